@@ -1,0 +1,91 @@
+"""What the peer benches share: threads, timing, the JSON line.
+
+What it owns: `threads` must be called before NumPy or PyTorch is imported, since both read the
+environment when they load.
+What it may not know: what is timed. A line holds name, seconds (median), p10, p90, runs, versions,
+threads and what the case adds; times of a whole job that were measured on a part carry scaled = the
+factor.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+
+STATE = {'threads': 1}
+
+
+def arguments(text, **more):
+    """--threads N, --only substring, and integer options with defaults from `more`."""
+    parser = argparse.ArgumentParser(description=text)
+    parser.add_argument('--threads', type=int, default=2)
+    parser.add_argument('--only', default='', help='run cases whose name contains this')
+    for name, value in more.items():
+        parser.add_argument('--' + name, type=type(value), default=value)
+    options = parser.parse_args()
+    STATE.update(threads=options.threads, only=options.only)
+    for name in ('OMP', 'OPENBLAS', 'MKL', 'NUMEXPR'):
+        os.environ[name + '_NUM_THREADS'] = str(options.threads)
+    return options
+
+
+def measure(call, least=0.3, runs=3, batch=1):
+    """Warm-up, then `runs` runs and `least` seconds or more; [p10, median, p90, runs] per call."""
+    call()
+    times = []
+    start = time.perf_counter()
+    while len(times) < runs or time.perf_counter() - start < least:
+        t = time.perf_counter()
+        for _ in range(batch):
+            call()
+        times.append((time.perf_counter() - t) / batch)
+    return summary(times)
+
+
+def once(call):
+    """A job of many seconds is run one time, without warm-up of its own."""
+    t = time.perf_counter()
+    call()
+    return summary([time.perf_counter() - t])
+
+
+def summary(times):
+    times = sorted(times)
+    n = len(times)
+    return [times[n // 10], times[n // 2], times[n - 1 - n // 10], n]
+
+
+def wanted(name):
+    return STATE['only'] in name
+
+
+def emit(name, stats, packages, scaled=1, **more):
+    p10, median, p90, runs = stats
+    line = {
+        'name': name,
+        'seconds': median * scaled,
+        'p10': p10 * scaled,
+        'p90': p90 * scaled,
+        'runs': runs,
+        'threads': STATE['threads'],
+        'scaled': scaled,
+        'versions': {p: version(p) for p in packages} | {'python': sys.version.split()[0]},
+    }
+    line.update(more)
+    print(json.dumps(line), flush=True)
+
+
+def skipped(name, why):
+    print(json.dumps({'name': name, 'skipped': why}), flush=True)
+
+
+def missing(*packages):
+    """Name of the first package that is not installed, or None."""
+    for p in packages:
+        try:
+            version(p)
+        except PackageNotFoundError:
+            return p
+    return None

@@ -1,0 +1,24 @@
+#!/bin/sh
+# setup.sh [folder] - makes the Python environment of the competition (default build/peers) with the pinned versions.
+# Owns nothing outside that folder. About 6 GB, because PyTorch's plain wheel brings its CUDA libraries along; with
+# PEERS_TORCH=0 PyTorch and gPAC are left out (0.5 GB) and the benches say "skipped" for them.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+folder=${1:-build/peers}
+python=${PYTHON:-python3}
+list=$here/requirements.txt
+stamp=$(cat "$list" "$here/requirements-nodeps.txt" | cksum | cut -d ' ' -f 1)-${PEERS_TORCH:-1}
+if [ "$(cat "$folder/.stamp" 2>/dev/null || true)" = "$stamp" ]; then
+    echo "$folder is up to date"
+    exit 0
+fi
+"$python" -m venv "$folder"
+if [ "${PEERS_TORCH:-1}" = 0 ]; then
+    grep -v '^torch==' "$list" > "$folder/requirements.txt"
+    "$folder/bin/pip" install --quiet -r "$folder/requirements.txt"
+else
+    "$folder/bin/pip" install --quiet -r "$list"
+    "$folder/bin/pip" install --quiet --no-deps -r "$here/requirements-nodeps.txt"
+fi
+echo "$stamp" > "$folder/.stamp"
+"$folder/bin/python" -c 'import sys, numpy, scipy; print("peers ready: python %s, numpy %s, scipy %s" % (sys.version.split()[0], numpy.__version__, scipy.__version__))'

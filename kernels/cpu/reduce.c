@@ -1,0 +1,114 @@
+/* reduce.c - sums, products, extremes, their positions, any/all, squared deviations.
+ *
+ * The plain definition is in mck_sum_ref below; the tests hold the others against it. Sums of f32 accumulate in f64, of integers in
+ * i64 modulo 2^64. May not know tensors, threads or how long a row really is: the runtime hands over pieces of MCK_REDUCE_CHUNK. */
+#include "../mck.h"
+
+void MCK(sum_ref)(const mck_reduce *k);
+
+/* the definition: out[i] = sum_j in[i][j], one f64 accumulator */
+void MCK(sum_ref)(const mck_reduce *k)
+{
+    for (int64_t i = 0; i < k->m; i++) {
+        double acc = 0;
+        for (int64_t j = 0; j < k->n; j++)
+            acc += ((const double *)k->in)[i * k->row_stride + j * k->elem_stride];
+        ((double *)k->out)[i] = acc;
+    }
+}
+
+#define PROTO(op, name) void MCK(op##_##name)(const mck_reduce *k);
+#define PROTO_SUM(name) PROTO(sum, name) PROTO(prod, name)
+#define PROTO_ORDER(name) PROTO(max, name) PROTO(min, name) PROTO(argmax, name) PROTO(argmin, name)
+PROTO_SUM(i64) PROTO_SUM(f32) PROTO_SUM(f64) PROTO_SUM(c64) PROTO_SUM(c128)
+PROTO_ORDER(u8) PROTO_ORDER(i8) PROTO_ORDER(i16) PROTO_ORDER(i32) PROTO_ORDER(i64) PROTO_ORDER(f32) PROTO_ORDER(f64)
+PROTO(sqdev, f32) PROTO(sqdev, f64) PROTO(any, u8) PROTO(all, u8)
+
+#define FMUL(a, b) ((a) * (b))
+
+#define T float
+#define NAME f32
+#define ACC double
+#define KIND 1
+#define LANES 32
+#define MUL FMUL
+#define WANT_SUM
+#define WANT_ORDER
+#define WANT_SQDEV
+#include "reduce_body.h"
+
+#define T double
+#define NAME f64
+#define ACC double
+#define KIND 1
+#define LANES 16
+#define MUL FMUL
+#define WANT_SUM
+#define WANT_ORDER
+#define WANT_SQDEV
+#include "reduce_body.h"
+
+#define T float
+#define NAME c64
+#define ACC double
+#define KIND 2
+#define LANES 32
+#define WANT_SUM
+#include "reduce_body.h"
+
+#define T double
+#define NAME c128
+#define ACC double
+#define KIND 2
+#define LANES 16
+#define WANT_SUM
+#include "reduce_body.h"
+
+/* integers sum modulo 2^64: unsigned arithmetic, the same bits */
+#define T uint64_t
+#define NAME i64
+#define ACC uint64_t
+#define KIND 0
+#define LANES 16
+#define MUL FMUL
+#define WANT_SUM
+#include "reduce_body.h"
+
+#define T uint8_t
+#define NAME u8
+#define KIND 0
+#define LANES 32
+#define WANT_ORDER
+#include "reduce_body.h"
+
+#define T int8_t
+#define NAME i8
+#define KIND 0
+#define LANES 32
+#define WANT_ORDER
+#include "reduce_body.h"
+
+#define T int16_t
+#define NAME i16
+#define KIND 0
+#define LANES 32
+#define WANT_ORDER
+#include "reduce_body.h"
+
+#define T int32_t
+#define NAME i32
+#define KIND 0
+#define LANES 16
+#define WANT_ORDER
+#include "reduce_body.h"
+
+#define T int64_t
+#define NAME i64
+#define KIND 0
+#define LANES 16
+#define WANT_ORDER
+#include "reduce_body.h"
+
+/* booleans: any is the maximum of 0/1, all the minimum; an empty row is handled by the runtime */
+void MCK(any_u8)(const mck_reduce *k) { MCK(max_u8)(k); }
+void MCK(all_u8)(const mck_reduce *k) { MCK(min_u8)(k); }

@@ -1,0 +1,238 @@
+/* reduce_body.h - row and column reductions of one dtype; included by reduce.c with T, NAME, ACC, ACCNAME and KIND defined.
+ *
+ * Row form: m rows of n elements at distance row_stride, walked with elem_stride. Column form (row_stride 1, elem_stride > 1):
+ * m contiguous columns. Sums run in LANES fixed lanes and blocks of 512 elements, each block folded into the wide accumulator, so
+ * neither the error nor the bits depend on how the runtime cut the row. KIND: 0 integer, 1 float, 2 complex (T is the real type). */
+
+#define CAT3_(a, b) a##_##b
+#define CAT3(a, b) CAT3_(a, b)
+#define FN(op) MCK(CAT3(op, NAME))
+#define COLUMNS(k) ((k)->elem_stride != 1 && (k)->row_stride == 1 && (k)->m > 1)
+
+#if KIND == 2
+#define WIDTH 2
+#else
+#define WIDTH 1
+#endif
+
+#if defined(WANT_SUM)
+/* n elements (pairs for complex) -> acc[WIDTH] */
+static void CAT3(sum_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride)
+{
+    for (int w = 0; w < WIDTH; w++)
+        acc[w] = 0;
+    int64_t i = 0;
+    if (stride == 1) {
+        const int64_t len = n * WIDTH;
+        ACC wide[WIDTH] = {0};
+        for (; i + 512 <= len; i += 512) {
+            T lane[LANES] = {0};
+            for (int64_t b = 0; b < 512; b += LANES)
+                for (int l = 0; l < LANES; l++)
+                    lane[l] = (T)(lane[l] + x[i + b + l]);
+            ACC fold[LANES];
+            for (int l = 0; l < LANES; l++)
+                fold[l] = (ACC)lane[l];
+            for (int h = LANES / 2; h >= WIDTH; h /= 2)
+                for (int l = 0; l < h; l++)
+                    fold[l] += fold[l + h];
+            for (int w = 0; w < WIDTH; w++)
+                wide[w] += fold[w];
+        }
+        ACC tail[LANES] = {0};
+        for (; i + LANES <= len; i += LANES)
+            for (int l = 0; l < LANES; l++)
+                tail[l] += (ACC)x[i + l];
+        for (int l = 0; i < len; i++, l++)
+            tail[l] += (ACC)x[i];
+        for (int h = LANES / 2; h >= WIDTH; h /= 2)
+            for (int l = 0; l < h; l++)
+                tail[l] += tail[l + h];
+        for (int w = 0; w < WIDTH; w++)
+            acc[w] = wide[w] + tail[w];
+        return;
+    }
+    for (; i < n; i++)
+        for (int w = 0; w < WIDTH; w++)
+            acc[w] += (ACC)x[i * stride * WIDTH + w];
+}
+
+void FN(sum)(const mck_reduce *k)
+{
+    ACC *out = k->out;
+    const T *x = k->in;
+    if (!COLUMNS(k)) {
+        for (int64_t i = 0; i < k->m; i++)
+            CAT3(sum_row, NAME)(out + i * WIDTH, x + i * k->row_stride * WIDTH, k->n, k->elem_stride);
+        return;
+    }
+    const int64_t m = k->m * WIDTH, s = k->elem_stride * WIDTH;
+    for (int64_t i = 0; i < m; i++)
+        out[i] = 0;
+    int64_t r = 0;
+    for (; r + 4 <= k->n; r += 4) {
+        const T *a = x + r * s, *b = a + s, *c = b + s, *d = c + s;
+        MC_IVDEP
+        for (int64_t i = 0; i < m; i++)
+            out[i] += ((ACC)a[i] + (ACC)b[i]) + ((ACC)c[i] + (ACC)d[i]);
+    }
+    for (; r < k->n; r++) {
+        MC_IVDEP
+        for (int64_t i = 0; i < m; i++)
+            out[i] += (ACC)x[r * s + i];
+    }
+}
+
+void FN(prod)(const mck_reduce *k)
+{
+    ACC *out = k->out;
+    const T *x = k->in;
+    for (int64_t i = 0; i < k->m; i++) {
+        const T *row = x + i * k->row_stride * WIDTH;
+#if KIND == 2
+        ACC re = 1, im = 0;
+        for (int64_t j = 0; j < k->n; j++) {
+            ACC a = (ACC)row[2 * j * k->elem_stride], b = (ACC)row[2 * j * k->elem_stride + 1];
+            ACC t = re * a - im * b;
+            im = re * b + im * a;
+            re = t;
+        }
+        out[2 * i] = re;
+        out[2 * i + 1] = im;
+#else
+        ACC lane[4] = {1, 1, 1, 1};
+        int64_t j = 0;
+        for (; j + 4 <= k->n; j += 4)
+            for (int l = 0; l < 4; l++)
+                lane[l] = MUL(lane[l], (ACC)row[(j + l) * k->elem_stride]);
+        for (; j < k->n; j++)
+            lane[0] = MUL(lane[0], (ACC)row[j * k->elem_stride]);
+        out[i] = MUL(MUL(lane[0], lane[2]), MUL(lane[1], lane[3]));
+#endif
+    }
+}
+#endif
+
+#if defined(WANT_ORDER)
+#if KIND == 1
+#define BETTER_MAX(x, m) ((x) > (m) || (x) != (x))
+#define BETTER_MIN(x, m) ((x) < (m) || (x) != (x))
+#else
+#define BETTER_MAX(x, m) ((x) > (m))
+#define BETTER_MIN(x, m) ((x) < (m))
+#endif
+#define ORDER(op, BETTER)                                                                                   \
+    static T CAT3(op##_row, NAME)(const T *x, int64_t n, int64_t stride)                                    \
+    {                                                                                                       \
+        if (stride != 1 || n < 2 * LANES) {                                                                 \
+            T m = x[0];                                                                                     \
+            for (int64_t i = 1; i < n; i++) {                                                               \
+                const T v = x[i * stride];                                                                  \
+                m = m == m && BETTER(v, m) ? v : m;                                                         \
+            }                                                                                               \
+            return m;                                                                                       \
+        }                                                                                                   \
+        T lane[LANES];                                                                                      \
+        for (int l = 0; l < LANES; l++)                                                                     \
+            lane[l] = x[l];                                                                                 \
+        int64_t i = LANES;                                                                                  \
+        for (; i + LANES <= n; i += LANES)                                                                  \
+            for (int l = 0; l < LANES; l++)                                                                 \
+                lane[l] = BETTER(x[i + l], lane[l]) ? x[i + l] : lane[l];                                   \
+        for (int l = 0; i < n; i++, l++)                                                                    \
+            lane[l] = BETTER(x[i], lane[l]) ? x[i] : lane[l];                                               \
+        T m = lane[0];                                                                                      \
+        for (int l = 1; l < LANES; l++)                                                                     \
+            m = m == m && BETTER(lane[l], m) ? lane[l] : m;                                                 \
+        return m;                                                                                           \
+    }                                                                                                       \
+    void FN(op)(const mck_reduce *k)                                                                        \
+    {                                                                                                       \
+        T *out = k->out;                                                                                    \
+        const T *x = k->in;                                                                                 \
+        if (!COLUMNS(k)) {                                                                                  \
+            for (int64_t i = 0; i < k->m; i++)                                                              \
+                out[i] = CAT3(op##_row, NAME)(x + i * k->row_stride, k->n, k->elem_stride);                 \
+            return;                                                                                         \
+        }                                                                                                   \
+        for (int64_t i = 0; i < k->m; i++)                                                                  \
+            out[i] = x[i];                                                                                  \
+        for (int64_t r = 1; r < k->n; r++) {                                                                \
+            const T *row = x + r * k->elem_stride;                                                          \
+            MC_IVDEP                                                                                        \
+            for (int64_t i = 0; i < k->m; i++)                                                              \
+                out[i] = BETTER(row[i], out[i]) ? row[i] : out[i];                                          \
+        }                                                                                                   \
+    }                                                                                                       \
+    void FN(arg##op)(const mck_reduce *k)                                                                   \
+    {                                                                                                       \
+        int64_t *out = k->out;                                                                              \
+        for (int64_t i = 0; i < k->m; i++) {                                                                \
+            const T *x = (const T *)k->in + i * k->row_stride;                                              \
+            const T best = CAT3(op##_row, NAME)(x, k->n, k->elem_stride);                                   \
+            int64_t at = 0;                                                                                 \
+            while (x[at * k->elem_stride] != best && (best == best || x[at * k->elem_stride] == x[at * k->elem_stride])) \
+                at++;                                                                                       \
+            out[i] = at + k->base;                                                                          \
+        }                                                                                                   \
+    }
+ORDER(max, BETTER_MAX)
+ORDER(min, BETTER_MIN)
+#undef ORDER
+#undef BETTER_MAX
+#undef BETTER_MIN
+#endif
+
+#if defined(WANT_SQDEV)
+/* sum of (x - mean)^2; p holds one mean per row (or column) */
+void FN(sqdev)(const mck_reduce *k)
+{
+    double *out = k->out;
+    const T *x = k->in;
+    if (COLUMNS(k)) {
+        for (int64_t i = 0; i < k->m; i++)
+            out[i] = 0;
+        for (int64_t r = 0; r < k->n; r++) {
+            const T *row = x + r * k->elem_stride;
+            MC_IVDEP
+            for (int64_t i = 0; i < k->m; i++) {
+                const double d = (double)row[i] - k->p[i];
+                out[i] += d * d;
+            }
+        }
+        return;
+    }
+    for (int64_t i = 0; i < k->m; i++) {
+        const T *row = x + i * k->row_stride;
+        const double mean = k->p[i];
+        double lane[8] = {0};
+        int64_t j = 0;
+        if (k->elem_stride == 1)
+            for (; j + 8 <= k->n; j += 8)
+                for (int l = 0; l < 8; l++) {
+                    const double d = (double)row[j + l] - mean;
+                    lane[l] += d * d;
+                }
+        for (int l = 0; j < k->n; j++, l = (l + 1) & 7) {
+            const double d = (double)row[j * k->elem_stride] - mean;
+            lane[l] += d * d;
+        }
+        out[i] = ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+    }
+}
+#endif
+
+#undef FN
+#undef WIDTH
+#undef COLUMNS
+#undef CAT3
+#undef CAT3_
+#undef T
+#undef NAME
+#undef ACC
+#undef KIND
+#undef LANES
+#undef MUL
+#undef WANT_SUM
+#undef WANT_ORDER
+#undef WANT_SQDEV

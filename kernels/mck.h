@@ -1,0 +1,121 @@
+/* mck.h - what a kernel may know: scalar types, argument structs, the ISA suffix.
+ *
+ * A kernel is arithmetic on raw pointers, already checked, promoted and collapsed by the runtime. It cannot fail,
+ * allocate, lock, log or see a tensor. All kernels of a family share one signature: `void fn(const mck_<family> *)`.
+ * Kernel files are compiled once per ISA level with -DMC_ISA=v2|v3|v4 and name their functions through MCK(name), which
+ * appends the level. Sizes and strides are int64_t in elements. Output, inputs, parameters, in that order.
+ * Letters used in the families below: n elements of a row, m rows (or batch). */
+#ifndef MCK_H
+#define MCK_H
+
+#include "../runtime/mc_def.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef MC_ISA
+#define MC_ISA v2
+#endif
+#define MCK_CAT_(a, b) a##_##b
+#define MCK_CAT(a, b) MCK_CAT_(a, b)
+/* MCK(sort_f32) -> mck_sort_f32_v3 */
+#define MCK_(name) MCK_CAT(mck_##name, MC_ISA)
+#define MCK(name) MCK_(name)
+
+typedef struct mck_c64 { float re, im; } mck_c64;
+typedef struct mck_c128 { double re, im; } mck_c128;
+typedef uint8_t mck_bool;
+
+/* Rows handed to kernels are 64-byte aligned where the runtime owns the buffer, else element aligned. */
+
+/* ewise: out[i] = f(in0[i], in1[i], in2[i]). Every stride is 1 (contiguous) or 0 (one value for all i).
+ * out may be the same pointer as an input of stride 1 and equal element size, never overlap otherwise.
+ * p: the op's scalar parameters. status: a kernel that meets a forbidden value (integer division by zero) stores the
+ * first bad index + 1 here if it is 0. */
+typedef struct mck_ewise {
+    int64_t n;
+    void *out;
+    const void *in[4];
+    int64_t stride[4];
+    const double *p;
+    int64_t *status;
+} mck_ewise;
+typedef void (*mck_ewise_fn)(const mck_ewise *a);
+
+/* reduce: m rows of n elements -> m results. Row i starts at in + i*row_stride (elements) and is walked with
+ * elem_stride; inner: when elem_stride != 1 and row_stride == 1 the kernel reduces column-wise (m is contiguous).
+ * base: index base for arg-reductions. p: parameters (correction of var, ...).
+ * Partial form: the runtime splits a long row at fixed multiples of MCK_REDUCE_CHUNK and folds partials in a fixed tree. */
+#define MCK_REDUCE_CHUNK 16384
+typedef struct mck_reduce {
+    int64_t m, n;
+    void *out;
+    const void *in;
+    int64_t row_stride, elem_stride;
+    int64_t base;
+    const double *p;
+    int64_t *status;
+} mck_reduce;
+typedef void (*mck_reduce_fn)(const mck_reduce *a);
+
+/* matmul family: out[m][n] = a[m][k] b[k][n], contiguous and row-major. */
+typedef struct mck_matmul {
+    int64_t m, n, k;
+    void *out;
+    const void *a, *b;
+} mck_matmul;
+typedef void (*mck_matmul_fn)(const mck_matmul *p);
+
+/* sort family: m contiguous rows of n. `out` receives the sorted row (sort), `index` the positions + base (argsort);
+ * either may be NULL. NaN sorts last (ascending and descending). Ties keep their order when `stable`.
+ * work: what mck_sort_work() asked for, for one row; rows of one call share it (one worker). */
+typedef struct mck_sort {
+    int64_t m, n;
+    void *out;
+    int64_t *index;
+    const void *in;
+    int64_t base;
+    int descending, stable;
+    void *work;
+} mck_sort;
+typedef void (*mck_sort_fn)(const mck_sort *a);
+
+/* select family: m contiguous rows of n -> q quantiles each, out[m][q] in the dtype of the input (f32, f64; integers give f64).
+ * prob: q probabilities in [0,1]; method: 0 linear (Hyndman-Fan 7), 1 lower, 2 higher, 3 nearest, 4 midpoint, then the other
+ * Hyndman-Fan types 5..12 = types 1,2,3,4,5,6,8,9. A NaN in a row gives NaN, unless nan_skip. median = one prob 0.5. n >= 1.
+ * work: n elements of the input dtype, per worker. */
+typedef struct mck_select {
+    int64_t m, n, q;
+    void *out;
+    const void *in;
+    const double *prob;
+    int method, nan_skip;
+    void *work;
+} mck_select;
+typedef void (*mck_select_fn)(const mck_select *a);
+
+/* fft family (our own mixed-radix transform; oracle and fallback of FFTW). Unnormalised. kind as in mc_fft_api:
+ * 0 c2c forward exp(-i), 1 c2c backward, 2 r2c (n real -> n/2+1 complex), 3 c2r (n/2+1 -> n real).
+ * Rows are contiguous; in and out do not overlap. table: twiddles made by mck_fft_table. work: mck_fft_work bytes. */
+typedef struct mck_fft {
+    int64_t m, n;
+    int kind;
+    void *out;
+    const void *in;
+    int64_t in_stride, out_stride; /* distance between rows, in elements of their own type */
+    const void *table;
+    void *work;
+} mck_fft;
+typedef void (*mck_fft_fn)(const mck_fft *a);
+
+/* random family: element i of the stream (key, counter offset + i); see random.c for the layout of Philox4x32-10.
+ * Any split of [0, n) into calls with the matching `first` gives the same numbers. */
+typedef struct mck_random {
+    int64_t n;
+    void *out;
+    uint64_t key, stream; /* 64-bit key, 64-bit high half of the counter */
+    int64_t first;        /* index of out[0] in the stream */
+    const double *p;      /* distribution parameters */
+} mck_random;
+typedef void (*mck_random_fn)(const mck_random *a);
+
+#endif

@@ -1,0 +1,699 @@
+/* mck_math_f32.h - elementary functions on f32. Included by mck_math.h only, which holds the contract.
+ *
+ * Owns: the f32 functions. May not know complex or any kernel. Two kinds: those that networks and filters live on are
+ * computed in f32 throughout; the others widen to f64, where a short polynomial gives nearly correct rounding and
+ * no care for overflow is needed, at about twice the cost. Section heads say which. */
+#ifndef MCK_MATH_F32_H
+#define MCK_MATH_F32_H
+
+#ifndef MCK_MATH_H
+#error "include mck_math.h"
+#endif
+
+#define MCK_LOG2E_F 0x1.715476p0f
+#define MCK_LN2_F 0x1.62e43p-1f
+#define MCK_LN2_HI_F 0x1.62e4p-1f /* 15 bits: n * MCK_LN2_HI_F is exact for |n| < 256 */
+#define MCK_LN2_LO_F 0x1.7f7d1cp-20f
+#define MCK_PI_HI_F 0x1.921fb6p1f
+#define MCK_PI_LO_F -0x1.777a5cp-24f
+
+/* ---- signs, rounding, comparison: exact ---- */
+
+MC_INLINE float mck_abs_f32(float x)
+{
+    return mck_from_bits_f32(mck_bits_f32(x) & 0x7fffffffu);
+}
+
+MC_INLINE float mck_copysign_f32(float x, float y)
+{
+    return mck_from_bits_f32((mck_bits_f32(x) & 0x7fffffffu) | (mck_bits_f32(y) & 0x80000000u));
+}
+
+/* -1, 0 or 1; NaN for NaN. */
+MC_INLINE float mck_sign_f32(float x)
+{
+    float y = x > 0.0f ? 1.0f : 0.0f;
+    y = x < 0.0f ? -1.0f : y;
+    return x != x ? x : y;
+}
+
+MC_INLINE float mck_floor_f32(float x)
+{
+    return floorf(x);
+}
+
+MC_INLINE float mck_ceil_f32(float x)
+{
+    return ceilf(x);
+}
+
+MC_INLINE float mck_trunc_f32(float x)
+{
+    return truncf(x);
+}
+
+/* Half to even. */
+MC_INLINE float mck_round_f32(float x)
+{
+    return rintf(x);
+}
+
+MC_INLINE float mck_sqrt_f32(float x)
+{
+    return sqrtf(x);
+}
+
+/* [not measured] */
+MC_INLINE float mck_rsqrt_f32(float x)
+{
+    return 1.0f / sqrtf(x);
+}
+
+/* NaN if either is NaN; -0 counts as less than +0, so that the order of operands never shows. */
+MC_INLINE float mck_minimum_f32(float a, float b)
+{
+    float m = a < b ? a : b;
+    m = a == b ? mck_from_bits_f32(mck_bits_f32(a) | mck_bits_f32(b)) : m;
+    return a != a ? a : (b != b ? b : m);
+}
+
+MC_INLINE float mck_maximum_f32(float a, float b)
+{
+    float m = a > b ? a : b;
+    m = a == b ? mck_from_bits_f32(mck_bits_f32(a) & mck_bits_f32(b)) : m;
+    return a != a ? a : (b != b ? b : m);
+}
+
+/* The next value after x towards y. */
+MC_INLINE float mck_nextafter_f32(float x, float y)
+{
+    uint32_t u = mck_bits_f32(x);
+    uint32_t away = (x < y) == (x > 0.0f) ? u + 1 : u - 1;
+    float step = mck_from_bits_f32(away);
+    float r = x == 0.0f ? mck_copysign_f32(0x1p-149f, y) : step;
+    r = x == y ? y : r;
+    return (x != x) | (y != y) ? x + y : r;
+}
+
+/* ---- cores ---- */
+
+/* 2^n for integral n in [-126, 127] */
+MC_INLINE float mck_pow2i_f32(float n)
+{
+    return mck_from_bits_f32(mck_bits_f32(n + (0x1.8p23f + 127.0f)) << 23);
+}
+
+/* p * 2^n for integral |n| <= 252 with one rounding */
+MC_INLINE float mck_scale_f32(float p, float n)
+{
+    float h = rintf(n * 0.5f);
+    return p * mck_pow2i_f32(h) * mck_pow2i_f32(n - h);
+}
+
+/* (exp(r) - 1 - r) / r^2 for |r| <= ln2/2 */
+MC_INLINE float mck_exp_q_f32(float r)
+{
+    float q = 0x1.6d4952p-10f;
+    q = MC_MULADDF(q, r, 0x1.122f16p-7f);
+    q = MC_MULADDF(q, r, 0x1.5554ecp-5f);
+    q = MC_MULADDF(q, r, 0x1.5554a6p-3f);
+    q = MC_MULADDF(q, r, 0x1p-1f);
+    return q;
+}
+
+MC_INLINE float mck_exp_reduce_f32(float x, float *n)
+{
+    *n = rintf(x * MCK_LOG2E_F);
+    return MC_MULADDF(-*n, MCK_LN2_LO_F, MC_MULADDF(-*n, MCK_LN2_HI_F, x));
+}
+
+/* exp(x) * 2^-k for |x| < 170 */
+MC_INLINE float mck_exp_scaled_f32(float x, float k)
+{
+    float n, r = mck_exp_reduce_f32(x, &n);
+    float p = 1.0f + MC_MULADDF(r * r, mck_exp_q_f32(r), r);
+    return mck_scale_f32(p, n - k);
+}
+
+/* expm1(x) * 2^-k = result + *low, for -20 <= x and n - k in the exponent range */
+MC_INLINE float mck_expm1_scaled_f32(float x, float k, float *low)
+{
+    float n, r = mck_exp_reduce_f32(x, &n);
+    float q = r * r * mck_exp_q_f32(r);
+    float s = mck_pow2i_f32(n - k);
+    float a = s - mck_pow2i_f32(-k), b = s * r;
+    float h = a + b;
+    float lo = n == 0.0f ? 0.0f : (a - h) + b;
+    float t = s * q + lo, y = h + t;
+    *low = (h - y) + t;
+    return y;
+}
+
+/* Positive finite x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)). */
+MC_INLINE float mck_log_split_f32(float x, float *e)
+{
+    int sub = x < 0x1p-126f;
+    uint32_t u = mck_bits_f32(sub ? x * 0x1p24f : x) + (0x3f800000u - 0x3f3504f3u);
+    float k = mck_from_bits_f32((u >> 23) | 0x4b000000u) - (0x1p23f + 127.0f);
+    *e = sub ? k - 24.0f : k;
+    return mck_from_bits_f32((u & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+}
+
+/* log(1 + f) - f = -f^2/2 + f^3 P(f) */
+MC_INLINE float mck_log_rest_f32(float f)
+{
+    float z = f * f;
+    float q = 0x1.16babcp-4f;
+    q = MC_MULADDF(q, f, -0x1.e04a3ap-4f);
+    q = MC_MULADDF(q, f, 0x1.e6f4eep-4f);
+    q = MC_MULADDF(q, f, -0x1.fbc1e6p-4f);
+    q = MC_MULADDF(q, f, 0x1.232fe8p-3f);
+    q = MC_MULADDF(q, f, -0x1.555f16p-3f);
+    q = MC_MULADDF(q, f, 0x1.99a546p-3f);
+    q = MC_MULADDF(q, f, -0x1p-2f);
+    q = MC_MULADDF(q, f, 0x1.555546p-2f);
+    return z * MC_MULADDF(f, q, -0.5f);
+}
+
+/* a + b + c where |a| >= |b| or a = 0, and c is small */
+MC_INLINE float mck_sum3_f32(float a, float b, float c)
+{
+    float s = a + b;
+    return s + (((a - s) + b) + c);
+}
+
+MC_INLINE float mck_log_edge_f32(float x, float y)
+{
+    y = x == MCK_INF_F32 ? x : y;
+    y = x == 0.0f ? -MCK_INF_F32 : y;
+    return x >= 0.0f ? y : MCK_NAN_F32;
+}
+
+/* ---- exponentials and logarithms, in f32 ---- */
+
+/* [not measured] */
+MC_INLINE float mck_exp_f32(float x)
+{
+    float c = x > 89.0f ? 89.0f : x;
+    c = c < -104.0f ? -104.0f : c;
+    return mck_exp_scaled_f32(c, 0.0f);
+}
+
+/* [not measured] */
+MC_INLINE float mck_exp2_f32(float x)
+{
+    float c = x > 129.0f ? 129.0f : x;
+    c = c < -151.0f ? -151.0f : c;
+    float n = rintf(c), r = (c - n) * MCK_LN2_F;
+    return mck_scale_f32(1.0f + MC_MULADDF(r * r, mck_exp_q_f32(r), r), n);
+}
+
+/* [not measured] */
+MC_INLINE float mck_expm1_f32(float x)
+{
+    float c = x > 89.0f ? 89.0f : x;
+    c = c < -20.0f ? -20.0f : c;
+    float low, y = 2.0f * mck_expm1_scaled_f32(c, 1.0f, &low);
+    return mck_abs_f32(x) < 0x1p-25f ? x : y;
+}
+
+/* [not measured] */
+MC_INLINE float mck_log_f32(float x)
+{
+    float e, f = mck_log_split_f32(x, &e), t = mck_log_rest_f32(f);
+    return mck_log_edge_f32(x, mck_sum3_f32(e * MCK_LN2_HI_F, f, MC_MULADDF(e, MCK_LN2_LO_F, t)));
+}
+
+/* [not measured] */
+MC_INLINE float mck_log2_f32(float x)
+{
+    float e, f = mck_log_split_f32(x, &e), t = mck_log_rest_f32(f);
+    return mck_log_edge_f32(x, mck_sum3_f32(e, f, MC_MULADDF(f + t, 0x1.c551dap-2f, t)));
+}
+
+/* [not measured] */
+MC_INLINE float mck_log10_f32(float x)
+{
+    float e, f = mck_log_split_f32(x, &e), t = mck_log_rest_f32(f);
+    float c = MC_MULADDF(f + t, -0x1.0d213ap-4f, 0.5f * t);
+    float y = mck_sum3_f32(e * 0x1.344p-2f, 0.5f * f, MC_MULADDF(e, 0x1.3509f8p-18f, c));
+    return mck_log_edge_f32(x, y);
+}
+
+/* [not measured]. 1 + x = 2^e (1 + f); f is exactly x where e = 0. */
+MC_INLINE float mck_log1p_f32(float x)
+{
+    float e, h;
+    (void)mck_log_split_f32(1.0f + x, &e);
+    h = rintf(e * 0.5f);
+    float s1 = mck_pow2i_f32(-h), s2 = mck_pow2i_f32(h - e);
+    float f = x * s1 * s2 + (s1 * s2 - 1.0f), t = mck_log_rest_f32(f);
+    float y = mck_sum3_f32(e * MCK_LN2_HI_F, f, MC_MULADDF(e, MCK_LN2_LO_F, t));
+    y = mck_log_edge_f32(1.0f + x, y);
+    return mck_abs_f32(x) < 0x1p-25f ? x : y;
+}
+
+/* ---- sine and cosine: reduction in f64, polynomials in f32 ---- */
+
+#define MCK_TRIG_LIMIT_F32 0x1p20f
+
+/* x = n pi/2 + r for |x| <= 2^20. The first part of pi/2 has 33 bits: its product with n is exact without fma. */
+MC_INLINE double mck_trig_reduce_f32(float x, uint32_t *q)
+{
+    float n = rintf(x * 0x1.45f306p-1f);
+    *q = mck_bits_f32(n + 0x1.8p23f);
+    return MC_MULADD(-(double)n, 0x1.0b4611a626331p-34,
+                     MC_MULADD(-(double)n, 0x1.921fb544p0, (double)x));
+}
+
+MC_INLINE float mck_sin_poly_f32(float r)
+{
+    float z = r * r;
+    float q = 0x1.73f51p-19f;
+    q = MC_MULADDF(q, z, -0x1.a03a36p-13f);
+    q = MC_MULADDF(q, z, 0x1.111158p-7f);
+    q = MC_MULADDF(q, z, -0x1.555556p-3f);
+    return MC_MULADDF(r * z, q, r);
+}
+
+MC_INLINE float mck_cos_poly_f32(float r)
+{
+    float z = r * r, a = 0.5f * z, w = 1.0f - a;
+    float q = -0x1.2e6b6p-22f;
+    q = MC_MULADDF(q, z, 0x1.a052ecp-16f);
+    q = MC_MULADDF(q, z, -0x1.6c174p-10f);
+    q = MC_MULADDF(q, z, 0x1.555556p-5f);
+    return w + (((1.0f - w) - a) + z * z * q);
+}
+
+/* [not measured] */
+MC_INLINE float mck_sin_f32(float x)
+{
+    uint32_t n;
+    float r = (float)mck_trig_reduce_f32(x, &n);
+    float y = (n & 1) ? mck_cos_poly_f32(r) : mck_sin_poly_f32(r);
+    y = mck_from_bits_f32(mck_bits_f32(y) ^ ((n & 2) << 30));
+    return mck_abs_f32(x) < 0x1p-13f ? x : y;
+}
+
+/* [not measured] */
+MC_INLINE float mck_cos_f32(float x)
+{
+    uint32_t n;
+    float r = (float)mck_trig_reduce_f32(x, &n);
+    float y = (n & 1) ? mck_sin_poly_f32(r) : mck_cos_poly_f32(r);
+    return mck_from_bits_f32(mck_bits_f32(y) ^ (((n + 1) & 2) << 30));
+}
+
+/* ---- inverse trigonometric, in f32 ---- */
+
+MC_INLINE float mck_asin_r_f32(float z)
+{
+    float q = 0x1.59652cp-5f;
+    q = MC_MULADDF(q, z, 0x1.8c2538p-6f);
+    q = MC_MULADDF(q, z, 0x1.74808cp-5f);
+    q = MC_MULADDF(q, z, 0x1.3301acp-4f);
+    q = MC_MULADDF(q, z, 0x1.5555cap-3f);
+    return q;
+}
+
+/* [not measured] */
+MC_INLINE float mck_asin_f32(float x)
+{
+    float ax = mck_abs_f32(x);
+    int big = ax > 0.5f;
+    float z = big ? 0.5f - 0.5f * ax : x * x;
+    float w = big ? sqrtf(z) : ax;
+    float r = w * z * mck_asin_r_f32(z);
+    float y = mck_sum3_f32(0.5f * MCK_PI_HI_F, -2.0f * w, 0.5f * MCK_PI_LO_F - 2.0f * r);
+    return mck_copysign_f32(big ? y : w + r, x);
+}
+
+/* [not measured] */
+MC_INLINE float mck_acos_f32(float x)
+{
+    float ax = mck_abs_f32(x);
+    int big = ax > 0.5f;
+    float z = big ? 0.5f - 0.5f * ax : x * x;
+    float w = big ? 2.0f * sqrtf(z) : ax;
+    float r = w * z * mck_asin_r_f32(z);
+    float b = big ? (x < 0.0f ? 1.0f : 0.0f) : 0.5f;
+    float sg = (x < 0.0f) == big ? -1.0f : 1.0f;
+    return mck_sum3_f32(b * MCK_PI_HI_F, sg * w, MC_MULADDF(sg, r, b * MCK_PI_LO_F));
+}
+
+/* atan(y / x) for x, y >= 0, x at most 1 where y is infinite */
+MC_INLINE float mck_atan_ratio_f32(float y, float x)
+{
+    int low = y + y <= x, high = y > x + x;
+    float s = y > 1.0f ? 0.5f : 1.0f;
+    float mid_y = y * s - x * s, mid_x = y * s + x * s;
+    float num = low ? y : (high ? -x : mid_y);
+    float den = low ? x : (high ? y : mid_x);
+    float b = low ? 0.0f : (high ? 0.5f : 0.25f);
+    den = den == 0.0f ? 1.0f : den;
+    float t = num / den, z = t * t;
+    float q = 0x1.3fc9ep-5f;
+    q = MC_MULADDF(q, z, -0x1.480a1cp-4f);
+    q = MC_MULADDF(q, z, 0x1.c071dap-4f);
+    q = MC_MULADDF(q, z, -0x1.24502cp-3f);
+    q = MC_MULADDF(q, z, 0x1.999744p-3f);
+    q = MC_MULADDF(q, z, -0x1.555552p-2f);
+    return mck_sum3_f32(b * MCK_PI_HI_F, t, MC_MULADDF(t * z, q, b * MCK_PI_LO_F));
+}
+
+/* [not measured] */
+MC_INLINE float mck_atan_f32(float x)
+{
+    return mck_copysign_f32(mck_atan_ratio_f32(mck_abs_f32(x), 1.0f), x);
+}
+
+/* [not measured] */
+MC_INLINE float mck_atan2_f32(float y, float x)
+{
+    float ay = mck_abs_f32(y), ax = mck_abs_f32(x);
+    int both = (ay == MCK_INF_F32) & (ax == MCK_INF_F32);
+    float a = mck_atan_ratio_f32(both ? 1.0f : ay, ay == MCK_INF_F32 ? 1.0f : ax);
+    a = mck_copysign_f32(1.0f, x) < 0.0f ? MCK_PI_HI_F - (a - MCK_PI_LO_F) : a;
+    a = (x != x) | (y != y) ? MCK_NAN_F32 : a;
+    return mck_copysign_f32(a, y);
+}
+
+/* ---- hyperbolic, in f32 ---- */
+
+/* [not measured] */
+MC_INLINE float mck_sinh_f32(float x)
+{
+    float a = mck_abs_f32(x), c = a > 89.5f ? 89.5f : a;
+    float low, q = mck_expm1_scaled_f32(c, 2.0f, &low);
+    float y = 2.0f * mck_sum3_f32(q, q / MC_MULADDF(4.0f, q, 1.0f), low);
+    return mck_copysign_f32(a < 0x1p-13f ? a : y, x);
+}
+
+/* [not measured] */
+MC_INLINE float mck_cosh_f32(float x)
+{
+    float a = mck_abs_f32(x), c = a > 89.5f ? 89.5f : a;
+    float t = mck_exp_scaled_f32(c, 2.0f);
+    return 2.0f * (t + 0.0625f / t);
+}
+
+/* [not measured]. Odd polynomial below 0.55, 1 - 2 / (exp(2 |x|) + 1) above. */
+MC_INLINE float mck_tanh_f32(float x)
+{
+    float a = mck_abs_f32(x), c = a > 10.0f ? 10.0f : a, z = x * x;
+    float q = -0x1.975d5ap-8f;
+    q = MC_MULADDF(q, z, 0x1.58a0cep-6f);
+    q = MC_MULADDF(q, z, -0x1.b91808p-5f);
+    q = MC_MULADDF(q, z, 0x1.110cd6p-3f);
+    q = MC_MULADDF(q, z, -0x1.55554ap-2f);
+    float t = mck_exp_scaled_f32(c + c, 0.0f);
+    float y = a < 0.55f ? MC_MULADDF(a * z, q, a) : 1.0f - 2.0f / (t + 1.0f);
+    return mck_copysign_f32(y, x);
+}
+
+/* ---- evaluated in f64 ---- */
+
+/* log(1 + f) - f to 2^-36 */
+MC_INLINE double mck_log_rest_mix(double f)
+{
+    double s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;
+    double q = 0x1.e2f71b86312b1p-3;
+    q = MC_MULADD(q, z, 0x1.2438d28d93981p-2);
+    q = MC_MULADD(q, z, 0x1.999a7aa0883dfp-2);
+    q = MC_MULADD(q, z, 0x1.555554fd8f3afp-1);
+    return MC_MULADD(s, MC_MULADD(z, q, h), -h);
+}
+
+/* exp(r) for |r| <= ln2/2 to 2^-32 */
+MC_INLINE double mck_exp_mix(double r)
+{
+    double q = 0x1.a1a108f1c77ffp-13;
+    q = MC_MULADD(q, r, 0x1.6d74b19470541p-10);
+    q = MC_MULADD(q, r, 0x1.11108fe636211p-7);
+    q = MC_MULADD(q, r, 0x1.5554ada91bc92p-5);
+    q = MC_MULADD(q, r, 0x1.55555588ca18p-3);
+    q = MC_MULADD(q, r, 0x1.00000027ef415p-1);
+    return 1.0 + MC_MULADD(r * r, q, r);
+}
+
+/* log(1 + x), finite x > -1 */
+MC_INLINE double mck_log1p_mix(double x)
+{
+    double e, h;
+    (void)mck_log_split_f64(1.0 + x, &e);
+    h = rint(e * 0.5);
+    double s1 = mck_pow2i_f64(-h), s2 = mck_pow2i_f64(h - e);
+    double f = x * s1 * s2 + (s1 * s2 - 1.0);
+    return MC_MULADD(e, MCK_LN2, f + mck_log_rest_mix(f));
+}
+
+/* [not measured]. Error relative to max(|a|, |b|, result): the result cancels where exp(a) + exp(b) is near 1. */
+MC_INLINE float mck_logaddexp_f32(float a, float b)
+{
+    float m = a > b ? a : b;
+    double d = (double)a - (double)b, n;
+    d = d > 0.0 ? -d : d;
+    d = d >= -200.0 ? d : -200.0; /* also where both are the same infinity */
+    double r = mck_exp_reduce_f64(d, &n);
+    float y = (float)((double)m + mck_log1p_mix(mck_exp_mix(r) * mck_pow2i_f64(n)));
+    y = mck_abs_f32(m) == MCK_INF_F32 ? m : y;
+    return (a != a) | (b != b) ? a + b : y;
+}
+
+/* [not measured] */
+MC_INLINE float mck_tan_f32(float x)
+{
+    uint32_t n;
+    double r = mck_trig_reduce_f32(x, &n), z = r * r, p = r * z;
+    double q = 0x1.6c20e15b86289p-19;
+    q = MC_MULADD(q, z, -0x1.a00c6e50d86cfp-13);
+    q = MC_MULADD(q, z, 0x1.11110465ae735p-7);
+    q = MC_MULADD(q, z, -0x1.55555546a0016p-3);
+    double s = MC_MULADD(p, q, r);
+    double d = -0x1.23a2b2b19feb2p-22;
+    d = MC_MULADD(d, z, 0x1.a00e67766e60ap-16);
+    d = MC_MULADD(d, z, -0x1.6c16b43d08716p-10);
+    d = MC_MULADD(d, z, 0x1.5555554b098a9p-5);
+    double c = MC_MULADD(z * z, d, 1.0 - 0.5 * z);
+    int odd = (n & 1) != 0;
+    float y = (float)((odd ? -c : s) / (odd ? s : c));
+    return mck_abs_f32(x) < 0x1p-13f ? x : y;
+}
+
+/* [not measured] */
+MC_INLINE float mck_asinh_f32(float x)
+{
+    float a = mck_abs_f32(x);
+    double d = (double)a;
+    float y = (float)mck_log1p_mix(d + d * d / (1.0 + sqrt(MC_MULADD(d, d, 1.0))));
+    y = a == MCK_INF_F32 ? a : y;
+    return mck_copysign_f32(a < 0x1p-13f ? a : y, x);
+}
+
+/* [not measured] */
+MC_INLINE float mck_acosh_f32(float x)
+{
+    double t = (double)x - 1.0;
+    float y = (float)mck_log1p_mix(t + sqrt(t * (t + 2.0)));
+    y = x == MCK_INF_F32 ? x : y;
+    return x >= 1.0f ? y : MCK_NAN_F32;
+}
+
+/* [not measured] */
+MC_INLINE float mck_atanh_f32(float x)
+{
+    float a = mck_abs_f32(x);
+    double d = (double)a;
+    float y = (float)(0.5 * mck_log1p_mix((d + d) / (1.0 - d)));
+    y = a < 0x1p-13f ? a : y;
+    y = a == 1.0f ? MCK_INF_F32 : y;
+    return mck_copysign_f32(a <= 1.0f ? y : MCK_NAN_F32, x);
+}
+
+/* [not measured] */
+MC_INLINE float mck_pow_f32(float x, float y)
+{
+    double e, f = mck_log_split_f64((double)mck_abs_f32(x), &e), t = mck_log_rest_mix(f);
+    double c = y > 0x1p60f ? 0x1p60 : (double)y; /* keeps infinity times log2(1) from being NaN */
+    c = y < -0x1p60f ? -0x1p60 : c;
+    double p = c * mck_sum3_f64(e, f, MC_MULADD(f + t, 0x1.c551d94ae0bf8p-2, t));
+    p = p > 200.0 ? 200.0 : p;
+    p = p < -200.0 ? -200.0 : p;
+    double n = rint(p);
+    double m = mck_exp_mix((p - n) * MCK_LN2) * mck_pow2i_f64(n);
+    return (float)mck_pow_edge_f64((double)x, (double)y, m);
+}
+
+/* [not measured] */
+MC_INLINE float mck_cbrt_f32(float x)
+{
+    double e, a = (double)mck_abs_f32(x), f = mck_log_split_f64(a, &e);
+    double n = rint(e * 0x1.5555555555555p-2 - 0x1.5555555555555p-2);
+    double z = (1.0 + f) * mck_pow2i_f64(e - 3.0 * n);
+    double q = -0x1.936dc4de152e8p-10;
+    q = MC_MULADD(q, z, 0x1.8b826ea029f5p-6);
+    q = MC_MULADD(q, z, -0x1.31a18dc8c7d3ep-3);
+    q = MC_MULADD(q, z, 0x1.21bd313cf22dp-1);
+    q = MC_MULADD(q, z, 0x1.1e256d0ff0573p-1);
+    double c = q * q * q;
+    q = (q + q * (z - c) / (2.0 * c + z)) * mck_pow2i_f64(n);
+    q = (a == 0.0) | (a == MCK_INF_F64) | (a != a) ? a : q;
+    return mck_copysign_f32((float)q, x);
+}
+
+/* [not measured] */
+MC_INLINE float mck_hypot_f32(float x, float y)
+{
+    float a = mck_abs_f32(x), b = mck_abs_f32(y);
+    double p = (double)a, q = (double)b;
+    float r = (float)sqrt(p * p + q * q);
+    return (a == MCK_INF_F32) | (b == MCK_INF_F32) ? MCK_INF_F32 : r;
+}
+
+/* erfc(x) for x >= 0 */
+MC_INLINE double mck_erfc_tail_mix(double x)
+{
+    double c = x > 10.2 ? 10.2 : x;
+    double t = (c - 3.75) / (c + 3.75);
+    double q = -0x1.a3056e4423d9ap-13;
+    q = MC_MULADD(q, t, 0x1.0dc09be6269ddp-11);
+    q = MC_MULADD(q, t, 0x1.e1107d06f6db4p-10);
+    q = MC_MULADD(q, t, -0x1.422dc3897c42ap-7);
+    q = MC_MULADD(q, t, 0x1.cfc87cf47e947p-6);
+    q = MC_MULADD(q, t, -0x1.e0bcabad8c155p-5);
+    q = MC_MULADD(q, t, 0x1.7a1f1b70d21ap-4);
+    q = MC_MULADD(q, t, -0x1.bda95a4927032p-4);
+    q = MC_MULADD(q, t, 0x1.5100a42cbfdb7p-4);
+    q = MC_MULADD(q, t, 0x1.d5f22252710a8p-9);
+    q = MC_MULADD(q, t, -0x1.1f367498faed6p-3);
+    q = MC_MULADD(q, t, 0x1.3ccda0b64f778p0);
+    double n, r = mck_exp_reduce_f64(-c * c, &n);
+    return mck_exp_mix(r) * mck_pow2i_f64(n) * q / MC_MULADD(2.0, c, 1.0);
+}
+
+/* erf(x) for |x| <= 1 */
+MC_INLINE double mck_erf_near_mix(double x)
+{
+    double z = x * x;
+    double q = -0x1.44cfb5359e8a3p-17;
+    q = MC_MULADD(q, z, 0x1.d8b87d5ebe6d1p-14);
+    q = MC_MULADD(q, z, -0x1.bcd7d9770c0edp-11);
+    q = MC_MULADD(q, z, 0x1.562b1929dd2d8p-8);
+    q = MC_MULADD(q, z, -0x1.b829d8b5b920ap-6);
+    q = MC_MULADD(q, z, 0x1.ce2f09aa84d55p-4);
+    q = MC_MULADD(q, z, -0x1.8127466822dbp-2);
+    q = MC_MULADD(q, z, 0x1.06eba82030c73p-3);
+    return MC_MULADD(x, q, x);
+}
+
+/* [not measured] */
+MC_INLINE float mck_erf_f32(float x)
+{
+    double a = (double)mck_abs_f32(x);
+    double y = a < 1.0 ? mck_erf_near_mix(a) : 1.0 - mck_erfc_tail_mix(a);
+    return mck_copysign_f32((float)y, x);
+}
+
+/* [not measured] */
+MC_INLINE float mck_erfc_f32(float x)
+{
+    double a = (double)mck_abs_f32(x), t = mck_erfc_tail_mix(a);
+    double y = x < 0.0f ? 2.0 - t : t;
+    return (float)(a < 0.25 ? 1.0 - mck_erf_near_mix((double)x) : y);
+}
+
+/* ---- remainders: exact, in f64 ---- */
+
+/* C sign rule. A quotient below 2^28 times an f32 is exact in f64. */
+MC_INLINE float mck_fmod_f32(float x, float y)
+{
+    double a = (double)mck_abs_f32(x), b = (double)mck_abs_f32(y);
+    double r = a - trunc(a / b) * b;
+    r = r < 0.0 ? r + b : r;
+    return mck_copysign_f32((float)r, x);
+}
+
+MC_INLINE int mck_fmod_off_f32(float x, float y)
+{
+    return !(mck_abs_f32(x / y) < 0x1p27f) | (mck_abs_f32(y) == MCK_INF_F32);
+}
+
+MC_INLINE float mck_mod_sign_f32(float m, float y)
+{
+    float r = (m < 0.0f) != (y < 0.0f) ? m + y : m;
+    return m == 0.0f ? mck_copysign_f32(0.0f, y) : r;
+}
+
+/* Sign of the divisor, as Python's %. */
+MC_INLINE float mck_remainder_f32(float x, float y)
+{
+    return mck_mod_sign_f32(mck_fmod_f32(x, y), y);
+}
+
+/* floor of the exact quotient, rounded once. x / 0 is the IEEE quotient. */
+MC_INLINE float mck_floor_divide_f32(float x, float y)
+{
+    double a = (double)mck_abs_f32(x), b = (double)mck_abs_f32(y);
+    double q = trunc(a / b), r = a - q * b;
+    int neg = ((mck_bits_f32(x) ^ mck_bits_f32(y)) & 0x80000000u) != 0;
+    q = r < 0.0 ? q - 1.0 : q;
+    r = r < 0.0 ? r + b : r;
+    q = neg & (r != 0.0) ? q + 1.0 : q;
+    return (float)(neg ? -q : q);
+}
+
+/* ---- slow paths ---- */
+
+#define MCK_NEEDS_FIX_sin_f32(x) (mck_abs_f32(x) > MCK_TRIG_LIMIT_F32)
+#define MCK_NEEDS_FIX_cos_f32(x) (mck_abs_f32(x) > MCK_TRIG_LIMIT_F32)
+#define MCK_NEEDS_FIX_tan_f32(x) (mck_abs_f32(x) > MCK_TRIG_LIMIT_F32)
+#define MCK_NEEDS_FIX_fmod_f32(x, y) (mck_fmod_off_f32((x), (y)))
+#define MCK_NEEDS_FIX_remainder_f32(x, y) (mck_fmod_off_f32((x), (y)))
+#define MCK_NEEDS_FIX_floor_divide_f32(x, y) (mck_fmod_off_f32((x), (y)))
+
+/* In f64 and rounded once, so that the result does not hang on the f32 half of the libm. */
+MC_INLINE float mck_sin_f32_slow(float x)
+{
+    return (float)sin((double)x);
+}
+
+MC_INLINE float mck_cos_f32_slow(float x)
+{
+    return (float)cos((double)x);
+}
+
+MC_INLINE float mck_tan_f32_slow(float x)
+{
+    return (float)tan((double)x);
+}
+
+MC_INLINE float mck_fmod_f32_slow(float x, float y)
+{
+    return fmodf(x, y);
+}
+
+MC_INLINE float mck_remainder_f32_slow(float x, float y)
+{
+    return y == 0.0f ? MCK_NAN_F32 : mck_mod_sign_f32(fmodf(x, y), y);
+}
+
+MC_INLINE float mck_floor_divide_f32_slow(float x, float y)
+{
+    return (float)mck_floor_divide_f64_any((double)x, (double)y);
+}
+
+/* libm, scalar, as in f64. */
+MC_INLINE float mck_lgamma_f32(float x)
+{
+    return (float)lgamma((double)x);
+}
+
+MCK_ANY1_(sin, f32, float)
+MCK_ANY1_(cos, f32, float)
+MCK_ANY1_(tan, f32, float)
+MCK_ANY2_(fmod, f32, float)
+MCK_ANY2_(remainder, f32, float)
+MCK_ANY2_(floor_divide, f32, float)
+
+#endif

@@ -1,0 +1,118 @@
+-- check.lua - options and arguments, checked once with the same words everywhere.
+--
+-- Owns the nearest-name search and the option types. Knows nothing of tensors beyond that they are cdata.
+local M = {}
+
+--- Edit distance (Levenshtein, 1966) of two short names.
+local function distance(a, b)
+  local prev = {}
+  for j = 0, #b do prev[j] = j end
+  for i = 1, #a do
+    local row = { [0] = i }
+    for j = 1, #b do
+      local cost = a:byte(i) == b:byte(j) and 0 or 1
+      row[j] = math.min(prev[j] + 1, row[j - 1] + 1, prev[j - 1] + cost)
+    end
+    prev = row
+  end
+  return prev[#b]
+end
+
+--- The name of `names` (list or set) nearest to `name`, or nil when none is near.
+---@param name string
+---@param names table
+---@return string|nil
+function M.nearest(name, names)
+  local list = {}
+  for k, v in pairs(names) do list[#list + 1] = type(k) == 'number' and v or k end
+  table.sort(list)
+  local best, at
+  for _, n in ipairs(list) do
+    local d = distance(name:lower(), tostring(n):lower())
+    if not at or d < at then best, at = n, d end
+  end
+  if at and at <= math.max(2, math.floor(#name / 2)) then return best end
+end
+
+local function is_int(v) return type(v) == 'number' and v == math.floor(v) and v > -2 ^ 53 and v < 2 ^ 53 end
+
+-- "integer >= 1", "number > 0", "bool", "string", "table", "function", "any"; joined by " | "
+local function fits(v, kind)
+  for one in (kind .. '|'):gmatch '%s*(.-)%s*|' do
+    local base, op, bound = one:match '^(%a+)%s*([<>]=?)%s*([-%d.e]+)$'
+    base, bound = base or one, tonumber(bound)
+    local ok
+    if base == 'integer' then ok = is_int(v)
+    elseif base == 'bool' or base == 'boolean' then ok = type(v) == 'boolean'
+    elseif base == 'tensor' then ok = type(v) == 'cdata'
+    elseif base == 'any' then ok = true
+    else ok = type(v) == base end
+    if ok and op then
+      ok = op == '>' and v > bound or op == '>=' and v >= bound or op == '<' and v < bound or op == '<=' and v <= bound
+    end
+    if ok then return true end
+  end
+  return false
+end
+
+local function show(v)
+  if type(v) == 'string' then return "'" .. v .. "'" end
+  if type(v) == 'table' or type(v) == 'function' or type(v) == 'cdata' then return 'a ' .. type(v) end
+  return tostring(v)
+end
+
+--- Checks `opts` against spec { name = { default, type or choices } } and fills in the defaults.
+---@param fname string the public name, for messages
+---@param opts table|nil
+---@param spec table
+---@param level? integer of the caller to blame; 3 is the caller of the function that calls opts
+---@return table
+function M.opts(fname, opts, spec, level)
+  level = level or 3
+  local out = {}
+  if opts ~= nil and type(opts) ~= 'table' then error(('%s: options are %s; give a table'):format(fname, show(opts)), level) end
+  if opts then
+    for k, v in pairs(opts) do
+      if type(k) == 'string' then
+        local rule = spec[k]
+        if not rule then
+          local near = M.nearest(k, spec)
+          error(('%s: option %q is unknown%s'):format(fname, k, near and ('; did you mean %q?'):format(near) or '; it takes ' .. M.names(spec)), level)
+        end
+        local kind = rule[2]
+        if type(kind) == 'table' then
+          local ok = false
+          for _, c in ipairs(kind) do ok = ok or c == v end
+          if not ok then
+            local near = type(v) == 'string' and M.nearest(v, kind)
+            error(('%s: option %s is %s; choose %s%s'):format(fname, k, show(v), table.concat(kind, ', '), near and (' (did you mean %q?)'):format(near) or ''), level)
+          end
+        elseif kind and not fits(v, kind) then
+          error(('%s: option %s is %s; it must be %s'):format(fname, k, show(v), kind), level)
+        end
+        out[k] = v
+      end
+    end
+  end
+  for k, rule in pairs(spec) do
+    if out[k] == nil then out[k] = rule[1] end
+  end
+  return out
+end
+
+--- Sorted names of a spec, for messages.
+function M.names(spec)
+  local list = {}
+  for k in pairs(spec) do list[#list + 1] = k end
+  table.sort(list)
+  return #list > 0 and table.concat(list, ', ') or 'none'
+end
+
+--- Raises unless v fits the kind; `what` names the argument.
+function M.arg(fname, what, v, kind, level)
+  if not fits(v, kind) then error(('%s: %s is %s; it must be %s'):format(fname, what, show(v), kind), level or 3) end
+  return v
+end
+
+M.show = show
+return M

@@ -1,0 +1,287 @@
+-- create.lua - tensors from sizes, numbers, tables and random streams; conversion and copies.
+--
+-- Owns reading of nested Lua tables (path in errors) and the default random generator of this Lua state. Random tensors are Philox
+-- streams: element i of a stream is a function of (key, stream, i) alone.
+local lib = require 'mascon.ffi'
+local tensor = require 'mascon.tensor'
+local check = require 'mascon.check'
+local op = require 'mascon.op'
+local C, P = lib.C, lib.params
+local is, methods, make, CODE = tensor.is, tensor.methods, tensor.make, tensor.code
+local M = {}
+
+local DT = { dtype = { nil, 'string' }, device = { 'cpu', 'string' } }
+
+local function device(fname, name, level)
+  if name == nil or name == 'cpu' or name == 'auto' then return end
+  if type(name) == 'string' and name:match '^cuda' then
+    error(fname .. ': device "' .. name .. '" is not there: this build of mascon runs on the CPU; use "cpu" or "auto"', level)
+  end
+  error(('%s: device %s is unknown; use "cpu" or "auto"'):format(fname, check.show(name)), level)
+end
+
+--- {2, 3, dtype = 'f32'} or (shape, {dtype = 'f32'}): sizes and checked options.
+local function shape_opts(fname, shape, opts, spec, level)
+  local sizes, given = {}, {}
+  if type(shape) == 'number' then shape = { shape } end
+  if type(shape) ~= 'table' then error(('%s: shape is %s; give a table of sizes, as in mc.%s{ 2, 3 }'):format(fname, check.show(shape), fname), level) end
+  for k, v in pairs(shape) do
+    if type(k) == 'number' then sizes[k] = v else given[k] = v end
+  end
+  if type(opts) == 'table' then for k, v in pairs(opts) do given[k] = v end end
+  local o = check.opts(fname, given, spec or DT, level + 1)
+  device(fname, o.device, level + 1)
+  local code = tensor.dtype_code(fname, o.dtype or 'f64', level + 1)
+  return sizes, tensor.name[code], o
+end
+
+function M.empty(shape, opts)
+  local s, dt = shape_opts('empty', shape, opts, nil, 3)
+  return tensor.empty('empty', s, dt, 2)
+end
+
+local function filled(fname, v)
+  return function(shape, opts)
+    local s, dt = shape_opts(fname, shape, opts, nil, 3)
+    return tensor.empty(fname, s, dt, 2):fill_(v)
+  end
+end
+M.zeros, M.ones = filled('zeros', 0), filled('ones', 1)
+
+function M.full(shape, value, opts)
+  local s, dt, o = shape_opts('full', shape, opts, nil, 3)
+  if not o.dtype then dt = type(value) == 'boolean' and 'bool' or tensor.is_complex(value) and 'c128' or 'f64' end
+  return tensor.empty('full', s, dt, 2):fill_(value)
+end
+
+local function like(fname, v)
+  return function(x, opts)
+    if not is(x) then error(('%s: operand is %s; give a tensor'):format(fname, check.show(x)), 2) end
+    local o = check.opts(fname, opts, DT, 3)
+    local t = tensor.empty(fname, x.shape, o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, 3)] or x.dtype, 2)
+    return v and t:fill_(v) or t
+  end
+end
+M.zeros_like, M.ones_like, M.empty_like = like('zeros_like', 0), like('ones_like', 1), like('empty_like')
+
+--- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n.
+function M.arange(start, stop, step, opts)
+  if type(stop) == 'table' then stop, opts = nil, stop end
+  if type(step) == 'table' then step, opts = nil, step end
+  if stop == nil then start, stop = 1, start end
+  step = step or 1
+  check.arg('arange', 'start', start, 'number', 3)
+  check.arg('arange', 'stop', stop, 'number', 3)
+  check.arg('arange', 'step', step, 'number', 3)
+  if step == 0 then error('arange: step is 0; give a positive or negative step', 2) end
+  local o = check.opts('arange', opts, DT, 3)
+  local n = math.max(0, math.floor((stop - start) / step * (1 + 2e-16) + 1e-12) + 1)
+  local dt = o.dtype and tensor.name[tensor.dtype_code('arange', o.dtype, 3)] or 'f64'
+  local t = tensor.empty('arange', { n }, 'f64', 2)
+  local p = tensor.pointer(t)
+  for i = 0, n - 1 do p[i] = start + i * step end
+  return dt == 'f64' and t or methods.to(t, dt)
+end
+
+--- n numbers from start to stop, both included.
+function M.linspace(start, stop, n, opts)
+  check.arg('linspace', 'start', start, 'number', 3)
+  check.arg('linspace', 'stop', stop, 'number', 3)
+  check.arg('linspace', 'n', n, 'integer >= 0', 3)
+  local o = check.opts('linspace', opts, { dtype = DT.dtype, device = DT.device, endpoint = { true, 'bool' } }, 3)
+  local t = tensor.empty('linspace', { n }, 'f64', 2)
+  local p, d = tensor.pointer(t), o.endpoint and n - 1 or n
+  for i = 0, n - 1 do p[i] = start + (d > 0 and i * ((stop - start) / d) or 0) end
+  if o.endpoint and n > 1 then p[n - 1] = stop end
+  local dt = o.dtype and tensor.name[tensor.dtype_code('linspace', o.dtype, 3)] or 'f64'
+  return dt == 'f64' and t or methods.to(t, dt)
+end
+
+function M.eye(n, m, opts)
+  if type(m) == 'table' then m, opts = nil, m end
+  check.arg('eye', 'n', n, 'integer >= 0', 3)
+  m = m or n
+  check.arg('eye', 'm', m, 'integer >= 0', 3)
+  local o = check.opts('eye', opts, DT, 3)
+  local t = tensor.empty('eye', { n, m }, o.dtype and tensor.name[tensor.dtype_code('eye', o.dtype, 3)] or 'f64', 2):fill_(0)
+  for i = 1, math.min(n, m) do t[{ i, i }] = 1 end
+  return t
+end
+
+-- ---------------------------------------------------------------- nested tables
+
+local function path_text(path) return #path == 0 and 'the table' or 'x[' .. table.concat(path, '][') .. ']' end
+
+--- Shape of a nested table; ragged tables and gaps are errors with the path of the first offender.
+local function table_shape(v, shape, path, level)
+  if type(v) ~= 'table' then return shape end
+  local n, max = #v, 0
+  for k in pairs(v) do
+    if type(k) ~= 'number' then error(('tensor: %s has the key %s; nested tables hold positions only'):format(path_text(path), check.show(k)), level) end
+    if k > max then max = k end
+  end
+  if max ~= n then error(('tensor: %s has a gap; position %d is nil'):format(path_text(path), n + 1), level) end
+  shape[#shape + 1] = n
+  if n > 0 then
+    path[#path + 1] = 1
+    table_shape(v[1], shape, path, level + 1)
+    path[#path] = nil
+  end
+  return shape
+end
+
+function M.from_table(v, dtype, level)
+  level = level or 3
+  local shape = table_shape(v, {}, {}, level + 1)
+  if #shape > 8 then error('tensor: the table is nested more than 8 deep', level) end
+  local flat, path, complex, kinds, integer64 = {}, {}, false, {}, false
+  local function walk(x, d)
+    if d > #shape then
+      local k = type(x)
+      if k == 'table' then error(('tensor: %s is a table, its neighbours are numbers'):format(path_text(path)), level + d + 1) end
+      if k == 'cdata' and is(x) then
+        x = x:item()
+        k = type(x)
+      end
+      if tensor.is_complex(x) then complex, k = true, 'number'
+      elseif k == 'cdata' then integer64, k = true, 'number' end
+      if k ~= 'number' and k ~= 'boolean' then error(('tensor: %s is %s; give numbers or booleans'):format(path_text(path), check.show(x)), level + d + 1) end
+      kinds[k] = true
+      flat[#flat + 1] = x
+      return
+    end
+    if type(x) ~= 'table' then error(('tensor: %s is %s, its neighbours are tables'):format(path_text(path), check.show(x)), level + d + 1) end
+    if #x ~= shape[d] then error(('tensor: %s has %d entries, its neighbours have %d'):format(path_text(path), #x, shape[d]), level + d + 1) end
+    for i = 1, shape[d] do
+      path[d] = i
+      walk(x[i], d + 1)
+      path[d] = nil
+    end
+  end
+  walk(v, 1)
+  if kinds.number and kinds.boolean then error('tensor: numbers and booleans are mixed; use one kind', level) end
+  local natural = complex and 'c128' or integer64 and 'i64' or kinds.boolean and 'bool' or 'f64'
+  local t = tensor.empty('tensor', shape, natural, level)
+  local p = tensor.pointer(t)
+  for i, x in ipairs(flat) do
+    if complex then
+      local z = type(x) == 'number' and { re = x, im = 0 } or x
+      p[2 * i - 2], p[2 * i - 1] = z.re, z.im
+    elseif natural == 'bool' then
+      p[i - 1] = x and 1 or 0
+    else
+      p[i - 1] = x
+    end
+  end
+  if dtype and dtype ~= natural then
+    if natural == 'f64' and tensor.kind[dtype] ~= 'f' and tensor.kind[dtype] ~= 'c' and dtype ~= 'bool' then
+      for i, x in ipairs(flat) do
+        if x ~= math.floor(x) then error(('tensor: entry %d is %.17g; dtype %s takes whole numbers, round first'):format(i, x, dtype), level) end
+      end
+    end
+    return methods.to(t, dtype)
+  end
+  return t
+end
+op.from_table = M.from_table
+
+--- A tensor from a nested table, a number, a boolean, a complex number, or a copy of a tensor.
+function M.tensor(v, opts)
+  local o = check.opts('tensor', opts, DT, 3)
+  device('tensor', o.device, 3)
+  local dtype = o.dtype and tensor.name[tensor.dtype_code('tensor', o.dtype, 3)]
+  if is(v) then return dtype and dtype ~= v.dtype and methods.to(v, dtype) or methods.copy(v) end
+  if type(v) == 'table' then return M.from_table(v, dtype, 3) end
+  local t = op.scalar('tensor', v, 2)
+  t._flags = 0
+  return dtype and dtype ~= t.dtype and methods.to(t, dtype) or t
+end
+
+-- ---------------------------------------------------------------- copies and conversion
+
+function methods.copy(t)
+  local out = tensor.empty('copy', tensor.shape_of(t), tensor.name[t._dtype], 2)
+  local rc = C.mc_copy(out, t)
+  if rc ~= 0 then tensor.failed(rc, 2, true, t) end
+  return out
+end
+methods.clone = methods.copy
+
+--- The tensor itself when it is contiguous, else a contiguous copy.
+function methods.contiguous(t)
+  if methods.is_contiguous(t) then return t end
+  return methods.copy(t)
+end
+
+--- x:to 'f32', x:to{ dtype =, device = }: converted copy, or x itself when nothing changes.
+function methods.to(t, what)
+  if type(what) == 'string' and what:match '^c[pu][uud]a?' then what = { device = what } end
+  if type(what) == 'string' then what = { dtype = what } end
+  local o = check.opts('to', what, DT, 3)
+  device('to', o.device, 3)
+  if not o.dtype then return t end
+  local code = tensor.dtype_code('to', o.dtype, 3)
+  if code == t._dtype then return t end
+  local out = tensor.empty('to', tensor.shape_of(t), tensor.name[code], 2)
+  local rc = C.mc_copy(out, t)
+  if rc ~= 0 then tensor.failed(rc, 2, true, t) end
+  return out
+end
+methods.astype = methods.to
+
+-- ---------------------------------------------------------------- random streams
+
+local state = { key = 0, stream = 0 }
+
+--- Sets the key of the default generator and starts its streams anew.
+---@param n integer 0 <= n < 2^53
+function M.seed(n)
+  check.arg('seed', 'n', n, 'integer >= 0', 3)
+  state.key, state.stream = n, 0
+end
+
+--- Key and stream in use (for manifests).
+function M.seed_state() return state.key, state.stream end
+
+local function random(fname, id, shape, opts, spec, fill, level)
+  local full = { dtype = { nil, 'string' }, device = DT.device, seed = { nil, 'integer >= 0' }, stream = { nil, 'integer >= 0' }, out = { nil, 'tensor' } }
+  for k, v in pairs(spec) do full[k] = v end
+  local sizes, dt, o = shape_opts(fname, shape, opts, full, level + 1)
+  local key, stream = o.seed or state.key, o.stream
+  if not stream then
+    if o.seed then stream = 0 else stream, state.stream = state.stream, state.stream + 1 end
+  end
+  op.fresh()
+  local n, d = tensor.dims and tensor.dims(fname, sizes, level + 1)
+  P.naxes = n
+  for i = 0, n - 1 do P.axes[i] = d[i] end
+  P.dtype = CODE[dt]
+  P.i[0], P.i[1] = key % 2 ^ 32, math.floor(key / 2 ^ 32)
+  P.i[2], P.i[3] = stream % 2 ^ 32, math.floor(stream / 2 ^ 32)
+  fill(o)
+  return op.run(fname, level, o, 0, function(out) return op.call_list(id, out, {}) end)
+end
+
+--- Uniform numbers on [low, high).
+function M.rand(shape, opts)
+  return random('rand', op.rows.random_uniform.id, shape, opts, { low = { 0, 'number' }, high = { 1, 'number' } }, function(o) P.d[0], P.d[1] = o.low, o.high end, 2)
+end
+--- Normal numbers.
+function M.randn(shape, opts)
+  return random('randn', op.rows.random_normal.id, shape, opts, { mean = { 0, 'number' }, std = { 1, 'number >= 0' } }, function(o) P.d[0], P.d[1] = o.mean, o.std end, 2)
+end
+--- Whole numbers in [low, high], both included, without bias.
+function M.randint(low, high, shape, opts)
+  check.arg('randint', 'low', low, 'integer', 3)
+  check.arg('randint', 'high', high, 'integer', 3)
+  if high < low then error(('randint: high %d is below low %d; swap them'):format(high, low), 2) end
+  return random('randint', op.rows.random_integers.id, shape, opts, {}, function() P.d[0], P.d[1] = low, high + 1 end, 2)
+end
+--- A random order of 1..n as i64.
+function M.randperm(n, opts)
+  check.arg('randperm', 'n', n, 'integer >= 0', 3)
+  local keys = M.rand({ n }, opts)
+  return op.functions.argsort(keys)
+end
+
+return M

@@ -1,0 +1,72 @@
+-- ffi.lua - libmascon opened, its errors as Lua errors.
+--
+-- Owns the library handle, the parameter buffer and the way from a status to error(). With tensor.lua the only place that touches the
+-- FFI. May not know ops or the shape of the API above.
+local ffi = require 'ffi'
+local gen = require 'mascon.gen.ops'
+
+ffi.cdef(require 'mascon.gen.cdef')
+
+local M = {}
+
+local host = package.loaded['mascon.host']
+local libdir = (type(host) == 'table' and host.libdir) or os.getenv 'MASCON_LIBDIR'
+if not libdir then -- run from the tree by a plain LuaJIT: the generated files know where the library lies
+  local path = package.searchpath and package.searchpath('mascon.gen.ops', package.path)
+  libdir = path and path:match '^(.*)/lua/mascon/gen/ops%.lua$' or 'build'
+end
+local C = ffi.load(libdir .. '/libmascon.so')
+if type(host) == 'table' and host.set_cancel then
+  host.set_cancel(tonumber(ffi.cast('uintptr_t', ffi.cast('void (*)(void)', C.mc_cancel_request))), tonumber(ffi.cast('uintptr_t', ffi.cast('void (*)(void)', C.mc_cancel_clear))))
+end
+
+M.C, M.gen, M.libdir = C, gen, libdir
+M.params = ffi.new 'mc_params'
+M.status = {}
+for i, name in ipairs(gen.statuses) do M.status[name] = i - 1 end
+
+--- Text of the last failing call.
+function M.message() return ffi.string(C.mc_errmsg()) end
+
+--- Raises the library's last error at the caller's caller (level as in error()).
+---@param level? integer
+function M.raise(level)
+  error(ffi.string(C.mc_errmsg()), level and level + 1 or 3)
+end
+
+--- rc ~= 0 becomes an error at `level` (2: the caller of the function that calls check).
+function M.check(rc, level)
+  if rc ~= 0 then error(ffi.string(C.mc_errmsg()), level and level + 1 or 3) end
+end
+
+--- Neighbours and process facts, as plain Lua values.
+function M.neighbour(kind)
+  local p = C.mc_neighbour(kind)
+  if p == nil then return nil, M.message() end
+  return ffi.string(p)
+end
+
+function M.isa() return ffi.string(C.mc_isa_name()) end
+function M.version() return ffi.string(C.mc_version()) end
+
+local stats = ffi.new 'int64_t[9]'
+--- Memory counters of the library, bytes unless said otherwise.
+function M.memory_stats()
+  C.mc_memory_stats(stats)
+  return {
+    live = tonumber(stats[0]), cached = tonumber(stats[1]), peak = tonumber(stats[2]), allocations = tonumber(stats[3]),
+    soft_ceiling = tonumber(stats[4]), limit = tonumber(stats[5]), blocks = tonumber(stats[6]), tensors = tonumber(stats[7]), tensor_peak = tonumber(stats[8]),
+  }
+end
+
+local tensor_list, out_list = ffi.typeof 'const mc_tensor *[?]', ffi.new 'mc_tensor *[1]'
+--- mc_op with a Lua list of operands (anchored by the list while C runs).
+function M.op_list(id, out, list, params)
+  local n = #list
+  local arr = tensor_list(n)
+  for i = 1, n do arr[i - 1] = list[i] end
+  out_list[0] = out
+  return C.mc_op(id, 1, out_list, n, arr, params)
+end
+
+return M

@@ -1,0 +1,173 @@
+-- traceback.lua - what a user reads when a script fails.
+--
+-- First `file:line: message`, then three lines of source around the innermost line of the user's own code, then the
+-- frames of the user's code. Frames of our library are folded to one line unless MASCON_TRACEBACK=full; frames of the
+-- host never show. Owns the form of the report. May not know how scripts are started, nor write anything itself.
+
+local host = require 'mascon.host'
+local source = require 'mascon.host.source'
+
+local M = {}
+
+local MAX_FRAMES = 22 -- of a stack overflow show this many, half from each end
+local ECANCELLED = 7 -- status of a library call that Ctrl-C stopped
+local HIDDEN_C = { error = true, assert = true, pcall = true, xpcall = true, require = true }
+
+---The library module a source belongs to ("mascon.signal"), or nil for the user's code.
+local function module_of(chunk)
+  for _, folder in ipairs { host.luadir, host.generated } do
+    if chunk:sub(1, #folder + 2) == '@' .. folder .. '/' then
+      return (chunk:sub(#folder + 3):gsub('%.lua$', ''):gsub('/init$', ''):gsub('/', '.'))
+    end
+  end
+end
+
+local function frame_name(info)
+  if info.what == 'main' then return 'in main chunk' end
+  if info.name then return ("in %s '%s'"):format(info.namewhat == 'method' and 'method' or 'function', info.name) end
+  return ('in function at line %d'):format(info.linedefined)
+end
+
+---Message handler for xpcall: keeps the error object and the stack at the moment of the error.
+---@param object any
+---@return table record
+function M.collect(object)
+  local frames = {}
+  local level = 2
+  while true do
+    local info = debug.getinfo(level, 'Sln')
+    if not info then break end
+    local module = module_of(info.source)
+    if module and module:find('^mascon%.host%.') then
+      if #frames > 0 and module == 'mascon.host.runner' then break end
+    else
+      frames[#frames + 1] = {
+        source = info.source,
+        where = info.what ~= 'C' and ('%s:%d'):format(info.short_src, info.currentline) or '[C]',
+        line = info.currentline,
+        what = info.what,
+        name = info.name,
+        text = info.what ~= 'C' and frame_name(info) or ("in function '%s'"):format(info.name or '?'),
+        module = module,
+      }
+    end
+    level = level + 1
+  end
+  return { object = object, frames = frames }
+end
+
+---The error object as text, and whether it may be given a place.
+local function object_text(object)
+  local kind = type(object)
+  if kind == 'string' then return object end
+  if kind == 'number' then return tostring(object) end
+  local meta = getmetatable(object)
+  if kind == 'cdata' or (type(meta) == 'table' and rawget(meta, '__tostring')) then
+    local ok, text = pcall(tostring, object)
+    if ok and type(text) == 'string' then return text end
+  end
+  if kind == 'table' then
+    local message = rawget(object, 'message')
+    if type(message) == 'string' then return message end
+    return '(error object is a table without message)'
+  end
+  return ('(error object is a %s value)'):format(kind)
+end
+
+---Whether an error object is the one that the signal called `word` raised (coroutine.wrap puts a place before it), or
+---what a library call that stopped because of it returned.
+---@param object any
+---@param word string
+---@return boolean
+function M.is_signal(object, word)
+  if type(object) == 'table' then return rawget(object, 'status') == ECANCELLED end
+  return type(object) == 'string' and object:sub(-#word) == word
+end
+
+---The innermost frame of the user's own code.
+local function user_frame(record)
+  for _, frame in ipairs(record.frames) do
+    if not frame.module and frame.what ~= 'C' and frame.line > 0 then return frame end
+  end
+end
+
+---First line of the report.
+function M.message(record)
+  local text = object_text(record.object)
+  local frame = user_frame(record)
+  if frame and not text:find('^[^\n]-:%d+: ') then text = frame.where .. ': ' .. text end
+  return text
+end
+
+---Three lines of source around `number`, the middle one marked; an empty list when the source is not at hand.
+local function context(chunk, number)
+  local lines = {}
+  local width = #tostring(number + 1)
+  for i = number - 1, number + 1 do
+    local text = i > 0 and source.line(chunk, i)
+    if text then
+      lines[#lines + 1] = ('%s %' .. width .. 'd | %s'):format(i == number and '>' or ' ', i, text)
+    end
+  end
+  return lines
+end
+
+local function add_frames(lines, frames)
+  local any = false
+  for _, frame in ipairs(frames) do any = any or frame.what ~= 'C' end
+  if not any then return end
+  local full = os.getenv('MASCON_TRACEBACK') == 'full'
+  local shown = {}
+  local i = 1
+  while i <= #frames do
+    local frame = frames[i]
+    if frame.module and not full then
+      local first = i
+      while frames[i + 1] and (frames[i + 1].module or frames[i + 1].what == 'C') do i = i + 1 end
+      while frames[i].what == 'C' and i > first do i = i - 1 end
+      local count = i - first + 1
+      shown[#shown + 1] = ('  (%d frame%s in %s)'):format(count, count == 1 and '' or 's', frame.module)
+    elseif full or frame.what ~= 'C' then
+      shown[#shown + 1] = ('  %s: %s'):format(frame.where, frame.text)
+    elseif frame.name and not HIDDEN_C[frame.name] then
+      shown[#shown + 1] = '  [C]: ' .. frame.text
+    end
+    i = i + 1
+  end
+  local skipped = #shown - MAX_FRAMES
+  for k, text in ipairs(shown) do
+    if skipped <= 0 or k <= MAX_FRAMES / 2 or k > MAX_FRAMES / 2 + skipped then
+      lines[#lines + 1] = text
+    elseif k == MAX_FRAMES / 2 + 1 then
+      lines[#lines + 1] = ('  ... (%d more)'):format(skipped)
+    end
+  end
+end
+
+---Whole report of a failed run, ending in a newline.
+---@param record table from collect
+---@param brief? boolean without source lines: the place says enough, nothing is wrong with it
+---@return string
+function M.report(record, brief)
+  local lines = { M.message(record) }
+  local frame = user_frame(record)
+  if frame and not brief then
+    for _, line in ipairs(context(frame.source, frame.line)) do lines[#lines + 1] = line end
+  end
+  if not (brief and #record.frames == 1) then add_frames(lines, record.frames) end
+  return table.concat(lines, '\n') .. '\n'
+end
+
+---Report of a chunk that does not compile.
+---@param message string from load
+---@param chunk string its chunk name
+function M.syntax(message, chunk)
+  local lines = { message }
+  local number = tonumber(message:match(':(%d+): '))
+  if number then
+    for _, line in ipairs(context(chunk, number)) do lines[#lines + 1] = line end
+  end
+  return table.concat(lines, '\n') .. '\n'
+end
+
+return M

@@ -1,0 +1,99 @@
+--- mascon: tensors, kernels and workflows for scientific analyses.
+--
+-- The public table. Core modules are loaded at once, everything else (signal, stats, plot, pac, ...) when first touched, which keeps
+-- the start in milliseconds. Owns no logic.
+local lib = require 'mascon.ffi'
+local tensor = require 'mascon.tensor'
+local op = require 'mascon.op'
+require 'mascon.view'
+local index = require 'mascon.index'
+local create = require 'mascon.create'
+local print_ = require 'mascon.print'
+local select_ = require 'mascon.select'
+local layout = require 'mascon.layout'
+local check = require 'mascon.check'
+tensor.install()
+
+local M = {}
+
+for name, f in pairs(op.functions) do
+  local row = op.rows[name]
+  if not (row and row.namespace) then M[name] = f end
+end
+for _, from in ipairs { create, select_, layout } do
+  for name, f in pairs(from) do M[name] = f end
+end
+M.from_table = nil
+M.newaxis, M.ellipsis = index.newaxis, index.ellipsis
+M.complex, M.scope, M.keep, M.is_tensor = tensor.complex, tensor.scope, tensor.keep, tensor.is
+M.repr = print_.repr
+M.pi, M.inf, M.nan, M.e = math.pi, math.huge, 0 / 0, math.exp(1)
+M.none = setmetatable({}, { __tostring = function() return 'mc.none' end })
+
+-- mc.all is the index marker and, called, the reduction: both readings are in the contract
+local all = op.functions.all
+getmetatable(index.all).__call = function(_, ...) return all(...) end
+M.all = index.all
+
+for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims', 'flip', 'copy' } do
+  M[name] = function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end
+end
+
+-- ---------------------------------------------------------------- process
+
+--- Worker threads; results do not depend on the number.
+function M.set_num_threads(n)
+  check.arg('set_num_threads', 'n', n, 'integer >= 1', 3)
+  lib.check(lib.C.mc_set_num_threads(n), 2)
+end
+function M.get_num_threads() return lib.C.mc_get_num_threads() end
+
+--- Memory counters in bytes: live, tensors, cached, peak, limit and more.
+function M.memory() return lib.memory_stats() end
+
+--- Upper bound of live bytes; 0 removes it.
+function M.set_memory_limit(bytes)
+  check.arg('set_memory_limit', 'bytes', bytes, 'integer >= 0', 3)
+  lib.check(lib.C.mc_memory_limit_set(bytes), 2)
+end
+
+M.version = lib.version()
+M.ops = op.rows
+
+-- ---------------------------------------------------------------- names for the prompt
+
+--- Field and method names of a value the prompt cannot enumerate.
+function M.complete(v)
+  local names = {}
+  if tensor.is(v) then
+    for n in pairs(tensor.methods) do names[#names + 1] = n end
+    for n in pairs(tensor.properties) do names[#names + 1] = n end
+    table.sort(names)
+  end
+  return names
+end
+
+local LAZY = {
+  fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', pac = 'mascon.pac', progress = 'mascon.progress',
+  report = 'mascon.report', manifest = 'mascon.manifest', json = 'mascon.json', text = 'mascon.text', random = 'mascon.random', help = 'mascon.help',
+}
+local FROM = { load = 'mascon.io', open = 'mascon.io', save = 'mascon.io', info = 'mascon.info', printf = 'mascon.format', format = 'mascon.format' }
+
+return setmetatable(M, {
+  __index = function(t, k)
+    local v
+    if LAZY[k] then v = require(LAZY[k])
+    elseif FROM[k] then v = require(FROM[k])[k] end
+    if v == nil then
+      if type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil end
+      local names = {}
+      for n in pairs(t) do if type(n) == 'string' then names[n] = true end end
+      for n in pairs(LAZY) do names[n] = true end
+      for n in pairs(FROM) do names[n] = true end
+      local near = check.nearest(k, names)
+      error(('mc.%s: there is no such name%s'):format(k, near and ('; did you mean mc.%s?'):format(near) or ''), 2)
+    end
+    rawset(t, k, v)
+    return v
+  end,
+})

@@ -1,0 +1,439 @@
+-- op.lua - the functions and methods that come from the op table.
+--
+-- One maker per family turns a row into a Lua function: arguments checked, parameters packed, result header sized, C called. Owns the
+-- call rule (array part positional, hash part options). Touches C only through tensor.lua's handles and the entry points of ffi.lua.
+local lib = require 'mascon.ffi'
+local tensor = require 'mascon.tensor'
+local check = require 'mascon.check'
+local C, P = lib.C, lib.params
+local is, header, finish, failed, make = tensor.is, tensor.header, tensor.finish, tensor.failed, tensor.make
+local CODE, methods = tensor.code, tensor.methods
+local OK, FLAG_OUT = 0, 4
+
+local M = {}
+local rows = {}
+for _, r in ipairs(lib.gen.ops) do rows[r[1]] = r end
+M.rows = rows
+
+-- ---------------------------------------------------------------- operands
+
+--- Bytes to set aside inline for a result of an operand: integers may become f64.
+local function room(t)
+  local s = t._small
+  if t._dtype < 8 then s = s * 8 end
+  return s <= 1024 and s or 1024
+end
+
+local WEAK = 256
+--- A Lua number, boolean or complex as a 0-d tensor; numbers are weak in promotion.
+local function scalar(fname, v, level)
+  local t
+  if type(v) == 'number' then
+    t = make(level + 1, 8, C.mc_create, CODE.f64, 0, nil)
+    C.mc_fill(t, v, 0)
+  elseif type(v) == 'boolean' then
+    t = make(level + 1, 8, C.mc_create, CODE.bool, 0, nil)
+    C.mc_fill(t, v and 1 or 0, 0)
+    return t
+  elseif tensor.is_complex(v) then
+    t = make(level + 1, 16, C.mc_create, CODE.c128, 0, nil)
+    C.mc_fill(t, v.re, v.im)
+  elseif type(v) == 'table' then
+    return M.from_table(v)
+  else
+    error(('%s: operand is %s; give a tensor or a number'):format(fname, check.show(v)), level + 1)
+  end
+  t._flags = WEAK
+  return t
+end
+M.scalar = scalar
+
+--- Any operand as a tensor.
+local function operand(fname, v, level)
+  if is(v) then return v end
+  return scalar(fname, v, level + 1)
+end
+M.operand = operand
+
+--- The out= tensor of an options table, marked for C; nil when there is none.
+local function out_of(fname, opts, level)
+  local out = opts.out
+  if not is(out) then error(('%s: option out is %s; give a tensor'):format(fname, check.show(out)), level + 1) end
+  return out
+end
+
+-- C clears nothing on an out= header, so the flag is put on for the call and taken off after it.
+local bit = require 'bit'
+local function mark(out)
+  if out._data == nil then failed(lib.status.ERELEASED, 3, true, out) end
+  out._flags = bit.bor(out._flags, FLAG_OUT)
+end
+local function unmark(out) out._flags = bit.band(out._flags, -5) end
+
+--- Calls f(out, ...) into opts.out or a new header.
+local function run(fname, level, opts, bytes, f, ...)
+  local out = opts and opts.out
+  if type(out) == 'nil' then return make(level + 1, bytes, f, ...) end
+  out = out_of(fname, opts, level + 1)
+  mark(out)
+  local rc = f(out, ...)
+  if rc == lib.status.ENOMEM then
+    C.mc_memory_trim()
+    collectgarbage()
+    collectgarbage()
+    rc = f(out, ...)
+  end
+  unmark(out)
+  if rc ~= OK then failed(rc, level + 1, true, out, ...) end
+  return out
+end
+M.run = run
+
+local EWISE_OPTS = { out = { nil, 'tensor' } }
+local function ewise_opts(fname, opts, level)
+  if opts == nil then return nil end
+  if type(opts) == 'table' and is(opts.out) and next(opts, (next(opts))) == nil then return opts end
+  return check.opts(fname, opts, EWISE_OPTS, level + 1)
+end
+
+-- ---------------------------------------------------------------- families
+
+local maker = {}
+
+-- C receives (out, a, b); the op number is bound here. FFI functions are reached through small closures so that traces stay monomorphic.
+function maker.unary(row)
+  local id, name = row.id, row[1]
+  local function call(out, a) return C.mc_op1(id, out, a, nil) end
+  return function(a, opts)
+    if not is(a) then a = operand(name, a, 2) end
+    if opts == nil then
+      local out = header(room(a))
+      local rc = C.mc_op1(id, out, a, nil)
+      if rc == OK then
+        if out._small == 0 and out._storage ~= nil then return finish(out) end
+        return out
+      end
+      if failed(rc, 2, false, a) then return make(2, 0, call, a) end
+    end
+    return run(name, 2, ewise_opts(name, opts, 3), room(a), call, a)
+  end
+end
+
+function maker.binary(row)
+  local id, name = row.id, row[1]
+  local function call(out, a, b) return C.mc_op2(id, out, a, b) end
+  local function call_scalar(out, a, s, swapped) return C.mc_op2_scalar(id, out, a, s, swapped) end
+  local function general(a, b, opts)
+    opts = ewise_opts(name, opts, 4)
+    if type(b) == 'number' and is(a) then return run(name, 3, opts, room(a), call_scalar, a, b, 0) end
+    if type(a) == 'number' and is(b) then return run(name, 3, opts, room(b), call_scalar, b, a, 1) end
+    a, b = operand(name, a, 3), operand(name, b, 3)
+    if a._flags == WEAK and b._flags == WEAK then a._flags = 0 end
+    local n, m = room(a), room(b)
+    if tensor.kind[tensor.name[a._dtype]] ~= tensor.kind[tensor.name[b._dtype]] then n, m = n * 2, m * 2 end
+    n = n > m and n or m
+    return run(name, 3, opts, n <= 1024 and n or 1024, call, a, b)
+  end
+  return function(a, b, opts)
+    if type(b) == 'cdata' and type(a) == 'cdata' and is(a) and is(b) then
+      local out
+      if opts == nil then
+        local n, m = a._small, b._small
+        if n == m and a._dtype == b._dtype then
+          out = header(n)
+          local rc = C.mc_op2(id, out, a, b)
+          if rc == OK then
+            if out._small == 0 and out._storage ~= nil then return finish(out) end
+            return out
+          end
+          if not failed(rc, 2, false, a, b) then return end
+        end
+      else
+        out = opts.out
+        if is(out) and out._data ~= nil and next(opts, 'out') == nil then
+          local flags = out._flags
+          out._flags = bit.bor(flags, FLAG_OUT)
+          local rc = C.mc_op2(id, out, a, b)
+          out._flags = flags
+          if rc == OK then return out end
+          if rc ~= lib.status.ENOMEM then failed(rc, 2, true, out, a, b) end
+        end
+      end
+    end
+    return (general(a, b, opts))
+  end
+end
+
+local function ternary_maker(row)
+  local id, name = row.id, row[1]
+  local function call(out, a, b, c) return C.mc_op3(id, out, a, b, c) end
+  return function(a, b, c, opts)
+    opts = ewise_opts(name, opts, 3)
+    a, b, c = operand(name, a, 2), operand(name, b, 2), operand(name, c, 2)
+    local n = math.max(room(a), room(b), room(c)) * 2
+    return run(name, 2, opts, n <= 1024 and n or 1024, call, a, b, c)
+  end
+end
+maker.ternary, maker.where = ternary_maker, ternary_maker
+
+-- ---------------------------------------------------------------- parameters
+
+local function fresh()
+  P.naxes, P.keepdim, P.dtype, P.base = -1, 0, -1, 1
+end
+
+--- axes: nil, a number, or a table of numbers; 1-based, into P.axes.
+local function pack_axes(fname, t, axes, level)
+  if axes == nil or axes == 'all' then
+    P.naxes = -1
+    return
+  end
+  if type(axes) == 'number' then
+    P.naxes, P.axes[0] = 1, tensor.axis(fname, t, axes, level + 1)
+    return
+  end
+  if type(axes) ~= 'table' then error(('%s: axes are %s; give a number or a list'):format(fname, check.show(axes)), level) end
+  for i = 1, #axes do P.axes[i - 1] = tensor.axis(fname, t, axes[i], level + 1) end
+  P.naxes = #axes
+end
+M.pack_axes = pack_axes
+
+local KINDS = { axes = 'any', axis = 'any', bool = 'bool', int = 'integer', number = 'number', dtype = 'string' }
+
+--- Option spec of a row, and the packer of its parameters.
+local function param_spec(row)
+  local spec = { out = { nil, 'tensor' } }
+  for _, p in ipairs(row.params or {}) do
+    local kind = p[2]
+    spec[p[1]] = { p[3], type(kind) == 'table' and kind or KINDS[kind] }
+  end
+  if row.base then spec.base = { 1, { 0, 1 } } end
+  if row.family == 'reduce' or row.family == 'scan' then spec.dtype = { nil, 'string' } end
+  return spec
+end
+
+--- Splits `f(x, axis, opts)`, `f(x, {axes..., name = v})`, `x:sum{2, keepdim = true}` into options; positional values fill row.params in order.
+local function collect_args(row, spec, fname, first, second, level)
+  local opts
+  if type(first) == 'table' and not is(first) then
+    opts = {}
+    local list
+    for k, v in pairs(first) do
+      if type(k) == 'number' then
+        list = list or {}
+        list[k] = v
+      else
+        opts[k] = v
+      end
+    end
+    if type(second) == 'table' then for k, v in pairs(second) do opts[k] = v end end
+    opts = check.opts(fname, opts, spec, level + 1)
+    if list then
+      local p = row.params and row.params[1]
+      if p and p[2] == 'axes' then opts[p[1]] = list
+      else for i, v in ipairs(list) do if row.params[i] then opts[row.params[i][1]] = v end end end
+    end
+  else
+    opts = check.opts(fname, second, spec, level + 1)
+    if first ~= nil then
+      local p = row.params and row.params[1]
+      if not p then error(('%s: takes no further argument, got %s'):format(fname, check.show(first)), level) end
+      opts[p[1]] = first
+    end
+  end
+  return opts
+end
+
+--- Puts options into the C parameter block: axes apart, booleans and integers into i, numbers into d, in the order of the row.
+local function pack(row, fname, t, opts, level)
+  fresh()
+  local ni, nd = 0, 0
+  for _, p in ipairs(row.params or {}) do
+    local name, kind, v = p[1], p[2], opts[p[1]]
+    if kind == 'axes' or kind == 'axis' then
+      pack_axes(fname, t, v, level + 1)
+    elseif name == 'keepdim' then
+      P.keepdim = v and 1 or 0
+    elseif kind == 'number' then
+      P.d[nd] = check.arg(fname, name, v, 'number', level + 1)
+      nd = nd + 1
+    elseif type(kind) == 'table' then
+      for k, c in ipairs(kind) do if c == v then P.i[ni] = k - 1 end end
+      ni = ni + 1
+    else
+      if kind == 'int' then check.arg(fname, name, v, 'integer', level + 1) end
+      P.i[ni] = kind == 'bool' and (v and 1 or 0) or v
+      ni = ni + 1
+    end
+  end
+  if opts.base then P.base = opts.base end
+  if opts.dtype then P.dtype = tensor.dtype_code(fname, opts.dtype, level + 1) end
+end
+M.pack, M.fresh = pack, fresh
+
+function maker.reduce(row)
+  local id, name, spec = row.id, row[1], param_spec(row)
+  local function call(out, a) return C.mc_op1(id, out, a, P) end
+  local truth = name == 'any' or name == 'all'
+  return function(x, axis, opts)
+    x = operand(name, x, 2)
+    if axis == nil and opts == nil then
+      fresh()
+      local out = run(name, 2, nil, 16, call, x)
+      if truth then return out:item() end
+      return out
+    end
+    opts = collect_args(row, spec, name, axis, opts, 3)
+    pack(row, name, x, opts, 3)
+    local out = run(name, 2, opts, 1024, call, x)
+    if truth and opts.axis == nil and not opts.keepdim and not opts.out then return out:item() end
+    return out
+  end
+end
+
+function maker.scan(row)
+  local id, name, spec = row.id, row[1], param_spec(row)
+  local function call(out, a) return C.mc_op1(id, out, a, P) end
+  return function(x, axis, opts)
+    x = operand(name, x, 2)
+    opts = collect_args(row, spec, name, axis, opts, 3)
+    pack(row, name, x, opts, 3)
+    return run(name, 2, opts, room(x), call, x)
+  end
+end
+maker.sort, maker.fft, maker.layout = maker.scan, maker.scan, maker.scan
+function maker.select(row)
+  if row[1] == 'quantile' then return nil end
+  return maker.scan(row)
+end
+
+function maker.matmul(row)
+  local id, name = row.id, row[1]
+  local function call(out, a, b) return C.mc_op2(id, out, a, b) end
+  return function(a, b, opts)
+    if not is(a) or not is(b) then
+      error(('matmul: operands are %s and %s; give two tensors'):format(tensor.describe(a), tensor.describe(b)), 2)
+    end
+    return run(name, 2, ewise_opts(name, opts, 3), 1024, call, a, b)
+  end
+end
+
+local ffi_list = require 'mascon.ffi'
+--- Calls an op with a list of operands.
+local function call_list(id, out, list)
+  return ffi_list.op_list(id, out, list, P)
+end
+M.call_list = call_list
+
+function maker.gather(row)
+  local id, name, spec, nin = row.id, row[1], param_spec(row), row.nin
+  local function call(out, ...) return call_list(id, out, { ... }) end
+  if nin == 1 then
+    return function(x, first, opts)
+      x = operand(name, x, 2)
+      opts = collect_args(row, spec, name, first, opts, 3)
+      pack(row, name, x, opts, 3)
+      return run(name, 2, opts, 0, call, x)
+    end
+  elseif nin == 2 then
+    return function(x, index, first, opts)
+      x, index = operand(name, x, 2), operand(name, index, 2)
+      opts = collect_args(row, spec, name, first, opts, 3)
+      pack(row, name, x, opts, 3)
+      return run(name, 2, opts, 1024, call, x, index)
+    end
+  end
+  return function(x, index, values, first, opts)
+    x, index, values = operand(name, x, 2), operand(name, index, 2), operand(name, values, 2)
+    values._flags = bit.band(values._flags, -1 - WEAK)
+    opts = collect_args(row, spec, name, first, opts, 3)
+    pack(row, name, x, opts, 3)
+    return run(name, 2, opts, 1024, call, x, index, values)
+  end
+end
+
+local function list_maker(row)
+  local id, name, spec = row.id, row[1], param_spec(row)
+  local function call(out, list) return call_list(id, out, list) end
+  return function(list, axis, opts)
+    if type(list) ~= 'table' then error(('%s: the first argument is %s; give a list of tensors'):format(name, check.show(list)), 2) end
+    local tensors, more = {}, {}
+    for k, v in pairs(list) do if type(k) == 'string' then more[k] = v end end
+    for i = 1, #list do tensors[i] = operand(name, list[i], 2) end
+    if #tensors == 0 then error(name .. ': the list is empty; give at least one tensor', 2) end
+    if type(axis) == 'table' then opts, axis = axis, nil end
+    for k, v in pairs(opts or {}) do more[k] = v end
+    more = check.opts(name, more, spec, 3)
+    if axis ~= nil then more.axis = axis end
+    fresh()
+    local extra = name == 'stack' and 1 or 0
+    local a, n = more.axis, tensors[1]._ndim + extra
+    if type(a) ~= 'number' or a == 0 or a > n or a < -n then error(('%s: axis %s is outside a result of %d axes'):format(name, tostring(a), n), 2) end
+    P.naxes, P.axes[0] = 1, a > 0 and a - 1 or a + n
+    return run(name, 2, more, 0, call, tensors)
+  end
+end
+
+-- ---------------------------------------------------------------- all rows
+
+local functions = {}
+M.functions = functions
+for _, row in ipairs(lib.gen.ops) do
+  local name = row[1]
+  local f
+  if name == 'concat' or name == 'stack' then f = list_maker(row)
+  elseif maker[row.family] then f = maker[row.family](row) end
+  if f then
+    functions[name] = f
+    for _, a in ipairs(row.alias or {}) do functions[a] = f end
+    if row.method ~= false then
+      methods[name] = f
+      for _, a in ipairs(row.alias or {}) do methods[a] = f end
+    end
+    if row.inplace then
+      local binary = row.family == 'binary'
+      local into = binary and function(a, b) return f(a, b, { out = a }) end or function(a) return f(a, { out = a }) end
+      methods[name .. '_'] = into
+      for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into end
+    end
+  end
+end
+
+-- ---------------------------------------------------------------- operators
+
+local F, mt = functions, tensor.meta
+mt.__add = function(a, b) return F.add(a, b) end
+mt.__sub = function(a, b) return F.subtract(a, b) end
+mt.__mul = function(a, b) return F.multiply(a, b) end
+mt.__div = function(a, b) return F.divide(a, b) end
+mt.__mod = function(a, b) return F.remainder(a, b) end
+mt.__pow = function(a, b) return F.pow(a, b) end
+mt.__unm = function(a) return F.negative(a) end
+mt.__len = function(a)
+  if a._ndim == 0 then error('#: a 0-d tensor has no length; use :item()', 2) end
+  return tonumber(a._shape[0])
+end
+-- identity between handles; a number is a slip that deserves a word (`t == nil` calls this too: nil stays false)
+mt.__eq = function(a, b)
+  local ka, kb = type(a), type(b)
+  if ka == 'nil' or kb == 'nil' then return false end
+  if ka == 'number' or kb == 'number' then
+    error('==: compares handles, not elements; use mc.eq(x, number), or x:item() == number', 2)
+  end
+  return rawequal(a, b)
+end
+local function compare(name, word)
+  return function(a, b)
+    local x, y = operand(word, a, 2), operand(word, b, 2)
+    if x:numel() ~= 1 or y:numel() ~= 1 then
+      error(('%s: operands are %s and %s; only one-element tensors give a boolean, use :%s elementwise'):format(word, tensor.describe(x), tensor.describe(y), name), 2)
+    end
+    return F[name](x, y):item()
+  end
+end
+mt.__lt, mt.__le = compare('lt', '<'), compare('le', '<=')
+mt.__concat = function(a, b) return tostring(a) .. tostring(b) end
+
+function tensor.complex_arith(f, a, b) return F[f.op](a, b) end
+
+return M

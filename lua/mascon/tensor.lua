@@ -1,0 +1,471 @@
+-- tensor.lua - the handle: making, releasing, scopes, properties, the metatable.
+--
+-- Owns the metatype of mc_tensor, scopes and the soft ceiling. Small results live inline in the Lua heap without a finalizer; a result
+-- that needed storage gets ffi.gc with the plain C release. Ops (op.lua), indexing (index.lua) and printing (print.lua) add methods.
+local ffi = require 'ffi'
+local lib = require 'mascon.ffi'
+local check = require 'mascon.check'
+local C, gen = lib.C, lib.gen
+
+local M = {}
+
+local ct = ffi.typeof 'mc_tensor'
+local istype = ffi.istype
+local methods = {}
+M.methods, M.ct = methods, ct
+
+local CODE, NAME, KIND, SIZE = {}, {}, {}, {}
+for _, d in ipairs(gen.dtypes) do
+  CODE[d[1]], NAME[d.code], KIND[d[1]], SIZE[d[1]] = d.code, d[1], d.kind, d.size
+end
+local ALIAS = {
+  float32 = 'f32', float64 = 'f64', float16 = 'f16', bfloat16 = 'bf16', int8 = 'i8', int16 = 'i16', int32 = 'i32', int64 = 'i64', uint8 = 'u8',
+  complex64 = 'c64', complex128 = 'c128', double = 'f64', float = 'f32', single = 'f32', half = 'f16', int = 'i64', boolean = 'bool',
+}
+M.code, M.name, M.kind, M.size = CODE, NAME, KIND, SIZE
+
+--- dtype code of a name ('f32', 'float32'), or an error that offers the nearest.
+function M.dtype_code(fname, name, level)
+  local code = CODE[name] or CODE[ALIAS[name]]
+  if code then return code end
+  local near = type(name) == 'string' and check.nearest(name, CODE)
+  error(('%s: dtype %s is unknown; choose bool, u8, i8, i16, i32, i64, f16, bf16, f32, f64, c64 or c128%s'):format(
+    fname, check.show(name), near and (' (did you mean %q?)'):format(near) or ''), level or 3)
+end
+
+--- x is a tensor.
+function M.is(x) return type(x) == 'cdata' and istype(ct, x) end
+local is = M.is
+
+-- ---------------------------------------------------------------- making and keeping
+
+local pressure = C.mc_memory_pressure()
+local scope -- innermost open scope: { tensors..., n =, keep = {} } or nil
+
+local function collect()
+  collectgarbage()
+  collectgarbage()
+  C.mc_memory_collected()
+end
+
+--- A header that got storage: give it the finalizer, enter it in the open scope, collect when live bytes passed the soft ceiling.
+local function finish(t)
+  ffi.gc(t, C.mc_drop)
+  if scope then
+    local n = scope.n + 1
+    scope.n, scope[n] = n, t
+  end
+  if pressure[0] ~= 0 then collect() end
+  return t
+end
+
+--- An empty result header with room for `bytes` inline.
+local function header(bytes)
+  if bytes > 1024 then bytes = 0 end
+  local t = ct((bytes + 7) / 8)
+  t._capacity = bytes
+  t._dtype = -1
+  return t
+end
+M.header, M.finish = header, finish
+
+local function sized(v) return v >= 1048576 and ('%.1f MiB'):format(v / 1048576) or ('%.1f KiB'):format(v / 1024) end
+local entry = ffi.new 'int64_t[11]'
+
+--- The error text for memory that ran out, with the largest live tensors.
+local function memory_text()
+  local lines = { lib.message() }
+  local k = 0
+  while k < 5 and C.mc_memory_largest(k, entry) ~= 0 do
+    local dims = {}
+    for i = 1, tonumber(entry[2]) do dims[i] = tostring(tonumber(entry[2 + i])) end
+    lines[#lines + 1] = ('  %10s  %s[%s]'):format(sized(tonumber(entry[0])), NAME[tonumber(entry[1])], table.concat(dims, ','))
+    k = k + 1
+  end
+  if k > 0 then table.insert(lines, 2, 'largest live tensors:') end
+  return table.concat(lines, '\n')
+end
+
+local released = setmetatable({}, { __mode = 'k' })
+
+--- Where outside the library the running call comes from.
+local function site()
+  local level = 3
+  while true do
+    local info = debug.getinfo(level, 'Sl')
+    if not info then return '?' end
+    if info.currentline > 0 and not info.source:find('lua/mascon/', 1, true) then return info.short_src .. ':' .. info.currentline end
+    level = level + 1
+  end
+end
+
+--- After a failing C call on these operands: the second attempt for memory, else the error. Returns true when the call may be repeated.
+local function failed(rc, level, again, ...)
+  if rc == lib.status.ENOMEM and not again then
+    C.mc_memory_trim()
+    collect()
+    return true
+  end
+  if rc == lib.status.ENOMEM then error(memory_text(), level + 1) end
+  if rc == lib.status.ERELEASED then
+    for i = 1, select('#', ...) do
+      local t = select(i, ...)
+      if is(t) and released[t] then error(lib.message():gsub('was released', 'was released at ' .. released[t]), level + 1) end
+    end
+  end
+  error(lib.message(), level + 1)
+end
+M.failed = failed
+
+--- Runs `f(out, ...)` on a fresh header: the ladder of out of memory, then the finalizer. f returns a status.
+---@param level integer whom to blame, as in error(), counted from the caller of make
+local function make(level, bytes, f, ...)
+  local t = header(bytes)
+  local rc = f(t, ...)
+  if rc ~= 0 and failed(rc, level + 1, false, ...) then
+    t = header(bytes)
+    rc = f(t, ...)
+    if rc ~= 0 then failed(rc, level + 1, true, ...) end
+  end
+  if t._storage ~= nil then return finish(t) end
+  return t
+end
+M.make = make
+
+local dims = ffi.new 'int64_t[8]'
+
+--- Shape arguments {2, 3} or a plain number into the shared C array; returns the rank.
+function M.dims(fname, shape, level, least)
+  if type(shape) == 'number' then shape = { shape } end
+  if type(shape) ~= 'table' then error(('%s: shape is %s; give a table of sizes'):format(fname, check.show(shape)), level) end
+  local n = #shape
+  if n > 8 then error(('%s: shape has %d axes; at most 8'):format(fname, n), level) end
+  for i = 1, n do
+    local v = shape[i]
+    if type(v) ~= 'number' or v ~= math.floor(v) or v < (least or 0) then
+      error(('%s: size %d of the shape is %s; sizes are whole numbers from %d'):format(fname, i, check.show(v), least or 0), level)
+    end
+    dims[i - 1] = v
+  end
+  return n, dims
+end
+
+--- Uninitialised tensor.
+function M.empty(fname, shape, dtype, level)
+  local n = M.dims(fname, shape, (level or 2) + 1)
+  local bytes = SIZE[dtype]
+  for i = 0, n - 1 do bytes = bytes * tonumber(dims[i]) end
+  return make(level or 2, bytes <= 1024 and bytes or 0, C.mc_create, CODE[dtype], n, dims)
+end
+
+--- Inline payload becomes shared storage, so that views can hold on to it.
+local function promote(t, level)
+  if t._storage == nil then
+    local rc = C.mc_promote(t)
+    if rc ~= 0 and failed(rc, level + 1, false, t) then
+      rc = C.mc_promote(t)
+      if rc ~= 0 then failed(rc, level + 1, true, t) end
+    end
+    finish(t)
+  end
+  return t
+end
+M.promote = promote
+
+--- Gives the memory back now. The handle may not be used afterwards.
+function methods.release(t)
+  if t._data ~= nil then released[t] = site() end
+  ffi.gc(t, nil)
+  C.mc_drop(t)
+end
+
+-- ---------------------------------------------------------------- scopes
+
+local function walk(v, f, seen)
+  if is(v) then
+    f(v)
+  elseif type(v) == 'table' and not seen[v] then
+    seen[v] = true
+    for k, x in pairs(v) do
+      walk(k, f, seen)
+      walk(x, f, seen)
+    end
+  end
+end
+
+--- Keeps a tensor (or the tensors in a table) alive past the end of the innermost scope; returns it.
+function M.keep(v)
+  if scope then
+    local s = scope
+    walk(v, function(t) s.keep[t] = true end, {})
+  end
+  return v
+end
+
+local function close(s, where, ...)
+  scope = s.outer
+  for i = 1, select('#', ...) do
+    walk(select(i, ...), function(t) s.keep[t] = true end, {})
+  end
+  for i = 1, s.n do
+    local t = s[i]
+    if t._data ~= nil then
+      if s.keep[t] then
+        if scope then
+          scope.n = scope.n + 1
+          scope[scope.n] = t
+        end
+      else
+        released[t] = where
+        ffi.gc(t, nil)
+        C.mc_drop(t)
+      end
+    end
+  end
+end
+
+--- Runs f(...); all tensors made inside are released at its end, also on error, except those it returns (also inside tables) and those
+--- given to mc.keep. Yielding out of a scope is an error.
+---@return any ... what f returned
+function M.scope(f, ...)
+  if type(f) ~= 'function' then error('scope: the argument is ' .. check.show(f) .. '; give a function', 2) end
+  local s = { n = 0, keep = setmetatable({}, { __mode = 'k' }), outer = scope }
+  scope = s
+  local co = coroutine.create(f)
+  local where = site() .. ' (end of scope)'
+  local function done(ok, ...)
+    if ok and coroutine.status(co) == 'suspended' then
+      while scope ~= s.outer do close(scope, where) end
+      error('scope: the function yielded; a scope must end before control leaves it', 3)
+    end
+    if not ok then
+      local e = (...)
+      while scope ~= s.outer do close(scope, where) end
+      if type(e) == 'string' then error(e, 0) end
+      error(e)
+    end
+    close(s, where, ...)
+    return ...
+  end
+  return done(coroutine.resume(co, ...))
+end
+
+-- ---------------------------------------------------------------- properties
+
+local shape_meta = {}
+shape_meta.__eq = function(a, b)
+  if #a ~= #b then return false end
+  for i = 1, #a do if a[i] ~= b[i] then return false end end
+  return true
+end
+shape_meta.__tostring = function(s) return '{' .. table.concat(s, ', ') .. '}' end
+shape_meta.__newindex = function() error('shape: sizes are read-only; use reshape', 2) end
+shape_meta.__concat = function(a, b) return tostring(a) .. tostring(b) end
+
+--- Shape as a plain Lua array with equality.
+local function shape_of(t)
+  local s = {}
+  for i = 1, t._ndim do s[i] = tonumber(t._shape[i - 1]) end
+  return setmetatable(s, shape_meta)
+end
+M.shape_of = shape_of
+
+local properties = {
+  shape = shape_of,
+  dtype = function(t) return NAME[t._dtype] end,
+  device = function() return 'cpu' end,
+  ndim = function(t) return t._ndim end,
+  itemsize = function(t) return SIZE[NAME[t._dtype]] end,
+  nbytes = function(t) return SIZE[NAME[t._dtype]] * tonumber(t._numel) end,
+  strides = function(t)
+    local s = {}
+    for i = 1, t._ndim do s[i] = tonumber(t._strides[i - 1]) end
+    return s
+  end,
+  T = function(t)
+    if t._ndim ~= 2 then error(('T: operand is %s; it needs two axes, use mT or permute_dims'):format(M.describe(t)), 3) end
+    return methods.permute_dims(t, { 2, 1 })
+  end,
+  mT = function(t)
+    local n = t._ndim
+    if n < 2 then error(('mT: operand is %s; it needs at least two axes'):format(M.describe(t)), 3) end
+    local p = {}
+    for i = 1, n do p[i] = i end
+    p[n - 1], p[n] = n, n - 1
+    return methods.permute_dims(t, p)
+  end,
+}
+M.properties = properties
+
+--- "f32[3,4]@cpu"
+function M.describe(t)
+  if not is(t) then return check.show(t) end
+  return ('%s[%s]@cpu'):format(NAME[t._dtype] or '?', table.concat(shape_of(t), ','))
+end
+
+function methods.size(t, axis)
+  if axis == nil then return unpack(shape_of(t)) end
+  return shape_of(t)[M.axis('size', t, axis, 3) + 1]
+end
+
+function methods.numel(t) return tonumber(t._numel) end
+function methods.is_contiguous(t) return C.mc_is_contiguous(t) ~= 0 end
+function methods.shares_memory(a, b) return C.mc_shares_storage(a, b) ~= 0 end
+
+--- 1-based axis of the caller to the 0-based one (negative stays negative for C, which counts from the end).
+function M.axis(fname, t, axis, level)
+  local n = t._ndim
+  if type(axis) ~= 'number' or axis ~= math.floor(axis) then error(('%s: axis is %s; give a whole number'):format(fname, check.show(axis)), level) end
+  if axis == 0 or axis > n or axis < -n then
+    error(('%s: axis %d is outside %s; axes run from 1 to %d, or -1 backwards'):format(fname, axis, M.describe(t), n), level)
+  end
+  return axis > 0 and axis - 1 or axis + n
+end
+
+-- ---------------------------------------------------------------- elements out and in
+
+local pair, exact = ffi.new 'double[2]', ffi.new 'int64_t[1]'
+
+local complex_meta = {}
+complex_meta.__index = complex_meta
+local complex_ct
+--- A complex number; arithmetic with numbers and other complex numbers.
+function M.complex(re, im) return complex_ct(re, im or 0) end
+local function parts(z)
+  if type(z) == 'number' then return z, 0 end
+  return z.re, z.im
+end
+local function complex_op(f)
+  return function(a, b)
+    if is(a) or is(b) then return M.complex_arith(f, a, b) end
+    local ar, ai = parts(a)
+    local br, bi = parts(b)
+    return complex_ct(f.f(ar, ai, br, bi))
+  end
+end
+complex_meta.__add = complex_op { op = 'add', f = function(a, b, c, d) return a + c, b + d end }
+complex_meta.__sub = complex_op { op = 'subtract', f = function(a, b, c, d) return a - c, b - d end }
+complex_meta.__mul = complex_op { op = 'multiply', f = function(a, b, c, d) return a * c - b * d, a * d + b * c end }
+complex_meta.__div = complex_op { op = 'divide', f = function(a, b, c, d)
+  local n = c * c + d * d
+  return (a * c + b * d) / n, (b * c - a * d) / n
+end }
+complex_meta.__unm = function(a) return complex_ct(-a.re, -a.im) end
+complex_meta.__eq = function(a, b)
+  if type(a) ~= 'cdata' or type(b) ~= 'cdata' or not istype(complex_ct, a) or not istype(complex_ct, b) then return false end
+  return a.re == b.re and a.im == b.im
+end
+complex_meta.__tostring = function(a) return ('%.14g%+.14gi'):format(a.re, a.im) end
+function complex_meta.abs(a) return math.sqrt(a.re * a.re + a.im * a.im) end
+function complex_meta.arg(a) return math.atan2(a.im, a.re) end
+function complex_meta.conj(a) return complex_ct(a.re, -a.im) end
+complex_ct = ffi.metatype('struct { double re, im; }', complex_meta)
+M.complex_ct = complex_ct
+function M.is_complex(x) return type(x) == 'cdata' and istype(complex_ct, x) end
+
+local function to_lua(kind, v, ex)
+  if kind == 'c' then return complex_ct(v[0], v[1]) end
+  if kind == 'b' then return v[0] ~= 0 end
+  if kind == 'i' and (v[0] > 2 ^ 53 or v[0] < -2 ^ 53) then return ex[0] end
+  return v[0]
+end
+
+--- The one element as a Lua value: number, boolean, mc.complex, or a boxed int64 beyond 2^53.
+function methods.item(t)
+  local rc = C.mc_item(t, pair, exact)
+  if rc ~= 0 then failed(rc, 2, true, t) end
+  return to_lua(KIND[NAME[t._dtype]], pair, exact)
+end
+
+local ELEMENT = { bool = 'uint8_t *', u8 = 'uint8_t *', i8 = 'int8_t *', i16 = 'int16_t *', i32 = 'int32_t *', i64 = 'int64_t *', f32 = 'float *', f64 = 'double *' }
+local POINTER = {}
+for k, v in pairs(ELEMENT) do POINTER[k] = ffi.typeof(v) end
+POINTER.c64, POINTER.c128 = ffi.typeof 'float *', ffi.typeof 'double *'
+M.pointer_type = POINTER
+
+--- Typed pointer to the first element of a contiguous tensor (library use only).
+function M.pointer(t) return ffi.cast(POINTER[NAME[t._dtype]], t._data) end
+
+--- All elements as nested Lua tables (a number for a 0-d tensor).
+function methods.totable(t)
+  if t._ndim == 0 then return methods.item(t) end
+  local name = NAME[t._dtype]
+  local src = t
+  if name == 'f16' or name == 'bf16' then src, name = methods.to(t, 'f32'), 'f32' end
+  if not methods.is_contiguous(src) then src = methods.copy(src) end
+  if src._data == nil then failed(C.mc_item(src, pair, exact), 2, true, t) end
+  local p, kind, at, shape, n = M.pointer(src), KIND[name], 0, shape_of(t), t._ndim
+  local function build(d)
+    local out = {}
+    for i = 1, shape[d] do
+      if d < n then
+        out[i] = build(d + 1)
+      else
+        if kind == 'c' then out[i] = complex_ct(p[2 * at], p[2 * at + 1])
+        elseif kind == 'b' then out[i] = p[at] ~= 0
+        elseif name == 'i64' then
+          local v = tonumber(p[at])
+          out[i] = (v > 2 ^ 53 or v < -2 ^ 53) and p[at] or v
+        else out[i] = tonumber(p[at]) end
+        at = at + 1
+      end
+    end
+    return out
+  end
+  local out = build(1)
+  return src ~= nil and out
+end
+
+--- Fills dst from src with broadcasting and conversion (dst is returned).
+function methods.copy_(dst, src)
+  if not is(src) then return methods.fill_(dst, src) end
+  local rc = C.mc_copy(dst, src)
+  if rc ~= 0 then failed(rc, 2, true, dst, src) end
+  return dst
+end
+
+function methods.fill_(t, v)
+  local re, im = v, 0
+  if M.is_complex(v) then re, im = v.re, v.im
+  elseif type(v) == 'boolean' then re = v and 1 or 0
+  elseif type(v) == 'cdata' and not is(v) then re = tonumber(v)
+  elseif type(v) ~= 'number' then error(('fill_: value is %s; give a number'):format(check.show(v)), 2) end
+  local k = KIND[NAME[t._dtype]]
+  if im ~= 0 and k ~= 'c' then error(('fill_: a complex value does not fit %s; convert the tensor first'):format(M.describe(t)), 2) end
+  if (k == 'i' or k == 'u') and re ~= math.floor(re) then error(('fill_: %.17g does not fit %s; round it first'):format(re, M.describe(t)), 2) end
+  local rc = C.mc_fill(t, re, im)
+  if rc ~= 0 then failed(rc, 2, true, t) end
+  return t
+end
+
+-- ---------------------------------------------------------------- the metatable
+
+local index -- function(t, key): set by index.lua
+function M.set_index(get, set) index = { get, set } end
+
+local mt = {}
+function mt.__index(t, k)
+  if type(k) == 'string' then
+    local m = methods[k]
+    if m then return m end
+    local p = properties[k]
+    if p then return p(t) end
+    if k:find '[,:%d]' then return index[1](t, k) end
+    local names = {}
+    for n in pairs(methods) do names[n] = true end
+    for n in pairs(properties) do names[n] = true end
+    local near = check.nearest(k, names)
+    error(('tensor: no field or method %q%s'):format(k, near and ('; did you mean %q?'):format(near) or ''), 2)
+  end
+  return index[1](t, k)
+end
+function mt.__newindex(t, k, v)
+  if type(k) == 'string' and (methods[k] or properties[k]) then error(('tensor: %s cannot be assigned'):format(k), 2) end
+  index[2](t, k, v)
+end
+M.meta = mt
+
+--- Installs the metatable; called once, after all modules have added their metamethods.
+function M.install() ffi.metatype(ct, mt) end
+
+return M

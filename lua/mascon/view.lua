@@ -1,0 +1,127 @@
+-- view.lua - methods that look at the same elements in another shape.
+--
+-- Owns reshape, permute_dims, broadcast_to, squeeze, windows and kin. Nothing here copies unless it says so.
+local ffi = require 'ffi'
+local lib = require 'mascon.ffi'
+local tensor = require 'mascon.tensor'
+local check = require 'mascon.check'
+local C = lib.C
+local methods, is = tensor.methods, tensor.is
+local M = {}
+
+local function view(level, f, t, ...)
+  tensor.promote(t, level + 1)
+  return tensor.make(level + 1, 0, f, t, ...)
+end
+
+local function sizes(fname, first, ...)
+  if type(first) == 'table' then return first end
+  if first == nil then return {} end
+  return { first, ... }
+end
+
+--- The elements in row-major order under another shape; one size may be -1. A view where strides allow, else a copy
+--- (`{ copy = false }` makes that an error).
+function methods.reshape(t, ...)
+  local s, copy = sizes('reshape', ...), 1
+  if s.copy == false then copy = 0 end
+  local n, d = tensor.dims('reshape', s, 3, -1)
+  return view(2, function(out, x) return C.mc_view_reshape(out, x, n, d, copy) end, t)
+end
+
+function methods.flatten(t) return methods.reshape(t, { -1 }) end
+
+--- Axes in another order: permute_dims(x, {2, 1}).
+function methods.permute_dims(t, ...)
+  local p = sizes('permute_dims', ...)
+  if #p ~= t._ndim then error(('permute_dims: %d axes named, %s has %d; name each once'):format(#p, tensor.describe(t), t._ndim), 2) end
+  local a = ffi.new('int64_t[8]')
+  for i = 1, #p do a[i - 1] = tensor.axis('permute_dims', t, p[i], 3) end
+  return view(2, C.mc_view_permute, t, a)
+end
+
+function methods.transpose(t, a, b)
+  local i, j = tensor.axis('transpose', t, a or -2, 3), tensor.axis('transpose', t, b or -1, 3)
+  local p = {}
+  for k = 1, t._ndim do p[k] = k end
+  p[i + 1], p[j + 1] = j + 1, i + 1
+  return methods.permute_dims(t, p)
+end
+
+--- axis `from` moves to place `to`, the others keep their order.
+function methods.moveaxis(t, from, to)
+  local i, j = tensor.axis('moveaxis', t, from, 3) + 1, tensor.axis('moveaxis', t, to, 3) + 1
+  local p = {}
+  for k = 1, t._ndim do if k ~= i then p[#p + 1] = k end end
+  table.insert(p, j, i)
+  return methods.permute_dims(t, p)
+end
+
+--- Read-only view with axes of size 1 (and new leading axes) repeated.
+function methods.broadcast_to(t, ...)
+  local n, d = tensor.dims('broadcast_to', sizes('broadcast_to', ...), 3)
+  return view(2, C.mc_view_expand, t, n, d)
+end
+methods.expand = methods.broadcast_to
+
+--- Drops an axis of size 1 (all of them without an argument).
+function methods.squeeze(t, axis)
+  local s, keep = tensor.shape_of(t), {}
+  local at = axis and tensor.axis('squeeze', t, axis, 3) + 1
+  if at and s[at] ~= 1 then error(('squeeze: axis %d of %s has size %d; only axes of size 1 can go'):format(axis, tensor.describe(t), s[at]), 2) end
+  for i = 1, #s do if not (s[i] == 1 and (not at or at == i)) then keep[#keep + 1] = s[i] end end
+  return methods.reshape(t, keep)
+end
+
+--- A new axis of size 1 at place `axis` of the result.
+function methods.expand_dims(t, axis)
+  local n = t._ndim + 1
+  axis = axis or 1
+  if type(axis) ~= 'number' or axis == 0 or axis > n or axis < -n then error(('expand_dims: axis %s is outside 1..%d'):format(tostring(axis), n), 2) end
+  if axis < 0 then axis = axis + n + 1 end
+  local s = {}
+  for i = 1, t._ndim do s[i] = tonumber(t._shape[i - 1]) end
+  table.insert(s, axis, 1)
+  return methods.reshape(t, s)
+end
+methods.unsqueeze = methods.expand_dims
+
+--- Sliding windows of `size` every `step` samples along axis (default last): the axis counts windows, a last axis holds them.
+function methods.windows(t, size, opts)
+  check.arg('windows', 'size', size, 'integer >= 1', 3)
+  local o = check.opts('windows', opts, { axis = { -1, 'integer' }, step = { 1, 'integer >= 1' } }, 3)
+  return view(2, C.mc_view_windows, t, tensor.axis('windows', t, o.axis, 3), size, o.step)
+end
+
+--- Real and imaginary parts of a complex tensor as writable views.
+function methods.view_real(t) return view(2, C.mc_view_part, t, 0) end
+function methods.view_imag(t) return view(2, C.mc_view_part, t, 1) end
+
+--- Reversed along one axis or several.
+function methods.flip(t, axes)
+  local mark = {}
+  if axes == nil then for i = 1, t._ndim do mark[i] = true end end
+  for _, a in ipairs(type(axes) == 'table' and axes or { axes }) do mark[tensor.axis('flip', t, a, 3) + 1] = true end
+  local key = {}
+  for i = 1, t._ndim do key[i] = mark[i] and { -1, 1, -1 } or M.all end
+  if t._ndim == 0 then return t end
+  return t[key]
+end
+
+--- Whether the axis sizes of x admit this many equal parts; used by split.
+function methods.split(t, parts, axis)
+  check.arg('split', 'parts', parts, 'integer >= 1', 3)
+  local a = tensor.axis('split', t, axis or 1, 3) + 1
+  local n = tonumber(t._shape[a - 1])
+  if n % parts ~= 0 then error(('split: %d does not divide axis %d of %s'):format(parts, a, tensor.describe(t)), 2) end
+  local out, step = {}, n / parts
+  for k = 1, parts do
+    local key = {}
+    for i = 1, t._ndim do key[i] = i == a and { (k - 1) * step + 1, k * step } or M.all end
+    out[k] = t[key]
+  end
+  return out
+end
+
+M.is = is
+return M

@@ -1,0 +1,49 @@
+/* host.h - what the files of the program `mascon` share.
+ *
+ * The program embeds LuaJIT and links nothing else of ours: libmascon is opened by Lua through its
+ * own path when a script first asks for it, so that a script that needs no tensor starts in a
+ * millisecond or two. Here are only the things that Lua cannot do itself: finding the installation,
+ * signals, the line editor and the way out. Everything a user sees (verbs, messages, prompt) is
+ * Lua, in lua/mascon/host/. May not know tensors or libmascon's headers. */
+#ifndef MC_HOST_H
+#define MC_HOST_H
+
+#include <lua.h>
+
+#ifndef MC_VERSION
+#define MC_VERSION "0.1.0"
+#endif
+
+enum { MCI_PATH_BYTES = 4096 };
+
+/* place.c: where this installation lies. All texts are absolute paths without a trailing slash. */
+typedef struct mci_place {
+    char exe[MCI_PATH_BYTES];     /* the program itself, links resolved */
+    char lua[MCI_PATH_BYTES];     /* the folder that holds mascon/host/runner.lua */
+    char generated[MCI_PATH_BYTES]; /* the folder of modules made by the build, or lua again */
+    char lib[MCI_PATH_BYTES];     /* the folder that holds libmascon.so */
+    char plugins[MCI_PATH_BYTES]; /* the folder that holds mc_<who>.so */
+} mci_place;
+
+/* Fills `place`; 0 on success, else -1 with the folders tried in `tried` (one per line). */
+int mci_place_find(mci_place *place, char *tried, size_t tried_bytes);
+
+/* interrupt.c: SIGINT, SIGTERM, SIGHUP and SIGPIPE become Lua errors. */
+void mci_interrupt_install(lua_State *L);
+/* 128 + the signal that was turned into an error in this run, or 0. */
+int mci_interrupt_status(void);
+/* Adds its functions to the table on top of the stack. */
+void mci_interrupt_functions(lua_State *L);
+
+/* edit.c: the line editor plug-in. Adds its functions to the table on top of the stack. */
+void mci_edit_functions(lua_State *L, const mci_place *place);
+/* Gives the terminal back; safe to call at any time. */
+void mci_edit_close(void);
+
+/* publish.c: package.loaded["mascon.host"], package.path, package.cpath and the exit functions. */
+void mci_publish(lua_State *L, const mci_place *place);
+/* Runs what host.on_exit registered, last first, once. Also runs by itself when the process ends
+ * through exit(). */
+void mci_publish_exit(void);
+
+#endif

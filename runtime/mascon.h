@@ -1,0 +1,169 @@
+/* mascon.h - the only public header of libmascon.
+ *
+ * For C programs that embed the library and, preprocessed, for the LuaJIT FFI: hence opaque handles, pointers, scalars
+ * and enums only. Every call that can fail returns a status (0 is success) and leaves a text for mc_errmsg(). Ownership
+ * words: owns = the caller must give it back; borrows = valid while the argument lives; shares = refcounted.
+ *
+ * The handle. mc_tensor is a plain header: anyone may read it, only libmascon writes it. It is made in three ways:
+ *   inline   the payload follows the header in memory that somebody else owns (the Lua heap); no finalizer.
+ *            Used up to MC_INLINE_BYTES. Promoted to storage when a view must keep the payload.
+ *   stored   `storage` is a refcounted block shared by views; mc_drop() gives the reference back.
+ *   view     a stored tensor whose shape, strides or first element differ.
+ * Why (16-element f64 add, one core of a Zen 3, ns, traced/interpreted, 10 live handles; then 1e5 live handles):
+ *   inline, no finalizer     89 / 396    100 / 343        <- small tensors
+ *   slab + explicit release  12 / 242     12 / 224        <- scopes and x:release()
+ *   header + ffi.gc         328 / 614    568 / 914        <- large tensors, where the arithmetic hides it
+ *   slab + ffi.gc           325 / 619    686 / 495
+ * (bench/handle.lua repeats the measurement.) */
+#ifndef MASCON_H
+#define MASCON_H
+
+#ifndef MC_CDEF
+#include "mc_def.h"
+#include <stdint.h>
+#include <stddef.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#else
+#define MC_API
+#endif
+
+#include "mc_gen_enums.h" /* statuses, dtypes, op ids: generated from ops.lua */
+
+#define MC_MAX_RANK 8
+#define MC_INLINE_BYTES 1024
+
+typedef struct mc_storage mc_storage;
+
+typedef struct mc_tensor {
+    void *data;          /* first element; NULL when released */
+    mc_storage *storage; /* shared owner, NULL when inline */
+    int64_t numel;
+    int32_t dtype, ndim;
+    int32_t flags, device; /* device: -1 cpu */
+    int32_t small;         /* payload bytes when they fit inline, else 0; lets Lua size results without 64-bit boxes */
+    int32_t capacity;      /* bytes of payload behind this header that a result may use */
+    int64_t shape[8];
+    int64_t strides[8];    /* in elements */
+    double payload[];
+} mc_tensor;
+
+enum {
+    MC_FLAG_RELEASED = 1, /* x:release() was called */
+    MC_FLAG_READONLY = 2, /* memory-mapped file or broadcast view: not a target of in-place writes */
+    MC_FLAG_OUT = 4       /* set by callers on a result header that must keep its shape and memory (out=) */
+};
+
+/* ---- library ---- */
+MC_API const char *mc_version(void);
+/* Text and status of the last failing call of this thread; borrowed until the next failing call. */
+MC_API const char *mc_errmsg(void);
+MC_API int mc_errstatus(void);
+/* Cooperative cancellation: async-signal-safe; kernels stop within 100 ms with MC_ECANCELLED. */
+MC_API void mc_cancel_request(void);
+MC_API void mc_cancel_clear(void);
+MC_API int mc_cancel_pending(void);
+/* Worker threads of the one pool, 1..1024. Results do not depend on it. */
+MC_API int mc_set_num_threads(int n);
+MC_API int mc_get_num_threads(void);
+/* "v2", "v3" or "v4": the instruction level of the kernels in use; set accepts a level the machine has. */
+MC_API const char *mc_isa_name(void);
+MC_API int mc_isa_set(const char *name);
+/* Folder in which plug-ins lie; default beside the library in plugins/. Text is copied. */
+MC_API int mc_plugin_dir_set(const char *path);
+/* Name and version of a neighbour ("fft", "blas", "zlib", "threads", "raster"), opened if need be; NULL: missing. */
+MC_API const char *mc_neighbour(const char *kind);
+/* FFT engine: "auto" (FFTW, else ours), "fftw", "mascon". measure != 0 asks for measured plans. */
+MC_API int mc_fft_config(const char *engine, int measure);
+MC_API int mc_fft_wisdom(const char *path, int save);
+MC_API double mc_clock(void); /* monotonic seconds */
+
+/* ---- memory ---- */
+/* out[0] live bytes, [1] cached bytes, [2] peak live bytes, [3] allocations so far, [4] soft ceiling, [5] limit (0 none),
+ * [6] live blocks, [7] tensor bytes (storages only), [8] peak of tensor bytes since mc_memory_reset_peak. */
+MC_API void mc_memory_stats(int64_t out[9]);
+MC_API void mc_memory_reset_peak(void);
+MC_API int mc_memory_limit_set(int64_t bytes);
+/* Gives cached blocks back to the system. */
+MC_API void mc_memory_trim(void);
+/* Non-zero when live bytes have passed the soft ceiling; the caller collects and then calls mc_memory_collected(). */
+MC_API int *mc_memory_pressure(void);
+MC_API void mc_memory_collected(void);
+MC_API int mc_memory_cache_enable(int on);
+/* Tests: lets the n-th allocation from now fail once (0: off). Returns allocations made since the last call. */
+MC_API int64_t mc_test_fail_alloc(int64_t n);
+/* The k-th largest live storage (k from 0): out[0] bytes, [1] dtype, [2] ndim, [3..10] shape; 0 when there is none. */
+MC_API int mc_memory_largest(int k, int64_t out[11]);
+
+/* ---- tensors ---- */
+/* A tensor header with storage on the C heap. Owns: mc_tensor_free. NULL with the error record set on failure. */
+MC_API mc_tensor *mc_tensor_new(int dtype, int ndim, const int64_t *shape);
+MC_API void mc_tensor_free(mc_tensor *t);
+/* Fills a header that the caller allocated (capacity set, all else zero): contiguous, uninitialised. */
+MC_API int mc_create(mc_tensor *out, int dtype, int ndim, const int64_t *shape);
+/* Gives the reference to the storage back and marks the header released. Accepts released and inline headers, cannot
+ * fail, keeps the error record: fit for a finalizer. */
+MC_API void mc_drop(mc_tensor *t);
+/* Moves an inline payload into a refcounted storage, so that views can share it. */
+MC_API int mc_promote(mc_tensor *t);
+/* Wraps foreign memory (a mapped file): `owner` is passed to release(owner) when the last view goes. Shares. */
+MC_API int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape, const int64_t *strides,
+                   void *owner, void (*release)(void *), int readonly);
+MC_API int64_t mc_itemsize(int dtype);
+MC_API const char *mc_dtype_name(int dtype);
+MC_API int mc_is_contiguous(const mc_tensor *t);
+MC_API int mc_refcount(const mc_tensor *t);
+MC_API int mc_shares_storage(const mc_tensor *a, const mc_tensor *b);
+
+/* Views: `out` shares t's storage (t must be stored, see mc_promote). Axes and indices are 0-based here. */
+/* spec: triples {kind, ...} of 4 numbers per entry: {0, index,0,0} integer, {1, start, count, step} range, {2,0,0,0} new axis.
+ * Missing trailing axes are taken whole. */
+MC_API int mc_view_index(mc_tensor *out, const mc_tensor *t, int nspec, const int64_t *spec);
+MC_API int mc_view_permute(mc_tensor *out, const mc_tensor *t, const int64_t *axes);
+MC_API int mc_view_expand(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape);
+/* reshape: a view where strides allow it, else MC_ESHAPE with copy==0, or a fresh contiguous copy with copy==1. One -1 allowed. */
+MC_API int mc_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, int copy);
+/* windows of `size` every `step` along axis: shape[axis] becomes the count, a last axis of `size` is added. */
+MC_API int mc_view_windows(mc_tensor *out, const mc_tensor *t, int axis, int64_t size, int64_t step);
+/* real and imaginary parts of a complex tensor as views (part 0, 1). */
+MC_API int mc_view_part(mc_tensor *out, const mc_tensor *t, int part);
+MC_API int mc_view_alias(mc_tensor *out, const mc_tensor *t);
+
+/* dst[...] = src with broadcasting and dtype conversion (checked: values out of the range of an integer dtype are MC_EINVAL
+ * for floats that are not finite, otherwise wrap like NumPy's astype). */
+MC_API int mc_copy(mc_tensor *dst, const mc_tensor *src);
+MC_API int mc_fill(mc_tensor *dst, double re, double im);
+/* The one element of t: v[0] real (or integer up to 2^53), v[1] imaginary; *exact receives 64-bit integers. */
+MC_API int mc_item(const mc_tensor *t, double v[2], int64_t *exact);
+
+/* ---- ops ---- */
+/* Parameters of an op, packed by the generated wrappers: `i` and `d` hold the row's parameters in order, `axes` a list of
+ * 0-based axes (naxes < 0: not given). base: index base of positions, 0 or 1. */
+typedef struct mc_params {
+    int32_t naxes, keepdim;
+    int32_t dtype, base; /* dtype: result dtype asked for, -1 none */
+    int64_t axes[8];
+    int64_t i[24];
+    double d[16];
+} mc_params;
+
+/* Runs an op. `out` headers: empty (capacity set, dtype -1) or MC_FLAG_OUT with memory (out=). scalar operands travel as
+ * 0-d tensors marked weak by mc_scalar. */
+MC_API int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
+MC_API int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p);
+MC_API int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b);
+MC_API int mc_op2_scalar(int op, mc_tensor *out, const mc_tensor *a, double s, int swapped);
+MC_API int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double im, int swapped);
+/* dst at positions (1-based or negative) of an axis = values (accumulate: +=), broadcast; later positions win. */
+MC_API int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate);
+MC_API int mc_op3(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, const mc_tensor *c);
+/* dtype that operands of these dtypes promote to, or -1 when there is none. */
+MC_API int mc_promote_types(int a, int b);
+
+#ifndef MC_CDEF
+#ifdef __cplusplus
+}
+#endif
+#endif
+#endif

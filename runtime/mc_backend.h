@@ -1,0 +1,96 @@
+/* mc_backend.h - what a neighbour implements.
+ *
+ * A neighbour (FFTW, OpenBLAS, libgomp, zlib, libedit, librsvg, ...) is a shared object build/plugins/mc_<who>.so
+ * that exports one function, `mc_plugin_open`. It receives the host's functions in a table, never links
+ * libmascon, and fills the API struct of its kind. Neighbours see this header and kernels/mck.h, nothing else.
+ * A missing or failing neighbour is an error with advice, never a crash. */
+#ifndef MC_BACKEND_H
+#define MC_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MC_BACKEND_ABI 1
+
+typedef void (*mc_range_fn)(void *arg, int64_t begin, int64_t end, int worker);
+
+typedef struct mc_host_api {
+    int abi;
+    void *(*alloc)(size_t bytes);                      /* 64-byte aligned, counted; NULL on failure */
+    void (*free)(void *p);
+    int (*error)(int status, const char *fmt, ...);    /* writes the error record, returns status */
+    int (*cancelled)(void);                            /* non-zero after Ctrl-C */
+} mc_host_api;
+
+/* Every plug-in exports this under the name "mc_plugin_open". `api` points to the struct of its kind with
+ * its `abi` field set by the caller. Returns 0 or a status with the record written through host->error. */
+typedef int (*mc_plugin_open_fn)(const mc_host_api *host, void *api);
+
+/* libgomp: the one thread pool. */
+typedef struct mc_threads_api {
+    int abi;
+    /* Runs fn(arg, i, i + 1, worker) for i in [0, tasks), handed out dynamically to `threads` workers. */
+    void (*run)(int64_t tasks, int threads, mc_range_fn fn, void *arg);
+} mc_threads_api;
+
+/* FFTW (or our own transform). kind: 0 c2c forward, 1 c2c backward, 2 r2c, 3 c2r. prec: 4 f32, 8 f64.
+ * Unnormalised, like FFTW. Plans are for one transform of length n, contiguous, out of place, 64-byte aligned rows
+ * (complex interleaved; r2c gives n/2+1 bins). `howmany` transforms at distances idist/odist (in elements of their type).
+ * Executing a plan is thread-safe; making and dropping one is not (the caller holds a lock). */
+typedef struct mc_fft_api {
+    int abi;
+    const char *name;                                  /* "fftw 3.3.10" or "mascon" */
+    void *(*plan)(int kind, int prec, int64_t n, int64_t howmany, int64_t idist, int64_t odist, int measure);
+    void (*execute)(void *plan, const void *in, void *out);
+    void (*drop)(void *plan);
+    int (*wisdom_save)(const char *path);              /* 0 ok */
+    int (*wisdom_load)(const char *path);
+} mc_fft_api;
+
+/* OpenBLAS. Row-major, single-threaded; dtype letters as in BLAS: 's','d','c','z'. C = A*B (+ C when accumulate). */
+typedef struct mc_blas_api {
+    int abi;
+    const char *name;
+    void (*gemm)(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
+                 const void *b, int64_t ldb, void *c, int64_t ldc);
+} mc_blas_api;
+
+/* zlib. One-shot calls plus streams; return 0, or a zlib error number. */
+typedef struct mc_zlib_api {
+    int abi;
+    const char *name;
+    uint32_t (*crc32)(uint32_t crc, const void *p, size_t n);
+    void *(*inflate_new)(int raw);                     /* raw: no zlib header, as in zip */
+    void *(*deflate_new)(int raw, int level);
+    /* Consumes up to *nin bytes, produces up to *nout; both are set to what was used. finish: no more input.
+     * Returns 0 to go on, 1 at the end of the stream, negative on corrupt data. */
+    int (*inflate_run)(void *s, const void *in, size_t *nin, void *out, size_t *nout);
+    int (*deflate_run)(void *s, const void *in, size_t *nin, void *out, size_t *nout, int finish);
+    void (*inflate_free)(void *s);
+    void (*deflate_free)(void *s);
+} mc_zlib_api;
+
+/* Line editing for the prompt. */
+typedef struct mc_edit_api {
+    int abi;
+    const char *name;
+    /* Returns a malloc-free line owned by the plug-in until the next call, without newline; NULL at end of file;
+     * *interrupted is set when Ctrl-C was pressed. */
+    const char *(*readline)(const char *prompt, int *interrupted);
+    void (*history_load)(const char *path);
+    void (*history_add)(const char *line);
+    void (*history_save)(const char *path);
+    /* complete(arg, line, cursor, &start) returns a NULL-terminated list, valid until the next call. */
+    void (*set_complete)(const char *const *(*complete)(void *arg, const char *line, int cursor, int *start), void *arg);
+    void (*close)(void);
+} mc_edit_api;
+
+/* SVG to PNG. */
+typedef struct mc_raster_api {
+    int abi;
+    const char *name;
+    /* Renders `svg` at `scale` into an RGBA PNG file. 0, or a status with the record written. */
+    int (*svg_to_png)(const char *svg, size_t bytes, double scale, const char *path);
+} mc_raster_api;
+
+#endif

@@ -1,0 +1,43 @@
+/* mc_def.h - the few macros that hide compiler differences.
+ *
+ * Owns: visibility, restrict, assertion and attribute spellings. The only file in which GNU syntax
+ * may appear. Headers that CUDA files include stay valid C++, hence MC_RESTRICT. Knows nothing else. */
+#ifndef MC_DEF_H
+#define MC_DEF_H
+
+#if defined(__GNUC__)
+#define MC_API __attribute__((visibility("default")))
+#define MC_RESTRICT __restrict__
+#define MC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define MC_LIKELY(x) __builtin_expect(!!(x), 1)
+#define MC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define MC_NOINLINE __attribute__((noinline))
+#define MC_INLINE static inline __attribute__((always_inline))
+#define MC_UNUSED __attribute__((unused))
+#define MC_ALIGNED(n) __attribute__((aligned(n)))
+#define MC_PREFETCH(p) __builtin_prefetch(p)
+/* Before a loop whose iterations touch only their own index: operands may be the same array. */
+#define MC_IVDEP _Pragma("GCC ivdep")
+#else
+#define MC_API
+#define MC_RESTRICT
+#define MC_PRINTF(fmt, args)
+#define MC_LIKELY(x) (x)
+#define MC_UNLIKELY(x) (x)
+#define MC_NOINLINE
+#define MC_INLINE static inline
+#define MC_UNUSED
+#define MC_ALIGNED(n)
+#define MC_PREFETCH(p) ((void)(p))
+#define MC_IVDEP
+#endif
+
+/* For our own mistakes only. Live in `make debug` and `make check`, gone in release. */
+#if defined(MC_DEBUG)
+void mci_assert_failed(const char *cond, const char *file, int line);
+#define mc_assert(cond) ((cond) ? (void)0 : mci_assert_failed(#cond, __FILE__, __LINE__))
+#else
+#define mc_assert(cond) ((void)0)
+#endif
+
+#endif

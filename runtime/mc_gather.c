@@ -1,0 +1,368 @@
+/* mc_gather.c - ops that move single elements by position: take, take_along_axis, put_along_axis, scatter_add, nonzero, searchsorted,
+ * bincount.
+ *
+ * Positions arrive in the caller's base (p->base) and may count from the end when negative. All positions are checked before anything
+ * is written. Writers run serially in row-major order of the index, so that "the last write wins" and sums are the same every time. */
+#include "mc_ops.h"
+
+#include <string.h>
+
+/* A contiguous i64 copy of the positions, made 0-based and checked against size n. */
+static int positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos)
+{
+    char s[MCI_TEXT];
+    int kind = mci_kind(index->dtype);
+    if (kind != 'i' && kind != 'u')
+        return mci_error(MC_EDTYPE, "%s: positions are %s; give an integer tensor", op, mci_tensor_text(s, sizeof s, index));
+    int rc = mci_materialize(pos, index, MC_I64);
+    if (rc)
+        return rc;
+    int64_t *v = pos->data;
+    for (int64_t i = 0; i < pos->numel; i++) {
+        int64_t k = v[i] < 0 ? v[i] + n : v[i] - base;
+        if (k < 0 || k >= n) {
+            rc = mci_error(MC_ESHAPE, "%s: position %lld is outside an axis of size %lld (positions count from %d, negative ones from the end)",
+                           op, (long long)v[i], (long long)n, base);
+            mc_drop(pos);
+            return rc;
+        }
+        v[i] = k;
+    }
+    return MC_OK;
+}
+
+static void copy_element(char *dst, const char *src, int64_t size)
+{
+    switch (size) {
+    case 1: *dst = *src; break;
+    case 2: memcpy(dst, src, 2); break;
+    case 4: memcpy(dst, src, 4); break;
+    case 8: memcpy(dst, src, 8); break;
+    default: memcpy(dst, src, 16); break;
+    }
+}
+
+/* out[.., i.., ..] = t[.., pos[i], ..]: the axis is replaced by the shape of the index */
+static int take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_params *p)
+{
+    char s[MCI_TEXT];
+    int axis, given = (out->flags & MC_FLAG_OUT) != 0;
+    int rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis);
+    if (rc)
+        return rc;
+    int nd = t->ndim - 1 + index->ndim;
+    if (nd > MC_MAX_RANK)
+        return mci_error(MC_ESHAPE, "take: the result of %s would have more than %d axes", mci_tensor_text(s, sizeof s, t), MC_MAX_RANK);
+    int64_t shape[MC_MAX_RANK];
+    for (int i = 0; i < axis; i++)
+        shape[i] = t->shape[i];
+    for (int i = 0; i < index->ndim; i++)
+        shape[axis + i] = index->shape[i];
+    for (int i = axis + 1; i < t->ndim; i++)
+        shape[i - 1 + index->ndim] = t->shape[i];
+    mc_tensor pos = {0}, tmp = {0}, *target = out;
+    if ((rc = positions(op->name, index, t->shape[axis], p->base, &pos)) != 0)
+        return rc;
+    rc = mci_out(op->name, out, t->dtype, nd, shape);
+    if (!rc && given && (mci_overlap(out, t) >= 0 || !mci_contiguous(out))) {
+        rc = mc_create(&tmp, t->dtype, nd, shape);
+        target = &tmp;
+    }
+    if (!rc && out->numel > 0) {
+        /* one copy per position: [outer, 1, inner] of t into [outer, k, inner] of the result */
+        int64_t inner = 1, size = MCI_SIZE(t->dtype), outer = 1;
+        for (int i = axis + 1; i < t->ndim; i++)
+            inner *= t->shape[i];
+        for (int i = 0; i < axis; i++)
+            outer *= t->shape[i];
+        const int64_t *v = pos.data;
+        if (mci_contiguous(t)) {
+            const char *src = t->data;
+            char *dst = target->data;
+            for (int64_t o = 0; o < outer; o++)
+                for (int64_t k = 0; k < pos.numel; k++)
+                    memcpy(dst + (o * pos.numel + k) * inner * size, src + (o * t->shape[axis] + v[k]) * inner * size, (size_t)(inner * size));
+        } else {
+            for (int64_t k = 0; k < pos.numel && !rc; k++) {
+                mc_tensor a = *t, b = *t;
+                a.data = mci_at(t, v[k] * t->strides[axis]);
+                b.data = (char *)target->data + k * inner * size;
+                a.shape[axis] = b.shape[axis] = 1;
+                a.numel = b.numel = t->numel / t->shape[axis];
+                int64_t stride = 1;
+                for (int i = t->ndim - 1; i >= 0; i--) {
+                    b.strides[i] = stride;
+                    stride *= i == axis ? pos.numel : t->shape[i];
+                }
+                b.flags = 0;
+                rc = mc_copy(&b, &a);
+            }
+        }
+    }
+    if (!rc && target == &tmp)
+        rc = mc_copy(out, &tmp);
+    mc_drop(&tmp);
+    mc_drop(&pos);
+    if (rc)
+        mci_out_fail(out, given);
+    return rc;
+}
+
+/* offset (elements) of the row-major position `flat` of shape under strides, with one axis left out */
+static int64_t offset_without(const mc_tensor *index, const int64_t *strides, int axis, int64_t flat)
+{
+    int64_t off = 0;
+    for (int i = index->ndim - 1; i >= 0; i--) {
+        int64_t k = flat % index->shape[i];
+        flat /= index->shape[i];
+        if (i != axis)
+            off += k * strides[i];
+    }
+    return off;
+}
+
+static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_tensor *values, const mc_params *p)
+{
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    int axis, given = (out->flags & MC_FLAG_OUT) != 0, writes = values != NULL;
+    int rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis);
+    if (rc)
+        return rc;
+    int ok = index->ndim == t->ndim;
+    for (int i = 0; ok && i < t->ndim; i++)
+        ok = i == axis || index->shape[i] == t->shape[i] || (!writes && t->shape[i] == 1) || (writes && index->shape[i] <= t->shape[i]);
+    if (!ok)
+        return mci_error(MC_ESHAPE, "%s: index must match x off the axis, x is %s and index is %s", op->name, mci_tensor_text(s1, sizeof s1, t),
+                         mci_tensor_text(s2, sizeof s2, index));
+    mc_tensor pos = {0}, tmp = {0};
+    if ((rc = positions(op->name, index, t->shape[axis], p->base, &pos)) != 0)
+        return rc;
+    const int64_t *v = pos.data;
+    int64_t size = MCI_SIZE(t->dtype);
+    if (!writes) {
+        rc = mci_out(op->name, out, t->dtype, index->ndim, index->shape);
+        if (!rc)
+            rc = mc_create(&tmp, t->dtype, index->ndim, index->shape);
+        int64_t strides[MC_MAX_RANK];
+        for (int i = 0; i < t->ndim; i++)
+            strides[i] = t->shape[i] == 1 ? 0 : t->strides[i];
+        for (int64_t i = 0; !rc && i < pos.numel; i++)
+            copy_element((char *)tmp.data + i * size, mci_at(t, offset_without(&pos, strides, axis, i) + v[i] * t->strides[axis]), size);
+        if (!rc)
+            rc = mc_copy(out, &tmp);
+    } else {
+        mc_tensor vb = {0};
+        rc = mci_out(op->name, out, t->dtype, t->ndim, t->shape);
+        if (!rc)
+            rc = mci_materialize(&tmp, t, t->dtype); /* work on a copy: out may be t */
+        if (!rc)
+            rc = mc_create(&vb, t->dtype, index->ndim, index->shape);
+        if (!rc)
+            rc = mc_copy(&vb, values);
+        const char *w = vb.data;
+        int adds = op->id == MC_OP_SCATTER_ADD;
+        mck_ewise_fn add = adds && op->compute[t->dtype] == t->dtype ? (mck_ewise_fn)mci_kernel_get(MCK_K_ADD, t->dtype) : NULL;
+        if (!rc && adds && !add)
+            rc = mci_error(MC_EDTYPE, "scatter_add: not defined for %s; convert x to f32 first", mci_tensor_text(s1, sizeof s1, t));
+        for (int64_t i = 0; !rc && i < pos.numel; i++) {
+            char *dst = mci_at(&tmp, offset_without(&pos, tmp.strides, axis, i) + v[i] * tmp.strides[axis]);
+            if (adds) {
+                mck_ewise k = {.n = 1, .out = dst, .in = {dst, w + i * size}, .stride = {1, 1}};
+                add(&k);
+            } else {
+                copy_element(dst, w + i * size, size);
+            }
+        }
+        mc_drop(&vb);
+        if (!rc)
+            rc = mc_copy(out, &tmp);
+    }
+    mc_drop(&tmp);
+    mc_drop(&pos);
+    if (rc)
+        mci_out_fail(out, given);
+    return rc;
+}
+
+static int nonzero(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_params *p)
+{
+    mc_tensor mask = {0};
+    int rc = mci_materialize(&mask, t, MC_BOOL);
+    if (rc)
+        return rc;
+    const uint8_t *m = mask.data;
+    int64_t n = 0, k = 0;
+    for (int64_t i = 0; i < mask.numel; i++)
+        n += m[i];
+    rc = mci_out(op->name, out, MC_I64, 1, &n);
+    int64_t *v = out->data, step = out->ndim ? out->strides[0] : 1;
+    for (int64_t i = 0; !rc && i < mask.numel; i++)
+        if (m[i])
+            v[step * k++] = i + p->base;
+    mc_drop(&mask);
+    return rc;
+}
+
+static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorted, const mc_tensor *values, const mc_params *p)
+{
+    char s[MCI_TEXT];
+    mc_tensor a = {0}, b = {0}, tmp = {0};
+    if (sorted->ndim != 1)
+        return mci_error(MC_ESHAPE, "searchsorted: the sorted tensor is %s; it must have one axis", mci_tensor_text(s, sizeof s, sorted));
+    int integers = mci_kind(sorted->dtype) != 'f' && mci_kind(values->dtype) != 'f', dt = integers ? MC_I64 : MC_F64;
+    int rc = mci_materialize(&a, sorted, dt);
+    if (!rc)
+        rc = mci_materialize(&b, values, dt);
+    if (!rc)
+        rc = mc_create(&tmp, MC_I64, values->ndim, values->shape);
+    if (!rc)
+        rc = mci_out(op->name, out, MC_I64, values->ndim, values->shape);
+    for (int64_t i = 0; !rc && i < b.numel; i++) {
+        int64_t lo = 0, hi = a.numel;
+        while (lo < hi) {
+            int64_t mid = lo + (hi - lo) / 2;
+            int below;
+            if (integers) {
+                int64_t x = ((const int64_t *)a.data)[mid], y = ((const int64_t *)b.data)[i];
+                below = p->i[0] ? x <= y : x < y;
+            } else {
+                double x = ((const double *)a.data)[mid], y = ((const double *)b.data)[i];
+                below = p->i[0] ? x <= y || y != y : x < y || (y != y && x == x);
+            }
+            if (below)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        ((int64_t *)tmp.data)[i] = lo + p->base;
+    }
+    if (!rc)
+        rc = mc_copy(out, &tmp);
+    mc_drop(&a);
+    mc_drop(&b);
+    mc_drop(&tmp);
+    return rc;
+}
+
+static int bincount(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *weights, const mc_params *p)
+{
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    mc_tensor v = {0}, w = {0};
+    int kind = mci_kind(t->dtype);
+    if (t->ndim != 1 || (kind != 'i' && kind != 'u'))
+        return mci_error(MC_ESHAPE, "bincount: x is %s; give integers along one axis", mci_tensor_text(s1, sizeof s1, t));
+    if (weights && (weights->ndim != 1 || weights->shape[0] != t->shape[0]))
+        return mci_error(MC_ESHAPE, "bincount: weights must match x, x is %s and weights is %s", mci_tensor_text(s1, sizeof s1, t),
+                         mci_tensor_text(s2, sizeof s2, weights));
+    int rc = mci_materialize(&v, t, MC_I64);
+    if (!rc && weights)
+        rc = mci_materialize(&w, weights, MC_F64);
+    int64_t n = p->i[0] > 0 ? p->i[0] : 0;
+    const int64_t *x = v.data;
+    for (int64_t i = 0; !rc && i < v.numel; i++) {
+        if (x[i] < 0)
+            rc = mci_error(MC_EINVAL, "bincount: value %lld is negative; shift the values first", (long long)x[i]);
+        if (x[i] >= n)
+            n = x[i] + 1;
+    }
+    mc_tensor tmp = {0};
+    int dt = weights ? MC_F64 : MC_I64;
+    if (!rc)
+        rc = mc_create(&tmp, dt, 1, &n);
+    if (!rc)
+        rc = mc_fill(&tmp, 0, 0);
+    for (int64_t i = 0; !rc && i < v.numel; i++) {
+        if (weights)
+            ((double *)tmp.data)[x[i]] += ((const double *)w.data)[i];
+        else
+            ((int64_t *)tmp.data)[x[i]]++;
+    }
+    if (!rc)
+        rc = mci_out(op->name, out, dt, 1, &n);
+    if (!rc)
+        rc = mc_copy(out, &tmp);
+    mc_drop(&tmp);
+    mc_drop(&v);
+    mc_drop(&w);
+    return rc;
+}
+
+int mci_gather_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    (void)nout;
+    (void)nin;
+    switch (op->id) {
+    case MC_OP_TAKE: return take(op, outs[0], in[0], in[1], p);
+    case MC_OP_TAKE_ALONG_AXIS: return along(op, outs[0], in[0], in[1], NULL, p);
+    case MC_OP_NONZERO_FLAT: return nonzero(op, outs[0], in[0], p);
+    case MC_OP_SEARCHSORTED: return searchsorted(op, outs[0], in[0], in[1], p);
+    case MC_OP_BINCOUNT: return bincount(op, outs[0], in[0], NULL, p);
+    case MC_OP_BINCOUNT_WEIGHTED: return bincount(op, outs[0], in[0], in[1], p);
+    default: return along(op, outs[0], in[0], in[1], in[2], p);
+    }
+}
+
+/* dst along one axis at pos (1-based, checked) = or += values, broadcast to the shape of taking. */
+int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate)
+{
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    if (mci_check_live("index", dst) || mci_check_live("index", index) || mci_check_live("index", values))
+        return mc_errstatus();
+    if (axis < 0 || axis >= dst->ndim)
+        return mci_error(MC_ESHAPE, "index: the axis is outside %s", mci_tensor_text(s1, sizeof s1, dst));
+    int nd = dst->ndim - 1 + index->ndim;
+    if (nd > MC_MAX_RANK || values->ndim > nd)
+        return mci_error(MC_ESHAPE, "index: values %s do not fit positions %s", mci_tensor_text(s1, sizeof s1, values), mci_tensor_text(s2, sizeof s2, index));
+    if (dst->flags & MC_FLAG_READONLY)
+        return mci_error(MC_EINVAL, "index: the tensor is read-only (a mapped file or a broadcast view); copy it first");
+    mc_tensor pos = {0}, val = {0};
+    int64_t shape[MC_MAX_RANK];
+    for (int i = 0; i < axis; i++)
+        shape[i] = dst->shape[i];
+    for (int i = 0; i < index->ndim; i++)
+        shape[axis + i] = index->shape[i];
+    for (int i = axis + 1; i < dst->ndim; i++)
+        shape[i - 1 + index->ndim] = dst->shape[i];
+    int rc = positions("index", index, dst->shape[axis], 1, &pos);
+    if (!rc)
+        rc = mc_create(&val, dst->dtype, nd, shape);
+    if (!rc)
+        rc = mc_copy(&val, values);
+    const mci_op *op = &mci_ops[MC_OP_ADD];
+    const int64_t *v = pos.data;
+    int64_t inner = 1;
+    for (int i = axis + 1; i < dst->ndim; i++)
+        inner *= dst->shape[i];
+    for (int64_t k = 0; k < pos.numel && !rc; k++) {
+        mc_tensor a = *dst, b = val;
+        /* both with the axis dropped: one slab of dst, one of the values */
+        a.ndim = dst->ndim - 1;
+        b.ndim = a.ndim;
+        int64_t stride = 1;
+        for (int i = dst->ndim - 1, j = a.ndim - 1; i >= 0; i--) {
+            if (i == axis) {
+                stride *= pos.numel;
+                continue;
+            }
+            a.shape[j] = b.shape[j] = dst->shape[i];
+            a.strides[j] = dst->strides[i];
+            b.strides[j] = stride;
+            stride *= dst->shape[i];
+            j--;
+        }
+        a.numel = b.numel = dst->shape[axis] ? dst->numel / dst->shape[axis] : 0;
+        a.data = mci_at(dst, v[k] * dst->strides[axis]);
+        b.data = (char *)val.data + k * inner * MCI_SIZE(val.dtype);
+        if (accumulate) {
+            const mc_tensor *in[2] = {&a, &b};
+            mc_tensor out = a, *o = &out;
+            out.flags = MC_FLAG_OUT;
+            rc = op->run(op, 1, &o, 2, in, NULL);
+        } else {
+            rc = mc_copy(&a, &b);
+        }
+    }
+    mc_drop(&val);
+    mc_drop(&pos);
+    return rc;
+}

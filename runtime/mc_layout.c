@@ -1,0 +1,119 @@
+/* mc_layout.c - ops that only move whole slabs: concat, stack, roll.
+ *
+ * Each input becomes a copy into a view of the result; no arithmetic, so every dtype works and conversion comes with mc_copy. */
+#include "mc_ops.h"
+
+#include <string.h>
+
+static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    int stack = op->id == MC_OP_STACK, given = (out->flags & MC_FLAG_OUT) != 0, axis;
+    if (nin < 1)
+        return mci_error(MC_ESHAPE, "%s: the list is empty; give at least one tensor", op->name);
+    int dtype = in[0]->dtype, nd = in[0]->ndim + stack;
+    if (nd < 1 || nd > MC_MAX_RANK)
+        return mci_error(MC_ESHAPE, "%s: the result would have %d axes; reshape the operands first", op->name, nd);
+    int64_t a = p->naxes < 1 ? 0 : p->axes[0];
+    axis = (int)(a < 0 ? a + nd : a);
+    if (axis < 0 || axis >= nd)
+        return mci_error(MC_ESHAPE, "%s: the axis is outside a result of %d axes; first operand is %s", op->name, nd, mci_tensor_text(s1, sizeof s1, in[0]));
+    int64_t shape[MC_MAX_RANK], total = 0;
+    for (int k = 0; k < nin; k++) {
+        const mc_tensor *t = in[k];
+        int ok = t->ndim == in[0]->ndim;
+        for (int i = 0; ok && i < t->ndim; i++)
+            ok = t->shape[i] == in[0]->shape[i] || (!stack && i == axis);
+        if (!ok)
+            return mci_error(MC_ESHAPE, "%s: shapes differ off the axis, operand 1 is %s and operand %d is %s", op->name,
+                             mci_tensor_text(s1, sizeof s1, in[0]), k + 1, mci_tensor_text(s2, sizeof s2, t));
+        dtype = mc_promote_types(dtype, t->dtype);
+        total += stack ? 1 : t->shape[axis];
+    }
+    for (int i = 0, j = 0; i < nd; i++)
+        shape[i] = i == axis ? total : in[0]->shape[stack ? j++ : i];
+    int rc = mci_out(op->name, out, dtype, nd, shape);
+    if (rc)
+        return rc;
+    for (int k = 0; given && k < nin; k++)
+        if (mci_overlap(out, in[k]) >= 0)
+            return mci_error(MC_EINVAL, "%s: out shares memory with operand %d; give a tensor of its own", op->name, k + 1);
+    int64_t at = 0;
+    for (int k = 0; k < nin && !rc; k++) {
+        mc_tensor v = *out;
+        v.data = mci_at(out, at * out->strides[axis]);
+        int64_t size = stack ? 1 : in[k]->shape[axis];
+        if (stack) {
+            for (int i = axis; i + 1 < nd; i++) {
+                v.shape[i] = v.shape[i + 1];
+                v.strides[i] = v.strides[i + 1];
+            }
+            v.ndim--;
+        } else {
+            v.shape[axis] = size;
+        }
+        v.numel = in[k]->numel;
+        rc = mc_copy(&v, in[k]);
+        at += size;
+    }
+    if (rc)
+        mci_out_fail(out, given);
+    return rc;
+}
+
+/* i[0] shift; axes[0] axis, none: the flattened tensor */
+static int roll(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_params *p)
+{
+    int axis = 0, given = (out->flags & MC_FLAG_OUT) != 0;
+    mc_tensor flat = {0}, src = *t;
+    int rc = MC_OK;
+    if (p->naxes >= 1)
+        rc = mci_axis(op->name, t, p->axes[0], &axis);
+    if (rc || (rc = mci_out(op->name, out, t->dtype, t->ndim, t->shape)) != 0 || t->numel == 0)
+        return rc;
+    mc_tensor dst = *out;
+    mc_tensor tmp = {0};
+    int over = given && mci_overlap(out, t) >= 0;
+    if (p->naxes < 1 && (!mci_contiguous(t) || over)) {
+        rc = mci_materialize(&flat, t, t->dtype);
+        src = flat;
+    }
+    if (!rc && ((p->naxes < 1 && !mci_contiguous(out)) || (p->naxes >= 1 && over))) {
+        rc = mc_create(&tmp, t->dtype, t->ndim, t->shape);
+        dst = tmp;
+    }
+    if (p->naxes < 1) {
+        src.ndim = dst.ndim = 1;
+        src.shape[0] = dst.shape[0] = t->numel;
+        src.strides[0] = dst.strides[0] = 1;
+    }
+    if (!rc) {
+        int64_t n = src.shape[axis], k = ((p->i[0] % n) + n) % n;
+        for (int part = 0; part < 2 && !rc; part++) {
+            int64_t size = part ? k : n - k;
+            if (!size)
+                continue;
+            mc_tensor a = src, b = dst;
+            a.shape[axis] = b.shape[axis] = size;
+            a.numel = b.numel = src.numel / n * size;
+            a.data = mci_at(&src, part ? (n - k) * src.strides[axis] : 0);
+            b.data = mci_at(&dst, part ? 0 : k * dst.strides[axis]);
+            rc = mc_copy(&b, &a);
+        }
+    }
+    if (!rc && tmp.data)
+        rc = mc_copy(out, &tmp);
+    mc_drop(&tmp);
+    mc_drop(&flat);
+    if (rc)
+        mci_out_fail(out, given);
+    return rc;
+}
+
+int mci_layout_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    (void)nout;
+    if (op->id == MC_OP_ROLL)
+        return roll(op, outs[0], in[0], p);
+    return join(op, outs[0], nin, in, p);
+}

@@ -1,0 +1,176 @@
+/* mc_matmul.c - driver of the matrix product: shapes, batches, tiles.
+ *
+ * OpenBLAS is called single-threaded on tiles of TILE rows of the result; the cut depends on the shape only, so the bits do not
+ * depend on the number of threads (measured: no cost at 256 rows). Operands whose rows or columns have unit stride go in place,
+ * others are copied. Integers and machines without OpenBLAS use the plain kernel. May not know BLAS names. */
+#include "mc_rows.h"
+#include "mc_ops.h"
+#include "../kernels/mck.h"
+
+#include <string.h>
+
+#define TILE 256
+
+typedef struct operand {
+    const char *data;
+    int64_t ld, batch[MC_MAX_RANK];
+    int trans;
+    mc_tensor tmp;
+} operand;
+
+typedef struct matmul_job {
+    const mc_blas_api *blas;
+    mck_matmul_fn plain;
+    int type, nb, split_cols;
+    int64_t m, n, k, tiles, size, tile;
+    int64_t bshape[MC_MAX_RANK];
+    operand a, b;
+    char *c;
+} matmul_job;
+
+static void matmul_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const matmul_job *j = arg;
+    (void)end;
+    (void)worker;
+    int64_t batch = begin / j->tiles, tile = begin % j->tiles, oa = 0, ob = 0, rest = batch;
+    for (int i = j->nb - 1; i >= 0; i--) {
+        int64_t x = rest % j->bshape[i];
+        rest /= j->bshape[i];
+        oa += x * j->a.batch[i];
+        ob += x * j->b.batch[i];
+    }
+    const char *a = j->a.data + oa * j->size, *b = j->b.data + ob * j->size;
+    char *c = j->c + batch * j->m * j->n * j->size;
+    if (!j->blas) {
+        mck_matmul k = {j->m, j->n, j->k, c, a, b};
+        j->plain(&k);
+        return;
+    }
+    int64_t r0 = 0, c0 = 0, m = j->m, n = j->n;
+    if (j->split_cols) {
+        c0 = tile * j->tile;
+        n = j->n - c0 < j->tile ? j->n - c0 : j->tile;
+        b += (j->b.trans ? c0 * j->b.ld : c0) * j->size;
+    } else {
+        r0 = tile * j->tile;
+        m = j->m - r0 < j->tile ? j->m - r0 : j->tile;
+        a += (j->a.trans ? r0 : r0 * j->a.ld) * j->size;
+    }
+    j->blas->gemm(j->type, j->a.trans, j->b.trans, m, n, j->k, a, j->a.ld, b, j->b.ld, c + (r0 * j->n + c0) * j->size, j->n);
+}
+
+/* Matrix axes of t (rows r, columns c with strides) usable by BLAS as they are? Else a contiguous copy. */
+static int prepare(operand *o, const mc_tensor *t, int dtype, int nb, int64_t rows, int64_t cols, int plain)
+{
+    int64_t rs = t->strides[t->ndim - 2], cs = t->strides[t->ndim - 1];
+    int row_major = (cs == 1 || cols == 1) && (rs >= (cols > 1 ? cols : 1) || rows == 1);
+    int col_major = (rs == 1 || rows == 1) && (cs >= (rows > 1 ? rows : 1) || cols == 1);
+    const mc_tensor *src = t;
+    if (t->dtype != dtype || plain || (!row_major && !col_major)) {
+        int rc = mci_materialize(&o->tmp, t, dtype);
+        if (rc)
+            return rc;
+        src = &o->tmp;
+        row_major = 1;
+        rs = cols;
+        cs = 1;
+    }
+    o->data = src->data;
+    o->trans = !row_major;
+    o->ld = row_major ? (rows > 1 ? rs : cols) : (cols > 1 ? cs : rows);
+    if (o->ld < 1)
+        o->ld = 1;
+    mc_tensor outer = *src;
+    outer.ndim -= 2;
+    mci_broadcast_strides(&outer, nb, o->batch);
+    return MC_OK;
+}
+
+int mci_matmul_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    (void)nout;
+    (void)p;
+    mc_tensor *out = outs[0], a = *in[0], b = *in[1], oa, ob, res = {0};
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    int dtype, compute, nb, given = (out->flags & MC_FLAG_OUT) != 0;
+    int64_t shape[MC_MAX_RANK];
+    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    if (rc)
+        return rc;
+    int va = a.ndim == 1, vb = b.ndim == 1;
+    if (a.ndim == 0 || b.ndim == 0)
+        return mci_error(MC_ESHAPE, "matmul: operands need at least one axis, a is %s and b is %s; use multiply for scalars",
+                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+    if (va) { /* row vector */
+        a.ndim = 2;
+        a.shape[1] = a.shape[0];
+        a.strides[1] = a.strides[0];
+        a.shape[0] = 1;
+        a.strides[0] = 0;
+    }
+    if (vb) { /* column vector */
+        b.ndim = 2;
+        b.shape[1] = 1;
+        b.strides[1] = 0;
+    }
+    int64_t m = a.shape[a.ndim - 2], k = a.shape[a.ndim - 1], n = b.shape[b.ndim - 1];
+    if (k != b.shape[b.ndim - 2])
+        return mci_error(MC_ESHAPE, "matmul: inner sizes differ, a is %s and b is %s; transpose b or reshape a",
+                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+    oa = a;
+    ob = b;
+    oa.ndim -= 2;
+    ob.ndim -= 2;
+    const mc_tensor *outer[2] = {&oa, &ob};
+    if (mci_broadcast("matmul", outer, 2, &nb, shape))
+        return mci_error(MC_ESHAPE, "matmul: batch sizes do not broadcast, a is %s and b is %s; they must be equal or 1",
+                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+    int64_t batches = mci_numel(nb, shape), full[MC_MAX_RANK];
+    memcpy(full, shape, sizeof full);
+    int nd = nb;
+    if (!va)
+        full[nd++] = m;
+    if (!vb)
+        full[nd++] = n;
+    int rdtype = mci_kind(compute) == 'i' ? compute : dtype;
+    if ((rc = mci_out("matmul", out, rdtype, nd, full)) != 0)
+        return rc;
+    int direct = out->dtype == compute && mci_contiguous(out) && mci_overlap(out, in[0]) < 0 && mci_overlap(out, in[1]) < 0;
+    mc_tensor *target = out;
+    if (!direct) {
+        rc = mc_create(&res, compute, nd, full);
+        target = &res;
+    }
+    if (!rc && k == 0)
+        rc = mc_fill(target, 0, 0);
+    matmul_job j = {.m = m, .n = n, .k = k, .nb = nb, .size = MCI_SIZE(compute)};
+    if (!rc && target->numel > 0 && k > 0) {
+        j.type = compute == MC_F32 ? 's' : compute == MC_F64 ? 'd' : compute == MC_C64 ? 'c' : compute == MC_C128 ? 'z' : 0;
+        j.blas = j.type ? mci_blas() : NULL;
+        j.plain = (mck_matmul_fn)mci_kernel_get(MCK_K_MATMUL, compute);
+        memcpy(j.bshape, shape, sizeof j.bshape);
+        rc = prepare(&j.a, &a, compute, nb, m, k, !j.blas);
+        if (!rc)
+            rc = prepare(&j.b, &b, compute, nb, k, n, !j.blas);
+        if (!rc) {
+            j.c = target->data;
+            /* small products: one tile; wide and flat ones are cut by columns */
+            j.split_cols = m < TILE && n >= 2 * TILE;
+            int64_t len = j.split_cols ? n : m, other = j.split_cols ? m : n;
+            j.tile = TILE;
+            while (j.tile < len && (double)j.tile * (double)other * (double)k < 2e6)
+                j.tile *= 2;
+            j.tiles = j.blas ? (len + j.tile - 1) / j.tile : 1;
+            rc = mci_parallel(batches * j.tiles, matmul_task, &j);
+        }
+        mc_drop(&j.a.tmp);
+        mc_drop(&j.b.tmp);
+    }
+    if (!rc && target == &res)
+        rc = mc_copy(out, &res);
+    mc_drop(&res);
+    if (rc)
+        mci_out_fail(out, given);
+    return rc;
+}

@@ -1,0 +1,53 @@
+/* mc_ops.h - the dispatch table as the family drivers see it.
+ *
+ * One driver per family (mc_<family>.c) implements mci_<family>_run: check all, then allocate, then compute. The table itself is
+ * generated from ops.lua. */
+#ifndef MC_OPS_H
+#define MC_OPS_H
+
+#include "mc_tensor.h"
+#include "mc_gen_kernels.h"
+#include "../kernels/mck.h"
+
+typedef struct mci_op mci_op;
+typedef int (*mci_run_fn)(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
+
+enum { MCI_PROMOTE_NUMERIC, MCI_PROMOTE_FLOAT, MCI_PROMOTE_BOOL };
+enum { MCI_RESULT_SAME, MCI_RESULT_BOOL, MCI_RESULT_REAL, MCI_RESULT_I64 };
+
+struct mci_op {
+    const char *name;
+    int16_t id;
+    mci_run_fn run;
+    uint8_t nin, nout, promote, result;
+    int16_t kernel;         /* kernel of the op's own name, -1 none */
+    uint8_t where;          /* the first operand is a condition */
+    uint8_t empty_error;    /* nothing to reduce is an error */
+    const char *guard;      /* what a kernel's status means */
+    int8_t compute[MC_NDTYPE]; /* dtype of the arithmetic for operands of a dtype, -1: not supported */
+};
+
+extern const mci_op mci_ops[];
+
+int mci_ewise_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+int mci_reduce_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+int mci_scan_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+int mci_sort_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+int mci_select_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+int mci_matmul_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+int mci_fft_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+int mci_gather_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+int mci_layout_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+int mci_random_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+
+/* dtype in which operands meet, by the array API lattice; *compute is the dtype of the arithmetic. Weak operands (flag
+ * MCI_WEAK) only decide between kinds. Errors name the operands. */
+int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtype, int *compute);
+/* dtype of the result of an op whose operands met in `dtype`. */
+int mci_result_dtype(const mci_op *op, int dtype);
+
+#define MCI_WEAK 256 /* flag of a 0-d operand that came from a plain number */
+
+mck_any_fn mci_function(int fn); /* MCK_FN_* of the active ISA level */
+
+#endif

@@ -1,0 +1,207 @@
+-- ops.lua - the single source of truth: dtypes, statuses, ISA levels and every op, as pure data.
+--
+-- Read by runtime/gen/*.lua at build time (LuaJIT), which writes the C enums, the dispatch table, the elementwise kernels, the FFI
+-- declarations, the Lua functions, the reference page, the test matrix and the bench matrix. Nothing here runs at start.
+--
+-- A row:  op{ name, family=, dtypes=, result=, expr=, cexpr=, params=, nout=, base=, alias=, method=, tol=, cost=, rules=, doc=, source= }
+--   family   which C driver runs it (runtime/mc_<family>.c) and which signature its Lua function has
+--   dtypes   dtypes a kernel exists for, after promotion; f16 and bf16 are computed in f32 when listed
+--   result   'same' | 'bool' | 'real' (complex -> real) | 'i64' | 'f64' ... ; promote: how inputs meet: 'numeric' | 'float' (integers -> f64)
+--   expr     elementwise formula in the scalar language of runtime/gen/expr.lua: + - * / ( ) ?: comparisons, functions of mck_math.h;
+--            a, b, c are the operands, p0.. scalar parameters. cexpr: the same for complex dtypes when it differs. ix: for integers.
+--   params   { name, kind, default } in the order they are packed; kind: 'int' 'number' 'axes' 'axis' 'bool' 'dtype' 'shape'
+--   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
+--   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
+local T = { ops = {}, kernels = {}, functions = { 'sort_work', 'select_work', 'random_uniform_f32', 'random_uniform_f64', 'random_normal_f32', 'random_normal_f64', 'random_integers_i64', 'random_bits_u32', 'fft_table_bytes', 'fft_table', 'fft_work', 'fft_f32', 'fft_f64' } }
+
+T.version = '0.1.0'
+
+-- code = position - 1; kind: b bool, i signed, u unsigned, f float, c complex; c = C type; compute = dtype of arithmetic
+T.dtypes = {
+  { 'bool', kind = 'b', size = 1, c = 'uint8_t', npy = 'b1' },
+  { 'u8', kind = 'u', size = 1, c = 'uint8_t', npy = 'u1' },
+  { 'i8', kind = 'i', size = 1, c = 'int8_t', npy = 'i1' },
+  { 'i16', kind = 'i', size = 2, c = 'int16_t', npy = 'i2' },
+  { 'i32', kind = 'i', size = 4, c = 'int32_t', npy = 'i4' },
+  { 'i64', kind = 'i', size = 8, c = 'int64_t', npy = 'i8' },
+  { 'f16', kind = 'f', size = 2, c = 'uint16_t', npy = 'f2', compute = 'f32' },
+  { 'bf16', kind = 'f', size = 2, c = 'uint16_t', npy = 'V2', compute = 'f32' },
+  { 'f32', kind = 'f', size = 4, c = 'float', npy = 'f4' },
+  { 'f64', kind = 'f', size = 8, c = 'double', npy = 'f8' },
+  { 'c64', kind = 'c', size = 8, c = 'mck_c64', npy = 'c8', real = 'f32' },
+  { 'c128', kind = 'c', size = 16, c = 'mck_c128', npy = 'c16', real = 'f64' },
+}
+
+T.statuses = {
+  'OK', 'EINVAL', 'ESHAPE', 'EDTYPE', 'ENOMEM', 'EIO', 'EFORMAT', 'ECANCELLED', 'EDEVICE', 'EUNSUPPORTED', 'ENUMERIC', 'EINTERNAL', 'ERELEASED',
+}
+
+T.isa = { { 'v2', march = 'x86-64-v2' }, { 'v3', march = 'x86-64-v3' }, { 'v4', march = 'x86-64-v4' } }
+
+local function op(row) T.ops[#T.ops + 1] = row end
+
+local BOOL, INT = { 'bool' }, { 'u8', 'i8', 'i16', 'i32', 'i64' }
+local FLOAT, CPLX = { 'f16', 'bf16', 'f32', 'f64' }, { 'c64', 'c128' }
+local function join(...)
+  local out = {}
+  for _, l in ipairs { ... } do for _, v in ipairs(l) do out[#out + 1] = v end end
+  return out
+end
+local REAL, FC, NUM = join(INT, FLOAT), join(FLOAT, CPLX), join(INT, FLOAT, CPLX)
+local ALL, ORD = join(BOOL, NUM), join(BOOL, REAL)
+local IB = join(BOOL, INT)
+local STD = 'Python array API standard 2023.12'
+
+-- ---------------------------------------------------------------- elementwise, two operands
+op { 'add', family = 'binary', dtypes = NUM, expr = 'a + b', inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a + b', source = STD }
+op { 'subtract', family = 'binary', dtypes = NUM, expr = 'a - b', alias = { 'sub' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a - b', source = STD }
+op { 'multiply', family = 'binary', dtypes = NUM, expr = 'a * b', alias = { 'mul' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a b', source = STD }
+op { 'divide', family = 'binary', dtypes = FC, promote = 'float', expr = 'a / b', alias = { 'div' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'true division a / b; integers give f64', source = STD }
+op { 'floor_divide', family = 'binary', dtypes = REAL, expr = 'floor_divide(a, b)', fix = 'floor_divide', guard = 'b == 0', guard_text = 'integer division by zero', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'floor(a / b); integer division by zero is an error', source = STD }
+op { 'remainder', family = 'binary', dtypes = REAL, expr = 'remainder(a, b)', fix = 'remainder', guard = 'b == 0', guard_text = 'integer division by zero', alias = { 'mod' }, tol = 'EXACT', rules = 'remainder', doc = 'a - b floor(a / b): the sign of the divisor', source = STD }
+op { 'fmod', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'fmod(a, b)', fix = 'fmod', tol = 'EXACT', rules = 'remainder', doc = 'C fmod: the sign of the dividend', source = 'C11 7.12.10.1' }
+op { 'pow', family = 'binary', dtypes = NUM, expr = 'pow(a, b)', guard = 'b < 0', guard_text = 'an integer to a negative power; convert to f64 first', tol = 'ULP4', rules = 'pow', doc = 'a ^ b; negative integer powers of integers are an error', source = STD }
+op { 'maximum', family = 'binary', dtypes = ORD, expr = 'maximum(a, b)', tol = 'EXACT', rules = 'select', doc = 'the larger; NaN wins', source = STD }
+op { 'minimum', family = 'binary', dtypes = ORD, expr = 'minimum(a, b)', tol = 'EXACT', rules = 'select', doc = 'the smaller; NaN wins', source = STD }
+op { 'atan2', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'atan2(a, b)', tol = 'ULP4', rules = 'atan2', doc = 'angle of the point (b, a) in (-pi, pi], rad', source = STD }
+op { 'hypot', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'hypot(a, b)', tol = 'ULP4', rules = 'hypot', doc = 'sqrt(a^2 + b^2) without overflow', source = STD }
+op { 'copysign', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'copysign(a, b)', tol = 'EXACT', rules = 'none: sign only', doc = 'magnitude of a, sign of b', source = STD }
+op { 'logaddexp', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'logaddexp(a, b)', tol = 'ULP4', rules = 'logaddexp', doc = 'log(exp(a) + exp(b)) without overflow', source = STD }
+op { 'eq', family = 'binary', dtypes = ALL, result = 'bool', expr = 'a == b', alias = { 'equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a == b, elementwise', source = STD }
+op { 'ne', family = 'binary', dtypes = ALL, result = 'bool', expr = 'a != b', alias = { 'not_equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a ~= b, elementwise', source = STD }
+op { 'lt', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a < b', alias = { 'less' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a < b, elementwise', source = STD }
+op { 'le', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a <= b', alias = { 'less_equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a <= b, elementwise', source = STD }
+op { 'gt', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a > b', alias = { 'greater' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a > b, elementwise', source = STD }
+op { 'ge', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a >= b', alias = { 'greater_equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a >= b, elementwise', source = STD }
+op { 'logical_and', family = 'binary', dtypes = BOOL, promote = 'bool', expr = 'a & b', tol = 'EXACT', rules = 'none: boolean', doc = 'both are non-zero', source = STD }
+op { 'logical_or', family = 'binary', dtypes = BOOL, promote = 'bool', expr = 'a | b', tol = 'EXACT', rules = 'none: boolean', doc = 'either is non-zero', source = STD }
+op { 'logical_xor', family = 'binary', dtypes = BOOL, promote = 'bool', expr = 'a ^ b', tol = 'EXACT', rules = 'none: boolean', doc = 'exactly one is non-zero', source = STD }
+op { 'bitwise_and', family = 'binary', dtypes = IB, expr = 'a & b', tol = 'EXACT', rules = 'none: integer', doc = 'bitwise and', source = STD }
+op { 'bitwise_or', family = 'binary', dtypes = IB, expr = 'a | b', tol = 'EXACT', rules = 'none: integer', doc = 'bitwise or', source = STD }
+op { 'bitwise_xor', family = 'binary', dtypes = IB, expr = 'a ^ b', tol = 'EXACT', rules = 'none: integer', doc = 'bitwise exclusive or', source = STD }
+op { 'bitwise_left_shift', family = 'binary', dtypes = INT, expr = 'shl(a, b)', tol = 'EXACT', rules = 'none: integer', doc = 'a shifted left by b >= 0 bits; at or past the width: 0', source = STD }
+op { 'bitwise_right_shift', family = 'binary', dtypes = INT, expr = 'shr(a, b)', tol = 'EXACT', rules = 'none: integer', doc = 'a shifted right by b >= 0 bits, sign kept', source = STD }
+
+-- ---------------------------------------------------------------- elementwise, one operand
+local function unary(name, dtypes, expr, more)
+  more = more or {}
+  more[1], more.family, more.dtypes, more.expr = name, more.family or 'unary', dtypes, expr
+  more.source = more.source or STD
+  more.tol = more.tol or 'ULP4'
+  op(more)
+end
+unary('positive', NUM, 'a', { tol = 'EXACT', rules = 'auto', doc = '+a (a copy)' })
+unary('negative', NUM, '-a', { alias = { 'neg' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = '-a' })
+unary('abs', NUM, 'abs(a)', { result = 'real', tol = 'EXACT', ctol = 'ULP4', rules = 'abs', doc = '|a|; the modulus of a complex number' })
+unary('sign', NUM, 'sign(a)', { tol = 'EXACT', ctol = 'ULP4', rules = 'none: piecewise constant', doc = '-1, 0, 1; a/|a| for complex; NaN stays' })
+unary('square', NUM, 'a * a', { tol = 'EXACT', rules = 'auto', doc = 'a^2' })
+unary('floor', REAL, 'floor(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'largest integer at or below' })
+unary('ceil', REAL, 'ceil(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'smallest integer at or above' })
+unary('trunc', REAL, 'trunc(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'integer part, towards zero' })
+unary('round', REAL, 'round(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'nearest integer, halves to even' })
+unary('reciprocal', FC, '1 / a', { promote = 'float', rules = 'auto', tol = 'EXACT', ctol = 'ULP4', doc = '1 / a', source = 'definition' })
+unary('bitwise_invert', IB, '~a', { tol = 'EXACT', rules = 'none: integer', doc = 'bitwise not; logical not of booleans' })
+unary('logical_not', BOOL, '~a', { promote = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'true where zero' })
+unary('isnan', FC, 'isnan(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'is not a number' })
+unary('isinf', FC, 'isinf(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'is an infinity' })
+unary('isfinite', FC, 'isfinite(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'neither NaN nor infinite' })
+unary('signbit', FLOAT, 'signbit(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'the sign bit is set' })
+for _, r in ipairs {
+  { 'sqrt', 'square root; negative reals give NaN', FC, 'EXACT' }, { 'exp', 'e^a', FC }, { 'expm1', 'e^a - 1 near zero', FLOAT }, { 'exp2', '2^a', FLOAT },
+  { 'log', 'natural logarithm', FC }, { 'log2', 'logarithm to base 2', FLOAT }, { 'log10', 'logarithm to base 10', FLOAT }, { 'log1p', 'log(1 + a) near zero', FLOAT },
+  { 'sin', 'sine of a, rad', FC }, { 'cos', 'cosine of a, rad', FC }, { 'tan', 'tangent of a, rad', FC },
+  { 'asin', 'inverse sine, rad', FLOAT }, { 'acos', 'inverse cosine, rad', FLOAT }, { 'atan', 'inverse tangent, rad', FLOAT },
+  { 'sinh', 'hyperbolic sine', FC }, { 'cosh', 'hyperbolic cosine', FC }, { 'tanh', 'hyperbolic tangent', FC },
+  { 'asinh', 'inverse hyperbolic sine', FLOAT }, { 'acosh', 'inverse hyperbolic cosine', FLOAT }, { 'atanh', 'inverse hyperbolic tangent', FLOAT },
+} do
+  unary(r[1], r[3], r[1] .. '(a)', { promote = 'float', fix = (r[1] == 'sin' or r[1] == 'cos' or r[1] == 'tan') and r[1] or nil, rules = r[1], tol = r[4] or 'ULP4', ctol = 'ULP4', doc = r[2] })
+end
+unary('rsqrt', FLOAT, '1 / sqrt(a)', { promote = 'float', rules = 'auto', doc = '1 / sqrt(a)', source = 'definition' })
+unary('erf', FLOAT, 'erf(a)', { promote = 'float', rules = 'erf', doc = 'error function 2/sqrt(pi) int_0^a exp(-t^2) dt', source = 'Abramowitz and Stegun 7.1.1' })
+unary('erfc', FLOAT, 'erfc(a)', { promote = 'float', rules = 'erfc', doc = '1 - erf(a) without cancellation', source = 'Abramowitz and Stegun 7.1.2' })
+unary('logistic', FLOAT, '1 / (1 + exp(-a))', { promote = 'float', alias = { 'sigmoid' }, rules = 'auto', doc = '1 / (1 + exp(-a))', source = 'definition' })
+unary('deg2rad', FLOAT, 'a * 0.017453292519943295', { promote = 'float', rules = 'auto', doc = 'degrees to radians', source = 'definition' })
+unary('rad2deg', FLOAT, 'a * 57.29577951308232', { promote = 'float', rules = 'auto', doc = 'radians to degrees', source = 'definition' })
+unary('conj', NUM, 'conj(a)', { ix = 'a', fx = 'a', tol = 'EXACT', rules = 'auto', doc = 'complex conjugate; reals unchanged' })
+unary('real', NUM, 'real(a)', { ix = 'a', fx = 'a', result = 'real', tol = 'EXACT', rules = 'auto', doc = 'real part' })
+unary('imag', NUM, 'imag(a)', { ix = '0', fx = '0', result = 'real', tol = 'EXACT', rules = 'auto', doc = 'imaginary part' })
+unary('angle', FC, 'arg(a)', { promote = 'float', fx = 'atan2(0, a)', result = 'real', rules = 'angle', doc = 'phase in (-pi, pi], rad', source = 'definition' })
+
+-- ---------------------------------------------------------------- elementwise, three operands
+op { 'clip', family = 'ternary', dtypes = ORD, expr = 'minimum(maximum(a, b), c)', tol = 'EXACT', rules = 'select', doc = 'a limited to [b, c]; NaN stays', source = STD }
+op { 'where', family = 'where', dtypes = ALL, expr = 'a ? b : c', tol = 'EXACT', rules = 'where', method = false, doc = 'b where the condition a holds, else c', source = STD }
+op { 'fma', family = 'ternary', dtypes = FLOAT, promote = 'float', expr = 'fma(a, b, c)', tol = 'EXACT', rules = 'fma', doc = 'a b + c, rounded once where the machine has it (v3, v4)', source = 'IEEE 754-2019 5.4.1' }
+op { 'lerp', family = 'ternary', dtypes = FC, promote = 'float', expr = 'a + c * (b - a)', tol = 'ULP4', rules = 'auto', doc = 'a + c (b - a)', source = 'definition' }
+
+-- ---------------------------------------------------------------- reductions
+local AX = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }
+op { 'sum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'sum', doc = 'sum over axes (all by default); integers and booleans give i64', source = STD }
+op { 'prod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'prod', doc = 'product over axes; integers and booleans give i64', source = STD }
+op { 'max', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'largest element; NaN wins; empty is an error', source = STD }
+op { 'min', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'smallest element; NaN wins; empty is an error', source = STD }
+op { 'any', family = 'reduce', dtypes = ALL, result = 'bool', params = AX, tol = 'EXACT', rules = 'none: boolean', doc = 'some element is non-zero; over everything a Lua boolean', source = STD }
+op { 'all', family = 'reduce', dtypes = ALL, result = 'bool', params = AX, tol = 'EXACT', rules = 'none: boolean', doc = 'every element is non-zero; over everything a Lua boolean', source = STD }
+op { 'argmax', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element; one axis, or everything flattened', source = STD }
+op { 'argmin', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first smallest element; one axis, or everything flattened', source = STD }
+op { 'mean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, tol = 'ACCUM', rules = 'mean', doc = 'arithmetic mean; integers give f64; empty gives NaN', source = STD }
+op { 'var', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'var', doc = 'variance sum (x - mean)^2 / (n - correction), two passes', source = STD }
+op { 'std', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'std', doc = 'sqrt(var)', source = STD }
+
+-- ---------------------------------------------------------------- scans
+op { 'cumsum', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_sum' }, tol = 'ACCUM', rules = 'cumsum', doc = 'running sum along one axis; integers give i64', source = STD }
+op { 'cumprod', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_prod' }, tol = 'ACCUM', rules = 'cumprod', doc = 'running product along one axis', source = STD }
+
+-- ---------------------------------------------------------------- sorting and order statistics
+op { 'sort', family = 'sort', dtypes = ORD, params = { { 'axis', 'axis', -1 }, { 'descending', 'bool', false }, { 'stable', 'bool', true } }, tol = 'EXACT', rules = 'sort', doc = 'sorted along one axis, NaN last', source = STD }
+op { 'argsort', family = 'sort', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis', -1 }, { 'descending', 'bool', false }, { 'stable', 'bool', true } }, tol = 'EXACT', rules = 'none: positions', doc = 'positions that sort along one axis, NaN last', source = STD }
+op { 'median', family = 'select', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', doc = 'middle value, the mean of the two middle ones for even counts; NaN wins', source = 'definition' }
+op { 'quantile', family = 'select', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', method = false, doc = 'quantiles along axes; see mc.quantile for the options', source = 'Hyndman and Fan, Sample quantiles in statistical packages, 1996' }
+
+-- ---------------------------------------------------------------- products
+op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD }
+
+-- ---------------------------------------------------------------- transforms
+local FP = { { 'n', 'int', -1 }, { 'axis', 'axis', -1 }, { 'norm', { 'backward', 'ortho', 'forward' }, 'backward' } }
+for _, r in ipairs {
+  { 'fft', 'discrete Fourier transform X_k = sum_t x_t exp(-2 pi i k t / n)' }, { 'ifft', 'inverse of fft, scaled by 1/n' },
+  { 'rfft', 'transform of a real signal, bins 0..n/2' }, { 'irfft', 'inverse of rfft; n is 2 (bins - 1) by default' },
+} do
+  op { r[1], family = 'fft', dtypes = { 'f32', 'f64', 'c64', 'c128' }, promote = 'float', params = FP, tol = 'FFT', rules = r[1], namespace = 'fft', method = false, doc = r[2], source = STD }
+end
+
+-- ---------------------------------------------------------------- moving elements
+op { 'take', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, base = true, tol = 'EXACT', rules = 'take', doc = 'the slices of x at positions `index` along one axis', source = STD }
+op { 'take_along_axis', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', -1 } }, base = true, alias = { 'gather' }, tol = 'EXACT', rules = 'gather', doc = 'x picked at index, elementwise along one axis', source = STD }
+op { 'put_along_axis', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', -1 } }, base = true, alias = { 'scatter' }, tol = 'EXACT', rules = 'scatter', doc = 'a copy of x with values put at index along one axis; the last write wins', source = 'NumPy put_along_axis' }
+op { 'scatter_add', family = 'gather', dtypes = NUM, params = { { 'axis', 'axis', -1 } }, base = true, tol = 'ACCUM', rules = 'scatter', doc = 'a copy of x with values added at index along one axis, in order', source = 'PyTorch scatter_add' }
+op { 'nonzero_flat', family = 'gather', dtypes = ALL, result = 'i64', base = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'flat positions of the non-zero elements in row-major order', source = 'definition' }
+op { 'searchsorted', family = 'gather', dtypes = REAL, result = 'i64', params = { { 'right', 'bool', false } }, base = true, tol = 'EXACT', rules = 'none: positions', doc = 'positions at which values would be inserted into the sorted 1-D x', source = STD }
+op { 'bincount', family = 'gather', dtypes = { 'i64' }, result = 'i64', params = { { 'minlength', 'int', 0 } }, tol = 'EXACT', rules = 'none: counts', doc = 'how often each non-negative integer occurs: result[1] counts zeros', source = 'NumPy bincount' }
+op { 'bincount_weighted', family = 'gather', dtypes = { 'f64' }, params = { { 'minlength', 'int', 0 } }, method = false, tol = 'ACCUM', rules = 'bincount', doc = 'sum of the weights of each integer value', source = 'NumPy bincount' }
+op { 'concat', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'concat', doc = 'tensors joined along an existing axis', source = STD }
+op { 'stack', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'stack', doc = 'tensors of one shape joined along a new axis', source = STD }
+op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'int' }, { 'axis', 'axis' } }, tol = 'EXACT', rules = 'roll', doc = 'elements moved by shift, those that fall off come in on the other side', source = STD }
+
+-- ---------------------------------------------------------------- random numbers
+for _, r in ipairs {
+  { 'random_uniform', { 'f32', 'f64' }, { { 'low', 'number', 0 }, { 'high', 'number', 1 } }, 'uniform on [low, high)' },
+  { 'random_normal', { 'f32', 'f64' }, { { 'mean', 'number', 0 }, { 'std', 'number', 1 } }, 'normal with mean and standard deviation' },
+  { 'random_integers', { 'i64' }, { { 'low', 'int' }, { 'high', 'int' } }, 'integers in [low, high], unbiased' },
+} do
+  op { r[1], family = 'random', dtypes = r[2], params = r[3], method = false, tol = 'EXACT', rules = 'none: random', doc = r[4], source = 'Philox4x32-10: Parallel random numbers, as easy as 1, 2, 3, SC 2011' }
+end
+
+-- ---------------------------------------------------------------- hand-written kernels: name, dtypes, signature (family)
+-- Elementwise kernels are generated from expr under the op's name; these stand in kernels/cpu/<family>.c as mck_<name>_<dtype>.
+local ACC = { 'i64', 'f32', 'f64', 'c64', 'c128' }
+local CMP = { 'u8', 'i8', 'i16', 'i32', 'i64', 'f32', 'f64' }
+local SIZES = { 'u8', 'i16', 'i32', 'i64', 'c128' }
+T.kernels = {
+  { 'sum', ACC, 'reduce' }, { 'prod', ACC, 'reduce' }, { 'max', CMP, 'reduce' }, { 'min', CMP, 'reduce' }, { 'any', { 'u8' }, 'reduce' },
+  { 'all', { 'u8' }, 'reduce' }, { 'argmax', CMP, 'reduce' }, { 'argmin', CMP, 'reduce' }, { 'sqdev', { 'f32', 'f64' }, 'reduce' },
+  { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' },
+  { 'sort', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
+  { 'matmul', ACC, 'matmul' },
+}
+
+return T

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Makes the polynomial coefficients of kernels/mck_math_f32.h and mck_math_f64.h.
+
+Needs mpmath only. Each row of TABLE is a weighted minimax fit: sum c_j x^j against f(x) on [lo, hi], error times
+weight(x) made equal-ripple by the Remez exchange on a fixed grid of Chebyshev points, then rounded to the target
+format. For f32 the coefficients are also rounded one by one, lowest power first, the rest being fitted again after
+each rounding, and the better of the two sets is kept.
+Run: python3 ulp_coefs.py [name ...]. Prints hex float coefficients, lowest power first, and the weighted error
+that is left (log2). May not know the kernels; the headers carry the numbers by hand."""
+import struct
+import sys
+from mpmath import mp, mpf, matrix, lu_solve, exp, log, sin, cos, asin, atan, atanh, tanh, erf, erfc, sqrt, pi, cbrt
+
+mp.prec = 160
+
+
+def round_to(x, fmt):
+    if fmt == "f64":
+        return mpf(float(x))
+    # float(x) then to f32: double rounding is harmless here, the fit absorbs it
+    return mpf(struct.unpack("f", struct.pack("f", float(x)))[0])
+
+
+def remez(xs, ys, ws, powers):
+    """Coefficients of the given powers that level max |w (y - p)| on the grid."""
+    n = len(powers)
+    m = len(xs)
+    ref = [(2 * i + 1) * m // (2 * (n + 1)) for i in range(n + 1)]
+    coef = None
+    for _ in range(40):
+        a = matrix(n + 1, n + 1)
+        b = matrix(n + 1, 1)
+        for r, i in enumerate(ref):
+            for k, p in enumerate(powers):
+                a[r, k] = xs[i] ** p
+            a[r, n] = (1 if r % 2 == 0 else -1) / ws[i]
+            b[r] = ys[i]
+        sol = lu_solve(a, b)
+        coef = [sol[k] for k in range(n)]
+        err = []
+        for x, y, w in zip(xs, ys, ws):
+            acc = mpf(0)
+            last = None
+            for c, p in reversed(list(zip(coef, powers))):
+                acc = acc * x ** (last - p) + c if last is not None else c
+                last = p
+            err.append(w * (y - acc * x ** last))
+        best = []
+        for i, e in enumerate(err):
+            if best and (err[best[-1]] > 0) == (e > 0):
+                if abs(e) > abs(err[best[-1]]):
+                    best[-1] = i
+            else:
+                best.append(i)
+        while len(best) > n + 1:
+            if abs(err[best[0]]) < abs(err[best[-1]]):
+                best.pop(0)
+            else:
+                best.pop()
+        worst = max(abs(e) for e in err)
+        if len(best) < n + 1 or best == ref or worst <= abs(sol[n]) * mpf("1.001"):
+            return coef, worst
+        ref = best
+    return coef, worst
+
+
+def least_squares(xs, ys, ws, powers):
+    """The same fit in the mean: safe where the powers left over are no Chebyshev system (x = 0 inside)."""
+    n = len(powers)
+    a = matrix(n, n)
+    b = matrix(n, 1)
+    rows = [[w * x ** p for p in powers] for x, w in zip(xs, ws)]
+    for j in range(n):
+        for k in range(j, n):
+            a[j, k] = a[k, j] = sum(r[j] * r[k] for r in rows)
+        b[j] = sum(r[j] * w * y for r, w, y in zip(rows, ws, ys))
+    sol = lu_solve(a, b)
+    return [sol[k] for k in range(n)]
+
+
+def fit(f, lo, hi, count, weight, fmt):
+    m = 24 * (count + 1)
+    xs = [(mpf(lo) + hi) / 2 - (mpf(hi) - lo) / 2 * cos(pi * (2 * i + 1) / (2 * m)) for i in range(m)]
+    ws = [abs(weight(x)) for x in xs]
+    full = [f(x) for x in xs]
+
+    def left(coef):
+        return max(abs(w * (y - sum(c * x ** k for k, c in enumerate(coef)))) for x, y, w in zip(xs, full, ws))
+
+    best, _ = remez(xs, full, ws, list(range(count)))
+    once = [round_to(c, fmt) for c in best]
+    if fmt == "f64":
+        return once, left(once)
+    step = [once[0]]
+    while len(step) < count:
+        ys = [y - sum(c * x ** k for k, c in enumerate(step)) for x, y in zip(xs, full)]
+        coef = least_squares(xs, ys, ws, list(range(len(step), count)))
+        step.append(round_to(coef[0], fmt))
+    return min(((once, left(once)), (step, left(step))), key=lambda t: t[1])
+
+
+def exp_q(r):
+    return (exp(r) - 1 - r) / r ** 2
+
+
+def atanh_l(z):
+    s = sqrt(z)
+    return (2 * atanh(s) - 2 * s) / (s * z)
+
+
+def atanh_t(z):
+    s = sqrt(z)
+    return (2 * atanh(s) - 2 * s - 2 * s ** 3 / 3) / (s * z * z)
+
+
+def log_p(f):
+    return (log(1 + f) - f + f * f / 2) / f ** 3
+
+
+def sin_s(z):
+    r = sqrt(z)
+    return (sin(r) - r) / r ** 3
+
+
+def cos_c(z):
+    return (cos(sqrt(z)) - 1 + z / 2) / z ** 2
+
+
+def asin_r(z):
+    x = sqrt(z)
+    return (asin(x) - x) / x ** 3
+
+
+def atan_a(z):
+    x = sqrt(z)
+    return (atan(x) - x) / x ** 3
+
+
+def tanh_t(z):
+    x = sqrt(z)
+    return (tanh(x) - x) / x ** 3
+
+
+def erf_p(z):
+    x = sqrt(z)
+    return erf(x) / x - 1
+
+
+ERFC_K = mpf("3.75")
+
+
+def erfc_g(t):
+    x = ERFC_K * (1 + t) / (1 - t)
+    return (1 + 2 * x) * exp(x * x) * erfc(x)
+
+
+S2 = sqrt(mpf(2))
+FLO, FHI = 1 / S2 - 1, S2 - 1
+ZL = mpf("0.02944")
+QPI = (mpf("0.786")) ** 2
+W1 = lambda x: mpf(1)
+T_HI = (28 - ERFC_K) / (28 + ERFC_K)
+T_HI32 = (mpf("10.2") - ERFC_K) / (mpf("10.2") + ERFC_K)
+
+# name: (function, low, high, coefficients, weight, format[, leading coefficients held])
+TABLE = {
+    "exp_f64": (exp_q, -0.3467, 0.3467, 11, lambda r: r, "f64"),
+    "log_f64": (atanh_l, 1e-9, ZL, 7, lambda z: z, "f64"),
+    "logtail_f64": (atanh_t, 1e-9, ZL, 7, lambda z: z, "f64"),
+    "sin_f64": (sin_s, 1e-9, QPI, 6, lambda z: z, "f64"),
+    "cos_f64": (cos_c, 1e-9, QPI, 6, lambda z: z * z, "f64"),
+    "asin_f64": (asin_r, 1e-9, 0.25, 13, lambda z: z, "f64"),
+    "atan_f64": (atan_a, 1e-9, 0.2501, 13, lambda z: z, "f64"),
+    "erf_f64": (erf_p, 1e-9, 1.0, 13, W1, "f64"),
+    "erfc_f64": (erfc_g, -1, T_HI, 23, W1, "f64"),
+    "cbrt_f64": (cbrt, 0.707, 5.658, 5, lambda x: 1 / cbrt(x), "f64"),
+    "exp_f32": (exp_q, -0.35, 0.35, 5, lambda r: r, "f32"),
+    "log_f32": (log_p, FLO, FHI, 9, lambda f: f * f, "f32"),
+    "sin_f32": (sin_s, 1e-9, mpf("0.84") ** 2, 4, lambda z: z, "f32"),
+    "cos_f32": (cos_c, 1e-9, mpf("0.84") ** 2, 4, lambda z: z * z, "f32"),
+    "asin_f32": (asin_r, 1e-9, 0.25, 5, lambda z: z, "f32"),
+    "atan_f32": (atan_a, 1e-9, 0.2501, 6, lambda z: z, "f32"),
+    "tanh_f32": (tanh_t, 1e-9, mpf("0.56") ** 2, 5, lambda z: z, "f32"),
+    # f32 functions that are evaluated in f64
+    "erf_mix": (erf_p, 1e-9, 1.0, 8, W1, "f64"),
+    "erfc_mix": (erfc_g, -1, T_HI32, 12, W1, "f64"),
+    "exp_mix": (exp_q, -0.3467, 0.3467, 6, lambda r: r, "f64"),
+    "log_mix": (atanh_l, 1e-9, ZL, 4, lambda z: z, "f64"),
+    "sin_mix": (sin_s, 1e-9, mpf("0.84") ** 2, 4, lambda z: z, "f64"),
+    "cos_mix": (cos_c, 1e-9, mpf("0.84") ** 2, 4, lambda z: z * z, "f64"),
+}
+
+
+def c_hex(c, fmt):
+    h = float(c).hex()
+    mant, e = h.split("p")
+    if "." in mant:
+        mant = mant.rstrip("0").rstrip(".")
+    return mant + "p" + e.replace("+", "") + ("f" if fmt == "f32" else "")
+
+
+def main():
+    for name in sys.argv[1:] or TABLE:
+        row = TABLE[name]
+        coef, left = fit(*row)
+        print("%s  2^%.1f" % (name, float(log(left, 2))))
+        for k, c in enumerate(coef):
+            print("  c%-2d %s" % (k, c_hex(c, row[5])))
+        sys.stdout.flush()
+
+
+main()

@@ -1,0 +1,101 @@
+-- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--verbose]
+--
+-- Assembles busted from its parts instead of calling its command line, for three reasons: the last line is ours ("N
+-- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and
+-- reload the library for each file, which an FFI library with registered types does not survive). Files and tests are
+-- shuffled; the seed is printed. FILTER picks the spec files whose name contains it or, when there is none, the tests
+-- whose full name does. May not know any spec.
+
+local function missing(what)
+  io.stderr:write('tests need busted (', what, '); `make deps` installs it\n')
+  os.exit(2)
+end
+
+local folder = arg[0]:match('^(.*)/[^/]*$') or '.'
+local filter, seed, verbose
+do
+  local i = 1
+  while arg[i] do
+    if arg[i] == '--seed' then
+      i = i + 1
+      seed = tonumber(arg[i])
+      if not seed then
+        io.stderr:write('--seed needs a number\n')
+        os.exit(2)
+      end
+    elseif arg[i] == '--verbose' then
+      verbose = true
+    elseif arg[i]:sub(1, 1) == '-' then
+      io.stderr:write('unknown option ', arg[i], '; there are --seed N and --verbose\n')
+      os.exit(2)
+    else
+      filter = arg[i]
+    end
+    i = i + 1
+  end
+end
+
+local ok, core = pcall(require, 'busted.core')
+if not ok then missing(core:match('[^\n]*')) end
+local path = require 'pl.path'
+local dir = require 'pl.dir'
+
+local busted = core()
+require 'busted'(busted)
+busted.register('file', 'file', {}) -- no insulation
+busted.sort = false
+busted.randomize = true
+busted.randomseed = seed or require 'busted.utils'.urandom() or os.time()
+
+local passed, failed, skipped = 0, 0, 0
+busted.subscribe({ 'test', 'end' }, function(_, _, status)
+  if status == 'success' then
+    passed = passed + 1
+  elseif status == 'pending' then
+    skipped = skipped + 1
+  else
+    failed = failed + 1
+  end
+  return nil, true
+end)
+local function outside_of_tests(element)
+  if not element or element.descriptor ~= 'it' then failed = failed + 1 end
+  return nil, true
+end
+busted.subscribe({ 'error' }, outside_of_tests)
+busted.subscribe({ 'failure' }, outside_of_tests)
+
+local files = {}
+for _, file in ipairs(dir.getallfiles(folder .. '/spec', '*_spec.lua')) do files[#files + 1] = file end
+table.sort(files)
+if filter then
+  local chosen = {}
+  for _, file in ipairs(files) do
+    if path.basename(file):find(filter, 1, true) then chosen[#chosen + 1] = file end
+  end
+  if #chosen > 0 then files, filter = chosen, nil end
+end
+
+require 'busted.modules.output_handler_loader'()(busted, 'plainTerminal', {
+  defaultOutput = 'plainTerminal', verbose = verbose, language = 'en', arguments = {},
+})
+if filter then
+  local function plain(text) return (text:gsub('%p', '%%%0')) end
+  require 'busted.modules.filter_loader'()(busted, {
+    tags = {}, excludeTags = {}, filter = { plain(filter) }, filterOut = {},
+  })
+end
+require 'busted.modules.test_file_loader'(busted, { 'lua' })(files, { '_spec' }, { excludes = {}, recursive = true })
+
+print(('%d spec files, seed %s'):format(#files, tostring(busted.randomseed)))
+local started = require 'mascon.host'.clock()
+require 'busted.execute'(busted)(1, { seed = busted.randomseed, shuffle = true })
+busted.publish { 'exit' }
+
+if filter and passed + failed + skipped == 0 then
+  print(("no spec file and no test has '%s' in its name"):format(filter))
+  failed = 1
+end
+print(('%.1f s'):format(require 'mascon.host'.clock() - started))
+print(('%d passed, %d failed%s'):format(passed, failed, skipped > 0 and (', %d skipped'):format(skipped) or ''))
+os.exit(failed == 0 and 0 or 1)
