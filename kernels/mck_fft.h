@@ -1,8 +1,10 @@
-/* mck_fft.h - entry points of the fft family (kernels/cpu/fft.c), our own transform: fallback and oracle of FFTW.
+/* mck_fft.h - entry points of the fft family (kernels/cpu/fft.c), our own transform: fallback and
+ * oracle of FFTW.
  *
- * Owns: the prototypes. Make a table once per (prec, n, kind), read-only afterwards and free to share between threads; a
- * worker brings its own workspace. prec: 4 for f32, 8 for f64; kind as in mck.h. Both blocks 64-byte aligned.
- * Any n >= 1 that fits memory: factors up to 31 directly, larger primes by Bluestein's convolution. */
+ * Owns: the prototypes. Make a table once per (prec, n, kind), read-only afterwards and free to
+ * share between threads; a worker brings its own workspace. prec: 4 for f32, 8 for f64; kind as in
+ * mck.h. Both blocks 64-byte aligned. Any n >= 1 that fits memory: factors up to 31 directly,
+ * larger primes by Bluestein's convolution. */
 #ifndef MCK_FFT_H
 #define MCK_FFT_H
 

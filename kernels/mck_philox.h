@@ -1,12 +1,15 @@
 /* mck_philox.h - Philox4x32-10 and the maps from its words to numbers, one text for C and CUDA.
  *
- * Owns: the layout of a stream. Block b of stream s under a key is the image of the counter { lo32 b, hi32 b, lo32 s,
- * hi32 s }, four 32-bit words. Element i of a 32-bit distribution is word i mod 4 of block i div 4; element i of a 64-bit
- * one is the words 2(i mod 2), 2(i mod 2) + 1 of block i div 2, low half first. Normals come in pairs (elements 2j and
- * 2j+1) from two neighbouring draws. So every number is a function of (key, stream, index): no state, any split, any order.
- * Only exact integer steps and single rounded +, *, / and sqrt stand here, in a fixed order: built without contraction
+ * Owns: the layout of a stream. Block b of stream s under a key is the image of the counter { lo32
+ * b, hi32 b, lo32 s, hi32 s }, four 32-bit words. Element i of a 32-bit distribution is word i mod
+ * 4 of block i div 4; element i of a 64-bit one is the words 2(i mod 2), 2(i mod 2) + 1 of block i
+ * div 2, low half first. Normals come in pairs (elements 2j and 2j+1) from two neighbouring draws.
+ * So every number is a function of (key, stream, index): no state, any split, any order. Only exact
+ * integer steps and single rounded +, *, / and sqrt stand here, in a fixed order: built without
+ * contraction
  * (-ffp-contract=off, -fmad=false) every machine gives the same bits. Knows nothing else.
- * Source: Parallel random numbers: as easy as 1, 2, 3 (2011), the 4x32 generator with 10 rounds; Box-Muller, 1958. */
+ * Source: Parallel random numbers: as easy as 1, 2, 3 (2011), the 4x32 generator with 10 rounds;
+ * Box-Muller, 1958. */
 #ifndef MCK_PHILOX_H
 #define MCK_PHILOX_H
 
@@ -57,7 +60,7 @@ MCK_PHILOX_FN void mck_philox_block(uint64_t key, uint64_t stream, uint64_t bloc
     mck_philox_words(c, (uint32_t)key, (uint32_t)(key >> 32));
 }
 
-/* ---- uniform on [0, 1) ------------------------------------------------------------------------------------------ */
+/* ---- uniform on [0, 1) ---- */
 
 /* The upper 24 bits of a word, times 2^-24. */
 MCK_PHILOX_FN float mck_philox_uniform_f32(uint32_t r)
@@ -65,7 +68,8 @@ MCK_PHILOX_FN float mck_philox_uniform_f32(uint32_t r)
     return (float)(int32_t)(r >> 8) * 5.9604644775390625e-8f;
 }
 
-/* An unsigned word as a double: exact, in steps that vectorise where only signed conversions exist. */
+/* An unsigned word as a double: exact, in steps that vectorise where only signed conversions exist.
+ */
 MCK_PHILOX_FN double mck_philox_double(uint32_t r)
 {
     return (double)(int32_t)(r ^ 0x80000000u) + 2147483648.0;
@@ -78,7 +82,8 @@ MCK_PHILOX_FN double mck_philox_uniform_f64(uint32_t low, uint32_t high)
     return (mck_philox_double(high) * 2097152.0 + tail) * 1.1102230246251565e-16;
 }
 
-/* low + u (high - low), kept under `last`, the number before high, where rounding would reach high. */
+/* low + u (high - low), kept under `last`, the number before high, where rounding would reach high.
+ */
 MCK_PHILOX_FN float mck_philox_between_f32(float u, float low, float span, float last)
 {
     const float x = low + u * span;
@@ -91,10 +96,11 @@ MCK_PHILOX_FN double mck_philox_between_f64(double u, double low, double span, d
     return x < last ? x : last;
 }
 
-/* ---- standard normal -------------------------------------------------------------------------------------------- */
+/* ---- standard normal ---- */
 
-/* sqrt(-2 ln u), u = (r + 1/2) 2^-32. Above sqrt(1/2) the logarithm is taken of 1 - (1 - u), 1 - u being exact, so that
- * small radii are as fine as large ones. ln(1 + f) = 2 atanh(s), s = f / (2 + f), minimax in s^2, relative error 2.8e-9. */
+/* sqrt(-2 ln u), u = (r + 1/2) 2^-32. Above sqrt(1/2) the logarithm is taken of 1 - (1 - u), 1 - u
+ * being exact, so that small radii are as fine as large ones. ln(1 + f) = 2 atanh(s), s = f / (2 +
+ * f), minimax in s^2, relative error 2.8e-9. */
 MCK_PHILOX_FN float mck_philox_radius_f32(uint32_t r)
 {
     union {
@@ -104,8 +110,10 @@ MCK_PHILOX_FN float mck_philox_radius_f32(uint32_t r)
     const int near_one = r >= 0xB504F334u;
     const uint32_t n = ~r;
     x.value = (float)(int32_t)(r >> 16) * 65536.0f + ((float)(int32_t)(r & 0xffffu) + 0.5f);
-    const float rest = (float)(int32_t)(n >> 16) * 65536.0f + ((float)(int32_t)(n & 0xffffu) + 0.5f);
-    const int32_t shifted = x.bits + (0x3f800000 - 0x3f3504f3); /* mantissa into [sqrt 1/2, sqrt 2) */
+    const float rest =
+        (float)(int32_t)(n >> 16) * 65536.0f + ((float)(int32_t)(n & 0xffffu) + 0.5f);
+    const int32_t shifted =
+        x.bits + (0x3f800000 - 0x3f3504f3); /* mantissa into [sqrt 1/2, sqrt 2) */
     x.bits = (shifted & 0x007fffff) + 0x3f3504f3;
     const float f = near_one ? rest * -2.3283064365386963e-10f : x.value - 1.0f;
     const float e = near_one ? 0.0f : (float)((shifted >> 23) - 127 - 32);
@@ -116,7 +124,8 @@ MCK_PHILOX_FN float mck_philox_radius_f32(uint32_t r)
     return sqrtf(-2.0f * log_u);
 }
 
-/* The same from 64 bits: u = (r + 1/2) 2^-64, relative error of the logarithm's polynomial 4.7e-18. */
+/* The same from 64 bits: u = (r + 1/2) 2^-64, relative error of the logarithm's polynomial 4.7e-18.
+ */
 MCK_PHILOX_FN double mck_philox_radius_f64(uint32_t low, uint32_t high)
 {
     union {
@@ -138,17 +147,21 @@ MCK_PHILOX_FN double mck_philox_radius_f64(uint32_t low, uint32_t high)
                             z * (0.222222108228805234 +
                                  z * (0.18182911346724733 +
                                       z * (0.153309969640935936 + z * 0.146252590180699879)))))));
-    const double log_u = e * 0.693147180369123816490 + (2.0 * s + (tail + e * 1.90821492927058770002e-10));
+    const double log_u =
+        e * 0.693147180369123816490 + (2.0 * s + (tail + e * 1.90821492927058770002e-10));
     return sqrt(-2.0 * log_u);
 }
 
-/* cos and sin of 2 pi (r + 1/2) 2^-32: the nearest quarter turn is split off exactly, the rest is at most an eighth. */
+/* cos and sin of 2 pi (r + 1/2) 2^-32: the nearest quarter turn is split off exactly, the rest is
+ * at most an eighth. */
 MCK_PHILOX_FN void mck_philox_turn_f32(uint32_t r, float *cosine, float *sine)
 {
     const uint32_t quarter = (r + 0x20000000u) >> 30;
-    const float t = ((float)(int32_t)(r - (quarter << 30)) + 0.5f) * 1.46291807926715968e-9f, z = t * t;
+    const float t = ((float)(int32_t)(r - (quarter << 30)) + 0.5f) * 1.46291807926715968e-9f,
+                z = t * t;
     const float s = t + t * (z * (-0.166666647f + z * (0.00833274888f + z * -0.000195879837f)));
-    const float c = 1.0f - (0.5f * z - z * z * (0.0416666647f + z * (-0.00138883035f + z * 0.0000245480149f)));
+    const float c =
+        1.0f - (0.5f * z - z * z * (0.0416666647f + z * (-0.00138883035f + z * 0.0000245480149f)));
     const float x = quarter & 1u ? s : c, y = quarter & 1u ? c : s;
     *cosine = (quarter + 1u) & 2u ? -x : x;
     *sine = quarter & 2u ? -y : y;
@@ -160,17 +173,20 @@ MCK_PHILOX_FN void mck_philox_turn_f64(uint32_t low, uint32_t high, double *cosi
     const double whole = (double)(int32_t)(high - (quarter << 30)) * 4294967296.0;
     const double t = (whole + (mck_philox_double(low) + 0.5)) * 3.40612158008655459e-19, z = t * t;
     const double s =
-        t + t * (z * (-0.166666666666666646 +
-                      z * (0.00833333333333094917 +
-                           z * (-0.000198412698367592084 +
-                                z * (2.75573161027233591e-6 +
-                                     z * (-2.5051131855019716e-8 + z * 1.59181285407267595e-10))))));
+        t +
+        t * (z * (-0.166666666666666646 +
+                  z * (0.00833333333333094917 +
+                       z * (-0.000198412698367592084 +
+                            z * (2.75573161027233591e-6 +
+                                 z * (-2.5051131855019716e-8 + z * 1.59181285407267595e-10))))));
     const double c =
-        1.0 - (0.5 * z - z * z * (0.0416666666666666654 +
-                                  z * (-0.00138888888888873975 +
-                                       z * (0.0000248015872987658747 +
-                                            z * (-2.75573172717448328e-7 +
-                                                 z * (2.08761462579926974e-9 + z * -1.13826308867092053e-11))))));
+        1.0 - (0.5 * z -
+               z * z *
+                   (0.0416666666666666654 +
+                    z * (-0.00138888888888873975 +
+                         z * (0.0000248015872987658747 +
+                              z * (-2.75573172717448328e-7 +
+                                   z * (2.08761462579926974e-9 + z * -1.13826308867092053e-11))))));
     const double x = quarter & 1u ? s : c, y = quarter & 1u ? c : s;
     *cosine = (quarter + 1u) & 2u ? -x : x;
     *sine = quarter & 2u ? -y : y;
@@ -187,7 +203,8 @@ MCK_PHILOX_FN void mck_philox_normal_f32(uint32_t a, uint32_t b, float *first, f
 }
 
 /* Two normals from the four words of a block. */
-MCK_PHILOX_FN void mck_philox_normal_f64(uint32_t a, uint32_t b, uint32_t c, uint32_t d, double *first, double *second)
+MCK_PHILOX_FN void mck_philox_normal_f64(uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+                                         double *first, double *second)
 {
     const double radius = mck_philox_radius_f64(a, b);
     double x, y;
@@ -196,10 +213,11 @@ MCK_PHILOX_FN void mck_philox_normal_f64(uint32_t a, uint32_t b, uint32_t c, uin
     *second = radius * y;
 }
 
-/* ---- integers --------------------------------------------------------------------------------------------------- */
+/* ---- integers ---- */
 
-/* The product of x and count as 128 bits. The high half is uniform on [0, count) once draws with a low half under
- * 2^64 mod count are thrown away (Fast random integer generation in an interval, 2019). */
+/* The product of x and count as 128 bits. The high half is uniform on [0, count) once draws with a
+ * low half under 2^64 mod count are thrown away (Fast random integer generation in an interval,
+ * 2019). */
 MCK_PHILOX_FN uint64_t mck_philox_scale(uint64_t x, uint64_t count, uint64_t *low)
 {
     const uint64_t xl = (uint32_t)x, xh = x >> 32, cl = (uint32_t)count, ch = count >> 32;
@@ -209,8 +227,10 @@ MCK_PHILOX_FN uint64_t mck_philox_scale(uint64_t x, uint64_t count, uint64_t *lo
     return xh * ch + (hl >> 32) + (lh >> 32) + (middle >> 32);
 }
 
-/* Element i of [0, count) when its first draw was thrown away: the top byte of the block number counts the redraws. */
-MCK_PHILOX_FN uint64_t mck_philox_redraw(uint64_t key, uint64_t stream, uint64_t i, uint64_t count, uint64_t reject)
+/* Element i of [0, count) when its first draw was thrown away: the top byte of the block number
+ * counts the redraws. */
+MCK_PHILOX_FN uint64_t mck_philox_redraw(uint64_t key, uint64_t stream, uint64_t i, uint64_t count,
+                                         uint64_t reject)
 {
     uint64_t high = 0, low = 0;
     for (uint64_t attempt = 1; attempt < 256; attempt++) {

@@ -1,11 +1,11 @@
 /* mck_random.h - entry points of the random family (kernels/cpu/random.c).
  *
- * Owns: the prototypes and the meaning of the parameters p. The layout of a stream stands in mck_philox.h. Elements are
- * numbered from `first`; 32-bit and 64-bit draws number the same counter space, so use one distribution per stream.
- *   random_bits_u32, random_bits_u64     raw words
- *   random_uniform_f32, _f64             p = { low, high }: low <= x < high (x = low where low == high)
- *   random_normal_f32, _f64              p = { mean, standard deviation }
- *   random_integers_i32, _i64            p = { low, high }: low <= x < high, whole numbers up to 2^53, high > low */
+ * Owns: the prototypes and the meaning of the parameters p. The layout of a stream stands in
+ * mck_philox.h. Elements are numbered from `first`; 32-bit and 64-bit draws number the same counter
+ * space, so use one distribution per stream. random_bits_u32, random_bits_u64     raw words
+ *   random_uniform_f32, _f64             p = { low, high }: low <= x < high (x = low where low ==
+ * high) random_normal_f32, _f64              p = { mean, standard deviation } random_integers_i32,
+ * _i64            p = { low, high }: low <= x < high, whole numbers up to 2^53, high > low */
 #ifndef MCK_RANDOM_H
 #define MCK_RANDOM_H
 
@@ -30,6 +30,7 @@ MCK_RANDOM_KERNELS(MCK_RANDOM_DECLARE)
 
 /* Between the files of the family: w[j][l] is word j of block `block + l`. */
 enum { MCK_PHILOX_LANES = 32 };
-void MCK(philox_lanes)(uint64_t key, uint64_t stream, uint64_t block, uint32_t w[4][MCK_PHILOX_LANES]);
+void MCK(philox_lanes)(uint64_t key, uint64_t stream, uint64_t block,
+                       uint32_t w[4][MCK_PHILOX_LANES]);
 
 #endif

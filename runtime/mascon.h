@@ -42,8 +42,8 @@ typedef struct mc_tensor {
     int64_t numel;
     int32_t dtype, ndim;
     int32_t flags, device; /* device: -1 cpu */
-    int32_t small;         /* payload bytes when they fit inline, else 0; lets Lua size results without 64-bit boxes */
-    int32_t capacity;      /* bytes of payload behind this header that a result may use */
+    int32_t small;         /* bytes of all elements when at most MC_INLINE_BYTES, else 0: sizes results without 64-bit boxes */
+    int32_t capacity;      /* bytes of payload behind this header that a result may use; 0 once it has storage */
     int64_t shape[8];
     int64_t strides[8];    /* in elements */
     double payload[];
@@ -136,6 +136,15 @@ MC_API int mc_copy(mc_tensor *dst, const mc_tensor *src);
 MC_API int mc_fill(mc_tensor *dst, double re, double im);
 /* The one element of t: v[0] real (or integer up to 2^53), v[1] imaginary; *exact receives 64-bit integers. */
 MC_API int mc_item(const mc_tensor *t, double v[2], int64_t *exact);
+
+/* ---- files ---- */
+#include "formats/mc_formats.h"
+
+/* ---- pictures and terminals ---- */
+/* Renders an SVG text at `scale` into a PNG file (through librsvg). MC_EUNSUPPORTED with advice when that is missing. */
+MC_API int mc_svg_to_png(const char *svg, int64_t bytes, double scale, const char *path);
+/* Columns of the terminal behind descriptor fd, 0 when it is none. */
+MC_API int mc_terminal_width(int fd);
 
 /* ---- ops ---- */
 /* Parameters of an op, packed by the generated wrappers: `i` and `d` hold the row's parameters in order, `axes` a list of

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 static volatile int cancel; /* set from a signal handler */
 
@@ -267,4 +269,20 @@ int mci_parallel(int64_t tasks, mc_range_fn fn, void *arg)
         for (int64_t i = 0; i < tasks && !cancel; i++)
             fn(arg, i, i + 1, 0);
     return cancel ? mci_error(MC_ECANCELLED, "interrupted") : MC_OK;
+}
+
+/* ---- pictures and terminals ---- */
+
+int mc_svg_to_png(const char *svg, int64_t bytes, double scale, const char *path)
+{
+    const mc_raster_api *api = raster_open();
+    return api ? api->svg_to_png(svg, (size_t)bytes, scale, path) : mc_errstatus();
+}
+
+int mc_terminal_width(int fd)
+{
+    struct winsize w;
+    if (!isatty(fd))
+        return 0;
+    return ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
 }

@@ -29,16 +29,8 @@ struct mci_op {
 
 extern const mci_op mci_ops[];
 
-int mci_ewise_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
-int mci_reduce_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
-int mci_scan_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
-int mci_sort_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
-int mci_select_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
-int mci_matmul_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
-int mci_fft_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
-int mci_gather_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
-int mci_layout_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
-int mci_random_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);
+/* mci_<family>_run of every family in the table, one per mc_<family>.c. */
+#include "mc_gen_families.h"
 
 /* dtype in which operands meet, by the array API lattice; *compute is the dtype of the arithmetic. Weak operands (flag
  * MCI_WEAK) only decide between kinds. Errors name the operands. */

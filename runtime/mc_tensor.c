@@ -195,7 +195,7 @@ int mc_create(mc_tensor *out, int dtype, int ndim, const int64_t *shape)
         out->data = out->payload;
         return MC_OK;
     }
-    out->small = 0;
+    out->capacity = 0;
     out->storage = storage_new(dtype, ndim, sizes, bytes, NULL);
     if (!out->storage)
         return mc_errstatus();
@@ -242,7 +242,7 @@ int mc_promote(mc_tensor *t)
     memcpy(s->data, t->data, (size_t)bytes);
     t->storage = s;
     t->data = s->data;
-    t->small = 0;
+    t->capacity = 0;
     return MC_OK;
 }
 
@@ -253,7 +253,7 @@ int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shap
     int rc = header_fill(out, dtype, ndim, shape, &bytes);
     if (rc)
         return rc;
-    out->small = 0;
+    out->capacity = 0;
     out->storage = storage_new(dtype, ndim, shape, bytes, data);
     if (!out->storage)
         return mc_errstatus();

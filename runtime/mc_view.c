@@ -13,9 +13,7 @@ static int view_begin(const char *op, mc_tensor *out, const mc_tensor *t)
         return mc_errstatus();
     if (!t->storage)
         return mci_error(MC_EINTERNAL, "%s: an inline tensor must be promoted before it is viewed; call mc_promote", op);
-    int32_t capacity = out->capacity;
     memset(out, 0, sizeof *out);
-    out->capacity = capacity;
     out->storage = t->storage;
     out->data = t->data;
     out->dtype = t->dtype;
@@ -27,6 +25,8 @@ static int view_begin(const char *op, mc_tensor *out, const mc_tensor *t)
 static int view_end(mc_tensor *out)
 {
     out->numel = mci_numel(out->ndim, out->shape);
+    int64_t bytes = out->numel * MCI_SIZE(out->dtype);
+    out->small = bytes <= MC_INLINE_BYTES ? (int32_t)bytes : 0;
     atomic_fetch_add(&out->storage->refs, 1);
     return MC_OK;
 }

@@ -119,6 +119,9 @@ end
 unary('rsqrt', FLOAT, '1 / sqrt(a)', { promote = 'float', rules = 'auto', doc = '1 / sqrt(a)', source = 'definition' })
 unary('erf', FLOAT, 'erf(a)', { promote = 'float', rules = 'erf', doc = 'error function 2/sqrt(pi) int_0^a exp(-t^2) dt', source = 'Abramowitz and Stegun 7.1.1' })
 unary('erfc', FLOAT, 'erfc(a)', { promote = 'float', rules = 'erfc', doc = '1 - erf(a) without cancellation', source = 'Abramowitz and Stegun 7.1.2' })
+unary('ndtr', FLOAT, 'ndtr(a)', { promote = 'float', method = false, rules = 'ndtr', doc = 'standard normal distribution function erfc(-a / sqrt(2)) / 2, tails included', source = 'Abramowitz and Stegun 26.2.29' })
+unary('ndtri', FLOAT, 'ndtri(a)', { promote = 'float', method = false, rules = 'ndtri', doc = 'standard normal quantile: the inverse of ndtr; NaN outside [0, 1]', source = 'Algorithm AS 241, 1988' })
+unary('erfinv', FLOAT, 'erfinv(a)', { promote = 'float', rules = 'erfinv', doc = 'inverse error function; NaN outside [-1, 1]', source = 'Algorithm AS 241, 1988' })
 unary('logistic', FLOAT, '1 / (1 + exp(-a))', { promote = 'float', alias = { 'sigmoid' }, rules = 'auto', doc = '1 / (1 + exp(-a))', source = 'definition' })
 unary('deg2rad', FLOAT, 'a * 0.017453292519943295', { promote = 'float', rules = 'auto', doc = 'degrees to radians', source = 'definition' })
 unary('rad2deg', FLOAT, 'a * 57.29577951308232', { promote = 'float', rules = 'auto', doc = 'radians to degrees', source = 'definition' })
@@ -150,6 +153,9 @@ op { 'std', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[
 -- ---------------------------------------------------------------- scans
 op { 'cumsum', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_sum' }, tol = 'ACCUM', rules = 'cumsum', doc = 'running sum along one axis; integers give i64', source = STD }
 op { 'cumprod', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_prod' }, tol = 'ACCUM', rules = 'cumprod', doc = 'running product along one axis', source = STD }
+
+-- ---------------------------------------------------------------- recursive filters
+op { 'iir', family = 'filter', nin = 3, nout = 2, dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis', -1 }, { 'reverse', 'bool', false } }, namespace = 'signal', method = false, tol = 'ITERATIVE', rules = 'iir', doc = 'samples through recursive sections f64[sections,2 (order + 1)] from a state; gives samples and the state after the last', source = 'transposed direct form II: Oppenheim and Schafer, Discrete-time signal processing, section 6.3' }
 
 -- ---------------------------------------------------------------- sorting and order statistics
 op { 'sort', family = 'sort', dtypes = ORD, params = { { 'axis', 'axis', -1 }, { 'descending', 'bool', false }, { 'stable', 'bool', true } }, tol = 'EXACT', rules = 'sort', doc = 'sorted along one axis, NaN last', source = STD }
@@ -199,7 +205,7 @@ local SIZES = { 'u8', 'i16', 'i32', 'i64', 'c128' }
 T.kernels = {
   { 'sum', ACC, 'reduce' }, { 'prod', ACC, 'reduce' }, { 'max', CMP, 'reduce' }, { 'min', CMP, 'reduce' }, { 'any', { 'u8' }, 'reduce' },
   { 'all', { 'u8' }, 'reduce' }, { 'argmax', CMP, 'reduce' }, { 'argmin', CMP, 'reduce' }, { 'sqdev', { 'f32', 'f64' }, 'reduce' },
-  { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' },
+  { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' }, { 'iir', { 'f32', 'f64' }, 'filter' },
   { 'sort', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
   { 'matmul', ACC, 'matmul' },
 }

@@ -1,9 +1,10 @@
 /* fftw.c - the FFTW neighbour: transforms of rows behind mc_fft_api.
  *
- * Owns: plans and their scratch. Plans are made for 64-byte aligned rows and executed on other arrays of that alignment, which
- * FFTW allows from any thread; making and dropping plans is not thread-safe, the caller holds a lock. Estimated plans depend
- * on the shape alone unless wisdom was loaded; measured ones on the machine's mood. FFTW ends the process when memory
- * runs out, so what a plan may need is asked of the host first. May not know tensors. */
+ * Owns: plans and their scratch. Plans are made for 64-byte aligned rows and executed on other
+ * arrays of that alignment, which FFTW allows from any thread; making and dropping plans is not
+ * thread-safe, the caller holds a lock. Estimated plans depend on the shape alone unless wisdom was
+ * loaded; measured ones on the machine's mood. FFTW ends the process when memory runs out, so what
+ * a plan may need is asked of the host first. May not know tensors. */
 #include "../../runtime/mc_backend.h"
 #include "../../runtime/mc_def.h"
 
@@ -25,26 +26,29 @@ typedef struct fft_plan {
 static const mc_host_api *host;
 static char name[64] = "fftw";
 
-static void make_f64(fft_plan *p, const fftw_iodim64 *dim, const fftw_iodim64 *many, void *in, void *out, unsigned flags)
+static void make_f64(fft_plan *p, const fftw_iodim64 *dim, const fftw_iodim64 *many, void *in,
+                     void *out, unsigned flags)
 {
     if (p->kind == R2C)
         p->f64 = fftw_plan_guru64_dft_r2c(1, dim, 1, many, in, out, flags);
     else if (p->kind == C2R)
         p->f64 = fftw_plan_guru64_dft_c2r(1, dim, 1, many, in, out, flags);
     else
-        p->f64 = fftw_plan_guru64_dft(1, dim, 1, many, in, out, p->kind == C2C_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD,
-                                      flags);
+        p->f64 = fftw_plan_guru64_dft(1, dim, 1, many, in, out,
+                                      p->kind == C2C_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD, flags);
 }
 
-static void make_f32(fft_plan *p, const fftwf_iodim64 *dim, const fftwf_iodim64 *many, void *in, void *out, unsigned flags)
+static void make_f32(fft_plan *p, const fftwf_iodim64 *dim, const fftwf_iodim64 *many, void *in,
+                     void *out, unsigned flags)
 {
     if (p->kind == R2C)
         p->f32 = fftwf_plan_guru64_dft_r2c(1, dim, 1, many, in, out, flags);
     else if (p->kind == C2R)
         p->f32 = fftwf_plan_guru64_dft_c2r(1, dim, 1, many, in, out, flags);
     else
-        p->f32 = fftwf_plan_guru64_dft(1, dim, 1, many, in, out, p->kind == C2C_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD,
-                                       flags);
+        p->f32 =
+            fftwf_plan_guru64_dft(1, dim, 1, many, in, out,
+                                  p->kind == C2C_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD, flags);
 }
 
 static void drop(void *plan)
@@ -62,7 +66,8 @@ static size_t span(int64_t howmany, int64_t dist, int64_t row, size_t element)
     return ((size_t)(howmany - 1) * (size_t)dist + (size_t)row) * element;
 }
 
-static void *plan(int kind, int prec, int64_t n, int64_t howmany, int64_t idist, int64_t odist, int measure)
+static void *plan(int kind, int prec, int64_t n, int64_t howmany, int64_t idist, int64_t odist,
+                  int measure)
 {
     const size_t real = (size_t)prec, complex = 2 * real;
     const int64_t bins = n / 2 + 1;
@@ -77,8 +82,10 @@ static void *plan(int kind, int prec, int64_t n, int64_t howmany, int64_t idist,
         host->free(in);
         host->free(out);
         host->free(reserve);
-        (void)host->error(STATUS_NOMEM, "fft: no memory for a plan of %lld elements; release tensors or raise the limit",
-                          (long long)n);
+        (void)host->error(
+            STATUS_NOMEM,
+            "fft: no memory for a plan of %lld elements; release tensors or raise the limit",
+            (long long)n);
         return NULL;
     }
     host->free(reserve);
@@ -97,7 +104,8 @@ static void *plan(int kind, int prec, int64_t n, int64_t howmany, int64_t idist,
     host->free(out);
     if (!p->f64 && !p->f32) {
         drop(p);
-        (void)host->error(STATUS_INTERNAL, "fft: FFTW has no plan for %lld elements; choose the engine 'mascon'",
+        (void)host->error(STATUS_INTERNAL,
+                          "fft: FFTW has no plan for %lld elements; choose the engine 'mascon'",
                           (long long)n);
         return NULL;
     }
@@ -107,7 +115,8 @@ static void *plan(int kind, int prec, int64_t n, int64_t howmany, int64_t idist,
 static void execute(void *plan_, const void *in_, void *out)
 {
     fft_plan *p = plan_;
-    void *in = (void *)(uintptr_t)in_; /* FFTW takes its input without const and, by the flag, preserves it */
+    void *in = (void *)(uintptr_t)
+        in_; /* FFTW takes its input without const and, by the flag, preserves it */
     if (p->prec == 8) {
         if (p->kind == R2C)
             fftw_execute_dft_r2c(p->f64, in, out);
@@ -125,7 +134,7 @@ static void execute(void *plan_, const void *in_, void *out)
     }
 }
 
-/* ---- wisdom: one file, a head line with the two lengths, then the f64 and the f32 text ------------------------------ */
+/* ---- wisdom: one file, a head line with the two lengths, then the f64 and the f32 text ---- */
 
 #define WISDOM_HEAD "mascon fftw wisdom 1 %zu %zu\n"
 #define WISDOM_MOST ((size_t)1 << 26) /* bytes of either text; real ones stay under a megabyte */
@@ -180,13 +189,14 @@ static int wisdom_load(const char *path)
     char head[80];
     size_t n64 = 0, n32 = 0;
     char *f64 = NULL, *f32 = NULL;
-    if (fgets(head, sizeof head, f) && sscanf(head, WISDOM_HEAD, &n64, &n32) == 2 && n64 <= WISDOM_MOST &&
-        n32 <= WISDOM_MOST) {
+    if (fgets(head, sizeof head, f) && sscanf(head, WISDOM_HEAD, &n64, &n32) == 2 &&
+        n64 <= WISDOM_MOST && n32 <= WISDOM_MOST) {
         f64 = read_text(f, n64);
         f32 = read_text(f, n32);
     }
     (void)fclose(f);
-    const int ok = f64 && f32 && fftw_import_wisdom_from_string(f64) && fftwf_import_wisdom_from_string(f32);
+    const int ok =
+        f64 && f32 && fftw_import_wisdom_from_string(f64) && fftwf_import_wisdom_from_string(f32);
     host->free(f64);
     host->free(f32);
     return !ok;
@@ -198,10 +208,13 @@ int mc_plugin_open(const mc_host_api *h, void *api)
 {
     mc_fft_api *fft = api;
     if (h->abi != MC_BACKEND_ABI || fft->abi != MC_BACKEND_ABI)
-        return h->error(STATUS_UNSUPPORTED, "fft: the plug-in belongs to another version of mascon; build both together");
+        return h->error(
+            STATUS_UNSUPPORTED,
+            "fft: the plug-in belongs to another version of mascon; build both together");
     host = h;
     const char *version = strchr(fftw_version, '-'); /* "fftw-3.3.10-sse2-avx" */
-    if (version) (void)snprintf(name, sizeof name, "fftw %.*s", (int)strcspn(version + 1, "-"), version + 1);
+    if (version)
+        (void)snprintf(name, sizeof name, "fftw %.*s", (int)strcspn(version + 1, "-"), version + 1);
     fft->name = name;
     fft->plan = plan;
     fft->execute = execute;

@@ -396,6 +396,9 @@ static const char *edit_readline(const char *prompt, int *interrupted)
     ending = resized = continued = 0;
     *interrupted = 0;
     watch_signals();
+    /* Before the prompt: libedit itself changes the modes only afterwards, and what is typed in
+     * between would be treated as in a plain terminal (a Ctrl-D would be lost). */
+    el_set(editor, EL_PREP_TERM, 1);
     const char *line = el_gets(editor, &n);
     release_signals();
     if (ending || !line || n <= 0) {

@@ -1,10 +1,11 @@
 /* openblas.c - the OpenBLAS neighbour: matrix products behind mc_blas_api.
  *
- * Owns: the switch to one thread (the runtime runs tiles in parallel itself), the splitting of sizes that do not fit the
- * 32-bit integers of BLAS, and the handler of bad arguments: BLAS's own prints, and other builds of it exit. Defined here
- * the two handlers come first in the lookup of the libraries that this plug-in pulls in, and only write the record.
- * What remains: OpenBLAS keeps a fixed number of work buffers (MAX_THREADS of its build, 64 in Debian); more threads than
- * that in products at once is beyond it. May not know tensors. */
+ * Owns: the switch to one thread (the runtime runs tiles in parallel itself), the splitting of
+ * sizes that do not fit the 32-bit integers of BLAS, and the handler of bad arguments: BLAS's own
+ * prints, and other builds of it exit. Defined here the two handlers come first in the lookup of
+ * the libraries that this plug-in pulls in, and only write the record. What remains: OpenBLAS keeps
+ * a fixed number of work buffers (MAX_THREADS of its build, 64 in Debian); more threads than that
+ * in products at once is beyond it. May not know tensors. */
 #include "../../kernels/mck.h"
 #include "../../runtime/mc_backend.h"
 
@@ -28,32 +29,40 @@ void xerbla_(const char *routine, const int *argument, size_t length)
 {
     if (length > 16) length = 16;
     if (host)
-        (void)host->error(STATUS_INTERNAL, "blas: %.*s refuses its argument %d; please report it", (int)length, routine,
-                          *argument);
+        (void)host->error(STATUS_INTERNAL, "blas: %.*s refuses its argument %d; please report it",
+                          (int)length, routine, *argument);
 }
 
 void cblas_xerbla(int argument, char *routine, char *form, ...)
 {
     (void)form;
     if (host)
-        (void)host->error(STATUS_INTERNAL, "blas: %s refuses its argument %d; please report it", routine, argument);
+        (void)host->error(STATUS_INTERNAL, "blas: %s refuses its argument %d; please report it",
+                          routine, argument);
 }
 
 /* One product that fits: C = A B, plus C when `accumulate`. */
-static void product(int type, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const void *a, int lda,
-                    const void *b, int ldb, void *c, int ldc, int accumulate)
+static void product(int type, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k,
+                    const void *a, int lda, const void *b, int ldb, void *c, int ldc,
+                    int accumulate)
 {
     const mck_c64 one_c = { 1.0f, 0.0f }, beta_c = { accumulate ? 1.0f : 0.0f, 0.0f };
     const mck_c128 one_z = { 1.0, 0.0 }, beta_z = { accumulate ? 1.0 : 0.0, 0.0 };
     switch (type) {
     case 's':
-        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1.0f, a, lda, b, ldb, accumulate ? 1.0f : 0.0f, c, ldc);
+        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1.0f, a, lda, b, ldb, accumulate ? 1.0f : 0.0f,
+                    c, ldc);
         break;
     case 'd':
-        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1.0, a, lda, b, ldb, accumulate ? 1.0 : 0.0, c, ldc);
+        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1.0, a, lda, b, ldb, accumulate ? 1.0 : 0.0, c,
+                    ldc);
         break;
-    case 'c': cblas_cgemm(CblasRowMajor, ta, tb, m, n, k, &one_c, a, lda, b, ldb, &beta_c, c, ldc); break;
-    case 'z': cblas_zgemm(CblasRowMajor, ta, tb, m, n, k, &one_z, a, lda, b, ldb, &beta_z, c, ldc); break;
+    case 'c':
+        cblas_cgemm(CblasRowMajor, ta, tb, m, n, k, &one_c, a, lda, b, ldb, &beta_c, c, ldc);
+        break;
+    case 'z':
+        cblas_zgemm(CblasRowMajor, ta, tb, m, n, k, &one_z, a, lda, b, ldb, &beta_z, c, ldc);
+        break;
     default: break;
     }
 }
@@ -63,16 +72,18 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A leading dimension matters from the second row on; a single row may state any that BLAS accepts. */
+/* A leading dimension matters from the second row on; a single row may state any that BLAS accepts.
+ */
 static int leading(int64_t ld, int64_t rows, int64_t columns)
 {
     return (int)(rows > 1 ? ld : columns > 1 ? columns : 1);
 }
 
-static void gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
-                 const void *b, int64_t ldb, void *c, int64_t ldc)
+static void gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a,
+                 int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc)
 {
-    const CBLAS_TRANSPOSE ta = transa ? CblasTrans : CblasNoTrans, tb = transb ? CblasTrans : CblasNoTrans;
+    const CBLAS_TRANSPOSE ta = transa ? CblasTrans : CblasNoTrans,
+                          tb = transb ? CblasTrans : CblasNoTrans;
     const int64_t size = type == 's' ? 4 : type == 'z' ? 16 : 8;
     int64_t mp = PIECE, np = PIECE, kp = PIECE;
     if (lda > INT_MAX) *(transa ? &kp : &mp) = 1;
@@ -87,15 +98,18 @@ static void gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t
                 const char *pa = (const char *)a + size * (transa ? k0 * lda + i : i * lda + k0);
                 const char *pb = (const char *)b + size * (transb ? j * ldb + k0 : k0 * ldb + j);
                 char *pc = (char *)c + size * (i * ldc + j);
-                product(type, ta, tb, (int)mn, (int)nn, (int)kn, pa, leading(lda, transa ? kn : mn, transa ? mn : kn), pb,
-                        leading(ldb, transb ? nn : kn, transb ? kn : nn), pc, leading(ldc, mn, nn), k0 > 0);
+                product(type, ta, tb, (int)mn, (int)nn, (int)kn, pa,
+                        leading(lda, transa ? kn : mn, transa ? mn : kn), pb,
+                        leading(ldb, transb ? nn : kn, transb ? kn : nn), pc, leading(ldc, mn, nn),
+                        k0 > 0);
             }
         }
         k0 += kp;
     } while (k0 < k);
 }
 
-/* "OpenBLAS 0.3.21 Zen": the first two words of the build's configuration and the kernels it chose. */
+/* "OpenBLAS 0.3.21 Zen": the first two words of the build's configuration and the kernels it chose.
+ */
 static void set_name(void)
 {
     const char *config = openblas_get_config();
@@ -112,7 +126,9 @@ int mc_plugin_open(const mc_host_api *h, void *api)
 {
     mc_blas_api *blas = api;
     if (h->abi != MC_BACKEND_ABI || blas->abi != MC_BACKEND_ABI)
-        return h->error(STATUS_UNSUPPORTED, "blas: the plug-in belongs to another version of mascon; build both together");
+        return h->error(
+            STATUS_UNSUPPORTED,
+            "blas: the plug-in belongs to another version of mascon; build both together");
     host = h;
     openblas_set_num_threads(1);
     set_name();

@@ -1,10 +1,11 @@
 /* fft.c - fft family: discrete Fourier transforms of rows, any length, f32 and f64.
  *
- * Owns: the plain sum (`fft_ref_*`), the choice of radices, the table of twiddles and the transform in fft_body.h: Stockham
- * stages of radix 8, 7, 5, 4, 3, 2 and odd primes up to 31 on split real and imaginary arrays, Bluestein's convolution for
- * larger primes, real rows of even length as complex rows of half of it. Twiddles come from angles below pi/4, reduced
- * in integers, so that the error grows like eps sqrt(log n). May not know tensors or plans of others.
- * Letters: n length of a row, R radix, s product of the radices done, m of those still to do. */
+ * Owns: the plain sum (`fft_ref_*`), the choice of radices, the table of twiddles and the transform
+ * in fft_body.h: Stockham stages of radix 8, 7, 5, 4, 3, 2 and odd primes up to 31 on split real
+ * and imaginary arrays, Bluestein's convolution for larger primes, real rows of even length as
+ * complex rows of half of it. Twiddles come from angles below pi/4, reduced in integers, so that
+ * the error grows like eps sqrt(log n). May not know tensors or plans of others. Letters: n length
+ * of a row, R radix, s product of the radices done, m of those still to do. */
 #include "../mck_fft.h"
 #include "../mck_math.h"
 #include <math.h>
@@ -14,9 +15,10 @@ enum { FFT_FORWARD, FFT_BACKWARD, FFT_R2C, FFT_C2R };
 
 enum {
     MAX_RADIX = 31,
-    GTILE = 32,     /* neighbours per tile of a generic stage */
-    TILE = 64,      /* neighbours per tile of an early stage: 8 legs of 64 f64 fill an eighth of the first cache */
-    RUN = 8,        /* from this s on a stage runs over q alone: one 256-bit vector of f32 */
+    GTILE = 32, /* neighbours per tile of a generic stage */
+    TILE = 64,  /* neighbours per tile of an early stage: 8 legs of 64 f64 fill an eighth of the
+                   first cache */
+    RUN = 8,    /* from this s on a stage runs over q alone: one 256-bit vector of f32 */
     MAX_STAGES = 64
 };
 
@@ -43,7 +45,8 @@ typedef struct fft_table {
 
 #define TABLE_HEAD ((sizeof(fft_table) + 63) / 64 * 64)
 
-/* e^(-2 pi i k / n) for 0 <= k: the octant is taken off in integers, the rest is an angle in [0, pi/4]. */
+/* e^(-2 pi i k / n) for 0 <= k: the octant is taken off in integers, the rest is an angle in [0,
+ * pi/4]. */
 static void unit(int64_t k, int64_t n, double *re, double *im)
 {
     const int64_t eighths = k % n * 8;
@@ -80,9 +83,10 @@ static void unit(int64_t k, int64_t n, double *re, double *im)
 #define NAME(x) MCK(x##_f64)
 #include "fft_body.h"
 
-/* ---- layout of a table ------------------------------------------------------------------------------------------ */
+/* ---- layout of a table ---- */
 
-/* Radices of n into r, those with wide butterflies first so that s grows fast; 0 when a prime is too large. */
+/* Radices of n into r, those with wide butterflies first so that s grows fast; 0 when a prime is
+ * too large. */
 static int factor(int64_t n, int64_t *r)
 {
     static const int64_t radices[] = { 8, 4, 2, 5, 3, 7, 11, 13, 17, 19, 23, 29, 31 };

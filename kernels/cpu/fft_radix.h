@@ -1,8 +1,9 @@
 /* fft_radix.h - the butterfly loops of one radix; body included by fft_body.h once per radix.
  *
- * Wants R, EACH(F) (F(0) .. F(R-1)), REST(F) (F(1) .. F(R-1)), DFT (in-place transform of CX v[R]) and NAME(x, R).
- * Leg k of the input is x + k*xl, leg k of the output y + k*yl; the loop runs over n neighbours, unit stride. Three forms:
- * without twiddles, with one twiddle per leg, and with one per leg and neighbour (leg k-1 at w + (k-1)*wl). */
+ * Wants R, EACH(F) (F(0) .. F(R-1)), REST(F) (F(1) .. F(R-1)), DFT (in-place transform of CX v[R])
+ * and NAME(x, R). Leg k of the input is x + k*xl, leg k of the output y + k*yl; the loop runs over
+ * n neighbours, unit stride. Three forms: without twiddles, with one twiddle per leg, and with one
+ * per leg and neighbour (leg k-1 at w + (k-1)*wl). */
 
 #define TAKE(k) \
     v[k].re = xr[k * xl + i]; \
@@ -13,8 +14,8 @@
 #define TURN(k) v[k] = NAME(mul)(v[k], wr[k - 1], wi[k - 1]);
 #define TURN_EACH(k) v[k] = NAME(mul)(v[k], wr[(k - 1) * wl + i], wi[(k - 1) * wl + i]);
 
-static void RNAME(plain)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, int64_t yl, const T *MC_RESTRICT xr,
-                         const T *MC_RESTRICT xi, int64_t xl)
+static void RNAME(plain)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, int64_t yl,
+                         const T *MC_RESTRICT xr, const T *MC_RESTRICT xi, int64_t xl)
 {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) {
@@ -25,8 +26,9 @@ static void RNAME(plain)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, int64_
     }
 }
 
-static void RNAME(turned)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, int64_t yl, const T *MC_RESTRICT xr,
-                          const T *MC_RESTRICT xi, int64_t xl, const T *MC_RESTRICT wr, const T *MC_RESTRICT wi)
+static void RNAME(turned)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, int64_t yl,
+                          const T *MC_RESTRICT xr, const T *MC_RESTRICT xi, int64_t xl,
+                          const T *MC_RESTRICT wr, const T *MC_RESTRICT wi)
 {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) {
@@ -38,9 +40,9 @@ static void RNAME(turned)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, int64
     }
 }
 
-static void RNAME(turned_each)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, int64_t yl, const T *MC_RESTRICT xr,
-                               const T *MC_RESTRICT xi, int64_t xl, const T *MC_RESTRICT wr, const T *MC_RESTRICT wi,
-                               int64_t wl)
+static void RNAME(turned_each)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, int64_t yl,
+                               const T *MC_RESTRICT xr, const T *MC_RESTRICT xi, int64_t xl,
+                               const T *MC_RESTRICT wr, const T *MC_RESTRICT wi, int64_t wl)
 {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) {

@@ -4,10 +4,14 @@
 
 /* Shifts at once: their accumulators and nothing else fill the registers. */
 #undef PAC_GROUP
+#ifdef PAC_SHIFTS
+#define PAC_GROUP PAC_SHIFTS
+#else
 #define PAC_GROUP (NV > 2 ? 2 : 4)
+#endif
 
 typedef struct SN(bins_work) {
-    T *ext;           /* [G][L + BLOCK][LEVELS][W]: wrapped amplitudes of one tile */
+    T *ext;           /* [G][L + BLOCK][LEVELS][W]: wrapped amplitudes of one tile; only with surrogates or soft bins */
     uint16_t *entry;  /* [blocks][P][BLOCK]: row * LEVELS + level, sorted by bin */
     uint16_t *start;  /* [blocks][P][B + 1] */
     T *soft;          /* [G*L][B]: weights of one phase band */
@@ -31,11 +35,11 @@ static SN(bins_work) SN(bins_layout)(const mck_pac_bins *a, void *base)
     pac_work p = { base, 0 };
     const int64_t blocks = (a->L + PAC_BLOCK - 1) / PAC_BLOCK, all = blocks * a->G, k = a->null.K;
     const int64_t cells = a->P * a->bins * W;
-    const int soft = a->tau > 0;
+    const int soft = a->tau > 0, listed = !soft && k > 0;
     w.blocks = blocks;
-    w.ext = pac_take(&p, a->G * (a->L + PAC_BLOCK) * PAC_LEVELS * W, sizeof(T));
-    w.entry = pac_take(&p, soft ? 0 : all * a->P * PAC_BLOCK, sizeof(uint16_t));
-    w.start = pac_take(&p, soft ? 0 : all * a->P * (a->bins + 1), sizeof(uint16_t));
+    w.ext = pac_take(&p, soft || listed ? a->G * (a->L + PAC_BLOCK) * PAC_LEVELS * W : 0, sizeof(T));
+    w.entry = pac_take(&p, listed ? all * a->P * PAC_BLOCK : 0, sizeof(uint16_t));
+    w.start = pac_take(&p, listed ? all * a->P * (a->bins + 1) : 0, sizeof(uint16_t));
     w.soft = pac_take(&p, soft ? a->G * a->L * a->bins : 0, sizeof(T));
     w.count = pac_take(&p, a->P * a->bins, sizeof(double));
     w.scale = pac_take(&p, a->P * a->bins, sizeof(T));
@@ -90,28 +94,25 @@ static void SN(order_shifts)(const int64_t *shift, int64_t *order, int64_t n)
     }
 }
 
-/* One block of n indices -> entries sorted by bin, starts[B+1]; adds to count[B]. */
+/* One block of n indices -> entries sorted by bin, starts[B+1]; adds to count[B]. Runs are short and of unpredictable length in fast
+ * bands, so nothing branches on them: what a run does not need is written to a slot that nobody reads. */
 static void SN(list_block)(const uint8_t *idx, int64_t n, int64_t bins, uint16_t *entry, uint16_t *start, double *count)
 {
-    uint16_t need[257] = { 0 }, samples[256] = { 0 };
-    uint16_t from[PAC_BLOCK];
-    uint16_t length[PAC_BLOCK];
+    uint16_t need[257] = { 0 }, samples[256] = { 0 }, end[PAC_BLOCK + 1], unread;
+    const int top = PAC_LEVELS - 1;
     int64_t runs = 0;
-    const int top = PAC_LEVELS - 1, mask = (1 << top) - 1;
-    for (int64_t t = 0; t < n; runs++) {
-        const int64_t t0 = t;
-        const uint8_t j = idx[t];
-        do
-            t++;
-        while (t < n && idx[t] == j);
-        const int len = (int)(t - t0);
+    for (int64_t t = 0; t + 1 < n; t++) {
+        end[runs] = (uint16_t)(t + 1);
+        runs += idx[t] != idx[t + 1];
+    }
+    end[runs++] = (uint16_t)n;
+    for (int64_t r = 0, t = 0; r < runs; t = end[r++]) {
+        const int len = end[r] - (int)t;
         int parts = len >> top;
-        for (int m = len & mask; m; m &= m - 1)
-            parts++;
-        from[runs] = (uint16_t)t0;
-        length[runs] = (uint16_t)len;
-        need[j] = (uint16_t)(need[j] + parts);
-        samples[j] = (uint16_t)(samples[j] + len);
+        for (int level = 0; level < top; level++)
+            parts += len >> level & 1;
+        need[idx[t]] = (uint16_t)(need[idx[t]] + parts);
+        samples[idx[t]] = (uint16_t)(samples[idx[t]] + len);
     }
     uint16_t at = 0;
     for (int64_t j = 0; j < bins; j++) {
@@ -122,13 +123,20 @@ static void SN(list_block)(const uint8_t *idx, int64_t n, int64_t bins, uint16_t
         at = (uint16_t)(at + parts);
     }
     start[bins] = at;
-    for (int64_t r = 0; r < runs; r++) {
-        int t = from[r], len = length[r];
+    for (int64_t r = 0, next = 0; r < runs; r++) {
+        int t = (int)next, len = end[r] - t;
         const uint8_t j = idx[t];
         uint16_t *e = entry + need[j];
-        for (int level = top; level >= 0; level--)
-            for (; len >= 1 << level; len -= 1 << level, t += 1 << level)
-                *e++ = (uint16_t)(t * PAC_LEVELS + level);
+        next = end[r];
+        for (; len >= 2 << top; len -= 1 << top, t += 1 << top)
+            *e++ = (uint16_t)(t * PAC_LEVELS + top);
+        for (int level = top; level >= 0; level--) {
+            const int one = len >> level; /* 0 or 1 by now */
+            *(one ? e : &unread) = (uint16_t)(t * PAC_LEVELS + level);
+            e += one;
+            t += one << level;
+            len -= one << level;
+        }
         need[j] = (uint16_t)(e - entry);
     }
 }
@@ -242,6 +250,80 @@ static void SN(sums_hard)(const mck_pac_bins *a, const SN(bins_work) *w, const i
     }
     if (folded)
         for (int64_t i = 0; i < cells * ng; i++)
+            w->sums[i] = (T)w->fold[i];
+}
+
+/* flag[1] keeps a row, flag[0] drops it. */
+static const T SN(flag)[2] = { 0, 1 };
+
+/* One step along the runs of a band: the next window of `idx` added to its bin. Branchless but for windows above two samples. */
+MC_INLINE int64_t SN(direct_step)(const uint8_t *idx, int64_t t, int64_t n, const T *amp, T *sums, uint16_t *samples,
+                                  const int nv)
+{
+    const uint8_t j = idx[t];
+    const int more = t + 1 < n && idx[t + 1] == j;
+    const vec keep = LN(set)(SN(flag)[more]);
+    T *to = sums + (int64_t)j * W;
+    const T *a = amp + t * W, *b = a + more * W;
+    for (int v = 0; v < nv; v++) {
+        const vec pair = LN(muladd)(LN(load)(b + v * VL), keep, LN(load)(a + v * VL));
+        LN(store)(to + v * VL, LN(add)(LN(load)(to + v * VL), pair));
+    }
+    samples[j] = (uint16_t)(samples[j] + 1 + more);
+    return t + 1 + more;
+}
+
+/* Two bands at once: each is one chain of dependent loads, so two run in the time of one. */
+MC_INLINE void SN(direct_block)(const uint8_t *idx, int64_t idx_band, int64_t n, const T *amp, T *sums, int64_t band,
+                                uint16_t *samples, const int two, const int nv)
+{
+    int64_t t = 0, u = 0;
+    if (two)
+        while (t < n && u < n) {
+            t = SN(direct_step)(idx, t, n, amp, sums, samples, nv);
+            u = SN(direct_step)(idx + idx_band, u, n, amp, sums + band, samples + 256, nv);
+        }
+    while (t < n)
+        t = SN(direct_step)(idx, t, n, amp, sums, samples, nv);
+    while (two && u < n)
+        u = SN(direct_step)(idx + idx_band, u, n, amp, sums + band, samples + 256, nv);
+}
+
+/* Observed sums straight from the tile, for calls without surrogates: the windows, blocks and order of sums_hard at shift 0, hence
+ * the same bits, without lists or wrapped amplitudes. Counts are made here too. */
+static void SN(sums_direct)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t job, int64_t tile, int half)
+{
+    const int64_t cells = a->P * a->bins * W, band = a->bins * W, all = w->blocks * a->G;
+    const int64_t tiles = (a->A + W - 1) / W;
+    const int folded = all > PAC_FOLD;
+    memset(w->sums, 0, sizeof(T) * (size_t)cells);
+    memset(w->count, 0, sizeof(double) * (size_t)(a->P * a->bins));
+    if (folded)
+        memset(w->fold, 0, sizeof(double) * (size_t)cells);
+    for (int64_t b = 0; b < all; b++) {
+        const int64_t g = b / w->blocks, t = (b - g * w->blocks) * PAC_BLOCK, n = a->L - t < PAC_BLOCK ? a->L - t : PAC_BLOCK;
+        const uint8_t *idx = a->idx + SN(bins_offset)(a->idx_at, job * a->G + g, a->P * a->idx_band) + t;
+        const T *amp = (const T *)a->amp + SN(bins_offset)(a->amp_at, job * a->G + g, tiles * a->amp_tile)
+                     + tile * a->amp_tile + t * W;
+        for (int64_t p = 0; p < a->P; p += 2) {
+            uint16_t samples[512];
+            const int two = p + 1 < a->P;
+            memset(samples, 0, sizeof(uint16_t) * (size_t)a->bins);
+            memset(samples + 256, 0, sizeof(uint16_t) * (size_t)a->bins);
+            if (half)
+                SN(direct_block)(idx + p * a->idx_band, a->idx_band, n, amp, w->sums + p * band, band, samples, two,
+                                 NV > 1 ? NV / 2 : 1);
+            else
+                SN(direct_block)(idx + p * a->idx_band, a->idx_band, n, amp, w->sums + p * band, band, samples, two, NV);
+            for (int64_t q = p; q < p + 1 + two; q++)
+                for (int64_t j = 0; j < a->bins; j++)
+                    w->count[q * a->bins + j] += samples[(q - p) * 256 + j];
+        }
+        if (folded && ((b + 1) % PAC_FOLD == 0 || b + 1 == all))
+            SN(fold_add)(w->fold, w->sums, cells);
+    }
+    if (folded)
+        for (int64_t i = 0; i < cells; i++)
             w->sums[i] = (T)w->fold[i];
 }
 
@@ -376,22 +458,26 @@ static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_
 
 static void SN(bins_job)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t job)
 {
-    const int64_t tiles = (a->A + W - 1) / W, step = a->tau > 0 ? 1 : a->P, zero = 0;
-    if (!(a->tau > 0))
+    const int soft = a->tau > 0, direct = !soft && a->null.K == 0;
+    const int64_t tiles = (a->A + W - 1) / W, step = soft ? 1 : a->P, zero = 0;
+    if (!soft && !direct)
         SN(list_job)(a, w, job);
     for (int64_t k = 0; k < a->null.K; k++)
         w->top[k] = (T)-INFINITY;
     for (int64_t tile = 0; tile < tiles; tile++) {
         const int lanes = a->A - tile * W < W ? (int)(a->A - tile * W) : W;
-        for (int64_t g = 0; g < a->G; g++)
+        for (int64_t g = 0; !direct && g < a->G; g++)
             SN(extend)((const T *)a->amp + SN(bins_offset)(a->amp_at, job * a->G + g, tiles * a->amp_tile)
                            + tile * a->amp_tile, a->L, w->ext + g * (a->L + PAC_BLOCK) * PAC_LEVELS * W);
         for (int64_t p = 0; p < a->P; p += step) {
-            if (a->tau > 0)
+            if (soft)
                 SN(soft_weights)(a, w, job, p);
+            if (direct)
+                SN(sums_direct)(a, w, job, tile, NV > 1 && lanes <= W / 2);
+            else
+                SN(bins_sums)(a, w, p, &zero, 1, lanes);
             for (int64_t q = p; q < p + step; q++)
                 SN(measure_scale)(w->count + q * a->bins, a->divisor, a->norm, a->bins, w->scale + q * a->bins);
-            SN(bins_sums)(a, w, p, &zero, 1, lanes);
             SN(bins_values)(a, w, w->sums, p, p + step, lanes, w->value, w->total);
             SN(bins_observed)(a, w, job, tile, p, p + step, lanes);
             if (a->null.K > 0)

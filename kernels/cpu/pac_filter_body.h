@@ -32,13 +32,13 @@ void FN(index)(const mck_pac_index *a, int64_t begin, int64_t end, void *work)
     }
 }
 
-/* Bins of n <= CHUNK points, B even: the lower half plane is turned onto by a sign, then each edge is one half-plane test,
+/* Bins of CHUNK points, B even: the lower half plane is turned onto by a sign, then each edge is one half-plane test,
  * |z| sin(phi - e_j) >= 0. */
-static void SN(bin_even)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, int64_t n, const T *edges, int64_t bins,
+static void SN(bin_even)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const T *edges, int64_t bins,
                          PAC_INT_T *MC_RESTRICT k)
 {
     T x[PAC_CHUNK], y[PAC_CHUNK];
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < PAC_CHUNK; i++) {
         const T s = im[i] < 0 ? (T)1 : (T)-1;
         x[i] = re[i] * s;
         y[i] = im[i] * s;
@@ -46,21 +46,47 @@ static void SN(bin_even)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, int64
     }
     for (int64_t j = 1; j < bins / 2; j++) {
         const T c = edges[j], s = edges[bins + j];
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < PAC_CHUNK; i++)
             k[i] += y[i] * c - x[i] * s >= 0 ? 1 : 0;
     }
 }
 
+/* B = 2 modulo 4 (18 is): the edges are symmetric about both axes and none lies on the vertical one, so the quadrant needs B/4
+ * tests. Where the fold reverses the turning sense, a point on an edge belongs to the other side: the sign s inside the test does that. */
+static void SN(bin_fold)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const T *edges, int64_t bins,
+                         PAC_INT_T *MC_RESTRICT k)
+{
+    T x[PAC_CHUNK], y[PAC_CHUNK];
+    const PAC_INT_T half = (PAC_INT_T)(bins / 2), inside = half / 2;
+    for (int64_t i = 0; i < PAC_CHUNK; i++) {
+        /* x = s |re|, y = s |im|, s the sign of re * im */
+        x[i] = im[i] < 0 ? -re[i] : re[i];
+        y[i] = re[i] < 0 ? -im[i] : im[i];
+        k[i] = 0;
+    }
+    for (int64_t j = 1; j <= inside; j++) {
+        const T c = edges[half + j], s = edges[bins + half + j];
+        for (int64_t i = 0; i < PAC_CHUNK; i++)
+            k[i] += y[i] * c - x[i] * s >= 0 ? 1 : 0;
+    }
+    for (int64_t i = 0; i < PAC_CHUNK; i++) {
+        const PAC_INT_T up = im[i] < 0 ? 0 : half;
+        /* s = 1: k edges passed in the first or third quadrant; s = -1: k edges not passed in the second or fourth */
+        const int left = re[i] < 0, down = im[i] < 0;
+        k[i] = up + k[i] + (left == down ? 0 : half - 1 - inside);
+    }
+}
+
 /* B odd: edges of the two half planes do not pair up. */
-static void SN(bin_odd)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, int64_t n, const T *edges, int64_t bins,
+static void SN(bin_odd)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const T *edges, int64_t bins,
                         PAC_INT_T *MC_RESTRICT k)
 {
     const int64_t low = (bins - 1) / 2; /* edges below 0, after the first */
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < PAC_CHUNK; i++)
         k[i] = im[i] < 0 ? 0 : (PAC_INT_T)low;
     for (int64_t j = 1; j < bins; j++) {
         const T c = edges[j], s = edges[bins + j];
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < PAC_CHUNK; i++)
             k[i] += (im[i] < 0) == (j <= low) && im[i] * c - re[i] * s >= 0 ? 1 : 0;
     }
 }
@@ -72,14 +98,18 @@ static void SN(bin_row)(const T *z, int64_t n, const T *edges, int64_t bins, uin
     PAC_INT_T k[PAC_CHUNK];
     for (int64_t t = 0; t < n; t += PAC_CHUNK) {
         const int64_t m = n - t < PAC_CHUNK ? n - t : PAC_CHUNK;
+        if (m < PAC_CHUNK)
+            memset(re, 0, sizeof re), memset(im, 0, sizeof im);
         for (int64_t i = 0; i < m; i++) {
             re[i] = z[2 * (t + i)];
             im[i] = z[2 * (t + i) + 1];
         }
-        if (bins % 2 == 0)
-            SN(bin_even)(re, im, m, edges, bins, k);
+        if (bins % 4 == 2)
+            SN(bin_fold)(re, im, edges, bins, k);
+        else if (bins % 2 == 0)
+            SN(bin_even)(re, im, edges, bins, k);
         else
-            SN(bin_odd)(re, im, m, edges, bins, k);
+            SN(bin_odd)(re, im, edges, bins, k);
         for (int64_t i = 0; i < m; i++)
             idx[t + i] = (uint8_t)(re[i] == 0 && im[i] == 0 ? (PAC_INT_T)(bins / 2) : k[i]);
     }
@@ -242,10 +272,11 @@ static void SN(filter_crop)(const mck_pac_analytic *a, const T *MC_RESTRICT out,
             memcpy(z + 2 * to, out + 2 * t0, 2 * sizeof(T) * (size_t)(t1 - t0));
         } else {
             /* first sample >= t0 that is d modulo D */
-            for (int64_t t = t0 + ((d - t0) % D + D) % D; t < t1; t += D) {
-                z[2 * (to + t - t0)] = out[2 * (t / D)];
-                z[2 * (to + t - t0) + 1] = out[2 * (t / D) + 1];
-            }
+            const int64_t first = t0 + ((d - t0) % D + D) % D;
+            const T *from = out + 2 * (first / D);
+            T *at = z + 2 * (to + first - t0);
+            for (int64_t t = first; t < t1; t += D, from += 2, at += 2 * D)
+                memcpy(at, from, 2 * sizeof(T));
         }
         to += t1 - t0;
     }
@@ -271,7 +302,9 @@ static const T *SN(filter_band)(const mck_pac_analytic *a, const SN(filter_work)
         const int64_t from = lo % M, head = n < M - from ? n : M - from;
         if (d > 0)
             SN(filter_turn)(w->product, (const T *)a->twiddle + 2 * lo, n);
-        memset(w->in, 0, 2 * sizeof(T) * (size_t)M);
+        if (head < M - from)
+            memset(w->in + 2 * (from + head), 0, 2 * sizeof(T) * (size_t)(M - from - head));
+        memset(w->in + 2 * (n - head), 0, 2 * sizeof(T) * (size_t)(from - n + head));
         memcpy(w->in + 2 * from, w->product, 2 * sizeof(T) * (size_t)head);
         memcpy(w->in, w->product + 2 * head, 2 * sizeof(T) * (size_t)(n - head));
         a->fft(a->inverse[b], w->in, w->out);

@@ -21,19 +21,31 @@ MC_UNUSED static pac_rule pac_rule_make(const mck_pac_bins *a)
 }
 #endif
 
-/* total[W] of the a_j, then out[W]; s[j*step] is a row of lanes. */
+/* total[VL] of the a_j, then out[VL]; s[j*step] is a row of lanes. Shares near 1 in all lanes and bins, the usual case, take the short
+ * polynomial of relent. FFT rounding may leave an empty bin a hair below zero: clamped where it could matter. */
 MC_INLINE void SN(measure_mi)(const T *s, int64_t step, const T *scale, const pac_rule *r, T *out,
                               T *total)
 {
     const int64_t bins = r->bins;
     const vec zero = LN(set)(0);
-    vec tot = zero, h = zero;
-    for (int64_t j = 0; j < bins; j++)
-        tot = LN(add)(tot, LN(max)(zero, LN(mul)(LN(load)(s + j * step), LN(set)(scale[j]))));
-    const vec share = LN(div)(LN(set)((T)bins), tot);
+    vec tot = zero, h = zero, hi = zero, lo = LN(set)(PAC_BIG);
     for (int64_t j = 0; j < bins; j++) {
-        const vec a = LN(max)(zero, LN(mul)(LN(load)(s + j * step), LN(set)(scale[j])));
-        h = LN(add)(h, LN(relent)(LN(mul)(a, share)));
+        const vec a = LN(mul)(LN(load)(s + j * step), LN(set)(scale[j]));
+        tot = LN(add)(tot, a);
+        hi = LN(max)(hi, a);
+        lo = LN(min)(lo, a);
+    }
+    const vec share = LN(div)(LN(set)((T)bins), tot);
+    if (LN(relent_near)(LN(mul)(lo, share), LN(mul)(hi, share), tot)) {
+        for (int64_t j = 0; j < bins; j++) {
+            const vec a = LN(mul)(LN(load)(s + j * step), LN(set)(scale[j]));
+            h = LN(relent_add)(LN(mul)(a, share), h);
+        }
+    } else {
+        for (int64_t j = 0; j < bins; j++) {
+            const vec a = LN(max)(zero, LN(mul)(LN(load)(s + j * step), LN(set)(scale[j])));
+            h = LN(add)(h, LN(relent)(LN(mul)(a, share)));
+        }
     }
     LN(store)(out, LN(mul)(h, LN(set)((T)r->norm)));
     LN(store)(total, tot);

@@ -1,9 +1,10 @@
 /* random.c - random family: numbers that are functions of (key, stream, index).
  *
- * Owns: the loops over blocks. The generator, the layout of a stream and the maps from words to numbers stand in
- * mck_philox.h, shared with CUDA. The plain form of each kernel draws one element at a time; the fast one computes LANES
- * blocks side by side, which the compiler turns into vectors. Both give the same bits, whatever the level, the length of a
- * call and its first index. May not know tensors, generators' state or other families. */
+ * Owns: the loops over blocks. The generator, the layout of a stream and the maps from words to
+ * numbers stand in mck_philox.h, shared with CUDA. The plain form of each kernel draws one element
+ * at a time; the fast one computes LANES blocks side by side, which the compiler turns into
+ * vectors. Both give the same bits, whatever the level, the length of a call and its first index.
+ * May not know tensors, generators' state or other families. */
 #include "../mck_philox.h"
 #include "../mck_random.h"
 #include <string.h>
@@ -37,7 +38,7 @@ MC_INLINE law no_law(const double *p)
     return none;
 }
 
-/* ---- raw words -------------------------------------------------------------------------------------------------- */
+/* ---- raw words ---- */
 
 MC_INLINE int draw_u32(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *out)
 {
@@ -75,7 +76,7 @@ MC_INLINE int draw_u64(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_
 #define AGAIN NEVER
 #include "random_body.h"
 
-/* ---- uniform ---------------------------------------------------------------------------------------------------- */
+/* ---- uniform ---- */
 
 static law uniform_law(const double *p)
 {
@@ -89,16 +90,22 @@ static law uniform_law(const double *p)
     return u;
 }
 
-MC_INLINE int draw_uniform_f32(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d, float *out)
+MC_INLINE int draw_uniform_f32(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+                               float *out)
 {
-    out[0] = mck_philox_between_f32(mck_philox_uniform_f32(a), p->low_f32, p->span_f32, p->last_f32);
-    out[1] = mck_philox_between_f32(mck_philox_uniform_f32(b), p->low_f32, p->span_f32, p->last_f32);
-    out[2] = mck_philox_between_f32(mck_philox_uniform_f32(c), p->low_f32, p->span_f32, p->last_f32);
-    out[3] = mck_philox_between_f32(mck_philox_uniform_f32(d), p->low_f32, p->span_f32, p->last_f32);
+    out[0] =
+        mck_philox_between_f32(mck_philox_uniform_f32(a), p->low_f32, p->span_f32, p->last_f32);
+    out[1] =
+        mck_philox_between_f32(mck_philox_uniform_f32(b), p->low_f32, p->span_f32, p->last_f32);
+    out[2] =
+        mck_philox_between_f32(mck_philox_uniform_f32(c), p->low_f32, p->span_f32, p->last_f32);
+    out[3] =
+        mck_philox_between_f32(mck_philox_uniform_f32(d), p->low_f32, p->span_f32, p->last_f32);
     return 0;
 }
 
-MC_INLINE int draw_uniform_f64(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d, double *out)
+MC_INLINE int draw_uniform_f64(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+                               double *out)
 {
     out[0] = mck_philox_between_f64(mck_philox_uniform_f64(a, b), p->low, p->span, p->last);
     out[1] = mck_philox_between_f64(mck_philox_uniform_f64(c, d), p->low, p->span, p->last);
@@ -121,7 +128,7 @@ MC_INLINE int draw_uniform_f64(const law *p, uint32_t a, uint32_t b, uint32_t c,
 #define AGAIN NEVER
 #include "random_body.h"
 
-/* ---- normal ----------------------------------------------------------------------------------------------------- */
+/* ---- normal ---- */
 
 static law normal_law(const double *p)
 {
@@ -133,7 +140,8 @@ static law normal_law(const double *p)
     return u;
 }
 
-MC_INLINE int draw_normal_f32(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d, float *out)
+MC_INLINE int draw_normal_f32(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+                              float *out)
 {
     float z[4];
     mck_philox_normal_f32(a, b, &z[0], &z[1]);
@@ -145,7 +153,8 @@ MC_INLINE int draw_normal_f32(const law *p, uint32_t a, uint32_t b, uint32_t c, 
     return 0;
 }
 
-MC_INLINE int draw_normal_f64(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d, double *out)
+MC_INLINE int draw_normal_f64(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+                              double *out)
 {
     double z[2];
     mck_philox_normal_f64(a, b, c, d, &z[0], &z[1]);
@@ -170,7 +179,7 @@ MC_INLINE int draw_normal_f64(const law *p, uint32_t a, uint32_t b, uint32_t c, 
 #define AGAIN NEVER
 #include "random_body.h"
 
-/* ---- integers --------------------------------------------------------------------------------------------------- */
+/* ---- integers ---- */
 
 static law integer_law(const double *p)
 {

@@ -1,8 +1,9 @@
-/* random_body.h - the random kernel of one distribution; body included by random.c once per distribution.
+/* random_body.h - the random kernel of one distribution; body included by random.c once per
+ * distribution.
  *
- * Wants T (element), DRAWS (elements per block: 4 or 2), NAME(x), SETUP (a function from p to a `law`), DRAW (a function from
- * the four words of a block to its DRAWS elements, returning non-zero when one of them must be drawn again) and AGAIN (a
- * function that settles element i). */
+ * Wants T (element), DRAWS (elements per block: 4 or 2), NAME(x), SETUP (a function from p to a
+ * `law`), DRAW (a function from the four words of a block to its DRAWS elements, returning non-zero
+ * when one of them must be drawn again) and AGAIN (a function that settles element i). */
 
 /* out[n]: element by element. */
 void NAME(random_ref)(const mck_random *a)
@@ -29,7 +30,8 @@ void NAME(random)(const mck_random *a)
         T draw[LANES * DRAWS];
         int again = 0;
         MCK(philox_lanes)(a->key, a->stream, block, w);
-        for (int l = 0; l < LANES; l++) again |= DRAW(&p, w[0][l], w[1][l], w[2][l], w[3][l], draw + l * DRAWS);
+        for (int l = 0; l < LANES; l++)
+            again |= DRAW(&p, w[0][l], w[1][l], w[2][l], w[3][l], draw + l * DRAWS);
         const uint64_t begin = block * DRAWS, stop = begin + LANES * DRAWS;
         const uint64_t from = begin > first ? begin : first, to = stop < end ? stop : end;
         for (uint64_t i = from; i < to && again; i++) draw[i - begin] = AGAIN(&p, a, i);

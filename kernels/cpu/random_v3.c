@@ -1,8 +1,9 @@
 /* random_v3.c - Philox4x32-10 with 256-bit vectors (v3 and above; empty below).
  *
- * Owns: MCK(philox_lanes), whose plain form stands in random.c; the same bits. A word lives in a 64-bit lane, where the
- * multiplier wants it and leaves both halves of its product: no shuffle in ten rounds. The upper halves of the lanes
- * carry rubbish that no step reads. Measured on Zen 3: 1.0 ns a word, the compiler's own vectors of the plain loop 4. */
+ * Owns: MCK(philox_lanes), whose plain form stands in random.c; the same bits. A word lives in a
+ * 64-bit lane, where the multiplier wants it and leaves both halves of its product: no shuffle in
+ * ten rounds. The upper halves of the lanes carry rubbish that no step reads. Measured on Zen
+ * 3: 1.0 ns a word, the compiler's own vectors of the plain loop 4. */
 #include "../mck_philox.h"
 #include "../mck_random.h"
 
@@ -20,16 +21,19 @@ MC_INLINE void store_words(uint32_t *out, V low, V high)
 }
 
 /* w[j][l] is word j of block `block + l`; eight blocks a turn. */
-void MCK(philox_lanes)(uint64_t key, uint64_t stream, uint64_t block, uint32_t w[4][MCK_PHILOX_LANES])
+void MCK(philox_lanes)(uint64_t key, uint64_t stream, uint64_t block,
+                       uint32_t w[4][MCK_PHILOX_LANES])
 {
     const V m0 = _mm256_set1_epi64x(MCK_PHILOX_M0), m1 = _mm256_set1_epi64x(MCK_PHILOX_M1);
     const V w0 = _mm256_set1_epi64x(MCK_PHILOX_W0), w1 = _mm256_set1_epi64x(MCK_PHILOX_W1);
     for (int l = 0; l < MCK_PHILOX_LANES; l += 8) {
         V a[2], b[2], c[2], d[2];
-        V k0 = _mm256_set1_epi64x((long long)(key & 0xffffffffu)), k1 = _mm256_set1_epi64x((long long)(key >> 32));
+        V k0 = _mm256_set1_epi64x((long long)(key & 0xffffffffu)),
+          k1 = _mm256_set1_epi64x((long long)(key >> 32));
         for (int h = 0; h < 2; h++) {
-            const V index = _mm256_add_epi64(_mm256_set1_epi64x((long long)(block + (uint64_t)(l + 4 * h))),
-                                             _mm256_setr_epi64x(0, 1, 2, 3));
+            const V index =
+                _mm256_add_epi64(_mm256_set1_epi64x((long long)(block + (uint64_t)(l + 4 * h))),
+                                 _mm256_setr_epi64x(0, 1, 2, 3));
             a[h] = index;
             b[h] = _mm256_srli_epi64(index, 32);
             c[h] = _mm256_set1_epi64x((long long)stream);

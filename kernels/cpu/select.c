@@ -1,14 +1,15 @@
 /* select.c - select family: quantiles and medians of rows without a full sort.
  *
- * Owns: the thirteen definitions of a sample quantile (their numbering is that of mck.h) and the choice of positions. The
- * ordering of keys is that of the sort family. The result is computed in f64 and rounded once to the row's type.
- * May not know tensors, threads or other families but sort.
+ * Owns: the thirteen definitions of a sample quantile (their numbering is that of mck.h) and the
+ * choice of positions. The ordering of keys is that of the sort family. The result is computed in
+ * f64 and rounded once to the row's type. May not know tensors, threads or other families but sort.
  * Letters: m rows, n elements of a row, q probabilities.
  * Source: Hyndman and Fan, Sample quantiles in statistical packages, 1996, definitions 1 to 9. */
 #include "../mck_sort.h"
 #include <math.h>
 
-/* A quantile lies `weight` of the way from the low-th to the high-th smallest element, counted from 0. */
+/* A quantile lies `weight` of the way from the low-th to the high-th smallest element, counted from
+ * 0. */
 typedef struct position {
     int64_t low, high;
     double weight;
@@ -16,7 +17,8 @@ typedef struct position {
 
 static position quantile_position(double p, int64_t n, int method)
 {
-    /* alpha, beta of the continuous definitions 4, 5, 6, 8, 9 (methods 8..12): h = n p + alpha + p (1 - alpha - beta) */
+    /* alpha, beta of the continuous definitions 4, 5, 6, 8, 9 (methods 8..12): h = n p + alpha + p
+     * (1 - alpha - beta) */
     static const double plotting[5][2] = {
         { 0.0, 1.0 }, { 0.5, 0.5 }, { 0.0, 0.0 }, { 1.0 / 3.0, 1.0 / 3.0 }, { 3.0 / 8.0, 3.0 / 8.0 }
     };
@@ -29,7 +31,10 @@ static position quantile_position(double p, int64_t n, int method)
     else if (method == 7)
         h = size * p - 1.5;
     else
-        h = size * p + (plotting[method - 8][0] + p * (1.0 - plotting[method - 8][0] - plotting[method - 8][1])) - 1.0;
+        h = size * p +
+            (plotting[method - 8][0] +
+             p * (1.0 - plotting[method - 8][0] - plotting[method - 8][1])) -
+            1.0;
     const double whole = floor(h);
     double weight = h - whole;
     const int odd = whole - 2.0 * floor(0.5 * whole) != 0.0;
@@ -40,7 +45,9 @@ static position quantile_position(double p, int64_t n, int method)
     case 4: weight = weight > 0.0 ? 0.5 : 0.0; break;
     case 5: weight = weight > 0.0 ? 1.0 : 0.0; break;
     case 6: weight = weight > 0.0 ? 1.0 : 0.5; break;
-    case 7: weight = weight == 0.0 && odd ? 0.0 : 1.0; break; /* an even order statistic, counted from 1 */
+    case 7:
+        weight = weight == 0.0 && odd ? 0.0 : 1.0;
+        break; /* an even order statistic, counted from 1 */
     default: break;
     }
     position at = { 0, 0, 0.0 };
@@ -54,12 +61,14 @@ static position quantile_position(double p, int64_t n, int method)
     return at;
 }
 
-/* Straight line from a to b, exact at both ends, monotone in the weight, and right when an end is infinite. */
+/* Straight line from a to b, exact at both ends, monotone in the weight, and right when an end is
+ * infinite. */
 static double between(double a, double b, double weight)
 {
     if (weight == 0.0 || a == b) return a;
     const double span = b - a;
-    if (!isfinite(span)) return a * (1.0 - weight) + b * weight; /* an infinite end, or ends far apart */
+    if (!isfinite(span))
+        return a * (1.0 - weight) + b * weight; /* an infinite end, or ends far apart */
     if (weight == 0.5 && isfinite(a + b)) return 0.5 * (a + b);
     return weight < 0.5 ? a + span * weight : b - span * (1.0 - weight);
 }

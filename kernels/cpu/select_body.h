@@ -1,10 +1,13 @@
 /* select_body.h - the select kernel of one float type; body included by select.c once per dtype.
  *
- * Wants T (float type), B (signed integer of its width), NAME(x), KEYSORT (orders B keys), F_INF and F_NAN (bit patterns).
- * The idea: a row becomes integer keys in the order of the numbers; the quicksort of the keys is followed only into
- * ranges that hold a wanted position, so a median costs about two passes over the row and several quantiles share them. */
+ * Wants T (float type), B (signed integer of its width), NAME(x), KEYSORT (orders B keys), F_INF
+ * and F_NAN (bit patterns). The idea: a row becomes integer keys in the order of the numbers; the
+ * quicksort of the keys is followed only into ranges that hold a wanted position, so a median costs
+ * about two passes over the row and several quantiles share them. */
 
-#define LOW ((B)(((B)1 << (8 * sizeof(B) - 2)) - 1 + ((B)1 << (8 * sizeof(B) - 2)))) /* all bits but the sign */
+#define LOW \
+    ((B)(((B)1 << (8 * sizeof(B) - 2)) - 1 + \
+         ((B)1 << (8 * sizeof(B) - 2)))) /* all bits but the sign */
 
 /* in[m,n], prob[q] -> out[m,q]: insertion sort of the row, then the definition. */
 void NAME(select_ref)(const mck_select *a)

@@ -1,10 +1,10 @@
 /* sort.c - sort family: rows of numbers into order, values and positions.
  *
- * Owns: the plain insertion sort (`sort_ref_*`, the oracle), the mapping of every dtype to signed integer keys, counting
- * sort of 8-bit rows, positions by packing key and position into one 64-bit word, and the radix sort of keys. What
- * orders the keys is MCK(sort_keys_*): vector quicksort from sort_v3.c where the level has 256-bit integers, radix sort
- * here otherwise. May not know tensors, threads or other families.
- * Letters: m rows, n elements of a row. */
+ * Owns: the plain insertion sort (`sort_ref_*`, the oracle), the mapping of every dtype to signed
+ * integer keys, counting sort of 8-bit rows, positions by packing key and position into one 64-bit
+ * word, and the radix sort of keys. What orders the keys is MCK(sort_keys_*): vector quicksort from
+ * sort_v3.c where the level has 256-bit integers, radix sort here otherwise. May not know tensors,
+ * threads or other families. Letters: m rows, n elements of a row. */
 #include "../mck_sort.h"
 
 #define K int32_t
@@ -23,8 +23,13 @@
 #undef U
 #undef NAME
 
+enum {
+    LONG_ROW = 1 << 15
+}; /* elements: beyond that, keys are made and unmade piece by piece, in cache */
+
 #if !defined(__AVX2__)
-/* Short runs by insertion, longer ones by radix, whose histograms then pay. Ranks save nothing here. */
+/* Short runs by insertion, longer ones by radix, whose histograms then pay. Ranks save nothing
+ * here. */
 void MCK(sort_keys_i32)(int32_t *key, int32_t *tmp, int64_t n, const int64_t *rank, int64_t ranks)
 {
     (void)rank, (void)ranks;
@@ -54,15 +59,31 @@ void MCK(sort_keys_i64)(int64_t *key, int64_t *tmp, int64_t n, const int64_t *ra
         key[j] = k;
     }
 }
+
+void MCK(sort_mapped_i32)(const mck_sort_map *map, int32_t *key, int32_t *tmp, int64_t n)
+{
+    map->load(map, key, 0, n);
+    MCK(sort_keys_i32)(key, tmp, n, NULL, 0);
+    map->store(map, key, n);
+}
+
+void MCK(sort_mapped_i64)(const mck_sort_map *map, int64_t *key, int64_t *tmp, int64_t n)
+{
+    map->load(map, key, 0, n);
+    MCK(sort_keys_i64)(key, tmp, n, NULL, 0);
+    map->store(map, key, n);
+}
 #endif
 
 size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index)
 {
-    const size_t key = elem_bytes < 4 ? 8 : (size_t)elem_bytes; /* narrow keys widen, and need both buffers */
+    const size_t key =
+        elem_bytes < 4 ? 8 : (size_t)elem_bytes; /* narrow keys widen, and need both buffers */
     return (size_t)n * (want_index ? 8 : key) + 64;
 }
 
 #define T uint8_t
+#define ELEM_BYTES 1
 #define B int8_t
 #define K int32_t
 #define KEYSORT MCK(sort_keys_i32)
@@ -74,6 +95,7 @@ size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index)
 #include "sort_body.h"
 
 #define T int8_t
+#define ELEM_BYTES 1
 #define B int8_t
 #define K int32_t
 #define KEYSORT MCK(sort_keys_i32)
@@ -85,6 +107,7 @@ size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index)
 #include "sort_body.h"
 
 #define T int16_t
+#define ELEM_BYTES 2
 #define B int16_t
 #define K int32_t
 #define KEYSORT MCK(sort_keys_i32)
@@ -95,6 +118,8 @@ size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index)
 #include "sort_body.h"
 
 #define T int32_t
+#define ELEM_BYTES 4
+#define KEYSORT_MAPPED MCK(sort_mapped_i32)
 #define B int32_t
 #define K int32_t
 #define KEYSORT MCK(sort_keys_i32)
@@ -105,6 +130,8 @@ size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index)
 #include "sort_body.h"
 
 #define T int64_t
+#define ELEM_BYTES 8
+#define KEYSORT_MAPPED MCK(sort_mapped_i64)
 #define B int64_t
 #define K int64_t
 #define KEYSORT MCK(sort_keys_i64)
@@ -115,6 +142,8 @@ size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index)
 #include "sort_body.h"
 
 #define T float
+#define ELEM_BYTES 4
+#define KEYSORT_MAPPED MCK(sort_mapped_i32)
 #define B int32_t
 #define K int32_t
 #define KEYSORT MCK(sort_keys_i32)
@@ -127,6 +156,8 @@ size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index)
 #include "sort_body.h"
 
 #define T double
+#define ELEM_BYTES 8
+#define KEYSORT_MAPPED MCK(sort_mapped_i64)
 #define B int64_t
 #define K int64_t
 #define KEYSORT MCK(sort_keys_i64)

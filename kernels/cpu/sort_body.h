@@ -1,9 +1,11 @@
 /* sort_body.h - the sort kernel of one dtype; body included by sort.c once per dtype.
  *
- * Wants T (element), B (signed integer of its width, the type the bits are read through), K (key: int32_t or int64_t),
- * KEYSORT (sorts K), KEY_BITS (32 or 64), NAME(x), FLOATING (0 or 1) and UNSIGNED (0 or 1).
- * The idea: every dtype is mapped one to one and in order onto signed keys, NaN onto the one key above infinity, and
- * descending order onto the complement. What sorts is always a signed integer. */
+ * Wants T (element), B (signed integer of its width, the type the bits are read through), K (key:
+ * int32_t or int64_t), KEYSORT (sorts K), KEY_BITS (32 or 64), ELEM_BYTES; KEYSORT_MAPPED where
+ * keys are as wide as elements; NAME(x), FLOATING (0 or 1) and UNSIGNED (0 or 1).
+ * The idea: every dtype is mapped one to one and in order onto signed keys, NaN onto the one key
+ * above infinity, and descending order onto the complement. What sorts is always a signed integer.
+ */
 
 #define TOP ((B)((B)1 << (8 * sizeof(B) - 2))) /* the bit below the sign */
 #define LOW ((B)(TOP - 1 + TOP))               /* all bits but the sign */
@@ -74,7 +76,7 @@ MC_INLINE K NAME(tie_key)(B bits, B flip)
 #endif
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 #if defined(COUNTING)
 /* in[n] -> out[n], 8-bit elements: count each value, then lay out runs. */
@@ -100,6 +102,22 @@ static void NAME(argsort_counting)(const B *in, int64_t *index, int64_t n, B fli
 }
 #endif
 
+#if KEY_BITS == 8 * ELEM_BYTES
+static void NAME(load)(const mck_sort_map *map, void *key, int64_t from, int64_t n)
+{
+    const B *in = (const B *)map->in + from, flip = (B)map->flip;
+    K *k = key;
+    for (int64_t i = 0; i < n; i++) k[i] = NAME(key)(in[i], flip);
+}
+
+static void NAME(store)(const mck_sort_map *map, void *key, int64_t n)
+{
+    const B flip = (B)map->flip;
+    K *k = key;
+    for (int64_t i = 0; i < n; i++) k[i] = NAME(unkey)(k[i], flip);
+}
+#endif
+
 static void NAME(sort_row)(const B *in, B *out, int64_t n, B flip, void *work)
 {
 #if defined(COUNTING)
@@ -108,15 +126,22 @@ static void NAME(sort_row)(const B *in, B *out, int64_t n, B flip, void *work)
         return;
     }
 #endif
-    const int wide = sizeof(K) == sizeof(B);
-    K *key = wide ? (K *)(void *)out : (K *)work;
-    K *tmp = wide ? (K *)work : (K *)work + n;
+#if KEY_BITS == 8 * ELEM_BYTES
+    K *key = (K *)(void *)out, *tmp = work;
+    if (n > LONG_ROW && in != out) {
+        const mck_sort_map map = { in, flip, NAME(load), NAME(store) };
+        KEYSORT_MAPPED(&map, key, tmp, n);
+        return;
+    }
+#else
+    K *key = work, *tmp = key + n;
+#endif
     for (int64_t i = 0; i < n; i++) key[i] = NAME(key)(in[i], flip);
     KEYSORT(key, tmp, n, NULL, 0);
     for (int64_t i = 0; i < n; i++) out[i] = NAME(unkey)(key[i], flip);
 }
 
-/* ---- positions ------------------------------------------------------------------------------------------------- */
+/* ---- positions ---- */
 
 /* Bottom-up merge of positions by key: for rows whose positions do not fit 32 bits. */
 static void NAME(argsort_merge)(const B *in, int64_t *index, int64_t n, B flip, int64_t *work)
@@ -125,7 +150,8 @@ static void NAME(argsort_merge)(const B *in, int64_t *index, int64_t n, B flip, 
     for (int64_t i = 0; i < n; i++) index[i] = i;
     for (int64_t run = 1; run < n; run *= 2) {
         for (int64_t lo = 0; lo < n; lo += 2 * run) {
-            const int64_t mid = lo + run < n ? lo + run : n, hi = lo + 2 * run < n ? lo + 2 * run : n;
+            const int64_t mid = lo + run < n ? lo + run : n,
+                          hi = lo + 2 * run < n ? lo + 2 * run : n;
             int64_t i = lo, j = mid;
             for (int64_t k = lo; k < hi; k++) {
                 const int right = j < hi && (i >= mid || NAME(tie_key)(in[from[j]], flip) <
@@ -141,8 +167,8 @@ static void NAME(argsort_merge)(const B *in, int64_t *index, int64_t n, B flip, 
 }
 
 #if KEY_BITS == 64
-/* pack[n] holds positions in its low halves; orders them by the upper 32 bits in which their keys differ. Returns the number
- * of low key bits that did not fit, 0 when the order is complete. */
+/* pack[n] holds positions in its low halves; orders them by the upper 32 bits in which their keys
+ * differ. Returns the number of low key bits that did not fit, 0 when the order is complete. */
 static int NAME(pack_sort)(const B *in, int64_t *pack, int64_t n, B flip, int64_t *work)
 {
     K min = NAME(tie_key)(in[(uint32_t)pack[0]], flip), max = min;
@@ -162,8 +188,8 @@ static int NAME(pack_sort)(const B *in, int64_t *pack, int64_t n, B flip, int64_
     return shift;
 }
 
-/* Positions of a run whose keys agree in all bits that were sorted: order them by the rest. The rest fits 32 bits, so one
- * more packed sort always completes a long run. */
+/* Positions of a run whose keys agree in all bits that were sorted: order them by the rest. The
+ * rest fits 32 bits, so one more packed sort always completes a long run. */
 static void NAME(tie_sort)(const B *in, int64_t *pack, int64_t n, B flip, int64_t *work)
 {
     if (n > 24) {
@@ -174,13 +200,15 @@ static void NAME(tie_sort)(const B *in, int64_t *pack, int64_t n, B flip, int64_
         const int64_t at = pack[i];
         const K k = NAME(tie_key)(in[(uint32_t)at], flip);
         int64_t j = i;
-        for (; j > 0 && NAME(tie_key)(in[(uint32_t)pack[j - 1]], flip) > k; j--) pack[j] = pack[j - 1];
+        for (; j > 0 && NAME(tie_key)(in[(uint32_t)pack[j - 1]], flip) > k; j--)
+            pack[j] = pack[j - 1];
         pack[j] = at;
     }
 }
 #endif
 
-static void NAME(argsort_row)(const B *in, int64_t *index, int64_t n, B flip, int64_t base, void *work)
+static void NAME(argsort_row)(const B *in, int64_t *index, int64_t n, B flip, int64_t base,
+                              void *work)
 {
 #if defined(COUNTING)
     if (n >= COUNTING) {
@@ -239,6 +267,8 @@ void NAME(sort)(const mck_sort *a)
 #undef B
 #undef K
 #undef KEYSORT
+#undef KEYSORT_MAPPED
+#undef ELEM_BYTES
 #undef KEY_BITS
 #undef NAME
 #undef FLOATING

@@ -1,7 +1,9 @@
-/* sort_radix.h - least-significant-digit radix sort of signed keys; body included once per key width.
+/* sort_radix.h - least-significant-digit radix sort of signed keys; body included once per key
+ * width.
  *
- * Wants K (signed key), U (its unsigned twin) and NAME(x). Digits of 8 bits; the histograms of all digits are taken in one
- * pass, digits on which all keys agree are skipped, so small ranges cost little. Linear whatever the data. */
+ * Wants K (signed key), U (its unsigned twin) and NAME(x). Digits of 8 bits; the histograms of all
+ * digits are taken in one pass, digits on which all keys agree are skipped, so small ranges cost
+ * little. Linear whatever the data. */
 
 void NAME(sort_radix)(K *key, K *tmp, int64_t n)
 {

@@ -1,7 +1,8 @@
 /* sort_table.h - lane orders of the vector partition in sort_v3.c: data only.
  *
- * Entry `mask` lists, one byte a lane from the lowest, first the lanes whose bit is set in mask, then the others, each
- * group in its own order. lanes8 serves eight 32-bit lanes; lanes4 serves four 64-bit lanes as pairs of 32-bit ones. */
+ * Entry `mask` lists, one byte a lane from the lowest, first the lanes whose bit is set in mask,
+ * then the others, each group in its own order. lanes8 serves eight 32-bit lanes; lanes4 serves
+ * four 64-bit lanes as pairs of 32-bit ones. */
 
 static const uint64_t lanes8[256] = {
     0x0706050403020100u, 0x0706050403020100u, 0x0706050403020001u, 0x0706050403020100u,

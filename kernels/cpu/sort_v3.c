@@ -1,8 +1,8 @@
 /* sort_v3.c - keys into order with 256-bit integer vectors (v3 and above; empty below).
  *
- * Owns: MCK(sort_keys_i32) and MCK(sort_keys_i64), which sort.c and select.c call; sort.c holds the plain forms. Knows
- * keys only: no dtype, no order but ascending.
- * Measured against the plain radix sort of sort.c: see the table at the head of tests/c/kernels_sort.c. */
+ * Owns: MCK(sort_keys_i32) and MCK(sort_keys_i64), which sort.c and select.c call; sort.c holds the
+ * plain forms. Knows keys only: no dtype, no order but ascending. Measured against the plain radix
+ * sort of sort.c: see the table at the head of tests/c/kernels_sort.c. */
 #include "../mck_sort.h"
 
 #if defined(__AVX2__)
@@ -20,7 +20,7 @@ typedef __m256i V;
 #define UPPER32(width) ((width) == 1 ? 0xaa : (width) == 2 ? 0xcc : 0xf0)
 #define UPPER64(width) ((width) == 1 ? 0xcc : 0xf0)
 
-/* ---- eight 32-bit lanes ---------------------------------------------------------------------------------------- */
+/* ---- eight 32-bit lanes ---- */
 
 MC_INLINE V reverse8(V x)
 {
@@ -127,7 +127,7 @@ MC_INLINE void transpose16x8(V *v)
 #undef TRANSPOSE8
 #undef TRANSPOSE16
 
-/* ---- four 64-bit lanes ----------------------------------------------------------------------------------------- */
+/* ---- four 64-bit lanes ---- */
 
 MC_INLINE V min64(V a, V b)
 {
@@ -139,7 +139,8 @@ MC_INLINE V max64(V a, V b)
     return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
 }
 
-/* The lesser of a and b in the lower lanes of each group, the greater in the upper: one compare, one blend. */
+/* The lesser of a and b in the lower lanes of each group, the greater in the upper: one compare,
+ * one blend. */
 MC_INLINE V pick64(V a, V b, V upper)
 {
     return _mm256_blendv_epi8(a, b, _mm256_xor_si256(_mm256_cmpgt_epi64(a, b), upper));

@@ -1,11 +1,13 @@
 /* sort_v3_body.h - quicksort of signed keys in 256-bit vectors; body included once per key width.
  *
- * Wants K (key), LANES (8 or 4), NAME(x), K_MAX, and the vector words of sort_v3.c for that width: MIN, MAX, GT, MASK
- * (one bit a lane), ORDER (lanes by table), SET1, SWAP1, SWAP2, SWAP4 (lane i takes lane i^1, i^2, i^4), REV2, REV4, REV8
- * (reversal inside groups), PICK (lower lanes of each group from the first, upper from the second), TRANSPOSE.
- * The idea: a range is split from one buffer into the other, the smaller keys growing from the left end and the others
- * from the right, so no two writes collide and no branch depends on a key. Ranges of up to 16 vectors are sorted in
- * registers: each lane is a column, sorted by a network; then columns are merged in pairs, fours and eights. */
+ * Wants K (key), LANES (8 or 4), NAME(x), K_MAX, and the vector words of sort_v3.c for that
+ * width: MIN, MAX, GT, MASK (one bit a lane), ORDER (lanes by table), SET1, SWAP1 and SWAP2 (lane
+ * i takes lane i^1, i^2), REV2, REV4, REV8 (reversal inside groups), PICK (in the lower lanes of
+ * each group the lesser of two, in the upper ones the greater), TRANSPOSE<rows> (columns to
+ * memory order). The idea: a range is split from one buffer into the other, the smaller keys
+ * growing from the left end and the others from the right, so no two writes collide and no branch
+ * depends on a key. Ranges of up to 16 vectors are sorted in registers: each lane is a column,
+ * sorted by a network; then columns are merged in pairs, fours and eights. */
 
 #define CE(i, j) \
     do { \
@@ -14,7 +16,8 @@
         v[i] = low_; \
     } while (0)
 
-/* Compares row i with row j of the partner column, which `perm` brings; smaller to the lower columns of a group. */
+/* Compares row i with row j of the partner column, which `perm` brings; smaller to the lower
+ * columns of a group. */
 #define CROSS(i, j, perm, width) \
     do { \
         const V pi_ = perm(v[j]), pj_ = perm(v[i]); \
@@ -202,7 +205,8 @@ MC_INLINE void NAME(network16)(V *v)
 #endif
 }
 
-/* n in (rows/2*LANES, rows*LANES]: so the first half of the rows is full. Missing keys load as K_MAX and sort behind. */
+/* n in (rows/2*LANES, rows*LANES]: so the first half of the rows is full. Missing keys load as
+ * K_MAX and sort behind. */
 #define LOAD_FULL(i) v[i] = LOAD(src + (i) * LANES)
 #define LOAD_PART(i) v[i] = NAME(load_part)(src + (i) * LANES, n - (i) * LANES)
 
@@ -293,6 +297,7 @@ static void NAME(small16)(const K *src, K *out, int64_t n)
 }
 
 #define SMALL (16 * LANES)
+#define PIECE (1 << 13) /* keys that stay in the second cache while they are sorted and stored */
 
 static void NAME(small)(const K *src, K *out, int64_t n)
 {
@@ -310,77 +315,82 @@ static void NAME(small)(const K *src, K *out, int64_t n)
     }
 }
 
-/* Splits src[n] into to[n]: keys below the pivot (or_equal: not above it) from the left, the rest from the right; returns
- * how many went left. The odd keys go first: then the room left is a multiple of a vector, and the two overlapping stores
- * of the last one write the same bytes. */
-MC_INLINE int64_t NAME(split)(const K *src, K *to, int64_t n, K pivot, int or_equal)
+/* Splits src[n] into the room to[room], room >= n: keys below the pivot (or_equal: not above it)
+ * from the left end, the rest from the right; returns how many went left. What is left of the room
+ * after i keys is room - i long and starts at `left`, so one moving pointer serves both ends. The
+ * odd keys go first: if the room then is a multiple of a vector, the two overlapping stores of the
+ * last one write the same bytes. */
+MC_INLINE int64_t NAME(split)(const K *src, K *to, int64_t n, int64_t room, K pivot, int or_equal)
 {
-    K *left = to, *right = to + n;
+    K *left = to;
     int64_t i = 0;
     for (; i < n % LANES; i++) {
         const K k = src[i];
-        const int goes_left = or_equal ? k <= pivot : k < pivot;
-        *left = k;
-        right[-1] = k;
-        left += goes_left;
-        right -= !goes_left;
+        left[0] = k;
+        left[room - i - 1] = k;
+        left += or_equal ? k <= pivot : k < pivot;
     }
     const V p = SET1(pivot);
     const int all = (1 << LANES) - 1;
+    int64_t last = room - i - LANES; /* left[last] is the last vector of the room */
+#pragma GCC unroll 4
     for (; i < n; i += LANES) {
         const V x = LOAD(src + i);
         const int mask = or_equal ? MASK(GT(x, p)) ^ all : MASK(GT(p, x));
         const V ordered = ORDER(x, mask);
-        const int64_t taken = __builtin_popcount((unsigned)mask);
         STORE(left, ordered);
-        STORE(right - LANES, ordered);
-        left += taken;
-        right -= LANES - taken;
+        STORE(left + last, ordered);
+        left += __builtin_popcount((unsigned)mask);
+        last -= LANES;
     }
     return left - to;
 }
 
-static int64_t NAME(split_below)(const K *src, K *to, int64_t n, K pivot)
+static int64_t NAME(split_below)(const K *src, K *to, int64_t n, int64_t room, K pivot)
 {
-    return NAME(split)(src, to, n, pivot, 0);
+    return NAME(split)(src, to, n, room, pivot, 0);
 }
 
 static int64_t NAME(split_equal)(const K *src, K *to, int64_t n, K pivot)
 {
-    return NAME(split)(src, to, n, pivot, 1);
+    return NAME(split)(src, to, n, n, pivot, 1);
 }
 
-/* The median of a sample taken at even distances: 16 keys of a short range, SAMPLE of a long one. */
+/* The median of a sample taken at even distances: of 16 keys, or 64 of a long range. */
 static K NAME(pivot)(const K *src, int64_t n)
 {
     K sample[SMALL];
-    const int64_t count = n < 1024 ? 2 * LANES : 8 * LANES, step = n / count;
+    const int64_t count = n < 1024 ? 16 : 64, step = n / count;
     for (int64_t i = 0; i < count; i++) sample[i] = src[i * step + step / 2];
     NAME(small)(sample, sample, count);
     return sample[count / 2];
 }
 
-/* Sorts src[n] into out, which is src or other; both are scratch besides. `lo` is the position of src[0] in the whole, by
- * which ranges without a wanted rank are dropped. */
-static void NAME(quick)(K *src, K *other, K *out, int64_t n, int64_t lo, int depth, const int64_t *rank, int64_t ranks)
+/* Sorts src[n] into out, which is src or other; both are scratch besides. `lo` is the position of
+ * src[0] in the whole, by which ranges without a wanted rank are dropped. With a map, pieces that
+ * fit the cache are stored through it. */
+static void NAME(quick)(K *src, K *other, K *out, int64_t n, int64_t lo, int depth,
+                        const int64_t *rank, int64_t ranks, const mck_sort_map *map)
 {
-    while (n > SMALL) {
+    while (n > SMALL && !(map && n <= PIECE)) {
         if (depth-- == 0) {
             NAME(sort_radix)(src, other, n);
             for (int64_t i = 0; i < n && out != src; i++) out[i] = src[i];
+            if (map) map->store(map, out, n);
             return;
         }
         const K pivot = NAME(pivot)(src, n);
-        int64_t cut = NAME(split_below)(src, other, n, pivot);
+        int64_t cut = NAME(split_below)(src, other, n, n, pivot);
         const int least = cut == 0; /* the pivot is the least key: set all its equals aside */
         if (least) {
             cut = NAME(split_equal)(src, other, n, pivot);
             for (int64_t i = 0; i < cut; i++) out[i] = pivot;
+            if (map) map->store(map, out, cut);
         }
         int64_t below = 0;
         while (below < ranks && rank[below] < lo + cut) below++;
         if (!least && (!rank || below > 0))
-            NAME(quick)(other, src, out, cut, lo, depth, rank, below);
+            NAME(quick)(other, src, out, cut, lo, depth, rank, below, map);
         if (rank) {
             rank += below;
             ranks -= below;
@@ -393,14 +403,45 @@ static void NAME(quick)(K *src, K *other, K *out, int64_t n, int64_t lo, int dep
         lo += cut;
         n -= cut;
     }
-    if (n > 0) NAME(small)(src, out, n);
+    if (n <= 0) return;
+    if (n <= SMALL)
+        NAME(small)(src, out, n);
+    else
+        NAME(quick)(src, other, out, n, lo, depth, NULL, 0, NULL);
+    if (map) map->store(map, out, n);
+}
+
+/* Twice the depth that even splits would need. */
+static int NAME(depth)(int64_t n)
+{
+    int depth = 8;
+    for (int64_t i = n; i > 1; i >>= 1) depth += 2;
+    return depth;
 }
 
 void NAME(sort_keys)(K *key, K *tmp, int64_t n, const int64_t *rank, int64_t ranks)
 {
-    int depth = 8;
-    for (int64_t i = n; i > 1; i >>= 1) depth += 2;
-    NAME(quick)(key, tmp, key, n, 0, depth, rank, ranks);
+    NAME(quick)(key, tmp, key, n, 0, NAME(depth)(n), rank, ranks, NULL);
+}
+
+/* The first split reads the row itself, making its keys piece by piece. */
+void NAME(sort_mapped)(const mck_sort_map *map, K *key, K *tmp, int64_t n)
+{
+    K piece[8 * SMALL], sample[64];
+    const int64_t step = n / 64;
+    for (int64_t i = 0; i < 64 && step > 0; i++) map->load(map, sample + i, i * step + step / 2, 1);
+    const K pivot = step > 0 ? NAME(pivot)(sample, 64) : 0;
+    int64_t cut = 0;
+    int64_t from = 0, count = n % LANES; /* the odd keys first, then whole vectors */
+    while (from < n) {
+        map->load(map, piece, from, count);
+        cut += NAME(split_below)(piece, tmp + cut, count, n - from, pivot);
+        from += count;
+        count = n - from < 8 * SMALL ? n - from : 8 * SMALL;
+    }
+    const int depth = NAME(depth)(n);
+    NAME(quick)(tmp, key, key, cut, 0, depth, NULL, 0, map);
+    NAME(quick)(tmp + cut, key + cut, key + cut, n - cut, 0, depth, NULL, 0, map);
 }
 
 #undef CE
@@ -409,3 +450,4 @@ void NAME(sort_keys)(K *key, K *tmp, int64_t n, const int64_t *rank, int64_t ran
 #undef LOAD_FULL
 #undef LOAD_PART
 #undef SMALL
+#undef PIECE

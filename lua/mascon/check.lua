@@ -1,7 +1,41 @@
 -- check.lua - options and arguments, checked once with the same words everywhere.
 --
--- Owns the nearest-name search and the option types. Knows nothing of tensors beyond that they are cdata.
+-- Owns the nearest-name search, the option types, and whom an error blames: the innermost line outside the library, found by walking
+-- the stack, since levels counted by hand go wrong with every tail call. Knows nothing of tensors beyond that they are cdata.
 local M = {}
+
+local raise, getinfo = error, debug.getinfo
+-- "@/somewhere/lua/mascon/": what stands below is the library, its programs (host) apart
+local HOME = getinfo(1, 'S').source:match '^(.*)check%.lua$' or '@?'
+
+--- error() for the library: a text message is prefixed with the line of the script that made the call. The level is taken only where
+--- no script is on the stack.
+---@param message any
+---@param level? integer
+function M.error(message, level)
+  if level ~= 0 and type(message) == 'string' then
+    local at = 2
+    while true do
+      local info = getinfo(at, 'Sl')
+      if not info then break end
+      if info.currentline > 0 and info.source:sub(1, #HOME) ~= HOME then raise(message, at) end
+      at = at + 1
+    end
+  end
+  raise(message, level == 0 and 0 or (level or 1) + 1)
+end
+local error = M.error
+
+--- The innermost line outside the library, as "file:line".
+function M.site()
+  local at = 2
+  while true do
+    local info = getinfo(at, 'Sl')
+    if not info then return '?' end
+    if info.currentline > 0 and info.source:sub(1, #HOME) ~= HOME then return info.short_src .. ':' .. info.currentline end
+    at = at + 1
+  end
+end
 
 --- Edit distance (Levenshtein, 1966) of two short names.
 local function distance(a, b)

@@ -5,6 +5,7 @@
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
+local error = check.error
 local op = require 'mascon.op'
 local C, P = lib.C, lib.params
 local is, methods, make, CODE = tensor.is, tensor.methods, tensor.make, tensor.code
@@ -252,14 +253,16 @@ local function random(fname, id, shape, opts, spec, fill, level)
     if o.seed then stream = 0 else stream, state.stream = state.stream, state.stream + 1 end
   end
   op.fresh()
-  local n, d = tensor.dims and tensor.dims(fname, sizes, level + 1)
+  local n, d = tensor.dims(fname, sizes, level + 1)
   P.naxes = n
   for i = 0, n - 1 do P.axes[i] = d[i] end
   P.dtype = CODE[dt]
   P.i[0], P.i[1] = key % 2 ^ 32, math.floor(key / 2 ^ 32)
   P.i[2], P.i[3] = stream % 2 ^ 32, math.floor(stream / 2 ^ 32)
   fill(o)
-  return op.run(fname, level, o, 0, function(out) return op.call_list(id, out, {}) end)
+  local bytes = tensor.size[dt]
+  for i = 1, #sizes do bytes = bytes * sizes[i] end
+  return op.run(fname, level, o, bytes, function(out) return op.call_list(id, out, {}) end)
 end
 
 --- Uniform numbers on [low, high).

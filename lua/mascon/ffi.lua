@@ -4,6 +4,7 @@
 -- FFI. May not know ops or the shape of the API above.
 local ffi = require 'ffi'
 local gen = require 'mascon.gen.ops'
+local error = require 'mascon.check'.error
 
 ffi.cdef(require 'mascon.gen.cdef')
 
@@ -67,6 +68,31 @@ function M.op_list(id, out, list, params)
   for i = 1, n do arr[i - 1] = list[i] end
   out_list[0] = out
   return C.mc_op(id, 1, out_list, n, arr, params)
+end
+
+local result_list = ffi.typeof 'mc_tensor *[?]'
+--- The same for ops with several results: a list of result headers.
+function M.op_results(id, outs, list, params)
+  local n, m = #list, #outs
+  local arr, res = tensor_list(n), result_list(m)
+  for i = 1, n do arr[i - 1] = list[i] end
+  for i = 1, m do res[i - 1] = outs[i] end
+  return C.mc_op(id, m, res, n, arr, params)
+end
+
+--- Renders SVG text into a PNG file; nil and advice when librsvg is missing or the path cannot be written.
+function M.svg_to_png(svg, scale, path)
+  if C.mc_svg_to_png(svg, #svg, scale or 1, path) ~= 0 then return nil, M.message() end
+  return true
+end
+
+--- Monotonic seconds.
+function M.clock_seconds() return C.mc_clock() end
+--- Descriptor fd is a terminal; its width in columns.
+function M.isatty(fd) return C.mc_terminal_width(fd) > 0 end
+function M.terminal_width()
+  local w = C.mc_terminal_width(2)
+  return w > 0 and w or nil
 end
 
 return M

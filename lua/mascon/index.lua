@@ -6,6 +6,7 @@ local ffi = require 'ffi'
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
+local error = check.error
 local op = require 'mascon.op'
 local view = require 'mascon.view'
 local C = lib.C

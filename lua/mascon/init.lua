@@ -12,6 +12,7 @@ local print_ = require 'mascon.print'
 local select_ = require 'mascon.select'
 local layout = require 'mascon.layout'
 local check = require 'mascon.check'
+local error = check.error
 tensor.install()
 
 local M = {}

@@ -59,7 +59,7 @@ end
 local ENCODE = {
   indent = { 0, 'integer >= 0' },
   nonfinite = { 'error', { 'error', 'null', 'string' } },
-  dtype = { 'f64', { 'f64', 'f32' } },
+  dtype = { nil, { 'f64', 'f32' } },
 }
 
 local encode_value
@@ -106,12 +106,22 @@ local function array_length(t, path, st)
   return nil
 end
 
+-- The values of a tensor; single precision needs fewer digits.
+local function encode_tensor(values, dtype, path, depth, st)
+  local outer = st.dtype
+  if dtype == 'f32' and not st.dtype_given then st.dtype = 'f32' end
+  local out = encode_value(values, path, depth, st)
+  st.dtype = outer
+  return out
+end
+
 local function encode_table(t, path, depth, st)
   if t == M.null then return 'null' end
   if st.open[t] then st.fail(fmt('the table %s contains itself', at(path))) end
   if depth >= 512 then st.fail(fmt('nesting is deeper than 512 %s', at(path:sub(1, 60)))) end
-  local totable = getmetatable(t) ~= ARRAY and t.totable
-  if type(totable) == 'function' then return encode_value(t:totable(), path, depth, st) end
+  if getmetatable(t) ~= ARRAY and type(t.totable) == 'function' then
+    return encode_tensor(t:totable(), t.dtype, path, depth, st)
+  end
   st.open[t] = true
   local n = array_length(t, path, st)
   local parts, scalar = {}, true
@@ -150,8 +160,8 @@ function encode_value(v, path, depth, st)
   if t == 'cdata' then
     local digits = tostring(v):match('^(%-?%d+)U?LL$')
     if digits then return digits end
-    local ok, nested = pcall(function() return v:totable() end)
-    if ok then return encode_value(nested, path, depth, st) end
+    local ok, nested, dtype = pcall(function() return v:totable(), v.dtype end)
+    if ok then return encode_tensor(nested, dtype, path, depth, st) end
   end
   return st.fail(fmt('the %s %s has no JSON form', t, at(path)))
 end
@@ -159,11 +169,14 @@ end
 --- A Lua value as JSON text. Objects come with sorted keys, so equal values give equal text; tensors are
 --- written through their `totable`; boxed 64-bit integers keep all digits.
 ---@param value any nil, boolean, number, string, table (array 1..n or string keys), tensor
----@param opts? table indent 0 (spaces a level; 0 is one line), nonfinite 'error'|'null'|'string', dtype 'f64'|'f32'
+---@param opts? table indent 0 (spaces a level; 0 is one line), nonfinite 'error'|'null'|'string', dtype
+---  'f64'|'f32' (of tensors their own, else 'f64')
 ---@return string
 function M.encode(value, opts)
   local o = check.opts('json.encode', opts, ENCODE)
-  local st = { indent = o.indent, nonfinite = o.nonfinite, dtype = o.dtype, open = {} }
+  local st = {
+    indent = o.indent, nonfinite = o.nonfinite, dtype = o.dtype or 'f64', dtype_given = o.dtype ~= nil, open = {},
+  }
   local failure = {}
   function st.fail(msg)
     failure.msg = msg

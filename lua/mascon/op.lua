@@ -5,6 +5,7 @@
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
+local error = check.error
 local C, P = lib.C, lib.params
 local is, header, finish, failed, make = tensor.is, tensor.header, tensor.finish, tensor.failed, tensor.make
 local CODE, methods = tensor.code, tensor.methods
@@ -110,7 +111,7 @@ function maker.unary(row)
       local out = header(room(a))
       local rc = C.mc_op1(id, out, a, nil)
       if rc == OK then
-        if out._small == 0 and out._storage ~= nil then return finish(out) end
+        if out._capacity == 0 and out._storage ~= nil then return finish(out) end
         return out
       end
       if failed(rc, 2, false, a) then return make(2, 0, call, a) end
@@ -143,7 +144,7 @@ function maker.binary(row)
           out = header(n)
           local rc = C.mc_op2(id, out, a, b)
           if rc == OK then
-            if out._small == 0 and out._storage ~= nil then return finish(out) end
+            if out._capacity == 0 and out._storage ~= nil then return finish(out) end
             return out
           end
           if not failed(rc, 2, false, a, b) then return end

@@ -4,6 +4,7 @@
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
+local error = check.error
 local op = require 'mascon.op'
 local P, F, methods = lib.params, op.functions, tensor.methods
 local M = {}

@@ -5,6 +5,7 @@
 local ffi = require 'ffi'
 local lib = require 'mascon.ffi'
 local check = require 'mascon.check'
+local error = check.error
 local C, gen = lib.C, lib.gen
 
 local M = {}
@@ -88,16 +89,7 @@ end
 
 local released = setmetatable({}, { __mode = 'k' })
 
---- Where outside the library the running call comes from.
-local function site()
-  local level = 3
-  while true do
-    local info = debug.getinfo(level, 'Sl')
-    if not info then return '?' end
-    if info.currentline > 0 and not info.source:find('lua/mascon/', 1, true) then return info.short_src .. ':' .. info.currentline end
-    level = level + 1
-  end
-end
+local site = check.site
 
 --- After a failing C call on these operands: the second attempt for memory, else the error. Returns true when the call may be repeated.
 local function failed(rc, level, again, ...)

@@ -318,7 +318,7 @@ local CSV = {
   separator = { ',', 'string' },
   newline = { 'lf', { 'lf', 'crlf' } },
   missing = { '', 'string' },
-  dtype = { 'f64', { 'f64', 'f32' } },
+  dtype = { nil, { 'f64', 'f32' } },
 }
 
 local function csv_cell(fname, v, o, i, j)
@@ -340,13 +340,16 @@ end
 --- says; numbers take their shortest round-trip form, so that reading the file gives the same bits. An empty
 --- string is written "" and an absent cell as nothing (option `missing`), which keeps the two apart.
 ---@param rows table array of rows (arrays of cells), or a tensor [n] or [n, c]
----@param opts? table header (array of names), separator ',', newline 'lf'|'crlf', missing '', dtype 'f64'|'f32'
+---@param opts? table header (array of names), separator ',', newline 'lf'|'crlf', missing '', dtype 'f64'|'f32' (that
+---  of the tensor by default)
 ---@return string
 function M.csv(rows, opts)
   local o = check.opts('text.csv', opts, CSV)
   if #o.separator ~= 1 or o.separator:find('["\r\n]') then
     error('text.csv: separator must be one character and no quote or line break, got ' .. fmt('%q', o.separator), 2)
   end
+  local tensor = type(rows) == 'cdata' or (type(rows) == 'table' and rows.totable)
+  if o.dtype == nil and tensor and rows.dtype == 'f32' then o.dtype = 'f32' end
   local body, columns = plain_rows('text.csv', rows)
   if o.header then
     if columns > #o.header then

@@ -5,6 +5,7 @@ local ffi = require 'ffi'
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
+local error = check.error
 local C = lib.C
 local methods, is = tensor.methods, tensor.is
 local M = {}

@@ -274,6 +274,24 @@ int mci_npy_format(const mci_npy_header *h, int grows, unsigned char out[MCI_NPY
 /* An npy handle over `src` from `at` on; shares src. */
 mc_npy *mci_npy_over(mci_infile *src, int64_t at, int64_t n, const char *name);
 
+/* A zip file that has passed all checks of its directory. */
+enum { MCI_ZIP_STORED = 0, MCI_ZIP_DEFLATED = 8 };
+typedef struct mci_zip_member {
+    int64_t size, packed, local, data; /* local: place of its header; data: of its first packed byte */
+    uint32_t crc;
+    int method, encrypted;
+    int64_t name; /* offset into mc_zip.names */
+} mci_zip_member;
+struct mc_zip {
+    mci_infile *src;
+    int count;
+    mci_zip_member *members;
+    int *by_name; /* indices sorted by name */
+    char *names;
+};
+/* Member i, or NULL with the error record set. */
+const mci_zip_member *mci_zip_at(const mc_zip *z, int i);
+
 /* Unaligned little-endian fields. */
 static inline uint32_t mci_le16(const unsigned char *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8;

@@ -209,7 +209,7 @@ local function cast(o, to, from)
 end
 
 do
-  local o = { header 'elementwise kernels, conversions and the kernel table of one ISA level', '#include "mck.h"\n#include "mck_math.h"\n#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include "mc_gen_kernels.h"\n#include <string.h>\n\n' }
+  local o = { header 'elementwise kernels, conversions and the kernel table of one ISA level', '#include "mck.h"\n#include "mck_math.h"\n#include "mck_special.h"\n#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include "mc_gen_kernels.h"\n#include <string.h>\n\n' }
   for _, r in ipairs(T.ops) do
     if EWISE[r.family] then
       for _, name in ipairs(r.dtypes) do
@@ -245,6 +245,18 @@ do
   for _, f in ipairs(T.functions) do o[#o + 1] = ('    (mck_any_fn)MCK(%s),\n'):format(f) end
   o[#o + 1] = '};\n'
   write(out .. '/gen/mck_gen_table.c', table.concat(o))
+end
+
+-- ---------------------------------------------------------------- mc_gen_families.h: the drivers, one per family of the table
+do
+  local names = {}
+  for _, r in ipairs(T.ops) do names[EWISE[r.family] and 'ewise' or r.family] = true end
+  local list = {}
+  for n in pairs(names) do list[#list + 1] = n end
+  table.sort(list)
+  local o = { header 'drivers of the families; part of mc_ops.h' }
+  for _, n in ipairs(list) do o[#o + 1] = ('int mci_%s_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);\n'):format(n) end
+  write(out .. '/gen/mc_gen_families.h', table.concat(o))
 end
 
 -- ---------------------------------------------------------------- mc_gen_ops.c: the dispatch table

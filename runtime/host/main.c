@@ -93,6 +93,10 @@ int main(int argc, char **argv)
     }
     mci_edit_close();
     mci_publish_exit();
+    if ((fflush(stdout) != 0 || ferror(stdout)) && s.status == 0) {
+        perror("mascon: standard output");
+        s.status = 1;
+    }
     /* The state is left to the system: closing it would walk a heap that dies anyway, and would
      * unload libraries whose worker threads still sleep in them. exit() flushes every C stream. */
     return s.status;

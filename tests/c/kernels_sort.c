@@ -1,8 +1,10 @@
-/* kernels_sort.c - the sort and select kernels of one level against their plain forms and against laws.
+/* kernels_sort.c - the sort and select kernels of one level against their plain forms and against
+ * laws.
  *
- * Build with -DMC_ISA=<level> and link the objects kernels/cpu/sort.c, sort_v3.c and select.c of that level.
- * Prints `N passed, M failed`; exit status 1 when something failed. May not know the runtime.
- * Every buffer is guarded: a kernel that writes behind its row or its workspace fails here. */
+ * Build with -DMC_ISA=<level> and link the objects kernels/cpu/sort.c, sort_v3.c and select.c of
+ * that level. Prints `N passed, M failed`; exit status 1 when something failed. May not know the
+ * runtime. Every buffer is guarded: a kernel that writes behind its row or its workspace fails
+ * here. */
 #include "../../kernels/mck_sort.h"
 #include <math.h>
 #include <stdarg.h>
@@ -65,7 +67,10 @@ typedef struct dtype {
 } dtype;
 
 #define ROW(name, type) \
-    { #name, (int)sizeof(type), (type)0.5 != 0, (type)-1 < 0, MCK(sort_##name), MCK(sort_ref_##name) },
+    { \
+        #name,        (int)sizeof(type), (type)0.5 != 0, \
+        (type)-1 < 0, MCK(sort_##name),  MCK(sort_ref_##name) \
+    },
 static const dtype dtypes[] = { MCK_SORT_DTYPES(ROW) };
 
 /* Element i as a long double, in which every value of every dtype is exact. */
@@ -98,14 +103,23 @@ static void put(const dtype *d, void *p, int64_t i, double x, uint64_t bits)
 }
 
 enum { RANDOM, ALL_BITS, SORTED, REVERSED, CONSTANT, FEW, PIPE, SPECIAL, CLUSTERS, PATTERNS };
-static const char *const pattern_name[] = { "random", "all bits", "sorted", "reversed", "constant", "few", "organ pipe",
-                                            "special", "clusters" };
+static const char *const pattern_name[] = { "random",     "all bits", "sorted",
+                                            "reversed",   "constant", "few",
+                                            "organ pipe", "special",  "clusters" };
 
 static void fill(const dtype *d, void *row, int64_t n, int pattern)
 {
-    static const double special[] = { 0.0, -0.0, INFINITY, -INFINITY, NAN, -NAN, 1e-310, -1e-310, 1.0, -1.0, 3e38, -3e38 };
-    static const uint64_t edge[] = { 0, 1, 0xffffffffffffffffu, 0x8080808080808080u, 0x7f7f7f7f7f7f7f7fu,
-                                     0x8000000000000000u, 0x7fffffffffffffffu, 0x80000000u, 0x7fffffffu };
+    static const double special[] = { 0.0,    -0.0,    INFINITY, -INFINITY, NAN,  -NAN,
+                                      1e-310, -1e-310, 1.0,      -1.0,      3e38, -3e38 };
+    static const uint64_t edge[] = { 0,
+                                     1,
+                                     0xffffffffffffffffu,
+                                     0x8080808080808080u,
+                                     0x7f7f7f7f7f7f7f7fu,
+                                     0x8000000000000000u,
+                                     0x7fffffffffffffffu,
+                                     0x80000000u,
+                                     0x7fffffffu };
     for (int64_t i = 0; i < n; i++) {
         const uint64_t r = draw();
         double x = (double)(int64_t)r * 1e-15;
@@ -170,7 +184,8 @@ static void sort_case(const dtype *d, int64_t m, int64_t n, int pattern, int des
 {
     const size_t bytes = (size_t)(m * n * d->bytes), work_bytes = MCK(sort_work)(d->bytes, n, 0);
     const size_t index_bytes = (size_t)(m * n) * 8, index_work = MCK(sort_work)(d->bytes, n, 1);
-    void *in = guarded(bytes), *out = guarded(bytes), *work = guarded(work_bytes), *both = guarded(index_work);
+    void *in = guarded(bytes), *out = guarded(bytes), *work = guarded(work_bytes),
+         *both = guarded(index_work);
     int64_t *index = guarded(index_bytes);
     const char *label = pattern_name[pattern];
     const long long rows = m, length = n;
@@ -179,15 +194,17 @@ static void sort_case(const dtype *d, int64_t m, int64_t n, int pattern, int des
     d->sort(&a);
     int ordered = 1, same = 1;
     for (int64_t r = 0; r < m; r++) {
-        const char *ri = (const char *)in + r * n * d->bytes, *ro = (const char *)out + r * n * d->bytes;
-        for (int64_t i = 1; i < n; i++) ordered &= behind(number(d, ro, i), number(d, ro, i - 1), descending);
+        const char *ri = (const char *)in + r * n * d->bytes,
+                   *ro = (const char *)out + r * n * d->bytes;
+        for (int64_t i = 1; i < n; i++)
+            ordered &= behind(number(d, ro, i), number(d, ro, i - 1), descending);
         same &= content(d, ri, n) == content(d, ro, n);
     }
     check(ordered, "sort %s %s %lldx%lld desc %d: order", d->name, label, rows, length, descending);
-    check(same, "sort %s %s %lldx%lld desc %d: the row holds other numbers than before", d->name, label, rows, length,
-          descending);
-    check(intact(out, bytes) && intact(work, work_bytes), "sort %s %s %lldx%lld: writes out of bounds", d->name, label, rows,
-          length);
+    check(same, "sort %s %s %lldx%lld desc %d: the row holds other numbers than before", d->name,
+          label, rows, length, descending);
+    check(intact(out, bytes) && intact(work, work_bytes),
+          "sort %s %s %lldx%lld: writes out of bounds", d->name, label, rows, length);
     if (n <= 300) {
         void *expected = guarded(bytes);
         mck_sort b = a;
@@ -198,7 +215,8 @@ static void sort_case(const dtype *d, int64_t m, int64_t n, int pattern, int des
             const long double x = number(d, expected, i), y = number(d, out, i);
             equal &= x == y || (isnan(x) && isnan(y));
         }
-        check(equal, "sort %s %s %lldx%lld desc %d: differs from the plain form", d->name, label, rows, length, descending);
+        check(equal, "sort %s %s %lldx%lld desc %d: differs from the plain form", d->name, label,
+              rows, length, descending);
         free(expected);
     }
 
@@ -225,10 +243,12 @@ static void sort_case(const dtype *d, int64_t m, int64_t n, int pattern, int des
         }
     }
     free(seen);
-    check(permutation, "argsort %s %s %lldx%lld desc %d: not a permutation", d->name, label, rows, length, descending);
-    check(stable, "argsort %s %s %lldx%lld desc %d: order or stability", d->name, label, rows, length, descending);
-    check(intact(index, index_bytes) && intact(both, index_work), "argsort %s %s %lldx%lld: writes out of bounds", d->name,
-          label, rows, length);
+    check(permutation, "argsort %s %s %lldx%lld desc %d: not a permutation", d->name, label, rows,
+          length, descending);
+    check(stable, "argsort %s %s %lldx%lld desc %d: order or stability", d->name, label, rows,
+          length, descending);
+    check(intact(index, index_bytes) && intact(both, index_work),
+          "argsort %s %s %lldx%lld: writes out of bounds", d->name, label, rows, length);
 
     void *inplace = guarded(bytes); /* out on top of in, with and without positions */
     memcpy(inplace, in, bytes);
@@ -237,16 +257,17 @@ static void sort_case(const dtype *d, int64_t m, int64_t n, int pattern, int des
     int agree = 1;
     for (int64_t i = 0; i < m * n; i++) {
         const int64_t from = i / n * n + index[i] - 1;
-        agree &= memcmp((char *)inplace + i * d->bytes, (char *)in + from * d->bytes, (size_t)d->bytes) == 0;
+        agree &= memcmp((char *)inplace + i * d->bytes, (char *)in + from * d->bytes,
+                        (size_t)d->bytes) == 0;
     }
-    check(agree, "sort %s %s %lldx%lld desc %d: values and positions part in place", d->name, label, rows, length,
-          descending);
+    check(agree, "sort %s %s %lldx%lld desc %d: values and positions part in place", d->name, label,
+          rows, length, descending);
     memcpy(inplace, in, bytes);
     a.index = NULL;
     a.work = work;
     d->sort(&a);
-    check(memcmp(inplace, out, bytes) == 0, "sort %s %s %lldx%lld desc %d: in place differs", d->name, label, rows, length,
-          descending);
+    check(memcmp(inplace, out, bytes) == 0, "sort %s %s %lldx%lld desc %d: in place differs",
+          d->name, label, rows, length, descending);
     free(in);
     free(out);
     free(work);
@@ -265,11 +286,13 @@ static int ascending(const void *a, const void *b)
 
 static void key_case(int64_t n, int range)
 {
-    int64_t *full = malloc((size_t)n * 8), *key = malloc((size_t)n * 8), *tmp = malloc((size_t)n * 8);
+    int64_t *full = malloc((size_t)n * 8), *key = malloc((size_t)n * 8),
+            *tmp = malloc((size_t)n * 8);
     int32_t *key32 = malloc((size_t)n * 4), *tmp32 = malloc((size_t)n * 4);
     int64_t rank[5];
     if (!full || !key || !tmp || !key32 || !tmp32) exit(2);
-    for (int64_t i = 0; i < n; i++) full[i] = range ? (int64_t)(draw() % (uint64_t)range) - range / 2 : (int64_t)draw() >> 33;
+    for (int64_t i = 0; i < n; i++)
+        full[i] = range ? (int64_t)(draw() % (uint64_t)range) - range / 2 : (int64_t)draw() >> 33;
     for (int k = 0; k < 5; k++) rank[k] = n * k / 5;
     for (int64_t i = 0; i < n; i++) key[i] = full[i], key32[i] = (int32_t)full[i];
     MCK(sort_keys_i64)(key, tmp, n, rank, 5);
@@ -300,49 +323,65 @@ static void key_case(int64_t n, int range)
 
 /* ---- select ---- */
 
-/* All thirteen methods on one sample; the numbers are those of numpy.quantile 2.x with the method of that name. */
+/* All thirteen methods on one sample; the numbers are those of numpy.quantile 2.x with the method
+ * of that name. */
 static void quantile_methods(void)
 {
     static const double row[11] = { 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5 };
     static const double p[7] = { 0, 0.1, 0.25, 0.37, 0.5, 0.9, 1 };
     static const double expected[13][7] = {
-        { 1, 1, 2.5, 3, 4, 6, 9 },                /* linear, type 7 */
-        { 1, 1, 2, 3, 4, 6, 9 },                  /* lower */
-        { 1, 1, 3, 3, 4, 6, 9 },                  /* higher */
-        { 1, 1, 2, 3, 4, 6, 9 },                  /* nearest */
-        { 1, 1, 2.5, 3, 4, 6, 9 },                /* midpoint */
-        { 1, 1, 2, 3, 4, 6, 9 },                  /* type 1, inverted_cdf */
-        { 1, 1, 2, 3, 4, 6, 9 },                  /* type 2, averaged_inverted_cdf */
-        { 1, 1, 2, 3, 4, 6, 9 },                  /* type 3, closest_observation */
-        { 1, 1, 1.75, 3, 3.5, 5.9, 9 },           /* type 4, interpolated_inverted_cdf */
-        { 1, 1, 2.25, 3, 4, 7.2, 9 },             /* type 5, hazen */
-        { 1, 1, 2, 3, 4, 8.4, 9 },                /* type 6, weibull */
-        { 1, 1, 13.0 / 6.0, 3, 4, 7.6, 9 },       /* type 8, median_unbiased */
-        { 1, 1, 2.1875, 3, 4, 7.5, 9 }            /* type 9, normal_unbiased */
+        { 1, 1, 2.5, 3, 4, 6, 9 },          /* linear, type 7 */
+        { 1, 1, 2, 3, 4, 6, 9 },            /* lower */
+        { 1, 1, 3, 3, 4, 6, 9 },            /* higher */
+        { 1, 1, 2, 3, 4, 6, 9 },            /* nearest */
+        { 1, 1, 2.5, 3, 4, 6, 9 },          /* midpoint */
+        { 1, 1, 2, 3, 4, 6, 9 },            /* type 1, inverted_cdf */
+        { 1, 1, 2, 3, 4, 6, 9 },            /* type 2, averaged_inverted_cdf */
+        { 1, 1, 2, 3, 4, 6, 9 },            /* type 3, closest_observation */
+        { 1, 1, 1.75, 3, 3.5, 5.9, 9 },     /* type 4, interpolated_inverted_cdf */
+        { 1, 1, 2.25, 3, 4, 7.2, 9 },       /* type 5, hazen */
+        { 1, 1, 2, 3, 4, 8.4, 9 },          /* type 6, weibull */
+        { 1, 1, 13.0 / 6.0, 3, 4, 7.6, 9 }, /* type 8, median_unbiased */
+        { 1, 1, 2.1875, 3, 4, 7.5, 9 }      /* type 9, normal_unbiased */
     };
     static const double even[8] = { 12, 1.5, 10.5, 3, 9, 4.5, 7.5, 6 };
     static const double q[6] = { 0.25, 0.5, 0.75, 0.0625, 0.1875, 0.3125 };
     static const double halves[3][6] = {
-        { 4.5, 7.5, 9, 1.5, 3, 4.5 },       /* nearest, halves to even */
-        { 3.75, 6.75, 9.75, 1.5, 3, 4.5 },  /* type 2 */
-        { 3, 6, 9, 1.5, 3, 3 }              /* type 3 */
+        { 4.5, 7.5, 9, 1.5, 3, 4.5 },      /* nearest, halves to even */
+        { 3.75, 6.75, 9.75, 1.5, 3, 4.5 }, /* type 2 */
+        { 3, 6, 9, 1.5, 3, 3 }             /* type 3 */
     };
     static const int half_method[3] = { 3, 6, 7 };
     void *work = guarded(MCK(select_work)(8, 11, 7));
     double out[7];
     for (int method = 0; method < 13; method++) {
-        mck_select a = { .m = 1, .n = 11, .q = 7, .out = out, .in = row, .prob = p, .method = method, .work = work };
+        mck_select a = { .m = 1,
+                         .n = 11,
+                         .q = 7,
+                         .out = out,
+                         .in = row,
+                         .prob = p,
+                         .method = method,
+                         .work = work };
         MCK(select_f64)(&a);
         for (int k = 0; k < 7; k++)
-            check(fabs(out[k] - expected[method][k]) <= 4e-15, "quantile method %d at %g: expected %.17g, got %.17g", method,
-                  p[k], expected[method][k], out[k]);
+            check(fabs(out[k] - expected[method][k]) <= 4e-15,
+                  "quantile method %d at %g: expected %.17g, got %.17g", method, p[k],
+                  expected[method][k], out[k]);
     }
     for (int h = 0; h < 3; h++) {
-        mck_select a = { .m = 1, .n = 8, .q = 6, .out = out, .in = even, .prob = q, .method = half_method[h], .work = work };
+        mck_select a = { .m = 1,
+                         .n = 8,
+                         .q = 6,
+                         .out = out,
+                         .in = even,
+                         .prob = q,
+                         .method = half_method[h],
+                         .work = work };
         MCK(select_f64)(&a);
         for (int k = 0; k < 6; k++)
-            check(out[k] == halves[h][k], "quantile method %d at %g: expected %g, got %g", half_method[h], q[k],
-                  halves[h][k], out[k]);
+            check(out[k] == halves[h][k], "quantile method %d at %g: expected %g, got %g",
+                  half_method[h], q[k], halves[h][k], out[k]);
     }
     free(work);
 }
@@ -352,12 +391,20 @@ static void select_case(const dtype *d, int64_t m, int64_t n, int pattern)
     static const double p[6] = { 0.5, 0.0, 1.0, 0.25, 0.9, 1.0 / 3.0 };
     const size_t bytes = (size_t)(m * n * d->bytes), work_bytes = MCK(select_work)(d->bytes, n, 6);
     const size_t out_bytes = (size_t)(m * 6 * d->bytes);
-    void *in = guarded(bytes), *out = guarded(out_bytes), *expected = guarded(out_bytes), *work = guarded(work_bytes);
+    void *in = guarded(bytes), *out = guarded(out_bytes), *expected = guarded(out_bytes),
+         *work = guarded(work_bytes);
     fill(d, in, m * n, pattern);
     for (int method = 0; method < 13; method++) {
         for (int skip = 0; skip < 2; skip++) {
-            mck_select a = { .m = m, .n = n, .q = method % 2 ? 6 : 1, .out = out, .in = in, .prob = p, .method = method,
-                             .nan_skip = skip, .work = work };
+            mck_select a = { .m = m,
+                             .n = n,
+                             .q = method % 2 ? 6 : 1,
+                             .out = out,
+                             .in = in,
+                             .prob = p,
+                             .method = method,
+                             .nan_skip = skip,
+                             .work = work };
             mck_select b = a;
             b.out = expected;
             (d->bytes == 4 ? MCK(select_f32) : MCK(select_f64))(&a);
@@ -367,12 +414,12 @@ static void select_case(const dtype *d, int64_t m, int64_t n, int pattern)
                 const long double x = number(d, expected, i), y = number(d, out, i);
                 equal &= x == y || (isnan(x) && isnan(y));
             }
-            check(equal, "select %s %s %lldx%lld method %d skip %d", d->name, pattern_name[pattern], (long long)m,
-                  (long long)n, method, skip);
+            check(equal, "select %s %s %lldx%lld method %d skip %d", d->name, pattern_name[pattern],
+                  (long long)m, (long long)n, method, skip);
         }
     }
-    check(intact(out, out_bytes) && intact(work, work_bytes), "select %s %lldx%lld: writes out of bounds", d->name,
-          (long long)m, (long long)n);
+    check(intact(out, out_bytes) && intact(work, work_bytes),
+          "select %s %lldx%lld: writes out of bounds", d->name, (long long)m, (long long)n);
     free(in);
     free(out);
     free(expected);
@@ -382,7 +429,8 @@ static void select_case(const dtype *d, int64_t m, int64_t n, int pattern)
 static void select_edges(void)
 {
     static const float nan_row[4] = { 1, NAN, 3, 2 }, nan_only[4] = { NAN, NAN, NAN, NAN };
-    static const float infinite[4] = { INFINITY, 1, INFINITY, -INFINITY }, huge[2] = { -3e38f, 3e38f };
+    static const float infinite[4] = { INFINITY, 1, INFINITY, -INFINITY },
+                       huge[2] = { -3e38f, 3e38f };
     static const double p[2] = { 0.5, 0.25 };
     void *work = guarded(MCK(select_work)(4, 4, 2));
     float out[2];
@@ -391,13 +439,15 @@ static void select_edges(void)
     check(isnan(out[0]) && isnan(out[1]), "a NaN in the row gives NaN");
     a.nan_skip = 1;
     MCK(select_f32)(&a);
-    check(out[0] == 2 && out[1] == 1.5f, "nan_skip: median 2 and quartile 1.5, got %g and %g", (double)out[0], (double)out[1]);
+    check(out[0] == 2 && out[1] == 1.5f, "nan_skip: median 2 and quartile 1.5, got %g and %g",
+          (double)out[0], (double)out[1]);
     a.in = nan_only;
     MCK(select_f32)(&a);
     check(isnan(out[0]), "nan_skip with nothing left gives NaN");
     a.in = infinite;
     MCK(select_f32)(&a);
-    check(isinf(out[0]) && out[0] > 0 && isinf(out[1]) && out[1] < 0, "infinite neighbours stay infinite");
+    check(isinf(out[0]) && out[0] > 0 && isinf(out[1]) && out[1] < 0,
+          "infinite neighbours stay infinite");
     a.in = huge;
     a.n = 2;
     MCK(select_f32)(&a);
@@ -407,15 +457,18 @@ static void select_edges(void)
 
 int main(void)
 {
-    static const int64_t lengths[] = { 1,  2,  3,  7,  8,   9,   15,  16,  17,  31,  32,  33,  63,   64,   65,   100, 127,
-                                       128, 129, 130, 191, 255, 256, 257, 300, 511, 1000, 1023, 1024, 1025, 5000 };
+    static const int64_t lengths[] = { 1,   2,   3,   7,   8,    9,    15,   16,   17,  31,  32,
+                                       33,  63,  64,  65,  100,  127,  128,  129,  130, 191, 255,
+                                       256, 257, 300, 511, 1000, 1023, 1024, 1025, 5000 };
     for (size_t t = 0; t < sizeof dtypes / sizeof *dtypes; t++)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
             for (int pattern = 0; pattern < PATTERNS; pattern++)
                 for (int descending = 0; descending < 2; descending++)
-                    sort_case(&dtypes[t], lengths[l] < 100 ? 3 : 1, lengths[l], pattern, descending);
+                    sort_case(&dtypes[t], lengths[l] < 100 ? 3 : 1, lengths[l], pattern,
+                              descending);
     for (size_t t = 0; t < sizeof dtypes / sizeof *dtypes; t++)
-        for (int pattern = 0; pattern < PATTERNS; pattern++) sort_case(&dtypes[t], 1, 60000, pattern, pattern & 1);
+        for (int pattern = 0; pattern < PATTERNS; pattern++)
+            sort_case(&dtypes[t], 1, 60000, pattern, pattern & 1);
     for (int64_t n = 1; n < 700; n += 3) {
         key_case(n, 0);
         key_case(n, 5);
@@ -426,7 +479,8 @@ int main(void)
     select_edges();
     for (size_t t = 5; t < 7; t++)
         for (size_t l = 0; l < 27; l++)
-            for (int pattern = 0; pattern < PATTERNS; pattern++) select_case(&dtypes[t], 2, lengths[l], pattern);
+            for (int pattern = 0; pattern < PATTERNS; pattern++)
+                select_case(&dtypes[t], 2, lengths[l], pattern);
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

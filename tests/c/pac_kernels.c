@@ -337,6 +337,10 @@ static void test_bins(const bins_case *b)
         for (int64_t job = b->jobs; job-- > 0;)
             (b->exhaustive ? ops->exhaustive : ops->bins)(&c, job, job + 1, work);
         check(!memcmp(c.value, a.value, (size_t)(b->jobs * cells * prec)), "bins: split of jobs changes values");
+        c.null.K = 0;
+        ops->bins(&c, 0, b->jobs, work);
+        check(!memcmp(c.value, a.value, (size_t)(b->jobs * cells * prec)), "bins: values depend on the number of surrogates");
+        c.null.K = K;
         if (K > 0)
             check(!memcmp(c.null.m2, a.null.m2, (size_t)(b->jobs * cells * 8)), "bins: split of jobs changes the spread");
         if (K > 3) {

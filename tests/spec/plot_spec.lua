@@ -316,6 +316,17 @@ describe('contour', function()
   it('parts at saddles without crossing, and stops at missing corners', function()
     local lines = contour.lines({ 0, 1 }, { 0, 1 }, { { 1, 0 }, { 0, 1 } }, 0.5)
     assert.equal(2, #lines)
+    -- The mean of the corners is 0.5: below it the high corners are one ridge, above it two peaks.
+    local function cuts(level, x, y) -- a line joins the lower side at x and an upright side at height y
+      for _, line in ipairs(contour.lines({ 0, 1 }, { 0, 1 }, { { 1, 0 }, { 0, 1 } }, level)) do
+        local function near(k, px, py) return math.abs(line[k] - px) + math.abs(line[k + 1] - py) < 1e-9 end
+        local side = x < 0.5 and 0 or 1
+        if (near(1, x, 0) and near(3, side, y)) or (near(3, x, 0) and near(1, side, y)) then return true end
+      end
+      return false
+    end
+    assert.is_true(cuts(0.6, 0.4, 0.4))
+    assert.is_true(cuts(0.4, 0.6, 0.4))
     assert.same({}, contour.lines({ 0, 1 }, { 0, 1 }, { { 1, NAN }, { 0, 1 } }, 0.5))
   end)
 
@@ -481,6 +492,17 @@ describe('plot.render', function()
     check_layout(fig:render())
   end)
 
+  it('keeps tick labels apart at every width', function()
+    for width = 150, 700, 50 do
+      for _, lim in ipairs{ { 2, 30 }, { 1.2, 8 }, { 1e-5, 9e-5 }, { 1, 1e12 } } do
+        check_layout(plot.line(lim, { 1, 2 }, { figsize = { width, 160 }, xscale = 'log', xlim = lim }):render())
+        check_layout(plot.line(lim, { 1, 2 }, { figsize = { width, 160 }, xlim = lim }):render())
+      end
+      check_layout(plot.line({ 1, 2, 3, 4 }, { figsize = { width, 160 }, xticks = { 1, 2, 3, 4 },
+        xticklabels = { 'beginning', 'middle part', 'later part', 'end' } }):render())
+    end
+  end)
+
   it('turns long names under bars instead of letting them overlap', function()
     local names = { 'temporal pole', 'hippocampus', 'amygdala', 'entorhinal', 'insula', 'cingulum', 'cuneus' }
     local svg = plot.bar(names, { 1, 2, 3, 4, 5, 6, 7 }, { figsize = { 300, 300 } }):render()
@@ -513,23 +535,25 @@ describe('plot.render', function()
     assert.is_truthy(svg:find('class="hatch"', 1, true))
   end)
 
-  it('thins a long line without losing a spike', function()
+  it('thins a long line without losing spikes', function()
     local y = {}
     for i = 1, 100000 do y[i] = math.sin(i / 5000) end
-    y[77777] = 50
-    local svg = plot.line(y, { ylim = { -2, 50 } }):render()
+    y[77777], y[77778] = 50, -50 -- neighbours, in one pixel column
+    local svg = plot.line(y, { ylim = { -50, 50 } }):render()
     assert.is_true(#svg < 60000, #svg .. ' bytes')
     local root = parse_xml(svg)
-    local top = tonumber(collect(root, 'svg')[2].attr.y)
-    local found = false
+    local frame = collect(root, 'svg')[2].attr
+    local top, bottom = tonumber(frame.y), frame.y + frame.height
+    local up, down = false, false
     for _, p in ipairs(collect(root, 'path')) do
       if p.attr.stroke == '#0072b2' then
         for py in p.attr.d:gmatch('[ML][%d.]+ (-?[%d.]+)') do
-          if math.abs(py - top) < 0.02 then found = true end
+          if math.abs(py - top) < 0.02 then up = true end
+          if math.abs(py - bottom) < 0.02 then down = true end
         end
       end
     end
-    assert.is_true(found)
+    assert.is_true(up and down)
   end)
 
   it('puts a legend where no line runs, outside if need be', function()

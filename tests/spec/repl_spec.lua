@@ -1,12 +1,14 @@
 -- repl_spec.lua - the prompt: through a pipe, through a terminal with the line editor, and its parts.
 --
--- The terminal is made by script(1); the specs that need it are pending where it or the editor plug-in is missing.
+-- The terminal is a pseudo-terminal of our own; its specs wait for what the program shows before they type on. They are
+-- pending where the editor plug-in is not built.
 
 local host = require 'mascon.host'
 local complete = require 'mascon.host.complete'
 local locals = require 'mascon.host.locals'
 local nearest = require 'mascon.host.nearest'
 local show = require 'mascon.host.show'
+local ffi = require 'ffi'
 
 local PROGRAM = os.getenv('MASCON') or host.exe
 
@@ -159,102 +161,220 @@ describe('the plain prompt', function()
   end)
 
   it('survives Ctrl-C in a run with its state', function()
-    local out, status = shell(('sh -c %s'):format(quote(
-      ('(sleep 0.4; kill -INT $$) & printf "local x = 5\\nwhile true do end\\nx\\n" > $0.in; exec %s -i < $0.in')
-      :format(PROGRAM)) .. ' ' .. os.tmpname()))
+    local base = os.tmpname()
+    local file = assert(io.open(base, 'w'))
+    file:write(('local x = 5\nio.open("%s.ready", "w"):close() while true do end\nx\n'):format(base))
+    file:close()
+    local out, status = shell('sh -c ' .. quote(
+      ('(while [ ! -e %s.ready ]; do sleep 0.02; done; sleep 0.1; kill -INT $$) & exec %s -i < %s')
+      :format(base, PROGRAM, base)))
+    os.remove(base)
+    os.remove(base .. '.ready')
     assert.truthy(out:find('interrupted', 1, true), out)
     assert.truthy(out:find('> 5\n> \n$'), out)
     assert.equal(0, status)
   end)
 end)
 
+ffi.cdef [[
+int forkpty(int *master, char *name, void *modes, void *size);
+int execv(const char *path, char *const argv[]);
+int setenv(const char *name, const char *value, int replace);
+int unsetenv(const char *name);
+int waitpid(int pid, int *status, int options);
+int kill(int pid, int sig);
+int close(int fd);
+long read(int fd, void *buffer, size_t n);
+long write(int fd, const void *buffer, size_t n);
+struct repl_spec_poll { int fd; short events, revents; };
+int poll(struct repl_spec_poll *fds, unsigned long n, int timeout);
+void _exit(int status);
+]]
+
+local CTRL_C, CTRL_D, CTRL_R, TAB = '\3', '\4', '\18', '\t'
+
+---A program on a terminal of its own.
+local Terminal = {}
+Terminal.__index = Terminal
+
+---@param arguments string[]
+---@param environment table values by name, false to unset
+function Terminal.open(arguments, environment)
+  local argv = ffi.new('char *[?]', #arguments + 2)
+  local keep = {}
+  for i, word in ipairs { PROGRAM, unpack(arguments) } do
+    keep[i] = ffi.new('char[?]', #word + 1, word)
+    argv[i - 1] = keep[i]
+  end
+  local master = ffi.new('int[1]')
+  local pid = ffi.C.forkpty(master, nil, nil, nil)
+  if pid == 0 then
+    for name, value in pairs(environment) do
+      if value then ffi.C.setenv(name, value, 1) else ffi.C.unsetenv(name) end
+    end
+    ffi.C.execv(PROGRAM, argv)
+    ffi.C._exit(127)
+  end
+  assert(pid > 0, 'no pseudo-terminal')
+  return setmetatable({ fd = master[0], pid = pid, seen = '', at = 1 }, Terminal)
+end
+
+---Reads what there is; false when the program has closed the terminal or shows nothing for `seconds`.
+function Terminal:read(seconds)
+  local wait = ffi.new('struct repl_spec_poll[1]')
+  wait[0].fd, wait[0].events = self.fd, 1
+  if ffi.C.poll(wait, 1, seconds * 1000) <= 0 then return false end
+  local buffer = ffi.new('char[4096]')
+  local n = tonumber(ffi.C.read(self.fd, buffer, 4096))
+  if n <= 0 then return false end
+  self.seen = self.seen .. ffi.string(buffer, n):gsub('\r', '')
+  return true
+end
+
+---Waits until `text` is shown after what was waited for before.
+function Terminal:expect(text)
+  while true do
+    local _, stop = self.seen:find(text, self.at, true)
+    if stop then
+      self.at = stop + 1
+      return self
+    end
+    if not self:read(10) then
+      error(('the terminal never showed %q; it shows %q'):format(text, self.seen:sub(self.at)), 2)
+    end
+  end
+end
+
+function Terminal:type(text)
+  ffi.C.write(self.fd, text, #text)
+  return self
+end
+
+---Reads to the end; returns the exit status and all that was shown.
+function Terminal:finish()
+  while self:read(10) do end
+  local status = ffi.new('int[1]')
+  local ended
+  for _ = 1, 20 do -- the terminal is closed a moment before the program ends
+    ended = ffi.C.waitpid(self.pid, status, 1) == self.pid
+    if ended then break end
+    os.execute('sleep 0.05')
+  end
+  if not ended then
+    ffi.C.kill(self.pid, 9)
+    ffi.C.waitpid(self.pid, status, 0)
+  end
+  ffi.C.close(self.fd)
+  if not ended then error(('the program does not leave; the terminal shows %q'):format(self.seen), 2) end
+  assert.equal(0, bit.band(status[0], 0x7f)) -- not killed by a signal
+  return bit.rshift(bit.band(status[0], 0xff00), 8), self.seen
+end
+
 describe('the terminal', function()
-  local have_script = os.execute('command -v script >/dev/null 2>&1') == 0
   local plugin = io.open(host.plugindir .. '/mc_libedit.so', 'rb')
   if plugin then plugin:close() end
-  local lacking = not have_script and 'script(1) is not installed' or not plugin and 'the editor plug-in is not built'
 
   local function terminal_it(name, fn)
-    if lacking then
-      pending(name .. ' (' .. lacking .. ')')
-    else
+    if plugin then
       it(name, fn)
+    else
+      pending(name .. ' (the editor plug-in is not built)')
     end
   end
 
   local folder
 
-  ---Types each text after a pause; returns all that the terminal showed, and the history file.
-  local function type_in(...)
-    folder = os.tmpname()
-    os.remove(folder)
-    local steps = { 'sleep 0.4' }
-    for _, text in ipairs { ... } do steps[#steps + 1] = ('printf %%b %s; sleep 0.25'):format(quote(text)) end
-    local out, status = shell(('mkdir %s; cd %s; (%s) | NO_COLOR=1 TERM=xterm LC_ALL=C.UTF-8 XDG_STATE_HOME=%s '
-      .. 'script -qec %s /dev/null'):format(folder, folder, table.concat(steps, '; '), folder, quote(PROGRAM)))
-    local file = io.open(folder .. '/mascon/history', 'rb')
-    local history = file and file:read('*a')
-    if file then file:close() end
-    return (out:gsub('\r', '')), status, history
+  local function open(environment)
+    local all = { NO_COLOR = '1', TERM = 'xterm', LC_ALL = 'C.UTF-8', XDG_STATE_HOME = folder, MASCON_EDIT = false,
+      HOME = folder }
+    for name, value in pairs(environment or {}) do all[name] = value end
+    return Terminal.open({}, all):expect('leaves\n'):expect('> ')
   end
 
+  local function history()
+    local file = assert(io.open(folder .. '/mascon/history', 'rb'))
+    local text = file:read('*a')
+    file:close()
+    return text
+  end
+
+  before_each(function()
+    folder = os.tmpname()
+    os.remove(folder)
+    os.execute('mkdir ' .. folder)
+  end)
+
   after_each(function()
-    if folder then os.execute('rm -rf ' .. quote(folder)) end
-    folder = nil
+    os.execute('rm -rf ' .. folder)
   end)
 
   terminal_it('greets, edits a line and leaves at Ctrl-D', function()
-    local out, status = type_in('1 + 41\\n', '\\004')
-    assert.truthy(out:find('^mascon %d'))
-    assert.truthy(out:find('\n42\n', 1, true))
+    local status, seen = open():type('1 + 41\n'):expect('\n42\n'):expect('> '):type(CTRL_D):finish()
+    assert.truthy(seen:find('^mascon %d'))
     assert.equal(0, status)
   end)
 
   terminal_it('completes a name that is the only one', function()
-    local out = type_in('string.upp\\t("abc")\\n', '\\004')
-    assert.truthy(out:find('"ABC"', 1, true))
+    open():type('string.upp' .. TAB .. '("abc")\n'):expect('"ABC"'):expect('> '):type(CTRL_D):finish()
   end)
 
   terminal_it('lists what can follow', function()
-    local out = type_in('string.re\\t', '\\003', '\\004')
-    assert.truthy(out:find('rep +reverse'))
+    open():type('string.re' .. TAB):expect('rep      reverse'):expect('> string.re'):type(CTRL_C):expect('\n> ')
+      :type(CTRL_D):finish()
   end)
 
   terminal_it('clears the line at Ctrl-C', function()
-    local out, status = type_in('error("never', '\\003', '2 * 4\\n', '\\004')
-    assert.truthy(out:find('\n8\n', 1, true))
-    assert.falsy(out:find('unfinished', 1, true))
+    local status, seen = open():type('error("never'):expect('never'):type(CTRL_C):expect('> '):type('2 * 4\n')
+      :expect('\n8\n'):expect('> '):type(CTRL_D):finish()
+    assert.falsy(seen:find('unfinished', 1, true))
     assert.equal(0, status)
   end)
 
+  terminal_it('drops an unfinished chunk at Ctrl-C', function()
+    open():type('for i = 1, 2 do\n'):expect('\n. '):type(CTRL_C):expect('\n> '):type('3\n'):expect('\n3\n'):expect('> ')
+      :type(CTRL_D):finish()
+  end)
+
   terminal_it('stops a run at Ctrl-C and keeps the session', function()
-    local out, status = type_in('local x = 9 while true do end\\n', '\\003', '\\n', 'x\\n', '\\004')
-    assert.truthy(out:find('interrupted', 1, true))
-    assert.truthy(out:find('\n9\n', 1, true))
+    local status = open():type('local x = 9 print("begun") while true do end\n'):expect('\nbegun\n'):type(CTRL_C)
+      :expect('interrupted'):expect('> '):type('x\n'):expect('\n9\n'):expect('> '):type(CTRL_D):finish()
     assert.equal(0, status)
   end)
 
   terminal_it('takes characters of several bytes', function()
-    local out = type_in('#"\\0303\\0274"\\n', '\\004')
-    assert.truthy(out:find('\n2\n', 1, true))
+    open():type('#"ü"\n'):expect('\n2\n'):expect('> '):type(CTRL_D):finish()
+  end)
+
+  terminal_it('leaves at SIGTERM with 143', function()
+    local terminal = open()
+    ffi.C.kill(terminal.pid, 15)
+    assert.equal(143, (terminal:finish()))
+  end)
+
+  terminal_it('shows the first line of an error in red, unless NO_COLOR is set', function()
+    open { NO_COLOR = false }:type('error("bad")\n'):expect('\27[31mprompt[1]:1: bad\27[0m'):expect('> ')
+      :type(CTRL_D):finish()
+    local _, seen = open():type('error("bad")\n'):expect('bad\n'):expect('> '):type(CTRL_D):finish()
+    assert.falsy(seen:find('\27[31m', 1, true))
   end)
 
   terminal_it('keeps a private history without repeats and without lines that begin with a space', function()
-    local _, _, history = type_in('1 + 1\\n', '2 + 2\\n', ' 3 + 3\\n', '1 + 1\\n', '\\004')
-    assert.equal('2 + 2\n1 + 1\n', history)
-    local mode = shell('stat -c %a ' .. folder .. '/mascon/history')
-    assert.equal('600\n', mode)
+    local terminal = open()
+    for _, line in ipairs { '1 + 1', '2 + 2', ' 3 + 3', '1 + 1' } do terminal:type(line .. '\n'):expect('> ') end
+    terminal:type(CTRL_D):finish()
+    assert.equal('2 + 2\n1 + 1\n', history())
+    assert.equal('600\n', (shell('stat -c %a ' .. folder .. '/mascon/history')))
   end)
 
-  terminal_it('searches earlier lines with Ctrl-R', function()
-    local out = type_in('1000 + 1\\n', '5\\n', '\\022', '000', '\\n', '\\004')
-    local _, count = out:gsub('\n1001\n', '')
-    assert.equal(2, count)
+  terminal_it('searches the lines of earlier sessions with Ctrl-R', function()
+    open():type('1000 + 1\n'):expect('\n1001\n'):expect('> '):type(CTRL_D):finish()
+    open():type(CTRL_R .. '000'):expect('1000 + 1'):type('\n'):expect('\n1001\n'):expect('> '):type(CTRL_D):finish()
   end)
 
   terminal_it('prompts plainly with MASCON_EDIT=plain', function()
-    local out = shell(('printf "1 + 1\\nquit\\n" | MASCON_EDIT=plain script -qec %s /dev/null'):format(quote(PROGRAM)))
-    assert.truthy(out:find('> 2', 1, true))
+    local status = open { MASCON_EDIT = 'plain' }:type('1 + 1\n'):expect('\n2\n> '):type('local\n'):expect('\n. ')
+      :type(CTRL_C):expect('\n> '):type('quit\n'):finish()
+    assert.equal(0, status)
   end)
 end)
 

@@ -216,6 +216,9 @@ describe('text.csv', function()
     for i, x in ipairs(xs) do assert.is_true(same_number(x, tonumber(rows[i][1]))) end
     assert.equal('nan,inf,-inf\n', text.csv{ { NAN, INF, -INF } })
     assert.equal('0.1\n', text.csv({ { 0.100000001490116119384765625 } }, { dtype = 'f32' }))
+    local single = { dtype = 'f32', totable = function() return { { 0.100000001490116119384765625 } } end }
+    assert.equal('0.1\n', text.csv(single))
+    assert.equal('0.10000000149011612\n', text.csv(single, { dtype = 'f64' }))
   end)
 
   it('says which cell it cannot write', function()
@@ -235,6 +238,8 @@ describe('json.encode', function()
     assert.equal('[0.1,0.30000000000000004,100000000000000000000,1e21,-0]',
       (json.encode{ 0.1, 0.1 + 0.2, 1e20, 1e21, -1 / INF }:gsub('1e20', '100000000000000000000')))
     assert.equal('[0.1]', json.encode({ 0.100000001490116119384765625 }, { dtype = 'f32' }))
+    local single = { dtype = 'f32', totable = function() return { 0.100000001490116119384765625 } end }
+    assert.equal('{"a":[0.1],"b":0.3333333333333333}', json.encode{ a = single, b = 1 / 3 })
     assert.equal('9223372036854775807', json.encode(loadstring('return 9223372036854775807LL')()))
   end)
 

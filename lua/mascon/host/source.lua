@@ -7,6 +7,11 @@ local M = {}
 
 local texts = {}
 
+---Keeps the text of a chunk that somebody else compiles.
+function M.remember(name, text)
+  texts[name] = text
+end
+
 ---Compiles `text`; `name` as for load ("@file" or "=word").
 ---@return function? chunk, string? message
 function M.load(text, name, env)
@@ -44,7 +49,8 @@ function M.line(name, number)
   end
   if not text or text == '' then return nil end
   local at = 1
-  for line in (text .. '\n'):gmatch('([^\n]*)\n') do
+  if text:sub(-1) ~= '\n' then text = text .. '\n' end
+  for line in text:gmatch('([^\n]*)\n') do
     if at == number then return (line:gsub('\r$', '')) end
     at = at + 1
   end

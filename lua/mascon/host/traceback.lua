@@ -30,14 +30,16 @@ end
 
 ---Message handler for xpcall: keeps the error object and the stack at the moment of the error.
 ---@param object any
----@return table record
+---@return table record object; frames, innermost first; places: modules of ours on the stack by their file's short
+---name
 function M.collect(object)
-  local frames = {}
+  local frames, places = {}, {}
   local level = 2
   while true do
     local info = debug.getinfo(level, 'Sln')
     if not info then break end
     local module = module_of(info.source)
+    if module then places[info.short_src] = module end
     if module and module:find('^mascon%.host%.') then
       if #frames > 0 and module == 'mascon.host.runner' then break end
     else
@@ -53,7 +55,7 @@ function M.collect(object)
     end
     level = level + 1
   end
-  return { object = object, frames = frames }
+  return { object = object, frames = frames, places = places }
 end
 
 ---The error object as text, and whether it may be given a place.
@@ -95,8 +97,15 @@ end
 function M.message(record)
   local text = object_text(record.object)
   local frame = user_frame(record)
-  if frame and not text:find('^[^\n]-:%d+: ') then text = frame.where .. ': ' .. text end
-  return text
+  if not frame then return text end
+  local place, line, rest = text:match('^([^\n]-):(%d+): (.*)$')
+  if not place then return frame.where .. ': ' .. text end
+  local module = record.places and record.places[place]
+  if not module then return text end
+  -- a place in the host comes from an error level that a tail call made too high; one in the library is for its
+  -- authors
+  if module:find('^mascon%.host%.') then return ('%s: %s'):format(frame.where, rest) end
+  return ('%s: (%s:%s) %s'):format(frame.where, module, line, rest)
 end
 
 ---Three lines of source around `number`, the middle one marked; an empty list when the source is not at hand.
@@ -112,10 +121,10 @@ local function context(chunk, number)
   return lines
 end
 
-local function add_frames(lines, frames)
-  local any = false
-  for _, frame in ipairs(frames) do any = any or frame.what ~= 'C' end
-  if not any then return end
+local function add_frames(lines, frames, least)
+  local count = 0
+  for _, frame in ipairs(frames) do count = count + (frame.what ~= 'C' and 1 or 0) end
+  if count < least then return end
   local full = os.getenv('MASCON_TRACEBACK') == 'full'
   local shown = {}
   local i = 1
@@ -154,7 +163,7 @@ function M.report(record, brief)
   if frame and not brief then
     for _, line in ipairs(context(frame.source, frame.line)) do lines[#lines + 1] = line end
   end
-  if not (brief and #record.frames == 1) then add_frames(lines, record.frames) end
+  add_frames(lines, record.frames, brief and 2 or 1) -- a single frame of a line at the prompt says nothing new
   return table.concat(lines, '\n') .. '\n'
 end
 

@@ -178,7 +178,8 @@ function Figure:ascii(opts)
   return M.ascii(self, opts)
 end
 
--- One-shot plots: a handle that answers every method with the figure. The option `figsize` is { width, height } of the figure.
+-- One-shot plots: a handle that answers every method with the figure. The option `figsize` is { width, height } of
+-- the figure.
 local function one_shot(opts, default)
   local size = type(opts) == 'table' and opts.figsize
   if size and not (type(size) == 'table' and tonumber(size[1]) and tonumber(size[2])) then

@@ -192,11 +192,12 @@ end
 function draw.scatter(out, m, ctx)
   error_bars(out, m.x, m.y, m.err, ctx, m.drawn)
   local d, seen = {}, {}
-  local many = #m.x > 5000
+  local many = #m.x > 5000 -- then points that fall on one spot, a third of their size wide, are drawn once
+  local grain = min(2, 3 / (m.size or 5))
   for i = 1, #m.x do
     if usable(m.x[i], ctx.xkind) and usable(m.y[i], ctx.ykind) then
       local x, y = ctx.X(m.x[i]), ctx.Y(m.y[i])
-      local key = many and floor(x * 2) * 100000 + floor(y * 2)
+      local key = many and floor(x * grain) * 100000 + floor(y * grain)
       if abs(x) < 30000 and abs(y) < 30000 and not (many and seen[key]) then
         if many then seen[key] = true end
         d[#d + 1] = 'M' .. num(x) .. ' ' .. num(y) .. 'h0'

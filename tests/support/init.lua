@@ -1,0 +1,99 @@
+-- init.lua: what the specs of the array core share. Loaded with
+--   local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+--
+-- Owns the loading of support modules, the two stress switches (MASCON_TEST_JITOFF=1: no compiled traces; MASCON_TEST_GC=1: a full
+-- collection before every tensor is made) and the check that no tensor memory is left. May not know any op.
+local key = 'mascon tests support'
+if package.loaded[key] then return package.loaded[key] end
+
+local M = { folder = debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests' }
+package.loaded[key] = M
+
+local loaded = {}
+--- Module of tests/support (or tests/) by name.
+function M.load(name)
+  if loaded[name] == nil then
+    local file = name == 'tol' and M.folder .. '/tol.lua' or M.folder .. '/support/' .. name .. '.lua'
+    loaded[name] = assert(loadfile(file))()
+  end
+  return loaded[name]
+end
+
+M.jit_off = os.getenv 'MASCON_TEST_JITOFF' == '1'
+M.gc = os.getenv 'MASCON_TEST_GC' == '1'
+
+local mc = require 'mascon'
+
+if M.jit_off then
+  require 'jit'.off()
+  require 'jit'.flush()
+end
+
+-- Every way to a new header goes through two functions of mascon.tensor that other modules hold as upvalues: they are exchanged there.
+if M.gc then
+  local tensor = package.loaded['mascon.tensor']
+  local swap, seen = {}, {}
+  for _, name in ipairs { 'make', 'header' } do
+    local old = tensor[name]
+    swap[old] = function(...)
+      collectgarbage()
+      return old(...)
+    end
+    tensor[name] = swap[old]
+  end
+  local function visit(v)
+    if type(v) == 'table' and not seen[v] then
+      seen[v] = true
+      for _, x in pairs(v) do visit(x) end
+    elseif type(v) == 'function' and not seen[v] and not swap[v] then
+      seen[v] = true
+      local i = 1
+      while true do
+        local name, x = debug.getupvalue(v, i)
+        if not name then break end
+        if type(x) == 'function' and swap[x] then debug.setupvalue(v, i, swap[x]) else visit(x) end
+        i = i + 1
+      end
+    end
+  end
+  for name, module in pairs(package.loaded) do
+    if name:match '^mascon%.' or name == 'mascon' then visit(module) end
+  end
+end
+
+--- Bytes of tensor memory still live after the collector ran.
+function M.tensor_bytes()
+  collectgarbage()
+  collectgarbage()
+  return mc.memory().tensors
+end
+
+--- Runs f with the default settings of threads and instruction level restored afterwards, also on error.
+function M.restoring(f)
+  local C = require 'mascon.ffi'.C
+  local isa, threads = require 'ffi'.string(C.mc_isa_name()), mc.get_num_threads()
+  local ok, e = xpcall(f, debug.traceback)
+  C.mc_isa_set(isa)
+  mc.set_num_threads(threads)
+  if not ok then error(e, 0) end
+end
+
+--- Instruction levels this machine has.
+function M.levels()
+  local C = require 'mascon.ffi'.C
+  local now, list = require 'ffi'.string(C.mc_isa_name()), {}
+  for _, name in ipairs { 'v2', 'v3', 'v4' } do
+    if C.mc_isa_set(name) == 0 then list[#list + 1] = name end
+  end
+  C.mc_isa_set(now)
+  return list
+end
+
+--- Message of the error that f raises; fails when it raises none.
+function M.message(f, ...)
+  local ok, e = pcall(f, ...)
+  if ok then error('no error was raised', 2) end
+  return tostring(e)
+end
+
+return M
