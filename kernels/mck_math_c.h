@@ -1,9 +1,10 @@
 /* mck_math_c.h - complex arithmetic and elementary functions on mck_c64 and mck_c128.
  *
- * Owns: the complex functions and their special values (C99 Annex G where a limit exists). May not know any kernel.
- * add, sub, neg, conj, mul and div are branch-free and vectorise; the rest are plain scalar code on the real functions
- * of mck_math.h. Transcendental c64 functions are the c128 ones rounded once. Errors are normwise: |got - exact| in
- * ULP of |exact|, measured by tests/c/ulp.c. A product may lose all digits of one component by cancellation. */
+ * Owns: the complex functions and their special values (C99 Annex G where a limit exists). May not
+ * know any kernel. add, sub, neg, conj, mul and div are branch-free and vectorise; the rest are
+ * plain scalar code on the real functions of mck_math.h. Transcendental c64 functions are the c128
+ * ones rounded once. Errors are normwise: |got - exact| in ULP of |exact|, measured by
+ * tests/c/ulp.c. A product may lose all digits of one component by cancellation. */
 #ifndef MCK_MATH_C_H
 #define MCK_MATH_C_H
 
@@ -72,8 +73,8 @@ MC_INLINE double mck_unit_scale_f64(double x)
     return mck_from_bits_f64(0x7fe0000000000000u - e);
 }
 
-/* Smith 1962 on a divisor first scaled to about 1, so that only the quotient itself can over- or underflow.
- * a / 0 is the pair of IEEE quotients by +0. */
+/* Smith 1962 on a divisor first scaled to about 1, so that only the quotient itself can over- or
+ * underflow. a / 0 is the pair of IEEE quotients by +0. */
 MC_INLINE mck_c128 mck_div_c128(mck_c128 a, mck_c128 b)
 {
     int swap = mck_abs_f64(b.re) < mck_abs_f64(b.im);
@@ -147,8 +148,8 @@ MC_INLINE float mck_arg_c64(mck_c64 a)
 
 /* ---- elementary functions ---- */
 
-/* e^x (cos y, sin y) 2^-k; x within +-1400. The factor 2^64 keeps a large e^x off the end of the format until the
- * sine or cosine has had its say. */
+/* e^x (cos y, sin y) 2^-k; x within +-1400. The factor 2^64 keeps a large e^x off the end of the
+ * format until the sine or cosine has had its say. */
 MC_INLINE mck_c128 mck_cis_scaled_c128(double x, double y, double k)
 {
     double up = x > 600.0 ? 64.0 : 0.0, s = mck_pow2i_f64(up);
@@ -176,7 +177,8 @@ MC_INLINE mck_c128 mck_exp_c128(mck_c128 a)
     return mck_cis_scaled_c128(mck_clamp_exp_f64(a.re), a.im, 0.0);
 }
 
-/* log |a|. Near the unit circle from |a|^2 - 1 with both squares in two parts, since the sum cancels. */
+/* log |a|. Near the unit circle from |a|^2 - 1 with both squares in two parts, since the sum
+ * cancels. */
 MC_INLINE double mck_log_abs_c128(mck_c128 a)
 {
     double x = mck_abs_f64(a.re), y = mck_abs_f64(a.im), m = x > y ? x : y, k = x > y ? y : x;
@@ -204,7 +206,8 @@ MC_INLINE mck_c128 mck_sqrt_c128(mck_c128 a)
     if (x == MCK_INF_F64) {
         double still = a.im != a.im ? a.im : 0.0;
         double along = a.im != a.im ? a.im : mck_copysign_f64(0.0, a.im);
-        return a.re > 0.0 ? mck_make_c128(x, along) : mck_make_c128(still, mck_copysign_f64(x, a.im));
+        return a.re > 0.0 ? mck_make_c128(x, along)
+                          : mck_make_c128(still, mck_copysign_f64(x, a.im));
     }
     if (x == 0.0 && y == 0.0)
         return mck_make_c128(0.0, a.im);
@@ -224,14 +227,15 @@ MC_INLINE mck_c128 mck_sinh_c128(mck_c128 a)
     if (y == 0.0)
         return mck_make_c128(mck_sinh_f64(x), y);
     if (y - y != 0.0)
-        return mck_make_c128((x == 0.0) | (ax == MCK_INF_F64) ? x : MCK_NAN_F64, MCK_NAN_F64);
+        return mck_make_c128(((x == 0.0) | (ax == MCK_INF_F64)) ? x : MCK_NAN_F64, MCK_NAN_F64);
     if (ax == MCK_INF_F64)
         return mck_make_c128(x * mck_cos_f64_any(y), ax * mck_sin_f64_any(y));
     if (ax > 40.0) {
         mck_c128 e = mck_cis_scaled_c128(mck_clamp_exp_f64(ax), y, 1.0);
         return mck_make_c128(mck_copysign_f64(1.0, x) * e.re, e.im);
     }
-    return mck_make_c128(mck_sinh_f64(x) * mck_cos_f64_any(y), mck_cosh_f64(x) * mck_sin_f64_any(y));
+    return mck_make_c128(mck_sinh_f64(x) * mck_cos_f64_any(y),
+                         mck_cosh_f64(x) * mck_sin_f64_any(y));
 }
 
 MC_INLINE mck_c128 mck_cosh_c128(mck_c128 a)
@@ -249,7 +253,8 @@ MC_INLINE mck_c128 mck_cosh_c128(mck_c128 a)
     }
     if (x == 0.0)
         return mck_make_c128(mck_cos_f64_any(y), x * mck_sin_f64_any(y));
-    return mck_make_c128(mck_cosh_f64(x) * mck_cos_f64_any(y), mck_sinh_f64(x) * mck_sin_f64_any(y));
+    return mck_make_c128(mck_cosh_f64(x) * mck_cos_f64_any(y),
+                         mck_sinh_f64(x) * mck_sin_f64_any(y));
 }
 
 /* Kahan 1987: with t = tan y, s = sinh x the denominator 1 + (1 + t^2) s^2 never cancels. */

@@ -1,8 +1,9 @@
-/* mck_math_f64.h - elementary functions on f64. Included by mck_math.h only, which holds the contract.
+/* mck_math_f64.h - elementary functions on f64. Included by mck_math.h only, which has the rules.
  *
- * Owns: the f64 functions and the cores (reduction, log split, exponent scaling) that f32 borrows where it computes
- * in f64. May not know f32, complex or any kernel. Idea: reduce to a small interval with constants split so that the
- * products are exact, evaluate one minimax polynomial for all lanes, rebuild, then patch special values by selects. */
+ * Owns: the f64 functions and the cores (reduction, log split, exponent scaling) that f32 borrows
+ * where it computes in f64. May not know f32, complex or any kernel. Idea: reduce to a small
+ * interval with constants split so that the products are exact, evaluate one minimax polynomial
+ * for all lanes, rebuild, then patch special values by selects. */
 #ifndef MCK_MATH_F64_H
 #define MCK_MATH_F64_H
 
@@ -67,7 +68,7 @@ MC_INLINE double mck_sqrt_f64(double x)
     return sqrt(x);
 }
 
-/* [not measured] */
+/* [1.48 1.48] */
 MC_INLINE double mck_rsqrt_f64(double x)
 {
     return 1.0 / sqrt(x);
@@ -97,7 +98,7 @@ MC_INLINE double mck_nextafter_f64(double x, double y)
     double tiny = mck_copysign_f64(0x1p-1074, y);
     double r = x == 0.0 ? tiny : step;
     r = x == y ? y : r;
-    return (x != x) | (y != y) ? x + y : r;
+    return ((x != x) | (y != y)) ? x + y : r;
 }
 
 /* ---- cores ---- */
@@ -108,7 +109,8 @@ MC_INLINE double mck_pow2i_f64(double n)
     return mck_from_bits_f64(mck_bits_f64(n + (0x1.8p52 + 1023.0)) << 52);
 }
 
-/* p * 2^n for integral |n| <= 2044 with one rounding: the first factor keeps p in the normal range. */
+/* p * 2^n for integral |n| <= 2044 with one rounding: the first factor keeps p in the normal
+ * range. */
 MC_INLINE double mck_scale_f64(double p, double n)
 {
     double h = rint(n * 0.5);
@@ -160,7 +162,8 @@ MC_INLINE double mck_exp_scaled_f64(double x, double k)
     return mck_scale_f64(p, n - k);
 }
 
-/* expm1(x) * 2^-k = result + *low, for -40 <= x and n - k in the exponent range. Scaling by 2^(n-k) is exact. */
+/* expm1(x) * 2^-k = result + *low, for -40 <= x and n - k in the exponent range. Scaling by
+ * 2^(n-k) is exact. */
 MC_INLINE double mck_expm1_scaled_f64(double x, double k, double *low)
 {
     double n, r = mck_exp_reduce_f64(x, &n);
@@ -223,7 +226,7 @@ MC_INLINE double mck_log_edge_f64(double x, double y)
 
 /* ---- exponentials ---- */
 
-/* [not measured] */
+/* [0.94 0.96] */
 MC_INLINE double mck_exp_f64(double x)
 {
     double c = x > 710.0 ? 710.0 : x;
@@ -231,7 +234,7 @@ MC_INLINE double mck_exp_f64(double x)
     return mck_exp_scaled_f64(c, 0.0);
 }
 
-/* [not measured] */
+/* [0.99 1.01] */
 MC_INLINE double mck_exp2_f64(double x)
 {
     double c = x > 1025.0 ? 1025.0 : x;
@@ -240,7 +243,7 @@ MC_INLINE double mck_exp2_f64(double x)
     return mck_scale_f64(1.0 + MC_MULADD(r * r, mck_exp_q_f64(r), r), n);
 }
 
-/* [not measured] */
+/* [1.36 1.36] */
 MC_INLINE double mck_expm1_f64(double x)
 {
     double c = x > 710.0 ? 710.0 : x;
@@ -251,21 +254,21 @@ MC_INLINE double mck_expm1_f64(double x)
 
 /* ---- logarithms ---- */
 
-/* [not measured] */
+/* [0.79 0.77] */
 MC_INLINE double mck_log_f64(double x)
 {
     double e, f = mck_log_split_f64(x, &e), t = mck_log_rest_f64(f);
     return mck_log_edge_f64(x, mck_sum3_f64(e * MCK_LN2_HI, f, MC_MULADD(e, MCK_LN2_LO, t)));
 }
 
-/* [not measured]. log2(1 + f) = f + (t + (log2(e) - 1)(f + t)): the leading term is exact. */
+/* [1.37 1.18]. log2(1 + f) = f + (t + (log2(e) - 1)(f + t)): the leading term is exact. */
 MC_INLINE double mck_log2_f64(double x)
 {
     double e, f = mck_log_split_f64(x, &e), t = mck_log_rest_f64(f);
     return mck_log_edge_f64(x, mck_sum3_f64(e, f, MC_MULADD(f + t, 0x1.c551d94ae0bf8p-2, t)));
 }
 
-/* [not measured] */
+/* [0.99 1.04] */
 MC_INLINE double mck_log10_f64(double x)
 {
     double e, f = mck_log_split_f64(x, &e), t = mck_log_rest_f64(f);
@@ -285,28 +288,30 @@ MC_INLINE double mck_log1p_core_f64(double x)
     return mck_sum3_f64(e * MCK_LN2_HI, f, MC_MULADD(e, MCK_LN2_LO, t));
 }
 
-/* [not measured] */
+/* [1.33 1.33] */
 MC_INLINE double mck_log1p_f64(double x)
 {
     double y = mck_log_edge_f64(1.0 + x, mck_log1p_core_f64(x));
     return mck_abs_f64(x) < 0x1p-54 ? x : y;
 }
 
-/* [not measured]. Error relative to max(|a|, |b|, result): the result cancels where exp(a) + exp(b) is near 1. */
+/* [1.57 1.57]. Error relative to max(|a|, |b|, result): the result cancels where exp(a) + exp(b)
+ * is near 1. */
 MC_INLINE double mck_logaddexp_f64(double a, double b)
 {
     double m = a > b ? a : b, d = a == b ? 0.0 : -mck_abs_f64(a - b);
     double y = m + mck_log1p_core_f64(mck_exp_f64(d));
     y = mck_abs_f64(m) == MCK_INF_F64 ? m : y;
-    return (a != a) | (b != b) ? a + b : y;
+    return ((a != a) | (b != b)) ? a + b : y;
 }
 
 /* ---- trigonometric ---- */
 
 #define MCK_TRIG_LIMIT_F64 0x1p30
 
-/* x = n pi/2 + hi + lo for |x| <= 2^30; returns n in the low bits. The first three parts of pi/2 have 23 bits, so
- * that their products with n are exact without fma and the bits agree on every level up to the last part. */
+/* x = n pi/2 + hi + lo for |x| <= 2^30; returns n in the low bits. The first three parts of pi/2
+ * have 23 bits, so that their products with n are exact without fma and the bits agree on every
+ * level up to the last part. */
 MC_INLINE uint64_t mck_trig_reduce_f64(double x, double *hi, double *lo)
 {
     double n = rint(x * 0x1.45f306dc9c883p-1);
@@ -348,7 +353,7 @@ MC_INLINE double mck_cos_poly_f64(double h, double l, double *low)
     return y;
 }
 
-/* [not measured] */
+/* [0.76 0.76] */
 MC_INLINE double mck_sin_f64(double x)
 {
     double h, l, low;
@@ -359,7 +364,7 @@ MC_INLINE double mck_sin_f64(double x)
     return mck_abs_f64(x) < 0x1p-27 ? x : y;
 }
 
-/* [not measured] */
+/* [0.77 0.77] */
 MC_INLINE double mck_cos_f64(double x)
 {
     double h, l, low;
@@ -369,7 +374,7 @@ MC_INLINE double mck_cos_f64(double x)
     return mck_from_bits_f64(mck_bits_f64(y) ^ (((n + 1) & 2) << 62));
 }
 
-/* [not measured] */
+/* [1.02 0.91] */
 MC_INLINE double mck_tan_f64(double x)
 {
     double h, l, sl, cl;
@@ -399,7 +404,7 @@ MC_INLINE double mck_asin_r_f64(double z)
     return q;
 }
 
-/* [not measured]. |x| > 1/2: pi/2 - 2 asin(sqrt((1 - |x|) / 2)) */
+/* [1.06 1.09]. |x| > 1/2: pi/2 - 2 asin(sqrt((1 - |x|) / 2)) */
 MC_INLINE double mck_asin_f64(double x)
 {
     double ax = mck_abs_f64(x);
@@ -411,7 +416,7 @@ MC_INLINE double mck_asin_f64(double x)
     return mck_copysign_f64(big ? y : w + r, x);
 }
 
-/* [not measured] */
+/* [1.06 1.06] */
 MC_INLINE double mck_acos_f64(double x)
 {
     double ax = mck_abs_f64(x);
@@ -424,8 +429,9 @@ MC_INLINE double mck_acos_f64(double x)
     return mck_sum3_f64(b * MCK_PI_HI, sg * w, MC_MULADD(sg, r, b * MCK_PI_LO));
 }
 
-/* atan(y / x) for x, y >= 0, x finite where y is infinite and then at most 1. Outside ratios 1/2..2 the argument is y/x or -x/y, inside
- * (y - x) / (y + x), and multiples of pi/4 are added back. */
+/* atan(y / x) for x, y >= 0, x finite where y is infinite and then at most 1. Outside ratios
+ * 1/2..2 the argument is y/x or -x/y, inside (y - x) / (y + x), and multiples of pi/4 are added
+ * back. */
 MC_INLINE double mck_atan_ratio_f64(double y, double x)
 {
     int low = y + y <= x, high = y > x + x;
@@ -452,26 +458,27 @@ MC_INLINE double mck_atan_ratio_f64(double y, double x)
     return mck_sum3_f64(b * MCK_PI_HI, t, MC_MULADD(t * z, q, b * MCK_PI_LO));
 }
 
-/* [not measured] */
+/* [1.18 1.18] */
 MC_INLINE double mck_atan_f64(double x)
 {
     return mck_copysign_f64(mck_atan_ratio_f64(mck_abs_f64(x), 1.0), x);
 }
 
-/* [not measured] */
+/* [1.44 1.44] */
 MC_INLINE double mck_atan2_f64(double y, double x)
 {
     double ay = mck_abs_f64(y), ax = mck_abs_f64(x);
     int both = (ay == MCK_INF_F64) & (ax == MCK_INF_F64);
     double a = mck_atan_ratio_f64(both ? 1.0 : ay, ay == MCK_INF_F64 ? 1.0 : ax);
     a = mck_copysign_f64(1.0, x) < 0.0 ? MCK_PI_HI - (a - MCK_PI_LO) : a;
-    a = (x != x) | (y != y) ? MCK_NAN_F64 : a;
+    a = ((x != x) | (y != y)) ? MCK_NAN_F64 : a;
     return mck_copysign_f64(a, y);
 }
 
 /* ---- hyperbolic ---- */
 
-/* [not measured]. With q = expm1(|x|) / 4: sinh = 2 (q + q / (4 q + 1)), which overflows only where sinh does. */
+/* [1.49 1.49]. With q = expm1(|x|) / 4: sinh = 2 (q + q / (4 q + 1)), which overflows only where
+ * sinh does. */
 MC_INLINE double mck_sinh_f64(double x)
 {
     double a = mck_abs_f64(x), c = a > 710.6 ? 710.6 : a;
@@ -480,7 +487,7 @@ MC_INLINE double mck_sinh_f64(double x)
     return mck_copysign_f64(a < 0x1p-28 ? a : y, x);
 }
 
-/* [not measured] */
+/* [1.39 1.42] */
 MC_INLINE double mck_cosh_f64(double x)
 {
     double a = mck_abs_f64(x), c = a > 710.6 ? 710.6 : a;
@@ -488,7 +495,7 @@ MC_INLINE double mck_cosh_f64(double x)
     return 2.0 * (t + 0.0625 / t);
 }
 
-/* [not measured]. E / (E + 2), E = expm1(2 |x|) */
+/* [1.02 1.07]. E / (E + 2), E = expm1(2 |x|) */
 MC_INLINE double mck_tanh_f64(double x)
 {
     double a = mck_abs_f64(x), c = a > 22.0 ? 22.0 : a;
@@ -498,7 +505,7 @@ MC_INLINE double mck_tanh_f64(double x)
     return mck_copysign_f64(a < 0x1p-28 ? a : y, x);
 }
 
-/* [not measured] */
+/* [1.65 1.65] */
 MC_INLINE double mck_asinh_f64(double x)
 {
     double a = mck_abs_f64(x);
@@ -509,7 +516,7 @@ MC_INLINE double mck_asinh_f64(double x)
     return mck_copysign_f64(a < 0x1p-28 ? a : y, x);
 }
 
-/* [not measured] */
+/* [1.81 1.81] */
 MC_INLINE double mck_acosh_f64(double x)
 {
     double t = x - 1.0;
@@ -517,13 +524,13 @@ MC_INLINE double mck_acosh_f64(double x)
     double d = t + 2.0, p = t * d, w = sqrt(p), u = big ? t : t + w;
     double rest = (mck_prod_err_f64(t, d, p) - mck_prod_err_f64(w, w, w * w)) + (p - w * w);
     double lost = MC_MULADD(t - (u - w), w, 0.5 * rest); /* by product, root and sum, times w */
-    double fix = big | (w == 0.0) ? 0.0 : lost / (w * (1.0 + u));
+    double fix = (big | (w == 0.0)) ? 0.0 : lost / (w * (1.0 + u));
     double y = mck_log1p_core_f64(u) + (big ? MCK_LN2 : fix);
     y = x == MCK_INF_F64 ? x : y;
     return x >= 1.0 ? y : MCK_NAN_F64;
 }
 
-/* [not measured] */
+/* [1.85 1.85] */
 MC_INLINE double mck_atanh_f64(double x)
 {
     double a = mck_abs_f64(x);
@@ -535,8 +542,8 @@ MC_INLINE double mck_atanh_f64(double x)
 
 /* ---- powers ---- */
 
-/* log2(x) = hi + lo for positive finite x, relative error about 2^-65: the series 2s + 2/3 s^3 in double-double,
- * the rest in double. */
+/* log2(x) = hi + lo for positive finite x, relative error about 2^-65: the series 2s + 2/3 s^3 in
+ * double-double, the rest in double. */
 MC_INLINE double mck_log2_dd_f64(double x, double *lo)
 {
     double e, f = mck_log_split_f64(x, &e);
@@ -572,15 +579,15 @@ MC_INLINE double mck_pow_edge_f64(double x, double y, double y0)
     double ax = mck_abs_f64(x), half = 0.5 * y;
     int whole = rint(y) == y;
     int odd = whole & (rint(half) != half);
-    double r = (x < 0.0) & (ax != MCK_INF_F64) & !whole ? MCK_NAN_F64 : y0;
+    double r = ((x < 0.0) & (ax != MCK_INF_F64) & !whole) ? MCK_NAN_F64 : y0;
     double ends = (ax == 0.0) == (y < 0.0) ? MCK_INF_F64 : 0.0;
-    r = (ax == 0.0) | (ax == MCK_INF_F64) ? ends : r;
+    r = ((ax == 0.0) | (ax == MCK_INF_F64)) ? ends : r;
     r = odd ? mck_from_bits_f64(mck_bits_f64(r) ^ (mck_bits_f64(x) & 0x8000000000000000u)) : r;
-    r = (x != x) | (y != y) ? MCK_NAN_F64 : r;
-    return (x == 1.0) | (y == 0.0) ? 1.0 : r;
+    r = ((x != x) | (y != y)) ? MCK_NAN_F64 : r;
+    return ((x == 1.0) | (y == 0.0)) ? 1.0 : r;
 }
 
-/* [not measured] */
+/* [1.08 1.12] */
 MC_INLINE double mck_pow_f64(double x, double y)
 {
     double l, h = mck_log2_dd_f64(mck_abs_f64(x), &l);
@@ -596,7 +603,7 @@ MC_INLINE double mck_pow_f64(double x, double y)
     return mck_pow_edge_f64(x, y, mck_scale_f64(m, n));
 }
 
-/* [not measured]. A cubic-order step (Halley) twice from a fit good to 2^-9. */
+/* [0.94 0.94]. A cubic-order step (Halley) twice from a fit good to 2^-9. */
 MC_INLINE double mck_cbrt_f64(double x)
 {
     double e, a = mck_abs_f64(x), f = mck_log_split_f64(a, &e);
@@ -612,11 +619,11 @@ MC_INLINE double mck_cbrt_f64(double x)
     c = q * q * q;
     q = q + q * (z - c) / (2.0 * c + z);
     q = q * mck_pow2i_f64(n);
-    q = (a == 0.0) | (a == MCK_INF_F64) | (a != a) ? a : q;
+    q = ((a == 0.0) | (a == MCK_INF_F64) | (a != a)) ? a : q;
     return mck_copysign_f64(q, x);
 }
 
-/* [not measured]. Infinite if either is, even beside a NaN. */
+/* [1.16 1.16]. Infinite if either is, even beside a NaN. */
 MC_INLINE double mck_hypot_f64(double x, double y)
 {
     double a = mck_abs_f64(x), b = mck_abs_f64(y), m = a > b ? a : b;
@@ -624,12 +631,13 @@ MC_INLINE double mck_hypot_f64(double x, double y)
     double down = m > 0x1p500 ? 0x1p600 : (m < 0x1p-500 ? 0x1p-600 : 1.0);
     double p = a * up, q = b * up;
     double r = sqrt(MC_MULADD(p, p, q * q)) * down;
-    return (a == MCK_INF_F64) | (b == MCK_INF_F64) ? MCK_INF_F64 : r;
+    return ((a == MCK_INF_F64) | (b == MCK_INF_F64)) ? MCK_INF_F64 : r;
 }
 
 /* ---- remainders: exact ---- */
 
-/* C sign rule (sign of x). The quotient is at most one too high, never too low, and x - q y needs no rounding. */
+/* C sign rule (sign of x). The quotient is at most one too high, never too low, and x - q y needs
+ * no rounding. */
 MC_INLINE double mck_fmod_f64(double x, double y)
 {
     double a = mck_abs_f64(x), b = mck_abs_f64(y);
@@ -658,7 +666,8 @@ MC_INLINE double mck_remainder_f64(double x, double y)
     return mck_mod_sign_f64(mck_fmod_f64(x, y), y);
 }
 
-/* floor of the exact quotient, consistent with remainder; exact up to 2^52. x / 0 is the IEEE quotient. */
+/* floor of the exact quotient, consistent with remainder; exact up to 2^52. x / 0 is the IEEE
+ * quotient. */
 MC_INLINE double mck_floor_divide_f64(double x, double y)
 {
     double a = mck_abs_f64(x), b = mck_abs_f64(y);
@@ -667,13 +676,14 @@ MC_INLINE double mck_floor_divide_f64(double x, double y)
     uint64_t sign = (mck_bits_f64(x) ^ mck_bits_f64(y)) & 0x8000000000000000u;
     q = r < 0.0 ? q - 1.0 : q;
     r = r < 0.0 ? r + b : r;
-    q = (sign != 0) & (r != 0.0) ? q + 1.0 : q;
+    q = ((sign != 0) & (r != 0.0)) ? q + 1.0 : q;
     return mck_from_bits_f64(mck_bits_f64(q) ^ sign);
 }
 
 /* ---- error function ---- */
 
-/* exp(x^2) erfc(x) for x in [0, 28]: a polynomial in t = (x - k) / (x + k) over 1 + 2 x (Shepherd and Laframboise 1981). */
+/* exp(x^2) erfc(x) for x in [0, 28]: a polynomial in t = (x - k) / (x + k) over 1 + 2 x (Shepherd
+ * and Laframboise 1981). */
 MC_INLINE double mck_erfcx_f64(double x)
 {
     double t = (x - 3.75) / (x + 3.75);
@@ -733,7 +743,7 @@ MC_INLINE double mck_erf_near_f64(double x)
     return MC_MULADD(x, q, x);
 }
 
-/* [not measured] */
+/* [1.25 1.10] */
 MC_INLINE double mck_erf_f64(double x)
 {
     double a = mck_abs_f64(x);
@@ -741,7 +751,7 @@ MC_INLINE double mck_erf_f64(double x)
     return mck_copysign_f64(y, x);
 }
 
-/* [not measured] */
+/* [3.99 3.99] */
 MC_INLINE double mck_erfc_f64(double x)
 {
     double a = mck_abs_f64(x);
@@ -749,72 +759,5 @@ MC_INLINE double mck_erfc_f64(double x)
     double y = x < 0.0 ? 2.0 - t : t;
     return a < 0.25 ? 1.0 - mck_erf_near_f64(x) : y;
 }
-
-/* ---- slow paths: called for single elements, out of line ---- */
-
-#define MCK_NEEDS_FIX_sin_f64(x) (mck_abs_f64(x) > MCK_TRIG_LIMIT_F64)
-#define MCK_NEEDS_FIX_cos_f64(x) (mck_abs_f64(x) > MCK_TRIG_LIMIT_F64)
-#define MCK_NEEDS_FIX_tan_f64(x) (mck_abs_f64(x) > MCK_TRIG_LIMIT_F64)
-#define MCK_NEEDS_FIX_fmod_f64(x, y) (mck_fmod_off_f64((x), (y)))
-#define MCK_NEEDS_FIX_remainder_f64(x, y) (mck_fmod_off_f64((x), (y)))
-#define MCK_NEEDS_FIX_floor_divide_f64(x, y) (mck_fmod_off_f64((x), (y)))
-
-MC_INLINE double mck_sin_f64_slow(double x)
-{
-    return sin(x);
-}
-
-MC_INLINE double mck_cos_f64_slow(double x)
-{
-    return cos(x);
-}
-
-MC_INLINE double mck_tan_f64_slow(double x)
-{
-    return tan(x);
-}
-
-MC_INLINE double mck_fmod_f64_slow(double x, double y)
-{
-    return fmod(x, y);
-}
-
-MC_INLINE double mck_remainder_f64_slow(double x, double y)
-{
-    return y == 0.0 ? MCK_NAN_F64 : mck_mod_sign_f64(fmod(x, y), y);
-}
-
-MC_INLINE double mck_floor_divide_f64_slow(double x, double y)
-{
-    double d = x / y;
-    if (y == 0.0 || fabs(d) >= 0x1p52)
-        return isinf(x) && y != 0.0 ? MCK_NAN_F64 : floor(d);
-    double m = fmod(x, y), q = rint((x - m) / y);
-    q = m != 0.0 && (m < 0.0) != (y < 0.0) ? q - 1.0 : q;
-    return q == 0.0 ? mck_copysign_f64(0.0, d) : q;
-}
-
-/* Gamma has no fast form yet: libm, scalar. The sign it would leave in a global is thrown away. */
-MC_INLINE double mck_lgamma_f64(double x)
-{
-    return lgamma(x);
-}
-
-#define MCK_ANY1_(fn, T, type)                                                                     \
-    MC_INLINE type mck_##fn##_##T##_any(type x)                                                    \
-    {                                                                                              \
-        return MCK_NEEDS_FIX_##fn##_##T(x) ? mck_##fn##_##T##_slow(x) : mck_##fn##_##T(x);         \
-    }
-#define MCK_ANY2_(fn, T, type)                                                                     \
-    MC_INLINE type mck_##fn##_##T##_any(type x, type y)                                            \
-    {                                                                                              \
-        return MCK_NEEDS_FIX_##fn##_##T(x, y) ? mck_##fn##_##T##_slow(x, y) : mck_##fn##_##T(x, y); \
-    }
-MCK_ANY1_(sin, f64, double)
-MCK_ANY1_(cos, f64, double)
-MCK_ANY1_(tan, f64, double)
-MCK_ANY2_(fmod, f64, double)
-MCK_ANY2_(remainder, f64, double)
-MCK_ANY2_(floor_divide, f64, double)
 
 #endif

@@ -78,6 +78,10 @@ MC_API const char *mc_neighbour(const char *kind);
 MC_API int mc_fft_config(const char *engine, int measure);
 MC_API int mc_fft_wisdom(const char *path, int save);
 MC_API double mc_clock(void); /* monotonic seconds */
+/* SHA-256 as 64 hex digits and a zero: of bytes, of a file, of a tensor's elements in row-major order (layout does not matter). */
+MC_API int mc_sha256(const void *data, int64_t bytes, char *hex);
+MC_API int mc_sha256_file(const char *path, char *hex);
+MC_API int mc_sha256_tensor(const mc_tensor *t, char *hex);
 
 /* ---- memory ---- */
 /* out[0] live bytes, [1] cached bytes, [2] peak live bytes, [3] allocations so far, [4] soft ceiling, [5] limit (0 none),

@@ -116,7 +116,7 @@ int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in
     for (int i = 0; i < nin; i++)
         if (mci_check_live(o->name, in[i]))
             return mc_errstatus();
-    if ((o->nin != 255 && nin != o->nin) || nout != o->nout)
+    if ((o->nin != 255 && nin != o->nin) || (o->nout != 255 && nout != o->nout))
         return mci_error(MC_EINVAL, "%s: %d operands and %d results given, it takes %d and %d", o->name, nin, nout, o->nin, o->nout);
     return o->run(o, nout, out, nin, in, p ? p : &no_params);
 }

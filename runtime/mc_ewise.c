@@ -151,6 +151,8 @@ int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const m
     }
     j.nd = mci_collapse(nd, j.shape, nin + 1, j.strides);
     j.inner = j.nd ? j.shape[j.nd - 1] : 1;
+    if (j.inner < 1)
+        j.inner = 1; /* nothing to do, but no division by zero either */
     j.block = j.inner < 64 && BLOCK > j.inner ? BLOCK / j.inner * j.inner : BLOCK;
     if (j.total > 0) {
         /* contiguous operands of the right dtype need no buffers: larger blocks save calls */

@@ -67,6 +67,8 @@ op { 'atan2', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'atan
 op { 'hypot', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'hypot(a, b)', tol = 'ULP4', rules = 'hypot', doc = 'sqrt(a^2 + b^2) without overflow', source = STD }
 op { 'copysign', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'copysign(a, b)', tol = 'EXACT', rules = 'none: sign only', doc = 'magnitude of a, sign of b', source = STD }
 op { 'logaddexp', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'logaddexp(a, b)', tol = 'ULP4', rules = 'logaddexp', doc = 'log(exp(a) + exp(b)) without overflow', source = STD }
+op { 'gammainc', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'gammainc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised lower incomplete gamma function P(a, b), a > 0, b >= 0', source = 'DLMF 8.2, 8.9, 8.11' }
+op { 'gammaincc', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'gammaincc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised upper incomplete gamma function Q(a, b) = 1 - P without cancellation', source = 'DLMF 8.2, 8.9, 8.11' }
 op { 'eq', family = 'binary', dtypes = ALL, result = 'bool', expr = 'a == b', alias = { 'equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a == b, elementwise', source = STD }
 op { 'ne', family = 'binary', dtypes = ALL, result = 'bool', expr = 'a != b', alias = { 'not_equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a ~= b, elementwise', source = STD }
 op { 'lt', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a < b', alias = { 'less' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a < b, elementwise', source = STD }
@@ -122,6 +124,8 @@ unary('erfc', FLOAT, 'erfc(a)', { promote = 'float', rules = 'erfc', doc = '1 - 
 unary('ndtr', FLOAT, 'ndtr(a)', { promote = 'float', method = false, rules = 'ndtr', doc = 'standard normal distribution function erfc(-a / sqrt(2)) / 2, tails included', source = 'Abramowitz and Stegun 26.2.29' })
 unary('ndtri', FLOAT, 'ndtri(a)', { promote = 'float', method = false, rules = 'ndtri', doc = 'standard normal quantile: the inverse of ndtr; NaN outside [0, 1]', source = 'Algorithm AS 241, 1988' })
 unary('erfinv', FLOAT, 'erfinv(a)', { promote = 'float', rules = 'erfinv', doc = 'inverse error function; NaN outside [-1, 1]', source = 'Algorithm AS 241, 1988' })
+unary('lgamma', FLOAT, 'lgamma(a)', { promote = 'float', alias = { 'gammaln' }, rules = 'lgamma', doc = 'log |Gamma(a)|', source = 'C11 7.12.8.3' })
+unary('digamma', FLOAT, 'digamma(a)', { promote = 'float', rules = 'none: trigamma is not there', doc = 'derivative of lgamma', source = 'DLMF 5.5, 5.11' })
 unary('logistic', FLOAT, '1 / (1 + exp(-a))', { promote = 'float', alias = { 'sigmoid' }, rules = 'auto', doc = '1 / (1 + exp(-a))', source = 'definition' })
 unary('deg2rad', FLOAT, 'a * 0.017453292519943295', { promote = 'float', rules = 'auto', doc = 'degrees to radians', source = 'definition' })
 unary('rad2deg', FLOAT, 'a * 57.29577951308232', { promote = 'float', rules = 'auto', doc = 'radians to degrees', source = 'definition' })
@@ -134,6 +138,7 @@ unary('angle', FC, 'arg(a)', { promote = 'float', fx = 'atan2(0, a)', result = '
 op { 'clip', family = 'ternary', dtypes = ORD, expr = 'minimum(maximum(a, b), c)', tol = 'EXACT', rules = 'select', doc = 'a limited to [b, c]; NaN stays', source = STD }
 op { 'where', family = 'where', dtypes = ALL, expr = 'a ? b : c', tol = 'EXACT', rules = 'where', method = false, doc = 'b where the condition a holds, else c', source = STD }
 op { 'fma', family = 'ternary', dtypes = FLOAT, promote = 'float', expr = 'fma(a, b, c)', tol = 'EXACT', rules = 'fma', doc = 'a b + c, rounded once where the machine has it (v3, v4)', source = 'IEEE 754-2019 5.4.1' }
+op { 'betainc', family = 'ternary', dtypes = FLOAT, promote = 'float', expr = 'betainc(a, b, c)', method = false, tol = 'ITERATIVE', rules = 'betainc', doc = 'regularised incomplete beta function I_c(a, b), a, b > 0, c in [0, 1]', source = 'DLMF 8.17' }
 op { 'lerp', family = 'ternary', dtypes = FC, promote = 'float', expr = 'a + c * (b - a)', tol = 'ULP4', rules = 'auto', doc = 'a + c (b - a)', source = 'definition' }
 
 -- ---------------------------------------------------------------- reductions
@@ -195,6 +200,34 @@ for _, r in ipairs {
   { 'random_integers', { 'i64' }, { { 'low', 'int' }, { 'high', 'int' } }, 'integers in [low, high], unbiased' },
 } do
   op { r[1], family = 'random', dtypes = r[2], params = r[3], method = false, tol = 'EXACT', rules = 'none: random', doc = r[4], source = 'Philox4x32-10: Parallel random numbers, as easy as 1, 2, 3, SC 2011' }
+end
+
+-- ---------------------------------------------------------------- phase-amplitude coupling (mc.pac calls these; shapes in runtime/mc_pac.c)
+local PA = { { 'P', 'int' }, { 'A', 'int' } }
+local function params(...)
+  local out = {}
+  for _, list in ipairs { ... } do for _, p in ipairs(list) do out[#out + 1] = p end end
+  return out
+end
+local function ints(text)
+  local out = {}
+  for n in text:gmatch '%S+' do out[#out + 1] = { n, 'int', 0 } end
+  return out
+end
+local PACSRC = 'modulation index: J. Neurophysiol. 104, 1195, 2010; the other measures stand in the docstring of mc.pac.compute'
+local ANALYTIC = ints 'N pad bins demean zero_ext complex_table'
+for _, r in ipairs {
+  { 'pac_analytic', params(PA, ANALYTIC, ints 'want'), 'rows -> analytic signals of bands: phase bins, unit phasors, angles, amplitudes' },
+  { 'pac_bins', params(PA, ints 'L G bins norm measure exhaustive N first K want asymmetric idx_band amp_tile jobs', { { 'epsilon', 'number', 0 }, { 'tau', 'number', 0 } }), 'phase bins and amplitudes -> coupling and its surrogates' },
+  { 'pac_row', params(PA, ANALYTIC, ints 'kind norm measure NX first K want', { { 'epsilon', 'number', 0 }, { 'threshold', 'number', 0 } }), 'pac_analytic and pac_bins or pac_moments chained row by row' },
+  { 'pac_moments', params(PA, ints 'L measure K first want unit_band amp_tile jobs', { { 'threshold', 'number', 0 } }), 'unit phasors and amplitudes -> coupling from moments and its surrogates' },
+  { 'pac_theta', ints 'L N A', 'tiled amplitudes -> cosine and sine of the phase of their envelope' },
+  { 'pac_ranks', ints 'L step', 'rows -> normal scores of their ranks' },
+  { 'pac_tile', ints 'A L', 'amplitudes [jobs, A, L] -> tiles' },
+  { 'pac_index', ints 'L bins', 'angles -> phase bins' },
+  { 'pac_measure', params(PA, ints 'bins norm measure want', { { 'epsilon', 'number', 0 } }), 'bin sums and counts -> coupling' },
+} do
+  op { r[1], family = 'pac', nin = 'list', nout = 'list', dtypes = { 'f32', 'f64' }, params = r[2], method = false, tol = 'ACCUM', rules = 'none: analysis end point', doc = r[3], source = PACSRC }
 end
 
 -- ---------------------------------------------------------------- hand-written kernels: name, dtypes, signature (family)

@@ -1,7 +1,8 @@
 /* zlib.c - the zlib neighbour: crc32, inflate and deflate streams behind mc_zlib_api.
  *
- * Owns the z_stream of each call and its memory, all of which comes from the host's allocator and is counted
- * there. zlib counts in 32 bits; calls hand it at most CHUNK bytes at a time and loop. May not know what is packed. */
+ * Owns the z_stream of each call and its memory, all of which comes from the host's allocator and
+ * is counted there. zlib counts in 32 bits; calls hand it at most CHUNK bytes at a time and loop.
+ * May not know what is packed. */
 #include "../../runtime/mc_backend.h"
 #include "../../runtime/mc_def.h"
 
@@ -13,17 +14,20 @@
 /* Set once by mc_plugin_open, before any other call. */
 static const mc_host_api *host;
 
-static void *take(void *opaque, uInt items, uInt size) {
+static void *take(void *opaque, uInt items, uInt size)
+{
     (void)opaque;
     return host->alloc((size_t)items * size);
 }
 
-static void give(void *opaque, void *p) {
+static void give(void *opaque, void *p)
+{
     (void)opaque;
     host->free(p);
 }
 
-static z_stream *new_stream(void) {
+static z_stream *new_stream(void)
+{
     z_stream *s = host->alloc(sizeof *s);
     if (!s) return NULL;
     memset(s, 0, sizeof *s);
@@ -32,11 +36,13 @@ static z_stream *new_stream(void) {
     return s;
 }
 
-static uint32_t run_crc(uint32_t crc, const void *p, size_t n) {
+static uint32_t run_crc(uint32_t crc, const void *p, size_t n)
+{
     return (uint32_t)crc32_z(crc, p, n);
 }
 
-static void *inflate_new(int raw) {
+static void *inflate_new(int raw)
+{
     z_stream *s = new_stream();
     if (s && inflateInit2(s, raw ? -MAX_WBITS : MAX_WBITS) != Z_OK) {
         host->free(s);
@@ -45,9 +51,11 @@ static void *inflate_new(int raw) {
     return s;
 }
 
-static void *deflate_new(int raw, int level) {
+static void *deflate_new(int raw, int level)
+{
     z_stream *s = new_stream();
-    if (s && deflateInit2(s, level, Z_DEFLATED, raw ? -MAX_WBITS : MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (s && deflateInit2(s, level, Z_DEFLATED, raw ? -MAX_WBITS : MAX_WBITS, 8,
+                          Z_DEFAULT_STRATEGY) != Z_OK) {
         host->free(s);
         return NULL;
     }
@@ -56,9 +64,11 @@ static void *deflate_new(int raw, int level) {
 
 typedef int (*step_fn)(z_stream *s, int flush);
 
-/* Loops `step` over pieces until input or output is used up or the stream ends. zlib answers Z_BUF_ERROR when it
- * can do nothing more with what it has, which is no error here. */
-static int run_stream(z_stream *s, step_fn step, const void *in, size_t *nin, void *out, size_t *nout, int finish) {
+/* Loops `step` over pieces until input or output is used up or the stream ends. zlib answers
+ * Z_BUF_ERROR when it can do nothing more with what it has, which is no error here. */
+static int run_stream(z_stream *s, step_fn step, const void *in, size_t *nin, void *out,
+                      size_t *nout, int finish)
+{
     static unsigned char none[1];
     size_t left_in = *nin, left_out = *nout;
     int rc = Z_OK;
@@ -80,21 +90,25 @@ static int run_stream(z_stream *s, step_fn step, const void *in, size_t *nin, vo
     return rc == Z_OK || rc == Z_BUF_ERROR ? 0 : rc;
 }
 
-static int inflate_run(void *s, const void *in, size_t *nin, void *out, size_t *nout) {
+static int inflate_run(void *s, const void *in, size_t *nin, void *out, size_t *nout)
+{
     return run_stream(s, inflate, in, nin, out, nout, 0);
 }
 
-static int deflate_run(void *s, const void *in, size_t *nin, void *out, size_t *nout, int finish) {
+static int deflate_run(void *s, const void *in, size_t *nin, void *out, size_t *nout, int finish)
+{
     return run_stream(s, deflate, in, nin, out, nout, finish);
 }
 
-static void inflate_free(void *s) {
+static void inflate_free(void *s)
+{
     if (!s) return;
     (void)inflateEnd(s);
     host->free(s);
 }
 
-static void deflate_free(void *s) {
+static void deflate_free(void *s)
+{
     if (!s) return;
     (void)deflateEnd(s);
     host->free(s);
@@ -102,11 +116,13 @@ static void deflate_free(void *s) {
 
 MC_API int mc_plugin_open(const mc_host_api *h, void *api);
 
-int mc_plugin_open(const mc_host_api *h, void *api) {
+int mc_plugin_open(const mc_host_api *h, void *api)
+{
     static char name[32] = "zlib ";
     mc_zlib_api *z = api;
     if (h->abi != MC_BACKEND_ABI || z->abi != MC_BACKEND_ABI)
-        return h->error(9, "zlib: the plug-in belongs to another version of mascon; build both together");
+        return h->error(
+            9, "zlib: the plug-in belongs to another version of mascon; build both together");
     host = h;
     strncpy(name + 5, zlibVersion(), sizeof name - 6);
     z->name = name;

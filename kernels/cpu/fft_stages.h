@@ -1,12 +1,13 @@
-/* fft_stages.h - butterflies and Stockham stages of one precision; included by fft_body.h once per
- * precision.
+/* fft_stages.h - butterflies and Stockham stages; included by fft_body.h once per precision.
  *
- * Wants T, MADD(a,b,c) (a*b + c, fused where the level fuses) and NAME(x); leaves NAME(stages) and
- * NAME(mul). A stage reads split arrays x and writes y: y[q + s(R p + k)] = w^(p k) sum_j x[q + s(p
- * + m j)] e^(-2 pi i j k / R), w = e^(-2 pi i / (R m)), q < s, p < m, which sorts itself: after all
- * stages the result stands in natural order. Late stages have long runs of q; early ones (s < RUN)
- * run over q and p together, each element with its own twiddle, through a small tile that is then
- * dealt out. */
+ * Wants T, MADD(a,b,c) (a*b + c, fused where the level fuses) and NAME(x); leaves NAME(stages),
+ * NAME(mul) and CX. A stage reads split arrays x and writes y, for q < s, p < m:
+ *
+ *   y[q + s(R p + k)] = w^(p k) sum_j x[q + s(p + m j)] e^(-2 pi i j k / R)
+ *
+ * with w = e^(-2 pi i / (R m)), which sorts itself: after all stages the result stands in natural
+ * order. Late stages have long runs of q; early ones (s < RUN) run over q and p together, each
+ * element with its own twiddle, through a small tile that is then dealt out. */
 
 typedef struct NAME(cx) {
     T re, im;

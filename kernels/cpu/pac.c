@@ -1,4 +1,5 @@
-/* pac.c - the table of phase-amplitude coupling kernels of one ISA level, and the measure kernel for sums the caller pooled.
+/* pac.c - the table of phase-amplitude coupling kernels of one ISA level, and the measure kernel
+ * for sums the caller pooled.
  *
  * Owns nothing else; the runtime picks mck_pac_f32_* or mck_pac_f64_* at start. */
 #include "pac_lanes.h"

@@ -11,21 +11,22 @@
 #endif
 
 typedef struct SN(bins_work) {
-    T *ext;           /* [G][L + BLOCK][LEVELS][W]: wrapped amplitudes of one tile; only with surrogates or soft bins */
-    uint16_t *entry;  /* [blocks][P][BLOCK]: row * LEVELS + level, sorted by bin */
-    uint16_t *start;  /* [blocks][P][B + 1] */
-    T *soft;          /* [G*L][B]: weights of one phase band */
-    double *count;    /* [P][B] */
-    T *scale;         /* [P][B] */
-    T *sums;          /* [GROUP][P][B][W] */
-    double *fold;     /* the same, only when sums are folded */
-    T *value, *total; /* [P][W], observed */
-    T *draw;          /* [P][W] */
+    T *ext; /* [G][L + BLOCK][LEVELS][W]: wrapped amplitudes of one tile; only with surrogates or
+               soft bins */
+    uint16_t *entry;            /* [blocks][P][BLOCK]: row * LEVELS + level, sorted by bin */
+    uint16_t *start;            /* [blocks][P][B + 1] */
+    T *soft;                    /* [G*L][B]: weights of one phase band */
+    double *count;              /* [P][B] */
+    T *scale;                   /* [P][B] */
+    T *sums;                    /* [GROUP][P][B][W] */
+    double *fold;               /* the same, only when sums are folded */
+    T *value, *total;           /* [P][W], observed */
+    T *draw;                    /* [P][W] */
     double *mean, *m2, *exceed; /* [P][W] */
-    double *centre;   /* [2][B] */
-    int64_t *order;   /* [K] */
-    T *top;           /* [K] */
-    int64_t blocks;   /* of one segment */
+    double *centre;             /* [2][B] */
+    int64_t *order;             /* [K] */
+    T *top;                     /* [K] */
+    int64_t blocks;             /* of one segment */
     int64_t bytes;
 } SN(bins_work);
 
@@ -37,7 +38,8 @@ static SN(bins_work) SN(bins_layout)(const mck_pac_bins *a, void *base)
     const int64_t cells = a->P * a->bins * W;
     const int soft = a->tau > 0, listed = !soft && k > 0;
     w.blocks = blocks;
-    w.ext = pac_take(&p, soft || listed ? a->G * (a->L + PAC_BLOCK) * PAC_LEVELS * W : 0, sizeof(T));
+    w.ext =
+        pac_take(&p, soft || listed ? a->G * (a->L + PAC_BLOCK) * PAC_LEVELS * W : 0, sizeof(T));
     w.entry = pac_take(&p, listed ? all * a->P * PAC_BLOCK : 0, sizeof(uint16_t));
     w.start = pac_take(&p, listed ? all * a->P * (a->bins + 1) : 0, sizeof(uint16_t));
     w.soft = pac_take(&p, soft ? a->G * a->L * a->bins : 0, sizeof(T));
@@ -58,10 +60,7 @@ static SN(bins_work) SN(bins_layout)(const mck_pac_bins *a, void *base)
     return w;
 }
 
-int64_t FN(bins_work)(const mck_pac_bins *a)
-{
-    return SN(bins_layout)(a, NULL).bytes;
-}
+int64_t FN(bins_work)(const mck_pac_bins *a) { return SN(bins_layout)(a, NULL).bytes; }
 
 /* Heap sort of positions by shift; ties by position, so that the order is one. */
 static int SN(order_before)(const int64_t *shift, int64_t i, int64_t j)
@@ -94,9 +93,11 @@ static void SN(order_shifts)(const int64_t *shift, int64_t *order, int64_t n)
     }
 }
 
-/* One block of n indices -> entries sorted by bin, starts[B+1]; adds to count[B]. Runs are short and of unpredictable length in fast
- * bands, so nothing branches on them: what a run does not need is written to a slot that nobody reads. */
-static void SN(list_block)(const uint8_t *idx, int64_t n, int64_t bins, uint16_t *entry, uint16_t *start, double *count)
+/* One block of n indices -> entries sorted by bin, starts[B+1]; adds to count[B]. Runs are short
+ * and of unpredictable length in fast bands, so nothing branches on them: what a run does not need
+ * is written to a slot that nobody reads. */
+static void SN(list_block)(const uint8_t *idx, int64_t n, int64_t bins, uint16_t *entry,
+                           uint16_t *start, double *count)
 {
     uint16_t need[257] = { 0 }, samples[256] = { 0 }, end[PAC_BLOCK + 1], unread;
     const int top = PAC_LEVELS - 1;
@@ -150,19 +151,21 @@ static void SN(list_job)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t 
 {
     memset(w->count, 0, sizeof(double) * (size_t)(a->P * a->bins));
     for (int64_t g = 0; g < a->G; g++) {
-        const uint8_t *idx = a->idx + SN(bins_offset)(a->idx_at, job * a->G + g, a->P * a->idx_band);
+        const uint8_t *idx =
+            a->idx + SN(bins_offset)(a->idx_at, job * a->G + g, a->P * a->idx_band);
         for (int64_t b = 0; b < w->blocks; b++) {
             const int64_t t = b * PAC_BLOCK, n = a->L - t < PAC_BLOCK ? a->L - t : PAC_BLOCK;
             for (int64_t p = 0; p < a->P; p++) {
                 const int64_t at = (g * w->blocks + b) * a->P + p;
                 SN(list_block)(idx + p * a->idx_band + t, n, a->bins, w->entry + at * PAC_BLOCK,
-                               w->start + at * (a->bins + 1), w->count + p * a->bins);
+                 w->start + at * (a->bins + 1), w->count + p * a->bins);
             }
         }
     }
 }
 
-/* Amplitudes of one tile with their windows, the head repeated after the tail: any shift reads straight on. */
+/* Amplitudes of one tile with their windows, the head repeated after the tail: any shift reads
+ * straight on. */
 static void SN(extend)(const T *amp, int64_t L, T *ext)
 {
     const int64_t row = PAC_LEVELS * W;
@@ -182,9 +185,10 @@ static void SN(extend)(const T *amp, int64_t L, T *ext)
         memcpy(ext + t * row, ext + (t - L) * row, sizeof(T) * (size_t)row);
 }
 
-/* sums[k][j] += rows of block a[k] listed for bin j, k < ng shifts, nv vectors of the tile. sums[k] lie `apart`. */
-MC_INLINE void SN(gather)(T *sums, int64_t apart, const T *const *base, const uint16_t *entry, const uint16_t *start,
-                          int64_t bins, const int ng, const int nv)
+/* sums[k][j] += rows of block a[k] listed for bin j, k < ng shifts, nv vectors of the tile. sums[k]
+ * lie `apart`. */
+MC_INLINE void SN(gather)(T *sums, int64_t apart, const T *const *base, const uint16_t *entry,
+                          const uint16_t *start, int64_t bins, const int ng, const int nv)
 {
     for (int64_t j = 0; j < bins; j++) {
         vec c[PAC_GROUP * NV];
@@ -203,11 +207,11 @@ MC_INLINE void SN(gather)(T *sums, int64_t apart, const T *const *base, const ui
     }
 }
 
-#define PAC_GATHER(name, ng, nv)                                                                              \
-    static void SN(name)(T *sums, int64_t apart, const T *const *base, const uint16_t *entry,               \
-                         const uint16_t *start, int64_t bins)                                               \
-    {                                                                                                       \
-        SN(gather)(sums, apart, base, entry, start, bins, ng, nv);                                          \
+#define PAC_GATHER(name, ng, nv)                                                                   \
+    static void SN(name)(T * sums, int64_t apart, const T *const *base, const uint16_t *entry,     \
+                         const uint16_t *start, int64_t bins)                                      \
+    {                                                                                              \
+        SN(gather)(sums, apart, base, entry, start, bins, ng, nv);                                 \
     }
 PAC_GATHER(gather_one, 1, NV)
 PAC_GATHER(gather_many, PAC_GROUP, NV)
@@ -223,7 +227,8 @@ static void SN(fold_add)(double *fold, T *sums, int64_t n)
 }
 
 /* Bin sums of `ng` shifts (1 or GROUP) -> w->sums. half: the upper half of the tile is unused. */
-static void SN(sums_hard)(const mck_pac_bins *a, const SN(bins_work) *w, const int64_t *shift, int ng, int half)
+static void SN(sums_hard)(const mck_pac_bins *a, const SN(bins_work) *w, const int64_t *shift,
+                          int ng, int half)
 {
     const int64_t cells = a->P * a->bins * W, row = PAC_LEVELS * W;
     const int64_t all = w->blocks * a->G;
@@ -238,12 +243,15 @@ static void SN(sums_hard)(const mck_pac_bins *a, const SN(bins_work) *w, const i
             base[k] = w->ext + (g * (a->L + PAC_BLOCK) + (t + shift[k]) % a->L) * row;
         for (int64_t p = 0; p < a->P; p++) {
             const int64_t at = b * a->P + p;
-            const uint16_t *entry = w->entry + at * PAC_BLOCK, *start = w->start + at * (a->bins + 1);
+            const uint16_t *entry = w->entry + at * PAC_BLOCK,
+                           *start = w->start + at * (a->bins + 1);
             T *sums = w->sums + p * a->bins * W;
             if (ng == 1)
-                (half ? SN(gather_one_half) : SN(gather_one))(sums, cells, base, entry, start, a->bins);
+                (half ? SN(gather_one_half) : SN(gather_one))(sums, cells, base, entry, start,
+                                                              a->bins);
             else
-                (half ? SN(gather_many_half) : SN(gather_many))(sums, cells, base, entry, start, a->bins);
+                (half ? SN(gather_many_half) : SN(gather_many))(sums, cells, base, entry, start,
+                                                                a->bins);
         }
         if (folded && ((b + 1) % PAC_FOLD == 0 || b + 1 == all))
             SN(fold_add)(w->fold, w->sums, cells * ng);
@@ -256,9 +264,10 @@ static void SN(sums_hard)(const mck_pac_bins *a, const SN(bins_work) *w, const i
 /* flag[1] keeps a row, flag[0] drops it. */
 static const T SN(flag)[2] = { 0, 1 };
 
-/* One step along the runs of a band: the next window of `idx` added to its bin. Branchless but for windows above two samples. */
-MC_INLINE int64_t SN(direct_step)(const uint8_t *idx, int64_t t, int64_t n, const T *amp, T *sums, uint16_t *samples,
-                                  const int nv)
+/* One step along the runs of a band: the next window of `idx` added to its bin. Branchless but for
+ * windows above two samples. */
+MC_INLINE int64_t SN(direct_step)(const uint8_t *idx, int64_t t, int64_t n, const T *amp, T *sums,
+                                  uint16_t *samples, const int nv)
 {
     const uint8_t j = idx[t];
     const int more = t + 1 < n && idx[t + 1] == j;
@@ -274,8 +283,9 @@ MC_INLINE int64_t SN(direct_step)(const uint8_t *idx, int64_t t, int64_t n, cons
 }
 
 /* Two bands at once: each is one chain of dependent loads, so two run in the time of one. */
-MC_INLINE void SN(direct_block)(const uint8_t *idx, int64_t idx_band, int64_t n, const T *amp, T *sums, int64_t band,
-                                uint16_t *samples, const int two, const int nv)
+MC_INLINE void SN(direct_block)(const uint8_t *idx, int64_t idx_band, int64_t n, const T *amp,
+                                T *sums, int64_t band, uint16_t *samples, const int two,
+                                const int nv)
 {
     int64_t t = 0, u = 0;
     if (two)
@@ -289,9 +299,11 @@ MC_INLINE void SN(direct_block)(const uint8_t *idx, int64_t idx_band, int64_t n,
         u = SN(direct_step)(idx + idx_band, u, n, amp, sums + band, samples + 256, nv);
 }
 
-/* Observed sums straight from the tile, for calls without surrogates: the windows, blocks and order of sums_hard at shift 0, hence
- * the same bits, without lists or wrapped amplitudes. Counts are made here too. */
-static void SN(sums_direct)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t job, int64_t tile, int half)
+/* Observed sums straight from the tile, for calls without surrogates: the windows, blocks and order
+ * of sums_hard at shift 0, hence the same bits, without lists or wrapped amplitudes. Counts are
+ * made here too. */
+static void SN(sums_direct)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t job,
+                            int64_t tile, int half)
 {
     const int64_t cells = a->P * a->bins * W, band = a->bins * W, all = w->blocks * a->G;
     const int64_t tiles = (a->A + W - 1) / W;
@@ -301,20 +313,26 @@ static void SN(sums_direct)(const mck_pac_bins *a, const SN(bins_work) *w, int64
     if (folded)
         memset(w->fold, 0, sizeof(double) * (size_t)cells);
     for (int64_t b = 0; b < all; b++) {
-        const int64_t g = b / w->blocks, t = (b - g * w->blocks) * PAC_BLOCK, n = a->L - t < PAC_BLOCK ? a->L - t : PAC_BLOCK;
-        const uint8_t *idx = a->idx + SN(bins_offset)(a->idx_at, job * a->G + g, a->P * a->idx_band) + t;
-        const T *amp = (const T *)a->amp + SN(bins_offset)(a->amp_at, job * a->G + g, tiles * a->amp_tile)
-                     + tile * a->amp_tile + t * W;
+        const int64_t g = b / w->blocks, t = (b - g * w->blocks) * PAC_BLOCK,
+                      n = a->L - t < PAC_BLOCK ? a->L - t : PAC_BLOCK;
+        const uint8_t *idx =
+            a->idx + SN(bins_offset)(a->idx_at, job * a->G + g, a->P * a->idx_band) + t;
+        const T *amp = (const T *)a->amp +
+                       SN(bins_offset)(a->amp_at, job * a->G + g, tiles * a->amp_tile) +
+                       tile * a->amp_tile + t * W;
         for (int64_t p = 0; p < a->P; p += 2) {
             uint16_t samples[512];
             const int two = p + 1 < a->P;
             memset(samples, 0, sizeof(uint16_t) * (size_t)a->bins);
             memset(samples + 256, 0, sizeof(uint16_t) * (size_t)a->bins);
             if (half)
-                SN(direct_block)(idx + p * a->idx_band, a->idx_band, n, amp, w->sums + p * band, band, samples, two,
-                                 NV > 1 ? NV / 2 : 1);
+                SN(direct_block)(idx + p * a->idx_band, a->idx_band, n, amp, w->sums + p * band,
+                                 band, samples, two,
+                 NV > 1 ? NV / 2 : 1);
             else
-                SN(direct_block)(idx + p * a->idx_band, a->idx_band, n, amp, w->sums + p * band, band, samples, two, NV);
+                SN(direct_block)(idx + p * a->idx_band, a->idx_band, n, amp, w->sums + p * band,
+                                 band, samples, two,
+                 NV);
             for (int64_t q = p; q < p + 1 + two; q++)
                 for (int64_t j = 0; j < a->bins; j++)
                     w->count[q * a->bins + j] += samples[(q - p) * 256 + j];
@@ -330,12 +348,14 @@ static void SN(sums_direct)(const mck_pac_bins *a, const SN(bins_work) *w, int64
 /* Weights of phase band p for all segments -> w->soft, their sums -> w->count. */
 static void SN(soft_weights)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t job, int64_t p)
 {
-    const T pi = (T)3.14159265358979323846, two = (T)6.28318530717958647693, sharp = (T)(1.0 / a->tau);
+    const T pi = (T)3.14159265358979323846, two = (T)6.28318530717958647693,
+            sharp = (T)(1.0 / a->tau);
     double *count = w->count + p * a->bins;
     memset(count, 0, sizeof(double) * (size_t)a->bins);
     for (int64_t i = 0; i < a->G * a->L; i++) {
         const int64_t g = i / a->L;
-        const T *angle = (const T *)a->angle + SN(bins_offset)(a->idx_at, job * a->G + g, a->P * a->idx_band);
+        const T *angle =
+            (const T *)a->angle + SN(bins_offset)(a->idx_at, job * a->G + g, a->P * a->idx_band);
         const T phi = angle[p * a->idx_band + i - g * a->L];
         T *to = w->soft + i * a->bins, near = (T)INFINITY, sum = 0;
         for (int64_t j = 0; j < a->bins; j++) {
@@ -355,7 +375,8 @@ static void SN(soft_weights)(const mck_pac_bins *a, const SN(bins_work) *w, int6
 }
 
 /* As sums_hard for the one soft phase band p, each shift in turn. */
-static void SN(sums_soft)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t p, const int64_t *shift, int ng)
+static void SN(sums_soft)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t p,
+                          const int64_t *shift, int ng)
 {
     const int64_t cells = a->P * a->bins * W, row = PAC_LEVELS * W, bins = a->bins;
     for (int k = 0; k < ng; k++) {
@@ -365,11 +386,13 @@ static void SN(sums_soft)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t
         memset(sums, 0, sizeof(T) * (size_t)(bins * W));
         for (int64_t i = 0; i < a->G * a->L; i++) {
             const int64_t g = i / a->L, t = (i - g * a->L + shift[k]) % a->L;
-            const T *amp = w->ext + (g * (a->L + PAC_BLOCK) + t) * row, *weight = w->soft + i * bins;
+            const T *amp = w->ext + (g * (a->L + PAC_BLOCK) + t) * row,
+                    *weight = w->soft + i * bins;
             for (int64_t j = 0; j < bins; j++)
                 for (int v = 0; v < NV; v++) {
                     T *to = sums + j * W + v * VL;
-                    LN(store)(to, LN(muladd)(LN(set)(weight[j]), LN(load)(amp + v * VL), LN(load)(to)));
+                    LN(store)(to, LN(muladd)(LN(set)(weight[j]), LN(load)(amp + v * VL),
+                              LN(load)(to)));
                 }
             if (i % PAC_BLOCK == PAC_BLOCK - 1)
                 SN(fold_add)(fold, sums, bins * W);
@@ -381,7 +404,8 @@ static void SN(sums_soft)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t
 }
 
 /* Bands [p0, p1) of one tile; lanes: bands of the tile in use. */
-static void SN(bins_sums)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t p, const int64_t *shift, int ng, int lanes)
+static void SN(bins_sums)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t p,
+                          const int64_t *shift, int ng, int lanes)
 {
     if (a->tau > 0)
         SN(sums_soft)(a, w, p, shift, ng);
@@ -389,18 +413,20 @@ static void SN(bins_sums)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t
         SN(sums_hard)(a, w, shift, ng, NV > 1 && lanes <= W / 2);
 }
 
-static void SN(bins_values)(const mck_pac_bins *a, const SN(bins_work) *w, const T *sums, int64_t p0, int64_t p1, int lanes,
-                            T *value, T *total)
+static void SN(bins_values)(const mck_pac_bins *a, const SN(bins_work) *w, const T *sums,
+                            int64_t p0, int64_t p1, int lanes, T *value, T *total)
 {
     const pac_rule rule = pac_rule_make(a);
     const int nv = (lanes + VL - 1) / VL;
     for (int64_t p = p0; p < p1; p++)
-        SN(measure_tile)(sums + p * a->bins * W, W, w->scale + p * a->bins, &rule, nv, value + p * W, total + p * W);
+        SN(measure_tile)(sums + p * a->bins * W, W, w->scale + p * a->bins, &rule, nv,
+                         value + p * W,
+         total + p * W);
 }
 
 /* Observed outputs of bands [p0, p1) from w->sums. */
-static void SN(bins_observed)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t job, int64_t tile, int64_t p0,
-                              int64_t p1, int lanes)
+static void SN(bins_observed)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t job,
+                              int64_t tile, int64_t p0, int64_t p1, int lanes)
 {
     const int64_t bins = a->bins;
     for (int64_t p = p0; p < p1; p++)
@@ -413,20 +439,23 @@ static void SN(bins_observed)(const mck_pac_bins *a, const SN(bins_work) *w, int
                 a->status[at] = SN(measure_status)(w->total[p * W + i], w->count + p * bins, bins);
             if (a->sums)
                 for (int64_t j = 0; j < bins; j++)
-                    a->sums[((job * a->P + p) * bins + j) * a->A + tile * W + i] = (double)sums[j * W];
+                    a->sums[((job * a->P + p) * bins + j) * a->A + tile * W + i] =
+                        (double)sums[j * W];
             if (a->dist || a->best || a->pref)
-                SN(measure_shape)(sums, W, w->scale + p * bins, w->centre, bins, a->dist ? (T *)a->dist + at * bins : NULL,
-                                  a->best ? a->best + at : NULL, a->pref ? (T *)a->pref + at : NULL);
+                SN(measure_shape)(sums, W, w->scale + p * bins, w->centre, bins,
+                 a->dist ? (T *)a->dist + at * bins : NULL, a->best ? a->best + at : NULL,
+                 a->pref ? (T *)a->pref + at : NULL);
         }
 }
 
 /* Surrogates of bands [p0, p1) of one tile: values group by group into the streaming statistics. */
-static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t job, int64_t tile, int64_t p0, int64_t p1,
-                           int lanes)
+static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t job,
+                           int64_t tile, int64_t p0, int64_t p1, int lanes)
 {
     const mck_pac_null *u = &a->null;
     const int64_t n = (p1 - p0) * W, cells = a->P * a->bins * W;
-    SN(null_state) z = { w->mean + p0 * W, w->m2 + p0 * W, w->exceed + p0 * W, w->value + p0 * W, n, 0 };
+    SN(null_state)
+    z = { w->mean + p0 * W, w->m2 + p0 * W, w->exceed + p0 * W, w->value + p0 * W, n, 0 };
     memset(z.mean, 0, sizeof(double) * (size_t)n);
     memset(z.m2, 0, sizeof(double) * (size_t)n);
     memset(z.exceed, 0, sizeof(double) * (size_t)n);
@@ -444,15 +473,16 @@ static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_
                 w->top[which] = SN(null_max)(w->draw + p0 * W, p1 - p0, lanes, w->top[which]);
             if (u->all)
                 for (int64_t p = p0; p < p1; p++)
-                    memcpy((T *)u->all + ((job * u->K + which) * a->P + p) * a->A + tile * W, w->draw + p * W,
-                           sizeof(T) * (size_t)lanes);
+                    memcpy((T *)u->all + ((job * u->K + which) * a->P + p) * a->A + tile * W,
+                           w->draw + p * W, sizeof(T) * (size_t)lanes);
         }
     }
     for (int64_t p = p0; p < p1; p++)
         for (int i = 0; i < lanes; i++) {
             const int64_t at = (job * a->P + p) * a->A + tile * W + i;
-            SN(null_store)(u, at, w->value[p * W + i], w->mean[p * W + i], w->m2[p * W + i], w->exceed[p * W + i],
-                           a->status ? a->status + at : NULL);
+            SN(null_store)(u, at, w->value[p * W + i], w->mean[p * W + i], w->m2[p * W + i],
+                           w->exceed[p * W + i],
+             a->status ? a->status + at : NULL);
         }
 }
 
@@ -467,8 +497,10 @@ static void SN(bins_job)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t 
     for (int64_t tile = 0; tile < tiles; tile++) {
         const int lanes = a->A - tile * W < W ? (int)(a->A - tile * W) : W;
         for (int64_t g = 0; !direct && g < a->G; g++)
-            SN(extend)((const T *)a->amp + SN(bins_offset)(a->amp_at, job * a->G + g, tiles * a->amp_tile)
-                           + tile * a->amp_tile, a->L, w->ext + g * (a->L + PAC_BLOCK) * PAC_LEVELS * W);
+            SN(extend)((const T *)a->amp + SN(bins_offset)(a->amp_at, job * a->G + g,
+                       tiles * a->amp_tile) +
+                 tile * a->amp_tile,
+             a->L, w->ext + g * (a->L + PAC_BLOCK) * PAC_LEVELS * W);
         for (int64_t p = 0; p < a->P; p += step) {
             if (soft)
                 SN(soft_weights)(a, w, job, p);
@@ -477,7 +509,8 @@ static void SN(bins_job)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t 
             else
                 SN(bins_sums)(a, w, p, &zero, 1, lanes);
             for (int64_t q = p; q < p + step; q++)
-                SN(measure_scale)(w->count + q * a->bins, a->divisor, a->norm, a->bins, w->scale + q * a->bins);
+                SN(measure_scale)(w->count + q * a->bins, a->divisor, a->norm, a->bins,
+                                  w->scale + q * a->bins);
             SN(bins_values)(a, w, w->sums, p, p + step, lanes, w->value, w->total);
             SN(bins_observed)(a, w, job, tile, p, p + step, lanes);
             if (a->null.K > 0)
@@ -485,7 +518,8 @@ static void SN(bins_job)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t 
         }
     }
     if (a->count)
-        memcpy(a->count + job * a->P * a->bins, w->count, sizeof(double) * (size_t)(a->P * a->bins));
+        memcpy(a->count + job * a->P * a->bins, w->count,
+               sizeof(double) * (size_t)(a->P * a->bins));
     if (a->null.max && a->null.K > 0)
         memcpy((T *)a->null.max + job * a->null.K, w->top, sizeof(T) * (size_t)a->null.K);
 }

@@ -1,8 +1,8 @@
 /* pac_body.h - body of pac.c, once per dtype. Letters as in mck_pac.h. */
 #include "pac_measure.h"
 
-#define PAC_STAGE(name, struct_name)                                                             \
-    void FN(name)(const struct_name *a, int64_t begin, int64_t end, void *work);                 \
+#define PAC_STAGE(name, struct_name)                                                               \
+    void FN(name)(const struct_name *a, int64_t begin, int64_t end, void *work);                   \
     int64_t FN(name##_work)(const struct_name *a);
 PAC_STAGE(analytic, mck_pac_analytic)
 PAC_STAGE(bins, mck_pac_bins)
@@ -15,7 +15,6 @@ PAC_STAGE(ranks, mck_pac_ranks)
 void FN(tile)(const mck_pac_tile *a, int64_t begin, int64_t end, void *work);
 void FN(index)(const mck_pac_index *a, int64_t begin, int64_t end, void *work);
 void FN(edges)(void *out, int64_t bins);
-void FN(twiddles)(void *out, int64_t N);
 void FN(scores)(void *out, int64_t L);
 
 typedef struct SN(measure_work) {
@@ -64,8 +63,9 @@ static void SN(measure_rows)(const mck_pac_bins *a, int64_t begin, int64_t end, 
                     ((T *)a->value)[at] = value[i];
                 if (a->status)
                     a->status[at] = SN(measure_status)(total[i], count, bins);
-                SN(measure_shape)(w.sums + i, W, w.scale, w.centre, bins, a->dist ? (T *)a->dist + at * bins : NULL,
-                                  a->best ? a->best + at : NULL, a->pref ? (T *)a->pref + at : NULL);
+                SN(measure_shape)(w.sums + i, W, w.scale, w.centre, bins,
+                                  a->dist ? (T *)a->dist + at * bins : NULL,
+                 a->best ? a->best + at : NULL, a->pref ? (T *)a->pref + at : NULL);
             }
         }
     }
@@ -98,6 +98,5 @@ const mck_pac_ops PAC_TABLE = {
     .tile = FN(tile),
     .index = FN(index),
     .edges = FN(edges),
-    .twiddles = FN(twiddles),
     .scores = FN(scores),
 };

@@ -1,13 +1,17 @@
-/* pac_correlate.h - correlation of phase functions with amplitudes at every circular shift, by transforms.
+/* pac_correlate.h - correlation of phase functions with amplitudes at every circular shift, by
+ * transforms.
  *
- * Body, included per dtype after pac_scalar.h. r(c) = sum_t w(t) a[(t+c) mod L] = IFFT(W A): A is the spectrum of a minus its
- * mean (the mean returns exactly, as mean * sum w, so that f32 transforms only carry what varies), W the *backward* transform
- * of w = w1 + i w2, which is conj(W1) + i conj(W2): both real correlations come out of one transform, as real and imaginary part.
- * N = L is circular by itself; with N >= 2L-1 amplitudes are repeated once and nothing wraps. Unnormalised: divide by N. */
+ * Body, included per dtype after pac_scalar.h. r(c) = sum_t w(t) a[(t+c) mod L] = IFFT(W A): A is
+ * the spectrum of a minus its mean (the mean returns exactly, as mean * sum w, so that f32
+ * transforms only carry what varies), W the *backward* transform of w = w1 + i w2, which is
+ * conj(W1) + i conj(W2): both real correlations come out of one transform, as real and imaginary
+ * part. N = L is circular by itself; with N >= 2L-1 amplitudes are repeated once and nothing wraps.
+ * Unnormalised: divide by N. */
 
-/* One lane of tiled amplitudes -> full complex spectrum [N] of a - mean; returns the mean. real: N of T, half: N/2+1 complex. */
-MC_UNUSED static double SN(correlate_amp)(const T *amp, int64_t L, int64_t N, mck_pac_fft fft, void *forward, T *real, T *half,
-                                T *MC_RESTRICT spectrum)
+/* One lane of tiled amplitudes -> full complex spectrum [N] of a - mean; returns the mean. real: N
+ * of T, half: N/2+1 complex. */
+MC_UNUSED static double SN(correlate_amp)(const T *amp, int64_t L, int64_t N, mck_pac_fft fft,
+                                          void *forward, T *real, T *half, T *MC_RESTRICT spectrum)
 {
     double mean = 0;
     for (int64_t t = 0; t < L; t++)
@@ -27,7 +31,8 @@ MC_UNUSED static double SN(correlate_amp)(const T *amp, int64_t L, int64_t N, mc
 }
 
 /* to = w a, or to += w a. */
-MC_UNUSED static void SN(correlate_product)(const T *MC_RESTRICT w, const T *MC_RESTRICT a, int64_t N, int add, T *MC_RESTRICT to)
+MC_UNUSED static void SN(correlate_product)(const T *MC_RESTRICT w, const T *MC_RESTRICT a,
+                                            int64_t N, int add, T *MC_RESTRICT to)
 {
     if (add) {
         for (int64_t k = 0; k < N; k++) {
@@ -42,8 +47,10 @@ MC_UNUSED static void SN(correlate_product)(const T *MC_RESTRICT w, const T *MC_
     }
 }
 
-/* Mean, squared deviations and exceedances of the K surrogates s of one pair; larger ones into top (NULL: not wanted). */
-MC_UNUSED static void SN(correlate_stats)(const T *s, int64_t K, T value, T *top, double *mean, double *m2, double *exceed)
+/* Mean, squared deviations and exceedances of the K surrogates s of one pair; larger ones into top
+ * (NULL: not wanted). */
+MC_UNUSED static void SN(correlate_stats)(const T *s, int64_t K, T value, T *top, double *mean,
+                                          double *m2, double *exceed)
 {
     double sum[4] = { 0, 0, 0, 0 }, sq[4] = { 0, 0, 0, 0 };
     int64_t count = 0, k;

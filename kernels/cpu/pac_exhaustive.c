@@ -1,7 +1,8 @@
 /* pac_exhaustive.c - the null distribution of all circular shifts of the bin measures.
  *
- * S_j(c) for all c at once by FFT correlation, two bins to a complex transform; the values of a pair at all shifts are then
- * made in blocks of lanes over shifts. The observed value, its sums and shapes are those of pac_bins.c, to the bit. */
+ * S_j(c) for all c at once by FFT correlation, two bins to a complex transform; the values of a
+ * pair at all shifts are then made in blocks of lanes over shifts. The observed value, its sums and
+ * shapes are those of pac_bins.c, to the bit. */
 #include "pac_lanes.h"
 #include "pac_work.h"
 

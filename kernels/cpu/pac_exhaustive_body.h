@@ -1,4 +1,5 @@
-/* pac_exhaustive_body.h - body of pac_exhaustive.c, once per dtype. Letters as in mck_pac.h. Soft bins are not served here. */
+/* pac_exhaustive_body.h - body of pac_exhaustive.c, once per dtype. Letters as in mck_pac.h. Soft
+ * bins are not served here. */
 #include "pac_job.h"
 #include "pac_measure.h"
 #include "pac_null.h"
@@ -15,7 +16,7 @@ typedef struct SN(exhaustive_work) {
     T *in;        /* [N] complex */
     T *out;       /* [Q][N] complex */
     T *real, *half;
-    T *value;      /* [P][A] */
+    T *value; /* [P][A] */
     int32_t *status;
     double *count; /* [P][B] */
     T *scale;      /* [B] */
@@ -54,10 +55,7 @@ static SN(exhaustive_work) SN(exhaustive_layout)(const mck_pac_bins *a, void *ba
     return w;
 }
 
-int64_t FN(exhaustive_work)(const mck_pac_bins *a)
-{
-    return SN(exhaustive_layout)(a, NULL).bytes;
-}
+int64_t FN(exhaustive_work)(const mck_pac_bins *a) { return SN(exhaustive_layout)(a, NULL).bytes; }
 
 /* Spectra of the bins of phase band p, two to a transform, and their counts. */
 static void SN(onehot_band)(const mck_pac_bins *a, const SN(exhaustive_work) *w, int64_t p)
@@ -66,7 +64,8 @@ static void SN(onehot_band)(const mck_pac_bins *a, const SN(exhaustive_work) *w,
     memset(w->each, 0, sizeof(double) * (size_t)(a->G * a->bins));
     memset(w->in + 2 * L, 0, 2 * sizeof(T) * (size_t)(N - L));
     for (int64_t g = 0; g < a->G; g++) {
-        const uint8_t *idx = a->idx + (a->idx_at ? a->idx_at[g] : g * a->P * a->idx_band) + p * a->idx_band;
+        const uint8_t *idx =
+            a->idx + (a->idx_at ? a->idx_at[g] : g * a->P * a->idx_band) + p * a->idx_band;
         for (int64_t t = 0; t < L; t++)
             w->each[g * a->bins + idx[t]] += 1;
         for (int64_t q = 0; q < pairs; q++) {
@@ -82,19 +81,22 @@ static void SN(onehot_band)(const mck_pac_bins *a, const SN(exhaustive_work) *w,
 }
 
 /* Values of amplitude band i at shifts first .. first+n-1 -> w->s. */
-static void SN(exhaustive_pair)(const mck_pac_bins *a, const SN(exhaustive_work) *w, const pac_rule *rule, int64_t i,
-                                int64_t first, int64_t n)
+static void SN(exhaustive_pair)(const mck_pac_bins *a, const SN(exhaustive_work) *w,
+                                const pac_rule *rule, int64_t i, int64_t first, int64_t n)
 {
     const int64_t bins = a->bins, pairs = (bins + 1) / 2, N = a->N;
     const T unit = (T)(1.0 / (double)N);
     T total[PAC_SPAN];
     for (int64_t q = 0; q < pairs; q++) {
         for (int64_t g = 0; g < a->G; g++)
-            SN(correlate_product)(w->onehot + (g * pairs + q) * 2 * N, w->amp + (i * a->G + g) * 2 * N, N, g > 0, w->in);
+            SN(correlate_product)(w->onehot + (g * pairs + q) * 2 * N,
+                                  w->amp + (i * a->G + g) * 2 * N, N, g > 0, w->in);
         a->fft(a->inverse, w->in, w->out + q * 2 * N);
     }
     for (int64_t c = 0; c < n; c += PAC_SPAN) {
         const int64_t m = n - c < PAC_SPAN ? n - c : PAC_SPAN;
+        if (m < PAC_SPAN)
+            memset(w->sums, 0, sizeof(T) * (size_t)(bins * PAC_SPAN));
         for (int64_t q = 0; q < pairs; q++) {
             const T *MC_RESTRICT r = w->out + 2 * (q * N + first + c);
             T *MC_RESTRICT even = w->sums + 2 * q * PAC_SPAN, *MC_RESTRICT odd = even + PAC_SPAN;
@@ -111,7 +113,8 @@ static void SN(exhaustive_pair)(const mck_pac_bins *a, const SN(exhaustive_work)
                 for (int64_t u = 0; u < m; u++)
                     odd[u] = r[2 * u + 1] * unit + b1;
         }
-        SN(measure_tile)(w->sums, PAC_SPAN, w->scale, rule, (int)((m + VL - 1) / VL), w->s + c, total);
+        SN(measure_tile)(w->sums, PAC_SPAN, w->scale, rule, (int)((m + W - 1) / W) * NV,
+                         w->s + c, total);
     }
 }
 
@@ -128,9 +131,12 @@ static void SN(exhaustive_job)(const mck_pac_bins *a, const SN(exhaustive_work) 
     FN(bins)(&observed, 0, 1, w->bins);
     for (int64_t i = 0; i < a->A; i++)
         for (int64_t g = 0; g < a->G; g++) {
-            const T *amp = (const T *)a->amp + (a->amp_at ? a->amp_at[g] : g * tiles * a->amp_tile) + i / W * a->amp_tile;
-            w->mean[i * a->G + g] = SN(correlate_amp)(amp + i % W, L, a->N, a->fft, a->forward, w->real, w->half,
-                                                     w->amp + (i * a->G + g) * 2 * a->N);
+            const T *amp = (const T *)a->amp +
+                           (a->amp_at ? a->amp_at[g] : g * tiles * a->amp_tile) +
+                           i / W * a->amp_tile;
+            w->mean[i * a->G + g] =
+                SN(correlate_amp)(amp + i % W, L, a->N, a->fft, a->forward, w->real, w->half,
+                                  w->amp + (i * a->G + g) * 2 * a->N);
         }
     for (int64_t k = 0; k < u->K; k++)
         w->top[k] = (T)-INFINITY;
@@ -162,7 +168,6 @@ static void SN(exhaustive_job)(const mck_pac_bins *a, const SN(exhaustive_work) 
 void FN(exhaustive)(const mck_pac_bins *a, int64_t begin, int64_t end, void *work)
 {
     const SN(exhaustive_work) w = SN(exhaustive_layout)(a, work);
-    memset(w.sums, 0, sizeof(T) * (size_t)(a->bins * PAC_SPAN));
     for (int64_t job = begin; job < end; job++) {
         const mck_pac_bins one = SN(bins_at)(a, job);
         SN(exhaustive_job)(&one, &w);

@@ -1,4 +1,5 @@
-/* pac_filter_body.h - body of pac_filter.c, once per dtype. Letters as in mck_pac.h; complex numbers are pairs of T. */
+/* pac_filter_body.h - body of pac_filter.c, once per dtype. Letters as in mck_pac.h; complex
+ * numbers are pairs of T. */
 
 void FN(edges)(void *out, int64_t bins)
 {
@@ -8,16 +9,6 @@ void FN(edges)(void *out, int64_t bins)
         pac_edge(j, bins, &c, &s);
         e[j] = (T)c;
         e[bins + j] = (T)s;
-    }
-}
-
-void FN(twiddles)(void *out, int64_t N)
-{
-    T *w = out;
-    for (int64_t k = 0; k <= N / 2; k++) {
-        const double x = 6.283185307179586476925 * (double)k / (double)N;
-        w[2 * k] = (T)cos(x);
-        w[2 * k + 1] = (T)sin(x);
     }
 }
 
@@ -32,10 +23,10 @@ void FN(index)(const mck_pac_index *a, int64_t begin, int64_t end, void *work)
     }
 }
 
-/* Bins of CHUNK points, B even: the lower half plane is turned onto by a sign, then each edge is one half-plane test,
- * |z| sin(phi - e_j) >= 0. */
-static void SN(bin_even)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const T *edges, int64_t bins,
-                         PAC_INT_T *MC_RESTRICT k)
+/* Bins of CHUNK points, B even: the lower half plane is turned onto by a sign, then each edge is
+ * one half-plane test, |z| sin(phi - e_j) >= 0. */
+static void SN(bin_even)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const T *edges,
+                         int64_t bins, PAC_INT_T *MC_RESTRICT k)
 {
     T x[PAC_CHUNK], y[PAC_CHUNK];
     for (int64_t i = 0; i < PAC_CHUNK; i++) {
@@ -51,10 +42,11 @@ static void SN(bin_even)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const
     }
 }
 
-/* B = 2 modulo 4 (18 is): the edges are symmetric about both axes and none lies on the vertical one, so the quadrant needs B/4
- * tests. Where the fold reverses the turning sense, a point on an edge belongs to the other side: the sign s inside the test does that. */
-static void SN(bin_fold)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const T *edges, int64_t bins,
-                         PAC_INT_T *MC_RESTRICT k)
+/* B = 2 modulo 4 (18 is): the edges are symmetric about both axes and none lies on the vertical
+ * one, so the quadrant needs B/4 tests. Where the fold reverses the turning sense, a point on an
+ * edge belongs to the other side: the sign s inside the test does that. */
+static void SN(bin_fold)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const T *edges,
+                         int64_t bins, PAC_INT_T *MC_RESTRICT k)
 {
     T x[PAC_CHUNK], y[PAC_CHUNK];
     const PAC_INT_T half = (PAC_INT_T)(bins / 2), inside = half / 2;
@@ -71,15 +63,16 @@ static void SN(bin_fold)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const
     }
     for (int64_t i = 0; i < PAC_CHUNK; i++) {
         const PAC_INT_T up = im[i] < 0 ? 0 : half;
-        /* s = 1: k edges passed in the first or third quadrant; s = -1: k edges not passed in the second or fourth */
+        /* s = 1: k edges passed in the first or third quadrant; s = -1: k edges not passed in the
+         * second or fourth */
         const int left = re[i] < 0, down = im[i] < 0;
         k[i] = up + k[i] + (left == down ? 0 : half - 1 - inside);
     }
 }
 
 /* B odd: edges of the two half planes do not pair up. */
-static void SN(bin_odd)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const T *edges, int64_t bins,
-                        PAC_INT_T *MC_RESTRICT k)
+static void SN(bin_odd)(const T *MC_RESTRICT re, const T *MC_RESTRICT im, const T *edges,
+                        int64_t bins, PAC_INT_T *MC_RESTRICT k)
 {
     const int64_t low = (bins - 1) / 2; /* edges below 0, after the first */
     for (int64_t i = 0; i < PAC_CHUNK; i++)
@@ -155,15 +148,15 @@ void FN(tile)(const mck_pac_tile *a, int64_t begin, int64_t end, void *work)
     for (int64_t i = begin; i < end; i++)
         for (int64_t t = 0; t < tiles; t++)
             SN(tile_rows)((const T *)a->in + i * a->job + t * W * a->row, a->row,
-                          (int)(a->A - t * W < W ? a->A - t * W : W), a->L, (T *)a->out + (i * tiles + t) * a->L * W);
+             (int)(a->A - t * W < W ? a->A - t * W : W), a->L,
+             (T *)a->out + (i * tiles + t) * a->L * W);
 }
 
 typedef struct SN(filter_work) {
     T *ext;      /* [N] */
     T *spectrum; /* [N/2+1] complex */
-    T *product;  /* [N/2+1] complex */
     T *in, *out; /* [N] complex */
-    T *z;        /* [L] complex */
+    T *z;        /* [L] complex, only with windows */
     T *column;   /* [W][L] */
     int64_t bytes;
 } SN(filter_work);
@@ -174,25 +167,21 @@ static SN(filter_work) SN(filter_layout)(const mck_pac_analytic *a, void *base)
     pac_work p = { base, 0 };
     w.ext = pac_take(&p, a->N, sizeof(T));
     w.spectrum = pac_take(&p, 2 * (a->N / 2 + 1), sizeof(T));
-    w.product = pac_take(&p, 2 * (a->N / 2 + 1), sizeof(T));
     w.in = pac_take(&p, 2 * a->N, sizeof(T));
     w.out = pac_take(&p, 2 * a->N, sizeof(T));
-    w.z = pac_take(&p, 2 * a->L, sizeof(T));
+    w.z = pac_take(&p, a->n_window > 0 ? 2 * a->L : 0, sizeof(T));
     w.column = pac_take(&p, a->A > 0 ? W * a->L : 0, sizeof(T));
     w.bytes = p.used;
     return w;
 }
 
-int64_t FN(analytic_work)(const mck_pac_analytic *a)
-{
-    return SN(filter_layout)(a, NULL).bytes;
-}
+int64_t FN(analytic_work)(const mck_pac_analytic *a) { return SN(filter_layout)(a, NULL).bytes; }
 
 /* What the row is before filtering. */
 enum { SN(ROW_PLAIN) = 0, SN(ROW_BAD) = 1, SN(ROW_ZERO) = 2 };
 
-/* x -> ext, demeaned and scaled by a power of two to a largest value near 1, so that squares neither overflow nor vanish in
- * whatever unit the recording has; *back undoes it. */
+/* x -> ext, demeaned and scaled by a power of two to a largest value near 1, so that squares
+ * neither overflow nor vanish in whatever unit the recording has; *back undoes it. */
 static int SN(filter_extend)(const mck_pac_analytic *a, const T *x, T *ext, T *back)
 {
     const int64_t n = a->samples, pad = a->pad;
@@ -230,7 +219,8 @@ static int SN(filter_extend)(const mck_pac_analytic *a, const T *x, T *ext, T *b
 }
 
 /* spectrum * table_b on its support, into to[k - lo] pairs. */
-static void SN(filter_product)(const mck_pac_analytic *a, int64_t b, const T *MC_RESTRICT X, T *MC_RESTRICT to)
+static void SN(filter_product)(const mck_pac_analytic *a, int64_t b, const T *MC_RESTRICT X,
+                               T *MC_RESTRICT to)
 {
     const int64_t n = a->hi[b] - a->lo[b];
     X += 2 * a->lo[b];
@@ -250,65 +240,21 @@ static void SN(filter_product)(const mck_pac_analytic *a, int64_t b, const T *MC
     }
 }
 
-/* y[k] *= w[k] */
-static void SN(filter_turn)(T *MC_RESTRICT y, const T *MC_RESTRICT w, int64_t n)
-{
-    for (int64_t k = 0; k < n; k++) {
-        const T re = y[2 * k] * w[2 * k] - y[2 * k + 1] * w[2 * k + 1];
-        y[2 * k + 1] = y[2 * k] * w[2 * k + 1] + y[2 * k + 1] * w[2 * k];
-        y[2 * k] = re;
-    }
-}
-
-/* The kept samples of out, which holds samples d, d + D, d + 2D, ... -> z. */
-static void SN(filter_crop)(const mck_pac_analytic *a, const T *MC_RESTRICT out, int64_t D, int64_t d, T *MC_RESTRICT z)
-{
-    const int64_t whole[2] = { 0, a->samples };
-    const int64_t count = a->n_window > 0 ? a->n_window : 1, *win = a->n_window > 0 ? a->window : whole;
-    int64_t to = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t t0 = win[2 * i] + a->pad, t1 = win[2 * i + 1] + a->pad;
-        if (D == 1) {
-            memcpy(z + 2 * to, out + 2 * t0, 2 * sizeof(T) * (size_t)(t1 - t0));
-        } else {
-            /* first sample >= t0 that is d modulo D */
-            const int64_t first = t0 + ((d - t0) % D + D) % D;
-            const T *from = out + 2 * (first / D);
-            T *at = z + 2 * (to + first - t0);
-            for (int64_t t = first; t < t1; t += D, from += 2, at += 2 * D)
-                memcpy(at, from, 2 * sizeof(T));
-        }
-        to += t1 - t0;
-    }
-}
-
 /* Analytic signal of band b, cropped; the pointer stays good until the next call. */
 static const T *SN(filter_band)(const mck_pac_analytic *a, const SN(filter_work) *w, int64_t b)
 {
-    const int64_t D = a->split ? a->split[b] : 1, M = a->N / D, lo = a->lo[b], n = a->hi[b] - lo;
-    if (D == 1) {
-        memset(w->in, 0, 2 * sizeof(T) * (size_t)lo);
-        SN(filter_product)(a, b, w->spectrum, w->in + 2 * lo);
-        memset(w->in + 2 * (lo + n), 0, 2 * sizeof(T) * (size_t)(a->N - lo - n));
-        a->fft(a->inverse[b], w->in, w->out);
-        if (a->n_window == 0)
-            return w->out + 2 * a->pad;
-        SN(filter_crop)(a, w->out, 1, 0, w->z);
-        return w->z;
-    }
-    SN(filter_product)(a, b, w->spectrum, w->product);
-    for (int64_t d = 0; d < D; d++) {
-        /* sample D m + d is an inverse transform of length M over k modulo M, after a turn by d */
-        const int64_t from = lo % M, head = n < M - from ? n : M - from;
-        if (d > 0)
-            SN(filter_turn)(w->product, (const T *)a->twiddle + 2 * lo, n);
-        if (head < M - from)
-            memset(w->in + 2 * (from + head), 0, 2 * sizeof(T) * (size_t)(M - from - head));
-        memset(w->in + 2 * (n - head), 0, 2 * sizeof(T) * (size_t)(from - n + head));
-        memcpy(w->in + 2 * from, w->product, 2 * sizeof(T) * (size_t)head);
-        memcpy(w->in, w->product + 2 * head, 2 * sizeof(T) * (size_t)(n - head));
-        a->fft(a->inverse[b], w->in, w->out);
-        SN(filter_crop)(a, w->out, D, d, w->z);
+    const int64_t lo = a->lo[b], hi = a->hi[b];
+    memset(w->in, 0, 2 * sizeof(T) * (size_t)lo);
+    SN(filter_product)(a, b, w->spectrum, w->in + 2 * lo);
+    memset(w->in + 2 * hi, 0, 2 * sizeof(T) * (size_t)(a->N - hi));
+    a->fft(a->inverse, w->in, w->out);
+    if (a->n_window == 0)
+        return w->out + 2 * a->pad;
+    T *z = w->z;
+    for (int64_t i = 0; i < a->n_window; i++) {
+        const int64_t t0 = a->window[2 * i], n = a->window[2 * i + 1] - t0;
+        memcpy(z, w->out + 2 * (a->pad + t0), 2 * sizeof(T) * (size_t)n);
+        z += 2 * n;
     }
     return w->z;
 }
@@ -377,7 +323,8 @@ static void SN(filter_row)(const mck_pac_analytic *a, const SN(filter_work) *w, 
             const int64_t lane = (b - P) % W, tile = (b - P) / W;
             SN(amp_row)(z, L, back, w->column + lane * L);
             if (lane == W - 1 || b == P + A - 1)
-                SN(tile_rows)(w->column, L, (int)lane + 1, L, (T *)a->amp + (r * tiles + tile) * L * W);
+                SN(tile_rows)(w->column, L, (int)lane + 1, L,
+                              (T *)a->amp + (r * tiles + tile) * L * W);
         }
     }
 }

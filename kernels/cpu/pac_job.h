@@ -1,4 +1,5 @@
-/* pac_job.h - the argument structs of one job taken out of many: every pointer moved on so that job 0 is the wanted one.
+/* pac_job.h - the argument structs of one job taken out of many: every pointer moved on so that job
+ * 0 is the wanted one.
  *
  * Body, included per dtype after pac_scalar.h. Lets one stage run another on a single job. */
 
@@ -7,8 +8,8 @@
 MC_UNUSED static mck_pac_null SN(null_at)(const mck_pac_null *u, int64_t job, int64_t cells)
 {
     mck_pac_null n = *u;
-    n.mean = PAC_STEP(double, u->mean, job * cells);
-    n.m2 = PAC_STEP(double, u->m2, job * cells);
+    n.mean = PAC_STEP(double, u->mean, job *cells);
+    n.m2 = PAC_STEP(double, u->m2, job *cells);
     n.exceed = PAC_STEP(int64_t, u->exceed, job * cells);
     n.max = PAC_STEP(T, u->max, job * u->K);
     n.all = PAC_STEP(T, u->all, job * u->K * cells);
@@ -20,7 +21,7 @@ MC_UNUSED static mck_pac_bins SN(bins_at)(const mck_pac_bins *a, int64_t job)
     mck_pac_bins b = *a;
     const int64_t cells = a->P * a->A, tiles = (a->A + W - 1) / W;
     b.value = PAC_STEP(T, a->value, job * cells);
-    b.sums = PAC_STEP(double, a->sums, job * cells * a->bins);
+    b.sums = PAC_STEP(double, a->sums, job *cells * a->bins);
     b.count = PAC_STEP(double, a->count, job * a->P * a->bins);
     b.dist = PAC_STEP(T, a->dist, job * cells * a->bins);
     b.best = PAC_STEP(int32_t, a->best, job * cells);
@@ -55,8 +56,8 @@ MC_UNUSED static mck_pac_moments SN(moments_at)(const mck_pac_moments *a, int64_
     if (a->amp_at) {
         b.amp_at = a->amp_at + job;
     } else {
-        b.amp = PAC_STEP(const T, a->amp, job * tiles * a->amp_tile);
-        b.amp2 = PAC_STEP(const T, a->amp2, job * tiles * a->amp_tile);
+        b.amp = PAC_STEP(const T, a->amp, job *tiles * a->amp_tile);
+        b.amp2 = PAC_STEP(const T, a->amp2, job *tiles * a->amp_tile);
     }
     return b;
 }

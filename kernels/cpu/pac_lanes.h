@@ -1,9 +1,10 @@
 /* pac_lanes.h - the few vector operations the pac kernels are built from, per ISA level.
  *
- * Why not plain loops: gcc 12 unrolls loops over a fixed number of lanes before it vectorises them and then keeps the
- * accumulators in memory; the shifted bin sums run 10 times slower that way (bench in tests/c/pac_kernels.c, "plain").
- * Every operation is lane by lane and correctly rounded, so a result does not depend on the vector width: v3 and v4 agree
- * bitwise. muladd is fused where the level has FMA, two roundings on v2. Knows nothing of coupling. */
+ * Why not plain loops: gcc 12 unrolls loops over a fixed number of lanes before it vectorises them
+ * and then keeps the accumulators in memory; the shifted bin sums run 10 times slower that way
+ * (bench in tests/c/pac_kernels.c, "plain"). Every operation is lane by lane and correctly rounded,
+ * so a result does not depend on the vector width: v3 and v4 agree bitwise. muladd is fused where
+ * the level has FMA, two roundings on v2. Knows nothing of coupling. */
 #ifndef PAC_LANES_H
 #define PAC_LANES_H
 
@@ -42,8 +43,9 @@ typedef __m512i pac_int;
 #define PAC_OR _mm512_or_si512
 MC_INLINE int pac_outside_32(pac_vec32 lo, pac_vec32 hi, pac_vec32 tot, float a, float b)
 {
-    return ((_mm512_cmp_ps_mask(lo, _mm512_set1_ps(a), _CMP_NGE_UQ) | _mm512_cmp_ps_mask(hi, _mm512_set1_ps(b), _CMP_NLE_UQ))
-            & _mm512_cmp_ps_mask(tot, _mm512_setzero_ps(), _CMP_NEQ_UQ)) != 0;
+    return ((_mm512_cmp_ps_mask(lo, _mm512_set1_ps(a), _CMP_NGE_UQ) |
+             _mm512_cmp_ps_mask(hi, _mm512_set1_ps(b), _CMP_NLE_UQ)) &
+            _mm512_cmp_ps_mask(tot, _mm512_setzero_ps(), _CMP_NEQ_UQ)) != 0;
 }
 
 #elif defined(__AVX2__)
@@ -74,7 +76,8 @@ MC_INLINE int pac_outside_32(pac_vec32 lo, pac_vec32 hi, pac_vec32 tot, float a,
 {
     const __m256 out = _mm256_or_ps(_mm256_cmp_ps(lo, _mm256_set1_ps(a), _CMP_NGE_UQ),
                                     _mm256_cmp_ps(hi, _mm256_set1_ps(b), _CMP_NLE_UQ));
-    return _mm256_movemask_ps(_mm256_and_ps(out, _mm256_cmp_ps(tot, _mm256_setzero_ps(), _CMP_NEQ_UQ))) != 0;
+    return _mm256_movemask_ps(
+               _mm256_and_ps(out, _mm256_cmp_ps(tot, _mm256_setzero_ps(), _CMP_NEQ_UQ))) != 0;
 }
 
 #elif defined(__SSE2__)
@@ -103,7 +106,8 @@ typedef __m128i pac_int;
 #define PAC_OR _mm_or_si128
 MC_INLINE int pac_outside_32(pac_vec32 lo, pac_vec32 hi, pac_vec32 tot, float a, float b)
 {
-    const __m128 out = _mm_or_ps(_mm_cmpnge_ps(lo, _mm_set1_ps(a)), _mm_cmpnle_ps(hi, _mm_set1_ps(b)));
+    const __m128 out =
+        _mm_or_ps(_mm_cmpnge_ps(lo, _mm_set1_ps(a)), _mm_cmpnle_ps(hi, _mm_set1_ps(b)));
     return _mm_movemask_ps(_mm_and_ps(out, _mm_cmpneq_ps(tot, _mm_setzero_ps()))) != 0;
 }
 
@@ -200,12 +204,13 @@ MC_INLINE double pac_split_64(double u, double *e)
 
 #endif
 
-/* relent(u) = u ln u - u + 1 >= 0, the relative entropy of one share u against a share of 1. Small near u = 1, where it is
- * (u-1)^2/2: all terms are built from u - 1, so the relative error stays at a few ulp there and a sum of such terms has no
- * cancellation, unlike sum p ln p. With m = 1+x, u = 2^e m, q(x) = (ln(1+x) - x)/x^2:
- *   u ln u - u + 1 = u e ln 2 + (u-1) x + (x - (u-1)) + u x^2 q(x), and x = u - 1 exactly when e = 0. relent(0) = 1.
- * q: polynomials interpolated at Chebyshev nodes on [sqrt(1/2)-1, sqrt(2)-1], relative error 5e-8 (f32); for f64
- * ln(1+x) - x = -x s + 2 s^3 R(s^2), s = x/(2+x), R = (atanh(s) - s)/s^3, relative error 3e-18. */
+/* relent(u) = u ln u - u + 1 >= 0, the relative entropy of one share u against a share of 1. Small
+ * near u = 1, where it is (u-1)^2/2: all terms are built from u - 1, so the relative error stays at
+ * a few ulp there and a sum of such terms has no cancellation, unlike sum p ln p. With m = 1+x, u =
+ * 2^e m, q(x) = (ln(1+x) - x)/x^2: u ln u - u + 1 = u e ln 2 + (u-1) x + (x - (u-1)) + u x^2 q(x),
+ * and x = u - 1 exactly when e = 0. relent(0) = 1. q: polynomials interpolated at Chebyshev nodes
+ * on [sqrt(1/2)-1, sqrt(2)-1], relative error 5e-8 (f32); for f64 ln(1+x) - x = -x s + 2 s^3
+ * R(s^2), s = x/(2+x), R = (atanh(s) - s)/s^3, relative error 3e-18. */
 MC_INLINE pac_vec32 pac_relent_32(pac_vec32 u)
 {
     pac_vec32 e;
@@ -245,9 +250,10 @@ MC_INLINE pac_vec64 pac_relent_64(pac_vec64 u)
     return pac_muladd_64(u, pac_mul_64(e, pac_set_64(0.693147180559945309417)), f);
 }
 
-/* h + relent(u) for |u - 1| <= 3/8: relent = d^2 g(d), g = ((1+d) ln(1+d) - d)/d^2 interpolated at Chebyshev nodes, relative error
- * 1e-7; a third of the work of the general form. near: does it hold in every lane whose total is not zero. The f64 polynomial would
- * be as long as the general form, so there is none. */
+/* h + relent(u) for |u - 1| <= 3/8: relent = d^2 g(d), g = ((1+d) ln(1+d) - d)/d^2 interpolated at
+ * Chebyshev nodes, relative error 1e-7; a third of the work of the general form. near: does it hold
+ * in every lane whose total is not zero. The f64 polynomial would be as long as the general form,
+ * so there is none. */
 MC_INLINE int pac_relent_near_32(pac_vec32 lo, pac_vec32 hi, pac_vec32 tot)
 {
     return !pac_outside_32(lo, hi, tot, 0.625f, 1.375f);

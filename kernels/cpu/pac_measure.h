@@ -1,8 +1,10 @@
-/* pac_measure.h - value of one tile row from its bin sums: modulation index or height ratio, W bands at once.
+/* pac_measure.h - value of one tile row from its bin sums: modulation index or height ratio, W
+ * bands at once.
  *
- * Body, included per dtype after pac_scalar.h. MI-2010 in the form sum_j relent(u_j) / (B ln B), u_j = B a_j / sum a: equal to
- * 1 + sum p ln p / ln B since the u_j average 1, but without its cancellation (an MI of 1e-4 keeps its digits in f32).
- * Shared by drawn shifts, all shifts and sums given by the caller. Owns no memory. */
+ * Body, included per dtype after pac_scalar.h. MI-2010 in the form sum_j relent(u_j) / (B ln B),
+ * u_j = B a_j / sum a: equal to 1 + sum p ln p / ln B since the u_j average 1, but without its
+ * cancellation (an MI of 1e-4 keeps its digits in f32). Shared by drawn shifts, all shifts and sums
+ * given by the caller. Owns no memory. */
 
 /* What turns sums into a value. scale[j]: 1/n_j, 1 or 1/divisor_j; 0 for an empty bin. */
 #ifndef PAC_MEASURE_RULE
@@ -21,34 +23,44 @@ MC_UNUSED static pac_rule pac_rule_make(const mck_pac_bins *a)
 }
 #endif
 
-/* total[VL] of the a_j, then out[VL]; s[j*step] is a row of lanes. Shares near 1 in all lanes and bins, the usual case, take the short
- * polynomial of relent. FFT rounding may leave an empty bin a hair below zero: clamped where it could matter. */
-MC_INLINE void SN(measure_mi)(const T *s, int64_t step, const T *scale, const pac_rule *r, T *out,
-                              T *total)
+/* Lanes of nv <= NV vectors, s[j*step] is a row of lanes: total of the a_j, then out. Shares near 1
+ * in all bins, the usual case, take the short polynomial of relent. That is decided for a whole
+ * tile row of W lanes, whatever the vector width, so that ISA levels take the same path (in f32 a
+ * neighbour band may thus change the last digit). FFT rounding may leave an empty bin a hair below
+ * zero: clamped where it could matter. */
+MC_INLINE void SN(measure_mi)(const T *s, int64_t step, const T *scale, const pac_rule *r, int nv,
+                              T *out, T *total)
 {
     const int64_t bins = r->bins;
-    const vec zero = LN(set)(0);
-    vec tot = zero, h = zero, hi = zero, lo = LN(set)(PAC_BIG);
-    for (int64_t j = 0; j < bins; j++) {
-        const vec a = LN(mul)(LN(load)(s + j * step), LN(set)(scale[j]));
-        tot = LN(add)(tot, a);
-        hi = LN(max)(hi, a);
-        lo = LN(min)(lo, a);
-    }
-    const vec share = LN(div)(LN(set)((T)bins), tot);
-    if (LN(relent_near)(LN(mul)(lo, share), LN(mul)(hi, share), tot)) {
+    const vec zero = LN(set)(0), norm = LN(set)((T)r->norm);
+    vec share[NV];
+    int near = 1;
+    for (int v = 0; v < nv; v++) {
+        vec tot = zero, hi = zero, lo = LN(set)(PAC_BIG);
         for (int64_t j = 0; j < bins; j++) {
-            const vec a = LN(mul)(LN(load)(s + j * step), LN(set)(scale[j]));
-            h = LN(relent_add)(LN(mul)(a, share), h);
+            const vec a = LN(mul)(LN(load)(s + j * step + v * VL), LN(set)(scale[j]));
+            tot = LN(add)(tot, a);
+            hi = LN(max)(hi, a);
+            lo = LN(min)(lo, a);
         }
-    } else {
-        for (int64_t j = 0; j < bins; j++) {
-            const vec a = LN(max)(zero, LN(mul)(LN(load)(s + j * step), LN(set)(scale[j])));
-            h = LN(add)(h, LN(relent)(LN(mul)(a, share)));
-        }
+        share[v] = LN(div)(LN(set)((T)bins), tot);
+        near &= LN(relent_near)(LN(mul)(lo, share[v]), LN(mul)(hi, share[v]), tot);
+        LN(store)(total + v * VL, tot);
     }
-    LN(store)(out, LN(mul)(h, LN(set)((T)r->norm)));
-    LN(store)(total, tot);
+    for (int v = 0; v < nv; v++) {
+        vec h = zero;
+        if (near)
+            for (int64_t j = 0; j < bins; j++) {
+                const vec a = LN(mul)(LN(load)(s + j * step + v * VL), LN(set)(scale[j]));
+                h = LN(relent_add)(LN(mul)(a, share[v]), h);
+            }
+        else
+            for (int64_t j = 0; j < bins; j++) {
+                const vec a = LN(mul)(LN(load)(s + j * step + v * VL), LN(set)(scale[j]));
+                h = LN(add)(h, LN(relent)(LN(mul)(LN(max)(zero, a), share[v])));
+            }
+        LN(store)(out + v * VL, LN(mul)(h, norm));
+    }
 }
 
 MC_INLINE void SN(measure_hr)(const T *s, int64_t step, const T *scale, const pac_rule *r, T *out,
@@ -67,8 +79,8 @@ MC_INLINE void SN(measure_hr)(const T *s, int64_t step, const T *scale, const pa
 }
 
 /* p = max(S/(sum S + eps), eps); p ln p through relent(p) + p - 1. */
-MC_INLINE void SN(measure_clamped)(const T *s, int64_t step, const T *scale, const pac_rule *r, T *out,
-                                   T *total)
+MC_INLINE void SN(measure_clamped)(const T *s, int64_t step, const T *scale, const pac_rule *r,
+                                   T *out, T *total)
 {
     const vec one = LN(set)(1), eps = LN(set)((T)r->epsilon);
     vec tot = LN(set)(0), h = LN(set)(0);
@@ -84,18 +96,22 @@ MC_INLINE void SN(measure_clamped)(const T *s, int64_t step, const T *scale, con
     LN(store)(total, tot);
 }
 
-/* s: [B] rows of W lanes, step apart -> out[W] and the totals of the a_j. A total of zero gives 0, one that is not finite NaN.
- * nv: vectors in use. */
-MC_UNUSED static void SN(measure_tile)(const T *s, int64_t step, const T *scale, const pac_rule *r, int nv, T *out, T *total)
+/* s: [B] rows of W lanes, step apart -> out[W] and the totals of the a_j. A total of zero gives 0,
+ * one that is not finite NaN. nv: vectors in use. */
+MC_UNUSED static void SN(measure_tile)(const T *s, int64_t step, const T *scale, const pac_rule *r,
+                                       int nv, T *out, T *total)
 {
-    for (int v = 0; v < nv; v++) {
-        if (r->measure == MCK_PAC_HR)
-            SN(measure_hr)(s + v * VL, step, scale, r, out + v * VL, total + v * VL);
-        else if (r->epsilon > 0)
-            SN(measure_clamped)(s + v * VL, step, scale, r, out + v * VL, total + v * VL);
-        else
-            SN(measure_mi)(s + v * VL, step, scale, r, out + v * VL, total + v * VL);
-    }
+    if (r->measure == MCK_PAC_MI && !(r->epsilon > 0))
+        for (int v = 0; v < nv; v += NV)
+            SN(measure_mi)(s + v * VL, step, scale, r, nv - v < NV ? nv - v : NV, out + v * VL,
+                           total + v * VL);
+    else
+        for (int v = 0; v < nv; v++) {
+            if (r->measure == MCK_PAC_HR)
+                SN(measure_hr)(s + v * VL, step, scale, r, out + v * VL, total + v * VL);
+            else
+                SN(measure_clamped)(s + v * VL, step, scale, r, out + v * VL, total + v * VL);
+        }
     for (int i = 0; i < nv * VL; i++) {
         if (total[i] == 0)
             out[i] = 0;
@@ -105,7 +121,8 @@ MC_UNUSED static void SN(measure_tile)(const T *s, int64_t step, const T *scale,
 }
 
 /* The factor that turns S_j into a_j. */
-MC_UNUSED static void SN(measure_scale)(const double *count, const double *divisor, int norm, int64_t bins, T *scale)
+MC_UNUSED static void SN(measure_scale)(const double *count, const double *divisor, int norm,
+                                        int64_t bins, T *scale)
 {
     for (int64_t j = 0; j < bins; j++) {
         const double n = norm == MCK_PAC_MEAN ? count[j] : norm == MCK_PAC_SUM ? 1.0 : divisor[j];
@@ -132,9 +149,11 @@ MC_UNUSED static void SN(measure_centres)(double *centre, int64_t bins)
     }
 }
 
-/* The lesser results of one pair from its sums s[j*step]: p_j, fullest bin, preferred phase. Any output may be NULL. */
-MC_UNUSED static void SN(measure_shape)(const T *s, int64_t step, const T *scale, const double *centre, int64_t bins, T *dist,
-                              int32_t *best, T *pref)
+/* The lesser results of one pair from its sums s[j*step]: p_j, fullest bin, preferred phase. Any
+ * output may be NULL. */
+MC_UNUSED static void SN(measure_shape)(const T *s, int64_t step, const T *scale,
+                                        const double *centre, int64_t bins, T *dist, int32_t *best,
+                                        T *pref)
 {
     double total = 0, re = 0, im = 0, top = 0;
     int32_t at = -1;

@@ -1,8 +1,10 @@
-/* pac_moments.c - coupling by moments: mean vector length, its normalised forms, general linear model, phase locking, copula.
+/* pac_moments.c - coupling by moments: mean vector length, its normalised forms, general linear
+ * model, phase locking, copula.
  *
- * All are functions of M = sum_t a u (a two-row matrix product) and of sums of a, a^2 and u alone: a quadratic form in M, then a root
- * or a logarithm. So one kernel and one FFT correlation serve six measures. Sums run in f64 over blocks of lanes, so the
- * rounding does not grow with length. May know nothing of filters or ranks. */
+ * All are functions of M = sum_t a u (a two-row matrix product) and of sums of a, a^2 and u alone:
+ * a quadratic form in M, then a root or a logarithm. So one kernel and one FFT correlation serve
+ * six measures. Sums run in f64 over blocks of lanes, so the rounding does not grow with length.
+ * May know nothing of filters or ranks. */
 #include "pac_lanes.h"
 #include "pac_work.h"
 

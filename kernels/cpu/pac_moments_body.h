@@ -4,18 +4,18 @@
 #include "pac_correlate.h"
 
 typedef struct SN(moments_work) {
-    double *phase;  /* [P][5]: sums of u1, u2, u1^2, u1 u2, u2^2 */
-    double *power;  /* [tiles*W][2]: sums of a, (a - mean)^2 */
-    double *cross;  /* [2 kinds][P][2][tiles*W]: sum a u1, a u2; then of amp2 */
-    T *value;       /* [P][A] */
+    double *phase; /* [P][5]: sums of u1, u2, u1^2, u1 u2, u2^2 */
+    double *power; /* [tiles*W][2]: sums of a, (a - mean)^2 */
+    double *cross; /* [2 kinds][P][2][tiles*W]: sum a u1, a u2; then of amp2 */
+    T *value;      /* [P][A] */
     int32_t *status;
-    T *amp;         /* [A][N] complex */
-    double *mean;   /* [2][A]: of amp and amp2 */
-    T *wave;        /* [N] complex: spectrum of one phase band */
-    T *in, *out;    /* [N] complex */
+    T *amp;       /* [A][N] complex */
+    double *mean; /* [2][A]: of amp and amp2 */
+    T *wave;      /* [N] complex: spectrum of one phase band */
+    T *in, *out;  /* [N] complex */
     T *real, *half;
-    T *s;           /* [K] */
-    T *top;         /* [K] */
+    T *s;   /* [K] */
+    T *top; /* [K] */
     int64_t bytes;
 } SN(moments_work);
 
@@ -42,10 +42,7 @@ static SN(moments_work) SN(moments_layout)(const mck_pac_moments *a, void *base)
     return w;
 }
 
-int64_t FN(moments_work)(const mck_pac_moments *a)
-{
-    return SN(moments_layout)(a, NULL).bytes;
-}
+int64_t FN(moments_work)(const mck_pac_moments *a) { return SN(moments_layout)(a, NULL).bytes; }
 
 static const T *SN(moments_unit)(const mck_pac_moments *a, int64_t p)
 {
@@ -91,7 +88,8 @@ static void SN(power_sums)(const T *amp, int64_t L, double *power)
 }
 
 /* cross[2][stride] of one tile += sum_t u1 a, u2 a over all L. */
-static void SN(cross_sums)(const T *u1, const T *u2, const T *amp, int64_t L, double *cross, int64_t stride)
+static void SN(cross_sums)(const T *u1, const T *u2, const T *amp, int64_t L, double *cross,
+                           int64_t stride)
 {
     T part[2 * W];
     for (int64_t i = 0; i < W; i++)
@@ -126,10 +124,12 @@ typedef struct SN(moments_form) {
     int measure, dead; /* dead: no power, the value is 0 */
 } SN(moments_form);
 
-static SN(moments_form) SN(form_make)(const mck_pac_moments *a, const double *phase, const double *power)
+static SN(moments_form)
+    SN(form_make)(const mck_pac_moments *a, const double *phase, const double *power)
 {
     SN(moments_form) f = { 0, 0, 1, 0, 1, -1, a->measure, 0 };
-    const double n = (double)a->L, mean = power[0] / n, dev = power[1], square = dev + power[0] * mean;
+    const double n = (double)a->L, mean = power[0] / n, dev = power[1],
+                 square = dev + power[0] * mean;
     double scale = 1 / (n * n);
     /* deviations that are only rounding of the mean: the amplitude does not vary */
     const double noise = 4.0 * (sizeof(T) == 4 ? 1.2e-7 : 2.3e-16);
@@ -195,11 +195,12 @@ static void SN(moments_amps)(const mck_pac_moments *a, const SN(moments_work) *w
     for (int64_t i = 0; a->null.K > 0 && i < a->A; i++) {
         const int64_t from = at + i / W * a->amp_tile + i % W;
         T *to = w->amp + i * 2 * N;
-        w->mean[i] = SN(correlate_amp)((const T *)a->amp + from, a->L, N, a->fft, a->forward, w->real, w->half, to);
+        w->mean[i] = SN(correlate_amp)((const T *)a->amp + from, a->L, N, a->fft, a->forward,
+                                       w->real, w->half, to);
         if (a->measure == MCK_PAC_PLV) {
             /* v1 - i v2, both with their means removed */
-            w->mean[a->A + i] = SN(correlate_amp)((const T *)a->amp2 + from, a->L, N, a->fft, a->forward, w->real,
-                                                  w->half, w->in);
+            w->mean[a->A + i] = SN(correlate_amp)((const T *)a->amp2 + from, a->L, N, a->fft,
+                                                  a->forward, w->real, w->half, w->in);
             for (int64_t k = 0; k < N; k++) {
                 to[2 * k] += w->in[2 * k + 1];
                 to[2 * k + 1] -= w->in[2 * k];
@@ -208,16 +209,18 @@ static void SN(moments_amps)(const mck_pac_moments *a, const SN(moments_work) *w
     }
 }
 
-/* Surrogates of one pair: z holds N times the correlation of the mean-free amplitude. x1, y1: what its mean adds. */
-static void SN(moments_drawn)(const mck_pac_moments *a, const SN(moments_work) *w, const SN(moments_form) *f, double x1,
-                              double y1, int64_t at)
+/* Surrogates of one pair: z holds N times the correlation of the mean-free amplitude. x1, y1: what
+ * its mean adds. */
+static void SN(moments_drawn)(const mck_pac_moments *a, const SN(moments_work) *w,
+                              const SN(moments_form) *f, double x1, double y1, int64_t at)
 {
     const mck_pac_null *u = &a->null;
     const double unit = 1.0 / (double)a->N;
     double mean, m2, exceed;
     for (int64_t k = 0; k < u->K; k++) {
         const int64_t c = u->shift ? u->shift[k] : u->first + k;
-        w->s[k] = (T)SN(form_value)(f, (double)w->out[2 * c] * unit + x1, (double)w->out[2 * c + 1] * unit + y1);
+        w->s[k] = (T)SN(form_value)(f, (double)w->out[2 * c] * unit + x1,
+                                    (double)w->out[2 * c + 1] * unit + y1);
         if (u->all)
             ((T *)u->all)[k * a->P * a->A + at] = w->s[k];
     }
@@ -226,7 +229,8 @@ static void SN(moments_drawn)(const mck_pac_moments *a, const SN(moments_work) *
     SN(null_store)(u, at, value, mean, m2, exceed, w->status + at);
 }
 
-static void SN(moments_wave)(const mck_pac_moments *a, const SN(moments_work) *w, const T *u1, const T *u2)
+static void SN(moments_wave)(const mck_pac_moments *a, const SN(moments_work) *w, const T *u1,
+                             const T *u2)
 {
     for (int64_t t = 0; t < a->L; t++) {
         w->in[2 * t] = u1[t];
@@ -246,14 +250,16 @@ static void SN(moments_band)(const mck_pac_moments *a, const SN(moments_work) *w
     for (int64_t t = 0; t < tiles; t++) {
         SN(cross_sums)(u1, u2, (const T *)a->amp + at + t * a->amp_tile, a->L, m + t * W, lanes);
         if (plv)
-            SN(cross_sums)(u1, u2, (const T *)a->amp2 + at + t * a->amp_tile, a->L, m2 + t * W, lanes);
+            SN(cross_sums)(u1, u2, (const T *)a->amp2 + at + t * a->amp_tile, a->L, m2 + t * W,
+                           lanes);
     }
     if (a->null.K > 0)
         SN(moments_wave)(a, w, u1, u2);
     for (int64_t i = 0; i < a->A; i++) {
         const int64_t cell = p * a->A + i;
         const SN(moments_form) f = SN(form_make)(a, phase, w->power + 2 * i);
-        const double x = plv ? m[i] + m2[lanes + i] : m[i], y = plv ? m[lanes + i] - m2[i] : m[lanes + i];
+        const double x = plv ? m[i] + m2[lanes + i] : m[i],
+                     y = plv ? m[lanes + i] - m2[i] : m[lanes + i];
         const double v = SN(form_value)(&f, x, y);
         /* the sums decide: a non-finite sample makes x, y or the power non-finite */
         const int bad = x - x != 0 || y - y != 0 || w->power[2 * i + 1] - w->power[2 * i + 1] != 0;

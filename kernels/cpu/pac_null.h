@@ -1,7 +1,9 @@
-/* pac_null.h - streaming statistics over surrogates: mean and spread (Welford), exceedances, largest value per shift.
+/* pac_null.h - streaming statistics over surrogates: mean and spread (Welford), exceedances,
+ * largest value per shift.
  *
- * Body, included per dtype after pac_scalar.h. Memory does not grow with the number of surrogates. f64 sums: the variance of
- * tiny indices survives, and equal surrogates give exactly zero spread. Lanes: n = P*W values of one tile, flat. */
+ * Body, included per dtype after pac_scalar.h. Memory does not grow with the number of surrogates.
+ * f64 sums: the variance of tiny indices survives, and equal surrogates give exactly zero spread.
+ * Lanes: n = P*W values of one tile, flat. */
 
 typedef struct SN(null_state) {
     double *mean, *m2, *exceed; /* [n] */
@@ -35,15 +37,18 @@ MC_UNUSED static T SN(null_max)(const T *s, int64_t rows, int lanes, T floor)
 }
 
 /* Folds a second group (k2 values of mean b, squares m2b) into the first (Chan's update). */
-MC_INLINE void SN(null_merge)(double *mean, double *m2, int64_t k1, double b, double m2b, int64_t k2)
+MC_INLINE void SN(null_merge)(double *mean, double *m2, int64_t k1, double b, double m2b,
+                              int64_t k2)
 {
     const double k = (double)k1 + (double)k2, d = b - *mean;
     *m2 += m2b + d * d * (double)k1 * (double)k2 / k;
     *mean += d * (double)k2 / k;
 }
 
-/* Statistics of K surrogates of one pair -> element `at` of the outputs, merged with `prior` ones. */
-MC_UNUSED static void SN(null_store)(const mck_pac_null *u, int64_t at, T value, double mean, double m2, double exceed, int32_t *status)
+/* Statistics of K surrogates of one pair -> element `at` of the outputs, merged with `prior` ones.
+ */
+MC_UNUSED static void SN(null_store)(const mck_pac_null *u, int64_t at, T value, double mean,
+                                     double m2, double exceed, int32_t *status)
 {
     const int64_t all = u->K + u->prior;
     if (u->prior > 0) {

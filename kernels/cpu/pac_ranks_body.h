@@ -36,12 +36,10 @@ static SN(ranks_work) SN(ranks_layout)(const mck_pac_ranks *a, void *base)
     return w;
 }
 
-int64_t FN(ranks_work)(const mck_pac_ranks *a)
-{
-    return SN(ranks_layout)(a, NULL).bytes;
-}
+int64_t FN(ranks_work)(const mck_pac_ranks *a) { return SN(ranks_layout)(a, NULL).bytes; }
 
-static void SN(ranks_row)(const SN(ranks_work) *w, const T *x, T *out, int64_t L, int64_t step, const T *score)
+static void SN(ranks_row)(const SN(ranks_work) *w, const T *x, T *out, int64_t L, int64_t step,
+                          const T *score)
 {
     const PAC_KEY top = (PAC_KEY)1 << (PAC_BITS - 1);
     int bad = 0, side = 0;
@@ -83,5 +81,5 @@ void FN(ranks)(const mck_pac_ranks *a, int64_t begin, int64_t end, void *work)
     const SN(ranks_work) w = SN(ranks_layout)(a, work);
     for (int64_t i = begin; i < end; i++)
         SN(ranks_row)(&w, (const T *)a->in + (a->in_at ? a->in_at[i] : i * a->L),
-                      (T *)a->out + (a->out_at ? a->out_at[i] : i * a->L), a->L, a->step, a->score);
+         (T *)a->out + (a->out_at ? a->out_at[i] : i * a->L), a->L, a->step, a->score);
 }

@@ -1,7 +1,8 @@
-/* pac_row.c - the whole native path for one row: filter, analytic signal, coupling, surrogates, with everything between in cache.
+/* pac_row.c - the whole native path for one row: filter, analytic signal, coupling, surrogates,
+ * with everything between in cache.
  *
- * Phase bins (or unit vectors) and amplitudes of the row live in the workspace unless the caller also wants them. Knows the other
- * stages by their entry points only. */
+ * Phase bins (or unit vectors) and amplitudes of the row live in the workspace unless the caller
+ * also wants them. Knows the other stages by their entry points only. */
 #include "pac_lanes.h"
 #include "pac_work.h"
 

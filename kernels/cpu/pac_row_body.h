@@ -30,8 +30,9 @@ static SN(row_work) SN(row_layout)(const mck_pac_row *a, void *base)
     if (a->amp)
         need = FN(analytic_work)(a->amp);
     stage = need > stage ? need : stage;
-    need = !a->bins ? FN(moments_work)(a->moments)
-         : a->exhaustive ? FN(exhaustive_work)(a->bins) : FN(bins_work)(a->bins);
+    need = !a->bins        ? FN(moments_work)(a->moments)
+           : a->exhaustive ? FN(exhaustive_work)(a->bins)
+                           : FN(bins_work)(a->bins);
     stage = need > stage ? need : stage;
     w.idx = pac_take(&p, a->bins && !soft ? phases : 0, 1);
     w.angle = pac_take(&p, soft ? phases : 0, sizeof(T));
@@ -42,12 +43,10 @@ static SN(row_work) SN(row_layout)(const mck_pac_row *a, void *base)
     return w;
 }
 
-int64_t FN(row_work)(const mck_pac_row *a)
-{
-    return SN(row_layout)(a, NULL).bytes;
-}
+int64_t FN(row_work)(const mck_pac_row *a) { return SN(row_layout)(a, NULL).bytes; }
 
-/* Row r as row 0; what later stages need goes to the caller's buffer where there is one, else to ours. */
+/* Row r as row 0; what later stages need goes to the caller's buffer where there is one, else to
+ * ours. */
 static mck_pac_analytic SN(analytic_at)(const mck_pac_analytic *a, int64_t r)
 {
     mck_pac_analytic b = *a;

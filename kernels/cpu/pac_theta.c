@@ -1,7 +1,8 @@
-/* pac_theta.c - phase of the amplitude envelope: tiled amplitudes -> cos and sin of arg of the analytic signal of a - mean a.
+/* pac_theta.c - phase of the amplitude envelope: tiled amplitudes -> cos and sin of arg of the
+ * analytic signal of a - mean a.
  *
- * For phase locking (PLV), where the slow rhythm is looked for inside the envelope itself. One forward and one complex inverse
- * transform per band. May know nothing of phase bands. */
+ * For phase locking (PLV), where the slow rhythm is looked for inside the envelope itself. One
+ * forward and one complex inverse transform per band. May know nothing of phase bands. */
 #include "pac_lanes.h"
 #include "pac_work.h"
 

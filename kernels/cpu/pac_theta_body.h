@@ -18,12 +18,10 @@ static SN(theta_work) SN(theta_layout)(const mck_pac_theta *a, void *base)
     return w;
 }
 
-int64_t FN(theta_work)(const mck_pac_theta *a)
-{
-    return SN(theta_layout)(a, NULL).bytes;
-}
+int64_t FN(theta_work)(const mck_pac_theta *a) { return SN(theta_layout)(a, NULL).bytes; }
 
-static void SN(theta_lane)(const mck_pac_theta *a, const SN(theta_work) *w, const T *amp, T *c, T *s)
+static void SN(theta_lane)(const mck_pac_theta *a, const SN(theta_work) *w, const T *amp, T *c,
+                           T *s)
 {
     const int64_t L = a->L, N = a->N, half = N / 2;
     double mean = 0;
@@ -51,11 +49,13 @@ static void SN(theta_lane)(const mck_pac_theta *a, const SN(theta_work) *w, cons
 void FN(theta)(const mck_pac_theta *a, int64_t begin, int64_t end, void *work)
 {
     const SN(theta_work) w = SN(theta_layout)(a, work);
+    const int64_t tiles = (a->A + W - 1) / W;
     for (int64_t i = begin; i < end; i++) {
         T *c = (T *)a->cosine + i * a->L * W, *s = (T *)a->sine + i * a->L * W;
         memset(c, 0, sizeof(T) * (size_t)(a->L * W));
         memset(s, 0, sizeof(T) * (size_t)(a->L * W));
-        for (int lane = 0; lane < a->lanes; lane++)
+        const int64_t left = a->A - i % tiles * W;
+        for (int64_t lane = 0; lane < (left < W ? left : W); lane++)
             SN(theta_lane)(a, &w, (const T *)a->amp + i * a->amp_tile + lane, c + lane, s + lane);
     }
 }

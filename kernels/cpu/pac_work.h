@@ -1,7 +1,7 @@
 /* pac_work.h - cuts one workspace into aligned pieces.
  *
- * The same function lays out the pieces and measures them: with base NULL it only counts. Every piece starts on a 64-byte line,
- * as transforms ask for. Knows nothing of coupling. */
+ * The same function lays out the pieces and measures them: with base NULL it only counts. Every
+ * piece starts on a 64-byte line, as transforms ask for. Knows nothing of coupling. */
 #ifndef PAC_WORK_H
 #define PAC_WORK_H
 

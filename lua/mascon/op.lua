@@ -41,8 +41,12 @@ local function scalar(fname, v, level)
     C.mc_fill(t, v.re, v.im)
   elseif type(v) == 'table' then
     return M.from_table(v)
+  elseif type(v) == 'cdata' and tonumber(v) then -- a boxed 64-bit integer
+    t = make(level + 1, 8, C.mc_create, CODE.i64, 0, nil)
+    tensor.pointer(t)[0] = v
+    return t
   else
-    error(('%s: operand is %s; give a tensor or a number'):format(fname, check.show(v)), level + 1)
+    error(('%s: operand is %s; give a tensor or a number%s'):format(fname, check.show(v), v == nil and methods[fname] and (' (a method is called with a colon, x:%s(...))'):format(fname) or ''), level + 1)
   end
   t._flags = WEAK
   return t
@@ -55,6 +59,15 @@ local function operand(fname, v, level)
   return scalar(fname, v, level + 1)
 end
 M.operand = operand
+
+--- The operand of an op over axes: a tensor or a nested table. A plain number is the mark of x.sum(2) in the place of x:sum(2).
+local function subject(fname, v, level)
+  if is(v) then return v end
+  if type(v) == 'number' or v == nil then
+    error(('%s: the first operand is %s; give a tensor (a method is called with a colon, x:%s(...))'):format(fname, check.show(v), fname), level + 1)
+  end
+  return scalar(fname, v, level + 1)
+end
 
 --- The out= tensor of an options table, marked for C; nil when there is none.
 local function out_of(fname, opts, level)
@@ -277,7 +290,7 @@ function maker.reduce(row)
   local function call(out, a) return C.mc_op1(id, out, a, P) end
   local truth = name == 'any' or name == 'all'
   return function(x, axis, opts)
-    x = operand(name, x, 2)
+    x = subject(name, x, 2)
     if axis == nil and opts == nil then
       fresh()
       local out = run(name, 2, nil, 16, call, x)
@@ -296,7 +309,7 @@ function maker.scan(row)
   local id, name, spec = row.id, row[1], param_spec(row)
   local function call(out, a) return C.mc_op1(id, out, a, P) end
   return function(x, axis, opts)
-    x = operand(name, x, 2)
+    x = subject(name, x, 2)
     opts = collect_args(row, spec, name, axis, opts, 3)
     pack(row, name, x, opts, 3)
     return run(name, 2, opts, room(x), call, x)

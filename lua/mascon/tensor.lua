@@ -158,7 +158,7 @@ local function promote(t, level)
       rc = C.mc_promote(t)
       if rc ~= 0 then failed(rc, level + 1, true, t) end
     end
-    finish(t)
+    ffi.gc(t, C.mc_drop) -- not entered in the open scope: the tensor may be older than it
   end
   return t
 end
@@ -416,6 +416,10 @@ function methods.copy_(dst, src)
   return dst
 end
 
+local LIMIT = {
+  u8 = { 0, 255 }, i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 }, i64 = { -2 ^ 63, 2 ^ 63 - 1024 },
+}
+--- Sets all elements to one number, boolean or complex number.
 function methods.fill_(t, v)
   local re, im = v, 0
   if M.is_complex(v) then re, im = v.re, v.im
@@ -425,6 +429,8 @@ function methods.fill_(t, v)
   local k = KIND[NAME[t._dtype]]
   if im ~= 0 and k ~= 'c' then error(('fill_: a complex value does not fit %s; convert the tensor first'):format(M.describe(t)), 2) end
   if (k == 'i' or k == 'u') and re ~= math.floor(re) then error(('fill_: %.17g does not fit %s; round it first'):format(re, M.describe(t)), 2) end
+  local limit = LIMIT[NAME[t._dtype]]
+  if limit and (re < limit[1] or re > limit[2]) then error(('fill_: %.17g does not fit %s; convert the tensor to a wider dtype first'):format(re, M.describe(t)), 2) end
   local rc = C.mc_fill(t, re, im)
   if rc ~= 0 then failed(rc, 2, true, t) end
   return t
@@ -451,6 +457,8 @@ function mt.__index(t, k)
   end
   return index[1](t, k)
 end
+local function no_iterator() error('ipairs: a tensor is no Lua table; use for i = 1, #x do ... x[i] ... end, or x:totable()', 2) end
+mt.__ipairs, mt.__pairs = no_iterator, no_iterator
 function mt.__newindex(t, k, v)
   if type(k) == 'string' and (methods[k] or properties[k]) then error(('tensor: %s cannot be assigned'):format(k), 2) end
   index[2](t, k, v)

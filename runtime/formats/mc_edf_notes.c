@@ -1,9 +1,10 @@
 /* mc_edf_notes.c - annotations, record onsets and gaps of EDF+ and BDF+.
  *
- * An annotation signal holds, in each record, time-stamped lists: `+onset[\x15duration]\x14text\x14text\x14\0`, padded
- * with zero bytes. The first list of the first such signal opens with an empty text and tells when the record itself
- * starts. Sources: the EDF+ specification (2003), section 2.2. Owns the parsing; a malformed list costs the rest of
- * its signal in that record and sets a warning, nothing else. May not know samples. */
+ * An annotation signal holds, in each record, time-stamped lists:
+ * `+onset[\x15duration]\x14text\x14text\x14\0`, padded with zero bytes. The first list of the first
+ * such signal opens with an empty text and tells when the record itself starts. Sources: the EDF+
+ * specification (2003), section 2.2. Owns the parsing; a malformed list costs the rest of its
+ * signal in that record and sets a warning, nothing else. May not know samples. */
 #define MCI_FORMATS
 #include "mc_formats.h"
 #include "../mc_error.h"
@@ -28,7 +29,8 @@ typedef struct scan {
     int has_onset;
 } scan;
 
-static int reserve(scan *s, int64_t text) {
+static int reserve(scan *s, int64_t text)
+{
     if (s->n_notes == s->note_room) {
         int64_t room = s->note_room ? 2 * s->note_room : 64;
         mci_edf_note *p = mci_realloc(s->notes, (size_t)room * sizeof *p);
@@ -46,7 +48,8 @@ static int reserve(scan *s, int64_t text) {
     return MC_OK;
 }
 
-static int keep_note(scan *s, double onset, double duration, const unsigned char *p, int64_t n) {
+static int keep_note(scan *s, double onset, double duration, const unsigned char *p, int64_t n)
+{
     int latin, rc = reserve(s, 2 * n + 1);
     if (rc != MC_OK) return rc;
     s->notes[s->n_notes].onset = onset;
@@ -59,23 +62,27 @@ static int keep_note(scan *s, double onset, double duration, const unsigned char
 }
 
 /* First place in [p, end) with a byte equal to a or b, or end. */
-static const unsigned char *find(const unsigned char *p, const unsigned char *end, int a, int b) {
+static const unsigned char *find(const unsigned char *p, const unsigned char *end, int a, int b)
+{
     while (p < end && *p != a && *p != b) p++;
     return p;
 }
 
-/* One list, p[0..n) without its closing zero byte. timekeeping: its first text, if empty, belongs to the record.
- * MC_EFORMAT (without a message) when it is malformed. */
-static int parse_list(scan *s, const unsigned char *p, int64_t n, int timekeeping) {
+/* One list, p[0..n) without its closing zero byte. timekeeping: its first text, if empty, belongs
+ * to the record. MC_EFORMAT (without a message) when it is malformed. */
+static int parse_list(scan *s, const unsigned char *p, int64_t n, int timekeeping)
+{
     const unsigned char *end = p + n, *mark = find(p, end, TEXT_MARK, DURATION_MARK), *text;
     double onset, duration = NAN;
     int rc = MC_OK;
-    if (mark == end || (*p != '+' && *p != '-') || !mci_edf_number(p, mark - p, &onset)) return MC_EFORMAT;
+    if (mark == end || (*p != '+' && *p != '-') || !mci_edf_number(p, mark - p, &onset))
+        return MC_EFORMAT;
     if (*mark == DURATION_MARK) {
         p = mark + 1;
         mark = find(p, end, TEXT_MARK, TEXT_MARK);
         if (mark == end) return MC_EFORMAT;
-        if (mark > p && (!mci_edf_number(p, mark - p, &duration) || duration < 0)) return MC_EFORMAT;
+        if (mark > p && (!mci_edf_number(p, mark - p, &duration) || duration < 0))
+            return MC_EFORMAT;
     }
     for (text = mark + 1; rc == MC_OK && text < end; text = mark + 1) {
         mark = find(text, end, TEXT_MARK, TEXT_MARK);
@@ -92,7 +99,8 @@ static int parse_list(scan *s, const unsigned char *p, int64_t n, int timekeepin
 }
 
 /* The lists of one annotation signal in one record. */
-static int parse_signal(scan *s, const unsigned char *p, int64_t n, int timekeeping) {
+static int parse_signal(scan *s, const unsigned char *p, int64_t n, int timekeeping)
+{
     const unsigned char *end = p + n;
     while (p < end) {
         const unsigned char *stop;
@@ -116,7 +124,8 @@ static int parse_signal(scan *s, const unsigned char *p, int64_t n, int timekeep
     return MC_OK;
 }
 
-static int scan_record(scan *s, const unsigned char *p, int64_t lo, int64_t record) {
+static int scan_record(scan *s, const unsigned char *p, int64_t lo, int64_t record)
+{
     const mc_edf *f = s->f;
     int first = 1, rc = MC_OK;
     s->has_onset = 0;
@@ -134,7 +143,8 @@ static int scan_record(scan *s, const unsigned char *p, int64_t lo, int64_t reco
     return rc;
 }
 
-static int scan_records(scan *s, int64_t lo, int64_t hi) {
+static int scan_records(scan *s, int64_t lo, int64_t hi)
+{
     const mc_edf *f = s->f;
     mci_edf_span span;
     int rc;
@@ -150,23 +160,26 @@ static int scan_records(scan *s, int64_t lo, int64_t hi) {
     return rc;
 }
 
-/* A record that starts more than half a sample of the fastest channel off its time follows a gap. Onsets are written
- * with as few digits as the writer likes, so nothing smaller can be told. */
-static double gap_tolerance(const mc_edf *f) {
+/* A record that starts more than half a sample of the fastest channel off its time follows a gap.
+ * Onsets are written with as few digits as the writer likes, so nothing smaller can be told. */
+static double gap_tolerance(const mc_edf *f)
+{
     int64_t most = 1;
     for (int c = 0; c < f->n_channels; c++)
         if (f->signals[f->channels[c]].samples > most) most = f->signals[f->channels[c]].samples;
     return f->n_channels > 0 ? 0.5 * f->record_seconds / (double)most : 1e-6;
 }
 
-static int gap_before(const mc_edf *f, int64_t record, double *expected) {
+static int gap_before(const mc_edf *f, int64_t record, double *expected)
+{
     if (!f->onsets || record == 0) return 0;
     *expected = f->onsets[record - 1] + f->record_seconds;
     return fabs(f->onsets[record] - *expected) > gap_tolerance(f);
 }
 
 /* Moves what a scan found to the handle. */
-static void adopt(mc_edf *f, scan *s) {
+static void adopt(mc_edf *f, scan *s)
+{
     double expected;
     f->scanned = 1;
     f->warnings |= s->warnings;
@@ -180,10 +193,12 @@ static void adopt(mc_edf *f, scan *s) {
     f->start_fraction = f->onsets[0];
     f->end_seconds = f->onsets[f->n_records - 1] + f->record_seconds;
     /* A file of annotations only has records without a duration: nothing there is continuous. */
-    for (int64_t r = 1; f->n_channels > 0 && r < f->n_records; r++) f->n_gaps += gap_before(f, r, &expected);
+    for (int64_t r = 1; f->n_channels > 0 && r < f->n_records; r++)
+        f->n_gaps += gap_before(f, r, &expected);
 }
 
-int mc_edf_scan(mc_edf *f) {
+int mc_edf_scan(mc_edf *f)
+{
     scan s;
     int64_t lo = INT64_MAX, hi = 0;
     int rc = MC_OK;
@@ -208,26 +223,32 @@ int mc_edf_scan(mc_edf *f) {
     return rc;
 }
 
-static int need_scan(const mc_edf *f) {
+static int need_scan(const mc_edf *f)
+{
     if (!f) return mci_error(MC_EINVAL, "edf: no file; open it first");
     if (f->scanned) return MC_OK;
-    return mci_error(MC_EINVAL, "edf: %s: its annotation lists are not read yet; call mc_edf_scan first",
+    return mci_error(MC_EINVAL,
+                     "edf: %s: its annotation lists are not read yet; call mc_edf_scan first",
                      mci_infile_name(f->src));
 }
 
-int mc_edf_onsets(const mc_edf *f, double *out) {
+int mc_edf_onsets(const mc_edf *f, double *out)
+{
     int rc = f && f->kind == MC_EDF_PLAIN ? MC_OK : need_scan(f);
     if (rc != MC_OK) return rc;
     if (!out) return mci_error(MC_EINVAL, "edf: no place for the onsets; check the call");
-    for (int64_t r = 0; r < f->n_records; r++) out[r] = f->onsets ? f->onsets[r] : (double)r * f->record_seconds;
+    for (int64_t r = 0; r < f->n_records; r++)
+        out[r] = f->onsets ? f->onsets[r] : (double)r * f->record_seconds;
     return MC_OK;
 }
 
-int mc_edf_gaps(const mc_edf *f, int64_t *records, double *times) {
+int mc_edf_gaps(const mc_edf *f, int64_t *records, double *times)
+{
     int64_t n = 0;
     int rc = need_scan(f);
     if (rc != MC_OK) return rc;
-    if (f->n_gaps > 0 && (!records || !times)) return mci_error(MC_EINVAL, "edf: no place for the gaps; check the call");
+    if (f->n_gaps > 0 && (!records || !times))
+        return mci_error(MC_EINVAL, "edf: no place for the gaps; check the call");
     for (int64_t r = 1; r < f->n_records && n < f->n_gaps; r++) {
         double expected;
         if (!gap_before(f, r, &expected)) continue;
@@ -239,16 +260,19 @@ int mc_edf_gaps(const mc_edf *f, int64_t *records, double *times) {
     return MC_OK;
 }
 
-int mc_edf_annotation(const mc_edf *f, int64_t i, double *out) {
+int mc_edf_annotation(const mc_edf *f, int64_t i, double *out)
+{
     int rc = need_scan(f);
     if (rc != MC_OK) return rc;
     if (!out || i < 0 || i >= f->n_notes)
-        return mci_error(MC_EINVAL, "edf: no such annotation, the file has %lld; check the number", (long long)f->n_notes);
+        return mci_error(MC_EINVAL, "edf: no such annotation, the file has %lld; check the number",
+                         (long long)f->n_notes);
     out[0] = f->notes[i].onset;
     out[1] = f->notes[i].duration;
     return MC_OK;
 }
 
-const char *mc_edf_annotation_text(const mc_edf *f, int64_t i) {
+const char *mc_edf_annotation_text(const mc_edf *f, int64_t i)
+{
     return f && i >= 0 && i < f->n_notes ? f->note_text + f->notes[i].text : NULL;
 }

@@ -1,13 +1,14 @@
 /* mc_formats.h - files in and out: npy, npz (zip), EDF/BDF, and safe writing.
  *
- * First part: the public C interface, plain enough for the Lua FFI (opaque handles, pointers, scalars,
- * numbers out through arrays). mascon.h may include this header as it stands. Second part, behind
- * MCI_FORMATS: what the files of runtime/formats share, and the two doors they stand on, mci_infile and
- * mci_outfile. Knows errors, memory and dtypes; may not know tensors or Lua.
+ * First part: the public C interface, plain enough for the Lua FFI (opaque handles, pointers,
+ * scalars, numbers out through arrays). mascon.h may include this header as it stands. Second part,
+ * behind MCI_FORMATS: what the files of runtime/formats share, and the two doors they stand on,
+ * mci_infile and mci_outfile. Knows errors, memory and dtypes; may not know tensors or Lua.
  *
- * Rules for all: constructors return a handle or NULL with the error record set; `_free` accepts NULL and
- * never touches the record; everything else returns a status. One handle is used by one thread at a time,
- * except that reading calls on a const handle may run in parallel. Indices are 0-based. */
+ * Rules for all: constructors return a handle or NULL with the error record set; `_free` accepts
+ * NULL and never touches the record; everything else returns a status. One handle is used by one
+ * thread at a time, except that reading calls on a const handle may run in parallel. Indices are
+ * 0-based. */
 #ifndef MC_FORMATS_H
 #define MC_FORMATS_H
 
@@ -19,9 +20,10 @@
 
 /* ---- public: safe writing ------------------------------------------------------------------- */
 
-/* Writes `bytes[0..n)` to `path`: a temporary file in the same directory, fsync, rename. On failure the old
- * file, if any, is untouched and the temporary one removed. Devices and pipes are written directly.
- * Borrows both arguments. MC_EIO with advice on a full disk, a missing or read-only directory. */
+/* Writes `bytes[0..n)` to `path`: a temporary file in the same directory, fsync, rename. On failure
+ * the old file, if any, is untouched and the temporary one removed. Devices and pipes are written
+ * directly. Borrows both arguments. MC_EIO with advice on a full disk, a missing or read-only
+ * directory. */
 MC_API int mc_file_write(const char *path, const void *bytes, int64_t n);
 
 /* A file written in pieces under a temporary name. Owns. */
@@ -41,86 +43,99 @@ typedef struct mc_npy_writer mc_npy_writer;
 
 /* Places in the array that mc_npy_info fills. */
 enum {
-    MC_NPY_DTYPE = 0,    /* dtype delivered (after widening) */
-    MC_NPY_RANK = 1,     /* 0..8 */
-    MC_NPY_NUMEL = 2,    /* elements */
-    MC_NPY_FORTRAN = 3,  /* 1: first axis fastest */
-    MC_NPY_DIRECT = 4,   /* 1: the bytes at mc_npy_data are the array as delivered; may still be unaligned */
-    MC_NPY_ALIGNED = 5,  /* 1: mc_npy_data is a multiple of the element size */
-    MC_NPY_OFFSET = 6,   /* of the data, bytes from the start of the npy image */
-    MC_NPY_BYTES = 7,    /* of the data as stored */
-    MC_NPY_ITEM = 8,     /* bytes per element as stored */
-    MC_NPY_SWAPPED = 9,  /* 1: stored in the other byte order */
-    MC_NPY_WIDENED = 10, /* 1: u2 -> i32, u4 -> i64, u8 -> i64 (values of 2^63 and more are an error on read) */
+    MC_NPY_DTYPE = 0,   /* dtype delivered (after widening) */
+    MC_NPY_RANK = 1,    /* 0..8 */
+    MC_NPY_NUMEL = 2,   /* elements */
+    MC_NPY_FORTRAN = 3, /* 1: first axis fastest */
+    MC_NPY_DIRECT =
+        4, /* 1: the bytes at mc_npy_data are the array as delivered; may still be unaligned */
+    MC_NPY_ALIGNED = 5, /* 1: mc_npy_data is a multiple of the element size */
+    MC_NPY_OFFSET = 6,  /* of the data, bytes from the start of the npy image */
+    MC_NPY_BYTES = 7,   /* of the data as stored */
+    MC_NPY_ITEM = 8,    /* bytes per element as stored */
+    MC_NPY_SWAPPED = 9, /* 1: stored in the other byte order */
+    MC_NPY_WIDENED =
+        10, /* 1: u2 -> i32, u4 -> i64, u8 -> i64 (values of 2^63 and more are an error on read) */
     MC_NPY_EXTRA = 11,   /* bytes after the array, ignored */
     MC_NPY_SHAPE = 12,   /* 8 places */
     MC_NPY_STRIDES = 20, /* 8 places, in elements, of the array in file order */
     MC_NPY_INFO_LEN = 28
 };
 
-/* Maps an .npy file read-only and checks its header: versions 1 to 3, bool, signed, unsigned, float and complex
- * dtypes of both byte orders, rank up to 8. The file must not be shortened while it is open. Owns.
- * MC_EIO, MC_EFORMAT (broken or truncated), MC_EUNSUPPORTED (structured, object, text, date, long double). */
+/* Maps an .npy file read-only and checks its header: versions 1 to 3, bool, signed, unsigned, float
+ * and complex dtypes of both byte orders, rank up to 8. The file must not be shortened while it is
+ * open. Owns. MC_EIO, MC_EFORMAT (broken or truncated), MC_EUNSUPPORTED (structured, object, text,
+ * date, long double). */
 MC_API mc_npy *mc_npy_open(const char *path);
 /* The same over n bytes in memory, which must outlive the handle (borrows them). */
 MC_API mc_npy *mc_npy_from_memory(const void *bytes, int64_t n);
 MC_API int mc_npy_info(const mc_npy *f, int64_t *out);
-/* The stored bytes, in file order; possibly unaligned (see MC_NPY_ALIGNED). Borrows: valid until mc_npy_free. */
+/* The stored bytes, in file order; possibly unaligned (see MC_NPY_ALIGNED). Borrows: valid until
+ * mc_npy_free. */
 MC_API const void *mc_npy_data(const mc_npy *f);
-/* Elements [first, first + count) in file order, in native byte order and the delivered dtype, to `out`. */
+/* Elements [first, first + count) in file order, in native byte order and the delivered dtype, to
+ * `out`. */
 MC_API int mc_npy_read(const mc_npy *f, int64_t first, int64_t count, void *out);
 MC_API void mc_npy_free(mc_npy *f);
 
-/* Starts an .npy file of `dtype` and shape[0..rank). shape[0] of -1 grows with what is written (C order only).
- * fortran: the data will come first axis fastest. Owns. bf16 is written as V2, which NumPy reads as two raw bytes and
- * mc_npy_open as bf16 again. */
-MC_API mc_npy_writer *mc_npy_create(const char *path, int dtype, int rank, const int64_t *shape, int fortran);
+/* Starts an .npy file of `dtype` and shape[0..rank). shape[0] of -1 grows with what is written (C
+ * order only). fortran: the data will come first axis fastest. Owns. bf16 is written as V2, which
+ * NumPy reads as two raw bytes and mc_npy_open as bf16 again. */
+MC_API mc_npy_writer *mc_npy_create(const char *path, int dtype, int rank, const int64_t *shape,
+                                    int fortran);
 /* Appends `count` elements in file order. MC_ESHAPE when more come than the shape holds. */
 MC_API int mc_npy_write(mc_npy_writer *w, const void *data, int64_t count);
-/* Checks the count, enters the final shape, syncs, gives the file its name. The handle still needs its free. */
+/* Checks the count, enters the final shape, syncs, gives the file its name. The handle still needs
+ * its free. */
 MC_API int mc_npy_commit(mc_npy_writer *w);
 /* Releases; without a successful commit nothing of the file remains. */
 MC_API void mc_npy_writer_free(mc_npy_writer *w);
 
-/* ---- public: zip, the container of npz -------------------------------------------------------- */
+/* ---- public: zip, the container of npz --------------------------------------------------------
+ */
 
 typedef struct mc_zip mc_zip;
 typedef struct mc_zip_stream mc_zip_stream;
 typedef struct mc_zip_writer mc_zip_writer;
 
 enum {
-    MC_ZIP_METHOD = 0,  /* 0 stored, 8 deflated */
-    MC_ZIP_SIZE = 1,    /* bytes of the member */
-    MC_ZIP_PACKED = 2,  /* bytes it takes in the file */
-    MC_ZIP_OFFSET = 3,  /* of its first packed byte */
+    MC_ZIP_METHOD = 0, /* 0 stored, 8 deflated */
+    MC_ZIP_SIZE = 1,   /* bytes of the member */
+    MC_ZIP_PACKED = 2, /* bytes it takes in the file */
+    MC_ZIP_OFFSET = 3, /* of its first packed byte */
     MC_ZIP_CRC = 4,
     MC_ZIP_INFO_LEN = 5
 };
 
-/* Maps a zip file and reads its directory: stored and deflated members, zip64. Refused: several disks, members that
- * overlap or lie outside, a declared size no deflate stream could reach, two members of one name; encrypted and
- * otherwise packed members when they are read. Owns. The file must not be shortened while it is open. */
+/* Maps a zip file and reads its directory: stored and deflated members, zip64. Refused: several
+ * disks, members that overlap or lie outside, a declared size no deflate stream could reach, two
+ * members of one name; encrypted and otherwise packed members when they are read. Owns. The file
+ * must not be shortened while it is open. */
 MC_API mc_zip *mc_zip_open(const char *path);
-/* The same over n bytes in memory, which must outlive the handle and all npy handles made from it (borrows). */
+/* The same over n bytes in memory, which must outlive the handle and all npy handles made from it
+ * (borrows). */
 MC_API mc_zip *mc_zip_from_memory(const void *bytes, int64_t n);
 MC_API int mc_zip_count(const mc_zip *z);
-/* Name of member i in the order of the directory, NULL outside. Borrows: valid until mc_zip_free. */
+/* Name of member i in the order of the directory, NULL outside. Borrows: valid until mc_zip_free.
+ */
 MC_API const char *mc_zip_name(const mc_zip *z, int i);
 /* Index of the member called `name`, or -1. Sets no error. */
 MC_API int mc_zip_find(const mc_zip *z, const char *name);
 MC_API int mc_zip_info(const mc_zip *z, int i, int64_t *out);
-/* The bytes of a stored member where they lie, NULL for a deflated one (no error set). crc not checked. Borrows. */
+/* The bytes of a stored member where they lie, NULL for a deflated one (no error set). crc not
+ * checked. Borrows. */
 MC_API const void *mc_zip_stored(const mc_zip *z, int i);
 /* Unpacks member i into out[0..capacity), which must hold all of it; size and crc are checked. */
 MC_API int mc_zip_extract(const mc_zip *z, int i, void *out, int64_t capacity);
 /* Reads crc of a member through without keeping it. */
 MC_API int mc_zip_verify(const mc_zip *z, int i);
-/* Member i as an npy handle: a stored one in place (crc checked when `verify`), a deflated one unpacked to memory
- * and always checked. Owns; keeps the mapping alive by itself. */
+/* Member i as an npy handle: a stored one in place (crc checked when `verify`), a deflated one
+ * unpacked to memory and always checked. Owns; keeps the mapping alive by itself. */
 MC_API mc_npy *mc_zip_npy(const mc_zip *z, int i, int verify);
 /* Member i piece by piece. Owns; the zip handle must outlive it. */
 MC_API mc_zip_stream *mc_zip_stream_open(const mc_zip *z, int i);
-/* Up to n bytes to `out`; *got of 0 with MC_OK is the end, reached only when size and crc are right. */
+/* Up to n bytes to `out`; *got of 0 with MC_OK is the end, reached only when size and crc are
+ * right. */
 MC_API int mc_zip_stream_read(mc_zip_stream *s, void *out, int64_t n, int64_t *got);
 MC_API void mc_zip_stream_free(mc_zip_stream *s);
 MC_API void mc_zip_free(mc_zip *z);
@@ -130,16 +145,18 @@ MC_API mc_zip_writer *mc_zip_create(const char *path);
 /* Starts a member. level 0 stores (its data begins at a multiple of 64 in the file), 1..9 deflates.
  * size: bytes to come, or -1 when not known. */
 MC_API int mc_zip_begin(mc_zip_writer *w, const char *name, int level, int64_t size);
-/* Starts a member that is an npy image, writing its header; then numel elements follow through mc_zip_write. */
-MC_API int mc_zip_begin_npy(mc_zip_writer *w, const char *name, int level, int dtype, int rank, const int64_t *shape,
-                            int fortran);
+/* Starts a member that is an npy image, writing its header; then numel elements follow through
+ * mc_zip_write. */
+MC_API int mc_zip_begin_npy(mc_zip_writer *w, const char *name, int level, int dtype, int rank,
+                            const int64_t *shape, int fortran);
 MC_API int mc_zip_write(mc_zip_writer *w, const void *bytes, int64_t n);
 MC_API int mc_zip_end(mc_zip_writer *w);
 /* Writes the directory, syncs, gives the file its name. The handle still needs its free. */
 MC_API int mc_zip_commit(mc_zip_writer *w);
 MC_API void mc_zip_writer_free(mc_zip_writer *w);
 
-/* ---- public: EDF, EDF+, BDF, BDF+ ------------------------------------------------------------- */
+/* ---- public: EDF, EDF+, BDF, BDF+ -------------------------------------------------------------
+ */
 
 typedef struct mc_edf mc_edf;
 
@@ -147,48 +164,59 @@ enum { MC_EDF_PLAIN = 0, MC_EDF_PLUS_C = 1, MC_EDF_PLUS_D = 2 };
 
 /* Bits of MC_EDF_WARNINGS: the file was read, but is not quite what its header says. */
 enum {
-    MC_EDF_WARN_TRUNCATED = 1,  /* fewer whole records than promised, or a piece of a last one, dropped */
+    MC_EDF_WARN_TRUNCATED =
+        1, /* fewer whole records than promised, or a piece of a last one, dropped */
     MC_EDF_WARN_UNFINISHED = 2, /* record count -1 in the header: counted from the file's size */
     MC_EDF_WARN_EXTRA = 4,      /* bytes after the last promised record, ignored */
     MC_EDF_WARN_SCALE = 8,      /* a channel without a usable range delivers digital values */
     MC_EDF_WARN_DATE = 16,      /* start date or time not readable; those fields are 0 */
     MC_EDF_WARN_TEXT = 32,      /* text that is not UTF-8 was taken as Latin-1 */
     MC_EDF_WARN_TAL = 64,       /* an annotation list is malformed; its rest was skipped */
-    MC_EDF_WARN_ONSET = 128     /* an EDF+ record without its own onset: taken to follow the one before */
+    MC_EDF_WARN_ONSET =
+        128 /* an EDF+ record without its own onset: taken to follow the one before */
 };
 
 enum {
-    MC_EDF_KIND = 0,          /* MC_EDF_PLAIN, MC_EDF_PLUS_C (continuous), MC_EDF_PLUS_D (may have gaps) */
-    MC_EDF_SAMPLE_BYTES = 1,  /* 2 EDF, 3 BDF */
-    MC_EDF_CHANNELS = 2,      /* signals that are not annotation lists */
-    MC_EDF_SIGNALS = 3,       /* all */
-    MC_EDF_RECORDS = 4,       /* whole records present */
+    MC_EDF_KIND = 0, /* MC_EDF_PLAIN, MC_EDF_PLUS_C (continuous), MC_EDF_PLUS_D (may have gaps) */
+    MC_EDF_SAMPLE_BYTES = 1, /* 2 EDF, 3 BDF */
+    MC_EDF_CHANNELS = 2,     /* signals that are not annotation lists */
+    MC_EDF_SIGNALS = 3,      /* all */
+    MC_EDF_RECORDS = 4,      /* whole records present */
     MC_EDF_RECORD_BYTES = 5,
     MC_EDF_HEADER_BYTES = 6,
     MC_EDF_WARNINGS = 7,
-    MC_EDF_ANNOTATIONS = 8,   /* -1 before mc_edf_scan */
-    MC_EDF_GAPS = 9,          /* -1 before mc_edf_scan */
-    MC_EDF_YEAR = 10,         /* start: year, month, day, hour, minute, second */
+    MC_EDF_ANNOTATIONS = 8, /* -1 before mc_edf_scan */
+    MC_EDF_GAPS = 9,        /* -1 before mc_edf_scan */
+    MC_EDF_YEAR = 10,       /* start: year, month, day, hour, minute, second */
     MC_EDF_INFO_LEN = 16
 };
 
 enum {
     MC_EDF_RECORD_SECONDS = 0, /* duration of one record, s */
-    MC_EDF_START_FRACTION = 1, /* onset of the first record after the start time, s; 0 before mc_edf_scan */
-    MC_EDF_DATA_SECONDS = 2,   /* records * duration, s */
-    MC_EDF_END_SECONDS = 3,    /* end of the last record after the start time, s */
+    MC_EDF_START_FRACTION =
+        1, /* onset of the first record after the start time, s; 0 before mc_edf_scan */
+    MC_EDF_DATA_SECONDS = 2, /* records * duration, s */
+    MC_EDF_END_SECONDS = 3,  /* end of the last record after the start time, s */
     MC_EDF_TIMES_LEN = 4
 };
 
 /* Texts of mc_edf_text ... */
-enum { MC_EDF_PATIENT = 0, MC_EDF_RECORDING = 1, MC_EDF_START_DATE = 2, MC_EDF_START_TIME = 3, MC_EDF_RESERVED = 4 };
+enum {
+    MC_EDF_PATIENT = 0,
+    MC_EDF_RECORDING = 1,
+    MC_EDF_START_DATE = 2,
+    MC_EDF_START_TIME = 3,
+    MC_EDF_RESERVED = 4
+};
 /* ... and of mc_edf_channel_text. */
 enum { MC_EDF_LABEL = 0, MC_EDF_TRANSDUCER = 1, MC_EDF_UNIT = 2, MC_EDF_PREFILTER = 3 };
 
 enum {
-    MC_EDF_RATE = 0,       /* samples per second */
-    MC_EDF_PHYS_MIN = 1, MC_EDF_PHYS_MAX = 2, /* in the channel's unit */
-    MC_EDF_DIG_MIN = 3, MC_EDF_DIG_MAX = 4,
+    MC_EDF_RATE = 0, /* samples per second */
+    MC_EDF_PHYS_MIN = 1,
+    MC_EDF_PHYS_MAX = 2, /* in the channel's unit */
+    MC_EDF_DIG_MIN = 3,
+    MC_EDF_DIG_MAX = 4,
     MC_EDF_PER_RECORD = 5, /* samples per record */
     MC_EDF_SAMPLES = 6,    /* samples in the file (exact below 2^53) */
     MC_EDF_CHANNEL_LEN = 7
@@ -199,8 +227,8 @@ enum {
 MC_API mc_edf *mc_edf_open(const char *path);
 /* The same over n bytes in memory, which must outlive the handle (borrows them). */
 MC_API mc_edf *mc_edf_from_memory(const void *bytes, int64_t n);
-/* Reads the annotation lists of all records: annotations, record onsets, gaps. Once is enough; later calls and
- * files without lists cost nothing. A failed call changes nothing. */
+/* Reads the annotation lists of all records: annotations, record onsets, gaps. Once is enough;
+ * later calls and files without lists cost nothing. A failed call changes nothing. */
 MC_API int mc_edf_scan(mc_edf *f);
 MC_API int mc_edf_info(const mc_edf *f, int64_t *out);
 MC_API int mc_edf_times(const mc_edf *f, double *out);
@@ -210,27 +238,32 @@ MC_API const char *mc_edf_channel_text(const mc_edf *f, int channel, int what);
 MC_API int mc_edf_channel(const mc_edf *f, int channel, double *out);
 /* Index of the first channel with this label, exact, else ignoring case, or -1. Sets no error. */
 MC_API int mc_edf_find(const mc_edf *f, const char *label);
-/* Onset of each record in seconds after the start time, MC_EDF_RECORDS numbers. Needs mc_edf_scan for EDF+. */
+/* Onset of each record in seconds after the start time, MC_EDF_RECORDS numbers. Needs mc_edf_scan
+ * for EDF+. */
 MC_API int mc_edf_onsets(const mc_edf *f, double *out);
-/* For each of MC_EDF_GAPS jumps: records[i] is the first record after it, times[2i] and times[2i+1] when that
- * record should have and has started, in seconds. */
+/* For each of MC_EDF_GAPS jumps: records[i] is the first record after it, times[2i] and times[2i+1]
+ * when that record should have and has started, in seconds. */
 MC_API int mc_edf_gaps(const mc_edf *f, int64_t *records, double *times);
-/* Annotation i in file order: out[0] onset, out[1] duration (NaN when none is given), seconds after the start time. */
+/* Annotation i in file order: out[0] onset, out[1] duration (NaN when none is given), seconds after
+ * the start time. */
 MC_API int mc_edf_annotation(const mc_edf *f, int64_t i, double *out);
 /* Its text, UTF-8, NULL outside. Borrows: valid until mc_edf_free. */
 MC_API const char *mc_edf_annotation_text(const mc_edf *f, int64_t i);
-/* Samples [first, first + count) of n channels to rows of `out`, row r starting at element r * row_stride. dtype f64 or
- * f32: physical units; i32: the stored numbers. The channels must have one sampling rate (MC_ESHAPE otherwise).
- * Memory beyond `out` is bounded by 1 MiB or one record, whichever is more. */
-MC_API int mc_edf_read(const mc_edf *f, const int *channels, int n, int64_t first, int64_t count, int dtype, void *out,
-                       int64_t row_stride);
+/* Samples [first, first + count) of n channels to rows of `out`, row r starting at element r *
+ * row_stride. dtype f64 or f32: physical units; i32: the stored numbers. The channels must have one
+ * sampling rate (MC_ESHAPE otherwise). Memory beyond `out` is bounded by 1 MiB or one record,
+ * whichever is more. */
+MC_API int mc_edf_read(const mc_edf *f, const int *channels, int n, int64_t first, int64_t count,
+                       int dtype, void *out, int64_t row_stride);
 MC_API void mc_edf_free(mc_edf *f);
 
-/* ---- internal --------------------------------------------------------------------------------- */
+/* ---- internal ---------------------------------------------------------------------------------
+ */
 #ifdef MCI_FORMATS
 
-/* A file to read: mapped, or read by position, or a piece of memory. Refcounted, so that an npy handle may outlive
- * the zip it came from. `op` is the word that opens its messages and must be a literal. */
+/* A file to read: mapped, or read by position, or a piece of memory. Refcounted, so that an npy
+ * handle may outlive the zip it came from. `op` is the word that opens its messages and must be a
+ * literal. */
 typedef struct mci_infile mci_infile;
 mci_infile *mci_infile_map(const char *op, const char *path);
 mci_infile *mci_infile_open(const char *op, const char *path);
@@ -266,9 +299,10 @@ typedef struct mci_npy_header {
 } mci_npy_header;
 /* Parses the header at p[0..n); `name` is for messages, which open with `npy:`. */
 int mci_npy_parse(const unsigned char *p, int64_t n, const char *name, mci_npy_header *h);
-/* Checks dtype, rank and shape of an array to be written and fills h; shape[0] of -1 counts as 0 elements when
- * `grows`, else is refused. */
-int mci_npy_plan(const char *op, int dtype, int rank, const int64_t *shape, int fortran, int grows, mci_npy_header *h);
+/* Checks dtype, rank and shape of an array to be written and fills h; shape[0] of -1 counts as 0
+ * elements when `grows`, else is refused. */
+int mci_npy_plan(const char *op, int dtype, int rank, const int64_t *shape, int fortran, int grows,
+                 mci_npy_header *h);
 /* The header as text, its length as result. grows: leaves room for any first size. */
 int mci_npy_format(const mci_npy_header *h, int grows, unsigned char out[MCI_NPY_HEADER]);
 /* An npy handle over `src` from `at` on; shares src. */
@@ -277,7 +311,8 @@ mc_npy *mci_npy_over(mci_infile *src, int64_t at, int64_t n, const char *name);
 /* A zip file that has passed all checks of its directory. */
 enum { MCI_ZIP_STORED = 0, MCI_ZIP_DEFLATED = 8 };
 typedef struct mci_zip_member {
-    int64_t size, packed, local, data; /* local: place of its header; data: of its first packed byte */
+    int64_t size, packed, local,
+        data; /* local: place of its header; data: of its first packed byte */
     uint32_t crc;
     int method, encrypted;
     int64_t name; /* offset into mc_zip.names */
@@ -293,24 +328,27 @@ struct mc_zip {
 const mci_zip_member *mci_zip_at(const mc_zip *z, int i);
 
 /* Unaligned little-endian fields. */
-static inline uint32_t mci_le16(const unsigned char *p) {
+static inline uint32_t mci_le16(const unsigned char *p)
+{
     return (uint32_t)p[0] | (uint32_t)p[1] << 8;
 }
-static inline uint32_t mci_le32(const unsigned char *p) {
+static inline uint32_t mci_le32(const unsigned char *p)
+{
     return mci_le16(p) | mci_le16(p + 2) << 16;
 }
-static inline uint64_t mci_le64(const unsigned char *p) {
+static inline uint64_t mci_le64(const unsigned char *p)
+{
     return (uint64_t)mci_le32(p) | (uint64_t)mci_le32(p + 4) << 32;
 }
 
 /* One signal of an EDF header. Texts are offsets into mc_edf.text. */
 typedef struct mci_edf_signal {
     int64_t text[4];
-    int64_t samples;  /* per record */
-    int64_t offset;   /* bytes from the start of the record */
+    int64_t samples; /* per record */
+    int64_t offset;  /* bytes from the start of the record */
     double phys_min, phys_max, dig_min, dig_max;
-    int notes;        /* an annotation list */
-    int digital;      /* no usable range */
+    int notes;   /* an annotation list */
+    int digital; /* no usable range */
 } mci_edf_signal;
 
 typedef struct mci_edf_note {
@@ -344,8 +382,9 @@ int mci_edf_span_open(mci_edf_span *s, const mc_edf *f, int64_t lo, int64_t hi, 
 /* Points *out at byte lo of `record`; `last` bounds how far the buffer may read ahead. */
 int mci_edf_span_at(mci_edf_span *s, int64_t record, int64_t last, const unsigned char **out);
 void mci_edf_span_close(mci_edf_span *s);
-/* Copies n bytes as UTF-8 to out (room for 2n + 1); bytes that are not UTF-8 are taken as Latin-1, which is
- * reported as 1 through *latin. Control characters become spaces. Returns the length without the closing 0. */
+/* Copies n bytes as UTF-8 to out (room for 2n + 1); bytes that are not UTF-8 are taken as Latin-1,
+ * which is reported as 1 through *latin. Control characters become spaces. Returns the length
+ * without the closing 0. */
 int64_t mci_edf_utf8(const unsigned char *p, int64_t n, char *out, int *latin);
 /* A decimal number in p[0..n), nothing around it: 1 and *out, or 0. Independent of the locale. */
 int mci_edf_number(const unsigned char *p, int64_t n, double *out);

@@ -1,8 +1,9 @@
 /* mc_infile.c - a file or a piece of memory to read from.
  *
- * Owns: the read-only private mapping, the descriptor, short reads and EINTR, and a reference count, so that a
- * handle made from a part of a file keeps the whole alive. A mapped file that somebody shortens raises SIGBUS in
- * the reader; formats that stay open for long therefore read by position. May not know any file format. */
+ * Owns: the read-only private mapping, the descriptor, short reads and EINTR, and a reference
+ * count, so that a handle made from a part of a file keeps the whole alive. A mapped file that
+ * somebody shortens raises SIGBUS in the reader; formats that stay open for long therefore read by
+ * position. May not know any file format. */
 #define _XOPEN_SOURCE 700
 #define MCI_FORMATS
 #include "mc_formats.h"
@@ -33,7 +34,8 @@ struct mci_infile {
 /* The bytes p[0..0) of an empty file. */
 static const unsigned char nothing[1];
 
-static mci_infile *new_infile(const char *op, const char *name) {
+static mci_infile *new_infile(const char *op, const char *name)
+{
     size_t n = strlen(name);
     mci_infile *f = mci_alloc(sizeof *f + n + 1);
     if (!f) return NULL;
@@ -47,25 +49,22 @@ static mci_infile *new_infile(const char *op, const char *name) {
     return f;
 }
 
-static const char *advice_for(int err) {
+static const char *advice_for(int err)
+{
     switch (err) {
     case ENOENT:
-    case ENOTDIR:
-        return "check the path";
+    case ENOTDIR: return "check the path";
     case EACCES:
-    case EPERM:
-        return "ask for the right to read it";
-    case EISDIR:
-        return "give the name of a file";
+    case EPERM: return "ask for the right to read it";
+    case EISDIR: return "give the name of a file";
     case EMFILE:
-    case ENFILE:
-        return "close files that are no longer needed";
-    default:
-        return "check the file and its disk";
+    case ENFILE: return "close files that are no longer needed";
+    default: return "check the file and its disk";
     }
 }
 
-static mci_infile *open_regular(const char *op, const char *path) {
+static mci_infile *open_regular(const char *op, const char *path)
+{
     struct stat st;
     mci_infile *f;
     if (!path || !path[0]) {
@@ -86,7 +85,8 @@ static mci_infile *open_regular(const char *op, const char *path) {
         goto fail;
     }
     if (!S_ISREG(st.st_mode)) {
-        mci_error(MC_EUNSUPPORTED, "%s: %s is a pipe or a device; copy it to a file first", op, path);
+        mci_error(MC_EUNSUPPORTED, "%s: %s is a pipe or a device; copy it to a file first", op,
+                  path);
         goto fail;
     }
     f->size = (int64_t)st.st_size;
@@ -97,11 +97,13 @@ fail:
     return NULL;
 }
 
-mci_infile *mci_infile_open(const char *op, const char *path) {
+mci_infile *mci_infile_open(const char *op, const char *path)
+{
     return open_regular(op, path);
 }
 
-mci_infile *mci_infile_map(const char *op, const char *path) {
+mci_infile *mci_infile_map(const char *op, const char *path)
+{
     mci_infile *f = open_regular(op, path);
     if (!f) return NULL;
     if (f->size == 0) {
@@ -121,7 +123,8 @@ mci_infile *mci_infile_map(const char *op, const char *path) {
     return f;
 }
 
-mci_infile *mci_infile_memory(const char *op, const void *bytes, int64_t n) {
+mci_infile *mci_infile_memory(const char *op, const void *bytes, int64_t n)
+{
     mci_infile *f;
     if (n < 0 || (n > 0 && !bytes)) {
         mci_error(MC_EINVAL, "%s: a negative number of bytes, or none given; check the call", op);
@@ -134,7 +137,8 @@ mci_infile *mci_infile_memory(const char *op, const void *bytes, int64_t n) {
     return f;
 }
 
-mci_infile *mci_infile_adopt(const char *op, const char *name, void *bytes, int64_t n) {
+mci_infile *mci_infile_adopt(const char *op, const char *name, void *bytes, int64_t n)
+{
     mci_infile *f = new_infile(op, name);
     if (!f) {
         mci_free(bytes);
@@ -145,12 +149,14 @@ mci_infile *mci_infile_adopt(const char *op, const char *name, void *bytes, int6
     return f;
 }
 
-mci_infile *mci_infile_share(mci_infile *f) {
+mci_infile *mci_infile_share(mci_infile *f)
+{
     atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
     return f;
 }
 
-void mci_infile_release(mci_infile *f) {
+void mci_infile_release(mci_infile *f)
+{
     if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1) return;
     if (f->mapping) (void)munmap(f->mapping, (size_t)f->size);
     if (f->fd >= 0) (void)close(f->fd);
@@ -158,19 +164,23 @@ void mci_infile_release(mci_infile *f) {
     mci_free(f);
 }
 
-int64_t mci_infile_size(const mci_infile *f) {
+int64_t mci_infile_size(const mci_infile *f)
+{
     return f->size;
 }
 
-const char *mci_infile_name(const mci_infile *f) {
+const char *mci_infile_name(const mci_infile *f)
+{
     return f->name;
 }
 
-const unsigned char *mci_infile_data(const mci_infile *f) {
+const unsigned char *mci_infile_data(const mci_infile *f)
+{
     return f->data;
 }
 
-int mci_infile_read(const mci_infile *f, int64_t at, void *out, int64_t n) {
+int mci_infile_read(const mci_infile *f, int64_t at, void *out, int64_t n)
+{
     unsigned char *p = out;
     if (at < 0 || n < 0 || at > f->size - n)
         return mci_error(MC_EINTERNAL, "%s: %s: read outside the file", f->op, f->name);
@@ -183,7 +193,8 @@ int mci_infile_read(const mci_infile *f, int64_t at, void *out, int64_t n) {
         if (k < 0 && errno == EINTR) continue;
         if (k < 0) return mci_error_io(f->op, f->name, errno, advice_for(errno));
         if (k == 0)
-            return mci_error(MC_EIO, "%s: %s has become shorter since it was opened; open it again", f->op, f->name);
+            return mci_error(MC_EIO, "%s: %s has become shorter since it was opened; open it again",
+                             f->op, f->name);
         p += k;
         at += k;
         n -= k;

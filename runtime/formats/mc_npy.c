@@ -1,8 +1,9 @@
 /* mc_npy.c - npy images: read from a mapping or from memory, written as a stream.
  *
- * Reading never converts unless asked: mc_npy_info says whether the stored bytes are the array (same byte order, no
- * widening) and where they lie, mc_npy_read converts any range of elements. Writing appends and enters the final
- * shape at the end. Knows the header through mc_npy_header.c; may not know tensors. */
+ * Reading never converts unless asked: mc_npy_info says whether the stored bytes are the array
+ * (same byte order, no widening) and where they lie, mc_npy_read converts any range of elements.
+ * Writing appends and enters the final shape at the end. Knows the header through mc_npy_header.c;
+ * may not know tensors. */
 #define MCI_FORMATS
 #include "mc_formats.h"
 #include "../mc_error.h"
@@ -26,7 +27,8 @@ struct mc_npy_writer {
     int64_t written; /* elements */
 };
 
-mc_npy *mci_npy_over(mci_infile *src, int64_t at, int64_t n, const char *name) {
+mc_npy *mci_npy_over(mci_infile *src, int64_t at, int64_t n, const char *name)
+{
     const unsigned char *p = mci_infile_data(src) + at;
     size_t length = strlen(name);
     mci_npy_header h;
@@ -35,8 +37,11 @@ mc_npy *mci_npy_over(mci_infile *src, int64_t at, int64_t n, const char *name) {
     if (mci_npy_parse(p, n, name, &h) != MC_OK) return NULL;
     bytes = h.numel * h.item;
     if (bytes > n - h.offset) {
-        mci_error(MC_EFORMAT, "npy: %s is truncated: the array needs %lld bytes and %lld are there; copy or download "
-                  "it again", name, (long long)bytes, (long long)(n - h.offset));
+        mci_error(
+            MC_EFORMAT,
+            "npy: %s is truncated: the array needs %lld bytes and %lld are there; copy or download "
+            "it again",
+            name, (long long)bytes, (long long)(n - h.offset));
         return NULL;
     }
     f = mci_alloc(sizeof *f + length + 1);
@@ -49,7 +54,8 @@ mc_npy *mci_npy_over(mci_infile *src, int64_t at, int64_t n, const char *name) {
     return f;
 }
 
-static mc_npy *over_whole(mci_infile *src) {
+static mc_npy *over_whole(mci_infile *src)
+{
     mc_npy *f;
     if (!src) return NULL;
     f = mci_npy_over(src, 0, mci_infile_size(src), mci_infile_name(src));
@@ -57,33 +63,40 @@ static mc_npy *over_whole(mci_infile *src) {
     return f;
 }
 
-mc_npy *mc_npy_open(const char *path) {
+mc_npy *mc_npy_open(const char *path)
+{
     return over_whole(mci_infile_map("npy", path));
 }
 
-mc_npy *mc_npy_from_memory(const void *bytes, int64_t n) {
+mc_npy *mc_npy_from_memory(const void *bytes, int64_t n)
+{
     return over_whole(mci_infile_memory("npy", bytes, n));
 }
 
-void mc_npy_free(mc_npy *f) {
+void mc_npy_free(mc_npy *f)
+{
     if (!f) return;
     mci_infile_release(f->src);
     mci_free(f);
 }
 
-const void *mc_npy_data(const mc_npy *f) {
+const void *mc_npy_data(const mc_npy *f)
+{
     return f ? f->data : NULL;
 }
 
 /* Alignment asks for the part that the machine loads at once: a component of a complex number. */
-static int component_bytes(const mci_npy_header *h) {
+static int component_bytes(const mci_npy_header *h)
+{
     return h->dtype == MC_C64 || h->dtype == MC_C128 ? h->item / 2 : h->item;
 }
 
-int mc_npy_info(const mc_npy *f, int64_t *out) {
+int mc_npy_info(const mc_npy *f, int64_t *out)
+{
     const mci_npy_header *h;
     int64_t stride = 1;
-    if (!f || !out) return mci_error(MC_EINVAL, "npy: no file or no place for the result; check the call");
+    if (!f || !out)
+        return mci_error(MC_EINVAL, "npy: no file or no place for the result; check the call");
     h = &f->h;
     memset(out, 0, MC_NPY_INFO_LEN * sizeof *out);
     out[MC_NPY_DTYPE] = h->dtype;
@@ -108,8 +121,10 @@ int mc_npy_info(const mc_npy *f, int64_t *out) {
     return MC_OK;
 }
 
-/* Reverses the bytes of n items of 2, 4 or 8 bytes in place. Plain shifts, which compilers turn into bswap. */
-static void swap_items(unsigned char *p, int64_t n, int item) {
+/* Reverses the bytes of n items of 2, 4 or 8 bytes in place. Plain shifts, which compilers turn
+ * into bswap. */
+static void swap_items(unsigned char *p, int64_t n, int item)
+{
     for (int64_t i = 0; i < n; i++, p += item)
         for (int a = 0, b = item - 1; a < b; a++, b--) {
             unsigned char t = p[a];
@@ -118,7 +133,8 @@ static void swap_items(unsigned char *p, int64_t n, int item) {
         }
 }
 
-static void swap_bytes(unsigned char *p, int64_t n, int item) {
+static void swap_bytes(unsigned char *p, int64_t n, int item)
+{
     switch (item) { /* constants, so that each loop is specialised */
     case 2: swap_items(p, n, 2); break;
     case 4: swap_items(p, n, 4); break;
@@ -127,21 +143,26 @@ static void swap_bytes(unsigned char *p, int64_t n, int item) {
 }
 
 /* One unsigned stored item in the file's byte order. */
-static uint64_t load_unsigned(const unsigned char *p, int item, int big) {
+static uint64_t load_unsigned(const unsigned char *p, int item, int big)
+{
     uint64_t v = 0;
     for (int i = 0; i < item; i++) v |= (uint64_t)p[i] << 8 * (big ? item - 1 - i : i);
     return v;
 }
 
-static int read_widened(const mc_npy *f, int64_t first, int64_t count, void *out) {
+static int read_widened(const mc_npy *f, int64_t first, int64_t count, void *out)
+{
     const int item = f->h.item;
     const uint16_t one = 1;
     const int big = (*(const unsigned char *)&one == 0) != (f->h.swapped != 0);
     const unsigned char *p = f->data + first * item;
     for (int64_t i = 0; item == 8 && i < count; i++)
         if (load_unsigned(p + i * 8, 8, big) > INT64_MAX)
-            return mci_error(MC_EUNSUPPORTED, "npy: %s is unsigned 64-bit and holds %llu, which i64 cannot; save it as "
-                             "float64 or int64", f->name, (unsigned long long)load_unsigned(p + i * 8, 8, big));
+            return mci_error(
+                MC_EUNSUPPORTED,
+                "npy: %s is unsigned 64-bit and holds %llu, which i64 cannot; save it as "
+                "float64 or int64",
+                f->name, (unsigned long long)load_unsigned(p + i * 8, 8, big));
     for (int64_t i = 0; i < count; i++) {
         uint64_t v = load_unsigned(p + i * item, item, big);
         if (f->h.dtype == MC_I32)
@@ -152,10 +173,13 @@ static int read_widened(const mc_npy *f, int64_t first, int64_t count, void *out
     return MC_OK;
 }
 
-int mc_npy_read(const mc_npy *f, int64_t first, int64_t count, void *out) {
+int mc_npy_read(const mc_npy *f, int64_t first, int64_t count, void *out)
+{
     const mci_npy_header *h;
     if (!f || first < 0 || count < 0 || first > f->h.numel - count || (count > 0 && !out))
-        return mci_error(MC_EINVAL, "npy: elements outside the array, or no place for them; check first and count");
+        return mci_error(
+            MC_EINVAL,
+            "npy: elements outside the array, or no place for them; check first and count");
     if (count == 0) return MC_OK;
     h = &f->h;
     if (h->widened) return read_widened(f, first, count, out);
@@ -173,7 +197,9 @@ int mc_npy_read(const mc_npy *f, int64_t first, int64_t count, void *out) {
 
 /* ---- writing ---- */
 
-mc_npy_writer *mc_npy_create(const char *path, int dtype, int rank, const int64_t *shape, int fortran) {
+mc_npy_writer *mc_npy_create(const char *path, int dtype, int rank, const int64_t *shape,
+                             int fortran)
+{
     unsigned char text[MCI_NPY_HEADER];
     mci_npy_header h;
     mc_npy_writer *w;
@@ -196,24 +222,31 @@ fail:
     return NULL;
 }
 
-int mc_npy_write(mc_npy_writer *w, const void *data, int64_t count) {
+int mc_npy_write(mc_npy_writer *w, const void *data, int64_t count)
+{
     int rc;
     if (!w || count < 0 || (count > 0 && !data))
         return mci_error(MC_EINVAL, "npy: no writer, or no data for it; check the call");
-    if (w->grows ? count > INT64_MAX / 16 / w->h.item - w->written : count > w->h.numel - w->written)
-        return mci_error(MC_ESHAPE, "npy: %lld elements after %lld are more than the shape holds; declare the final "
-                         "shape, or -1 as first size", (long long)count, (long long)w->written);
+    if (w->grows ? count > INT64_MAX / 16 / w->h.item - w->written
+                 : count > w->h.numel - w->written)
+        return mci_error(
+            MC_ESHAPE,
+            "npy: %lld elements after %lld are more than the shape holds; declare the final "
+            "shape, or -1 as first size",
+            (long long)count, (long long)w->written);
     rc = mci_outfile_write(w->file, data, count * w->h.item);
     if (rc == MC_OK) w->written += count;
     return rc;
 }
 
 /* Turns the count of elements into the first size. */
-static int close_shape(mc_npy_writer *w) {
+static int close_shape(mc_npy_writer *w)
+{
     unsigned char text[MCI_NPY_HEADER];
     int64_t n;
     if (w->row == 0 ? w->written != 0 : w->written % w->row != 0)
-        return mci_error(MC_ESHAPE, "npy: %lld elements are no whole number of rows of %lld; write whole rows",
+        return mci_error(MC_ESHAPE,
+                         "npy: %lld elements are no whole number of rows of %lld; write whole rows",
                          (long long)w->written, (long long)w->row);
     w->h.shape[0] = w->row ? w->written / w->row : 0;
     n = mci_npy_format(&w->h, 1, text);
@@ -221,18 +254,23 @@ static int close_shape(mc_npy_writer *w) {
     return mci_outfile_patch(w->file, 0, text, n);
 }
 
-int mc_npy_commit(mc_npy_writer *w) {
+int mc_npy_commit(mc_npy_writer *w)
+{
     int rc = MC_OK;
     if (!w) return mci_error(MC_EINVAL, "npy: no writer; open it with mc_npy_create");
     if (w->grows)
         rc = close_shape(w);
     else if (w->written != w->h.numel)
-        rc = mci_error(MC_ESHAPE, "npy: %lld elements were written and the shape needs %lld; write them all before the "
-                       "end", (long long)w->written, (long long)w->h.numel);
+        rc = mci_error(
+            MC_ESHAPE,
+            "npy: %lld elements were written and the shape needs %lld; write them all before the "
+            "end",
+            (long long)w->written, (long long)w->h.numel);
     return rc == MC_OK ? mci_outfile_commit(w->file) : rc;
 }
 
-void mc_npy_writer_free(mc_npy_writer *w) {
+void mc_npy_writer_free(mc_npy_writer *w)
+{
     if (!w) return;
     mci_outfile_free(w->file);
     mci_free(w);

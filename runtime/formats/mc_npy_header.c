@@ -1,9 +1,10 @@
-/* mc_npy_header.c - the text at the start of an npy image: parsed without trust, written as NumPy writes it.
+/* mc_npy_header.c - the text at the start of an npy image: parsed without trust, written as NumPy
+ * writes it.
  *
- * Layout (NumPy enhancement proposal 1): 6 magic bytes, version major and minor, header length (2 bytes in version 1,
- * 4 in 2 and 3, little-endian), then a Python dict literal with the keys descr, fortran_order and shape. The parser
- * knows exactly the literals which can stand there and names what it meets instead. Owns the table of dtype codes;
- * may not know files. */
+ * Layout (NumPy enhancement proposal 1): 6 magic bytes, version major and minor, header length (2
+ * bytes in version 1, 4 in 2 and 3, little-endian), then a Python dict literal with the keys descr,
+ * fortran_order and shape. The parser knows exactly the literals which can stand there and names
+ * what it meets instead. Owns the table of dtype codes; may not know files. */
 #define MCI_FORMATS
 #include "mc_formats.h"
 #include "../mc_error.h"
@@ -22,10 +23,12 @@ typedef struct code {
 
 /* The first row of a dtype is the one that is written. */
 static const code codes[] = {
-    { "b1", 1, MC_BOOL, 0 }, { "u1", 1, MC_U8, 0 },    { "i1", 1, MC_I8, 0 },   { "i2", 2, MC_I16, 0 },
-    { "i4", 4, MC_I32, 0 },  { "i8", 8, MC_I64, 0 },   { "f2", 2, MC_F16, 0 },  { "V2", 2, MC_BF16, 0 },
-    { "f4", 4, MC_F32, 0 },  { "f8", 8, MC_F64, 0 },   { "c8", 8, MC_C64, 0 },  { "c16", 16, MC_C128, 0 },
-    { "?", 1, MC_BOOL, 0 },  { "u2", 2, MC_I32, 1 },   { "u4", 4, MC_I64, 1 },  { "u8", 8, MC_I64, 1 },
+    { "b1", 1, MC_BOOL, 0 }, { "u1", 1, MC_U8, 0 },   { "i1", 1, MC_I8, 0 },
+    { "i2", 2, MC_I16, 0 },  { "i4", 4, MC_I32, 0 },  { "i8", 8, MC_I64, 0 },
+    { "f2", 2, MC_F16, 0 },  { "V2", 2, MC_BF16, 0 }, { "f4", 4, MC_F32, 0 },
+    { "f8", 8, MC_F64, 0 },  { "c8", 8, MC_C64, 0 },  { "c16", 16, MC_C128, 0 },
+    { "?", 1, MC_BOOL, 0 },  { "u2", 2, MC_I32, 1 },  { "u4", 4, MC_I64, 1 },
+    { "u8", 8, MC_I64, 1 },
 };
 #define N_CODES ((int)(sizeof codes / sizeof codes[0]))
 
@@ -34,39 +37,48 @@ typedef struct scanner {
     const char *name;
 } scanner;
 
-static int little_endian(void) {
+static int little_endian(void)
+{
     const uint16_t one = 1;
     unsigned char first;
     memcpy(&first, &one, 1);
     return first == 1;
 }
 
-static int bad(const scanner *s, const char *what) {
-    return mci_error(MC_EFORMAT, "npy: the header of %s is broken: %s; write the file again with numpy.save or mc.save",
-                     s->name, what);
+static int bad(const scanner *s, const char *what)
+{
+    return mci_error(
+        MC_EFORMAT,
+        "npy: the header of %s is broken: %s; write the file again with numpy.save or mc.save",
+        s->name, what);
 }
 
-static void skip_space(scanner *s) {
+static void skip_space(scanner *s)
+{
     while (s->p < s->end && (*s->p == ' ' || (*s->p >= '\t' && *s->p <= '\r'))) s->p++;
 }
 
 /* Takes the character c, after spaces. */
-static int take(scanner *s, int c) {
+static int take(scanner *s, int c)
+{
     skip_space(s);
     if (s->p >= s->end || *s->p != c) return 0;
     s->p++;
     return 1;
 }
 
-static int is_word(int c) {
+static int is_word(int c)
+{
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* A quoted string without escapes into out[0..cap); a Python 2 prefix u or b is skipped. */
-static int take_string(scanner *s, char *out, int cap) {
+static int take_string(scanner *s, char *out, int cap)
+{
     int quote, n = 0;
     skip_space(s);
-    if (s->end - s->p >= 2 && (*s->p == 'u' || *s->p == 'b') && (s->p[1] == '\'' || s->p[1] == '"')) s->p++;
+    if (s->end - s->p >= 2 && (*s->p == 'u' || *s->p == 'b') && (s->p[1] == '\'' || s->p[1] == '"'))
+        s->p++;
     if (s->p >= s->end || (*s->p != '\'' && *s->p != '"')) return 0;
     quote = *s->p++;
     while (s->p < s->end && *s->p != quote) {
@@ -79,7 +91,8 @@ static int take_string(scanner *s, char *out, int cap) {
     return 1;
 }
 
-static int take_bool(scanner *s, int *out) {
+static int take_bool(scanner *s, int *out)
+{
     static const char *const words[] = { "False", "True" };
     skip_space(s);
     for (int v = 0; v < 2; v++) {
@@ -94,7 +107,8 @@ static int take_bool(scanner *s, int *out) {
 }
 
 /* A size: decimal digits, then possibly the L of Python 2. */
-static int take_size(scanner *s, int64_t *out) {
+static int take_size(scanner *s, int64_t *out)
+{
     int64_t v = 0;
     const unsigned char *first;
     skip_space(s);
@@ -111,16 +125,19 @@ static int take_size(scanner *s, int64_t *out) {
     return 1;
 }
 
-static int parse_shape(scanner *s, mci_npy_header *h) {
+static int parse_shape(scanner *s, mci_npy_header *h)
+{
     int comma = 1;
     h->rank = 0;
     if (!take(s, '(')) return bad(s, "shape is not a tuple");
     while (!take(s, ')')) {
         if (!comma) return bad(s, "shape lacks a comma");
         if (h->rank == MCI_NPY_RANK)
-            return mci_error(MC_EUNSUPPORTED, "npy: %s has more than %d axes; reshape it before saving", s->name,
+            return mci_error(MC_EUNSUPPORTED,
+                             "npy: %s has more than %d axes; reshape it before saving", s->name,
                              MCI_NPY_RANK);
-        if (!take_size(s, &h->shape[h->rank])) return bad(s, "a size in shape is not a whole number below 2^63");
+        if (!take_size(s, &h->shape[h->rank]))
+            return bad(s, "a size in shape is not a whole number below 2^63");
         h->rank++;
         comma = take(s, ',');
     }
@@ -129,8 +146,10 @@ static int parse_shape(scanner *s, mci_npy_header *h) {
 }
 
 /* A dtype that exists in NumPy and not here: says which. */
-static int refuse_dtype(const scanner *s, const char *descr) {
-    int c = descr[0] == '<' || descr[0] == '>' || descr[0] == '|' || descr[0] == '=' ? descr[1] : descr[0];
+static int refuse_dtype(const scanner *s, const char *descr)
+{
+    int c = descr[0] == '<' || descr[0] == '>' || descr[0] == '|' || descr[0] == '=' ? descr[1]
+                                                                                     : descr[0];
     const char *what = "an unknown dtype", *todo = "convert it to a number dtype before saving";
     if (c == 'O') what = "an object array (pickled Python, never loaded because it can run code)";
     if (c == 'S' || c == 'a') what = "a byte string array";
@@ -144,17 +163,22 @@ static int refuse_dtype(const scanner *s, const char *descr) {
         what = "a float array wider than f64";
         todo = "convert it to float64 or complex128 before saving";
     }
-    return mci_error(MC_EUNSUPPORTED, "npy: %s holds dtype '%.32s', %s; %s", s->name, descr, what, todo);
+    return mci_error(MC_EUNSUPPORTED, "npy: %s holds dtype '%.32s', %s; %s", s->name, descr, what,
+                     todo);
 }
 
-static int parse_descr(scanner *s, mci_npy_header *h) {
+static int parse_descr(scanner *s, mci_npy_header *h)
+{
     char text[64];
     const char *t = text;
     int order = '=';
     skip_space(s);
     if (s->p < s->end && *s->p == '[')
-        return mci_error(MC_EUNSUPPORTED, "npy: %s is a structured array (a record of named fields); save each field "
-                         "as its own array, for example with numpy.savez", s->name);
+        return mci_error(
+            MC_EUNSUPPORTED,
+            "npy: %s is a structured array (a record of named fields); save each field "
+            "as its own array, for example with numpy.savez",
+            s->name);
     if (!take_string(s, text, (int)sizeof text)) return bad(s, "descr is not a short string");
     if (*t == '<' || *t == '>' || *t == '|' || *t == '=') order = *t++;
     for (int i = 0; i < N_CODES; i++) {
@@ -162,14 +186,16 @@ static int parse_descr(scanner *s, mci_npy_header *h) {
         h->dtype = codes[i].dtype;
         h->item = codes[i].item;
         h->widened = codes[i].widened;
-        h->swapped = h->item > 1 && ((order == '<' && !little_endian()) || (order == '>' && little_endian()));
+        h->swapped = h->item > 1 &&
+                     ((order == '<' && !little_endian()) || (order == '>' && little_endian()));
         return MC_OK;
     }
     return refuse_dtype(s, text);
 }
 
 /* The dict from after its brace to the closing one. */
-static int parse_dict(scanner *s, mci_npy_header *h) {
+static int parse_dict(scanner *s, mci_npy_header *h)
+{
     static const char *const keys[] = { "descr", "fortran_order", "shape" };
     int seen = 0, comma = 1;
     while (!take(s, '}')) {
@@ -183,7 +209,8 @@ static int parse_dict(scanner *s, mci_npy_header *h) {
         seen |= 1 << k;
         if (!take(s, ':')) return bad(s, "a key has no value");
         if (k == 0) rc = parse_descr(s, h);
-        if (k == 1 && !take_bool(s, &h->fortran)) rc = bad(s, "fortran_order is neither True nor False");
+        if (k == 1 && !take_bool(s, &h->fortran))
+            rc = bad(s, "fortran_order is neither True nor False");
         if (k == 2) rc = parse_shape(s, h);
         if (rc != MC_OK) return rc;
         comma = take(s, ',');
@@ -193,7 +220,8 @@ static int parse_dict(scanner *s, mci_npy_header *h) {
 }
 
 /* Element count and bytes, without overflow even where an axis is empty. */
-static int count_elements(const char *op, const char *name, mci_npy_header *h) {
+static int count_elements(const char *op, const char *name, mci_npy_header *h)
+{
     int64_t full = h->item;
     int empty = 0;
     for (int i = 0; i < h->rank; i++) {
@@ -203,24 +231,30 @@ static int count_elements(const char *op, const char *name, mci_npy_header *h) {
             continue;
         }
         if (full > INT64_MAX / n)
-            return mci_error(MC_EFORMAT, "%s: the shape of %s needs more than 2^63 bytes; check its sizes", op, name);
+            return mci_error(MC_EFORMAT,
+                             "%s: the shape of %s needs more than 2^63 bytes; check its sizes", op,
+                             name);
         full *= n;
     }
     h->numel = empty ? 0 : full / h->item;
     return MC_OK;
 }
 
-int mci_npy_parse(const unsigned char *p, int64_t n, const char *name, mci_npy_header *h) {
+int mci_npy_parse(const unsigned char *p, int64_t n, const char *name, mci_npy_header *h)
+{
     scanner s = { p, p + n, name };
     int64_t length, start;
     int rc;
     memset(h, 0, sizeof *h);
     if (n < 6 || memcmp(p, "\x93NUMPY", 6) != 0)
-        return mci_error(MC_EFORMAT, "npy: %s does not begin like an npy file; check which file this is", name);
+        return mci_error(MC_EFORMAT,
+                         "npy: %s does not begin like an npy file; check which file this is", name);
     if (n < 10) return bad(&s, "the file ends inside it");
     if (p[6] < 1 || p[6] > 3)
-        return mci_error(MC_EUNSUPPORTED, "npy: %s has format version %d.%d, known are 1 to 3; save it with a "
-                         "released NumPy", name, p[6], p[7]);
+        return mci_error(MC_EUNSUPPORTED,
+                         "npy: %s has format version %d.%d, known are 1 to 3; save it with a "
+                         "released NumPy",
+                         name, p[6], p[7]);
     start = p[6] == 1 ? 10 : 12;
     if (n < start) return bad(&s, "the file ends inside it");
     length = p[6] == 1 ? (int64_t)mci_le16(p + 8) : (int64_t)mci_le32(p + 8);
@@ -236,13 +270,17 @@ int mci_npy_parse(const unsigned char *p, int64_t n, const char *name, mci_npy_h
     return count_elements("npy", name, h);
 }
 
-int mci_npy_plan(const char *op, int dtype, int rank, const int64_t *shape, int fortran, int grows, mci_npy_header *h) {
+int mci_npy_plan(const char *op, int dtype, int rank, const int64_t *shape, int fortran, int grows,
+                 mci_npy_header *h)
+{
     int row = 0;
     memset(h, 0, sizeof *h);
     while (row < N_CODES && codes[row].dtype != dtype) row++;
-    if (row == N_CODES) return mci_error(MC_EDTYPE, "%s: there is no dtype %d; see mc_dtype_name", op, dtype);
+    if (row == N_CODES)
+        return mci_error(MC_EDTYPE, "%s: there is no dtype %d; see mc_dtype_name", op, dtype);
     if (rank < 0 || rank > MCI_NPY_RANK || (rank > 0 && !shape))
-        return mci_error(MC_ESHAPE, "%s: rank %d is not in 0..%d; reshape first", op, rank, MCI_NPY_RANK);
+        return mci_error(MC_ESHAPE, "%s: rank %d is not in 0..%d; reshape first", op, rank,
+                         MCI_NPY_RANK);
     h->dtype = dtype;
     h->item = codes[row].item;
     h->rank = rank;
@@ -250,30 +288,39 @@ int mci_npy_plan(const char *op, int dtype, int rank, const int64_t *shape, int 
     for (int i = 0; i < rank; i++) {
         int open = i == 0 && grows && shape[0] == -1;
         if (shape[i] < 0 && !open)
-            return mci_error(MC_ESHAPE, "%s: negative size %lld in the shape; only the first size of a growing array in "
-                             "C order may be -1", op, (long long)shape[i]);
+            return mci_error(
+                MC_ESHAPE,
+                "%s: negative size %lld in the shape; only the first size of a growing array in "
+                "C order may be -1",
+                op, (long long)shape[i]);
         if (open && fortran)
-            return mci_error(MC_ESHAPE, "%s: an array in Fortran order cannot grow along its first axis; use C order", op);
+            return mci_error(
+                MC_ESHAPE,
+                "%s: an array in Fortran order cannot grow along its first axis; use C order", op);
         h->shape[i] = open ? 0 : shape[i];
     }
     return count_elements(op, "the array", h);
 }
 
-int mci_npy_format(const mci_npy_header *h, int grows, unsigned char out[MCI_NPY_HEADER]) {
+int mci_npy_format(const mci_npy_header *h, int grows, unsigned char out[MCI_NPY_HEADER])
+{
     char text[MCI_NPY_HEADER], digits[32];
     int n, total, used, row = 0, order;
     while (codes[row].dtype != h->dtype) row++;
     order = h->item == 1 ? '|' : little_endian() ? '<' : '>';
-    n = snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order, codes[row].text,
-                 h->fortran ? "True" : "False");
+    n = snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order,
+                 codes[row].text, h->fortran ? "True" : "False");
     for (int i = 0; i < h->rank; i++)
         n += snprintf(text + n, sizeof text - (size_t)n, "%lld%s", (long long)h->shape[i],
-                      h->rank == 1 ? "," : i + 1 < h->rank ? ", " : "");
+                      h->rank == 1      ? ","
+                      : i + 1 < h->rank ? ", "
+                                        : "");
     n += snprintf(text + n, sizeof text - (size_t)n, "), }");
     /* Room for the axis that may grow: the last one in Fortran order. The same as NumPy leaves. */
     used = 0;
     if (h->rank > 0)
-        used = snprintf(digits, sizeof digits, "%lld", (long long)h->shape[h->fortran ? h->rank - 1 : 0]);
+        used = snprintf(digits, sizeof digits, "%lld",
+                        (long long)h->shape[h->fortran ? h->rank - 1 : 0]);
     if (h->rank > 0 || grows)
         for (int i = used; i < GROWTH_DIGITS; i++) text[n++] = ' ';
     total = (10 + n + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

@@ -1,9 +1,10 @@
 /* mc_outfile.c - the one way in which the library writes a file.
  *
  * Owns: temporary name, buffer, short writes and EINTR, fsync, rename, clean-up. The bytes go to
- * `path.tmp-XXXXXX` beside the target, so that the rename stays within one file system and a reader sees the
- * old file or the whole new one, never a part. What is not a regular file (a pipe, /dev/null) has no old
- * content to protect and is written directly. May not know any file format. */
+ * `path.tmp-XXXXXX` beside the target, so that the rename stays within one file system and a reader
+ * sees the old file or the whole new one, never a part. What is not a regular file (a pipe,
+ * /dev/null) has no old content to protect and is written directly. May not know any file format.
+ */
 #define _XOPEN_SOURCE 700
 #define MCI_FORMATS
 #include "mc_formats.h"
@@ -27,56 +28,54 @@
 
 struct mc_file_writer {
     const char *op;
-    int fd;        /* -1 once committed or failed to open */
-    int direct;    /* no temporary file */
-    int failed;    /* an earlier error; nothing more is written */
+    int fd;     /* -1 once committed or failed to open */
+    int direct; /* no temporary file */
+    int failed; /* an earlier error; nothing more is written */
     int64_t flushed;
     size_t fill;
-    char *path;    /* final name, links resolved */
-    char *temp;    /* "" when there is nothing to remove */
+    char *path; /* final name, links resolved */
+    char *temp; /* "" when there is nothing to remove */
     unsigned char buffer[BUFFER_BYTES];
 };
 
-static const char *advice_for(int err) {
+static const char *advice_for(int err)
+{
     switch (err) {
     case ENOSPC:
     case EDQUOT:
-        return "free some space or choose a path on another disk; an older file of this name is unchanged";
+        return "free some space or choose a path on another disk; an older file of this name is "
+               "unchanged";
     case EACCES:
     case EPERM:
-    case EROFS:
-        return "choose a directory and a file that you may write";
+    case EROFS: return "choose a directory and a file that you may write";
     case ENOENT:
-    case ENOTDIR:
-        return "create the directory first or correct the path";
-    case EISDIR:
-        return "give the name of a file inside this directory";
+    case ENOTDIR: return "create the directory first or correct the path";
+    case EISDIR: return "give the name of a file inside this directory";
     case EFBIG:
         return "raise the file size limit (ulimit -f) or write less; an older file is unchanged";
-    case ENAMETOOLONG:
-        return "choose a shorter file name";
+    case ENAMETOOLONG: return "choose a shorter file name";
     case EMFILE:
-    case ENFILE:
-        return "close files that are no longer needed";
-    case EPIPE:
-        return "the reader of this pipe has gone";
-    default:
-        return "an older file of this name is unchanged";
+    case ENFILE: return "close files that are no longer needed";
+    case EPIPE: return "the reader of this pipe has gone";
+    default: return "an older file of this name is unchanged";
     }
 }
 
-static int fail(mci_outfile *f, int err) {
+static int fail(mci_outfile *f, int err)
+{
     f->failed = 1;
     return mci_error_io(f->op, f->path, err, advice_for(err));
 }
 
 /* Fills the six X of a temporary name from the clock, the process and a try count. */
-static void fill_suffix(char *x, int attempt) {
+static void fill_suffix(char *x, int attempt)
+{
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
     struct timespec now;
     uint64_t v;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    v = (uint64_t)now.tv_nsec + (uint64_t)now.tv_sec * 1000000007u + (uint64_t)getpid() * 2654435761u;
+    v = (uint64_t)now.tv_nsec + (uint64_t)now.tv_sec * 1000000007u +
+        (uint64_t)getpid() * 2654435761u;
     v += (uint64_t)attempt * 0x9E3779B97F4A7C15u;
     v ^= v >> 29;
     v *= 0xBF58476D1CE4E5B9u;
@@ -84,7 +83,8 @@ static void fill_suffix(char *x, int attempt) {
     for (int i = 0; i < 6; i++, v /= 36) x[i] = digits[v % 36];
 }
 
-static int open_temp(mci_outfile *f) {
+static int open_temp(mci_outfile *f)
+{
     size_t n = strlen(f->path);
     memcpy(f->temp, f->path, n);
     memcpy(f->temp + n, SUFFIX, sizeof SUFFIX);
@@ -99,7 +99,8 @@ static int open_temp(mci_outfile *f) {
 }
 
 /* Decides between a temporary file and direct writing, and opens. */
-static int open_target(mci_outfile *f, int patch) {
+static int open_target(mci_outfile *f, int patch)
+{
     struct stat st;
     int there = stat(f->path, &st) == 0;
     if (!there && errno != ENOENT) return fail(f, errno);
@@ -107,9 +108,11 @@ static int open_target(mci_outfile *f, int patch) {
     if (there && !S_ISREG(st.st_mode)) {
         if (patch) {
             f->failed = 1;
-            return mci_error(MC_EUNSUPPORTED,
-                             "%s: %s is a pipe or a device, and this format is completed at its beginning; "
-                             "write to a file and copy that", f->op, f->path);
+            return mci_error(
+                MC_EUNSUPPORTED,
+                "%s: %s is a pipe or a device, and this format is completed at its beginning; "
+                "write to a file and copy that",
+                f->op, f->path);
         }
         f->direct = 1;
         f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
@@ -122,7 +125,8 @@ static int open_target(mci_outfile *f, int patch) {
     return MC_OK;
 }
 
-mci_outfile *mci_outfile_open(const char *op, const char *path, int patch) {
+mci_outfile *mci_outfile_open(const char *op, const char *path, int patch)
+{
     mci_outfile *f;
     char real[PATH_MAX];
     size_t n;
@@ -132,8 +136,8 @@ mci_outfile *mci_outfile_open(const char *op, const char *path, int patch) {
     }
     /* Write through a symbolic link instead of replacing it. Devices keep their given name. */
     struct stat st;
-    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-        realpath(path, real))
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) == 0 &&
+        S_ISREG(st.st_mode) && realpath(path, real))
         path = real;
     n = strlen(path);
     f = mci_alloc(sizeof *f + 2 * n + 2 + sizeof SUFFIX);
@@ -154,7 +158,8 @@ mci_outfile *mci_outfile_open(const char *op, const char *path, int patch) {
     return f;
 }
 
-static int write_out(mci_outfile *f, const unsigned char *p, size_t n) {
+static int write_out(mci_outfile *f, const unsigned char *p, size_t n)
+{
     while (n > 0) {
         ssize_t k = write(f->fd, p, n < WRITE_MAX ? n : WRITE_MAX);
         if (k < 0 && errno == EINTR) continue;
@@ -166,24 +171,32 @@ static int write_out(mci_outfile *f, const unsigned char *p, size_t n) {
     return MC_OK;
 }
 
-static int flush(mci_outfile *f) {
+static int flush(mci_outfile *f)
+{
     size_t n = f->fill;
     f->fill = 0;
     return n ? write_out(f, f->buffer, n) : MC_OK;
 }
 
 /* MC_OK when the file still takes bytes. */
-static int check_open(const mci_outfile *f, int64_t n, const void *bytes) {
+static int check_open(const mci_outfile *f, int64_t n, const void *bytes)
+{
     if (f->failed)
-        return mci_error(MC_EIO, "%s: %s: an earlier write failed; release this writer and start again", f->op, f->path);
+        return mci_error(MC_EIO,
+                         "%s: %s: an earlier write failed; release this writer and start again",
+                         f->op, f->path);
     if (f->fd < 0)
-        return mci_error(MC_EINVAL, "%s: %s: the file is complete already; start a new one", f->op, f->path);
+        return mci_error(MC_EINVAL, "%s: %s: the file is complete already; start a new one", f->op,
+                         f->path);
     if (n < 0 || (n > 0 && !bytes))
-        return mci_error(MC_EINVAL, "%s: %s: a negative number of bytes, or none given; check the call", f->op, f->path);
+        return mci_error(MC_EINVAL,
+                         "%s: %s: a negative number of bytes, or none given; check the call", f->op,
+                         f->path);
     return MC_OK;
 }
 
-int mci_outfile_write(mci_outfile *f, const void *bytes, int64_t n) {
+int mci_outfile_write(mci_outfile *f, const void *bytes, int64_t n)
+{
     int rc = check_open(f, n, bytes);
     if (rc != MC_OK) return rc;
     if (n == 0) return MC_OK;
@@ -197,7 +210,8 @@ int mci_outfile_write(mci_outfile *f, const void *bytes, int64_t n) {
     return MC_OK;
 }
 
-int mci_outfile_patch(mci_outfile *f, int64_t at, const void *bytes, int64_t n) {
+int mci_outfile_patch(mci_outfile *f, int64_t at, const void *bytes, int64_t n)
+{
     const unsigned char *p = bytes;
     int rc = check_open(f, n, bytes);
     if (rc != MC_OK) return rc;
@@ -222,13 +236,15 @@ int mci_outfile_patch(mci_outfile *f, int64_t at, const void *bytes, int64_t n) 
     return MC_OK;
 }
 
-int64_t mci_outfile_size(const mci_outfile *f) {
+int64_t mci_outfile_size(const mci_outfile *f)
+{
     return f->flushed + (int64_t)f->fill;
 }
 
-/* Makes the new name itself survive a power cut. The data is safe by now, so a file system that cannot do
- * this is no reason to report failure. */
-static void sync_directory(const char *path) {
+/* Makes the new name itself survive a power cut. The data is safe by now, so a file system that
+ * cannot do this is no reason to report failure. */
+static void sync_directory(const char *path)
+{
     char dir[PATH_MAX];
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash - path) : 0;
@@ -243,7 +259,8 @@ static void sync_directory(const char *path) {
     (void)close(fd);
 }
 
-int mci_outfile_commit(mci_outfile *f) {
+int mci_outfile_commit(mci_outfile *f)
+{
     int rc = check_open(f, 0, NULL), fd;
     if (rc == MC_OK) rc = flush(f);
     if (rc != MC_OK) return rc;
@@ -260,7 +277,8 @@ int mci_outfile_commit(mci_outfile *f) {
     return MC_OK;
 }
 
-void mci_outfile_free(mci_outfile *f) {
+void mci_outfile_free(mci_outfile *f)
+{
     if (!f) return;
     int saved = errno;
     if (f->fd >= 0) (void)close(f->fd);
@@ -269,25 +287,30 @@ void mci_outfile_free(mci_outfile *f) {
     mci_free(f);
 }
 
-mc_file_writer *mc_file_create(const char *path) {
+mc_file_writer *mc_file_create(const char *path)
+{
     return mci_outfile_open("write", path, 0);
 }
 
-int mc_file_append(mc_file_writer *w, const void *bytes, int64_t n) {
+int mc_file_append(mc_file_writer *w, const void *bytes, int64_t n)
+{
     if (!w) return mci_error(MC_EINVAL, "write: no file; open it with mc_file_create");
     return mci_outfile_write(w, bytes, n);
 }
 
-int mc_file_commit(mc_file_writer *w) {
+int mc_file_commit(mc_file_writer *w)
+{
     if (!w) return mci_error(MC_EINVAL, "write: no file; open it with mc_file_create");
     return mci_outfile_commit(w);
 }
 
-void mc_file_writer_free(mc_file_writer *w) {
+void mc_file_writer_free(mc_file_writer *w)
+{
     mci_outfile_free(w);
 }
 
-int mc_file_write(const char *path, const void *bytes, int64_t n) {
+int mc_file_write(const char *path, const void *bytes, int64_t n)
+{
     mci_outfile *f = mci_outfile_open("write", path, 0);
     int rc;
     if (!f) return mc_errstatus();

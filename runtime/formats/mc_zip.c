@@ -1,10 +1,10 @@
 /* mc_zip.c - reads zip files, the container of npz.
  *
- * Trusts nothing: the directory at the end is checked against the file's size and against every local header before
- * any member can be read, members may not overlap, and a deflated member may not promise more than deflate can
- * deliver (1032:1), so that a small file cannot ask for a large buffer. The names of fields and their places are
- * those of PKWARE's APPNOTE 6.3. Owns the directory; members are unpacked in mc_zip_unpack.c. May not know what the
- * members hold. */
+ * Trusts nothing: the directory at the end is checked against the file's size and against every
+ * local header before any member can be read, members may not overlap, and a deflated member may
+ * not promise more than deflate can deliver (1032:1), so that a small file cannot ask for a large
+ * buffer. The names of fields and their places are those of PKWARE's APPNOTE 6.3. Owns the
+ * directory; members are unpacked in mc_zip_unpack.c. May not know what the members hold. */
 #define MCI_FORMATS
 #include "mc_formats.h"
 #include "../mc_error.h"
@@ -31,23 +31,29 @@ typedef struct directory {
     int64_t at, bytes, count;
 } directory;
 
-static int bad(const mc_zip *z, const char *what) {
-    return mci_error(MC_EFORMAT, "npz: %s is broken: %s; copy or download it again", mci_infile_name(z->src), what);
+static int bad(const mc_zip *z, const char *what)
+{
+    return mci_error(MC_EFORMAT, "npz: %s is broken: %s; copy or download it again",
+                     mci_infile_name(z->src), what);
 }
 
 /* ---- directory ---- */
 
-/* The end record: the last place where its signature and its comment length fit the end of the file. */
-static int64_t find_end(const unsigned char *p, int64_t size) {
+/* The end record: the last place where its signature and its comment length fit the end of the
+ * file. */
+static int64_t find_end(const unsigned char *p, int64_t size)
+{
     int64_t lowest = size - END_BYTES - 65535;
     if (lowest < 0) lowest = 0;
     for (int64_t at = size - END_BYTES; at >= lowest; at--)
-        if (p[at] == 'P' && mci_le32(p + at) == END_SIG && at + END_BYTES + (int64_t)mci_le16(p + at + 20) == size)
+        if (p[at] == 'P' && mci_le32(p + at) == END_SIG &&
+            at + END_BYTES + (int64_t)mci_le16(p + at + 20) == size)
             return at;
     return -1;
 }
 
-static int read_end64(const mc_zip *z, const unsigned char *p, int64_t end, directory *d) {
+static int read_end64(const mc_zip *z, const unsigned char *p, int64_t end, directory *d)
+{
     uint64_t at, count, bytes, first;
     if (end < LOCATOR_BYTES + END64_BYTES || mci_le32(p + end - LOCATOR_BYTES) != LOCATOR_SIG)
         return bad(z, "the zip64 locator is missing");
@@ -59,19 +65,23 @@ static int read_end64(const mc_zip *z, const unsigned char *p, int64_t end, dire
     first = mci_le64(p + at + 48);
     if (mci_le32(p + at + 16) != 0 || mci_le32(p + at + 20) != 0 || mci_le64(p + at + 24) != count)
         return bad(z, "it is a part of an archive on several disks");
-    if (first > at || bytes != at - first) return bad(z, "the directory does not end at the zip64 end record");
+    if (first > at || bytes != at - first)
+        return bad(z, "the directory does not end at the zip64 end record");
     d->at = (int64_t)first;
     d->bytes = (int64_t)bytes;
     d->count = count > INT32_MAX ? INT32_MAX : (int64_t)count;
     return MC_OK;
 }
 
-static int read_end(const mc_zip *z, directory *d) {
+static int read_end(const mc_zip *z, directory *d)
+{
     const unsigned char *p = mci_infile_data(z->src), *e;
     int64_t size = mci_infile_size(z->src), end = size < END_BYTES ? -1 : find_end(p, size);
     if (end < 0)
-        return mci_error(MC_EFORMAT, "npz: %s does not end like a zip file; it is another kind of file or truncated",
-                         mci_infile_name(z->src));
+        return mci_error(
+            MC_EFORMAT,
+            "npz: %s does not end like a zip file; it is another kind of file or truncated",
+            mci_infile_name(z->src));
     e = p + end;
     d->count = mci_le16(e + 10);
     d->bytes = mci_le32(e + 12);
@@ -81,12 +91,15 @@ static int read_end(const mc_zip *z, directory *d) {
         return read_end64(z, p, end, d);
     if (mci_le16(e + 4) != 0 || mci_le16(e + 6) != 0 || mci_le16(e + 8) != mci_le16(e + 10))
         return bad(z, "it is a part of an archive on several disks");
-    if (d->at + d->bytes != end) return bad(z, "the directory does not end where the end record begins");
+    if (d->at + d->bytes != end)
+        return bad(z, "the directory does not end where the end record begins");
     return MC_OK;
 }
 
-/* The sizes that did not fit 32 bits, from the zip64 extra field of a directory entry, in their fixed order. */
-static int read_extra64(const mc_zip *z, const unsigned char *p, int64_t n, mci_zip_member *m) {
+/* The sizes that did not fit 32 bits, from the zip64 extra field of a directory entry, in their
+ * fixed order. */
+static int read_extra64(const mc_zip *z, const unsigned char *p, int64_t n, mci_zip_member *m)
+{
     int64_t *wanted[3];
     int k = 0;
     if (m->size == 0xFFFFFFFF) wanted[k++] = &m->size;
@@ -113,7 +126,9 @@ static int read_extra64(const mc_zip *z, const unsigned char *p, int64_t n, mci_
 }
 
 /* Checks the local header of m and finds its data. `limit`: where the directory begins. */
-static int check_local(const mc_zip *z, mci_zip_member *m, const unsigned char *name, int64_t name_bytes, int64_t limit) {
+static int check_local(const mc_zip *z, mci_zip_member *m, const unsigned char *name,
+                       int64_t name_bytes, int64_t limit)
+{
     const unsigned char *p;
     int64_t extra;
     if (m->local > limit - LOCAL_BYTES) return bad(z, "a member is not where it should be");
@@ -121,15 +136,18 @@ static int check_local(const mc_zip *z, mci_zip_member *m, const unsigned char *
     if (mci_le32(p) != LOCAL_SIG) return bad(z, "a member is not where it should be");
     extra = mci_le16(p + 28);
     m->data = m->local + LOCAL_BYTES + name_bytes + extra;
-    if (mci_le16(p + 26) != (uint32_t)name_bytes || m->data > limit || memcmp(p + LOCAL_BYTES, name, (size_t)name_bytes) != 0)
+    if (mci_le16(p + 26) != (uint32_t)name_bytes || m->data > limit ||
+        memcmp(p + LOCAL_BYTES, name, (size_t)name_bytes) != 0)
         return bad(z, "a member has two different names");
-    if (mci_le16(p + 8) != (uint32_t)m->method) return bad(z, "a member has two different packing methods");
+    if (mci_le16(p + 8) != (uint32_t)m->method)
+        return bad(z, "a member has two different packing methods");
     if (m->packed > limit - m->data) return bad(z, "a member reaches beyond the directory");
     return MC_OK;
 }
 
 /* Sizes that no honest member has. */
-static int check_member(const mc_zip *z, const mci_zip_member *m) {
+static int check_member(const mc_zip *z, const mci_zip_member *m)
+{
     if (m->method == MCI_ZIP_STORED && m->size != m->packed && !m->encrypted)
         return bad(z, "a stored member has two different sizes");
     if (m->method == MCI_ZIP_DEFLATED && m->size / DEFLATE_RATIO > m->packed)
@@ -137,14 +155,16 @@ static int check_member(const mc_zip *z, const mci_zip_member *m) {
     return MC_OK;
 }
 
-static int read_entries(mc_zip *z, const directory *d) {
+static int read_entries(mc_zip *z, const directory *d)
+{
     const unsigned char *p = mci_infile_data(z->src) + d->at;
     int64_t left = d->bytes, names = 0;
     for (int64_t i = 0; i < d->count; i++) {
         mci_zip_member *m = &z->members[i];
         int64_t name, extra, entry;
         int rc;
-        if (left < ENTRY_BYTES || mci_le32(p) != ENTRY_SIG) return bad(z, "the directory has fewer entries than it says");
+        if (left < ENTRY_BYTES || mci_le32(p) != ENTRY_SIG)
+            return bad(z, "the directory has fewer entries than it says");
         name = mci_le16(p + 28);
         extra = mci_le16(p + 30);
         entry = ENTRY_BYTES + name + extra + (int64_t)mci_le16(p + 32);
@@ -175,15 +195,18 @@ static int read_entries(mc_zip *z, const directory *d) {
 
 typedef int (*order_fn)(const mc_zip *z, int a, int b);
 
-static int name_before(const mc_zip *z, int a, int b) {
+static int name_before(const mc_zip *z, int a, int b)
+{
     return strcmp(z->names + z->members[a].name, z->names + z->members[b].name) < 0;
 }
 
-static int place_before(const mc_zip *z, int a, int b) {
+static int place_before(const mc_zip *z, int a, int b)
+{
     return z->members[a].local < z->members[b].local;
 }
 
-static void sift(const mc_zip *z, int *v, int64_t root, int64_t n, order_fn before) {
+static void sift(const mc_zip *z, int *v, int64_t root, int64_t n, order_fn before)
+{
     for (;;) {
         int64_t child = 2 * root + 1;
         int t;
@@ -197,7 +220,8 @@ static void sift(const mc_zip *z, int *v, int64_t root, int64_t n, order_fn befo
     }
 }
 
-static void sort_members(const mc_zip *z, int *v, order_fn before) {
+static void sort_members(const mc_zip *z, int *v, order_fn before)
+{
     for (int i = 0; i < z->count; i++) v[i] = i;
     for (int64_t i = z->count / 2; i-- > 0;) sift(z, v, i, z->count, before);
     for (int64_t n = z->count; n-- > 1;) {
@@ -209,7 +233,8 @@ static void sort_members(const mc_zip *z, int *v, order_fn before) {
 }
 
 /* No two members share bytes or a name. Leaves by_name sorted. */
-static int check_disjoint(mc_zip *z) {
+static int check_disjoint(mc_zip *z)
+{
     sort_members(z, z->by_name, place_before);
     for (int i = 1; i < z->count; i++) {
         const mci_zip_member *a = &z->members[z->by_name[i - 1]], *b = &z->members[z->by_name[i]];
@@ -217,16 +242,17 @@ static int check_disjoint(mc_zip *z) {
     }
     sort_members(z, z->by_name, name_before);
     for (int i = 1; i < z->count; i++)
-        if (!name_before(z, z->by_name[i - 1], z->by_name[i])) return bad(z, "two members have the same name");
+        if (!name_before(z, z->by_name[i - 1], z->by_name[i]))
+            return bad(z, "two members have the same name");
     return MC_OK;
 }
 
 /* ---- opening ---- */
 
-static mc_zip *open_zip(mci_infile *src) {
+static mc_zip *open_zip(mci_infile *src)
+{
     directory d = { 0, 0, 0 };
     mc_zip *z;
-    int64_t text;
     if (!src) return NULL;
     z = mci_calloc(1, sizeof *z);
     if (!z) {
@@ -240,10 +266,11 @@ static mc_zip *open_zip(mci_infile *src) {
         goto fail;
     }
     z->count = (int)d.count;
-    text = d.bytes - d.count * (ENTRY_BYTES - 1);
     z->members = mci_calloc((size_t)d.count + 1, sizeof *z->members);
     z->by_name = mci_calloc((size_t)d.count + 1, sizeof *z->by_name);
-    z->names = mci_alloc((size_t)text + 1);
+    /* Not less the fixed part of `count` entries: a directory may hold fewer than it says, with
+     * longer names. */
+    z->names = mci_alloc((size_t)d.bytes + 1);
     if (!z->members || !z->by_name || !z->names) goto fail;
     if (read_entries(z, &d) != MC_OK || check_disjoint(z) != MC_OK) goto fail;
     return z;
@@ -252,15 +279,18 @@ fail:
     return NULL;
 }
 
-mc_zip *mc_zip_open(const char *path) {
+mc_zip *mc_zip_open(const char *path)
+{
     return open_zip(mci_infile_map("npz", path));
 }
 
-mc_zip *mc_zip_from_memory(const void *bytes, int64_t n) {
+mc_zip *mc_zip_from_memory(const void *bytes, int64_t n)
+{
     return open_zip(mci_infile_memory("npz", bytes, n));
 }
 
-void mc_zip_free(mc_zip *z) {
+void mc_zip_free(mc_zip *z)
+{
     if (!z) return;
     mci_free(z->members);
     mci_free(z->by_name);
@@ -271,21 +301,25 @@ void mc_zip_free(mc_zip *z) {
 
 /* ---- questions ---- */
 
-const mci_zip_member *mci_zip_at(const mc_zip *z, int i) {
+const mci_zip_member *mci_zip_at(const mc_zip *z, int i)
+{
     if (z && i >= 0 && i < z->count) return &z->members[i];
     mci_error(MC_EINVAL, "npz: no such member; ask mc_zip_find or mc_zip_count");
     return NULL;
 }
 
-int mc_zip_count(const mc_zip *z) {
+int mc_zip_count(const mc_zip *z)
+{
     return z ? z->count : 0;
 }
 
-const char *mc_zip_name(const mc_zip *z, int i) {
+const char *mc_zip_name(const mc_zip *z, int i)
+{
     return z && i >= 0 && i < z->count ? z->names + z->members[i].name : NULL;
 }
 
-int mc_zip_find(const mc_zip *z, const char *name) {
+int mc_zip_find(const mc_zip *z, const char *name)
+{
     int lo = 0, hi = z && name ? z->count : 0;
     while (lo < hi) {
         int mid = lo + (hi - lo) / 2;
@@ -299,7 +333,8 @@ int mc_zip_find(const mc_zip *z, const char *name) {
     return -1;
 }
 
-int mc_zip_info(const mc_zip *z, int i, int64_t *out) {
+int mc_zip_info(const mc_zip *z, int i, int64_t *out)
+{
     const mci_zip_member *m = mci_zip_at(z, i);
     if (!m) return MC_EINVAL;
     if (!out) return mci_error(MC_EINVAL, "npz: no place for the result; check the call");

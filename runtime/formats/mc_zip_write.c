@@ -1,9 +1,10 @@
 /* mc_zip_write.c - writes zip files, the container of npz.
  *
- * Members are streamed: the local header goes out with sizes to come and is completed when the member ends; the
- * directory follows at the end. zip64 fields appear where a size may pass 4 GiB. All times are 1980-01-01 and nothing
- * else depends on the machine, so equal contents give equal bytes (for one version of zlib). The data of stored
- * members begins at a multiple of 64 bytes, so that a mapped array is aligned. Owns writing only. */
+ * Members are streamed: the local header goes out with sizes to come and is completed when the
+ * member ends; the directory follows at the end. zip64 fields appear where a size may pass 4 GiB.
+ * All times are 1980-01-01 and nothing else depends on the machine, so equal contents give equal
+ * bytes (for one version of zlib). The data of stored members begins at a multiple of 64 bytes, so
+ * that a mapped array is aligned. Owns writing only. */
 #define MCI_FORMATS
 #include "mc_formats.h"
 #include "../mc_backend.h"
@@ -19,7 +20,8 @@
 #define DOS_DATE 0x0021 /* 1980-01-01 */
 #define FLAG_UTF8 0x0800
 #define DATA_ALIGNMENT 64
-/* Extra field of padding; readers skip ids they do not know. The number is the one Android's zipalign uses. */
+/* Extra field of padding; readers skip ids they do not know. The number is the one Android's
+ * zipalign uses. */
 #define PAD_ID 0xD935
 #define CHUNK 65536
 
@@ -36,36 +38,42 @@ struct mc_zip_writer {
     int64_t count, room;
     char *names;
     int64_t name_bytes, name_room;
-    int64_t *slots;    /* hash table of names: member + 1, or 0; a power of two long, at most half full */
+    int64_t
+        *slots; /* hash table of names: member + 1, or 0; a power of two long, at most half full */
     int64_t n_slots;
-    int open;          /* the last member takes bytes */
+    int open; /* the last member takes bytes */
     int failed;
-    int64_t promised;  /* size announced for it, or -1 */
-    int64_t data;      /* place of its first packed byte */
+    int64_t promised; /* size announced for it, or -1 */
+    int64_t data;     /* place of its first packed byte */
     void *deflate;
     unsigned char *chunk;
 };
 
-static void put16(unsigned char *p, int64_t v) {
+static void put16(unsigned char *p, int64_t v)
+{
     p[0] = (unsigned char)(v & 255);
     p[1] = (unsigned char)(v >> 8 & 255);
 }
 
-static void put32(unsigned char *p, int64_t v) {
+static void put32(unsigned char *p, int64_t v)
+{
     put16(p, v & 0xFFFF);
     put16(p + 2, v >> 16 & 0xFFFF);
 }
 
-static void put64(unsigned char *p, int64_t v) {
+static void put64(unsigned char *p, int64_t v)
+{
     put32(p, v & ZIP64_LIMIT);
     put32(p + 4, v >> 32 & ZIP64_LIMIT);
 }
 
-static int64_t clip32(int64_t v) {
+static int64_t clip32(int64_t v)
+{
     return v < ZIP64_LIMIT ? v : ZIP64_LIMIT;
 }
 
-mc_zip_writer *mc_zip_create(const char *path) {
+mc_zip_writer *mc_zip_create(const char *path)
+{
     mc_zip_writer *w;
     const mc_zlib_api *zlib = mci_zlib();
     if (!zlib) return NULL;
@@ -81,17 +89,20 @@ mc_zip_writer *mc_zip_create(const char *path) {
 }
 
 /* Slot of the member called `name`, or the empty one where it belongs. FNV-1a, linear probing. */
-static int64_t slot_of(const mc_zip_writer *w, const char *name) {
+static int64_t slot_of(const mc_zip_writer *w, const char *name)
+{
     uint64_t h = 14695981039346656037u;
     int64_t i;
     for (const char *p = name; *p; p++) h = (h ^ (unsigned char)*p) * 1099511628211u;
     i = (int64_t)(h & (uint64_t)(w->n_slots - 1));
-    while (w->slots[i] && strcmp(w->names + w->members[w->slots[i] - 1].name, name) != 0) i = (i + 1) & (w->n_slots - 1);
+    while (w->slots[i] && strcmp(w->names + w->members[w->slots[i] - 1].name, name) != 0)
+        i = (i + 1) & (w->n_slots - 1);
     return i;
 }
 
 /* Keeps the table at most half full after one more member. */
-static int reserve_slot(mc_zip_writer *w) {
+static int reserve_slot(mc_zip_writer *w)
+{
     int64_t *old = w->slots, *fresh;
     if (2 * (w->count + 1) <= w->n_slots) return MC_OK;
     fresh = mci_calloc((size_t)(w->n_slots ? 2 * w->n_slots : 64), sizeof *fresh);
@@ -99,12 +110,14 @@ static int reserve_slot(mc_zip_writer *w) {
     w->n_slots = w->n_slots ? 2 * w->n_slots : 64;
     w->slots = fresh;
     mci_free(old);
-    for (int64_t i = 0; i < w->count; i++) w->slots[slot_of(w, w->names + w->members[i].name)] = i + 1;
+    for (int64_t i = 0; i < w->count; i++)
+        w->slots[slot_of(w, w->names + w->members[i].name)] = i + 1;
     return MC_OK;
 }
 
 /* Room for one more member and its name. */
-static int reserve(mc_zip_writer *w, int64_t name) {
+static int reserve(mc_zip_writer *w, int64_t name)
+{
     if (w->count == w->room) {
         int64_t room = w->room ? 2 * w->room : 16;
         member *m = mci_realloc(w->members, (size_t)room * sizeof *m);
@@ -126,28 +139,39 @@ static int reserve(mc_zip_writer *w, int64_t name) {
     return reserve_slot(w);
 }
 
-static int check_begin(const mc_zip_writer *w, const char *name, int level, int64_t size) {
-    if (!w || !name) return mci_error(MC_EINVAL, "npz: no writer, or no name for the member; check the call");
-    if (w->failed) return mci_error(MC_EIO, "npz: an earlier write failed; release this writer and start again");
-    if (w->open) return mci_error(MC_EINVAL, "npz: member %s is begun inside another; end that one first", name);
+static int check_begin(const mc_zip_writer *w, const char *name, int level, int64_t size)
+{
+    if (!w || !name)
+        return mci_error(MC_EINVAL, "npz: no writer, or no name for the member; check the call");
+    if (w->failed)
+        return mci_error(MC_EIO,
+                         "npz: an earlier write failed; release this writer and start again");
+    if (w->open)
+        return mci_error(MC_EINVAL, "npz: member %s is begun inside another; end that one first",
+                         name);
     if (!name[0] || strlen(name) > 65535)
         return mci_error(MC_EINVAL, "npz: a member's name has 1 to 65535 bytes; choose another");
     if (level < 0 || level > 9 || size < -1)
-        return mci_error(MC_EINVAL, "npz: member %s: level %d or size %lld makes no sense; levels are 0 (stored) to 9",
-                         name, level, (long long)size);
+        return mci_error(
+            MC_EINVAL,
+            "npz: member %s: level %d or size %lld makes no sense; levels are 0 (stored) to 9",
+            name, level, (long long)size);
     if (w->count > 0 && w->slots[slot_of(w, name)])
         return mci_error(MC_EINVAL, "npz: there is a member %s already; choose another name", name);
     return MC_OK;
 }
 
-static int flags_of(const char *name) {
+static int flags_of(const char *name)
+{
     for (; *name; name++)
         if ((unsigned char)*name > 127) return FLAG_UTF8;
     return 0;
 }
 
 /* The first 30 bytes of a local header. */
-static void format_local(const member *m, const char *name, int64_t extra, unsigned char p[LOCAL_BYTES]) {
+static void format_local(const member *m, const char *name, int64_t extra,
+                         unsigned char p[LOCAL_BYTES])
+{
     put32(p, 0x04034b50);
     put16(p + 4, m->wide ? 45 : 20);
     put16(p + 6, flags_of(name));
@@ -162,14 +186,16 @@ static void format_local(const member *m, const char *name, int64_t extra, unsig
 }
 
 /* zip64 sizes: the field's 20 bytes. */
-static void format_wide(const member *m, unsigned char p[20]) {
+static void format_wide(const member *m, unsigned char p[20])
+{
     put16(p, 1);
     put16(p + 2, 16);
     put64(p + 4, m->size);
     put64(p + 12, m->packed);
 }
 
-static int write_local(mc_zip_writer *w, const member *m, const char *name) {
+static int write_local(mc_zip_writer *w, const member *m, const char *name)
+{
     unsigned char head[LOCAL_BYTES], extra[20 + 4 + DATA_ALIGNMENT];
     int64_t n = (int64_t)strlen(name), used = m->wide ? 20 : 0, pad = 0;
     int rc;
@@ -188,7 +214,8 @@ static int write_local(mc_zip_writer *w, const member *m, const char *name) {
     return rc;
 }
 
-int mc_zip_begin(mc_zip_writer *w, const char *name, int level, int64_t size) {
+int mc_zip_begin(mc_zip_writer *w, const char *name, int level, int64_t size)
+{
     int rc = check_begin(w, name, level, size);
     int64_t n;
     member *m;
@@ -198,7 +225,9 @@ int mc_zip_begin(mc_zip_writer *w, const char *name, int level, int64_t size) {
     if (rc != MC_OK) return rc;
     if (level > 0) {
         w->deflate = w->zlib->deflate_new(1, level);
-        if (!w->deflate) return mci_error(MC_ENOMEM, "npz: no memory to pack %s; close other programs or store it", name);
+        if (!w->deflate)
+            return mci_error(MC_ENOMEM,
+                             "npz: no memory to pack %s; close other programs or store it", name);
     }
     m = &w->members[w->count];
     memset(m, 0, sizeof *m);
@@ -218,8 +247,9 @@ int mc_zip_begin(mc_zip_writer *w, const char *name, int level, int64_t size) {
     return rc;
 }
 
-int mc_zip_begin_npy(mc_zip_writer *w, const char *name, int level, int dtype, int rank, const int64_t *shape,
-                     int fortran) {
+int mc_zip_begin_npy(mc_zip_writer *w, const char *name, int level, int dtype, int rank,
+                     const int64_t *shape, int fortran)
+{
     unsigned char text[MCI_NPY_HEADER];
     mci_npy_header h;
     int64_t n;
@@ -227,13 +257,15 @@ int mc_zip_begin_npy(mc_zip_writer *w, const char *name, int level, int dtype, i
     if (rc != MC_OK) return rc;
     n = mci_npy_format(&h, 0, text);
     if (h.numel > (INT64_MAX - MCI_NPY_HEADER) / 2 / h.item)
-        return mci_error(MC_ESHAPE, "npz: the array %s needs more than 2^62 bytes; check its sizes", name ? name : "");
+        return mci_error(MC_ESHAPE, "npz: the array %s needs more than 2^62 bytes; check its sizes",
+                         name ? name : "");
     rc = mc_zip_begin(w, name, level, n + h.numel * h.item);
     return rc == MC_OK ? mc_zip_write(w, text, n) : rc;
 }
 
 /* Feeds deflate, writing what it gives; finish: to the end of its stream. */
-static int deflate_all(mc_zip_writer *w, const unsigned char *p, size_t n, int finish) {
+static int deflate_all(mc_zip_writer *w, const unsigned char *p, size_t n, int finish)
+{
     int rc = 0;
     while (n > 0 || (finish && rc != 1)) {
         size_t in = n, out = CHUNK;
@@ -247,18 +279,24 @@ static int deflate_all(mc_zip_writer *w, const unsigned char *p, size_t n, int f
     return MC_OK;
 }
 
-int mc_zip_write(mc_zip_writer *w, const void *bytes, int64_t n) {
+int mc_zip_write(mc_zip_writer *w, const void *bytes, int64_t n)
+{
     member *m;
     int rc;
     if (!w || !w->open || n < 0 || (n > 0 && !bytes))
         return mci_error(MC_EINVAL, "npz: no member is begun, or no bytes for it; check the call");
-    if (w->failed) return mci_error(MC_EIO, "npz: an earlier write failed; release this writer and start again");
+    if (w->failed)
+        return mci_error(MC_EIO,
+                         "npz: an earlier write failed; release this writer and start again");
     if (n == 0) return MC_OK;
     m = &w->members[w->count - 1];
     if (w->promised >= 0 && n > w->promised - m->size)
-        return mci_error(MC_ESHAPE, "npz: member %s was announced with %lld bytes and gets more; give the right size or -1",
-                         w->names + m->name, (long long)w->promised);
-    if (n > INT64_MAX / 4 - m->size) return mci_error(MC_EINVAL, "npz: more bytes than a file can hold; check the call");
+        return mci_error(
+            MC_ESHAPE,
+            "npz: member %s was announced with %lld bytes and gets more; give the right size or -1",
+            w->names + m->name, (long long)w->promised);
+    if (n > INT64_MAX / 4 - m->size)
+        return mci_error(MC_EINVAL, "npz: more bytes than a file can hold; check the call");
     if (w->deflate)
         rc = deflate_all(w, bytes, (size_t)n, 0);
     else
@@ -272,7 +310,8 @@ int mc_zip_write(mc_zip_writer *w, const void *bytes, int64_t n) {
     return MC_OK;
 }
 
-static int patch_local(mc_zip_writer *w, const member *m) {
+static int patch_local(mc_zip_writer *w, const member *m)
+{
     unsigned char head[LOCAL_BYTES], wide[20];
     const char *name = w->names + m->name;
     int64_t extra = w->data - m->local - LOCAL_BYTES - (int64_t)strlen(name);
@@ -284,15 +323,21 @@ static int patch_local(mc_zip_writer *w, const member *m) {
     return mci_outfile_patch(w->file, w->data - extra, wide, 20);
 }
 
-int mc_zip_end(mc_zip_writer *w) {
+int mc_zip_end(mc_zip_writer *w)
+{
     member *m;
     int rc = MC_OK;
-    if (!w || !w->open) return mci_error(MC_EINVAL, "npz: no member is begun; call mc_zip_begin first");
-    if (w->failed) return mci_error(MC_EIO, "npz: an earlier write failed; release this writer and start again");
+    if (!w || !w->open)
+        return mci_error(MC_EINVAL, "npz: no member is begun; call mc_zip_begin first");
+    if (w->failed)
+        return mci_error(MC_EIO,
+                         "npz: an earlier write failed; release this writer and start again");
     m = &w->members[w->count - 1];
     if (w->promised >= 0 && m->size != w->promised)
-        return mci_error(MC_ESHAPE, "npz: member %s was announced with %lld bytes and got %lld; write the rest or give -1",
-                         w->names + m->name, (long long)w->promised, (long long)m->size);
+        return mci_error(
+            MC_ESHAPE,
+            "npz: member %s was announced with %lld bytes and got %lld; write the rest or give -1",
+            w->names + m->name, (long long)w->promised, (long long)m->size);
     if (w->deflate) {
         rc = deflate_all(w, NULL, 0, 1);
         w->zlib->deflate_free(w->deflate);
@@ -305,8 +350,10 @@ int mc_zip_end(mc_zip_writer *w) {
     return rc;
 }
 
-/* One entry of the directory; zip64 fields only for the numbers that need them, in their fixed order. */
-static int write_entry(mc_zip_writer *w, const member *m) {
+/* One entry of the directory; zip64 fields only for the numbers that need them, in their fixed
+ * order. */
+static int write_entry(mc_zip_writer *w, const member *m)
+{
     unsigned char p[ENTRY_BYTES], wide[28];
     const char *name = w->names + m->name;
     const int64_t values[3] = { m->size, m->packed, m->local };
@@ -340,7 +387,8 @@ static int write_entry(mc_zip_writer *w, const member *m) {
     return rc;
 }
 
-static int write_end64(mc_zip_writer *w, int64_t at, int64_t end) {
+static int write_end64(mc_zip_writer *w, int64_t at, int64_t end)
+{
     unsigned char p[56 + 20];
     memset(p, 0, sizeof p);
     put32(p, 0x06064b50);
@@ -357,12 +405,15 @@ static int write_end64(mc_zip_writer *w, int64_t at, int64_t end) {
     return mci_outfile_write(w->file, p, sizeof p);
 }
 
-int mc_zip_commit(mc_zip_writer *w) {
+int mc_zip_commit(mc_zip_writer *w)
+{
     unsigned char p[22];
     int64_t at, end, count;
     int rc = MC_OK;
     if (!w) return mci_error(MC_EINVAL, "npz: no writer; open it with mc_zip_create");
-    if (w->failed) return mci_error(MC_EIO, "npz: an earlier write failed; release this writer and start again");
+    if (w->failed)
+        return mci_error(MC_EIO,
+                         "npz: an earlier write failed; release this writer and start again");
     if (w->open) return mci_error(MC_EINVAL, "npz: the last member is not ended; call mc_zip_end");
     at = mci_outfile_size(w->file);
     for (int64_t i = 0; rc == MC_OK && i < w->count; i++) rc = write_entry(w, &w->members[i]);
@@ -381,7 +432,8 @@ int mc_zip_commit(mc_zip_writer *w) {
     return rc;
 }
 
-void mc_zip_writer_free(mc_zip_writer *w) {
+void mc_zip_writer_free(mc_zip_writer *w)
+{
     if (!w) return;
     if (w->deflate) w->zlib->deflate_free(w->deflate);
     mci_outfile_free(w->file);

@@ -143,7 +143,7 @@ local function ewise(o, r, d)
       load:gsub('        const', '            const'), r.fix, d[1], call, r.fix, d[1], call, body)
   end
   -- one loop per pattern of strides: all contiguous, or one value for all i in some operands
-  local patterns = n == 1 and { { 1 } } or n == 2 and { { 1, 1 }, { 1, 0 }, { 0, 1 }, { 0, 0 } }
+  local patterns = n == 1 and { { 1 } } or n == 2 and { { 1, 1 }, { 1, 0 }, { 0, 1 } }
     or { { 1, 1, 1 }, { 1, 0, 0 }, { 1, 1, 0 }, { 1, 0, 1 }, { 0, 1, 1 } }
   local function loop(p, indent)
     local t = {}
@@ -162,10 +162,18 @@ local function ewise(o, r, d)
   end
   if n == 1 then
     o[#o + 1] = loop(patterns[1], '    ')
+  elseif body:find 'mck_[a-z0-9_]+%(' and n == 2 and not body:find '^mck_m[ai][xn]i' then
+    -- a function call per element: one loop; an operand that is one value is spread over a buffer, so that the function stands here once
+    o[#o + 1] = ('    for (int64_t first = 0; first < n; first += SPREAD) {\n        const int64_t m = n - first < SPREAD ? n - first : SPREAD;\n        %s sa[SPREAD], sb[SPREAD];\n'):format(d.c)
+    o[#o + 1] = '        const int one_a = k->stride[0] == 0 && n > 1, one_b = k->stride[1] == 0 && n > 1;\n'
+    o[#o + 1] = '        for (int64_t i = 0; one_a && i < m; i++)\n            sa[i] = *x1;\n        for (int64_t i = 0; one_b && i < m; i++)\n            sb[i] = *x2;\n'
+    o[#o + 1] = ('        const %s *const pa = one_a ? sa : x1 + first, *const pb = one_b ? sb : x2 + first;\n        %s *const po = o + first;\n        MC_IVDEP\n        for (int64_t i = 0; i < m; i++) {\n            const %s a = pa[i], b = pb[i];\n'):format(d.c, rd.c, d.c)
+    o[#o + 1] = (rd.kind == 'c' and '            po[i] = %s;\n        }\n    }\n' or '            po[i] = (' .. rd.c .. ')%s;\n        }\n    }\n'):format(body)
   else
     for q, p in ipairs(patterns) do
       local c = {}
       for i = 1, n do c[#c + 1] = ('k->stride[%d] == %d'):format(i - 1, p[i]) end
+      if n == 2 and q == 1 then c = { 'n == 1 || (k->stride[0] == 1 && k->stride[1] == 1)' } end
       o[#o + 1] = ('    %sif (%s) {\n%s    }'):format(q > 1 and ' else ' or '', table.concat(c, ' && '), loop(p, '        '))
       if q > 1 then o[#o] = o[#o]:gsub('^    ', '', 1) end
     end
@@ -208,15 +216,24 @@ local function cast(o, to, from)
   o[#o + 1] = ('    for (int64_t i = 0; i < n; i++)\n        o[i * so] = %s;\n}\n\n'):format(body)
 end
 
-do
-  local o = { header 'elementwise kernels, conversions and the kernel table of one ISA level', '#include "mck.h"\n#include "mck_math.h"\n#include "mck_special.h"\n#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include "mc_gen_kernels.h"\n#include <string.h>\n\n' }
+local INCLUDES = '#include "mck.h"\n#include "mck_math.h"\n#include "mck_special.h"\n#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include "mc_gen_kernels.h"\n#include <string.h>\n\n#define SPREAD 256\n\n'
+do -- elementwise kernels, in PARTS files so that they compile in parallel
+  local PARTS, at = 8, 0
+  local parts = {}
+  for i = 1, PARTS do parts[i] = { header('elementwise kernels of one ISA level, part ' .. i), INCLUDES } end
   for _, r in ipairs(T.ops) do
     if EWISE[r.family] then
+      at = at % PARTS + 1
       for _, name in ipairs(r.dtypes) do
-        if not DT[name].compute then ewise(o, r, DT[name]) end
+        if not DT[name].compute then ewise(parts[at], r, DT[name]) end
       end
     end
   end
+  for i = 1, PARTS do write(out .. '/gen/mck_gen_ewise' .. i .. '.c', table.concat(parts[i])) end
+end
+
+do
+  local o = { header 'conversions and the kernel table of one ISA level', INCLUDES }
   cast(o, DT.i16, DT.i16)
   for _, to in ipairs(DT) do
     for _, from in ipairs(DT) do
@@ -224,9 +241,7 @@ do
     end
   end
   for _, k in ipairs(kernels) do
-    if not k.gen then
-      for _, d in ipairs(DT) do if k[2][d[1]] then o[#o + 1] = ('void MCK(%s_%s)(const mck_%s *k);\n'):format(k[1], d[1], k.sig) end end
-    end
+    for _, d in ipairs(DT) do if k[2][d[1]] then o[#o + 1] = ('void MCK(%s_%s)(const mck_%s *k);\n'):format(k[1], d[1], k.sig) end end
   end
   for _, f in ipairs(T.functions) do o[#o + 1] = ('void MCK(%s)(void);\n'):format(f) end
   o[#o + 1] = '\nconst mck_any_fn MCK_CAT(mck_kernels, MC_ISA)[MCK_NKERNEL][MC_NDTYPE] = {\n'
@@ -272,7 +287,7 @@ do
     local comp = {}
     for _, d in ipairs(DT) do comp[#comp + 1] = r.set[d[1]] and CODE[compute(r, d)] or -1 end
     local kn = kid[r[1]] or -1
-    o[#o + 1] = ('    {"%s", %d, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}},\n'):format(r[1], r.id, family, r.nin_n, r.nout or 1,
+    o[#o + 1] = ('    {"%s", %d, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}},\n'):format(r[1], r.id, family, r.nin_n, r.nout == 'list' and 255 or r.nout or 1,
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
       r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '))
   end

@@ -1,66 +1,14 @@
-/* formats.c - the file formats through the public header: round trips, damage, full disks, failing allocations.
- *
- * Everything happens in a fresh directory that is removed at the end. Damaged images are handed over in blocks of
- * their exact size, so that a sanitizer sees the first byte beyond. Prints "N passed, M failed". */
+/* formats.c - safe writing, npy and zip through the public header: round trips, refusals, damage,
+ * full disks, failing allocations. Prints "N passed, M failed".
+ * build: -L$B -lmascon -Wl,-rpath,'$ORIGIN/..' -lm
+ */
 #define _XOPEN_SOURCE 700
-#include "../../runtime/mascon.h"
-#include "../../runtime/formats/mc_formats.h"
+#include "formats_check.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <math.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
+/* ---- safe writing ---- */
 
-static int passed, failed;
-
-static void expect_at(int held, const char *what, int line) {
-    if (held) {
-        passed++;
-        return;
-    }
-    failed++;
-    printf("formats.c:%d: %s (last error: %s)\n", line, what, mc_errmsg());
-}
-#define expect(cond) expect_at((cond), #cond, __LINE__)
-/* A call fails with this status and a message that holds this text. */
-#define expect_error(call, status, text) \
-    expect_at((call) == (status) && strstr(mc_errmsg(), (text)) != NULL, #call " fails with " #text, __LINE__)
-
-/* ---- the directory ---- */
-
-static char folder[256];
-
-/* One of a few rotating buffers, so that a call may take two. */
-static const char *path_of(const char *name) {
-    static char buffers[4][512];
-    static int next;
-    char *p = buffers[next++ & 3];
-    snprintf(p, 512, "%s/%s", folder, name);
-    return p;
-}
-
-/* Entries of the directory; remove: deletes them. */
-static int count_files(int remove_them) {
-    DIR *d = opendir(folder);
-    struct dirent *e;
-    int n = 0;
-    while (d && (e = readdir(d)) != NULL) {
-        if (e->d_name[0] == '.') continue;
-        n++;
-        if (remove_them) unlink(path_of(e->d_name));
-    }
-    if (d) closedir(d);
-    return n;
-}
-
-static unsigned char *read_file(const char *name, int64_t *n) {
+static unsigned char *read_file(const char *name, int64_t *n)
+{
     FILE *f = fopen(path_of(name), "rb");
     unsigned char *p;
     *n = 0;
@@ -75,7 +23,8 @@ static unsigned char *read_file(const char *name, int64_t *n) {
     return p;
 }
 
-static int file_is(const char *name, const char *text) {
+static int file_is(const char *name, const char *text)
+{
     int64_t n;
     unsigned char *p = read_file(name, &n);
     int same = n == (int64_t)strlen(text) && memcmp(p, text, (size_t)n) == 0;
@@ -83,9 +32,8 @@ static int file_is(const char *name, const char *text) {
     return same;
 }
 
-/* ---- safe writing ---- */
-
-static void test_file_write(void) {
+static void test_file_write(void)
+{
     mc_file_writer *w;
     struct stat st;
     expect(mc_file_write(path_of("a.txt"), "first", 5) == MC_OK);
@@ -117,7 +65,8 @@ static void test_file_write(void) {
     count_files(1);
 }
 
-static void test_file_errors(void) {
+static void test_file_errors(void)
+{
     expect_error(mc_file_write(path_of("no/such"), "x", 1), MC_EIO, "create the directory first");
     expect_error(mc_file_write(folder, "x", 1), MC_EIO, "inside this directory");
     expect_error(mc_file_write("", "x", 1), MC_EINVAL, "the file name is empty");
@@ -133,7 +82,8 @@ static void test_file_errors(void) {
 }
 
 /* Runs `body` in a child, whose limits and rights it may spoil; its failures count here. */
-static void in_child(void (*body)(void)) {
+static void in_child(void (*body)(void))
+{
     int status = 0;
     pid_t pid;
     fflush(stdout);
@@ -149,7 +99,8 @@ static void in_child(void (*body)(void)) {
 }
 
 /* A file may not pass 100 kB: what a full disk looks like half way. */
-static void full_half_way(void) {
+static void full_half_way(void)
+{
     struct rlimit limit = { 100000, 100000 };
     static char block[70000];
     mc_file_writer *w;
@@ -169,7 +120,8 @@ static void full_half_way(void) {
     expect(mc_npy_write(n, block, sizeof block) == MC_EIO && mc_npy_commit(n) == MC_EIO);
     mc_npy_writer_free(n);
     z = mc_zip_create(path_of("old"));
-    expect(z && mc_zip_begin(z, "m", 0, -1) == MC_OK && mc_zip_write(z, block, sizeof block) == MC_OK);
+    expect(z && mc_zip_begin(z, "m", 0, -1) == MC_OK &&
+           mc_zip_write(z, block, sizeof block) == MC_OK);
     expect(mc_zip_write(z, block, sizeof block) == MC_EIO);
     expect_error(mc_zip_end(z), MC_EIO, "an earlier write failed");
     expect(mc_zip_commit(z) == MC_EIO);
@@ -178,7 +130,8 @@ static void full_half_way(void) {
 }
 
 /* Nothing may be created in the directory, and a protected file stays. */
-static void read_only(void) {
+static void read_only(void)
+{
     if (geteuid() == 0 && seteuid(65534) != 0) return;
     expect_error(mc_file_write(path_of("new"), "x", 1), MC_EIO, "that you may write");
     expect_error(mc_file_write(path_of("old"), "x", 1), MC_EIO, "that you may write");
@@ -186,7 +139,8 @@ static void read_only(void) {
     expect(mc_zip_create(path_of("new")) == NULL && mc_errstatus() == MC_EIO);
 }
 
-static void test_disk(void) {
+static void test_disk(void)
+{
     expect(mc_file_write(path_of("old"), "old content", 11) == MC_OK);
     in_child(full_half_way);
     chmod(path_of("old"), 0444);
@@ -203,14 +157,17 @@ static const struct {
     int dtype, item, part; /* part: bytes that swap together */
     const char *code;
 } dtypes[] = {
-    { MC_BOOL, 1, 1, "b1" }, { MC_U8, 1, 1, "u1" },   { MC_I8, 1, 1, "i1" },  { MC_I16, 2, 2, "i2" },
-    { MC_I32, 4, 4, "i4" },  { MC_I64, 8, 8, "i8" },  { MC_F16, 2, 2, "f2" }, { MC_BF16, 2, 2, "V2" },
-    { MC_F32, 4, 4, "f4" },  { MC_F64, 8, 8, "f8" },  { MC_C64, 8, 4, "c8" }, { MC_C128, 16, 8, "c16" },
+    { MC_BOOL, 1, 1, "b1" }, { MC_U8, 1, 1, "u1" },   { MC_I8, 1, 1, "i1" },
+    { MC_I16, 2, 2, "i2" },  { MC_I32, 4, 4, "i4" },  { MC_I64, 8, 8, "i8" },
+    { MC_F16, 2, 2, "f2" },  { MC_BF16, 2, 2, "V2" }, { MC_F32, 4, 4, "f4" },
+    { MC_F64, 8, 8, "f8" },  { MC_C64, 8, 4, "c8" },  { MC_C128, 16, 8, "c16" },
 };
 #define N_DTYPES ((int)(sizeof dtypes / sizeof dtypes[0]))
 
 /* An npy image with this header text; returns its length. */
-static int64_t make_npy(unsigned char *out, int version, const char *text, const void *data, int64_t n) {
+static int64_t make_npy(unsigned char *out, int version, const char *text, const void *data,
+                        int64_t n)
+{
     int64_t fixed = version == 1 ? 10 : 12, length = (int64_t)strlen(text);
     memcpy(out, "\x93NUMPY", 6);
     out[6] = (unsigned char)version;
@@ -224,12 +181,14 @@ static int64_t make_npy(unsigned char *out, int version, const char *text, const
 }
 
 /* Bytes that are a valid array of any dtype. */
-static void fill(unsigned char *p, int64_t n) {
+static void fill(unsigned char *p, int64_t n)
+{
     for (int64_t i = 0; i < n; i++) p[i] = (unsigned char)(i * 37 + 11);
 }
 
-static void round_trip(int k, int rank, const int64_t *shape, int fortran) {
-    unsigned char data[1024], back[1024];
+static void round_trip(int k, int rank, const int64_t *shape, int fortran)
+{
+    unsigned char data[1024] = { 0 }, back[1024];
     int64_t info[MC_NPY_INFO_LEN], n = 1;
     mc_npy_writer *w;
     mc_npy *f;
@@ -245,33 +204,41 @@ static void round_trip(int k, int rank, const int64_t *shape, int fortran) {
     f = mc_npy_open(path_of("a.npy"));
     expect(f != NULL);
     if (!f) return;
-    expect(mc_npy_info(f, info) == MC_OK && info[MC_NPY_DTYPE] == dtypes[k].dtype && info[MC_NPY_RANK] == rank);
-    expect(info[MC_NPY_FORTRAN] == fortran && info[MC_NPY_NUMEL] == n && info[MC_NPY_ITEM] == dtypes[k].item);
+    expect(mc_npy_info(f, info) == MC_OK && info[MC_NPY_DTYPE] == dtypes[k].dtype &&
+           info[MC_NPY_RANK] == rank);
+    expect(info[MC_NPY_FORTRAN] == fortran && info[MC_NPY_NUMEL] == n &&
+           info[MC_NPY_ITEM] == dtypes[k].item);
     expect(memcmp(info + MC_NPY_SHAPE, shape, (size_t)rank * sizeof *shape) == 0);
     expect(info[MC_NPY_OFFSET] % 64 == 0 && info[MC_NPY_ALIGNED] == 1 && info[MC_NPY_EXTRA] == 0);
-    expect(info[MC_NPY_DIRECT] == (dtypes[k].dtype != MC_BOOL) && !info[MC_NPY_SWAPPED] && !info[MC_NPY_WIDENED]);
+    expect(info[MC_NPY_DIRECT] == (dtypes[k].dtype != MC_BOOL) && !info[MC_NPY_SWAPPED] &&
+           !info[MC_NPY_WIDENED]);
     if (rank == 2 && n > 0) {
         expect(info[MC_NPY_STRIDES] == (fortran ? 1 : shape[1]));
         expect(info[MC_NPY_STRIDES + 1] == (fortran ? shape[0] : 1));
     }
     memset(back, 0, sizeof back);
-    expect(mc_npy_read(f, 0, n, back) == MC_OK && memcmp(back, data, (size_t)(n * dtypes[k].item)) == 0);
+    expect(mc_npy_read(f, 0, n, back) == MC_OK &&
+           memcmp(back, data, (size_t)(n * dtypes[k].item)) == 0);
     expect(n == 0 || memcmp(mc_npy_data(f), data, (size_t)(n * dtypes[k].item)) == 0);
     expect_error(mc_npy_read(f, 1, n, back), MC_EINVAL, "outside the array");
     mc_npy_free(f);
 }
 
-static void test_npy_round_trips(void) {
-    static const int64_t shapes[][8] = { { 0 }, { 5 }, { 0 }, { 3, 4 }, { 2, 0 }, { 1, 2, 1, 3, 1, 1, 2, 1 } };
+static void test_npy_round_trips(void)
+{
+    static const int64_t shapes[][8] = { { 0 },    { 5 },    { 0 },
+                                         { 3, 4 }, { 2, 0 }, { 1, 2, 1, 3, 1, 1, 2, 1 } };
     static const int ranks[] = { 0, 1, 1, 2, 2, 8 };
     for (int k = 0; k < N_DTYPES; k++)
         for (int s = 0; s < 6; s++)
-            for (int fortran = 0; fortran < 2; fortran++) round_trip(k, ranks[s], shapes[s], fortran);
+            for (int fortran = 0; fortran < 2; fortran++)
+                round_trip(k, ranks[s], shapes[s], fortran);
     count_files(1);
 }
 
 /* The other byte order, in all three header versions, from a place that is not aligned. */
-static void test_npy_swapped(void) {
+static void test_npy_swapped(void)
+{
     unsigned char data[48], other[48], back[48], image[256];
     int64_t info[MC_NPY_INFO_LEN];
     const uint16_t one = 1;
@@ -284,66 +251,87 @@ static void test_npy_swapped(void) {
             for (int i = 0; i < 48; i++) data[i] = other[i] != 0;
         for (int version = 1; version <= 3; version++) {
             mc_npy *f;
-            snprintf(text, sizeof text, "{\"shape\" : (3 , ), 'fortran_order':False,'descr':'%c%s'}\n", order, dtypes[k].code);
+            snprintf(text, sizeof text,
+                     "{\"shape\" : (3 , ), 'fortran_order':False,'descr':'%c%s'}\n", order,
+                     dtypes[k].code);
             f = mc_npy_from_memory(image + 1, make_npy(image + 1, version, text, other, 3 * item));
             expect(f && mc_npy_info(f, info) == MC_OK);
             if (!f) continue;
             expect(info[MC_NPY_DTYPE] == dtypes[k].dtype && info[MC_NPY_SWAPPED] == (item > 1));
             expect(info[MC_NPY_ALIGNED] == ((uintptr_t)mc_npy_data(f) % (unsigned)part == 0));
-            expect(mc_npy_read(f, 0, 3, back) == MC_OK && memcmp(back, data, (size_t)(3 * item)) == 0);
-            expect(mc_npy_read(f, 2, 1, back) == MC_OK && memcmp(back, data + 2 * item, (size_t)item) == 0);
+            expect(mc_npy_read(f, 0, 3, back) == MC_OK &&
+                   memcmp(back, data, (size_t)(3 * item)) == 0);
+            expect(mc_npy_read(f, 2, 1, back) == MC_OK &&
+                   memcmp(back, data + 2 * item, (size_t)item) == 0);
             mc_npy_free(f);
         }
     }
 }
 
-static void test_npy_widened(void) {
+static void test_npy_widened(void)
+{
     static const unsigned char bytes[] = { 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F,
-                                           0, 0, 0, 0, 0, 0, 0, 0x80 };
+                                           0,    0,    0,    0,    0,    0,    0,    0x80 };
     unsigned char image[256];
     int64_t wide[2];
     int32_t narrow[2];
     mc_npy *f;
-    f = mc_npy_from_memory(image, make_npy(image, 1, "{'descr':'<u2','fortran_order':False,'shape':(2,)}", bytes, 4));
+    f = mc_npy_from_memory(
+        image, make_npy(image, 1, "{'descr':'<u2','fortran_order':False,'shape':(2,)}", bytes, 4));
     expect(f && mc_npy_read(f, 0, 2, narrow) == MC_OK && narrow[0] == 65534 && narrow[1] == 65535);
     mc_npy_free(f);
-    f = mc_npy_from_memory(image, make_npy(image, 1, "{'descr':'>u4','fortran_order':False,'shape':(2,)}", bytes, 8));
-    expect(f && mc_npy_read(f, 0, 2, wide) == MC_OK && wide[0] == 0xFEFFFFFF && wide[1] == 0xFFFFFF7F);
+    f = mc_npy_from_memory(
+        image, make_npy(image, 1, "{'descr':'>u4','fortran_order':False,'shape':(2,)}", bytes, 8));
+    expect(f && mc_npy_read(f, 0, 2, wide) == MC_OK && wide[0] == 0xFEFFFFFF &&
+           wide[1] == 0xFFFFFF7F);
     mc_npy_free(f);
-    f = mc_npy_from_memory(image, make_npy(image, 1, "{'descr':'<u8','fortran_order':False,'shape':(2,)}", bytes, 16));
+    f = mc_npy_from_memory(
+        image, make_npy(image, 1, "{'descr':'<u8','fortran_order':False,'shape':(2,)}", bytes, 16));
     expect(f && mc_npy_read(f, 0, 1, wide) == MC_OK && wide[0] == INT64_MAX - 1);
     wide[0] = 7;
-    expect_error(mc_npy_read(f, 0, 2, wide), MC_EUNSUPPORTED, "9223372036854775808, which i64 cannot");
+    expect_error(mc_npy_read(f, 0, 2, wide), MC_EUNSUPPORTED,
+                 "9223372036854775808, which i64 cannot");
     expect(wide[0] == 7); /* a failed call changes no output */
     mc_npy_free(f);
 }
 
-static void test_npy_refused(void) {
+static void test_npy_refused(void)
+{
     static const struct {
         const char *text, *message;
         int status;
     } cases[] = {
         { "{'descr':'|O','fortran_order':False,'shape':(1,)}", "an object array", MC_EUNSUPPORTED },
         { "{'descr':'<U3','fortran_order':False,'shape':(1,)}", "a text array", MC_EUNSUPPORTED },
-        { "{'descr':'|S3','fortran_order':False,'shape':(1,)}", "a byte string array", MC_EUNSUPPORTED },
+        { "{'descr':'|S3','fortran_order':False,'shape':(1,)}", "a byte string array",
+          MC_EUNSUPPORTED },
         { "{'descr':'<M8[ns]','fortran_order':False,'shape':(1,)}", "a date", MC_EUNSUPPORTED },
-        { "{'descr':'<f16','fortran_order':False,'shape':(1,)}", "wider than f64", MC_EUNSUPPORTED },
+        { "{'descr':'<f16','fortran_order':False,'shape':(1,)}", "wider than f64",
+          MC_EUNSUPPORTED },
         { "{'descr':'<V7','fortran_order':False,'shape':(1,)}", "raw bytes", MC_EUNSUPPORTED },
-        { "{'descr':[('a','<f8')],'fortran_order':False,'shape':(1,)}", "structured array", MC_EUNSUPPORTED },
-        { "{'descr':'<f8','fortran_order':False,'shape':(1,1,1,1,1,1,1,1,1)}", "more than 8 axes", MC_EUNSUPPORTED },
+        { "{'descr':[('a','<f8')],'fortran_order':False,'shape':(1,)}", "structured array",
+          MC_EUNSUPPORTED },
+        { "{'descr':'<f8','fortran_order':False,'shape':(1,1,1,1,1,1,1,1,1)}", "more than 8 axes",
+          MC_EUNSUPPORTED },
         { "{'descr':'<f8','fortran_order':False,'shape':(1)}", "not a tuple", MC_EFORMAT },
         { "{'descr':'<f8','fortran_order':False,'shape':(-1,)}", "not a whole number", MC_EFORMAT },
-        { "{'descr':'<f8','fortran_order':False,'shape':(9223372036854775808,)}", "not a whole number", MC_EFORMAT },
-        { "{'descr':'<f8','fortran_order':False,'shape':(4294967296,4294967296)}", "more than 2^63", MC_EFORMAT },
-        { "{'descr':'<f8','fortran_order':False,'shape':(0,4294967296,4294967296)}", "more than 2^63", MC_EFORMAT },
-        { "{'descr':'<f8','fortran_order':False,'shape':(9,)}", "is truncated: the array needs 72 bytes and 8", MC_EFORMAT },
+        { "{'descr':'<f8','fortran_order':False,'shape':(9223372036854775808,)}",
+          "not a whole number", MC_EFORMAT },
+        { "{'descr':'<f8','fortran_order':False,'shape':(4294967296,4294967296)}", "more than 2^63",
+          MC_EFORMAT },
+        { "{'descr':'<f8','fortran_order':False,'shape':(0,4294967296,4294967296)}",
+          "more than 2^63", MC_EFORMAT },
+        { "{'descr':'<f8','fortran_order':False,'shape':(9,)}",
+          "is truncated: the array needs 72 bytes and 8", MC_EFORMAT },
         { "{'descr':'<f8','fortran_order':0,'shape':(1,)}", "neither True nor False", MC_EFORMAT },
         { "{'descr':'<f8','fortran_order':False}", "is missing", MC_EFORMAT },
-        { "{'descr':'<f8','descr':'<f8','fortran_order':False,'shape':(1,)}", "comes twice", MC_EFORMAT },
+        { "{'descr':'<f8','descr':'<f8','fortran_order':False,'shape':(1,)}", "comes twice",
+          MC_EFORMAT },
         { "{'x':1,'descr':'<f8','fortran_order':False,'shape':(1,)}", "a key besides", MC_EFORMAT },
         { "{'descr':'<f8' 'fortran_order':False,'shape':(1,)}", "a comma is missing", MC_EFORMAT },
         { "{'descr':'<f8','fortran_order':False,'shape':(1 1)}", "lacks a comma", MC_EFORMAT },
-        { "{'descr':'<f8','fortran_order':False,'shape':(1,)} + exit()", "something follows", MC_EFORMAT },
+        { "{'descr':'<f8','fortran_order':False,'shape':(1,)} + exit()", "something follows",
+          MC_EFORMAT },
         { "['descr']", "not a dict", MC_EFORMAT },
     };
     unsigned char image[256];
@@ -353,14 +341,18 @@ static void test_npy_refused(void) {
     }
     make_npy(image, 1, "{'descr':'<f8','fortran_order':False,'shape':(1,)}", "12345678", 8);
     image[6] = 4;
-    expect(mc_npy_from_memory(image, 80) == NULL && strstr(mc_errmsg(), "format version 4.0") != NULL);
-    expect(mc_npy_from_memory("PK\3\4......", 10) == NULL && strstr(mc_errmsg(), "does not begin like") != NULL);
-    expect(mc_npy_open(path_of("absent")) == NULL && mc_errstatus() == MC_EIO && strstr(mc_errmsg(), "check the path") != NULL);
+    expect(mc_npy_from_memory(image, 80) == NULL &&
+           strstr(mc_errmsg(), "format version 4.0") != NULL);
+    expect(mc_npy_from_memory("PK\3\4......", 10) == NULL &&
+           strstr(mc_errmsg(), "does not begin like") != NULL);
+    expect(mc_npy_open(path_of("absent")) == NULL && mc_errstatus() == MC_EIO &&
+           strstr(mc_errmsg(), "check the path") != NULL);
     expect(mc_npy_open(folder) == NULL && mc_errstatus() == MC_EIO);
     expect(mc_npy_open("/dev/null") == NULL && mc_errstatus() == MC_EUNSUPPORTED);
 }
 
-static void test_npy_writer(void) {
+static void test_npy_writer(void)
+{
     static const int64_t grows[2] = { -1, 3 }, negative[2] = { 3, -1 }, empty_rows[2] = { -1, 0 };
     double v[9] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, back[9];
     int64_t info[MC_NPY_INFO_LEN];
@@ -371,7 +363,8 @@ static void test_npy_writer(void) {
     expect(mc_npy_write(w, v + 4, 5) == MC_OK && mc_npy_commit(w) == MC_OK);
     mc_npy_writer_free(w);
     f = mc_npy_open(path_of("g.npy"));
-    expect(f && mc_npy_info(f, info) == MC_OK && info[MC_NPY_SHAPE] == 3 && info[MC_NPY_SHAPE + 1] == 3);
+    expect(f && mc_npy_info(f, info) == MC_OK && info[MC_NPY_SHAPE] == 3 &&
+           info[MC_NPY_SHAPE + 1] == 3);
     expect(mc_npy_read(f, 0, 9, back) == MC_OK && memcmp(v, back, sizeof v) == 0);
     mc_npy_free(f);
     w = mc_npy_create(path_of("g.npy"), MC_F64, 2, empty_rows, 0);
@@ -382,20 +375,22 @@ static void test_npy_writer(void) {
     expect_error(mc_npy_commit(w), MC_ESHAPE, "2 elements were written and the shape needs 3");
     mc_npy_writer_free(w);
     expect(count_files(0) == 1);
-    expect(mc_npy_create(path_of("h"), MC_F64, 2, negative, 0) == NULL && mc_errstatus() == MC_ESHAPE);
-    expect(mc_npy_create(path_of("h"), MC_F64, 2, grows, 1) == NULL && strstr(mc_errmsg(), "Fortran order") != NULL);
+    expect(mc_npy_create(path_of("h"), MC_F64, 2, negative, 0) == NULL &&
+           mc_errstatus() == MC_ESHAPE);
+    expect(mc_npy_create(path_of("h"), MC_F64, 2, grows, 1) == NULL &&
+           strstr(mc_errmsg(), "Fortran order") != NULL);
     expect(mc_npy_create(path_of("h"), 99, 1, grows, 0) == NULL && mc_errstatus() == MC_EDTYPE);
     expect(mc_npy_create(path_of("h"), MC_F64, 9, grows, 0) == NULL && mc_errstatus() == MC_ESHAPE);
-    expect(mc_npy_create("/dev/null", MC_F64, 2, grows, 0) == NULL && mc_errstatus() == MC_EUNSUPPORTED);
+    expect(mc_npy_create("/dev/null", MC_F64, 2, grows, 0) == NULL &&
+           mc_errstatus() == MC_EUNSUPPORTED);
     count_files(1);
 }
 
 /* ---- zip ---- */
 
-static unsigned char big[200000];
-
 /* Three members: an npy image, bytes of known and of unknown size. */
-static int write_zip(const char *name, int level) {
+static int write_zip(const char *name, int level)
+{
     static const int64_t shape[1] = { 16 };
     mc_zip_writer *w = mc_zip_create(path_of(name));
     int rc;
@@ -416,35 +411,45 @@ static int write_zip(const char *name, int level) {
     return rc;
 }
 
-static void read_zip(const mc_zip *z, int level) {
+static void read_zip(const mc_zip *z, int level, int mapped)
+{
     static unsigned char back[sizeof big + 1];
     int64_t info[MC_ZIP_INFO_LEN], npy[MC_NPY_INFO_LEN], got, made = 0;
     int known = mc_zip_find(z, "known"), a = mc_zip_find(z, "a.npy");
     mc_zip_stream *s;
     mc_npy *f;
-    expect(mc_zip_count(z) == 4 && strcmp(mc_zip_name(z, 2), "\xC3\xBCnknown") == 0 && mc_zip_find(z, "nothing") == -1);
+    expect(mc_zip_count(z) == 4 && strcmp(mc_zip_name(z, 2), "\xC3\xBCnknown") == 0 &&
+           mc_zip_find(z, "nothing") == -1);
     expect(mc_zip_info(z, known, info) == MC_OK && info[MC_ZIP_SIZE] == (int64_t)sizeof big);
     expect(info[MC_ZIP_METHOD] == (level ? 8 : 0) && (level || info[MC_ZIP_OFFSET] % 64 == 0));
-    expect(mc_zip_extract(z, known, back, (int64_t)sizeof big) == MC_OK && memcmp(back, big, sizeof big) == 0);
+    expect(mc_zip_extract(z, known, back, (int64_t)sizeof big) == MC_OK &&
+           memcmp(back, big, sizeof big) == 0);
     expect_error(mc_zip_extract(z, known, back, 10), MC_ESHAPE, "has 200000 bytes, room is for 10");
     expect((mc_zip_stored(z, known) != NULL) == !level);
     s = mc_zip_stream_open(z, known);
-    while (s && mc_zip_stream_read(s, back + made, 7777 < (int64_t)sizeof back - made ? 7777 : (int64_t)sizeof back - made,
-                                   &got) == MC_OK && got > 0)
+    while (
+        s &&
+        mc_zip_stream_read(s, back + made,
+                           7777 < (int64_t)sizeof back - made ? 7777 : (int64_t)sizeof back - made,
+                           &got) == MC_OK &&
+        got > 0)
         made += got;
     expect(made == (int64_t)sizeof big && memcmp(back, big, sizeof big) == 0);
     mc_zip_stream_free(s);
     for (int i = 0; i < 4; i++) expect(mc_zip_verify(z, i) == MC_OK);
     expect(mc_zip_extract(z, mc_zip_find(z, "empty"), NULL, 0) == MC_OK);
     expect_error(mc_zip_verify(z, 4), MC_EINVAL, "no such member");
-    expect(mc_zip_npy(z, known, 1) == NULL && strstr(mc_errmsg(), ":known does not begin like") != NULL);
+    expect(mc_zip_npy(z, known, 1) == NULL &&
+           strstr(mc_errmsg(), ":known does not begin like") != NULL);
     f = mc_zip_npy(z, a, 1);
     expect(f && mc_npy_info(f, npy) == MC_OK && npy[MC_NPY_NUMEL] == 16 && npy[MC_NPY_ALIGNED]);
-    expect((uintptr_t)mc_npy_data(f) % 64 == 0 && memcmp(mc_npy_data(f), big, 128) == 0);
+    expect(memcmp(mc_npy_data(f), big, 128) == 0 &&
+           (!mapped || (uintptr_t)mc_npy_data(f) % 64 == 0));
     mc_npy_free(f);
 }
 
-static void test_zip_round_trips(void) {
+static void test_zip_round_trips(void)
+{
     fill(big, 100000);
     for (int level = 0; level <= 9; level += 3) {
         int64_t n, m;
@@ -457,14 +462,14 @@ static void test_zip_round_trips(void) {
         expect(n > 0 && n == m && memcmp(p, q, (size_t)n) == 0);
         z = mc_zip_open(path_of("a.npz"));
         expect(z != NULL);
-        if (z) read_zip(z, level);
+        if (z) read_zip(z, level, 1);
         f = z ? mc_zip_npy(z, 0, 0) : NULL;
         mc_zip_free(z);
         expect(f && memcmp(mc_npy_data(f), big, 128) == 0); /* outlives the zip */
         mc_npy_free(f);
         z = mc_zip_from_memory(p, n);
         expect(z != NULL);
-        if (z) read_zip(z, level);
+        if (z) read_zip(z, level, 0);
         mc_zip_free(z);
         free(p);
         free(q);
@@ -472,7 +477,8 @@ static void test_zip_round_trips(void) {
     count_files(1);
 }
 
-static void test_zip_writer_errors(void) {
+static void test_zip_writer_errors(void)
+{
     mc_zip_writer *w = mc_zip_create(path_of("e.npz"));
     expect_error(mc_zip_write(w, "x", 1), MC_EINVAL, "no member is begun");
     expect_error(mc_zip_begin(w, "", 0, 1), MC_EINVAL, "1 to 65535 bytes");
@@ -490,20 +496,24 @@ static void test_zip_writer_errors(void) {
     expect(mc_zip_create("/dev/null") == NULL && mc_errstatus() == MC_EUNSUPPORTED);
 }
 
-static int64_t find_bytes(const unsigned char *p, int64_t n, const char *what, int64_t length) {
+static int64_t find_bytes(const unsigned char *p, int64_t n, const char *what, int64_t length)
+{
     for (int64_t i = 0; i + length <= n; i++)
         if (memcmp(p + i, what, (size_t)length) == 0) return i;
     return -1;
 }
 
-static void test_zip_damage(void) {
+static void test_zip_damage(void)
+{
     int64_t n, dir, local;
     unsigned char *p, keep;
     mc_zip *z;
     mc_zip_writer *w = mc_zip_create(path_of("d.npz"));
     static const char same[] = "the same text, the same text, the same text, the same text";
-    expect(mc_zip_begin(w, "one", 6, -1) == MC_OK && mc_zip_write(w, same, 58) == MC_OK && mc_zip_end(w) == MC_OK);
-    expect(mc_zip_begin(w, "two", 0, 58) == MC_OK && mc_zip_write(w, same, 58) == MC_OK && mc_zip_end(w) == MC_OK);
+    expect(mc_zip_begin(w, "one", 6, -1) == MC_OK && mc_zip_write(w, same, 58) == MC_OK &&
+           mc_zip_end(w) == MC_OK);
+    expect(mc_zip_begin(w, "two", 0, 58) == MC_OK && mc_zip_write(w, same, 58) == MC_OK &&
+           mc_zip_end(w) == MC_OK);
     expect(mc_zip_commit(w) == MC_OK);
     mc_zip_writer_free(w);
     p = read_file("d.npz", &n);
@@ -553,259 +563,23 @@ static void test_zip_damage(void) {
     count_files(1);
 }
 
-/* ---- EDF ---- */
-
-typedef struct image {
-    unsigned char *p;
-    int64_t n;
-} image;
-
-static void put_text(image *m, const char *text, int width) {
-    m->p = realloc(m->p, (size_t)(m->n + width));
-    memset(m->p + m->n, ' ', (size_t)width);
-    memcpy(m->p + m->n, text, strlen(text) < (size_t)width ? strlen(text) : (size_t)width);
-    m->n += width;
-}
-
-static void put_number(image *m, int64_t v, int width) {
-    char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)v);
-    put_text(m, text, width);
-}
-
-static int32_t sample_of(int channel, int64_t i, int bytes) {
-    int64_t span = bytes == 2 ? 65536 : 16777216;
-    return (int32_t)(((int64_t)(channel + 1) * 7919 * i + i * i * 31) % span - span / 2);
-}
-
-/* Channels: `fast` signals of 10 samples a record, one of 3, and (reserved not empty) 24 bytes of annotations. */
-static image make_edf(int bytes, int fast, int records, const char *reserved, const char *const *lists) {
-    static const int widths[10] = { 16, 80, 8, 8, 8, 8, 8, 80, 8, 32 };
-    int notes = reserved[0] != 0, ns = fast + 1 + notes;
-    image m = { NULL, 0 };
-    put_text(&m, bytes == 2 ? "0" : "\xFF" "BIOSEMI", 8);
-    put_text(&m, "patient", 80);
-    put_text(&m, "Startdate 02-MAR-2091 X X X", 80);
-    put_text(&m, "02.03.91", 8);
-    put_text(&m, "04.05.06", 8);
-    put_number(&m, 256 * (ns + 1), 8);
-    put_text(&m, reserved, 44);
-    put_number(&m, records, 8);
-    put_text(&m, "0.5", 8);
-    put_number(&m, ns, 4);
-    for (int c = 0; c < 10; c++)
-        for (int s = 0; s < ns; s++) {
-            int note = s == fast + 1;
-            const char *label = note ? (bytes == 2 ? "EDF Annotations" : "BDF Annotations") : s < fast ? "fast" : "Slow";
-            if (c == 0) put_text(&m, label, widths[c]);
-            else if (c == 2) put_text(&m, "\xB5V", widths[c]);
-            else if (c == 3) put_number(&m, -200, widths[c]);
-            else if (c == 4) put_text(&m, "1.5e2", widths[c]);
-            else if (c == 5) put_number(&m, bytes == 2 ? -32768 : -8388608, widths[c]);
-            else if (c == 6) put_number(&m, bytes == 2 ? 32767 : 8388607, widths[c]);
-            else if (c == 8) put_number(&m, note ? 24 / bytes : s < fast ? 10 : 3, widths[c]);
-            else put_text(&m, "text", widths[c]);
-        }
-    for (int r = 0; r < records; r++) {
-        for (int s = 0; s <= fast; s++)
-            for (int i = 0, n = s < fast ? 10 : 3; i < n; i++) {
-                uint32_t v = (uint32_t)sample_of(s, (int64_t)r * n + i, bytes);
-                char little[4] = { (char)(v & 255), (char)(v >> 8 & 255), (char)(v >> 16 & 255), 0 };
-                put_text(&m, "", bytes);
-                memcpy(m.p + m.n - bytes, little, (size_t)bytes);
-            }
-        if (!notes) continue;
-        put_text(&m, "", 24);
-        memset(m.p + m.n - 24, 0, 24);
-        for (int i = 0; lists[r][i]; i++) m.p[m.n - 24 + i] = (unsigned char)(lists[r][i] == '|' ? 0 : lists[r][i]);
-    }
-    return m;
-}
-
-/* Ranges across records, of several channels in any order, in three dtypes. */
-static void check_samples(const mc_edf *f, int fast, int64_t records, int bytes) {
-    static const int64_t ranges[][2] = { { 0, 1 }, { 0, 30 }, { 7, 15 }, { 10, 10 }, { 29, 1 }, { 5, 0 } };
-    double span = bytes == 2 ? 65535.0 : 16777215.0, worst = 0;
-    int slow = fast, wrong = 0, channels[2] = { fast - 1, 0 };
-    for (int k = 0; k < 6; k++) {
-        int64_t first = ranges[k][0] + (records - 3) * 10, n = ranges[k][1];
-        double f64[64];
-        float f32[64];
-        int32_t i32[64];
-        expect(mc_edf_read(f, channels, 2, first, n, MC_F64, f64, 32) == MC_OK);
-        expect(mc_edf_read(f, channels, 2, first, n, MC_F32, f32, 32) == MC_OK);
-        expect(mc_edf_read(f, channels, 2, first, n, MC_I32, i32, 32) == MC_OK);
-        for (int c = 0; c < 2; c++)
-            for (int64_t i = 0; i < n; i++) {
-                int32_t v = sample_of(channels[c], first + i, bytes);
-                long double want = ((long double)v - (bytes == 2 ? -32768 : -8388608)) * 350 / span - 200;
-                double off = fabs(f64[c * 32 + i] - (double)want);
-                if (off > worst) worst = off;
-                wrong += i32[c * 32 + i] != v || f32[c * 32 + i] != (float)f64[c * 32 + i];
-            }
-    }
-    expect(wrong == 0);
-    expect(worst <= 200 * 0x1p-53);
-    expect(mc_edf_read(f, &slow, 1, 0, 3 * records, MC_I32, big, 0) == MC_OK);
-    for (int64_t i = 0; i < 3 * records; i++) wrong += ((int32_t *)(void *)big)[i] != sample_of(fast, i, bytes);
-    expect(wrong == 0);
-}
-
-static void check_edf(const mc_edf *f, int fast, int64_t records, int bytes) {
-    int64_t info[MC_EDF_INFO_LEN];
-    double times[MC_EDF_TIMES_LEN], about[MC_EDF_CHANNEL_LEN], out[4];
-    int mixed[2] = { 0, fast }, none = -1;
-    expect(mc_edf_info(f, info) == MC_OK && mc_edf_times(f, times) == MC_OK);
-    expect(info[MC_EDF_KIND] == MC_EDF_PLAIN && info[MC_EDF_SAMPLE_BYTES] == bytes && info[MC_EDF_CHANNELS] == fast + 1);
-    expect(info[MC_EDF_RECORDS] == records && info[MC_EDF_WARNINGS] == MC_EDF_WARN_TEXT);
-    expect(info[MC_EDF_YEAR] == 1991 && info[MC_EDF_YEAR + 1] == 3 && info[MC_EDF_YEAR + 5] == 6);
-    expect(times[MC_EDF_RECORD_SECONDS] == 0.5 && times[MC_EDF_DATA_SECONDS] == 0.5 * (double)records);
-    expect(mc_edf_channel(f, fast, about) == MC_OK && about[MC_EDF_RATE] == 6 && about[MC_EDF_PHYS_MAX] == 150);
-    expect(strcmp(mc_edf_channel_text(f, 0, MC_EDF_UNIT), "\xC2\xB5V") == 0 && mc_edf_channel_text(f, fast + 1, 0) == NULL);
-    expect(strcmp(mc_edf_text(f, MC_EDF_PATIENT), "patient") == 0 && mc_edf_text(f, 9) == NULL);
-    expect(mc_edf_find(f, "slow") == fast && mc_edf_find(f, "fast") == 0 && mc_edf_find(f, "x") == -1);
-    expect_error(mc_edf_read(f, mixed, 2, 0, 1, MC_F64, out, 1), MC_ESHAPE, "fast has 20 Hz and Slow has 6 Hz");
-    expect_error(mc_edf_read(f, mixed, 1, 1, records * 10, MC_F64, out, 1), MC_EINVAL, "take a smaller range");
-    expect_error(mc_edf_read(f, mixed, 1, 0, 1, MC_I64, out, 1), MC_EDTYPE, "i32 (stored numbers)");
-    expect_error(mc_edf_read(f, &none, 1, 0, 1, MC_F64, out, 1), MC_EINVAL, "no such channel");
-    check_samples(f, fast, records, bytes);
-}
-
-/* From memory and from a file, where records are read in blocks (few channels) and in pieces (many). */
-static void test_edf_samples(void) {
-    static const int fasts[] = { 2, 400 };
-    for (int bytes = 2; bytes <= 3; bytes++)
-        for (int k = 0; k < 2; k++) {
-            image m = make_edf(bytes, fasts[k], 40, "", NULL);
-            mc_edf *f = mc_edf_from_memory(m.p, m.n);
-            expect(f != NULL);
-            if (f) check_edf(f, fasts[k], 40, bytes);
-            mc_edf_free(f);
-            expect(mc_file_write(path_of("a.edf"), m.p, m.n) == MC_OK);
-            f = mc_edf_open(path_of("a.edf"));
-            expect(f != NULL);
-            if (f) check_edf(f, fasts[k], 40, bytes);
-            if (f && truncate(path_of("a.edf"), 256 * (fasts[k] + 2) + 4) == 0)
-                expect_error(mc_edf_read(f, (int[]){ 0 }, 1, 390, 10, MC_F64, big, 10), MC_EIO, "has become shorter");
-            mc_edf_free(f);
-            free(m.p);
-        }
-    count_files(1);
-}
-
-static void test_edf_notes(void) {
-    static const char *const lists[] = { "+0.25\x14\x14|+1\x15" "0.5\x14" "a\x14|", "+0.75\x14\x14|-2\x14" "b\x14\xC3\xA9\x14|",
-                                         "+3\x14\x14|+3.125\x14\xE9\x14|", "+3.5\x14\x14|x\x14|+9\x14never\x14|" };
-    for (int bytes = 2; bytes <= 3; bytes++) {
-        image m = make_edf(bytes, 1, 4, bytes == 2 ? "EDF+D" : "BDF+D", lists);
-        mc_edf *f = mc_edf_from_memory(m.p, m.n);
-        int64_t info[MC_EDF_INFO_LEN], gap[1];
-        double times[MC_EDF_TIMES_LEN], pair[2], onsets[4], jump[2];
-        expect(f && mc_edf_info(f, info) == MC_OK && info[MC_EDF_ANNOTATIONS] == -1 && info[MC_EDF_CHANNELS] == 2);
-        expect_error(mc_edf_annotation(f, 0, pair), MC_EINVAL, "call mc_edf_scan first");
-        expect(mc_edf_scan(f) == MC_OK && mc_edf_scan(f) == MC_OK);
-        expect(mc_edf_info(f, info) == MC_OK && info[MC_EDF_KIND] == MC_EDF_PLUS_D && info[MC_EDF_YEAR] == 2091);
-        expect(info[MC_EDF_ANNOTATIONS] == 4 && info[MC_EDF_GAPS] == 1);
-        expect(info[MC_EDF_WARNINGS] == (MC_EDF_WARN_TEXT | MC_EDF_WARN_TAL));
-        expect(mc_edf_annotation(f, 0, pair) == MC_OK && pair[0] == 1 && pair[1] == 0.5);
-        expect(strcmp(mc_edf_annotation_text(f, 0), "a") == 0);
-        expect(mc_edf_annotation(f, 2, pair) == MC_OK && pair[0] == -2 && isnan(pair[1]));
-        expect(strcmp(mc_edf_annotation_text(f, 2), "\xC3\xA9") == 0 && strcmp(mc_edf_annotation_text(f, 3), "\xC3\xA9") == 0);
-        expect_error(mc_edf_annotation(f, 4, pair), MC_EINVAL, "the file has 4");
-        expect(mc_edf_onsets(f, onsets) == MC_OK && onsets[0] == 0.25 && onsets[1] == 0.75 && onsets[2] == 3 && onsets[3] == 3.5);
-        expect(mc_edf_gaps(f, gap, jump) == MC_OK && gap[0] == 2 && jump[0] == 1.25 && jump[1] == 3);
-        expect(mc_edf_times(f, times) == MC_OK && times[MC_EDF_START_FRACTION] == 0.25 && times[MC_EDF_END_SECONDS] == 4);
-        mc_edf_free(f);
-        free(m.p);
-    }
-}
-
-/* Writes `text` over a field of a good header and opens it. */
-static mc_edf *open_changed(const image *m, int64_t at, int width, const char *text) {
-    unsigned char *p = malloc((size_t)m->n);
-    mc_edf *f;
-    memcpy(p, m->p, (size_t)m->n);
-    memset(p + at, ' ', (size_t)width);
-    memcpy(p + at, text, strlen(text));
-    f = mc_edf_from_memory(p, m->n);
-    if (f) { /* samples stay readable to the last one */
-        int64_t info[MC_EDF_INFO_LEN];
-        mc_edf_info(f, info);
-        mc_edf_free(f);
-        free(p);
-        expect(info[MC_EDF_RECORDS] > 0);
-        return NULL;
-    }
-    free(p);
-    return NULL;
-}
-
-static void test_edf_headers(void) {
-    image m = make_edf(2, 1, 3, "", NULL);
-    int64_t info[MC_EDF_INFO_LEN];
-    mc_edf *f;
-    static const struct {
-        int at, width;
-        const char *text, *message;
-    } cases[] = {
-        { 0, 8, "PK", "begins neither like EDF nor like BDF" },
-        { 184, 8, "769", "the header's length" },
-        { 184, 8, "1e9", "the header's length" },
-        { 236, 8, "0", "the number of records is '0'" },
-        { 236, 8, "-2", "the number of records" },
-        { 236, 8, "many", "the number of records is 'many'" },
-        { 244, 8, "-1", "the duration of a record" },
-        { 244, 8, "0", "a record lasts 0 s" },
-        { 244, 8, "nan", "the duration of a record" },
-        { 252, 4, "0", "the number of signals" },
-        { 252, 4, "-1", "the number of signals" },
-        { 252, 4, "9999", "the header's length" },
-        { 256 + 2 * 104, 8, "1,5", "physical minimum is '1,5'" },
-        { 256 + 2 * 112, 8, "", "physical maximum is ''" },
-        { 256 + 2 * 120, 8, "-32769", "a whole number that a sample can hold" },
-        { 256 + 2 * 128, 8, "1.5", "a whole number that a sample can hold" },
-        { 256 + 2 * 216, 8, "0", "the number of samples of a signal" },
-        { 256 + 2 * 216, 8, "-3", "the number of samples of a signal" },
-        { 256 + 2 * 216, 8, "99999999", "holds no whole record" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        (void)mc_npy_from_memory("", 0); /* another message, so that an old one cannot pass */
-        expect(open_changed(&m, cases[i].at, cases[i].width, cases[i].text) == NULL);
-        expect_error(mc_errstatus(), MC_EFORMAT, cases[i].message);
-    }
-    memcpy(m.p + 236, "-1      ", 8);
-    f = mc_edf_from_memory(m.p, m.n - 1);
-    expect(f && mc_edf_info(f, info) == MC_OK && info[MC_EDF_RECORDS] == 2);
-    expect(info[MC_EDF_WARNINGS] == (MC_EDF_WARN_TEXT | MC_EDF_WARN_UNFINISHED | MC_EDF_WARN_TRUNCATED));
-    mc_edf_free(f);
-    memcpy(m.p + 236, "3       ", 8);
-    f = mc_edf_from_memory(m.p, m.n - 1);
-    expect(f && mc_edf_info(f, info) == MC_OK && info[MC_EDF_RECORDS] == 2);
-    expect(info[MC_EDF_WARNINGS] == (MC_EDF_WARN_TEXT | MC_EDF_WARN_TRUNCATED));
-    mc_edf_free(f);
-    memcpy(m.p + 236, "2       ", 8);
-    memcpy(m.p + 168, "99.99.99", 8);
-    f = mc_edf_from_memory(m.p, m.n);
-    expect(f && mc_edf_info(f, info) == MC_OK && info[MC_EDF_RECORDS] == 2 && info[MC_EDF_YEAR] == 0);
-    expect(info[MC_EDF_WARNINGS] == (MC_EDF_WARN_TEXT | MC_EDF_WARN_EXTRA | MC_EDF_WARN_DATE));
-    mc_edf_free(f);
-    free(m.p);
-}
-
 /* ---- damage: every length, every byte ---- */
 
 /* Opens and reads all there is; 1 when the image was accepted. */
-static int use_npy(const unsigned char *p, int64_t n) {
+static int use_npy(const unsigned char *p, int64_t n)
+{
     mc_npy *f = mc_npy_from_memory(p, n);
     int64_t info[MC_NPY_INFO_LEN];
     if (!f) return 0;
     mc_npy_info(f, info);
-    if (info[MC_NPY_NUMEL] * 16 <= (int64_t)sizeof big) (void)mc_npy_read(f, 0, info[MC_NPY_NUMEL], big);
+    if (info[MC_NPY_NUMEL] * 16 <= (int64_t)sizeof big)
+        (void)mc_npy_read(f, 0, info[MC_NPY_NUMEL], big);
     mc_npy_free(f);
     return 1;
 }
 
-static int use_zip(const unsigned char *p, int64_t n) {
+static int use_zip(const unsigned char *p, int64_t n)
+{
     mc_zip *z = mc_zip_from_memory(p, n);
     int good = z != NULL;
     for (int i = 0; i < mc_zip_count(z); i++) {
@@ -816,70 +590,34 @@ static int use_zip(const unsigned char *p, int64_t n) {
     return good;
 }
 
-static int use_edf(const unsigned char *p, int64_t n) {
-    mc_edf *f = mc_edf_from_memory(p, n);
-    int64_t info[MC_EDF_INFO_LEN];
-    double about[MC_EDF_CHANNEL_LEN];
-    if (!f) return 0;
-    expect(mc_edf_scan(f) == MC_OK && mc_edf_info(f, info) == MC_OK);
-    for (int c = 0; c < info[MC_EDF_CHANNELS]; c++) {
-        mc_edf_channel(f, c, about);
-        if (about[MC_EDF_SAMPLES] * 8 <= sizeof big)
-            expect(mc_edf_read(f, &c, 1, 0, (int64_t)about[MC_EDF_SAMPLES], MC_F64, big, 0) == MC_OK);
-    }
-    mc_edf_free(f);
-    return (info[MC_EDF_WARNINGS] & MC_EDF_WARN_TRUNCATED) == 0;
-}
-
-/* No shorter image is taken for whole, and no changed byte does harm. */
-static void damage(int (*use)(const unsigned char *, int64_t), const unsigned char *p, int64_t n) {
-    static const unsigned char marks[] = { 1, 0x80, 0xFF };
-    int taken = 0;
-    expect(use(p, n) == 1);
-    for (int64_t cut = 0; cut < n; cut++) {
-        unsigned char *piece = malloc((size_t)cut + (cut == 0));
-        memcpy(piece, p, (size_t)cut);
-        taken += use(piece, cut);
-        free(piece);
-    }
-    expect(taken == 0);
-    for (int64_t i = 0; i < n; i++)
-        for (int k = 0; k < 3; k++) {
-            unsigned char *piece = malloc((size_t)n);
-            memcpy(piece, p, (size_t)n);
-            piece[i] ^= marks[k];
-            (void)use(piece, n);
-            free(piece);
-        }
-}
-
-static void test_damage(void) {
-    static const char *const lists[] = { "+0\x14\x14|+1\x15" "0.5\x14" "a\x14|", "+0.5\x14\x14|" };
+static void test_damage(void)
+{
     unsigned char npy[256];
     int64_t n;
     unsigned char *zip;
-    image m;
-    n = make_npy(npy, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", "123456781234567812345678", 24);
+    n = make_npy(npy, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }",
+                 "123456781234567812345678", 24);
     damage(use_npy, npy, n);
     for (int level = 0; level <= 6; level += 6) {
         mc_zip_writer *w = mc_zip_create(path_of("z"));
-        expect(mc_zip_begin(w, "a", level, n) == MC_OK && mc_zip_write(w, npy, n) == MC_OK && mc_zip_end(w) == MC_OK);
-        expect(mc_zip_begin(w, "b", level, -1) == MC_OK && mc_zip_end(w) == MC_OK && mc_zip_commit(w) == MC_OK);
+        expect(mc_zip_begin(w, "a", level, n) == MC_OK && mc_zip_write(w, npy, n) == MC_OK &&
+               mc_zip_end(w) == MC_OK);
+        expect(mc_zip_begin(w, "b", level, -1) == MC_OK && mc_zip_end(w) == MC_OK &&
+               mc_zip_commit(w) == MC_OK);
         mc_zip_writer_free(w);
         zip = read_file("z", &n);
         damage(use_zip, zip, n);
         free(zip);
-        n = make_npy(npy, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", "123456781234567812345678", 24);
+        n = make_npy(npy, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }",
+                     "123456781234567812345678", 24);
     }
-    m = make_edf(2, 1, 2, "EDF+C", lists);
-    damage(use_edf, m.p, m.n);
-    free(m.p);
     count_files(1);
 }
 
 /* ---- allocation ---- */
 
-static int all_of_npy(void) {
+static int all_of_npy(void)
+{
     static const int64_t shape[2] = { -1, 2 };
     mc_npy_writer *w = mc_npy_create(path_of("n"), MC_F32, 2, shape, 0);
     mc_npy *f;
@@ -893,7 +631,8 @@ static int all_of_npy(void) {
     return MC_OK;
 }
 
-static int all_of_zip(void) {
+static int all_of_zip(void)
+{
     int rc = write_zip("n", 6);
     mc_zip *z = rc == MC_OK ? mc_zip_open(path_of("n")) : NULL;
     mc_npy *f = z ? mc_zip_npy(z, 0, 1) : NULL;
@@ -910,43 +649,9 @@ static int all_of_zip(void) {
     return rc;
 }
 
-static int all_of_edf(void) {
-    static const char *const lists[] = { "+0\x14\x14|+1\x15" "0.5\x14" "a\x14|", "+0.5\x14\x14|" };
-    image m = make_edf(3, 2, 2, "BDF+C", lists);
-    int rc = mc_file_write(path_of("n"), m.p, m.n), channel = 1;
-    mc_edf *f = rc == MC_OK ? mc_edf_open(path_of("n")) : NULL;
-    if (rc == MC_OK) rc = f ? mc_edf_scan(f) : mc_errstatus();
-    if (rc == MC_OK) rc = mc_edf_read(f, &channel, 1, 3, 12, MC_F32, big, 12);
-    mc_edf_free(f);
-    free(m.p);
-    return rc;
-}
-
-/* Fails the first, second, ... allocation until all goes well: each time the status is MC_ENOMEM, nothing lies about. */
-static void test_allocation(void) {
-    int (*const alls[])(void) = { all_of_npy, all_of_zip, all_of_edf };
-    for (int k = 0; k < 3; k++) {
-        int rc = MC_ENOMEM, n = 0, wrong = 0;
-        while (rc != MC_OK && n < 1000) {
-            mc_test_fail_alloc(++n);
-            rc = alls[k]();
-            mc_test_fail_alloc(0);
-            wrong += rc != MC_OK && rc != MC_ENOMEM;
-            wrong += count_files(1) > 1;
-        }
-        expect(rc == MC_OK && wrong == 0 && n > 5);
-    }
-}
-
-int main(void) {
-    const char *base = getenv("TMPDIR");
-    int left;
-    snprintf(folder, sizeof folder, "%s/mascon-formats-XXXXXX", base && base[0] ? base : P_tmpdir);
-    if (!mkdtemp(folder)) {
-        perror(folder);
-        return 2;
-    }
-    chmod(folder, 0755);
+int main(void)
+{
+    make_folder();
     test_file_write();
     test_file_errors();
     test_disk();
@@ -958,14 +663,8 @@ int main(void) {
     test_zip_round_trips();
     test_zip_writer_errors();
     test_zip_damage();
-    test_edf_samples();
-    test_edf_notes();
-    test_edf_headers();
     test_damage();
-    test_allocation();
-    left = count_files(1);
-    expect(left == 0);
-    rmdir(folder);
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed ? 1 : 0;
+    fail_allocations(all_of_npy);
+    fail_allocations(all_of_zip);
+    return finish();
 }

@@ -1,6 +1,8 @@
 /* kernels_fft.c - our own transform of one level against the definition and against laws.
  *
- * Build with -DMC_ISA=<level> and link the object kernels/cpu/fft.c of that level.
+ * One program per level, linked with the kernel objects of that level; it passes at once where the
+ * machine lacks the level.
+ * build: -DMC_ISA=v2 $B/obj/v2/kernels/cpu/fft.o -lm && for l in v3 v4; do $CC $CSTD -O2 -g $INC -DMC_ISA=$l -o $out-$l $src $B/obj/$l/kernels/cpu/fft.o -lm; done
  * Prints `N passed, M failed`; exit status 1 when something failed. May not know the runtime or
  * FFTW. Small lengths are compared with the plain sum. Large ones get a few impulses, whose
  * spectrum is known in closed form, and a round trip. Bounds: relative root-mean-square error below
@@ -12,6 +14,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+/* Whether this machine has the level under test. */
+static int level_runs(void)
+{
+    if (!strcmp(TEXT(MC_ISA), "v4"))
+        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+    return strcmp(TEXT(MC_ISA), "v3") != 0 ||
+           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+}
 
 static int passed, failed;
 
@@ -261,6 +276,10 @@ static void batch(int64_t n)
 
 int main(void)
 {
+    if (!level_runs()) {
+        printf("0 passed, 0 failed: this machine lacks level %s\n", TEXT(MC_ISA));
+        return 0;
+    }
     static const int64_t more[] = { 144, 169, 210, 243, 256, 289, 343, 360, 509, 512, 625 };
     static const int64_t big[] = { 720,   961,   1000,   1001,   1009,  1024,  2048,
                                    2187,  3125,  3456,   4099,   8192,  10007, 16807,

@@ -1,10 +1,11 @@
 /* neighbours.c - the plug-ins of threads, matrix products and transforms, opened as the library
  * opens them.
  *
- * usage: neighbours FOLDER   (holding mc_gomp.so, mc_openblas.so, mc_fftw.so; one that is missing
- * is skipped with a word) Build with -ldl -lm. Prints `N passed, M failed`; exit status 1 when
- * something failed. Knows mc_backend.h only: it brings a host table of its own, which counts
- * blocks, can refuse memory and keeps the last error. */
+ * usage: neighbours [FOLDER]   with mc_gomp.so, mc_openblas.so and mc_fftw.so; one that is missing is
+ * skipped with a word. FOLDER is by default ../plugins beside the program.
+ * build: -ldl -lm
+ * Prints `N passed, M failed`; exit status 1 when something failed. Knows mc_backend.h only: it brings a
+ * host table of its own, which counts blocks, can refuse memory and keeps the last error. */
 #include "../../runtime/mc_backend.h"
 #include <dlfcn.h>
 #include <math.h>
@@ -67,7 +68,7 @@ static const mc_host_api host = { MC_BACKEND_ABI, host_alloc, host_free, host_er
 /* Opens FOLDER/file into api; 0 when it is not there. */
 static int open_plugin(const char *folder, const char *file, void *api)
 {
-    char path[1024];
+    char path[2048];
     snprintf(path, sizeof path, "%s/%s", folder, file);
     if (access(path, R_OK) != 0) {
         printf("%s is not there: skipped\n", path);
@@ -293,7 +294,9 @@ static void try_transforms(const char *folder)
     }
     check(blocks == before, "a failed plan gives everything back");
 
-    char dir[] = "/tmp/mc_neighbours_XXXXXX", path[64], wrong[64];
+    const char *temporary = getenv("TMPDIR");
+    char dir[512], path[640], wrong[640];
+    snprintf(dir, sizeof dir, "%s/mc_neighbours_XXXXXX", temporary ? temporary : P_tmpdir);
     if (!mkdtemp(dir)) exit(2);
     snprintf(path, sizeof path, "%s/wisdom", dir);
     snprintf(wrong, sizeof wrong, "%s/wrong", dir);
@@ -314,7 +317,11 @@ static void try_transforms(const char *folder)
 
 int main(int argc, char **argv)
 {
-    const char *folder = argc > 1 ? argv[1] : "build/plugins";
+    char beside[1024];
+    const char *slash = strrchr(argv[0], '/');
+    snprintf(beside, sizeof beside, "%.*s/../plugins", slash ? (int)(slash - argv[0]) : 1,
+             slash ? argv[0] : ".");
+    const char *folder = argc > 1 ? argv[1] : beside;
     try_threads(folder);
     try_products(folder);
     try_transforms(folder);

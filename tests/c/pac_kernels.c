@@ -1,8 +1,9 @@
 /* pac_kernels.c - the phase-amplitude coupling kernels against double loops of their definitions.
  *
- * Links with kernels/cpu/pac*.c compiled at one ISA level, -DMC_ISA the same here; needs no transform library, its own slow
- * transform serves as `fft`. Run-time `prec` 4 or 8 picks the dtype; every buffer is read and written through get and put.
- * Prints "N passed, M failed" and returns 1 on a failure. The known values are those of the spec's conformance list. */
+ * Links with kernels/cpu/pac*.c compiled at one ISA level, -DMC_ISA the same here; needs no
+ * transform library, its own slow transform serves as `fft`. Run-time `prec` 4 or 8 picks the
+ * dtype; every buffer is read and written through get and put. Prints "N passed, M failed" and
+ * returns 1 on a failure. The known values are those of the spec's conformance list. */
 #include "../../kernels/mck_pac.h"
 #include <math.h>
 #include <stdarg.h>
@@ -115,7 +116,9 @@ static double define_value(const mck_pac_bins *a, const double *s, const double 
     const int64_t B = a->bins;
     double total = 0, v = 0, hi = -INFINITY, lo = INFINITY;
     for (int64_t j = 0; j < B; j++) {
-        const double d = a->norm == MCK_PAC_MEAN ? n[j] : a->norm == MCK_PAC_SUM ? 1 : a->divisor[j];
+        const double d = a->norm == MCK_PAC_MEAN  ? n[j]
+                         : a->norm == MCK_PAC_SUM ? 1
+                                                  : a->divisor[j];
         p[j] = d != 0 ? s[j] / d : 0;
         total += p[j];
     }
@@ -129,7 +132,9 @@ static double define_value(const mck_pac_bins *a, const double *s, const double 
         lo = p[j] < lo ? p[j] : lo;
         v += p[j] > 0 ? p[j] * log(p[j]) : p[j];
     }
-    return total - total != 0 ? (double)NAN : a->measure == MCK_PAC_HR ? (hi - lo) / hi : 1 + v / log((double)B);
+    return total - total != 0         ? (double)NAN
+           : a->measure == MCK_PAC_HR ? (hi - lo) / hi
+                                      : 1 + v / log((double)B);
 }
 
 /* ---- bins, drawn shifts, exhaustive ---- */
@@ -160,12 +165,15 @@ static double soft_weight(const mck_pac_bins *a, double phi, int64_t j)
     return mine / sum;
 }
 
-static void define_sums(const mck_pac_bins *a, int64_t job, int64_t p, int64_t i, int64_t c, double *s, double *n)
+static void define_sums(const mck_pac_bins *a, int64_t job, int64_t p, int64_t i, int64_t c,
+                        double *s, double *n)
 {
     for (int64_t j = 0; j < a->bins; j++)
         s[j] = n[j] = 0;
     for (int64_t g = 0; g < a->G; g++) {
-        const int64_t seg = job * a->G + g, at = (a->idx_at ? a->idx_at[seg] : seg * a->P * a->idx_band) + p * a->idx_band;
+        const int64_t seg = job * a->G + g,
+                      at =
+                          (a->idx_at ? a->idx_at[seg] : seg * a->P * a->idx_band) + p * a->idx_band;
         for (int64_t t = 0; t < a->L; t++) {
             const double v = amp_at(a, seg, i, (t + c) % a->L);
             if (a->tau > 0) {
@@ -194,7 +202,8 @@ static void fill_phase(uint8_t *idx, int64_t n, int64_t B, int empty)
 
 static void test_bins(const bins_case *b)
 {
-    const int64_t Wl = lanes_of(), tiles = (b->A + Wl - 1) / Wl, segs = b->jobs * b->G, cells = b->P * b->A;
+    const int64_t Wl = lanes_of(), tiles = (b->A + Wl - 1) / Wl, segs = b->jobs * b->G,
+                  cells = b->P * b->A;
     const int64_t band = b->L + 3, tile = b->L * Wl + 2 * Wl, B = b->B, K = b->K;
     uint8_t *idx = memory(segs * b->P * band);
     void *amp = reals(segs * tiles * tile), *angle = reals(segs * b->P * band);
@@ -211,7 +220,8 @@ static void test_bins(const bins_case *b)
             put(amp, s * tiles * tile + i, 0);
         for (int64_t i = 0; i < b->A; i++)
             for (int64_t t = 0; t < b->L; t++)
-                put(amp, s * tiles * tile + i / Wl * tile + t * Wl + i % Wl, 0.2 + uniform() + (i % 3 == 0) * (1 + sin(0.3 * (double)t)));
+                put(amp, s * tiles * tile + i / Wl * tile + t * Wl + i % Wl,
+                    0.2 + uniform() + (i % 3 == 0) * (1 + sin(0.3 * (double)t)));
     }
     for (int64_t k = 0; k < K; k++)
         shift[k] = k == 0 ? b->L - 1 : k == 1 ? 0 : below(b->L);
@@ -273,13 +283,16 @@ static void test_bins(const bins_case *b)
                 int64_t more = 0, top = 0;
                 define_sums(&a, job, ph, i, 0, s, n);
                 const double v = define_value(&a, s, n, p), got = get(a.value, at);
-                check(near_to(got, v, t1), "bins value f%d P%d A%d L%d B%d: %.9g, want %.9g", prec * 8, (int)ph, (int)i,
-                      (int)b->L, (int)B, got, v);
+                check(near_to(got, v, t1), "bins value f%d P%d A%d L%d B%d: %.9g, want %.9g",
+                      prec * 8, (int)ph, (int)i, (int)b->L, (int)B, got, v);
                 int empty = 0, zero = 1;
                 for (int64_t j = 0; j < B; j++) {
                     const double u = a.sums[((job * b->P + ph) * B + j) * b->A + i];
-                    check(near_to(u, s[j], tol(b->tau > 0 ? 1e-5 : 1e-6, 1e-13) * (1 + s[j])), "bins sums f%d: %.9g, want %.9g", prec * 8, u, s[j]);
-                    check(near_to(a.count[(job * b->P + ph) * B + j], n[j], b->tau > 0 ? t1 * (1 + n[j]) : 0), "bins count");
+                    check(near_to(u, s[j], tol(b->tau > 0 ? 1e-5 : 1e-6, 1e-13) * (1 + s[j])),
+                          "bins sums f%d: %.9g, want %.9g", prec * 8, u, s[j]);
+                    check(near_to(a.count[(job * b->P + ph) * B + j], n[j],
+                                  b->tau > 0 ? t1 * (1 + n[j]) : 0),
+                          "bins count");
                     empty |= n[j] == 0;
                     zero &= p[j] == 0;
                     if (!(b->epsilon > 0))
@@ -290,13 +303,16 @@ static void test_bins(const bins_case *b)
                     top = p[j] > p[top] ? j : top;
                 }
                 if (!(b->epsilon > 0) && !zero) {
-                    check(near_to(p[a.best[at]], p[top], t1), "bins best %d, want %d", a.best[at], (int)top);
+                    check(near_to(p[a.best[at]], p[top], t1), "bins best %d, want %d", a.best[at],
+                          (int)top);
                     if (hypot(re, im) > 1e-3)
-                        check(fabs(remainder(get(a.pref, at) - atan2(im, re), 2 * PI)) < t1 * 1000, "bins pref");
+                        check(fabs(remainder(get(a.pref, at) - atan2(im, re), 2 * PI)) < t1 * 1000,
+                              "bins pref");
                 }
                 for (int64_t k = 0; k < K; k++) {
                     define_sums(&a, job, ph, i, shift[k], s, n);
-                    const double w = define_value(&a, s, n, p), u = get(a.null.all, ((job * K + k) * b->P + ph) * b->A + i);
+                    const double w = define_value(&a, s, n, p),
+                                 u = get(a.null.all, ((job * K + k) * b->P + ph) * b->A + i);
                     check(near_to(u, w, t1), "%s surrogate f%d shift %d: %.9g, want %.9g",
                           b->exhaustive ? "exhaustive" : "bins", prec * 8, (int)shift[k], u, w);
                     more += u >= got;
@@ -305,11 +321,14 @@ static void test_bins(const bins_case *b)
                 }
                 if (K > 0) {
                     const double mean = sum / (double)K;
-                    check(near_to(a.null.mean[at], mean, 1e-12), "null mean %.9g, want %.9g", a.null.mean[at], mean);
+                    check(near_to(a.null.mean[at], mean, 1e-12), "null mean %.9g, want %.9g",
+                          a.null.mean[at], mean);
                     check(near_to(a.null.m2[at], sq - sum * mean, 1e-11 * (double)K), "null m2");
-                    check(a.null.exceed[at] == more, "null exceed %d, want %d", (int)a.null.exceed[at], (int)more);
+                    check(a.null.exceed[at] == more, "null exceed %d, want %d",
+                          (int)a.null.exceed[at], (int)more);
                 }
-                check((a.status[at] & MCK_PAC_EMPTY) == (empty ? MCK_PAC_EMPTY : 0), "status of an empty bin");
+                check((a.status[at] & MCK_PAC_EMPTY) == (empty ? MCK_PAC_EMPTY : 0),
+                      "status of an empty bin");
                 check(!(a.status[at] & MCK_PAC_BAD), "status bad");
             }
     for (int64_t job = 0; job < b->jobs; job++)
@@ -336,13 +355,16 @@ static void test_bins(const bins_case *b)
         c.null.exceed = memory(b->jobs * cells * 8);
         for (int64_t job = b->jobs; job-- > 0;)
             (b->exhaustive ? ops->exhaustive : ops->bins)(&c, job, job + 1, work);
-        check(!memcmp(c.value, a.value, (size_t)(b->jobs * cells * prec)), "bins: split of jobs changes values");
+        check(!memcmp(c.value, a.value, (size_t)(b->jobs * cells * prec)),
+              "bins: split of jobs changes values");
         c.null.K = 0;
         ops->bins(&c, 0, b->jobs, work);
-        check(!memcmp(c.value, a.value, (size_t)(b->jobs * cells * prec)), "bins: values depend on the number of surrogates");
+        check(!memcmp(c.value, a.value, (size_t)(b->jobs * cells * prec)),
+              "bins: values depend on the number of surrogates");
         c.null.K = K;
         if (K > 0)
-            check(!memcmp(c.null.m2, a.null.m2, (size_t)(b->jobs * cells * 8)), "bins: split of jobs changes the spread");
+            check(!memcmp(c.null.m2, a.null.m2, (size_t)(b->jobs * cells * 8)),
+                  "bins: split of jobs changes the spread");
         if (K > 3) {
             c.null.K = 3;
             (b->exhaustive ? ops->exhaustive : ops->bins)(&c, 0, b->jobs, work);
@@ -379,7 +401,8 @@ static void test_bins(const bins_case *b)
     }
     free(work);
     free(idx), free(amp), free(angle), free(idx_at), free(amp_at_), free(shift), free(divisor);
-    free(a.value), free(a.sums), free(a.count), free(a.dist), free(a.best), free(a.pref), free(a.status);
+    free(a.value), free(a.sums), free(a.count), free(a.dist), free(a.best), free(a.pref),
+        free(a.status);
     free(a.null.mean), free(a.null.m2), free(a.null.exceed), free(a.null.max), free(a.null.all);
     free(s), free(n), free(p);
 }
@@ -397,11 +420,46 @@ static void test_bins_all(void)
         { .jobs = 2, .P = 2, .A = 3, .L = 90, .G = 1, .B = 256, .K = 3, .empty = 1 },
         { .jobs = 3, .P = 2, .A = 3, .L = 90, .G = 2, .B = 6, .K = 3, .epsilon = 1e-10 },
         { .jobs = 2, .P = 2, .A = 4, .L = 61, .G = 1, .B = 18, .K = 4, .tau = 0.01 },
-        { .jobs = 2, .P = 2, .A = 4, .L = 61, .G = 2, .B = 18, .K = 4, .tau = 0.5, .asymmetric = 1, .scattered = 1 },
-        { .jobs = 2, .P = 3, .A = 5, .L = 37, .G = 1, .B = 18, .K = 7, .exhaustive = 1, .circular = 1 },
+        { .jobs = 2,
+          .P = 2,
+          .A = 4,
+          .L = 61,
+          .G = 2,
+          .B = 18,
+          .K = 4,
+          .tau = 0.5,
+          .asymmetric = 1,
+          .scattered = 1 },
+        { .jobs = 2,
+          .P = 3,
+          .A = 5,
+          .L = 37,
+          .G = 1,
+          .B = 18,
+          .K = 7,
+          .exhaustive = 1,
+          .circular = 1 },
         { .jobs = 2, .P = 2, .A = 9, .L = 101, .G = 1, .B = 7, .K = 12, .exhaustive = 1 },
-        { .jobs = 2, .P = 2, .A = 3, .L = 130, .G = 2, .B = 18, .K = 5, .exhaustive = 1, .circular = 1, .scattered = 1 },
-        { .jobs = 1, .P = 2, .A = 3, .L = 130, .G = 1, .B = 19, .K = 5, .exhaustive = 1, .empty = 1, .measure = MCK_PAC_HR },
+        { .jobs = 2,
+          .P = 2,
+          .A = 3,
+          .L = 130,
+          .G = 2,
+          .B = 18,
+          .K = 5,
+          .exhaustive = 1,
+          .circular = 1,
+          .scattered = 1 },
+        { .jobs = 1,
+          .P = 2,
+          .A = 3,
+          .L = 130,
+          .G = 1,
+          .B = 19,
+          .K = 5,
+          .exhaustive = 1,
+          .empty = 1,
+          .measure = MCK_PAC_HR },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         test_bins(&cases[i]);
@@ -452,11 +510,12 @@ static void test_known(void)
     check(near_to(simple_value(phi, amp, L, 18, MCK_PAC_MEAN), 1, tol(1e-6, 1e-12)), "C4 one bin");
     for (int64_t t = 0; t < L; t++)
         amp[t] = t < L / 2 ? 1 : 0;
-    check(near_to(simple_value(phi, amp, L, 18, MCK_PAC_MEAN), 0.23981247, tol(1e-7, 1e-8)), "C4 half of the bins");
+    check(near_to(simple_value(phi, amp, L, 18, MCK_PAC_MEAN), 0.23981247, tol(1e-7, 1e-8)),
+          "C4 half of the bins");
     for (int64_t t = 0; t < L; t++)
         amp[t] = 1 + 0.5 * cos(phi[t]);
-    check(near_to(simple_value(phi, amp, L, 18, MCK_PAC_MEAN), 0.022128977, tol(5e-8, 1e-9)), "C5 %.10f",
-          simple_value(phi, amp, L, 18, MCK_PAC_MEAN));
+    check(near_to(simple_value(phi, amp, L, 18, MCK_PAC_MEAN), 0.022128977, tol(5e-8, 1e-9)),
+          "C5 %.10f", simple_value(phi, amp, L, 18, MCK_PAC_MEAN));
     for (int64_t t = 0; t < L; t++) {
         amp[t] = 1;
         phi[t] += 0.6 * sin(phi[t]);
@@ -499,14 +558,14 @@ static void test_long(void)
     void *work = memory(ops->bins_work(&a));
     ops->bins(&a, 0, 1, work);
     for (int j = 0; j < 18; j++)
-        check(fabs(sums[j] / want[j] - 1) < tol(3e-7, 1e-14), "long row f%d: relative error %.3g", prec * 8,
-              sums[j] / want[j] - 1);
+        check(fabs(sums[j] / want[j] - 1) < tol(3e-7, 1e-14), "long row f%d: relative error %.3g",
+              prec * 8, sums[j] / want[j] - 1);
     free(work), free(idx), free(amp), free(want), free(sums);
 }
 /* ---- analytic ---- */
 typedef struct analytic_case {
-    int64_t T, pad, N, P, A, bins, split;
-    int window, zero_ext, complex_table, demean, one_sided;
+    int64_t T, pad, N, P, A, bins;
+    int window, zero_ext, complex_table, demean, whole;
 } analytic_case;
 
 /* Band b of the definition at all N samples: z[2N]. */
@@ -545,7 +604,8 @@ static void define_extension(const mck_pac_analytic *a, const void *x, int64_t r
         ext[n] = 0;
     for (int64_t t = -pad; t < T + pad; t++) {
         const int64_t m = t < 0 ? -t : t >= T ? 2 * (T - 1) - t : t;
-        const double edge = get(x, r * a->x_stride + (t < 0 ? 0 : T - 1)), v = get(x, r * a->x_stride + m);
+        const double edge = get(x, r * a->x_stride + (t < 0 ? 0 : T - 1)),
+                     v = get(x, r * a->x_stride + m);
         const double y = m == t ? v : 2 * edge - v, off = a->demean ? mean : 0;
         ext[pad + t] = m == t ? y - off : a->zero_ext ? 0 : y - off;
     }
@@ -553,13 +613,13 @@ static void define_extension(const mck_pac_analytic *a, const void *x, int64_t r
 
 static void test_analytic(const analytic_case *c)
 {
-    const int64_t rows = 4, Wl = lanes_of(), tiles = (c->A + Wl - 1) / Wl, nb = c->P + c->A, half = c->N / 2 + 1;
+    const int64_t rows = 4, Wl = lanes_of(), tiles = (c->A + Wl - 1) / Wl, nb = c->P + c->A,
+                  half = c->N / 2 + 1;
     const int64_t window[6] = { 1, 9, 9, 10, 20, c->T - 2 };
-    const int64_t L = c->window ? 8 + 1 + c->T - 22 : c->T, D = c->split;
-    void *x = reals(rows * (c->T + 5)), *table = reals(2 * nb * half), *edges = reals(2 * c->bins), *tw = reals(2 * half);
-    int64_t *lo = memory(nb * 8), *hi = memory(nb * 8), *at = memory(nb * 8), *split = memory(nb * 8);
-    plan forward = { 1, c->N }, whole = { 0, c->N }, part = { 0, c->N / D };
-    void **inverse = memory(nb * (int64_t)sizeof(void *));
+    const int64_t L = c->window ? 8 + 1 + c->T - 22 : c->T;
+    void *x = reals(rows * (c->T + 5)), *table = reals(2 * nb * half), *edges = reals(2 * c->bins);
+    int64_t *lo = memory(nb * 8), *hi = memory(nb * 8), *at = memory(nb * 8);
+    plan forward = { 1, c->N }, inverse = { 0, c->N };
     for (int64_t i = 0; i < rows * (c->T + 5); i++)
         put(x, i, 3 + sin(0.37 * (double)i) + uniform());
     put(x, 1 * (c->T + 5) + 7, NAN);
@@ -568,16 +628,12 @@ static void test_analytic(const analytic_case *c)
     for (int64_t i = 0; i < 2 * nb * half; i++)
         put(table, i, (uniform() - (c->complex_table ? 0.5 : 0)) / (double)c->N);
     for (int64_t b = 0; b < nb; b++) {
-        split[b] = b % 2 ? D : 1;
-        inverse[b] = b % 2 ? &part : &whole;
-        const int64_t most = split[b] == 1 ? half : c->N / D < half - 1 ? c->N / D : half - 1;
-        const int64_t n = c->one_sided ? most : 1 + below(most);
-        lo[b] = b % 3 == 2 ? half - n : c->one_sided && n < half ? 1 : below(half - n + 1);
+        const int64_t n = c->whole ? half : 1 + below(half);
+        lo[b] = b % 3 == 2 ? half - n : below(half - n + 1);
         hi[b] = lo[b] + n;
         at[b] = b * half;
     }
     ops->edges(edges, c->bins);
-    ops->twiddles(tw, c->N);
     mck_pac_analytic a = { 0 };
     a.idx = memory(rows * c->P * L + 1);
     a.unit = reals(rows * c->P * 2 * L + 1);
@@ -600,8 +656,6 @@ static void test_analytic(const analytic_case *c)
     a.hi = hi;
     a.at = at;
     a.table = table;
-    a.split = D > 1 ? split : NULL;
-    a.twiddle = tw;
     a.edges = edges;
     a.bins = c->bins;
     a.demean = c->demean;
@@ -609,10 +663,7 @@ static void test_analytic(const analytic_case *c)
     a.complex_table = c->complex_table;
     a.fft = slow_fft;
     a.forward = &forward;
-    a.inverse = inverse;
-    if (D == 1)
-        for (int64_t b = 0; b < nb; b++)
-            inverse[b] = &whole;
+    a.inverse = &inverse;
     void *work = memory(ops->analytic_work(&a));
     ops->analytic(&a, 0, rows, work);
     double *ext = memory(c->N * 8), *z = memory(2 * c->N * 8);
@@ -632,17 +683,23 @@ static void test_analytic(const analytic_case *c)
                 const double scale = 3, e = tol(2e-6, 1e-14) * scale, size = hypot(re, im);
                 const int64_t zi = ((r * nb + b) * L + i) * 2;
                 check(near_to(get(a.z, zi), re, e) && near_to(get(a.z, zi + 1), im, e),
-                      "analytic z f%d row %d band %d (%d..%d, split %d) sample %d: %.9g %.9g, want %.9g %.9g", prec * 8, (int)r,
-                      (int)b, (int)lo[b], (int)hi[b], (int)(a.split ? split[b] : 1), (int)t, get(a.z, zi), get(a.z, zi + 1), re, im);
+                      "analytic z f%d row %d band %d (%d..%d) sample %d: %.9g %.9g, want %.9g %.9g",
+                      prec * 8, (int)r, (int)b, (int)lo[b], (int)hi[b], (int)t, get(a.z, zi),
+                      get(a.z, zi + 1), re, im);
                 if (b >= c->P) {
                     const int64_t q = b - c->P;
-                    check(near_to(get(a.amp, ((r * tiles + q / Wl) * L + i) * Wl + q % Wl), size, e), "analytic amp");
+                    check(
+                        near_to(get(a.amp, ((r * tiles + q / Wl) * L + i) * Wl + q % Wl), size, e),
+                        "analytic amp");
                     continue;
                 }
                 const int64_t pi_ = (r * c->P + b) * L + i;
-                const double phi = r == 2 && c->demean ? 0 : atan2(im, re), da = remainder(get(a.angle, pi_) - phi, 2 * PI);
+                const double phi = r == 2 && c->demean ? 0 : atan2(im, re),
+                             da = remainder(get(a.angle, pi_) - phi, 2 * PI);
                 if (r == 1) {
-                    check(a.idx[pi_] == 0 && isnan(get(a.angle, pi_)) && isnan(get(a.unit, (r * c->P + b) * 2 * L + i)), "NaN row");
+                    check(a.idx[pi_] == 0 && isnan(get(a.angle, pi_)) &&
+                              isnan(get(a.unit, (r * c->P + b) * 2 * L + i)),
+                          "NaN row");
                     continue;
                 }
                 if (r == 2 && c->demean) {
@@ -652,20 +709,24 @@ static void test_analytic(const analytic_case *c)
                 if (size < 20 * e)
                     continue;
                 check(fabs(da) < 3 * e / size, "analytic angle");
-                check(near_to(get(a.unit, (r * c->P + b) * 2 * L + i), cos(phi), 3 * e / size), "analytic cos");
-                check(near_to(get(a.unit, (r * c->P + b) * 2 * L + L + i), sin(phi), 3 * e / size), "analytic sin");
-                const double turn = (phi + PI) * (double)c->bins / (2 * PI), edge = fabs(turn - floor(turn + 0.5));
+                check(near_to(get(a.unit, (r * c->P + b) * 2 * L + i), cos(phi), 3 * e / size),
+                      "analytic cos");
+                check(near_to(get(a.unit, (r * c->P + b) * 2 * L + L + i), sin(phi), 3 * e / size),
+                      "analytic sin");
+                const double turn = (phi + PI) * (double)c->bins / (2 * PI),
+                             edge = fabs(turn - floor(turn + 0.5));
                 if (edge > 3 * e / size * (double)c->bins)
-                    check(a.idx[pi_] == floor_bin(phi, c->bins), "analytic bin %d, want %d", a.idx[pi_],
-                          (int)floor_bin(phi, c->bins));
+                    check(a.idx[pi_] == floor_bin(phi, c->bins), "analytic bin %d, want %d",
+                          a.idx[pi_], (int)floor_bin(phi, c->bins));
             }
         }
         for (int64_t i = 0; i < L; i++)
             for (int64_t q = c->A; q < tiles * Wl; q++)
-                check(get(a.amp, ((r * tiles + q / Wl) * L + i) * Wl + q % Wl) == 0, "surplus lane is not 0");
+                check(get(a.amp, ((r * tiles + q / Wl) * L + i) * Wl + q % Wl) == 0,
+                      "surplus lane is not 0");
     }
     free(a.idx), free(a.unit), free(a.angle), free(a.amp), free(a.z), free(a.status);
-    free(x), free(table), free(edges), free(tw), free(lo), free(hi), free(at), free(split), free(inverse);
+    free(x), free(table), free(edges), free(lo), free(hi), free(at);
     free(work), free(ext), free(z);
 }
 
@@ -683,13 +744,14 @@ static void given_fft(void *vp, const void *in, void *out)
 }
 static void test_edges(void)
 {
-    static const double points[] = { 1, 0, 0, 1, -1, 0, 0, -1, 1, 1, -1, 1, -1, -1, 1, -1, 0, 0, 2, 1e-3, -2, -1e-3, -2, 1e-3, 3, -1e-3 };
+    static const double points[] = { 1,  0, 0,  1, -1, 0, 0,    -1, 1,     1,  -1,   1, -1,
+                                     -1, 1, -1, 0, 0,  2, 1e-3, -2, -1e-3, -2, 1e-3, 3, -1e-3 };
     /* angle in eighths of a turn from -pi where it is exact */
     static const int eighth[] = { 4, 6, 8, 2, 5, 7, 1, 3, 4, -1, -1, -1, -1 };
     static const int64_t some[] = { 2, 3, 4, 7, 8, 12, 16, 18, 72, 255, 256 };
     const int64_t n = 13;
     plan forward = { 1, n }, back = { 0, n };
-    void *inverse = &back, *x = reals(n);
+    void *x = reals(n);
     uint8_t idx[13];
     const int64_t zero = 0, one = 1;
     given_points = points;
@@ -714,13 +776,15 @@ static void test_edges(void)
         a.bins = B;
         a.fft = given_fft;
         a.forward = &forward;
-        a.inverse = &inverse;
+        a.inverse = &back;
         void *work = memory(ops->analytic_work(&a));
         ops->analytic(&a, 0, 1, work);
         for (int64_t t = 0; t < n; t++) {
-            int64_t want = eighth[t] >= 0 ? eighth[t] * B / 8 : floor_bin(atan2(points[2 * t + 1], points[2 * t]), B);
+            int64_t want = eighth[t] >= 0 ? eighth[t] * B / 8
+                                          : floor_bin(atan2(points[2 * t + 1], points[2 * t]), B);
             want = want >= B ? B - 1 : want;
-            check(idx[t] == want, "edge f%d B%d point %d: bin %d, want %d", prec * 8, (int)B, (int)t, idx[t], (int)want);
+            check(idx[t] == want, "edge f%d B%d point %d: bin %d, want %d", prec * 8, (int)B,
+                  (int)t, idx[t], (int)want);
         }
         free(work), free(edges), free(table);
     }
@@ -728,8 +792,8 @@ static void test_edges(void)
 }
 
 /* ---- moments ---- */
-static double define_moment(int measure, const double *u, const double *v, const double *a, const double *b, int64_t L,
-                            int64_t c, double threshold)
+static double define_moment(int measure, const double *u, const double *v, const double *a,
+                            const double *b, int64_t L, int64_t c, double threshold)
 {
     double m = 0, sd = 0, re = 0, im = 0, sq = 0, s[5] = { 0 };
     const double n = (double)L;
@@ -753,15 +817,20 @@ static double define_moment(int measure, const double *u, const double *v, const
         return w * w <= threshold ? 0 : w / n;
     }
     const double k = measure == MCK_PAC_GLM ? 1 : 0;
-    const double s11 = s[2] - k * s[0] * s[0] / n, s12 = s[3] - k * s[0] * s[1] / n, s22 = s[4] - k * s[1] * s[1] / n;
-    const double r2 = (s22 * re * re - 2 * s12 * re * im + s11 * im * im) / (s11 * s22 - s12 * s12) / (k != 0 ? sd : sq);
+    const double s11 = s[2] - k * s[0] * s[0] / n, s12 = s[3] - k * s[0] * s[1] / n,
+                 s22 = s[4] - k * s[1] * s[1] / n;
+    const double r2 = (s22 * re * re - 2 * s12 * re * im + s11 * im * im) /
+                      (s11 * s22 - s12 * s12) / (k != 0 ? sd : sq);
     return measure == MCK_PAC_GLM ? r2 : -0.5 * log2(1 - r2);
 }
 
-static void test_moments(int measure, int64_t P, int64_t A, int64_t L, int64_t K, int circular, double threshold)
+static void test_moments(int measure, int64_t P, int64_t A, int64_t L, int64_t K, int circular,
+                         double threshold)
 {
-    const int64_t jobs = 2, Wl = lanes_of(), tiles = (A + Wl - 1) / Wl, cells = P * A, band = L + 1, tile = L * Wl;
-    void *unit = reals(jobs * P * 2 * band), *amp = reals(jobs * tiles * tile), *amp2 = reals(jobs * tiles * tile);
+    const int64_t jobs = 2, Wl = lanes_of(), tiles = (A + Wl - 1) / Wl, cells = P * A, band = L + 1,
+                  tile = L * Wl;
+    void *unit = reals(jobs * P * 2 * band), *amp = reals(jobs * tiles * tile),
+         *amp2 = reals(jobs * tiles * tile);
     int64_t *shift = memory((K + 1) * 8);
     plan forward = { 1, circular ? L : 2 * L }, inverse = { 0, forward.n };
     memset(amp, 0, (size_t)(jobs * tiles * tile * prec));
@@ -821,20 +890,24 @@ static void test_moments(int measure, int64_t P, int64_t A, int64_t L, int64_t K
                     x[t] = get(amp, am);
                     y[t] = get(amp2, am);
                 }
-                const double want = define_moment(measure, u, v, x, y, L, 0, threshold), got = get(a.value, at);
-                check(near_to(got, want, tol(2e-6, 1e-12)), "moment %d f%d: %.9g, want %.9g", measure, prec * 8, got, want);
+                const double want = define_moment(measure, u, v, x, y, L, 0, threshold),
+                             got = get(a.value, at);
+                check(near_to(got, want, tol(2e-6, 1e-12)), "moment %d f%d: %.9g, want %.9g",
+                      measure, prec * 8, got, want);
                 check(a.status[at] == 0, "moment status %d", a.status[at]);
                 int64_t more = 0;
                 for (int64_t k = 0; k < K; k++) {
                     const double s = get(a.null.all, ((j * K + k) * P + p) * A + i);
                     const double w = define_moment(measure, u, v, x, y, L, shift[k], threshold);
-                    check(near_to(s, w, tol(3e-6, 1e-12)), "moment %d f%d surrogate %d: %.9g, want %.9g", measure, prec * 8,
+                    check(near_to(s, w, tol(3e-6, 1e-12)),
+                          "moment %d f%d surrogate %d: %.9g, want %.9g", measure, prec * 8,
                           (int)shift[k], s, w);
                     more += s >= got;
                 }
                 check(K == 0 || a.null.exceed[at] == more, "moment exceed");
             }
-    free(work), free(unit), free(amp), free(amp2), free(shift), free(a.value), free(a.status), free(a.null.mean), free(a.null.m2);
+    free(work), free(unit), free(amp), free(amp2), free(shift), free(a.value), free(a.status),
+        free(a.null.mean), free(a.null.m2);
     free(a.null.exceed), free(a.null.max), free(a.null.all), free(u), free(v), free(x), free(y);
 }
 
@@ -852,7 +925,10 @@ static void test_moments_known(void)
         put(amp, t * Wl, 1 + 0.5 * cos(phi));
         put(amp, t * Wl + 1, 1 + cos(phi));
     }
-    static const double want[][3] = { { 0.25, 0.5, 0 }, { 0.235702, 0.408248, 0 }, { 0.7071067811865475, 0.7071067811865475, 0 }, { 1, 1, 0 } };
+    static const double want[][3] = { { 0.25, 0.5, 0 },
+                                      { 0.235702, 0.408248, 0 },
+                                      { 0.7071067811865475, 0.7071067811865475, 0 },
+                                      { 1, 1, 0 } };
     for (int measure = MCK_PAC_MVL; measure <= MCK_PAC_GLM; measure++) {
         mck_pac_moments a = { 0 };
         a.value = value;
@@ -869,8 +945,10 @@ static void test_moments_known(void)
         void *work = memory(ops->moments_work(&a));
         ops->moments(&a, 0, 1, work);
         for (int i = 0; i < 3; i++) {
-            const double w = want[measure][i] * (measure == MCK_PAC_NDPAC ? sqrt((double)(L - 1) / (double)L) : 1);
-            check(near_to(get(value, i), w, 1e-6), "C6 measure %d f%d: %.9g, want %.9g", measure, prec * 8, get(value, i), w);
+            const double w = want[measure][i] *
+                             (measure == MCK_PAC_NDPAC ? sqrt((double)(L - 1) / (double)L) : 1);
+            check(near_to(get(value, i), w, 1e-6), "C6 measure %d f%d: %.9g, want %.9g", measure,
+                  prec * 8, get(value, i), w);
             check(status[i] == (i == 2 ? MCK_PAC_ZERO : 0), "C6 status %d", status[i]);
         }
         free(work);
@@ -887,7 +965,7 @@ static void test_theta(void)
     plan forward = { 1, N }, inverse = { 0, N };
     for (int64_t i = 0; i < L * Wl; i++)
         put(amp, i, 1 + uniform());
-    const mck_pac_theta a = { c, s, amp, L * Wl, L, N, lanes, slow_fft, &forward, &inverse };
+    const mck_pac_theta a = { c, s, amp, L * Wl, lanes, L, N, slow_fft, &forward, &inverse };
     void *work = memory(ops->theta_work(&a));
     ops->theta(&a, 0, 1, work);
     for (int64_t i = 0; i < Wl; i++) {
@@ -898,12 +976,15 @@ static void test_theta(void)
             double re = 0, im = 0;
             for (int64_t k = 0; k <= N / 2; k++)
                 for (int64_t t = 0; t < L; t++) {
-                    const double g = k == 0 || k == N / 2 ? 1 : 2, w = 2 * PI * (double)(k * (n - t) % N) / (double)N;
+                    const double g = k == 0 || k == N / 2 ? 1 : 2,
+                                 w = 2 * PI * (double)(k * (n - t) % N) / (double)N;
                     re += g * (get(amp, t * Wl + i) - mean) * cos(w);
                     im += g * (get(amp, t * Wl + i) - mean) * sin(w);
                 }
             const double r = hypot(re, im), e = tol(1e-4, 1e-11) / r;
-            check(near_to(get(c, n * Wl + i), i < lanes ? re / r : 0, e) && near_to(get(s, n * Wl + i), i < lanes ? im / r : 0, e), "theta");
+            check(near_to(get(c, n * Wl + i), i < lanes ? re / r : 0, e) &&
+                      near_to(get(s, n * Wl + i), i < lanes ? im / r : 0, e),
+                  "theta");
         }
     }
     free(work), free(amp), free(c), free(s);
@@ -918,7 +999,9 @@ static void test_ranks(void)
         int64_t at[3] = { 0, 2 * L * step, L * step };
         ops->scores(score, L);
         for (int64_t k = 0; k < L; k++)
-            check(near_to(0.5 * erfc(-get(score, k) / sqrt(2)), (double)(k + 1) / (double)(L + 1), tol(1e-7, 1e-15)), "score %d", (int)k);
+            check(near_to(0.5 * erfc(-get(score, k) / sqrt(2)), (double)(k + 1) / (double)(L + 1),
+                          tol(1e-7, 1e-15)),
+                  "score %d", (int)k);
         for (int64_t i = 0; i < 3 * L * step; i++)
             put(x, i, (double)(below(40) - 20) * (below(9) ? 1.0 : -0.0));
         put(x, at[2] + (L - 1) * step, NAN);
@@ -932,7 +1015,8 @@ static void test_ranks(void)
                     const double me = get(x, at[r] + t * step), other = get(x, at[r] + k * step);
                     rank += other < me || (other == me && k < t);
                 }
-                check(near_to(get(y, at[r] + t * step), r == 2 ? (double)NAN : get(score, rank), 0), "rank f%d L%d", prec * 8, (int)L);
+                check(near_to(get(y, at[r] + t * step), r == 2 ? (double)NAN : get(score, rank), 0),
+                      "rank f%d L%d", prec * 8, (int)L);
             }
         free(work), free(x), free(y), free(score);
     }
@@ -941,18 +1025,18 @@ static void test_ranks(void)
 /* ---- the fused row gives what the stages give ---- */
 static void test_row(int exhaustive, int moments, int two)
 {
-    const int64_t rows = 3, T = 120, pad = 20, N = 160, P = 2, A = 5, B = 18, K = 6, Wl = lanes_of(), half = N / 2 + 1;
+    const int64_t rows = 3, T = 120, pad = 20, N = 160, P = 2, A = 5, B = 18, K = 6,
+                  Wl = lanes_of(), half = N / 2 + 1;
     void *x = reals(rows * T), *table = reals((P + A) * half), *edges = reals(2 * B);
     int64_t lo[7], hi[7], at[7], shift[6];
     plan forward = { 1, N }, back = { 0, N }, cf = { 1, T }, cb = { 0, T };
-    void *inverse[7];
     for (int64_t b = 0; b < P + A; b++) {
         lo[b] = 0;
         hi[b] = half;
         at[b] = b * half;
-        inverse[b] = &back;
         for (int64_t k = 0; k < half; k++)
-            put(table, at[b] + k, exp(-0.05 * pow((double)(k - 3 - (b < P ? 3 * b : 6 * b)), 2)) / (double)N);
+            put(table, at[b] + k,
+                exp(-0.05 * pow((double)(k - 3 - (b < P ? 3 * b : 6 * b)), 2)) / (double)N);
     }
     for (int64_t i = 0; i < rows * T; i++)
         put(x, i, sin(0.2 * (double)i) + uniform());
@@ -976,7 +1060,7 @@ static void test_row(int exhaustive, int moments, int two)
     an.demean = 1;
     an.fft = slow_fft;
     an.forward = &forward;
-    an.inverse = inverse;
+    an.inverse = &back;
     void *value[2], *dist[2];
     double *mean[2];
     int32_t *status[2];
@@ -990,10 +1074,31 @@ static void test_row(int exhaustive, int moments, int two)
         status[fused] = memory(rows * P * A * 4);
         nu.K = K;
         nu.shift = shift;
-        bi = (mck_pac_bins){ .value = value[fused], .dist = dist[fused], .status = status[fused], .null = nu, .P = P, .A = A, .L = T,
-                             .G = 1, .bins = B, .N = T, .fft = slow_fft, .forward = &cf, .inverse = &cb };
-        mo = (mck_pac_moments){ .value = value[fused], .status = status[fused], .null = nu, .P = P, .A = A, .L = T,
-                                .measure = MCK_PAC_OZK, .threshold = -1, .N = T, .fft = slow_fft, .forward = &cf, .inverse = &cb };
+        bi = (mck_pac_bins){ .value = value[fused],
+                             .dist = dist[fused],
+                             .status = status[fused],
+                             .null = nu,
+                             .P = P,
+                             .A = A,
+                             .L = T,
+                             .G = 1,
+                             .bins = B,
+                             .N = T,
+                             .fft = slow_fft,
+                             .forward = &cf,
+                             .inverse = &cb };
+        mo = (mck_pac_moments){ .value = value[fused],
+                                .status = status[fused],
+                                .null = nu,
+                                .P = P,
+                                .A = A,
+                                .L = T,
+                                .measure = MCK_PAC_OZK,
+                                .threshold = -1,
+                                .N = T,
+                                .fft = slow_fft,
+                                .forward = &cf,
+                                .inverse = &cb };
         if (fused) {
             mck_pac_row row = { &an, NULL, moments ? NULL : &bi, moments ? &mo : NULL, exhaustive };
             if (two) {
@@ -1002,7 +1107,6 @@ static void test_row(int exhaustive, int moments, int two)
                 am.lo = lo + P;
                 am.hi = hi + P;
                 am.at = at + P;
-                am.inverse = inverse + P;
                 an.A = 0;
                 row.amp = &am;
             }
@@ -1024,7 +1128,9 @@ static void test_row(int exhaustive, int moments, int two)
         bi.idx_band = mo.unit_band = T;
         bi.amp_tile = mo.amp_tile = T * Wl;
         mo.unit = staged.unit;
-        work = memory(moments ? ops->moments_work(&mo) : exhaustive ? ops->exhaustive_work(&bi) : ops->bins_work(&bi));
+        work = memory(moments      ? ops->moments_work(&mo)
+                      : exhaustive ? ops->exhaustive_work(&bi)
+                                   : ops->bins_work(&bi));
         if (moments)
             ops->moments(&mo, 0, rows, work);
         else
@@ -1035,10 +1141,13 @@ static void test_row(int exhaustive, int moments, int two)
         const int bad = i / (P * A) == 1;
         check(near_to(get(value[1], i), get(value[0], i), 0), "row: value differs from the stages");
         check(near_to(mean[1][i], mean[0][i], 0), "row: mean differs from the stages");
-        check(status[1][i] == status[0][i] && !!(status[1][i] & MCK_PAC_BAD) == bad, "row: status %d", status[1][i]);
-        check(isnan(get(value[1], i)) == bad && isnan(mean[1][i]) == bad, "row: NaN stays in its row");
+        check(status[1][i] == status[0][i] && !!(status[1][i] & MCK_PAC_BAD) == bad,
+              "row: status %d", status[1][i]);
+        check(isnan(get(value[1], i)) == bad && isnan(mean[1][i]) == bad,
+              "row: NaN stays in its row");
     }
-    check(moments || !memcmp(dist[0], dist[1], (size_t)(P * A * B * prec)), "row: dist differs from the stages");
+    check(moments || !memcmp(dist[0], dist[1], (size_t)(P * A * B * prec)),
+          "row: dist differs from the stages");
     for (int i = 0; i < 2; i++)
         free(value[i]), free(dist[i]), free(mean[i]), free(status[i]);
     free(x), free(table), free(edges);
@@ -1047,11 +1156,19 @@ static void test_row(int exhaustive, int moments, int two)
 static void test_signal(void)
 {
     static const analytic_case cases[] = {
-        { .T = 50, .pad = 7, .N = 64, .P = 2, .A = 3, .bins = 18, .split = 1, .demean = 1 },
-        { .T = 61, .pad = 12, .N = 90, .P = 3, .A = 9, .bins = 7, .split = 2, .demean = 1, .one_sided = 1 },
-        { .T = 61, .pad = 12, .N = 91, .P = 3, .A = 9, .bins = 72, .split = 7 },
-        { .T = 40, .pad = 0, .N = 40, .P = 3, .A = 17, .bins = 2, .split = 4, .window = 1, .demean = 1 },
-        { .T = 44, .pad = 43, .N = 132, .P = 2, .A = 2, .bins = 255, .split = 3, .zero_ext = 1, .complex_table = 1, .window = 1 },
+        { .T = 50, .pad = 7, .N = 64, .P = 2, .A = 3, .bins = 18, .demean = 1 },
+        { .T = 61, .pad = 12, .N = 90, .P = 3, .A = 9, .bins = 7, .demean = 1, .whole = 1 },
+        { .T = 61, .pad = 12, .N = 91, .P = 3, .A = 9, .bins = 72 },
+        { .T = 40, .pad = 0, .N = 40, .P = 3, .A = 17, .bins = 2, .window = 1, .demean = 1 },
+        { .T = 44,
+          .pad = 43,
+          .N = 132,
+          .P = 2,
+          .A = 2,
+          .bins = 255,
+          .zero_ext = 1,
+          .complex_table = 1,
+          .window = 1 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         test_analytic(&cases[i]);

@@ -1,19 +1,21 @@
 /* fuzz_npy.c - any bytes as an npy image: opening, asking and reading stay inside the bytes given.
  *
- * A libFuzzer target (clang -fsanitize=fuzzer,address,undefined); linked with replay.c instead it replays files. */
+ * A libFuzzer target (clang -fsanitize=fuzzer,address,undefined); linked with replay.c instead it
+ * replays files. */
 #include "../../runtime/mascon.h"
-#include "../../runtime/formats/mc_formats.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(int held) {
+static void check(int held)
+{
     if (!held) abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     mc_npy *f = mc_npy_from_memory(data, (int64_t)size);
     int64_t info[MC_NPY_INFO_LEN], n, half;
     unsigned char *out;

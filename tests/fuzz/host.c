@@ -1,8 +1,11 @@
-/* host.c - the little of libmascon that the file formats stand on, for fuzz targets and sanitized tests.
+/* host.c - the little of libmascon that the file formats stand on, for fuzz targets and sanitized
+ * tests.
  *
- * Owns: an allocator straight on malloc, so that the address sanitizer sees the exact end of every block (libmascon's
- * own rounds up and keeps freed blocks), the n-th allocation that fails, a limit on block size, and the door to zlib,
- * whose plug-in is linked in. Stands in for mc_memory.c and mc_context.c; mc_error.c is the real one. */
+ * Owns: an allocator straight on malloc, so that the address sanitizer sees the exact end of every
+ * block (libmascon's own rounds up and keeps freed blocks), the n-th allocation that fails, a limit
+ * on block size, and the door to zlib, whose plug-in is linked in. Stands in for mc_memory.c and
+ * mc_context.c; mc_error.c is the real one. */
+#define _XOPEN_SOURCE 700
 #include "../../runtime/mc_backend.h"
 #include "../../runtime/mc_context.h"
 #include "../../runtime/mc_error.h"
@@ -16,21 +19,24 @@
 
 static int64_t made, fail_at;
 
-int64_t mc_test_fail_alloc(int64_t n) {
+int64_t mc_test_fail_alloc(int64_t n)
+{
     int64_t before = made;
     made = 0;
     fail_at = n;
     return before;
 }
 
-static int refuses(size_t bytes) {
+static int refuses(size_t bytes)
+{
     made++;
     if (bytes <= BLOCK_MAX && (fail_at == 0 || made != fail_at)) return 0;
     mci_error(MC_ENOMEM, "memory: %zu bytes are not to be had; use less", bytes);
     return 1;
 }
 
-void *mci_alloc(size_t bytes) {
+void *mci_alloc(size_t bytes)
+{
     void *p = NULL;
     if (refuses(bytes)) return NULL;
     if (posix_memalign(&p, 64, bytes ? bytes : 1) != 0) {
@@ -41,7 +47,8 @@ void *mci_alloc(size_t bytes) {
     return p;
 }
 
-void *mci_calloc(size_t count, size_t size) {
+void *mci_calloc(size_t count, size_t size)
+{
     void *p;
     if (size && count > BLOCK_MAX / size) count = BLOCK_MAX + 1, size = 1;
     p = mci_alloc(count * size);
@@ -49,7 +56,8 @@ void *mci_calloc(size_t count, size_t size) {
     return p;
 }
 
-void *mci_realloc(void *p, size_t bytes) {
+void *mci_realloc(void *p, size_t bytes)
+{
     void *q;
     if (refuses(bytes)) return NULL;
     q = realloc(p, bytes ? bytes : 1);
@@ -57,17 +65,20 @@ void *mci_realloc(void *p, size_t bytes) {
     return q;
 }
 
-void mci_free(void *p) {
+void mci_free(void *p)
+{
     free(p);
 }
 
-static int never(void) {
+static int never(void)
+{
     return 0;
 }
 
 int mc_plugin_open(const mc_host_api *host, void *api);
 
-const mc_zlib_api *mci_zlib(void) {
+const mc_zlib_api *mci_zlib(void)
+{
     static const mc_host_api host = { MC_BACKEND_ABI, mci_alloc, mci_free, mci_error, never };
     static mc_zlib_api api;
     if (!api.name) {

@@ -1,0 +1,400 @@
+--- filter.lua - running filters over samples: once, or forward and backward for zero phase.
+--
+-- Owns start-up states, edge extension and the choice between recursion and transforms. The recursion itself is the op `iir`. Designs come
+-- from fir.lua and iir.lua. Arithmetic is f64 inside the recursion for every dtype; results keep the dtype of the samples.
+local lib = require 'mascon.ffi'
+local tensor = require 'mascon.tensor'
+local op = require 'mascon.op'
+local create = require 'mascon.create'
+local check = require 'mascon.check'
+local rows = require 'mascon.signal.rows'
+local fourier = require 'mascon.signal.fourier'
+local methods, F, P = tensor.methods, op.functions, lib.params
+local cut, ALL = rows.cut, rows.all
+local M = {}
+
+local SHORT = 48 -- taps up to which the recursion beats transforms, as in fourier.lua
+
+-- ---------------------------------------------------------------- the recursion
+
+--- Rows x[m, n] through coef f64 [sections, 2 (order + 1)] from state f64 [m, sections * order].
+---@return any y [m, n]
+---@return any state after the last sample
+local function recurse(x, coef, state, reverse, level)
+  local last
+  local id = op.rows.iir.id
+  local y = tensor.make(level + 1, 0, function(out)
+    op.fresh()
+    P.naxes, P.axes[0], P.i[0] = 1, 1, reverse and 1 or 0
+    last = tensor.header(0)
+    return lib.op_results(id, { out, last }, { x, coef, state }, P)
+  end)
+  return y, last._storage ~= nil and tensor.finish(last) or last
+end
+
+local function rest(m, coef)
+  return create.zeros { m, coef.shape[1] * (coef.shape[2] / 2 - 1) }
+end
+
+--- Rows through plain taps h f64 [k], from rest (for fourier.lua).
+function M.fir_rows(x, h)
+  local k = h.shape[1]
+  local coef = F.concat({ methods.reshape(h, { 1, k }), create.zeros { 1, k } }, 2)
+  coef[{ 1, k + 1 }] = 1
+  return (recurse(x, coef, rest(x.shape[1], coef), false, 3))
+end
+
+--- Both parts of complex rows, or real rows, through f.
+local function each_part(x, f)
+  if not rows.is_complex(x) then return f(x) end
+  return rows.complex(f(F.real(x)), f(F.imag(x)))
+end
+
+-- ---------------------------------------------------------------- checks
+
+local function sections(fname, sos, level)
+  if type(sos) == 'table' then sos = op.from_table(sos) end
+  if not tensor.is(sos) or sos.ndim ~= 2 or sos.shape[2] ~= 6 or sos.shape[1] < 1 then
+    error(('%s: sections are %s; give f64[sections,6], as butter makes them'):format(fname, tensor.describe(sos)), level)
+  end
+  sos = methods.to(sos, 'f64')
+  local t = sos:totable()
+  for i, r in ipairs(t) do
+    if r[4] ~= 1 then error(('%s: section %d has a0 = %g; divide it by a0 first'):format(fname, i, r[4]), level) end
+  end
+  return sos, t
+end
+
+--- b and a divided by a[1], without trailing zeros of a, as f64 vectors.
+local function fraction(fname, b, a, level)
+  b, a = rows.vector(fname, 'b', b, level + 1), rows.vector(fname, 'a', a, level + 1)
+  local lead = a[1]:item()
+  if lead == 0 then error(fname .. ': a[1] is 0; shift the coefficients so that it is not', level) end
+  if lead ~= 1 then b, a = b / lead, a / lead end
+  return b, a
+end
+
+--- One section f64 [1, 2 (order + 1)] of b and a, zero-filled to the same length.
+local function one_section(b, a)
+  local q = math.max(b.shape[1], a.shape[1])
+  local coef = create.zeros { 1, 2 * q }
+  coef[{ 1, { 1, b.shape[1] } }] = b
+  coef[{ 1, { q + 1, q + a.shape[1] } }] = a
+  return coef
+end
+
+-- ---------------------------------------------------------------- start-up states
+
+--- State of one section under a constant input of 1, from lists b, a with a[1] = 1 and equal length.
+local function steady(b, a)
+  local sb, sa, n = 0, 0, #b
+  for i = 2, n do sb, sa = sb + b[i] - a[i] * b[1], sa + a[i] end
+  local z = { sb / (1 + sa) }
+  local asum, csum = 1, 0
+  for k = 2, n - 1 do
+    asum = asum + a[k]
+    csum = csum + b[k] - a[k] * b[1]
+    z[k] = asum * z[1] - csum
+  end
+  return z
+end
+
+--- State of lfilter for a step input: lfilter with zi = lfilter_zi(b, a) * x[1] starts without a jump.
+---@return any f64 [max(#a, #b) - 1]
+--- Errors: a pole at 1 has no such state. Source: steady state of the transposed direct form II.
+function M.lfilter_zi(b, a)
+  local fname = 'signal.lfilter_zi'
+  b, a = fraction(fname, b, a, 3)
+  local c = one_section(b, a):totable()[1]
+  local q, bs, as = #c / 2, {}, {}
+  for i = 1, q do bs[i], as[i] = c[i], c[q + i] end
+  if q < 2 then return create.zeros { 0 } end
+  local z = steady(bs, as)
+  if z[1] ~= z[1] or math.abs(z[1]) == math.huge then error(fname .. ': the filter has a pole at 1, no state is steady', 2) end
+  return op.from_table(z)
+end
+
+local function sos_states(fname, list, level)
+  local out, scale = {}, 1
+  for i, r in ipairs(list) do
+    local z = steady({ r[1], r[2], r[3] }, { 1, r[5], r[6] })
+    if z[1] ~= z[1] or math.abs(z[1]) == math.huge then error(('%s: section %d has a pole at 1, no state is steady'):format(fname, i), level) end
+    out[i] = { z[1] * scale, z[2] * scale }
+    scale = scale * (r[1] + r[2] + r[3]) / (1 + r[5] + r[6])
+  end
+  return op.from_table(out)
+end
+
+--- State of sosfilt for a step input of 1.
+---@return any f64 [sections, 2]
+function M.sosfilt_zi(sos)
+  local fname = 'signal.sosfilt_zi'
+  local _, list = sections(fname, sos, 3)
+  return (sos_states(fname, list, 3))
+end
+
+--- zi as SciPy shapes it, sections first when `lead`, the filtered axis replaced by the states, as rows [m, sections * order].
+local function state_in(fname, zi, x, axis, count, order, lead, level)
+  if type(zi) == 'table' then zi = op.from_table(zi) end
+  if not tensor.is(zi) then error(('%s: zi is %s; give a tensor'):format(fname, check.show(zi)), level) end
+  local a = tensor.axis(fname, x, axis, level + 1) + 1
+  local want, xs, m = lead and { count } or {}, x.shape, 1
+  for i = 1, #xs do
+    want[#want + 1] = i == a and order or xs[i]
+    if i ~= a then m = m * xs[i] end
+  end
+  if zi.shape ~= setmetatable(want, getmetatable(zi.shape)) then
+    error(('%s: zi is %s for samples %s; it must have shape %s'):format(fname, tensor.describe(zi), tensor.describe(x), '[' .. table.concat(want, ',') .. ']'), level)
+  end
+  zi = methods.to(zi, 'f64')
+  if lead then
+    zi = methods.moveaxis(zi, a + 1, -1)
+    zi = methods.moveaxis(zi, 1, -2)
+  else
+    zi = methods.moveaxis(zi, a, -1)
+  end
+  return methods.reshape(zi, { m, count * order }), want, a
+end
+
+local function state_out(zf, want, a, count, order, lead)
+  local s = {}
+  for i = 1, #want do if i ~= (lead and 1 or 0) and i ~= (lead and a + 1 or a) then s[#s + 1] = want[i] end end
+  if lead then s[#s + 1] = count end
+  s[#s + 1] = order
+  local z = methods.reshape(zf, s)
+  if lead then
+    z = methods.moveaxis(z, -2, 1)
+    return methods.copy(methods.moveaxis(z, -1, a + 1))
+  end
+  return methods.copy(methods.moveaxis(z, -1, a))
+end
+
+--- y, or y and the final state when zi was given.
+local function filtered(fname, coef, x, o, lead, level)
+  local r, back = rows.of(fname, x, o.axis, level + 1)
+  local count, order = coef.shape[1], coef.shape[2] / 2 - 1
+  if o.zi == nil then
+    return back(each_part(r, function(part) return (recurse(part, coef, rest(r.shape[1], coef), false, level + 1)) end))
+  end
+  if rows.is_complex(x) then error(('%s: zi goes with real samples; filter real and imaginary part apart'):format(fname), level) end
+  local state, want, a = state_in(fname, o.zi, x, o.axis, count, order, lead, level + 1)
+  local y, zf = recurse(r, coef, state, false, level + 1)
+  return back(y), state_out(zf, want, a, count, order, lead)
+end
+
+-- ---------------------------------------------------------------- one pass
+
+local ONCE = { axis = { -1, 'integer' }, zi = { nil, 'any' } }
+
+--- Samples through a cascade of second-order sections.
+---@param sos any f64 [sections, 6], a0 = 1
+---@param x any f32|f64|c64|c128 [..., t]; integers become f64
+---@param opts table|nil axis (last) · zi: state before the first sample, f64 [sections, ...] with the axis replaced by 2
+---@return any y shape and dtype of x
+---@return any|nil zf state after the last sample, when zi was given: filter the next stretch with it
+--- Errors: shapes of sos and zi. Source: Oppenheim and Schafer, Discrete-time signal processing, section 6.3.
+---   local y = mc.signal.sosfilt(mc.signal.butter(4, 30, { fs = 250 }), x)
+function M.sosfilt(sos, x, opts)
+  local fname = 'signal.sosfilt'
+  local o = check.opts(fname, opts, ONCE, 3)
+  sos = sections(fname, sos, 3)
+  local y, zf = filtered(fname, sos, rows.float(fname, x, 3), o, true, 3)
+  return y, zf
+end
+
+--- Samples through a[1] y[t] = sum b[k] x[t - k] - sum a[k] y[t - k]. Long b with a = 1 goes by transforms.
+---@param b any list or f64 [n]
+---@param a any number, list or f64 [m], a[1] not 0
+---@param x any f32|f64|c64|c128 [..., t]
+---@param opts table|nil axis (last) · zi: state before the first sample, f64 with the axis replaced by max(n, m) - 1
+---@return any y
+---@return any|nil zf when zi was given
+--- Errors: a[1] = 0, shape of zi. Recursive filters above order 4 belong in sections (butter, sosfilt): polynomials lose digits.
+--- Source: as sosfilt.
+function M.lfilter(b, a, x, opts)
+  local fname = 'signal.lfilter'
+  local o = check.opts(fname, opts, ONCE, 3)
+  b, a = fraction(fname, b, a, 3)
+  x = rows.float(fname, x, 3)
+  if a.shape[1] == 1 and b.shape[1] > SHORT and o.zi == nil then
+    local r, back, n = rows.of(fname, x, o.axis, 3)
+    if n > SHORT then
+      return back(each_part(r, function(part) return fourier.convolve_rows(part, methods.to(b, part.dtype), 0, n) end))
+    end
+  end
+  local y, zf = filtered(fname, one_section(b, a), x, o, false, 3)
+  return y, zf
+end
+
+-- ---------------------------------------------------------------- both ways
+
+local TWICE = { axis = { -1, 'integer' }, padtype = { 'odd', rows.PADS }, padlen = { nil, 'integer >= 0' } }
+
+--- Forward and backward over real rows, blocks of rows at a time. zi f64 [states].
+local function both_ways(r, coef, zi, pad, padtype, level)
+  local m, n = r.shape[1], r.shape[2]
+  local out = tensor.empty('filtfilt', { m, n }, r.dtype, level + 1)
+  rows.blocks(m, 3 * (n + 2 * pad), 12, function(r0, r1)
+    local x = rows.extend(r[{ { r0, r1 }, ALL }], pad, padtype)
+    local forth = recurse(x, coef, methods.to(cut(x, 1, 1), 'f64') * zi, false, level + 2)
+    local y = recurse(forth, coef, methods.to(cut(forth, -1, -1), 'f64') * zi, true, level + 2)
+    methods.copy_(out[{ { r0, r1 }, ALL }], cut(y, pad + 1, pad + n))
+    forth:release()
+    y:release()
+  end)
+  return out
+end
+
+local function padding(fname, o, usual, x, n, level)
+  if o.padtype == 'none' then return 0 end
+  local pad = o.padlen or usual
+  if n <= pad then
+    error(('%s: samples are %s, the axis has %d; padding needs more than %d: give longer rows or a smaller padlen'):format(fname, tensor.describe(x), n, pad), level)
+  end
+  return pad
+end
+
+--- Zero-phase filtering with second-order sections: forward, then backward; the response is |H|^2.
+---@param sos any f64 [sections, 6]
+---@param x any f32|f64|c64|c128 [..., t]
+---@param opts table|nil axis (last) · padtype: extension at both ends, 'odd' (2 x[1] - x[k]) | 'even' | 'constant' | 'none' ('odd')
+--- · padlen: its length in samples (3 (2 sections + 1 - delays that the sections do not use))
+---@return any y shape and dtype of x
+--- Errors: rows not longer than padlen. Start-up states are those of a constant equal to the first sample, at both ends.
+--- Source: Gustafsson, Determining the initial states in forward-backward filtering, 1996, section I; defaults as SciPy 1.17.
+function M.sosfiltfilt(sos, x, opts)
+  local fname = 'signal.sosfiltfilt'
+  local o = check.opts(fname, opts, TWICE, 3)
+  local list
+  sos, list = sections(fname, sos, 3)
+  x = rows.float(fname, x, 3)
+  local r, back, n = rows.of(fname, x, o.axis, 3)
+  local b0, a0 = 0, 0
+  for _, s in ipairs(list) do b0, a0 = b0 + (s[3] == 0 and 1 or 0), a0 + (s[6] == 0 and 1 or 0) end
+  local pad = padding(fname, o, 3 * (2 * #list + 1 - math.min(b0, a0)), x, n, 3)
+  if n == 0 then return back(r) end
+  local zi = methods.reshape(sos_states(fname, list, 3), { 2 * #list })
+  return back(each_part(r, function(part) return both_ways(part, sos, zi, pad, o.padtype, 3) end))
+end
+
+--- Zero-phase filtering with b, a: forward, then backward. With a = 1 and an extension no shorter than the filter the start-up states
+--- never reach the kept samples, so both passes are one convolution with the autocorrelation of b, done by transforms when long.
+---@param b any list or f64 [n]
+---@param a any number, list or f64 [m]
+---@param x any f32|f64|c64|c128 [..., t]
+---@param opts table|nil axis, padtype, padlen (3 max(n, m)) as sosfiltfilt
+---@return any y shape and dtype of x
+--- Errors and source: as sosfiltfilt.
+---   local y = mc.signal.filtfilt(mc.signal.firwin(101, 40, { fs = 500 }), 1, x)
+function M.filtfilt(b, a, x, opts)
+  local fname = 'signal.filtfilt'
+  local o = check.opts(fname, opts, TWICE, 3)
+  b, a = fraction(fname, b, a, 3)
+  x = rows.float(fname, x, 3)
+  local r, back, n = rows.of(fname, x, o.axis, 3)
+  local k = b.shape[1]
+  local pad = padding(fname, o, 3 * math.max(k, a.shape[1]), x, n, 3)
+  if n == 0 then return back(r) end
+  if a.shape[1] == 1 and k > SHORT / 2 and pad >= k - 1 then
+    local g = fourier.convolve_rows(methods.reshape(b, { 1, k }), methods.flip(b), 0, 2 * k - 1)[1]
+    return back(each_part(r, function(part)
+      local out = tensor.empty(fname, part.shape, part.dtype, 3)
+      local taps = methods.to(g, part.dtype)
+      rows.blocks(part.shape[1], 2 * (n + 2 * k), 1, function(r0, r1)
+        local wide = rows.extend(part[{ { r0, r1 }, ALL }], k - 1, o.padtype)
+        methods.copy_(out[{ { r0, r1 }, ALL }], fourier.convolve_rows(wide, taps, 2 * (k - 1), n))
+        wide:release()
+      end)
+      return out
+    end))
+  end
+  local coef = one_section(b, a)
+  local q = coef.shape[2] / 2
+  local zi = q > 1 and M.lfilter_zi(b, a) or create.zeros { 0 }
+  return back(each_part(r, function(part) return both_ways(part, coef, zi, pad, o.padtype, 3) end))
+end
+
+-- ---------------------------------------------------------------- responses
+
+local FREQZ = { worN = { 512, 'integer >= 1 | table | tensor' }, fs = { 2 * math.pi, 'number > 0' }, whole = { false, 'bool' } }
+
+--- Frequencies in units of fs and exp(-i w) there.
+local function grid(o)
+  local f
+  if type(o.worN) == 'number' then
+    local top = o.whole and o.fs or o.fs / 2
+    f = create.linspace(0, top, o.worN, { endpoint = false })
+  else
+    f = tensor.is(o.worN) and methods.to(o.worN, 'f64') or op.from_table(o.worN)
+  end
+  local w = f * (2 * math.pi / o.fs)
+  return f, rows.complex(F.cos(w), -F.sin(w))
+end
+
+--- Polynomial with coefficients list in z, by Horner's rule.
+local function polynomial(list, z)
+  local y = F.real(z) * 0 + list[#list]
+  for i = #list - 1, 1, -1 do y = y * z + list[i] end
+  return y
+end
+
+--- Frequency response H = B(exp(-i w)) / A(exp(-i w)).
+---@param b any list or f64 [n]
+---@param a any number, list or f64 [m] (1)
+---@param opts table|nil worN: how many frequencies from 0 below fs/2, or the frequencies (512) · fs: sampling rate (2 pi: rad/sample)
+--- · whole: up to fs instead of fs/2 (false)
+---@return table { f = f64 [k], h = c128 [k] }
+--- Source: definition of the transfer function on the unit circle.
+function M.freqz(b, a, opts)
+  local fname = 'signal.freqz'
+  local o = check.opts(fname, opts, FREQZ, 3)
+  b, a = rows.vector(fname, 'b', b, 3), rows.vector(fname, 'a', a == nil and 1 or a, 3)
+  local f, z = grid(o)
+  return { f = f, h = polynomial(b:totable(), z) / polynomial(a:totable(), z) }
+end
+
+--- Frequency response of second-order sections; options and result as freqz.
+---@param sos any f64 [sections, 6]
+function M.freqz_sos(sos, opts)
+  local fname = 'signal.freqz_sos'
+  local o = check.opts(fname, opts, FREQZ, 3)
+  local _, list = sections(fname, sos, 3)
+  local f, z = grid(o)
+  local h
+  for _, r in ipairs(list) do
+    local s = polynomial({ r[1], r[2], r[3] }, z) / polynomial({ 1, r[5], r[6] }, z)
+    h = h and h * s or s
+  end
+  return { f = f, h = h }
+end
+M.sosfreqz = M.freqz_sos
+
+-- ---------------------------------------------------------------- trends
+
+--- Rows without their mean ('constant') or their least-squares line ('linear').
+function M.detrend_rows(r, kind)
+  local y = r - F.mean(r, { -1, keepdim = true })
+  local n = r.shape[r.ndim]
+  if kind == 'constant' or n < 2 then return y end
+  local t = create.arange(0, n - 1) - (n - 1) / 2
+  local weight = t / F.sum(F.square(t)):item()
+  if r.dtype == 'f32' then t, weight = methods.to(t, 'f32'), methods.to(weight, 'f32') end
+  local slope = F.matmul(y, methods.reshape(weight, { n, 1 }))
+  return y - slope * t
+end
+
+local DETREND = { axis = { -1, 'integer' }, type = { 'linear', { 'linear', 'constant' } } }
+
+--- Samples without their mean or their line of least squares along an axis.
+---@param x any f32|f64 [..., t]
+---@param opts table|nil type: 'linear' | 'constant' ('linear') · axis (last)
+--- Source: ordinary least squares.
+function M.detrend(x, opts)
+  local fname = 'signal.detrend'
+  local o = check.opts(fname, opts, DETREND, 3)
+  local r, back, n = rows.of(fname, rows.float(fname, x, 3), o.axis, 3)
+  if n == 0 then return back(r) end
+  return back(each_part(r, function(part) return M.detrend_rows(part, o.type) end))
+end
+
+return M

@@ -1,0 +1,78 @@
+--- multiple.lua - p-values corrected for many tests.
+--
+-- Owns the step-up and step-down rules. Results are adjusted p-values: compare them with the level wanted.
+local tensor = require 'mascon.tensor'
+local op = require 'mascon.op'
+local create = require 'mascon.create'
+local check = require 'mascon.check'
+local running = require 'mascon.stats.running'
+local methods, F = tensor.methods, op.functions
+local M = {}
+
+local OPTS = { axis = { nil, 'integer' } }
+
+--- Applies rule(sorted rows, n) to the tests of an axis (all of them without one) and puts results back in place.
+local function adjust(fname, p, opts, rule)
+  local o = check.opts(fname, opts, OPTS, 4)
+  p = op.operand(fname, p, 3)
+  local kind = tensor.kind[p.dtype]
+  if kind == 'c' or kind == 'b' then error(('%s: p-values are %s; give real numbers'):format(fname, tensor.describe(p)), 3) end
+  if kind ~= 'f' then p = methods.to(p, 'f64') end
+  if p:numel() == 0 then return methods.copy(p) end
+  if not F.all(F.logical_and(F.ge(p, 0), F.le(p, 1))) then error(fname .. ': a p-value is outside [0, 1] or NaN; leave such tests out', 3) end
+  local shape = p.shape
+  local a, moved
+  if o.axis ~= nil then
+    a = tensor.axis(fname, p, o.axis, 4) + 1
+    moved = methods.moveaxis(p, a, -1)
+  else
+    moved = methods.flatten(p)
+  end
+  local inner = moved.shape
+  local n = inner[#inner]
+  local r = methods.reshape(moved, { -1, n })
+  local order = F.argsort(r, -1)
+  local sorted = F.take_along_axis(r, order, -1)
+  local adjusted = F.minimum(rule(sorted, n), 1)
+  local y = methods.reshape(F.put_along_axis(r, order, adjusted, -1), inner)
+  if a then return methods.contiguous(methods.moveaxis(y, -1, a)) end
+  return methods.reshape(y, shape)
+end
+
+local function step_up(extra)
+  return function(sorted, n)
+    local weight = methods.to((n * extra(n)) / create.arange(1, n), sorted.dtype)
+    return running(F.minimum, sorted * weight, true)
+  end
+end
+local function one() return 1 end
+local function harmonic(n)
+  local s = 0
+  for k = n, 1, -1 do s = s + 1 / k end
+  return s
+end
+
+--- p-values adjusted so that q <= level bounds the false discovery rate, for independent or positively dependent tests.
+---@param p any f32|f64 [...] in [0, 1]
+---@param opts table|nil axis: tests of this axis form a family (all tests are one)
+---@return any shape of p
+--- Errors: values outside [0, 1], NaN. Source: Benjamini and Hochberg, Controlling the false discovery rate, 1995.
+function M.fdr_bh(p, opts) return (adjust('stats.fdr_bh', p, opts, step_up(one))) end
+
+--- The same under any dependence: larger by 1 + 1/2 + ... + 1/n.
+--- Source: Benjamini and Yekutieli, The control of the false discovery rate in multiple testing under dependency, 2001.
+function M.fdr_by(p, opts) return (adjust('stats.fdr_by', p, opts, step_up(harmonic))) end
+
+--- p n, at most 1: bounds the chance of any false positive. Source: Bonferroni's inequality.
+function M.bonferroni(p, opts)
+  return (adjust('stats.bonferroni', p, opts, function(sorted, n) return sorted * n end))
+end
+
+--- The step-down refinement of bonferroni: never larger. Source: Holm, A simple sequentially rejective multiple test procedure, 1979.
+function M.holm(p, opts)
+  return (adjust('stats.holm', p, opts, function(sorted, n)
+    return running(F.maximum, sorted * methods.to(create.arange(n, 1, -1), sorted.dtype), false)
+  end))
+end
+
+return M

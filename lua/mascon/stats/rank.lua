@@ -1,0 +1,218 @@
+--- rank.lua - ranks, correlation, covariance, t tests.
+--
+-- Owns tie rules and the p-values of correlation coefficients. Samples run along one axis, the last by default.
+local tensor = require 'mascon.tensor'
+local op = require 'mascon.op'
+local create = require 'mascon.create'
+local check = require 'mascon.check'
+local running = require 'mascon.stats.running'
+local distributions = require 'mascon.stats.distributions'
+local index = require 'mascon.index'
+local methods, F = tensor.methods, op.functions
+local ALL = index.all
+local M = {}
+
+local function real(fname, x, level)
+  x = op.operand(fname, x, level + 1)
+  local kind = tensor.kind[x.dtype]
+  if kind == 'c' then error(('%s: samples are %s; give real numbers'):format(fname, tensor.describe(x)), level + 1) end
+  return kind == 'f' and x or methods.to(x, 'f64')
+end
+
+local TIES = { 'average', 'min', 'max', 'dense', 'ordinal' }
+local RANK = { axis = { nil, 'integer' }, method = { 'average', TIES } }
+
+--- Ranks along the rows of r [m, n], f64; rows with NaN become NaN.
+local function rank_rows(r, method)
+  local n = r.shape[2]
+  local order = F.argsort(r, -1)
+  local sorted = F.take_along_axis(r, order, -1)
+  local place = methods.broadcast_to(create.arange(1, n), r.shape)
+  local rank
+  if method == 'ordinal' or n < 2 then
+    rank = place
+  else
+    local step = F.ne(sorted[{ ALL, { 2, n } }], sorted[{ ALL, { 1, n - 1 } }])
+    local edge = methods.broadcast_to(op.from_table { { true } }, { r.shape[1], 1 })
+    local first, last = F.concat({ edge, step }, 2), F.concat({ step, edge }, 2)
+    if method == 'dense' then
+      rank = F.cumsum(methods.to(first, 'f64'), -1)
+    else
+      local low = method ~= 'max' and running(F.maximum, F.where(first, place, 0), false)
+      local high = method ~= 'min' and running(F.minimum, F.where(last, place, n), true)
+      rank = low and high and (low + high) * 0.5 or low or high
+    end
+  end
+  local y = F.put_along_axis(methods.to(r, 'f64'), order, rank, -1)
+  local bad = F.any(F.isnan(r), { axis = -1, keepdim = true })
+  return F.where(bad, 0 / 0, y)
+end
+
+--- Ranks from 1 along an axis; ties share their average, their smallest or largest rank, count once (dense) or keep their order (ordinal).
+---@param x any f32|f64 [...]; integers become f64
+---@param opts table|nil axis: ranked apart along it (everything together, shape kept) · method ('average')
+---@return any f64, shape of x; NaN where its row holds a NaN
+--- Source: definition; names as SciPy 1.17 rankdata.
+function M.rankdata(x, opts)
+  local fname = 'stats.rankdata'
+  local o = check.opts(fname, opts, RANK, 3)
+  x = real(fname, x, 2)
+  if x:numel() == 0 then return methods.to(methods.copy(x), 'f64') end
+  if o.axis == nil then return methods.reshape(rank_rows(methods.reshape(x, { 1, -1 }), o.method), x.shape) end
+  local a = tensor.axis(fname, x, o.axis, 3) + 1
+  local moved = methods.moveaxis(x, a, -1)
+  local inner = moved.shape
+  local y = methods.reshape(rank_rows(methods.reshape(moved, { -1, inner[#inner] }), o.method), inner)
+  return methods.contiguous(methods.moveaxis(y, -1, a))
+end
+
+-- ---------------------------------------------------------------- correlation
+
+local PAIR = { axis = { -1, 'integer' } }
+
+--- x and y broadcast to each other, samples last, and their number.
+local function pair(fname, x, y, axis, least, level)
+  x, y = real(fname, x, level), real(fname, y, level)
+  if x.ndim == 0 or y.ndim == 0 then error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)), level + 1) end
+  local a, b = tensor.axis(fname, x, axis, level + 2), tensor.axis(fname, y, axis, level + 2)
+  x, y = methods.moveaxis(x, a + 1, -1), methods.moveaxis(y, b + 1, -1)
+  local n = x.shape[x.ndim]
+  if y.shape[y.ndim] ~= n then error(('%s: samples are %s and %s; their numbers differ'):format(fname, tensor.describe(x), tensor.describe(y)), level + 1) end
+  if n < least then error(('%s: samples are %s; give at least %d'):format(fname, tensor.describe(x), least), level + 1) end
+  return x, y, n
+end
+
+local function correlation(x, y, n)
+  local dx, dy = x - F.mean(x, { -1, keepdim = true }), y - F.mean(y, { -1, keepdim = true })
+  -- scaled first, so that squares neither overflow nor vanish
+  local function unit(d) return d / F.sqrt(F.sum(F.square(d), { -1, keepdim = true })) end
+  local function scaled(d) return d / F.max(F.abs(d), { -1, keepdim = true }) end
+  local r = F.sum(unit(scaled(dx)) * unit(scaled(dy)), -1)
+  r = F.where(F.isnan(r), r, F.clip(r, -1, 1))
+  local p
+  if n == 2 then
+    p = r * 0 + 1
+  else
+    p = F.betainc((n - 2) / 2, 0.5, (1 - F.abs(r)) * (1 + F.abs(r)))
+  end
+  return { statistic = r, pvalue = p }
+end
+
+--- Pearson's correlation coefficient and the p-value of its distance from 0, two-sided, for normal samples.
+---@param x any f32|f64 [..., n]
+---@param y any [..., n]; other axes broadcast
+---@param opts table|nil axis of the samples (last)
+---@return table { statistic = r, pvalue = } of the other axes; NaN where a sample has no spread
+--- Errors: fewer than two samples, different numbers. Source: Student, Probable error of a correlation coefficient, 1908;
+--- p = I_{1 - r^2}((n - 2)/2, 1/2).
+function M.pearsonr(x, y, opts)
+  local fname = 'stats.pearsonr'
+  local o = check.opts(fname, opts, PAIR, 3)
+  local n
+  x, y, n = pair(fname, x, y, o.axis, 2, 2)
+  return correlation(x, y, n)
+end
+
+--- Spearman's rank correlation: Pearson's of the average ranks; p-value from t with n - 2 degrees of freedom (good for n > 10 or so).
+--- Arguments and result as pearsonr. Source: Kendall and Stuart, The advanced theory of statistics, 1973, section 31.18.
+function M.spearmanr(x, y, opts)
+  local fname = 'stats.spearmanr'
+  local o = check.opts(fname, opts, PAIR, 3)
+  local n
+  x, y, n = pair(fname, x, y, o.axis, 2, 2)
+  return correlation(M.rankdata(x, { axis = -1 }), M.rankdata(y, { axis = -1 }), n)
+end
+
+local COV = { correction = { 1, 'number' }, axis = { -1, 'integer' } }
+
+local function covariance(fname, x, opts, level)
+  local o = check.opts(fname, opts, COV, level + 1)
+  x = op.operand(fname, x, level)
+  local kind = tensor.kind[x.dtype]
+  if kind ~= 'f' and kind ~= 'c' then x = methods.to(x, 'f64') end
+  if x.ndim == 1 then x = methods.reshape(x, { 1, -1 }) end
+  if x.ndim < 2 then error(('%s: samples are %s; give [variables, samples]'):format(fname, tensor.describe(x)), level) end
+  local a = tensor.axis(fname, x, o.axis, level + 1) + 1
+  if a ~= x.ndim then x = methods.moveaxis(x, a, -1) end
+  local n = x.shape[x.ndim]
+  if n <= o.correction then error(('%s: samples are %s; give more than %g of them'):format(fname, tensor.describe(x), o.correction), level) end
+  local d = x - F.mean(x, { -1, keepdim = true })
+  return F.matmul(d, F.conj(d).mT) / (n - o.correction)
+end
+
+--- Covariance matrix of variables: sum (x_i - mean_i) conj(x_j - mean_j) / (n - correction).
+---@param x any f32|f64|c64|c128 [..., v, n]
+---@param opts table|nil axis of the samples (last) · correction (1)
+---@return any [..., v, v]
+--- Source: definition.
+function M.cov(x, opts)
+  return (covariance('stats.cov', x, opts, 3))
+end
+
+--- Matrix of correlation coefficients of variables. Arguments as cov.
+function M.corrcoef(x, opts)
+  local c = covariance('stats.corrcoef', x, opts, 3)
+  local v = c.shape[c.ndim]
+  local mask = methods.to(create.eye(v), tensor.kind[c.dtype] == 'c' and 'f64' or c.dtype)
+  local std = F.sqrt(F.sum(F.real(c) * mask, { -1, keepdim = true }))
+  return c / std / std.mT
+end
+
+-- ---------------------------------------------------------------- t tests
+
+local function two_sided(t, df)
+  return { statistic = t, pvalue = F.minimum(distributions.t_sf(F.abs(t), df) * 2, 1), df = df }
+end
+
+--- Whether the mean of samples differs from `mean`, two-sided.
+---@param x any f32|f64 [..., n]
+---@param mean number|any
+---@param opts table|nil axis of the samples (last)
+---@return table { statistic = t, pvalue =, df = n - 1 }
+--- Source: Student, The probable error of a mean, 1908.
+function M.ttest_1samp(x, mean, opts)
+  local fname = 'stats.ttest_1samp'
+  local o = check.opts(fname, opts, PAIR, 3)
+  x = real(fname, x, 2)
+  if x.ndim == 0 then error(('%s: samples are %s; give at least one axis'):format(fname, tensor.describe(x)), 2) end
+  local n = x.shape[tensor.axis(fname, x, o.axis, 3) + 1]
+  if n < 2 then error(('%s: samples are %s; give at least 2'):format(fname, tensor.describe(x)), 2) end
+  local t = (F.mean(x, o.axis) - mean) / (F.std(x, { o.axis, correction = 1 }) / math.sqrt(n))
+  return two_sided(t, n - 1)
+end
+
+--- Whether the mean of paired differences is 0. Arguments as pearsonr, result as ttest_1samp.
+function M.ttest_rel(x, y, opts)
+  local fname = 'stats.ttest_rel'
+  local o = check.opts(fname, opts, PAIR, 3)
+  x, y = pair(fname, x, y, o.axis, 2, 2)
+  return M.ttest_1samp(x - y, 0)
+end
+
+local IND = { axis = { -1, 'integer' }, equal_var = { true, 'bool' } }
+
+--- Whether two samples have different means, two-sided; equal_var = false does not assume equal variances (Welch).
+---@param x any f32|f64 [..., n]
+---@param y any [..., m]
+---@param opts table|nil axis of the samples (last) · equal_var (true)
+---@return table { statistic = t, pvalue =, df = }
+--- Source: Student, 1908; Welch, The generalization of Student's problem, 1947.
+function M.ttest_ind(x, y, opts)
+  local fname = 'stats.ttest_ind'
+  local o = check.opts(fname, opts, IND, 3)
+  x, y = real(fname, x, 2), real(fname, y, 2)
+  if x.ndim == 0 or y.ndim == 0 then error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)), 2) end
+  local n, m = x.shape[tensor.axis(fname, x, o.axis, 3) + 1], y.shape[tensor.axis(fname, y, o.axis, 3) + 1]
+  if n < 2 or m < 2 then error(('%s: samples are %s and %s; give at least 2 each'):format(fname, tensor.describe(x), tensor.describe(y)), 2) end
+  local vx, vy = F.var(x, { o.axis, correction = 1 }), F.var(y, { o.axis, correction = 1 })
+  local d = F.mean(x, o.axis) - F.mean(y, o.axis)
+  if o.equal_var then
+    local pooled = (vx * (n - 1) + vy * (m - 1)) / (n + m - 2)
+    return two_sided(d / F.sqrt(pooled * (1 / n + 1 / m)), n + m - 2)
+  end
+  local a, b = vx / n, vy / m
+  local df = F.square(a + b) / (F.square(a) / (n - 1) + F.square(b) / (m - 1))
+  return two_sided(d / F.sqrt(a + b), df)
+end
+
+return M

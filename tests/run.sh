@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# run.sh - runs every test and ends with one line for all of them: "N passed, M failed[, K skipped]".
+#
+# usage: tests/run.sh BUILD [c|lua|all] [arguments for tests/run.lua]   (BUILD: the build folder, default build)
+# First the C tests that BUILD/tests/list names, two at a time, then the specs inside the program. A C test prints its own
+# count line; one that prints none counts as one test by its exit status, one that dies as failed. Programs for an ISA
+# level this machine lacks count as skipped. Exit status 0 when nothing failed. Output of failures is shown, all of it
+# lies in BUILD/tests/*.log.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+B=${1:-build}
+parts=${2:-all}
+shift $(($# < 2 ? $# : 2))
+passed=0 failed=0 skipped=0
+
+# Adds the counts of the last count line in a log: count FILE STATUS
+count() {
+  local line n m k
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$1" | tail -n 1)
+  if [ -n "$line" ]; then
+    read -r n m k <<<"$(sed -E 's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?.*/\1 \2 \4/' <<<"$line")"
+    passed=$((passed + n)) failed=$((failed + m)) skipped=$((skipped + ${k:-0}))
+    # a program that dies after its count, or says 0 failed and means it not
+    if [ "$2" -ne 0 ] && [ "$m" -eq 0 ]; then failed=$((failed + 1)); fi
+  elif [ "$2" -eq 0 ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+}
+
+has_level() {
+  local need flags
+  case $1 in
+    v2) return 0 ;;
+    v3) need='avx2 bmi2 fma' ;;
+    v4) need='avx2 bmi2 fma avx512f avx512bw avx512cd avx512dq avx512vl' ;;
+  esac
+  flags=" $(sed -n 's/^flags[^:]*: //p' /proc/cpuinfo | head -n 1) "
+  for f in $need; do [[ $flags == *" $f "* ]] || return 1; done
+}
+
+run_one() { # KIND NAME: leaves NAME.log and NAME.rc
+  local kind=$1 name=$2 at="$B/tests/$2"
+  case $kind in
+    plugins) timeout 600 "$at" "$B/plugins" ;;
+    corpus) timeout 600 "$at" tests/fuzz/corpus/"${name#fuzz_}"/* ;;
+    *) timeout 600 "$at" ;;
+  esac >"$at.log" 2>&1 </dev/null
+  echo $? >"$at.rc"
+}
+
+run_c() {
+  local kind name rc line
+  local todo=()
+  while read -r kind name; do
+    if [ "$kind" = levels ] && ! has_level "${name##*.}"; then
+      echo "  $name: skipped, this machine has no ${name##*.}"
+      skipped=$((skipped + 1))
+    else
+      todo+=("$kind $name")
+    fi
+  done <"$B/tests/list"
+  for line in "${todo[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-2}" ]; do wait -n; done
+    run_one $line &
+  done
+  wait
+  for line in "${todo[@]}"; do
+    name=${line#* }
+    rc=$(cat "$B/tests/$name.rc")
+    local before=$failed
+    count "$B/tests/$name.log" "$rc"
+    if [ "$failed" -gt "$before" ]; then
+      echo "  $name: FAILED (exit status $rc); the end of $B/tests/$name.log:"
+      tail -n 15 "$B/tests/$name.log" | sed 's/^/    /'
+    else
+      line=$(grep -E '^[0-9]+ passed' "$B/tests/$name.log" | tail -n 1)
+      echo "  $name: ${line:-passed}"
+    fi
+  done
+}
+
+run_lua() {
+  local log="$B/tests/specs.log" rc
+  mkdir -p "$B/tests"
+  "${MASCON:-$B/mascon}" tests/run.lua "$@" 2>&1 | tee "$log" | grep -vE '^[0-9]+ passed, [0-9]+ failed'
+  rc=${PIPESTATUS[0]}
+  echo "  specs: $(grep -E '^[0-9]+ passed' "$log" | tail -n 1) (exit status $rc)"
+  count "$log" "$rc"
+}
+
+case $parts in
+  c) run_c ;;
+  lua) run_lua "$@" ;;
+  all) run_c; run_lua "$@" ;;
+  *) echo "run.sh: no part '$parts'; there are c, lua and all" >&2; exit 2 ;;
+esac
+if [ "$skipped" -gt 0 ]; then
+  echo "$passed passed, $failed failed, $skipped skipped"
+else
+  echo "$passed passed, $failed failed"
+fi
+[ "$failed" -eq 0 ]

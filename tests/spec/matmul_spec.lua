@@ -1,0 +1,106 @@
+-- matmul_spec.lua: the matrix product on shapes that are cut into tiles, on views, and its mistakes.
+--
+-- Large products are checked by products with vectors (Freivalds, 1979) and against f64. May not know BLAS.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local mc = require 'mascon'
+local sample, tol = support.load 'sample', support.load 'tol'
+local read = sample.read
+
+local function close(a, b, n, scale)
+  local x, y = read(a), read(b)
+  assert.equal(#y, #x)
+  for i = 1, #y do
+    local wrong = tol.compare('ACCUM', a.dtype, x[i], y[i], { n = n, scale = scale })
+    if wrong then error(('element %d: %s'):format(i, wrong), 0) end
+  end
+end
+
+describe('large products', function()
+  local sizes = support.gc and { { 30, 20, 10 } } or { { 300, 200, 250 }, { 1, 700, 900 }, { 900, 700, 1 }, { 33, 1, 1500 }, { 257, 513, 129 }, { 20, 40, 2000 }, { 600, 3, 600 } }
+  it('map vectors as the two factors do', function()
+    for k, s in ipairs(sizes) do
+      for _, dtype in ipairs { 'f32', 'f64' } do
+        local a, b = mc.randn({ s[1], s[2] }, { seed = k, dtype = dtype }), mc.randn({ s[2], s[3] }, { seed = k + 50, dtype = dtype })
+        local v = mc.randint(0, 1, { s[3] }, { seed = k }):to(dtype) * 2 - 1
+        local left = a:matmul(b):matmul(v)
+        local right = a:to 'f64':matmul(b:to 'f64':matmul(v:to 'f64'))
+        close(left, right, s[2] * s[3], 6 * math.sqrt(s[2] * s[3]) * 6)
+      end
+    end
+  end)
+
+  it('take views without a copy changing a bit', function()
+    local a, b = mc.randn({ 120, 130 }, { seed = 1 }), mc.randn({ 130, 110 }, { seed = 2 })
+    local want = a:matmul(b)
+    close(a.T:copy().T:matmul(b.T:copy().T), want, 130, 400)
+    local wide = mc.zeros { 120, 300 }
+    wide[{ mc.all, { 11, 140 } }] = a
+    close(wide[{ mc.all, { 11, 140 } }]:matmul(b), want, 130, 400)
+    close(a['::-1']:matmul(b), want['::-1'], 130, 400)
+    close(a[{ mc.all, { 1, -1, 2 } }]:matmul(b['::2']), a[{ mc.all, { 1, -1, 2 } }]:copy():matmul(b['::2']:copy()), 130, 400)
+  end)
+
+  it('write into out=, strided, and over an operand', function()
+    local a, b = mc.randn({ 40, 40 }, { seed = 3 }), mc.randn({ 40, 40 }, { seed = 4 })
+    local want = a:matmul(b)
+    local base = mc.zeros { 40, 80 }
+    local out = base[{ mc.all, { 1, -1, 2 } }]
+    mc.matmul(a, b, { out = out })
+    assert.is_true(mc.array_equal(out, want))
+    assert.equal(0, mc.abs(base[{ mc.all, { 2, -1, 2 } }]):sum():item())
+    mc.matmul(a, b, { out = a })
+    assert.is_true(mc.array_equal(a, want))
+  end)
+
+  it('broadcast their batches', function()
+    local a, b = mc.randn({ 3, 1, 4, 5 }, { seed = 5 }), mc.randn({ 2, 5, 6 }, { seed = 6 })
+    local y = a:matmul(b)
+    assert.equal('3,2,4,6', table.concat(y.shape, ','))
+    for i = 1, 3 do for j = 1, 2 do close(y[{ i, j }], a[{ i, 1 }]:matmul(b[j]), 5, 40) end end
+  end)
+
+  it('of half precision are as good as f32 rounded', function()
+    local a, b = mc.randn({ 20, 30 }, { seed = 7 }):to 'f16', mc.randn({ 30, 10 }, { seed = 8 }):to 'f16'
+    local y = a:matmul(b)
+    assert.equal('f16', y.dtype)
+    close(y, a:to 'f64':matmul(b:to 'f64'), 30, 60)
+  end)
+
+  it('of mixed dtypes promote', function()
+    assert.equal('f64', mc.ones({ 2, 2 }, { dtype = 'f32' }):matmul(mc.ones { 2, 2 }).dtype)
+    assert.equal('i64', mc.ones({ 2, 2 }, { dtype = 'i8' }):matmul(mc.ones({ 2, 2 }, { dtype = 'u8' })).dtype)
+    assert.equal(2, mc.ones({ 2, 2 }, { dtype = 'bool' }):matmul(mc.ones({ 2 }, { dtype = 'bool' }))[1]:item())
+  end)
+
+  it('of nothing are zero', function()
+    local y = mc.zeros { 3, 0 }:matmul(mc.zeros { 0, 2 })
+    assert.same({ { 0, 0 }, { 0, 0 }, { 0, 0 } }, y:totable())
+    local out = mc.full({ 3, 2 }, 9)
+    mc.matmul(mc.zeros { 3, 0 }, mc.zeros { 0, 2 }, { out = out })
+    assert.same({ { 0, 0 }, { 0, 0 }, { 0, 0 } }, out:totable())
+  end)
+end)
+
+describe('NaN and infinity', function()
+  it('reach only the rows and columns they stand in', function()
+    local a, b = mc.ones { 3, 3 }, mc.ones { 3, 3 }
+    a[{ 2, 1 }] = 0 / 0
+    local y = mc.isnan(a:matmul(b)):totable()
+    assert.same({ { false, false, false }, { true, true, true }, { false, false, false } }, y)
+  end)
+end)
+
+describe('a mistake', function()
+  local function fails(pattern, f) assert.matches('matmul_spec%.lua:%d+: ' .. pattern, support.message(f)) end
+  it('is told with both shapes and advice', function()
+    local a = mc.zeros({ 3, 4 }, { dtype = 'f32' })
+    fails('matmul: inner sizes differ, a is f32%[3,4%]@cpu and b is f32%[5,2%]@cpu; transpose b or reshape a', function() local _ = a:matmul(mc.zeros({ 5, 2 }, { dtype = 'f32' })) end)
+    fails('matmul: batch sizes do not broadcast, a is f64%[2,3,4%]@cpu and b is f64%[3,4,5%]@cpu; they must be equal or 1', function() local _ = mc.zeros { 2, 3, 4 }:matmul(mc.zeros { 3, 4, 5 }) end)
+    fails('matmul: operands need at least one axis, a is f32%[3,4%]@cpu and b is f64%[%]@cpu; use multiply', function() local _ = a:matmul(mc.tensor(2)) end)
+    fails('matmul: operands are f32%[3,4%]@cpu and 3; give two tensors', function() local _ = a:matmul(3) end)
+    fails('matmul: out is f32%[3%]@cpu but the result is f32%[3,3%]', function() local _ = mc.matmul(a, a.T, { out = mc.zeros({ 3 }, { dtype = 'f32' }) }) end)
+    fails('matmul: option "ouT" is unknown; did you mean "out"%?', function() local _ = mc.matmul(a, a.T, { ouT = a }) end)
+  end)
+end)
+
+it('leaves no tensor behind', function() assert.equal(0, support.tensor_bytes()) end)
