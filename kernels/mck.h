@@ -111,7 +111,7 @@ typedef void (*mck_fft_fn)(const mck_fft *a);
  * coef[sections][2 (order + 1)]: b[0..order], a[0..order] with a[0] = 1. state[m][sections * order]: read as the state before the
  * first sample, left as the state after the last. reverse: from the last sample to the first. in and out may be the same rows.
  * work: sections * order * MCK_FILTER_LANES doubles, per worker. */
-#define MCK_FILTER_LANES 12
+#define MCK_FILTER_LANES 8
 typedef struct mck_filter {
     int64_t m, n, stride, sections, order;
     void *out;

@@ -100,8 +100,18 @@ static void ewise_task(void *arg, int64_t begin, int64_t end, int worker)
         mck_ewise k = {.n = n, .status = &status};
         int to_buf = !direct || crosses;
         k.out = to_buf ? (void *)buf[MAXIN] : (void *)dst;
-        for (int i = 0; i < j->nin; i++)
+        int single = n > 1 && j->nin < 3; /* kernels of one and two operands want one that runs along */
+        for (int i = 0; i < j->nin; i++) {
             k.in[i] = operand(j, i, at, n, buf[i], &k.stride[i]);
+            single = single && k.stride[i] == 0;
+        }
+        if (single) {
+            MC_ALIGNED(16) char one[16];
+            memcpy(one, k.in[0], (size_t)MCI_SIZE(j->in_dtype[0]));
+            mci_cast(j->in_dtype[0], j->in_dtype[0])(n, buf[0], 1, one, 0);
+            k.in[0] = buf[0];
+            k.stride[0] = 1;
+        }
         j->fn(&k);
         if (to_buf && !crosses)
             mci_cast(j->out->dtype, j->rdtype)(n, dst, so, buf[MAXIN], 1);
@@ -156,9 +166,13 @@ int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const m
     j.block = j.inner < 64 && BLOCK > j.inner ? BLOCK / j.inner * j.inner : BLOCK;
     if (j.total > 0) {
         /* contiguous operands of the right dtype need no buffers: larger blocks save calls */
-        int plain = j.nd <= 1 && target->dtype == j.rdtype;
-        for (int i = 0; plain && i < nin; i++)
-            plain = in[i]->dtype == j.in_dtype[i] && (j.nd == 0 || j.strides[i + 1][0] <= 1) && (j.nd == 0 || j.strides[i + 1][0] >= 0);
+        int plain = j.nd <= 1 && target->dtype == j.rdtype, runs = nin > 2;
+        for (int i = 0; plain && i < nin; i++) {
+            int64_t step = j.nd ? j.strides[i + 1][0] : 1;
+            plain = in[i]->dtype == j.in_dtype[i] && (step == 0 || step == 1);
+            runs = runs || step == 1;
+        }
+        plain = plain && runs;
         if (plain && (j.nd == 0 || j.strides[0][0] == 1))
             j.block = GRAIN;
         rc = mci_parallel((j.total + GRAIN - 1) / GRAIN, ewise_task, &j);

@@ -161,12 +161,19 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
             rc = mc_copy(&vb, values);
         const char *w = vb.data;
         int adds = op->id == MC_OP_SCATTER_ADD;
-        mck_ewise_fn add = adds && op->compute[t->dtype] == t->dtype ? (mck_ewise_fn)mci_kernel_get(MCK_K_ADD, t->dtype) : NULL;
-        if (!rc && adds && !add)
-            rc = mci_error(MC_EDTYPE, "scatter_add: not defined for %s; convert x to f32 first", mci_tensor_text(s1, sizeof s1, t));
+        int wide = adds ? op->compute[t->dtype] : t->dtype; /* halves add in f32, rounded after each step */
+        if (!rc && wide < 0)
+            rc = mci_error(MC_EDTYPE, "%s: not defined for %s; convert x with :to first", op->name, mci_tensor_text(s1, sizeof s1, t));
+        mck_ewise_fn add = adds && wide >= 0 ? (mck_ewise_fn)mci_kernel_get(MCK_K_ADD, wide) : NULL;
         for (int64_t i = 0; !rc && i < pos.numel; i++) {
             char *dst = mci_at(&tmp, offset_without(&pos, tmp.strides, axis, i) + v[i] * tmp.strides[axis]);
-            if (adds) {
+            if (adds && wide != t->dtype) {
+                float x, y;
+                mci_cast(MC_F32, t->dtype)(1, &x, 1, dst, 1);
+                mci_cast(MC_F32, t->dtype)(1, &y, 1, w + i * size, 1);
+                x += y;
+                mci_cast(t->dtype, MC_F32)(1, dst, 1, &x, 1);
+            } else if (adds) {
                 mck_ewise k = {.n = 1, .out = dst, .in = {dst, w + i * size}, .stride = {1, 1}};
                 add(&k);
             } else {

@@ -357,13 +357,14 @@ static int run_row(const mci_op *op, int nout, mc_tensor **out, int nin, const m
     rc = o.rc;
     if (!rc)
         rc = plan_make(&plan, dt, a.N, a.bins);
-    if (!rc && kind == 1) {
+    if (!rc && kind != 0) {
         rc = mci_fft_plan(&forward, 2, prec, b.N);
         if (!rc)
             rc = mci_fft_plan(&inverse, 1, prec, b.N);
-        b.fft = forward.execute;
-        b.forward = forward.plan;
-        b.inverse = inverse.plan;
+        b.fft = m.fft = forward.execute;
+        b.forward = m.forward = forward.plan;
+        b.inverse = m.inverse = inverse.plan;
+        m.N = b.N;
     }
     if (!rc) {
         analytic_bind(&a, &plan);
@@ -430,8 +431,21 @@ static int run_moments(const mci_op *op, int nout, mc_tensor **out, int nin, con
     null_outputs(&o, &m.null, dt, jobs, m.P, m.A);
     rc = o.rc;
     const mck_pac_ops *k = kernels(dt);
+    mci_fft_use forward = {0}, inverse = {0};
+    int prec = dt == MC_F32 ? 4 : 8;
+    m.N = m.L;
+    if (!rc && m.null.K > 0) {
+        rc = mci_fft_plan(&forward, 2, prec, m.N);
+        if (!rc)
+            rc = mci_fft_plan(&inverse, 1, prec, m.N);
+        m.fft = forward.execute;
+        m.forward = forward.plan;
+        m.inverse = inverse.plan;
+    }
     if (!rc)
         rc = run_stage((stage_fn)k->moments, &m, jobs, k->moments_work(&m));
+    mci_fft_done(&forward);
+    mci_fft_done(&inverse);
     return finish_outputs(&o, rc);
 }
 

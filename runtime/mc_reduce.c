@@ -216,7 +216,8 @@ static int reduce_kernel(const mc_tensor *t, unsigned mask, int kernel, int comp
 /* Value of an empty reduction in acc. */
 static void fill_identity(int op, int acc, int64_t m, void *v)
 {
-    double x[2] = {op == MC_OP_PROD || op == MC_OP_ALL ? 1 : op == MC_OP_MEAN || op == MC_OP_VAR || op == MC_OP_STD ? NAN : 0, 0};
+    int none = op == MC_OP_MEAN || op == MC_OP_VAR || op == MC_OP_STD;
+    double x[2] = {op == MC_OP_PROD || op == MC_OP_ALL ? 1 : none ? NAN : 0, none ? NAN : 0};
     mci_cast(acc, MC_C128)(m, v, 1, x, 0);
 }
 

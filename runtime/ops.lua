@@ -126,7 +126,7 @@ unary('ndtri', FLOAT, 'ndtri(a)', { promote = 'float', method = false, rules = '
 unary('erfinv', FLOAT, 'erfinv(a)', { promote = 'float', rules = 'erfinv', doc = 'inverse error function; NaN outside [-1, 1]', source = 'Algorithm AS 241, 1988' })
 unary('lgamma', FLOAT, 'lgamma(a)', { promote = 'float', alias = { 'gammaln' }, rules = 'lgamma', doc = 'log |Gamma(a)|', source = 'C11 7.12.8.3' })
 unary('digamma', FLOAT, 'digamma(a)', { promote = 'float', rules = 'none: trigamma is not there', doc = 'derivative of lgamma', source = 'DLMF 5.5, 5.11' })
-unary('logistic', FLOAT, '1 / (1 + exp(-a))', { promote = 'float', alias = { 'sigmoid' }, rules = 'auto', doc = '1 / (1 + exp(-a))', source = 'definition' })
+unary('logistic', FLOAT, '(a < 0 ? exp(-abs(a)) : 1) / (1 + exp(-abs(a)))', { promote = 'float', alias = { 'sigmoid' }, rules = 'auto', doc = '1 / (1 + exp(-a))', source = 'definition; the exponential never overflows, so that the tail keeps its subnormal numbers' })
 unary('deg2rad', FLOAT, 'a * 0.017453292519943295', { promote = 'float', rules = 'auto', doc = 'degrees to radians', source = 'definition' })
 unary('rad2deg', FLOAT, 'a * 57.29577951308232', { promote = 'float', rules = 'auto', doc = 'radians to degrees', source = 'definition' })
 unary('conj', NUM, 'conj(a)', { ix = 'a', fx = 'a', tol = 'EXACT', rules = 'auto', doc = 'complex conjugate; reals unchanged' })

@@ -10,7 +10,7 @@ void MCK(NAME)(const mck_filter *k)
     const int64_t step = k->reverse ? -1 : 1, first = k->reverse ? n - 1 : 0;
     int64_t r = 0;
     while (r < k->m) {
-        const int lanes = k->m - r < 3 ? 1 : k->m - r < LANES ? (int)(k->m - r) : LANES;
+        const int lanes = k->m - r < 4 ? 1 : k->m - r < LANES ? (int)(k->m - r) : LANES;
         const T *in = (const T *)k->in + r * k->stride;
         T *out = (T *)k->out + r * k->stride;
         double *state = k->state + r * states;

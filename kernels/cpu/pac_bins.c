@@ -13,7 +13,8 @@
 #ifndef PAC_BLOCK
 #define PAC_BLOCK 256
 #endif
-/* Windows of 1, 2, .. 2^(LEVELS-1) samples. */
+/* Windows of 1, 2, .. 2^(LEVELS-1) samples. 1, 2, 3 levels: 4.4, 3.7, 3.6 ms for 200 shifts of a
+ * row (L = 2048, 16 x 16 bands), but a third level grows the wrapped amplitudes past L2. */
 #ifndef PAC_LEVELS
 #define PAC_LEVELS 2
 #endif

@@ -4,11 +4,7 @@
 
 /* Shifts at once: their accumulators and nothing else fill the registers. */
 #undef PAC_GROUP
-#ifdef PAC_SHIFTS
-#define PAC_GROUP PAC_SHIFTS
-#else
-#define PAC_GROUP (NV > 2 ? 2 : 4)
-#endif
+#define PAC_GROUP (NV > 2 ? 2 : NV == 2 ? 4 : 8)
 
 typedef struct SN(bins_work) {
     T *ext; /* [G][L + BLOCK][LEVELS][W]: wrapped amplitudes of one tile; only with surrogates or

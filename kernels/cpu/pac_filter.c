@@ -4,8 +4,8 @@
  * One forward transform serves all bands; filter, zero phase and Hilbert transform are one real
  * table per band (fused path of the spec), so a band costs one complex inverse. Splitting an
  * inverse into D interleaved ones of length N/D was tried and is not worth it: what short
- * transforms save, the turns and the interleaving take (0.39 ms a row either way). Owns the phase
- * bins of a complex number; may know nothing of filter design. */
+ * transforms save, the turns and the interleaving take (0.39 ms a row either way, L = 2048, 32
+ * bands). Owns the phase bins of a complex number; may know nothing of filter design. */
 #include "pac_lanes.h"
 #include "pac_work.h"
 

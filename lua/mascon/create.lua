@@ -119,7 +119,7 @@ local function table_shape(v, shape, path, level)
   local n, max = #v, 0
   for k in pairs(v) do
     if type(k) ~= 'number' then error(('tensor: %s has the key %s; nested tables hold positions only'):format(path_text(path), check.show(k)), level) end
-    if k > max then max = k end
+    max = max + 1
   end
   if max ~= n then error(('tensor: %s has a gap; position %d is nil'):format(path_text(path), n + 1), level) end
   shape[#shape + 1] = n

@@ -80,10 +80,35 @@ function M.op_results(id, outs, list, params)
   return C.mc_op(id, m, res, n, arr, params)
 end
 
+local mutable_list = ffi.typeof 'mc_tensor *[?]'
+--- mc_op with lists of results and operands.
+function M.op_multi(id, outs, list, params)
+  local n, m = #list, #outs
+  local inputs, results = tensor_list(n), mutable_list(m)
+  for i = 1, n do inputs[i - 1] = list[i] end
+  for i = 1, m do results[i - 1] = outs[i] end
+  return C.mc_op(id, m, results, n, inputs, params)
+end
+
 --- Renders SVG text into a PNG file; nil and advice when librsvg is missing or the path cannot be written.
 function M.svg_to_png(svg, scale, path)
   if C.mc_svg_to_png(svg, #svg, scale or 1, path) ~= 0 then return nil, M.message() end
   return true
+end
+
+local hex = ffi.new 'char[65]'
+--- SHA-256 of a string, of a file (nil and a message when it cannot be read), of a tensor's elements in row-major order.
+function M.sha256(text)
+  M.check(C.mc_sha256(text, #text, hex), 3)
+  return ffi.string(hex, 64)
+end
+function M.sha256_file(path)
+  if C.mc_sha256_file(path, hex) ~= 0 then return nil, M.message() end
+  return ffi.string(hex, 64)
+end
+function M.sha256_tensor(t)
+  M.check(C.mc_sha256_tensor(t, hex), 3)
+  return ffi.string(hex, 64)
 end
 
 --- Monotonic seconds.

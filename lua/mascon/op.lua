@@ -288,10 +288,10 @@ M.pack, M.fresh = pack, fresh
 function maker.reduce(row)
   local id, name, spec = row.id, row[1], param_spec(row)
   local function call(out, a) return C.mc_op1(id, out, a, P) end
-  local truth = name == 'any' or name == 'all'
+  local truth, plain = name == 'any' or name == 'all', #row.params == 2 -- no parameters beyond axis and keepdim
   return function(x, axis, opts)
     x = subject(name, x, 2)
-    if axis == nil and opts == nil then
+    if axis == nil and opts == nil and plain then
       fresh()
       local out = run(name, 2, nil, 16, call, x)
       if truth then return out:item() end
@@ -411,6 +411,35 @@ for _, row in ipairs(lib.gen.ops) do
       for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into end
     end
   end
+end
+
+--- Runs an op whose operands and results are lists (families of workflows). values: parameters by name; those not named are 0.
+---@return table results tensors
+function M.raw(name, list, values, nout)
+  local row, ni, nd = rows[name], 0, 0
+  fresh()
+  for _, p in ipairs(row.params) do
+    local v = values[p[1]] or 0
+    if v == true then v = 1 end
+    if p[2] == 'number' then
+      P.d[nd] = v
+      nd = nd + 1
+    else
+      P.i[ni] = v
+      ni = ni + 1
+    end
+  end
+  local outs = {}
+  for again = 1, 2 do
+    for k = 1, nout do outs[k] = header(0) end
+    local rc = lib.op_multi(row.id, outs, list, P)
+    if rc == OK then break end
+    failed(rc, 2, again == 2, unpack(list))
+  end
+  for k = 1, nout do
+    if outs[k]._storage ~= nil then finish(outs[k]) end
+  end
+  return outs
 end
 
 -- ---------------------------------------------------------------- operators

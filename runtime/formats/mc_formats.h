@@ -18,7 +18,7 @@
 #include <stdint.h>
 #endif
 
-/* ---- public: safe writing ------------------------------------------------------------------- */
+/* ---- public: safe writing ---- */
 
 /* Writes `bytes[0..n)` to `path`: a temporary file in the same directory, fsync, rename. On failure
  * the old file, if any, is untouched and the temporary one removed. Devices and pipes are written
@@ -36,7 +36,7 @@ MC_API int mc_file_commit(mc_file_writer *w);
 /* Releases; without a successful commit nothing of the file remains. */
 MC_API void mc_file_writer_free(mc_file_writer *w);
 
-/* ---- public: npy ---------------------------------------------------------------------------- */
+/* ---- public: npy ---- */
 
 typedef struct mc_npy mc_npy;
 typedef struct mc_npy_writer mc_npy_writer;
@@ -47,15 +47,13 @@ enum {
     MC_NPY_RANK = 1,    /* 0..8 */
     MC_NPY_NUMEL = 2,   /* elements */
     MC_NPY_FORTRAN = 3, /* 1: first axis fastest */
-    MC_NPY_DIRECT =
-        4, /* 1: the bytes at mc_npy_data are the array as delivered; may still be unaligned */
+    MC_NPY_DIRECT = 4, /* 1: the bytes at mc_npy_data are the array; may still be unaligned */
     MC_NPY_ALIGNED = 5, /* 1: mc_npy_data is a multiple of the element size */
     MC_NPY_OFFSET = 6,  /* of the data, bytes from the start of the npy image */
     MC_NPY_BYTES = 7,   /* of the data as stored */
     MC_NPY_ITEM = 8,    /* bytes per element as stored */
     MC_NPY_SWAPPED = 9, /* 1: stored in the other byte order */
-    MC_NPY_WIDENED =
-        10, /* 1: u2 -> i32, u4 -> i64, u8 -> i64 (values of 2^63 and more are an error on read) */
+    MC_NPY_WIDENED = 10, /* 1: u2 -> i32, u4 and u8 -> i64 (2^63 and more: error on read) */
     MC_NPY_EXTRA = 11,   /* bytes after the array, ignored */
     MC_NPY_SHAPE = 12,   /* 8 places */
     MC_NPY_STRIDES = 20, /* 8 places, in elements, of the array in file order */
@@ -91,8 +89,7 @@ MC_API int mc_npy_commit(mc_npy_writer *w);
 /* Releases; without a successful commit nothing of the file remains. */
 MC_API void mc_npy_writer_free(mc_npy_writer *w);
 
-/* ---- public: zip, the container of npz --------------------------------------------------------
- */
+/* ---- public: zip, the container of npz ---- */
 
 typedef struct mc_zip mc_zip;
 typedef struct mc_zip_stream mc_zip_stream;
@@ -155,8 +152,7 @@ MC_API int mc_zip_end(mc_zip_writer *w);
 MC_API int mc_zip_commit(mc_zip_writer *w);
 MC_API void mc_zip_writer_free(mc_zip_writer *w);
 
-/* ---- public: EDF, EDF+, BDF, BDF+ -------------------------------------------------------------
- */
+/* ---- public: EDF, EDF+, BDF, BDF+ ---- */
 
 typedef struct mc_edf mc_edf;
 
@@ -164,16 +160,14 @@ enum { MC_EDF_PLAIN = 0, MC_EDF_PLUS_C = 1, MC_EDF_PLUS_D = 2 };
 
 /* Bits of MC_EDF_WARNINGS: the file was read, but is not quite what its header says. */
 enum {
-    MC_EDF_WARN_TRUNCATED =
-        1, /* fewer whole records than promised, or a piece of a last one, dropped */
+    MC_EDF_WARN_TRUNCATED = 1,  /* fewer whole records than promised; a piece of one is dropped */
     MC_EDF_WARN_UNFINISHED = 2, /* record count -1 in the header: counted from the file's size */
     MC_EDF_WARN_EXTRA = 4,      /* bytes after the last promised record, ignored */
     MC_EDF_WARN_SCALE = 8,      /* a channel without a usable range delivers digital values */
     MC_EDF_WARN_DATE = 16,      /* start date or time not readable; those fields are 0 */
     MC_EDF_WARN_TEXT = 32,      /* text that is not UTF-8 was taken as Latin-1 */
     MC_EDF_WARN_TAL = 64,       /* an annotation list is malformed; its rest was skipped */
-    MC_EDF_WARN_ONSET =
-        128 /* an EDF+ record without its own onset: taken to follow the one before */
+    MC_EDF_WARN_ONSET = 128     /* EDF+ record without an onset: taken to follow the one before */
 };
 
 enum {
@@ -193,8 +187,7 @@ enum {
 
 enum {
     MC_EDF_RECORD_SECONDS = 0, /* duration of one record, s */
-    MC_EDF_START_FRACTION =
-        1, /* onset of the first record after the start time, s; 0 before mc_edf_scan */
+    MC_EDF_START_FRACTION = 1, /* onset of the first record after the start time, s; needs a scan */
     MC_EDF_DATA_SECONDS = 2, /* records * duration, s */
     MC_EDF_END_SECONDS = 3,  /* end of the last record after the start time, s */
     MC_EDF_TIMES_LEN = 4
@@ -257,8 +250,7 @@ MC_API int mc_edf_read(const mc_edf *f, const int *channels, int n, int64_t firs
                        int dtype, void *out, int64_t row_stride);
 MC_API void mc_edf_free(mc_edf *f);
 
-/* ---- internal ---------------------------------------------------------------------------------
- */
+/* ---- internal ---- */
 #ifdef MCI_FORMATS
 
 /* A file to read: mapped, or read by position, or a piece of memory. Refcounted, so that an npy

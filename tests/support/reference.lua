@@ -48,7 +48,7 @@ end
 -- whole quotient whose remainder is the one above
 local function floor_divide(a, b)
   if b == 0 then return a / b end
-  if a ~= a or b ~= b or a == INF or a == -INF then return a == a and b == b and (b == INF or b == -INF) and NAN or a == a and b == b and (a / b > 0 and INF or -INF) or NAN end
+  if a ~= a or b ~= b or a == INF or a == -INF then return NAN end -- as NumPy; the standard leaves it to the library
   local r = C.fmod(a, b)
   local q = (a - r) / b
   if r ~= 0 and (r < 0) ~= (b < 0) then q = q - 1 end
@@ -100,6 +100,8 @@ E.pow = {
     if r == 0 then return Z(0, 0) end
     return polar(r ^ b.re * math.exp(-b.im * t), b.im * math.log(r) + b.re * t)
   end,
+  -- exp(b log a): the error of the exponent, eps |b log a|, becomes a relative one; |b| |log a| stays below 8 for the samples
+  ctol = 'ACCUM', terms = 64,
 }
 E.maximum = {
   f = function(a, b) if a ~= a or b ~= b then return NAN end return a > b and a or b end,
@@ -111,7 +113,7 @@ E.minimum = {
 }
 E.atan2 = { f = math.atan2, zero = true }
 E.hypot = { f = function(a, b) return C.hypot(a, b) end }
-E.copysign = { f = function(a, b) return C.copysign(a, b) end, zero = true }
+E.copysign = { f = function(a, b) return C.copysign(a, b) end, zero = true, no_nan = true }
 E.logaddexp = {
   f = function(a, b)
     if a ~= a or b ~= b then return NAN end
@@ -223,10 +225,17 @@ E.log2 = { f = function(a) return C.log2(a) end }
 E.log10 = { f = math.log10 }
 E.log1p = { f = function(a) return C.log1p(a) end }
 E.sin, E.cos = { f = math.sin, c = csin }, { f = math.cos, c = ccos }
-E.tan = { f = math.tan, c = function(a) return div(csin(a), ccos(a)) end }
+local function ctan(x, y) -- tan(x + iy) in the doubled angle
+  local d = math.cos(2 * x) + cosh(2 * y)
+  return math.sin(2 * x) / d, sinh(2 * y) / d
+end
+E.tan = { f = math.tan, c = function(a) return Z(ctan(a.re, a.im)) end }
 E.asin, E.acos, E.atan = { f = math.asin }, { f = math.acos }, { f = math.atan }
 E.sinh, E.cosh = { f = sinh, c = csinh }, { f = cosh, c = ccosh }
-E.tanh = { f = math.tanh, c = function(a) return div(csinh(a), ccosh(a)) end }
+E.tanh = { f = math.tanh, c = function(a)
+  local im, re = ctan(a.im, a.re)
+  return Z(re, im)
+end }
 E.asinh = { f = function(a) return C.asinh(a) end }
 E.acosh = { f = function(a) return C.acosh(a) end }
 E.atanh = { f = function(a) return C.atanh(a) end }
@@ -239,6 +248,10 @@ E.conj = { f = function(a) return a end, i = function(a) return a end, c = funct
 E.real = { f = function(a) return a end, i = function(a) return a end, c = function(a) return a.re end }
 E.imag = { f = function() return 0 end, i = function() return int64(0) end, c = function(a) return a.im end }
 E.angle = { f = function(a) return math.atan2(0, a) end, c = function(a) return math.atan2(a.im, a.re) end }
+
+-- Special functions have no second implementation at hand: their values are golden (ops_golden_spec), here every layout must give what
+-- the contiguous operand gives.
+for _, name in ipairs { 'lgamma', 'digamma', 'erfinv', 'ndtr', 'ndtri', 'gammainc', 'gammaincc', 'betainc' } do E[name] = { golden = true } end
 
 -- ---------------------------------------------------------------- three operands
 
@@ -261,7 +274,8 @@ E.lerp = {
     local d = mul(c, Z(b.re - a.re, b.im - a.im))
     return Z(a.re + d.re, a.im + d.im)
   end,
-  cancels = true,
+  -- the sum cancels: errors count against |a| + |c| |b - a| <= 20 of the samples, whose parts lie in [-2, 2]
+  ctol = 'ACCUM', terms = 4, size = 20, cancels = true,
 }
 
 -- ---------------------------------------------------------------- reductions and scans
@@ -395,11 +409,12 @@ function R.var(row, kind, opts)
   local dof = n - (opts.correction or 0)
   if dof <= 0 then return NAN, 0 end
   local v = exact_sum(d) / dof
-  return v, v
+  -- a mean that is off by eps |mean| sqrt n moves the result by its square
+  return v, math.max(v, 2 ^ -52 * n * mean * mean)
 end
 function R.std(row, kind, opts)
   local v = math.sqrt(R.var(row, kind, opts))
-  return v, v
+  return v, math.max(v, math.abs(R.mean(row, kind)))
 end
 
 M.scan = {}

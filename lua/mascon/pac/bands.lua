@@ -48,7 +48,8 @@ local function centres_of(lo, hi, n, spacing)
   local c = {}
   for i = 1, n do
     local at = n > 1 and (i - 1) / (n - 1) or 0
-    c[i] = spacing == 'log' and math.exp(math.log(lo) + at * (math.log(hi) - math.log(lo))) or lo + (i - 1) * (n > 1 and (hi - lo) / (n - 1) or 0)
+    if spacing == 'log' then c[i] = math.exp(math.log(lo) + at * (math.log(hi) - math.log(lo)))
+    else c[i] = lo + (i - 1) * (n > 1 and (hi - lo) / (n - 1) or 0) end
   end
   if n > 1 then c[1], c[n] = lo, hi end
   return c
@@ -159,7 +160,8 @@ local function from_bands(kind, what, name, level)
     local key = next(what)
     if key ~= nil then
       local near = check.nearest(tostring(key), NAMED)
-      fail(level + 1, '%s has no entry %s; named forms are vector, search, centres + width and start + stop + width + step%s', name, check.show(key), near and (' (did you mean %s?)'):format(near) or '')
+      fail(level + 1, '%s has no entry %s; named forms are vector, search, centres + width and start + stop + width + step%s', name, check.show(key),
+        near and (' (did you mean %s?)'):format(near) or '')
     end
     fail(level + 1, '%s is an empty list; give at least one band', name)
   end
@@ -270,12 +272,14 @@ function M.warnings(opts)
     end
   end
   if overlap > 0 then
-    out[#out + 1] = ('phase and amplitude bands overlap in %d of %d pairs, first phase band %d %s with amplitude band %d %s; what they share is no coupling')
+    out[#out + 1] = ('phase and amplitude bands overlap in %d of %d pairs, first phase band %d %s with amplitude band %d %s; '
+      .. 'what they share is no coupling')
       :format(overlap, pairs_count, first[1], edges(phase[first[1]]), first[2], edges(amp[first[2]]))
   end
   if narrow > 0 then
     local a = amp[worst[2]]
-    out[#out + 1] = ('in %d of %d pairs the amplitude band is narrower than twice the phase centre and cuts off the sidebands, worst amplitude band %d %s (%.4g Hz wide) with phase band %d at %.4g Hz, which needs %.4g Hz')
+    out[#out + 1] = ('in %d of %d pairs the amplitude band is narrower than twice the phase centre and cuts off the sidebands, '
+      .. 'worst amplitude band %d %s (%.4g Hz wide) with phase band %d at %.4g Hz, which needs %.4g Hz')
       :format(narrow, pairs_count, worst[2], edges(a), a[2] - a[1], worst[1], worst[3], 2 * worst[3])
   end
   local short, example = 0, nil
@@ -289,7 +293,8 @@ function M.warnings(opts)
     end
   end
   if short > 0 then
-    out[#out + 1] = ('%d samples are fewer than 3 filter orders for %d of %d bands, first %s band %d %s: order %d is cut to %d and the band gets wider; use at least %d samples')
+    out[#out + 1] = ('%d samples are fewer than 3 filter orders for %d of %d bands, first %s band %d %s: '
+      .. 'order %d is cut to %d and the band gets wider; use at least %d samples')
       :format(o.n, short, #phase + #amp, example[1], example[2], edges(example[3]), example[4], example[5], 3 * example[4])
   end
   local slowest = math.huge

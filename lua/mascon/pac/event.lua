@@ -165,18 +165,19 @@ end
 ---
 --- 'circular': rho^2 = (r_ac^2 + r_as^2 - 2 r_ac r_as r_sc)/(1 - r_sc^2) from the correlations over trials of a, sin phi and cos phi; without
 --- permutations p = exp(-n rho^2/2) (chi-square with 2 degrees of freedom). 'gc': mutual information in bits of the normal scores of the
---- ranks over trials; smooth = h pools the samples t - h..t + h (NaN where the window does not fit; compat = 'tensorpac' gives each sample
---- the mean of all windows that cover it; its 'circular' takes r_sc over all phase bands together). With n_perm = K the trials of the amplitude are permuted, one permutation for all bands and
---- samples, and p = (1 + #{s >= x})/(1 + K); mcp = 'maxstat' compares with the maximum over bands and samples, 'fdr' and 'bonferroni' correct
---- over all P A T values.
+--- ranks over trials; smooth = h pools the samples t - h..t + h (NaN where the window does not fit). With n_perm = K the trials of the
+--- amplitude are permuted, one permutation for all bands and samples, and p = (1 + #{s >= x})/(1 + K); mcp = 'maxstat' compares with the
+--- maximum over bands and samples, 'fdr' and 'bonferroni' correct over all P A T values. compat = 'tensorpac': r_sc is taken over all
+--- phase bands together, and smooth gives each sample the mean of all windows that cover it.
 ---@param phase any f32|f64 [n, P, T] rad within one turn, or analytic signal c64|c128
 ---@param amp any f32|f64 [n, A, T], or analytic signal
----@param opts? table method 'circular'|'gc' · smooth 0 samples · n_perm 0 · seed 42 · mcp 'none'|'maxstat'|'fdr'|'bonferroni' · compat 'native'|'tensorpac'
+---@param opts? table method 'circular'|'gc' · smooth 0 samples · n_perm 0 · seed 42 · mcp 'none'|'maxstat'|'fdr'|'bonferroni' ·
+---  compat 'native'|'tensorpac'
 ---@return any stat f64 [P, A, T]: rho in [0, 1], or bits; NaN where a band does not vary over trials or is not finite
 ---@return any p f64 [P, A, T], nil for 'gc' without permutations
 ---@return table info method, n, n_perm, maxima (f64 [K]) with permutations
---- Source: Dynamic circular-linear correlation of event-related coupling, 2014; A statistical framework for neuroimaging data analysis based
---- on mutual information estimated via a Gaussian copula, 2017.
+--- Source: A method for event-related phase/amplitude coupling, 2013; A statistical framework for neuroimaging data analysis based on mutual
+--- information estimated via a Gaussian copula, 2017.
 function M.erpac(phase, amp, opts)
   phase, amp = pair('pac.erpac', phase, amp, 2)
   local o = erpac_options(opts, phase, 3)

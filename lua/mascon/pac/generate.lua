@@ -110,7 +110,7 @@ end
 --- Options checked; o.n filled in from seconds; frequencies below fs/2.
 local function options(fname, opts, spec, level)
   local o = check.opts(fname, opts, spec, level + 1)
-  if not (o.fs < math.huge) then error(('%s: fs is %s Hz; it must be finite and above 0'):format(fname, tostring(o.fs)), level) end
+  if o.fs == math.huge then error(('%s: fs is %s Hz; it must be finite and above 0'):format(fname, tostring(o.fs)), level) end
   if o.n and o.seconds then error(fname .. ': n and seconds are both given; give one of them', level) end
   o.n = o.n or math.floor((o.seconds or 2) * o.fs + 0.5)
   if o.n < 1 then error(('%s: seconds = %g holds no sample at fs = %g Hz'):format(fname, o.seconds, o.fs), level) end
@@ -287,7 +287,8 @@ function M.g4(opts)
     error(('pac.g4: the driver band fp -+ bandwidth/2 is %g..%g Hz; it must lie inside 0..fs/2 = %g Hz'):format(lo, hi, o.fs / 2), 2)
   end
   if not mc.any(keep) then
-    error(('pac.g4: no frequency of %d samples lies in %g..%g Hz; widen bandwidth or lengthen the signal (bins are %g Hz apart)'):format(o.n, lo, hi, o.fs / o.n), 2)
+    error(('pac.g4: no frequency of %d samples lies in %g..%g Hz; widen bandwidth or lengthen the signal (bins are %g Hz apart)'):format(
+      o.n, lo, hi, o.fs / o.n), 2)
   end
   local d = mc.fft.ifft(mc.fft.fft(noises(o.n, seeds[1])) * (2 * keep:to 'f64'))
   d = d * (math.sqrt(2) / mc.std(mc.real(d), { -1, keepdim = true }))
@@ -314,7 +315,8 @@ local RECORDING = {
 --- A recording with known coupling: channels of G3 with different rhythms, carriers, strengths and preferred phases. The last of two or
 --- more channels has the same rhythm and carrier as the first but no coupling.
 ---@param opts? table channels 4 · segments 3 · fs 512 Hz (at least 400) · seconds 10 of a segment · seed 1 · sigma 0.8 noise
----@return table x f64 [C, S, T], fs Hz, channels { names }, truth { { channel, fp Hz, fa Hz, strength, preferred_phase rad, coupled } per channel }
+---@return table x f64 [C, S, T], fs Hz, channels { names } and
+---  truth { { channel, fp Hz, fa Hz, strength, preferred_phase rad, coupled } per channel }
 function M.recording(opts)
   local o = check.opts('pac.recording', opts, RECORDING, 3)
   local rows, names, truth = {}, {}, {}
@@ -323,7 +325,9 @@ function M.recording(opts)
     local pick = silent and COUPLINGS[1] or COUPLINGS[(c - 1) % #COUPLINGS + 1]
     local strength = silent and 0 or pick[3]
     names[c] = NAMES[c] or 'E' .. c
-    truth[c] = { channel = names[c], fp = pick[1], fa = pick[2], strength = strength, preferred_phase = pick[4], coupled = not silent }
+    truth[c] = {
+      channel = names[c], fp = pick[1], fa = pick[2], strength = strength, preferred_phase = pick[4], coupled = not silent,
+    }
     local first = o.seed + 1e6 * c
     rows[c] = M.g3 {
       seconds = o.seconds, fs = o.fs, fp = pick[1], fa = pick[2], strength = strength, pp = pick[4], sigma = o.sigma, segments = o.segments,

@@ -191,7 +191,8 @@ function M.bonferroni(p, opts)
 end
 
 local TEST = {
-  mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, scope = SCOPE.scope, count = { nil, 'tensor' }, maxima = { nil, 'tensor' }, k = { nil, 'integer >= 2' },
+  mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, scope = SCOPE.scope,
+  count = { nil, 'tensor' }, maxima = { nil, 'tensor' }, k = { nil, 'integer >= 2' },
 }
 
 --- p-values of a map from what its surrogates left behind, corrected as asked.

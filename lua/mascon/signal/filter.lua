@@ -13,8 +13,6 @@ local methods, F, P = tensor.methods, op.functions, lib.params
 local cut, ALL = rows.cut, rows.all
 local M = {}
 
-local SHORT = 48 -- taps up to which the recursion beats transforms, as in fourier.lua
-
 -- ---------------------------------------------------------------- the recursion
 
 --- Rows x[m, n] through coef f64 [sections, 2 (order + 1)] from state f64 [m, sections * order].
@@ -216,9 +214,9 @@ function M.lfilter(b, a, x, opts)
   local o = check.opts(fname, opts, ONCE, 3)
   b, a = fraction(fname, b, a, 3)
   x = rows.float(fname, x, 3)
-  if a.shape[1] == 1 and b.shape[1] > SHORT and o.zi == nil then
+  if a.shape[1] == 1 and o.zi == nil then
     local r, back, n = rows.of(fname, x, o.axis, 3)
-    if n > SHORT then
+    if not rows.is_short(b.shape[1], r) and n > 32 then
       return back(each_part(r, function(part) return fourier.convolve_rows(part, methods.to(b, part.dtype), 0, n) end))
     end
   end
@@ -234,7 +232,7 @@ local TWICE = { axis = { -1, 'integer' }, padtype = { 'odd', rows.PADS }, padlen
 local function both_ways(r, coef, zi, pad, padtype, level)
   local m, n = r.shape[1], r.shape[2]
   local out = tensor.empty('filtfilt', { m, n }, r.dtype, level + 1)
-  rows.blocks(m, 3 * (n + 2 * pad), 12, function(r0, r1)
+  rows.blocks(m, 3 * (n + 2 * pad), 8, function(r0, r1)
     local x = rows.extend(r[{ { r0, r1 }, ALL }], pad, padtype)
     local forth = recurse(x, coef, methods.to(cut(x, 1, 1), 'f64') * zi, false, level + 2)
     local y = recurse(forth, coef, methods.to(cut(forth, -1, -1), 'f64') * zi, true, level + 2)
@@ -295,7 +293,7 @@ function M.filtfilt(b, a, x, opts)
   local k = b.shape[1]
   local pad = padding(fname, o, 3 * math.max(k, a.shape[1]), x, n, 3)
   if n == 0 then return back(r) end
-  if a.shape[1] == 1 and k > SHORT / 2 and pad >= k - 1 then
+  if a.shape[1] == 1 and not rows.is_short(2 * k, r) and pad >= k - 1 then
     local g = fourier.convolve_rows(methods.reshape(b, { 1, k }), methods.flip(b), 0, 2 * k - 1)[1]
     return back(each_part(r, function(part)
       local out = tensor.empty(fname, part.shape, part.dtype, 3)

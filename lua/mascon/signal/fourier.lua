@@ -138,7 +138,6 @@ function M.fftconvolve(x, h, opts)
 end
 
 local CONV = { mode = { 'full', MODES }, method = { 'auto', { 'auto', 'direct', 'fft' } }, axis = { nil, 'integer' } }
-local SHORT = 48 -- taps up to which the recursion kernel beats transforms (Zen 3, rows of 1e3 to 1e6)
 
 local function convolve(fname, x, h, o, level)
   local whole = tensor.kind[x.dtype] == 'i' or tensor.kind[x.dtype] == 'u' or x.dtype == 'bool'
@@ -162,7 +161,7 @@ local function convolve(fname, x, h, o, level)
     if k > n and r.shape[1] == 1 then r, h = methods.reshape(h, { 1, k }), methods.reshape(r, { n }) end
     local first, count = part(o.mode, n, k)
     local short = math.min(n, k)
-    if o.method == 'fft' or o.method == 'auto' and short > SHORT then
+    if o.method == 'fft' or o.method == 'auto' and not rows.is_short(short, r) then
       y = M.convolve_rows(r, h, first, count)
     else
       local filter = require 'mascon.signal.filter'

@@ -1,6 +1,7 @@
 --- rows.lua - the working shape of mc.signal: samples as contiguous rows [m, n], one axis last.
 --
 -- Owns the way there and back, the size of blocks that stay in cache, and the edge extensions. Knows no filter and no transform.
+local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local op = require 'mascon.op'
 local index = require 'mascon.index'
@@ -51,6 +52,12 @@ end
 --- Samples first..last (1-based) of every row.
 function M.cut(x, first, last) return x[{ index.all, { first, last } }] end
 
+--- Whether k taps over the rows r [m, n] run faster as a recursion than by transforms: eight rows share its lanes (Zen 3: 0.26 ns a tap
+--- and sample there, 0.85 ns for one row, against 8 to 10 ns a sample of a transform pair).
+function M.is_short(k, r)
+  return k <= (r.shape[1] >= 4 and 32 or 12)
+end
+
 --- A 1-D f64 tensor from a number, a list or a tensor.
 function M.vector(fname, what, v, level)
   if type(v) == 'number' then v = { v } end
@@ -73,10 +80,12 @@ function M.extend(x, k, padtype)
   return layout.pad(x, { { 0, 0 }, { k, k } }, { mode = PAD[padtype] })
 end
 
---- f(first, last) for blocks of rows so that `per_row` elements each stay within BLOCK.
+--- f(first, last) for blocks of rows that stay within BLOCK elements a worker, whole multiples of rows a worker. Rows are independent, so
+--- the cut, unlike one inside a row, may follow the number of workers.
 function M.blocks(m, per_row, multiple, f)
-  local step = math.max(1, math.floor(M.BLOCK / math.max(1, per_row)))
-  if step > multiple then step = step - step % multiple elseif multiple > 1 and step > multiple / 2 then step = multiple end
+  local workers = lib.C.mc_get_num_threads()
+  local step = math.floor(M.BLOCK / math.max(1, per_row))
+  step = math.max(multiple, step - step % multiple) * workers
   for first = 1, m, step do f(first, math.min(m, first + step - 1)) end
 end
 

@@ -1,0 +1,152 @@
+-- rerun.lua - `mascon rerun RESULT [--out DIR]`: repeats a result from its manifest and compares.
+--
+-- Owns the order: read the record, compare inputs, versions and machine with it and say what differs, run the script with the recorded
+-- arguments in its recorded folder into DIR (default: RESULT-rerun), compare stage hashes and files. Exit status 0 when identical, 1 when
+-- not. May not know workflows; the script puts its results where `--out` says.
+local host = require 'mascon.host'
+
+local M = {}
+
+local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+local function say(...) io.stdout:write(string.format(...), '\n') end
+
+local function complain(...)
+  io.stdout:flush()
+  io.stderr:write('mascon rerun: ', string.format(...), '\n')
+end
+
+local function absolute(path, folder)
+  if path:sub(1, 1) == '/' then return path end
+  return (folder or os.getenv 'PWD' or '.') .. '/' .. path
+end
+
+local function exists(path)
+  local f = io.open(path, 'rb')
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- The recorded arguments with `--out X`, `--out=X` or none replaced by ours.
+local function redirected(args, dir)
+  local out, done, i = {}, false, 1
+  while args[i] do
+    local word = tostring(args[i])
+    if word == '--out' then
+      out[#out + 1], out[#out + 2], done, i = '--out', dir, true, i + 1
+    elseif word:match '^%-%-out=' then
+      out[#out + 1], done = '--out=' .. dir, true
+    else
+      out[#out + 1] = word
+    end
+    i = i + 1
+  end
+  if not done then
+    out[#out + 1], out[#out + 2] = '--out', dir
+  end
+  return out
+end
+
+--- What is not as it was: changed or missing inputs and script. Returns the number of things that stop a rerun.
+local function check_inputs(record, manifest)
+  local stops = 0
+  for _, input in ipairs(record.inputs or {}) do
+    local path = absolute(input.path, record.folder)
+    local hash = manifest.hash_file(path)
+    if not hash then
+      complain('the input %s is not there; bring it back, or give its folder the old name', path)
+      stops = stops + 1
+    elseif hash ~= input.sha256 then
+      say('input %s has changed since (SHA-256 %s, recorded %s)', path, hash:sub(1, 12), input.sha256:sub(1, 12))
+    end
+  end
+  return stops
+end
+
+local function parse(args)
+  local o, i = {}, 1
+  while args[i] do
+    if args[i] == '--out' then
+      if not args[i + 1] then return nil, '--out needs a folder' end
+      o.out, i = args[i + 1], i + 1
+    elseif args[i]:match '^%-%-out=' then o.out = args[i]:sub(7)
+    elseif args[i]:sub(1, 2) == '--' then return nil, ("unknown option '%s'; there is --out DIR"):format(args[i])
+    elseif o.result then return nil, 'one result at a time'
+    else o.result = args[i] end
+    i = i + 1
+  end
+  if not o.result then return nil, 'it needs the folder of a result, or its manifest.json' end
+  return o
+end
+
+local function run(record, script, dir)
+  local words = { quote(host.exe), '--', quote(script) }
+  for _, word in ipairs(redirected(record.args or {}, dir)) do words[#words + 1] = quote(word) end
+  local set = {}
+  if type(record.facts.isa) == 'string' and record.facts.isa:match '^v%d$' then set[1] = 'MASCON_ISA=' .. record.facts.isa end
+  local command = ('cd %s && %s exec %s'):format(quote(record.folder or '.'), table.concat(set, ' '), table.concat(words, ' '))
+  io.stdout:flush()
+  return os.execute(command)
+end
+
+--- Says how two records compare. Returns true when stages and files agree.
+local function compare(manifest, record, new)
+  local stage, how, same = manifest.stage_apart(record, new)
+  local files, looked = manifest.outputs_apart(record, new)
+  if not stage and #files == 0 then
+    say('identical: %d stage%s and %d file%s agree', same, same == 1 and '' or 's', looked, looked == 1 and '' or 's')
+    return true
+  end
+  if stage then say('stage %q %s (%d stages before it agree)', stage, how, same) end
+  for _, f in ipairs(files) do say('file %s %s', f[1], f[2]) end
+  return false
+end
+
+---@param args string[]
+---@return integer status
+function M.main(args)
+  local o, why = parse(args)
+  if not o then
+    complain('%s: mascon rerun RESULT [--out DIR]', why)
+    return 2
+  end
+  local manifest = require 'mascon.manifest'
+  local record, message = manifest.read(o.result)
+  if not record then
+    complain('%s', message)
+    return 1
+  end
+  local script = type(record.script) == 'table' and record.script.path
+  if type(script) ~= 'string' then
+    complain('the manifest names no script (it was made at the prompt or from -e)')
+    return 1
+  end
+  script = absolute(script, record.folder)
+  if not exists(script) then
+    complain('the script %s is not there any more', script)
+    return 1
+  end
+  if check_inputs(record, manifest) > 0 then return 1 end
+  local base = o.result:gsub('/?manifest%.json$', ''):gsub('/+$', '')
+  local dir = absolute(o.out or (base == '' and '.' or base) .. '-rerun')
+  if exists(dir .. '/manifest.json') and not os.remove(dir .. '/manifest.json') then
+    complain('%s/manifest.json cannot be replaced; choose another folder with --out DIR', dir)
+    return 1
+  end
+  local status = run(record, script, dir)
+  if status ~= 0 then
+    complain('the script failed; nothing to compare')
+    return 1
+  end
+  local new, bad = manifest.read(dir)
+  if not new then
+    complain('the script wrote no manifest into %s (%s)', dir, bad)
+    return 1
+  end
+  for _, d in ipairs(manifest.facts_apart(record, new)) do
+    if not d[1]:match '^args' and not d[1]:match '^options%.out$' then say('%s: was %s, is %s', d[1], tostring(d[2]), tostring(d[3])) end
+  end
+  return compare(manifest, record, new) and 0 or 1
+end
+
+return M
