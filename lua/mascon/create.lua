@@ -244,10 +244,16 @@ end
 --- Key and stream in use (for manifests).
 function M.seed_state() return state.key, state.stream end
 
+local REALS, WHOLE = { f32 = true, f64 = true }, { i64 = true }
+
 local function random(fname, id, shape, opts, spec, fill, level)
+  local offered = id == op.rows.random_integers.id and WHOLE or REALS
   local full = { dtype = { nil, 'string' }, device = DT.device, seed = { nil, 'integer >= 0' }, stream = { nil, 'integer >= 0' }, out = { nil, 'tensor' } }
   for k, v in pairs(spec) do full[k] = v end
   local sizes, dt, o = shape_opts(fname, shape, opts, full, level + 1)
+  if o.dtype and not offered[dt] then
+    error(('%s: dtype %s is not drawn; choose %s, then convert with :to'):format(fname, dt, offered.i64 and 'i64' or 'f32 or f64'), level)
+  end
   local key, stream = o.seed or state.key, o.stream
   if not stream then
     if o.seed then stream = 0 else stream, state.stream = state.stream, state.stream + 1 end

@@ -20,4 +20,29 @@ function M.read(path)
   return text
 end
 
+--- Makes a folder (and those above it). True when it is there afterwards and can be written to.
+---@param path string
+function M.make_folder(path)
+  local host = package.loaded['mascon.host']
+  local at = path:sub(1, 1) == '/' and '/' or ''
+  for part in path:gmatch '[^/]+' do
+    at = at .. part
+    if not (type(host) == 'table' and host.make_folder and host.make_folder(at)) and not M.is_folder(at) then return false end
+    at = at .. '/'
+  end
+  local probe = path .. '/.mascon-probe'
+  local f = io.open(probe, 'wb')
+  if not f then return false end
+  f:close()
+  os.remove(probe)
+  return true
+end
+
+--- Whether path is a folder that can be entered.
+function M.is_folder(path)
+  local f = io.open(path .. '/.', 'rb')
+  if f then f:close() end
+  return f ~= nil
+end
+
 return M

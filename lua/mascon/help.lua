@@ -8,7 +8,6 @@ local op = require 'mascon.op'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local file = require 'mascon.file'
-local error = check.error
 
 local M = {}
 
@@ -207,6 +206,15 @@ function M.entries()
     local rest = {}
     for i = 2, #(args or {}) do rest[#rest + 1] = args[i] end
     add { name = 'x:' .. k, kind = 'method', value = v, text = text, args = rest, space = 'tensor' }
+  end
+  -- a second name of one function shares its text
+  local said = {}
+  for _, e in ipairs(list) do if e.text and type(e.value) == 'function' then said[e.value] = e end end
+  for _, e in ipairs(list) do
+    local first = not e.text and said[e.value]
+    if first then
+      e.text = { ('Another name of %s.'):format(first.name), unpack(first.text) }
+    end
   end
   all = list
   return list

@@ -101,8 +101,12 @@ local function failed(rc, level, again, ...)
   if rc == lib.status.ENOMEM then error(memory_text(), level + 1) end
   if rc == lib.status.ERELEASED then
     for i = 1, select('#', ...) do
-      local t = select(i, ...)
-      if is(t) and released[t] then error(lib.message():gsub('was released', 'was released at ' .. released[t]), level + 1) end
+      local list = select(i, ...)
+      if is(list) then list = { list } end
+      for k = 1, type(list) == 'table' and #list or 0 do
+        local at = released[list[k]]
+        if at then error((lib.message():gsub('was released', function() return 'was released at ' .. at end)), level + 1) end
+      end
     end
   end
   error(lib.message(), level + 1)

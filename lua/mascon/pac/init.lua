@@ -43,6 +43,16 @@ function Plan:bytes(rows, block)
   return engine.result_bytes(self.engine, rows) + engine.row_bytes(self.engine) * block
 end
 
+--- Seconds the run should take on this machine: measured costs per transform point and per binned sample, two cores, f32.
+function Plan:seconds(rows)
+  local e = self.engine
+  local N = e.plan and e.plan.N or 2 * e.T
+  local cells = e.P * e.A
+  local per = (e.P + e.A) * N * math.log(N) * 0.55e-9 + cells * e.L * 0.12e-9
+  if e.K > 0 then per = per + (e.by_fft and cells * 9 * e.L * math.log(e.L) * 0.35e-9 or cells * e.L * e.K * 0.045e-9) end
+  return rows * per * 2 / mc.get_num_threads() * (self.options.dtype == 'f64' and 2.3 or 1)
+end
+
 -- ---------------------------------------------------------------- shapes
 
 local AXES = { T = 1, CT = 2, ST = 2, BCT = 3, CST = 3, BCST = 4 }
@@ -257,7 +267,7 @@ function M.compute(x, opts)
 end
 
 return setmetatable(M, { __index = function(t, k)
-  local from = { generate = 'generate', event = 'event', normalize = 'normalize', filters = 'filters', search = 'search', report = 'report' }
+  local from = { generate = 'generate', event = 'event', normalize = 'normalize', filters = 'filters', search = 'search', report = 'report', source = 'source' }
   if from[k] then
     local m = require('mascon.pac.' .. from[k])
     rawset(t, k, m)
