@@ -1,7 +1,7 @@
 # One file, every habit is a target. `make help` lists them.
 #
 # build/            what is built: mascon, libmascon.so, plugins/, lua/ (generated), gen/ (generated C)
-# CUDA=0            leave the CUDA backend out;  V=1 show commands;  INPUT=file, ARGS='...' for make run
+# MODE=release      or debug (assertions), asan (sanitizers), each in its own build-MODE;  V=1 shows commands;  WERROR=1
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
@@ -109,7 +109,7 @@ $(foreach l,$(LEVELS),$(eval $(call kernel_rules,$(l))))
 $(B)/libmascon.so: $(OBJ.runtime) $(OBJ.kernels)
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libmascon.so -Wl,-z,now -o $@ $^ -ldl -lpthread -lm
 $(B)/mascon: $(OBJ.host)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LJ_LIBS) -Wl,-E -ldl -lm
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LJ_LIBS) -Wl,-E -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' -ldl -lm
 
 # ---- plug-ins: one per neighbour, left out when its library is missing --------------------------------------------------
 LIBS.fftw := -lfftw3 -lfftw3f
@@ -155,5 +155,54 @@ endif
 $(B)/tests/rules.mk: tests/c/build.sh $(wildcard tests/c/*.c tests/fuzz/*.c)
 	$(Q)mkdir -p $(@D) && tests/c/build.sh > $@.new && mv $@.new $@
 
+# make check     everything else: lint, asserts, sanitizers, threads, ISA, JIT off, forced collection, fuzzing (STEPS='lint asan')
+check: deps
+	@$(MAKE) --no-print-directory DEBS='$(DEBS_CHECK)' deps
+	@$(MAKE) --no-print-directory tests-c
+	@tests/check.sh $(STEPS)
+
+# make lint      luacheck, cppcheck, room arrows, shape of files
+DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev
+lint: deps-check
+	@luacheck -q lua runtime scripts tests bench | tail -n 40; exit $${PIPESTATUS[0]}
+	@$(LUAJIT) tests/lint/rooms.lua
+	@$(LUAJIT) tests/lint/shape.lua
+	@$(MAKE) --no-print-directory $(B)/gen/.stamp
+	@if command -v cppcheck >/dev/null; then cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr -j$(JOBS) \
+	  -D__GNUC__=12 -DMC_ISA=v3 $(INC) --suppress=missingIncludeSystem --suppressions-list=tests/lint/cppcheck.txt --error-exitcode=1 \
+	  runtime bindings kernels && echo "cppcheck: nothing found"; else echo "cppcheck is not installed (make check installs it)"; exit 1; fi
+
+# make debug     a build with assertions in build-debug
+debug:
+	@$(MAKE) --no-print-directory MODE=debug all
+
+# make fuzz      fuzzes each file parser for SECONDS (default 60) with clang; make long sweeps every f32 through the unary functions
+fuzz: all
+	@B=$(B) tests/fuzz/run.sh $(or $(SECONDS),60)
+long: tests-c
+	@for l in v2 v3 v4; do if [ -x $(B)/tests/ulp.$$l ]; then echo "ulp.$$l, every f32:"; $(B)/tests/ulp.$$l -a || exit 1; fi; done
+
+# make docs      the reference in build/reference; fails on a public name without docstring
+docs: all
+	@mkdir -p $(B)/reference && $(B)/mascon runtime/gen/docs.lua $(B)/reference
+
+# make install   into PREFIX (default /usr/local; DESTDIR is honoured)
+DEST = $(DESTDIR)$(PREFIX)
+install: all
+	install -d $(DEST)/bin $(DEST)/lib/mascon/plugins $(DEST)/share/mascon $(DEST)/include/mascon/formats
+	install -m 755 $(B)/mascon $(DEST)/bin/
+	install -m 644 $(B)/libmascon.so $(DEST)/lib/mascon/
+	install -m 644 $(B)/plugins/*.so $(DEST)/lib/mascon/plugins/
+	rm -rf $(DEST)/share/mascon/lua && cp -R lua $(DEST)/share/mascon/ && cp -R $(B)/lua/. $(DEST)/share/mascon/lua/
+	install -m 644 runtime/mascon.h runtime/mc_def.h $(B)/gen/mc_gen_enums.h $(DEST)/include/mascon/
+	install -m 644 runtime/formats/mc_formats.h $(DEST)/include/mascon/formats/
+	for extra in scripts LICENSE; do [ ! -e $$extra ] || cp -R $$extra $(DEST)/share/mascon/; done
+
+# make dist      a relocatable folder and .tar.gz in build/dist; WITH_TESTS=1 adds tests and bench
+VERSION := $(shell sed -n "s/^T\.version = '\(.*\)'/\1/p" runtime/ops.lua)
+dist: $(if $(WITH_TESTS),tests-c,all)
+	@WITH_TESTS=$(WITH_TESTS) .ci/dist $(B) $(VERSION)
+
+# make clean     removes every build folder
 clean:
-	rm -rf $(B)
+	rm -rf $(B) build-debug build-asan

@@ -177,6 +177,25 @@ int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
     return mc_op(op, 1, &out, 2, in, NULL);
 }
 
+int mc_op2_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_tensor *b)
+{
+    out->capacity = bytes;
+    out->dtype = -1;
+    int rc = mc_op2(op, out, a, b);
+    return rc == MC_OK && out->storage ? -1 : rc;
+}
+
+int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
+{
+    if (mci_check_live(mci_ops[op].name, out))
+        return mc_errstatus();
+    int32_t flags = out->flags;
+    out->flags |= MC_FLAG_OUT;
+    int rc = mc_op2(op, out, a, b);
+    out->flags = flags;
+    return rc;
+}
+
 int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double im, int swapped)
 {
     double v[2] = {re, im};

@@ -10,6 +10,7 @@ local C, P = lib.C, lib.params
 local is, header, finish, failed, make = tensor.is, tensor.header, tensor.finish, tensor.failed, tensor.make
 local CODE, methods = tensor.code, tensor.methods
 local OK, FLAG_OUT = 0, 4
+local ct, istype = tensor.ct, tensor.istype
 
 local M = {}
 local rows = {}
@@ -149,28 +150,22 @@ function maker.binary(row)
     return run(name, 3, opts, n <= 1024 and n or 1024, call, a, b)
   end
   return function(a, b, opts)
-    if type(b) == 'cdata' and type(a) == 'cdata' and is(a) and is(b) then
-      local out
+    if type(b) == 'cdata' and type(a) == 'cdata' and istype(ct, a) and istype(ct, b) then
       if opts == nil then
-        local n, m = a._small, b._small
-        if n == m and a._dtype == b._dtype then
-          out = header(n)
-          local rc = C.mc_op2(id, out, a, b)
-          if rc == OK then
-            if out._capacity == 0 and out._storage ~= nil then return finish(out) end
-            return out
-          end
-          if not failed(rc, 2, false, a, b) then return end
+        local n = a._small
+        if n == b._small then
+          local out = ct((n + 7) / 8)
+          local rc = C.mc_op2_new(id, out, n, a, b)
+          if rc == OK then return out end
+          if rc < 0 then return finish(out) end
+          failed(rc, 2, false, a, b)
         end
       else
-        out = opts.out
-        if is(out) and out._data ~= nil and next(opts, 'out') == nil then
-          local flags = out._flags
-          out._flags = bit.bor(flags, FLAG_OUT)
-          local rc = C.mc_op2(id, out, a, b)
-          out._flags = flags
+        local out = opts.out
+        if type(out) == 'cdata' and istype(ct, out) and next(opts, 'out') == nil then
+          local rc = C.mc_op2_into(id, out, a, b)
           if rc == OK then return out end
-          if rc ~= lib.status.ENOMEM then failed(rc, 2, true, out, a, b) end
+          failed(rc, 2, false, out, a, b)
         end
       end
     end

@@ -89,7 +89,8 @@ function M.tensor(t)
     return out
   end
   rows = full and read_full(t:totable(), 1) or read(t, 1)
-  local fmt = number_format(flat)
+  local kind = tensor.kind[t.dtype]
+  local fmt = (kind == 'i' or kind == 'u') and '%d' or number_format(flat)
   local width = 0
   local function format(x, d)
     for i, v in ipairs(x) do

@@ -13,7 +13,7 @@ local M = {}
 local ct = ffi.typeof 'mc_tensor'
 local istype = ffi.istype
 local methods = {}
-M.methods, M.ct = methods, ct
+M.methods, M.ct, M.istype = methods, ct, istype
 
 local CODE, NAME, KIND, SIZE = {}, {}, {}, {}
 for _, d in ipairs(gen.dtypes) do
@@ -312,6 +312,7 @@ function methods.shares_memory(a, b) return C.mc_shares_storage(a, b) ~= 0 end
 function M.axis(fname, t, axis, level)
   local n = t._ndim
   if type(axis) ~= 'number' or axis ~= math.floor(axis) then error(('%s: axis is %s; give a whole number'):format(fname, check.show(axis)), level) end
+  if n == 0 then error(('%s: operand is %s; it needs at least one axis'):format(fname, M.describe(t)), level) end
   if axis == 0 or axis > n or axis < -n then
     error(('%s: axis %d is outside %s; axes run from 1 to %d, or -1 backwards'):format(fname, axis, M.describe(t), n), level)
   end
@@ -359,10 +360,17 @@ complex_ct = ffi.metatype('struct { double re, im; }', complex_meta)
 M.complex_ct = complex_ct
 function M.is_complex(x) return type(x) == 'cdata' and istype(complex_ct, x) end
 
+--- A 64-bit integer as a number up to 2^53, as it is beyond.
+local LAST = 2LL ^ 53
+local function exact_number(i)
+  if i > LAST or i < -LAST then return i end
+  return tonumber(i)
+end
+
 local function to_lua(kind, v, ex)
   if kind == 'c' then return complex_ct(v[0], v[1]) end
   if kind == 'b' then return v[0] ~= 0 end
-  if kind == 'i' and (v[0] > 2 ^ 53 or v[0] < -2 ^ 53) then return ex[0] end
+  if kind == 'i' and (v[0] >= 2 ^ 53 or v[0] <= -2 ^ 53) then return exact_number(ex[0]) end
   return v[0]
 end
 
@@ -400,8 +408,7 @@ function methods.totable(t)
         if kind == 'c' then out[i] = complex_ct(p[2 * at], p[2 * at + 1])
         elseif kind == 'b' then out[i] = p[at] ~= 0
         elseif name == 'i64' then
-          local v = tonumber(p[at])
-          out[i] = (v > 2 ^ 53 or v < -2 ^ 53) and p[at] or v
+          out[i] = exact_number(p[at])
         else out[i] = tonumber(p[at]) end
         at = at + 1
       end

@@ -92,7 +92,7 @@ end
 
 -- ---------------------------------------------------------------- mc_gen_kernels.h
 do
-  local o = { header 'kernel ids and tables', '#ifndef MC_GEN_KERNELS_H\n#define MC_GEN_KERNELS_H\n#include "mascon.h"\n#include <stdint.h>\nenum {\n' }
+  local o = { header 'kernel ids and tables', '#ifndef MC_GEN_KERNELS_H\n#define MC_GEN_KERNELS_H\n#include "mc_gen_enums.h"\n#include <stdint.h>\nenum {\n' }
   for i, k in ipairs(kernels) do o[#o + 1] = ('    MCK_K_%s = %d,\n'):format(k[1]:upper(), i - 1) end
   o[#o + 1] = ('    MCK_NKERNEL = %d\n};\nenum {\n'):format(#kernels)
   for i, f in ipairs(T.functions) do o[#o + 1] = ('    MCK_FN_%s = %d,\n'):format(f:upper(), i - 1) end

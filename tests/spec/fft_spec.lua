@@ -2,6 +2,7 @@
 --
 -- The naive sum is the oracle for every length up to 64 and for awkward long ones; golden answers stand in ops_golden_spec. May not know plans.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
 local ref, sample, tol = support.load 'reference', support.load 'sample', support.load 'tol'
 local read = sample.read
@@ -215,4 +216,4 @@ describe('a mistake', function()
   end)
 end)
 
-it('leaves no tensor behind', function() assert.equal(0, support.tensor_bytes()) end)
+it('leaves no tensor behind', function() assert.equal(BEFORE, support.tensor_bytes()) end)

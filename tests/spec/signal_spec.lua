@@ -149,8 +149,9 @@ describe('signal.butter', function()
     for i in ipairs(DESIGNS) do
       local sos = design(i)
       agree(g['sos_' .. (i - 1)], sos, 8)
-      -- near a cut-off the response moves by 1 / (1 - radius) of the change of a pole: 0.1 Hz of 250 Hz gives 1e3
-      agree(g['response_' .. (i - 1)], signal.freqz_sos(sos, { worN = g.response_f, fs = FS }).h, 1000)
+      -- near a cut-off a section moves by 1 / (1 - radius) of the rounding of its poles: order 5 at 0.1 Hz of 250 Hz gives 1.3e3 for each
+      -- of three sections
+      agree(g['response_' .. (i - 1)], signal.freqz_sos(sos, { worN = g.response_f, fs = FS }).h, 4000)
     end
   end)
 

@@ -1,74 +1,180 @@
 -- io - mc.load, mc.open, mc.save: files by their extension.
 --
--- load reads whole, open is lazy, save writes through a temporary name. Owns the dispatch by extension, no format.
+-- load reads whole, open is lazy (or, with mode = "w", writes in pieces), save writes through a temporary name. Owns the dispatch by
+-- extension, no format. A file that is not there or not what its name says is an error that names it.
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
+local error = check.error
 local M = {}
 
-local function extension(path) return (path:match '%.([%w]+)$' or ''):lower() end
+local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local TEXT = { txt = true, md = true, html = true, svg = true }
+local SEPARATOR = { csv = nil, tsv = '\t' }
 
-local function exists(fname, path, level)
-  check.arg(fname, 'path', path, 'string', level + 1)
+local function join(list) return table.concat(list, ', ', 1, #list - 1) .. ' and ' .. list[#list] end
+
+--- The path checked and its format: the option `format`, or the extension.
+local function format_of(fname, path, opts, known)
+  check.arg(fname, 'path', path, 'string', 4)
+  if path:find('\0', 1, true) then error(fname .. ': the path holds a zero byte; check how it was made', 3) end
+  if opts ~= nil and type(opts) ~= 'table' then error(('%s: options are %s; give a table'):format(fname, check.show(opts)), 3) end
+  local ext = opts and opts.format
+  if ext ~= nil then check.arg(fname, 'option format', ext, 'string', 4)
+  else ext = (path:match '%.([%w]+)$' or ''):lower() end
+  for _, k in ipairs(known) do
+    if k == ext then return ext end
+  end
+  local what = ext == '' and 'has no extension' or ('is of the format %q'):format(ext)
+  local near = ext ~= '' and check.nearest(ext, known)
+  error(('%s: %s %s%s; give format = to say what it is, one of %s'):format(fname, path, what, near and (' (did you mean %q?)'):format(near) or '', join(known)), 3)
+end
+
+--- Raises for what cannot be read: a missing file, a directory.
+local function readable(fname, path)
   local f, msg = io.open(path, 'rb')
-  if not f then error(('%s: %s; check the path'):format(fname, msg), level) end
+  if not f then error(('%s: %s; check the path'):format(fname, msg), 3) end
+  local _, why = f:read(1)
   f:close()
+  if why then error(('%s: %s: %s; give the name of a file'):format(fname, path, why), 3) end
 end
 
-local READ = 'npy, npz, edf, bdf, json, csv and tsv'
-
---- Reads a file whole: .npy -> tensor, .npz -> table of tensors, .edf/.bdf -> recording, .json -> Lua value, .csv/.tsv -> table.
----@param path string
-function M.load(path)
-  exists('load', path, 3)
-  local ext = extension(path)
-  if ext == 'npy' then return require('mascon.io.npy').load_npy(path, false) end
-  if ext == 'npz' then return require('mascon.io.npy').load_npz(path) end
-  if ext == 'edf' or ext == 'bdf' then return require('mascon.io.edf').open(path):read_all() end
-  if ext == 'json' then
-    local text = assert(require('mascon.file').read(path))
-    return require('mascon.json').decode(text)
-  end
-  if ext == 'csv' or ext == 'tsv' then return require('mascon.io.csv').load(path, ext == 'tsv' and '\t' or ',') end
-  error(('load: %s has the extension %q; mascon reads %s'):format(path, ext, READ), 2)
-end
-
---- Opens a file lazily: .npy -> mapped read-only tensor, .npz -> archive with :get(name), .edf/.bdf -> recording with :read{...}.
-function M.open(path)
-  exists('open', path, 3)
-  local ext = extension(path)
-  if ext == 'npy' then return require('mascon.io.npy').load_npy(path, true) end
-  if ext == 'npz' then return require('mascon.io.npy').open_npz(path) end
-  if ext == 'edf' or ext == 'bdf' then return require('mascon.io.edf').open(path) end
-  error(('open: %s has the extension %q; mascon opens npy, npz, edf and bdf'):format(path, ext), 2)
-end
-
-local SAVE = { level = { 0, 'integer >= 0' } }
---- Writes a value: .npy tensor, .npz table of tensors (level = 1..9 deflates), .json, .csv/.tsv (tensor of at most 2 axes or rows).
-function M.save(path, value, opts)
-  check.arg('save', 'path', path, 'string', 3)
-  local o = check.opts('save', opts, SAVE, 3)
-  local ext = extension(path)
-  if ext == 'npy' then
-    if type(value) == 'table' or type(value) == 'number' then value = require('mascon.create').tensor(value) end
-    if not tensor.is(value) then error(('save: value is %s; .npy holds one tensor'):format(check.show(value)), 2) end
-    return require('mascon.io.npy').save_npy(path, value)
-  elseif ext == 'npz' then
-    if type(value) ~= 'table' then error(('save: value is %s; .npz holds a table of tensors'):format(check.show(value)), 2) end
-    local list = {}
-    for k, v in pairs(value) do
-      if type(k) ~= 'string' then error(('save: key %s; arrays of an .npz have names'):format(tostring(k)), 2) end
-      list[k] = tensor.is(v) and v or require('mascon.create').tensor(v)
+--- Options without those of the dispatch; nil when none are left.
+local function rest(opts)
+  local out
+  for k, v in pairs(opts or {}) do
+    if k ~= 'format' and k ~= 'mode' then
+      out = out or {}
+      out[k] = v
     end
-    return require('mascon.io.npy').save_npz(path, list, o.level)
   end
-  local text
-  if ext == 'json' then text = require('mascon.json').encode(value, { indent = 2 }) .. '\n'
+  return out
+end
+
+local NONE = {}
+
+--- Reads a file whole.
+--
+-- .npy: tensor. .npz: table of tensors. .edf, .bdf: { data [C, n], fs, channels, labels, annotations, gaps, ... }. .csv, .tsv: { rows,
+-- names, columns, data }. .json: Lua value. .txt, .md, .html, .svg: text. format: says what the file is when its name does not. Other
+-- options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns the result.
+---@param path string
+---@param opts? table
+function M.load(path, opts)
+  local ext = format_of('load', path, opts, FORMATS)
+  readable('load', path)
+  local o = rest(opts)
+  local out, msg
+  if ext == 'edf' or ext == 'bdf' then out = require('mascon.io.edf').load(path, o)
+  elseif ext == 'csv' or ext == 'tsv' then out = require('mascon.io.csv').load(path, SEPARATOR[ext], o)
+  else
+    check.opts('load', o, NONE, 3)
+    if ext == 'npy' then out = require('mascon.io.npy').load_npy(path, false)
+    elseif ext == 'npz' then out = require('mascon.io.npy').load_npz(path)
+    else
+      out, msg = require('mascon.file').read(path)
+      if out and ext == 'json' then
+        out, msg = require('mascon.json').decode(out)
+        if msg then msg = path .. ': ' .. msg end
+      end
+    end
+  end
+  if msg then error('load: ' .. msg, 2) end
+  return out
+end
+
+local LAZY = { 'npy', 'npz', 'edf', 'bdf' }
+local PIECES = { 'npy', 'npz', 'csv', 'tsv' }
+
+--- Opens a file without reading it: .npy -> read-only tensor on the mapped file, .npz -> archive with names and :get(name), .edf and .bdf
+--- -> recording with :read{...}, :blocks{...}, :epochs{...}.
+--
+-- mode = 'w': a file written in pieces, each with :close() and :abort(): .npy :append(rows) (options dtype, row), .npz :put(name, tensor)
+-- (option level), .csv and .tsv :append(rows) (options header, separator, newline). Until :close() an older file stays as it is. Owns.
+---@param path string
+---@param opts? table
+function M.open(path, opts)
+  local mode = type(opts) == 'table' and opts.mode or 'r'
+  if mode ~= 'r' and mode ~= 'w' then error(('open: mode is %s; choose "r" to read or "w" to write in pieces'):format(check.show(mode)), 2) end
+  local ext = format_of('open', path, opts, mode == 'r' and LAZY or PIECES)
+  local o, out = rest(opts), nil
+  if mode == 'w' then
+    if ext == 'npy' then out = require('mascon.io.npy').create_npy(path, o)
+    elseif ext == 'npz' then out = require('mascon.io.npy').create_npz(path, o)
+    else out = require('mascon.io.csv').create(path, o, SEPARATOR[ext]) end
+    return out
+  end
+  readable('open', path)
+  check.opts('open', o, NONE, 3)
+  if ext == 'npy' then out = require('mascon.io.npy').load_npy(path, true)
+  elseif ext == 'npz' then out = require('mascon.io.npy').open_npz(path)
+  else out = require('mascon.io.edf').open(path) end
+  return out
+end
+
+local SAVED = { 'npy', 'npz', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local LEVEL = { level = { 0, 'integer >= 0' } }
+
+--- Blocks from a function to one .npy file; an error in it leaves the old file.
+local function save_blocks(path, f, o)
+  local s = require('mascon.io.npy').create_npy(path, o)
+  local ok, e = pcall(function()
+    for block in f do s:append(block) end
+    s:close()
+  end)
+  if not ok then
+    s:abort()
+    error(e, 0)
+  end
+end
+
+local function save_npz(path, value, o)
+  if type(value) ~= 'table' then error(('save: value is %s; .npz holds a table of tensors'):format(check.show(value)), 3) end
+  local list = {}
+  for k, v in pairs(value) do
+    if type(k) ~= 'string' then error(('save: key %s; arrays of an .npz have names'):format(tostring(k)), 3) end
+    list[k] = tensor.is(v) and v or require('mascon.create').tensor(v)
+  end
+  require('mascon.io.npy').save_npz(path, list, check.opts('save', o, LEVEL, 4).level)
+end
+
+--- Writes a value; an older file stays as it is until the new one is whole.
+--
+-- .npy: a tensor, a number, a nested table, or a function that returns one block of rows after the other, then nil (options dtype, row).
+-- .npz: a table of tensors (level = 1..9 deflates). .csv, .tsv: a tensor of at most 2 axes, an array of rows, or { names, columns }
+-- (options header, separator, newline). .json: a Lua value. .txt, .md, .html, .svg: text.
+---@param path string
+---@param value any
+---@param opts? table
+function M.save(path, value, opts)
+  local ext = format_of('save', path, opts, SAVED)
+  local o = rest(opts)
+  if ext == 'npy' then
+    if type(value) == 'function' then
+      save_blocks(path, value, o)
+      return
+    end
+    check.opts('save', o, NONE, 3)
+    if type(value) == 'table' or type(value) == 'number' or type(value) == 'boolean' or tensor.is_complex(value) then
+      value = require('mascon.create').tensor(value)
+    end
+    if not tensor.is(value) then error(('save: value is %s; .npy holds one tensor'):format(check.show(value)), 2) end
+    require('mascon.io.npy').save_npy(path, value)
+    return
+  elseif ext == 'npz' then
+    save_npz(path, value, o)
+    return
   elseif ext == 'csv' or ext == 'tsv' then
-    local rows = tensor.is(value) and value:totable() or value
-    if tensor.is(value) and value.ndim == 1 then for i, v in ipairs(rows) do rows[i] = { v } end end
-    text = require('mascon.text').csv(rows, { separator = ext == 'tsv' and '\t' or nil })
-  elseif ext == 'txt' or ext == 'svg' or ext == 'html' or ext == 'md' then text = tostring(value)
-  else error(('save: %s has the extension %q; mascon writes npy, npz, json, csv, tsv, txt, svg, html'):format(path, ext), 2) end
+    require('mascon.io.csv').save(path, value, o, SEPARATOR[ext])
+    return
+  end
+  check.opts('save', o, NONE, 3)
+  local text
+  if TEXT[ext] then
+    if type(value) ~= 'string' and type(value) ~= 'number' and not tensor.is(value) then
+      error(('save: value is %s; .%s holds text'):format(check.show(value), ext), 2)
+    end
+    text = tostring(value)
+  else text = require('mascon.json').encode(value, { indent = 2 }) .. '\n' end
   local ok, msg = require('mascon.file').write(path, text)
   if not ok then error(msg, 2) end
 end

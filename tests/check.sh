@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# check.sh - what `make check` runs beyond `make test`: lint, asserts, sanitizers, stress, fuzzing. One line per step at the end.
+#
+# usage: tests/check.sh [STEP...]   (default: all). Steps: lint docs debug threads isa jitoff gc repeat asan fuzz
+# Each step builds what it needs (debug into build-debug, the sanitizers into build-asan), writes build/check-STEP.log and counts as
+# passed by its exit status. Exit status 0 when every step passed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+steps=("$@")
+[ ${#steps[@]} -gt 0 ] || steps=(lint docs debug threads isa jitoff gc repeat asan fuzz)
+MAKE=${MAKE:-make}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:detect_stack_use_after_return=0} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+
+step_lint() { $MAKE --no-print-directory lint; }
+step_docs() { $MAKE --no-print-directory docs; }
+# asserts live and no warning left
+step_debug() { $MAKE --no-print-directory MODE=debug WERROR=1 tests-c && tests/run.sh build-debug; }
+step_threads() {
+  local n
+  for n in 1 2 4; do
+    echo "threads: $n"
+    MASCON_NUM_THREADS=$n tests/run.sh build lua || return 1
+  done
+}
+step_isa() { MASCON_ISA=v2 tests/run.sh build lua; }
+step_jitoff() { MASCON_TEST_JITOFF=1 tests/run.sh build lua; }
+step_gc() { MASCON_TEST_GC=1 tests/run.sh build lua; }
+# one script, 20 runs, any number of threads: one text
+step_repeat() {
+  local i
+  for i in $(seq 20); do MASCON_NUM_THREADS=$((1 + i % 4)) build/mascon tests/repeat.lua || return 1; done | sort | uniq -c | tee build/check-repeat.txt
+  awk '$1 != 20 { bad = 1 } END { exit bad || NR == 0 }' build/check-repeat.txt
+}
+# every byte from malloc, so that the sanitizer sees the end of each block; a sanitized program keeps its own leaks in C tests only
+step_asan() {
+  $MAKE --no-print-directory MODE=asan tests-c && MASCON_MEMORY_CACHE=0 ASAN_OPTIONS=$ASAN_OPTIONS tests/run.sh build-asan
+}
+step_fuzz() {
+  if command -v clang >/dev/null; then tests/fuzz/run.sh "${FUZZ_SECONDS:-30}"; else tests/fuzz/run.sh 0; fi
+}
+
+mkdir -p build
+failed=0 table=()
+for step in "${steps[@]}"; do
+  if ! declare -F "step_$step" >/dev/null; then echo "check: no step '$step'; there are lint docs debug threads isa jitoff gc repeat asan fuzz" >&2; exit 2; fi
+  began=$SECONDS
+  if "step_$step" >"build/check-$step.log" 2>&1; then
+    verdict=passed
+  else
+    verdict=FAILED failed=$((failed + 1))
+    echo "--- $step failed; the end of build/check-$step.log:"
+    tail -n 25 "build/check-$step.log"
+  fi
+  table+=("$(printf '%-8s %-7s %4d s  %s' "$step" "$verdict" $((SECONDS - began)) "$(grep -E '^[0-9]+ passed, [0-9]+ failed' "build/check-$step.log" | tail -n 1)")")
+  echo "${table[-1]}"
+done
+echo
+printf '%s\n' "${table[@]}"
+echo "$((${#steps[@]} - failed)) of ${#steps[@]} checks passed"
+[ "$failed" -eq 0 ]
