@@ -32,80 +32,81 @@ if not o[1] and not o.demo then
   os.exit(2)
 end
 
-local source, truth
-if o.demo then
-  local rec = pac.generate.recording { seed = 1 }
-  source, truth = pac.source.wrap(rec.x, { fs = rec.fs, names = rec.channels, axes = 'CST', pick = o.pick }), rec.truth
-else
-  mc.open(o[1]) -- a missing file is said before anything else
-  source = pac.source.open(o[1], { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick, from = o.from, to = o.to })
-end
+mc.args.run('pac', function()
+  local source, truth
+  if o.demo then
+    local rec = pac.generate.recording { seed = 1 }
+    source, truth = pac.source.wrap(rec.x, { fs = rec.fs, names = rec.channels, axes = 'CST', pick = o.pick }), rec.truth
+  else
+    mc.open(o[1]) -- a missing file is said before anything else
+    source = pac.source.open(o[1], { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick, from = o.from, to = o.to })
+  end
 
-local bins = o.measure == 'mi' or o.measure == 'hr'
-local pooled = source.segmented and source.S > 1 and o.segments == 'pool' and bins and o.compat == 'native' and o.bin_norm ~= 'pooled'
-local surrogate = o.surrogate or (bins and o.compat == 'native' and 'exhaustive' or 'block_swap')
-local opts = {
-  fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, measure = o.measure,
-  filter = o.filter, n_bins = o.n_bins, bin_norm = o.bin_norm, surrogate = surrogate, n_perm = surrogate == 'none' and 0 or o.n_perm, min_shift = o.min_shift, norm = o.norm,
-  mcp = o.mcp, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, max_memory = o.max_memory, pool_segments = pooled, axes = 'CST',
-}
-if o.compat == 'gpac' then opts.filter = 'butter_trunc' end
-local plan = pac.plan(source.T, opts)
-local rows = source.C * source.S
-if mc.manifest.planning() then
-  print(('pac: %d channels x %d segments x %d samples, %d surrogates: about %.1f s, peak %.1f MiB'):format(source.C, source.S, source.T, plan.n_surrogates, plan:seconds(rows), plan:bytes(rows, math.min(rows, 64)) / 2 ^ 20))
-  os.exit(0)
-end
-local record = mc.manifest.new { options = opts, inputs = o[1] and { o[1] } or nil, seed = o.seed }
-print(('%s: %d channels, %d segments of %.1f s at %g Hz, %d surrogates (%s)'):format(o[1] or 'demonstration recording', source.C, source.S, source.T / source.fs, source.fs, plan.n_surrogates, surrogate))
+  local bins = o.measure == 'mi' or o.measure == 'hr'
+  local pooled = source.segmented and source.S > 1 and o.segments == 'pool' and bins and o.compat == 'native' and o.bin_norm ~= 'pooled'
+  local surrogate = o.surrogate or (bins and o.compat == 'native' and 'exhaustive' or 'block_swap')
+  local opts = {
+    fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, measure = o.measure,
+    filter = o.filter, n_bins = o.n_bins, bin_norm = o.bin_norm, surrogate = surrogate, n_perm = surrogate == 'none' and 0 or o.n_perm, min_shift = o.min_shift, norm = o.norm,
+    mcp = o.mcp, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, max_memory = o.max_memory, pool_segments = pooled, axes = 'CST',
+  }
+  if o.compat == 'gpac' then opts.filter = 'butter_trunc' end
+  local plan = pac.plan(source.T, opts)
+  local rows = source.C * source.S
+  if mc.manifest.planning() then
+    print(('pac: %d channels x %d segments x %d samples, %d surrogates: about %.1f s, peak %.1f MiB'):format(source.C, source.S, source.T, plan.n_surrogates, plan:seconds(rows), plan:bytes(rows, math.min(rows, 64)) / 2 ^ 20))
+    os.exit(0)
+  end
+  local record = mc.manifest.new { options = opts, inputs = o[1] and { o[1] } or nil, seed = o.seed }
+  print(('%s: %d channels, %d segments of %.1f s at %g Hz, %d surrogates (%s)'):format(o[1] or 'demonstration recording', source.C, source.S, source.T / source.fs, source.fs, plan.n_surrogates, surrogate))
 
-local bar = not o.quiet and mc.progress.new(source.C, { label = 'coupling', unit = 'channels' }) or nil
-local r = pac.source.run(plan, source, { progress = bar })
-if bar then bar:done() end
-record:stage('pac', r.pac)
-if r.z then record:stage('z', r.z) end
+  local bar = not o.quiet and mc.progress.new(source.C, { label = 'coupling', unit = 'channels' }) or nil
+  local r = pac.source.run(plan, source, { progress = bar })
+  if bar then bar:done() end
+  record:stage('pac', r.pac)
+  if r.z then record:stage('z', r.z) end
 
--- how far the definition is from Tensorpac's pooled counts, on these data
-local note
-if o.measure == 'mi' and o.compat == 'native' and rows * source.T <= 2e7 then
-  local plain = { fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, axes = 'CST', dtype = o.dtype }
-  local x = source:read(1, source.C)
-  local a = pac.compute(x, plain).pac
-  plain.bin_norm = 'pooled'
-  note = pac.report.pooled_note(a, pac.compute(x, plain).pac)
-end
+  -- how far the definition is from Tensorpac's pooled counts, on these data
+  local note
+  if o.measure == 'mi' and o.compat == 'native' and rows * source.T <= 2e7 then
+    local plain = { fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, axes = 'CST', dtype = o.dtype }
+    local x = source:read(1, source.C)
+    local a = pac.compute(x, plain).pac
+    plain.bin_norm = 'pooled'
+    note = pac.report.pooled_note(a, pac.compute(x, plain).pac)
+  end
 
-local report = pac.report
-local best = report.strongest(r, source.names, o.top)
-print()
-io.write(report.table(best))
-for _, w in ipairs(r.warnings) do print('note: ' .. w) end
+  local report = pac.report
+  local best = report.strongest(r, source.names, o.top)
+  print()
+  io.write(report.table(best))
+  for _, w in ipairs(r.warnings) do print('note: ' .. w) end
 
-local dir = o.out
-if not mc.file.make_folder(dir) then
-  io.stderr:write(('pac: the folder %s cannot be made; choose another with --out\n'):format(dir))
-  os.exit(1)
-end
-local arrays = { pac = r.pac, z = r.z, p = r.p, surr_mean = r.surr_mean, surr_std = r.surr_std, pref_phase = r.pref_phase, status = r.status, bin_centers = r.bin_centers,
-  pha_bands_hz = r.pha_bands_hz, amp_bands_hz = r.amp_bands_hz, dist = r.dist, normalized = r.normalized }
-mc.save(dir .. '/pac.npz', arrays)
-record:output(dir .. '/pac.npz')
-local como, channels, preferred = report.comodulogram(r, 'Phase-amplitude coupling'), report.channels(r, source.names), report.preferred(best)
-for name, fig in pairs { comodulogram = como, channels = channels, preferred = preferred } do
-  assert(mc.plot.save(fig, dir .. '/' .. name .. '.svg'))
-end
-local png, why = mc.plot.save(como, dir .. '/comodulogram.png')
-assert(mc.file.write(dir .. '/pac.csv', report.csv(r, source.names)))
-record:output(dir .. '/pac.csv')
-local settings = { { 'input', o[1] or 'demonstration' }, { 'channels', source.C }, { 'segments', source.S }, { 'samples', source.T } }
-mc.save(dir .. '/report.html', report.page(r, { strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note, settings = settings,
-  subtitle = ('%s, %d channels'):format(o[1] and o[1]:match '[^/]*$' or 'demonstration recording', source.C),
-  summary = pooled and 'Amplitudes of all segments are binned together; p-values count all circular shifts.' or 'Values of segments are averaged.' }))
-record:output(dir .. '/report.html', { compare = false })
-record:write(dir)
-if truth then
-  print '\ncouplings put into the demonstration recording:'
-  for _, t in ipairs(truth) do print(('  %-4s %s'):format(t.channel, t.coupled and ('%g Hz -> %g Hz, preferred phase %.0f deg'):format(t.fp, t.fa, t.preferred_phase * 180 / math.pi) or 'none')) end
-end
-print(('\nresults in %s: report.html  pac.npz  comodulogram.svg%s  channels.svg  pac.csv  manifest.json'):format(dir, png and '  comodulogram.png' or ''))
-if not png then print('no PNG: ' .. tostring(why)) end
+  local dir = o.out
+  if not mc.file.make_folder(dir) then
+    error(('the folder %s cannot be made or written to; choose another with --out'):format(dir), 0)
+  end
+  local arrays = { pac = r.pac, z = r.z, p = r.p, surr_mean = r.surr_mean, surr_std = r.surr_std, pref_phase = r.pref_phase, status = r.status, bin_centers = r.bin_centers,
+    pha_bands_hz = r.pha_bands_hz, amp_bands_hz = r.amp_bands_hz, dist = r.dist, normalized = r.normalized }
+  mc.save(dir .. '/pac.npz', arrays)
+  record:output(dir .. '/pac.npz')
+  local como, channels, preferred = report.comodulogram(r, 'Phase-amplitude coupling'), report.channels(r, source.names), report.preferred(best)
+  for name, fig in pairs { comodulogram = como, channels = channels, preferred = preferred } do
+    assert(mc.plot.save(fig, dir .. '/' .. name .. '.svg'))
+  end
+  local png, why = mc.plot.save(como, dir .. '/comodulogram.png')
+  assert(mc.file.write(dir .. '/pac.csv', report.csv(r, source.names)))
+  record:output(dir .. '/pac.csv')
+  local settings = { { 'input', o[1] or 'demonstration' }, { 'channels', source.C }, { 'segments', source.S }, { 'samples', source.T } }
+  mc.save(dir .. '/report.html', report.page(r, { strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note, settings = settings,
+    subtitle = ('%s, %d channels'):format(o[1] and o[1]:match '[^/]*$' or 'demonstration recording', source.C),
+    summary = pooled and 'Amplitudes of all segments are binned together; p-values count all circular shifts.' or 'Values of segments are averaged.' }))
+  record:output(dir .. '/report.html', { compare = false })
+  record:write(dir)
+  if truth then
+    print '\ncouplings put into the demonstration recording:'
+    for _, t in ipairs(truth) do print(('  %-4s %s'):format(t.channel, t.coupled and ('%g Hz -> %g Hz, preferred phase %.0f deg'):format(t.fp, t.fa, t.preferred_phase * 180 / math.pi) or 'none')) end
+  end
+  print(('\nresults in %s: report.html  pac.npz  comodulogram.svg%s  channels.svg  pac.csv  manifest.json'):format(dir, png and '  comodulogram.png' or ''))
+  if not png then print('no PNG: ' .. tostring(why)) end
+end)

@@ -5,13 +5,16 @@
 # First the C tests that BUILD/tests/list names, two at a time, then the specs inside the program. A C test prints its own
 # count line; one that prints none counts as one test by its exit status, one that dies as failed. Programs for an ISA
 # level this machine lacks count as skipped. Exit status 0 when nothing failed. Output of failures is shown, all of it
-# lies in BUILD/tests/*.log.
+# lies in BUILD/tests/*.log. A C program gets 15 minutes, the specs LIMIT seconds (default an hour).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 B=${1:-build}
 parts=${2:-all}
 shift $(($# < 2 ? $# : 2))
 passed=0 failed=0 skipped=0
+# A shell that runs us in the background may have Ctrl-C ignored, which tests of signals would inherit.
+fresh=()
+if env --default-signal true 2>/dev/null; then fresh=(env --default-signal); fi
 
 # Adds the counts of the last count line in a log: count FILE STATUS
 count() {
@@ -43,9 +46,9 @@ has_level() {
 run_one() { # KIND NAME: leaves NAME.log and NAME.rc
   local kind=$1 name=$2 at="$B/tests/$2"
   case $kind in
-    plugins) timeout 600 "$at" "$B/plugins" ;;
-    corpus) timeout 600 "$at" tests/fuzz/corpus/"${name#fuzz_}"/* ;;
-    *) timeout 600 "$at" ;;
+    plugins) timeout 900 "${fresh[@]}" "$at" "$B/plugins" ;;
+    corpus) timeout 900 "${fresh[@]}" "$at" tests/fuzz/corpus/"${name#fuzz_}"/* ;;
+    *) timeout 900 "${fresh[@]}" "$at" ;;
   esac >"$at.log" 2>&1 </dev/null
   echo $? >"$at.rc"
 }
@@ -84,7 +87,7 @@ run_c() {
 run_lua() {
   local log="$B/tests/specs.log" rc
   mkdir -p "$B/tests"
-  "${MASCON:-$B/mascon}" tests/run.lua "$@" 2>&1 | tee "$log" | grep -vE '^[0-9]+ passed, [0-9]+ failed'
+  timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua "$@" 2>&1 | tee "$log" | grep -vE '^[0-9]+ passed, [0-9]+ failed'
   rc=${PIPESTATUS[0]}
   echo "  specs: $(grep -E '^[0-9]+ passed' "$log" | tail -n 1) (exit status $rc)"
   count "$log" "$rc"

@@ -112,4 +112,19 @@ function M.parse(argv, spec)
   return out
 end
 
+--- Runs a script's body: an error becomes one line on stderr and exit status 1; Ctrl-C and SIGTERM go on to the host.
+--- MASCON_TRACEBACK=full shows where.
+---@param name string of the script, for the message
+---@param body function
+function M.run(name, body)
+  if os.getenv 'MASCON_TRACEBACK' == 'full' then return body() end
+  local ok, why = pcall(body)
+  if ok then return end
+  if type(why) ~= 'string' or why:find 'interrupted' or why:find 'terminated' then error(why, 0) end
+  local text = why:gsub('^[^\n:]*%.lua:%d+: ', '')
+  if text:sub(1, #name + 2) ~= name .. ': ' then text = name .. ': ' .. text end
+  io.stderr:write(text, '\n')
+  os.exit(1)
+end
+
 return M

@@ -229,19 +229,20 @@ local function ctan(x, y) -- tan(x + iy) in the doubled angle
   local d = math.cos(2 * x) + cosh(2 * y)
   return math.sin(2 * x) / d, sinh(2 * y) / d
 end
-E.tan = { f = math.tan, c = function(a) return Z(ctan(a.re, a.im)) end }
+-- near a pole the denominator cancels here and there: relative error eps (1 + |tan|^2) / |tan|, below 8 eps for the samples
+E.tan = { f = math.tan, c = function(a) return Z(ctan(a.re, a.im)) end, ctol = 'ACCUM', terms = 100 }
 E.asin, E.acos, E.atan = { f = math.asin }, { f = math.acos }, { f = math.atan }
 E.sinh, E.cosh = { f = sinh, c = csinh }, { f = cosh, c = ccosh }
 E.tanh = { f = math.tanh, c = function(a)
   local im, re = ctan(a.im, a.re)
   return Z(re, im)
-end }
+end, ctol = 'ACCUM', terms = 100 }
 E.asinh = { f = function(a) return C.asinh(a) end }
 E.acosh = { f = function(a) return C.acosh(a) end }
 E.atanh = { f = function(a) return C.atanh(a) end }
 E.rsqrt = { f = function(a) return 1 / math.sqrt(a) end }
 E.erf, E.erfc = { f = function(a) return C.erf(a) end }, { f = function(a) return C.erfc(a) end }
-E.logistic = { f = function(a) return 1 / (1 + math.exp(-a)) end }
+E.logistic = { f = function(a) return a < 0 and math.exp(a) / (1 + math.exp(a)) or 1 / (1 + math.exp(-a)) end }
 E.deg2rad = { f = function(a) return a * (math.pi / 180) end }
 E.rad2deg = { f = function(a) return a * (180 / math.pi) end }
 E.conj = { f = function(a) return a end, i = function(a) return a end, c = function(a) return Z(a.re, -a.im) end, zero = true }

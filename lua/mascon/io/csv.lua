@@ -131,8 +131,11 @@ local function number(cell, decimal, rounded)
   if decimal then cell = cell:gsub('%.', '\1'):gsub(decimal, '.') end
   local v = tonumber(cell)
   if not v then return WORDS[lower(cell:match '^%s*(.-)%s*$')] end
-  local i = find(cell, '%S') or 1
-  local b = byte(cell, i)
+  local i, b = 1, byte(cell, 1)
+  while b == 32 or b == 9 do -- bytes, not patterns: this loop is compiled
+    i = i + 1
+    b = byte(cell, i)
+  end
   if b == 43 or b == 45 then
     i = i + 1
     b = byte(cell, i)

@@ -24,7 +24,7 @@ local function format_of(fname, path, opts, known)
   for _, k in ipairs(known) do
     if k == ext then return ext end
   end
-  local what = ext == '' and 'has no extension' or ('is of the format %q'):format(ext)
+  local what = ext == '' and 'has no extension' or ('has the %s %q'):format(opts and opts.format and 'format' or 'extension', ext)
   local near = ext ~= '' and check.nearest(ext, known)
   error(('%s: %s %s%s; give format = to say what it is, one of %s'):format(fname, path, what, near and (' (did you mean %q?)'):format(near) or '', join(known)), 3)
 end

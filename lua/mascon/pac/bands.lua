@@ -5,6 +5,7 @@
 -- order alone, because the order decides whether a recording is too short.
 local mc = require 'mascon'
 local check = require 'mascon.check'
+local error = check.error
 local M = {}
 
 -- prefix of the option names, default range, and the part of the centre that makes half a width

@@ -66,7 +66,7 @@ local function read_npz(path, o)
   if not key then -- the largest array
     local best = -1
     for _, name in ipairs(file.names) do
-      local t = file:get(name, true)
+      local t = file:get(name, { map = true })
       if t.ndim >= 1 and t.ndim <= 3 and t:numel() > best and tensor.kind[t.dtype] ~= 'c' then best, key = t:numel(), name end
     end
     if not key then fail('%s holds no array of 1 to 3 axes; name one with --key', path) end
@@ -77,7 +77,7 @@ local function read_npz(path, o)
     for _, n in ipairs(file.names) do has = has or n == name end
     if not fs and has then fs = file:get(name):reshape({ -1 })[1]:item() end
   end
-  return file:get(key, true), fs, key
+  return file:get(key, { map = true }), fs, key
 end
 
 --- Opens a recording.
