@@ -80,10 +80,18 @@ end
 
 -- ---------------------------------------------------------------- facts
 
+--- The working folder. Asked of a shell, since PWD is stale when a parent changed folder by itself.
+local function working_folder()
+  local pipe = io.popen 'pwd -P'
+  local path = pipe and pipe:read '*l'
+  if pipe then pipe:close() end
+  return path or os.getenv 'PWD' or '.'
+end
+
 --- Commit of the git work tree that holds `path`, read from its files; nil when there is none.
-local function commit_of(path)
+local function commit_of(path, from)
   local folder = path:match '^(.*)/[^/]*$' or '.'
-  if folder:sub(1, 1) ~= '/' then folder = (os.getenv 'PWD' or '.') .. '/' .. folder end
+  if folder:sub(1, 1) ~= '/' then folder = from .. '/' .. folder end
   for _ = 1, 32 do
     local head = file.read(folder .. '/.git/HEAD')
     if head then
@@ -115,14 +123,16 @@ local function facts()
 end
 
 --- Options as they can be stored: tensors by their hash, functions by a word.
-local function storable(v)
+local function storable(v, depth)
+  depth = depth or 0
+  if depth > 16 then error('manifest.new: options are nested deeper than 16, or contain themselves', 3) end
   if tensor.is(v) then return { tensor = v.dtype, shape = json.array(v.shape), sha256 = lib.sha256_tensor(v) } end
   if type(v) == 'table' and v ~= json.null then
     local out, array = {}, #v > 0
     for k, x in pairs(v) do
       if type(k) ~= 'string' and type(k) ~= 'number' then k = tostring(k) end
       if not array then k = tostring(k) end
-      out[k] = storable(x)
+      out[k] = storable(x, depth + 1)
     end
     return out
   end
@@ -154,9 +164,10 @@ function M.new(opts)
     args = {}
     for i = 1, #arg do args[i] = arg[i] end
   end
+  local folder = working_folder()
   local record = {
-    format = M.FORMAT, mascon = lib.version(), began = os.date '!%Y-%m-%dT%H:%M:%SZ', folder = os.getenv 'PWD',
-    script = { path = script, sha256 = script and lib.sha256_file(script) or nil, commit = script and commit_of(script) or nil },
+    format = M.FORMAT, mascon = lib.version(), began = os.date '!%Y-%m-%dT%H:%M:%SZ', folder = folder,
+    script = { path = script, sha256 = script and lib.sha256_file(script) or nil, commit = script and commit_of(script, folder) or nil },
     args = json.array(storable(args)), options = storable(o.options or {}), seed = o.seed or (create.seed_state()),
     facts = facts(), measured_fft = o.measured_fft, inputs = json.array {}, stages = json.array {}, outputs = json.array {},
   }

@@ -48,7 +48,7 @@ end
 
 --- The next line without its end, or nil after the last.
 function Reader:next_line()
-  local stopped, from = nil, self.at
+  local from, stopped = self.at
   while true do
     stopped = find(self.buffer, '\n', from, true)
     if stopped then break end
@@ -146,7 +146,7 @@ local function number(cell, decimal, rounded)
   elseif b ~= 46 and not (b >= 48 and b <= 57) then
     return WORDS[lower(cell:match '^%s*(.-)%s*$')]
   end
-  if not rounded and (v > 2 ^ 53 or v < -2 ^ 53) and v - v == 0 then
+  if not rounded and (v >= 2 ^ 53 or v <= -2 ^ 53) and v - v == 0 then
     local digits = cell:match '^%s*%+?(%-?%d+)%s*$'
     if digits and ('%.0f'):format(v) ~= digits:gsub('^(%-?)0+(%d)', '%1%2') then return nil end
   end
@@ -237,7 +237,7 @@ end
 local function scan(r, columns, header, o)
   local words, any = {}, false
   local per = math.max(1, math.floor(NUMBERS / columns))
-  local blocks, p, at = {}, nil, 0
+  local blocks, p, at = {}, nil, 0 -- luacheck: ignore 331 (p points into the last block)
   local cells, quoted, decimal = r.cells, r.quoted, o.decimal_pattern
   local missing, rounded = o.missing_set, o.numeric
   local rows = each_row(r, columns, header, function(row, line)
@@ -285,7 +285,9 @@ local LOAD = {
 
 local function load_options(fname, path, opts, separator)
   local o = check.opts(fname, opts, LOAD, 4)
-  if type(o.header) == 'string' and o.header ~= 'auto' then error(('%s: option header is %s; choose true, false or "auto"'):format(fname, check.show(o.header)), 3) end
+  if type(o.header) == 'string' and o.header ~= 'auto' then
+    error(('%s: option header is %s; choose true, false or "auto"'):format(fname, check.show(o.header)), 3)
+  end
   if o.comment == '' then error(fname .. ': option comment is empty; give the text that opens a comment line, as "#"', 3) end
   o.separator = o.separator or separator or sniff(path)
   if #o.separator ~= 1 or find(o.separator, '["\r\n]') then

@@ -289,7 +289,8 @@ local function chosen(r, fname, o)
     for k, g in ipairs(groups) do
       parts[k] = ('%.6g Hz (channels %s)'):format(g.fs, table.concat(g, ', ', 1, min(#g, 8)) .. (#g > 8 and ', ...' or ''))
     end
-    error(('%s: the channels have %d sampling rates, %s; read one at a time, as with fs = %.6g'):format(fname, #groups, table.concat(parts, ' and '), groups[1].fs), 3)
+    error(('%s: the channels of %s have %d sampling rates, %s; read one at a time, as with fs = %.6g'):format(
+      fname, r.path, #groups, table.concat(parts, ' and '), groups[1].fs), 3)
   end
   local first = r.channels[list[1]]
   local c = { n = #list, fs = first.fs, per_record = first.per_record, samples = first.samples, index = int_list(#list) }

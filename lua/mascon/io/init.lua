@@ -9,7 +9,7 @@ local M = {}
 
 local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
 local TEXT = { txt = true, md = true, html = true, svg = true }
-local SEPARATOR = { csv = nil, tsv = '\t' }
+local SEPARATOR = { tsv = '\t' } -- csv.lua looks for that of a .csv itself
 
 local function join(list) return table.concat(list, ', ', 1, #list - 1) .. ' and ' .. list[#list] end
 
@@ -26,7 +26,8 @@ local function format_of(fname, path, opts, known)
   end
   local what = ext == '' and 'has no extension' or ('has the %s %q'):format(opts and opts.format and 'format' or 'extension', ext)
   local near = ext ~= '' and check.nearest(ext, known)
-  error(('%s: %s %s%s; give format = to say what it is, one of %s'):format(fname, path, what, near and (' (did you mean %q?)'):format(near) or '', join(known)), 3)
+  local hint = near and (' (did you mean %q?)'):format(near) or ''
+  error(('%s: %s %s%s; give format = to say what it is, one of %s'):format(fname, path, what, hint, join(known)), 3)
 end
 
 --- Raises for what cannot be read: a missing file, a directory.
@@ -96,7 +97,8 @@ function M.open(path, opts)
   local mode = type(opts) == 'table' and opts.mode or 'r'
   if mode ~= 'r' and mode ~= 'w' then error(('open: mode is %s; choose "r" to read or "w" to write in pieces'):format(check.show(mode)), 2) end
   local ext = format_of('open', path, opts, mode == 'r' and LAZY or PIECES)
-  local o, out = rest(opts), nil
+  local o = rest(opts)
+  local out
   if mode == 'w' then
     if ext == 'npy' then out = require('mascon.io.npy').create_npy(path, o)
     elseif ext == 'npz' then out = require('mascon.io.npy').create_npz(path, o)

@@ -122,12 +122,11 @@ function M.prepare(o, T)
     e.cut = e.plan.cut
   elseif not e.given and o.filter == 'fir1' then
     e.cut = filters.orders(o.pha, o.amp, { T = T, fs = o.fs, n_cycles = o.n_cycles }).cut
-  elseif not e.given and o.filter == 'morlet' then
-    filters.check_morlet(o.pha, o.amp, { T = T, fs = o.fs, width = o.morlet_width })
   end
-  e.row_route = e.fused and o.bin_norm ~= 'pooled' and o.binning == 'hard' and not o.pairs and not o.pool_segments and o.surrogate ~= 'swap_trials'
-    and o.measure ~= 'plv' and o.measure ~= 'gc'
-  if o.moments and o.bin_norm == 'pooled' then e.row_route = e.fused and not o.pairs and o.surrogate ~= 'swap_trials' and o.measure ~= 'plv' and o.measure ~= 'gc' end
+  local alone -- the measure needs nothing but one row
+  if o.moments then alone = o.measure ~= 'plv' and o.measure ~= 'gc'
+  else alone = o.bin_norm ~= 'pooled' and o.binning == 'hard' and not o.pool_segments end
+  e.row_route = e.fused and alone and not o.pairs and o.surrogate ~= 'swap_trials'
   prepare_surrogates(e)
   e.threshold = -1
   if o.measure == 'ndpac' and o.ndpac_p < 1 then
@@ -163,16 +162,16 @@ function M.row_bytes(e)
 end
 
 --- Bytes of the workspaces of all workers.
-function M.work_bytes(e, workers)
+function M.work_bytes(e, workers, segments)
   local s, o, L = e.size, e.o, e.L
   local N = e.plan and e.plan.N or 0
   local b = 6 * N * s + e.W * L * s
   local own = e.row_route and e.tiles * e.W * L * s + (o.moments and 2 * s or 1) * e.P * L or 0
-  local stage = e.A * 2 * e.K * 0
+  local stage = 0
   if e.K > 0 and o.surrogate ~= 'swap_trials' then
     local wave = 2 * L * s
     if o.moments then stage = (e.A + 4) * wave
-    elseif e.by_fft then stage = (e.A + o.n_bins + 4) * wave * (o.pool_segments and e.segments or 1)
+    elseif e.by_fft then stage = (e.A + o.n_bins + 4) * wave * (o.pool_segments and segments or 1)
     else stage = L * e.W * s * (o.binning == 'soft' and 1 or 3) end
     stage = stage + 2 * e.K * s
   end
@@ -250,7 +249,7 @@ local function run_rows(e, x, xa)
   if xa then list[7] = xa end
   local r = couple('pac_row', list, {
     P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, kind = o.moments and 2 or e.by_fft and 1 or 0,
-    norm = NORM[o.bin_norm], measure = BINS[o.measure] or MOMENT[o.measure], NX = e.L, first = e.m or 0, K = e.K, threshold = e.threshold,
+    norm = NORM[o.bin_norm], measure = BINS[o.measure] or MOMENT[o.measure], NX = filters.correlation_length(e.L), first = e.m or 0, K = e.K, threshold = e.threshold,
   }, wanted(e))
   local bad = xa and bad_rows(x)
   return bad and poison(r, bad, e.K) or r
@@ -284,7 +283,7 @@ end
 local function kept(e, z)
   if e.L == e.T then return z end
   local parts = {}
-  for w, win in ipairs(e.window:totable()) do parts[w] = z[{ mc.ellipsis, { win[1] + 1, win[2] } }] end
+  for w, win in ipairs(e.window:totable()) do parts[w] = z[('..., %d:%d'):format(win[1] + 1, win[2])] end
   return #parts == 1 and parts[1]:contiguous() or mc.concat(parts, -1)
 end
 
@@ -377,7 +376,7 @@ local function features(e, x, xa)
     f.bad = bad_rows(x)
   end
   if o.measure == 'plv' and not f.cosine then
-    local out = raw('pac_theta', { f.amp }, { L = e.L, N = filters.correlation_length(e.L) == e.L and e.L or e.L, A = e.A }, 2)
+    local out = raw('pac_theta', { f.amp }, { L = e.L, N = e.L, A = e.A }, 2)
     f.cosine, f.sine = out[1], out[2]
   elseif o.measure == 'gc' then
     f.unit = raw('pac_ranks', { f.unit }, { L = e.L, step = 1 }, 1)[1]
@@ -404,7 +403,7 @@ local function jobs(e, f, pha_rows, amp_rows, count, G, divisor, want, K)
   local by_fft = K > 0 and e.by_fft
   return couple('pac_bins', { soft and f.angle or f.idx, f.amp, idx_at, amp_at, by_fft and none64() or shifts, divisor or mc.zeros { 0 } }, {
     P = e.P, A = e.A, L = L, G = G, bins = o.n_bins, norm = divisor and 2 or NORM[o.bin_norm == 'pooled' and 'mean' or o.bin_norm], measure = BINS[o.measure],
-    exhaustive = by_fft, N = L, first = e.m or 0, K = K, asymmetric = o.compat == 'gpac', idx_band = L, amp_tile = L * e.W, jobs = count,
+    exhaustive = by_fft, N = filters.correlation_length(L), first = e.m or 0, K = K, asymmetric = o.compat == 'gpac', idx_band = L, amp_tile = L * e.W, jobs = count,
     epsilon = o.compat == 'gpac' and EPSILON_GPAC or 0, tau = soft and o.tau or 0,
   }, want)
 end

@@ -39,21 +39,30 @@ local function response(taps, N)
   return H * H * g
 end
 
+--- Orders of the fir1 filters of all bands, phase bands first.
+---@param o table T samples, fs Hz, n_cycles {phase, amplitude}
+---@return table orders (integers), cut (which were cut short), list ({ order, lo, hi })
+function M.orders(pha, amp, o)
+  local r = { orders = {}, cut = {}, list = {} }
+  for side, set in ipairs { pha:totable(), amp:totable() } do
+    for _, b in ipairs(set) do
+      local order, short = bands.filter_order(o.T, o.fs, b[1], o.n_cycles[side])
+      order = math.max(order, 1)
+      local n = #r.list + 1
+      r.orders[n], r.cut[n], r.list[n] = order, short, { order, b[1], b[2] }
+    end
+  end
+  return r
+end
+
 --- Tables of all bands for the fused filter.
 ---@param pha any f64 [P, 2] Hz
 ---@param amp any f64 [A, 2] Hz
 ---@param o table T, fs, n_cycles, dtype, pad (at least; default the largest order)
 ---@return table pad, N, table (dtype, flat), spans i64 [3, P + A], orders, cut (bands whose order was cut short)
 function M.fused(pha, amp, o)
-  local orders, cut, list = {}, {}, {}
-  for side, set in ipairs { pha:totable(), amp:totable() } do
-    for _, b in ipairs(set) do
-      local order, short = bands.filter_order(o.T, o.fs, b[1], o.n_cycles[side])
-      order = math.max(order, 1)
-      orders[#orders + 1], cut[#cut + 1] = order, short
-      list[#list + 1] = { order, b[1], b[2] }
-    end
-  end
+  local all = M.orders(pha, amp, o)
+  local orders, cut, list = all.orders, all.cut, all.list
   local pad = o.pad or 0
   for _, v in ipairs(orders) do pad = math.max(pad, v) end
   pad = math.min(pad, o.T - 1)
@@ -81,6 +90,16 @@ function M.unfused(x, band, o)
   local z = raw('pac_analytic', { x, f.table, f.spans, mc.zeros({ 0, 2 }, { dtype = 'i64' }) },
     { P = 1, A = 0, N = f.N, pad = f.pad, bins = 18, demean = 0, want = 16 }, 2)[1]
   return M.hilbert(mc.real(z:reshape(x.shape)), fft.next_fast_len(T))
+end
+
+--- Length of the transforms that correlate rows of L samples: L itself where it has small factors, else a padded one (measured: the
+--- prime 4001 takes far longer than the padded 8100).
+function M.correlation_length(L)
+  local rest = L
+  for _, f in ipairs { 2, 3, 5, 7, 11, 13 } do
+    while rest % f == 0 do rest = rest / f end
+  end
+  return rest == 1 and L or fft.next_fast_len(2 * L - 1)
 end
 
 --- Analytic signal of real rows by an n-point transform, the first T points kept.

@@ -1,7 +1,8 @@
 --- mascon.pac: phase-amplitude coupling with exact statistics.
 --
--- compute(x, opts) and plan(T, opts): from recordings to comodulograms, surrogates, p-values. Owns the shapes of input and output, blocks
--- of rows, memory planning and progress. The arithmetic is in engine.lua, the bands in bands.lua, generators in generate.lua.
+-- compute(x, opts), plan(T, opts) and from_phases(phase, amp, opts): from recordings to comodulograms, surrogates, p-values. Owns the shapes
+-- of input and output, blocks of rows, memory planning and progress. The arithmetic is in engine.lua, the bands in bands.lua, the search for
+-- the best pair of bands in search.lua, generators in generate.lua.
 local mc = require 'mascon'
 local check = require 'mascon.check'
 local tensor = require 'mascon.tensor'
@@ -9,38 +10,63 @@ local bands = require 'mascon.pac.bands'
 local engine = require 'mascon.pac.engine'
 local normalize = require 'mascon.pac.normalize'
 local options = require 'mascon.pac.options'
+local error = check.error
 local M = {}
 
 M.options, M.bands = options, bands
 
---- A status bit of options: the filter order of a band was cut short by the length of the recording.
+--- The bits of `status`: a phase bin without samples, amplitude zero, NaN or Inf in the input, surrogates that are all equal, a filter order
+--- cut short by the length of the recording.
 M.STATUS = { empty_bin = 1, zero_amplitude = 2, bad_input = 4, no_spread = 8, order_cut = 16 }
 
+local TWO_PI = 2 * math.pi
 local Plan = {}
 Plan.__index = Plan
 
 local function sized(b) return b >= 2 ^ 30 and ('%.2f GiB'):format(b / 2 ^ 30) or ('%.1f MiB'):format(b / 2 ^ 20) end
 
---- A plan for rows of T samples: bands, filters, shifts, made once and used for any number of recordings.
----@param T integer samples of a row
----@param opts table as for compute
----@return table plan with :run(x), :bytes(rows), .warnings, .pha_bands_hz, .amp_bands_hz
-function M.plan(T, opts)
-  check.arg('pac.plan', 'T', T, 'integer >= 2', 3)
-  local o = options.complete(opts, 3)
-  local clip = o.band_clip
-  o.pha = bands.phase { fs = o.fs, range = o.pha_range_hz, n = o.pha_n_bands, bands = o.pha_bands_hz, spacing = o.spacing, clip = clip, compat = o.compat }
-  o.amp = bands.amplitude { fs = o.fs, range = o.amp_range_hz, n = o.amp_n_bands, bands = o.amp_bands_hz, spacing = o.spacing, clip = clip, compat = o.compat }
+local function plan_of(o, T)
   local e = engine.prepare(o, T)
-  local plan = setmetatable({ T = T, options = o, engine = e, pha_bands_hz = o.pha, amp_bands_hz = o.amp, n_surrogates = e.K, min_shift = e.m }, Plan)
-  plan.warnings = bands.warnings { phase = o.pha, amp = o.amp, fs = o.fs, n = T, cycles = o.n_cycles }
-  if e.K > 0 then plan.warnings[#plan.warnings + 1] = normalize.few_surrogates(e.K, o.p_threshold) end
+  local plan = setmetatable({ T = T, options = o, engine = e, pha_bands_hz = o.pha, amp_bands_hz = o.amp, n_surrogates = e.K, min_shift = e.m, warnings = {} }, Plan)
+  if o.pha and not e.given then
+    -- only fir1 has an order that a short recording cuts
+    local cycles = o.filter == 'fir1' and o.n_cycles or { 0, 0 }
+    plan.warnings = bands.warnings { phase = o.pha, amp = o.amp, fs = o.fs, n = T, cycles = cycles }
+  end
+  for _, note in ipairs(o.notes) do table.insert(plan.warnings, note) end
+  if e.K > 0 then table.insert(plan.warnings, (normalize.few_surrogates(e.K, o.p_threshold))) end
   return plan
 end
 
---- Peak bytes of a run over `rows` rows when `block` rows are in work at a time.
-function Plan:bytes(rows, block)
-  return engine.result_bytes(self.engine, rows) + engine.row_bytes(self.engine) * block
+--- A plan for rows of T samples: bands, filters, shifts, made once and used for any number of recordings.
+---@param T integer samples of a row
+---@param opts table as for compute
+---@return table plan with :run(x), :bytes(rows), :seconds(rows), .warnings, .pha_bands_hz, .amp_bands_hz, .n_surrogates, .min_shift
+function M.plan(T, opts)
+  check.arg('pac.plan', 'T', T, 'integer >= 2', 3)
+  local o = options.complete(opts)
+  local clip = o.band_clip
+  o.pha = bands.phase { fs = o.fs, range = o.pha_range_hz, n = o.pha_n_bands, bands = o.pha_bands_hz, spacing = o.spacing, clip = clip, compat = o.compat }
+  o.amp = bands.amplitude { fs = o.fs, range = o.amp_range_hz, n = o.amp_n_bands, bands = o.amp_bands_hz, spacing = o.spacing, clip = clip, compat = o.compat }
+  return plan_of(o, T)
+end
+
+--- Peak bytes of a run over `rows` rows when `block` rows are in work at a time (default: as many as run() would take). The samples
+--- themselves are not counted.
+---@param rows integer
+---@param block? integer
+---@param segments? integer of a channel, for pooled segments
+---@return number
+function Plan:bytes(rows, block, segments)
+  local e = self.engine
+  local workers = math.min(mc.get_num_threads(), rows)
+  block = block or math.min(rows, self:_most(1))
+  return engine.result_bytes(e, rows) + engine.row_bytes(e) * block + engine.work_bytes(e, workers, segments or 1)
+end
+
+--- Rows of a block without a limit: what half a GiB holds, in whole groups of `together`.
+function Plan:_most(together)
+  return math.max(together, math.floor(512 * 2 ^ 20 / engine.row_bytes(self.engine) / together) * together)
 end
 
 --- Seconds the run should take on this machine: measured costs per transform point and per binned sample, two cores, f32.
@@ -56,172 +82,239 @@ end
 -- ---------------------------------------------------------------- shapes
 
 local AXES = { T = 1, CT = 2, ST = 2, BCT = 3, CST = 3, BCST = 4 }
+local BY_RANK = { 'T', 'CT', 'BCT', 'BCST' }
 
---- Input of any accepted rank as [B, C, S, T] with the names of its own axes.
-local function four(x, o, what)
-  local axes = o.axes
-  if not axes then axes = ({ 'T', 'CT', 'BCT', 'BCST' })[x.ndim] end
-  if not axes or not AXES[axes] or AXES[axes] ~= x.ndim then
-    error(('pac: %s is %s with axes %q; give samples last: T, CT, ST, BCT, CST or BCST'):format(what, tensor.describe(x), tostring(o.axes or '?')), 4)
+--- Names of the axes and sizes { B, C, S } of an input whose last axes after `lead` are not counted.
+local function sizes(x, o, what, inner)
+  local rank = x.ndim - inner
+  local axes = o.axes or BY_RANK[rank]
+  if not axes or AXES[axes] ~= rank then
+    error(('pac: %s is %s with axes %q; give samples last: T, CT, ST, BCT, CST or BCST'):format(what, tensor.describe(x), tostring(axes or '?')), 2)
   end
-  local shape, size = {}, { B = 1, C = 1, S = 1 }
-  for i = 1, #axes do size[axes:sub(i, i)] = x.shape[i] end
-  for i, n in ipairs { 'B', 'C', 'S', 'T' } do shape[i] = size[n] end
-  return x:reshape(shape), axes
+  if x:numel() == 0 then error(('pac: %s is %s; it holds no samples'):format(what, tensor.describe(x)), 2) end
+  local n = { B = 1, C = 1, S = 1 }
+  for i = 1, #axes - 1 do n[axes:sub(i, i)] = x.shape[i] end
+  return axes, n
+end
+
+local function check_pairs(pairs_, C)
+  if #pairs_ == 0 then error('pac: pairs is an empty list; give {phase channel, amplitude channel} pairs', 2) end
+  for i, p in ipairs(pairs_) do
+    if type(p) ~= 'table' or #p ~= 2 then error(('pac: pairs[%d] is %s; give {phase channel, amplitude channel}'):format(i, type(p) == 'table' and #p .. ' entries' or check.show(p)), 2) end
+    for k = 1, 2 do
+      local c = p[k]
+      if type(c) ~= 'number' or c ~= math.floor(c) or c < 1 or c > C then
+        error(('pac: pairs[%d] names channel %s; channels run from 1 to %d'):format(i, check.show(c), C), 2)
+      end
+    end
+  end
 end
 
 --- Which rows couple with which: jobs in the order of the result.
 local function layout_of(o, B, C, S)
-  local pairs_ = o.pairs
-  if not pairs_ then
-    pairs_ = {}
-    for c = 1, C do pairs_[c] = { c, c } end
-  else
-    for i, p in ipairs(pairs_) do
-      for k = 1, 2 do
-        local list = type(p[k]) == 'table' and p[k] or { p[k] }
-        for _, c in ipairs(list) do
-          if type(c) ~= 'number' or c ~= math.floor(c) or c < 1 or c > C then
-            error(('pac: pairs[%d] names channel %s; channels run from 1 to %d'):format(i, tostring(c), C), 5)
-          end
-        end
-      end
-    end
+  local list = o.pairs
+  if not list then
+    list = {}
+    for c = 1, C do list[c] = { c, c } end
   end
-  local l = { pha = {}, amp = {}, jobs = 0, G = o.pool_segments and S or 1, S = S, C = #pairs_ }
+  local l = { pha = {}, amp = {}, G = o.pool_segments and S or 1, S = S, jobs = B * #list * (o.pool_segments and 1 or S) }
   for b = 0, B - 1 do
-    for _, p in ipairs(pairs_) do
+    for _, p in ipairs(list) do
       for s = 0, S - 1 do
         l.pha[#l.pha + 1] = (b * C + p[1] - 1) * S + s
         l.amp[#l.amp + 1] = (b * C + p[2] - 1) * S + s
       end
     end
   end
-  l.jobs = B * #pairs_ * (o.pool_segments and 1 or S)
   return l
 end
 
 -- ---------------------------------------------------------------- running
 
-local function merge(parts)
-  local out = {}
-  for name in pairs(parts[1]) do
-    local list = {}
-    for i, p in ipairs(parts) do list[i] = p[name] end
-    out[name] = #list == 1 and list[1] or mc.concat(list, 1)
-  end
-  return out
-end
-
 --- Rows per block: all that fit. Refuses with the size it would need when not even the smallest block fits.
-function Plan:block_rows(rows, smallest, resident)
+function Plan:block_rows(rows, together, segments)
   local e, limit = self.engine, self.options.max_memory
-  local per, fixed = engine.row_bytes(e), engine.result_bytes(e, rows) + (resident or 0)
-  local most = math.max(smallest, math.floor(512 * 2 ^ 20 / per / smallest) * smallest)
+  local most = self:_most(together)
   if limit then
-    local room = limit - fixed
-    local fit = math.floor(room / per / smallest) * smallest
-    if fit < smallest then
-      error(('pac: max_memory is %s, but the smallest block needs %s (results %s, %d rows at %s each); raise max_memory or analyse fewer channels or bands at a time'):format(
-        sized(limit), sized(fixed + per * smallest), sized(fixed), smallest, sized(per)), 4)
+    local per = engine.row_bytes(e)
+    local fixed, work = engine.result_bytes(e, rows), engine.work_bytes(e, math.min(mc.get_num_threads(), rows), segments)
+    local fit = math.floor((limit - fixed - work) / per / together) * together
+    if fit < together then
+      error(('pac: max_memory is %s, but the smallest block needs %s (results %s, workers %s, %d rows at %s each); raise max_memory or analyse fewer channels or bands at a time'):format(
+        sized(limit), sized(fixed + work + per * together), sized(fixed), sized(work), together, sized(per)), 2)
     end
     most = math.min(most, fit)
   end
   return math.min(rows, most)
 end
 
---- Runs the plan.
----@param x any f32|f64|integers: [T], [C, T], [B, C, T], [B, C, S, T], or as opts.axes says
----@return table result as for compute
-function Plan:run(x, x_amp)
-  local o, e = self.options, self.engine
-  if not mc.is_tensor(x) then error('pac: x is ' .. check.show(x) .. '; give a tensor of samples', 3) end
-  local kind = tensor.kind[x.dtype]
-  if kind == 'c' or kind == 'b' then error(('pac: x is %s; give real samples'):format(tensor.describe(x)), 3) end
-  local x4, axes = four(x, o, 'x')
-  local B, C, S, T = x4:size()
-  if T ~= self.T then error(('pac: x has %d samples, the plan is for %d; make a plan for this length'):format(T, self.T), 3) end
-  local a4
-  x_amp = x_amp or o.x_amp
-  if x_amp then
-    a4 = four(x_amp, o, 'x_amp')
-    if not (a4.shape == x4.shape) then error(('pac: x_amp is %s and x is %s; the shapes must be equal'):format(tensor.describe(x_amp), tensor.describe(x)), 3) end
-  end
-  if o.surrogate == 'swap_trials' and S < 2 then error('pac: surrogate "swap_trials" needs at least two segments; use block_swap, or give segments', 3) end
-  local threads = mc.get_num_threads()
-  if o.threads then mc.set_num_threads(o.threads) end
-  local R = B * C * S
-  local rows, rows_a = x4:reshape(R, T), a4 and a4:reshape(R, T)
-  -- a block must hold the rows that depend on each other
-  local together = 1
-  if not e.row_route then
-    if o.bin_norm == 'pooled' and not o.moments then together = R
-    elseif o.pairs then together = C * S
-    elseif o.pool_segments or o.surrogate == 'swap_trials' then together = S end
-  end
-  local block = self:block_rows(R, together)
+local function progress_of(o, e, rows)
   local bar = o.progress
-  if bar == true then
-    local big = R * (1 + e.K / 20) * e.T * (e.P + e.A) > 3e8
-    bar = big and require('mascon.progress').new(R, { label = 'pac', unit = 'rows' }) or nil
-    if bar and not o.max_memory then block = math.max(together, math.min(block, math.ceil(R / 40 / together) * together)) end
-  elseif type(bar) == 'function' then
-    local report = bar
-    bar = { at = 0, add = function(b, n)
-      b.at = b.at + n
-      report(b.at, R)
+  if type(bar) == 'function' then
+    local report, at = bar, 0
+    return { add = function(_, n)
+      at = at + n
+      report(at, rows)
     end, done = function() end }
   end
-  local parts = {}
-  local function all()
-    for first = 1, R, block do
-      local last = math.min(first + block - 1, R)
-      local xb = rows[{ { first, last } }]:to(o.dtype):contiguous()
-      local ab = rows_a and rows_a[{ { first, last } }]:to(o.dtype):contiguous()
-      local n = last - first + 1
-      local b, c, s = 1, 1, n
-      if together == C * S and together > 1 then b, c, s = n / (C * S), C, S elseif together == S then b, c, s = n / S, 1, S elseif together == R then b, c, s = B, C, S end
-      parts[#parts + 1] = engine.block(e, xb, ab, not e.row_route and layout_of(o, b, c, s) or nil)
-      if bar then bar:add(n) end
-    end
+  local big = rows * (1 + e.K / 20) * e.T * (e.P + e.A) > 3e8
+  return bar and big and require('mascon.progress').new(rows, { label = 'pac', unit = 'rows' }) or nil
+end
+
+--- Rows that depend on each other and so must be in one block, and the batch of the layout they form: { B, C, S } of n rows.
+local function dependence(o, e, n)
+  if e.row_route then return 1 end
+  local R, CS, S = n.B * n.C * n.S, n.C * n.S, n.S
+  if o.bin_norm == 'pooled' and not o.moments then return R, function() return n.B, n.C, S end end
+  if o.pairs then return CS, function(k) return k / CS, n.C, S end end
+  if o.pool_segments or o.surrogate == 'swap_trials' then return S, function(k) return k / S, 1, S end end
+  return 1, function(k) return 1, 1, k end
+end
+
+--- Runs the engine over blocks of rows; results of the blocks end up one behind the other.
+---@param n table sizes B, C, S
+function Plan:_execute(rows, rows_a, n)
+  local o, e = self.options, self.engine
+  local R = n.B * n.C * n.S
+  local together, batch = dependence(o, e, n)
+  local block = self:block_rows(R, together, n.S)
+  local bar = progress_of(o, e, R)
+  if bar and not o.max_memory then block = math.max(together, math.min(block, math.ceil(R / 40 / together) * together)) end
+  local total, out, at = layout_of(o, n.B, n.C, n.S).jobs, nil, 0
+  local function part(x, first, last)
+    x = x[{ { first, last } }]
+    return (e.given and x or x:to(e.dtype)):contiguous()
   end
-  local ok, msg = pcall(all)
-  if o.threads then mc.set_num_threads(threads) end
-  if bar and bar.done then bar:done() end
-  if not ok then error(msg, 0) end
-  local r = merge(parts)
-  -- shapes of the result: the axes of the input, channels replaced by pairs, segments dropped when pooled, then P, A
-  local lead, nc = {}, o.pairs and #o.pairs or C
+  for first = 1, R, block do
+    local last = math.min(first + block - 1, R)
+    local k = last - first + 1
+    local r = mc.scope(function()
+      return engine.block(e, part(rows, first, last), rows_a and part(rows_a, first, last), batch and layout_of(o, batch(k)))
+    end)
+    if k == R then
+      out = r
+    else
+      local count = r.value.shape[1]
+      out = out or {}
+      for name, t in pairs(r) do
+        if not out[name] then
+          local shape = { total }
+          for i = 2, t.ndim do shape[i] = t.shape[i] end
+          out[name] = mc.empty(shape, { dtype = t.dtype })
+        end
+        out[name][{ { at + 1, at + count } }] = t
+        t:release()
+      end
+      at = at + count
+    end
+    if bar then bar:add(k) end
+  end
+  if bar then bar:done() end
+  return out
+end
+
+--- With the threads the options ask for; they are put back also after an error.
+function Plan:_threaded(f, ...)
+  local wanted, before = self.options.threads, mc.get_num_threads()
+  if not wanted then return f(self, ...) end
+  mc.set_num_threads(wanted)
+  local ok, r = pcall(f, self, ...)
+  mc.set_num_threads(before)
+  if not ok then error(r, 0) end
+  return r
+end
+
+--- Shapes a [jobs, ...] result as the axes of the input: channels replaced by pairs, segments dropped when pooled.
+local function shaper(o, axes, n, without_segments)
+  local lead = {}
   for i = 1, #axes - 1 do
     local a = axes:sub(i, i)
-    if a == 'B' then lead[#lead + 1] = B elseif a == 'C' then lead[#lead + 1] = nc elseif a == 'S' and not o.pool_segments then lead[#lead + 1] = S end
+    if a == 'C' then lead[#lead + 1] = o.pairs and #o.pairs or n.C
+    elseif a == 'B' or not (o.pool_segments or without_segments) then lead[#lead + 1] = n[a] end
   end
-  local function shaped(t, ...)
+  return function(t, ...)
     local s = {}
     for i, v in ipairs(lead) do s[i] = v end
     for _, v in ipairs { ... } do s[#s + 1] = v end
     return t:reshape(s)
   end
-  return self:finish(r, shaped)
+end
+
+--- Everything about the input that can be refused once its sizes are known.
+function Plan:_check_sizes(n)
+  local o = self.options
+  if o.surrogate == 'swap_trials' then
+    if n.S < 2 then error('pac: surrogate is "swap_trials" and there is one segment; it needs at least two, use block_swap or give segments', 2) end
+    if o.permutations then require('mascon.pac.surrogate').permutations(o, n.S) end
+  end
+  if o.pool_segments and n.S == 1 and not (o.axes and o.axes:find 'S') then
+    error('pac: pool_segments is true and the input has no segments; name its axes, axes = "ST", "CST" or "BCST"', 2)
+  end
+  if o.pairs then check_pairs(o.pairs, n.C) end
+end
+
+local function check_samples(x, what)
+  if not mc.is_tensor(x) then error(('pac: %s is %s; give a tensor of samples'):format(what, check.show(x)), 2) end
+  local kind = tensor.kind[x.dtype]
+  if kind == 'c' or kind == 'b' then error(('pac: %s is %s; give real samples'):format(what, tensor.describe(x)), 2) end
+end
+
+--- Runs the plan.
+---@param x any f32|f64|integers: [T], [C, T], [B, C, T], [B, C, S, T], or as opts.axes says
+---@param x_amp? any samples whose amplitudes are taken, of the shape of x
+---@return table result as for compute
+function Plan:run(x, x_amp)
+  local o, e = self.options, self.engine
+  if e.given then error('pac: this plan is for phases and amplitudes that are given; use pac.from_phases', 2) end
+  check_samples(x, 'x')
+  local axes, n = sizes(x, o, 'x', 0)
+  local T, R = x.shape[x.ndim], n.B * n.C * n.S
+  if T ~= self.T then error(('pac: x has %d samples, the plan is for %d; make a plan for this length'):format(T, self.T), 2) end
+  x_amp = x_amp or o.x_amp
+  if x_amp then
+    check_samples(x_amp, 'x_amp')
+    if x_amp.shape ~= x.shape then error(('pac: x_amp is %s and x is %s; the shapes must be equal'):format(tensor.describe(x_amp), tensor.describe(x)), 2) end
+  end
+  self:_check_sizes(n)
+  local r = self:_threaded(Plan._execute, x:reshape(R, T), x_amp and x_amp:reshape(R, T), n)
+  return self:finish(r, n, axes)
+end
+
+-- ---------------------------------------------------------------- results
+
+--- Tensorpac's p-values of each channel: values and surrogates averaged over segments before the bands; bad segments are left out.
+local function p_of_trials(o, value, all, segments)
+  local groups, p = value.shape[1] / segments, {}
+  for g = 1, groups do
+    local v, s = value:reshape(groups, segments, value.shape[2], value.shape[3])[g], all:reshape(groups, segments, all.shape[2], all.shape[3], all.shape[4])[g]
+    local good = mc.nonzero(mc.logical_not(mc.any(mc.isnan(v:reshape(segments, -1)), 2))):reshape(-1)
+    if good:numel() > 0 and good:numel() < segments then v, s = mc.take(v, good, 1), mc.take(s, good, 1) end
+    local raw = normalize.p_tensorpac(v, mc.permute_dims(s, { 2, 1, 3, 4 }):to 'f64', { p = o.p_threshold, mcp = o.mcp == 'none' and 'maxstat' or o.mcp })
+    p[g] = mc.where(mc.isnan(v:mean(1)), mc.nan, raw)
+  end
+  return mc.stack(p, 1)
+end
+
+--- Bits of bands whose filter order was cut, added to the status of all rows.
+local function with_cut(e, status)
+  local cut = mc.zeros({ e.P, e.A }, { dtype = 'i32' })
+  for i = 1, e.P do if e.cut[i] then cut[i] = M.STATUS.order_cut end end
+  for i = 1, e.A do if e.cut[e.P + i] then cut[{ mc.all, i }] = M.STATUS.order_cut end end
+  return status + cut
 end
 
 --- Names, norms and p-values of what the engine returned.
-function Plan:finish(r, shaped)
+function Plan:finish(r, n, axes)
   local o, e = self.options, self.engine
   local P, A, K = e.P, e.A, e.K
+  local shaped = shaper(o, axes, n)
   local out = { pac = shaped(r.value, P, A), pha_bands_hz = o.pha, amp_bands_hz = o.amp, warnings = self.warnings, n_surrogates = K, min_shift = e.m, options = o }
-  local status = r.status
-  if e.cut then
-    local cut = mc.zeros({ P, A }, { dtype = 'i32' })
-    for i = 1, P do if e.cut[i] then cut[i] = 16 end end
-    for i = 1, A do if e.cut[P + i] then cut[{ mc.all, i }] = 16 end end
-    status = status + cut
-  end
+  local status = e.cut and with_cut(e, r.status) or r.status
   if not o.moments then
-    local n = o.n_bins
-    out.bin_centers = (mc.arange(0, n - 1) + 0.5) * (2 * math.pi / n) - math.pi
+    out.bin_centers = (mc.arange(0, o.n_bins - 1) + 0.5) * (TWO_PI / o.n_bins) - math.pi
     out.pref_phase = shaped(r.pref, P, A)
-    if r.dist then out.dist = shaped(r.dist, P, A, n) end
+    out.peak_phase = shaped(mc.where(mc.lt(r.best, 0), mc.nan, (r.best:to 'f64' + 0.5) * (TWO_PI / o.n_bins) - math.pi):to(o.dtype), P, A)
+    if r.dist then out.dist = shaped(r.dist, P, A, o.n_bins) end
   end
   if K > 0 then
     local value = r.value:to 'f64'
@@ -230,9 +323,7 @@ function Plan:finish(r, shaped)
     out.z, out.surr_mean, out.surr_std = shaped(z, P, A), shaped(r.mean, P, A), shaped(sd, P, A)
     if o.norm ~= 'z' and o.norm ~= 'none' then out.normalized = shaped((normalize.apply(value, r.mean, r.m2, K, { norm = o.norm })), P, A) end
     if o.compat == 'tensorpac' then
-      -- [jobs, K, P, A]: averaged over everything before the bands, as its users do with trials
-      local jobs = value.shape[1]
-      out.p = normalize.p_tensorpac(value:reshape(jobs, P, A), mc.permute_dims(r.all, { 2, 1, 3, 4 }):to 'f64', { p = o.p_threshold, mcp = o.mcp == 'none' and 'maxstat' or o.mcp })
+      out.p = shaper(o, axes, n, true)(p_of_trials(o, value, r.all, o.pool_segments and 1 or n.S), P, A)
     else
       out.p = shaped(normalize.test(value, { k = K, count = r.exceed, maxima = r.max and r.max:to 'f64', mcp = o.mcp }), P, A)
     end
@@ -251,19 +342,85 @@ end
 ---@param opts table fs Hz (required) · pha_range_hz {2, 20} · pha_n_bands 10 · amp_range_hz {60, 160} · amp_n_bands 10 · pha_bands_hz, amp_bands_hz ·
 ---  spacing 'linear'|'log' · band_clip · filter 'fir1'|'butter_trunc'|'morlet' · n_cycles {3, 6} · morlet_width 7 · edges 0 samples · demean · mask · windows ·
 ---  measure 'mi' · n_bins 18 · bin_norm 'mean'|'sum'|'pooled' · binning 'hard'|'soft' · n_perm 0 · surrogate 'block_swap'|'swap_trials'|'time_lag'|'exhaustive' ·
----  min_shift samples · norm 'z' · mcp 'none'|'maxstat'|'fdr'|'bonferroni' · seed 42 · return_surrogates · return_dist · dtype 'f32'|'f64' ·
+---  min_shift samples · shifts (list, samples) · permutations (lists of segments) · norm 'z' · mcp 'none'|'maxstat'|'fdr'|'bonferroni' · seed 42 · return_surrogates · return_dist · dtype 'f32'|'f64' ·
 ---  compat 'native'|'tensorpac'|'gpac' · x_amp · pairs {{phase_ch, amp_ch}, ...} · pool_segments · max_memory · threads · progress
----@return table result pac [..., P, A], pref_phase rad, status bits, z, p, surr_mean, surr_std, dist [..., N], surrogates [..., K], bin_centers,
----  pha_bands_hz [P, 2], amp_bands_hz [A, 2], warnings
+---@return table result pac [..., P, A], pref_phase rad (circular mean), peak_phase rad (largest bin), status bits, z, p, surr_mean, surr_std,
+---  dist [..., N], surrogates [..., K], normalized (norm other than z), bin_centers rad, pha_bands_hz [P, 2], amp_bands_hz [A, 2], warnings
+--- Errors name the option, its value and the limit. A row with NaN or Inf gives NaN and status 4 and leaves the others alone; a constant row
+--- gives 0 and status 2; surrogates that are all equal give z = NaN and status 8.
 --- Source: J. Neurophysiol. 104, 1195, 2010, and the years above; surrogates by circular shifts of one row at a time.
 function M.compute(x, opts)
-  if not mc.is_tensor(x) then
-    if type(x) == 'table' then x = mc.tensor(x) else error('pac: x is ' .. check.show(x) .. '; give a tensor of samples', 2) end
-  end
+  if type(x) == 'table' then x = mc.tensor(x) end
+  check_samples(x, 'x')
   if x.ndim < 1 or x.ndim > 4 then error(('pac: x is %s; give 1 to 4 axes with samples last'):format(tensor.describe(x)), 2) end
   local T = x.shape[x.ndim]
   if T < 2 then error(('pac: x is %s; a row needs at least 2 samples'):format(tensor.describe(x)), 2) end
-  return M.plan(T, opts):run(x)
+  local plan = M.plan(T, opts)
+  return plan:run(x)
+end
+
+-- ---------------------------------------------------------------- phases and amplitudes that are given
+
+--- Angles within [-pi, pi]. More than one turn is a sign of degrees or of unwrapped phases.
+local function angles_of(phase)
+  if tensor.kind[phase.dtype] == 'c' then return mc.angle(phase) end
+  if phase.dtype ~= 'f32' then phase = phase:to 'f64' end
+  local finite = mc.isfinite(phase)
+  local low = mc.min(mc.where(finite, phase, math.huge)):item()
+  local high = mc.max(mc.where(finite, phase, -math.huge)):item()
+  if high - low > TWO_PI * (1 + 1e-6) then
+    error(('pac: phase runs from %g to %g, which is more than 2 pi; give radians within one turn (degrees? unwrapped?)'):format(low, high), 2)
+  end
+  local turned = phase - TWO_PI * mc.floor((phase + math.pi) / TWO_PI)
+  return mc.where(mc.gt(mc.abs(phase), math.pi * (1 + 1e-6)), turned, phase)
+end
+
+local function amplitudes_of(amp)
+  if tensor.kind[amp.dtype] == 'c' then return mc.abs(amp) end
+  if amp.dtype ~= 'f32' then amp = amp:to 'f64' end
+  local least = mc.min(mc.where(mc.isfinite(amp), amp, 0)):item()
+  if least < 0 then error(('pac: amp goes down to %g; amplitudes are not negative, give the envelope or the analytic signal'):format(least), 2) end
+  return amp
+end
+
+local function bands_given(o, which, name, count)
+  if o[name] == nil then return nil end
+  if not o.fs then error(('pac: %s is given and fs is missing; give the sampling rate in Hz'):format(name), 2) end
+  local b = bands[which] { fs = o.fs, bands = o[name] }
+  if b.shape[1] ~= count then error(('pac: %s holds %d bands and there are %d; give one per band'):format(name, b.shape[1], count), 2) end
+  return b
+end
+
+--- Coupling of phases and amplitudes that were made elsewhere.
+---@param phase any f32|f64 [..., P, T] rad within one turn, or analytic signals c64|c128
+---@param amp any f32|f64 [..., A, T] not negative, or analytic signals; the same leading axes
+---@param opts? table as for compute, without the options of filters. axes names the leading axes and T: "T" (none), "CT", "ST", "BCT", "CST", "BCST" ·
+---  fs Hz and pha_bands_hz let min_shift default to one cycle of the slowest band, else it is 1
+---@return table result as for compute
+function M.from_phases(phase, amp, opts)
+  for name, t in pairs { phase = phase, amp = amp } do
+    if not mc.is_tensor(t) or tensor.kind[t.dtype] == 'b' then
+      error(('pac: %s is %s; give a tensor [..., bands, samples]'):format(name, mc.is_tensor(t) and tensor.describe(t) or check.show(t)), 2)
+    end
+    if t.ndim < 2 or t.ndim > 5 then error(('pac: %s is %s; give [..., bands, samples]'):format(name, tensor.describe(t)), 2) end
+  end
+  local function differ() error(('pac: phase is %s and amp is %s; all axes but the bands must be equal'):format(tensor.describe(phase), tensor.describe(amp)), 3) end
+  if phase.ndim ~= amp.ndim then differ() end
+  for i = 1, phase.ndim do
+    if i ~= phase.ndim - 1 and phase.shape[i] ~= amp.shape[i] then differ() end
+  end
+  local o = options.complete(opts, true)
+  local axes, n = sizes(phase, o, 'phase', 1)
+  local T = phase.shape[phase.ndim]
+  if T < 2 then error(('pac: phase is %s; a row needs at least 2 samples'):format(tensor.describe(phase)), 2) end
+  o.P, o.A = phase.shape[phase.ndim - 1], amp.shape[amp.ndim - 1]
+  if o.A == 0 then error(('pac: amp is %s; it holds no samples'):format(tensor.describe(amp)), 2) end
+  o.pha, o.amp = bands_given(o, 'phase', 'pha_bands_hz', o.P), bands_given(o, 'amplitude', 'amp_bands_hz', o.A)
+  local plan = plan_of(o, T)
+  plan:_check_sizes(n)
+  local R = n.B * n.C * n.S
+  local r = plan:_threaded(Plan._execute, angles_of(phase):reshape(R, o.P, T), amplitudes_of(amp):reshape(R, o.A, T), n)
+  return plan:finish(r, n, axes)
 end
 
 return setmetatable(M, { __index = function(t, k)

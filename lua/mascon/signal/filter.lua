@@ -15,17 +15,16 @@ local M = {}
 
 -- ---------------------------------------------------------------- the recursion
 
---- Rows x[m, n] through coef f64 [sections, 2 (order + 1)] from state f64 [m, sections * order].
+--- Rows x[m, n] through coef f64 [sections, 2 (order + 1)] from state f64 [m, sections * order], into x itself when `inplace`.
 ---@return any y [m, n]
 ---@return any state after the last sample
-local function recurse(x, coef, state, reverse, level)
+local function recurse(x, coef, state, reverse, level, inplace)
   local last
-  local id = op.rows.iir.id
-  local y = tensor.make(level + 1, 0, function(out)
+  local y = op.run('signal.filter', level + 1, inplace and { out = x } or nil, 0, function(out)
     op.fresh()
     P.naxes, P.axes[0], P.i[0] = 1, 1, reverse and 1 or 0
     last = tensor.header(0)
-    return lib.op_results(id, { out, last }, { x, coef, state }, P)
+    return lib.op_results(op.rows.iir.id, { out, last }, { x, coef, state }, P)
   end)
   return y, last._storage ~= nil and tensor.finish(last) or last
 end
@@ -234,10 +233,10 @@ local function both_ways(r, coef, zi, pad, padtype, level)
   local out = tensor.empty('filtfilt', { m, n }, r.dtype, level + 1)
   rows.blocks(m, 3 * (n + 2 * pad), 8, function(r0, r1)
     local x = rows.extend(r[{ { r0, r1 }, ALL }], pad, padtype)
-    local forth = recurse(x, coef, methods.to(cut(x, 1, 1), 'f64') * zi, false, level + 2)
-    local y = recurse(forth, coef, methods.to(cut(forth, -1, -1), 'f64') * zi, true, level + 2)
+    local first = methods.to(cut(x, 1, 1), 'f64') * zi
+    local y = recurse(x, coef, first, false, level + 2, pad > 0) -- without padding x is the caller's
+    recurse(y, coef, methods.to(cut(y, -1, -1), 'f64') * zi, true, level + 2, true)
     methods.copy_(out[{ { r0, r1 }, ALL }], cut(y, pad + 1, pad + n))
-    forth:release()
     y:release()
   end)
   return out

@@ -16,9 +16,16 @@ local function complain(...)
   io.stderr:write('mascon rerun: ', string.format(...), '\n')
 end
 
+local function working_folder()
+  local pipe = io.popen 'pwd -P'
+  local path = pipe and pipe:read '*l'
+  if pipe then pipe:close() end
+  return path or '.'
+end
+
 local function absolute(path, folder)
   if path:sub(1, 1) == '/' then return path end
-  return (folder or os.getenv 'PWD' or '.') .. '/' .. path
+  return (folder or working_folder()) .. '/' .. path
 end
 
 local function exists(path)

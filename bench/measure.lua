@@ -1,0 +1,134 @@
+-- measure.lua - how a case is timed and what its row holds.
+--
+-- A case gives `run(n)`, which does the work n times, and may give `limit(n)`, the machine's own way of doing the same work. Both are
+-- timed in turn, so that a change of the machine's mood meets both; the share is the median over pairs of limit time / our time.
+-- Owns warm-up, number of repetitions, medians and percentiles, the row. May not know what is timed, nor where rows go.
+local mc = require 'mascon'
+local lib = require 'mascon.ffi'
+local C = lib.C
+local M = {}
+
+M.LEAST = 0.3 -- seconds that each side is timed for
+local SAMPLE = 5e-3 -- seconds one sample should last: the clock and a thread's wake-up vanish in it
+local FEW, MANY = 3, 9 -- samples of slow (above 1 s) and of other cases
+
+local function sorted(times)
+  local s = {}
+  for i, t in ipairs(times) do s[i] = t end
+  table.sort(s)
+  return s
+end
+
+--- Median, p10, p90 of a list.
+function M.summary(times)
+  local s = sorted(times)
+  local n = #s
+  local mid = n % 2 == 1 and s[(n + 1) / 2] or (s[n / 2] + s[n / 2 + 1]) / 2
+  return { median = mid, p10 = s[math.floor((n - 1) * 0.1) + 1], p90 = s[n - math.floor((n - 1) * 0.1)], runs = n }
+end
+
+local function once(f, n)
+  local t = C.mc_clock()
+  f(n)
+  return (C.mc_clock() - t) / n
+end
+
+--- Repetitions per sample, found by doubling; the doubling is the warm-up.
+local function repetitions(f)
+  local n = 1
+  while true do
+    local t = once(f, n)
+    if t * n >= SAMPLE then return n end
+    n = t * n < SAMPLE / 16 and n * 8 or math.max(n + 1, math.ceil(SAMPLE / t * 1.2))
+  end
+end
+
+--- Times `run`, and `limit` in turn with it, until both had `least` seconds and enough samples. rest: seconds of sleep between the two,
+--- for neighbours whose threads spin on after their work.
+---@return table ours summary, table|nil limit summary, number|nil share
+function M.pairs_of(run, limit, least, rest)
+  local n = repetitions(run)
+  local m = limit and repetitions(limit)
+  local pause = rest and function() require('limits').pause(rest) end or function() end
+  local ours, theirs, share, spent, wall = {}, {}, {}, 0, C.mc_clock()
+  local k = 0
+  repeat
+    k = k + 1
+    local t, u
+    if limit and k % 2 == 0 then
+      u = once(limit, m)
+      pause()
+    end
+    t = once(run, n)
+    if limit and k % 2 == 1 then
+      pause()
+      u = once(limit, m)
+      pause()
+    end
+    ours[k] = t
+    if u then
+      theirs[k] = u
+      share[k] = u / t
+    end
+    spent = spent + math.min(t * n, u and u * m or math.huge)
+  until (spent >= least and k >= (t * n > 1 and FEW or MANY)) or (k >= FEW and C.mc_clock() - wall > 30)
+  return M.summary(ours), limit and M.summary(theirs) or nil, limit and M.summary(share).median or nil
+end
+
+--- Runs one case and returns its row. The case: name, family, op, dtype, shape, threads, work = { amount, unit }, interpreted, least, and
+--- setup(threads) -> { run, limit, limit_name, check, rest, close, note, once }. `check` returns true, or false and what is wrong. `once`
+--- stands for jobs that time themselves (a new process): it returns seconds. Errors become a row with `failed`.
+function M.case(c, threads)
+  local row = { name = c.name, family = c.family, op = c.op, dtype = c.dtype, shape = c.shape, threads = c.threads or threads }
+  mc.set_num_threads(row.threads)
+  collectgarbage()
+  collectgarbage()
+  C.mc_memory_trim()
+  local kit
+  local ok, why = pcall(function()
+    kit = c.setup(row.threads)
+    kit.run(1)
+    local fine, wrong = kit.check()
+    if not fine then error('check failed: ' .. tostring(wrong), 0) end
+    if c.interpreted then
+      jit.off()
+      jit.flush()
+    end
+    local ours, limit, share = M.pairs_of(kit.run, kit.limit, c.least or M.LEAST, kit.rest)
+    row.seconds, row.p10, row.p90, row.runs = ours.median, ours.p10, ours.p90, ours.runs
+    row.note = kit.note
+    if c.work then
+      row.rate, row.unit = c.work[1] / ours.median, c.work[2] .. '/s'
+      if limit then row.limit_rate = c.work[1] / limit.median end
+    end
+    if limit then row.limit, row.limit_seconds, row.share = kit.limit_name, limit.median, share end
+    if kit.more then for k, v in pairs(kit.more()) do row[k] = v end end
+  end)
+  jit.on()
+  if kit and kit.close then kit.close() end
+  if not ok then row.failed = tostring(why) end
+  mc.set_num_threads(threads)
+  return row
+end
+
+-- ---------------------------------------------------------------- texts
+
+--- Seconds for people.
+function M.time(t)
+  if not t then return '' end
+  if t < 1e-6 then return ('%.0f ns'):format(t * 1e9) end
+  if t < 1e-3 then return ('%.3g us'):format(t * 1e6) end
+  if t < 1 then return ('%.3g ms'):format(t * 1e3) end
+  return t < 100 and ('%.3g s'):format(t) or ('%.0f s'):format(t)
+end
+
+--- One line of the table.
+function M.line(r)
+  if r.failed then return ('%-34s FAILED  %s'):format(r.name, (r.failed:gsub('\n.*', ''))) end
+  local spread = M.time(r.p10) .. ' - ' .. M.time(r.p90)
+  local rate = r.rate and ('%.3g %s'):format(r.rate, r.unit) or ''
+  local share = r.share and ('%.2f of %s%s'):format(r.share, r.limit, r.limit_rate and (' (%.3g)'):format(r.limit_rate) or '') or ''
+  return ('%-34s %dt %10s  %-22s %14s  %s'):format(r.name, r.threads, M.time(r.seconds), spread, rate, share)
+end
+
+return M

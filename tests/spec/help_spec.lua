@@ -1,0 +1,67 @@
+-- help_spec.lua - documentation at the prompt: every way to ask for a name, and what the answer holds.
+local mc = require 'mascon'
+local help = require 'mascon.help'
+
+describe('help.show', function()
+  it('gives an op from its row: formula, dtypes, options, other spellings, source', function()
+    local text = help.show 'mc.hypot'
+    assert.matches('^mc%.hypot%(a, b', text)
+    assert.matches('sqrt%(a%^2 %+ b%^2%)', text)
+    assert.matches('dtypes: f16, bf16, f32, f64', text)
+    assert.matches('a:hypot%(b%)', text)
+    assert.matches('Source: Python array API standard', text)
+    assert.matches('Also: neg, ', help.show 'mc.negative')
+    assert.matches('axis %(axes%)', help.show 'mc.sum')
+  end)
+
+  it('gives a function from the comment above its definition', function()
+    local text = help.show 'mc.fft.next_fast_len'
+    assert.matches('^mc%.fft%.next_fast_len%(n%)\n', text)
+    assert.matches('Smallest 2%^a 3%^b 5%^c at or above n', text)
+  end)
+
+  it('finds names without mc, methods, and the library under another name', function()
+    assert.equal(help.show 'mc.fft.rfft', help.show 'fft.rfft')
+    assert.equal(help.show 'mc.fft.rfft', help.show 'm.fft.rfft')
+    assert.equal(help.show 'mc.fft.rfft', help.show ' rfft ')
+    assert.matches('^x:release%(%)\n  Gives the memory back now', help.show 'y:release')
+    assert.matches('^x:add_%(b%)\n', help.show 'x:add_')
+  end)
+
+  it('takes values: functions, modules, the library', function()
+    assert.equal(help.show 'mc.fft.rfft', help.show(mc.fft.rfft))
+    assert.matches('^mc%.fft\n', help.show(mc.fft))
+    assert.matches('Functions: .*fftfreq', help.show(mc.fft))
+    assert.matches('mc%.fft ', help.show(mc))
+    assert.matches('there is no documentation for a function', help.show(function() end))
+  end)
+
+  it('offers the nearest name for a misspelt one', function()
+    assert.matches('nothing is called hypto; did you mean hypot', help.show 'hypto')
+  end)
+end)
+
+describe('help.apropos', function()
+  it('lists names whose documentation has the text, in any case', function()
+    local text = help.apropos 'FOURIER TRANSFORM'
+    assert.matches('mc%.fft%.fft ', text)
+    assert.is_nil(text:match 'mc%.hypot')
+    assert.matches('no name and no documentation contains "zzyzx"', help.apropos 'zzyzx')
+  end)
+end)
+
+describe('help.entries', function()
+  it('knows every public function and method once', function()
+    local seen = {}
+    for _, e in ipairs(help.entries()) do
+      assert.is_nil(seen[e.name])
+      seen[e.name] = true
+    end
+    for _, name in ipairs { 'mc.tensor', 'mc.zeros', 'mc.load', 'mc.info', 'mc.fft.rfft', 'mc.plot', 'mc.manifest.new', 'x:sum', 'x:reshape' } do
+      assert.is_true(seen[name] or false, name)
+    end
+    for name in pairs(require 'mascon.op'.functions) do
+      assert.is_true(seen['mc.' .. name] or seen['mc.fft.' .. name] or seen['x:' .. name] or mc.ops[name] ~= nil and mc.ops[name].namespace ~= nil, name)
+    end
+  end)
+end)
