@@ -5,17 +5,21 @@
  * its place, synced and renamed: a reader never sees half a file. May not know what is drawn. Pixel
  * memory is cairo's own, 4 bytes a pixel, bounded first. What remains: GLib, below librsvg, ends
  * the process when it gets no memory for its own small objects. */
-#define _POSIX_C_SOURCE 200809L
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
 
 #include "../../runtime/mc_backend.h"
 #include "../../runtime/mc_def.h"
 
 #include <cairo.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <librsvg/rsvg.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -169,6 +173,20 @@ done:
     return status;
 }
 
+/* On a machine without fonts, those that a relocatable folder carries (fonts/fonts.conf beside the folder of plug-ins). */
+static void own_fonts(void)
+{
+    Dl_info about;
+    char path[4096];
+    if (getenv("FONTCONFIG_FILE") || access("/etc/fonts/fonts.conf", R_OK) == 0) return;
+    if (!dladdr((void *)(uintptr_t)&svg_to_png, &about) || !about.dli_fname) return;
+    const char *slash = strrchr(about.dli_fname, '/');
+    const int n = slash ? (int)(slash - about.dli_fname) : 1;
+    const int wrote = snprintf(path, sizeof path, "%.*s/../fonts/fonts.conf", n, slash ? about.dli_fname : ".");
+    if (wrote > 0 && (size_t)wrote < sizeof path && access(path, R_OK) == 0)
+        (void)setenv("FONTCONFIG_FILE", path, 0);
+}
+
 MC_API int mc_plugin_open(const mc_host_api *h, void *api);
 
 int mc_plugin_open(const mc_host_api *h, void *api) {
@@ -179,6 +197,7 @@ int mc_plugin_open(const mc_host_api *h, void *api) {
             STATUS_UNSUPPORTED,
             "rsvg: the plug-in belongs to another version of mascon; build both together");
     host = h;
+    own_fonts();
     (void)snprintf(name, sizeof name, "librsvg %u.%u.%u, cairo %s", rsvg_major_version,
                    rsvg_minor_version, rsvg_micro_version, cairo_version_string());
     r->name = name;

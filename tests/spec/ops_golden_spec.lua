@@ -118,8 +118,8 @@ describe('special functions', function()
       check('lgamma', mc.lgamma(v['2:']), g.gammaln)
       check('digamma', mc.digamma(v['2:']), g.digamma)
       for _, k in ipairs { 1, 2, 5, 30 } do
-        -- x^k e^-x carries k |log x| units: 69 for k = 30 at x = 0.1
-        same('gammainc', 'ACCUM', mc.gammainc(k, v), g['gammainc_' .. k], function(i) return { n = 4761, scale = read(g['gammainc_' .. k])[i] + 1e-300 } end)
+        -- x^k e^-x is e to the power k log x - x - log k!, whose terms reach 75 for k = 30: so many units are lost, on both sides
+        same('gammainc', 'ACCUM', mc.gammainc(k, v), g['gammainc_' .. k], function(i) return { n = 150 ^ 2, scale = read(g['gammainc_' .. k])[i] + 1e-300 } end)
         same('gammaincc', 'ACCUM', mc.gammaincc(k, v), 1 - g['gammainc_' .. k], { n = 60, scale = 1 })
       end
       check('betainc', mc.betainc(2, 3, mc.linspace(0, 1, 9)), g.betainc_2_3)

@@ -77,7 +77,7 @@ local function verify(row, e, dtype, rdtype, got, want, what)
   local more = { zero = e.zero and KIND[dtype] == 'f' }
   if #got ~= #want then error(('%s %s: %d elements, want %d'):format(row[1], what, #got, #want), 0) end
   for i = 1, #want do
-    if class == 'ACCUM' then more.n, more.scale = e.terms, e.size or math.max(math.abs(want[i].re), math.abs(want[i].im)) end
+    if class == 'ACCUM' then more.n, more.scale = e.terms, e.scale and e.scale(want[i]) or e.size or math.max(math.abs(want[i].re), math.abs(want[i].im)) end
     local wrong = tol.compare(class, rdtype, got[i], want[i], more)
     if wrong then error(('%s %s: element %d: %s'):format(row[1], what, i, wrong), 0) end
   end

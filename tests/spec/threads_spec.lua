@@ -6,7 +6,7 @@ local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
 local ffi = require 'ffi'
 
-local LARGE = support.gc and 3000 or 300000
+local LARGE = support.gc and 15000 or 300000 -- a multiple of all row lengths below
 
 -- the bytes of a contiguous tensor
 local function bytes(t)

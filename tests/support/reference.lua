@@ -9,6 +9,7 @@ ffi.cdef [[
 double exp2(double); double expm1(double); double log2(double); double log1p(double); double asinh(double); double acosh(double);
 double atanh(double); double erf(double); double erfc(double); double hypot(double, double); double fmod(double, double);
 double fma(double, double, double); float fmaf(float, float, float); double copysign(double, double); double nearbyint(double);
+double floor(double); double ceil(double); double trunc(double);
 ]]
 local C = ffi.C
 local int64 = ffi.typeof 'int64_t'
@@ -183,9 +184,9 @@ E.sign = {
 }
 E.square = { f = function(a) return a * a end, i = function(a) return a * a end, c = function(a) return mul(a, a) end, ctol = 'ULP4' }
 local function whole(f) return { f = f, i = function(a) return a end, zero = true } end
-E.floor, E.ceil = whole(function(a) return math.floor(a) end), whole(function(a) return math.ceil(a) end)
-E.trunc = whole(function(a) return C.copysign(a < 0 and math.ceil(a) or math.floor(a), a) end)
-E.trunc.zero = true
+-- the C library's: math.ceil loses the sign of zero in compiled traces
+E.floor, E.ceil = whole(function(a) return C.floor(a) end), whole(function(a) return C.ceil(a) end)
+E.trunc = whole(function(a) return C.trunc(a) end)
 E.round = whole(function(a) return C.nearbyint(a) end)
 E.reciprocal = { f = function(a) return 1 / a end, c = function(a) return div(Z(1, 0), a) end, zero = true }
 E.bitwise_invert = { i = function(a) return -a - 1 end, b = function(a) return not a end }
@@ -229,14 +230,14 @@ local function ctan(x, y) -- tan(x + iy) in the doubled angle
   local d = math.cos(2 * x) + cosh(2 * y)
   return math.sin(2 * x) / d, sinh(2 * y) / d
 end
--- near a pole the denominator cancels here and there: relative error eps (1 + |tan|^2) / |tan|, below 8 eps for the samples
-E.tan = { f = math.tan, c = function(a) return Z(ctan(a.re, a.im)) end, ctol = 'ACCUM', terms = 100 }
+-- near a pole the denominator cancels: a rounding of the argument moves the result by eps (1 + |tan|^2)
+E.tan = { f = math.tan, c = function(a) return Z(ctan(a.re, a.im)) end, ctol = 'ACCUM', terms = 16, scale = function(w) return 1 + w.re ^ 2 + w.im ^ 2 end }
 E.asin, E.acos, E.atan = { f = math.asin }, { f = math.acos }, { f = math.atan }
 E.sinh, E.cosh = { f = sinh, c = csinh }, { f = cosh, c = ccosh }
 E.tanh = { f = math.tanh, c = function(a)
   local im, re = ctan(a.im, a.re)
   return Z(re, im)
-end, ctol = 'ACCUM', terms = 100 }
+end, ctol = 'ACCUM', terms = 16, scale = E.tan.scale }
 E.asinh = { f = function(a) return C.asinh(a) end }
 E.acosh = { f = function(a) return C.acosh(a) end }
 E.atanh = { f = function(a) return C.atanh(a) end }

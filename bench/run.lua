@@ -1,0 +1,70 @@
+-- run.lua - our benchmarks: a table to read, one JSON line per case to keep, a comparison with an earlier run.
+--
+-- usage: mascon bench/run.lua [FILTER] [--threads N] [--family A,B] [--save FILE] [--compare FILE] [--least SECONDS] [--list]
+-- FILTER is a part of the case's name. Exit status 1 when a case fails its check, or is slower than in FILE beyond the spread. Owns the
+-- order of families and the verdict. May not know how anything is computed.
+local mc = require 'mascon'
+local measure = require 'measure'
+local rows = require 'rows'
+
+local FAMILIES = {
+  { 'start', 'small' }, { 'small', 'small' }, { 'handle', 'handle' }, { 'limit', 'ewise' }, { 'ewise', 'ewise' }, { 'reduce', 'ewise' }, { 'matmul', 'linear' },
+  { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' }, { 'ablation', 'pac' }, { 'memory', 'pac' },
+}
+
+local o = mc.args.parse({ ... }, {
+  name = 'bench', usage = 'mascon bench/run.lua [FILTER] [options]', about = 'Times operations and workflows, each beside what the machine can do.', positional = 1,
+  options = {
+    { 'threads', 'integer', 'worker threads', default = mc.get_num_threads() }, { 'family', 'list', 'families to run' },
+    { 'save', 'string', 'write the rows to this file, one JSON object per line' }, { 'compare', 'string', 'rows of an earlier run; a loss beyond 5 % and the spread fails' },
+    { 'least', 'number', 'seconds that each side of a case is timed for', default = measure.LEAST }, { 'list', 'flag', 'names of the cases, nothing is run' },
+  },
+})
+
+measure.LEAST = o.least
+local wanted
+if o.family then
+  wanted = {}
+  for _, f in ipairs(o.family) do wanted[f] = true end
+end
+
+local here = rows.machine(o.threads)
+local bench = { threads = o.threads, least = o.least }
+local done, failed, family = {}, 0, nil
+
+function bench.wants(name, of) return of == family and (not o[1] or name:find(o[1], 1, true) ~= nil) end
+
+--- Keeps and prints a row.
+function bench.row(r)
+  for k, v in pairs(here) do if r[k] == nil then r[k] = v end end
+  done[#done + 1] = r
+  if r.failed then failed = failed + 1 end
+  print(measure.line(r))
+  io.stdout:flush()
+  if o.save then rows.save(o.save, done) end
+end
+
+function bench.case(c)
+  if not bench.wants(c.name, c.family) then return end
+  if o.list then print(c.family .. '  ' .. c.name)
+  else bench.row(measure.case(c, o.threads)) end
+end
+
+if not o.list then
+  print(('mascon %s, commit %s, %s, kernels %s, %d threads, load %.1f'):format(here.version, here.commit, here.machine, here.isa, o.threads, rows.load()))
+end
+for _, f in ipairs(FAMILIES) do
+  if not wanted or wanted[f[1]] then
+    family = f[1]
+    require(f[2])(bench)
+  end
+end
+
+local status = failed > 0 and 1 or 0
+if failed > 0 then print(failed .. ' cases failed') end
+if o.compare and not o.list then
+  local losses, text = rows.compare(o.compare, done)
+  print(text)
+  if losses > 0 then status = 1 end
+end
+if status ~= 0 then os.exit(status) end

@@ -1,0 +1,161 @@
+-- build_spec.lua - the machinery around the tests: the rules of the C tests, the count line, the lints, the dependency tracking.
+--
+-- Works on small trees of its own; a folder made from a distribution lacks the sources and skips what needs them.
+local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+local function shell(command)
+  local pipe = io.popen('{ ' .. command .. '; } 2>&1; echo "<$?>"')
+  local text = pipe:read '*a'
+  pipe:close()
+  local out, status = text:match '^(.*)<(%d+)>\n$'
+  return out, tonumber(status)
+end
+
+local function read(path)
+  local f = io.open(path, 'rb')
+  local text = f and f:read '*a'
+  if f then f:close() end
+  return text
+end
+
+local sources = read 'Makefile' ~= nil and read 'runtime/ops.lua' ~= nil
+local top = io.popen('pwd -P'):read '*l'
+local folder
+
+local function write(name, text)
+  os.execute('mkdir -p ' .. quote((folder .. '/' .. name):match '^(.*)/'))
+  local f = assert(io.open(folder .. '/' .. name, 'wb'))
+  f:write(text)
+  f:close()
+end
+
+before_each(function()
+  folder = os.tmpname()
+  os.remove(folder)
+  os.execute('mkdir ' .. quote(folder))
+end)
+after_each(function() os.execute('rm -rf ' .. quote(folder)) end)
+
+describe('tests/run.sh', function()
+  -- programs that stand in for C tests; the script is copied so that its tree is ours
+  local function run(programs)
+    write('tests/run.sh', read 'tests/run.sh')
+    local list = {}
+    for name, text in pairs(programs) do
+      write('build/tests/' .. name, '#!/bin/sh\n' .. text .. '\n')
+      list[#list + 1] = 'library ' .. name
+    end
+    table.sort(list)
+    write('build/tests/list', table.concat(list, '\n') .. '\n')
+    local out, status = shell(('chmod +x %s/build/tests/* && bash %s/tests/run.sh build c'):format(folder, folder))
+    return out:match '([^\n]*)\n$', status, out
+  end
+
+  it('sums the counts of all programs in its last line', function()
+    local last, status = run { a = 'echo 3 passed, 0 failed', b = 'echo noise; echo 4 passed, 0 failed, 2 skipped' }
+    assert.equal('7 passed, 0 failed, 2 skipped', last)
+    assert.equal(0, status)
+  end)
+
+  it('counts a program without a count line by its exit status', function()
+    local last, status, out = run { good = 'exit 0', bad = 'echo the reason; exit 3' }
+    assert.equal('1 passed, 1 failed', last)
+    assert.equal(1, status)
+    assert.matches('bad: FAILED %(exit status 3%)', out)
+    assert.matches('the reason', out)
+  end)
+
+  it('counts a program that dies after its count as failed', function()
+    local last, status = run { a = 'echo 5 passed, 0 failed; kill -SEGV $$' }
+    assert.equal('5 passed, 1 failed', last)
+    assert.equal(1, status)
+  end)
+
+  it('counts failures that a program reports', function()
+    local last, status = run { a = 'echo 5 passed, 2 failed; exit 1' }
+    assert.equal('5 passed, 2 failed', last)
+    assert.equal(1, status)
+  end)
+end)
+
+describe('tests/c/build.sh', function()
+  it('follows the build line in the head of a test', function()
+    if not sources then return pending 'no sources in this folder' end
+    write('tests/c/build.sh', read 'tests/c/build.sh')
+    write('tests/c/one.c', '/* one.c - x\n * build: levels\n */\n')
+    write('tests/c/two.c', '/* two.c - x\n * build: plugins */\n')
+    write('tests/c/three.c', '/* three.c - x */\n')
+    write('tests/fuzz/fuzz_x.c', '/* x */\n')
+    local out, status = shell('bash ' .. folder .. '/tests/c/build.sh')
+    assert.equal(0, status)
+    for _, part in ipairs { '$(B)/tests/one.v2: tests/c/one.c $(B)/tests/kernels.v2.a', '$(B)/tests/two: tests/c/two.c', '$(B)/tests/three: tests/c/three.c $(B)/libmascon.so',
+      "'levels one.v4'", "'plugins two'", "'library three'", "'corpus fuzz_x'" } do
+      assert.is_truthy(out:find(part, 1, true), part)
+    end
+    write('tests/c/four.c', '/* four.c - x\n * build: somehow\n */\n')
+    out, status = shell('bash ' .. folder .. '/tests/c/build.sh')
+    assert.equal(1, status)
+    assert.matches("four%.c: build: 'somehow' is unknown", out)
+  end)
+end)
+
+describe('tests/lint', function()
+  local function lint(name)
+    return shell(('cd %s && luajit %s/tests/lint/%s.lua'):format(quote(folder), quote(top), name))
+  end
+
+  it('finds includes and requires against the arrow', function()
+    if not sources then return pending 'no sources in this folder' end
+    for _, room in ipairs { 'kernels/cpu', 'runtime', 'bindings', 'tests', 'scripts', 'lua/mascon' } do os.execute('mkdir -p ' .. quote(folder .. '/' .. room)) end
+    write('kernels/cpu/good.c', '/* x */\n#include "mck.h"\n#include <math.h>\n')
+    write('lua/mascon/good.lua', "-- x\nlocal tensor = require 'mascon.tensor'\n")
+    write('scripts/good.lua', "-- x\nlocal mc = require 'mascon'\n")
+    local out, status = lint 'rooms'
+    assert.equal(0, status, out)
+    write('kernels/cpu/bad.c', '/* x */\n#include "mc_tensor.h"\n')
+    write('bindings/fftw/fftw.c', '/* x */\n#include "mascon.h"\n')
+    write('lua/mascon/bad.lua', "-- x\nlocal ffi = require 'ffi'\n")
+    write('lua/mascon/worse.lua', "-- x\nlocal repl = require('mascon.host.repl')\n")
+    write('scripts/bad.lua', "-- x\nlocal lib = require 'mascon.ffi'\n")
+    out, status = lint 'rooms'
+    assert.equal(1, status)
+    for _, part in ipairs { 'kernels/cpu/bad.c:2: includes "mc_tensor.h"', 'bindings/fftw/fftw.c:2: includes "mascon.h"', 'lua/mascon/bad.lua:2: requires ffi',
+      'lua/mascon/worse.lua:2: requires mascon.host.repl', 'scripts/bad.lua:2: requires mascon.ffi', '5 against the arrow' } do
+      assert.is_truthy(out:find(part, 1, true), part)
+    end
+  end)
+
+  it('finds files without an opening comment, tabs, blanks at line ends and paths of one machine', function()
+    if not sources then return pending 'no sources in this folder' end
+    write('a.c', 'int x;\n')
+    write('b.lua', '-- b\n\tlocal x\n')
+    write('c.lua', '-- c \n')
+    write('d.lua', "-- d\nlocal p = '/ho" .. "me/someone/x'\n")
+    write('e.c', '/* generated by a program */\n')
+    local out, status = lint 'shape'
+    assert.equal(1, status)
+    for _, part in ipairs { 'a.c:1: has no opening comment', 'b.lua:2: a tab', 'c.lua:1: blanks at the end', 'd.lua:2: names a path of one machine', 'e.c:1: is a generated file' } do
+      assert.is_truthy(out:find(part, 1, true), part)
+    end
+  end)
+end)
+
+describe('make', function()
+  it('knows the headers an object was made from', function()
+    if not sources then return pending 'no sources in this folder' end
+    local build = require 'mascon.host'.libdir
+    local deps = read(build .. '/obj/v3/kernels/cpu/fft.d')
+    if not deps then return pending 'the library was built elsewhere' end
+    assert.matches('mck_fft%.h', deps)
+    deps = read(build .. '/obj/runtime/mc_tensor.d')
+    assert.matches('runtime/mascon%.h', deps)
+    assert.matches('gen/mc_gen_enums%.h', deps)
+  end)
+
+  it('lists its targets', function()
+    if not sources then return pending 'no sources in this folder' end
+    local out, status = shell 'make --no-print-directory help'
+    assert.equal(0, status)
+    for _, target in ipairs { 'run', 'test', 'check', 'lint', 'debug', 'docs', 'install', 'dist', 'clean' } do assert.matches('make ' .. target, out) end
+  end)
+end)

@@ -1,0 +1,59 @@
+-- docs_spec.lua - the generator of the reference: what it writes, and that a name without docstring fails it.
+local mc = require 'mascon'
+local help = require 'mascon.help'
+local host = require 'mascon.host'
+
+local PROGRAM = os.getenv 'MASCON' or host.exe
+local GENERATOR = 'runtime/gen/docs.lua'
+
+local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+local function read(path)
+  local f = io.open(path, 'rb')
+  local text = f and f:read '*a'
+  if f then f:close() end
+  return text
+end
+
+-- a folder that was made from a distribution holds no generator
+local here = read(GENERATOR) ~= nil
+
+describe('the reference', function()
+  local folder
+  before_each(function()
+    folder = os.tmpname()
+    os.remove(folder)
+    os.execute('mkdir ' .. quote(folder))
+  end)
+  after_each(function() os.execute('rm -rf ' .. quote(folder)) end)
+
+  it('has a page for each namespace, the methods and the ops, with every documented name', function()
+    if not here then return pending 'no generator in this folder' end
+    os.execute(('%s %s %s >/dev/null 2>&1'):format(quote(PROGRAM), GENERATOR, quote(folder)))
+    local index = read(folder .. '/index.md')
+    assert.matches('%[mc%.fft%]%(fft%.md%): %d+ names', index)
+    local pages = {}
+    for _, e in ipairs(help.entries()) do
+      if e.text and e.kind ~= 'module' then
+        pages[e.space] = pages[e.space] or read(folder .. '/' .. e.space .. '.md') or ''
+        assert.is_truthy(pages[e.space]:find('## `' .. e.name, 1, true), e.name)
+      end
+    end
+    local ops = read(folder .. '/ops.md')
+    for name in pairs(mc.ops) do assert.is_truthy(ops:find('| `' .. name .. '` |', 1, true), name) end
+  end)
+
+  it('fails and names the function that has no docstring', function()
+    if not here then return pending 'no generator in this folder' end
+    local code = ([[
+      require 'mascon'.undocumented_here = loadstring('return function() end', '@nowhere')()
+      arg = { [0] = 'docs', %q }
+      dofile '%s']]):format(folder, GENERATOR)
+    local pipe = io.popen(('%s -e %s 2>&1; echo "<$?>"'):format(quote(PROGRAM), quote(code)))
+    local text = pipe:read '*a'
+    pipe:close()
+    assert.matches('mc%.undocumented_here has no docstring', text)
+    assert.matches('%d+ of %d+ public names lack documentation', text)
+    assert.matches('<1>\n$', text)
+  end)
+end)
