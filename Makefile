@@ -164,13 +164,15 @@ check: deps
 # make lint      luacheck, cppcheck, room arrows, shape of files
 DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev
 lint: deps-check
-	@luacheck -q lua runtime scripts tests bench | tail -n 40; exit $${PIPESTATUS[0]}
-	@$(LUAJIT) tests/lint/rooms.lua
-	@$(LUAJIT) tests/lint/shape.lua
 	@$(MAKE) --no-print-directory $(B)/gen/.stamp
-	@if command -v cppcheck >/dev/null; then cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr -j$(JOBS) \
+	@bad=0; \
+	luacheck -q lua runtime scripts tests bench || bad=1; \
+	$(LUAJIT) tests/lint/rooms.lua || bad=1; \
+	$(LUAJIT) tests/lint/shape.lua || bad=1; \
+	if command -v cppcheck >/dev/null; then cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr -j$(JOBS) \
 	  -D__GNUC__=12 -DMC_ISA=v3 $(INC) --suppress=missingIncludeSystem --suppressions-list=tests/lint/cppcheck.txt --error-exitcode=1 \
-	  runtime bindings kernels && echo "cppcheck: nothing found"; else echo "cppcheck is not installed (make check installs it)"; exit 1; fi
+	  runtime bindings kernels && echo "cppcheck: nothing found" || bad=1; \
+	else echo "cppcheck is not installed; make check installs it"; bad=1; fi; exit $$bad
 
 # make debug     a build with assertions in build-debug
 debug:

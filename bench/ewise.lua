@@ -96,7 +96,7 @@ local function big(bench)
   end }
   for _, dtype in ipairs { 'f32', 'f64' } do
     for _, name in ipairs { 'exp', 'log', 'sin', 'tanh' } do
-      bench.case { name = name .. '_1M_' .. dtype, family = 'ewise', op = name, dtype = dtype, shape = '1M', work = { MID / 1e9, 'Gelem' }, setup = function()
+      bench.both { name = name .. '_1M_' .. dtype, family = 'ewise', op = name, dtype = dtype, shape = '1M', work = { MID / 1e9, 'Gelem' }, setup = function()
         local a = mc.rand({ MID }, { dtype = dtype, seed = 1, low = 0.1, high = 5 })
         local c = mc.zeros_like(a)
         local f, opts = mc[name], { out = c }
@@ -115,7 +115,7 @@ end
 
 local function reductions(bench)
   for _, name in ipairs { 'sum', 'max', 'var' } do
-    bench.case { name = name .. '_16M_f32', family = 'reduce', op = name, dtype = 'f32', shape = '16M', work = { 4 * BIG / 1e9, 'GB' }, setup = function(t)
+    bench.both { name = name .. '_16M_f32', family = 'reduce', op = name, dtype = 'f32', shape = '16M', work = { 4 * BIG / 1e9, 'GB' }, setup = function(t)
       local a = mc.rand({ BIG }, { dtype = 'f32', seed = 1 })
       local f, r = mc[name], nil
       return { run = function(n) for _ = 1, n do r = f(a) end end, limit = limits.read(t, a), limit_name = 'read', check = function()

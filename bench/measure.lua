@@ -33,21 +33,22 @@ local function once(f, n)
   return (C.mc_clock() - t) / n
 end
 
---- Repetitions per sample, found by doubling; the doubling is the warm-up.
-local function repetitions(f)
+--- Repetitions per sample, found by doubling; the doubling is the warm-up. first: seconds of a run that was made before.
+local function repetitions(f, first)
   local n = 1
   while true do
-    local t = once(f, n)
+    local t = first or once(f, n)
+    first = nil
     if t * n >= SAMPLE then return n end
     n = t * n < SAMPLE / 16 and n * 8 or math.max(n + 1, math.ceil(SAMPLE / t * 1.2))
   end
 end
 
 --- Times `run`, and `limit` in turn with it, until both had `least` seconds and enough samples. rest: seconds of sleep between the two,
---- for neighbours whose threads spin on after their work.
+--- for neighbours whose threads spin on after their work. first: seconds of a warm-up run that was made before.
 ---@return table ours summary, table|nil limit summary, number|nil share
-function M.pairs_of(run, limit, least, rest)
-  local n = repetitions(run)
+function M.pairs_of(run, limit, least, rest, first)
+  local n = repetitions(run, first)
   local m = limit and repetitions(limit)
   local pause = rest and function() require('limits').pause(rest) end or function() end
   local ours, theirs, share, spent, wall = {}, {}, {}, 0, C.mc_clock()
@@ -76,8 +77,8 @@ function M.pairs_of(run, limit, least, rest)
 end
 
 --- Runs one case and returns its row. The case: name, family, op, dtype, shape, threads, work = { amount, unit }, interpreted, least, and
---- setup(threads) -> { run, limit, limit_name, check, rest, close, note, once }. `check` returns true, or false and what is wrong. `once`
---- stands for jobs that time themselves (a new process): it returns seconds. Errors become a row with `failed`.
+--- setup(threads) -> { run, limit, limit_name, check, rest, close, note, scaled }. `check` returns true, or false and what is wrong; `scaled`
+--- is the factor from the part that is run to the job. An error becomes a row with `failed`.
 function M.case(c, threads)
   local row = { name = c.name, family = c.family, op = c.op, dtype = c.dtype, shape = c.shape, threads = c.threads or threads }
   mc.set_num_threads(row.threads)
@@ -87,22 +88,28 @@ function M.case(c, threads)
   local kit
   local ok, why = pcall(function()
     kit = c.setup(row.threads)
-    kit.run(1)
+    C.mc_memory_reset_peak()
+    local first = once(kit.run, 1)
+    if first < SAMPLE then first = nil end
+    row.tensor_peak = mc.memory().tensor_peak
     local fine, wrong = kit.check()
     if not fine then error('check failed: ' .. tostring(wrong), 0) end
     if c.interpreted then
       jit.off()
       jit.flush()
     end
-    local ours, limit, share = M.pairs_of(kit.run, kit.limit, c.least or M.LEAST, kit.rest)
+    local ours, limit, share = M.pairs_of(kit.run, kit.limit, c.least or M.LEAST, kit.rest, first)
     row.seconds, row.p10, row.p90, row.runs = ours.median, ours.p10, ours.p90, ours.runs
     row.note = kit.note
+    if kit.scaled then -- a part stands for the whole job
+      row.scaled = kit.scaled
+      for _, k in ipairs { 'seconds', 'p10', 'p90' } do row[k] = row[k] * kit.scaled end
+    end
     if c.work then
       row.rate, row.unit = c.work[1] / ours.median, c.work[2] .. '/s'
       if limit then row.limit_rate = c.work[1] / limit.median end
     end
     if limit then row.limit, row.limit_seconds, row.share = kit.limit_name, limit.median, share end
-    if kit.more then for k, v in pairs(kit.more()) do row[k] = v end end
   end)
   jit.on()
   if kit and kit.close then kit.close() end
@@ -125,9 +132,10 @@ end
 --- One line of the table.
 function M.line(r)
   if r.failed then return ('%-34s FAILED  %s'):format(r.name, (r.failed:gsub('\n.*', ''))) end
+  if r.peak then return ('%-34s %dt peak %.0f MiB, planned %.0f MiB, allowed %.0f MiB'):format(r.name, r.threads, r.peak / 2 ^ 20, r.planned / 2 ^ 20, r.allowed / 2 ^ 20) end
   local spread = M.time(r.p10) .. ' - ' .. M.time(r.p90)
   local rate = r.rate and ('%.3g %s'):format(r.rate, r.unit) or ''
-  local share = r.share and ('%.2f of %s%s'):format(r.share, r.limit, r.limit_rate and (' (%.3g)'):format(r.limit_rate) or '') or ''
+  local share = r.share and ('%.2f of %s%s'):format(r.share, r.limit, r.limit_rate and (' (%.3g)'):format(r.limit_rate) or '') or r.note or ''
   return ('%-34s %dt %10s  %-22s %14s  %s'):format(r.name, r.threads, M.time(r.seconds), spread, rate, share)
 end
 

@@ -7,7 +7,7 @@ return function(bench)
   for _, s in ipairs { { 1000, 1000 }, { 64, 100000 }, { 1, 1000000 }, { 10000, 64 } } do
     local m, n = s[1], s[2]
     local function case(op, call, check)
-      bench.case { name = ('%s_%dx%d_f32'):format(op, m, n), family = 'order', op = op, dtype = 'f32', shape = m .. 'x' .. n, work = { m * n / 1e9, 'Gelem' }, setup = function()
+      bench.both { name = ('%s_%dx%d_f32'):format(op, m, n), family = 'order', op = op, dtype = 'f32', shape = m .. 'x' .. n, work = { m * n / 1e9, 'Gelem' }, setup = function()
         local a, r = mc.randn({ m, n }, { dtype = 'f32', seed = 1 }), nil
         return { run = function(times) for _ = 1, times do r = call(a) end end, check = function() return check(a, r) end }
       end }

@@ -50,6 +50,16 @@ function bench.case(c)
   else bench.row(measure.case(c, o.threads)) end
 end
 
+--- The same at all threads and, as `name_t1`, at one: for neighbours that know one thread only.
+function bench.both(c)
+  bench.case(c)
+  if o.threads == 1 then return end
+  local one = {}
+  for k, v in pairs(c) do one[k] = v end
+  one.name, one.threads = c.name .. '_t1', 1
+  bench.case(one)
+end
+
 if not o.list then
   print(('mascon %s, commit %s, %s, kernels %s, %d threads, load %.1f'):format(here.version, here.commit, here.machine, here.isa, o.threads, rows.load()))
 end

@@ -33,7 +33,11 @@ if not o[1] and not o.demo then
 end
 
 mc.args.run('pac', function()
-  local source, truth
+  local dir, source, truth = o.out, nil, nil
+  if not mc.manifest.planning() then -- before the work, not after it
+    local ok, why = mc.file.make_folder(dir)
+    if not ok then error(why .. ' with --out', 0) end
+  end
   if o.demo then
     local rec = pac.generate.recording { seed = 1 }
     source, truth = pac.source.wrap(rec.x, { fs = rec.fs, names = rec.channels, axes = 'CST', pick = o.pick }), rec.truth
@@ -82,10 +86,6 @@ mc.args.run('pac', function()
   io.write(report.table(best))
   for _, w in ipairs(r.warnings) do print('note: ' .. w) end
 
-  local dir = o.out
-  if not mc.file.make_folder(dir) then
-    error(('the folder %s cannot be made or written to; choose another with --out'):format(dir), 0)
-  end
   local arrays = { pac = r.pac, z = r.z, p = r.p, surr_mean = r.surr_mean, surr_std = r.surr_std, pref_phase = r.pref_phase, status = r.status, bin_centers = r.bin_centers,
     pha_bands_hz = r.pha_bands_hz, amp_bands_hz = r.amp_bands_hz, dist = r.dist, normalized = r.normalized }
   mc.save(dir .. '/pac.npz', arrays)

@@ -5,7 +5,7 @@ comparison.
 What it owns: shapes and calls; results are written with out= where the library has it, and inputs
 are random but fixed.
 What it may not know: mascon.
-Usage: bench_ops.py [--threads 2] [--only sort]
+Usage: bench_ops.py [--threads 2] [--family order] [--only sort]
 """
 
 import subprocess
@@ -14,7 +14,7 @@ import time
 
 import peer
 
-OPTIONS = peer.arguments(__doc__.splitlines()[0])
+OPTIONS = peer.arguments(__doc__.splitlines()[0], family='')
 
 import numpy as np  # noqa: E402
 import scipy.fft  # noqa: E402
@@ -271,7 +271,8 @@ def main():
         torch.set_num_threads(THREADS)
         torch.set_grad_enabled(False)
     for family in (small, big, elementwise, matmul, fft, order, compiled, start):
-        family()
+        if OPTIONS.family in ('', family.__name__):
+            family()
 
 
 if __name__ == '__main__':

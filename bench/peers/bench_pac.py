@@ -8,15 +8,18 @@ and scaled in proportion; `scaled` is the factor, `measured` says on what. Every
 same samples and bands.
 What it may not know: mascon.
 Usage: bench_pac.py [--threads 2] [--rows 512] [--K 200] [--only tensorpac]
+--write FOLDER saves the samples and the plain program's map of 32 rows there (samples.npy, map.npy)
+and runs nothing else.
 """
 
 import logging
+import os
 import sys
 import warnings
 
 import peer
 
-OPTIONS = peer.arguments(__doc__.splitlines()[0], rows=512, K=200)
+OPTIONS = peer.arguments(__doc__.splitlines()[0], rows=512, K=200, write='')
 warnings.simplefilter('ignore')
 
 import numpy as np  # noqa: E402
@@ -201,17 +204,20 @@ def onehot(k):
 
 def numpy_drawn(plan, x, K):
     shifts = np.random.default_rng(1).integers(1, T, K)
+    maps = []
     for row in x:
         k, a = plan.split(row)
         one = onehot(k).reshape(-1, T)
         counts = one.sum(1).reshape(plan.P, N)
         observed = mi((one @ a.T).reshape(plan.P, N, -1), counts)
+        maps.append(observed)
         if not K:
             continue
         twice = np.concatenate([a, a], 1)
         sums = np.stack([one @ twice[:, c : c + T].T for c in shifts]).reshape(K, plan.P, N, -1)
         s = mi(sums, counts)
         (observed - s.mean(0)) / s.std(0)
+    return np.stack(maps)
 
 
 def numpy_all(plan, x):
@@ -268,6 +274,10 @@ def numpy_plain(x, K):
 
 def main():
     x = rows(OPTIONS.rows)
+    if OPTIONS.write:
+        np.save(os.path.join(OPTIONS.write, 'samples.npy'), x)
+        np.save(os.path.join(OPTIONS.write, 'map.npy'), numpy_drawn(Plan(), x[:32], 0))
+        return
     for name, run in (('numpy', numpy_plain), ('gpac', gpac), ('tensorpac', tensorpac)):
         if OPTIONS.only in name:
             run(x, OPTIONS.K)

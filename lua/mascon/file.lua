@@ -79,4 +79,31 @@ function Writer:abort()
   self._w = nil
 end
 
+--- Whether path is a folder.
+---@param path string
+function M.is_folder(path)
+  local f = io.open(path .. '/.', 'rb')
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- Makes a folder and those above it. True when it is there afterwards and can be written to; else nil and a message.
+---@param path string
+function M.make_folder(path)
+  local host = package.loaded['mascon.host']
+  local at = path:sub(1, 1) == '/' and '/' or ''
+  for part in path:gmatch '[^/]+' do
+    at = at .. part
+    if not M.is_folder(at) and type(host) == 'table' then host.make_folder(at) end
+    if not M.is_folder(at) then return nil, ('%s: the folder cannot be made; choose another'):format(at) end
+    at = at .. '/'
+  end
+  local probe = path .. '/.mascon-probe'
+  local f = io.open(probe, 'wb')
+  if not f then return nil, ('%s: the folder cannot be written to; choose another'):format(path) end
+  f:close()
+  os.remove(probe)
+  return true
+end
+
 return M

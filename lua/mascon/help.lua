@@ -118,7 +118,12 @@ local function comment_of(f, name)
   local own = first:find('[.:%s]' .. plain .. '%s*[(=]') and comment_above(list, info.linedefined)
   if own then return own end
   local at = definition(list, name)
-  return at and comment_above(list, at) or nil
+  local above = at and comment_above(list, at)
+  if above or not first:find '%[[%w_]+%]%s*=' then return above or nil end
+  -- several names made in one loop share the comment above it
+  for i = info.linedefined, 1, -1 do
+    if list[i]:find '^%S' then return list[i]:find '^for ' and comment_above(list, i) or nil end
+  end
 end
 
 local function describe(f, name)

@@ -26,7 +26,7 @@ for _, e in ipairs(help.entries()) do
     order[#order + 1] = e.space
   end
   table.insert(spaces[e.space], e)
-  if e.failed then missing[#missing + 1] = ('%s cannot be loaded: %s'):format(e.name, e.failed)
+  if e.failed then missing[#missing + 1] = ('%s cannot be loaded: %s'):format(e.name, e.failed:match '^[^\n]*')
   elseif not e.text then
     local at = type(e.value) == 'function' and debug.getinfo(e.value, 'S')
     missing[#missing + 1] = ('%s has no docstring%s'):format(e.name, at and (' (%s:%d)'):format(at.short_src:match '[^/]*/[^/]*$' or at.short_src, at.linedefined) or '')

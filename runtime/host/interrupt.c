@@ -365,6 +365,7 @@ void mci_interrupt_install(lua_State *L)
     install(SIGTERM, on_signal);
     install(SIGHUP, on_signal);
     install(SIGPIPE, on_signal);
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of the write, not the end of the process */
 }
 
 int mci_interrupt_status(void)

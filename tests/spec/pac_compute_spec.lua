@@ -1,0 +1,653 @@
+-- pac_compute_spec.lua: pac.compute, pac.plan, pac.from_phases and pac.search: shapes, laws, status bits, memory.
+--
+-- Numbers of the definitions are compared in pac_conformance_spec.lua; here stands what must hold for any input: shapes of all combinations,
+-- invariances, the same bits for any threads, blocks and batches, what bad rows do, and what a plan says about memory.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local tol = support.load 'tol'
+local mc = require 'mascon'
+local pac = mc.pac
+local generate = pac.generate
+
+local PI, NAN = math.pi, 0 / 0
+local PHA, AMP = { { 4, 8 }, { 8, 12 } }, { { 30, 50 }, { 50, 70 }, { 60, 80 } }
+
+local function with(base, more)
+  local o = {}
+  for k, v in pairs(base) do o[k] = v end
+  for k, v in pairs(more or {}) do o[k] = v end
+  return o
+end
+
+local function near(want, got, bound)
+  if type(want) == 'number' then want = mc.tensor { want } end
+  if type(got) == 'number' then got = mc.tensor { got } end
+  assert.equal(want:numel(), got:numel())
+  local w, g = want:to('f64'):flatten():totable(), got:to('f64'):flatten():totable()
+  for i = 1, #w do
+    local wrong = tol.compare('ITERATIVE', 'f64', g[i], w[i], { bound = bound })
+    assert.is_nil(wrong, wrong and ('element %d: %s'):format(i, wrong))
+  end
+end
+
+--- The same bits; NaN equals NaN.
+local function same_bits(want, got, what)
+  assert.equal(tostring(want.shape), tostring(got.shape), what)
+  assert.equal(want.dtype, got.dtype, what)
+  local w, g = want:to('f64'), got:to('f64')
+  assert.is_true(mc.all(mc.logical_or(mc.eq(w, g), mc.logical_and(mc.isnan(w), mc.isnan(g)))), what)
+end
+
+local RESULTS = { 'pac', 'status', 'z', 'p', 'surr_mean', 'surr_std', 'pref_phase', 'peak_phase', 'dist', 'surrogates', 'normalized' }
+local function same_results(want, got, what)
+  for _, name in ipairs(RESULTS) do
+    assert.equal(want[name] == nil, got[name] == nil, name)
+    if want[name] then same_bits(want[name], got[name], (what or '') .. ' ' .. name) end
+  end
+end
+
+local function shape(...) return '{' .. table.concat({ ... }, ', ') .. '}' end
+local function bit(status, b) return mc.all(mc.eq(mc.bitwise_and(status, b), b)) end
+
+local BATCH
+--- [2, 2, 3, 300] of noise and a coupled part.
+local function batch()
+  if not BATCH then
+    local seeds = {}
+    for i = 1, 12 do seeds[i] = i end
+    BATCH = (generate.noise(300, seeds) + generate.g1 { n = 300, fs = 256, fp = 6, fa = 60, sigma = 0, segments = 12 }):reshape(2, 2, 3, 300)
+  end
+  return BATCH
+end
+
+local AXES = { 'T', 'CT', 'ST', 'BCT', 'CST', 'BCST' }
+--- The part of the batch with these axes, and its leading sizes.
+local function part(axes)
+  local x, lead = batch(), {}
+  if not axes:find 'B' then x = x[1] end
+  if not axes:find 'C' then x = x[1] end
+  if not axes:find 'S' then x = axes:find 'B' and x[{ mc.all, mc.all, 1 }] or x.ndim == 3 and x[{ mc.all, 1 }] or x[1] end
+  for i = 1, #axes - 1 do lead[i] = axes:sub(i, i) == 'S' and 3 or 2 end
+  return x, lead
+end
+
+describe('pac.compute', function()
+  local BASE = { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, seed = 3 }
+
+  local function check_shapes(r, lead, o, what)
+    local function is(t, ...)
+      local s = {}
+      for i, v in ipairs(lead) do s[i] = v end
+      for _, v in ipairs { ... } do s[#s + 1] = v end
+      assert.equal(shape(unpack(s)), tostring(t.shape), what)
+    end
+    is(r.pac, 2, 3)
+    is(r.status, 2, 3)
+    assert.equal(o.dtype, r.pac.dtype, what)
+    assert.equal('i32', r.status.dtype, what)
+    assert.is_true(mc.all(mc.isfinite(r.pac)), what)
+    if o.measure == 'mi' or o.measure == 'hr' then
+      is(r.pref_phase, 2, 3)
+      is(r.peak_phase, 2, 3)
+      is(r.dist, 2, 3, 18)
+      assert.is_true(mc.all(mc.ge(r.pac, 0)) and mc.all(mc.le(r.pac, 1)), what)
+    else
+      assert.is_nil(r.dist, what)
+    end
+    if r.n_surrogates > 0 then
+      for _, name in ipairs { 'z', 'surr_mean', 'surr_std' } do
+        is(r[name], 2, 3)
+        assert.is_true(mc.all(mc.isfinite(r[name])), what .. ' ' .. name)
+      end
+      is(r.surrogates, 2, 3, r.n_surrogates)
+      near(r.surrogates:to('f64'):mean(-1), r.surr_mean, 1e-6)
+      if o.compat ~= 'tensorpac' then
+        is(r.p, 2, 3)
+        assert.is_true(mc.all(mc.gt(r.p, 0)) and mc.all(mc.le(r.p, 1)), what)
+      end
+      assert.equal(o.norm == 'sub', r.normalized ~= nil, what)
+    else
+      assert.is_nil(r.z, what)
+      assert.is_nil(r.p, what)
+    end
+  end
+
+  it('gives every measure, surrogate, rank and dtype the shapes it promises', function()
+    for a, axes in ipairs(AXES) do
+      local x, lead = part(axes)
+      for m, measure in ipairs(pac.options.MEASURES) do
+        for k, kind in ipairs(pac.options.SURROGATES) do
+          if kind ~= 'swap_trials' or axes:find 'S' then
+            local o = with(BASE, {
+              axes = axes, measure = measure, surrogate = kind, n_perm = kind ~= 'none' and kind ~= 'exhaustive' and 5 or 0, min_shift = kind == 'exhaustive' and 145 or nil,
+              dtype = (a + m + k) % 2 == 0 and 'f32' or 'f64', return_surrogates = true, return_dist = true,
+            })
+            local r = pac.compute(x, o)
+            check_shapes(r, lead, o, ('%s %s %s'):format(axes, measure, kind))
+            local drawn = measure == 'ndpac' and 0 or kind == 'none' and 0 or kind == 'exhaustive' and 11 or 5
+            assert.equal(drawn, r.n_surrogates)
+          end
+        end
+      end
+    end
+  end)
+
+  it('takes every other option with every measure that knows it', function()
+    local extras = {
+      { compat = 'tensorpac' }, { filter = 'morlet' }, { filter = 'butter_trunc' }, { edges = 20 }, { windows = { { 10, 100 }, { 150, 250 } } },
+      { mask = mc.lt(mc.arange(1, 300), 200) }, { pool_segments = true }, { pairs = { { 1, 2 }, { 2, 1 }, { 1, 1 } } }, { mcp = 'maxstat' }, { mcp = 'fdr' },
+      { mcp = 'bonferroni' }, { norm = 'sub' }, { norm = 'none' }, { bin_norm = 'pooled' }, { bin_norm = 'sum' }, { binning = 'soft' }, { demean = false },
+      { x_amp = true },
+    }
+    for e, extra in ipairs(extras) do
+      for m, measure in ipairs(pac.options.MEASURES) do
+        local bins = measure == 'mi' or measure == 'hr'
+        if bins or not (extra.pool_segments or extra.binning) then
+          for k, kind in ipairs { 'block_swap', 'swap_trials', 'exhaustive' } do
+            local axes = e % 2 == 0 and 'BCST' or 'CST'
+            local x, lead = part(axes)
+            local o = with(with(BASE, {
+              axes = axes, measure = measure, surrogate = kind, n_perm = kind ~= 'exhaustive' and 5 or 0, min_shift = kind == 'exhaustive' and 90 or nil,
+              dtype = (e + m + k) % 2 == 0 and 'f32' or 'f64', return_surrogates = true, return_dist = true,
+            }), extra)
+            if extra.x_amp then o.x_amp = mc.flip(x) end
+            if extra.pool_segments then lead[#lead] = nil end
+            if extra.pairs then lead[#lead - 1] = 3 end
+            check_shapes(pac.compute(x, o), lead, o, ('%s %s extra %d'):format(measure, kind, e))
+          end
+        end
+      end
+    end
+  end)
+
+  it('takes more amplitude bands than a tile holds, many bins, and integers', function()
+    local amp = {}
+    for i = 1, 19 do amp[i] = { 20 + 4 * i, 30 + 4 * i } end
+    for _, dtype in ipairs { 'f32', 'f64' } do
+      local all = pac.compute(batch()[1][1], { fs = 256, pha_bands_hz = PHA, amp_bands_hz = amp, dtype = dtype, n_bins = 7, axes = 'ST', n_perm = 3 })
+      local last = pac.compute(batch()[1][1], { fs = 256, pha_bands_hz = PHA, amp_bands_hz = { amp[1], amp[19] }, dtype = dtype, n_bins = 7, axes = 'ST', n_perm = 3 })
+      near(last.pac['..., 2'], all.pac['..., 19'], dtype == 'f64' and 1e-12 or 1e-6)
+      near(last.z['..., 2'], all.z['..., 19'], dtype == 'f64' and 1e-6 or 1e-2)
+    end
+    local x = mc.round(batch()[1][1] * 1000)
+    same_results(pac.compute(x, with(BASE, { axes = 'ST' })), pac.compute(x:to 'i16', with(BASE, { axes = 'ST' })))
+    assert.equal('{256}', tostring(pac.compute(batch()[1][1][1], with(BASE, { n_bins = 256 })).bin_centers.shape))
+  end)
+
+  it('couples channel pairs and a second signal alike', function()
+    local x = part 'CST'
+    for _, measure in ipairs { 'mi', 'mvl', 'plv', 'gc' } do
+      for _, filter in ipairs { 'fir1', 'morlet' } do
+        local o = with(BASE, { axes = 'CST', measure = measure, filter = filter, dtype = 'f64', n_perm = 4, return_surrogates = true })
+        local pairs_ = pac.compute(x, with(o, { pairs = { { 1, 1 }, { 1, 2 }, { 2, 1 } } }))
+        local own, crossed = pac.compute(x, o), pac.compute(x, with(o, { x_amp = mc.flip(x, 1) }))
+        near(own.pac[1], pairs_.pac[1], 1e-12)
+        near(crossed.pac[1], pairs_.pac[2], 1e-12)
+        near(crossed.pac[2], pairs_.pac[3], 1e-12)
+        near(crossed.surrogates[2], pairs_.surrogates[3], 1e-12)
+      end
+    end
+  end)
+
+  it('pools segments by adding up their bins', function()
+    local x = part 'CST'
+    local o = with(BASE, { axes = 'CST', dtype = 'f64', return_dist = true, n_perm = 6, return_surrogates = true })
+    local pooled = pac.compute(x, with(o, { pool_segments = true }))
+    -- by hand, from the phases and amplitudes of the engine: S_j and n_j over the segments first
+    local all = pac.compute(x, o)
+    assert.equal('{2, 2, 3}', tostring(pooled.pac.shape))
+    assert.is_false(mc.allclose(pooled.pac, all.pac:mean(2)))
+    -- equal segments pool to themselves, shift by shift
+    local copies = mc.stack({ x[{ mc.all, 1 }], x[{ mc.all, 1 }], x[{ mc.all, 1 }] }, 2)
+    local one, three = pac.compute(copies, o), pac.compute(copies, with(o, { pool_segments = true }))
+    near(one.pac[{ mc.all, 1 }], three.pac, 1e-12)
+    near(one.surrogates[{ mc.all, 1 }], three.surrogates, 1e-12)
+    local every = pac.compute(copies, with(o, { pool_segments = true, surrogate = 'exhaustive', min_shift = 120 }))
+    near(pac.compute(copies, with(o, { surrogate = 'exhaustive', min_shift = 120 })).surrogates[{ mc.all, 2 }], every.surrogates, 1e-12)
+  end)
+
+  it('filters before it cuts: edges, windows and mask of the same samples agree', function()
+    local x = part 'CT'
+    for _, filter in ipairs { 'fir1', 'morlet' } do
+      for _, measure in ipairs { 'mi', 'gc', 'plv' } do
+        local o = with(BASE, { filter = filter, measure = measure, dtype = 'f64', n_perm = 4 })
+        local e = pac.compute(x, with(o, { edges = 30 }))
+        same_results(e, pac.compute(x, with(o, { windows = { { 31, 270 } } })))
+        local t = mc.arange(1, 300)
+        same_results(e, pac.compute(x, with(o, { mask = mc.logical_and(mc.gt(t, 30), mc.le(t, 270)) })))
+        same_results(pac.compute(x, o), pac.compute(x, with(o, { windows = { { 1, 300 } } })))
+        assert.is_false(mc.allclose(e.pac, pac.compute(x['..., 31:270']:contiguous(), o).pac))
+      end
+    end
+  end)
+
+  it('returns norms that follow from value, mean and spread', function()
+    local o = with(BASE, { n_perm = 20, dtype = 'f64' })
+    local r = pac.compute(part 'CT', o)
+    near((r.pac - r.surr_mean) / r.surr_std, r.z, 1e-9)
+    local WANT = { sub = r.pac - r.surr_mean, div = r.pac / r.surr_mean, subdiv = (r.pac - r.surr_mean) / r.surr_mean }
+    for norm, want in pairs(WANT) do near(want, pac.compute(part 'CT', with(o, { norm = norm })).normalized, 1e-9) end
+  end)
+
+  it('corrects p-values within each row, and maxstat never finds more than single pairs', function()
+    local o = with(BASE, { n_perm = 39, dtype = 'f64', return_surrogates = true })
+    local r = pac.compute(part 'CT', o)
+    near((1 + mc.sum(mc.ge(r.surrogates, r.pac:expand_dims(-1)), -1):to 'f64') / 40, r.p, 1e-12)
+    local m = pac.compute(part 'CT', with(o, { mcp = 'maxstat' }))
+    local top = r.surrogates:reshape(2, 6, 39):max(2)
+    near((1 + mc.sum(mc.ge(top:reshape(2, 1, 1, 39), r.pac:expand_dims(-1)), -1):to 'f64') / 40, m.p, 1e-12)
+    assert.is_true(mc.all(mc.ge(m.p, r.p)))
+    near(mc.minimum(r.p * 6, 1), pac.compute(part 'CT', with(o, { mcp = 'bonferroni' })).p, 1e-12)
+  end)
+
+  it('swaps trials as the given permutations say', function()
+    local x = part 'ST'
+    local o = with(BASE, { axes = 'ST', dtype = 'f64', return_surrogates = true })
+    local perms = { { 2, 3, 1 }, { 3, 1, 2 }, { 1, 2, 3 }, { 2, 1, 3 } }
+    local r = pac.compute(x, with(o, { permutations = perms }))
+    for k, p in ipairs(perms) do
+      local phase_from = mc.take(x, mc.tensor(p, { dtype = 'i64' }), 1)
+      near(pac.compute(phase_from, with(o, { x_amp = x })).pac, r.surrogates[{ mc.ellipsis, k }], 1e-12)
+    end
+    same_results(r, pac.compute(x, with(o, { permutations = mc.tensor(perms) })))
+  end)
+end)
+
+describe('invariances (C8)', function()
+  local O = { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, dtype = 'f64' }
+  local function row() return generate.g3 { n = 1024, fs = 256, fp = 6, fa = 60, sigma = 0.5, driver_seed = 5, noise_seed = 6 } end
+
+  it('scale and offset of the recording do not matter', function()
+    local x = row()
+    near(pac.compute(x, O).pac, pac.compute(x * 7.5 + 100, O).pac, 1e-12)
+    near(pac.compute(x, with(O, { dtype = 'f32' })).pac, pac.compute(x * 7.5 + 100, with(O, { dtype = 'f32' })).pac, 1e-6)
+    for _, m in ipairs { 'hr', 'ozk', 'ndpac', 'plv', 'gc', 'glm' } do
+      local o = with(O, { measure = m, ndpac_p = 1 })
+      near(pac.compute(x, o).pac, pac.compute(x * 7.5 + 100, o).pac, 1e-10)
+    end
+    local o = with(O, { measure = 'mvl' })
+    near(3 * pac.compute(x, o).pac, pac.compute(x * 3, o).pac, 1e-12)
+  end)
+
+  it('a joint circular shift, other labels of the bins and a common rotation do not matter', function()
+    local phi = (generate.uniform(2 * 900, 7) * (2 * PI) - PI):reshape(2, 900)
+    local a = 1 + 0.4 * mc.cos(phi['1']:reshape(1, 900)) + generate.uniform(900, 8):reshape(1, 900)
+    local f = function(p, b, more) return pac.from_phases(p, b, with({ dtype = 'f64' }, more)).pac end
+    near(f(phi, a), f(mc.roll(phi, { 123, axis = -1 }), mc.roll(a, { 123, axis = -1 })), 1e-12)
+    -- turned by whole bins, each angle moved to the middle of its bin so that rounding cannot move it across an edge
+    local width = 2 * PI / 18
+    local middle = (mc.floor((phi + PI) / width) + 0.5) * width - PI
+    local turned = middle + 5 * width
+    near(f(middle, a), f(mc.where(mc.gt(turned, PI), turned - 2 * PI, turned), a), 1e-12)
+    for _, m in ipairs { 'mvl', 'ozk', 'ndpac', 'glm' } do
+      local moved = phi + 1
+      near(f(phi, a, { measure = m, ndpac_p = 1 }), f(mc.where(mc.gt(moved, PI), moved - 2 * PI, moved), a, { measure = m, ndpac_p = 1 }), 1e-12)
+    end
+  end)
+
+  it('distributions sum to 1 and values lie in [0, 1]', function()
+    for _, dtype in ipairs { 'f32', 'f64' } do
+      for _, binning in ipairs { 'hard', 'soft' } do
+        local r = pac.compute(part 'CST', with(O, { axes = 'CST', dtype = dtype, binning = binning, return_dist = true }))
+        near(mc.ones { 2, 3, 2, 3 }, r.dist:to('f64'):sum(-1), 1e-6)
+        assert.is_true(mc.all(mc.ge(r.pac, 0)) and mc.all(mc.le(r.pac, 1)))
+      end
+    end
+    for _, m in ipairs { 'ozk', 'hr', 'plv', 'glm' } do
+      local r = pac.compute(part 'CST', with(O, { axes = 'CST', measure = m }))
+      assert.is_true(mc.all(mc.ge(r.pac, 0)) and mc.all(mc.le(r.pac, 1 + 1e-6)), m)
+    end
+  end)
+
+  it('the two names of circular shifts are one', function()
+    local o = with(O, { n_perm = 20, return_surrogates = true })
+    same_results(pac.compute(row(), with(o, { surrogate = 'block_swap' })), pac.compute(row(), with(o, { surrogate = 'time_lag' })))
+  end)
+
+  it('all shifts hold every drawn shift, whatever the length', function()
+    for _, n in ipairs { 900, 901, 907 } do -- the last is a prime
+      local x = row()[{ { 1, n } }]
+      for _, measure in ipairs { 'mi', 'mvl', 'gc' } do
+        local o = with(O, { measure = measure, min_shift = 40, return_surrogates = true })
+        local all = pac.compute(x, with(o, { surrogate = 'exhaustive' }))
+        assert.equal(n - 79, all.n_surrogates)
+        local some = pac.compute(x, with(o, { shifts = { 40, 41, 500, n - 40 } }))
+        near(some.surrogates, mc.take(all.surrogates, mc.tensor({ 1, 2, 461, n - 79 }, { dtype = 'i64' }), -1), 1e-11)
+      end
+    end
+  end)
+end)
+
+describe('the same bits', function()
+  local CASES = {
+    {}, { measure = 'hr', n_perm = 7 }, { surrogate = 'exhaustive', min_shift = 100 }, { measure = 'mvl', n_perm = 5 }, { measure = 'gc', n_perm = 5 }, { measure = 'plv', n_perm = 5 },
+    { measure = 'glm' }, { measure = 'ndpac' }, { filter = 'morlet', n_perm = 3 }, { filter = 'butter_trunc' }, { binning = 'soft', n_perm = 3 }, { mcp = 'maxstat', n_perm = 9 },
+    { pool_segments = true, n_perm = 4 }, { surrogate = 'swap_trials', n_perm = 6, mcp = 'maxstat' }, { pairs = { { 1, 2 }, { 2, 2 } }, n_perm = 4 }, { compat = 'tensorpac', bin_norm = 'mean', n_perm = 4 },
+    { pool_segments = true, surrogate = 'exhaustive', min_shift = 100 }, { windows = { { 20, 280 } }, n_perm = 3 },
+  }
+  local function each(f)
+    for i, case in ipairs(CASES) do
+      for _, dtype in ipairs { 'f32', 'f64' } do
+        f(with({ fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, axes = 'BCST', dtype = dtype, return_dist = true, return_surrogates = true }, case), ('case %d %s'):format(i, dtype))
+      end
+    end
+  end
+
+  it('for 1, 2 and 4 threads', function()
+    each(function(o, what)
+      local one = pac.compute(batch(), with(o, { threads = 1 }))
+      for _, n in ipairs { 2, 4 } do same_results(one, pac.compute(batch(), with(o, { threads = n })), what) end
+    end)
+  end)
+
+  it('for all rows at once and one group at a time', function()
+    local blocks = 0
+    each(function(o, what)
+      local all = pac.compute(batch(), o)
+      local plan = pac.plan(300, o)
+      local group = o.pairs and 6 or (o.pool_segments or o.surrogate == 'swap_trials') and 3 or 1
+      local least = plan:bytes(12, group, 3)
+      local seen = 0
+      same_results(all, pac.compute(batch(), with(o, { max_memory = least, progress = function() seen = seen + 1 end })), what)
+      assert.equal(12 / group, seen, what)
+      blocks = blocks + seen
+    end)
+    assert.is_true(blocks > 100)
+  end)
+
+  it('for rows together and one by one', function()
+    each(function(o, what)
+      if o.pairs or o.pool_segments or o.surrogate == 'swap_trials' or o.compat == 'tensorpac' then return end
+      local all = pac.compute(batch(), o)
+      local alone = pac.compute(batch()[{ 2, 1, 3 }], with(o, { axes = 'T' }))
+      for _, name in ipairs(RESULTS) do
+        if all[name] then same_bits(all[name][{ 2, 1, 3 }], alone[name], what .. ' ' .. name) end
+      end
+    end)
+  end)
+
+  it('for every call of a plan, and other draws for another seed', function()
+    local o = { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, axes = 'CST', n_perm = 9, return_surrogates = true, seed = 5 }
+    local plan = pac.plan(300, o)
+    local first = plan:run(batch()[1])
+    same_results(first, plan:run(batch()[1]))
+    same_results(first, pac.compute(batch()[1], o))
+    assert.is_false(mc.array_equal(first.surrogates, pac.compute(batch()[1], with(o, { seed = 6 })).surrogates))
+  end)
+
+  it('leaves the number of threads as it was', function()
+    local before = mc.get_num_threads()
+    pac.compute(batch(), { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, threads = before + 1 })
+    assert.equal(before, mc.get_num_threads())
+    pcall(pac.compute, batch(), { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, threads = before + 1, progress = function() error 'stop' end })
+    assert.equal(before, mc.get_num_threads())
+  end)
+end)
+
+describe('status', function()
+  local O = { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, n_perm = 6, return_surrogates = true, return_dist = true, axes = 'ST' }
+  local CASES = {
+    {}, { dtype = 'f64' }, { measure = 'mvl' }, { measure = 'gc' }, { measure = 'plv' }, { measure = 'glm' }, { measure = 'ndpac' }, { filter = 'morlet' }, { filter = 'butter_trunc' },
+    { binning = 'soft' }, { mcp = 'maxstat' }, { bin_norm = 'pooled' }, { surrogate = 'swap_trials' }, { compat = 'tensorpac' }, { compat = 'gpac' }, { surrogate = 'exhaustive', min_shift = 145 },
+    { pairs = { { 1, 1 } } },
+  }
+
+  it('4: a row with NaN or Inf is NaN and leaves the others as they are', function()
+    local x = part 'ST'
+    for i, case in ipairs(CASES) do
+      for _, value in ipairs { NAN, math.huge } do
+        local o = with(O, case)
+        local what = ('case %d, %s'):format(i, tostring(value))
+        local spoilt = mc.concat({ x, x['1:1'] }, 1)
+        spoilt[{ 4, 150 }] = value
+        -- permutations that send the fourth segment around; among the first three they are these
+        local clean_o, spoilt_o = with(o), with(o)
+        if o.surrogate == 'swap_trials' then
+          clean_o.permutations = { { 2, 3, 1 }, { 3, 1, 2 }, { 1, 3, 2 } }
+          spoilt_o.permutations = { { 4, 2, 3, 1 }, { 3, 1, 4, 2 }, { 1, 3, 2, 4 } }
+          clean_o.n_perm, spoilt_o.n_perm = 3, 3
+        end
+        local clean, r = pac.compute(x, clean_o), pac.compute(spoilt, spoilt_o)
+        for _, name in ipairs(RESULTS) do
+          local t = r[name]
+          if t and not (name == 'p' and o.compat == 'tensorpac') then
+            same_bits(clean[name], t['1:3']:contiguous(), what .. ' ' .. name)
+            if name ~= 'status' then assert.is_true(mc.all(mc.isnan(t[4])), what .. ' ' .. name) end
+          end
+        end
+        assert.is_true(bit(r.status[4], 4), what)
+      end
+    end
+  end)
+
+  it('4: a bad phase spoils what it is coupled with, a bad amplitude as well, nothing else', function()
+    local x = part 'CT'
+    local bad = x:copy()
+    bad[{ 1, 5 }] = NAN
+    for _, case in ipairs { {}, { measure = 'mvl' }, { measure = 'plv' }, { filter = 'morlet' }, { mcp = 'maxstat' }, { surrogate = 'exhaustive', min_shift = 145 }, { binning = 'soft' } } do
+      local o = with({ fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, n_perm = 4, dtype = 'f64', return_surrogates = true }, case)
+      for _, r in ipairs { pac.compute(bad, with(o, { x_amp = x })), pac.compute(x, with(o, { x_amp = bad })) } do
+        assert.is_true(mc.all(mc.isnan(r.pac[1])) and mc.all(mc.isnan(r.z[1])) and mc.all(mc.isnan(r.p[1])) and mc.all(mc.isnan(r.surr_mean[1])))
+        assert.is_true(bit(r.status[1], 4))
+        local clean = pac.compute(x, with(o, { x_amp = x }))
+        near(clean.pac[2], r.pac[2], 1e-12)
+        near(clean.p[2], r.p[2], 1e-12)
+      end
+      local pairs_ = pac.compute(bad, with(o, { pairs = { { 1, 1 }, { 1, 2 }, { 2, 1 }, { 2, 2 } } }))
+      assert.is_true(mc.all(mc.isnan(pairs_.pac['1:3'])) and mc.all(mc.isfinite(pairs_.pac[4])))
+    end
+  end)
+
+  it('2: a constant row has amplitude 0 and coupling 0', function()
+    local x = mc.stack { mc.full({ 300 }, 0.1), mc.zeros { 300 }, part('ST')[1] }
+    for _, m in ipairs(pac.options.MEASURES) do
+      for _, dtype in ipairs { 'f32', 'f64' } do
+        local r = pac.compute(x, with(O, { measure = m, dtype = dtype }))
+        if m ~= 'gc' and m ~= 'plv' then
+          near(mc.zeros { 2, 2, 3 }, r.pac['1:2'], 0)
+          assert.is_true(bit(r.status['1:2'], 2), m)
+        end
+        assert.is_true(mc.all(mc.eq(mc.bitwise_and(r.status[3], 2), 0)), m)
+      end
+    end
+  end)
+
+  it('8: surrogates that are all equal give z = NaN', function()
+    for _, m in ipairs { 'mi', 'mvl' } do
+      for _, dtype in ipairs { 'f32', 'f64' } do
+        local r = pac.compute(part 'ST', with(O, { shifts = { 77, 77, 77 }, measure = m, dtype = dtype }))
+        assert.is_true(mc.all(mc.isnan(r.z)))
+        assert.is_true(bit(r.status, 8))
+        near(mc.zeros { 3, 2, 3 }, r.surr_std, 0)
+        assert.is_true(mc.all(mc.isfinite(r.p)))
+      end
+    end
+    local same = mc.stack { part('ST')[1], part('ST')[1] }
+    local r = pac.compute(same, with(O, { surrogate = 'swap_trials' }))
+    assert.is_true(bit(r.status, 8) and mc.all(mc.isnan(r.z)))
+  end)
+
+  it('1: a phase bin without samples', function()
+    local phi = mc.tensor { { -3, -2, -1, 0, 1, 2, 3, 0.5 } }
+    local r = pac.from_phases(phi, mc.ones { 1, 8 }, { dtype = 'f64' })
+    assert.is_true(bit(r.status, 1))
+    near(1 - math.log(8) / math.log(18), r.pac, 1e-12)
+    assert.is_true(mc.all(mc.eq(pac.compute(part 'ST', O).status, 0)))
+  end)
+
+  it('16: an order that the recording cuts short, on its bands alone', function()
+    local o = { fs = 256, pha_bands_hz = { { 2, 4 }, { 8, 12 } }, amp_bands_hz = AMP, axes = 'ST' }
+    for _, compat in ipairs { 'native', 'tensorpac' } do
+      local r = pac.compute(part 'ST', with(o, { compat = compat }))
+      assert.is_true(bit(r.status[{ mc.all, 1 }], 16))
+      assert.is_true(mc.all(mc.eq(mc.bitwise_and(r.status[{ mc.all, 2 }], 16), 0)))
+      local wide = pac.compute(part 'ST', with(o, { compat = compat, amp_bands_hz = { { 3, 30 }, { 60, 80 } } }))
+      assert.is_true(bit(wide.status[{ mc.all, mc.all, 1 }], 16))
+    end
+    assert.is_true(mc.all(mc.eq(mc.bitwise_and(pac.compute(part 'ST', with(o, { filter = 'morlet' })).status, 16), 0)))
+  end)
+end)
+
+describe('warnings', function()
+  local function warned(o, pattern, n)
+    for _, w in ipairs(pac.plan(n or 5120, with({ fs = 512 }, o)).warnings) do
+      if w:find(pattern) then return w end
+    end
+  end
+  it('speak of overlap, sidebands, short filters, few cycles and few surrogates', function()
+    assert.is_string(warned({ pha_bands_hz = { { 20, 70 } }, amp_bands_hz = { { 60, 90 } } }, 'overlap in 1 of 1 pairs'))
+    assert.is_string(warned({ pha_bands_hz = { { 9, 11 } }, amp_bands_hz = { { 60, 67.5 } } }, 'cuts off the sidebands'))
+    assert.is_string(warned({ pha_bands_hz = { { 2, 3 } }, amp_bands_hz = { { 60, 90 } } }, 'fewer than 3 filter orders', 2048))
+    assert.is_string(warned({ pha_bands_hz = { { 2, 3 } }, amp_bands_hz = { { 60, 90 } } }, 'cycles of the slowest phase band', 1024))
+    assert.is_string(warned({ n_perm = 20 }, '20 surrogates are few for p < 0.05'))
+    assert.is_string(warned({ n_perm = 300, p_threshold = 0.01 }, 'use at least 1000'))
+  end)
+  it('are silent when all is well, and about filters that have no order', function()
+    assert.same({}, pac.plan(5120, { fs = 512, pha_bands_hz = { { 9, 11 } }, amp_bands_hz = { { 80, 120 } }, n_perm = 200 }).warnings)
+    assert.is_nil(warned({ filter = 'morlet', pha_bands_hz = { { 2, 3 } }, amp_bands_hz = { { 60, 90 } } }, 'filter orders', 2048))
+  end)
+  it('speak of options without effect', function()
+    assert.is_string(warned({ surrogate = 'time_lag' }, 'surrogate is time_lag and n_perm is 0'))
+    assert.is_string(warned({ mcp = 'fdr' }, 'mcp is fdr, but without surrogates'))
+    assert.is_string(warned({ measure = 'ndpac', n_perm = 50 }, 'ndpac carries its own threshold'))
+  end)
+end)
+
+describe('pac.from_phases', function()
+  it('gives what compute gives for the same phases and amplitudes, also as analytic signals', function()
+    local x = part 'CST'
+    local filters = pac.filters
+    local pha, amp = mc.tensor(PHA), mc.tensor(AMP)
+    local f = filters.fused(pha, amp, { T = 300, fs = 256, n_cycles = { 3, 6 }, dtype = 'f64' })
+    local z = require 'mascon.op'.raw('pac_analytic', { x:reshape(6, 300):contiguous(), f.table, f.spans, mc.zeros({ 0, 2 }, { dtype = 'i64' }) },
+      { P = 2, A = 3, N = f.N, pad = f.pad, bins = 18, demean = 1, want = 16 }, 2)[1]:reshape(2, 3, 5, 300)
+    local zp, za = z['..., 1:2, :'], z['..., 3:5, :']
+    for _, more in ipairs { {}, { measure = 'mvl' }, { measure = 'gc' }, { measure = 'plv' }, { pool_segments = true }, { surrogate = 'swap_trials' }, { pairs = { { 1, 2 } } }, { edges = 25 },
+      { surrogate = 'exhaustive' }, { binning = 'soft' }, { bin_norm = 'pooled' } } do
+      local o = with({ fs = 256, axes = 'CST', dtype = 'f64', n_perm = 5, pha_bands_hz = PHA, amp_bands_hz = AMP, return_surrogates = true }, more)
+      local want = pac.compute(x, o)
+      for _, got in ipairs { pac.from_phases(mc.angle(zp), mc.abs(za), o), pac.from_phases(zp, za, o) } do
+        near(want.pac, got.pac, 1e-12)
+        near(want.surrogates, got.surrogates, 1e-11)
+        assert.equal(want.min_shift, got.min_shift)
+      end
+    end
+    -- phases of [0, 2 pi) are turned into [-pi, pi]
+    local turned = mc.remainder(mc.angle(zp), 2 * PI)
+    local o = { axes = 'CST', dtype = 'f64' }
+    near(pac.from_phases(zp, za, o).pac, pac.from_phases(turned, mc.abs(za), o).pac, 1e-12)
+    assert.equal(1, pac.from_phases(zp, za, with(o, { n_perm = 3 })).min_shift)
+  end)
+
+  it('has NaN in a row whose phase is not finite, and only there', function()
+    local phi, a = (generate.uniform(3 * 2 * 90, 3) * 6 - 3):reshape(3, 2, 90), generate.uniform(3 * 4 * 90, 4):reshape(3, 4, 90)
+    local clean = pac.from_phases(phi, a, { n_perm = 4 })
+    local bad = phi:copy()
+    bad[{ 2, 1, 7 }] = NAN
+    local r = pac.from_phases(bad, a, { n_perm = 4 })
+    assert.is_true(mc.all(mc.isnan(r.pac[2])) and bit(r.status[2], 4))
+    for _, i in ipairs { 1, 3 } do same_bits(clean.z[i], r.z[i]) end
+    local amp = a:copy()
+    amp[{ 3, 2, 7 }] = NAN
+    r = pac.from_phases(phi, amp, { n_perm = 4 })
+    assert.is_true(mc.all(mc.isnan(r.pac['3, :, 2'])))
+    same_bits(clean.pac['3, :, 1'], r.pac['3, :, 1'])
+    same_bits(clean.pac['1:2'], r.pac['1:2'])
+  end)
+end)
+
+describe('plan:bytes', function()
+  local function peak_of(x, o)
+    collectgarbage()
+    collectgarbage()
+    local C = require 'mascon.ffi'.C
+    local before = mc.memory().live
+    C.mc_memory_reset_peak()
+    local r = pac.compute(x, o)
+    local peak = mc.memory().peak - before
+    assert.is_true(mc.any(mc.isfinite(r.pac)))
+    return peak
+  end
+
+  it('foretells the peak of a run: not exceeded by more than 30 % + 64 MiB, and no more than twice too large', function()
+    local x = mc.randn { 96, 8192, seed = 1, dtype = 'f32' }
+    local slack = 64 * 2 ^ 20
+    local cases = {
+      {}, { n_perm = 3, measure = 'mvl' }, { dtype = 'f64' }, { measure = 'plv' }, { measure = 'gc' }, { filter = 'morlet' }, { compat = 'tensorpac' }, { bin_norm = 'pooled' },
+      { pool_segments = true }, { surrogate = 'swap_trials', n_perm = 20 }, { n_perm = 50, return_surrogates = true, measure = 'mvl' },
+    }
+    for i, case in ipairs(cases) do
+      local o = with({ fs = 512, pha_n_bands = 12, amp_n_bands = 12, axes = 'ST' }, case)
+      local group = (o.pool_segments or o.surrogate == 'swap_trials' or o.bin_norm == 'pooled' or o.compat == 'tensorpac') and 96 or nil
+      local plan = pac.plan(8192, o)
+      local said, took = plan:bytes(96, group, 96), peak_of(x, o)
+      assert.is_true(took <= 1.3 * said + slack, ('case %d: said %.1f MiB, took %.1f MiB'):format(i, said / 2 ^ 20, took / 2 ^ 20))
+      assert.is_true(said <= 2 * took + slack, ('case %d: said %.1f MiB, took %.1f MiB'):format(i, said / 2 ^ 20, took / 2 ^ 20))
+    end
+  end)
+
+  it('and a limit is kept', function()
+    local x = mc.randn { 64, 16384, seed = 2, dtype = 'f32' }
+    local o = { fs = 512, pha_n_bands = 10, amp_n_bands = 10, axes = 'ST', measure = 'plv' }
+    local limit = 80 * 2 ^ 20
+    assert.is_true(pac.plan(16384, o):bytes(64, 64) > 2 * limit)
+    local took = peak_of(x, with(o, { max_memory = limit }))
+    assert.is_true(took <= 1.3 * limit, ('limit 80 MiB, took %.1f MiB'):format(took / 2 ^ 20))
+  end)
+end)
+
+describe('pac.search', function()
+  local function rows() return generate.g3 { n = 2048, fs = 256, fp = 6, fa = 60, sigma = 0.8, driver_seed = 11, noise_seed = 12, segments = 3 } end
+  local O = { fs = 256, pha_grid_hz = { 2, 4, 8, 12, 16 }, amp_grid_hz = { 30, 50, 70, 90, 110 }, n_perm = 60, axes = 'ST', dtype = 'f64' }
+
+  it('finds the bands of a known coupling, with the p-value of the whole search', function()
+    local r = pac.search.best(rows(), O)
+    assert.equal('{10, 10}', tostring(r.value.shape))
+    assert.equal(100, r.n_pairs)
+    assert.equal(60, r.n_surrogates)
+    local b = r.best
+    assert.is_true(b.pha_hz[1] <= 6 and b.pha_hz[2] >= 6 and b.amp_hz[1] <= 60 and b.amp_hz[2] >= 60)
+    near(1 / 61, b.p_search, 1e-12)
+    assert.equal(10, #r.table)
+    for i = 2, #r.table do assert.is_true(r.table[i].z <= r.table[i - 1].z) end
+    assert.is_true(mc.all(mc.ge(r.p_search, r.p)))
+  end)
+
+  it('agrees with compute on every pair, for any size of block', function()
+    local r = pac.search.best(rows(), O)
+    for _, size in ipairs { 1, 3 } do
+      local s = pac.search.best(rows(), with(O, { block = size }))
+      for _, name in ipairs { 'value', 'z', 'p', 'p_search' } do near(r[name], s[name], name == 'z' and 1e-7 or 1e-12) end
+    end
+    -- one call with all bands: averaged over segments, then against the averaged surrogates
+    local c = pac.compute(rows(), { fs = 256, pha_bands_hz = r.pha_bands_hz, amp_bands_hz = r.amp_bands_hz, n_perm = 60, axes = 'ST', dtype = 'f64', min_shift = r.min_shift, return_surrogates = true })
+    local s = c.surrogates:mean(1)
+    near(c.pac:mean(1), r.value, 1e-12)
+    near((c.pac:mean(1) - s:mean(-1)) / s:std(-1), r.z, 1e-7)
+    near((1 + mc.sum(mc.ge(s, c.pac:mean(1):expand_dims(-1)), -1):to 'f64') / 61, r.p, 1e-12)
+    local scaled = (s - s:mean(-1):expand_dims(-1)) / s:std(-1):expand_dims(-1)
+    near((1 + mc.sum(mc.ge(scaled:reshape(-1, 60):max(1), r.z:expand_dims(-1)), -1):to 'f64') / 61, r.p_search, 1e-12)
+    assert.equal(128, r.min_shift) -- one cycle of 2 Hz, in every block
+  end)
+
+  it('ranks by value without surrogates, leaves overlap and odd widths out', function()
+    local r = pac.search.best(rows(), { fs = 256, pha_grid_hz = { 4, 8, 40 }, amp_grid_hz = mc.tensor { 30, 50, 70, 90 }, axes = 'ST', amp_width_hz = { 15, 45 }, top = 100 })
+    assert.is_nil(r.z)
+    assert.equal('{3, 5}', tostring(r.value.shape))
+    for _, row in ipairs(r.table) do
+      assert.is_true(row.pha_hz[2] <= row.amp_hz[1])
+      assert.is_true(row.amp_hz[2] - row.amp_hz[1] <= 45)
+      near(r.value[{ row.pha_index, row.amp_index }], row.value, 0)
+    end
+    -- of 15 pairs the 2 x 2 that reach from 8 or 4 to 40 Hz meet the two bands that begin at 30 Hz
+    assert.equal(11, r.n_pairs)
+    assert.equal(11, #r.table)
+  end)
+
+  it('leaves rows with NaN out', function()
+    local x = rows()
+    local bad = mc.concat({ x, x['1:1'] * NAN }, 1)
+    local a, b = pac.search.best(x, O), pac.search.best(bad, O)
+    near(a.z, b.z, 1e-9)
+    assert.is_nil(pac.search.best(x * NAN, O).best)
+  end)
+end)

@@ -1,0 +1,92 @@
+-- script_pac_spec.lua - scripts/pac.lua as a person runs it: on the demonstration, on a file, on wrong lines, interrupted.
+local program = os.getenv 'MASCON' or 'build/mascon'
+local folder = os.tmpname()
+os.remove(folder)
+
+local function run(line)
+  local p = assert(io.popen(('MASCON_PROGRESS=0 %s scripts/pac.lua %s 2>&1; echo "<$?>"'):format(program, line)))
+  local text = p:read '*a'
+  p:close()
+  return text:gsub('<%d+>%s*$', ''), tonumber(text:match '<(%d+)>%s*$')
+end
+
+local function exists(path)
+  local f = io.open(path, 'rb')
+  if f then f:close() end
+  return f ~= nil
+end
+
+describe('scripts/pac.lua', function()
+  local mc = require 'mascon'
+  teardown(function() os.execute("rm -rf '" .. folder .. "'*") end)
+
+  it('finds the couplings of the demonstration and writes every result', function()
+    local text, status = run('--demo --out ' .. folder)
+    assert.equal(0, status, text)
+    for _, name in ipairs { 'pac.npz', 'comodulogram.svg', 'channels.svg', 'preferred.svg', 'pac.csv', 'report.html', 'manifest.json' } do
+      assert.is_true(exists(folder .. '/' .. name), name)
+    end
+    local r = mc.load(folder .. '/pac.npz')
+    assert.same({ 4, 10, 10 }, { r.pac:size() })
+    -- the three coupled channels stand out, the silent one does not
+    local top = mc.max(r.z:reshape(4, -1), 2):totable()
+    for c = 1, 3 do assert.is_true(top[c] > 20, ('channel %d: z = %g'):format(c, top[c])) end
+    assert.is_true(top[4] < 8, ('silent channel: z = %g'):format(top[4]))
+    local p = mc.min(r.p:reshape(4, -1), 2):totable()
+    for c = 1, 3 do assert.is_true(p[c] < 0.001) end
+    assert.is_true(p[4] > 0.05)
+    assert.truthy(text:find 'results in ')
+  end)
+
+  it('repeats to the bit, whatever the number of threads', function()
+    local text, status = run('--demo --threads 1 --out ' .. folder .. '-1')
+    assert.equal(0, status, text)
+    local a, b = mc.load(folder .. '/pac.npz'), mc.load(folder .. '-1/pac.npz')
+    for _, name in ipairs { 'pac', 'z', 'p', 'pref_phase', 'status' } do assert.is_true(mc.array_equal(a[name], b[name]), name) end
+  end)
+
+  it('reads a file of the user, with names and pick', function()
+    local rec = mc.pac.generate.recording { channels = 2, segments = 1, seconds = 4 }
+    os.execute("mkdir -p '" .. folder .. "-in'")
+    mc.save(folder .. '-in/x.npy', rec.x:reshape(2, -1))
+    local text, status = run(('%s-in/x.npy --fs 512 --pick 2 --measure mvl --n-perm 20 --mcp none --out %s-2'):format(folder, folder))
+    assert.equal(0, status, text)
+    assert.same({ 1, 1, 10, 10 }, { mc.load(folder .. '-2/pac.npz').pac:size() })
+    assert.truthy(text:find('ch2', 1, true))
+  end)
+
+  it('says what is wrong and leaves no result', function()
+    for line, words in pairs {
+      ['/nonexistent/x.npz'] = { 'No such file', 'check the path' },
+      ['--demo --measur mi'] = { '--measur', '--measure' },
+      ['--demo --measure mj'] = { 'choose mi' },
+      ['--demo --amp-range 60-400'] = { '256', 'below' },
+      ['--demo --max-memory 10K'] = { 'max_memory', 'needs' },
+      ['--demo --min-shift 4000'] = { 'min_shift' },
+      [''] = { '--help' },
+    } do
+      local text, status = run(line .. ' --out ' .. folder .. '-bad')
+      assert.is_true(status == 1 or status == 2, line .. ': ' .. tostring(status) .. text)
+      for _, w in ipairs(words) do assert.truthy(text:find(w, 1, true), line .. ': ' .. text) end
+      assert.is_false(exists(folder .. '-bad/pac.npz'), line)
+    end
+  end)
+
+  it('refuses a folder that cannot be made before it starts to work', function()
+    local text, status = run '--demo --out /proc/none'
+    assert.equal(1, status)
+    assert.truthy(text:find('--out', 1, true))
+  end)
+
+  it('stops on SIGTERM with 143 and keeps the old result', function()
+    local before = mc.load(folder .. '/pac.npz').pac
+    local line = ('(sh -c "sleep 0.6; kill -TERM $$") & exec %s scripts/pac.lua --demo --segments each --dtype f64 --n-perm 3000 --surrogate block_swap --measure gc --quiet --out %s'):format(program, folder)
+    local p = io.popen(("sh -c '%s' 2>&1; echo \"<$?>\""):format(line))
+    local text = p:read '*a'
+    p:close()
+    local status = tonumber(text:match '<(%d+)>%s*$')
+    assert.is_true(status == 143 or status == 0, text) -- a fast machine may be done before
+    local after = mc.load(folder .. '/pac.npz').pac
+    if status == 143 then assert.is_true(mc.array_equal(before, after)) end
+  end)
+end)
