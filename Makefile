@@ -184,6 +184,22 @@ fuzz: all
 long: tests-c
 	@for l in v2 v3 v4; do if [ -x $(B)/tests/ulp.$$l ]; then echo "ulp.$$l, every f32:"; $(B)/tests/ulp.$$l -a || exit 1; fi; done
 
+# make bench     our benchmarks beside the machine's limits, compared with the last run (FILTER=part of a name, BASE=rows of another run)
+BASE ?= $(firstword $(wildcard bench/stored/last.jsonl bench/stored/baseline.jsonl))
+$(B)/bench/liblimits.so: bench/limits.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 $(WARN) -O3 -march=native -fopenmp -fPIC -fvisibility=hidden -shared -o $@ $< $(INC.openblas) -lopenblas -lfftw3 -lfftw3f
+bench: all
+	@$(MAKE) --no-print-directory $(B)/bench/liblimits.so
+	@$(B)/mascon bench/run.lua $(FILTER) --save $(B)/bench/rows.jsonl $(if $(BASE),--compare $(BASE))
+	@$(if $(FILTER),,cp $(B)/bench/rows.jsonl bench/stored/last.jsonl)
+
+# make bench-peers  the same work through NumPy, PyTorch, JAX, Tensorpac, gPAC in one run; writes bench/RESULTS.md (PEERS=folder of their venv)
+PEERS ?= $(B)/peers
+bench-peers: all
+	@$(MAKE) --no-print-directory $(B)/bench/liblimits.so
+	@$(B)/mascon bench/peers.lua --venv $(PEERS)
+
 # make docs      the reference in build/reference; fails on a public name without docstring
 docs: all
 	@mkdir -p $(B)/reference && $(B)/mascon runtime/gen/docs.lua $(B)/reference

@@ -1,8 +1,9 @@
 /* limits.c - what this machine can do: the yardsticks that bench/ sets our kernels against.
  *
- * Built by `make bench` into build/bench/liblimits.so with -O3 -march=native and opened by limits.lua through the FFI. Owns
- * memory streams (plain and non-temporal stores), OpenBLAS called once over the whole product, FFTW with estimated plans in a plain
- * loop over rows, the time of a new process, a slab of fixed-size records for handle.lua. Every loop takes the number of threads.
+ * Built by `make bench` into build/bench/liblimits.so with -O3 -march=native and opened by
+ * limits.lua through the FFI. Owns memory streams (plain and non-temporal stores), OpenBLAS called
+ * once over the whole product, FFTW with estimated plans in a plain loop over rows, the time of a
+ * new process, a slab of fixed-size records for handle.lua. Every loop takes the number of threads.
  * May not know mascon: the numbers must hold without it. */
 #define _GNU_SOURCE
 #include <cblas.h>
@@ -21,7 +22,8 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 #define HEADER 192 /* bytes cleared in a record: as many as the header of a tensor takes */
-#define BLOCK 16384 /* floats a thread takes at a time: 64 KiB, as coarse as the grain of the library */
+#define BLOCK \
+    16384 /* floats a thread takes at a time: 64 KiB, as coarse as the grain of the library */
 
 extern char **environ;
 
@@ -42,7 +44,8 @@ PUBLIC void limit_pause(double seconds)
 /* ---- memory streams over n floats, n a multiple of 16, all pointers 64-byte aligned ---- */
 
 PUBLIC void limit_copy(int threads, float *d, const float *a, int64_t n, int streaming);
-PUBLIC void limit_triad(int threads, float *d, const float *a, const float *b, int64_t n, int streaming);
+PUBLIC void limit_triad(int threads, float *d, const float *a, const float *b, int64_t n,
+                        int streaming);
 PUBLIC float limit_read(int threads, const float *a, int64_t n);
 
 /* d = a. streaming: stores that do not read the line first. */
@@ -77,7 +80,8 @@ void limit_triad(int threads, float *d, const float *a, const float *b, int64_t 
         if (streaming) {
             const __m256 three = _mm256_set1_ps(3.0f);
             for (; k < e; k += 8)
-                _mm256_stream_ps(d + k, _mm256_add_ps(_mm256_load_ps(a + k), _mm256_mul_ps(three, _mm256_load_ps(b + k))));
+                _mm256_stream_ps(d + k, _mm256_add_ps(_mm256_load_ps(a + k),
+                                                      _mm256_mul_ps(three, _mm256_load_ps(b + k))));
             _mm_sfence();
         }
 #else
@@ -107,59 +111,74 @@ float limit_read(int threads, const float *a, int64_t n)
 /* ---- OpenBLAS, called directly; row-major, no transposes ---- */
 
 PUBLIC void limit_blas_threads(int threads);
-PUBLIC void limit_gemm(int is_double, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c);
-PUBLIC void limit_gemm_batch(int threads, int64_t batch, int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c);
+PUBLIC void limit_gemm(int is_double, int64_t m, int64_t n, int64_t k, const void *a, const void *b,
+                       void *c);
+PUBLIC void limit_gemm_batch(int threads, int64_t batch, int64_t m, int64_t n, int64_t k,
+                             const float *a, const float *b, float *c);
 
-/* OpenBLAS's own threads; the library sets 1 when it opens its plug-in, so whoever raises it sets it back. */
+/* OpenBLAS's own threads; the library sets 1 when it opens its plug-in, so whoever raises it sets
+ * it back. */
 void limit_blas_threads(int threads)
 {
     openblas_set_num_threads(threads);
 }
 
-void limit_gemm(int is_double, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c)
+void limit_gemm(int is_double, int64_t m, int64_t n, int64_t k, const void *a, const void *b,
+                void *c)
 {
     const int M = (int)m, N = (int)n, K = (int)k;
     if (is_double)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, K, 1.0, a, K, b, N, 0.0, c, N);
     else
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, K, 1.0f, a, K, b, N, 0.0f, c, N);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, K, 1.0f, a, K, b, N, 0.0f, c,
+                    N);
 }
 
 /* One single-threaded product per batch entry, entries dealt to threads. */
-void limit_gemm_batch(int threads, int64_t batch, int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c)
+void limit_gemm_batch(int threads, int64_t batch, int64_t m, int64_t n, int64_t k, const float *a,
+                      const float *b, float *c)
 {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t i = 0; i < batch; i++) limit_gemm(0, m, n, k, a + i * m * k, b + i * k * n, c + i * m * n);
+    for (int64_t i = 0; i < batch; i++)
+        limit_gemm(0, m, n, k, a + i * m * k, b + i * k * n, c + i * m * n);
 }
 
 /* ---- FFTW: one estimated plan, executed row by row on aligned rows ---- */
 
 enum { C2C_F32, R2C_F32, C2C_F64 };
 PUBLIC void *limit_fft_plan(int kind, int64_t n);
-PUBLIC void limit_fft_rows(int kind, void *plan, int threads, int64_t rows, int64_t n, void *in, void *out);
+PUBLIC void limit_fft_rows(int kind, void *plan, int threads, int64_t rows, int64_t n, void *in,
+                           void *out);
 PUBLIC void limit_fft_drop(int kind, void *plan);
 
 void *limit_fft_plan(int kind, int64_t n)
 {
     void *a = fftw_malloc((size_t)n * 16 + 64), *b = fftw_malloc((size_t)n * 16 + 64), *plan = NULL;
-    if (a && b && kind == C2C_F32) plan = fftwf_plan_dft_1d((int)n, a, b, FFTW_FORWARD, FFTW_ESTIMATE);
-    if (a && b && kind == R2C_F32) plan = fftwf_plan_dft_r2c_1d((int)n, a, b, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
-    if (a && b && kind == C2C_F64) plan = fftw_plan_dft_1d((int)n, a, b, FFTW_FORWARD, FFTW_ESTIMATE);
+    if (a && b && kind == C2C_F32)
+        plan = fftwf_plan_dft_1d((int)n, a, b, FFTW_FORWARD, FFTW_ESTIMATE);
+    if (a && b && kind == R2C_F32)
+        plan = fftwf_plan_dft_r2c_1d((int)n, a, b, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
+    if (a && b && kind == C2C_F64)
+        plan = fftw_plan_dft_1d((int)n, a, b, FFTW_FORWARD, FFTW_ESTIMATE);
     fftw_free(a);
     fftw_free(b);
     return plan;
 }
 
-/* r2c rows of n / 2 + 1 results would leave alignment behind: they go one after the other to a stride rounded up to 8 elements, which is
- * the best a caller can arrange; `out` has room for that. */
+/* r2c rows of n / 2 + 1 results would leave alignment behind: they go one after the other to a
+ * stride rounded up to 8 elements, which is the best a caller can arrange; `out` has room for that.
+ */
 void limit_fft_rows(int kind, void *plan, int threads, int64_t rows, int64_t n, void *in, void *out)
 {
     const int64_t half = (n / 2 + 1 + 7) / 8 * 8;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
     for (int64_t r = 0; r < rows; r++) {
-        if (kind == C2C_F32) fftwf_execute_dft(plan, (fftwf_complex *)in + r * n, (fftwf_complex *)out + r * n);
-        if (kind == R2C_F32) fftwf_execute_dft_r2c(plan, (float *)in + r * n, (fftwf_complex *)out + r * half);
-        if (kind == C2C_F64) fftw_execute_dft(plan, (fftw_complex *)in + r * n, (fftw_complex *)out + r * n);
+        if (kind == C2C_F32)
+            fftwf_execute_dft(plan, (fftwf_complex *)in + r * n, (fftwf_complex *)out + r * n);
+        if (kind == R2C_F32)
+            fftwf_execute_dft_r2c(plan, (float *)in + r * n, (fftwf_complex *)out + r * half);
+        if (kind == C2C_F64)
+            fftw_execute_dft(plan, (fftw_complex *)in + r * n, (fftw_complex *)out + r * n);
     }
 }
 
@@ -173,11 +192,13 @@ void limit_fft_drop(int kind, void *plan)
 
 /* ---- processes ---- */
 
-/* Seconds from the start of a program to its end, output thrown away; negative when it cannot be run or fails. */
+/* Seconds from the start of a program to its end, output thrown away; negative when it cannot be
+ * run or fails. */
 PUBLIC double limit_spawn(const char *program, const char *first, const char *second);
 double limit_spawn(const char *program, const char *first, const char *second)
 {
-    char *argv[4] = { (char *)(uintptr_t)program, (char *)(uintptr_t)first, (char *)(uintptr_t)second, NULL };
+    char *argv[4] = { (char *)(uintptr_t)program, (char *)(uintptr_t)first,
+                      (char *)(uintptr_t)second, NULL };
     posix_spawn_file_actions_t act;
     pid_t pid;
     int status = -1;
@@ -185,7 +206,8 @@ double limit_spawn(const char *program, const char *first, const char *second)
     posix_spawn_file_actions_addopen(&act, 1, "/dev/null", O_WRONLY, 0);
     const double t = now();
     if (posix_spawnp(&pid, program, &act, NULL, argv, environ) == 0)
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+        }
     const double seconds = now() - t;
     posix_spawn_file_actions_destroy(&act);
     return status == 0 ? seconds : -1;

@@ -126,6 +126,31 @@ int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
     return mc_op(op, 1, &out, 1, &a, p);
 }
 
+/* Contiguous, seen without a loop for the common ranks. */
+static inline int plain(const mc_tensor *t)
+{
+    if (t->ndim == 1)
+        return t->strides[0] == 1 || t->shape[0] == 1;
+    return mci_contiguous(t);
+}
+
+static inline int same_shape(const mc_tensor *a, const mc_tensor *b)
+{
+    int same = a->ndim == b->ndim;
+    for (int i = 0; same && i < a->ndim; i++)
+        same = a->shape[i] == b->shape[i];
+    return same;
+}
+
+/* Contiguous blocks of `no` and `ni` bytes that overlap without being the same elements of the same size. */
+static inline int collides(const void *o, int64_t no, const void *x, int64_t ni)
+{
+    uintptr_t p = (uintptr_t)o, q = (uintptr_t)x;
+    if (p == q)
+        return no != ni;
+    return p < q + (uintptr_t)ni && q < p + (uintptr_t)no;
+}
+
 #define SHORT_BYTES 8192 /* above, the general driver's 200 ns do not show */
 
 /* Same dtype, same shape, both contiguous, kernel at hand: straight to the kernel. 1 when it was done. */
@@ -133,14 +158,14 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
 {
     int64_t n = a->numel;
     int dt = a->dtype;
-    if (n * MCI_SIZE(dt) > SHORT_BYTES || o->compute[dt] != dt || o->kernel < 0 || o->guard || o->promote == MCI_PROMOTE_BOOL || o->where || !a->data || !mci_contiguous(a))
+    if (n * MCI_SIZE(dt) > SHORT_BYTES || o->compute[dt] != dt || o->kernel < 0 || o->guard || o->promote == MCI_PROMOTE_BOOL || o->where || !a->data || !plain(a))
         return 0;
     int rdt = mci_result_dtype(o, dt);
     if (out->flags & MC_FLAG_OUT) {
-        if (out->dtype != rdt || out->ndim != a->ndim || !out->data || (out->flags & MC_FLAG_READONLY) || !mci_contiguous(out) ||
-            memcmp(out->shape, a->shape, sizeof *a->shape * (size_t)a->ndim) != 0)
+        int64_t no = n * MCI_SIZE(rdt), ni = n * MCI_SIZE(dt);
+        if (out->dtype != rdt || !out->data || (out->flags & MC_FLAG_READONLY) || !plain(out) || !same_shape(out, a))
             return 0;
-        if (mci_overlap(out, a) == 1 || (b && mci_overlap(out, b) == 1) || (mci_overlap(out, a) == 0 && rdt != dt))
+        if (collides(out->data, no, a->data, ni) || (sb && collides(out->data, no, b->data, ni)))
             return 0;
     } else {
         if (n * MCI_SIZE(rdt) > out->capacity)
@@ -170,8 +195,7 @@ int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
     const mci_op *o = &mci_ops[op];
     if (op < 0 || op >= MC_NOP)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
-    if (o->run == mci_ewise_run && o->nin == 2 && a->dtype == b->dtype && a->ndim == b->ndim && b->data &&
-        memcmp(a->shape, b->shape, sizeof *a->shape * (size_t)a->ndim) == 0 && mci_contiguous(b) && short_way(o, out, a, b, 1))
+    if (o->run == mci_ewise_run && o->nin == 2 && a->dtype == b->dtype && b->data && same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1))
         return MC_OK;
     const mc_tensor *in[2] = {a, b};
     return mc_op(op, 1, &out, 2, in, NULL);

@@ -7,9 +7,9 @@
 -- EXACT      the same value; in `more.zero` also the same sign of zero
 -- ULP4       at most 4 units in the last place of the dtype (of the larger part for complex numbers)
 -- ACCUM      c eps (2 + sqrt n) S: n terms whose magnitudes add up to more.scale = S; errors of a sum taken in lanes grow like a
---            random walk, sqrt n, with S as the unit (Higham, Accuracy and stability of numerical algorithms, 2002, section 4.2)
+--            random walk, sqrt n, with S as the unit (Accuracy and stability of numerical algorithms, 2002, section 4.2)
 -- FFT        c eps log2(n) times more.scale, the Euclidean norm of the row: the root mean square error of a fast transform grows
---            like sqrt(log n) for it (Schatzman, Accuracy of the discrete Fourier transform, 1996); log n bounds the worst element
+--            like sqrt(log n) for it (Accuracy of the discrete Fourier transform and the fast Fourier transform, 1996); log n bounds the worst element
 -- ITERATIVE  more.bound, from the stopping rule of the method
 -- STAT       a z-score of at most 5: one false alarm in 1.7 million
 local ffi = require 'ffi'

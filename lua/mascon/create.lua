@@ -8,7 +8,7 @@ local check = require 'mascon.check'
 local error = check.error
 local op = require 'mascon.op'
 local C, P = lib.C, lib.params
-local is, methods, make, CODE = tensor.is, tensor.methods, tensor.make, tensor.code
+local is, methods, CODE = tensor.is, tensor.methods, tensor.code
 local M = {}
 
 local DT = { dtype = { nil, 'string' }, device = { 'cpu', 'string' } }

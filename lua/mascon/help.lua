@@ -53,7 +53,7 @@ local function head(path)
     if not text then break end
     out[#out + 1] = text
   end
-  if out[1] then out[1] = out[1]:gsub('^%S+%s+[-:]+%s+', '') end
+  if out[1] then out[1] = out[1]:gsub('^%S+%s+[-:]+%s+', ''):gsub('^[%w_.]+:%s+', '') end
   return out[1] and out or nil
 end
 

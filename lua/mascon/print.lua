@@ -55,7 +55,7 @@ function M.tensor(t)
   if n == 0 then return head .. ' {}' end
   local full, shape = n <= LIMIT, t.shape
   -- corner values in order, as Lua values
-  local rows, flat, cells = {}, {}, {}
+  local flat, cells = {}, {}
   local function value(x)
     if type(x) == 'number' then flat[#flat + 1] = x
     elseif tensor.is_complex(x) then
@@ -88,7 +88,7 @@ function M.tensor(t)
     end
     return out
   end
-  rows = full and read_full(t:totable(), 1) or read(t, 1)
+  local rows = full and read_full(t:totable(), 1) or read(t, 1)
   local kind = tensor.kind[t.dtype]
   local fmt = (kind == 'i' or kind == 'u') and '%d' or number_format(flat)
   local width = 0

@@ -88,7 +88,7 @@ local CASES = {
   { 'order of large tensors', function() local _ = x < 1 end, '^<: operands are f64%[2,3%]@cpu and f64%[%]@cpu; only one%-element tensors give a boolean, use :lt elementwise' },
   { 'order, the other way', function() local _ = x >= x end, '^<=: operands are f64%[2,3%]@cpu and f64%[2,3%]@cpu; only one%-element tensors give a boolean, use :le elementwise' },
   { 'equality with a number', function() local _ = x == 1 end, '^==: compares handles, not elements; use mc.eq%(x, number%), or x:item%(%) == number' },
-  { 'ipairs', function() for _ in ipairs(x) do break end end, '^ipairs: a tensor is no Lua table; use for i = 1, #x do ... x%[i%] ... end, or x:totable%(%)' },
+  { 'ipairs', function() for i in ipairs(x) do error(i) end end, '^ipairs: a tensor is no Lua table; use for i = 1, #x do ... x%[i%] ... end, or x:totable%(%)' },
   { 'a dot for a colon', function() local _ = x.sum(2) end, '^sum: the first operand is 2; give a tensor %(a method is called with a colon, x:sum%(...%)%)' },
   { 'a dot and nothing', function() local _ = x.exp() end, '^exp: operand is nil; .*colon, x:exp' },
   { 'length of a scalar', function() local _ = #mc.tensor(1) end, '^#: a 0%-d tensor has no length; use :item%(%)' },

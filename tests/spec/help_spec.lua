@@ -65,3 +65,15 @@ describe('help.entries', function()
     end
   end)
 end)
+
+describe('the prompt', function()
+  it('answers help(value), ?name and ??text', function()
+    local program = os.getenv 'MASCON' or require 'mascon.host'.exe
+    local pipe = io.popen(("printf '%s' | '%s' 2>&1"):format('help(mc.hypot)\\n?mc.hypot\\n??hyperbolic sine\\n', program))
+    local text = pipe:read '*a'
+    pipe:close()
+    local page = help.show 'mc.hypot'
+    assert.equal(page .. page, text:sub(1, 2 * #page))
+    assert.matches('mc%.sinh +hyperbolic sine', text)
+  end)
+end)

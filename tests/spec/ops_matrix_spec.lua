@@ -12,8 +12,8 @@ local ref, sample, tol = support.load 'reference', support.load 'sample', suppor
 local read, KIND = sample.read, sample.kind
 
 local SHAPES = { {}, { 0 }, { 0, 3 }, { 1 }, { 7 }, { 8 }, { 9 }, { 1023 }, { 3, 5 }, { 2, 3, 4 } }
-if support.gc then SHAPES = { {}, { 0, 3 }, { 9 }, { 2, 3 } } end
 local LAYOUTS = sample.layouts
+if support.gc then SHAPES, LAYOUTS = { {}, { 0, 3 }, { 2, 3 } }, { 'contiguous', 'strided', 'broadcast' } end
 
 -- operands are shared by all ops of a level and dropped at the end of the file
 local store = {}
@@ -298,7 +298,7 @@ end
 -- ---------------------------------------------------------------- reductions, scans, order
 
 local RSHAPES = { {}, { 0 }, { 1 }, { 7 }, { 8 }, { 9 }, { 1023 }, { 3, 5 }, { 2, 3, 4 }, { 0, 3 }, { 70, 9 } }
-if support.gc then RSHAPES = { {}, { 0, 3 }, { 9 }, { 2, 3, 4 } } end
+if support.gc then RSHAPES = { {}, { 0, 3 }, { 2, 3, 4 } } end
 
 local function all_axes(nd)
   local s = {}
@@ -715,18 +715,29 @@ local FAMILY = {
 -- families with specs of their own
 local ELSEWHERE = { pac = 'pac_*_spec', filter = 'signal_spec' }
 
+-- with a collection before every tensor the whole matrix would take minutes: one dtype of each kind, one level
+local function thinned(row)
+  if not support.gc then return row end
+  local some, list = { f64 = true, i32 = true, c64 = true, bool = true }, {}
+  for _, d in ipairs(row.dtypes) do if some[d] then list[#list + 1] = d end end
+  if #list == 0 then list[1] = row.dtypes[1] end
+  return setmetatable({ dtypes = list }, { __index = row })
+end
+
 describe('the op table', function()
   teardown(function()
     store = {}
     assert.equal(BEFORE, support.tensor_bytes())
   end)
-  for _, isa in ipairs(support.levels()) do
+  local levels = support.levels()
+  if support.gc then levels = { levels[#levels] } end
+  for _, isa in ipairs(levels) do
     for _, row in ipairs(ops) do
       if FAMILY[row.family] then
         it(('%s agrees with its definition on %s'):format(row[1], isa), function()
           support.restoring(function()
             assert(C.mc_isa_set(isa) == 0)
-            FAMILY[row.family](row, isa)
+            FAMILY[row.family](thinned(row), isa)
           end)
         end)
       end

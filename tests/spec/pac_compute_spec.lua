@@ -471,7 +471,7 @@ describe('status', function()
     local r = pac.from_phases(phi, mc.ones { 1, 8 }, { dtype = 'f64' })
     assert.is_true(bit(r.status, 1))
     near(1 - math.log(8) / math.log(18), r.pac, 1e-12)
-    assert.is_true(mc.all(mc.eq(pac.compute(part 'ST', O).status, 0)))
+    assert.is_true(mc.all(mc.eq(mc.bitwise_and(pac.compute(part 'ST', O).status, 15), 0)))
   end)
 
   it('16: an order that the recording cuts short, on its bands alone', function()
@@ -572,7 +572,7 @@ describe('plan:bytes', function()
     local x = mc.randn { 96, 8192, seed = 1, dtype = 'f32' }
     local slack = 64 * 2 ^ 20
     local cases = {
-      {}, { n_perm = 3, measure = 'mvl' }, { dtype = 'f64' }, { measure = 'plv' }, { measure = 'gc' }, { filter = 'morlet' }, { compat = 'tensorpac' }, { bin_norm = 'pooled' },
+      {}, { n_perm = 3, measure = 'mvl' }, { dtype = 'f64' }, { measure = 'plv' }, { measure = 'gc' }, { filter = 'morlet' }, { filter = 'butter_trunc', measure = 'mvl' }, { compat = 'tensorpac', n_perm = 9 }, { bin_norm = 'pooled' },
       { pool_segments = true }, { surrogate = 'swap_trials', n_perm = 20 }, { n_perm = 50, return_surrogates = true, measure = 'mvl' },
     }
     for i, case in ipairs(cases) do

@@ -323,7 +323,7 @@ local function nonzero(v)
 end
 M.nonzero = nonzero
 
--- compensated sum (Neumaier, 1974): the reference must be better than what it judges
+-- sum with a second, compensating accumulator (1974): the reference must be better than what it judges
 local function exact_sum(row)
   local s, c = 0, 0
   for i = 1, #row do

@@ -127,7 +127,7 @@ local EDGE = {
 }
 local SPAN = { u8 = { 0, 255 }, i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 }, i64 = { -2 ^ 52, 2 ^ 52 } }
 
---- A repeatable stream of numbers in [0, 1): a linear congruential generator (Park and Miller, 1988) with two draws per number.
+--- A repeatable stream of numbers in [0, 1): the linear congruential generator of Random number generators: good ones are hard to find (1988), with two draws per number.
 function M.stream(seed)
   local state = seed % 2147483646 + 1
   local function step()

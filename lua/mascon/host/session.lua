@@ -21,7 +21,7 @@ local LAST_RESULTS = 9
 local Session = {}
 Session.__index = Session
 
----Reads of names that are no kept local: globals, then `mc`, then an error that names the nearest name.
+---Reads of names that are no kept local: globals, then `mc` and `help`, then an error that names the nearest name.
 local function read_name(session, name)
   if session.kept[name] then return nil end
   local value = _G[name]
@@ -32,7 +32,8 @@ local function read_name(session, name)
     rawset(session.env, 'mc', library)
     return library
   end
-  local known = { 'mc' }
+  if name == 'help' then return require 'mascon.help' end
+  local known = { 'mc', 'help' }
   for _, from in ipairs { session.env, _G } do
     for key in next, from do
       if type(key) == 'string' then known[#known + 1] = key end

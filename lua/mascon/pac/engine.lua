@@ -118,7 +118,7 @@ function M.prepare(o, T)
   e.window, e.L = M.windows(o, T)
   e.fused = not e.given and o.filter == 'fir1' and o.compat == 'native'
   if e.fused then
-    e.plan = filters.fused(o.pha, o.amp, { T = T, fs = o.fs, n_cycles = o.n_cycles, dtype = e.dtype })
+    e.plan = filters.fused(o.pha, o.amp, { T = T, fs = o.fs, n_cycles = o.n_cycles, dtype = e.dtype, pad = o.pad })
     e.cut = e.plan.cut
   elseif not e.given and o.filter == 'fir1' then
     e.cut = filters.orders(o.pha, o.amp, { T = T, fs = o.fs, n_cycles = o.n_cycles }).cut
@@ -145,7 +145,7 @@ end
 
 --- Bytes one row of a block takes beside the results.
 function M.row_bytes(e)
-  local s, o, bands, L = e.size, e.o, e.P + e.A, e.L
+  local s, o, L = e.size, e.o, e.L
   local b = e.T * s
   if e.row_route then return b end
   local tiles = e.tiles * e.W * L
@@ -154,9 +154,8 @@ function M.row_bytes(e)
   if o.measure == 'plv' then b = b + 2 * tiles * s end
   if o.measure == 'gc' then b = b + tiles * s + 2 * e.P * L * s end
   if not e.fused then
-    b = b + 8 * e.T + 8 * bands * L -- f64 rows, angles or amplitudes of all bands
-    b = b + (o.moments and 24 * e.P * L or 0) + 8 * e.A * L -- cosine, sine and their stack; amplitudes before tiling
-    b = b + 160 * e.T -- one band: filtered row and its transforms
+    -- f64 rows, angles or amplitudes of one side; with them one band and its transforms, or what becomes of all
+    b = b + 8 * e.T + 8 * math.max(e.P, e.A) * L + math.max(100 * e.T, (o.moments and 16 + 2 * s or 0) * e.P * L, s * e.A * L)
   end
   return b
 end
@@ -297,17 +296,17 @@ local function band_by_band(e, x)
     kernel = make
   end
   return function(set, side, f)
-    local out = {}
+    local out = mc.empty { R, set.shape[1], e.L }
     for i, b in ipairs(set:totable()) do
-      out[i] = mc.scope(function()
+      mc.scope(function()
         local z
         if o.filter == 'butter_trunc' then z = filters.butter_rows(x, kernel(b))
         elseif o.filter == 'morlet' then z = filters.morlet_rows(x, (b[1] + b[2]) / 2, o.fs, o.morlet_width):reshape(R, T)
         else z = filters.unfused(x, b, { fs = o.fs, cycles = o.n_cycles[side] }) end
-        return f(kept(e, z))
+        out[{ mc.all, i }] = f(kept(e, z))
       end)
     end
-    return mc.stack(out, 2)
+    return out
   end
 end
 

@@ -259,16 +259,15 @@ local function check_samples(x, what)
   if kind == 'c' or kind == 'b' then error(('pac: %s is %s; give real samples'):format(what, tensor.describe(x)), 2) end
 end
 
---- Runs the plan.
----@param x any f32|f64|integers: [T], [C, T], [B, C, T], [B, C, S, T], or as opts.axes says
----@param x_amp? any samples whose amplitudes are taken, of the shape of x
----@return table result as for compute
-function Plan:run(x, x_amp)
+--- Refuses what run(x, x_amp) would refuse, without running.
+---@return string axes
+---@return table sizes B, C, S
+function Plan:check(x, x_amp)
   local o, e = self.options, self.engine
   if e.given then error('pac: this plan is for phases and amplitudes that are given; use pac.from_phases', 2) end
   check_samples(x, 'x')
   local axes, n = sizes(x, o, 'x', 0)
-  local T, R = x.shape[x.ndim], n.B * n.C * n.S
+  local T = x.shape[x.ndim]
   if T ~= self.T then error(('pac: x has %d samples, the plan is for %d; make a plan for this length'):format(T, self.T), 2) end
   x_amp = x_amp or o.x_amp
   if x_amp then
@@ -276,6 +275,17 @@ function Plan:run(x, x_amp)
     if x_amp.shape ~= x.shape then error(('pac: x_amp is %s and x is %s; the shapes must be equal'):format(tensor.describe(x_amp), tensor.describe(x)), 2) end
   end
   self:_check_sizes(n)
+  return axes, n
+end
+
+--- Runs the plan.
+---@param x any f32|f64|integers: [T], [C, T], [B, C, T], [B, C, S, T], or as opts.axes says
+---@param x_amp? any samples whose amplitudes are taken, of the shape of x
+---@return table result as for compute
+function Plan:run(x, x_amp)
+  local axes, n = self:check(x, x_amp)
+  x_amp = x_amp or self.options.x_amp
+  local T, R = self.T, n.B * n.C * n.S
   local r = self:_threaded(Plan._execute, x:reshape(R, T), x_amp and x_amp:reshape(R, T), n)
   return self:finish(r, n, axes)
 end
@@ -340,7 +350,8 @@ end
 --- hr (max p - min p)/max p (2005) · ndpac (2012) · plv (2008) · gc Gaussian-copula mutual information, bit (2017) · glm R^2 (2008).
 ---@param x any samples: [T], [C, T], [B, C, T], [B, C, S, T], or as opts.axes ("ST", "CST") says
 ---@param opts table fs Hz (required) · pha_range_hz {2, 20} · pha_n_bands 10 · amp_range_hz {60, 160} · amp_n_bands 10 · pha_bands_hz, amp_bands_hz ·
----  spacing 'linear'|'log' · band_clip · filter 'fir1'|'butter_trunc'|'morlet' · n_cycles {3, 6} · morlet_width 7 · edges 0 samples · demean · mask · windows ·
+---  spacing 'linear'|'log' · band_clip · filter 'fir1'|'butter_trunc'|'morlet' · n_cycles {3, 6} · pad (samples of odd reflection at both ends, at least and by default
+---  the largest filter order) · morlet_width 7 · edges 0 samples · demean · mask · windows ·
 ---  measure 'mi' · n_bins 18 · bin_norm 'mean'|'sum'|'pooled' · binning 'hard'|'soft' · n_perm 0 · surrogate 'block_swap'|'swap_trials'|'time_lag'|'exhaustive' ·
 ---  min_shift samples · shifts (list, samples) · permutations (lists of segments) · norm 'z' · mcp 'none'|'maxstat'|'fdr'|'bonferroni' · seed 42 · return_surrogates · return_dist · dtype 'f32'|'f64' ·
 ---  compat 'native'|'tensorpac'|'gpac' · x_amp · pairs {{phase_ch, amp_ch}, ...} · pool_segments · max_memory · threads · progress

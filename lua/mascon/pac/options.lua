@@ -12,7 +12,7 @@ M.SPEC = {
   fs = { nil, 'number > 0' },
   pha_range_hz = { { 2, 20 }, 'table' }, pha_n_bands = { 10, 'integer >= 1' }, amp_range_hz = { { 60, 160 }, 'table' }, amp_n_bands = { 10, 'integer >= 1' },
   pha_bands_hz = { nil, 'any' }, amp_bands_hz = { nil, 'any' }, spacing = { 'linear', { 'linear', 'log' } }, band_clip = { nil, 'bool' },
-  filter = { 'fir1', { 'fir1', 'butter_trunc', 'morlet' } }, n_cycles = { { 3, 6 }, 'table' }, morlet_width = { 7, 'number > 0' },
+  filter = { 'fir1', { 'fir1', 'butter_trunc', 'morlet' } }, n_cycles = { { 3, 6 }, 'table' }, pad = { nil, 'integer >= 0' }, morlet_width = { 7, 'number > 0' },
   edges = { 0, 'integer >= 0' }, demean = { nil, 'bool' }, mask = { nil, 'table | tensor' }, windows = { nil, 'table' },
   measure = { 'mi', M.MEASURES }, n_bins = { 18, 'integer >= 2' }, bin_norm = { nil, { 'mean', 'sum', 'pooled' } }, binning = { 'hard', { 'hard', 'soft' } },
   tau = { 0.01, 'number > 0' }, ndpac_p = { 0.05, 'number > 0' }, plv_entry = { 'filterfit', { 'filterfit', 'fit' } },
@@ -26,7 +26,7 @@ M.SPEC = {
 }
 
 -- what only a filter needs: not for phases and amplitudes that are given
-local FILTERING = { 'pha_range_hz', 'pha_n_bands', 'amp_range_hz', 'amp_n_bands', 'spacing', 'band_clip', 'filter', 'n_cycles', 'morlet_width', 'demean', 'x_amp' }
+local FILTERING = { 'pha_range_hz', 'pha_n_bands', 'amp_range_hz', 'amp_n_bands', 'spacing', 'band_clip', 'filter', 'n_cycles', 'pad', 'morlet_width', 'demean', 'x_amp' }
 
 local function fail(fmt, ...) error('pac: ' .. fmt:format(...), 2) end
 

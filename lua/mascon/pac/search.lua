@@ -7,6 +7,7 @@ local mc = require 'mascon'
 local check = require 'mascon.check'
 local bands = require 'mascon.pac.bands'
 local engine = require 'mascon.pac.engine'
+local filters = require 'mascon.pac.filters'
 local normalize = require 'mascon.pac.normalize'
 local options = require 'mascon.pac.options'
 local surrogate = require 'mascon.pac.surrogate'
@@ -82,12 +83,17 @@ local function check_options(opts)
   return o
 end
 
---- What compute gets for every block.
-local function inner_options(opts, o, T, lowest)
+--- What compute gets for every block: the same shifts and the same extension of the ends as if all bands were in one call.
+local function inner_options(opts, o, T, pha, amp)
   local inner = { return_surrogates = true }
   for k, v in pairs(opts) do if OWN[k] == nil and k ~= 'progress' then inner[k] = v end end
   local L = select(2, engine.windows(o, T))
-  inner.min_shift = surrogate.min_shift(o, L, lowest)
+  inner.min_shift = surrogate.min_shift(o, L, mc.min(pha):item())
+  if o.filter == 'fir1' then
+    local pad = o.pad or 0
+    for _, order in ipairs(filters.orders(pha, amp, { T = T, fs = o.fs, n_cycles = o.n_cycles }).orders) do pad = math.max(pad, order) end
+    inner.pad = pad
+  end
   return inner
 end
 
@@ -137,9 +143,10 @@ function M.best(x, opts)
   local o = check_options(opts)
   local pha, amp = triangle('phase', o, 'pha_grid_hz', 'pha_width_hz'), triangle('amplitude', o, 'amp_grid_hz', 'amp_width_hz')
   local P, A, T = pha.shape[1], amp.shape[1], x.shape[x.ndim]
-  local inner = inner_options(opts, o, T, mc.min(pha):item())
+  local inner = inner_options(opts, o, T, pha, amp)
   inner.pha_bands_hz, inner.amp_bands_hz = pha['1:1'], amp['1:1']
   local probe = require('mascon.pac').plan(T, inner)
+  probe:check(x)
   local K = probe.n_surrogates
   local rows = x:numel() / T
   local size = math.max(1, math.min(o.block, K > 0 and math.floor(math.sqrt(BUDGET / (K * (16 * rows + 40)))) or o.block))

@@ -1,0 +1,126 @@
+-- peers.lua - the competition beside us: the same work in the same run, written into bench/RESULTS.md.
+--
+-- usage: mascon bench/peers.lua [--threads N] [--rounds N] [--venv FOLDER] [--out FILE] [--skip-ablation] [--render]
+-- Family by family ours and theirs take turns, for a number of rounds; a ratio is the median over rounds. The Python environment is made by
+-- peers/setup.sh when it is missing. Owns the order of runs and the merging of rounds; results.lua owns the page. May not know cases.
+local mc = require 'mascon'
+local rows = require 'rows'
+local measure = require 'measure'
+local results = require 'results'
+
+local o = mc.args.parse({ ... }, {
+  name = 'peers', usage = 'mascon bench/peers.lua [options]', about = 'Runs our benchmarks and those of NumPy, SciPy, PyTorch, JAX, Tensorpac and gPAC in turn.', positional = 0,
+  options = {
+    { 'threads', 'integer', 'worker threads on both sides', default = mc.get_num_threads() }, { 'rounds', 'integer', 'turns of each family', default = 2 },
+    { 'venv', 'string', 'folder of the Python environment, made when missing', default = 'build/peers' }, { 'out', 'string', 'the page', default = 'bench/RESULTS.md' },
+    { 'skip_ablation', 'flag', 'leave the ablation, the handles and the memory out' }, { 'render', 'flag', 'only write the page from the rows of the last run' },
+    { 'wait_load', 'number', 'wait up to 20 minutes for a load below this before each turn; 0: do not wait', default = 0 },
+  },
+})
+
+-- ours, theirs: families of bench/run.lua and the call of the peers' bench that does the same
+local FAMILIES = {
+  { 'start', 'bench_ops.py', '--family start' }, { 'small', 'bench_ops.py', '--family small' }, { 'limit,ewise,reduce', 'bench_ops.py', '--family big' },
+  { nil, 'bench_ops.py', '--family elementwise' }, { 'matmul', 'bench_ops.py', '--family matmul' }, { 'fft', 'bench_ops.py', '--family fft' },
+  { 'order', 'bench_ops.py', '--family order' }, { nil, 'bench_ops.py', '--family compiled' }, { 'pac', 'bench_pac.py', '' },
+}
+local FOLDER = require('mascon.ffi').libdir .. '/bench'
+local OURS, THEIRS, FACTS = FOLDER .. '/peers-ours.jsonl', FOLDER .. '/peers-theirs.jsonl', FOLDER .. '/peers-facts.json'
+
+local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
+
+local function command(text)
+  local status = os.execute(text)
+  return status == true or status == 0
+end
+
+--- Rows that a command prints, one JSON object per line.
+local function rows_of(text)
+  local pipe = io.popen(text)
+  local list = {}
+  for line in pipe:lines() do
+    local row = line:sub(1, 1) == '{' and mc.json.decode(line)
+    if row then
+      list[#list + 1] = row
+      print(row.skipped and ('%-40s skipped: %s'):format(row.name, row.skipped) or ('%-40s %s'):format(row.name, measure.time(row.seconds)))
+    end
+  end
+  pipe:close()
+  return list
+end
+
+--- Rows of several rounds as one row per name and jobs: median of medians, lowest p10, highest p90, the medians of the rounds.
+local function merge(list)
+  local by, order = {}, {}
+  for _, r in ipairs(list) do
+    local key = r.name .. (r.jobs and ('/' .. r.jobs) or '')
+    if not by[key] then
+      by[key] = { row = r, seconds = {}, share = {}, rate = {}, limit_rate = {} }
+      order[#order + 1] = key
+    end
+    local m = by[key]
+    for _, f in ipairs { 'seconds', 'share', 'rate', 'limit_rate' } do if r[f] then table.insert(m[f], r[f]) end end
+    if r.seconds and m.row.seconds then
+      m.row.p10, m.row.p90 = math.min(m.row.p10, r.p10), math.max(m.row.p90, r.p90)
+    end
+    m.row.failed = m.row.failed or r.failed
+  end
+  for i, key in ipairs(order) do
+    local m = by[key]
+    m.row.rounds = mc.json.array(m.seconds)
+    for _, f in ipairs { 'seconds', 'share', 'rate', 'limit_rate' } do if #m[f] > 0 then m.row[f] = measure.summary(m[f]).median end end
+    order[i] = m.row
+  end
+  return order
+end
+
+local function wait()
+  local left = o.wait_load > 0 and 1200 or 0
+  while left > 0 and rows.load() >= o.wait_load do
+    os.execute 'sleep 5'
+    left = left - 5
+  end
+end
+
+local function run()
+  local here = (arg or {})[0] or 'bench/peers.lua'
+  local folder = here:match '^(.*)/[^/]*$' or '.'
+  if not command(('%s/peers/setup.sh %s'):format(folder, quote(o.venv))) then
+    error('peers: the Python environment in ' .. o.venv .. ' could not be made; the lines above say why', 0)
+  end
+  local python, program = o.venv .. '/bin/python', require('mascon.ffi').libdir .. '/mascon'
+  if not command(('%s %s/peers/bench_pac.py --write %s'):format(quote(python), folder, quote(FOLDER))) then error('peers: the samples could not be written', 0) end
+  local ours, theirs, loads = {}, {}, {}
+  local function our_turn(families, name)
+    wait()
+    loads[#loads + 1] = rows.load()
+    local file = FOLDER .. '/peers-turn.jsonl'
+    os.remove(file)
+    command(('MASCON_BENCH_PAC=%s %s %s/run.lua %s --threads %d --family %s --save %s'):format(quote(FOLDER .. '/samples.npy'), quote(program), folder, name or '', o.threads, families, quote(file)))
+    for _, r in ipairs(rows.load_rows(file) or {}) do ours[#ours + 1] = r end
+  end
+  for round = 1, o.rounds do
+    for _, f in ipairs(FAMILIES) do
+      print(('-- round %d of %d: %s %s'):format(round, o.rounds, f[1] or '', f[3]))
+      if f[1] then our_turn(f[1]) end
+      loads[#loads + 1] = rows.load()
+      for _, r in ipairs(rows_of(('%s %s/peers/%s --threads %d %s 2>/dev/null'):format(quote(python), folder, f[2], o.threads, f[3]))) do theirs[#theirs + 1] = r end
+    end
+  end
+  if not o.skip_ablation then our_turn('handle,ablation,memory') end
+  ours, theirs = merge(ours), merge(theirs)
+  rows.save(OURS, ours)
+  rows.save(THEIRS, theirs)
+  local facts = rows.machine(o.threads)
+  facts.threads, facts.rounds, facts.date, facts.load = o.threads, o.rounds, os.date '!%Y-%m-%d', measure.summary(loads).median
+  facts.load_high = math.max(unpack(loads))
+  rows.save(FACTS, { facts })
+end
+
+if not o.render then run() end
+local ours, why = rows.load_rows(OURS)
+if not ours then error('peers: ' .. why .. '; run without --render first', 0) end
+local text = results.page(rows.load_rows(FACTS)[1], ours, rows.load_rows(THEIRS))
+local ok, wrong = mc.file.write(o.out, text)
+if not ok then error('peers: ' .. wrong, 0) end
+print('written: ' .. o.out)
