@@ -26,11 +26,22 @@ local wanted
 if o.family then
   wanted = {}
   for _, f in ipairs(o.family) do wanted[f] = true end
+  local names = {}
+  for i, f in ipairs(FAMILIES) do
+    names[i] = f[1]
+    wanted[f[1]] = wanted[f[1]] and 'known'
+  end
+  for _, f in ipairs(o.family) do
+    if wanted[f] ~= 'known' then
+      io.stderr:write(('bench: family %s is unknown; there are %s\n'):format(f, table.concat(names, ', ')))
+      os.exit(2)
+    end
+  end
 end
 
 local here = rows.machine(o.threads)
 local bench = { threads = o.threads, least = o.least }
-local done, failed, family = {}, 0, nil
+local done, listed, failed, family = {}, 0, 0, nil
 
 function bench.wants(name, of) return of == family and (not o[1] or name:find(o[1], 1, true) ~= nil) end
 
@@ -48,6 +59,7 @@ function bench.case(c)
   if not bench.wants(c.name, c.family) then return end
   if o.list then print(c.family .. '  ' .. c.name)
   else bench.row(measure.case(c, o.threads)) end
+  listed = listed + 1
 end
 
 --- The same at all threads and, as `name_t1`, at one: for neighbours that know one thread only.
@@ -70,6 +82,10 @@ for _, f in ipairs(FAMILIES) do
   end
 end
 
+if listed == 0 and #done == 0 then
+  io.stderr:write(('bench: no case has %q in its name; --list shows the names\n'):format(o[1] or ''))
+  os.exit(2)
+end
 local status = failed > 0 and 1 or 0
 if failed > 0 then print(failed .. ' cases failed') end
 if o.compare and not o.list then

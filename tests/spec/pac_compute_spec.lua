@@ -441,12 +441,17 @@ describe('status', function()
     local x = mc.stack { mc.full({ 300 }, 0.1), mc.zeros { 300 }, part('ST')[1] }
     for _, m in ipairs(pac.options.MEASURES) do
       for _, dtype in ipairs { 'f32', 'f64' } do
-        local r = pac.compute(x, with(O, { measure = m, dtype = dtype }))
-        if m ~= 'gc' and m ~= 'plv' then
+        for _, filter in ipairs { 'fir1', 'morlet' } do
+          local r = pac.compute(x, with(O, { measure = m, dtype = dtype, filter = filter }))
           near(mc.zeros { 2, 2, 3 }, r.pac['1:2'], 0)
           assert.is_true(bit(r.status['1:2'], 2), m)
+          assert.is_true(mc.all(mc.eq(mc.bitwise_and(r.status[3], 2), 0)), m)
+          if r.z then -- no spread either
+            assert.is_true(mc.all(mc.isnan(r.z['1:2'])) and bit(r.status['1:2'], 8), m)
+            near(mc.ones { 2, 2, 3 }, r.p['1:2'], 0)
+            assert.is_true(mc.all(mc.isfinite(r.z[3])))
+          end
         end
-        assert.is_true(mc.all(mc.eq(mc.bitwise_and(r.status[3], 2), 0)), m)
       end
     end
   end)

@@ -17,7 +17,7 @@ local M = {}
 local NORM = { mean = 0, sum = 1, pooled = 2 }
 local BINS = { mi = 0, hr = 1 }
 local MOMENT = { mvl = 0, ozk = 1, ndpac = 2, glm = 3, plv = 4, gc = 5 }
-local BAD_INPUT, EPSILON_GPAC = 4, 1e-10
+local ZERO_AMPLITUDE, BAD_INPUT, EPSILON_GPAC = 2, 4, 1e-10
 -- bits of `want`, in the order in which results come
 local WANT = { { 'value', 1 }, { 'sums', 2 }, { 'count', 4 }, { 'dist', 8 }, { 'best', 16 }, { 'pref', 32 }, { 'status', 64 }, { 'mean', 128 }, { 'm2', 256 }, { 'exceed', 512 }, { 'max', 1024 }, { 'all', 2048 } }
 
@@ -160,22 +160,23 @@ function M.row_bytes(e)
   return b
 end
 
---- Bytes of the workspaces of all workers.
+--- Bytes of the workspaces of all workers: what one of them lays out for its largest stage.
+---@param segments integer of a job, where they are pooled
 function M.work_bytes(e, workers, segments)
   local s, o, L = e.size, e.o, e.L
-  local N = e.plan and e.plan.N or 0
-  local b = 6 * N * s + e.W * L * s
+  local G = o.pool_segments and segments or 1
+  local filter = e.plan and 6 * e.plan.N * s + e.W * L * s or 0
   local own = e.row_route and e.tiles * e.W * L * s + (o.moments and 2 * s or 1) * e.P * L or 0
-  local stage = 0
-  if e.K > 0 and o.surrogate ~= 'swap_trials' then
-    local wave = 2 * L * s
-    if o.moments then stage = (e.A + 4) * wave
-    elseif e.by_fft then stage = (e.A + o.n_bins + 4) * wave * (o.pool_segments and segments or 1)
-    else stage = L * e.W * s * (o.binning == 'soft' and 1 or 3) end
-    stage = stage + 2 * e.K * s
+  local stage = 2 * e.K * (s + 8)
+  if o.binning == 'soft' then
+    stage = stage + G * L * s * (o.n_bins + 2 * e.W)
+  elseif e.K > 0 and o.surrogate ~= 'swap_trials' then
+    local wave, pairs_ = 2 * s * filters.correlation_length(L), math.ceil(o.n_bins / 2)
+    if o.moments then stage = stage + (e.A + 5) * wave
+    elseif e.by_fft then stage = stage + (G * (e.A + pairs_) + pairs_ + 3) * wave
+    else stage = stage + G * L * (2 * e.W * s + 2 * e.P) end
   end
-  if o.binning == 'soft' then stage = stage + L * o.n_bins * s + 2 * L * e.W * s end
-  return workers * (own + math.max(b, stage))
+  return workers * (own + math.max(filter, stage))
 end
 
 --- Bytes of all results of `rows` rows, with what making the p-values takes.
@@ -224,6 +225,26 @@ local function poison(r, flags, K)
   if r.max then r.max = mc.where(on(r.max), mc.full({ 1 }, -math.huge, { dtype = r.max.dtype }), r.max) end
   r.status = mc.where(on(r.status), mc.bitwise_or(r.status, mc.full({ 1 }, BAD_INPUT, { dtype = 'i32' })), r.status)
   return r
+end
+
+--- 0 and status 2 in the cells [jobs, A] without variation: ranks and phases of an envelope do not show that there is none.
+local function deaden(r, dead, K)
+  if not mc.any(dead) then return r end
+  local jobs, A = dead.shape[1], dead.shape[2]
+  local cell = dead:reshape(jobs, 1, A)
+  for _, name in ipairs { 'value', 'mean', 'm2' } do
+    if r[name] then r[name] = mc.where(cell, mc.zeros({ 1 }, { dtype = r[name].dtype }), r[name]) end
+  end
+  if r.exceed then r.exceed = mc.where(cell, K, r.exceed) end
+  if r.all then r.all = mc.where(dead:reshape(jobs, 1, 1, A), mc.zeros({ 1 }, { dtype = r.all.dtype }), r.all) end
+  r.status = mc.where(cell, mc.bitwise_or(r.status, mc.full({ 1 }, ZERO_AMPLITUDE, { dtype = 'i32' })), r.status)
+  return r
+end
+
+--- Bands of tiles [R, tiles, L, W] that do not vary: bool [R, A].
+local function flat_bands(e, amp)
+  local flat = mc.eq(mc.max(amp, 3), mc.min(amp, 3))
+  return flat:reshape(flat.shape[1], -1)[{ mc.all, { 1, e.A } }]
 end
 
 -- ---------------------------------------------------------------- row route
@@ -336,7 +357,10 @@ local function tensor_features(e, x, which)
   return mc.scope(function()
     local o, r = e.o, {}
     x = x:to 'f64'
-    if o.demean then x = x - x:mean { 2, keepdim = true } end
+    if o.demean then -- exactly 0 where nothing varies, whatever rounding the mean got
+      local flat = mc.eq(mc.max(x, { 2, keepdim = true }), mc.min(x, { 2, keepdim = true }))
+      x = mc.where(flat, 0, x - x:mean { 2, keepdim = true })
+    end
     local bands = band_by_band(e, x)
     if which ~= 'amp' then mc.scope(function()
       phase_forms(e, r, bands(o.pha, 1, mc.angle))
@@ -361,7 +385,7 @@ local function given_features(e, phase, amp)
 end
 
 local function features(e, x, xa)
-  local o, f = e.o, nil
+  local o, f = e.o
   if e.given then
     f = given_features(e, x, xa)
     f.bad = bad_rows(kept(e, x))
@@ -374,10 +398,14 @@ local function features(e, x, xa)
     end
     f.bad = bad_rows(x)
   end
+  if o.measure == 'plv' or o.measure == 'gc' then f.flat = flat_bands(e, f.amp) end
   if o.measure == 'plv' and not f.cosine then
     local out = raw('pac_theta', { f.amp }, { L = e.L, N = e.L, A = e.A }, 2)
     f.cosine, f.sine = out[1], out[2]
   elseif o.measure == 'gc' then
+    -- a phase that stands still has ranks as meaningless as those of a constant
+    local still = mc.all(mc.eq(mc.max(f.unit, 4), mc.min(f.unit, 4)):reshape(f.unit.shape[1], -1), 2)
+    f.still = mc.any(still) and still or nil
     f.unit = raw('pac_ranks', { f.unit }, { L = e.L, step = 1 }, 1)[1]
     f.amp = raw('pac_ranks', { f.amp }, { L = e.L, step = e.W }, 1)[1]
   end
@@ -475,6 +503,11 @@ function M.block(e, x, xa, layout)
     local swapped = e.o.surrogate == 'swap_trials'
     local r = jobs(e, f, layout.pha, layout.amp, layout.jobs, layout.G, divisor, want, swapped and 0 or nil)
     if swapped then r = swap(e, f, layout, r, divisor) end
+    if f.flat then
+      local dead = mc.take(f.flat, mc.tensor(layout.amp, { dtype = 'i64' }) + 1, 1)
+      if f.still then dead = mc.logical_or(dead, mc.take(f.still, mc.tensor(layout.pha, { dtype = 'i64' }) + 1, 1):reshape(-1, 1)) end
+      r = deaden(r, dead, e.K)
+    end
     if f.bad then r = poison(r, bad_jobs(f, layout), e.K) end
     if e.dtype ~= e.o.dtype then
       for _, name in ipairs { 'value', 'all', 'max' } do

@@ -70,11 +70,14 @@ function M.fused(pha, amp, o)
   local half = math.floor(N / 2) + 1
   local rows, lo, hi, at = {}, {}, {}, {}
   for i, b in ipairs(list) do
-    rows[i] = response(M.fir1(b[1], b[2], b[3], o.fs), N)
+    -- a scope: the spectra in between are large for long recordings
+    rows[i] = mc.scope(function() return response(M.fir1(b[1], b[2], b[3], o.fs), N):to(o.dtype or 'f64') end)
     lo[i], hi[i], at[i] = 0, half, (i - 1) * half
   end
   local spans = mc.tensor({ lo, hi, at }, { dtype = 'i64' })
-  return { pad = pad, N = N, table = mc.concat(rows):to(o.dtype or 'f64'), spans = spans, orders = orders, cut = cut }
+  local flat = mc.concat(rows)
+  for _, r in ipairs(rows) do r:release() end
+  return { pad = pad, N = N, table = flat, spans = spans, orders = orders, cut = cut }
 end
 
 --- Analytic signals of rows by the unfused route: each band forward and backward with its own odd extension, then the transform of the

@@ -59,9 +59,14 @@ end
 ---@return number
 function Plan:bytes(rows, block, segments)
   local e = self.engine
-  local workers = math.min(mc.get_num_threads(), rows)
   block = block or math.min(rows, self:_most(1))
-  return engine.result_bytes(e, rows) + engine.row_bytes(e) * block + engine.work_bytes(e, workers, segments or 1)
+  return engine.result_bytes(e, rows) + engine.row_bytes(e) * block + engine.work_bytes(e, self:_workers(rows, segments or 1), segments or 1)
+end
+
+--- Workers with something to do: a job is a row, or all segments of one.
+function Plan:_workers(rows, segments)
+  local jobs = self.options.pool_segments and math.ceil(rows / segments) or rows
+  return math.min(self.options.threads or mc.get_num_threads(), jobs)
 end
 
 --- Rows of a block without a limit: what half a GiB holds, in whole groups of `together`.
@@ -137,7 +142,7 @@ function Plan:block_rows(rows, together, segments)
   local most = self:_most(together)
   if limit then
     local per = engine.row_bytes(e)
-    local fixed, work = engine.result_bytes(e, rows), engine.work_bytes(e, math.min(mc.get_num_threads(), rows), segments)
+    local fixed, work = engine.result_bytes(e, rows), engine.work_bytes(e, self:_workers(rows, segments), segments)
     local fit = math.floor((limit - fixed - work) / per / together) * together
     if fit < together then
       error(('pac: max_memory is %s, but the smallest block needs %s (results %s, workers %s, %d rows at %s each); raise max_memory or analyse fewer channels or bands at a time'):format(
