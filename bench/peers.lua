@@ -55,7 +55,9 @@ local function merge(list)
   for _, r in ipairs(list) do
     local key = r.name .. (r.jobs and ('/' .. r.jobs) or '')
     if not by[key] then
-      by[key] = { row = r, seconds = {}, share = {}, rate = {}, limit_rate = {} }
+      local row = {}
+      for k, v in pairs(r) do row[k] = v end
+      by[key] = { row = row, seconds = {}, share = {}, rate = {}, limit_rate = {} }
       order[#order + 1] = key
     end
     local m = by[key]
@@ -82,6 +84,15 @@ local function wait()
   end
 end
 
+--- Writes the page from the rows on disk.
+local function page()
+  local ours, why = rows.load_rows(OURS)
+  if not ours then error('peers: ' .. why .. '; run without --render first', 0) end
+  local ok, wrong = mc.file.write(o.out, results.page(rows.load_rows(FACTS)[1], ours, rows.load_rows(THEIRS)))
+  if not ok then error('peers: ' .. wrong, 0) end
+  print('written: ' .. o.out)
+end
+
 local function run()
   local here = (arg or {})[0] or 'bench/peers.lua'
   local folder = here:match '^(.*)/[^/]*$' or '.'
@@ -90,7 +101,15 @@ local function run()
   end
   local python, program = o.venv .. '/bin/python', require('mascon.ffi').libdir .. '/mascon'
   if not command(('%s %s/peers/bench_pac.py --write %s'):format(quote(python), folder, quote(FOLDER))) then error('peers: the samples could not be written', 0) end
-  local ours, theirs, loads = {}, {}, {}
+  local ours, theirs, loads, facts = {}, {}, {}, rows.machine()
+  local function keep(round)
+    rows.save(OURS, merge(ours))
+    rows.save(THEIRS, merge(theirs))
+    facts.threads, facts.rounds, facts.date, facts.load = o.threads, round, os.date '!%Y-%m-%d', measure.summary(loads).median
+    facts.load_high = math.max(unpack(loads))
+    rows.save(FACTS, { facts })
+    page()
+  end
   local function our_turn(families, name)
     wait()
     loads[#loads + 1] = rows.load()
@@ -99,6 +118,7 @@ local function run()
     command(('MASCON_BENCH_PAC=%s %s %s/run.lua %s --threads %d --family %s --save %s'):format(quote(FOLDER .. '/samples.npy'), quote(program), folder, name or '', o.threads, families, quote(file)))
     for _, r in ipairs(rows.load_rows(file) or {}) do ours[#ours + 1] = r end
   end
+  if not o.skip_ablation then our_turn('handle,ablation,memory') end
   for round = 1, o.rounds do
     for _, f in ipairs(FAMILIES) do
       print(('-- round %d of %d: %s %s'):format(round, o.rounds, f[1] or '', f[3]))
@@ -106,21 +126,8 @@ local function run()
       loads[#loads + 1] = rows.load()
       for _, r in ipairs(rows_of(('%s %s/peers/%s --threads %d %s 2>/dev/null'):format(quote(python), folder, f[2], o.threads, f[3]))) do theirs[#theirs + 1] = r end
     end
+    keep(round) -- a run that is cut short leaves the rounds it had
   end
-  if not o.skip_ablation then our_turn('handle,ablation,memory') end
-  ours, theirs = merge(ours), merge(theirs)
-  rows.save(OURS, ours)
-  rows.save(THEIRS, theirs)
-  local facts = rows.machine(o.threads)
-  facts.threads, facts.rounds, facts.date, facts.load = o.threads, o.rounds, os.date '!%Y-%m-%d', measure.summary(loads).median
-  facts.load_high = math.max(unpack(loads))
-  rows.save(FACTS, { facts })
 end
 
-if not o.render then run() end
-local ours, why = rows.load_rows(OURS)
-if not ours then error('peers: ' .. why .. '; run without --render first', 0) end
-local text = results.page(rows.load_rows(FACTS)[1], ours, rows.load_rows(THEIRS))
-local ok, wrong = mc.file.write(o.out, text)
-if not ok then error('peers: ' .. wrong, 0) end
-print('written: ' .. o.out)
+if o.render then page() else run() end

@@ -185,7 +185,10 @@ static int isa_best(void)
     int v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
     int v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    return v4 ? 2 : v3 ? 1 : 0;
+    int best = v4 ? 2 : v3 ? 1 : 0;
+    while (best > 0 && !mck_kernel_tables[best]) /* a build for developers may leave levels out */
+        best--;
+    return best;
 }
 
 int mc_isa_set(const char *name)
@@ -194,6 +197,8 @@ int mc_isa_set(const char *name)
         if (!strcmp(name, isa_names[i])) {
             if (i > isa_best())
                 return mci_error(MC_EUNSUPPORTED, "isa: this machine has no %s; choose up to %s", name, isa_names[isa_best()]);
+            if (!mck_kernel_tables[i])
+                return mci_error(MC_EUNSUPPORTED, "isa: this build has no %s; build without LEVELS=", name);
             ctx.isa = i;
             return MC_OK;
         }

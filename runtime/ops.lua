@@ -12,6 +12,8 @@
 --   params   { name, kind, default } in the order they are packed; kind: 'int' 'number' 'axes' 'axis' 'bool' 'dtype' 'shape'
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
+-- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
+-- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names.
 local T = { ops = {}, kernels = {}, functions = { 'sort_work', 'select_work', 'random_uniform_f32', 'random_uniform_f64', 'random_normal_f32', 'random_normal_f64', 'random_integers_i64', 'random_bits_u32', 'fft_table_bytes', 'fft_table', 'fft_work', 'fft_f32', 'fft_f64' } }
 
 T.version = '0.1.0'
@@ -134,6 +136,8 @@ unary('real', NUM, 'real(a)', { ix = 'a', fx = 'a', result = 'real', tol = 'EXAC
 unary('imag', NUM, 'imag(a)', { ix = '0', fx = '0', result = 'real', tol = 'EXACT', rules = 'auto', doc = 'imaginary part' })
 unary('angle', FC, 'arg(a)', { promote = 'float', fx = 'atan2(0, a)', result = 'real', rules = 'angle', doc = 'phase in (-pi, pi], rad', source = 'definition' })
 
+-- ---------------------------------------------------------------- special functions
+
 -- ---------------------------------------------------------------- elementwise, three operands
 op { 'clip', family = 'ternary', dtypes = ORD, expr = 'minimum(maximum(a, b), c)', tol = 'EXACT', rules = 'select', doc = 'a limited to [b, c]; NaN stays', source = STD }
 op { 'where', family = 'where', dtypes = ALL, expr = 'a ? b : c', tol = 'EXACT', rules = 'where', method = false, doc = 'b where the condition a holds, else c', source = STD }
@@ -201,6 +205,21 @@ for _, r in ipairs {
 } do
   op { r[1], family = 'random', dtypes = r[2], params = r[3], method = false, tol = 'EXACT', rules = 'none: random', doc = r[4], source = 'Philox4x32-10: Parallel random numbers, as easy as 1, 2, 3, SC 2011' }
 end
+
+-- ---------------------------------------------------------------- linear algebra
+
+-- ---------------------------------------------------------------- compositions: shapes, sets, products
+local function composed(module, dtypes, list)
+  for _, r in ipairs(list) do
+    r.family, r.module, r.dtypes = 'lua', module, r.dtypes or dtypes
+    r.tol, r.source, r.rules = r.tol or 'EXACT', r.source or STD, r.rules or 'auto'
+    op(r)
+  end
+end
+
+-- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
+
+-- ---------------------------------------------------------------- compositions: statistics along axes
 
 -- ---------------------------------------------------------------- phase-amplitude coupling (mc.pac calls these; shapes in runtime/mc_pac.c)
 local PA = { { 'P', 'int' }, { 'A', 'int' } }

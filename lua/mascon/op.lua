@@ -383,6 +383,18 @@ local function list_maker(row)
   end
 end
 
+--- A composition of other ops, written in Lua: its module is loaded at the first call.
+function maker.lua(row)
+  local name, module, f = row[1], row.module, nil
+  return function(...)
+    if not f then
+      f = require(module)[name]
+      if type(f) ~= 'function' then error(('%s: the op table names %s, which has no such function'):format(name, module)) end
+    end
+    return f(...)
+  end
+end
+
 -- ---------------------------------------------------------------- all rows
 
 local functions = {}
