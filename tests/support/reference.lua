@@ -61,7 +61,6 @@ end
 
 -- ---------------------------------------------------------------- two operands
 
-local function both(f) return { f = f, i = f, c = nil } end
 E.add = { f = function(a, b) return a + b end, i = function(a, b) return a + b end, c = function(a, b) return Z(a.re + b.re, a.im + b.im) end, zero = true }
 E.subtract = { f = function(a, b) return a - b end, i = function(a, b) return a - b end, c = function(a, b) return Z(a.re - b.re, a.im - b.im) end, zero = true }
 E.multiply = { f = function(a, b) return a * b end, i = function(a, b) return a * b end, c = mul, ctol = 'ULP4', zero = true }
