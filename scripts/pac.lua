@@ -24,6 +24,7 @@ local o = mc.args.parse(arg, {
     { 'compat', { 'native', 'tensorpac', 'gpac' }, 'behave as another program', default = 'native' }, { 'segments', { 'pool', 'each' }, 'segments: one map from all, or one each', default = 'pool' },
     { 'seed', 'integer', 'seed of drawn surrogates', default = 42 }, { 'dtype', { 'f32', 'f64' }, 'precision', default = 'f32' }, { 'device', 'string', 'auto or cpu', default = 'auto' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' }, { 'max_memory', 'string', 'memory the analysis may use, such as 2GiB' },
+    { 'search', 'integer', 'also find the best bands of each channel among all that a grid of so many frequencies spans (6 is a start)' },
     { 'top', 'integer', 'rows of the table', default = 10 }, { 'out', 'string', 'folder for the results', value = 'DIR', default = 'pac-results' }, { 'quiet', 'flag', 'no progress bar' },
   },
 })
@@ -86,6 +87,17 @@ mc.args.run('pac', function()
   io.write(report.table(best))
   for _, w in ipairs(r.warnings) do print('note: ' .. w) end
 
+  local bands, band_pairs
+  if o.search then
+    bar = not o.quiet and mc.progress.new(source.C, { label = 'bands', unit = 'channels' }) or nil
+    local function grid(range) return mc.linspace(range[1], range[2], o.search) end
+    bands, band_pairs = pac.source.search(source, { fs = source.fs, pha_grid_hz = grid(o.pha_range), amp_grid_hz = grid(o.amp_range), measure = o.measure, n_bins = o.n_bins,
+      n_perm = o.n_perm, seed = o.seed, dtype = o.dtype, top = 1 }, bar)
+    if bar then bar:done() end
+    print(('\nbest bands of %d pairs, %d drawn surrogates:'):format(band_pairs, o.n_perm))
+    io.write(report.bands(bands))
+  end
+
   local arrays = { pac = r.pac, z = r.z, p = r.p, surr_mean = r.surr_mean, surr_std = r.surr_std, pref_phase = r.pref_phase, status = r.status, bin_centers = r.bin_centers,
     pha_bands_hz = r.pha_bands_hz, amp_bands_hz = r.amp_bands_hz, dist = r.dist, normalized = r.normalized }
   mc.save(dir .. '/pac.npz', arrays)
@@ -98,7 +110,7 @@ mc.args.run('pac', function()
   assert(mc.file.write(dir .. '/pac.csv', report.csv(r, source.names)))
   record:output(dir .. '/pac.csv')
   local settings = { { 'input', o[1] or 'demonstration' }, { 'channels', source.C }, { 'segments', source.S }, { 'samples', source.T } }
-  mc.save(dir .. '/report.html', report.page(r, { strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note, settings = settings,
+  mc.save(dir .. '/report.html', report.page(r, { strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note, bands = bands, band_pairs = band_pairs, settings = settings,
     subtitle = ('%s, %d channels'):format(o[1] and o[1]:match '[^/]*$' or 'demonstration recording', source.C),
     summary = pooled and 'Amplitudes of all segments are binned together; p-values count all circular shifts.' or 'Values of segments are averaged.' }))
   record:output(dir .. '/report.html', { compare = false })

@@ -28,6 +28,9 @@ typedef struct mci_place {
 /* Fills `place`; 0 on success, else -1 with the folders tried in `tried` (one per line). */
 int mci_place_find(mci_place *place, char *tried, size_t tried_bytes);
 
+/* chunks.c: load, loadstring, loadfile, dofile and require give chunks with plain loops over next(). */
+void mci_chunks_install(lua_State *L);
+
 /* interrupt.c: SIGINT, SIGTERM, SIGHUP and SIGPIPE become Lua errors. */
 void mci_interrupt_install(lua_State *L);
 /* 128 + the signal that was turned into an error in this run, or 0. */

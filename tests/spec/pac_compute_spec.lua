@@ -629,9 +629,21 @@ describe('pac.search', function()
     near(c.pac:mean(1), r.value, 1e-12)
     near((c.pac:mean(1) - s:mean(-1)) / s:std(-1), r.z, 1e-7)
     near((1 + mc.sum(mc.ge(s, c.pac:mean(1):expand_dims(-1)), -1):to 'f64') / 61, r.p, 1e-12)
-    local scaled = (s - s:mean(-1):expand_dims(-1)) / s:std(-1):expand_dims(-1)
-    near((1 + mc.sum(mc.ge(scaled:reshape(-1, 60):max(1), r.z:expand_dims(-1)), -1):to 'f64') / 61, r.p_search, 1e-12)
+    -- the observed value and its surrogates on one scale
+    local all = mc.concat({ s, c.pac:mean(1):expand_dims(-1) }, -1)
+    local scaled = (all - all:mean(-1):expand_dims(-1)) / all:std(-1):expand_dims(-1)
+    local top = scaled[{ mc.all, mc.all, { 1, 60 } }]:contiguous():reshape(-1, 60):max(1)
+    near((1 + mc.sum(mc.ge(top, scaled[{ mc.all, mc.all, 61 }]:expand_dims(-1)), -1):to 'f64') / 61, r.p_search, 1e-12)
     assert.equal(128, r.min_shift) -- one cycle of 2 Hz, in every block
+  end)
+
+  it('gives noise a p-value that is uniform over searches', function()
+    local hits, n = 0, 80
+    for seed = 1, n do
+      local r = pac.search.best(mc.randn { 1, 8192, seed = 1000 + seed }, { fs = 512, pha_grid_hz = { 8, 12, 16, 20 }, amp_grid_hz = { 60, 90, 120, 150 }, n_perm = 39, seed = seed, top = 1 })
+      if r.best.p_search <= 0.1 then hits = hits + 1 end
+    end
+    assert.is_nil(tol.stat(hits / n, 0.1, math.sqrt(0.1 * 0.9 / n)))
   end)
 
   it('ranks by value without surrogates, leaves overlap and odd widths out', function()

@@ -57,6 +57,16 @@ describe('scripts/pac.lua', function()
     assert.truthy(said:find('ch2', 1, true))
   end)
 
+  it('searches the best bands of each channel', function()
+    local said, rc = run('--demo --pick Fz,Oz --search 5 --n-perm 50 --surrogate none --out ' .. folder .. '-3')
+    assert.equal(0, rc, said)
+    assert.truthy(said:find('best bands of %d+ pairs, 50 drawn surrogates'))
+    assert.truthy(said:find('Fz +2%-%d'), said)
+    local f = assert(io.open(folder .. '-3/report.html'))
+    assert.truthy(f:read '*a':find('Best bands', 1, true))
+    f:close()
+  end)
+
   it('says what is wrong and leaves no result', function()
     for line, words in pairs {
       ['/nonexistent/x.npz'] = { 'No such file', 'check the path' },

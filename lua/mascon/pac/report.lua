@@ -84,6 +84,21 @@ function M.table(list)
   return text.table(rows, { header = head, digits = 4 })
 end
 
+local function search_cells(list)
+  local rows = {}
+  for i, s in ipairs(list) do
+    local function band(b) return ('%.4g-%.4g'):format(b[1], b[2]) end
+    rows[i] = { s.channel, band(s.pha_hz), band(s.amp_hz), s.value, s.z or '', s.p or '', s.p_search or '' }
+  end
+  return { 'channel', 'phase band, Hz', 'amplitude band, Hz', 'coupling', 'z', 'p', 'p of the search' }, rows
+end
+
+--- The table of the best bands of each channel for a terminal. list: the `best` of pac.search.best with the field channel.
+function M.bands(list)
+  local head, rows = search_cells(list)
+  return text.table(rows, { header = head, digits = 4 })
+end
+
 -- ---------------------------------------------------------------- figures
 
 local function edges_text(r) return r.pha_bands_hz:mean(2):totable(), r.amp_bands_hz:mean(2):totable() end
@@ -174,6 +189,11 @@ function M.page(r, info)
     { heading = 'Channels', figure = info.channels },
   }
   if info.preferred then sections[#sections + 1] = { heading = 'Preferred phase', figure = info.preferred } end
+  if info.bands then
+    local h, cells = search_cells(info.bands)
+    sections[#sections + 1] = { heading = 'Best bands', table = { header = h, rows = cells },
+      paragraphs = { ('Every band between two of the frequencies of a grid was tried for phase and for amplitude (%d pairs). p is that of the pair alone, p of the search counts how often a surrogate of the whole search reaches this z.'):format(info.band_pairs) } }
+  end
   if #r.warnings > 0 then sections[#sections + 1] = { heading = 'Read with care', paragraphs = r.warnings } end
   if info.pooled then sections[#sections + 1] = { heading = 'Compared with Tensorpac', paragraphs = { info.pooled } } end
   local settings = {}

@@ -65,11 +65,16 @@ local function block_of(x, opts, K)
     if K == 0 then return out end
     local s = finite_rows(r.surrogates:reshape(-1, P, A, K), good):to('f64'):mean(1)
     local mean, m2 = normalize.moments(s)
-    local z, sd = normalize.apply(out.value, mean, m2, K)
+    local z = normalize.apply(out.value, mean, m2, K)
     out.z, out.count = z, normalize.exceed(out.value, s)
-    -- each pair on its own scale: otherwise the maximum is that of the few pairs with the widest null
-    local scaled = mc.where(mc.eq(sd, 0):expand_dims(-1), -math.huge, (s - mean:expand_dims(-1)) / mc.where(mc.eq(sd, 0), 1, sd):expand_dims(-1))
-    out.top = mc.max(scaled:reshape(-1, K), 1)
+    -- Each pair on its own scale: otherwise the maximum is that of the few pairs with the widest null. The observed value takes part in the
+    -- scale like any surrogate: with mean and sd of the surrogates alone it would look larger than they can, and every tenth search of noise succeed.
+    local all = mc.concat({ s, out.value:expand_dims(-1) }, -1)
+    local middle, spread = normalize.moments(all)
+    local width = mc.sqrt(spread / K)
+    local scaled = mc.where(mc.eq(width, 0):expand_dims(-1), -math.huge, (all - middle:expand_dims(-1)) / mc.where(mc.eq(width, 0), 1, width):expand_dims(-1))
+    out.ranked = scaled[{ mc.all, mc.all, K + 1 }]
+    out.top = mc.max(scaled[{ mc.all, mc.all, { 1, K } }]:contiguous():reshape(-1, K), 1)
     return out
   end)
 end
@@ -127,7 +132,8 @@ end
 ---
 --- Values, and their surrogates shift by shift, are averaged over all rows of x (channels, segments; rows with NaN left out), then ranked: by
 --- z = (value - mean)/sd against the surrogates, or by the value when there are none. p = (1 + #{s >= value})/(1 + K) is that of the pair
---- alone; p_search = (1 + #{max z_k >= z})/(1 + K) compares with the largest z of each surrogate over all pairs, so it holds for the winner.
+--- alone; p_search = (1 + #{max z_k >= z})/(1 + K) compares with the largest z of each surrogate over all pairs, so it holds for the winner;
+--- there mean and sd are those of the observed value and the surrogates together, so that all of them are exchangeable.
 --- Pairs whose bands overlap take no part in the ranking.
 ---@param x any samples as for pac.compute
 ---@param opts table fs Hz · pha_grid_hz, amp_grid_hz (frequencies, Hz; n give n (n - 1)/2 bands) · pha_width_hz, amp_width_hz {least, largest} Hz ·
@@ -151,7 +157,7 @@ function M.best(x, opts)
   local rows = x:numel() / T
   local size = math.max(1, math.min(o.block, K > 0 and math.floor(math.sqrt(BUDGET / (K * (16 * rows + 40)))) or o.block))
 
-  local value, z, count = mc.full({ P, A }, mc.nan), mc.full({ P, A }, mc.nan), mc.zeros { P, A }
+  local value, z, ranked_z, count = mc.full({ P, A }, mc.nan), mc.full({ P, A }, mc.nan), mc.full({ P, A }, mc.nan), mc.zeros { P, A }
   local top = mc.full({ K }, -math.huge)
   for i = 1, P, size do
     local last_p = math.min(i + size - 1, P)
@@ -162,7 +168,7 @@ function M.best(x, opts)
       local here = { { i, last_p }, { j, last_a } }
       value[here] = r.value
       if r.z then
-        z[here], count[here] = r.z, r.count:to 'f64'
+        z[here], ranked_z[here], count[here] = r.z, r.ranked, r.count:to 'f64'
         top = mc.maximum(top, r.top)
       end
       if o.progress then o.progress((i - 1) * A + (last_p - i + 1) * last_a, P * A) end
@@ -172,7 +178,7 @@ function M.best(x, opts)
   local maps = { value = value }
   if K > 0 then
     maps.z, maps.p = z, normalize.p_native(count, K, z)
-    maps.p_search = normalize.maxstat(z, top)
+    maps.p_search = normalize.maxstat(ranked_z, top)
   end
   local list, ranked = ranking(pha, amp, maps, o.top)
   local out = { best = list[1], table = list, pha_bands_hz = pha, amp_bands_hz = amp, n_pairs = ranked, n_surrogates = K, min_shift = probe.min_shift, warnings = {} }

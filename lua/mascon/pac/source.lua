@@ -163,4 +163,27 @@ function M.run(plan, source, opts)
   return out
 end
 
+--- The best pair of bands of each channel (pac.search.best), over all its segments.
+---@param source table
+---@param opts table options of pac.search.best
+---@param progress? table bar counted in channels
+---@return table[] best one row per channel, with its name in `channel`
+---@return integer pairs tried in each channel
+function M.search(source, opts, progress)
+  local out, pairs_tried = {}, 0
+  for c = 1, source.C do
+    local best
+    mc.scope(function()
+      local r = require('mascon.pac.search').best(source:read(c, c):reshape(source.S, source.T), opts)
+      best, pairs_tried = r.best, r.n_pairs
+    end)
+    if best then
+      best.channel = source.names[c]
+      out[#out + 1] = best
+    end
+    if progress then progress:add(1) end
+  end
+  return out, pairs_tried
+end
+
 return M

@@ -1,0 +1,70 @@
+-- chunks_spec.lua: loops over pairs and next run to their end, however often they are compiled and given up (runtime/host/chunks.c).
+local program = os.getenv 'MASCON' or 'build/mascon'
+
+-- One loop becomes hot with an inner loop that cannot join it: LuaJIT gives the compiled form up in the middle of a round.
+local BODY = [[
+local t = { 1, 2, 3, 4, 5 }
+local outer = { a = t, b = t, c = t, d = t, e = t }
+local function pause(...) for _ = 1, 100 do end end
+for i = 1, 60000 do
+  pause()
+  local c = 0
+  for _, v in ITERATE(outer) do
+    for _ in ITERATE(v) do end
+    c = c + 1
+  end
+  if c ~= 5 then error(('round %d saw %d of 5 entries'):format(i, c)) end
+end
+return 'whole'
+]]
+local PAIRS, NEXT = BODY:gsub('ITERATE', 'pairs'), BODY:gsub('ITERATE%(', 'next, ('):gsub('next, %((%w+)%)', 'next, %1')
+
+local function run(text)
+  local path = os.tmpname()
+  local f = assert(io.open(path, 'w'))
+  f:write(text)
+  f:close()
+  local p = assert(io.popen(("'%s' '%s' 2>&1"):format(program, path)))
+  local said = p:read '*a'
+  p:close()
+  os.remove(path)
+  return said
+end
+
+describe('a loop over a table', function()
+  it('sees every entry in a script', function()
+    assert.equal('whole\n', run('print((function()\n' .. PAIRS .. '\nend)())'))
+    assert.equal('whole\n', run('print((function()\n' .. NEXT .. '\nend)())'))
+  end)
+
+  it('sees every entry in text that load, loadstring, loadfile, dofile and require compile', function()
+    assert.equal('whole', load(PAIRS)())
+    assert.equal('whole', loadstring(NEXT)())
+    local folder = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir '" .. folder .. "'")
+    local path = folder .. '/chunk_of_the_spec.lua'
+    local f = assert(io.open(path, 'w'))
+    f:write(PAIRS)
+    f:close()
+    assert.equal('whole', assert(loadfile(path))())
+    assert.equal('whole', dofile(path))
+    local old = package.path
+    package.path = folder .. '/?.lua;' .. old
+    assert.equal('whole', require 'chunk_of_the_spec')
+    package.path = old
+    os.execute("rm -r '" .. folder .. "'")
+  end)
+
+  it('keeps names, lines, environments and messages of chunks', function()
+    local chunk = load('for k in pairs(t) do seen = k end\nerror "here"', '=named', 't', { t = { x = 1 }, pairs = pairs, error = error })
+    local ok, why = pcall(chunk)
+    assert.is_false(ok)
+    assert.equal('named:2: here', why)
+    assert.equal('x', getfenv(chunk).seen)
+    local none, message = load('for k in pairs(', '=broken')
+    assert.is_nil(none)
+    assert.truthy(message:find '^broken:1:')
+    assert.has_error(function() dofile '/no/such/file.lua' end)
+  end)
+end)
