@@ -304,11 +304,15 @@ tail()
   end)
 
   it('cut the frames of a stack overflow', function()
-    local out, status = run('local function f(n) return 1 + f(n + 1) end\nf(1)')
+    local path = write('script.lua', 'local function f(n) return 1 + f(n + 1) end\nf(1)')
+    local out, status = shell('MASCON_JIT=off MASCON ' .. quote(path))
     assert.equal(1, status)
     assert.truthy(out:find('stack overflow', 1, true))
     assert.truthy(out:find('more)', 1, true))
     assert.is_true(#out < 4000)
+    out, status = shell('MASCON ' .. quote(path)) -- compiled: with the place or with advice
+    assert.equal(1, status)
+    assert.truthy(out:find('script.lua:1: stack overflow', 1, true) or out:find('MASCON_JIT=off shows the place', 1, true), out)
   end)
 
   it('of an internal place lead to the line of the script', function()

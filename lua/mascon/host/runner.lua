@@ -33,7 +33,7 @@ mascon runs Lua scripts with tensors.
   mascon --help, --version
 
 A file with the name of a verb is run as ./%s. MASCON_TRACEBACK=full shows the frames of the library in errors,
-MASCON_EDIT=plain takes a prompt without line editing, NO_COLOR=1 one without colours.
+MASCON_EDIT=plain takes a prompt without line editing, NO_COLOR=1 one without colours; MASCON_JIT=off interprets everything.
 ]]
 
 local function help_text()
@@ -70,8 +70,7 @@ local function run(fn, ...)
   local ok, record = xpcall(fn, traceback.collect, ...)
   if ok then return 0 end
   if type(record) ~= 'table' or not record.frames then
-    -- the handler itself failed (out of memory, or no stack left)
-    record = { object = record, frames = {} }
+    record = traceback.bare(record)
   end
   local status, text = failure(record)
   if text then complain(text) end
@@ -206,6 +205,7 @@ function M.main(argv)
     return wrong_use(("there is no verb and no file '%s'%s\nverbs: %s"):format(word, hint, table.concat(VERBS, ', ')))
   end
 
+  if os.getenv 'MASCON_JIT' == 'off' then jit.off() end
   local status = 0
   local env = strict.environment(_G)
   set_arguments(argv, o.script or #argv + 1, word or argv[0])

@@ -152,7 +152,7 @@ function Session:guarded(brief, fn, ...)
   local ok, values = split(xpcall(fn, traceback.collect, ...))
   if ok then return values end
   local record = values[1]
-  if type(record) ~= 'table' or not record.frames then record = { object = record, frames = {} } end
+  if type(record) ~= 'table' or not record.frames then record = traceback.bare(record) end
   local signal, word = host.signal()
   if signal and traceback.is_signal(record.object, word) then
     if word ~= 'interrupted' then self.signal = signal end

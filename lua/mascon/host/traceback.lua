@@ -58,6 +58,15 @@ function M.collect(object)
   return { object = object, frames = frames, places = places }
 end
 
+---The record of an error for which the handler failed (out of memory) or was not called: LuaJIT finds the end of the stack inside compiled
+---recursion and unwinds without a word.
+function M.bare(object)
+  if object == 'stack overflow' then
+    object = 'stack overflow: a function calls itself without end; compiled code leaves no trace of it, MASCON_JIT=off shows the place'
+  end
+  return { object = object, frames = {} }
+end
+
 ---The error object as text, and whether it may be given a place.
 local function object_text(object)
   local kind = type(object)
