@@ -34,7 +34,7 @@ if not o[1] and not o.demo then
 end
 
 mc.args.run('pac', function()
-  local dir, source, truth = o.out, nil, nil
+  local dir, source, truth = o.out
   if not mc.manifest.planning() then -- before the work, not after it
     local ok, why = mc.file.make_folder(dir)
     if not ok then error(why .. ' with --out', 0) end

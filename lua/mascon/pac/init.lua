@@ -81,12 +81,19 @@ function Plan:_most(together)
   return math.max(together, math.floor(512 * 2 ^ 20 / engine.row_bytes(self.engine) / together) * together)
 end
 
+-- beyond the fused filter, seconds per band and per T log T: filters that run band by band, and the ranks of gc (measured at T = 2048, two cores)
+local BAND_COST = { fir1 = 4e-9, morlet = 2.1e-9, butter_trunc = 5.9e-9 }
+local RANK_COST = 4.5e-9
+
 --- Seconds the run should take on this machine: measured costs per transform point and per binned sample, two cores, f32.
 function Plan:seconds(rows)
   local e = self.engine
   local N = e.plan and e.plan.N or 2 * e.T
   local cells = e.P * e.A
   local per = (e.P + e.A) * N * math.log(N) * 0.55e-9 + cells * e.L * 0.12e-9
+  local bands_cost = (e.P + e.A) * e.T * math.log(e.T)
+  if not e.fused and not e.given then per = per + bands_cost * BAND_COST[self.options.filter] end
+  if self.options.measure == 'gc' then per = per + bands_cost * RANK_COST end
   if e.K > 0 then per = per + (e.by_fft and cells * 9 * e.L * math.log(e.L) * 0.35e-9 or cells * e.L * e.K * 0.045e-9) end
   return rows * per * 2 / mc.get_num_threads() * (self.options.dtype == 'f64' and 2.3 or 1)
 end
