@@ -33,11 +33,12 @@ if not o[1] and not o.demo then
 end
 
 mc.args.run('pac', function()
-  local dir, source, truth = o.out, nil, nil
+  local dir = o.out
   if not mc.manifest.planning() then -- before the work, not after it
     local ok, why = mc.file.make_folder(dir)
     if not ok then error(why .. ' with --out', 0) end
   end
+  local source, truth
   if o.demo then
     local rec = pac.generate.recording { seed = 1 }
     source, truth = pac.source.wrap(rec.x, { fs = rec.fs, names = rec.channels, axes = 'CST', pick = o.pick }), rec.truth

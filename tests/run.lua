@@ -47,6 +47,15 @@ busted.sort = false
 busted.randomize = true
 busted.randomseed = seed or require 'busted.utils'.urandom() or os.time()
 
+-- A signal reaches the test that runs as an error, which busted would count and go on: the run ends with the test instead.
+local host = require 'mascon.host'
+local function stopped()
+  local number, word = host.signal()
+  if not number then return end
+  print(('%s (signal %d)'):format(word, number))
+  os.exit(128 + number)
+end
+
 local passed, failed, skipped = 0, 0, 0
 busted.subscribe({ 'test', 'end' }, function(_, _, status)
   if status == 'success' then
@@ -56,9 +65,11 @@ busted.subscribe({ 'test', 'end' }, function(_, _, status)
   else
     failed = failed + 1
   end
+  stopped()
   return nil, true
 end)
 local function outside_of_tests(element)
+  stopped()
   if not element or element.descriptor ~= 'it' then failed = failed + 1 end
   return nil, true
 end
@@ -88,7 +99,7 @@ end
 require 'busted.modules.test_file_loader'(busted, { 'lua' })(files, { '_spec' }, { excludes = {}, recursive = true })
 
 print(('%d spec files, seed %s'):format(#files, tostring(busted.randomseed)))
-local started = require 'mascon.host'.clock()
+local started = host.clock()
 require 'busted.execute'(busted)(1, { seed = busted.randomseed, shuffle = true })
 busted.publish { 'exit' }
 
@@ -96,6 +107,6 @@ if filter and passed + failed + skipped == 0 then
   print(("no spec file and no test has '%s' in its name"):format(filter))
   failed = 1
 end
-print(('%.1f s'):format(require 'mascon.host'.clock() - started))
+print(('%.1f s'):format(host.clock() - started))
 print(('%d passed, %d failed%s'):format(passed, failed, skipped > 0 and (', %d skipped'):format(skipped) or ''))
 os.exit(failed == 0 and 0 or 1)

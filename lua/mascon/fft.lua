@@ -5,7 +5,7 @@ local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
-local F, methods = op.functions, tensor.methods
+local F = op.functions
 local M = {}
 
 for _, name in ipairs { 'fft', 'ifft', 'rfft', 'irfft' } do M[name] = F[name] end

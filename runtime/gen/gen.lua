@@ -115,6 +115,9 @@ do
   for _, isa in ipairs(T.isa) do
     o[#o + 1] = ('extern const mck_any_fn mck_kernels_%s[MCK_NKERNEL][MC_NDTYPE];\nextern const mck_any_fn mck_casts_%s[MC_NDTYPE][MC_NDTYPE];\nextern const mck_any_fn mck_functions_%s[MCK_NFN];\n'):format(isa[1], isa[1], isa[1])
   end
+  for _, isa in ipairs(T.isa) do -- MCK_AT_v2(x): x where this build has the level, else 0
+    o[#o + 1] = ('#define MCK_AT_%s(x) %s\n'):format(isa[1], has_level(isa[1]) and '(x)' or '0')
+  end
   o[#o + 1] = 'extern const mck_any_fn (*const mck_kernel_tables[3])[MC_NDTYPE];\nextern const mck_any_fn (*const mck_cast_tables[3])[MC_NDTYPE];\nextern const mck_any_fn *const mck_function_tables[3];\n'
   o[#o + 1] = 'extern const char *const mci_dtype_names[];\nextern const char mci_dtype_kinds[];\n#endif\n'
   write(out .. '/gen/mc_gen_kernels.h', table.concat(o))
@@ -199,7 +202,6 @@ end
 -- conversions: bool is "not zero"; floats to integers truncate, out of range and NaN saturate by the C helpers of mck_cast.h
 local function cast(o, to, from)
   local name = ('cast_%s_%s'):format(to[1], from[1])
-  local x = 'x[i * si]'
   local function value(v, f, t)
     if f.compute then v, f = ('mck_%s_to_f32(%s)'):format(f[1], v), DT.f32 end
     if f.kind == 'c' and t.kind ~= 'c' and t.kind ~= 'b' then v, f = v .. '.re', DT[f.real] end
@@ -298,8 +300,6 @@ do
   local PROMOTE = { numeric = 0, float = 1, bool = 2 }
   local RES = { same = 0, bool = 1, real = 2, i64 = 3 }
   local o = { header 'dispatch table', '#include "mc_ops.h"\n#include "mc_gen_kernels.h"\n\n' }
-  local fams = {}
-  for _, r in ipairs(T.ops) do fams[r.family] = true end
   o[#o + 1] = 'const mci_op mci_ops[MC_NOP] = {\n'
   for _, r in ipairs(T.ops) do
     local family = EWISE[r.family] and 'ewise' or r.family
