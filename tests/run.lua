@@ -76,6 +76,34 @@ end
 busted.subscribe({ 'error' }, outside_of_tests)
 busted.subscribe({ 'failure' }, outside_of_tests)
 
+-- What a spec file made dies with it: its tests are forgotten once they ran, and the tensor memory that is left then was leaked by the
+-- file, or is held by the library, which keeps none.
+local FIELDS = { 'run', 'env', 'before_each', 'after_each', 'lazy_setup', 'lazy_teardown', 'strict_setup', 'strict_teardown', 'setup', 'teardown' }
+local function forget(element)
+  local children = busted.context.children(element)
+  for i = #children, 1, -1 do
+    forget(children[i])
+    for _, name in ipairs(FIELDS) do children[i][name] = nil end
+    children[i] = nil
+  end
+end
+local held, leaks = 0, {}
+local function tensor_bytes()
+  local mascon = package.loaded.mascon
+  if not mascon then return 0 end
+  require 'jit'.flush() -- compiled traces hold upvalues as constants
+  collectgarbage()
+  collectgarbage()
+  return mascon.memory().tensors
+end
+busted.subscribe({ 'file', 'end' }, function(file)
+  forget(file)
+  local left = tensor_bytes()
+  if left > held then leaks[#leaks + 1] = ('%s leaves %d bytes of tensors'):format(file.name, left - held) end
+  held = left
+  return nil, true
+end)
+
 local files = {}
 for _, file in ipairs(dir.getallfiles(folder .. '/spec', '*_spec.lua')) do files[#files + 1] = file end
 table.sort(files)
@@ -107,6 +135,8 @@ if filter and passed + failed + skipped == 0 then
   print(("no spec file and no test has '%s' in its name"):format(filter))
   failed = 1
 end
+for _, leak in ipairs(leaks) do print(leak) end
+failed = failed + #leaks
 print(('%.1f s'):format(host.clock() - started))
 print(('%d passed, %d failed%s'):format(passed, failed, skipped > 0 and (', %d skipped'):format(skipped) or ''))
 os.exit(failed == 0 and 0 or 1)
