@@ -64,6 +64,8 @@ MC_API int mc_errstatus(void);
 MC_API void mc_cancel_request(void);
 MC_API void mc_cancel_clear(void);
 MC_API int mc_cancel_pending(void);
+/* Whether kernels are running, which end by themselves soon after a request: async-signal-safe, like the request. */
+MC_API int mc_working(void);
 /* Worker threads of the one pool, 1..1024. Results do not depend on it. */
 MC_API int mc_set_num_threads(int n);
 MC_API int mc_get_num_threads(void);

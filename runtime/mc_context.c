@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +26,12 @@ static struct {
     int threads;          /* 0 not chosen yet */
 } ctx = {.lock = PTHREAD_MUTEX_INITIALIZER, .isa = -1};
 
+static atomic_int working; /* calls of mci_parallel under way: read from a signal handler */
+
 void mc_cancel_request(void) { cancel = 1; }
 void mc_cancel_clear(void) { cancel = 0; }
 int mc_cancel_pending(void) { return cancel; }
+int mc_working(void) { return working > 0; }
 
 const char *mc_version(void) { return MC_VERSION; }
 
@@ -268,11 +272,13 @@ int mci_parallel(int64_t tasks, mc_range_fn fn, void *arg)
     int n = mci_workers(tasks);
     const mc_threads_api *api = n > 1 ? gomp_open() : NULL;
     job j = {fn, arg};
+    working++;
     if (api)
         api->run(tasks, n, run_task, &j);
     else
         for (int64_t i = 0; i < tasks && !cancel; i++)
             fn(arg, i, i + 1, 0);
+    working--;
     return cancel ? mci_error(MC_ECANCELLED, "interrupted") : MC_OK;
 }
 

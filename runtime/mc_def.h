@@ -18,6 +18,9 @@
 #define MC_PREFETCH(p) __builtin_prefetch(p)
 /* Before a loop whose iterations touch only their own index: operands may be the same array. */
 #define MC_IVDEP _Pragma("GCC ivdep")
+/* Before a loop: how often it is to be unrolled. */
+#define MC_UNROLL_(text) _Pragma(#text)
+#define MC_UNROLL(n) MC_UNROLL_(GCC unroll n)
 #else
 #define MC_API
 #define MC_RESTRICT
@@ -30,6 +33,7 @@
 #define MC_ALIGNED(n)
 #define MC_PREFETCH(p) ((void)(p))
 #define MC_IVDEP
+#define MC_UNROLL(n)
 #endif
 
 /* For our own mistakes only. Live in `make debug` and `make check`, gone in release. */

@@ -2,7 +2,8 @@
  *
  * OpenBLAS is called single-threaded on tiles of TILE rows of the result; the cut depends on the shape only, so the bits do not
  * depend on the number of threads (measured: no cost at 256 rows). Operands whose rows or columns have unit stride go in place,
- * others are copied. Integers and machines without OpenBLAS use the plain kernel. May not know BLAS names. */
+ * others are copied. A tile of more than PIECE multiplications is handed over in pieces of columns, between which the cancel flag is
+ * read (3000 x 3000 f64: 55 ms a tile and core, 30 ms a piece; longer rows in proportion). Integers and machines without OpenBLAS use the plain kernel. May not know BLAS names. */
 #include "mc_rows.h"
 #include "mc_ops.h"
 #include "../kernels/mck.h"
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define TILE 256
+#define PIECE 1.5e9
 
 typedef struct operand {
     const char *data;
@@ -57,7 +59,14 @@ static void matmul_task(void *arg, int64_t begin, int64_t end, int worker)
         m = j->m - r0 < j->tile ? j->m - r0 : j->tile;
         a += (j->a.trans ? r0 : r0 * j->a.ld) * j->size;
     }
-    j->blas->gemm(j->type, j->a.trans, j->b.trans, m, n, j->k, a, j->a.ld, b, j->b.ld, c + (r0 * j->n + c0) * j->size, j->n);
+    int64_t piece = n;
+    while (piece > TILE && (double)m * (double)piece * (double)j->k > PIECE)
+        piece = (piece / 2 + TILE - 1) / TILE * TILE;
+    for (int64_t at = 0; at < n && !mc_cancel_pending(); at += piece) {
+        int64_t wide = n - at < piece ? n - at : piece;
+        j->blas->gemm(j->type, j->a.trans, j->b.trans, m, wide, j->k, a, j->a.ld, b + (j->b.trans ? at * j->b.ld : at) * j->size, j->b.ld,
+                      c + (r0 * j->n + c0 + at) * j->size, j->n);
+    }
 }
 
 /* Matrix axes of t (rows r, columns c with strides) usable by BLAS as they are? Else a contiguous copy. */

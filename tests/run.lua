@@ -47,6 +47,15 @@ busted.sort = false
 busted.randomize = true
 busted.randomseed = seed or require 'busted.utils'.urandom() or os.time()
 
+-- A signal reaches the test that runs as an error, which busted would count and go on: the run ends with the test instead.
+local host = require 'mascon.host'
+local function stopped()
+  local number, word = host.signal()
+  if not number then return end
+  print(('%s (signal %d)'):format(word, number))
+  os.exit(128 + number)
+end
+
 local passed, failed, skipped = 0, 0, 0
 busted.subscribe({ 'test', 'end' }, function(_, _, status)
   if status == 'success' then
@@ -56,14 +65,44 @@ busted.subscribe({ 'test', 'end' }, function(_, _, status)
   else
     failed = failed + 1
   end
+  stopped()
   return nil, true
 end)
 local function outside_of_tests(element)
+  stopped()
   if not element or element.descriptor ~= 'it' then failed = failed + 1 end
   return nil, true
 end
 busted.subscribe({ 'error' }, outside_of_tests)
 busted.subscribe({ 'failure' }, outside_of_tests)
+
+-- What a spec file made dies with it: its tests are forgotten once they ran, and the tensor memory that is left then was leaked by the
+-- file, or is held by the library, which keeps none.
+local FIELDS = { 'run', 'env', 'before_each', 'after_each', 'lazy_setup', 'lazy_teardown', 'strict_setup', 'strict_teardown', 'setup', 'teardown' }
+local function forget(element)
+  local children = busted.context.children(element)
+  for i = #children, 1, -1 do
+    forget(children[i])
+    for _, name in ipairs(FIELDS) do children[i][name] = nil end
+    children[i] = nil
+  end
+end
+local held, leaks = 0, {}
+local function tensor_bytes()
+  local mascon = package.loaded.mascon
+  if not mascon then return 0 end
+  require 'jit'.flush() -- compiled traces hold upvalues as constants
+  collectgarbage()
+  collectgarbage()
+  return mascon.memory().tensors
+end
+busted.subscribe({ 'file', 'end' }, function(file)
+  forget(file)
+  local left = tensor_bytes()
+  if left > held then leaks[#leaks + 1] = ('%s leaves %d bytes of tensors'):format(file.name, left - held) end
+  held = left
+  return nil, true
+end)
 
 local files = {}
 for _, file in ipairs(dir.getallfiles(folder .. '/spec', '*_spec.lua')) do files[#files + 1] = file end
@@ -88,7 +127,7 @@ end
 require 'busted.modules.test_file_loader'(busted, { 'lua' })(files, { '_spec' }, { excludes = {}, recursive = true })
 
 print(('%d spec files, seed %s'):format(#files, tostring(busted.randomseed)))
-local started = require 'mascon.host'.clock()
+local started = host.clock()
 require 'busted.execute'(busted)(1, { seed = busted.randomseed, shuffle = true })
 busted.publish { 'exit' }
 
@@ -96,6 +135,8 @@ if filter and passed + failed + skipped == 0 then
   print(("no spec file and no test has '%s' in its name"):format(filter))
   failed = 1
 end
-print(('%.1f s'):format(require 'mascon.host'.clock() - started))
+for _, leak in ipairs(leaks) do print(leak) end
+failed = failed + #leaks
+print(('%.1f s'):format(host.clock() - started))
 print(('%d passed, %d failed%s'):format(passed, failed, skipped > 0 and (', %d skipped'):format(skipped) or ''))
 os.exit(failed == 0 and 0 or 1)

@@ -17,7 +17,7 @@
 static void RNAME(plain)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, int64_t yl,
                          const T *MC_RESTRICT xr, const T *MC_RESTRICT xi, int64_t xl)
 {
-#pragma GCC ivdep
+    MC_IVDEP
     for (int64_t i = 0; i < n; i++) {
         CX v[R];
         EACH(TAKE)
@@ -30,7 +30,7 @@ static void RNAME(turned)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, int64
                           const T *MC_RESTRICT xr, const T *MC_RESTRICT xi, int64_t xl,
                           const T *MC_RESTRICT wr, const T *MC_RESTRICT wi)
 {
-#pragma GCC ivdep
+    MC_IVDEP
     for (int64_t i = 0; i < n; i++) {
         CX v[R];
         EACH(TAKE)
@@ -44,7 +44,7 @@ static void RNAME(turned_each)(int64_t n, T *MC_RESTRICT yr, T *MC_RESTRICT yi, 
                                const T *MC_RESTRICT xr, const T *MC_RESTRICT xi, int64_t xl,
                                const T *MC_RESTRICT wr, const T *MC_RESTRICT wi, int64_t wl)
 {
-#pragma GCC ivdep
+    MC_IVDEP
     for (int64_t i = 0; i < n; i++) {
         CX v[R];
         EACH(TAKE)

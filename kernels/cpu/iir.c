@@ -10,61 +10,61 @@
  * May not know tensors, designs or padding. */
 #include "../mck.h"
 #include "../mck_math.h"
-#include "pac_lanes.h"
+#include "../mck_lanes.h"
 
 enum { LANES = MCK_FILTER_LANES, TILE = 64, TOGETHER = 8 };
 
 /* tile[n][LANES] through one section of order 2; z[2][LANES]. */
 static void lanes_biquad(int64_t n, double *MC_RESTRICT tile, const double *MC_RESTRICT c, double *MC_RESTRICT z)
 {
-    enum { V = LANES / PAC_VL64 };
-    const pac_vec64 b0 = pac_set_64(c[0]), b1 = pac_set_64(c[1]), b2 = pac_set_64(c[2]);
-    const pac_vec64 a1 = pac_set_64(-c[4]), a2 = pac_set_64(-c[5]);
-    pac_vec64 s0[V], s1[V];
+    enum { V = LANES / MCK_VL64 };
+    const mck_vec64 b0 = mck_set_64(c[0]), b1 = mck_set_64(c[1]), b2 = mck_set_64(c[2]);
+    const mck_vec64 a1 = mck_set_64(-c[4]), a2 = mck_set_64(-c[5]);
+    mck_vec64 s0[V], s1[V];
     for (int l = 0; l < V; l++) {
-        s0[l] = pac_load_64(z + l * PAC_VL64);
-        s1[l] = pac_load_64(z + LANES + l * PAC_VL64);
+        s0[l] = mck_load_64(z + l * MCK_VL64);
+        s1[l] = mck_load_64(z + LANES + l * MCK_VL64);
     }
     for (int64_t i = 0; i < n; i++) {
         for (int l = 0; l < V; l++) {
-            double *x = tile + i * LANES + l * PAC_VL64;
-            const pac_vec64 v = pac_load_64(x), y = pac_muladd_64(b0, v, s0[l]);
-            s0[l] = pac_muladd_64(a1, y, pac_muladd_64(b1, v, s1[l]));
-            s1[l] = pac_muladd_64(a2, y, pac_mul_64(b2, v));
-            pac_store_64(x, y);
+            double *x = tile + i * LANES + l * MCK_VL64;
+            const mck_vec64 v = mck_load_64(x), y = mck_muladd_64(b0, v, s0[l]);
+            s0[l] = mck_muladd_64(a1, y, mck_muladd_64(b1, v, s1[l]));
+            s1[l] = mck_muladd_64(a2, y, mck_mul_64(b2, v));
+            mck_store_64(x, y);
         }
     }
     for (int l = 0; l < V; l++) {
-        pac_store_64(z + l * PAC_VL64, s0[l]);
-        pac_store_64(z + LANES + l * PAC_VL64, s1[l]);
+        mck_store_64(z + l * MCK_VL64, s0[l]);
+        mck_store_64(z + LANES + l * MCK_VL64, s1[l]);
     }
 }
 
 /* The same for any order; z[order][LANES]. */
 static void lanes_section(int64_t n, int64_t order, double *MC_RESTRICT tile, const double *MC_RESTRICT c, double *MC_RESTRICT z)
 {
-    enum { V = LANES / PAC_VL64 };
+    enum { V = LANES / MCK_VL64 };
     const double *b = c, *a = c + order + 1;
-    const pac_vec64 b0 = pac_set_64(b[0]);
+    const mck_vec64 b0 = mck_set_64(b[0]);
     for (int64_t i = 0; i < n; i++) {
         double *x = tile + i * LANES;
-        pac_vec64 v[V], y[V];
+        mck_vec64 v[V], y[V];
         for (int l = 0; l < V; l++) {
-            v[l] = pac_load_64(x + l * PAC_VL64);
-            y[l] = order > 0 ? pac_muladd_64(b0, v[l], pac_load_64(z + l * PAC_VL64)) : pac_mul_64(b0, v[l]);
-            pac_store_64(x + l * PAC_VL64, y[l]);
+            v[l] = mck_load_64(x + l * MCK_VL64);
+            y[l] = order > 0 ? mck_muladd_64(b0, v[l], mck_load_64(z + l * MCK_VL64)) : mck_mul_64(b0, v[l]);
+            mck_store_64(x + l * MCK_VL64, y[l]);
         }
         for (int64_t k = 1; k < order; k++) {
-            const pac_vec64 bk = pac_set_64(b[k]), ak = pac_set_64(-a[k]);
+            const mck_vec64 bk = mck_set_64(b[k]), ak = mck_set_64(-a[k]);
             double *w = z + (k - 1) * LANES;
             for (int l = 0; l < V; l++)
-                pac_store_64(w + l * PAC_VL64, pac_muladd_64(ak, y[l], pac_muladd_64(bk, v[l], pac_load_64(w + LANES + l * PAC_VL64))));
+                mck_store_64(w + l * MCK_VL64, mck_muladd_64(ak, y[l], mck_muladd_64(bk, v[l], mck_load_64(w + LANES + l * MCK_VL64))));
         }
         if (order > 0) {
-            const pac_vec64 bk = pac_set_64(b[order]), ak = pac_set_64(-a[order]);
+            const mck_vec64 bk = mck_set_64(b[order]), ak = mck_set_64(-a[order]);
             double *w = z + (order - 1) * LANES;
             for (int l = 0; l < V; l++)
-                pac_store_64(w + l * PAC_VL64, pac_muladd_64(ak, y[l], pac_mul_64(bk, v[l])));
+                mck_store_64(w + l * MCK_VL64, mck_muladd_64(ak, y[l], mck_mul_64(bk, v[l])));
         }
     }
 }

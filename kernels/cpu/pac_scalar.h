@@ -2,7 +2,7 @@
  *
  * A body is included with PAC_BITS 32 or 64. Here T, the names and the lanes of that dtype are
  * chosen, anew at every inclusion (no include guard). FN(name) is exported, SN(name) is static to
- * the file. Knows mck_pac.h, pac_lanes.h and the functions of mck_math.h. */
+ * the file. Knows mck_pac.h, the lanes and the functions of mck_math.h. */
 #undef T
 #undef FN
 #undef SN
@@ -23,10 +23,10 @@
 #define T float
 #define FN(name) MCK_CAT(mck_pac_##name##_f32, MC_ISA)
 #define SN(name) name##_f32
-#define LN(name) pac_##name##_32
+#define LN(name) mck_##name##_32
 #define W MCK_PAC_LANES_F32
-#define VL PAC_VL32
-#define vec pac_vec32
+#define VL MCK_VL32
+#define vec mck_vec32
 #define PAC_INT_T int32_t
 #define PAC_BIG 3.402823466e38f
 #define PAC_ABS fabsf
@@ -39,10 +39,10 @@
 #define T double
 #define FN(name) MCK_CAT(mck_pac_##name##_f64, MC_ISA)
 #define SN(name) name##_f64
-#define LN(name) pac_##name##_64
+#define LN(name) mck_##name##_64
 #define W MCK_PAC_LANES_F64
-#define VL PAC_VL64
-#define vec pac_vec64
+#define VL MCK_VL64
+#define vec mck_vec64
 #define PAC_INT_T int64_t
 #define PAC_BIG 1.7976931348623157e308
 #define PAC_ABS fabs

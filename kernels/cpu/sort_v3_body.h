@@ -333,7 +333,7 @@ MC_INLINE int64_t NAME(split)(const K *src, K *to, int64_t n, int64_t room, K pi
     const V p = SET1(pivot);
     const int all = (1 << LANES) - 1;
     int64_t last = room - i - LANES; /* left[last] is the last vector of the room */
-#pragma GCC unroll 4
+    MC_UNROLL(4)
     for (; i < n; i += LANES) {
         const V x = LOAD(src + i);
         const int mask = or_equal ? MASK(GT(x, p)) ^ all : MASK(GT(p, x));

@@ -63,6 +63,8 @@ end
 
 --- Parses `argv` by a declaration { name=, usage=, about=, options = { { name, kind, text, default= } ... }, positional = max }.
 --- Prints --help or an error and exits (2) on a wrong line.
+---     local o = mc.args.parse({ 'a.edf', '--top', '3' }, { name = 'demo', positional = 1, options = { { 'top', 'integer', 'rows', default = 10 } } })
+---     o[1], o.top  --> a.edf, 3
 ---@return table options by name (underscores), and positional words by number
 function M.parse(argv, spec)
   local known, names, out = {}, {}, {}

@@ -66,6 +66,8 @@ end
 M.zeros_like, M.ones_like, M.empty_like = like('zeros_like', 0), like('ones_like', 1), like('empty_like')
 
 --- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n.
+---     mc.arange(1, 4)  --> f64[4]@cpu { 1, 2, 3, 4 }
+---     mc.arange(0, 1, 0.25)  --> f64[5]@cpu { 0.0000, 0.2500, 0.5000, 0.7500, 1.0000 }
 function M.arange(start, stop, step, opts)
   if type(stop) == 'table' then stop, opts = nil, stop end
   if type(step) == 'table' then step, opts = nil, step end
@@ -85,6 +87,7 @@ function M.arange(start, stop, step, opts)
 end
 
 --- n numbers from start to stop, both included.
+---     mc.linspace(0, 1, 5)  --> f64[5]@cpu { 0.0000, 0.2500, 0.5000, 0.7500, 1.0000 }
 function M.linspace(start, stop, n, opts)
   check.arg('linspace', 'start', start, 'number', 3)
   check.arg('linspace', 'stop', stop, 'number', 3)
@@ -187,6 +190,7 @@ end
 op.from_table = M.from_table
 
 --- A tensor from a nested table, a number, a boolean, a complex number, or a copy of a tensor.
+---     mc.tensor({ { 1, 2 }, { 3, 4 } }, { dtype = 'f32' })  --> f32[2,2]@cpu { { 1, 2 }, { 3, 4 } }
 function M.tensor(v, opts)
   local o = check.opts('tensor', opts, DT, 3)
   device('tensor', o.device, 3)
@@ -215,6 +219,7 @@ function methods.contiguous(t)
 end
 
 --- x:to 'f32', x:to{ dtype =, device = }: converted copy, or x itself when nothing changes.
+---     mc.tensor({ 1.5, -2 }):to { dtype = 'i32' }  --> i32[2]@cpu { 1, -2 }
 function methods.to(t, what)
   if type(what) == 'string' and what:match '^c[pu][uud]a?' then what = { device = what } end
   if type(what) == 'string' then what = { dtype = what } end
@@ -276,10 +281,12 @@ function M.rand(shape, opts)
   return random('rand', op.rows.random_uniform.id, shape, opts, { low = { 0, 'number' }, high = { 1, 'number' } }, function(o) P.d[0], P.d[1] = o.low, o.high end, 2)
 end
 --- Normal numbers.
+---     mc.randn({ 2 }, { seed = 1 }).shape  --> {2}
 function M.randn(shape, opts)
   return random('randn', op.rows.random_normal.id, shape, opts, { mean = { 0, 'number' }, std = { 1, 'number >= 0' } }, function(o) P.d[0], P.d[1] = o.mean, o.std end, 2)
 end
 --- Whole numbers in [low, high], both included, without bias.
+---     mc.randint(1, 6, { 3 }, { seed = 1 }).dtype  --> i64
 function M.randint(low, high, shape, opts)
   check.arg('randint', 'low', low, 'integer', 3)
   check.arg('randint', 'high', high, 'integer', 3)

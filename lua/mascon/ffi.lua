@@ -18,7 +18,8 @@ if not libdir then -- run from the tree by a plain LuaJIT: the generated files k
 end
 local C = ffi.load(libdir .. '/libmascon.so')
 if type(host) == 'table' and host.set_cancel then
-  host.set_cancel(tonumber(ffi.cast('uintptr_t', ffi.cast('void (*)(void)', C.mc_cancel_request))), tonumber(ffi.cast('uintptr_t', ffi.cast('void (*)(void)', C.mc_cancel_clear))))
+  local function address(f) return tonumber(ffi.cast('uintptr_t', ffi.cast('void *', f))) end
+  host.set_cancel(address(C.mc_cancel_request), address(C.mc_cancel_clear), address(C.mc_working))
 end
 
 M.C, M.gen, M.libdir = C, gen, libdir

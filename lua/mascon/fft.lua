@@ -5,7 +5,7 @@ local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
-local F, methods = op.functions, tensor.methods
+local F = op.functions
 local M = {}
 
 for _, name in ipairs { 'fft', 'ifft', 'rfft', 'irfft' } do M[name] = F[name] end
@@ -29,6 +29,7 @@ end
 M.fftn, M.ifftn = nd('fftn', F.fft), nd('ifftn', F.ifft)
 
 --- Frequencies of the bins of fft(n), in cycles per unit of d.
+---     mc.fft.fftfreq(4, 0.5)  --> f64[4]@cpu { 0.0000, 0.5000, -1.0000, -0.5000 }
 function M.fftfreq(n, d)
   check.arg('fftfreq', 'n', n, 'integer >= 1', 3)
   local k = require('mascon.create').arange(0, n - 1)
@@ -56,6 +57,7 @@ end
 M.fftshift, M.ifftshift = shift('fftshift', 1), shift('ifftshift', -1)
 
 --- Smallest 2^a 3^b 5^c at or above n: lengths at which transforms are fast.
+---     mc.fft.next_fast_len(17)  --> 18
 function M.next_fast_len(n)
   check.arg('next_fast_len', 'n', n, 'integer >= 1', 3)
   local best = math.huge

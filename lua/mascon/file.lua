@@ -80,6 +80,7 @@ function Writer:abort()
 end
 
 --- Whether path is a folder.
+---     mc.file.is_folder('.')  --> true
 ---@param path string
 function M.is_folder(path)
   local f = io.open(path .. '/.', 'rb')

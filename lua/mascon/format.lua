@@ -89,6 +89,7 @@ end
 
 --- Text from a format as in string.format. One-element tensors give their element, 64-bit integers all their digits (%d), complex
 --- numbers both parts (%g: 1+2i), %s any tensor.
+---     mc.format('%d of %.1f', mc.tensor(3), 4)  --> 3 of 4.0
 ---@param text string
 ---@return string
 function M.format(text, ...)

@@ -99,6 +99,7 @@ local function of_row(row)
   if row.method ~= false then also[#also + 1] = operands[1] and ('%s:%s(%s)'):format(operands[1], row[1], table.concat(operands, ', ', 2)) or nil end
   if row.inplace then also[#also + 1] = ('%s:%s_(%s) in place'):format(operands[1], row[1], table.concat(operands, ', ', 2)) end
   if also[1] then text[#text + 1] = 'Also: ' .. table.concat(also, ', ') end
+  for _, line in ipairs(type(row.example) == 'string' and { row.example } or row.example or {}) do text[#text + 1] = '    ' .. line end
   text[#text + 1] = 'Accuracy class: ' .. row.tol .. (row.ctol and (' (complex ' .. row.ctol .. ')') or '')
   text[#text + 1] = 'Source: ' .. row.source
   return text, names
@@ -126,7 +127,16 @@ local function comment_of(f, name)
   end
 end
 
+--- The function behind a name: a composed op's stub stands for the function of the row's module.
+local function behind(f)
+  local row = row_of[f]
+  local ok, module = pcall(require, row and row.family == 'lua' and row.module or 'mascon')
+  return ok and row and row.family == 'lua' and module[row[1]] or f
+end
+
 local function describe(f, name)
+  local real = behind(f)
+  if real ~= f then return comment_of(real, row_of[f][1]) or of_row(row_of[f]), parameters(real) end
   local text = comment_of(f, name)
   local row = row_of[f]
   if text then return text, row and select(2, of_row(row)) or parameters(f) end
@@ -228,6 +238,7 @@ end
 -- ---------------------------------------------------------------- as text
 
 --- Name with its arguments, as it is called.
+---     mc.help.signature({ name = 'mc.hypot', args = { 'a', 'b' } })  --> mc.hypot(a, b)
 ---@param entry table
 ---@return string
 function M.signature(entry)

@@ -259,6 +259,8 @@ function M.put(t, list, value, accumulate)
 end
 
 --- x[key] += value, also where positions repeat.
+---     local x = mc.zeros { 3 }
+---     x:index_add_({ mc.tensor({ 1, 1 }, { dtype = "i64" }) }, 2)  --> f64[3]@cpu { 4, 0, 0 }
 function methods.index_add_(t, key, value)
   local list, advanced = keys(t, key, 3)
   if not advanced then

@@ -52,6 +52,9 @@ function M.get_num_threads() return lib.C.mc_get_num_threads() end
 --- Memory counters in bytes: live, tensors, cached, peak, limit and more.
 function M.memory() return lib.memory_stats() end
 
+--- Starts the peaks of mc.memory() (peak, tensor_peak) anew from what is live now.
+function M.reset_peak_memory() lib.C.mc_memory_reset_peak() end
+
 --- Upper bound of live bytes; 0 removes it.
 function M.set_memory_limit(bytes)
   check.arg('set_memory_limit', 'bytes', bytes, 'integer >= 0', 3)

@@ -24,6 +24,7 @@ M.null = setmetatable({}, {
 local ARRAY = { __name = 'json.array' }
 
 --- Marks a table as an array, which matters when it is empty: it encodes as [] and not as {}.
+---     mc.json.encode(mc.json.array {})  --> []
 ---@param t? table
 ---@return table the same table
 function M.array(t)
@@ -168,6 +169,7 @@ end
 
 --- A Lua value as JSON text. Objects come with sorted keys, so equal values give equal text; tensors are
 --- written through their `totable`; boxed 64-bit integers keep all digits.
+---     mc.json.encode({ b = 1, a = { true } })  --> {"a":[true],"b":1}
 ---@param value any nil, boolean, number, string, table (array 1..n or string keys), tensor
 ---@param opts? table indent 0 (spaces a level; 0 is one line), nonfinite 'error'|'null'|'string', dtype
 ---  'f64'|'f32' (of tensors their own, else 'f64')
@@ -350,6 +352,7 @@ end
 --- JSON text as a Lua value. Strict: no comments, no trailing commas, no NaN, no duplicate keys, valid UTF-8 and
 --- nothing after the value. null becomes `json.null` (or the option `null`); integers beyond 2^53 become the nearest
 --- double.
+---     mc.json.decode('[1, 2]')[2]  --> 2
 ---@param s string
 ---@param opts? table null json.null, max_depth 256
 ---@return any value, or nil

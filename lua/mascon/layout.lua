@@ -20,6 +20,7 @@ end
 
 --- Pads each axis by {before, after}: pad(x, {{1, 2}, {0, 0}}), pad(x, {1, 2}) for a 1-D tensor, pad(x, n) for all.
 --- mode: constant (value), edge, reflect (without the edge), symmetric (with it), wrap, odd_reflect (2 edge - reflect).
+---     mc.pad(mc.tensor{1, 2}, { { 1, 2 } })  --> f64[5]@cpu { 0, 1, 2, 0, 0 }
 function M.pad(x, width, opts)
   x = op.operand('pad', x, 2)
   local o = check.opts('pad', opts, PAD, 3)
@@ -66,6 +67,7 @@ end
 methods.pad = M.pad
 
 --- Each element k times along an axis (flattened without one).
+---     mc.repeat_each(mc.tensor{1, 2}, 2)  --> f64[4]@cpu { 1, 1, 2, 2 }
 function M.repeat_each(x, k, axis)
   x = op.operand('repeat_each', x, 2)
   check.arg('repeat_each', 'k', k, 'integer >= 0', 3)
@@ -83,6 +85,7 @@ end
 methods.repeat_each = M.repeat_each
 
 --- The whole tensor repeated reps[i] times along each axis.
+---     mc.tile(mc.tensor{1, 2}, { 2 })  --> f64[4]@cpu { 1, 2, 1, 2 }
 function M.tile(x, reps)
   x = op.operand('tile', x, 2)
   if type(reps) == 'number' then reps = { reps } end
@@ -99,6 +102,7 @@ end
 methods.tile = M.tile
 
 --- Differences of neighbours along an axis (default last).
+---     mc.diff(mc.tensor{1, 4, 9})  --> f64[2]@cpu { 3, 5 }
 function M.diff(x, axis)
   x = op.operand('diff', x, 2)
   local a = tensor.axis('diff', x, axis or -1, 3) + 1
@@ -108,6 +112,7 @@ end
 methods.diff = M.diff
 
 --- Grids of coordinates, "ij" order.
+---     mc.meshgrid(mc.arange(1, 2), mc.arange(1, 3))  --> f64[2,3]@cpu { { 1, 1, 1 }, { 2, 2, 2 } }, f64[2,3]@cpu { { 1, 2, 3 }, { 1, 2, 3 } }
 function M.meshgrid(...)
   local out, axes = {}, { ... }
   local s = {}
@@ -121,6 +126,7 @@ function M.meshgrid(...)
 end
 
 --- allclose(a, b): |a - b| <= atol + rtol |b| everywhere; NaN equal NaN on request. A Lua boolean.
+---     mc.allclose(mc.tensor{1, 2}, mc.tensor{1, 2 + 1e-9})  --> true
 function M.allclose(a, b, opts)
   local o = check.opts('allclose', opts, { rtol = { 1e-5, 'number >= 0' }, atol = { 1e-8, 'number >= 0' }, equal_nan = { false, 'bool' } }, 3)
   a, b = op.operand('allclose', a, 2), op.operand('allclose', b, 2)
@@ -132,12 +138,14 @@ function M.allclose(a, b, opts)
 end
 
 --- Same shape and all elements equal. A Lua boolean.
+---     mc.array_equal(mc.tensor{1, 2}, mc.tensor{1, 3})  --> false
 function M.array_equal(a, b)
   a, b = op.operand('array_equal', a, 2), op.operand('array_equal', b, 2)
   return a.shape == b.shape and F.all(F.eq(a, b))
 end
 
 --- A 2-D tensor's diagonal as a view; a vector gives the square matrix with it.
+---     mc.diag(mc.tensor{1, 2})  --> f64[2,2]@cpu { { 1, 0 }, { 0, 2 } }
 function M.diag(x)
   x = op.operand('diag', x, 2)
   if x.ndim == 1 then

@@ -64,6 +64,7 @@ end
 
 --- SHA-256 of a value: tensor (dtype, shape and elements; layout does not matter), number, string, boolean, or table of these (keys in
 --- order).
+---     mc.manifest.hash(mc.tensor{1, 2})  --> 8397b04e31001845119ad06d1bf5f739bf4d5c3515d30ebcb497596fb6e58a69
 ---@param value any
 ---@return string 64 hexadecimal digits
 function M.hash(value)

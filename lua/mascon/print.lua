@@ -120,6 +120,7 @@ end
 tensor.meta.__tostring = M.tensor
 
 --- Any value as the prompt shows it. Tables are printed with sorted keys, three deep.
+---     mc.repr({ 1, name = 'x' })  --> { 1, name = "x" }
 function M.repr(v, depth, seen)
   if tensor.is(v) then return M.tensor(v) end
   if type(v) == 'string' then return ('%q'):format(v):gsub('\\\n', '\\n') .. '' end

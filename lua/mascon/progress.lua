@@ -58,6 +58,8 @@ local function is_terminal(opts)
 end
 
 --- A progress display.
+---     local bar = mc.progress.new(10, { stream = io.tmpfile(), tty = false })
+---     bar.total  --> 10
 ---@param total? number amount of work, above 0; nil when it is not known
 ---@param opts? table label, unit ('' or a word such as 'epochs'; 'B' counts bytes), stream (default io.stderr),
 ---  clock (function returning seconds), tty (boolean), width (columns)

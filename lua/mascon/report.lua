@@ -234,6 +234,7 @@ end
 --- caption, figures, table = { header =, rows =, digits = 6, caption = } and code; they appear in this order. All
 --- text is escaped: no markup in it takes effect. The page says nothing about when it was made unless the content
 --- does.
+---     mc.report.html({ title = 'T', sections = { { heading = 'H' } } }):match('<h1>.-</h1>')  --> <h1>T</h1>
 ---@param opts table title, subtitle, sections (array), footer, lang 'en'
 ---@return string
 function M.html(opts)

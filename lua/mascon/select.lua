@@ -48,6 +48,7 @@ function M.nanmedian(x, opts) return M.nanquantile(x, 0.5, opts) end
 
 local HIST = { bins = { 10, 'integer >= 1 | tensor | table' }, range = { nil, 'table' }, weights = { nil, 'tensor' }, density = { false, 'bool' } }
 --- Counts of x in bins [e1, e2), ..., [en, en+1] (the last is closed), as numpy.histogram.
+---     mc.histogram(mc.tensor{1, 2, 2, 5}, { bins = 2 })  --> i64[2]@cpu { 3, 1 }, f64[3]@cpu { 1, 3, 5 }
 ---@return any counts i64 [bins] (f64 with weights or density)
 ---@return any edges f64 [bins + 1]
 function M.histogram(x, opts)
@@ -85,6 +86,7 @@ function M.histogram(x, opts)
 end
 
 --- Positions (1-based, i64) of non-zero elements: one tensor per axis.
+---     mc.nonzero(mc.tensor{0, 3, 0, 5})  --> i64[2]@cpu { 2, 4 }
 function M.nonzero(x)
   x = op.operand('nonzero', x, 2)
   local flat = F.nonzero_flat(x, { base = 0 })

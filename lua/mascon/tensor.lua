@@ -35,6 +35,7 @@ function M.dtype_code(fname, name, level)
 end
 
 --- x is a tensor.
+---     mc.is_tensor(mc.zeros{ 2 }), mc.is_tensor(2)  --> true, false
 function M.is(x) return type(x) == 'cdata' and istype(ct, x) end
 local is = M.is
 
@@ -222,6 +223,7 @@ end
 
 --- Runs f(...); all tensors made inside are released at its end, also on error, except those it returns (also inside tables) and those
 --- given to mc.keep. Yielding out of a scope is an error.
+---     mc.scope(function() return mc.sum(mc.ones{ 3 }) end)  --> f64[]@cpu 3
 ---@return any ... what f returned
 function M.scope(f, ...)
   if type(f) ~= 'function' then error('scope: the argument is ' .. check.show(f) .. '; give a function', 2) end
@@ -327,6 +329,7 @@ local complex_meta = {}
 complex_meta.__index = complex_meta
 local complex_ct
 --- A complex number; arithmetic with numbers and other complex numbers.
+---     mc.complex(1, 2)  --> 1+2i
 function M.complex(re, im) return complex_ct(re, im or 0) end
 local function parts(z)
   if type(z) == 'number' then return z, 0 end
@@ -375,6 +378,7 @@ local function to_lua(kind, v, ex)
 end
 
 --- The one element as a Lua value: number, boolean, mc.complex, or a boxed int64 beyond 2^53.
+---     mc.tensor(2.5):item()  --> 2.5
 function methods.item(t)
   local rc = C.mc_item(t, pair, exact)
   if rc ~= 0 then failed(rc, 2, true, t) end
@@ -391,6 +395,7 @@ M.pointer_type = POINTER
 function M.pointer(t) return ffi.cast(POINTER[NAME[t._dtype]], t._data) end
 
 --- All elements as nested Lua tables (a number for a 0-d tensor).
+---     mc.tensor({ 1, 2 }):totable()  --> { 1, 2 }
 function methods.totable(t)
   if t._ndim == 0 then return methods.item(t) end
   local name = NAME[t._dtype]
@@ -431,6 +436,7 @@ local LIMIT = {
   u8 = { 0, 255 }, i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 }, i64 = { -2 ^ 63, 2 ^ 63 - 1024 },
 }
 --- Sets all elements to one number, boolean or complex number.
+---     mc.zeros({ 2 }):fill_(3)  --> f64[2]@cpu { 3, 3 }
 function methods.fill_(t, v)
   local re, im = v, 0
   if M.is_complex(v) then re, im = v.re, v.im

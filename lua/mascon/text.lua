@@ -67,6 +67,7 @@ end
 
 --- The shortest text from which the same number is read back.
 --- Integers up to 2^53 print without exponent; not-a-number is 'nan', infinities are 'inf' and '-inf'.
+---     mc.text.number(0.1)  --> 0.1
 ---@param x number|integer|userdata a number, or a boxed 64-bit integer
 ---@param dtype? string 'f64' (default) or 'f32': x is a single-precision value, 9 digits suffice
 ---@return string
@@ -98,6 +99,7 @@ function M.number(x, dtype)
 end
 
 --- A number with a given count of significant digits, no trailing zeros.
+---     mc.text.significant(3.14159, 3)  --> 3.14
 ---@param x number
 ---@param digits? integer significant digits, 1 to 17, default 6
 ---@return string
@@ -117,6 +119,7 @@ local function three_digits(x)
 end
 
 --- A byte count for people: '512 B', '1.50 KiB', '12.0 GiB'.
+---     mc.text.bytes(1536)  --> 1.50 KiB
 ---@param n number bytes, 0 or more
 ---@return string
 function M.bytes(n)
@@ -129,6 +132,7 @@ function M.bytes(n)
 end
 
 --- A time span for people: '340 us', '1.25 s', '2 min 05 s', '3 h 07 min', '2 d 04 h'.
+---     mc.text.duration(75)  --> 1 min 15 s
 ---@param s number seconds
 ---@return string
 function M.duration(s)
@@ -204,6 +208,7 @@ local function code_width(code)
 end
 
 --- Columns that a UTF-8 string takes on a terminal.
+---     mc.text.width('abc')  --> 3
 ---@param s string
 ---@return integer
 function M.width(s)
@@ -240,6 +245,7 @@ function M.plain(s)
 end
 
 --- The string cut to a display width, with an ellipsis in the last column when something was cut.
+---     mc.text.truncate('abcdef', 4)  --> abc…
 ---@param s string
 ---@param width integer columns, 1 or more
 ---@return string
@@ -256,6 +262,7 @@ function M.truncate(s, width)
 end
 
 --- The string padded with spaces to a display width.
+---     mc.text.pad('ab', 4) .. '|'  --> ab |
 ---@param s string
 ---@param width integer columns
 ---@param align? string 'left' (default), 'right' or 'centre'

@@ -23,6 +23,7 @@ end
 
 --- The elements in row-major order under another shape; one size may be -1. A view where strides allow, else a copy
 --- (`{ copy = false }` makes that an error).
+---     mc.arange(1, 4):reshape(2, 2)  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }
 function methods.reshape(t, ...)
   local s, copy = sizes('reshape', ...), 1
   if s.copy == false then copy = 0 end
@@ -33,6 +34,7 @@ end
 function methods.flatten(t) return methods.reshape(t, { -1 }) end
 
 --- Axes in another order: permute_dims(x, {2, 1}).
+---     mc.zeros({ 2, 3 }):permute_dims(2, 1).shape  --> {3, 2}
 function methods.permute_dims(t, ...)
   local p = sizes('permute_dims', ...)
   if #p ~= t._ndim then error(('permute_dims: %d axes named, %s has %d; name each once'):format(#p, tensor.describe(t), t._ndim), 2) end
@@ -50,6 +52,7 @@ function methods.transpose(t, a, b)
 end
 
 --- axis `from` moves to place `to`, the others keep their order.
+---     mc.zeros({ 2, 3, 4 }):moveaxis(1, 3).shape  --> {3, 4, 2}
 function methods.moveaxis(t, from, to)
   local i, j = tensor.axis('moveaxis', t, from, 3) + 1, tensor.axis('moveaxis', t, to, 3) + 1
   local p = {}
@@ -59,6 +62,7 @@ function methods.moveaxis(t, from, to)
 end
 
 --- Read-only view with axes of size 1 (and new leading axes) repeated.
+---     mc.tensor{1, 2}:broadcast_to(2, 2)  --> f64[2,2]@cpu { { 1, 2 }, { 1, 2 } }
 function methods.broadcast_to(t, ...)
   local n, d = tensor.dims('broadcast_to', sizes('broadcast_to', ...), 3)
   return view(2, C.mc_view_expand, t, n, d)
@@ -66,6 +70,7 @@ end
 methods.expand = methods.broadcast_to
 
 --- Drops an axis of size 1 (all of them without an argument).
+---     mc.zeros({ 1, 3 }):squeeze().shape  --> {3}
 function methods.squeeze(t, axis)
   local s, keep = tensor.shape_of(t), {}
   local at = axis and tensor.axis('squeeze', t, axis, 3) + 1
@@ -75,6 +80,7 @@ function methods.squeeze(t, axis)
 end
 
 --- A new axis of size 1 at place `axis` of the result.
+---     mc.zeros({ 3 }):expand_dims(1).shape  --> {1, 3}
 function methods.expand_dims(t, axis)
   local n = t._ndim + 1
   axis = axis or 1
@@ -88,6 +94,7 @@ end
 methods.unsqueeze = methods.expand_dims
 
 --- Sliding windows of `size` every `step` samples along axis (default last): the axis counts windows, a last axis holds them.
+---     mc.arange(1, 4):windows(2)  --> f64[3,2]@cpu { { 1, 2 }, { 2, 3 }, { 3, 4 } }
 function methods.windows(t, size, opts)
   check.arg('windows', 'size', size, 'integer >= 1', 3)
   local o = check.opts('windows', opts, { axis = { -1, 'integer' }, step = { 1, 'integer >= 1' } }, 3)
@@ -99,6 +106,7 @@ function methods.view_real(t) return view(2, C.mc_view_part, t, 0) end
 function methods.view_imag(t) return view(2, C.mc_view_part, t, 1) end
 
 --- Reversed along one axis or several.
+---     mc.arange(1, 3):flip()  --> f64[3]@cpu { 3, 2, 1 }
 function methods.flip(t, axes)
   local mark = {}
   if axes == nil then for i = 1, t._ndim do mark[i] = true end end
@@ -110,6 +118,7 @@ function methods.flip(t, axes)
 end
 
 --- Whether the axis sizes of x admit this many equal parts; used by split.
+---     mc.arange(1, 4):split(2)  --> { f64[2]@cpu { 1, 2 }, f64[2]@cpu { 3, 4 } }
 function methods.split(t, parts, axis)
   check.arg('split', 'parts', parts, 'integer >= 1', 3)
   local a = tensor.axis('split', t, axis or 1, 3) + 1

@@ -46,9 +46,14 @@ for _, space in ipairs(order) do
       page[#page + 1] = ('<a id="%s"></a>'):format(anchor(e.name))
       page[#page + 1] = '## `' .. help.signature(e) .. '`'
       page[#page + 1] = ''
+      local code = false
       for _, line in ipairs(help.lines(e)) do
-        page[#page + 1] = line:match '^%s%s' and '- ' .. line:gsub('^%s+', '') or line .. '  '
+        local is_code = line:match '^    %S' ~= nil
+        if is_code ~= code then page[#page + 1] = is_code and '```lua' or '```' end
+        code = is_code
+        page[#page + 1] = is_code and line:sub(5) or line:match '^%s%s' and '- ' .. line:gsub('^%s+', '') or line .. '  '
       end
+      if code then page[#page + 1] = '```' end
       page[#page + 1] = ''
     end
   end

@@ -202,7 +202,6 @@ end
 -- conversions: bool is "not zero"; floats to integers truncate, out of range and NaN saturate by the C helpers of mck_cast.h
 local function cast(o, to, from)
   local name = ('cast_%s_%s'):format(to[1], from[1])
-  local x = 'x[i * si]'
   local function value(v, f, t)
     if f.compute then v, f = ('mck_%s_to_f32(%s)'):format(f[1], v), DT.f32 end
     if f.kind == 'c' and t.kind ~= 'c' and t.kind ~= 'b' then v, f = v .. '.re', DT[f.real] end
@@ -301,8 +300,6 @@ do
   local PROMOTE = { numeric = 0, float = 1, bool = 2 }
   local RES = { same = 0, bool = 1, real = 2, i64 = 3 }
   local o = { header 'dispatch table', '#include "mc_ops.h"\n#include "mc_gen_kernels.h"\n\n' }
-  local fams = {}
-  for _, r in ipairs(T.ops) do fams[r.family] = true end
   o[#o + 1] = 'const mci_op mci_ops[MC_NOP] = {\n'
   for _, r in ipairs(T.ops) do
     local family = EWISE[r.family] and 'ewise' or r.family
@@ -347,7 +344,7 @@ do
   for _, r in ipairs(T.ops) do
     o[#o + 1] = '    ' .. lua_value { r[1], id = r.id, family = r.family, nin = r.nin_n, dtypes = r.dtypes, promote = r.promote, result = r.result, params = r.params, base = r.base,
       alias = r.alias, method = r.method, inplace = r.inplace, namespace = r.namespace, module = r.module, tol = r.tol, ctol = r.ctol, rules = r.rules, doc = r.doc, source = r.source, expr = r.expr,
-      empty = r.empty, accumulate = r.accumulate } .. ',\n'
+      empty = r.empty, accumulate = r.accumulate, example = r.example, work = r.work } .. ',\n'
   end
   o[#o + 1] = '  },\n}\n'
   write(out .. '/lua/mascon/gen/ops.lua', table.concat(o))

@@ -12,7 +12,7 @@
  * Owns: dispositions of the signals above, of SIGURG (the tick; chosen because strays are ignored
  * by default) and, while it steps, of SIGTRAP. Handlers call only async-signal-safe functions and
  * lua_sethook, which LuaJIT's own program also calls from its handler. Other processors than x86-64
- * have the hook, the cancel flag and the third Ctrl-C. May not know the library but through two
+ * have the hook, the cancel flag and the third Ctrl-C. May not know the library but through three
  * function pointers. */
 #include "host.h"
 #include <errno.h>
@@ -49,6 +49,7 @@ static volatile sig_atomic_t caught;  /* signal whose error was raised in this r
 static volatile sig_atomic_t presses; /* SIGINT and SIGTERM in this run */
 static void (*cancel_request)(void);
 static void (*cancel_clear)(void);
+static int (*library_works)(void);
 
 static const char *signal_word(int sig)
 {
@@ -308,7 +309,8 @@ static void on_tick(int sig, siginfo_t *info, void *context)
         tick(0);
     } else if (!elsewhere(sig) && !stepping) {
         set_hook(); /* again: a finalizer that was running at the signal puts the old hooks back */
-        start_stepping(context);
+        if (!library_works || !library_works()) /* kernels end soon; stepping through one makes it 10^4 times slower */
+            start_stepping(context);
     }
     errno = saved;
 }
@@ -396,14 +398,17 @@ static int host_signal(lua_State *L)
     return 2;
 }
 
-/* set_cancel(request, clear): the addresses, as numbers, of the library's two cancel functions. */
+/* set_cancel(request, clear, works): the addresses, as numbers, of the library's cancel functions and of the one that says
+ * whether kernels are running. */
 static int host_set_cancel(lua_State *L)
 {
     uintptr_t request = (uintptr_t)luaL_checknumber(L, 1);
     uintptr_t clear = (uintptr_t)luaL_checknumber(L, 2);
+    uintptr_t works = (uintptr_t)luaL_checknumber(L, 3);
     /* POSIX promises that an address holds a function; ISO C has no cast for it. */
     memcpy(&cancel_request, &request, sizeof request);
     memcpy(&cancel_clear, &clear, sizeof clear);
+    memcpy(&library_works, &works, sizeof works);
     return 0;
 }
 

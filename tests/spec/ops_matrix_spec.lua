@@ -5,7 +5,6 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
-local ffi = require 'ffi'
 local C = require 'mascon.ffi'.C
 local ops = require 'mascon.gen.ops'.ops
 local ref, sample, tol = support.load 'reference', support.load 'sample', support.load 'tol'

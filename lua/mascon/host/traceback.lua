@@ -143,8 +143,8 @@ local function add_frames(lines, frames, least)
       local first = i
       while frames[i + 1] and (frames[i + 1].module or frames[i + 1].what == 'C') do i = i + 1 end
       while frames[i].what == 'C' and i > first do i = i - 1 end
-      local count = i - first + 1
-      shown[#shown + 1] = ('  (%d frame%s in %s)'):format(count, count == 1 and '' or 's', frame.module)
+      local inner = i - first + 1
+      shown[#shown + 1] = ('  (%d frame%s in %s)'):format(inner, inner == 1 and '' or 's', frame.module)
     elseif full or frame.what ~= 'C' then
       shown[#shown + 1] = ('  %s: %s'):format(frame.where, frame.text)
     elseif frame.name and not HIDDEN_C[frame.name] then

@@ -46,6 +46,7 @@ local function plan_of(o, T)
 end
 
 --- A plan for rows of T samples: bands, filters, shifts, made once and used for any number of recordings.
+---     mc.pac.plan(1000, { fs = 250, pha_range_hz = { 4, 8 }, pha_n_bands = 2, amp_range_hz = { 40, 80 }, amp_n_bands = 3 }).T  --> 1000
 ---@param T integer samples of a row
 ---@param opts table as for compute
 ---@return table plan with :run(x), :bytes(rows), :seconds(rows), .warnings, .pha_bands_hz, .amp_bands_hz, .n_surrogates, .min_shift

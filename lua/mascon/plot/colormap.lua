@@ -97,6 +97,7 @@ end
 local tables = {} -- finished maps; a map is a pure function of its name
 
 --- A colour map as `n` colours '#rrggbb' from low to high.
+---     mc.plot.colours('viridis', 2)[1]  --> #440154
 ---@param name string one of `names`, optionally with the suffix _r
 ---@param n? integer 2 or more, default 255
 ---@return string[]|nil colours

@@ -184,13 +184,14 @@ end
 local ONCE = { axis = { -1, 'integer' }, zi = { nil, 'any' } }
 
 --- Samples through a cascade of second-order sections.
+---     local y = mc.signal.sosfilt(mc.signal.butter(4, 30, { fs = 250 }), mc.ones { 1000 })
+---     y[-1]  --> f64[]@cpu 1
 ---@param sos any f64 [sections, 6], a0 = 1
 ---@param x any f32|f64|c64|c128 [..., t]; integers become f64
 ---@param opts table|nil axis (last) · zi: state before the first sample, f64 [sections, ...] with the axis replaced by 2
 ---@return any y shape and dtype of x
 ---@return any|nil zf state after the last sample, when zi was given: filter the next stretch with it
 --- Errors: shapes of sos and zi. Source: Oppenheim and Schafer, Discrete-time signal processing, section 6.3.
----   local y = mc.signal.sosfilt(mc.signal.butter(4, 30, { fs = 250 }), x)
 function M.sosfilt(sos, x, opts)
   local fname = 'signal.sosfilt'
   local o = check.opts(fname, opts, ONCE, 3)
@@ -200,6 +201,7 @@ function M.sosfilt(sos, x, opts)
 end
 
 --- Samples through a[1] y[t] = sum b[k] x[t - k] - sum a[k] y[t - k]. Long b with a = 1 goes by transforms.
+---     (mc.signal.lfilter({ 1 }, { 1, -0.5 }, mc.tensor{1, 0, 0}))  --> f64[3]@cpu { 1.0000, 0.5000, 0.2500 }
 ---@param b any list or f64 [n]
 ---@param a any number, list or f64 [m], a[1] not 0
 ---@param x any f32|f64|c64|c128 [..., t]
@@ -276,13 +278,14 @@ end
 
 --- Zero-phase filtering with b, a: forward, then backward. With a = 1 and an extension no shorter than the filter the start-up states
 --- never reach the kept samples, so both passes are one convolution with the autocorrelation of b, done by transforms when long.
+---     local y = mc.signal.filtfilt(mc.signal.firwin(101, 40, { fs = 500 }), 1, mc.ones { 1000 })
+---     y.shape  --> {1000}
 ---@param b any list or f64 [n]
 ---@param a any number, list or f64 [m]
 ---@param x any f32|f64|c64|c128 [..., t]
 ---@param opts table|nil axis, padtype, padlen (3 max(n, m)) as sosfiltfilt
 ---@return any y shape and dtype of x
 --- Errors and source: as sosfiltfilt.
----   local y = mc.signal.filtfilt(mc.signal.firwin(101, 40, { fs = 500 }), 1, x)
 function M.filtfilt(b, a, x, opts)
   local fname = 'signal.filtfilt'
   local o = check.opts(fname, opts, TWICE, 3)
@@ -383,6 +386,7 @@ end
 local DETREND = { axis = { -1, 'integer' }, type = { 'linear', { 'linear', 'constant' } } }
 
 --- Samples without their mean or their line of least squares along an axis.
+---     mc.signal.detrend(mc.tensor{1, 2, 4}, { type = 'constant' })  --> f64[3]@cpu { -1.3333, -0.3333, 1.6667 }
 ---@param x any f32|f64 [..., t]
 ---@param opts table|nil type: 'linear' | 'constant' ('linear') · axis (last)
 --- Source: ordinary least squares.

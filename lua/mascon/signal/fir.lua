@@ -32,6 +32,8 @@ local FIRWIN = {
 }
 
 --- Linear-phase filter by the window method: h[k] = w[k] sum over pass bands of f2 sinc(f2 t) - f1 sinc(f1 t), t = k - (numtaps - 1)/2.
+---     mc.signal.firwin(3, 0.5)  --> f64[3]@cpu { 0.0462, 0.9076, 0.0462 }
+---     mc.signal.firwin(65, { 8, 12 }, { fs = 250, pass_zero = false }).shape  --> {65}
 ---@param numtaps integer length of the filter
 ---@param cutoff number|table edges of the bands, unit of fs
 ---@param opts table|nil fs: sampling rate (2: edges are fractions of half the rate) · pass_zero: the band at 0 passes (true), or
@@ -40,7 +42,6 @@ local FIRWIN = {
 ---@return any f64 [numtaps]
 --- Errors: edges outside (0, fs/2) or not ascending; an even length for a filter that passes fs/2.
 --- Source: Oppenheim and Schafer, Discrete-time signal processing, section 7.5; options as SciPy 1.17 firwin.
----   local h = mc.signal.firwin(65, { 8, 12 }, { fs = 250, pass_zero = false })
 function M.firwin(numtaps, cutoff, opts)
   local fname = 'signal.firwin'
   check.arg(fname, 'numtaps', numtaps, 'integer >= 1', 3)

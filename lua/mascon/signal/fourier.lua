@@ -121,6 +121,7 @@ local function same_rank(fname, x, h, level)
 end
 
 --- Convolution (x * h)[t] = sum_k h[k] x[t - k] by transforms.
+---     mc.signal.fftconvolve(mc.tensor{1, 2}, mc.tensor{3, 4})  --> f64[3]@cpu { 3.0000, 10.0000, 8.0000 }
 ---@param x any f32|f64|c64|c128 [...]; integers become f64
 ---@param h any the same number of axes
 ---@param opts table|nil mode: 'full' | 'same' (size of x, centred) | 'valid' (no zeros met) ('full') · axes: those to convolve (all)
@@ -185,11 +186,11 @@ local function convolve(fname, x, h, o, level)
 end
 
 --- Convolution, directly for short filters, by transforms for long ones.
+---     mc.signal.convolve(mc.tensor{1, 2, 3}, mc.tensor{0, 1, 0.5}, { mode = 'same' })  --> f64[3]@cpu { 1.0000, 2.5000, 4.0000 }
 ---@param x any [...]; f32 and f64 keep their dtype, two integer operands give i64
 ---@param h any the same number of axes; or [k] along `axis` of x
 ---@param opts table|nil mode as fftconvolve · method: 'auto' | 'direct' | 'fft' · axis: run a 1-D h along it (needed when ranks differ)
 --- Errors: as fftconvolve. 'direct' serves one dimension. Source: definition.
----   mc.signal.convolve(mc.tensor{ 1, 2, 3 }, mc.tensor{ 0, 1, 0.5 }, { mode = 'same' })
 function M.convolve(x, h, opts)
   local fname = 'signal.convolve'
   local o = check.opts(fname, opts, CONV, 3)
@@ -197,6 +198,7 @@ function M.convolve(x, h, opts)
 end
 
 --- Cross-correlation c[k] = sum_t x[t + k] conj(y[t]); 'full' starts at lag -(len(y) - 1).
+---     mc.signal.correlate(mc.tensor{1, 2, 3}, mc.tensor{1, 1})  --> f64[4]@cpu { 1, 3, 5, 3 }
 ---@param x any [...]
 ---@param y any the same number of axes
 ---@param opts table|nil mode, method as convolve
@@ -215,11 +217,12 @@ end
 local HILBERT = { n = { nil, 'integer >= 1' }, axis = { -1, 'integer' } }
 
 --- Analytic signal x + i H(x): the inverse transform with positive frequencies doubled and negative ones removed.
+---     local z = mc.signal.hilbert(mc.tensor{1, 0, -1, 0})
+---     z:abs()  --> f64[4]@cpu { 1, 1, 1, 1 }
 ---@param x any f32|f64 [..., t]
 ---@param opts table|nil n: transform length; x is cut or zero-filled to it (length of the axis) · axis (last)
 ---@return any c64|c128, n samples on the axis
 --- Errors: complex input. Source: Marple, Computing the discrete-time analytic signal via FFT, 1999, equation 8.
----   local amplitude, phase = z:abs(), z:angle()   -- z = mc.signal.hilbert(x)
 function M.hilbert(x, opts)
   local fname = 'signal.hilbert'
   local o = check.opts(fname, opts, HILBERT, 3)

@@ -166,6 +166,8 @@ local TYPES = { 'lowpass', 'highpass', 'bandpass', 'bandstop' }
 local BUTTER = { btype = { nil, TYPES }, fs = { 2, 'number > 0' } }
 
 --- Butterworth filter: |H|^2 = 1 / (1 + (w / wc)^(2 order)) mapped to the band, as second-order sections.
+---     local sos = mc.signal.butter(4, { 8, 12 }, { fs = 250 })
+---     sos.shape  --> {4, 6}
 ---@param order integer of the prototype; band filters have twice as many poles
 ---@param wn number|table -3 dB frequency, or { low, high }, unit of fs
 ---@param opts table|nil btype: 'lowpass' | 'highpass' | 'bandpass' | 'bandstop' ('lowpass' for one edge, 'bandpass' for two)
@@ -173,7 +175,6 @@ local BUTTER = { btype = { nil, TYPES }, fs = { 2, 'number > 0' } }
 ---@return any sos f64 [sections, 6]: b0 b1 b2 1 a1 a2 of each section
 --- Errors: edges outside (0, fs/2), wrong number of edges. Designed in zeros and poles, never as polynomials: those lose all digits
 --- for narrow bands. Source: Oppenheim and Schafer, Discrete-time signal processing, chapter 7; pairing as SciPy 1.17 zpk2sos.
----   local sos = mc.signal.butter(4, { 8, 12 }, { fs = 250 })
 function M.butter(order, wn, opts)
   local fname = 'signal.butter'
   check.arg(fname, 'order', order, 'integer >= 1', 3)

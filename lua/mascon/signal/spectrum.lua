@@ -108,6 +108,8 @@ end
 local WELCH = spec { average = { 'mean', { 'mean', 'median' } } }
 
 --- Power spectral density by Welch's method: mean over overlapping windowed segments of |FFT|^2.
+---     local s = mc.signal.welch(mc.ones { 1000 }, { fs = 250, nperseg = 500 })
+---     s.psd.shape  --> {251}
 ---@param x any f32|f64|c64|c128 [..., t]; integers become f64; unit u
 ---@param opts table|nil fs: sampling rate, Hz (1) · window: name, { name, parameter } or f64 [nperseg] ('hann') · nperseg: samples of
 --- a segment (256, or all when fewer) · noverlap (half a segment) · nfft: transform length, zero-filled (nperseg)
@@ -116,7 +118,6 @@ local WELCH = spec { average = { 'mean', { 'mean', 'median' } } }
 ---@return table { f = f64 [bins] in Hz, psd = [..., bins] }; one-sided for real x, in the order of fftfreq for complex x
 --- Errors: segments longer than the axis, overlap not below the segment. Samples after the last whole segment are left out.
 --- Source: Welch, The use of fast Fourier transform for the estimation of power spectra, 1967; defaults as SciPy 1.17.
----   local s = mc.signal.welch(x, { fs = 250, nperseg = 500 })
 function M.welch(x, opts)
   local o = check.opts('signal.welch', opts, WELCH, 3)
   o.share = half

@@ -94,6 +94,7 @@ local function make(fname, name, n, parameter, sym, level)
 end
 
 --- Window of a name, for spectra periodic by default.
+---     mc.signal.get_window('hann', 4)  --> f64[4]@cpu { 0.0000, 0.5000, 1.0000, 0.5000 }
 ---@param name string|table name, or { 'kaiser', beta }, { 'gaussian', std }, { 'tukey', alpha }
 ---@param n integer points
 ---@param opts table|nil sym: symmetric instead of periodic (false)
@@ -138,6 +139,7 @@ for name in pairs(SHAPES) do
 end
 
 --- Kaiser beta that attenuates by `a` dB (Kaiser and Schafer, On the use of the I0-sinh window, 1980).
+---     mc.signal.kaiser_beta(60)  --> 5.65326
 function M.kaiser_beta(a)
   check.arg('signal.kaiser_beta', 'a', a, 'number', 3)
   if a > 50 then return 0.1102 * (a - 8.7) end

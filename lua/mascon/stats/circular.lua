@@ -48,6 +48,7 @@ function M.circmean(x, opts)
 end
 
 --- Length R of the mean resultant vector: 0 spread evenly, 1 all equal. Arguments and source as circmean.
+---     mc.stats.circ_r(mc.tensor{0, 0})  --> f64[]@cpu 1
 function M.circ_r(x, opts)
   local c, s = resultant('stats.circ_r', x, opts, 3)
   return F.minimum(F.hypot(c, s), 1)

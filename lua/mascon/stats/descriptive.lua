@@ -36,6 +36,7 @@ end
 local ZSCORE = { axis = { nil, 'integer | table' }, correction = { 0, 'number' } }
 
 --- (x - mean) / standard deviation.
+---     mc.stats.zscore(mc.tensor{1, 3})  --> f64[2]@cpu { -1, 1 }
 ---@param x any f32|f64 [...]
 ---@param opts table|nil axis: axes taken together (all) · correction: subtracted from n in the variance (0)
 ---@return any shape of x; NaN where the spread is 0
@@ -49,6 +50,7 @@ function M.zscore(x, opts)
 end
 
 --- Standard error of the mean, std / sqrt(n).
+---     mc.stats.sem(mc.tensor{1, 3})  --> f64[]@cpu 1
 ---@param x any f32|f64 [...]
 ---@param opts table|nil axis (all) · correction (1) · keepdim
 function M.sem(x, opts)
@@ -81,6 +83,7 @@ end
 local IQR = with { rng = { { 0.25, 0.75 }, 'table' } }
 
 --- Distance between two quantiles, the quartiles by default.
+---     mc.stats.iqr(mc.arange(1, 5))  --> f64[]@cpu 2
 ---@param x any f32|f64 [...]
 ---@param opts table|nil axis (all) · keepdim · rng: probabilities ({ 0.25, 0.75 })
 function M.iqr(x, opts)

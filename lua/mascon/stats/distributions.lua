@@ -32,10 +32,11 @@ local function located(p, o)
 end
 
 --- Normal distribution function P(X <= x) = erfc(-(x - mean) / (std sqrt 2)) / 2, accurate in the lower tail.
+---     mc.stats.norm_cdf(1.96)  --> f64[]@cpu 0.97500210485178
 ---@param x any f32|f64 [...] or a number
 ---@param opts table|nil mean (0) · std (1)
 ---@return any probability, shape of x
---- Source: Abramowitz and Stegun 26.2.29. Example: mc.stats.norm_cdf(1.96) is 0.975.
+--- Source: Abramowitz and Stegun 26.2.29.
 function M.norm_cdf(x, opts)
   local z = standard('stats.norm_cdf', x, opts)
   return F.ndtr(z)
@@ -55,6 +56,7 @@ function M.norm_pdf(x, opts)
 end
 
 --- Normal quantile: the x with P(X <= x) = p; -inf and inf at 0 and 1, NaN outside.
+---     mc.stats.norm_ppf(0.5)  --> f64[]@cpu 0
 ---@param p any f32|f64 [...] or a number
 ---@param opts table|nil mean (0) · std (1)
 --- Source: Algorithm AS 241, 1988; relative error below 1e-15.
@@ -84,6 +86,7 @@ function M.t_cdf(t, df)
 end
 
 --- Upper tail of the chi-squared distribution, Q(df/2, x/2). Source: Abramowitz and Stegun 26.4.19.
+---     mc.stats.chi2_sf(3.841458820694124, 1)  --> f64[]@cpu 0.05
 function M.chi2_sf(x, df)
   x, df = operand('stats.chi2_sf', x, 2), operand('stats.chi2_sf', df, 2)
   return F.gammaincc(df * 0.5, F.maximum(x, 0) * 0.5)

@@ -53,6 +53,7 @@ local function harmonic(n)
 end
 
 --- p-values adjusted so that q <= level bounds the false discovery rate, for independent or positively dependent tests.
+---     mc.stats.fdr_bh(mc.tensor{0.01, 0.04, 0.03})  --> f64[3]@cpu { 0.0300, 0.0400, 0.0400 }
 ---@param p any f32|f64 [...] in [0, 1]
 ---@param opts table|nil axis: tests of this axis form a family (all tests are one)
 ---@return any shape of p
@@ -64,11 +65,13 @@ function M.fdr_bh(p, opts) return (adjust('stats.fdr_bh', p, opts, step_up(one))
 function M.fdr_by(p, opts) return (adjust('stats.fdr_by', p, opts, step_up(harmonic))) end
 
 --- p n, at most 1: bounds the chance of any false positive. Source: Bonferroni's inequality.
+---     mc.stats.bonferroni(mc.tensor{0.01, 0.6})  --> f64[2]@cpu { 0.0200, 1.0000 }
 function M.bonferroni(p, opts)
   return (adjust('stats.bonferroni', p, opts, function(sorted, n) return sorted * n end))
 end
 
 --- The step-down refinement of bonferroni: never larger. Source: Holm, A simple sequentially rejective multiple test procedure, 1979.
+---     mc.stats.holm(mc.tensor{0.01, 0.04})  --> f64[2]@cpu { 0.0200, 0.0400 }
 function M.holm(p, opts)
   return (adjust('stats.holm', p, opts, function(sorted, n)
     return running(F.maximum, sorted * methods.to(create.arange(n, 1, -1), sorted.dtype), false)

@@ -49,6 +49,7 @@ local function rank_rows(r, method)
 end
 
 --- Ranks from 1 along an axis; ties share their average, their smallest or largest rank, count once (dense) or keep their order (ordinal).
+---     mc.stats.rankdata(mc.tensor{10, 30, 10})  --> f64[3]@cpu { 1.5000, 3.0000, 1.5000 }
 ---@param x any f32|f64 [...]; integers become f64
 ---@param opts table|nil axis: ranked apart along it (everything together, shape kept) · method ('average')
 ---@return any f64, shape of x; NaN where its row holds a NaN
@@ -99,6 +100,7 @@ local function correlation(x, y, n)
 end
 
 --- Pearson's correlation coefficient and the p-value of its distance from 0, two-sided, for normal samples.
+---     mc.stats.pearsonr(mc.tensor{1, 2, 3}, mc.tensor{2, 4, 6}).statistic  --> f64[]@cpu 1
 ---@param x any f32|f64 [..., n]
 ---@param y any [..., n]; other axes broadcast
 ---@param opts table|nil axis of the samples (last)
@@ -150,6 +152,7 @@ function M.cov(x, opts)
 end
 
 --- Matrix of correlation coefficients of variables. Arguments as cov.
+---     mc.stats.corrcoef(mc.tensor{{1, 2, 3}, {3, 2, 1}})  --> f64[2,2]@cpu { { 1, -1 }, { -1, 1 } }
 function M.corrcoef(x, opts)
   local c = covariance('stats.corrcoef', x, opts, 3)
   local v = c.shape[c.ndim]
