@@ -33,35 +33,36 @@ typedef struct matmul_job {
 
 /* Tiles of one result, by the number of real multiplications. Measured with OpenBLAS 0.3.21, AVX-512, two cores, against its own threads:
  * up to 10^6 a product runs without packing and 1.1 to 1.5 times faster, so medium products are cut down to that (128^3 f32: 1.6, whole:
- * 0.77); above 200^3 packing again costs less (256^3: two tiles 1.04, sixteen 0.93; 512^3: four 0.97; 1000^3: eight 0.97, sixteen 0.92). */
+ * 0.77); above 200^3 each tile packs again, which rows of full width repay best (512^3: two tiles 0.99, four 0.95; one thread at 1024^3:
+ * four tiles of 256 rows 0.96, eight with half the columns 0.89). */
 static const struct {
-    double work;          /* up to this many multiplications */
-    int64_t tiles;        /* so many tiles; 0: as many as leave GRAIN to each */
-    double grain;
-    int64_t rows, cols;   /* of the smallest tile */
-} cuts[] = {{1e6, 1, 0, 1, 1}, {8e6, 0, 1e6, 4, 16}, {64e6, 2, 0, 8, 64}, {512e6, 4, 0, 64, 128}, {INFINITY, 0, 128e6, 256, 512}};
+    double work;        /* up to this many multiplications */
+    double grain;       /* wanted of a tile; 0: two tiles */
+    int64_t rows, cols; /* a tile has at least */
+} cuts[] = {{1e6, 1e6, 1, 1}, {8e6, 1e6, 4, 16}, {64e6, 0, 8, 64}, {INFINITY, 32e6, 192, 2048}};
+enum { PAIR = 2 };
 
-/* Halves the longer packing (rows of b for each row of tiles, of a for each column) until there are enough tiles or they are small. */
+/* Halves the grid where that repeats less packing (of b for each row of tiles, of a for each column), as long as tiles stay large. */
 static void cut(matmul_job *j, int is_complex)
 {
     double work = (double)j->m * (double)j->n * (double)j->k * (is_complex ? 4 : 1);
     int i = 0;
     while (work > cuts[i].work)
         i++;
-    double want = cuts[i].tiles ? (double)cuts[i].tiles : work / cuts[i].grain;
+    double want = cuts[i].grain > 0 ? work / cuts[i].grain : 2;
     int64_t gm = 1, gn = 1;
     while ((double)gm * (double)gn < want) {
         int rows = j->m / (2 * gm) >= cuts[i].rows, cols = j->blas && j->n / (2 * gn) >= cuts[i].cols;
-        if (!rows && !cols) {
-            if (cuts[i].rows <= 64 || gm * gn >= 8)
-                break;
-            i--; /* one long side: smaller tiles than the square ones of this size */
-            continue;
-        }
-        if (rows && (!cols || gm * j->n <= gn * j->m))
+        if (rows && (!cols || gm * j->n <= gn * j->m)) {
             gm *= 2;
-        else
+        } else if (cols) {
             gn *= 2;
+        } else if (i > PAIR && gm * gn < 2) { /* neither side is long: two tiles all the same */
+            want = 2;
+            i = PAIR;
+        } else {
+            break;
+        }
     }
     j->rows = ((j->m + gm - 1) / gm + 3) & ~(int64_t)3;
     j->cols = ((j->n + gn - 1) / gn + 15) & ~(int64_t)15;
