@@ -6,9 +6,11 @@ local mc = require 'mascon'
 local limits = require 'limits'
 
 local SHAPES = {
-  { 1, 1024, 1024 }, { 4, 1024, 1024 }, { 8, 4096, 512 }, { 17, 333, 257 }, { 64, 64, 64 }, { 256, 256, 256 }, { 512, 511, 512 }, { 1000, 1000, 1000 },
-  { 1024, 1024, 1024 }, { 288, 2048, 16 },
+  { 1, 1024, 1024 }, { 4, 1024, 1024 }, { 8, 4096, 512 }, { 17, 333, 257 }, { 64, 64, 64 }, { 96, 96, 96 }, { 128, 128, 128 }, { 192, 192, 192 }, { 256, 256, 256 }, { 512, 511, 512 }, { 1000, 1000, 1000 },
+  { 1024, 1024, 1024 }, { 2048, 2048, 2048 }, { 288, 2048, 16 }, { 4096, 64, 64 },
 }
+
+local REST = 0.12 -- seconds that OpenBLAS's own threads spin on after a product (2^28 cycles)
 
 local function products(bench)
   for _, s in ipairs(SHAPES) do
@@ -24,7 +26,7 @@ local function products(bench)
             local opts = { out = c }
             local direct = limits.gemm(t, d, a, b)
             return {
-              run = function(times) for _ = 1, times do mc.matmul(a, b, opts) end end, limit = direct, limit_name = 'cblas', rest = t > 1 and 0.03 or nil,
+              run = function(times) for _ = 1, times do mc.matmul(a, b, opts) end end, limit = direct, limit_name = 'cblas', rest = t > 1 and REST or nil,
               check = function()
                 direct(1)
                 local scale = (dtype == 'f32' and 1e-6 or 1e-14) * k

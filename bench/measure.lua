@@ -11,6 +11,7 @@ local M = {}
 M.LEAST = 0.3 -- seconds that each side is timed for
 local SAMPLE = 5e-3 -- seconds one sample should last: the clock and a thread's wake-up vanish in it
 local FEW, MANY = 3, 9 -- samples of slow (above 1 s) and of other cases
+local WARM = 0.03 -- seconds each side runs untimed after a rest: until the scheduler has parted its threads
 
 local function sorted(times)
   local s = {}
@@ -45,26 +46,31 @@ local function repetitions(f, first)
 end
 
 --- Times `run`, and `limit` in turn with it, until both had `least` seconds and enough samples. rest: seconds of sleep between the two,
---- for neighbours whose threads spin on after their work. first: seconds of a warm-up run that was made before.
+--- for neighbours whose threads spin on after their work; an untimed warm-up follows it. first: seconds of a warm-up run that was made before.
 ---@return table ours summary, table|nil limit summary, number|nil share
 function M.pairs_of(run, limit, least, rest, first)
   local n = repetitions(run, first)
   local m = limit and repetitions(limit)
-  local pause = rest and function() require('limits').pause(rest) end or function() end
+  local function ready(f)
+    if not rest then return end
+    require('limits').pause(rest)
+    local t = C.mc_clock()
+    repeat f(1) until C.mc_clock() - t > WARM
+  end
   local ours, theirs, share, spent, wall = {}, {}, {}, 0, C.mc_clock()
   local k = 0
   repeat
     k = k + 1
     local t, u
     if limit and k % 2 == 0 then
+      ready(limit)
       u = once(limit, m)
-      pause()
     end
+    ready(run)
     t = once(run, n)
     if limit and k % 2 == 1 then
-      pause()
+      ready(limit)
       u = once(limit, m)
-      pause()
     end
     ours[k] = t
     if u then

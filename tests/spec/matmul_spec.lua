@@ -17,7 +17,8 @@ local function close(a, b, n, scale)
 end
 
 describe('large products', function()
-  local sizes = support.gc and { { 30, 20, 10 } } or { { 300, 200, 250 }, { 1, 700, 900 }, { 900, 700, 1 }, { 33, 1, 1500 }, { 257, 513, 129 }, { 20, 40, 2000 }, { 600, 3, 600 } }
+  local sizes = support.gc and { { 30, 20, 10 } } or { { 300, 200, 250 }, { 1, 700, 900 }, { 900, 700, 1 }, { 33, 1, 1500 }, { 257, 513, 129 }, { 20, 40, 2000 }, { 600, 3, 600 }, { 131, 130, 129 },
+    { 17, 333, 257 }, { 5, 1030, 1040 }, { 270, 271, 259 }, { 790, 310, 410 } }
   it('map vectors as the two factors do', function()
     for k, s in ipairs(sizes) do
       for _, dtype in ipairs { 'f32', 'f64' } do
@@ -39,6 +40,22 @@ describe('large products', function()
     close(wide[{ mc.all, { 11, 140 } }]:matmul(b), want, 130, 400)
     close(a['::-1']:matmul(b), want['::-1'], 130, 400)
     close(a[{ mc.all, { 1, -1, 2 } }]:matmul(b['::2']), a[{ mc.all, { 1, -1, 2 } }]:copy():matmul(b['::2']:copy()), 130, 400)
+  end)
+
+  it('of views are right in every tile', function()
+    for k, s in ipairs(support.gc and { { 9, 8, 7 } } or { { 133, 141, 150 }, { 300, 310, 290 }, { 40, 500, 1100 } }) do
+      local a, b = mc.randn({ s[1], s[2] }, { seed = k }), mc.randn({ s[2], s[3] }, { seed = k + 9 })
+      local want = a:matmul(b)
+      close(a.T:copy().T:matmul(b.T:copy().T), want, s[2], 60 * math.sqrt(s[2]))
+      close(a['::-1']:matmul(b), want['::-1'], s[2], 60 * math.sqrt(s[2]))
+      close(mc.stack({ a, a }):matmul(b)[2], want, s[2], 60 * math.sqrt(s[2]))
+    end
+  end)
+
+  it('of integers are exact in every tile', function()
+    local s = support.gc and 12 or 210
+    local a, b = mc.randint(-99, 99, { s, s + 3 }, { seed = 1 }), mc.randint(-99, 99, { s + 3, s - 5 }, { seed = 2 })
+    assert.is_true(mc.array_equal(a:matmul(b):to 'f64', a:to 'f64':matmul(b:to 'f64')))
   end)
 
   it('write into out=, strided, and over an operand', function()

@@ -44,6 +44,7 @@ local CASES = {
   ['quantiles over two axes'] = function() return mc.quantile(rand({ 20, LARGE / 500, 25 }, 9), { 0.1, 0.5 }, { axis = { 1, 3 } }) end,
   ['matrix product f64'] = function() return rand({ 700, 90 }, 10):matmul(rand({ 90, 600 }, 11)) end,
   ['matrix product f32, wide'] = function() return rand({ 33, 500 }, 10, 'f32'):matmul(rand({ 500, 1500 }, 11, 'f32')) end,
+  ['matrix products of medium size'] = function() return mc.concat { rand({ 130, 131 }, 10):matmul(rand({ 131, 150 }, 11)), rand({ 6, 1100 }, 10):matmul(rand({ 1100, 150 }, 11)), rand({ 290, 300 }, 12):matmul(rand({ 300, 150 }, 13)) } end,
   ['batched matrix product'] = function() return rand({ 25, 60, 70 }, 12):matmul(rand({ 70, 50 }, 13)) end,
   ['complex matrix product'] = function()
     local a = mc.fft.fft(rand({ 300, 64 }, 14))
@@ -85,6 +86,18 @@ describe('the number of threads', function()
       assert(bytes(mc.fft.ifft(x)) == want)
     end)
     mc.fft.config 'auto'
+  end)
+
+  it('leaves the process where it may run', function()
+    local function allowed() return mc.file.read '/proc/thread-self/status':match 'Cpus_allowed:%s*(%S+)' end
+    local before = allowed()
+    support.restoring(function()
+      for _, n in ipairs { 2, 4, 3, 2 } do
+        mc.set_num_threads(n)
+        rand({ LARGE }, 3):sum()
+        assert.equal(before, allowed())
+      end
+    end)
   end)
 
   it('stands for as long as it was set', function()
