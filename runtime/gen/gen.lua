@@ -343,7 +343,7 @@ do
   for _, r in ipairs(composite) do T.ops[#T.ops + 1] = r end
   for _, r in ipairs(T.ops) do
     o[#o + 1] = '    ' .. lua_value { r[1], id = r.id, family = r.family, nin = r.nin_n, dtypes = r.dtypes, promote = r.promote, result = r.result, params = r.params, base = r.base,
-      alias = r.alias, method = r.method, inplace = r.inplace, namespace = r.namespace, module = r.module, tol = r.tol, ctol = r.ctol, rules = r.rules, doc = r.doc, source = r.source, expr = r.expr,
+      alias = r.alias, method = r.method, inplace = r.inplace, namespace = r.namespace, module = r.module, nout = r.nout, results = r.results, internal = r.internal, tol = r.tol, ctol = r.ctol, rules = r.rules, doc = r.doc, source = r.source, expr = r.expr,
       empty = r.empty, accumulate = r.accumulate } .. ',\n'
   end
   o[#o + 1] = '  },\n}\n'
