@@ -54,7 +54,7 @@ int mci_plan_svd(mci_linalg *j)
     return MC_OK;
 }
 
-/* ---- eigh: i[1] which triangle is read (0 lower), i[2] the kind of a generalised problem (1, 2, 3) with b. Results values, vectors.
+/* ---- eigh: i[1] which triangle is read (0 lower), i[2] the kind of a generalised problem with b, from 0. Results values, vectors.
  * The memory of a by rows is conj(a) by columns: same values, conjugate vectors. ---- */
 
 static int eigh_one(const mci_linalg *j, mci_problem *q)
@@ -62,7 +62,7 @@ static int eigh_one(const mci_linalg *j, mci_problem *q)
     int n = (int)j->in[0].rows, ld = mci_ld(n), vectors = j->nout == 2, info;
     char jobz = vectors ? 'V' : 'N', uplo = j->p->i[1] ? 'L' : 'U';
     if (j->nin == 2)
-        info = j->lapack->hegvd(j->type, (int)j->p->i[2], jobz, uplo, n, q->in[0], ld, q->in[1], ld, q->out[0], &q->w);
+        info = j->lapack->hegvd(j->type, (int)j->p->i[2] + 1, jobz, uplo, n, q->in[0], ld, q->in[1], ld, q->out[0], &q->w);
     else
         info = j->lapack->heevd(j->type, jobz, uplo, n, q->in[0], ld, q->out[0], &q->w);
     if (vectors)
