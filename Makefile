@@ -129,9 +129,10 @@ INC.openblas = $(shell pkg-config --cflags openblas 2>/dev/null)
 plugins: $(PLUGINS:%=$(B)/plugins/mc_%.so)
 $(B)/plugins/mc_%.so: | $(GEN)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CSTD) $(CFLAGS) $(INC) $(INC.$*) $(if $(filter gomp,$*),-fopenmp) -MMD -MP -MF $@.d -shared -o $@ bindings/$*/$*.c $(LIBS.$*) 2>$@.log \
+	$(Q)$(CC) $(CSTD) $(CFLAGS) $(INC) $(INC.$*) $(if $(filter gomp,$*),-fopenmp) -MMD -MP -MF $@.d -shared -o $@ $(wildcard bindings/$*/*.c) $(LIBS.$*) 2>$@.log \
 	  || { echo "mascon: plug-in $* is left out (see $@.log)"; rm -f $@; }
-$(foreach p,$(PLUGINS),$(eval $(B)/plugins/mc_$(p).so: bindings/$(p)/$(p).c))
+# a plug-in is every .c of its folder, compiled together: the list of headers that gcc writes covers the last file only
+$(foreach p,$(PLUGINS),$(eval $(B)/plugins/mc_$(p).so: $(wildcard bindings/$(p)/*.c) runtime/mc_backend.h kernels/mck.h))
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 

@@ -47,10 +47,47 @@ typedef struct mc_fft_api {
     int (*wisdom_load)(const char *path);
 } mc_fft_api;
 
+/* Work areas of a LAPACK routine. With lwork = -1 a routine only writes into the three sizes what it wants: elements of the type,
+ * of its real type, integers. */
+typedef struct mc_lapack_work {
+    void *work, *rwork;
+    int *iwork;
+    int lwork, lrwork, liwork;
+} mc_lapack_work;
+
+/* LAPACK through OpenBLAS, column-major. type as in mc_blas_api, sizes fit 32 bits (the caller checks). Arrays hold elements of the type;
+ * those named s, w (heevd, hegvd), wr, wi, scale hold reals of its precision. Each returns LAPACK's info. A real type takes the
+ * orthogonal and symmetric routines under the complex names (unghr, heevd). Single-threaded unless threads(n) said otherwise. */
+typedef struct mc_lapack_api {
+    void (*threads)(int n);
+    int (*getrf)(int type, int m, int n, void *a, int lda, int *ipiv);
+    int (*getrs)(int type, char trans, int n, int nrhs, const void *a, int lda, const int *ipiv, void *b, int ldb);
+    int (*getri)(int type, int n, void *a, int lda, const int *ipiv, mc_lapack_work *w);
+    int (*potrf)(int type, char uplo, int n, void *a, int lda);
+    int (*trtrs)(int type, char uplo, char trans, char diag, int n, int nrhs, const void *a, int lda, void *b, int ldb);
+    int (*geqrf)(int type, int m, int n, void *a, int lda, void *tau, mc_lapack_work *w);
+    int (*geqp3)(int type, int m, int n, void *a, int lda, int *jpvt, void *tau, mc_lapack_work *w);
+    int (*ungqr)(int type, int m, int n, int k, void *a, int lda, const void *tau, mc_lapack_work *w);
+    int (*gelsd)(int type, int m, int n, int nrhs, void *a, int lda, void *b, int ldb, void *s, double rcond, int *rank,
+                 mc_lapack_work *w);
+    int (*gesdd)(int type, char jobz, int m, int n, void *a, int lda, void *s, void *u, int ldu, void *vt, int ldvt,
+                 mc_lapack_work *w);
+    int (*heevd)(int type, char jobz, char uplo, int n, void *a, int lda, void *w, mc_lapack_work *work);
+    int (*hegvd)(int type, int itype, char jobz, char uplo, int n, void *a, int lda, void *b, int ldb, void *w,
+                 mc_lapack_work *work);
+    /* complex types: eigenvalues in wr, wi unused */
+    int (*geev)(int type, char jobvl, char jobvr, int n, void *a, int lda, void *wr, void *wi, void *vl, int ldvl, void *vr,
+                int ldvr, mc_lapack_work *w);
+    int (*gees)(int type, char jobvs, int n, void *a, int lda, void *wr, void *wi, void *vs, int ldvs, mc_lapack_work *w);
+    int (*gehrd)(int type, int n, int ilo, int ihi, void *a, int lda, void *tau, mc_lapack_work *w);
+    int (*unghr)(int type, int n, int ilo, int ihi, void *a, int lda, const void *tau, mc_lapack_work *w);
+} mc_lapack_api;
+
 /* OpenBLAS. Row-major, single-threaded; dtype letters as in BLAS: 's','d','c','z'. C = A*B (+ C when accumulate). */
 typedef struct mc_blas_api {
     int abi;
     const char *name;
+    const mc_lapack_api *lapack;                       /* NULL: built without */
     void (*gemm)(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
                  const void *b, int64_t ldb, void *c, int64_t ldc);
 } mc_blas_api;

@@ -54,7 +54,7 @@ typedef struct plugin {
 
 static plugin plugins[] = {
     {"mc_zlib.so", "install zlib (Debian: zlib1g) to read and write compressed files", 0, ""},
-    {"mc_openblas.so", "install OpenBLAS (Debian: libopenblas0-pthread) for matrix products", 0, ""},
+    {"mc_openblas.so", "install OpenBLAS (Debian: libopenblas0-pthread) for matrix products and linear algebra", 0, ""},
     {"mc_rsvg.so", "install librsvg (Debian: librsvg2-2) for PNG figures, or write .svg", 0, ""},
     {"mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, ""},
     {"mc_fftw.so", "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, ""},
@@ -121,6 +121,15 @@ NEIGHBOUR(mc_fft_api, fftw, 4)
 
 const mc_zlib_api *mci_zlib(void) { return zlib_open(); }
 const mc_blas_api *mci_blas(void) { return blas_open(); }
+
+const mc_lapack_api *mci_lapack(void)
+{
+    const mc_blas_api *blas = blas_open();
+    if (blas && !blas->lapack)
+        mci_error(MC_EUNSUPPORTED, "%s has no LAPACK; install a full OpenBLAS", blas->name);
+    return blas ? blas->lapack : NULL;
+}
+
 const mc_raster_api *mci_raster(void) { return raster_open(); }
 const mc_threads_api *mci_threads_api(void) { return gomp_open(); }
 int mci_fft_measure(void) { return ctx.measure; }

@@ -12,6 +12,7 @@
 /* Neighbours; NULL with the error record set (advice included) when missing. */
 const mc_zlib_api *mci_zlib(void);
 const mc_blas_api *mci_blas(void);
+const mc_lapack_api *mci_lapack(void);
 const mc_raster_api *mci_raster(void);
 const mc_threads_api *mci_threads_api(void);
 /* FFTW, or our own transform when FFTW is missing or MC "mascon" was asked for. Never NULL. */

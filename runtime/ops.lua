@@ -14,7 +14,8 @@
 --   example  'EXPR  --> RESULT' or a list of such lines, run by tests/spec/examples_spec.lua
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
--- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names.
+-- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names. results: names of three or more results.
+-- internal = true: no function of its own, a step of compositions (called through mascon.op's raw).
 local T = { ops = {}, kernels = {}, functions = { 'sort_work', 'select_work', 'random_uniform_f32', 'random_uniform_f64', 'random_normal_f32', 'random_normal_f64', 'random_integers_i64', 'random_bits_u32', 'fft_table_bytes', 'fft_table', 'fft_work', 'fft_f32', 'fft_f64' } }
 
 T.version = '0.1.0'
@@ -208,6 +209,42 @@ for _, r in ipairs {
 end
 
 -- ---------------------------------------------------------------- linear algebra
+-- Operands are stacks of matrices in the last two axes. threads: of LAPACK within one large matrix (0: one; more gives up equal bits).
+local MATRIX = { 'f32', 'f64', 'c64', 'c128' }
+local LAPACK = 'LAPACK Users\' Guide, third edition, 1999'
+local TRANS = { 'none', 'transpose', 'adjoint' }
+local function linalg(name, nin, params, more)
+  local p = { { 'threads', 'int', 0 } }
+  for i, v in ipairs(params) do p[i + 1] = v end
+  more[1], more.family, more.nin, more.params, more.dtypes, more.promote, more.namespace, more.method = name, 'linalg', nin, p, more.dtypes or MATRIX, 'float', 'linalg', false
+  more.tol, more.rules, more.source = more.tol or 'ITERATIVE', more.rules or name, more.source or LAPACK
+  op(more)
+end
+linalg('solve', 2, {}, { doc = 'x with a x = b for square matrices a[..., n, n]; b is a vector [n] or matrices [..., n, k]; LU with partial pivoting', source = STD })
+linalg('solve_triangular', 2, { { 'lower', 'bool', false }, { 'trans', TRANS, 'none' }, { 'unit_diagonal', 'bool', false } }, { doc = 'x with a x = b, or with the transpose or adjoint of a, for triangular a; the other triangle is not read' })
+linalg('inv', 1, {}, { doc = 'inverse of square matrices', source = STD })
+linalg('det', 1, {}, { doc = 'determinant of square matrices', source = STD })
+linalg('slogdet', 1, {}, { nout = 2, doc = 'sign (a phase for complex matrices) and logarithm of the modulus of the determinant; 0 and -inf when singular', source = STD })
+linalg('lu_factor', 1, {}, { nout = 2, base = true, doc = 'L below and U on and above the diagonal of one matrix, and the exchanges of rows: row i with row piv[i]' })
+linalg('lu_solve', 3, { { 'trans', TRANS, 'none' } }, { base = true, doc = 'x with a x = b from lu_solve(lu, b, piv), factors and exchanges as lu_factor gives them' })
+linalg('lu', 1, {}, { nout = 3, results = { 'P', 'L', 'U' }, doc = 'a = P L U: permutation, unit lower and upper trapezium, of matrices of any shape' })
+linalg('cholesky', 1, { { 'upper', 'bool', false } }, { doc = 'L with a = L L^H (or U with a = U^H U) of positive definite Hermitian matrices; only that triangle of a is read', source = STD })
+linalg('qr', 1, { { 'mode', { 'reduced', 'complete', 'r' }, 'reduced' }, { 'pivoting', 'bool', false } }, { nout = 'list', base = true, results = { 'Q', 'R', 'P' }, doc = 'a = Q R, Q with orthonormal columns, R upper triangular (mode r: R alone); pivoting: a table of Q, R, P with the columns P of a in place of a, |R_ii| not growing', source = STD })
+linalg('svd', 1, { { 'full_matrices', 'bool', true } }, { nout = 3, results = { 'U', 'S', 'Vh' }, doc = 'a = U diag(S) Vh, singular values falling; full_matrices = false keeps min(m, n) vectors', source = STD })
+linalg('svdvals', 1, {}, { doc = 'singular values, falling', source = STD })
+linalg('eigh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, { 'b', 'tensor' } }, { nout = 2, doc = 'eigenvalues (rising) and orthonormal eigenvectors (columns) of Hermitian matrices, of which one triangle is read; with b (positive definite) of a v = w b v, kind 2: a b v = w v, kind 3: b a v = w v', source = STD })
+linalg('eigvalsh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, { 'b', 'tensor' } }, { doc = 'eigenvalues (rising) of Hermitian matrices; options of eigh', source = STD })
+linalg('eig', 1, {}, { nout = 2, doc = 'complex eigenvalues, in no order, and eigenvectors (columns of length 1) of square matrices', source = 'NumPy linalg.eig' })
+linalg('eigvals', 1, {}, { doc = 'complex eigenvalues of square matrices, in no order', source = 'NumPy linalg.eigvals' })
+linalg('hessenberg', 1, {}, { nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
+for _, r in ipairs {
+  { 'schur_form', 1, {}, 2, MATRIX, 'T and unitary Z with a = Z T Z^H' },
+  { 'least_squares', 2, { { 'rcond', 'number', -1 } }, 3, MATRIX, 'shortest x that minimises |a x - b|, rank, singular values' },
+  { 'sqrt_upper', 1, {}, 1, { 'c128' }, 'upper triangular square root of upper triangular matrices' },
+  { 'log_upper', 1, {}, 1, { 'c128' }, 'logarithm of upper triangular matrices' },
+} do
+  linalg(r[1], r[2], r[3], { nout = r[4], dtypes = r[5], internal = true, doc = r[6] })
+end
 
 -- ---------------------------------------------------------------- compositions: shapes, sets, products
 local function composed(module, dtypes, list)
@@ -221,6 +258,37 @@ end
 -- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
 
 -- ---------------------------------------------------------------- compositions: statistics along axes
+
+-- ---------------------------------------------------------------- compositions: linear algebra
+local function matrices(module, list)
+  for _, r in ipairs(list) do r.namespace, r.method, r.tol = 'linalg', false, r.tol or 'ITERATIVE' end
+  composed('mascon.linalg.' .. module, MATRIX, list)
+end
+local HIGHAM = 'Higham, Functions of matrices, 2008'
+matrices('systems', {
+  { 'lstsq', nin = 2, doc = 'x that minimises |a x - b|, the shortest of them: a table of x, residuals, rank, S', source = LAPACK },
+  { 'pinv', doc = 'Moore-Penrose inverse from singular values above rtol times the largest' },
+  { 'cholesky_solve', nin = 2, doc = 'x with a x = b from the Cholesky factor of a', source = LAPACK },
+  { 'null_space', doc = 'orthonormal columns that a maps to 0', source = 'SciPy linalg.null_space' },
+  { 'orth', doc = 'orthonormal columns that span the columns of a', source = 'SciPy linalg.orth' },
+  { 'multi_dot', nin = 'list', doc = 'product of a chain of matrices in the cheapest order', source = 'Cormen et al., Introduction to algorithms, third edition, 2009, section 15.2' },
+})
+matrices('norms', {
+  { 'matrix_norm', doc = 'norm of matrices: fro, nuc, 1, -1, 2, -2, inf, -inf' },
+  { 'vector_norm', doc = 'norm of order ord over one axis, several or all' },
+  { 'norm', doc = 'vector_norm or matrix_norm, by the axes', source = 'NumPy linalg.norm' },
+  { 'cond', doc = 'condition number in the norm p', source = 'NumPy linalg.cond' },
+  { 'matrix_rank', doc = 'number of singular values above rtol times the largest' },
+})
+matrices('functions', {
+  { 'schur', doc = 'T and unitary Z with a = Z T Z^H; output real or complex', source = LAPACK },
+  { 'matrix_power', doc = 'a multiplied by itself n times; the inverse for negative n' },
+  { 'expm', doc = 'exponential of square matrices', source = 'Higham, The scaling and squaring method for the matrix exponential revisited, 2005' },
+  { 'logm', doc = 'principal logarithm of square matrices', source = HIGHAM .. ', algorithm 11.9' },
+  { 'sqrtm', doc = 'principal square root of square matrices', source = HIGHAM .. ', algorithm 6.3' },
+  { 'funm', doc = 'a function of Hermitian matrices, given as a function of their eigenvalues', source = HIGHAM .. ', section 4.5' },
+  { 'polar', doc = 'unitary u and positive semidefinite p with a = u p, or a = p u', source = HIGHAM .. ', section 8.1' },
+})
 
 -- ---------------------------------------------------------------- phase-amplitude coupling (mc.pac calls these; shapes in runtime/mc_pac.c)
 local PA = { { 'P', 'int' }, { 'A', 'int' } }

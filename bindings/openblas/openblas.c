@@ -17,6 +17,8 @@
 enum { STATUS_UNSUPPORTED = 9, STATUS_INTERNAL = 11 };
 #define PIECE ((int64_t)1 << 30) /* largest size handed to BLAS */
 
+extern const mc_lapack_api mco_lapack; /* lapack.c */
+
 /* Set once by mc_plugin_open, before any other call. */
 static const mc_host_api *host;
 static char name[160] = "OpenBLAS";
@@ -134,5 +136,6 @@ int mc_plugin_open(const mc_host_api *h, void *api)
     set_name();
     blas->name = name;
     blas->gemm = gemm;
+    blas->lapack = &mco_lapack;
     return 0;
 }

@@ -395,6 +395,16 @@ function maker.lua(row)
   end
 end
 
+--- Linear algebra: its calls live in a module that is loaded at the first of them.
+function maker.linalg(row)
+  if row.internal then return nil end
+  local f
+  return function(...)
+    f = f or require('mascon.linalg.call').maker(row)
+    return f(...)
+  end
+end
+
 -- ---------------------------------------------------------------- all rows
 
 local functions = {}

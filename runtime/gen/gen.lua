@@ -306,7 +306,9 @@ do
     local comp = {}
     for _, d in ipairs(DT) do comp[#comp + 1] = r.set[d[1]] and CODE[compute(r, d)] or -1 end
     local kn = kid[r[1]] or -1
-    o[#o + 1] = ('    {"%s", %d, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}},\n'):format(r[1], r.id, family, r.nin_n, r.nout == 'list' and 255 or r.nout or 1,
+    local nin = r.nin_n
+    for _, p in ipairs(r.params or {}) do if p[2] == 'tensor' then nin = 255 end end -- an operand that may be absent
+    o[#o + 1] = ('    {"%s", %d, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}},\n'):format(r[1], r.id, family, nin, r.nout == 'list' and 255 or r.nout or 1,
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
       r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '))
   end
@@ -340,11 +342,15 @@ do
   local o = { header('ops, dtypes and statuses for Lua', '-- '), 'return {\n  version = ', lua_value(T.version), ',\n  dtypes = {\n' }
   for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute } .. ',\n' end
   o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n'
+  local EXPORTED = { -- fields of a row that Lua sees
+    'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module', 'tol', 'ctol', 'rules', 'doc', 'source', 'expr',
+    'empty', 'accumulate', 'example', 'work', 'nout', 'results', 'internal',
+  }
   for _, r in ipairs(composite) do T.ops[#T.ops + 1] = r end
   for _, r in ipairs(T.ops) do
-    o[#o + 1] = '    ' .. lua_value { r[1], id = r.id, family = r.family, nin = r.nin_n, dtypes = r.dtypes, promote = r.promote, result = r.result, params = r.params, base = r.base,
-      alias = r.alias, method = r.method, inplace = r.inplace, namespace = r.namespace, module = r.module, tol = r.tol, ctol = r.ctol, rules = r.rules, doc = r.doc, source = r.source, expr = r.expr,
-      empty = r.empty, accumulate = r.accumulate, example = r.example, work = r.work } .. ',\n'
+    local row = { r[1], id = r.id, nin = r.nin_n }
+    for _, key in ipairs(EXPORTED) do row[key] = r[key] end
+    o[#o + 1] = '    ' .. lua_value(row) .. ',\n'
   end
   o[#o + 1] = '  },\n}\n'
   write(out .. '/lua/mascon/gen/ops.lua', table.concat(o))

@@ -1,0 +1,200 @@
+-- functions.lua - functions of matrices: powers, exponential, logarithm, square root, and those of Hermitian matrices.
+--
+-- Owns scaling and squaring, and the return to real numbers after complex arithmetic. The steps on triangles are the internal ops
+-- sqrt_upper and log_upper. May not know LAPACK.
+local tensor = require 'mascon.tensor'
+local check = require 'mascon.check'
+local op = require 'mascon.op'
+local call = require 'mascon.linalg.call'
+local stack = require 'mascon.linalg.stack'
+local error = check.error
+local methods, F = tensor.methods, op.functions
+local M = {}
+
+local SCHUR = { output = { 'real', { 'real', 'complex' } }, threads = { 0, 'integer >= 0' } }
+
+--- Schur form a = Z T Z^H, Z unitary, T upper triangular.
+---
+--- a: f32|f64|c64|c128 [..., n, n]. Option output: 'real' (default) leaves real matrices real, with 2 x 2 blocks on the diagonal for pairs of complex
+--- eigenvalues; 'complex' makes T triangular. Option threads: see solve. Result: T, Z. Errors: NaN or infinity.
+--- Source: LAPACK gees; SciPy linalg.schur.
+---     mc.linalg.schur { { 2, 0 }, { 0, 1 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 1 } }
+---@param a mc.tensor
+---@param opts? { output?: string, threads?: integer }
+---@return mc.tensor T
+---@return mc.tensor Z
+function M.schur(a, opts)
+  local o = check.opts('schur', opts, SCHUR, 3)
+  a = stack.square('schur', a)
+  if o.output == 'complex' then a = methods.to(a, stack.COMPLEX[a.dtype]) end
+  return call.raw('schur_form', { a }, { threads = o.threads })
+end
+
+--- a multiplied by itself n times, by repeated squaring; n = 0 gives identities, negative n powers of the inverse.
+---
+--- Source: array API linalg.matrix_power.
+---     mc.linalg.matrix_power({ { 1, 1 }, { 1, 0 } }, 10)  --> f64[2,2]@cpu { { 89, 55 }, { 55, 34 } }
+---@param a mc.tensor [..., n, n]
+---@param n integer
+---@return mc.tensor
+function M.matrix_power(a, n)
+  check.arg('matrix_power', 'n', n, 'integer', 3)
+  local size
+  a, size = stack.square('matrix_power', a)
+  if n == 0 then return methods.copy(methods.broadcast_to(stack.eye(size, a.dtype), a.shape)) end
+  if n < 0 then a, n = F.inv(a), -n end
+  local y
+  while true do
+    if n % 2 == 1 then y = y and F.matmul(y, a) or a end
+    n = math.floor(n / 2)
+    if n == 0 then return y == a and methods.copy(a) or y end
+    a = F.matmul(a, a)
+  end
+end
+
+-- ---------------------------------------------------------------- exponential
+
+-- Largest 1-norms at which the approximant of a degree reaches the precision: Higham 2005, table 2.3 (f64) and its f32 column
+local DEGREES = {
+  f64 = { { 3, 1.495585217958292e-2 }, { 5, 2.539398330063230e-1 }, { 7, 9.504178996162932e-1 }, { 9, 2.097847961257068 }, { 13, 5.371920351148152 } },
+  f32 = { { 3, 4.258730016922831e-1 }, { 5, 1.880152677804762 }, { 7, 3.925724783138660 } },
+}
+DEGREES.c64, DEGREES.c128 = DEGREES.f32, DEGREES.f64
+local COEFFICIENTS = {
+  [3] = { 120, 60, 12, 1 },
+  [5] = { 30240, 15120, 3360, 420, 30, 1 },
+  [7] = { 17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1 },
+  [9] = { 17643225600, 8821612800, 2075673600, 302702400, 30270240, 2162160, 110880, 3960, 90, 1 },
+  [13] = { 64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1 },
+}
+
+--- Odd part u and even part v of the approximant's numerator; coefficients relative to the first, so that f32 does not overflow.
+local function numerator(a, degree, eye)
+  local b, c = COEFFICIENTS[degree], {}
+  for k = 1, degree + 1 do c[k - 1] = b[k] / b[1] end
+  local a2 = F.matmul(a, a)
+  local u, v
+  if degree == 13 then
+    local a4 = F.matmul(a2, a2)
+    local a6 = F.matmul(a4, a2)
+    u = F.matmul(a6, a6 * c[13] + a4 * c[11] + a2 * c[9]) + a6 * c[7] + a4 * c[5] + a2 * c[3] + eye * c[1]
+    v = F.matmul(a6, a6 * c[12] + a4 * c[10] + a2 * c[8]) + a6 * c[6] + a4 * c[4] + a2 * c[2] + eye
+  else
+    local power = a2
+    u, v = eye * c[1] + a2 * c[3], eye + a2 * c[2]
+    for k = 4, degree, 2 do
+      power = F.matmul(power, a2)
+      u, v = u + power * c[k + 1], v + power * c[k]
+    end
+  end
+  return F.matmul(a, u), v
+end
+
+--- Exponential of square matrices: sum of a^k / k!, by scaling, a Pade approximant and squaring.
+---
+--- a: f32|f64|c64|c128 [..., n, n]; each matrix of a batch has its own number of squarings. Errors: NaN or infinity.
+--- Source: Higham, The scaling and squaring method for the matrix exponential revisited, 2005, algorithm 2.3.
+---     mc.linalg.expm { { 0, 1 }, { 0, 0 } }  --> f64[2,2]@cpu { { 1, 1 }, { 0, 1 } }
+---@param a mc.tensor
+---@return mc.tensor
+function M.expm(a)
+  local n
+  a, n = stack.square('expm', a)
+  if a:numel() == 0 then return methods.copy(a) end
+  if not stack.finite(a) then error(('expm: a holds NaN or infinity, it is %s; find them with isfinite'):format(tensor.describe(a)), 2) end
+  if n == 1 then return F.exp(a) end
+  local norms = F.max(F.sum(F.abs(a), -2), -1)
+  local top, list = F.max(norms):item(), DEGREES[a.dtype]
+  local degree, most = unpack(list[#list])
+  for i = #list, 1, -1 do if top <= list[i][2] then degree = list[i][1] end end
+  local squarings, steps = 0, nil
+  if top > most then
+    steps = F.maximum(F.ceil(F.log2(norms / most)), 0)
+    squarings = F.max(steps):item()
+    a = a * stack.factor(F.exp2(-steps))
+  end
+  local u, v = numerator(a, degree, stack.eye(n, a.dtype))
+  local y = F.solve(v - u, v + u)
+  for k = 1, squarings do
+    local squared = F.matmul(y, y)
+    y = norms.ndim == 0 and squared or F.where(stack.factor(F.ge(steps, k)), squared, y)
+  end
+  return y
+end
+
+-- ---------------------------------------------------------------- through the Schur form
+
+local NOISE = 1000 -- units of rounding, times n, below which an imaginary part is one of a real result
+
+--- A function of matrices through the op `step` on their triangles; real again where it may be.
+local function through_schur(fname, a, step)
+  local n
+  a, n = stack.square(fname, a)
+  if a:numel() == 0 then return methods.copy(a) end
+  local t, z = call.raw('schur_form', { methods.to(a, 'c128') })
+  local y = F.matmul(F.matmul(z, call.raw(step, { t })), stack.adjoint(z))
+  if tensor.kind[a.dtype] == 'c' then return methods.to(y, a.dtype) end
+  local re, im = F.real(y), F.imag(y)
+  if F.max(F.abs(im)):item() <= NOISE * n * stack.EPS.f64 * F.max(F.abs(re)):item() then return methods.to(re, a.dtype) end
+  return methods.to(y, stack.COMPLEX[a.dtype])
+end
+
+--- Principal logarithm: the x with expm(x) = a whose eigenvalues have imaginary parts in (-pi, pi].
+---
+--- a: f32|f64|c64|c128 [..., n, n], not singular. Result: the dtype of a; complex for real matrices with negative eigenvalues (the whole batch then).
+--- Computed in c128. Errors: singular, NaN or infinity.
+--- Source: Higham, Functions of matrices, 2008, algorithm 11.9; Al-Mohy and Higham, 2012, for the diagonals.
+---     mc.linalg.logm { { 1, 1 }, { 0, 1 } }  --> f64[2,2]@cpu { { 0, 1 }, { 0, 0 } }
+---@param a mc.tensor
+---@return mc.tensor
+function M.logm(a) return (through_schur('logm', a, 'log_upper')) end
+
+--- Principal square root: the x with x x = a whose eigenvalues have real parts that are not negative.
+---
+--- a: f32|f64|c64|c128 [..., n, n]. Result: the dtype of a; complex for real matrices with negative eigenvalues (the whole batch then).
+--- Computed in c128. Errors: a singular matrix that has no root, NaN or infinity.
+--- Source: Higham, Functions of matrices, 2008, algorithm 6.3; Bjorck and Hammarling, 1983.
+---     mc.linalg.sqrtm { { 4, 0 }, { 0, 9 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 3 } }
+---@param a mc.tensor
+---@return mc.tensor
+function M.sqrtm(a) return (through_schur('sqrtm', a, 'sqrt_upper')) end
+
+-- ---------------------------------------------------------------- through orthonormal bases
+
+--- A function of Hermitian matrices: v diag(f(w)) v^H with eigenvalues w and eigenvectors v.
+---
+--- a: [..., n, n], of which the lower triangle is read. f: a function from the tensor w [..., n] to a tensor of that shape.
+--- Source: Higham, Functions of matrices, 2008, section 4.5.
+---     mc.linalg.funm({ { 4, 0 }, { 0, 9 } }, mc.sqrt)  --> f64[2,2]@cpu { { 2, 0 }, { 0, 3 } }
+---@param a mc.tensor
+---@param f fun(w: mc.tensor): mc.tensor
+---@return mc.tensor
+function M.funm(a, f)
+  a = stack.square('funm', a)
+  if type(f) ~= 'function' then error(('funm: the second argument is %s; give a function of the eigenvalues'):format(check.show(f)), 2) end
+  local w, v = F.eigh(a)
+  local y = f(w)
+  if not tensor.is(y) or y.shape ~= w.shape then
+    error(('funm: f gave %s for eigenvalues %s; it must keep the shape'):format(tensor.describe(y), tensor.describe(w)), 2)
+  end
+  return F.matmul(v * stack.columns(y), stack.adjoint(v))
+end
+
+--- Polar decomposition: u with orthonormal columns (or rows) and Hermitian p without negative eigenvalues, a = u p.
+---
+--- a: [..., m, n]. Option side: 'right' (default) a = u p, 'left' a = p u. Result: u, p. Errors: NaN or infinity.
+--- Source: Higham, Functions of matrices, 2008, section 8.1; SciPy linalg.polar.
+---     mc.linalg.polar { { 0, 2 }, { 0.5, 0 } }  --> f64[2,2]@cpu { { 0, 1 }, { 1, 0 } }
+---@param a mc.tensor
+---@param opts? { side?: string }
+---@return mc.tensor u
+---@return mc.tensor p
+function M.polar(a, opts)
+  local o = check.opts('polar', opts, { side = { 'right', { 'right', 'left' } } }, 3)
+  a = stack.matrices('polar', a)
+  local d = F.svd(a, { full_matrices = false })
+  local base = o.side == 'right' and stack.adjoint(d.Vh) or d.U
+  return F.matmul(d.U, d.Vh), F.matmul(base * stack.columns(d.S), stack.adjoint(base))
+end
+
+return M

@@ -1,0 +1,21 @@
+--- mascon.linalg: linear algebra on stacks of matrices, under the names of the array API, then those of SciPy and NumPy.
+--
+-- Matrices stand in the last two axes, all axes before them are a batch and broadcast. f32, f64, c64, c128; integers count as f64, f16
+-- and bf16 are refused. LAPACK through OpenBLAS, one thread per matrix; small matrices of large batches by kernels of our own. Rows of
+-- the op table plus what is composed from them. Owns nothing.
+local op = require 'mascon.op'
+local M = {}
+
+for name, row in pairs(op.rows) do
+  if row.namespace == 'linalg' and op.functions[name] then
+    M[name] = row.module and require(row.module)[name] or op.functions[name]
+    for _, alias in ipairs(row.alias or {}) do M[alias] = M[name] end
+  end
+end
+
+-- products and axes that live among mc's own names
+for _, name in ipairs { 'matmul', 'matrix_transpose', 'tensordot', 'vecdot', 'outer', 'cross', 'diagonal', 'trace', 'kron' } do
+  M[name] = M[name] or op.functions[name]
+end
+
+return M
