@@ -11,7 +11,7 @@
 --            a, b, c are the operands, p0.. scalar parameters. cexpr: the same for complex dtypes when it differs. ix: for integers.
 --   params   { name, kind, default } in the order they are packed; kind: 'int' 'number' 'axes' 'axis' 'bool' 'dtype' 'shape'
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
---   example  'EXPR  --> RESULT' or a list of such lines, run by tests/spec/examples_spec.lua
+-- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end.
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
 -- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names. results: names of three or more results.
@@ -57,25 +57,25 @@ local IB = join(BOOL, INT)
 local STD = 'Python array API standard 2023.12'
 
 -- ---------------------------------------------------------------- elementwise, two operands
-op { 'add', family = 'binary', dtypes = NUM, expr = 'a + b', inplace = true, tol = 'EXACT', rules = 'auto', example = "mc.add(mc.tensor{1, 2}, 10)  --> f64[2]@cpu { 11, 12 }", doc = 'a + b', source = STD }
+op { 'add', family = 'binary', dtypes = NUM, expr = 'a + b', inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a + b', source = STD }
 op { 'subtract', family = 'binary', dtypes = NUM, expr = 'a - b', alias = { 'sub' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a - b', source = STD }
 op { 'multiply', family = 'binary', dtypes = NUM, expr = 'a * b', alias = { 'mul' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a b', source = STD }
 op { 'divide', family = 'binary', dtypes = FC, promote = 'float', expr = 'a / b', alias = { 'div' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'true division a / b; integers give f64', source = STD }
-op { 'floor_divide', family = 'binary', dtypes = REAL, expr = 'floor_divide(a, b)', fix = 'floor_divide', guard = 'b == 0', guard_text = 'integer division by zero', tol = 'EXACT', rules = 'none: piecewise constant', example = "mc.floor_divide(-7, 2)  --> f64[]@cpu -4", doc = 'floor(a / b); integer division by zero is an error', source = STD }
-op { 'remainder', family = 'binary', dtypes = REAL, expr = 'remainder(a, b)', fix = 'remainder', guard = 'b == 0', guard_text = 'integer division by zero', alias = { 'mod' }, tol = 'EXACT', rules = 'remainder', example = "mc.remainder(-7, 3)  --> f64[]@cpu 2", doc = 'a - b floor(a / b): the sign of the divisor', source = STD }
+op { 'floor_divide', family = 'binary', dtypes = REAL, expr = 'floor_divide(a, b)', fix = 'floor_divide', guard = 'b == 0', guard_text = 'integer division by zero', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'floor(a / b); integer division by zero is an error', source = STD }
+op { 'remainder', family = 'binary', dtypes = REAL, expr = 'remainder(a, b)', fix = 'remainder', guard = 'b == 0', guard_text = 'integer division by zero', alias = { 'mod' }, tol = 'EXACT', rules = 'remainder', doc = 'a - b floor(a / b): the sign of the divisor', source = STD }
 op { 'fmod', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'fmod(a, b)', fix = 'fmod', tol = 'EXACT', rules = 'remainder', doc = 'C fmod: the sign of the dividend', source = 'C11 7.12.10.1' }
 op { 'pow', family = 'binary', dtypes = NUM, expr = 'pow(a, b)', guard = 'b < 0', guard_text = 'an integer to a negative power; convert to f64 first', tol = 'ULP4', rules = 'pow', doc = 'a ^ b; negative integer powers of integers are an error', source = STD }
 op { 'maximum', family = 'binary', dtypes = ORD, expr = 'maximum(a, b)', tol = 'EXACT', rules = 'select', doc = 'the larger; NaN wins', source = STD }
 op { 'minimum', family = 'binary', dtypes = ORD, expr = 'minimum(a, b)', tol = 'EXACT', rules = 'select', doc = 'the smaller; NaN wins', source = STD }
 op { 'atan2', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'atan2(a, b)', tol = 'ULP4', rules = 'atan2', doc = 'angle of the point (b, a) in (-pi, pi], rad', source = STD }
-op { 'hypot', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'hypot(a, b)', tol = 'ULP4', rules = 'hypot', example = "mc.hypot(3, 4)  --> f64[]@cpu 5", doc = 'sqrt(a^2 + b^2) without overflow', source = STD }
+op { 'hypot', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'hypot(a, b)', tol = 'ULP4', rules = 'hypot', doc = 'sqrt(a^2 + b^2) without overflow', source = STD }
 op { 'copysign', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'copysign(a, b)', tol = 'EXACT', rules = 'none: sign only', doc = 'magnitude of a, sign of b', source = STD }
 op { 'logaddexp', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'logaddexp(a, b)', tol = 'ULP4', rules = 'logaddexp', doc = 'log(exp(a) + exp(b)) without overflow', source = STD }
 op { 'gammainc', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'gammainc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised lower incomplete gamma function P(a, b), a > 0, b >= 0', source = 'DLMF 8.2, 8.9, 8.11' }
 op { 'gammaincc', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'gammaincc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised upper incomplete gamma function Q(a, b) = 1 - P without cancellation', source = 'DLMF 8.2, 8.9, 8.11' }
 op { 'eq', family = 'binary', dtypes = ALL, result = 'bool', expr = 'a == b', alias = { 'equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a == b, elementwise', source = STD }
 op { 'ne', family = 'binary', dtypes = ALL, result = 'bool', expr = 'a != b', alias = { 'not_equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a ~= b, elementwise', source = STD }
-op { 'lt', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a < b', alias = { 'less' }, tol = 'EXACT', rules = 'none: boolean', example = "mc.lt(mc.tensor{1, 3}, 2)  --> bool[2]@cpu { true, false }", doc = 'a < b, elementwise', source = STD }
+op { 'lt', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a < b', alias = { 'less' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a < b, elementwise', source = STD }
 op { 'le', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a <= b', alias = { 'less_equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a <= b, elementwise', source = STD }
 op { 'gt', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a > b', alias = { 'greater' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a > b, elementwise', source = STD }
 op { 'ge', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a >= b', alias = { 'greater_equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a >= b, elementwise', source = STD }
@@ -97,18 +97,18 @@ local function unary(name, dtypes, expr, more)
   op(more)
 end
 unary('positive', NUM, 'a', { tol = 'EXACT', rules = 'auto', doc = '+a (a copy)' })
-unary('negative', NUM, '-a', { alias = { 'neg' }, inplace = true, tol = 'EXACT', rules = 'auto', example = "mc.negative(mc.tensor{1, -2})  --> f64[2]@cpu { -1, 2 }", doc = '-a' })
-unary('abs', NUM, 'abs(a)', { result = 'real', tol = 'EXACT', ctol = 'ULP4', rules = 'abs', example = "mc.abs(mc.complex(3, 4))  --> f64[]@cpu 5", doc = '|a|; the modulus of a complex number' })
+unary('negative', NUM, '-a', { alias = { 'neg' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = '-a' })
+unary('abs', NUM, 'abs(a)', { result = 'real', tol = 'EXACT', ctol = 'ULP4', rules = 'abs', doc = '|a|; the modulus of a complex number' })
 unary('sign', NUM, 'sign(a)', { tol = 'EXACT', ctol = 'ULP4', rules = 'none: piecewise constant', doc = '-1, 0, 1; a/|a| for complex; NaN stays' })
 unary('square', NUM, 'a * a', { tol = 'EXACT', rules = 'auto', doc = 'a^2' })
 unary('floor', REAL, 'floor(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'largest integer at or below' })
 unary('ceil', REAL, 'ceil(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'smallest integer at or above' })
 unary('trunc', REAL, 'trunc(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'integer part, towards zero' })
-unary('round', REAL, 'round(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', example = "mc.round(mc.tensor{0.5, 1.5, -1.2})  --> f64[3]@cpu { 0, 2, -1 }", doc = 'nearest integer, halves to even' })
+unary('round', REAL, 'round(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'nearest integer, halves to even' })
 unary('reciprocal', FC, '1 / a', { promote = 'float', rules = 'auto', tol = 'EXACT', ctol = 'ULP4', doc = '1 / a', source = 'definition' })
 unary('bitwise_invert', IB, '~a', { tol = 'EXACT', rules = 'none: integer', doc = 'bitwise not; logical not of booleans' })
 unary('logical_not', BOOL, '~a', { promote = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'true where zero' })
-unary('isnan', FC, 'isnan(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', example = "mc.isnan(mc.tensor{1, mc.nan})  --> bool[2]@cpu { false, true }", doc = 'is not a number' })
+unary('isnan', FC, 'isnan(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'is not a number' })
 unary('isinf', FC, 'isinf(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'is an infinity' })
 unary('isfinite', FC, 'isfinite(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'neither NaN nor infinite' })
 unary('signbit', FLOAT, 'signbit(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'the sign bit is set' })
@@ -123,81 +123,81 @@ for _, r in ipairs {
   unary(r[1], r[3], r[1] .. '(a)', { promote = 'float', fix = (r[1] == 'sin' or r[1] == 'cos' or r[1] == 'tan') and r[1] or nil, rules = r[1], tol = r[4] or 'ULP4', ctol = 'ULP4', doc = r[2] })
 end
 unary('rsqrt', FLOAT, '1 / sqrt(a)', { promote = 'float', rules = 'auto', doc = '1 / sqrt(a)', source = 'definition' })
-unary('erf', FLOAT, 'erf(a)', { promote = 'float', rules = 'erf', example = "mc.erf(0)  --> f64[]@cpu 0", doc = 'error function 2/sqrt(pi) int_0^a exp(-t^2) dt', source = 'Abramowitz and Stegun 7.1.1' })
+unary('erf', FLOAT, 'erf(a)', { promote = 'float', rules = 'erf', doc = 'error function 2/sqrt(pi) int_0^a exp(-t^2) dt', source = 'Abramowitz and Stegun 7.1.1' })
 unary('erfc', FLOAT, 'erfc(a)', { promote = 'float', rules = 'erfc', doc = '1 - erf(a) without cancellation', source = 'Abramowitz and Stegun 7.1.2' })
 unary('ndtr', FLOAT, 'ndtr(a)', { promote = 'float', method = false, rules = 'ndtr', doc = 'standard normal distribution function erfc(-a / sqrt(2)) / 2, tails included', source = 'Abramowitz and Stegun 26.2.29' })
 unary('ndtri', FLOAT, 'ndtri(a)', { promote = 'float', method = false, rules = 'ndtri', doc = 'standard normal quantile: the inverse of ndtr; NaN outside [0, 1]', source = 'Algorithm AS 241, 1988' })
 unary('erfinv', FLOAT, 'erfinv(a)', { promote = 'float', rules = 'erfinv', doc = 'inverse error function; NaN outside [-1, 1]', source = 'Algorithm AS 241, 1988' })
 unary('lgamma', FLOAT, 'lgamma(a)', { promote = 'float', alias = { 'gammaln' }, rules = 'lgamma', doc = 'log |Gamma(a)|', source = 'C11 7.12.8.3' })
 unary('digamma', FLOAT, 'digamma(a)', { promote = 'float', rules = 'none: trigamma is not there', doc = 'derivative of lgamma', source = 'DLMF 5.5, 5.11' })
-unary('logistic', FLOAT, '(a < 0 ? exp(-abs(a)) : 1) / (1 + exp(-abs(a)))', { promote = 'float', alias = { 'sigmoid' }, rules = 'auto', example = "mc.logistic(0)  --> f64[]@cpu 0.5", doc = '1 / (1 + exp(-a))', source = 'definition; the exponential never overflows, so that the tail keeps its subnormal numbers' })
+unary('logistic', FLOAT, '(a < 0 ? exp(-abs(a)) : 1) / (1 + exp(-abs(a)))', { promote = 'float', alias = { 'sigmoid' }, rules = 'auto', doc = '1 / (1 + exp(-a))', source = 'definition; the exponential never overflows, so that the tail keeps its subnormal numbers' })
 unary('deg2rad', FLOAT, 'a * 0.017453292519943295', { promote = 'float', rules = 'auto', doc = 'degrees to radians', source = 'definition' })
 unary('rad2deg', FLOAT, 'a * 57.29577951308232', { promote = 'float', rules = 'auto', doc = 'radians to degrees', source = 'definition' })
 unary('conj', NUM, 'conj(a)', { ix = 'a', fx = 'a', tol = 'EXACT', rules = 'auto', doc = 'complex conjugate; reals unchanged' })
 unary('real', NUM, 'real(a)', { ix = 'a', fx = 'a', result = 'real', tol = 'EXACT', rules = 'auto', doc = 'real part' })
 unary('imag', NUM, 'imag(a)', { ix = '0', fx = '0', result = 'real', tol = 'EXACT', rules = 'auto', doc = 'imaginary part' })
-unary('angle', FC, 'arg(a)', { promote = 'float', fx = 'atan2(0, a)', result = 'real', rules = 'angle', example = "mc.angle(mc.complex(-1, 0))  --> f64[]@cpu 3.1415926535898", doc = 'phase in (-pi, pi], rad', source = 'definition' })
+unary('angle', FC, 'arg(a)', { promote = 'float', fx = 'atan2(0, a)', result = 'real', rules = 'angle', doc = 'phase in (-pi, pi], rad', source = 'definition' })
 
 -- ---------------------------------------------------------------- special functions
 
 -- ---------------------------------------------------------------- elementwise, three operands
-op { 'clip', family = 'ternary', dtypes = ORD, expr = 'minimum(maximum(a, b), c)', tol = 'EXACT', rules = 'select', example = "mc.clip(mc.tensor{-1, 0.5, 3}, 0, 1)  --> f64[3]@cpu { 0.0000, 0.5000, 1.0000 }", doc = 'a limited to [b, c]; NaN stays', source = STD }
-op { 'where', family = 'where', dtypes = ALL, expr = 'a ? b : c', tol = 'EXACT', rules = 'where', method = false, example = "mc.where(mc.tensor{true, false}, 1, 2)  --> f64[2]@cpu { 1, 2 }", doc = 'b where the condition a holds, else c', source = STD }
+op { 'clip', family = 'ternary', dtypes = ORD, expr = 'minimum(maximum(a, b), c)', tol = 'EXACT', rules = 'select', doc = 'a limited to [b, c]; NaN stays', source = STD }
+op { 'where', family = 'where', dtypes = ALL, expr = 'a ? b : c', tol = 'EXACT', rules = 'where', method = false, doc = 'b where the condition a holds, else c', source = STD }
 op { 'fma', family = 'ternary', dtypes = FLOAT, promote = 'float', expr = 'fma(a, b, c)', tol = 'EXACT', rules = 'fma', doc = 'a b + c, rounded once where the machine has it (v3, v4)', source = 'IEEE 754-2019 5.4.1' }
 op { 'betainc', family = 'ternary', dtypes = FLOAT, promote = 'float', expr = 'betainc(a, b, c)', method = false, tol = 'ITERATIVE', rules = 'betainc', doc = 'regularised incomplete beta function I_c(a, b), a, b > 0, c in [0, 1]', source = 'DLMF 8.17' }
 op { 'lerp', family = 'ternary', dtypes = FC, promote = 'float', expr = 'a + c * (b - a)', tol = 'ULP4', rules = 'auto', doc = 'a + c (b - a)', source = 'definition' }
 
 -- ---------------------------------------------------------------- reductions
 local AX = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }
-op { 'sum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'sum', example = "mc.sum(mc.tensor{{1, 2}, {3, 4}}, 1)  --> f64[2]@cpu { 4, 6 }", doc = 'sum over axes (all by default); integers and booleans give i64', source = STD }
+op { 'sum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'sum', doc = 'sum over axes (all by default); integers and booleans give i64', source = STD }
 op { 'prod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'prod', doc = 'product over axes; integers and booleans give i64', source = STD }
-op { 'max', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', example = "mc.max(mc.tensor{1, 3, 2})  --> f64[]@cpu 3", doc = 'largest element; NaN wins; empty is an error', source = STD }
+op { 'max', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'largest element; NaN wins; empty is an error', source = STD }
 op { 'min', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'smallest element; NaN wins; empty is an error', source = STD }
-op { 'any', family = 'reduce', dtypes = ALL, result = 'bool', params = AX, tol = 'EXACT', rules = 'none: boolean', example = "mc.any(mc.tensor{0, 1})  --> true", doc = 'some element is non-zero; over everything a Lua boolean', source = STD }
+op { 'any', family = 'reduce', dtypes = ALL, result = 'bool', params = AX, tol = 'EXACT', rules = 'none: boolean', doc = 'some element is non-zero; over everything a Lua boolean', source = STD }
 op { 'all', family = 'reduce', dtypes = ALL, result = 'bool', params = AX, tol = 'EXACT', rules = 'none: boolean', doc = 'every element is non-zero; over everything a Lua boolean', source = STD }
-op { 'argmax', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', example = "mc.argmax(mc.tensor{1, 3, 2})  --> i64[]@cpu 2", doc = 'position of the first largest element; one axis, or everything flattened', source = STD }
+op { 'argmax', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element; one axis, or everything flattened', source = STD }
 op { 'argmin', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first smallest element; one axis, or everything flattened', source = STD }
-op { 'mean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, tol = 'ACCUM', rules = 'mean', example = "mc.mean(mc.tensor{1, 2, 6})  --> f64[]@cpu 3", doc = 'arithmetic mean; integers give f64; empty gives NaN', source = STD }
-op { 'var', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'var', example = "mc.var(mc.tensor{1, 3}, { correction = 1 })  --> f64[]@cpu 2", doc = 'variance sum (x - mean)^2 / (n - correction), two passes', source = STD }
+op { 'mean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, tol = 'ACCUM', rules = 'mean', doc = 'arithmetic mean; integers give f64; empty gives NaN', source = STD }
+op { 'var', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'var', doc = 'variance sum (x - mean)^2 / (n - correction), two passes', source = STD }
 op { 'std', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'std', doc = 'sqrt(var)', source = STD }
 
 -- ---------------------------------------------------------------- scans
-op { 'cumsum', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_sum' }, tol = 'ACCUM', rules = 'cumsum', example = "mc.cumsum(mc.tensor{1, 2, 3}, 1)  --> f64[3]@cpu { 1, 3, 6 }", doc = 'running sum along one axis; integers give i64', source = STD }
+op { 'cumsum', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_sum' }, tol = 'ACCUM', rules = 'cumsum', doc = 'running sum along one axis; integers give i64', source = STD }
 op { 'cumprod', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_prod' }, tol = 'ACCUM', rules = 'cumprod', doc = 'running product along one axis', source = STD }
 
 -- ---------------------------------------------------------------- recursive filters
 op { 'iir', family = 'filter', nin = 3, nout = 2, dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis', -1 }, { 'reverse', 'bool', false } }, namespace = 'signal', method = false, tol = 'ITERATIVE', rules = 'iir', doc = 'samples through recursive sections f64[sections,2 (order + 1)] from a state; gives samples and the state after the last', source = 'transposed direct form II: Oppenheim and Schafer, Discrete-time signal processing, section 6.3' }
 
 -- ---------------------------------------------------------------- sorting and order statistics
-op { 'sort', family = 'sort', dtypes = ORD, params = { { 'axis', 'axis', -1 }, { 'descending', 'bool', false }, { 'stable', 'bool', true } }, tol = 'EXACT', rules = 'sort', example = "mc.sort(mc.tensor{3, 1, 2}, { descending = true })  --> f64[3]@cpu { 3, 2, 1 }", doc = 'sorted along one axis, NaN last', source = STD }
-op { 'argsort', family = 'sort', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis', -1 }, { 'descending', 'bool', false }, { 'stable', 'bool', true } }, tol = 'EXACT', rules = 'none: positions', example = "mc.argsort(mc.tensor{3, 1, 2})  --> i64[3]@cpu { 2, 3, 1 }", doc = 'positions that sort along one axis, NaN last', source = STD }
-op { 'median', family = 'select', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', example = "mc.median(mc.tensor{1, 2, 4, 9})  --> f64[]@cpu 3", doc = 'middle value, the mean of the two middle ones for even counts; NaN wins', source = 'definition' }
+op { 'sort', family = 'sort', dtypes = ORD, params = { { 'axis', 'axis', -1 }, { 'descending', 'bool', false }, { 'stable', 'bool', true } }, tol = 'EXACT', rules = 'sort', doc = 'sorted along one axis, NaN last', source = STD }
+op { 'argsort', family = 'sort', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis', -1 }, { 'descending', 'bool', false }, { 'stable', 'bool', true } }, tol = 'EXACT', rules = 'none: positions', doc = 'positions that sort along one axis, NaN last', source = STD }
+op { 'median', family = 'select', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', doc = 'middle value, the mean of the two middle ones for even counts; NaN wins', source = 'definition' }
 op { 'quantile', family = 'select', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', method = false, doc = 'quantiles along axes; see mc.quantile for the options', source = 'Hyndman and Fan, Sample quantiles in statistical packages, 1996' }
 
 -- ---------------------------------------------------------------- products
-op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', example = "mc.matmul(mc.tensor{{1, 2}, {3, 4}}, mc.tensor{1, 1})  --> f64[2]@cpu { 3, 7 }", doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD }
+op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD }
 
 -- ---------------------------------------------------------------- transforms
 local FP = { { 'n', 'int', -1 }, { 'axis', 'axis', -1 }, { 'norm', { 'backward', 'ortho', 'forward' }, 'backward' } }
 for _, r in ipairs {
   { 'fft', 'discrete Fourier transform X_k = sum_t x_t exp(-2 pi i k t / n)' }, { 'ifft', 'inverse of fft, scaled by 1/n' },
-  { 'rfft', 'transform of a real signal, bins 0..n/2', "mc.fft.rfft(mc.tensor{1, 1, 1, 1})  --> c128[3]@cpu { 4+0i, 0+0i, 0+0i }" }, { 'irfft', 'inverse of rfft; n is 2 (bins - 1) by default' },
+  { 'rfft', 'transform of a real signal, bins 0..n/2' }, { 'irfft', 'inverse of rfft; n is 2 (bins - 1) by default' },
 } do
-  op { r[1], family = 'fft', dtypes = { 'f32', 'f64', 'c64', 'c128' }, promote = 'float', params = FP, tol = 'FFT', rules = r[1], namespace = 'fft', method = false, example = r[3], doc = r[2], source = STD }
+  op { r[1], family = 'fft', dtypes = { 'f32', 'f64', 'c64', 'c128' }, promote = 'float', params = FP, tol = 'FFT', rules = r[1], namespace = 'fft', method = false, doc = r[2], source = STD }
 end
 
 -- ---------------------------------------------------------------- moving elements
-op { 'take', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, base = true, tol = 'EXACT', rules = 'take', example = "mc.take(mc.tensor{10, 20, 30}, mc.tensor({3, 1}, { dtype = 'i64' }))  --> f64[2]@cpu { 30, 10 }", doc = 'the slices of x at positions `index` along one axis', source = STD }
+op { 'take', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, base = true, tol = 'EXACT', rules = 'take', doc = 'the slices of x at positions `index` along one axis', source = STD }
 op { 'take_along_axis', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', -1 } }, base = true, alias = { 'gather' }, tol = 'EXACT', rules = 'gather', doc = 'x picked at index, elementwise along one axis', source = STD }
 op { 'put_along_axis', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', -1 } }, base = true, alias = { 'scatter' }, tol = 'EXACT', rules = 'scatter', doc = 'a copy of x with values put at index along one axis; the last write wins', source = 'NumPy put_along_axis' }
 op { 'scatter_add', family = 'gather', dtypes = NUM, params = { { 'axis', 'axis', -1 } }, base = true, tol = 'ACCUM', rules = 'scatter', doc = 'a copy of x with values added at index along one axis, in order', source = 'PyTorch scatter_add' }
 op { 'nonzero_flat', family = 'gather', dtypes = ALL, result = 'i64', base = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'flat positions of the non-zero elements in row-major order', source = 'definition' }
-op { 'searchsorted', family = 'gather', dtypes = REAL, result = 'i64', params = { { 'right', 'bool', false } }, base = true, tol = 'EXACT', rules = 'none: positions', example = "mc.searchsorted(mc.tensor{1, 3, 5}, mc.tensor{2, 3})  --> i64[2]@cpu { 2, 2 }", doc = 'positions at which values would be inserted into the sorted 1-D x', source = STD }
-op { 'bincount', family = 'gather', dtypes = { 'i64' }, result = 'i64', params = { { 'minlength', 'int', 0 } }, tol = 'EXACT', rules = 'none: counts', example = "mc.bincount(mc.tensor({0, 2, 2}, { dtype = 'i64' }))  --> i64[3]@cpu { 1, 0, 2 }", doc = 'how often each non-negative integer occurs: result[1] counts zeros', source = 'NumPy bincount' }
+op { 'searchsorted', family = 'gather', dtypes = REAL, result = 'i64', params = { { 'right', 'bool', false } }, base = true, tol = 'EXACT', rules = 'none: positions', doc = 'positions at which values would be inserted into the sorted 1-D x', source = STD }
+op { 'bincount', family = 'gather', dtypes = { 'i64' }, result = 'i64', params = { { 'minlength', 'int', 0 } }, tol = 'EXACT', rules = 'none: counts', doc = 'how often each non-negative integer occurs: result[1] counts zeros', source = 'NumPy bincount' }
 op { 'bincount_weighted', family = 'gather', dtypes = { 'f64' }, params = { { 'minlength', 'int', 0 } }, method = false, tol = 'ACCUM', rules = 'bincount', doc = 'sum of the weights of each integer value', source = 'NumPy bincount' }
-op { 'concat', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'concat', example = "mc.concat({ mc.tensor{1, 2}, mc.tensor{3} })  --> f64[3]@cpu { 1, 2, 3 }", doc = 'tensors joined along an existing axis', source = STD }
-op { 'stack', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'stack', example = "mc.stack({ mc.tensor{1, 2}, mc.tensor{3, 4} })  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }", doc = 'tensors of one shape joined along a new axis', source = STD }
-op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'int' }, { 'axis', 'axis' } }, tol = 'EXACT', rules = 'roll', example = "mc.roll(mc.tensor{1, 2, 3}, 1)  --> f64[3]@cpu { 3, 1, 2 }", doc = 'elements moved by shift, those that fall off come in on the other side', source = STD }
+op { 'concat', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'concat', doc = 'tensors joined along an existing axis', source = STD }
+op { 'stack', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'stack', doc = 'tensors of one shape joined along a new axis', source = STD }
+op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'int' }, { 'axis', 'axis' } }, tol = 'EXACT', rules = 'roll', doc = 'elements moved by shift, those that fall off come in on the other side', source = STD }
 
 -- ---------------------------------------------------------------- random numbers
 for _, r in ipairs {
@@ -329,6 +329,42 @@ T.kernels = {
   { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' }, { 'iir', { 'f32', 'f64' }, 'filter' },
   { 'sort', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
   { 'matmul', ACC, 'matmul' },
+}
+
+-- ---------------------------------------------------------------- examples of rows, run as tests by tests/spec/examples_spec.lua
+T.examples = {
+  rfft = "mc.fft.rfft(mc.tensor{1, 1, 1, 1})  --> c128[3]@cpu { 4+0i, 0+0i, 0+0i }",
+  add = "mc.add(mc.tensor{1, 2}, 10)  --> f64[2]@cpu { 11, 12 }",
+  floor_divide = "mc.floor_divide(-7, 2)  --> f64[]@cpu -4",
+  remainder = "mc.remainder(-7, 3)  --> f64[]@cpu 2",
+  hypot = "mc.hypot(3, 4)  --> f64[]@cpu 5",
+  lt = "mc.lt(mc.tensor{1, 3}, 2)  --> bool[2]@cpu { true, false }",
+  negative = "mc.negative(mc.tensor{1, -2})  --> f64[2]@cpu { -1, 2 }",
+  abs = "mc.abs(mc.complex(3, 4))  --> f64[]@cpu 5",
+  round = "mc.round(mc.tensor{0.5, 1.5, -1.2})  --> f64[3]@cpu { 0, 2, -1 }",
+  isnan = "mc.isnan(mc.tensor{1, mc.nan})  --> bool[2]@cpu { false, true }",
+  erf = "mc.erf(0)  --> f64[]@cpu 0",
+  logistic = "mc.logistic(0)  --> f64[]@cpu 0.5",
+  angle = "mc.angle(mc.complex(-1, 0))  --> f64[]@cpu 3.1415926535898",
+  clip = "mc.clip(mc.tensor{-1, 0.5, 3}, 0, 1)  --> f64[3]@cpu { 0.0000, 0.5000, 1.0000 }",
+  where = "mc.where(mc.tensor{true, false}, 1, 2)  --> f64[2]@cpu { 1, 2 }",
+  sum = "mc.sum(mc.tensor{{1, 2}, {3, 4}}, 1)  --> f64[2]@cpu { 4, 6 }",
+  max = "mc.max(mc.tensor{1, 3, 2})  --> f64[]@cpu 3",
+  any = "mc.any(mc.tensor{0, 1})  --> true",
+  argmax = "mc.argmax(mc.tensor{1, 3, 2})  --> i64[]@cpu 2",
+  mean = "mc.mean(mc.tensor{1, 2, 6})  --> f64[]@cpu 3",
+  var = "mc.var(mc.tensor{1, 3}, { correction = 1 })  --> f64[]@cpu 2",
+  cumsum = "mc.cumsum(mc.tensor{1, 2, 3}, 1)  --> f64[3]@cpu { 1, 3, 6 }",
+  sort = "mc.sort(mc.tensor{3, 1, 2}, { descending = true })  --> f64[3]@cpu { 3, 2, 1 }",
+  argsort = "mc.argsort(mc.tensor{3, 1, 2})  --> i64[3]@cpu { 2, 3, 1 }",
+  median = "mc.median(mc.tensor{1, 2, 4, 9})  --> f64[]@cpu 3",
+  matmul = "mc.matmul(mc.tensor{{1, 2}, {3, 4}}, mc.tensor{1, 1})  --> f64[2]@cpu { 3, 7 }",
+  take = "mc.take(mc.tensor{10, 20, 30}, mc.tensor({3, 1}, { dtype = 'i64' }))  --> f64[2]@cpu { 30, 10 }",
+  searchsorted = "mc.searchsorted(mc.tensor{1, 3, 5}, mc.tensor{2, 3})  --> i64[2]@cpu { 2, 2 }",
+  bincount = "mc.bincount(mc.tensor({0, 2, 2}, { dtype = 'i64' }))  --> i64[3]@cpu { 1, 0, 2 }",
+  concat = "mc.concat({ mc.tensor{1, 2}, mc.tensor{3} })  --> f64[3]@cpu { 1, 2, 3 }",
+  stack = "mc.stack({ mc.tensor{1, 2}, mc.tensor{3, 4} })  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }",
+  roll = "mc.roll(mc.tensor{1, 2, 3}, 1)  --> f64[3]@cpu { 3, 1, 2 }",
 }
 
 return T
