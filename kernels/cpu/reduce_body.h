@@ -183,43 +183,73 @@ ORDER(min, BETTER_MIN)
 #undef BETTER_MIN
 #endif
 
-#if defined(WANT_SQDEV)
-/* sum of (x - mean)^2; p holds one mean per row (or column) */
-void FN(sqdev)(const mck_reduce *k)
+#if defined(WANT_NAN)
+#define NOT_NAN(v) ((v)[0] == (v)[0] && (v)[WIDTH - 1] == (v)[WIDTH - 1])
+/* Copies with NaN replaced by p[0] (+ i p[1]): [m][n] for rows, [n][m] for columns. status[m]: how many elements are numbers. */
+void FN(nanfill)(const mck_reduce *k)
 {
-    double *out = k->out;
+    T *out = k->out;
     const T *x = k->in;
+    const int64_t s = k->elem_stride * WIDTH;
+    const T fill[2] = {(T)k->p[0], (T)k->p[1]};
+    for (int64_t i = 0; i < k->m; i++)
+        k->status[i] = 0;
     if (COLUMNS(k)) {
-        for (int64_t i = 0; i < k->m; i++)
-            out[i] = 0;
         for (int64_t r = 0; r < k->n; r++) {
-            const T *row = x + r * k->elem_stride;
+            const T *row = x + r * s;
             MC_IVDEP
             for (int64_t i = 0; i < k->m; i++) {
-                const double d = (double)row[i] - k->p[i];
-                out[i] += d * d;
+                const int is = NOT_NAN(row + i * WIDTH);
+                for (int w = 0; w < WIDTH; w++)
+                    out[(r * k->m + i) * WIDTH + w] = is ? row[i * WIDTH + w] : fill[w];
+                k->status[i] += is;
             }
         }
         return;
     }
     for (int64_t i = 0; i < k->m; i++) {
-        const T *row = x + i * k->row_stride;
-        const double mean = k->p[i];
-        double lane[8] = {0};
-        int64_t j = 0;
-        if (k->elem_stride == 1)
-            for (; j + 8 <= k->n; j += 8)
-                for (int l = 0; l < 8; l++) {
-                    const double d = (double)row[j + l] - mean;
-                    lane[l] += d * d;
-                }
-        for (int l = 0; j < k->n; j++, l = (l + 1) & 7) {
-            const double d = (double)row[j * k->elem_stride] - mean;
-            lane[l] += d * d;
-        }
-        out[i] = ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+        const T *row = x + i * k->row_stride * WIDTH;
+        T *o = out + i * k->n * WIDTH;
+        int64_t count = 0;
+        if (s == WIDTH)
+            for (int64_t j = 0; j < k->n; j++) {
+                const int is = NOT_NAN(row + j * WIDTH);
+                for (int w = 0; w < WIDTH; w++)
+                    o[j * WIDTH + w] = is ? row[j * WIDTH + w] : fill[w];
+                count += is;
+            }
+        else
+            for (int64_t j = 0; j < k->n; j++) {
+                const int is = NOT_NAN(row + j * s);
+                for (int w = 0; w < WIDTH; w++)
+                    o[j * WIDTH + w] = is ? row[j * s + w] : fill[w];
+                count += is;
+            }
+        k->status[i] = count;
     }
 }
+#if KIND == 1
+/* One row whose NaN become the number before them, which never wins as the first extreme; those in front become the first number.
+ * status: how many elements are numbers, and where the first stands (n when there is none). */
+void FN(nanhold)(const mck_reduce *k)
+{
+    T *out = k->out;
+    const T *x = k->in;
+    int64_t first = 0, count = 0;
+    while (first < k->n && x[first * k->elem_stride] != x[first * k->elem_stride])
+        first++;
+    T hold = first < k->n ? x[first * k->elem_stride] : 0;
+    for (int64_t j = 0; j < k->n; j++) {
+        const T v = x[j * k->elem_stride];
+        hold = v == v ? v : hold;
+        count += v == v;
+        out[j] = hold;
+    }
+    k->status[0] = count;
+    k->status[1] = first;
+}
+#endif
+#undef NOT_NAN
 #endif
 
 #undef FN
@@ -235,4 +265,4 @@ void FN(sqdev)(const mck_reduce *k)
 #undef MUL
 #undef WANT_SUM
 #undef WANT_ORDER
-#undef WANT_SQDEV
+#undef WANT_NAN
