@@ -12,8 +12,8 @@
 
 static const mck_pac_ops *kernels(int dtype)
 {
-    static const mck_pac_ops *const table[2][3] = {{&mck_pac_f32_v2, &mck_pac_f32_v3, &mck_pac_f32_v4},
-                                                   {&mck_pac_f64_v2, &mck_pac_f64_v3, &mck_pac_f64_v4}};
+    static const mck_pac_ops *const table[2][3] = {{MCK_AT_v2(&mck_pac_f32_v2), MCK_AT_v3(&mck_pac_f32_v3), MCK_AT_v4(&mck_pac_f32_v4)},
+                                                   {MCK_AT_v2(&mck_pac_f64_v2), MCK_AT_v3(&mck_pac_f64_v3), MCK_AT_v4(&mck_pac_f64_v4)}};
     return table[dtype == MC_F64][mci_isa()];
 }
 

@@ -116,6 +116,9 @@ do
   for _, isa in ipairs(T.isa) do
     o[#o + 1] = ('extern const mck_any_fn mck_kernels_%s[MCK_NKERNEL][MC_NDTYPE];\nextern const mck_any_fn mck_casts_%s[MC_NDTYPE][MC_NDTYPE];\nextern const mck_any_fn mck_functions_%s[MCK_NFN];\n'):format(isa[1], isa[1], isa[1])
   end
+  for _, isa in ipairs(T.isa) do -- MCK_AT_v2(x): x where this build has the level, else 0
+    o[#o + 1] = ('#define MCK_AT_%s(x) %s\n'):format(isa[1], has_level(isa[1]) and '(x)' or '0')
+  end
   o[#o + 1] = 'extern const mck_any_fn (*const mck_kernel_tables[3])[MC_NDTYPE];\nextern const mck_any_fn (*const mck_cast_tables[3])[MC_NDTYPE];\nextern const mck_any_fn *const mck_function_tables[3];\n'
   o[#o + 1] = 'extern const char *const mci_dtype_names[];\nextern const char mci_dtype_kinds[];\n#endif\n'
   write(out .. '/gen/mc_gen_kernels.h', table.concat(o))
