@@ -18,12 +18,13 @@
 /* How an op is computed: kernel and the kernel that joins its partial results, what a NaN is replaced by where they are left out. */
 typedef struct reduce_plan {
     int kernel, fold, positions;
-    int skip;               /* leave NaN out: nothing, a copy with `fill`, a copy that holds the number before, a kernel that does it */
+    int skip;               /* leave NaN out: nothing, a copy with `fill`, a copy that holds the number before, a kernel that
+                             * does it and counts, one whose results hold the count */
     int64_t size;           /* bytes of a partial result */
     int dtype;              /* of partial results that are one number */
     double fill[2];
 } reduce_plan;
-enum { SKIP_NONE, SKIP_FILL, SKIP_HOLD, SKIP_KERNEL };
+enum { SKIP_NONE, SKIP_FILL, SKIP_HOLD, SKIP_COUNT, SKIP_KERNEL };
 
 typedef struct reduce_job {
     reduce_plan plan;
@@ -38,7 +39,7 @@ typedef struct reduce_job {
     int direct;
     char *out;               /* [m][parts] (rows) or [parts][m] (columns) partial results */
     char *buf;               /* CHUNK elements of compute per worker, twice when NaN are left out of gathered pieces */
-    int64_t *numbers;        /* SKIP_FILL, SKIP_HOLD: elements that are numbers, as out */
+    int64_t *numbers;        /* SKIP_FILL, SKIP_HOLD, SKIP_COUNT: elements that are numbers, as out */
 } reduce_job;
 
 static int64_t kept_offset(const reduce_job *j, int64_t row)
@@ -60,6 +61,8 @@ static char *buffer(const reduce_job *j, int worker, int which)
 static void apply(const reduce_job *j, mck_reduce *k, int64_t at, int worker)
 {
     k->out = j->out + at * j->plan.size;
+    if (j->plan.skip == SKIP_COUNT)
+        k->status = j->numbers + at;
     if (j->plan.skip != SKIP_FILL && j->plan.skip != SKIP_HOLD) {
         j->fn(k);
         return;
@@ -145,7 +148,10 @@ static reduce_plan plan_of(int op, int compute)
     reduce_plan p = {.fold = -1, .dtype = compute};
     int floating = mci_kind(compute) == 'f' || mci_kind(compute) == 'c';
     switch (op) {
-    case MC_OP_NANSUM: case MC_OP_NANMEAN: p.skip = SKIP_FILL; /* fall through */
+    case MC_OP_NANSUM: case MC_OP_NANMEAN:
+        p.skip = compute == MC_F32 || compute == MC_F64 ? SKIP_COUNT : SKIP_FILL;
+        p.kernel = p.skip == SKIP_COUNT ? MCK_K_NANSUM : MCK_K_SUM;
+        break;
     case MC_OP_SUM: case MC_OP_MEAN: p.kernel = MCK_K_SUM; break;
     case MC_OP_NANPROD: p.skip = SKIP_FILL; p.fill[0] = 1; /* fall through */
     case MC_OP_PROD: p.kernel = MCK_K_PROD; break;
@@ -167,9 +173,9 @@ static reduce_plan plan_of(int op, int compute)
     if (!floating)
         p.skip = SKIP_NONE;
     switch (p.kernel) {
-    case MCK_K_SUM: case MCK_K_PROD:
+    case MCK_K_SUM: case MCK_K_NANSUM: case MCK_K_PROD:
         p.dtype = compute == MC_F32 ? MC_F64 : compute == MC_C64 ? MC_C128 : compute;
-        p.fold = p.kernel;
+        p.fold = p.kernel == MCK_K_PROD ? MCK_K_PROD : MCK_K_SUM;
         break;
     case MCK_K_ARGMAX: case MCK_K_ARGMIN: p.dtype = MC_I64; p.positions = 1; break;
     case MCK_K_COUNT: p.dtype = MC_I64; p.fold = MCK_K_SUM; break;
@@ -245,11 +251,12 @@ static int reduce_kernel(const mc_tensor *t, unsigned mask, reduce_plan plan, in
     reduce_job j = {.t = t, .compute = compute, .plan = plan};
     *result = NULL;
     *numbers = NULL;
-    int kdtype = compute == MC_BOOL ? MC_U8 : compute, counts = plan.skip == SKIP_FILL || plan.skip == SKIP_HOLD;
+    int kdtype = compute == MC_BOOL ? MC_U8 : compute, copies = plan.skip == SKIP_FILL || plan.skip == SKIP_HOLD;
+    int counts = copies || plan.skip == SKIP_COUNT;
     j.fn = (mck_reduce_fn)mci_kernel_get(plan.kernel, kdtype);
-    if (counts)
+    if (copies)
         j.copy = (mck_reduce_fn)mci_kernel_get(plan.skip == SKIP_FILL ? MCK_K_NANFILL : MCK_K_NANHOLD, kdtype);
-    mc_assert(j.fn != NULL && (!counts || j.copy != NULL));
+    mc_assert(j.fn != NULL && (!copies || j.copy != NULL));
     int64_t ks[1][MC_MAX_RANK], rs[1][MC_MAX_RANK];
     for (int i = 0; i < t->ndim; i++) {
         if (mask >> i & 1) {
@@ -273,7 +280,7 @@ static int reduce_kernel(const mc_tensor *t, unsigned mask, reduce_plan plan, in
     if (columns) {
         int64_t cols = j.kshape[j.kd - 1], width = cols < MCK_REDUCE_COLUMNS ? cols : MCK_REDUCE_COLUMNS;
         j.rows = (cols + MCK_REDUCE_COLUMNS - 1) / MCK_REDUCE_COLUMNS;
-        j.step = counts ? CHUNK / width : TASK / width > 64 ? TASK / width : 64;
+        j.step = copies ? CHUNK / width : TASK / width > 64 ? TASK / width : 64;
         j.parts = (j.n + j.step - 1) / j.step;
         tasks = j.m / cols * j.rows * j.parts;
     } else {
@@ -285,7 +292,7 @@ static int reduce_kernel(const mc_tensor *t, unsigned mask, reduce_plan plan, in
     int64_t bytes, slots = j.m * j.parts;
     if (mci_size_mul(slots, j.plan.size, &bytes))
         return mc_errstatus();
-    int need = !j.direct || counts;
+    int need = !j.direct || copies;
     j.out = mci_alloc((size_t)bytes);
     if (j.out && counts)
         j.numbers = mci_alloc((size_t)slots * sizeof(int64_t));

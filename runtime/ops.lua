@@ -291,7 +291,7 @@ local SIZES = { 'u8', 'i16', 'i32', 'i64', 'c128' }
 T.kernels = {
   { 'sum', ACC, 'reduce' }, { 'prod', ACC, 'reduce' }, { 'max', CMP, 'reduce' }, { 'min', CMP, 'reduce' }, { 'any', { 'u8' }, 'reduce' },
   { 'all', { 'u8' }, 'reduce' }, { 'argmax', CMP, 'reduce' }, { 'argmin', CMP, 'reduce' }, { 'count', { 'u8' }, 'reduce' },
-  { 'nanfill', { 'f32', 'f64', 'c64', 'c128' }, 'reduce' }, { 'nanhold', { 'f32', 'f64' }, 'reduce' }, { 'moments', { 'f32', 'f64' }, 'reduce' }, { 'nanmoments', { 'f32', 'f64' }, 'reduce' },
+  { 'nansum', { 'f32', 'f64' }, 'reduce' }, { 'nanfill', { 'f32', 'f64', 'c64', 'c128' }, 'reduce' }, { 'nanhold', { 'f32', 'f64' }, 'reduce' }, { 'moments', { 'f32', 'f64' }, 'reduce' }, { 'nanmoments', { 'f32', 'f64' }, 'reduce' },
   { 'moments_fold', { 'f64' }, 'reduce' }, { 'lse', { 'f32', 'f64' }, 'reduce' }, { 'lse_fold', { 'f64' }, 'reduce' }, { 'softmax', { 'f32', 'f64' }, 'softmax' },
   { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' }, { 'cummax', CMP, 'reduce' }, { 'cummin', CMP, 'reduce' }, { 'argcummax', CMP, 'reduce' }, { 'argcummin', CMP, 'reduce' },
   { 'logcumsumexp', { 'f32', 'f64' }, 'reduce' }, { 'iir', { 'f32', 'f64' }, 'filter' },

@@ -22,7 +22,7 @@ void MCK(sum_ref)(const mck_reduce *k)
 #define PROTO_ORDER(name) PROTO(max, name) PROTO(min, name) PROTO(argmax, name) PROTO(argmin, name)
 PROTO_SUM(i64) PROTO_SUM(f32) PROTO_SUM(f64) PROTO_SUM(c64) PROTO_SUM(c128)
 PROTO_ORDER(u8) PROTO_ORDER(i8) PROTO_ORDER(i16) PROTO_ORDER(i32) PROTO_ORDER(i64) PROTO_ORDER(f32) PROTO_ORDER(f64)
-PROTO(nanfill, f32) PROTO(nanfill, f64) PROTO(nanfill, c64) PROTO(nanfill, c128) PROTO(nanhold, f32) PROTO(nanhold, f64)
+PROTO(nansum, f32) PROTO(nansum, f64) PROTO(nanfill, f32) PROTO(nanfill, f64) PROTO(nanfill, c64) PROTO(nanfill, c128) PROTO(nanhold, f32) PROTO(nanhold, f64)
 PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 
 #define FMUL(a, b) ((a) * (b))
@@ -36,6 +36,7 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define WANT_SUM
 #define WANT_ORDER
 #define WANT_NAN
+#define COUNT int32_t
 #include "reduce_body.h"
 
 #define T double
@@ -47,6 +48,7 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define WANT_SUM
 #define WANT_ORDER
 #define WANT_NAN
+#define COUNT int64_t
 #include "reduce_body.h"
 
 #define T float
@@ -56,6 +58,7 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define LANES 32
 #define WANT_SUM
 #define WANT_NAN
+#define COUNT int32_t
 #include "reduce_body.h"
 
 #define T double
@@ -65,6 +68,7 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define LANES 16
 #define WANT_SUM
 #define WANT_NAN
+#define COUNT int64_t
 #include "reduce_body.h"
 
 /* integers sum modulo 2^64: unsigned arithmetic, the same bits */

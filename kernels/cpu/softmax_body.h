@@ -26,17 +26,16 @@ void MCK(NAME(softmax_ref))(const mck_softmax *k)
 
 static T NAME(largest)(const T *x, int64_t n)
 {
-    T lane[LANES * 2];
+    T lane[LANES * 2], max = x[0];
     for (int l = 0; l < LANES * 2; l++)
         lane[l] = x[0];
     int64_t j = 0;
     for (; j + LANES * 2 <= n; j += LANES * 2)
         for (int l = 0; l < LANES * 2; l++)
             lane[l] = LARGER(x[j + l], lane[l]);
-    for (int l = 0; j < n; j++, l++)
-        lane[l] = LARGER(x[j], lane[l]);
-    T max = lane[0];
-    for (int l = 1; l < LANES * 2; l++)
+    for (; j < n; j++)
+        max = LARGER(x[j], max);
+    for (int l = 0; l < LANES * 2; l++)
         max = max == max ? LARGER(lane[l], max) : max;
     return max;
 }
