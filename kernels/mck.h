@@ -57,6 +57,27 @@ typedef struct mck_reduce {
 } mck_reduce;
 typedef void (*mck_reduce_fn)(const mck_reduce *a);
 
+/* softmax family: m rows of n, exp(x - max) / sum or, with log, x - max - log(sum). Row form: both elem strides 1. Column form: both row
+ * strides 1, m <= MCK_REDUCE_COLUMNS. given: max and sum of each row (mck_partial.h), found here when NULL. out may be in. */
+typedef struct mck_softmax {
+    int64_t m, n;
+    void *out;
+    const void *in;
+    int64_t in_row, in_elem, out_row, out_elem;
+    int log;
+    const struct mck_lse *given;
+} mck_softmax;
+typedef void (*mck_softmax_fn)(const mck_softmax *a);
+
+/* segment family: n contiguous rows of `inner` elements joined to the rows id[i] of out, in order. */
+typedef struct mck_segment {
+    int64_t n, inner;
+    void *out;
+    const void *in;
+    const int64_t *id;
+} mck_segment;
+typedef void (*mck_segment_fn)(const mck_segment *a);
+
 /* matmul family: out[m][n] = a[m][k] b[k][n], contiguous and row-major. */
 typedef struct mck_matmul {
     int64_t m, n, k;
@@ -67,7 +88,9 @@ typedef void (*mck_matmul_fn)(const mck_matmul *p);
 
 /* sort family: m contiguous rows of n. `out` receives the sorted row (sort), `index` the positions + base (argsort);
  * either may be NULL. NaN sorts last (ascending and descending). Ties keep their order when `stable`.
- * work: what mck_sort_work() asked for, for one row; rows of one call share it (one worker). */
+ * partition: the element at place kth (from 0) of the sorted row, those before it in front, those behind it after, else in the order of
+ * the row. topk: the kth + 1 first of the sorted row, out[m][kth + 1]; ordered: in that order, else in the order of the row.
+ * work: what mck_sort_work() or mck_topk_work() asked for, for one row; rows of one call share it (one worker). */
 typedef struct mck_sort {
     int64_t m, n;
     void *out;
@@ -76,6 +99,8 @@ typedef struct mck_sort {
     int64_t base;
     int descending, stable;
     void *work;
+    int64_t kth;
+    int ordered;
 } mck_sort;
 typedef void (*mck_sort_fn)(const mck_sort *a);
 

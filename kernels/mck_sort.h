@@ -23,6 +23,8 @@
 
 #define MCK_SORT_DECLARE(name, type) \
     void MCK(sort_##name)(const mck_sort *a); \
+    void MCK(partition_##name)(const mck_sort *a); \
+    void MCK(topk_##name)(const mck_sort *a); \
     void MCK(sort_ref_##name)(const mck_sort *a);
 MCK_SORT_DTYPES(MCK_SORT_DECLARE)
 #undef MCK_SORT_DECLARE
@@ -30,6 +32,9 @@ MCK_SORT_DTYPES(MCK_SORT_DECLARE)
 /* Bytes of workspace per worker for rows of n elements of elem_bytes; want_index: `index` will be
  * given. */
 size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index);
+
+/* The same for topk of k elements, and for partition (k = 0). */
+size_t MCK(topk_work)(int elem_bytes, int64_t n, int64_t k);
 
 void MCK(select_f32)(const mck_select *a);
 void MCK(select_f64)(const mck_select *a);

@@ -1,5 +1,4 @@
-/* mc_gather.c - ops that move single elements by position: take, take_along_axis, put_along_axis, scatter_add, nonzero, searchsorted,
- * bincount.
+/* mc_gather.c - ops that move single elements by position: take, take_along_axis, put_along_axis, nonzero, searchsorted, bincount.
  *
  * Positions arrive in the caller's base (p->base) and may count from the end when negative. All positions are checked before anything
  * is written. Writers run serially in row-major order of the index, so that "the last write wins" and sums are the same every time. */
@@ -7,8 +6,7 @@
 
 #include <string.h>
 
-/* A contiguous i64 copy of the positions, made 0-based and checked against size n. */
-static int positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos)
+int mci_positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos)
 {
     char s[MCI_TEXT];
     int kind = mci_kind(index->dtype);
@@ -61,7 +59,7 @@ static int take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_t
     for (int i = axis + 1; i < t->ndim; i++)
         shape[i - 1 + index->ndim] = t->shape[i];
     mc_tensor pos = {0}, tmp = {0}, *target = out;
-    if ((rc = positions(op->name, index, t->shape[axis], p->base, &pos)) != 0)
+    if ((rc = mci_positions(op->name, index, t->shape[axis], p->base, &pos)) != 0)
         return rc;
     rc = mci_out(op->name, out, t->dtype, nd, shape);
     if (!rc && given && (mci_overlap(out, t) >= 0 || !mci_contiguous(out))) {
@@ -135,7 +133,7 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
         return mci_error(MC_ESHAPE, "%s: index must match x off the axis, x is %s and index is %s", op->name, mci_tensor_text(s1, sizeof s1, t),
                          mci_tensor_text(s2, sizeof s2, index));
     mc_tensor pos = {0}, tmp = {0};
-    if ((rc = positions(op->name, index, t->shape[axis], p->base, &pos)) != 0)
+    if ((rc = mci_positions(op->name, index, t->shape[axis], p->base, &pos)) != 0)
         return rc;
     const int64_t *v = pos.data;
     int64_t size = MCI_SIZE(t->dtype);
@@ -160,26 +158,8 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
         if (!rc)
             rc = mc_copy(&vb, values);
         const char *w = vb.data;
-        int adds = op->id == MC_OP_SCATTER_ADD;
-        int wide = adds ? op->compute[t->dtype] : t->dtype; /* halves add in f32, rounded after each step */
-        if (!rc && wide < 0)
-            rc = mci_error(MC_EDTYPE, "%s: not defined for %s; convert x with :to first", op->name, mci_tensor_text(s1, sizeof s1, t));
-        mck_ewise_fn add = adds && wide >= 0 ? (mck_ewise_fn)mci_kernel_get(MCK_K_ADD, wide) : NULL;
-        for (int64_t i = 0; !rc && i < pos.numel; i++) {
-            char *dst = mci_at(&tmp, offset_without(&pos, tmp.strides, axis, i) + v[i] * tmp.strides[axis]);
-            if (adds && wide != t->dtype) {
-                float x, y;
-                mci_cast(MC_F32, t->dtype)(1, &x, 1, dst, 1);
-                mci_cast(MC_F32, t->dtype)(1, &y, 1, w + i * size, 1);
-                x += y;
-                mci_cast(t->dtype, MC_F32)(1, dst, 1, &x, 1);
-            } else if (adds) {
-                mck_ewise k = {.n = 1, .out = dst, .in = {dst, w + i * size}, .stride = {1, 1}};
-                add(&k);
-            } else {
-                copy_element(dst, w + i * size, size);
-            }
-        }
+        for (int64_t i = 0; !rc && i < pos.numel; i++)
+            copy_element(mci_at(&tmp, offset_without(&pos, tmp.strides, axis, i) + v[i] * tmp.strides[axis]), w + i * size, size);
         mc_drop(&vb);
         if (!rc)
             rc = mc_copy(out, &tmp);
@@ -210,12 +190,58 @@ static int nonzero(const mci_op *op, mc_tensor *out, const mc_tensor *t, const m
     return rc;
 }
 
+typedef struct search_job {
+    const void *sorted, *values;
+    int64_t *out;
+    int64_t n, per_row, total; /* values per row of sorted */
+    int integers, right, base;
+} search_job;
+#define SEARCH_TASK 4096
+
+/* How many of x[n] stand before y. NaN sorts last. */
+#define SEARCH(name, T, below)                                                     \
+    static int64_t name(const T *x, int64_t n, T y, int right)                     \
+    {                                                                              \
+        int64_t lo = 0;                                                            \
+        while (n > 0) {                                                            \
+            int64_t half = n / 2;                                                  \
+            const T v = x[lo + half];                                              \
+            int is = below;                                                        \
+            lo = is ? lo + half + 1 : lo;                                          \
+            n = is ? n - half - 1 : half;                                          \
+        }                                                                          \
+        return lo;                                                                 \
+    }
+SEARCH(search_i64, int64_t, right ? v <= y : v < y)
+SEARCH(search_f64, double, right ? v <= y || y != y : v < y || (y != y && v == v))
+
+static void search_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const search_job *j = arg;
+    (void)end;
+    (void)worker;
+    int64_t i0 = begin * SEARCH_TASK, i1 = i0 + SEARCH_TASK < j->total ? i0 + SEARCH_TASK : j->total;
+    for (int64_t i = i0; i < i1; i++) {
+        int64_t at = i / j->per_row * j->n;
+        j->out[i] = j->base + (j->integers ? search_i64((const int64_t *)j->sorted + at, j->n, ((const int64_t *)j->values)[i], j->right)
+                                           : search_f64((const double *)j->sorted + at, j->n, ((const double *)j->values)[i], j->right));
+    }
+}
+
+/* One sorted row for all values, or rows [..., n] for values [..., m] of the same leading axes. */
 static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorted, const mc_tensor *values, const mc_params *p)
 {
-    char s[MCI_TEXT];
+    char s1[MCI_TEXT], s2[MCI_TEXT];
     mc_tensor a = {0}, b = {0}, tmp = {0};
-    if (sorted->ndim != 1)
-        return mci_error(MC_ESHAPE, "searchsorted: the sorted tensor is %s; it must have one axis", mci_tensor_text(s, sizeof s, sorted));
+    int given = (out->flags & MC_FLAG_OUT) != 0, last = sorted->ndim - 1;
+    if (sorted->ndim == 0)
+        return mci_error(MC_ESHAPE, "searchsorted: the sorted tensor is %s; give it at least one axis", mci_tensor_text(s1, sizeof s1, sorted));
+    int fits = sorted->ndim == 1 || sorted->ndim == values->ndim;
+    for (int i = 0; fits && sorted->ndim > 1 && i < last; i++)
+        fits = sorted->shape[i] == values->shape[i];
+    if (!fits)
+        return mci_error(MC_ESHAPE, "searchsorted: the sorted tensor is %s and the values are %s; give one sorted row, or one for each row of values",
+                         mci_tensor_text(s1, sizeof s1, sorted), mci_tensor_text(s2, sizeof s2, values));
     int integers = mci_kind(sorted->dtype) != 'f' && mci_kind(values->dtype) != 'f', dt = integers ? MC_I64 : MC_F64;
     int rc = mci_materialize(&a, sorted, dt);
     if (!rc)
@@ -224,27 +250,15 @@ static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorte
         rc = mc_create(&tmp, MC_I64, values->ndim, values->shape);
     if (!rc)
         rc = mci_out(op->name, out, MC_I64, values->ndim, values->shape);
-    for (int64_t i = 0; !rc && i < b.numel; i++) {
-        int64_t lo = 0, hi = a.numel;
-        while (lo < hi) {
-            int64_t mid = lo + (hi - lo) / 2;
-            int below;
-            if (integers) {
-                int64_t x = ((const int64_t *)a.data)[mid], y = ((const int64_t *)b.data)[i];
-                below = p->i[0] ? x <= y : x < y;
-            } else {
-                double x = ((const double *)a.data)[mid], y = ((const double *)b.data)[i];
-                below = p->i[0] ? x <= y || y != y : x < y || (y != y && x == x);
-            }
-            if (below)
-                lo = mid + 1;
-            else
-                hi = mid;
-        }
-        ((int64_t *)tmp.data)[i] = lo + p->base;
+    if (!rc && b.numel > 0) {
+        search_job j = {a.data, b.data, tmp.data, sorted->shape[last], sorted->ndim == 1 ? b.numel : values->shape[last], b.numel, integers, (int)p->i[0],
+                        p->base};
+        rc = mci_parallel((b.numel + SEARCH_TASK - 1) / SEARCH_TASK, search_task, &j);
+        if (!rc)
+            rc = mc_copy(out, &tmp);
+        if (rc)
+            mci_out_fail(out, given);
     }
-    if (!rc)
-        rc = mc_copy(out, &tmp);
     mc_drop(&a);
     mc_drop(&b);
     mc_drop(&tmp);
@@ -330,7 +344,7 @@ int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *va
         shape[axis + i] = index->shape[i];
     for (int i = axis + 1; i < dst->ndim; i++)
         shape[i - 1 + index->ndim] = dst->shape[i];
-    int rc = positions("index", index, dst->shape[axis], 1, &pos);
+    int rc = mci_positions("index", index, dst->shape[axis], 1, &pos);
     if (!rc)
         rc = mc_create(&val, dst->dtype, nd, shape);
     if (!rc)

@@ -38,6 +38,12 @@ int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtyp
 /* dtype of the result of an op whose operands met in `dtype`. */
 int mci_result_dtype(const mci_op *op, int dtype);
 
+/* Maximum and sum of exp(x - maximum) over the masked axes of a tensor that is not empty (owns: mci_free). */
+int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, struct mck_lse **pairs);
+
+/* A contiguous i64 copy of positions, made 0-based and checked against an axis of size n. */
+int mci_positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos);
+
 #define MCI_WEAK 256 /* flag of a 0-d operand that came from a plain number */
 
 mck_any_fn mci_function(int fn); /* MCK_FN_* of the active ISA level */

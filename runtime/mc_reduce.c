@@ -3,31 +3,43 @@
  * Kept and reduced axes are collapsed separately. Three ways through memory: rows (reduced axis walked with one stride), columns
  * (the kept axis is contiguous), gather (anything else, and dtypes without a kernel: pieces are converted into a buffer). Rows are
  * cut at MCK_REDUCE_CHUNK, columns at a number of rows that depends on the shape only; partial results are folded by the same
- * kernels, so the bits do not depend on the number of threads. May not know Lua. */
+ * kernels, so the bits do not depend on the number of threads. Ops that leave NaN out run the same kernels on copies of the pieces, made in
+ * cache. May not know Lua. */
 #include "mc_rows.h"
 #include "mc_ops.h"
-#include "../kernels/mck.h"
+#include "../kernels/mck_partial.h"
 
 #include <math.h>
 #include <string.h>
 
 #define CHUNK MCK_REDUCE_CHUNK
-#define COLBLOCK 512
 #define TASK 65536 /* elements a task should have at least */
 
+/* How an op is computed: kernel and the kernel that joins its partial results, what a NaN is replaced by where they are left out. */
+typedef struct reduce_plan {
+    int kernel, fold, positions;
+    int skip;               /* leave NaN out: nothing, a copy with `fill`, a copy that holds the number before, a kernel that
+                             * does it and counts, one whose results hold the count */
+    int64_t size;           /* bytes of a partial result */
+    int dtype;              /* of partial results that are one number */
+    double fill[2];
+} reduce_plan;
+enum { SKIP_NONE, SKIP_FILL, SKIP_HOLD, SKIP_COUNT, SKIP_KERNEL };
+
 typedef struct reduce_job {
-    mck_reduce_fn fn;
+    reduce_plan plan;
+    mck_reduce_fn fn, copy;  /* copy: without NaN */
     const mc_tensor *t;
-    int compute, acc;        /* dtypes of the kernel's input and of its partial results */
+    int compute;             /* dtype of the kernel's input */
     int kd, rd;              /* collapsed kept and reduced ranks */
     int64_t kshape[MC_MAX_RANK], kstr[MC_MAX_RANK], rshape[MC_MAX_RANK], rstr[MC_MAX_RANK];
     int64_t m, n;            /* kept and reduced element counts */
-    int64_t parts, step;     /* pieces per row and their length; rows per task when parts == 1 */
-    int64_t colblocks;
+    int64_t parts, step;     /* pieces per row and their length */
+    int64_t rows;            /* rows: rows per task when parts == 1; columns: blocks of columns */
     int direct;
-    char *out;               /* [m][parts] (rows) or [parts][m] (columns) of acc */
-    char *buf;               /* CHUNK elements of compute per worker (gather) */
-    const double *mean;      /* sqdev */
+    char *out;               /* [m][parts] (rows) or [parts][m] (columns) partial results */
+    char *buf;               /* CHUNK elements of compute per worker, twice when NaN are left out of gathered pieces */
+    int64_t *numbers;        /* SKIP_FILL, SKIP_HOLD, SKIP_COUNT: elements that are numbers, as out */
 } reduce_job;
 
 static int64_t kept_offset(const reduce_job *j, int64_t row)
@@ -40,12 +52,45 @@ static int64_t kept_offset(const reduce_job *j, int64_t row)
     return off;
 }
 
+static char *buffer(const reduce_job *j, int worker, int which)
+{
+    return j->buf + ((int64_t)worker * 2 + which) * CHUNK * MCI_SIZE(j->compute);
+}
+
+/* The kernel on rows or columns that are set up in k, by way of a copy without NaN where these are left out. at: of the first result. */
+static void apply(const reduce_job *j, mck_reduce *k, int64_t at, int worker)
+{
+    k->out = j->out + at * j->plan.size;
+    if (j->plan.skip == SKIP_COUNT)
+        k->status = j->numbers + at;
+    if (j->plan.skip != SKIP_FILL && j->plan.skip != SKIP_HOLD) {
+        j->fn(k);
+        return;
+    }
+    int columns = k->row_stride == 1 && k->elem_stride != 1 && k->m > 1;
+    int64_t count[2];
+    mck_reduce c = *k;
+    c.out = buffer(j, worker, 1);
+    c.p = j->plan.fill;
+    c.status = j->plan.skip == SKIP_HOLD ? count : j->numbers + at;
+    j->copy(&c);
+    k->in = c.out;
+    k->row_stride = columns ? 1 : k->n;
+    k->elem_stride = columns ? k->m : 1;
+    j->fn(k);
+    if (j->plan.skip == SKIP_HOLD) { /* one row; a NaN in front took the value of the first number */
+        int64_t *best = k->out;
+        j->numbers[at] = count[0];
+        if (*best < count[1])
+            *best = count[1];
+    }
+}
+
 static void row_piece(const reduce_job *j, int64_t row, int64_t part, int worker)
 {
     int64_t first = part * j->step, n = j->n - first < j->step ? j->n - first : j->step;
     const char *base = mci_at(j->t, kept_offset(j, row));
-    mck_reduce k = {.m = 1, .n = n, .out = j->out + (row * j->parts + part) * MCI_SIZE(j->acc), .row_stride = 1, .elem_stride = 1,
-                    .p = j->mean ? j->mean + row : NULL};
+    mck_reduce k = {.m = 1, .n = n, .row_stride = 1, .elem_stride = 1};
     if (j->direct) {
         int64_t rs = j->rd ? j->rstr[0] : 1;
         k.in = base + first * rs * MCI_SIZE(j->t->dtype);
@@ -54,11 +99,11 @@ static void row_piece(const reduce_job *j, int64_t row, int64_t part, int worker
         mc_tensor sub = {.data = (char *)(uintptr_t)base, .dtype = j->t->dtype, .ndim = j->rd, .numel = j->n};
         memcpy(sub.shape, j->rshape, sizeof sub.shape);
         memcpy(sub.strides, j->rstr, sizeof sub.strides);
-        char *buf = j->buf + (int64_t)worker * CHUNK * MCI_SIZE(j->compute);
+        char *buf = buffer(j, worker, 0);
         mci_gather(&sub, first, n, j->compute, buf);
         k.in = buf;
     }
-    j->fn(&k);
+    apply(j, &k, row * j->parts + part, worker);
 }
 
 static void rows_task(void *arg, int64_t begin, int64_t end, int worker)
@@ -69,16 +114,15 @@ static void rows_task(void *arg, int64_t begin, int64_t end, int worker)
         row_piece(j, begin / j->parts, begin % j->parts, worker);
         return;
     }
-    int64_t r0 = begin * j->colblocks, r1 = r0 + j->colblocks < j->m ? r0 + j->colblocks : j->m;
-    if (j->direct && j->kd <= 1) {
-        mck_reduce k = {.m = r1 - r0, .n = j->n, .out = j->out + r0 * MCI_SIZE(j->acc), .in = mci_at(j->t, kept_offset(j, r0)),
-                        .row_stride = j->kd ? j->kstr[0] : 1, .elem_stride = j->rd ? j->rstr[0] : 1, .p = j->mean ? j->mean + r0 : NULL};
-        if (k.row_stride == 1 && k.elem_stride != 1 && k.m > 1) { /* would be read as columns: the same numbers, other order */
-            for (int64_t r = r0; r < r1 && !mc_cancel_pending(); r++)
-                row_piece(j, r, 0, worker);
-            return;
+    int64_t r0 = begin * j->rows, r1 = r0 + j->rows < j->m ? r0 + j->rows : j->m;
+    int64_t rs = j->rd ? j->rstr[0] : 1, ks = j->kd ? j->kstr[0] : 1;
+    /* several rows at once, unless they would be read as columns: the same numbers, other order */
+    if (j->direct && j->kd <= 1 && !(ks == 1 && rs != 1) && j->plan.skip != SKIP_HOLD) {
+        int64_t most = j->plan.skip == SKIP_FILL ? CHUNK / j->n : r1 - r0;
+        for (int64_t r = r0; r < r1; r += most) {
+            mck_reduce k = {.m = r1 - r < most ? r1 - r : most, .n = j->n, .in = mci_at(j->t, kept_offset(j, r)), .row_stride = ks, .elem_stride = rs};
+            apply(j, &k, r, worker);
         }
-        j->fn(&k);
         return;
     }
     for (int64_t r = r0; r < r1 && !mc_cancel_pending(); r++)
@@ -89,65 +133,130 @@ static void columns_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const reduce_job *j = arg;
     (void)end;
-    (void)worker;
     int64_t cols = j->kshape[j->kd - 1], rest = begin;
     int64_t part = rest % j->parts;
     rest /= j->parts;
-    int64_t c0 = rest % j->colblocks * COLBLOCK, outer = rest / j->colblocks;
-    int64_t nc = cols - c0 < COLBLOCK ? cols - c0 : COLBLOCK, first = part * j->step;
+    int64_t c0 = rest % j->rows * MCK_REDUCE_COLUMNS, outer = rest / j->rows;
+    int64_t nc = cols - c0 < MCK_REDUCE_COLUMNS ? cols - c0 : MCK_REDUCE_COLUMNS, first = part * j->step;
     int64_t row = outer * cols + c0, n = j->n - first < j->step ? j->n - first : j->step;
-    mck_reduce k = {.m = nc, .n = n, .out = j->out + (part * j->m + row) * MCI_SIZE(j->acc), .row_stride = 1, .elem_stride = j->rstr[0],
-                    .in = mci_at(j->t, kept_offset(j, row) + first * j->rstr[0]), .p = j->mean ? j->mean + row : NULL};
-    if (nc == 1)
-        k.row_stride = 1; /* a single column is a row with a stride */
-    j->fn(&k);
+    mck_reduce k = {.m = nc, .n = n, .row_stride = 1, .elem_stride = j->rstr[0], .in = mci_at(j->t, kept_offset(j, row) + first * j->rstr[0])};
+    apply(j, &k, part * j->m + row, worker);
 }
 
-/* dtype of partial results of a kernel */
-static int acc_dtype(int kernel, int compute)
+static reduce_plan plan_of(int op, int compute)
 {
-    switch (kernel) {
-    case MCK_K_SUM: case MCK_K_PROD: return compute == MC_F32 ? MC_F64 : compute == MC_C64 ? MC_C128 : compute;
-    case MCK_K_SQDEV: return MC_F64;
-    case MCK_K_ARGMAX: case MCK_K_ARGMIN: return MC_I64;
-    default: return compute;
+    reduce_plan p = {.fold = -1, .dtype = compute};
+    int floating = mci_kind(compute) == 'f' || mci_kind(compute) == 'c';
+    switch (op) {
+    case MC_OP_NANSUM: case MC_OP_NANMEAN:
+        p.skip = compute == MC_F32 || compute == MC_F64 ? SKIP_COUNT : SKIP_FILL;
+        p.kernel = p.skip == SKIP_COUNT ? MCK_K_NANSUM : MCK_K_SUM;
+        break;
+    case MC_OP_SUM: case MC_OP_MEAN: p.kernel = MCK_K_SUM; break;
+    case MC_OP_NANPROD: p.skip = SKIP_FILL; p.fill[0] = 1; /* fall through */
+    case MC_OP_PROD: p.kernel = MCK_K_PROD; break;
+    case MC_OP_NANMAX: p.skip = SKIP_FILL; p.fill[0] = -INFINITY; /* fall through */
+    case MC_OP_MAX: p.kernel = MCK_K_MAX; break;
+    case MC_OP_NANMIN: p.skip = SKIP_FILL; p.fill[0] = INFINITY; /* fall through */
+    case MC_OP_MIN: p.kernel = MCK_K_MIN; break;
+    case MC_OP_NANARGMAX: p.skip = SKIP_HOLD; /* fall through */
+    case MC_OP_ARGMAX: p.kernel = MCK_K_ARGMAX; break;
+    case MC_OP_NANARGMIN: p.skip = SKIP_HOLD; /* fall through */
+    case MC_OP_ARGMIN: p.kernel = MCK_K_ARGMIN; break;
+    case MC_OP_NANVAR: case MC_OP_NANSTD: p.skip = SKIP_KERNEL; p.kernel = MCK_K_NANMOMENTS; break;
+    case MC_OP_VAR: case MC_OP_STD: p.kernel = MCK_K_MOMENTS; break;
+    case MC_OP_ANY: p.kernel = MCK_K_ANY; break;
+    case MC_OP_ALL: p.kernel = MCK_K_ALL; break;
+    case MC_OP_COUNT_NONZERO: p.kernel = MCK_K_COUNT; break;
+    default: p.kernel = MCK_K_LSE; break;
     }
+    if (!floating)
+        p.skip = SKIP_NONE;
+    switch (p.kernel) {
+    case MCK_K_SUM: case MCK_K_NANSUM: case MCK_K_PROD:
+        p.dtype = compute == MC_F32 ? MC_F64 : compute == MC_C64 ? MC_C128 : compute;
+        p.fold = p.kernel == MCK_K_PROD ? MCK_K_PROD : MCK_K_SUM;
+        break;
+    case MCK_K_ARGMAX: case MCK_K_ARGMIN: p.dtype = MC_I64; p.positions = 1; break;
+    case MCK_K_COUNT: p.dtype = MC_I64; p.fold = MCK_K_SUM; break;
+    case MCK_K_MOMENTS: case MCK_K_NANMOMENTS: p.dtype = MC_F64; p.fold = MCK_K_MOMENTS_FOLD; break;
+    case MCK_K_LSE: p.dtype = MC_F64; p.fold = MCK_K_LSE_FOLD; break;
+    default: p.fold = p.kernel; break;
+    }
+    p.size = p.fold == MCK_K_MOMENTS_FOLD ? (int64_t)sizeof(mck_moments) : p.fold == MCK_K_LSE_FOLD ? (int64_t)sizeof(mck_lse) : MCI_SIZE(p.dtype);
+    return p;
 }
 
-/* argmax over several pieces: the values at the partial positions decide. idx [m][parts] -> idx [m]. */
-static int fold_positions(reduce_job *j, int kernel, int64_t *idx)
+/* Positions over several pieces: the values at the partial positions decide. idx [m][parts] -> idx [m]. */
+static int fold_positions(reduce_job *j, int64_t *idx)
 {
     int64_t es = MCI_SIZE(j->compute);
-    char *vals = mci_alloc((size_t)(j->parts * es));
+    char *vals = mci_alloc((size_t)(j->parts * (es + (int64_t)sizeof(int64_t))));
     if (!vals)
         return mc_errstatus();
-    mck_reduce_fn fn = (mck_reduce_fn)mci_kernel_get(kernel, j->compute);
+    int64_t *from = (int64_t *)(void *)vals, count = 0; /* the pieces that have numbers */
+    vals += j->parts * (int64_t)sizeof(int64_t);
     mc_tensor sub = {.dtype = j->t->dtype, .ndim = j->rd, .numel = j->n};
     memcpy(sub.shape, j->rshape, sizeof sub.shape);
     memcpy(sub.strides, j->rstr, sizeof sub.strides);
     for (int64_t r = 0; r < j->m; r++) {
         sub.data = mci_at(j->t, kept_offset(j, r));
-        int64_t *row = idx + r * j->parts, best;
+        int64_t *row = idx + r * j->parts, best = 0, numbers = 0;
+        count = 0;
         for (int64_t p = 0; p < j->parts; p++) {
-            row[p] += p * j->step;
-            mci_gather(&sub, row[p], 1, j->compute, vals + p * es);
+            int64_t has = j->numbers ? j->numbers[r * j->parts + p] : 1;
+            numbers += has;
+            if (!has)
+                continue;
+            from[count] = row[p] + p * j->step;
+            mci_gather(&sub, from[count], 1, j->compute, vals + count * es);
+            count++;
         }
-        mck_reduce k = {.m = 1, .n = j->parts, .out = &best, .in = vals, .row_stride = 1, .elem_stride = 1};
-        fn(&k);
-        idx[r] = row[best];
+        mck_reduce k = {.m = 1, .n = count, .out = &best, .in = vals, .row_stride = 1, .elem_stride = 1};
+        if (count > 0)
+            j->fn(&k);
+        idx[r] = count > 0 ? from[best] : 0;
+        if (j->numbers)
+            j->numbers[r] = numbers;
     }
-    mci_free(vals);
+    mci_free(from);
     return MC_OK;
 }
 
-/* Reduces t with one kernel into a fresh array of acc [m] (owns: mci_free). n must be positive. */
-static int reduce_kernel(const mc_tensor *t, unsigned mask, int kernel, int compute, const double *mean, void **result)
+/* Partial results of all pieces into one per row; counts of numbers likewise. */
+static int fold(reduce_job *j, int columns)
 {
-    reduce_job j = {.t = t, .compute = compute, .acc = acc_dtype(kernel, compute), .mean = mean};
+    if (j->plan.positions)
+        return fold_positions(j, (int64_t *)(void *)j->out);
+    char *folded = mci_alloc((size_t)(j->m * j->plan.size));
+    if (!folded)
+        return mc_errstatus();
+    int dtype = j->plan.dtype == MC_BOOL ? MC_U8 : j->plan.dtype;
+    mck_reduce k = {.m = j->m, .n = j->parts, .out = folded, .in = j->out, .row_stride = columns ? 1 : j->parts, .elem_stride = columns ? j->m : 1};
+    ((mck_reduce_fn)mci_kernel_get(j->plan.fold, dtype))(&k);
+    mci_free(j->out);
+    j->out = folded;
+    for (int64_t r = 0; j->numbers && r < j->m; r++) { /* row r is written after it was read, and before those behind it */
+        int64_t total = 0;
+        for (int64_t p = 0; p < j->parts; p++)
+            total += j->numbers[columns ? p * j->m + r : r * j->parts + p];
+        j->numbers[r] = total;
+    }
+    return MC_OK;
+}
+
+/* Reduces t into fresh arrays of plan.size [m] and, where NaN are filled in, counts of numbers [m] (owns: mci_free). n must be positive. */
+static int reduce_kernel(const mc_tensor *t, unsigned mask, reduce_plan plan, int compute, void **result, int64_t **numbers)
+{
+    reduce_job j = {.t = t, .compute = compute, .plan = plan};
     *result = NULL;
-    int kdtype = compute == MC_BOOL ? MC_U8 : compute;
-    j.fn = (mck_reduce_fn)mci_kernel_get(kernel, kdtype);
-    mc_assert(j.fn != NULL);
+    *numbers = NULL;
+    int kdtype = compute == MC_BOOL ? MC_U8 : compute, copies = plan.skip == SKIP_FILL || plan.skip == SKIP_HOLD;
+    int counts = copies || plan.skip == SKIP_COUNT;
+    j.fn = (mck_reduce_fn)mci_kernel_get(plan.kernel, kdtype);
+    if (copies)
+        j.copy = (mck_reduce_fn)mci_kernel_get(plan.skip == SKIP_FILL ? MCK_K_NANFILL : MCK_K_NANHOLD, kdtype);
+    mc_assert(j.fn != NULL && (!copies || j.copy != NULL));
     int64_t ks[1][MC_MAX_RANK], rs[1][MC_MAX_RANK];
     for (int i = 0; i < t->ndim; i++) {
         if (mask >> i & 1) {
@@ -165,60 +274,105 @@ static int reduce_kernel(const mc_tensor *t, unsigned mask, int kernel, int comp
     memcpy(j.kstr, ks[0], sizeof j.kstr);
     memcpy(j.rstr, rs[0], sizeof j.rstr);
     j.direct = t->dtype == compute && j.rd <= 1;
-    int column_kernel = kernel != MCK_K_PROD && kernel != MCK_K_ARGMAX && kernel != MCK_K_ARGMIN;
-    int columns = j.direct && column_kernel && j.rd == 1 && j.kd > 0 && j.kstr[j.kd - 1] == 1 && j.rstr[0] != 1 && j.kshape[j.kd - 1] >= 4;
-    int64_t es = MCI_SIZE(j.acc), tasks;
+    int columns = j.direct && plan.kernel != MCK_K_PROD && !plan.positions && j.rd == 1 && j.kd > 0 && j.kstr[j.kd - 1] == 1 && j.rstr[0] != 1 &&
+                  j.kshape[j.kd - 1] >= 4;
+    int64_t tasks;
     if (columns) {
-        int64_t cols = j.kshape[j.kd - 1], width = cols < COLBLOCK ? cols : COLBLOCK;
-        j.colblocks = (cols + COLBLOCK - 1) / COLBLOCK;
-        j.step = TASK / width > 64 ? TASK / width : 64;
+        int64_t cols = j.kshape[j.kd - 1], width = cols < MCK_REDUCE_COLUMNS ? cols : MCK_REDUCE_COLUMNS;
+        j.rows = (cols + MCK_REDUCE_COLUMNS - 1) / MCK_REDUCE_COLUMNS;
+        j.step = copies ? CHUNK / width : TASK / width > 64 ? TASK / width : 64;
         j.parts = (j.n + j.step - 1) / j.step;
-        tasks = j.m / cols * j.colblocks * j.parts;
+        tasks = j.m / cols * j.rows * j.parts;
     } else {
         j.step = CHUNK;
         j.parts = (j.n + CHUNK - 1) / CHUNK;
-        j.colblocks = j.parts > 1 ? 1 : TASK / j.n > 1 ? TASK / j.n : 1; /* rows per task */
-        tasks = j.parts > 1 ? j.m * j.parts : (j.m + j.colblocks - 1) / j.colblocks;
+        j.rows = j.parts > 1 ? 1 : TASK / j.n > 1 ? TASK / j.n : 1; /* rows per task */
+        tasks = j.parts > 1 ? j.m * j.parts : (j.m + j.rows - 1) / j.rows;
     }
-    int64_t bytes;
-    if (mci_size_mul(j.m * j.parts, es, &bytes))
+    int64_t bytes, slots = j.m * j.parts;
+    if (mci_size_mul(slots, j.plan.size, &bytes))
         return mc_errstatus();
+    int need = !j.direct || copies;
     j.out = mci_alloc((size_t)bytes);
-    if (j.out && !j.direct)
-        j.buf = mci_alloc((size_t)(mci_workers(tasks) * (int64_t)CHUNK * MCI_SIZE(compute)));
-    int rc = !j.out || (!j.direct && !j.buf) ? mc_errstatus() : mci_parallel(tasks, columns ? columns_task : rows_task, &j);
+    if (j.out && counts)
+        j.numbers = mci_alloc((size_t)slots * sizeof(int64_t));
+    if (j.out && need)
+        j.buf = mci_alloc((size_t)(2 * mci_workers(tasks) * (int64_t)CHUNK * MCI_SIZE(compute)));
+    int rc = !j.out || (need && !j.buf) || (counts && !j.numbers) ? mc_errstatus() : mci_parallel(tasks, columns ? columns_task : rows_task, &j);
     mci_free(j.buf);
-    if (!rc && j.parts > 1) {
-        if (kernel == MCK_K_ARGMAX || kernel == MCK_K_ARGMIN) {
-            rc = fold_positions(&j, kernel, (int64_t *)(void *)j.out);
-        } else {
-            char *folded = mci_alloc((size_t)(j.m * es));
-            if (folded) {
-                int fk = kernel == MCK_K_SQDEV ? MCK_K_SUM : kernel, fdt = j.acc == MC_BOOL ? MC_U8 : j.acc;
-                mck_reduce k = {.m = j.m, .n = j.parts, .out = folded, .in = j.out, .row_stride = columns ? 1 : j.parts,
-                                .elem_stride = columns ? j.m : 1};
-                ((mck_reduce_fn)mci_kernel_get(fk, fdt))(&k);
-                mci_free(j.out);
-                j.out = folded;
-            } else {
-                rc = mc_errstatus();
-            }
-        }
-    }
+    if (!rc && j.parts > 1)
+        rc = fold(&j, columns);
     if (rc) {
         mci_free(j.out);
+        mci_free(j.numbers);
         return rc;
     }
     *result = j.out;
+    *numbers = j.numbers;
     return MC_OK;
 }
 
-/* Value of an empty reduction in acc. */
-static void fill_identity(int op, int acc, int64_t m, void *v)
+int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, mck_lse **pairs)
 {
-    int none = op == MC_OP_MEAN || op == MC_OP_VAR || op == MC_OP_STD;
-    double x[2] = {op == MC_OP_PROD || op == MC_OP_ALL ? 1 : none ? NAN : 0, none ? NAN : 0};
-    mci_cast(acc, MC_C128)(m, v, 1, x, 0);
+    void *v;
+    int64_t *numbers;
+    int rc = reduce_kernel(t, mask, plan_of(MC_OP_LOGSUMEXP, compute), compute, &v, &numbers);
+    *pairs = v;
+    return rc;
+}
+
+/* Value of an empty reduction in dtype. */
+static void fill_identity(int op, int dtype, int64_t m, void *v)
+{
+    int one = op == MC_OP_PROD || op == MC_OP_NANPROD || op == MC_OP_ALL;
+    int zero = op == MC_OP_SUM || op == MC_OP_NANSUM || op == MC_OP_ANY || op == MC_OP_COUNT_NONZERO;
+    double none = op == MC_OP_LOGSUMEXP ? -INFINITY : NAN;
+    double x[2] = {one ? 1 : zero ? 0 : none, one || zero || op == MC_OP_LOGSUMEXP ? 0 : none};
+    mci_cast(dtype, MC_C128)(m, v, 1, x, 0);
+}
+
+/* From partial results [m] to results in plan.dtype, in place. count: elements of a row, or numbers[row] of them. */
+static int finish(const mci_op *op, const reduce_plan *plan, int64_t m, double n, void *v, const int64_t *numbers, const mc_params *p)
+{
+    double *d = v;
+    switch (op->id) {
+    case MC_OP_MEAN: case MC_OP_NANMEAN: {
+        int width = plan->dtype == MC_C128 ? 2 : 1;
+        for (int64_t i = 0; i < width * m; i++)
+            d[i] /= numbers ? (double)numbers[i / width] : n;
+        break;
+    }
+    case MC_OP_VAR: case MC_OP_STD: case MC_OP_NANVAR: case MC_OP_NANSTD: {
+        const mck_moments *q = v;
+        for (int64_t i = 0; i < m; i++) {
+            double dof = q[i].n - p->d[0], var = dof > 0 && q[i].n > 0 ? q[i].m2 / dof : NAN;
+            d[i] = op->id == MC_OP_STD || op->id == MC_OP_NANSTD ? sqrt(var) : var;
+        }
+        break;
+    }
+    case MC_OP_LOGSUMEXP: {
+        const mck_lse *q = v;
+        for (int64_t i = 0; i < m; i++)
+            d[i] = isfinite(q[i].max) ? q[i].max + log(q[i].sum) : q[i].max;
+        break;
+    }
+    case MC_OP_NANMAX: case MC_OP_NANMIN: {
+        double none = NAN;
+        for (int64_t i = 0; numbers && i < m; i++)
+            if (numbers[i] == 0)
+                mci_cast(plan->dtype, MC_F64)(1, (char *)v + i * plan->size, 1, &none, 1);
+        break;
+    }
+    case MC_OP_NANARGMAX: case MC_OP_NANARGMIN:
+        for (int64_t i = 0; numbers && i < m; i++)
+            if (numbers[i] == 0)
+                return mci_error(MC_EINVAL, "%s: there is nothing but NaN to choose from in one place of the result; mask such rows first", op->name);
+        break;
+    }
+    if (plan->positions)
+        for (int64_t i = 0; i < m; i++)
+            ((int64_t *)v)[i] += p->base;
+    return MC_OK;
 }
 
 int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
@@ -233,8 +387,8 @@ int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     int rc = mci_resolve(op, nin, in, &dtype, &compute);
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0)
         return rc;
-    int positions = op->id == MC_OP_ARGMAX || op->id == MC_OP_ARGMIN;
-    if (positions && p->naxes > 1)
+    reduce_plan plan = plan_of(op->id, compute);
+    if (plan.positions && p->naxes > 1)
         return mci_error(MC_ESHAPE, "%s: takes one axis, or none for everything; operand is %s", op->name, mci_tensor_text(s, sizeof s, t));
     mci_reduced_shape(t, mask, p->keepdim, &nd, shape);
     int64_t m = mci_numel(nd, shape), n = 1;
@@ -251,46 +405,22 @@ int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     if (m == 0)
         return MC_OK;
 
-    int kernel = op->kernel, acc;
-    void *v = NULL, *mean = NULL;
-    int moments = op->id == MC_OP_MEAN || op->id == MC_OP_VAR || op->id == MC_OP_STD;
-    if (op->id == MC_OP_ANY) kernel = MCK_K_ANY;
-    if (moments) kernel = MCK_K_SUM;
-    acc = acc_dtype(kernel, compute);
+    void *v = NULL;
+    int64_t *numbers = NULL;
     if (n == 0) {
-        v = mci_alloc((size_t)(m * MCI_SIZE(acc)));
+        v = mci_alloc((size_t)(m * MCI_SIZE(plan.dtype)));
         if (!v)
             rc = mc_errstatus();
         else
-            fill_identity(op->id, acc, m, v);
+            fill_identity(op->id, plan.dtype, m, v);
     } else {
-        rc = reduce_kernel(t, mask, kernel, compute, NULL, &v);
-    }
-    if (!rc && moments && n > 0) {
-        double *d = v;
-        int64_t count = acc == MC_C128 ? 2 * m : m;
-        for (int64_t i = 0; i < count; i++)
-            d[i] /= (double)n;
-        if (op->id != MC_OP_MEAN) {
-            mean = v;
-            v = NULL;
-            rc = reduce_kernel(t, mask, MCK_K_SQDEV, compute, mean, &v);
-            d = v;
-            double dof = (double)n - p->d[0];
-            for (int64_t i = 0; !rc && i < m; i++)
-                d[i] = dof > 0 ? d[i] / dof : NAN;
-            for (int64_t i = 0; !rc && op->id == MC_OP_STD && i < m; i++)
-                d[i] = sqrt(d[i]);
-        }
-    }
-    if (!rc && positions) {
-        int64_t *idx = v;
-        for (int64_t i = 0; i < m; i++)
-            idx[i] += p->base;
+        rc = reduce_kernel(t, mask, plan, compute, &v, &numbers);
+        if (!rc)
+            rc = finish(op, &plan, m, (double)n, v, numbers, p);
     }
     if (!rc) {
         flat.data = v;
-        flat.dtype = acc;
+        flat.dtype = plan.dtype;
         flat.ndim = nd;
         flat.numel = m;
         int64_t stride = 1;
@@ -302,7 +432,7 @@ int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
         rc = mc_copy(out, &flat);
     }
     mci_free(v);
-    mci_free(mean);
+    mci_free(numbers);
     if (rc)
         mci_out_fail(out, given);
     return rc;

@@ -16,7 +16,7 @@ static void permuted(mc_tensor *v, const mc_tensor *t, unsigned mask)
             }
 }
 
-int mci_rows_in(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype)
+static int rows_in(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype, int fresh)
 {
     memset(r, 0, sizeof *r);
     mc_tensor v;
@@ -26,13 +26,24 @@ int mci_rows_in(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype)
         if (mask >> i & 1)
             r->n *= t->shape[i];
     r->m = r->n ? t->numel / r->n : 0;
-    if (t->dtype == dtype && mci_contiguous(&v)) {
+    if (t->dtype == dtype && mci_contiguous(&v) && !fresh) {
         r->data = t->data;
         return MC_OK;
     }
     int rc = mci_materialize(&r->tmp, &v, dtype);
     r->data = r->tmp.data;
     return rc;
+}
+
+int mci_rows_in(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype)
+{
+    return rows_in(r, t, mask, dtype, 0);
+}
+
+int mci_rows_apart(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype, const mc_tensor *out, int in_place)
+{
+    int overlap = mci_overlap(out, t);
+    return rows_in(r, t, mask, dtype, overlap > 0 || (overlap == 0 && !in_place));
 }
 
 void mci_rows_drop(mci_rows *r)

@@ -15,6 +15,9 @@ typedef struct mci_rows {
 
 /* Rows of t in dtype; mask: bit i set = axis i belongs to the row (in order). */
 int mci_rows_in(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype);
+/* The same for a family whose result goes to `out` while rows are still read: a copy when out overlaps t in other places than its own
+ * (or at all, unless in_place). */
+int mci_rows_apart(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype, const mc_tensor *out, int in_place);
 void mci_rows_drop(mci_rows *r);
 
 /* Where rows of a result go: `out` itself when its axis lies last and contiguous in dtype, else a temporary that

@@ -10,13 +10,14 @@
 --   expr     elementwise formula in the scalar language of runtime/gen/expr.lua: + - * / ( ) ?: comparisons, functions of mck_math.h;
 --            a, b, c are the operands, p0.. scalar parameters. cexpr: the same for complex dtypes when it differs. ix: for integers.
 --   params   { name, kind, default } in the order they are packed; kind: 'int' 'number' 'axes' 'axis' 'bool' 'dtype' 'shape'
+--   compute  dtype of the arithmetic whatever the operand (else it follows from the family); nin, nout: operands and results
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
 -- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end.
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
 -- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names. results: names of three or more results.
 -- internal = true: no function of its own, a step of compositions (called through mascon.op's raw).
-local T = { ops = {}, kernels = {}, functions = { 'sort_work', 'select_work', 'random_uniform_f32', 'random_uniform_f64', 'random_normal_f32', 'random_normal_f64', 'random_integers_i64', 'random_bits_u32', 'fft_table_bytes', 'fft_table', 'fft_work', 'fft_f32', 'fft_f64' } }
+local T = { ops = {}, kernels = {}, functions = {} }
 
 T.version = '0.1.0'
 
@@ -153,17 +154,38 @@ op { 'sum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol
 op { 'prod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'prod', doc = 'product over axes; integers and booleans give i64', source = STD }
 op { 'max', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'largest element; NaN wins; empty is an error', source = STD }
 op { 'min', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'smallest element; NaN wins; empty is an error', source = STD }
-op { 'any', family = 'reduce', dtypes = ALL, result = 'bool', params = AX, tol = 'EXACT', rules = 'none: boolean', doc = 'some element is non-zero; over everything a Lua boolean', source = STD }
-op { 'all', family = 'reduce', dtypes = ALL, result = 'bool', params = AX, tol = 'EXACT', rules = 'none: boolean', doc = 'every element is non-zero; over everything a Lua boolean', source = STD }
+op { 'any', family = 'reduce', compute = 'bool', dtypes = ALL, result = 'bool', params = AX, tol = 'EXACT', rules = 'none: boolean', doc = 'some element is non-zero; over everything a Lua boolean', source = STD }
+op { 'all', family = 'reduce', compute = 'bool', dtypes = ALL, result = 'bool', params = AX, tol = 'EXACT', rules = 'none: boolean', doc = 'every element is non-zero; over everything a Lua boolean', source = STD }
 op { 'argmax', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element; one axis, or everything flattened', source = STD }
 op { 'argmin', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first smallest element; one axis, or everything flattened', source = STD }
 op { 'mean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, tol = 'ACCUM', rules = 'mean', doc = 'arithmetic mean; integers give f64; empty gives NaN', source = STD }
-op { 'var', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'var', doc = 'variance sum (x - mean)^2 / (n - correction), two passes', source = STD }
+op { 'var', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'var', doc = 'variance sum (x - mean)^2 / (n - correction)', source = 'Updating formulae and a pairwise algorithm for computing sample variances, 1979' }
 op { 'std', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'std', doc = 'sqrt(var)', source = STD }
+op { 'count_nonzero', family = 'reduce', compute = 'bool', dtypes = ALL, result = 'i64', params = AX, tol = 'EXACT', rules = 'none: counts', doc = 'how many elements are not zero', source = 'Python array API standard 2024.12' }
+op { 'logsumexp', family = 'reduce', dtypes = FLOAT, promote = 'float', params = AX, tol = 'ACCUM', rules = 'logsumexp', doc = 'log of the sum of exponentials without overflow; empty gives -inf', source = 'Accurately computing the log-sum-exp and softmax functions, 2021' }
+-- the same with NaN left out
+local NAN = 'NumPy: functions that leave NaN out'
+op { 'nansum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'sum', doc = 'sum over axes, NaN left out; nothing but NaN gives 0', source = NAN }
+op { 'nanprod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'prod', doc = 'product over axes, NaN left out; nothing but NaN gives 1', source = NAN }
+op { 'nanmax', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'largest element, NaN left out; nothing but NaN gives NaN', source = NAN }
+op { 'nanmin', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'smallest element, NaN left out; nothing but NaN gives NaN', source = NAN }
+op { 'nanargmax', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element, NaN left out; nothing but NaN is an error', source = NAN }
+op { 'nanargmin', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first smallest element, NaN left out; nothing but NaN is an error', source = NAN }
+op { 'nanmean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, tol = 'ACCUM', rules = 'mean', doc = 'arithmetic mean, NaN left out; nothing but NaN gives NaN', source = NAN }
+op { 'nanvar', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'var', doc = 'variance, NaN left out', source = NAN }
+op { 'nanstd', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'std', doc = 'standard deviation, NaN left out', source = NAN }
+-- exponentials that add up to 1
+op { 'softmax', family = 'softmax', nin = 1, dtypes = FLOAT, promote = 'float', params = { AX[1] }, tol = 'ACCUM', rules = 'softmax', doc = 'exp(a) divided by its sum over axes (all by default)', source = 'Accurately computing the log-sum-exp and softmax functions, 2021' }
+op { 'log_softmax', family = 'softmax', nin = 1, dtypes = FLOAT, promote = 'float', params = { AX[1] }, tol = 'ACCUM', rules = 'log_softmax', doc = 'log(softmax(a)) without cancellation', source = 'Accurately computing the log-sum-exp and softmax functions, 2021' }
 
 -- ---------------------------------------------------------------- scans
 op { 'cumsum', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_sum' }, tol = 'ACCUM', rules = 'cumsum', doc = 'running sum along one axis; integers give i64', source = STD }
 op { 'cumprod', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_prod' }, tol = 'ACCUM', rules = 'cumprod', doc = 'running product along one axis', source = STD }
+op { 'cummax', family = 'scan', dtypes = ORD, params = { { 'axis', 'axis' } }, alias = { 'cumulative_max' }, tol = 'EXACT', rules = 'cummax', doc = 'largest element so far along one axis; NaN wins', source = 'PyTorch cummax' }
+op { 'cummin', family = 'scan', dtypes = ORD, params = { { 'axis', 'axis' } }, alias = { 'cumulative_min' }, tol = 'EXACT', rules = 'cummax', doc = 'smallest element so far along one axis; NaN wins', source = 'PyTorch cummin' }
+op { 'argcummax', family = 'scan', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis' } }, tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element so far along one axis', source = 'PyTorch cummax, there the last' }
+op { 'argcummin', family = 'scan', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis' } }, tol = 'EXACT', rules = 'none: positions', doc = 'position of the first smallest element so far along one axis', source = 'PyTorch cummin, there the last' }
+op { 'logcumsumexp', family = 'scan', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis' } }, alias = { 'cumulative_logsumexp' }, tol = 'ACCUM', rules = 'logcumsumexp', doc = 'log of the running sum of exponentials along one axis', source = 'definition; PyTorch logcumsumexp' }
 
 -- ---------------------------------------------------------------- recursive filters
 op { 'iir', family = 'filter', nin = 3, nout = 2, dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis', -1 }, { 'reverse', 'bool', false } }, namespace = 'signal', method = false, tol = 'ITERATIVE', rules = 'iir', doc = 'samples through recursive sections f64[sections,2 (order + 1)] from a state; gives samples and the state after the last', source = 'transposed direct form II: Oppenheim and Schafer, Discrete-time signal processing, section 6.3' }
@@ -171,6 +193,9 @@ op { 'iir', family = 'filter', nin = 3, nout = 2, dtypes = FLOAT, promote = 'flo
 -- ---------------------------------------------------------------- sorting and order statistics
 op { 'sort', family = 'sort', dtypes = ORD, params = { { 'axis', 'axis', -1 }, { 'descending', 'bool', false }, { 'stable', 'bool', true } }, tol = 'EXACT', rules = 'sort', doc = 'sorted along one axis, NaN last', source = STD }
 op { 'argsort', family = 'sort', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis', -1 }, { 'descending', 'bool', false }, { 'stable', 'bool', true } }, tol = 'EXACT', rules = 'none: positions', doc = 'positions that sort along one axis, NaN last', source = STD }
+op { 'partition', family = 'sort', dtypes = ORD, params = { { 'kth', 'int' }, { 'axis', 'axis', -1 } }, tol = 'EXACT', rules = 'sort', doc = 'the element at place kth of the sorted axis, smaller ones before it, the others behind it, each group in its order; NaN last', source = 'NumPy partition' }
+op { 'argpartition', family = 'sort', dtypes = ORD, result = 'i64', base = true, params = { { 'kth', 'int' }, { 'axis', 'axis', -1 } }, tol = 'EXACT', rules = 'none: positions', doc = 'positions that partition along one axis', source = 'NumPy argpartition' }
+op { 'topk', family = 'sort', nout = 2, dtypes = ORD, base = true, params = { { 'k', 'int' }, { 'axis', 'axis', -1 }, { 'largest', 'bool', true }, { 'sorted', 'bool', true } }, tol = 'EXACT', rules = 'sort', doc = 'the k largest (or smallest) elements along one axis and their positions; NaN last, equal elements in their order', source = 'PyTorch topk' }
 op { 'median', family = 'select', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', doc = 'middle value, the mean of the two middle ones for even counts; NaN wins', source = 'definition' }
 op { 'quantile', family = 'select', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', method = false, doc = 'quantiles along axes; see mc.quantile for the options', source = 'Hyndman and Fan, Sample quantiles in statistical packages, 1996' }
 
@@ -190,11 +215,19 @@ end
 op { 'take', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, base = true, tol = 'EXACT', rules = 'take', doc = 'the slices of x at positions `index` along one axis', source = STD }
 op { 'take_along_axis', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', -1 } }, base = true, alias = { 'gather' }, tol = 'EXACT', rules = 'gather', doc = 'x picked at index, elementwise along one axis', source = STD }
 op { 'put_along_axis', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', -1 } }, base = true, alias = { 'scatter' }, tol = 'EXACT', rules = 'scatter', doc = 'a copy of x with values put at index along one axis; the last write wins', source = 'NumPy put_along_axis' }
-op { 'scatter_add', family = 'gather', dtypes = NUM, params = { { 'axis', 'axis', -1 } }, base = true, tol = 'ACCUM', rules = 'scatter', doc = 'a copy of x with values added at index along one axis, in order', source = 'PyTorch scatter_add' }
+op { 'scatter_add', family = 'segment', nin = 3, dtypes = NUM, params = { { 'axis', 'axis', -1 } }, base = true, tol = 'ACCUM', rules = 'scatter', doc = 'a copy of x with values added at index along one axis, in order', source = 'PyTorch scatter_add' }
+op { 'scatter_reduce', family = 'segment', nin = 3, dtypes = NUM, params = { { 'axis', 'axis', -1 }, { 'reduce', { 'sum', 'prod', 'max', 'min', 'mean' }, 'sum' }, { 'include_self', 'bool', true } }, base = true, tol = 'ACCUM', rules = 'scatter_reduce', doc = 'a copy of x with values joined to it at index along one axis: reduce = sum, prod, max, min or mean; include_self: the elements of x take part', source = 'PyTorch scatter_reduce' }
 op { 'nonzero_flat', family = 'gather', dtypes = ALL, result = 'i64', base = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'flat positions of the non-zero elements in row-major order', source = 'definition' }
-op { 'searchsorted', family = 'gather', dtypes = REAL, result = 'i64', params = { { 'right', 'bool', false } }, base = true, tol = 'EXACT', rules = 'none: positions', doc = 'positions at which values would be inserted into the sorted 1-D x', source = STD }
+op { 'searchsorted', family = 'gather', dtypes = REAL, result = 'i64', params = { { 'right', 'bool', false } }, base = true, tol = 'EXACT', rules = 'none: positions', doc = 'positions at which values would be inserted into the sorted x: one row, or [..., n] for values [..., m]', source = STD }
 op { 'bincount', family = 'gather', dtypes = { 'i64' }, result = 'i64', params = { { 'minlength', 'int', 0 } }, tol = 'EXACT', rules = 'none: counts', doc = 'how often each non-negative integer occurs: result[1] counts zeros', source = 'NumPy bincount' }
 op { 'bincount_weighted', family = 'gather', dtypes = { 'f64' }, params = { { 'minlength', 'int', 0 } }, method = false, tol = 'ACCUM', rules = 'bincount', doc = 'sum of the weights of each integer value', source = 'NumPy bincount' }
+for _, r in ipairs {
+  { 'sum', NUM, 'sums; empty segments give 0' }, { 'prod', NUM, 'products; empty segments give 1' }, { 'max', ORD, 'largest elements; empty segments give the least number of the dtype' },
+  { 'min', ORD, 'smallest elements; empty segments give the greatest number of the dtype' }, { 'mean', FC, 'means; empty segments give NaN' },
+} do
+  op { 'segment_' .. r[1], family = 'segment', nin = 2, dtypes = r[2], promote = r[1] == 'mean' and 'float' or nil, params = { { 'num_segments', 'int', -1 }, { 'axis', 'axis', 1 } }, base = true, tol = (r[1] == 'max' or r[1] == 'min') and 'EXACT' or 'ACCUM',
+    rules = 'segment', doc = 'x, segments: the elements along an axis joined by the segment each belongs to (one integer each, any order): ' .. r[3], source = 'JAX ops.segment_' .. (r[1] == 'mean' and 'sum' or r[1]) }
+end
 op { 'concat', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'concat', doc = 'tensors joined along an existing axis', source = STD }
 op { 'stack', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'stack', doc = 'tensors of one shape joined along a new axis', source = STD }
 op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'int' }, { 'axis', 'axis' } }, tol = 'EXACT', rules = 'roll', doc = 'elements moved by shift, those that fall off come in on the other side', source = STD }
@@ -318,16 +351,39 @@ for _, r in ipairs {
   op { r[1], family = 'pac', nin = 'list', nout = 'list', dtypes = { 'f32', 'f64' }, params = r[2], method = false, tol = 'ACCUM', rules = 'none: analysis end point', doc = r[3], source = PACSRC }
 end
 
+-- ---------------------------------------------------------------- other functions of the kernels, one table entry for each level
+T.functions = {
+  'sort_work',
+  'topk_work',
+  'select_work',
+  'random_uniform_f32',
+  'random_uniform_f64',
+  'random_normal_f32',
+  'random_normal_f64',
+  'random_integers_i64',
+  'random_bits_u32',
+  'fft_table_bytes',
+  'fft_table',
+  'fft_work',
+  'fft_f32',
+  'fft_f64',
+}
+
 -- ---------------------------------------------------------------- hand-written kernels: name, dtypes, signature (family)
 -- Elementwise kernels are generated from expr under the op's name; these stand in kernels/cpu/<family>.c as mck_<name>_<dtype>.
 local ACC = { 'i64', 'f32', 'f64', 'c64', 'c128' }
+local WIDE = { 'i64', 'f64', 'c128' }
 local CMP = { 'u8', 'i8', 'i16', 'i32', 'i64', 'f32', 'f64' }
 local SIZES = { 'u8', 'i16', 'i32', 'i64', 'c128' }
 T.kernels = {
   { 'sum', ACC, 'reduce' }, { 'prod', ACC, 'reduce' }, { 'max', CMP, 'reduce' }, { 'min', CMP, 'reduce' }, { 'any', { 'u8' }, 'reduce' },
-  { 'all', { 'u8' }, 'reduce' }, { 'argmax', CMP, 'reduce' }, { 'argmin', CMP, 'reduce' }, { 'sqdev', { 'f32', 'f64' }, 'reduce' },
-  { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' }, { 'iir', { 'f32', 'f64' }, 'filter' },
-  { 'sort', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
+  { 'all', { 'u8' }, 'reduce' }, { 'argmax', CMP, 'reduce' }, { 'argmin', CMP, 'reduce' }, { 'count', { 'u8' }, 'reduce' },
+  { 'nansum', { 'f32', 'f64' }, 'reduce' }, { 'nanfill', { 'f32', 'f64', 'c64', 'c128' }, 'reduce' }, { 'nanhold', { 'f32', 'f64' }, 'reduce' }, { 'moments', { 'f32', 'f64' }, 'reduce' }, { 'nanmoments', { 'f32', 'f64' }, 'reduce' },
+  { 'moments_fold', { 'f64' }, 'reduce' }, { 'lse', { 'f32', 'f64' }, 'reduce' }, { 'lse_fold', { 'f64' }, 'reduce' }, { 'softmax', { 'f32', 'f64' }, 'softmax' },
+  { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' }, { 'cummax', CMP, 'reduce' }, { 'cummin', CMP, 'reduce' }, { 'argcummax', CMP, 'reduce' }, { 'argcummin', CMP, 'reduce' },
+  { 'logcumsumexp', { 'f32', 'f64' }, 'reduce' }, { 'iir', { 'f32', 'f64' }, 'filter' },
+  { 'sort', CMP, 'sort' }, { 'partition', CMP, 'sort' }, { 'topk', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
+  { 'segment_sum', WIDE, 'segment' }, { 'segment_prod', WIDE, 'segment' }, { 'segment_max', { 'i64', 'f64' }, 'segment' }, { 'segment_min', { 'i64', 'f64' }, 'segment' },
   { 'matmul', ACC, 'matmul' },
 }
 

@@ -1,4 +1,4 @@
-/* reduce.c - sums, products, extremes, their positions, any/all, squared deviations.
+/* reduce.c - sums, products, extremes, their positions, any/all, counts, copies without NaN.
  *
  * The plain definition is in mck_sum_ref below; the tests hold the others against it. Sums of f32 accumulate in f64, of integers in
  * i64 modulo 2^64. May not know tensors, threads or how long a row really is: the runtime hands over pieces of MCK_REDUCE_CHUNK. */
@@ -22,7 +22,8 @@ void MCK(sum_ref)(const mck_reduce *k)
 #define PROTO_ORDER(name) PROTO(max, name) PROTO(min, name) PROTO(argmax, name) PROTO(argmin, name)
 PROTO_SUM(i64) PROTO_SUM(f32) PROTO_SUM(f64) PROTO_SUM(c64) PROTO_SUM(c128)
 PROTO_ORDER(u8) PROTO_ORDER(i8) PROTO_ORDER(i16) PROTO_ORDER(i32) PROTO_ORDER(i64) PROTO_ORDER(f32) PROTO_ORDER(f64)
-PROTO(sqdev, f32) PROTO(sqdev, f64) PROTO(any, u8) PROTO(all, u8)
+PROTO(nansum, f32) PROTO(nansum, f64) PROTO(nanfill, f32) PROTO(nanfill, f64) PROTO(nanfill, c64) PROTO(nanfill, c128) PROTO(nanhold, f32) PROTO(nanhold, f64)
+PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 
 #define FMUL(a, b) ((a) * (b))
 
@@ -34,7 +35,8 @@ PROTO(sqdev, f32) PROTO(sqdev, f64) PROTO(any, u8) PROTO(all, u8)
 #define MUL FMUL
 #define WANT_SUM
 #define WANT_ORDER
-#define WANT_SQDEV
+#define WANT_NAN
+#define COUNT int32_t
 #include "reduce_body.h"
 
 #define T double
@@ -45,7 +47,8 @@ PROTO(sqdev, f32) PROTO(sqdev, f64) PROTO(any, u8) PROTO(all, u8)
 #define MUL FMUL
 #define WANT_SUM
 #define WANT_ORDER
-#define WANT_SQDEV
+#define WANT_NAN
+#define COUNT int64_t
 #include "reduce_body.h"
 
 #define T float
@@ -54,6 +57,8 @@ PROTO(sqdev, f32) PROTO(sqdev, f64) PROTO(any, u8) PROTO(all, u8)
 #define KIND 2
 #define LANES 32
 #define WANT_SUM
+#define WANT_NAN
+#define COUNT int32_t
 #include "reduce_body.h"
 
 #define T double
@@ -62,6 +67,8 @@ PROTO(sqdev, f32) PROTO(sqdev, f64) PROTO(any, u8) PROTO(all, u8)
 #define KIND 2
 #define LANES 16
 #define WANT_SUM
+#define WANT_NAN
+#define COUNT int64_t
 #include "reduce_body.h"
 
 /* integers sum modulo 2^64: unsigned arithmetic, the same bits */
@@ -112,3 +119,36 @@ PROTO(sqdev, f32) PROTO(sqdev, f64) PROTO(any, u8) PROTO(all, u8)
 /* booleans: any is the maximum of 0/1, all the minimum; an empty row is handled by the runtime */
 void MCK(any_u8)(const mck_reduce *k) { MCK(max_u8)(k); }
 void MCK(all_u8)(const mck_reduce *k) { MCK(min_u8)(k); }
+
+/* how many bytes of 0/1 are set: rows and columns as in the sums */
+void MCK(count_u8)(const mck_reduce *k)
+{
+    const uint8_t *x = k->in;
+    int64_t *out = k->out;
+    if (k->elem_stride != 1 && k->row_stride == 1) {
+        for (int64_t i = 0; i < k->m; i++)
+            out[i] = 0;
+        for (int64_t r = 0; r < k->n; r++)
+            for (int64_t i = 0; i < k->m; i++)
+                out[i] += x[r * k->elem_stride + i] != 0;
+        return;
+    }
+    for (int64_t i = 0; i < k->m; i++) {
+        const uint8_t *row = x + i * k->row_stride;
+        int64_t total = 0, j = 0;
+        while (j < k->n && k->elem_stride == 1) { /* a byte holds 128 additions */
+            uint8_t lane[32] = {0};
+            int64_t b = 0;
+            for (; b < 128 && j + 32 <= k->n; b++, j += 32)
+                for (int l = 0; l < 32; l++)
+                    lane[l] = (uint8_t)(lane[l] + (row[j + l] != 0));
+            for (int l = 0; l < 32; l++)
+                total += lane[l];
+            if (j + 32 > k->n)
+                break;
+        }
+        for (; j < k->n; j++)
+            total += row[j * k->elem_stride] != 0;
+        out[i] = total;
+    }
+}

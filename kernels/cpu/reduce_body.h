@@ -1,4 +1,5 @@
-/* reduce_body.h - row and column reductions of one dtype; included by reduce.c with T, NAME, ACC, ACCNAME and KIND defined.
+/* reduce_body.h - row and column reductions of one dtype; included by reduce.c with T, NAME, ACC, KIND and, with WANT_NAN, COUNT (an integer as wide
+ * as T) defined.
  *
  * Row form: m rows of n elements at distance row_stride, walked with elem_stride. Column form (row_stride 1, elem_stride > 1):
  * m contiguous columns. Sums run in LANES fixed lanes and blocks of 512 elements, each block folded into the wide accumulator, so
@@ -16,9 +17,15 @@
 #endif
 
 #if defined(WANT_SUM)
-/* n elements (pairs for complex) -> acc[WIDTH] */
-static void CAT3(sum_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride)
+#if defined(WANT_NAN)
+#define TERM(v) (skip && (v) != (v) ? (T)0 : (v))
+#else
+#define TERM(v) (v)
+#endif
+/* n elements (pairs for complex) -> acc[WIDTH]; skip: NaN count as 0 */
+MC_INLINE void CAT3(sum_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride, int skip)
 {
+    (void)skip;
     for (int w = 0; w < WIDTH; w++)
         acc[w] = 0;
     int64_t i = 0;
@@ -29,7 +36,7 @@ static void CAT3(sum_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride)
             T lane[LANES] = {0};
             for (int64_t b = 0; b < 512; b += LANES)
                 for (int l = 0; l < LANES; l++)
-                    lane[l] = (T)(lane[l] + x[i + b + l]);
+                    lane[l] = (T)(lane[l] + TERM(x[i + b + l]));
             ACC fold[LANES];
             for (int l = 0; l < LANES; l++)
                 fold[l] = (ACC)lane[l];
@@ -42,9 +49,9 @@ static void CAT3(sum_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride)
         ACC tail[LANES] = {0};
         for (; i + LANES <= len; i += LANES)
             for (int l = 0; l < LANES; l++)
-                tail[l] += (ACC)x[i + l];
+                tail[l] += (ACC)TERM(x[i + l]);
         for (int l = 0; i < len; i++, l++)
-            tail[l] += (ACC)x[i];
+            tail[l] += (ACC)TERM(x[i]);
         for (int h = LANES / 2; h >= WIDTH; h /= 2)
             for (int l = 0; l < h; l++)
                 tail[l] += tail[l + h];
@@ -54,16 +61,17 @@ static void CAT3(sum_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride)
     }
     for (; i < n; i++)
         for (int w = 0; w < WIDTH; w++)
-            acc[w] += (ACC)x[i * stride * WIDTH + w];
+            acc[w] += (ACC)TERM(x[i * stride * WIDTH + w]);
 }
 
-void FN(sum)(const mck_reduce *k)
+MC_INLINE void CAT3(sums, NAME)(const mck_reduce *k, int skip)
 {
+    (void)skip;
     ACC *out = k->out;
     const T *x = k->in;
     if (!COLUMNS(k)) {
         for (int64_t i = 0; i < k->m; i++)
-            CAT3(sum_row, NAME)(out + i * WIDTH, x + i * k->row_stride * WIDTH, k->n, k->elem_stride);
+            CAT3(sum_row, NAME)(out + i * WIDTH, x + i * k->row_stride * WIDTH, k->n, k->elem_stride, skip);
         return;
     }
     const int64_t m = k->m * WIDTH, s = k->elem_stride * WIDTH;
@@ -74,14 +82,47 @@ void FN(sum)(const mck_reduce *k)
         const T *a = x + r * s, *b = a + s, *c = b + s, *d = c + s;
         MC_IVDEP
         for (int64_t i = 0; i < m; i++)
-            out[i] += ((ACC)a[i] + (ACC)b[i]) + ((ACC)c[i] + (ACC)d[i]);
+            out[i] += ((ACC)TERM(a[i]) + (ACC)TERM(b[i])) + ((ACC)TERM(c[i]) + (ACC)TERM(d[i]));
     }
     for (; r < k->n; r++) {
         MC_IVDEP
         for (int64_t i = 0; i < m; i++)
-            out[i] += (ACC)x[r * s + i];
+            out[i] += (ACC)TERM(x[r * s + i]);
     }
 }
+#undef TERM
+
+void FN(sum)(const mck_reduce *k) { CAT3(sums, NAME)(k, 0); }
+
+#if defined(WANT_NAN) && KIND == 1
+/* status[m]: how many elements are numbers */
+void FN(nansum)(const mck_reduce *k)
+{
+    const T *x = k->in;
+    CAT3(sums, NAME)(k, 1);
+    if (COLUMNS(k)) {
+        for (int64_t i = 0; i < k->m; i++)
+            k->status[i] = 0;
+        for (int64_t r = 0; r < k->n; r++) {
+            const T *row = x + r * k->elem_stride;
+            for (int64_t i = 0; i < k->m; i++)
+                k->status[i] += row[i] == row[i];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < k->m; i++) {
+        const T *row = x + i * k->row_stride;
+        COUNT count = 0;
+        if (k->elem_stride == 1)
+            for (int64_t j = 0; j < k->n; j++)
+                count += row[j] == row[j];
+        else
+            for (int64_t j = 0; j < k->n; j++)
+                count += row[j * k->elem_stride] == row[j * k->elem_stride];
+        k->status[i] = count;
+    }
+}
+#endif
 
 void FN(prod)(const mck_reduce *k)
 {
@@ -183,43 +224,73 @@ ORDER(min, BETTER_MIN)
 #undef BETTER_MIN
 #endif
 
-#if defined(WANT_SQDEV)
-/* sum of (x - mean)^2; p holds one mean per row (or column) */
-void FN(sqdev)(const mck_reduce *k)
+#if defined(WANT_NAN)
+#define NOT_NAN(v) ((v)[0] == (v)[0] && (v)[WIDTH - 1] == (v)[WIDTH - 1])
+/* Copies with NaN replaced by p[0] (+ i p[1]): [m][n] for rows, [n][m] for columns. status[m]: how many elements are numbers. */
+void FN(nanfill)(const mck_reduce *k)
 {
-    double *out = k->out;
+    T *out = k->out;
     const T *x = k->in;
+    const int64_t s = k->elem_stride * WIDTH;
+    const T fill[2] = {(T)k->p[0], (T)k->p[1]};
+    for (int64_t i = 0; i < k->m; i++)
+        k->status[i] = 0;
     if (COLUMNS(k)) {
-        for (int64_t i = 0; i < k->m; i++)
-            out[i] = 0;
         for (int64_t r = 0; r < k->n; r++) {
-            const T *row = x + r * k->elem_stride;
+            const T *row = x + r * s;
             MC_IVDEP
             for (int64_t i = 0; i < k->m; i++) {
-                const double d = (double)row[i] - k->p[i];
-                out[i] += d * d;
+                const int is = NOT_NAN(row + i * WIDTH);
+                for (int w = 0; w < WIDTH; w++)
+                    out[(r * k->m + i) * WIDTH + w] = is ? row[i * WIDTH + w] : fill[w];
+                k->status[i] += is;
             }
         }
         return;
     }
     for (int64_t i = 0; i < k->m; i++) {
-        const T *row = x + i * k->row_stride;
-        const double mean = k->p[i];
-        double lane[8] = {0};
-        int64_t j = 0;
-        if (k->elem_stride == 1)
-            for (; j + 8 <= k->n; j += 8)
-                for (int l = 0; l < 8; l++) {
-                    const double d = (double)row[j + l] - mean;
-                    lane[l] += d * d;
-                }
-        for (int l = 0; j < k->n; j++, l = (l + 1) & 7) {
-            const double d = (double)row[j * k->elem_stride] - mean;
-            lane[l] += d * d;
-        }
-        out[i] = ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+        const T *row = x + i * k->row_stride * WIDTH;
+        T *o = out + i * k->n * WIDTH;
+        COUNT count = 0; /* as wide as T: rows are pieces of at most MCK_REDUCE_CHUNK */
+        if (s == WIDTH)
+            for (int64_t j = 0; j < k->n; j++) {
+                const int is = NOT_NAN(row + j * WIDTH);
+                for (int w = 0; w < WIDTH; w++)
+                    o[j * WIDTH + w] = is ? row[j * WIDTH + w] : fill[w];
+                count += is;
+            }
+        else
+            for (int64_t j = 0; j < k->n; j++) {
+                const int is = NOT_NAN(row + j * s);
+                for (int w = 0; w < WIDTH; w++)
+                    o[j * WIDTH + w] = is ? row[j * s + w] : fill[w];
+                count += is;
+            }
+        k->status[i] = count;
     }
 }
+#if KIND == 1
+/* One row whose NaN become the number before them, which never wins as the first extreme; those in front become the first number.
+ * status: how many elements are numbers, and where the first stands (n when there is none). */
+void FN(nanhold)(const mck_reduce *k)
+{
+    T *out = k->out;
+    const T *x = k->in;
+    int64_t first = 0, count = 0;
+    while (first < k->n && x[first * k->elem_stride] != x[first * k->elem_stride])
+        first++;
+    T hold = first < k->n ? x[first * k->elem_stride] : 0;
+    for (int64_t j = 0; j < k->n; j++) {
+        const T v = x[j * k->elem_stride];
+        hold = v == v ? v : hold;
+        count += v == v;
+        out[j] = hold;
+    }
+    k->status[0] = count;
+    k->status[1] = first;
+}
+#endif
+#undef NOT_NAN
 #endif
 
 #undef FN
@@ -235,4 +306,5 @@ void FN(sqdev)(const mck_reduce *k)
 #undef MUL
 #undef WANT_SUM
 #undef WANT_ORDER
-#undef WANT_SQDEV
+#undef WANT_NAN
+#undef COUNT

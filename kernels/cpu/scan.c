@@ -1,7 +1,8 @@
-/* scan.c - running sums and products along contiguous rows: out[i][j] = in[i][0] o ... o in[i][j].
+/* scan.c - running sums, products, extremes and log sums of exponentials along contiguous rows: out[i][j] = in[i][0] o ... o in[i][j].
  *
  * f32 runs in an f64 accumulator, so that the error does not grow with the row; integers wrap modulo 2^64. May not know tensors. */
 #include "../mck.h"
+#include "../mck_math.h"
 
 #define SCAN_REAL(op, name, T, ACC, start, o)                                       \
     void MCK(op##_##name)(const mck_reduce *k);                                     \
@@ -58,3 +59,64 @@ SCAN_REAL(cumprod, i64, uint64_t, uint64_t, 1, *)
     }
 SCAN_COMPLEX(c64, mck_c64, float)
 SCAN_COMPLEX(c128, mck_c128, double)
+
+/* running extremes and the positions of the first of them; NaN wins and stays */
+#define SCAN_ORDER(op, sign, name, T)                                               \
+    void MCK(op##_##name)(const mck_reduce *k);                                     \
+    void MCK(arg##op##_##name)(const mck_reduce *k);                                \
+    void MCK(op##_##name)(const mck_reduce *k)                                      \
+    {                                                                               \
+        for (int64_t i = 0; i < k->m; i++) {                                        \
+            const T *x = (const T *)k->in + i * k->n;                               \
+            T *y = (T *)k->out + i * k->n, best = k->n > 0 ? x[0] : 0;              \
+            for (int64_t j = 0; j < k->n; j++) {                                    \
+                const T v = x[j];                                                   \
+                best = best == best && (v sign best || v != v) ? v : best;          \
+                y[j] = best;                                                        \
+            }                                                                       \
+        }                                                                           \
+    }                                                                               \
+    void MCK(arg##op##_##name)(const mck_reduce *k)                                 \
+    {                                                                               \
+        for (int64_t i = 0; i < k->m; i++) {                                        \
+            const T *x = (const T *)k->in + i * k->n;                               \
+            int64_t *y = (int64_t *)k->out + i * k->n, at = 0;                      \
+            for (int64_t j = 0; j < k->n; j++) {                                    \
+                const T v = x[j], best = x[at];                                     \
+                at = best == best && (v sign best || v != v) ? j : at;              \
+                y[j] = at + k->base;                                                \
+            }                                                                       \
+        }                                                                           \
+    }
+#define SCAN_ORDERS(name, T) SCAN_ORDER(cummax, >, name, T) SCAN_ORDER(cummin, <, name, T)
+SCAN_ORDERS(u8, uint8_t)
+SCAN_ORDERS(i8, int8_t)
+SCAN_ORDERS(i16, int16_t)
+SCAN_ORDERS(i32, int32_t)
+SCAN_ORDERS(i64, int64_t)
+SCAN_ORDERS(f32, float)
+SCAN_ORDERS(f64, double)
+
+/* log of the running sum of exponentials: sum (in f64) is relative to the running maximum, which rescales it when it moves */
+#define SCAN_LSE(name, T)                                                           \
+    void MCK(logcumsumexp_##name)(const mck_reduce *k);                             \
+    void MCK(logcumsumexp_##name)(const mck_reduce *k)                              \
+    {                                                                               \
+        for (int64_t i = 0; i < k->m; i++) {                                        \
+            const T *x = (const T *)k->in + i * k->n;                               \
+            T *y = (T *)k->out + i * k->n;                                          \
+            double max = -MCK_INF_F64, sum = 0;                                     \
+            for (int64_t j = 0; j < k->n; j++) {                                    \
+                const double v = (double)x[j];                                      \
+                if (v > max || v != v) {                                            \
+                    sum = max == max && v < MCK_INF_F64 ? sum * mck_exp_f64(max - v) + 1 : 1; \
+                    max = max == max ? v : max;                                     \
+                } else if (max < MCK_INF_F64 && v > -MCK_INF_F64) {                 \
+                    sum += mck_exp_f64(v - max);                                    \
+                }                                                                   \
+                y[j] = (T)(max - max == 0 ? max + mck_log_f64(sum) : max);          \
+            }                                                                       \
+        }                                                                           \
+    }
+SCAN_LSE(f32, float)
+SCAN_LSE(f64, double)

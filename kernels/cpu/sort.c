@@ -82,6 +82,25 @@ size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index)
     return (size_t)n * (want_index ? 8 : key) + 64;
 }
 
+enum {
+    TOPK_BLOCK = 64, /* elements looked at before a candidate is taken */
+    TOPK_LEAST = 1024
+};
+
+/* Candidates a row of topk has room for: enough that thinning is rare, never more than the row and a block. */
+static int64_t topk_room(int64_t n, int64_t k)
+{
+    const int64_t want = 4 * k > TOPK_LEAST ? 4 * k : TOPK_LEAST;
+    return (want < n ? want : n) + TOPK_BLOCK;
+}
+
+/* topk: positions and their order, keys and their copy, values, 8 bytes each at most; partition: two keys and a copy of the row. */
+size_t MCK(topk_work)(int elem_bytes, int64_t n, int64_t k)
+{
+    const size_t key = elem_bytes < 4 ? 4 : (size_t)elem_bytes;
+    return k > 0 ? 40 * (size_t)topk_room(n, k) + 64 : (2 * key + (size_t)elem_bytes) * (size_t)n + 64;
+}
+
 #define T uint8_t
 #define ELEM_BYTES 1
 #define B int8_t

@@ -261,6 +261,111 @@ void NAME(sort)(const mck_sort *a)
     }
 }
 
+/* ---- a part of the order ---- */
+
+/* The key at place kth of the order; key[n] is left in no order. */
+static K NAME(kth_key)(K *key, K *tmp, int64_t n, int64_t kth)
+{
+    KEYSORT(key, tmp, n, &kth, 1);
+    return key[kth];
+}
+
+/* in[m,n] -> out[m,n], index[m,n]: elements before, like and behind the kth, each in the order of the row. */
+void NAME(partition)(const mck_sort *a)
+{
+    const B flip = a->descending ? (B)-1 : 0;
+    const int64_t n = a->n;
+    K *key = a->work, *tmp = key + n;
+    B *copy = (B *)(void *)(tmp + n);
+    for (int64_t r = 0; r < a->m; r++) {
+        const B *in = (const B *)a->in + r * n;
+        B *out = a->out ? (B *)a->out + r * n : NULL;
+        int64_t *index = a->index ? a->index + r * n : NULL, at[3] = { 0, 0, 0 };
+        for (int64_t i = 0; i < n; i++) key[i] = NAME(tie_key)(in[i], flip);
+        const K t = NAME(kth_key)(key, tmp, n, a->kth);
+        for (int64_t i = 0; i < n; i++) {
+            const K k = NAME(tie_key)(in[i], flip);
+            copy[i] = in[i];
+            at[1] += k < t;
+            at[2] += k <= t;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            const K k = NAME(tie_key)(copy[i], flip);
+            const int64_t to = at[(k >= t) + (k > t)]++;
+            if (out) out[to] = copy[i];
+            if (index) index[to] = i + a->base;
+        }
+    }
+}
+
+/* Keeps the k first of the order among c candidates, in the order they stand in; returns the key of the last of them. */
+static K NAME(thin)(B *value, int64_t *at, int64_t c, int64_t k, B flip, K *key, K *tmp)
+{
+    for (int64_t i = 0; i < c; i++) key[i] = NAME(tie_key)(value[i], flip);
+    const K t = NAME(kth_key)(key, tmp, c, k - 1);
+    int64_t equal = k, kept = 0;
+    for (int64_t i = 0; i < c; i++) equal -= NAME(tie_key)(value[i], flip) < t;
+    for (int64_t i = 0; i < c && kept < k; i++) {
+        const K x = NAME(tie_key)(value[i], flip);
+        const int is = x < t || (x == t && equal > 0);
+        equal -= x == t && is;
+        value[kept] = value[i];
+        at[kept] = at[i];
+        kept += is;
+    }
+    return t;
+}
+
+/* in[m,n] -> out[m,k], index[m,k], k = kth + 1. Candidates better than the k-th so far are collected; when their room is full, the k
+ * best stay. After the first rounds few elements pass, so a row costs little more than reading it. */
+void NAME(topk)(const mck_sort *a)
+{
+    const B flip = a->descending ? (B)-1 : 0;
+    const int64_t n = a->n, k = a->kth + 1, room = topk_room(n, k);
+    int64_t *at = a->work, *order = at + room;
+    char *rest = (char *)(order + room);
+    K *key = (K *)(void *)rest, *tmp = key + room;
+    B *value = (B *)(void *)(rest + 16 * room);
+    for (int64_t r = 0; r < a->m; r++) {
+        const B *in = (const B *)a->in + r * n;
+        B *out = (B *)a->out + r * k;
+        int64_t *index = a->index + r * k, c = 0;
+        K t = 0;
+        int full = 0;
+        for (int64_t from = 0; from < n; from += TOPK_BLOCK) {
+            const int64_t to = n - from < TOPK_BLOCK ? n : from + TOPK_BLOCK;
+            if (full) {
+                int any = 0;
+                for (int64_t i = from; i < to; i++) any |= NAME(tie_key)(in[i], flip) < t;
+                if (!any) continue;
+            }
+            for (int64_t i = from; i < to; i++) {
+                value[c] = in[i];
+                at[c] = i;
+                c += !full || NAME(tie_key)(in[i], flip) < t;
+            }
+            if (c + TOPK_BLOCK > room && to < n) {
+                t = NAME(thin)(value, at, c, k, flip, key, tmp);
+                c = k;
+                full = 1;
+            }
+        }
+        if (c > k) NAME(thin)(value, at, c, k, flip, key, tmp);
+        if (!a->ordered) {
+            for (int64_t i = 0; i < k; i++) {
+                out[i] = value[i];
+                index[i] = at[i] + a->base;
+            }
+            continue;
+        }
+        NAME(argsort_row)(value, order, k, flip, 0, rest);
+        for (int64_t i = 0; i < k; i++) {
+            out[i] = value[order[i]];
+            index[i] = at[order[i]] + a->base;
+        }
+    }
+}
+
 #undef TOP
 #undef LOW
 #undef T

@@ -310,7 +310,35 @@ function maker.scan(row)
     return run(name, 2, opts, room(x), call, x)
   end
 end
-maker.sort, maker.fft, maker.layout = maker.scan, maker.scan, maker.scan
+maker.fft, maker.layout, maker.softmax = maker.scan, maker.scan, maker.scan
+
+--- Calls an op with lists of operands and results; the parameters are packed.
+local function call_multi(id, list, nout)
+  local outs = {}
+  for again = 1, 2 do
+    for k = 1, nout do outs[k] = header(0) end
+    local rc = lib.op_multi(id, outs, list, P)
+    if rc == OK then break end
+    failed(rc, 3, again == 2, unpack(list))
+  end
+  for k = 1, nout do
+    if outs[k]._storage ~= nil then finish(outs[k]) end
+  end
+  return outs
+end
+
+--- Rows with several results; out= is not offered.
+local function several(row)
+  local id, name, spec = row.id, row[1], param_spec(row)
+  spec.out = nil
+  return function(x, first, opts)
+    x = subject(name, x, 2)
+    opts = collect_args(row, spec, name, first, opts, 3)
+    pack(row, name, x, opts, 3)
+    return unpack(call_multi(id, { x }, row.nout), 1, row.nout)
+  end
+end
+function maker.sort(row) return (row.nout and several or maker.scan)(row) end
 function maker.select(row)
   if row[1] == 'quantile' then return nil end
   return maker.scan(row)
@@ -360,6 +388,8 @@ function maker.gather(row)
     return run(name, 2, opts, 1024, call, x, index, values)
   end
 end
+
+maker.segment = maker.gather
 
 local function list_maker(row)
   local id, name, spec = row.id, row[1], param_spec(row)
@@ -446,17 +476,7 @@ function M.raw(name, list, values, nout)
       ni = ni + 1
     end
   end
-  local outs = {}
-  for again = 1, 2 do
-    for k = 1, nout do outs[k] = header(0) end
-    local rc = lib.op_multi(row.id, outs, list, P)
-    if rc == OK then break end
-    failed(rc, 2, again == 2, unpack(list))
-  end
-  for k = 1, nout do
-    if outs[k]._storage ~= nil then finish(outs[k]) end
-  end
-  return outs
+  return call_multi(row.id, list, nout)
 end
 
 -- ---------------------------------------------------------------- operators

@@ -36,7 +36,7 @@ end
 -- ---------------------------------------------------------------- rows checked and completed
 local EWISE = { unary = 1, binary = 2, ternary = 3, where = 3 }
 local NIN = { unary = 1, binary = 2, ternary = 3, where = 3, reduce = 1, scan = 1, sort = 1, select = 1, fft = 1, matmul = 2, random = 0 }
-local GATHER_NIN = { take = 2, take_along_axis = 2, put_along_axis = 3, scatter_add = 3, nonzero_flat = 1, searchsorted = 2, bincount = 1, bincount_weighted = 2 }
+local GATHER_NIN = { take = 2, take_along_axis = 2, put_along_axis = 3, nonzero_flat = 1, searchsorted = 2, bincount = 1, bincount_weighted = 2 }
 local seen, composite, compiled = {}, {}, {}
 for _, r in ipairs(T.ops) do -- rows of the family 'lua' are compositions of other ops: they have no number in C
   if r.family == 'lua' then
@@ -80,17 +80,18 @@ end
 for _, k in ipairs(T.kernels) do kernel(k[1], k[2], nil, k[3]) end
 
 -- compute dtype of an op for an operand dtype, and the kernel's dtype code
+local function accumulated(r, d)
+  if r.accumulate and (d.kind == 'b' or d.kind == 'i' or d.kind == 'u') then return 'i64' end
+end
 local FAMILY_COMPUTE = {
-  reduce = function(r, d)
-    if r[1] == 'any' or r[1] == 'all' then return 'bool' end
-    if r.accumulate and (d.kind == 'b' or d.kind == 'i' or d.kind == 'u') then return 'i64' end
-  end,
-  scan = function(_, d) if d.kind == 'b' or d.kind == 'i' or d.kind == 'u' then return 'i64' end end,
+  reduce = accumulated,
+  scan = accumulated,
+  segment = function(_, d) return d.kind == 'f' and 'f64' or d.kind == 'c' and 'c128' or 'i64' end,
   matmul = function(_, d) if d.kind == 'b' or d.kind == 'i' or d.kind == 'u' then return 'i64' end end,
 }
 local function compute(r, d)
   local f = FAMILY_COMPUTE[r.family]
-  local c = f and f(r, d)
+  local c = r.compute or f and f(r, d)
   return c or d.compute or d[1]
 end
 

@@ -316,7 +316,9 @@ local function reduce(row)
   local dtypes = { unpack(row.dtypes) }
   if row.promote == 'float' then dtypes[#dtypes + 1] = 'i16' end
   for _, dtype in ipairs(dtypes) do
-    local style = KIND[dtype] == 'f' and (row.tol == 'EXACT' and 'any' or 'plain') or 'any'
+    local gaps = row[1]:find '^nan' ~= nil
+    local style = KIND[dtype] == 'f' and (row.tol == 'EXACT' and not gaps and 'any' or 'plain') or 'any'
+    if gaps and (KIND[dtype] == 'f' or KIND[dtype] == 'c') then style = 'gaps' end
     local met = (row.promote == 'float' and KIND[dtype] ~= 'f' and KIND[dtype] ~= 'c') and 'f64' or dtype
     local rdtype = row.result or met
     if row.accumulate and (KIND[met] == 'i' or KIND[met] == 'b') then rdtype = 'i64' end
@@ -336,7 +338,14 @@ local function reduce(row)
           if not (position and #axes > 1 and q > 1) then
             local what = sample.describe(dtype, shape, LAYOUTS[l]) .. ' axes ' .. table.concat(axes, ',')
             local groups = ref.groups(shape, set)
-            if row.empty == 'error' and #groups > 0 and #groups[1] == 0 then
+            local function folded(group)
+              local part = {}
+              for i, at in ipairs(group) do part[i] = list[at] end
+              return r(part, KIND[met], {})
+            end
+            local nothing = row.empty == 'error' and #groups > 0 and #groups[1] == 0
+            for _, group in ipairs(position and groups or {}) do nothing = nothing or folded(group) == nil end
+            if nothing then
               assert(not pcall(f, o.t, q > 1 and axes or nil), row[1] .. ' ' .. what .. ': no error for nothing')
             else
               local y
@@ -351,9 +360,7 @@ local function reduce(row)
               local got = read(y)
               assert(#got == #groups, row[1] .. ' ' .. what .. ': size')
               for g, group in ipairs(groups) do
-                local values_of = {}
-                for i, at in ipairs(group) do values_of[i] = list[at] end
-                local want, scale = r(values_of, KIND[met], {})
+                local want, scale = folded(group)
                 if round and type(want) == 'number' then want = round(want)
                 elseif round and type(want) == 'table' then want = { re = round(want.re), im = round(want.im) } end
                 compare(row, rdtype, got[g], want, { n = #group, scale = scale }, what)
@@ -376,7 +383,7 @@ local function reduce(row)
     local zero, one = read(f(x, 2, { base = 0 })), read(y)
     for i = 1, 3 do assert(zero[i] == one[i] - 1, row[1] .. ': base = 0') end
   end
-  if row[1] == 'var' or row[1] == 'std' then
+  if row[1]:find 'var$' or row[1]:find 'std$' then
     local got = f(x, { correction = 1 }):item()
     local want = r(read(x), 'f', { correction = 1 })
     compare(row, 'f64', got, want, { n = 12, scale = want }, 'correction')
@@ -387,12 +394,13 @@ end
 local function scan(row)
   local f, r = require 'mascon.op'.functions[row[1]], assert(ref.scan[row[1]], row[1] .. ' has no reference')
   for _, dtype in ipairs(row.dtypes) do
-    local rdtype = (KIND[dtype] == 'i' or KIND[dtype] == 'b') and 'i64' or dtype
+    local rdtype = row.result or row.accumulate and (KIND[dtype] == 'i' or KIND[dtype] == 'b') and 'i64' or dtype
     local round = sample.round[rdtype]
+    local style = KIND[dtype] == 'f' and row.tol ~= 'EXACT' and 'plain' or 'any'
     for s, shape in ipairs(RSHAPES) do
       for axis = 1, #shape do
         for l = 1, sample.count(shape) < 1000 and #LAYOUTS or 1 do
-          local o = operand(shape, dtype, LAYOUTS[l], s, KIND[dtype] == 'f' and 'plain' or 'any')
+          local o = operand(shape, dtype, LAYOUTS[l], s, style)
           local what = sample.describe(dtype, shape, LAYOUTS[l]) .. ' axis ' .. axis
           local y = f(o.t, (axis + l) % 2 == 0 and axis or axis - #shape - 1)
           assert(y.dtype == rdtype, row[1] .. ' ' .. what .. ': dtype ' .. y.dtype)
@@ -422,7 +430,103 @@ local function scan(row)
   end
 end
 
+local function equal_lists(name, dtype, got, want)
+  assert(#got == #want, ('%s %s: %d elements, want %d'):format(name, dtype, #got, #want))
+  for i = 1, #want do
+    local wrong = tol.compare('EXACT', dtype, got[i], want[i])
+    if wrong then error(('%s %s: element %d: %s'):format(name, dtype, i, wrong), 0) end
+  end
+end
+
+local function softmax(row)
+  local f = require 'mascon.op'.functions[row[1]]
+  for _, dtype in ipairs(row.dtypes) do
+    for s, shape in ipairs(RSHAPES) do
+      local nd = #shape
+      local sets = { all_axes(nd) }
+      for a = 1, nd do sets[#sets + 1] = { [a] = true } end
+      if nd == 3 then sets[#sets + 1] = { true, nil, true } end
+      for q, set in ipairs(sets) do
+        for l = 1, (nd > 0 and sample.count(shape) < 1000) and #LAYOUTS or 1 do
+          local o, axes = operand(shape, dtype, LAYOUTS[l], s, 'plain'), {}
+          for a = 1, nd do if set[a] then axes[#axes + 1] = a end end
+          local what = sample.describe(dtype, shape, LAYOUTS[l]) .. ' axes ' .. table.concat(axes, ',')
+          local y = f(o.t, q > 1 and axes or nil)
+          assert(y.dtype == dtype and table.concat(y.shape, ',') == table.concat(shape, ','), row[1] .. ' ' .. what .. ': ' .. tostring(y.shape))
+          local got = read(y)
+          for _, group in ipairs(ref.groups(shape, set)) do
+            local list = {}
+            for i, at in ipairs(group) do list[i] = o.list[at] end
+            local want, scale = ref.softmax(list, row[1] == 'log_softmax')
+            for i, at in ipairs(group) do compare(row, dtype, got[at], sample.round[dtype](want[i]), { n = #group, scale = scale }, what) end
+          end
+        end
+      end
+    end
+    local x = sample.make({ 3, 70 }, dtype, 'contiguous', 5, 'plain')
+    local want, out = read(f(x, 2)), given({ 3, 70 }, dtype, true)
+    assert(rawequal(f(x, 2, { out = out }), out))
+    equal_lists(row[1], dtype, read(out), want)
+    local shifted, wide = x:copy(), mc.zeros({ 3, 71 }, { dtype = dtype })
+    wide['..., 2:'] = x
+    f(shifted, 2, { out = shifted })
+    f(wide['..., 2:'], 2, { out = wide['..., :-2'] })
+    equal_lists(row[1], dtype, read(shifted), want)
+    equal_lists(row[1], dtype, read(wide['..., :-2']), want)
+  end
+end
+
+-- places of a part of the order: what the whole order says
+local function part_of_order(row)
+  local f = require 'mascon.op'.functions[row[1]]
+  for _, dtype in ipairs(row.dtypes) do
+    for s, shape in ipairs(RSHAPES) do
+      for axis = 1, #shape do
+        local n = shape[axis]
+        for l = 1, sample.count(shape) < 1000 and #LAYOUTS or 1 do
+          for k = 1, math.max(n, 1), math.max(1, math.floor(n / 3)) do
+            local o = operand(shape, dtype, LAYOUTS[l], s, s % 2 == 0 and 'any' or 'small')
+            local what = sample.describe(dtype, shape, LAYOUTS[l]) .. ' axis ' .. axis .. ' k ' .. k
+            if n == 0 then k = 0 end
+            local largest = row[1] == 'topk' and l % 2 == 0
+            local opts = { axis = axis }
+            if row[1] == 'topk' then opts.largest = largest end
+            local a, b = f(o.t, k, opts)
+            local first, second = read(a), b and read(b)
+            local groups, out_shape = ref.groups(shape, { [axis] = true }), { unpack(shape) }
+            if b then out_shape[axis] = k end
+            for g, to in ipairs(ref.groups(out_shape, { [axis] = true })) do
+              local list, want, order = {}, {}, nil
+              for i, at in ipairs(groups[g]) do list[i] = o.list[at] end
+              order = ref.argsort(list, largest)
+              if b then
+                for i = 1, k do want[i] = order[i] end
+              else -- smaller, equal, larger, each in the order of the list
+                local place = {}
+                for i, at in ipairs(order) do place[at] = i end
+                local pivot, class = list[order[k]], {}
+                for i = 1, n do
+                  local v = list[i]
+                  local same = v == pivot or (v ~= v and pivot ~= pivot)
+                  class[i] = same and 2 or place[i] < k and 1 or 3
+                end
+                for c = 1, 3 do for i = 1, n do if class[i] == c then want[#want + 1] = i end end end
+              end
+              for i, at in ipairs(to) do
+                local values, places = row.result ~= 'i64' and first[at], second and second[at] or row.result == 'i64' and first[at]
+                local wrong = row.result ~= 'i64' and tol.compare('EXACT', dtype, values, list[want[i]]) or places and tol.compare('EXACT', 'i64', places, want[i])
+                if wrong then error(('%s %s: place %d: %s'):format(row[1], what, i, wrong), 0) end
+              end
+            end
+          end
+        end
+      end
+    end
+  end
+end
+
 local function sort(row)
+  if row[1] == 'topk' or row[1]:find 'partition$' then return part_of_order(row) end
   local f = require 'mascon.op'.functions[row[1]]
   local positions = row[1] == 'argsort'
   for _, dtype in ipairs(row.dtypes) do
@@ -526,14 +630,6 @@ end
 
 -- ---------------------------------------------------------------- moving elements, transforms, random numbers: definitions in small
 
-local function equal_lists(name, dtype, got, want)
-  assert(#got == #want, ('%s %s: %d elements, want %d'):format(name, dtype, #got, #want))
-  for i = 1, #want do
-    local wrong = tol.compare('EXACT', dtype, got[i], want[i])
-    if wrong then error(('%s %s: element %d: %s'):format(name, dtype, i, wrong), 0) end
-  end
-end
-
 local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end
 
 local GATHER = {}
@@ -558,18 +654,6 @@ function GATHER.put_along_axis(f, dtype, layout)
   want[4], want[1], want[6], want[12], want[9] = w[1], w[2], w[4], w[5], w[6]
   equal_lists('put_along_axis', dtype, read(f(x, i64 { { 4, 1 }, { 2, 2 }, { 4, 1 } }, y)), want)
   equal_lists('put_along_axis', dtype, read(x), v)
-end
-function GATHER.scatter_add(f, dtype, layout)
-  local x, y = sample.make({ 3, 4 }, dtype, layout, 1, 'small'), sample.make({ 3, 2 }, dtype, layout, 2, 'small')
-  local v, w = read(x), read(y)
-  local want, k, round = { unpack(v) }, KIND[dtype], sample.round[dtype]
-  for i, at in ipairs { 4, 1, 6, 6, 12, 9 } do
-    local a, b = want[at], w[i]
-    if k == 'c' then want[at] = { re = round(a.re + b.re), im = round(a.im + b.im) }
-    elseif k == 'i' then want[at] = ref.wrap(dtype, a + b)
-    else want[at] = round(a + b) end
-  end
-  equal_lists('scatter_add', dtype, read(f(x, i64 { { 4, 1 }, { 2, 2 }, { 4, 1 } }, y)), want)
 end
 function GATHER.nonzero_flat(f, dtype, layout)
   local x = sample.make({ 3, 5 }, dtype, layout, 1, 'small')
@@ -634,6 +718,70 @@ local function moving(row)
   local check = assert(GATHER[row[1]] or LAYOUT[row[1]], row[1] .. ' has no reference')
   for _, dtype in ipairs(row.dtypes) do
     for _, layout in ipairs(LAYOUTS) do check(f, dtype, layout) end
+  end
+end
+
+-- what is joined where: lists of elements per place, folded by the reference of the reduction
+local function segment(row)
+  local f, name = require 'mascon.op'.functions[row[1]], row[1]
+  for _, dtype in ipairs(row.dtypes) do
+    local k, round = KIND[dtype], sample.round[dtype]
+    local style = k == 'f' and row.tol == 'EXACT' and 'any' or 'plain'
+    if k == 'i' then style = 'any' end
+    local function check(got, rdtype, lists, how, what)
+      for i, list in ipairs(lists) do
+        local want, scale
+        if #list == 0 then want = false else want, scale = ref.join(how, list, k) end
+        if want then
+          if k == 'i' and rdtype ~= 'bool' then want = ref.wrap(rdtype, want) end
+          if round then want = type(want) == 'table' and { re = round(want.re), im = round(want.im) } or round(want) end
+          compare(row, rdtype, got[i], want, { n = #list, scale = scale or 1, wide = 1 }, what .. ' ' .. how .. ' place ' .. i)
+        end
+      end
+    end
+    for l, layout in ipairs(LAYOUTS) do
+      local x = sample.make({ 5, 4 }, dtype, layout, l, style)
+      local v = read(x)
+      if row.nin == 2 then
+        local how, places = name:match '_(.*)$', { 3, 1, 3, 4, 1 }
+        local rdtype = row.result or (k == 'i' and (how == 'sum' or how == 'prod')) and 'i64' or dtype
+        for axis = 1, 2 do
+          local at = axis == 1 and places or { 2, 2, 5, 1 }
+          local y = f(x, i64(at), { axis = axis, num_segments = axis == 2 and 6 or nil })
+          local size = axis == 1 and { 4, 4 } or { 5, 6 }
+          assert(y.dtype == rdtype and table.concat(y.shape, ',') == table.concat(size, ','), name .. ' ' .. dtype .. ': ' .. y.dtype .. tostring(y.shape))
+          local lists = {}
+          for i = 1, size[1] * size[2] do lists[i] = {} end
+          for i = 1, 5 do
+            for j = 1, 4 do
+              local r, c = axis == 1 and at[i] or i, axis == 1 and j or at[j]
+              table.insert(lists[(r - 1) * size[2] + c], v[(i - 1) * 4 + j])
+            end
+          end
+          check(read(y), rdtype, lists, how, sample.describe(dtype, { 5, 4 }, layout) .. ' axis ' .. axis)
+        end
+      else
+        local w = sample.make({ 3, 4 }, dtype, layout, l + 9, style)
+        local add, at = read(w), { { 4, 1, 1, 2 }, { 4, 5, 1, -4 }, { 4, 5, 3, 2 } }
+        for _, how in ipairs(name == 'scatter_add' and { 'sum' } or { 'sum', 'prod', 'max', 'min', 'mean' }) do
+          local ordered = how == 'max' or how == 'min'
+          if not (k == 'c' and ordered) and not (k == 'i' and how == 'mean') then
+            for self = name == 'scatter_add' and 1 or 0, 1 do
+              local opts = { axis = 1 }
+              if name == 'scatter_reduce' then opts.reduce, opts.include_self = how, self == 1 end
+              local y = f(x, i64(at), w, opts)
+              local lists = {}
+              for i = 1, 20 do lists[i] = { self == 1 and v[i] or nil } end
+              for i = 1, 3 do
+                for j = 1, 4 do table.insert(lists[((at[i][j] > 0 and at[i][j] or 6 + at[i][j]) - 1) * 4 + j], add[(i - 1) * 4 + j]) end
+              end
+              check(read(y), dtype, lists, how, sample.describe(dtype, { 5, 4 }, layout))
+            end
+          end
+        end
+        equal_lists(name, dtype, read(x), v)
+      end
+    end
   end
 end
 
@@ -706,7 +854,7 @@ local RANDOM = {
 -- ---------------------------------------------------------------- one test per op and level
 
 local FAMILY = {
-  unary = ewise, binary = ewise, ternary = ewise, where = ewise, reduce = reduce, scan = scan, sort = sort, matmul = matmul, gather = moving, layout = moving, fft = fft,
+  unary = ewise, binary = ewise, ternary = ewise, where = ewise, reduce = reduce, scan = scan, sort = sort, matmul = matmul, gather = moving, softmax = softmax, segment = segment, layout = moving, fft = fft,
   select = function(row) if row[1] == 'median' then median(row) end end, -- quantile: golden answers of all methods in sort_spec
   random = function(row) assert(RANDOM[row[1]], row[1] .. ' has no reference')() end,
 }

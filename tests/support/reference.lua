@@ -405,17 +405,67 @@ end
 function R.var(row, kind, opts)
   local n = #row
   local mean = R.mean(row, kind)
-  local d = {}
-  for i = 1, n do d[i] = (row[i] - mean) * (row[i] - mean) end
-  local dof = n - (opts.correction or 0)
+  local d, d2 = {}, {}
+  for i = 1, n do
+    d[i] = row[i] - mean
+    d2[i] = d[i] * d[i]
+  end
+  local dof, rest = n - (opts.correction or 0), exact_sum(d)
   if dof <= 0 then return NAN, 0 end
-  local v = exact_sum(d) / dof
-  -- a mean that is off by eps |mean| sqrt n moves the result by its square
-  return v, math.max(v, 2 ^ -52 * n * mean * mean)
+  local v = (exact_sum(d2) - rest * rest / n) / dof
+  -- the mean of the reference is off by eps |mean|: its square
+  return v, math.max(v, 2 ^ -104 * n * mean * mean)
 end
 function R.std(row, kind, opts)
   local v = math.sqrt(R.var(row, kind, opts))
   return v, math.max(v, math.abs(R.mean(row, kind)))
+end
+
+function R.count_nonzero(row)
+  local n = 0
+  for i = 1, #row do if nonzero(row[i]) then n = n + 1 end end
+  return int64(n)
+end
+function R.logsumexp(row)
+  local m, s = -INF, {}
+  for i = 1, #row do m = math.max(m, row[i]) end
+  for i = 1, #row do s[i] = math.exp(row[i] - m) end
+  if #row == 0 then return -INF, 0 end
+  local v = m + math.log(exact_sum(s))
+  return v, math.max(1, math.abs(m))
+end
+
+-- NaN left out; nil: there must be an error
+local function numbers(row)
+  local out, at = {}, {}
+  for i = 1, #row do
+    local v = row[i]
+    local re = type(v) == 'table' and v.re + v.im or v
+    if type(v) == 'cdata' or type(v) == 'boolean' or re == re then
+      out[#out + 1] = v
+      at[#at + 1] = i
+    end
+  end
+  return out, at
+end
+for _, name in ipairs { 'sum', 'prod', 'mean', 'var', 'std' } do
+  R['nan' .. name] = function(row, kind, opts)
+    local kept = numbers(row)
+    if #kept == 0 and (name == 'var' or name == 'std') then return NAN, 0 end
+    return R[name](kept, kind, opts)
+  end
+end
+for _, name in ipairs { 'max', 'min' } do
+  R['nan' .. name] = function(row, kind)
+    local kept = numbers(row)
+    if #kept == 0 then return NAN end
+    return R[name](kept, kind)
+  end
+  R['nanarg' .. name] = function(row, kind, opts)
+    local kept, at = numbers(row)
+    if #kept == 0 then return nil end
+    return int64(at[tonumber(R['arg' .. name](kept, kind, {}))] - 1 + (opts.base or 1))
+  end
 end
 
 M.scan = {}
@@ -442,6 +492,47 @@ function M.scan.cumprod(row, kind)
   end
   return out, scale
 end
+
+function M.scan.logcumsumexp(row)
+  local out, scale, part_ = {}, {}, {}
+  for i = 1, #row do
+    part_[i] = row[i]
+    out[i], scale[i] = R.logsumexp(part_)
+  end
+  return out, scale
+end
+for name, f in pairs { cummax = R.max, cummin = R.min } do
+  M.scan[name] = function(row, kind)
+    local out, part_ = {}, {}
+    for i = 1, #row do
+      part_[i] = row[i]
+      out[i] = f(part_, kind)
+    end
+    return out, {}
+  end
+  M.scan['arg' .. name] = function(row, kind)
+    local out, part_ = {}, {}
+    for i = 1, #row do
+      part_[i] = row[i]
+      local _, _, at = f(part_, kind)
+      out[i] = int64(at)
+    end
+    return out, {}
+  end
+end
+
+--- softmax and log_softmax of a list, with the scale.
+function M.softmax(row, log)
+  local m, total, out = -INF, nil, {}
+  for i = 1, #row do m = math.max(m, row[i]) end
+  for i = 1, #row do out[i] = math.exp(row[i] - m) end
+  total = exact_sum(out)
+  for i = 1, #row do out[i] = log and row[i] - m - math.log(total) or out[i] / total end
+  return out, log and math.max(1, math.abs(m)) or 1
+end
+
+--- Elements joined to what stands already (nil: nothing); the same rules as reductions.
+function M.join(how, list, kind) return R[how](list, kind, {}) end
 
 -- ---------------------------------------------------------------- order
 

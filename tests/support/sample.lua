@@ -138,7 +138,8 @@ function M.stream(seed)
   return function() return (step() + step() / 2147483646) % 1 end
 end
 
---- n values of a dtype. style: 'any' (special values among them), 'plain' (finite, moderate), 'small' (integers in -4..9).
+--- n values of a dtype. style: 'any' (special values among them), 'plain' (finite, moderate), 'small' (integers in -4..9),
+--- 'gaps' (plain, every third NaN).
 function M.values(dtype, n, seed, style)
   local next_number, out, k, round = M.stream(seed), {}, KIND[dtype], M.round[dtype]
   for i = 1, n do
@@ -149,6 +150,7 @@ function M.values(dtype, n, seed, style)
       if style == 'small' then out[i] = math.max(math.floor(u * 14) - 4, span[1])
       elseif style == 'any' and next_number() < 0.4 then out[i] = special[1 + math.floor(u * #special)]
       else out[i] = math.floor(span[1] + u * (span[2] - span[1])) end
+    elseif style == 'gaps' and i % 3 == 2 then out[i] = k == 'c' and { re = 0 / 0, im = round(u) } or 0 / 0
     elseif k == 'c' then out[i] = { re = round(4 * u - 2), im = round(4 * next_number() - 2) }
     elseif style == 'any' and next_number() < 0.4 then out[i] = round(SPECIAL[1 + math.floor(u * #SPECIAL)])
     else out[i] = round(style == 'small' and math.floor(u * 14) - 4 or 8 * u - 4) end

@@ -1,0 +1,225 @@
+/* softmax_body.h - one dtype of softmax.c; included with T, NAME(x) and EXP defined. Letters: m rows (or columns), n elements each. */
+
+void MCK(NAME(lse))(const mck_reduce *k);
+void MCK(NAME(softmax))(const mck_softmax *k);
+void MCK(NAME(softmax_ref))(const mck_softmax *k);
+
+/* the definition */
+void MCK(NAME(softmax_ref))(const mck_softmax *k)
+{
+    for (int64_t i = 0; i < k->m; i++) {
+        const T *x = (const T *)k->in + i * k->in_row;
+        T *y = (T *)k->out + i * k->out_row;
+        double max = (double)x[0], sum = 0;
+        for (int64_t j = 1; j < k->n; j++)
+            max = (double)x[j * k->in_elem] > max ? (double)x[j * k->in_elem] : max;
+        for (int64_t j = 0; j < k->n; j++)
+            sum += exp((double)x[j * k->in_elem] - max);
+        for (int64_t j = 0; j < k->n; j++) {
+            const double d = (double)x[j * k->in_elem] - max;
+            y[j * k->out_elem] = (T)(k->log ? d - log(sum) : exp(d) / sum);
+        }
+    }
+}
+
+#define LARGER(x, m) ((x) > (m) || (x) != (x) ? (x) : (m))
+
+static T NAME(largest)(const T *x, int64_t n)
+{
+    T lane[LANES * 2], max = x[0];
+    for (int l = 0; l < LANES * 2; l++)
+        lane[l] = x[0];
+    int64_t j = 0;
+    for (; j + LANES * 2 <= n; j += LANES * 2)
+        for (int l = 0; l < LANES * 2; l++)
+            lane[l] = LARGER(x[j + l], lane[l]);
+    for (; j < n; j++)
+        max = LARGER(x[j], max);
+    for (int l = 0; l < LANES * 2; l++)
+        max = max == max ? LARGER(lane[l], max) : max;
+    return max;
+}
+
+/* sum exp(x - ref); y (may be NULL or x) keeps the terms */
+MC_INLINE double NAME(exp_sum)(const T *x, T *y, int64_t n, T ref)
+{
+    double lane[LANES] = {0};
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        T e[LANES];
+        for (int l = 0; l < LANES; l++)
+            e[l] = EXP(x[j + l] - ref);
+        for (int l = 0; l < LANES; l++)
+            lane[l] += (double)e[l];
+        if (y)
+            for (int l = 0; l < LANES; l++)
+                y[j + l] = e[l];
+    }
+    if (j < n) {
+        T e[LANES];
+        for (int l = 0; l < LANES; l++)
+            e[l] = j + l < n ? x[j + l] : ref;
+        for (int l = 0; l < LANES; l++)
+            e[l] = EXP(e[l] - ref);
+        for (int l = 0; l < LANES; l++)
+            lane[l] += j + l < n ? (double)e[l] : 0.0;
+        for (int l = 0; y && j + l < n; l++)
+            y[j + l] = e[l];
+    }
+    for (int h = LANES / 2; h >= 1; h /= 2)
+        for (int l = 0; l < h; l++)
+            lane[l] += lane[l + h];
+    return lane[0];
+}
+
+static mck_lse NAME(row_block)(const T *x, int64_t n)
+{
+    mck_lse r;
+    r.max = (double)NAME(largest)(x, n);
+    r.sum = NAME(exp_sum)(x, NULL, n, (T)anchor(r.max));
+    return r;
+}
+
+/* largest and sum of exp(x - largest) of m columns of n rows; out (may be NULL or in) keeps the terms */
+MC_INLINE void NAME(column_sums)(const T *x, int64_t in_elem, T *y, int64_t out_elem, int64_t m, int64_t n, T *max, double *sum)
+{
+    for (int64_t i = 0; i < m; i++) {
+        max[i] = x[i];
+        sum[i] = 0;
+    }
+    for (int64_t r = 1; r < n; r++)
+        for (int64_t i = 0; i < m; i++)
+            max[i] = LARGER(x[r * in_elem + i], max[i]);
+    T ref[MCK_REDUCE_COLUMNS];
+    for (int64_t i = 0; i < m; i++)
+        ref[i] = (T)anchor((double)max[i]);
+    for (int64_t r = 0; r < n; r++) {
+        const T *row = x + r * in_elem;
+        if (y) {
+            T *o = y + r * out_elem;
+            MC_IVDEP
+            for (int64_t i = 0; i < m; i++) {
+                const T e = EXP(row[i] - ref[i]);
+                sum[i] += (double)e;
+                o[i] = e;
+            }
+        } else {
+            for (int64_t i = 0; i < m; i++)
+                sum[i] += (double)EXP(row[i] - ref[i]);
+        }
+    }
+}
+
+void MCK(NAME(lse))(const mck_reduce *k)
+{
+    mck_lse *out = k->out;
+    const T *x = k->in;
+    if (k->elem_stride != 1 && k->row_stride == 1 && k->m > 1) {
+        T max[MCK_REDUCE_COLUMNS];
+        double sum[MCK_REDUCE_COLUMNS];
+        for (int64_t i = 0; i < k->m; i++)
+            out[i] = (mck_lse){-INFINITY, 0};
+        for (int64_t r = 0; r < k->n; r += COLUMN_BLOCK) {
+            NAME(column_sums)(x + r * k->elem_stride, k->elem_stride, NULL, 0, k->m, k->n - r < COLUMN_BLOCK ? k->n - r : COLUMN_BLOCK, max, sum);
+            for (int64_t i = 0; i < k->m; i++) {
+                const mck_lse b = {(double)max[i], sum[i]};
+                join(out + i, &b);
+            }
+        }
+        return;
+    }
+    T buf[ROW_BLOCK];
+    for (int64_t i = 0; i < k->m; i++) {
+        out[i] = (mck_lse){-INFINITY, 0};
+        for (int64_t j = 0; j < k->n; j += ROW_BLOCK) {
+            const T *p = x + i * k->row_stride + j * k->elem_stride;
+            const int64_t n = k->n - j < ROW_BLOCK ? k->n - j : ROW_BLOCK;
+            if (k->elem_stride != 1) {
+                for (int64_t q = 0; q < n; q++)
+                    buf[q] = p[q * k->elem_stride];
+                p = buf;
+            }
+            const mck_lse b = NAME(row_block)(p, n);
+            join(out + i, &b);
+        }
+    }
+}
+
+static void NAME(softmax_row)(const mck_softmax *k, const T *x, T *y, const mck_lse *given)
+{
+    const int64_t n = k->n;
+    const double max = given ? given->max : (double)NAME(largest)(x, n);
+    if (k->log) {
+        const T ref = (T)anchor(max);
+        const T low = (T)mck_log_f64(given ? given->sum : NAME(exp_sum)(x, NULL, n, ref));
+        MC_IVDEP
+        for (int64_t j = 0; j < n; j++)
+            y[j] = (x[j] - ref) - low;
+        return;
+    }
+    const T ref = (T)max;
+    T scale = (T)(1.0 / (given ? given->sum : NAME(exp_sum)(x, y, n, ref)));
+    if (given) {
+        scale = anchor(max) == max ? scale : (T)NAN;
+        MC_IVDEP
+        for (int64_t j = 0; j < n; j++)
+            y[j] = EXP(x[j] - ref) * scale;
+        return;
+    }
+    for (int64_t j = 0; j < n; j++)
+        y[j] *= scale;
+}
+
+static void NAME(softmax_columns)(const mck_softmax *k)
+{
+    const T *x = k->in;
+    T *y = k->out;
+    T max[MCK_REDUCE_COLUMNS], scale[MCK_REDUCE_COLUMNS];
+    double sum[MCK_REDUCE_COLUMNS];
+    const int64_t m = k->m;
+    if (k->given) {
+        for (int64_t i = 0; i < m; i++) {
+            max[i] = (T)k->given[i].max;
+            sum[i] = k->given[i].sum;
+        }
+    } else {
+        NAME(column_sums)(x, k->in_elem, k->log ? NULL : y, k->out_elem, m, k->n, max, sum);
+    }
+    for (int64_t i = 0; i < m; i++) {
+        scale[i] = (T)(k->log ? mck_log_f64(sum[i]) : 1.0 / sum[i]);
+        max[i] = k->log ? (T)anchor((double)max[i]) : max[i];
+        if (!k->log && anchor((double)max[i]) != (double)max[i])
+            scale[i] = (T)NAN;
+    }
+    for (int64_t r = 0; r < k->n; r++) {
+        const T *row = x + r * k->in_elem;
+        T *o = y + r * k->out_elem;
+        if (k->log) {
+            MC_IVDEP
+            for (int64_t i = 0; i < m; i++)
+                o[i] = (row[i] - max[i]) - scale[i];
+        } else if (k->given) {
+            MC_IVDEP
+            for (int64_t i = 0; i < m; i++)
+                o[i] = EXP(row[i] - max[i]) * scale[i];
+        } else {
+            for (int64_t i = 0; i < m; i++)
+                o[i] *= scale[i];
+        }
+    }
+}
+
+void MCK(NAME(softmax))(const mck_softmax *k)
+{
+    if (k->in_row == 1 && k->out_row == 1 && k->in_elem != 1 && k->m > 1) {
+        NAME(softmax_columns)(k);
+        return;
+    }
+    for (int64_t i = 0; i < k->m; i++)
+        NAME(softmax_row)(k, (const T *)k->in + i * k->in_row, (T *)k->out + i * k->out_row, k->given ? k->given + i : NULL);
+}
+
+#undef LARGER
+#undef T
+#undef NAME
+#undef EXP
