@@ -18,7 +18,7 @@ local SCHUR = { output = { 'real', { 'real', 'complex' } }, threads = { 0, 'inte
 --- a: f32|f64|c64|c128 [..., n, n]. Option output: 'real' (default) leaves real matrices real, with 2 x 2 blocks on the diagonal for pairs of complex
 --- eigenvalues; 'complex' makes T triangular. Option threads: see solve. Result: T, Z. Errors: NaN or infinity.
 --- Source: LAPACK gees; SciPy linalg.schur.
----     mc.linalg.schur { { 2, 0 }, { 0, 1 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 1 } }
+---     mc.linalg.schur { { 2, 0 }, { 0, 1 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 1 } }, f64[2,2]@cpu { { 1, 0 }, { 0, 1 } }
 ---@param a mc.tensor
 ---@param opts? { output?: string, threads?: integer }
 ---@return mc.tensor T
@@ -184,7 +184,7 @@ end
 ---
 --- a: [..., m, n]. Option side: 'right' (default) a = u p, 'left' a = p u. Result: u, p. Errors: NaN or infinity.
 --- Source: Higham, Functions of matrices, 2008, section 8.1; SciPy linalg.polar.
----     mc.linalg.polar { { 0, 2 }, { 0.5, 0 } }  --> f64[2,2]@cpu { { 0, 1 }, { 1, 0 } }
+---     mc.linalg.polar { { 0, 2 }, { 0.5, 0 } }  --> f64[2,2]@cpu { { 0, 1 }, { 1, 0 } }, f64[2,2]@cpu { { 0.5000, 0.0000 }, { 0.0000, 2.0000 } }
 ---@param a mc.tensor
 ---@param opts? { side?: string }
 ---@return mc.tensor u
