@@ -147,6 +147,22 @@ typedef struct mck_filter {
 } mck_filter;
 typedef void (*mck_filter_fn)(const mck_filter *a);
 
+/* small family: up to MCK_SMALL_LANES matrices of n rows and columns (k right-hand sides), n and k at most MCK_SMALL, each contiguous by
+ * rows behind its own pointer. bad[l] becomes 1 for a matrix without an answer (singular, not positive definite); its result is then
+ * unspecified. Room for MCK_SMALL_LANES entries in every list. A tile is full at 64 bytes of real parts: MCK_SMALL_TILE matrices. */
+#define MCK_SMALL 8
+#define MCK_SMALL_LANES 16
+#define MCK_SMALL_TILE(real_bytes) (64 / (real_bytes))
+typedef struct mck_small {
+    int64_t count, n, k;
+    const void *a[MCK_SMALL_LANES], *b[MCK_SMALL_LANES];
+    void *out[MCK_SMALL_LANES];
+    int64_t *pivot[MCK_SMALL_LANES];
+    int32_t *bad;
+    int upper;
+} mck_small;
+typedef void (*mck_small_fn)(const mck_small *a);
+
 /* random family: element i of the stream (key, counter offset + i); see random.c for the layout of Philox4x32-10.
  * Any split of [0, n) into calls with the matching `first` gives the same numbers. */
 typedef struct mck_random {

@@ -7,7 +7,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,32 +74,6 @@ int mci_linalg_square(const mci_linalg *j, int k)
     if (j->in[k].rows == j->in[k].cols)
         return MC_OK;
     return mci_linalg_wrong(j, MC_ESHAPE, "the matrices are not square", "the last two axes must be equal");
-}
-
-void mci_linalg_get(int type, const void *a, int64_t i, double z[2])
-{
-    const float *f = a;
-    const double *d = a;
-    z[0] = type == 's' ? f[i] : type == 'd' ? d[i] : type == 'c' ? f[2 * i] : d[2 * i];
-    z[1] = type == 'c' ? f[2 * i + 1] : type == 'z' ? d[2 * i + 1] : 0;
-}
-
-void mci_linalg_set(int type, void *a, int64_t i, const double z[2])
-{
-    float *f = a;
-    double *d = a;
-    switch (type) {
-    case 's': f[i] = (float)z[0]; break;
-    case 'd': d[i] = z[0]; break;
-    case 'c':
-        f[2 * i] = (float)z[0];
-        f[2 * i + 1] = (float)z[1];
-        break;
-    default:
-        d[2 * i] = z[0];
-        d[2 * i + 1] = z[1];
-        break;
-    }
 }
 
 void mci_linalg_conj(int type, void *a, int64_t n)
@@ -172,17 +145,35 @@ static int loaded_finite(const mci_linalg *j, int k, const char *a)
 
 /* ---- batches ---- */
 
-typedef struct batch_job {
-    const mci_linalg *j;
-    mc_tensor *target[3];
-    int64_t count, group, area, work, rwork, iwork, extra;
-    int nb;
-    int64_t shape[MC_MAX_RANK];
-    char *areas;
-    _Atomic int64_t bad; /* (problem << 8 | reason) of the first without an answer */
-} batch_job;
+int64_t mci_linalg_offset(const mci_batch *b, int k, int64_t at)
+{
+    int64_t rest = at, offset = 0;
+    for (int i = b->nb - 1; i >= 0; i--) {
+        offset += rest % b->shape[i] * b->j->in[k].batch[i];
+        rest /= b->shape[i];
+    }
+    return offset;
+}
 
-static void one_problem(batch_job *b, int64_t at, char *area)
+char *mci_linalg_place(const mci_batch *b, int k, int64_t at)
+{
+    const mci_part_out *x = &b->j->out[k];
+    return (char *)b->target[k]->data + at * x->rows * x->cols * MCI_SIZE(x->dtype);
+}
+
+void mci_linalg_load(const mci_batch *b, int k, int64_t at, char *dst)
+{
+    load(&b->j->in[k], b->j->t[k], mci_linalg_offset(b, k, at), dst);
+}
+
+void mci_linalg_bad(mci_batch *b, int64_t at, int why)
+{
+    int64_t mine = at << 8 | why, seen = atomic_load(&b->bad);
+    while (mine < seen && !atomic_compare_exchange_weak(&b->bad, &seen, mine))
+        ;
+}
+
+static void one_problem(mci_batch *b, int64_t at, char *area)
 {
     const mci_linalg *j = b->j;
     mci_problem q = {.w = j->w};
@@ -193,17 +184,12 @@ static void one_problem(batch_job *b, int64_t at, char *area)
     q.extra = area + b->extra;
     for (int k = 0; k < j->nout; k++) {
         const mci_part_out *x = &j->out[k];
-        q.out[k] = x->from == MCI_OWN ? area + x->offset : (char *)b->target[k]->data + at * x->rows * x->cols * MCI_SIZE(x->dtype);
+        q.out[k] = x->from == MCI_OWN ? area + x->offset : mci_linalg_place(b, k, at);
     }
     for (int k = 0; k < j->nin; k++) {
         const mci_part_in *x = &j->in[k];
-        int64_t rest = at, offset = 0;
-        for (int i = b->nb - 1; i >= 0; i--) {
-            offset += rest % b->shape[i] * x->batch[i];
-            rest /= b->shape[i];
-        }
         q.in[k] = x->into >= 0 ? q.out[x->into] : area + x->offset;
-        load(x, j->t[k], offset, q.in[k]);
+        mci_linalg_load(b, k, at, q.in[k]);
         if ((j->finite >> k & 1) && !loaded_finite(j, k, q.in[k]))
             why = MCI_NOT_FINITE;
     }
@@ -212,18 +198,15 @@ static void one_problem(batch_job *b, int64_t at, char *area)
     for (int k = 0; k < j->nout && !why; k++) {
         const mci_part_out *x = &j->out[k];
         if (x->from != MCI_PLACE)
-            store(x, x->from >= 0 ? q.in[x->from] : q.out[k], (char *)b->target[k]->data + at * x->rows * x->cols * MCI_SIZE(x->dtype));
+            store(x, x->from >= 0 ? q.in[x->from] : q.out[k], mci_linalg_place(b, k, at));
     }
-    if (why) {
-        int64_t mine = at << 8 | why, seen = atomic_load(&b->bad);
-        while (mine < seen && !atomic_compare_exchange_weak(&b->bad, &seen, mine))
-            ;
-    }
+    if (why)
+        mci_linalg_bad(b, at, why);
 }
 
 static void batch_task(void *arg, int64_t begin, int64_t end, int worker)
 {
-    batch_job *b = arg;
+    mci_batch *b = arg;
     int64_t first = begin * b->group, last = end * b->group < b->count ? end * b->group : b->count;
     for (int64_t i = first; i < last && !mc_cancel_pending(); i++)
         one_problem(b, i, b->areas + worker * b->area);
@@ -237,7 +220,7 @@ static int64_t place(int64_t *at, int64_t count, int64_t size)
 }
 
 /* Offsets in the work area of one worker. */
-static void lay_out(mci_linalg *j, batch_job *b)
+static void lay_out(mci_linalg *j, mci_batch *b)
 {
     int64_t at = 0;
     for (int k = 0; k < j->nin; k++) {
@@ -264,7 +247,7 @@ static void lay_out(mci_linalg *j, batch_job *b)
     b->area = at;
 }
 
-static int run_batch(mci_linalg *j, batch_job *b, int threads)
+static int through_lapack(mci_linalg *j, mci_batch *b, int threads)
 {
     lay_out(j, b);
     double cost = (double)j->cost + 200;
@@ -272,13 +255,21 @@ static int run_batch(mci_linalg *j, batch_job *b, int threads)
     int64_t tasks = (b->count + b->group - 1) / b->group, bytes;
     if (mci_size_mul(b->area, mci_workers(tasks), &bytes) || !(b->areas = mci_alloc((size_t)bytes)))
         return mc_errstatus();
-    atomic_init(&b->bad, INT64_MAX);
     if (threads > 1 && b->count == 1)
         j->lapack->threads(threads);
     int rc = mci_parallel(tasks, batch_task, b);
     if (threads > 1 && b->count == 1)
         j->lapack->threads(1);
     mci_free(b->areas);
+    return rc;
+}
+
+static int run_batch(mci_linalg *j, mci_batch *b, int threads)
+{
+    int rc = MC_OK;
+    atomic_init(&b->bad, INT64_MAX);
+    if (!mci_linalg_small(b, &rc))
+        rc = through_lapack(j, b, threads);
     int64_t bad = atomic_load(&b->bad);
     if (!rc && bad != INT64_MAX) {
         int why = (int)(bad & 255);
@@ -334,7 +325,7 @@ static void describe_operands(mci_linalg *j)
 int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     mci_linalg j = {.op = op, .p = p, .t = in, .nin = nin, .nout = nout};
-    batch_job b = {.j = &j};
+    mci_batch b = {.j = &j};
     mc_tensor temp[3] = {{0}};
     mci_plan_fn plan = NULL;
     int given[3], made = 0;

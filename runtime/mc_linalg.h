@@ -12,6 +12,8 @@
 
 #include "mc_ops.h"
 
+#include <stdatomic.h>
+
 enum { MCI_PLACE = -1, MCI_OWN = -2 };
 
 /* Why one problem has no answer. */
@@ -67,10 +69,36 @@ struct mci_linalg {
     mci_part_out out[3];
     mc_lapack_work w;        /* sizes */
     int64_t extra, cost;     /* bytes of the work area of the op itself; arithmetic of one problem */
+    int small;               /* kernel for many small matrices, with the reason of those it marks bad; 0: none */
+    int small_reason;
     int (*solve)(const mci_linalg *j, mci_problem *q); /* one of the reasons above */
 };
 
 typedef int (*mci_plan_fn)(mci_linalg *j);
+
+/* All problems of a call. */
+typedef struct mci_batch {
+    const mci_linalg *j;
+    mc_tensor *target[3];    /* contiguous results */
+    int64_t count, group, area, work, rwork, iwork, extra;
+    int nb;
+    int64_t shape[MC_MAX_RANK];
+    char *areas;             /* one per worker */
+    _Atomic int64_t bad;     /* (problem << 8 | reason) of the first without an answer */
+} mci_batch;
+
+/* First element of operand k of problem `at`, counted from the tensor's own. */
+int64_t mci_linalg_offset(const mci_batch *b, int k, int64_t at);
+/* Where result k of problem `at` goes. */
+char *mci_linalg_place(const mci_batch *b, int k, int64_t at);
+/* Operand k of problem `at` into its copy. */
+void mci_linalg_load(const mci_batch *b, int k, int64_t at, char *dst);
+/* Notes that problem `at` has no answer. */
+void mci_linalg_bad(mci_batch *b, int64_t at, int why);
+/* The kernels for many small matrices: 1 when they did it (*rc is the status), 0 when LAPACK is to. */
+int mci_linalg_small(mci_batch *b, int *rc);
+/* Determinant (or its sign and logarithm) from LU factors, n apart, and exchanges from 1. */
+void mci_linalg_product(const mci_linalg *j, const void *lu, const int *ipiv, void *out, void *log_out);
 
 /* Room in the work area: offset from mci_problem.extra, 64-byte aligned. */
 int64_t mci_linalg_extra(mci_linalg *j, int64_t count, int64_t size);
@@ -84,8 +112,31 @@ int mci_linalg_wrong(const mci_linalg *j, int status, const char *what, const ch
 static inline int mci_ld(int64_t n) { return n > 1 ? (int)n : 1; }
 static inline int mci_is_complex(const mci_linalg *j) { return j->type == 'c' || j->type == 'z'; }
 /* Number i of an array of the type, as doubles, and back. */
-void mci_linalg_get(int type, const void *a, int64_t i, double z[2]);
-void mci_linalg_set(int type, void *a, int64_t i, const double z[2]);
+static inline void mci_linalg_get(int type, const void *a, int64_t i, double z[2])
+{
+    const float *f = a;
+    const double *d = a;
+    z[0] = type == 's' ? f[i] : type == 'd' ? d[i] : type == 'c' ? f[2 * i] : d[2 * i];
+    z[1] = type == 'c' ? f[2 * i + 1] : type == 'z' ? d[2 * i + 1] : 0;
+}
+
+static inline void mci_linalg_set(int type, void *a, int64_t i, const double z[2])
+{
+    float *f = a;
+    double *d = a;
+    switch (type) {
+    case 's': f[i] = (float)z[0]; break;
+    case 'd': d[i] = z[0]; break;
+    case 'c':
+        f[2 * i] = (float)z[0];
+        f[2 * i + 1] = (float)z[1];
+        break;
+    default:
+        d[2 * i] = z[0];
+        d[2 * i + 1] = z[1];
+        break;
+    }
+}
 /* Imaginary parts of n complex numbers change sign. */
 void mci_linalg_conj(int type, void *a, int64_t n);
 

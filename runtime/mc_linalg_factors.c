@@ -24,6 +24,10 @@ static int cholesky_one(const mci_linalg *j, mci_problem *q)
     int upper = j->p->i[1] != 0, info = j->lapack->potrf(j->type, upper ? 'L' : 'U', (int)n, q->in[0], mci_ld(n));
     char *a = q->in[0];
     for (int64_t r = 0; r < n; r++) {
+        double d[2];
+        mci_linalg_get(j->type, a, r * n + r, d);
+        if (!(d[0] > 0) && !info) /* NaN passes through the routine */
+            info = 1;
         int64_t first = upper ? 0 : r + 1, count = upper ? r : n - r - 1;
         memset(a + (r * n + first) * size, 0, (size_t)(count * size));
     }
@@ -41,6 +45,8 @@ int mci_plan_cholesky(mci_linalg *j)
     mci_linalg_result(j, 0, 2, j->dtype, n, n, MCI_PLACE);
     j->cost = n * n * n / 3;
     j->solve = cholesky_one;
+    j->small = MCK_K_SMALL_CHOLESKY;
+    j->small_reason = MCI_NOT_DEFINITE;
     return MC_OK;
 }
 

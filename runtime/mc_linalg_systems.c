@@ -47,6 +47,8 @@ int mci_plan_solve(mci_linalg *j)
     mci_linalg_extra(j, j->in[0].rows, (int64_t)sizeof(int));
     j->cost = cube(j) + j->in[0].rows * j->in[0].rows * j->in[1].cols;
     j->solve = solve_one;
+    j->small = MCK_K_SMALL_SOLVE;
+    j->small_reason = MCI_SINGULAR;
     return rc;
 }
 
@@ -73,58 +75,81 @@ int mci_plan_inv(mci_linalg *j)
     j->lapack->getri(j->type, n, &unused, mci_ld(n), &unused, &j->w);
     j->cost = 3 * cube(j);
     j->solve = inv_one;
+    j->small = MCK_K_SMALL_INV;
+    j->small_reason = MCI_SINGULAR;
     return MC_OK;
 }
 
 /* ---- determinants ---- */
 
-/* The product of the diagonal as mantissa and power of two: no overflow on the way. */
-static int det_one(const mci_linalg *j, mci_problem *q)
+/* z times number i of the diagonal, negated where rows changed places. */
+static void times(const mci_linalg *j, const void *lu, const int *ipiv, int64_t i, double z[2])
 {
-    int n = (int)j->in[0].rows, ld = mci_ld(n), *ipiv = (int *)(void *)q->extra;
-    int info = j->lapack->getrf(j->type, n, n, q->in[0], ld, ipiv);
-    if (info < 0)
-        return MCI_REFUSED;
-    double z[2] = {1, 0}, d[2], log_abs = 0;
-    int64_t power = 0;
-    int logs = j->op->id == MC_OP_SLOGDET, complex = mci_is_complex(j);
-    for (int i = 0; i < n; i++) {
-        mci_linalg_get(j->type, q->in[0], (int64_t)i * ld + i, d);
-        double size = complex ? hypot(d[0], d[1]) : fabs(d[0]);
-        if (logs) { /* the sign stays on the unit circle */
-            log_abs += log(size);
-            if (size > 0 && isfinite(size)) {
-                d[0] /= size;
-                d[1] /= size;
-            }
-        }
-        double re = z[0] * d[0] - z[1] * d[1], im = z[0] * d[1] + z[1] * d[0];
-        z[0] = complex ? re : z[0] * d[0];
-        z[1] = complex ? im : 0;
-        if (ipiv[i] != i + 1) {
-            z[0] = -z[0];
-            z[1] = -z[1];
-        }
-        double most = fmax(fabs(z[0]), fabs(z[1]));
-        if (!logs && most > 0 && isfinite(most)) {
-            int e;
-            (void)frexp(most, &e);
+    double d[2];
+    mci_linalg_get(j->type, lu, i * (j->in[0].rows + 1), d);
+    double re = z[0] * d[0], im = 0, sign = ipiv[i] != i + 1 ? -1 : 1;
+    if (mci_is_complex(j)) {
+        re -= z[1] * d[1];
+        im = z[0] * d[1] + z[1] * d[0];
+    }
+    z[0] = sign * re;
+    z[1] = sign * im;
+}
+
+/* The product of the diagonal; as mantissa and power of two where it leaves the range in which plain products are exact to rounding. */
+void mci_linalg_product(const mci_linalg *j, const void *lu, const int *ipiv, void *out, void *log_out)
+{
+    int64_t n = j->in[0].rows, power = 0;
+    double z[2] = {1, 0}, most = 1;
+    int64_t i = 0;
+    for (; i < n && most > 1e-290 && most < 1e290; i++) {
+        times(j, lu, ipiv, i, z);
+        most = fmax(fabs(z[0]), fabs(z[1]));
+    }
+    if (i < n || !(most > 1e-290 && most < 1e290)) {
+        z[0] = 1;
+        z[1] = 0;
+        for (i = 0; i < n; i++) {
+            int e = 0;
+            double d[2];
+            mci_linalg_get(j->type, lu, i * (n + 1), d); /* a factor near the limits goes in two steps */
+            (void)frexp(fmax(fabs(d[0]), fabs(d[1])), &e);
+            e = e > 500 ? 500 : e < -500 ? -500 : 0;
             z[0] = ldexp(z[0], -e);
             z[1] = ldexp(z[1], -e);
             power += e;
+            times(j, lu, ipiv, i, z);
+            most = fmax(fabs(z[0]), fabs(z[1]));
+            if (most > 0 && isfinite(most)) {
+                (void)frexp(most, &e);
+                z[0] = ldexp(z[0], -e);
+                z[1] = ldexp(z[1], -e);
+                power += e;
+            }
         }
     }
-    if (!logs) {
+    if (log_out) { /* a sign, or a number on the unit circle, and the logarithm */
+        double size = mci_is_complex(j) ? hypot(z[0], z[1]) : fabs(z[0]);
+        double l[2] = {log(size) + (double)power * 0.6931471805599453, 0};
+        mci_linalg_set(j->real == MC_F32 ? 's' : 'd', log_out, 0, l);
+        if (size > 0 && isfinite(size)) {
+            z[0] /= size;
+            z[1] /= size;
+        }
+    } else if (power) {
         int e = power > 40000 ? 40000 : power < -40000 ? -40000 : (int)power;
         z[0] = ldexp(z[0], e);
         z[1] = ldexp(z[1], e);
-    } else {
-        double l[2] = {log_abs, 0};
-        mci_linalg_set(j->real == MC_F32 ? 's' : 'd', q->out[1], 0, l);
-        if (log_abs == -INFINITY)
-            z[0] = z[1] = 0;
     }
-    mci_linalg_set(j->type, q->out[0], 0, z);
+    mci_linalg_set(j->type, out, 0, z);
+}
+
+static int det_one(const mci_linalg *j, mci_problem *q)
+{
+    int n = (int)j->in[0].rows, ld = mci_ld(n), *ipiv = (int *)(void *)q->extra;
+    if (j->lapack->getrf(j->type, n, n, q->in[0], ld, ipiv) < 0)
+        return MCI_REFUSED;
+    mci_linalg_product(j, q->in[0], ipiv, q->out[0], j->op->id == MC_OP_SLOGDET ? q->out[1] : NULL);
     return MCI_FINE;
 }
 
@@ -140,6 +165,7 @@ int mci_plan_det(mci_linalg *j)
     mci_linalg_extra(j, j->in[0].rows, (int64_t)sizeof(int));
     j->cost = cube(j);
     j->solve = det_one;
+    j->small = MCK_K_SMALL_LU;
     return MC_OK;
 }
 
@@ -163,6 +189,7 @@ int mci_plan_lu_factor(mci_linalg *j)
     mci_linalg_extra(j, k, (int64_t)sizeof(int));
     j->cost = cube(j);
     j->solve = lu_factor_one;
+    j->small = m == n ? MCK_K_SMALL_LU : 0;
     return MC_OK;
 }
 

@@ -385,6 +385,7 @@ T.kernels = {
   { 'sort', CMP, 'sort' }, { 'partition', CMP, 'sort' }, { 'topk', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
   { 'segment_sum', WIDE, 'segment' }, { 'segment_prod', WIDE, 'segment' }, { 'segment_max', { 'i64', 'f64' }, 'segment' }, { 'segment_min', { 'i64', 'f64' }, 'segment' },
   { 'matmul', ACC, 'matmul' },
+  { 'small_solve', MATRIX, 'small' }, { 'small_inv', MATRIX, 'small' }, { 'small_lu', MATRIX, 'small' }, { 'small_cholesky', MATRIX, 'small' },
 }
 
 -- ---------------------------------------------------------------- examples of rows, run as tests by tests/spec/examples_spec.lua

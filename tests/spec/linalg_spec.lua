@@ -315,6 +315,63 @@ describe('systems', function()
   end)
 end)
 
+describe('many small matrices', function()
+  it('agree with the same ones taken one by one', function()
+    for n = 1, 9 do
+      for _, dtype in ipairs(DTYPES) do
+        local what = 'rows ' .. n
+        local a = random({ 37, n, n }, dtype, SEED + n) + mc.eye(n, { dtype = dtype }) * 2
+        local b, s = random({ 37, n, 3 }, dtype, SEED + 20 + n), definite({ 37, n, n }, dtype, SEED + n)
+        near(a:matmul(L.solve(a, b)), b, dtype, 'solve ' .. what, 2000)
+        near(a:matmul(L.inv(a)), mc.broadcast_to(mc.eye(n, { dtype = dtype }), a.shape), dtype, 'inv ' .. what, 2000)
+        local factors, piv = L.lu_factor(a)
+        local sign, log_abs = L.slogdet(a)
+        local low, up = L.cholesky(s), L.cholesky(s, { upper = true })
+        near(sign * mc.exp(log_abs), L.det(a), dtype, 'slogdet ' .. what, 200)
+        near(low, adjoint(up), dtype, 'cholesky ' .. what)
+        near(low:matmul(adjoint(low)), s, dtype, 'cholesky ' .. what)
+        for _, i in ipairs { 1, 19, 37 } do
+          local one, one_piv = L.lu_factor(a[i])
+          assert.is_true(mc.array_equal(one_piv, piv[i]), 'exchanges, ' .. what)
+          near(factors[i], one, dtype, 'lu_factor ' .. what, 200)
+          near(L.det(a)[i], L.det(a[i]), dtype, 'det ' .. what, 200)
+        end
+      end
+    end
+  end)
+
+  it('may be views, broadcast, integers or singular', function()
+    local a = random({ 10, 4, 4 }, 'f64', SEED) + mc.eye(4) * 4
+    local b = random({ 4, 2 }, 'f64', SEED + 1)
+    local want = L.solve(a, mc.broadcast_to(b, { 10, 4, 2 }):copy())
+    assert.is_true(mc.array_equal(want, L.solve(a, b)))
+    assert.is_true(mc.array_equal(want, L.solve(a.mT:copy().mT, b.mT:copy().mT)))
+    assert.is_true(mc.array_equal(L.inv(a), L.inv(mc.concat({ a, a }, 2)[{ mc.all, { 1, 4 } }])))
+    assert.is_true(mc.array_equal(L.inv(mc.broadcast_to(mc.eye(3):to 'i32' * 2, { 9, 3, 3 })), mc.broadcast_to(mc.eye(3) / 2, { 9, 3, 3 })))
+    local s = a:copy()
+    s[{ 7, mc.all, 2 }] = 0
+    assert.equal(0, L.det(s)[7]:item())
+    local sign, log_abs = L.slogdet(s)
+    assert.equal(0, sign[7]:item())
+    assert.equal(-math.huge, log_abs[7]:item())
+    assert.is_truthy(support.message(L.inv, s):find('inv: matrix 7 of 10 is singular', 1, true))
+    assert.is_truthy(support.message(L.solve, s, b):find('solve: matrix 7 of 10 is singular', 1, true))
+    assert.is_truthy(support.message(L.cholesky, -a):find('cholesky: matrix 1 of 10 is not positive definite', 1, true))
+    local f, p = L.lu_factor(s)
+    near(f[7], (L.lu_factor(s[7])), 'f64', 'factors of a singular matrix')
+    assert.is_true(mc.all(mc.isfinite(f)) and p:min():item() >= 1)
+    local zero = select(2, L.lu_factor(s, { base = 0 }))
+    assert.is_true(mc.array_equal(zero + 1, p))
+    local big = mc.broadcast_to(mc.eye(4), { 9, 4, 4 }) * mc.tensor { 1e200, 1e200, 1e-200, 1e-199 }
+    for i = 1, 9 do assert.is_nil(tol.compare('ULP4', 'f64', L.det(big)[i]:item(), 10)) end
+  end)
+
+  it('pick the largest pivot', function() -- without, the first of these loses all digits
+    local a = mc.broadcast_to(mc.tensor { { 1e-20, 1 }, { 1, 1 } }, { 8, 2, 2 })
+    near(L.solve(a, mc.tensor { 1, 2 })[8], mc.tensor { 1, 1 }, 'f64', 'solve')
+  end)
+end)
+
 describe('mistakes', function()
   local function says(text, f, ...)
     local message = support.message(f, ...)
