@@ -40,6 +40,50 @@ static void copy_element(char *dst, const char *src, int64_t size)
     }
 }
 
+/* Slabs of `bytes` picked from or put at positions v[0..k) of an axis of n: t is [outer, n, bytes] and the other side [outer, k, bytes]. */
+typedef struct slab_job {
+    char *out;
+    const char *in;
+    const int64_t *v;
+    int64_t n, k, bytes, total, step; /* total = outer * k slabs, in tasks of `step` */
+} slab_job;
+
+#define PICK(T)                                                                                            \
+    do {                                                                                                   \
+        T *o = (T *)(void *)j->out;                                                                        \
+        const T *x = (const T *)(const void *)j->in + row * j->n;                                          \
+        for (; at < stop; at++)                                                                            \
+            o[at] = x[j->v[at - row * j->k]];                                                              \
+    } while (0)
+
+static void pick_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const slab_job *j = arg;
+    int64_t at = begin * j->step, last = end * j->step < j->total ? end * j->step : j->total;
+    (void)worker;
+    while (at < last) {
+        int64_t row = at / j->k, stop = (row + 1) * j->k < last ? (row + 1) * j->k : last;
+        switch (j->bytes) {
+        case 1: PICK(uint8_t); break;
+        case 2: PICK(uint16_t); break;
+        case 4: PICK(uint32_t); break;
+        case 8: PICK(uint64_t); break;
+        default:
+            for (; at < stop; at++)
+                memcpy(j->out + at * j->bytes, j->in + (row * j->n + j->v[at - row * j->k]) * j->bytes, (size_t)j->bytes);
+        }
+    }
+}
+
+#define SLAB_TASK_BYTES 65536 /* several tasks from 128 KiB on, each long enough to hide its start (about 2 us) */
+
+static int pick(slab_job *j)
+{
+    j->step = SLAB_TASK_BYTES / (j->bytes > 0 ? j->bytes : 1);
+    j->step = j->step > 0 ? j->step : 1;
+    return mci_parallel((j->total + j->step - 1) / j->step, pick_task, j);
+}
+
 /* out[.., i.., ..] = t[.., pos[i], ..]: the axis is replaced by the shape of the index */
 static int take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_params *p)
 {
@@ -75,11 +119,8 @@ static int take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_t
             outer *= t->shape[i];
         const int64_t *v = pos.data;
         if (mci_contiguous(t)) {
-            const char *src = t->data;
-            char *dst = target->data;
-            for (int64_t o = 0; o < outer; o++)
-                for (int64_t k = 0; k < pos.numel; k++)
-                    memcpy(dst + (o * pos.numel + k) * inner * size, src + (o * t->shape[axis] + v[k]) * inner * size, (size_t)(inner * size));
+            slab_job j = {.out = target->data, .in = t->data, .v = v, .n = t->shape[axis], .k = pos.numel, .bytes = inner * size, .total = outer * pos.numel};
+            rc = pick(&j);
         } else {
             for (int64_t k = 0; k < pos.numel && !rc; k++) {
                 mc_tensor a = *t, b = *t;
@@ -323,6 +364,54 @@ int mci_gather_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     }
 }
 
+#define PUT(T)                                                          \
+    do {                                                                \
+        T *x = (T *)(void *)base;                                       \
+        const T *w = (const T *)(const void *)from;                     \
+        for (int64_t k = 0; k < pos->numel; k++)                        \
+            x[v[k]] = w[k];                                             \
+    } while (0)
+
+/* The same with everything contiguous: values [outer, k, inner] into dst [outer, n, inner], serially, so that the last write wins and
+ * sums run in order. */
+static int put_contiguous(mc_tensor *dst, int axis, const mc_tensor *pos, const mc_tensor *val, mck_ewise_fn add)
+{
+    int64_t inner = 1, outer = 1, size = MCI_SIZE(dst->dtype), n = dst->shape[axis];
+    const int64_t *v = pos->data;
+    for (int i = 0; i < dst->ndim; i++) {
+        if (i < axis)
+            outer *= dst->shape[i];
+        else if (i > axis)
+            inner *= dst->shape[i];
+    }
+    int64_t bytes = inner * size;
+    for (int64_t o = 0; o < outer; o++) {
+        char *base = (char *)dst->data + o * n * bytes;
+        const char *from = (const char *)val->data + o * pos->numel * bytes;
+        if (add) {
+            for (int64_t k = 0; k < pos->numel; k++) {
+                char *at = base + v[k] * bytes;
+                mck_ewise job = {.n = inner, .out = at, .in = {at, from + k * bytes}, .stride = {1, 1}};
+                add(&job);
+            }
+        } else if (bytes == 1) {
+            PUT(uint8_t);
+        } else if (bytes == 2) {
+            PUT(uint16_t);
+        } else if (bytes == 4) {
+            PUT(uint32_t);
+        } else if (bytes == 8) {
+            PUT(uint64_t);
+        } else {
+            for (int64_t k = 0; k < pos->numel; k++)
+                memcpy(base + v[k] * bytes, from + k * bytes, (size_t)bytes);
+        }
+        if (mc_cancel_pending())
+            return mci_error(MC_ECANCELLED, "index: interrupted; the tensor is written in part");
+    }
+    return MC_OK;
+}
+
 /* dst along one axis at pos (1-based, checked) = or += values, broadcast to the shape of taking. */
 int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate)
 {
@@ -350,6 +439,14 @@ int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *va
     if (!rc)
         rc = mc_copy(&val, values);
     const mci_op *op = &mci_ops[MC_OP_ADD];
+    if (!rc && accumulate && op->compute[dst->dtype] < 0)
+        rc = mci_error(MC_EDTYPE, "index: %s has no sums; convert it with :to first", mci_tensor_text(s1, sizeof s1, dst));
+    if (!rc && mci_contiguous(dst) && val.numel > 0 && (!accumulate || op->compute[dst->dtype] == dst->dtype)) {
+        rc = put_contiguous(dst, axis, &pos, &val, accumulate ? (mck_ewise_fn)mci_kernel_get(MCK_K_ADD, dst->dtype) : NULL);
+        mc_drop(&val);
+        mc_drop(&pos);
+        return rc;
+    }
     const int64_t *v = pos.data;
     int64_t inner = 1;
     for (int i = axis + 1; i < dst->ndim; i++)
