@@ -239,7 +239,37 @@ local function advanced_view(t, list, level)
   return v, flat, linear, first
 end
 
+local pair, P, TAKE = ffi.new 'const mc_tensor *[2]', lib.params, op.rows.take.id
+local result = ffi.new 'mc_tensor *[1]'
+local function take(out, t, index)
+  pair[0], pair[1], result[0] = t, index, out
+  return C.mc_op(TAKE, 1, result, 2, pair, P)
+end
+
+--- v taken at linear positions of an axis; positions the caller did not check are checked by C, and `check` then words the error.
+local function taken(v, linear, axis, level, recheck)
+  op.fresh()
+  P.naxes, P.axes[0] = 1, axis - 1
+  local n = v._small
+  local out = tensor.header(n > 0 and linear._small > 0 and 1024 or 0)
+  local rc = take(out, v, linear)
+  if rc ~= 0 then
+    if recheck then recheck() end
+    if tensor.failed(rc, level, false, v, linear) then
+      rc = take(out, v, linear)
+      if rc ~= 0 then tensor.failed(rc, level, true, v, linear) end
+    end
+  end
+  return out._storage ~= nil and tensor.finish(out) or out
+end
+
 local function get(t, key)
+  if is(key) and t._ndim > 0 then -- one tensor alone: no view is needed
+    local kind = tensor.kind[tensor.name[key._dtype]]
+    if kind == 'i' or kind == 'u' then
+      return taken(t, key, 1, 4, function() checked(t, { pos = key, axis = 1 }, tonumber(t._shape[0]), 6) end)
+    end
+  end
   if type(key) == 'number' then
     if t._ndim == 0 then error('index: a 0-d tensor has no positions; use :item()', 3) end
     spec[0], spec[1] = 0, position(t, 1, key, 4)
@@ -249,24 +279,24 @@ local function get(t, key)
   local list, advanced = keys(t, key, 4)
   if not advanced then return basic(t, list, 4) end
   local v, flat, linear, axis = advanced_view(t, list, 4)
-  return F.take(methods.reshape(v, flat), linear, axis)
+  return taken(methods.reshape(v, flat), linear, axis, 4)
 end
 
---- A value to be written into t: tensor, table, number, boolean or complex number as a tensor.
-local function written(value, level)
+--- A value to be written into t as a tensor; numbers, booleans and complex numbers must fit its dtype.
+local function written(t, value, level)
   if is(value) then return value end
   if type(value) == 'table' then return op.from_table(value) end
   local k = type(value)
   if k ~= 'number' and k ~= 'boolean' and not tensor.is_complex(value) and not (k == 'cdata' and tonumber(value)) then
     error(("index: value is %s; give a number, a table or a tensor"):format(check.show(value)), level)
   end
-  return op.scalar('index', value, level)
+  return methods.fill_(tensor.empty('index', {}, tensor.name[t._dtype], level), value)
 end
 
 --- t[list] = value (or += value) through tensor keys; later positions win, sums run in order.
 local function put(t, list, value, accumulate, level)
   local v, flat, linear, axis = advanced_view(t, list, level + 1)
-  value = written(value, level + 1)
+  value = written(t, value, level + 1)
   local whole = methods.reshape(v, flat)
   local viewed = C.mc_shares_storage(whole, v) ~= 0
   if value.ndim > 1 and linear.ndim ~= 1 or value.ndim > #flat then
@@ -281,11 +311,18 @@ local function put(t, list, value, accumulate, level)
 end
 
 local function set(t, key, value)
+  if is(key) and key.dtype == 'bool' and key.shape == t.shape and t._ndim > 0 then
+    -- one value where a mask of the whole shape is set
+    if not is(value) and type(value) ~= 'table' or is(value) and value.ndim == 0 then
+      F.where(key, methods.to(written(t, value, 4), t.dtype), t, { out = t })
+      return
+    end
+  end
   local list, advanced = keys(t, key, 4)
   if advanced then return put(t, list, value, false, 4) end
   local v = basic(t, list, 4)
   if is(value) or type(value) == 'table' then
-    local rc = C.mc_copy(v, written(value, 4))
+    local rc = C.mc_copy(v, written(t, value, 4))
     if rc ~= 0 then tensor.failed(rc, 3, true, t, value) end
   else
     methods.fill_(v, value)
@@ -307,7 +344,7 @@ function methods.index_add_(t, key, value)
     put(t, list, value, true, 3)
   else
     local v = basic(t, list, 3)
-    F.add(v, type(value) == 'number' and value or methods.to(written(value, 3), t.dtype), { out = v })
+    F.add(v, type(value) == 'number' and value or methods.to(written(t, value, 3), t.dtype), { out = v })
   end
   return t
 end
