@@ -43,21 +43,20 @@ typedef struct along_job {
     do {                                                                                          \
         const T *x = (const T *)(const void *)j->in;                                              \
         T *o = (T *)(void *)j->out;                                                               \
-        for (int64_t i = 0; i < j->k; i++) {                                                      \
-            if (j->writes)                                                                        \
-                o[r * n + MCI_PLACE(v[i], n, base)] = x[r * j->k + i];                            \
-            else                                                                                  \
-                o[r * j->k + i] = x[r * n + MCI_PLACE(v[i], n, base)];                            \
-        }                                                                                         \
+        for (int64_t i = 0; writes && i < k; i++)                                                 \
+            o[r * n + MCI_PLACE(v[i], n, base)] = x[r * k + i];                                   \
+        for (int64_t i = 0; !writes && i < k; i++)                                                \
+            o[r * k + i] = x[r * n + MCI_PLACE(v[i], n, base)];                                   \
     } while (0)
 
 static void along_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const along_job *j = arg;
-    const int64_t n = j->pos->n, base = j->pos->base, last = end * j->rows < j->m ? end * j->rows : j->m;
+    const int64_t n = j->pos->n, base = j->pos->base, last = end * j->rows < j->m ? end * j->rows : j->m, k = j->k;
+    const int writes = j->writes;
     (void)worker;
     for (int64_t r = begin * j->rows; r < last; r++) {
-        const int64_t *v = j->pos->v + r * j->k;
+        const int64_t *v = j->pos->v + r * k;
         switch (j->size) {
         case 1: ALONG(uint8_t); break;
         case 2: ALONG(uint16_t); break;

@@ -82,13 +82,14 @@ typedef struct slab_job {
         const T *x = (const T *)(const void *)j->in + row * j->n;                                          \
         const int64_t *v = j->v - row * j->k;                                                              \
         for (; at < stop; at++)                                                                            \
-            o[at] = x[MCI_PLACE(v[at], j->n, j->base)];                                                    \
+            o[at] = x[MCI_PLACE(v[at], n, base)];                                                          \
     } while (0)
 
 static void pick_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const slab_job *j = arg;
     int64_t at = begin * j->step, last = end * j->step < j->total ? end * j->step : j->total;
+    const int64_t n = j->n, base = j->base; /* locals, since what is written might be the job itself for all the compiler knows */
     (void)worker;
     while (at < last) {
         int64_t row = at / j->k, stop = (row + 1) * j->k < last ? (row + 1) * j->k : last;
@@ -183,14 +184,14 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
     do {                                                                \
         T *x = (T *)(void *)base;                                       \
         const T *w = (const T *)(const void *)from;                     \
-        for (int64_t k = 0; k < pos->count; k++)                        \
-            x[MCI_PLACE(v[k], n, pos->base)] sign w[k];                 \
+        for (int64_t k = 0; k < count; k++)                             \
+            x[MCI_PLACE(v[k], n, first)] sign w[k];                     \
     } while (0)
 
 /* One row of sums; single elements of the common dtypes in a loop of their own, integers in the unsigned type, so that they wrap around. */
 static void put_sums(char *base, const char *from, const mci_places *pos, int dtype, int64_t inner, mck_ewise_fn add)
 {
-    const int64_t *v = pos->v, n = pos->n;
+    const int64_t *v = pos->v, n = pos->n, first = pos->base, count = pos->count;
     int64_t bytes = inner * MCI_SIZE(dtype);
     if (inner == 1 && dtype == MC_F64) {
         PUT(double, +=);
@@ -201,8 +202,8 @@ static void put_sums(char *base, const char *from, const mci_places *pos, int dt
     } else if (inner == 1 && dtype == MC_I32) {
         PUT(uint32_t, +=);
     } else {
-        for (int64_t k = 0; k < pos->count; k++) {
-            char *at = base + MCI_PLACE(v[k], n, pos->base) * bytes;
+        for (int64_t k = 0; k < count; k++) {
+            char *at = base + MCI_PLACE(v[k], n, first) * bytes;
             mck_ewise job = {.n = inner, .out = at, .in = {at, from + k * bytes}, .stride = {1, 1}};
             add(&job);
         }
@@ -212,8 +213,8 @@ static void put_sums(char *base, const char *from, const mci_places *pos, int dt
 /* Values [outer, k, inner] at positions of dst [outer, n, inner], all contiguous. add: NULL to write. */
 static int put_contiguous(mc_tensor *dst, int axis, const mci_places *pos, const char *values, mck_ewise_fn add)
 {
-    int64_t inner = 1, outer = 1, size = MCI_SIZE(dst->dtype), n = dst->shape[axis];
-    const int64_t *v = pos->v;
+    int64_t inner = 1, outer = 1, size = MCI_SIZE(dst->dtype);
+    const int64_t *v = pos->v, n = pos->n, first = pos->base, count = pos->count;
     for (int i = 0; i < dst->ndim; i++) {
         if (i < axis)
             outer *= dst->shape[i];
@@ -223,7 +224,7 @@ static int put_contiguous(mc_tensor *dst, int axis, const mci_places *pos, const
     int64_t bytes = inner * size;
     for (int64_t o = 0; o < outer; o++) {
         char *base = (char *)dst->data + o * n * bytes;
-        const char *from = values + o * pos->count * bytes;
+        const char *from = values + o * count * bytes;
         if (add) {
             put_sums(base, from, pos, dst->dtype, inner, add);
         } else if (bytes == 1) {
@@ -235,8 +236,8 @@ static int put_contiguous(mc_tensor *dst, int axis, const mci_places *pos, const
         } else if (bytes == 8) {
             PUT(uint64_t, =);
         } else {
-            for (int64_t k = 0; k < pos->count; k++)
-                memcpy(base + MCI_PLACE(v[k], n, pos->base) * bytes, from + k * bytes, (size_t)bytes);
+            for (int64_t k = 0; k < count; k++)
+                memcpy(base + MCI_PLACE(v[k], n, first) * bytes, from + k * bytes, (size_t)bytes);
         }
         if (mc_cancel_pending())
             return mci_error(MC_ECANCELLED, "index: interrupted; the tensor is written in part");

@@ -158,8 +158,6 @@ local function split(t, list, level)
       end
       picks[#picks + 1] = pick
     else
-      local kind = tensor.kind[k.dtype]
-      if kind ~= 'i' and kind ~= 'u' then error(('index: positions are %s; give an integer or a boolean tensor'):format(tensor.describe(k)), level) end
       at, axis = at + 1, axis + 1
       plain[#plain + 1] = M.all
       picks[#picks + 1] = { axes = { at }, pos = k, axis = axis }
@@ -170,6 +168,8 @@ end
 
 --- Positions of an integer tensor on an axis of n as i64 from 1, checked.
 local function checked(t, pick, n, level)
+  local kind = tensor.kind[pick.pos.dtype]
+  if kind ~= 'i' and kind ~= 'u' then error(('index: positions are %s; give an integer or a boolean tensor'):format(tensor.describe(pick.pos)), level) end
   local pos = methods.to(pick.pos, 'i64')
   if pos:numel() == 0 then return pos end
   local lo, hi = pos:min():item(), pos:max():item()
@@ -264,11 +264,8 @@ local function taken(v, linear, axis, level, recheck)
 end
 
 local function get(t, key)
-  if is(key) and t._ndim > 0 then -- one tensor alone: no view is needed
-    local kind = tensor.kind[tensor.name[key._dtype]]
-    if kind == 'i' or kind == 'u' then
-      return taken(t, key, 1, 4, function() checked(t, { pos = key, axis = 1 }, tonumber(t._shape[0]), 6) end)
-    end
+  if is(key) and t._ndim > 0 and tensor.name[key._dtype] ~= 'bool' then -- one tensor of positions: no view is needed
+    return taken(t, key, 1, 4, function() checked(t, { pos = key, axis = 1 }, tonumber(t._shape[0]), 6) end)
   end
   if type(key) == 'number' then
     if t._ndim == 0 then error('index: a 0-d tensor has no positions; use :item()', 3) end
@@ -295,6 +292,16 @@ end
 
 --- t[list] = value (or += value) through tensor keys; later positions win, sums run in order.
 local function put(t, list, value, accumulate, level)
+  local only = #list == 1 and list[1]
+  if only and only.dtype ~= 'bool' then -- one tensor of positions: no view is needed
+    value = written(t, value, level + 1)
+    local rc = C.mc_put(t, 0, only, value, accumulate and 1 or 0)
+    if rc ~= 0 then
+      checked(t, { pos = only, axis = 1 }, tonumber(t._shape[0]), level + 1)
+      tensor.failed(rc, level, true, t, value)
+    end
+    return
+  end
   local v, flat, linear, axis = advanced_view(t, list, level + 1)
   value = written(t, value, level + 1)
   local whole = methods.reshape(v, flat)
