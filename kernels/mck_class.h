@@ -7,6 +7,7 @@
 #include "mck.h"
 #include "mck_math.h"
 #include "mck_math_c.h"
+#include "mck_arc_c.h"
 #include <string.h>
 
 #define MCK_CLASS(name, T, U, shift, big)                                              \

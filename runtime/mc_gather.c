@@ -1,33 +1,10 @@
-/* mc_gather.c - ops that move single elements by position: take, take_along_axis, put_along_axis, nonzero, searchsorted, bincount.
+/* mc_gather.c - ops that look elements up one by one: take_along_axis, put_along_axis, nonzero, searchsorted, bincount.
  *
- * Positions arrive in the caller's base (p->base) and may count from the end when negative. All positions are checked before anything
- * is written. Writers run serially in row-major order of the index, so that "the last write wins" and sums are the same every time. */
+ * Positions arrive in the caller's base (p->base) and may count from the end when negative (mc_pick.c checks them before anything is
+ * written). Rows are independent and each is written in order, so that "the last write wins" is the same every time. */
 #include "mc_ops.h"
 
 #include <string.h>
-
-int mci_positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos)
-{
-    char s[MCI_TEXT];
-    int kind = mci_kind(index->dtype);
-    if (kind != 'i' && kind != 'u')
-        return mci_error(MC_EDTYPE, "%s: positions are %s; give an integer tensor", op, mci_tensor_text(s, sizeof s, index));
-    int rc = mci_materialize(pos, index, MC_I64);
-    if (rc)
-        return rc;
-    int64_t *v = pos->data;
-    for (int64_t i = 0; i < pos->numel; i++) {
-        int64_t k = v[i] < 0 ? v[i] + n : v[i] - base;
-        if (k < 0 || k >= n) {
-            rc = mci_error(MC_ESHAPE, "%s: position %lld is outside an axis of size %lld (positions count from %d, negative ones from the end)",
-                           op, (long long)v[i], (long long)n, base);
-            mc_drop(pos);
-            return rc;
-        }
-        v[i] = k;
-    }
-    return MC_OK;
-}
 
 static void copy_element(char *dst, const char *src, int64_t size)
 {
@@ -38,72 +15,6 @@ static void copy_element(char *dst, const char *src, int64_t size)
     case 8: memcpy(dst, src, 8); break;
     default: memcpy(dst, src, 16); break;
     }
-}
-
-/* out[.., i.., ..] = t[.., pos[i], ..]: the axis is replaced by the shape of the index */
-static int take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_params *p)
-{
-    char s[MCI_TEXT];
-    int axis, given = (out->flags & MC_FLAG_OUT) != 0;
-    int rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis);
-    if (rc)
-        return rc;
-    int nd = t->ndim - 1 + index->ndim;
-    if (nd > MC_MAX_RANK)
-        return mci_error(MC_ESHAPE, "take: the result of %s would have more than %d axes", mci_tensor_text(s, sizeof s, t), MC_MAX_RANK);
-    int64_t shape[MC_MAX_RANK];
-    for (int i = 0; i < axis; i++)
-        shape[i] = t->shape[i];
-    for (int i = 0; i < index->ndim; i++)
-        shape[axis + i] = index->shape[i];
-    for (int i = axis + 1; i < t->ndim; i++)
-        shape[i - 1 + index->ndim] = t->shape[i];
-    mc_tensor pos = {0}, tmp = {0}, *target = out;
-    if ((rc = mci_positions(op->name, index, t->shape[axis], p->base, &pos)) != 0)
-        return rc;
-    rc = mci_out(op->name, out, t->dtype, nd, shape);
-    if (!rc && given && (mci_overlap(out, t) >= 0 || !mci_contiguous(out))) {
-        rc = mc_create(&tmp, t->dtype, nd, shape);
-        target = &tmp;
-    }
-    if (!rc && out->numel > 0) {
-        /* one copy per position: [outer, 1, inner] of t into [outer, k, inner] of the result */
-        int64_t inner = 1, size = MCI_SIZE(t->dtype), outer = 1;
-        for (int i = axis + 1; i < t->ndim; i++)
-            inner *= t->shape[i];
-        for (int i = 0; i < axis; i++)
-            outer *= t->shape[i];
-        const int64_t *v = pos.data;
-        if (mci_contiguous(t)) {
-            const char *src = t->data;
-            char *dst = target->data;
-            for (int64_t o = 0; o < outer; o++)
-                for (int64_t k = 0; k < pos.numel; k++)
-                    memcpy(dst + (o * pos.numel + k) * inner * size, src + (o * t->shape[axis] + v[k]) * inner * size, (size_t)(inner * size));
-        } else {
-            for (int64_t k = 0; k < pos.numel && !rc; k++) {
-                mc_tensor a = *t, b = *t;
-                a.data = mci_at(t, v[k] * t->strides[axis]);
-                b.data = (char *)target->data + k * inner * size;
-                a.shape[axis] = b.shape[axis] = 1;
-                a.numel = b.numel = t->numel / t->shape[axis];
-                int64_t stride = 1;
-                for (int i = t->ndim - 1; i >= 0; i--) {
-                    b.strides[i] = stride;
-                    stride *= i == axis ? pos.numel : t->shape[i];
-                }
-                b.flags = 0;
-                rc = mc_copy(&b, &a);
-            }
-        }
-    }
-    if (!rc && target == &tmp)
-        rc = mc_copy(out, &tmp);
-    mc_drop(&tmp);
-    mc_drop(&pos);
-    if (rc)
-        mci_out_fail(out, given);
-    return rc;
 }
 
 /* offset (elements) of the row-major position `flat` of shape under strides, with one axis left out */
@@ -119,6 +30,62 @@ static int64_t offset_without(const mc_tensor *index, const int64_t *strides, in
     return off;
 }
 
+/* Rows of a read or write along the last axis: x is [m, n], index and values are [m, k], all contiguous. */
+typedef struct along_job {
+    char *out;
+    const char *in;
+    const mci_places *pos;
+    int64_t m, k, size, rows;
+    int writes;
+} along_job;
+
+#define ALONG(T)                                                                                  \
+    do {                                                                                          \
+        const T *x = (const T *)(const void *)j->in;                                              \
+        T *o = (T *)(void *)j->out;                                                               \
+        for (int64_t i = 0; writes && i < k; i++)                                                 \
+            o[r * n + MCI_PLACE(v[i], n, base)] = x[r * k + i];                                   \
+        for (int64_t i = 0; !writes && i < k; i++)                                                \
+            o[r * k + i] = x[r * n + MCI_PLACE(v[i], n, base)];                                   \
+    } while (0)
+
+static void along_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const along_job *j = arg;
+    const int64_t n = j->pos->n, base = j->pos->base, last = end * j->rows < j->m ? end * j->rows : j->m, k = j->k;
+    const int writes = j->writes;
+    (void)worker;
+    for (int64_t r = begin * j->rows; r < last; r++) {
+        const int64_t *v = j->pos->v + r * k;
+        switch (j->size) {
+        case 1: ALONG(uint8_t); break;
+        case 2: ALONG(uint16_t); break;
+        case 4: ALONG(uint32_t); break;
+        case 8: ALONG(uint64_t); break;
+        default: ALONG(mck_c128); break;
+        }
+    }
+}
+
+/* t is contiguous and the index has a row for each of its rows along the last axis. */
+static int along_rows(const mc_tensor *t, const mc_tensor *index, int axis)
+{
+    if (axis != t->ndim - 1 || !mci_contiguous(t))
+        return 0;
+    for (int i = 0; i < axis; i++)
+        if (index->shape[i] != t->shape[i])
+            return 0;
+    return 1;
+}
+
+static int run_along(along_job *j)
+{
+    if (j->m < 1 || j->k < 1)
+        return MC_OK;
+    j->rows = 16384 / j->k > 1 ? 16384 / j->k : 1;
+    return mci_parallel((j->m + j->rows - 1) / j->rows, along_task, j);
+}
+
 static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_tensor *values, const mc_params *p)
 {
     char s1[MCI_TEXT], s2[MCI_TEXT];
@@ -132,20 +99,23 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
     if (!ok)
         return mci_error(MC_ESHAPE, "%s: index must match x off the axis, x is %s and index is %s", op->name, mci_tensor_text(s1, sizeof s1, t),
                          mci_tensor_text(s2, sizeof s2, index));
-    mc_tensor pos = {0}, tmp = {0};
-    if ((rc = mci_positions(op->name, index, t->shape[axis], p->base, &pos)) != 0)
+    mc_tensor tmp = {0};
+    mci_places pos;
+    if ((rc = mci_places_of(op->name, index, t->shape[axis], p->base, &pos)) != 0)
         return rc;
-    const int64_t *v = pos.data;
     int64_t size = MCI_SIZE(t->dtype);
     if (!writes) {
         rc = mci_out(op->name, out, t->dtype, index->ndim, index->shape);
         if (!rc)
             rc = mc_create(&tmp, t->dtype, index->ndim, index->shape);
         int64_t strides[MC_MAX_RANK];
+        int rows = along_rows(t, index, axis);
+        if (!rc && rows)
+            rc = run_along(&(along_job){.out = tmp.data, .in = t->data, .pos = &pos, .m = pos.n ? t->numel / pos.n : 0, .k = index->shape[axis], .size = size});
         for (int i = 0; i < t->ndim; i++)
             strides[i] = t->shape[i] == 1 ? 0 : t->strides[i];
-        for (int64_t i = 0; !rc && i < pos.numel; i++)
-            copy_element((char *)tmp.data + i * size, mci_at(t, offset_without(&pos, strides, axis, i) + v[i] * t->strides[axis]), size);
+        for (int64_t i = 0; !rc && !rows && i < pos.count; i++)
+            copy_element((char *)tmp.data + i * size, mci_at(t, offset_without(index, strides, axis, i) + MCI_PLACE(pos.v[i], pos.n, pos.base) * t->strides[axis]), size);
         if (!rc)
             rc = mc_copy(out, &tmp);
     } else {
@@ -158,35 +128,93 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
         if (!rc)
             rc = mc_copy(&vb, values);
         const char *w = vb.data;
-        for (int64_t i = 0; !rc && i < pos.numel; i++)
-            copy_element(mci_at(&tmp, offset_without(&pos, tmp.strides, axis, i) + v[i] * tmp.strides[axis]), w + i * size, size);
+        int rows = along_rows(&tmp, index, axis);
+        if (!rc && rows)
+            rc = run_along(&(along_job){.out = tmp.data, .in = w, .pos = &pos, .m = pos.n ? t->numel / pos.n : 0, .k = index->shape[axis], .size = size, .writes = 1});
+        for (int64_t i = 0; !rc && !rows && i < pos.count; i++)
+            copy_element(mci_at(&tmp, offset_without(index, tmp.strides, axis, i) + MCI_PLACE(pos.v[i], pos.n, pos.base) * tmp.strides[axis]), w + i * size, size);
         mc_drop(&vb);
         if (!rc)
             rc = mc_copy(out, &tmp);
     }
     mc_drop(&tmp);
-    mc_drop(&pos);
+    mci_places_drop(&pos);
     if (rc)
         mci_out_fail(out, given);
     return rc;
 }
 
+/* The flags in blocks: how many are set in each, then where. */
+typedef struct nonzero_job {
+    const uint8_t *m;
+    int64_t n, base, *count, *v;
+} nonzero_job;
+
+#define NONZERO_BLOCK 65536
+
+static void nonzero_count(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const nonzero_job *j = arg;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++) {
+        int64_t last = (b + 1) * NONZERO_BLOCK < j->n ? (b + 1) * NONZERO_BLOCK : j->n, sum = 0;
+        for (int64_t i = b * NONZERO_BLOCK; i < last; i++)
+            sum += j->m[i];
+        j->count[b] = sum;
+    }
+}
+
+/* count[b] is now the place of the block's first position, count[b + 1] its end. No branch on the flag: what is not set is written over. */
+static void nonzero_write(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const nonzero_job *j = arg;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++) {
+        int64_t last = (b + 1) * NONZERO_BLOCK < j->n ? (b + 1) * NONZERO_BLOCK : j->n, k = j->count[b], stop = j->count[b + 1];
+        for (int64_t i = b * NONZERO_BLOCK; k < stop && i < last; i++) {
+            j->v[k] = i + j->base;
+            k += j->m[i];
+        }
+    }
+}
+
 static int nonzero(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_params *p)
 {
-    mc_tensor mask = {0};
-    int rc = mci_materialize(&mask, t, MC_BOOL);
-    if (rc)
-        return rc;
-    const uint8_t *m = mask.data;
-    int64_t n = 0, k = 0;
-    for (int64_t i = 0; i < mask.numel; i++)
-        n += m[i];
-    rc = mci_out(op->name, out, MC_I64, 1, &n);
-    int64_t *v = out->data, step = out->ndim ? out->strides[0] : 1;
-    for (int64_t i = 0; !rc && i < mask.numel; i++)
-        if (m[i])
-            v[step * k++] = i + p->base;
+    mc_tensor mask = {0}, tmp = {0};
+    const mc_tensor *flags = t;
+    int rc = MC_OK, given = (out->flags & MC_FLAG_OUT) != 0;
+    if (t->dtype != MC_BOOL || !mci_contiguous(t)) {
+        rc = mci_materialize(&mask, t, MC_BOOL);
+        flags = &mask;
+    }
+    nonzero_job j = {.m = flags->data, .n = t->numel, .base = p->base};
+    int64_t blocks = (j.n + NONZERO_BLOCK - 1) / NONZERO_BLOCK, n = 0;
+    if (!rc && !(j.count = mci_alloc((size_t)(blocks + 1) * sizeof *j.count)))
+        rc = mc_errstatus();
+    if (!rc)
+        rc = mci_parallel(blocks, nonzero_count, &j);
+    for (int64_t b = 0; !rc && b < blocks; b++) {
+        int64_t k = j.count[b];
+        j.count[b] = n;
+        n += k;
+    }
+    if (!rc) {
+        j.count[blocks] = n;
+        rc = mci_out(op->name, out, MC_I64, 1, &n);
+    }
+    if (!rc && !mci_contiguous(out))
+        rc = mc_create(&tmp, MC_I64, 1, &n);
+    if (!rc) {
+        j.v = tmp.data ? tmp.data : out->data;
+        rc = mci_parallel(blocks, nonzero_write, &j);
+    }
+    if (!rc && tmp.data)
+        rc = mc_copy(out, &tmp);
+    mci_free(j.count);
+    mc_drop(&tmp);
     mc_drop(&mask);
+    if (rc)
+        mci_out_fail(out, given);
     return rc;
 }
 
@@ -313,7 +341,7 @@ int mci_gather_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     (void)nout;
     (void)nin;
     switch (op->id) {
-    case MC_OP_TAKE: return take(op, outs[0], in[0], in[1], p);
+    case MC_OP_TAKE: return mci_take(op, outs[0], in[0], in[1], p);
     case MC_OP_TAKE_ALONG_AXIS: return along(op, outs[0], in[0], in[1], NULL, p);
     case MC_OP_NONZERO_FLAT: return nonzero(op, outs[0], in[0], p);
     case MC_OP_SEARCHSORTED: return searchsorted(op, outs[0], in[0], in[1], p);
@@ -321,69 +349,4 @@ int mci_gather_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     case MC_OP_BINCOUNT_WEIGHTED: return bincount(op, outs[0], in[0], in[1], p);
     default: return along(op, outs[0], in[0], in[1], in[2], p);
     }
-}
-
-/* dst along one axis at pos (1-based, checked) = or += values, broadcast to the shape of taking. */
-int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate)
-{
-    char s1[MCI_TEXT], s2[MCI_TEXT];
-    if (mci_check_live("index", dst) || mci_check_live("index", index) || mci_check_live("index", values))
-        return mc_errstatus();
-    if (axis < 0 || axis >= dst->ndim)
-        return mci_error(MC_ESHAPE, "index: the axis is outside %s", mci_tensor_text(s1, sizeof s1, dst));
-    int nd = dst->ndim - 1 + index->ndim;
-    if (nd > MC_MAX_RANK || values->ndim > nd)
-        return mci_error(MC_ESHAPE, "index: values %s do not fit positions %s", mci_tensor_text(s1, sizeof s1, values), mci_tensor_text(s2, sizeof s2, index));
-    if (dst->flags & MC_FLAG_READONLY)
-        return mci_error(MC_EINVAL, "index: the tensor is read-only (a mapped file or a broadcast view); copy it first");
-    mc_tensor pos = {0}, val = {0};
-    int64_t shape[MC_MAX_RANK];
-    for (int i = 0; i < axis; i++)
-        shape[i] = dst->shape[i];
-    for (int i = 0; i < index->ndim; i++)
-        shape[axis + i] = index->shape[i];
-    for (int i = axis + 1; i < dst->ndim; i++)
-        shape[i - 1 + index->ndim] = dst->shape[i];
-    int rc = mci_positions("index", index, dst->shape[axis], 1, &pos);
-    if (!rc)
-        rc = mc_create(&val, dst->dtype, nd, shape);
-    if (!rc)
-        rc = mc_copy(&val, values);
-    const mci_op *op = &mci_ops[MC_OP_ADD];
-    const int64_t *v = pos.data;
-    int64_t inner = 1;
-    for (int i = axis + 1; i < dst->ndim; i++)
-        inner *= dst->shape[i];
-    for (int64_t k = 0; k < pos.numel && !rc; k++) {
-        mc_tensor a = *dst, b = val;
-        /* both with the axis dropped: one slab of dst, one of the values */
-        a.ndim = dst->ndim - 1;
-        b.ndim = a.ndim;
-        int64_t stride = 1;
-        for (int i = dst->ndim - 1, j = a.ndim - 1; i >= 0; i--) {
-            if (i == axis) {
-                stride *= pos.numel;
-                continue;
-            }
-            a.shape[j] = b.shape[j] = dst->shape[i];
-            a.strides[j] = dst->strides[i];
-            b.strides[j] = stride;
-            stride *= dst->shape[i];
-            j--;
-        }
-        a.numel = b.numel = dst->shape[axis] ? dst->numel / dst->shape[axis] : 0;
-        a.data = mci_at(dst, v[k] * dst->strides[axis]);
-        b.data = (char *)val.data + k * inner * MCI_SIZE(val.dtype);
-        if (accumulate) {
-            const mc_tensor *in[2] = {&a, &b};
-            mc_tensor out = a, *o = &out;
-            out.flags = MC_FLAG_OUT;
-            rc = op->run(op, 1, &o, 2, in, NULL);
-        } else {
-            rc = mc_copy(&a, &b);
-        }
-    }
-    mc_drop(&val);
-    mc_drop(&pos);
-    return rc;
 }

@@ -61,14 +61,39 @@ static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *cons
     return rc;
 }
 
-/* i[0] shift; axes[0] axis, none: the flattened tensor */
+/* Shifts of a roll per axis, reduced to [0, size): i[0] of them from i[1] on, one for each named axis or one for all. Without axes the
+ * tensor is one row, which all shifts move. */
+static int roll_shifts(const mci_op *op, const mc_tensor *t, const mc_params *p, int64_t *shift)
+{
+    char s[MCI_TEXT];
+    int64_t given = p->i[0];
+    memset(shift, 0, MC_MAX_RANK * sizeof *shift);
+    if (p->naxes < 1) {
+        for (int64_t k = 0; t->numel > 0 && k < given; k++)
+            shift[0] = (shift[0] + p->i[1 + k] % t->numel + t->numel) % t->numel;
+        return MC_OK;
+    }
+    if (given != 1 && given != p->naxes)
+        return mci_error(MC_ESHAPE, "%s: %lld shifts for %d axes of %s; give one shift, or one for each axis", op->name, (long long)given, p->naxes,
+                         mci_tensor_text(s, sizeof s, t));
+    for (int k = 0; k < p->naxes; k++) {
+        int axis;
+        int rc = mci_axis(op->name, t, p->axes[k], &axis);
+        if (rc)
+            return rc;
+        int64_t n = t->shape[axis];
+        if (n > 0)
+            shift[axis] = (shift[axis] + p->i[given == 1 ? 1 : 1 + k] % n + n) % n;
+    }
+    return MC_OK;
+}
+
 static int roll(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_params *p)
 {
-    int axis = 0, given = (out->flags & MC_FLAG_OUT) != 0;
+    int given = (out->flags & MC_FLAG_OUT) != 0;
+    int64_t shift[MC_MAX_RANK];
     mc_tensor flat = {0}, src = *t;
-    int rc = MC_OK;
-    if (p->naxes >= 1)
-        rc = mci_axis(op->name, t, p->axes[0], &axis);
+    int rc = roll_shifts(op, t, p, shift);
     if (rc || (rc = mci_out(op->name, out, t->dtype, t->ndim, t->shape)) != 0 || t->numel == 0)
         return rc;
     mc_tensor dst = *out;
@@ -87,19 +112,24 @@ static int roll(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_p
         src.shape[0] = dst.shape[0] = t->numel;
         src.strides[0] = dst.strides[0] = 1;
     }
-    if (!rc) {
-        int64_t n = src.shape[axis], k = ((p->i[0] % n) + n) % n;
-        for (int part = 0; part < 2 && !rc; part++) {
-            int64_t size = part ? k : n - k;
-            if (!size)
-                continue;
-            mc_tensor a = src, b = dst;
-            a.shape[axis] = b.shape[axis] = size;
-            a.numel = b.numel = src.numel / n * size;
-            a.data = mci_at(&src, part ? (n - k) * src.strides[axis] : 0);
-            b.data = mci_at(&dst, part ? 0 : k * dst.strides[axis]);
-            rc = mc_copy(&b, &a);
+    /* each moved axis falls into two parts: one copy per combination; bit i of `part`: the part of axis i that comes in at its front */
+    for (unsigned part = 0; part < 1u << src.ndim && !rc; part++) {
+        mc_tensor a = src, b = dst;
+        int64_t from = 0, to = 0;
+        a.numel = 1;
+        for (int i = 0; i < src.ndim; i++) {
+            int front = (part >> i & 1) != 0;
+            int64_t n = src.shape[i], k = shift[i], size = front ? k : n - k;
+            a.shape[i] = b.shape[i] = size;
+            from += (front ? n - k : 0) * src.strides[i];
+            to += (front ? 0 : k) * dst.strides[i];
+            a.numel *= size;
         }
+        b.numel = a.numel;
+        a.data = mci_at(&src, from);
+        b.data = mci_at(&dst, to);
+        if (a.numel > 0)
+            rc = mc_copy(&b, &a);
     }
     if (!rc && tmp.data)
         rc = mc_copy(out, &tmp);

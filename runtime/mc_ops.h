@@ -41,6 +41,17 @@ int mci_result_dtype(const mci_op *op, int dtype);
 /* Maximum and sum of exp(x - maximum) over the masked axes of a tensor that is not empty (owns: mci_free). */
 int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, struct mck_lse **pairs);
 
+/* Positions as contiguous i64 in the caller's base, checked against an axis of size n: the tensor itself where it already lies so (then
+ * borrowed), else a copy. MCI_PLACE turns one into a 0-based place. */
+typedef struct mci_places {
+    mc_tensor tmp;
+    const int64_t *v;
+    int64_t count, n, base;
+} mci_places;
+#define MCI_PLACE(k, n, base) ((k) < 0 ? (k) + (n) : (k) - (base))
+int mci_places_of(const char *op, const mc_tensor *index, int64_t n, int base, mci_places *p);
+void mci_places_drop(mci_places *p);
+int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_params *p);
 /* A contiguous i64 copy of positions, made 0-based and checked against an axis of size n. */
 int mci_positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos);
 

@@ -387,6 +387,12 @@ int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     int rc = mci_resolve(op, nin, in, &dtype, &compute);
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0)
         return rc;
+    int rdtype = op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c' ? compute : mci_result_dtype(op, dtype);
+    if (p->dtype >= 0) { /* the arithmetic runs in the dtype asked for, where the op has it */
+        rdtype = p->dtype;
+        if (op->result == MCI_RESULT_SAME && op->compute[rdtype] >= 0)
+            compute = op->compute[rdtype];
+    }
     reduce_plan plan = plan_of(op->id, compute);
     if (plan.positions && p->naxes > 1)
         return mci_error(MC_ESHAPE, "%s: takes one axis, or none for everything; operand is %s", op->name, mci_tensor_text(s, sizeof s, t));
@@ -397,9 +403,6 @@ int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
             n *= t->shape[i];
     if (op->empty_error && n == 0 && m > 0)
         return mci_error(MC_ESHAPE, "%s: nothing to reduce in %s; give it at least one element", op->name, mci_tensor_text(s, sizeof s, t));
-    int rdtype = op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c' ? compute : mci_result_dtype(op, dtype);
-    if (p->dtype >= 0)
-        rdtype = p->dtype;
     if ((rc = mci_out(op->name, out, rdtype, nd, shape)) != 0)
         return rc;
     if (m == 0)

@@ -468,6 +468,29 @@ typedef struct copy_job {
     mci_cast_fn fn;
 } copy_job;
 
+#define COPY_NARROW 8  /* rows of at most this length are copied column by column: a call per row would cost more than its elements */
+#define COPY_RUN 1024  /* rows at a time, which stay in the first cache while their columns are walked */
+
+static void copy_narrow(const copy_job *j, int64_t r0, int64_t r1)
+{
+    int nd = j->nd;
+    int64_t inner = j->shape[nd - 1], along = j->shape[nd - 2], run;
+    for (int64_t r = r0; r < r1; r += run) {
+        int64_t left = along - r % along, rest = r, od = 0, os = 0;
+        run = r1 - r < left ? r1 - r : left;
+        run = run < COPY_RUN ? run : COPY_RUN;
+        for (int i = nd - 2; i >= 0; i--) {
+            int64_t k = rest % j->shape[i];
+            rest /= j->shape[i];
+            od += k * j->strides[0][i];
+            os += k * j->strides[1][i];
+        }
+        for (int64_t q = 0; q < inner; q++)
+            j->fn(run, j->dst + (od + q * j->strides[0][nd - 1]) * j->dsize, j->strides[0][nd - 2],
+                  j->src + (os + q * j->strides[1][nd - 1]) * j->ssize, j->strides[1][nd - 2]);
+    }
+}
+
 /* One task: flat range of the collapsed index space, rows along the last axis; the last two axes are walked in tiles when the
  * source runs fastest along the other one (a transpose touches each cache line once per tile). */
 static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
@@ -488,6 +511,10 @@ static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
         return;
     }
     int64_t r0 = begin * j->tile, r1 = end * j->tile < rows ? end * j->tile : rows;
+    if (inner <= COPY_NARROW) {
+        copy_narrow(j, r0, r1);
+        return;
+    }
     int64_t block = ss == 1 || ds != 1 ? inner : 64;
     for (int64_t c = 0; c < inner; c += block) {
         int64_t n = inner - c < block ? inner - c : block;

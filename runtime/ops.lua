@@ -9,7 +9,7 @@
 --   result   'same' | 'bool' | 'real' (complex -> real) | 'i64' | 'f64' ... ; promote: how inputs meet: 'numeric' | 'float' (integers -> f64)
 --   expr     elementwise formula in the scalar language of runtime/gen/expr.lua: + - * / ( ) ?: comparisons, functions of mck_math.h;
 --            a, b, c are the operands, p0.. scalar parameters. cexpr: the same for complex dtypes when it differs. ix: for integers.
---   params   { name, kind, default } in the order they are packed; kind: 'int' 'number' 'axes' 'axis' 'bool' 'dtype' 'shape'
+--   params   { name, kind, default } in the order they are packed; kind: 'int' 'ints' 'number' 'axes' 'axis' 'bool' 'dtype' 'shape'
 --   compute  dtype of the arithmetic whatever the operand (else it follows from the family); nin, nout: operands and results
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
 -- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end.
@@ -105,7 +105,7 @@ unary('square', NUM, 'a * a', { tol = 'EXACT', rules = 'auto', doc = 'a^2' })
 unary('floor', REAL, 'floor(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'largest integer at or below' })
 unary('ceil', REAL, 'ceil(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'smallest integer at or above' })
 unary('trunc', REAL, 'trunc(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'integer part, towards zero' })
-unary('round', REAL, 'round(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'nearest integer, halves to even' })
+unary('round', join(REAL, CPLX), 'round(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'nearest integer, halves to even; both parts of complex numbers' })
 unary('reciprocal', FC, '1 / a', { promote = 'float', rules = 'auto', tol = 'EXACT', ctol = 'ULP4', doc = '1 / a', source = 'definition' })
 unary('bitwise_invert', IB, '~a', { tol = 'EXACT', rules = 'none: integer', doc = 'bitwise not; logical not of booleans' })
 unary('logical_not', BOOL, '~a', { promote = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'true where zero' })
@@ -114,12 +114,12 @@ unary('isinf', FC, 'isinf(a)', { promote = 'float', result = 'bool', tol = 'EXAC
 unary('isfinite', FC, 'isfinite(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'neither NaN nor infinite' })
 unary('signbit', FLOAT, 'signbit(a)', { promote = 'float', result = 'bool', tol = 'EXACT', rules = 'none: boolean', doc = 'the sign bit is set' })
 for _, r in ipairs {
-  { 'sqrt', 'square root; negative reals give NaN', FC, 'EXACT' }, { 'exp', 'e^a', FC }, { 'expm1', 'e^a - 1 near zero', FLOAT }, { 'exp2', '2^a', FLOAT },
-  { 'log', 'natural logarithm', FC }, { 'log2', 'logarithm to base 2', FLOAT }, { 'log10', 'logarithm to base 10', FLOAT }, { 'log1p', 'log(1 + a) near zero', FLOAT },
+  { 'sqrt', 'square root; negative reals give NaN', FC, 'EXACT' }, { 'exp', 'e^a', FC }, { 'expm1', 'e^a - 1 near zero', FC }, { 'exp2', '2^a', FLOAT },
+  { 'log', 'natural logarithm', FC }, { 'log2', 'logarithm to base 2', FC }, { 'log10', 'logarithm to base 10', FC }, { 'log1p', 'log(1 + a) near zero', FC },
   { 'sin', 'sine of a, rad', FC }, { 'cos', 'cosine of a, rad', FC }, { 'tan', 'tangent of a, rad', FC },
-  { 'asin', 'inverse sine, rad', FLOAT }, { 'acos', 'inverse cosine, rad', FLOAT }, { 'atan', 'inverse tangent, rad', FLOAT },
+  { 'asin', 'inverse sine, rad', FC }, { 'acos', 'inverse cosine, rad', FC }, { 'atan', 'inverse tangent, rad', FC },
   { 'sinh', 'hyperbolic sine', FC }, { 'cosh', 'hyperbolic cosine', FC }, { 'tanh', 'hyperbolic tangent', FC },
-  { 'asinh', 'inverse hyperbolic sine', FLOAT }, { 'acosh', 'inverse hyperbolic cosine', FLOAT }, { 'atanh', 'inverse hyperbolic tangent', FLOAT },
+  { 'asinh', 'inverse hyperbolic sine', FC }, { 'acosh', 'inverse hyperbolic cosine', FC }, { 'atanh', 'inverse hyperbolic tangent', FC },
 } do
   unary(r[1], r[3], r[1] .. '(a)', { promote = 'float', fix = (r[1] == 'sin' or r[1] == 'cos' or r[1] == 'tan') and r[1] or nil, rules = r[1], tol = r[4] or 'ULP4', ctol = 'ULP4', doc = r[2] })
 end
@@ -142,7 +142,7 @@ unary('angle', FC, 'arg(a)', { promote = 'float', fx = 'atan2(0, a)', result = '
 -- ---------------------------------------------------------------- special functions
 
 -- ---------------------------------------------------------------- elementwise, three operands
-op { 'clip', family = 'ternary', dtypes = ORD, expr = 'minimum(maximum(a, b), c)', tol = 'EXACT', rules = 'select', doc = 'a limited to [b, c]; NaN stays', source = STD }
+op { 'clip', family = 'ternary', dtypes = ORD, expr = 'minimum(maximum(a, b), c)', without = { 'minimum', 'maximum' }, tol = 'EXACT', rules = 'select', doc = 'a limited to [b, c], also given as { min =, max = }; a bound that is nil does not limit; NaN stays', source = STD }
 op { 'where', family = 'where', dtypes = ALL, expr = 'a ? b : c', tol = 'EXACT', rules = 'where', method = false, doc = 'b where the condition a holds, else c', source = STD }
 op { 'fma', family = 'ternary', dtypes = FLOAT, promote = 'float', expr = 'fma(a, b, c)', tol = 'EXACT', rules = 'fma', doc = 'a b + c, rounded once where the machine has it (v3, v4)', source = 'IEEE 754-2019 5.4.1' }
 op { 'betainc', family = 'ternary', dtypes = FLOAT, promote = 'float', expr = 'betainc(a, b, c)', method = false, tol = 'ITERATIVE', rules = 'betainc', doc = 'regularised incomplete beta function I_c(a, b), a, b > 0, c in [0, 1]', source = 'DLMF 8.17' }
@@ -179,8 +179,8 @@ op { 'softmax', family = 'softmax', nin = 1, dtypes = FLOAT, promote = 'float', 
 op { 'log_softmax', family = 'softmax', nin = 1, dtypes = FLOAT, promote = 'float', params = { AX[1] }, tol = 'ACCUM', rules = 'log_softmax', doc = 'log(softmax(a)) without cancellation', source = 'Accurately computing the log-sum-exp and softmax functions, 2021' }
 
 -- ---------------------------------------------------------------- scans
-op { 'cumsum', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_sum' }, tol = 'ACCUM', rules = 'cumsum', doc = 'running sum along one axis; integers give i64', source = STD }
-op { 'cumprod', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, alias = { 'cumulative_prod' }, tol = 'ACCUM', rules = 'cumprod', doc = 'running product along one axis', source = STD }
+op { 'cumsum', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, tol = 'ACCUM', rules = 'cumsum', doc = 'running sum along one axis; integers give i64', source = STD }
+op { 'cumprod', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, tol = 'ACCUM', rules = 'cumprod', doc = 'running product along one axis', source = STD }
 op { 'cummax', family = 'scan', dtypes = ORD, params = { { 'axis', 'axis' } }, alias = { 'cumulative_max' }, tol = 'EXACT', rules = 'cummax', doc = 'largest element so far along one axis; NaN wins', source = 'PyTorch cummax' }
 op { 'cummin', family = 'scan', dtypes = ORD, params = { { 'axis', 'axis' } }, alias = { 'cumulative_min' }, tol = 'EXACT', rules = 'cummax', doc = 'smallest element so far along one axis; NaN wins', source = 'PyTorch cummin' }
 op { 'argcummax', family = 'scan', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis' } }, tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element so far along one axis', source = 'PyTorch cummax, there the last' }
@@ -218,7 +218,7 @@ op { 'put_along_axis', family = 'gather', dtypes = ALL, params = { { 'axis', 'ax
 op { 'scatter_add', family = 'segment', nin = 3, dtypes = NUM, params = { { 'axis', 'axis', -1 } }, base = true, tol = 'ACCUM', rules = 'scatter', doc = 'a copy of x with values added at index along one axis, in order', source = 'PyTorch scatter_add' }
 op { 'scatter_reduce', family = 'segment', nin = 3, dtypes = NUM, params = { { 'axis', 'axis', -1 }, { 'reduce', { 'sum', 'prod', 'max', 'min', 'mean' }, 'sum' }, { 'include_self', 'bool', true } }, base = true, tol = 'ACCUM', rules = 'scatter_reduce', doc = 'a copy of x with values joined to it at index along one axis: reduce = sum, prod, max, min or mean; include_self: the elements of x take part', source = 'PyTorch scatter_reduce' }
 op { 'nonzero_flat', family = 'gather', dtypes = ALL, result = 'i64', base = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'flat positions of the non-zero elements in row-major order', source = 'definition' }
-op { 'searchsorted', family = 'gather', dtypes = REAL, result = 'i64', params = { { 'right', 'bool', false } }, base = true, tol = 'EXACT', rules = 'none: positions', doc = 'positions at which values would be inserted into the sorted x: one row, or [..., n] for values [..., m]', source = STD }
+op { 'searchsorted', family = 'gather', dtypes = REAL, result = 'i64', params = { { 'right', 'bool', false } }, sorter = true, base = true, tol = 'EXACT', rules = 'none: positions', doc = 'positions at which values would be inserted into the sorted x: one row, or [..., n] for values [..., m]; before equal elements, or behind them with right = true or side = "right"; sorter: positions that sort x', source = STD }
 op { 'bincount', family = 'gather', dtypes = { 'i64' }, result = 'i64', params = { { 'minlength', 'int', 0 } }, tol = 'EXACT', rules = 'none: counts', doc = 'how often each non-negative integer occurs: result[1] counts zeros', source = 'NumPy bincount' }
 op { 'bincount_weighted', family = 'gather', dtypes = { 'f64' }, params = { { 'minlength', 'int', 0 } }, method = false, tol = 'ACCUM', rules = 'bincount', doc = 'sum of the weights of each integer value', source = 'NumPy bincount' }
 for _, r in ipairs {
@@ -230,7 +230,8 @@ for _, r in ipairs {
 end
 op { 'concat', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'concat', doc = 'tensors joined along an existing axis', source = STD }
 op { 'stack', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'stack', doc = 'tensors of one shape joined along a new axis', source = STD }
-op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'int' }, { 'axis', 'axis' } }, tol = 'EXACT', rules = 'roll', doc = 'elements moved by shift, those that fall off come in on the other side', source = STD }
+op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'ints' }, { 'axis', 'axes' } }, tol = 'EXACT', rules = 'roll', doc = 'elements moved by shift along an axis, or by several along several; those that fall off come in on the other side', source = STD }
+op { 'group_runs', family = 'unique', nin = 'list', nout = 'list', dtypes = ALL, internal = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'a sorted row (and the positions that sorted it) -> where runs of equal elements start, their lengths, their first positions, the run of each', source = STD }
 
 -- ---------------------------------------------------------------- random numbers
 for _, r in ipairs {
@@ -287,6 +288,33 @@ local function composed(module, dtypes, list)
     op(r)
   end
 end
+
+composed('mascon.manipulate', ALL, {
+  { 'broadcast_shapes', method = false, doc = 'the shape to which shapes broadcast', rules = 'none: shapes' }, { 'broadcast_arrays', nin = 'list', method = false, doc = 'tensors as views of their common shape' },
+  { 'unstack', doc = 'the slices along one axis as a list' }, { 'matrix_transpose', doc = 'the last two axes exchanged' },
+  { 'repeat_each', alias = { 'repeat' }, doc = 'each element several times' }, { 'tile', doc = 'the whole tensor several times along each axis' },
+  { 'cumulative_sum', tol = 'ACCUM', doc = 'running sum, optionally with a leading 0' }, { 'cumulative_prod', tol = 'ACCUM', doc = 'running product, optionally with a leading 1' },
+})
+composed('mascon.index', ALL, {
+  { 'put', nin = 3, rules = 'put', source = 'NumPy advanced indexing', doc = 'a copy with values written at any index expression' },
+  { 'index_add', nin = 3, dtypes = NUM, rules = 'put', source = 'NumPy add.at', doc = 'a copy with values added at any index expression, in order' },
+})
+composed('mascon.sets', ALL, {
+  { 'unique_all', rules = 'none: positions', doc = 'distinct values, their first positions, inverse and counts' }, { 'unique_counts', rules = 'none: positions', doc = 'distinct values and their counts' },
+  { 'unique_inverse', rules = 'none: positions', doc = 'distinct values and the positions that rebuild the tensor' }, { 'unique_values', rules = 'none: sorted set', doc = 'distinct values' },
+})
+composed('mascon.dtypes', ALL, {
+  { 'astype', doc = 'converted copy' }, { 'result_type', nin = 'list', method = false, rules = 'none: dtypes', doc = 'dtype in which operands meet' }, { 'can_cast', method = false, rules = 'none: dtypes', doc = 'one dtype promotes to the other' },
+  { 'finfo', method = false, rules = 'none: dtypes', doc = 'limits of a float dtype' }, { 'iinfo', method = false, rules = 'none: dtypes', doc = 'limits of an integer dtype' }, { 'isdtype', method = false, rules = 'none: dtypes', doc = 'a dtype is of a kind' },
+  { 'namespace_info', method = false, rules = 'none: dtypes', doc = 'what the library has, as the array API asks' },
+})
+composed('mascon.fft', { 'f32', 'f64', 'c64', 'c128' }, {
+  { 'fftn', namespace = 'fft', method = false, tol = 'FFT', doc = 'transform over several axes' }, { 'ifftn', namespace = 'fft', method = false, tol = 'FFT', doc = 'inverse of fftn' },
+  { 'rfftn', namespace = 'fft', method = false, tol = 'FFT', doc = 'transform of real data over several axes' }, { 'irfftn', namespace = 'fft', method = false, tol = 'FFT', doc = 'inverse of rfftn' },
+  { 'hfft', namespace = 'fft', method = false, tol = 'FFT', doc = 'real spectrum of a signal with Hermitian symmetry' }, { 'ihfft', namespace = 'fft', method = false, tol = 'FFT', doc = 'inverse of hfft' },
+  { 'fftfreq', namespace = 'fft', method = false, tol = 'ULP4', rules = 'none: no operand', doc = 'frequencies of the bins of fft' }, { 'rfftfreq', namespace = 'fft', method = false, tol = 'ULP4', rules = 'none: no operand', doc = 'frequencies of the bins of rfft' },
+  { 'fftshift', namespace = 'fft', method = false, dtypes = ALL, doc = 'zero frequency moved to the middle' }, { 'ifftshift', namespace = 'fft', method = false, dtypes = ALL, doc = 'inverse of fftshift' },
+})
 
 -- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
 

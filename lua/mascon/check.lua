@@ -95,6 +95,9 @@ local function show(v)
   return tostring(v)
 end
 
+-- names of options as Python spells them
+local SPELLING = { keepdims = 'keepdim' }
+
 --- Checks `opts` against spec { name = { default, type or choices } } and fills in the defaults.
 ---@param fname string the public name, for messages
 ---@param opts table|nil
@@ -108,6 +111,7 @@ function M.opts(fname, opts, spec, level)
   if opts then
     for k, v in pairs(opts) do
       if type(k) == 'string' then
+        if spec[k] == nil and SPELLING[k] and spec[SPELLING[k]] then k = SPELLING[k] end
         local rule = spec[k]
         if not rule then
           local near = M.nearest(k, spec)

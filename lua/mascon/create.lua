@@ -65,6 +65,28 @@ local function like(fname, v)
 end
 M.zeros_like, M.ones_like, M.empty_like = like('zeros_like', 0), like('ones_like', 1), like('empty_like')
 
+--- A tensor of the shape and dtype of x (or opts.dtype), filled with one value.
+---     mc.full_like(mc.zeros{2}, 7)  --> f64[2]@cpu { 7, 7 }
+function M.full_like(x, value, opts)
+  return M.empty_like(x, opts):fill_(value)
+end
+
+local AS = { dtype = DT.dtype, device = DT.device, copy = { nil, 'bool' } }
+--- A tensor from a number, a nested table or a tensor. A tensor that needs no conversion is given back itself; copy = true makes a new
+--- one always, copy = false makes an error of a copy that would be needed.
+---     mc.asarray({ 1, 2 }, { dtype = 'i32' })  --> i32[2]@cpu { 1, 2 }
+function M.asarray(v, opts)
+  local o = check.opts('asarray', opts, AS, 3)
+  local plain = { dtype = o.dtype, device = o.device }
+  if not is(v) then
+    if o.copy == false then error(('asarray: copy = false, but %s has to be copied into a tensor'):format(check.show(v)), 2) end
+    return M.tensor(v, plain)
+  end
+  local y = methods.to(v, plain)
+  if o.copy == false and not rawequal(y, v) then error(('asarray: copy = false, but %s has to be converted to %s'):format(tensor.describe(v), y.dtype), 2) end
+  return o.copy and rawequal(y, v) and methods.copy(v) or y
+end
+
 --- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n.
 ---     mc.arange(1, 4)  --> f64[4]@cpu { 1, 2, 3, 4 }
 ---     mc.arange(0, 1, 0.25)  --> f64[5]@cpu { 0.0000, 0.2500, 0.5000, 0.7500, 1.0000 }
@@ -89,6 +111,15 @@ end
 --- n numbers from start to stop, both included.
 ---     mc.linspace(0, 1, 5)  --> f64[5]@cpu { 0.0000, 0.2500, 0.5000, 0.7500, 1.0000 }
 function M.linspace(start, stop, n, opts)
+  if tensor.is_complex(start) or tensor.is_complex(stop) then
+    local a, b = tensor.complex(0, 0) + start, tensor.complex(0, 0) + stop
+    local z = tensor.empty('linspace', { check.arg('linspace', 'n', n, 'integer >= 0', 3) }, 'c128', 2)
+    opts = opts or {}
+    methods.view_real(z):copy_(M.linspace(a.re, b.re, n, { endpoint = opts.endpoint }))
+    methods.view_imag(z):copy_(M.linspace(a.im, b.im, n, { endpoint = opts.endpoint }))
+    local o = check.opts('linspace', opts, { dtype = { 'c128', { 'c64', 'c128', 'complex64', 'complex128' } }, device = DT.device, endpoint = { true, 'bool' } }, 3)
+    return methods.to(z, o.dtype)
+  end
   check.arg('linspace', 'start', start, 'number', 3)
   check.arg('linspace', 'stop', stop, 'number', 3)
   check.arg('linspace', 'n', n, 'integer >= 0', 3)
@@ -233,7 +264,8 @@ function methods.to(t, what)
   if rc ~= 0 then tensor.failed(rc, 2, true, t) end
   return out
 end
-methods.astype = methods.to
+--- The tensor on a device: x:to { device = ... }.
+function methods.to_device(t, name) return methods.to(t, { device = name }) end
 
 -- ---------------------------------------------------------------- random streams
 

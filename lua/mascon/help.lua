@@ -300,6 +300,7 @@ function M.show(what)
     return ('help: there is no documentation for %s\n'):format(check.show(what))
   end
   if what:match '^%s*mc%s*$' then return M.overview() end
+  if what:match '^%s*deviations%s*$' then return table.concat(require('mascon.deviations').lines(), '\n') .. '\n' end
   local entry, name = find(what)
   if entry then return page(entry) end
   local names = {}

@@ -128,40 +128,80 @@ local function basic(t, list, level)
   return tensor.make(level, 0, C.mc_view_index, t, n, spec)
 end
 
---- Tensor keys: the plain part is taken as a view first; the axes under tensors come to the front and are flattened into one, addressed by
---- one linear position. Returns the flattened view, the positions (1-based i64), the shape that replaces it, and where it goes.
-local function advanced_view(t, list, level)
-  local plain, at, idx, axes = {}, 0, {}, {}
+local function sizes_text(s) return '{' .. table.concat(s, ', ') .. '}' end
+
+--- Splits a list with tensors: `plain` makes a view of everything else, `picks` are the tensors with the axes of that view they take
+--- ({ axes = { ... }, mask = t } or { axes = { a }, pos = t }). A mask without axes stands on a new axis of size 1.
+local function split(t, list, level)
+  local plain, picks, at, axis = {}, {}, 0, 0
   for i = 1, #list do
     local k = list[i]
-    if is(k) then
-      if k.dtype == 'bool' then
-        for j = 1, k.ndim do
-          at = at + 1
-          plain[#plain + 1] = M.all
-          axes[#axes + 1] = at
-          if tonumber(t._shape[at - 1]) ~= tonumber(k._shape[j - 1]) and #list == 1 then
-            error(('index: mask is %s for %s; the sizes must be equal'):format(tensor.describe(k), tensor.describe(t)), level)
-          end
-        end
-        idx[#idx + 1] = { mask = k, n = k.ndim }
-      else
-        local kind = tensor.kind[k.dtype]
-        if kind ~= 'i' and kind ~= 'u' then error(('index: positions are %s; give an integer or a boolean tensor'):format(tensor.describe(k)), level) end
-        at = at + 1
-        plain[#plain + 1] = M.all
-        axes[#axes + 1] = at
-        idx[#idx + 1] = { pos = k, n = 1 }
-      end
-    else
+    if not is(k) then
       plain[#plain + 1] = k
       if type(k) ~= 'number' then at = at + 1 end
+      if k ~= M.newaxis then axis = axis + 1 end
+    elseif k.dtype == 'bool' then
+      local pick = { axes = {}, mask = k }
+      if k.ndim == 0 then
+        at = at + 1
+        plain[#plain + 1], pick.axes[1] = M.newaxis, at
+        pick.mask = methods.reshape(k, { 1 })
+      end
+      for j = 1, k.ndim do
+        at, axis = at + 1, axis + 1
+        plain[#plain + 1], pick.axes[j] = M.all, at
+        if tonumber(t._shape[axis - 1]) ~= tonumber(k._shape[j - 1]) then
+          local want = {}
+          for q = 1, k.ndim do want[q] = tonumber(t._shape[axis - j + q - 1]) end
+          error(('index: mask is %s for sizes %s of %s; the sizes must be equal'):format(tensor.describe(k), sizes_text(want), tensor.describe(t)), level)
+        end
+      end
+      picks[#picks + 1] = pick
+    else
+      at, axis = at + 1, axis + 1
+      plain[#plain + 1] = M.all
+      picks[#picks + 1] = { axes = { at }, pos = k, axis = axis }
     end
   end
-  local v = #plain > 0 and basic(t, plain, level + 1) or t
-  -- axes counted on the view; bring them to the front when they are not side by side
-  local adjacent = true
-  for i = 2, #axes do adjacent = adjacent and axes[i] == axes[i - 1] + 1 end
+  return plain, picks
+end
+
+--- Positions of an integer tensor on an axis of n as i64 from 1, checked.
+local function checked(t, pick, n, level)
+  local kind = tensor.kind[pick.pos.dtype]
+  if kind ~= 'i' and kind ~= 'u' then error(('index: positions are %s; give an integer or a boolean tensor'):format(tensor.describe(pick.pos)), level) end
+  local pos = methods.to(pick.pos, 'i64')
+  if pos:numel() == 0 then return pos end
+  local lo, hi = pos:min():item(), pos:max():item()
+  local zero = lo <= 0 and hi >= 0 and F.any(F.eq(pos, 0))
+  if zero or lo < -n or hi > n then outside(t, pick.axis, zero and 0 or (hi > n and hi or lo), level + 1) end
+  return lo < 0 and F.where(F.lt(pos, 0), pos + (n + 1), pos) or pos
+end
+
+--- One message for tensors that do not pair up.
+local function pair_up(a, b, level)
+  local s, r = tensor.shape_of(a), tensor.shape_of(b)
+  for i = 0, math.min(#s, #r) - 1 do
+    local m, n = s[#s - i], r[#r - i]
+    if m ~= n and m ~= 1 and n ~= 1 then
+      error(('index: positions of shapes %s and %s do not pair up; their shapes must broadcast'):format(sizes_text(s), sizes_text(r)), level)
+    end
+  end
+end
+
+--- Tensor keys: the plain part is taken as a view first; the axes under tensors are flattened into one, addressed by one linear position.
+--- Tensors side by side leave their result in their place, tensors apart put it first (as NumPy; a plain number takes its axis away before).
+--- Returns the view, its shape with the axes under tensors flattened, the positions (1-based i64), and the place of the flattened axis.
+local function advanced_view(t, list, level)
+  local plain, picks = split(t, list, level + 1)
+  local axes, adjacent = {}, true
+  for _, p in ipairs(picks) do
+    for _, a in ipairs(p.axes) do
+      adjacent = adjacent and (#axes == 0 or a == axes[#axes] + 1)
+      axes[#axes + 1] = a
+    end
+  end
+  local v = basic(t, plain, level + 1)
   local first = axes[1]
   if not adjacent then
     local p, seen = {}, {}
@@ -173,42 +213,25 @@ local function advanced_view(t, list, level)
     v = methods.permute_dims(v, p)
     first = 1
   end
-  local shape, sizes = v.shape, {}
-  for i = 1, #axes do sizes[i] = shape[first + i - 1] end
-  -- one linear position per element of the result; a mask lists its true places
-  local linear, base, single = nil, 1, #idx == 1
-  local at_axis = #axes
-  for i = #idx, 1, -1 do
-    local k, n = idx[i], 1
-    for _ = 1, k.n do
-      n = n * sizes[at_axis]
-      at_axis = at_axis - 1
+  local shape = tensor.shape_of(v)
+  -- from the last axis to the first: linear = sum of (position - 1) * (product of the sizes behind), counted from 1
+  local linear, base, at = nil, 1, first + #axes - 1
+  for i = #picks, 1, -1 do
+    local p, n = picks[i], 1
+    for _ = 1, #p.axes do
+      n = n * shape[at]
+      at = at - 1
     end
-    local pos
-    if k.mask then
-      local want = {}
-      for j = 1, k.n do want[j] = sizes[at_axis + j] end
-      for j = 1, k.n do
-        if want[j] ~= k.mask.shape[j] then error(('index: mask is %s for sizes {%s}; they must be equal'):format(tensor.describe(k.mask), table.concat(want, ', ')), level) end
-      end
-      pos = F.nonzero_flat(k.mask)
+    local pos = p.mask and F.nonzero_flat(p.mask) or checked(t, p, n, level + 1)
+    if #picks == 1 then linear = pos
     else
-      pos = methods.to(k.pos, 'i64')
-      if pos:numel() > 0 then
-        local lo, hi = pos:min():item(), pos:max():item()
-        local zero = lo <= 0 and hi >= 0 and F.any(F.eq(pos, 0))
-        if zero or lo < -n or hi > n then outside(t, axes[i] or 1, zero and 0 or (hi > n and hi or lo), level + 1) end
-        if lo < 0 then pos = F.where(F.lt(pos, 0), pos + (n + 1), pos) end
-      end
-    end
-    if single then linear = pos
-    else
+      if linear then pair_up(pos, linear, level + 1) end
       local part = (pos - 1) * base
       linear = linear and linear + part or part
     end
     base = base * n
   end
-  if not single then linear = linear + 1 end
+  if #picks > 1 then linear = linear + 1 end
   local flat = {}
   for i = 1, first - 1 do flat[#flat + 1] = shape[i] end
   flat[#flat + 1] = base
@@ -216,7 +239,34 @@ local function advanced_view(t, list, level)
   return v, flat, linear, first
 end
 
+local pair, P, TAKE = ffi.new 'const mc_tensor *[2]', lib.params, op.rows.take.id
+local result = ffi.new 'mc_tensor *[1]'
+local function take(out, t, index)
+  pair[0], pair[1], result[0] = t, index, out
+  return C.mc_op(TAKE, 1, result, 2, pair, P)
+end
+
+--- v taken at linear positions of an axis; positions the caller did not check are checked by C, and `check` then words the error.
+local function taken(v, linear, axis, level, recheck)
+  op.fresh()
+  P.naxes, P.axes[0] = 1, axis - 1
+  local n = v._small
+  local out = tensor.header(n > 0 and linear._small > 0 and 1024 or 0)
+  local rc = take(out, v, linear)
+  if rc ~= 0 then
+    if recheck then recheck() end
+    if tensor.failed(rc, level, false, v, linear) then
+      rc = take(out, v, linear)
+      if rc ~= 0 then tensor.failed(rc, level, true, v, linear) end
+    end
+  end
+  return out._storage ~= nil and tensor.finish(out) or out
+end
+
 local function get(t, key)
+  if is(key) and t._ndim > 0 and tensor.name[key._dtype] ~= 'bool' then -- one tensor of positions: no view is needed
+    return taken(t, key, 1, 4, function() checked(t, { pos = key, axis = 1 }, tonumber(t._shape[0]), 6) end)
+  end
   if type(key) == 'number' then
     if t._ndim == 0 then error('index: a 0-d tensor has no positions; use :item()', 3) end
     spec[0], spec[1] = 0, position(t, 1, key, 4)
@@ -226,50 +276,125 @@ local function get(t, key)
   local list, advanced = keys(t, key, 4)
   if not advanced then return basic(t, list, 4) end
   local v, flat, linear, axis = advanced_view(t, list, 4)
-  return F.take(methods.reshape(v, flat), linear, axis)
+  return taken(methods.reshape(v, flat), linear, axis, 4)
 end
 
-local function set(t, key, value)
-  local list, advanced = keys(t, key, 4)
-  if not advanced then
-    local v = basic(t, list, 4)
-    if is(value) then
-      local rc = C.mc_copy(v, value)
-      if rc ~= 0 then tensor.failed(rc, 3, true, t, value) end
-    elseif type(value) == 'table' then
-      local rc = C.mc_copy(v, op.from_table(value))
-      if rc ~= 0 then tensor.failed(rc, 3, true, t) end
-    else
-      methods.fill_(v, value)
+--- A value to be written into t as a tensor; numbers, booleans and complex numbers must fit its dtype.
+local function written(t, value, level)
+  if is(value) then return value end
+  if type(value) == 'table' then return op.from_table(value) end
+  local k = type(value)
+  if k ~= 'number' and k ~= 'boolean' and not tensor.is_complex(value) and not (k == 'cdata' and tonumber(value)) then
+    error(("index: value is %s; give a number, a table or a tensor"):format(check.show(value)), level)
+  end
+  return methods.fill_(tensor.empty('index', {}, tensor.name[t._dtype], level), value)
+end
+
+--- t[list] = value (or += value) through tensor keys; later positions win, sums run in order.
+local function put(t, list, value, accumulate, level)
+  local only = #list == 1 and list[1]
+  if only and only.dtype ~= 'bool' then -- one tensor of positions: no view is needed
+    value = written(t, value, level + 1)
+    local rc = C.mc_put(t, 0, only, value, accumulate and 1 or 0)
+    if rc ~= 0 then
+      checked(t, { pos = only, axis = 1 }, tonumber(t._shape[0]), level + 1)
+      tensor.failed(rc, level, true, t, value)
     end
     return
   end
-  M.put(t, list, value, false)
-end
-
---- t[key] = value (or += value) through tensor keys; later positions win, sums run in order.
-function M.put(t, list, value, accumulate)
-  local v, flat, linear, axis = advanced_view(t, list, 5)
-  if not is(value) then value = type(value) == 'table' and op.from_table(value) or op.scalar('index', value, 4) end
-  local whole = methods.reshape(v, { copy = true, unpack(flat) })
+  local v, flat, linear, axis = advanced_view(t, list, level + 1)
+  value = written(t, value, level + 1)
+  local whole = methods.reshape(v, flat)
   local viewed = C.mc_shares_storage(whole, v) ~= 0
+  if value.ndim > 1 and linear.ndim ~= 1 or value.ndim > #flat then
+    -- leading axes of size 1 do no harm
+    local s, most = tensor.shape_of(value), #flat - 1 + linear.ndim
+    while #s > most and s[1] == 1 do table.remove(s, 1) end
+    if #s < value.ndim then value = methods.reshape(value, s) end
+  end
   local rc = C.mc_put(whole, axis - 1, linear, value, accumulate and 1 or 0)
   if rc == 0 and not viewed then rc = C.mc_copy(v, methods.reshape(whole, v.shape)) end
-  if rc ~= 0 then tensor.failed(rc, 4, true, t, value) end
+  if rc ~= 0 then tensor.failed(rc, level, true, t, value) end
 end
 
---- x[key] += value, also where positions repeat.
----     local x = mc.zeros { 3 }
----     x:index_add_({ mc.tensor({ 1, 1 }, { dtype = "i64" }) }, 2)  --> f64[3]@cpu { 4, 0, 0 }
+local function set(t, key, value)
+  if is(key) and key.dtype == 'bool' and key.shape == t.shape and t._ndim > 0 then
+    -- one value where a mask of the whole shape is set
+    if not is(value) and type(value) ~= 'table' or is(value) and value.ndim == 0 then
+      F.where(key, methods.to(written(t, value, 4), t.dtype), t, { out = t })
+      return
+    end
+  end
+  local list, advanced = keys(t, key, 4)
+  if advanced then return put(t, list, value, false, 4) end
+  local v = basic(t, list, 4)
+  if is(value) or type(value) == 'table' then
+    local rc = C.mc_copy(v, written(t, value, 4))
+    if rc ~= 0 then tensor.failed(rc, 3, true, t, value) end
+  else
+    methods.fill_(v, value)
+  end
+end
+
+--- x[key] += value in place, also where positions repeat: each occurrence counts, in order. x is returned.
+--- x: any dtype but bool. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of x[key]; it takes the
+--- dtype of x.
+--- Errors: what x[key] refuses; a read-only x (a broadcast view).
+---     mc.zeros{3}:index_add_(mc.tensor({1, 1}, {dtype = 'i64'}), 5)  --> f64[3]@cpu { 10, 0, 0 }
+---@param key any
+---@param value any
+---@return any x
 function methods.index_add_(t, key, value)
   local list, advanced = keys(t, key, 3)
-  if not advanced then
+  if t.dtype == 'bool' then error(('index_add: operand is %s; booleans have no sums, convert with :to first'):format(tensor.describe(t)), 2) end
+  if advanced then
+    put(t, list, value, true, 3)
+  else
     local v = basic(t, list, 3)
-    F.add(v, value, { out = v })
-    return t
+    F.add(v, type(value) == 'number' and value or methods.to(written(t, value, 3), t.dtype), { out = v })
   end
-  M.put(t, list, value, true)
   return t
+end
+
+local PUT = { accumulate = { false, 'bool' } }
+--- x[key] = value in place, or x[key] += value with the option accumulate. x is returned.
+--- x: any dtype. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of x[key]. Where positions
+--- repeat, the last value stays; with accumulate = true each is added.
+---     mc.zeros{3}:put_(mc.tensor({3, 1}, {dtype = 'i64'}), {7, 8})  --> f64[3]@cpu { 8, 0, 7 }
+---@param key any
+---@param value any
+---@param opts? table
+---@return any x
+function methods.put_(t, key, value, opts)
+  if check.opts('put', opts, PUT, 3).accumulate then return methods.index_add_(t, key, value) end
+  set(t, key, value)
+  return t
+end
+
+--- A copy of x in which x[key] = value, or x[key] + value with the option accumulate. See x:put_ for the same in place.
+--- x: any dtype. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of x[key]. Where positions
+--- repeat, the last value stays; with accumulate = true each is added.
+--- Source: NumPy advanced indexing, numpy.add.at
+---     mc.put(mc.zeros{3}, {{1, 2}}, 4)  --> f64[3]@cpu { 4, 4, 0 }
+---@param x any
+---@param key any
+---@param value any
+---@param opts? table
+---@return any
+function M.put(x, key, value, opts)
+  return methods.put_(methods.copy(op.operand('put', x, 2)), key, value, opts)
+end
+
+--- A copy of x with value added at key; positions that repeat count as often as they occur. See x:index_add_ for the same in place.
+--- x: any dtype but bool. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of x[key].
+--- Source: NumPy advanced indexing, numpy.add.at
+---     mc.index_add(mc.zeros{3}, mc.tensor({2, 2}, {dtype = 'i64'}), 1)  --> f64[3]@cpu { 0, 2, 0 }
+---@param x any
+---@param key any
+---@param value any
+---@return any
+function M.index_add(x, key, value)
+  return methods.index_add_(methods.copy(op.operand('index_add', x, 2)), key, value)
 end
 
 tensor.set_index(get, set)

@@ -29,7 +29,11 @@ M.newaxis, M.ellipsis = index.newaxis, index.ellipsis
 M.complex, M.scope, M.keep, M.is_tensor = tensor.complex, tensor.scope, tensor.keep, tensor.is
 M.repr = print_.repr
 M.pi, M.inf, M.nan, M.e = math.pi, math.huge, 0 / 0, math.exp(1)
-M.none = setmetatable({}, { __tostring = function() return 'mc.none' end })
+M.none = tensor.none
+for long, name in pairs(tensor.long_names) do
+  if long:match '%d$' then M[long] = name end -- mc.float32 is 'f32'
+end
+M.bool, M['__array_namespace_info__'] = 'bool', M.namespace_info
 
 -- mc.all is the index marker and, called, the reduction: both readings are in the contract
 local all = op.functions.all

@@ -1,4 +1,4 @@
--- layout.lua - padding, repeating, tiling, differences: shapes built from views, concat and take.
+-- layout.lua - padding, differences, grids: shapes built from views, concat and take.
 --
 -- Owns the pad modes. Every result is new memory.
 local tensor = require 'mascon.tensor'
@@ -65,41 +65,6 @@ function M.pad(x, width, opts)
   return x
 end
 methods.pad = M.pad
-
---- Each element k times along an axis (flattened without one).
----     mc.repeat_each(mc.tensor{1, 2}, 2)  --> f64[4]@cpu { 1, 1, 2, 2 }
-function M.repeat_each(x, k, axis)
-  x = op.operand('repeat_each', x, 2)
-  check.arg('repeat_each', 'k', k, 'integer >= 0', 3)
-  if axis == nil then x, axis = methods.flatten(x), 1 end
-  local a = tensor.axis('repeat_each', x, axis, 3) + 1
-  local s = x.shape
-  local wide, out = {}, {}
-  for i = 1, #s do
-    wide[#wide + 1] = s[i]
-    if i == a then wide[#wide + 1] = k end
-    out[i] = i == a and s[i] * k or s[i]
-  end
-  return methods.reshape(methods.copy(methods.broadcast_to(methods.expand_dims(x, a + 1), wide)), out)
-end
-methods.repeat_each = M.repeat_each
-
---- The whole tensor repeated reps[i] times along each axis.
----     mc.tile(mc.tensor{1, 2}, { 2 })  --> f64[4]@cpu { 1, 2, 1, 2 }
-function M.tile(x, reps)
-  x = op.operand('tile', x, 2)
-  if type(reps) == 'number' then reps = { reps } end
-  while x.ndim < #reps do x = methods.expand_dims(x, 1) end
-  local pad = x.ndim - #reps
-  for i, r in ipairs(reps) do
-    check.arg('tile', 'reps', r, 'integer >= 0', 3)
-    local list = {}
-    for k = 1, r do list[k] = x end
-    if r == 0 then x = slice(x, pad + i, 1, 0) elseif r > 1 then x = F.concat(list, pad + i) end
-  end
-  return x
-end
-methods.tile = M.tile
 
 --- Differences of neighbours along an axis (default last).
 ---     mc.diff(mc.tensor{1, 4, 9})  --> f64[2]@cpu { 3, 5 }

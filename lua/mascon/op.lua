@@ -176,7 +176,17 @@ end
 local function ternary_maker(row)
   local id, name = row.id, row[1]
   local function call(out, a, b, c) return C.mc_op3(id, out, a, b, c) end
+  local without = row.without
   return function(a, b, c, opts)
+    if without then -- operands that may be absent, or stand as { min =, max = }
+      if type(b) == 'table' and c == nil and (b.min ~= nil or b.max ~= nil or b.out ~= nil) then
+        local o = check.opts(name, b, { min = { nil, 'any' }, max = { nil, 'any' }, out = { nil, 'tensor' } }, 3)
+        b, c, opts = o.min, o.max, o.out and { out = o.out }
+      end
+      if b == nil and c == nil then return M.functions.positive(a, opts) end
+      if b == nil then return M.functions[without[1]](a, c, opts) end
+      if c == nil then return M.functions[without[2]](a, b, opts) end
+    end
     opts = ewise_opts(name, opts, 3)
     a, b, c = operand(name, a, 2), operand(name, b, 2), operand(name, c, 2)
     local n = math.max(room(a), room(b), room(c)) * 2
@@ -207,7 +217,7 @@ local function pack_axes(fname, t, axes, level)
 end
 M.pack_axes = pack_axes
 
-local KINDS = { axes = 'any', axis = 'any', bool = 'bool', int = 'integer', number = 'number', dtype = 'string' }
+local KINDS = { axes = 'any', axis = 'any', bool = 'bool', int = 'integer', ints = 'any', number = 'number', dtype = 'string' }
 
 --- Option spec of a row, and the packer of its parameters.
 local function param_spec(row)
@@ -217,6 +227,7 @@ local function param_spec(row)
     spec[p[1]] = { p[3], type(kind) == 'table' and kind or KINDS[kind] }
   end
   if row.base then spec.base = { 1, { 0, 1 } } end
+  if row.sorter then spec.side, spec.sorter = { nil, { 'left', 'right' } }, { nil, 'tensor' } end
   if row.family == 'reduce' or row.family == 'scan' then spec.dtype = { nil, 'string' } end
   return spec
 end
@@ -224,7 +235,11 @@ end
 --- Splits `f(x, axis, opts)`, `f(x, {axes..., name = v})`, `x:sum{2, keepdim = true}` into options; positional values fill row.params in order.
 local function collect_args(row, spec, fname, first, second, level)
   local opts
-  if type(first) == 'table' and not is(first) then
+  if type(second) == 'number' and row.params and row.params[2] then second = { [row.params[2][1]] = second } end
+  if type(first) == 'table' and type(second) == 'table' and row.params and row.params[1] and row.params[1][2] == 'ints' then
+    opts = check.opts(fname, second, spec, level + 1) -- roll({ 1, 2 }, { axis = { 1, 2 } }): the list is the parameter itself
+    opts[row.params[1][1]] = first
+  elseif type(first) == 'table' and not is(first) then
     opts = {}
     local list
     for k, v in pairs(first) do
@@ -269,6 +284,12 @@ local function pack(row, fname, t, opts, level)
     elseif type(kind) == 'table' then
       for k, c in ipairs(kind) do if c == v then P.i[ni] = k - 1 end end
       ni = ni + 1
+    elseif kind == 'ints' then -- a number or a list: count, then eight places
+      local list = type(v) == 'number' and { v } or v
+      if type(list) ~= 'table' or #list < 1 or #list > 8 then error(('%s: %s is %s; give a whole number or a list of one to eight'):format(fname, name, check.show(v)), level) end
+      P.i[ni] = #list
+      for k = 1, #list do P.i[ni + k] = check.arg(fname, name, list[k], 'integer', level + 1) end
+      ni = ni + 9
     else
       if kind == 'int' then check.arg(fname, name, v, 'integer', level + 1) end
       P.i[ni] = kind == 'bool' and (v and 1 or 0) or v
@@ -376,6 +397,8 @@ function maker.gather(row)
     return function(x, index, first, opts)
       x, index = operand(name, x, 2), operand(name, index, 2)
       opts = collect_args(row, spec, name, first, opts, 3)
+      if opts.side then opts.right = opts.side == 'right' end
+      if opts.sorter then x = M.functions.take(x, opts.sorter, { base = opts.base }) end
       pack(row, name, x, opts, 3)
       return run(name, 2, opts, 1024, call, x, index)
     end
@@ -400,11 +423,15 @@ local function list_maker(row)
     for k, v in pairs(list) do if type(k) == 'string' then more[k] = v end end
     for i = 1, #list do tensors[i] = operand(name, list[i], 2) end
     if #tensors == 0 then error(name .. ': the list is empty; give at least one tensor', 2) end
-    if type(axis) == 'table' then opts, axis = axis, nil end
+    if type(axis) == 'table' and axis ~= tensor.none then opts, axis = axis, nil end
     for k, v in pairs(opts or {}) do more[k] = v end
     more = check.opts(name, more, spec, 3)
     if axis ~= nil then more.axis = axis end
     fresh()
+    if more.axis == tensor.none and name == 'concat' then -- axis=None of the array API
+      for i = 1, #tensors do tensors[i] = methods.flatten(tensors[i]) end
+      more.axis = 1
+    end
     local extra = name == 'stack' and 1 or 0
     local a, n = more.axis, tensors[1]._ndim + extra
     if type(a) ~= 'number' or a == 0 or a > n or a < -n then error(('%s: axis %s is outside a result of %d axes'):format(name, tostring(a), n), 2) end
@@ -465,7 +492,7 @@ end
 function M.raw(name, list, values, nout)
   local row, ni, nd = rows[name], 0, 0
   fresh()
-  for _, p in ipairs(row.params) do
+  for _, p in ipairs(row.params or {}) do
     local v = values[p[1]] or 0
     if v == true then v = 1 end
     if p[2] == 'number' then

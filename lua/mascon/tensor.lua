@@ -23,7 +23,9 @@ local ALIAS = {
   float32 = 'f32', float64 = 'f64', float16 = 'f16', bfloat16 = 'bf16', int8 = 'i8', int16 = 'i16', int32 = 'i32', int64 = 'i64', uint8 = 'u8',
   complex64 = 'c64', complex128 = 'c128', double = 'f64', float = 'f32', single = 'f32', half = 'f16', int = 'i64', boolean = 'bool',
 }
-M.code, M.name, M.kind, M.size = CODE, NAME, KIND, SIZE
+M.code, M.name, M.kind, M.size, M.long_names = CODE, NAME, KIND, SIZE, ALIAS
+--- The mark of an absent value in nested tables and options.
+M.none = setmetatable({}, { __tostring = function() return 'mc.none' end })
 
 --- dtype code of a name ('f32', 'float32'), or an error that offers the nearest.
 function M.dtype_code(fname, name, level)

@@ -21,14 +21,22 @@ local function sizes(fname, first, ...)
   return { first, ... }
 end
 
---- The elements in row-major order under another shape; one size may be -1. A view where strides allow, else a copy
---- (`{ copy = false }` makes that an error).
+local RESHAPE = { copy = { nil, 'bool' } }
+--- The elements in row-major order under another shape; one size may be -1. A view where strides allow, else a copy.
+--- Option copy, beside the sizes or in a table after them: true always copies, false makes an error of a copy that would be needed.
 ---     mc.arange(1, 4):reshape(2, 2)  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }
 function methods.reshape(t, ...)
-  local s, copy = sizes('reshape', ...), 1
-  if s.copy == false then copy = 0 end
+  local s, copy = sizes('reshape', ...), nil
+  local last = select('#', ...) > 1 and select(-1, ...)
+  if type(last) == 'table' then
+    copy = check.opts('reshape', last, RESHAPE, 3).copy
+    if s[#s] == last then s[#s] = nil end -- x:reshape(2, 3, { copy = true })
+  end
+  if s.copy ~= nil then copy = check.opts('reshape', { copy = s.copy }, RESHAPE, 3).copy end
   local n, d = tensor.dims('reshape', s, 3, -1)
-  return view(2, function(out, x) return C.mc_view_reshape(out, x, n, d, copy) end, t)
+  local y = view(2, function(out, x) return C.mc_view_reshape(out, x, n, d, copy == false and 0 or 1) end, t)
+  if copy and C.mc_shares_storage(y, t) ~= 0 then return methods.copy(y) end
+  return y
 end
 
 function methods.flatten(t) return methods.reshape(t, { -1 }) end
@@ -51,13 +59,25 @@ function methods.transpose(t, a, b)
   return methods.permute_dims(t, p)
 end
 
---- axis `from` moves to place `to`, the others keep their order.
+--- Axis `from` moves to place `to`, the others keep their order; both may be lists of axes.
 ---     mc.zeros({ 2, 3, 4 }):moveaxis(1, 3).shape  --> {3, 4, 2}
 function methods.moveaxis(t, from, to)
-  local i, j = tensor.axis('moveaxis', t, from, 3) + 1, tensor.axis('moveaxis', t, to, 3) + 1
-  local p = {}
-  for k = 1, t._ndim do if k ~= i then p[#p + 1] = k end end
-  table.insert(p, j, i)
+  if type(from) ~= 'table' then from, to = { from }, { to } end
+  if type(to) ~= 'table' or #to ~= #from then error(('moveaxis: %d axes go to %s; give one place for each'):format(#from, type(to) == 'table' and #to .. ' places' or 'one place'), 2) end
+  local at, moved = {}, {}
+  for k = 1, #from do
+    local i, j = tensor.axis('moveaxis', t, from[k], 3) + 1, tensor.axis('moveaxis', t, to[k], 3) + 1
+    if moved[i] or at[j] then error(('moveaxis: an axis of %s is named twice; name each once'):format(tensor.describe(t)), 2) end
+    moved[i], at[j] = true, i
+  end
+  local p, k = {}, 0
+  for j = 1, t._ndim do
+    if at[j] then p[j] = at[j]
+    else
+      repeat k = k + 1 until not moved[k]
+      p[j] = k
+    end
+  end
   return methods.permute_dims(t, p)
 end
 
@@ -69,26 +89,38 @@ function methods.broadcast_to(t, ...)
 end
 methods.expand = methods.broadcast_to
 
---- Drops an axis of size 1 (all of them without an argument).
+--- Drops an axis of size 1, or several given as a list (all of them without an argument).
 ---     mc.zeros({ 1, 3 }):squeeze().shape  --> {3}
 function methods.squeeze(t, axis)
-  local s, keep = tensor.shape_of(t), {}
-  local at = axis and tensor.axis('squeeze', t, axis, 3) + 1
-  if at and s[at] ~= 1 then error(('squeeze: axis %d of %s has size %d; only axes of size 1 can go'):format(axis, tensor.describe(t), s[at]), 2) end
-  for i = 1, #s do if not (s[i] == 1 and (not at or at == i)) then keep[#keep + 1] = s[i] end end
+  local s, keep, gone = tensor.shape_of(t), {}, nil
+  if axis ~= nil then
+    gone = {}
+    for _, a in ipairs(type(axis) == 'table' and (axis.axis or axis) or { axis }) do
+      local at = tensor.axis('squeeze', t, a, 3) + 1
+      if s[at] ~= 1 then error(('squeeze: axis %d of %s has size %d; only axes of size 1 can go'):format(a, tensor.describe(t), s[at]), 2) end
+      gone[at] = true
+    end
+  end
+  for i = 1, #s do if not (s[i] == 1 and (not gone or gone[i])) then keep[#keep + 1] = s[i] end end
   return methods.reshape(t, keep)
 end
 
---- A new axis of size 1 at place `axis` of the result.
+--- A new axis of size 1 at place `axis` of the result (default 1), or several at a list of places.
 ---     mc.zeros({ 3 }):expand_dims(1).shape  --> {1, 3}
 function methods.expand_dims(t, axis)
-  local n = t._ndim + 1
-  axis = axis or 1
-  if type(axis) ~= 'number' or axis == 0 or axis > n or axis < -n then error(('expand_dims: axis %s is outside 1..%d'):format(tostring(axis), n), 2) end
-  if axis < 0 then axis = axis + n + 1 end
-  local s = {}
-  for i = 1, t._ndim do s[i] = tonumber(t._shape[i - 1]) end
-  table.insert(s, axis, 1)
+  local list = type(axis) == 'table' and (type(axis.axis) == 'table' and axis.axis or axis.axis and { axis.axis } or axis) or { axis or 1 }
+  local n, new = t._ndim + #list, {}
+  for _, a in ipairs(list) do
+    if type(a) ~= 'number' or a ~= math.floor(a) or a == 0 or a > n or a < -n then error(('expand_dims: axis %s is outside 1..%d'):format(tostring(a), n), 2) end
+    if a < 0 then a = a + n + 1 end
+    if new[a] then error(('expand_dims: place %d is named twice; name each once'):format(a), 2) end
+    new[a] = true
+  end
+  local s, k = {}, 0
+  for i = 1, n do
+    if new[i] then s[i] = 1
+    else s[i], k = tonumber(t._shape[k]), k + 1 end
+  end
   return methods.reshape(t, s)
 end
 methods.unsqueeze = methods.expand_dims
@@ -105,10 +137,11 @@ end
 function methods.view_real(t) return view(2, C.mc_view_part, t, 0) end
 function methods.view_imag(t) return view(2, C.mc_view_part, t, 1) end
 
---- Reversed along one axis or several.
+--- Reversed along one axis or several (all of them without an argument): a view.
 ---     mc.arange(1, 3):flip()  --> f64[3]@cpu { 3, 2, 1 }
 function methods.flip(t, axes)
   local mark = {}
+  if type(axes) == 'table' and axes.axis ~= nil then axes = check.opts('flip', axes, { axis = { nil, 'any' } }, 3).axis end
   if axes == nil then for i = 1, t._ndim do mark[i] = true end end
   for _, a in ipairs(type(axes) == 'table' and axes or { axes }) do mark[tensor.axis('flip', t, a, 3) + 1] = true end
   local key = {}

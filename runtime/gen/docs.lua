@@ -71,6 +71,8 @@ for _, r in ipairs(rows) do
   ops[#ops + 1] = ('| `%s` | %s | %s | %s | %s | %s |'):format(r[1], r.family, table.concat(r.dtypes, ' '), r.tol, cell(r.doc), cell(r.source))
 end
 write('ops.md', ops)
+write('deviations.md', require('mascon.deviations').markdown())
+index[#index + 1] = '- [deviations](deviations.md): where names of the Python array API differ'
 index[#index + 1] = ('- [ops](ops.md): %d rows'):format(#rows)
 write('index.md', index)
 

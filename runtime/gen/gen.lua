@@ -347,7 +347,7 @@ do
   o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n'
   local EXPORTED = { -- fields of a row that Lua sees
     'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module', 'tol', 'ctol', 'rules', 'doc', 'source', 'expr',
-    'empty', 'accumulate', 'example', 'work', 'nout', 'results', 'internal',
+    'empty', 'accumulate', 'example', 'work', 'nout', 'results', 'internal', 'without', 'sorter',
   }
   for _, r in ipairs(composite) do T.ops[#T.ops + 1] = r end
   for _, r in ipairs(T.ops) do

@@ -11,7 +11,7 @@
  * function, is exceeded. A NaN, an infinity or the sign of a zero that differs from the reference
  * counts as an infinite error. */
 #define _POSIX_C_SOURCE 200809L
-#include "../../kernels/mck_math_c.h"
+#include "../../kernels/mck_arc_c.h"
 #include <complex.h>
 #include <float.h>
 #include <stdio.h>
@@ -463,7 +463,8 @@ typedef struct crow {
 } crow;
 
 #define CFN(X)                                                                                     \
-    X(exp, 3) X(log, 3) X(sqrt, 3) X(sin, 3) X(cos, 3) X(tan, 8) X(sinh, 3) X(cosh, 3) X(tanh, 8)
+    X(exp, 3) X(log, 3) X(sqrt, 3) X(sin, 3) X(cos, 3) X(tan, 8) X(sinh, 3) X(cosh, 3) X(tanh, 8) \
+    X(asin, 4) X(acos, 4) X(atan, 4) X(asinh, 4) X(acosh, 4) X(atanh, 4)
 #define CMAKE(fn, b)                                                                               \
     static mck_c128 c128_##fn(mck_c128 a) { return mck_##fn##_c128(a); }                           \
     static mck_c64 c64_##fn(mck_c64 a) { return mck_##fn##_c64(a); }

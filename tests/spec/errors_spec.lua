@@ -29,7 +29,7 @@ local CASES = {
   { 'in place on a smaller tensor', function() mc.ones { 3 }:add_(x) end, '^add: out is f64%[3%]@cpu but the result is f64%[2,3%]' },
   { 'in place across dtypes', function() mc.ones({ 3 }, { dtype = 'i32' }):add_(1.5) end, '^add: out is i32%[3%]@cpu but the result is f64%[3%]' },
   { 'an option misspelt', function() local _ = mc.exp(x, { ot = x }) end, '^exp: option "ot" is unknown; did you mean "out"%?' },
-  { 'an option of a reduction', function() local _ = x:sum { 1, keepdims = true } end, '^sum: option "keepdims" is unknown; did you mean "keepdim"%?' },
+  { 'an option of a reduction', function() local _ = x:sum { 1, keep_dim = true } end, '^sum: option "keep_dim" is unknown; did you mean "keepdim"%?' },
   { 'an option far from any', function() local _ = x:sort { zzzzzz = 1 } end, '^sort: option "zzzzzz" is unknown; it takes axis, descending, out, stable' },
   { 'options that are no table', function() local _ = mc.exp(x, 3) end, '^exp: options are 3; give a table' },
   { 'an option of the wrong type', function() local _ = x:sum { 1, keepdim = 1 } end, '^sum: option keepdim is 1; it must be bool' },

@@ -223,6 +223,19 @@ describe('strict globals', function()
 end)
 
 describe('errors', function()
+  it('name the spelling for tensors where a plain Lua function got one', function()
+    local begin = 'local mc = require "mascon" local x = mc.ones { 3 } '
+    for call, hint in pairs {
+      ['math.max(x, 1)'] = 'for a tensor use mc.maximum(x, y) or x:max(); x:item() gives the number of one element', ['math.floor(x)'] = 'for a tensor use mc.floor;',
+      ['table.concat(x)'] = 'for a tensor use x:totable();', ['string.format("%d", x)'] = 'for a tensor use mc.format;', ['string.char(x)'] = "; for a tensor x:item() gives the number",
+    } do
+      local out, status = run(begin .. call)
+      assert.is_truthy(out:match('^[^\n]*'):find(hint, 1, true), out)
+      assert.equal(1, status)
+    end
+    assert.is_nil(run('math.floor({})'):find('for a tensor', 1, true))
+  end)
+
   it('show place, source and the frames of the script', function()
     local out, status = run('local function inner(t)\n  local y = 1\n  return t.x + y\nend\n\ninner(nil)\n')
     assert.equal(1, status)

@@ -860,7 +860,7 @@ local FAMILY = {
 }
 
 -- families with specs of their own
-local ELSEWHERE = { lua = 'cases_spec.lua', linalg = 'cases_spec.lua, linalg_spec.lua', pac = 'pac_*_spec', filter = 'signal_spec' }
+local ELSEWHERE = { lua = 'cases_spec.lua', linalg = 'cases_spec.lua, linalg_spec.lua', pac = 'pac_*_spec', unique = 'arrayapi_spec', filter = 'signal_spec' }
 
 -- with a collection before every tensor the whole matrix would take minutes: one dtype of each kind, one level
 local function thinned(row)

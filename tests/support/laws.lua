@@ -2,4 +2,6 @@
 return {
   -- linalg_spec: bases that are not unique, functions as arguments, eigenvalues in no order, steps of compositions
   'qr', 'svd', 'eigh', 'eig', 'eigvals', 'hessenberg', 'schur', 'null_space', 'orth', 'funm', 'schur_form', 'least_squares', 'sqrt_upper', 'log_upper',
+  'namespace_info', -- arrayapi_spec: functions that report
+  'put', 'index_add', -- arrayapi_spec: against index expressions of NumPy
 }

@@ -10,6 +10,8 @@ double exp2(double); double expm1(double); double log2(double); double log1p(dou
 double atanh(double); double erf(double); double erfc(double); double hypot(double, double); double fmod(double, double);
 double fma(double, double, double); float fmaf(float, float, float); double copysign(double, double); double nearbyint(double);
 double floor(double); double ceil(double); double trunc(double);
+double complex casin(double complex); double complex cacos(double complex); double complex catan(double complex);
+double complex casinh(double complex); double complex cacosh(double complex); double complex catanh(double complex);
 ]]
 local C = ffi.C
 local int64 = ffi.typeof 'int64_t'
@@ -187,6 +189,7 @@ local function whole(f) return { f = f, i = function(a) return a end, zero = tru
 E.floor, E.ceil = whole(function(a) return C.floor(a) end), whole(function(a) return C.ceil(a) end)
 E.trunc = whole(function(a) return C.trunc(a) end)
 E.round = whole(function(a) return C.nearbyint(a) end)
+E.round.c = function(a) return Z(C.nearbyint(a.re), C.nearbyint(a.im)) end
 E.reciprocal = { f = function(a) return 1 / a end, c = function(a) return div(Z(1, 0), a) end, zero = true }
 E.bitwise_invert = { i = function(a) return -a - 1 end, b = function(a) return not a end }
 E.logical_not = { b = function(a) return not a end }
@@ -206,6 +209,13 @@ local function csqrt(a)
   if a.re >= 0 then return Z(s, a.im / (2 * s)) end
   return Z(math.abs(a.im) / (2 * s), C.copysign(s, a.im))
 end
+local complex = ffi.typeof 'double complex'
+local function of_libm(name)
+  return function(a)
+    local w = C[name](complex(a.re, a.im))
+    return Z(w.re, w.im)
+  end
+end
 local sinh, cosh = math.sinh, math.cosh
 local function csinh(a) return Z(sinh(a.re) * math.cos(a.im), cosh(a.re) * math.sin(a.im)) end
 local function ccosh(a) return Z(cosh(a.re) * math.cos(a.im), sinh(a.re) * math.sin(a.im)) end
@@ -218,12 +228,27 @@ local function log_modulus(a)
 end
 E.sqrt = { f = math.sqrt, c = csqrt, zero = true }
 E.exp = { f = math.exp, c = cexp }
-E.expm1 = { f = function(a) return C.expm1(a) end }
+E.expm1 = {
+  f = function(a) return C.expm1(a) end,
+  c = function(a) return Z(C.expm1(a.re) * math.cos(a.im) - 2 * math.sin(a.im / 2) ^ 2, math.exp(a.re) * math.sin(a.im)) end,
+}
 E.exp2 = { f = function(a) return C.exp2(a) end }
 E.log = { f = math.log, c = function(a) return Z(log_modulus(a), math.atan2(a.im, a.re)) end }
-E.log2 = { f = function(a) return C.log2(a) end }
-E.log10 = { f = math.log10 }
-E.log1p = { f = function(a) return C.log1p(a) end }
+local function log_to(base)
+  return function(a)
+    local w = E.log.c(a)
+    return Z(w.re / math.log(base), w.im / math.log(base))
+  end
+end
+E.log2 = { f = function(a) return C.log2(a) end, c = log_to(2) }
+E.log10 = { f = math.log10, c = log_to(10) }
+E.log1p = {
+  f = function(a) return C.log1p(a) end,
+  c = function(a)
+    if C.hypot(a.re, a.im) > 0.5 then return E.log.c(Z(1 + a.re, a.im)) end
+    return Z(0.5 * C.log1p(a.re * (2 + a.re) + a.im * a.im), math.atan2(a.im, 1 + a.re))
+  end,
+}
 E.sin, E.cos = { f = math.sin, c = csin }, { f = math.cos, c = ccos }
 local function ctan(x, y) -- tan(x + iy) in the doubled angle
   local d = math.cos(2 * x) + cosh(2 * y)
@@ -231,15 +256,15 @@ local function ctan(x, y) -- tan(x + iy) in the doubled angle
 end
 -- near a pole the denominator cancels: a rounding of the argument moves the result by eps (1 + |tan|^2)
 E.tan = { f = math.tan, c = function(a) return Z(ctan(a.re, a.im)) end, ctol = 'ACCUM', terms = 16, scale = function(w) return 1 + w.re ^ 2 + w.im ^ 2 end }
-E.asin, E.acos, E.atan = { f = math.asin }, { f = math.acos }, { f = math.atan }
+E.asin, E.acos, E.atan = { f = math.asin, c = of_libm 'casin' }, { f = math.acos, c = of_libm 'cacos' }, { f = math.atan, c = of_libm 'catan' }
 E.sinh, E.cosh = { f = sinh, c = csinh }, { f = cosh, c = ccosh }
 E.tanh = { f = math.tanh, c = function(a)
   local im, re = ctan(a.im, a.re)
   return Z(re, im)
 end, ctol = 'ACCUM', terms = 16, scale = E.tan.scale }
-E.asinh = { f = function(a) return C.asinh(a) end }
-E.acosh = { f = function(a) return C.acosh(a) end }
-E.atanh = { f = function(a) return C.atanh(a) end }
+E.asinh = { f = function(a) return C.asinh(a) end, c = of_libm 'casinh' }
+E.acosh = { f = function(a) return C.acosh(a) end, c = of_libm 'cacosh' }
+E.atanh = { f = function(a) return C.atanh(a) end, c = of_libm 'catanh' }
 E.rsqrt = { f = function(a) return 1 / math.sqrt(a) end }
 E.erf, E.erfc = { f = function(a) return C.erf(a) end }, { f = function(a) return C.erfc(a) end }
 E.logistic = { f = function(a) return a < 0 and math.exp(a) / (1 + math.exp(a)) or 1 / (1 + math.exp(-a)) end }

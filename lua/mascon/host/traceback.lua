@@ -67,10 +67,24 @@ function M.bare(object)
   return { object = object, frames = {} }
 end
 
+-- plain Lua functions that a tensor is given by mistake, and what does it with tensors; the rest of math has the same name there
+local TENSOR_SPELLING = {
+  max = 'mc.maximum(x, y) or x:max()', min = 'mc.minimum(x, y) or x:min()', format = 'mc.format', concat = 'x:totable()', unpack = 'unpack(x:totable())',
+  next = 'x:totable()', insert = 'mc.concat', sort = 'mc.sort', rad = 'mc.deg2rad', deg = 'mc.rad2deg', random = 'mc.rand', rep = 'mc.tile',
+}
+
+---The sentence behind an error of a plain Lua function that was given a tensor (which it calls a cdata), or nothing.
+local function tensor_hint(text)
+  local name = text:match "bad argument #%d+ to '([%w_]+)' %([%w_ ]+ expected, got cdata%)"
+  if not name then return '' end
+  local spelling = TENSOR_SPELLING[name] or (math[name] and 'mc.' .. name)
+  return ('; for a tensor %sx:item() gives the number of one element'):format(spelling and 'use ' .. spelling .. '; ' or '')
+end
+
 ---The error object as text, and whether it may be given a place.
 local function object_text(object)
   local kind = type(object)
-  if kind == 'string' then return object end
+  if kind == 'string' then return object .. tensor_hint(object) end
   if kind == 'number' then return tostring(object) end
   local meta = getmetatable(object)
   if kind == 'cdata' or (type(meta) == 'table' and rawget(meta, '__tostring')) then
