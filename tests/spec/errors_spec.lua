@@ -29,10 +29,6 @@ local CASES = {
   { 'in place on a smaller tensor', function() mc.ones { 3 }:add_(x) end, '^add: out is f64%[3%]@cpu but the result is f64%[2,3%]' },
   { 'in place across dtypes', function() mc.ones({ 3 }, { dtype = 'i32' }):add_(1.5) end, '^add: out is i32%[3%]@cpu but the result is f64%[3%]' },
   { 'an option misspelt', function() local _ = mc.exp(x, { ot = x }) end, '^exp: option "ot" is unknown; did you mean "out"%?' },
-  { 'an option beside out', function() -- tables keep their keys in no order of ours
-    for _, name in ipairs { 'foo', 'x', 'dtype', 'axis', 'a', 'keepdim', 'zz', 'ouT' } do assert.has_error(function() mc.add(x, x, { [name] = 1, out = x }) end) end
-    mc.add(x, x, { foo = 1, out = x })
-  end, '^add: option "foo" is unknown; it takes out' },
   { 'an option of a reduction', function() local _ = x:sum { 1, keepdims = true } end, '^sum: option "keepdims" is unknown; did you mean "keepdim"%?' },
   { 'an option far from any', function() local _ = x:sort { zzzzzz = 1 } end, '^sort: option "zzzzzz" is unknown; it takes axis, descending, out, stable' },
   { 'options that are no table', function() local _ = mc.exp(x, 3) end, '^exp: options are 3; give a table' },
@@ -142,4 +138,10 @@ describe('a mistake', function()
     assert.same({ 2, 2, 2 }, out:totable())
     assert.same({ 3, 3, 3 }, (out + 1):totable())
   end)
+end)
+
+it('refuses an option beside out wherever the table keeps it', function()
+  for _, name in ipairs { 'foo', 'x', 'dtype', 'axis', 'a', 'keepdim', 'zz', 'ouT' } do
+    assert.matches('^.*: add: option "' .. name .. '" is unknown', support.message(function() mc.add(x, x, { [name] = 1, out = x }) end))
+  end
 end)
