@@ -145,7 +145,7 @@ void limit_gemm_batch(int threads, int64_t batch, int64_t m, int64_t n, int64_t 
 
 /* ---- FFTW: one estimated plan, executed row by row on aligned rows ---- */
 
-enum { C2C_F32, R2C_F32, C2C_F64 };
+enum { C2C_F32, R2C_F32, C2C_F64, C2R_F32 };
 PUBLIC void *limit_fft_plan(int kind, int64_t n);
 PUBLIC void limit_fft_rows(int kind, void *plan, int threads, int64_t rows, int64_t n, void *in,
                            void *out);
@@ -160,13 +160,15 @@ void *limit_fft_plan(int kind, int64_t n)
         plan = fftwf_plan_dft_r2c_1d((int)n, a, b, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
     if (a && b && kind == C2C_F64)
         plan = fftw_plan_dft_1d((int)n, a, b, FFTW_FORWARD, FFTW_ESTIMATE);
+    if (a && b && kind == C2R_F32)
+        plan = fftwf_plan_dft_c2r_1d((int)n, a, b, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
     fftw_free(a);
     fftw_free(b);
     return plan;
 }
 
-/* r2c rows of n / 2 + 1 results would leave alignment behind: they go one after the other to a
- * stride rounded up to 8 elements, which is the best a caller can arrange; `out` has room for that.
+/* r2c rows of n / 2 + 1 bins would leave alignment behind: they lie at a stride rounded up to 8
+ * elements, which is the best a caller can arrange, in `out`, and in the `in` of c2r.
  */
 void limit_fft_rows(int kind, void *plan, int threads, int64_t rows, int64_t n, void *in, void *out)
 {
@@ -179,6 +181,8 @@ void limit_fft_rows(int kind, void *plan, int threads, int64_t rows, int64_t n, 
             fftwf_execute_dft_r2c(plan, (float *)in + r * n, (fftwf_complex *)out + r * half);
         if (kind == C2C_F64)
             fftw_execute_dft(plan, (fftw_complex *)in + r * n, (fftw_complex *)out + r * n);
+        if (kind == C2R_F32)
+            fftwf_execute_dft_c2r(plan, (fftwf_complex *)in + r * half, (float *)out + r * n);
     }
 }
 

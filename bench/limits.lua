@@ -81,9 +81,11 @@ function M.gemm_batch(threads, c, a, b)
 end
 
 local FFT = { c64 = 0, f32 = 1, c128 = 2 }
---- FFTW with an estimated plan over the rows of a; `d` has room for all results. Returns run(n) and the function that drops the plan.
-function M.fft(threads, d, a)
-  local C, kind, rows, n = open(), FFT[a.dtype], a.shape[1], a.shape[2]
+local BACK = 3
+--- FFTW with an estimated plan over the rows of a; `d` has room for all results. back: the length of a real
+--- inverse transform whose rows of bins a holds. Returns run(n) and the function that drops the plan.
+function M.fft(threads, d, a, back)
+  local C, kind, rows, n = open(), back and BACK or FFT[a.dtype], a.shape[1], back or a.shape[2]
   local plan = C.limit_fft_plan(kind, n)
   if plan == nil then error('bench: FFTW has no plan for ' .. n .. ' points', 0) end
   local pa, pd = memory(a, 'void *'), memory(d, 'void *')

@@ -73,9 +73,28 @@ local function transforms(bench)
       }
     end }
   end
+  local function back(name, rows, n)
+    bench.case { name = name, family = 'fft', op = 'irfft', dtype = 'f32', shape = rows .. 'x' .. n, work = { 2.5 * n * math.log(n) / math.log(2) * rows / 1e9, 'GFLOP' }, setup = function(t)
+      local half = n / 2 + 1
+      local wide = mc.zeros({ rows, math.ceil(half / 8) * 8 }, { dtype = 'c64' })
+      local x = mc.fft.rfft(mc.randn({ rows, n }, { dtype = 'f32', seed = 1 }))
+      wide[{ mc.all, { 1, half } }] = x
+      local d, y = mc.zeros({ rows, n }, { dtype = 'f32' }), mc.zeros({ rows, n }, { dtype = 'f32' })
+      local direct, drop = limits.fft(t, d, wide, n)
+      local opts = { out = y, norm = 'forward' } -- unscaled, as FFTW leaves it
+      return {
+        run = function(times) for _ = 1, times do mc.fft.irfft(x, opts) end end, limit = direct, limit_name = 'FFTW', close = drop,
+        check = function()
+          direct(1)
+          return mc.max(mc.abs(y - d)):item() <= 1e-2 * n, 'differs from FFTW'
+        end,
+      }
+    end }
+  end
   for _, n in ipairs { 2048, 3456 } do
     case(('fft_512x%d_c64'):format(n), 'fft', 512, n, 'c64')
     case(('rfft_512x%d_f32'):format(n), 'rfft', 512, n, 'f32')
+    back(('irfft_512x%d_f32'):format(n), 512, n)
   end
   case('fft_64x4096_c128', 'fft', 64, 4096, 'c128')
   case('fft_1x1M_c64', 'fft', 1, 2 ^ 20, 'c64')

@@ -34,8 +34,8 @@ typedef struct mc_threads_api {
 } mc_threads_api;
 
 /* FFTW (or our own transform). kind: 0 c2c forward, 1 c2c backward, 2 r2c, 3 c2r. prec: 4 f32, 8 f64.
- * Unnormalised, like FFTW. Plans are for one transform of length n, contiguous, out of place, 64-byte aligned rows
- * (complex interleaved; r2c gives n/2+1 bins). `howmany` transforms at distances idist/odist (in elements of their type).
+ * Unnormalised, like FFTW. Plans are for one transform of length n, contiguous, out of place, rows at multiples of
+ * `align` bytes (complex interleaved; r2c gives n/2+1 bins). c2r may overwrite its input; the others leave it alone. `howmany` transforms at distances idist/odist (in elements of their type).
  * Executing a plan is thread-safe; making and dropping one is not (the caller holds a lock). */
 typedef struct mc_fft_api {
     int abi;
@@ -45,6 +45,7 @@ typedef struct mc_fft_api {
     void (*drop)(void *plan);
     int (*wisdom_save)(const char *path);              /* 0 ok */
     int (*wisdom_load)(const char *path);
+    int align;                                         /* bytes, a power of two up to 64 */
 } mc_fft_api;
 
 /* Work areas of a LAPACK routine. With lwork = -1 a routine only writes into the three sizes what it wants: elements of the type,

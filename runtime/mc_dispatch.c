@@ -121,11 +121,6 @@ int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in
     return o->run(o, nout, out, nin, in, p ? p : &no_params);
 }
 
-int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
-{
-    return mc_op(op, 1, &out, 1, &a, p);
-}
-
 /* Contiguous, seen without a loop for the common ranks. */
 static inline int plain(const mc_tensor *t)
 {
@@ -153,8 +148,9 @@ static inline int collides(const void *o, int64_t no, const void *x, int64_t ni)
 
 #define SHORT_BYTES 8192 /* above, the general driver's 200 ns do not show */
 
-/* Same dtype, same shape, both contiguous, kernel at hand: straight to the kernel. 1 when it was done. */
-static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, int64_t sb)
+/* Same dtype, same shape (or b one element, stride 0; or no b), contiguous, kernel at hand: straight to the kernel. swapped: b is the
+ * first operand. 1 when it was done. */
+static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, int64_t sb, int swapped)
 {
     int64_t n = a->numel;
     int dt = a->dtype;
@@ -186,8 +182,18 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
         }
     }
     mck_ewise k = {.n = n, .out = out->data, .in = {a->data, b ? b->data : NULL}, .stride = {1, sb}};
+    if (swapped)
+        k = (mck_ewise){.n = n, .out = out->data, .in = {b->data, a->data}, .stride = {sb, 1}};
     ((mck_ewise_fn)mci_kernel_get(o->kernel, dt))(&k);
     return 1;
+}
+
+int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
+{
+    const mci_op *o = &mci_ops[op];
+    if (op >= 0 && op < MC_NOP && o->run == mci_ewise_run && o->nin == 1 && short_way(o, out, a, NULL, 0, 0))
+        return MC_OK;
+    return mc_op(op, 1, &out, 1, &a, p);
 }
 
 int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
@@ -195,18 +201,47 @@ int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
     const mci_op *o = &mci_ops[op];
     if (op < 0 || op >= MC_NOP)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
-    if (o->run == mci_ewise_run && o->nin == 2 && a->dtype == b->dtype && b->data && same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1))
+    if (o->run == mci_ewise_run && o->nin == 2 && a->dtype == b->dtype && b->data && same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1, 0))
         return MC_OK;
     const mc_tensor *in[2] = {a, b};
     return mc_op(op, 1, &out, 2, in, NULL);
 }
 
-int mc_op2_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_tensor *b)
+/* A result of small operands goes into the header when it can be no larger than they are: integers may become f64. */
+enum { STORED = -1, UNSUITABLE = -2 };
+
+static void begin_new(mc_tensor *out, int32_t bytes)
 {
     out->capacity = bytes;
     out->dtype = -1;
-    int rc = mc_op2(op, out, a, b);
-    return rc == MC_OK && out->storage ? -1 : rc;
+}
+
+static int end_new(int rc, const mc_tensor *out) { return rc == MC_OK && out->storage ? STORED : rc; }
+
+static int floating(const mc_tensor *t) { return mci_kind(t->dtype) == 'f' || mci_kind(t->dtype) == 'c'; }
+
+int mc_op1_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a)
+{
+    if (!floating(a))
+        return UNSUITABLE;
+    begin_new(out, bytes);
+    return end_new(mc_op1(op, out, a, NULL), out);
+}
+
+int mc_op2_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_tensor *b)
+{
+    if (a->small != b->small)
+        return UNSUITABLE;
+    begin_new(out, bytes);
+    return end_new(mc_op2(op, out, a, b), out);
+}
+
+int mc_op2_scalar_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, double s, int swapped)
+{
+    if (!floating(a))
+        return UNSUITABLE;
+    begin_new(out, bytes);
+    return end_new(mc_op2_scalar(op, out, a, s, swapped), out);
 }
 
 int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
@@ -233,10 +268,10 @@ int mc_op2_scalar(int op, mc_tensor *out, const mc_tensor *a, double s, int swap
     const mci_op *o = &mci_ops[op];
     if (op < 0 || op >= MC_NOP)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
-    if (!swapped && o->run == mci_ewise_run && o->nin == 2 && (a->dtype == MC_F64 || a->dtype == MC_F32)) {
+    if (o->run == mci_ewise_run && o->nin == 2 && (a->dtype == MC_F64 || a->dtype == MC_F32)) {
         float f = (float)s;
         mc_tensor num = {.data = a->dtype == MC_F64 ? (void *)&s : (void *)&f, .numel = 1, .dtype = a->dtype};
-        if (short_way(o, out, a, &num, 0))
+        if (short_way(o, out, a, &num, 0, swapped))
             return MC_OK;
     }
     return mc_op2_complex(op, out, a, s, 0, swapped);

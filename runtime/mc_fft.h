@@ -1,6 +1,6 @@
 /* mc_fft.h - cached plans for those who run transforms themselves (the fft family, phase-amplitude coupling).
  *
- * A plan stays in the cache while somebody holds a use of it. Executing is thread-safe; rows must be 64-byte aligned. */
+ * A plan stays in the cache while somebody holds a use of it. Executing is thread-safe; rows start at multiples of `align` bytes (at most 64). */
 #ifndef MC_FFT_H
 #define MC_FFT_H
 
@@ -9,7 +9,7 @@
 typedef struct mci_fft_use {
     void *plan;
     void (*execute)(void *plan, const void *in, void *out);
-    int slot, held;
+    int slot, held, align;
 } mci_fft_use;
 
 /* kind and prec as in mc_fft_api. Give back with mci_fft_done, which accepts a use that was never filled. */

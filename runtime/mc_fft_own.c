@@ -64,6 +64,6 @@ static void own_execute(void *plan, const void *in, void *out)
 
 const mc_fft_api *mci_fft_own(void)
 {
-    static const mc_fft_api api = {MC_BACKEND_ABI, "mascon", own_new, own_execute, own_drop, NULL, NULL};
+    static const mc_fft_api api = {MC_BACKEND_ABI, "mascon", own_new, own_execute, own_drop, NULL, NULL, 4};
     return &api;
 }

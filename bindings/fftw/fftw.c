@@ -1,7 +1,7 @@
 /* fftw.c - the FFTW neighbour: transforms of rows behind mc_fft_api.
  *
- * Owns: plans and their scratch. Plans are made for 64-byte aligned rows and executed on other
- * arrays of that alignment, which FFTW allows from any thread; making and dropping plans is not
+ * Owns: plans and their scratch. Plans are made for aligned rows and executed on other arrays
+ * that FFTW calls as aligned (16 bytes, it says), which it allows from any thread; making and dropping plans is not
  * thread-safe, the caller holds a lock. Estimated plans depend on the shape alone unless wisdom was
  * loaded; measured ones on the machine's mood. FFTW ends the process when memory runs out, so what
  * a plan may need is asked of the host first. May not know tensors. */
@@ -92,7 +92,8 @@ static void *plan(int kind, int prec, int64_t n, int64_t howmany, int64_t idist,
     memset(p, 0, sizeof *p);
     p->kind = kind;
     p->prec = prec;
-    const unsigned flags = (measure ? FFTW_MEASURE : FFTW_ESTIMATE) | FFTW_PRESERVE_INPUT;
+    const unsigned flags = (measure ? FFTW_MEASURE : FFTW_ESTIMATE) |
+                           (kind == C2R ? FFTW_DESTROY_INPUT : FFTW_PRESERVE_INPUT);
     if (prec == 8) {
         const fftw_iodim64 dim = { n, 1, 1 }, many = { howmany, idist, odist };
         make_f64(p, &dim, &many, in, out, flags);
@@ -215,6 +216,12 @@ int mc_plugin_open(const mc_host_api *h, void *api)
     const char *version = strchr(fftw_version, '-'); /* "fftw-3.3.10-sse2-avx" */
     if (version)
         (void)snprintf(name, sizeof name, "fftw %.*s", (int)strcspn(version + 1, "-"), version + 1);
+    _Alignas(64) char probe[64]; /* both precisions share the smallest step that keeps alignment */
+    fft->align = 64;
+    for (int a = 32; a >= 8; a /= 2)
+        if (fftw_alignment_of((double *)(void *)(probe + a)) == fftw_alignment_of((double *)(void *)probe) &&
+            fftwf_alignment_of((float *)(void *)(probe + a)) == fftwf_alignment_of((float *)(void *)probe))
+            fft->align = a;
     fft->name = name;
     fft->plan = plan;
     fft->execute = execute;

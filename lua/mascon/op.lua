@@ -10,7 +10,9 @@ local C, P = lib.C, lib.params
 local is, header, finish, failed, make = tensor.is, tensor.header, tensor.finish, tensor.failed, tensor.make
 local CODE, methods = tensor.code, tensor.methods
 local OK, FLAG_OUT = 0, 4
-local ct, istype = tensor.ct, tensor.istype
+local ct, istype, new = tensor.ct, tensor.istype, tensor.new
+-- held here because interpreted code pays for each look into the library
+local op1_new, op2_new, op2_scalar_new, op2_into = C.mc_op1_new, C.mc_op2_new, C.mc_op2_scalar_new, C.mc_op2_into
 
 local M = {}
 local rows = {}
@@ -114,22 +116,22 @@ end
 -- ---------------------------------------------------------------- families
 
 local maker = {}
+local STORED, UNSUITABLE = -1, -2 -- what the entry points for new results return besides a status
 
 -- C receives (out, a, b); the op number is bound here. FFI functions are reached through small closures so that traces stay monomorphic.
 function maker.unary(row)
   local id, name = row.id, row[1]
   local function call(out, a) return C.mc_op1(id, out, a, nil) end
   return function(a, opts)
-    if not is(a) then a = operand(name, a, 2) end
-    if opts == nil then
-      local out = header(room(a))
-      local rc = C.mc_op1(id, out, a, nil)
-      if rc == OK then
-        if out._capacity == 0 and out._storage ~= nil then return finish(out) end
-        return out
-      end
-      if failed(rc, 2, false, a) then return make(2, 0, call, a) end
+    if opts == nil and istype(ct, a) then
+      local n = a._small
+      local out = new(ct, (n + 7) / 8)
+      local rc = op1_new(id, out, n, a)
+      if rc == OK then return out end
+      if rc == STORED then return finish(out) end
+      if rc ~= UNSUITABLE then failed(rc, 2, false, a) end
     end
+    a = operand(name, a, 2)
     return run(name, 2, ewise_opts(name, opts, 3), room(a), call, a)
   end
 end
@@ -150,24 +152,37 @@ function maker.binary(row)
     return run(name, 3, opts, n <= 1024 and n or 1024, call, a, b)
   end
   return function(a, b, opts)
-    if type(b) == 'cdata' and type(a) == 'cdata' and istype(ct, a) and istype(ct, b) then
+    if istype(ct, a) then
       if opts == nil then
         local n = a._small
-        if n == b._small then
-          local out = ct((n + 7) / 8)
-          local rc = C.mc_op2_new(id, out, n, a, b)
-          if rc == OK then return out end
-          if rc < 0 then return finish(out) end
-          failed(rc, 2, false, a, b)
+        local out, rc
+        if istype(ct, b) then
+          out = new(ct, (n + 7) / 8)
+          rc = op2_new(id, out, n, a, b)
+        elseif type(b) == 'number' then
+          out = new(ct, (n + 7) / 8)
+          rc = op2_scalar_new(id, out, n, a, b, 0)
+        else
+          rc = UNSUITABLE
         end
-      else
-        local out = opts.out
-        if type(out) == 'cdata' and istype(ct, out) and next(opts, 'out') == nil then
-          local rc = C.mc_op2_into(id, out, a, b)
+        if rc == OK then return out end
+        if rc == STORED then return finish(out) end
+        if rc ~= UNSUITABLE then failed(rc, 2, false, a, b) end
+      elseif istype(ct, b) and type(opts) == 'table' then
+        local key, out = next(opts)
+        if key == 'out' and istype(ct, out) and next(opts, 'out') == nil then -- the only key
+          local rc = op2_into(id, out, a, b)
           if rc == OK then return out end
           failed(rc, 2, false, out, a, b)
         end
       end
+    elseif opts == nil and type(a) == 'number' and istype(ct, b) then
+      local n = b._small
+      local out = new(ct, (n + 7) / 8)
+      local rc = op2_scalar_new(id, out, n, b, a, 1)
+      if rc == OK then return out end
+      if rc == STORED then return finish(out) end
+      if rc ~= UNSUITABLE then failed(rc, 2, false, b) end
     end
     return (general(a, b, opts))
   end
@@ -509,12 +524,12 @@ end
 -- ---------------------------------------------------------------- operators
 
 local F, mt = functions, tensor.meta
-mt.__add = function(a, b) return F.add(a, b) end
-mt.__sub = function(a, b) return F.subtract(a, b) end
-mt.__mul = function(a, b) return F.multiply(a, b) end
-mt.__div = function(a, b) return F.divide(a, b) end
-mt.__mod = function(a, b) return F.remainder(a, b) end
-mt.__pow = function(a, b) return F.pow(a, b) end
+mt.__add = F.add
+mt.__sub = F.subtract
+mt.__mul = F.multiply
+mt.__div = F.divide
+mt.__mod = F.remainder
+mt.__pow = F.pow
 mt.__unm = function(a) return F.negative(a) end
 mt.__len = function(a)
   if a._ndim == 0 then error('#: a 0-d tensor has no length; use :item()', 2) end

@@ -13,7 +13,7 @@ local M = {}
 local ct = ffi.typeof 'mc_tensor'
 local istype = ffi.istype
 local methods = {}
-M.methods, M.ct, M.istype = methods, ct, istype
+M.methods, M.ct, M.istype, M.new = methods, ct, istype, ffi.new -- new(ct, n): in interpreted code cheaper than ct(n)
 
 local CODE, NAME, KIND, SIZE = {}, {}, {}, {}
 for _, d in ipairs(gen.dtypes) do

@@ -139,3 +139,9 @@ describe('a mistake', function()
     assert.same({ 3, 3, 3 }, (out + 1):totable())
   end)
 end)
+
+it('refuses an option beside out wherever the table keeps it', function()
+  for _, name in ipairs { 'foo', 'x', 'dtype', 'axis', 'a', 'keepdim', 'zz', 'ouT' } do
+    assert.matches('^.*: add: option "' .. name .. '" is unknown', support.message(function() mc.add(x, x, { [name] = 1, out = x }) end))
+  end
+end)
