@@ -684,7 +684,7 @@ MC_INLINE double mck_floor_divide_f64(double x, double y)
 
 /* exp(x^2) erfc(x) for x in [0, 28]: a polynomial in t = (x - k) / (x + k) over 1 + 2 x (Shepherd
  * and Laframboise 1981). */
-MC_INLINE double mck_erfcx_f64(double x)
+MC_INLINE double mck_erfcx_core_f64(double x)
 {
     double t = (x - 3.75) / (x + 3.75);
     double t2 = t * t, q = -0x1.3bdbc3c309cffp-29, odd = -0x1.38c10e6e235dbp-31;
@@ -720,7 +720,7 @@ MC_INLINE double mck_erfc_tail_f64(double x)
     double h = c * c, l = mck_prod_err_f64(c, c, h);
     double n, r = mck_exp_reduce_f64(-h, &n) - l;
     double p = 1.0 + MC_MULADD(r * r, mck_exp_q_f64(r), r);
-    return mck_scale_f64(p * mck_erfcx_f64(c), n);
+    return mck_scale_f64(p * mck_erfcx_core_f64(c), n);
 }
 
 /* erf(x) for |x| <= 1 */

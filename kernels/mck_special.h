@@ -1,12 +1,12 @@
-/* mck_special.h - distribution functions and their parts for kernel loops.
+/* mck_special.h - special functions for kernel loops: the short ones, and the door to the others.
  *
- * Owns ndtr, ndtri, erfinv (branch-free, under the contract of mck_math.h) and digamma, gammainc, gammaincc, betainc (loops that stop
- * when the sum does; scalar). Special values are the limits of the function, outside its domain NaN; f32 is f64 rounded once.
- * May not know tensors or the op table. */
+ * Owns ndtr, ndtri, erfinv, erfcinv and the elementary combinations (xlogy, logit, ...), branch-free under the contract of mck_math.h; includes the
+ * families, one header per concept. Special values are the limits of the function, outside its domain NaN; f32 is f64
+ * rounded once throughout. May not know tensors or the op table. */
 #ifndef MCK_SPECIAL_H
 #define MCK_SPECIAL_H
 
-#include "mck_math.h"
+#include "mck_gamma.h"
 
 /* Standard normal distribution function, Phi(x) = erfc(-x / sqrt(2)) / 2. The division is carried to twice the precision: its
  * rounding would cost x^2 ulp in the tail, where d log erfc(u) = -2 u du. */
@@ -76,161 +76,94 @@ MC_INLINE double mck_erfinv_f64(double x)
     return 0.70710678118654752440 * mck_ndtri_core_f64(0.5 * x, 0.5 - 0.5 * mck_abs_f64(x));
 }
 
-/* log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2) for x >= 10: Stirling's series, DLMF 5.11.1. */
-MC_INLINE double mck_stirling_f64(double x)
+/* Inverse of erfc: the tail x / 2 is at hand, whatever its size. */
+MC_INLINE double mck_erfcinv_f64(double x)
 {
-    const double r = 1.0 / x, z = r * r;
-    double y = 1.0 / 156.0;
-    y = MC_MULADD(y, z, -691.0 / 360360.0);
-    y = MC_MULADD(y, z, 1.0 / 1188.0);
-    y = MC_MULADD(y, z, -1.0 / 1680.0);
-    y = MC_MULADD(y, z, 1.0 / 1260.0);
-    y = MC_MULADD(y, z, -1.0 / 360.0);
-    return r * MC_MULADD(y, z, 1.0 / 12.0);
+    return -0.70710678118654752440 * mck_ndtri_core_f64(0.5 * x - 0.5, x < 1.0 ? 0.5 * x : 1.0 - 0.5 * x);
 }
 
-/* Derivative of log Gamma: recurrence up to 10, then DLMF 5.11.2; reflection (5.5.4) below 0, poles give NaN. */
-MC_INLINE double mck_digamma_f64(double x)
+/* ---- elementary combinations, with the conventions of information theory: 0 log 0 = 0 ---- */
+
+/* sin(pi x) / (pi x) */
+MC_INLINE double mck_sinc_f64(double x)
 {
-    double add = 0;
-    if (x == 0)
-        return mck_copysign_f64(MCK_INF_F64, -x);
-    if (x < 0) {
-        const double whole = floor(x);
-        if (whole == x)
-            return MCK_NAN_F64;
-        add = -3.14159265358979323846 / tan(3.14159265358979323846 * (x - whole));
-        x = 1.0 - x;
-    }
-    for (; x < 10.0; x += 1.0)
-        add -= 1.0 / x;
-    const double z = 1.0 / (x * x);
-    double y = 1.0 / 12.0;
-    y = MC_MULADD(y, z, -691.0 / 32760.0);
-    y = MC_MULADD(y, z, 1.0 / 132.0);
-    y = MC_MULADD(y, z, -1.0 / 240.0);
-    y = MC_MULADD(y, z, 1.0 / 252.0);
-    y = MC_MULADD(y, z, -1.0 / 120.0);
-    y = MC_MULADD(y, z, 1.0 / 12.0);
-    return x > 1e300 ? add + log(x) : add + (log(x) - 0.5 / x - y * z);
+    const double r0 = x - 2.0 * rint(0.5 * x), r = r0 > 0.5 ? 1.0 - r0 : r0 < -0.5 ? -1.0 - r0 : r0, d = x == 0 ? 1.0 : x;
+    const double y = mck_sin_f64(3.14159265358979323846 * r) / (3.14159265358979323846 * d);
+    return x == 0 ? 1.0 : fabs(x) < MCK_INF_F64 ? y : x == x ? 0.0 : x;
 }
 
-enum { MCK_SPECIAL_STEPS = 200000 }; /* sums and fractions below need a few sqrt(a) steps; this is for a = 1e9 */
-
-/* log(x / a) given u = x / a - 1, which is the better argument near 1. */
-MC_INLINE double mck_log_ratio_f64(double u, double x, double a)
+MC_INLINE double mck_xlogy_f64(double x, double y)
 {
-    return fabs(u) < 0.5 ? log1p(u) : log(x / a);
+    const double t = x * mck_log_f64(y);
+    return x == 0 && y == y ? 0.0 : t;
 }
 
-/* x^a e^-x / Gamma(a) for a, x > 0. */
-MC_INLINE double mck_gamma_front_f64(double a, double x)
+MC_INLINE double mck_xlog1py_f64(double x, double y)
 {
-    if (a < 10.0)
-        return exp(a * log(x) - x - lgamma(a));
-    const double u = (x - a) / a;
-    return sqrt(a / 6.28318530717958647693) * exp(a * (mck_log_ratio_f64(u, x, a) - u) - mck_stirling_f64(a));
+    const double t = x * mck_log1p_f64(y);
+    return x == 0 && y == y ? 0.0 : t;
 }
 
-/* Regularised incomplete gamma functions P(a, x), or Q = 1 - P when upper: the series DLMF 8.11.4 below a + 1, the continued fraction
- * 8.9.2 (in the even form of Legendre) above, evaluated by the modified method of Lentz. */
-MC_INLINE double mck_gamma_part_f64(double a, double x, int upper)
+/* -x log x */
+MC_INLINE double mck_entr_f64(double x)
 {
-    if (!(a > 0) || !(x >= 0))
-        return MCK_NAN_F64;
-    if (x == 0)
-        return upper ? 1.0 : 0.0;
-    if (isinf(x))
-        return isinf(a) ? MCK_NAN_F64 : upper ? 0.0 : 1.0;
-    if (isinf(a))
-        return upper ? 1.0 : 0.0;
-    const double front = mck_gamma_front_f64(a, x);
-    if (x < a + 1.0) {
-        double term = 1.0 / a, sum = term;
-        for (int k = 1; k < MCK_SPECIAL_STEPS && term > sum * 1e-17; k++) {
-            term *= x / (a + k);
-            sum += term;
-        }
-        return upper ? 1.0 - front * sum : front * sum;
-    }
-    double b = x + 1.0 - a, c = 1e300, d = 1.0 / b, h = d;
-    for (int k = 1; k < MCK_SPECIAL_STEPS; k++) {
-        const double an = -k * (k - a);
-        b += 2.0;
-        d = an * d + b;
-        d = d == 0 ? 1e300 : 1.0 / d;
-        c = b + an / c;
-        c = c == 0 ? 1e-300 : c;
-        const double step = c * d;
-        h *= step;
-        if (fabs(step - 1.0) < 2.3e-16)
-            break;
-    }
-    return upper ? front * h : 1.0 - front * h;
+    const double y = -x * mck_log_f64(x);
+    return x > 0 ? y : x == 0 ? 0.0 : x < 0 ? -MCK_INF_F64 : x;
 }
 
-MC_INLINE double mck_gammainc_f64(double a, double x) { return mck_gamma_part_f64(a, x, 0); }
-MC_INLINE double mck_gammaincc_f64(double a, double x) { return mck_gamma_part_f64(a, x, 1); }
-
-/* x^a y^b / B(a, b) with y = 1 - x. Where a and b are large the large terms cancel on paper: it is
- * sqrt(a b / (2 pi (a + b))) exp(a log(x / x0) + b log(y / y0) + Stirling's rests) with x0 = a / (a + b), y0 = 1 - x0. */
-MC_INLINE double mck_beta_front_f64(double a, double b, double x, double y)
+/* log(x / y) for x, y > 0, by log1p where they are near. */
+MC_INLINE double mck_log_quotient_f64(double x, double y)
 {
-    const double s = a + b, small = a < b ? a : b, large = a < b ? b : a;
-    if (small >= 10.0) {
-        const double u = (x * b - y * a) / a, v = (y * a - x * b) / b; /* x / x0 - 1, y / y0 - 1, with x + y = 1 */
-        const double e = a * mck_log_ratio_f64(u, x * s, a) + b * mck_log_ratio_f64(v, y * s, b) + mck_stirling_f64(s) - mck_stirling_f64(a) - mck_stirling_f64(b);
-        return sqrt(a / s * b / 6.28318530717958647693) * exp(e);
-    }
-    double lead; /* log Gamma(large + small) - log Gamma(large) */
-    if (large >= 10.0)
-        lead = (s - 0.5) * log1p(small / large) + small * log(large) - small + mck_stirling_f64(s) - mck_stirling_f64(large);
-    else
-        lead = lgamma(s) - lgamma(large);
-    const double lx = x > 0.5 ? log1p(-y) : log(x), ly = y > 0.5 ? log1p(-x) : log(y);
-    return exp(a * lx + b * ly + lead - lgamma(small));
+    const double q = x / y, near = mck_log1p_f64((x - y) / y), far = mck_log_f64(q), wide = mck_log_f64(x) - mck_log_f64(y);
+    return q > 0.5 && q < 2.0 ? near : q > 0x1p-1000 && q < MCK_INF_F64 ? far : wide;
 }
 
-/* Regularised incomplete beta function I_x(a, b): the continued fraction DLMF 8.17.22 on the side of the mean where it is quick. */
-MC_INLINE double mck_betainc_f64(double a, double b, double x)
+MC_INLINE double mck_rel_entr_f64(double x, double y)
 {
-    if (!(a > 0) || !(b > 0) || !(x >= 0 && x <= 1) || isinf(a) || isinf(b))
-        return MCK_NAN_F64;
-    if (x == 0 || x == 1)
-        return x;
-    const int swap = x > (a + 1.0) / (a + b + 2.0);
-    const double p = swap ? b : a, q = swap ? a : b, z = swap ? 1.0 - x : x, w = swap ? x : 1.0 - x;
-    const double front = mck_beta_front_f64(p, q, z, w) / p;
-    double c = 1.0, d = 1.0 - (p + q) * z / (p + 1.0);
-    d = d == 0 ? 1e300 : 1.0 / d;
-    double h = d;
-    for (int m = 1; m < MCK_SPECIAL_STEPS; m++) {
-        const double m2 = 2.0 * m, even = m * (q - m) * z / ((p + m2 - 1.0) * (p + m2));
-        d = 1.0 + even * d;
-        d = d == 0 ? 1e300 : 1.0 / d;
-        c = 1.0 + even / c;
-        c = c == 0 ? 1e-300 : c;
-        h *= c * d;
-        const double odd = -(p + m) * (p + q + m) * z / ((p + m2) * (p + m2 + 1.0));
-        d = 1.0 + odd * d;
-        d = d == 0 ? 1e300 : 1.0 / d;
-        c = 1.0 + odd / c;
-        c = c == 0 ? 1e-300 : c;
-        const double step = c * d;
-        h *= step;
-        if (fabs(step - 1.0) < 2.3e-16)
-            break;
-    }
-    const double y = front * h;
-    return swap ? 1.0 - y : y;
+    const double t = x * mck_log_quotient_f64(x, y);
+    return x != x || y != y ? MCK_NAN_F64 : x > 0 && y > 0 ? t : x == 0 && y >= 0 ? 0.0 : MCK_INF_F64;
+}
+
+/* x log(x / y) - x + y >= 0: near x = y the difference log1p(u) - u keeps its digits. */
+MC_INLINE double mck_kl_div_f64(double x, double y)
+{
+    const double u = (y - x) / x, near = -x * mck_log_rest_f64(u > -0.29 && u < 0.41 ? u : 0.0), far = x * mck_log_quotient_f64(x, y) - x + y;
+    const double t = u > -0.29 && u < 0.41 ? near : far;
+    return x != x || y != y ? MCK_NAN_F64 : x > 0 && y > 0 ? t : x == 0 && y >= 0 ? y : MCK_INF_F64;
+}
+
+/* log(p / (1 - p)); about 1/2 from the exact 2 p - 1. */
+MC_INLINE double mck_logit_f64(double p)
+{
+    const double near = 2.0 * mck_atanh_f64(2.0 * p - 1.0), far = mck_log_f64(p / (1.0 - p)), y = p > 0.25 && p < 0.75 ? near : far;
+    return p >= 0 && p <= 1.0 ? (p == 1.0 ? MCK_INF_F64 : y) : MCK_NAN_F64;
+}
+
+/* log of the logistic function. */
+MC_INLINE double mck_log_expit_f64(double x)
+{
+    const double t = mck_log1p_f64(mck_exp_f64(-fabs(x))), m = x < 0 ? x : 0.0;
+    return x == x ? m - t : x;
 }
 
 MC_INLINE float mck_ndtr_f32(float x) { return (float)mck_ndtr_f64((double)x); }
 MC_INLINE float mck_ndtri_f32(float p) { return (float)mck_ndtri_f64((double)p); }
 MC_INLINE float mck_erfinv_f32(float x) { return (float)mck_erfinv_f64((double)x); }
-MC_INLINE float mck_digamma_f32(float x) { return (float)mck_digamma_f64((double)x); }
-MC_INLINE float mck_gammainc_f32(float a, float x) { return (float)mck_gammainc_f64((double)a, (double)x); }
-MC_INLINE float mck_gammaincc_f32(float a, float x) { return (float)mck_gammaincc_f64((double)a, (double)x); }
-MC_INLINE float mck_betainc_f32(float a, float b, float x) { return (float)mck_betainc_f64((double)a, (double)b, (double)x); }
+MC_INLINE float mck_erfcinv_f32(float x) { return (float)mck_erfcinv_f64((double)x); }
+MCK_F32_OF_1(sinc)
+MCK_F32_OF_2(xlogy)
+MCK_F32_OF_2(xlog1py)
+MCK_F32_OF_1(entr)
+MCK_F32_OF_2(rel_entr)
+MCK_F32_OF_2(kl_div)
+MCK_F32_OF_1(logit)
+MCK_F32_OF_1(log_expit)
+
+#include "mck_incomplete.h"
+#include "mck_integrals.h"
+#include "mck_bessel_order.h"
+#include "mck_elliptic.h"
+#include "mck_legendre.h"
+#include "mck_distribution.h"
 
 #endif
