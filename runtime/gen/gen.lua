@@ -333,7 +333,7 @@ end
 -- ---------------------------------------------------------------- Lua side: the table as data
 local function lua_value(v, indent)
   if type(v) == 'string' then return ('%q'):format(v) end
-  if v == math.huge or v == -math.huge then return v > 0 and '1/0' or '-1/0' end
+  if v == math.huge or v == -math.huge then return v > 0 and '1 / 0' or '-1 / 0' end
   if type(v) ~= 'table' then return tostring(v) end
   local o, keys = {}, {}
   for i, x in ipairs(v) do o[i] = lua_value(x) end
