@@ -7,6 +7,7 @@
 #include "mc_ops.h"
 #include "../kernels/mck.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -98,6 +99,7 @@ static int refused(const mci_op *op, const random_job *j)
             mci_gather(&j->param[p], j->bad - 1, 1, MC_I64, &whole);
         else
             mci_gather(&j->param[p], j->bad - 1, 1, MC_F64, &v);
+        v = isnan(v) ? (double)NAN : v; /* printed without a sign */
         const char *sep = p ? ", " : "";
         int wrote = p == 1 && j->k.width > 1 ? snprintf(values + used, sizeof values - used, "%sthe weights", sep)
                     : j->ptype == MC_I64     ? snprintf(values + used, sizeof values - used, "%s%lld", sep, (long long)whole)
@@ -192,7 +194,8 @@ int mci_random_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     }
     if (p->i[10] > 0)
         shape[nd++] = p->i[10];
-    int rc = mci_out(op->name, out, p->dtype, nd, shape);
+    char name[64];
+    int rc = mci_out(public_name(op, name, sizeof name), out, p->dtype, nd, shape);
     if (rc) {
         mc_drop(&rows);
         return rc;

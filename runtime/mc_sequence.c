@@ -32,7 +32,7 @@ int mci_sequence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, cons
     mc_tensor *out = outs[0], numbers = {0}, table = {0}, tmp = {0};
     int given = (out->flags & MC_FLAG_OUT) != 0, sobol = op->id == MC_OP_RANDOM_SOBOL;
     int64_t d = in[0]->ndim ? in[0]->shape[0] : 0, shape[2] = {p->i[6], d}, cells = d * MCK_SEQUENCE_TABLE;
-    int rc = mci_out(op->name, out, MC_F64, 2, shape);
+    int rc = mci_out(sobol ? "random.sobol" : "random.halton", out, MC_F64, 2, shape);
     if (rc || out->numel == 0)
         return rc;
     rc = mci_materialize(&numbers, in[0], MC_I64);

@@ -335,6 +335,25 @@ end
 
 -- ---------------------------------------------------------------- compositions: statistics along axes
 
+-- ---------------------------------------------------------------- compositions: random numbers
+for _, m in ipairs {
+  { 'multivariate',
+    { 'dirichlet', doc = 'positive numbers that sum to 1', source = 'Devroye 1986, XI.4' },
+    { 'multivariate_normal', doc = 'normal vectors with mean and covariance', source = 'Devroye 1986, XI.2' },
+    { 'wishart', doc = 'sums of outer products of normal vectors', source = 'Smith and Hocking, Algorithm AS 53, 1972' },
+  },
+  { 'sample',
+    { 'permutation', doc = 'a random order of 1..n or of slices', source = 'Devroye 1986, XII.2' },
+    { 'shuffle', doc = 'slices put into a random order, in place', source = 'Devroye 1986, XII.2' },
+    { 'choice', doc = 'draws from things, with weights or without, with replacement or without', source = 'Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006' },
+  },
+  { 'sequence', { 'latin_hypercube', doc = 'points with one in each slice of every coordinate', source = 'McKay, Beckman and Conover, A comparison of three methods, 1979' } },
+} do
+  local list = { unpack(m, 2) }
+  for _, r in ipairs(list) do r.namespace, r.method, r.rules, r.nin = 'random', false, 'none: random', 0 end
+  composed('mascon.random.' .. m[1], DRAWN, list)
+end
+
 -- ---------------------------------------------------------------- compositions: linear algebra
 local function matrices(module, list)
   for _, r in ipairs(list) do r.namespace, r.method, r.tol = 'linalg', false, r.tol or 'ITERATIVE' end

@@ -2,4 +2,6 @@
 return {
   -- linalg_spec: bases that are not unique, functions as arguments, eigenvalues in no order, steps of compositions
   'qr', 'svd', 'eigh', 'eig', 'eigvals', 'hessenberg', 'schur', 'null_space', 'orth', 'funm', 'schur_form', 'least_squares', 'sqrt_upper', 'log_upper',
+  -- random_sample_spec, random_sequence_spec: random
+  'dirichlet', 'multivariate_normal', 'wishart', 'permutation', 'shuffle', 'choice', 'latin_hypercube',
 }
