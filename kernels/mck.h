@@ -163,15 +163,37 @@ typedef struct mck_small {
 } mck_small;
 typedef void (*mck_small_fn)(const mck_small *a);
 
-/* random family: element i of the stream (key, counter offset + i); see random.c for the layout of Philox4x32-10.
- * Any split of [0, n) into calls with the matching `first` gives the same numbers. */
+/* random family: elements first, first + 1, ... of the stream (key, stream); mck_philox.h has its layout. Any split of [0, n) into
+ * calls with the matching `first` gives the same numbers. Parameter j of out[i] is p[j][i * stride[j]] (f64; i64 for integers),
+ * stride 0 or 1; what the parameters of a kernel are stands in mck_random.h. width: results per element (multinomial: categories; p of
+ * its probabilities then advances by width). status: the first element + 1 whose parameters make no distribution, when it was 0. */
+#define MCK_RANDOM_PARAMS 4
 typedef struct mck_random {
     int64_t n;
     void *out;
-    uint64_t key, stream; /* 64-bit key, 64-bit high half of the counter */
-    int64_t first;        /* index of out[0] in the stream */
-    const double *p;      /* distribution parameters */
+    uint64_t key, stream;
+    int64_t first, width;
+    const void *p[MCK_RANDOM_PARAMS];
+    int64_t stride[MCK_RANDOM_PARAMS];
+    int64_t *status;
 } mck_random;
 typedef void (*mck_random_fn)(const mck_random *a);
+
+/* sequence family: points first .. first + n - 1 (from 0) of a low-discrepancy sequence in d dimensions, out[n][d].
+ * numbers: what defines the dimensions (sobol: degree, coefficients, initial direction numbers, MCK_SEQUENCE_NUMBERS per dimension;
+ * halton: the base). table: made of them by mck_<name>_table, d MCK_SEQUENCE_TABLE entries; scramble: with random numbers of
+ * (key, stream), which leave the points as evenly spread. */
+#define MCK_SEQUENCE_BITS 53
+#define MCK_SEQUENCE_NUMBERS 20
+#define MCK_SEQUENCE_TABLE (2 * MCK_SEQUENCE_BITS)
+typedef struct mck_sequence {
+    int64_t n, d, first;
+    double *out;
+    uint64_t *table;
+    const int64_t *numbers;
+    uint64_t key, stream;
+    int scramble;
+} mck_sequence;
+typedef void (*mck_sequence_fn)(const mck_sequence *a);
 
 #endif

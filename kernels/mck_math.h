@@ -41,13 +41,14 @@
 #include <string.h>
 #endif
 
+/* MCK_NO_FMA, set before the include: products and sums apart, so that all levels give the same bits (the random family). */
 /* Function macros that libm leaves undefined when a CUDA file asks for none of its headers. */
 #define MCK_INF_F64 ((double)(1e300 * 1e300))
 #define MCK_INF_F32 ((float)(1e300 * 1e300))
 #define MCK_NAN_F64 (mck_from_bits_f64(0x7ff8000000000000u))
 #define MCK_NAN_F32 (mck_from_bits_f32(0x7fc00000u))
 
-#if defined(__FMA__) || defined(__CUDACC__)
+#if (defined(__FMA__) || defined(__CUDACC__)) && !defined(MCK_NO_FMA)
 #define MCK_HAS_FMA 1
 #define MC_MULADD(a, b, c) fma((a), (b), (c))
 #define MC_MULADDF(a, b, c) fmaf((a), (b), (c))

@@ -3,7 +3,8 @@
  * Owns: the layout of a stream. Block b of stream s under a key is the image of the counter { lo32
  * b, hi32 b, lo32 s, hi32 s }, four 32-bit words. Element i of a 32-bit distribution is word i mod
  * 4 of block i div 4; element i of a 64-bit one is the words 2(i mod 2), 2(i mod 2) + 1 of block i
- * div 2, low half first. Normals come in pairs (elements 2j and 2j+1) from two neighbouring draws.
+ * div 2, low half first. Distributions that take several numbers or throw some away own a block per
+ * element: attempt t of part c of element i < 2^48 is block i + t 2^48 + c 2^56. Normals come in pairs (elements 2j and 2j+1) from two neighbouring draws.
  * So every number is a function of (key, stream, index): no state, any split, any order. Only exact
  * integer steps and single rounded +, *, / and sqrt stand here, in a fixed order: built without
  * contraction
@@ -80,6 +81,25 @@ MCK_PHILOX_FN double mck_philox_uniform_f64(uint32_t low, uint32_t high)
 {
     const double tail = (double)(int32_t)(low >> 11);
     return (mck_philox_double(high) * 2097152.0 + tail) * 1.1102230246251565e-16;
+}
+
+/* The upper 52 bits of two words and a half, times 2^-52: never 0 or 1, and 1 - u is exact. */
+MCK_PHILOX_FN double mck_philox_open_f64(uint32_t low, uint32_t high)
+{
+    const double tail = (double)(int32_t)(low >> 12) + 0.5;
+    return (mck_philox_double(high) * 1048576.0 + tail) * 2.220446049250313e-16;
+}
+
+/* A word as a number in (0, 1). */
+MCK_PHILOX_FN double mck_philox_open_word(uint32_t r)
+{
+    return (mck_philox_double(r) + 0.5) * 2.3283064365386963e-10;
+}
+
+/* Block of attempt t of part c of element i. */
+MCK_PHILOX_FN uint64_t mck_philox_place(uint64_t i, unsigned part, unsigned attempt)
+{
+    return i + ((uint64_t)attempt << 48) + ((uint64_t)part << 56);
 }
 
 /* low + u (high - low), kept under `last`, the number before high, where rounding would reach high.

@@ -345,12 +345,55 @@ op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'in
 op { 'group_runs', family = 'unique', nin = 'list', nout = 'list', dtypes = ALL, internal = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'a sorted row (and the positions that sorted it) -> where runs of equal elements start, their lengths, their first positions, the run of each', source = STD }
 
 -- ---------------------------------------------------------------- random numbers
+-- params: the distribution's own, in the order of the kernel; guard_text ends the error of a refused one. result: dtype unless asked for.
+local PHILOX = 'Philox4x32-10: Parallel random numbers, as easy as 1, 2, 3, SC 2011; '
+local DEVROYE = PHILOX .. 'inversion: Devroye, Non-uniform random variate generation, 1986, II.2'
+local MARSAGLIA = PHILOX .. 'Marsaglia and Tsang, A simple method for generating gamma variables, 2000'
+local RANDOM_KERNELS, RANDOM_FUNCTIONS = {}, {}
+local DRAWN, COUNTS = { 'f64', 'f32' }, { 'i64', 'i32', 'f64', 'f32' }
+local LOC, SCALE = { 'loc', 'number', 0 }, { 'scale', 'number', 1 }
+local function number(name, default) return { name, 'number', default } end
 for _, r in ipairs {
-  { 'random_uniform', { 'f32', 'f64' }, { { 'low', 'number', 0 }, { 'high', 'number', 1 } }, 'uniform on [low, high)' },
-  { 'random_normal', { 'f32', 'f64' }, { { 'mean', 'number', 0 }, { 'std', 'number', 1 } }, 'normal with mean and standard deviation' },
-  { 'random_integers', { 'i64' }, { { 'low', 'int' }, { 'high', 'int' } }, 'integers in [low, high], unbiased' },
+  { 'uniform', DRAWN, { number('low', 0), number('high', 1) }, 'low <= high is needed, both finite', 'uniform on [low, high)', PHILOX .. '53 (f32: 24) bits' },
+  { 'normal', DRAWN, { number('mean', 0), number('std', 1) }, 'a finite mean and std >= 0 are needed', 'normal with mean and standard deviation', PHILOX .. 'Box and Muller, A note on the generation of random normal deviates, 1958' },
+  { 'integers', { 'i64', 'i32', 'i16', 'i8', 'u8' }, { { 'low', 'int' }, { 'high', 'int' } }, 'low <= high is needed', 'whole numbers in [low, high], unbiased', PHILOX .. 'Lemire, Fast random integer generation in an interval, 2019', kernel = 'i64', result = 'i64' },
+  { 'exponential', DRAWN, { SCALE }, 'scale >= 0 is needed', 'density exp(-x / scale) / scale, x >= 0', DEVROYE },
+  { 'laplace', DRAWN, { LOC, SCALE }, 'a finite loc and scale >= 0 are needed', 'density exp(-|x - loc| / scale) / (2 scale)', DEVROYE },
+  { 'logistic', DRAWN, { LOC, SCALE }, 'a finite loc and scale >= 0 are needed', 'distribution function 1 / (1 + exp(-(x - loc) / scale))', DEVROYE },
+  { 'gumbel', DRAWN, { LOC, SCALE }, 'a finite loc and scale >= 0 are needed', 'distribution function exp(-exp(-(x - loc) / scale))', DEVROYE },
+  { 'weibull', DRAWN, { number 'a', SCALE }, 'a > 0 and scale >= 0 are needed', 'distribution function 1 - exp(-(x / scale)^a), x >= 0', DEVROYE },
+  { 'pareto', DRAWN, { number 'a', SCALE }, 'a > 0 and scale >= 0 are needed', 'distribution function 1 - (scale / x)^a, x >= scale', DEVROYE },
+  { 'cauchy', DRAWN, { LOC, SCALE }, 'a finite loc and scale >= 0 are needed', 'density scale / (pi (scale^2 + (x - loc)^2))', DEVROYE },
+  { 'rayleigh', DRAWN, { SCALE }, 'scale >= 0 is needed', 'distribution function 1 - exp(-x^2 / (2 scale^2)), x >= 0', DEVROYE },
+  { 'lognormal', DRAWN, { number('mean', 0), number('std', 1) }, 'a finite mean and std >= 0 are needed', 'exp of a normal number with mean and std', PHILOX .. 'definition' },
+  { 'geometric', COUNTS, { number 'p' }, '0 < p <= 1 is needed', 'trials until the first success, 1, 2, ...', DEVROYE, result = 'i64' },
+  { 'bernoulli', { 'bool', 'u8', 'i64', 'f64', 'f32' }, { number('p', 0.5) }, '0 <= p <= 1 is needed', 'true with probability p', PHILOX .. 'definition', result = 'bool' },
+  { 'rademacher', { 'f64', 'f32', 'i8', 'i64' }, {}, 'it takes none', '-1 or 1, equally often', PHILOX .. 'definition' },
+  { 'gamma', DRAWN, { number 'a', SCALE }, 'a > 0 and scale >= 0 are needed', 'density x^(a - 1) exp(-x / scale) / (Gamma(a) scale^a), x > 0', MARSAGLIA },
+  { 'loggamma', DRAWN, { number 'a' }, 'a > 0 is needed', 'logarithm of a gamma number of scale 1: no underflow for small a', MARSAGLIA },
+  { 'beta', DRAWN, { number 'a', number 'b' }, 'a > 0 and b > 0 are needed', 'density x^(a - 1) (1 - x)^(b - 1) / B(a, b), 0 < x < 1', MARSAGLIA },
+  { 'chisquare', DRAWN, { number 'df' }, 'df > 0 is needed', 'sum of df squared standard normal numbers', MARSAGLIA },
+  { 'student_t', DRAWN, { number 'df', LOC, SCALE }, 'df > 0, a finite loc and scale >= 0 are needed', "Student's t with df degrees of freedom, times scale, plus loc", MARSAGLIA },
+  { 'f', DRAWN, { number 'dfn', number 'dfd' }, 'dfn > 0 and dfd > 0 are needed', 'ratio of two chi-square numbers, each over its degrees of freedom', MARSAGLIA },
+  { 'von_mises', DRAWN, { number('mu', 0), number('kappa', 1) }, 'a finite mu and kappa >= 0 are needed', 'density exp(kappa cos(x - mu)) / (2 pi I_0(kappa)) on [-pi, pi), rad', PHILOX .. 'Best and Fisher, Efficient simulation of the von Mises distribution, 1979' },
+  { 'truncated_normal', DRAWN, { number('low', -math.huge), number('high', math.huge), number('mean', 0), number('std', 1) }, 'low < high, a finite mean and std > 0 are needed', 'normal with mean and std, given that it lies in [low, high]', PHILOX .. 'inversion; far tails: Robert, Simulation of truncated normal variables, 1995' },
+  { 'poisson', COUNTS, { number('rate', 1) }, '0 <= rate <= 2^52 is needed', 'probability rate^k exp(-rate) / k!', PHILOX .. 'Hoermann, The transformed rejection method for generating Poisson random variables, 1993; inversion below a mean of 10', result = 'i64' },
+  { 'binomial', COUNTS, { number 'n', number 'p' }, 'whole n with 0 <= n <= 2^53 and 0 <= p <= 1 are needed', 'successes in n trials, each with probability p', PHILOX .. 'Hoermann, The generation of binomial random variates, 1993; inversion below a mean of 10', result = 'i64' },
+  { 'negative_binomial', COUNTS, { number 'n', number 'p' }, 'n > 0 and 0 < p <= 1 are needed', 'failures before success n, each trial succeeding with probability p', MARSAGLIA .. '; Poisson numbers of gamma means', result = 'i64' },
+  { 'hypergeometric', COUNTS, { number 'ngood', number 'nbad', number 'nsample' }, 'whole counts >= 0 with nsample <= ngood + nbad <= 10^15 are needed', 'good ones among nsample drawn without replacement from ngood and nbad', PHILOX .. 'Stadlober, The ratio of uniforms approach for generating discrete random variates, 1990', result = 'i64' },
+  { 'multinomial', COUNTS, { number 'n', number 'p' }, 'a whole n >= 0 and weights >= 0 with a positive finite sum are needed', 'how n trials fall into categories with the weights p (last axis)', PHILOX .. 'binomial counts category by category: Devroye 1986, XI.1', result = 'i64' },
 } do
-  op { r[1], family = 'random', dtypes = r[2], params = r[3], method = false, tol = 'EXACT', rules = 'none: random', doc = r[4], source = 'Philox4x32-10: Parallel random numbers, as easy as 1, 2, 3, SC 2011' }
+  local name = 'random_' .. r[1]
+  op { name, family = 'random', nin = 'list', dtypes = r[2], result = r.result, params = r[3], guard_text = r[4], method = false, tol = 'EXACT', rules = 'none: random', doc = r[5], source = r[6] }
+  RANDOM_KERNELS[#RANDOM_KERNELS + 1] = { name, r.kernel and { r.kernel } or (r[1] == 'uniform' or r[1] == 'normal') and { 'f32', 'f64' } or { 'f64' }, 'random' }
+end
+for _, r in ipairs {
+  { 'sobol', "Sobol' points in [0, 1)^d", "Sobol', Distribution of points in a cube, 1967; direction numbers: Joe and Kuo, Constructing Sobol sequences with better two-dimensional projections, 2008" },
+  { 'halton', 'Halton points in [0, 1)^d', 'Halton, On the efficiency of certain quasi-random sequences of points, 1960' },
+} do
+  op { 'random_' .. r[1], family = 'sequence', nin = 1, dtypes = { 'f64' }, method = false, tol = 'EXACT', rules = 'none: constant', doc = r[2], source = r[3] }
+  RANDOM_KERNELS[#RANDOM_KERNELS + 1] = { 'random_' .. r[1], { 'f64' }, 'sequence' }
+  RANDOM_FUNCTIONS[#RANDOM_FUNCTIONS + 1] = r[1] .. '_table'
 end
 
 -- ---------------------------------------------------------------- linear algebra
@@ -431,6 +474,25 @@ composed('mascon.fft', { 'f32', 'f64', 'c64', 'c128' }, {
 
 -- ---------------------------------------------------------------- compositions: statistics along axes
 
+-- ---------------------------------------------------------------- compositions: random numbers
+for _, m in ipairs {
+  { 'multivariate',
+    { 'dirichlet', doc = 'positive numbers that sum to 1', source = 'Devroye 1986, XI.4' },
+    { 'multivariate_normal', doc = 'normal vectors with mean and covariance', source = 'Devroye 1986, XI.2' },
+    { 'wishart', doc = 'sums of outer products of normal vectors', source = 'Smith and Hocking, Algorithm AS 53, 1972' },
+  },
+  { 'sample',
+    { 'permutation', doc = 'a random order of 1..n or of slices', source = 'Devroye 1986, XII.2' },
+    { 'shuffle', doc = 'slices put into a random order, in place', source = 'Devroye 1986, XII.2' },
+    { 'choice', doc = 'draws from things, with weights or without, with replacement or without', source = 'Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006' },
+  },
+  { 'sequence', { 'latin_hypercube', doc = 'points with one in each slice of every coordinate', source = 'McKay, Beckman and Conover, A comparison of three methods, 1979' } },
+} do
+  local list = { unpack(m, 2) }
+  for _, r in ipairs(list) do r.namespace, r.method, r.rules, r.nin = 'random', false, 'none: random', 0 end
+  composed('mascon.random.' .. m[1], DRAWN, list)
+end
+
 -- ---------------------------------------------------------------- compositions: linear algebra
 local function matrices(module, list)
   for _, r in ipairs(list) do r.namespace, r.method, r.tol = 'linalg', false, r.tol or 'ITERATIVE' end
@@ -495,12 +557,6 @@ T.functions = {
   'sort_work',
   'topk_work',
   'select_work',
-  'random_uniform_f32',
-  'random_uniform_f64',
-  'random_normal_f32',
-  'random_normal_f64',
-  'random_integers_i64',
-  'random_bits_u32',
   'fft_table_bytes',
   'fft_table',
   'fft_work',
@@ -526,6 +582,8 @@ T.kernels = {
   { 'matmul', ACC, 'matmul' },
   { 'small_solve', MATRIX, 'small' }, { 'small_inv', MATRIX, 'small' }, { 'small_lu', MATRIX, 'small' }, { 'small_cholesky', MATRIX, 'small' },
 }
+for _, k in ipairs(RANDOM_KERNELS) do T.kernels[#T.kernels + 1] = k end
+for _, f in ipairs(RANDOM_FUNCTIONS) do T.functions[#T.functions + 1] = f end
 
 -- ---------------------------------------------------------------- examples of rows, run as tests by tests/spec/examples_spec.lua
 T.examples = {

@@ -1,23 +1,10 @@
-/* random.c - random family: numbers that are functions of (key, stream, index).
+/* random.c - random family: words, uniform and normal numbers, integers.
  *
- * Owns: the loops over blocks. The generator, the layout of a stream and the maps from words to
- * numbers stand in mck_philox.h, shared with CUDA. The plain form of each kernel draws one element
- * at a time; the fast one computes LANES blocks side by side, which the compiler turns into
- * vectors. Both give the same bits, whatever the level, the length of a call and its first index.
- * May not know tensors, generators' state or other families. */
-#include "../mck_philox.h"
-#include "../mck_random.h"
-#include <string.h>
-
-enum { LANES = MCK_PHILOX_LANES }; /* blocks side by side */
-
-/* What a distribution needs to know beside the words. */
-typedef struct law {
-    double low, span, last;
-    float low_f32, span_f32, last_f32;
-    int64_t base;
-    uint64_t count, reject;
-} law;
+ * Owns: the loops over blocks. The generator, the layout of a stream and the maps from words to numbers stand in mck_philox.h, shared with
+ * CUDA. The plain form of each kernel draws one element at a time; the fast one computes LANES blocks side by side, which the compiler
+ * turns into vectors. Both give the same bits, whatever the level, the length of a call and its first index. May not know tensors,
+ * generators' state or other families. */
+#include "random_draw.h"
 
 #if !defined(__AVX2__)
 /* w[j][l] is word j of block `block + l`. */
@@ -31,214 +18,170 @@ void MCK(philox_lanes)(uint64_t key, uint64_t stream, uint64_t block, uint32_t w
 }
 #endif
 
-MC_INLINE law no_law(const double *p)
-{
-    (void)p;
-    const law none = { 0 };
-    return none;
-}
-
 /* ---- raw words ---- */
 
-MC_INLINE int draw_u32(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *out)
-{
-    (void)p;
-    out[0] = a;
-    out[1] = b;
-    out[2] = c;
-    out[3] = d;
-    return 0;
-}
-
-MC_INLINE int draw_u64(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint64_t *out)
-{
-    (void)p;
-    out[0] = (uint64_t)b << 32 | a;
-    out[1] = (uint64_t)d << 32 | c;
-    return 0;
-}
-
-#define NEVER(p, a, i) 0 /* no draw of these distributions is ever thrown away */
+#define AS_IT_IS(x, a, b, c) ((void)(a), (void)(b), (void)(c), (x))
+#define ANY(a, b, c) ((void)(a), (void)(b), (void)(c), 1)
 
 #define T uint32_t
 #define DRAWS 4
 #define NAME(x) MCK(x##_bits_u32)
-#define SETUP no_law
 #define DRAW draw_u32
-#define AGAIN NEVER
+#define FINISH AS_IT_IS
+#define CHECK ANY
 #include "random_body.h"
 
 #define T uint64_t
 #define DRAWS 2
 #define NAME(x) MCK(x##_bits_u64)
-#define SETUP no_law
 #define DRAW draw_u64
-#define AGAIN NEVER
+#define FINISH AS_IT_IS
+#define CHECK ANY
 #include "random_body.h"
 
 /* ---- uniform ---- */
 
-static law uniform_law(const double *p)
+/* The number before high, seen from low < high. */
+MC_INLINE double before_f64(double high)
 {
-    law u = { 0 };
-    u.low = p[0];
-    u.span = p[1] - p[0];
-    u.last = p[1] > p[0] ? nextafter(p[1], p[0]) : p[0];
-    u.low_f32 = (float)p[0];
-    u.span_f32 = (float)p[1] - (float)p[0];
-    u.last_f32 = (float)p[1] > (float)p[0] ? nextafterf((float)p[1], (float)p[0]) : (float)p[0];
-    return u;
+    union {
+        double value;
+        int64_t bits;
+    } x;
+    x.value = high;
+    x.bits += high > 0 ? -1 : 1;
+    return high == 0 ? -4.9406564584124654e-324 : x.value;
 }
 
-MC_INLINE int draw_uniform_f32(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                               float *out)
+MC_INLINE float before_f32(float high)
 {
-    out[0] =
-        mck_philox_between_f32(mck_philox_uniform_f32(a), p->low_f32, p->span_f32, p->last_f32);
-    out[1] =
-        mck_philox_between_f32(mck_philox_uniform_f32(b), p->low_f32, p->span_f32, p->last_f32);
-    out[2] =
-        mck_philox_between_f32(mck_philox_uniform_f32(c), p->low_f32, p->span_f32, p->last_f32);
-    out[3] =
-        mck_philox_between_f32(mck_philox_uniform_f32(d), p->low_f32, p->span_f32, p->last_f32);
-    return 0;
+    union {
+        float value;
+        int32_t bits;
+    } x;
+    x.value = high;
+    x.bits += high > 0 ? -1 : 1;
+    return high == 0 ? -1.40129846e-45f : x.value;
 }
 
-MC_INLINE int draw_uniform_f64(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                               double *out)
+MC_INLINE double uniform_f64(double u, double low, double high, double none)
 {
-    out[0] = mck_philox_between_f64(mck_philox_uniform_f64(a, b), p->low, p->span, p->last);
-    out[1] = mck_philox_between_f64(mck_philox_uniform_f64(c, d), p->low, p->span, p->last);
-    return 0;
+    (void)none;
+    const double last = high > low ? before_f64(high) : low;
+    return mck_philox_between_f64(u, low, high - low, last);
 }
+
+MC_INLINE float uniform_f32(float u, double a, double b, double none)
+{
+    (void)none;
+    const float low = (float)a, high = (float)b;
+    const float last = high > low ? before_f32(high) : low;
+    return mck_philox_between_f32(u, low, high - low, last);
+}
+
+#define FINITE_F64(x) (fabs(x) <= 1.7976931348623157e308)
+#define FINITE_F32(x) (fabs(x) <= 3.4028234663852886e38)
+#define ORDERED_F64(a, b, c) ((void)(c), (a) <= (b) && FINITE_F64((b) - (a)))
+#define ORDERED_F32(a, b, c) ((void)(c), (a) <= (b) && FINITE_F32((b) - (a)))
 
 #define T float
 #define DRAWS 4
 #define NAME(x) MCK(x##_uniform_f32)
-#define SETUP uniform_law
 #define DRAW draw_uniform_f32
-#define AGAIN NEVER
+#define FINISH uniform_f32
+#define CHECK ORDERED_F32
 #include "random_body.h"
 
 #define T double
 #define DRAWS 2
 #define NAME(x) MCK(x##_uniform_f64)
-#define SETUP uniform_law
 #define DRAW draw_uniform_f64
-#define AGAIN NEVER
+#define FINISH uniform_f64
+#define CHECK ORDERED_F64
 #include "random_body.h"
 
 /* ---- normal ---- */
 
-static law normal_law(const double *p)
-{
-    law u = { 0 };
-    u.low = p[0];
-    u.span = p[1];
-    u.low_f32 = (float)p[0];
-    u.span_f32 = (float)p[1];
-    return u;
-}
-
-MC_INLINE int draw_normal_f32(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                              float *out)
-{
-    float z[4];
-    mck_philox_normal_f32(a, b, &z[0], &z[1]);
-    mck_philox_normal_f32(c, d, &z[2], &z[3]);
-    out[0] = p->low_f32 + p->span_f32 * z[0];
-    out[1] = p->low_f32 + p->span_f32 * z[1];
-    out[2] = p->low_f32 + p->span_f32 * z[2];
-    out[3] = p->low_f32 + p->span_f32 * z[3];
-    return 0;
-}
-
-MC_INLINE int draw_normal_f64(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                              double *out)
-{
-    double z[2];
-    mck_philox_normal_f64(a, b, c, d, &z[0], &z[1]);
-    out[0] = p->low + p->span * z[0];
-    out[1] = p->low + p->span * z[1];
-    return 0;
-}
+#define SHIFT_F64(z, mean, deviation, c) ((void)(c), (mean) + (deviation) * (z))
+#define SHIFT_F32(z, mean, deviation, c) ((void)(c), (float)(mean) + (float)(deviation) * (z))
+#define SPREAD_F64(mean, deviation, c) ((void)(c), FINITE_F64(mean) && (deviation) >= 0 && FINITE_F64(deviation))
+#define SPREAD_F32(mean, deviation, c) ((void)(c), FINITE_F32(mean) && (deviation) >= 0 && FINITE_F32(deviation))
 
 #define T float
 #define DRAWS 4
 #define NAME(x) MCK(x##_normal_f32)
-#define SETUP normal_law
 #define DRAW draw_normal_f32
-#define AGAIN NEVER
+#define FINISH SHIFT_F32
+#define CHECK SPREAD_F32
 #include "random_body.h"
 
 #define T double
 #define DRAWS 2
 #define NAME(x) MCK(x##_normal_f64)
-#define SETUP normal_law
 #define DRAW draw_normal_f64
-#define AGAIN NEVER
+#define FINISH SHIFT_F64
+#define CHECK SPREAD_F64
 #include "random_body.h"
 
-/* ---- integers ---- */
+/* ---- integers in [low, high] ---- */
 
-static law integer_law(const double *p)
+enum { PIECE = 256 };
+
+/* Element i from its word x: low + the high half of x (high - low + 1), drawn again where that would favour some numbers. */
+MC_INLINE int64_t integer(const mck_random *a, uint64_t i, uint64_t x, int64_t low, int64_t high)
 {
-    law u = { 0 };
-    u.base = (int64_t)p[0];
-    u.count = (uint64_t)((int64_t)p[1] - (int64_t)p[0]);
-    u.reject = (0 - u.count) % u.count; /* 2^64 mod count */
-    return u;
+    const uint64_t count = (uint64_t)high - (uint64_t)low + 1; /* 0: all of them */
+    uint64_t rest, value = mck_philox_scale(x, count, &rest);
+    if (MC_UNLIKELY(rest < count)) { /* may be thrown away: only now is 2^64 mod count worth its division */
+        const uint64_t reject = (0 - count) % count;
+        if (rest < reject)
+            value = mck_philox_redraw(a->key, a->stream, i, count, reject);
+    }
+    return (int64_t)((uint64_t)low + (count ? value : x));
 }
 
-static uint64_t integer_again(const law *p, const mck_random *a, uint64_t i)
+MC_INLINE int64_t whole_param(const mck_random *a, int j, int64_t i)
 {
-    uint32_t c[4];
-    uint64_t low;
-    mck_philox_block(a->key, a->stream, i / 2, c);
-    const uint64_t x = i & 1 ? (uint64_t)c[3] << 32 | c[2] : (uint64_t)c[1] << 32 | c[0];
-    const uint64_t high = mck_philox_scale(x, p->count, &low);
-    return low < p->reject ? mck_philox_redraw(a->key, a->stream, i, p->count, p->reject) : high;
+    return ((const int64_t *)a->p[j])[i * a->stride[j]];
 }
 
-MC_INLINE int draw_i64(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d, int64_t *out)
+void MCK(random_ref_integers_i64)(const mck_random *a)
 {
-    uint64_t low0, low1;
-    out[0] = p->base + (int64_t)mck_philox_scale((uint64_t)b << 32 | a, p->count, &low0);
-    out[1] = p->base + (int64_t)mck_philox_scale((uint64_t)d << 32 | c, p->count, &low1);
-    return (low0 < p->reject) | (low1 < p->reject);
+    int64_t *out = a->out;
+    for (int64_t i = 0; i < a->n; i++) {
+        const uint64_t at = (uint64_t)a->first + (uint64_t)i;
+        uint32_t c[4];
+        uint64_t x[2];
+        mck_philox_block(a->key, a->stream, at / 2, c);
+        draw_u64(c[0], c[1], c[2], c[3], x);
+        out[i] = integer(a, at, x[at % 2], whole_param(a, 0, i), whole_param(a, 1, i));
+    }
 }
 
-static int64_t again_i64(const law *p, const mck_random *a, uint64_t i)
+void MCK(random_integers_i64)(const mck_random *a)
 {
-    return p->base + (int64_t)integer_again(p, a, i);
+    const int fixed = mck_random_fixed(a);
+    int64_t *out = a->out;
+    for (int64_t i = 0; i < a->n && (i == 0 || !fixed); i++)
+        if (whole_param(a, 0, i) > whole_param(a, 1, i)) {
+            if (a->status && !*a->status) *a->status = i + 1;
+            return;
+        }
+    MCK(random_bits_u64)(&(mck_random){ .n = a->n, .out = out, .key = a->key, .stream = a->stream, .first = a->first });
+    const int64_t low = a->n ? whole_param(a, 0, 0) : 0, span = a->n ? whole_param(a, 1, 0) - low : 0;
+    const int narrow = fixed && a->n && (uint64_t)span < 0xffffffffu;
+    for (int64_t begin = 0; begin < a->n; begin += PIECE) {
+        const int64_t m = a->n - begin < PIECE ? a->n - begin : PIECE;
+        uint64_t *const x = (uint64_t *)out + begin;
+        uint64_t close = !narrow;
+        if (narrow) { /* 64 by 32 bits; a first draw that may be thrown away has 32 zeros in its low half */
+            const uint64_t count = (uint64_t)span + 1;
+            for (int64_t i = 0; i < m; i++)
+                close |= (uint32_t)((x[i] >> 32) * count + ((x[i] & 0xffffffffu) * count >> 32)) == 0;
+            for (int64_t i = 0; i < m && !close; i++)
+                x[i] = (uint64_t)low + (((x[i] >> 32) * count + ((x[i] & 0xffffffffu) * count >> 32)) >> 32);
+        }
+        for (int64_t i = begin; i < begin + m && close; i++)
+            out[i] = integer(a, (uint64_t)(a->first + i), (uint64_t)out[i], whole_param(a, 0, i), whole_param(a, 1, i));
+    }
 }
-
-MC_INLINE int draw_i32(const law *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d, int32_t *out)
-{
-    int64_t wide[2];
-    const int again = draw_i64(p, a, b, c, d, wide);
-    out[0] = (int32_t)wide[0];
-    out[1] = (int32_t)wide[1];
-    return again;
-}
-
-static int32_t again_i32(const law *p, const mck_random *a, uint64_t i)
-{
-    return (int32_t)again_i64(p, a, i);
-}
-
-#define T int32_t
-#define DRAWS 2
-#define NAME(x) MCK(x##_integers_i32)
-#define SETUP integer_law
-#define DRAW draw_i32
-#define AGAIN again_i32
-#include "random_body.h"
-
-#define T int64_t
-#define DRAWS 2
-#define NAME(x) MCK(x##_integers_i64)
-#define SETUP integer_law
-#define DRAW draw_i64
-#define AGAIN again_i64
-#include "random_body.h"

@@ -1,14 +1,13 @@
 -- create.lua - tensors from sizes, numbers, tables and random streams; conversion and copies.
 --
--- Owns reading of nested Lua tables (path in errors) and the default random generator of this Lua state. Random tensors are Philox
--- streams: element i of a stream is a function of (key, stream, i) alone.
+-- Owns reading of nested Lua tables (path in errors). Random tensors come from mascon.random.
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local error = check.error
 local op = require 'mascon.op'
-local C, P = lib.C, lib.params
-local is, methods, CODE = tensor.is, tensor.methods, tensor.code
+local C = lib.C
+local is, methods = tensor.is, tensor.methods
 local M = {}
 
 local DT = { dtype = { nil, 'string' }, device = { 'cpu', 'string' } }
@@ -267,69 +266,49 @@ end
 --- The tensor on a device: x:to { device = ... }.
 function methods.to_device(t, name) return methods.to(t, { device = name }) end
 
--- ---------------------------------------------------------------- random streams
+-- ---------------------------------------------------------------- random streams: short names; mc.random has the rest
 
-local state = { key = 0, stream = 0 }
+local source = require 'mascon.random.source'
+local draw = require 'mascon.random.draw'
+local UNIFORM, NORMAL, INTEGERS = op.rows.random_uniform, op.rows.random_normal, op.rows.random_integers
 
 --- Sets the key of the default generator and starts its streams anew.
 ---@param n integer 0 <= n < 2^53
 function M.seed(n)
   check.arg('seed', 'n', n, 'integer >= 0', 3)
-  state.key, state.stream = n, 0
+  source.seed(n)
 end
 
 --- Key and stream in use (for manifests).
-function M.seed_state() return state.key, state.stream end
-
-local REALS, WHOLE = { f32 = true, f64 = true }, { i64 = true }
-
-local function random(fname, id, shape, opts, spec, fill, level)
-  local offered = id == op.rows.random_integers.id and WHOLE or REALS
-  local full = { dtype = { nil, 'string' }, device = DT.device, seed = { nil, 'integer >= 0' }, stream = { nil, 'integer >= 0' }, out = { nil, 'tensor' } }
-  for k, v in pairs(spec) do full[k] = v end
-  local sizes, dt, o = shape_opts(fname, shape, opts, full, level + 1)
-  if o.dtype and not offered[dt] then
-    error(('%s: dtype %s is not drawn; choose %s, then convert with :to'):format(fname, dt, offered.i64 and 'i64' or 'f32 or f64'), level)
-  end
-  local key, stream = o.seed or state.key, o.stream
-  if not stream then
-    if o.seed then stream = 0 else stream, state.stream = state.stream, state.stream + 1 end
-  end
-  op.fresh()
-  local n, d = tensor.dims(fname, sizes, level + 1)
-  P.naxes = n
-  for i = 0, n - 1 do P.axes[i] = d[i] end
-  P.dtype = CODE[dt]
-  P.i[0], P.i[1] = key % 2 ^ 32, math.floor(key / 2 ^ 32)
-  P.i[2], P.i[3] = stream % 2 ^ 32, math.floor(stream / 2 ^ 32)
-  fill(o)
-  local bytes = tensor.size[dt]
-  for i = 1, #sizes do bytes = bytes * sizes[i] end
-  return op.run(fname, level, o, bytes, function(out) return op.call_list(id, out, {}) end)
+function M.seed_state()
+  local g = source.default_generator()
+  return g.key.hi * 2 ^ 32 + g.key.lo, g.stream
 end
 
---- Uniform numbers on [low, high).
+--- Uniform numbers on [low, high): mc.random.uniform.
 function M.rand(shape, opts)
-  return random('rand', op.rows.random_uniform.id, shape, opts, { low = { 0, 'number' }, high = { 1, 'number' } }, function(o) P.d[0], P.d[1] = o.low, o.high end, 2)
+  local out = draw.draw(UNIFORM, 'rand', shape, opts, nil, 3)
+  return out
 end
---- Normal numbers.
+--- Normal numbers: mc.random.normal.
 ---     mc.randn({ 2 }, { seed = 1 }).shape  --> {2}
 function M.randn(shape, opts)
-  return random('randn', op.rows.random_normal.id, shape, opts, { mean = { 0, 'number' }, std = { 1, 'number >= 0' } }, function(o) P.d[0], P.d[1] = o.mean, o.std end, 2)
+  local out = draw.draw(NORMAL, 'randn', shape, opts, nil, 3)
+  return out
 end
---- Whole numbers in [low, high], both included, without bias.
+--- Whole numbers in [low, high], both included, without bias: mc.random.integers.
 ---     mc.randint(1, 6, { 3 }, { seed = 1 }).dtype  --> i64
 function M.randint(low, high, shape, opts)
   check.arg('randint', 'low', low, 'integer', 3)
   check.arg('randint', 'high', high, 'integer', 3)
   if high < low then error(('randint: high %d is below low %d; swap them'):format(high, low), 2) end
-  return random('randint', op.rows.random_integers.id, shape, opts, {}, function() P.d[0], P.d[1] = low, high + 1 end, 2)
+  local out = draw.draw(INTEGERS, 'randint', shape, opts, { named = { low = low, high = high } }, 3)
+  return out
 end
---- A random order of 1..n as i64.
+--- A random order of 1..n as i64: mc.random.permutation.
 function M.randperm(n, opts)
   check.arg('randperm', 'n', n, 'integer >= 0', 3)
-  local keys = M.rand({ n }, opts)
-  return op.functions.argsort(keys)
+  return require('mascon.random.sample').permutation(n, opts)
 end
 
 return M

@@ -35,7 +35,7 @@ end
 
 -- ---------------------------------------------------------------- rows checked and completed
 local EWISE = { unary = 1, binary = 2, ternary = 3, where = 3 }
-local NIN = { unary = 1, binary = 2, ternary = 3, where = 3, reduce = 1, scan = 1, sort = 1, select = 1, fft = 1, matmul = 2, random = 0 }
+local NIN = { unary = 1, binary = 2, ternary = 3, where = 3, reduce = 1, scan = 1, sort = 1, select = 1, fft = 1, matmul = 2 }
 local GATHER_NIN = { take = 2, take_along_axis = 2, put_along_axis = 3, nonzero_flat = 1, searchsorted = 2, bincount = 1, bincount_weighted = 2 }
 local seen, composite, compiled = {}, {}, {}
 for _, r in ipairs(T.ops) do -- rows of the family 'lua' are compositions of other ops: they have no number in C
@@ -333,6 +333,7 @@ end
 -- ---------------------------------------------------------------- Lua side: the table as data
 local function lua_value(v, indent)
   if type(v) == 'string' then return ('%q'):format(v) end
+  if v == math.huge or v == -math.huge then return v > 0 and '1 / 0' or '-1 / 0' end
   if type(v) ~= 'table' then return tostring(v) end
   local o, keys = {}, {}
   for i, x in ipairs(v) do o[i] = lua_value(x) end

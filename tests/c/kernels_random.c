@@ -1,9 +1,8 @@
 /* kernels_random.c - the random kernels of one level: known answers, laws of the stream, shape of
  * the distributions.
  *
- * One program per level, linked with the kernel objects of that level; it passes at once where the
- * machine lacks the level.
- * build: -DMC_ISA=v2 $B/obj/v2/kernels/cpu/{random,random_v3}.o -lm && for l in v3 v4; do $CC $CSTD -O2 -g $INC -DMC_ISA=$l -o $out-$l $src $B/obj/$l/kernels/cpu/{random,random_v3}.o -lm; done
+ * build: levels
+ * It passes at once where the machine lacks the level.
  * Prints `N passed, M failed`; exit status 1 when something failed. May not know the
  * runtime. Statistical checks use fixed seeds and bounds of five standard deviations, so they
  * either always pass or always fail. */
@@ -82,54 +81,60 @@ static void known_answers(void)
 
 typedef struct kernel {
     const char *name;
-    mck_random_fn fast, ref;
+    mck_random_fn fast, ref; /* ref: NULL where an element owns a block, and the loop is the plain one */
     size_t bytes;
-    double p[2];
+    double p[4];
     uint64_t digest; /* of 10000 elements, key 7, stream 9, from 3: the same on every level and
                         machine */
 } kernel;
 
+#define BOTH(name) #name, MCK(random_##name), MCK(random_ref_##name)
+#define OWN(name) #name, MCK(random_##name), NULL
+
 static const kernel kernels[] = {
-    { "bits_u32", MCK(random_bits_u32), MCK(random_ref_bits_u32), 4, { 0, 0 }, 0x8685f8e4d4d26d1c },
-    { "bits_u64", MCK(random_bits_u64), MCK(random_ref_bits_u64), 8, { 0, 0 }, 0x2067684ea460739f },
-    { "uniform_f32",
-      MCK(random_uniform_f32),
-      MCK(random_ref_uniform_f32),
-      4,
-      { -3, 5 },
-      0xde8dfb2318395d7a },
-    { "uniform_f64",
-      MCK(random_uniform_f64),
-      MCK(random_ref_uniform_f64),
-      8,
-      { -3, 5 },
-      0xc7bf71f87c69c791 },
-    { "normal_f32",
-      MCK(random_normal_f32),
-      MCK(random_ref_normal_f32),
-      4,
-      { 1, 2 },
-      0xf110ce16e54856a8 },
-    { "normal_f64",
-      MCK(random_normal_f64),
-      MCK(random_ref_normal_f64),
-      8,
-      { 1, 2 },
-      0x271ea3910d1f78cc },
-    { "integers_i32",
-      MCK(random_integers_i32),
-      MCK(random_ref_integers_i32),
-      4,
-      { -7, 2147483640 },
-      0x6d24d05e042d192e },
-    /* 3 * 2^51 numbers: one draw in 2^12 is thrown away */
-    { "integers_i64",
-      MCK(random_integers_i64),
-      MCK(random_ref_integers_i64),
-      8,
-      { -2251799813685248.0, 4503599627370496.0 },
-      0x6b5264ead04416a4 },
+    { BOTH(bits_u32), 4, { 0 }, 0x8685f8e4d4d26d1c },
+    { BOTH(bits_u64), 8, { 0 }, 0x2067684ea460739f },
+    { BOTH(uniform_f32), 4, { -3, 5 }, 0xde8dfb2318395d7a },
+    { BOTH(uniform_f64), 8, { -3, 5 }, 0xc7bf71f87c69c791 },
+    { BOTH(normal_f32), 4, { 1, 2 }, 0xf110ce16e54856a8 },
+    { BOTH(normal_f64), 8, { 1, 2 }, 0x271ea3910d1f78cc },
+    { BOTH(exponential_f64), 8, { 2 }, 0x2a57c69abda6dc66 },
+    { BOTH(laplace_f64), 8, { 1, 2 }, 0xc0823220ce725721 },
+    { BOTH(logistic_f64), 8, { 1, 2 }, 0x9be2c11f90a7c6cb },
+    { BOTH(gumbel_f64), 8, { 1, 2 }, 0x95b6fde154fc6a29 },
+    { BOTH(weibull_f64), 8, { 1.5, 2 }, 0xdc7ce8435b259f13 },
+    { BOTH(pareto_f64), 8, { 3, 2 }, 0x9c488300fda11591 },
+    { BOTH(cauchy_f64), 8, { 1, 2 }, 0xddc2f4ac7f849608 },
+    { BOTH(rayleigh_f64), 8, { 2 }, 0xd93f98acdad8feb8 },
+    { BOTH(lognormal_f64), 8, { 1, 2 }, 0x111cbc6314e63ecd },
+    { BOTH(geometric_f64), 8, { 0.3 }, 0x4f3e4e7b235eda0f },
+    { BOTH(bernoulli_f64), 8, { 0.3 }, 0xf39713220cd900d8 },
+    { BOTH(rademacher_f64), 8, { 0 }, 0x6cfcb05d75401925 },
+    { OWN(gamma_f64), 8, { 0.5, 2 }, 0x3ce5066421d6c9a3 },
+    { OWN(gamma_f64), 8, { 2.5, 2 }, 0x57759eb35e8e3efb },
+    { OWN(loggamma_f64), 8, { 0.01 }, 0x0c30e903015194ee },
+    { OWN(beta_f64), 8, { 0.5, 3 }, 0x2136f7eea803ca7c },
+    { OWN(beta_f64), 8, { 2, 3 }, 0x8d5bb20c1a9ae741 },
+    { OWN(chisquare_f64), 8, { 3 }, 0x3dead6ee89170314 },
+    { OWN(student_t_f64), 8, { 5, 1, 2 }, 0xf0cb1de7c3a6bbca },
+    { OWN(f_f64), 8, { 3, 10 }, 0x61fcc42c52d17ca0 },
+    { OWN(von_mises_f64), 8, { 1, 4 }, 0xce10384108e76f01 },
+    { OWN(truncated_normal_f64), 8, { -1, 2, 0.5, 3 }, 0x9a7d86d963708494 },
+    { OWN(truncated_normal_f64), 8, { 40, 50, 0, 1 }, 0x853647d195df6fa3 },
+    { OWN(poisson_f64), 8, { 3 }, 0x5820f0b2d416a2ab },
+    { OWN(poisson_f64), 8, { 300 }, 0x393fea51edba6bff },
+    { OWN(binomial_f64), 8, { 10, 0.3 }, 0xf4e1679e17d47a1a },
+    { OWN(binomial_f64), 8, { 1000, 0.7 }, 0x56e159d351f7985f },
+    { OWN(negative_binomial_f64), 8, { 3, 0.5 }, 0x2e9bea84e86fdac8 },
+    { OWN(hypergeometric_f64), 8, { 5, 7, 6 }, 0x8fa4b32e5d6dfb5c },
+    { OWN(hypergeometric_f64), 8, { 500, 700, 600 }, 0xaa9d64c121ec1241 },
 };
+
+/* The call of a kernel with parameters that all elements share. */
+static mck_random call(int64_t n, void *out, uint64_t key, uint64_t stream, int64_t first, const double *p)
+{
+    return (mck_random){ .n = n, .out = out, .key = key, .stream = stream, .first = first, .width = 1, .p = { p, p + 1, p + 2, p + 3 } };
+}
 
 static uint64_t digest(const unsigned char *p, size_t n)
 {
@@ -146,14 +151,23 @@ static void streams(void)
     static unsigned char whole[8 * N], part[8 * N + 8];
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         const kernel *q = &kernels[k];
-        mck_random a = { .n = N, .out = whole, .key = 7, .stream = 9, .first = 3, .p = q->p };
+        mck_random a = call(N, whole, 7, 9, 3, q->p);
         q->fast(&a);
         check(digest(whole, N * q->bytes) == q->digest,
               "%s: the bits have changed, digest 0x%016llx", q->name,
               (unsigned long long)digest(whole, N * q->bytes));
         a.out = part;
-        q->ref(&a);
-        check(memcmp(whole, part, N * q->bytes) == 0, "%s: differs from the plain form", q->name);
+        if (q->ref) {
+            q->ref(&a);
+            check(memcmp(whole, part, N * q->bytes) == 0, "%s: differs from the plain form", q->name);
+        }
+        static double each[4][N]; /* the same parameters, one by one */
+        for (int j = 0; j < 4; j++)
+            for (int i = 0; i < N; i++) each[j][i] = q->p[j];
+        mck_random one = a;
+        for (int j = 0; j < 4; j++) one.p[j] = each[j], one.stride[j] = 1;
+        q->fast(&one);
+        check(memcmp(whole, part, N * q->bytes) == 0, "%s: differs when every element has parameters of its own", q->name);
         for (size_t c = 0; c < sizeof cut / sizeof *cut; c++) {
             a.first = 3 + cut[c][0];
             a.n = cut[c][1];
@@ -169,9 +183,11 @@ static void streams(void)
         a.first = ((int64_t)1 << 33) - 500; /* the block number passes 32 bits */
         q->fast(&a);
         a.out = whole;
-        q->ref(&a);
-        check(memcmp(whole, part, 1000 * q->bytes) == 0, "%s: differs from the plain form far out",
-              q->name);
+        if (q->ref) {
+            q->ref(&a);
+            check(memcmp(whole, part, 1000 * q->bytes) == 0, "%s: differs from the plain form far out",
+                  q->name);
+        }
         a.n = 0;
         part[0] = 0x5a;
         a.out = part;
@@ -185,9 +201,8 @@ static void uniform_shape(void)
     enum { N = 1 << 18 };
     static float f[N];
     static double d[N];
-    const double unit[2] = { 0, 1 }, narrow[2] = { 1, 1.0000001 }, point[2] = { 2, 2 };
-    mck_random a = { .n = N, .out = f, .key = 11, .p = unit },
-               b = { .n = N, .out = d, .key = 11, .p = unit };
+    const double unit[4] = { 0, 1 }, narrow[4] = { 1, 1.0000001 }, point[4] = { 2, 2 };
+    mck_random a = call(N, f, 11, 0, 0, unit), b = call(N, d, 11, 0, 0, unit);
     MCK(random_uniform_f32)(&a);
     MCK(random_uniform_f64)(&b);
     double sum[2] = { 0, 0 }, square[2] = { 0, 0 };
@@ -205,12 +220,12 @@ static void uniform_shape(void)
         check(fabs(square[k] / N - 1.0 / 3.0) < 5 * 0.2981 / sqrt(N), "uniform mean square %g",
               square[k] / N);
     }
-    a.p = narrow; /* five f32 numbers: rounding must not reach the upper end */
+    a = call(N, f, 11, 0, 0, narrow); /* five f32 numbers: rounding must not reach the upper end */
     MCK(random_uniform_f32)(&a);
     int below = 1;
     for (int i = 0; i < N; i++) below &= f[i] >= 1.0f && f[i] < (float)narrow[1];
     check(below, "a narrow uniform range stays below its upper end");
-    a.p = point;
+    a = call(N, f, 11, 0, 0, point);
     MCK(random_uniform_f32)(&a);
     check(f[0] == 2.0f && f[N - 1] == 2.0f, "an empty range gives its lower end");
 }
@@ -221,9 +236,8 @@ static void normal_shape(void)
     float *f = malloc(sizeof(float) * N);
     double *d = malloc(sizeof(double) * N);
     if (!f || !d) exit(2);
-    const double unit[2] = { 0, 1 };
-    mck_random a = { .n = N, .out = f, .key = 5, .stream = 1, .p = unit };
-    mck_random b = { .n = N, .out = d, .key = 5, .stream = 2, .p = unit };
+    const double unit[4] = { 0, 1 };
+    mck_random a = call(N, f, 5, 1, 0, unit), b = call(N, d, 5, 2, 0, unit);
     MCK(random_normal_f32)(&a);
     MCK(random_normal_f64)(&b);
     for (int k = 0; k < 2; k++) {
@@ -303,9 +317,9 @@ static void integers(void)
     enum { N = 1 << 20, FACES = 6 };
     int64_t *x = malloc(sizeof(int64_t) * N);
     if (!x) exit(2);
-    const double die[2] = { 1, 7 }, one[2] = { -4, -3 },
-                 wide[2] = { -2251799813685248.0, 4503599627370496.0 };
-    mck_random a = { .n = N, .out = x, .key = 3, .stream = 8, .p = die };
+    const int64_t die[2] = { 1, 6 }, one[2] = { -4, -4 }, wide[2] = { -2251799813685248, 4503599627370495 },
+                  whole[2] = { INT64_MIN, INT64_MAX };
+    mck_random a = { .n = N, .out = x, .key = 3, .stream = 8, .p = { &die[0], &die[1] } };
     MCK(random_integers_i64)(&a);
     int count[FACES + 2] = { 0 };
     for (int i = 0; i < N; i++) count[x[i] < 1 ? 0 : x[i] > 6 ? 7 : x[i]]++;
@@ -313,10 +327,10 @@ static void integers(void)
     for (int f = 1; f <= FACES; f++) chi += pow(count[f] - N / 6.0, 2) / (N / 6.0);
     check(count[0] == 0 && count[7] == 0, "integers stay in their range");
     check(chi < 5 + 5 * sqrt(10), "a die is fair: chi square %g with 5 degrees", chi);
-    a.p = one;
+    a.p[0] = &one[0], a.p[1] = &one[1];
     MCK(random_integers_i64)(&a);
     check(x[0] == -4 && x[N - 1] == -4, "a range of one number");
-    a.p = wide;
+    a.p[0] = &wide[0], a.p[1] = &wide[1];
     MCK(random_integers_i64)(&a);
     const uint64_t size = (uint64_t)3 << 51, reject = (0 - size) % size;
     int redrawn = 0, inside = 1, third = 0;
@@ -337,11 +351,43 @@ static void integers(void)
     check(inside, "redrawn integers lie in the range, the others are the first draw");
     check(fabs(third - N / 3.0) < 5 * sqrt(N * 2.0 / 9.0),
           "a third of the range gets a third of the draws: %d", third);
+    int64_t *y = malloc(sizeof(int64_t) * N);
+    if (!y) exit(2);
+    a.out = y;
+    MCK(random_ref_integers_i64)(&a);
+    check(memcmp(x, y, sizeof(int64_t) * N) == 0, "integers of a wide range differ from the plain form");
+    const int64_t tight[2] = { 0, 4294967293 }; /* 2^32 - 2 numbers: the quick way for narrow ranges, at its end */
+    a.p[0] = &tight[0], a.p[1] = &tight[1];
+    MCK(random_ref_integers_i64)(&a);
+    a.out = x;
+    MCK(random_integers_i64)(&a);
+    check(memcmp(x, y, sizeof(int64_t) * N) == 0, "integers of a narrow range differ from the plain form");
+    a.p[0] = &whole[0], a.p[1] = &whole[1];
+    MCK(random_integers_i64)(&a);
+    a.out = y;
+    MCK(random_bits_u64)(&a);
+    for (int i = 0; i < N; i++) y[i] ^= INT64_MIN;
+    check(memcmp(x, y, sizeof(int64_t) * N) == 0, "integers of the whole range are the words");
+    free(y);
     uint64_t low;
     check(mck_philox_scale(0xffffffffffffffffu, 0xfffffffffffffffeu, &low) == 0xfffffffffffffffdu &&
               low == 2,
           "128-bit product of the largest words");
     free(x);
+}
+
+/* Parameters that make no distribution: the first bad element is named, and nothing after it matters. */
+static void refused(void)
+{
+    const double shapes[5] = { 1, 2, -1, 0, 3 }, scale = 1;
+    double out[5];
+    int64_t status = 0;
+    mck_random a = { .n = 5, .out = out, .key = 1, .width = 1, .p = { shapes, &scale }, .stride = { 1, 0 }, .status = &status };
+    MCK(random_gamma_f64)(&a);
+    check(status == 3, "gamma: the third shape is refused, got %lld", (long long)status);
+    status = 0;
+    MCK(random_weibull_f64)(&a);
+    check(status == 3, "weibull: the third shape is refused, got %lld", (long long)status);
 }
 
 int main(void)
@@ -356,6 +402,7 @@ int main(void)
     normal_shape();
     normal_digits();
     integers();
+    refused();
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }
