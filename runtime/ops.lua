@@ -421,6 +421,19 @@ T.examples = {
   concat = "mc.concat({ mc.tensor{1, 2}, mc.tensor{3} })  --> f64[3]@cpu { 1, 2, 3 }",
   stack = "mc.stack({ mc.tensor{1, 2}, mc.tensor{3, 4} })  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }",
   roll = "mc.roll(mc.tensor{1, 2, 3}, 1)  --> f64[3]@cpu { 3, 1, 2 }",
+  count_nonzero = "mc.count_nonzero(mc.tensor{0, 2, 3})  --> i64[]@cpu 2",
+  logsumexp = "mc.logsumexp(mc.tensor{0, 0})  --> f64[]@cpu 0.69314718055995",
+  nansum = "mc.nansum(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 4",
+  nanmax = "mc.nanmax(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 3",
+  nanmean = "mc.nanmean(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 2",
+  nanargmax = "mc.nanargmax(mc.tensor{1, mc.nan, 3})  --> i64[]@cpu 3",
+  softmax = "mc.softmax(mc.tensor{0, 0, -mc.inf})  --> f64[3]@cpu { 0.5000, 0.5000, 0.0000 }",
+  cummax = "mc.cummax(mc.tensor{2, 1, 3}, 1)  --> f64[3]@cpu { 2, 2, 3 }",
+  argcummax = "mc.argcummax(mc.tensor{2, 1, 3}, 1)  --> i64[3]@cpu { 1, 1, 3 }",
+  partition = "mc.partition(mc.tensor{4, 1, 3, 2}, 2)  --> f64[4]@cpu { 1, 2, 4, 3 }",
+  topk = "mc.topk(mc.tensor{4, 1, 9, 2}, 2)  --> f64[2]@cpu { 9, 4 }, i64[2]@cpu { 3, 1 }",
+  segment_sum = "mc.segment_sum(mc.tensor{1, 2, 4}, mc.tensor({2, 1, 2}, { dtype = 'i64' }))  --> f64[2]@cpu { 2, 5 }",
+  scatter_reduce = "mc.scatter_reduce(mc.tensor{1, 2}, mc.tensor({1, 1}, { dtype = 'i64' }), mc.tensor{5, 7}, { reduce = 'max' })  --> f64[2]@cpu { 7, 2 }",
 }
 
 return T

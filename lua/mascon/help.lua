@@ -69,7 +69,8 @@ end
 
 local OPERANDS = { { 'x' }, { 'a', 'b' }, { 'a', 'b', 'c' } }
 local GATHER = { take = { 'x', 'index' }, take_along_axis = { 'x', 'index' }, put_along_axis = { 'x', 'index', 'values' }, scatter_add = { 'x', 'index', 'values' },
-  searchsorted = { 'x', 'values' }, bincount_weighted = { 'x', 'weights' } }
+  scatter_reduce = { 'x', 'index', 'values' },
+  segment_sum = { 'x', 'segments' }, segment_prod = { 'x', 'segments' }, segment_max = { 'x', 'segments' }, segment_min = { 'x', 'segments' }, segment_mean = { 'x', 'segments' }, searchsorted = { 'x', 'values' }, bincount_weighted = { 'x', 'weights' } }
 
 --- Text of an op from its row: what it computes, dtypes, parameters, other spellings, source.
 local function of_row(row)
