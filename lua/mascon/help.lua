@@ -89,7 +89,7 @@ local function of_row(row)
     options[#options + 1] = ('  %s (%s)%s'):format(p[1], kind, p[3] ~= nil and (', default %s'):format(tostring(p[3])) or '')
   end
   if row.base then options[#options + 1] = '  base (0|1), default 1: positions count from it' end
-  if row.family ~= 'random' and row.family ~= 'pac' then options[#options + 1] = '  out (tensor): takes the result' end
+  if row.family ~= 'random' and row.family ~= 'pac' and not row.nout then options[#options + 1] = '  out (tensor): takes the result' end
   if options[1] then
     names[#names + 1] = 'opts'
     text[#text + 1] = 'Options:'
