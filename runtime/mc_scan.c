@@ -45,9 +45,18 @@ int mci_scan_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
         return rc;
     mci_rows rows = {0};
     mci_rows_out res = {0};
-    rc = mci_rows_apart(&rows, t, 1u << axis, compute, out, !positions);
+    mc_tensor from = *t, to = *out;
+    int ordered = op->id == MC_OP_CUMMAX || op->id == MC_OP_CUMMIN || op->id == MC_OP_LOGCUMSUMEXP;
+    if (ordered && p->i[0]) { /* from the end: both seen backwards */
+        mc_tensor *both[2] = {&from, &to};
+        for (int i = 0; i < 2; i++) {
+            both[i]->data = mci_at(both[i], (t->shape[axis] - 1) * both[i]->strides[axis]);
+            both[i]->strides[axis] = -both[i]->strides[axis];
+        }
+    }
+    rc = mci_rows_apart(&rows, &from, 1u << axis, compute, &to, !positions);
     if (!rc)
-        rc = mci_rows_open(&res, out, axis, written);
+        rc = mci_rows_open(&res, &to, axis, written);
     if (!rc) {
         scan_job j = {(mck_reduce_fn)mci_kernel_get(op->kernel, kdt), rows.data, res.data, rows.m, rows.n, 1, MCI_SIZE(compute), MCI_SIZE(written), p->base};
         j.rows = 32768 / rows.n > 1 ? 32768 / rows.n : 1;

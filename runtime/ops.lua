@@ -292,11 +292,11 @@ op { 'log_softmax', family = 'softmax', nin = 1, dtypes = FLOAT, promote = 'floa
 -- ---------------------------------------------------------------- scans
 op { 'cumsum', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, tol = 'ACCUM', rules = 'cumsum', doc = 'running sum along one axis; integers give i64', source = STD }
 op { 'cumprod', family = 'scan', dtypes = ALL, accumulate = true, params = { { 'axis', 'axis' } }, tol = 'ACCUM', rules = 'cumprod', doc = 'running product along one axis', source = STD }
-op { 'cummax', family = 'scan', dtypes = ORD, params = { { 'axis', 'axis' } }, alias = { 'cumulative_max' }, tol = 'EXACT', rules = 'cummax', doc = 'largest element so far along one axis; NaN wins', source = 'PyTorch cummax' }
-op { 'cummin', family = 'scan', dtypes = ORD, params = { { 'axis', 'axis' } }, alias = { 'cumulative_min' }, tol = 'EXACT', rules = 'cummax', doc = 'smallest element so far along one axis; NaN wins', source = 'PyTorch cummin' }
+op { 'cummax', family = 'scan', dtypes = ORD, params = { { 'axis', 'axis' }, { 'reverse', 'bool', false } }, alias = { 'cumulative_max' }, tol = 'EXACT', rules = 'cummax', doc = 'largest element so far along one axis; NaN wins; reverse runs from the end', source = 'PyTorch cummax' }
+op { 'cummin', family = 'scan', dtypes = ORD, params = { { 'axis', 'axis' }, { 'reverse', 'bool', false } }, alias = { 'cumulative_min' }, tol = 'EXACT', rules = 'cummax', doc = 'smallest element so far along one axis; NaN wins; reverse runs from the end', source = 'PyTorch cummin' }
 op { 'argcummax', family = 'scan', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis' } }, tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element so far along one axis', source = 'PyTorch cummax, there the last' }
 op { 'argcummin', family = 'scan', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis' } }, tol = 'EXACT', rules = 'none: positions', doc = 'position of the first smallest element so far along one axis', source = 'PyTorch cummin, there the last' }
-op { 'logcumsumexp', family = 'scan', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis' } }, alias = { 'cumulative_logsumexp' }, tol = 'ACCUM', rules = 'logcumsumexp', doc = 'log of the running sum of exponentials along one axis', source = 'definition; PyTorch logcumsumexp' }
+op { 'logcumsumexp', family = 'scan', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis' }, { 'reverse', 'bool', false } }, alias = { 'cumulative_logsumexp' }, tol = 'ACCUM', rules = 'logcumsumexp', doc = 'log of the running sum of exponentials along one axis', source = 'definition; PyTorch logcumsumexp' }
 
 -- ---------------------------------------------------------------- recursive filters
 op { 'iir', family = 'filter', nin = 3, nout = 2, dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis', -1 }, { 'reverse', 'bool', false } }, namespace = 'signal', method = false, tol = 'ITERATIVE', rules = 'iir', doc = 'samples through recursive sections f64[sections,2 (order + 1)] from a state; gives samples and the state after the last', source = 'transposed direct form II: Oppenheim and Schafer, Discrete-time signal processing, section 6.3' }
@@ -308,7 +308,7 @@ op { 'partition', family = 'sort', dtypes = ORD, params = { { 'kth', 'int' }, { 
 op { 'argpartition', family = 'sort', dtypes = ORD, result = 'i64', base = true, params = { { 'kth', 'int' }, { 'axis', 'axis', -1 } }, tol = 'EXACT', rules = 'none: positions', doc = 'positions that partition along one axis', source = 'NumPy argpartition' }
 op { 'topk', family = 'sort', nout = 2, dtypes = ORD, base = true, params = { { 'k', 'int' }, { 'axis', 'axis', -1 }, { 'largest', 'bool', true }, { 'sorted', 'bool', true } }, tol = 'EXACT', rules = 'sort', doc = 'the k largest (or smallest) elements along one axis and their positions; NaN last, equal elements in their order', source = 'PyTorch topk' }
 op { 'median', family = 'select', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', doc = 'middle value, the mean of the two middle ones for even counts; NaN wins', source = 'definition' }
-op { 'quantile', family = 'select', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', method = false, doc = 'quantiles along axes; see mc.quantile for the options', source = 'Hyndman and Fan, Sample quantiles in statistical packages, 1996' }
+op { 'select_quantile', family = 'select', internal = true, dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', method = false, doc = 'quantiles along axes: method, skip NaN, number of probabilities (0: one, without an axis of its own), the probabilities', source = 'Hyndman and Fan, Sample quantiles in statistical packages, 1996' }
 
 -- ---------------------------------------------------------------- products
 op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD }
@@ -473,6 +473,59 @@ composed('mascon.fft', { 'f32', 'f64', 'c64', 'c128' }, {
 -- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
 
 -- ---------------------------------------------------------------- compositions: statistics along axes
+local NP, SP = 'NumPy 2.4: ', 'SciPy 1.17: '
+composed('mascon.quantile', FLOAT, {
+  { 'quantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes: nine types, weights', source = 'Hyndman and Fan, Sample quantiles in statistical packages, 1996' },
+  { 'nanquantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes, NaN left out', source = NP .. 'nanquantile' },
+  { 'percentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent', source = NP .. 'percentile' },
+  { 'nanpercentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent, NaN left out', source = NP .. 'nanpercentile' },
+  { 'nanmedian', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'median over axes, NaN left out', source = NP .. 'nanmedian' },
+})
+composed('mascon.histogram', REAL, {
+  { 'digitize', nin = 2, rules = 'none: positions', doc = 'the bin of each element', source = NP .. 'digitize' },
+  { 'histogram_bin_edges', tol = 'ULP4', rules = 'none: edges', doc = 'edges of bins by a number, a rule or a range', source = NP .. 'histogram_bin_edges' },
+  { 'histogram', tol = 'ACCUM', rules = 'none: counts', doc = 'counts of elements in bins, and the edges', source = NP .. 'histogram' },
+  { 'histogram2d', nin = 2, method = false, tol = 'ACCUM', rules = 'none: counts', doc = 'counts of pairs in the cells of a grid', source = NP .. 'histogram2d' },
+  { 'histogramdd', method = false, tol = 'ACCUM', rules = 'none: counts', doc = 'counts of points in the cells of a grid', source = NP .. 'histogramdd' },
+})
+composed('mascon.statistics', FC, {
+  { 'ptp', dtypes = REAL, doc = 'largest minus smallest element over axes', source = NP .. 'ptp' },
+  { 'average', promote = 'float', tol = 'ACCUM', doc = 'weighted mean over axes, and the sums of the weights', source = NP .. 'average' },
+  { 'cov', promote = 'float', tol = 'ACCUM', doc = 'covariance matrix of variables', source = NP .. 'cov' },
+  { 'corrcoef', promote = 'float', tol = 'ACCUM', doc = 'matrix of correlation coefficients', source = NP .. 'corrcoef' },
+  { 'reduceat', dtypes = NUM, nin = 2, tol = 'ACCUM', doc = 'reductions of consecutive pieces of an axis', source = NP .. 'ufunc.reduceat' },
+})
+composed('mascon.compare', ALL, {
+  { 'isclose', nin = 2, method = false, rules = 'none: boolean', doc = '|a - b| <= atol + rtol |b|, elementwise', source = NP .. 'isclose' },
+  { 'allclose', nin = 2, method = false, rules = 'none: boolean', doc = 'whether all elements are close; a Lua boolean', source = NP .. 'allclose' },
+  { 'array_equal', nin = 2, method = false, rules = 'none: boolean', doc = 'same shape and equal elements; a Lua boolean', source = NP .. 'array_equal' },
+  { 'isin', nin = 2, dtypes = ORD, rules = 'none: boolean', doc = 'which elements are among the values of a set', source = 'Python array API standard 2025.12' },
+  { 'nan_to_num', rules = 'select', doc = 'NaN and infinities replaced by numbers', source = NP .. 'nan_to_num' },
+})
+composed('mascon.unique', ALL, {
+  { 'unique', rules = 'none: positions', doc = 'distinct slices along an axis: values, first positions, inverse, counts', source = NP .. 'unique' },
+  { 'unique_consecutive', rules = 'none: positions', doc = 'runs of equal neighbours: values, inverse, counts', source = 'PyTorch unique_consecutive' },
+})
+local function statistics(module, list)
+  for _, r in ipairs(list) do r.namespace, r.method, r.promote, r.tol = 'stats', false, 'float', r.tol or 'ACCUM' end
+  composed('mascon.stats.' .. module, FLOAT, list)
+end
+statistics('descriptive', {
+  { 'zscore', doc = '(x - mean) / standard deviation', source = SP .. 'stats.zscore' },
+  { 'sem', doc = 'standard error of the mean', source = SP .. 'stats.sem' },
+  { 'mad', doc = 'median absolute deviation', source = 'Hampel, The influence curve and its role in robust estimation, 1974' },
+  { 'iqr', doc = 'distance between two quantiles', source = SP .. 'stats.iqr' },
+  { 'moment', doc = 'moment of an order about the mean or another centre', source = SP .. 'stats.moment' },
+  { 'skew', doc = 'skewness', source = 'Joanes and Gill, Comparing measures of sample skewness and kurtosis, 1998' },
+  { 'kurtosis', doc = 'excess kurtosis', source = 'Joanes and Gill, Comparing measures of sample skewness and kurtosis, 1998' },
+  { 'trim_mean', doc = 'mean without a share of the smallest and the largest elements', source = SP .. 'stats.trim_mean' },
+  { 'gmean', doc = 'geometric mean', source = SP .. 'stats.gmean' },
+  { 'hmean', doc = 'harmonic mean', source = SP .. 'stats.hmean' },
+  { 'mode', tol = 'EXACT', rules = 'none: positions', doc = 'most frequent value, and how often it occurs', source = SP .. 'stats.mode' },
+})
+statistics('rank', {
+  { 'rankdata', tol = 'EXACT', rules = 'none: ranks', doc = 'ranks along an axis, five rules for ties', source = SP .. 'stats.rankdata' },
+})
 
 -- ---------------------------------------------------------------- compositions: random numbers
 for _, m in ipairs {
@@ -569,7 +622,6 @@ T.functions = {
 local ACC = { 'i64', 'f32', 'f64', 'c64', 'c128' }
 local WIDE = { 'i64', 'f64', 'c128' }
 local CMP = { 'u8', 'i8', 'i16', 'i32', 'i64', 'f32', 'f64' }
-local SIZES = { 'u8', 'i16', 'i32', 'i64', 'c128' }
 T.kernels = {
   { 'sum', ACC, 'reduce' }, { 'prod', ACC, 'reduce' }, { 'max', CMP, 'reduce' }, { 'min', CMP, 'reduce' }, { 'any', { 'u8' }, 'reduce' },
   { 'all', { 'u8' }, 'reduce' }, { 'argmax', CMP, 'reduce' }, { 'argmin', CMP, 'reduce' }, { 'count', { 'u8' }, 'reduce' },
@@ -622,6 +674,19 @@ T.examples = {
   concat = "mc.concat({ mc.tensor{1, 2}, mc.tensor{3} })  --> f64[3]@cpu { 1, 2, 3 }",
   stack = "mc.stack({ mc.tensor{1, 2}, mc.tensor{3, 4} })  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }",
   roll = "mc.roll(mc.tensor{1, 2, 3}, 1)  --> f64[3]@cpu { 3, 1, 2 }",
+  count_nonzero = "mc.count_nonzero(mc.tensor{0, 2, 3})  --> i64[]@cpu 2",
+  logsumexp = "mc.logsumexp(mc.tensor{0, 0})  --> f64[]@cpu 0.69314718055995",
+  nansum = "mc.nansum(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 4",
+  nanmax = "mc.nanmax(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 3",
+  nanmean = "mc.nanmean(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 2",
+  nanargmax = "mc.nanargmax(mc.tensor{1, mc.nan, 3})  --> i64[]@cpu 3",
+  softmax = "mc.softmax(mc.tensor{0, 0, -mc.inf})  --> f64[3]@cpu { 0.5000, 0.5000, 0.0000 }",
+  cummax = "mc.cummax(mc.tensor{2, 1, 3}, 1)  --> f64[3]@cpu { 2, 2, 3 }",
+  argcummax = "mc.argcummax(mc.tensor{2, 1, 3}, 1)  --> i64[3]@cpu { 1, 1, 3 }",
+  partition = "mc.partition(mc.tensor{4, 1, 3, 2}, 2)  --> f64[4]@cpu { 1, 2, 4, 3 }",
+  topk = "mc.topk(mc.tensor{4, 1, 9, 2}, 2)  --> f64[2]@cpu { 9, 4 }, i64[2]@cpu { 3, 1 }",
+  segment_sum = "mc.segment_sum(mc.tensor{1, 2, 4}, mc.tensor({2, 1, 2}, { dtype = 'i64' }))  --> f64[2]@cpu { 2, 5 }",
+  scatter_reduce = "mc.scatter_reduce(mc.tensor{1, 2}, mc.tensor({1, 1}, { dtype = 'i64' }), mc.tensor{5, 7}, { reduce = 'max' })  --> f64[2]@cpu { 7, 2 }",
 }
 
 return T

@@ -1,8 +1,9 @@
 /* moments.c - count, mean and sum of squared deviations of rows and columns, memory read once.
  *
- * A row is taken in blocks that stay in cache. Two passes over the block: any number near its mean as shift, then s1 = sum (x - shift)
- * and s2 = sum (x - shift)^2, so that m2 = s2 - s1^2 / n holds without cancellation and the mean is known beyond f64. Blocks are joined
- * pairwise. The error grows neither with the length nor with the distance of the mean from 0.
+ * A row is taken in blocks that stay in cache. With any number near its mean as shift, s1 = sum (x - shift) and s2 = sum (x - shift)^2
+ * give m2 = s2 - s1^2 / n without cancellation and the mean beyond f64. The shift is the mean so far; where that is more than a spread
+ * away, the block is read again, from cache. Blocks are joined by their means. The error grows neither with the length nor with the
+ * distance of the mean from 0.
  * Source: Updating formulae and a pairwise algorithm for computing sample variances, 1979, equations 2.1, 3.1. May not know threads. */
 #include "../mck_partial.h"
 
@@ -41,6 +42,13 @@ static mck_moments settled(double n, double shift, double s1, double s2)
     return r;
 }
 
+/* Was the shift within a spread of the mean, so that m2 lost less than a bit? No for NaN. */
+static int close_enough(const mck_moments *b, double shift)
+{
+    const double off = (b->mean - shift) + b->low;
+    return b->n == 0 || b->n * off * off <= b->m2;
+}
+
 /* p[n], stride elements apart, as a tree */
 static mck_moments tree(const mck_moments *p, int64_t n, int64_t stride)
 {
@@ -59,11 +67,13 @@ void MCK(moments_fold_f64)(const mck_reduce *k)
 }
 
 #define T float
+#define COUNT int32_t
 #define NEAR 0x1p-17
 #define NAME(x) x##_f32
 #include "moments_body.h"
 
 #define T double
+#define COUNT int64_t
 #define NEAR 0x1p-46
 #define NAME(x) x##_f64
 #include "moments_body.h"

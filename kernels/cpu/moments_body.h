@@ -1,30 +1,39 @@
-/* moments_body.h - moments of rows and columns of one dtype; included by moments.c with T, NAME(x) and NEAR (relative error of a rough mean). */
+/* moments_body.h - moments of rows and columns of one dtype; included by moments.c with T, NAME(x), COUNT (an integer as wide as T) and
+ * NEAR (relative error of a rough mean). */
 
 void MCK(NAME(moments))(const mck_reduce *k);
 void MCK(NAME(nanmoments))(const mck_reduce *k);
 
-/* x[n] contiguous, n <= ROW_BLOCK, in 16 lanes */
-static mck_moments NAME(block)(const T *x, int64_t n)
+/* A number near the mean of x[n], n > 0; exactly theirs when all are equal. */
+static double NAME(rough_mean)(const T *x, int64_t n)
 {
-    T rough[16] = {0}, rest = 0;
+    T lane[16] = {0}, rest = 0;
     int64_t j = 0;
     for (; j + 16 <= n; j += 16)
         for (int l = 0; l < 16; l++)
-            rough[l] = (T)(rough[l] + x[j + l]);
+            lane[l] = (T)(lane[l] + x[j + l]);
     for (; j < n; j++)
         rest = (T)(rest + x[j]);
-    double shift = (double)rest / (double)n;
+    double mean = (double)rest / (double)n;
     for (int l = 0; l < 16; l++)
-        shift += (double)rough[l] / (double)n;
-    if (!(fabs(shift) <= 1e300) || fabs(shift - (double)x[0]) <= NEAR * fabs(shift)) /* overflow: any element will do; all equal: exactly 0 */
-        shift = (double)x[0];
+        mean += (double)lane[l] / (double)n;
+    return !(fabs(mean) <= 1e300) || fabs(mean - (double)x[0]) <= NEAR * fabs(mean) ? (double)x[0] : mean;
+}
+
+/* x[n] contiguous, n <= ROW_BLOCK, around shift, in 16 lanes */
+static mck_moments NAME(around)(const T *x, int64_t n, double shift)
+{
     double s1[16] = {0}, s2[16] = {0}, r1 = 0, r2 = 0;
-    for (j = 0; j + 16 <= n; j += 16)
-        for (int l = 0; l < 16; l++) {
-            const double d = (double)x[j + l] - shift;
-            s1[l] += d;
-            s2[l] += d * d;
-        }
+    int64_t j = 0;
+    for (; j + 16 <= n; j += 16) {
+        double d[16];
+        for (int l = 0; l < 16; l++)
+            d[l] = (double)x[j + l] - shift;
+        for (int l = 0; l < 16; l++)
+            s1[l] += d[l];
+        for (int l = 0; l < 16; l++)
+            s2[l] += d[l] * d[l];
+    }
     for (; j < n; j++) {
         const double d = (double)x[j] - shift;
         r1 += d;
@@ -38,49 +47,79 @@ static mck_moments NAME(block)(const T *x, int64_t n)
     return settled((double)n, shift, s1[0] + r1, s2[0] + r2);
 }
 
-#define KEPT(v, ref) (skip && (v) != (v) ? 0.0 : (double)(v) - (ref))
-/* m columns of n rows, at most COLUMN_BLOCK of them, joined to out; four rows at a time, so that sums are read and written less often */
-MC_INLINE void NAME(column_block)(const T *x, int64_t m, int64_t n, int64_t stride, mck_moments *out, int skip)
+/* guess: a number that may lie near the mean. Where it does not, within a spread, the block is taken again around its own mean. */
+static mck_moments NAME(block)(const T *x, int64_t n, double guess)
 {
-    double shift[MCK_REDUCE_COLUMNS], s1[MCK_REDUCE_COLUMNS], s2[MCK_REDUCE_COLUMNS], count[MCK_REDUCE_COLUMNS];
+    mck_moments b = NAME(around)(x, n, guess);
+    return close_enough(&b, guess) ? b : NAME(around)(x, n, NAME(rough_mean)(x, n));
+}
+
+#define KEPT(v, ref) (skip && (v) != (v) ? 0.0 : (double)(v) - (ref))
+/* shift[m] = numbers near the means of n rows, and how many numbers there are */
+MC_INLINE void NAME(column_means)(const T *x, int64_t m, int64_t n, int64_t stride, double *shift, double *count, int skip)
+{
     for (int64_t i = 0; i < m; i++)
-        shift[i] = s1[i] = s2[i] = count[i] = 0;
-    int64_t r = 0;
-    for (; r + 4 <= n; r += 4) {
-        const T *a = x + r * stride, *b = a + stride, *c = b + stride, *d = c + stride;
-        for (int64_t i = 0; i < m; i++)
-            shift[i] += (KEPT(a[i], 0.0) + KEPT(b[i], 0.0)) + (KEPT(c[i], 0.0) + KEPT(d[i], 0.0));
-        for (int64_t i = 0; skip && i < m; i++)
-            count[i] += ((a[i] == a[i] ? 1.0 : 0.0) + (b[i] == b[i] ? 1.0 : 0.0)) + ((c[i] == c[i] ? 1.0 : 0.0) + (d[i] == d[i] ? 1.0 : 0.0));
-    }
-    for (; r < n; r++)
+        shift[i] = count[i] = 0;
+    for (int64_t r = 0; r < n; r++)
         for (int64_t i = 0; i < m; i++) {
             shift[i] += KEPT(x[r * stride + i], 0.0);
-            count[i] += skip && x[r * stride + i] == x[r * stride + i] ? 1.0 : 0.0;
+            count[i] += skip && x[r * stride + i] != x[r * stride + i] ? 0.0 : 1.0;
         }
     for (int64_t i = 0; i < m; i++) {
         double first = (double)x[i];
-        for (r = 1; skip && r < n && first != first; r++)
+        for (int64_t r = 1; skip && r < n && first != first; r++)
             first = (double)x[r * stride + i];
-        count[i] = skip ? count[i] : (double)n;
         shift[i] = count[i] > 0 ? shift[i] / count[i] : 0.0;
         if (count[i] > 0 && (!(fabs(shift[i]) <= 1e300) || fabs(shift[i] - first) <= NEAR * fabs(shift[i])))
             shift[i] = first;
     }
-    for (r = 0; r + 4 <= n; r += 4) {
+}
+
+/* The same sums around shift[m]; four rows at a time, so that sums are read and written less often. Skipping counts too. */
+MC_INLINE void NAME(columns_around)(const T *x, int64_t m, int64_t n, int64_t stride, const double *shift, double *s1, double *s2, double *count, int skip)
+{
+    for (int64_t i = 0; i < m; i++) {
+        s1[i] = s2[i] = 0;
+        count[i] = skip ? 0 : (double)n;
+    }
+    int64_t r = 0;
+    for (; r + 4 <= n; r += 4) {
         const T *a = x + r * stride, *b = a + stride, *c = b + stride, *d = c + stride;
         for (int64_t i = 0; i < m; i++) {
             const double p = KEPT(a[i], shift[i]), q = KEPT(b[i], shift[i]), u = KEPT(c[i], shift[i]), v = KEPT(d[i], shift[i]);
             s1[i] += (p + q) + (u + v);
             s2[i] += (p * p + q * q) + (u * u + v * v);
         }
+        for (int64_t i = 0; skip && i < m; i++)
+            count[i] += ((a[i] == a[i] ? 1.0 : 0.0) + (b[i] == b[i] ? 1.0 : 0.0)) + ((c[i] == c[i] ? 1.0 : 0.0) + (d[i] == d[i] ? 1.0 : 0.0));
     }
     for (; r < n; r++)
         for (int64_t i = 0; i < m; i++) {
             const double p = KEPT(x[r * stride + i], shift[i]);
             s1[i] += p;
             s2[i] += p * p;
+            count[i] += skip && x[r * stride + i] == x[r * stride + i] ? 1.0 : 0.0;
         }
+}
+
+/* m columns of n rows, at most COLUMN_BLOCK of them, joined to out; what out holds already says where the means may lie */
+MC_INLINE void NAME(column_block)(const T *x, int64_t m, int64_t n, int64_t stride, mck_moments *out, int first, int skip)
+{
+    double shift[MCK_REDUCE_COLUMNS], s1[MCK_REDUCE_COLUMNS], s2[MCK_REDUCE_COLUMNS], count[MCK_REDUCE_COLUMNS];
+    int again = first;
+    if (!first) {
+        for (int64_t i = 0; i < m; i++)
+            shift[i] = out[i].mean;
+        NAME(columns_around)(x, m, n, stride, shift, s1, s2, count, skip);
+        for (int64_t i = 0; i < m; i++) {
+            const mck_moments b = settled(count[i], shift[i], s1[i], s2[i]);
+            again |= !close_enough(&b, shift[i]);
+        }
+    }
+    if (again) {
+        NAME(column_means)(x, m, n, stride, shift, count, skip);
+        NAME(columns_around)(x, m, n, stride, shift, s1, s2, count, skip);
+    }
     for (int64_t i = 0; i < m; i++) {
         const mck_moments b = settled(count[i], shift[i], s1[i], s2[i]);
         join(out + i, &b);
@@ -96,7 +135,7 @@ MC_INLINE void NAME(all_moments)(const mck_reduce *k, int skip)
         for (int64_t i = 0; i < k->m; i++)
             out[i] = (mck_moments){0, 0, 0, 0};
         for (int64_t r = 0; r < k->n; r += COLUMN_BLOCK)
-            NAME(column_block)(x + r * k->elem_stride, k->m, k->n - r < COLUMN_BLOCK ? k->n - r : COLUMN_BLOCK, k->elem_stride, out, skip);
+            NAME(column_block)(x + r * k->elem_stride, k->m, k->n - r < COLUMN_BLOCK ? k->n - r : COLUMN_BLOCK, k->elem_stride, out, r == 0, skip);
         return;
     }
     T buf[ROW_BLOCK];
@@ -106,20 +145,28 @@ MC_INLINE void NAME(all_moments)(const mck_reduce *k, int skip)
             const T *p = x + i * k->row_stride + j * k->elem_stride;
             const int64_t most = k->n - j < ROW_BLOCK ? k->n - j : ROW_BLOCK;
             int64_t n = most;
-            if (skip) {
+            if (skip && k->elem_stride == 1) {
+                COUNT bad = 0;
+                for (int64_t q = 0; q < most; q++)
+                    bad += p[q] != p[q];
+                n = bad ? 0 : most;
+            }
+            int moved = k->elem_stride != 1 || n == 0;
+            if (skip && moved) {
                 n = 0;
                 for (int64_t q = 0; q < most; q++) {
                     const T v = p[q * k->elem_stride];
                     buf[n] = v;
                     n += v == v;
                 }
-            } else if (k->elem_stride != 1) {
+            } else if (moved) {
                 for (int64_t q = 0; q < most; q++)
                     buf[q] = p[q * k->elem_stride];
             }
             if (n == 0)
                 continue;
-            const mck_moments b = NAME(block)(skip || k->elem_stride != 1 ? buf : p, n);
+            const T *row = moved ? buf : p;
+            const mck_moments b = NAME(block)(row, n, out[i].n > 0 ? out[i].mean : NAME(rough_mean)(row, n));
             join(out + i, &b);
         }
     }
@@ -137,4 +184,5 @@ void MCK(NAME(nanmoments))(const mck_reduce *k)
 
 #undef T
 #undef NEAR
+#undef COUNT
 #undef NAME

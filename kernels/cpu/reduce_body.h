@@ -156,8 +156,8 @@ void FN(prod)(const mck_reduce *k)
 
 #if defined(WANT_ORDER)
 #if KIND == 1
-#define BETTER_MAX(x, m) ((x) > (m) || (x) != (x))
-#define BETTER_MIN(x, m) ((x) < (m) || (x) != (x))
+#define BETTER_MAX(x, m) (((x) > (m)) | ((x) != (x)))
+#define BETTER_MIN(x, m) (((x) < (m)) | ((x) != (x)))
 #else
 #define BETTER_MAX(x, m) ((x) > (m))
 #define BETTER_MIN(x, m) ((x) < (m))
@@ -173,17 +173,16 @@ void FN(prod)(const mck_reduce *k)
             }                                                                                               \
             return m;                                                                                       \
         }                                                                                                   \
-        T lane[LANES];                                                                                      \
+        T lane[LANES], m = x[0];                                                                            \
         for (int l = 0; l < LANES; l++)                                                                     \
             lane[l] = x[l];                                                                                 \
         int64_t i = LANES;                                                                                  \
         for (; i + LANES <= n; i += LANES)                                                                  \
             for (int l = 0; l < LANES; l++)                                                                 \
                 lane[l] = BETTER(x[i + l], lane[l]) ? x[i + l] : lane[l];                                   \
-        for (int l = 0; i < n; i++, l++)                                                                    \
-            lane[l] = BETTER(x[i], lane[l]) ? x[i] : lane[l];                                               \
-        T m = lane[0];                                                                                      \
-        for (int l = 1; l < LANES; l++)                                                                     \
+        for (; i < n; i++)                                                                                  \
+            m = m == m && BETTER(x[i], m) ? x[i] : m;                                                       \
+        for (int l = 0; l < LANES; l++)                                                                     \
             m = m == m && BETTER(lane[l], m) ? lane[l] : m;                                                 \
         return m;                                                                                           \
     }                                                                                                       \

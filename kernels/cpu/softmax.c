@@ -9,9 +9,10 @@
 
 #include <math.h>
 
-#define ROW_BLOCK 512
+#define ROW_BLOCK 2048
 #define COLUMN_BLOCK 32
 #define LANES 16
+#define EXP_BLOCK 256
 
 /* a number that can be subtracted: the maximum where it is finite */
 MC_INLINE double anchor(double max)

@@ -40,36 +40,37 @@ static T NAME(largest)(const T *x, int64_t n)
     return max;
 }
 
-/* sum exp(x - ref); y (may be NULL or x) keeps the terms */
-MC_INLINE double NAME(exp_sum)(const T *x, T *y, int64_t n, T ref)
+/* sum of e[n] in f64 lanes, n <= EXP_BLOCK */
+static double NAME(lane_sum)(const T *e, int64_t n)
 {
-    double lane[LANES] = {0};
+    double lane[LANES] = {0}, rest = 0;
     int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) {
-        T e[LANES];
+    for (; j + LANES <= n; j += LANES)
         for (int l = 0; l < LANES; l++)
-            e[l] = EXP(x[j + l] - ref);
-        for (int l = 0; l < LANES; l++)
-            lane[l] += (double)e[l];
-        if (y)
-            for (int l = 0; l < LANES; l++)
-                y[j + l] = e[l];
-    }
-    if (j < n) {
-        T e[LANES];
-        for (int l = 0; l < LANES; l++)
-            e[l] = j + l < n ? x[j + l] : ref;
-        for (int l = 0; l < LANES; l++)
-            e[l] = EXP(e[l] - ref);
-        for (int l = 0; l < LANES; l++)
-            lane[l] += j + l < n ? (double)e[l] : 0.0;
-        for (int l = 0; y && j + l < n; l++)
-            y[j + l] = e[l];
-    }
+            lane[l] += (double)e[j + l];
+    for (; j < n; j++)
+        rest += (double)e[j];
     for (int h = LANES / 2; h >= 1; h /= 2)
         for (int l = 0; l < h; l++)
             lane[l] += lane[l + h];
-    return lane[0];
+    return lane[0] + rest;
+}
+
+/* sum exp(x - ref); y (may be NULL or x) keeps the terms */
+static double NAME(exp_sum)(const T *x, T *y, int64_t n, T ref)
+{
+    T buf[EXP_BLOCK];
+    double sum = 0;
+    for (int64_t j = 0; j < n; j += EXP_BLOCK) {
+        const int64_t k = n - j < EXP_BLOCK ? n - j : EXP_BLOCK;
+        const T *p = x + j;
+        T *e = y ? y + j : buf;
+        MC_IVDEP
+        for (int64_t i = 0; i < k; i++)
+            e[i] = EXP(p[i] - ref);
+        sum += NAME(lane_sum)(e, k);
+    }
+    return sum;
 }
 
 static mck_lse NAME(row_block)(const T *x, int64_t n)

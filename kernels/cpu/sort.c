@@ -84,7 +84,7 @@ size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index)
 
 enum {
     TOPK_BLOCK = 64, /* elements looked at before a candidate is taken */
-    TOPK_LEAST = 1024
+    TOPK_LEAST = 256
 };
 
 /* Candidates a row of topk has room for: enough that thinning is rare, never more than the row and a block. */
@@ -94,11 +94,11 @@ static int64_t topk_room(int64_t n, int64_t k)
     return (want < n ? want : n) + TOPK_BLOCK;
 }
 
-/* topk: positions and their order, keys and their copy, values, 8 bytes each at most; partition: two keys and a copy of the row. */
+/* topk: positions and their order, keys and their copy, values, 8 bytes each at most; partition: two keys or two positions. */
 size_t MCK(topk_work)(int elem_bytes, int64_t n, int64_t k)
 {
-    const size_t key = elem_bytes < 4 ? 4 : (size_t)elem_bytes;
-    return k > 0 ? 40 * (size_t)topk_room(n, k) + 64 : (2 * key + (size_t)elem_bytes) * (size_t)n + 64;
+    (void)elem_bytes;
+    return k > 0 ? 40 * (size_t)topk_room(n, k) + 64 : 16 * (size_t)n + 64;
 }
 
 #define T uint8_t

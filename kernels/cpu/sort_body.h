@@ -270,30 +270,42 @@ static K NAME(kth_key)(K *key, K *tmp, int64_t n, int64_t kth)
     return key[kth];
 }
 
-/* in[m,n] -> out[m,n], index[m,n]: elements before, like and behind the kth, each in the order of the row. */
+/* in[m,n] -> out[m,n], index[m,n]: elements before, like and behind the kth, each in the order of the row: three streams, written without
+ * a branch. out may be in: the first stream never passes the reading. */
 void NAME(partition)(const mck_sort *a)
 {
     const B flip = a->descending ? (B)-1 : 0;
     const int64_t n = a->n;
-    K *key = a->work, *tmp = key + n;
-    B *copy = (B *)(void *)(tmp + n);
     for (int64_t r = 0; r < a->m; r++) {
         const B *in = (const B *)a->in + r * n;
-        B *out = a->out ? (B *)a->out + r * n : NULL;
-        int64_t *index = a->index ? a->index + r * n : NULL, at[3] = { 0, 0, 0 };
+        K *key = a->work;
         for (int64_t i = 0; i < n; i++) key[i] = NAME(tie_key)(in[i], flip);
-        const K t = NAME(kth_key)(key, tmp, n, a->kth);
-        for (int64_t i = 0; i < n; i++) {
-            const K k = NAME(tie_key)(in[i], flip);
-            copy[i] = in[i];
-            at[1] += k < t;
-            at[2] += k <= t;
+        const K t = NAME(kth_key)(key, key + n, n, a->kth);
+        if (a->index) {
+            int64_t *first = a->index + r * n, *equal = a->work, *last = equal + n, at[3] = { 0, 0, 0 };
+            for (int64_t i = 0; i < n; i++) {
+                const K k = NAME(tie_key)(in[i], flip);
+                first[at[0]] = equal[at[1]] = last[at[2]] = i + a->base;
+                at[0] += k < t;
+                at[1] += k == t;
+                at[2] += k > t;
+            }
+            for (int64_t i = 0; i < at[1]; i++) first[at[0] + i] = equal[i];
+            for (int64_t i = 0; i < at[2]; i++) first[at[0] + at[1] + i] = last[i];
         }
-        for (int64_t i = 0; i < n; i++) {
-            const K k = NAME(tie_key)(copy[i], flip);
-            const int64_t to = at[(k >= t) + (k > t)]++;
-            if (out) out[to] = copy[i];
-            if (index) index[to] = i + a->base;
+        if (a->out) {
+            B *first = (B *)a->out + r * n, *equal = a->work, *last = equal + n;
+            int64_t at[3] = { 0, 0, 0 };
+            for (int64_t i = 0; i < n; i++) {
+                const B v = in[i];
+                const K k = NAME(tie_key)(v, flip);
+                first[at[0]] = equal[at[1]] = last[at[2]] = v;
+                at[0] += k < t;
+                at[1] += k == t;
+                at[2] += k > t;
+            }
+            for (int64_t i = 0; i < at[1]; i++) first[at[0] + i] = equal[i];
+            for (int64_t i = 0; i < at[2]; i++) first[at[0] + at[1] + i] = last[i];
         }
     }
 }

@@ -69,7 +69,8 @@ end
 
 local OPERANDS = { { 'x' }, { 'a', 'b' }, { 'a', 'b', 'c' } }
 local GATHER = { take = { 'x', 'index' }, take_along_axis = { 'x', 'index' }, put_along_axis = { 'x', 'index', 'values' }, scatter_add = { 'x', 'index', 'values' },
-  searchsorted = { 'x', 'values' }, bincount_weighted = { 'x', 'weights' } }
+  scatter_reduce = { 'x', 'index', 'values' },
+  segment_sum = { 'x', 'segments' }, segment_prod = { 'x', 'segments' }, segment_max = { 'x', 'segments' }, segment_min = { 'x', 'segments' }, segment_mean = { 'x', 'segments' }, searchsorted = { 'x', 'values' }, bincount_weighted = { 'x', 'weights' } }
 
 --- Text of an op from its row: what it computes, dtypes, parameters, other spellings, source.
 local function of_row(row)
@@ -88,7 +89,7 @@ local function of_row(row)
     options[#options + 1] = ('  %s (%s)%s'):format(p[1], kind, p[3] ~= nil and (', default %s'):format(tostring(p[3])) or '')
   end
   if row.base then options[#options + 1] = '  base (0|1), default 1: positions count from it' end
-  if row.family ~= 'random' and row.family ~= 'pac' then options[#options + 1] = '  out (tensor): takes the result' end
+  if row.family ~= 'random' and row.family ~= 'pac' and not row.nout then options[#options + 1] = '  out (tensor): takes the result' end
   if options[1] then
     names[#names + 1] = 'opts'
     text[#text + 1] = 'Options:'

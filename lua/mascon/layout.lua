@@ -90,25 +90,6 @@ function M.meshgrid(...)
   return unpack(out)
 end
 
---- allclose(a, b): |a - b| <= atol + rtol |b| everywhere; NaN equal NaN on request. A Lua boolean.
----     mc.allclose(mc.tensor{1, 2}, mc.tensor{1, 2 + 1e-9})  --> true
-function M.allclose(a, b, opts)
-  local o = check.opts('allclose', opts, { rtol = { 1e-5, 'number >= 0' }, atol = { 1e-8, 'number >= 0' }, equal_nan = { false, 'bool' } }, 3)
-  a, b = op.operand('allclose', a, 2), op.operand('allclose', b, 2)
-  local near = F.le(F.abs(a - b), F.abs(b) * o.rtol + o.atol)
-  near = F.logical_or(near, F.eq(a, b))
-  local k = tensor.kind[a.dtype]
-  if o.equal_nan and (k == 'f' or k == 'c') then near = F.logical_or(near, F.logical_and(F.isnan(a), F.isnan(b))) end
-  return F.all(near)
-end
-
---- Same shape and all elements equal. A Lua boolean.
----     mc.array_equal(mc.tensor{1, 2}, mc.tensor{1, 3})  --> false
-function M.array_equal(a, b)
-  a, b = op.operand('array_equal', a, 2), op.operand('array_equal', b, 2)
-  return a.shape == b.shape and F.all(F.eq(a, b))
-end
-
 --- A 2-D tensor's diagonal as a view; a vector gives the square matrix with it.
 ---     mc.diag(mc.tensor{1, 2})  --> f64[2,2]@cpu { { 1, 0 }, { 0, 2 } }
 function M.diag(x)

@@ -283,6 +283,12 @@ local function collect_args(row, spec, fname, first, second, level)
   return opts
 end
 
+local AXES = { params = { { 'axis', 'axes' } } }
+--- Options of a composition that is called like a reduction: f(x, axes, opts), f(x, { axes..., name = v }), f(x, opts).
+function M.axis_options(fname, spec, first, second, level)
+  return collect_args(AXES, spec, fname, first, second, level + 1)
+end
+
 --- Puts options into the C parameter block: axes apart, booleans and integers into i, numbers into d, in the order of the row.
 local function pack(row, fname, t, opts, level)
   fresh()
@@ -375,10 +381,7 @@ local function several(row)
   end
 end
 function maker.sort(row) return (row.nout and several or maker.scan)(row) end
-function maker.select(row)
-  if row[1] == 'quantile' then return nil end
-  return maker.scan(row)
-end
+maker.select = maker.scan
 
 function maker.matmul(row)
   local id, name = row.id, row[1]

@@ -496,9 +496,9 @@ local function part_of_order(row)
             local groups, out_shape = ref.groups(shape, { [axis] = true }), { unpack(shape) }
             if b then out_shape[axis] = k end
             for g, to in ipairs(ref.groups(out_shape, { [axis] = true })) do
-              local list, want, order = {}, {}, nil
+              local list, want = {}, {}
               for i, at in ipairs(groups[g]) do list[i] = o.list[at] end
-              order = ref.argsort(list, largest)
+              local order = ref.argsort(list, largest)
               if b then
                 for i = 1, k do want[i] = order[i] end
               else -- smaller, equal, larger, each in the order of the list

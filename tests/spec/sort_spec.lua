@@ -90,7 +90,7 @@ describe('median and quantile', function()
   it('explain mistakes', function()
     local x = mc.arange(1, 4)
     local function fails(pattern, f) assert.matches('sort_spec%.lua:%d+: ' .. pattern, support.message(f)) end
-    fails('quantile: probability 2 is 1%.5; it must lie in %[0, 1%]', function() local _ = mc.quantile(x, { 0.5, 1.5 }) end)
+    fails('quantile: q%[2%] is 1%.5; it must lie in %[0, 1%]', function() local _ = mc.quantile(x, { 0.5, 1.5 }) end)
     fails("quantile: option method is 'liner'; .*did you mean \"linear\"", function() local _ = mc.quantile(x, 0.5, { method = 'liner' }) end)
     fails('quantile: q is', function() local _ = mc.quantile(x, 'a') end)
     fails('median: nothing to order in f64%[0%]@cpu', function() local _ = mc.median(mc.zeros { 0 }) end)

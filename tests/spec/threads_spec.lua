@@ -38,6 +38,22 @@ local CASES = {
   end,
   ['argmax of a long row'] = function() return mc.stack { rand({ LARGE }, 6):argmax(), rand({ LARGE }, 6):argmin() } end,
   ['running sums'] = function() return rand({ 40, LARGE / 40 }, 7):cumsum(1) end,
+  ['variances and log sums of one long row'] = function()
+    local x = rand({ LARGE }, 21)
+    local holes = mc.where(mc.gt(x, 1), 0 / 0, x)
+    return mc.stack { x:var(), x:logsumexp(), holes:nansum(), holes:nanmean(), holes:nanvar(), holes:nanmax(), holes:nanargmax():to 'f64' }
+  end,
+  ['softmax of rows, columns and everything'] = function()
+    local x = rand({ LARGE / 300, 300 }, 22)
+    return mc.stack { mc.softmax(x, 2), mc.softmax(x, 1), mc.softmax(x), mc.log_softmax(x.T, 1).T }
+  end,
+  ['segments'] = function()
+    local x = rand({ LARGE / 10, 10 }, 23)
+    local id = mc.randint(1, 9, { LARGE / 10 }, { seed = 3 })
+    local wide = rand({ 100, LARGE / 100 }, 24)
+    return mc.concat { mc.segment_sum(x, id):flatten(), mc.segment_prod(x, id):flatten(), mc.segment_mean(wide, id['1:100']):flatten() }
+  end,
+  ['topk'] = function() return (mc.topk(rand({ LARGE / 1000, 1000 }, 25), 20)) end,
   ['sorting rows'] = function() return rand({ LARGE / 1000, 1000 }, 8):sort() end,
   ['argsort of columns'] = function() return rand({ 1000, LARGE / 1000 }, 8):argsort(1) end,
   ['medians'] = function() return mc.median(rand({ LARGE / 500, 500 }, 9), 2) end,

@@ -548,10 +548,10 @@ end
 
 --- softmax and log_softmax of a list, with the scale.
 function M.softmax(row, log)
-  local m, total, out = -INF, nil, {}
+  local m, out = -INF, {}
   for i = 1, #row do m = math.max(m, row[i]) end
   for i = 1, #row do out[i] = math.exp(row[i] - m) end
-  total = exact_sum(out)
+  local total = exact_sum(out)
   for i = 1, #row do out[i] = log and row[i] - m - math.log(total) or out[i] / total end
   return out, log and math.max(1, math.abs(m)) or 1
 end

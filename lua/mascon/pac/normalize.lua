@@ -6,7 +6,6 @@
 -- May not know signals, bands or how surrogates are made.
 local mc = require 'mascon'
 local check = require 'mascon.check'
-local running = require 'mascon.stats.running'
 local M = {}
 
 --- Status bit of a pair whose surrogates are all equal.
@@ -160,11 +159,11 @@ local function step_up(p, alpha)
   local order = mc.argsort(filled)
   local sorted = mc.take_along_axis(filled, order)
   local share = mc.arange(1, p.shape[2]) / count
-  local adjusted = mc.minimum(running(mc.minimum, sorted / share, true), 1)
+  local adjusted = mc.minimum(mc.cummin(sorted / share, -1, { reverse = true }), 1)
   local q = mc.where(missing, mc.nan, mc.put_along_axis(p, order, adjusted))
   if not alpha then return q end
   local above = mc.where(mc.lt(sorted, share * alpha), 0, 1)
-  return q, mc.eq(mc.put_along_axis(p, order, running(mc.minimum, above, true)), 0)
+  return q, mc.eq(mc.put_along_axis(p, order, mc.cummin(above, -1, { reverse = true })), 0)
 end
 
 local SCOPE = { scope = { 'row', { 'row', 'all' } } }

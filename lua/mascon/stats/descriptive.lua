@@ -3,12 +3,13 @@
 -- Owns defaults: axis = nil means over everything, NaN gives NaN. Order statistics are rows of the op table.
 local tensor = require 'mascon.tensor'
 local op = require 'mascon.op'
-local select_ = require 'mascon.select'
+local along = require 'mascon.along'
 local check = require 'mascon.check'
+local create = require 'mascon.create'
+local ALL = require 'mascon.index'.all
+local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
-
-M.median, M.quantile, M.nanquantile, M.nanmedian, M.histogram = F.median, select_.quantile, select_.nanquantile, select_.nanmedian, select_.histogram
 
 local AXES = { axis = { nil, 'integer | table' }, keepdim = { false, 'bool' } }
 local function with(more)
@@ -18,22 +19,7 @@ local function with(more)
   return s
 end
 
-local function real(fname, x, level)
-  x = op.operand(fname, x, level + 1)
-  local kind = tensor.kind[x.dtype]
-  if kind == 'c' then error(('%s: samples are %s; give real numbers'):format(fname, tensor.describe(x)), level + 1) end
-  return kind == 'f' and x or methods.to(x, 'f64')
-end
-
---- How many elements a reduction over axes folds into one.
-local function folded(fname, x, axis, level)
-  if axis == nil then return x:numel() end
-  local n, shape = 1, x.shape
-  for _, a in ipairs(type(axis) == 'table' and axis or { axis }) do n = n * shape[tensor.axis(fname, x, a, level + 1) + 1] end
-  return n
-end
-
-local ZSCORE = { axis = { nil, 'integer | table' }, correction = { 0, 'number' } }
+local ZSCORE = { axis = AXES.axis, correction = { 0, 'number' } }
 
 --- (x - mean) / standard deviation.
 ---     mc.stats.zscore(mc.tensor{1, 3})  --> f64[2]@cpu { -1, 1 }
@@ -44,10 +30,12 @@ local ZSCORE = { axis = { nil, 'integer | table' }, correction = { 0, 'number' }
 function M.zscore(x, opts)
   local fname = 'stats.zscore'
   local o = check.opts(fname, opts, ZSCORE, 3)
-  x = real(fname, x, 2)
+  x = along.real(fname, x, 2)
   local d = x - F.mean(x, { axis = o.axis, keepdim = true })
-  return d / F.std(x, { axis = o.axis, keepdim = true, correction = o.correction })
+  return F.divide(d, F.std(x, { axis = o.axis, keepdim = true, correction = o.correction }), { out = d })
 end
+
+local SEM = with { correction = { 1, 'number' } }
 
 --- Standard error of the mean, std / sqrt(n).
 ---     mc.stats.sem(mc.tensor{1, 3})  --> f64[]@cpu 1
@@ -55,14 +43,15 @@ end
 ---@param opts table|nil axis (all) · correction (1) · keepdim
 function M.sem(x, opts)
   local fname = 'stats.sem'
-  local o = check.opts(fname, opts, with { correction = { 1, 'number' } }, 3)
-  x = real(fname, x, 2)
-  return F.std(x, { axis = o.axis, keepdim = o.keepdim, correction = o.correction }) / math.sqrt(folded(fname, x, o.axis, 3))
+  local o = check.opts(fname, opts, SEM, 3)
+  x = along.real(fname, x, 2)
+  return F.std(x, { axis = o.axis, keepdim = o.keepdim, correction = o.correction }) / math.sqrt(along.count(fname, x, o.axis, 2))
 end
 
 local MAD = with { scale = { 1, "number > 0 | string" } }
 
 --- Median absolute deviation from the median, divided by `scale`; scale = 'normal' (0.6745) estimates the deviation of normal samples.
+---     mc.stats.mad(mc.tensor{1, 2, 4})  --> f64[]@cpu 1
 ---@param x any f32|f64 [...]
 ---@param opts table|nil axis (all) · keepdim · scale (1)
 --- Source: Hampel, The influence curve and its role in robust estimation, 1974.
@@ -74,7 +63,7 @@ function M.mad(x, opts)
     if scale ~= 'normal' then error(("%s: scale is %s; give a number or 'normal'"):format(fname, check.show(scale)), 2) end
     scale = 0.6744897501960817
   end
-  x = real(fname, x, 2)
+  x = along.real(fname, x, 2)
   local d = F.abs(x - F.median(x, { axis = o.axis, keepdim = true }))
   local y = F.median(d, { axis = o.axis, keepdim = o.keepdim })
   return scale ~= 1 and y / scale or y
@@ -83,43 +72,151 @@ end
 local IQR = with { rng = { { 0.25, 0.75 }, 'table' } }
 
 --- Distance between two quantiles, the quartiles by default.
----     mc.stats.iqr(mc.arange(1, 5))  --> f64[]@cpu 2
+---     mc.stats.iqr(mc.tensor{1, 2, 3, 4, 5})  --> f64[]@cpu 2
 ---@param x any f32|f64 [...]
 ---@param opts table|nil axis (all) · keepdim · rng: probabilities ({ 0.25, 0.75 })
 function M.iqr(x, opts)
   local fname = 'stats.iqr'
   local o = check.opts(fname, opts, IQR, 3)
-  x = real(fname, x, 2)
-  local q = select_.quantile(x, o.rng, { axis = o.axis, keepdim = o.keepdim })
+  x = along.real(fname, x, 2)
+  local q = F.quantile(x, o.rng, { axis = o.axis, keepdim = o.keepdim })
   return q[2] - q[1]
+end
+
+-- ---------------------------------------------------------------- moments
+
+local MOMENT = with { center = { nil, 'number' } }
+
+--- Mean of the k-th powers of distances from the mean, or from another centre.
+---     mc.stats.moment(mc.tensor{1, 2, 6}, 3)  --> f64[]@cpu 6
+---@param x any f32|f64 [...]
+---@param k integer order >= 0
+---@param opts table|nil axis (all) · keepdim · center (the mean)
+---@return any
+--- Source: definition.
+function M.moment(x, k, opts)
+  local fname = 'stats.moment'
+  check.arg(fname, 'k', k, 'integer >= 0', 2)
+  local o = check.opts(fname, opts, MOMENT, 3)
+  x = along.real(fname, x, 2)
+  local how = { axis = o.axis, keepdim = o.keepdim }
+  if k == 2 and not o.center then return F.var(x, how) end
+  local d = x - (o.center or F.mean(x, { axis = o.axis, keepdim = true }))
+  local p = k == 0 and create.ones_like(d) or k == 1 and d or F.square(d)
+  for _ = 3, k do p = F.multiply(p, d, { out = p }) end
+  if k == 1 and not o.center then p = F.where(F.isnan(p), p, 0) end
+  return F.mean(p, how)
 end
 
 local SHAPE = with { bias = { true, 'bool' } }
 
-local function moments(fname, x, opts)
+local function shape_of_samples(fname, x, opts)
   local o = check.opts(fname, opts, SHAPE, 4)
-  x = real(fname, x, 3)
+  x = along.real(fname, x, 3)
   local d = x - F.mean(x, { axis = o.axis, keepdim = true })
-  local function mean(v) return F.mean(v, { axis = o.axis, keepdim = o.keepdim }) end
-  local d2 = F.square(d)
-  return o, folded(fname, x, o.axis, 4), mean(d2), d, d2, mean
+  local how = { axis = o.axis, keepdim = o.keepdim }
+  return o, along.count(fname, x, o.axis, 3), F.var(x, how), d, F.square(d), how
 end
 
 --- Skewness m3 / m2^(3/2), or its unbiased form.
+---     mc.stats.skew(mc.tensor{1, 2, 3})  --> f64[]@cpu 0
 ---@param x any f32|f64 [...]
 ---@param opts table|nil axis (all) · keepdim · bias: false corrects for the sample size (true)
+---@return any NaN where the spread is 0
 --- Source: Joanes and Gill, Comparing measures of sample skewness and kurtosis, 1998 (g1, G1).
 function M.skew(x, opts)
-  local o, n, m2, d, d2, mean = moments('stats.skew', x, opts)
-  local g = mean(d2 * d) / (m2 * F.sqrt(m2))
+  local o, n, m2, d, d2, how = shape_of_samples('stats.skew', x, opts)
+  local g = F.mean(F.multiply(d2, d, { out = d }), how) / (m2 * F.sqrt(m2))
   return o.bias and g or g * (math.sqrt(n * (n - 1)) / (n - 2))
 end
 
 --- Excess kurtosis m4 / m2^2 - 3, or its unbiased form. Arguments and source as skew (g2, G2).
+---     mc.stats.kurtosis(mc.tensor{1, 2, 3, 4})  --> f64[]@cpu -1.36
+---@return any
 function M.kurtosis(x, opts)
-  local o, n, m2, _, d2, mean = moments('stats.kurtosis', x, opts)
-  local g = mean(F.square(d2)) / F.square(m2) - 3
+  local o, n, m2, _, d2, how = shape_of_samples('stats.kurtosis', x, opts)
+  local g = F.mean(F.square(d2, { out = d2 }), how) / F.square(m2) - 3
   return o.bias and g or (g * (n + 1) + 6) * ((n - 1) / ((n - 2) * (n - 3)))
+end
+
+-- ---------------------------------------------------------------- other means
+
+--- Mean of what is left when a share of the smallest and the same share of the largest elements go.
+---     mc.stats.trim_mean(mc.tensor{1, 2, 3, 100}, 0.25)  --> f64[]@cpu 2.5
+---@param x any f32|f64 [...]
+---@param share number in [0, 0.5): floor(share n) elements go at either end
+---@param opts table|nil axis (all) · keepdim
+---@return any
+--- Errors: a share that leaves nothing. Source: SciPy trim_mean.
+function M.trim_mean(x, share, opts)
+  local fname = 'stats.trim_mean'
+  local o = check.opts(fname, opts, AXES, 3)
+  if type(share) ~= 'number' or not (share >= 0 and share < 0.5) then error(('%s: share is %s; it must lie in [0, 0.5)'):format(fname, check.show(share)), 2) end
+  x = along.real(fname, x, 2)
+  local r, place = along.rows(fname, x, o.axis, 2)
+  local n = place.n
+  local cut = math.floor(share * n)
+  if n == 0 then return along.reduced(place, F.mean(r, 2), o.keepdim) end
+  local bad = F.any(F.isnan(r), 2)
+  if cut > 0 then -- the order inside does not matter
+    r = F.partition(r, cut, 2)
+    r = F.partition(r[{ ALL, { cut + 1, n } }], n - 2 * cut, 2)[{ ALL, { 1, n - 2 * cut } }]
+  end
+  return along.reduced(place, F.where(bad, 0 / 0, F.mean(r, 2)), o.keepdim)
+end
+
+--- Geometric mean exp(mean log x).
+---     mc.stats.gmean(mc.tensor{1, 4})  --> f64[]@cpu 2
+---@param x any f32|f64 [...] >= 0; negative elements give NaN
+---@param opts table|nil axis (all) · keepdim
+---@return any
+--- Source: definition.
+function M.gmean(x, opts)
+  local o = check.opts('stats.gmean', opts, AXES, 3)
+  return F.exp(F.mean(F.log(along.real('stats.gmean', x, 2)), { axis = o.axis, keepdim = o.keepdim }))
+end
+
+--- Harmonic mean n / sum (1 / x).
+---     mc.stats.hmean(mc.tensor{1, 3})  --> f64[]@cpu 1.5
+---@param x any f32|f64 [...] > 0; a zero gives 0, negative elements give NaN
+---@param opts table|nil axis (all) · keepdim
+---@return any
+--- Source: definition.
+function M.hmean(x, opts)
+  local o = check.opts('stats.hmean', opts, AXES, 3)
+  x = along.real('stats.hmean', x, 2)
+  return 1 / F.mean(1 / F.where(F.lt(x, 0), 0 / 0, F.abs(x)), { axis = o.axis, keepdim = o.keepdim })
+end
+
+--- Most frequent value, the smallest of them, and how often it occurs.
+---     mc.stats.mode(mc.tensor{3, 1, 3, 2})  --> f64[]@cpu 3, i64[]@cpu 2
+---@param x any real [...]; integers keep their dtype
+---@param opts table|nil axis (all) · keepdim
+---@return any values; NaN where there is one
+---@return any counts i64
+--- Errors: nothing to count. Source: SciPy mode.
+function M.mode(x, opts)
+  local fname = 'stats.mode'
+  local o = check.opts(fname, opts, AXES, 3)
+  x = op.operand(fname, x, 2)
+  local kind = tensor.kind[x.dtype]
+  if kind == 'c' then error(('%s: samples are %s; give real numbers'):format(fname, tensor.describe(x)), 2) end
+  local r, place = along.rows(fname, x, o.axis, 2)
+  local n = place.n
+  if n == 0 then error(('%s: nothing to count in %s; give it at least one element'):format(fname, tensor.describe(x)), 2) end
+  local sorted = F.sort(r, 2)
+  local at = methods.broadcast_to(methods.to(create.arange(1, n), 'i64'), { place.m, n })
+  local first = F.concat({ create.ones({ place.m, 1 }, { dtype = 'bool' }), F.ne(sorted[{ ALL, { 2, n } }], sorted[{ ALL, { 1, n - 1 } }]) }, 2)
+  local length = at - F.cummax(F.where(first, at, 0), 2) + 1
+  local best = F.argmax(length, { 2, keepdim = true })
+  local value = F.take_along_axis(sorted, best, 2)
+  local count = F.take_along_axis(length, best, 2)
+  if kind == 'f' then
+    local nans = F.sum(methods.to(F.isnan(r), 'i64'), { 2, keepdim = true })
+    count = F.where(F.gt(nans, 0), nans, count)
+    value = F.where(F.gt(nans, 0), 0 / 0, value)
+  end
+  return along.reduced(place, methods.reshape(value, { place.m }), o.keepdim), along.reduced(place, methods.reshape(count, { place.m }), o.keepdim)
 end
 
 return M

@@ -5,7 +5,6 @@ local tensor = require 'mascon.tensor'
 local op = require 'mascon.op'
 local create = require 'mascon.create'
 local check = require 'mascon.check'
-local running = require 'mascon.stats.running'
 local methods, F = tensor.methods, op.functions
 local M = {}
 
@@ -42,7 +41,7 @@ end
 local function step_up(extra)
   return function(sorted, n)
     local weight = methods.to((n * extra(n)) / create.arange(1, n), sorted.dtype)
-    return running(F.minimum, sorted * weight, true)
+    return F.cummin(sorted * weight, -1, { reverse = true })
   end
 end
 local function one() return 1 end
@@ -74,7 +73,7 @@ end
 ---     mc.stats.holm(mc.tensor{0.01, 0.04})  --> f64[2]@cpu { 0.0200, 0.0400 }
 function M.holm(p, opts)
   return (adjust('stats.holm', p, opts, function(sorted, n)
-    return running(F.maximum, sorted * methods.to(create.arange(n, 1, -1), sorted.dtype), false)
+    return F.cummax(sorted * methods.to(create.arange(n, 1, -1), sorted.dtype), -1)
   end))
 end
 

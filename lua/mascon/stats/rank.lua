@@ -1,23 +1,16 @@
---- rank.lua - ranks, correlation, covariance, t tests.
+--- rank.lua - ranks, correlation, t tests.
 --
 -- Owns tie rules and the p-values of correlation coefficients. Samples run along one axis, the last by default.
 local tensor = require 'mascon.tensor'
 local op = require 'mascon.op'
 local create = require 'mascon.create'
 local check = require 'mascon.check'
-local running = require 'mascon.stats.running'
+local along = require 'mascon.along'
 local distributions = require 'mascon.stats.distributions'
 local index = require 'mascon.index'
 local methods, F = tensor.methods, op.functions
 local ALL = index.all
 local M = {}
-
-local function real(fname, x, level)
-  x = op.operand(fname, x, level + 1)
-  local kind = tensor.kind[x.dtype]
-  if kind == 'c' then error(('%s: samples are %s; give real numbers'):format(fname, tensor.describe(x)), level + 1) end
-  return kind == 'f' and x or methods.to(x, 'f64')
-end
 
 local TIES = { 'average', 'min', 'max', 'dense', 'ordinal' }
 local RANK = { axis = { nil, 'integer' }, method = { 'average', TIES } }
@@ -38,8 +31,8 @@ local function rank_rows(r, method)
     if method == 'dense' then
       rank = F.cumsum(methods.to(first, 'f64'), -1)
     else
-      local low = method ~= 'max' and running(F.maximum, F.where(first, place, 0), false)
-      local high = method ~= 'min' and running(F.minimum, F.where(last, place, n), true)
+      local low = method ~= 'max' and F.cummax(F.where(first, place, 0), -1)
+      local high = method ~= 'min' and F.cummin(F.where(last, place, n), -1, { reverse = true })
       rank = low and high and (low + high) * 0.5 or low or high
     end
   end
@@ -49,22 +42,18 @@ local function rank_rows(r, method)
 end
 
 --- Ranks from 1 along an axis; ties share their average, their smallest or largest rank, count once (dense) or keep their order (ordinal).
----     mc.stats.rankdata(mc.tensor{10, 30, 10})  --> f64[3]@cpu { 1.5000, 3.0000, 1.5000 }
 ---@param x any f32|f64 [...]; integers become f64
 ---@param opts table|nil axis: ranked apart along it (everything together, shape kept) · method ('average')
 ---@return any f64, shape of x; NaN where its row holds a NaN
 --- Source: definition; names as SciPy 1.17 rankdata.
+---     mc.stats.rankdata(mc.tensor{10, 30, 10})  --> f64[3]@cpu { 1.5000, 3.0000, 1.5000 }
 function M.rankdata(x, opts)
   local fname = 'stats.rankdata'
   local o = check.opts(fname, opts, RANK, 3)
-  x = real(fname, x, 2)
+  x = along.real(fname, x, 2)
   if x:numel() == 0 then return methods.to(methods.copy(x), 'f64') end
-  if o.axis == nil then return methods.reshape(rank_rows(methods.reshape(x, { 1, -1 }), o.method), x.shape) end
-  local a = tensor.axis(fname, x, o.axis, 3) + 1
-  local moved = methods.moveaxis(x, a, -1)
-  local inner = moved.shape
-  local y = methods.reshape(rank_rows(methods.reshape(moved, { -1, inner[#inner] }), o.method), inner)
-  return methods.contiguous(methods.moveaxis(y, -1, a))
+  local rows, place = along.rows(fname, x, o.axis, 2)
+  return along.restored(place, rank_rows(rows, o.method))
 end
 
 -- ---------------------------------------------------------------- correlation
@@ -73,7 +62,7 @@ local PAIR = { axis = { -1, 'integer' } }
 
 --- x and y broadcast to each other, samples last, and their number.
 local function pair(fname, x, y, axis, least, level)
-  x, y = real(fname, x, level), real(fname, y, level)
+  x, y = along.real(fname, x, level), along.real(fname, y, level)
   if x.ndim == 0 or y.ndim == 0 then error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)), level + 1) end
   local a, b = tensor.axis(fname, x, axis, level + 2), tensor.axis(fname, y, axis, level + 2)
   x, y = methods.moveaxis(x, a + 1, -1), methods.moveaxis(y, b + 1, -1)
@@ -125,42 +114,6 @@ function M.spearmanr(x, y, opts)
   return correlation(M.rankdata(x, { axis = -1 }), M.rankdata(y, { axis = -1 }), n)
 end
 
-local COV = { correction = { 1, 'number' }, axis = { -1, 'integer' } }
-
-local function covariance(fname, x, opts, level)
-  local o = check.opts(fname, opts, COV, level + 1)
-  x = op.operand(fname, x, level)
-  local kind = tensor.kind[x.dtype]
-  if kind ~= 'f' and kind ~= 'c' then x = methods.to(x, 'f64') end
-  if x.ndim == 1 then x = methods.reshape(x, { 1, -1 }) end
-  if x.ndim < 2 then error(('%s: samples are %s; give [variables, samples]'):format(fname, tensor.describe(x)), level) end
-  local a = tensor.axis(fname, x, o.axis, level + 1) + 1
-  if a ~= x.ndim then x = methods.moveaxis(x, a, -1) end
-  local n = x.shape[x.ndim]
-  if n <= o.correction then error(('%s: samples are %s; give more than %g of them'):format(fname, tensor.describe(x), o.correction), level) end
-  local d = x - F.mean(x, { -1, keepdim = true })
-  return F.matmul(d, F.conj(d).mT) / (n - o.correction)
-end
-
---- Covariance matrix of variables: sum (x_i - mean_i) conj(x_j - mean_j) / (n - correction).
----@param x any f32|f64|c64|c128 [..., v, n]
----@param opts table|nil axis of the samples (last) · correction (1)
----@return any [..., v, v]
---- Source: definition.
-function M.cov(x, opts)
-  return (covariance('stats.cov', x, opts, 3))
-end
-
---- Matrix of correlation coefficients of variables. Arguments as cov.
----     mc.stats.corrcoef(mc.tensor{{1, 2, 3}, {3, 2, 1}})  --> f64[2,2]@cpu { { 1, -1 }, { -1, 1 } }
-function M.corrcoef(x, opts)
-  local c = covariance('stats.corrcoef', x, opts, 3)
-  local v = c.shape[c.ndim]
-  local mask = methods.to(create.eye(v), tensor.kind[c.dtype] == 'c' and 'f64' or c.dtype)
-  local std = F.sqrt(F.sum(F.real(c) * mask, { -1, keepdim = true }))
-  return c / std / std.mT
-end
-
 -- ---------------------------------------------------------------- t tests
 
 local function two_sided(t, df)
@@ -176,7 +129,7 @@ end
 function M.ttest_1samp(x, mean, opts)
   local fname = 'stats.ttest_1samp'
   local o = check.opts(fname, opts, PAIR, 3)
-  x = real(fname, x, 2)
+  x = along.real(fname, x, 2)
   if x.ndim == 0 then error(('%s: samples are %s; give at least one axis'):format(fname, tensor.describe(x)), 2) end
   local n = x.shape[tensor.axis(fname, x, o.axis, 3) + 1]
   if n < 2 then error(('%s: samples are %s; give at least 2'):format(fname, tensor.describe(x)), 2) end
@@ -203,7 +156,7 @@ local IND = { axis = { -1, 'integer' }, equal_var = { true, 'bool' } }
 function M.ttest_ind(x, y, opts)
   local fname = 'stats.ttest_ind'
   local o = check.opts(fname, opts, IND, 3)
-  x, y = real(fname, x, 2), real(fname, y, 2)
+  x, y = along.real(fname, x, 2), along.real(fname, y, 2)
   if x.ndim == 0 or y.ndim == 0 then error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)), 2) end
   local n, m = x.shape[tensor.axis(fname, x, o.axis, 3) + 1], y.shape[tensor.axis(fname, y, o.axis, 3) + 1]
   if n < 2 or m < 2 then error(('%s: samples are %s and %s; give at least 2 each'):format(fname, tensor.describe(x), tensor.describe(y)), 2) end
