@@ -65,6 +65,29 @@ typedef struct mck_matmul {
 } mck_matmul;
 typedef void (*mck_matmul_fn)(const mck_matmul *p);
 
+/* dot family: out[i] = sum_j a[i][j] b[i][j] for m rows of n, conj: with the conjugate of a. Row i starts at a + i * a_row and is walked
+ * with a_elem. out is f64 for f32 and f64, c128 for complex numbers, i64 for integers. */
+typedef struct mck_dot {
+    int64_t m, n;
+    void *out;
+    const void *a, *b;
+    int64_t a_row, b_row, a_elem, b_elem;
+    int conj;
+} mck_dot;
+typedef void (*mck_dot_fn)(const mck_dot *k);
+
+/* interp family: n queries `in` between k >= 1 ascending knots. interp: values[k], left and right stand outside the knots where
+ * given. ppoly (k >= 2): values[c][k - 1][m] are coefficients, highest power of (x - knot) first, out[n][m]; nu: order of the
+ * derivative; outside: NaN beyond the knots, else the outermost pieces go on. */
+typedef struct mck_interp {
+    int64_t n, k, c, m, nu;
+    void *out;
+    const void *in, *knots, *values;
+    double left, right;
+    int left_given, right_given, outside;
+} mck_interp;
+typedef void (*mck_interp_fn)(const mck_interp *a);
+
 /* sort family: m contiguous rows of n. `out` receives the sorted row (sort), `index` the positions + base (argsort);
  * either may be NULL. NaN sorts last (ascending and descending). Ties keep their order when `stable`.
  * work: what mck_sort_work() asked for, for one row; rows of one call share it (one worker). */

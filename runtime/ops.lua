@@ -13,6 +13,7 @@
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
 --   example  'EXPR  --> RESULT' or a list of such lines, run by tests/spec/examples_spec.lua
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
+--   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
 -- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names. results: names of three or more results.
 -- internal = true: no function of its own, a step of compositions (called through mascon.op's raw).
@@ -176,6 +177,7 @@ op { 'quantile', family = 'select', dtypes = FLOAT, promote = 'float', params = 
 
 -- ---------------------------------------------------------------- products
 op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', example = "mc.matmul(mc.tensor{{1, 2}, {3, 4}}, mc.tensor{1, 1})  --> f64[2]@cpu { 3, 7 }", doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD }
+op { 'vecdot', family = 'dot', module = 'mascon.products', nin = 2, dtypes = ALL, tol = 'ACCUM', rules = 'auto', doc = 'sum of conj(a) b along one axis, batched over the others', source = STD }
 
 -- ---------------------------------------------------------------- transforms
 local FP = { { 'n', 'int', -1 }, { 'axis', 'axis', -1 }, { 'norm', { 'backward', 'ortho', 'forward' }, 'backward' } }
@@ -198,6 +200,12 @@ op { 'bincount_weighted', family = 'gather', dtypes = { 'f64' }, params = { { 'm
 op { 'concat', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'concat', example = "mc.concat({ mc.tensor{1, 2}, mc.tensor{3} })  --> f64[3]@cpu { 1, 2, 3 }", doc = 'tensors joined along an existing axis', source = STD }
 op { 'stack', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'stack', example = "mc.stack({ mc.tensor{1, 2}, mc.tensor{3, 4} })  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }", doc = 'tensors of one shape joined along a new axis', source = STD }
 op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'int' }, { 'axis', 'axis' } }, tol = 'EXACT', rules = 'roll', example = "mc.roll(mc.tensor{1, 2, 3}, 1)  --> f64[3]@cpu { 3, 1, 2 }", doc = 'elements moved by shift, those that fall off come in on the other side', source = STD }
+
+op { 'pad', family = 'pad', module = 'mascon.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad' }
+
+-- ---------------------------------------------------------------- values between knots
+op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'none: only the values are differentiable, by take', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
+op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'none: only the coefficients are differentiable', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
 
 -- ---------------------------------------------------------------- random numbers
 for _, r in ipairs {
@@ -255,7 +263,75 @@ local function composed(module, dtypes, list)
   end
 end
 
+composed('mascon.products', NUM, {
+  { 'dot', nin = 2, tol = 'ACCUM', doc = 'product of vectors and matrices, the last axis of a with the last but one of b', source = 'NumPy dot' },
+  { 'vdot', nin = 2, tol = 'ACCUM', doc = 'sum of conj(a) b over all elements', source = 'NumPy vdot' },
+  { 'inner', nin = 2, tol = 'ACCUM', doc = 'sum of products over the last axis of both', source = 'NumPy inner' },
+  { 'outer', nin = 2, doc = 'all products of an element of a with one of b' },
+  { 'tensordot', nin = 2, tol = 'ACCUM', doc = 'sum of products over chosen axes' },
+  { 'kron', nin = 2, doc = 'Kronecker product', source = 'NumPy kron' },
+  { 'cross', nin = 2, tol = 'ACCUM', doc = 'vector product in space' },
+})
+composed('mascon.einsum', ALL, {
+  { 'einsum', nin = 'list', method = false, tol = 'ACCUM', doc = 'sums of products in index notation', source = 'NumPy einsum; Faster identification of optimal contraction sequences for tensor networks, 2014' },
+  { 'einsum_path', nin = 'list', method = false, rules = 'none: a report', doc = 'the order and cost of the products of an einsum', source = 'NumPy einsum_path' },
+})
+composed('mascon.join', ALL, {
+  { 'atleast_1d', nin = 'list', method = false, doc = 'operands with at least one axis', source = 'NumPy atleast_1d' },
+  { 'atleast_2d', nin = 'list', method = false, doc = 'operands with at least two axes', source = 'NumPy atleast_2d' },
+  { 'atleast_3d', nin = 'list', method = false, doc = 'operands with at least three axes', source = 'NumPy atleast_3d' },
+  { 'vstack', nin = 'list', method = false, doc = 'tensors stacked as rows', source = 'NumPy vstack' },
+  { 'hstack', nin = 'list', method = false, doc = 'tensors side by side', source = 'NumPy hstack' },
+  { 'dstack', nin = 'list', method = false, doc = 'tensors stacked in depth', source = 'NumPy dstack' },
+  { 'column_stack', nin = 'list', method = false, doc = 'vectors as columns', source = 'NumPy column_stack' },
+  { 'block', nin = 'list', method = false, doc = 'a tensor from nested lists of blocks', source = 'NumPy block' },
+  { 'split', nout = 'list', doc = 'equal pieces along an axis, or pieces that end at given positions', source = 'NumPy split' },
+  { 'array_split', nout = 'list', doc = 'pieces along an axis, the first ones longer by one where they must', source = 'NumPy array_split' },
+})
+composed('mascon.shapes', ALL, {
+  { 'swapaxes', doc = 'two axes exchanged', source = 'NumPy swapaxes' },
+  { 'rot90', doc = 'quarter turns in the plane of two axes', source = 'NumPy rot90' },
+  { 'argwhere', result = 'i64', rules = 'none: positions', doc = 'positions of the non-zero elements, one row for each', source = 'NumPy argwhere' },
+  { 'flatnonzero', result = 'i64', rules = 'none: positions', doc = 'flat positions of the non-zero elements', source = 'NumPy flatnonzero' },
+  { 'sliding_window_view', doc = 'windows sliding over one or several axes', source = 'NumPy sliding_window_view' },
+})
+composed('mascon.matrices', ALL, {
+  { 'eye', nin = 0, method = false, rules = 'none: constant', doc = 'ones on a diagonal, zeros elsewhere' },
+  { 'tri', nin = 0, method = false, rules = 'none: constant', doc = 'ones at and below a diagonal', source = 'NumPy tri' },
+  { 'tril', doc = 'lower triangle, zeros above' },
+  { 'triu', doc = 'upper triangle, zeros below' },
+  { 'tril_indices', nin = 0, nout = 2, method = false, rules = 'none: positions', doc = 'positions of a lower triangle', source = 'NumPy tril_indices' },
+  { 'triu_indices', nin = 0, nout = 2, method = false, rules = 'none: positions', doc = 'positions of an upper triangle', source = 'NumPy triu_indices' },
+  { 'diag', doc = 'a vector as a diagonal, or a diagonal as a view', source = 'NumPy diag' },
+  { 'diagflat', doc = 'all elements as a diagonal', source = 'NumPy diagflat' },
+  { 'fill_diagonal_', doc = 'a diagonal set in place', source = 'NumPy fill_diagonal' },
+  { 'vander', dtypes = NUM, tol = 'ACCUM', doc = 'powers in columns', source = 'NumPy vander' },
+  { 'toeplitz', nin = 2, doc = 'matrix constant along diagonals', source = 'SciPy toeplitz' },
+  { 'hankel', nin = 2, doc = 'matrix constant along antidiagonals', source = 'SciPy hankel' },
+})
+
 -- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
+composed('mascon.grid', ALL, {
+  { 'meshgrid', nin = 'list', nout = 'list', method = false, doc = 'coordinates of a grid from one vector for each axis' },
+  { 'mgrid', nin = 0, method = false, rules = 'none: constant', doc = 'coordinates of a grid of ranges', source = 'NumPy mgrid' },
+  { 'indices', nin = 0, method = false, rules = 'none: positions', doc = 'positions along each axis of a shape', source = 'NumPy indices' },
+  { 'unravel_index', nout = 'list', method = false, rules = 'none: positions', doc = 'flat positions as positions along each axis', source = 'NumPy unravel_index' },
+  { 'ravel_multi_index', nin = 'list', method = false, rules = 'none: positions', doc = 'positions along each axis as flat positions', source = 'NumPy ravel_multi_index' },
+  { 'logspace', nin = 0, method = false, tol = 'ULP4', rules = 'none: constant', doc = 'numbers even on a logarithmic scale, by exponents', source = 'NumPy logspace' },
+  { 'geomspace', nin = 0, method = false, tol = 'ULP4', rules = 'none: constant', doc = 'numbers even on a logarithmic scale, by ends', source = 'NumPy geomspace' },
+})
+composed('mascon.calculus', FC, {
+  { 'diff', dtypes = ALL, doc = 'differences of neighbours, n times', source = 'Python array API standard 2024.12' },
+  { 'ediff1d', dtypes = NUM, doc = 'differences of the flattened tensor', source = 'NumPy ediff1d' },
+  { 'gradient', promote = 'float', nout = 'list', tol = 'ACCUM', doc = 'derivatives by differences', source = 'NumPy gradient' },
+  { 'trapezoid', promote = 'float', tol = 'ACCUM', doc = 'integral by the trapezoidal rule', source = 'NumPy trapezoid' },
+  { 'cumulative_trapezoid', promote = 'float', tol = 'ACCUM', doc = 'running integral by the trapezoidal rule', source = 'SciPy cumulative_trapezoid' },
+  { 'simpson', promote = 'float', tol = 'ACCUM', doc = "integral by Simpson's rule", source = 'SciPy simpson' },
+  { 'cumulative_simpson', promote = 'float', tol = 'ACCUM', doc = 'running integral by parabolas', source = 'SciPy cumulative_simpson' },
+  { 'romb', promote = 'float', tol = 'ACCUM', doc = "integral by Romberg's method", source = 'SciPy romb' },
+  { 'unwrap', dtypes = REAL, tol = 'ACCUM', doc = 'a phase made continuous', source = 'NumPy unwrap' },
+})
+
 
 -- ---------------------------------------------------------------- compositions: statistics along axes
 
@@ -328,7 +404,7 @@ T.kernels = {
   { 'all', { 'u8' }, 'reduce' }, { 'argmax', CMP, 'reduce' }, { 'argmin', CMP, 'reduce' }, { 'sqdev', { 'f32', 'f64' }, 'reduce' },
   { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' }, { 'iir', { 'f32', 'f64' }, 'filter' },
   { 'sort', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
-  { 'matmul', ACC, 'matmul' },
+  { 'matmul', ACC, 'matmul' }, { 'vecdot', ACC, 'dot' }, { 'interp', { 'f32', 'f64' }, 'interp' }, { 'ppoly', { 'f32', 'f64' }, 'interp' },
 }
 
 return T

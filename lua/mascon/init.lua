@@ -36,7 +36,7 @@ local all = op.functions.all
 getmetatable(index.all).__call = function(_, ...) return all(...) end
 M.all = index.all
 
-for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims', 'flip', 'copy' } do
+for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims', 'flip', 'copy', 'diagonal' } do
   M[name] = function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end
 end
 
@@ -79,7 +79,7 @@ end
 
 local LAZY = {
   fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', pac = 'mascon.pac', progress = 'mascon.progress',
-  report = 'mascon.report', args = 'mascon.args', file = 'mascon.file', manifest = 'mascon.manifest', json = 'mascon.json', text = 'mascon.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help',
+  report = 'mascon.report', args = 'mascon.args', file = 'mascon.file', manifest = 'mascon.manifest', interpolate = 'mascon.interpolate', json = 'mascon.json', text = 'mascon.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help',
 }
 local FROM = { load = 'mascon.io', open = 'mascon.io', save = 'mascon.io', info = 'mascon.info', printf = 'mascon.format', format = 'mascon.format' }
 

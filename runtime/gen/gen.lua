@@ -85,6 +85,7 @@ local FAMILY_COMPUTE = {
   end,
   scan = function(_, d) if d.kind == 'b' or d.kind == 'i' or d.kind == 'u' then return 'i64' end end,
   matmul = function(_, d) if d.kind == 'b' or d.kind == 'i' or d.kind == 'u' then return 'i64' end end,
+  dot = function(_, d) if d.kind == 'b' or d.kind == 'i' or d.kind == 'u' then return 'i64' end end,
 }
 local function compute(r, d)
   local f = FAMILY_COMPUTE[r.family]

@@ -156,7 +156,7 @@ end
 function M.corrcoef(x, opts)
   local c = covariance('stats.corrcoef', x, opts, 3)
   local v = c.shape[c.ndim]
-  local mask = methods.to(create.eye(v), tensor.kind[c.dtype] == 'c' and 'f64' or c.dtype)
+  local mask = methods.to(F.eye(v), tensor.kind[c.dtype] == 'c' and 'f64' or c.dtype)
   local std = F.sqrt(F.sum(F.real(c) * mask, { -1, keepdim = true }))
   return c / std / std.mT
 end

@@ -1,0 +1,2 @@
+--- interpolate.lua - stub
+return {}
