@@ -88,6 +88,14 @@ typedef struct mck_interp {
 } mck_interp;
 typedef void (*mck_interp_fn)(const mck_interp *a);
 
+/* tridiagonal family: m columns of n equations, rows `stride` apart; lower, pivot and ratio = upper / pivot as elimination left them. */
+typedef struct mck_tridiagonal {
+    int64_t n, m, stride;
+    double *out;
+    const double *rhs, *lower, *pivot, *ratio;
+} mck_tridiagonal;
+typedef void (*mck_tridiagonal_fn)(const mck_tridiagonal *a);
+
 /* sort family: m contiguous rows of n. `out` receives the sorted row (sort), `index` the positions + base (argsort);
  * either may be NULL. NaN sorts last (ascending and descending). Ties keep their order when `stable`.
  * work: what mck_sort_work() asked for, for one row; rows of one call share it (one worker). */

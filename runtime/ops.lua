@@ -206,6 +206,7 @@ op { 'pad', family = 'pad', module = 'mascon.pad', nin = 'list', dtypes = ALL, t
 -- ---------------------------------------------------------------- values between knots
 op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'none: only the values are differentiable, by take', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
 op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'none: only the coefficients are differentiable', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
+op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'none: the solver of splines', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Golub and Van Loan, Matrix computations, section 4.3' }
 
 -- ---------------------------------------------------------------- random numbers
 for _, r in ipairs {
@@ -320,6 +321,15 @@ composed('mascon.grid', ALL, {
   { 'logspace', nin = 0, method = false, tol = 'ULP4', rules = 'none: constant', doc = 'numbers even on a logarithmic scale, by exponents', source = 'NumPy logspace' },
   { 'geomspace', nin = 0, method = false, tol = 'ULP4', rules = 'none: constant', doc = 'numbers even on a logarithmic scale, by ends', source = 'NumPy geomspace' },
 })
+composed('mascon.interpolate', FLOAT, {
+  { 'interp1d', nin = 3, promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'values between samples along one axis: steps, lines, splines', source = 'SciPy interp1d' },
+  { 'regular_grid', nin = 'list', promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'values between the points of a grid', source = 'SciPy RegularGridInterpolator' },
+})
+composed('mascon.spline', FLOAT, {
+  { 'cubic_spline', nin = 2, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', doc = 'cubic spline through samples', source = 'SciPy CubicSpline' },
+  { 'pchip', nin = 2, promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'cubic through samples without overshoot', source = 'Monotone piecewise cubic interpolation, 1980' },
+  { 'akima', nin = 2, promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'cubic through samples with local slopes', source = 'A new method of interpolation and smooth curve fitting based on local procedures, 1970' },
+})
 composed('mascon.calculus', FC, {
   { 'diff', dtypes = ALL, doc = 'differences of neighbours, n times', source = 'Python array API standard 2024.12' },
   { 'ediff1d', dtypes = NUM, doc = 'differences of the flattened tensor', source = 'NumPy ediff1d' },
@@ -404,7 +414,7 @@ T.kernels = {
   { 'all', { 'u8' }, 'reduce' }, { 'argmax', CMP, 'reduce' }, { 'argmin', CMP, 'reduce' }, { 'sqdev', { 'f32', 'f64' }, 'reduce' },
   { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' }, { 'iir', { 'f32', 'f64' }, 'filter' },
   { 'sort', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
-  { 'matmul', ACC, 'matmul' }, { 'vecdot', ACC, 'dot' }, { 'interp', { 'f32', 'f64' }, 'interp' }, { 'ppoly', { 'f32', 'f64' }, 'interp' },
+  { 'matmul', ACC, 'matmul' }, { 'vecdot', ACC, 'dot' }, { 'interp', { 'f32', 'f64' }, 'interp' }, { 'ppoly', { 'f32', 'f64' }, 'interp' }, { 'tridiagonal', { 'f64' }, 'tridiagonal' },
 }
 
 return T

@@ -135,8 +135,8 @@ function M.pair(a, la, b, lb, keep, order)
   local x = grouped(a, la, batch, { fa, summed })
   local y = grouped(b, lb, batch, { summed, fb })
   local z = F.matmul(x, y)
-  local out, shape, at = join(batch, fa, fb), {}, nil
-  at = places(la)
+  local out, shape = join(batch, fa, fb), {}
+  local at = places(la)
   for _, l in ipairs(join(batch, fa)) do shape[#shape + 1] = a.shape[at[l]] end
   at = places(lb)
   for _, l in ipairs(fb) do shape[#shape + 1] = b.shape[at[l]] end

@@ -3,7 +3,6 @@
 -- Every result is new memory.
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
-local error = check.error
 local op = require 'mascon.op'
 local index = require 'mascon.index'
 local methods, F = tensor.methods, op.functions
