@@ -291,6 +291,8 @@ composed('mascon.join', ALL, {
 })
 composed('mascon.shapes', ALL, {
   { 'swapaxes', doc = 'two axes exchanged', source = 'NumPy swapaxes' },
+  { 'diagonal', method = false, doc = 'a diagonal of two axes as a view' },
+  { 'trace', dtypes = NUM, tol = 'ACCUM', doc = 'sum of a diagonal' },
   { 'rot90', doc = 'quarter turns in the plane of two axes', source = 'NumPy rot90' },
   { 'argwhere', result = 'i64', rules = 'none: positions', doc = 'positions of the non-zero elements, one row for each', source = 'NumPy argwhere' },
   { 'flatnonzero', result = 'i64', rules = 'none: positions', doc = 'flat positions of the non-zero elements', source = 'NumPy flatnonzero' },

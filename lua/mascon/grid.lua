@@ -84,7 +84,7 @@ local BASE = { base = { 1, { 0, 1 } } }
 ---@param opts? table base of both (1)
 ---@return any ... i64, one tensor for each axis
 --- Errors: a position outside the shape. Source: NumPy unravel_index.
----     mc.unravel_index(mc.tensor({ 1, 6 }, { dtype = 'i64' }), { 2, 3 })  --> i64[2]@cpu { 1, 2 }
+---     mc.unravel_index(mc.tensor({ 1, 6 }, { dtype = 'i64' }), { 2, 3 })  --> i64[2]@cpu { 1, 2 }, i64[2]@cpu { 1, 3 }
 function M.unravel_index(index, shape, opts)
   local o = check.opts('unravel_index', opts, BASE, 3)
   index = op.operand('unravel_index', index, 2)

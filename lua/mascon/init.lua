@@ -36,7 +36,7 @@ local all = op.functions.all
 getmetatable(index.all).__call = function(_, ...) return all(...) end
 M.all = index.all
 
-for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims', 'flip', 'copy', 'diagonal' } do
+for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims', 'flip', 'copy' } do
   M[name] = function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end
 end
 

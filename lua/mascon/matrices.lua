@@ -108,7 +108,7 @@ end
 ---@return any rows i64, from 1
 ---@return any columns i64
 --- Source: NumPy tril_indices.
----     mc.tril_indices(2)  --> i64[3]@cpu { 1, 2, 2 }
+---     mc.tril_indices(2)  --> i64[3]@cpu { 1, 2, 2 }, i64[3]@cpu { 1, 1, 2 }
 M.tril_indices = places('tril_indices', true)
 --- Positions of the upper triangle of an n x m matrix, row by row.
 ---@param n integer rows
@@ -117,7 +117,7 @@ M.tril_indices = places('tril_indices', true)
 ---@return any rows i64, from 1
 ---@return any columns i64
 --- Source: NumPy triu_indices.
----     mc.triu_indices(2)  --> i64[3]@cpu { 1, 1, 2 }
+---     mc.triu_indices(2)  --> i64[3]@cpu { 1, 1, 2 }, i64[3]@cpu { 1, 2, 2 }
 M.triu_indices = places('triu_indices', false)
 
 local DIAG = { k = { 0, 'integer' } }

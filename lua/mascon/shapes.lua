@@ -23,6 +23,27 @@ function M.swapaxes(x, a, b)
   return methods.permute_dims(x, p)
 end
 
+--- The elements [..., k, k + offset] of two axes (default the last two) as a last axis: a view.
+---@param x any [..., n, m]
+---@param opts? table offset (0; above the main diagonal when positive) · axis1 (-2) · axis2 (-1)
+---@return any [..., d]
+--- Errors: fewer than two axes, the same axis twice. Source: Python array API standard 2023.12, linalg.diagonal.
+---     mc.diagonal(mc.tensor{ { 1, 2, 3 }, { 4, 5, 6 } }, { offset = 1 })  --> f64[2]@cpu { 2, 6 }
+function M.diagonal(x, opts) return methods.diagonal(op.operand('diagonal', x, 2), opts) end
+
+local TRACE = { offset = { 0, 'integer' }, axis1 = { -2, 'integer' }, axis2 = { -1, 'integer' }, dtype = { nil, 'string' } }
+--- The sum of a diagonal.
+---@param x any [..., n, m]
+---@param opts? table offset, axis1, axis2 as diagonal · dtype of the sum
+---@return any [...]; integers give i64
+--- Errors: as diagonal. Source: Python array API standard 2023.12, linalg.trace.
+---     mc.trace(mc.tensor{ { 1, 2 }, { 3, 4 } })  --> f64[]@cpu 5
+function M.trace(x, opts)
+  local o = check.opts('trace', opts, TRACE, 3)
+  local d = M.diagonal(x, { offset = o.offset, axis1 = o.axis1, axis2 = o.axis2 })
+  return F.sum(d, -1, { dtype = o.dtype })
+end
+
 local ROT = { axes = { nil, 'table' }, k = { 1, 'integer' } }
 --- A quarter turn k times in the plane of two axes, from the first towards the second: a view.
 ---@param x any

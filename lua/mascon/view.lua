@@ -122,7 +122,7 @@ end
 ---@param opts? table offset (0; above the main diagonal when positive) · axis1 (-2) · axis2 (-1)
 ---@return any [..., d]
 --- Errors: fewer than two axes, the same axis twice. Source: Python array API standard, linalg.diagonal.
----     mc.diagonal(mc.tensor{ { 1, 2 }, { 3, 4 } })  --> f64[2]@cpu { 1, 4 }
+---     mc.tensor({ { 1, 2 }, { 3, 4 } }):diagonal()  --> f64[2]@cpu { 1, 4 }
 function methods.diagonal(t, opts)
   local o = check.opts('diagonal', opts, { offset = { 0, 'integer' }, axis1 = { -2, 'integer' }, axis2 = { -1, 'integer' } }, 3)
   if t._ndim < 2 then error(('diagonal: operand is %s; it needs at least two axes'):format(tensor.describe(t)), 2) end

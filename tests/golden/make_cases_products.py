@@ -194,6 +194,14 @@ def matrices():
         c.add('hankel', [a, b], want=scipy.linalg.hankel(a, b))
         c.add('toeplitz', [a], want=scipy.linalg.toeplitz(a))
         c.add('hankel', [a.real], want=scipy.linalg.hankel(a.real))
+    for k in (-1, 0, 2):
+        a = draw(c, 3, 4, 2)
+        for one, two in ((1, 2), (3, 1), (-1, -2)):
+            at = {'axis1': one, 'axis2': two, 'offset': k}
+            num = (k, one - 1 if one > 0 else one, two - 1 if two > 0 else two)
+            c.add('diagonal', [a], at, want=np.diagonal(a, *num))
+            c.add('trace', [a], at, want=np.trace(a, *num))
+    c.add('diagonal', [a], want=np.linalg.diagonal(a))
     # ---- joins and pieces
     v, w, m, n = draw(c, 3), draw(c, 3), draw(c, 2, 3), draw(c, 2, 3)
     s = np.float64(2)
