@@ -138,6 +138,17 @@ typedef struct mck_fft {
 } mck_fft;
 typedef void (*mck_fft_fn)(const mck_fft *a);
 
+/* dct family: rows of n reals before (in: row, out: operand of a Fourier transform) and after it (in: its result, out: row). type 1..4;
+ * table: the factors e^(-i pi j / (4 n)), made by dct_table for j = first + i step, i < count. scale multiplies the result. */
+typedef struct mck_dct {
+    int64_t n, count, first, step;
+    int type, sine, orthogonal;
+    double scale;
+    void *out;
+    const void *in;
+    double *table;
+} mck_dct;
+
 /* filter family: m rows of n samples, `stride` apart, through `sections` recursive sections of one order, one after the other.
  * coef[sections][2 (order + 1)]: b[0..order], a[0..order] with a[0] = 1. state[m][sections * order]: read as the state before the
  * first sample, left as the state after the last. reverse: from the last sample to the first. in and out may be the same rows.

@@ -17,7 +17,7 @@
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
 -- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names. results: names of three or more results.
 -- internal = true: no function of its own, a step of compositions (called through mascon.op's raw).
-local T = { ops = {}, kernels = {}, functions = { 'sort_work', 'select_work', 'random_uniform_f32', 'random_uniform_f64', 'random_normal_f32', 'random_normal_f64', 'random_integers_i64', 'random_bits_u32', 'fft_table_bytes', 'fft_table', 'fft_work', 'fft_f32', 'fft_f64' } }
+local T = { ops = {}, kernels = {}, functions = { 'sort_work', 'select_work', 'random_uniform_f32', 'random_uniform_f64', 'random_normal_f32', 'random_normal_f64', 'random_integers_i64', 'random_bits_u32', 'fft_table_bytes', 'fft_table', 'fft_work', 'fft_f32', 'fft_f64', 'dct_table', 'dct_before_f32', 'dct_before_f64', 'dct_after_f32', 'dct_after_f64' } }
 
 T.version = '0.1.0'
 
@@ -188,6 +188,12 @@ for _, r in ipairs {
   op { r[1], family = 'fft', dtypes = { 'f32', 'f64', 'c64', 'c128' }, promote = 'float', params = FP, tol = 'FFT', rules = r[1], namespace = 'fft', method = false, example = r[3], doc = r[2], source = STD }
 end
 
+for _, r in ipairs {
+  { 'dct', 'discrete cosine transform, types 1 to 4' }, { 'idct', 'inverse of dct' }, { 'dst', 'discrete sine transform, types 1 to 4' }, { 'idst', 'inverse of dst' },
+} do
+  op { r[1], family = 'dct', module = 'mascon.dct', nin = 1, dtypes = FC, promote = 'float', tol = 'FFT', rules = r[1], namespace = 'fft', method = false, doc = r[2], source = 'SciPy fft.' .. r[1] .. '; A fast cosine transform in one and two dimensions, 1980' }
+end
+
 -- ---------------------------------------------------------------- moving elements
 op { 'take', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, base = true, tol = 'EXACT', rules = 'take', example = "mc.take(mc.tensor{10, 20, 30}, mc.tensor({3, 1}, { dtype = 'i64' }))  --> f64[2]@cpu { 30, 10 }", doc = 'the slices of x at positions `index` along one axis', source = STD }
 op { 'take_along_axis', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', -1 } }, base = true, alias = { 'gather' }, tol = 'EXACT', rules = 'gather', doc = 'x picked at index, elementwise along one axis', source = STD }
@@ -314,6 +320,12 @@ composed('mascon.matrices', ALL, {
 })
 
 -- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
+composed('mascon.dct', FC, {
+  { 'dctn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'cosine transforms over several axes', source = 'SciPy fft.dctn' },
+  { 'idctn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'inverse of dctn', source = 'SciPy fft.idctn' },
+  { 'dstn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'sine transforms over several axes', source = 'SciPy fft.dstn' },
+  { 'idstn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'inverse of dstn', source = 'SciPy fft.idstn' },
+})
 composed('mascon.grid', ALL, {
   { 'meshgrid', nin = 'list', nout = 'list', method = false, doc = 'coordinates of a grid from one vector for each axis' },
   { 'mgrid', nin = 0, method = false, rules = 'none: constant', doc = 'coordinates of a grid of ranges', source = 'NumPy mgrid' },

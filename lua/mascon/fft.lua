@@ -8,7 +8,7 @@ local op = require 'mascon.op'
 local F = op.functions
 local M = {}
 
-for _, name in ipairs { 'fft', 'ifft', 'rfft', 'irfft' } do M[name] = F[name] end
+for _, name in ipairs { 'fft', 'ifft', 'rfft', 'irfft', 'dct', 'idct', 'dst', 'idst', 'dctn', 'idctn', 'dstn', 'idstn' } do M[name] = F[name] end
 
 local ND = { s = { nil, 'table' }, axes = { nil, 'table' }, norm = { 'backward', { 'backward', 'ortho', 'forward' } } }
 local function nd(fname, one)
