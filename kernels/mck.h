@@ -86,6 +86,37 @@ typedef struct mck_matmul {
 } mck_matmul;
 typedef void (*mck_matmul_fn)(const mck_matmul *p);
 
+/* dot family: out[i] = sum_j a[i][j] b[i][j] for m rows of n, conj: with the conjugate of a. Row i starts at a + i * a_row and is walked
+ * with a_elem. out is f64 for f32 and f64, c128 for complex numbers, i64 for integers. */
+typedef struct mck_dot {
+    int64_t m, n;
+    void *out;
+    const void *a, *b;
+    int64_t a_row, b_row, a_elem, b_elem;
+    int conj;
+} mck_dot;
+typedef void (*mck_dot_fn)(const mck_dot *k);
+
+/* interp family: n queries `in` between k >= 1 ascending knots. interp: values[k], left and right stand outside the knots where
+ * given. ppoly (k >= 2): values[c][k - 1][m] are coefficients, highest power of (x - knot) first, out[n][m]; nu: order of the
+ * derivative; outside: NaN beyond the knots, else the outermost pieces go on. */
+typedef struct mck_interp {
+    int64_t n, k, c, m, nu;
+    void *out;
+    const void *in, *knots, *values;
+    double left, right;
+    int left_given, right_given, outside;
+} mck_interp;
+typedef void (*mck_interp_fn)(const mck_interp *a);
+
+/* tridiagonal family: m columns of n equations, rows `stride` apart; lower, pivot and ratio = upper / pivot as elimination left them. */
+typedef struct mck_tridiagonal {
+    int64_t n, m, stride;
+    double *out;
+    const double *rhs, *lower, *pivot, *ratio;
+} mck_tridiagonal;
+typedef void (*mck_tridiagonal_fn)(const mck_tridiagonal *a);
+
 /* sort family: m contiguous rows of n. `out` receives the sorted row (sort), `index` the positions + base (argsort);
  * either may be NULL. NaN sorts last (ascending and descending). Ties keep their order when `stable`.
  * partition: the element at place kth (from 0) of the sorted row, those before it in front, those behind it after, else in the order of
@@ -131,6 +162,17 @@ typedef struct mck_fft {
     void *work;
 } mck_fft;
 typedef void (*mck_fft_fn)(const mck_fft *a);
+
+/* dct family: rows of n reals before (in: row, out: operand of a Fourier transform) and after it (in: its result, out: row). type 1..4;
+ * table: the factors e^(-i pi j / (4 n)), made by dct_table for j = first + i step, i < count. scale multiplies the result. */
+typedef struct mck_dct {
+    int64_t n, count, first, step;
+    int type, sine, orthogonal;
+    double scale;
+    void *out;
+    const void *in;
+    double *table;
+} mck_dct;
 
 /* filter family: m rows of n samples, `stride` apart, through `sections` recursive sections of one order, one after the other.
  * coef[sections][2 (order + 1)]: b[0..order], a[0..order] with a[0] = 1. state[m][sections * order]: read as the state before the

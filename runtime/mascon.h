@@ -132,6 +132,8 @@ MC_API int mc_view_expand(mc_tensor *out, const mc_tensor *t, int ndim, const in
 MC_API int mc_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, int copy);
 /* windows of `size` every `step` along axis: shape[axis] becomes the count, a last axis of `size` is added. */
 MC_API int mc_view_windows(mc_tensor *out, const mc_tensor *t, int axis, int64_t size, int64_t step);
+/* The elements [..., k + down, k + right] of two axes as a last axis; offset > 0: right, < 0: down. The other axes keep their order. */
+MC_API int mc_view_diagonal(mc_tensor *out, const mc_tensor *t, int first, int second, int64_t offset);
 /* real and imaginary parts of a complex tensor as views (part 0, 1). */
 MC_API int mc_view_part(mc_tensor *out, const mc_tensor *t, int part);
 MC_API int mc_view_alias(mc_tensor *out, const mc_tensor *t);

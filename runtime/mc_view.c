@@ -253,6 +253,30 @@ int mc_view_windows(mc_tensor *out, const mc_tensor *t, int axis, int64_t size, 
     return view_end(out);
 }
 
+int mc_view_diagonal(mc_tensor *out, const mc_tensor *t, int first, int second, int64_t offset)
+{
+    char s[MCI_TEXT];
+    int rc = view_begin("diagonal", out, t);
+    if (rc)
+        return rc;
+    if (first < 0 || second < 0 || first >= t->ndim || second >= t->ndim || first == second)
+        return view_fail(out, mci_error(MC_ESHAPE, "diagonal: two different axes are needed, the operand is %s", mci_tensor_text(s, sizeof s, t)));
+    const int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
+    int64_t rows = t->shape[first] - down, cols = t->shape[second] - right, n = rows < cols ? rows : cols;
+    int nd = 0;
+    for (int i = 0; i < t->ndim; i++)
+        if (i != first && i != second) {
+            out->shape[nd] = t->shape[i];
+            out->strides[nd++] = t->strides[i];
+        }
+    out->ndim = nd + 1;
+    out->shape[nd] = n > 0 ? n : 0;
+    out->strides[nd] = t->strides[first] + t->strides[second];
+    if (n > 0)
+        out->data = mci_at(t, down * t->strides[first] + right * t->strides[second]);
+    return view_end(out);
+}
+
 int mc_view_part(mc_tensor *out, const mc_tensor *t, int part)
 {
     char s[MCI_TEXT];

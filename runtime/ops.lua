@@ -14,6 +14,7 @@
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
 -- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end.
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
+--   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
 -- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names. results: names of three or more results.
 -- internal = true: no function of its own, a step of compositions (called through mascon.op's raw).
@@ -312,6 +313,7 @@ op { 'select_quantile', family = 'select', internal = true, dtypes = FLOAT, prom
 
 -- ---------------------------------------------------------------- products
 op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD }
+op { 'vecdot', family = 'dot', module = 'mascon.products', nin = 2, dtypes = ALL, tol = 'ACCUM', rules = 'auto', doc = 'sum of conj(a) b along one axis, batched over the others', source = STD }
 
 -- ---------------------------------------------------------------- transforms
 local FP = { { 'n', 'int', -1 }, { 'axis', 'axis', -1 }, { 'norm', { 'backward', 'ortho', 'forward' }, 'backward' } }
@@ -320,6 +322,12 @@ for _, r in ipairs {
   { 'rfft', 'transform of a real signal, bins 0..n/2' }, { 'irfft', 'inverse of rfft; n is 2 (bins - 1) by default' },
 } do
   op { r[1], family = 'fft', dtypes = { 'f32', 'f64', 'c64', 'c128' }, promote = 'float', params = FP, tol = 'FFT', rules = r[1], namespace = 'fft', method = false, doc = r[2], source = STD }
+end
+
+for _, r in ipairs {
+  { 'dct', 'discrete cosine transform, types 1 to 4' }, { 'idct', 'inverse of dct' }, { 'dst', 'discrete sine transform, types 1 to 4' }, { 'idst', 'inverse of dst' },
+} do
+  op { r[1], family = 'dct', module = 'mascon.dct', nin = 1, dtypes = FC, promote = 'float', tol = 'FFT', rules = r[1], namespace = 'fft', method = false, doc = r[2], source = 'SciPy fft.' .. r[1] .. '; A fast cosine transform in one and two dimensions, 1980' }
 end
 
 -- ---------------------------------------------------------------- moving elements
@@ -343,6 +351,13 @@ op { 'concat', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis
 op { 'stack', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'stack', doc = 'tensors of one shape joined along a new axis', source = STD }
 op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'ints' }, { 'axis', 'axes' } }, tol = 'EXACT', rules = 'roll', doc = 'elements moved by shift along an axis, or by several along several; those that fall off come in on the other side', source = STD }
 op { 'group_runs', family = 'unique', nin = 'list', nout = 'list', dtypes = ALL, internal = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'a sorted row (and the positions that sorted it) -> where runs of equal elements start, their lengths, their first positions, the run of each', source = STD }
+
+op { 'pad', family = 'pad', module = 'mascon.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad' }
+
+-- ---------------------------------------------------------------- values between knots
+op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'none: only the values are differentiable, by take', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
+op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'none: only the coefficients are differentiable', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
+op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'none: the solver of splines', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Golub and Van Loan, Matrix computations, section 4.3' }
 
 -- ---------------------------------------------------------------- random numbers
 -- params: the distribution's own, in the order of the kernel; guard_text ends the error of a refused one. result: dtype unless asked for.
@@ -469,8 +484,92 @@ composed('mascon.fft', { 'f32', 'f64', 'c64', 'c128' }, {
   { 'fftfreq', namespace = 'fft', method = false, tol = 'ULP4', rules = 'none: no operand', doc = 'frequencies of the bins of fft' }, { 'rfftfreq', namespace = 'fft', method = false, tol = 'ULP4', rules = 'none: no operand', doc = 'frequencies of the bins of rfft' },
   { 'fftshift', namespace = 'fft', method = false, dtypes = ALL, doc = 'zero frequency moved to the middle' }, { 'ifftshift', namespace = 'fft', method = false, dtypes = ALL, doc = 'inverse of fftshift' },
 })
+composed('mascon.products', NUM, {
+  { 'dot', nin = 2, tol = 'ACCUM', doc = 'product of vectors and matrices, the last axis of a with the last but one of b', source = 'NumPy dot' },
+  { 'vdot', nin = 2, tol = 'ACCUM', doc = 'sum of conj(a) b over all elements', source = 'NumPy vdot' },
+  { 'inner', nin = 2, tol = 'ACCUM', doc = 'sum of products over the last axis of both', source = 'NumPy inner' },
+  { 'outer', nin = 2, doc = 'all products of an element of a with one of b' },
+  { 'tensordot', nin = 2, tol = 'ACCUM', doc = 'sum of products over chosen axes' },
+  { 'kron', nin = 2, doc = 'Kronecker product', source = 'NumPy kron' },
+  { 'cross', nin = 2, tol = 'ACCUM', doc = 'vector product in space' },
+})
+composed('mascon.einsum', ALL, {
+  { 'einsum', nin = 'list', method = false, tol = 'ACCUM', doc = 'sums of products in index notation', source = 'NumPy einsum; Faster identification of optimal contraction sequences for tensor networks, 2014' },
+  { 'einsum_path', nin = 'list', method = false, rules = 'none: a report', doc = 'the order and cost of the products of an einsum', source = 'NumPy einsum_path' },
+})
+composed('mascon.join', ALL, {
+  { 'atleast_1d', nin = 'list', method = false, doc = 'operands with at least one axis', source = 'NumPy atleast_1d' },
+  { 'atleast_2d', nin = 'list', method = false, doc = 'operands with at least two axes', source = 'NumPy atleast_2d' },
+  { 'atleast_3d', nin = 'list', method = false, doc = 'operands with at least three axes', source = 'NumPy atleast_3d' },
+  { 'vstack', nin = 'list', method = false, doc = 'tensors stacked as rows', source = 'NumPy vstack' },
+  { 'hstack', nin = 'list', method = false, doc = 'tensors side by side', source = 'NumPy hstack' },
+  { 'dstack', nin = 'list', method = false, doc = 'tensors stacked in depth', source = 'NumPy dstack' },
+  { 'column_stack', nin = 'list', method = false, doc = 'vectors as columns', source = 'NumPy column_stack' },
+  { 'block', nin = 'list', method = false, doc = 'a tensor from nested lists of blocks', source = 'NumPy block' },
+  { 'split', nout = 'list', doc = 'equal pieces along an axis, or pieces that end at given positions', source = 'NumPy split' },
+  { 'array_split', nout = 'list', doc = 'pieces along an axis, the first ones longer by one where they must', source = 'NumPy array_split' },
+})
+composed('mascon.shapes', ALL, {
+  { 'swapaxes', doc = 'two axes exchanged', source = 'NumPy swapaxes' },
+  { 'diagonal', method = false, doc = 'a diagonal of two axes as a view' },
+  { 'trace', dtypes = NUM, tol = 'ACCUM', doc = 'sum of a diagonal' },
+  { 'rot90', doc = 'quarter turns in the plane of two axes', source = 'NumPy rot90' },
+  { 'argwhere', result = 'i64', rules = 'none: positions', doc = 'positions of the non-zero elements, one row for each', source = 'NumPy argwhere' },
+  { 'flatnonzero', result = 'i64', rules = 'none: positions', doc = 'flat positions of the non-zero elements', source = 'NumPy flatnonzero' },
+  { 'sliding_window_view', doc = 'windows sliding over one or several axes', source = 'NumPy sliding_window_view' },
+})
+composed('mascon.matrices', ALL, {
+  { 'eye', nin = 0, method = false, rules = 'none: constant', doc = 'ones on a diagonal, zeros elsewhere' },
+  { 'tri', nin = 0, method = false, rules = 'none: constant', doc = 'ones at and below a diagonal', source = 'NumPy tri' },
+  { 'tril', doc = 'lower triangle, zeros above' },
+  { 'triu', doc = 'upper triangle, zeros below' },
+  { 'tril_indices', nin = 0, nout = 2, method = false, rules = 'none: positions', doc = 'positions of a lower triangle', source = 'NumPy tril_indices' },
+  { 'triu_indices', nin = 0, nout = 2, method = false, rules = 'none: positions', doc = 'positions of an upper triangle', source = 'NumPy triu_indices' },
+  { 'diag', doc = 'a vector as a diagonal, or a diagonal as a view', source = 'NumPy diag' },
+  { 'diagflat', doc = 'all elements as a diagonal', source = 'NumPy diagflat' },
+  { 'fill_diagonal_', doc = 'a diagonal set in place', source = 'NumPy fill_diagonal' },
+  { 'vander', dtypes = NUM, tol = 'ACCUM', doc = 'powers in columns', source = 'NumPy vander' },
+  { 'toeplitz', nin = 2, doc = 'matrix constant along diagonals', source = 'SciPy toeplitz' },
+  { 'hankel', nin = 2, doc = 'matrix constant along antidiagonals', source = 'SciPy hankel' },
+})
 
 -- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
+composed('mascon.dct', FC, {
+  { 'dctn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'cosine transforms over several axes', source = 'SciPy fft.dctn' },
+  { 'idctn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'inverse of dctn', source = 'SciPy fft.idctn' },
+  { 'dstn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'sine transforms over several axes', source = 'SciPy fft.dstn' },
+  { 'idstn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'inverse of dstn', source = 'SciPy fft.idstn' },
+})
+composed('mascon.grid', ALL, {
+  { 'meshgrid', nin = 'list', nout = 'list', method = false, doc = 'coordinates of a grid from one vector for each axis' },
+  { 'mgrid', nin = 0, method = false, rules = 'none: constant', doc = 'coordinates of a grid of ranges', source = 'NumPy mgrid' },
+  { 'indices', nin = 0, method = false, rules = 'none: positions', doc = 'positions along each axis of a shape', source = 'NumPy indices' },
+  { 'unravel_index', nout = 'list', method = false, rules = 'none: positions', doc = 'flat positions as positions along each axis', source = 'NumPy unravel_index' },
+  { 'ravel_multi_index', nin = 'list', method = false, rules = 'none: positions', doc = 'positions along each axis as flat positions', source = 'NumPy ravel_multi_index' },
+  { 'logspace', nin = 0, method = false, tol = 'ULP4', rules = 'none: constant', doc = 'numbers even on a logarithmic scale, by exponents', source = 'NumPy logspace' },
+  { 'geomspace', nin = 0, method = false, tol = 'ULP4', rules = 'none: constant', doc = 'numbers even on a logarithmic scale, by ends', source = 'NumPy geomspace' },
+})
+composed('mascon.interpolate', FLOAT, {
+  { 'interp1d', nin = 3, promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'values between samples along one axis: steps, lines, splines', source = 'SciPy interp1d' },
+  { 'regular_grid', nin = 'list', promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'values between the points of a grid', source = 'SciPy RegularGridInterpolator' },
+})
+composed('mascon.spline', FLOAT, {
+  { 'cubic_spline', nin = 2, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', doc = 'cubic spline through samples', source = 'SciPy CubicSpline' },
+  { 'pchip', nin = 2, promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'cubic through samples without overshoot', source = 'Monotone piecewise cubic interpolation, 1980' },
+  { 'akima', nin = 2, promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'cubic through samples with local slopes', source = 'A new method of interpolation and smooth curve fitting based on local procedures, 1970' },
+})
+composed('mascon.calculus', FC, {
+  { 'diff', dtypes = ALL, doc = 'differences of neighbours, n times', source = 'Python array API standard 2024.12' },
+  { 'ediff1d', dtypes = NUM, doc = 'differences of the flattened tensor', source = 'NumPy ediff1d' },
+  { 'gradient', promote = 'float', nout = 'list', tol = 'ACCUM', doc = 'derivatives by differences', source = 'NumPy gradient' },
+  { 'trapezoid', promote = 'float', tol = 'ACCUM', doc = 'integral by the trapezoidal rule', source = 'NumPy trapezoid' },
+  { 'cumulative_trapezoid', promote = 'float', tol = 'ACCUM', doc = 'running integral by the trapezoidal rule', source = 'SciPy cumulative_trapezoid' },
+  { 'simpson', promote = 'float', tol = 'ACCUM', doc = "integral by Simpson's rule", source = 'SciPy simpson' },
+  { 'cumulative_simpson', promote = 'float', tol = 'ACCUM', doc = 'running integral by parabolas', source = 'SciPy cumulative_simpson' },
+  { 'romb', promote = 'float', tol = 'ACCUM', doc = "integral by Romberg's method", source = 'SciPy romb' },
+  { 'unwrap', dtypes = REAL, tol = 'ACCUM', doc = 'a phase made continuous', source = 'NumPy unwrap' },
+})
+
 
 -- ---------------------------------------------------------------- compositions: statistics along axes
 local NP, SP = 'NumPy 2.4: ', 'SciPy 1.17: '
@@ -607,6 +706,11 @@ end
 
 -- ---------------------------------------------------------------- other functions of the kernels, one table entry for each level
 T.functions = {
+  'dct_table',
+  'dct_before_f32',
+  'dct_before_f64',
+  'dct_after_f32',
+  'dct_after_f64',
   'sort_work',
   'topk_work',
   'select_work',
@@ -631,7 +735,7 @@ T.kernels = {
   { 'logcumsumexp', { 'f32', 'f64' }, 'reduce' }, { 'iir', { 'f32', 'f64' }, 'filter' },
   { 'sort', CMP, 'sort' }, { 'partition', CMP, 'sort' }, { 'topk', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
   { 'segment_sum', WIDE, 'segment' }, { 'segment_prod', WIDE, 'segment' }, { 'segment_max', { 'i64', 'f64' }, 'segment' }, { 'segment_min', { 'i64', 'f64' }, 'segment' },
-  { 'matmul', ACC, 'matmul' },
+  { 'matmul', ACC, 'matmul' }, { 'vecdot', ACC, 'dot' }, { 'interp', { 'f32', 'f64' }, 'interp' }, { 'ppoly', { 'f32', 'f64' }, 'interp' }, { 'tridiagonal', { 'f64' }, 'tridiagonal' },
   { 'small_solve', MATRIX, 'small' }, { 'small_inv', MATRIX, 'small' }, { 'small_lu', MATRIX, 'small' }, { 'small_cholesky', MATRIX, 'small' },
 }
 for _, k in ipairs(RANDOM_KERNELS) do T.kernels[#T.kernels + 1] = k end
@@ -680,12 +784,10 @@ T.examples = {
   nanmax = "mc.nanmax(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 3",
   nanmean = "mc.nanmean(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 2",
   nanargmax = "mc.nanargmax(mc.tensor{1, mc.nan, 3})  --> i64[]@cpu 3",
-  softmax = "mc.softmax(mc.tensor{0, 0, -mc.inf})  --> f64[3]@cpu { 0.5000, 0.5000, 0.0000 }",
   cummax = "mc.cummax(mc.tensor{2, 1, 3}, 1)  --> f64[3]@cpu { 2, 2, 3 }",
   argcummax = "mc.argcummax(mc.tensor{2, 1, 3}, 1)  --> i64[3]@cpu { 1, 1, 3 }",
   partition = "mc.partition(mc.tensor{4, 1, 3, 2}, 2)  --> f64[4]@cpu { 1, 2, 4, 3 }",
   topk = "mc.topk(mc.tensor{4, 1, 9, 2}, 2)  --> f64[2]@cpu { 9, 4 }, i64[2]@cpu { 3, 1 }",
-  segment_sum = "mc.segment_sum(mc.tensor{1, 2, 4}, mc.tensor({2, 1, 2}, { dtype = 'i64' }))  --> f64[2]@cpu { 2, 5 }",
   scatter_reduce = "mc.scatter_reduce(mc.tensor{1, 2}, mc.tensor({1, 1}, { dtype = 'i64' }), mc.tensor{5, 7}, { reduce = 'max' })  --> f64[2]@cpu { 7, 2 }",
 }
 

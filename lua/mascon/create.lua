@@ -131,17 +131,6 @@ function M.linspace(start, stop, n, opts)
   return dt == 'f64' and t or methods.to(t, dt)
 end
 
-function M.eye(n, m, opts)
-  if type(m) == 'table' then m, opts = nil, m end
-  check.arg('eye', 'n', n, 'integer >= 0', 3)
-  m = m or n
-  check.arg('eye', 'm', m, 'integer >= 0', 3)
-  local o = check.opts('eye', opts, DT, 3)
-  local t = tensor.empty('eye', { n, m }, o.dtype and tensor.name[tensor.dtype_code('eye', o.dtype, 3)] or 'f64', 2):fill_(0)
-  for i = 1, math.min(n, m) do t[{ i, i }] = 1 end
-  return t
-end
-
 -- ---------------------------------------------------------------- nested tables
 
 local function path_text(path) return #path == 0 and 'the table' or 'x[' .. table.concat(path, '][') .. ']' end

@@ -10,7 +10,7 @@ local create = require 'mascon.create'
 local F, methods = op.functions, tensor.methods
 local M = {}
 
-for _, name in ipairs { 'fft', 'ifft', 'rfft', 'irfft' } do M[name] = F[name] end
+for _, name in ipairs { 'fft', 'ifft', 'rfft', 'irfft', 'dct', 'idct', 'dst', 'idst', 'dctn', 'idctn', 'dstn', 'idstn' } do M[name] = F[name] end
 
 local NORM = { 'backward', 'ortho', 'forward' }
 local ND = { s = { nil, 'table' }, axes = { nil, 'table' }, norm = { 'backward', NORM } }

@@ -131,8 +131,8 @@ end
 --- The function behind a name: a composed op's stub stands for the function of the row's module.
 local function behind(f)
   local row = row_of[f]
-  local ok, module = pcall(require, row and row.family == 'lua' and row.module or 'mascon')
-  return ok and row and row.family == 'lua' and module[row[1]] or f
+  local ok, module = pcall(require, row and row.module or 'mascon')
+  return ok and row and row.module and module[row[1]] or f
 end
 
 local function describe(f, name)

@@ -10,7 +10,6 @@ local index = require 'mascon.index'
 local create = require 'mascon.create'
 local print_ = require 'mascon.print'
 local select_ = require 'mascon.select'
-local layout = require 'mascon.layout'
 local check = require 'mascon.check'
 local error = check.error
 tensor.install()
@@ -21,7 +20,7 @@ for name, f in pairs(op.functions) do
   local row = op.rows[name]
   if not (row and row.namespace) then M[name] = f end
 end
-for _, from in ipairs { create, select_, layout } do
+for _, from in ipairs { create, select_ } do
   for name, f in pairs(from) do M[name] = f end
 end
 M.from_table = nil
@@ -83,7 +82,7 @@ end
 
 local LAZY = {
   fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', pac = 'mascon.pac', progress = 'mascon.progress',
-  report = 'mascon.report', args = 'mascon.args', file = 'mascon.file', manifest = 'mascon.manifest', json = 'mascon.json', text = 'mascon.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help',
+  report = 'mascon.report', args = 'mascon.args', file = 'mascon.file', manifest = 'mascon.manifest', interpolate = 'mascon.interpolate', json = 'mascon.json', text = 'mascon.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help',
 }
 local FROM = { load = 'mascon.io', open = 'mascon.io', save = 'mascon.io', info = 'mascon.info', printf = 'mascon.format', format = 'mascon.format' }
 

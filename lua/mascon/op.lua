@@ -458,7 +458,7 @@ local function list_maker(row)
   end
 end
 
---- A composition of other ops, written in Lua: its module is loaded at the first call.
+--- A composition of other ops, or a C op with a Lua function in front of it: the module is loaded at the first call.
 function maker.lua(row)
   local name, module, f = row[1], row.module, nil
   return function(...)
@@ -488,6 +488,7 @@ for _, row in ipairs(lib.gen.ops) do
   local name = row[1]
   local f
   if name == 'concat' or name == 'stack' then f = list_maker(row)
+  elseif row.module then f = maker.lua(row)
   elseif maker[row.family] then f = maker[row.family](row) end
   if f then
     functions[name] = f

@@ -36,6 +36,9 @@ function M.dtype_code(fname, name, level)
     fname, check.show(name), near and (' (did you mean %q?)'):format(near) or ''), level or 3)
 end
 
+--- The dtype in which two dtypes meet.
+function M.promote_dtypes(a, b) return NAME[C.mc_promote_types(CODE[a], CODE[b])] end
+
 --- x is a tensor.
 ---     mc.is_tensor(mc.zeros{ 2 }), mc.is_tensor(2)  --> true, false
 function M.is(x) return type(x) == 'cdata' and istype(ct, x) end

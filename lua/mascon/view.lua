@@ -150,20 +150,18 @@ function methods.flip(t, axes)
   return t[key]
 end
 
---- Whether the axis sizes of x admit this many equal parts; used by split.
----     mc.arange(1, 4):split(2)  --> { f64[2]@cpu { 1, 2 }, f64[2]@cpu { 3, 4 } }
-function methods.split(t, parts, axis)
-  check.arg('split', 'parts', parts, 'integer >= 1', 3)
-  local a = tensor.axis('split', t, axis or 1, 3) + 1
-  local n = tonumber(t._shape[a - 1])
-  if n % parts ~= 0 then error(('split: %d does not divide axis %d of %s'):format(parts, a, tensor.describe(t)), 2) end
-  local out, step = {}, n / parts
-  for k = 1, parts do
-    local key = {}
-    for i = 1, t._ndim do key[i] = i == a and { (k - 1) * step + 1, k * step } or M.all end
-    out[k] = t[key]
-  end
-  return out
+--- The elements [..., k, k + offset] of two axes (default the last two) as a last axis: a view.
+---@param x any [..., n, m]
+---@param opts? table offset (0; above the main diagonal when positive) · axis1 (-2) · axis2 (-1)
+---@return any [..., d]
+--- Errors: fewer than two axes, the same axis twice. Source: Python array API standard, linalg.diagonal.
+---     mc.tensor({ { 1, 2 }, { 3, 4 } }):diagonal()  --> f64[2]@cpu { 1, 4 }
+function methods.diagonal(t, opts)
+  local o = check.opts('diagonal', opts, { offset = { 0, 'integer' }, axis1 = { -2, 'integer' }, axis2 = { -1, 'integer' } }, 3)
+  if t._ndim < 2 then error(('diagonal: operand is %s; it needs at least two axes'):format(tensor.describe(t)), 2) end
+  local first, second = tensor.axis('diagonal', t, o.axis1, 3), tensor.axis('diagonal', t, o.axis2, 3)
+  if first == second then error(('diagonal: axes %d and %d of %s are the same; name two'):format(o.axis1, o.axis2, tensor.describe(t)), 2) end
+  return view(2, C.mc_view_diagonal, t, first, second, o.offset)
 end
 
 M.is = is

@@ -88,6 +88,7 @@ local FAMILY_COMPUTE = {
   scan = accumulated,
   segment = function(_, d) return d.kind == 'f' and 'f64' or d.kind == 'c' and 'c128' or 'i64' end,
   matmul = function(_, d) if d.kind == 'b' or d.kind == 'i' or d.kind == 'u' then return 'i64' end end,
+  dot = function(_, d) if d.kind == 'b' or d.kind == 'i' or d.kind == 'u' then return 'i64' end end,
 }
 local function compute(r, d)
   local f = FAMILY_COMPUTE[r.family]

@@ -61,7 +61,7 @@ local CASES = {
   { 'T of a vector', function() local _ = i32.T end, '^T: operand is i32%[3%]@cpu; it needs two axes, use mT or permute_dims' },
   { 'uneven split', function() local _ = x:split(2, 2) end, '^split: 2 does not divide axis 2 of f64%[2,3%]@cpu' },
   { 'windows too long', function() local _ = x:windows(9) end, '^windows: size 9 step 1 does not fit an axis of f64%[2,3%]@cpu' },
-  { 'padding by more than there is', function() local _ = mc.pad(i32, { 5, 0 }, { mode = 'reflect' }) end, '^pad: width 5 is more than reflect can give on axis 1 of i32%[3%]@cpu' },
+  { 'padding an empty axis with what is not there', function() local _ = mc.pad(mc.zeros { 0, 2 }, 1, { mode = 'reflect' }) end, '^pad: an axis of f64%[0,2%]@cpu is empty and has nothing to repeat; use the mode constant' },
   { 'a pad mode misspelt', function() local _ = mc.pad(x, 1, { mode = 'reflct' }) end, "^pad: option mode is 'reflct'; choose .*did you mean \"reflect\"" },
   { 'a size of text', function() local _ = mc.zeros { 2, 'a' } end, "^zeros: size 2 of the shape is 'a'; sizes are whole numbers from 0" },
   { 'a negative size', function() local _ = mc.ones { -2 } end, '^ones: size 1 of the shape is %-2; sizes are whole numbers from 0' },

@@ -867,6 +867,8 @@ local ELSEWHERE = {
   unique = 'arrayapi_spec',
   filter = 'signal_spec',
   sequence = 'random_sequence_spec',
+  lua = 'cases_spec.lua', linalg = 'cases_spec.lua, linalg_spec.lua', pac = 'pac_*_spec', filter = 'signal_spec', dot = 'cases_spec', pad = 'cases_spec',
+  interp = 'cases_spec', tridiagonal = 'cases_spec', dct = 'cases_spec',
 }
 
 -- with a collection before every tensor the whole matrix would take minutes: one dtype of each kind, one level

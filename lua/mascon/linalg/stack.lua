@@ -57,7 +57,7 @@ function M.some_columns(x, first, last) return x[{ index.ellipsis, { first, last
 function M.some_rows(x, first, last) return x[{ index.ellipsis, { first, last }, index.all }] end
 
 --- eye(n) in a dtype.
-function M.eye(n, dtype) return require('mascon.create').eye(n, { dtype = dtype }) end
+function M.eye(n, dtype) return require('mascon.op').functions.eye(n, { dtype = dtype }) end
 
 --- Every number is finite.
 function M.finite(x) return F.all(F.isfinite(x)) end

@@ -5,7 +5,6 @@ local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local op = require 'mascon.op'
 local index = require 'mascon.index'
-local layout = require 'mascon.layout'
 local check = require 'mascon.check'
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -77,7 +76,7 @@ M.PADS = { 'odd', 'even', 'constant', 'none' }
 --- Rows extended by k samples at both ends: odd (2 edge - reflection), even (reflection) or constant (edge value).
 function M.extend(x, k, padtype)
   if k == 0 then return x end
-  return layout.pad(x, { { 0, 0 }, { k, k } }, { mode = PAD[padtype] })
+  return F.pad(x, { { 0, 0 }, { k, k } }, { mode = PAD[padtype] })
 end
 
 --- f(first, last) for blocks of rows that stay within BLOCK elements a worker, whole multiples of rows a worker. Rows are independent, so

@@ -1,0 +1,49 @@
+/* dot.c - inner products of rows: out[i] = sum_j a[i][j] b[i][j], with conj(a) for complex numbers.
+ *
+ * The plain definition is mck_dot_ref below. f32 multiplies and accumulates in f64, complex numbers in c128, integers modulo 2^64; a row
+ * runs in LANES fixed lanes folded as a tree. May not know tensors, threads or how long a row really is: the runtime hands over pieces of
+ * MCK_REDUCE_CHUNK. Letters: m rows, n elements of a row. */
+#include "../mck.h"
+
+void MCK(dot_ref)(const mck_dot *k);
+
+/* the definition for f64, one accumulator */
+void MCK(dot_ref)(const mck_dot *k)
+{
+    for (int64_t i = 0; i < k->m; i++) {
+        double acc = 0;
+        for (int64_t j = 0; j < k->n; j++)
+            acc += ((const double *)k->a)[i * k->a_row + j * k->a_elem] * ((const double *)k->b)[i * k->b_row + j * k->b_elem];
+        ((double *)k->out)[i] = acc;
+    }
+}
+
+#define LANES 16
+#define BLOCK 64 /* columns whose sums stay in registers and the first cache */
+
+#define T float
+#define ACC double
+#define NAME f32
+#include "dot_body.h"
+
+#define T double
+#define ACC double
+#define NAME f64
+#include "dot_body.h"
+
+#define T int64_t
+#define ACC uint64_t
+#define NAME i64
+#include "dot_body.h"
+
+#define T float
+#define ACC double
+#define NAME c64
+#define PAIRS
+#include "dot_body.h"
+
+#define T double
+#define ACC double
+#define NAME c128
+#define PAIRS
+#include "dot_body.h"
