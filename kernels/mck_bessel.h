@@ -28,7 +28,7 @@ MC_INLINE double mck_j0_sc_f64(double x, double s, double c)
 {
     const double a = fabs(x), z = a * a, zn = z < 16.0 ? z : 16.0, zm = z < 16.0 ? 16.0 : z < 64.0 ? z : 64.0, far = a > 8.0 ? a : 8.0;
     const double y = z < 16.0 ? mck_fit_j0_0_f64(zn) : mck_fit_j0_1_f64(zm), h = mck_hankel_f64(far, s, c, 0, 0);
-    const double r = z < 64.0 ? y : h;
+    const double r = z < 1e-16 ? 1.0 : z < 64.0 ? y : h;
     return a < MCK_INF_F64 ? r : a != a ? x : 0.0;
 }
 

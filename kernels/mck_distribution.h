@@ -114,6 +114,8 @@ MCK_HEAVY double mck_vonmises_cdf_f64(double kappa, double x)
         return MCK_NAN_F64;
     if (isinf(x))
         return x > 0 ? 1.0 : 0.0;
+    if (x == 0)
+        return 0.5;
     const double turns = rint(x / (2.0 * MCK_PI)), t = MC_MULADD(-turns, 2.0 * MCK_PI_LO, MC_MULADD(-turns, 2.0 * MCK_PI_HI, x)), end = -fabs(t);
     const double top = cos(end), low = kappa == 0 ? -1.0 : top - 40.0 / kappa, first = low <= -1.0 ? -MCK_PI : -acos(low), half = 0.25 * (end - first);
     double sum = 0;

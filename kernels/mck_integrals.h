@@ -30,7 +30,7 @@ MC_INLINE double mck_erfcx_f64(double x)
     const double a = fabs(x), near = mck_erfcx_core_f64(a < 28.0 ? a : 28.0), w = 1.0 / (a > 28.0 ? a : 28.0), z = 0.5 * w * w;
     const double far = 0.56418958354775628695 * w * (1.0 + z * (-1.0 + z * (3.0 + z * (-15.0 + z * (105.0 - 945.0 * z)))));
     const double y = a < 28.0 ? near : far, neg = 2.0 * mck_exp_square_f64(a, 1.0) - near;
-    return x != x ? x : x < 0 ? (a > 26.7 ? MCK_INF_F64 : neg) : y;
+    return x != x ? x : x < 0 ? (a > 26.7 ? MCK_INF_F64 : neg) : x == 0 ? 1.0 : y;
 }
 
 /* exp(-x^2) times the integral of exp(t^2) from 0 to x: DLMF 7.2.5. */
@@ -317,7 +317,7 @@ MCK_HEAVY double mck_owens_t_f64(double h, double a)
     if (isinf(x) || y == 0)
         t = 0;
     else if (y <= 1.0)
-        t = mck_owens_near(x, y);
+        t = x == 0 ? atan(y) / (2.0 * MCK_PI) : mck_owens_near(x, y);
     else {
         const double z = x * y, n = mck_ndtr_f64(-x), m = x == 0 ? 0.5 : mck_ndtr_f64(-z);
         const double far = x == 0 ? atan(1.0 / y) / (2.0 * MCK_PI) : isinf(y) ? 0.0 : mck_owens_near(z, 1.0 / y);

@@ -11,6 +11,7 @@
 --            a, b, c are the operands, p0.. scalar parameters. cexpr: the same for complex dtypes when it differs. ix: for integers.
 --   params   { name, kind, default } in the order they are packed; kind: 'int' 'ints' 'number' 'axes' 'axis' 'bool' 'dtype' 'shape'
 --   compute  dtype of the arithmetic whatever the operand (else it follows from the family); nin, nout: operands and results
+--   kernels  'special': the body stands in kernels/mck_special.h, whose loops are compiled apart
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
 -- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end.
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
@@ -73,8 +74,8 @@ op { 'atan2', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'atan
 op { 'hypot', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'hypot(a, b)', tol = 'ULP4', rules = 'hypot', doc = 'sqrt(a^2 + b^2) without overflow', source = STD }
 op { 'copysign', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'copysign(a, b)', tol = 'EXACT', rules = 'none: sign only', doc = 'magnitude of a, sign of b', source = STD }
 op { 'logaddexp', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'logaddexp(a, b)', tol = 'ULP4', rules = 'logaddexp', doc = 'log(exp(a) + exp(b)) without overflow', source = STD }
-op { 'gammainc', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'gammainc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised lower incomplete gamma function P(a, b), a > 0, b >= 0', source = 'DLMF 8.2, 8.9, 8.11' }
-op { 'gammaincc', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'gammaincc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised upper incomplete gamma function Q(a, b) = 1 - P without cancellation', source = 'DLMF 8.2, 8.9, 8.11' }
+op { 'gammainc', family = 'binary', kernels = 'special', dtypes = FLOAT, promote = 'float', expr = 'gammainc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised lower incomplete gamma function P(a, b), a > 0, b >= 0', source = 'DLMF 8.2, 8.9, 8.11' }
+op { 'gammaincc', family = 'binary', kernels = 'special', dtypes = FLOAT, promote = 'float', expr = 'gammaincc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised upper incomplete gamma function Q(a, b) = 1 - P without cancellation', source = 'DLMF 8.2, 8.9, 8.11' }
 op { 'eq', family = 'binary', dtypes = ALL, result = 'bool', expr = 'a == b', alias = { 'equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a == b, elementwise', source = STD }
 op { 'ne', family = 'binary', dtypes = ALL, result = 'bool', expr = 'a != b', alias = { 'not_equal' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a ~= b, elementwise', source = STD }
 op { 'lt', family = 'binary', dtypes = ORD, result = 'bool', expr = 'a < b', alias = { 'less' }, tol = 'EXACT', rules = 'none: boolean', doc = 'a < b, elementwise', source = STD }
@@ -127,11 +128,11 @@ end
 unary('rsqrt', FLOAT, '1 / sqrt(a)', { promote = 'float', rules = 'auto', doc = '1 / sqrt(a)', source = 'definition' })
 unary('erf', FLOAT, 'erf(a)', { promote = 'float', rules = 'erf', doc = 'error function 2/sqrt(pi) int_0^a exp(-t^2) dt', source = 'Abramowitz and Stegun 7.1.1' })
 unary('erfc', FLOAT, 'erfc(a)', { promote = 'float', rules = 'erfc', doc = '1 - erf(a) without cancellation', source = 'Abramowitz and Stegun 7.1.2' })
-unary('ndtr', FLOAT, 'ndtr(a)', { promote = 'float', method = false, rules = 'ndtr', doc = 'standard normal distribution function erfc(-a / sqrt(2)) / 2, tails included', source = 'Abramowitz and Stegun 26.2.29' })
-unary('ndtri', FLOAT, 'ndtri(a)', { promote = 'float', method = false, rules = 'ndtri', doc = 'standard normal quantile: the inverse of ndtr; NaN outside [0, 1]', source = 'Algorithm AS 241, 1988' })
-unary('erfinv', FLOAT, 'erfinv(a)', { promote = 'float', rules = 'erfinv', doc = 'inverse error function; NaN outside [-1, 1]', source = 'Algorithm AS 241, 1988' })
+unary('ndtr', FLOAT, 'ndtr(a)', { kernels = 'special', promote = 'float', method = false, rules = 'ndtr', doc = 'standard normal distribution function erfc(-a / sqrt(2)) / 2, tails included', source = 'Abramowitz and Stegun 26.2.29' })
+unary('ndtri', FLOAT, 'ndtri(a)', { kernels = 'special', promote = 'float', method = false, rules = 'ndtri', doc = 'standard normal quantile: the inverse of ndtr; NaN outside [0, 1]', source = 'Algorithm AS 241, 1988' })
+unary('erfinv', FLOAT, 'erfinv(a)', { kernels = 'special', promote = 'float', rules = 'erfinv', doc = 'inverse error function; NaN outside [-1, 1]', source = 'Algorithm AS 241, 1988' })
 unary('lgamma', FLOAT, 'lgamma(a)', { promote = 'float', alias = { 'gammaln' }, rules = 'lgamma', doc = 'log |Gamma(a)|', source = 'C11 7.12.8.3' })
-unary('digamma', FLOAT, 'digamma(a)', { promote = 'float', rules = 'digamma', doc = 'derivative of lgamma', source = 'DLMF 5.5, 5.11' })
+unary('digamma', FLOAT, 'digamma(a)', { kernels = 'special', promote = 'float', rules = 'digamma', doc = 'derivative of lgamma', source = 'DLMF 5.5, 5.11' })
 unary('logistic', FLOAT, '(a < 0 ? exp(-abs(a)) : 1) / (1 + exp(-abs(a)))', { promote = 'float', alias = { 'sigmoid' }, rules = 'auto', doc = '1 / (1 + exp(-a))', source = 'definition; the exponential never overflows, so that the tail keeps its subnormal numbers' })
 unary('deg2rad', FLOAT, 'a * 0.017453292519943295', { promote = 'float', rules = 'auto', doc = 'degrees to radians', source = 'definition' })
 unary('rad2deg', FLOAT, 'a * 57.29577951308232', { promote = 'float', rules = 'auto', doc = 'radians to degrees', source = 'definition' })
@@ -147,7 +148,7 @@ unary('angle', FC, 'arg(a)', { promote = 'float', fx = 'atan2(0, a)', result = '
 local function special(family, list)
   for _, r in ipairs(list) do
     local args = family == 'unary' and 'a' or family == 'binary' and 'a, b' or 'a, b, c'
-    r.family, r.dtypes, r.promote, r.namespace, r.method = family, FLOAT, 'float', 'special', false
+    r.family, r.dtypes, r.promote, r.namespace, r.method, r.kernels = family, FLOAT, 'float', 'special', false, 'special'
     r.expr = r.expr or ('%s(%s)'):format(r[1], args)
     r.doc, r.source, r.tol, r.rules = r.doc or r[2], r.source or r[3], r.tol or 'ITERATIVE', r.rules or r[1]
     r[2], r[3] = nil, nil
@@ -252,12 +253,24 @@ special('ternary', {
   { 'nbinom_ppf', 'smallest k at which the negative binomial distribution of b successes with chance c reaches probability a', 'DLMF 8.17.5' },
   { 'nbinom_isf', 'smallest k whose upper tail under the negative binomial distribution of b successes with chance c is at most a', 'DLMF 8.17.5' },
 })
+for _, r in ipairs {
+  { 'zeta', nin = 2, doc = 'zeta function of Riemann (s) or Hurwitz (s, q)', source = 'DLMF 25.2.1, 25.11.1' },
+  { 'sici', nout = 2, doc = 'sine and cosine integrals', source = 'DLMF 6.2.9, 6.2.13' },
+  { 'shichi', nout = 2, doc = 'hyperbolic sine and cosine integrals', source = 'DLMF 6.2.15, 6.2.16' },
+  { 'fresnel', nout = 2, doc = 'Fresnel integrals S and C', source = 'DLMF 7.2.7, 7.2.8' },
+  { 'ellipj', nin = 2, nout = 4, results = { 'sn', 'cn', 'dn', 'ph' }, doc = 'Jacobi\'s elliptic functions and amplitude', source = 'DLMF 22.20' },
+  { 'lambertw', params = { { 'k', { 0, -1 }, 0 } }, doc = 'real branches of Lambert\'s W', source = 'On the Lambert W function, 1996; DLMF 4.13' },
+  { 'sph_harm_y', nin = 4, doc = 'spherical harmonic of degree n and order m at polar angle theta and azimuth phi', source = 'DLMF 14.30.1' },
+} do
+  r.family, r.module, r.namespace, r.method, r.dtypes, r.promote, r.tol, r.rules = 'lua', 'mascon.special', 'special', false, FLOAT, 'float', 'ITERATIVE', 'auto'
+  op(r)
+end
 
 -- ---------------------------------------------------------------- elementwise, three operands
 op { 'clip', family = 'ternary', dtypes = ORD, expr = 'minimum(maximum(a, b), c)', without = { 'minimum', 'maximum' }, tol = 'EXACT', rules = 'select', doc = 'a limited to [b, c], also given as { min =, max = }; a bound that is nil does not limit; NaN stays', source = STD }
 op { 'where', family = 'where', dtypes = ALL, expr = 'a ? b : c', tol = 'EXACT', rules = 'where', method = false, doc = 'b where the condition a holds, else c', source = STD }
 op { 'fma', family = 'ternary', dtypes = FLOAT, promote = 'float', expr = 'fma(a, b, c)', tol = 'EXACT', rules = 'fma', doc = 'a b + c, rounded once where the machine has it (v3, v4)', source = 'IEEE 754-2019 5.4.1' }
-op { 'betainc', family = 'ternary', dtypes = FLOAT, promote = 'float', expr = 'betainc(a, b, c)', method = false, tol = 'ITERATIVE', rules = 'betainc', doc = 'regularised incomplete beta function I_c(a, b), a, b > 0, c in [0, 1]', source = 'DLMF 8.17' }
+op { 'betainc', family = 'ternary', kernels = 'special', dtypes = FLOAT, promote = 'float', expr = 'betainc(a, b, c)', method = false, tol = 'ITERATIVE', rules = 'betainc', doc = 'regularised incomplete beta function I_c(a, b), a, b > 0, c in [0, 1]', source = 'DLMF 8.17' }
 op { 'lerp', family = 'ternary', dtypes = FC, promote = 'float', expr = 'a + c * (b - a)', tol = 'ULP4', rules = 'auto', doc = 'a + c (b - a)', source = 'definition' }
 
 -- ---------------------------------------------------------------- reductions
@@ -757,6 +770,14 @@ T.examples = {
   round = "mc.round(mc.tensor{0.5, 1.5, -1.2})  --> f64[3]@cpu { 0, 2, -1 }",
   isnan = "mc.isnan(mc.tensor{1, mc.nan})  --> bool[2]@cpu { false, true }",
   erf = "mc.erf(0)  --> f64[]@cpu 0",
+  gamma = "mc.special.gamma(5)  --> f64[]@cpu 24",
+  comb = "mc.special.comb(5, 2)  --> f64[]@cpu 10",
+  j0 = "mc.special.j0(0)  --> f64[]@cpu 1",
+  elliprf = "mc.special.elliprf(1, 1, 1)  --> f64[]@cpu 1",
+  jv = "mc.special.jv(2, mc.tensor{0, 1})  --> f64[2]@cpu { 0.0000, 0.1149 }",
+  gammaincinv = "mc.special.gammaincinv(1, 0.5)  --> f64[]@cpu 0.69314718055995",
+  expn = "mc.special.expn(2, 0)  --> f64[]@cpu 1",
+  lpmv = "mc.special.lpmv(1, 1, 0)  --> f64[]@cpu -1",
   logistic = "mc.logistic(0)  --> f64[]@cpu 0.5",
   angle = "mc.angle(mc.complex(-1, 0))  --> f64[]@cpu 3.1415926535898",
   clip = "mc.clip(mc.tensor{-1, 0.5, 3}, 0, 1)  --> f64[3]@cpu { 0.0000, 0.5000, 1.0000 }",

@@ -16,9 +16,12 @@ tensor.install()
 
 local M = {}
 
+local apart = {} -- functions of a namespace, under all their names
+for name, row in pairs(op.rows) do
+  if row.namespace and op.functions[name] then apart[op.functions[name]] = true end
+end
 for name, f in pairs(op.functions) do
-  local row = op.rows[name]
-  if not (row and row.namespace) then M[name] = f end
+  if not apart[f] then M[name] = f end
 end
 for _, from in ipairs { create, select_ } do
   for name, f in pairs(from) do M[name] = f end

@@ -236,29 +236,31 @@ local function cast(o, to, from)
   o[#o + 1] = ('    for (int64_t i = 0; i < n; i++)\n        o[i * so] = %s;\n}\n\n'):format(body)
 end
 
-local INCLUDES = '#include "mck.h"\n#include "mck_math.h"\n#include "mck_special.h"\n#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include "mc_gen_kernels.h"\n#include <string.h>\n\n#define SPREAD 256\n\n'
-do -- elementwise kernels, in PARTS files so that they compile in parallel
-  local PARTS = 12
-  local parts = {}
-  local function part(name) -- by the name alone, so that a new row leaves the other parts as they are
+local INCLUDES = '#include "mck.h"\n#include "mck_math.h"\n%s#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include "mc_gen_kernels.h"\n#include <string.h>\n\n#define SPREAD 256\n\n'
+do -- elementwise kernels, in files that compile in parallel; the long special functions apart, so that their headers touch nothing else
+  local GROUPS = { { 'ewise', 12, '' }, { 'special', 6, '#include "mck_special.h"\n' } }
+  local function part(name, count) -- by the name alone, so that a new row leaves the other parts as they are
     local h = 0
     for k = 1, #name do h = (h * 31 + name:byte(k)) % 65521 end
-    return h % PARTS + 1
+    return h % count + 1
   end
-  for i = 1, PARTS do parts[i] = { header('elementwise kernels of one ISA level, part ' .. i), INCLUDES } end
-  for _, r in ipairs(T.ops) do
-    if EWISE[r.family] then
-      local at = part(r[1])
-      for _, name in ipairs(r.dtypes) do
-        if not DT[name].compute then ewise(parts[at], r, DT[name]) end
+  for _, group in ipairs(GROUPS) do
+    local parts = {}
+    for i = 1, group[2] do parts[i] = { header(('elementwise kernels of one ISA level, %s part %d'):format(group[1], i)), INCLUDES:format(group[3]) } end
+    for _, r in ipairs(T.ops) do
+      if EWISE[r.family] and (r.kernels or 'ewise') == group[1] then
+        local at = part(r[1], group[2])
+        for _, name in ipairs(r.dtypes) do
+          if not DT[name].compute then ewise(parts[at], r, DT[name]) end
+        end
       end
     end
+    for i = 1, group[2] do write(('%s/gen/mck_gen_%s%d.c'):format(out, group[1], i), table.concat(parts[i])) end
   end
-  for i = 1, PARTS do write(out .. '/gen/mck_gen_ewise' .. i .. '.c', table.concat(parts[i])) end
 end
 
 do
-  local o = { header 'conversions and the kernel table of one ISA level', INCLUDES }
+  local o = { header 'conversions and the kernel table of one ISA level', INCLUDES:format '' }
   cast(o, DT.i16, DT.i16)
   for _, to in ipairs(DT) do
     for _, from in ipairs(DT) do

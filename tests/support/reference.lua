@@ -275,9 +275,12 @@ E.real = { f = function(a) return a end, i = function(a) return a end, c = funct
 E.imag = { f = function() return 0 end, i = function() return int64(0) end, c = function(a) return a.im end }
 E.angle = { f = function(a) return math.atan2(0, a) end, c = function(a) return math.atan2(a.im, a.re) end }
 
--- Special functions have no second implementation at hand: their values are golden (ops_golden_spec), here every layout must give what
+-- Special functions have no second implementation at hand: their values are golden (special_spec), here every layout must give what
 -- the contiguous operand gives.
 for _, name in ipairs { 'lgamma', 'digamma', 'erfinv', 'ndtr', 'ndtri', 'gammainc', 'gammaincc', 'betainc' } do E[name] = { golden = true } end
+for _, row in ipairs(require('mascon.gen.ops').ops) do
+  if row.namespace == 'special' and row.family ~= 'lua' then E[row[1]] = { golden = true } end
+end
 
 -- ---------------------------------------------------------------- three operands
 
