@@ -12,6 +12,8 @@ for _, name in ipairs { 'median', 'quantile', 'nanquantile', 'percentile', 'nanm
 
 local PARTS = {
   distributions = { 'norm_cdf', 'norm_sf', 'norm_pdf', 'norm_ppf', 'norm_isf', 't_sf', 't_cdf', 'chi2_sf', 'chi2_cdf', 'f_sf', 'f_cdf' },
+  continuous = { 'norm', 't', 'chi2', 'f', 'beta', 'gamma', 'expon', 'lognorm', 'weibull_min', 'weibull', 'uniform', 'cauchy', 'laplace', 'logistic', 'vonmises' },
+  discrete = { 'binom', 'poisson', 'nbinom', 'geom', 'hypergeom' },
   multiple = { 'fdr_bh', 'fdr_by', 'bonferroni', 'holm' },
   surrogate = { 'surrogate_z', 'p_empirical', 'p_maxstat' },
   circular = { 'circmean', 'circ_r', 'circvar', 'circstd', 'rayleigh' },
