@@ -150,6 +150,24 @@ local function describe(f, name)
   return nil, parameters(f)
 end
 
+--- Comment above the definition of a table of functions (a distribution), found in the file of the namespace that defines it, and its names.
+local function of_table(module, name, value)
+  local names = {}
+  for k in pairs(value) do names[#names + 1] = k end
+  table.sort(names)
+  for at, part in pairs(package.loaded) do
+    if type(part) == 'table' and at:sub(1, #module + 1) == module .. '.' and rawget(part, name) == value then
+      local list = lines('@' .. (package.searchpath(at, package.path) or ''))
+      local line = definition(list, name)
+      local text = line and comment_above(list, line)
+      if text then
+        text[#text + 1] = 'Functions: ' .. table.concat(names, ', ')
+        return text
+      end
+    end
+  end
+end
+
 -- ---------------------------------------------------------------- all entries
 
 --- Namespaces and names that load when first touched: the tables in the __index of the public table.
@@ -174,7 +192,7 @@ end
 local function callable(v) return type(v) == 'function' or (type(v) == 'table' and (getmetatable(v) or {}).__call ~= nil) end
 
 local all
---- Every public name once: { name = 'mc.fft.rfft', kind = 'function' | 'method' | 'property' | 'module', value =, text = lines or nil,
+--- Every public name once: { name = 'mc.fft.rfft', kind = 'function' | 'method' | 'property' | 'module' | 'table', value =, text = lines or nil,
 --- args = names or nil, space = 'fft' }. Modules that cannot be loaded stand with `failed`.
 ---@return table list sorted by name within each space
 function M.entries()
@@ -207,6 +225,8 @@ function M.entries()
         if callable(v) and type(v) == 'function' then
           local text, args = describe(v, k)
           add { name = ('mc.%s.%s'):format(space, k), kind = 'function', value = v, text = text, args = args, space = space }
+        elseif type(v) == 'table' and next(v) ~= nil and type(v[next(v)]) == 'function' then
+          add { name = ('mc.%s.%s'):format(space, k), kind = 'table', value = v, text = of_table(lazy[space], k, v), space = space }
         end
       end
     end
