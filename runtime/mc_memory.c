@@ -1,6 +1,6 @@
 /* mc_memory.c - allocation with a cache of blocks, counters, a limit and a test hook.
  *
- * Every block carries a 64-byte prefix with its size class. Freed blocks of 32 KiB and more go to a free list per size class
+ * Every block carries a 64-byte prefix with its size class. Freed blocks of 128 bytes and more go to a free list per size class
  * (eight classes per power of two, at most 12.5 % slack) because fresh pages cost more than the arithmetic on them: a chain of
  * 16 MiB temporaries ran 6 to 40 times slower on plain malloc. Live bytes that grew past a step since the last collection raise
  * `pressure`, which the Lua wrapper reads before it allocates again: results that nobody holds come back while their memory is still in
@@ -17,8 +17,8 @@
 
 #define PREFIX 64
 #define MAGIC 0x6d6173636f6e2121ULL
-#define CLASS_MIN_SHIFT 15 /* 32 KiB: below, malloc's own bins are as good */
-#define CLASSES (8 * 34)
+#define CLASS_MIN_SHIFT 7 /* 128 bytes: owners of memory are as small; malloc gives freed pages back to the system and faults them in again */
+#define CLASSES (8 * 42)
 #define STEP_SMALL ((int64_t)16 << 20) /* growth between collections while results are small: fits a last-level cache */
 #define STEP_LARGE ((int64_t)128 << 20)
 #define LARGE ((int64_t)256 << 10)
