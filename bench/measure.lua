@@ -48,7 +48,7 @@ end
 --- Times `run`, and `limit` in turn with it, until both had `least` seconds and enough samples. rest: seconds of sleep between the two,
 --- for neighbours whose threads spin on after their work; an untimed warm-up follows it. first: seconds of a warm-up run that was made before.
 ---@return table ours summary, table|nil limit summary, number|nil share
-function M.pairs_of(run, limit, least, rest, first)
+function M.pairs_of(run, limit, least, rest, first, samples)
   local n = repetitions(run, first)
   local m = limit and repetitions(limit)
   local function ready(f)
@@ -78,13 +78,13 @@ function M.pairs_of(run, limit, least, rest, first)
       share[k] = u / t
     end
     spent = spent + math.min(t * n, u and u * m or math.huge)
-  until (spent >= least and k >= (t * n > 1 and FEW or MANY)) or (k >= FEW and C.mc_clock() - wall > 30)
+  until (spent >= least and k >= (t * n > 1 and FEW or samples or MANY)) or (k >= FEW and C.mc_clock() - wall > 30)
   return M.summary(ours), limit and M.summary(theirs) or nil, limit and M.summary(share).median or nil
 end
 
---- Runs one case and returns its row. The case: name, family, op, dtype, shape, threads, work = { amount, unit }, interpreted, least, and
---- setup(threads) -> { run, limit, limit_name, check, rest, close, note, scaled }. `check` returns true, or false and what is wrong; `scaled`
---- is the factor from the part that is run to the job. An error becomes a row with `failed`.
+--- Runs one case and returns its row. The case: name, family, op, dtype, shape, threads, work = { amount, unit }, interpreted, least, samples, and
+--- setup(threads) -> { run, limit, limit_name, check, rest, close, note, scaled, values }. `check` returns true, or false and what is wrong; `scaled`
+--- is the factor from the part that is run to the job; `values` are further fields of the row. An error becomes a row with `failed`.
 function M.case(c, threads)
   local row = { name = c.name, family = c.family, op = c.op, dtype = c.dtype, shape = c.shape, threads = c.threads or threads }
   mc.set_num_threads(row.threads)
@@ -104,9 +104,10 @@ function M.case(c, threads)
       jit.off()
       jit.flush()
     end
-    local ours, limit, share = M.pairs_of(kit.run, kit.limit, c.least or M.LEAST, kit.rest, first)
+    local ours, limit, share = M.pairs_of(kit.run, kit.limit, c.least or M.LEAST, kit.rest, first, c.samples)
     row.seconds, row.p10, row.p90, row.runs = ours.median, ours.p10, ours.p90, ours.runs
     row.note = kit.note
+    for k, v in pairs(kit.values or {}) do row[k] = v end
     if kit.scaled then -- a part stands for the whole job
       row.scaled = kit.scaled
       for _, k in ipairs { 'seconds', 'p10', 'p90' } do row[k] = row[k] * kit.scaled end

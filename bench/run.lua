@@ -11,6 +11,7 @@ local FAMILIES = {
   { 'start', 'small' }, { 'small', 'small' }, { 'handle', 'handle' }, { 'limit', 'ewise' }, { 'ewise', 'ewise' }, { 'reduce', 'ewise' }, { 'matmul', 'linear' },
   { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' }, { 'ablation', 'pac' }, { 'memory', 'pac' },
 }
+for _, name in ipairs(require('functions').families()) do FAMILIES[#FAMILIES + 1] = { name, 'functions' } end
 
 local o = mc.args.parse({ ... }, {
   name = 'bench', usage = 'mascon bench/run.lua [FILTER] [options]', about = 'Times operations and workflows, each beside what the machine can do.', positional = 1,

@@ -93,9 +93,10 @@ MC_API void mc_memory_reset_peak(void);
 MC_API int mc_memory_limit_set(int64_t bytes);
 /* Gives cached blocks back to the system. */
 MC_API void mc_memory_trim(void);
-/* Non-zero when live bytes have passed the soft ceiling; the caller collects and then calls mc_memory_collected(). */
+/* Non-zero when live bytes have grown by a step since the last collection; the caller collects and then tells how many bytes its own heap
+ * holds, which is what a collection costs. */
 MC_API int *mc_memory_pressure(void);
-MC_API void mc_memory_collected(void);
+MC_API void mc_memory_collected(double heap);
 MC_API int mc_memory_cache_enable(int on);
 /* Tests: lets the n-th allocation from now fail once (0: off). Returns allocations made since the last call. */
 MC_API int64_t mc_test_fail_alloc(int64_t n);

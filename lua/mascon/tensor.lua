@@ -1,6 +1,6 @@
 -- tensor.lua - the handle: making, releasing, scopes, properties, the metatable.
 --
--- Owns the metatype of mc_tensor, scopes and the soft ceiling. Small results live inline in the Lua heap without a finalizer; a result
+-- Owns the metatype of mc_tensor, scopes and when to collect. Small results live inline in the Lua heap without a finalizer; a result
 -- that needed storage gets ffi.gc with the plain C release. Ops (op.lua), indexing (index.lua) and printing (print.lua) add methods.
 local ffi = require 'ffi'
 local lib = require 'mascon.ffi'
@@ -51,11 +51,10 @@ local scope -- innermost open scope: { tensors..., n =, keep = {} } or nil
 
 local function collect()
   collectgarbage()
-  collectgarbage()
-  C.mc_memory_collected()
+  C.mc_memory_collected(collectgarbage 'count' * 1024)
 end
 
---- A header that got storage: give it the finalizer, enter it in the open scope, collect when live bytes passed the soft ceiling.
+--- A header that got storage: give it the finalizer, enter it in the open scope, collect when live bytes grew by a step.
 local function finish(t)
   ffi.gc(t, C.mc_drop)
   if scope then
@@ -101,6 +100,7 @@ local site = check.site
 local function failed(rc, level, again, ...)
   if rc == lib.status.ENOMEM and not again then
     C.mc_memory_trim()
+    collect()
     collect()
     return true
   end
