@@ -39,6 +39,10 @@ local function probabilities(fname, q, whole, level)
 end
 
 local function plain(fname, x, list, one, o, skip)
+  if tensor.kind[x.dtype] == 'c' then error(('%s: x is %s; give real numbers'):format(fname, tensor.describe(x)), 3) end
+  if x:numel() == 0 and along.count(fname, x, o.axis, 3) == 0 then
+    error(('%s: nothing to order in %s; give it at least one element'):format(fname, tensor.describe(x)), 3)
+  end
   local function call(first, last)
     op.fresh()
     op.pack_axes(fname, x, o.axis, 4)

@@ -114,8 +114,8 @@ function M.cov(x, opts) return (covariance('cov', x, opts, 2)) end
 function M.corrcoef(x, opts)
   local c = covariance('corrcoef', x, opts, 2)
   local v, complex = c.shape[c.ndim], tensor.kind[c.dtype] == 'c'
-  local mask = methods.to(create.eye(v), complex and 'f64' or c.dtype)
-  local std = F.sqrt(F.sum(F.real(c) * mask, { -1, keepdim = true }))
+  local power = F.real(c)
+  local std = F.sqrt(F.sum(power * methods.to(create.eye(v), power.dtype), { -1, keepdim = true }))
   local r = c / std / std.mT
   return complex and r or F.where(F.isnan(r), r, F.clip(r, -1, 1))
 end

@@ -159,8 +159,8 @@ function M.trim_mean(x, share, opts)
   if n == 0 then return along.reduced(place, F.mean(r, 2), o.keepdim) end
   local bad = F.any(F.isnan(r), 2)
   if cut > 0 then -- the order inside does not matter
-    r = F.partition(r, cut, 2)
-    r = F.partition(r[{ ALL, { cut + 1, n } }], n - 2 * cut, 2)[{ ALL, { 1, n - 2 * cut } }]
+    r = F.partition(r, cut, { axis = 2 })
+    r = F.partition(r[{ ALL, { cut + 1, n } }], n - 2 * cut, { axis = 2 })[{ ALL, { 1, n - 2 * cut } }]
   end
   return along.reduced(place, F.where(bad, 0 / 0, F.mean(r, 2)), o.keepdim)
 end
