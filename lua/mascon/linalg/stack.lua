@@ -57,7 +57,11 @@ function M.some_columns(x, first, last) return x[{ index.ellipsis, { first, last
 function M.some_rows(x, first, last) return x[{ index.ellipsis, { first, last }, index.all }] end
 
 --- eye(n) in a dtype.
-function M.eye(n, dtype) return require('mascon.create').eye(n, { dtype = dtype }) end
+function M.eye(n, dtype)
+  local t = tensor.empty('eye', { n * n }, dtype, 3):fill_(0)
+  if n > 0 then t[{ { 1, n * n, n + 1 } }]:fill_(1) end
+  return methods.reshape(t, { n, n })
+end
 
 --- Every number is finite.
 function M.finite(x) return F.all(F.isfinite(x)) end
