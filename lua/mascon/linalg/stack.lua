@@ -63,7 +63,9 @@ function M.eye(n, dtype)
   return methods.reshape(t, { n, n })
 end
 
---- Every number is finite.
-function M.finite(x) return F.all(F.isfinite(x)) end
+--- Raises unless every number is finite.
+function M.finite(fname, x)
+  if not F.all(F.isfinite(x)) then error(('%s: a holds NaN or infinity, it is %s; find them with isfinite'):format(fname, tensor.describe(x)), 3) end
+end
 
 return M
