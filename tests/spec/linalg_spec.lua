@@ -170,6 +170,25 @@ describe('factors multiply back to the matrix', function()
     end)
   end)
 
+  it('ldl, Hermitian and symmetric', function()
+    each(SQUARE, function(shape, dtype, seed, what)
+      local a, n = random(shape, dtype, seed), shape[#shape]
+      for _, case in ipairs { { a + adjoint(a), adjoint, true }, { a + a.mT, function(x) return x.mT end, false } } do
+        local matrix, turned, kind = unpack(case)
+        local d = L.ldl(matrix, { hermitian = kind })
+        near(d.L:matmul(d.D):matmul(turned(d.L)), matrix, dtype, 'ldl ' .. what, 100)
+        local rows = mc.take_along_axis(d.L, mc.broadcast_to(mc.expand_dims(d.P, -1), d.L.shape), -2)
+        local row, column = mc.expand_dims(mc.arange(n), 2), mc.arange(n)
+        assert.is_true(mc.all(mc.eq(mc.where(row:lt(column), rows, 0), 0)), 'lower triangular')
+        assert.is_true(mc.all(mc.eq(mc.where(row:eq(column), rows, 1), 1)), 'unit diagonal')
+        assert.is_true(mc.all(mc.eq(mc.where(mc.abs(row - column):gt(1), d.D, 0), 0)), 'blocks of at most 2 rows')
+        assert.is_true(mc.array_equal(L.ldl(matrix, { hermitian = kind, base = 0 }).P + 1, d.P))
+      end
+    end)
+    local d = L.ldl { { 0, 1 }, { 1, 0 } } -- no pivot of one row
+    assert.is_true(mc.array_equal(d.D, mc.tensor { { 0, 1 }, { 1, 0 } }) and mc.array_equal(d.L, mc.eye(2)))
+  end)
+
   it('null_space and orth are the two halves of a space', function()
     for _, dtype in ipairs(DTYPES) do
       local a = random({ 5, 2 }, dtype, SEED):matmul(random({ 2, 4 }, dtype, SEED + 1))
@@ -291,7 +310,7 @@ describe('systems', function()
     a[{ 2, 3 }] = mc.nan
     assert.is_true(mc.any(mc.isnan(L.inv(a))))
     assert.is_true(L.det(a):item() ~= L.det(a):item())
-    for _, name in ipairs { 'svd', 'svdvals', 'eigh', 'eigvalsh', 'eig', 'eigvals', 'schur', 'pinv', 'expm', 'logm', 'sqrtm', 'orth' } do
+    for _, name in ipairs { 'svd', 'svdvals', 'ldl', 'eigh', 'eigvalsh', 'eig', 'eigvals', 'schur', 'pinv', 'expm', 'logm', 'sqrtm', 'orth' } do
       for _, bad in ipairs { mc.nan, mc.inf } do
         a[{ 2, 3 }], a[{ 3, 2 }] = bad, bad
         assert.is_truthy(support.message(L[name], a):find('NaN or infinity', 1, true), name)
@@ -399,6 +418,15 @@ describe('mistakes', function()
     says('funm: f gave 3 for eigenvalues f64[2]@cpu; it must keep the shape', L.funm, mc.eye(2), function() return 3 end)
   end)
 
+  it('refuse what 32 bits cannot count, before anything is allocated', function()
+    local function wide(m, n) return mc.broadcast_to(mc.zeros { 1, 1 }, { m, n or m }) end
+    says('inv: a matrix has more than 2147483647 elements, a is f64[50000,50000]@cpu', L.inv, wide(50000))
+    for _, name in ipairs { 'svd', 'eigh' } do
+      says(name .. ': the work area has more than 2147483647 elements, a is f64[30000,30000]@cpu', L[name], wide(30000))
+    end
+    says('lstsq: the work area has more than 2147483647 elements', L.lstsq, wide(40000, 2), wide(40000, 53000))
+  end)
+
   it('name the first matrix of a batch that has no answer', function()
     local a = mc.broadcast_to(mc.eye(3), { 4, 3, 3 }):copy()
     a[{ 3, 1, 1 }], a[{ 4, 1, 1 }] = 0, 0
@@ -408,8 +436,10 @@ describe('mistakes', function()
     says('solve_triangular: matrix 3 of 4 is singular', L.solve_triangular, a, mc.ones { 3 })
     says('inv: the matrix is singular, a is f64[2,2]@cpu', L.inv, mc.ones { 2, 2 })
     says('eigh: the matrix of b is not positive definite', L.eigh, mc.eye(2), { b = -1 * mc.eye(2) })
-    says('log_upper: the matrix is singular and has no such function', L.logm, mc.zeros { 2, 2 })
-    says('sqrt_upper: the matrix is singular and has no such function', L.sqrtm, { { 0, 1 }, { 0, 0 } })
+    says('logm: the matrix is singular and has no such function', L.logm, mc.zeros { 2, 2 })
+    says('sqrtm: the matrix is singular and has no such function', L.sqrtm, { { 0, 1 }, { 0, 0 } })
+    says('expm: a holds NaN or infinity, it is f64[2,2]@cpu', L.expm, { { 1, mc.nan }, { 0, 1 } })
+    says('sqrtm: a holds NaN or infinity, it is f64[2,2]@cpu', L.sqrtm, { { 1, mc.nan }, { 0, 1 } })
     a[{ 2, 2, 2 }] = mc.nan
     says('svd: matrix 2 of 4 holds NaN or infinity', L.svd, a)
   end)
