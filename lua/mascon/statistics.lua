@@ -115,7 +115,7 @@ function M.corrcoef(x, opts)
   local c = covariance('corrcoef', x, opts, 2)
   local v, complex = c.shape[c.ndim], tensor.kind[c.dtype] == 'c'
   local power = F.real(c)
-  local std = F.sqrt(F.sum(power * methods.to(create.eye(v), power.dtype), { -1, keepdim = true }))
+  local std = F.sqrt(F.sum(power * methods.to(F.eye(v), power.dtype), { -1, keepdim = true }))
   local r = c / std / std.mT
   return complex and r or F.where(F.isnan(r), r, F.clip(r, -1, 1))
 end
