@@ -861,14 +861,17 @@ local FAMILY = {
 
 -- families with specs of their own
 local ELSEWHERE = {
-  lua = 'cases_spec.lua',
-  linalg = 'cases_spec.lua, linalg_spec.lua',
-  pac = 'pac_*_spec',
-  unique = 'arrayapi_spec',
+  dct = 'cases_spec',
+  dot = 'cases_spec',
   filter = 'signal_spec',
+  interp = 'cases_spec',
+  linalg = 'cases_spec.lua, linalg_spec.lua',
+  lua = 'cases_spec.lua',
+  pac = 'pac_*_spec',
+  pad = 'cases_spec',
   sequence = 'random_sequence_spec',
-  lua = 'cases_spec.lua', linalg = 'cases_spec.lua, linalg_spec.lua', pac = 'pac_*_spec', filter = 'signal_spec', dot = 'cases_spec', pad = 'cases_spec',
-  interp = 'cases_spec', tridiagonal = 'cases_spec', dct = 'cases_spec',
+  tridiagonal = 'cases_spec',
+  unique = 'arrayapi_spec',
 }
 
 -- with a collection before every tensor the whole matrix would take minutes: one dtype of each kind, one level
