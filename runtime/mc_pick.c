@@ -184,14 +184,17 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
     do {                                                                \
         T *x = (T *)(void *)base;                                       \
         const T *w = (const T *)(const void *)from;                     \
-        for (int64_t k = 0; k < count; k++)                             \
+        for (int64_t k = k0; k < k1; k++)                               \
             x[MCI_PLACE(v[k], n, first)] sign w[k];                     \
     } while (0)
 
-/* One row of sums; single elements of the common dtypes in a loop of their own, integers in the unsigned type, so that they wrap around. */
-static void put_sums(char *base, const char *from, const mci_places *pos, int dtype, int64_t inner, mck_ewise_fn add)
+#define PUT_BLOCK 1048576 /* positions between two looks at Ctrl-C: a few ms */
+
+/* Sums at positions k0..k1 of one row; single elements of the common dtypes in a loop of their own, integers in the unsigned type, so that
+ * they wrap around. */
+static void put_sums(char *base, const char *from, const mci_places *pos, int64_t k0, int64_t k1, int dtype, int64_t inner, mck_ewise_fn add)
 {
-    const int64_t *v = pos->v, n = pos->n, first = pos->base, count = pos->count;
+    const int64_t *v = pos->v, n = pos->n, first = pos->base;
     int64_t bytes = inner * MCI_SIZE(dtype);
     if (inner == 1 && dtype == MC_F64) {
         PUT(double, +=);
@@ -202,7 +205,7 @@ static void put_sums(char *base, const char *from, const mci_places *pos, int dt
     } else if (inner == 1 && dtype == MC_I32) {
         PUT(uint32_t, +=);
     } else {
-        for (int64_t k = 0; k < count; k++) {
+        for (int64_t k = k0; k < k1; k++) {
             char *at = base + MCI_PLACE(v[k], n, first) * bytes;
             mck_ewise job = {.n = inner, .out = at, .in = {at, from + k * bytes}, .stride = {1, 1}};
             add(&job);
@@ -222,11 +225,13 @@ static int put_contiguous(mc_tensor *dst, int axis, const mci_places *pos, const
             inner *= dst->shape[i];
     }
     int64_t bytes = inner * size;
-    for (int64_t o = 0; o < outer; o++) {
+    int64_t blocks = (count + PUT_BLOCK - 1) / PUT_BLOCK;
+    for (int64_t task = 0; task < outer * blocks; task++) {
+        int64_t o = task / blocks, k0 = task % blocks * PUT_BLOCK, k1 = k0 + PUT_BLOCK < count ? k0 + PUT_BLOCK : count;
         char *base = (char *)dst->data + o * n * bytes;
         const char *from = values + o * count * bytes;
         if (add) {
-            put_sums(base, from, pos, dst->dtype, inner, add);
+            put_sums(base, from, pos, k0, k1, dst->dtype, inner, add);
         } else if (bytes == 1) {
             PUT(uint8_t, =);
         } else if (bytes == 2) {
@@ -236,7 +241,7 @@ static int put_contiguous(mc_tensor *dst, int axis, const mci_places *pos, const
         } else if (bytes == 8) {
             PUT(uint64_t, =);
         } else {
-            for (int64_t k = 0; k < count; k++)
+            for (int64_t k = k0; k < k1; k++)
                 memcpy(base + MCI_PLACE(v[k], n, first) * bytes, from + k * bytes, (size_t)bytes);
         }
         if (mc_cancel_pending())
@@ -310,6 +315,10 @@ int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *va
         shape[axis + i] = index->shape[i];
     for (int i = axis + 1; i < dst->ndim; i++)
         shape[i - 1 + index->ndim] = dst->shape[i];
+    for (int i = 1; i <= values->ndim; i++)
+        if (values->shape[values->ndim - i] != 1 && values->shape[values->ndim - i] != shape[nd - i])
+            return mci_error(MC_ESHAPE, "index: values %s do not fit the shape [%s] of what the key takes; shapes must be equal or broadcast",
+                             mci_tensor_text(s1, sizeof s1, values), mci_shape_text(s2, sizeof s2, nd, shape));
     int rc = mci_places_of("index", index, dst->shape[axis], 1, &pos);
     if (rc)
         return rc;

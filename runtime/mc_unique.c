@@ -8,7 +8,7 @@
 #define BEGINS(T, parts)                                                                   \
     do {                                                                                   \
         const T *x = v;                                                                    \
-        for (int64_t i = 1; i < n; i++) {                                                  \
+        for (int64_t i = from > 0 ? from : 1; i < to; i++) {                               \
             int differs = x[i * (parts)] != x[(i - 1) * (parts)];                          \
             if ((parts) == 2)                                                              \
                 differs |= x[i * (parts) + (parts) - 1] != x[i * (parts) - 1];             \
@@ -16,11 +16,25 @@
         }                                                                                  \
     } while (0)
 
-static void mark(int dtype, int64_t n, const void *v, uint8_t *begins)
+typedef struct mark_job {
+    int dtype;
+    int64_t n;
+    const void *v;
+    uint8_t *begins;
+} mark_job;
+
+#define MARK_TASK 131072 /* elements per task: some 30 us */
+
+static void mark(void *arg, int64_t begin, int64_t end, int worker)
 {
-    if (n > 0)
+    const mark_job *j = arg;
+    const int64_t from = begin * MARK_TASK, to = end * MARK_TASK < j->n ? end * MARK_TASK : j->n;
+    const void *v = j->v;
+    uint8_t *begins = j->begins;
+    (void)worker;
+    if (from == 0)
         begins[0] = 1;
-    switch (dtype) {
+    switch (j->dtype) {
     case MC_I16: BEGINS(int16_t, 1); break;
     case MC_I32: BEGINS(int32_t, 1); break;
     case MC_I64: BEGINS(int64_t, 1); break;
@@ -57,8 +71,9 @@ int mci_unique_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     if (!rc && !(begins = mci_alloc((size_t)(n > 0 ? n : 1))))
         rc = mc_errstatus();
     if (!rc) {
-        mark(op->compute[t->dtype], n, v.data, begins);
-        for (int64_t i = 0; i < n; i++)
+        mark_job j = {op->compute[t->dtype], n, v.data, begins};
+        rc = mci_parallel((n + MARK_TASK - 1) / MARK_TASK, mark, &j);
+        for (int64_t i = 0; !rc && i < n; i++)
             u += begins[i];
     }
     mc_drop(&v);
@@ -78,7 +93,9 @@ int mci_unique_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
         if (order) {
             int64_t *first = outs[2]->data, *inverse = outs[3]->data;
             k = -1;
-            for (int64_t i = 0; i < n; i++) {
+            for (int64_t i = 0; i < n && !rc; i++) {
+                if (i % MARK_TASK == 0 && mc_cancel_pending())
+                    rc = mci_error(MC_ECANCELLED, "%s: interrupted", op->name);
                 k += begins[i];
                 if (begins[i] || from[i] < first[k])
                     first[k] = from[i];

@@ -36,6 +36,7 @@ end
 local function range(t, axis, r, level)
   local n = tonumber(t._shape[axis - 1])
   local a, b, s = r[1], r[2], r[3] or 1
+  if #r > 3 then error(('index: a list of %d numbers is no range {first, last, step}; single positions stand in an integer tensor'):format(#r), level) end
   if type(s) ~= 'number' or s == 0 or s ~= math.floor(s) then error(('index: step of a range is %s; give a whole number that is not 0'):format(check.show(s)), level) end
   if a == nil or a == M.all then a = s > 0 and 1 or -1 end
   if b == nil or b == M.all then b = s > 0 and -1 or 1 end

@@ -334,6 +334,66 @@ describe('dtypes', function()
   end)
 end)
 
+describe('empty and 0-d tensors', function()
+  -- a call and the shapes of its results; '' is 0-d
+  local e, o, p = { 0, 3 }, {}, { 0 }
+  local CALLS = {
+    { 'flip', o, '' }, { 'flip', e, '0,3' }, { 'squeeze', o, '' }, { 'expand_dims', e, '1,0,3', 1 }, { 'tile', p, '0', 3 }, { 'tile', o, '2,2', { 2, 2 } }, { 'tile', e, '0,0', { 2, 0 } },
+    { 'roll', o, '', 1 }, { 'roll', e, '0,3', 1 }, { 'repeat_each', p, '0', 2 }, { 'repeat_each', o, '2', 2 }, { 'repeat_each', e, '0,3', 2, 1 }, { 'unstack', e, '0 0 0', 2 }, { 'unstack', e, nil, 1 },
+    { 'sort', e, '0,3' }, { 'argsort', p, '0' }, { 'unique_values', e, '0' }, { 'unique_counts', o, '1 1' }, { 'unique_inverse', e, '0 0,3' }, { 'nonzero', e, '0 0' }, { 'nonzero', o, nil },
+    { 'take', e, '0,3', i64 {}, { axis = 1 } }, { 'take', e, '0,2', i64 { 1, 3 }, { axis = 2 } }, { 'searchsorted', p, '2', mc.ones { 2 } }, { 'cumulative_sum', p, '0' }, { 'cumulative_sum', e, '0,3', 1 },
+    { 'cumulative_sum', p, '1', { include_initial = true } }, { 'cumulative_prod', e, '1,3', 1, { include_initial = true } }, { 'permute_dims', o, '', {} }, { 'permute_dims', e, '3,0', { 2, 1 } },
+    { 'reshape', e, '3,0', { 3, 0 } }, { 'reshape', o, '1,1', { 1, 1 } }, { 'broadcast_to', o, '2,2', { 2, 2 } }, { 'broadcast_to', p, '3,0', { 3, 0 } }, { 'moveaxis', e, '3,0', 1, 2 }, { 'matrix_transpose', e, '3,0' },
+    { 'broadcast_arrays', o, '0 0', mc.zeros { 0 } }, { 'matmul', e, '0,2', mc.zeros { 3, 2 } }, { 'argmax', o, '' }, { 'std', p, '' }, { 'prod', e, '3', 1 }, { 'max', e, '0', 2 }, { 'min', o, '' }, { 'clip', p, '0', 0, 1 },
+    { 'astype', e, '0,3', 'i32' }, { 'index_add', p, '0', i64 {}, 1 }, { 'put', e, '0,3', i64 {}, 1 }, { 'put', o, '', mc.tensor(true), 1 }, { 'where', p, '0', mc.zeros { 0 }, 1 },
+  }
+  for _, c in ipairs(CALLS) do
+    it(('of shape {%s} go through %s'):format(table.concat(c[2], ','), c[1]), function()
+      local x = mc.zeros(c[2], { dtype = c[1] == 'where' and 'bool' or 'f64' })
+      local r = { mc[c[1]](x, unpack(c, 4, 6)) }
+      if type(r[1]) == 'table' and not mc.is_tensor(r[1]) then r = r[1] end
+      local shapes = {}
+      for i, t in ipairs(r) do shapes[i] = table.concat(t.shape, ',') end
+      assert.equal(c[3] or '', table.concat(shapes, ' '))
+    end)
+  end
+
+  it('join and stand in line', function()
+    assert.equal('0', table.concat(mc.concat({ mc.zeros { 0 }, mc.zeros { 0 } }).shape, ','))
+    assert.equal('2', table.concat(mc.concat({ mc.zeros { 0 }, mc.ones { 2 } }).shape, ','))
+    assert.equal('2', table.concat(mc.stack({ mc.tensor(1), mc.tensor(2) }).shape, ','))
+    same({ { 0, 0 }, { 0, 0 } }, mc.matmul(mc.zeros { 2, 0 }, mc.zeros { 0, 2 }))
+    fails('concat: axis 1 is outside a result of 0 axes', function() return mc.concat { mc.tensor(1), mc.tensor(2) } end)
+  end)
+end)
+
+describe('creation', function()
+  it('linspace runs along complex numbers and with an open end', function()
+    local z = mc.linspace(mc.complex(0, 1), mc.complex(1, -1), 5)
+    assert.equal('c128', z.dtype)
+    same({ 0, 0.25, 0.5, 0.75, 1 }, mc.real(z))
+    same({ 1, 0.5, 0, -0.5, -1 }, mc.imag(z))
+    same({ 0, 0.25, 0.5, 0.75 }, mc.real(mc.linspace(0, mc.complex(1, 0), 4, { endpoint = false, dtype = 'c64' })))
+    same({ 0, 0.25, 0.5, 0.75 }, mc.linspace(0, 1, 4, { endpoint = false }))
+    same({ 3 }, mc.linspace(3, 4, 1))
+    same({}, mc.linspace(3, 4, 0))
+    same({ 3, 2, 1 }, mc.linspace(3, 1, 3, { dtype = 'i32' }))
+  end)
+
+  it('arange holds both ends and counts down', function()
+    same({ 5, 3, 1 }, mc.arange(5, 1, -2))
+    same({}, mc.arange(2, 1))
+    same({ 0, 0.1, 0.2, 0.1 * 3 }, mc.arange(0, 0.3, 0.1))
+  end)
+
+  it('full takes its dtype from the value', function()
+    assert.equal('bool', mc.full({ 2 }, true).dtype)
+    assert.equal('c128', mc.full({ 2 }, mc.complex(1, 1)).dtype)
+    assert.equal('f32', mc.full_like(mc.zeros({ 2 }, { dtype = 'f32' }), 3).dtype)
+    fails('fill_: 300 does not fit u8', mc.full_like, mc.zeros({ 2 }, { dtype = 'u8' }), 300)
+  end)
+end)
+
 describe('clip', function()
   it('takes one bound, the other, both or none', function()
     local x = mc.tensor { -1, 0.5, 3, 0 / 0 }
