@@ -12,9 +12,36 @@ local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
 
---- r^e e^(2 pi i turns) for tensors e, turns f64, as c128.
-local function spiral(log_r, e, turns)
-  turns = (turns - F.round(turns)) * (2 * math.pi)
+local SPLIT = 2 ^ 27 + 1
+--- A number as the sum of its upper 26 bits and the rest (Dekker, A floating-point technique for extending the available precision, 1971).
+local function halves(v)
+  local c = SPLIT * v
+  local high = c - (c - v)
+  return high, v - high
+end
+
+--- a / b as a number and what rounding took from it.
+local function ratio(a, b)
+  local q = a / b
+  local qh, ql = halves(q)
+  local bh, bl = halves(b)
+  local product = q * b
+  local lost = ((qh * bh - product) + qh * bl + ql * bh) + ql * bl
+  return { q, ((a - product) - lost) / b }
+end
+
+--- The fraction of a turn of e angle for e >= 0 in halves, below 2^51: whole turns go before they cost digits.
+local function fraction(e, angle)
+  local function part(v) return v - F.round(v) end
+  local high, low = halves(angle[1])
+  local top = F.floor(e * 2 ^ -26)
+  local bottom = e - top * 2 ^ 26
+  return part(part(top * (2 ^ 26 * high)) + part(bottom * high) + part(e * low) + e * angle[2])
+end
+
+--- r^e e^(2 pi i e angle), angle in turns as ratio() gives it, as c128.
+local function spiral(log_r, e, angle)
+  local turns = fraction(e, angle) * (2 * math.pi)
   local re, im = F.cos(turns), F.sin(turns)
   if log_r ~= 0 then
     local g = F.exp(e * log_r)
@@ -23,7 +50,7 @@ local function spiral(log_r, e, turns)
   return rows.complex(re, im)
 end
 
---- sum_t x[t] a^(-t) w^(k t) for k = 0..m - 1: logarithms of |a|, |w|, angles in turns.
+--- sum_t x[t] a^(-t) w^(k t) for k = 0..m - 1: logarithms of |a|, |w|, angles in turns as ratio() gives them.
 local function chirp(fname, x, m, axis, log_w, turn_w, log_a, turn_a)
   local r, back, n = rows.of(fname, x, axis, 4)
   if n == 0 then error(('%s: samples are %s; the axis is empty'):format(fname, tensor.describe(x)), 3) end
@@ -31,11 +58,9 @@ local function chirp(fname, x, m, axis, log_w, turn_w, log_a, turn_a)
   local dtype = wide and 'c128' or 'c64'
   local size = fft.next_fast_len(n + m - 1)
   local k = create.arange(0, math.max(n, m) - 1)
-  local half = F.square(k) * 0.5
-  -- (k^2 / 2) turn_w without losing the whole turns: k^2 is exact up to 2^53
-  local chirps = spiral(log_w, half, half * turn_w)
+  local chirps = spiral(log_w, F.square(k) * 0.5, turn_w)
   local t = k[{ { 1, n } }]
-  local front = chirps[{ { 1, n } }] * spiral(-log_a, t, t * -turn_a)
+  local front = chirps[{ { 1, n } }] * spiral(-log_a, t, { -turn_a[1], -turn_a[2] })
   local inverse = 1 / chirps
   local kernel = create.zeros({ size }, { dtype = 'c128' })
   methods.copy_(kernel[{ { 1, m } }], inverse[{ { 1, m } }])
@@ -56,9 +81,9 @@ local function chirp(fname, x, m, axis, log_w, turn_w, log_a, turn_a)
 end
 
 local function polar(fname, what, z, level)
-  if type(z) == 'number' then return math.log(math.abs(z)), z < 0 and 0.5 or 0 end
+  if type(z) == 'number' then return math.log(math.abs(z)), { z < 0 and 0.5 or 0, 0 } end
   if not tensor.is_complex(z) then error(('%s: %s is %s; give a number or mc.complex(re, im)'):format(fname, what, check.show(z)), level + 1) end
-  return math.log(z:abs()), z:arg() / (2 * math.pi)
+  return math.log(z:abs()), { z:arg() / (2 * math.pi), 0 }
 end
 
 local CZT = { m = { nil, 'integer >= 1' }, w = { nil, 'any' }, a = { 1, 'any' }, axis = { -1, 'integer' } }
@@ -75,7 +100,7 @@ function M.czt(x, opts)
   x = rows.float(fname, x, 3)
   local m = o.m or x.shape[tensor.axis(fname, x, o.axis, 3) + 1]
   if m == 0 then error(('%s: samples are %s; the axis is empty'):format(fname, tensor.describe(x)), 2) end
-  local log_w, turn_w = 0, -1 / m
+  local log_w, turn_w = 0, ratio(-1, m)
   if o.w ~= nil then log_w, turn_w = polar(fname, 'w', o.w, 2) end
   local log_a, turn_a = polar(fname, 'a', o.a, 2)
   if log_w == -math.huge or log_a == -math.huge then error(fname .. ': w and a must not be 0', 2) end
@@ -102,7 +127,7 @@ function M.zoom_fft(x, band, opts)
   local m = o.m or x.shape[tensor.axis(fname, x, o.axis, 3) + 1]
   if m == 0 then error(('%s: samples are %s; the axis is empty'):format(fname, tensor.describe(x)), 2) end
   local steps = o.endpoint and m > 1 and m - 1 or m
-  return chirp(fname, x, m, o.axis, 0, -(band[2] - band[1]) / (o.fs * steps), 0, band[1] / o.fs)
+  return chirp(fname, x, m, o.axis, 0, ratio(band[1] - band[2], o.fs * steps), 0, ratio(band[1], o.fs))
 end
 
 return M
