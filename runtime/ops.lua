@@ -548,6 +548,27 @@ composed('mascon.matrices', ALL, {
 })
 
 -- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
+composed('mascon.convolution', ALL, {
+  { 'convolve', nin = 2, method = false, tol = 'ACCUM', doc = 'convolution of vectors', source = 'NumPy convolve' },
+  { 'correlate', nin = 2, method = false, tol = 'ACCUM', doc = 'correlation of vectors', source = 'NumPy correlate' },
+})
+composed('mascon.polynomial', NUM, {
+  { 'polyval', nin = 2, method = false, tol = 'ACCUM', doc = 'a polynomial at x', source = 'NumPy polyval' },
+  { 'polyadd', nin = 2, method = false, doc = 'sum of polynomials', source = 'NumPy polyadd' },
+  { 'polysub', nin = 2, method = false, doc = 'difference of polynomials', source = 'NumPy polysub' },
+  { 'polymul', nin = 2, method = false, tol = 'ACCUM', doc = 'product of polynomials', source = 'NumPy polymul' },
+  { 'polydiv', nin = 2, nout = 2, method = false, tol = 'ITERATIVE', doc = 'quotient and remainder of polynomials', source = 'NumPy polydiv' },
+  { 'polyder', method = false, tol = 'ULP4', doc = 'derivative of a polynomial', source = 'NumPy polyder' },
+  { 'polyint', method = false, tol = 'ULP4', doc = 'integral of a polynomial', source = 'NumPy polyint' },
+  { 'polyfit', nin = 2, method = false, tol = 'ITERATIVE', doc = 'polynomial that fits samples best', source = 'NumPy polyfit' },
+  { 'roots', method = false, tol = 'ITERATIVE', rules = 'none: an ordering of eigenvalues', doc = 'roots of a polynomial', source = 'NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995' },
+  { 'poly', method = false, tol = 'ITERATIVE', doc = 'polynomial with given roots', source = 'NumPy poly' },
+  { 'chebval', nin = 2, method = false, tol = 'ACCUM', doc = 'Chebyshev series at x', source = 'NumPy chebval; A note on the summation of Chebyshev series, 1955' },
+  { 'legval', nin = 2, method = false, tol = 'ACCUM', doc = 'Legendre series at x', source = 'NumPy legval; A note on the summation of Chebyshev series, 1955' },
+  { 'hermval', nin = 2, method = false, tol = 'ACCUM', doc = 'series of Hermite polynomials of physics at x', source = 'NumPy hermval; A note on the summation of Chebyshev series, 1955' },
+  { 'hermeval', nin = 2, method = false, tol = 'ACCUM', doc = 'series of Hermite polynomials of probability at x', source = 'NumPy hermeval; A note on the summation of Chebyshev series, 1955' },
+  { 'lagval', nin = 2, method = false, tol = 'ACCUM', doc = 'Laguerre series at x', source = 'NumPy lagval; A note on the summation of Chebyshev series, 1955' },
+})
 composed('mascon.dct', FC, {
   { 'dctn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'cosine transforms over several axes', source = 'SciPy fft.dctn' },
   { 'idctn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'inverse of dctn', source = 'SciPy fft.idctn' },

@@ -12,6 +12,7 @@ local PARTS = {
   filter = { 'lfilter', 'lfilter_zi', 'sosfilt', 'sosfilt_zi', 'filtfilt', 'sosfiltfilt', 'freqz', 'freqz_sos', 'sosfreqz', 'detrend' },
   fourier = { 'convolve', 'fftconvolve', 'correlate', 'hilbert' },
   spectrum = { 'periodogram', 'welch', 'csd', 'coherence', 'spectrogram' },
+  czt = { 'czt', 'zoom_fft' },
   wavelet = { 'morlet', 'morlet_transform' },
 }
 for part, names in pairs(PARTS) do
