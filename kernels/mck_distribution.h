@@ -122,8 +122,8 @@ MCK_HEAVY double mck_vonmises_cdf_f64(double kappa, double x)
     for (int panel = 0; panel < 2; panel++) {
         const double mid = first + (2 * panel + 1) * half;
         for (int k = 0; k < MCK_GAUSS_HALF; k++) { /* cos u - 1 = -2 sin^2(u / 2) */
-            const double u = half * mck_gauss_f64[k][0], s1 = sin(0.5 * (mid - u)), s2 = sin(0.5 * (mid + u));
-            sum += mck_gauss_f64[k][1] * (exp(-2.0 * kappa * s1 * s1) + exp(-2.0 * kappa * s2 * s2));
+            const double u = half * mck_gauss_f64[k][0], s1 = mck_sin_f64(0.5 * (mid - u)), s2 = mck_sin_f64(0.5 * (mid + u));
+            sum += mck_gauss_f64[k][1] * (mck_exp_f64(-2.0 * kappa * s1 * s1) + mck_exp_f64(-2.0 * kappa * s2 * s2));
         }
     }
     const double tail = half > 0 ? half * sum / (2.0 * MCK_PI * mck_i0e_f64(kappa)) : 0.0;

@@ -137,7 +137,7 @@ MCK_HEAVY double mck_ellipe_f64(double m)
     if (isinf(m))
         return MCK_INF_F64;
     const double scale = m < 0 ? sqrt(1.0 - m) : 1.0, p = m < 0 ? 1.0 / (1.0 - m) : 1.0 - m, q = m < 0 ? -m / (1.0 - m) : m;
-    if (p < 0.4)
+    if (p < 0.01)
         return scale * p * (mck_elliprd_f64(0, p, 1.0) + mck_elliprd_f64(0, 1.0, p)) / 3.0;
     double a = 1.0, b = sqrt(p), f = 0.5, sum = 1.0 - 0.5 * q;
     while (fabs(a - b) > 1e-9 * a) {

@@ -120,8 +120,21 @@ MC_INLINE mck_pair mck_gamma_log2(double x, double low)
     return mck_pair_sum(r.hi, r.lo);
 }
 
-/* Gamma(x + low_x) or its reciprocal (low_x: the rounding of a positive x). From 10 on Stirling's series in pairs, below -10 by reflection (DLMF 5.5.3), between by the recurrence to
- * [2, 3), where the factors are exact and their product is carried in a pair. */
+/* Gamma(x), 2 <= x < 10: one polynomial per unit interval. */
+MC_INLINE double mck_gamma_row(double x)
+{
+    const int k = (int)x;
+    const double *const c = mck_gamma_rows_f64[k - 2], t = 2.0 * (x - k) - 1.0, s = t * t;
+    double e = c[16], o = c[17];
+    for (int j = 14; j >= 0; j -= 2) {
+        e = MC_MULADD(e, s, c[j]);
+        o = MC_MULADD(o, s, c[j + 1]);
+    }
+    return MC_MULADD(o, t, e);
+}
+
+/* Gamma(x + low_x) or its reciprocal (low_x: the rounding of a positive x). From 10 on Stirling's series in pairs, below -10 by reflection
+ * (DLMF 5.5.3), up to 2 by the recurrence. */
 MC_INLINE double mck_gamma_core_f64(double x, double low_x, int inverse)
 {
     if (!(fabs(x) < MCK_INF_F64))
@@ -141,14 +154,12 @@ MC_INLINE double mck_gamma_core_f64(double x, double low_x, int inverse)
             return mck_pair_exp2(mck_pair_add(g, (mck_pair){-64.0, 0})) * s * 0x1p64;
         return mck_pair_exp2(mck_pair_add((mck_pair){-g.hi, -g.lo}, (mck_pair){128.0, 0})) / s * 0x1p-128;
     }
-    double y = x, rest = low_x, p = 1.0, low = 0;
-    const int down = x >= 3.0;
-    while (y >= 3.0) {
-        y -= 1.0;
-        const double t = p * y;
-        low = low * y + mck_prod_err_f64(p, y, t) + p * rest;
-        p = t;
+    if (x >= 2.0) {
+        const double g = mck_gamma_row(x);
+        const double y = low_x == 0 ? g : g + g * low_x * (log(x) - 0.5 / x); /* digamma, to the digits that low_x deserves */
+        return inverse ? 1.0 / y : y;
     }
+    double y = x, rest = low_x, p = 1.0, low = 0; /* product of the factors, exact where they are, in a pair */
     while (y < 2.0) {
         const double t = p * y;
         low = low * y + mck_prod_err_f64(p, y, t) + p * rest;
@@ -157,10 +168,8 @@ MC_INLINE double mck_gamma_core_f64(double x, double low_x, int inverse)
         y = s.hi;
         rest += s.lo;
     }
-    double g = mck_fit_gamma_f64(y - 2.0);
+    double g = mck_gamma_row(y);
     g = g + g * rest * (0.42 + 0.5 * (y - 2.0)); /* digamma(y), to the two digits that the rest deserves */
-    if (down)
-        return inverse ? (1.0 - low / p) / (g * p) : g * p + g * low;
     if (inverse)
         return p / g + low / g;
     const double q = g / p;
@@ -451,13 +460,21 @@ MCK_HEAVY double mck_hurwitz_zeta_f64(double s, double q)
     return isinf(q) ? 0.0 : mck_zeta_positive_f64(s, q);
 }
 
+/* zeta(s) for s > 2: (zeta(s) - 1) 2^s is smooth. */
+MC_INLINE double mck_zeta_far_f64(double s)
+{
+    if (s > 60.0)
+        return 1.0;
+    return 1.0 + mck_exp2_f64(-s) * (s < 5.0 ? mck_fit_zeta_0_f64(s) : s < 14.0 ? mck_fit_zeta_1_f64(s) : mck_fit_zeta_2_f64(s));
+}
+
 /* Riemann's zeta function of a real argument; reflection (DLMF 25.4.1) below 0. */
 MCK_HEAVY double mck_riemann_zeta_f64(double s)
 {
     if (s == 1.0)
         return MCK_INF_F64;
     if (s > 2.0)
-        return s > 64.0 ? 1.0 : mck_zeta_positive_f64(s, 1.0);
+        return mck_zeta_far_f64(s);
     if (s >= 0)
         return 1.0 / (s - 1.0) + mck_fit_zeta_f64(s);
     if (isinf(s))
@@ -467,7 +484,7 @@ MCK_HEAVY double mck_riemann_zeta_f64(double s)
     if (s != s)
         return s;
     /* 2 (2 pi)^(s-1) sin(pi s / 2) Gamma(1 - s) zeta(1 - s) */
-    const double p = 1.0 - s, sine = mck_sinpi_f64(0.5 * s), z = p > 2.0 ? (p > 64.0 ? 1.0 : mck_zeta_positive_f64(p, 1.0)) : mck_fit_zeta_f64(p) - 1.0 / s;
+    const double p = 1.0 - s, sine = mck_sinpi_f64(0.5 * s), z = p > 2.0 ? mck_zeta_far_f64(p) : mck_fit_zeta_f64(p) - 1.0 / s;
     if (p < 10.0)
         return 2.0 * pow(2.0 * MCK_PI, -p) * sine * mck_gamma_f64(p) * z;
     const mck_pair l = {0x1.536439a4c6efcp1, -0x1.49e49a361efebp-53}, rest = mck_pair_sum(1.0, -s);

@@ -1,9 +1,9 @@
 /* mck_incomplete.h - incomplete gamma and beta functions and their inverses.
  *
  * Owns gammainc, gammaincc, betainc, betaincc, their inverses, and the quantile of Student's t. Each function has one core that knows
- * which tail is wanted, so that the small tail never comes from 1 - large. The inverses run Newton's method on the logarithm of the smaller tail
+ * which tail is wanted, so that the small tail never comes from 1 - large. The inverses run Halley's method on the logarithm of the smaller tail
  * over the logarithm (gamma) or logit (beta) of the variable: that curve is concave because both densities are log-concave
- * there, so the iteration cannot cycle. Accuracy: tests/golden/accuracy_special.lua. May not know tensors. */
+ * there; a bracket keeps the iteration inside. Accuracy: tests/golden/accuracy_special.lua. May not know tensors. */
 #ifndef MCK_INCOMPLETE_H
 #define MCK_INCOMPLETE_H
 
@@ -129,6 +129,13 @@ MC_INLINE double mck_normal_start_f64(double p)
     return p < 0.5 ? -z : z;
 }
 
+/* Halley's step for log tail = log goal from Newton's: change is the relative slope of the density, r = density / tail. */
+MC_INLINE double mck_log_newton(double newton, double change, double r, int upper)
+{
+    const double step = upper ? -newton : newton, half = 1.0 + 0.5 * step * (upper ? change + r : change - r);
+    return step / (half > 0.6 ? half : half == half ? 0.6 : half);
+}
+
 /* x with P(a, x) = p and Q(a, x) = q, p + q = 1; the smaller of the two is taken as exact. */
 MC_INLINE double mck_gamma_inverse_f64(double a, double p, double q)
 {
@@ -157,9 +164,9 @@ MC_INLINE double mck_gamma_inverse_f64(double a, double p, double q)
         else
             high = t < high ? t : high;
         const double slope = mck_gamma_front_f64(a, x); /* d P / d log x */
-        const double size = y > 0 && slope > 0 ? y / slope * log(goal / y) : MCK_NAN_F64, step = upper ? -size : size;
-        if (step * step * (1.0 + a) < 1e-16) /* quadratic: the last step acts on x itself */
-            return x + x * (more / slope);
+        const double r = y > 0 ? slope / y : 0, step = mck_log_newton(r > 0 ? log(goal / y) / r : MCK_NAN_F64, a - x, r, upper);
+        if (fabs(step * step * step) * (1.0 + a) * sqrt(1.0 + a) < 1e-17) /* cubic: the last step acts on x itself */
+            return x + x * (step + 0.5 * step * step);
         double next = t + step;
         if (!(next > low) || !(next < high))
             next = isinf(low) ? t - 1.0 : isinf(high) ? t + 1.0 : 0.5 * (low + high);
@@ -194,6 +201,11 @@ MC_INLINE double mck_beta_front_f64(double a, double b, mck_pair u0, mck_pair u1
         mck_pair p = mck_pair_add(mck_pair_scale(mck_pair_log2(x, u0.lo), a), mck_pair_scale(mck_pair_log2(y, u1.lo), b));
         if (small < 1e-200)
             return mck_pair_exp2(p) * small;
+        if (large >= 10.0) {
+            const mck_pair g = mck_beta_log2(small, large);
+            const double e = mck_pair_exp2(mck_pair_add(p, (mck_pair){-g.hi, -g.lo}));
+            return small < 10.0 ? e * mck_rgamma_f64(small) : e;
+        }
         p = mck_pair_add(p, (mck_pair){256.0, 0});
         return mck_pair_exp2(p) / mck_beta_positive_f64(a, b) * 0x1p-256;
     }
@@ -291,11 +303,11 @@ MC_INLINE double mck_beta_inverse_f64(double a, double b, double p, double q, do
             low = t > low ? t : low;
         else
             high = t < high ? t : high;
-        const double size = v > 0 && slope > 0 ? v / slope * log(goal / v) : MCK_NAN_F64, step = upper ? -size : size;
-        if (step * step * (1.0 + a + b) < 1e-16) { /* the last step acts on x and 1 - x themselves */
-            const double d = more / slope;
-            *y = z - x * z * d;
-            return x + x * z * d;
+        const double r = v > 0 ? slope / v : 0, step = mck_log_newton(r > 0 ? log(goal / v) / r : MCK_NAN_F64, a * z - b * x, r, upper);
+        if (fabs(step * step * step) * (1.0 + a + b) * sqrt(1.0 + a + b) < 1e-17) { /* the last step acts on x and 1 - x themselves */
+            const double d = x * z * (step + 0.5 * step * step * (z - x));
+            *y = z - d;
+            return x + d;
         }
         double next = t + step;
         if (!(next > low) || !(next < high))

@@ -29,8 +29,8 @@ MC_INLINE double mck_erfcx_f64(double x)
 {
     const double a = fabs(x), near = mck_erfcx_core_f64(a < 28.0 ? a : 28.0), w = 1.0 / (a > 28.0 ? a : 28.0), z = 0.5 * w * w;
     const double far = 0.56418958354775628695 * w * (1.0 + z * (-1.0 + z * (3.0 + z * (-15.0 + z * (105.0 - 945.0 * z)))));
-    const double y = a < 28.0 ? near : far, neg = 2.0 * mck_exp_square_f64(a, 1.0) - near;
-    return x != x ? x : x < 0 ? (a > 26.7 ? MCK_INF_F64 : neg) : x == 0 ? 1.0 : y;
+    const double y = a < 28.0 ? near : far, up = mck_exp_square_f64(a, 1.0), neg = 2.0 * up - near, mid = up * (1.0 - mck_erf_near_f64(a < 0.5 ? x : 0.5));
+    return x != x ? x : a < 0.5 ? mid : x < 0 ? (a > 26.7 ? MCK_INF_F64 : neg) : y;
 }
 
 /* exp(-x^2) times the integral of exp(t^2) from 0 to x: DLMF 7.2.5. */
@@ -301,7 +301,7 @@ MC_INLINE double mck_owens_near(double h, double a)
     double sum = 0;
     for (int k = 0; k < MCK_GAUSS_HALF; k++) {
         const double u = half * mck_gauss_f64[k][0], t1 = half - u, t2 = half + u;
-        const double e1 = exp(-0.5 * (h * t1) * (h * t1)) / (1.0 + t1 * t1), e2 = exp(-0.5 * (h * t2) * (h * t2)) / (1.0 + t2 * t2);
+        const double e1 = mck_exp_f64(-0.5 * (h * t1) * (h * t1)) / (1.0 + t1 * t1), e2 = mck_exp_f64(-0.5 * (h * t2) * (h * t2)) / (1.0 + t2 * t2);
         sum += mck_gauss_f64[k][1] * (e1 + e2);
     }
     return half * sum * mck_half_square_f64(h) / (2.0 * MCK_PI);

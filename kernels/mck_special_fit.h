@@ -95,29 +95,18 @@ MC_INLINE double mck_fit_dawson_far_f64(double u)
     return MC_MULADD(o, t, e);
 }
 
-/* Gamma(2 + u), u in [0.0, 1.0]; 17 terms, rest 2^-57 */
-MC_INLINE double mck_fit_gamma_f64(double u)
-{
-    const double t = MC_MULADD(u, 0x1p1, -0x1p0);
-    const double s = t * t;
-    double e = 0x1.ba4ea8bb96e0cp-39, o = -0x1.0fb4aa6c77f6p-36;
-    e = MC_MULADD(e, s, 0x1.1e00287f05fcbp-34);
-    o = MC_MULADD(o, s, -0x1.52ba10220954ep-32);
-    e = MC_MULADD(e, s, 0x1.e716b899c0986p-30);
-    o = MC_MULADD(o, s, -0x1.add7733a3d5cfp-28);
-    e = MC_MULADD(e, s, 0x1.013bdf3ed25b2p-24);
-    o = MC_MULADD(o, s, 0x1.089b259eb9325p-27);
-    e = MC_MULADD(e, s, 0x1.8b8fcf9634138p-19);
-    o = MC_MULADD(o, s, 0x1.a55ed08fff14bp-17);
-    e = MC_MULADD(e, s, 0x1.5489cc6a2a52fp-13);
-    o = MC_MULADD(o, s, 0x1.d0a9bc4a29bcbp-11);
-    e = MC_MULADD(e, s, 0x1.c138b89493f18p-8);
-    o = MC_MULADD(o, s, 0x1.03f6d2fa4f097p-5);
-    e = MC_MULADD(e, s, 0x1.4f224d4b7e016p-3);
-    o = MC_MULADD(o, s, 0x1.de9585f1a7096p-2);
-    e = MC_MULADD(e, s, 0x1.544fa6d47b39p0);
-    return MC_MULADD(o, t, e);
-}
+/* Gamma(2 + row + (1 + t) / 2) for t in [-1, 1]: powers of t */
+enum { MCK_GAMMA_ROWS = 8, MCK_GAMMA_TERMS = 18 };
+MC_UNUSED static const double mck_gamma_rows_f64[MCK_GAMMA_ROWS][MCK_GAMMA_TERMS] = {
+    {0x1.544fa6d47b39p0, 0x1.de9585f1a7093p-2, 0x1.4f224d4b7e016p-3, 0x1.03f6d2fa4f509p-5, 0x1.c138b89493f18p-8, 0x1.d0a9bc4930c69p-11, 0x1.5489cc6a2a52fp-13, 0x1.a55ed217389fcp-17, 0x1.8b8fcf9634138p-19, 0x1.0886c54a255fep-27, 0x1.013bdf3ed25b2p-24, -0x1.ad8a6403b13c5p-28, 0x1.e716b899c0986p-30, -0x1.57e9db306423bp-32, 0x1.1e00287f05fcbp-34, -0x1.c091af402a4b9p-37, 0x1.ba4ea8bb96e0cp-39, -0x1.650dbab79cb61p-41},
+    {0x1.a96390899a074p1, 0x1.d545472146024p0, 0x1.491ad1cb98836p-1, 0x1.4a0b6a8230929p-3, 0x1.0e5d232b95859p-5, 0x1.71d167212a004p-8, 0x1.bd2afde7e47abp-11, 0x1.d8376e102f72dp-14, 0x1.c9e94992cf29ep-17, 0x1.90ba727875d99p-20, 0x1.49cfed99d8d3p-23, 0x1.ec01868b5b74bp-27, 0x1.65e5a3a6f01d4p-30, 0x1.ca1982642e50cp-34, 0x1.378a95a19f54bp-37, 0x1.42e77647c2b72p-41, 0x1.f26393571d119p-45, 0x1.025ac73cb7815p-49},
+    {0x1.74371e7866c65p3, 0x1.027ac12fc1e1ep3, 0x1.9548c95a76f39p1, 0x1.c5576617b6c1fp-1, 0x1.919734073b1e4p-3, 0x1.28fa2eb44d23p-5, 0x1.7bab82a608dffp-8, 0x1.ad2dbf1b06e03p-11, 0x1.b471c7386e754p-14, 0x1.944636de3544fp-17, 0x1.58a8311b3e6fap-20, 0x1.10884c2f0e6a6p-23, 0x1.92954c16e3aeap-27, 0x1.17286d000011p-30, 0x1.6d50decadbcd2p-34, 0x1.c4cc0c74841d8p-38, 0x1.10becf9f38545p-41, 0x1.32281b6e10023p-45},
+    {0x1.a2be0247739f2p5, 0x1.5150fd24c6f6fp5, 0x1.2497a18ed3617p4, 0x1.64535bc3f48ap2, 0x1.533ae6c9fef1bp0, 0x1.0b7287473a2b5p-2, 0x1.6a0d90d78b5bbp-5, 0x1.af3f7cd238379p-8, 0x1.cc16df9d842b3p-11, 0x1.bda0627947fb1p-14, 0x1.8c01b6de54843p-17, 0x1.45a0c35f35aedp-20, 0x1.f2fc6fcb8724bp-24, 0x1.66516823b6f01p-27, 0x1.e491bbed4cd31p-31, 0x1.3600751b9c702p-34, 0x1.81330f7f41063p-38, 0x1.bd47acd637a1ap-42},
+    {0x1.1fe2a1911f7d6p8, 0x1.02138e2dc003bp8, 0x1.e6a4bd6d9463cp6, 0x1.3e1f377a6cf74p5, 0x1.424d559bdc68ep3, 0x1.0cad76b377ba4p1, 0x1.7ea29737cc995p-2, 0x1.dd826e3c4c325p-5, 0x1.09f7bc12e3ebp-7, 0x1.0c34d9c11fd09p-10, 0x1.ef115eaf897dcp-14, 0x1.a5df61b35b906p-17, 0x1.4e5745cb28411p-20, 0x1.efd636a2b7e9ep-24, 0x1.59ac1f9eab912p-27, 0x1.c76724132ef59p-31, 0x1.2353a9266e8f6p-34, 0x1.59e7a0a034b31p-38},
+    {0x1.d3d0468bd32bdp10, 0x1.c75c1b3c7bf5bp10, 0x1.cbeabd747891fp9, 0x1.3f4df4c12b155p8, 0x1.5566a36d3e536p6, 0x1.2ae045d8c861bp4, 0x1.bd3ad63711a4bp1, 0x1.21a5a29671fffp-1, 0x1.4f79e45eb77a1p-4, 0x1.5ee6cef6722c8p-7, 0x1.4f397b2187e7ap-10, 0x1.272717522cf8ep-13, 0x1.e296c7aabec66p-17, 0x1.709aaec915089p-20, 0x1.085813eec865bp-23, 0x1.65d65610c9b6fp-27, 0x1.d67c1dcba23c7p-31, 0x1.1e60eacf7e43cp-34},
+    {0x1.b693422315f91p13, 0x1.c8235df171691p13, 0x1.e8179504c0879p12, 0x1.64d66d23a7764p11, 0x1.8fe3b666b5341p9, 0x1.6d8bea568b70ap7, 0x1.1b6ba5e001fcbp5, 0x1.7ed9fdfacf1b9p2, 0x1.cb5517648199dp-1, 0x1.f0b554368cb63p-4, 0x1.e9b94a90aceb9p-7, 0x1.bc51635bdf3b8p-10, 0x1.75ca5f6dcb365p-13, 0x1.256e38acf3377p-16, 0x1.b00d0970ebf62p-20, 0x1.2be7212a36cdp-23, 0x1.947e0d207eap-27, 0x1.f80c02ceeb294p-31},
+    {0x1.d1fc76454758ap16, 0x1.000763f95cefap17, 0x1.1fcebd099d5e9p16, 0x1.b826c69679fe9p14, 0x1.010bc68b0533p13, 0x1.e85d9695a1752p10, 0x1.88855ad3a44e2p8, 0x1.123eb8653e5cep6, 0x1.53bbb3ec8645cp3, 0x1.7ab59a963d4c9p0, 0x1.8057c45b4ee7ap-3, 0x1.66798f5cd58ecp-6, 0x1.35a7fd2198b3bp-9, 0x1.f2aa549fb8cf8p-13, 0x1.782d6c751f44ap-16, 0x1.0b54ce1cd4799p-19, 0x1.7144a294b03cap-23, 0x1.d65032d68e567p-27},
+};
 
 /* log Gamma(1 + u) / u, u in [-0.5, 0.5]; 29 terms, rest 2^-57 */
 MC_INLINE double mck_fit_lgamma1_f64(double u)
@@ -228,6 +217,134 @@ MC_INLINE double mck_fit_zeta_f64(double u)
     e = MC_MULADD(e, s, -0x1.3d88a87ff7c24p-8);
     o = MC_MULADD(o, s, 0x1.2a40f2afba4a1p-4);
     e = MC_MULADD(e, s, 0x1.2788cfc6fb619p-1);
+    return MC_MULADD(o, t, e);
+}
+
+/* (zeta(u) - 1) 2^u, u in [2.0, 5.0]; 37 terms, rest 2^-58 */
+MC_INLINE double mck_fit_zeta_0_f64(double u)
+{
+    const double t = MC_MULADD(u, 0x1.5555555555555p-1, -0x1.2aaaaaaaaaaabp1);
+    const double s = t * t;
+    double e = 0x1.eb9a5fa5fe812p-22, o = -0x1.70b3c7bc7ee0dp-21;
+    e = MC_MULADD(e, s, -0x1.9eca40b40ebcfp-19);
+    o = MC_MULADD(o, s, 0x1.2b9212492716bp-18);
+    e = MC_MULADD(e, s, 0x1.624cc1ef21ec1p-17);
+    o = MC_MULADD(o, s, -0x1.ef7194654a7e2p-17);
+    e = MC_MULADD(e, s, -0x1.70b3c7bc7ee0dp-16);
+    o = MC_MULADD(o, s, 0x1.ef7194654a7e2p-16);
+    e = MC_MULADD(e, s, 0x1.13724ef791c97p-15);
+    o = MC_MULADD(o, s, -0x1.65ec4631981b4p-15);
+    e = MC_MULADD(e, s, -0x1.14c3534c24157p-15);
+    o = MC_MULADD(o, s, 0x1.51eda656b141dp-15);
+    e = MC_MULADD(e, s, 0x1.04c9c13634d42p-15);
+    o = MC_MULADD(o, s, -0x1.434b93be571cbp-15);
+    e = MC_MULADD(e, s, -0x1.8dface54c2a4p-18);
+    o = MC_MULADD(o, s, 0x1.cdc72a0874685p-21);
+    e = MC_MULADD(e, s, 0x1.34e621359c9e1p-15);
+    o = MC_MULADD(o, s, -0x1.dbccdba09b8efp-15);
+    e = MC_MULADD(e, s, 0x1.49a414604a982p-14);
+    o = MC_MULADD(o, s, -0x1.1683fc88d6f4fp-13);
+    e = MC_MULADD(e, s, 0x1.dac756d23067bp-13);
+    o = MC_MULADD(o, s, -0x1.8b1671ec3f16ap-12);
+    e = MC_MULADD(e, s, 0x1.489c49057bc26p-11);
+    o = MC_MULADD(o, s, -0x1.11df685a6e296p-10);
+    e = MC_MULADD(e, s, 0x1.c88270e807c11p-10);
+    o = MC_MULADD(o, s, -0x1.7c6c14f4d6904p-9);
+    e = MC_MULADD(e, s, 0x1.3d044b6c67e07p-8);
+    o = MC_MULADD(o, s, -0x1.082e4348e5799p-7);
+    e = MC_MULADD(e, s, 0x1.b84d1c59e958ep-7);
+    o = MC_MULADD(o, s, -0x1.6eead3cc75b01p-6);
+    e = MC_MULADD(e, s, 0x1.31c38b65e2827p-5);
+    o = MC_MULADD(o, s, -0x1.fd9feb2d43ebep-5);
+    e = MC_MULADD(e, s, 0x1.a8d136907eac2p-4);
+    o = MC_MULADD(o, s, -0x1.621e141cd02adp-3);
+    e = MC_MULADD(e, s, 0x1.23aef8bb899abp-2);
+    o = MC_MULADD(o, s, -0x1.b734fee54ee18p-2);
+    e = MC_MULADD(e, s, 0x1.6f0f7c267e278p0);
+    return MC_MULADD(o, t, e);
+}
+
+/* (zeta(u) - 1) 2^u, u in [5.0, 14.0]; 31 terms, rest 2^-57 */
+MC_INLINE double mck_fit_zeta_1_f64(double u)
+{
+    const double t = MC_MULADD(u, 0x1.c71c71c71c71cp-3, -0x1.0e38e38e38e39p1);
+    const double s = t * t;
+    double e = 0x1.067f1c3b6348bp-26, o = -0x1.ca3c03368a8b2p-26;
+    e = MC_MULADD(e, s, -0x1.2432d36787d3cp-24);
+    o = MC_MULADD(o, s, 0x1.e171e6b0613dp-24);
+    e = MC_MULADD(e, s, 0x1.b3544c848e866p-23);
+    o = MC_MULADD(o, s, -0x1.5fac0ca6c8aa8p-22);
+    e = MC_MULADD(e, s, -0x1.097dbdcb6df2bp-22);
+    o = MC_MULADD(o, s, 0x1.7e2bf42b54344p-22);
+    e = MC_MULADD(e, s, 0x1.1cba2843eaae1p-21);
+    o = MC_MULADD(o, s, -0x1.caa8c8f8b4a24p-21);
+    e = MC_MULADD(e, s, 0x1.dc253bd171e8ap-22);
+    o = MC_MULADD(o, s, -0x1.056af2e31fe89p-20);
+    e = MC_MULADD(e, s, 0x1.64d81d9291779p-19);
+    o = MC_MULADD(o, s, -0x1.4afcdd78aa2f4p-18);
+    e = MC_MULADD(e, s, 0x1.2a9c42499c389p-17);
+    o = MC_MULADD(o, s, -0x1.1abcd676b639ap-16);
+    e = MC_MULADD(e, s, 0x1.0c52d46a7f5c7p-15);
+    o = MC_MULADD(o, s, -0x1.fab74725994d2p-15);
+    e = MC_MULADD(e, s, 0x1.de6531b17845ep-14);
+    o = MC_MULADD(o, s, -0x1.c3cc901d52325p-13);
+    e = MC_MULADD(e, s, 0x1.aa9bdba19db0dp-12);
+    o = MC_MULADD(o, s, -0x1.92bf3e85fb0bap-11);
+    e = MC_MULADD(e, s, 0x1.7c70037eb0e7ap-10);
+    o = MC_MULADD(o, s, -0x1.68650a9e6cc27p-9);
+    e = MC_MULADD(e, s, 0x1.574143ac40a2bp-8);
+    o = MC_MULADD(o, s, -0x1.47027246f07aap-7);
+    e = MC_MULADD(e, s, 0x1.2f16d470822e4p-6);
+    o = MC_MULADD(o, s, -0x1.00df489f55b0ep-5);
+    e = MC_MULADD(e, s, 0x1.6888f3e2c6888p-5);
+    o = MC_MULADD(o, s, -0x1.6801f17fa843fp-5);
+    e = MC_MULADD(e, s, 0x1.05d7d994ec5bdp0);
+    return MC_MULADD(o, t, e);
+}
+
+/* (zeta(u) - 1) 2^u, u in [14.0, 64.0]; 39 terms, rest 2^-58 */
+MC_INLINE double mck_fit_zeta_2_f64(double u)
+{
+    const double t = MC_MULADD(u, 0x1.47ae147ae147bp-5, -0x1.8f5c28f5c28f6p0);
+    const double s = t * t;
+    double e = 0x1.58ce2534b7e54p-20, o = -0x1.cb6693af621f1p-20;
+    e = MC_MULADD(e, s, -0x1.4cf29fa0ca52fp-17);
+    o = MC_MULADD(o, s, 0x1.ad405dc26f15p-17);
+    e = MC_MULADD(e, s, 0x1.35a5d04d63544p-15);
+    o = MC_MULADD(o, s, -0x1.82a2c26c4bbacp-15);
+    e = MC_MULADD(e, s, -0x1.654c35cfcd0e1p-14);
+    o = MC_MULADD(o, s, 0x1.aed97bb5ba206p-14);
+    e = MC_MULADD(e, s, 0x1.1e7d70ede4ea1p-13);
+    o = MC_MULADD(o, s, -0x1.4d20eb3d2dce3p-13);
+    e = MC_MULADD(e, s, -0x1.4d4b3f15c3b89p-13);
+    o = MC_MULADD(o, s, 0x1.73b9ecc520fd8p-13);
+    e = MC_MULADD(e, s, 0x1.27c7a0ad97ea4p-13);
+    o = MC_MULADD(o, s, -0x1.3cb5e1cb8caffp-13);
+    e = MC_MULADD(e, s, -0x1.825fddb656e59p-14);
+    o = MC_MULADD(o, s, 0x1.84af35b567cd5p-14);
+    e = MC_MULADD(e, s, 0x1.c218467a2645bp-15);
+    o = MC_MULADD(o, s, -0x1.c91c2766fed23p-15);
+    e = MC_MULADD(e, s, -0x1.000363234d00dp-17);
+    o = MC_MULADD(o, s, -0x1.0f05b7c684a7p-19);
+    e = MC_MULADD(e, s, 0x1.462720ebc5af8p-15);
+    o = MC_MULADD(o, s, -0x1.efc6b5012ceafp-15);
+    e = MC_MULADD(e, s, 0x1.64671a6580463p-14);
+    o = MC_MULADD(o, s, -0x1.139cc72e2cc2dp-13);
+    e = MC_MULADD(e, s, 0x1.94d93b536f4f4p-13);
+    o = MC_MULADD(o, s, -0x1.149b19a97606p-12);
+    e = MC_MULADD(e, s, 0x1.6061f36d028fp-12);
+    o = MC_MULADD(o, s, -0x1.9fbc0e7354b2cp-12);
+    e = MC_MULADD(e, s, 0x1.c24149d6350a2p-12);
+    o = MC_MULADD(o, s, -0x1.bba854b369f4p-12);
+    e = MC_MULADD(e, s, 0x1.89a275bda7644p-12);
+    o = MC_MULADD(o, s, -0x1.36897782d4a97p-12);
+    e = MC_MULADD(e, s, 0x1.acca440aed201p-13);
+    o = MC_MULADD(o, s, -0x1.fb8aca5344a2bp-14);
+    e = MC_MULADD(e, s, 0x1.f4a9140f5b932p-15);
+    o = MC_MULADD(o, s, -0x1.8b1c6b3e4b0cap-16);
+    e = MC_MULADD(e, s, 0x1.d3bac371df97ep-18);
+    o = MC_MULADD(o, s, -0x1.712257d8006ecp-20);
+    e = MC_MULADD(e, s, 0x1.00000246a5ffbp0);
     return MC_MULADD(o, t, e);
 }
 

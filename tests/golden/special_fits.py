@@ -190,6 +190,11 @@ def lambert(p):
     return m.findroot(lambda w: 2 * (1 + w * m.exp(w + 1)) - p * p if abs(p) > 0.05 else 2 * (1 + w * m.exp(w + 1)) / p ** 2 - 1, -1 + p - p * p / 3 + 11 * p ** 3 / 72) if p else mpf(-1)
 
 
+def zeta_power(s):
+    with m.workdps(80):
+        return (m.zeta(s) - 1) * m.mpf(2) ** s
+
+
 def rgamma1(a):
     return EULER if a == 0 else (m.rgamma(1 + a) - 1) / a
 
@@ -211,13 +216,15 @@ def main():
     emit("dawson_near", "Dawson's integral over x, u = x^2", lambda z: dawson(m.sqrt(z)) / m.sqrt(z), 0, 4)
     emit("dawson_mid", "Dawson's integral times x, u = x", lambda x: x * dawson(x), 2, 5)
     emit("dawson_far", "2 x Dawson's integral, u = 1 / x^2", lambda w: 1 if w == 0 else 2 / m.sqrt(w) * dawson(1 / m.sqrt(w)), 0, mpf(1) / 25)
-    emit("gamma", "Gamma(2 + u)", lambda u: m.gamma(2 + u), 0, 1)
+    gamma_table()
     emit("lgamma1", "log Gamma(1 + u) / u", lgamma1, -0.5, 0.5)
     emit("rgamma1", "(1 / Gamma(1 + u) - 1) / u", rgamma1, -0.5, 0.5)
     emit("digamma", "digamma(u) / (u - root)", lambda x: m.digamma(x) / (x - PSI0), 1, 2)
     hi = mpf(float(PSI0))
     print("#define MCK_PSI_ROOT_F64 %s\n#define MCK_PSI_ROOT_LO_F64 %s\n" % (hexa(hi), hexa(PSI0 - hi)))
     emit("zeta", "zeta(u) - 1 / (u - 1)", zeta_rest, 0, 2)
+    for k, (lo, hi) in enumerate(((2, 5), (5, 14), (14, 64))):
+        emit("zeta_%d" % k, "(zeta(u) - 1) 2^u", zeta_power, lo, hi)
     emit("e1_near", "E1(u) + log u", e1_near, 0, 1)
     for k, (lo, hi) in enumerate(((1, 2), (2, 4), (4, 10))):
         emit("e1_%d" % k, "x exp(x) E1(x), u = 1 / x", lambda w: m.exp(1 / w) / w * m.e1(1 / w), mpf(1) / hi, mpf(1) / lo)
@@ -257,6 +264,21 @@ def main():
     gauss(32)
     bernoulli(14)
     print("#endif")
+
+
+def gamma_table():
+    """Gamma(k + 1/2 + t / 2) on the unit intervals k = 2..9 as powers of t."""
+    rows, terms = [], 18
+    for k in range(2, 10):
+        cheb, _ = chebyshev(lambda u: m.gamma(k + u), mpf(0), mpf(1), 40)
+        rest = m.fsum(abs(c) for c in cheb[terms:]) / m.gamma(k)
+        assert rest < mpf(2) ** -55, (k, rest)
+        rows.append(monomials(cheb[:terms]))
+    print("/* Gamma(2 + row + (1 + t) / 2) for t in [-1, 1]: powers of t */")
+    print("enum { MCK_GAMMA_ROWS = %d, MCK_GAMMA_TERMS = %d };\nMC_UNUSED static const double mck_gamma_rows_f64[MCK_GAMMA_ROWS][MCK_GAMMA_TERMS] = {" % (len(rows), terms))
+    for row in rows:
+        print("    {%s}," % ", ".join(hexa(x) for x in row))
+    print("};\n")
 
 
 def temme():
