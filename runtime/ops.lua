@@ -757,6 +757,9 @@ for _, f in ipairs(RANDOM_FUNCTIONS) do T.functions[#T.functions + 1] = f end
 
 -- ---------------------------------------------------------------- examples of rows, run as tests by tests/spec/examples_spec.lua
 T.examples = {
+  solve = "mc.linalg.solve({ { 2, 0 }, { 0, 4 } }, mc.tensor{2, 2})  --> f64[2]@cpu { 1.0000, 0.5000 }",
+  det = "mc.linalg.det { { 1, 2 }, { 3, 5 } }  --> f64[]@cpu -1",
+  svdvals = "mc.linalg.svdvals { { 3, 0 }, { 0, 0.5 } }  --> f64[2]@cpu { 3.0000, 0.5000 }",
   solve = "mc.linalg.solve({ { 2, 0 }, { 0, 4 } }, { 2, 4 })  --> f64[2]@cpu { 1, 1 }",
   softmax = "mc.softmax(mc.tensor{0, 0})  --> f64[2]@cpu { 0.5000, 0.5000 }",
   segment_sum = "mc.segment_sum(mc.tensor{1, 2, 4}, mc.tensor({1, 1, 2}, { dtype = 'i64' }))  --> f64[2]@cpu { 3, 4 }",

@@ -117,7 +117,7 @@ local function comment_of(f, name)
   local list = lines(info.source)
   local first = list[info.linedefined] or ''
   local plain = name:gsub('%p', '%%%0')
-  local own = first:find('[.:%s]' .. plain .. '%s*[(=]') and comment_above(list, info.linedefined)
+  local own = (first:find('[.:%s]' .. plain .. '%s*[(=]') or first:find '^%s*function%s' or first:find '^%s*local%s+function%s') and comment_above(list, info.linedefined)
   if own then return own end
   local at = definition(list, name)
   local above = at and comment_above(list, at)
