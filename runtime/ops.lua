@@ -13,7 +13,7 @@
 --   compute  dtype of the arithmetic whatever the operand (else it follows from the family); nin, nout: operands and results
 --   kernels  'special': the body stands in kernels/mck_special.h, whose loops are compiled apart
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
--- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end.
+-- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end, workspaces in T.work.
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
 --   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
@@ -754,6 +754,20 @@ T.kernels = {
 }
 for _, k in ipairs(RANDOM_KERNELS) do T.kernels[#T.kernels + 1] = k end
 for _, f in ipairs(RANDOM_FUNCTIONS) do T.functions[#T.functions + 1] = f end
+
+-- ---------------------------------------------------------------- memory an op asks for beside its result
+-- In units of what its operands take in the dtype of their arithmetic (small integers as i64, halves as f32), or of its result if that is more;
+-- tests/spec/footprint_spec.lua holds every op to it. An op that is not named asks for none. Operands whose axis is not the innermost one are copied.
+T.work = {
+  sum = 1, prod = 1, mean = 1, max = 0.5, min = 0.5, argmax = 0.5, argmin = 0.5, var = 0.5, std = 0.5, logsumexp = 0.5, nansum = 1.1, nanprod = 1.1, nanmean = 1.1,
+  nanmax = 0.6, nanmin = 0.6, nanargmax = 0.6, nanargmin = 0.6, nanvar = 0.5, nanstd = 0.5, cumsum = 2, cumprod = 2, cummax = 2, cummin = 2, argcummax = 2,
+  argcummin = 2, logcumsumexp = 2, sort = 2, argsort = 2, median = 3.3, matmul = 1.3, fft = 3.2, ifft = 3.2, rfft = 3.4, irfft = 3.2, take = 0.7, take_along_axis = 1,
+  put_along_axis = 1, scatter_add = 4.8, scatter_reduce = 4.8, searchsorted = 3, bincount = 1, bincount_weighted = 1, nonzero_flat = 0.3, solve = 1.1,
+  solve_triangular = 1.1, inv = 1, det = 1.2, slogdet = 1.2, lu = 1.3, lu_factor = 1.2, lu_solve = 1.1, cholesky = 1, qr = 1, eig = 3.3, eigh = 3.3, eigvals = 1.4,
+  eigvalsh = 1.4, hessenberg = 1, svd = 2.3, svdvals = 1.7, segment_sum = 0.1, segment_prod = 0.1, segment_max = 0.1, segment_min = 0.1, partition = 2.1, argpartition = 0.6, topk = 1.1,
+  softmax = 0.3, log_softmax = 0.3, cholesky_solve = 1.9, cond = 1.7, expm = 24, funm = 3.3, logm = 36.1, sqrtm = 36.1, lstsq = 3.2, matrix_norm = 3, matrix_power = 2,
+  matrix_rank = 1.7, norm = 3, vector_norm = 3, null_space = 6.6, orth = 5.6, pinv = 5.6, polar = 2.5, schur = 1.3,
+}
 
 -- ---------------------------------------------------------------- examples of rows, run as tests by tests/spec/examples_spec.lua
 T.examples = {

@@ -102,6 +102,7 @@ local function of_row(row)
   if also[1] then text[#text + 1] = 'Also: ' .. table.concat(also, ', ') end
   for _, line in ipairs(type(row.example) == 'string' and { row.example } or row.example or {}) do text[#text + 1] = '    ' .. line end
   text[#text + 1] = 'Accuracy class: ' .. row.tol .. (row.ctol and (' (complex ' .. row.ctol .. ')') or '')
+  if row.work then text[#text + 1] = ('Workspace: up to %g times the operands in the dtype of their arithmetic'):format(row.work) end
   text[#text + 1] = 'Source: ' .. row.source
   return text, names
 end
