@@ -759,24 +759,28 @@ for _, f in ipairs(RANDOM_FUNCTIONS) do T.functions[#T.functions + 1] = f end
 -- In units of what its operands take in the dtype of their arithmetic (small integers as i64, halves as f32), or of its result if that is more;
 -- tests/spec/footprint_spec.lua holds every op to it. An op that is not named asks for none. Operands whose axis is not the innermost one are copied.
 T.work = {
-  sum = 1, prod = 1, mean = 1, max = 0.5, min = 0.5, argmax = 0.5, argmin = 0.5, var = 0.5, std = 0.5, logsumexp = 0.5, nansum = 1.1, nanprod = 1.1, nanmean = 1.1,
-  nanmax = 0.6, nanmin = 0.6, nanargmax = 0.6, nanargmin = 0.6, nanvar = 0.5, nanstd = 0.5, cumsum = 2, cumprod = 2, cummax = 2, cummin = 2, argcummax = 2,
-  argcummin = 2, logcumsumexp = 2, sort = 2, argsort = 2, median = 3.3, matmul = 1.3, fft = 3.2, ifft = 3.2, rfft = 3.4, irfft = 3.2, take = 0.7, take_along_axis = 1,
-  put_along_axis = 1, scatter_add = 4.8, scatter_reduce = 4.8, searchsorted = 3, bincount = 1, bincount_weighted = 1, nonzero_flat = 0.3, solve = 1.1,
-  solve_triangular = 1.1, inv = 1, det = 1.2, slogdet = 1.2, lu = 1.3, lu_factor = 1.2, lu_solve = 1.1, cholesky = 1, qr = 1, eig = 3.3, eigh = 3.3, eigvals = 1.4,
-  eigvalsh = 1.4, hessenberg = 1, svd = 2.3, svdvals = 1.7, segment_sum = 0.1, segment_prod = 0.1, segment_max = 0.1, segment_min = 0.1, partition = 2.1, argpartition = 0.6, topk = 1.1,
-  softmax = 0.3, log_softmax = 0.3, cholesky_solve = 1.9, cond = 1.7, expm = 24, funm = 3.3, logm = 36.1, sqrtm = 36.1, lstsq = 3.2, matrix_norm = 3, matrix_power = 2,
-  matrix_rank = 1.7, norm = 3, vector_norm = 3, null_space = 6.6, orth = 5.6, pinv = 5.6, polar = 2.5, schur = 1.3,
+  allclose = 2.9, argcummax = 2, argcummin = 2, argmax = 0.5, argmin = 0.5, argpartition = 0.6, argsort = 2, bincount = 1, bincount_weighted = 1,
+  cholesky = 1, cholesky_solve = 1.9, cond = 1.7, corrcoef = 6.1, cov = 2.6, cummax = 2, cummin = 2, cumprod = 2, cumsum = 2, det = 1.2,
+  digitize = 2.1, dirichlet = 1.1, eig = 3.3, eigh = 3.3, eigvals = 1.4, eigvalsh = 1.4, expm = 24, fft = 3.2, fftfreq = 3.2, fftn = 3.1, funm = 3.3,
+  gmean = 1.1, hessenberg = 1, hfft = 1.6, histogram = 7.4, histogram2d = 7, histogramdd = 7, hmean = 3.2, ifft = 3.2, ifftn = 3.1, ihfft = 1.3,
+  inv = 1, iqr = 2.3, irfft = 3.2, irfftn = 2.1, isclose = 2.8, isin = 3.1, kurtosis = 2.1, latin_hypercube = 7.1, log_softmax = 0.3,
+  logcumsumexp = 2, logm = 36.1, logsumexp = 0.5, lstsq = 3.2, lu = 1.3, lu_factor = 1.2, lu_solve = 1.1, mad = 4.3, matmul = 1.3, matrix_norm = 3,
+  matrix_power = 2, matrix_rank = 1.7, max = 0.5, mean = 1, median = 3.3, min = 0.5, mode = 8.5, moment = 2.1, multivariate_normal = 1.1,
+  nan_to_num = 2.4, nanargmax = 0.6, nanargmin = 0.6, nanmax = 0.6, nanmean = 1.1, nanmedian = 2.3, nanmin = 0.6, nanpercentile = 2.3, nanprod = 1.1,
+  nanquantile = 2.3, nanstd = 0.5, nansum = 1.1, nanvar = 0.5, nonzero_flat = 0.3, norm = 3, null_space = 6.6, orth = 5.6, partition = 2.1,
+  percentile = 2.3, permutation = 2.2, pinv = 5.6, polar = 2.5, prod = 1, put_along_axis = 1, qr = 1, quantile = 2.3, rankdata = 11.5, reduceat = 5.1,
+  rfft = 3.4, rfftfreq = 1.3, rfftn = 3.6, scatter_add = 4.8, scatter_reduce = 4.8, schur = 1.3, searchsorted = 3, segment_max = 0.1,
+  segment_min = 0.1, segment_prod = 0.1, segment_sum = 0.1, skew = 2.1, slogdet = 1.2, softmax = 0.3, solve = 1.1, solve_triangular = 1.1, sort = 2,
+  sqrtm = 36.1, std = 0.5, sum = 1, svd = 2.3, svdvals = 1.7, take = 0.7, take_along_axis = 1, topk = 1.1, trim_mean = 4, unique = 3.4,
+  unique_all = 0.8, unique_consecutive = 2.1, unique_counts = 1.1, unique_inverse = 2.6, unique_values = 3.1, var = 0.5, vector_norm = 3,
+  wishart = 6.1,
 }
 
 -- ---------------------------------------------------------------- examples of rows, run as tests by tests/spec/examples_spec.lua
 T.examples = {
-  solve = "mc.linalg.solve({ { 2, 0 }, { 0, 4 } }, mc.tensor{2, 2})  --> f64[2]@cpu { 1.0000, 0.5000 }",
   det = "mc.linalg.det { { 1, 2 }, { 3, 5 } }  --> f64[]@cpu -1",
   svdvals = "mc.linalg.svdvals { { 3, 0 }, { 0, 0.5 } }  --> f64[2]@cpu { 3.0000, 0.5000 }",
   solve = "mc.linalg.solve({ { 2, 0 }, { 0, 4 } }, { 2, 4 })  --> f64[2]@cpu { 1, 1 }",
-  softmax = "mc.softmax(mc.tensor{0, 0})  --> f64[2]@cpu { 0.5000, 0.5000 }",
-  segment_sum = "mc.segment_sum(mc.tensor{1, 2, 4}, mc.tensor({1, 1, 2}, { dtype = 'i64' }))  --> f64[2]@cpu { 3, 4 }",
   rfft = "mc.fft.rfft(mc.tensor{1, 1, 1, 1})  --> c128[3]@cpu { 4+0i, 0+0i, 0+0i }",
   add = "mc.add(mc.tensor{1, 2}, 10)  --> f64[2]@cpu { 11, 12 }",
   floor_divide = "mc.floor_divide(-7, 2)  --> f64[]@cpu -4",

@@ -1,6 +1,7 @@
 -- calls.lua: one large call per op of the table, for measurements over the whole table (memory, machine limits).
 --
--- M.list(row, dtype) gives calls { what =, f =, args = { ... } } with operands of about M.BYTES bytes, contiguous and transposed; nil when
+-- M.list(row, dtype) gives calls { what =, f =, args = { ... } } with operands of about M.BYTES bytes (a quarter for
+-- elementwise ops, which need no more to show), contiguous and transposed; nil when
 -- nothing is known about the op (a composed row then needs a line in COMPOSED). Values suit the op: positive, below 1, or what COMPOSED says. May
 -- not know how an op works.
 local mc = require 'mascon'
@@ -127,6 +128,33 @@ local CALL = {
   funm = function(dt) return { positive(dt), mc.exp } end,
   multi_dot = function(dt) return { { square(dt), square(dt, 2), square(dt, 3) } } end,
 }
+-- nothing to measure: they take names, not elements
+local WORDS = {}
+for _, name in ipairs { 'broadcast_shapes', 'can_cast', 'finfo', 'iinfo', 'isdtype', 'result_type', 'namespace_info', 'complete' } do WORDS[name] = true end
+local MORE = {
+  astype = function(dt) return { matrix(dt), 'f32' } end,
+  broadcast_arrays = function(dt) return { matrix(dt), values({ matrix(dt).shape[2] }, dt, 9) } end,
+  choice = function() return { count 'f64', { count 'f64' } } end,
+  digitize = function(dt) return { matrix(dt), { 0.25, 0.5 } } end,
+  dirichlet = function() return { { math.floor(count 'f64' / 3) }, { alpha = { 1, 2, 3 } } } end,
+  fftfreq = function() return { count 'f64' } end, rfftfreq = function() return { count 'f64' } end,
+  histogram2d = function(dt) return { vector(dt), vector(dt, 2) } end,
+  histogramdd = function(dt) return { vector(dt):reshape(-1, 2) } end,
+  index_add = function(dt) return { matrix(dt), positions(20, 9), values({ 20, matrix(dt).shape[2] }, dt, 7) } end,
+  isin = function(dt) return { vector(dt), values({ 100 }, dt, 5) } end,
+  latin_hypercube = function() return { count 'f64' / 2, 2 } end,
+  multivariate_normal = function() return { { count 'f64' / 2 }, { mean = { 0, 0 }, cov = { { 1, 0 }, { 0, 1 } } } } end,
+  permutation = function() return { count 'i64' } end,
+  nanpercentile = function(dt) return { matrix(dt), 25 } end, percentile = function(dt) return { matrix(dt), 25 } end,
+  nanquantile = function(dt) return { matrix(dt), 0.25 } end, quantile = function(dt) return { matrix(dt), 0.25 } end,
+  put = function(dt) return { vector(dt), positions(20, 99), values({ 20 }, dt, 7) } end,
+  reduceat = function(dt) return { vector(dt), mc.tensor({ 1, 50, 90 }, { dtype = 'i64' }) } end,
+  repeat_each = function(dt) return { vector(dt), 2 } end, tile = function(dt) return { vector(dt), { 2 } } end,
+  trim_mean = function(dt) return { matrix(dt), 0.1 } end,
+  wishart = function() return { { count 'f64' / 4 }, { df = 5, scale = { { 1, 0 }, { 0, 1 } } } } end,
+  moment = function(dt) return { matrix(dt), 3 } end,
+}
+for name, f in pairs(MORE) do CALL[name] = f end
 for _, name in ipairs { 'cond', 'expm', 'logm', 'matrix_norm', 'matrix_rank', 'null_space', 'orth', 'pinv', 'polar', 'schur', 'sqrtm' } do
   CALL[name] = function(dt) return { positive(dt) / 1000 } end
 end
@@ -140,9 +168,31 @@ local internal = { random = true, filter = true, pac = true }
 --- Whether a row is the inside of functions that other rows or specs stand for.
 function M.inside(row) return row.internal or internal[row.family] or op.functions[row[1]] == nil and row.family ~= 'lua' end
 
+-- elementwise ops share one driver: a dtype of each kind is enough
+M.ewise = { unary = true, binary = true, ternary = true, where = true }
+local KINDS = { f64 = true, f16 = true, i32 = true, c128 = true }
+--- Dtypes to call a row with.
+function M.dtypes(row)
+  if not FAMILY[row.family] or row.family == 'lua' then
+    for _, d in ipairs(row.dtypes) do if d == 'f64' then return { 'f64' } end end
+    return { row.dtypes[#row.dtypes] }
+  end
+  if not M.ewise[row.family] then return row.dtypes end
+  local out = {}
+  for _, d in ipairs(row.dtypes) do if KINDS[d] then out[#out + 1] = d end end
+  return out[1] and out or row.dtypes
+end
+
 --- Calls of a row for a dtype.
 function M.list(row, dtype)
   local f, given = op.functions[row[1]], CALL[row[1]]
+  M.BYTES = M.ewise[row.family] and 2 ^ 18 or 2 ^ 20
+  if WORDS[row[1]] then return { { what = 'words', f = function() end, args = {} } } end
+  if row.family == 'lua' and not given then
+    for _, args in ipairs { { matrix(dtype) }, { matrix(dtype), matrix(dtype, 2) }, { vector(dtype) } } do
+      if pcall(f, unpack(args)) then return { { what = 'contiguous', f = f, args = args } } end
+    end
+  end
   local list
   if given then list = { { what = 'contiguous', args = given(dtype) } }
   elseif FAMILY[row.family] then list = FAMILY[row.family](row, dtype) end

@@ -17,7 +17,7 @@ local function bytes(v, size)
 end
 
 --- Blocks are rounded up to an eighth of a power of two; small fixed tables and the headers of views count too.
-M.slack = 300 * 1024
+function M.slack() return calls.BYTES / 4 end
 M.rounding = 1.13
 
 function M.measure(call)
