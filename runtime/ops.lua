@@ -13,7 +13,7 @@
 --   compute  dtype of the arithmetic whatever the operand (else it follows from the family); nin, nout: operands and results
 --   kernels  'special': the body stands in kernels/mck_special.h, whose loops are compiled apart
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
--- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end.
+-- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end, workspaces in T.work.
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
 --   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
@@ -776,10 +776,34 @@ T.kernels = {
 for _, k in ipairs(RANDOM_KERNELS) do T.kernels[#T.kernels + 1] = k end
 for _, f in ipairs(RANDOM_FUNCTIONS) do T.functions[#T.functions + 1] = f end
 
+-- ---------------------------------------------------------------- memory an op asks for beside its result
+-- In units of what its operands take in the dtype of their arithmetic (small integers as i64, halves as f32), or of its result if that is more;
+-- tests/spec/footprint_spec.lua holds every op to it. An op that is not named asks for none. Operands whose axis is not the innermost one are copied.
+T.work = {
+  allclose = 2.9, argcummax = 2, argcummin = 2, argmax = 0.5, argmin = 0.5, argpartition = 0.6, argsort = 2, bincount = 1, bincount_weighted = 1,
+  cholesky = 1, cholesky_solve = 1.9, cond = 1.7, corrcoef = 6.1, cov = 2.6, cummax = 2, cummin = 2, cumprod = 2, cumsum = 2, det = 1.2,
+  digitize = 2.1, dirichlet = 1.1, eig = 3.3, eigh = 3.3, eigvals = 1.4, eigvalsh = 1.4, expm = 24, fft = 3.2, fftfreq = 3.2, fftn = 3.1, funm = 3.3,
+  gmean = 1.1, hessenberg = 1, hfft = 1.6, histogram = 7.4, histogram2d = 7, histogramdd = 7, hmean = 3.2, ifft = 3.2, ifftn = 3.1, ihfft = 1.3,
+  inv = 1, iqr = 2.3, irfft = 3.2, irfftn = 2.1, isclose = 2.8, isin = 3.1, kurtosis = 2.1, latin_hypercube = 7.1, log_softmax = 0.3,
+  logcumsumexp = 2, logm = 36.1, logsumexp = 0.5, lstsq = 3.2, lu = 1.3, lu_factor = 1.2, lu_solve = 1.1, mad = 4.3, matmul = 1.3, matrix_norm = 3,
+  matrix_power = 2, matrix_rank = 1.7, max = 0.5, mean = 1, median = 3.3, min = 0.5, mode = 8.5, moment = 2.1, multivariate_normal = 1.1,
+  nan_to_num = 2.4, nanargmax = 0.6, nanargmin = 0.6, nanmax = 0.6, nanmean = 1.1, nanmedian = 2.3, nanmin = 0.6, nanpercentile = 2.3, nanprod = 1.1,
+  nanquantile = 2.3, nanstd = 0.5, nansum = 1.1, nanvar = 0.5, nonzero_flat = 0.3, norm = 3, null_space = 6.6, orth = 5.6, partition = 2.1,
+  percentile = 2.3, permutation = 2.2, pinv = 5.6, polar = 2.5, prod = 1, put_along_axis = 1, qr = 1, quantile = 2.3, rankdata = 11.5, reduceat = 5.1,
+  rfft = 3.4, rfftfreq = 1.3, rfftn = 3.6, scatter_add = 4.8, scatter_reduce = 4.8, schur = 1.3, searchsorted = 3, segment_max = 0.1,
+  segment_min = 0.1, segment_prod = 0.1, segment_sum = 0.1, skew = 2.1, slogdet = 1.2, softmax = 0.3, solve = 1.1, solve_triangular = 1.1, sort = 2,
+  sqrtm = 36.1, std = 0.5, sum = 1, svd = 2.3, svdvals = 1.7, take = 0.7, take_along_axis = 1, topk = 1.1, trim_mean = 4, unique = 3.4,
+  unique_all = 0.8, unique_consecutive = 2.1, unique_counts = 1.1, unique_inverse = 2.6, unique_values = 3.1, var = 0.5, vector_norm = 3,
+  wishart = 6.1,
+}
+
 -- ---------------------------------------------------------------- examples of rows, run as tests by tests/spec/examples_spec.lua
 T.examples = {
   softmax = "mc.softmax(mc.tensor{0, 0})  --> f64[2]@cpu { 0.5000, 0.5000 }",
   segment_sum = "mc.segment_sum(mc.tensor{1, 2, 4}, mc.tensor({1, 1, 2}, { dtype = 'i64' }))  --> f64[2]@cpu { 3, 4 }",
+  det = "mc.linalg.det { { 1, 2 }, { 3, 5 } }  --> f64[]@cpu -1",
+  svdvals = "mc.linalg.svdvals { { 3, 0 }, { 0, 0.5 } }  --> f64[2]@cpu { 3.0000, 0.5000 }",
+  solve = "mc.linalg.solve({ { 2, 0 }, { 0, 4 } }, { 2, 4 })  --> f64[2]@cpu { 1, 1 }",
   rfft = "mc.fft.rfft(mc.tensor{1, 1, 1, 1})  --> c128[3]@cpu { 4+0i, 0+0i, 0+0i }",
   add = "mc.add(mc.tensor{1, 2}, 10)  --> f64[2]@cpu { 11, 12 }",
   floor_divide = "mc.floor_divide(-7, 2)  --> f64[]@cpu -4",
@@ -831,10 +855,8 @@ T.examples = {
   partition = "mc.partition(mc.tensor{4, 1, 3, 2}, 2)  --> f64[4]@cpu { 1, 2, 4, 3 }",
   topk = "mc.topk(mc.tensor{4, 1, 9, 2}, 2)  --> f64[2]@cpu { 9, 4 }, i64[2]@cpu { 3, 1 }",
   scatter_reduce = "mc.scatter_reduce(mc.tensor{1, 2}, mc.tensor({1, 1}, { dtype = 'i64' }), mc.tensor{5, 7}, { reduce = 'max' })  --> f64[2]@cpu { 7, 2 }",
-  solve = "mc.linalg.solve({ { 2, 0 }, { 0, 4 } }, { 2, 2 })  --> f64[2]@cpu { 1.0000, 0.5000 }",
   solve_triangular = "mc.linalg.solve_triangular({ { 2, 1 }, { 0, 4 } }, { 4, 8 })  --> f64[2]@cpu { 1, 2 }",
   inv = "mc.linalg.inv { { 1, 1 }, { 1, 2 } }  --> f64[2,2]@cpu { { 2, -1 }, { -1, 1 } }",
-  det = "mc.linalg.det { { 1, 2 }, { 3, 4 } }  --> f64[]@cpu -2",
   slogdet = "mc.linalg.slogdet { { 0, 1 }, { 1, 0 } }  --> f64[]@cpu -1, f64[]@cpu 0",
   lu_factor = "mc.linalg.lu_factor { { 0, 1 }, { 2, 0 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 1 } }, i64[2]@cpu { 2, 2 }",
   lu_solve = { "local lu, piv = mc.linalg.lu_factor { { 0, 1 }, { 2, 0 } }", "mc.linalg.lu_solve(lu, { 3, 4 }, piv)  --> f64[2]@cpu { 2, 3 }" },
@@ -843,7 +865,6 @@ T.examples = {
   ldl = "mc.linalg.ldl({ { 4, 2 }, { 2, 5 } }).D  --> f64[2,2]@cpu { { 4, 0 }, { 0, 4 } }",
   qr = "mc.abs(mc.linalg.qr({ { 3, 1 }, { 4, 2 } }, { mode = 'r' }))  --> f64[2,2]@cpu { { 5.0000, 2.2000 }, { 0.0000, 0.4000 } }",
   svd = "mc.linalg.svd({ { 0, 2 }, { 3, 0 } }).S  --> f64[2]@cpu { 3, 2 }",
-  svdvals = "mc.linalg.svdvals { { 0, 0 }, { 5, 0 } }  --> f64[2]@cpu { 5, 0 }",
   eigvalsh = "mc.linalg.eigvalsh { { 2, 1 }, { 1, 2 } }  --> f64[2]@cpu { 1, 3 }",
   eigvals = "mc.linalg.eigvals { { 0, -1 }, { 1, 0 } }  --> c128[2]@cpu { 0+1i, 0-1i }",
   eigh = "mc.linalg.eigh { { 3, 0 }, { 0, 3 } }  --> f64[2]@cpu { 3, 3 }, f64[2,2]@cpu { { 1, 0 }, { 0, 1 } }",

@@ -35,6 +35,8 @@ local function shape_opts(fname, shape, opts, spec, level)
   return sizes, tensor.name[code], o
 end
 
+--- A tensor of a shape whose elements are not set yet. Options dtype ('f64'), device.
+---     mc.empty({ 2, 3 }, { dtype = 'f32' }).shape  --> {2, 3}
 function M.empty(shape, opts)
   local s, dt = shape_opts('empty', shape, opts, nil, 3)
   return tensor.empty('empty', s, dt, 2)
@@ -46,8 +48,13 @@ local function filled(fname, v)
     return tensor.empty(fname, s, dt, 2):fill_(v)
   end
 end
+--- A tensor of one value, 0 or 1. Sizes as a list, options in the same table or after it: dtype ('f64'), device.
+---     mc.zeros { 2, dtype = 'i32' }  --> i32[2]@cpu { 0, 0 }
+---     mc.ones({ 1, 2 })  --> f64[1,2]@cpu { { 1, 1 } }
 M.zeros, M.ones = filled('zeros', 0), filled('ones', 1)
 
+--- A tensor with every element `value`. Options dtype (bool for booleans, c128 for complex numbers, else f64), device.
+---     mc.full({ 2 }, 7, { dtype = 'i64' })  --> i64[2]@cpu { 7, 7 }
 function M.full(shape, value, opts)
   local s, dt, o = shape_opts('full', shape, opts, nil, 3)
   if not o.dtype then dt = type(value) == 'boolean' and 'bool' or tensor.is_complex(value) and 'c128' or 'f64' end
@@ -62,6 +69,8 @@ local function like(fname, v)
     return v and t:fill_(v) or t
   end
 end
+--- Tensors of the shape of x, and of its dtype unless dtype says another: zeros, ones, or elements that are not set yet.
+---     mc.ones_like(mc.tensor({ 5, 6 }, { dtype = 'i16' }))  --> i16[2]@cpu { 1, 1 }
 M.zeros_like, M.ones_like, M.empty_like = like('zeros_like', 0), like('ones_like', 1), like('empty_like')
 
 --- A tensor of the shape and dtype of x (or opts.dtype), filled with one value.
@@ -223,6 +232,8 @@ end
 
 -- ---------------------------------------------------------------- copies and conversion
 
+--- The same elements in memory of their own, contiguous.
+---     mc.tensor({ 1, 2 }):copy():shares_memory(mc.tensor { 1, 2 })  --> false
 function methods.copy(t)
   local out = tensor.empty('copy', tensor.shape_of(t), tensor.name[t._dtype], 2)
   local rc = C.mc_copy(out, t)

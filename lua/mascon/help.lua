@@ -102,6 +102,7 @@ local function of_row(row)
   if also[1] then text[#text + 1] = 'Also: ' .. table.concat(also, ', ') end
   for _, line in ipairs(type(row.example) == 'string' and { row.example } or row.example or {}) do text[#text + 1] = '    ' .. line end
   text[#text + 1] = 'Accuracy class: ' .. row.tol .. (row.ctol and (' (complex ' .. row.ctol .. ')') or '')
+  if row.work then text[#text + 1] = ('Workspace: up to %g times the operands in the dtype of their arithmetic'):format(row.work) end
   text[#text + 1] = 'Source: ' .. row.source
   return text, names
 end
@@ -117,7 +118,7 @@ local function comment_of(f, name)
   local list = lines(info.source)
   local first = list[info.linedefined] or ''
   local plain = name:gsub('%p', '%%%0')
-  local own = first:find('[.:%s]' .. plain .. '%s*[(=]') and comment_above(list, info.linedefined)
+  local own = (first:find('[.:%s]' .. plain .. '%s*[(=]') or first:find '^%s*function%s' or first:find '^%s*local%s+function%s') and comment_above(list, info.linedefined)
   if own then return own end
   local at = definition(list, name)
   local above = at and comment_above(list, at)

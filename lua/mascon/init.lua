@@ -53,6 +53,7 @@ function M.set_num_threads(n)
   check.arg('set_num_threads', 'n', n, 'integer >= 1', 3)
   lib.check(lib.C.mc_set_num_threads(n), 2)
 end
+--- Worker threads in use.
 function M.get_num_threads() return lib.C.mc_get_num_threads() end
 
 --- Memory counters in bytes: live, tensors, cached, peak, limit and more.

@@ -306,13 +306,23 @@ function M.describe(t)
   return ('%s[%s]@cpu'):format(NAME[t._dtype] or '?', table.concat(shape_of(t), ','))
 end
 
+--- The sizes of all axes, or of one.
+---     mc.zeros({ 2, 3 }):size()  --> 2, 3
+---     mc.zeros({ 2, 3 }):size(-1)  --> 3
 function methods.size(t, axis)
   if axis == nil then return unpack(shape_of(t)) end
   return shape_of(t)[M.axis('size', t, axis, 3) + 1]
 end
 
+--- Number of elements.
+---     mc.zeros({ 2, 3 }):numel()  --> 6
 function methods.numel(t) return tonumber(t._numel) end
+--- Whether the elements lie in memory in row-major order without gaps.
+---     mc.zeros({ 2, 3 }).T:is_contiguous()  --> false
 function methods.is_contiguous(t) return C.mc_is_contiguous(t) ~= 0 end
+--- Whether two tensors are views of one storage.
+---     local x = mc.zeros { 400 }
+---     x:shares_memory(x['1:2'])  --> true
 function methods.shares_memory(a, b) return C.mc_shares_storage(a, b) ~= 0 end
 
 --- 1-based axis of the caller to the 0-based one (negative stays negative for C, which counts from the end).

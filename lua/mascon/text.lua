@@ -175,8 +175,9 @@ local function within(ranges, code)
   return false
 end
 
--- Code point and byte length of the character at position i. A byte that opens no valid sequence (over-long forms,
--- surrogates and values past U+10FFFF included) gives nil and 1.
+--- Code point and byte length of the character at position i. A byte that opens no valid sequence (over-long forms,
+--- surrogates and values past U+10FFFF included) gives nil and 1.
+---     mc.text.utf8_decode('é', 1)  --> 233, 2
 local function decode(s, i)
   local a = byte(s, i)
   if a < 0x80 then return a, 1 end

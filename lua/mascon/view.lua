@@ -39,6 +39,8 @@ function methods.reshape(t, ...)
   return y
 end
 
+--- The elements in row-major order along one axis: a view where strides allow.
+---     mc.tensor({ { 1, 2 }, { 3, 4 } }):flatten()  --> f64[4]@cpu { 1, 2, 3, 4 }
 function methods.flatten(t) return methods.reshape(t, { -1 }) end
 
 --- Axes in another order: permute_dims(x, {2, 1}).
@@ -51,6 +53,8 @@ function methods.permute_dims(t, ...)
   return view(2, C.mc_view_permute, t, a)
 end
 
+--- Axes a and b exchanged (the last two by default).
+---     mc.tensor({ { 1, 2 }, { 3, 4 } }):transpose()  --> f64[2,2]@cpu { { 1, 3 }, { 2, 4 } }
 function methods.transpose(t, a, b)
   local i, j = tensor.axis('transpose', t, a or -2, 3), tensor.axis('transpose', t, b or -1, 3)
   local p = {}
@@ -133,8 +137,11 @@ function methods.windows(t, size, opts)
   return view(2, C.mc_view_windows, t, tensor.axis('windows', t, o.axis, 3), size, o.step)
 end
 
---- Real and imaginary parts of a complex tensor as writable views.
+--- The real part of a complex tensor as a writable view.
+---     mc.tensor({ mc.complex(1, 2) }):view_real()  --> f64[1]@cpu { 1 }
 function methods.view_real(t) return view(2, C.mc_view_part, t, 0) end
+--- The imaginary part of a complex tensor as a writable view.
+---     mc.tensor({ mc.complex(1, 2) }):view_imag()  --> f64[1]@cpu { 2 }
 function methods.view_imag(t) return view(2, C.mc_view_part, t, 1) end
 
 --- Reversed along one axis or several (all of them without an argument): a view.

@@ -159,7 +159,7 @@ describe('scope', function()
         coroutine.yield(1)
       end)
     end)
-    local before = mc.memory().tensors
+    local before = live()
     local ok, m = coroutine.resume(co)
     assert.is_false(ok)
     assert.matches('scope: the function yielded', m)

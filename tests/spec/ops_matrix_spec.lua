@@ -513,8 +513,8 @@ local function part_of_order(row)
                 for c = 1, 3 do for i = 1, n do if class[i] == c then want[#want + 1] = i end end end
               end
               for i, at in ipairs(to) do
-                local values, places = row.result ~= 'i64' and first[at], second and second[at] or row.result == 'i64' and first[at]
-                local wrong = row.result ~= 'i64' and tol.compare('EXACT', dtype, values, list[want[i]]) or places and tol.compare('EXACT', 'i64', places, want[i])
+                local picked, places = row.result ~= 'i64' and first[at], second and second[at] or row.result == 'i64' and first[at]
+                local wrong = row.result ~= 'i64' and tol.compare('EXACT', dtype, picked, list[want[i]]) or places and tol.compare('EXACT', 'i64', places, want[i])
                 if wrong then error(('%s %s: place %d: %s'):format(row[1], what, i, wrong), 0) end
               end
             end

@@ -123,6 +123,11 @@ function M.build(fname, name, n, sym, level)
   return make(fname, known, n, parameter, sym, level + 1)
 end
 
+--- A tapering window of n points: window(n), and window(n, parameter) for those with one (beta of kaiser, standard deviation of gaussian,
+--- tapered fraction of tukey). Option sym (true): from edge to edge, for filters; false: the first n points of the window of n + 1, for
+--- spectra. Result: f64 [n]. Source: the formulas of SciPy signal.windows, which stand above as written.
+---     mc.signal.hann(5)  --> f64[5]@cpu { 0.0000, 0.5000, 1.0000, 0.5000, 0.0000 }
+---     mc.signal.bartlett(4, { sym = false })  --> f64[4]@cpu { 0.0000, 0.5000, 1.0000, 0.5000 }
 for name in pairs(SHAPES) do
   local fname = 'signal.' .. name
   if PARAMETER[name] then
