@@ -673,6 +673,15 @@ matrices('toeplitz', {
   { 'solve_circulant', nin = 2, doc = 'x with C x = b, C circulant, by transforms', source = 'Golub and Van Loan, Matrix computations, 2013, section 4.8' },
   { 'matmul_toeplitz', nin = 2, doc = 'T x, T Toeplitz, by transforms', source = 'Golub and Van Loan, Matrix computations, 2013, section 4.8' },
 })
+matrices('iterative', {
+  { 'cg', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b for positive definite A, by conjugate gradients', source = 'Hestenes and Stiefel, Methods of conjugate gradients for solving linear systems, 1952' },
+  { 'bicgstab', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b, by stabilised biconjugate gradients', source = 'van der Vorst, Bi-CGSTAB, 1992' },
+  { 'gmres', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b, by generalised minimal residuals', source = 'Saad and Schultz, GMRES, 1986' },
+})
+matrices('lanczos', {
+  { 'lsqr', nin = 2, rules = 'none: stops by the data', doc = 'x that minimises |b - A x|, by bidiagonalisation', source = 'Paige and Saunders, LSQR, 1982' },
+  { 'eigsh', rules = 'none: stops by the data', doc = 'some extreme eigenvalues and eigenvectors of a Hermitian matrix', source = 'Wu and Simon, Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000' },
+})
 matrices('norms', {
   { 'matrix_norm', doc = 'norm of matrices: fro, nuc, 1, -1, 2, -2, inf, -inf' },
   { 'vector_norm', doc = 'norm of order ord over one axis, several or all' },

@@ -2,14 +2,15 @@
 
 What it is for: `python make_cases_structured.py` writes cases_structured.npz.
 What it may not know: how an op computes. Iterative methods stop where their tolerance says, so that their answers are the exact
-solutions with a bound that follows from the tolerance; counts of iterations are left to laws in linalg_iterative_spec.lua.
+solutions with a bound that follows from the tolerance; what they count is left to laws in linalg_iterative_spec.lua.
 """
 
 import numpy as np
+import scipy
 import scipy.linalg as sl
 
 from cases import Cases
-from linalg_matrices import adjoint, positive, values
+from linalg_matrices import adjoint, general, hermitian, positive, values
 
 c = Cases('structured')
 add = lambda op, args, opts=None, units=400, **more: c.add('linalg.' + op, args, opts, units=units, **more)
@@ -79,4 +80,28 @@ for z in (False, True):
     add('solve_circulant', [strong, seven], want=np.linalg.solve(sl.circulant(strong), seven))
     add('solve_circulant', [strong, wide], want=np.linalg.solve(sl.circulant(strong), wide))
 
-c.save()
+# ---- iterative: stopped at rtol, the error is at most cond(A) rtol |x|: units of eps to cover it in f32 and f64
+TIGHT = {'f32': 1e-6, 'c64': 1e-6, 'f64': 1e-13, 'c128': 1e-13}
+for dtype, rtol in TIGHT.items():
+    z = dtype[0] == 'c'
+    a, b = positive(12, 12, complex=z), values(12, complex=z)
+    g, bg = general(12, 12, complex=z), values(12, complex=z)
+    tall, bt = general(15, 6, complex=z), values(15, complex=z)
+    real = {'f32': 'f32', 'c64': 'f32', 'f64': 'f64', 'c128': 'f64'}[dtype]
+    once = dict(dtypes=[real], units=20000, scale='array')
+    found = lambda x: {'x': x, 'converged': True}
+    add('cg', [a, b], {'rtol': rtol}, want=found(np.linalg.solve(a, b)), **once)
+    add('bicgstab', [a, b], {'rtol': rtol}, want=found(np.linalg.solve(a, b)), **once)
+    add('gmres', [g, bg], {'rtol': rtol}, want=found(np.linalg.solve(g, bg)), **once)
+    add('gmres', [a, b], {'rtol': rtol, 'restart': 6, 'maxiter': 2000, 'x0': values(12, complex=z)}, want=found(np.linalg.solve(a, b)), **once)
+    add('lsqr', [tall, bt], {'atol': rtol, 'btol': rtol}, want=found(np.linalg.lstsq(tall, bt, rcond=None)[0]), **once)
+    damped = np.linalg.solve(adjoint(tall) @ tall + 0.25 * np.eye(6), adjoint(tall) @ bt)
+    add('lsqr', [tall, bt], {'atol': rtol, 'btol': rtol, 'damp': 0.5}, want=found(damped), **once)
+    h = hermitian(30, 30, complex=z)
+    w = np.linalg.eigvalsh(h)
+    add('eigsh', [h], {'k': 3, 'which': 'LA'}, want={'values': w[-3:], 'converged': True}, **once)
+    add('eigsh', [h], {'k': 3, 'which': 'SA'}, want={'values': w[:3], 'converged': True}, **once)
+    largest = np.sort(w[np.argsort(-np.abs(w))[:4]])
+    add('eigsh', [h], {'k': 4, 'ncv': 12}, want={'values': largest, 'converged': True}, **once)
+
+c.save(numpy=np.__version__, scipy=scipy.__version__)
