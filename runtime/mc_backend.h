@@ -84,6 +84,9 @@ typedef struct mc_lapack_api {
     int (*gees)(int type, char jobvs, int n, void *a, int lda, void *wr, void *wi, void *vs, int ldvs, mc_lapack_work *w);
     int (*gehrd)(int type, int n, int ilo, int ihi, void *a, int lda, void *tau, mc_lapack_work *w);
     int (*unghr)(int type, int n, int ilo, int ihi, void *a, int lda, const void *tau, mc_lapack_work *w);
+    int (*gbsv)(int type, int n, int kl, int ku, int nrhs, void *ab, int ldab, int *ipiv, void *b, int ldb);
+    int (*gtsv)(int type, int n, int nrhs, void *dl, void *d, void *du, void *b, int ldb);
+    int (*pbsv)(int type, char uplo, int n, int kd, int nrhs, void *ab, int ldab, void *b, int ldb);
 } mc_lapack_api;
 
 /* OpenBLAS. Row-major, single-threaded; dtype letters as in BLAS: 's','d','c','z'. C = A*B (+ C when accumulate). */

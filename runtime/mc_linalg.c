@@ -28,6 +28,9 @@ static const struct {
     {MC_OP_EIG, mci_plan_eig},               {MC_OP_EIGVALS, mci_plan_eig},
     {MC_OP_SCHUR_FORM, mci_plan_schur},           {MC_OP_SQRT_UPPER, mci_plan_upper},
     {MC_OP_LOG_UPPER, mci_plan_upper},       {MC_OP_LDL, mci_plan_ldl},
+    {MC_OP_LOG_UPPER, mci_plan_upper},
+    {MC_OP_SOLVE_BANDED, mci_plan_banded},   {MC_OP_SOLVEH_BANDED, mci_plan_bandedh},
+    {MC_OP_LEVINSON, mci_plan_levinson},
 };
 
 static const struct {
@@ -40,6 +43,7 @@ static const struct {
     [MCI_NO_CONVERGENCE] = {"did not converge", "scale it, or use another dtype"},
     [MCI_NO_ROOT] = {"is singular and has no such function", "add a small multiple of eye"},
     [MCI_BAD_PIVOT] = {"has positions outside its rows", "hand lu_solve both results of lu_factor as they are"},
+    [MCI_SINGULAR_BLOCK] = {"has a leading block that is singular", "use solve(toeplitz(c, r), b), which exchanges rows"},
     [MCI_REFUSED] = {"was refused by LAPACK", "please report it"},
 };
 
@@ -60,13 +64,14 @@ void mci_linalg_result(mci_linalg *j, int k, int rank, int dtype, int64_t rows, 
 int mci_linalg_wrong(const mci_linalg *j, int status, const char *what, const char *advice)
 {
     char text[3 * MCI_TEXT], one[MCI_TEXT];
-    static const char *const names[] = {"a", "b", "c"};
+    const int toeplitz = j->op->id == MC_OP_LEVINSON; /* a step of solve_toeplitz(c, b, r) */
+    const char *const names[] = {toeplitz ? "c" : "a", toeplitz ? "r" : "b", toeplitz ? "b" : "c"};
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; i < j->nin && used < sizeof text - MCI_TEXT; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s is %s", i ? " and " : "", names[i],
                                  mci_tensor_text(one, sizeof one, j->t[i]));
-    return mci_error(status, "%s: %s, %s; %s", j->op->name, what, text, advice);
+    return mci_error(status, "%s: %s, %s; %s", toeplitz ? "solve_toeplitz" : j->op->name, what, text, advice);
 }
 
 int mci_linalg_fits(const mci_linalg *j, double elements)
@@ -323,7 +328,12 @@ static void describe_operands(mci_linalg *j)
     j->floats = id == MC_OP_LU_SOLVE ? 2 : j->nin;
     for (int k = 0; k < j->nin; k++)
         j->in[k].rank = 2;
-    int systems = id == MC_OP_SOLVE || id == MC_OP_SOLVE_TRIANGULAR || id == MC_OP_LEAST_SQUARES || id == MC_OP_LU_SOLVE;
+    if (id == MC_OP_LEVINSON) { /* first column, first row, right-hand side */
+        j->in[0].rank = j->in[1].rank = 1;
+        j->in[2].rank = j->t[2]->ndim == 1 ? 1 : 2;
+        return;
+    }
+    int systems = id == MC_OP_SOLVE || id == MC_OP_SOLVE_BANDED || id == MC_OP_SOLVEH_BANDED || id == MC_OP_SOLVE_TRIANGULAR || id == MC_OP_LEAST_SQUARES || id == MC_OP_LU_SOLVE;
     if (systems && j->t[1]->ndim == 1) /* the array API: one axis is a vector, more are matrices */
         j->in[1].rank = 1;
     if (id == MC_OP_LU_SOLVE)

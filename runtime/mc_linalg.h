@@ -1,6 +1,6 @@
 /* mc_linalg.h - one linear-algebra problem as its routine sees it, and what a plan says about it.
  *
- * A plan (mc_linalg_systems.c, mc_linalg_factors.c, mc_linalg_spectral.c, mc_linalg_upper.c) checks the sizes of an op, says how operands and
+ * A plan (mc_linalg_systems.c, mc_linalg_factors.c, mc_linalg_spectral.c, mc_linalg_upper.c, mc_linalg_structured.c) checks the sizes of an op, says how operands and
  * results lie, asks LAPACK for the work areas, and names the function that solves one problem. The driver (mc_linalg.c) does the rest: batches,
  * copies, threads, messages.
  *
@@ -26,6 +26,7 @@ enum {
     MCI_NO_CONVERGENCE,
     MCI_NO_ROOT,
     MCI_BAD_PIVOT,
+    MCI_SINGULAR_BLOCK,
     MCI_REFUSED
 };
 
@@ -104,6 +105,8 @@ void mci_linalg_product(const mci_linalg *j, const void *lu, const int *ipiv, vo
 int64_t mci_linalg_extra(mci_linalg *j, int64_t count, int64_t size);
 /* Results: rank 2 (rows x cols), 1 (rows), 0. */
 void mci_linalg_result(mci_linalg *j, int k, int rank, int dtype, int64_t rows, int64_t cols, int from);
+/* Operand k is the right-hand side of `equations` equations; its copy becomes result 0 with `rows` rows. */
+int mci_linalg_right_hand_side(mci_linalg *j, int k, int64_t equations, int64_t rows);
 /* MC_ESHAPE unless the matrices of operand k are square. */
 int mci_linalg_square(const mci_linalg *j, int k);
 /* MC_EUNSUPPORTED when a routine would count this many elements of its work area, more than 32 bits hold: LAPACK's own sum wraps
@@ -160,6 +163,9 @@ int mci_plan_svd(mci_linalg *j); /* svd and svdvals */
 int mci_plan_eigh(mci_linalg *j); /* eigh and eigvalsh, with b generalised */
 int mci_plan_eig(mci_linalg *j); /* eig and eigvals */
 int mci_plan_schur(mci_linalg *j);
+int mci_plan_banded(mci_linalg *j);  /* solve_banded */
+int mci_plan_bandedh(mci_linalg *j); /* solveh_banded */
+int mci_plan_levinson(mci_linalg *j);
 int mci_plan_upper(mci_linalg *j); /* square root and logarithm of upper triangles */
 
 #endif

@@ -7,18 +7,23 @@
 #include <math.h>
 #include <string.h>
 
-/* Operand 1 is a right-hand side of operand 0's rows; its copy becomes result 0 with `rows` rows. */
-static int right_hand_side(mci_linalg *j, int64_t rows)
+int mci_linalg_right_hand_side(mci_linalg *j, int k, int64_t equations, int64_t rows)
 {
-    mci_part_in *b = &j->in[1];
-    if (b->rows != j->in[0].rows)
+    mci_part_in *b = &j->in[k];
+    if (b->rows != equations)
         return mci_linalg_wrong(j, MC_ESHAPE, "the right-hand side has another number of rows", b->rank == 1 ? "a vector needs as many elements as a has rows" : "its last axis but one must be that of a");
-    mci_linalg_result(j, 0, b->rank, j->dtype, rows, b->cols, 1);
+    mci_linalg_result(j, 0, b->rank, j->dtype, rows, b->cols, k);
     if (b->cols == 1 && rows == b->rows) { /* one column: its own memory */
         j->out[0].from = MCI_PLACE;
         b->into = 0;
     }
     return MC_OK;
+}
+
+/* Operand 1 is a right-hand side of operand 0's rows. */
+static int right_hand_side(mci_linalg *j, int64_t rows)
+{
+    return mci_linalg_right_hand_side(j, 1, j->in[0].rows, rows);
 }
 
 static int64_t cube(const mci_linalg *j)

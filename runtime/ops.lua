@@ -454,6 +454,9 @@ linalg('eigvalsh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, 
 linalg('eig', 1, {}, { nout = 2, doc = 'complex eigenvalues, in no order, and eigenvectors (columns of length 1) of square matrices', source = 'NumPy linalg.eig' })
 linalg('eigvals', 1, {}, { doc = 'complex eigenvalues of square matrices, in no order', source = 'NumPy linalg.eigvals' })
 linalg('hessenberg', 1, {}, { nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
+linalg('solve_banded', 2, { { 'lower', 'int' }, { 'upper', 'int' } }, { doc = 'x with a x = b for banded a, whose diagonals are the rows of ab[..., lower + upper + 1, n]: a[i, j] stands in ab[upper + 1 + i - j, j]', source = LAPACK .. ': gbsv, gtsv' })
+linalg('solveh_banded', 2, { { 'lower', 'bool', false } }, { doc = 'x with a x = b for banded positive definite a, of which the diagonals on and above the main one (lower: below) are the rows of ab, as in solve_banded', source = LAPACK .. ': pbsv' })
+linalg('levinson', 3, {}, { internal = true, doc = 'x with T x = b, T Toeplitz with first column c and first row r', source = 'Levinson 1946; Golub and Van Loan, Matrix computations, 2013, section 4.7' })
 for _, r in ipairs {
   { 'schur_form', 1, {}, 2, MATRIX, 'T and unitary Z with a = Z T Z^H', 'schur' },
   { 'least_squares', 2, { { 'rcond', 'number', -1 } }, 3, MATRIX, 'shortest x that minimises |a x - b|, rank, singular values', 'lstsq' },
@@ -694,6 +697,26 @@ matrices('systems', {
   { 'orth', doc = 'orthonormal columns that span the columns of a', source = 'SciPy linalg.orth' },
   { 'multi_dot', nin = 'list', doc = 'product of a chain of matrices in the cheapest order', source = 'Cormen et al., Introduction to algorithms, third edition, 2009, section 15.2' },
 })
+matrices('banded', {
+  { 'solve_tridiagonal', nin = 4, doc = 'x with a x = b for tridiagonal a from its three diagonals', source = LAPACK .. ': gtsv' },
+})
+matrices('toeplitz', {
+  { 'toeplitz', nin = 2, tol = 'EXACT', doc = 'the matrix with first column c and first row r, constant along diagonals', source = 'SciPy linalg.toeplitz' },
+  { 'hankel', nin = 2, tol = 'EXACT', doc = 'the matrix with first column c and last row r, constant along antidiagonals', source = 'SciPy linalg.hankel' },
+  { 'circulant', tol = 'EXACT', doc = 'the matrix whose columns are c moved round', source = 'SciPy linalg.circulant' },
+  { 'solve_toeplitz', nin = 2, doc = 'x with T x = b, T Toeplitz, in n^2 steps', source = 'Golub and Van Loan, Matrix computations, 2013, section 4.7' },
+  { 'solve_circulant', nin = 2, doc = 'x with C x = b, C circulant, by transforms', source = 'Golub and Van Loan, Matrix computations, 2013, section 4.8' },
+  { 'matmul_toeplitz', nin = 2, doc = 'T x, T Toeplitz, by transforms', source = 'Golub and Van Loan, Matrix computations, 2013, section 4.8' },
+})
+matrices('iterative', {
+  { 'cg', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b for positive definite A, by conjugate gradients', source = 'Hestenes and Stiefel, Methods of conjugate gradients for solving linear systems, 1952' },
+  { 'bicgstab', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b, by stabilised biconjugate gradients', source = 'van der Vorst, Bi-CGSTAB, 1992' },
+  { 'gmres', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b, by generalised minimal residuals', source = 'Saad and Schultz, GMRES, 1986' },
+})
+matrices('lanczos', {
+  { 'lsqr', nin = 2, rules = 'none: stops by the data', doc = 'x that minimises |b - A x|, by bidiagonalisation', source = 'Paige and Saunders, LSQR, 1982' },
+  { 'eigsh', rules = 'none: stops by the data', doc = 'some extreme eigenvalues and eigenvectors of a Hermitian matrix', source = 'Wu and Simon, Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000' },
+})
 matrices('norms', {
   { 'matrix_norm', doc = 'norm of matrices: fro, nuc, 1, -1, 2, -2, inf, -inf' },
   { 'vector_norm', doc = 'norm of order ord over one axis, several or all' },
@@ -773,6 +796,7 @@ T.kernels = {
   { 'matmul', ACC, 'matmul' }, { 'vecdot', ACC, 'dot' }, { 'interp', { 'f32', 'f64' }, 'interp' }, { 'ppoly', { 'f32', 'f64' }, 'interp' }, { 'tridiagonal', { 'f64' }, 'tridiagonal' },
   { 'small_solve', MATRIX, 'small' }, { 'small_inv', MATRIX, 'small' }, { 'small_lu', MATRIX, 'small' }, { 'small_cholesky', MATRIX, 'small' },
 }
+T.kernels[#T.kernels + 1] = { 'levinson', { 'f64', 'c128' }, 'levinson' }
 for _, k in ipairs(RANDOM_KERNELS) do T.kernels[#T.kernels + 1] = k end
 for _, f in ipairs(RANDOM_FUNCTIONS) do T.functions[#T.functions + 1] = f end
 

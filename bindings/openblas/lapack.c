@@ -52,6 +52,9 @@ FOUR(getri, I n, void *a, I lda, I ipiv, void *work, I lwork, int *info)
 FOUR(potrf, IN uplo, I n, void *a, I lda, int *info, size_t l1)
 FOUR(sytrf, IN uplo, I n, void *a, I lda, int *ipiv, void *work, I lwork, int *info, size_t l1)
 COMPLEXES(hetrf, IN uplo, I n, void *a, I lda, int *ipiv, void *work, I lwork, int *info, size_t l1)
+FOUR(gbsv, I n, I kl, I ku, I nrhs, void *ab, I ldab, int *ipiv, void *b, I ldb, int *info)
+FOUR(gtsv, I n, I nrhs, void *dl, void *d, void *du, void *b, I ldb, int *info)
+FOUR(pbsv, IN uplo, I n, I kd, I nrhs, void *ab, I ldab, void *b, I ldb, int *info, size_t l1)
 FOUR(trtrs, IN uplo, IN trans, IN diag, I n, I nrhs, IN a, I lda, void *b, I ldb, int *info,
      size_t l1, size_t l2, size_t l3)
 FOUR(geqrf, I m, I n, void *a, I lda, void *tau, void *work, I lwork, int *info)
@@ -349,6 +352,28 @@ static int unghr(int type, int n, int ilo, int ihi, void *a, int lda, const void
     return info;
 }
 
+static int gbsv(int type, int n, int kl, int ku, int nrhs, void *ab, int ldab, int *ipiv, void *b,
+                int ldb)
+{
+    int info = 0;
+    CALL(gbsv, gbsv, &n, &kl, &ku, &nrhs, ab, &ldab, ipiv, b, &ldb, &info)
+    return info;
+}
+
+static int gtsv(int type, int n, int nrhs, void *dl, void *d, void *du, void *b, int ldb)
+{
+    int info = 0;
+    CALL(gtsv, gtsv, &n, &nrhs, dl, d, du, b, &ldb, &info)
+    return info;
+}
+
+static int pbsv(int type, char uplo, int n, int kd, int nrhs, void *ab, int ldab, void *b, int ldb)
+{
+    int info = 0;
+    CALL(pbsv, pbsv, &uplo, &n, &kd, &nrhs, ab, &ldab, b, &ldb, &info, 1)
+    return info;
+}
+
 const mc_lapack_api mco_lapack = {
     .threads = openblas_set_num_threads,
     .getrf = getrf,
@@ -368,4 +393,7 @@ const mc_lapack_api mco_lapack = {
     .gees = gees,
     .gehrd = gehrd,
     .unghr = unghr,
+    .gbsv = gbsv,
+    .gtsv = gtsv,
+    .pbsv = pbsv,
 };

@@ -4,6 +4,7 @@ return {
   'qr', 'svd', 'eigh', 'eig', 'eigvals', 'hessenberg', 'schur', 'null_space', 'orth', 'funm', 'schur_form', 'least_squares', 'sqrt_upper', 'log_upper',
   'namespace_info', -- arrayapi_spec: functions that report
   'put', 'index_add', -- arrayapi_spec: against index expressions of NumPy
+  'levinson', -- a step of solve_toeplitz
   -- random_sample_spec, random_sequence_spec: random
   'dirichlet', 'multivariate_normal', 'wishart', 'permutation', 'shuffle', 'choice', 'latin_hypercube',
 }

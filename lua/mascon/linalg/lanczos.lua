@@ -1,0 +1,212 @@
+-- lanczos.lua - least squares and extreme eigenvalues by products with the matrix alone: LSQR and thick-restart Lanczos.
+--
+-- The matrix is a tensor or a Lua function. Owns the two recurrences; vectors and operators stand in krylov.lua. May not know how a product
+-- is computed.
+local tensor = require 'mascon.tensor'
+local check = require 'mascon.check'
+local op = require 'mascon.op'
+local krylov = require 'mascon.linalg.krylov'
+local stack = require 'mascon.linalg.stack'
+local error = check.error
+local methods, F = tensor.methods, op.functions
+local norm, add_scaled = krylov.norm, krylov.add_scaled
+local M = {}
+
+local LSQR = { adjoint = { nil, 'function' }, damp = { 0, 'number >= 0' }, atol = { 1e-6, 'number >= 0' }, btol = { 1e-6, 'number >= 0' }, maxiter = { nil, 'integer >= 0' },
+  x0 = { nil, 'any' }, callback = { nil, 'function' } }
+
+--- x that minimises |b - A x|^2 + damp^2 |x|^2, by Golub and Kahan's bidiagonalisation.
+---
+--- A: f32|f64|c64|c128 [m, n], or a function x -> A x; then option adjoint: a function y -> A^H y. b: [m].
+--- Options: damp (0); atol, btol (1e-6): it stops at |r| <= btol |b| + atol |A| |x|, or at |A^H r| <= atol |A| |r|, |A| being an estimate;
+--- maxiter (2 n); x0; callback(x, { iterations, residual }), which stops it by returning true.
+--- Result: a table of x [n], converged, iterations, residual (|b - A x|, computed anew), gradient (|A^H r|, estimated).
+--- Errors: sizes that do not fit; a function without adjoint; NaN or infinity in b.
+--- Source: Paige and Saunders, LSQR: an algorithm for sparse linear equations and sparse least squares, 1982; SciPy sparse.linalg.lsqr.
+---     mc.linalg.lsqr({ { 1, 0 }, { 0, 2 }, { 0, 0 } }, { 3, 4, 5 }, { atol = 1e-12 }).x  --> f64[2]@cpu { 3.0000, 2.0000 }
+---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
+---@param b mc.tensor
+---@param opts? table
+---@return { x: mc.tensor, converged: boolean, iterations: integer, residual: number, gradient: number }
+function M.lsqr(A, b, opts)
+  local o = check.opts('lsqr', opts, LSQR, 3)
+  if type(A) == 'function' and not o.adjoint then error('lsqr: A is a function; give its adjoint too, adjoint = function(y) ... end', 2) end
+  local dtype = krylov.common_dtype('lsqr', A, b, o.x0)
+  b = krylov.vector('lsqr', 'b', b, nil, dtype)
+  local apply, rows, _, matrix = krylov.operator('lsqr', 'A', A, dtype)
+  local turned = matrix and stack.adjoint(matrix)
+  local back = matrix and function(y) return F.matmul(turned, y) end or krylov.operator('lsqr', 'adjoint', o.adjoint, dtype)
+  if rows and rows ~= b.shape[1] then error(('lsqr: A is %s, b is %s; b needs as many elements as A has rows'):format(tensor.describe(matrix), tensor.describe(b)), 2) end
+  local size_b = norm(b)
+  if not (size_b < math.huge) then error(('lsqr: b is %s and holds NaN or infinity; find them with isfinite'):format(tensor.describe(b)), 2) end
+  local x, u
+  if o.x0 ~= nil then
+    x = krylov.vector('lsqr', 'x0', o.x0, nil, dtype)
+    u = F.subtract(b, apply(x))
+  else
+    u = methods.copy(b)
+  end
+  local beta = norm(u)
+  local function unit(v, length) return length > 0 and F.multiply(v, 1 / length, { out = v }) or v end
+  unit(u, beta)
+  local v = methods.copy(back(u))
+  local alpha = norm(v)
+  unit(v, alpha)
+  x = x or tensor.empty('lsqr', { v.shape[1] }, dtype, 3):fill_(0)
+  local w, n = methods.copy(v), v.shape[1]
+  local phibar, rhobar = beta, alpha
+  local squares, damped, iterations, residual, gradient, converged, reason = 0, 0, 0, beta, alpha * beta, alpha * beta == 0, nil
+  for k = 1, converged and 0 or o.maxiter or 2 * n do
+    -- the next columns of the bidiagonal matrix
+    u = F.subtract(apply(v), F.multiply(u, alpha))
+    beta = norm(u)
+    unit(u, beta)
+    squares = squares + alpha * alpha + beta * beta + o.damp * o.damp
+    v = F.subtract(back(u), F.multiply(v, beta))
+    local next_alpha = norm(v)
+    unit(v, next_alpha)
+    -- rotations: of the damping, then of the subdiagonal
+    local with_damp = math.sqrt(rhobar * rhobar + o.damp * o.damp)
+    local psi = o.damp / with_damp * phibar
+    phibar = rhobar / with_damp * phibar
+    local rho = math.sqrt(with_damp * with_damp + beta * beta)
+    local c, s = with_damp / rho, beta / rho
+    local theta, phi = s * next_alpha, c * phibar
+    rhobar, phibar = -c * next_alpha, s * phibar
+    add_scaled(x, { phi / rho, 0 }, w)
+    w = F.subtract(v, F.multiply(w, theta / rho))
+    alpha = next_alpha
+    damped = damped + psi * psi
+    residual = math.sqrt(phibar * phibar + damped)
+    gradient = math.abs(alpha * c * phibar)
+    iterations = k
+    local size_a = math.sqrt(squares)
+    if o.callback and o.callback(x, { iterations = k, residual = residual }) then
+      reason = 'the callback stopped it'
+      break
+    end
+    converged = residual <= o.btol * size_b + o.atol * size_a * norm(x) or gradient <= o.atol * size_a * residual or alpha == 0 or beta == 0
+    if converged then break end
+  end
+  return { x = x, converged = converged, iterations = iterations, residual = norm(F.subtract(b, apply(x))), gradient = gradient, reason = not converged and (reason or 'maxiter is reached') or nil }
+end
+
+local EIGSH = { k = { 6, 'integer >= 1' }, which = { 'LM', { 'LM', 'LA', 'SA' } }, ncv = { nil, 'integer >= 2' }, tol = { 0, 'number >= 0' }, maxiter = { nil, 'integer >= 1' }, v0 = { nil, 'any' },
+  n = { nil, 'integer >= 1' }, vectors = { true, 'bool' } }
+
+--- Places of the wanted k among rising eigenvalues, the most wanted first.
+local function wanted(theta, which, k)
+  local order = {}
+  for i = 1, #theta do order[i] = i end
+  local key = { LM = function(x) return -math.abs(x) end, LA = function(x) return -x end, SA = function(x) return x end }
+  local f = key[which]
+  table.sort(order, function(i, j)
+    local a, b = f(theta[i]), f(theta[j])
+    if a ~= b then return a < b end
+    return i < j
+  end)
+  local list = {}
+  for i = 1, math.min(k, #order) do list[i] = order[i] end
+  return list
+end
+
+--- Some eigenvalues and eigenvectors of a Hermitian matrix: the largest in modulus (LM), the largest (LA) or the smallest (SA).
+---
+--- A: f32|f64|c64|c128 [n, n], or a function x -> A x with option n (or v0). Options: k (6) eigenvalues; which; ncv: vectors kept (default
+--- max(2 k + 1, 20), at most n); tol (0: a few units of precision): an eigenvalue counts as found at |A v - lambda v| <= tol |lambda|;
+--- maxiter: restarts (10 n); v0: first vector (default fixed random numbers); vectors = false leaves them out. For eigenvalues in the
+--- middle or near 0 give a function that solves (A - sigma) y = x, and take sigma + 1 / value.
+--- Result: a table of values [k] rising, vectors [n, k], converged, iterations (restarts), products, residual (the largest |A v - lambda v|).
+--- Errors: k that is not below n; a function without n.
+--- Source: Wu and Simon, Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000; SciPy sparse.linalg.eigsh.
+---     mc.linalg.eigsh({ { 2, 1, 0 }, { 1, 2, 1 }, { 0, 1, 2 } }, { k = 1, which = 'LA' }).values  --> f64[1]@cpu { 3.4142 }
+---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
+---@param opts? table k, which, ncv, tol, maxiter, v0, n, vectors
+---@return { values: mc.tensor, vectors: mc.tensor?, converged: boolean, iterations: integer, products: integer, residual: number }
+function M.eigsh(A, opts)
+  local o = check.opts('eigsh', opts, EIGSH, 3)
+  if type(A) == 'function' and not o.n and o.v0 == nil then error('eigsh: A is a function; give its size, n = ..., or a first vector, v0 = ...', 2) end
+  local dtype = (type(A) ~= 'function' or o.v0 ~= nil) and krylov.common_dtype('eigsh', A, o.v0) or 'f64'
+  local apply, rows, cols = krylov.operator('eigsh', 'A', A, dtype)
+  if rows and rows ~= cols then error(('eigsh: A is [%d, %d]; it must be square'):format(rows, cols), 2) end
+  local n = rows or o.n or op.operand('eigsh', o.v0, 2).shape[1]
+  if o.k >= n then error(('eigsh: k is %d, A has %d rows; give k below that, or use eigh'):format(o.k, n), 2) end
+  local most, eps = math.min(n, o.ncv or math.max(2 * o.k + 1, 20)), stack.EPS[dtype]
+  if most <= o.k then error(('eigsh: ncv is %d; it must exceed k = %d'):format(most, o.k), 2) end
+  local draw = require 'mascon.random.distributions'.normal
+  local fresh = 0
+  local function random_vector()
+    fresh = fresh + 1
+    return draw({ n }, { key = 0, stream = fresh }):to(dtype)
+  end
+  local V, H = tensor.empty('eigsh', { most + 1, n }, dtype, 3):fill_(0), {}
+  for i = 1, most do H[i] = {} end
+  local w = o.v0 ~= nil and krylov.vector('eigsh', 'v0', o.v0, n, dtype) or random_vector()
+  V[1] = F.multiply(w, 1 / norm(w))
+  local have, products, restarts, beta, scale = 0, 0, 0, 0, 0
+  local theta, S, list, converged
+  local tol = math.max(o.tol, 8 * eps)
+  repeat
+    for j = have + 1, most do
+      local h
+      w, h = krylov.orthogonalise(V[{ { 1, j } }], apply(V[j]))
+      products = products + 1
+      for i = 1, j do
+        H[i][j], H[j][i] = h[i], krylov.conj(h[i])
+        scale = math.max(scale, krylov.size(h[i]))
+      end
+      H[j][j] = { h[j][1], 0 }
+      beta = norm(w)
+      scale = math.max(scale, beta)
+      if beta <= 2 * n ^ 0.5 * eps * scale then -- the space is invariant: go on from a new direction, uncoupled
+        beta = 0
+        if j < n then
+          w = krylov.orthogonalise(V[{ { 1, j } }], random_vector())
+          V[j + 1] = F.multiply(w, 1 / norm(w))
+        end
+      else
+        V[j + 1] = F.multiply(w, 1 / beta)
+      end
+    end
+    local projected = {}
+    for i = 1, most do
+      projected[i] = {}
+      for j = 1, most do projected[i][j] = krylov.value(H[i][j]) end
+    end
+    local values, basis = F.eigh(op.from_table(projected))
+    theta, S = values:totable(), basis
+    restarts = restarts + 1
+    list = wanted(theta, o.which, o.k)
+    local last = krylov.pairs_of(S[most])
+    converged = true
+    for _, at in ipairs(list) do
+      local size = math.max(math.abs(theta[at]), eps ^ (2 / 3) * scale)
+      converged = converged and beta * krylov.size(last[at]) <= tol * size
+    end
+    if converged or restarts > (o.maxiter or 10 * n) then break end
+    -- keep the best approximations and half of the others, then the residual's direction
+    local keep = wanted(theta, o.which, o.k + math.floor((most - o.k) / 2))
+    table.sort(keep)
+    local place = op.from_table(keep, 'i64')
+    local kept = F.matmul(F.take(S, place, { axis = 2 }):to(dtype).mT, V[{ { 1, most } }])
+    local direction = methods.copy(V[most + 1])
+    V[{ { 1, #keep } }] = kept
+    V[#keep + 1] = direction
+    for i, at in ipairs(keep) do
+      for j = 1, #keep do H[i][j] = { 0, 0 } end
+      H[i][i] = { theta[at], 0 }
+    end
+    have = #keep
+  until false
+  table.sort(list)
+  local place = op.from_table(list, 'i64')
+  local vectors = F.matmul(F.take(S, place, { axis = 2 }):to(dtype).mT, V[{ { 1, most } }])
+  local found, residual = tensor.empty('eigsh', { #list }, stack.REAL[dtype], 3), 0
+  for i, at in ipairs(list) do
+    found[i] = theta[at]
+    residual = math.max(residual, norm(F.subtract(apply(methods.contiguous(vectors[i])), F.multiply(vectors[i], theta[at]))))
+  end
+  return { values = found, vectors = o.vectors and methods.contiguous(vectors.mT) or nil, converged = converged, iterations = restarts, products = products, residual = residual }
+end
+
+return M
