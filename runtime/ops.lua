@@ -535,6 +535,10 @@ composed('mascon.shapes', ALL, {
   { 'flatnonzero', result = 'i64', rules = 'none: positions', doc = 'flat positions of the non-zero elements', source = 'NumPy flatnonzero' },
   { 'sliding_window_view', doc = 'windows sliding over one or several axes', source = 'NumPy sliding_window_view' },
 })
+composed('mascon.linalg.toeplitz', ALL, {
+  { 'toeplitz', nin = 2, doc = 'matrix constant along diagonals', source = 'SciPy toeplitz' },
+  { 'hankel', nin = 2, doc = 'matrix constant along antidiagonals', source = 'SciPy hankel' },
+})
 composed('mascon.matrices', ALL, {
   { 'eye', nin = 0, method = false, rules = 'none: constant', doc = 'ones on a diagonal, zeros elsewhere' },
   { 'tri', nin = 0, method = false, rules = 'none: constant', doc = 'ones at and below a diagonal', source = 'NumPy tri' },
@@ -546,8 +550,6 @@ composed('mascon.matrices', ALL, {
   { 'diagflat', doc = 'all elements as a diagonal', source = 'NumPy diagflat' },
   { 'fill_diagonal_', doc = 'a diagonal set in place', source = 'NumPy fill_diagonal' },
   { 'vander', dtypes = NUM, tol = 'ACCUM', doc = 'powers in columns', source = 'NumPy vander' },
-  { 'toeplitz', nin = 2, doc = 'matrix constant along diagonals', source = 'SciPy toeplitz' },
-  { 'hankel', nin = 2, doc = 'matrix constant along antidiagonals', source = 'SciPy hankel' },
 })
 
 -- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
@@ -701,8 +703,6 @@ matrices('banded', {
   { 'solve_tridiagonal', nin = 4, doc = 'x with a x = b for tridiagonal a from its three diagonals', source = LAPACK .. ': gtsv' },
 })
 matrices('toeplitz', {
-  { 'toeplitz', nin = 2, tol = 'EXACT', doc = 'the matrix with first column c and first row r, constant along diagonals', source = 'SciPy linalg.toeplitz' },
-  { 'hankel', nin = 2, tol = 'EXACT', doc = 'the matrix with first column c and last row r, constant along antidiagonals', source = 'SciPy linalg.hankel' },
   { 'circulant', tol = 'EXACT', doc = 'the matrix whose columns are c moved round', source = 'SciPy linalg.circulant' },
   { 'solve_toeplitz', nin = 2, doc = 'x with T x = b, T Toeplitz, in n^2 steps', source = 'Golub and Van Loan, Matrix computations, 2013, section 4.7' },
   { 'solve_circulant', nin = 2, doc = 'x with C x = b, C circulant, by transforms', source = 'Golub and Van Loan, Matrix computations, 2013, section 4.8' },

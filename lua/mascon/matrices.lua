@@ -209,41 +209,4 @@ function M.vander(x, n, opts)
   return out
 end
 
---- First column and first row as vectors of one dtype.
-local function edges(fname, c, r, level)
-  c = methods.flatten(op.operand(fname, c, level + 1))
-  r = r ~= nil and methods.flatten(op.operand(fname, r, level + 1)) or nil
-  return c, r
-end
-
---- Toeplitz matrix: constant along diagonals, with first column c and first row r (r[1] is not used).
----@param c any [n]
----@param r? any [m] (conj(c))
----@return any [n, m]
---- Source: SciPy toeplitz.
----     mc.toeplitz(mc.tensor{ 1, 2 }, mc.tensor{ 1, 5 }):totable()[1][2]  --> 5
-function M.toeplitz(c, r)
-  local col, row = edges('toeplitz', c, r, 2)
-  if not row then row = tensor.kind[col.dtype] == 'c' and F.conj(col) or col end
-  local n, m = col.shape[1], row.shape[1]
-  if n == 0 or m == 0 then return create.zeros({ n, m }, { dtype = tensor.promote_dtypes(col.dtype, row.dtype) }) end
-  -- v = c[n], ..., c[1], r[2], ..., r[m]: row i of the matrix is the window of m that starts at n - i + 1
-  local v = F.concat { methods.flip(col), row['2:'] }
-  return methods.copy(methods.flip(methods.windows(v, m), 1))
-end
-
---- Hankel matrix: constant along antidiagonals, with first column c and last row r (r[1] is not used).
----@param c any [n]
----@param r? any [m] (zeros)
----@return any [n, m]
---- Source: SciPy hankel.
----     mc.hankel(mc.tensor{ 1, 2 }, mc.tensor{ 2, 7 }):totable()[2][2]  --> 7
-function M.hankel(c, r)
-  local col, row = edges('hankel', c, r, 2)
-  if not row then row = create.zeros_like(col) end
-  local n, m = col.shape[1], row.shape[1]
-  if n == 0 or m == 0 then return create.zeros({ n, m }, { dtype = tensor.promote_dtypes(col.dtype, row.dtype) }) end
-  return methods.copy(methods.windows(F.concat { col, row['2:'] }, m))
-end
-
 return M

@@ -94,7 +94,7 @@ M.resolve = resolve
 function M.row(name)
   local space, short = name:match '^(.*)%.([^.]+)$'
   local row = mc.ops[short or name]
-  if row and (row.namespace or space) and row.namespace ~= space and space ~= 'special' then return nil end
+  if row and row.namespace and row.namespace ~= space and space ~= 'special' then return nil end
   return row
 end
 

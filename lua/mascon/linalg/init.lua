@@ -18,7 +18,7 @@ for name, row in pairs(op.rows) do
 end
 
 -- products and axes that live among mc's own names
-for _, name in ipairs { 'matmul', 'matrix_transpose', 'tensordot', 'vecdot', 'outer', 'cross', 'diagonal', 'trace', 'kron' } do
+for _, name in ipairs { 'matmul', 'matrix_transpose', 'tensordot', 'vecdot', 'outer', 'cross', 'diagonal', 'trace', 'kron', 'toeplitz', 'hankel' } do
   M[name] = M[name] or op.functions[name]
 end
 

@@ -15,6 +15,12 @@ local M = {}
 
 local ROW = { r = { nil, 'any' } }
 
+--- The second argument: a tensor or list is r itself.
+local function row(fname, second)
+  if tensor.is(second) or (type(second) == 'table' and second[1] ~= nil) then return { r = second } end
+  return check.opts(fname, second, ROW, 4)
+end
+
 --- c and r of one Toeplitz matrix, both with one axis at least, in one dtype; r is conj(c) where none is given.
 local function diagonals(fname, c, o)
   c = op.operand(fname, c, 3)
@@ -39,10 +45,10 @@ local function reversed(x) return methods.flip(x, -1) end
 --- Source: SciPy linalg.toeplitz.
 ---     mc.linalg.toeplitz({ 1, 2, 3 }, { r = { 1, 9 } })  --> f64[3,2]@cpu { { 1, 9 }, { 2, 1 }, { 3, 2 } }
 ---@param c mc.tensor
----@param opts? { r?: mc.tensor }
+---@param opts? mc.tensor|{ r?: mc.tensor } r, or a table with it
 ---@return mc.tensor
 function M.toeplitz(c, opts)
-  local o = check.opts('toeplitz', opts, ROW, 3)
+  local o = row('toeplitz', opts)
   local r
   c, r = diagonals('toeplitz', c, o)
   local m, n = c.shape[c.ndim], r.shape[r.ndim]
@@ -67,10 +73,10 @@ end
 --- Source: SciPy linalg.hankel.
 ---     mc.linalg.hankel({ 1, 2 }, { r = { 2, 3, 4 } })  --> f64[2,3]@cpu { { 1, 2, 3 }, { 2, 3, 4 } }
 ---@param c mc.tensor
----@param opts? { r?: mc.tensor }
+---@param opts? mc.tensor|{ r?: mc.tensor } r, or a table with it
 ---@return mc.tensor
 function M.hankel(c, opts)
-  local o = check.opts('hankel', opts, ROW, 3)
+  local o = row('hankel', opts)
   c = op.operand('hankel', c, 2)
   local r = o.r ~= nil and op.operand('hankel', o.r, 2) or F.multiply(c, 0)
   if c.ndim ~= 1 or r.ndim ~= 1 then error(('hankel: c is %s, r is %s; give one axis each'):format(tensor.describe(c), tensor.describe(r)), 2) end
