@@ -5,7 +5,7 @@ local tensor = require 'mascon.tensor'
 local op = require 'mascon.op'
 local stack = require 'mascon.linalg.stack'
 local error = require 'mascon.check'.error
-local methods, F = tensor.methods, op.functions
+local F = op.functions
 local M = {}
 
 --- x with a x = b for tridiagonal a, rows exchanged where the elimination needs it.

@@ -130,7 +130,7 @@ function M.gmres(A, b, opts)
   local r, beta = s.r, norm(s.r)
   while beta > s.target and s.iterations < s.maxiter and not s.stopped do
     V[1] = F.multiply(r, 1 / beta)
-    local columns, cosine, sine, g, used, finished = {}, {}, {}, { { beta, 0 } }, 0, false
+    local columns, cosine, sine, g, used = {}, {}, {}, { { beta, 0 } }, 0
     for j = 1, most do
       local w, h = krylov.orthogonalise(V[{ { 1, j } }], s.apply(s.precondition(V[j])))
       local below, top = norm(w), 0
@@ -148,7 +148,7 @@ function M.gmres(A, b, opts)
       g[j], g[j + 1] = { cosine[j] * g[j][1], cosine[j] * g[j][2] }, minus(l)
       columns[j], used = h, j
       local residual = size(g[j + 1])
-      finished = krylov.step(s, residual) or below == 0 or s.iterations >= s.maxiter
+      local finished = krylov.step(s, residual) or below == 0 or s.iterations >= s.maxiter
       if finished or j == most then break end
       V[j + 1] = F.multiply(w, 1 / below)
     end

@@ -55,7 +55,7 @@ function M.lsqr(A, b, opts)
   x = x or tensor.empty('lsqr', { v.shape[1] }, dtype, 3):fill_(0)
   local w, n = methods.copy(v), v.shape[1]
   local phibar, rhobar = beta, alpha
-  local squares, damped, iterations, residual, gradient, converged, reason = 0, 0, 0, beta, alpha * beta, alpha * beta == 0, nil
+  local squares, damped, iterations, gradient, converged, reason = 0, 0, 0, alpha * beta, alpha * beta == 0, nil
   for k = 1, converged and 0 or o.maxiter or 2 * n do
     -- the next columns of the bidiagonal matrix
     u = F.subtract(apply(v), F.multiply(u, alpha))
@@ -77,7 +77,7 @@ function M.lsqr(A, b, opts)
     w = F.subtract(v, F.multiply(w, theta / rho))
     alpha = next_alpha
     damped = damped + psi * psi
-    residual = math.sqrt(phibar * phibar + damped)
+    local residual = math.sqrt(phibar * phibar + damped)
     gradient = math.abs(alpha * c * phibar)
     iterations = k
     local size_a = math.sqrt(squares)
