@@ -28,6 +28,9 @@ function M.summary(times)
   return { median = mid, p10 = s[math.floor((n - 1) * 0.1) + 1], p90 = s[n - math.floor((n - 1) * 0.1)], runs = n }
 end
 
+--- Monotonic seconds.
+function M.clock() return C.mc_clock() end
+
 local function once(f, n)
   local t = C.mc_clock()
   f(n)

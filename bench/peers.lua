@@ -7,6 +7,7 @@ local mc = require 'mascon'
 local rows = require 'rows'
 local measure = require 'measure'
 local results = require 'results'
+local functions = require 'functions'
 
 local o = mc.args.parse({ ... }, {
   name = 'peers', usage = 'mascon bench/peers.lua [options]', about = 'Runs our benchmarks and those of NumPy, SciPy, PyTorch, JAX, Tensorpac and gPAC in turn.', positional = 0,
@@ -14,6 +15,7 @@ local o = mc.args.parse({ ... }, {
     { 'threads', 'integer', 'worker threads on both sides', default = mc.get_num_threads() }, { 'rounds', 'integer', 'turns of each family', default = 2 },
     { 'venv', 'string', 'folder of the Python environment, made when missing', default = 'build/peers' }, { 'out', 'string', 'the page', default = 'bench/RESULTS.md' },
     { 'skip_ablation', 'flag', 'leave the ablation, the handles and the memory out' }, { 'render', 'flag', 'only write the page from the rows of the last run' },
+    { 'only', 'list', 'families of ours to run, as bench/run.lua names them; the rows of an earlier run stand for the others' },
     { 'wait_load', 'number', 'wait up to 20 minutes for a load below this before each turn; 0: do not wait', default = 0 },
   },
 })
@@ -24,8 +26,10 @@ local FAMILIES = {
   { nil, 'bench_ops.py', '--family elementwise' }, { 'matmul', 'bench_ops.py', '--family matmul' }, { 'fft', 'bench_ops.py', '--family fft' },
   { 'order', 'bench_ops.py', '--family order' }, { nil, 'bench_ops.py', '--family compiled' }, { 'pac', 'bench_pac.py', '' },
 }
+-- the table of functions reads its rows from a file, so that shapes and values stand once
+for _, name in ipairs(functions.families()) do table.insert(FAMILIES, #FAMILIES, { name, 'bench_functions.py', '--plan %PLAN% --family ' .. name }) end
 local FOLDER = require('mascon.ffi').libdir .. '/bench'
-local OURS, THEIRS, FACTS = FOLDER .. '/peers-ours.jsonl', FOLDER .. '/peers-theirs.jsonl', FOLDER .. '/peers-facts.json'
+local OURS, THEIRS, FACTS, PLAN = FOLDER .. '/peers-ours.jsonl', FOLDER .. '/peers-theirs.jsonl', FOLDER .. '/peers-facts.json', FOLDER .. '/functions.jsonl'
 
 local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
 
@@ -101,10 +105,24 @@ local function run()
   end
   local python, program = o.venv .. '/bin/python', require('mascon.ffi').libdir .. '/mascon'
   if not command(('%s %s/peers/bench_pac.py --write %s'):format(quote(python), folder, quote(FOLDER))) then error('peers: the samples could not be written', 0) end
+  rows.save(PLAN, functions.plan())
+  local wanted, old_ours, old_theirs
+  if o.only then
+    wanted, old_ours, old_theirs = {}, rows.load_rows(OURS) or {}, rows.load_rows(THEIRS) or {}
+    for _, name in ipairs(o.only) do wanted[name] = true end
+  end
   local ours, theirs, loads, facts = {}, {}, {}, rows.machine()
+  -- rows of this run, after those of an earlier one that it did not repeat
+  local function joined(old, new)
+    local list, seen = {}, {}
+    for _, r in ipairs(new) do seen[r.name] = true end
+    for _, r in ipairs(old or {}) do if not seen[r.name] then list[#list + 1] = r end end
+    for _, r in ipairs(new) do list[#list + 1] = r end
+    return list
+  end
   local function keep(round)
-    rows.save(OURS, merge(ours))
-    rows.save(THEIRS, merge(theirs))
+    rows.save(OURS, joined(old_ours, merge(ours)))
+    rows.save(THEIRS, joined(old_theirs, merge(theirs)))
     facts.threads, facts.rounds, facts.date, facts.load = o.threads, round, os.date '!%Y-%m-%d', measure.summary(loads).median
     facts.load_high = math.max(unpack(loads))
     rows.save(FACTS, { facts })
@@ -118,13 +136,15 @@ local function run()
     command(('MASCON_BENCH_PAC=%s %s %s/run.lua %s --threads %d --family %s --save %s'):format(quote(FOLDER .. '/samples.npy'), quote(program), folder, name or '', o.threads, families, quote(file)))
     for _, r in ipairs(rows.load_rows(file) or {}) do ours[#ours + 1] = r end
   end
-  if not o.skip_ablation then our_turn('handle,ablation,memory') end
+  if not o.skip_ablation and not wanted then our_turn('handle,ablation,memory') end
   for round = 1, o.rounds do
     for _, f in ipairs(FAMILIES) do
+      if wanted and not wanted[f[1] or ''] then goto continue end
       print(('-- round %d of %d: %s %s'):format(round, o.rounds, f[1] or '', f[3]))
       if f[1] then our_turn(f[1]) end
       loads[#loads + 1] = rows.load()
-      for _, r in ipairs(rows_of(('%s %s/peers/%s --threads %d %s 2>/dev/null'):format(quote(python), folder, f[2], o.threads, f[3]))) do theirs[#theirs + 1] = r end
+      for _, r in ipairs(rows_of(('%s %s/peers/%s --threads %d %s 2>/dev/null'):format(quote(python), folder, f[2], o.threads, (f[3]:gsub('%%PLAN%%', function() return quote(PLAN) end))))) do theirs[#theirs + 1] = r end
+      ::continue::
     end
     keep(round) -- a run that is cut short leaves the rounds it had
   end

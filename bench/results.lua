@@ -2,6 +2,7 @@
 --
 -- page(facts, ours, theirs) -> text. Owns the tables and the verdicts; numbers come from rows alone. May not run anything.
 local measure = require 'measure'
+local results_functions = require 'results_functions'
 local M = {}
 
 local time = measure.time
@@ -268,6 +269,8 @@ function M.page(facts, ours, theirs)
   for _, f in ipairs { { 'small', 'Small operations' }, { 'ewise', 'Elementwise' }, { 'reduce', 'Reductions' }, { 'matmul', 'Matrix products' }, { 'fft', 'Transforms' }, { 'order', 'Sorting and medians' } } do
     put('## ' .. f[2], peers(d, f[1], lost))
   end
+  local functions = results_functions.section(ours, theirs)
+  if functions then put('## Functions', functions) end
   put('## Coupling: 512 rows x 2048 samples, 16 x 16 bands', coupling(d))
   put('## Ablation of the coupling engine', ablation(d))
   put('## Handles', 'c = a + b on 16 f64 through one C entry point; how the result is held differs (bench/handle.lua).', handles(d))

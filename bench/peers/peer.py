@@ -28,6 +28,9 @@ def arguments(text, **more):
     STATE.update(threads=options.threads, only=options.only)
     for name in ('OMP', 'OPENBLAS', 'MKL', 'NUMEXPR'):
         os.environ[name + '_NUM_THREADS'] = str(options.threads)
+    # Without it the scheduler often wakes a worker of PyTorch's on its caller's processor, and calls
+    # of microseconds take milliseconds; our own pool keeps its threads apart too.
+    os.environ.setdefault('OMP_PROC_BIND', 'true')
     return options
 
 

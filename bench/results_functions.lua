@@ -1,0 +1,130 @@
+-- results_functions.lua - the page's table of functions: ratios to the peers, geometric means, rows that lose and why.
+--
+-- section(ours, theirs) -> text. A ratio is theirs / ours, the median over rounds; the sums of both results must agree. Owns the
+-- reasons for rows under the floor. May not run anything.
+local measure = require 'measure'
+local M = {}
+
+local FLOOR, GOAL = 0.8, 1.5
+local FAMILY = '^fn_'
+local LIBRARIES = { 'numpy', 'scipy', 'torch' }
+local TITLE = { numpy = 'NumPy', scipy = 'SciPy', torch = 'PyTorch' }
+local SAME = 1e-5 -- relative difference of the sums: f32 results rounded in another order
+
+-- What was measured is said, nothing else: a row that loses for no cause listed here is reported as unexplained.
+local OUT = 'the fresh result: with out= the ratio is %.2f'
+
+local function ratio(theirs, ours)
+  if not theirs or not theirs.seconds or not ours.seconds then return nil end
+  local list = {}
+  for i = 1, math.min(theirs.rounds and #theirs.rounds or 0, ours.rounds and #ours.rounds or 0) do list[i] = theirs.rounds[i] / ours.rounds[i] end
+  return #list > 0 and measure.summary(list).median or theirs.seconds / ours.seconds
+end
+
+--- Why a row loses, as far as its own measurements tell.
+local function reason(row)
+  local q = row.ours.out_seconds and row.least * row.ours.seconds / row.ours.out_seconds
+  return q and q >= FLOOR and OUT:format(q) or '**unexplained**'
+end
+
+local function table_of(head, body)
+  local lines = { '| ' .. table.concat(head, ' | ') .. ' |', '|' .. ('---|'):rep(#head) }
+  for _, r in ipairs(body) do lines[#lines + 1] = '| ' .. table.concat(r, ' | ') .. ' |' end
+  return table.concat(lines, '\n')
+end
+
+--- Geometric mean and count of a list.
+local function mean(list)
+  local s = 0
+  for _, v in ipairs(list) do s = s + math.log(v) end
+  return #list > 0 and ('%.2f (%d)'):format(math.exp(s / #list), #list) or ''
+end
+
+local function differs(a, b) return a.sum and b.sum and math.abs(a.sum - b.sum) > SAME * math.max(1, math.abs(a.sum)) end
+
+--- Rows of functions with their ratios, in the order they were run.
+function M.rows(ours, theirs)
+  local by, list = {}, {}
+  for _, t in ipairs(theirs) do by[t.name] = t end
+  for _, r in ipairs(ours) do
+    if r.family:find(FAMILY) and r.seconds then
+      local row = { ours = r, ratios = {}, wrong = {} }
+      for _, p in ipairs(LIBRARIES) do
+        local t = by[r.name .. '_' .. p]
+        local q = ratio(t, r)
+        if q then
+          row.ratios[p] = q
+          row.least = math.min(row.least or q, q)
+          if differs(r, t) then row.wrong[#row.wrong + 1] = ('%s (sum %.10g, ours %.10g)'):format(TITLE[p], t.sum, r.sum) end
+        end
+      end
+      list[#list + 1] = row
+    end
+  end
+  return list
+end
+
+local SHAPES = { { 'small', '100 elements' }, { 'cache', '10^4 elements' }, { 'memory', '4 * 10^6 elements' } }
+
+local function summary(list)
+  local body = {}
+  local function add(title, wanted)
+    local line, least = { title }, {}
+    local per = {}
+    for _, row in ipairs(list) do
+      if wanted(row.ours) and row.least then
+        least[#least + 1] = row.least
+        for p, q in pairs(row.ratios) do
+          per[p] = per[p] or {}
+          table.insert(per[p], q)
+        end
+      end
+    end
+    local all = {}
+    for _, p in ipairs(LIBRARIES) do
+      line[#line + 1] = mean(per[p] or {})
+      for _, q in ipairs(per[p] or {}) do all[#all + 1] = q end
+    end
+    line[#line + 1], line[#line + 2] = mean(all), mean(least)
+    body[#body + 1] = line
+  end
+  add('all rows', function() return true end)
+  for _, s in ipairs(SHAPES) do
+    add(s[1] .. ', contiguous', function(r) return r.size == s[1] and r.layout == 'contiguous' end)
+    add(s[1] .. ', strided', function(r) return r.size == s[1] and r.layout == 'strided' end)
+  end
+  local filled = {}
+  for _, b in ipairs(body) do if b[5] ~= '' then filled[#filled + 1] = b end end
+  return table_of({ 'rows', 'NumPy', 'SciPy', 'PyTorch', 'all ratios', 'against the fastest peer' }, filled)
+end
+
+--- The section of the page, or nil when no function was measured.
+function M.section(ours, theirs)
+  local list = M.rows(ours, theirs)
+  if #list == 0 then return nil end
+  local seen, functions, body, lost, wrong = {}, 0, {}, {}, {}
+  for _, row in ipairs(list) do
+    local r = row.ours
+    if row.least and not seen[r.op] then
+      seen[r.op], functions = true, functions + 1
+    end
+    local line = { '`' .. r.op .. '`', r.dtype, r.size, r.layout, measure.time(r.seconds), r.share and ('%.2f of %s'):format(r.share, r.limit) or '' }
+    for _, p in ipairs(LIBRARIES) do line[#line + 1] = row.ratios[p] and ('%.2f'):format(row.ratios[p]) or '' end
+    body[#body + 1] = line
+    if row.least and row.least < FLOOR then lost[#lost + 1] = { '`' .. r.name:sub(4) .. '`', ('%.2f'):format(row.least), reason(row) } end
+    if #row.wrong > 0 then wrong[#wrong + 1] = { '`' .. r.name:sub(4) .. '`', table.concat(row.wrong, ', ') } end
+  end
+  table.sort(lost, function(a, b) return tonumber(a[2]) < tonumber(b[2]) end)
+  local parts = {
+    ('%d functions in %d rows against NumPy or SciPy and PyTorch on the same cores, each library as it comes: results are new arrays on all sides, NumPy and most of SciPy use one thread. '):format(functions, #list)
+      .. ('Ratios are theirs / ours. Goal: a geometric mean of %.1f; rows under %.1f stand below with what their own measurements say of the cause. The limit is one copy (or read) of the bytes that have to move, on one thread below the size "memory", a direct cblas product of as many operations on one thread, or FFTW.'):format(GOAL, FLOOR),
+    'Geometric means (rows):\n\n' .. summary(list),
+    ('Rows under %.1f against one of the peers: %d of %d.'):format(FLOOR, #lost, #list),
+    #lost > 0 and table_of({ 'row', 'least ratio', 'reason' }, lost) or nil,
+  }
+  if #wrong > 0 then parts[#parts + 1] = 'Results that differ:\n\n' .. table_of({ 'row', 'from' }, wrong) end
+  parts[#parts + 1] = 'All rows:\n\n' .. table_of({ 'function', 'dtype', 'size', 'layout', 'ours', 'share of the limit', 'NumPy', 'SciPy', 'PyTorch' }, body)
+  return table.concat(parts, '\n\n')
+end
+
+return M
