@@ -274,18 +274,28 @@ MC_INLINE double mck_spherical(double n, double x, int want)
 MCK_HEAVY double mck_spherical_jn_f64(double n, double x) { return mck_spherical(n, x, 0); }
 MCK_HEAVY double mck_spherical_yn_f64(double n, double x) { return mck_spherical(n, x, 1); }
 
-/* ---- I and K for v >= 0, x > 0, scaled: exp(-x) I, exp(x) K ---- */
+/* ---- I and K for v >= 0, x > 0 ---- */
 
-MCK_HEAVY mck_two mck_ik_scaled(double v, double x)
+/* y e^s, where the factor may overflow and the product not. */
+MC_INLINE double mck_times_exp(double y, double s)
 {
+    const double h = exp(0.5 * s);
+    return y == 0 ? y : y * h * h;
+}
+
+/* exp(-x) I and exp(x) K for scaled, else I and K. */
+MCK_HEAVY mck_two mck_ik(double v, double x, int scaled)
+{
+    const double up = scaled ? 0.0 : x; /* exponent that is missing in scaled functions */
     if (v > 50.0) { /* DLMF 10.41.3, 10.41.4; the exponent r - x + v log(x / (v + r)), r^2 = v^2 + x^2, in pairs while that pays */
         if (x > 1e150)
-            return (mck_two){1.0 / sqrt(2.0 * MCK_PI * x), sqrt(0.5 * MCK_PI / x)};
+            return (mck_two){mck_times_exp(1.0 / sqrt(2.0 * MCK_PI * x), up), mck_times_exp(sqrt(0.5 * MCK_PI / x), -up)};
         const double v2 = v * v, x2 = x * x;
         mck_pair s = mck_pair_add((mck_pair){v2, mck_prod_err_f64(v, v, v2)}, (mck_pair){x2, mck_prod_err_f64(x, x, x2)});
         const double r = sqrt(s.hi), r2 = r * r, low = ((s.hi - r2) - mck_prod_err_f64(r, r, r2) + s.lo) / (2.0 * r), p = v / r;
         mck_pair w = mck_pair_add((mck_pair){r, low}, (mck_pair){v, 0}), lw = mck_pair_log2(w.hi, w.lo);
-        mck_pair d = mck_pair_add((mck_pair){r, low}, (mck_pair){-x, 0}), e = mck_pair_scale((mck_pair){MCK_LOG2E, MCK_LOG2E_LO}, d.hi);
+        const mck_pair d = mck_pair_add((mck_pair){r, low}, (mck_pair){up - x, 0});
+        mck_pair e = mck_pair_scale((mck_pair){MCK_LOG2E, MCK_LOG2E_LO}, d.hi);
         e.lo += d.lo * MCK_LOG2E;
         e = mck_pair_add(e, mck_pair_scale(mck_pair_add(mck_pair_log2(x, 0), (mck_pair){-lw.hi, -lw.lo}), v));
         double even, odd;
@@ -306,7 +316,7 @@ MCK_HEAVY mck_two mck_ik_scaled(double v, double x)
             if (fabs(term) < 1e-17)
                 break;
         }
-        return (mck_two){i / sqrt(2.0 * MCK_PI * x), k * sqrt(0.5 * MCK_PI / x)};
+        return (mck_two){mck_times_exp(i / sqrt(2.0 * MCK_PI * x), up), mck_times_exp(k * sqrt(0.5 * MCK_PI / x), -up)};
     }
     const double xi = 1.0 / x;
     const int n = (int)(v + 0.5);
@@ -355,9 +365,9 @@ MCK_HEAVY mck_two mck_ik_scaled(double v, double x)
             if (fabs(part) < 1e-17 * fabs(sum))
                 break;
         }
-        const double up = exp(x);
-        km = sum * up;
-        k1 = sum1 * 2.0 * xi * up;
+        const double grow = exp(x);
+        km = sum * grow;
+        k1 = sum1 * 2.0 * xi * grow;
     } else {
         double bb = 2.0 * (1.0 + x), dd = 1.0 / bb, hh = dd, step = dd, q1 = 0, q2 = 1.0;
         const double a1 = 0.25 - m * m;
@@ -389,14 +399,7 @@ MCK_HEAVY mck_two mck_ik_scaled(double v, double x)
         km = k1;
         k1 = t;
     }
-    return (mck_two){iv, km};
-}
-
-/* v e^s with a factor that may overflow where the product does not. */
-MC_INLINE double mck_times_exp(double y, double s)
-{
-    const double h = exp(0.5 * s);
-    return y == 0 ? y : y * h * h;
+    return (mck_two){mck_times_exp(iv, up), mck_times_exp(km, -up)};
 }
 
 MC_INLINE double mck_iv_any(double v, double x, int scaled)
@@ -411,12 +414,10 @@ MC_INLINE double mck_iv_any(double v, double x, int scaled)
     if (isinf(ax))
         y = scaled ? 0.0 : MCK_INF_F64;
     else {
-        const mck_two r = mck_ik_scaled(a, ax);
+        const mck_two r = mck_ik(a, ax, scaled);
         y = r.a;
         if (v < 0 && !whole) /* DLMF 10.27.2 */
-            y += MCK_2_PI * mck_sinpi_f64(a) * (ax > 350 ? 0.0 : r.b * exp(-2.0 * ax));
-        if (!scaled)
-            y = mck_times_exp(y, ax);
+            y += MCK_2_PI * mck_sinpi_f64(a) * (scaled ? r.b * exp(-2.0 * ax) : r.b);
     }
     return x < 0 && mck_is_odd_f64(v) ? -y : y;
 }
@@ -429,8 +430,7 @@ MC_INLINE double mck_kv_any(double v, double x, int scaled)
         return MCK_INF_F64;
     if (isinf(x))
         return 0;
-    const double y = mck_ik_scaled(fabs(v), x).b;
-    return scaled ? y : mck_times_exp(y, -x);
+    return mck_ik(fabs(v), x, scaled).b;
 }
 
 MCK_HEAVY double mck_iv_f64(double v, double x) { return mck_iv_any(v, x, 0); }

@@ -40,6 +40,7 @@ describe('the reference', function()
       end
     end
     local ops = read(folder .. '/ops.md')
+    assert.matches('| `mc.special.gamma` | %d+ | %d | %d |', read(folder .. '/accuracy.md'))
     for name in pairs(mc.ops) do assert.is_truthy(ops:find('| `' .. name .. '` |', 1, true), name) end
   end)
 
