@@ -65,6 +65,8 @@ typedef struct mc_lapack_api {
     int (*getrs)(int type, char trans, int n, int nrhs, const void *a, int lda, const int *ipiv, void *b, int ldb);
     int (*getri)(int type, int n, void *a, int lda, const int *ipiv, mc_lapack_work *w);
     int (*potrf)(int type, char uplo, int n, void *a, int lda);
+    /* hermitian = 0: of symmetric matrices, which differ for complex types */
+    int (*hetrf)(int type, int hermitian, char uplo, int n, void *a, int lda, int *ipiv, mc_lapack_work *w);
     int (*trtrs)(int type, char uplo, char trans, char diag, int n, int nrhs, const void *a, int lda, void *b, int ldb);
     int (*geqrf)(int type, int m, int n, void *a, int lda, void *tau, mc_lapack_work *w);
     int (*geqp3)(int type, int m, int n, void *a, int lda, int *jpvt, void *tau, mc_lapack_work *w);

@@ -27,7 +27,7 @@ static const struct {
     {MC_OP_EIGH, mci_plan_eigh},             {MC_OP_EIGVALSH, mci_plan_eigh},
     {MC_OP_EIG, mci_plan_eig},               {MC_OP_EIGVALS, mci_plan_eig},
     {MC_OP_SCHUR_FORM, mci_plan_schur},           {MC_OP_SQRT_UPPER, mci_plan_upper},
-    {MC_OP_LOG_UPPER, mci_plan_upper},
+    {MC_OP_LOG_UPPER, mci_plan_upper},       {MC_OP_LDL, mci_plan_ldl},
 };
 
 static const struct {

@@ -150,6 +150,7 @@ int mci_plan_lu_solve(mci_linalg *j);
 int mci_plan_lu(mci_linalg *j);
 int mci_plan_least_squares(mci_linalg *j);
 int mci_plan_cholesky(mci_linalg *j);
+int mci_plan_ldl(mci_linalg *j);
 int mci_plan_qr(mci_linalg *j);
 int mci_plan_hessenberg(mci_linalg *j);
 int mci_plan_svd(mci_linalg *j); /* svd and svdvals */

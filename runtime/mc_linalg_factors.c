@@ -1,4 +1,4 @@
-/* mc_linalg_factors.c - plans of factorisations by elimination and reflection: Cholesky, QR with and without pivoting, Hessenberg.
+/* mc_linalg_factors.c - plans of factorisations by elimination and reflection: Cholesky, LDL, QR with and without pivoting, Hessenberg.
  *
  * Owns nothing. May not know batches or threads. */
 #include "mc_linalg.h"
@@ -47,6 +47,82 @@ int mci_plan_cholesky(mci_linalg *j)
     j->solve = cholesky_one;
     j->small = MCK_K_SMALL_CHOLESKY;
     j->small_reason = MCI_NOT_DEFINITE;
+    return MC_OK;
+}
+
+/* ---- LDL: i[1] hermitian. Results L, block-diagonal D, the order P of the rows of L in which it is unit lower triangular ---- */
+
+/* Step k exchanged rows i and other of what was left: earlier columns of L follow now. */
+static void exchange_rows(char *a, int64_t ld, int64_t cols, int64_t i, int64_t other, int64_t size)
+{
+    char keep[16];
+    for (int64_t c = 0; c < cols && i != other; c++) {
+        char *x = a + (c * ld + i) * size, *y = a + (c * ld + other) * size;
+        memcpy(keep, x, (size_t)size);
+        memcpy(x, y, (size_t)size);
+        memcpy(y, keep, (size_t)size);
+    }
+}
+
+static int ldl_one(const mci_linalg *j, mci_problem *q)
+{
+    int n = (int)j->in[0].rows, ld = mci_ld(n), hermitian = j->p->i[1] != 0, *ipiv = (int *)(void *)q->extra;
+    int64_t size = MCI_SIZE(j->dtype), *order = q->out[2], bytes = (int64_t)n * n * size;
+    char *a = q->in[0], *l = q->out[0], *d = q->out[1];
+    if (j->lapack->hetrf(j->type, hermitian, 'L', n, a, ld, ipiv, &q->w) < 0)
+        return MCI_REFUSED;
+    memset(d, 0, (size_t)bytes);
+    memset(l, 0, (size_t)bytes);
+    for (int k = 0; k < n; k++)
+        order[k] = k;
+    for (int k = 0, pair; k < n; k += 1 + pair) {
+        pair = ipiv[k] < 0;
+        int i = k + pair, other = (pair ? -ipiv[k] : ipiv[k]) - 1;
+        int64_t keep = order[i];
+        order[i] = order[other];
+        order[other] = keep;
+        exchange_rows(a, ld, k, i, other, size);
+        double z[2];
+        for (int m = k; m <= i; m++) {
+            mci_linalg_get(j->type, a, (int64_t)m * ld + m, z);
+            if (hermitian)
+                z[1] = 0;
+            mci_linalg_set(j->type, d, (int64_t)m * n + m, z);
+        }
+        if (pair) {
+            mci_linalg_get(j->type, a, (int64_t)k * ld + k + 1, z);
+            mci_linalg_set(j->type, d, ((int64_t)k + 1) * n + k, z);
+            z[1] = hermitian ? -z[1] : z[1];
+            mci_linalg_set(j->type, d, (int64_t)k * n + k + 1, z);
+            memset(a + ((int64_t)k * ld + k + 1) * size, 0, (size_t)size);
+        }
+    }
+    static const double one[2] = {1, 0};
+    for (int64_t r = 0; r < n; r++) {
+        char *row = l + order[r] * n * size;
+        for (int64_t c = 0; c < r; c++)
+            memcpy(row + c * size, a + (c * ld + r) * size, (size_t)size);
+        mci_linalg_set(j->type, row, r, one);
+        order[r] += j->p->base;
+    }
+    return MCI_FINE;
+}
+
+int mci_plan_ldl(mci_linalg *j)
+{
+    int rc = mci_linalg_square(j, 0);
+    if (rc)
+        return rc;
+    int n = (int)j->in[0].rows, unused = 0;
+    mci_linalg_result(j, 0, 2, j->dtype, n, n, MCI_PLACE);
+    mci_linalg_result(j, 1, 2, j->dtype, n, n, MCI_PLACE);
+    mci_linalg_result(j, 2, 1, MC_I64, n, 1, MCI_PLACE);
+    mci_linalg_extra(j, n, (int64_t)sizeof(int));
+    j->w.lwork = -1;
+    j->lapack->hetrf(j->type, j->p->i[1] != 0, 'L', n, NULL, mci_ld(n), &unused, &j->w);
+    j->finite = 1;
+    j->cost = (int64_t)n * n * n / 3;
+    j->solve = ldl_one;
     return MC_OK;
 }
 

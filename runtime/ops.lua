@@ -432,6 +432,7 @@ linalg('lu_factor', 1, {}, { nout = 2, base = true, doc = 'L below and U on and 
 linalg('lu_solve', 3, { { 'trans', TRANS, 'none' } }, { base = true, doc = 'x with a x = b from lu_solve(lu, b, piv), factors and exchanges as lu_factor gives them' })
 linalg('lu', 1, {}, { nout = 3, results = { 'P', 'L', 'U' }, doc = 'a = P L U: permutation, unit lower and upper trapezium, of matrices of any shape' })
 linalg('cholesky', 1, { { 'upper', 'bool', false } }, { doc = 'L with a = L L^H (or U with a = U^H U) of positive definite Hermitian matrices; only that triangle of a is read', source = STD })
+linalg('ldl', 1, { { 'hermitian', 'bool', true } }, { nout = 3, base = true, results = { 'L', 'D', 'P' }, doc = 'a = L D L^H of Hermitian, or a = L D L^T of symmetric matrices (hermitian = false), not definite; D has blocks of 1 and 2 rows, the rows P of L are unit lower triangular; the lower triangle of a is read' })
 linalg('qr', 1, { { 'mode', { 'reduced', 'complete', 'r' }, 'reduced' }, { 'pivoting', 'bool', false } }, { nout = 'list', base = true, results = { 'Q', 'R', 'P' }, doc = 'a = Q R, Q with orthonormal columns, R upper triangular (mode r: R alone); pivoting: a table of Q, R, P with the columns P of a in place of a, |R_ii| not growing', source = STD })
 linalg('svd', 1, { { 'full_matrices', 'bool', true } }, { nout = 3, results = { 'U', 'S', 'Vh' }, doc = 'a = U diag(S) Vh, singular values falling; full_matrices = false keeps min(m, n) vectors', source = STD })
 linalg('svdvals', 1, {}, { doc = 'singular values, falling', source = STD })
@@ -789,6 +790,22 @@ T.examples = {
   partition = "mc.partition(mc.tensor{4, 1, 3, 2}, 2)  --> f64[4]@cpu { 1, 2, 4, 3 }",
   topk = "mc.topk(mc.tensor{4, 1, 9, 2}, 2)  --> f64[2]@cpu { 9, 4 }, i64[2]@cpu { 3, 1 }",
   scatter_reduce = "mc.scatter_reduce(mc.tensor{1, 2}, mc.tensor({1, 1}, { dtype = 'i64' }), mc.tensor{5, 7}, { reduce = 'max' })  --> f64[2]@cpu { 7, 2 }",
+  solve = "mc.linalg.solve({ { 2, 0 }, { 0, 4 } }, { 2, 2 })  --> f64[2]@cpu { 1.0000, 0.5000 }",
+  solve_triangular = "mc.linalg.solve_triangular({ { 2, 1 }, { 0, 4 } }, { 4, 8 })  --> f64[2]@cpu { 1, 2 }",
+  inv = "mc.linalg.inv { { 1, 1 }, { 1, 2 } }  --> f64[2,2]@cpu { { 2, -1 }, { -1, 1 } }",
+  det = "mc.linalg.det { { 1, 2 }, { 3, 4 } }  --> f64[]@cpu -2",
+  slogdet = "mc.linalg.slogdet { { 0, 1 }, { 1, 0 } }  --> f64[]@cpu -1, f64[]@cpu 0",
+  lu_factor = "mc.linalg.lu_factor { { 0, 1 }, { 2, 0 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 1 } }, i64[2]@cpu { 2, 2 }",
+  lu_solve = { "local lu, piv = mc.linalg.lu_factor { { 0, 1 }, { 2, 0 } }", "mc.linalg.lu_solve(lu, { 3, 4 }, piv)  --> f64[2]@cpu { 2, 3 }" },
+  lu = "mc.linalg.lu({ { 0, 1 }, { 2, 0 } }).P  --> f64[2,2]@cpu { { 0, 1 }, { 1, 0 } }",
+  cholesky = "mc.linalg.cholesky { { 4, 2 }, { 2, 5 } }  --> f64[2,2]@cpu { { 2, 0 }, { 1, 2 } }",
+  ldl = "mc.linalg.ldl({ { 4, 2 }, { 2, 5 } }).D  --> f64[2,2]@cpu { { 4, 0 }, { 0, 4 } }",
+  qr = "mc.abs(mc.linalg.qr({ { 3, 1 }, { 4, 2 } }, { mode = 'r' }))  --> f64[2,2]@cpu { { 5.0000, 2.2000 }, { 0.0000, 0.4000 } }",
+  svd = "mc.linalg.svd({ { 0, 2 }, { 3, 0 } }).S  --> f64[2]@cpu { 3, 2 }",
+  svdvals = "mc.linalg.svdvals { { 0, 0 }, { 5, 0 } }  --> f64[2]@cpu { 5, 0 }",
+  eigvalsh = "mc.linalg.eigvalsh { { 2, 1 }, { 1, 2 } }  --> f64[2]@cpu { 1, 3 }",
+  eigvals = "mc.linalg.eigvals { { 0, -1 }, { 1, 0 } }  --> c128[2]@cpu { 0+1i, 0-1i }",
+  eigh = "mc.linalg.eigh { { 3, 0 }, { 0, 3 } }  --> f64[2]@cpu { 3, 3 }, f64[2,2]@cpu { { 1, 0 }, { 0, 1 } }",
 }
 
 return T

@@ -50,6 +50,8 @@ FOUR(getrf, I m, I n, void *a, I lda, int *ipiv, int *info)
 FOUR(getrs, IN trans, I n, I nrhs, IN a, I lda, I ipiv, void *b, I ldb, int *info, size_t l1)
 FOUR(getri, I n, void *a, I lda, I ipiv, void *work, I lwork, int *info)
 FOUR(potrf, IN uplo, I n, void *a, I lda, int *info, size_t l1)
+FOUR(sytrf, IN uplo, I n, void *a, I lda, int *ipiv, void *work, I lwork, int *info, size_t l1)
+COMPLEXES(hetrf, IN uplo, I n, void *a, I lda, int *ipiv, void *work, I lwork, int *info, size_t l1)
 FOUR(trtrs, IN uplo, IN trans, IN diag, I n, I nrhs, IN a, I lda, void *b, I ldb, int *info,
      size_t l1, size_t l2, size_t l3)
 FOUR(geqrf, I m, I n, void *a, I lda, void *tau, void *work, I lwork, int *info)
@@ -158,6 +160,21 @@ static int potrf(int type, char uplo, int n, void *a, int lda)
 {
     int info = 0;
     CALL(potrf, potrf, &uplo, &n, a, &lda, &info, 1)
+    return info;
+}
+
+static int hetrf(int type, int hermitian, char uplo, int n, void *a, int lda, int *ipiv,
+                 mc_lapack_work *w)
+{
+    int info = 0;
+    scratch s;
+    mc_lapack_work *u = query(w, &s);
+    if (hermitian) {
+        CALL(sytrf, hetrf, &uplo, &n, a, &lda, ipiv, u->work, &u->lwork, &info, 1)
+    } else {
+        CALL(sytrf, sytrf, &uplo, &n, a, &lda, ipiv, u->work, &u->lwork, &info, 1)
+    }
+    answer(type, w, u, 0, 0);
     return info;
 }
 
@@ -338,6 +355,7 @@ const mc_lapack_api mco_lapack = {
     .getrs = getrs,
     .getri = getri,
     .potrf = potrf,
+    .hetrf = hetrf,
     .trtrs = trtrs,
     .geqrf = geqrf,
     .geqp3 = geqp3,

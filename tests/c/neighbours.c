@@ -187,6 +187,33 @@ static void one_product(mc_blas_api *blas, int type, int ta, int tb, int64_t m, 
     free(fc);
 }
 
+/* Columns of [4 2; 2 3], with the answers by hand. */
+static void try_systems(const mc_lapack_api *lapack)
+{
+    double a[4] = { 4, 2, 2, 3 }, b[2] = { 8, 8 };
+    float s[4] = { 4, 2, 2, 3 }, w[2], work[512];
+    int ipiv[2], iwork[16];
+    check(lapack->getrf('d', 2, 2, a, 2, ipiv) == 0 && a[1] == 0.5 && a[3] == 2, "getrf factors");
+    check(lapack->getrs('d', 'N', 2, 1, a, 2, ipiv, b, 2) == 0 && fabs(b[0] - 1) < 1e-15 &&
+              fabs(b[1] - 2) < 1e-15,
+          "getrs solves");
+    mc_lapack_work q = { .lwork = -1 };
+    check(lapack->heevd('s', 'N', 'U', 2, s, 2, w, &q) == 0 && q.lwork >= 1 && q.lwork <= 512 &&
+              q.liwork >= 1 && q.liwork <= 16,
+          "a query tells sizes");
+    q.work = work;
+    q.iwork = iwork;
+    check(lapack->heevd('s', 'N', 'U', 2, s, 2, w, &q) == 0 && fabsf(w[0] + w[1] - 7) < 1e-5f &&
+              fabsf(w[0] * w[1] - 8) < 1e-5f,
+          "heevd finds eigenvalues");
+    double singular[4] = { 1, 1, 1, 1 }, negative[1] = { -1 };
+    check(lapack->getrf('d', 2, 2, singular, 2, ipiv) == 2, "a zero pivot is named");
+    check(lapack->potrf('d', 'L', 1, negative, 1) == 1, "a negative pivot is named");
+    last_status = 0;
+    check(lapack->getrf('d', 2, 2, a, 1, ipiv) < 0 && last_status != 0 && strstr(last_text, "refuses"),
+          "a bad argument of LAPACK gives an error record, no output, no exit");
+}
+
 static void try_products(const char *folder)
 {
     mc_blas_api blas;
@@ -203,6 +230,8 @@ static void try_products(const char *folder)
     blas.gemm('d', 0, 0, 2, 2, 3, a, 1, a, 2, c, 2); /* rows of 3 that are 1 apart */
     check(last_status != 0 && strstr(last_text, "refuses"),
           "a bad argument gives an error record, no output, no exit");
+    if (blas.lapack) try_systems(blas.lapack);
+    check(blas.lapack != NULL, "LAPACK is there");
 }
 
 /* ---- transforms ---- */

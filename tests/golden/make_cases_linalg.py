@@ -47,6 +47,9 @@ for z in (False, True):
             add('solve_triangular', [t, rhs], opts, want=sl.solve_triangular(t, rhs, trans=code, lower=lower))
     unit = r24(big / 8)
     add('solve_triangular', [unit, rhs], {'unit_diagonal': True}, want=sl.solve_triangular(unit, rhs, unit_diagonal=True))
+    indefinite = hermitian(6, 6, complex=z)
+    l, d, perm = sl.ldl(indefinite)
+    add('ldl', [indefinite], want={'L': l, 'D': d, 'P': perm.astype(np.int64) + 1})
     for m, n in ((4, 4), (5, 3), (3, 5)):
         x = general(m, n, complex=z)
         p, l, u = sl.lu(x)

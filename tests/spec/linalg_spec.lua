@@ -170,6 +170,25 @@ describe('factors multiply back to the matrix', function()
     end)
   end)
 
+  it('ldl, Hermitian and symmetric', function()
+    each(SQUARE, function(shape, dtype, seed, what)
+      local a, n = random(shape, dtype, seed), shape[#shape]
+      for _, case in ipairs { { a + adjoint(a), adjoint, true }, { a + a.mT, function(x) return x.mT end, false } } do
+        local matrix, turned, kind = unpack(case)
+        local d = L.ldl(matrix, { hermitian = kind })
+        near(d.L:matmul(d.D):matmul(turned(d.L)), matrix, dtype, 'ldl ' .. what, 100)
+        local rows = mc.take_along_axis(d.L, mc.broadcast_to(mc.expand_dims(d.P, -1), d.L.shape), -2)
+        local row, column = mc.expand_dims(mc.arange(n), 2), mc.arange(n)
+        assert.is_true(mc.all(mc.eq(mc.where(row:lt(column), rows, 0), 0)), 'lower triangular')
+        assert.is_true(mc.all(mc.eq(mc.where(row:eq(column), rows, 1), 1)), 'unit diagonal')
+        assert.is_true(mc.all(mc.eq(mc.where(mc.abs(row - column):gt(1), d.D, 0), 0)), 'blocks of at most 2 rows')
+        assert.is_true(mc.array_equal(L.ldl(matrix, { hermitian = kind, base = 0 }).P + 1, d.P))
+      end
+    end)
+    local d = L.ldl { { 0, 1 }, { 1, 0 } } -- no pivot of one row
+    assert.is_true(mc.array_equal(d.D, mc.tensor { { 0, 1 }, { 1, 0 } }) and mc.array_equal(d.L, mc.eye(2)))
+  end)
+
   it('null_space and orth are the two halves of a space', function()
     for _, dtype in ipairs(DTYPES) do
       local a = random({ 5, 2 }, dtype, SEED):matmul(random({ 2, 4 }, dtype, SEED + 1))
@@ -291,7 +310,7 @@ describe('systems', function()
     a[{ 2, 3 }] = mc.nan
     assert.is_true(mc.any(mc.isnan(L.inv(a))))
     assert.is_true(L.det(a):item() ~= L.det(a):item())
-    for _, name in ipairs { 'svd', 'svdvals', 'eigh', 'eigvalsh', 'eig', 'eigvals', 'schur', 'pinv', 'expm', 'logm', 'sqrtm', 'orth' } do
+    for _, name in ipairs { 'svd', 'svdvals', 'ldl', 'eigh', 'eigvalsh', 'eig', 'eigvals', 'schur', 'pinv', 'expm', 'logm', 'sqrtm', 'orth' } do
       for _, bad in ipairs { mc.nan, mc.inf } do
         a[{ 2, 3 }], a[{ 3, 2 }] = bad, bad
         assert.is_truthy(support.message(L[name], a):find('NaN or infinity', 1, true), name)

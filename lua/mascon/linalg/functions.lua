@@ -184,7 +184,7 @@ end
 ---
 --- a: [..., m, n]. Option side: 'right' (default) a = u p, 'left' a = p u. Result: u, p. Errors: NaN or infinity.
 --- Source: Higham, Functions of matrices, 2008, section 8.1; SciPy linalg.polar.
----     mc.linalg.polar { { 0, 2 }, { 0.5, 0 } }  --> f64[2,2]@cpu { { 0, 1 }, { 1, 0 } }, f64[2,2]@cpu { { 0.5000, 0.0000 }, { 0.0000, 2.0000 } }
+---     mc.linalg.polar { { 0, 2 }, { 3, 0 } }  --> f64[2,2]@cpu { { 0, 1 }, { 1, 0 } }, f64[2,2]@cpu { { 3, 0 }, { 0, 2 } }
 ---@param a mc.tensor
 ---@param opts? { side?: string }
 ---@return mc.tensor u
