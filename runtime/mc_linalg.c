@@ -69,6 +69,14 @@ int mci_linalg_wrong(const mci_linalg *j, int status, const char *what, const ch
     return mci_error(status, "%s: %s, %s; %s", j->op->name, what, text, advice);
 }
 
+int mci_linalg_fits(const mci_linalg *j, double elements)
+{
+    if (elements < INT_MAX)
+        return MC_OK;
+    return mci_linalg_wrong(j, MC_EUNSUPPORTED, "the work area has more than 2147483647 elements",
+                            "LAPACK counts with 32 bits; use a smaller matrix");
+}
+
 int mci_linalg_square(const mci_linalg *j, int k)
 {
     if (j->in[k].rows == j->in[k].cols)
@@ -342,8 +350,8 @@ int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
         rc = plan(&j);
     if (rc)
         return rc;
-    if (j.w.lwork == INT_MAX || j.w.lrwork == INT_MAX)
-        return mci_linalg_wrong(&j, MC_EUNSUPPORTED, "the work area is beyond 32 bits", "LAPACK counts with 32 bits; use a smaller matrix");
+    if ((rc = mci_linalg_fits(&j, j.w.lwork > j.w.lrwork ? j.w.lwork : j.w.lrwork)) != 0)
+        return rc;
     mc_tensor outer[3];
     const mc_tensor *outers[3];
     for (int k = 0; k < nin; k++) {

@@ -106,6 +106,9 @@ int64_t mci_linalg_extra(mci_linalg *j, int64_t count, int64_t size);
 void mci_linalg_result(mci_linalg *j, int k, int rank, int dtype, int64_t rows, int64_t cols, int from);
 /* MC_ESHAPE unless the matrices of operand k are square. */
 int mci_linalg_square(const mci_linalg *j, int k);
+/* MC_EUNSUPPORTED when a routine would count this many elements of its work area, more than 32 bits hold: LAPACK's own sum wraps
+ * around and is no use. */
+int mci_linalg_fits(const mci_linalg *j, double elements);
 /* The error that names all operands. */
 int mci_linalg_wrong(const mci_linalg *j, int status, const char *what, const char *advice);
 

@@ -16,7 +16,7 @@ static void identity(int type, void *a, int64_t n, int64_t size)
         mci_linalg_set(type, a, i * n + i, one);
 }
 
-/* ---- svd: i[1] full. Results U, S, Vh, or S alone. a = U S Vh read as its transpose is Vh^T S U^T: what LAPACK calls u is Vh in our memory. ---- */
+/* ---- svd: i[1] full. Work areas grow like 7 k k, k the smaller side, or 2 m n + 2 k k (documentation of gesdd). Results U, S, Vh, or S alone. a = U S Vh read as its transpose is Vh^T S U^T: what LAPACK calls u is Vh in our memory. ---- */
 
 static int svd_one(const mci_linalg *j, mci_problem *q)
 {
@@ -37,6 +37,11 @@ int mci_plan_svd(mci_linalg *j)
 {
     int64_t m = j->in[0].rows, n = j->in[0].cols, k = m < n ? m : n;
     int vectors = j->op->id == MC_OP_SVD, full = vectors && j->p->i[1];
+    int rc = mci_linalg_fits(j, (vectors ? 7.0 : 0.0) * (double)k * (double)k + 200.0 * (double)(m + n));
+    if (!rc && vectors)
+        rc = mci_linalg_fits(j, 2.0 * (double)m * (double)n + 2.0 * (double)k * (double)k);
+    if (rc)
+        return rc;
     mci_linalg_result(j, vectors, 1, j->real, k, 1, MCI_PLACE);
     if (vectors) {
         mci_linalg_result(j, 0, 2, j->dtype, m, full ? m : k, MCI_PLACE);
@@ -77,6 +82,8 @@ int mci_plan_eigh(mci_linalg *j)
         return rc;
     int n = (int)j->in[0].rows, vectors = j->nout == 2;
     char jobz = vectors ? 'V' : 'N';
+    if ((rc = mci_linalg_fits(j, (vectors ? 3.0 : 0.0) * n * n + 200.0 * n)) != 0) /* heevd: 2 n n + 6 n + 1 */
+        return rc;
     if (j->nin == 2 && (j->in[1].rows != n || j->in[1].cols != n))
         return mci_linalg_wrong(j, MC_ESHAPE, "the matrices of b differ in size", "give b the last two axes of a");
     mci_linalg_result(j, 0, 1, j->real, n, 1, MCI_PLACE);

@@ -317,6 +317,8 @@ int mci_plan_least_squares(mci_linalg *j)
     mci_part_in *b = &j->in[1];
     int64_t m = j->in[0].rows, n = j->in[0].cols, k = m < n ? m : n, most = m < n ? n : m;
     int rc = right_hand_side(j, n), rank = 0;
+    if (!rc) /* gelsd: 12 k + 2 k 25 + 8 k levels + k columns + 26 26, and the solution beside the right-hand side */
+        rc = mci_linalg_fits(j, (double)(most + 400) * (double)(b->cols + 1) + 400.0 * (double)most);
     if (rc)
         return rc;
     b->into = MCI_OWN;

@@ -17,7 +17,7 @@
 --   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
 -- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names. results: names of three or more results.
--- internal = true: no function of its own, a step of compositions (called through mascon.op's raw).
+-- internal = true: no function of its own, a step of compositions (called through mascon.op's raw); says: the op its messages name.
 local T = { ops = {}, kernels = {}, functions = {} }
 
 T.version = '0.1.0'
@@ -442,12 +442,12 @@ linalg('eig', 1, {}, { nout = 2, doc = 'complex eigenvalues, in no order, and ei
 linalg('eigvals', 1, {}, { doc = 'complex eigenvalues of square matrices, in no order', source = 'NumPy linalg.eigvals' })
 linalg('hessenberg', 1, {}, { nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
 for _, r in ipairs {
-  { 'schur_form', 1, {}, 2, MATRIX, 'T and unitary Z with a = Z T Z^H' },
-  { 'least_squares', 2, { { 'rcond', 'number', -1 } }, 3, MATRIX, 'shortest x that minimises |a x - b|, rank, singular values' },
-  { 'sqrt_upper', 1, {}, 1, { 'c128' }, 'upper triangular square root of upper triangular matrices' },
-  { 'log_upper', 1, {}, 1, { 'c128' }, 'logarithm of upper triangular matrices' },
+  { 'schur_form', 1, {}, 2, MATRIX, 'T and unitary Z with a = Z T Z^H', 'schur' },
+  { 'least_squares', 2, { { 'rcond', 'number', -1 } }, 3, MATRIX, 'shortest x that minimises |a x - b|, rank, singular values', 'lstsq' },
+  { 'sqrt_upper', 1, {}, 1, { 'c128' }, 'upper triangular square root of upper triangular matrices', 'sqrtm' },
+  { 'log_upper', 1, {}, 1, { 'c128' }, 'logarithm of upper triangular matrices', 'logm' },
 } do
-  linalg(r[1], r[2], r[3], { nout = r[4], dtypes = r[5], internal = true, doc = r[6] })
+  linalg(r[1], r[2], r[3], { nout = r[4], dtypes = r[5], internal = true, doc = r[6], says = r[7] })
 end
 
 -- ---------------------------------------------------------------- compositions: shapes, sets, products

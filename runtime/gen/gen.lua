@@ -312,7 +312,7 @@ do
     local kn = kid[r[1]] or -1
     local nin = r.nin_n
     for _, p in ipairs(r.params or {}) do if p[2] == 'tensor' then nin = 255 end end -- an operand that may be absent
-    o[#o + 1] = ('    {"%s", %d, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}},\n'):format(r[1], r.id, family, nin, r.nout == 'list' and 255 or r.nout or 1,
+    o[#o + 1] = ('    {"%s", %d, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}},\n'):format(r.says or r[1], r.id, family, nin, r.nout == 'list' and 255 or r.nout or 1,
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
       r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '))
   end

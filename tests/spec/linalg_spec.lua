@@ -418,6 +418,15 @@ describe('mistakes', function()
     says('funm: f gave 3 for eigenvalues f64[2]@cpu; it must keep the shape', L.funm, mc.eye(2), function() return 3 end)
   end)
 
+  it('refuse what 32 bits cannot count, before anything is allocated', function()
+    local function wide(m, n) return mc.broadcast_to(mc.zeros { 1, 1 }, { m, n or m }) end
+    says('inv: a matrix has more than 2147483647 elements, a is f64[50000,50000]@cpu', L.inv, wide(50000))
+    for _, name in ipairs { 'svd', 'eigh' } do
+      says(name .. ': the work area has more than 2147483647 elements, a is f64[30000,30000]@cpu', L[name], wide(30000))
+    end
+    says('lstsq: the work area has more than 2147483647 elements', L.lstsq, wide(40000, 2), wide(40000, 53000))
+  end)
+
   it('name the first matrix of a batch that has no answer', function()
     local a = mc.broadcast_to(mc.eye(3), { 4, 3, 3 }):copy()
     a[{ 3, 1, 1 }], a[{ 4, 1, 1 }] = 0, 0
@@ -427,8 +436,10 @@ describe('mistakes', function()
     says('solve_triangular: matrix 3 of 4 is singular', L.solve_triangular, a, mc.ones { 3 })
     says('inv: the matrix is singular, a is f64[2,2]@cpu', L.inv, mc.ones { 2, 2 })
     says('eigh: the matrix of b is not positive definite', L.eigh, mc.eye(2), { b = -1 * mc.eye(2) })
-    says('log_upper: the matrix is singular and has no such function', L.logm, mc.zeros { 2, 2 })
-    says('sqrt_upper: the matrix is singular and has no such function', L.sqrtm, { { 0, 1 }, { 0, 0 } })
+    says('logm: the matrix is singular and has no such function', L.logm, mc.zeros { 2, 2 })
+    says('sqrtm: the matrix is singular and has no such function', L.sqrtm, { { 0, 1 }, { 0, 0 } })
+    says('expm: a holds NaN or infinity, it is f64[2,2]@cpu', L.expm, { { 1, mc.nan }, { 0, 1 } })
+    says('sqrtm: a holds NaN or infinity, it is f64[2,2]@cpu', L.sqrtm, { { 1, mc.nan }, { 0, 1 } })
     a[{ 2, 2, 2 }] = mc.nan
     says('svd: matrix 2 of 4 holds NaN or infinity', L.svd, a)
   end)

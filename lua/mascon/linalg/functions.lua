@@ -101,7 +101,7 @@ function M.expm(a)
   local n
   a, n = stack.square('expm', a)
   if a:numel() == 0 then return methods.copy(a) end
-  if not stack.finite(a) then error(('expm: a holds NaN or infinity, it is %s; find them with isfinite'):format(tensor.describe(a)), 2) end
+  stack.finite('expm', a)
   if n == 1 then return F.exp(a) end
   local norms = F.max(F.sum(F.abs(a), -2), -1)
   local top, list = F.max(norms):item(), DEGREES[a.dtype]
@@ -131,6 +131,7 @@ local function through_schur(fname, a, step)
   local n
   a, n = stack.square(fname, a)
   if a:numel() == 0 then return methods.copy(a) end
+  stack.finite(fname, a)
   local t, z = call.raw('schur_form', { methods.to(a, 'c128') })
   local y = F.matmul(F.matmul(z, call.raw(step, { t })), stack.adjoint(z))
   if tensor.kind[a.dtype] == 'c' then return methods.to(y, a.dtype) end

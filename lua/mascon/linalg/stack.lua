@@ -59,7 +59,9 @@ function M.some_rows(x, first, last) return x[{ index.ellipsis, { first, last },
 --- eye(n) in a dtype.
 function M.eye(n, dtype) return require('mascon.op').functions.eye(n, { dtype = dtype }) end
 
---- Every number is finite.
-function M.finite(x) return F.all(F.isfinite(x)) end
+--- Raises unless every number is finite.
+function M.finite(fname, x)
+  if not F.all(F.isfinite(x)) then error(('%s: a holds NaN or infinity, it is %s; find them with isfinite'):format(fname, tensor.describe(x)), 3) end
+end
 
 return M
