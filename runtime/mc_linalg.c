@@ -28,7 +28,6 @@ static const struct {
     {MC_OP_EIG, mci_plan_eig},               {MC_OP_EIGVALS, mci_plan_eig},
     {MC_OP_SCHUR_FORM, mci_plan_schur},           {MC_OP_SQRT_UPPER, mci_plan_upper},
     {MC_OP_LOG_UPPER, mci_plan_upper},       {MC_OP_LDL, mci_plan_ldl},
-    {MC_OP_LOG_UPPER, mci_plan_upper},
     {MC_OP_SOLVE_BANDED, mci_plan_banded},   {MC_OP_SOLVEH_BANDED, mci_plan_bandedh},
     {MC_OP_LEVINSON, mci_plan_levinson},
 };
