@@ -157,6 +157,7 @@ local function of_table(module, name, value)
   for k in pairs(value) do names[#names + 1] = k end
   table.sort(names)
   for at, part in pairs(package.loaded) do
+    if part == value then return head(package.searchpath(at, package.path) or '') end -- a module of its own
     if type(part) == 'table' and at:sub(1, #module + 1) == module .. '.' and rawget(part, name) == value then
       local list = lines('@' .. (package.searchpath(at, package.path) or ''))
       local line = definition(list, name)
