@@ -290,6 +290,26 @@ static int put_slabs(mc_tensor *dst, int axis, const mci_places *pos, const mc_t
     return rc;
 }
 
+/* Through a contiguous copy of dst in the dtype of the arithmetic: for many positions cheaper than a slab each. */
+static int put_through_copy(mc_tensor *dst, int axis, const mci_places *pos, const mc_tensor *values, int wide, mck_ewise_fn add)
+{
+    mc_tensor tmp = {0}, val = {0};
+    int rc = mci_materialize(&tmp, dst, wide);
+    if (!rc && values->dtype != wide) {
+        rc = mci_materialize(&val, values, wide);
+        values = &val;
+    }
+    if (!rc)
+        rc = put_contiguous(&tmp, axis, pos, values->data, add);
+    if (!rc)
+        rc = mc_copy(dst, &tmp);
+    mc_drop(&val);
+    mc_drop(&tmp);
+    return rc;
+}
+
+#define SLAB_SHARE 64 /* below this share of dst its slabs are written one by one (100 ns each, against 1 ns per element of a copy) */
+
 /* dst along one axis at positions (1-based) = or += values, broadcast to the shape of taking. */
 int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate)
 {
@@ -337,10 +357,14 @@ int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *va
         pos.v = pos.tmp.data;
     }
     if (!rc && values->numel > 0) {
-        if (mci_contiguous(dst) && (!accumulate || op->compute[dst->dtype] == dst->dtype))
-            rc = put_contiguous(dst, axis, &pos, values->data, accumulate ? (mck_ewise_fn)mci_kernel_get(MCK_K_ADD, dst->dtype) : NULL);
-        else
+        int wide = accumulate ? op->compute[dst->dtype] : dst->dtype;
+        mck_ewise_fn add = accumulate ? (mck_ewise_fn)mci_kernel_get(MCK_K_ADD, wide) : NULL;
+        if (mci_contiguous(dst) && wide == dst->dtype)
+            rc = put_contiguous(dst, axis, &pos, values->data, add);
+        else if (values->numel < dst->numel / SLAB_SHARE)
             rc = put_slabs(dst, axis, &pos, values, accumulate);
+        else
+            rc = put_through_copy(dst, axis, &pos, values, wide, add);
     }
     mc_drop(&val);
     mci_places_drop(&pos);

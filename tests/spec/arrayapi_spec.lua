@@ -66,10 +66,6 @@ describe('the names of the standard', function()
       if not there and not absent[name] then missing[#missing + 1] = 'x.' .. name end
     end
     table.sort(missing)
-    local awaited = ' mc.tensordot mc.tril mc.triu mc.vecdot mc.linalg.cross mc.linalg.diagonal mc.linalg.outer mc.linalg.tensordot mc.linalg.trace mc.linalg.vecdot '
-    local only = #missing > 0
-    for _, n in ipairs(missing) do only = only and awaited:find(' ' .. n .. ' ', 1, true) end
-    if only then pending('not there yet: ' .. table.concat(missing, ', ')) end
     assert.equal('', table.concat(missing, ' '))
   end)
 
@@ -347,6 +343,9 @@ describe('empty and 0-d tensors', function()
     { 'broadcast_arrays', o, '0 0', mc.zeros { 0 } }, { 'matmul', e, '0,2', mc.zeros { 3, 2 } }, { 'argmax', o, '' }, { 'std', p, '' }, { 'prod', e, '3', 1 }, { 'max', e, '0', 2 }, { 'min', o, '' }, { 'clip', p, '0', 0, 1 },
     { 'astype', e, '0,3', 'i32' }, { 'index_add', p, '0', i64 {}, 1 }, { 'put', e, '0,3', i64 {}, 1 }, { 'put', o, '', mc.tensor(true), 1 }, { 'where', p, '0', mc.zeros { 0 }, 1 },
   }
+  teardown(function() -- the operands go with the tests
+    for _, c in ipairs(CALLS) do for k = 4, 6 do c[k] = nil end end
+  end)
   for _, c in ipairs(CALLS) do
     it(('of shape {%s} go through %s'):format(table.concat(c[2], ','), c[1]), function()
       local x = mc.zeros(c[2], { dtype = c[1] == 'where' and 'bool' or 'f64' })

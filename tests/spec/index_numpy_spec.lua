@@ -140,6 +140,26 @@ describe('accumulation', function()
     end
   end)
 
+  it('sums halves in single precision where many meet', function()
+    local x = mc.zeros({ 4 }, { dtype = 'f16' })
+    x:index_add_(mc.ones({ 4096 }, { dtype = 'i64' }), mc.ones({ 4096 }, { dtype = 'f16' }))
+    assert.equal(4096, x[1]:item())
+  end)
+
+  it('reaches every second element of a large tensor, many and few at a time', function()
+    local base = mc.zeros { 20000 }
+    local x = base['2::2']
+    local at = mc.randperm(10000, { seed = 3 })
+    x[at] = mc.arange(1, 10000)
+    assert.is_true(mc.array_equal(x[at], mc.arange(1, 10000)))
+    x:index_add_(at, 1)
+    assert.is_true(mc.array_equal(x[at], mc.arange(2, 10001)))
+    x[at[{ { 1, 3 } }]] = -1
+    x:index_add_(at[{ { 4, 5 } }], 0.5)
+    assert.same({ -1, -1, -1, 5.5, 6.5, 7 }, x[at[{ { 1, 6 } }]]:totable())
+    assert.is_false(mc.any(base['1::2']))
+  end)
+
   it('converts the values to the dtype of x', function()
     local x = mc.zeros({ 3 }, { dtype = 'f32' })
     x:index_add_({ { 1, 2 } }, mc.tensor { 1, 2 })
