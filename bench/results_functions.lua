@@ -12,7 +12,7 @@ local TITLE = { numpy = 'NumPy', scipy = 'SciPy', torch = 'PyTorch' }
 local SAME = 1e-5 -- relative difference of the sums: f32 results rounded in another order
 
 -- What was measured is said, nothing else: a row that loses for no cause listed here is reported as unexplained.
-local OUT = 'the fresh result: with out= the ratio is %.2f'
+local OUT = 'the fresh result: written into one given beforehand it takes %s of the %s'
 
 local function ratio(theirs, ours)
   if not theirs or not theirs.seconds or not ours.seconds then return nil end
@@ -24,7 +24,7 @@ end
 --- Why a row loses, as far as its own measurements tell.
 local function reason(row)
   local q = row.ours.out_seconds and row.least * row.ours.seconds / row.ours.out_seconds
-  return q and q >= FLOOR and OUT:format(q) or '**unexplained**'
+  return q and q >= FLOOR and OUT:format(measure.time(row.ours.out_seconds), measure.time(row.ours.seconds)) or '**unexplained**'
 end
 
 local function table_of(head, body)
