@@ -21,20 +21,19 @@ static double NAME(rough_mean)(const T *x, int64_t n)
     return !(fabs(mean) <= 1e300) || fabs(mean - (double)x[0]) <= NEAR * fabs(mean) ? (double)x[0] : mean;
 }
 
-/* x[n] contiguous, n <= ROW_BLOCK, around shift, in 16 lanes */
+/* x[n] contiguous, n <= ROW_BLOCK, around shift, in 16 lanes; a loop per sum, since two in one make gcc 12 shuffle lanes */
 static mck_moments NAME(around)(const T *x, int64_t n, double shift)
 {
     double s1[16] = {0}, s2[16] = {0}, r1 = 0, r2 = 0;
     int64_t j = 0;
-    for (; j + 16 <= n; j += 16) {
-        double d[16];
+    for (; j + 16 <= n; j += 16)
         for (int l = 0; l < 16; l++)
-            d[l] = (double)x[j + l] - shift;
-        for (int l = 0; l < 16; l++)
-            s1[l] += d[l];
-        for (int l = 0; l < 16; l++)
-            s2[l] += d[l] * d[l];
-    }
+            s1[l] += (double)x[j + l] - shift;
+    for (j = 0; j + 16 <= n; j += 16)
+        for (int l = 0; l < 16; l++) {
+            const double d = (double)x[j + l] - shift;
+            s2[l] += d * d;
+        }
     for (; j < n; j++) {
         const double d = (double)x[j] - shift;
         r1 += d;
@@ -188,21 +187,24 @@ static mck_moments4 NAME(around4)(const T *x, int64_t n, double shift)
 {
     double s1[8] = {0}, s2[8] = {0}, s3[8] = {0}, s4[8] = {0}, r[4] = {0};
     int64_t j = 0;
-    for (; j + 8 <= n; j += 8) {
-        double d[8], e[8];
+    for (; j + 8 <= n; j += 8)
         for (int l = 0; l < 8; l++)
-            d[l] = (double)x[j + l] - shift;
-        for (int l = 0; l < 8; l++)
-            e[l] = d[l] * d[l];
-        for (int l = 0; l < 8; l++)
-            s1[l] += d[l];
-        for (int l = 0; l < 8; l++)
-            s2[l] += e[l];
-        for (int l = 0; l < 8; l++)
-            s3[l] += e[l] * d[l];
-        for (int l = 0; l < 8; l++)
-            s4[l] += e[l] * e[l];
-    }
+            s1[l] += (double)x[j + l] - shift;
+    for (j = 0; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++) {
+            const double d = (double)x[j + l] - shift;
+            s2[l] += d * d;
+        }
+    for (j = 0; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++) {
+            const double d = (double)x[j + l] - shift;
+            s3[l] += d * d * d;
+        }
+    for (j = 0; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++) {
+            const double d = (double)x[j + l] - shift, e = d * d;
+            s4[l] += e * e;
+        }
     for (; j < n; j++) {
         const double d = (double)x[j] - shift;
         r[0] += d;
