@@ -165,6 +165,7 @@ static reduce_plan plan_of(int op, int compute)
     case MC_OP_ARGMIN: p.kernel = MCK_K_ARGMIN; break;
     case MC_OP_NANVAR: case MC_OP_NANSTD: p.skip = SKIP_KERNEL; p.kernel = MCK_K_NANMOMENTS; break;
     case MC_OP_VAR: case MC_OP_STD: p.kernel = MCK_K_MOMENTS; break;
+    case MC_OP_SKEW: case MC_OP_KURTOSIS: p.kernel = MCK_K_MOMENTS4; break;
     case MC_OP_ANY: p.kernel = MCK_K_ANY; break;
     case MC_OP_ALL: p.kernel = MCK_K_ALL; break;
     case MC_OP_COUNT_NONZERO: p.kernel = MCK_K_COUNT; break;
@@ -180,10 +181,16 @@ static reduce_plan plan_of(int op, int compute)
     case MCK_K_ARGMAX: case MCK_K_ARGMIN: p.dtype = MC_I64; p.positions = 1; break;
     case MCK_K_COUNT: p.dtype = MC_I64; p.fold = MCK_K_SUM; break;
     case MCK_K_MOMENTS: case MCK_K_NANMOMENTS: p.dtype = MC_F64; p.fold = MCK_K_MOMENTS_FOLD; break;
+    case MCK_K_MOMENTS4: p.dtype = MC_F64; p.fold = MCK_K_MOMENTS4_FOLD; break;
     case MCK_K_LSE: p.dtype = MC_F64; p.fold = MCK_K_LSE_FOLD; break;
     default: p.fold = p.kernel; break;
     }
-    p.size = p.fold == MCK_K_MOMENTS_FOLD ? (int64_t)sizeof(mck_moments) : p.fold == MCK_K_LSE_FOLD ? (int64_t)sizeof(mck_lse) : MCI_SIZE(p.dtype);
+    p.size = MCI_SIZE(p.dtype);
+    switch (p.fold) {
+    case MCK_K_MOMENTS_FOLD: p.size = (int64_t)sizeof(mck_moments); break;
+    case MCK_K_MOMENTS4_FOLD: p.size = (int64_t)sizeof(mck_moments4); break;
+    case MCK_K_LSE_FOLD: p.size = (int64_t)sizeof(mck_lse); break;
+    }
     return p;
 }
 
@@ -347,6 +354,18 @@ static int finish(const mci_op *op, const reduce_plan *plan, int64_t m, double n
         for (int64_t i = 0; i < m; i++) {
             double dof = q[i].n - p->d[0], var = dof > 0 && q[i].n > 0 ? q[i].m2 / dof : NAN;
             d[i] = op->id == MC_OP_STD || op->id == MC_OP_NANSTD ? sqrt(var) : var;
+        }
+        break;
+    }
+    case MC_OP_SKEW: case MC_OP_KURTOSIS: { /* i[0]: the biased form */
+        const mck_moments4 *q = v;
+        for (int64_t i = 0; i < m; i++) {
+            double k = q[i].n, m2 = q[i].m2 / k;
+            double skew = q[i].m3 / k / (m2 * sqrt(m2)), tail = q[i].m4 / k / (m2 * m2) - 3;
+            if (op->id == MC_OP_SKEW)
+                d[i] = p->i[0] ? skew : skew * (sqrt(k * (k - 1)) / (k - 2));
+            else
+                d[i] = p->i[0] ? tail : (tail * (k + 1) + 6) * ((k - 1) / ((k - 2) * (k - 3)));
         }
         break;
     }

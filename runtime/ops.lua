@@ -299,6 +299,10 @@ op { 'nanargmin', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, 
 op { 'nanmean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, tol = 'ACCUM', rules = 'mean', doc = 'arithmetic mean, NaN left out; nothing but NaN gives NaN', source = NAN }
 op { 'nanvar', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'var', doc = 'variance, NaN left out', source = NAN }
 op { 'nanstd', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'std', doc = 'standard deviation, NaN left out', source = NAN }
+local SHAPE = { AX[1], AX[2], { 'bias', 'bool', true } }
+local JOANES = 'Joanes and Gill, Comparing measures of sample skewness and kurtosis, 1998'
+op { 'skew', family = 'reduce', namespace = 'stats', method = false, dtypes = FLOAT, promote = 'float', params = SHAPE, tol = 'ACCUM', rules = 'skew', doc = 'skewness m3 / m2^(3/2) over axes; bias = false corrects for the sample size; NaN where the spread is 0', source = JOANES .. ' (g1, G1)' }
+op { 'kurtosis', family = 'reduce', namespace = 'stats', method = false, dtypes = FLOAT, promote = 'float', params = SHAPE, tol = 'ACCUM', rules = 'skew', doc = 'excess kurtosis m4 / m2^2 - 3 over axes; bias = false corrects for the sample size; NaN where the spread is 0', source = JOANES .. ' (g2, G2)' }
 -- exponentials that add up to 1
 op { 'softmax', family = 'softmax', nin = 1, dtypes = FLOAT, promote = 'float', params = { AX[1] }, tol = 'ACCUM', rules = 'softmax', doc = 'exp(a) divided by its sum over axes (all by default)', source = 'Accurately computing the log-sum-exp and softmax functions, 2021' }
 op { 'log_softmax', family = 'softmax', nin = 1, dtypes = FLOAT, promote = 'float', params = { AX[1] }, tol = 'ACCUM', rules = 'log_softmax', doc = 'log(softmax(a)) without cancellation', source = 'Accurately computing the log-sum-exp and softmax functions, 2021' }
@@ -655,8 +659,6 @@ statistics('descriptive', {
   { 'mad', doc = 'median absolute deviation', source = 'Hampel, The influence curve and its role in robust estimation, 1974' },
   { 'iqr', doc = 'distance between two quantiles', source = SP .. 'stats.iqr' },
   { 'moment', doc = 'moment of an order about the mean or another centre', source = SP .. 'stats.moment' },
-  { 'skew', doc = 'skewness', source = 'Joanes and Gill, Comparing measures of sample skewness and kurtosis, 1998' },
-  { 'kurtosis', doc = 'excess kurtosis', source = 'Joanes and Gill, Comparing measures of sample skewness and kurtosis, 1998' },
   { 'trim_mean', doc = 'mean without a share of the smallest and the largest elements', source = SP .. 'stats.trim_mean' },
   { 'gmean', doc = 'geometric mean', source = SP .. 'stats.gmean' },
   { 'hmean', doc = 'harmonic mean', source = SP .. 'stats.hmean' },
@@ -788,7 +790,7 @@ T.kernels = {
   { 'sum', ACC, 'reduce' }, { 'prod', ACC, 'reduce' }, { 'max', CMP, 'reduce' }, { 'min', CMP, 'reduce' }, { 'any', { 'u8' }, 'reduce' },
   { 'all', { 'u8' }, 'reduce' }, { 'argmax', CMP, 'reduce' }, { 'argmin', CMP, 'reduce' }, { 'count', { 'u8' }, 'reduce' },
   { 'nansum', { 'f32', 'f64' }, 'reduce' }, { 'nanfill', { 'f32', 'f64', 'c64', 'c128' }, 'reduce' }, { 'nanhold', { 'f32', 'f64' }, 'reduce' }, { 'moments', { 'f32', 'f64' }, 'reduce' }, { 'nanmoments', { 'f32', 'f64' }, 'reduce' },
-  { 'moments_fold', { 'f64' }, 'reduce' }, { 'lse', { 'f32', 'f64' }, 'reduce' }, { 'lse_fold', { 'f64' }, 'reduce' }, { 'softmax', { 'f32', 'f64' }, 'softmax' },
+  { 'moments_fold', { 'f64' }, 'reduce' }, { 'moments4', { 'f32', 'f64' }, 'reduce' }, { 'moments4_fold', { 'f64' }, 'reduce' }, { 'lse', { 'f32', 'f64' }, 'reduce' }, { 'lse_fold', { 'f64' }, 'reduce' }, { 'softmax', { 'f32', 'f64' }, 'softmax' },
   { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' }, { 'cummax', CMP, 'reduce' }, { 'cummin', CMP, 'reduce' }, { 'argcummax', CMP, 'reduce' }, { 'argcummin', CMP, 'reduce' },
   { 'logcumsumexp', { 'f32', 'f64' }, 'reduce' }, { 'iir', { 'f32', 'f64' }, 'filter' },
   { 'sort', CMP, 'sort' }, { 'partition', CMP, 'sort' }, { 'topk', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
@@ -870,6 +872,8 @@ T.examples = {
   roll = "mc.roll(mc.tensor{1, 2, 3}, 1)  --> f64[3]@cpu { 3, 1, 2 }",
   count_nonzero = "mc.count_nonzero(mc.tensor{0, 2, 3})  --> i64[]@cpu 2",
   logsumexp = "mc.logsumexp(mc.tensor{0, 0})  --> f64[]@cpu 0.69314718055995",
+  skew = "mc.stats.skew(mc.tensor{1, 2, 3})  --> f64[]@cpu 0",
+  kurtosis = "mc.stats.kurtosis(mc.tensor{1, 2, 3, 4})  --> f64[]@cpu -1.36",
   nansum = "mc.nansum(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 4",
   nanmax = "mc.nanmax(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 3",
   nanmean = "mc.nanmean(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 2",

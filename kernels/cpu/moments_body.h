@@ -3,6 +3,7 @@
 
 void MCK(NAME(moments))(const mck_reduce *k);
 void MCK(NAME(nanmoments))(const mck_reduce *k);
+void MCK(NAME(moments4))(const mck_reduce *k);
 
 /* A number near the mean of x[n], n > 0; exactly theirs when all are equal. */
 static double NAME(rough_mean)(const T *x, int64_t n)
@@ -20,20 +21,19 @@ static double NAME(rough_mean)(const T *x, int64_t n)
     return !(fabs(mean) <= 1e300) || fabs(mean - (double)x[0]) <= NEAR * fabs(mean) ? (double)x[0] : mean;
 }
 
-/* x[n] contiguous, n <= ROW_BLOCK, around shift, in 16 lanes */
+/* x[n] contiguous, n <= ROW_BLOCK, around shift, in 16 lanes; a loop per sum, since two in one make gcc 12 shuffle lanes */
 static mck_moments NAME(around)(const T *x, int64_t n, double shift)
 {
     double s1[16] = {0}, s2[16] = {0}, r1 = 0, r2 = 0;
     int64_t j = 0;
-    for (; j + 16 <= n; j += 16) {
-        double d[16];
+    for (; j + 16 <= n; j += 16)
         for (int l = 0; l < 16; l++)
-            d[l] = (double)x[j + l] - shift;
-        for (int l = 0; l < 16; l++)
-            s1[l] += d[l];
-        for (int l = 0; l < 16; l++)
-            s2[l] += d[l] * d[l];
-    }
+            s1[l] += (double)x[j + l] - shift;
+    for (j = 0; j + 16 <= n; j += 16)
+        for (int l = 0; l < 16; l++) {
+            const double d = (double)x[j + l] - shift;
+            s2[l] += d * d;
+        }
     for (; j < n; j++) {
         const double d = (double)x[j] - shift;
         r1 += d;
@@ -180,6 +180,69 @@ void MCK(NAME(moments))(const mck_reduce *k)
 void MCK(NAME(nanmoments))(const mck_reduce *k)
 {
     NAME(all_moments)(k, 1);
+}
+
+/* x[n] contiguous around shift, powers up to the fourth, in 8 lanes */
+static mck_moments4 NAME(around4)(const T *x, int64_t n, double shift)
+{
+    double s1[8] = {0}, s2[8] = {0}, s3[8] = {0}, s4[8] = {0}, r[4] = {0};
+    int64_t j = 0;
+    for (; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++)
+            s1[l] += (double)x[j + l] - shift;
+    for (j = 0; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++) {
+            const double d = (double)x[j + l] - shift;
+            s2[l] += d * d;
+        }
+    for (j = 0; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++) {
+            const double d = (double)x[j + l] - shift;
+            s3[l] += d * d * d;
+        }
+    for (j = 0; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++) {
+            const double d = (double)x[j + l] - shift, e = d * d;
+            s4[l] += e * e;
+        }
+    for (; j < n; j++) {
+        const double d = (double)x[j] - shift;
+        r[0] += d;
+        r[1] += d * d;
+        r[2] += d * d * d;
+        r[3] += d * d * (d * d);
+    }
+    for (int h = 4; h >= 1; h /= 2)
+        for (int l = 0; l < h; l++) {
+            s1[l] += s1[l + h];
+            s2[l] += s2[l + h];
+            s3[l] += s3[l + h];
+            s4[l] += s4[l + h];
+        }
+    return settled4((double)n, shift, s1[0] + r[0], s2[0] + r[1], s3[0] + r[2], s4[0] + r[3]);
+}
+
+/* Columns are rows with a stride here: their piece is in cache. */
+void MCK(NAME(moments4))(const mck_reduce *k)
+{
+    mck_moments4 *out = k->out;
+    T buf[ROW_BLOCK];
+    for (int64_t i = 0; i < k->m; i++) {
+        out[i] = (mck_moments4){0, 0, 0, 0, 0, 0};
+        for (int64_t j = 0; j < k->n; j += ROW_BLOCK) {
+            const T *p = (const T *)k->in + i * k->row_stride + j * k->elem_stride;
+            const int64_t n = k->n - j < ROW_BLOCK ? k->n - j : ROW_BLOCK;
+            for (int64_t q = 0; q < n && k->elem_stride != 1; q++)
+                buf[q] = p[q * k->elem_stride];
+            p = k->elem_stride != 1 ? buf : p;
+            const double guess = out[i].n > 0 ? out[i].mean : NAME(rough_mean)(p, n);
+            mck_moments4 b = NAME(around4)(p, n, guess);
+            const mck_moments low = {b.n, b.mean, b.low, b.m2};
+            if (!close_enough(&low, guess))
+                b = NAME(around4)(p, n, NAME(rough_mean)(p, n));
+            join4(out + i, &b);
+        }
+    }
 }
 
 #undef T

@@ -58,6 +58,22 @@ describe('var', function()
   end)
 end)
 
+describe('skew and kurtosis', function()
+  it('do not see a shift or a scale, for any length, along rows and columns', function()
+    for _, n in ipairs { 50, 3000, LONG } do
+      local x = mc.square(mc.randn({ n }, { seed = n }))
+      local moved = (x * 1024 + 2 ^ 30):to 'f64'
+      local back = (moved - 2 ^ 30) / 1024 -- exact
+      for _, name in ipairs { 'skew', 'kurtosis' } do
+        local f = mc.stats[name]
+        close(f(back), f(moved), n, 50)
+        close(f(back:reshape(n / 10, 10), 1), f(moved:reshape(n / 10, 10), 1), n, 50)
+        close(f(back:reshape(10, n / 10).T:copy(), 1), f(moved:reshape(10, n / 10), 2), n, 50)
+      end
+    end
+  end)
+end)
+
 describe('reductions without NaN', function()
   local x = mc.randn({ LONG / 100, 100 }, { seed = 5 })
   local holes = mc.where(mc.gt(mc.rand({ LONG / 100, 100 }, { seed = 6 }), 0.9), NAN, x)

@@ -449,6 +449,30 @@ function R.std(row, kind, opts)
   return v, math.max(v, math.abs(R.mean(row, kind)))
 end
 
+local function powers(row, kind)
+  local mean, rest, d3, d4 = R.mean(row, kind), {}, {}, {}
+  for i = 1, #row do rest[i] = row[i] - mean end
+  local off = exact_sum(rest) / #row -- what rounding took off the mean
+  for i = 1, #row do
+    local d = rest[i] - off
+    d3[i], d4[i] = d * d * d, d * d * d * d
+  end
+  return R.var(row, kind, {}), exact_sum(d3) / #row, exact_sum(d4) / #row
+end
+function R.skew(row, kind, opts)
+  local n, m2, m3, m4 = #row, powers(row, kind)
+  if not (m2 > 0) then return NAN, 0 end
+  local g = m3 / (m2 * math.sqrt(m2))
+  if opts.bias == false then g = g * math.sqrt(n * (n - 1)) / (n - 2) end
+  return g, 1 + m4 / (m2 * m2)
+end
+function R.kurtosis(row, kind, opts)
+  local n, m2, _, m4 = #row, powers(row, kind)
+  if not (m2 > 0) then return NAN, 0 end
+  local g = m4 / (m2 * m2) - 3
+  if opts.bias == false then g = ((n + 1) * g + 6) * (n - 1) / ((n - 2) * (n - 3)) end
+  return g, 4 + m4 / (m2 * m2)
+end
 function R.count_nonzero(row)
   local n = 0
   for i = 1, #row do if nonzero(row[i]) then n = n + 1 end end

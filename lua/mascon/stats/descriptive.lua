@@ -108,37 +108,6 @@ function M.moment(x, k, opts)
   return F.mean(p, how)
 end
 
-local SHAPE = with { bias = { true, 'bool' } }
-
-local function shape_of_samples(fname, x, opts)
-  local o = check.opts(fname, opts, SHAPE, 4)
-  x = along.real(fname, x, 3)
-  local d = x - F.mean(x, { axis = o.axis, keepdim = true })
-  local how = { axis = o.axis, keepdim = o.keepdim }
-  return o, along.count(fname, x, o.axis, 3), F.var(x, how), d, F.square(d), how
-end
-
---- Skewness m3 / m2^(3/2), or its unbiased form.
----     mc.stats.skew(mc.tensor{1, 2, 3})  --> f64[]@cpu 0
----@param x any f32|f64 [...]
----@param opts table|nil axis (all) · keepdim · bias: false corrects for the sample size (true)
----@return any NaN where the spread is 0
---- Source: Joanes and Gill, Comparing measures of sample skewness and kurtosis, 1998 (g1, G1).
-function M.skew(x, opts)
-  local o, n, m2, d, d2, how = shape_of_samples('stats.skew', x, opts)
-  local g = F.mean(F.multiply(d2, d, { out = d }), how) / (m2 * F.sqrt(m2))
-  return o.bias and g or g * (math.sqrt(n * (n - 1)) / (n - 2))
-end
-
---- Excess kurtosis m4 / m2^2 - 3, or its unbiased form. Arguments and source as skew (g2, G2).
----     mc.stats.kurtosis(mc.tensor{1, 2, 3, 4})  --> f64[]@cpu -1.36
----@return any
-function M.kurtosis(x, opts)
-  local o, n, m2, _, d2, how = shape_of_samples('stats.kurtosis', x, opts)
-  local g = F.mean(F.square(d2, { out = d2 }), how) / F.square(m2) - 3
-  return o.bias and g or (g * (n + 1) + 6) * ((n - 1) / ((n - 2) * (n - 3)))
-end
-
 -- ---------------------------------------------------------------- other means
 
 --- Mean of what is left when a share of the smallest and the same share of the largest elements go.
