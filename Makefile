@@ -184,10 +184,12 @@ lint: deps-check
 debug:
 	@$(MAKE) --no-print-directory MODE=debug all
 
-# make fuzz      fuzzes each file parser for SECONDS (default 60) with clang; make long sweeps every f32 through the unary functions
+# make fuzz      fuzzes each file parser for SECONDS (default 60) with clang
 fuzz: all
 	@B=$(B) tests/fuzz/run.sh $(or $(SECONDS),60)
+# make long      tensors of more than 2^31 elements, then every f32 through the unary functions
 long: tests-c
+	@$(B)/mascon tests/huge.lua
 	@for l in v2 v3 v4; do if [ -x $(B)/tests/ulp.$$l ]; then echo "ulp.$$l, every f32:"; $(B)/tests/ulp.$$l -a || exit 1; fi; done
 
 # make bench     our benchmarks beside the machine's limits, compared with the last run (FILTER=part of a name, BASE=rows of another run)
@@ -209,6 +211,14 @@ bench-peers: all
 # make docs      the reference in build/reference; fails on a public name without docstring
 docs: all
 	@mkdir -p $(B)/reference && $(B)/mascon runtime/gen/docs.lua $(B)/reference
+
+# make accuracy  measures the accuracy table (C sweeps and golden cases, every ISA level here) into runtime/gen/accuracy.tsv, which docs shows
+.PHONY: accuracy
+accuracy: tests-c
+	@mkdir -p $(B)/accuracy
+	@for l in $(LEVELS); do if [ -x $(B)/tests/ulp.$$l ]; then $(B)/tests/ulp.$$l > $(B)/accuracy/ulp.$$l.log || exit 1; fi; done
+	@$(B)/mascon tests/accuracy.lua $(B)/accuracy runtime/gen/accuracy.tsv
+	@$(MAKE) --no-print-directory docs
 
 # make install   into PREFIX (default /usr/local; DESTDIR is honoured)
 DEST = $(DESTDIR)$(PREFIX)

@@ -72,20 +72,12 @@ for _, r in ipairs(rows) do
 end
 write('ops.md', ops)
 
--- the measured errors that the specs hold the special functions to
-local measured = dofile((arg[0]:match '^(.*)runtime/gen/[^/]*$' or '') .. 'tests/golden/accuracy_special.lua')
-local names = {}
-for name in pairs(measured) do names[#names + 1] = name end
-table.sort(names)
-local table_ = { '# Accuracy of the special functions', '',
-  'Worst error found against mpmath, in units in the last place of f64, by instruction level (v4 computes what v3 does). Where a function oscillates',
-  'the unit is that of its amplitude. f32, f16 and bf16 are the f64 result rounded once.', '', '| function | points | v2 | v3 |', '|---|---|---|---|' }
-for _, name in ipairs(names) do
-  local m = measured[name]
-  table_[#table_ + 1] = ('| `mc.special.%s` | %d | %s | %s |'):format(name, m.points, m.v2 or m.v3, m.v3 or m.v2)
-end
-write('accuracy.md', table_)
-index[#index + 1] = ('- [accuracy](accuracy.md): measured errors of %d special functions'):format(#names)
+local here = debug.getinfo(1, 'S').source:match '^@(.*)/[^/]*$' or '.'
+local tables = dofile(here .. '/tables.lua')
+write('support.md', tables.support(rows, require 'mascon.gen.ops'.dtypes, mc.info().devices, rawget(mc, 'grad') ~= nil))
+index[#index + 1] = '- [support](support.md): op by dtype, device and derivative'
+write('accuracy.md', tables.accuracy(file.read(here .. '/accuracy.tsv') or '', dofile(here .. '/../../tests/golden/accuracy_special.lua')))
+index[#index + 1] = '- [accuracy](accuracy.md): worst errors measured, by function, dtype and ISA level'
 write('deviations.md', require('mascon.deviations').markdown())
 index[#index + 1] = '- [deviations](deviations.md): where names of the Python array API differ'
 index[#index + 1] = ('- [ops](ops.md): %d rows'):format(#rows)

@@ -154,6 +154,33 @@ local MORE = {
   wishart = function() return { { count 'f64' / 4 }, { df = 5, scale = { { 1, 0 }, { 0, 1 } } } } end,
   moment = function(dt) return { matrix(dt), 3 } end,
 }
+local function line(n) return mc.linspace(0, 1, n) end
+local function few(dt, n, seed) return values({ n }, dt, seed or 5) end
+for name, f in pairs {
+  interp = function(dt) return { vector(dt), line(1000):to(dt), few(dt, 1000) } end,
+  interp1d = function(dt) return { line(1000):to(dt), few(dt, 1000), vector(dt) } end,
+  ppoly = function(dt) return { vector(dt), line(9):to(dt), values({ 4, 8 }, dt, 5) } end,
+  array_split = function(dt) return { vector(dt), 7 } end, split = function(dt) return { vector(dt), 8 } end,
+  cross = function(dt) return { values({ math.floor(count(dt) / 3), 3 }, dt, 1), values({ math.floor(count(dt) / 3), 3 }, dt, 2) } end,
+  dot = function(dt) return { vector(dt), vector(dt, 2) } end, vecdot = function(dt) return { matrix(dt), matrix(dt, 2) } end,
+  einsum = function(dt) return { 'ij,jk->ik', square(dt), square(dt, 2) } end, einsum_path = function(dt) return { 'ij,jk->ik', square(dt), square(dt, 2) } end,
+  fill_diagonal_ = function(dt) return { square(dt):copy(), 5 } end,
+  geomspace = function() return { 1, 8, count 'f64' } end, logspace = function() return { 0, 3, count 'f64' } end,
+  hankel = function(dt) return { few(dt, 300), few(dt, 400) } end, toeplitz = function(dt) return { few(dt, 300), few(dt, 400) } end,
+  indices = function() return { { 300, 200 } } end, mgrid = function() return { { 1, 300 }, { 1, 200 } } end,
+  kron = function(dt) return { few(dt, 300), few(dt, 400) } end, outer = function(dt) return { few(dt, 300), few(dt, 400) } end,
+  ravel_multi_index = function() return { { positions(count 'i64', 9), positions(count 'i64', 9, 4) }, { 9, 9 } } end,
+  unravel_index = function() return { positions(count 'i64', 81), { 9, 9 } } end,
+  regular_grid = function(dt) return { { line(9):to(dt), line(9):to(dt) }, values({ 9, 9 }, dt, 5), vector(dt):reshape(-1, 2) } end,
+  romb = function(dt) return { values({ 2 ^ 16 + 1 }, dt, 1) } end,
+  sph_harm_y = function(dt) return { 2, 1, vector(dt), vector(dt, 2) } end,
+  swapaxes = function(dt) return { matrix(dt), 1, 2 } end,
+  tri = function() return { 300 } end, eye = function() return { 300 } end, tril_indices = function() return { 300 } end, triu_indices = function() return { 300 } end,
+  tridiagonal = function(dt) return { values({ 3, math.floor(count(dt) / 3) }, dt, 1) + 1, values({ math.floor(count(dt) / 3) }, dt, 2) } end,
+  pad = function(dt) return { vector(dt), { 2, 1 } } end, diagflat = function(dt) return { few(dt, 300) } end,
+} do CALL[name] = f end
+for _, name in ipairs { 'dct', 'dst', 'idct', 'idst' } do CALL[name] = function(dt) return { matrix(dt) } end end
+for _, name in ipairs { 'akima', 'pchip', 'cubic_spline' } do CALL[name] = function(dt) return { line(count(dt)):to(dt), vector(dt) } end end
 for name, f in pairs(MORE) do CALL[name] = f end
 for _, name in ipairs { 'cond', 'expm', 'logm', 'matrix_norm', 'matrix_rank', 'null_space', 'orth', 'pinv', 'polar', 'schur', 'sqrtm' } do
   CALL[name] = function(dt) return { positive(dt) / 1000 } end

@@ -185,10 +185,8 @@ local function elements(file, v)
   return n
 end
 
---- Runs a case in a dtype and a layout; nil or what is wrong.
-function M.run(file, case, dtype, layout)
-  local row = M.row(case.op)
-  if not row then return case.op .. ': no row of the op table' end
+--- Calls the op of a case in a dtype and a layout: the results behind true or false (as pcall), terms of the largest operand.
+local function call(file, case, dtype, layout)
   local args, n, terms = {}, #case.args, 1
   for i, v in ipairs(case.args) do
     args[i] = argument(file, v, case, dtype, layout)
@@ -198,8 +196,36 @@ function M.run(file, case, dtype, layout)
     n = n + 1
     args[n] = argument(file, case.opts, case, dtype, layout)
   end
+  return { pcall(resolve(case.op), unpack(args, 1, n)) }, terms
+end
+
+local function each_number(file, got, want, case, visit)
+  if want.a and mc.is_tensor(got) then
+    local w = file.arrays[want.a]
+    local x, y = sample.read(got), sample.read(w)
+    if KIND[got.dtype] ~= 'f' and KIND[got.dtype] ~= 'c' or #x ~= #y then return end
+    local size = math.max(largest(y), case.size or 0)
+    for i = 1, #y do visit(x[i], type(y[i]) == 'cdata' and tonumber(y[i]) or y[i], size, got.dtype) end
+  elseif (want.l or want.t) and type(got) == 'table' then
+    for key, w in pairs(want.l or want.t) do each_number(file, got[key], w, case, visit) end
+  end
+end
+
+--- How far the results of a case lie from the answer: visit(got, want, largest magnitude of the answer, dtype) for each floating or complex number.
+function M.numbers(file, case, dtype, layout, visit)
+  local got = call(file, case, dtype, layout)
+  if not got[1] then return end
+  if case.want.l and not case.listed then
+    for i, w in ipairs(case.want.l) do each_number(file, got[i + 1], w, case, visit) end
+  else each_number(file, got[2], case.want, case, visit) end
+end
+
+--- Runs a case in a dtype and a layout; nil or what is wrong.
+function M.run(file, case, dtype, layout)
+  local row = M.row(case.op)
+  if not row then return case.op .. ': no row of the op table' end
+  local got, terms = call(file, case, dtype, layout)
   local class = case.tol or row.tol
-  local got = { pcall(resolve(case.op), unpack(args, 1, n)) }
   if not got[1] then return tostring(got[2]) end
   if case.want.l and not case.listed then
     for i, w in ipairs(case.want.l) do

@@ -662,4 +662,49 @@ function M.dft(x, sign, n)
   return out
 end
 
+-- ---------------------------------------------------------------- rows that are a formula
+
+local OPERATOR = {
+  ['+'] = function(a, b) return a + b end, ['-'] = function(a, b) return a - b end, ['*'] = function(a, b) return a * b end, ['/'] = function(a, b) return a / b end,
+  ['<'] = function(a, b) return a < b end, ['<='] = function(a, b) return a <= b end, ['>'] = function(a, b) return a > b end, ['>='] = function(a, b) return a >= b end,
+  ['=='] = function(a, b) return a == b end, ['!='] = function(a, b) return a ~= b end,
+}
+
+--- Reference of an elementwise row whose expr is made of arithmetic, comparisons and functions that have references: the formula itself, walked in double
+--- precision (reals) or on int64 boxes (integers). nil for what needs a reference of its own: complex dtypes, bits, unknown functions.
+function M.from_formula(row)
+  local file = debug.getinfo(1, 'S').source:match '^@(.*)/tests/support/[^/]*$' or '.'
+  local loader = loadfile(file .. '/runtime/gen/expr.lua')
+  if not loader or not row.expr then return nil end
+  local tree = loader().parse(row.expr)
+  local function known(x)
+    if x[1] == 'call' and not (E[x[2]] and E[x[2]].f) then return false end
+    if x[1] == 'not' or x[1] == '|' or x[1] == '&' or x[1] == '^' then return false end
+    for i = 2, #x do if type(x[i]) == 'table' and not known(x[i]) then return false end end
+    return true
+  end
+  if not known(tree) then return nil end
+  local function walker(kind, number)
+    local function go(x, v)
+      local o = x[1]
+      if o == 'var' then return v[x[2]] end
+      if o == 'num' then return number(x[2]) end
+      if o == 'neg' then return -go(x[2], v) end
+      if o == '?' then
+        if go(x[2], v) then return go(x[3], v) end
+        return go(x[4], v)
+      end
+      if o == 'call' then
+        local args = {}
+        for i = 3, #x do args[#args + 1] = go(x[i], v) end
+        local f = E[x[2]][kind]
+        return f(args[1], args[2], args[3])
+      end
+      return OPERATOR[o](go(x[2], v), go(x[3], v))
+    end
+    return function(a, b, c) return go(tree, { a = a, b = b, c = c }) end
+  end
+  return { f = walker('f', tonumber), i = walker('i', function(n) return int64(tonumber(n)) end) }
+end
+
 return M

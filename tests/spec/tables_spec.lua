@@ -1,0 +1,58 @@
+-- tables_spec.lua - the generated tables of the reference: support from rows, accuracy from the measured file.
+local mc = require 'mascon'
+local generator = 'runtime/gen/tables.lua'
+local file = io.open(generator)
+-- a folder that was made from a distribution holds no generator
+local tables = file and dofile(generator)
+if file then file:close() end
+
+local function find(lines, text)
+  for _, line in ipairs(lines) do if line:find(text, 1, true) then return line end end
+end
+
+describe('the support table', function()
+  it('has a line per row with a mark per dtype', function()
+    if not tables then return pending 'no generator in this folder' end
+    local rows = {
+      { 'add', family = 'binary', dtypes = { 'i64', 'f64', 'c128' }, rules = 'auto' },
+      { 'erf', family = 'unary', dtypes = { 'f64' }, promote = 'float', rules = 'erf' },
+      { 'eq', family = 'binary', dtypes = { 'i64', 'f64' }, rules = 'none: boolean', namespace = 'x' },
+    }
+    local dtypes = { { 'i64', kind = 'i' }, { 'f64', kind = 'f' }, { 'c128', kind = 'c' } }
+    local lines = tables.support(rows, dtypes, { 'cpu' }, false)
+    assert.equal('| `add` | binary | · | · | · | cpu | from its formula | 0 |', find(lines, '`add`'))
+    assert.equal('| `erf` | unary | f | · |   | cpu | rule erf | 0 |', find(lines, '`erf`'))
+    assert.equal('| `x.eq` | binary | · | · |   | cpu | no: boolean | 0 |', find(lines, '`x.eq`'))
+  end)
+
+  it('names every op of the table', function()
+    if not tables then return pending 'no generator in this folder' end
+    local rows = {}
+    for _, row in pairs(mc.ops) do rows[#rows + 1] = row end
+    assert.equal(#rows, #tables.support(rows, require 'mascon.gen.ops'.dtypes, { 'cpu' }, false) - 7)
+  end)
+end)
+
+describe('the accuracy table', function()
+  local text = '# made by a program\n# machine: M\n# date: D\nop\tdtype\tlevel\tworst\tunit\tsource\tvalues\nexp\tf32\tv2\t0.51\tulp\tsweep\t0\nexp\tf32\tv3\t0.52\tulp\tsweep\t0\nvar\tf64\tv3\t1.5\teps\tgolden\t99\n'
+
+  it('sets levels side by side and names machine and date', function()
+    if not tables then return pending 'no generator in this folder' end
+    local lines = tables.accuracy(text)
+    assert.equal('- machine: M', find(lines, 'machine'))
+    assert.equal('- date: D', find(lines, 'date'))
+    assert.equal('| `exp` | f32 | 0.51 | 0.52 |  | ulp | sweep |  |', find(lines, '`exp`'))
+    assert.equal('| `var` | f64 |  | 1.5 |  | eps | golden | 99 |', find(lines, '`var`'))
+  end)
+
+  it('that is committed names only ops there are', function()
+    local f = io.open 'runtime/gen/accuracy.tsv'
+    if not tables or not f then return pending 'no generator in this folder' end
+    local list = tables.read(f:read '*a')
+    f:close()
+    assert.is_true(#list > 100)
+    for _, r in ipairs(list) do
+      if r.source == 'golden' then assert.is_truthy(mc.ops[r.op:match '[^.]+$'], r.op) end
+    end
+  end)
+end)
