@@ -181,6 +181,22 @@ for name, f in pairs {
 } do CALL[name] = f end
 for _, name in ipairs { 'dct', 'dst', 'idct', 'idst' } do CALL[name] = function(dt) return { matrix(dt) } end end
 for _, name in ipairs { 'akima', 'pchip', 'cubic_spline' } do CALL[name] = function(dt) return { line(count(dt)):to(dt), vector(dt) } end end
+for name, f in pairs {
+  polyval = function(dt) return { few(dt, 9), vector(dt) } end, polydiv = function(dt) return { few(dt, 2000), few(dt, 1000) + 1 } end,
+  polyfit = function(dt) return { vector(dt), vector(dt, 2), 3 } end, poly = function(dt) return { few(dt, 50) } end, roots = function(dt) return { few(dt, 100) } end,
+  convolve = function(dt) return { vector(dt), few(dt, 100) } end, correlate = function(dt) return { vector(dt), few(dt, 100) } end,
+  polymul = function(dt) return { vector(dt), few(dt, 100) } end,
+  circulant = function(dt) return { few(dt, 400) } end, solve_circulant = function(dt) return { few(dt, 4096), few(dt, 4096, 6) } end,
+  matmul_toeplitz = function(dt) return { vector(dt), vector(dt, 2) } end, solve_toeplitz = function(dt) return { few(dt, 500) + mc.eye(1, 500)[1] * 999, few(dt, 500, 6) } end,
+  solve_tridiagonal = function(dt) return { few(dt, 29999), few(dt, 30000, 6) + 4, few(dt, 29999, 7), few(dt, 30000, 8) } end,
+  solve_banded = function(dt) return { values({ 3, 10000 }, dt, 5) + 3, few(dt, 10000), { lower = 1, upper = 1 } } end,
+  solveh_banded = function(dt) return { mc.concat({ values({ 1, 10000 }, dt, 5), values({ 1, 10000 }, dt, 6) + 3 }, 1), few(dt, 10000) } end,
+  eigsh = function(dt) return { positive(dt), { k = 2 } } end,
+  vander = function(dt) return { few(dt, 10000), 13 } end,
+} do CALL[name] = f end
+for _, name in ipairs { 'chebval', 'hermval', 'hermeval', 'lagval', 'legval' } do CALL[name] = function(dt) return { vector(dt), few(dt, 9) } end end
+for _, name in ipairs { 'cg', 'bicgstab', 'gmres', 'lsqr' } do CALL[name] = function(dt) return { positive(dt), few(dt, positive(dt).shape[1]) } end end
+for _, name in ipairs { 'polyadd', 'polysub' } do CALL[name] = function(dt) return { vector(dt), vector(dt, 2) } end end
 for name, f in pairs(MORE) do CALL[name] = f end
 for _, name in ipairs { 'cond', 'expm', 'logm', 'matrix_norm', 'matrix_rank', 'null_space', 'orth', 'pinv', 'polar', 'schur', 'sqrtm' } do
   CALL[name] = function(dt) return { positive(dt) / 1000 } end
