@@ -169,7 +169,12 @@ static reduce_plan plan_of(int op, int compute)
     case MC_OP_ANY: p.kernel = MCK_K_ANY; break;
     case MC_OP_ALL: p.kernel = MCK_K_ALL; break;
     case MC_OP_COUNT_NONZERO: p.kernel = MCK_K_COUNT; break;
-    default: p.kernel = MCK_K_LSE; break;
+    case MC_OP_LOGSUMEXP: p.kernel = MCK_K_LSE; break;
+    default: /* a row with a kernel of its own: pieces in f64, c128 or i64, joined by addition */
+        p.kernel = mci_ops[op].kernel;
+        p.dtype = compute == MC_F32 ? MC_F64 : compute == MC_C64 ? MC_C128 : compute;
+        p.fold = MCK_K_SUM;
+        break;
     }
     if (!floating)
         p.skip = SKIP_NONE;
@@ -183,7 +188,7 @@ static reduce_plan plan_of(int op, int compute)
     case MCK_K_MOMENTS: case MCK_K_NANMOMENTS: p.dtype = MC_F64; p.fold = MCK_K_MOMENTS_FOLD; break;
     case MCK_K_MOMENTS4: p.dtype = MC_F64; p.fold = MCK_K_MOMENTS4_FOLD; break;
     case MCK_K_LSE: p.dtype = MC_F64; p.fold = MCK_K_LSE_FOLD; break;
-    default: p.fold = p.kernel; break;
+    default: p.fold = p.fold < 0 ? p.kernel : p.fold; break;
     }
     p.size = MCI_SIZE(p.dtype);
     switch (p.fold) {
@@ -332,7 +337,8 @@ int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, mck_lse **pai
 static void fill_identity(int op, int dtype, int64_t m, void *v)
 {
     int one = op == MC_OP_PROD || op == MC_OP_NANPROD || op == MC_OP_ALL;
-    int zero = op == MC_OP_SUM || op == MC_OP_NANSUM || op == MC_OP_ANY || op == MC_OP_COUNT_NONZERO;
+    int empty = op == MC_OP_LOGSUMEXP || op == MC_OP_MEAN || op == MC_OP_NANMEAN || op == MC_OP_VAR || op == MC_OP_STD || op == MC_OP_NANVAR || op == MC_OP_NANSTD;
+    int zero = !one && !empty; /* sums and counts */
     double none = op == MC_OP_LOGSUMEXP ? -INFINITY : NAN;
     double x[2] = {one ? 1 : zero ? 0 : none, one || zero || op == MC_OP_LOGSUMEXP ? 0 : none};
     mci_cast(dtype, MC_C128)(m, v, 1, x, 0);

@@ -14,6 +14,7 @@
 --   kernels  'special': the body stands in kernels/mck_special.h, whose loops are compiled apart
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
 -- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end, workspaces in T.work.
+--   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition)
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
 --   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its

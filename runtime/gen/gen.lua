@@ -78,6 +78,7 @@ for _, r in ipairs(T.ops) do
   end
 end
 for _, k in ipairs(T.kernels) do kernel(k[1], k[2], nil, k[3]) end
+for _, r in ipairs(T.ops) do if r.kernel then kernel(r[1], r.kernel, nil, r.family) end end
 
 -- compute dtype of an op for an operand dtype, and the kernel's dtype code
 local function accumulated(r, d)

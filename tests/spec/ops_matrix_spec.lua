@@ -312,7 +312,7 @@ local function compare(row, dtype, got, want, more, what)
 end
 
 local function reduce(row)
-  local f, r = require 'mascon.op'.functions[row[1]], assert(ref.reduce[row[1]], row[1] .. ' has no reference')
+  local f, r = require 'mascon.op'.functions[row[1]], assert(ref.reduce[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
   local dtypes = { unpack(row.dtypes) }
   if row.promote == 'float' then dtypes[#dtypes + 1] = 'i16' end
   for _, dtype in ipairs(dtypes) do
@@ -392,7 +392,7 @@ local function reduce(row)
 end
 
 local function scan(row)
-  local f, r = require 'mascon.op'.functions[row[1]], assert(ref.scan[row[1]], row[1] .. ' has no reference')
+  local f, r = require 'mascon.op'.functions[row[1]], assert(ref.scan[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
   for _, dtype in ipairs(row.dtypes) do
     local rdtype = row.result or row.accumulate and (KIND[dtype] == 'i' or KIND[dtype] == 'b') and 'i64' or dtype
     local round = sample.round[rdtype]
@@ -715,7 +715,7 @@ end
 
 local function moving(row)
   local f = require 'mascon.op'.functions[row[1]]
-  local check = assert(GATHER[row[1]] or LAYOUT[row[1]], row[1] .. ' has no reference')
+  local check = assert(GATHER[row[1]] or LAYOUT[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
   for _, dtype in ipairs(row.dtypes) do
     for _, layout in ipairs(LAYOUTS) do check(f, dtype, layout) end
   end
@@ -831,7 +831,7 @@ end
 --- Mean and variance of a few thousand draws of each dtype, against the exact ones; the whole distribution is held up in random_spec.
 local function random(row)
   local name, n = row[1]:match '^random_(.*)$', 5000
-  local list = assert(support.load 'random_laws'[name], row[1] .. ' has no reference')
+  local list = assert(support.load 'random_laws'[name], row[1] .. ' has no reference in tests/support/reference.lua')
   for at, case in ipairs(list) do
     for _, dtype in ipairs(row.dtypes) do
       if case.mean and not (name == 'integers' and dtype:find '8$') then
