@@ -8,6 +8,7 @@
 #define FORMATS_CHECK_H
 
 #include "../../runtime/mascon.h"
+#include "count_check.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,16 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int passed, failed;
-
 static void expect_at(int held, const char *what, int line)
 {
-    if (held) {
-        passed++;
-        return;
-    }
-    failed++;
-    printf("formats.c:%d: %s (last error: %s)\n", line, what, mc_errmsg());
+    check(held, "line %d: %s (last error: %s)", line, what, mc_errmsg());
 }
 #define expect(cond) expect_at((cond), #cond, __LINE__)
 /* A call fails with this status and a message that holds this text. */
@@ -130,8 +124,7 @@ static int finish(void)
     int left = count_files(1);
     expect(left == 0);
     rmdir(folder);
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed ? 1 : 0;
+    return report();
 }
 
 #endif

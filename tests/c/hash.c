@@ -2,21 +2,15 @@
  * build: library
  * Prints "N passed, M failed". */
 #include "../../runtime/mascon.h"
+#include "count_check.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int passed, failed;
-
 static void expect(const char *what, const char *want, const char *got)
 {
-    if (strcmp(want, got) == 0) {
-        passed++;
-        return;
-    }
-    failed++;
-    printf("FAIL %s: want %s, got %s\n", what, want, got);
+    check(strcmp(want, got) == 0, "%s: want %s, got %s", what, want, got);
 }
 
 static void known(const char *text, const char *want)
@@ -33,8 +27,7 @@ static void lengths(void)
     unsigned char bytes[300];
     int fd = mkstemp(path);
     if (fd < 0) {
-        printf("FAIL no temporary file\n");
-        failed++;
+        check(0, "no temporary file");
         return;
     }
     for (int i = 0; i < 300; i++) bytes[i] = (unsigned char)(i * 7 + 3);
@@ -89,6 +82,5 @@ int main(void)
     lengths();
     views();
     expect("a missing file is an error", "1", mc_sha256_file("/nonexistent/file", hex) == MC_EIO ? "1" : "0");
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

@@ -9,42 +9,11 @@
  * (0.6 + 0.4 log2 n) eps for direct lengths, where theory has sqrt(log n) with constants of the
  * radices, and three transforms' worth of it for Bluestein's. */
 #include "../../kernels/mck_fft.h"
+#include "count_check.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-
-/* Whether this machine has the level under test. */
-static int level_runs(void)
-{
-    if (!strcmp(TEXT(MC_ISA), "v4"))
-        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-    return strcmp(TEXT(MC_ISA), "v3") != 0 ||
-           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
-}
-
-static int passed, failed;
-
-static void check(int ok, const char *fmt, ...) MC_PRINTF(2, 3);
-static void check(int ok, const char *fmt, ...)
-{
-    if (ok) {
-        passed++;
-        return;
-    }
-    if (failed++ >= 20) return;
-    va_list args;
-    va_start(args, fmt);
-    printf("FAIL ");
-    vprintf(fmt, args);
-    printf("\n");
-    va_end(args);
-}
 
 static uint64_t state = 1;
 
@@ -276,10 +245,7 @@ static void batch(int64_t n)
 
 int main(void)
 {
-    if (!level_runs()) {
-        printf("0 passed, 0 failed: this machine lacks level %s\n", TEXT(MC_ISA));
-        return 0;
-    }
+    if (!level_runs()) return 0;
     static const int64_t more[] = { 144, 169, 210, 243, 256, 289, 343, 360, 509, 512, 625 };
     static const int64_t big[] = { 720,   961,   1000,   1001,   1009,  1024,  2048,
                                    2187,  3125,  3456,   4099,   8192,  10007, 16807,
@@ -290,6 +256,5 @@ int main(void)
     batch(60);
     batch(512);
     batch(37);
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

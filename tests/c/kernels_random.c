@@ -7,42 +7,11 @@
  * runtime. Statistical checks use fixed seeds and bounds of five standard deviations, so they
  * either always pass or always fail. */
 #include "../../kernels/mck_philox.h"
+#include "count_check.h"
 #include "../../kernels/mck_random.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-
-/* Whether this machine has the level under test. */
-static int level_runs(void)
-{
-    if (!strcmp(TEXT(MC_ISA), "v4"))
-        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-    return strcmp(TEXT(MC_ISA), "v3") != 0 ||
-           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
-}
-
-static int passed, failed;
-
-static void check(int ok, const char *fmt, ...) MC_PRINTF(2, 3);
-static void check(int ok, const char *fmt, ...)
-{
-    if (ok) {
-        passed++;
-        return;
-    }
-    failed++;
-    va_list args;
-    va_start(args, fmt);
-    printf("FAIL ");
-    vprintf(fmt, args);
-    printf("\n");
-    va_end(args);
-}
 
 /* Published vectors of the generator (Random123, philox4x32 with 10 rounds): counter, key, result.
  */
@@ -392,10 +361,7 @@ static void refused(void)
 
 int main(void)
 {
-    if (!level_runs()) {
-        printf("0 passed, 0 failed: this machine lacks level %s\n", TEXT(MC_ISA));
-        return 0;
-    }
+    if (!level_runs()) return 0;
     known_answers();
     streams();
     uniform_shape();
@@ -403,6 +369,5 @@ int main(void)
     normal_digits();
     integers();
     refused();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

@@ -8,42 +8,11 @@
  * runtime. Every buffer is guarded: a kernel that writes behind its row or its workspace fails
  * here. */
 #include "../../kernels/mck_sort.h"
+#include "count_check.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-
-/* Whether this machine has the level under test. */
-static int level_runs(void)
-{
-    if (!strcmp(TEXT(MC_ISA), "v4"))
-        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-    return strcmp(TEXT(MC_ISA), "v3") != 0 ||
-           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
-}
-
-static int passed, failed;
-
-static void check(int ok, const char *fmt, ...) MC_PRINTF(2, 3);
-static void check(int ok, const char *fmt, ...)
-{
-    if (ok) {
-        passed++;
-        return;
-    }
-    if (failed++ >= 20) return;
-    va_list args;
-    va_start(args, fmt);
-    printf("FAIL ");
-    vprintf(fmt, args);
-    printf("\n");
-    va_end(args);
-}
 
 static uint64_t state = 1;
 
@@ -472,10 +441,7 @@ static void select_edges(void)
 
 int main(void)
 {
-    if (!level_runs()) {
-        printf("0 passed, 0 failed: this machine lacks level %s\n", TEXT(MC_ISA));
-        return 0;
-    }
+    if (!level_runs()) return 0;
     static const int64_t lengths[] = { 1,   2,   3,   7,   8,    9,    15,   16,   17,  31,  32,
                                        33,  63,  64,  65,  100,  127,  128,  129,  130, 191, 255,
                                        256, 257, 300, 511, 1000, 1023, 1024, 1025, 5000 };
@@ -500,6 +466,5 @@ int main(void)
         for (size_t l = 0; l < 27; l++)
             for (int pattern = 0; pattern < PATTERNS; pattern++)
                 select_case(&dtypes[t], 2, lengths[l], pattern);
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

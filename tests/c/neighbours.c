@@ -7,6 +7,7 @@
  * Prints `N passed, M failed`; exit status 1 when something failed. Knows mc_backend.h only: it brings a
  * host table of its own, which counts blocks, can refuse memory and keeps the last error. */
 #include "../../runtime/mc_backend.h"
+#include "count_check.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <stdarg.h>
@@ -15,18 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static int passed, failed;
-
-static void check(int ok, const char *what)
-{
-    if (ok) {
-        passed++;
-    } else {
-        failed++;
-        printf("FAIL %s\n", what);
-    }
-}
 
 /* ---- the host ---- */
 
@@ -354,6 +343,5 @@ int main(int argc, char **argv)
     try_threads(folder);
     try_products(folder);
     try_transforms(folder);
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

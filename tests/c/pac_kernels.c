@@ -5,8 +5,8 @@
  * dtype; every buffer is read and written through get and put. Prints "N passed, M failed" and
  * returns 1 on a failure. The known values are those of the spec's conformance list. */
 #include "../../kernels/mck_pac.h"
+#include "count_check.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +14,6 @@
 #define TABLE_(bits, isa) mck_pac_f##bits##_##isa
 #define TABLE(bits, isa) TABLE_(bits, isa)
 static const double PI = 3.14159265358979323846;
-static int passed, failed;
-
-static void check(int ok, const char *fmt, ...)
-{
-    va_list v;
-    if (ok) {
-        passed++;
-        return;
-    }
-    if (++failed > 40)
-        return;
-    va_start(v, fmt);
-    printf("FAIL ");
-    vprintf(fmt, v);
-    printf("\n");
-    va_end(v);
-}
 
 /* ---- buffers ---- */
 static int prec = 8;
@@ -1203,6 +1186,5 @@ int main(void)
     prec = 4;
     ops = &TABLE(32, MC_ISA);
     test_all();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed > 0;
+    return report();
 }

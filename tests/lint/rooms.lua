@@ -10,7 +10,7 @@ local C = {
   { '^bindings/luajit/', { '^mascon%.h$' }, 'bindings/luajit knows the public header' },
   { '^bindings/', { '^mc_backend%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h and mck.h' },
   { '^runtime/host/', { '^host%.h$', '^mc_backend%.h$', '^mc_def%.h$' }, 'the program knows host.h and, for the line editor, mc_backend.h' },
-  { '^tests/c/', { '^mascon%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$' }, 'C tests know the public header, what a neighbour implements, or kernels' },
+  { '^tests/c/', { '^mascon%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$' }, 'C tests know the public header, what a neighbour implements, or kernels' },
   { '^tests/fuzz/host%.c$', { '^mc_' }, 'the stand-in runtime of the fuzz targets knows the runtime' },
   { '^tests/fuzz/', { '^mascon%.h$', '^mc_formats%.h$' }, 'fuzz targets know the public header' },
   { '^runtime/formats/', { '^mascon%.h$', '^mc_formats%.h$', '^mc_error%.h$', '^mc_memory%.h$', '^mc_context%.h$', '^mc_backend%.h$', '^mc_def%.h$', '^mc_gen_enums%.h$' }, 'formats know errors, memory and the door to zlib, no tensors' },
