@@ -121,7 +121,7 @@ MC_INLINE double mck_gamma_part_f64(double a, double x, int upper)
 MCK_HEAVY double mck_gammainc_f64(double a, double x) { return mck_gamma_part_f64(a, x, 0); }
 MCK_HEAVY double mck_gammaincc_f64(double a, double x) { return mck_gamma_part_f64(a, x, 1); }
 
-/* Quantile of a standard normal variable to a few digits: start of the inverses. Abramowitz and Stegun 26.2.23. */
+/* Quantile of a standard normal variable to a few digits: start of the inverses. Handbook of mathematical functions, 1964, 26.2.23. */
 MC_INLINE double mck_normal_start_f64(double p)
 {
     const double tail = p < 0.5 ? p : 1.0 - p, t = sqrt(-2.0 * log(tail));
@@ -279,7 +279,7 @@ MC_INLINE double mck_beta_inverse_f64(double a, double b, double p, double q, do
     const int upper = q < p;
     const double goal = upper ? q : p;
     double t; /* logit x */
-    if (a > 1.0 && b > 1.0) { /* Abramowitz and Stegun 26.5.22 */
+    if (a > 1.0 && b > 1.0) { /* Handbook of mathematical functions, 1964, 26.5.22 */
         const double g = goal < 1e-300 ? 1e-300 : goal, z0 = mck_normal_start_f64(g), z = upper ? z0 : -z0;
         const double l = (z * z - 3.0) / 6.0, h = 2.0 / (1.0 / (2.0 * a - 1.0) + 1.0 / (2.0 * b - 1.0)), r = h + l;
         const double w = (r > 0 ? z * sqrt(r) / h : 0) - (1.0 / (2.0 * b - 1.0) - 1.0 / (2.0 * a - 1.0)) * (l + 5.0 / 6.0 - 2.0 / (3.0 * h));

@@ -127,9 +127,9 @@ for _, r in ipairs {
   unary(r[1], r[3], r[1] .. '(a)', { promote = 'float', fix = (r[1] == 'sin' or r[1] == 'cos' or r[1] == 'tan') and r[1] or nil, rules = r[1], tol = r[4] or 'ULP4', ctol = 'ULP4', doc = r[2] })
 end
 unary('rsqrt', FLOAT, '1 / sqrt(a)', { promote = 'float', rules = 'auto', doc = '1 / sqrt(a)', source = 'definition' })
-unary('erf', FLOAT, 'erf(a)', { promote = 'float', rules = 'erf', doc = 'error function 2/sqrt(pi) int_0^a exp(-t^2) dt', source = 'Abramowitz and Stegun 7.1.1' })
-unary('erfc', FLOAT, 'erfc(a)', { promote = 'float', rules = 'erfc', doc = '1 - erf(a) without cancellation', source = 'Abramowitz and Stegun 7.1.2' })
-unary('ndtr', FLOAT, 'ndtr(a)', { kernels = 'special', promote = 'float', method = false, rules = 'ndtr', doc = 'standard normal distribution function erfc(-a / sqrt(2)) / 2, tails included', source = 'Abramowitz and Stegun 26.2.29' })
+unary('erf', FLOAT, 'erf(a)', { promote = 'float', rules = 'erf', doc = 'error function 2/sqrt(pi) int_0^a exp(-t^2) dt', source = 'Handbook of mathematical functions, 1964, 7.1.1' })
+unary('erfc', FLOAT, 'erfc(a)', { promote = 'float', rules = 'erfc', doc = '1 - erf(a) without cancellation', source = 'Handbook of mathematical functions, 1964, 7.1.2' })
+unary('ndtr', FLOAT, 'ndtr(a)', { kernels = 'special', promote = 'float', method = false, rules = 'ndtr', doc = 'standard normal distribution function erfc(-a / sqrt(2)) / 2, tails included', source = 'Handbook of mathematical functions, 1964, 26.2.29' })
 unary('ndtri', FLOAT, 'ndtri(a)', { kernels = 'special', promote = 'float', method = false, rules = 'ndtri', doc = 'standard normal quantile: the inverse of ndtr; NaN outside [0, 1]', source = 'Algorithm AS 241, 1988' })
 unary('erfinv', FLOAT, 'erfinv(a)', { kernels = 'special', promote = 'float', rules = 'erfinv', doc = 'inverse error function; NaN outside [-1, 1]', source = 'Algorithm AS 241, 1988' })
 unary('lgamma', FLOAT, 'lgamma(a)', { promote = 'float', alias = { 'gammaln' }, rules = 'lgamma', doc = 'log |Gamma(a)|', source = 'C11 7.12.8.3' })
@@ -212,8 +212,8 @@ special('binary', {
   { 'hurwitz_zeta', 'Hurwitz\' zeta function sum (b + k)^-a; NaN for a < 1', 'DLMF 25.11.1' },
   { 'gammaincinv', 'x with gammainc(a, x) = b', 'Newton\'s method on the log-concave tail' },
   { 'gammainccinv', 'x with gammaincc(a, x) = b', 'Newton\'s method on the log-concave tail' },
-  { 'stdtr', 'distribution function of Student\'s t with a degrees of freedom at b', 'DLMF 8.17; Abramowitz and Stegun 26.7.1' },
-  { 'stdtrit', 'quantile of Student\'s t with a degrees of freedom at probability b', 'Abramowitz and Stegun 26.7.1' },
+  { 'stdtr', 'distribution function of Student\'s t with a degrees of freedom at b', 'DLMF 8.17; Handbook of mathematical functions, 1964, 26.7.1' },
+  { 'stdtrit', 'quantile of Student\'s t with a degrees of freedom at probability b', 'Handbook of mathematical functions, 1964, 26.7.1' },
   { 'jv', 'Bessel function of the first kind of real order a at b', 'DLMF 10.2, 10.17, 10.19; Temme, 1976', alias = { 'jn' } },
   { 'yv', 'Bessel function of the second kind of real order a at b; NaN for b < 0', 'DLMF 10.2, 10.17, 10.19; Temme, 1976', alias = { 'yn' } },
   { 'iv', 'modified Bessel function of the first kind of real order a at b', 'DLMF 10.25, 10.40, 10.41; Temme, 1975' },
@@ -301,7 +301,7 @@ op { 'nanmean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, 
 op { 'nanvar', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'var', doc = 'variance, NaN left out', source = NAN }
 op { 'nanstd', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'std', doc = 'standard deviation, NaN left out', source = NAN }
 local SHAPE = { AX[1], AX[2], { 'bias', 'bool', true } }
-local JOANES = 'Joanes and Gill, Comparing measures of sample skewness and kurtosis, 1998'
+local JOANES = 'Comparing measures of sample skewness and kurtosis, 1998'
 op { 'skew', family = 'reduce', namespace = 'stats', method = false, dtypes = FLOAT, promote = 'float', params = SHAPE, tol = 'ACCUM', rules = 'skew', doc = 'skewness m3 / m2^(3/2) over axes; bias = false corrects for the sample size; NaN where the spread is 0', source = JOANES .. ' (g1, G1)' }
 op { 'kurtosis', family = 'reduce', namespace = 'stats', method = false, dtypes = FLOAT, promote = 'float', params = SHAPE, tol = 'ACCUM', rules = 'skew', doc = 'excess kurtosis m4 / m2^2 - 3 over axes; bias = false corrects for the sample size; NaN where the spread is 0', source = JOANES .. ' (g2, G2)' }
 -- exponentials that add up to 1
@@ -318,7 +318,7 @@ op { 'argcummin', family = 'scan', dtypes = ORD, result = 'i64', base = true, pa
 op { 'logcumsumexp', family = 'scan', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis' }, { 'reverse', 'bool', false } }, alias = { 'cumulative_logsumexp' }, tol = 'ACCUM', rules = 'logcumsumexp', doc = 'log of the running sum of exponentials along one axis', source = 'definition; PyTorch logcumsumexp' }
 
 -- ---------------------------------------------------------------- recursive filters
-op { 'iir', family = 'filter', nin = 3, nout = 2, dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis', -1 }, { 'reverse', 'bool', false } }, namespace = 'signal', method = false, tol = 'ITERATIVE', rules = 'iir', doc = 'samples through recursive sections f64[sections,2 (order + 1)] from a state; gives samples and the state after the last', source = 'transposed direct form II: Oppenheim and Schafer, Discrete-time signal processing, section 6.3' }
+op { 'iir', family = 'filter', nin = 3, nout = 2, dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis', -1 }, { 'reverse', 'bool', false } }, namespace = 'signal', method = false, tol = 'ITERATIVE', rules = 'iir', doc = 'samples through recursive sections f64[sections,2 (order + 1)] from a state; gives samples and the state after the last', source = 'transposed direct form II: Discrete-time signal processing, 1999, section 6.3' }
 
 -- ---------------------------------------------------------------- sorting and order statistics
 op { 'sort', family = 'sort', dtypes = ORD, params = { { 'axis', 'axis', -1 }, { 'descending', 'bool', false }, { 'stable', 'bool', true } }, tol = 'EXACT', rules = 'sort', doc = 'sorted along one axis, NaN last', source = STD }
@@ -327,7 +327,7 @@ op { 'partition', family = 'sort', dtypes = ORD, params = { { 'kth', 'int' }, { 
 op { 'argpartition', family = 'sort', dtypes = ORD, result = 'i64', base = true, params = { { 'kth', 'int' }, { 'axis', 'axis', -1 } }, tol = 'EXACT', rules = 'none: positions', doc = 'positions that partition along one axis', source = 'NumPy argpartition' }
 op { 'topk', family = 'sort', nout = 2, dtypes = ORD, base = true, params = { { 'k', 'int' }, { 'axis', 'axis', -1 }, { 'largest', 'bool', true }, { 'sorted', 'bool', true } }, tol = 'EXACT', rules = 'sort', doc = 'the k largest (or smallest) elements along one axis and their positions; NaN last, equal elements in their order', source = 'PyTorch topk' }
 op { 'median', family = 'select', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', doc = 'middle value, the mean of the two middle ones for even counts; NaN wins', source = 'definition' }
-op { 'select_quantile', family = 'select', internal = true, dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', method = false, doc = 'quantiles along axes: method, skip NaN, number of probabilities (0: one, without an axis of its own), the probabilities', source = 'Hyndman and Fan, Sample quantiles in statistical packages, 1996' }
+op { 'select_quantile', family = 'select', internal = true, dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }, tol = 'ULP4', rules = 'quantile', method = false, doc = 'quantiles along axes: method, skip NaN, number of probabilities (0: one, without an axis of its own), the probabilities', source = 'Sample quantiles in statistical packages, 1996' }
 
 -- ---------------------------------------------------------------- products
 op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD }
@@ -375,12 +375,12 @@ op { 'pad', family = 'pad', module = 'mascon.pad', nin = 'list', dtypes = ALL, t
 -- ---------------------------------------------------------------- values between knots
 op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'none: only the values are differentiable, by take', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
 op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'none: only the coefficients are differentiable', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
-op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'none: the solver of splines', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Golub and Van Loan, Matrix computations, section 4.3' }
+op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'none: the solver of splines', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3' }
 
 -- ---------------------------------------------------------------- random numbers
 -- params: the distribution's own, in the order of the kernel; guard_text ends the error of a refused one. result: dtype unless asked for.
 local PHILOX = 'Philox4x32-10: Parallel random numbers, as easy as 1, 2, 3, SC 2011; '
-local DEVROYE = PHILOX .. 'inversion: Devroye, Non-uniform random variate generation, 1986, II.2'
+local DEVROYE = PHILOX .. 'inversion: Non-uniform random variate generation, 1986, II.2'
 local MARSAGLIA = PHILOX .. 'Marsaglia and Tsang, A simple method for generating gamma variables, 2000'
 local RANDOM_KERNELS, RANDOM_FUNCTIONS = {}, {}
 local DRAWN, COUNTS = { 'f64', 'f32' }, { 'i64', 'i32', 'f64', 'f32' }
@@ -414,14 +414,14 @@ for _, r in ipairs {
   { 'binomial', COUNTS, { number 'n', number 'p' }, 'whole n with 0 <= n <= 2^53 and 0 <= p <= 1 are needed', 'successes in n trials, each with probability p', PHILOX .. 'Hoermann, The generation of binomial random variates, 1993; inversion below a mean of 10', result = 'i64' },
   { 'negative_binomial', COUNTS, { number 'n', number 'p' }, 'n > 0 and 0 < p <= 1 are needed', 'failures before success n, each trial succeeding with probability p', MARSAGLIA .. '; Poisson numbers of gamma means', result = 'i64' },
   { 'hypergeometric', COUNTS, { number 'ngood', number 'nbad', number 'nsample' }, 'whole counts >= 0 with nsample <= ngood + nbad <= 10^15 are needed', 'good ones among nsample drawn without replacement from ngood and nbad', PHILOX .. 'Stadlober, The ratio of uniforms approach for generating discrete random variates, 1990', result = 'i64' },
-  { 'multinomial', COUNTS, { number 'n', number 'p' }, 'a whole n >= 0 and weights >= 0 with a positive finite sum are needed', 'how n trials fall into categories with the weights p (last axis)', PHILOX .. 'binomial counts category by category: Devroye 1986, XI.1', result = 'i64' },
+  { 'multinomial', COUNTS, { number 'n', number 'p' }, 'a whole n >= 0 and weights >= 0 with a positive finite sum are needed', 'how n trials fall into categories with the weights p (last axis)', PHILOX .. 'binomial counts category by category: Non-uniform random variate generation, 1986, XI.1', result = 'i64' },
 } do
   local name = 'random_' .. r[1]
   op { name, family = 'random', nin = 'list', dtypes = r[2], result = r.result, params = r[3], guard_text = r[4], method = false, tol = 'EXACT', rules = 'none: random', doc = r[5], source = r[6] }
   RANDOM_KERNELS[#RANDOM_KERNELS + 1] = { name, r.kernel and { r.kernel } or (r[1] == 'uniform' or r[1] == 'normal') and { 'f32', 'f64' } or { 'f64' }, 'random' }
 end
 for _, r in ipairs {
-  { 'sobol', "Sobol' points in [0, 1)^d", "Sobol', Distribution of points in a cube, 1967; direction numbers: Joe and Kuo, Constructing Sobol sequences with better two-dimensional projections, 2008" },
+  { 'sobol', "Sobol' points in [0, 1)^d", "Sobol', Distribution of points in a cube, 1967; direction numbers: Constructing Sobol sequences with better two-dimensional projections, 2008" },
   { 'halton', 'Halton points in [0, 1)^d', 'Halton, On the efficiency of certain quasi-random sequences of points, 1960' },
 } do
   op { 'random_' .. r[1], family = 'sequence', nin = 1, dtypes = { 'f64' }, method = false, tol = 'EXACT', rules = 'none: constant', doc = r[2], source = r[3] }
@@ -461,7 +461,7 @@ linalg('eigvals', 1, {}, { doc = 'complex eigenvalues of square matrices, in no 
 linalg('hessenberg', 1, {}, { nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
 linalg('solve_banded', 2, { { 'lower', 'int' }, { 'upper', 'int' } }, { doc = 'x with a x = b for banded a, whose diagonals are the rows of ab[..., lower + upper + 1, n]: a[i, j] stands in ab[upper + 1 + i - j, j]', source = LAPACK .. ': gbsv, gtsv' })
 linalg('solveh_banded', 2, { { 'lower', 'bool', false } }, { doc = 'x with a x = b for banded positive definite a, of which the diagonals on and above the main one (lower: below) are the rows of ab, as in solve_banded', source = LAPACK .. ': pbsv' })
-linalg('levinson', 3, {}, { internal = true, doc = 'x with T x = b, T Toeplitz with first column c and first row r', source = 'Levinson 1946; Golub and Van Loan, Matrix computations, 2013, section 4.7' })
+linalg('levinson', 3, {}, { internal = true, doc = 'x with T x = b, T Toeplitz with first column c and first row r', source = 'The Wiener RMS error criterion in filter design and prediction, 1946; Matrix computations, 2013, section 4.7' })
 for _, r in ipairs {
   { 'schur_form', 1, {}, 2, MATRIX, 'T and unitary Z with a = Z T Z^H', 'schur' },
   { 'least_squares', 2, { { 'rcond', 'number', -1 } }, 3, MATRIX, 'shortest x that minimises |a x - b|, rank, singular values', 'lstsq' },
@@ -619,7 +619,7 @@ composed('mascon.calculus', FC, {
 -- ---------------------------------------------------------------- compositions: statistics along axes
 local NP, SP = 'NumPy 2.4: ', 'SciPy 1.17: '
 composed('mascon.quantile', FLOAT, {
-  { 'quantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes: nine types, weights', source = 'Hyndman and Fan, Sample quantiles in statistical packages, 1996' },
+  { 'quantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes: nine types, weights', source = 'Sample quantiles in statistical packages, 1996' },
   { 'nanquantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes, NaN left out', source = NP .. 'nanquantile' },
   { 'percentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent', source = NP .. 'percentile' },
   { 'nanpercentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent, NaN left out', source = NP .. 'nanpercentile' },
@@ -657,7 +657,7 @@ end
 statistics('descriptive', {
   { 'zscore', doc = '(x - mean) / standard deviation', source = SP .. 'stats.zscore' },
   { 'sem', doc = 'standard error of the mean', source = SP .. 'stats.sem' },
-  { 'mad', doc = 'median absolute deviation', source = 'Hampel, The influence curve and its role in robust estimation, 1974' },
+  { 'mad', doc = 'median absolute deviation', source = 'The influence curve and its role in robust estimation, 1974' },
   { 'iqr', doc = 'distance between two quantiles', source = SP .. 'stats.iqr' },
   { 'moment', doc = 'moment of an order about the mean or another centre', source = SP .. 'stats.moment' },
   { 'trim_mean', doc = 'mean without a share of the smallest and the largest elements', source = SP .. 'stats.trim_mean' },
@@ -672,16 +672,16 @@ statistics('rank', {
 -- ---------------------------------------------------------------- compositions: random numbers
 for _, m in ipairs {
   { 'multivariate',
-    { 'dirichlet', doc = 'positive numbers that sum to 1', source = 'Devroye 1986, XI.4' },
-    { 'multivariate_normal', doc = 'normal vectors with mean and covariance', source = 'Devroye 1986, XI.2' },
-    { 'wishart', doc = 'sums of outer products of normal vectors', source = 'Smith and Hocking, Algorithm AS 53, 1972' },
+    { 'dirichlet', doc = 'positive numbers that sum to 1', source = 'Non-uniform random variate generation, 1986, XI.4' },
+    { 'multivariate_normal', doc = 'normal vectors with mean and covariance', source = 'Non-uniform random variate generation, 1986, XI.2' },
+    { 'wishart', doc = 'sums of outer products of normal vectors', source = 'Algorithm AS 53: Wishart variate generator, 1972' },
   },
   { 'sample',
-    { 'permutation', doc = 'a random order of 1..n or of slices', source = 'Devroye 1986, XII.2' },
-    { 'shuffle', doc = 'slices put into a random order, in place', source = 'Devroye 1986, XII.2' },
-    { 'choice', doc = 'draws from things, with weights or without, with replacement or without', source = 'Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006' },
+    { 'permutation', doc = 'a random order of 1..n or of slices', source = 'Non-uniform random variate generation, 1986, XII.2' },
+    { 'shuffle', doc = 'slices put into a random order, in place', source = 'Non-uniform random variate generation, 1986, XII.2' },
+    { 'choice', doc = 'draws from things, with weights or without, with replacement or without', source = 'Weighted random sampling with a reservoir, 2006' },
   },
-  { 'sequence', { 'latin_hypercube', doc = 'points with one in each slice of every coordinate', source = 'McKay, Beckman and Conover, A comparison of three methods, 1979' } },
+  { 'sequence', { 'latin_hypercube', doc = 'points with one in each slice of every coordinate', source = 'A comparison of three methods, 1979' } },
 } do
   local list = { unpack(m, 2) }
   for _, r in ipairs(list) do r.namespace, r.method, r.rules, r.nin = 'random', false, 'none: random', 0 end
@@ -693,32 +693,32 @@ local function matrices(module, list)
   for _, r in ipairs(list) do r.namespace, r.method, r.tol = 'linalg', false, r.tol or 'ITERATIVE' end
   composed('mascon.linalg.' .. module, MATRIX, list)
 end
-local HIGHAM = 'Higham, Functions of matrices, 2008'
+local HIGHAM = 'Functions of matrices, 2008'
 matrices('systems', {
   { 'lstsq', nin = 2, doc = 'x that minimises |a x - b|, the shortest of them: a table of x, residuals, rank, S', source = LAPACK },
   { 'pinv', doc = 'Moore-Penrose inverse from singular values above rtol times the largest' },
   { 'cholesky_solve', nin = 2, doc = 'x with a x = b from the Cholesky factor of a', source = LAPACK },
   { 'null_space', doc = 'orthonormal columns that a maps to 0', source = 'SciPy linalg.null_space' },
   { 'orth', doc = 'orthonormal columns that span the columns of a', source = 'SciPy linalg.orth' },
-  { 'multi_dot', nin = 'list', doc = 'product of a chain of matrices in the cheapest order', source = 'Cormen et al., Introduction to algorithms, third edition, 2009, section 15.2' },
+  { 'multi_dot', nin = 'list', doc = 'product of a chain of matrices in the cheapest order', source = 'Introduction to algorithms, third edition, 2009, section 15.2' },
 })
 matrices('banded', {
   { 'solve_tridiagonal', nin = 4, doc = 'x with a x = b for tridiagonal a from its three diagonals', source = LAPACK .. ': gtsv' },
 })
 matrices('toeplitz', {
   { 'circulant', tol = 'EXACT', doc = 'the matrix whose columns are c moved round', source = 'SciPy linalg.circulant' },
-  { 'solve_toeplitz', nin = 2, doc = 'x with T x = b, T Toeplitz, in n^2 steps', source = 'Golub and Van Loan, Matrix computations, 2013, section 4.7' },
-  { 'solve_circulant', nin = 2, doc = 'x with C x = b, C circulant, by transforms', source = 'Golub and Van Loan, Matrix computations, 2013, section 4.8' },
-  { 'matmul_toeplitz', nin = 2, doc = 'T x, T Toeplitz, by transforms', source = 'Golub and Van Loan, Matrix computations, 2013, section 4.8' },
+  { 'solve_toeplitz', nin = 2, doc = 'x with T x = b, T Toeplitz, in n^2 steps', source = 'Matrix computations, 2013, section 4.7' },
+  { 'solve_circulant', nin = 2, doc = 'x with C x = b, C circulant, by transforms', source = 'Matrix computations, 2013, section 4.8' },
+  { 'matmul_toeplitz', nin = 2, doc = 'T x, T Toeplitz, by transforms', source = 'Matrix computations, 2013, section 4.8' },
 })
 matrices('iterative', {
-  { 'cg', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b for positive definite A, by conjugate gradients', source = 'Hestenes and Stiefel, Methods of conjugate gradients for solving linear systems, 1952' },
-  { 'bicgstab', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b, by stabilised biconjugate gradients', source = 'van der Vorst, Bi-CGSTAB, 1992' },
-  { 'gmres', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b, by generalised minimal residuals', source = 'Saad and Schultz, GMRES, 1986' },
+  { 'cg', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b for positive definite A, by conjugate gradients', source = 'Methods of conjugate gradients for solving linear systems, 1952' },
+  { 'bicgstab', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b, by stabilised biconjugate gradients', source = 'Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG, 1992' },
+  { 'gmres', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b, by generalised minimal residuals', source = 'GMRES: a generalized minimal residual algorithm, 1986' },
 })
 matrices('lanczos', {
-  { 'lsqr', nin = 2, rules = 'none: stops by the data', doc = 'x that minimises |b - A x|, by bidiagonalisation', source = 'Paige and Saunders, LSQR, 1982' },
-  { 'eigsh', rules = 'none: stops by the data', doc = 'some extreme eigenvalues and eigenvectors of a Hermitian matrix', source = 'Wu and Simon, Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000' },
+  { 'lsqr', nin = 2, rules = 'none: stops by the data', doc = 'x that minimises |b - A x|, by bidiagonalisation', source = 'LSQR: an algorithm for sparse linear equations and sparse least squares, 1982' },
+  { 'eigsh', rules = 'none: stops by the data', doc = 'some extreme eigenvalues and eigenvectors of a Hermitian matrix', source = 'Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000' },
 })
 matrices('norms', {
   { 'matrix_norm', doc = 'norm of matrices: fro, nuc, 1, -1, 2, -2, inf, -inf' },
@@ -730,7 +730,7 @@ matrices('norms', {
 matrices('functions', {
   { 'schur', doc = 'T and unitary Z with a = Z T Z^H; output real or complex', source = LAPACK },
   { 'matrix_power', doc = 'a multiplied by itself n times; the inverse for negative n' },
-  { 'expm', doc = 'exponential of square matrices', source = 'Higham, The scaling and squaring method for the matrix exponential revisited, 2005' },
+  { 'expm', doc = 'exponential of square matrices', source = 'The scaling and squaring method for the matrix exponential revisited, 2005' },
   { 'logm', doc = 'principal logarithm of square matrices', source = HIGHAM .. ', algorithm 11.9' },
   { 'sqrtm', doc = 'principal square root of square matrices', source = HIGHAM .. ', algorithm 6.3' },
   { 'funm', doc = 'a function of Hermitian matrices, given as a function of their eigenvalues', source = HIGHAM .. ', section 4.5' },

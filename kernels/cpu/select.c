@@ -4,7 +4,7 @@
  * choice of positions. The ordering of keys is that of the sort family. The result is computed in
  * f64 and rounded once to the row's type. May not know tensors, threads or other families but sort.
  * Letters: m rows, n elements of a row, q probabilities.
- * Source: Hyndman and Fan, Sample quantiles in statistical packages, 1996, definitions 1 to 9. */
+ * Source: Sample quantiles in statistical packages, 1996, definitions 1 to 9. */
 #include "../mck_sort.h"
 #include <math.h>
 

@@ -109,7 +109,7 @@ local BINS = { bins = { 10, 'integer >= 1 | string | tensor | table' }, range = 
 ---@param x any real [...]
 ---@param opts table|nil bins (10): their number, a rule ('auto', 'fd', 'doane', 'scott', 'rice', 'sturges', 'sqrt') or edges · range: { low, high }
 ---@return any f64 [bins + 1]
---- Source: NumPy histogram_bin_edges; Freedman and Diaconis, On the histogram as a density estimator, 1981 (fd); Scott, On optimal and
+--- Source: NumPy histogram_bin_edges; On the histogram as a density estimator, 1981 (fd); Scott, On optimal and
 --- data-based histograms, 1979; Doane, Aesthetic frequency classification, 1976; Sturges, The choice of a class interval, 1926.
 ---     mc.histogram_bin_edges(mc.tensor{0, 1, 4}, { bins = 2 })  --> f64[3]@cpu { 0, 2, 4 }
 function M.histogram_bin_edges(x, opts)

@@ -225,7 +225,7 @@ end
 --- Roots of a polynomial: the eigenvalues of its companion matrix.
 ---@param p any [n], highest power first
 ---@return any c64|c128 [degree], in the order the eigenvalues come; zeros at the end
---- Errors: NaN or infinity. Source: NumPy roots; Edelman and Murakami, Polynomial roots from companion matrix eigenvalues, 1995.
+--- Errors: NaN or infinity. Source: NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995.
 ---     mc.roots({ 1, 0, 0 })  --> c128[2]@cpu { 0+0i, 0+0i }
 function M.roots(p)
   p = coefficients('roots', 'coefficients', p)

@@ -116,7 +116,7 @@ local quantile, nanquantile, percentile, nanpercentile = maker('quantile', false
 --- inverted_cdf then · out
 ---@param opts table|nil
 ---@return any dtype of x; a list of q gives a first axis of its length
---- Errors: q outside [0, 1], nothing to order, negative weights. Source: Hyndman and Fan, Sample quantiles in statistical packages, 1996.
+--- Errors: q outside [0, 1], nothing to order, negative weights. Source: Sample quantiles in statistical packages, 1996.
 ---     mc.quantile(mc.tensor{1, 2, 3, 4}, 0.5)  --> f64[]@cpu 2.5
 ---     mc.quantile(mc.tensor{1, 2, 3, 4}, { 0, 1 })  --> f64[2]@cpu { 1, 4 }
 ---     mc.quantile(mc.tensor{1, 2, 3}, 0.5, { weights = mc.tensor{1, 1, 8} })  --> f64[]@cpu 3

@@ -31,7 +31,7 @@ local OUT = { out = { nil, 'tensor' } }
 ---@param b any f64 [n, ...]
 ---@return any f64 [n, ...]
 --- Errors: shapes, a pivot that is 0 (rows are not exchanged: the diagonal should dominate).
---- Source: Golub and Van Loan, Matrix computations, section 4.3.
+--- Source: Matrix computations, 2013, section 4.3.
 ---     mc.interpolate.tridiagonal(mc.tensor{ { 0, 1 }, { 2, 2 }, { 1, 0 } }, mc.tensor{ 3, 3 })  --> f64[2]@cpu { 1, 1 }
 function M.tridiagonal(bands, b, opts)
   local fname = 'interpolate.tridiagonal'
@@ -320,7 +320,7 @@ end
 ---@param y any samples [..., k] along `axis`
 ---@param opts? table axis (-1) · extrapolate as cubic_spline (true)
 ---@return table as cubic_spline
---- Errors: as cubic_spline. Source: Fritsch and Butland, A method for constructing local monotone piecewise cubic interpolants, 1984; ends:
+--- Errors: as cubic_spline. Source: A method for constructing local monotone piecewise cubic interpolants, 1984; ends:
 --- Moler, Numerical computing with Matlab, 2004, section 3.6.
 ---     mc.interpolate.pchip(mc.tensor{ 0, 1, 2 }, mc.tensor{ 0, 1, 1 })(1.5)  --> f64[]@cpu 1
 function M.pchip(x, y, opts)

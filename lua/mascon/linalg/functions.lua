@@ -93,7 +93,7 @@ end
 --- Exponential of square matrices: sum of a^k / k!, by scaling, a Pade approximant and squaring.
 ---
 --- a: f32|f64|c64|c128 [..., n, n]; each matrix of a batch has its own number of squarings. Errors: NaN or infinity.
---- Source: Higham, The scaling and squaring method for the matrix exponential revisited, 2005, algorithm 2.3.
+--- Source: The scaling and squaring method for the matrix exponential revisited, 2005, algorithm 2.3.
 ---     mc.linalg.expm { { 0, 1 }, { 0, 0 } }  --> f64[2,2]@cpu { { 1, 1 }, { 0, 1 } }
 ---@param a mc.tensor
 ---@return mc.tensor
@@ -144,7 +144,7 @@ end
 ---
 --- a: f32|f64|c64|c128 [..., n, n], not singular. Result: the dtype of a; complex for real matrices with negative eigenvalues (the whole batch then).
 --- Computed in c128. Errors: singular, NaN or infinity.
---- Source: Higham, Functions of matrices, 2008, algorithm 11.9; Al-Mohy and Higham, 2012, for the diagonals.
+--- Source: Functions of matrices, 2008, algorithm 11.9; Al-Mohy and Higham, 2012, for the diagonals.
 ---     mc.linalg.logm { { 1, 1 }, { 0, 1 } }  --> f64[2,2]@cpu { { 0, 1 }, { 0, 0 } }
 ---@param a mc.tensor
 ---@return mc.tensor
@@ -154,7 +154,7 @@ function M.logm(a) return (through_schur('logm', a, 'log_upper')) end
 ---
 --- a: f32|f64|c64|c128 [..., n, n]. Result: the dtype of a; complex for real matrices with negative eigenvalues (the whole batch then).
 --- Computed in c128. Errors: a singular matrix that has no root, NaN or infinity.
---- Source: Higham, Functions of matrices, 2008, algorithm 6.3; Bjorck and Hammarling, 1983.
+--- Source: Functions of matrices, 2008, algorithm 6.3; Bjorck and Hammarling, 1983.
 ---     mc.linalg.sqrtm { { 4, 0 }, { 0, 9 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 3 } }
 ---@param a mc.tensor
 ---@return mc.tensor
@@ -165,7 +165,7 @@ function M.sqrtm(a) return (through_schur('sqrtm', a, 'sqrt_upper')) end
 --- A function of Hermitian matrices: v diag(f(w)) v^H with eigenvalues w and eigenvectors v.
 ---
 --- a: [..., n, n], of which the lower triangle is read. f: a function from the tensor w [..., n] to a tensor of that shape.
---- Source: Higham, Functions of matrices, 2008, section 4.5.
+--- Source: Functions of matrices, 2008, section 4.5.
 ---     mc.linalg.funm({ { 4, 0 }, { 0, 9 } }, mc.sqrt)  --> f64[2,2]@cpu { { 2, 0 }, { 0, 3 } }
 ---@param a mc.tensor
 ---@param f fun(w: mc.tensor): mc.tensor
@@ -184,7 +184,7 @@ end
 --- Polar decomposition: u with orthonormal columns (or rows) and Hermitian p without negative eigenvalues, a = u p.
 ---
 --- a: [..., m, n]. Option side: 'right' (default) a = u p, 'left' a = p u. Result: u, p. Errors: NaN or infinity.
---- Source: Higham, Functions of matrices, 2008, section 8.1; SciPy linalg.polar.
+--- Source: Functions of matrices, 2008, section 8.1; SciPy linalg.polar.
 ---     mc.linalg.polar { { 0, 2 }, { 3, 0 } }  --> f64[2,2]@cpu { { 0, 1 }, { 1, 0 } }, f64[2,2]@cpu { { 3, 0 }, { 0, 2 } }
 ---@param a mc.tensor
 ---@param opts? { side?: string }

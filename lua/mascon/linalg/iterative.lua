@@ -18,7 +18,7 @@ local M = {}
 --- callback(x, { iterations, residual }), which stops it by returning true (gmres: x is that of the last restart).
 --- Result: a table of x [n], converged, iterations, residual (|b - A x|, computed anew) and, where it did not converge, reason.
 --- Errors: sizes that do not fit; NaN or infinity in b. A without definiteness ends with converged = false.
---- Source: Hestenes and Stiefel, Methods of conjugate gradients for solving linear systems, 1952; SciPy sparse.linalg.cg.
+--- Source: Methods of conjugate gradients for solving linear systems, 1952; SciPy sparse.linalg.cg.
 ---     mc.linalg.cg({ { 4, 1 }, { 1, 3 } }, { 5, 4 }, { rtol = 1e-12 }).x  --> f64[2]@cpu { 1, 1 }
 ---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
 ---@param b mc.tensor
@@ -115,7 +115,7 @@ end
 ---
 --- A, b, options and result as for cg; A need not be Hermitian. Option restart (20): products between restarts. maxiter counts products.
 --- M multiplies from the right, so that the residual is that of A x = b. Errors: as cg.
---- Source: Saad and Schultz, GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear systems, 1986; SciPy
+--- Source: GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear systems, 1986; SciPy
 --- sparse.linalg.gmres, which counts restarts.
 ---     mc.linalg.gmres({ { 4, 1 }, { 2, 3 } }, { 5, 5 }, { rtol = 1e-12 }).x  --> f64[2]@cpu { 1, 1 }
 ---@param A mc.tensor|fun(x: mc.tensor): mc.tensor

@@ -22,7 +22,7 @@ local LSQR = { adjoint = { nil, 'function' }, damp = { 0, 'number >= 0' }, atol 
 --- maxiter (2 n); x0; callback(x, { iterations, residual }), which stops it by returning true.
 --- Result: a table of x [n], converged, iterations, residual (|b - A x|, computed anew), gradient (|A^H r|, estimated).
 --- Errors: sizes that do not fit; a function without adjoint; NaN or infinity in b.
---- Source: Paige and Saunders, LSQR: an algorithm for sparse linear equations and sparse least squares, 1982; SciPy sparse.linalg.lsqr.
+--- Source: LSQR: an algorithm for sparse linear equations and sparse least squares, 1982; SciPy sparse.linalg.lsqr.
 ---     mc.linalg.lsqr({ { 1, 0 }, { 0, 2 }, { 0, 0 } }, { 3, 4, 5 }, { atol = 1e-12 }).x  --> f64[2]@cpu { 3.0000, 2.0000 }
 ---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
 ---@param b mc.tensor
@@ -118,7 +118,7 @@ end
 --- middle or near 0 give a function that solves (A - sigma) y = x, and take sigma + 1 / value.
 --- Result: a table of values [k] rising, vectors [n, k], converged, iterations (restarts), products, residual (the largest |A v - lambda v|).
 --- Errors: k that is not below n; a function without n.
---- Source: Wu and Simon, Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000; SciPy sparse.linalg.eigsh.
+--- Source: Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000; SciPy sparse.linalg.eigsh.
 ---     mc.linalg.eigsh({ { 2, 1, 0 }, { 1, 2, 1 }, { 0, 1, 2 } }, { k = 1, which = 'LA' }).values  --> f64[1]@cpu { 3.4142 }
 ---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
 ---@param opts? table k, which, ncv, tol, maxiter, v0, n, vectors

@@ -139,7 +139,7 @@ end
 --- Product of a chain of matrices in the order that takes the fewest multiplications. The first and the last may be vectors.
 ---
 --- list: tensors [n0, n1], [n1, n2], ... of one matrix each. Errors: fewer than two, sizes that do not meet.
---- Source: Cormen et al., Introduction to algorithms, 2009, section 15.2; NumPy linalg.multi_dot.
+--- Source: Introduction to algorithms, 2009, section 15.2; NumPy linalg.multi_dot.
 ---     mc.linalg.multi_dot { { { 1, 2 } }, { { 1 }, { 1 } }, { { 5 } } }  --> f64[1,1]@cpu { { 15 } }
 ---@param list mc.tensor[]
 ---@return mc.tensor

@@ -109,7 +109,7 @@ end
 --- c, r: f32|f64|c64|c128 [..., n], r[1] is not read (default conj(c)); b: [n] or [..., n, k]. Result: x in the shape of b, computed in f64.
 --- Errors: lengths that differ; a singular leading block (T need not be singular: then use solve(toeplitz(c, r), b)); NaN or infinity. The
 --- recursion is safe for positive definite T; for others its error grows with the condition of the worst leading block.
---- Source: Levinson 1946; Golub and Van Loan, Matrix computations, 2013, section 4.7.
+--- Source: The Wiener RMS error criterion in filter design and prediction, 1946; Matrix computations, 2013, section 4.7.
 ---     mc.linalg.solve_toeplitz({ 2, 1, 0 }, { 4, 8, 8 })  --> f64[3]@cpu { 1, 2, 3 }
 ---@param c mc.tensor
 ---@param b mc.tensor
@@ -157,7 +157,7 @@ end
 --- T x for the Toeplitz matrix with first column c and first row r, without forming it: transforms of length m + n - 1 or a little more.
 ---
 --- c: f32|f64|c64|c128 [..., m]; r: [..., n], r[1] is not read (default conj(c)); x: [n] or [..., n, k]. Result: [m] or [..., m, k].
---- Errors: x with another number of rows than r. Source: Golub and Van Loan, Matrix computations, 2013, section 4.8.
+--- Errors: x with another number of rows than r. Source: Matrix computations, 2013, section 4.8.
 ---     mc.linalg.matmul_toeplitz({ 1, 2, 3 }, { 1, 1, 1 }, { r = { 1, 0, 0 } })  --> f64[3]@cpu { 1.0000, 3.0000, 6.0000 }
 ---@param c mc.tensor
 ---@param x mc.tensor
@@ -185,7 +185,7 @@ end
 --- x with C x = b, C the circulant matrix with first column c: the transform of b over that of c.
 ---
 --- c: f32|f64|c64|c128 [..., n]; b: [n] or [..., n, k]. Result: x in the shape of b. Errors: lengths that differ; a singular C (a transform
---- with an entry at or below n eps times the largest). Source: Golub and Van Loan, Matrix computations, 2013, section 4.8.
+--- with an entry at or below n eps times the largest). Source: Matrix computations, 2013, section 4.8.
 ---     mc.linalg.solve_circulant({ 2, 1, 0 }, { 5, 4, 3 })  --> f64[3]@cpu { 2, 1, 1 }
 ---@param c mc.tensor
 ---@param b mc.tensor

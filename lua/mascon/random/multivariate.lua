@@ -27,7 +27,7 @@ end
 ---   result: [sizes..., k]; without sizes, those that n and p broadcast to
 ---
 --- Errors: weights that are negative or sum to nothing, by position.
---- Source: binomial counts category by category: Devroye, Non-uniform random variate generation, 1986, XI.1.
+--- Source: binomial counts category by category: Non-uniform random variate generation, 1986, XI.1.
 ---
 ---     mc.random.multinomial{ n = 10, p = { 1, 2, 2 }, key = 1 }  --> i64[3]@cpu { 0, 7, 3 }
 ---@param sizes? table
@@ -50,7 +50,7 @@ end
 ---   result: [sizes..., k]
 ---
 --- Errors: a concentration that is not positive, by position.
---- Source: normalised gamma numbers, taken through logarithms: Devroye 1986, XI.4.
+--- Source: normalised gamma numbers, taken through logarithms: Non-uniform random variate generation, 1986, XI.4.
 ---
 ---     mc.random.dirichlet{ alpha = { 1, 2, 3 }, key = 1 }  --> f64[3]@cpu { 0.1032, 0.2897, 0.6071 }
 ---@param sizes? table
@@ -98,7 +98,7 @@ end
 ---   result: [sizes..., d]; without sizes, those that mean and covariance broadcast to
 ---
 --- Errors: a covariance that is not positive definite (from mc.linalg.cholesky); shapes that do not fit.
---- Source: Devroye, Non-uniform random variate generation, 1986, XI.2.
+--- Source: Non-uniform random variate generation, 1986, XI.2.
 ---
 ---     mc.random.multivariate_normal{ cov = { { 4, 2 }, { 2, 3 } }, key = 1 }  --> f64[2]@cpu { -0.2274, -0.7612 }
 ---@param sizes? table
@@ -138,7 +138,7 @@ end
 ---   result: [sizes..., d, d]
 ---
 --- Errors: df too small; scale not positive definite.
---- Source: Bartlett's decomposition: Smith and Hocking, Algorithm AS 53: Wishart variate generator, 1972.
+--- Source: Bartlett's decomposition: Algorithm AS 53: Wishart variate generator, 1972.
 ---
 ---     mc.random.wishart{ df = 5, scale = { { 1, 0 }, { 0, 2 } }, key = 1 }  --> f64[2,2]@cpu { { 1.8411, -0.5538 }, { -0.5538, 2.0607 } }
 ---@param sizes? table

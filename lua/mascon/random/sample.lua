@@ -29,7 +29,7 @@ ORDER.dtype, ORDER.device = nil, nil
 ---   independent (bool): every line along the axis gets an order of its own, default false
 ---
 --- Errors: x that is neither; an axis that x does not have.
---- Source: an order is the sorting permutation of random 64-bit words: Devroye, Non-uniform random variate generation, 1986, XII.2.
+--- Source: an order is the sorting permutation of random 64-bit words: Non-uniform random variate generation, 1986, XII.2.
 ---
 ---     mc.random.permutation(5, { key = 1 })  --> i64[5]@cpu { 5, 4, 2, 3, 1 }
 ---@param x integer|mascon.Tensor
@@ -111,7 +111,7 @@ end
 ---   result: i64 [sizes...], or x with its axis replaced by sizes
 ---
 --- Errors: more draws without replacement than things (of positive weight); weights that are negative or do not fit.
---- Source: with weights by inversion of the running sum; without replacement by smallest waiting times: Efraimidis and Spirakis, Weighted
+--- Source: with weights by inversion of the running sum; without replacement by smallest waiting times: Weighted
 --- random sampling with a reservoir, 2006.
 ---
 ---     mc.random.choice(6, { 4 }, { key = 1 })  --> i64[4]@cpu { 6, 5, 6, 4 }

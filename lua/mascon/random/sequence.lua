@@ -76,7 +76,7 @@ end
 ---   result: f64 [n, d]; unscrambled, the first point is 0
 ---
 --- Errors: more dimensions than there are direction numbers.
---- Source: Sobol', Distribution of points in a cube, 1967; Joe and Kuo, Constructing Sobol sequences with better two-dimensional
+--- Source: Sobol', Distribution of points in a cube, 1967; Constructing Sobol sequences with better two-dimensional
 --- projections, 2008; Matousek, On the L2-discrepancy for anchored boxes, 1998.
 ---
 ---     mc.random.sobol{ 4, 2, scramble = false }  --> f64[4,2]@cpu { { 0.0000, 0.0000 }, { 0.5000, 0.5000 }, { 0.7500, 0.2500 }, { 0.2500, 0.7500 } }
@@ -138,7 +138,7 @@ SQUARE.dtype = nil
 ---   centred (bool): points in the middle of their slices, else uniform within them (default)
 ---   result: f64 [n, d]
 ---
---- Source: McKay, Beckman and Conover, A comparison of three methods for selecting values of input variables, 1979.
+--- Source: A comparison of three methods for selecting values of input variables, 1979.
 ---
 ---     mc.random.latin_hypercube{ 4, 1, centred = true, key = 1 }  --> f64[4,1]@cpu { { 0.8750 }, { 0.3750 }, { 0.6250 }, { 0.1250 } }
 ---@param n integer|table

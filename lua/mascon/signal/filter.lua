@@ -191,7 +191,7 @@ local ONCE = { axis = { -1, 'integer' }, zi = { nil, 'any' } }
 ---@param opts table|nil axis (last) · zi: state before the first sample, f64 [sections, ...] with the axis replaced by 2
 ---@return any y shape and dtype of x
 ---@return any|nil zf state after the last sample, when zi was given: filter the next stretch with it
---- Errors: shapes of sos and zi. Source: Oppenheim and Schafer, Discrete-time signal processing, section 6.3.
+--- Errors: shapes of sos and zi. Source: Discrete-time signal processing, 1999, section 6.3.
 function M.sosfilt(sos, x, opts)
   local fname = 'signal.sosfilt'
   local o = check.opts(fname, opts, ONCE, 3)

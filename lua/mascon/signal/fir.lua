@@ -41,7 +41,7 @@ local FIRWIN = {
 --- the first pass band, at 0 or at fs/2 when it reaches there (true) · width: transition width in units of fs, chooses a Kaiser window
 ---@return any f64 [numtaps]
 --- Errors: edges outside (0, fs/2) or not ascending; an even length for a filter that passes fs/2.
---- Source: Oppenheim and Schafer, Discrete-time signal processing, section 7.5; options as SciPy 1.17 firwin.
+--- Source: Discrete-time signal processing, 1999, section 7.5; options as SciPy 1.17 firwin.
 function M.firwin(numtaps, cutoff, opts)
   local fname = 'signal.firwin'
   check.arg(fname, 'numtaps', numtaps, 'integer >= 1', 3)

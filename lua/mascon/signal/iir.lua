@@ -174,7 +174,7 @@ local BUTTER = { btype = { nil, TYPES }, fs = { 2, 'number > 0' } }
 --- · fs: sampling rate (2: edges are fractions of half the rate)
 ---@return any sos f64 [sections, 6]: b0 b1 b2 1 a1 a2 of each section
 --- Errors: edges outside (0, fs/2), wrong number of edges. Designed in zeros and poles, never as polynomials: those lose all digits
---- for narrow bands. Source: Oppenheim and Schafer, Discrete-time signal processing, chapter 7; pairing as SciPy 1.17 zpk2sos.
+--- for narrow bands. Source: Discrete-time signal processing, chapter 7; pairing as SciPy 1.17 zpk2sos.
 function M.butter(order, wn, opts)
   local fname = 'signal.butter'
   check.arg(fname, 'order', order, 'integer >= 1', 3)

@@ -22,7 +22,7 @@ local function positive(...)
 end
 local function from_zero() return 0 end
 
---- Normal distribution. Source: Abramowitz and Stegun 26.2.
+--- Normal distribution. Source: Handbook of mathematical functions, 1964, 26.2.
 ---
 ---     mc.stats.norm.cdf(0)  --> f64[]@cpu 0.5
 ---     mc.stats.norm.sf(mc.tensor{10}, { loc = 4, scale = 3 })  --> f64[1]@cpu { 0.0228 }
@@ -35,7 +35,7 @@ M.norm = distribution {
   logpdf = function(z) return F.square(z) * -0.5 - LOG_SQRT_2PI end,
 }
 
---- Student's t with df > 0 degrees of freedom. Source: Abramowitz and Stegun 26.7.
+--- Student's t with df > 0 degrees of freedom. Source: Handbook of mathematical functions, 1964, 26.7.
 ---
 ---     mc.stats.t.sf(0, 5)  --> f64[]@cpu 0.5
 M.t = distribution {
@@ -55,7 +55,7 @@ local GAMMA = {
 }
 function GAMMA.pdf(z, a) return F.where(F.gt(z, 0), F.divide(F.gamma_density(a, z), z), F.exp(GAMMA.logpdf(z, a))) end
 
---- Gamma distribution of shape a > 0. Source: Abramowitz and Stegun 26.1.31.
+--- Gamma distribution of shape a > 0. Source: Handbook of mathematical functions, 1964, 26.1.31.
 ---
 ---     mc.stats.gamma.cdf(mc.tensor{0, 1}, 1)  --> f64[2]@cpu { 0.0000, 0.6321 }
 M.gamma = distribution { name = 'gamma', shapes = { 'a' }, support = from_zero, valid = positive, cdf = GAMMA.cdf, sf = GAMMA.sf, ppf = GAMMA.ppf, isf = GAMMA.isf,
@@ -69,7 +69,7 @@ local function halved(f, after)
 end
 local function quantile_doubled(f) return function(p, df) return f(p, F.multiply(df, 0.5)) * 2 end end
 
---- Chi-squared distribution of df > 0 degrees of freedom. Source: Abramowitz and Stegun 26.4.
+--- Chi-squared distribution of df > 0 degrees of freedom. Source: Handbook of mathematical functions, 1964, 26.4.
 ---
 ---     mc.stats.chi2.sf(2, 2)  --> f64[]@cpu 0.36787944117144
 M.chi2 = distribution { name = 'chi2', shapes = { 'df' }, support = from_zero, valid = positive, cdf = halved(GAMMA.cdf), sf = halved(GAMMA.sf),
@@ -81,7 +81,7 @@ local function beta_logpdf(z, a, b)
 end
 local function inside(z) return F.logical_and(F.gt(z, 0), F.lt(z, 1)) end
 
---- Beta distribution of shapes a, b > 0 on [0, 1]. Source: Abramowitz and Stegun 26.5.
+--- Beta distribution of shapes a, b > 0 on [0, 1]. Source: Handbook of mathematical functions, 1964, 26.5.
 ---
 ---     mc.stats.beta.ppf(0.5, 2, 2)  --> f64[]@cpu 0.5
 M.beta = distribution {
@@ -100,7 +100,7 @@ local function f_parts(z, d1, d2)
   return F.where(F.isinf(s), 1, F.divide(s, sum)), F.divide(d2, sum), F.multiply(d1, 0.5), F.multiply(d2, 0.5)
 end
 
---- F distribution of d1, d2 > 0 degrees of freedom. Source: Abramowitz and Stegun 26.6.
+--- F distribution of d1, d2 > 0 degrees of freedom. Source: Handbook of mathematical functions, 1964, 26.6.
 ---
 ---     mc.stats.f.cdf(1, 3, 3)  --> f64[]@cpu 0.5
 M.f = distribution {

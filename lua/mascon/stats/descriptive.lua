@@ -54,7 +54,7 @@ local MAD = with { scale = { 1, "number > 0 | string" } }
 ---     mc.stats.mad(mc.tensor{1, 2, 4})  --> f64[]@cpu 1
 ---@param x any f32|f64 [...]
 ---@param opts table|nil axis (all) · keepdim · scale (1)
---- Source: Hampel, The influence curve and its role in robust estimation, 1974.
+--- Source: The influence curve and its role in robust estimation, 1974.
 function M.mad(x, opts)
   local fname = 'stats.mad'
   local o = check.opts(fname, opts, MAD, 3)

@@ -31,7 +31,7 @@ end
 ---@param x any f32|f64 [...] or a number
 ---@param opts table|nil mean (0) · std (1)
 ---@return any probability, shape of x
---- Source: Abramowitz and Stegun 26.2.29.
+--- Source: Handbook of mathematical functions, 1964, 26.2.29.
 M.norm_cdf = norm 'cdf'
 
 --- Upper tail P(X > x) = 1 - norm_cdf(x) without cancellation. Arguments as norm_cdf.
@@ -53,7 +53,7 @@ M.norm_isf = norm 'isf'
 --- Upper tail of Student's t with df degrees of freedom; both tails are accurate.
 ---@param t any f32|f64 [...] or a number
 ---@param df any number or tensor > 0
---- Source: Abramowitz and Stegun 26.7.1: I_{df/(df + t^2)}(df/2, 1/2) / 2.
+--- Source: Handbook of mathematical functions, 1964, 26.7.1: I_{df/(df + t^2)}(df/2, 1/2) / 2.
 ---     mc.stats.t_sf(0, 5)  --> f64[]@cpu 0.5
 function M.t_sf(t, df)
   return F.stdtr(operand('stats.t_sf', df, 2), -operand('stats.t_sf', t, 2))
@@ -63,15 +63,15 @@ function M.t_cdf(t, df)
   return F.stdtr(operand('stats.t_cdf', df, 2), operand('stats.t_cdf', t, 2))
 end
 
---- Upper tail of the chi-squared distribution, Q(df/2, x/2). Source: Abramowitz and Stegun 26.4.19.
+--- Upper tail of the chi-squared distribution, Q(df/2, x/2). Source: Handbook of mathematical functions, 1964, 26.4.19.
 ---     mc.stats.chi2_sf(3.841458820694124, 1)  --> f64[]@cpu 0.05
 function M.chi2_sf(x, df) return continuous.chi2.sf(operand('stats.chi2_sf', x, 2), operand('stats.chi2_sf', df, 2)) end
 --- Lower tail of the chi-squared distribution, P(df/2, x/2).
 function M.chi2_cdf(x, df) return continuous.chi2.cdf(operand('stats.chi2_cdf', x, 2), operand('stats.chi2_cdf', df, 2)) end
 
---- Upper tail of the F distribution with d1 and d2 degrees of freedom. Source: Abramowitz and Stegun 26.6.2.
+--- Upper tail of the F distribution with d1 and d2 degrees of freedom. Source: Handbook of mathematical functions, 1964, 26.6.2.
 function M.f_sf(x, d1, d2) return continuous.f.sf(operand('stats.f_sf', x, 2), operand('stats.f_sf', d1, 2), operand('stats.f_sf', d2, 2)) end
---- Lower tail of the F distribution. Source: Abramowitz and Stegun 26.6.2.
+--- Lower tail of the F distribution. Source: Handbook of mathematical functions, 1964, 26.6.2.
 function M.f_cdf(x, d1, d2) return continuous.f.cdf(operand('stats.f_cdf', x, 2), operand('stats.f_cdf', d1, 2), operand('stats.f_cdf', d2, 2)) end
 
 return M

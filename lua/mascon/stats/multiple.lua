@@ -56,11 +56,11 @@ end
 ---@param p any f32|f64 [...] in [0, 1]
 ---@param opts table|nil axis: tests of this axis form a family (all tests are one)
 ---@return any shape of p
---- Errors: values outside [0, 1], NaN. Source: Benjamini and Hochberg, Controlling the false discovery rate, 1995.
+--- Errors: values outside [0, 1], NaN. Source: Controlling the false discovery rate, 1995.
 function M.fdr_bh(p, opts) return (adjust('stats.fdr_bh', p, opts, step_up(one))) end
 
 --- The same under any dependence: larger by 1 + 1/2 + ... + 1/n.
---- Source: Benjamini and Yekutieli, The control of the false discovery rate in multiple testing under dependency, 2001.
+--- Source: The control of the false discovery rate in multiple testing under dependency, 2001.
 function M.fdr_by(p, opts) return (adjust('stats.fdr_by', p, opts, step_up(harmonic))) end
 
 --- p n, at most 1: bounds the chance of any false positive. Source: Bonferroni's inequality.

@@ -105,7 +105,7 @@ function M.pearsonr(x, y, opts)
 end
 
 --- Spearman's rank correlation: Pearson's of the average ranks; p-value from t with n - 2 degrees of freedom (good for n > 10 or so).
---- Arguments and result as pearsonr. Source: Kendall and Stuart, The advanced theory of statistics, 1973, section 31.18.
+--- Arguments and result as pearsonr. Source: The advanced theory of statistics, 1973, section 31.18.
 function M.spearmanr(x, y, opts)
   local fname = 'stats.spearmanr'
   local o = check.opts(fname, opts, PAIR, 3)

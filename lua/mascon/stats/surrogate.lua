@@ -51,7 +51,7 @@ local P = { axis = { 1, 'integer' }, tail = { 'greater', TAIL } }
 ---@param s any [k, map...]
 ---@param opts table|nil axis of s that counts surrogates (1) · tail: 'greater' | 'less' | 'two-sided' (twice the smaller, at most 1)
 ---@return any f64 [map...]; NaN where x is NaN
---- Source: Phipson and Smyth, Permutation p-values should never be zero, 2010.
+--- Source: Permutation p-values should never be zero, 2010.
 function M.p_empirical(x, s, opts)
   local fname = 'stats.p_empirical'
   local o = check.opts(fname, opts, P, 3)
@@ -73,7 +73,7 @@ local MAX = { axis = { 1, 'integer' }, tail = { 'greater', TAIL }, map_axes = { 
 ---@param opts table|nil axis of s that counts surrogates (1) · tail: 'greater' | 'less' (smallest) | 'two-sided' (largest |.|)
 --- · map_axes: axes of x that form one family (all); others are corrected apart
 ---@return any f64 [map...]
---- Source: Nichols and Holmes, Nonparametric permutation tests for functional neuroimaging, 2002, section "single threshold test".
+--- Source: Nonparametric permutation tests for functional neuroimaging, 2002, section "single threshold test".
 function M.p_maxstat(x, s, opts)
   local fname = 'stats.p_maxstat'
   local o = check.opts(fname, opts, MAX, 3)
