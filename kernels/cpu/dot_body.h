@@ -55,9 +55,9 @@ static void CAT3(dot_row, NAME)(ACC *out, const T *a, const T *b, int64_t n, ACC
     (void)sign;
     for (; j + LANES <= n; j += LANES)
         for (int l = 0; l < LANES; l++)
-            lane[l] += (ACC)a[j + l] * (ACC)b[j + l];
+            lane[l] = MADD((ACC)a[j + l], (ACC)b[j + l], lane[l]);
     for (int l = 0; j < n; j++, l++)
-        lane[l] += (ACC)a[j] * (ACC)b[j];
+        lane[l] = MADD((ACC)a[j], (ACC)b[j], lane[l]);
     for (int h = LANES / 2; h >= 1; h /= 2)
         for (int l = 0; l < h; l++)
             lane[l] += lane[l + h];
@@ -73,14 +73,14 @@ static void CAT3(dot_columns, NAME)(ACC *out, const T *a, const T *b, const mck_
         const T *x = a + j * k->a_elem, *y = b + j * k->b_elem;
         if (side) {
             for (int64_t i = 0; i < m; i++)
-                acc[i] += (ACC)x[i] * (ACC)y[i];
+                acc[i] = MADD((ACC)x[i], (ACC)y[i], acc[i]);
         } else if (one) {
             const ACC v = (ACC)*y;
             for (int64_t i = 0; i < m; i++)
-                acc[i] += (ACC)x[i] * v;
+                acc[i] = MADD((ACC)x[i], v, acc[i]);
         } else {
             for (int64_t i = 0; i < m; i++)
-                acc[i] += (ACC)x[i * k->a_row] * (ACC)y[i * k->b_row];
+                acc[i] = MADD((ACC)x[i * k->a_row], (ACC)y[i * k->b_row], acc[i]);
         }
     }
     for (int64_t i = 0; i < m; i++)
@@ -95,7 +95,9 @@ void MCK(CAT3(vecdot, NAME))(const mck_dot *k)
     ACC *out = k->out;
     const T *a = k->a, *b = k->b;
     const ACC sign = k->conj ? (ACC)-1 : (ACC)1;
-    if (k->a_elem == 1 && k->b_elem == 1) {
+    /* one vector against windows that slide by one: a convolution, which goes window beside window */
+    const int slides = k->a_elem == 1 && k->a_row == 1 && k->b_row == 0 && k->m >= BLOCK;
+    if (k->a_elem == 1 && k->b_elem == 1 && !slides) {
         for (int64_t i = 0; i < k->m; i++)
             CAT3(dot_row, NAME)(out + i * WIDTH, a + i * k->a_row * WIDTH, b + i * k->b_row * WIDTH, k->n, sign);
         return;
@@ -108,6 +110,7 @@ void MCK(CAT3(vecdot, NAME))(const mck_dot *k)
 #undef T
 #undef ACC
 #undef NAME
+#undef MADD
 #undef PAIRS
 #undef CAT3
 #undef CAT3_

@@ -45,7 +45,7 @@ local DIFF = { axis = { -1, 'integer' }, n = { 1, 'integer >= 0' }, prepend = { 
 ---     mc.diff(mc.tensor{ 1, 4, 9 }, { n = 2 })  --> f64[1]@cpu { 2 }
 function M.diff(x, axis, opts)
   x = op.operand('diff', x, 2)
-  local o = check.axis_opts('diff', axis, opts, DIFF, 3)
+  local o = op.axis_option('diff', DIFF, axis, opts, 3)
   local a = tensor.axis('diff', x, o.axis, 3) + 1
   if o.prepend ~= nil or o.append ~= nil then
     local function end_piece(v)
@@ -429,7 +429,7 @@ local UNWRAP = { axis = { -1, 'integer' }, discont = { nil, 'number' }, period =
 ---     mc.unwrap(mc.tensor{ 0, 3, 6, 1 }, { period = 6 })  --> f64[4]@cpu { 0, 3, 6, 7 }
 function M.unwrap(x, axis, opts)
   x = op.operand('unwrap', x, 2)
-  local o = check.axis_opts('unwrap', axis, opts, UNWRAP, 3)
+  local o = op.axis_option('unwrap', UNWRAP, axis, opts, 3)
   local kind = tensor.kind[x.dtype]
   if kind == 'c' then error(('unwrap: operand is %s; give real phases'):format(tensor.describe(x)), 2) end
   local whole = kind ~= 'f' and o.period % 1 == 0

@@ -138,28 +138,6 @@ function M.opts(fname, opts, spec, level)
   return out
 end
 
---- Options of a function f(x, axis, opts): the axis stands alone, first in the table, or under its name.
----@param first any a number, a table of options, or nil
----@return table options with `axis` (a number or a list) filled in when it was given
-function M.axis_opts(fname, first, opts, spec, level)
-  level = (level or 3) + 1
-  local list
-  if type(first) == 'table' then
-    local merged = {}
-    for k, v in pairs(first) do
-      if type(k) == 'string' then merged[k] = v end
-    end
-    if first[1] ~= nil then list = first[2] ~= nil and { unpack(first) } or first[1] end
-    for k, v in pairs(opts or {}) do merged[k] = v end
-    opts = merged
-  else
-    list = first
-  end
-  local o = M.opts(fname, opts, spec, level)
-  if list ~= nil then o.axis = list end
-  return o
-end
-
 --- Sorted names of a spec, for messages.
 function M.names(spec)
   local list = {}

@@ -153,7 +153,7 @@ local SPLIT = { axis = { 1, 'integer' } }
 local function splitter(fname, even)
   return function(x, parts, axis, opts)
     x = op.operand(fname, x, 2)
-    local o = check.axis_opts(fname, axis, opts, SPLIT, 3)
+    local o = op.axis_option(fname, SPLIT, axis, opts, 3)
     local a = tensor.axis(fname, x, o.axis, 3) + 1
     if tensor.is(parts) then parts = parts:totable() end
     if type(parts) == 'table' then

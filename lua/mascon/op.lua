@@ -289,6 +289,13 @@ function M.axis_options(fname, spec, first, second, level)
   return collect_args(AXES, spec, fname, first, second, level + 1)
 end
 
+--- The same for functions of one axis: f(x, axis, opts), f(x, { axis, name = v }), f(x, opts).
+function M.axis_option(fname, spec, first, second, level)
+  local o = collect_args(AXES, spec, fname, first, second, level + 1)
+  if type(o.axis) == 'table' and o.axis[2] == nil then o.axis = o.axis[1] end
+  return o
+end
+
 --- Puts options into the C parameter block: axes apart, booleans and integers into i, numbers into d, in the order of the row.
 local function pack(row, fname, t, opts, level)
   fresh()

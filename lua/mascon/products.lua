@@ -25,7 +25,7 @@ end
 --- Errors: sizes on the axis differ. Source: Python array API standard 2023.12, vecdot; f32 is accumulated in f64.
 ---     mc.vecdot(mc.tensor{ { 1, 2 }, { 3, 4 } }, mc.tensor{ 1, 10 })  --> f64[2]@cpu { 21, 43 }
 function M.vecdot(x, y, axis, opts)
-  local o = check.axis_opts('vecdot', axis, opts, AXIS, 3)
+  local o = op.axis_option('vecdot', AXIS, axis, opts, 3)
   x, y = pair('vecdot', x, y)
   local n = math.max(x.ndim, y.ndim)
   local a = o.axis
@@ -120,6 +120,9 @@ function M.tensordot(a, b, axes)
   return contract.axes('tensordot', a, b, la, lb)
 end
 
+-- Rows below this many elements cost more to start than to multiply (a row starts in about 50 ns, measured on a Zen 3)
+local SHORT_ROW = 256
+
 --- The Kronecker product: r[i p + k, j q + l] = a[i, j] b[k, l] (counted from 0), for any number of axes up to four.
 ---@param a any up to 4 axes; missing leading axes count as 1
 ---@param b any
@@ -134,7 +137,19 @@ function M.kron(a, b)
     local x, y = a.shape[i - n + a.ndim] or 1, b.shape[i - n + b.ndim] or 1
     sa[2 * i - 1], sa[2 * i], sb[2 * i - 1], sb[2 * i], out[i] = x, 1, 1, y, x * y
   end
-  return methods.reshape(F.multiply(methods.reshape(a, sa), methods.reshape(b, sb)), out)
+  a, b = methods.reshape(a, sa), methods.reshape(b, sb)
+  local m, q = sa[2 * n - 1] or 1, sb[2 * n] or 1
+  if n > 0 and m > 1 and q > 1 and q < SHORT_ROW then -- rows of m q elements instead of m rows of q: both spread over them first
+    local wa, wb = { unpack(sa) }, { unpack(sb) }
+    wa[2 * n], wb[2 * n - 1] = q, m
+    local function merged(t, w)
+      local s = { unpack(w, 1, 2 * n - 2) }
+      s[2 * n - 1] = m * q
+      return methods.reshape(methods.broadcast_to(t, w), s)
+    end
+    a, b = merged(a, wa), merged(b, wb)
+  end
+  return methods.reshape(F.multiply(a, b), out)
 end
 
 --- The vector product in space: c = a x b over an axis of size 3, the other axes broadcast.
@@ -145,7 +160,7 @@ end
 --- Errors: a size other than 3 on the axis. Source: Python array API standard 2023.12, linalg.cross.
 ---     mc.cross(mc.tensor{ 1, 0, 0 }, mc.tensor{ 0, 1, 0 })  --> f64[3]@cpu { 0, 0, 1 }
 function M.cross(a, b, axis, opts)
-  local o = check.axis_opts('cross', axis, opts, { axis = { -1, 'integer' } }, 3)
+  local o = op.axis_option('cross', { axis = { -1, 'integer' } }, axis, opts, 3)
   a, b = pair('cross', a, b)
   local function last(t)
     local k = tensor.axis('cross', t, o.axis, 4) + 1
@@ -153,14 +168,20 @@ function M.cross(a, b, axis, opts)
     return k == t.ndim and t or methods.moveaxis(t, k, -1)
   end
   local x, y = last(a), last(b)
-  local function part(t, k) return methods.squeeze(methods.moveaxis(t, -1, 1)[{ { k, k } }], 1) end
-  local sub, mul = F.subtract, F.multiply
-  local list = {}
+  -- components apart, so that each product runs over neighbours in memory
+  local function apart(t) return methods.contiguous(methods.moveaxis(t, -1, 1)) end
+  local mine = x.dtype == y.dtype and x.dtype or tensor.promote_dtypes(x.dtype, y.dtype)
+  x, y = apart(x), rawequal(x, y) and apart(x) or apart(y)
+  local shape = F.broadcast_shapes({ unpack(x.shape, 2) }, { unpack(y.shape, 2) })
+  local parts, spare = tensor.empty('cross', { 3, unpack(shape) }, mine, 2), tensor.empty('cross', shape, mine, 2)
   for k = 1, 3 do
     local p, q = k % 3 + 1, (k + 1) % 3 + 1
-    list[k] = sub(mul(part(x, p), part(y, q)), mul(part(x, q), part(y, p)))
+    local part = parts[k]
+    F.multiply(x[p], y[q], { out = part })
+    F.multiply(x[q], y[p], { out = spare })
+    F.subtract(part, spare, { out = part })
   end
-  local out = F.stack(list, -1)
+  local out = methods.contiguous(methods.moveaxis(parts, 1, -1))
   local k = o.axis > 0 and o.axis or o.axis + out.ndim + 1
   return k == out.ndim and out or methods.contiguous(methods.moveaxis(out, -1, k))
 end

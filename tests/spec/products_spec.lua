@@ -313,6 +313,13 @@ describe('matrices and pieces', function()
     equal(mc.rot90(x, -1), mc.rot90(x, 3))
   end)
 
+  it('of constant diagonals keep infinities and booleans where they are', function()
+    equal(mc.tensor { { 1, 5 }, { mc.inf, 1 } }, mc.toeplitz(mc.tensor { 1, mc.inf }, mc.tensor { 1, 5 }))
+    equal(mc.tensor { { mc.inf, 1 }, { 1, 0 } }, mc.hankel(mc.tensor { mc.inf, 1 }))
+    assert.same({ { true, false }, { false, true } }, mc.toeplitz(mc.tensor { true, false }):totable())
+    assert.same({ { { 1, 2 }, { 2, 1 } }, { { 3, 4 }, { 4, 3 } } }, mc.toeplitz(mc.tensor { { 1, 2 }, { 3, 4 } }):totable())
+  end)
+
   it('explain what does not fit', function()
     local x = mc.zeros { 2, 3 }
     fails('tril: operand is f64[3]@cpu; it needs at least two axes', mc.tril, mc.zeros { 3 })

@@ -58,13 +58,14 @@ function M.toeplitz(c, opts)
     return tensor.empty('toeplitz', shape, tensor.name[lib.C.mc_promote_types(c._dtype, r._dtype)], 3)
   end
   -- one line of all diagonals, from the end of c to the end of r; row i is a stretch of n of it
-  local head, tail = reversed(c), r['..., 2:']
-  local batch = F.add(F.multiply(head['..., :1'], 0), F.multiply(r['..., :1'], 0))
-  local line = join { F.add(head, F.multiply(batch, 0)), F.add(tail, F.multiply(batch, 0)) }
-  local at = F.subtract(positions(n):reshape { 1, n }, positions(m):reshape { m, 1 }) + m
-  local shape = { unpack(line.shape) }
-  shape[#shape], shape[#shape + 1] = m, n
-  return F.take(line, at:reshape { m * n }, { axis = line.ndim }):reshape(shape)
+  local lead = F.broadcast_shapes({ unpack(c.shape, 1, c.ndim - 1) }, { unpack(r.shape, 1, r.ndim - 1) })
+  local function spread(t)
+    local shape = { unpack(lead) }
+    shape[#shape + 1] = t.shape[t.ndim]
+    return methods.broadcast_to(t, shape)
+  end
+  local line = join { spread(reversed(c)), spread(r['..., 2:']) }
+  return methods.copy(methods.flip(methods.windows(line, n), -2))
 end
 
 --- The matrix with first column c and last row r: a[i, j] = c[i + j - 1], going on with r.
@@ -78,13 +79,12 @@ end
 function M.hankel(c, opts)
   local o = row('hankel', opts)
   c = op.operand('hankel', c, 2)
-  local r = o.r ~= nil and op.operand('hankel', o.r, 2) or F.multiply(c, 0)
+  local r = o.r ~= nil and op.operand('hankel', o.r, 2) or methods.copy(c):fill_(0)
   if c.ndim ~= 1 or r.ndim ~= 1 then error(('hankel: c is %s, r is %s; give one axis each'):format(tensor.describe(c), tensor.describe(r)), 2) end
   local m, n = c.shape[1], r.shape[1]
   local line = n > 0 and join { c, r['2:'] } or c
   if m == 0 or n == 0 then return tensor.empty('hankel', { m, n }, line.dtype, 3) end
-  local at = F.add(positions(m):reshape { m, 1 }, positions(n):reshape { 1, n }) - 1
-  return F.take(line, at:reshape { m * n }, { axis = 1 }):reshape { m, n }
+  return methods.copy(methods.windows(line, n))
 end
 
 --- The circulant matrix whose column j is c moved down by j - 1 places, round the end.

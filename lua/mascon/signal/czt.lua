@@ -60,8 +60,9 @@ local function chirp(fname, x, m, axis, log_w, turn_w, log_a, turn_a)
   local k = create.arange(0, math.max(n, m) - 1)
   local chirps = spiral(log_w, F.square(k) * 0.5, turn_w)
   local t = k[{ { 1, n } }]
-  local front = chirps[{ { 1, n } }] * spiral(-log_a, t, { -turn_a[1], -turn_a[2] })
-  local inverse = 1 / chirps
+  local front = chirps[{ { 1, n } }]
+  if log_a ~= 0 or turn_a[1] ~= 0 then front = front * spiral(-log_a, t, { -turn_a[1], -turn_a[2] }) end
+  local inverse = log_w == 0 and F.conj(chirps) or 1 / chirps
   local kernel = create.zeros({ size }, { dtype = 'c128' })
   methods.copy_(kernel[{ { 1, m } }], inverse[{ { 1, m } }])
   if n > 1 then methods.copy_(kernel[{ { size - n + 2, size } }], methods.flip(inverse[{ { 2, n } }])) end
