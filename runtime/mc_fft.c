@@ -48,7 +48,7 @@ int mci_fft_plan(mci_fft_use *use, int kind, int prec, int64_t n)
         int64_t nc = n / 2 + 1, in = kind == 3 ? nc : n, out = kind == 2 ? nc : n;
         void *plan = oldest < 0 ? NULL : api->plan(kind, prec, n, 1, in, out, measure);
         if (!plan) {
-            rc = mci_error(MC_ENOMEM, "fft: %s has no plan for %lld points; release tensors or choose another length", api->name, (long long)n);
+            rc = mci_error(MC_ENOMEM, "fft: %s has no plan for %lld points, which may be a want of memory; release tensors or choose another length", api->name, (long long)n);
         } else {
             plan_slot *s = &cache.slot[oldest];
             if (s->plan)
