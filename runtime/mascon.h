@@ -137,6 +137,8 @@ MC_API int mc_view_windows(mc_tensor *out, const mc_tensor *t, int axis, int64_t
 MC_API int mc_view_diagonal(mc_tensor *out, const mc_tensor *t, int first, int second, int64_t offset);
 /* real and imaginary parts of a complex tensor as views (part 0, 1). */
 MC_API int mc_view_part(mc_tensor *out, const mc_tensor *t, int part);
+/* Any layout within t's buffer: strides and offset (from t's first element) in elements; every element must lie inside the buffer. */
+MC_API int mc_view_strided(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset);
 MC_API int mc_view_alias(mc_tensor *out, const mc_tensor *t);
 
 /* dst[...] = src with broadcasting and dtype conversion (checked: values out of the range of an integer dtype are MC_EINVAL
@@ -183,6 +185,61 @@ MC_API int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re,
 /* dst at positions (1-based or negative) of an axis = values (accumulate: +=), broadcast; later positions win. */
 MC_API int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate);
 MC_API int mc_op3(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, const mc_tensor *c);
+/* ---- recording (mc_record.c): what a function does with its traced operands ---- */
+typedef struct mc_record_operand {
+    int64_t serial;      /* of its buffer, 0: none */
+    int64_t offset, size; /* first element and length of the buffer, in elements of dtype */
+    int64_t numel;
+    int32_t dtype, ndim, weak, traced;
+    int64_t shape[8], strides[8];
+    const void *literal; /* elements of an operand without buffer */
+    mc_storage *kept;    /* buffer from outside the function */
+} mc_record_operand;
+enum { MC_RECORD_OP, MC_RECORD_COPY, MC_RECORD_PUT, MC_RECORD_BASE }; /* BASE: a buffer before its first write */
+typedef struct mc_record_entry {
+    int32_t kind, op, nin, nout, axis, accumulate;
+    int32_t compute; /* dtype of the arithmetic of an elementwise op, -1 else */
+    mc_params params;
+    mc_record_operand *operands; /* inputs, then results */
+} mc_record_entry;
+/* One recording at a time. strict != 0: asking for the value of a traced tensor is an error. The log lives until cleared. */
+MC_API int mc_record_begin(int strict);
+MC_API void mc_record_end(void);
+MC_API void mc_record_clear(void);
+MC_API int64_t mc_record_count(void);
+MC_API const mc_record_entry *mc_record_at(int64_t k); /* borrowed until cleared */
+/* Marks the buffer of t as an argument of the recorded function (on = 1) or takes the mark off. */
+MC_API int mc_record_trace(mc_tensor *t, int on);
+MC_API int mc_record_traced(const mc_tensor *t);
+MC_API int64_t mc_record_serial(const mc_tensor *t);
+MC_API int64_t mc_record_offset(const mc_tensor *t); /* of its first element in its buffer, in elements */
+/* ---- plans (mc_plan.c): a flat list of steps over buffers that are laid out beforehand ---- */
+typedef struct mc_plan mc_plan;
+enum { MC_PLAN_INPUT, MC_PLAN_OUTPUT, MC_PLAN_ARENA, MC_PLAN_CONST };
+/* Owns: mc_plan_free. NULL with the error record set on failure. */
+MC_API mc_plan *mc_plan_new(void);
+MC_API void mc_plan_free(mc_plan *p);
+/* A header the steps refer to by its number (the result; negative on failure). like: dtype, shape and strides; where, index: whose memory
+ * (INPUT and OUTPUT: argument `index`; ARENA: byte `index`; CONST: `like` itself, whose storage the plan shares); offset: first element. */
+MC_API int mc_plan_header(mc_plan *p, const mc_tensor *like, int where, int64_t index, int64_t offset);
+/* Steps, run in the order in which they were added. Headers of results are written. */
+MC_API int mc_plan_op(mc_plan *p, int op, int nout, const int32_t *out, int nin, const int32_t *in, const mc_params *params);
+/* One instruction of a fused group: register dst = op(registers src) computed in `dtype`, result of dtype `rdtype`; op -1: conversion. */
+typedef struct mc_vm_instr {
+    int32_t op, dtype, rdtype, dst, nsrc, src[3];
+} mc_vm_instr;
+/* Elementwise ops over blocks. leaves (headers) are registers 0, 1, ... read as dtypes `want`; result[k]: register of header out[k]. */
+MC_API int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t *want, int nout, const int32_t *out, const int32_t *result,
+                         int ninstr, const mc_vm_instr *instr);
+MC_API int mc_plan_copy(mc_plan *p, int dst, int src);
+MC_API int mc_plan_put(mc_plan *p, int dst, int axis, int index, int values, int accumulate);
+/* Bytes of scratch memory that arena headers point into; taken at run, given back after it. */
+MC_API int mc_plan_arena(mc_plan *p, int64_t bytes);
+/* Runs it. in, out: the arguments in order; outputs have shape, dtype and memory. */
+MC_API int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout);
+
+/* A view of a kept operand. Shares. */
+MC_API int mc_record_kept(mc_tensor *out, const mc_record_operand *o);
 /* dtype that operands of these dtypes promote to, or -1 when there is none. */
 MC_API int mc_promote_types(int a, int b);
 

@@ -2,7 +2,7 @@
  *
  * Owns the promotion lattice (Python array API: within a kind by size, mixed kinds to the next kind, plain numbers are weak).
  * May not know what an op computes. */
-#include "mc_ops.h"
+#include "mc_record.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -118,6 +118,8 @@ int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in
             return mc_errstatus();
     if ((o->nin != 255 && nin != o->nin) || (o->nout != 255 && nout != o->nout))
         return mci_error(MC_EINVAL, "%s: %d operands and %d results given, it takes %d and %d", o->name, nin, nout, o->nin, o->nout);
+    if (MC_UNLIKELY(mci_recording))
+        return mci_record_op(o, nout, out, nin, in, p ? p : &no_params);
     return o->run(o, nout, out, nin, in, p ? p : &no_params);
 }
 
@@ -152,6 +154,8 @@ static inline int collides(const void *o, int64_t no, const void *x, int64_t ni)
  * first operand. 1 when it was done. */
 static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, int64_t sb, int swapped)
 {
+    if (MC_UNLIKELY(mci_recording))
+        return 0;
     int64_t n = a->numel;
     int dt = a->dtype;
     if (n * MCI_SIZE(dt) > SHORT_BYTES || o->compute[dt] != dt || o->kernel < 0 || o->guard || o->promote == MCI_PROMOTE_BOOL || o->where || !a->data || !plain(a))

@@ -2,6 +2,7 @@
  *
  * Positions stay in the caller's base and are turned into places where they are used, so that they need no copy of their own. Reading is
  * parallel; writing is serial in the order of the positions, so that the last write of a place wins and sums are the same every time. */
+#include "mc_record.h"
 #include "mc_ops.h"
 
 #include <string.h>
@@ -311,7 +312,20 @@ static int put_through_copy(mc_tensor *dst, int axis, const mci_places *pos, con
 #define SLAB_SHARE 64 /* below this share of dst its slabs are written one by one (100 ns each, against 1 ns per element of a copy) */
 
 /* dst along one axis at positions (1-based) = or += values, broadcast to the shape of taking. */
+static int put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate);
+
 int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate)
+{
+    if (MC_LIKELY(!mci_recording))
+        return put_run(dst, axis, index, values, accumulate);
+    const mc_tensor *in[2] = {index, values};
+    int logged = mci_record_write_begin(dst, 2, in);
+    if (logged <= 0)
+        return logged < 0 ? mc_errstatus() : put_run(dst, axis, index, values, accumulate);
+    return mci_record_write_end(logged, MC_RECORD_PUT, dst, 2, in, axis, accumulate, put_run(dst, axis, index, values, accumulate));
+}
+
+static int put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate)
 {
     char s1[MCI_TEXT], s2[MCI_TEXT];
     const mci_op *op = &mci_ops[MC_OP_ADD];

@@ -2,7 +2,7 @@
  *
  * Owns the refcount of storages and the list of live ones. A header never owns anything but one reference. Views are pure
  * arithmetic on shape, strides and first element. May not know ops or Lua. */
-#include "mc_tensor.h"
+#include "mc_record.h"
 #include "mc_gen_kernels.h"
 
 #include <pthread.h>
@@ -45,6 +45,8 @@ int mci_check_live(const char *op, const mc_tensor *t)
 
 /* ---- storage ---- */
 
+static int64_t serials; /* guarded by list_lock */
+
 static mc_storage *storage_new(int dtype, int ndim, const int64_t *shape, int64_t bytes, void *data)
 {
     mc_storage *s = mci_alloc(sizeof *s);
@@ -62,6 +64,7 @@ static mc_storage *storage_new(int dtype, int ndim, const int64_t *shape, int64_
         return NULL;
     }
     pthread_mutex_lock(&list_lock);
+    s->serial = ++serials;
     s->next = list_head;
     if (list_head)
         list_head->prev = s;
@@ -75,7 +78,9 @@ static mc_storage *storage_new(int dtype, int ndim, const int64_t *shape, int64_
     return s;
 }
 
-static void storage_unref(mc_storage *s)
+void mci_storage_ref(mc_storage *s) { atomic_fetch_add(&s->refs, 1); }
+
+void mci_storage_unref(mc_storage *s)
 {
     if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
         return;
@@ -190,7 +195,7 @@ int mc_create(mc_tensor *out, int dtype, int ndim, const int64_t *shape)
     int rc = header_fill(out, dtype, ndim, sizes, &bytes);
     if (rc)
         return rc;
-    if (bytes <= out->capacity) {
+    if (bytes <= out->capacity && !mci_recording) {
         out->storage = NULL;
         out->data = out->payload;
         return MC_OK;
@@ -226,7 +231,7 @@ void mc_drop(mc_tensor *t)
     t->storage = NULL;
     t->data = NULL;
     t->flags |= MC_FLAG_RELEASED;
-    storage_unref(s);
+    mci_storage_unref(s);
 }
 
 int mc_promote(mc_tensor *t)
@@ -531,7 +536,19 @@ static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
+static int copy_run(mc_tensor *dst, const mc_tensor *src);
+
 int mc_copy(mc_tensor *dst, const mc_tensor *src)
+{
+    if (MC_LIKELY(!mci_recording))
+        return copy_run(dst, src);
+    int logged = mci_record_write_begin(dst, 1, &src);
+    if (logged <= 0)
+        return logged < 0 ? mc_errstatus() : copy_run(dst, src);
+    return mci_record_write_end(logged, MC_RECORD_COPY, dst, 1, &src, 0, 0, copy_run(dst, src));
+}
+
+static int copy_run(mc_tensor *dst, const mc_tensor *src)
 {
     int nd;
     int64_t shape[MC_MAX_RANK];
@@ -601,7 +618,7 @@ int mc_fill(mc_tensor *dst, double re, double im)
 int mc_item(const mc_tensor *t, double v[2], int64_t *exact)
 {
     char s[MCI_TEXT];
-    if (mci_check_live("item", t))
+    if (mci_check_live("item", t) || (mci_recording && mci_record_check_value("item", t)))
         return mc_errstatus();
     if (t->numel != 1)
         return mci_error(MC_ESHAPE, "item: %s has %lld elements; index one of them first", mci_tensor_text(s, sizeof s, t),

@@ -12,6 +12,8 @@
 
 struct mc_storage {
     _Atomic int32_t refs;
+    int32_t traced, epoch;     /* its contents depend on an argument of a function that is recorded (mc_record.c) */
+    int64_t serial;            /* never used twice in a process */
     int32_t dtype, ndim;       /* of the tensor it was made for: shown in the out-of-memory table */
     int64_t bytes;
     int64_t shape[MC_MAX_RANK];
@@ -31,6 +33,9 @@ char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape);
 
 /* MC_ERELEASED with advice when the operand has no memory any more. */
 int mci_check_live(const char *op, const mc_tensor *t);
+
+void mci_storage_ref(mc_storage *s);
+void mci_storage_unref(mc_storage *s);
 
 /* Result header of an op: an empty header gets dtype, shape and memory; an out= header is checked against them. */
 int mci_out(const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *shape);

@@ -49,6 +49,37 @@ int mc_view_alias(mc_tensor *out, const mc_tensor *t)
     return view_end(out);
 }
 
+int mc_view_strided(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset)
+{
+    char s[MCI_TEXT];
+    int rc = view_begin("as_strided", out, t);
+    if (rc)
+        return rc;
+    if (ndim < 0 || ndim > MC_MAX_RANK)
+        return view_fail(out, mci_error(MC_ESHAPE, "as_strided: rank %d; at most %d", ndim, MC_MAX_RANK));
+    int64_t first = ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype) + offset, low = first, high = first;
+    int64_t size = t->storage->bytes / MCI_SIZE(t->dtype);
+    int empty = 0;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0)
+            return view_fail(out, mci_error(MC_ESHAPE, "as_strided: a size is negative"));
+        empty |= shape[i] == 0;
+        int64_t span = (shape[i] - 1) * strides[i];
+        low += span < 0 ? span : 0;
+        high += span > 0 ? span : 0;
+        if (shape[i] > 1 && strides[i] == 0)
+            out->flags |= MC_FLAG_READONLY;
+        out->shape[i] = shape[i];
+        out->strides[i] = strides[i];
+    }
+    if (!empty && (low < 0 || high >= size))
+        return view_fail(out, mci_error(MC_ESHAPE, "as_strided: the layout leaves the %lld elements of the buffer of %s", (long long)size,
+                                        mci_tensor_text(s, sizeof s, t)));
+    out->ndim = ndim;
+    out->data = mci_at(t, offset);
+    return view_end(out);
+}
+
 int mc_view_index(mc_tensor *out, const mc_tensor *t, int nspec, const int64_t *spec)
 {
     char s[MCI_TEXT];

@@ -194,6 +194,12 @@ end
 local function callable(v) return type(v) == 'function' or (type(v) == 'table' and (getmetatable(v) or {}).__call ~= nil) end
 
 local all
+--- Some value of a table is a function, in whatever order its keys come.
+local function holds_functions(t)
+  for _, v in pairs(t) do if type(v) == 'function' then return true end end
+  return false
+end
+
 --- Every public name once: { name = 'mc.fft.rfft', kind = 'function' | 'method' | 'property' | 'module' | 'table', value =, text = lines or nil,
 --- args = names or nil, space = 'fft' }. Modules that cannot be loaded stand with `failed`.
 ---@return table list sorted by name within each space
@@ -227,7 +233,7 @@ function M.entries()
         if callable(v) and type(v) == 'function' then
           local text, args = describe(v, k)
           add { name = ('mc.%s.%s'):format(space, k), kind = 'function', value = v, text = text, args = args, space = space }
-        elseif type(v) == 'table' and next(v) ~= nil and type(v[next(v)]) == 'function' then
+        elseif type(v) == 'table' and holds_functions(v) then
           add { name = ('mc.%s.%s'):format(space, k), kind = 'table', value = v, text = of_table(lazy[space], k, v), space = space }
         end
       end

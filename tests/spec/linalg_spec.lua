@@ -358,7 +358,7 @@ describe('many small matrices', function()
         seen[isa] = { L.inv(a), L.det(a), L.solve(s, s), L.cholesky(s) }
       end)
     end
-    for k = 1, seen.v4 and 4 or 0 do assert.is_true(mc.array_equal(seen.v3[k], seen.v4[k])) end
+    for k = 1, seen.v3 and seen.v4 and 4 or 0 do assert.is_true(mc.array_equal(seen.v3[k], seen.v4[k])) end
   end)
 
   local function one_by_one()

@@ -1,0 +1,194 @@
+-- graph.lua - the log of a recording as a graph of values without side effects.
+--
+-- A value is a whole buffer at one moment. A use is a value seen through a layout (shape, strides, offset), so views need no node; a write
+-- into a part of a buffer makes a new value (`update`, `put`) and the buffer's name moves on to it, so aliases see what they should. Owns
+-- this form. May not know how a graph is run or changed.
+local launch = require 'mascon.compile.launch'
+
+local M = {}
+
+--- Row-major strides of a shape.
+local function dense(shape)
+  local s, n = {}, 1
+  for i = #shape, 1, -1 do
+    s[i] = n
+    n = n * (shape[i] > 0 and shape[i] or 1)
+  end
+  return s
+end
+M.dense = dense
+
+local function numel(shape)
+  local n = 1
+  for i = 1, #shape do n = n * shape[i] end
+  return n
+end
+M.numel = numel
+
+local function same(a, b)
+  if #a ~= #b then return false end
+  for i = 1, #a do if a[i] ~= b[i] then return false end end
+  return true
+end
+M.same = same
+
+--- A layout is the plain row-major one of its shape.
+local function is_dense(l)
+  if (l.offset or 0) ~= 0 then return false end
+  local n = 1
+  for i = #l.shape, 1, -1 do
+    if l.shape[i] ~= 1 and l.strides[i] ~= n then return false end
+    n = n * (l.shape[i] > 0 and l.shape[i] or 1)
+  end
+  return true
+end
+M.is_dense = is_dense
+
+---@class mascon.Value
+---@field id integer
+---@field dtype integer code
+---@field shape integer[]
+---@field strides integer[]
+---@field node table? the node that makes it
+---@field input integer? position among the inputs
+---@field const any? tensor
+
+--- Builds the graph.
+---@param inputs any[] tensors
+---@param log table[] of launch.record
+---@param results any[] tensors that the function returned
+---@return table graph { inputs, nodes, outputs = uses, effects = { input = value } }
+function M.build(inputs, log, results)
+  local graph = { inputs = {}, nodes = {}, outputs = {}, effects = {}, values = 0, consts = {} }
+  local current, first = {}, {}
+
+  local function value(dtype, shape, strides, more)
+    graph.values = graph.values + 1
+    local v = more or {}
+    v.id, v.dtype, v.shape, v.strides = graph.values, dtype, shape, strides or dense(shape)
+    return v
+  end
+
+  for i, t in ipairs(inputs) do
+    local l = launch.layout(t)
+    local v = value(l.dtype, l.shape, l.strides, { input = i, weak = launch.weak(t) })
+    graph.inputs[i] = v
+    local serial = launch.serial(t)
+    current[serial], first[serial] = v, launch.offset(t)
+  end
+
+  local literals = {}
+  local function constant(o)
+    local key
+    if o.literal and o.numel == 1 then
+      local x = o.const:item()
+      key = o.dtype .. '/' .. #o.shape .. (o.weak and 'w' or '') .. (type(x) == 'number' and ('%.17g'):format(x) .. (x == 0 and 1 / x < 0 and '-' or '') or tostring(x))
+    elseif not o.literal then
+      key = ('%d/%d/%d/%s/%s'):format(o.serial, o.offset, o.dtype, table.concat(o.shape, ','), table.concat(o.strides, ','))
+    end
+    local v = key and literals[key]
+    if not v then
+      v = value(o.dtype, o.shape, o.strides, { const = o.const, weak = o.weak, literal = o.literal })
+      graph.consts[#graph.consts + 1] = v
+      if key then literals[key] = v end
+    end
+    return v
+  end
+
+  --- The operand as a use of a value.
+  local function use(o)
+    if o.const then
+      local v = constant(o)
+      return { value = v, shape = v.shape, strides = v.strides, offset = 0, dtype = v.dtype, weak = o.weak }
+    end
+    local v = current[o.serial]
+    return { value = v, shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype, weak = o.weak }
+  end
+
+  local function node(n)
+    graph.nodes[#graph.nodes + 1] = n
+    for _, v in ipairs(n.outs) do v.node = n end
+    return n
+  end
+
+  --- The value that a write into a part of its buffer changes.
+  local function part_of(o)
+    local old = current[o.serial]
+    if old.input and not is_dense(old) then
+      error(('compile: argument %d is no contiguous tensor and is written inside the function; pass a copy'):format(old.input), 0)
+    end
+    return old
+  end
+
+  --- The buffer of an operand gets contents: all of it, or the part its layout shows.
+  local function write(o, make)
+    local whole = o.numel == o.size and is_dense(o)
+    if whole then
+      local v = value(o.dtype, o.shape)
+      make(v)
+      current[o.serial], first[o.serial] = v, 0
+      return
+    end
+    local old = part_of(o)
+    local part = value(o.dtype, o.shape)
+    make(part)
+    local new = value(old.dtype, old.shape, old.strides)
+    node { kind = 'update', ins = { { value = old, shape = old.shape, strides = old.strides, offset = 0, dtype = old.dtype },
+      { value = part, shape = part.shape, strides = part.strides, offset = 0, dtype = part.dtype } }, outs = { new },
+      at = { shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype } }
+    current[o.serial] = new
+  end
+
+  for _, e in ipairs(log) do
+    if e.kind == 'base' then
+      current[e.outs[1].serial], first[e.outs[1].serial] = constant(e.ins[1]), 0
+    elseif e.kind == 'op' then
+      local ins, outs = {}, {}
+      for i, o in ipairs(e.ins) do ins[i] = use(o) end
+      local n = { kind = 'op', row = e.row, compute = e.compute, params = e.params, ins = ins, outs = outs }
+      local later = {}
+      for i, o in ipairs(e.outs) do later[i] = o end
+      -- results first as values of the node, then put where they belong
+      local placed = false
+      for i, o in ipairs(later) do
+        write(o, function(v)
+          outs[i] = v
+          if i == #later then
+            placed = true
+            node(n)
+          end
+        end)
+      end
+      assert(placed or #later == 0)
+    elseif e.kind == 'copy' then
+      local from = use(e.ins[1])
+      write(e.outs[1], function(v) node { kind = 'copy', ins = { from }, outs = { v } } end)
+    else -- put
+      local o = e.outs[1]
+      local old = part_of(o)
+      local new = value(old.dtype, old.shape, old.strides)
+      node { kind = 'put', ins = { { value = old, shape = old.shape, strides = old.strides, offset = 0, dtype = old.dtype }, use(e.ins[1]), use(e.ins[2]) }, outs = { new },
+        at = { shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype }, axis = e.axis, accumulate = e.accumulate }
+      current[o.serial] = new
+    end
+  end
+
+  for i, t in ipairs(results) do
+    local l = launch.layout(t)
+    local v = current[launch.serial(t)]
+    if v then
+      graph.outputs[i] = { value = v, shape = l.shape, strides = l.strides, offset = launch.offset(t) - (first[launch.serial(t)] or 0), dtype = l.dtype }
+    else
+      local c = value(l.dtype, l.shape, l.strides, { const = t })
+      graph.consts[#graph.consts + 1] = c
+      graph.outputs[i] = { value = c, shape = l.shape, strides = l.strides, offset = 0, dtype = l.dtype }
+    end
+  end
+  for i, t in ipairs(inputs) do
+    local v = current[launch.serial(t)]
+    if v ~= graph.inputs[i] then graph.effects[#graph.effects + 1] = { input = i, value = v } end
+  end
+  return graph
+end
+
+return M

@@ -1,0 +1,161 @@
+-- launch.lua - the door to the recorder and to plans of libmascon, as plain Lua values.
+--
+-- Owns: reading the log of a recording into tables, building the C plan from a list of steps, running it. With tensor.lua one of the few
+-- files that touch the FFI. May not know graphs, passes or rules.
+local ffi = require 'ffi'
+local lib = require 'mascon.ffi'
+local tensor = require 'mascon.tensor'
+local error = require 'mascon.check'.error
+local C = lib.C
+
+local M = {}
+
+local params_t, ints = ffi.typeof 'mc_params', ffi.typeof 'int32_t[?]'
+local instrs = ffi.typeof 'mc_vm_instr[?]'
+local KIND = { [0] = 'op', 'copy', 'put', 'base' }
+
+local by_id = {}
+for _, r in ipairs(lib.gen.ops) do if r.id >= 0 then by_id[r.id] = r end end
+
+local function list(p, n)
+  local out = {}
+  for i = 1, n do out[i] = tonumber(p[i - 1]) end
+  return out
+end
+
+--- An operand of the log: serial (its buffer), offset and size (elements), shape, strides, dtype (code), weak; const = a tensor for one that
+--- comes from outside or was a number.
+local function operand(o)
+  local t = {
+    serial = tonumber(o.serial), offset = tonumber(o.offset), size = tonumber(o.size), numel = tonumber(o.numel), dtype = o.dtype, weak = o.weak ~= 0,
+    shape = list(o.shape, o.ndim), strides = list(o.strides, o.ndim),
+  }
+  if o.literal ~= nil then
+    local name = tensor.name[o.dtype]
+    local c = tensor.empty('compile', t.shape, name, 2)
+    ffi.copy(c._data, o.literal, t.numel * tensor.size[name])
+    t.const, t.literal = tensor.promote(c, 2), true
+  elseif o.kept ~= nil then
+    t.const = tensor.make(2, 0, C.mc_record_kept, o)
+  end
+  return t
+end
+
+--- Entries of the log, in order: { kind = 'op' | 'copy' | 'put' | 'base', row, params, ins, outs, axis, accumulate }.
+local function entries()
+  local out = {}
+  for k = 0, tonumber(C.mc_record_count()) - 1 do
+    local e = C.mc_record_at(k)
+    local ins, outs = {}, {}
+    for i = 1, e.nin do ins[i] = operand(e.operands[i - 1]) end
+    for i = 1, e.nout do outs[i] = operand(e.operands[e.nin + i - 1]) end
+    out[#out + 1] = { kind = KIND[e.kind], row = by_id[e.op], compute = e.compute, params = params_t(e.params), ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0 }
+  end
+  return out
+end
+
+--- Runs f() with the tensors in `traced` as its arguments; the log of what it did with them, and what it returned.
+---@param strict boolean asking for values is an error
+---@return table log
+---@return table results of f, as { n =, ... }
+function M.record(traced, strict, f)
+  lib.check(C.mc_record_begin(strict and 1 or 0), 2)
+  for _, t in ipairs(traced) do lib.check(C.mc_record_trace(tensor.promote(t, 2), 1), 2) end
+  local function finish(ok, ...)
+    C.mc_record_end()
+    for _, t in ipairs(traced) do C.mc_record_trace(t, 0) end
+    if not ok then
+      C.mc_record_clear()
+      error((...), 0)
+    end
+    local log = entries()
+    C.mc_record_clear()
+    return log, { n = select('#', ...), ... }
+  end
+  return finish(pcall(f))
+end
+
+--- Serial of the buffer of a tensor, 0 when it has none, and the place of its first element in it.
+function M.serial(t) return tonumber(C.mc_record_serial(t)) end
+
+--- Place of the first element of t in its buffer.
+function M.offset(t)
+  return t._storage == nil and 0 or tonumber(C.mc_record_offset(t))
+end
+
+--- A number argument: takes part in promotion as a number does.
+function M.weak(t) return t._flags == 256 end
+function M.weaken(t)
+  t._flags = 256
+  return t
+end
+
+--- Header of a tensor as the log would show it.
+function M.layout(t)
+  return { dtype = t._dtype, numel = tonumber(t._numel), shape = list(t._shape, t._ndim), strides = list(t._strides, t._ndim) }
+end
+
+-- ---------------------------------------------------------------- plans
+
+local WHERE = { input = 0, output = 1, arena = 2, const = 3 }
+
+--- A C plan. headers: { dtype, shape, strides, weak, where, index, offset, const }; steps: { kind, row, params, ins, outs (numbers of headers), ... }.
+---@return cdata plan
+function M.plan(headers, steps, arena)
+  local p = C.mc_plan_new()
+  if p == nil then lib.raise(2) end
+  p = ffi.gc(p, C.mc_plan_free)
+  for i, h in ipairs(headers) do
+    local like = tensor.ct(0)
+    if h.const then
+      tensor.promote(h.const, 2)
+      ffi.copy(like, h.const, ffi.sizeof(tensor.ct, 0))
+    end
+    like._dtype, like._ndim, like._device = h.dtype, #h.shape, -1
+    local n = 1
+    for d = 1, #h.shape do
+      like._shape[d - 1], like._strides[d - 1] = h.shape[d], h.strides[d]
+      n = n * h.shape[d]
+    end
+    like._numel = n
+    like._flags = h.weak and 256 or 0
+    if C.mc_plan_header(p, like, WHERE[h.where], h.index or 0, h.offset or 0) ~= i - 1 then lib.raise(2) end
+  end
+  for _, s in ipairs(steps) do
+    local ins, outs = ints(#s.ins + 1), ints(#s.outs + 1)
+    for i, h in ipairs(s.ins) do ins[i - 1] = h - 1 end
+    for i, h in ipairs(s.outs) do outs[i - 1] = h - 1 end
+    local rc
+    if s.kind == 'op' then rc = C.mc_plan_op(p, s.row.id, #s.outs, outs, #s.ins, ins, s.params)
+    elseif s.kind == 'fused' then
+      local want, result, code = ints(#s.ins + 1), ints(#s.outs + 1), instrs(#s.code)
+      for i, w in ipairs(s.want) do want[i - 1] = w end
+      for i, r in ipairs(s.result) do result[i - 1] = r end
+      for i, c in ipairs(s.code) do
+        local q = code[i - 1]
+        q.op, q.dtype, q.rdtype, q.dst, q.nsrc = c.op, c.dtype, c.rdtype, c.dst, #c.src
+        for k, r in ipairs(c.src) do q.src[k - 1] = r end
+      end
+      rc = C.mc_plan_fused(p, #s.ins, ins, want, #s.outs, outs, result, #s.code, code)
+    elseif s.kind == 'copy' then rc = C.mc_plan_copy(p, outs[0], ins[0])
+    else rc = C.mc_plan_put(p, outs[0], s.axis, ins[0], ins[1], s.accumulate and 1 or 0) end
+    lib.check(rc, 2)
+  end
+  C.mc_plan_arena(p, arena)
+  return p
+end
+
+local handles = ffi.typeof 'mc_tensor *[?]'
+
+--- A function that runs a plan on a list of inputs into a list of outputs.
+function M.runner(plan, nin, nout)
+  local ins, outs = handles(nin + 1), handles(nout + 1)
+  return function(inputs, outputs)
+    for i = 1, nin do ins[i - 1] = inputs[i] end
+    for i = 1, nout do outs[i - 1] = outputs[i] end
+    local rc = C.mc_plan_run(plan, ins, nin, outs, nout)
+    if rc ~= 0 then tensor.failed(rc, 3, true, inputs) end
+  end
+end
+
+return M

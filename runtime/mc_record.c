@@ -1,0 +1,339 @@
+/* mc_record.c - the log of what a function does with its traced operands.
+ *
+ * Tracing runs the function for real: ops compute, and those that see a traced operand are logged with copies of their headers. What depends
+ * on no traced operand is not logged, so constants fold by themselves. A buffer is known by the serial number of its storage, not by its
+ * address, so its memory may go as soon as the function lets go of it; views need no entry, since every operand carries shape, strides and
+ * offset within its buffer. Operands from outside (captured tensors) are kept alive by the log; numbers and inline tensors are copied into it.
+ *
+ * Owns the log. Recordings nest; all are made by the thread that began the first. May not know what becomes of the log. */
+#include "mc_record.h"
+
+#include <pthread.h>
+#include <string.h>
+
+int mci_recording, mci_compute_dtype = -1;
+
+#define DEEPEST 16
+typedef struct record {
+    mc_record_entry *entries;
+    int64_t n, room;
+    int strict;
+    int32_t mark;
+} record;
+
+/* A recording within a recording: only the innermost logs. Every recording has a mark of its own among 31; marks of an earlier epoch (an
+ * outermost recording and all inside it) do not count. */
+static record levels[DEEPEST];
+static int depth, made;
+static int32_t epoch;
+static pthread_t owner;
+#define rec (levels[depth - 1])
+
+static int ours(void) { return mci_recording && pthread_equal(pthread_self(), owner); }
+
+static int traced(const mc_tensor *t) { return t->storage && t->storage->epoch == epoch && (t->storage->traced & rec.mark); }
+
+static void mark(mc_storage *s)
+{
+    if (s->epoch != epoch)
+        s->traced = 0;
+    s->epoch = epoch;
+    s->traced |= rec.mark;
+}
+
+static void entry_free(mc_record_entry *e)
+{
+    for (int i = 0; i < e->nin + e->nout; i++) {
+        mci_free((void *)(uintptr_t)e->operands[i].literal);
+        if (e->operands[i].kept)
+            mci_storage_unref(e->operands[i].kept);
+    }
+    mci_free(e->operands);
+}
+
+int mc_record_begin(int strict)
+{
+    if (depth > 0 && !pthread_equal(pthread_self(), owner))
+        return mci_error(MC_EINVAL, "record: another thread is recording; one at a time");
+    if (depth == DEEPEST)
+        return mci_error(MC_EINVAL, "record: %d recordings are nested; a compiled function calls itself without end", DEEPEST);
+    owner = pthread_self();
+    if (depth++ == 0) {
+        epoch++;
+        made = 0;
+    }
+    memset(&rec, 0, sizeof rec);
+    rec.strict = strict;
+    rec.mark = 1 << made++ % 31;
+    mci_recording = 1;
+    return MC_OK;
+}
+
+void mc_record_end(void)
+{
+    mci_recording = 0;
+}
+
+void mc_record_clear(void)
+{
+    if (depth == 0)
+        return;
+    for (int64_t i = 0; i < rec.n; i++)
+        entry_free(&rec.entries[i]);
+    mci_free(rec.entries);
+    memset(&rec, 0, sizeof rec);
+    depth--;
+    mci_recording = depth > 0;
+}
+
+int64_t mc_record_count(void) { return depth ? rec.n : 0; }
+const mc_record_entry *mc_record_at(int64_t k) { return depth && k >= 0 && k < rec.n ? &rec.entries[k] : NULL; }
+
+int mc_record_trace(mc_tensor *t, int on)
+{
+    if (mc_promote(t))
+        return mc_errstatus();
+    if (depth == 0)
+        return MC_OK;
+    if (on)
+        mark(t->storage);
+    else
+        t->storage->traced &= ~rec.mark;
+    return MC_OK;
+}
+
+int mc_record_traced(const mc_tensor *t) { return ours() && traced(t); }
+int64_t mc_record_serial(const mc_tensor *t) { return t->storage ? t->storage->serial : 0; }
+
+int64_t mc_record_offset(const mc_tensor *t)
+{
+    return t->storage ? ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype) : 0;
+}
+
+int mci_record_check_value(const char *op, const mc_tensor *t)
+{
+    char s[MCI_TEXT];
+    if (!ours() || !rec.strict || !traced(t))
+        return MC_OK;
+    return mci_error(MC_EINVAL, "%s: %s depends on the arguments of a function that is being compiled, so its value is not known yet; choose with mc.where, "
+                                "mc.cond or mc.while_loop, or take the decision outside", op, mci_tensor_text(s, sizeof s, t));
+}
+
+/* A header as the log keeps it. 0 on success. */
+static int operand(mc_record_operand *o, const mc_tensor *t, int result)
+{
+    memset(o, 0, sizeof *o);
+    o->dtype = t->dtype;
+    o->ndim = t->ndim;
+    o->weak = (t->flags & MCI_WEAK) != 0;
+    o->numel = t->numel;
+    memcpy(o->shape, t->shape, sizeof t->shape);
+    memcpy(o->strides, t->strides, sizeof t->strides);
+    if (t->storage) {
+        o->serial = t->storage->serial;
+        o->traced = traced(t);
+        o->size = t->storage->bytes / MCI_SIZE(t->dtype);
+        o->offset = ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype);
+        if (!o->traced && !result) {
+            o->kept = t->storage;
+            mci_storage_ref(t->storage);
+        }
+        return 0;
+    }
+    size_t bytes = (size_t)(t->numel * MCI_SIZE(t->dtype));
+    void *copy = mci_alloc(bytes ? bytes : 1);
+    if (!copy)
+        return 1;
+    memcpy(copy, t->data, bytes);
+    o->literal = copy;
+    return 0;
+}
+
+static int append(int kind, int op, int nout, mc_tensor *const *out, int nin, const mc_record_operand *in, const mc_params *p, int axis, int accumulate)
+{
+    if (rec.n == rec.room) {
+        int64_t room = rec.room ? 2 * rec.room : 64;
+        mc_record_entry *grown = mci_alloc(sizeof *grown * (size_t)room);
+        if (!grown)
+            return mc_errstatus();
+        if (rec.n)
+            memcpy(grown, rec.entries, sizeof *grown * (size_t)rec.n);
+        mci_free(rec.entries);
+        rec.entries = grown;
+        rec.room = room;
+    }
+    mc_record_entry *e = &rec.entries[rec.n];
+    memset(e, 0, sizeof *e);
+    e->operands = mci_alloc(sizeof *e->operands * (size_t)(nin + nout + 1));
+    if (!e->operands)
+        return mc_errstatus();
+    e->kind = kind;
+    e->op = op;
+    e->nin = nin;
+    e->nout = nout;
+    e->axis = axis;
+    e->compute = kind == MC_RECORD_OP ? mci_compute_dtype : -1;
+    e->accumulate = accumulate;
+    if (p)
+        e->params = *p;
+    memcpy(e->operands, in, sizeof *in * (size_t)nin);
+    for (int i = 0; i < nout; i++)
+        operand(&e->operands[nin + i], out[i], 1);
+    rec.n++;
+    return MC_OK;
+}
+
+static void operands_free(mc_record_operand *o, int n)
+{
+    for (int i = 0; i < n; i++) {
+        mci_free((void *)(uintptr_t)o[i].literal);
+        if (o[i].kept)
+            mci_storage_unref(o[i].kept);
+    }
+}
+
+/* Copies of the operands before the write, since it may change them. */
+static mc_record_operand *operands_of(int nin, const mc_tensor *const *in)
+{
+    mc_record_operand *o = mci_calloc((size_t)nin + 1, sizeof *o);
+    for (int i = 0; o && i < nin; i++)
+        if (operand(&o[i], in[i], 0)) {
+            operands_free(o, i);
+            mci_free(o);
+            return NULL;
+        }
+    return o;
+}
+
+/* A result that gets traced values must have a buffer of its own. */
+static int target(mc_tensor *t)
+{
+    char s[MCI_TEXT];
+    if (t->storage)
+        return MC_OK;
+    return mci_error(MC_EINVAL, "record: %s is a small tensor from outside the function and is written inside it; return the new value instead",
+                     mci_tensor_text(s, sizeof s, t));
+}
+
+/* The contents of an untraced buffer before it is first written with traced values: an entry of its own. */
+static int snapshot(const mc_tensor *t)
+{
+    if (!t->storage || traced(t))
+        return MC_OK;
+    mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = t->dtype, .ndim = 1, .device = -1, .strides = {1}};
+    mc_tensor copy = {0};
+    whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(t->dtype);
+    if (mc_create(&copy, t->dtype, 1, whole.shape)) /* made while recording: it has storage */
+        return mc_errstatus();
+    memcpy(copy.data, whole.data, (size_t)t->storage->bytes);
+    mc_record_operand o;
+    operand(&o, &copy, 0);
+    mc_tensor *out = &whole;
+    int rc = append(MC_RECORD_BASE, -1, 1, &out, 1, &o, NULL, 0, 0);
+    mc_drop(&copy);
+    if (rc)
+        mci_storage_unref(o.kept);
+    return rc;
+}
+
+int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    if (!ours())
+        return op->run(op, nout, out, nin, in, p);
+    int log = op->run == mci_random_run;
+    for (int i = 0; i < nin; i++)
+        log |= traced(in[i]);
+    for (int i = 0; i < nout; i++) {
+        int given = out[i]->flags & MC_FLAG_OUT;
+        if (!given)
+            out[i]->capacity = 0; /* every result made here gets a buffer with a serial */
+        log |= given && traced(out[i]);
+    }
+    mc_record_operand *o = NULL;
+    for (int i = 0; log && i < nout; i++)
+        if ((out[i]->flags & MC_FLAG_OUT) && (target(out[i]) || snapshot(out[i])))
+            return mc_errstatus();
+    if (log && !(o = operands_of(nin, in)))
+        return mc_errstatus();
+    mci_recording = 0;
+    mci_compute_dtype = -1;
+    int rc = op->run(op, nout, out, nin, in, p);
+    mci_recording = 1;
+    if (!log)
+        return rc;
+    if (!rc) {
+        int weak = nin > 0; /* what is made from numbers alone stays a number in promotion */
+        for (int i = 0; i < nin; i++)
+            weak &= (in[i]->flags & MCI_WEAK) != 0;
+        for (int i = 0; i < nout; i++) {
+            mark(out[i]->storage);
+            if (weak && out[i]->ndim == 0 && (out[i]->dtype == MC_F64 || out[i]->dtype == MC_C128))
+                out[i]->flags |= MCI_WEAK;
+        }
+        rc = append(MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+    }
+    if (rc)
+        operands_free(o, nin);
+    mci_free(o);
+    return rc;
+}
+
+static mc_record_operand *pending;
+
+int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const *in)
+{
+    if (!ours())
+        return 0;
+    int log = traced(dst);
+    for (int i = 0; i < nin; i++)
+        log |= traced(in[i]);
+    if (log) {
+        if (!dst->storage) {
+            char s[MCI_TEXT];
+            mci_error(MC_EINVAL, "record: %s is a small tensor from outside the function and is written inside it; return the new value instead",
+                      mci_tensor_text(s, sizeof s, dst));
+            return -1;
+        }
+        if (snapshot(dst))
+            return -1;
+        pending = operands_of(nin, in);
+        if (!pending)
+            return -1;
+    }
+    mci_recording = 0;
+    return 1 + log;
+}
+
+int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc_tensor *const *in, int axis, int accumulate, int rc)
+{
+    (void)in;
+    mci_recording = 1;
+    if (logged != 2)
+        return rc;
+    if (!rc) {
+        mark(dst->storage);
+        rc = append(kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate);
+    }
+    if (rc)
+        operands_free(pending, nin);
+    mci_free(pending);
+    pending = NULL;
+    return rc;
+}
+
+int mc_record_kept(mc_tensor *out, const mc_record_operand *o)
+{
+    if (!o->kept)
+        return mci_error(MC_EINTERNAL, "record: the operand has no buffer");
+    memset(out, 0, sizeof *out);
+    out->storage = o->kept;
+    mci_storage_ref(o->kept);
+    out->data = (char *)o->kept->data + o->offset * MCI_SIZE(o->dtype);
+    out->numel = o->numel;
+    out->dtype = o->dtype;
+    out->ndim = o->ndim;
+    out->device = -1;
+    memcpy(out->shape, o->shape, sizeof o->shape);
+    memcpy(out->strides, o->strides, sizeof o->strides);
+    return MC_OK;
+}

@@ -1,0 +1,124 @@
+-- compile_spec.lua: compiled functions give what the plain ones give, bit by bit, fused or not, and say what they cannot do.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local mc = require 'mascon'
+
+local function same(want, got, what)
+  if mc.is_tensor(want) then
+    assert(mc.is_tensor(got), what .. ': no tensor')
+    assert.equal(want.dtype, got.dtype, what)
+    assert.equal(tostring(want.shape), tostring(got.shape), what)
+    assert(mc.array_equal(mc.isnan(want), mc.isnan(got)) and mc.array_equal(mc.where(mc.isnan(want), 0, want), mc.where(mc.isnan(got), 0, got)), what .. ' differs')
+  elseif type(want) == 'table' then
+    for k, v in pairs(want) do same(v, got[k], what .. '.' .. tostring(k)) end
+  else
+    assert.equal(want, got, what)
+  end
+end
+
+--- f compiled (with and without groups) on several arguments of one form, against f itself.
+local function agrees(what, f, ...)
+  for _, fuse in ipairs { true, false } do
+    local g = mc.compile(f, { fuse = fuse })
+    for k, args in ipairs { ... } do
+      local want = f(unpack(args))
+      for again = 1, 2 do same(want, g(unpack(args)), ('%s, arguments %d, call %d, fuse %s'):format(what, k, again, tostring(fuse))) end
+    end
+  end
+end
+
+local function x(seed, shape, dtype) return mc.randn { shape[1], shape[2], seed = seed, dtype = dtype or 'f64' } end
+
+describe('a compiled function', function()
+  it('gives the bits of the plain one for chains, broadcasting, comparison and choice', function()
+    agrees('chain', function(a, b)
+      local h = mc.exp(-(a * a)) * mc.sin(b) + a / 3
+      return { h = h, m = mc.where(mc.gt(h, 0.1), h, -h), s = mc.maximum(a, b['1, :']), k = (h + 1) * h - h }
+    end, { x(1, { 5, 7 }), x(2, { 5, 7 }) }, { x(3, { 5, 7 }), x(4, { 5, 7 }) })
+    for _, dtype in ipairs { 'f32', 'i32', 'c64' } do
+      agrees('mixed ' .. dtype, function(a) return (a + 1) * a - mc.abs(a) end, { (x(5, { 3, 4 }) * 5):to(dtype) })
+    end
+    agrees('large', function(a) return mc.tanh(a) * 2 + mc.square(a):sum { 2, keepdim = true } end, { x(6, { 300, 700 }, 'f32') })
+  end)
+
+  it('follows views, writes into parts, and aliases', function()
+    agrees('views', function(a, b)
+      local h = a:matmul(b)
+      local y = mc.zeros { h.shape[1], h.shape[2] }
+      y['1, :'] = h['2, :'] * 2
+      y['::2, 1'] = 7
+      local z = h:permute_dims { 2, 1 }:reshape(-1)
+      z:add_(1)
+      local w = h.T
+      h:mul_(2) -- the alias sees it
+      return { y = y, z = z, w = w + 0, v = w, part = h['..., 1'], same = h }
+    end, { x(1, { 3, 4 }), x(2, { 4, 5 }) }, { x(3, { 3, 4 }), x(4, { 4, 5 }) })
+    agrees('positions', function(a)
+      local out = mc.zeros { 4, 4 }
+      out[{ mc.tensor({ 1, 3 }, { dtype = 'i64' }) }] = a['1:2, :']
+      return out + a:take(mc.tensor({ 2, 1, 1, 2 }, { dtype = 'i64' }), 1)
+    end, { x(7, { 4, 4 }) })
+  end)
+
+  it('runs ops of every kind', function()
+    agrees('kinds', function(a)
+      local q = mc.linalg.solve(a:matmul(a.T) + mc.eye(4), a)
+      return { q = q, f = mc.real(mc.fft.ifft(mc.fft.fft(a))), s = a:sort(), c = a:cumsum(1), m = a:median(2), v = a:var(1), k = mc.concat({ a, q }, 1), l = mc.softmax(a, { axis = 2 }) }
+    end, { x(1, { 4, 4 }) }, { x(2, { 4, 4 }) })
+  end)
+
+  it('takes numbers as arguments that change, keeps them weak in promotion, and fixes static ones', function()
+    local f = function(a, lr) return a * (lr * 2) + lr end
+    local g = mc.compile(f)
+    local a = x(1, { 2, 3 }, 'f32')
+    for _, lr in ipairs { 0.1, 0.2, 3 } do same(f(a, lr), g(a, lr), 'lr ' .. lr) end
+    local h = mc.compile(function(t, n)
+      for _ = 1, n do t = t * 2 end
+      return t
+    end, { static = { 2 } })
+    same(a * 8, h(a, 3), 'static 3')
+    same(a * 4, h(a, 2), 'static 2')
+  end)
+
+  it('takes and gives nested tables, other shapes, and constants from outside as they are at the call', function()
+    local outside = mc.ones { 300 }
+    local g = mc.compile(function(p) return { p.w * outside, { p.list[2] + 1, 'text', 5 } } end)
+    for k = 1, 3 do
+      local p = { w = mc.full({ 300 }, k), list = { mc.ones { 2 }, mc.full({ 2, k }, 3) } }
+      same({ p.w * outside, { p.list[2] + 1, 'text', 5 } }, g(p), 'call ' .. k)
+      outside:add_(1)
+    end
+  end)
+
+  it('writes into its arguments when the function does', function()
+    local g = mc.compile(function(a)
+      a:add_(1)
+      return a * 2
+    end)
+    local a = mc.zeros { 3, 3 }
+    for k = 1, 3 do
+      same(mc.full({ 3, 3 }, 2 * k), g(a), 'result ' .. k)
+      same(mc.full({ 3, 3 }, k), a, 'argument ' .. k)
+    end
+  end)
+
+  it('refuses decisions on values it does not know yet, and names the way out', function()
+    local g = mc.compile(function(a)
+      if a:sum():item() > 0 then return a end
+      return -a
+    end)
+    assert.truthy(support.message(function() g(mc.ones { 2 }) end):find('item: f64[]@cpu depends on the arguments of a function that is being compiled', 1, true))
+    assert.truthy(support.message(function() g(mc.ones { 2 }) end):find('mc.where', 1, true))
+    assert.truthy(support.message(function() mc.compile(3) end):find('compile: the first argument is', 1, true))
+    same(mc.ones { 2 } + 1, mc.ones { 2 } + 1, 'eager after a failed trace')
+    assert.equal(2, (mc.ones { 2 }):sum():item())
+  end)
+
+  it('groups elementwise work and says how much', function()
+    local g = mc.compile(function(a) return mc.exp(a) * 2 + mc.sin(a) end)
+    g(x(1, { 10, 10 }))
+    local _, plan = next(g.plans)
+    assert.equal(1, plan.fused.groups)
+    assert.equal(4, plan.fused.nodes)
+    assert.equal(1, plan.steps)
+  end)
+end)
