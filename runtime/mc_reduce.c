@@ -337,9 +337,7 @@ int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, mck_lse **pai
 static void fill_identity(int op, int dtype, int64_t m, void *v)
 {
     int one = op == MC_OP_PROD || op == MC_OP_NANPROD || op == MC_OP_ALL;
-    int empty = op == MC_OP_LOGSUMEXP || op == MC_OP_MEAN || op == MC_OP_NANMEAN || op == MC_OP_VAR || op == MC_OP_STD || op == MC_OP_NANVAR || op == MC_OP_NANSTD ||
-                op == MC_OP_SKEW || op == MC_OP_KURTOSIS;
-    int zero = !one && !empty; /* sums and counts */
+    int zero = !one && (mci_ops[op].kernel >= 0 || op == MC_OP_COUNT_NONZERO); /* a kernel of the op's own name: a sum of pieces */
     double none = op == MC_OP_LOGSUMEXP ? -INFINITY : NAN;
     double x[2] = {one ? 1 : zero ? 0 : none, one || zero || op == MC_OP_LOGSUMEXP ? 0 : none};
     mci_cast(dtype, MC_C128)(m, v, 1, x, 0);

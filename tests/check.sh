@@ -2,6 +2,7 @@
 # check.sh - what `make check` runs beyond `make test`: lint, asserts, sanitizers, stress, fuzzing. One line per step at the end.
 #
 # usage: tests/check.sh [STEP...]   (default: all). Steps: lint docs debug threads isa jitoff gc repeat asan fuzz
+# B is the release build to check (default build); LEVELS=v3 keeps the others to one ISA level.
 # Each step builds what it needs (debug into build-debug, the sanitizers into build-asan), writes build/check-STEP.log and counts as
 # passed by its exit status. Exit status 0 when every step passed.
 set -uo pipefail
@@ -9,6 +10,7 @@ cd "$(dirname "$0")/.."
 steps=("$@")
 [ ${#steps[@]} -gt 0 ] || steps=(lint docs debug threads isa jitoff gc repeat asan fuzz)
 MAKE=${MAKE:-make}
+B=${B:-build}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:detect_stack_use_after_return=0} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 step_lint() { $MAKE --no-print-directory lint; }
@@ -19,17 +21,17 @@ step_threads() {
   local n
   for n in 1 2 4; do
     echo "threads: $n"
-    MASCON_NUM_THREADS=$n tests/run.sh build lua || return 1
+    MASCON_NUM_THREADS=$n tests/run.sh "$B" lua || return 1
   done
 }
-step_isa() { MASCON_ISA=v2 tests/run.sh build lua; }
-step_jitoff() { MASCON_TEST_JITOFF=1 tests/run.sh build lua; }
-step_gc() { MASCON_TEST_GC=1 tests/run.sh build lua; }
+step_isa() { MASCON_ISA=v2 tests/run.sh "$B" lua; }
+step_jitoff() { MASCON_TEST_JITOFF=1 tests/run.sh "$B" lua; }
+step_gc() { MASCON_TEST_GC=1 tests/run.sh "$B" lua; }
 # one script, 20 runs, any number of threads: one text
 step_repeat() {
   local i
-  for i in $(seq 20); do MASCON_NUM_THREADS=$((1 + i % 4)) build/mascon tests/repeat.lua || return 1; done | sort | uniq -c | tee build/check-repeat.txt
-  awk '$1 != 20 { bad = 1 } END { exit bad || NR == 0 }' build/check-repeat.txt
+  for i in $(seq 20); do MASCON_NUM_THREADS=$((1 + i % 4)) "$B/mascon" tests/repeat.lua || return 1; done | sort | uniq -c | tee $B/check-repeat.txt
+  awk '$1 != 20 { bad = 1 } END { exit bad || NR == 0 }' $B/check-repeat.txt
 }
 # every byte from malloc, so that the sanitizer sees the end of each block; a sanitized program keeps its own leaks in C tests only
 step_asan() {
@@ -39,19 +41,19 @@ step_fuzz() {
   if command -v clang >/dev/null; then tests/fuzz/run.sh "${FUZZ_SECONDS:-30}"; else tests/fuzz/run.sh 0; fi
 }
 
-mkdir -p build
+mkdir -p "$B"
 failed=0 table=()
 for step in "${steps[@]}"; do
   if ! declare -F "step_$step" >/dev/null; then echo "check: no step '$step'; there are lint docs debug threads isa jitoff gc repeat asan fuzz" >&2; exit 2; fi
   began=$SECONDS
-  if "step_$step" >"build/check-$step.log" 2>&1; then
+  if "step_$step" >"$B/check-$step.log" 2>&1; then
     verdict=passed
   else
     verdict=FAILED failed=$((failed + 1))
-    echo "--- $step failed; the end of build/check-$step.log:"
-    tail -n 25 "build/check-$step.log"
+    echo "--- $step failed; the end of $B/check-$step.log:"
+    tail -n 25 "$B/check-$step.log"
   fi
-  table+=("$(printf '%-8s %-7s %4d s  %s' "$step" "$verdict" $((SECONDS - began)) "$(grep -E '^[0-9]+ passed, [0-9]+ failed' "build/check-$step.log" | tail -n 1)")")
+  table+=("$(printf '%-8s %-7s %4d s  %s' "$step" "$verdict" $((SECONDS - began)) "$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$B/check-$step.log" | tail -n 1)")")
   echo "${table[-1]}"
 done
 echo

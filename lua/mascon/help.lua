@@ -172,11 +172,10 @@ end
 
 -- ---------------------------------------------------------------- all entries
 
---- Namespaces and names that load when first touched: the tables in the __index of the public table.
-local function lazy_names()
-  local index = getmetatable(mc).__index
-  local found = {}
-  for i = 1, 60 do
+--- Names of a table that load when first touched: the tables LAZY (namespaces) and FROM (names) in its __index.
+local function lazy_names(t)
+  local found, index = {}, (getmetatable(t) or {}).__index
+  for i = 1, type(index) == 'function' and 60 or 0 do
     local name, v = debug.getupvalue(index, i)
     if not name then break end
     if name == 'LAZY' or name == 'FROM' then found[name] = v end
@@ -212,7 +211,7 @@ function M.entries()
       list[#list + 1] = e
     end
   end
-  local lazy, from = lazy_names()
+  local lazy, from = lazy_names(mc)
   for k in pairs(from) do local _ = mc[k] end
   for _, k in ipairs(sorted(mc)) do
     local v = mc[k]
@@ -228,6 +227,8 @@ function M.entries()
       add { name = 'mc.' .. space, kind = 'module', space = space, failed = tostring(module) }
     else
       add { name = 'mc.' .. space, kind = 'module', value = module, text = path and head(path), space = space }
+      local _, parts = lazy_names(module)
+      for k in pairs(parts) do local _ = module[k] end
       for _, k in ipairs(sorted(module)) do
         local v = module[k]
         if callable(v) and type(v) == 'function' then

@@ -64,7 +64,10 @@ end
 
 local rows = {}
 for _, row in pairs(mc.ops) do rows[#rows + 1] = row end
-table.sort(rows, function(a, b) return a.id < b.id end)
+table.sort(rows, function(a, b) -- composed rows have no number of their own
+  if a.id ~= b.id then return a.id < b.id end
+  return a[1] < b[1]
+end)
 local ops = { '# Ops', '', '| op | family | dtypes | accuracy | what | source |', '|---|---|---|---|---|---|' }
 local function cell(text) return (tostring(text):gsub('|', '\\|')) end
 for _, r in ipairs(rows) do

@@ -23,7 +23,7 @@ local LSQR = { adjoint = { nil, 'function' }, damp = { 0, 'number >= 0' }, atol 
 --- Result: a table of x [n], converged, iterations, residual (|b - A x|, computed anew), gradient (|A^H r|, estimated).
 --- Errors: sizes that do not fit; a function without adjoint; NaN or infinity in b.
 --- Source: LSQR: an algorithm for sparse linear equations and sparse least squares, 1982; SciPy sparse.linalg.lsqr.
----     mc.linalg.lsqr({ { 1, 0 }, { 0, 2 }, { 0, 0 } }, { 3, 4, 5 }, { atol = 1e-12 }).x  --> f64[2]@cpu { 3.0000, 2.0000 }
+---     mc.linalg.lsqr({ { 1, 0 }, { 0, 2 }, { 0, 0 } }, { 3, 4, 5 }, { atol = 1e-12 }).x:round()  --> f64[2]@cpu { 3, 2 }
 ---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
 ---@param b mc.tensor
 ---@param opts? table

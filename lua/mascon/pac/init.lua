@@ -454,10 +454,12 @@ function M.from_phases(phase, amp, opts)
   return plan:finish(r, n, axes)
 end
 
+local FROM = {} -- parts that load when first touched
+for _, name in ipairs { 'generate', 'event', 'normalize', 'filters', 'search', 'report', 'source' } do FROM[name] = 'mascon.pac.' .. name end
+
 return setmetatable(M, { __index = function(t, k)
-  local from = { generate = 'generate', event = 'event', normalize = 'normalize', filters = 'filters', search = 'search', report = 'report', source = 'source' }
-  if from[k] then
-    local m = require('mascon.pac.' .. from[k])
+  if FROM[k] then
+    local m = require(FROM[k])
     rawset(t, k, m)
     return m
   end
