@@ -117,7 +117,7 @@ static void execute(void *plan_, const void *in_, void *out)
 {
     fft_plan *p = plan_;
     void *in = (void *)(uintptr_t)
-        in_; /* FFTW takes its input without const and, by the flag, preserves it */
+        in_; /* FFTW takes its input without const; only c2r plans may change it */
     if (p->prec == 8) {
         if (p->kind == R2C)
             fftw_execute_dft_r2c(p->f64, in, out);

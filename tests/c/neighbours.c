@@ -273,7 +273,8 @@ static void round_trip(mc_fft_api *fft, int prec, int64_t n, int64_t m, int real
         void *kept = host_alloc((size_t)(2 * spectrum * m * prec));
         memcpy(kept, y, (size_t)(2 * spectrum * m * prec));
         fft->execute(back, y, z);
-        check(memcmp(kept, y, (size_t)(2 * spectrum * m * prec)) == 0, "the input is preserved");
+        check(real || memcmp(kept, y, (size_t)(2 * spectrum * m * prec)) == 0,
+              "the input is preserved, but for c2r");
         host_free(kept);
         double worst = 0;
         for (int64_t r = 0; r < m; r++)
