@@ -202,8 +202,12 @@ typedef struct mc_record_entry {
     mc_params params;
     mc_record_operand *operands; /* inputs, then results */
 } mc_record_entry;
-/* One recording at a time. strict != 0: asking for the value of a traced tensor is an error. The log lives until cleared. */
-MC_API int mc_record_begin(int strict);
+enum { MC_RECORD_STRICT = 1, MC_RECORD_KEEP = 2 }; /* asking for the value of a traced tensor is an error; results stay alive in the log */
+/* Recordings nest; strictness is inherited. The log lives until cleared. */
+MC_API int mc_record_begin(int flags);
+MC_API int mc_record_depth(void);
+/* A tensor over the same memory with a buffer number of its own, so that an argument is told from what else shows its memory. Shares. */
+MC_API int mc_record_alias(mc_tensor *out, const mc_tensor *t);
 MC_API void mc_record_end(void);
 MC_API void mc_record_clear(void);
 MC_API int64_t mc_record_count(void);

@@ -10,53 +10,11 @@ local graphs = require 'mascon.compile.graph'
 local launch = require 'mascon.compile.launch'
 local plans = require 'mascon.compile.plan'
 local fuse = require 'mascon.compile.passes.fuse'
+local tree = require 'mascon.tree'
 local error = check.error
+local flatten, rebuild = tree.flatten, tree.rebuild
 
 local M = {}
-
--- ---------------------------------------------------------------- trees of values
-
-local function sorted(t)
-  local keys = {}
-  for k in pairs(t) do keys[#keys + 1] = k end
-  table.sort(keys, function(a, b)
-    if type(a) == type(b) and (type(a) == 'number' or type(a) == 'string') then return a < b end
-    return tostring(a) < tostring(b)
-  end)
-  return keys
-end
-
---- The leaves of a value in the order of sorted keys, and a text of its structure.
-local function flatten(v, leaves, text, static)
-  if tensor.is(v) then
-    leaves[#leaves + 1] = v
-    text[#text + 1] = 'T'
-  elseif type(v) == 'number' and not static then
-    leaves[#leaves + 1] = v
-    text[#text + 1] = 'N'
-  elseif type(v) == 'table' and getmetatable(v) == nil then
-    text[#text + 1] = '{'
-    for _, k in ipairs(sorted(v)) do
-      text[#text + 1] = tostring(k) .. '='
-      flatten(v[k], leaves, text, static)
-    end
-    text[#text + 1] = '}'
-  else
-    text[#text + 1] = type(v) == 'string' and ('%q'):format(v) or type(v) == 'number' and ('%.17g'):format(v) or tostring(v)
-  end
-end
-
---- The same structure with other leaves.
-local function rebuild(v, take, static)
-  if tensor.is(v) or (type(v) == 'number' and not static) then return take(v) end
-  if type(v) == 'table' and getmetatable(v) == nil then
-    local out = {}
-    for _, k in ipairs(sorted(v)) do out[k] = rebuild(v[k], take, static) end
-    return out
-  end
-  return v
-end
-M.flatten, M.rebuild = flatten, rebuild
 
 local function form(t)
   return ('%d%s/%s;'):format(t._dtype, tostring(t.shape), table.concat(t.strides, ','))
@@ -73,6 +31,7 @@ end
 
 --- First call of a form: runs f, writes down what it did.
 local function build(self, args, n, tensors)
+  tensors = launch.aliases(tensors)
   local at = 0
   local shown = {}
   for i = 1, n do
@@ -81,7 +40,7 @@ local function build(self, args, n, tensors)
       return tensors[at]
     end, self.static[i])
   end
-  local log, results = launch.record(tensors, true, function() return self.f(unpack(shown, 1, n)) end)
+  local log, results = launch.record(tensors, { strict = true }, function() return self.f(unpack(shown, 1, n)) end)
   local leaves, text = {}, {}
   for i = 1, results.n do flatten(results[i], leaves, text, true) end
   local graph = graphs.build(tensors, log, leaves)
@@ -93,6 +52,7 @@ local function build(self, args, n, tensors)
 end
 
 function Compiled.__call(self, ...)
+  if launch.recording() then return self.f(...) end -- becomes a part of the function that is being recorded
   local n = select('#', ...)
   local args = { ... }
   local leaves, text = {}, {}

@@ -36,7 +36,7 @@ local function operand(o)
     ffi.copy(c._data, o.literal, t.numel * tensor.size[name])
     t.const, t.literal = tensor.promote(c, 2), true
   elseif o.kept ~= nil then
-    t.const = tensor.make(2, 0, C.mc_record_kept, o)
+    t[o.traced ~= 0 and 'kept' or 'const'] = tensor.make(2, 0, C.mc_record_kept, o)
   end
   return t
 end
@@ -54,13 +54,23 @@ local function entries()
   return out
 end
 
---- Runs f() with the tensors in `traced` as its arguments; the log of what it did with them, and what it returned.
----@param strict boolean asking for values is an error
+--- Tensors over the memory of others, each with a buffer number of its own: arguments that share memory are told apart.
+function M.aliases(list)
+  local out = {}
+  for i, t in ipairs(list) do out[i] = tensor.make(2, 0, C.mc_record_alias, tensor.promote(t, 2)) end
+  return out
+end
+
+--- Whether some function is being recorded.
+function M.recording() return C.mc_record_depth() > 0 end
+
+--- Runs f() with the tensors in `traced` (of aliases) as its arguments; the log of what it did with them, and what it returned.
+---@param how table strict: asking for values is an error; keep: results stay alive as `kept` in the log
 ---@return table log
 ---@return table results of f, as { n =, ... }
-function M.record(traced, strict, f)
-  lib.check(C.mc_record_begin(strict and 1 or 0), 2)
-  for _, t in ipairs(traced) do lib.check(C.mc_record_trace(tensor.promote(t, 2), 1), 2) end
+function M.record(traced, how, f)
+  lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0)), 2)
+  for _, t in ipairs(traced) do lib.check(C.mc_record_trace(t, 1), 2) end
   local function finish(ok, ...)
     C.mc_record_end()
     for _, t in ipairs(traced) do C.mc_record_trace(t, 0) end
