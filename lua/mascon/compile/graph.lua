@@ -52,6 +52,7 @@ M.is_dense = is_dense
 ---@field node table? the node that makes it
 ---@field input integer? position among the inputs
 ---@field const any? tensor
+---@field kept any? tensor: what a recording with `keep` left of it
 
 --- Builds the graph.
 ---@param inputs any[] tensors
@@ -123,8 +124,10 @@ function M.build(inputs, log, results)
   --- The buffer of an operand gets contents: all of it, or the part its layout shows.
   local function write(o, make)
     local whole = o.numel == o.size and is_dense(o)
+    local before = current[o.serial]
+    if before then before.kept = nil end -- its memory holds something else now
     if whole then
-      local v = value(o.dtype, o.shape)
+      local v = value(o.dtype, o.shape, nil, { kept = o.kept })
       make(v)
       current[o.serial], first[o.serial] = v, 0
       return
@@ -166,6 +169,7 @@ function M.build(inputs, log, results)
     else -- put
       local o = e.outs[1]
       local old = part_of(o)
+      old.kept = nil
       local new = value(old.dtype, old.shape, old.strides)
       node { kind = 'put', ins = { { value = old, shape = old.shape, strides = old.strides, offset = 0, dtype = old.dtype }, use(e.ins[1]), use(e.ins[2]) }, outs = { new },
         at = { shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype }, axis = e.axis, accumulate = e.accumulate }

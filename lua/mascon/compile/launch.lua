@@ -105,6 +105,43 @@ function M.layout(t)
   return { dtype = t._dtype, numel = tonumber(t._numel), shape = list(t._shape, t._ndim), strides = list(t._strides, t._ndim) }
 end
 
+-- ---------------------------------------------------------------- steps, one at a time
+
+local handles, operands = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'const mc_tensor *[?]'
+local sizes, steps = ffi.new 'int64_t[8]', ffi.new 'int64_t[8]'
+
+--- Any layout within the buffer of t, counted in elements from its first one.
+function M.strided(t, shape, strides, offset)
+  for i = 1, #shape do sizes[i - 1], steps[i - 1] = shape[i], strides[i] end
+  return tensor.make(2, 0, C.mc_view_strided, tensor.promote(t, 2), #shape, sizes, steps, offset)
+end
+
+--- Runs an op with parameters as the log has them.
+---@return table results
+function M.call(row, nout, inputs, params)
+  local ins, outs, list = operands(#inputs + 1), handles(nout + 1), {}
+  for i, t in ipairs(inputs) do ins[i - 1] = t end
+  local function run()
+    for i = 1, nout do
+      list[i] = tensor.header(0)
+      outs[i - 1] = list[i]
+    end
+    return C.mc_op(row.id, nout, outs, #inputs, ins, params)
+  end
+  local rc = run()
+  if rc ~= 0 and tensor.failed(rc, 2, false, inputs) then
+    rc = run()
+    if rc ~= 0 then tensor.failed(rc, 2, true, inputs) end
+  end
+  for i = 1, nout do if list[i]._storage ~= nil then tensor.finish(list[i]) end end
+  return list
+end
+
+--- dst at positions of an axis = values (accumulate: added).
+function M.put(dst, axis, index, values, accumulate)
+  lib.check(C.mc_put(dst, axis, index, values, accumulate and 1 or 0), 2)
+end
+
 -- ---------------------------------------------------------------- plans
 
 local WHERE = { input = 0, output = 1, arena = 2, const = 3 }
@@ -154,8 +191,6 @@ function M.plan(headers, steps, arena)
   C.mc_plan_arena(p, arena)
   return p
 end
-
-local handles = ffi.typeof 'mc_tensor *[?]'
 
 --- A function that runs a plan on a list of inputs into a list of outputs.
 function M.runner(plan, nin, nout)
