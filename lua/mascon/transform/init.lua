@@ -7,6 +7,7 @@ local check = require 'mascon.check'
 local tensor = require 'mascon.tensor'
 local tree = require 'mascon.tree'
 local launch = require 'mascon.compile.launch'
+local batch = require 'mascon.transform.batch'
 local evaluate = require 'mascon.transform.evaluate'
 local forward = require 'mascon.transform.forward'
 local reverse = require 'mascon.transform.reverse'
@@ -234,6 +235,209 @@ function M.jvp(f, args, tangents)
   local out, dout = results(t, t.values), results(t, leaves)
   for i = 1, dout.n do out[out.n + i] = dout[i] end
   return unpack(out, 1, 2 * out.n)
+end
+
+-- ---------------------------------------------------------------- batches
+
+--- The axis of a leaf: from a number, a table of the form of the argument, or false (none).
+local function axis_of(name, spec, where, level)
+  if spec == nil then return 1 end
+  if spec == false or type(spec) == 'number' then return spec end
+  error(('%s: the axis of argument %s is %s; give a number, or false for no batch'):format(name, where, check.show(spec)), level + 1)
+end
+
+--- The leaves of a tree with their axes.
+local function axes_of(name, v, spec, where, out, level)
+  if tree.is_branch(v) then
+    for _, k in ipairs(tree.keys(v)) do
+      local sub = spec
+      if tree.is_branch(spec) then sub = spec[k] end
+      axes_of(name, v[k], sub, where .. '.' .. tostring(k), out, level)
+    end
+  elseif tensor.is(v) or type(v) == 'number' then
+    local a = axis_of(name, spec, where, level)
+    out[#out + 1] = { v, type(v) ~= 'number' and a or false, where }
+  end
+end
+
+--- f over batches: written for one element, run for all of them at once.
+---
+--- Each tensor argument is taken apart along an axis (the first unless in_axes says otherwise) and f is applied to the parts; results are put
+--- together along out_axes. f runs once, on the first element, while its ops are written down; then every op runs over the whole batch. Composes with
+--- mc.grad, mc.compile and itself. f may not decide by the values of its arguments. Ops that have no form over batches run one element at a time.
+--- Options: in_axes: an axis, false (not batched), or a list with one entry for each argument (a table for the leaves of a table) ·
+--- out_axes (1): an axis, or a list with one for each result. Errors: arguments whose batches differ; no batched argument.
+---     mc.vmap(function(a, b) return mc.sum(a * b) end)(mc.tensor{ { 1, 2 }, { 3, 4 } }, mc.tensor{ { 1, 1 }, { 2, 2 } })  --> f64[2]@cpu { 3, 14 }
+---@param f function
+---@param opts? table
+---@return function
+function M.vmap(f, opts)
+  callable('vmap', f, 2)
+  local o = check.opts('vmap', opts, { in_axes = { nil, 'any' }, out_axes = { 1, 'any' } }, 3)
+  return function(...)
+    local args = { n = select('#', ...), ... }
+    local leaves = {}
+    for i = 1, args.n do
+      local spec = o.in_axes
+      if type(spec) == 'table' then spec = spec[i] end
+      axes_of('vmap', args[i], spec, tostring(i), leaves, 2)
+    end
+    local size, from
+    for _, l in ipairs(leaves) do
+      local t, a, where = unpack(l)
+      if a then
+        if t.ndim == 0 then error(('vmap: argument %s is %s; it has no axis to batch over: give in_axes = false for it'):format(where, tensor.describe(t)), 2) end
+        local n = t.shape[tensor.axis('vmap', t, a, 3) + 1]
+        if size and n ~= size then error(('vmap: argument %s has %d elements along its batch axis, argument %s has %d; they must agree'):format(where, n, from, size), 2) end
+        size, from = n, where
+      end
+    end
+    if not size then error('vmap: no argument is batched; give in_axes with an axis', 2) end
+    local examples, batched = {}, {}
+    for i, l in ipairs(leaves) do
+      local t, a = l[1], l[2]
+      if a then
+        t = t:moveaxis(a, 1)
+        if not t:is_contiguous() then t = t:copy() end
+        batched[i] = true
+        if size > 0 then
+          examples[i] = t[1]
+        else
+          local rest = {}
+          for k = 2, t.ndim do rest[k - 1] = t.shape[k] end
+          examples[i] = mc.zeros(rest, { dtype = t.dtype })
+        end
+        l[1] = t
+      else
+        examples[i] = t
+      end
+    end
+    local t = trace.run(f, trace.with(args, examples), { strict = true })
+    local inputs = {}
+    for i, l in ipairs(leaves) do inputs[i] = batched[i] and l[1] or t.inputs[i] end
+    local outs = batch.run(t.graph, inputs, batched, size)
+    local values = {}
+    for i, v in ipairs(t.leaves) do values[i] = v end
+    for i, u in ipairs(outs) do values[t.outputs[i]] = u end
+    for i, v in ipairs(values) do
+      if type(v) == 'number' then values[i] = mc.full({ size }, v) end
+    end
+    local out = results(t, values)
+    for i = 1, out.n do
+      local a = type(o.out_axes) == 'table' and o.out_axes[i] or o.out_axes
+      if type(a) ~= 'table' and a ~= 1 then
+        out[i] = tree.map(function(v) return v:moveaxis(1, a) end, out[i])
+      end
+    end
+    return unpack(out, 1, out.n)
+  end
+end
+
+-- ---------------------------------------------------------------- Jacobians
+
+local function one_tensor(name, x, what, level)
+  if type(x) == 'number' then return mc.tensor(x) end
+  if not tensor.is(x) then error(('%s: %s is %s; give a function of a tensor that returns a tensor'):format(name, what, check.show(x)), level + 1) end
+  return x
+end
+
+local function joined(a, b)
+  local s = {}
+  for i = 1, #a do s[#s + 1] = a[i] end
+  for i = 1, #b do s[#s + 1] = b[i] end
+  return s
+end
+
+--- The unit vectors of a shape: [numel, ...shape].
+local function basis(x)
+  local n = x:numel()
+  return mc.eye(n, { dtype = x.dtype }):reshape(joined({ n }, x.shape))
+end
+
+--- f of its argument `at` alone.
+local function of_one(f, args, at)
+  return function(x)
+    local list = { n = args.n }
+    for i = 1, args.n do list[i] = i == at and x or args[i] end
+    return f(unpack(list, 1, args.n))
+  end
+end
+
+local function jacobian(name, f, opts, run)
+  callable(name, f, 3)
+  local o = check.opts(name, opts, { argnums = { 1, 'any' } }, 4)
+  return function(...)
+    local args = { n = select('#', ...), ... }
+    local list = places(name, o.argnums, args.n, 2)
+    local out = {}
+    for k, i in ipairs(list) do
+      args[i] = one_tensor(name, args[i], 'argument ' .. i, 2)
+      out[k] = run(of_one(f, args, i), args[i])
+    end
+    return type(o.argnums) == 'table' and out or out[1]
+  end
+end
+
+--- The Jacobian by rows, in reverse mode: cheap where f has few results.
+---
+--- f: takes tensors, returns one tensor. Result: [...shape of f(x), ...shape of x]. Options: argnums, as in mc.grad.
+---     mc.jacrev(function(x) return x * x end)(mc.tensor{ 1, 2 })  --> f64[2,2]@cpu { { 2, 0 }, { 0, 4 } }
+---@param f function
+---@param opts? table
+---@return function
+function M.jacrev(f, opts)
+  return jacobian('jacrev', f, opts, function(g, x)
+    local y, pull = M.vjp(g, x)
+    y = one_tensor('jacrev', y, 'the result', 3)
+    if y:numel() == 0 then return mc.zeros(joined(y.shape, x.shape), { dtype = x.dtype }) end
+    return M.vmap(function(ct) return (pull(ct)) end)(basis(y)):reshape(joined(y.shape, x.shape))
+  end)
+end
+
+--- The Jacobian by columns, in forward mode: cheap where x has few elements.
+---
+--- f: takes tensors, returns one tensor. Result: [...shape of f(x), ...shape of x]. Options: argnums, as in mc.grad.
+---     mc.jacfwd(function(x) return x * x end)(mc.tensor{ 1, 2 })  --> f64[2,2]@cpu { { 2, 0 }, { 0, 4 } }
+---@param f function
+---@param opts? table
+---@return function
+function M.jacfwd(f, opts)
+  return jacobian('jacfwd', f, opts, function(g, x)
+    local shape
+    local columns = M.vmap(function(d)
+      local y, dy = M.jvp(g, { x }, { d })
+      shape = one_tensor('jacfwd', y, 'the result', 3).shape
+      return dy
+    end)(basis(x))
+    return columns:moveaxis(1, -1):reshape(joined(shape, x.shape))
+  end)
+end
+
+--- Second derivatives of a function that returns one real number, forwards over reverse.
+---
+--- Result: [...shape of x, ...shape of x]. Options: argnums (one place), as in mc.grad.
+---     mc.hessian(function(x) return mc.sum(x * x * x) end)(mc.tensor{ 1, 2 })  --> f64[2,2]@cpu { { 6, 0 }, { 0, 12 } }
+---@param f function
+---@param opts? table
+---@return function
+function M.hessian(f, opts)
+  local o = check.opts('hessian', opts, { argnums = { 1, 'integer' } }, 3)
+  return M.jacfwd(M.grad(f, o), o)
+end
+
+--- Gradient of f at x and the product of its second derivatives with v, without the matrix.
+---
+--- x, v: trees of one form. f(x, ...) returns one real number; further arguments follow v.
+---     mc.hvp(function(x) return mc.sum(x * x * x) end, mc.tensor{ 1, 2 }, mc.tensor{ 1, 1 })  --> f64[2]@cpu { 3, 12 }, f64[2]@cpu { 6, 12 }
+---@param f function
+---@param x any
+---@param v any
+---@return any gradient
+---@return any product
+function M.hvp(f, x, v, ...)
+  callable('hvp', f, 2)
+  local more = { n = select('#', ...), ... }
+  return M.jvp(M.grad(function(t) return f(t, unpack(more, 1, more.n)) end), { x }, { v })
 end
 
 return M
