@@ -215,6 +215,8 @@ MC_API const mc_record_entry *mc_record_at(int64_t k); /* borrowed until cleared
 /* Marks the buffer of t as an argument of the recorded function (on = 1) or takes the mark off. */
 MC_API int mc_record_trace(mc_tensor *t, int on);
 MC_API int mc_record_traced(const mc_tensor *t);
+/* 0: the value of t belongs to the arguments of a function that is compiled or batched, and may not be asked for. */
+MC_API int mc_record_readable(const mc_tensor *t);
 MC_API int64_t mc_record_serial(const mc_tensor *t);
 MC_API int64_t mc_record_offset(const mc_tensor *t); /* of its first element in its buffer, in elements */
 /* ---- plans (mc_plan.c): a flat list of steps over buffers that are laid out beforehand ---- */

@@ -81,9 +81,10 @@ int mc_plan_header(mc_plan *p, const mc_tensor *like, int where, int64_t index, 
     h->where = where;
     h->index = index;
     h->offset = offset;
-    if (where == MC_PLAN_CONST)
+    if (where == MC_PLAN_CONST) {
         mci_storage_ref(h->t.storage);
-    else
+        h->t.data = (char *)like->data + offset * MCI_SIZE(like->dtype);
+    } else
         h->t.storage = NULL;
     return p->nheaders++;
 }

@@ -111,11 +111,16 @@ int64_t mc_record_offset(const mc_tensor *t)
     return t->storage ? ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype) : 0;
 }
 
+int mc_record_readable(const mc_tensor *t)
+{
+    int level = ours() ? level_of(t) : -1;
+    return level < 0 || !levels[level].strict;
+}
+
 int mci_record_check_value(const char *op, const mc_tensor *t)
 {
     char s[MCI_TEXT];
-    int level = ours() ? level_of(t) : -1;
-    if (level < 0 || !levels[level].strict)
+    if (mc_record_readable(t))
         return MC_OK;
     return mci_error(MC_EINVAL, "%s: %s depends on the arguments of a function that is being compiled, so its value is not known yet; choose with mc.where, "
                                 "mc.cond or mc.while_loop, or take the decision outside", op, mci_tensor_text(s, sizeof s, t));
@@ -139,6 +144,8 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
         if (result ? levels[level].keep : !o->traced) {
             o->kept = t->storage;
             mci_storage_ref(t->storage);
+            if (!result)
+                t->storage->traced[level] = -levels[level].id; /* known as a constant: see snapshot */
         }
         return 0;
     }
@@ -219,7 +226,8 @@ static int target(const mc_tensor *t)
                      mci_tensor_text(s, sizeof s, t));
 }
 
-/* The contents of a buffer that a level does not trace, before it is first written with traced values: an entry of its own. */
+/* The contents of a buffer that a level does not trace, before it is first written with traced values: an entry of its own. What was read of it
+ * before is read from the copy from now on. */
 static int snapshot(const mc_tensor *t, int level)
 {
     char s[MCI_TEXT];
@@ -239,9 +247,21 @@ static int snapshot(const mc_tensor *t, int level)
     mc_tensor *out = &whole;
     int rc = append(level, MC_RECORD_BASE, -1, 1, &out, 1, &o, NULL, 0, 0);
     mc_drop(&copy);
-    if (rc)
+    if (rc) {
         mci_storage_unref(o.kept);
-    return rc;
+        return rc;
+    }
+    for (int64_t k = 0; t->storage->traced[level] == -levels[level].id && k < levels[level].n; k++) {
+        mc_record_entry *e = &levels[level].entries[k];
+        for (int i = 0; i < e->nin; i++)
+            if (e->operands[i].kept == t->storage) {
+                mci_storage_ref(o.kept);
+                e->operands[i].kept = o.kept;
+                mci_storage_unref(t->storage);
+            }
+    }
+    mark(t->storage, level);
+    return MC_OK;
 }
 
 int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
@@ -255,7 +275,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
         if (out[i]->flags & MC_FLAG_OUT)
             level = later(level, level_of(out[i]));
         else
-            out[i]->capacity = 0; /* every result made here gets a buffer with a serial */
+            out[i]->capacity = -1; /* every result made here gets a buffer with a serial */
     }
     int log = level >= 0;
     mc_record_operand *o = NULL;

@@ -83,7 +83,7 @@ function M.make(graph)
   local mem, place, headers, steps = arena(), {}, {}, {}
   local by_key = {}
   local function header(h)
-    local key = ('%s/%s/%d/%d/%s/%s/%s'):format(h.where, tostring(h.const or h.index), h.offset or 0, h.dtype, table.concat(h.shape, ','), table.concat(h.strides, ','), tostring(h.weak))
+    local key = ('%s/%s/%d/%d/%s/%s/%s'):format(h.where, h.const and 'value ' .. h.id or tostring(h.index), h.offset or 0, h.dtype, table.concat(h.shape, ','), table.concat(h.strides, ','), tostring(h.weak))
     if not by_key[key] then
       headers[#headers + 1] = h
       by_key[key] = #headers
@@ -93,12 +93,12 @@ function M.make(graph)
   --- Where the buffer of a value lies.
   local function at(v)
     if v.input then return { where = 'input', index = v.input - 1 } end
-    if v.const then return { where = 'const', const = v.const } end
+    if v.const then return { where = 'const', const = v.const, id = v.id } end
     return place[v]
   end
   local function seen(v, layout, weak)
     local p = at(v)
-    return header { where = p.where, index = p.index, const = p.const, offset = layout.offset or 0, dtype = layout.dtype or v.dtype, shape = layout.shape, strides = layout.strides, weak = weak or nil }
+    return header { where = p.where, index = p.index, const = p.const, id = p.id, offset = layout.offset or 0, dtype = layout.dtype or v.dtype, shape = layout.shape, strides = layout.strides, weak = weak or nil }
   end
   local function whole(v) return seen(v, { shape = v.shape, strides = graphs.dense(v.shape) }) end
   local function give(v)

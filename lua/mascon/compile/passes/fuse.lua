@@ -216,6 +216,10 @@ function M.run(graph)
     if #g.nodes == 1 then replaced[g] = only
     else
       local f = program(g, outside)
+      if #f.outs == 0 then -- nobody reads any of it
+        replaced[g] = 'dead'
+        return replaced[g]
+      end
       if #f.ins + #f.outs > 60 or f.registers > 62 then
         replaced[g] = false
         return false
@@ -251,7 +255,7 @@ function M.run(graph)
   end
   for _, n in ipairs(graph.nodes) do
     local g = groups_of[n]
-    emit(g and replaced[g] or n)
+    if not g or replaced[g] ~= 'dead' then emit(g and replaced[g] or n) end
   end
   graph.nodes = out
   return report
