@@ -351,7 +351,7 @@ do
   for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute } .. ',\n' end
   o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n'
   local EXPORTED = { -- fields of a row that Lua sees
-    'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module', 'tol', 'ctol', 'rules', 'doc', 'source', 'expr',
+    'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module', 'tol', 'ctol', 'rules', 'by_value', 'doc', 'source', 'expr',
     'empty', 'accumulate', 'example', 'work', 'nout', 'results', 'internal', 'without', 'sorter',
   }
   for _, r in ipairs(composite) do T.ops[#T.ops + 1] = r end
