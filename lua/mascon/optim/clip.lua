@@ -4,7 +4,7 @@
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
-local tree = require 'mascon.optim.tree'
+local parameters = require 'mascon.optim.parameters'
 local F = op.functions
 local M = {}
 
@@ -19,7 +19,7 @@ local NORM = { ord = { 2, 'number > 0' } }
 ---@return any f64 []
 function M.global_norm(grads, opts)
   local ord, total = check.opts('optim.global_norm', opts, NORM, 3).ord, nil
-  for _, g in ipairs((tree.leaves('optim.global_norm', 'grads', grads))) do
+  for _, g in ipairs((parameters.leaves('optim.global_norm', 'grads', grads))) do
     local size = F.abs(g)
     local part
     if ord == math.huge then part = F.max(size)
@@ -46,7 +46,7 @@ function M.clip_norm(grads, max_norm, opts)
   check.arg('optim.clip_norm', 'max_norm', max_norm, 'number >= 0', 3)
   local norm = M.global_norm(grads, opts)
   local share = F.minimum(F.divide(max_norm, F.add(norm, 1e-6)), 1)
-  return tree.map('optim.clip_norm', 'grads', grads, function(g)
+  return parameters.map('optim.clip_norm', 'grads', grads, function(g)
     local real = ({ f64 = 'f64', c128 = 'f64' })[g.dtype] or 'f32'
     local out = F.multiply(g, tensor.methods.to(share, real))
     return out.dtype == g.dtype and out or tensor.methods.to(out, g.dtype)
@@ -61,7 +61,7 @@ end
 ---@return any grads
 function M.clip_value(grads, limit)
   check.arg('optim.clip_value', 'limit', limit, 'number >= 0', 3)
-  return tree.map('optim.clip_value', 'grads', grads, function(g) return F.clip(g, -limit, limit) end)
+  return parameters.map('optim.clip_value', 'grads', grads, function(g) return F.clip(g, -limit, limit) end)
 end
 
 return M

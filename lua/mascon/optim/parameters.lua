@@ -1,27 +1,16 @@
--- tree.lua - nested tables of tensors: parameters, gradients, states.
+-- parameters.lua - trees of tensors as optimisers take them: checked, compared, as one vector and back.
 --
--- A tree is a tensor, or a table without metatable whose values are trees. Leaves come in the order of sorted keys, since the order of
--- plain pairs changes from run to run. Owns walking, comparing structures, and a tree as one flat vector and back. May not know what the
--- leaves mean.
+-- Trees are those of mascon.tree without numbers as leaves. Owns the messages that name a leaf by its path, and the flat vector. May not know
+-- what the leaves mean.
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
+local tree = require 'mascon.tree'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
 
---- Keys of a table in a fixed order: numbers before strings.
-local function sorted(t)
-  local keys = {}
-  for k in pairs(t) do keys[#keys + 1] = k end
-  table.sort(keys, function(a, b)
-    if type(a) == type(b) then return a < b end
-    return type(a) == 'number'
-  end)
-  return keys
-end
-
-local function branch(v) return type(v) == 'table' and getmetatable(v) == nil end
+local sorted, branch = tree.keys, tree.is_branch
 
 local function named(path, key) return path .. (type(key) == 'number' and ('[%s]'):format(key) or '.' .. tostring(key)) end
 
@@ -67,16 +56,10 @@ end
 --- A tree of the structure of `like` with other leaves, taken from a list in order.
 function M.build(like, leaves)
   local at = 0
-  local function walk(l)
-    if not branch(l) then
-      at = at + 1
-      return leaves[at]
-    end
-    local out = {}
-    for _, k in ipairs(sorted(l)) do out[k] = walk(l[k]) end
-    return out
-  end
-  return walk(like)
+  return tree.rebuild(like, function()
+    at = at + 1
+    return leaves[at]
+  end, true)
 end
 
 --- f of every leaf.

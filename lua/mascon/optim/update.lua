@@ -8,7 +8,7 @@
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
-local tree = require 'mascon.optim.tree'
+local parameters = require 'mascon.optim.parameters'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
@@ -43,22 +43,22 @@ local function optimizer(name, rule, opts, spec)
   local self = { options = o, name = name }
 
   function self.init(params)
-    local leaves, paths = tree.leaves(fname, 'params', params)
+    local leaves, paths = parameters.leaves(fname, 'params', params)
     local state = { step = op.from_table(0) }
     for _, slot in ipairs(slots) do
       local list = {}
       for i, p in ipairs(leaves) do list[i] = zeros(p.shape, work(fname, p, paths[i]), rule.start and rule.start(o, slot)) end
-      state[slot] = tree.build(params, list)
+      state[slot] = parameters.build(params, list)
     end
     return state
   end
 
   function self.update(params, grads, state, lr)
-    local leaves, paths = tree.leaves(fname, 'params', params)
-    local g = tree.matching(fname, 'grads', grads, 'params', params)
+    local leaves, paths = parameters.leaves(fname, 'params', params)
+    local g = parameters.matching(fname, 'grads', grads, 'params', params)
     if type(state) ~= 'table' or state.step == nil then error(('%s: state is %s; give what init or the last update gave'):format(fname, check.show(state)), 2) end
     local kept = {}
-    for _, slot in ipairs(slots) do kept[slot] = tree.matching(fname, 'state.' .. slot, state[slot], 'params', params) end
+    for _, slot in ipairs(slots) do kept[slot] = parameters.matching(fname, 'state.' .. slot, state[slot], 'params', params) end
     local before = state.step
     local rate = lr == nil and o.lr or lr
     if type(rate) == 'function' then rate = rate(before) end
@@ -86,8 +86,8 @@ local function optimizer(name, rule, opts, spec)
       for _, s in ipairs(slots) do after[s][i] = next_slot[s] end
     end
     local out = { step = t }
-    for _, slot in ipairs(slots) do out[slot] = tree.build(params, after[slot]) end
-    return tree.build(params, new), out
+    for _, slot in ipairs(slots) do out[slot] = parameters.build(params, after[slot]) end
+    return parameters.build(params, new), out
   end
 
   function self.step(params, grads, state, lr)
