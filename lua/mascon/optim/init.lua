@@ -7,6 +7,8 @@ for file, names in pairs {
   update = { 'sgd', 'adam', 'adamw', 'rmsprop', 'adagrad', 'lion' },
   schedule = { 'constant', 'step_decay', 'exponential_decay', 'cosine', 'warmup', 'one_cycle' },
   clip = { 'global_norm', 'clip_norm', 'clip_value' },
+  minimize = { 'minimize' },
+  nelder_mead = { 'nelder_mead' },
 } do
   for _, name in ipairs(names) do FROM[name] = 'mascon.optim.' .. file end
 end
