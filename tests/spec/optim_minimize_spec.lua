@@ -131,6 +131,9 @@ describe('minimize', function()
       assert(r.success, method)
       below(r.fun - 2, 1e-6, method)
     end
+    local r = minimize(optima.ackley.f, { 0, 0 }) -- its derivative at the minimum is none
+    assert.is_true(r.status == 3 and not r.success)
+    assert.equal('the gradient at x0 is NaN or infinite', r.message)
     assert.equal(2, minimize(function(x) return mc.sum(x) end, { 1 }, { jac = function() return mc.tensor { -1 } end }).status) -- a wrong gradient
   end)
   it('stops at its limits and at the word of the callback, which sees every iteration', function()

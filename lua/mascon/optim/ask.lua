@@ -143,7 +143,8 @@ function M.drive(self, asker, vectorized)
   local method, s = asker.method, asker.s
   local stopped
   while not s.status and not stopped do
-    local X, list = ask(method, s), nil
+    local X = ask(method, s)
+    local list
     if vectorized then
       self.nfev = self.nfev + X.shape[1]
       list = values(self.fname, (self.f(X, unpack(self.args, 1, self.args.n))), X.shape[1])

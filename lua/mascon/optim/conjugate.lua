@@ -30,7 +30,7 @@ function M.cg(self, o)
   local maxiter, maxfev = o.maxiter or 200 * self.n, o.maxfev or math.huge
   local x = self.x
   local f, g = self:both(x)
-  objective.finite_start(self, f, g)
+  if not objective.starts(self, f, g) then return self:result(x, f, g, 3, 'the gradient at x0 is NaN or infinite') end
   local d = F.negative(g)
   local before = f + math.sqrt(dot(g, g)) / 2
   while true do
@@ -65,7 +65,7 @@ function M.newton(self, o)
   local eps = self.dtype == 'f32' and 2 ^ -23 or 2 ^ -52
   local x = self.x
   local f, g = self:both(x)
-  objective.finite_start(self, f, g)
+  if not objective.starts(self, f, g) then return self:result(x, f, g, 3, 'the gradient at x0 is NaN or infinite') end
   while true do
     local size = F.sum(F.abs(g)):item()
     if size == 0 or largest(g) <= gtol then return self:result(x, f, g, 0, 'converged: the gradient is small') end

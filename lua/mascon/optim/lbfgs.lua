@@ -79,7 +79,7 @@ function M.run(self, o)
   local low, high = self.low, self.high
   local x = self.x
   local f, g = self:both(x)
-  objective.finite_start(self, f, g)
+  if not objective.starts(self, f, g) then return self:result(x, f, g, 3, 'the gradient at x0 is NaN or infinite') end
   local pairs_ = {}
   while true do
     local rest -- coordinates at a bound

@@ -236,10 +236,10 @@ function M.new(fname, f, x0, o)
   return self
 end
 
---- The value at the start, which must be a finite number.
-function M.finite_start(self, fx, g)
+--- The value at the start must be a finite number. False when the gradient is none: there is no way to go then.
+function M.starts(self, fx, g)
   if fx ~= fx or math.abs(fx) == math.huge then error(('%s: f is %s at x0; start where it is finite'):format(self.fname, tostring(fx)), 3) end
-  if g and not F.isfinite(g):all() then error(('%s: the gradient at x0 holds NaN or infinity; start where it is finite'):format(self.fname), 3) end
+  return F.isfinite(g):all()
 end
 
 return M
