@@ -118,7 +118,8 @@ function method.ask(s)
     if s.most > s.least then scale = s.least + (s.most - s.least) * random.uniform({ 1 }, { generator = g })[1]:item() end
     local r = others(g, s.k, (kind == 'rand' or kind == 'rand to best') and 1 + 2 * pairs_ or 2 * pairs_)
     local function member(i) return F.take(s.u, r[i], 1) end
-    local best, at, start = s.u[s.best], 1, nil
+    local best, at = s.u[s.best], 1
+    local start
     if kind == 'best' then start = best
     elseif kind == 'current to best' then start = F.fma(F.subtract(best, s.u), scale, s.u)
     else
