@@ -7,7 +7,7 @@
 --   family   which C driver runs it (runtime/mc_<family>.c) and which signature its Lua function has
 --   dtypes   dtypes a kernel exists for, after promotion; f16 and bf16 are computed in f32 when listed
 --   result   'same' | 'bool' | 'real' (complex -> real) | 'i64' | 'f64' ... ; promote: how inputs meet: 'numeric' | 'float' (integers -> f64)
---   expr     elementwise formula in the scalar language of runtime/gen/expr.lua: + - * / ( ) ?: comparisons, functions of mck_math.h;
+--   expr     elementwise formula in the scalar language of lua/mascon/compile/native/scalar.lua: + - * / ( ) ?: comparisons, functions of mck_math.h;
 --            a, b, c are the operands, p0.. scalar parameters. cexpr: the same for complex dtypes when it differs. ix: for integers.
 --   params   { name, kind, default } in the order they are packed; kind: 'int' 'ints' 'number' 'axes' 'axis' 'bool' 'dtype' 'shape'
 --   compute  dtype of the arithmetic whatever the operand (else it follows from the family); nin, nout: operands and results
