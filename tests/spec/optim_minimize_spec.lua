@@ -82,6 +82,22 @@ describe('minimize', function()
       below(mc.max(mc.abs(r.x - want)):item(), 1e-5)
     end
   end)
+  it('walks the same way compiled, bit by bit, and runs f once', function()
+    local calls = 0
+    local function f(x, scale)
+      calls = calls + 1
+      return rosenbrock(x) * scale
+    end
+    for _, method in ipairs { 'lbfgs', 'cg', 'newton-cg', 'nelder-mead' } do
+      local want = minimize(f, start(4), { method = method, args = { mc.tensor(0.5) } })
+      calls = 0
+      local r = minimize(f, start(4), { method = method, args = { mc.tensor(0.5) }, compile = true })
+      assert(calls <= 4, calls) -- traces: value and gradient, second derivative
+      assert.is_true(mc.array_equal(want.x, r.x), method)
+      assert.equal(want.fun, r.fun)
+      assert.equal(want.nfev, r.nfev)
+    end
+  end)
   it('gives back the form of x0, and its dtype', function()
     local at = { w = mc.tensor { { 1, 2 }, { 3, 4 } }, b = { mc.tensor { 5 } } }
     local function f(p) return mc.sum(mc.square(p.w - at.w)) + mc.sum(mc.square(p.b[1] - at.b[1])) end

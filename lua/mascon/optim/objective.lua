@@ -134,6 +134,7 @@ function Objective:curvature(x, g, p)
     end
     return F.matmul(self.matrix, p)
   end
+  if self.form == 'derived' then return self:vector('the second derivative', (self.product(self.unravel(x), self.unravel(p), unpack(self.args, 1, self.args.n)))) end
   -- a difference of gradients, its length by the size of x
   local size = math.sqrt(F.matmul(p, p):item())
   if size == 0 then return F.multiply(p, 0) end
@@ -223,11 +224,13 @@ function M.new(fname, f, x0, o)
   elseif STEP[jac] then self.form, self.scheme = 'differences', jac
   elseif jac == nil or jac == false then
     self.form, self.derive = 'derived', mc.value_and_grad(f)
-    if o.compile then self.derive = mc.compile(self.derive) end
+    function self.product(x, p, ...) return select(2, mc.hvp(f, x, p, ...)) end
+    if o.compile then self.derive, self.product = mc.compile(self.derive), mc.compile(self.product) end
   else
     error(("%s: option jac is %s; give a function, true (f returns value and gradient), '2-point' or '3-point'"):format(fname, check.show(jac)), 3)
   end
-  if o.compile and self.form ~= 'differences' then self.f = mc.compile(f) end
+  if o.compile then self.f = mc.compile(f) end
+  if o.compile and self.jac then self.jac = mc.compile(self.jac) end
   if o.bounds ~= nil then
     self.low, self.high = M.bounds(fname, o.bounds, self.n, self.dtype, function(what, v) return self:vector(what, v) end)
     if self.low then self.x = F.clip(self.x, self.low, self.high) end
