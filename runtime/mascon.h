@@ -256,8 +256,19 @@ typedef int64_t (*mc_native_fn)(int64_t n, void *const *out, const void *const *
 /* Gives step `step` (from 0) of a plan, a fused group, a function for the instruction level in use; one[k]: leaf k is read as one value per
  * row. NULL takes it away. The group's own program serves when the level changes. */
 MC_API int mc_plan_native(mc_plan *p, int step, mc_native_fn fn, const int32_t *one);
-/* Runs such a function once. in broadcast to the shape of the results, which are contiguous. */
-MC_API int mc_native_run(mc_native_fn fn, int nin, mc_tensor *const *in, const int32_t *one, int nout, mc_tensor *const *out);
+/* A user's reduction: part makes the state of n elements, join puts a later one into an earlier, finish writes the results. */
+typedef struct mc_reduction {
+    void (*part)(int64_t n, const void *const *in, void *state);
+    void (*join)(void *state, const void *other);
+    void (*finish)(const void *state, void *const *out);
+    int64_t bytes; /* of a state */
+} mc_reduction;
+/* m rows of n elements, contiguous, into m results each. */
+MC_API int mc_kernel_reduce(const mc_reduction *r, int64_t m, int64_t n, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out);
+/* A user's function over [first, last); called for pieces of [0, n) of `grain` elements. shape[k]: sizes of input k. */
+typedef void (*mc_range_kernel)(int64_t first, int64_t last, void *const *out, const void *const *in, const int64_t *const *shape, const double *values);
+MC_API int mc_kernel_range(mc_range_kernel fn, int64_t n, int64_t grain, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out,
+                           const double *values);
 typedef struct mc_compiler mc_compiler;
 /* Starts argv (NULL at its end) with its output in folder/log; killed after `seconds`. Owns: mc_compiler_free, which kills it if need be and
  * removes the folder with its files, as the end of the program does. NULL with the error record set when it cannot be started. */

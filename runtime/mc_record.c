@@ -295,12 +295,14 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
         int weak = nin > 0; /* what is made from numbers alone stays a number in promotion */
         for (int i = 0; i < nin; i++)
             weak &= (in[i]->flags & MCI_WEAK) != 0;
-        for (int i = 0; i < nout; i++) {
+        for (int i = 0; i < nout && !rc; i++) {
+            if (!out[i]->storage && (rc = mc_promote(out[i])) != 0) /* no elements need no memory, but a serial */
+                break;
             mark(out[i]->storage, level);
             if (weak && out[i]->ndim == 0 && (out[i]->dtype == MC_F64 || out[i]->dtype == MC_C128))
                 out[i]->flags |= MCI_WEAK;
         }
-        rc = append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+        rc = rc ? rc : append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
     }
     if (rc)
         operands_free(o, nin);
