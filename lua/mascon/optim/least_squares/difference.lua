@@ -1,9 +1,11 @@
 -- difference.lua - derivatives of a vector function by finite differences that never leave the bounds.
 --
--- Owns the sizes and directions of the steps. May not know what the function means, nor what is done with its derivatives.
+-- Owns the sizes and directions of the steps: relative to |x|, as in MINPACK, where SciPy steps relative to max(1, |x|) and so across
+-- many times the value of a small variable. A variable near 0 steps by its largest size so far. May not know what the function means, nor
+-- what is done with its derivatives.
 --
 -- Source: Press, Teukolsky, Vetterling and Flannery, Numerical recipes, 2007, section 5.7; Nocedal and Wright, Numerical optimization,
--- 2006, section 8.1 (sizes eps^(1/2) and eps^(1/3) relative to max(1, |x|)).
+-- 2006, section 8.1 (eps^(1/2) and eps^(1/3)).
 local op = require 'mascon.op'
 local F = op.functions
 local M = {}
@@ -12,10 +14,12 @@ local max, abs = math.max, math.abs
 local EPS = 2 ^ -52
 local RELATIVE = { ['2-point'] = EPS ^ 0.5, ['3-point'] = EPS ^ (1 / 3) }
 
---- The step of one variable, exactly representable: h, and whether both sides fit into the bounds.
-local function choose(x, low, high, method, relative)
-  local size = relative and relative * abs(x) or 0
-  if size == 0 or x + size == x then size = RELATIVE[method] * max(1, abs(x)) end
+local NEAR_ZERO = 1e-4 -- of the largest size so far
+
+--- The step of one variable, exactly representable: h, and whether both sides fit into the bounds. `most` is its largest size so far.
+local function choose(x, most, low, high, method, relative)
+  local size = (relative or RELATIVE[method]) * max(abs(x), NEAR_ZERO * most)
+  if size == 0 or x + size == x then size = RELATIVE[method] end
   local h = x >= 0 and size or -size
   local fits_up, fits_down = x + size <= high, x - size >= low
   if method == '3-point' and fits_up and fits_down then return (x + size) - x, true end
@@ -38,14 +42,16 @@ end
 ---@param low number[]
 ---@param high number[]
 ---@param method '2-point'|'3-point'
+---@param sizes number[] largest size of each variable so far; brought up to date
 ---@param relative? number[] steps relative to |x|
 ---@return mc.tensor[]
-function M.rows(f, x, f0, low, high, method, relative)
+function M.rows(f, x, f0, low, high, method, sizes, relative)
   local rows = {}
   for j = 1, #x do
     local y = {}
     for i = 1, #x do y[i] = x[i] end
-    local h, both = choose(x[j], low[j], high[j], method, relative and relative[j])
+    sizes[j] = max(sizes[j] or 0, abs(x[j]))
+    local h, both = choose(x[j], sizes[j], low[j], high[j], method, relative and relative[j])
     if h == 0 then
       rows[j] = F.zeros_like(f0) -- bounds that leave the variable no room
     elseif both then

@@ -52,7 +52,7 @@ function Problem:derivatives(point)
   self.njev = self.njev + 1
   local n, m = #point.x, self.rows
   if type(self.jac) == 'string' then
-    return F.stack(difference.rows(function(x) return call(self, x) end, point.x, point.r, self.low, self.high, self.jac, self.diff_step), 1)
+    return F.stack(difference.rows(function(x) return call(self, x) end, point.x, point.r, self.low, self.high, self.jac, self.sizes, self.diff_step), 1)
   end
   local J = self.jac(op.from_table(point.x))
   if type(J) == 'table' then J = op.operand(self.fname, J, 3) end
@@ -81,7 +81,7 @@ end
 ---@return mascon.LeastSquaresProblem
 function M.new(fname, f, o)
   return setmetatable({
-    fname = fname, f = f, jac = o.jac, loss = o.loss, f_scale = o.f_scale, diff_step = o.diff_step, low = o.low, high = o.high, nfev = 0, njev = 0,
+    fname = fname, f = f, jac = o.jac, loss = o.loss, f_scale = o.f_scale, diff_step = o.diff_step, low = o.low, high = o.high, sizes = {}, nfev = 0, njev = 0,
   }, Problem)
 end
 
