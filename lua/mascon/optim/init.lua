@@ -1,19 +1,26 @@
---- mascon.optim: minimisers, least squares, fits of models, surrogates.
+--- mascon.optim: minimisers, optimisers for training, roots of equations, fits.
 --
--- Parts are loaded when first touched. Owns nothing.
-local M = {}
+-- The public table; every function is defined and documented in the file of its concept and loads when touched. Names are SciPy's for
+-- minimisers and roots, PyTorch's for training. Owns nothing.
+local FROM = {}
+for file, names in pairs {
+  least_squares = { 'least_squares' },
+  curve_fit = { 'curve_fit' },
+} do
+  for _, name in ipairs(names) do FROM[name] = 'mascon.optim.' .. file end
+end
 
--- name = module that holds it
-local FROM = {
-  least_squares = 'mascon.optim.least_squares',
-}
-
-return setmetatable(M, {
-  __index = function(t, name)
-    local part = FROM[name]
-    if not part then return nil end
-    local v = require(part)[name]
-    rawset(t, name, v)
+return setmetatable({}, {
+  __index = function(t, k)
+    local from = FROM[k]
+    if not from then
+      if type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil end
+      local check = require 'mascon.check'
+      local near = check.nearest(k, FROM)
+      check.error(('mc.optim.%s: there is no such name%s'):format(k, near and ('; did you mean mc.optim.%s?'):format(near) or ''), 2)
+    end
+    local v = require(from)[k]
+    rawset(t, k, v)
     return v
   end,
 })

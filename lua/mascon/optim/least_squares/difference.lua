@@ -6,8 +6,7 @@
 --
 -- Source: Press, Teukolsky, Vetterling and Flannery, Numerical recipes, 2007, section 5.7; Nocedal and Wright, Numerical optimization,
 -- 2006, section 8.1 (eps^(1/2) and eps^(1/3)).
-local op = require 'mascon.op'
-local F = op.functions
+local create = require 'mascon.create'
 local M = {}
 
 local max, abs = math.max, math.abs
@@ -53,7 +52,7 @@ function M.rows(f, x, f0, low, high, method, sizes, relative)
     sizes[j] = max(sizes[j] or 0, abs(x[j]))
     local h, both = choose(x[j], sizes[j], low[j], high[j], method, relative and relative[j])
     if h == 0 then
-      rows[j] = F.zeros_like(f0) -- bounds that leave the variable no room
+      rows[j] = create.zeros_like(f0) -- bounds that leave the variable no room
     elseif both then
       y[j] = x[j] + h
       local up = f(y)
