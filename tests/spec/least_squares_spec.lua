@@ -6,7 +6,7 @@ local mc = require 'mascon'
 local tol = support.load 'tol'
 local nist = support.load 'nist'
 local solve = mc.optim.least_squares
-local pi, inf = math.pi, math.huge
+local pi = math.pi
 
 local file
 local function golden()

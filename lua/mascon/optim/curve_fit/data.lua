@@ -109,8 +109,8 @@ local function joined(list)
 end
 local function length(fname, x)
   if tensor.is(x) then return x.ndim > 0 and x.shape[x.ndim] or 0 end
-  for _, part in pairs(x) do return length(fname, part) end
-  return 0
+  local _, part = next(x)
+  return part == nil and 0 or length(fname, part)
 end
 
 local function piece_of(self, x, y, sigma)
