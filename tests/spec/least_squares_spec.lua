@@ -145,6 +145,17 @@ describe('least_squares', function()
     assert.equal(calls, r.njev)
   end)
 
+  it('takes exact derivatives of the function itself', function()
+    for _, name in ipairs(names) do
+      local f, x0 = unpack(PROBLEMS[name])
+      local by_hand = solve(f, x0, { jac = '3-point', max_nfev = 1 })
+      for _, jac in ipairs { 'forward', 'reverse' } do
+        near(by_hand.jac, solve(f, x0, { jac = jac, max_nfev = 1 }).jac, name .. ' ' .. jac, 1e-7)
+      end
+      near(golden()[name .. '_x'], solve(f, x0, with(TIGHT, { jac = 'forward' })).x, name)
+    end
+  end)
+
   it('solves problems without enough residuals, of rank below n, and of one variable', function()
     local r = solve(function(x) return mc.stack { x[1] + x[2] - 2 } end, { 0, 0 }, TIGHT)
     near({ 1, 1 }, r.x, 'the nearest solution')
@@ -238,7 +249,7 @@ describe('least_squares', function()
     says('least_squares: option method is .lmm.; choose trf, dogbox, lm', f, { 1, 1 }, { method = 'lmm' })
     says("least_squares: option loss is 'hubr'; choose linear, .*did you mean \"huber\"", f, { 1, 1 }, { loss = 'hubr' })
     says('least_squares: the loss gave .*; it must give rho', f, { 1, 1 }, { loss = function(z) return z end })
-    says("least_squares: option jac is '4%-point'; choose 2%-point or 3%-point", f, { 1, 1 }, { jac = '4-point' })
+    says("least_squares: option jac is '4%-point'; choose 2%-point, 3%-point, forward or reverse", f, { 1, 1 }, { jac = '4-point' })
     says('least_squares: jac gave f64%[3%]@cpu; it must give f64%[2,2%], a row per residual', f, { 1, 1 }, { jac = function() return mc.zeros { 3 } end })
     says('least_squares: x0%[1%] is 5, outside of its bounds 0 and 2; start inside', f, { 5, 1 }, { bounds = { 0, 2 } })
     says('least_squares: the bounds of variable 1 are 2 and 0', f, { 1, 1 }, { bounds = { 2, 0 } })

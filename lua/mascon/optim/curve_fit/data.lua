@@ -50,6 +50,7 @@ end
 
 local function flat(r) return r.ndim == 1 and r or r:reshape { -1 } end
 
+--- residuals as a function of free values that may be a tensor being differentiated
 local function residuals(self, piece, free)
   return flat(weigh(piece, predict(self, piece, self.parameters:table(free)) - piece.y))
 end
@@ -81,10 +82,24 @@ local function user_rows(self, piece, free)
   return rows
 end
 
+--- Derivatives of the residuals by mc.jacfwd or mc.jacrev; compiled once for all pieces.
+local function exact_rows(self, piece, free)
+  if not self.exact then
+    self.exact = require('mascon.optim.least_squares').exact(function(v, x, y, sigma, chol)
+      local p, one = {}, { x = x, y = y, sigma = sigma or nil, chol = chol or nil }
+      for k = 1, #free do p[k] = v[k] end
+      return residuals(self, one, p)
+    end, self.jac)
+  end
+  return self.exact(op.from_table(free), piece.x, piece.y, piece.sigma or false, piece.chol or false).mT
+end
+
+--- Derivatives [nfree, m] of the residuals r of a piece.
 local function derivatives(self, piece, free, r)
-  if type(self.jac) == 'function' then return user_rows(self, piece, free) end
+  if type(self.jac) == 'function' then return F.stack(user_rows(self, piece, free), 1) end
+  if self.jac == 'forward' or self.jac == 'reverse' then return exact_rows(self, piece, free) end
   local par = self.parameters
-  return difference.rows(function(v) return residuals(self, piece, v) end, free, r, par.low, par.high, self.jac, self.sizes)
+  return F.stack(difference.rows(function(v) return residuals(self, piece, v) end, free, r, par.low, par.high, self.jac, self.sizes), 1)
 end
 
 -- ---------------------------------------------------------------- pieces
@@ -204,7 +219,7 @@ function Data:linear(point)
   each(self, function(piece)
     if not fine then return end
     local r = residuals(self, piece, point.x)
-    local Jt = F.stack(derivatives(self, piece, point.x, r), 1)
+    local Jt = derivatives(self, piece, point.x, r)
     r, Jt = loss.weigh(self.loss, r, Jt, self.f_scale)
     local triangle = reduced.triangle(Jt, r)
     if triangle then add(triangle) else fine = false end
@@ -228,7 +243,7 @@ end
 function Data:with(parameters)
   local other = {}
   for k, v in pairs(self) do other[k] = v end
-  other.parameters, other.sizes, other.nfev, other.njev = parameters, {}, 0, 0
+  other.parameters, other.sizes, other.exact, other.nfev, other.njev = parameters, {}, nil, 0, 0
   return setmetatable(other, Data)
 end
 

@@ -24,11 +24,12 @@ OPTS.diff_step = nil
 ---   x: what the model takes, a tensor [m] or [k, m] say; y: f32|f64 [m] or any shape
 ---   p0: starts, { a = 1, b = 0 } or { 1, 0 } or a tensor; names: their order in covariances (sorted without it)
 ---   sigma: standard deviations of y (a number, or like y), or their covariance [m, m]; absolute_sigma (false): sigma is in units of y, else only
----     ratios count and errors are scaled by the residuals
+---   ratios count and errors are scaled by the residuals
 ---   bounds: { a = { low, high } }, either may be absent; for p0 without names { low, high } as in least_squares
 ---   fixed: { 'a' } at its start, or { a = 3 }, or positions; tied: { c = function(p) return 2 * p.a end }
 ---   method: 'trf' (default), 'lm' or 'dogbox'; loss, f_scale, ftol, xtol, gtol, x_scale ('jac'), max_nfev, callback, progress: as in least_squares
----   jac: '3-point' (default), '2-point', or a function(x, p) -> table of the model's derivatives by parameter
+---   jac: '3-point' (default) or '2-point' differences; 'forward' or 'reverse': derivatives of the model itself, compiled (p.a, ... are then 0-d
+---   tensors, the model may not ask for their values); or a function(x, p) -> table of the model's derivatives by parameter
 ---   nan: 'raise' (default) or 'omit' points where y (or x) is not finite
 ---   block: evaluate the model on so many points at a time, in memory for one block; the model must treat points one by one
 ---
@@ -58,9 +59,7 @@ function M.curve_fit(model, x, y, opts)
   local o = check.opts(fname, opts, OPTS, 3)
   local par = parameters_of.new(fname, o)
   local method, jac = o.method or 'trf', o.jac or '3-point'
-  if type(jac) == 'string' and jac ~= '2-point' and jac ~= '3-point' then
-    error(("%s: option jac is '%s'; choose 2-point or 3-point, or give a function"):format(fname, jac), 2)
-  end
+  solver.check_jac(fname, jac)
   local rho = loss.resolve(fname, o.loss)
   if method == 'lm' then
     if o.bounds then error(('%s: method lm takes no bounds; use trf or dogbox'):format(fname), 2) end

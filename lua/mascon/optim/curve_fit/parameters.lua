@@ -136,7 +136,7 @@ function M.new(fname, o)
   return setmetatable(self, Parameters)
 end
 
---- The table a model reads, from free values.
+--- The table a model reads, from free values (0-d tensors while derivatives are recorded, numbers else).
 function Parameters:table(free)
   local p = {}
   for key, v in pairs(self.values) do p[key] = v end
@@ -145,8 +145,9 @@ function Parameters:table(free)
     local tie = self.tied[key]
     if tie then
       local v = tie(p)
-      if tensor.is(v) and v:numel() == 1 then v = v:item() end
-      if type(v) ~= 'number' then error(('%s: the tie of %s gave %s; it must give a number'):format(self.fname, M.label(key), check.show(v)), 3) end
+      if type(v) ~= 'number' and not (tensor.is(v) and v:numel() == 1) then
+        error(('%s: the tie of %s gave %s; it must give a number'):format(self.fname, M.label(key), check.show(v)), 3)
+      end
       p[key] = v
     end
   end

@@ -4,6 +4,7 @@
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
+local difference = require 'mascon.optim.least_squares.difference'
 local statistics = require 'mascon.optim.curve_fit.statistics'
 local profile = require 'mascon.optim.curve_fit.profile'
 local label = require 'mascon.optim.curve_fit.parameters'.label
@@ -20,7 +21,6 @@ M.Fit = Fit
 
 --- Slopes of the tied parameter `key` in the free ones, by central differences.
 local function tie_slopes(par, free, key)
-  local difference = require 'mascon.optim.least_squares.difference'
   local function tie(v) return op.from_table { par:table(v)[key] } end
   local rows, slopes = difference.rows(tie, free, tie(free), par.low, par.high, '3-point', {}), {}
   for k = 1, #rows do slopes[k] = rows[k]:item() end
@@ -47,7 +47,7 @@ function M.new(data, solved, point, small, o, refit)
   self.residuals = data:residuals(free)
   local C, missing
   if small then
-    C, missing = statistics.covariance(small, n)
+    C, missing = statistics.covariance(small, n, difference.NOISE[data.jac] or 0)
     self.variance = o.absolute_sigma and 1 or self.dof > 0 and 2 * solved.cost / self.dof or INF
     C = statistics.scaled(C, self.variance)
   end

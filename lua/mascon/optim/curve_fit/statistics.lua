@@ -14,8 +14,9 @@ local INF, EPS = math.huge, 2 ^ -52
 --- a direction without information get infinite variance (and no covariance); the second result counts such directions.
 ---@param small mascon.Reduced
 ---@param rows integer observations
+---@param noise number relative error of the derivatives: what they cannot resolve is no information
 ---@return number[][] covariance, integer missing
-function M.covariance(small, rows)
+function M.covariance(small, rows, noise)
   local n = small.n
   local unit = {}
   for j = 1, n do unit[j] = small.norms[j] > 0 and 1 / small.norms[j] or 0 end
@@ -27,7 +28,7 @@ function M.covariance(small, rows)
   end
   local svd = F.svd(op.from_table(block), { full_matrices = false })
   local s, V = svd.S:totable(), svd.Vh:totable()
-  local cut, missing, lost = EPS * math.max(rows, n) * s[1], 0, {}
+  local cut, missing, lost = math.max(EPS * math.max(rows, n), noise) * s[1], 0, {}
   local C = {}
   for i = 1, n do
     C[i] = {}

@@ -13,6 +13,9 @@ local max, abs = math.max, math.abs
 local EPS = 2 ^ -52
 local RELATIVE = { ['2-point'] = EPS ^ 0.5, ['3-point'] = EPS ^ (1 / 3) }
 
+--- Relative errors of derivatives at best: of the order of eps^(1/2) and eps^(2/3).
+M.NOISE = { ['2-point'] = EPS ^ 0.5, ['3-point'] = EPS ^ (2 / 3) }
+
 local NEAR_ZERO = 1e-4 -- of the largest size so far
 
 --- The step of one variable, exactly representable: h, and whether both sides fit into the bounds. `most` is its largest size so far.

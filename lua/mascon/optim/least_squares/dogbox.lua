@@ -67,7 +67,7 @@ function M.run(problem, x, o)
   if radius == 0 then radius = 1 end
   local on = {}
   for i = 1, n do on[i] = x[i] == low[i] and -1 or x[i] == high[i] and 1 or 0 end
-  local status, optimality, iteration = nil, nil, 0
+  local iteration, status, optimality = 0
   while true do
     local free = {}
     for i = 1, n do if on[i] * small.g[i] >= 0 then free[#free + 1] = i end end

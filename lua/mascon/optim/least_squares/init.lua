@@ -77,6 +77,21 @@ function M.bounds(fname, bounds, x0)
   return low, high, any
 end
 
+local BY_NAME = { ['2-point'] = true, ['3-point'] = true, forward = true, reverse = true }
+
+--- Raises unless jac is a function or one of the ways to get derivatives without one.
+function M.check_jac(fname, jac)
+  if type(jac) == 'string' and not BY_NAME[jac] then
+    error(("%s: option jac is '%s'; choose 2-point, 3-point, forward or reverse, or give a function"):format(fname, jac), 3)
+  end
+end
+
+--- The compiled Jacobian of f in its first argument, by forward or reverse differentiation.
+function M.exact(f, jac)
+  local transform = require 'mascon.transform'
+  return require('mascon.compile').compile(jac == 'forward' and transform.jacfwd(f) or transform.jacrev(f))
+end
+
 --- Tolerances, x_scale, the largest number of evaluations and the notices of a run, ready for a method.
 ---@return table
 function M.settings(fname, o, x0, low, high, method)
@@ -126,13 +141,14 @@ end
 ---
 ---   f: function from x, f64 [n], to residuals [m] (f32|f64; a list of numbers will do)
 ---   x0: start, a tensor or list [n]; a number for n = 1
----   jac: function x -> derivatives [m, n], or '2-point' (default) or '3-point' differences
+---   jac: '2-point' (default) or '3-point' differences; 'forward' or 'reverse': mc.jacfwd or mc.jacrev of f, compiled (f of tensors alone, from x[1]
+---   to the result; a few ms at first, then exact and about as fast as f itself; reverse for few residuals); or a function x -> [m, n]
 ---   bounds: { low, high }, each a number or one per variable; x0 must lie within. method 'lm' takes none
 ---   method: 'trf' (default; iterates strictly inside the bounds), 'dogbox' (box-shaped region; for few variables with bounds), 'lm' (More's
----     Levenberg-Marquardt; no bounds, m >= n, linear loss)
+---   Levenberg-Marquardt; no bounds, m >= n, linear loss)
 ---   loss: 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan', or a function z -> rho, rho', rho''; f_scale (1): residual from which it bends
 ---   ftol, xtol, gtol (1e-8): it stops when the cost falls by less than ftol of it, the step is below xtol |x|, or the gradient (scaled by
----     the distance from the bounds) is below gtol; false switches a test off
+---   the distance from the bounds) is below gtol; false switches a test off
 ---   x_scale: sizes of the variables, or 'jac' (from the columns of the derivatives); default 1, for 'lm' 'jac'
 ---   diff_step: step of differences relative to |x|; max_nfev: default 100 n; those for differences are not counted
 ---   callback({ x, cost, iteration, decrease, step, optimality }), which ends the run by returning true; progress: a bar of mc.progress
@@ -161,9 +177,8 @@ function M.least_squares(f, x0, opts)
   end
   local low, high, bounded = M.bounds(fname, o.bounds, x)
   local method, jac = o.method or 'trf', o.jac or '2-point'
-  if type(jac) == 'string' and jac ~= '2-point' and jac ~= '3-point' then
-    error(("%s: option jac is '%s'; choose 2-point or 3-point, or give a function"):format(fname, jac), 2)
-  end
+  M.check_jac(fname, jac)
+  if jac == 'forward' or jac == 'reverse' then jac = M.exact(f, jac) end
   local rho = loss.resolve(fname, o.loss)
   if method == 'lm' then
     if bounded then error(('%s: method lm takes no bounds; use trf or dogbox'):format(fname), 2) end
