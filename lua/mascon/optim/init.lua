@@ -5,6 +5,7 @@
 local FROM = {}
 for file, names in pairs {
   least_squares = { 'least_squares' },
+  ['least_squares.batch'] = { 'least_squares_batch' },
   curve_fit = { 'curve_fit' },
 } do
   for _, name in ipairs(names) do FROM[name] = 'mascon.optim.' .. file end

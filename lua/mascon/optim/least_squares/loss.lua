@@ -76,14 +76,21 @@ function M.cost(loss, r, scale)
   return 0.5 * scale * scale * F.sum(rho):item()
 end
 
---- r[m] and the columns Jt[n, m] scaled so that an ordinary Gauss-Newton step on them is one of the robust problem.
----@return mc.tensor r, mc.tensor Jt
-function M.weigh(loss, r, Jt, scale)
-  if not loss then return r, Jt end
+--- Residuals r as those of the ordinary problem, and the factors of the rows of J that go with them (nil: none).
+---@return mc.tensor r, mc.tensor|nil row
+function M.rows(loss, r, scale)
+  if not loss then return r, nil end
   local z = F.square(r / scale)
   local _, d1, d2 = loss(z)
   local row = F.sqrt(F.maximum(d1 + d2 * z * 2, EPS))
-  return r * d1 / row, Jt * row
+  return r * d1 / row, row
+end
+
+--- r[m] and the columns Jt[n, m] scaled so that an ordinary Gauss-Newton step on them is one of the robust problem.
+---@return mc.tensor r, mc.tensor Jt
+function M.weigh(loss, r, Jt, scale)
+  local scaled, row = M.rows(loss, r, scale)
+  return scaled, row and Jt * row or Jt
 end
 
 return M
