@@ -7,13 +7,19 @@ for file, names in pairs {
   least_squares = { 'least_squares' },
   ['least_squares.batch'] = { 'least_squares_batch' },
   curve_fit = { 'curve_fit' },
+  ['bayes.process'] = { 'gaussian_process' },
 } do
   for _, name in ipairs(names) do FROM[name] = 'mascon.optim.' .. file end
 end
+local LAZY = { kernels = 'mascon.optim.bayes.kernels' }
 
 return setmetatable({}, {
   __index = function(t, k)
     local from = FROM[k]
+    if LAZY[k] then
+      rawset(t, k, require(LAZY[k]))
+      return t[k]
+    end
     if not from then
       if type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil end
       local check = require 'mascon.check'
