@@ -2,6 +2,7 @@
  *
  * What a compiled function replays: no Lua, no allocation but the arena, headers made once and pointed at this call's memory. Results of
  * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
+#include "mc_native.h"
 #include "mc_ops.h"
 #include "mc_vm.h"
 
@@ -19,6 +20,7 @@ typedef struct step {
     int kind, op, nin, nout, first; /* first: of its headers in `refs`, results before inputs */
     int axis, accumulate;
     mci_vm *vm;
+    mci_native *native; /* the same group as compiled code, once there is one */
     mc_params params;
 } step;
 
@@ -29,6 +31,8 @@ struct mc_plan {
     int nheaders, nsteps, nrefs, room_headers, room_steps, room_refs;
     int64_t arena;
     mc_tensor **pointers; /* refs resolved */
+    mc_tensor *form;      /* arguments, then results */
+    int nin, nout;
 };
 
 static int grow(void **list, int n, int more, int *room, size_t size)
@@ -56,12 +60,15 @@ void mc_plan_free(mc_plan *p)
     for (int i = 0; i < p->nheaders; i++)
         if (p->headers[i].where == MC_PLAN_CONST)
             mc_drop(&p->headers[i].t);
-    for (int i = 0; i < p->nsteps; i++)
+    for (int i = 0; i < p->nsteps; i++) {
         mci_vm_free(p->steps[i].vm);
+        mci_native_free(p->steps[i].native);
+    }
     mci_free(p->headers);
     mci_free(p->steps);
     mci_free(p->refs);
     mci_free(p->pointers);
+    mci_free(p->form);
     mci_free(p);
 }
 
@@ -152,6 +159,21 @@ int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t 
     return MC_OK;
 }
 
+int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
+{
+    mc_tensor *operands[MCI_NATIVE_OPERANDS];
+    step *s = at >= 0 && at < p->nsteps ? &p->steps[at] : NULL;
+    if (!s || s->kind != STEP_FUSED || s->nin + s->nout > MCI_NATIVE_OPERANDS)
+        return mci_error(MC_EINVAL, "plan: step %d is no fused group", at + 1);
+    mci_native_free(s->native);
+    s->native = NULL;
+    for (int i = 0; i < s->nin + s->nout; i++)
+        operands[i] = &p->headers[p->refs[s->first + i]].t;
+    if (fn && !(s->native = mci_native_new(fn, s->nin, operands + s->nout, one, s->nout, operands)))
+        return mc_errstatus();
+    return MC_OK;
+}
+
 int mc_plan_arena(mc_plan *p, int64_t bytes)
 {
     p->arena = bytes;
@@ -167,7 +189,7 @@ static int run_steps(mc_plan *p)
         if (s->kind == STEP_COPY) {
             rc = mc_copy(h[0], h[1]);
         } else if (s->kind == STEP_FUSED) {
-            rc = mci_vm_run(s->vm, h + s->nout, h);
+            rc = s->native && mci_native_fits(s->native) ? mci_native_run(s->native, h + s->nout, h) : mci_vm_run(s->vm, h + s->nout, h);
         } else if (s->kind == STEP_PUT) {
             rc = mc_put(h[0], s->axis, h[1], h[2], s->accumulate);
         } else {
@@ -211,5 +233,40 @@ int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out
     if (!rc)
         rc = run_steps(p);
     mci_free(arena);
+    return rc;
+}
+
+int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out)
+{
+    mci_free(p->form);
+    p->form = mci_calloc((size_t)(nin + nout + 1), sizeof *p->form);
+    if (!p->form)
+        return mc_errstatus();
+    for (int i = 0; i < nin + nout; i++)
+        memcpy(&p->form[i], i < nin ? in[i] : out[i - nin], sizeof *p->form);
+    p->nin = nin;
+    p->nout = nout;
+    return MC_OK;
+}
+
+int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
+{
+    for (int i = 0; i < p->nin; i++) {
+        const mc_tensor *a = in[i], *b = &p->form[i];
+        int other = a->dtype != b->dtype || a->ndim != b->ndim;
+        for (int d = 0; !other && d < a->ndim; d++)
+            other = a->shape[d] != b->shape[d] || a->strides[d] != b->strides[d];
+        if (other)
+            return -1;
+    }
+    int rc = MC_OK, made = 0;
+    for (; !rc && made < p->nout; made++) {
+        const mc_tensor *like = &p->form[p->nin + made];
+        rc = mc_create(out[made], like->dtype, like->ndim, like->shape);
+    }
+    if (!rc)
+        rc = mc_plan_run(p, in, p->nin, out, p->nout);
+    for (int i = 0; rc && i < made; i++)
+        mc_drop(out[i]);
     return rc;
 }

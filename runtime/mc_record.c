@@ -236,10 +236,11 @@ static int snapshot(const mc_tensor *t, int level)
     if (level_of(t) >= 0)
         return mci_error(MC_EINVAL, "record: %s belongs to the enclosing function and is written inside an inner one; return the new value instead",
                          mci_tensor_text(s, sizeof s, t));
-    mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = t->dtype, .ndim = 1, .device = -1, .strides = {1}};
+    const int dtype = t->storage->dtype; /* what the buffer was made for: t may be a real view of complex numbers */
+    mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = dtype, .ndim = 1, .device = -1, .strides = {1}};
     mc_tensor copy = {0};
-    whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(t->dtype);
-    if (mc_create(&copy, t->dtype, 1, whole.shape)) /* made while recording: it has storage */
+    whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(dtype);
+    if (mc_create(&copy, dtype, 1, whole.shape)) /* made while recording: it has storage */
         return mc_errstatus();
     memcpy(copy.data, whole.data, (size_t)t->storage->bytes);
     mc_record_operand o;

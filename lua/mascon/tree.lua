@@ -67,10 +67,11 @@ end
 --- The leaves of a tree in order: tensors and numbers.
 ---     #mc.tree.leaves({ w = mc.zeros{2}, b = { 1, 2 } })  --> 3
 ---@param tree any
+---@param static? boolean tensors only
 ---@return table list
-function M.leaves(tree)
+function M.leaves(tree, static)
   local leaves = {}
-  M.flatten(tree, leaves, {})
+  M.flatten(tree, leaves, {}, static)
   return leaves
 end
 

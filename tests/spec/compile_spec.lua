@@ -40,6 +40,11 @@ describe('a compiled function', function()
     agrees('large', function(a) return mc.tanh(a) * 2 + mc.square(a):sum { 2, keepdim = true } end, { x(6, { 300, 700 }, 'f32') })
   end)
 
+  it('keeps constants apart that print alike', function()
+    local near = 1 - 0.999 -- 0.001 but for its last bits
+    agrees('constants', function(a) return { a * near, a * 0.001, (a * near) - (a * 0.001) } end, { x(1, { 2, 3 }) }, { x(2, { 2, 3 }) })
+  end)
+
   it('follows views, writes into parts, and aliases', function()
     agrees('views', function(a, b)
       local h = a:matmul(b)

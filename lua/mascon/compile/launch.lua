@@ -55,9 +55,9 @@ local function entries()
 end
 
 --- Tensors over the memory of others, each with a buffer number of its own: arguments that share memory are told apart.
-function M.aliases(list)
+function M.aliases(tensors)
   local out = {}
-  for i, t in ipairs(list) do out[i] = tensor.make(2, 0, C.mc_record_alias, tensor.promote(t, 2)) end
+  for i, t in ipairs(tensors) do out[i] = tensor.make(2, 0, C.mc_record_alias, tensor.promote(t, 2)) end
   return out
 end
 
@@ -80,6 +80,12 @@ function M.record(traced, how, f)
     end
     local log = entries()
     C.mc_record_clear()
+    for _, e in ipairs(how.strict and log or {}) do
+      local row = e.row
+      if row and row.by_value and not (row.params and row.params[1] and row.params[1][1] == 'num_segments' and e.params.i[0] >= 0) then
+        error(('%s: the size of its result depends on the values of the arguments of a function that is being compiled or batched; %s'):format(row.says or row[1], row.by_value), 0)
+      end
+    end
     return log, { n = select('#', ...), ... }
   end
   return finish(pcall(f))
@@ -108,23 +114,23 @@ end
 -- ---------------------------------------------------------------- steps, one at a time
 
 local handles, operands = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'const mc_tensor *[?]'
-local sizes, steps = ffi.new 'int64_t[8]', ffi.new 'int64_t[8]'
+local sizes, strides_of = ffi.new 'int64_t[8]', ffi.new 'int64_t[8]'
 
 --- Any layout within the buffer of t, counted in elements from its first one.
 function M.strided(t, shape, strides, offset)
-  for i = 1, #shape do sizes[i - 1], steps[i - 1] = shape[i], strides[i] end
-  return tensor.make(2, 0, C.mc_view_strided, tensor.promote(t, 2), #shape, sizes, steps, offset)
+  for i = 1, #shape do sizes[i - 1], strides_of[i - 1] = shape[i], strides[i] end
+  return tensor.make(2, 0, C.mc_view_strided, tensor.promote(t, 2), #shape, sizes, strides_of, offset)
 end
 
 --- Runs an op with parameters as the log has them.
 ---@return table results
 function M.call(row, nout, inputs, params)
-  local ins, outs, list = operands(#inputs + 1), handles(nout + 1), {}
+  local ins, outs, results = operands(#inputs + 1), handles(nout + 1), {}
   for i, t in ipairs(inputs) do ins[i - 1] = t end
   local function run()
     for i = 1, nout do
-      list[i] = tensor.header(0)
-      outs[i - 1] = list[i]
+      results[i] = tensor.header(0)
+      outs[i - 1] = results[i]
     end
     return C.mc_op(row.id, nout, outs, #inputs, ins, params)
   end
@@ -133,8 +139,8 @@ function M.call(row, nout, inputs, params)
     rc = run()
     if rc ~= 0 then tensor.failed(rc, 2, true, inputs) end
   end
-  for i = 1, nout do if list[i]._storage ~= nil then tensor.finish(list[i]) end end
-  return list
+  for i = 1, nout do if results[i]._storage ~= nil then tensor.finish(results[i]) end end
+  return results
 end
 
 --- dst at positions of an axis = values (accumulate: added).

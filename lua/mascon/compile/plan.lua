@@ -161,7 +161,7 @@ function M.make(graph)
   local outputs = {}
   for i, u in ipairs(graph.outputs) do outputs[i] = { dtype = tensor.name[u.dtype], shape = u.shape } end
   local c = launch.plan(headers, steps, mem.top())
-  return { run = launch.runner(c, #graph.inputs, #outputs), outputs = outputs, arena = mem.top(), steps = #steps, headers = #headers, plan = c }
+  return { run = launch.runner(c, #graph.inputs, #outputs), outputs = outputs, arena = mem.top(), steps = #steps, headers = #headers, plan = c, program = steps, layout = headers }
 end
 
 return M

@@ -4,6 +4,13 @@
 -- minimisers and roots, PyTorch's for training. Owns nothing.
 local FROM = {}
 for file, names in pairs {
+  update = { 'sgd', 'adam', 'adamw', 'rmsprop', 'adagrad', 'lion' },
+  schedule = { 'constant', 'step_decay', 'exponential_decay', 'cosine', 'warmup', 'one_cycle' },
+  clip = { 'global_norm', 'clip_norm', 'clip_value' },
+  minimize = { 'minimize' },
+  nelder_mead = { 'nelder_mead' },
+  cma = { 'cma_es' },
+  evolution = { 'evolution', 'differential_evolution' },
   least_squares = { 'least_squares' },
   ['least_squares.batch'] = { 'least_squares_batch' },
   curve_fit = { 'curve_fit' },
@@ -11,15 +18,15 @@ for file, names in pairs {
 } do
   for _, name in ipairs(names) do FROM[name] = 'mascon.optim.' .. file end
 end
-local LAZY = { kernels = 'mascon.optim.bayes.kernels' }
+local LAZY = { kernels = 'mascon.optim.bayes.kernels' } -- tables of functions
 
 return setmetatable({}, {
   __index = function(t, k)
-    local from = FROM[k]
     if LAZY[k] then
       rawset(t, k, require(LAZY[k]))
       return t[k]
     end
+    local from = FROM[k]
     if not from then
       if type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil end
       local check = require 'mascon.check'

@@ -116,6 +116,34 @@ function R.dot(n, x, batched)
   return call(n, { lift(x[1], batched[1] and rank + 1 or rank, batched[1]), lift(x[2], batched[2] and rank + 1 or rank, batched[2]) }, p)
 end
 
+--- Quantiles: those of several probabilities come as a first axis.
+function R.select(n, x)
+  local p = params_t(n.params)
+  local t = x[1]
+  if t.ndim == 1 then t = t:reshape(t.shape[1], 1) end
+  if p.naxes >= 0 then
+    p = moved(n)
+  else
+    p.naxes = t.ndim - 1
+    for i = 1, p.naxes do p.axes[i - 1] = i end
+  end
+  local out = call(n, { t }, p)[1]
+  if n.row[1] == 'select_quantile' and p.i[2] > 0 then out = out:moveaxis(2, 1) end
+  local shape = { t.shape[1] }
+  for i, s in ipairs(n.outs[1].shape) do shape[i + 1] = s end
+  return { out:reshape(shape) }
+end
+
+--- Curves through shared knots: the places are a batch like any other axis.
+function R.interp(n, x, batched)
+  if batched[2] or batched[3] then return nil end
+  return call(n, x)
+end
+function R.tridiagonal(n, x, batched)
+  if batched[1] then return nil end
+  return { call(n, { x[1], x[2]:moveaxis(1, -1):contiguous() })[1]:moveaxis(-1, 1) }
+end
+
 -- ---------------------------------------------------------------- products and linear algebra
 
 function R.matmul(n, x, batched, size)
@@ -142,9 +170,14 @@ local ONE = { -- one operand, batched over all but its last axes
   inv = true, det = true, slogdet = true, cholesky = true, lu_factor = true, lu = true, ldl = true, qr = true, svd = true, svdvals = true, eigh = true,
   eigvalsh = true, eig = true, eigvals = true, hessenberg = true, schur_form = true, sqrt_upper = true, log_upper = true,
 }
+local SEVERAL = { eigh = true, eigvalsh = true } -- a second operand for the generalised problem
 local SOLVE = { solve = true, solve_triangular = true }
 function R.linalg(n, x, batched, size)
   local name = n.row[1]
+  if SEVERAL[name] and x[2] then
+    local rank = math.max(#n.ins[1].shape, #n.ins[2].shape) + 1
+    return call(n, { lift(spread(x[1], batched[1], size), rank, true), lift(spread(x[2], batched[2], size), rank, true) })
+  end
   if ONE[name] then return call(n, x) end
   if not SOLVE[name] then return nil end
   local a, b = x[1], x[2]
@@ -164,42 +197,48 @@ function R.gather(n, x, batched, size)
   if name == 'take' then
     local p = moved(n, 0)
     if not batched[2] then return call(n, x, p) end
-    local axis = tonumber(p.axes[0]) -- from 0, the batch axis counted
+    local axis = tonumber(p.axes[0]) -- from 0 with the batch axis counted, from 1 without
     local index, t = x[2], x[1]
-    if not batched[1] then
-      -- results come with the axes of index in the place of the axis: batch first
+    local many = {}
+    for k = 2, index.ndim do many[k - 1] = index.shape[k] end
+    if batched[1] then -- one long axis of all batches, positions moved to their own
+      local length = t.shape[axis + 1]
+      t = t:moveaxis(axis + 1, 2)
+      local flat = { size * length }
+      for i = 3, t.ndim do flat[#flat + 1] = t.shape[i] end
+      t = t:reshape(flat)
+      if p.base == 1 then index = mc.where(mc.lt(index, 0), index + length, index - 1) else index = mc.where(mc.lt(index, 0), index + length, index) end
+      local far = { size }
+      for k = 1, #many do far[k + 1] = 1 end
+      index = index + mc.arange(0, size - 1, 1, { dtype = 'i64' }):reshape(far) * length
+      p.base, p.axes[0] = 0, 0
+      axis = 1
+    else
       p.axes[0] = axis - 1
-      if index.ndim > 2 then return nil end
-      local flat = call(n, { t, index:reshape(-1) }, p)[1]
-      local shape = {}
-      for i = 1, t.ndim do
-        if i == axis then
-          shape[#shape + 1] = size
-          for k = 2, index.ndim do shape[#shape + 1] = index.shape[k] end
-        else
-          shape[#shape + 1] = t.shape[i]
-        end
+    end
+    local out = call(n, { t, index:reshape(-1) }, p)[1]
+    local shape = {}
+    for i = 1, t.ndim do
+      if i == axis then
+        shape[#shape + 1] = size
+        for _, s in ipairs(many) do shape[#shape + 1] = s end
+      else
+        shape[#shape + 1] = t.shape[i]
       end
-      return { flat:reshape(shape):moveaxis(axis, 1) }
     end
-    if index.ndim > 2 or p.base ~= 1 then return nil end
-    local length = t.shape[axis + 1]
-    t = t:moveaxis(axis + 1, 2)
-    local rest, flat = {}, { size * length }
-    for i = 3, t.ndim do
-      rest[#rest + 1] = t.shape[i]
-      flat[#flat + 1] = t.shape[i]
-    end
-    index = mc.where(mc.lt(index, 0), index + length + 1, index)
-    local far = mc.arange(0, size - 1, 1, { dtype = 'i64' }) * length
-    local linear = (index + (index.ndim == 2 and far:reshape(-1, 1) or far)):reshape(-1)
-    local out = mc.take(t:reshape(flat), linear, 1)
-    local shape = { size }
-    for k = 2, x[2].ndim do shape[#shape + 1] = x[2].shape[k] end
-    for _, s in ipairs(rest) do shape[#shape + 1] = s end
     out = out:reshape(shape)
-    if x[2].ndim == 2 then out = out:moveaxis(2, axis + 1) end
-    return { out }
+    if batched[1] then -- the positions stand in front: back to where the axis was
+      axis = tonumber(moved(n, 0).axes[0])
+      local order = { 1 }
+      for k = 1, axis - 1 do order[#order + 1] = 1 + #many + k end
+      for k = 1, #many do order[#order + 1] = 1 + k end
+      for k = axis, t.ndim - 1 do order[#order + 1] = 1 + #many + k end
+      return { out:permute_dims(order) }
+    end
+    return { out:moveaxis(axis, 1) }
+  elseif name == 'searchsorted' then
+    if batched[1] or n.params.naxes >= 1 then return nil end
+    return call(n, x)
   elseif name == 'take_along_axis' or name == 'put_along_axis' then
     local y = {}
     for i, t in ipairs(x) do y[i] = spread(t, batched[i], size) end

@@ -1,7 +1,8 @@
 -- rules/init.lua - where transforms find what they need to know about an op.
 --
 -- Reverse rule of an op: rule(g, x, y, p) -> list of cotangents, one for each operand (nil: none). x: operands, y: results, p: parameters
--- (transform/params.lua), g: the cotangent of the result; for ops of several results a list of them (nil where nothing came back). An
+-- (transform/params.lua), g: the cotangent of the result; for ops of several results a list of them (nil where nothing came back). A cotangent that is
+-- costly may come as a function that makes it: it is called when it is needed. An
 -- elementwise rule answers in the shape of the result; the caller sums over broadcast axes, and turns every cotangent into the dtype of its
 -- operand. Cotangents of complex numbers are those of the inner product Re sum(conj(a) b): a holomorphic op multiplies by the conjugate of its
 -- derivative, and gradients point uphill.

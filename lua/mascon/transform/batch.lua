@@ -22,7 +22,7 @@ local function see(t, u)
   local v = u.value
   local far = graphs.numel(v.shape)
   if tensor.name[u.dtype] ~= t.dtype then
-    t = mc.real(t)
+    t = t:view_real()
     far = far * 2
   elseif evaluate.whole(u) then
     return t
@@ -60,13 +60,15 @@ function KINDS.copy(n, x, _, size)
   return { out:copy_(rules.lift(x[1], #v.shape + 1, true)) }
 end
 
+--- The old contents as a tensor that may be written, and the part that is; nil when there is nothing to write.
 local function target(n, x, batched, size)
   local new = rules.spread(x[1], batched[1], size):copy()
   local at = n.at
+  if graphs.numel(at.shape) == 0 then return new end
   local far = graphs.numel(n.outs[1].shape)
   local base = new
   if tensor.name[at.dtype] ~= new.dtype then
-    base = mc.real(new)
+    base = new:view_real()
     far = far * 2
   end
   return new, launch.strided(base, with(size, at.shape), with(far, at.strides), at.offset or 0)
@@ -74,14 +76,14 @@ end
 
 function KINDS.update(n, x, batched, size)
   local new, part = target(n, x, batched, size)
-  part:copy_(batched[2] and rules.lift(x[2], #n.at.shape + 1, true) or x[2])
+  if part ~= nil then part:copy_(batched[2] and rules.lift(x[2], #n.at.shape + 1, true) or x[2]) end
   return { new }
 end
 
 function KINDS.put(n, x, batched, size)
   if batched[2] then return nil end
   local new, part = target(n, x, batched, size)
-  launch.put(part, n.axis + 1, x[2], batched[3] and rules.lift(x[3], #n.at.shape + 1, true) or x[3], n.accumulate)
+  if part ~= nil then launch.put(part, n.axis + 1, x[2], batched[3] and rules.lift(x[3], #n.at.shape + 1, true) or x[3], n.accumulate) end
   return { new }
 end
 

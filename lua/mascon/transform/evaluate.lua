@@ -2,7 +2,6 @@
 --
 -- Transforms run graphs again with other operands: cotangents, tangents, batches. Since that happens through the ops themselves, an enclosing
 -- recording sees it, and transforms compose. Owns how a use becomes a view and how a node becomes a call. May not know rules.
-local mc = require 'mascon'
 local graphs = require 'mascon.compile.graph'
 local launch = require 'mascon.compile.launch'
 local tensor = require 'mascon.tensor'
@@ -18,7 +17,7 @@ end
 --- Part of a tensor's buffer: layout { shape, strides, offset } counted from its first element, which lies at `t` with dense strides (or
 --- those of `like`).
 function M.view(t, layout)
-  if tensor.name[layout.dtype] ~= t.dtype then t = mc.real(t) end -- a real view of complex numbers counts in real elements
+  if tensor.name[layout.dtype] ~= t.dtype then t = t:view_real() end -- counts in real elements
   return launch.strided(t, layout.shape, layout.strides, layout.offset or 0)
 end
 
@@ -42,6 +41,7 @@ function M.node(n, ins)
     return { out:copy_(ins[1]) }
   end
   local new = ins[1]:copy()
+  if graphs.numel(n.at.shape) == 0 then return { new } end
   local part = M.view(new, n.at)
   if n.kind == 'update' then part:copy_(ins[2])
   else launch.put(part, n.axis, ins[2], ins[3], n.accumulate) end

@@ -41,7 +41,9 @@ local function elementwise(rule, n, t, x, y)
     if t[i] then
       local wide = mc.broadcast_to(t[i], n.outs[1].shape)
       local back = rule(conj(wide), x, y, p)
-      if back[i] then out = plus(out, conj(back[i])) end
+      local c = back[i]
+      if type(c) == 'function' then c = c() end
+      if c then out = plus(out, conj(c)) end
     end
   end
   return { out }
@@ -57,7 +59,9 @@ local function transposed(rule, n, t, x, y)
     local back = rule(#y == 1 and g[1] or g, x, y, p)
     local out = {}
     for i = 1, #x do
-      if t[i] and back[i] then out[#out + 1] = { i, reverse.cast(reverse.sum_to(back[i], x[i].shape), x[i].dtype) } end
+      local c = t[i] and back[i]
+      if type(c) == 'function' then c = c() end
+      if c then out[#out + 1] = { i, reverse.cast(reverse.sum_to(c, x[i].shape), x[i].dtype) } end
     end
     local tensors = { n = #out }
     for k, pair in ipairs(out) do tensors[k] = pair[2] end

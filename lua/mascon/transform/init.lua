@@ -37,9 +37,9 @@ local function places(name, argnums, n, level)
 end
 
 --- Runs f and what is needed to go back: the traced function and the tensors of its values.
-local function linearise(f, args)
+local function linearise(f, args, numbers)
   local nested = launch.recording()
-  local t = trace.run(f, args, { keep = not nested })
+  local t = trace.run(f, args, { keep = not nested, numbers = numbers })
   t.env = evaluate.run(t.graph, t.inputs, nested)
   -- within another recording the results are those of the nodes just run, which it saw
   t.values = {}
@@ -99,7 +99,7 @@ local function value_and_grad(name, f, opts)
   return function(...)
     local args = { n = select('#', ...), ... }
     local list, set = places(name, o.argnums, args.n, 2)
-    local t = linearise(f, args)
+    local t = linearise(f, args, set)
     scalar_output(name, t, o.has_aux, 2)
     local y = t.values[1]
     local back = {}
@@ -115,7 +115,7 @@ end
 ---
 --- f: takes tensors, numbers and nested tables of them; returns a 0-d tensor. The result takes the same arguments and returns the gradient with
 --- respect to the first one, as a tree of its form: same shapes and dtypes (numbers become 0-d tensors, integers get zeros of f64). Captured
---- tensors are constants. For complex arguments the gradient points uphill: x - step * g goes down (the conjugate of JAX's, as PyTorch's).
+--- tensors are constants; numbers in other arguments stay numbers. For complex arguments the gradient points uphill: x - step * g goes down (the conjugate of JAX's, as PyTorch's).
 --- Options: argnums: another argument's place, or a list of places (the result is then a list) · has_aux (false): f returns further values, which
 --- follow the gradient. Errors: f returns something else; an op without a derivative is on the way.
 ---     mc.grad(function(x) return mc.sum(x * x * x) end)(mc.tensor{ 1, 2 })  --> f64[2]@cpu { 3, 12 }
@@ -205,14 +205,16 @@ function M.jvp(f, args, tangents)
   local n = args.n or table.maxn(args)
   local list = { n = n }
   for i = 1, n do list[i] = args[i] end
-  local t = linearise(f, list)
+  local numbers = {}
+  for i = 1, n do numbers[i] = tangents[i] ~= nil end
+  local t = linearise(f, list, numbers)
   local dots = {}
   local at = 0
   for i = 1, n do
     local function match(x, d)
       if tree.is_branch(x) then
         for _, k in ipairs(tree.keys(x)) do match(x[k], tree.is_branch(d) and d[k] or nil) end
-      elseif tensor.is(x) or type(x) == 'number' then
+      elseif tensor.is(x) or (type(x) == 'number' and numbers[i]) then
         at = at + 1
         local want = t.inputs[at]
         if d ~= nil then
@@ -254,9 +256,8 @@ local function axes_of(name, v, spec, where, out, level)
       if tree.is_branch(spec) then sub = spec[k] end
       axes_of(name, v[k], sub, where .. '.' .. tostring(k), out, level)
     end
-  elseif tensor.is(v) or type(v) == 'number' then
-    local a = axis_of(name, spec, where, level)
-    out[#out + 1] = { v, type(v) ~= 'number' and a or false, where }
+  elseif tensor.is(v) then
+    out[#out + 1] = { v, axis_of(name, spec, where, level), where }
   end
 end
 
@@ -312,7 +313,7 @@ function M.vmap(f, opts)
         examples[i] = t
       end
     end
-    local t = trace.run(f, trace.with(args, examples), { strict = true })
+    local t = trace.run(f, trace.with(args, examples, {}), { strict = true, numbers = {} })
     local inputs = {}
     for i, l in ipairs(leaves) do inputs[i] = batched[i] and l[1] or t.inputs[i] end
     local outs = batch.run(t.graph, inputs, batched, size)

@@ -17,18 +17,18 @@ function M.read(n)
   local ni, nd = 0, 0
   for _, spec in ipairs(row.params or {}) do
     local name, kind = spec[1], spec[2]
-    if kind == 'axes' or kind == 'axis' or name == 'keepdim' then -- above
-    elseif kind == 'number' then
+    local above = kind == 'axes' or kind == 'axis' or name == 'keepdim'
+    if not above and kind == 'number' then
       p[name] = raw.d[nd]
       nd = nd + 1
-    elseif type(kind) == 'table' then
+    elseif not above and type(kind) == 'table' then
       p[name] = kind[tonumber(raw.i[ni]) + 1]
       ni = ni + 1
-    elseif kind == 'ints' then
+    elseif not above and kind == 'ints' then
       p[name] = {}
       for k = 1, tonumber(raw.i[ni]) do p[name][k] = tonumber(raw.i[ni + k]) end
       ni = ni + 9
-    else
+    elseif not above then
       local v = tonumber(raw.i[ni])
       if kind == 'bool' then v = v ~= 0 end
       p[name] = v

@@ -123,11 +123,10 @@ function Sums:push(u, c)
   if evaluate.whole(u) then return self:add(v, c) end
   -- axes of stride 0 repeat elements: their cotangents add up
   local layout = { shape = {}, strides = {}, offset = u.offset, dtype = u.dtype }
-  local axes, kept = { keepdim = true }, {}
+  local axes = { keepdim = true }
   for i = 1, #u.shape do
     if u.strides[i] == 0 and u.shape[i] ~= 1 then axes[#axes + 1] = i end
     layout.shape[i], layout.strides[i] = (u.strides[i] == 0) and 1 or u.shape[i], u.strides[i]
-    kept[i] = layout.shape[i]
   end
   if #axes > 0 then c = mc.sum(c, axes) end
   if u.dtype == v.dtype then
@@ -183,7 +182,10 @@ local function back_op(n, env, yes, sum)
   for i, v in ipairs(n.outs) do y[i] = env[v] end
   local back = rule(#n.outs == 1 and g[1] or g, x, y, params.read(n))
   for i, u in ipairs(n.ins) do
-    if back[i] and yes[u.value] then sum:push(u, back[i]) end
+    if back[i] and yes[u.value] then
+      local c = back[i]
+      sum:push(u, type(c) == 'function' and c() or c)
+    end
   end
 end
 
@@ -210,7 +212,17 @@ local function back_put(n, env, yes, sum)
   local old, index, part = n.ins[1], n.ins[2], n.ins[3]
   local positions = evaluate.see(env[index.value], index)
   if yes[part.value] then
-    sum:push(part, mc.take(evaluate.view(c, n.at), positions, n.axis + 1))
+    local back = mc.take(evaluate.view(c, n.at), positions, n.axis + 1)
+    if not n.accumulate then -- of several values for one place the last one counts
+      local k = positions:numel()
+      local order = mc.arange(1, k, 1, { dtype = 'i64' })
+      local owner = mc.zeros({ n.at.shape[n.axis + 1] }, { dtype = 'i64' })
+      launch.put(owner, 0, positions, order, false)
+      local shape = {}
+      for i = 1, #n.at.shape do shape[i] = i == n.axis + 1 and k or 1 end
+      back = mc.where(mc.eq(mc.take(owner, positions:reshape(-1)), order):reshape(shape), back, 0)
+    end
+    sum:push(part, back)
   end
   if yes[old.value] then
     if n.accumulate then
