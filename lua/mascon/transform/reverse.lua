@@ -235,7 +235,22 @@ local function back_put(n, env, yes, sum)
   end
 end
 
-local BACK = { op = back_op, copy = back_copy, update = back_update, put = back_put }
+--- A call answers for itself.
+local function back_call(n, env, yes, sum)
+  local g, x, y, wanted, count = {}, {}, {}, {}, 0
+  for i, v in ipairs(n.outs) do
+    y[i], g[i] = env[v], sum.of[v]
+    if g[i] then count = count + 1 end
+  end
+  if count == 0 then return end
+  for i, u in ipairs(n.ins) do x[i], wanted[i] = evaluate.see(env[u.value], u), yes[u.value] end
+  local back = n.prim:back(g, x, y, env[n], wanted)
+  for i, u in ipairs(n.ins) do
+    if back[i] and wanted[i] then sum:push(u, back[i]) end
+  end
+end
+
+local BACK = { op = back_op, call = back_call, copy = back_copy, update = back_update, put = back_put }
 
 --- Cotangents of the inputs.
 ---@param graph table
