@@ -1,6 +1,6 @@
--- linear.lua - derivatives of products, transforms and moving elements, which are linear in each operand.
+-- linear.lua - derivatives of products and moving elements, which are linear in each operand.
 --
--- Form of a rule: see elementwise.lua.
+-- Form of a rule: see init.lua.
 local mc = require 'mascon'
 
 local R = {}
@@ -60,31 +60,4 @@ R.stack = function(g, x, _, p)
   return out
 end
 
-local function back_norm(norm, way)
-  -- the adjoint of a forward transform is the backward one without its 1/n, and the other way round
-  if norm == 1 then return 'ortho' end
-  if way == 'forward' then return norm == 0 and 'forward' or 'backward' end
-  return norm == 0 and 'forward' or 'backward'
-end
-local function fit(t, n, axis)
-  local have = t.shape[axis]
-  if have == n then return t end
-  local key = {}
-  for i = 1, t.ndim do key[i] = i == axis and { 1, math.min(n, have) } or mc.all end
-  if have > n then return t[key] end
-  local s = {}
-  for i = 1, t.ndim do s[i] = i == axis and n - have or t.shape[i] end
-  return mc.concat({ t, mc.zeros(s, { dtype = t.dtype }) }, axis)
-end
-R.fft = function(g, x, y, p)
-  local a = p.axes and p.axes[1] or x[1].ndim
-  local r = fit(mc.fft.ifft(g, { axis = a, norm = back_norm(p.norm, 'forward') }), x[1].shape[a], a)
-  return { x[1].dtype:sub(1, 1) == 'c' and r or mc.real(r) }
-end
-R.ifft = function(g, x, y, p)
-  local a = p.axes and p.axes[1] or x[1].ndim
-  local r = fit(mc.fft.fft(g, { axis = a, norm = back_norm(p.norm, 'backward') }), x[1].shape[a], a)
-  return { x[1].dtype:sub(1, 1) == 'c' and r or mc.real(r) }
-end
-
-return { reverse = R }
+return { reverse = R, forward = { matmul = 'multilinear' } }
