@@ -464,7 +464,7 @@ linalg('solve_banded', 2, { { 'lower', 'int' }, { 'upper', 'int' } }, { doc = 'x
 linalg('solveh_banded', 2, { { 'lower', 'bool', false } }, { doc = 'x with a x = b for banded positive definite a, of which the diagonals on and above the main one (lower: below) are the rows of ab, as in solve_banded', source = LAPACK .. ': pbsv' })
 linalg('levinson', 3, {}, { internal = true, doc = 'x with T x = b, T Toeplitz with first column c and first row r', source = 'The Wiener RMS error criterion in filter design and prediction, 1946; Matrix computations, 2013, section 4.7' })
 for _, r in ipairs {
-  { 'schur_form', 1, {}, 2, MATRIX, 'T and unitary Z with a = Z T Z^H', 'schur' },
+  { 'schur_form', 1, { { 'still', 'bool', false } }, 2, MATRIX, 'T and unitary Z with a = Z T Z^H; still: derivatives hold Z and let T be any matrix, for functions of a', 'schur' },
   { 'least_squares', 2, { { 'rcond', 'number', -1 } }, 3, MATRIX, 'shortest x that minimises |a x - b|, rank, singular values', 'lstsq' },
   { 'sqrt_upper', 1, {}, 1, { 'c128' }, 'upper triangular square root of upper triangular matrices', 'sqrtm' },
   { 'log_upper', 1, {}, 1, { 'c128' }, 'logarithm of upper triangular matrices', 'logm' },
@@ -729,7 +729,7 @@ matrices('norms', {
   { 'matrix_rank', doc = 'number of singular values above rtol times the largest' },
 })
 matrices('functions', {
-  { 'schur', doc = 'T and unitary Z with a = Z T Z^H; output real or complex', source = LAPACK },
+  { 'schur', rules = 'none: the triangle and its basis are not unique', doc = 'T and unitary Z with a = Z T Z^H; output real or complex', source = LAPACK },
   { 'matrix_power', doc = 'a multiplied by itself n times; the inverse for negative n' },
   { 'expm', doc = 'exponential of square matrices', source = 'The scaling and squaring method for the matrix exponential revisited, 2005' },
   { 'logm', doc = 'principal logarithm of square matrices', source = HIGHAM .. ', algorithm 11.9' },

@@ -7,6 +7,7 @@
 -- Source: Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Differentiating the singular
 -- value decomposition, 2020 (complex). May not know graphs.
 local mc = require 'mascon'
+local functions = require 'mascon.linalg.functions'
 local stack = require 'mascon.linalg.stack'
 local adjoint, columns, some_rows, some_columns = stack.adjoint, stack.columns, stack.some_rows, stack.some_columns
 
@@ -73,7 +74,7 @@ R.svd = function(g, x, y)
   local gv = g[3] and adjoint(g[3])
   local v, gu
   u, gu = thin(u, g[1], k, u.shape[u.ndim])
-  v, gv = thin(adjoint(vh), gv, k, vh.shape[vh.ndim])
+  v, gv = thin(adjoint(vh), gv, k, vh.shape[vh.ndim - 1])
   return back_svd(x[1], u, s, v, gu, g[2], gv)
 end
 
@@ -152,5 +153,29 @@ R.eigvals = function(g, x)
   local _, v = mc.linalg.eig(x[1])
   return { similar(v, on_diagonal(columns(g))) }
 end
+
+-- ---------------------------------------------------------------- functions of matrices
+
+--- One form for all: with `still` the basis stands still and the triangle varies as any matrix does, which is right for what does not
+--- depend on the basis: functions of a.
+R.schur_form = function(g, _, y, p)
+  if not p.still then error('grad: schur has no derivative: the triangle and its basis are not unique; use eigh, eig, or functions of the matrix', 0) end
+  if not g[1] then return {} end
+  local z = y[2]
+  return { z:matmul(g[1]):matmul(adjoint(z)) }
+end
+
+--- The adjoint of the derivative of f at t: the upper right block of f of [[t^H, g], [0, t^H]].
+--- Source: Functions of matrices, 2008, (3.16).
+local function frechet(step)
+  return function(g, x)
+    local n = x[1].shape[x[1].ndim]
+    if n == 0 then return {} end
+    local th = adjoint(x[1])
+    local block = mc.concat({ mc.concat({ th, g }, -1), mc.concat({ mc.zeros_like(th), th }, -1) }, -2)
+    return { some_columns(some_rows(functions.by_triangles(step, block), 1, n), n + 1, 2 * n) }
+  end
+end
+R.sqrt_upper, R.log_upper = frechet 'sqrt_upper', frechet 'log_upper'
 
 return { reverse = R }
