@@ -374,9 +374,9 @@ op { 'group_runs', family = 'unique', by_value = 'group outside', nin = 'list', 
 op { 'pad', family = 'pad', module = 'mascon.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad' }
 
 -- ---------------------------------------------------------------- values between knots
-op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'none: only the values are differentiable, by take', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
-op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'none: only the coefficients are differentiable', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
-op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'none: the solver of splines', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3' }
+op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'interp', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
+op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'ppoly', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
+op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'tridiagonal', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3' }
 
 -- ---------------------------------------------------------------- random numbers
 -- params: the distribution's own, in the order of the kernel; guard_text ends the error of a refused one. result: dtype unless asked for.
@@ -418,7 +418,7 @@ for _, r in ipairs {
   { 'multinomial', COUNTS, { number 'n', number 'p' }, 'a whole n >= 0 and weights >= 0 with a positive finite sum are needed', 'how n trials fall into categories with the weights p (last axis)', PHILOX .. 'binomial counts category by category: Non-uniform random variate generation, 1986, XI.1', result = 'i64' },
 } do
   local name = 'random_' .. r[1]
-  op { name, family = 'random', nin = 'list', dtypes = r[2], result = r.result, params = r[3], guard_text = r[4], method = false, tol = 'EXACT', rules = 'none: random', doc = r[5], source = r[6] }
+  op { name, family = 'random', nin = 'list', dtypes = r[2], result = r.result, params = r[3], guard_text = r[4], method = false, tol = 'EXACT', rules = (r.result or r[1] == 'rademacher') and 'none: counts' or name, doc = r[5], source = r[6] }
   RANDOM_KERNELS[#RANDOM_KERNELS + 1] = { name, r.kernel and { r.kernel } or (r[1] == 'uniform' or r[1] == 'normal') and { 'f32', 'f64' } or { 'f64' }, 'random' }
 end
 for _, r in ipairs {
@@ -673,9 +673,9 @@ statistics('rank', {
 -- ---------------------------------------------------------------- compositions: random numbers
 for _, m in ipairs {
   { 'multivariate',
-    { 'dirichlet', doc = 'positive numbers that sum to 1', source = 'Non-uniform random variate generation, 1986, XI.4' },
-    { 'multivariate_normal', doc = 'normal vectors with mean and covariance', source = 'Non-uniform random variate generation, 1986, XI.2' },
-    { 'wishart', doc = 'sums of outer products of normal vectors', source = 'Algorithm AS 53: Wishart variate generator, 1972' },
+    { 'dirichlet', rules = 'none: the derivative of incomplete gamma functions in their order has no op', doc = 'positive numbers that sum to 1', source = 'Non-uniform random variate generation, 1986, XI.4' },
+    { 'multivariate_normal', rules = 'auto', doc = 'normal vectors with mean and covariance', source = 'Non-uniform random variate generation, 1986, XI.2' },
+    { 'wishart', rules = 'auto', doc = 'sums of outer products of normal vectors', source = 'Algorithm AS 53: Wishart variate generator, 1972' },
   },
   { 'sample',
     { 'permutation', doc = 'a random order of 1..n or of slices', source = 'Non-uniform random variate generation, 1986, XII.2' },
@@ -685,7 +685,7 @@ for _, m in ipairs {
   { 'sequence', { 'latin_hypercube', doc = 'points with one in each slice of every coordinate', source = 'A comparison of three methods, 1979' } },
 } do
   local list = { unpack(m, 2) }
-  for _, r in ipairs(list) do r.namespace, r.method, r.rules, r.nin = 'random', false, 'none: random', 0 end
+  for _, r in ipairs(list) do r.namespace, r.method, r.rules, r.nin = 'random', false, r.rules or 'none: random', 0 end
   composed('mascon.random.' .. m[1], DRAWN, list)
 end
 

@@ -20,7 +20,7 @@ local M = {}
 ---@return any state after the last sample
 local function recurse(x, coef, state, reverse, level, inplace)
   local last
-  local y = op.run('signal.filter', level + 1, inplace and { out = x } or nil, 0, function(out)
+  local y = op.run('signal.filter', (level or 2) + 1, inplace and { out = x } or nil, 0, function(out)
     op.fresh()
     P.naxes, P.axes[0], P.i[0] = 1, 1, reverse and 1 or 0
     last = tensor.header(0)
@@ -28,6 +28,8 @@ local function recurse(x, coef, state, reverse, level, inplace)
   end)
   return y, last._storage ~= nil and tensor.finish(last) or last
 end
+
+M.recurse = recurse
 
 local function rest(m, coef)
   return create.zeros { m, coef.shape[1] * (coef.shape[2] / 2 - 1) }
