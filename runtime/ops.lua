@@ -451,7 +451,7 @@ linalg('lu_factor', 1, {}, { nout = 2, base = true, doc = 'L below and U on and 
 linalg('lu_solve', 3, { { 'trans', TRANS, 'none' } }, { base = true, doc = 'x with a x = b from lu_solve(lu, b, piv), factors and exchanges as lu_factor gives them' })
 linalg('lu', 1, {}, { nout = 3, results = { 'P', 'L', 'U' }, doc = 'a = P L U: permutation, unit lower and upper trapezium, of matrices of any shape' })
 linalg('cholesky', 1, { { 'upper', 'bool', false } }, { doc = 'L with a = L L^H (or U with a = U^H U) of positive definite Hermitian matrices; only that triangle of a is read', source = STD })
-linalg('ldl', 1, { { 'hermitian', 'bool', true } }, { nout = 3, base = true, results = { 'L', 'D', 'P' }, doc = 'a = L D L^H of Hermitian, or a = L D L^T of symmetric matrices (hermitian = false), not definite; D has blocks of 1 and 2 rows, the rows P of L are unit lower triangular; the lower triangle of a is read' })
+linalg('ldl', 1, { { 'hermitian', 'bool', true } }, { rules = 'none: the blocks of D follow the values', nout = 3, base = true, results = { 'L', 'D', 'P' }, doc = 'a = L D L^H of Hermitian, or a = L D L^T of symmetric matrices (hermitian = false), not definite; D has blocks of 1 and 2 rows, the rows P of L are unit lower triangular; the lower triangle of a is read' })
 linalg('qr', 1, { { 'mode', { 'reduced', 'complete', 'r' }, 'reduced' }, { 'pivoting', 'bool', false } }, { nout = 'list', base = true, results = { 'Q', 'R', 'P' }, doc = 'a = Q R, Q with orthonormal columns, R upper triangular (mode r: R alone); pivoting: a table of Q, R, P with the columns P of a in place of a, |R_ii| not growing', source = STD })
 linalg('svd', 1, { { 'full_matrices', 'bool', true } }, { nout = 3, results = { 'U', 'S', 'Vh' }, doc = 'a = U diag(S) Vh, singular values falling; full_matrices = false keeps min(m, n) vectors', source = STD })
 linalg('svdvals', 1, {}, { doc = 'singular values, falling', source = STD })
@@ -459,7 +459,7 @@ linalg('eigh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, { 'b
 linalg('eigvalsh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, { 'b', 'tensor' } }, { doc = 'eigenvalues (rising) of Hermitian matrices; options of eigh', source = STD })
 linalg('eig', 1, {}, { nout = 2, doc = 'complex eigenvalues, in no order, and eigenvectors (columns of length 1) of square matrices', source = 'NumPy linalg.eig' })
 linalg('eigvals', 1, {}, { doc = 'complex eigenvalues of square matrices, in no order', source = 'NumPy linalg.eigvals' })
-linalg('hessenberg', 1, {}, { nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
+linalg('hessenberg', 1, {}, { rules = 'none: a step on the way to eigenvalues; take those of eig', nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
 linalg('solve_banded', 2, { { 'lower', 'int' }, { 'upper', 'int' } }, { doc = 'x with a x = b for banded a, whose diagonals are the rows of ab[..., lower + upper + 1, n]: a[i, j] stands in ab[upper + 1 + i - j, j]', source = LAPACK .. ': gbsv, gtsv' })
 linalg('solveh_banded', 2, { { 'lower', 'bool', false } }, { doc = 'x with a x = b for banded positive definite a, of which the diagonals on and above the main one (lower: below) are the rows of ab, as in solve_banded', source = LAPACK .. ': pbsv' })
 linalg('levinson', 3, {}, { internal = true, doc = 'x with T x = b, T Toeplitz with first column c and first row r', source = 'The Wiener RMS error criterion in filter design and prediction, 1946; Matrix computations, 2013, section 4.7' })
@@ -572,7 +572,7 @@ composed('mascon.polynomial', NUM, {
   { 'polyder', method = false, tol = 'ULP4', doc = 'derivative of a polynomial', source = 'NumPy polyder' },
   { 'polyint', method = false, tol = 'ULP4', doc = 'integral of a polynomial', source = 'NumPy polyint' },
   { 'polyfit', nin = 2, method = false, tol = 'ITERATIVE', doc = 'polynomial that fits samples best', source = 'NumPy polyfit' },
-  { 'roots', method = false, tol = 'ITERATIVE', rules = 'none: an ordering of eigenvalues', doc = 'roots of a polynomial', source = 'NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995' },
+  { 'roots', method = false, tol = 'ITERATIVE', doc = 'roots of a polynomial', source = 'NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995' },
   { 'poly', method = false, tol = 'ITERATIVE', doc = 'polynomial with given roots', source = 'NumPy poly' },
   { 'chebval', nin = 2, method = false, tol = 'ACCUM', doc = 'Chebyshev series at x', source = 'NumPy chebval; A note on the summation of Chebyshev series, 1955' },
   { 'legval', nin = 2, method = false, tol = 'ACCUM', doc = 'Legendre series at x', source = 'NumPy legval; A note on the summation of Chebyshev series, 1955' },

@@ -22,7 +22,7 @@ local function as_given(t, b) return b.ndim == 1 and t:squeeze(-1) or t end
 R.solve = function(g, x, y)
   local a, b = x[1], x[2]
   local h = mc.linalg.solve(adjoint(a), columns(g, b))
-  return { -h:matmul(adjoint(columns(y[1], b))), as_given(h, b) }
+  return { function() return -h:matmul(adjoint(columns(y[1], b))) end, as_given(h, b) }
 end
 
 --- The part of a cotangent that a triangular operand holds.

@@ -13,14 +13,18 @@ local function conj(t) return t.dtype:sub(1, 1) == 'c' and mc.conj(t) or t end
 
 R.matmul = function(g, x)
   local a, b = x[1], x[2]
-  if a.ndim == 1 and b.ndim == 1 then return { g * conj(b), g * conj(a) } end
+  if a.ndim == 1 and b.ndim == 1 then
+    return { function() return g * conj(b) end, function() return g * conj(a) end }
+  end
   if a.ndim == 1 then -- [k] @ [..., k, n] -> [..., n]
-    return { g:expand_dims(-2):matmul(adjoint(b)):squeeze(-2), conj(a):reshape(-1, 1) * g:expand_dims(-2) }
+    local row = g:expand_dims(-2)
+    return { function() return row:matmul(adjoint(b)):squeeze(-2) end, function() return conj(a):reshape(-1, 1) * row end }
   end
   if b.ndim == 1 then -- [..., m, k] @ [k] -> [..., m]
-    return { g:expand_dims(-1) * conj(b), adjoint(a):matmul(g:expand_dims(-1)):squeeze(-1) }
+    local column = g:expand_dims(-1)
+    return { function() return column * conj(b) end, function() return adjoint(a):matmul(column):squeeze(-1) end }
   end
-  return { g:matmul(adjoint(b)), adjoint(a):matmul(g) }
+  return { function() return g:matmul(adjoint(b)) end, function() return adjoint(a):matmul(g) end }
 end
 
 R.take = function(g, x, _, p)

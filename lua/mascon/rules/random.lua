@@ -87,36 +87,39 @@ local function between(a, b)
   local p, q = mc.where(high, -b, a), mc.where(high, -a, b)
   return mc.special.ndtr(q) - mc.special.ndtr(p)
 end
---- Density at a over that at z; 0 at infinite bounds.
+--- Density at a over that at z.
 local function density_ratio(a, z) return mc.exp((z - a) * (z + a) * 0.5) end
 
---- With u = P(low < . < y) / P(low < . < high) held: dz phi(z) = (1 - u) phi(a) da + u phi(b) db for standardised y, bounds z, a, b.
-local function truncated(y, v)
-  local function standard(t) return (t - v.mean) / v.std end
+local FAR = 1e8 -- an infinite bound: no density there, and derivatives that are 0 and not NaN
+
+--- A bound in units of the distribution, of the shape of y.
+local function standard(t, y, v)
   local zero = mc.zeros_like(y)
-  local z, a, b = standard(y), zero + standard(v.low), zero + standard(v.high)
+  if not is_tensor(t) and math.abs(t) == math.huge then return zero + (t > 0 and FAR or -FAR) end
+  local none = mc.isinf(zero + t)
+  return mc.where(none, mc.sign(t) * FAR, (mc.where(none, 0, t) - v.mean) / v.std)
+end
+
+--- With u = P(low < . < y) / P(low < . < high) held: dz phi(z) = (1 - u) phi(a) da + u phi(b) db for standardised y, bounds z, a, b.
+---@return any left weight of da
+---@return any right weight of db
+local function truncated(y, v)
+  local z, a, b = (y - v.mean) / v.std, standard(v.low, y, v), standard(v.high, y, v)
   local whole = between(a, b)
   local left = ratio(between(z, b), whole) * density_ratio(a, z)
   local right = ratio(between(a, z), whole) * density_ratio(b, z)
-  return z, a, b, left, right
+  return left, right, z, a, b
 end
-local function times(bound, weight) return mc.where(mc.isinf(bound), 0, bound) * weight end
 distribution('truncated_normal', {
-  low = function(y, v)
-    local _, _, _, left = truncated(y, v)
-    return left
-  end,
-  high = function(y, v)
-    local _, _, _, _, right = truncated(y, v)
-    return right
-  end,
+  low = function(y, v) return (truncated(y, v)) end,
+  high = function(y, v) return select(2, truncated(y, v)) end,
   mean = function(y, v)
-    local _, _, _, left, right = truncated(y, v)
+    local left, right = truncated(y, v)
     return 1 - left - right
   end,
   std = function(y, v)
-    local z, a, b, left, right = truncated(y, v)
-    return z - times(a, left) - times(b, right)
+    local left, right, z, a, b = truncated(y, v)
+    return z - a * left - b * right
   end,
 })
 
