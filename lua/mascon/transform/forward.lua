@@ -105,7 +105,7 @@ local function forward_op(n, env, dot)
   else out = transposed(back, n, t, x, y) end
   for i, v in ipairs(n.outs) do
     if out[i] and reverse.continuous(v.dtype) then
-      dot[v] = reverse.cast(reverse.sum_to(out[i], v.shape), tensor.name[v.dtype])
+      dot[v] = reverse.dense(reverse.cast(reverse.sum_to(out[i], v.shape), tensor.name[v.dtype]))
     end
   end
 end
@@ -147,7 +147,7 @@ end
 ---@return table list tensor or nil for each output
 function M.run(graph, env, tangents)
   local dot = {}
-  for i, v in ipairs(graph.inputs) do dot[v] = tangents[i] end
+  for i, v in ipairs(graph.inputs) do dot[v] = tangents[i] and reverse.dense(tangents[i]) end
   for _, n in ipairs(graph.nodes) do
     if n.kind == 'op' then forward_op(n, env, dot)
     elseif n.kind == 'call' then forward_call(n, env, dot)

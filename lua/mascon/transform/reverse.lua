@@ -26,6 +26,10 @@ local function cast(c, dtype)
 end
 M.cast = cast
 
+--- The same values in row-major order, as layouts of uses count them.
+local function dense(t) return t:is_contiguous() and t or t:copy() end
+M.dense = dense
+
 --- Summed over the axes along which a shape was broadcast.
 local function sum_to(c, shape)
   local have = c.shape
@@ -198,7 +202,7 @@ local function back_update(n, _, yes, sum)
   local c = sum.of[n.outs[1]]
   if not c then return end
   local old, part = n.ins[1], n.ins[2]
-  if yes[part.value] then sum:push(part, evaluate.view(c, n.at)) end
+  if yes[part.value] then sum:push(part, evaluate.view(dense(c), n.at)) end
   if yes[old.value] then
     local rest = c:copy()
     evaluate.view(rest, n.at):fill_(0)
