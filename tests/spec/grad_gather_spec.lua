@@ -56,7 +56,7 @@ for _, dtype in ipairs { 'f64', 'c128' } do
     local f = mc['segment_' .. how]
     if dtype == 'f64' or how ~= 'max' and how ~= 'min' then
       case('segment_' .. how, dtype, function(t) return f(t, int { 2, 1, 2, 2 }, { axis = 2, num_segments = 2 }) end, x)
-      case('segment_' .. how, dtype .. ' from 0', function(t) return f(t, int { 1, 1, 0 }, { base = 0 }) end, x)
+      case('segment_' .. how, dtype .. ' from 0', function(t) return f(t, int { 1, 1, 0 }, { base = 0, num_segments = 2 }) end, x)
     end
   end
   case('concat', dtype, function(a, b) return mc.concat({ a, b, a }, 2) end, x, some)
@@ -68,7 +68,7 @@ for _, dtype in ipairs { 'f64', 'c128' } do
   end
 end
 for _, mode in ipairs { 'maximum', 'median', 'minimum' } do case('pad', mode, function(a) return mc.pad(a, { { 1, 2 }, { 5, 0 } }, { mode = mode }) end, X) end
-case('segment_max', 'ties', function(t) return mc.segment_max(t, int { 1, 2, 1 }) end, values({ 3, 2 }))
+case('segment_max', 'ties', function(t) return mc.segment_max(t, int { 1, 2, 1 }, { num_segments = 2 }) end, values({ 3, 2 }))
 case('bincount_weighted', 'weights', function(w) return mc.bincount_weighted(int { 2, 0, 2 }, w) end, values({ 3 }))
 
 local function is(want, got)
@@ -85,7 +85,10 @@ describe('derivatives of moved elements', function()
     if FAMILY[row.family] and row.result ~= 'bool' and row.result ~= 'i64' then
       it('of ' .. row[1], function()
         assert.equal(true, (rules.differentiable(row)))
-        for _, c in ipairs(CASE[row[1]] or error(row[1] .. ' has no case here')) do gradient.check(row[1] .. ': ' .. c[1], c[2], c[3]) end
+        for _, c in ipairs(CASE[row[1]] or error(row[1] .. ' has no case here')) do
+          -- the size of a bincount depends on its integers, which no recording may read
+          gradient.check(row[1] .. ': ' .. c[1], c[2], c[3], { compiled = row[1] ~= 'bincount_weighted' })
+        end
       end)
     end
   end
@@ -104,7 +107,7 @@ describe('derivatives of moved elements', function()
 
   it('of products with zeros', function()
     for _, list in ipairs { { 2, 0, 3, 4 }, { 0, 0, 3, 4 } } do
-      gradient.check('segment_prod', function(t) return mc.segment_prod(t, int { 1, 1, 2, 1 }) end, { mc.tensor(list) })
+      gradient.check('segment_prod', function(t) return mc.segment_prod(t, int { 1, 1, 2, 1 }, { num_segments = 2 }) end, { mc.tensor(list) })
       gradient.check('scatter_reduce prod', function(t, v) return mc.scatter_reduce(t, int { 1, 1, 2, 1 }, v, { reduce = 'prod' }) end, { mc.tensor(list), mc.tensor(list) })
     end
   end)

@@ -6,7 +6,6 @@
 local mc = require 'mascon'
 local launch = require 'mascon.compile.launch'
 local axes = require 'mascon.rules.axes'
-local params_t = require('ffi').typeof 'mc_params'
 
 local R, forward = {}, {}
 
@@ -72,7 +71,7 @@ local function neighbours(rows, p)
   local order = mc.argsort(rows, { axis = 2, stable = true })
   local ramp = mc.broadcast_to(mc.arange(1, n):reshape { 1, n }, { skips and m or 1, n })
   if skips then ramp = mc.where(mc.isnan(mc.take_along_axis(rows, order, { axis = 2 })), 0 / 0, ramp) end
-  local q = params_t(p.raw)
+  local q = launch.params(p.raw)
   q.naxes, q.axes[0], q.keepdim = 1, 1, 0
   local place = launch.call(p.row, 1, { ramp:copy() }, q)[1] -- [rows] or [q, rows]
   place = place:reshape { math.max(many, 1), ramp.shape[1] }.T
