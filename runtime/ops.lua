@@ -573,7 +573,7 @@ composed('mascon.polynomial', NUM, {
   { 'polyder', method = false, tol = 'ULP4', doc = 'derivative of a polynomial', source = 'NumPy polyder' },
   { 'polyint', method = false, tol = 'ULP4', doc = 'integral of a polynomial', source = 'NumPy polyint' },
   { 'polyfit', nin = 2, method = false, tol = 'ITERATIVE', doc = 'polynomial that fits samples best', source = 'NumPy polyfit' },
-  { 'roots', method = false, tol = 'ITERATIVE', doc = 'roots of a polynomial', source = 'NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995' },
+  { 'roots', method = false, tol = 'ITERATIVE', rules = 'none: an ordering of eigenvalues', doc = 'roots of a polynomial', source = 'NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995' },
   { 'poly', method = false, tol = 'ITERATIVE', doc = 'polynomial with given roots', source = 'NumPy poly' },
   { 'chebval', nin = 2, method = false, tol = 'ACCUM', doc = 'Chebyshev series at x', source = 'NumPy chebval; A note on the summation of Chebyshev series, 1955' },
   { 'legval', nin = 2, method = false, tol = 'ACCUM', doc = 'Legendre series at x', source = 'NumPy legval; A note on the summation of Chebyshev series, 1955' },
