@@ -727,7 +727,7 @@ matrices('norms', {
   { 'vector_norm', doc = 'norm of order ord over one axis, several or all' },
   { 'norm', doc = 'vector_norm or matrix_norm, by the axes', source = 'NumPy linalg.norm' },
   { 'cond', doc = 'condition number in the norm p', source = 'NumPy linalg.cond' },
-  { 'matrix_rank', doc = 'number of singular values above rtol times the largest' },
+  { 'matrix_rank', rules = 'none: counts', doc = 'number of singular values above rtol times the largest' },
 })
 matrices('functions', {
   { 'schur', rules = 'none: the triangle and its basis are not unique', doc = 'T and unitary Z with a = Z T Z^H; output real or complex', source = LAPACK },
