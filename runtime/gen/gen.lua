@@ -347,19 +347,47 @@ local function lua_value(v, indent)
   return '{ ' .. table.concat(o, ', ') .. ' }'
 end
 do
-  local o = { header('ops, dtypes and statuses for Lua', '-- '), 'return {\n  version = ', lua_value(T.version), ',\n  dtypes = {\n' }
-  for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute } .. ',\n' end
-  o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n'
   local EXPORTED = { -- fields of a row that Lua sees
-    'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module', 'tol', 'ctol', 'rules', 'doc', 'source', 'expr',
-    'empty', 'accumulate', 'example', 'work', 'nout', 'results', 'internal', 'without', 'sorter',
+    'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module',
+    'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter',
   }
-  for _, r in ipairs(composite) do T.ops[#T.ops + 1] = r end
-  for _, r in ipairs(T.ops) do
-    local row = { r[1], id = r.id, nin = r.nin_n }
-    for _, key in ipairs(EXPORTED) do row[key] = r[key] end
-    o[#o + 1] = '    ' .. lua_value(row) .. ',\n'
+  -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
+  local TEXT = { 'tol', 'ctol', 'rules', 'doc', 'source', 'expr', 'example', 'work' }
+  local lists, at = {}, {} -- equal lists of rows stand once
+  local function list_text(v)
+    local text = lua_value(v)
+    if not at[text] then
+      lists[#lists + 1] = '  ' .. text .. ',\n'
+      at[text] = #lists
+    end
+    return ('L[%d]'):format(at[text])
   end
-  o[#o + 1] = '  },\n}\n'
+  for _, r in ipairs(composite) do T.ops[#T.ops + 1] = r end
+  local rows, texts = {}, {}
+  for _, r in ipairs(T.ops) do
+    local row, text = { lua_value(r[1]), 'id = ' .. lua_value(r.id), 'nin = ' .. lua_value(r.nin_n) }, {}
+    for _, key in ipairs(EXPORTED) do
+      if r[key] ~= nil then row[#row + 1] = ('%s = %s'):format(key, type(r[key]) == 'table' and list_text(r[key]) or lua_value(r[key])) end
+    end
+    for _, key in ipairs(TEXT) do text[key] = r[key] end
+    rows[#rows + 1] = '    row { ' .. table.concat(row, ', ') .. ' },\n'
+    texts[#texts + 1] = ('  [%q] = %s,\n'):format(r[1], lua_value(text))
+  end
+  local keys = {}
+  for i, key in ipairs(TEXT) do keys[i] = key .. ' = true' end
+  local o = { header('ops, dtypes and statuses for Lua', '-- '), ([[
+local TEXT, texts = { %s }, nil
+local function text_of(r, key)
+  if not TEXT[key] then return nil end
+  texts = texts or require 'mascon.gen.ops_text'
+  return texts[r[1] ][key]
+end
+local meta = { __index = text_of }
+local function row(r) return setmetatable(r, meta) end
+local L = {
+]]):format(table.concat(keys, ', ')), table.concat(lists), '}\nreturn {\n  version = ', lua_value(T.version), ',\n  dtypes = {\n' }
+  for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute } .. ',\n' end
+  o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n' .. table.concat(rows) .. '  },\n}\n'
+  write(out .. '/lua/mascon/gen/ops_text.lua', header('what the rows of ops say of themselves', '-- ') .. 'return {\n' .. table.concat(texts) .. '}\n')
   write(out .. '/lua/mascon/gen/ops.lua', table.concat(o))
 end
