@@ -49,8 +49,11 @@ local is = M.is
 local pressure = C.mc_memory_pressure()
 local scope -- innermost open scope: { tensors..., n =, keep = {} } or nil
 
+local CYCLE = 2 ^ 20 -- KiB of work for one step of the collector: more than a cycle takes
+
+--- Ends the collector's cycle, or runs one: half the work of collectgarbage(), which sweeps the heap before it begins.
 local function collect()
-  collectgarbage()
+  collectgarbage('step', CYCLE)
   C.mc_memory_collected(collectgarbage 'count' * 1024)
 end
 
@@ -100,8 +103,9 @@ local site = check.site
 local function failed(rc, level, again, ...)
   if rc == lib.status.ENOMEM and not again then
     C.mc_memory_trim()
-    collect()
-    collect()
+    collectgarbage()
+    collectgarbage()
+    C.mc_memory_collected(collectgarbage 'count' * 1024)
     return true
   end
   if rc == lib.status.ENOMEM then error(memory_text(), level + 1) end
