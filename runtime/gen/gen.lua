@@ -232,6 +232,12 @@ local function cast(o, to, from)
   local same = from == to and ('    if (si == 1 && so == 1) {\n        memcpy(out, in, (size_t)n * sizeof *x);\n        return;\n    }\n'):format() or
     ('    if (si == 1 && so == 1) {\n        MC_IVDEP\n        for (int64_t i = 0; i < n; i++)\n            o[i] = %s;\n        return;\n    }\n'):format(flat)
   o[#o + 1] = ('static void %s(int64_t n, void *out, int64_t so, const void *in, int64_t si)\n{\n    %s *o = out;\n    const %s *x = in;\n%s'):format(name, to.c, from.c, same)
+  if from == to and to.kind ~= 'c' then -- every second element and backwards: distances known here are shuffles of vectors
+    for _, step in ipairs { 2, -1 } do
+      o[#o + 1] = ('    if (si == %d && so == 1) {\n        MC_IVDEP\n        for (int64_t i = 0; i < n; i++)\n            o[i] = x[i * %d];\n        return;\n    }\n'):format(step, step)
+    end
+    o[#o + 1] = ('    if (si == 0 && so == 1) {\n        const %s v = n > 0 ? x[0] : 0;\n        for (int64_t i = 0; i < n; i++)\n            o[i] = v;\n        return;\n    }\n'):format(to.c)
+  end
   o[#o + 1] = ('    if (si == 0) {\n        const %s v = n > 0 ? %s : %s;\n        for (int64_t i = 0; i < n; i++)\n            o[i * so] = v;\n        return;\n    }\n'):format(
     to.c, (body:gsub('x%[i %* si%]', 'x[0]')), to.kind == 'c' and ('(%s){0, 0}'):format(to.c) or '0')
   o[#o + 1] = ('    for (int64_t i = 0; i < n; i++)\n        o[i * so] = %s;\n}\n\n'):format(body)
