@@ -296,9 +296,17 @@ local function taken(v, linear, axis, level, unchecked)
   return out._storage ~= nil and tensor.finish(out) or out
 end
 
+local ELSEWHERE = -2 -- of mc_masked: the general way does it
+
 local function get(t, key)
   if is(key) and t._ndim > 0 and tensor.name[key._dtype] ~= 'bool' then -- one tensor of positions: no view is needed
     return taken(t, key, 1, 4, key)
+  end
+  if is(key) and t._ndim > 0 and key._ndim == t._ndim then -- a mask of the whole shape
+    local out = tensor.header(t._small)
+    local rc = C.mc_masked(out, t, key)
+    if rc == 0 then return out._storage ~= nil and tensor.finish(out) or out end
+    if rc ~= ELSEWHERE and not tensor.failed(rc, 3, false, t, key) then return nil end
   end
   if type(key) == 'number' then
     if t._ndim == 0 then error('index: a 0-d tensor has no positions; use :item()', 3) end
