@@ -16,8 +16,7 @@ local op = require 'mascon.op'
 local M = {}
 
 local FILES = {
-  'linear', 'elementwise', 'special', 'reduce', 'scan', 'order', 'gather', 'layout', 'fourier', 'linalg', 'factor', 'spectral', 'filter', 'interpolate',
-  'random',
+  'linear', 'elementwise', 'special', 'reduce', 'scan', 'order', 'gather', 'layout', 'fourier', 'linalg', 'factor', 'spectral', 'filter', 'interpolate', 'random',
 }
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
 local reverse, forward, without

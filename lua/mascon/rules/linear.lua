@@ -1,4 +1,4 @@
--- linear.lua - derivatives of products, which are linear in each operand.
+-- linear.lua - derivatives of matrix products, linear in each operand.
 --
 -- Form of a rule: see init.lua.
 local mc = require 'mascon'
