@@ -120,7 +120,7 @@ local CASES = {
     local k = math.min(m, n)
     return {
       { L.qr, r(2, m, n) }, { function(a) return (L.qr(a)) end, r(m, n) }, { function(a) return select(2, L.qr(a)) end, r(m, n) },
-      { function(a) return L.qr(a, { mode = 'r' }) end, r(m, n) },
+      { function(a) return (L.qr(a, { mode = 'r' })) end, r(m, n) },
       { function(a)
         local t = L.qr(a, { pivoting = true })
         return t.Q, t.R
