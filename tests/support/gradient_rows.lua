@@ -2,8 +2,8 @@
 --
 -- A case is { f, operands..., options of gradient.check by name }; cases of a row: a function of r(sizes...) (random operands) and the dtype that gives
 -- a list of them, or the name of the row whose cases go through this one too. A row without cases must say why it has no derivative; one with
--- both is a contradiction. Every case is tried in f64 and, where the row has it, c128; gradients of f32 and c64 are held to those of the wide
--- dtypes. May not know any op.
+-- both is a contradiction. The first case of a row is also compiled, others when they ask for it. Every case is tried in f64 and, where the row
+-- has it, c128; gradients of f32 and c64 are held to those of the wide dtypes. May not know any op.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local rules = require 'mascon.rules'
@@ -54,7 +54,7 @@ local function try(row, cases, dtype)
   end
   for k, c in ipairs(cases(r, dtype)) do
     local what, inputs = ('%s %s, case %d'):format(row[1], dtype, k), { unpack(c, 2) }
-    gradient.check(what, c[1], inputs, { compiled = c.compiled, second = c.second, step = c.step })
+    gradient.check(what, c[1], inputs, { compiled = c.compiled or c.compiled == nil and k == 1, second = c.second, step = c.step })
     if c.narrow ~= false then narrow(what, c[1], inputs) end
   end
 end
