@@ -95,7 +95,7 @@ local function back_eigh(w, v, gw, gv, b, kind)
   if not b then return { hermitian(v:matmul(inner):matmul(adjoint(v))) } end
   local length = k and on_diagonal(k) * 0.5
   local right, left = columns(w):to(dtype), w:expand_dims(-1):to(dtype)
-  local over_a, over_b, of_b = v, v, nil
+  local over_a, over_b, of_b = v, v
   if kind == 1 then
     of_b = -inner * right
     if length then of_b = of_b - length end
