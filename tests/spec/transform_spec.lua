@@ -138,6 +138,26 @@ describe('vjp and jvp', function()
     close(f(a, b).s, y.s, 'value')
     close(ga * 2, (pull { s = g.s * 2, t = g.t * 2 }), 'a second pull')
   end)
+
+  it('take tangents and cotangents that are views', function()
+    local f = function(a)
+      local b = mc.zeros { 3, 4 }
+      b['1:2, :'] = a['2:3, :'] * 2
+      return b * a
+    end
+    local a, turned = x(1, 3, 4), x(2, 4, 3).mT
+    local _, along = mc.jvp(f, { a }, { turned })
+    local _, copied = mc.jvp(f, { a }, { turned:copy() })
+    close(copied, along, 'jvp')
+    local _, pull = mc.vjp(f, a)
+    close((pull(turned:copy())), (pull(turned)), 'vjp')
+    -- a rule whose cotangent is a view, read by a view
+    local inverse = function(t) return mc.linalg.inv(t).mT['1, :'] end
+    local square, d = x(3, 3, 3) + mc.eye(3) * 4, x(4, 3, 3)
+    local _, moved = mc.jvp(inverse, { square }, { d })
+    local i = mc.linalg.inv(square)
+    close(-i:matmul(d):matmul(i).mT['1, :'], moved, 'inverse')
+  end)
 end)
 
 describe('vmap', function()

@@ -61,6 +61,7 @@ function M.pinv(a, opts)
     a = F.tril(a) + stack.adjoint(F.tril(a, -1))
   end
   -- the solutions for all right sides; unlike singular vectors, they have a derivative where singular values are equal
+  if m > n then return methods.contiguous(stack.adjoint((call.raw('least_squares', { stack.adjoint(a), stack.eye(n, a.dtype) }, { rcond = rtol })))) end
   return (call.raw('least_squares', { a, stack.eye(m, a.dtype) }, { rcond = rtol }))
 end
 
