@@ -31,11 +31,11 @@ local function rms(x, scale) return math.sqrt(F.mean(F.square(F.abs(F.divide(x, 
 --- The right-hand side as a counted function giving vectors of one dtype.
 local function right_side(fname, f, y, args)
   local count = { nfev = 0 }
-  local n, shape = y:numel(), y.shape
+  local n, shape, rank = y:numel(), y.shape, y.ndim
   return function(t, v)
     count.nfev = count.nfev + 1
-    local d = f(t, #shape == 1 and v or methods.reshape(v, shape), unpack(args, 1, #args))
-    local flat = parameters.vector(d)
+    local d = f(t, rank == 1 and v or methods.reshape(v, shape), unpack(args, 1, #args))
+    local flat = is(d) and d._ndim == 1 and d or parameters.vector(d)
     if not flat or flat:numel() ~= n then
       error(('%s: f gave %s for y %s; it must give as many values'):format(fname, flat and tensor.describe(flat) or check.show(d), tensor.describe(y)), 2)
     end
@@ -183,7 +183,10 @@ function M.solve_ivp(f, t_span, y0, opts)
   local dtype = tensor.promote_dtypes(y.dtype, slope.dtype)
   if tensor.kind[dtype] ~= 'c' and y.dtype == 'f32' then dtype = 'f32' end
   y = methods.to(y, dtype)
-  local function slope_at(at, v) return methods.to(rhs(at, v), dtype) end
+  local function slope_at(at, v)
+    local d = rhs(at, v)
+    return d.dtype == dtype and d or methods.to(d, dtype)
+  end
   slope = methods.to(slope, dtype)
   local real = (dtype == 'f32' or dtype == 'c64') and 'f32' or 'f64'
   o.rtol = math.max(o.rtol, 100 * (real == 'f32' and 2 ^ -23 or EPS))

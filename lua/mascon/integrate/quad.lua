@@ -196,15 +196,19 @@ function M.quad(f, a, b, opts)
   check.arg(fname, 'b', b, 'number', 3)
   local o = check.opts(fname, opts, OPTS, 3)
   if a ~= a or b ~= b then error(fname .. ': an end of the range is NaN', 2) end
-  local args, n = o.args or {}, o.args and #o.args or 0
+  local g = f
+  if o.args then function g(x) return f(x, unpack(o.args)) end end
   local function at(x)
     local y = {}
     if o.vectorized then
-      local v = f(op.from_table(x), unpack(args, 1, n))
+      local v = g(op.from_table(x))
       if not tensor.is(v) or v:numel() ~= #x then error(('%s: f gave %s for %d points; it must give a value for each'):format(fname, tensor.is(v) and tensor.describe(v) or check.show(v), #x), 3) end
       return tensor.methods.totable(tensor.methods.reshape(v, { #x }))
     end
-    for i = 1, #x do y[i] = scalar.number(fname, 'f', (f(x[i], unpack(args, 1, n)))) end
+    for i = 1, #x do
+      local v = g(x[i])
+      y[i] = type(v) == 'number' and v or scalar.number(fname, 'f', v)
+    end
     return y
   end
   if a == b then return 0, 0 end

@@ -157,7 +157,7 @@ end
 --- Mean, paths, covariance and step size from the ranked steps (equations 38 to 47).
 local function update(s, place)
   local c, n = constants(s), s.n
-  local y = F.take(s.y, methods.to(op.from_table(place), 'i64'), 1)
+  local y = F.take(s.y, op.from_table(place, 'i64'), 1)
   local weights = op.from_table(c.weights)
   local step = F.matmul(weights[{ { 1, c.mu } }], y[{ { 1, c.mu } }])
   s.mean = F.fma(step, s.sigma, s.mean)

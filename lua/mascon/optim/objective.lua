@@ -67,8 +67,8 @@ local function differences(self, x, fx)
     end
     if scheme == '2-point' then
       if low and (here + h > high[i] or here + h < low[i]) then h = -h end
-      local wide = tonumber(F.subtract(F.add(x[i], h), x[i]):item()) -- the step as the dtype holds it
-      g[i] = (f(h) - fx) / wide
+      local value = f(h)
+      g[i] = (value - fx) / (moved[i]:item() - here) -- the step as the dtype holds it
     else
       local up, down = f(h), f(-h)
       g[i] = (up - down) / (2 * h)

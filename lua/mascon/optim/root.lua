@@ -28,7 +28,7 @@ function System:vector(what, v)
     error(('%s: %s gave %s for %d unknowns; it must give as many values'):format(self.fname, what, flat and tensor.describe(flat) or check.show(v), self.n), 2)
   end
   if tensor.kind[flat.dtype] == 'c' then error(('%s: %s gave %s; it must give real values'):format(self.fname, what, tensor.describe(flat)), 2) end
-  return methods.to(flat, 'f64')
+  return flat.dtype == 'f64' and flat or methods.to(flat, 'f64')
 end
 
 function System:value(x)
@@ -37,15 +37,15 @@ function System:value(x)
 end
 
 local function differences(self, x, fx)
-  local columns = {}
-  for i = 1, self.n do
+  local moved, steps = {}, {}
+  for i, here in ipairs(methods.totable(x)) do
     local y = methods.copy(x)
-    local here = x[i]:item()
     local there = here + 2 ^ -26 * math.max(1, math.abs(here)) * (here < 0 and -1 or 1)
     y[i] = there
-    columns[i] = F.divide(F.subtract(self:value(y), fx), there - here)
+    moved[i], steps[i] = self:value(y), there - here
   end
-  return F.stack(columns, 2)
+  local change = F.matrix_transpose(F.subtract(F.stack(moved), fx)) -- [equations, unknowns]
+  return F.divide(change, op.from_table(steps))
 end
 
 --- The Jacobian at x, [equations, unknowns].
