@@ -151,7 +151,7 @@ local MESSAGES = { [0] = 'the end of the range is reached', [1] = 'a terminal ev
 
 --- The solution of y' = f(t, y), y(t0) = y0, by explicit Runge-Kutta steps that keep the error within bounds.
 ---
---- f(t, y, args...): t a number, y f32|f64|c64|c128 [n] in the form of y0; gives as many values, a tensor or list. t_span: { t0, t1 }, also t1 < t0.
+--- f(t, y, args...): t a number, y f32|f64|c64|c128 [n] in the form of y0; gives as many values, a tensor or list, and may not write into y. t_span: { t0, t1 }, also t1 < t0.
 --- y0: tensor, list or number; real ones compute in f64 unless f32. Options: method: 'RK45' (default) or 'RK23' · rtol (1e-3), atol (1e-6; number or tensor
 --- [n]): the error of a step is kept below atol + rtol |y|, root mean square · t_eval: times at which to give y, in order within the range; else the
 --- steps · dense_output (false) · events: a function(t, y, args...) or { f, terminal = true or after how many, direction = 1 | -1 }, or a list of them: its zeros

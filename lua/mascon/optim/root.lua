@@ -33,7 +33,7 @@ end
 
 function System:value(x)
   self.nfev = self.nfev + 1
-  return self:vector('f', (self.f(self.unravel(x), unpack(self.args))))
+  return self:vector('f', (self.f(self.unravel(methods.copy(x)), unpack(self.args))))
 end
 
 local function differences(self, x, fx)
@@ -74,7 +74,7 @@ end
 
 function System:iterate(x, fx)
   self.nit = self.nit + 1
-  return self.callback ~= nil and self.callback(self.unravel(x), { nit = self.nit, nfev = self.nfev, residual = norm(fx) }) == true
+  return self.callback ~= nil and self.callback(self.unravel(methods.copy(x)), { nit = self.nit, nfev = self.nfev, residual = norm(fx) }) == true
 end
 
 --- p with J p = -f, or the shortest least-squares one where J is singular to working precision.
