@@ -210,11 +210,3 @@ int mci_native_run(const mci_native *k, mc_tensor *const *leaves, mc_tensor *con
                        mci_ops[j.bad_op].guard, (long long)j.bad);
     return rc;
 }
-
-int mc_native_run(mc_native_fn fn, int nin, mc_tensor *const *in, const int32_t *one, int nout, mc_tensor *const *out)
-{
-    mci_native *k = mci_native_new(fn, nin, in, one, nout, out);
-    int rc = k ? mci_native_run(k, in, out) : mc_errstatus();
-    mci_native_free(k);
-    return rc;
-}

@@ -2,6 +2,7 @@
  *
  * What a compiled function replays: no Lua, no allocation but the arena, headers made once and pointed at this call's memory. Results of
  * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
+#include "mc_loop.h"
 #include "mc_native.h"
 #include "mc_ops.h"
 #include "mc_vm.h"
@@ -14,13 +15,14 @@ typedef struct header {
     int64_t index, offset;
 } header;
 
-enum { STEP_OP, STEP_COPY, STEP_PUT, STEP_FUSED };
+enum { STEP_OP, STEP_COPY, STEP_PUT, STEP_FUSED, STEP_LOOP };
 
 typedef struct step {
     int kind, op, nin, nout, first; /* first: of its headers in `refs`, results before inputs */
     int axis, accumulate;
     mci_vm *vm;
     mci_native *native; /* the same group as compiled code, once there is one */
+    mci_loop *loop;
     mc_params params;
 } step;
 
@@ -63,6 +65,7 @@ void mc_plan_free(mc_plan *p)
     for (int i = 0; i < p->nsteps; i++) {
         mci_vm_free(p->steps[i].vm);
         mci_native_free(p->steps[i].native);
+        mci_loop_free(p->steps[i].loop);
     }
     mci_free(p->headers);
     mci_free(p->steps);
@@ -174,6 +177,18 @@ int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
     return MC_OK;
 }
 
+int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in)
+{
+    mci_loop *loop = mci_loop_new(spec, parts, nout, nin);
+    step *s = loop ? add(p, STEP_LOOP, nout, out, nin, in) : NULL;
+    if (!s) {
+        mci_loop_free(loop);
+        return mc_errstatus();
+    }
+    s->loop = loop;
+    return MC_OK;
+}
+
 int mc_plan_arena(mc_plan *p, int64_t bytes)
 {
     p->arena = bytes;
@@ -190,6 +205,8 @@ static int run_steps(mc_plan *p)
             rc = mc_copy(h[0], h[1]);
         } else if (s->kind == STEP_FUSED) {
             rc = s->native && mci_native_fits(s->native) ? mci_native_run(s->native, h + s->nout, h) : mci_vm_run(s->vm, h + s->nout, h);
+        } else if (s->kind == STEP_LOOP) {
+            rc = mci_loop_run(s->loop, h + s->nout, h);
         } else if (s->kind == STEP_PUT) {
             rc = mc_put(h[0], s->axis, h[1], h[2], s->accumulate);
         } else {

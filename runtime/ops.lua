@@ -374,9 +374,9 @@ op { 'group_runs', family = 'unique', by_value = 'group outside', nin = 'list', 
 op { 'pad', family = 'pad', module = 'mascon.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad' }
 
 -- ---------------------------------------------------------------- values between knots
-op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'none: only the values are differentiable, by take', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
-op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'none: only the coefficients are differentiable', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
-op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'none: the solver of splines', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3' }
+op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'interp', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
+op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'ppoly', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
+op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'tridiagonal', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3' }
 
 -- ---------------------------------------------------------------- random numbers
 -- params: the distribution's own, in the order of the kernel; guard_text ends the error of a refused one. result: dtype unless asked for.
@@ -418,7 +418,7 @@ for _, r in ipairs {
   { 'multinomial', COUNTS, { number 'n', number 'p' }, 'a whole n >= 0 and weights >= 0 with a positive finite sum are needed', 'how n trials fall into categories with the weights p (last axis)', PHILOX .. 'binomial counts category by category: Non-uniform random variate generation, 1986, XI.1', result = 'i64' },
 } do
   local name = 'random_' .. r[1]
-  op { name, family = 'random', nin = 'list', dtypes = r[2], result = r.result, params = r[3], guard_text = r[4], method = false, tol = 'EXACT', rules = 'none: random', doc = r[5], source = r[6] }
+  op { name, family = 'random', nin = 'list', dtypes = r[2], result = r.result, params = r[3], guard_text = r[4], method = false, tol = 'EXACT', rules = (r.result or r[1] == 'rademacher') and 'none: counts' or name, doc = r[5], source = r[6] }
   RANDOM_KERNELS[#RANDOM_KERNELS + 1] = { name, r.kernel and { r.kernel } or (r[1] == 'uniform' or r[1] == 'normal') and { 'f32', 'f64' } or { 'f64' }, 'random' }
 end
 for _, r in ipairs {
@@ -451,7 +451,7 @@ linalg('lu_factor', 1, {}, { nout = 2, base = true, doc = 'L below and U on and 
 linalg('lu_solve', 3, { { 'trans', TRANS, 'none' } }, { base = true, doc = 'x with a x = b from lu_solve(lu, b, piv), factors and exchanges as lu_factor gives them' })
 linalg('lu', 1, {}, { nout = 3, results = { 'P', 'L', 'U' }, doc = 'a = P L U: permutation, unit lower and upper trapezium, of matrices of any shape' })
 linalg('cholesky', 1, { { 'upper', 'bool', false } }, { doc = 'L with a = L L^H (or U with a = U^H U) of positive definite Hermitian matrices; only that triangle of a is read', source = STD })
-linalg('ldl', 1, { { 'hermitian', 'bool', true } }, { nout = 3, base = true, results = { 'L', 'D', 'P' }, doc = 'a = L D L^H of Hermitian, or a = L D L^T of symmetric matrices (hermitian = false), not definite; D has blocks of 1 and 2 rows, the rows P of L are unit lower triangular; the lower triangle of a is read' })
+linalg('ldl', 1, { { 'hermitian', 'bool', true } }, { rules = 'none: the blocks of D follow the values', nout = 3, base = true, results = { 'L', 'D', 'P' }, doc = 'a = L D L^H of Hermitian, or a = L D L^T of symmetric matrices (hermitian = false), not definite; D has blocks of 1 and 2 rows, the rows P of L are unit lower triangular; the lower triangle of a is read' })
 linalg('qr', 1, { { 'mode', { 'reduced', 'complete', 'r' }, 'reduced' }, { 'pivoting', 'bool', false } }, { nout = 'list', base = true, results = { 'Q', 'R', 'P' }, doc = 'a = Q R, Q with orthonormal columns, R upper triangular (mode r: R alone); pivoting: a table of Q, R, P with the columns P of a in place of a, |R_ii| not growing', source = STD })
 linalg('svd', 1, { { 'full_matrices', 'bool', true } }, { nout = 3, results = { 'U', 'S', 'Vh' }, doc = 'a = U diag(S) Vh, singular values falling; full_matrices = false keeps min(m, n) vectors', source = STD })
 linalg('svdvals', 1, {}, { doc = 'singular values, falling', source = STD })
@@ -459,12 +459,12 @@ linalg('eigh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, { 'b
 linalg('eigvalsh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, { 'b', 'tensor' } }, { doc = 'eigenvalues (rising) of Hermitian matrices; options of eigh', source = STD })
 linalg('eig', 1, {}, { nout = 2, doc = 'complex eigenvalues, in no order, and eigenvectors (columns of length 1) of square matrices', source = 'NumPy linalg.eig' })
 linalg('eigvals', 1, {}, { doc = 'complex eigenvalues of square matrices, in no order', source = 'NumPy linalg.eigvals' })
-linalg('hessenberg', 1, {}, { nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
+linalg('hessenberg', 1, {}, { rules = 'none: a step on the way to eigenvalues; take those of eig', nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
 linalg('solve_banded', 2, { { 'lower', 'int' }, { 'upper', 'int' } }, { doc = 'x with a x = b for banded a, whose diagonals are the rows of ab[..., lower + upper + 1, n]: a[i, j] stands in ab[upper + 1 + i - j, j]', source = LAPACK .. ': gbsv, gtsv' })
 linalg('solveh_banded', 2, { { 'lower', 'bool', false } }, { doc = 'x with a x = b for banded positive definite a, of which the diagonals on and above the main one (lower: below) are the rows of ab, as in solve_banded', source = LAPACK .. ': pbsv' })
 linalg('levinson', 3, {}, { internal = true, doc = 'x with T x = b, T Toeplitz with first column c and first row r', source = 'The Wiener RMS error criterion in filter design and prediction, 1946; Matrix computations, 2013, section 4.7' })
 for _, r in ipairs {
-  { 'schur_form', 1, {}, 2, MATRIX, 'T and unitary Z with a = Z T Z^H', 'schur' },
+  { 'schur_form', 1, { { 'still', 'bool', false } }, 2, MATRIX, 'T and unitary Z with a = Z T Z^H; still: derivatives hold Z and let T be any matrix, for functions of a', 'schur' },
   { 'least_squares', 2, { { 'rcond', 'number', -1 } }, 3, MATRIX, 'shortest x that minimises |a x - b|, rank, singular values', 'lstsq' },
   { 'sqrt_upper', 1, {}, 1, { 'c128' }, 'upper triangular square root of upper triangular matrices', 'sqrtm' },
   { 'log_upper', 1, {}, 1, { 'c128' }, 'logarithm of upper triangular matrices', 'logm' },
@@ -572,7 +572,7 @@ composed('mascon.polynomial', NUM, {
   { 'polyder', method = false, tol = 'ULP4', doc = 'derivative of a polynomial', source = 'NumPy polyder' },
   { 'polyint', method = false, tol = 'ULP4', doc = 'integral of a polynomial', source = 'NumPy polyint' },
   { 'polyfit', nin = 2, method = false, tol = 'ITERATIVE', doc = 'polynomial that fits samples best', source = 'NumPy polyfit' },
-  { 'roots', method = false, tol = 'ITERATIVE', rules = 'none: an ordering of eigenvalues', doc = 'roots of a polynomial', source = 'NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995' },
+  { 'roots', method = false, tol = 'ITERATIVE', doc = 'roots of a polynomial', source = 'NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995' },
   { 'poly', method = false, tol = 'ITERATIVE', doc = 'polynomial with given roots', source = 'NumPy poly' },
   { 'chebval', nin = 2, method = false, tol = 'ACCUM', doc = 'Chebyshev series at x', source = 'NumPy chebval; A note on the summation of Chebyshev series, 1955' },
   { 'legval', nin = 2, method = false, tol = 'ACCUM', doc = 'Legendre series at x', source = 'NumPy legval; A note on the summation of Chebyshev series, 1955' },
@@ -673,9 +673,9 @@ statistics('rank', {
 -- ---------------------------------------------------------------- compositions: random numbers
 for _, m in ipairs {
   { 'multivariate',
-    { 'dirichlet', doc = 'positive numbers that sum to 1', source = 'Non-uniform random variate generation, 1986, XI.4' },
-    { 'multivariate_normal', doc = 'normal vectors with mean and covariance', source = 'Non-uniform random variate generation, 1986, XI.2' },
-    { 'wishart', doc = 'sums of outer products of normal vectors', source = 'Algorithm AS 53: Wishart variate generator, 1972' },
+    { 'dirichlet', rules = 'none: the derivative of incomplete gamma functions in their order has no op', doc = 'positive numbers that sum to 1', source = 'Non-uniform random variate generation, 1986, XI.4' },
+    { 'multivariate_normal', rules = 'auto', doc = 'normal vectors with mean and covariance', source = 'Non-uniform random variate generation, 1986, XI.2' },
+    { 'wishart', rules = 'auto', doc = 'sums of outer products of normal vectors', source = 'Algorithm AS 53: Wishart variate generator, 1972' },
   },
   { 'sample',
     { 'permutation', doc = 'a random order of 1..n or of slices', source = 'Non-uniform random variate generation, 1986, XII.2' },
@@ -685,7 +685,7 @@ for _, m in ipairs {
   { 'sequence', { 'latin_hypercube', doc = 'points with one in each slice of every coordinate', source = 'A comparison of three methods, 1979' } },
 } do
   local list = { unpack(m, 2) }
-  for _, r in ipairs(list) do r.namespace, r.method, r.rules, r.nin = 'random', false, 'none: random', 0 end
+  for _, r in ipairs(list) do r.namespace, r.method, r.rules, r.nin = 'random', false, r.rules or 'none: random', 0 end
   composed('mascon.random.' .. m[1], DRAWN, list)
 end
 
@@ -729,7 +729,7 @@ matrices('norms', {
   { 'matrix_rank', doc = 'number of singular values above rtol times the largest' },
 })
 matrices('functions', {
-  { 'schur', doc = 'T and unitary Z with a = Z T Z^H; output real or complex', source = LAPACK },
+  { 'schur', rules = 'none: the triangle and its basis are not unique', doc = 'T and unitary Z with a = Z T Z^H; output real or complex', source = LAPACK },
   { 'matrix_power', doc = 'a multiplied by itself n times; the inverse for negative n' },
   { 'expm', doc = 'exponential of square matrices', source = 'The scaling and squaring method for the matrix exponential revisited, 2005' },
   { 'logm', doc = 'principal logarithm of square matrices', source = HIGHAM .. ', algorithm 11.9' },

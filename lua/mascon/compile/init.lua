@@ -94,8 +94,9 @@ local function build(self, args, n, tensors)
   local leaves, text = {}, {}
   for i = 1, results.n do flatten(results[i], leaves, text, true) end
   local graph = graphs.build(tensors, record, leaves)
-  local report = self.fuse and fuse.run(graph) or { groups = 0, nodes = 0 }
-  local plan = plans.make(graph)
+  local function prepare(g) return self.fuse and fuse.run(g) or { groups = 0, nodes = 0 } end
+  local report = prepare(graph)
+  local plan = plans.make(graph, prepare)
   plan.fused = report
   plan.results, plan.graph = results, graph
   return plan, results

@@ -60,8 +60,9 @@ end
 
 --- Lays a graph out.
 ---@param graph table of graph.build
+---@param prepare? fun(graph: table) passes, for the graphs inside the graph
 ---@return table plan { run, outputs = { { dtype, shape } }, arena (bytes), steps (count), effects }
-function M.make(graph)
+function M.make(graph, prepare)
   local nodes = graph.nodes
   local last = {} -- value -> index of the last node that reads it
   for k, n in ipairs(nodes) do
@@ -80,7 +81,7 @@ function M.make(graph)
   end
   for _, e in ipairs(graph.effects) do last[e.value] = #nodes + 1 end
 
-  local mem, place, headers, steps = arena(), {}, {}, {}
+  local mem, place, headers, steps, parts = arena(), {}, {}, {}, {}
   local by_key = {}
   local function header(h)
     local key = ('%s/%s/%d/%d/%s/%s/%s'):format(h.where, h.const and 'value ' .. h.id or tostring(h.index), h.offset or 0, h.dtype, table.concat(h.shape, ','), table.concat(h.strides, ','), tostring(h.weak))
@@ -113,8 +114,40 @@ function M.make(graph)
     end
   end
 
+  --- A step that runs plans of its own: dense operands, and room beside the results.
+  local function call(n)
+    local loop = n.prim:lower(function(part)
+      part = graphs.copy(part)
+      if prepare then prepare(part) end
+      return M.make(part, prepare)
+    end)
+    local ins, outs, room = {}, {}, {}
+    local function spare(dtype, shape)
+      local v = { dtype = dtype, shape = shape }
+      take(v)
+      room[#room + 1] = v
+      return whole(v)
+    end
+    for i, u in ipairs(n.ins) do
+      if graphs.is_dense({ shape = u.shape, strides = u.strides, offset = 0 }) then
+        ins[i] = seen(u.value, u, u.weak)
+      else
+        ins[i] = spare(u.dtype, u.shape)
+        steps[#steps + 1] = { kind = 'copy', outs = { ins[i] }, ins = { seen(u.value, u) } }
+      end
+    end
+    for _, v in ipairs(n.outs) do take(v) end
+    for i, v in ipairs(n.outs) do outs[i] = whole(v) end
+    for i = 1, loop.state or 0 do outs[#outs + 1] = spare(n.outs[i].dtype, n.outs[i].shape) end
+    if loop.kind == 'while' then outs[#outs + 1] = spare(tensor.code.bool, {}) end
+    steps[#steps + 1] = { kind = 'call', loop = loop, ins = ins, outs = outs }
+    for _, part in ipairs(loop.parts) do parts[#parts + 1] = part end
+    for _, v in ipairs(room) do give(v) end
+  end
+
   for k, n in ipairs(nodes) do
-    if n.kind == 'update' or n.kind == 'put' then
+    if n.kind == 'call' then call(n)
+    elseif n.kind == 'update' or n.kind == 'put' then
       local old, new = n.ins[1].value, n.outs[1]
       if place[old] and place[old].bytes and last[old] == k and not out_of[new] then
         place[new] = place[old] -- the old contents are not needed any more: written in place
@@ -161,7 +194,7 @@ function M.make(graph)
   local outputs = {}
   for i, u in ipairs(graph.outputs) do outputs[i] = { dtype = tensor.name[u.dtype], shape = u.shape } end
   local c = launch.plan(headers, steps, mem.top())
-  return { run = launch.runner(c, #graph.inputs, #outputs), outputs = outputs, arena = mem.top(), steps = #steps, headers = #headers, plan = c, program = steps, layout = headers }
+  return { run = launch.runner(c, #graph.inputs, #outputs), outputs = outputs, arena = mem.top(), steps = #steps, headers = #headers, plan = c, program = steps, layout = headers, parts = parts }
 end
 
 return M

@@ -9,6 +9,8 @@ for file, names in pairs {
   clip = { 'global_norm', 'clip_norm', 'clip_value' },
   minimize = { 'minimize' },
   nelder_mead = { 'nelder_mead' },
+  root_scalar = { 'brentq', 'bisect', 'newton' },
+  root = { 'root' },
   cma = { 'cma_es' },
   evolution = { 'evolution', 'differential_evolution' },
   least_squares = { 'least_squares' },

@@ -14,7 +14,7 @@ local op = require 'mascon.op'
 
 local M = {}
 
-local FILES = { 'elementwise', 'reduce', 'linear' }
+local FILES = { 'elementwise', 'reduce', 'linear', 'fourier', 'linalg', 'factor', 'spectral', 'filter', 'interpolate', 'random' }
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
 local reverse, forward
 
