@@ -63,6 +63,14 @@ describe('bayes', function()
     assert.same(whole.history.y, bayes(branin, nil, { n_calls = 12, state = mc.json.decode(text) }).history.y)
   end)
 
+  it('keeps ranges of every kind in a state of JSON', function()
+    local space = { rate = { 1e-3, 1, log = true }, depth = { low = 1, high = 4, integer = true }, x = { -1, 1 } }
+    local function f(p) return p.x ^ 2 + math.log(p.rate) ^ 2 + p.depth end
+    local whole = bayes(f, space, { n_calls = 11, seed = 2 })
+    local text = mc.json.encode(bayes(f, space, { n_calls = 9, seed = 2 }).state)
+    assert.same(whole.history, bayes(f, nil, { n_calls = 11, state = mc.json.decode(text) }).history)
+  end)
+
   it('takes named, logarithmic and whole ranges', function()
     local seen = {}
     local r = bayes(function(p)

@@ -8,7 +8,7 @@ local op = require 'mascon.op'
 local error = check.error
 local M = {}
 
-local RANGE = { log = { false, 'bool' }, integer = { false, 'bool' } }
+local RANGE = { log = { false, 'bool' }, integer = { false, 'bool' }, low = { nil, 'number' }, high = { nil, 'number' } }
 
 ---@class mascon.Space
 ---@field n integer
@@ -17,12 +17,14 @@ local RANGE = { log = { false, 'bool' }, integer = { false, 'bool' } }
 local Space = {}
 Space.__index = Space
 
---- One range { low, high, log = , integer = }.
-local function range(fname, key, r)
+--- One range { low, high, log = , integer = }; low and high may stand under their names.
+local function range(fname, key, given)
+  local r = given
+  if type(given) == 'table' then r = { given[1] or given.low, given[2] or given.high } end
   if type(r) ~= 'table' or type(r[1]) ~= 'number' or type(r[2]) ~= 'number' or not (r[1] < r[2] and r[1] > -math.huge and r[2] < math.huge) then
     error(('%s: the range of %s is %s; give { low, high }, finite, low below high'):format(fname, tostring(key), type(r) == 'table' and ('{ %s, %s }'):format(tostring(r[1]), tostring(r[2])) or check.show(r)), 4)
   end
-  local o = check.opts(fname, r, RANGE, 5)
+  local o = check.opts(fname, given, RANGE, 5)
   if o.log and r[1] <= 0 then error(('%s: the range of %s starts at %g; a logarithmic one starts above 0'):format(fname, tostring(key), r[1]), 4) end
   if o.integer and (r[1] % 1 ~= 0 or r[2] % 1 ~= 0) then error(('%s: the range of %s is one of whole numbers; its ends are %g and %g'):format(fname, tostring(key), r[1], r[2]), 4) end
   return { r[1], r[2], log = o.log, integer = o.integer }
@@ -41,12 +43,12 @@ function M.new(fname, spec)
   return setmetatable({ n = #keys, keys = keys, ranges = ranges, named = named }, Space)
 end
 
---- The space as plain tables, from which new() makes it again.
+--- The space as plain tables that JSON can hold, from which new() makes it again.
 function Space:plain()
   local spec = {}
   for i, key in ipairs(self.keys) do
     local r = self.ranges[i]
-    spec[key] = { r[1], r[2], log = r.log or nil, integer = r.integer or nil }
+    spec[key] = { low = r[1], high = r[2], log = r.log or nil, integer = r.integer or nil }
   end
   return spec
 end
