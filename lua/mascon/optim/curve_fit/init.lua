@@ -31,7 +31,8 @@ OPTS.diff_step = nil
 ---   jac: '3-point' (default) or '2-point' differences; 'forward' or 'reverse': derivatives of the model itself, compiled (p.a, ... are then 0-d
 ---   tensors, the model may not ask for their values); or a function(x, p) -> table of the model's derivatives by parameter
 ---   nan: 'raise' (default) or 'omit' points where y (or x) is not finite
----   block: evaluate the model on so many points at a time, in memory for one block; the model must treat points one by one
+---   block: evaluate the model on so many points at a time (65536, say), in memory for one block; the model must treat points one by one. With
+---   jac = 'forward' this is the fast way for a million points and more
 ---
 --- Data larger than memory: curve_fit(model, source, opts), source() giving an iterator over chunks x, y, sigma (x [n] or [k, n], y [n]), anew at
 --- each call. Points are cut into blocks by their number and sums follow a fixed tree, so any chunking gives the same bits.

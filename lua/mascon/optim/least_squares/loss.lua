@@ -71,7 +71,7 @@ end
 ---@param scale number f_scale
 ---@return number
 function M.cost(loss, r, scale)
-  if not loss then return 0.5 * F.sum(F.square(r)):item() end
+  if not loss then return 0.5 * F.matmul(r, r):item() end
   local rho = loss(F.square(r / scale))
   return 0.5 * scale * scale * F.sum(rho):item()
 end
