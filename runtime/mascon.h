@@ -184,6 +184,9 @@ MC_API int mc_op2_scalar(int op, mc_tensor *out, const mc_tensor *a, double s, i
 MC_API int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double im, int swapped);
 /* dst at positions (1-based or negative) of an axis = values (accumulate: +=), broadcast; later positions win. */
 MC_API int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate);
+/* The elements of t where mask (bool, of its shape) is set, in row-major order, as one axis. -2: not here (another shape or dtype of the
+ * mask, or a function is being recorded): nonzero_flat and take do the same in two steps. */
+MC_API int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask);
 MC_API int mc_op3(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, const mc_tensor *c);
 /* ---- recording (mc_record.c): what a function does with its traced operands ---- */
 typedef struct mc_record_operand {

@@ -65,6 +65,7 @@ local STD = 'Python array API standard 2023.12'
 op { 'add', family = 'binary', dtypes = NUM, expr = 'a + b', inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a + b', source = STD }
 op { 'subtract', family = 'binary', dtypes = NUM, expr = 'a - b', alias = { 'sub' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a - b', source = STD }
 op { 'multiply', family = 'binary', dtypes = NUM, expr = 'a * b', alias = { 'mul' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a b', source = STD }
+op { 'multiply_no_nan', family = 'binary', dtypes = FC, promote = 'float', expr = 'b == 0 ? 0 : a * b', method = false, tol = 'EXACT', rules = 'auto', doc = 'a b, and 0 where b is 0 even if a is infinite or NaN', source = 'TensorFlow math.multiply_no_nan' }
 op { 'divide', family = 'binary', dtypes = FC, promote = 'float', expr = 'a / b', alias = { 'div' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'true division a / b; integers give f64', source = STD }
 op { 'floor_divide', family = 'binary', dtypes = REAL, expr = 'floor_divide(a, b)', fix = 'floor_divide', guard = 'b == 0', guard_text = 'integer division by zero', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'floor(a / b); integer division by zero is an error', source = STD }
 op { 'remainder', family = 'binary', dtypes = REAL, expr = 'remainder(a, b)', fix = 'remainder', guard = 'b == 0', guard_text = 'integer division by zero', alias = { 'mod' }, tol = 'EXACT', rules = 'remainder', doc = 'a - b floor(a / b): the sign of the divisor', source = STD }
@@ -74,7 +75,7 @@ op { 'maximum', family = 'binary', dtypes = ORD, expr = 'maximum(a, b)', tol = '
 op { 'minimum', family = 'binary', dtypes = ORD, expr = 'minimum(a, b)', tol = 'EXACT', rules = 'select', doc = 'the smaller; NaN wins', source = STD }
 op { 'atan2', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'atan2(a, b)', tol = 'ULP4', rules = 'atan2', doc = 'angle of the point (b, a) in (-pi, pi], rad', source = STD }
 op { 'hypot', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'hypot(a, b)', tol = 'ULP4', rules = 'hypot', doc = 'sqrt(a^2 + b^2) without overflow', source = STD }
-op { 'copysign', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'copysign(a, b)', tol = 'EXACT', rules = 'none: sign only', doc = 'magnitude of a, sign of b', source = STD }
+op { 'copysign', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'copysign(a, b)', tol = 'EXACT', rules = 'copysign', doc = 'magnitude of a, sign of b', source = STD }
 op { 'logaddexp', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'logaddexp(a, b)', tol = 'ULP4', rules = 'logaddexp', doc = 'log(exp(a) + exp(b)) without overflow', source = STD }
 op { 'gammainc', family = 'binary', kernels = 'special', dtypes = FLOAT, promote = 'float', expr = 'gammainc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised lower incomplete gamma function P(a, b), a > 0, b >= 0', source = 'DLMF 8.2, 8.9, 8.11' }
 op { 'gammaincc', family = 'binary', kernels = 'special', dtypes = FLOAT, promote = 'float', expr = 'gammaincc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised upper incomplete gamma function Q(a, b) = 1 - P without cancellation', source = 'DLMF 8.2, 8.9, 8.11' }
@@ -104,7 +105,7 @@ end
 unary('positive', NUM, 'a', { tol = 'EXACT', rules = 'auto', doc = '+a (a copy)' })
 unary('negative', NUM, '-a', { alias = { 'neg' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = '-a' })
 unary('abs', NUM, 'abs(a)', { result = 'real', tol = 'EXACT', ctol = 'ULP4', rules = 'abs', doc = '|a|; the modulus of a complex number' })
-unary('sign', NUM, 'sign(a)', { tol = 'EXACT', ctol = 'ULP4', rules = 'none: piecewise constant', doc = '-1, 0, 1; a/|a| for complex; NaN stays' })
+unary('sign', NUM, 'sign(a)', { tol = 'EXACT', ctol = 'ULP4', rules = 'sign', doc = '-1, 0, 1; a/|a| for complex; NaN stays' })
 unary('square', NUM, 'a * a', { tol = 'EXACT', rules = 'auto', doc = 'a^2' })
 unary('floor', REAL, 'floor(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'largest integer at or below' })
 unary('ceil', REAL, 'ceil(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'smallest integer at or above' })
@@ -167,7 +168,7 @@ special('unary', {
   { 'rgamma', '1 / gamma(a), 0 at the poles of gamma', 'DLMF 5.2.1', tol = 'ULP4' },
   { 'gammasgn', 'sign of gamma(a); NaN at the negative integers', 'DLMF 5.2.1', tol = 'EXACT', rules = 'none: piecewise constant' },
   { 'factorial', 'gamma(a + 1), and 0 for a < 0', 'DLMF 5.4.1', tol = 'ULP4' },
-  { 'riemann_zeta', 'Riemann\'s zeta function of a real argument', 'DLMF 25.2, 25.4.1' },
+  { 'riemann_zeta', 'Riemann\'s zeta function of a real argument', 'DLMF 25.2, 25.4.1', rules = 'none: no closed form' },
   { 'j0', 'Bessel function of the first kind, order 0', 'DLMF 10.2.2, 10.17.3', fix = 'j0' },
   { 'j1', 'Bessel function of the first kind, order 1', 'DLMF 10.2.2, 10.17.3', fix = 'j1' },
   { 'y0', 'Bessel function of the second kind, order 0; NaN for a < 0', 'DLMF 10.8.2, 10.17.4', fix = 'y0' },
@@ -234,8 +235,8 @@ special('binary', {
   { 'elliprc', 'Carlson\'s degenerate integral RC(a, b); b < 0 gives the principal value', 'DLMF 19.2.17', tol = 'ULP4' },
   { 'eval_legendre', 'Legendre polynomial of whole degree a at b', 'DLMF 14.10.3', alias = { 'legendre_p' } },
   { 'gamma_density', 'b^a exp(-b) / gamma(a), the common factor of densities; a > 0', 'DLMF 8.7.1' },
-  { 'poisson_ppf', 'smallest k at which the Poisson distribution of mean b reaches probability a', 'DLMF 8.11' },
-  { 'poisson_isf', 'smallest k whose upper tail under the Poisson distribution of mean b is at most a', 'DLMF 8.11' },
+  { 'poisson_ppf', 'smallest k at which the Poisson distribution of mean b reaches probability a', 'DLMF 8.11', rules = 'none: piecewise constant' },
+  { 'poisson_isf', 'smallest k whose upper tail under the Poisson distribution of mean b is at most a', 'DLMF 8.11', rules = 'none: piecewise constant' },
   { 'vonmises_cdf', 'distribution function of the von Mises distribution of concentration a at b, rad; whole turns add 1', 'quadrature of the density' },
 })
 special('ternary', {
@@ -250,10 +251,10 @@ special('ternary', {
   { 'elliprg', 'Carlson\'s symmetric integral RG(a, b, c) of the second kind', 'DLMF 19.16.3' },
   { 'lpmv', 'associated Legendre function of whole order a and degree b at c in [-1, 1], with the phase (-1)^a', 'DLMF 14.7.15, 14.10.3' },
   { 'sph_legendre_p', 'associated Legendre function of degree a and order b at cos(c), normalised on the sphere', 'DLMF 14.30.1' },
-  { 'binom_ppf', 'smallest k at which the binomial distribution of b trials with chance c reaches probability a', 'DLMF 8.17.5' },
-  { 'binom_isf', 'smallest k whose upper tail under the binomial distribution of b trials with chance c is at most a', 'DLMF 8.17.5' },
-  { 'nbinom_ppf', 'smallest k at which the negative binomial distribution of b successes with chance c reaches probability a', 'DLMF 8.17.5' },
-  { 'nbinom_isf', 'smallest k whose upper tail under the negative binomial distribution of b successes with chance c is at most a', 'DLMF 8.17.5' },
+  { 'binom_ppf', 'smallest k at which the binomial distribution of b trials with chance c reaches probability a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },
+  { 'binom_isf', 'smallest k whose upper tail under the binomial distribution of b trials with chance c is at most a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },
+  { 'nbinom_ppf', 'smallest k at which the negative binomial distribution of b successes with chance c reaches probability a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },
+  { 'nbinom_isf', 'smallest k whose upper tail under the negative binomial distribution of b successes with chance c is at most a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },
 })
 for _, r in ipairs {
   { 'zeta', nin = 2, doc = 'zeta function of Riemann (s) or Hurwitz (s, q)', source = 'DLMF 25.2.1, 25.11.1' },
@@ -292,15 +293,15 @@ op { 'count_nonzero', family = 'reduce', compute = 'bool', dtypes = ALL, result 
 op { 'logsumexp', family = 'reduce', dtypes = FLOAT, promote = 'float', params = AX, tol = 'ACCUM', rules = 'logsumexp', doc = 'log of the sum of exponentials without overflow; empty gives -inf', source = 'Accurately computing the log-sum-exp and softmax functions, 2021' }
 -- the same with NaN left out
 local NAN = 'NumPy: functions that leave NaN out'
-op { 'nansum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'sum', doc = 'sum over axes, NaN left out; nothing but NaN gives 0', source = NAN }
-op { 'nanprod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'prod', doc = 'product over axes, NaN left out; nothing but NaN gives 1', source = NAN }
+op { 'nansum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'nansum', doc = 'sum over axes, NaN left out; nothing but NaN gives 0', source = NAN }
+op { 'nanprod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'nanprod', doc = 'product over axes, NaN left out; nothing but NaN gives 1', source = NAN }
 op { 'nanmax', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'largest element, NaN left out; nothing but NaN gives NaN', source = NAN }
 op { 'nanmin', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'smallest element, NaN left out; nothing but NaN gives NaN', source = NAN }
 op { 'nanargmax', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element, NaN left out; nothing but NaN is an error', source = NAN }
 op { 'nanargmin', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first smallest element, NaN left out; nothing but NaN is an error', source = NAN }
-op { 'nanmean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, tol = 'ACCUM', rules = 'mean', doc = 'arithmetic mean, NaN left out; nothing but NaN gives NaN', source = NAN }
-op { 'nanvar', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'var', doc = 'variance, NaN left out', source = NAN }
-op { 'nanstd', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'std', doc = 'standard deviation, NaN left out', source = NAN }
+op { 'nanmean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, tol = 'ACCUM', rules = 'nanmean', doc = 'arithmetic mean, NaN left out; nothing but NaN gives NaN', source = NAN }
+op { 'nanvar', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'nanvar', doc = 'variance, NaN left out', source = NAN }
+op { 'nanstd', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'nanstd', doc = 'standard deviation, NaN left out', source = NAN }
 local SHAPE = { AX[1], AX[2], { 'bias', 'bool', true } }
 local JOANES = 'Comparing measures of sample skewness and kurtosis, 1998'
 op { 'skew', family = 'reduce', namespace = 'stats', method = false, dtypes = FLOAT, promote = 'float', params = SHAPE, tol = 'ACCUM', rules = 'skew', doc = 'skewness m3 / m2^(3/2) over axes; bias = false corrects for the sample size; NaN where the spread is 0', source = JOANES .. ' (g1, G1)' }

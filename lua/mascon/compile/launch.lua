@@ -169,6 +169,9 @@ function M.strided(t, shape, strides, offset)
   return tensor.make(2, 0, C.mc_view_strided, tensor.promote(t, 2), #shape, sizes, strides_of, offset)
 end
 
+--- A parameter block of its own, to be changed.
+function M.params(p) return params_t(p) end
+
 --- Runs an op with parameters as the log has them.
 ---@return table results
 function M.call(row, nout, inputs, params)

@@ -24,7 +24,7 @@ local function recurse(x, coef, state, reverse, level, inplace)
     op.fresh()
     P.naxes, P.axes[0], P.i[0] = 1, 1, reverse and 1 or 0
     last = tensor.header(0)
-    return lib.op_results(op.rows.iir.id, { out, last }, { x, coef, state }, P)
+    return lib.op_multi(op.rows.iir.id, { out, last }, { x, coef, state }, P)
   end)
   return y, last._storage ~= nil and tensor.finish(last) or last
 end

@@ -41,8 +41,7 @@ local function elementwise(rule, n, t, x, y)
     if t[i] then
       local wide = mc.broadcast_to(t[i], n.outs[1].shape)
       local back = rule(conj(wide), x, y, p)
-      local c = back[i]
-      if type(c) == 'function' then c = c() end
+      local c = rules.cotangent(n.row, back, i)
       if c then out = plus(out, conj(c)) end
     end
   end
@@ -59,8 +58,7 @@ local function transposed(rule, n, t, x, y)
     local back = rule(#y == 1 and g[1] or g, x, y, p)
     local out = {}
     for i = 1, #x do
-      local c = t[i] and back[i]
-      if type(c) == 'function' then c = c() end
+      local c = t[i] and rules.cotangent(n.row, back, i)
       if c then out[#out + 1] = { i, reverse.cast(reverse.sum_to(c, x[i].shape), x[i].dtype) } end
     end
     local tensors = { n = #out }

@@ -186,10 +186,8 @@ local function back_op(n, env, yes, sum)
   for i, v in ipairs(n.outs) do y[i] = env[v] end
   local back = rule(#n.outs == 1 and g[1] or g, x, y, params.read(n))
   for i, u in ipairs(n.ins) do
-    if back[i] and yes[u.value] then
-      local c = back[i]
-      sum:push(u, type(c) == 'function' and c() or c)
-    end
+    local c = yes[u.value] and rules.cotangent(n.row, back, i)
+    if c then sum:push(u, c) end
   end
 end
 
