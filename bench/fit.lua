@@ -84,7 +84,7 @@ end)
 
 return function(bench)
   for _, p in ipairs(list) do
-    bench.case { name = 'op_' .. p.name, family = 'fit', op = p.text, dtype = 'f64', shape = '', threads = p.threads, samples = 5, setup = function()
+    bench.case { name = 'op_' .. p.name, family = 'optim', op = p.text, dtype = 'f64', shape = '', threads = p.threads, samples = 5, setup = function()
       local once = p.setup()
       local kit = { values = {} }
       function kit.run(n) for _ = 1, n do kit.result = once() end end
