@@ -46,11 +46,11 @@ local function points(n)
   return x, 2.5 * mc.exp(x * -1.3) + 0.5 + 0.2 * (fractions(n, 2) + fractions(n, 3) - 1)
 end
 local START = { a = 1, k = 1, c = 1 }
-for _, way in ipairs { { '', {} }, { '_block', { block = 65536 } }, { '_exact', { jac = 'forward' } }, { '_exact_block', { jac = 'forward', block = 65536 } } } do
-  add('curve_fit_1M' .. way[1], 'curve_fit, 3 parameters, 10^6 points' .. way[1]:gsub('_exact', ', derivatives of the model'):gsub('_block', ', in blocks'), function()
+for _, way in ipairs { { '', 'as it comes', {} }, { '_block', 'in blocks', { block = 65536 } }, { '_exact', 'in blocks; the peer is given derivatives', { block = 65536 } }, { '_differences', 'differences', { jac = '3-point' } } } do
+  add('curve_fit_1M' .. way[1], 'curve_fit, 3 parameters, 10^6 points, ' .. way[2], function()
     local x, y = points(1e6)
     local o = { p0 = START }
-    for k, v in pairs(way[2]) do o[k] = v end
+    for k, v in pairs(way[3]) do o[k] = v end
     return function()
       local r = mc.optim.curve_fit(decay, x, y, o)
       return { nfev = r.nfev, fun = r.chi2 }

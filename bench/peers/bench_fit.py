@@ -107,7 +107,7 @@ slopes = lambda x, a, k, c: np.stack([exp(-k * x), -a * x * exp(-k * x), np.ones
 run('op_curve_fit_1M_scipy', fit())
 run('op_curve_fit_1M_block_scipy', fit())
 run('op_curve_fit_1M_exact_scipy', fit(jac=slopes))
-run('op_curve_fit_1M_exact_block_scipy', fit(jac=slopes))
+run('op_curve_fit_1M_differences_scipy', fit())
 
 
 def small():

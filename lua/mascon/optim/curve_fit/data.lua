@@ -7,6 +7,7 @@ local check = require 'mascon.check'
 local op = require 'mascon.op'
 local loss = require 'mascon.optim.least_squares.loss'
 local reduced = require 'mascon.optim.least_squares.reduced'
+local exact_of = require 'mascon.optim.least_squares.exact'
 local difference = require 'mascon.optim.least_squares.difference'
 local tree = require 'mascon.optim.curve_fit.tree'
 local index = require 'mascon.index'
@@ -91,7 +92,7 @@ local function exact(self)
       for k = 1, n do p[k] = v[k] end
       return residuals(self, { x = x, y = y, sigma = sigma or nil, chol = chol or nil }, p)
     end
-    self.exact = { residuals = require('mascon.compile').compile(f), slopes = require('mascon.optim.least_squares').exact(f, self.jac) }
+    self.exact = { residuals = require('mascon.compile').compile(f), slopes = exact_of.jacobian(f, self.jac) }
   end
   return self.exact
 end
@@ -106,6 +107,13 @@ end
 
 --- Residuals and derivatives of a piece as rows of one tensor [nfree + 1, m], which the next piece of the same size takes over.
 local function rows_of(self, piece, free)
+  if self.jac == 'auto' then -- by the points in all, so that chunks do not matter
+    self.jac = '3-point'
+    if self.rows >= exact_of.LARGE then
+      self.jac = 'forward'
+      if not exact_of.attempt(function() return call(exact(self).slopes, piece, free) end) then self.jac, self.exact = '3-point', nil end
+    end
+  end
   local n, m = #free, piece.y:numel()
   local all = self.rows_buffer
   if not all or all.shape[2] ~= m or all.shape[1] ~= n + 1 then
