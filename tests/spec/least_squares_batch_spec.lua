@@ -74,7 +74,7 @@ describe('least_squares_batch', function()
     for _, part in ipairs { { 1, 5 }, { 4, 9 }, { 12, 12 } } do
       local piece = y[{ part }]
       local r = solve(function(x) return model(x) - piece end, x0[{ part }], TIGHT)
-      near(all.x[{ part }], r.x, 'part', 1e-9)
+      near(all.x[{ part }], r.x, 'part', 1e-7) -- x is known to the root of what the cost is known to
     end
   end)
 
@@ -86,7 +86,7 @@ describe('least_squares_batch', function()
     local r = solve(function(x) return model(x) - spoilt end, x0, TIGHT)
     assert.equal(-4, r.status[3]:item())
     assert.is_false(r.success[3]:item())
-    near(solve(f, x0, TIGHT).x[4], r.x[4], 'its neighbour', 1e-9)
+    near(solve(f, x0, TIGHT).x[4], r.x[4], 'its neighbour', 1e-7)
     assert.matches('x0 is not inside its bounds', support.message(function() solve(f, start, { bounds = { 0, 5 } }) end))
   end)
 
