@@ -9,7 +9,7 @@ local tensor = require 'mascon.tensor'
 local graphs = require 'mascon.compile.graph'
 local launch = require 'mascon.compile.launch'
 local plans = require 'mascon.compile.plan'
-local fuse = require 'mascon.compile.passes.fuse'
+local pipeline = require 'mascon.compile.pipeline'
 local error = check.error
 
 local M = {}
@@ -71,8 +71,20 @@ local function number(x)
   return launch.weaken(mc.tensor(x))
 end
 
+--- Arguments that share a buffer would be one value to the recorder: all but the first become copies for the trace.
+local function apart(tensors)
+  local seen, out = {}, {}
+  for i, t in ipairs(tensors) do
+    local serial = launch.serial(t)
+    out[i] = serial ~= 0 and seen[serial] and launch.own(t:copy()) or t
+    seen[serial] = true
+  end
+  return out
+end
+
 --- First call of a form: runs f, writes down what it did.
 local function build(self, args, n, tensors)
+  tensors = apart(tensors)
   local at = 0
   local shown = {}
   for i = 1, n do
@@ -81,14 +93,18 @@ local function build(self, args, n, tensors)
       return tensors[at]
     end, self.static[i])
   end
+  local since = launch.serial(launch.own(mc.tensor(0)))
   local log, results = launch.record(tensors, true, function() return self.f(unpack(shown, 1, n)) end)
   local leaves, text = {}, {}
   for i = 1, results.n do flatten(results[i], leaves, text, true) end
-  local graph = graphs.build(tensors, log, leaves)
-  local report = self.fuse and fuse.run(graph) or { groups = 0, nodes = 0 }
-  local plan = plans.make(graph)
-  plan.fused = report
-  plan.results, plan.graph = results, graph
+  local source = graphs.source(tensors, log, leaves, since)
+  local graph = graphs.build(source)
+  local reports = pipeline.run(graph, self.options)
+  local plan = plans.make(graph, self.options)
+  plan.source, plan.passes = source, reports
+  plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
+  plan.results = results
+  self.forms[#self.forms + 1] = plan
   return plan, results
 end
 
@@ -125,6 +141,10 @@ function Compiled.__call(self, ...)
   return unpack(results, 1, plan.results.n)
 end
 
+--- What the compiled function does, form by form; see `explain`.
+function Compiled:graph(opts) return require 'mascon.compile.explain'.graph(self, opts) end
+function Compiled:explain(opts) return require 'mascon.compile.explain'.explain(self, opts) end
+
 --- A function that runs f and, from the second call of a form on, replays what it did, without Lua.
 ---
 --- f: takes and returns tensors, numbers and nested tables of them. Its first call with arguments of a new form (structure, dtypes, sizes, strides)
@@ -132,7 +152,10 @@ end
 --- block in the cache. Results are the same bits (f16 and bf16 round once per group). Numbers may change from call to call; strings, booleans and
 --- numbers in `static` places are part of the form. What f reads from outside is read again at each call when it is a tensor, and fixed when
 --- it is a number. Random numbers drawn inside are fixed too: pass a key.
---- Options: static: positions of arguments whose numbers are fixed · fuse (true). Errors: a value of a traced tensor is asked for (item, if).
+--- Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops together · passes: { name = false } leaves a pass
+--- out (fold, algebra, copies, cse, dce, fuse, ...; also MASCON_PASSES=-cse,-fold) · math ('strict'): 'fast' allows identities that do not keep
+--- rounding, signed zeros, inf and NaN. `f:explain()` tells what was done, `f:graph()` shows it. Errors: a value of a traced tensor is asked for
+--- (item, if).
 ---     local f = mc.compile(function(a, s) return mc.exp(a) * s end)
 ---     f(mc.zeros{2}, 3)  --> f64[2]@cpu { 3, 3 }
 ---@param f function
@@ -140,10 +163,11 @@ end
 ---@return table callable
 function M.compile(f, opts)
   if type(f) ~= 'function' then error('compile: the first argument is ' .. check.show(f) .. '; give a function', 2) end
-  local o = check.opts('compile', opts, { static = { nil, 'table' }, fuse = { true, 'bool' } }, 3)
+  local o = check.opts('compile', opts, { static = { nil, 'table' }, fuse = { true, 'bool' }, passes = { nil, 'table' }, math = { 'strict', { 'strict', 'fast' } } }, 3)
   local static = {}
   for _, i in ipairs(o.static or {}) do static[i] = true end
-  return setmetatable({ f = f, static = static, fuse = o.fuse, plans = {}, traces = 0 }, Compiled)
+  local on = pipeline.switches(o.passes, o.fuse, 2)
+  return setmetatable({ f = f, static = static, options = { on = on, inplace = on.inplace, math = o.math }, plans = {}, forms = {}, traces = 0 }, Compiled)
 end
 
 return M

@@ -41,6 +41,9 @@ local function operand(o)
   return t
 end
 
+--- Parameters as text: equal when they are.
+function M.params_key(p) return ffi.string(p, ffi.sizeof(params_t)) end
+
 --- Entries of the log, in order: { kind = 'op' | 'copy' | 'put' | 'base', row, params, ins, outs, axis, accumulate }.
 local function entries()
   local out = {}
@@ -74,6 +77,9 @@ function M.record(traced, strict, f)
   end
   return finish(pcall(f))
 end
+
+--- The tensor itself with a buffer of its own, which numbers and small tensors lack.
+function M.own(t) return tensor.promote(t, 2) end
 
 --- Serial of the buffer of a tensor, 0 when it has none, and the place of its first element in it.
 function M.serial(t) return tonumber(C.mc_record_serial(t)) end

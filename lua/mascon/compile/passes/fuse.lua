@@ -4,9 +4,10 @@
 -- to run in the middle of the group). Only values that somebody outside reads are written to memory. Owns the groups and their programs for
 -- the vector machine. Results are the same bits, but for f16 and bf16, which stay in f32 inside a group.
 local graphs = require 'mascon.compile.graph'
+local rewrite = require 'mascon.compile.rewrite'
 local tensor = require 'mascon.tensor'
 
-local M = {}
+local M = { name = 'fuse', doc = 'runs neighbouring elementwise ops of one shape block by block' }
 
 local CODE, NAME = tensor.code, tensor.name
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
@@ -228,32 +229,10 @@ function M.run(graph)
   end
   for _, n in ipairs(graph.nodes) do if groups_of[n] then replace(groups_of[n]) end end
 
-  -- emitted in an order in which operands come first; without detours there is one
-  local out, state = {}, {}
-  local function emit(start)
-    local stack = { start }
-    while #stack > 0 do
-      local n = stack[#stack]
-      if state[n] == 'done' then
-        table.remove(stack)
-      elseif state[n] == 'open' then
-        state[n] = 'done'
-        out[#out + 1] = n
-        table.remove(stack)
-      else
-        state[n] = 'open'
-        for i = #n.ins, 1, -1 do
-          local p = n.ins[i].value.node
-          if p and not state[p] then stack[#stack + 1] = p end
-        end
-      end
-    end
-  end
-  for _, n in ipairs(graph.nodes) do
+  graph.nodes = rewrite.order(graph.nodes, function(n)
     local g = groups_of[n]
-    emit(g and replaced[g] or n)
-  end
-  graph.nodes = out
+    return g and replaced[g] or n
+  end)
   return report
 end
 
