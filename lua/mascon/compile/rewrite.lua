@@ -94,6 +94,9 @@ function M.sweep(graph, visit)
   return map
 end
 
+--- Stands for nodes that vanish.
+M.NOTHING = { ins = {}, outs = {} }
+
 --- Nodes in an order in which operands come first, as near to the given one as that allows. `of` maps a node to the one that stands for it.
 function M.order(nodes, of)
   local out, state = {}, {}
@@ -105,7 +108,7 @@ function M.order(nodes, of)
         table.remove(stack)
       elseif state[n] == 'open' then
         state[n] = 'done'
-        out[#out + 1] = n
+        if n ~= M.NOTHING then out[#out + 1] = n end
         table.remove(stack)
       else
         state[n] = 'open'

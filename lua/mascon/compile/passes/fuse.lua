@@ -217,6 +217,10 @@ function M.run(graph)
     if #g.nodes == 1 then replaced[g] = only
     else
       local f = program(g, outside)
+      if not f.outs[1] then -- dead code, where it is not left out
+        replaced[g] = rewrite.NOTHING
+        return replaced[g]
+      end
       if #f.ins + #f.outs > 60 or f.registers > 62 then
         replaced[g] = false
         return false
