@@ -149,6 +149,52 @@ function M.lay(graph, options)
     end
   end
 
+  --- The product of a group and what is made of it: the same memory where nobody else reads the product.
+  local function product(n)
+    local v, ins, outs = n.product, {}, {}
+    for _, o in ipairs(n.outs) do take(o) end
+    if not place[v] then
+      local straight = options.inplace
+      for _, r in ipairs(n.result) do straight = straight and r >= #n.leaves end
+      if straight and bytes_of(n.outs[1]) == bytes_of(v) then
+        place[v] = { where = place[n.outs[1]].where, index = place[n.outs[1]].index }
+        inplace.count, inplace.bytes = inplace.count + 1, inplace.bytes + bytes_of(v)
+      else
+        take(v)
+      end
+    end
+    for i, u in ipairs(n.leaves) do ins[i] = seen(u.value, u, u.weak) end
+    for i = 1, n.results do outs[i] = whole(n.outs[i]) end
+    local a, b = n.ins[1], n.ins[2]
+    steps[#steps + 1] = { kind = 'product', product = whole(v), a = seen(a.value, a, a.weak), b = seen(b.value, b, b.weak), ins = ins, outs = outs, want = n.want, code = n.code, result = n.result }
+    if n.outs[#n.outs] ~= v then give(v) end
+  end
+
+  --- Steps that run together tile by tile, behind the one that says so.
+  local function tiles(n)
+    local owner = { kind = 'tiles', count = #n.members, lead = n.lead, row_bytes = n.row_bytes, extra = n.extra, shift = {}, slot = {}, ins = {}, outs = {} }
+    steps[#steps + 1] = owner
+    for _, v in ipairs(n.ins) do owner.ins[#owner.ins + 1] = v end
+    for v, s in pairs(n.slot_of) do place[v] = { where = 'tile', index = s } end
+    for _, m in ipairs(n.members) do
+      local ins, outs = {}, {}
+      local rank = m.kind == 'op' and #m.ins[1].shape or #m.outs[1].shape
+      local function view(layout, v, by_head)
+        owner.shift[#owner.shift + 1] = by_head and 0 or #layout.shape - rank
+        owner.slot[#owner.slot + 1] = (n.slot_of[v] or 0) - 1
+      end
+      for i, v in ipairs(m.outs) do
+        outs[i] = whole(v)
+        view(v, v, true)
+      end
+      for i, u in ipairs(m.ins) do
+        ins[i] = seen(u.value, u, u.weak)
+        view(u, u.value)
+      end
+      steps[#steps + 1] = { kind = m.kind, row = m.row, params = m.params, ins = ins, outs = outs, want = m.want, code = m.code, result = m.result }
+    end
+  end
+
   for k, n in ipairs(nodes) do
     if n.kind == 'update' or n.kind == 'put' then
       local old, new = n.ins[1].value, n.outs[1]
@@ -167,6 +213,11 @@ function M.lay(graph, options)
       else
         steps[#steps + 1] = { kind = 'put', outs = { target }, ins = { seen(n.ins[2].value, n.ins[2]), seen(n.ins[3].value, n.ins[3]) }, axis = n.axis, accumulate = n.accumulate }
       end
+    elseif n.kind == 'tiles' then
+      for _, v in ipairs(n.outs) do take(v) end
+      tiles(n)
+    elseif n.kind == 'product' then
+      product(n)
     else
       local ins, outs = {}, {}
       for i, u in ipairs(n.ins) do ins[i] = seen(u.value, u, u.weak) end
@@ -175,7 +226,8 @@ function M.lay(graph, options)
         if out_of[v] or not list[1] or not inherit(v, list) then take(v) end
       end
       for i, v in ipairs(n.outs) do outs[i] = whole(v) end
-      steps[#steps + 1] = { kind = n.kind, row = n.row, params = n.params, ins = ins, outs = outs, want = n.want, code = n.code, result = n.result }
+      steps[#steps + 1] = { kind = n.kind, row = n.row, params = n.params, ins = ins, outs = outs, want = n.want, code = n.code, result = n.result,
+        like = n.like and header { where = 'tile', index = 0, offset = 0, dtype = n.like.dtype, shape = n.like.shape, strides = graphs.dense(n.like.shape) } }
     end
     local done = {}
     for i, u in ipairs(n.ins) do
