@@ -241,7 +241,7 @@ static int fold_positions(reduce_job *j, int64_t *idx)
     memcpy(sub.shape, j->rshape, sizeof sub.shape);
     memcpy(sub.strides, j->rstr, sizeof sub.strides);
     for (int64_t r = 0; r < j->m; r++) {
-        sub.data = mci_at(j->t, kept_offset(j, r));
+        sub.data = j->source ? NULL : mci_at(j->t, kept_offset(j, r));
         int64_t *row = idx + r * j->parts, best = 0, numbers = 0;
         count = 0;
         for (int64_t p = 0; p < j->parts; p++) {
@@ -250,7 +250,10 @@ static int fold_positions(reduce_job *j, int64_t *idx)
             if (!has)
                 continue;
             from[count] = row[p] + p * j->step;
-            mci_gather(&sub, from[count], 1, j->compute, vals + count * es);
+            if (j->source)
+                j->source->load(j->source->arg, r * j->n + from[count], 1, vals + count * es, 0);
+            else
+                mci_gather(&sub, from[count], 1, j->compute, vals + count * es);
             count++;
         }
         mck_reduce k = {.m = 1, .n = count, .out = &best, .in = vals, .row_stride = 1, .elem_stride = 1};

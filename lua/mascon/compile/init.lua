@@ -151,7 +151,7 @@ function Compiled:explain(opts) return require 'mascon.compile.explain'.explain(
 --- runs f itself and writes down its ops; later calls replay them over memory laid out beforehand, neighbouring elementwise ops block by
 --- block in the cache. Results are the same bits (f16 and bf16 round once per group). Numbers may change from call to call; strings, booleans and
 --- numbers in `static` places are part of the form. What f reads from outside is read again at each call when it is a tensor, and fixed when
---- it is a number. Random numbers drawn inside are fixed too: pass a key.
+--- it is a number; what f computes from such tensors alone is computed once. Random numbers drawn inside are fixed too: pass a key.
 --- Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops together · passes: { name = false } leaves a pass
 --- out (fold, algebra, copies, cse, dce, fuse, ...; also MASCON_PASSES=-cse,-fold) · math ('strict'): 'fast' allows identities that do not keep
 --- rounding, signed zeros, inf and NaN. `f:explain()` tells what was done, `f:graph()` shows it. Errors: a value of a traced tensor is asked for

@@ -124,9 +124,9 @@ local function header(p, i, h)
 end
 
 --- Numbers less one (headers, counted from 1) as C integers.
-local function numbers(list, less)
-  local out = ints(#list + 1)
-  for i, v in ipairs(list) do out[i - 1] = v - (less or 0) end
+local function numbers(values, less)
+  local out = ints(#values + 1)
+  for i, v in ipairs(values) do out[i - 1] = v - (less or 0) end
   return out
 end
 

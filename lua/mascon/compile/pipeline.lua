@@ -28,7 +28,7 @@ local function known(name, where, level)
   local list, near = {}, check.nearest(tostring(name), all)
   for k in pairs(all) do list[#list + 1] = k end
   table.sort(list)
-  error(('compile: %s names no pass, %s%s; passes are %s'):format(where, check.show(name), near and ('; did you mean %s'):format(near) or '', table.concat(list, ', ')), level + 1)
+  error(('compile: %s names no pass, %s; %spasses are %s'):format(where, check.show(name), near and ('did you mean %s? '):format(near) or '', table.concat(list, ', ')), level + 1)
 end
 
 --- Which passes run: the option over the environment over everything on.
