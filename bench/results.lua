@@ -3,6 +3,7 @@
 -- page(facts, ours, theirs) -> text. Owns the tables and the verdicts; numbers come from rows alone. May not run anything.
 local measure = require 'measure'
 local results_functions = require 'results_functions'
+local results_transforms = require 'results_transforms'
 local M = {}
 
 local time = measure.time
@@ -271,6 +272,8 @@ function M.page(facts, ours, theirs)
   end
   local functions = results_functions.section(ours, theirs)
   if functions then put('## Functions', functions) end
+  local transforms = results_transforms.section(ours, theirs)
+  if transforms then put('## Compiled functions', transforms) end
   put('## Coupling: 512 rows x 2048 samples, 16 x 16 bands', coupling(d))
   put('## Ablation of the coupling engine', ablation(d))
   put('## Handles', 'c = a + b on 16 f64 through one C entry point; how the result is held differs (bench/handle.lua).', handles(d))

@@ -202,8 +202,12 @@ typedef struct mc_record_entry {
     mc_params params;
     mc_record_operand *operands; /* inputs, then results */
 } mc_record_entry;
-/* One recording at a time. strict != 0: asking for the value of a traced tensor is an error. The log lives until cleared. */
-MC_API int mc_record_begin(int strict);
+enum { MC_RECORD_STRICT = 1, MC_RECORD_KEEP = 2 }; /* asking for the value of a traced tensor is an error; results stay alive in the log */
+/* Recordings nest; strictness is inherited. The log lives until cleared. */
+MC_API int mc_record_begin(int flags);
+MC_API int mc_record_depth(void);
+/* A tensor over the same memory with a buffer number of its own, so that an argument is told from what else shows its memory. Shares. */
+MC_API int mc_record_alias(mc_tensor *out, const mc_tensor *t);
 MC_API void mc_record_end(void);
 MC_API void mc_record_clear(void);
 MC_API int64_t mc_record_count(void);
@@ -211,6 +215,8 @@ MC_API const mc_record_entry *mc_record_at(int64_t k); /* borrowed until cleared
 /* Marks the buffer of t as an argument of the recorded function (on = 1) or takes the mark off. */
 MC_API int mc_record_trace(mc_tensor *t, int on);
 MC_API int mc_record_traced(const mc_tensor *t);
+/* 0: the value of t belongs to the arguments of a function that is compiled or batched, and may not be asked for. */
+MC_API int mc_record_readable(const mc_tensor *t);
 MC_API int64_t mc_record_serial(const mc_tensor *t);
 MC_API int64_t mc_record_offset(const mc_tensor *t); /* of its first element in its buffer, in elements */
 /* ---- plans (mc_plan.c): a flat list of steps over buffers that are laid out beforehand ---- */
@@ -248,6 +254,46 @@ MC_API int mc_plan_put(mc_plan *p, int dst, int axis, int index, int values, int
 MC_API int mc_plan_arena(mc_plan *p, int64_t bytes);
 /* Runs it. in, out: the arguments in order; outputs have shape, dtype and memory. */
 MC_API int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout);
+
+/* The arguments it was made for and the results it gives, as headers; mc_plan_call checks and makes them. */
+MC_API int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out);
+/* Makes the results (empty headers with their capacity) and runs it; -1, and nothing done, when an argument has another dtype or layout. */
+MC_API int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out);
+
+/* ---- native code: generated C, made by a compiler beside us ---- */
+/* A generated elementwise function: n elements of leaves `in` (each running along, or one value, as generated) into results `out`. 0, or the
+ * first element (from 1) with a forbidden value, and the op that forbids it in *op. */
+typedef int64_t (*mc_native_fn)(int64_t n, void *const *out, const void *const *in, int32_t *op);
+/* Gives step `step` (from 0) of a plan, a fused group, a function for the instruction level in use; one[k]: leaf k is read as one value per
+ * row. NULL takes it away. The group's own program serves when the level changes. */
+MC_API int mc_plan_native(mc_plan *p, int step, mc_native_fn fn, const int32_t *one);
+/* Runs such a function once. in broadcast to the shape of the results, which are contiguous. */
+MC_API int mc_native_run(mc_native_fn fn, int nin, mc_tensor *const *in, const int32_t *one, int nout, mc_tensor *const *out);
+typedef struct mc_compiler mc_compiler;
+/* Starts argv (NULL at its end) with its output in folder/log; killed after `seconds`. Owns: mc_compiler_free, which kills it if need be and
+ * removes the folder with its files, as the end of the program does. NULL with the error record set when it cannot be started. */
+MC_API mc_compiler *mc_compiler_start(const char *const *argv, const char *folder, double seconds);
+/* 0 running, 1 ended well, 2 failed, 3 killed when its time was over. */
+MC_API int mc_compiler_poll(mc_compiler *c);
+MC_API void mc_compiler_free(mc_compiler *c);
+/* Sleeps for some seconds, less when a signal comes. */
+MC_API void mc_pause(double seconds);
+/* Opens a library that a compiler made, for the life of the process; NULL with the error record set when it is not complete. */
+MC_API void *mc_code_open(const char *path);
+MC_API void *mc_code_find(void *code, const char *name);
+/* A new private folder for temporary files; its name into path. */
+MC_API int mc_folder_temporary(char *path, int64_t room);
+/* Removes a folder and the files in it. */
+MC_API int mc_folder_remove(const char *path);
+/* Makes a folder that only this user can enter; an error when it is there and is not. */
+MC_API int mc_folder_private(const char *path);
+/* Names in a folder, each with a newline, as far as they fit; returns the room for all of them, -1 when it cannot be read. */
+MC_API int64_t mc_folder_list(const char *path, char *names, int64_t room);
+/* [0] bytes, [1] time of the last change in seconds, [2] 1: a file of this user that nobody else can write, [3] its number. */
+MC_API int mc_file_facts(const char *path, double facts[4]);
+MC_API int mc_file_touch(const char *path);
+/* The program of a name as the shell finds it, links resolved. */
+MC_API int mc_file_program(const char *name, char *found, int64_t room);
 
 /* A view of a kept operand. Shares. */
 MC_API int mc_record_kept(mc_tensor *out, const mc_record_operand *o);

@@ -2,6 +2,7 @@
  *
  * What a compiled function replays: no Lua, no allocation but the arena, headers made once and pointed at this call's memory. Results of
  * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
+#include "mc_native.h"
 #include "mc_ops.h"
 #include "mc_tiles.h"
 #include "mc_vm.h"
@@ -20,6 +21,7 @@ typedef struct step {
     int kind, op, nin, nout, first; /* first: of its headers in `refs`, results before inputs */
     int axis, accumulate;
     mci_vm *vm;
+    mci_native *native; /* the same group as compiled code, once there is one */
     mci_tiles *tiles;     /* of the `count` steps behind this one */
     mci_tile_view *views; /* of their headers */
     int count, nviews;
@@ -33,6 +35,8 @@ struct mc_plan {
     int nheaders, nsteps, nrefs, room_headers, room_steps, room_refs;
     int64_t arena;
     mc_tensor **pointers; /* refs resolved */
+    mc_tensor *form;      /* arguments, then results */
+    int nin, nout;
 };
 
 static int grow(void **list, int n, int more, int *room, size_t size)
@@ -62,6 +66,7 @@ void mc_plan_free(mc_plan *p)
             mc_drop(&p->headers[i].t);
     for (int i = 0; i < p->nsteps; i++) {
         mci_vm_free(p->steps[i].vm);
+        mci_native_free(p->steps[i].native);
         mci_tiles_free(p->steps[i].tiles);
         mci_free(p->steps[i].views);
     }
@@ -69,6 +74,7 @@ void mc_plan_free(mc_plan *p)
     mci_free(p->steps);
     mci_free(p->refs);
     mci_free(p->pointers);
+    mci_free(p->form);
     mci_free(p);
 }
 
@@ -88,9 +94,10 @@ int mc_plan_header(mc_plan *p, const mc_tensor *like, int where, int64_t index, 
     h->where = where;
     h->index = index;
     h->offset = offset;
-    if (where == MC_PLAN_CONST)
+    if (where == MC_PLAN_CONST) {
         mci_storage_ref(h->t.storage);
-    else
+        h->t.data = (char *)like->data + offset * MCI_SIZE(like->dtype);
+    } else
         h->t.storage = NULL;
     return p->nheaders++;
 }
@@ -224,6 +231,24 @@ int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot)
     return MC_OK;
 }
 
+int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
+{
+    mc_tensor *operands[MCI_NATIVE_OPERANDS];
+    step *s = at >= 0 && at < p->nsteps ? &p->steps[at] : NULL;
+    if (!s || !s->vm || s->nin + s->nout > MCI_NATIVE_OPERANDS)
+        return mci_error(MC_EINVAL, "plan: step %d has no program", at + 1);
+    mci_native_free(s->native);
+    s->native = NULL;
+    for (int i = 0; i < s->nin + s->nout; i++)
+        operands[i] = &p->headers[p->refs[s->first + i]].t;
+    /* a reduction's program makes what the second header shows; a product's has three headers between results and leaves */
+    mc_tensor **results = s->kind == STEP_REDUCED ? operands + 1 : operands, **leaves = operands + s->nout + (s->kind == STEP_PRODUCT ? 3 : 0);
+    int nleaves = s->nin - (s->kind == STEP_PRODUCT ? 3 : 0), nresults = s->kind == STEP_REDUCED ? 1 : s->nout;
+    if (fn && !(s->native = mci_native_new(fn, nleaves, leaves, one, nresults, results)))
+        return mc_errstatus();
+    return MC_OK;
+}
+
 int mc_plan_arena(mc_plan *p, int64_t bytes)
 {
     p->arena = bytes;
@@ -232,59 +257,84 @@ int mc_plan_arena(mc_plan *p, int64_t bytes)
 
 /* ---- running ---- */
 
+/* The program of a step over ranges that somebody else chooses: as compiled code where there is some. */
+typedef struct ranges {
+    mci_native_job *native;
+    mci_vm_job *vm;
+    mc_tensor **out; /* results; NULL where each range says where it goes */
+    int nout;
+} ranges;
+
+static int ranges_open(ranges *r, const step *s, mc_tensor **leaves, const mc_tensor *like)
+{
+    if (s->native && mci_native_fits(s->native))
+        r->native = mci_native_open(s->native, leaves);
+    else
+        r->vm = mci_vm_open(s->vm, leaves, like);
+    return r->native || r->vm ? MC_OK : mc_errstatus();
+}
+
+static void ranges_run(const ranges *r, int64_t lo, int64_t hi, char *const *out, int worker)
+{
+    if (r->native)
+        mci_native_range(r->native, lo, hi, out, worker);
+    else
+        mci_vm_range(r->vm, lo, hi, out, worker);
+}
+
+static int ranges_close(const ranges *r) { return r->native ? mci_native_close(r->native) : mci_vm_close(r->vm); }
+
 static void load_piece(void *arg, int64_t first, int64_t n, void *buf, int worker)
 {
     char *out[1] = {buf};
-    mci_vm_range(arg, first, first + n, out, worker);
+    ranges_run(arg, first, first + n, out, worker);
 }
 
 /* h: result, header of what is reduced, leaves */
 static int run_reduced(const step *s, mc_tensor **h)
 {
-    mci_vm_job *job = mci_vm_open(s->vm, h + 2, h[1]);
-    if (!job)
+    ranges r = {0};
+    if (ranges_open(&r, s, h + 2, h[1]))
         return mc_errstatus();
-    mci_source source = {load_piece, job};
+    mci_source source = {load_piece, &r};
     h[0]->flags |= MC_FLAG_OUT;
-    int rc = mci_reduce_from(&mci_ops[s->op], h[0], h[1], &source, &s->params), bad = mci_vm_close(job);
+    int rc = mci_reduce_from(&mci_ops[s->op], h[0], h[1], &source, &s->params), bad = ranges_close(&r);
     return bad ? bad : rc;
 }
 
-typedef struct epilogue {
-    mci_vm_job *job;
-    mc_tensor **out;
-    int nout;
-} epilogue;
-
-static void epilogue_range(void *arg, int64_t lo, int64_t hi, int worker)
+static void finish_tile(void *arg, int64_t lo, int64_t hi, int worker)
 {
-    const epilogue *e = arg;
+    const ranges *r = arg;
     char *out[MCI_VM_REGISTERS];
-    for (int i = 0; i < e->nout; i++)
-        out[i] = (char *)e->out[i]->data + lo * MCI_SIZE(e->out[i]->dtype);
-    mci_vm_range(e->job, lo, hi, out, worker);
+    for (int i = 0; i < r->nout; i++)
+        out[i] = (char *)r->out[i]->data + lo * MCI_SIZE(r->out[i]->dtype);
+    ranges_run(r, lo, hi, out, worker);
 }
 
 /* h: results, the product, its operands, leaves (the product among them) */
 static int run_product(const step *s, mc_tensor **h)
 {
     mc_tensor **product = h + s->nout, **leaves = product + 3;
-    epilogue e = {mci_vm_open(s->vm, leaves, product[0]), h, s->nout};
-    if (!e.job)
+    ranges r = {.out = h, .nout = s->nout};
+    if (ranges_open(&r, s, leaves, product[0]))
         return mc_errstatus();
-    mci_after after = {epilogue_range, &e, 0};
+    mci_after after = {finish_tile, &r, 0};
     product[0]->flags |= MC_FLAG_OUT;
-    int rc = mci_matmul_then(product[0], product[1], product[2], &after), bad = mci_vm_close(e.job);
+    int rc = mci_matmul_then(product[0], product[1], product[2], &after), bad = ranges_close(&r);
     if (rc || bad)
         return rc ? rc : bad;
     return after.done ? MC_OK : mci_vm_run(s->vm, leaves, h);
 }
 
-static int run_step(const step *s, mc_tensor **h)
+/* tile: the headers show a part of the operands */
+static int run_step(const step *s, mc_tensor **h, int tile)
 {
     switch (s->kind) {
     case STEP_COPY: return mc_copy(h[0], h[1]);
-    case STEP_FUSED: return mci_vm_run(s->vm, h + s->nout, h);
+    case STEP_FUSED:
+        if (!s->native || !mci_native_fits(s->native))
+            return mci_vm_run(s->vm, h + s->nout, h);
+        return (tile ? mci_native_run_part : mci_native_run)(s->native, h + s->nout, h);
     case STEP_REDUCED: return run_reduced(s, h);
     case STEP_PRODUCT: return run_product(s, h);
     case STEP_PUT: return mc_put(h[0], s->axis, h[1], h[2], s->accumulate);
@@ -301,7 +351,7 @@ static int run_tile(void *arg, mc_tensor **h)
     const step *s = arg;
     int rc = MC_OK;
     for (int i = 1; i <= s->count && !rc; i++)
-        rc = run_step(s + i, h + (s[i].first - s->first));
+        rc = run_step(s + i, h + (s[i].first - s->first), 1);
     return rc;
 }
 
@@ -315,7 +365,7 @@ static int run_steps(mc_plan *p)
             rc = mci_tiles_run(s->tiles, s->nviews, h, s->views, run_tile, s);
             i += s->count;
         } else {
-            rc = run_step(s, h);
+            rc = run_step(s, h, 0);
         }
         if (rc)
             return rc;
@@ -353,5 +403,40 @@ int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out
     if (!rc)
         rc = run_steps(p);
     mci_free(arena);
+    return rc;
+}
+
+int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out)
+{
+    mci_free(p->form);
+    p->form = mci_calloc((size_t)(nin + nout + 1), sizeof *p->form);
+    if (!p->form)
+        return mc_errstatus();
+    for (int i = 0; i < nin + nout; i++)
+        memcpy(&p->form[i], i < nin ? in[i] : out[i - nin], sizeof *p->form);
+    p->nin = nin;
+    p->nout = nout;
+    return MC_OK;
+}
+
+int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
+{
+    for (int i = 0; i < p->nin; i++) {
+        const mc_tensor *a = in[i], *b = &p->form[i];
+        int other = a->dtype != b->dtype || a->ndim != b->ndim;
+        for (int d = 0; !other && d < a->ndim; d++)
+            other = a->shape[d] != b->shape[d] || a->strides[d] != b->strides[d];
+        if (other)
+            return -1;
+    }
+    int rc = MC_OK, made = 0;
+    for (; !rc && made < p->nout; made++) {
+        const mc_tensor *like = &p->form[p->nin + made];
+        rc = mc_create(out[made], like->dtype, like->ndim, like->shape);
+    }
+    if (!rc)
+        rc = mc_plan_run(p, in, p->nin, out, p->nout);
+    for (int i = 0; rc && i < made; i++)
+        mc_drop(out[i]);
     return rc;
 }

@@ -5,7 +5,7 @@
  * address, so its memory may go as soon as the function lets go of it; views need no entry, since every operand carries shape, strides and
  * offset within its buffer. Operands from outside (captured tensors) are kept alive by the log; numbers and inline tensors are copied into it.
  *
- * Owns the log. Recordings nest; all are made by the thread that began the first. May not know what becomes of the log. */
+ * Owns the logs. Recordings nest; all are made by the thread that began the first. May not know what becomes of the log. */
 #include "mc_record.h"
 
 #include <pthread.h>
@@ -13,33 +13,38 @@
 
 int mci_recording, mci_compute_dtype = -1;
 
-#define DEEPEST 16
+#define DEEPEST MCI_RECORDINGS
 typedef struct record {
     mc_record_entry *entries;
     int64_t n, room;
-    int strict;
-    int32_t mark;
+    int32_t id; /* a buffer is traced here when its storage carries this number at this level */
+    int strict, keep;
 } record;
 
-/* A recording within a recording: only the innermost logs. Every recording has a mark of its own among 31; marks of an earlier epoch (an
- * outermost recording and all inside it) do not count. */
+/* A recording within a recording: an op belongs to the innermost one that traces an operand, so that what an inner function reads from the
+ * arguments of an outer one is still the outer one's business. */
 static record levels[DEEPEST];
-static int depth, made;
-static int32_t epoch;
+static int depth;
+static int32_t made;
 static pthread_t owner;
 #define rec (levels[depth - 1])
 
 static int ours(void) { return mci_recording && pthread_equal(pthread_self(), owner); }
 
-static int traced(const mc_tensor *t) { return t->storage && t->storage->epoch == epoch && (t->storage->traced & rec.mark); }
+static int traced_at(const mc_tensor *t, int level) { return t->storage && t->storage->traced[level] == levels[level].id; }
 
-static void mark(mc_storage *s)
+/* Innermost recording that traces t, -1: none. */
+static int level_of(const mc_tensor *t)
 {
-    if (s->epoch != epoch)
-        s->traced = 0;
-    s->epoch = epoch;
-    s->traced |= rec.mark;
+    for (int d = depth - 1; d >= 0; d--)
+        if (traced_at(t, d))
+            return d;
+    return -1;
 }
+
+static int later(int a, int b) { return a > b ? a : b; }
+
+static void mark(mc_storage *s, int level) { s->traced[level] = levels[level].id; }
 
 static void entry_free(mc_record_entry *e)
 {
@@ -51,20 +56,18 @@ static void entry_free(mc_record_entry *e)
     mci_free(e->operands);
 }
 
-int mc_record_begin(int strict)
+int mc_record_begin(int flags)
 {
     if (depth > 0 && !pthread_equal(pthread_self(), owner))
         return mci_error(MC_EINVAL, "record: another thread is recording; one at a time");
     if (depth == DEEPEST)
         return mci_error(MC_EINVAL, "record: %d recordings are nested; a compiled function calls itself without end", DEEPEST);
     owner = pthread_self();
-    if (depth++ == 0) {
-        epoch++;
-        made = 0;
-    }
+    depth++;
     memset(&rec, 0, sizeof rec);
-    rec.strict = strict;
-    rec.mark = 1 << made++ % 31;
+    rec.id = ++made;
+    rec.strict = (flags & MC_RECORD_STRICT) || (depth > 1 && levels[depth - 2].strict);
+    rec.keep = (flags & MC_RECORD_KEEP) != 0;
     mci_recording = 1;
     return MC_OK;
 }
@@ -95,14 +98,12 @@ int mc_record_trace(mc_tensor *t, int on)
         return mc_errstatus();
     if (depth == 0)
         return MC_OK;
-    if (on)
-        mark(t->storage);
-    else
-        t->storage->traced &= ~rec.mark;
+    t->storage->traced[depth - 1] = on ? rec.id : 0;
     return MC_OK;
 }
 
-int mc_record_traced(const mc_tensor *t) { return ours() && traced(t); }
+int mc_record_traced(const mc_tensor *t) { return ours() && level_of(t) >= 0; }
+int mc_record_depth(void) { return depth; }
 int64_t mc_record_serial(const mc_tensor *t) { return t->storage ? t->storage->serial : 0; }
 
 int64_t mc_record_offset(const mc_tensor *t)
@@ -110,17 +111,23 @@ int64_t mc_record_offset(const mc_tensor *t)
     return t->storage ? ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype) : 0;
 }
 
+int mc_record_readable(const mc_tensor *t)
+{
+    int level = ours() ? level_of(t) : -1;
+    return level < 0 || !levels[level].strict;
+}
+
 int mci_record_check_value(const char *op, const mc_tensor *t)
 {
     char s[MCI_TEXT];
-    if (!ours() || !rec.strict || !traced(t))
+    if (mc_record_readable(t))
         return MC_OK;
     return mci_error(MC_EINVAL, "%s: %s depends on the arguments of a function that is being compiled, so its value is not known yet; choose with mc.where, "
                                 "mc.cond or mc.while_loop, or take the decision outside", op, mci_tensor_text(s, sizeof s, t));
 }
 
-/* A header as the log keeps it. 0 on success. */
-static int operand(mc_record_operand *o, const mc_tensor *t, int result)
+/* A header as the log of a level keeps it. 0 on success. */
+static int operand(mc_record_operand *o, const mc_tensor *t, int result, int level)
 {
     memset(o, 0, sizeof *o);
     o->dtype = t->dtype;
@@ -131,12 +138,14 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result)
     memcpy(o->strides, t->strides, sizeof t->strides);
     if (t->storage) {
         o->serial = t->storage->serial;
-        o->traced = traced(t);
+        o->traced = traced_at(t, level);
         o->size = t->storage->bytes / MCI_SIZE(t->dtype);
         o->offset = ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype);
-        if (!o->traced && !result) {
+        if (result ? levels[level].keep : !o->traced) {
             o->kept = t->storage;
             mci_storage_ref(t->storage);
+            if (!result)
+                t->storage->traced[level] = -levels[level].id; /* known as a constant: see snapshot */
         }
         return 0;
     }
@@ -149,20 +158,22 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result)
     return 0;
 }
 
-static int append(int kind, int op, int nout, mc_tensor *const *out, int nin, const mc_record_operand *in, const mc_params *p, int axis, int accumulate)
+static int append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin, const mc_record_operand *in, const mc_params *p, int axis,
+                  int accumulate)
 {
-    if (rec.n == rec.room) {
-        int64_t room = rec.room ? 2 * rec.room : 64;
+    record *r = &levels[level];
+    if (r->n == r->room) {
+        int64_t room = r->room ? 2 * r->room : 64;
         mc_record_entry *grown = mci_alloc(sizeof *grown * (size_t)room);
         if (!grown)
             return mc_errstatus();
-        if (rec.n)
-            memcpy(grown, rec.entries, sizeof *grown * (size_t)rec.n);
-        mci_free(rec.entries);
-        rec.entries = grown;
-        rec.room = room;
+        if (r->n)
+            memcpy(grown, r->entries, sizeof *grown * (size_t)r->n);
+        mci_free(r->entries);
+        r->entries = grown;
+        r->room = room;
     }
-    mc_record_entry *e = &rec.entries[rec.n];
+    mc_record_entry *e = &r->entries[r->n];
     memset(e, 0, sizeof *e);
     e->operands = mci_alloc(sizeof *e->operands * (size_t)(nin + nout + 1));
     if (!e->operands)
@@ -178,8 +189,8 @@ static int append(int kind, int op, int nout, mc_tensor *const *out, int nin, co
         e->params = *p;
     memcpy(e->operands, in, sizeof *in * (size_t)nin);
     for (int i = 0; i < nout; i++)
-        operand(&e->operands[nin + i], out[i], 1);
-    rec.n++;
+        operand(&e->operands[nin + i], out[i], 1, level);
+    r->n++;
     return MC_OK;
 }
 
@@ -193,11 +204,11 @@ static void operands_free(mc_record_operand *o, int n)
 }
 
 /* Copies of the operands before the write, since it may change them. */
-static mc_record_operand *operands_of(int nin, const mc_tensor *const *in)
+static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int level)
 {
     mc_record_operand *o = mci_calloc((size_t)nin + 1, sizeof *o);
     for (int i = 0; o && i < nin; i++)
-        if (operand(&o[i], in[i], 0)) {
+        if (operand(&o[i], in[i], 0, level)) {
             operands_free(o, i);
             mci_free(o);
             return NULL;
@@ -206,7 +217,7 @@ static mc_record_operand *operands_of(int nin, const mc_tensor *const *in)
 }
 
 /* A result that gets traced values must have a buffer of its own. */
-static int target(mc_tensor *t)
+static int target(const mc_tensor *t)
 {
     char s[MCI_TEXT];
     if (t->storage)
@@ -215,45 +226,64 @@ static int target(mc_tensor *t)
                      mci_tensor_text(s, sizeof s, t));
 }
 
-/* The contents of an untraced buffer before it is first written with traced values: an entry of its own. */
-static int snapshot(const mc_tensor *t)
+/* The contents of a buffer that a level does not trace, before it is first written with traced values: an entry of its own. What was read of it
+ * before is read from the copy from now on. */
+static int snapshot(const mc_tensor *t, int level)
 {
-    if (!t->storage || traced(t))
+    char s[MCI_TEXT];
+    if (!t->storage || traced_at(t, level))
         return MC_OK;
-    mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = t->dtype, .ndim = 1, .device = -1, .strides = {1}};
+    if (level_of(t) >= 0)
+        return mci_error(MC_EINVAL, "record: %s belongs to the enclosing function and is written inside an inner one; return the new value instead",
+                         mci_tensor_text(s, sizeof s, t));
+    const int dtype = t->storage->dtype; /* what the buffer was made for: t may be a real view of complex numbers */
+    mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = dtype, .ndim = 1, .device = -1, .strides = {1}};
     mc_tensor copy = {0};
-    whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(t->dtype);
-    if (mc_create(&copy, t->dtype, 1, whole.shape)) /* made while recording: it has storage */
+    whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(dtype);
+    if (mc_create(&copy, dtype, 1, whole.shape)) /* made while recording: it has storage */
         return mc_errstatus();
     memcpy(copy.data, whole.data, (size_t)t->storage->bytes);
     mc_record_operand o;
-    operand(&o, &copy, 0);
+    operand(&o, &copy, 0, level);
     mc_tensor *out = &whole;
-    int rc = append(MC_RECORD_BASE, -1, 1, &out, 1, &o, NULL, 0, 0);
+    int rc = append(level, MC_RECORD_BASE, -1, 1, &out, 1, &o, NULL, 0, 0);
     mc_drop(&copy);
-    if (rc)
+    if (rc) {
         mci_storage_unref(o.kept);
-    return rc;
+        return rc;
+    }
+    for (int64_t k = 0; t->storage->traced[level] == -levels[level].id && k < levels[level].n; k++) {
+        mc_record_entry *e = &levels[level].entries[k];
+        for (int i = 0; i < e->nin; i++)
+            if (e->operands[i].kept == t->storage) {
+                mci_storage_ref(o.kept);
+                e->operands[i].kept = o.kept;
+                mci_storage_unref(t->storage);
+            }
+    }
+    mark(t->storage, level);
+    return MC_OK;
 }
 
 int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     if (!ours())
         return op->run(op, nout, out, nin, in, p);
-    int log = op->run == mci_random_run;
+    int level = op->run == mci_random_run ? depth - 1 : -1;
     for (int i = 0; i < nin; i++)
-        log |= traced(in[i]);
+        level = later(level, level_of(in[i]));
     for (int i = 0; i < nout; i++) {
-        int given = out[i]->flags & MC_FLAG_OUT;
-        if (!given)
-            out[i]->capacity = 0; /* every result made here gets a buffer with a serial */
-        log |= given && traced(out[i]);
+        if (out[i]->flags & MC_FLAG_OUT)
+            level = later(level, level_of(out[i]));
+        else
+            out[i]->capacity = -1; /* every result made here gets a buffer with a serial */
     }
+    int log = level >= 0;
     mc_record_operand *o = NULL;
     for (int i = 0; log && i < nout; i++)
-        if ((out[i]->flags & MC_FLAG_OUT) && (target(out[i]) || snapshot(out[i])))
+        if ((out[i]->flags & MC_FLAG_OUT) && (target(out[i]) || snapshot(out[i], level)))
             return mc_errstatus();
-    if (log && !(o = operands_of(nin, in)))
+    if (log && !(o = operands_of(nin, in, level)))
         return mc_errstatus();
     mci_recording = 0;
     mci_compute_dtype = -1;
@@ -266,11 +296,11 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
         for (int i = 0; i < nin; i++)
             weak &= (in[i]->flags & MCI_WEAK) != 0;
         for (int i = 0; i < nout; i++) {
-            mark(out[i]->storage);
+            mark(out[i]->storage, level);
             if (weak && out[i]->ndim == 0 && (out[i]->dtype == MC_F64 || out[i]->dtype == MC_C128))
                 out[i]->flags |= MCI_WEAK;
         }
-        rc = append(MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+        rc = append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
     }
     if (rc)
         operands_free(o, nin);
@@ -279,29 +309,25 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
 }
 
 static mc_record_operand *pending;
+static int pending_level;
 
 int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const *in)
 {
     if (!ours())
         return 0;
-    int log = traced(dst);
+    int level = level_of(dst);
     for (int i = 0; i < nin; i++)
-        log |= traced(in[i]);
-    if (log) {
-        if (!dst->storage) {
-            char s[MCI_TEXT];
-            mci_error(MC_EINVAL, "record: %s is a small tensor from outside the function and is written inside it; return the new value instead",
-                      mci_tensor_text(s, sizeof s, dst));
+        level = later(level, level_of(in[i]));
+    if (level >= 0) {
+        if (target(dst) || snapshot(dst, level))
             return -1;
-        }
-        if (snapshot(dst))
-            return -1;
-        pending = operands_of(nin, in);
+        pending = operands_of(nin, in, level);
         if (!pending)
             return -1;
+        pending_level = level;
     }
     mci_recording = 0;
-    return 1 + log;
+    return 1 + (level >= 0);
 }
 
 int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc_tensor *const *in, int axis, int accumulate, int rc)
@@ -311,14 +337,39 @@ int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc
     if (logged != 2)
         return rc;
     if (!rc) {
-        mark(dst->storage);
-        rc = append(kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate);
+        mark(dst->storage, pending_level);
+        rc = append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate);
     }
     if (rc)
         operands_free(pending, nin);
     mci_free(pending);
     pending = NULL;
     return rc;
+}
+
+static void give_back(void *s) { mci_storage_unref(s); }
+
+int mc_record_alias(mc_tensor *out, const mc_tensor *t)
+{
+    if (mci_check_live("record", t))
+        return mc_errstatus();
+    if (!t->storage)
+        return mci_error(MC_EINTERNAL, "record: the operand has no buffer");
+    int64_t all[1] = {t->storage->bytes / MCI_SIZE(t->dtype)};
+    int rc = mci_contiguous(t) ? mc_wrap(out, t->data, t->dtype, t->ndim, t->shape, t->strides, t->storage, give_back, 0)
+                               : mc_wrap(out, t->storage->data, t->dtype, 1, all, NULL, t->storage, give_back, 0);
+    if (rc)
+        return rc;
+    mci_storage_ref(t->storage);
+    int32_t small = t->small;
+    out->data = t->data;
+    out->numel = t->numel;
+    out->ndim = t->ndim;
+    memcpy(out->shape, t->shape, sizeof t->shape);
+    memcpy(out->strides, t->strides, sizeof t->strides);
+    out->flags = t->flags & (MCI_WEAK | MC_FLAG_READONLY);
+    out->small = small;
+    return MC_OK;
 }
 
 int mc_record_kept(mc_tensor *out, const mc_record_operand *o)

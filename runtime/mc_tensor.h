@@ -10,9 +10,10 @@
 #include "mc_memory.h"
 #include <stdatomic.h>
 
+#define MCI_RECORDINGS 12
 struct mc_storage {
     _Atomic int32_t refs;
-    int32_t traced, epoch;     /* its contents depend on an argument of a function that is recorded (mc_record.c) */
+    int32_t traced[MCI_RECORDINGS]; /* of each nested recording: its contents depend on an argument of the recorded function (mc_record.c) */
     int64_t serial;            /* never used twice in a process */
     int32_t dtype, ndim;       /* of the tensor it was made for: shown in the out-of-memory table */
     int64_t bytes;

@@ -7,7 +7,7 @@
 --   family   which C driver runs it (runtime/mc_<family>.c) and which signature its Lua function has
 --   dtypes   dtypes a kernel exists for, after promotion; f16 and bf16 are computed in f32 when listed
 --   result   'same' | 'bool' | 'real' (complex -> real) | 'i64' | 'f64' ... ; promote: how inputs meet: 'numeric' | 'float' (integers -> f64)
---   expr     elementwise formula in the scalar language of runtime/gen/expr.lua: + - * / ( ) ?: comparisons, functions of mck_math.h;
+--   expr     elementwise formula in the scalar language of lua/mascon/compile/native/scalar.lua: + - * / ( ) ?: comparisons, functions of mck_math.h;
 --            a, b, c are the operands, p0.. scalar parameters. cexpr: the same for complex dtypes when it differs. ix: for integers.
 --   params   { name, kind, default } in the order they are packed; kind: 'int' 'ints' 'number' 'axes' 'axis' 'bool' 'dtype' 'shape'
 --   compute  dtype of the arithmetic whatever the operand (else it follows from the family); nin, nout: operands and results
@@ -16,6 +16,7 @@
 -- Examples of rows ('EXPR  --> RESULT', or a list of such lines) stand in T.examples at the end, workspaces in T.work.
 --   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition)
 --   rules    derivative and batching: 'auto' (from expr), 'none: why', or the key of lua/mascon/rules
+--   by_value the size of the result depends on the values of the operands (where num_segments is not given): what to do instead under tracing
 --   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
 -- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names. results: names of three or more results.
@@ -354,21 +355,21 @@ op { 'take_along_axis', family = 'gather', dtypes = ALL, params = { { 'axis', 'a
 op { 'put_along_axis', family = 'gather', dtypes = ALL, params = { { 'axis', 'axis', -1 } }, base = true, alias = { 'scatter' }, tol = 'EXACT', rules = 'scatter', doc = 'a copy of x with values put at index along one axis; the last write wins', source = 'NumPy put_along_axis' }
 op { 'scatter_add', family = 'segment', nin = 3, dtypes = NUM, params = { { 'axis', 'axis', -1 } }, base = true, tol = 'ACCUM', rules = 'scatter', doc = 'a copy of x with values added at index along one axis, in order', source = 'PyTorch scatter_add' }
 op { 'scatter_reduce', family = 'segment', nin = 3, dtypes = NUM, params = { { 'axis', 'axis', -1 }, { 'reduce', { 'sum', 'prod', 'max', 'min', 'mean' }, 'sum' }, { 'include_self', 'bool', true } }, base = true, tol = 'ACCUM', rules = 'scatter_reduce', doc = 'a copy of x with values joined to it at index along one axis: reduce = sum, prod, max, min or mean; include_self: the elements of x take part', source = 'PyTorch scatter_reduce' }
-op { 'nonzero_flat', family = 'gather', dtypes = ALL, result = 'i64', base = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'flat positions of the non-zero elements in row-major order', source = 'definition' }
+op { 'nonzero_flat', family = 'gather', by_value = 'choose with mc.where, or find the positions outside', dtypes = ALL, result = 'i64', base = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'flat positions of the non-zero elements in row-major order', source = 'definition' }
 op { 'searchsorted', family = 'gather', dtypes = REAL, result = 'i64', params = { { 'right', 'bool', false } }, sorter = true, base = true, tol = 'EXACT', rules = 'none: positions', doc = 'positions at which values would be inserted into the sorted x: one row, or [..., n] for values [..., m]; before equal elements, or behind them with right = true or side = "right"; sorter: positions that sort x', source = STD }
-op { 'bincount', family = 'gather', dtypes = { 'i64' }, result = 'i64', params = { { 'minlength', 'int', 0 } }, tol = 'EXACT', rules = 'none: counts', doc = 'how often each non-negative integer occurs: result[1] counts zeros', source = 'NumPy bincount' }
-op { 'bincount_weighted', family = 'gather', dtypes = { 'f64' }, params = { { 'minlength', 'int', 0 } }, method = false, tol = 'ACCUM', rules = 'bincount', doc = 'sum of the weights of each integer value', source = 'NumPy bincount' }
+op { 'bincount', family = 'gather', by_value = 'sum with mc.segment_sum and num_segments', dtypes = { 'i64' }, result = 'i64', params = { { 'minlength', 'int', 0 } }, tol = 'EXACT', rules = 'none: counts', doc = 'how often each non-negative integer occurs: result[1] counts zeros', source = 'NumPy bincount' }
+op { 'bincount_weighted', family = 'gather', by_value = 'sum with mc.segment_sum and num_segments', dtypes = { 'f64' }, params = { { 'minlength', 'int', 0 } }, method = false, tol = 'ACCUM', rules = 'bincount', doc = 'sum of the weights of each integer value', source = 'NumPy bincount' }
 for _, r in ipairs {
   { 'sum', NUM, 'sums; empty segments give 0' }, { 'prod', NUM, 'products; empty segments give 1' }, { 'max', ORD, 'largest elements; empty segments give the least number of the dtype' },
   { 'min', ORD, 'smallest elements; empty segments give the greatest number of the dtype' }, { 'mean', FC, 'means; empty segments give NaN' },
 } do
-  op { 'segment_' .. r[1], family = 'segment', nin = 2, dtypes = r[2], promote = r[1] == 'mean' and 'float' or nil, params = { { 'num_segments', 'int', -1 }, { 'axis', 'axis', 1 } }, base = true, tol = (r[1] == 'max' or r[1] == 'min') and 'EXACT' or 'ACCUM',
+  op { 'segment_' .. r[1], family = 'segment', by_value = 'give num_segments', nin = 2, dtypes = r[2], promote = r[1] == 'mean' and 'float' or nil, params = { { 'num_segments', 'int', -1 }, { 'axis', 'axis', 1 } }, base = true, tol = (r[1] == 'max' or r[1] == 'min') and 'EXACT' or 'ACCUM',
     rules = 'segment', doc = 'x, segments: the elements along an axis joined by the segment each belongs to (one integer each, any order): ' .. r[3], source = 'JAX ops.segment_' .. (r[1] == 'mean' and 'sum' or r[1]) }
 end
 op { 'concat', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'concat', doc = 'tensors joined along an existing axis', source = STD }
 op { 'stack', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis', 'axis', 1 } }, method = false, tol = 'EXACT', rules = 'stack', doc = 'tensors of one shape joined along a new axis', source = STD }
 op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'ints' }, { 'axis', 'axes' } }, tol = 'EXACT', rules = 'roll', doc = 'elements moved by shift along an axis, or by several along several; those that fall off come in on the other side', source = STD }
-op { 'group_runs', family = 'unique', nin = 'list', nout = 'list', dtypes = ALL, internal = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'a sorted row (and the positions that sorted it) -> where runs of equal elements start, their lengths, their first positions, the run of each', source = STD }
+op { 'group_runs', family = 'unique', by_value = 'group outside', nin = 'list', nout = 'list', dtypes = ALL, internal = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'a sorted row (and the positions that sorted it) -> where runs of equal elements start, their lengths, their first positions, the run of each', source = STD }
 
 op { 'pad', family = 'pad', module = 'mascon.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad' }
 

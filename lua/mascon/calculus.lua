@@ -122,7 +122,7 @@ local function gradient_axis(x, a, h, p, edge)
   local function weight(w) return methods.to(along(w, a, rank), real) end
   local left, middle, right = weight(-d2 / (d1 * (d1 + d2))), weight((d2 - d1) / (d1 * d2)), weight(d1 / (d2 * (d1 + d2)))
   put(2, m - 1, cut(x, a, 1, m - 2) * left + cut(x, a, 2, m - 1) * middle + cut(x, a, 3, m) * right)
-  local function at(k) return d[k]:item() end
+  local function at(k) return tensor.known(d) and d[k]:item() or methods.to(d[k], real) end
   if edge == 1 then
     put(1, 1, (cut(x, a, 2, 2) - cut(x, a, 1, 1)) / at(1))
     put(m, m, (cut(x, a, m, m) - cut(x, a, m - 1, m - 1)) / at(m - 1))

@@ -105,7 +105,7 @@ end
 --- Integer positions as i64; numbers are whole.
 function M.positions(fname, t)
   local k = tensor.kind[t.dtype]
-  if t._flags == 256 and F.all(F.eq(F.floor(t), t)) then return methods.to(t, 'i64') end -- a plain number
+  if t._flags == 256 and op.certain(F.eq(F.floor(t), t)) then return methods.to(t, 'i64') end -- a plain number
   if k == 'f' and F.all(F.eq(F.floor(t), t)) and t:numel() == 0 then return methods.to(t, 'i64') end
   if k ~= 'i' and k ~= 'u' then error(('%s: positions are %s; give an integer tensor'):format(fname, tensor.describe(t)), 3) end
   return methods.to(t, 'i64')
@@ -113,7 +113,7 @@ end
 
 --- Raises when a position is outside [base, base + n - 1].
 function M.within(fname, t, base, n, level)
-  if t:numel() == 0 then return end
+  if t:numel() == 0 or not tensor.known(t) then return end
   local lo, hi = tonumber(t:min():item()), tonumber(t:max():item())
   if lo < base or hi > base + n - 1 then
     error(('%s: position %d is outside %d elements; positions run from %d to %d'):format(fname, lo < base and lo or hi, n, base, base + n - 1), level)

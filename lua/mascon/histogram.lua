@@ -27,6 +27,9 @@ function M.digitize(x, bins, opts)
   local how = { right = not o.right, base = 0 }
   if n < 2 then return F.searchsorted(bins, x, how) end
   local a, b = bins[{ { 1, -2 } }], bins[{ { 2, -1 } }]
+  if not tensor.known(bins) then -- either way, chosen by the bins that come
+    return F.where(F.all(F.le(a, b), 1), F.searchsorted(bins, x, how), n - F.searchsorted(methods.flip(bins), x, how))
+  end
   if F.all(F.le(a, b)) then return F.searchsorted(bins, x, how) end
   if not F.all(F.ge(a, b)) then error(fname .. ': bins neither rise nor fall; sort them first', 2) end
   return n - F.searchsorted(methods.flip(bins), x, how)
@@ -92,7 +95,7 @@ local function edges_of(fname, x, bins, range, weights, whole, level)
   local e = op.operand(fname, bins, level + 1)
   e = methods.to(e, 'f64')
   if e.ndim ~= 1 or e:numel() < 2 then error(('%s: bins must hold at least two edges, they are %s'):format(fname, tensor.describe(e)), level + 1) end
-  if not F.all(F.le(e[{ { 1, -2 } }], e[{ { 2, -1 } }])) then error(fname .. ': edges do not rise; sort them first', level + 1) end
+  if not op.certain(F.le(e[{ { 1, -2 } }], e[{ { 2, -1 } }])) then error(fname .. ': edges do not rise; sort them first', level + 1) end
   return e, e:numel() - 1
 end
 

@@ -86,9 +86,13 @@ end
 
 local LAZY = {
   fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', pac = 'mascon.pac', progress = 'mascon.progress',
-  report = 'mascon.report', args = 'mascon.args', file = 'mascon.file', manifest = 'mascon.manifest', interpolate = 'mascon.interpolate', json = 'mascon.json', text = 'mascon.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help',
+  report = 'mascon.report', args = 'mascon.args', file = 'mascon.file', manifest = 'mascon.manifest', interpolate = 'mascon.interpolate', json = 'mascon.json', text = 'mascon.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.tree', optim = 'mascon.optim',
 }
-local FROM = { compile = 'mascon.compile', load = 'mascon.io', open = 'mascon.io', save = 'mascon.io', info = 'mascon.info', printf = 'mascon.format', format = 'mascon.format' }
+local FROM = {
+  compile = 'mascon.compile', grad = 'mascon.transform', value_and_grad = 'mascon.transform', vjp = 'mascon.transform', jvp = 'mascon.transform',
+  vmap = 'mascon.transform', jacrev = 'mascon.transform', jacfwd = 'mascon.transform', hessian = 'mascon.transform', hvp = 'mascon.transform',
+  load = 'mascon.io', open = 'mascon.io', save = 'mascon.io', info = 'mascon.info', printf = 'mascon.format', format = 'mascon.format',
+}
 
 return setmetatable(M, {
   __index = function(t, k)

@@ -126,10 +126,10 @@ function M.interp1d(x, y, at, opts)
   if tensor.kind[at.dtype] == 'c' then error(('%s: places are %s; give real ones'):format(fname, tensor.describe(at)), 2) end
   local q = methods.to(at, 'f64')
   local k = knots:numel()
-  local first, last = knots[1]:item(), knots[k]:item()
+  local first, last = knots[1], knots[k]
   local below, above = F.lt(q, first), F.gt(q, last)
-  if o.fill_value == nil and (F.any(below) or F.any(above)) then
-    error(("%s: places outside [%g, %g]; give fill_value = 'extrapolate', a number or { below, above }"):format(fname, first, last), 2)
+  if o.fill_value == nil and (op.found(below) or op.found(above)) then
+    error(("%s: places outside [%g, %g]; give fill_value = 'extrapolate', a number or { below, above }"):format(fname, first:item(), last:item()), 2)
   end
   local out
   if smooth then
@@ -150,7 +150,7 @@ function M.interp1d(x, y, at, opts)
     out = picked(v, step_position(kind, knots, q, k))
     local gone = F.isnan(q) -- and places before all samples have no previous one, those behind all no next one
     if kind == 'previous' then gone = F.logical_or(gone, below) elseif kind == 'next' then gone = F.logical_or(gone, above) end
-    if F.any(gone) then
+    if not tensor.known(gone) or F.any(gone) then
       local s = { unpack(q.shape) }
       for i = q.ndim + 1, out.ndim do s[i] = 1 end
       out = F.where(methods.reshape(gone, s), 0 / 0, out)
@@ -206,7 +206,7 @@ function M.regular_grid(points, values, at, opts)
     local p = methods.to(op.operand(fname, points[i], 2), 'f64')
     n[i] = p:numel()
     if p.ndim ~= 1 or n[i] ~= values.shape[i] then error(('%s: points of axis %d are %s for values %s; the sizes differ'):format(fname, i, tensor.describe(p), tensor.describe(values)), 2) end
-    if n[i] > 1 and not F.all(F.gt(p['2:'] - p[':-2'], 0)) then error(('%s: points of axis %d do not ascend strictly'):format(fname, i), 2) end
+    if n[i] > 1 and not op.certain(F.gt(p['2:'] - p[':-2'], 0)) then error(('%s: points of axis %d do not ascend strictly'):format(fname, i), 2) end
     local q = places[{ dots, i }]
     local out = F.logical_or(F.lt(q, p[1]), F.gt(q, p[n[i]]))
     outside = outside and F.logical_or(outside, out) or out
@@ -217,7 +217,7 @@ function M.regular_grid(points, values, at, opts)
     if o.method == 'nearest' then base[i] = n[i] > 1 and F.clip(j + methods.to(F.gt(t, 0.5), 'i64'), 1, n[i]) or j
     else base[i], weight[i] = j, t end
   end
-  if o.fill_value == nil and F.any(outside) then
+  if o.fill_value == nil and op.found(outside) then
     error(("%s: places outside the grid; give fill_value = 'extrapolate' or a number"):format(fname), 2)
   end
   local rest = { s }
@@ -256,7 +256,7 @@ function M.regular_grid(points, values, at, opts)
       end
     end
   end
-  if F.any(gone) then out = F.where(methods.reshape(gone, wide), 0 / 0, out) end
+  if not tensor.known(gone) or F.any(gone) then out = F.where(methods.reshape(gone, wide), 0 / 0, out) end
   if o.fill_value ~= nil and o.fill_value ~= 'extrapolate' then out = F.where(methods.reshape(outside, wide), o.fill_value, out) end
   return out
 end

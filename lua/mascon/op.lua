@@ -550,6 +550,11 @@ for _, row in ipairs(lib.gen.ops) do
   end
 end
 
+--- All elements hold; taken for granted where values are not known (tensor.known): a check that tracing leaves out.
+function M.certain(t) return not tensor.known(t) or functions.all(t) end
+--- Some element holds, as far as values are known.
+function M.found(t) return tensor.known(t) and functions.any(t) end
+
 --- Runs an op whose operands and results are lists (families of workflows). values: parameters by name; those not named are 0.
 ---@return table results tensors
 function M.raw(name, list, values, nout)

@@ -110,7 +110,7 @@ function M.polydiv(a, b)
   if whole(a) and whole(b) then dtype = 'f64' end
   if dtype == 'f16' or dtype == 'bf16' then dtype = 'f32' end
   a, b = methods.to(a, dtype), methods.to(b, dtype)
-  if F.all(F.eq(b[1], 0)) then error(('polydiv: the first coefficient of b, %s, is 0; drop it'):format(tensor.describe(b)), 2) end
+  if op.found(F.eq(b[1], 0)) then error(('polydiv: the first coefficient of b, %s, is 0; drop it'):format(tensor.describe(b)), 2) end
   local n, m = a:numel(), b:numel()
   local r = methods.copy(a)
   local q = create.zeros({ math.max(1, n - m + 1) }, { dtype = dtype })

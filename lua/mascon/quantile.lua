@@ -73,7 +73,7 @@ local function weighted(fname, x, list, one, o, skip)
   for i = 1, fits and x.ndim or 0 do fits = fits and (w.shape[i] == x.shape[i] or w.shape[i] == 1) end
   if not fits then error(('%s: weights are %s and x is %s; give one weight for each element, or for each along one axis'):format(fname, tensor.describe(w), tensor.describe(x)), 3) end
   if x:numel() == 0 then error(('%s: nothing to order in %s; give it at least one element'):format(fname, tensor.describe(x)), 3) end
-  if not F.all(F.ge(w, 0)) then error(fname .. ': a weight is negative or NaN; weights are >= 0', 3) end
+  if not op.certain(F.ge(w, 0)) then error(fname .. ': a weight is negative or NaN; weights are >= 0', 3) end
   local shape = {}
   for i = 1, x.ndim do shape[i] = x.shape[i] end
   local r, place = along.rows(fname, x, o.axis, 3)

@@ -65,7 +65,7 @@ Piecewise.__index = Piecewise
 --- The places of one period, for extrapolate = 'periodic'.
 local function folded(s, x)
   local n = s.knots:numel()
-  local first, last = s.knots[1]:item(), s.knots[n]:item()
+  local first, last = s.knots[1], s.knots[n]
   return F.remainder(x - first, last - first) + first
 end
 
@@ -157,7 +157,7 @@ local function samples(fname, x, y, o, least)
   local from = { axis = a, extrapolate = o.extrapolate, dtype = tensor.kind[y.dtype] == 'f' and y.dtype or 'f64' }
   local knots = methods.to(x, 'f64')
   local h = knots['2:'] - knots[':-2']
-  if not F.all(F.gt(h, 0)) then error(('%s: positions %s do not ascend strictly; sort them first'):format(fname, tensor.describe(x)), 3) end
+  if not op.certain(F.gt(h, 0)) then error(('%s: positions %s do not ascend strictly; sort them first'):format(fname, tensor.describe(x)), 3) end
   local v = methods.to(a == 1 and y or methods.moveaxis(y, a, 1), 'f64')
   return methods.copy(knots), v, h, from
 end
@@ -191,7 +191,7 @@ local function periodic_slopes(v, h, slope)
   local m = k - 1
   local hh = upright(h, n)
   if m == 2 then -- three samples: the ring of two unknowns closes on itself
-    local h1, h2 = h[1]:item(), h[2]:item()
+    local h1, h2 = h[1], h[2]
     local s = (slope[1] * h2 + slope[2] * h1) * (1 / (h1 + h2))
     return F.stack({ s, s, s }, 1)
   end
@@ -199,17 +199,17 @@ local function periodic_slopes(v, h, slope)
   local b = (hh * F.roll(slope, { 1, axis = 1 }) + upright(before, n) * slope) * 3
   -- row i: h[i] s[i - 1] + 2 (h[i - 1] + h[i]) s[i] + h[i - 1] s[i + 1]
   local lower, diagonal, upper = h, (h + before) * 2, before
-  local corner_up, corner_down = lower[1]:item(), upper[m]:item() -- (1, m) and (m, 1)
-  local gamma = -diagonal[1]:item()
+  local corner_up, corner_down = lower[1], upper[m] -- (1, m) and (m, 1)
+  local gamma = -diagonal[1]
   local d = methods.copy(diagonal)
-  d[1] = d[1]:item() - gamma
-  d[m] = d[m]:item() - corner_up * corner_down / gamma
+  d[1] = d[1] - gamma
+  d[m] = d[m] - corner_up * corner_down / gamma
   local u = create.zeros { m }
   u[1], u[m] = gamma, corner_down
   local bands = F.stack { lower, d, upper }
   local y, q = M.tridiagonal(bands, b), M.tridiagonal(bands, u)
   local w = corner_up / gamma
-  local top = (y[1] + y[m] * w) / (1 + q[1]:item() + w * q[m]:item())
+  local top = (y[1] + y[m] * w) / (1 + q[1] + w * q[m])
   local s = y - upright(q, n) * methods.expand_dims(top, 1)
   return F.concat { s, rows(s, 1, 1) }
 end
@@ -220,7 +220,7 @@ local function cubic_slopes(fname, v, h, bc)
   local hh = upright(h, n)
   local slope = (rows(v, 2, k) - rows(v, 1, k - 1)) / hh
   if bc[1] == 'periodic' then
-    if not F.all(F.eq(v[1], v[k])) then error(fname .. ': first and last samples differ; a periodic spline needs them equal', 4) end
+    if not op.certain(F.eq(v[1], v[k])) then error(fname .. ': first and last samples differ; a periodic spline needs them equal', 4) end
     if k == 2 then return create.zeros_like(v) end
     return periodic_slopes(v, h, slope)
   end
@@ -228,7 +228,7 @@ local function cubic_slopes(fname, v, h, bc)
   if k == 2 then -- not-a-knot: a line
     for i = 1, 2 do if bc[i] == 'not-a-knot' then bc[i] = { 1, slope[1] } end end
   elseif k == 3 and both 'not-a-knot' then -- the parabola through the three
-    local h1, h2 = h[1]:item(), h[2]:item()
+    local h1, h2 = h[1], h[2]
     local bend = (slope[2] - slope[1]) / (h1 + h2)
     return F.stack({ slope[1] - bend * h1, slope[1] + bend * h1, slope[2] + bend * h2 }, 1)
   end
@@ -246,14 +246,14 @@ local function cubic_slopes(fname, v, h, bc)
     local at, near, away = side == 1 and 1 or k, side == 1 and 1 or k - 1, side == 1 and 2 or k - 2
     local off = side == 1 and 3 or 1 -- the band that leads inwards
     if e == 'not-a-knot' then
-      local h1, h2 = h[near]:item(), h[away]:item()
+      local h1, h2 = h[near], h[away]
       bands[{ 2, at }], bands[{ off, at }] = h2, h1 + h2
       methods.copy_(b[at], (slope[near] * ((h1 + 2 * (h1 + h2)) * h2) + slope[away] * (h1 * h1)) / (h1 + h2))
     elseif e[1] == 1 then
       bands[{ 2, at }] = 1
       methods.copy_(b[at], e[2])
     else
-      local h1 = h[near]:item()
+      local h1 = h[near]
       bands[{ 2, at }], bands[{ off, at }] = 2 * h1, h1
       local bend = e[2] * (0.5 * h1 * h1)
       methods.copy_(b[at], (v[side == 1 and 2 or k] - v[side == 1 and 1 or k - 1]) * 3 + (side == 1 and -bend or bend))
@@ -336,8 +336,8 @@ function M.pchip(x, y, opts)
   local flat = F.logical_or(F.ne(F.sign(m0), F.sign(m1)), F.logical_or(F.eq(m0, 0), F.eq(m1, 0)))
   local mean = (w1 + w2) / (w1 / F.where(flat, 1, m0) + w2 / F.where(flat, 1, m1)) -- weighted harmonic
   local inner = F.where(flat, 0, mean)
-  local first = pchip_end(h[1]:item(), h[2]:item(), slope[1], slope[2])
-  local last = pchip_end(h[k - 1]:item(), h[k - 2]:item(), slope[k - 1], slope[k - 2])
+  local first = pchip_end(h[1], h[2], slope[1], slope[2])
+  local last = pchip_end(h[k - 1], h[k - 2], slope[k - 1], slope[k - 2])
   local d = F.concat { methods.expand_dims(first, 1), inner, methods.expand_dims(last, 1) }
   return hermite(knots, v, d, h, from)
 end

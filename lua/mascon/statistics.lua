@@ -52,7 +52,7 @@ function M.average(x, axis, opts)
     end
   end
   local total = F.sum(w * create.ones_like(x), how)
-  if F.any(F.eq(total, 0)) then error(fname .. ': weights add up to 0; a weighted mean has no value then', 2) end
+  if op.found(F.eq(total, 0)) then error(fname .. ': weights add up to 0; a weighted mean has no value then', 2) end
   return F.sum(x * w, how) / total, total
 end
 
@@ -74,7 +74,7 @@ end
 local function weight_of(fname, name, w, n, level)
   w = along.real(fname, w, level + 1)
   if w.ndim ~= 1 or w.shape[1] ~= n then error(('%s: %s are %s; give one for each of the %d samples'):format(fname, name, tensor.describe(w), n), level + 1) end
-  if not F.all(F.ge(w, 0)) then error(('%s: %s are negative or NaN somewhere; weights are >= 0'):format(fname, name), level + 1) end
+  if not op.certain(F.ge(w, 0)) then error(('%s: %s are negative or NaN somewhere; weights are >= 0'):format(fname, name), level + 1) end
   return w
 end
 
@@ -88,9 +88,10 @@ local function covariance(fname, x, opts, level)
     local f = o.fweights and weight_of(fname, 'fweights', o.fweights, n, level)
     local a = o.aweights and weight_of(fname, 'aweights', o.aweights, n, level)
     w = f and a and f * a or f or a
-    local total = F.sum(w):item()
-    dof = total - o.correction * (a and F.sum(w * a):item() / total or 1)
-    if not (dof > 0) then error(('%s: weights leave %g degrees of freedom; more than 0 are needed'):format(fname, dof), level) end
+    local total, squares = F.sum(w), a and F.sum(w * a)
+    if tensor.known(w) then total, squares = total:item(), a and squares:item() end
+    dof = total - o.correction * (a and squares / total or 1)
+    if type(dof) == 'number' and not (dof > 0) then error(('%s: weights leave %g degrees of freedom; more than 0 are needed'):format(fname, dof), level) end
     local d = x - F.sum(x * w, { -1, keepdim = true }) / total
     return F.matmul(d * w, F.conj(d).mT) / dof
   end
@@ -141,7 +142,7 @@ function M.reduceat(x, offsets, opts)
   local a = tensor.axis(fname, x, o.axis, 2) + 1
   local n, k = x.shape[a], offsets:numel()
   offsets = methods.to(offsets, 'i64') - o.base
-  if k > 0 and not (F.all(F.ge(offsets, 0)) and F.all(F.le(offsets, n)) and F.all(F.le(offsets[{ { 1, -2 } }], offsets[{ { 2, -1 } }]))) then
+  if k > 0 and not (op.certain(F.ge(offsets, 0)) and op.certain(F.le(offsets, n)) and op.certain(F.le(offsets[{ { 1, -2 } }], offsets[{ { 2, -1 } }]))) then
     error(('%s: offsets do not rise inside an axis of size %d of %s'):format(fname, n, tensor.describe(x)), 2)
   end
   local first = k > 0 and offsets[1]:item() or n

@@ -3,9 +3,8 @@
 -- usage: luajit gen.lua SRC OUT [LEVELS]    (SRC: the source tree, OUT: the build folder, LEVELS: 'v3' builds one ISA level only). Every
 -- output names this file in line 1 and is rewritten only when its text changed, so that make rebuilds what depends on a real change.
 local src, out, levels = arg[1], arg[2], arg[3] or 'v2 v3 v4'
-package.path = src .. '/runtime/gen/?.lua;' .. package.path
 local T = dofile(src .. '/runtime/ops.lua')
-local expr = require 'expr'
+local expr = dofile(src .. '/lua/mascon/compile/native/scalar.lua')
 
 local DT, CODE = T.dtypes, {}
 for i, d in ipairs(DT) do
@@ -129,26 +128,16 @@ do
 end
 
 -- ---------------------------------------------------------------- elementwise kernels and the table of one ISA level (compiled per level)
-local RESULT = { bool = 'bool', i64 = 'i64' }
-local function result_row(r, d)
-  if r.result == 'real' then return d.real and DT[d.real] or d end
-  return RESULT[r.result] and DT[RESULT[r.result]] or d
-end
-
 local function ewise(o, r, d)
   local name, n = r[1], EWISE[r.family]
-  local text = r.expr
-  if d.kind == 'c' then text = r.cexpr or text
-  elseif d.kind == 'f' then text = r.fx or text
-  else text = r.ix or text end
-  local body = expr.c(expr.parse(text), d)
-  local rd = result_row(r, d)
+  local body = expr.c(expr.parse(expr.text(r, d)), d)
+  local rd = expr.result(r, d, DT)
   local types = { d.c, d.c, d.c }
   if r.family == 'where' then types[1] = 'uint8_t' end
   local v = { 'a', 'b', 'c' }
   o[#o + 1] = ('void MCK(%s_%s)(const mck_ewise *k);\nvoid MCK(%s_%s)(const mck_ewise *k)\n{\n    const int64_t n = k->n;\n    %s *const o = k->out;\n'):format(name, d[1], name, d[1], rd.c)
   for i = 1, n do o[#o + 1] = ('    const %s *const x%d = k->in[%d];\n'):format(types[i], i, i - 1) end
-  if r.guard and d.kind ~= 'f' and d.kind ~= 'c' and not (d.kind == 'u' and r.guard == 'b < 0') then
+  if expr.guarded(r, d) then
     o[#o + 1] = '    for (int64_t i = 0; i < n; i++) {\n        const ' .. d.c .. ' b = x2[i * k->stride[1]];\n        if (' .. r.guard .. ') {\n            if (!*k->status)\n                *k->status = i + 1;\n            break;\n        }\n    }\n'
   end
   if r.fix and d.kind == 'f' then -- exact only on a range: blocks that leave it take the slow, exact function where needed
@@ -204,30 +193,13 @@ local function ewise(o, r, d)
   o[#o + 1] = '}\n\n'
 end
 
--- conversions: bool is "not zero"; floats to integers truncate, out of range and NaN saturate by the C helpers of mck_cast.h
 local function cast(o, to, from)
   local name = ('cast_%s_%s'):format(to[1], from[1])
-  local function value(v, f, t)
-    if f.compute then v, f = ('mck_%s_to_f32(%s)'):format(f[1], v), DT.f32 end
-    if f.kind == 'c' and t.kind ~= 'c' and t.kind ~= 'b' then v, f = v .. '.re', DT[f.real] end
-    if t.compute then return ('mck_f32_to_%s((float)%s)'):format(t[1], v) end
-    if t.kind == 'b' then
-      if f.kind == 'c' then return ('(uint8_t)(%s.re != 0 || %s.im != 0)'):format(v, v) end
-      return ('(uint8_t)(%s != 0)'):format(v)
-    end
-    if t.kind == 'c' then
-      local rc = DT[t.real].c
-      if f.kind == 'c' then return ('(%s){(%s)%s.re, (%s)%s.im}'):format(t.c, rc, v, rc, v) end
-      return ('(%s){(%s)%s, 0}'):format(t.c, rc, v)
-    end
-    if t.kind ~= 'f' and f.kind == 'f' then return ('mck_%s_to_%s(%s)'):format(f[1], t[1], v) end
-    return ('(%s)%s'):format(t.c, v)
-  end
   if from == to and (from.compute) then
     o[#o + 1] = ('static void %s(int64_t n, void *out, int64_t so, const void *in, int64_t si)\n{\n    cast_i16_i16(n, out, so, in, si);\n}\n\n'):format(name)
     return
   end
-  local body = from == to and 'x[i * si]' or value('x[i * si]', from, to)
+  local body = from == to and 'x[i * si]' or expr.cast('x[i * si]', from, to, DT)
   local flat = body:gsub('x%[i %* si%]', 'x[i]')
   local same = from == to and ('    if (si == 1 && so == 1) {\n        memcpy(out, in, (size_t)n * sizeof *x);\n        return;\n    }\n'):format() or
     ('    if (si == 1 && so == 1) {\n        MC_IVDEP\n        for (int64_t i = 0; i < n; i++)\n            o[i] = %s;\n        return;\n    }\n'):format(flat)
@@ -348,11 +320,11 @@ local function lua_value(v, indent)
 end
 do
   local o = { header('ops, dtypes and statuses for Lua', '-- '), 'return {\n  version = ', lua_value(T.version), ',\n  dtypes = {\n' }
-  for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute } .. ',\n' end
+  for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute, c = d.c, wide = d.wide } .. ',\n' end
   o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n'
   local EXPORTED = { -- fields of a row that Lua sees
-    'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module', 'tol', 'ctol', 'rules', 'doc', 'source', 'expr',
-    'empty', 'accumulate', 'example', 'work', 'nout', 'results', 'internal', 'without', 'sorter',
+    'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module', 'tol', 'ctol', 'rules', 'by_value', 'doc', 'source', 'expr',
+    'empty', 'accumulate', 'example', 'work', 'nout', 'results', 'internal', 'without', 'sorter', 'fx', 'ix', 'cexpr', 'fix', 'guard', 'kernels',
   }
   for _, r in ipairs(composite) do T.ops[#T.ops + 1] = r end
   for _, r in ipairs(T.ops) do

@@ -40,6 +40,11 @@ describe('a compiled function', function()
     agrees('large', function(a) return mc.tanh(a) * 2 + mc.square(a):sum { 2, keepdim = true } end, { x(6, { 300, 700 }, 'f32') })
   end)
 
+  it('keeps constants apart that print alike', function()
+    local near = 1 - 0.999 -- 0.001 but for its last bits
+    agrees('constants', function(a) return { a * near, a * 0.001, (a * near) - (a * 0.001) } end, { x(1, { 2, 3 }) }, { x(2, { 2, 3 }) })
+  end)
+
   it('follows views, writes into parts, and aliases', function()
     agrees('views', function(a, b)
       local h = a:matmul(b)
@@ -120,5 +125,26 @@ describe('a compiled function', function()
     assert.equal(1, plan.fused.groups)
     assert.equal(4, plan.fused.nodes)
     assert.equal(1, plan.steps)
+  end)
+
+  it('tells arguments that share memory from one another, and from what is captured', function()
+    local a = x(1, { 4, 3 })
+    local f = mc.compile(function(p, q) return p - 2 * q end)
+    same(a - 2 * a, f(a, a), 'the same tensor twice')
+    same(a - 2 * (a * 3), f(a, a * 3), 'other tensors, same form')
+    local g = mc.compile(function(p, q) return p['1, :'] * q['1, :'] end)
+    same(a['1, :'] * a['2, :'], g(a['1:2, :'], a['2:3, :']), 'parts of one buffer')
+    local b, c = x(2, { 2, 3 }), x(3, { 2, 3 })
+    same(b['1, :'] * c['1, :'], g(b, c), 'buffers apart')
+  end)
+
+  it('calls other compiled functions as parts of itself', function()
+    local inner = mc.compile(function(t) return mc.exp(t) + 1 end)
+    local outer = mc.compile(function(t) return inner(t) * inner(t * 2) end)
+    for seed = 1, 2 do
+      local a = x(seed, { 2, 2 })
+      same(inner(a) * inner(a * 2), outer(a), 'seed ' .. seed)
+    end
+    assert.equal(1, outer.traces)
   end)
 end)

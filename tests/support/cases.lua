@@ -185,17 +185,23 @@ local function elements(file, v)
   return n
 end
 
---- Calls the op of a case in a dtype and a layout: the results behind true or false (as pcall), terms of the largest operand.
-local function call(file, case, dtype, layout)
-  local args, n, terms = {}, #case.args, 1
-  for i, v in ipairs(case.args) do
-    args[i] = argument(file, v, case, dtype, layout)
-    terms = math.max(terms, elements(file, v))
-  end
+--- Arguments of a case in a dtype and a layout, and how many there are.
+local function arguments(file, case, dtype, layout)
+  local args, n = {}, #case.args
+  for i, v in ipairs(case.args) do args[i] = argument(file, v, case, dtype, layout) end
   if case.opts then
     n = n + 1
     args[n] = argument(file, case.opts, case, dtype, layout)
   end
+  return args, n
+end
+M.arguments = arguments
+
+--- Calls the op of a case in a dtype and a layout: the results behind true or false (as pcall), terms of the largest operand.
+local function call(file, case, dtype, layout)
+  local args, n = arguments(file, case, dtype, layout)
+  local terms = 1
+  for _, v in ipairs(case.args) do terms = math.max(terms, elements(file, v)) end
   return { pcall(resolve(case.op), unpack(args, 1, n)) }, terms
 end
 

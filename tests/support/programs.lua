@@ -36,6 +36,7 @@ local UNARY = {
   { 'times one', function(x) return x * 1 end }, { 'plus zero', function(x) return x + 0 end }, { 'minus zero', function(x) return x - 0 end }, { 'half', function(x) return x / 2 end },
   { 'a third', function(x) return x / 3 end }, { 'a copy', function(x) return x:copy() end }, { 'minus minus', function(x) return -(-x) end }, { 'positive', mc.positive },
   { 'to and fro', function(x) return x:to 'f64':to(x.dtype) end }, { 'times ones', function(x) return x * mc.ones { 1, dtype = x.dtype } end },
+  { 'every second', function(x) return mc.where(mc.eq(mc.remainder(mc.arange(1, x:numel()):reshape(x.shape), 2), 0), x, 0) end },
   { 'mask', function(x) return mc.where(mc.gt(x, 0.25), x, 0.5) end }, { 'of itself', function(x) return mc.maximum(x, x) end },
 }
 local BINARY = {

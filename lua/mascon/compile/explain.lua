@@ -48,7 +48,7 @@ function M.graph(compiled, opts)
       error(('graph: pass %q is unknown%s; f:explain() lists them'):format(o.pass, near and ('; did you mean %q?'):format(near) or ''), 3)
     end
   end
-  local graph = graphs.build(plan.source)
+  local graph = graphs.from(plan.source)
   pipeline.run(graph, compiled.options, o.pass and function(name, when, g)
     if name == o.pass and when == o.when then -- of a pass that runs twice, the last time counts
       found = { graph = { inputs = g.inputs, nodes = {}, outputs = {}, effects = {}, consts = g.consts }, text = text.graph(g), dot = dot.of(g) }
@@ -191,7 +191,7 @@ local EXPLAIN = { form = { nil, 'integer' } }
 function M.explain(compiled, opts)
   local o = check.opts('explain', opts, EXPLAIN, 4)
   local plan, k = form_of(compiled, o.form, 'explain', 3)
-  local graph = graphs.build(plan.source)
+  local graph = graphs.from(plan.source)
   local nodes = #graph.nodes
   local reports = pipeline.run(graph, compiled.options)
   for i, r in ipairs(reports) do r.seconds = plan.passes[i].seconds end -- as it was when it counted

@@ -86,6 +86,7 @@ end
 ---@field input integer? position among the inputs
 ---@field const any? tensor
 ---@field fixed boolean? the constant cannot change between calls
+---@field kept any? tensor: what a recording with `keep` left of it
 
 --- A new value of a graph; row-major without strides. `more` becomes it.
 function M.value(graph, dtype, shape, strides, more)
@@ -104,10 +105,10 @@ function M.constant(graph, t, weak)
   return v
 end
 
---- Builds the graph.
+--- The graph of a source.
 ---@param source table of M.source
 ---@return table graph { inputs, nodes, outputs = uses, effects = { input = value } }
-function M.build(source)
+function M.from(source)
   local graph = { inputs = {}, nodes = {}, outputs = {}, effects = {}, values = 0, consts = {} }
   local current, first = {}, {}
 
@@ -164,8 +165,10 @@ function M.build(source)
   --- The buffer of an operand gets contents: all of it, or the part its layout shows.
   local function write(o, make)
     local whole = o.numel == o.size and is_dense(o)
+    local before = current[o.serial]
+    if before then before.kept = nil end -- its memory holds something else now
     if whole then
-      local v = value(o.dtype, o.shape)
+      local v = value(o.dtype, o.shape, nil, { kept = o.kept })
       make(v)
       current[o.serial], first[o.serial] = v, 0
       return
@@ -206,6 +209,7 @@ function M.build(source)
     else -- put
       local o = e.outs[1]
       local old = part_of(o)
+      old.kept = nil
       local new = value(old.dtype, old.shape, old.strides)
       node { kind = 'put', ins = { use_of(old), use(e.ins[1]), use(e.ins[2]) }, outs = { new },
         at = { shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype }, axis = e.axis, accumulate = e.accumulate }
@@ -230,5 +234,8 @@ function M.build(source)
   end
   return graph
 end
+
+--- Builds the graph of a recording that nobody wants to see again.
+function M.build(inputs, log, results) return M.from(M.source(inputs, log, results)) end
 
 return M

@@ -9,42 +9,116 @@ local SEARCH = 64 -- nodes a search for detours looks at; past that, none is tak
 
 M.visits = 0 -- nodes looked at by searches since the program began: tests hold it against the number of nodes
 
---- A path leads from `group` to the operands of `n` through some node outside, or `n` reads one of its values as it is not at hand inside.
-local function detour(n, group, groups_of, position, rule)
-  for _, u in ipairs(n.ins) do
-    local p = u.value.node
-    if p and groups_of[p] == group and not rule.inner(u, n, group.space) then return true end
-  end
+--- A path leads from `group` to the operands of `n` through some node outside it (and outside the group `own` of n), or `n` reads one of its
+--- values as it is not at hand inside.
+local function detour(n, group, own, groups_of, position, rule)
   local steps, seen, stack = 0, {}, {}
-  local function push(node, from_group)
+  local function push(node)
     for _, u in ipairs(node.ins) do
       local p = u.value.node
-      if p and not seen[p] and not (from_group and groups_of[p] == group) then
+      if p and not seen[p] and not (own and groups_of[p] == own) then
         seen[p] = true
         stack[#stack + 1] = p
       end
     end
   end
-  push(n, true)
+  for _, u in ipairs(n.ins) do
+    local p = u.value.node
+    if p and groups_of[p] == group then
+      if not rule.inner(u, n, group.space) then return true end
+      seen[p] = true -- read directly, as a group does
+    end
+  end
+  push(n)
   while #stack > 0 do
     local p = table.remove(stack)
     steps, M.visits = steps + 1, M.visits + 1
-    if groups_of[p] == group or steps > SEARCH then return true end
-    if position[p] > group.first then
-      local g = groups_of[p]
-      if g then
-        for _, m in ipairs(g.nodes) do if groups_of[m] == g then push(m) end end
-      else
-        push(p)
+    local g = groups_of[p]
+    if g == group or steps > SEARCH then return true end
+    if g then -- all of a group runs at once: what depends on one of its nodes depends on what all of them read
+      if g.last > group.first and not seen[g] then
+        seen[g] = true
+        for _, m in ipairs(g.nodes) do push(m) end
       end
+    elseif position[p] > group.first then
+      push(p)
     end
   end
   return false
 end
 
-local function clear(nodes, group, groups_of, position, rule)
-  for _, m in ipairs(nodes) do if detour(m, group, groups_of, position, rule) then return false end end
+local function clear(nodes, group, own, groups_of, position, rule)
+  for _, m in ipairs(nodes) do if detour(m, group, own, groups_of, position, rule) then return false end end
   return true
+end
+
+-- ---------------------------------------------------------------- what the search did not see
+
+--- Groups that wait for one another: sets of units (groups, and nodes without one) that reach each other (Tarjan, Depth-first search and linear
+--- graph algorithms, 1972). The search for detours stops at nodes that stand before a group, though a group among their operands may run later.
+local function knots(nodes, groups_of)
+  local index, low, on, path, count, found = {}, {}, {}, {}, 0, {}
+  local function operands(unit)
+    local list = {}
+    for _, m in ipairs(unit.nodes or { unit }) do
+      for _, u in ipairs(m.ins) do
+        local p = u.value.node
+        local q = p and (groups_of[p] or p)
+        if q and q ~= unit then list[#list + 1] = q end
+      end
+    end
+    return list
+  end
+  local function enter(unit, stack)
+    count = count + 1
+    index[unit], low[unit], on[unit] = count, count, true
+    path[#path + 1] = unit
+    stack[#stack + 1] = { unit = unit, list = operands(unit), at = 1 }
+  end
+  for _, n in ipairs(nodes) do
+    local stack = {}
+    local start = groups_of[n] or n
+    if not index[start] then enter(start, stack) end
+    while #stack > 0 do
+      local top = stack[#stack]
+      local q = top.list[top.at]
+      top.at = top.at + 1
+      if q then
+        if not index[q] then enter(q, stack)
+        elseif on[q] then low[top.unit] = math.min(low[top.unit], index[q]) end
+      else
+        table.remove(stack)
+        local below = stack[#stack]
+        if below then low[below.unit] = math.min(low[below.unit], low[top.unit]) end
+        if low[top.unit] == index[top.unit] then
+          local knot = {}
+          repeat
+            local unit = table.remove(path)
+            on[unit] = false
+            knot[#knot + 1] = unit
+          until unit == top.unit
+          if #knot > 1 then found[#found + 1] = knot end
+        end
+      end
+    end
+  end
+  return found
+end
+
+--- Takes the smallest group of each knot apart until none is left.
+local function untie(graph, groups_of, why, take_apart)
+  while true do
+    local list = knots(graph.nodes, groups_of)
+    if #list == 0 then return end
+    for _, knot in ipairs(list) do
+      local least
+      for _, unit in ipairs(knot) do
+        if unit.nodes and unit.space and #unit.nodes > 1 and (not least or #unit.nodes < #least.nodes) then least = unit end
+      end
+      for _, n in ipairs(least.nodes) do why[n] = why[n] or 'its group would have to wait for another one that waits for it' end
+      take_apart(least)
+    end
+  end
 end
 
 ---@class mascon.Rule
@@ -62,7 +136,7 @@ end
 function M.find(graph, rule)
   local groups_of, position, groups, why = {}, {}, {}, {}
   local function alone(n, k, space)
-    local g = { space = space, nodes = { n }, first = k }
+    local g = { space = space, nodes = { n }, first = k, last = k }
     groups[#groups + 1], groups_of[n] = g, g
     return g
   end
@@ -81,17 +155,17 @@ function M.find(graph, rule)
           if not joined then because = no
           elseif #g.nodes + (mine and #mine.nodes or 1) > rule.most then because = ('its group would have more than %d nodes'):format(rule.most)
           elseif not mine then
-            if detour(n, g, groups_of, position, rule) then because = 'a path leaves the group and comes back to it'
+            if detour(n, g, nil, groups_of, position, rule) then because = 'a path leaves the group and comes back to it'
             else
               mine = g
-              g.nodes[#g.nodes + 1], g.space, groups_of[n] = n, joined, g
+              g.nodes[#g.nodes + 1], g.space, g.last, groups_of[n] = n, joined, k, g
             end
-          elseif clear(g.nodes, mine, groups_of, position, rule) and clear(mine.nodes, g, groups_of, position, rule) then
+          elseif clear(g.nodes, mine, g, groups_of, position, rule) and clear(mine.nodes, g, mine, groups_of, position, rule) then
             for _, m in ipairs(g.nodes) do
               groups_of[m] = mine
               mine.nodes[#mine.nodes + 1] = m
             end
-            mine.first, mine.space, g.nodes = math.min(mine.first, g.first), joined, {}
+            mine.first, mine.last, mine.space, g.nodes = math.min(mine.first, g.first), math.max(mine.last, g.last), joined, {}
           else
             because = 'a path leaves the group and comes back to it'
           end
@@ -103,6 +177,10 @@ function M.find(graph, rule)
       if not mine then alone(n, k, space) end
     end
   end
+  untie(graph, groups_of, why, function(g)
+    for _, n in ipairs(g.nodes) do alone(n, position[n], (rule.space(n))) end
+    g.nodes = {}
+  end)
   for _, g in ipairs(groups) do table.sort(g.nodes, function(a, b) return position[a] < position[b] end) end
   return groups_of, position, why
 end

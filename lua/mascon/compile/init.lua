@@ -6,57 +6,17 @@
 local mc = require 'mascon'
 local check = require 'mascon.check'
 local tensor = require 'mascon.tensor'
+local call = require 'mascon.compile.call'
 local graphs = require 'mascon.compile.graph'
 local launch = require 'mascon.compile.launch'
+local log = require 'mascon.compile.log'
 local plans = require 'mascon.compile.plan'
 local pipeline = require 'mascon.compile.pipeline'
+local tree = require 'mascon.tree'
 local error = check.error
+local flatten, rebuild = tree.flatten, tree.rebuild
 
 local M = {}
-
--- ---------------------------------------------------------------- trees of values
-
-local function sorted(t)
-  local keys = {}
-  for k in pairs(t) do keys[#keys + 1] = k end
-  table.sort(keys, function(a, b)
-    if type(a) == type(b) and (type(a) == 'number' or type(a) == 'string') then return a < b end
-    return tostring(a) < tostring(b)
-  end)
-  return keys
-end
-
---- The leaves of a value in the order of sorted keys, and a text of its structure.
-local function flatten(v, leaves, text, static)
-  if tensor.is(v) then
-    leaves[#leaves + 1] = v
-    text[#text + 1] = 'T'
-  elseif type(v) == 'number' and not static then
-    leaves[#leaves + 1] = v
-    text[#text + 1] = 'N'
-  elseif type(v) == 'table' and getmetatable(v) == nil then
-    text[#text + 1] = '{'
-    for _, k in ipairs(sorted(v)) do
-      text[#text + 1] = tostring(k) .. '='
-      flatten(v[k], leaves, text, static)
-    end
-    text[#text + 1] = '}'
-  else
-    text[#text + 1] = type(v) == 'string' and ('%q'):format(v) or type(v) == 'number' and ('%.17g'):format(v) or tostring(v)
-  end
-end
-
---- The same structure with other leaves.
-local function rebuild(v, take, static)
-  if tensor.is(v) or (type(v) == 'number' and not static) then return take(v) end
-  if type(v) == 'table' and getmetatable(v) == nil then
-    local out = {}
-    for _, k in ipairs(sorted(v)) do out[k] = rebuild(v[k], take, static) end
-    return out
-  end
-  return v
-end
-M.flatten, M.rebuild = flatten, rebuild
 
 local function form(t)
   return ('%d%s/%s;'):format(t._dtype, tostring(t.shape), table.concat(t.strides, ','))
@@ -64,27 +24,64 @@ end
 
 -- ---------------------------------------------------------------- compiled functions
 
+---@class mascon.Compiled
+---@field f function
+---@field traces integer how often f was run and written down
+---@field tier string 'auto', 'native', 'vm' or 'eager'
 local Compiled = {}
-Compiled.__index = Compiled
+local methods = {}
+Compiled.__index = methods
+
+local TIERS = { 'auto', 'native', 'vm', 'eager' }
+local IS_TIER = { auto = true, native = true, vm = true, eager = true }
+local RECENT = 4 -- forms that a call looks at before it makes a key
+
+local native -- loaded when a tier asks for it
+local function with_native()
+  native = native or require 'mascon.compile.native'
+  return native
+end
 
 local function number(x)
   return launch.weaken(mc.tensor(x))
 end
 
---- Arguments that share a buffer would be one value to the recorder: all but the first become copies for the trace.
-local function apart(tensors)
-  local seen, out = {}, {}
-  for i, t in ipairs(tensors) do
-    local serial = launch.serial(t)
-    out[i] = serial ~= 0 and seen[serial] and launch.own(t:copy()) or t
-    seen[serial] = true
+--- What an argument looks like, field by field, for the line that says why a function is traced again.
+local function describe(v, name, out, static)
+  if tensor.is(v) then
+    out[#out + 1] = { 'dtype of ' .. name, v.dtype }
+    out[#out + 1] = { 'shape of ' .. name, tostring(v.shape) }
+    out[#out + 1] = { 'strides of ' .. name, '(' .. table.concat(v.strides, ', ') .. ')' }
+  elseif type(v) == 'number' and not static then out[#out + 1] = { name, 'a number' }
+  elseif type(v) == 'table' and getmetatable(v) == nil then
+    for _, k in ipairs(tree.keys(v)) do describe(v[k], type(k) == 'string' and name .. '.' .. k or ('%s[%s]'):format(name, tostring(k)), out, static) end
+    out[#out + 1] = { 'keys of ' .. name, ('%d'):format(#tree.keys(v)) }
+  else out[#out + 1] = { name, check.show(v) } end
+end
+
+local function explain(self, args, n)
+  local fields = { { 'number of arguments', tostring(n) } }
+  for i = 1, n do describe(args[i], 'argument ' .. i, fields, self.static[i]) end
+  local old = self.fields
+  self.fields = fields
+  if not old then return 'first call' end
+  for i, field in ipairs(fields) do
+    local was = old[i]
+    if not was then return ('%s is %s and was not there'):format(field[1], field[2]) end
+    if was[1] ~= field[1] then return ('%s stands where %s was'):format(field[1], was[1]) end
+    if was[2] ~= field[2] then return ('%s is %s, was %s'):format(field[1], field[2], was[2]) end
   end
-  return out
+  return 'a form that was seen before the last one'
+end
+
+local function named(self)
+  local at = debug.getinfo(self.f, 'S')
+  return ('%s:%d'):format(at.short_src, at.linedefined)
 end
 
 --- First call of a form: runs f, writes down what it did.
 local function build(self, args, n, tensors)
-  tensors = apart(tensors)
+  tensors = launch.aliases(tensors)
   local at = 0
   local shown = {}
   for i = 1, n do
@@ -94,23 +91,46 @@ local function build(self, args, n, tensors)
     end, self.static[i])
   end
   local since = launch.serial(launch.own(mc.tensor(0)))
-  local log, results = launch.record(tensors, true, function() return self.f(unpack(shown, 1, n)) end)
+  local record, results = launch.record(tensors, { strict = true }, function() return self.f(unpack(shown, 1, n)) end)
   local leaves, text = {}, {}
   for i = 1, results.n do flatten(results[i], leaves, text, true) end
-  local source = graphs.source(tensors, log, leaves, since)
-  local graph = graphs.build(source)
+  local source = graphs.source(tensors, record, leaves, since)
+  local graph = graphs.from(source)
   local reports = pipeline.run(graph, self.options)
   local plan = plans.make(graph, self.options)
-  plan.source, plan.passes = source, reports
+  plan.source, plan.passes, plan.results = source, reports, results
   plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
-  plan.results = results
   self.forms[#self.forms + 1] = plan
   return plan, results
 end
 
-function Compiled.__call(self, ...)
-  local n = select('#', ...)
-  local args = { ... }
+--- The forms that calls look at first: the one just used in front.
+local function remember(self, f)
+  local recent = self.recent
+  for i = #recent, 1, -1 do if recent[i] == f then table.remove(recent, i) end end
+  table.insert(recent, 1, f)
+  recent[RECENT + 1] = nil
+end
+
+--- The same structure as a result of f, with these tensors.
+local function shaped(v, outs, at)
+  if tensor.is(v) then return outs[at], at + 1 end
+  if type(v) ~= 'table' or getmetatable(v) ~= nil then return v, at end
+  local t = {}
+  for _, k in ipairs(tree.keys(v)) do t[k], at = shaped(v[k], outs, at) end
+  return t, at
+end
+
+local function unfold(f, outs)
+  if f.single then return outs end
+  local results, list, at = f.results, {}, 1
+  for i = 1, results.n do list[i], at = shaped(results[i], outs, at) end
+  return unpack(list, 1, results.n)
+end
+
+--- A call that no recent form took: by its key, or by running f.
+local function general(self, ...)
+  local n, args = select('#', ...), { ... }
   local leaves, text = {}, {}
   for i = 1, n do flatten(args[i], leaves, text, self.static[i]) end
   local tensors = {}
@@ -120,30 +140,91 @@ function Compiled.__call(self, ...)
     text[#text + 1] = form(t)
   end
   local key = table.concat(text)
-  local plan = self.plans[key]
-  if not plan then
-    local results
-    plan, results = build(self, args, n, tensors)
-    self.plans[key] = plan
-    self.traces = self.traces + 1
-    return unpack(results, 1, results.n)
+  local known = self.plans[key] and self.plans[key].form
+  if known then
+    local outs, rc = call.try(known, n, ...)
+    if outs then
+      remember(self, known)
+      return unfold(known, outs)
+    end
+    tensor.failed(rc or 0, 3, true, tensors)
   end
-  local outs = {}
-  for i, o in ipairs(plan.outputs) do outs[i] = tensor.empty('compile', o.shape, o.dtype, 2) end
-  plan.run(tensors, outs)
-  local at, results = 0, {}
-  for i = 1, plan.results.n do
-    results[i] = rebuild(plan.results[i], function()
-      at = at + 1
-      return outs[at]
-    end, true)
+  local why = log.on() and explain(self, args, n)
+  local plan, results = build(self, args, n, tensors)
+  self.traces = self.traces + 1
+  local f = call.form(plan, args, leaves, { n = n, static = self.static, results = results })
+  plan.form, self.plans[key], self.plan = f, plan, plan
+  remember(self, f)
+  if why then log.say('trace %d of %s (%s): %d step%s, %d group%s of %d ops', self.traces, named(self), why, plan.steps, plan.steps == 1 and '' or 's', plan.fused.groups, plan.fused.groups == 1 and '' or 's', plan.fused.nodes) end
+  if self.tier == 'auto' or self.tier == 'native' then
+    with_native().attach(plan, self)
+    if self.tier == 'native' then
+      native.start(plan, self)
+      native.wait(function() return plan.native < plan.groups end)
+    end
   end
-  return unpack(results, 1, plan.results.n)
+  return unpack(results, 1, results.n)
+end
+
+local function failed_call(rc, f, self, ...)
+  if tensor.failed(rc, 3, false, f.cells) then
+    local outs, again = call.try(f, select('#', ...), ...)
+    if outs then return unfold(f, outs) end
+    tensor.failed(again, 3, true, f.cells)
+  end
+end
+
+function Compiled.__call(self, ...)
+  if self.tier == 'eager' or launch.recording() then return self.f(...) end
+  local recent, n = self.recent, select('#', ...)
+  for i = 1, #recent do
+    local f = recent[i]
+    local outs, rc = call.try(f, n, ...)
+    if outs then
+      if i > 1 then remember(self, f) end
+      local plan = f.plan
+      if plan.orders then -- not all of it is compiled
+        if plan.orders[1] then native.start(plan, self) end
+        native.poll()
+        if plan.native == plan.groups then plan.orders = nil end
+      end
+      if f.single then return outs end
+      return unfold(f, outs)
+    elseif outs == false then return failed_call(rc, f, self, ...) end
+  end
+  return general(self, ...)
+end
+
+--- The C text of the groups of the form that was traced last, one function per group.
+---@return string
+function methods:source()
+  local plan = self.plan
+  if not plan then error('compile: source() before the first call; call the function once', 2) end
+  local codegen = require 'mascon.compile.native.codegen'
+  if not plan.functions then with_native().attach(plan, self) end
+  return codegen.source(plan.functions)
+end
+
+--- How many groups the form that was traced last has, and how many of them run as compiled code.
+---@return integer groups
+---@return integer native
+function methods:groups()
+  local plan = self.plan
+  return plan and plan.fused.groups or 0, plan and plan.native or 0
+end
+
+--- Waits until nothing is being compiled any more.
+function methods:wait()
+  if self.plan and self.plan.orders then
+    native.start(self.plan, self)
+    native.wait()
+  end
+  return self
 end
 
 --- What the compiled function does, form by form; see `explain`.
-function Compiled:graph(opts) return require 'mascon.compile.explain'.graph(self, opts) end
-function Compiled:explain(opts) return require 'mascon.compile.explain'.explain(self, opts) end
+function methods:graph(opts) return require 'mascon.compile.explain'.graph(self, opts) end
+function methods:explain(opts) return require 'mascon.compile.explain'.explain(self, opts) end
 
 --- A function that runs f and, from the second call of a form on, replays what it did, without Lua.
 ---
@@ -152,10 +233,13 @@ function Compiled:explain(opts) return require 'mascon.compile.explain'.explain(
 --- block in the cache. Results are the same bits (f16 and bf16 round once per group). Numbers may change from call to call; strings, booleans and
 --- numbers in `static` places are part of the form. What f reads from outside is read again at each call when it is a tensor, and fixed when
 --- it is a number; what f computes from such tensors alone is computed once. Random numbers drawn inside are fixed too: pass a key.
---- Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops together · passes: { name = false } leaves a pass
---- out (fold, algebra, copies, cse, dce, fuse, ...; also MASCON_PASSES=-cse,-fold) · math ('strict'): 'fast' allows identities that do not keep
---- rounding, signed zeros, inf and NaN. `f:explain()` tells what was done, `f:graph()` shows it. Errors: a value of a traced tensor is asked for
---- (item, if).
+--- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler beside the program and put
+--- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops
+--- together · passes: { name = false } leaves a pass out (fold, algebra, copies, cse, dce, fuse, epilogue, rows, prologue, inplace; also
+--- MASCON_PASSES=-cse,-fold) · math ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto',
+--- 'native' (the first call waits for the compiler), 'vm' or 'eager' (f itself) · keep_source: a folder for the generated C. MASCON_COMPILE names a
+--- tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made, MASCON_LOG=compile tells what happens. Methods: explain() says
+--- what was done and why, graph() shows it, source(), groups(), wait(). Errors: a value of a traced tensor is asked for (item, if).
 ---     local f = mc.compile(function(a, s) return mc.exp(a) * s end)
 ---     f(mc.zeros{2}, 3)  --> f64[2]@cpu { 3, 3 }
 ---@param f function
@@ -163,11 +247,14 @@ function Compiled:explain(opts) return require 'mascon.compile.explain'.explain(
 ---@return table callable
 function M.compile(f, opts)
   if type(f) ~= 'function' then error('compile: the first argument is ' .. check.show(f) .. '; give a function', 2) end
-  local o = check.opts('compile', opts, { static = { nil, 'table' }, fuse = { true, 'bool' }, passes = { nil, 'table' }, math = { 'strict', { 'strict', 'fast' } } }, 3)
+  local o = check.opts('compile', opts, { static = { nil, 'table' }, fuse = { true, 'bool' }, passes = { nil, 'table' }, math = { 'strict', { 'strict', 'fast' } }, tier = { 'auto', TIERS }, keep_source = { nil, 'string' } }, 3)
   local static = {}
   for _, i in ipairs(o.static or {}) do static[i] = true end
+  local tier = os.getenv 'MASCON_COMPILE'
+  if tier == nil or tier == '' then tier = o.tier end
+  if not IS_TIER[tier] then error(('compile: MASCON_COMPILE is %q; set it to auto, native, vm or eager'):format(tier), 2) end
   local on = pipeline.switches(o.passes, o.fuse, 2)
-  return setmetatable({ f = f, static = static, options = { on = on, inplace = on.inplace, math = o.math }, plans = {}, forms = {}, traces = 0 }, Compiled)
+  return setmetatable({ f = f, static = static, options = { on = on, inplace = on.inplace, math = o.math }, tier = tier, keep_source = o.keep_source, plans = {}, forms = {}, recent = {}, traces = 0 }, Compiled)
 end
 
 return M

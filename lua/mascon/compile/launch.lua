@@ -37,7 +37,7 @@ local function operand(o)
     ffi.copy(c._data, o.literal, t.numel * tensor.size[name])
     t.const, t.literal = tensor.promote(c, 2), true
   elseif o.kept ~= nil then
-    t.const = tensor.make(2, 0, C.mc_record_kept, o)
+    t[o.traced ~= 0 and 'kept' or 'const'] = tensor.make(2, 0, C.mc_record_kept, o)
   end
   return t
 end
@@ -58,13 +58,23 @@ local function entries()
   return out
 end
 
---- Runs f() with the tensors in `traced` as its arguments; the log of what it did with them, and what it returned.
----@param strict boolean asking for values is an error
+--- Tensors over the memory of others, each with a buffer number of its own: arguments that share memory are told apart.
+function M.aliases(tensors)
+  local out = {}
+  for i, t in ipairs(tensors) do out[i] = tensor.make(2, 0, C.mc_record_alias, tensor.promote(t, 2)) end
+  return out
+end
+
+--- Whether some function is being recorded.
+function M.recording() return C.mc_record_depth() > 0 end
+
+--- Runs f() with the tensors in `traced` (of aliases) as its arguments; the log of what it did with them, and what it returned.
+---@param how table strict: asking for values is an error; keep: results stay alive as `kept` in the log
 ---@return table log
 ---@return table results of f, as { n =, ... }
-function M.record(traced, strict, f)
-  lib.check(C.mc_record_begin(strict and 1 or 0), 2)
-  for _, t in ipairs(traced) do lib.check(C.mc_record_trace(tensor.promote(t, 2), 1), 2) end
+function M.record(traced, how, f)
+  lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0)), 2)
+  for _, t in ipairs(traced) do lib.check(C.mc_record_trace(t, 1), 2) end
   local function finish(ok, ...)
     C.mc_record_end()
     for _, t in ipairs(traced) do C.mc_record_trace(t, 0) end
@@ -74,6 +84,12 @@ function M.record(traced, strict, f)
     end
     local log = entries()
     C.mc_record_clear()
+    for _, e in ipairs(how.strict and log or {}) do
+      local row = e.row
+      if row and row.by_value and not (row.params and row.params[1] and row.params[1][1] == 'num_segments' and e.params.i[0] >= 0) then
+        error(('%s: the size of its result depends on the values of the arguments of a function that is being compiled or batched; %s'):format(row.says or row[1], row.by_value), 0)
+      end
+    end
     return log, { n = select('#', ...), ... }
   end
   return finish(pcall(f))
@@ -100,6 +116,43 @@ end
 --- Header of a tensor as the log would show it.
 function M.layout(t)
   return { dtype = t._dtype, numel = tonumber(t._numel), shape = list(t._shape, t._ndim), strides = list(t._strides, t._ndim) }
+end
+
+-- ---------------------------------------------------------------- steps, one at a time
+
+local handles, operands = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'const mc_tensor *[?]'
+local sizes, strides_of = ffi.new 'int64_t[8]', ffi.new 'int64_t[8]'
+
+--- Any layout within the buffer of t, counted in elements from its first one.
+function M.strided(t, shape, strides, offset)
+  for i = 1, #shape do sizes[i - 1], strides_of[i - 1] = shape[i], strides[i] end
+  return tensor.make(2, 0, C.mc_view_strided, tensor.promote(t, 2), #shape, sizes, strides_of, offset)
+end
+
+--- Runs an op with parameters as the log has them.
+---@return table results
+function M.call(row, nout, inputs, params)
+  local ins, outs, results = operands(#inputs + 1), handles(nout + 1), {}
+  for i, t in ipairs(inputs) do ins[i - 1] = t end
+  local function run()
+    for i = 1, nout do
+      results[i] = tensor.header(0)
+      outs[i - 1] = results[i]
+    end
+    return C.mc_op(row.id, nout, outs, #inputs, ins, params)
+  end
+  local rc = run()
+  if rc ~= 0 and tensor.failed(rc, 2, false, inputs) then
+    rc = run()
+    if rc ~= 0 then tensor.failed(rc, 2, true, inputs) end
+  end
+  for i = 1, nout do if results[i]._storage ~= nil then tensor.finish(results[i]) end end
+  return results
+end
+
+--- dst at positions of an axis = values (accumulate: added).
+function M.put(dst, axis, index, values, accumulate)
+  lib.check(C.mc_put(dst, axis, index, values, accumulate and 1 or 0), 2)
 end
 
 -- ---------------------------------------------------------------- plans
@@ -184,8 +237,6 @@ function M.plan(headers, steps, arena)
   C.mc_plan_arena(p, arena)
   return p
 end
-
-local handles = ffi.typeof 'mc_tensor *[?]'
 
 --- A function that runs a plan on a list of inputs into a list of outputs.
 function M.runner(plan, nin, nout)

@@ -61,7 +61,7 @@ end
 
 local bytes_of = graphs.bytes
 
---- Operands of an elementwise node whose memory a result may take: dying, read as they lie, of elements of the same size.
+--- Operands of an elementwise node whose memory a result may take: dying, read as they lie.
 local function heirs(n, k, last, place)
   if n.kind == 'fused' then
     for _, r in ipairs(n.result) do if r < #n.ins then return {} end end -- a leaf handed on may be overwritten before it is
@@ -108,7 +108,7 @@ function M.lay(graph, options)
   local mem, place, headers, steps = arena(), {}, {}, {}
   local by_key = {}
   local function header(h)
-    local key = ('%s/%s/%d/%d/%s/%s/%s'):format(h.where, tostring(h.const or h.index), h.offset or 0, h.dtype, table.concat(h.shape, ','), table.concat(h.strides, ','), tostring(h.weak))
+    local key = ('%s/%s/%d/%d/%s/%s/%s'):format(h.where, h.const and 'value ' .. h.id or tostring(h.index), h.offset or 0, h.dtype, table.concat(h.shape, ','), table.concat(h.strides, ','), tostring(h.weak))
     if not by_key[key] then
       headers[#headers + 1] = h
       by_key[key] = #headers
@@ -118,12 +118,12 @@ function M.lay(graph, options)
   --- Where the buffer of a value lies.
   local function at(v)
     if v.input then return { where = 'input', index = v.input - 1 } end
-    if v.const then return { where = 'const', const = v.const } end
+    if v.const then return { where = 'const', const = v.const, id = v.id } end
     return place[v]
   end
   local function seen(v, layout, weak)
     local p = at(v)
-    return header { where = p.where, index = p.index, const = p.const, offset = layout.offset or 0, dtype = layout.dtype or v.dtype, shape = layout.shape, strides = layout.strides, weak = weak or nil }
+    return header { where = p.where, index = p.index, const = p.const, id = p.id, offset = layout.offset or 0, dtype = layout.dtype or v.dtype, shape = layout.shape, strides = layout.strides, weak = weak or nil }
   end
   local function whole(v) return seen(v, { shape = v.shape, strides = graphs.dense(v.shape) }) end
   local function give(v)
@@ -133,7 +133,7 @@ function M.lay(graph, options)
   local inplace = { count = 0, bytes = 0 }
   local function inherit(v, list)
     for i, from in ipairs(list) do
-      if bytes_of(from) == bytes_of(v) and graphs.same(from.shape, v.shape) then
+      if from.dtype == v.dtype and graphs.same(from.shape, v.shape) then
         table.remove(list, i)
         place[v], place[from] = place[from], { where = 'arena', index = place[from].index }
         inplace.count, inplace.bytes = inplace.count + 1, inplace.bytes + place[v].bytes
@@ -156,7 +156,7 @@ function M.lay(graph, options)
     if not place[v] then
       local straight = options.inplace
       for _, r in ipairs(n.result) do straight = straight and r >= #n.leaves end
-      if straight and bytes_of(n.outs[1]) == bytes_of(v) then
+      if straight and n.outs[1].dtype == v.dtype then
         place[v] = { where = place[n.outs[1]].where, index = place[n.outs[1]].index }
         inplace.count, inplace.bytes = inplace.count + 1, inplace.bytes + bytes_of(v)
       else
@@ -196,16 +196,16 @@ function M.lay(graph, options)
   end
 
   for k, n in ipairs(nodes) do
+    local moved -- the value whose memory another one took over
     if n.kind == 'update' or n.kind == 'put' then
       local old, new = n.ins[1].value, n.outs[1]
       local alone = true -- the part is not read from what it is written over
       for i = 2, #n.ins do alone = alone and n.ins[i].value ~= old end
       if place[old] and place[old].bytes and last[old] == k and alone and not out_of[new] and graphs.whole(n.ins[1]) and bytes_of(old) == bytes_of(new) then
-        place[new] = place[old] -- the old contents are not needed any more: written in place
+        place[new], moved = place[old], old -- the old contents are not needed any more: written in place
       else
         take(new)
         steps[#steps + 1] = { kind = 'copy', outs = { whole(new) }, ins = { seen(old, n.ins[1]) } }
-        if last[old] == k then give(old) end
       end
       local target = seen(new, n.at)
       if n.kind == 'update' then
@@ -230,9 +230,9 @@ function M.lay(graph, options)
         like = n.like and header { where = 'tile', index = 0, offset = 0, dtype = n.like.dtype, shape = n.like.shape, strides = graphs.dense(n.like.shape) } }
     end
     local done = {}
-    for i, u in ipairs(n.ins) do
+    for _, u in ipairs(n.ins) do
       local v = u.value
-      if last[v] == k and not done[v] and not ((n.kind == 'update' or n.kind == 'put') and i == 1) then
+      if last[v] == k and not done[v] and v ~= moved then
         done[v] = true
         if v.node then give(v) end
       end
@@ -263,7 +263,7 @@ end
 function M.make(graph, options)
   local l = M.lay(graph, options)
   local c = launch.plan(l.headers, l.steps, l.arena)
-  return { run = launch.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps, headers = #l.headers, plan = c,
+  return { run = launch.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps, headers = #l.headers, plan = c, program = l.steps, layout = l.headers,
     memory = { arena = l.arena, peak = l.peak, total = l.total, inplace = l.inplace } }
 end
 

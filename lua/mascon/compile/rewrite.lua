@@ -115,6 +115,7 @@ function M.order(nodes, of)
         for i = #n.ins, 1, -1 do
           local p = n.ins[i].value.node
           if p and not state[p] then stack[#stack + 1] = p end
+          if p and p ~= n and state[p] == 'open' then error('compile: groups wait for one another; please report this', 0) end
         end
       end
     end

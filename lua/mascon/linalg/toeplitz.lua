@@ -199,7 +199,7 @@ function M.solve_circulant(c, b)
   if n == 0 then return b:copy() end
   local x = cyclic(c, b, n, vector, function(factor, spectrum)
     local size = F.abs(factor)
-    if not F.all(F.gt(size, F.max(size, { -2, keepdim = true }) * (n * stack.EPS[c.dtype]))) then
+    if not op.certain(F.gt(size, F.max(size, { -2, keepdim = true }) * (n * stack.EPS[c.dtype]))) then
       error(('solve_circulant: the matrix is singular, c is %s; use lstsq or pinv of circulant(c)'):format(tensor.describe(c)), 4)
     end
     return F.divide(spectrum, factor)

@@ -171,9 +171,9 @@ rules.bitwise_and, rules.bitwise_or = of_itself, of_itself
 rules['where'] = function(n)
   local c, a, b = n.ins[1], n.ins[2], n.ins[3]
   if same_use(a, b) and fits(a, n) then return a end
-  local known = c.value.fixed and #c.shape == 0 and c.value.const and c.value.const:item()
-  if known == true and fits(a, n) then return a end
-  if known == false and fits(b, n) then return b end
+  if not c.value.fixed or not c.value.const or graphs.numel(c.value.shape) ~= 1 then return nil end
+  local chosen = c.value.const:reshape(-1)[1]:item() and a or b
+  if NAME[c.value.dtype] == 'bool' and fits(chosen, n) then return chosen end
 end
 
 --- inverse(f(x)) = x, for numbers in the domain.

@@ -18,6 +18,13 @@ local function readers(graph)
   return count
 end
 
+--- A part of a buffer is written with what stands there already.
+local function writes_itself(n)
+  local old, part, at = n.ins[1], n.ins[2], n.at
+  return part.value == old.value and graphs.whole(old) and part.dtype == at.dtype and old.value.dtype == n.outs[1].dtype and (part.offset or 0) == (at.offset or 0) and
+    graphs.same(part.shape, at.shape) and graphs.same(part.strides, at.strides)
+end
+
 ---@param graph table
 ---@return table report { removed, bytes }
 function M.run(graph)
@@ -25,6 +32,11 @@ function M.run(graph)
   local copies = {}
   local map = rewrite.sweep(graph, function(n, map)
     local u, v = n.ins[1], n.outs[1]
+    if n.kind == 'update' and writes_itself(n) then
+      map[v] = u
+      copies[#copies + 1] = n
+      return
+    end
     if n.kind ~= 'copy' or n.remat or u.value.dtype ~= v.dtype or u.dtype ~= v.dtype or not graphs.same(u.shape, v.shape) then return end
     if graphs.is_dense(u) or count[v] == 1 then
       map[v] = u

@@ -10,26 +10,13 @@ local tensor = require 'mascon.tensor'
 local M = { name = 'epilogue', doc = 'does elementwise work on the tiles of a matrix product' }
 
 local FULL = { [tensor.code.f32] = true, [tensor.code.f64] = true } -- products that are written as they are computed
-local SEARCH = 64
-
---- A path leads from node `from` to the operands `list`, other than by their being its value `straight`.
-local function reaches(list, from, straight, position)
-  local seen, stack, steps = {}, {}, 0
-  local function push(u)
-    local p = u.value.node
-    if p and not seen[p] then
-      seen[p] = true
-      stack[#stack + 1] = p
-    end
+--- The operands of n other than the product are there when the product is computed.
+local function ready(n, p, v, position)
+  for _, u in ipairs(n.ins) do
+    local q = u.value.node
+    if q and u.value ~= v and position[q] > position[p] then return false end
   end
-  for _, u in ipairs(list) do if u.value ~= straight then push(u) end end
-  while #stack > 0 do
-    local p = table.remove(stack)
-    steps = steps + 1
-    if p == from or steps > SEARCH then return true end
-    if position[p] > position[from] then for _, u in ipairs(p.ins) do push(u) end end
-  end
-  return false
+  return true
 end
 
 ---@param graph table
@@ -52,18 +39,17 @@ function M.run(graph)
         local p = u.value.node
         if p and p.kind == 'op' and p.row[1] == 'matmul' and not taken[p] then
           local v, why = u.value, nil
-          local plain = true
+          local plain, read = true, kept[v] -- read: by others too
+          for reader in pairs(readers[v]) do read = read or reader ~= n end
           for _, l in ipairs(n.ins) do plain = plain and (l.value ~= v or graphs.whole(l)) end
           if not FULL[v.dtype] then why = 'the product is no f32 or f64'
           elseif not plain then why = 'it reads the product as a view'
           elseif not graphs.same(v.shape, n.outs[1].shape) then why = 'the product has another shape'
           elseif p.remat ~= n.remat then why = 'a checkpoint computes one of them anew'
-          elseif reaches(n.ins, p, v, position) then why = 'another operand depends on the product' end
+          elseif read and not ready(n, p, v, position) then why = 'the product is read elsewhere before its other operands are there' end
           if why then report.why[n] = why
           else
             local f = n.kind == 'fused' and n or fuse.single(n)
-            local read = kept[v]
-            for reader in pairs(readers[v]) do read = read or reader ~= n end
             local ins, outs = { p.ins[1], p.ins[2] }, {}
             for _, l in ipairs(f.ins) do ins[#ins + 1] = l.value ~= v and l or nil end
             for i, o in ipairs(f.outs) do outs[i] = o end
@@ -72,7 +58,7 @@ function M.run(graph)
             for _, o in ipairs(outs) do o.node = group end
             v.node = group
             taken[p], stands[p], stands[n] = true, group, group
-            position[group] = position[p]
+            position[group] = read and position[p] or position[n]
             report.groups = report.groups + 1
             report.why[n] = nil
             break

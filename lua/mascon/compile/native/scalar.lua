@@ -1,7 +1,8 @@
--- expr.lua - the tiny scalar language of elementwise rows: parse to a tree, print as C for one dtype.
+-- scalar.lua - the tiny scalar language of elementwise rows: parse to a tree, print as C for one dtype; conversions as C.
 --
+-- The generator of kernels (at build time) and the generator of fused code (at run time) both print through here, so that one op is one text.
 -- Grammar: ?: | == != < <= > >= | & ^ '|' (bitwise) | + - | * / | unary - ~ | call, name, number, ( ). The tree is what later passes
--- (VM, CUDA, derivatives) read. Knows dtypes only through the table handed in; knows no op.
+-- (CUDA, derivatives) read. Knows dtypes only through the table handed in; knows no op.
 local M = {}
 
 local PREC = { ['|'] = 1, ['^'] = 2, ['&'] = 3, ['=='] = 4, ['!='] = 4, ['<'] = 5, ['<='] = 5, ['>'] = 5, ['>='] = 5, ['+'] = 6, ['-'] = 6, ['*'] = 7, ['/'] = 7 }
@@ -88,12 +89,12 @@ local NAME = { ['+'] = 'add', ['-'] = 'sub', ['*'] = 'mul', ['/'] = 'div', ['=='
 local CMP = { ['=='] = true, ['!='] = true, ['<'] = true, ['<='] = true, ['>'] = true, ['>='] = true }
 
 --- C text of a tree for dtype row d (of ops.lua). Integers compute in the unsigned type of their width, so that wrap-around is
---- defined; complex numbers go through functions.
-function M.c(e, d)
+--- defined; complex numbers go through functions. names: what variables are called, as they stand when absent.
+function M.c(e, d, names)
   local k, name = d.kind, d[1]
   local function go(x)
     local o = x[1]
-    if o == 'var' then return x[2] end
+    if o == 'var' then return names and names[x[2]] or x[2] end
     if o == 'num' then
       local n = x[2]
       if k == 'c' then return ('mck_make_%s(%s, 0)'):format(name, n) end
@@ -128,6 +129,44 @@ function M.c(e, d)
     return ('(%s %s %s)'):format(l, o, r)
   end
   return go(e)
+end
+
+--- The formula of an elementwise row for a dtype.
+function M.text(row, d)
+  if d.kind == 'c' then return row.cexpr or row.expr end
+  if d.kind == 'f' then return row.fx or row.expr end
+  return row.ix or row.expr
+end
+
+local RESULT = { bool = 'bool', i64 = 'i64' }
+--- dtype row in which a kernel of a row and dtype leaves its result. dtypes: the table, by name.
+function M.result(row, d, dtypes)
+  if row.result == 'real' then return d.real and dtypes[d.real] or d end
+  return RESULT[row.result] and dtypes[RESULT[row.result]] or d
+end
+
+--- Whether integers of a dtype can be forbidden operands of a row.
+function M.guarded(row, d)
+  return row.guard and d.kind ~= 'f' and d.kind ~= 'c' and not (d.kind == 'u' and row.guard == 'b < 0')
+end
+
+--- A value of one dtype as C text of another: bool is "not zero"; floats to integers truncate, out of range and NaN saturate by the
+--- helpers of mck_cast.h.
+function M.cast(v, from, to, dtypes)
+  if from.compute then v, from = ('mck_%s_to_f32(%s)'):format(from[1], v), dtypes.f32 end
+  if from.kind == 'c' and to.kind ~= 'c' and to.kind ~= 'b' then v, from = v .. '.re', dtypes[from.real] end
+  if to.compute then return ('mck_f32_to_%s((float)%s)'):format(to[1], v) end
+  if to.kind == 'b' then
+    if from.kind == 'c' then return ('(uint8_t)(%s.re != 0 || %s.im != 0)'):format(v, v) end
+    return ('(uint8_t)(%s != 0)'):format(v)
+  end
+  if to.kind == 'c' then
+    local part = dtypes[to.real].c
+    if from.kind == 'c' then return ('(%s){(%s)%s.re, (%s)%s.im}'):format(to.c, part, v, part, v) end
+    return ('(%s){(%s)%s, 0}'):format(to.c, part, v)
+  end
+  if to.kind ~= 'f' and from.kind == 'f' then return ('mck_%s_to_%s(%s)'):format(from[1], to[1], v) end
+  return ('(%s)%s'):format(to.c, v)
 end
 
 return M

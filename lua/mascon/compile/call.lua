@@ -1,0 +1,163 @@
+-- call.lua - the flat call: arguments of a known form go to the plan without strings, tables or copies.
+--
+-- A form remembers where the leaves of its arguments stand (a tree per argument) and holds the C lists that a call fills; dtypes and layouts are
+-- compared in C against the plan's own. Owns the trees and the lists. With launch.lua the part of the compiler that touches the FFI. May not know
+-- how a plan comes about.
+local ffi = require 'ffi'
+local lib = require 'mascon.ffi'
+local tensor = require 'mascon.tensor'
+local trees = require 'mascon.tree'
+local C = lib.C
+
+local clear = require 'table.clear'
+
+local M = {}
+
+local ct, istype, new, finish = tensor.ct, tensor.istype, tensor.new, tensor.finish
+local handles, doubles = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'double *'
+local TENSOR, NUMBER = 1, 2
+
+-- ---------------------------------------------------------------- trees
+
+--- The tree of an argument: TENSOR, NUMBER, { fixed = value } or { keys, subs }, leaves in the order of sorted keys.
+local function tree_of(v, static)
+  if tensor.is(v) then return TENSOR end
+  if type(v) == 'number' and not static then return NUMBER end
+  if not trees.is_branch(v) then return { fixed = v } end
+  local t = { keys = trees.keys(v), subs = {} }
+  for i, k in ipairs(t.keys) do t.subs[i] = tree_of(v[k], static) end
+  return t
+end
+
+--- Puts the leaves of v where the call wants them, from place `at` on; the next place, or nil when v has another form.
+local function place(form, tree, v, at)
+  if tree == TENSOR then
+    if type(v) ~= 'cdata' or not istype(ct, v) then return nil end
+    form.ins[at] = v
+    return at + 1
+  elseif tree == NUMBER then
+    if type(v) ~= 'number' then return nil end
+    form.numbers[at][0] = v
+    return at + 1
+  elseif tree.keys then
+    if type(v) ~= 'table' or getmetatable(v) ~= nil then return nil end
+    local keys, subs = tree.keys, tree.subs
+    for i = 1, #keys do
+      at = place(form, subs[i], v[keys[i]], at)
+      if not at then return nil end
+    end
+    local count = 0
+    for _ in next, v do count = count + 1 end
+    return count == #keys and at or nil
+  end
+  if rawequal(v, tree.fixed) then return at end
+end
+
+-- ---------------------------------------------------------------- forms
+
+---@class mascon.Form
+---@field n integer arguments
+---@field single boolean one tensor comes back
+
+--- A form of a plan.
+---@param plan table plan (C), outputs = { { shape, dtype } }
+---@param args any[] arguments of the first call
+---@param leaves any[] tensors and numbers among them
+---@param options table n, static (by position), results = { n =, ... }
+function M.form(plan, args, leaves, options)
+  local form = { n = options.n, plan = plan, trees = {}, numbers = {}, cells = {}, results = options.results, flat = true }
+  for i = 1, options.n do
+    form.trees[i] = tree_of(args[i], options.static[i])
+    form.flat = form.flat and type(form.trees[i]) == 'number'
+  end
+  local nout = #plan.outputs
+  form.ins, form.outs, form.nin, form.nout = handles(#leaves + 1), handles(nout + 1), #leaves, nout
+  local likes, keep = handles(#leaves + nout + 1), {}
+  for i, v in ipairs(leaves) do
+    local like = ct(1)
+    if type(v) == 'number' then
+      local cell = tensor.empty('compile', {}, 'f64', 2)
+      cell._flags = 256
+      form.cells[i], form.numbers[i - 1], form.ins[i - 1] = cell, ffi.cast(doubles, cell._data), cell
+      v = cell
+    end
+    ffi.copy(like, v, ffi.sizeof(ct, 0))
+    keep[i] = like
+    likes[i - 1] = like
+  end
+  form.words = {}
+  local likes_out = handles(nout + 1)
+  for i, o in ipairs(plan.outputs) do
+    local like, n = ct(0), 1
+    like._dtype, like._ndim = tensor.code[o.dtype], #o.shape
+    for d, s in ipairs(o.shape) do
+      like._shape[d - 1] = s
+      n = n * s
+    end
+    local bytes = n * tensor.size[o.dtype]
+    form.words[i] = bytes <= 1024 and math.ceil(bytes / 8) or 0
+    keep[#keep + 1] = like
+    likes_out[i - 1] = like
+  end
+  lib.check(C.mc_plan_form(plan.plan, form.nin, likes, nout, likes_out), 2) -- copies them
+  clear(keep)
+  local r = options.results
+  form.single = r.n == 1 and tensor.is(r[1])
+  return form
+end
+
+local function result(form, i)
+  local words = form.words[i]
+  local t = new(ct, words)
+  t._capacity = words * 8
+  t._dtype = -1
+  form.outs[i - 1] = t
+  return t
+end
+
+local OTHER = -1
+
+--- Results of the arguments that were placed: a tensor when the form has a single one, else a list; nil when an argument has another layout.
+local function run(form)
+  if form.single then
+    local t = result(form, 1)
+    local rc = C.mc_plan_call(form.plan.plan, form.ins, form.outs)
+    if rc == 0 then
+      if t._storage ~= nil then return finish(t) end
+      return t
+    end
+    if rc == OTHER then return nil end
+    return false, rc
+  end
+  local outs = {}
+  for i = 1, form.nout do outs[i] = result(form, i) end
+  local rc = C.mc_plan_call(form.plan.plan, form.ins, form.outs)
+  if rc == OTHER then return nil end
+  if rc ~= 0 then return false, rc end
+  for i = 1, form.nout do
+    if outs[i]._storage ~= nil then finish(outs[i]) end
+  end
+  return outs
+end
+
+--- Calls a form: its tensor or list of tensors; nil when the arguments have another form; false and a status when it failed.
+function M.try(form, n, a, b, c, d, ...)
+  if n ~= form.n then return nil end
+  local list, at = form.trees, 0
+  if n > 4 then
+    local args = { a, b, c, d, ... }
+    for i = 1, n do
+      at = place(form, list[i], args[i], at)
+      if not at then return nil end
+    end
+    return run(form)
+  end
+  if n > 0 then at = place(form, list[1], a, at) end
+  if n > 1 and at then at = place(form, list[2], b, at) end
+  if n > 2 and at then at = place(form, list[3], c, at) end
+  if n > 3 and at then at = place(form, list[4], d, at) end
+  if not at then return nil end
+  return run(form)
+end
+
+return M

@@ -1,0 +1,124 @@
+-- door.lua - compilers, compiled code and the folder of the cache, as plain Lua values.
+--
+-- Owns the handles of running compilers (killed with their folder by the C release) and of opened code. With launch.lua the only place of the
+-- compiler that touches the FFI. May not know what is compiled or where the cache lies.
+local ffi = require 'ffi'
+local lib = require 'mascon.ffi'
+local C = lib.C
+
+local M = {}
+
+local strings, ints, handles = ffi.typeof 'const char *[?]', ffi.typeof 'int32_t[?]', ffi.typeof 'mc_tensor *[?]'
+local path_room, facts = ffi.new 'char[1024]', ffi.new 'double[4]'
+
+-- ---------------------------------------------------------------- folders and files
+
+--- A new private folder for temporary files, or nil and why not.
+function M.temporary()
+  if C.mc_folder_temporary(path_room, 1024) ~= 0 then return nil, lib.message() end
+  return ffi.string(path_room)
+end
+
+--- Removes a folder and the files in it.
+function M.remove(path) C.mc_folder_remove(path) end
+
+--- Makes sure that a folder is there and ours alone: true, or nil and why not.
+function M.private(path)
+  if C.mc_folder_private(path) ~= 0 then return nil, lib.message() end
+  return true
+end
+
+--- Names in a folder, sorted; nil when it cannot be read.
+function M.list(path)
+  local room = 4096
+  while true do
+    local buffer = ffi.new('char[?]', room)
+    local n = tonumber(C.mc_folder_list(path, buffer, room))
+    if n < 0 then return nil end
+    if n <= room then
+      local names = {}
+      for name in ffi.string(buffer, n):gmatch '[^\n]+' do names[#names + 1] = name end
+      table.sort(names)
+      return names
+    end
+    room = 2 * n
+  end
+end
+
+--- { bytes, changed (seconds), ours, number } of a file, or nil.
+function M.facts(path)
+  if C.mc_file_facts(path, facts) ~= 0 then return nil, lib.message() end
+  return { bytes = facts[0], changed = facts[1], ours = facts[2] ~= 0, number = facts[3] }
+end
+
+--- The file was used now.
+function M.touch(path) return C.mc_file_touch(path) == 0 end
+
+--- Where a program lies, links resolved, or nil and advice.
+function M.program(name)
+  if C.mc_file_program(name, path_room, 1024) ~= 0 then return nil, lib.message() end
+  return ffi.string(path_room)
+end
+
+-- ---------------------------------------------------------------- compilers
+
+--- Starts a program. words: its name and arguments; folder: private, holds its log and goes with the handle.
+---@return cdata|nil handle
+---@return string|nil why not
+function M.start(words, folder, seconds)
+  local argv = strings(#words + 1)
+  for i, w in ipairs(words) do argv[i - 1] = w end
+  local c = C.mc_compiler_start(argv, folder, seconds)
+  if c == nil then return nil, lib.message() end
+  return ffi.gc(c, C.mc_compiler_free)
+end
+
+local STATE = { [0] = 'running', 'done', 'failed', 'timeout' }
+--- 'running', 'done', 'failed' or 'timeout'.
+function M.poll(handle) return STATE[C.mc_compiler_poll(handle)] end
+
+function M.finish(handle)
+  ffi.gc(handle, nil)
+  C.mc_compiler_free(handle)
+end
+
+--- Sleeps.
+function M.pause(seconds) C.mc_pause(seconds) end
+
+-- ---------------------------------------------------------------- code
+
+--- Opens a library for good; nil and why not.
+function M.open(path)
+  local code = C.mc_code_open(path)
+  if code == nil then return nil, lib.message() end
+  return code
+end
+
+local fn_t = ffi.typeof 'mc_native_fn'
+--- A function of opened code, or nil and why not.
+function M.find(code, name)
+  local f = C.mc_code_find(code, name)
+  if f == nil then return nil, lib.message() end
+  return ffi.cast(fn_t, f)
+end
+
+local function flags(one)
+  local list = ints(#one + 1)
+  for i, v in ipairs(one) do list[i - 1] = v and 1 or 0 end
+  return list
+end
+
+--- A step (from 1) of a plan runs this function from now on; fn nil: its own program again.
+function M.bind(plan, step, fn, one)
+  lib.check(C.mc_plan_native(plan, step - 1, fn, flags(one)), 2)
+end
+
+--- Runs a function over tensors; nil when all went well, else what was wrong.
+function M.run(fn, ins, one, outs)
+  local a, b = handles(#ins + 1), handles(#outs + 1)
+  for i, t in ipairs(ins) do a[i - 1] = t end
+  for i, t in ipairs(outs) do b[i - 1] = t end
+  if C.mc_native_run(fn, #ins, a, flags(one), #outs, b) ~= 0 then return lib.message() end
+end
+
+return M

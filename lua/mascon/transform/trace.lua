@@ -1,0 +1,66 @@
+-- trace.lua - a function of trees as a graph, for transforms.
+--
+-- Owns which leaves of the arguments are traced and how results find their places again. May not know derivatives.
+local graphs = require 'mascon.compile.graph'
+local launch = require 'mascon.compile.launch'
+local tensor = require 'mascon.tensor'
+local op = require 'mascon.op'
+local tree = require 'mascon.tree'
+
+local M = {}
+
+--- A leaf as a dense tensor.
+local function dense(v)
+  if type(v) == 'number' then return tensor.promote(op.scalar('trace', v, 2), 2) end
+  if not v:is_contiguous() then v = v:copy() end
+  return tensor.promote(v, 2)
+end
+
+--- The same trees with other leaves.
+---@param trees table { n =, ... }
+---@param leaves table
+---@param numbers? table places of trees whose numbers are leaves (nil: all)
+function M.with(trees, leaves, numbers)
+  local at, out = 0, { n = trees.n }
+  for i = 1, trees.n do
+    out[i] = tree.rebuild(trees[i], function()
+      at = at + 1
+      return leaves[at]
+    end, numbers and not numbers[i])
+  end
+  return out
+end
+
+--- Runs f on its arguments and writes down what it did.
+---@param f function
+---@param args table { n =, ... } trees
+---@param how table keep, strict: as in launch.record; numbers: places of arguments whose numbers are traced too (nil: all), the others stay numbers
+---@return table traced { graph, inputs (dense tensors, one per leaf), first (of each argument: its first leaf; first[n + 1]: one past the last), args,
+---  results = { n =, ... }, leaves (of the results: tensors; numbers as they are), outputs (places of the tensors among the leaves) }
+function M.run(f, args, how)
+  local t = { inputs = {}, first = {}, args = args }
+  for i = 1, args.n do
+    t.first[i] = #t.inputs + 1
+    for _, v in ipairs(tree.leaves(args[i], how.numbers and not how.numbers[i])) do t.inputs[#t.inputs + 1] = dense(v) end
+  end
+  t.first[args.n + 1] = #t.inputs + 1
+  local aliases = launch.aliases(t.inputs)
+  local shown = M.with(args, aliases, how.numbers)
+  local log
+  log, t.results = launch.record(aliases, how, function() return f(unpack(shown, 1, args.n)) end)
+  t.leaves, t.outputs = {}, {}
+  local tensors = {}
+  for i = 1, t.results.n do
+    for _, v in ipairs(tree.leaves(t.results[i])) do
+      t.leaves[#t.leaves + 1] = v
+      if tensor.is(v) then
+        tensors[#tensors + 1] = v
+        t.outputs[#tensors] = #t.leaves
+      end
+    end
+  end
+  t.graph = graphs.build(aliases, log, tensors)
+  return t
+end
+
+return M

@@ -1,0 +1,201 @@
+-- transform_spec.lua: grad, vjp, jvp, vmap, Jacobians and Hessians: values, trees, composition, errors.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local mc = require 'mascon'
+
+local function close(want, got, what, rtol)
+  assert(mc.is_tensor(got), what .. ': no tensor')
+  assert.equal(tostring(want.shape), tostring(got.shape), what)
+  assert(mc.allclose(got, want, { rtol = rtol or 1e-10, atol = 1e-12 }), ('%s: %s, want %s'):format(what, tostring(got), tostring(want)))
+end
+
+local function x(seed, ...) return mc.randn { seed = seed, ... } end
+
+--- Gradient of f at t by central differences.
+local function differences(f, t)
+  local g, h = mc.zeros(t.shape), 1e-6
+  local flat, out = t:copy():reshape(-1), g:reshape(-1)
+  for i = 1, flat:numel() do
+    local v = flat[i]:item()
+    flat[i] = v + h
+    local up = f(flat:reshape(t.shape)):item()
+    flat[i] = v - h
+    local down = f(flat:reshape(t.shape)):item()
+    flat[i] = v
+    out[i] = (up - down) / (2 * h)
+  end
+  return g
+end
+
+local FUNCTIONS = {
+  chain = function(t) return mc.sum(mc.exp(-t * t) * mc.sin(t) / (1 + mc.square(t))) end,
+  broadcast = function(t) return mc.sum(t['1, :'] * t - t[{ mc.all, { 1, 1 } }] / 2) end,
+  views = function(t) return mc.sum(t.T:matmul(t):reshape(-1)['2:5'] * 3) + mc.sum(t['::-1, ::2'] * t['1, 1']) end,
+  writes = function(t)
+    local y = mc.zeros { 3, 4 }
+    y['1:2, :'] = t['2:3, :'] * 2
+    y:mul_(t)
+    y['::2, 1'] = 7
+    local z = t * 1
+    z:add_(y)
+    z[1] = z[2] * z[3]
+    return mc.sum(y * z)
+  end,
+  windows = function(t) return mc.sum(mc.square(mc.sliding_window_view(t:reshape(-1), 5)):mean(1)) end,
+  reductions = function(t) return mc.sum(mc.softmax(t, 2) * mc.cumsum(t, 1)) + mc.max(t) * mc.var(t) + mc.sum(mc.mean(t, 1) ^ 2) end,
+  positions = function(t)
+    local i = mc.tensor({ 3, 1, 1 }, { dtype = 'i64' })
+    local y = mc.zeros { 3, 4 }
+    y[{ i }] = t * t
+    return mc.sum(t:take(i, 1) * t) + mc.sum(y * t)
+  end,
+  matrices = function(t)
+    local a = t:matmul(t.T) + mc.eye(3)
+    return mc.sum(a:matmul(t) * mc.tanh(t)) + mc.sum(mc.concat({ a, t }, 2) ^ 2) + mc.sum(mc.where(mc.gt(t, 0), t, t * t * 0.1))
+  end,
+}
+
+describe('a gradient', function()
+  it('is that of differences, in reverse and forward mode, eager and compiled', function()
+    for name, f in pairs(FUNCTIONS) do
+      local t = x(1, 3, 4)
+      local want = differences(f, t)
+      local g = mc.grad(f)(t)
+      close(want, g, name, 1e-5)
+      local v = x(2, 3, 4)
+      local _, dy = mc.jvp(f, { t }, { v })
+      close(mc.sum(g * v), dy, name .. ' forwards', 1e-9)
+      local compiled = mc.compile(mc.grad(f))
+      for again = 1, 3 do
+        local u = x(again, 3, 4)
+        assert(mc.array_equal(mc.grad(f)(u), compiled(u)), name .. ': compiled differs')
+      end
+    end
+  end)
+
+  it('works on trees, several arguments, numbers, and keeps further results', function()
+    local function f(p, q, n)
+      local y = mc.sum(p.w * q) + p.b[1] * 2
+      for _ = 1, n do y = y * 2 end
+      return y, { seen = p.w + 1 }
+    end
+    local p, q = { w = x(1, 3), b = { mc.tensor(0.5) } }, x(2, 3)
+    local value, g, aux = mc.value_and_grad(f, { has_aux = true })(p, q, 1)
+    close(mc.sum(p.w * q) * 2 + 2, value, 'value')
+    close(q * 2, g.w, 'w')
+    close(mc.tensor(4), g.b[1], 'b')
+    close(p.w + 1, aux.seen, 'aux')
+    local gs = mc.grad(f, { argnums = { 2, 1 }, has_aux = true })(p, q, 1)
+    close(p.w * 2, gs[1], 'argument 2')
+    close(q * 2, gs[2].w, 'argument 1')
+    close(mc.tensor(12), mc.grad(mc.grad(function(t) return t ^ 3 end))(2), 'second derivative of a number')
+    close(mc.zeros { 3 }, mc.grad(function() return 3 end)(q), 'a constant')
+  end)
+
+  it('holds captured tensors constant, also those that share memory with the argument', function()
+    local w = x(1, 4)
+    close(w, mc.grad(function(p) return mc.sum(p * w) end)(w), 'captured')
+    close(w * 3, mc.grad(function(p, q) return mc.sum(p * q * 3) end)(w, w), 'twice the same')
+  end)
+
+  it('accumulates what comes through several uses in the dtype of the operand', function()
+    local g = mc.grad(function(p) return mc.sum((p:to 'f64' * 2 + p):to 'f32' * p) end)(mc.ones({ 3 }, { dtype = 'f32' }))
+    assert.equal('f32', g.dtype)
+    close(mc.full({ 3 }, 6, { dtype = 'f32' }), g, 'f32')
+    local z = mc.tensor { mc.complex(1, 2), mc.complex(-3, 0.5) }
+    close(z * 2, mc.grad(function(t) return mc.sum(mc.square(mc.abs(t))) end)(z), 'points uphill for complex numbers')
+  end)
+
+  it('reads values when it runs plainly', function()
+    local f = function(t) if t[1]:item() > 0 then return mc.sum(t * 2) end return mc.sum(t * 3) end
+    close(mc.full({ 2 }, 3), mc.grad(f)(mc.tensor { -1, 1 }), 'branch')
+  end)
+
+  it('refuses what has none', function()
+    local function refuses(pattern, f, ...)
+      local ok, message = pcall(f, ...)
+      assert(not ok and message:find(pattern, 1, true), tostring(message))
+    end
+    refuses('one real number', mc.grad(function(t) return t end), x(1, 2))
+    refuses('one real number', mc.grad(function(t) return mc.fft.fft(t)[1] end), x(1, 2))
+    refuses('argnums', mc.grad(function(t) return t end, { argnums = 3 }), x(1, 2))
+    refuses('give a function', mc.grad, 3)
+    refuses('shapes must agree', mc.jvp, function(t) return t end, { x(1, 2) }, { x(1, 3) })
+    local _, pull = mc.vjp(function(t) return t end, x(1, 2))
+    refuses('shapes must agree', pull, x(1, 3))
+  end)
+end)
+
+describe('vjp and jvp', function()
+  it('are adjoint to one another', function()
+    local f = function(a, b) return { s = mc.tanh(a):matmul(b), t = mc.cumsum(a * 2, 1) } end
+    local a, b, da, db = x(1, 3, 4), x(2, 4, 2), x(3, 3, 4), x(4, 4, 2)
+    local y, pull = mc.vjp(f, a, b)
+    local _, dy = mc.jvp(f, { a, b }, { da, db })
+    local g = { s = x(5, 3, 2), t = x(6, 3, 4) }
+    local ga, gb = pull(g)
+    local left = mc.sum(dy.s * g.s) + mc.sum(dy.t * g.t)
+    close(left, mc.sum(da * ga) + mc.sum(db * gb), '<J d, g> = <d, J* g>')
+    close(f(a, b).s, y.s, 'value')
+    close(ga * 2, (pull { s = g.s * 2, t = g.t * 2 }), 'a second pull')
+  end)
+end)
+
+describe('vmap', function()
+  it('takes axes apart and puts them together', function()
+    local a, b = x(1, 4, 3), x(2, 3, 4)
+    local f = mc.vmap(function(p, q, n) return mc.sum(p * q) * n, p + q end, { in_axes = { 1, 2, false }, out_axes = { 1, 2 } })
+    local s, t = f(a, b, 2)
+    close((a * b.T):sum(2) * 2, s, 'sums')
+    close(a.T + b, t, 'out_axes')
+    local outer = mc.vmap(mc.vmap(function(p, q) return p * q end, { in_axes = { false, 1 } }), { in_axes = { 1, false } })
+    close(mc.outer(a[1], b[1]), outer(a[1], b[1]), 'nested')
+    close(mc.ones { 4 } * 5, mc.vmap(function() return 5 end)(a), 'a number')
+    assert.equal('{0, 3}', tostring(mc.vmap(function(p) return p * 2 end)(mc.zeros { 0, 3 }).shape))
+  end)
+
+  it('composes with grad and compile', function()
+    local w, b = x(1, 3, 2), x(2, 5, 3)
+    local loss = function(p, v) return mc.sum(mc.tanh(v:matmul(p))) end
+    local f = mc.vmap(mc.grad(loss), { in_axes = { false, 1 } })
+    local got, compiled = f(w, b), mc.compile(f)
+    for k = 1, 5 do close(mc.grad(loss)(w, b[k]), got[k], 'element ' .. k) end
+    for seed = 1, 3 do
+      local v = x(seed, 5, 3)
+      assert(mc.array_equal(f(w, v), compiled(w, v)))
+    end
+    close(mc.sum(got, 1), mc.grad(function(p) return mc.sum(mc.vmap(loss, { in_axes = { false, 1 } })(p, b)) end)(w), 'grad of vmap')
+  end)
+
+  it('does not decide by values and names what is wrong with its arguments', function()
+    local function refuses(pattern, f, ...)
+      local ok, message = pcall(f, ...)
+      assert(not ok and message:find(pattern, 1, true), tostring(message))
+    end
+    refuses('mc.where', mc.vmap(function(t) if t:item() > 0 then return t end return -t end), x(1, 3))
+    refuses('must agree', mc.vmap(function(a, b) return a + b end), x(1, 3), x(1, 4))
+    refuses('no axis to batch over', mc.vmap(function(a) return a end), mc.tensor(3))
+    refuses('no argument is batched', mc.vmap(function(a) return a end, { in_axes = { false } }), x(1, 3))
+  end)
+end)
+
+describe('Jacobians and Hessians', function()
+  it('agree with one another and with differences', function()
+    local f = function(t) return mc.sin(t) * mc.sum(t * t) + mc.cumsum(t, 1) end
+    local t = x(1, 5)
+    local forwards, backwards = mc.jacfwd(f)(t), mc.jacrev(f)(t)
+    close(forwards, backwards, 'forward and reverse')
+    for k = 1, 5 do close(differences(function(u) return f(u)[k] end, t), forwards[k], 'row ' .. k, 1e-5) end
+    local g = function(u, s) return mc.sum(mc.exp(u * s)) * u[1] end
+    local h = mc.hessian(g)(t, 0.5)
+    close(h, h.T, 'symmetric')
+    for k = 1, 5 do close(differences(function(u) return mc.grad(g)(u, 0.5)[k] end, t), h[k], 'Hessian row ' .. k, 1e-5) end
+    local v = x(2, 5)
+    local gradient, product = mc.hvp(g, t, v, 0.5)
+    close(mc.grad(g)(t, 0.5), gradient, 'gradient')
+    close(h:matmul(v), product, 'product')
+    assert.equal('{2, 3, 2, 3}', tostring(mc.jacrev(function(u) return u * 2 end)(x(1, 2, 3)).shape))
+    close(mc.jacfwd(f)(t), mc.compile(mc.jacfwd(f))(t), 'compiled')
+  end)
+end)
+
+assert(support)
