@@ -253,7 +253,7 @@ describe('prologue', function()
   it('keeps the bits of every reduction, whole, along rows and down columns', function()
     for _, dtype in ipairs { 'f32', 'f64' } do
       for _, name in ipairs { 'sum', 'mean', 'prod', 'max', 'min', 'argmax', 'argmin', 'var', 'std', 'logsumexp', 'nansum', 'nanmax', 'nanvar' } do
-        for _, s in ipairs { { 7, 40000 }, { 300, 5 }, { 2000, 513 }, { 3, 1 }, { 100, 3 } } do
+        for _, s in ipairs { { 3, 40000 }, { 300, 5 }, { 600, 513 }, { 3, 1 } } do
           local a, f = x(1, s, dtype), mc[name]
           for _, axis in ipairs { 0, 1, 2 } do
             tried(('%s %s [%d,%d] axis %d'):format(name, dtype, s[1], s[2], axis), function(p)
