@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CACHE 262144 /* bytes a tile may touch; a quarter of the second-level cache, measured: 128 KiB and 512 KiB within 3 % */
+#define CACHE 524288 /* bytes a tile may touch. Measured on 1 MiB of second-level cache, one thread, layer norm of 4096 x 768 f32: 64 KiB 4.0 ms, 256 KiB 2.9,
+                      * 512 KiB 2.8, 1 MiB 2.75 */
 
 struct mci_tiles {
     int k, axis, nslots;         /* axis: the one that is cut; those before it are fixed */

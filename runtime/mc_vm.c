@@ -84,6 +84,16 @@ mci_vm *mci_vm_new(int nleaves, const int32_t *want, int nresults, const int32_t
 
 void mci_vm_free(mci_vm *vm) { mci_free(vm); }
 
+/* A leaf of one value as n of them. */
+static void spread(const mci_vm *vm, int leaf, int64_t n, char *const *home, const void **reg, int64_t *stride)
+{
+    MC_ALIGNED(16) char one[16];
+    memcpy(one, reg[leaf], (size_t)MCI_SIZE(vm->want[leaf]));
+    mci_cast(vm->want[leaf], vm->want[leaf])(n, home[leaf], 1, one, 0);
+    reg[leaf] = home[leaf];
+    stride[leaf] = 1;
+}
+
 /* Elements [lo, hi) of the flat space; out[i]: where element lo of result i goes. */
 void mci_vm_range(mci_vm_job *j, int64_t lo, int64_t hi, char *const *out, int worker)
 {
@@ -100,22 +110,23 @@ void mci_vm_range(mci_vm_job *j, int64_t lo, int64_t hi, char *const *out, int w
         n = mci_block_size(&j->s, at, hi - at, j->block, &crosses);
         for (int i = 0; i < vm->nleaves; i++) {
             reg[i] = mci_block_load(&j->s, j->leaves[i], j->strides[i], vm->want[i], at, n, home[i], &stride[i]);
-            if (n > 1 && stride[i] == 0) { /* one value: kernels want operands that run along */
-                MC_ALIGNED(16) char one[16];
-                memcpy(one, reg[i], (size_t)MCI_SIZE(vm->want[i]));
-                mci_cast(vm->want[i], vm->want[i])(n, home[i], 1, one, 0);
-                reg[i] = home[i];
-            }
+            if (n == 1)
+                stride[i] = 1;
         }
         for (int i = 0; i < vm->ninstr; i++) {
             const mc_vm_instr *q = &vm->instr[i];
             if (q->op < 0) {
-                mci_cast(q->rdtype, q->dtype)(n, home[q->dst], 1, reg[q->src[0]], 1);
+                mci_cast(q->rdtype, q->dtype)(n, home[q->dst], 1, reg[q->src[0]], stride[q->src[0]]);
             } else {
                 mck_ewise k = {.n = n, .out = home[q->dst], .status = &status};
+                int along = q->nsrc > 2; /* kernels of one and two operands want one that runs along */
+                for (int m = 0; m < q->nsrc; m++)
+                    along |= stride[q->src[m]] == 1;
+                if (!along)
+                    spread(vm, q->src[0], n, home, reg, stride);
                 for (int m = 0; m < q->nsrc; m++) {
                     k.in[m] = reg[q->src[m]];
-                    k.stride[m] = 1;
+                    k.stride[m] = stride[q->src[m]];
                 }
                 ((mck_ewise_fn)mci_kernel_get(mci_ops[q->op].kernel, q->dtype))(&k);
                 if (MC_UNLIKELY(status)) {
@@ -125,8 +136,11 @@ void mci_vm_range(mci_vm_job *j, int64_t lo, int64_t hi, char *const *out, int w
                 }
             }
             reg[q->dst] = home[q->dst];
+            stride[q->dst] = 1;
         }
         for (int i = 0; i < vm->nresults; i++) {
+            if (stride[vm->result[i]] == 0)
+                spread(vm, vm->result[i], n, home, reg, stride);
             int64_t size = MCI_SIZE(vm->given[i]);
             memcpy(out[i] + (at - lo) * size, reg[vm->result[i]], (size_t)(n * size));
         }
