@@ -12,6 +12,7 @@ local M = {}
 
 local SIZE = { small = 100, cache = 10000, memory = 4000000 }
 local FAMILY = 'fn_'
+local WARM = 0.02 -- seconds a case runs untimed: until the pool of memory holds the blocks that its results turn over
 
 -- ---------------------------------------------------------------- inputs
 
@@ -62,7 +63,7 @@ end
 
 -- ---------------------------------------------------------------- rows
 
-local list = {}
+local list, chosen -- rows of the chosen family, or of all
 
 local function find(path)
   local at = mc
@@ -76,6 +77,7 @@ end
 
 --- One row. inputs: specs with shape, low, high, ...; moved: arrays of the first input's size that have to go through memory; call(f, x, y, z).
 local function row(group, key, path, dtype, size, layout, inputs, limit, call)
+  if chosen and chosen ~= FAMILY .. group then return end
   for k, i in ipairs(inputs) do
     i.low, i.high, i.seed = i.low or 0.1, i.high or 5, i.seed or k
   end
@@ -95,148 +97,153 @@ local function vectors(group, key, spec)
   end
 end
 
-local function unary(names, low, high)
-  for name in names:gmatch '%S+' do vectors('unary', name, { low = low, high = high }) end
-end
-unary('exp expm1 log log1p log2 log10 sqrt sin cos tan sinh cosh tanh asinh atan erf erfc square abs negative floor round sign isnan isfinite logistic reciprocal lgamma digamma')
-unary('asin acos atanh', -0.99, 0.99)
-unary('acosh', 1, 5)
-unary('erfinv', -0.99, 0.99)
-for _, k in ipairs { 'special.gamma', 'special.j0', 'special.i0', 'special.expi', 'special.ellipk' } do
-  vectors('unary', (k:gsub('.*%.', '')), { path = k, low = 0.1, high = 0.9, forms = { FORMS[1], FORMS[2], FORMS[5] } })
-end
+--- The rows of one family, or of all: a collection of Lua's garbage walks what is held, so no more than needed is.
+local function declare(family)
+  list, chosen = {}, family
+  local function unary(names, low, high)
+    for name in names:gmatch '%S+' do vectors('unary', name, { low = low, high = high }) end
+  end
+  unary('exp expm1 log log1p log2 log10 sqrt sin cos tan sinh cosh tanh asinh atan erf erfc square abs negative floor round sign isnan isfinite logistic reciprocal lgamma digamma')
+  unary('asin acos atanh', -0.99, 0.99)
+  unary('acosh', 1, 5)
+  unary('erfinv', -0.99, 0.99)
+  for _, k in ipairs { 'special.gamma', 'special.j0', 'special.i0', 'special.expi', 'special.ellipk' } do
+    vectors('unary', (k:gsub('.*%.', '')), { path = k, low = 0.1, high = 0.9, forms = { FORMS[1], FORMS[2], FORMS[5] } })
+  end
 
-for name in ('add multiply divide pow maximum atan2 hypot fmod lt logaddexp'):gmatch '%S+' do vectors('binary', name, { operands = 2 }) end
-vectors('binary', 'clip', { call = function(f, x) return f(x, 1, 3) end })
-vectors('binary', 'where', { operands = 2, call = function(f, x, y) return f(mc.gt(x, y), x, y) end })
-vectors('binary', 'gammainc', { operands = 2, forms = { FORMS[1], FORMS[2], FORMS[5] } })
-vectors('binary', 'add_scalar', { path = 'add', call = function(f, x) return f(x, 1.5) end })
+  for name in ('add multiply divide pow maximum atan2 hypot fmod lt logaddexp'):gmatch '%S+' do vectors('binary', name, { operands = 2 }) end
+  vectors('binary', 'clip', { call = function(f, x) return f(x, 1, 3) end })
+  vectors('binary', 'where', { operands = 2, call = function(f, x, y) return f(mc.gt(x, y), x, y) end })
+  vectors('binary', 'gammainc', { operands = 2, forms = { FORMS[1], FORMS[2], FORMS[5] } })
+  vectors('binary', 'add_scalar', { path = 'add', call = function(f, x) return f(x, 1.5) end })
 
-for name in ('sum mean max argmax var std prod'):gmatch '%S+' do
-  vectors('reduce', name, { limit = 'read', moved = 1, low = name == 'prod' and 0.99 or nil, high = name == 'prod' and 1.01 or nil })
-end
-for name in ('nansum logsumexp count_nonzero any'):gmatch '%S+' do vectors('reduce', name, { limit = 'read', moved = 1, forms = { FORMS[1], FORMS[2], FORMS[3], FORMS[5] } }) end
-for name in ('cumsum cumprod cummax'):gmatch '%S+' do vectors('reduce', name, { low = 0.99, high = 1.01, call = function(f, x) return f(x, 1) end }) end
-for _, axis in ipairs { 1, 2 } do
-  for _, s in ipairs { { 'cache', 100, 100 }, { 'memory', 2500, 2000 } } do
-    for _, l in ipairs { 'contiguous', 'strided' } do
-      row('reduce', 'sum_axis' .. axis, 'sum', 'f64', s[1], l, { { shape = { s[2], s[3] } } }, { 'read', 1 }, function(f, x) return f(x, axis) end)
-      row('reduce', 'max_axis' .. axis, 'max', 'f64', s[1], l, { { shape = { s[2], s[3] } } }, { 'read', 1 }, function(f, x) return f(x, axis) end)
+  for name in ('sum mean max argmax var std prod'):gmatch '%S+' do
+    vectors('reduce', name, { limit = 'read', moved = 1, low = name == 'prod' and 0.99 or nil, high = name == 'prod' and 1.01 or nil })
+  end
+  for name in ('nansum logsumexp count_nonzero any'):gmatch '%S+' do vectors('reduce', name, { limit = 'read', moved = 1, forms = { FORMS[1], FORMS[2], FORMS[3], FORMS[5] } }) end
+  for name in ('cumsum cumprod cummax'):gmatch '%S+' do vectors('reduce', name, { low = 0.99, high = 1.01, call = function(f, x) return f(x, 1) end }) end
+  for _, axis in ipairs { 1, 2 } do
+    for _, s in ipairs { { 'cache', 100, 100 }, { 'memory', 2500, 2000 } } do
+      for _, l in ipairs { 'contiguous', 'strided' } do
+        row('reduce', 'sum_axis' .. axis, 'sum', 'f64', s[1], l, { { shape = { s[2], s[3] } } }, { 'read', 1 }, function(f, x) return f(x, axis) end)
+        row('reduce', 'max_axis' .. axis, 'max', 'f64', s[1], l, { { shape = { s[2], s[3] } } }, { 'read', 1 }, function(f, x) return f(x, axis) end)
+      end
     end
   end
-end
-for name in ('softmax log_softmax'):gmatch '%S+' do
-  for _, s in ipairs { { 'small', 1, 100 }, { 'cache', 100, 100 }, { 'memory', 2500, 2000 } } do
-    row('reduce', name, name, 'f64', s[1], 'contiguous', { { shape = { s[2], s[3] } } }, { 'copy', 2 }, function(f, x) return f(x, 2) end)
-    row('reduce', name, name, 'f32', s[1], 'contiguous', { { shape = { s[2], s[3] } } }, { 'copy', 2 }, function(f, x) return f(x, 2) end)
+  for name in ('softmax log_softmax'):gmatch '%S+' do
+    for _, s in ipairs { { 'small', 1, 100 }, { 'cache', 100, 100 }, { 'memory', 2500, 2000 } } do
+      row('reduce', name, name, 'f64', s[1], 'contiguous', { { shape = { s[2], s[3] } } }, { 'copy', 2 }, function(f, x) return f(x, 2) end)
+      row('reduce', name, name, 'f32', s[1], 'contiguous', { { shape = { s[2], s[3] } } }, { 'copy', 2 }, function(f, x) return f(x, 2) end)
+    end
   end
-end
 
-local ORDER = { { 'small', 'contiguous', 'f64' }, { 'cache', 'contiguous', 'f64' }, { 'cache', 'strided', 'f64' }, { 'memory', 'contiguous', 'f64' } }
-for name in ('sort argsort median'):gmatch '%S+' do vectors('order', name, { forms = ORDER }) end
-vectors('order', 'quantile', { forms = ORDER, call = function(f, x) return f(x, 0.9) end })
-vectors('order', 'topk', { forms = ORDER, call = function(f, x) return (f(x, 10)) end })
-vectors('order', 'unique', { path = 'unique_values', forms = ORDER, low = 0, high = 1000, int = true })
-vectors('order', 'bincount', { forms = ORDER, low = 0, high = 1000, int = true, dtypes = { 'i64' } })
-vectors('order', 'isin', { forms = { ORDER[1], ORDER[2] }, operands = 2, low = 0, high = 1000, int = true, dtypes = { 'i64', 'i64' } })
-for _, s in ipairs { 'small', 'cache', 'memory' } do
-  row('order', 'searchsorted', 'searchsorted', 'f64', s, 'contiguous', { { shape = { 1000 }, kind = 'sorted' }, { shape = { SIZE[s] } } }, { 'copy', 2 })
-end
+  local ORDER = { { 'small', 'contiguous', 'f64' }, { 'cache', 'contiguous', 'f64' }, { 'cache', 'strided', 'f64' }, { 'memory', 'contiguous', 'f64' } }
+  for name in ('sort argsort median'):gmatch '%S+' do vectors('order', name, { forms = ORDER }) end
+  vectors('order', 'quantile', { forms = ORDER, call = function(f, x) return f(x, 0.9) end })
+  vectors('order', 'topk', { forms = ORDER, call = function(f, x) return (f(x, 10)) end })
+  vectors('order', 'unique', { path = 'unique_values', forms = ORDER, low = 0, high = 1000, int = true })
+  vectors('order', 'bincount', { forms = ORDER, low = 0, high = 1000, int = true, dtypes = { 'i64' } })
+  vectors('order', 'isin', { forms = { ORDER[1], ORDER[2] }, operands = 2, low = 0, high = 1000, int = true, dtypes = { 'i64', 'i64' } })
+  for _, s in ipairs { 'small', 'cache', 'memory' } do
+    row('order', 'searchsorted', 'searchsorted', 'f64', s, 'contiguous', { { shape = { 1000 }, kind = 'sorted' }, { shape = { SIZE[s] } } }, { 'copy', 2 })
+  end
 
-vectors('move', 'copy', { call = function(_, x) return x:copy() end, path = 'add' })
-vectors('move', 'flip', { forms = ORDER, call = function(_, x) return x['::-1']:copy() end, path = 'add' })
-vectors('move', 'roll', { forms = ORDER, call = function(f, x) return f(x, 37) end })
-vectors('move', 'concat', { forms = ORDER, operands = 2, call = function(f, x, y) return f { x, y } end })
-vectors('move', 'stack', { forms = ORDER, operands = 2, call = function(f, x, y) return f { x, y } end })
-vectors('move', 'mask', { forms = ORDER, operands = 1, path = 'gt', call = function(f, x) return x[f(x, 2.5)] end })
-vectors('move', 'diff', { forms = ORDER })
-vectors('move', 'astype', { forms = ORDER, path = 'add', call = function(_, x) return x:to 'f32' end })
-vectors('move', 'repeat_each', { forms = { ORDER[1], ORDER[2], ORDER[4] }, call = function(f, x) return f(x, 3) end })
-vectors('move', 'tile', { forms = { ORDER[1], ORDER[2], ORDER[4] }, call = function(f, x) return f(x, { 3 }) end })
-vectors('move', 'pad', { forms = { ORDER[1], ORDER[2], ORDER[4] }, call = function(f, x) return f(x, { { 3, 3 } }) end })
-for _, s in ipairs { 'small', 'cache', 'memory' } do
-  row('move', 'take', 'take', 'f64', s, 'contiguous', { { shape = { SIZE[s] } }, { shape = { SIZE[s] }, low = 1, high = SIZE[s], int = true, dtype = 'i64' } }, { 'copy', 3 }, function(f, x, i) return f(x, i, { axis = 1 }) end)
-end
-for _, s in ipairs { { 'small', 10, 10 }, { 'cache', 100, 100 }, { 'memory', 2500, 2000 } } do
-  row('move', 'transpose', 'add', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3] } } }, { 'copy', 2 }, function(_, x) return x.T:copy() end)
-  row('move', 'tril', 'tril', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3] } } }, { 'copy', 2 })
-end
+  vectors('move', 'copy', { call = function(_, x) return x:copy() end, path = 'add' })
+  vectors('move', 'flip', { forms = ORDER, call = function(_, x) return x['::-1']:copy() end, path = 'add' })
+  vectors('move', 'roll', { forms = ORDER, call = function(f, x) return f(x, 37) end })
+  vectors('move', 'concat', { forms = ORDER, operands = 2, call = function(f, x, y) return f { x, y } end })
+  vectors('move', 'stack', { forms = ORDER, operands = 2, call = function(f, x, y) return f { x, y } end })
+  vectors('move', 'mask', { forms = ORDER, operands = 1, path = 'gt', call = function(f, x) return x[f(x, 2.5)] end })
+  vectors('move', 'diff', { forms = ORDER })
+  vectors('move', 'astype', { forms = ORDER, path = 'add', call = function(_, x) return x:to 'f32' end })
+  vectors('move', 'repeat_each', { forms = { ORDER[1], ORDER[2], ORDER[4] }, call = function(f, x) return f(x, 3) end })
+  vectors('move', 'tile', { forms = { ORDER[1], ORDER[2], ORDER[4] }, call = function(f, x) return f(x, { 3 }) end })
+  vectors('move', 'pad', { forms = { ORDER[1], ORDER[2], ORDER[4] }, call = function(f, x) return f(x, { { 3, 3 } }) end })
+  for _, s in ipairs { 'small', 'cache', 'memory' } do
+    row('move', 'take', 'take', 'f64', s, 'contiguous', { { shape = { SIZE[s] } }, { shape = { SIZE[s] }, low = 1, high = SIZE[s], int = true, dtype = 'i64' } }, { 'copy', 3 }, function(f, x, i) return f(x, i, { axis = 1 }) end)
+  end
+  for _, s in ipairs { { 'small', 10, 10 }, { 'cache', 100, 100 }, { 'memory', 2500, 2000 } } do
+    row('move', 'transpose', 'add', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3] } } }, { 'copy', 2 }, function(_, x) return x.T:copy() end)
+    row('move', 'tril', 'tril', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3] } } }, { 'copy', 2 })
+  end
 
-local function matrices(key, path, spec)
-  for _, s in ipairs { { 'small', spec.small or 8 }, { 'cache', spec.cache or 64 }, { 'memory', spec.memory or 384 } } do
+  local function matrices(key, path, spec)
+    for _, s in ipairs { { 'small', spec.small or 8 }, { 'cache', spec.cache or 64 }, { 'memory', spec.memory or 384 } } do
+      local n = s[2]
+      for _, dtype in ipairs(spec.dtypes or { 'f64' }) do
+        local inputs = { { shape = { n, n }, kind = spec.kind, low = -1, high = 1 } }
+        if spec.two then inputs[2] = { shape = { n, spec.two == 'vector' and 1 or n }, low = -1, high = 1 } end
+        row('linalg', key, path, dtype, s[1], 'contiguous', inputs, { 'gemm', spec.flops * n ^ 3 }, spec.call)
+        if spec.strided and s[1] ~= 'small' then row('linalg', key, path, dtype, s[1], 'strided', inputs, { 'gemm', spec.flops * n ^ 3 }, spec.call) end
+      end
+    end
+  end
+  matrices('matmul', 'matmul', { two = true, flops = 2, dtypes = { 'f64', 'f32' }, strided = true, memory = 1000 })
+  matrices('solve', 'linalg.solve', { kind = 'heavy', two = 'vector', flops = 2 / 3 })
+  matrices('inv', 'linalg.inv', { kind = 'heavy', flops = 2 })
+  matrices('det', 'linalg.det', { kind = 'heavy', flops = 2 / 3, call = function(f, x) return f(x / x.shape[1]) end })
+  matrices('cholesky', 'linalg.cholesky', { kind = 'spd', flops = 1 / 3 })
+  matrices('qr', 'linalg.qr', { kind = 'heavy', flops = 8 / 3, call = function(f, x)
+    local q, r = f(x)
+    return r or q.R
+  end })
+  matrices('svdvals', 'linalg.svdvals', { flops = 8 / 3, memory = 256 })
+  matrices('svd', 'linalg.svd', { flops = 20, memory = 256, call = function(f, x) return f(x).S end })
+  matrices('eigh', 'linalg.eigh', { kind = 'spd', flops = 9, memory = 256, call = function(f, x)
+    local w = f(x)
+    return type(w) == 'table' and (w.eigenvalues or w.w or w[1]) or w
+  end })
+  matrices('expm', 'linalg.expm', { flops = 20, memory = 128 })
+  matrices('kron', 'kron', { two = true, flops = 0.1, small = 4, cache = 10, memory = 45 })
+  for _, s in ipairs { { 'small', 10 }, { 'cache', 100 }, { 'memory', 3000 } } do
     local n = s[2]
-    for _, dtype in ipairs(spec.dtypes or { 'f64' }) do
-      local inputs = { { shape = { n, n }, kind = spec.kind, low = -1, high = 1 } }
-      if spec.two then inputs[2] = { shape = { n, spec.two == 'vector' and 1 or n }, low = -1, high = 1 } end
-      row('linalg', key, path, dtype, s[1], 'contiguous', inputs, { 'gemm', spec.flops * n ^ 3 }, spec.call)
-      if spec.strided and s[1] ~= 'small' then row('linalg', key, path, dtype, s[1], 'strided', inputs, { 'gemm', spec.flops * n ^ 3 }, spec.call) end
+    row('linalg', 'outer', 'outer', 'f64', s[1], 'contiguous', { { shape = { n } }, { shape = { n } } }, { 'copy', n })
+    row('linalg', 'vecdot', 'vecdot', 'f64', s[1], 'contiguous', { { shape = { n * n } }, { shape = { n * n } } }, { 'read', 2 })
+    row('linalg', 'matvec', 'matmul', 'f64', s[1], 'contiguous', { { shape = { n, n } }, { shape = { n } } }, { 'read', 1 })
+    row('linalg', 'einsum', 'einsum', 'f64', s[1], 'contiguous', { { shape = { 4, math.min(n, 300), 20 } }, { shape = { 4, 20, math.min(n, 300) } } }, { 'gemm', 2 * 80 * math.min(n, 300) ^ 2 },
+      function(f, x, y) return f('bij,bjk->bik', x, y) end)
+  end
+  for _, s in ipairs { { 'cache', 64, 4 }, { 'memory', 20000, 4 } } do
+    row('linalg', 'solve_batched', 'linalg.solve', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3], s[3] }, kind = 'heavy', low = -1, high = 1 }, { shape = { s[2], s[3], 1 }, low = -1, high = 1 } },
+      { 'gemm', 2 / 3 * s[3] ^ 3 * s[2] })
+    row('linalg', 'matmul_batched', 'matmul', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3], s[3] } }, { shape = { s[2], s[3], s[3] } } }, { 'gemm', 2 * s[3] ^ 3 * s[2] })
+  end
+
+  for _, s in ipairs { { 'small', 1, 100 }, { 'cache', 8, 1024 }, { 'memory', 1024, 2048 } } do
+    local flops = 5 * s[2] * s[3] * math.log(s[3]) / math.log(2)
+    row('fft', 'fft', 'fft.fft', 'c128', s[1], 'contiguous', { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', flops })
+    row('fft', 'ifft', 'fft.ifft', 'c128', s[1], 'contiguous', { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', flops })
+    for _, l in ipairs { 'contiguous', 'strided' } do
+      row('fft', 'rfft', 'fft.rfft', 'f64', s[1], l, { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', flops / 2 })
     end
+    row('fft', 'rfft', 'fft.rfft', 'f32', s[1], 'contiguous', { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', flops / 2 })
+    row('fft', 'fft2', 'fft.fftn', 'c128', s[1], 'contiguous', { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', 2 * flops })
+    row('fft', 'dct', 'fft.dct', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', flops / 2 })
   end
-end
-matrices('matmul', 'matmul', { two = true, flops = 2, dtypes = { 'f64', 'f32' }, strided = true, memory = 1000 })
-matrices('solve', 'linalg.solve', { kind = 'heavy', two = 'vector', flops = 2 / 3 })
-matrices('inv', 'linalg.inv', { kind = 'heavy', flops = 2 })
-matrices('det', 'linalg.det', { kind = 'heavy', flops = 2 / 3, call = function(f, x) return f(x / x.shape[1]) end })
-matrices('cholesky', 'linalg.cholesky', { kind = 'spd', flops = 1 / 3 })
-matrices('qr', 'linalg.qr', { kind = 'heavy', flops = 8 / 3, call = function(f, x)
-  local q, r = f(x)
-  return r or q.R
-end })
-matrices('svdvals', 'linalg.svdvals', { flops = 8 / 3, memory = 256 })
-matrices('svd', 'linalg.svd', { flops = 20, memory = 256, call = function(f, x) return f(x).S end })
-matrices('eigh', 'linalg.eigh', { kind = 'spd', flops = 9, memory = 256, call = function(f, x)
-  local w = f(x)
-  return type(w) == 'table' and (w.eigenvalues or w.w or w[1]) or w
-end })
-matrices('expm', 'linalg.expm', { flops = 20, memory = 128 })
-matrices('kron', 'kron', { two = true, flops = 0.1, small = 4, cache = 10, memory = 45 })
-for _, s in ipairs { { 'small', 10 }, { 'cache', 100 }, { 'memory', 3000 } } do
-  local n = s[2]
-  row('linalg', 'outer', 'outer', 'f64', s[1], 'contiguous', { { shape = { n } }, { shape = { n } } }, { 'copy', n })
-  row('linalg', 'vecdot', 'vecdot', 'f64', s[1], 'contiguous', { { shape = { n * n } }, { shape = { n * n } } }, { 'read', 2 })
-  row('linalg', 'matvec', 'matmul', 'f64', s[1], 'contiguous', { { shape = { n, n } }, { shape = { n } } }, { 'read', 1 })
-  row('linalg', 'einsum', 'einsum', 'f64', s[1], 'contiguous', { { shape = { 4, math.min(n, 300), 20 } }, { shape = { 4, 20, math.min(n, 300) } } }, { 'gemm', 2 * 80 * math.min(n, 300) ^ 2 },
-    function(f, x, y) return f('bij,bjk->bik', x, y) end)
-end
-for _, s in ipairs { { 'cache', 64, 4 }, { 'memory', 20000, 4 } } do
-  row('linalg', 'solve_batched', 'linalg.solve', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3], s[3] }, kind = 'heavy', low = -1, high = 1 }, { shape = { s[2], s[3], 1 }, low = -1, high = 1 } },
-    { 'gemm', 2 / 3 * s[3] ^ 3 * s[2] })
-  row('linalg', 'matmul_batched', 'matmul', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3], s[3] } }, { shape = { s[2], s[3], s[3] } } }, { 'gemm', 2 * s[3] ^ 3 * s[2] })
-end
 
-for _, s in ipairs { { 'small', 1, 100 }, { 'cache', 8, 1024 }, { 'memory', 1024, 2048 } } do
-  local flops = 5 * s[2] * s[3] * math.log(s[3]) / math.log(2)
-  row('fft', 'fft', 'fft.fft', 'c128', s[1], 'contiguous', { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', flops })
-  row('fft', 'ifft', 'fft.ifft', 'c128', s[1], 'contiguous', { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', flops })
-  for _, l in ipairs { 'contiguous', 'strided' } do
-    row('fft', 'rfft', 'fft.rfft', 'f64', s[1], l, { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', flops / 2 })
+  for _, s in ipairs { 'small', 'cache', 'memory' } do
+    local n = SIZE[s]
+    local function drawn(key, path, f) row('random', key, path, 'f64', s, 'contiguous', { { shape = { 1 } } }, { 'fill', n }, f) end
+    drawn('uniform', 'rand', function(f) return f { n } end)
+    drawn('normal', 'randn', function(f) return f { n } end)
+    drawn('integers', 'randint', function(f) return f(1, 1000, { n }) end)
+    drawn('exponential', 'random.exponential', function(f) return f { n } end)
+    drawn('permutation', 'randperm', function(f) return f(n) end)
   end
-  row('fft', 'rfft', 'fft.rfft', 'f32', s[1], 'contiguous', { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', flops / 2 })
-  row('fft', 'fft2', 'fft.fftn', 'c128', s[1], 'contiguous', { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', 2 * flops })
-  row('fft', 'dct', 'fft.dct', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3] }, low = -1, high = 1 } }, { 'fft', flops / 2 })
-end
 
-for _, s in ipairs { 'small', 'cache', 'memory' } do
-  local n = SIZE[s]
-  local function drawn(key, path, f) row('random', key, path, 'f64', s, 'contiguous', { { shape = { 1 } } }, { 'fill', n }, f) end
-  drawn('uniform', 'rand', function(f) return f { n } end)
-  drawn('normal', 'randn', function(f) return f { n } end)
-  drawn('integers', 'randint', function(f) return f(1, 1000, { n }) end)
-  drawn('exponential', 'random.exponential', function(f) return f { n } end)
-  drawn('permutation', 'randperm', function(f) return f(n) end)
-end
-
-vectors('calculus', 'trapezoid', { forms = ORDER, limit = 'read', moved = 1 })
-vectors('calculus', 'gradient', { forms = ORDER })
-vectors('calculus', 'unwrap', { forms = ORDER, low = -3, high = 3 })
-for _, s in ipairs { 'small', 'cache', 'memory' } do
-  row('calculus', 'interp', 'interp', 'f64', s, 'contiguous', { { shape = { SIZE[s] }, low = 0, high = 1 }, { shape = { 1000 }, kind = 'sorted', low = 0, high = 1 }, { shape = { 1000 } } }, { 'copy', 2 })
-  row('calculus', 'polyval', 'polyval', 'f64', s, 'contiguous', { { shape = { 6 } }, { shape = { SIZE[s] }, low = -1, high = 1 } }, { 'copy', 2 })
-end
-for _, s in ipairs { { 'small', 100 }, { 'cache', 10000 }, { 'memory', 1000000 } } do
-  row('calculus', 'lfilter', 'signal.lfilter', 'f64', s[1], 'contiguous', { { shape = { s[2] }, low = -1, high = 1 } }, { 'copy', 2 },
-    function(f, x) return f({ 0.2, 0.3, 0.2 }, { 1, -0.4, 0.2 }, x) end)
-  row('calculus', 'convolve', 'signal.convolve', 'f64', s[1], 'contiguous', { { shape = { s[2] }, low = -1, high = 1 }, { shape = { 64 }, low = -1, high = 1 } }, { 'copy', 2 })
+  vectors('calculus', 'trapezoid', { forms = ORDER, limit = 'read', moved = 1 })
+  vectors('calculus', 'gradient', { forms = ORDER })
+  vectors('calculus', 'unwrap', { forms = ORDER, low = -3, high = 3 })
+  for _, s in ipairs { 'small', 'cache', 'memory' } do
+    row('calculus', 'interp', 'interp', 'f64', s, 'contiguous', { { shape = { SIZE[s] }, low = 0, high = 1 }, { shape = { 1000 }, kind = 'sorted', low = 0, high = 1 }, { shape = { 1000 } } }, { 'copy', 2 })
+    row('calculus', 'polyval', 'polyval', 'f64', s, 'contiguous', { { shape = { 6 } }, { shape = { SIZE[s] }, low = -1, high = 1 } }, { 'copy', 2 })
+  end
+  for _, s in ipairs { { 'small', 100 }, { 'cache', 10000 }, { 'memory', 1000000 } } do
+    row('calculus', 'lfilter', 'signal.lfilter', 'f64', s[1], 'contiguous', { { shape = { s[2] }, low = -1, high = 1 } }, { 'copy', 2 },
+      function(f, x) return f({ 0.2, 0.3, 0.2 }, { 1, -0.4, 0.2 }, x) end)
+    row('calculus', 'convolve', 'signal.convolve', 'f64', s[1], 'contiguous', { { shape = { s[2] }, low = -1, high = 1 }, { shape = { 64 }, low = -1, high = 1 } }, { 'copy', 2 })
+  end
+  return list
 end
 
 -- ---------------------------------------------------------------- running
@@ -281,7 +288,7 @@ local function limit_of(r, threads, x, y)
 end
 
 local function case(r)
-  return { name = r.name, family = r.family, op = r.key, dtype = r.dtype, shape = r.size, least = 0.03, samples = 5, setup = function(threads)
+  return { name = r.name, family = r.family, op = r.key, dtype = r.dtype, shape = r.size, least = 0.03, samples = 5, warm = WARM, setup = function(threads)
     local f, inputs, result = find(r.path), {}, nil
     for k, spec in ipairs(r.inputs) do inputs[k] = input(spec, r.dtype, r.layout == 'strided') end
     local x, y, z = inputs[1], inputs[2], inputs[3]
@@ -319,7 +326,7 @@ end
 --- What the peers are to run: one row per line of a JSON file.
 function M.plan()
   local out = {}
-  for _, r in ipairs(list) do
+  for _, r in ipairs(declare()) do
     if find(r.path) then out[#out + 1] = { name = r.name, family = r.family, key = r.key, dtype = r.dtype, size = r.size, layout = r.layout, inputs = r.inputs, count = r.limit[1] == 'fill' and r.limit[2] or nil } end
   end
   return out
@@ -328,11 +335,12 @@ end
 --- Families of the rows, in order.
 function M.families()
   local names, seen = {}, {}
-  for _, r in ipairs(list) do
+  for _, r in ipairs(declare()) do
     if not seen[r.family] then names[#names + 1] = r.family end
     seen[r.family] = true
   end
+  list = nil
   return names
 end
 
-return setmetatable(M, { __call = function(_, bench) for _, r in ipairs(list) do if find(r.path) then bench.case(case(r)) end end end })
+return setmetatable(M, { __call = function(_, bench, family) for _, r in ipairs(declare(family)) do if find(r.path) then bench.case(case(r)) end end end })

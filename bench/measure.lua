@@ -85,7 +85,7 @@ function M.pairs_of(run, limit, least, rest, first, samples)
   return M.summary(ours), limit and M.summary(theirs) or nil, limit and M.summary(share).median or nil
 end
 
---- Runs one case and returns its row. The case: name, family, op, dtype, shape, threads, work = { amount, unit }, interpreted, least, samples, and
+--- Runs one case and returns its row. The case: name, family, op, dtype, shape, threads, work = { amount, unit }, interpreted, least, samples, warm (seconds untimed), and
 --- setup(threads) -> { run, limit, limit_name, check, rest, close, note, scaled, values }. `check` returns true, or false and what is wrong; `scaled`
 --- is the factor from the part that is run to the job; `values` are further fields of the row. An error becomes a row with `failed`.
 function M.case(c, threads)
@@ -107,6 +107,8 @@ function M.case(c, threads)
       jit.off()
       jit.flush()
     end
+    local warm = C.mc_clock() + (c.warm or 0)
+    while C.mc_clock() < warm do kit.run(1) end
     local ours, limit, share = M.pairs_of(kit.run, kit.limit, c.least or M.LEAST, kit.rest, first, c.samples)
     row.seconds, row.p10, row.p90, row.runs = ours.median, ours.p10, ours.p90, ours.runs
     row.note = kit.note

@@ -82,7 +82,7 @@ end
 for _, f in ipairs(FAMILIES) do
   if not wanted or wanted[f[1]] then
     family = f[1]
-    require(f[2])(bench)
+    require(f[2])(bench, family)
   end
 end
 

@@ -184,6 +184,9 @@ MC_API int mc_op2_scalar(int op, mc_tensor *out, const mc_tensor *a, double s, i
 MC_API int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double im, int swapped);
 /* dst at positions (1-based or negative) of an axis = values (accumulate: +=), broadcast; later positions win. */
 MC_API int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate);
+/* The elements of t where mask (bool, of its shape) is set, in row-major order, as one axis. -2: not here (another shape or dtype of the
+ * mask, or a function is being recorded): nonzero_flat and take do the same in two steps. */
+MC_API int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask);
 MC_API int mc_op3(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, const mc_tensor *c);
 /* ---- recording (mc_record.c): what a function does with its traced operands ---- */
 typedef struct mc_record_operand {
@@ -195,20 +198,29 @@ typedef struct mc_record_operand {
     const void *literal; /* elements of an operand without buffer */
     mc_storage *kept;    /* buffer from outside the function */
 } mc_record_operand;
-enum { MC_RECORD_OP, MC_RECORD_COPY, MC_RECORD_PUT, MC_RECORD_BASE }; /* BASE: a buffer before its first write */
+/* BASE: a buffer before its first write; CALL: something the caller made known by a number (op), whose inside is not logged */
+enum { MC_RECORD_OP, MC_RECORD_COPY, MC_RECORD_PUT, MC_RECORD_BASE, MC_RECORD_CALL };
 typedef struct mc_record_entry {
     int32_t kind, op, nin, nout, axis, accumulate;
     int32_t compute; /* dtype of the arithmetic of an elementwise op, -1 else */
     mc_params params;
     mc_record_operand *operands; /* inputs, then results */
 } mc_record_entry;
-enum { MC_RECORD_STRICT = 1, MC_RECORD_KEEP = 2 }; /* asking for the value of a traced tensor is an error; results stay alive in the log */
+/* STRICT: asking for the value of a traced tensor is an error; KEEP: results stay alive in the log; CAPTURE: ops on what enclosing recordings
+ * trace are logged here too, so that the log holds all that the function does with anything that is not constant. */
+enum { MC_RECORD_STRICT = 1, MC_RECORD_KEEP = 2, MC_RECORD_CAPTURE = 4 };
 /* Recordings nest; strictness is inherited. The log lives until cleared. */
 MC_API int mc_record_begin(int flags);
 MC_API int mc_record_depth(void);
 /* A tensor over the same memory with a buffer number of its own, so that an argument is told from what else shows its memory. Shares. */
 MC_API int mc_record_alias(mc_tensor *out, const mc_tensor *t);
 MC_API void mc_record_end(void);
+/* Stops (1) or resumes (0) all recordings; returns what was in force. */
+MC_API int mc_record_pause(int on);
+/* Flags of the innermost recording, those inherited included; 0 when there is none. */
+MC_API int mc_record_flags(void);
+/* Logs a CALL with the recording that its operands belong to; results become traced. *level: of that recording, counted from 0. */
+MC_API int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const mc_tensor *const *in, int32_t *level);
 MC_API void mc_record_clear(void);
 MC_API int64_t mc_record_count(void);
 MC_API const mc_record_entry *mc_record_at(int64_t k); /* borrowed until cleared */
@@ -218,6 +230,8 @@ MC_API int mc_record_traced(const mc_tensor *t);
 /* 0: the value of t belongs to the arguments of a function that is compiled or batched, and may not be asked for. */
 MC_API int mc_record_readable(const mc_tensor *t);
 MC_API int64_t mc_record_serial(const mc_tensor *t);
+/* Whether t shows all of its buffer, in row-major order. */
+MC_API int mc_record_whole(const mc_tensor *t);
 MC_API int64_t mc_record_offset(const mc_tensor *t); /* of its first element in its buffer, in elements */
 /* ---- plans (mc_plan.c): a flat list of steps over buffers that are laid out beforehand ---- */
 typedef struct mc_plan mc_plan;
@@ -250,6 +264,15 @@ MC_API int mc_plan_tiles(mc_plan *p, int count, int k, const int64_t *lead, int 
 MC_API int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot);
 MC_API int mc_plan_copy(mc_plan *p, int dst, int src);
 MC_API int mc_plan_put(mc_plan *p, int dst, int axis, int index, int values, int accumulate);
+/* Parts of a plan that are plans: ONCE runs part 0 on all operands; CHOOSE runs part in[0] (i64 from 0, held to the range) on in[1..]; WHILE runs part 1 as long as part 0 gives true;
+ * SCAN runs part 0 once per row. Operands: `fixed` ones that every turn sees, `state`, `rows` (SCAN: taken apart along the first axis); results:
+ * state, `made` rows, then room: `state` tensors once more, and for WHILE a bool. Parts are borrowed. */
+enum { MC_LOOP_ONCE, MC_LOOP_CHOOSE, MC_LOOP_WHILE, MC_LOOP_SCAN };
+typedef struct mc_loop_spec {
+    int32_t kind, nparts, fixed, state, rows, made, reverse;
+    int64_t length;
+} mc_loop_spec;
+MC_API int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in);
 /* Bytes of scratch memory that arena headers point into; taken at run, given back after it. */
 MC_API int mc_plan_arena(mc_plan *p, int64_t bytes);
 /* Runs it. in, out: the arguments in order; outputs have shape, dtype and memory. */
@@ -267,8 +290,19 @@ typedef int64_t (*mc_native_fn)(int64_t n, void *const *out, const void *const *
 /* Gives step `step` (from 0) of a plan, a fused group, a function for the instruction level in use; one[k]: leaf k is read as one value per
  * row. NULL takes it away. The group's own program serves when the level changes. */
 MC_API int mc_plan_native(mc_plan *p, int step, mc_native_fn fn, const int32_t *one);
-/* Runs such a function once. in broadcast to the shape of the results, which are contiguous. */
-MC_API int mc_native_run(mc_native_fn fn, int nin, mc_tensor *const *in, const int32_t *one, int nout, mc_tensor *const *out);
+/* A user's reduction: part makes the state of n elements, join puts a later one into an earlier, finish writes the results. */
+typedef struct mc_reduction {
+    void (*part)(int64_t n, const void *const *in, void *state);
+    void (*join)(void *state, const void *other);
+    void (*finish)(const void *state, void *const *out);
+    int64_t bytes; /* of a state */
+} mc_reduction;
+/* m rows of n elements, contiguous, into m results each. */
+MC_API int mc_kernel_reduce(const mc_reduction *r, int64_t m, int64_t n, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out);
+/* A user's function over [first, last); called for pieces of [0, n) of `grain` elements. shape[k]: sizes of input k. */
+typedef void (*mc_range_kernel)(int64_t first, int64_t last, void *const *out, const void *const *in, const int64_t *const *shape, const double *values);
+MC_API int mc_kernel_range(mc_range_kernel fn, int64_t n, int64_t grain, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out,
+                           const double *values);
 typedef struct mc_compiler mc_compiler;
 /* Starts argv (NULL at its end) with its output in folder/log; killed after `seconds`. Owns: mc_compiler_free, which kills it if need be and
  * removes the folder with its files, as the end of the program does. NULL with the error record set when it cannot be started. */

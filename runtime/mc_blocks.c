@@ -3,6 +3,42 @@
  * Shared by the drivers of single and of fused elementwise ops. May not know which function is computed. */
 #include "mc_blocks.h"
 
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+void mci_stream(void *dst, const void *src, int64_t bytes, int n, const char *const *ahead)
+{
+#if defined(__SSE2__)
+    char *to = dst;
+    const char *from = src;
+    int64_t head = (int64_t)(-(uintptr_t)to & 63);
+    if (head > bytes)
+        head = bytes;
+    memcpy(to, from, (size_t)head); /* up to a whole cache line */
+    to += head;
+    from += head;
+    bytes -= head;
+    for (int64_t at = 0; bytes >= 64; bytes -= 64, to += 64, from += 64, at += 64) {
+        for (int i = 0; i < n; i++)
+            _mm_prefetch(ahead[i] + at, _MM_HINT_T0);
+        const __m128i a = _mm_loadu_si128((const void *)from), b = _mm_loadu_si128((const void *)(from + 16));
+        const __m128i c = _mm_loadu_si128((const void *)(from + 32)), d = _mm_loadu_si128((const void *)(from + 48));
+        _mm_stream_si128((void *)to, a);
+        _mm_stream_si128((void *)(to + 16), b);
+        _mm_stream_si128((void *)(to + 32), c);
+        _mm_stream_si128((void *)(to + 48), d);
+    }
+    memcpy(to, from, (size_t)bytes);
+    _mm_sfence(); /* before anybody is told that the result is there */
+#else
+    (void)n;
+    (void)ahead;
+    memcpy(dst, src, (size_t)bytes);
+#endif
+}
+
 const void *mci_block_load(const mci_space *s, const mc_tensor *t, const int64_t *strides, int want, int64_t flat, int64_t n, void *buffer,
                            int64_t *stride)
 {

@@ -6,6 +6,12 @@
 
 #define MCI_GRAIN 65536 /* elements per task; measured: starting a team costs 2-4 us, 64k adds 15 us */
 
+/* Results of at least this size are written past the caches: whoever reads them next would not find them there anyway, and a store
+ * that bypasses the cache does not read the line first. Measured on 32 MiB: 2.7 ms with plain stores, 2.0 ms with these. */
+#define MCI_STREAM ((int64_t)16 << 20)
+/* Copies bytes past the caches, and asks meanwhile for as many bytes at each of the n places `ahead`: what is computed next. */
+void mci_stream(void *dst, const void *src, int64_t bytes, int n, const char *const *ahead);
+
 /* A flat index space over `nd` collapsed axes; `inner` is the last of them, at least 1. */
 typedef struct mci_space {
     int nd;

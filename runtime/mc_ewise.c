@@ -18,6 +18,7 @@ typedef struct ewise_job {
     int nin, dtype, rdtype; /* arithmetic and its result dtype */
     mci_space s;
     int64_t block;
+    int stream; /* the result is written past the caches */
     int64_t strides[MAXIN + 1][MC_MAX_RANK]; /* [0] the result */
     const mc_tensor *in[MAXIN];
     mc_tensor *out;
@@ -39,7 +40,7 @@ static void ewise_task(void *arg, int64_t begin, int64_t end, int worker)
         n = mci_block_size(&j->s, at, hi - at, j->block, &crosses);
         char *dst = (char *)j->out->data + mci_block_offset(&j->s, j->strides[0], at) * osize;
         mck_ewise k = {.n = n, .status = &status};
-        int to_buf = !direct || crosses;
+        int to_buf = !direct || crosses || j->stream;
         k.out = to_buf ? (void *)buf[MAXIN] : (void *)dst;
         int single = n > 1 && j->nin < 3; /* kernels of one and two operands want one that runs along */
         for (int i = 0; i < j->nin; i++) {
@@ -54,7 +55,14 @@ static void ewise_task(void *arg, int64_t begin, int64_t end, int worker)
             k.stride[0] = 1;
         }
         j->fn(&k);
-        if (to_buf && !crosses)
+        if (j->stream) {
+            const char *ahead[MAXIN];
+            int along = 0;
+            for (int i = 0; i < j->nin && at + 2 * n <= hi; i++)
+                if (k.stride[i] == 1 && MCI_SIZE(j->in_dtype[i]) == osize)
+                    ahead[along++] = (const char *)k.in[i] + n * osize;
+            mci_stream(dst, buf[MAXIN], n * osize, along, ahead);
+        } else if (to_buf && !crosses)
             mci_cast(j->out->dtype, j->rdtype)(n, dst, so, buf[MAXIN], 1);
         else if (to_buf)
             mci_scatter(j->out, at, n, j->rdtype, buf[MAXIN]);
@@ -117,6 +125,11 @@ int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const m
         plain = plain && runs;
         if (plain && (j.s.nd == 0 || j.strides[0][0] == 1))
             j.block = MCI_GRAIN;
+        int64_t bytes = j.s.total * MCI_SIZE(target->dtype);
+        if (j.block == MCI_GRAIN && bytes >= MCI_STREAM) {
+            j.stream = 1;
+            j.block = BLOCK * 8 / MCI_SIZE(target->dtype); /* 8 KiB: what is read ahead meanwhile stays in the first cache */
+        }
         rc = mci_parallel((j.s.total + MCI_GRAIN - 1) / MCI_GRAIN, ewise_task, &j);
     }
     if (!rc && j.bad)

@@ -2,6 +2,7 @@
  *
  * Positions arrive in the caller's base (p->base) and may count from the end when negative (mc_pick.c checks them before anything is
  * written). Rows are independent and each is written in order, so that "the last write wins" is the same every time. */
+#include "mc_record.h"
 #include "mc_ops.h"
 
 #include <string.h>
@@ -178,6 +179,84 @@ static void nonzero_write(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
+/* How many flags each block has, turned into where its first one goes; count[blocks] is their number. */
+static int flag_places(nonzero_job *j, int64_t blocks)
+{
+    int64_t n = 0;
+    j->count = mci_alloc((size_t)(blocks + 1) * sizeof *j->count);
+    if (!j->count)
+        return mc_errstatus();
+    int rc = mci_parallel(blocks, nonzero_count, j);
+    for (int64_t b = 0; b < blocks; b++) {
+        int64_t k = j->count[b];
+        j->count[b] = n;
+        n += k;
+    }
+    j->count[blocks] = n;
+    return rc;
+}
+
+typedef struct masked_job {
+    nonzero_job flags;
+    const char *in;
+    char *out;
+    int64_t size, stride;
+} masked_job;
+
+/* As in nonzero_write, with the element in the place of its position. */
+#define MASKED(T)                                                                                                          \
+    do {                                                                                                                   \
+        const T *x = (const T *)(const void *)j->in;                                                                       \
+        T *o = (T *)(void *)j->out;                                                                                        \
+        for (int64_t i = b * NONZERO_BLOCK; k < stop && i < last; i++) {                                                   \
+            o[k] = x[i * s];                                                                                               \
+            k += m[i];                                                                                                     \
+        }                                                                                                                  \
+    } while (0)
+
+static void masked_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const masked_job *j = arg;
+    const uint8_t *m = j->flags.m;
+    const int64_t s = j->stride;
+    (void)worker;
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t last = (b + 1) * NONZERO_BLOCK < j->flags.n ? (b + 1) * NONZERO_BLOCK : j->flags.n, stop = j->flags.count[b + 1];
+        int64_t k = j->flags.count[b];
+        switch (j->size) {
+        case 1: MASKED(uint8_t); break;
+        case 2: MASKED(uint16_t); break;
+        case 4: MASKED(uint32_t); break;
+        case 8: MASKED(uint64_t); break;
+        default: MASKED(mck_c128); break;
+        }
+    }
+}
+
+int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask)
+{
+    if (mci_check_live("index", t) || mci_check_live("index", mask))
+        return mc_errstatus();
+    int same = !mci_recording && mask->dtype == MC_BOOL && t->ndim > 0 && t->ndim == mask->ndim && mci_contiguous(mask);
+    for (int i = 0; same && i < t->ndim; i++)
+        same = t->shape[i] == mask->shape[i];
+    if (!same || (t->ndim > 1 && !mci_contiguous(t)))
+        return -2;
+    masked_job j = {.flags = {.m = mask->data, .n = t->numel}, .in = t->data, .size = MCI_SIZE(t->dtype), .stride = t->ndim > 1 ? 1 : t->strides[0]};
+    int64_t blocks = (t->numel + NONZERO_BLOCK - 1) / NONZERO_BLOCK;
+    int rc = flag_places(&j.flags, blocks);
+    if (!rc)
+        rc = mc_create(out, t->dtype, 1, j.flags.count + blocks);
+    if (!rc) {
+        j.out = out->data;
+        rc = mci_parallel(blocks, masked_task, &j);
+        if (rc)
+            mc_drop(out);
+    }
+    mci_free(j.flags.count);
+    return rc;
+}
+
 static int nonzero(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_params *p)
 {
     mc_tensor mask = {0}, tmp = {0};
@@ -188,20 +267,12 @@ static int nonzero(const mci_op *op, mc_tensor *out, const mc_tensor *t, const m
         flags = &mask;
     }
     nonzero_job j = {.m = flags->data, .n = t->numel, .base = p->base};
-    int64_t blocks = (j.n + NONZERO_BLOCK - 1) / NONZERO_BLOCK, n = 0;
-    if (!rc && !(j.count = mci_alloc((size_t)(blocks + 1) * sizeof *j.count)))
-        rc = mc_errstatus();
+    int64_t blocks = (j.n + NONZERO_BLOCK - 1) / NONZERO_BLOCK;
     if (!rc)
-        rc = mci_parallel(blocks, nonzero_count, &j);
-    for (int64_t b = 0; !rc && b < blocks; b++) {
-        int64_t k = j.count[b];
-        j.count[b] = n;
-        n += k;
-    }
-    if (!rc) {
-        j.count[blocks] = n;
+        rc = flag_places(&j, blocks);
+    int64_t n = rc ? 0 : j.count[blocks];
+    if (!rc)
         rc = mci_out(op->name, out, MC_I64, 1, &n);
-    }
     if (!rc && !mci_contiguous(out))
         rc = mc_create(&tmp, MC_I64, 1, &n);
     if (!rc) {

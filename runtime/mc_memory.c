@@ -19,10 +19,10 @@
 #define MAGIC 0x6d6173636f6e2121ULL
 #define CLASS_MIN_SHIFT 7 /* 128 bytes: owners of memory are as small; malloc gives freed pages back to the system and faults them in again */
 #define CLASSES (8 * 42)
-#define STEP_SMALL ((int64_t)16 << 20) /* growth between collections while results are small: fits a last-level cache */
+#define STEP_SMALL ((int64_t)8 << 20) /* growth between collections while results are small: fits a last-level cache */
 #define STEP_LARGE ((int64_t)128 << 20)
 #define LARGE ((int64_t)256 << 10)
-#define HEAP 1048576.0 /* Lua heap that a collection walks in 1 ms; a larger one stretches the steps */
+#define HEAP 4194304.0 /* Lua heap that a collection walks in 1 ms; a larger one stretches the steps */
 
 typedef struct block {
     uint64_t magic;

@@ -256,11 +256,3 @@ int mci_native_close(mci_native_job *j)
     mci_free(j);
     return rc;
 }
-
-int mc_native_run(mc_native_fn fn, int nin, mc_tensor *const *in, const int32_t *one, int nout, mc_tensor *const *out)
-{
-    mci_native *k = mci_native_new(fn, nin, in, one, nout, out);
-    int rc = k ? mci_native_run(k, in, out) : mc_errstatus();
-    mci_native_free(k);
-    return rc;
-}

@@ -2,6 +2,7 @@
  *
  * What a compiled function replays: no Lua, no allocation but the arena, headers made once and pointed at this call's memory. Results of
  * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
+#include "mc_loop.h"
 #include "mc_native.h"
 #include "mc_ops.h"
 #include "mc_tiles.h"
@@ -15,7 +16,7 @@ typedef struct header {
     int64_t index, offset;
 } header;
 
-enum { STEP_OP, STEP_COPY, STEP_PUT, STEP_FUSED, STEP_REDUCED, STEP_PRODUCT, STEP_TILES };
+enum { STEP_OP, STEP_COPY, STEP_PUT, STEP_FUSED, STEP_REDUCED, STEP_PRODUCT, STEP_TILES, STEP_LOOP };
 
 typedef struct step {
     int kind, op, nin, nout, first; /* first: of its headers in `refs`, results before inputs */
@@ -25,6 +26,7 @@ typedef struct step {
     mci_tiles *tiles;     /* of the `count` steps behind this one */
     mci_tile_view *views; /* of their headers */
     int count, nviews;
+    mci_loop *loop;
     mc_params params;
 } step;
 
@@ -69,6 +71,7 @@ void mc_plan_free(mc_plan *p)
         mci_native_free(p->steps[i].native);
         mci_tiles_free(p->steps[i].tiles);
         mci_free(p->steps[i].views);
+        mci_loop_free(p->steps[i].loop);
     }
     mci_free(p->headers);
     mci_free(p->steps);
@@ -249,6 +252,18 @@ int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
     return MC_OK;
 }
 
+int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in)
+{
+    mci_loop *loop = mci_loop_new(spec, parts, nout, nin);
+    step *s = loop ? add(p, STEP_LOOP, nout, out, nin, in) : NULL;
+    if (!s) {
+        mci_loop_free(loop);
+        return mc_errstatus();
+    }
+    s->loop = loop;
+    return MC_OK;
+}
+
 int mc_plan_arena(mc_plan *p, int64_t bytes)
 {
     p->arena = bytes;
@@ -335,6 +350,7 @@ static int run_step(const step *s, mc_tensor **h, int tile)
         if (!s->native || !mci_native_fits(s->native))
             return mci_vm_run(s->vm, h + s->nout, h);
         return (tile ? mci_native_run_part : mci_native_run)(s->native, h + s->nout, h);
+    case STEP_LOOP: return mci_loop_run(s->loop, h + s->nout, h);
     case STEP_REDUCED: return run_reduced(s, h);
     case STEP_PRODUCT: return run_product(s, h);
     case STEP_PUT: return mc_put(h[0], s->axis, h[1], h[2], s->accumulate);

@@ -18,7 +18,8 @@ typedef struct record {
     mc_record_entry *entries;
     int64_t n, room;
     int32_t id; /* a buffer is traced here when its storage carries this number at this level */
-    int strict, keep;
+    int strict, keep, capture;
+    int before; /* mci_recording when it began */
 } record;
 
 /* A recording within a recording: an op belongs to the innermost one that traces an operand, so that what an inner function reads from the
@@ -42,6 +43,15 @@ static int level_of(const mc_tensor *t)
     return -1;
 }
 
+/* The recording that logs an op whose innermost traced operand belongs to `level`. */
+static int logged_at(int level)
+{
+    for (int d = depth - 1; level >= 0 && d > level; d--)
+        if (levels[d].capture)
+            return d;
+    return level;
+}
+
 static int later(int a, int b) { return a > b ? a : b; }
 
 static void mark(mc_storage *s, int level) { s->traced[level] = levels[level].id; }
@@ -63,11 +73,14 @@ int mc_record_begin(int flags)
     if (depth == DEEPEST)
         return mci_error(MC_EINVAL, "record: %d recordings are nested; a compiled function calls itself without end", DEEPEST);
     owner = pthread_self();
+    int before = mci_recording;
     depth++;
     memset(&rec, 0, sizeof rec);
+    rec.before = before;
     rec.id = ++made;
     rec.strict = (flags & MC_RECORD_STRICT) || (depth > 1 && levels[depth - 2].strict);
     rec.keep = (flags & MC_RECORD_KEEP) != 0;
+    rec.capture = (flags & MC_RECORD_CAPTURE) != 0;
     mci_recording = 1;
     return MC_OK;
 }
@@ -84,9 +97,24 @@ void mc_record_clear(void)
     for (int64_t i = 0; i < rec.n; i++)
         entry_free(&rec.entries[i]);
     mci_free(rec.entries);
+    int before = rec.before;
     memset(&rec, 0, sizeof rec);
     depth--;
-    mci_recording = depth > 0;
+    mci_recording = depth > 0 && before;
+}
+
+int mc_record_pause(int on)
+{
+    int before = !mci_recording;
+    mci_recording = depth > 0 && !on;
+    return before;
+}
+
+int mc_record_flags(void)
+{
+    if (!depth || !mci_recording)
+        return 0;
+    return (rec.strict ? MC_RECORD_STRICT : 0) | (rec.keep ? MC_RECORD_KEEP : 0) | (rec.capture ? MC_RECORD_CAPTURE : 0);
 }
 
 int64_t mc_record_count(void) { return depth ? rec.n : 0; }
@@ -105,6 +133,11 @@ int mc_record_trace(mc_tensor *t, int on)
 int mc_record_traced(const mc_tensor *t) { return ours() && level_of(t) >= 0; }
 int mc_record_depth(void) { return depth; }
 int64_t mc_record_serial(const mc_tensor *t) { return t->storage ? t->storage->serial : 0; }
+
+int mc_record_whole(const mc_tensor *t)
+{
+    return t->storage && t->data == t->storage->data && t->numel * MCI_SIZE(t->dtype) == t->storage->bytes && mci_contiguous(t);
+}
 
 int64_t mc_record_offset(const mc_tensor *t)
 {
@@ -278,6 +311,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
         else
             out[i]->capacity = -1; /* every result made here gets a buffer with a serial */
     }
+    level = logged_at(level);
     int log = level >= 0;
     mc_record_operand *o = NULL;
     for (int i = 0; log && i < nout; i++)
@@ -295,12 +329,14 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
         int weak = nin > 0; /* what is made from numbers alone stays a number in promotion */
         for (int i = 0; i < nin; i++)
             weak &= (in[i]->flags & MCI_WEAK) != 0;
-        for (int i = 0; i < nout; i++) {
+        for (int i = 0; i < nout && !rc; i++) {
+            if (!out[i]->storage && (rc = mc_promote(out[i])) != 0) /* no elements need no memory, but a serial */
+                break;
             mark(out[i]->storage, level);
             if (weak && out[i]->ndim == 0 && (out[i]->dtype == MC_F64 || out[i]->dtype == MC_C128))
                 out[i]->flags |= MCI_WEAK;
         }
-        rc = append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+        rc = rc ? rc : append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
     }
     if (rc)
         operands_free(o, nin);
@@ -318,6 +354,7 @@ int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const
     int level = level_of(dst);
     for (int i = 0; i < nin; i++)
         level = later(level, level_of(in[i]));
+    level = logged_at(level);
     if (level >= 0) {
         if (target(dst) || snapshot(dst, level))
             return -1;
@@ -344,6 +381,32 @@ int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc
         operands_free(pending, nin);
     mci_free(pending);
     pending = NULL;
+    return rc;
+}
+
+int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const mc_tensor *const *in, int32_t *level)
+{
+    int at = -1;
+    for (int i = 0; i < nin && ours(); i++)
+        at = later(at, level_of(in[i]));
+    at = logged_at(at);
+    if (at < 0)
+        return mci_error(MC_EINTERNAL, "record: no operand of the call is traced");
+    for (int i = 0; i < nout; i++) {
+        if (mc_promote(out[i]))
+            return mc_errstatus();
+        out[i]->flags &= ~MCI_WEAK;
+    }
+    mc_record_operand *o = operands_of(nin, in, at);
+    if (!o)
+        return mc_errstatus();
+    for (int i = 0; i < nout; i++)
+        mark(out[i]->storage, at);
+    int rc = append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0);
+    if (rc)
+        operands_free(o, nin);
+    mci_free(o);
+    *level = at;
     return rc;
 }
 

@@ -4,6 +4,7 @@
  * arithmetic on shape, strides and first element. May not know ops or Lua. */
 #include "mc_record.h"
 #include "mc_gen_kernels.h"
+#include "mc_blocks.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -471,6 +472,7 @@ typedef struct copy_job {
     char *dst, *src;
     int64_t dsize, ssize, total, tile;
     mci_cast_fn fn;
+    int plain, stream; /* no conversion; written past the caches */
 } copy_job;
 
 #define COPY_NARROW 8  /* rows of at most this length are copied column by column: a call per row would cost more than its elements */
@@ -496,6 +498,24 @@ static void copy_narrow(const copy_job *j, int64_t r0, int64_t r1)
     }
 }
 
+/* Elements [lo, hi) of one long row, past the caches. */
+static void copy_stream(const copy_job *j, int64_t lo, int64_t hi)
+{
+    MC_ALIGNED(64) char buf[16384];
+    int64_t ss = j->strides[1][0];
+    if (j->plain && ss == 1) {
+        mci_stream(j->dst + lo * j->dsize, j->src + lo * j->ssize, (hi - lo) * j->dsize, 0, NULL);
+        return;
+    }
+    for (int64_t at = lo, n; at < hi; at += n) {
+        n = (int64_t)sizeof buf / j->dsize;
+        n = hi - at < n ? hi - at : n;
+        j->fn(n, buf, 1, j->src + at * ss * j->ssize, ss);
+        const char *next = j->src + (ss < 0 ? at + 2 * n : at + n) * ss * j->ssize;
+        mci_stream(j->dst + at * j->dsize, buf, n * j->dsize, (ss == 1 || ss == -1) && at + 2 * n < hi, &next);
+    }
+}
+
 /* One task: flat range of the collapsed index space, rows along the last axis; the last two axes are walked in tiles when the
  * source runs fastest along the other one (a transpose touches each cache line once per tile). */
 static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
@@ -511,7 +531,9 @@ static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
     int64_t rows = j->total / inner;
     if (nd == 1) {
         int64_t lo = begin * j->tile, hi = end * j->tile < inner ? end * j->tile : inner;
-        if (hi > lo)
+        if (j->stream)
+            copy_stream(j, lo, hi);
+        else if (hi > lo)
             j->fn(hi - lo, j->dst + lo * ds * j->dsize, ds, j->src + lo * ss * j->ssize, ss);
         return;
     }
@@ -585,6 +607,8 @@ static int copy_run(mc_tensor *dst, const mc_tensor *src)
     if (j.nd == 1) {
         j.tile = COPY_GRAIN;
         tasks = (inner + j.tile - 1) / j.tile;
+        j.plain = dst->dtype == src->dtype;
+        j.stream = j.strides[0][0] == 1 && inner * j.dsize >= MCI_STREAM;
     } else if (j.nd > 1) {
         j.tile = inner >= COPY_GRAIN ? 1 : (COPY_GRAIN + inner - 1) / inner;
         tasks = (rows + j.tile - 1) / j.tile;

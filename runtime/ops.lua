@@ -65,6 +65,7 @@ local STD = 'Python array API standard 2023.12'
 op { 'add', family = 'binary', dtypes = NUM, expr = 'a + b', inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a + b', source = STD }
 op { 'subtract', family = 'binary', dtypes = NUM, expr = 'a - b', alias = { 'sub' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a - b', source = STD }
 op { 'multiply', family = 'binary', dtypes = NUM, expr = 'a * b', alias = { 'mul' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a b', source = STD }
+op { 'multiply_no_nan', family = 'binary', dtypes = FC, promote = 'float', expr = 'b == 0 ? 0 : a * b', method = false, tol = 'EXACT', rules = 'auto', doc = 'a b, and 0 where b is 0 even if a is infinite or NaN', source = 'TensorFlow math.multiply_no_nan' }
 op { 'divide', family = 'binary', dtypes = FC, promote = 'float', expr = 'a / b', alias = { 'div' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'true division a / b; integers give f64', source = STD }
 op { 'floor_divide', family = 'binary', dtypes = REAL, expr = 'floor_divide(a, b)', fix = 'floor_divide', guard = 'b == 0', guard_text = 'integer division by zero', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'floor(a / b); integer division by zero is an error', source = STD }
 op { 'remainder', family = 'binary', dtypes = REAL, expr = 'remainder(a, b)', fix = 'remainder', guard = 'b == 0', guard_text = 'integer division by zero', alias = { 'mod' }, tol = 'EXACT', rules = 'remainder', doc = 'a - b floor(a / b): the sign of the divisor', source = STD }
@@ -74,7 +75,7 @@ op { 'maximum', family = 'binary', dtypes = ORD, expr = 'maximum(a, b)', tol = '
 op { 'minimum', family = 'binary', dtypes = ORD, expr = 'minimum(a, b)', tol = 'EXACT', rules = 'select', doc = 'the smaller; NaN wins', source = STD }
 op { 'atan2', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'atan2(a, b)', tol = 'ULP4', rules = 'atan2', doc = 'angle of the point (b, a) in (-pi, pi], rad', source = STD }
 op { 'hypot', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'hypot(a, b)', tol = 'ULP4', rules = 'hypot', doc = 'sqrt(a^2 + b^2) without overflow', source = STD }
-op { 'copysign', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'copysign(a, b)', tol = 'EXACT', rules = 'none: sign only', doc = 'magnitude of a, sign of b', source = STD }
+op { 'copysign', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'copysign(a, b)', tol = 'EXACT', rules = 'copysign', doc = 'magnitude of a, sign of b', source = STD }
 op { 'logaddexp', family = 'binary', dtypes = FLOAT, promote = 'float', expr = 'logaddexp(a, b)', tol = 'ULP4', rules = 'logaddexp', doc = 'log(exp(a) + exp(b)) without overflow', source = STD }
 op { 'gammainc', family = 'binary', kernels = 'special', dtypes = FLOAT, promote = 'float', expr = 'gammainc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised lower incomplete gamma function P(a, b), a > 0, b >= 0', source = 'DLMF 8.2, 8.9, 8.11' }
 op { 'gammaincc', family = 'binary', kernels = 'special', dtypes = FLOAT, promote = 'float', expr = 'gammaincc(a, b)', method = false, tol = 'ITERATIVE', rules = 'gammainc', doc = 'regularised upper incomplete gamma function Q(a, b) = 1 - P without cancellation', source = 'DLMF 8.2, 8.9, 8.11' }
@@ -104,7 +105,7 @@ end
 unary('positive', NUM, 'a', { tol = 'EXACT', rules = 'auto', doc = '+a (a copy)' })
 unary('negative', NUM, '-a', { alias = { 'neg' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = '-a' })
 unary('abs', NUM, 'abs(a)', { result = 'real', tol = 'EXACT', ctol = 'ULP4', rules = 'abs', doc = '|a|; the modulus of a complex number' })
-unary('sign', NUM, 'sign(a)', { tol = 'EXACT', ctol = 'ULP4', rules = 'none: piecewise constant', doc = '-1, 0, 1; a/|a| for complex; NaN stays' })
+unary('sign', NUM, 'sign(a)', { tol = 'EXACT', ctol = 'ULP4', rules = 'sign', doc = '-1, 0, 1; a/|a| for complex; NaN stays' })
 unary('square', NUM, 'a * a', { tol = 'EXACT', rules = 'auto', doc = 'a^2' })
 unary('floor', REAL, 'floor(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'largest integer at or below' })
 unary('ceil', REAL, 'ceil(a)', { ix = 'a', tol = 'EXACT', rules = 'none: piecewise constant', doc = 'smallest integer at or above' })
@@ -167,7 +168,7 @@ special('unary', {
   { 'rgamma', '1 / gamma(a), 0 at the poles of gamma', 'DLMF 5.2.1', tol = 'ULP4' },
   { 'gammasgn', 'sign of gamma(a); NaN at the negative integers', 'DLMF 5.2.1', tol = 'EXACT', rules = 'none: piecewise constant' },
   { 'factorial', 'gamma(a + 1), and 0 for a < 0', 'DLMF 5.4.1', tol = 'ULP4' },
-  { 'riemann_zeta', 'Riemann\'s zeta function of a real argument', 'DLMF 25.2, 25.4.1' },
+  { 'riemann_zeta', 'Riemann\'s zeta function of a real argument', 'DLMF 25.2, 25.4.1', rules = 'none: no closed form' },
   { 'j0', 'Bessel function of the first kind, order 0', 'DLMF 10.2.2, 10.17.3', fix = 'j0' },
   { 'j1', 'Bessel function of the first kind, order 1', 'DLMF 10.2.2, 10.17.3', fix = 'j1' },
   { 'y0', 'Bessel function of the second kind, order 0; NaN for a < 0', 'DLMF 10.8.2, 10.17.4', fix = 'y0' },
@@ -234,8 +235,8 @@ special('binary', {
   { 'elliprc', 'Carlson\'s degenerate integral RC(a, b); b < 0 gives the principal value', 'DLMF 19.2.17', tol = 'ULP4' },
   { 'eval_legendre', 'Legendre polynomial of whole degree a at b', 'DLMF 14.10.3', alias = { 'legendre_p' } },
   { 'gamma_density', 'b^a exp(-b) / gamma(a), the common factor of densities; a > 0', 'DLMF 8.7.1' },
-  { 'poisson_ppf', 'smallest k at which the Poisson distribution of mean b reaches probability a', 'DLMF 8.11' },
-  { 'poisson_isf', 'smallest k whose upper tail under the Poisson distribution of mean b is at most a', 'DLMF 8.11' },
+  { 'poisson_ppf', 'smallest k at which the Poisson distribution of mean b reaches probability a', 'DLMF 8.11', rules = 'none: piecewise constant' },
+  { 'poisson_isf', 'smallest k whose upper tail under the Poisson distribution of mean b is at most a', 'DLMF 8.11', rules = 'none: piecewise constant' },
   { 'vonmises_cdf', 'distribution function of the von Mises distribution of concentration a at b, rad; whole turns add 1', 'quadrature of the density' },
 })
 special('ternary', {
@@ -250,10 +251,10 @@ special('ternary', {
   { 'elliprg', 'Carlson\'s symmetric integral RG(a, b, c) of the second kind', 'DLMF 19.16.3' },
   { 'lpmv', 'associated Legendre function of whole order a and degree b at c in [-1, 1], with the phase (-1)^a', 'DLMF 14.7.15, 14.10.3' },
   { 'sph_legendre_p', 'associated Legendre function of degree a and order b at cos(c), normalised on the sphere', 'DLMF 14.30.1' },
-  { 'binom_ppf', 'smallest k at which the binomial distribution of b trials with chance c reaches probability a', 'DLMF 8.17.5' },
-  { 'binom_isf', 'smallest k whose upper tail under the binomial distribution of b trials with chance c is at most a', 'DLMF 8.17.5' },
-  { 'nbinom_ppf', 'smallest k at which the negative binomial distribution of b successes with chance c reaches probability a', 'DLMF 8.17.5' },
-  { 'nbinom_isf', 'smallest k whose upper tail under the negative binomial distribution of b successes with chance c is at most a', 'DLMF 8.17.5' },
+  { 'binom_ppf', 'smallest k at which the binomial distribution of b trials with chance c reaches probability a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },
+  { 'binom_isf', 'smallest k whose upper tail under the binomial distribution of b trials with chance c is at most a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },
+  { 'nbinom_ppf', 'smallest k at which the negative binomial distribution of b successes with chance c reaches probability a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },
+  { 'nbinom_isf', 'smallest k whose upper tail under the negative binomial distribution of b successes with chance c is at most a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },
 })
 for _, r in ipairs {
   { 'zeta', nin = 2, doc = 'zeta function of Riemann (s) or Hurwitz (s, q)', source = 'DLMF 25.2.1, 25.11.1' },
@@ -292,15 +293,15 @@ op { 'count_nonzero', family = 'reduce', compute = 'bool', dtypes = ALL, result 
 op { 'logsumexp', family = 'reduce', dtypes = FLOAT, promote = 'float', params = AX, tol = 'ACCUM', rules = 'logsumexp', doc = 'log of the sum of exponentials without overflow; empty gives -inf', source = 'Accurately computing the log-sum-exp and softmax functions, 2021' }
 -- the same with NaN left out
 local NAN = 'NumPy: functions that leave NaN out'
-op { 'nansum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'sum', doc = 'sum over axes, NaN left out; nothing but NaN gives 0', source = NAN }
-op { 'nanprod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'prod', doc = 'product over axes, NaN left out; nothing but NaN gives 1', source = NAN }
+op { 'nansum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'nansum', doc = 'sum over axes, NaN left out; nothing but NaN gives 0', source = NAN }
+op { 'nanprod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'nanprod', doc = 'product over axes, NaN left out; nothing but NaN gives 1', source = NAN }
 op { 'nanmax', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'largest element, NaN left out; nothing but NaN gives NaN', source = NAN }
 op { 'nanmin', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'smallest element, NaN left out; nothing but NaN gives NaN', source = NAN }
 op { 'nanargmax', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element, NaN left out; nothing but NaN is an error', source = NAN }
 op { 'nanargmin', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first smallest element, NaN left out; nothing but NaN is an error', source = NAN }
-op { 'nanmean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, tol = 'ACCUM', rules = 'mean', doc = 'arithmetic mean, NaN left out; nothing but NaN gives NaN', source = NAN }
-op { 'nanvar', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'var', doc = 'variance, NaN left out', source = NAN }
-op { 'nanstd', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'std', doc = 'standard deviation, NaN left out', source = NAN }
+op { 'nanmean', family = 'reduce', dtypes = FC, promote = 'float', params = AX, tol = 'ACCUM', rules = 'nanmean', doc = 'arithmetic mean, NaN left out; nothing but NaN gives NaN', source = NAN }
+op { 'nanvar', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'nanvar', doc = 'variance, NaN left out', source = NAN }
+op { 'nanstd', family = 'reduce', dtypes = FLOAT, promote = 'float', params = { AX[1], AX[2], { 'correction', 'number', 0 } }, tol = 'ACCUM', rules = 'nanstd', doc = 'standard deviation, NaN left out', source = NAN }
 local SHAPE = { AX[1], AX[2], { 'bias', 'bool', true } }
 local JOANES = 'Comparing measures of sample skewness and kurtosis, 1998'
 op { 'skew', family = 'reduce', namespace = 'stats', method = false, dtypes = FLOAT, promote = 'float', params = SHAPE, tol = 'ACCUM', rules = 'skew', doc = 'skewness m3 / m2^(3/2) over axes; bias = false corrects for the sample size; NaN where the spread is 0', source = JOANES .. ' (g1, G1)' }
@@ -374,9 +375,9 @@ op { 'group_runs', family = 'unique', by_value = 'group outside', nin = 'list', 
 op { 'pad', family = 'pad', module = 'mascon.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad' }
 
 -- ---------------------------------------------------------------- values between knots
-op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'none: only the values are differentiable, by take', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
-op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'none: only the coefficients are differentiable', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
-op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'none: the solver of splines', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3' }
+op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'interp', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
+op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'ppoly', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
+op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'tridiagonal', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3' }
 
 -- ---------------------------------------------------------------- random numbers
 -- params: the distribution's own, in the order of the kernel; guard_text ends the error of a refused one. result: dtype unless asked for.
@@ -418,7 +419,7 @@ for _, r in ipairs {
   { 'multinomial', COUNTS, { number 'n', number 'p' }, 'a whole n >= 0 and weights >= 0 with a positive finite sum are needed', 'how n trials fall into categories with the weights p (last axis)', PHILOX .. 'binomial counts category by category: Non-uniform random variate generation, 1986, XI.1', result = 'i64' },
 } do
   local name = 'random_' .. r[1]
-  op { name, family = 'random', nin = 'list', dtypes = r[2], result = r.result, params = r[3], guard_text = r[4], method = false, tol = 'EXACT', rules = 'none: random', doc = r[5], source = r[6] }
+  op { name, family = 'random', nin = 'list', dtypes = r[2], result = r.result, params = r[3], guard_text = r[4], method = false, tol = 'EXACT', rules = (r.result or r[1] == 'rademacher') and 'none: counts' or name, doc = r[5], source = r[6] }
   RANDOM_KERNELS[#RANDOM_KERNELS + 1] = { name, r.kernel and { r.kernel } or (r[1] == 'uniform' or r[1] == 'normal') and { 'f32', 'f64' } or { 'f64' }, 'random' }
 end
 for _, r in ipairs {
@@ -451,7 +452,7 @@ linalg('lu_factor', 1, {}, { nout = 2, base = true, doc = 'L below and U on and 
 linalg('lu_solve', 3, { { 'trans', TRANS, 'none' } }, { base = true, doc = 'x with a x = b from lu_solve(lu, b, piv), factors and exchanges as lu_factor gives them' })
 linalg('lu', 1, {}, { nout = 3, results = { 'P', 'L', 'U' }, doc = 'a = P L U: permutation, unit lower and upper trapezium, of matrices of any shape' })
 linalg('cholesky', 1, { { 'upper', 'bool', false } }, { doc = 'L with a = L L^H (or U with a = U^H U) of positive definite Hermitian matrices; only that triangle of a is read', source = STD })
-linalg('ldl', 1, { { 'hermitian', 'bool', true } }, { nout = 3, base = true, results = { 'L', 'D', 'P' }, doc = 'a = L D L^H of Hermitian, or a = L D L^T of symmetric matrices (hermitian = false), not definite; D has blocks of 1 and 2 rows, the rows P of L are unit lower triangular; the lower triangle of a is read' })
+linalg('ldl', 1, { { 'hermitian', 'bool', true } }, { rules = 'none: the blocks of D follow the values', nout = 3, base = true, results = { 'L', 'D', 'P' }, doc = 'a = L D L^H of Hermitian, or a = L D L^T of symmetric matrices (hermitian = false), not definite; D has blocks of 1 and 2 rows, the rows P of L are unit lower triangular; the lower triangle of a is read' })
 linalg('qr', 1, { { 'mode', { 'reduced', 'complete', 'r' }, 'reduced' }, { 'pivoting', 'bool', false } }, { nout = 'list', base = true, results = { 'Q', 'R', 'P' }, doc = 'a = Q R, Q with orthonormal columns, R upper triangular (mode r: R alone); pivoting: a table of Q, R, P with the columns P of a in place of a, |R_ii| not growing', source = STD })
 linalg('svd', 1, { { 'full_matrices', 'bool', true } }, { nout = 3, results = { 'U', 'S', 'Vh' }, doc = 'a = U diag(S) Vh, singular values falling; full_matrices = false keeps min(m, n) vectors', source = STD })
 linalg('svdvals', 1, {}, { doc = 'singular values, falling', source = STD })
@@ -459,12 +460,12 @@ linalg('eigh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, { 'b
 linalg('eigvalsh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, { 'b', 'tensor' } }, { doc = 'eigenvalues (rising) of Hermitian matrices; options of eigh', source = STD })
 linalg('eig', 1, {}, { nout = 2, doc = 'complex eigenvalues, in no order, and eigenvectors (columns of length 1) of square matrices', source = 'NumPy linalg.eig' })
 linalg('eigvals', 1, {}, { doc = 'complex eigenvalues of square matrices, in no order', source = 'NumPy linalg.eigvals' })
-linalg('hessenberg', 1, {}, { nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
+linalg('hessenberg', 1, {}, { rules = 'none: a step on the way to eigenvalues; take those of eig', nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
 linalg('solve_banded', 2, { { 'lower', 'int' }, { 'upper', 'int' } }, { doc = 'x with a x = b for banded a, whose diagonals are the rows of ab[..., lower + upper + 1, n]: a[i, j] stands in ab[upper + 1 + i - j, j]', source = LAPACK .. ': gbsv, gtsv' })
 linalg('solveh_banded', 2, { { 'lower', 'bool', false } }, { doc = 'x with a x = b for banded positive definite a, of which the diagonals on and above the main one (lower: below) are the rows of ab, as in solve_banded', source = LAPACK .. ': pbsv' })
 linalg('levinson', 3, {}, { internal = true, doc = 'x with T x = b, T Toeplitz with first column c and first row r', source = 'The Wiener RMS error criterion in filter design and prediction, 1946; Matrix computations, 2013, section 4.7' })
 for _, r in ipairs {
-  { 'schur_form', 1, {}, 2, MATRIX, 'T and unitary Z with a = Z T Z^H', 'schur' },
+  { 'schur_form', 1, { { 'still', 'bool', false } }, 2, MATRIX, 'T and unitary Z with a = Z T Z^H; still: derivatives hold Z and let T be any matrix, for functions of a', 'schur' },
   { 'least_squares', 2, { { 'rcond', 'number', -1 } }, 3, MATRIX, 'shortest x that minimises |a x - b|, rank, singular values', 'lstsq' },
   { 'sqrt_upper', 1, {}, 1, { 'c128' }, 'upper triangular square root of upper triangular matrices', 'sqrtm' },
   { 'log_upper', 1, {}, 1, { 'c128' }, 'logarithm of upper triangular matrices', 'logm' },
@@ -572,7 +573,7 @@ composed('mascon.polynomial', NUM, {
   { 'polyder', method = false, tol = 'ULP4', doc = 'derivative of a polynomial', source = 'NumPy polyder' },
   { 'polyint', method = false, tol = 'ULP4', doc = 'integral of a polynomial', source = 'NumPy polyint' },
   { 'polyfit', nin = 2, method = false, tol = 'ITERATIVE', doc = 'polynomial that fits samples best', source = 'NumPy polyfit' },
-  { 'roots', method = false, tol = 'ITERATIVE', rules = 'none: an ordering of eigenvalues', doc = 'roots of a polynomial', source = 'NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995' },
+  { 'roots', method = false, tol = 'ITERATIVE', doc = 'roots of a polynomial', source = 'NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995' },
   { 'poly', method = false, tol = 'ITERATIVE', doc = 'polynomial with given roots', source = 'NumPy poly' },
   { 'chebval', nin = 2, method = false, tol = 'ACCUM', doc = 'Chebyshev series at x', source = 'NumPy chebval; A note on the summation of Chebyshev series, 1955' },
   { 'legval', nin = 2, method = false, tol = 'ACCUM', doc = 'Legendre series at x', source = 'NumPy legval; A note on the summation of Chebyshev series, 1955' },
@@ -673,9 +674,9 @@ statistics('rank', {
 -- ---------------------------------------------------------------- compositions: random numbers
 for _, m in ipairs {
   { 'multivariate',
-    { 'dirichlet', doc = 'positive numbers that sum to 1', source = 'Non-uniform random variate generation, 1986, XI.4' },
-    { 'multivariate_normal', doc = 'normal vectors with mean and covariance', source = 'Non-uniform random variate generation, 1986, XI.2' },
-    { 'wishart', doc = 'sums of outer products of normal vectors', source = 'Algorithm AS 53: Wishart variate generator, 1972' },
+    { 'dirichlet', rules = 'none: the derivative of incomplete gamma functions in their order has no op', doc = 'positive numbers that sum to 1', source = 'Non-uniform random variate generation, 1986, XI.4' },
+    { 'multivariate_normal', rules = 'auto', doc = 'normal vectors with mean and covariance', source = 'Non-uniform random variate generation, 1986, XI.2' },
+    { 'wishart', rules = 'auto', doc = 'sums of outer products of normal vectors', source = 'Algorithm AS 53: Wishart variate generator, 1972' },
   },
   { 'sample',
     { 'permutation', doc = 'a random order of 1..n or of slices', source = 'Non-uniform random variate generation, 1986, XII.2' },
@@ -685,7 +686,7 @@ for _, m in ipairs {
   { 'sequence', { 'latin_hypercube', doc = 'points with one in each slice of every coordinate', source = 'A comparison of three methods, 1979' } },
 } do
   local list = { unpack(m, 2) }
-  for _, r in ipairs(list) do r.namespace, r.method, r.rules, r.nin = 'random', false, 'none: random', 0 end
+  for _, r in ipairs(list) do r.namespace, r.method, r.rules, r.nin = 'random', false, r.rules or 'none: random', 0 end
   composed('mascon.random.' .. m[1], DRAWN, list)
 end
 
@@ -729,7 +730,7 @@ matrices('norms', {
   { 'matrix_rank', doc = 'number of singular values above rtol times the largest' },
 })
 matrices('functions', {
-  { 'schur', doc = 'T and unitary Z with a = Z T Z^H; output real or complex', source = LAPACK },
+  { 'schur', rules = 'none: the triangle and its basis are not unique', doc = 'T and unitary Z with a = Z T Z^H; output real or complex', source = LAPACK },
   { 'matrix_power', doc = 'a multiplied by itself n times; the inverse for negative n' },
   { 'expm', doc = 'exponential of square matrices', source = 'The scaling and squaring method for the matrix exponential revisited, 2005' },
   { 'logm', doc = 'principal logarithm of square matrices', source = HIGHAM .. ', algorithm 11.9' },

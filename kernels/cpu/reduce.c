@@ -3,6 +3,7 @@
  * The plain definition is in mck_sum_ref below; the tests hold the others against it. Sums of f32 accumulate in f64, of integers in
  * i64 modulo 2^64. May not know tensors, threads or how long a row really is: the runtime hands over pieces of MCK_REDUCE_CHUNK. */
 #include "../mck.h"
+#include "../mck_lanes.h"
 
 void MCK(sum_ref)(const mck_reduce *k);
 
@@ -32,6 +33,9 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define ACC double
 #define KIND 1
 #define LANES 32
+#define BITS 32
+#define VEC mck_vec32
+#define VL MCK_VL32
 #define MUL FMUL
 #define WANT_SUM
 #define WANT_ORDER
@@ -44,6 +48,9 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define ACC double
 #define KIND 1
 #define LANES 16
+#define BITS 64
+#define VEC mck_vec64
+#define VL MCK_VL64
 #define MUL FMUL
 #define WANT_SUM
 #define WANT_ORDER

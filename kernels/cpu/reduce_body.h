@@ -1,4 +1,5 @@
-/* reduce_body.h - row and column reductions of one dtype; included by reduce.c with T, NAME, ACC, KIND and, with WANT_NAN, COUNT (an integer as wide
+/* reduce_body.h - row and column reductions of one dtype; included by reduce.c with T, NAME, ACC, KIND, for floats with WANT_ORDER BITS, VEC and VL
+ * (the lanes of mck_lanes.h) and, with WANT_NAN, COUNT (an integer as wide
  * as T) defined.
  *
  * Row form: m rows of n elements at distance row_stride, walked with elem_stride. Column form (row_stride 1, elem_stride > 1):
@@ -16,6 +17,26 @@
 #define WIDTH 1
 #endif
 
+#define BLOCK 512
+#define BESIDE CAT3(CAT3(beside, NAME), T)
+/* elements [i, i + n) of a row, n <= BLOCK: where they stand, or copied next to each other */
+MC_INLINE const T *BESIDE(const T *x, int64_t i, int64_t n, int64_t stride, T *buf)
+{
+    const T *p = x + i * stride * WIDTH;
+    if (stride == 1)
+        return p;
+    if (stride == 2) { /* a distance known here is a shuffle of vectors */
+        for (int64_t j = 0; j < n; j++)
+            for (int w = 0; w < WIDTH; w++)
+                buf[j * WIDTH + w] = p[2 * j * WIDTH + w];
+    } else {
+        for (int64_t j = 0; j < n; j++)
+            for (int w = 0; w < WIDTH; w++)
+                buf[j * WIDTH + w] = p[j * stride * WIDTH + w];
+    }
+    return buf;
+}
+
 #if defined(WANT_SUM)
 #if defined(WANT_NAN)
 #define TERM(v) (skip && (v) != (v) ? (T)0 : (v))
@@ -26,42 +47,39 @@
 MC_INLINE void CAT3(sum_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride, int skip)
 {
     (void)skip;
-    for (int w = 0; w < WIDTH; w++)
-        acc[w] = 0;
+    MC_ALIGNED(64) T buf[BLOCK];
     int64_t i = 0;
-    if (stride == 1) {
-        const int64_t len = n * WIDTH;
-        ACC wide[WIDTH] = {0};
-        for (; i + 512 <= len; i += 512) {
-            T lane[LANES] = {0};
-            for (int64_t b = 0; b < 512; b += LANES)
-                for (int l = 0; l < LANES; l++)
-                    lane[l] = (T)(lane[l] + TERM(x[i + b + l]));
-            ACC fold[LANES];
+    const int64_t len = n * WIDTH;
+    ACC wide[WIDTH] = {0};
+    for (; i + BLOCK <= len; i += BLOCK) {
+        const T *v = BESIDE(x, i / WIDTH, BLOCK / WIDTH, stride, buf);
+        T lane[LANES] = {0};
+        for (int64_t b = 0; b < BLOCK; b += LANES)
             for (int l = 0; l < LANES; l++)
-                fold[l] = (ACC)lane[l];
-            for (int h = LANES / 2; h >= WIDTH; h /= 2)
-                for (int l = 0; l < h; l++)
-                    fold[l] += fold[l + h];
-            for (int w = 0; w < WIDTH; w++)
-                wide[w] += fold[w];
-        }
-        ACC tail[LANES] = {0};
-        for (; i + LANES <= len; i += LANES)
-            for (int l = 0; l < LANES; l++)
-                tail[l] += (ACC)TERM(x[i + l]);
-        for (int l = 0; i < len; i++, l++)
-            tail[l] += (ACC)TERM(x[i]);
+                lane[l] = (T)(lane[l] + TERM(v[b + l]));
+        ACC fold[LANES];
+        for (int l = 0; l < LANES; l++)
+            fold[l] = (ACC)lane[l];
         for (int h = LANES / 2; h >= WIDTH; h /= 2)
             for (int l = 0; l < h; l++)
-                tail[l] += tail[l + h];
+                fold[l] += fold[l + h];
         for (int w = 0; w < WIDTH; w++)
-            acc[w] = wide[w] + tail[w];
-        return;
+            wide[w] += fold[w];
     }
-    for (; i < n; i++)
-        for (int w = 0; w < WIDTH; w++)
-            acc[w] += (ACC)TERM(x[i * stride * WIDTH + w]);
+    const T *v = BESIDE(x, i / WIDTH, n - i / WIDTH, stride, buf);
+    const int64_t left = len - i;
+    ACC tail[LANES] = {0};
+    int64_t j = 0;
+    for (; j + LANES <= left; j += LANES)
+        for (int l = 0; l < LANES; l++)
+            tail[l] += (ACC)TERM(v[j + l]);
+    for (int l = 0; j < left; j++, l++)
+        tail[l] += (ACC)TERM(v[j]);
+    for (int h = LANES / 2; h >= WIDTH; h /= 2)
+        for (int l = 0; l < h; l++)
+            tail[l] += tail[l + h];
+    for (int w = 0; w < WIDTH; w++)
+        acc[w] = wide[w] + tail[w];
 }
 
 MC_INLINE void CAT3(sums, NAME)(const mck_reduce *k, int skip)
@@ -162,28 +180,133 @@ void FN(prod)(const mck_reduce *k)
 #define BETTER_MAX(x, m) ((x) > (m))
 #define BETTER_MIN(x, m) ((x) < (m))
 #endif
-#define ORDER(op, BETTER)                                                                                   \
-    static T CAT3(op##_row, NAME)(const T *x, int64_t n, int64_t stride)                                    \
+/* The extreme of n <= BLOCK neighbours; a NaN wins. */
+#if KIND == 1 && !defined(MCK_PLAIN)
+#define BLOCK_OF(op, BETTER)                                                                                \
+    MC_INLINE T CAT3(op##_block, NAME)(const T *x, int64_t n)                                               \
     {                                                                                                       \
-        if (stride != 1 || n < 2 * LANES) {                                                                 \
-            T m = x[0];                                                                                     \
-            for (int64_t i = 1; i < n; i++) {                                                               \
-                const T v = x[i * stride];                                                                  \
-                m = m == m && BETTER(v, m) ? v : m;                                                         \
-            }                                                                                               \
-            return m;                                                                                       \
+        T m = x[0];                                                                                         \
+        int64_t i = 0;                                                                                      \
+        if (n >= 4 * VL) {                                                                                  \
+            VEC a[4];                                                                                       \
+            for (int l = 0; l < 4; l++)                                                                     \
+                a[l] = MCK_CAT(mck_load, BITS)(x + l * VL);                                                 \
+            __typeof__(a[0] != a[0]) nan = a[0] != a[0];                                                    \
+            for (; i + 4 * VL <= n; i += 4 * VL)                                                            \
+                for (int l = 0; l < 4; l++) {                                                               \
+                    const VEC v = MCK_CAT(mck_load, BITS)(x + i + l * VL);                                  \
+                    a[l] = MCK_CAT(mck_##op, BITS)(v, a[l]); /* a[l] where v is NaN */                      \
+                    nan |= v != v;                                                                          \
+                }                                                                                           \
+            a[0] = MCK_CAT(mck_##op, BITS)(MCK_CAT(mck_##op, BITS)(a[0], a[1]), MCK_CAT(mck_##op, BITS)(a[2], a[3])); \
+            for (int l = 0; l < VL; l++)                                                                    \
+                m = m == m && BETTER(a[0][l], m) ? a[0][l] : m;                                             \
+            for (int l = 0; l < VL; l++)                                                                    \
+                m = nan[l] ? (T)NAN : m;                                                                    \
         }                                                                                                   \
-        T lane[LANES], m = x[0];                                                                            \
-        for (int l = 0; l < LANES; l++)                                                                     \
-            lane[l] = x[l];                                                                                 \
-        int64_t i = LANES;                                                                                  \
-        for (; i + LANES <= n; i += LANES)                                                                  \
-            for (int l = 0; l < LANES; l++)                                                                 \
-                lane[l] = BETTER(x[i + l], lane[l]) ? x[i + l] : lane[l];                                   \
         for (; i < n; i++)                                                                                  \
             m = m == m && BETTER(x[i], m) ? x[i] : m;                                                       \
-        for (int l = 0; l < LANES; l++)                                                                     \
-            m = m == m && BETTER(lane[l], m) ? lane[l] : m;                                                 \
+        return m;                                                                                           \
+    }
+#else
+#define BLOCK_OF(op, BETTER)                                                                                \
+    MC_INLINE T CAT3(op##_block, NAME)(const T *x, int64_t n)                                               \
+    {                                                                                                       \
+        T m = x[0];                                                                                         \
+        int64_t i = 0;                                                                                      \
+        if (n >= 2 * LANES) {                                                                               \
+            T lane[LANES];                                                                                  \
+            for (int l = 0; l < LANES; l++)                                                                 \
+                lane[l] = x[l];                                                                             \
+            for (i = LANES; i + LANES <= n; i += LANES)                                                     \
+                for (int l = 0; l < LANES; l++)                                                             \
+                    lane[l] = BETTER(x[i + l], lane[l]) ? x[i + l] : lane[l];                               \
+            for (int l = 0; l < LANES; l++)                                                                 \
+                m = m == m && BETTER(lane[l], m) ? lane[l] : m;                                             \
+        }                                                                                                   \
+        for (; i < n; i++)                                                                                  \
+            m = m == m && BETTER(x[i], m) ? x[i] : m;                                                       \
+        return m;                                                                                           \
+    }
+#endif
+BLOCK_OF(max, BETTER_MAX)
+BLOCK_OF(min, BETTER_MIN)
+#undef BLOCK_OF
+
+/* The first place of `best` among n elements. */
+MC_INLINE int64_t CAT3(place, NAME)(const T *x, int64_t n, int64_t stride, T best)
+{
+    int64_t at = 0;
+#if KIND == 1
+    if (best != best) {
+        while (at + 1 < n && x[at * stride] == x[at * stride])
+            at++;
+        return at;
+    }
+#endif
+    for (; stride == 1 && at + 64 <= n; at += 64) {
+        int hit = 0;
+        for (int l = 0; l < 64; l++)
+            hit |= x[at + l] == best;
+        if (hit)
+            break;
+    }
+    while (at + 1 < n && x[at * stride] != best)
+        at++;
+    return at;
+}
+
+/* Columns: o = the better of o and x[0..rows - 1][i], rows apart by s. */
+#if KIND == 1 && !defined(MCK_PLAIN)
+#define COLUMNS_OF(op, BETTER)                                                                              \
+    MC_INLINE void CAT3(op##_columns, NAME)(T *out, const T *x, int64_t m, int64_t s, int64_t rows)         \
+    {                                                                                                       \
+        int64_t i = 0;                                                                                      \
+        for (; i + VL <= m; i += VL) {                                                                      \
+            VEC o = MCK_CAT(mck_load, BITS)(out + i);                                                       \
+            for (int64_t r = 0; r < rows; r++) {                                                            \
+                const VEC v = MCK_CAT(mck_load, BITS)(x + r * s + i), b = MCK_CAT(mck_##op, BITS)(v, o);    \
+                const __typeof__(v != v) nan = v != v;                                                      \
+                o = (VEC)(((__typeof__(nan))v & nan) | ((__typeof__(nan))b & ~nan));                        \
+            }                                                                                               \
+            MCK_CAT(mck_store, BITS)(out + i, o);                                                           \
+        }                                                                                                   \
+        for (; i < m; i++)                                                                                  \
+            for (int64_t r = 0; r < rows; r++)                                                              \
+                out[i] = BETTER(x[r * s + i], out[i]) ? x[r * s + i] : out[i];                              \
+    }
+#else
+#define COLUMNS_OF(op, BETTER)                                                                              \
+    MC_INLINE void CAT3(op##_columns, NAME)(T *out, const T *x, int64_t m, int64_t s, int64_t rows)         \
+    {                                                                                                       \
+        for (int64_t r = 0; r < rows; r++) {                                                                \
+            const T *row = x + r * s;                                                                       \
+            MC_IVDEP                                                                                        \
+            for (int64_t i = 0; i < m; i++)                                                                 \
+                out[i] = BETTER(row[i], out[i]) ? row[i] : out[i];                                          \
+        }                                                                                                   \
+    }
+#endif
+COLUMNS_OF(max, BETTER_MAX)
+COLUMNS_OF(min, BETTER_MIN)
+#undef COLUMNS_OF
+
+/* The extreme of a row; *first: where the block of BLOCK elements begins that holds it first. */
+#define ORDER(op, BETTER)                                                                                   \
+    MC_INLINE T CAT3(op##_row, NAME)(const T *x, int64_t n, int64_t stride, int64_t *first)                 \
+    {                                                                                                       \
+        MC_ALIGNED(64) T buf[BLOCK];                                                                        \
+        T m = x[0];                                                                                         \
+        *first = 0;                                                                                         \
+        for (int64_t i = 0; i < n; i += BLOCK) {                                                            \
+            const int64_t len = n - i < BLOCK ? n - i : BLOCK;                                              \
+            const T *v = BESIDE(x, i, len, stride, buf);                                                    \
+            const T best = CAT3(op##_block, NAME)(v, len);                                                  \
+            if (m == m && BETTER(best, m)) {                                                                \
+                m = best;                                                                                   \
+                *first = i;                                                                                 \
+            }                                                                                               \
+        }                                                                                                   \
         return m;                                                                                           \
     }                                                                                                       \
     void FN(op)(const mck_reduce *k)                                                                        \
@@ -191,29 +314,24 @@ void FN(prod)(const mck_reduce *k)
         T *out = k->out;                                                                                    \
         const T *x = k->in;                                                                                 \
         if (!COLUMNS(k)) {                                                                                  \
+            int64_t first;                                                                                  \
             for (int64_t i = 0; i < k->m; i++)                                                              \
-                out[i] = CAT3(op##_row, NAME)(x + i * k->row_stride, k->n, k->elem_stride);                 \
+                out[i] = CAT3(op##_row, NAME)(x + i * k->row_stride, k->n, k->elem_stride, &first);         \
             return;                                                                                         \
         }                                                                                                   \
         for (int64_t i = 0; i < k->m; i++)                                                                  \
             out[i] = x[i];                                                                                  \
-        for (int64_t r = 1; r < k->n; r++) {                                                                \
-            const T *row = x + r * k->elem_stride;                                                          \
-            MC_IVDEP                                                                                        \
-            for (int64_t i = 0; i < k->m; i++)                                                              \
-                out[i] = BETTER(row[i], out[i]) ? row[i] : out[i];                                          \
-        }                                                                                                   \
+        for (int64_t r = 1; r < k->n; r += 8)                                                               \
+            CAT3(op##_columns, NAME)(out, x + r * k->elem_stride, k->m, k->elem_stride, k->n - r < 8 ? k->n - r : 8); \
     }                                                                                                       \
     void FN(arg##op)(const mck_reduce *k)                                                                   \
     {                                                                                                       \
         int64_t *out = k->out;                                                                              \
         for (int64_t i = 0; i < k->m; i++) {                                                                \
             const T *x = (const T *)k->in + i * k->row_stride;                                              \
-            const T best = CAT3(op##_row, NAME)(x, k->n, k->elem_stride);                                   \
-            int64_t at = 0;                                                                                 \
-            while (x[at * k->elem_stride] != best && (best == best || x[at * k->elem_stride] == x[at * k->elem_stride])) \
-                at++;                                                                                       \
-            out[i] = at + k->base;                                                                          \
+            int64_t first;                                                                                  \
+            const T best = CAT3(op##_row, NAME)(x, k->n, k->elem_stride, &first);                           \
+            out[i] = first + CAT3(place, NAME)(x + first * k->elem_stride, k->n - first, k->elem_stride, best) + k->base; \
         }                                                                                                   \
     }
 ORDER(max, BETTER_MAX)
@@ -302,6 +420,11 @@ void FN(nanhold)(const mck_reduce *k)
 #undef ACC
 #undef KIND
 #undef LANES
+#undef BITS
+#undef VEC
+#undef VL
+#undef BLOCK
+#undef BESIDE
 #undef MUL
 #undef WANT_SUM
 #undef WANT_ORDER

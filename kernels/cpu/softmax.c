@@ -5,6 +5,7 @@
  * cache are fused; longer rows arrive with their maximum and sum. Sums run in f64.
  * Source: Accurately computing the log-sum-exp and softmax functions, 2021, algorithms 3.1, 4.1. May not know threads or tensors. */
 #include "../mck_math.h"
+#include "../mck_lanes.h"
 #include "../mck_partial.h"
 
 #include <math.h>
@@ -13,6 +14,8 @@
 #define COLUMN_BLOCK 32
 #define LANES 16
 #define EXP_BLOCK 256
+
+typedef double eight_lanes __attribute__((vector_size(64), aligned(8))); /* half of LANES, on every level */
 
 /* a number that can be subtracted: the maximum where it is finite */
 MC_INLINE double anchor(double max)
@@ -47,9 +50,17 @@ void MCK(lse_fold_f64)(const mck_reduce *k)
 #define T float
 #define NAME(x) x##_f32
 #define EXP mck_exp_f32
+#define VEC mck_vec32
+#define VL MCK_VL32
+#define LOAD mck_load_32
+#define MAX mck_max_32
 #include "softmax_body.h"
 
 #define T double
 #define NAME(x) x##_f64
 #define EXP mck_exp_f64
+#define VEC mck_vec64
+#define VL MCK_VL64
+#define LOAD mck_load_64
+#define MAX mck_max_64
 #include "softmax_body.h"

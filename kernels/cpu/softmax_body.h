@@ -26,34 +26,71 @@ void MCK(NAME(softmax_ref))(const mck_softmax *k)
 
 static T NAME(largest)(const T *x, int64_t n)
 {
-    T lane[LANES * 2], max = x[0];
-    for (int l = 0; l < LANES * 2; l++)
-        lane[l] = x[0];
+    T max = x[0];
     int64_t j = 0;
-    for (; j + LANES * 2 <= n; j += LANES * 2)
-        for (int l = 0; l < LANES * 2; l++)
-            lane[l] = LARGER(x[j + l], lane[l]);
+#if !defined(MCK_PLAIN)
+    if (n >= 2 * VL) {
+        VEC a = LOAD(x), b = LOAD(x + VL);
+        __typeof__(a != a) nan = a != a;
+        for (; j + 2 * VL <= n; j += 2 * VL) {
+            const VEC u = LOAD(x + j), v = LOAD(x + j + VL);
+            a = MAX(u, a); /* a where u is NaN */
+            b = MAX(v, b);
+            nan |= (u != u) | (v != v);
+        }
+        a = MAX(a, b);
+        for (int l = 0; l < VL; l++)
+            max = LARGER(a[l], max);
+        for (int l = 0; l < VL; l++)
+            max = nan[l] ? (T)NAN : max;
+    }
+#endif
     for (; j < n; j++)
-        max = LARGER(x[j], max);
-    for (int l = 0; l < LANES * 2; l++)
-        max = max == max ? LARGER(lane[l], max) : max;
+        max = max == max ? LARGER(x[j], max) : max;
     return max;
 }
 
-/* sum of e[n] in f64 lanes, n <= EXP_BLOCK */
+typedef T NAME(eight) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+/* sum of e[n] in LANES f64 lanes, n <= EXP_BLOCK */
 static double NAME(lane_sum)(const T *e, int64_t n)
 {
-    double lane[LANES] = {0}, rest = 0;
+    double rest = 0;
+    eight_lanes a = {0}, b = {0};
     int64_t j = 0;
-    for (; j + LANES <= n; j += LANES)
-        for (int l = 0; l < LANES; l++)
-            lane[l] += (double)e[j + l];
+    for (; j + LANES <= n; j += LANES) {
+        a += __builtin_convertvector(*(const NAME(eight) *)(e + j), eight_lanes);
+        b += __builtin_convertvector(*(const NAME(eight) *)(e + j + 8), eight_lanes);
+    }
     for (; j < n; j++)
         rest += (double)e[j];
-    for (int h = LANES / 2; h >= 1; h /= 2)
-        for (int l = 0; l < h; l++)
-            lane[l] += lane[l + h];
-    return lane[0] + rest;
+    a += b;
+    return (((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]))) + rest;
+}
+
+/* e[n] = exp(p[n] - ref) for a multiple of LANES. Not inlined: where the compiler sees a count of LANES it unrolls instead of vectorising. */
+static __attribute__((noinline)) void NAME(exp_lanes)(T *e, const T *p, int64_t n, T ref)
+{
+    MC_IVDEP
+    for (int64_t i = 0; i < (n & ~(int64_t)(LANES - 1)); i++)
+        e[i] = EXP(p[i] - ref);
+}
+
+/* The same for any n: the last elements go through a buffer, so that they are computed in lanes like the others. */
+MC_INLINE void NAME(exps)(T *e, const T *p, int64_t n, T ref)
+{
+    const int64_t whole = n & ~(int64_t)(LANES - 1);
+    NAME(exp_lanes)(e, p, whole, ref);
+    if (whole == n)
+        return;
+    T buf[LANES];
+    for (int l = 0; l < LANES; l++)
+        buf[l] = ref;
+    for (int64_t i = whole; i < n; i++)
+        buf[i - whole] = p[i];
+    NAME(exp_lanes)(buf, buf, LANES, ref);
+    for (int64_t i = whole; i < n; i++)
+        e[i] = buf[i - whole];
 }
 
 /* sum exp(x - ref); y (may be NULL or x) keeps the terms */
@@ -63,11 +100,8 @@ static double NAME(exp_sum)(const T *x, T *y, int64_t n, T ref)
     double sum = 0;
     for (int64_t j = 0; j < n; j += EXP_BLOCK) {
         const int64_t k = n - j < EXP_BLOCK ? n - j : EXP_BLOCK;
-        const T *p = x + j;
         T *e = y ? y + j : buf;
-        MC_IVDEP
-        for (int64_t i = 0; i < k; i++)
-            e[i] = EXP(p[i] - ref);
+        NAME(exps)(e, x + j, k, ref);
         sum += NAME(lane_sum)(e, k);
     }
     return sum;
@@ -224,3 +258,7 @@ void MCK(NAME(softmax))(const mck_softmax *k)
 #undef T
 #undef NAME
 #undef EXP
+#undef VEC
+#undef VL
+#undef LOAD
+#undef MAX

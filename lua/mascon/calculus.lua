@@ -35,6 +35,19 @@ end
 
 local DIFF = { axis = { -1, 'integer' }, n = { 1, 'integer >= 0' }, prepend = { nil, 'any' }, append = { nil, 'any' } }
 
+--- What stands before or behind x along axis a: a number becomes one place of the dtype of x where that loses nothing.
+local function end_piece(x, a, v)
+  if v == nil then return nil end
+  local t = op.operand('diff', v, 4)
+  if t.ndim == 0 then
+    local one = { unpack(x.shape) }
+    one[a] = 1
+    if t._flags == 256 then t = methods.to(t, tensor.kind[t.dtype] == 'f' and tensor.kind[x.dtype] ~= 'f' and t:item() % 1 ~= 0 and 'f64' or x.dtype) end
+    t = methods.broadcast_to(t, one)
+  end
+  return t
+end
+
 --- Differences of neighbours along an axis, n times: d[k] = x[k + 1] - x[k]. Booleans give ne.
 ---@param x any [..., m]
 ---@param axis? integer (-1)
@@ -48,21 +61,9 @@ function M.diff(x, axis, opts)
   local o = op.axis_option('diff', DIFF, axis, opts, 3)
   local a = tensor.axis('diff', x, o.axis, 3) + 1
   if o.prepend ~= nil or o.append ~= nil then
-    local function end_piece(v)
-      if v == nil then return nil end
-      local t = op.operand('diff', v, 4)
-      if t.ndim == 0 then
-        local s = x.shape
-        local one = { unpack(s) }
-        one[a] = 1
-        if t._flags == 256 then t = methods.to(t, tensor.kind[t.dtype] == 'f' and tensor.kind[x.dtype] ~= 'f' and t:item() % 1 ~= 0 and 'f64' or x.dtype) end
-        t = methods.broadcast_to(t, one)
-      end
-      return t
-    end
-    local list = { end_piece(o.prepend) }
+    local list = { end_piece(x, a, o.prepend) }
     list[#list + 1] = x
-    list[#list + 1] = end_piece(o.append)
+    list[#list + 1] = end_piece(x, a, o.append)
     x = F.concat(list, a)
   end
   local minus = x.dtype == 'bool' and F.ne or F.subtract

@@ -70,22 +70,37 @@ end
 
 local function is_int(v) return type(v) == 'number' and v == math.floor(v) and v > -2 ^ 53 and v < 2 ^ 53 end
 
--- "integer >= 1", "number > 0", "bool", "string", "table", "function", "any"; joined by " | "
-local function fits(v, kind)
+local TYPES = { bool = 'boolean', tensor = 'cdata' } -- where the word is not that of type()
+
+--- A kind as a list of alternatives { base, op, bound }: "integer >= 1", "number > 0", "bool", "string", "any"; joined by " | ".
+local function alternatives(kind)
+  local list = {}
   for one in (kind .. '|'):gmatch '%s*(.-)%s*|' do
     local base, op, bound = one:match '^(%a+)%s*([<>]=?)%s*([-%d.e]+)$'
-    base, bound = base or one, tonumber(bound)
-    local ok
-    if base == 'integer' then ok = is_int(v)
-    elseif base == 'bool' or base == 'boolean' then ok = type(v) == 'boolean'
-    elseif base == 'tensor' then ok = type(v) == 'cdata'
-    elseif base == 'any' then ok = true
-    else ok = type(v) == base end
-    if ok and op then
-      ok = op == '>' and v > bound or op == '>=' and v >= bound or op == '<' and v < bound or op == '<=' and v <= bound
-    end
-    if ok then return true end
+    base = base or one
+    list[#list + 1] = { base = TYPES[base] or base, op = op, bound = tonumber(bound) }
   end
+  return list
+end
+
+local kinds = {} -- read once each
+
+local function fits_one(v, a)
+  local base, op, bound = a.base, a.op, a.bound
+  if base == 'integer' then
+    if not is_int(v) then return false end
+  elseif base ~= 'any' and type(v) ~= base then return false end
+  return not op or op == '>' and v > bound or op == '>=' and v >= bound or op == '<' and v < bound or op == '<=' and v <= bound
+end
+
+local function fits(v, kind)
+  local list = kinds[kind]
+  if not list then
+    list = alternatives(kind)
+    kinds[kind] = list
+  end
+  if fits_one(v, list[1]) then return true end
+  for k = 2, #list do if fits_one(v, list[k]) then return true end end
   return false
 end
 
@@ -98,6 +113,65 @@ end
 -- names of options as Python spells them
 local SPELLING = { keepdims = 'keepdim' }
 
+-- A loop inside a call is compiled apart from the loop around the call, and what lies between runs interpreted, ten times slower. So the
+-- common ways through here have none: defaults come from a constructor made for the spec, the first options are looked at one by one.
+local constructors = setmetatable({}, { __mode = 'k' })
+
+local function every_default(spec)
+  local out = {}
+  for k, rule in pairs(spec) do out[k] = rule[1] end
+  return out
+end
+
+--- The function that makes a table of the defaults of a spec. Specs written down within a call come once; they are not compiled.
+local function constructor(spec)
+  if constructors[spec] == nil then
+    constructors[spec] = false
+    return every_default
+  end
+  local fields = {}
+  for k, rule in pairs(spec) do
+    if rule[1] ~= nil then fields[#fields + 1] = ('[%q] = s[%q][1]'):format(k, k) end
+  end
+  table.sort(fields)
+  local f = loadstring('local s = ... return { ' .. table.concat(fields, ', ') .. ' }', HOME .. 'check.lua')
+  constructors[spec] = f
+  return f
+end
+
+local sets = setmetatable({}, { __mode = 'k' }) -- choices as sets
+
+local function chosen(v, choices)
+  local set = sets[choices]
+  if not set then
+    set = {}
+    for _, c in ipairs(choices) do set[c] = true end
+    sets[choices] = set
+  end
+  return set[v]
+end
+
+--- One option into out.
+local function enter(fname, out, spec, k, v, level)
+  if type(k) ~= 'string' then return end
+  if spec[k] == nil and SPELLING[k] and spec[SPELLING[k]] then k = SPELLING[k] end
+  local rule = spec[k]
+  if not rule then
+    local near = M.nearest(k, spec)
+    error(('%s: option %q is unknown%s'):format(fname, k, near and ('; did you mean %q?'):format(near) or '; it takes ' .. M.names(spec)), level + 1)
+  end
+  local kind = rule[2]
+  if type(kind) == 'table' then
+    if not chosen(v, kind) then
+      local near = type(v) == 'string' and M.nearest(v, kind)
+      error(('%s: option %s is %s; choose %s%s'):format(fname, k, show(v), table.concat(kind, ', '), near and (' (did you mean %q?)'):format(near) or ''), level + 1)
+    end
+  elseif kind and not fits(v, kind) then
+    error(('%s: option %s is %s; it must be %s'):format(fname, k, show(v), kind), level + 1)
+  end
+  out[k] = v
+end
+
 --- Checks `opts` against spec { name = { default, type or choices } } and fills in the defaults.
 ---@param fname string the public name, for messages
 ---@param opts table|nil
@@ -106,34 +180,21 @@ local SPELLING = { keepdims = 'keepdim' }
 ---@return table
 function M.opts(fname, opts, spec, level)
   level = level or 3
-  local out = {}
-  if opts ~= nil and type(opts) ~= 'table' then error(('%s: options are %s; give a table'):format(fname, show(opts)), level) end
-  if opts then
-    for k, v in pairs(opts) do
-      if type(k) == 'string' then
-        if spec[k] == nil and SPELLING[k] and spec[SPELLING[k]] then k = SPELLING[k] end
-        local rule = spec[k]
-        if not rule then
-          local near = M.nearest(k, spec)
-          error(('%s: option %q is unknown%s'):format(fname, k, near and ('; did you mean %q?'):format(near) or '; it takes ' .. M.names(spec)), level)
-        end
-        local kind = rule[2]
-        if type(kind) == 'table' then
-          local ok = false
-          for _, c in ipairs(kind) do ok = ok or c == v end
-          if not ok then
-            local near = type(v) == 'string' and M.nearest(v, kind)
-            error(('%s: option %s is %s; choose %s%s'):format(fname, k, show(v), table.concat(kind, ', '), near and (' (did you mean %q?)'):format(near) or ''), level)
-          end
-        elseif kind and not fits(v, kind) then
-          error(('%s: option %s is %s; it must be %s'):format(fname, k, show(v), kind), level)
-        end
-        out[k] = v
-      end
-    end
+  local out = (constructors[spec] or constructor(spec))(spec)
+  if opts == nil then return out end
+  if type(opts) ~= 'table' then error(('%s: options are %s; give a table'):format(fname, show(opts)), level) end
+  local k, v = next(opts)
+  if k ~= nil then
+    enter(fname, out, spec, k, v, level)
+    k, v = next(opts, k)
   end
-  for k, rule in pairs(spec) do
-    if out[k] == nil then out[k] = rule[1] end
+  if k ~= nil then
+    enter(fname, out, spec, k, v, level)
+    k, v = next(opts, k)
+  end
+  while k ~= nil do
+    enter(fname, out, spec, k, v, level)
+    k, v = next(opts, k)
   end
   return out
 end

@@ -235,7 +235,7 @@ end
 --- The same elements in memory of their own, contiguous.
 ---     mc.tensor({ 1, 2 }):copy():shares_memory(mc.tensor { 1, 2 })  --> false
 function methods.copy(t)
-  local out = tensor.empty('copy', tensor.shape_of(t), tensor.name[t._dtype], 2)
+  local out = tensor.empty_like(t, tensor.name[t._dtype], 2)
   local rc = C.mc_copy(out, t)
   if rc ~= 0 then tensor.failed(rc, 2, true, t) end
   return out
@@ -248,20 +248,25 @@ function methods.contiguous(t)
   return methods.copy(t)
 end
 
+local function converted(t, code)
+  if code == t._dtype then return t end
+  local out = tensor.empty_like(t, tensor.name[code], 3)
+  local rc = C.mc_copy(out, t)
+  if rc ~= 0 then tensor.failed(rc, 3, true, t) end
+  return out
+end
+
 --- x:to 'f32', x:to{ dtype =, device = }: converted copy, or x itself when nothing changes.
 ---     mc.tensor({ 1.5, -2 }):to { dtype = 'i32' }  --> i32[2]@cpu { 1, -2 }
 function methods.to(t, what)
+  local plain = type(what) == 'string' and tensor.code[what]
+  if plain then return converted(t, plain) end
   if type(what) == 'string' and what:match '^c[pu][uud]a?' then what = { device = what } end
   if type(what) == 'string' then what = { dtype = what } end
   local o = check.opts('to', what, DT, 3)
   device('to', o.device, 3)
   if not o.dtype then return t end
-  local code = tensor.dtype_code('to', o.dtype, 3)
-  if code == t._dtype then return t end
-  local out = tensor.empty('to', tensor.shape_of(t), tensor.name[code], 2)
-  local rc = C.mc_copy(out, t)
-  if rc ~= 0 then tensor.failed(rc, 2, true, t) end
-  return out
+  return converted(t, tensor.dtype_code('to', o.dtype, 3))
 end
 --- The tensor on a device: x:to { device = ... }.
 function methods.to_device(t, name) return methods.to(t, { device = name }) end

@@ -61,34 +61,43 @@ function M.memory_stats()
   }
 end
 
-local tensor_list, out_list = ffi.typeof 'const mc_tensor *[?]', ffi.new 'mc_tensor *[1]'
---- mc_op with a Lua list of operands (anchored by the list while C runs).
+local tensor_list, out_list, short_list = ffi.typeof 'const mc_tensor *[?]', ffi.new 'mc_tensor *[1]', ffi.new 'const mc_tensor *[4]'
+
+--- The pointers of a Lua list of tensors (anchored by the list while C runs). Short ones without a loop: see check.opts.
+local function pointers(list, n)
+  if n > 4 then
+    local arr = tensor_list(n)
+    for i = 1, n do arr[i - 1] = list[i] end
+    return arr
+  end
+  if n > 0 then short_list[0] = list[1] end
+  if n > 1 then short_list[1] = list[2] end
+  if n > 2 then short_list[2] = list[3] end
+  if n > 3 then short_list[3] = list[4] end
+  return short_list
+end
+
+--- mc_op with a Lua list of operands.
 function M.op_list(id, out, list, params)
   local n = #list
-  local arr = tensor_list(n)
-  for i = 1, n do arr[i - 1] = list[i] end
   out_list[0] = out
-  return C.mc_op(id, 1, out_list, n, arr, params)
+  return C.mc_op(id, 1, out_list, n, pointers(list, n), params)
 end
 
-local result_list = ffi.typeof 'mc_tensor *[?]'
---- The same for ops with several results: a list of result headers.
-function M.op_results(id, outs, list, params)
-  local n, m = #list, #outs
-  local arr, res = tensor_list(n), result_list(m)
-  for i = 1, n do arr[i - 1] = list[i] end
-  for i = 1, m do res[i - 1] = outs[i] end
-  return C.mc_op(id, m, res, n, arr, params)
-end
+local result_list, short_results = ffi.typeof 'mc_tensor *[?]', ffi.new 'mc_tensor *[2]'
 
-local mutable_list = ffi.typeof 'mc_tensor *[?]'
 --- mc_op with lists of results and operands.
 function M.op_multi(id, outs, list, params)
   local n, m = #list, #outs
-  local inputs, results = tensor_list(n), mutable_list(m)
-  for i = 1, n do inputs[i - 1] = list[i] end
-  for i = 1, m do results[i - 1] = outs[i] end
-  return C.mc_op(id, m, results, n, inputs, params)
+  local results = short_results
+  if m > 2 then
+    results = result_list(m)
+    for i = 1, m do results[i - 1] = outs[i] end
+  else
+    results[0] = outs[1]
+    if m > 1 then results[1] = outs[2] end
+  end
+  return C.mc_op(id, m, results, n, pointers(list, n), params)
 end
 
 --- Renders SVG text into a PNG file; nil and advice when librsvg is missing or the path cannot be written.

@@ -32,6 +32,10 @@ local function position(t, axis, i, level)
   return i > 0 and i - 1 or i + n
 end
 
+local function bound(v, level)
+  if type(v) ~= 'number' or v ~= math.floor(v) then error(('index: bound of a range is %s; give whole numbers, {first, last, step}'):format(check.show(v)), level) end
+end
+
 --- Range {a, b, step} of axis as start, count, step (0-based). {a, a-1} is empty.
 local function range(t, axis, r, level)
   local n = tonumber(t._shape[axis - 1])
@@ -40,9 +44,8 @@ local function range(t, axis, r, level)
   if type(s) ~= 'number' or s == 0 or s ~= math.floor(s) then error(('index: step of a range is %s; give a whole number that is not 0'):format(check.show(s)), level) end
   if a == nil or a == M.all then a = s > 0 and 1 or -1 end
   if b == nil or b == M.all then b = s > 0 and -1 or 1 end
-  for _, v in ipairs { a, b } do
-    if type(v) ~= 'number' or v ~= math.floor(v) then error(('index: bound of a range is %s; give whole numbers, {first, last, step}'):format(check.show(v)), level) end
-  end
+  bound(a, level + 1)
+  bound(b, level + 1)
   if n == 0 then return 0, 0, s end
   local lo = a < 0 and a + n or a - 1
   local hi = b < 0 and b + n or b - 1
@@ -71,6 +74,18 @@ local function parse(s, level)
   return out
 end
 
+local parsed, known, KNOWN = {}, 0, 256 -- strings read before; started anew when there are many
+
+local function parsed_once(s, level)
+  local list = parsed[s]
+  if not list then
+    list = parse(s, level + 1)
+    if known >= KNOWN then parsed, known = {}, 0 end
+    parsed[s], known = list, known + 1
+  end
+  return list
+end
+
 local function is_range(k) return type(k) == 'table' and k ~= M.all and k ~= M.newaxis and k ~= M.ellipsis end
 
 --- Normalises any key to a list without ellipsis; returns list and whether tensors occur.
@@ -78,7 +93,7 @@ local function keys(t, key, level)
   local list
   if type(key) == 'number' or is(key) or key == M.all or key == M.newaxis or key == M.ellipsis then list = { key }
   elseif type(key) == 'boolean' then error('index: a boolean is no position; use a mask tensor', level)
-  elseif type(key) == 'string' then list = parse(key, level + 1)
+  elseif type(key) == 'string' then list = parsed_once(key, level + 1)
   elseif type(key) == 'table' then list = key
   else error(('index: key is %s; give a number, a table, a string or a tensor'):format(check.show(key)), level) end
   local used, advanced, dots = 0, false, nil
@@ -104,29 +119,46 @@ local function keys(t, key, level)
   return list, advanced
 end
 
+--- Key i on an axis of t into the list for C; returns the next axis.
+local function place(t, axis, i, k, level)
+  local at = 4 * (i - 1)
+  if type(k) == 'number' then
+    spec[at], spec[at + 1] = 0, position(t, axis, k, level + 1)
+  elseif k == M.newaxis then
+    spec[at] = 2
+    return axis
+  elseif k == M.all then
+    spec[at], spec[at + 1], spec[at + 2], spec[at + 3] = 1, 0, tonumber(t._shape[axis - 1]), 1
+  elseif is_range(k) then
+    spec[at], spec[at + 1], spec[at + 2], spec[at + 3] = 1, range(t, axis, k, level + 1)
+  else
+    error(('index: position %d is %s; give a number, {first, last, step}, mc.all, mc.newaxis or a tensor'):format(i, check.show(k)), level)
+  end
+  return axis + 1
+end
+
 --- View for keys without tensors.
 local function basic(t, list, level)
-  local axis, n = 1, #list
+  local n, axis = #list, 1
   if n > 16 then error('index: more than 16 positions', level) end
-  for i = 1, n do
-    local k, at = list[i], 4 * (i - 1)
-    if type(k) == 'number' then
-      spec[at], spec[at + 1] = 0, position(t, axis, k, level + 1)
-      axis = axis + 1
-    elseif k == M.newaxis then
-      spec[at] = 2
-    elseif k == M.all then
-      spec[at], spec[at + 1], spec[at + 2], spec[at + 3] = 1, 0, tonumber(t._shape[axis - 1]), 1
-      axis = axis + 1
-    elseif is_range(k) then
-      spec[at], spec[at + 1], spec[at + 2], spec[at + 3] = 1, range(t, axis, k, level + 1)
-      axis = axis + 1
-    else
-      error(('index: position %d is %s; give a number, {first, last, step}, mc.all, mc.newaxis or a tensor'):format(i, check.show(k)), level)
-    end
+  -- no loop up to three keys: see check.opts
+  if n > 0 then axis = place(t, axis, 1, list[1], level + 1) end
+  if n > 1 then axis = place(t, axis, 2, list[2], level + 1) end
+  if n > 2 then axis = place(t, axis, 3, list[3], level + 1) end
+  if n > 3 then
+    for i = 4, n do axis = place(t, axis, i, list[i], level + 1) end
   end
   tensor.promote(t, level + 1)
   return tensor.make(level, 0, C.mc_view_index, t, n, spec)
+end
+
+--- A key that stands for itself: one axis of t, no tensor.
+local function stands(k) return type(k) == 'number' or type(k) == 'table' and k ~= M.newaxis and k ~= M.ellipsis end
+
+--- A list of up to three keys of which each stands for an axis of t.
+local function straight(t, list)
+  local n = #list
+  return n <= 3 and n <= t._ndim and (n < 1 or stands(list[1])) and (n < 2 or stands(list[2])) and (n < 3 or stands(list[3]))
 end
 
 local function sizes_text(s) return '{' .. table.concat(s, ', ') .. '}' end
@@ -247,15 +279,15 @@ local function take(out, t, index)
   return C.mc_op(TAKE, 1, result, 2, pair, P)
 end
 
---- v taken at linear positions of an axis; positions the caller did not check are checked by C, and `check` then words the error.
-local function taken(v, linear, axis, level, recheck)
+--- v taken at linear positions of an axis; positions the caller did not check are checked by C, and then once more for the error's words.
+local function taken(v, linear, axis, level, unchecked)
   op.fresh()
   P.naxes, P.axes[0] = 1, axis - 1
   local n = v._small
   local out = tensor.header(n > 0 and linear._small > 0 and 1024 or 0)
   local rc = take(out, v, linear)
   if rc ~= 0 then
-    if recheck then recheck() end
+    if unchecked then checked(v, { pos = unchecked, axis = axis }, tonumber(v._shape[axis - 1]), level + 2) end
     if tensor.failed(rc, level, false, v, linear) then
       rc = take(out, v, linear)
       if rc ~= 0 then tensor.failed(rc, level, true, v, linear) end
@@ -264,9 +296,17 @@ local function taken(v, linear, axis, level, recheck)
   return out._storage ~= nil and tensor.finish(out) or out
 end
 
+local ELSEWHERE = -2 -- of mc_masked: the general way does it
+
 local function get(t, key)
   if is(key) and t._ndim > 0 and tensor.name[key._dtype] ~= 'bool' then -- one tensor of positions: no view is needed
-    return taken(t, key, 1, 4, function() checked(t, { pos = key, axis = 1 }, tonumber(t._shape[0]), 6) end)
+    return taken(t, key, 1, 4, key)
+  end
+  if is(key) and t._ndim > 0 and key._ndim == t._ndim then -- a mask of the whole shape
+    local out = tensor.header(t._small)
+    local rc = C.mc_masked(out, t, key)
+    if rc == 0 then return out._storage ~= nil and tensor.finish(out) or out end
+    if rc ~= ELSEWHERE and not tensor.failed(rc, 3, false, t, key) then return nil end
   end
   if type(key) == 'number' then
     if t._ndim == 0 then error('index: a 0-d tensor has no positions; use :item()', 3) end
@@ -274,6 +314,8 @@ local function get(t, key)
     tensor.promote(t, 4)
     return tensor.make(3, 0, C.mc_view_index, t, 1, spec)
   end
+  local simple = type(key) == 'string' and parsed_once(key, 4) or type(key) == 'table' and key ~= M.all and key ~= M.newaxis and key ~= M.ellipsis and key
+  if simple and straight(t, simple) then return basic(t, simple, 4) end
   local list, advanced = keys(t, key, 4)
   if not advanced then return basic(t, list, 4) end
   local v, flat, linear, axis = advanced_view(t, list, 4)

@@ -56,9 +56,8 @@ local function libraries()
 end
 
 local function cache()
-  local base = os.getenv 'XDG_CACHE_HOME'
-  if not base or base:sub(1, 1) ~= '/' then base = (os.getenv 'HOME' or '') .. '/.cache' end
-  return base .. '/mascon'
+  local path, why = require 'mascon.compile.native.cache'.path()
+  return path or 'off: ' .. why
 end
 
 --- The machine and the library: processor, cores, isa (kernels in use), threads, libraries by kind, devices, cache (folder), memory in

@@ -296,34 +296,60 @@ function M.axis_option(fname, spec, first, second, level)
   return o
 end
 
---- Puts options into the C parameter block: axes apart, booleans and integers into i, numbers into d, in the order of the row.
-local function pack(row, fname, t, opts, level)
-  fresh()
-  local ni, nd = 0, 0
+local function pack_ints(name, fname, v, at, level) -- a number or a list: count, then eight places
+  local list = type(v) == 'number' and { v } or v
+  if type(list) ~= 'table' or #list < 1 or #list > 8 then error(('%s: %s is %s; give a whole number or a list of one to eight'):format(fname, name, check.show(v)), level + 1) end
+  P.i[at] = #list
+  for k = 1, #list do P.i[at + k] = check.arg(fname, name, list[k], 'integer', level + 1) end
+end
+
+local HERE = debug.getinfo(1, 'S').source -- so that errors blame the caller of the library, not the packer
+
+--- The packer of a row, one statement for each parameter: written out because a loop would be compiled apart, see check.opts.
+local function packer(row)
+  local lines, ni, nd, places = { 'local P, check, axes, ints, places = ...', 'return function(fname, t, o, level)' }, 0, 0, {}
+  local function add(text, ...) lines[#lines + 1] = '  ' .. text:format(...) end
   for _, p in ipairs(row.params or {}) do
-    local name, kind, v = p[1], p[2], opts[p[1]]
+    local name, kind = p[1], p[2]
     if kind == 'axes' or kind == 'axis' then
-      pack_axes(fname, t, v, level + 1)
+      add('axes(fname, t, o.%s, level + 1)', name)
     elseif name == 'keepdim' then
-      P.keepdim = v and 1 or 0
+      add 'P.keepdim = o.keepdim and 1 or 0'
     elseif kind == 'number' then
-      P.d[nd] = check.arg(fname, name, v, 'number', level + 1)
+      add('P.d[%d] = check.arg(fname, %q, o.%s, "number", level + 1)', nd, name, name)
       nd = nd + 1
     elseif type(kind) == 'table' then
-      for k, c in ipairs(kind) do if c == v then P.i[ni] = k - 1 end end
+      places[name] = {}
+      for k, c in ipairs(kind) do places[name][c] = k - 1 end
+      add('if o.%s ~= nil then P.i[%d] = places.%s[o.%s] end', name, ni, name, name)
       ni = ni + 1
-    elseif kind == 'ints' then -- a number or a list: count, then eight places
-      local list = type(v) == 'number' and { v } or v
-      if type(list) ~= 'table' or #list < 1 or #list > 8 then error(('%s: %s is %s; give a whole number or a list of one to eight'):format(fname, name, check.show(v)), level) end
-      P.i[ni] = #list
-      for k = 1, #list do P.i[ni + k] = check.arg(fname, name, list[k], 'integer', level + 1) end
+    elseif kind == 'ints' then
+      add('ints(%q, fname, o.%s, %d, level)', name, name, ni)
       ni = ni + 9
+    elseif kind == 'bool' then
+      add('P.i[%d] = o.%s and 1 or 0', ni, name)
+      ni = ni + 1
     else
-      if kind == 'int' then check.arg(fname, name, v, 'integer', level + 1) end
-      P.i[ni] = kind == 'bool' and (v and 1 or 0) or v
+      if kind == 'int' then add('check.arg(fname, %q, o.%s, "integer", level + 1)', name, name) end
+      add('P.i[%d] = o.%s', ni, name)
       ni = ni + 1
     end
   end
+  lines[#lines + 1] = 'end'
+  return loadstring(table.concat(lines, '\n'), HERE)(P, check, pack_axes, pack_ints, places)
+end
+
+local packers = {}
+
+--- Puts options into the C parameter block: axes apart, booleans and integers into i, numbers into d, in the order of the row.
+local function pack(row, fname, t, opts, level)
+  local f = packers[row]
+  if not f then
+    f = packer(row)
+    packers[row] = f
+  end
+  fresh()
+  f(fname, t, opts, level)
   if opts.base then P.base = opts.base end
   if opts.dtype then P.dtype = tensor.dtype_code(fname, opts.dtype, level + 1) end
 end
@@ -413,6 +439,19 @@ local function call_multi(id, list, nout)
   return outs
 end
 
+--- Two results, without a loop: see check.opts.
+local function call_two(id, list)
+  local a, b = header(0), header(0)
+  local rc = lib.op_multi(id, { a, b }, list, P)
+  if rc ~= OK then
+    failed(rc, 3, false, unpack(list))
+    return unpack(call_multi(id, list, 2))
+  end
+  if a._storage ~= nil then finish(a) end
+  if b._storage ~= nil then finish(b) end
+  return a, b
+end
+
 --- Rows with several results; out= is not offered.
 local function several(row)
   local id, name, spec = row.id, row[1], param_spec(row)
@@ -421,6 +460,7 @@ local function several(row)
     x = subject(name, x, 2)
     opts = collect_args(row, spec, name, first, opts, 3)
     pack(row, name, x, opts, 3)
+    if row.nout == 2 then return call_two(id, { x }) end
     return unpack(call_multi(id, { x }, row.nout), 1, row.nout)
   end
 end
@@ -447,13 +487,15 @@ M.call_list = call_list
 
 function maker.gather(row)
   local id, name, spec, nin = row.id, row[1], param_spec(row), row.nin
-  local function call(out, ...) return call_list(id, out, { ... }) end
+  local function call1(out, a) return call_list(id, out, { a }) end
+  local function call2(out, a, b) return call_list(id, out, { a, b }) end
+  local function call3(out, a, b, c) return call_list(id, out, { a, b, c }) end
   if nin == 1 then
     return function(x, first, opts)
       x = operand(name, x, 2)
       opts = collect_args(row, spec, name, first, opts, 3)
       pack(row, name, x, opts, 3)
-      return run(name, 2, opts, 0, call, x)
+      return run(name, 2, opts, 0, call1, x)
     end
   elseif nin == 2 then
     return function(x, index, first, opts)
@@ -462,7 +504,7 @@ function maker.gather(row)
       if opts.side then opts.right = opts.side == 'right' end
       if opts.sorter then x = M.functions.take(x, opts.sorter, { base = opts.base }) end
       pack(row, name, x, opts, 3)
-      return run(name, 2, opts, 1024, call, x, index)
+      return run(name, 2, opts, 1024, call2, x, index)
     end
   end
   return function(x, index, values, first, opts)
@@ -470,7 +512,7 @@ function maker.gather(row)
     values._flags = bit.band(values._flags, -1 - WEAK)
     opts = collect_args(row, spec, name, first, opts, 3)
     pack(row, name, x, opts, 3)
-    return run(name, 2, opts, 1024, call, x, index, values)
+    return run(name, 2, opts, 1024, call3, x, index, values)
   end
 end
 
@@ -481,21 +523,30 @@ local function list_maker(row)
   local function call(out, list) return call_list(id, out, list) end
   return function(list, axis, opts)
     if type(list) ~= 'table' then error(('%s: the first argument is %s; give a list of tensors'):format(name, check.show(list)), 2) end
-    local tensors, more = {}, {}
-    for k, v in pairs(list) do if type(k) == 'string' then more[k] = v end end
-    for i = 1, #list do tensors[i] = operand(name, list[i], 2) end
-    if #tensors == 0 then error(name .. ': the list is empty; give at least one tensor', 2) end
+    local n = #list
+    local tensors, more
     if type(axis) == 'table' and axis ~= tensor.none then opts, axis = axis, nil end
-    for k, v in pairs(opts or {}) do more[k] = v end
+    if n > 0 and n <= 3 and next(list, n) == nil and is(list[1]) and (n < 2 or is(list[2])) and (n < 3 or is(list[3])) and axis ~= tensor.none then
+      tensors, more = list, opts -- tensors and nothing else
+    else
+      tensors, more = {}, {}
+      for k, v in pairs(list) do if type(k) == 'string' then more[k] = v end end
+      for i = 1, n do tensors[i] = operand(name, list[i], 2) end
+      if n == 0 then error(name .. ': the list is empty; give at least one tensor', 2) end
+      for k, v in pairs(opts or {}) do more[k] = v end
+    end
     more = check.opts(name, more, spec, 3)
     if axis ~= nil then more.axis = axis end
     fresh()
     if more.axis == tensor.none and name == 'concat' then -- axis=None of the array API
-      for i = 1, #tensors do tensors[i] = methods.flatten(tensors[i]) end
+      local given = tensors
+      tensors = {}
+      for i = 1, #given do tensors[i] = methods.flatten(given[i]) end
       more.axis = 1
     end
     local extra = name == 'stack' and 1 or 0
-    local a, n = more.axis, tensors[1]._ndim + extra
+    local a = more.axis
+    n = tensors[1]._ndim + extra
     if type(a) ~= 'number' or a == 0 or a > n or a < -n then error(('%s: axis %s is outside a result of %d axes'):format(name, tostring(a), n), 2) end
     P.naxes, P.axes[0] = 1, a > 0 and a - 1 or a + n
     return run(name, 2, more, 0, call, tensors)

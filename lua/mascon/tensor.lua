@@ -49,8 +49,11 @@ local is = M.is
 local pressure = C.mc_memory_pressure()
 local scope -- innermost open scope: { tensors..., n =, keep = {} } or nil
 
+local CYCLE = 2 ^ 20 -- KiB of work for one step of the collector: more than a cycle takes
+
+--- Ends the collector's cycle, or runs one: half the work of collectgarbage(), which sweeps the heap before it begins.
 local function collect()
-  collectgarbage()
+  collectgarbage('step', CYCLE)
   C.mc_memory_collected(collectgarbage 'count' * 1024)
 end
 
@@ -100,8 +103,9 @@ local site = check.site
 local function failed(rc, level, again, ...)
   if rc == lib.status.ENOMEM and not again then
     C.mc_memory_trim()
-    collect()
-    collect()
+    collectgarbage()
+    collectgarbage()
+    C.mc_memory_collected(collectgarbage 'count' * 1024)
     return true
   end
   if rc == lib.status.ENOMEM then error(memory_text(), level + 1) end
@@ -134,30 +138,49 @@ local function make(level, bytes, f, ...)
 end
 M.make = make
 
-local dims = ffi.new 'int64_t[8]'
+local dims, one_size = ffi.new 'int64_t[8]', {}
 
---- Shape arguments {2, 3} or a plain number into the shared C array; returns the rank.
+local function entered(fname, shape, i, least, level)
+  local v = shape[i]
+  if type(v) ~= 'number' or v ~= math.floor(v) or v < least then
+    error(('%s: size %d of the shape is %s; sizes are whole numbers from %d'):format(fname, i, check.show(v), least), level + 1)
+  end
+  dims[i - 1] = v
+  return v
+end
+
+--- Shape arguments {2, 3} or a plain number into the shared C array; returns the rank, the array and the product of the sizes.
 function M.dims(fname, shape, level, least)
-  if type(shape) == 'number' then shape = { shape } end
+  least = least or 0
+  if type(shape) == 'number' then
+    one_size[1] = shape
+    shape = one_size
+  end
   if type(shape) ~= 'table' then error(('%s: shape is %s; give a table of sizes'):format(fname, check.show(shape)), level) end
   local n = #shape
   if n > 8 then error(('%s: shape has %d axes; at most 8'):format(fname, n), level) end
-  for i = 1, n do
-    local v = shape[i]
-    if type(v) ~= 'number' or v ~= math.floor(v) or v < (least or 0) then
-      error(('%s: size %d of the shape is %s; sizes are whole numbers from %d'):format(fname, i, check.show(v), least or 0), level)
-    end
-    dims[i - 1] = v
+  -- no loop up to four axes: see check.opts
+  local count = 1
+  if n > 0 then count = entered(fname, shape, 1, least, level) end
+  if n > 1 then count = count * entered(fname, shape, 2, least, level) end
+  if n > 2 then count = count * entered(fname, shape, 3, least, level) end
+  if n > 3 then
+    for i = 4, n do count = count * entered(fname, shape, i, least, level) end
   end
-  return n, dims
+  return n, dims, count
 end
 
 --- Uninitialised tensor.
 function M.empty(fname, shape, dtype, level)
-  local n = M.dims(fname, shape, (level or 2) + 1)
-  local bytes = SIZE[dtype]
-  for i = 0, n - 1 do bytes = bytes * tonumber(dims[i]) end
+  local n, _, count = M.dims(fname, shape, (level or 2) + 1)
+  local bytes = SIZE[dtype] * count
   return make(level or 2, bytes <= 1024 and bytes or 0, C.mc_create, CODE[dtype], n, dims)
+end
+
+--- Uninitialised contiguous tensor of the shape of t.
+function M.empty_like(t, dtype, level)
+  local bytes = SIZE[dtype] * tonumber(t._numel)
+  return make(level or 2, bytes <= 1024 and bytes or 0, C.mc_create, CODE[dtype], t._ndim, t._shape)
 end
 
 --- Inline payload becomes shared storage, so that views can hold on to it.
@@ -257,8 +280,11 @@ end
 
 local shape_meta = {}
 shape_meta.__eq = function(a, b)
-  if #a ~= #b then return false end
-  for i = 1, #a do if a[i] ~= b[i] then return false end end
+  local n = #a
+  if n ~= #b or a[1] ~= b[1] or a[2] ~= b[2] or a[3] ~= b[3] then return false end
+  if n > 3 then
+    for i = 4, n do if a[i] ~= b[i] then return false end end
+  end
   return true
 end
 shape_meta.__tostring = function(s) return '{' .. table.concat(s, ', ') .. '}' end
@@ -267,8 +293,12 @@ shape_meta.__concat = function(a, b) return tostring(a) .. tostring(b) end
 
 --- Shape as a plain Lua array with equality.
 local function shape_of(t)
+  local n, p = t._ndim, t._shape
+  if n == 1 then return setmetatable({ tonumber(p[0]) }, shape_meta) end
+  if n == 2 then return setmetatable({ tonumber(p[0]), tonumber(p[1]) }, shape_meta) end
+  if n == 3 then return setmetatable({ tonumber(p[0]), tonumber(p[1]), tonumber(p[2]) }, shape_meta) end
   local s = {}
-  for i = 1, t._ndim do s[i] = tonumber(t._shape[i - 1]) end
+  for i = 1, n do s[i] = tonumber(p[i - 1]) end
   return setmetatable(s, shape_meta)
 end
 M.shape_of = shape_of
@@ -287,15 +317,12 @@ local properties = {
   end,
   T = function(t)
     if t._ndim ~= 2 then error(('T: operand is %s; it needs two axes, use mT or permute_dims'):format(M.describe(t)), 3) end
-    return methods.permute_dims(t, { 2, 1 })
+    return methods.transpose(t)
   end,
   mT = function(t)
     local n = t._ndim
     if n < 2 then error(('mT: operand is %s; it needs at least two axes'):format(M.describe(t)), 3) end
-    local p = {}
-    for i = 1, n do p[i] = i end
-    p[n - 1], p[n] = n, n - 1
-    return methods.permute_dims(t, p)
+    return methods.transpose(t)
   end,
 }
 M.properties = properties

@@ -21,20 +21,23 @@ local function sizes(fname, first, ...)
   return { first, ... }
 end
 
+local order = ffi.new 'int64_t[8]' -- axes, counted from 0
+
 local RESHAPE = { copy = { nil, 'bool' } }
 --- The elements in row-major order under another shape; one size may be -1. A view where strides allow, else a copy.
 --- Option copy, beside the sizes or in a table after them: true always copies, false makes an error of a copy that would be needed.
 ---     mc.arange(1, 4):reshape(2, 2)  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }
 function methods.reshape(t, ...)
   local s, copy = sizes('reshape', ...), nil
-  local last = select('#', ...) > 1 and select(-1, ...)
+  local count = select('#', ...)
+  local last = count > 1 and select(count, ...)
   if type(last) == 'table' then
     copy = check.opts('reshape', last, RESHAPE, 3).copy
     if s[#s] == last then s[#s] = nil end -- x:reshape(2, 3, { copy = true })
   end
   if s.copy ~= nil then copy = check.opts('reshape', { copy = s.copy }, RESHAPE, 3).copy end
   local n, d = tensor.dims('reshape', s, 3, -1)
-  local y = view(2, function(out, x) return C.mc_view_reshape(out, x, n, d, copy == false and 0 or 1) end, t)
+  local y = view(2, C.mc_view_reshape, t, n, d, copy == false and 0 or 1)
   if copy and C.mc_shares_storage(y, t) ~= 0 then return methods.copy(y) end
   return y
 end
@@ -48,19 +51,17 @@ function methods.flatten(t) return methods.reshape(t, { -1 }) end
 function methods.permute_dims(t, ...)
   local p = sizes('permute_dims', ...)
   if #p ~= t._ndim then error(('permute_dims: %d axes named, %s has %d; name each once'):format(#p, tensor.describe(t), t._ndim), 2) end
-  local a = ffi.new('int64_t[8]')
-  for i = 1, #p do a[i - 1] = tensor.axis('permute_dims', t, p[i], 3) end
-  return view(2, C.mc_view_permute, t, a)
+  for i = 1, #p do order[i - 1] = tensor.axis('permute_dims', t, p[i], 3) end
+  return view(2, C.mc_view_permute, t, order)
 end
 
 --- Axes a and b exchanged (the last two by default).
 ---     mc.tensor({ { 1, 2 }, { 3, 4 } }):transpose()  --> f64[2,2]@cpu { { 1, 3 }, { 2, 4 } }
 function methods.transpose(t, a, b)
   local i, j = tensor.axis('transpose', t, a or -2, 3), tensor.axis('transpose', t, b or -1, 3)
-  local p = {}
-  for k = 1, t._ndim do p[k] = k end
-  p[i + 1], p[j + 1] = j + 1, i + 1
-  return methods.permute_dims(t, p)
+  order[0], order[1], order[2], order[3], order[4], order[5], order[6], order[7] = 0, 1, 2, 3, 4, 5, 6, 7
+  order[i], order[j] = j, i
+  return view(2, C.mc_view_permute, t, order)
 end
 
 --- Axis `from` moves to place `to`, the others keep their order; both may be lists of axes.

@@ -204,6 +204,12 @@ local function cast(o, to, from)
   local same = from == to and ('    if (si == 1 && so == 1) {\n        memcpy(out, in, (size_t)n * sizeof *x);\n        return;\n    }\n'):format() or
     ('    if (si == 1 && so == 1) {\n        MC_IVDEP\n        for (int64_t i = 0; i < n; i++)\n            o[i] = %s;\n        return;\n    }\n'):format(flat)
   o[#o + 1] = ('static void %s(int64_t n, void *out, int64_t so, const void *in, int64_t si)\n{\n    %s *o = out;\n    const %s *x = in;\n%s'):format(name, to.c, from.c, same)
+  if from == to and to.kind ~= 'c' then -- every second element and backwards: distances known here are shuffles of vectors
+    for _, step in ipairs { 2, -1 } do
+      o[#o + 1] = ('    if (si == %d && so == 1) {\n        MC_IVDEP\n        for (int64_t i = 0; i < n; i++)\n            o[i] = x[i * %d];\n        return;\n    }\n'):format(step, step)
+    end
+    o[#o + 1] = ('    if (si == 0 && so == 1) {\n        const %s v = n > 0 ? x[0] : 0;\n        for (int64_t i = 0; i < n; i++)\n            o[i] = v;\n        return;\n    }\n'):format(to.c)
+  end
   o[#o + 1] = ('    if (si == 0) {\n        const %s v = n > 0 ? %s : %s;\n        for (int64_t i = 0; i < n; i++)\n            o[i * so] = v;\n        return;\n    }\n'):format(
     to.c, (body:gsub('x%[i %* si%]', 'x[0]')), to.kind == 'c' and ('(%s){0, 0}'):format(to.c) or '0')
   o[#o + 1] = ('    for (int64_t i = 0; i < n; i++)\n        o[i * so] = %s;\n}\n\n'):format(body)
@@ -319,19 +325,47 @@ local function lua_value(v, indent)
   return '{ ' .. table.concat(o, ', ') .. ' }'
 end
 do
-  local o = { header('ops, dtypes and statuses for Lua', '-- '), 'return {\n  version = ', lua_value(T.version), ',\n  dtypes = {\n' }
-  for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute, c = d.c, wide = d.wide } .. ',\n' end
-  o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n'
   local EXPORTED = { -- fields of a row that Lua sees
-    'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module', 'tol', 'ctol', 'rules', 'by_value', 'doc', 'source', 'expr',
-    'empty', 'accumulate', 'example', 'work', 'nout', 'results', 'internal', 'without', 'sorter', 'fx', 'ix', 'cexpr', 'fix', 'guard', 'kernels',
+    'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module',
+    'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value',
   }
-  for _, r in ipairs(composite) do T.ops[#T.ops + 1] = r end
-  for _, r in ipairs(T.ops) do
-    local row = { r[1], id = r.id, nin = r.nin_n }
-    for _, key in ipairs(EXPORTED) do row[key] = r[key] end
-    o[#o + 1] = '    ' .. lua_value(row) .. ',\n'
+  -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
+  local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'fix', 'guard', 'kernels', 'example', 'work' }
+  local lists, at = {}, {} -- equal lists of rows stand once
+  local function list_text(v)
+    local text = lua_value(v)
+    if not at[text] then
+      lists[#lists + 1] = '  ' .. text .. ',\n'
+      at[text] = #lists
+    end
+    return ('L[%d]'):format(at[text])
   end
-  o[#o + 1] = '  },\n}\n'
+  for _, r in ipairs(composite) do T.ops[#T.ops + 1] = r end
+  local rows, texts = {}, {}
+  for _, r in ipairs(T.ops) do
+    local row, text = { lua_value(r[1]), 'id = ' .. lua_value(r.id), 'nin = ' .. lua_value(r.nin_n) }, {}
+    for _, key in ipairs(EXPORTED) do
+      if r[key] ~= nil then row[#row + 1] = ('%s = %s'):format(key, type(r[key]) == 'table' and list_text(r[key]) or lua_value(r[key])) end
+    end
+    for _, key in ipairs(TEXT) do text[key] = r[key] end
+    rows[#rows + 1] = '    row { ' .. table.concat(row, ', ') .. ' },\n'
+    texts[#texts + 1] = ('  [%q] = %s,\n'):format(r[1], lua_value(text))
+  end
+  local keys = {}
+  for i, key in ipairs(TEXT) do keys[i] = key .. ' = true' end
+  local o = { header('ops, dtypes and statuses for Lua', '-- '), ([[
+local TEXT, texts = { %s }, nil
+local function text_of(r, key)
+  if not TEXT[key] then return nil end
+  texts = texts or require 'mascon.gen.ops_text'
+  return texts[r[1] ][key]
+end
+local meta = { __index = text_of }
+local function row(r) return setmetatable(r, meta) end
+local L = {
+]]):format(table.concat(keys, ', ')), table.concat(lists), '}\nreturn {\n  version = ', lua_value(T.version), ',\n  dtypes = {\n' }
+  for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute, c = d.c, wide = d.wide } .. ',\n' end
+  o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n' .. table.concat(rows) .. '  },\n}\n'
+  write(out .. '/lua/mascon/gen/ops_text.lua', header('what the rows of ops say of themselves', '-- ') .. 'return {\n' .. table.concat(texts) .. '}\n')
   write(out .. '/lua/mascon/gen/ops.lua', table.concat(o))
 end

@@ -108,14 +108,14 @@ describe('command line', function()
 
   it('lists verbs in its help', function()
     local out = shell 'MASCON --help'
-    for _, verb in ipairs { 'info', 'plan', 'rerun', 'why' } do assert.truthy(out:find('\n    ' .. verb, 1, true)) end
+    for _, verb in ipairs { 'cache', 'info', 'plan', 'rerun', 'why' } do assert.truthy(out:find('\n    ' .. verb, 1, true)) end
   end)
 
   it('answers wrong use with status 2 and the nearest verb', function()
     local out, status = shell 'MASCON ifno'
     assert.equal(2, status)
     assert.truthy(out:find("no file 'ifno'; did you mean 'info'?", 1, true))
-    assert.truthy(out:find('verbs: info, plan, rerun, why', 1, true))
+    assert.truthy(out:find('verbs: cache, info, plan, rerun, why', 1, true))
   end)
 
   it('answers an unknown option with status 2', function()

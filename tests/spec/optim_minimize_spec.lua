@@ -56,7 +56,8 @@ describe('minimize', function()
   it('takes derivatives in every form, and they agree', function()
     local function both(x) return rosenbrock(x), rosenbrock_gradient(x) end
     local function plain(x) return rosenbrock(x):item() end
-    local forms = { { rosenbrock, nil }, { rosenbrock, rosenbrock_gradient }, { both, true }, { rosenbrock, '2-point' }, { rosenbrock, '3-point' }, { plain, nil },
+    local function out_and_in(x) return mc.tensor(rosenbrock(x):item()) end -- nothing to derive is left
+    local forms = { { out_and_in, nil }, { rosenbrock, nil }, { rosenbrock, rosenbrock_gradient }, { both, true }, { rosenbrock, '2-point' }, { rosenbrock, '3-point' }, { plain, nil },
       { rosenbrock, function(x) return rosenbrock_gradient(x):totable() end } }
     for k, form in ipairs(forms) do
       local r = minimize(form[1], start(4), { jac = form[2] })
@@ -80,6 +81,22 @@ describe('minimize', function()
       local r = minimize(f, { 0, 0, 0 }, o)
       assert.is_true(r.success and r.nhev > 0)
       below(mc.max(mc.abs(r.x - want)):item(), 1e-5)
+    end
+  end)
+  it('walks the same way compiled, bit by bit, and runs f once', function()
+    local calls = 0
+    local function f(x, scale)
+      calls = calls + 1
+      return rosenbrock(x) * scale
+    end
+    for _, method in ipairs { 'lbfgs', 'cg', 'newton-cg', 'nelder-mead' } do
+      local want = minimize(f, start(4), { method = method, args = { mc.tensor(0.5) } })
+      calls = 0
+      local r = minimize(f, start(4), { method = method, args = { mc.tensor(0.5) }, compile = true })
+      assert(calls <= 4, calls) -- traces: value and gradient, second derivative
+      assert.is_true(mc.array_equal(want.x, r.x), method)
+      assert.equal(want.fun, r.fun)
+      assert.equal(want.nfev, r.nfev)
     end
   end)
   it('gives back the form of x0, and its dtype', function()

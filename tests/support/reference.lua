@@ -66,6 +66,9 @@ end
 E.add = { f = function(a, b) return a + b end, i = function(a, b) return a + b end, c = function(a, b) return Z(a.re + b.re, a.im + b.im) end, zero = true }
 E.subtract = { f = function(a, b) return a - b end, i = function(a, b) return a - b end, c = function(a, b) return Z(a.re - b.re, a.im - b.im) end, zero = true }
 E.multiply = { f = function(a, b) return a * b end, i = function(a, b) return a * b end, c = mul, ctol = 'ULP4', zero = true }
+E.multiply_no_nan = {
+  f = function(a, b) return b == 0 and 0 or a * b end, c = function(a, b) return b.re == 0 and b.im == 0 and Z(0, 0) or mul(a, b) end, ctol = 'ULP4',
+}
 E.divide = { f = function(a, b) return a / b end, c = div, ctol = 'ULP4', zero = true }
 E.floor_divide = {
   f = floor_divide, nonzero = true,

@@ -185,10 +185,11 @@ function M.from(source)
   for _, e in ipairs(source.log) do
     if e.kind == 'base' then
       current[e.outs[1].serial], first[e.outs[1].serial] = constant(e.ins[1]), 0
-    elseif e.kind == 'op' then
+    elseif e.kind == 'op' or e.kind == 'call' then
       local ins, outs = {}, {}
       for i, o in ipairs(e.ins) do ins[i] = use(o) end
-      local n = { kind = 'op', row = e.row, compute = e.compute, params = e.params, ins = ins, outs = outs }
+      local n = { kind = e.kind, row = e.row, compute = e.compute, params = e.params, ins = ins, outs = outs }
+      if e.call then n.prim, n.saved = e.call.prim, e.call.saved end
       local later = {}
       for i, o in ipairs(e.outs) do later[i] = o end
       -- results first as values of the node, then put where they belong
@@ -237,5 +238,39 @@ end
 
 --- Builds the graph of a recording that nobody wants to see again.
 function M.build(inputs, log, results) return M.from(M.source(inputs, log, results)) end
+
+--- A graph of the same nodes that may be changed without changing the first. What a recording kept is left behind.
+function M.copy(graph)
+  local values, nodes = {}, {}
+  local function value(v)
+    if not values[v] then
+      values[v] = { id = v.id, dtype = v.dtype, shape = v.shape, strides = v.strides, input = v.input, const = v.const, weak = v.weak, literal = v.literal, fixed = v.fixed }
+    end
+    return values[v]
+  end
+  local function shallow(t)
+    local out = {}
+    for k, v in pairs(t) do out[k] = v end
+    return out
+  end
+  local function use(u)
+    local out = shallow(u)
+    out.value = value(u.value)
+    return out
+  end
+  local function map(list, f)
+    local out = {}
+    for i, v in ipairs(list) do out[i] = f(v) end
+    return out
+  end
+  for i, n in ipairs(graph.nodes) do
+    local m = shallow(n)
+    m.ins, m.outs = map(n.ins, use), map(n.outs, value)
+    for _, v in ipairs(m.outs) do v.node = m end
+    nodes[i] = m
+  end
+  return { inputs = map(graph.inputs, value), consts = map(graph.consts, value), nodes = nodes, outputs = map(graph.outputs, use), values = graph.values,
+    effects = map(graph.effects, function(e) return { input = e.input, value = value(e.value) } end) }
+end
 
 return M

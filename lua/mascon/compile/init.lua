@@ -254,7 +254,9 @@ function M.compile(f, opts)
   if tier == nil or tier == '' then tier = o.tier end
   if not IS_TIER[tier] then error(('compile: MASCON_COMPILE is %q; set it to auto, native, vm or eager'):format(tier), 2) end
   local on = pipeline.switches(o.passes, o.fuse, 2)
-  return setmetatable({ f = f, static = static, options = { on = on, inplace = on.inplace, math = o.math }, tier = tier, keep_source = o.keep_source, plans = {}, forms = {}, recent = {}, traces = 0 }, Compiled)
+  local options = { on = on, inplace = on.inplace, math = o.math }
+  function options.prepare(graph) return pipeline.run(graph, options) end -- graphs inside the graph
+  return setmetatable({ f = f, static = static, options = options, tier = tier, keep_source = o.keep_source, plans = {}, forms = {}, recent = {}, traces = 0 }, Compiled)
 end
 
 return M

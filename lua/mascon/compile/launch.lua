@@ -2,6 +2,7 @@
 --
 -- Owns: reading the log of a recording into tables, building the C plan from a list of steps, running it. With tensor.lua one of the few
 -- files that touch the FFI. May not know graphs, passes or rules.
+local bit = require 'bit'
 local ffi = require 'ffi'
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
@@ -13,10 +14,20 @@ local M = {}
 local params_t, ints = ffi.typeof 'mc_params', ffi.typeof 'int32_t[?]'
 local longs = ffi.typeof 'int64_t[?]'
 local instrs = ffi.typeof 'mc_vm_instr[?]'
-local KIND = { [0] = 'op', 'copy', 'put', 'base' }
+local handles, operands, const_handles = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'const mc_tensor *[?]', ffi.typeof 'const mc_tensor *const *'
+local numbers = 0
+local KIND = { [0] = 'op', 'copy', 'put', 'base', 'call' }
+local calls = {} -- of each recording: what its CALL entries stand for, by number
 
 local by_id = {}
 for _, r in ipairs(lib.gen.ops) do if r.id >= 0 then by_id[r.id] = r end end
+
+--- A C array of handles; the list keeps them alive.
+local function array(tensors)
+  local p = handles(#tensors + 1)
+  for i, t in ipairs(tensors) do p[i - 1] = t end
+  return p
+end
 
 local function list(p, n)
   local out = {}
@@ -45,15 +56,16 @@ end
 --- Parameters as text: equal when they are.
 function M.params_key(p) return ffi.string(p, ffi.sizeof(params_t)) end
 
---- Entries of the log, in order: { kind = 'op' | 'copy' | 'put' | 'base', row, params, ins, outs, axis, accumulate }.
+--- Entries of the log, in order: { kind = 'op' | 'copy' | 'put' | 'base' | 'call', row, params, ins, outs, axis, accumulate, call }.
 local function entries()
-  local out = {}
+  local out, mine = {}, calls[C.mc_record_depth()] or {}
   for k = 0, tonumber(C.mc_record_count()) - 1 do
     local e = C.mc_record_at(k)
     local ins, outs = {}, {}
     for i = 1, e.nin do ins[i] = operand(e.operands[i - 1]) end
     for i = 1, e.nout do outs[i] = operand(e.operands[e.nin + i - 1]) end
-    out[#out + 1] = { kind = KIND[e.kind], row = by_id[e.op], compute = e.compute, params = params_t(e.params), ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0 }
+    local kind = KIND[e.kind]
+    out[#out + 1] = { kind = kind, row = kind == 'op' and by_id[e.op] or nil, call = kind == 'call' and mine[e.op] or nil, compute = e.compute, params = params_t(e.params), ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0 }
   end
   return out
 end
@@ -68,12 +80,45 @@ end
 --- Whether some function is being recorded.
 function M.recording() return C.mc_record_depth() > 0 end
 
+--- What the innermost recording asks for: strict, keep.
+function M.mode()
+  local flags = C.mc_record_flags()
+  return bit.band(flags, 1) ~= 0, bit.band(flags, 2) ~= 0
+end
+
+--- Whether a recording is in force that logs what is done with t.
+function M.traced(t) return C.mc_record_traced(t) ~= 0 end
+
+--- f(...) without anybody writing down what it does.
+function M.quietly(f, ...)
+  local before = C.mc_record_pause(1)
+  local function finish(ok, ...)
+    C.mc_record_pause(before)
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return finish(pcall(f, ...))
+end
+
+local level = ffi.new 'int32_t[1]'
+--- Logs that `call` (any table) made the tensors outs from ins; the results become traced.
+function M.call_entry(call, ins, outs)
+  local i, o = array(ins), array(outs)
+  numbers = numbers + 1
+  lib.check(C.mc_record_call(numbers, #outs, o, #ins, ffi.cast(const_handles, i), level), 2)
+  local d = level[0] + 1
+  calls[d] = calls[d] or {}
+  calls[d][numbers] = call
+end
+
 --- Runs f() with the tensors in `traced` (of aliases) as its arguments; the log of what it did with them, and what it returned.
----@param how table strict: asking for values is an error; keep: results stay alive as `kept` in the log
+---@param how table strict: asking for values is an error; keep: results stay alive as `kept` in the log; capture: what f does with values of
+--- enclosing recordings belongs to this log
 ---@return table log
 ---@return table results of f, as { n =, ... }
 function M.record(traced, how, f)
-  lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0)), 2)
+  lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4 or 0)), 2)
+  calls[C.mc_record_depth()] = nil
   for _, t in ipairs(traced) do lib.check(C.mc_record_trace(t, 1), 2) end
   local function finish(ok, ...)
     C.mc_record_end()
@@ -101,6 +146,9 @@ function M.own(t) return tensor.promote(t, 2) end
 --- Serial of the buffer of a tensor, 0 when it has none, and the place of its first element in it.
 function M.serial(t) return tonumber(C.mc_record_serial(t)) end
 
+--- Whether t shows all of its buffer, as it lies.
+function M.whole(t) return C.mc_record_whole(t) ~= 0 end
+
 --- Place of the first element of t in its buffer.
 function M.offset(t)
   return t._storage == nil and 0 or tonumber(C.mc_record_offset(t))
@@ -120,7 +168,6 @@ end
 
 -- ---------------------------------------------------------------- steps, one at a time
 
-local handles, operands = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'const mc_tensor *[?]'
 local sizes, strides_of = ffi.new 'int64_t[8]', ffi.new 'int64_t[8]'
 
 --- Any layout within the buffer of t, counted in elements from its first one.
@@ -128,6 +175,9 @@ function M.strided(t, shape, strides, offset)
   for i = 1, #shape do sizes[i - 1], strides_of[i - 1] = shape[i], strides[i] end
   return tensor.make(2, 0, C.mc_view_strided, tensor.promote(t, 2), #shape, sizes, strides_of, offset)
 end
+
+--- A parameter block of its own, to be changed.
+function M.params(p) return params_t(p) end
 
 --- Runs an op with parameters as the log has them.
 ---@return table results
@@ -157,6 +207,7 @@ end
 
 -- ---------------------------------------------------------------- plans
 
+local LOOP = { once = 0, choose = 1, ['while'] = 2, scan = 3 }
 local WHERE = { input = 0, output = 1, arena = 2, const = 3, tile = 4 }
 
 local function header(p, i, h)
@@ -177,7 +228,7 @@ local function header(p, i, h)
 end
 
 --- Numbers less one (headers, counted from 1) as C integers.
-local function numbers(values, less)
+local function integers(values, less)
   local out = ints(#values + 1)
   for i, v in ipairs(values) do out[i - 1] = v - (less or 0) end
   return out
@@ -195,17 +246,24 @@ end
 
 -- How each kind of step enters a plan. ins, outs: numbers of headers, from 1.
 local enter = {}
-function enter.op(p, s) return C.mc_plan_op(p, s.row.id, #s.outs, numbers(s.outs, 1), #s.ins, numbers(s.ins, 1), s.params) end
+function enter.op(p, s) return C.mc_plan_op(p, s.row.id, #s.outs, integers(s.outs, 1), #s.ins, integers(s.ins, 1), s.params) end
 function enter.copy(p, s) return C.mc_plan_copy(p, s.outs[1] - 1, s.ins[1] - 1) end
 function enter.put(p, s) return C.mc_plan_put(p, s.outs[1] - 1, s.axis, s.ins[1] - 1, s.ins[2] - 1, s.accumulate and 1 or 0) end
 function enter.fused(p, s)
-  return C.mc_plan_fused(p, #s.ins, numbers(s.ins, 1), numbers(s.want), #s.outs, numbers(s.outs, 1), numbers(s.result), #s.code, program(s.code))
+  return C.mc_plan_fused(p, #s.ins, integers(s.ins, 1), integers(s.want), #s.outs, integers(s.outs, 1), integers(s.result), #s.code, program(s.code))
+end
+function enter.call(p, s)
+  local l = s.loop
+  local parts = ffi.new('mc_plan *[?]', #l.parts + 1)
+  for i, part in ipairs(l.parts) do parts[i - 1] = part.plan end
+  local spec = ffi.new('mc_loop_spec', LOOP[l.kind], #l.parts, l.fixed, l.state or 0, l.rows or 0, l.made or 0, l.reverse and 1 or 0, l.length or 0)
+  return C.mc_plan_loop(p, spec, parts, #s.outs, integers(s.outs, 1), #s.ins, integers(s.ins, 1))
 end
 function enter.reduced(p, s)
-  return C.mc_plan_reduced(p, s.row.id, s.params, s.outs[1] - 1, s.like - 1, #s.ins, numbers(s.ins, 1), numbers(s.want), s.result[1], #s.code, program(s.code))
+  return C.mc_plan_reduced(p, s.row.id, s.params, s.outs[1] - 1, s.like - 1, #s.ins, integers(s.ins, 1), integers(s.want), s.result[1], #s.code, program(s.code))
 end
 function enter.product(p, s)
-  return C.mc_plan_product(p, s.product - 1, s.a - 1, s.b - 1, #s.ins, numbers(s.ins, 1), numbers(s.want), #s.outs, numbers(s.outs, 1), numbers(s.result), #s.code, program(s.code))
+  return C.mc_plan_product(p, s.product - 1, s.a - 1, s.b - 1, #s.ins, integers(s.ins, 1), integers(s.want), #s.outs, integers(s.outs, 1), integers(s.result), #s.code, program(s.code))
 end
 function enter.tiles(p, s)
   local lead, bytes = longs(#s.lead + 1), longs(#s.row_bytes + 1)
@@ -229,7 +287,7 @@ function M.plan(headers, steps, arena)
     elseif owner then
       left = left - 1
       if left == 0 then
-        lib.check(C.mc_plan_views(p, #owner.shift, numbers(owner.shift), numbers(owner.slot)), 2)
+        lib.check(C.mc_plan_views(p, #owner.shift, integers(owner.shift), integers(owner.slot)), 2)
         owner = nil
       end
     end

@@ -84,7 +84,7 @@ end
 
 --- Lays a graph out.
 ---@param graph table of graph.build
----@param options table { inplace: results may take the place of dying operands }
+---@param options table { inplace: results may take the place of dying operands; prepare: passes for the graphs inside the graph }
 ---@return table layout { headers, steps, arena, peak, total (bytes), inplace = { count, bytes }, outputs }
 function M.lay(graph, options)
   local nodes = graph.nodes
@@ -105,7 +105,7 @@ function M.lay(graph, options)
   end
   for _, e in ipairs(graph.effects) do last[e.value] = #nodes + 1 end
 
-  local mem, place, headers, steps = arena(), {}, {}, {}
+  local mem, place, headers, steps, parts = arena(), {}, {}, {}, {}
   local by_key = {}
   local function header(h)
     local key = ('%s/%s/%d/%d/%s/%s/%s'):format(h.where, h.const and 'value ' .. h.id or tostring(h.index), h.offset or 0, h.dtype, table.concat(h.shape, ','), table.concat(h.strides, ','), tostring(h.weak))
@@ -195,9 +195,41 @@ function M.lay(graph, options)
     end
   end
 
+  --- A step that runs plans of its own: dense operands, and room beside the results.
+  local function call(n)
+    local loop = n.prim:lower(function(part)
+      part = graphs.copy(part)
+      if options.prepare then options.prepare(part) end
+      return M.make(part, options)
+    end)
+    local ins, outs, room = {}, {}, {}
+    local function spare(dtype, shape)
+      local v = { dtype = dtype, shape = shape }
+      take(v)
+      room[#room + 1] = v
+      return whole(v)
+    end
+    for i, u in ipairs(n.ins) do
+      if graphs.is_dense({ shape = u.shape, strides = u.strides, offset = 0 }) then
+        ins[i] = seen(u.value, u, u.weak)
+      else
+        ins[i] = spare(u.dtype, u.shape)
+        steps[#steps + 1] = { kind = 'copy', outs = { ins[i] }, ins = { seen(u.value, u) } }
+      end
+    end
+    for _, v in ipairs(n.outs) do take(v) end
+    for i, v in ipairs(n.outs) do outs[i] = whole(v) end
+    for i = 1, loop.state or 0 do outs[#outs + 1] = spare(n.outs[i].dtype, n.outs[i].shape) end
+    if loop.kind == 'while' then outs[#outs + 1] = spare(tensor.code.bool, {}) end
+    steps[#steps + 1] = { kind = 'call', loop = loop, ins = ins, outs = outs }
+    for _, part in ipairs(loop.parts) do parts[#parts + 1] = part end
+    for _, v in ipairs(room) do give(v) end
+  end
+
   for k, n in ipairs(nodes) do
     local moved -- the value whose memory another one took over
-    if n.kind == 'update' or n.kind == 'put' then
+    if n.kind == 'call' then call(n)
+    elseif n.kind == 'update' or n.kind == 'put' then
       local old, new = n.ins[1].value, n.outs[1]
       local alone = true -- the part is not read from what it is written over
       for i = 2, #n.ins do alone = alone and n.ins[i].value ~= old end
@@ -253,7 +285,7 @@ function M.lay(graph, options)
   end
   local outputs = {}
   for i, u in ipairs(graph.outputs) do outputs[i] = { dtype = tensor.name[u.dtype], shape = u.shape } end
-  return { headers = headers, steps = steps, arena = mem.top(), peak = mem.peak, total = mem.total, inplace = inplace, outputs = outputs }
+  return { headers = headers, steps = steps, arena = mem.top(), peak = mem.peak, total = mem.total, inplace = inplace, outputs = outputs, parts = parts }
 end
 
 --- A graph as a plan that runs.
@@ -263,7 +295,7 @@ end
 function M.make(graph, options)
   local l = M.lay(graph, options)
   local c = launch.plan(l.headers, l.steps, l.arena)
-  return { run = launch.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps, headers = #l.headers, plan = c, program = l.steps, layout = l.headers,
+  return { run = launch.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps, headers = #l.headers, plan = c, program = l.steps, layout = l.headers, parts = l.parts,
     memory = { arena = l.arena, peak = l.peak, total = l.total, inplace = l.inplace } }
 end
 

@@ -40,6 +40,7 @@ local function at(layout) return ('[%s] by [%s] from %d'):format(table.concat(la
 --- What a node does, without its operands.
 function M.verb(n)
   if n.kind == 'op' then return n.row[1] end
+  if n.kind == 'call' then return n.prim.title or 'call' end
   if n.kind == 'copy' and n.ins[1].value.dtype ~= n.outs[1].dtype then return 'to_' .. tensor.name[n.outs[1].dtype] end
   return n.kind
 end

@@ -12,8 +12,9 @@ local traceback = require 'mascon.host.traceback'
 
 local M = {}
 
-local VERBS = { 'info', 'plan', 'rerun', 'why' }
+local VERBS = { 'cache', 'info', 'plan', 'rerun', 'why' }
 local VERB_HELP = {
+  cache = 'cache ACTION      list, clear, verify or tune the compiled code on disk',
   info = 'info              this machine, the libraries found, the limits that apply',
   plan = 'plan FILE [args]  time and peak memory of a script, before it runs',
   rerun = 'rerun RESULT      repeat a result from its manifest and compare',

@@ -126,14 +126,21 @@ end
 
 local NOISE = 1000 -- units of rounding, times n, below which an imaginary part is one of a real result
 
+--- A function of matrices a (c128) through the op `step` on their triangles. Derivatives take the basis as still and the triangle as any
+--- matrix: functions of a do not depend on the choice of basis.
+---@return mc.tensor c128 [..., n, n]
+function M.by_triangles(step, a)
+  local t, z = call.raw('schur_form', { a }, { still = true })
+  return F.matmul(F.matmul(z, call.raw(step, { t })), stack.adjoint(z))
+end
+
 --- A function of matrices through the op `step` on their triangles; real again where it may be.
 local function through_schur(fname, a, step)
   local n
   a, n = stack.square(fname, a)
   if a:numel() == 0 then return methods.copy(a) end
   stack.finite(fname, a)
-  local t, z = call.raw('schur_form', { methods.to(a, 'c128') })
-  local y = F.matmul(F.matmul(z, call.raw(step, { t })), stack.adjoint(z))
+  local y = M.by_triangles(step, methods.to(a, 'c128'))
   if tensor.kind[a.dtype] == 'c' then return methods.to(y, a.dtype) end
   local re, im = F.real(y), F.imag(y)
   if F.max(F.abs(im)):item() <= NOISE * n * stack.EPS.f64 * F.max(F.abs(re)):item() then return methods.to(re, a.dtype) end
@@ -194,8 +201,10 @@ function M.polar(a, opts)
   local o = check.opts('polar', opts, { side = { 'right', { 'right', 'left' } } }, 3)
   a = stack.matrices('polar', a)
   local d = F.svd(a, { full_matrices = false })
-  local base = o.side == 'right' and stack.adjoint(d.Vh) or d.U
-  return F.matmul(d.U, d.Vh), F.matmul(base * stack.columns(d.S), stack.adjoint(base))
+  -- p from u and a, not from singular vectors: derivatives stay exact for equal singular values
+  local u = F.matmul(d.U, d.Vh)
+  local p = o.side == 'right' and F.matmul(stack.adjoint(u), a) or F.matmul(a, stack.adjoint(u))
+  return u, (p + stack.adjoint(p)) * 0.5
 end
 
 return M

@@ -19,9 +19,10 @@ local function power_norm(a, ord, axes)
   local o = { keepdim = true }
   for i, v in ipairs(axes) do o[i] = v end
   local top = F.max(a, o)
+  local zero = F.eq(top, 0) -- its root is not taken: the norm has no slope there, and its derivative is 0
   local scale = F.where(F.logical_and(F.gt(top, 0), F.isfinite(top)), top, 1)
-  if ord == 2 then return F.sqrt(F.sum(F.square(a / scale), o)) * scale end
-  return F.pow(F.sum(F.pow(a / scale, ord), o), 1 / ord) * scale
+  local sum = F.where(zero, 1, F.sum(ord == 2 and F.square(a / scale) or F.pow(a / scale, ord), o))
+  return F.where(zero, 0, (ord == 2 and F.sqrt(sum) or F.pow(sum, 1 / ord)) * scale)
 end
 
 --- Norm of order ord of vectors: (sum |x|^ord)^(1/ord); inf and -inf: the largest and smallest |x|; 0: the number of elements that are not 0.

@@ -38,17 +38,10 @@ end
 
 local PINV = { rtol = { nil, 'number >= 0' }, rcond = { nil, 'number >= 0' }, hermitian = { false, 'bool' } }
 
---- Reciprocals of the entries of s[..., k] above cut, 0 for the others.
-local function reciprocals(s, cut)
-  local keep = F.gt(F.abs(s), cut)
-  return F.where(keep, 1 / F.where(keep, s, 1), 0)
-end
-
 --- Moore-Penrose inverse: n columns and m rows for a[..., m, n].
 ---
 --- Option rtol (also rcond): singular values at or below rtol times the largest count as 0 (default max(m, n) eps). Option hermitian: a is
---- Hermitian, eigenvalues take the place of singular values. Errors: NaN or infinity.
---- Source: array API linalg.pinv.
+--- Hermitian, only the lower triangle is read. Errors: NaN or infinity. Source: array API linalg.pinv; LAPACK gelsd.
 ---     mc.linalg.pinv { { 2, 0 }, { 0, 0 } }  --> f64[2,2]@cpu { { 0.5000, 0.0000 }, { 0.0000, 0.0000 } }
 ---@param a mc.tensor
 ---@param opts? { rtol?: number, hermitian?: boolean }
@@ -63,17 +56,12 @@ function M.pinv(a, opts)
     shape[#shape - 1], shape[#shape] = n, m
     return tensor.empty('pinv', shape, a.dtype, 3)
   end
-  local s, left, right
   if o.hermitian then
     stack.square('pinv', a)
-    s, left = F.eigh(a)
-    right = left
-  else
-    local d = F.svd(a, { full_matrices = false })
-    s, left, right = d.S, stack.adjoint(d.Vh), d.U
+    a = F.tril(a) + stack.adjoint(F.tril(a, -1))
   end
-  local largest = F.max(F.abs(s), { -1, keepdim = true })
-  return F.matmul(left * stack.columns(reciprocals(s, largest * rtol)), stack.adjoint(right))
+  -- the solutions for all right sides; unlike singular vectors, they have a derivative where singular values are equal
+  return (call.raw('least_squares', { a, stack.eye(m, a.dtype) }, { rcond = rtol }))
 end
 
 --- x with a x = b from the Cholesky factor of a: cholesky_solve(c, b) with c = cholesky(a).

@@ -9,14 +9,25 @@ for file, names in pairs {
   clip = { 'global_norm', 'clip_norm', 'clip_value' },
   minimize = { 'minimize' },
   nelder_mead = { 'nelder_mead' },
+  root_scalar = { 'brentq', 'bisect', 'newton' },
+  root = { 'root' },
   cma = { 'cma_es' },
   evolution = { 'evolution', 'differential_evolution' },
+  least_squares = { 'least_squares' },
+  ['least_squares.batch'] = { 'least_squares_batch' },
+  curve_fit = { 'curve_fit' },
+  ['bayes.process'] = { 'gaussian_process' },
 } do
   for _, name in ipairs(names) do FROM[name] = 'mascon.optim.' .. file end
 end
+local LAZY = { kernels = 'mascon.optim.bayes.kernels' } -- tables of functions
 
 return setmetatable({}, {
   __index = function(t, k)
+    if LAZY[k] then
+      rawset(t, k, require(LAZY[k]))
+      return t[k]
+    end
     local from = FROM[k]
     if not from then
       if type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil end

@@ -23,12 +23,13 @@ local NAMES = { 'lbfgs', 'cg', 'newton-cg', 'nelder-mead', 'cma-es' }
 ---
 --- Options of all methods: method: 'lbfgs' (default), 'cg', 'newton-cg', 'nelder-mead', 'cma-es', also as SciPy spells them · tol: sets the method's own
 --- tolerances · maxiter · maxfev · callback(x, { nit, nfev, fun }): returns true to stop · progress (false): true, a label or a mc.progress line ·
---- args: list of further arguments of f · compile (false): f and its derivative are replayed by mc.compile; f may then not branch on values.
+--- args: list of further arguments of f · compile (false): f and its derivatives are replayed by mc.compile, many times as fast for small tensors; f may then not ask for
+--- values, and is not run again for what else it does.
 --- Derivatives (lbfgs, cg, newton-cg): jac: a function, true (f returns value and gradient), '2-point' or '3-point' differences; nil: mc.value_and_grad,
 --- or 2-point differences where f returns a plain number, which has left the tensors.
 --- lbfgs: history (10) · gtol (1e-5): largest element of the gradient · ftol (2.2e-9): relative fall of a step · bounds: { low, high } of numbers or
 --- trees, or n pairs; mc.none for an open side.  cg: gtol.
---- newton-cg: hess(x) [n, n], or hessp(x, p); differences of the gradient else · xtol (1e-5): mean step · gtol (0).
+--- newton-cg: hess(x) [n, n], or hessp(x, p); else mc.hvp where mc.value_and_grad gives the gradient, or its differences · xtol (1e-5): mean step · gtol (0).
 --- nelder-mead: see mc.optim.nelder_mead.  cma-es: see mc.optim.cma_es; sigma is required.
 ---
 --- Result: { x (form of x0), fun, jac, nit, nfev, njev, nhev, success, status, message }; status 0 converged, 1 maxiter, 2 no lower value

@@ -9,6 +9,7 @@ local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
 local parameters = require 'mascon.optim.parameters'
+local scalar = require 'mascon.optim.scalar'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
@@ -31,22 +32,13 @@ M.OPTS = {
 local Objective = {}
 Objective.__index = Objective
 
---- A real Lua number from what a user's function gave.
-local function number(self, what, v)
-  if type(v) == 'number' then return v end
-  if is(v) and v:numel() == 1 and tensor.kind[v.dtype] ~= 'c' then
-    local y = methods.item(v)
-    return type(y) == 'boolean' and (y and 1 or 0) or tonumber(y)
-  end
-  error(('%s: %s gave %s; it must give one real number'):format(self.fname, what, is(v) and tensor.describe(v) or check.show(v)), 2)
-end
+local function number(self, what, v) return scalar.number(self.fname, what, v) end
 
 --- A vector like x from what a user's function gave: a tree of the form of x0, or a list of numbers.
 function Objective:vector(what, v)
-  if not is(v) and type(v) ~= 'table' then error(('%s: %s gave %s; it must give the form of x0'):format(self.fname, what, check.show(v)), 2) end
-  local flat = is(v) and v or parameters.ravel(self.fname, what, v)
+  local flat = parameters.vector(v)
+  if not flat then error(('%s: %s gave %s; it must give the form of x0'):format(self.fname, what, check.show(v)), 2) end
   if flat:numel() ~= self.n then error(('%s: %s gave %s for %d parameters; it must give as many'):format(self.fname, what, tensor.describe(flat), self.n), 2) end
-  if flat.ndim ~= 1 then flat = methods.reshape(flat, { self.n }) end
   return flat.dtype == self.dtype and flat or methods.to(flat, self.dtype)
 end
 
@@ -85,6 +77,17 @@ local function differences(self, x, fx)
   return methods.to(op.from_table(g), self.dtype)
 end
 
+--- Whether a first gradient of zeros is none: f computed with numbers taken out of x, so that nothing was there to derive. Then differences
+--- take over. Where x0 is stationary, central differences see only their own error.
+local function escaped(self, x, fx)
+  self.scheme = '3-point'
+  local g = differences(self, x, fx)
+  self.scheme = nil
+  if not (F.max(F.abs(g)):item() > (self.dtype == 'f32' and 1e-2 or 1e-6) * math.max(1, math.abs(fx))) then return false end
+  self.form, self.scheme = 'differences', '2-point'
+  return true
+end
+
 --- f and its gradient at x.
 ---@return number, any
 function Objective:both(x)
@@ -107,7 +110,9 @@ function Objective:both(x)
     self.form, self.scheme = 'differences', '2-point'
     return fx, differences(self, x, fx)
   end
-  return number(self, 'f', fx), self:vector('the gradient', g)
+  fx, g = number(self, 'f', fx), self:vector('the gradient', g)
+  if self.njev == 1 and not F.any(F.ne(g, 0)) and escaped(self, x, fx) then return fx, differences(self, x, fx) end
+  return fx, g
 end
 
 --- The gradient at x.
@@ -134,6 +139,7 @@ function Objective:curvature(x, g, p)
     end
     return F.matmul(self.matrix, p)
   end
+  if self.form == 'derived' then return self:vector('the second derivative', (self.product(self.unravel(x), self.unravel(p), unpack(self.args, 1, self.args.n)))) end
   -- a difference of gradients, its length by the size of x
   local size = math.sqrt(F.matmul(p, p):item())
   if size == 0 then return F.multiply(p, 0) end
@@ -211,7 +217,7 @@ end
 ---@param o table options, checked
 ---@return mascon.Objective
 function M.new(fname, f, x0, o)
-  if type(f) ~= 'function' and not (getmetatable(f) or {}).__call then error(('%s: f is %s; give a function'):format(fname, check.show(f)), 3) end
+  scalar.callable(fname, 'f', f)
   local self = setmetatable({ fname = fname, f = f, nfev = 0, njev = 0, nhev = 0, nit = 0, callback = o.callback, hess = o.hess, hessp = o.hessp }, Objective)
   self.x, self.unravel = parameters.ravel(fname, 'x0', x0)
   self.n, self.dtype = self.x:numel(), self.x.dtype
@@ -223,11 +229,13 @@ function M.new(fname, f, x0, o)
   elseif STEP[jac] then self.form, self.scheme = 'differences', jac
   elseif jac == nil or jac == false then
     self.form, self.derive = 'derived', mc.value_and_grad(f)
-    if o.compile then self.derive = mc.compile(self.derive) end
+    function self.product(x, p, ...) return select(2, mc.hvp(f, x, p, ...)) end
+    if o.compile then self.derive, self.product = mc.compile(self.derive), mc.compile(self.product) end
   else
     error(("%s: option jac is %s; give a function, true (f returns value and gradient), '2-point' or '3-point'"):format(fname, check.show(jac)), 3)
   end
-  if o.compile and self.form ~= 'differences' then self.f = mc.compile(f) end
+  if o.compile then self.f = mc.compile(f) end
+  if o.compile and self.jac then self.jac = mc.compile(self.jac) end
   if o.bounds ~= nil then
     self.low, self.high = M.bounds(fname, o.bounds, self.n, self.dtype, function(what, v) return self:vector(what, v) end)
     if self.low then self.x = F.clip(self.x, self.low, self.high) end

@@ -79,6 +79,22 @@ function M.copy(v)
   return out
 end
 
+--- What a user's function gave, a tree of tensors and numbers, as one vector; by ops, so that derivatives pass. nil when it is no tree.
+function M.vector(v)
+  if is(v) then return v.ndim == 1 and v or methods.reshape(v, { v:numel() }) end
+  local pieces = {}
+  local function walk(t)
+    if is(t) then pieces[#pieces + 1] = methods.reshape(t, { t:numel() })
+    elseif type(t) == 'number' then pieces[#pieces + 1] = op.from_table { t }
+    elseif branch(t) then
+      for _, k in ipairs(sorted(t)) do if not walk(t[k]) then return false end end
+    else return false end
+    return true
+  end
+  if not walk(v) or #pieces == 0 then return nil end
+  return #pieces == 1 and pieces[1] or F.concat(pieces, 1)
+end
+
 --- A tree as one vector, and how to go back.
 ---
 --- A list of numbers counts as a vector. The vector is f32 when every leaf is f32, else f64.

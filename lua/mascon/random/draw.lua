@@ -77,6 +77,8 @@ end
 
 local specs = {}
 
+local function drawn(out, tensors, id) return op.call_list(id, out, tensors) end
+
 --- Draws of the distribution of a row. `fname` is for messages; named: parameters that stand elsewhere (mc.randint).
 ---@param row table row of the op table
 ---@param fname string
@@ -133,7 +135,7 @@ function M.draw(row, fname, sizes, opts, extra, level)
   end
   local bytes = tensor.size[name] * (extra and extra.width or 1)
   for i = 1, #list do bytes = bytes * list[i] end
-  return op.run(fname, level, o, bytes, function(out) return op.call_list(row.id, out, tensors) end)
+  return op.run(fname, level, o, bytes, drawn, tensors, row.id)
 end
 
 return M

@@ -5,7 +5,6 @@
 local mc = require 'mascon'
 local launch = require 'mascon.compile.launch'
 local tensor = require 'mascon.tensor'
-local params_t = require('ffi').typeof 'mc_params'
 
 local R = {}
 
@@ -31,7 +30,7 @@ R.spread = spread
 
 --- Parameters with all axes moved by one; `default` (counted from 0, negative from the end) stands in when none was given.
 local function moved(n, default)
-  local p = params_t(n.params)
+  local p = launch.params(n.params)
   if p.naxes >= 1 then
     for i = 0, p.naxes - 1 do p.axes[i] = p.axes[i] + (p.axes[i] >= 0 and 1 or 0) end
   elseif default then
@@ -62,7 +61,7 @@ R.unary, R.binary, R.ternary, R.where = elementwise, elementwise, elementwise, e
 -- ---------------------------------------------------------------- ops along axes
 
 function R.reduce(n, x)
-  local p = params_t(n.params)
+  local p = launch.params(n.params)
   local t = x[1]
   local rank = t.ndim - 1
   if p.naxes >= 0 then return call(n, x, moved(n)) end
@@ -97,7 +96,7 @@ end
 function R.layout(n, x, batched, size)
   if n.row[1] == 'roll' then
     if n.params.naxes < 1 then
-      local p = params_t(n.params)
+      local p = launch.params(n.params)
       p.naxes, p.axes[0] = 1, 1
       return { call(n, { x[1]:reshape(size, -1) }, p)[1]:reshape(x[1].shape) }
     end
@@ -110,7 +109,7 @@ end
 
 function R.dot(n, x, batched)
   local rank = math.max(x[1].ndim - (batched[1] and 1 or 0), x[2].ndim - (batched[2] and 1 or 0))
-  local p = params_t(n.params)
+  local p = launch.params(n.params)
   local axis = p.naxes < 1 and -1 or tonumber(p.axes[0])
   p.naxes, p.axes[0] = 1, axis < 0 and axis or axis - rank -- counted from the end it is the same for both
   return call(n, { lift(x[1], batched[1] and rank + 1 or rank, batched[1]), lift(x[2], batched[2] and rank + 1 or rank, batched[2]) }, p)
@@ -118,7 +117,7 @@ end
 
 --- Quantiles: those of several probabilities come as a first axis.
 function R.select(n, x)
-  local p = params_t(n.params)
+  local p = launch.params(n.params)
   local t = x[1]
   if t.ndim == 1 then t = t:reshape(t.shape[1], 1) end
   if p.naxes >= 0 then

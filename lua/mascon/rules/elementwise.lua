@@ -1,109 +1,124 @@
--- elementwise.lua - derivatives of elementwise ops: what reaches the operands, given what reaches the result.
+-- elementwise.lua - derivatives of arithmetic, choice, and the elementary functions.
 --
--- rule(g, x, y, p): g the cotangent of the result, x operands, y results, p parameters; returns one cotangent for each operand (nil: none).
--- Shapes are those of the result; the caller sums over broadcast axes. Complex numbers: g is the conjugate convention of vjp, so that a
--- holomorphic function multiplies by the conjugate of its derivative. Safe at the known traps: no NaN reaches a branch that was not taken.
--- May not know graphs.
+-- Form of a rule: rules/init.lua; of a derivative d(y, a, b, c): chain.lua. At corners the rules take the mean of both sides or one of them,
+-- and 0 where a function of several variables has a cone: |a| and hypot at the origin, equal operands of maximum (half each). May not know
+-- graphs.
 local mc = require 'mascon'
+local chain = require 'mascon.rules.chain'
 
 local R = {}
+local is_complex, times, but = chain.is_complex, chain.times, chain.but
+local function rule(name, ...) chain.rule(R, name, ...) end
 
-local function conj(t) return t.dtype:sub(1, 1) == 'c' and mc.conj(t) or t end
-local zero = 0
-
---- One operand, derivative d(x, y) of a holomorphic or real function.
-local function unary(name, d) R[name] = function(g, x, y) return { g * conj(d(x[1], y[1])) } end end
+-- ---------------------------------------------------------------- arithmetic
 
 R.add = function(g) return { g, g } end
-R.subtract = function(g) return { g, -g } end
-R.multiply = function(g, x) return { g * conj(x[2]), g * conj(x[1]) } end
-R.divide = function(g, x, y) return { g / conj(x[2]), -g * conj(y[1] / x[2]) } end
+R.subtract = function(g) return { g, function() return -g end } end
 R.positive = function(g) return { g } end
 R.negative = function(g) return { -g } end
-R.copy = function(g) return { g } end
-R.square = function(g, x) return { 2 * g * conj(x[1]) } end
-R.reciprocal = function(g, _, y) return { -g * conj(y[1] * y[1]) } end
-R.lerp = function(g, x) return { g * (1 - conj(x[3])), g * conj(x[3]), g * conj(x[2] - x[1]) } end
-R.fma = function(g, x) return { g * x[2], g * x[1], g } end
 R.conj = function(g) return { mc.conj(g) } end
+R.fma = function(g, x) return { function() return times(g, x[2]) end, function() return times(g, x[1]) end, g } end
+rule('multiply', function(_, _, b) return b end, function(_, a) return a end)
+-- a b that is 0 wherever b is: the factor of chain.lua, for second derivatives
+rule('multiply_no_nan', function(_, _, b) return b end, function(_, a) return a end)
+rule('divide', function(_, _, b) return 1 / b end, function(y, _, b) return -y / b end)
+rule('square', function(_, a) return a * 2 end)
+rule('reciprocal', function(y) return -y * y end)
+rule('lerp', function(_, _, _, c) return 1 - c end, function(_, _, _, c) return c end, function(_, a, b) return b - a end)
 
--- 0 ^ b: the derivative in b takes log of the base only where it is positive
-R.pow = function(g, x, y)
-  local a, b = x[1], x[2]
-  local da = mc.where(mc.eq(b, zero), zero, b * mc.pow(a, mc.where(mc.eq(b, zero), 1, b - 1)))
-  local safe = a.dtype:sub(1, 1) == 'c' and a or mc.where(mc.gt(a, zero), a, 1)
-  local db = mc.where(mc.eq(a, zero), zero, y[1] * mc.log(safe))
-  return { g * conj(da), g * conj(db) }
-end
--- at equal operands each gets half
+-- the quotient as a whole number, from what was left over
+local function whole_quotient(y, a, b) return -mc.round((a - y) / b) end
+R.remainder = function(g, x, y) return { g, function() return times(g, whole_quotient(y[1], x[1], x[2])) end } end
+R.fmod = R.remainder
+
+-- b a^(b - 1) without 0^-1 at b = 0; the derivative in b is y log(a), and 0 at a = 0
+rule('pow', function(_, a, b)
+  local none = mc.eq(b, 0)
+  return mc.where(none, 0, b * mc.pow(a, mc.where(none, 1, b - 1)))
+end, function(y, a)
+  return mc.where(mc.eq(a, 0), 0, y * mc.log(but(a, 0, 1)))
+end)
+
+-- ---------------------------------------------------------------- choice
+
 local function chosen(g, x, y)
   local a, b = mc.eq(x[1], y[1]), mc.eq(x[2], y[1])
-  local both = mc.where(mc.logical_and(a, b), 0.5, 1):to(g.dtype)
-  return { mc.where(a, g * both, zero), mc.where(b, g * both, zero) }
+  local share = mc.where(mc.logical_and(a, b), g * 0.5, g)
+  return { function() return mc.where(a, share, 0) end, function() return mc.where(b, share, 0) end }
 end
 R.maximum, R.minimum = chosen, chosen
-R.clip = function(g, x)
-  local low, high = mc.lt(x[1], x[2]), mc.gt(x[1], x[3])
-  local inside = mc.logical_not(mc.logical_or(low, high))
-  return { mc.where(inside, g, zero), mc.where(low, g, zero), mc.where(high, g, zero) }
+R.clip = function(g, x) -- the bounds belong to the inside
+  local a, low, high = x[1], x[2], x[3]
+  return {
+    function() return mc.where(mc.logical_and(mc.ge(a, low), mc.le(a, high)), g, 0) end,
+    function() return mc.where(mc.logical_and(mc.lt(a, low), mc.le(low, high)), g, 0) end,
+    function() return mc.where(mc.logical_or(mc.gt(a, high), mc.gt(low, high)), g, 0) end,
+  }
 end
-R.where = function(g, x) return { nil, mc.where(x[1], g, zero), mc.where(x[1], zero, g) } end
-R.abs = function(g, x)
-  if x[1].dtype:sub(1, 1) == 'c' then return { g * mc.sign(x[1]) } end
-  return { g * mc.sign(x[1]) }
+R.where = function(g, x) return { nil, function() return mc.where(x[1], g, 0) end, function() return mc.where(x[1], 0, g) end } end
+
+-- ---------------------------------------------------------------- parts of numbers
+
+R.abs = function(g, x) return { g * mc.sign(x[1]) } end
+-- a / |a| of a complex number turns, but does not grow
+R.sign = function(g, x, y)
+  if not is_complex(x[1]) then return {} end
+  local s = y[1]
+  return { times(g - s * mc.real(mc.conj(s) * g), mc.where(mc.eq(x[1], 0), 0, 1 / but(mc.abs(x[1]), 0, 1))) }
 end
-R.atan2 = function(g, x)
-  local r = x[1] * x[1] + x[2] * x[2]
-  return { g * x[2] / r, -g * x[1] / r }
-end
-R.hypot = function(g, x, y)
-  local r = mc.where(mc.eq(y[1], zero), 1, y[1])
-  return { g * x[1] / r, g * x[2] / r }
-end
-R.logaddexp = function(g, x, y) return { g * mc.exp(x[1] - y[1]), g * mc.exp(x[2] - y[1]) } end
-R.remainder = function(g, x) return { g, -g * mc.floor(x[1] / x[2]) } end
-R.fmod = function(g, x) return { g, -g * mc.trunc(x[1] / x[2]) } end
-R.real = function(g, x) return { x[1].dtype:sub(1, 1) == 'c' and g:to(x[1].dtype) or g } end
-R.imag = function(g, x) return { x[1].dtype:sub(1, 1) == 'c' and g * mc.complex(0, 1) or nil } end
+R.copysign = function(g, x) return { g * mc.copysign(mc.sign(x[1]), mc.copysign(1, x[1]) * x[2]) } end
+R.real = function(g, x) return { is_complex(x[1]) and g:to(x[1].dtype) or g } end
+R.imag = function(g, x) return { is_complex(x[1]) and g:to(x[1].dtype) * mc.complex(0, 1) or nil } end
 R.angle = function(g, x)
-  if x[1].dtype:sub(1, 1) ~= 'c' then return {} end
-  local m = mc.square(mc.abs(x[1]))
-  return { g * (x[1] * mc.complex(0, 1)) / m }
+  if not is_complex(x[1]) then return {} end
+  local r = but(mc.abs(x[1]), 0, 1)
+  return { (x[1] / r) * mc.complex(0, 1) * (g / r) }
 end
 
--- sqrt at 0: the slope is infinite; it is 0 where the cotangent is, so that norms of zero vectors stay finite
-R.sqrt = function(g, _, y)
-  local none = mc.eq(g, zero)
-  return { mc.where(none, zero, g / (2 * conj(mc.where(none, 1, y[1])))) }
-end
-R.rsqrt = function(g, x, y) return { g * (-0.5 * y[1] / x[1]) } end
-unary('exp', function(_, y) return y end)
-unary('expm1', function(_, y) return y + 1 end)
-unary('exp2', function(_, y) return y * math.log(2) end)
-unary('log', function(x) return 1 / x end)
-unary('log2', function(x) return 1 / (x * math.log(2)) end)
-unary('log10', function(x) return 1 / (x * math.log(10)) end)
-unary('log1p', function(x) return 1 / (1 + x) end)
-unary('sin', function(x) return mc.cos(x) end)
-unary('cos', function(x) return -mc.sin(x) end)
-unary('tan', function(_, y) return 1 + y * y end)
-unary('asin', function(x) return mc.rsqrt(1 - x * x) end)
-unary('acos', function(x) return -mc.rsqrt(1 - x * x) end)
-unary('atan', function(x) return 1 / (1 + x * x) end)
-unary('sinh', function(x) return mc.cosh(x) end)
-unary('cosh', function(x) return mc.sinh(x) end)
-unary('tanh', function(_, y) return 1 - y * y end)
-unary('asinh', function(x) return mc.rsqrt(1 + x * x) end)
-unary('acosh', function(x) return mc.rsqrt(x * x - 1) end)
-unary('atanh', function(x) return 1 / (1 - x * x) end)
-unary('logistic', function(_, y) return y * (1 - y) end)
-unary('deg2rad', function() return mc.tensor(math.pi / 180) end)
-unary('rad2deg', function() return mc.tensor(180 / math.pi) end)
-unary('erf', function(x) return mc.exp(-x * x) * (2 / math.sqrt(math.pi)) end)
-unary('erfc', function(x) return mc.exp(-x * x) * (-2 / math.sqrt(math.pi)) end)
-unary('erfinv', function(_, y) return mc.exp(y * y) * (math.sqrt(math.pi) / 2) end)
-unary('ndtr', function(x) return mc.exp(-x * x / 2) * (1 / math.sqrt(2 * math.pi)) end)
-unary('ndtri', function(_, y) return mc.exp(y * y / 2) * math.sqrt(2 * math.pi) end)
-unary('lgamma', function(x) return mc.digamma(x) end)
+-- ---------------------------------------------------------------- two sides of a triangle
+
+local function radius(a, b) return but(mc.hypot(a, b), 0, 1) end
+rule('atan2', function(_, a, b)
+  local r = radius(a, b)
+  return b / r / r
+end, function(_, a, b)
+  local r = radius(a, b)
+  return -a / r / r
+end)
+rule('hypot', function(y, a) return a / but(y, 0, 1) end, function(y, _, b) return b / but(y, 0, 1) end)
+
+-- ---------------------------------------------------------------- exponentials and logarithms
+
+-- equal infinities share
+local function apart(a, b) return mc.where(mc.logical_and(mc.eq(a, b), mc.isinf(a)), 0, a - b) end
+rule('logaddexp', function(_, a, b) return mc.logistic(apart(a, b)) end, function(_, a, b) return mc.logistic(apart(b, a)) end)
+rule('exp', function(y) return y end)
+rule('expm1', function(y) return y + 1 end)
+rule('exp2', function(y) return y * math.log(2) end)
+rule('log', function(_, a) return 1 / a end)
+rule('log2', function(_, a) return 1 / (a * math.log(2)) end)
+rule('log10', function(_, a) return 1 / (a * math.log(10)) end)
+rule('log1p', function(_, a) return 1 / (1 + a) end)
+rule('sqrt', function(y) return 0.5 / y end)
+rule('rsqrt', function(y, a) return y / a * -0.5 end)
+rule('logistic', function(y) return y * (1 - y) end)
+
+-- ---------------------------------------------------------------- angles and hyperbolas
+
+R.deg2rad = function(g) return { g * (math.pi / 180) } end
+R.rad2deg = function(g) return { g * (180 / math.pi) } end
+rule('sin', function(_, a) return mc.cos(a) end)
+rule('cos', function(_, a) return -mc.sin(a) end)
+rule('tan', function(y) return 1 + y * y end)
+-- factors under roots apart: no cancellation at 1, and the branch cuts of the functions themselves
+rule('asin', function(_, a) return 1 / (mc.sqrt(1 - a) * mc.sqrt(1 + a)) end)
+rule('acos', function(_, a) return -1 / (mc.sqrt(1 - a) * mc.sqrt(1 + a)) end)
+rule('atan', function(_, a) return 1 / (1 + a * a) end)
+rule('sinh', function(_, a) return mc.cosh(a) end)
+rule('cosh', function(_, a) return mc.sinh(a) end)
+rule('tanh', function(y) return 1 - y * y end)
+rule('asinh', function(_, a) return 1 / (is_complex(a) and mc.sqrt(1 + a * a) or mc.hypot(a, 1)) end)
+rule('acosh', function(_, a) return 1 / (mc.sqrt(a - 1) * mc.sqrt(a + 1)) end)
+rule('atanh', function(_, a) return 1 / ((1 - a) * (1 + a)) end)
 
 return { reverse = R }

@@ -6,6 +6,7 @@
 -- elementwise rule answers in the shape of the result; the caller sums over broadcast axes, and turns every cotangent into the dtype of its
 -- operand. Cotangents of complex numbers are those of the inner product Re sum(conj(a) b): a holomorphic op multiplies by the conjugate of its
 -- derivative, and gradients point uphill.
+-- Rows that are 'none: piecewise constant' have the derivative zero. A file's `without` names operands that have no derivative: { op = { [operand] = why } }.
 -- Forward rule: rule(t, x, y, p) -> list of tangents of the results; t: tangents of the operands (nil: zero). 'linear' stands for an op that is
 -- linear in its one operand, 'multilinear' for one linear in each, 'elementwise' for one whose results depend on the same element of each
 -- operand. Without a forward rule the reverse one is transposed.
@@ -14,18 +15,23 @@ local op = require 'mascon.op'
 
 local M = {}
 
-local FILES = { 'elementwise', 'reduce', 'linear' }
+local FILES = {
+  'linear', 'elementwise', 'special', 'reduce', 'scan', 'order', 'gather', 'layout', 'fourier', 'linalg', 'factor', 'spectral', 'filter', 'interpolate', 'random',
+}
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
-local reverse, forward
+local reverse, forward, without
 
 local function load()
-  reverse, forward = {}, {}
+  reverse, forward, without = {}, {}, {}
   for _, name in ipairs(FILES) do
     local file = require('mascon.rules.' .. name)
     for k, f in pairs(file.reverse) do reverse[k] = f end
     for k, f in pairs(file.forward or {}) do forward[k] = f end
+    for k, list in pairs(file.without or {}) do without[k] = list end
   end
 end
+
+local function nothing() return {} end
 
 local function find(list, row)
   if not reverse then load() end
@@ -39,7 +45,34 @@ end
 function M.reverse(row)
   local f = find('reverse', row)
   if f then return f end
-  return nil, (row.rules or ''):match '^none: (.*)' or 'no rule is written for it'
+  local why = (row.rules or ''):match '^none: (.*)'
+  if why == 'piecewise constant' then return nothing end
+  return nil, why or 'no rule is written for it'
+end
+
+--- Why operand i of a row has no derivative, nil when it has one.
+---@param row table
+---@param i integer
+---@return string? why
+function M.without(row, i)
+  if not reverse then load() end
+  local list = without[row[1]]
+  return list and list[i]
+end
+
+--- What the answer of a reverse rule holds for operand i, which needs it: a tensor, or nil for zero.
+---@param row table
+---@param back table what the rule returned
+---@param i integer
+---@return any? cotangent
+function M.cotangent(row, back, i)
+  local c = back[i]
+  if not c then
+    local why = M.without(row, i)
+    if why then error(('%s: no derivative with respect to operand %d: %s; give it a constant there (a number, or a tensor that the function captures)'):format(row[1], i, why), 0) end
+  end
+  if type(c) == 'function' then return c() end
+  return c or nil
 end
 
 --- Forward rule of a row: a function, 'linear', 'multilinear', 'elementwise', or nil.
@@ -51,13 +84,18 @@ function M.forward(row)
 end
 
 --- Whether a row can be differentiated: true, or false and the reason. Compositions are as differentiable as their parts.
----@return boolean|string yes true, 'parts' for compositions, false
----@return string? why
+---@return boolean|string yes true, 'parts' for compositions, 'zero' for piecewise constant ops, false
+---@return string? why with true: which operands have no derivative
 function M.differentiable(row)
   if type(row) == 'string' then row = op.rows[row] end
   if row.family == 'lua' and not (row.rules or ''):match '^none' then return 'parts' end
   local f, why = M.reverse(row)
-  return f ~= nil, why
+  if f == nothing then return 'zero' end
+  if not f then return false, why end
+  local places = {}
+  for i in pairs(without[row[1]] or {}) do places[#places + 1] = i end
+  table.sort(places)
+  return true, #places > 0 and 'not in operand ' .. table.concat(places, ', ') or nil
 end
 
 return M

@@ -20,14 +20,16 @@ local M = {}
 ---@return any state after the last sample
 local function recurse(x, coef, state, reverse, level, inplace)
   local last
-  local y = op.run('signal.filter', level + 1, inplace and { out = x } or nil, 0, function(out)
+  local y = op.run('signal.filter', (level or 2) + 1, inplace and { out = x } or nil, 0, function(out)
     op.fresh()
     P.naxes, P.axes[0], P.i[0] = 1, 1, reverse and 1 or 0
     last = tensor.header(0)
-    return lib.op_results(op.rows.iir.id, { out, last }, { x, coef, state }, P)
+    return lib.op_multi(op.rows.iir.id, { out, last }, { x, coef, state }, P)
   end)
   return y, last._storage ~= nil and tensor.finish(last) or last
 end
+
+M.recurse = recurse
 
 local function rest(m, coef)
   return create.zeros { m, coef.shape[1] * (coef.shape[2] / 2 - 1) }
@@ -65,10 +67,9 @@ end
 --- b and a divided by a[1], without trailing zeros of a, as f64 vectors.
 local function fraction(fname, b, a, level)
   b, a = rows.vector(fname, 'b', b, level + 1), rows.vector(fname, 'a', a, level + 1)
-  local lead = a[1]:item()
-  if lead == 0 then error(fname .. ': a[1] is 0; shift the coefficients so that it is not', level) end
-  if lead ~= 1 then b, a = b / lead, a / lead end
-  return b, a
+  local lead = a[1]
+  if op.found(F.eq(lead, 0)) then error(fname .. ': a[1] is 0; shift the coefficients so that it is not', level) end
+  return b / lead, a / lead
 end
 
 --- One section f64 [1, 2 (order + 1)] of b and a, zero-filled to the same length.
@@ -82,18 +83,15 @@ end
 
 -- ---------------------------------------------------------------- start-up states
 
---- State of one section under a constant input of 1, from lists b, a with a[1] = 1 and equal length.
+--- States f64 [sections, n - 1] under a constant input of 1, of sections b, a f64 [sections, n] with a[1] = 1.
 local function steady(b, a)
-  local sb, sa, n = 0, 0, #b
-  for i = 2, n do sb, sa = sb + b[i] - a[i] * b[1], sa + a[i] end
-  local z = { sb / (1 + sa) }
-  local asum, csum = 1, 0
-  for k = 2, n - 1 do
-    asum = asum + a[k]
-    csum = csum + b[k] - a[k] * b[1]
-    z[k] = asum * z[1] - csum
-  end
-  return z
+  local n = b.shape[2]
+  local da = cut(a, 2, n)
+  local dc = cut(b, 2, n) - da * cut(b, 1, 1)
+  local first = F.sum(dc, { 2, keepdim = true }) / (F.sum(da, { 2, keepdim = true }) + 1)
+  if n == 2 then return first end
+  local further = (F.cumsum(cut(da, 1, n - 2), 2) + 1) * first - F.cumsum(cut(dc, 1, n - 2), 2)
+  return F.concat({ first, further }, 2)
 end
 
 --- State of lfilter for a step input: lfilter with zi = lfilter_zi(b, a) * x[1] starts without a jump.
@@ -102,32 +100,32 @@ end
 function M.lfilter_zi(b, a)
   local fname = 'signal.lfilter_zi'
   b, a = fraction(fname, b, a, 3)
-  local c = one_section(b, a):totable()[1]
-  local q, bs, as = #c / 2, {}, {}
-  for i = 1, q do bs[i], as[i] = c[i], c[q + i] end
+  local c = one_section(b, a)
+  local q = c.shape[2] / 2
   if q < 2 then return create.zeros { 0 } end
-  local z = steady(bs, as)
-  if z[1] ~= z[1] or math.abs(z[1]) == math.huge then error(fname .. ': the filter has a pole at 1, no state is steady', 2) end
-  return op.from_table(z)
+  local z = steady(cut(c, 1, q), cut(c, q + 1, 2 * q))[1]
+  if not op.certain(F.isfinite(z)) then error(fname .. ': the filter has a pole at 1, no state is steady', 2) end
+  return methods.copy(z)
 end
 
-local function sos_states(fname, list, level)
-  local out, scale = {}, 1
-  for i, r in ipairs(list) do
-    local z = steady({ r[1], r[2], r[3] }, { 1, r[5], r[6] })
-    if z[1] ~= z[1] or math.abs(z[1]) == math.huge then error(('%s: section %d has a pole at 1, no state is steady'):format(fname, i), level) end
-    out[i] = { z[1] * scale, z[2] * scale }
-    scale = scale * (r[1] + r[2] + r[3]) / (1 + r[5] + r[6])
+local function sos_states(fname, sos, level)
+  local b, a = cut(sos, 1, 3), cut(sos, 4, 6)
+  local z = steady(b, a)
+  for i = 1, sos.shape[1] do
+    if not op.certain(F.isfinite(z[i])) then error(('%s: section %d has a pole at 1, no state is steady'):format(fname, i), level) end
   end
-  return op.from_table(out)
+  local n = sos.shape[1]
+  if n == 1 then return z end
+  -- a section sees what those before it make of the 1
+  local gain = F.cumprod(cut(F.sum(b, { 2, keepdim = true }).mT / F.sum(a, { 2, keepdim = true }).mT, 1, n - 1), 2)
+  return z * F.concat({ create.ones { 1, 1 }, gain }, 2).mT
 end
 
 --- State of sosfilt for a step input of 1.
 ---@return any f64 [sections, 2]
 function M.sosfilt_zi(sos)
   local fname = 'signal.sosfilt_zi'
-  local _, list = sections(fname, sos, 3)
-  return (sos_states(fname, list, 3))
+  return (sos_states(fname, (sections(fname, sos, 3)), 3))
 end
 
 --- zi as SciPy shapes it, sections first when `lead`, the filtered axis replaced by the states, as rows [m, sections * order].
@@ -272,7 +270,7 @@ function M.sosfiltfilt(sos, x, opts)
   for _, s in ipairs(list) do b0, a0 = b0 + (s[3] == 0 and 1 or 0), a0 + (s[6] == 0 and 1 or 0) end
   local pad = padding(fname, o, 3 * (2 * #list + 1 - math.min(b0, a0)), x, n, 3)
   if n == 0 then return back(r) end
-  local zi = methods.reshape(sos_states(fname, list, 3), { 2 * #list })
+  local zi = methods.reshape(sos_states(fname, sos, 3), { 2 * #list })
   return back(each_part(r, function(part) return both_ways(part, sos, zi, pad, o.padtype, 3) end))
 end
 
@@ -331,10 +329,11 @@ local function grid(o)
   return f, rows.complex(F.cos(w), -F.sin(w))
 end
 
---- Polynomial with coefficients list in z, by Horner's rule.
-local function polynomial(list, z)
-  local y = F.real(z) * 0 + list[#list]
-  for i = #list - 1, 1, -1 do y = y * z + list[i] end
+--- Polynomial with coefficients v [n], the constant first, in z, by Horner's rule.
+local function polynomial(v, z)
+  local n = v.shape[1]
+  local y = F.real(z) * 0 + v[n]
+  for i = n - 1, 1, -1 do y = y * z + v[i] end
   return y
 end
 
@@ -350,7 +349,7 @@ function M.freqz(b, a, opts)
   local o = check.opts(fname, opts, FREQZ, 3)
   b, a = rows.vector(fname, 'b', b, 3), rows.vector(fname, 'a', a == nil and 1 or a, 3)
   local f, z = grid(o)
-  return { f = f, h = polynomial(b:totable(), z) / polynomial(a:totable(), z) }
+  return { f = f, h = polynomial(b, z) / polynomial(a, z) }
 end
 
 --- Frequency response of second-order sections; options and result as freqz.
@@ -358,11 +357,11 @@ end
 function M.freqz_sos(sos, opts)
   local fname = 'signal.freqz_sos'
   local o = check.opts(fname, opts, FREQZ, 3)
-  local _, list = sections(fname, sos, 3)
+  sos = sections(fname, sos, 3)
   local f, z = grid(o)
   local h
-  for _, r in ipairs(list) do
-    local s = polynomial({ r[1], r[2], r[3] }, z) / polynomial({ 1, r[5], r[6] }, z)
+  for i = 1, sos.shape[1] do
+    local s = polynomial(sos[{ i, { 1, 3 } }], z) / polynomial(sos[{ i, { 4, 6 } }], z)
     h = h and h * s or s
   end
   return { f = f, h = h }

@@ -107,7 +107,7 @@ function M.run(graph, inputs, batched, size)
     end
     local outs
     if not any then outs = evaluate.node(n, x)
-    elseif n.kind == 'call' then outs = n.prim.batch(n, x, flags, size)
+    elseif n.kind == 'call' then outs = n.prim:batch(x, flags, size)
     else
       if size > 0 then outs = KINDS[n.kind](n, x, flags, size) end
       if not outs and size > 0 then

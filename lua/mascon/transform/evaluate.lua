@@ -35,6 +35,7 @@ end
 ---@return table outs tensors, one for each result
 function M.node(n, ins)
   if n.kind == 'op' then return launch.call(n.row, #n.outs, ins, n.params) end
+  if n.kind == 'call' then return n.prim:call(ins) end
   local v = n.outs[1]
   if n.kind == 'copy' then
     local out = tensor.empty('copy', v.shape, tensor.name[v.dtype], 2)
@@ -52,8 +53,9 @@ end
 ---@param graph table
 ---@param inputs any[] tensors, dense where the graph's inputs are
 ---@param afresh boolean run the nodes even where the recording kept their results
+---@param linearise? boolean calls also leave what their reverse rules want to find: env[node]
 ---@return table env tensor by value
-function M.run(graph, inputs, afresh)
+function M.run(graph, inputs, afresh, linearise)
   local env = {}
   for i, v in ipairs(graph.inputs) do env[v] = inputs[i] end
   for _, v in ipairs(graph.consts) do env[v] = v.const end
@@ -62,10 +64,13 @@ function M.run(graph, inputs, afresh)
     for _, v in ipairs(n.outs) do kept = kept and v.kept ~= nil end
     if kept then
       for _, v in ipairs(n.outs) do env[v] = v.kept end
+      env[n] = n.saved
     else
       local ins = {}
       for i, u in ipairs(n.ins) do ins[i] = M.see(env[u.value], u) end
-      for i, t in ipairs(M.node(n, ins)) do env[n.outs[i]] = t end
+      local outs
+      if linearise and n.kind == 'call' then outs, env[n] = n.prim:linearise(ins) else outs = M.node(n, ins) end
+      for i, t in ipairs(outs) do env[n.outs[i]] = t end
     end
   end
   return env

@@ -41,8 +41,7 @@ local function elementwise(rule, n, t, x, y)
     if t[i] then
       local wide = mc.broadcast_to(t[i], n.outs[1].shape)
       local back = rule(conj(wide), x, y, p)
-      local c = back[i]
-      if type(c) == 'function' then c = c() end
+      local c = rules.cotangent(n.row, back, i)
       if c then out = plus(out, conj(c)) end
     end
   end
@@ -59,8 +58,7 @@ local function transposed(rule, n, t, x, y)
     local back = rule(#y == 1 and g[1] or g, x, y, p)
     local out = {}
     for i = 1, #x do
-      local c = t[i] and back[i]
-      if type(c) == 'function' then c = c() end
+      local c = t[i] and rules.cotangent(n.row, back, i)
       if c then out[#out + 1] = { i, reverse.cast(reverse.sum_to(c, x[i].shape), x[i].dtype) } end
     end
     local tensors = { n = #out }
@@ -105,7 +103,7 @@ local function forward_op(n, env, dot)
   else out = transposed(back, n, t, x, y) end
   for i, v in ipairs(n.outs) do
     if out[i] and reverse.continuous(v.dtype) then
-      dot[v] = reverse.cast(reverse.sum_to(out[i], v.shape), tensor.name[v.dtype])
+      dot[v] = reverse.dense(reverse.cast(reverse.sum_to(out[i], v.shape), tensor.name[v.dtype]))
     end
   end
 end
@@ -126,6 +124,20 @@ local function forward_move(n, env, dot)
   if any and reverse.continuous(n.outs[1].dtype) then dot[n.outs[1]] = evaluate.node(n, ins)[1] end
 end
 
+--- A call answers for itself.
+local function forward_call(n, env, dot)
+  local x, y, t, any = {}, {}, {}, false
+  for i, u in ipairs(n.ins) do
+    x[i] = evaluate.see(env[u.value], u)
+    t[i] = dot[u.value] and evaluate.see(dot[u.value], u)
+    any = any or t[i] ~= nil
+  end
+  if not any then return end
+  for i, v in ipairs(n.outs) do y[i] = env[v] end
+  local out = n.prim:forward(t, x, y)
+  for i, v in ipairs(n.outs) do if reverse.continuous(v.dtype) then dot[v] = out[i] end end
+end
+
 --- Tangents of the outputs.
 ---@param graph table
 ---@param env table of evaluate.run
@@ -133,9 +145,11 @@ end
 ---@return table list tensor or nil for each output
 function M.run(graph, env, tangents)
   local dot = {}
-  for i, v in ipairs(graph.inputs) do dot[v] = tangents[i] end
+  for i, v in ipairs(graph.inputs) do dot[v] = tangents[i] and reverse.dense(tangents[i]) end
   for _, n in ipairs(graph.nodes) do
-    if n.kind == 'op' then forward_op(n, env, dot) else forward_move(n, env, dot) end
+    if n.kind == 'op' then forward_op(n, env, dot)
+    elseif n.kind == 'call' then forward_call(n, env, dot)
+    else forward_move(n, env, dot) end
   end
   local out = {}
   for i, u in ipairs(graph.outputs) do

@@ -36,11 +36,11 @@ local function places(name, argnums, n, level)
   return list, set
 end
 
---- Runs f and what is needed to go back: the traced function and the tensors of its values.
-local function linearise(f, args, numbers)
+--- Runs f and what is needed to go on: the traced function and the tensors of its values. back: it is to be gone through in reverse.
+local function linearise(f, args, numbers, back)
   local nested = launch.recording()
   local t = trace.run(f, args, { keep = not nested, numbers = numbers })
-  t.env = evaluate.run(t.graph, t.inputs, nested)
+  t.env = evaluate.run(t.graph, t.inputs, nested, back)
   -- within another recording the results are those of the nodes just run, which it saw
   t.values = {}
   for i, v in ipairs(t.leaves) do t.values[i] = v end
@@ -99,7 +99,7 @@ local function value_and_grad(name, f, opts)
   return function(...)
     local args = { n = select('#', ...), ... }
     local list, set = places(name, o.argnums, args.n, 2)
-    local t = linearise(f, args, set)
+    local t = linearise(f, args, set, true)
     scalar_output(name, t, o.has_aux, 2)
     local y = t.values[1]
     local back = {}
@@ -180,7 +180,7 @@ end
 function M.vjp(f, ...)
   callable('vjp', f, 2)
   local args = { n = select('#', ...), ... }
-  local t = linearise(f, args)
+  local t = linearise(f, args, nil, true)
   local out = results(t, t.values)
   out[out.n + 1] = function(...)
     local back = reverse.run(t.graph, t.env, cotangents('vjp', t, { ... }, 1))

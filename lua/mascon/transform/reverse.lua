@@ -26,6 +26,10 @@ local function cast(c, dtype)
 end
 M.cast = cast
 
+--- The same values in row-major order, as layouts of uses count them.
+local function dense(t) return t:is_contiguous() and t or t:copy() end
+M.dense = dense
+
 --- Summed over the axes along which a shape was broadcast.
 local function sum_to(c, shape)
   local have = c.shape
@@ -182,10 +186,8 @@ local function back_op(n, env, yes, sum)
   for i, v in ipairs(n.outs) do y[i] = env[v] end
   local back = rule(#n.outs == 1 and g[1] or g, x, y, params.read(n))
   for i, u in ipairs(n.ins) do
-    if back[i] and yes[u.value] then
-      local c = back[i]
-      sum:push(u, type(c) == 'function' and c() or c)
-    end
+    local c = yes[u.value] and rules.cotangent(n.row, back, i)
+    if c then sum:push(u, c) end
   end
 end
 
@@ -198,7 +200,7 @@ local function back_update(n, _, yes, sum)
   local c = sum.of[n.outs[1]]
   if not c then return end
   local old, part = n.ins[1], n.ins[2]
-  if yes[part.value] then sum:push(part, evaluate.view(c, n.at)) end
+  if yes[part.value] then sum:push(part, evaluate.view(dense(c), n.at)) end
   if yes[old.value] then
     local rest = c:copy()
     evaluate.view(rest, n.at):fill_(0)
@@ -235,7 +237,22 @@ local function back_put(n, env, yes, sum)
   end
 end
 
-local BACK = { op = back_op, copy = back_copy, update = back_update, put = back_put }
+--- A call answers for itself.
+local function back_call(n, env, yes, sum)
+  local g, x, y, wanted, count = {}, {}, {}, {}, 0
+  for i, v in ipairs(n.outs) do
+    y[i], g[i] = env[v], sum.of[v]
+    if g[i] then count = count + 1 end
+  end
+  if count == 0 then return end
+  for i, u in ipairs(n.ins) do x[i], wanted[i] = evaluate.see(env[u.value], u), yes[u.value] end
+  local back = n.prim:back(g, x, y, env[n], wanted)
+  for i, u in ipairs(n.ins) do
+    if back[i] and wanted[i] then sum:push(u, back[i]) end
+  end
+end
+
+local BACK = { op = back_op, call = back_call, copy = back_copy, update = back_update, put = back_put }
 
 --- Cotangents of the inputs.
 ---@param graph table

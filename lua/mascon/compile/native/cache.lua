@@ -8,7 +8,9 @@ local door = require 'mascon.compile.native.door'
 
 local M = {}
 
-local MARK, SIZE, STALE, FRESH = 'mascon-kernel 1', 256 * 2 ^ 20, 3600, 3600
+-- the line behind a library: mark, key, checksum, words for people
+local MARK, PATTERN = 'mascon-kernel 1', 'mascon%-kernel 1 (%x+) (%x+) ([^\n]*)\n$'
+local SIZE, STALE, FRESH = 256 * 2 ^ 20, 3600, 3600
 local UNIT = { [''] = 1, K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30 }
 
 --- The folder as the environment names it; nil when the cache is off.
@@ -49,9 +51,8 @@ end
 
 --- Whether the bytes of an entry are what was stored under its key: the line about it, or nil and why not.
 local function checked(text, key)
-  local at = text:find('\n' .. MARK .. ' %x+ %x+ [^\n]*\n$', math.max(1, #text - 500))
+  local at, _, own, sum, info = text:find('\n' .. PATTERN, math.max(1, #text - 500))
   if not at then return nil, 'it ends in the middle' end
-  local own, sum, info = text:sub(at + 1):match('^' .. MARK:gsub('%-', '%%-') .. ' (%x+) (%x+) ([^\n]*)\n$')
   if own ~= key then return nil, 'it belongs to another key' end
   if lib.sha256(text:sub(1, at - 1)) ~= sum then return nil, 'its checksum differs' end
   return info

@@ -121,6 +121,7 @@ local function said(job)
   return (text:gsub(job.folder:gsub('%p', '%%%0') .. '/', ''):gsub('%s+$', ''))
 end
 
+--- Who waits for compiled groups is told at the next poll; who asked for this source, now.
 local function finish(job, state)
   local seconds = lib.clock_seconds() - job.since
   running = nil

@@ -113,12 +113,43 @@ function M.bind(plan, step, fn, one)
   lib.check(C.mc_plan_native(plan, step - 1, fn, flags(one)), 2)
 end
 
---- Runs a function over tensors; nil when all went well, else what was wrong.
-function M.run(fn, ins, one, outs)
-  local a, b = handles(#ins + 1), handles(#outs + 1)
-  for i, t in ipairs(ins) do a[i - 1] = t end
-  for i, t in ipairs(outs) do b[i - 1] = t end
-  if C.mc_native_run(fn, #ins, a, flags(one), #outs, b) ~= 0 then return lib.message() end
+local reduction_t, range_t = ffi.typeof 'mc_reduction', ffi.typeof 'mc_range_kernel'
+
+--- A reduction out of opened code: its functions are NAME_part, NAME_join and NAME_finish.
+function M.reduction(code, name, bytes)
+  local r = reduction_t()
+  for _, field in ipairs { 'part', 'join', 'finish' } do
+    local f = C.mc_code_find(code, name .. '_' .. field)
+    if f == nil then return nil, lib.message() end
+    r[field] = f
+  end
+  r.bytes = bytes
+  return r
+end
+
+--- A range kernel out of opened code.
+function M.range(code, name)
+  local f = C.mc_code_find(code, name)
+  if f == nil then return nil, lib.message() end
+  return ffi.cast(range_t, f)
+end
+
+local function list_of(tensors)
+  local list = handles(#tensors + 1)
+  for i, t in ipairs(tensors) do list[i - 1] = t end
+  return list
+end
+
+--- m rows of n elements through a reduction; nil when all went well, else what was wrong.
+function M.reduce(r, m, n, ins, outs)
+  if C.mc_kernel_reduce(r, m, n, #ins, list_of(ins), #outs, list_of(outs)) ~= 0 then return lib.message() end
+end
+
+--- A range kernel over [0, n).
+function M.pieces(f, n, grain, ins, outs, values)
+  local list = ffi.new('double[?]', #values + 1)
+  for i, v in ipairs(values) do list[i - 1] = v end
+  if C.mc_kernel_range(f, n, grain, #ins, list_of(ins), #outs, list_of(outs), list) ~= 0 then return lib.message() end
 end
 
 return M

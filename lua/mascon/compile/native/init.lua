@@ -19,6 +19,7 @@ local opened = {}   -- isa/name -> function
 local waiting = {}  -- isa/name -> list of sites
 local compiling = {} -- isa/name -> true
 local failed = {}   -- key of a source -> why
+local loaded = {}   -- key of a source of its own -> code
 local stats = { compiled = 0, hits = 0, failures = 0, seconds = 0 }
 M.stats = stats
 
@@ -92,6 +93,16 @@ local function fetch(functions, options)
   return { functions = functions, source = source, key = key, cc = cc }
 end
 
+--- Into the cache, if that can be.
+local function store(key, job, info)
+  local f = io.open(job.library, 'rb')
+  local bytes = f and f:read '*a'
+  if f then f:close() end
+  if not bytes then return end
+  local _, trouble = cache.store(key, bytes, info, job.folder:match '[^/]*$')
+  if trouble then log.say('not kept in the cache: %s', trouble) end
+end
+
 local function compile(order)
   local functions = order.functions
   for _, f in ipairs(functions) do compiling[id(f)] = true end
@@ -105,14 +116,7 @@ local function compile(order)
     end
     stats.compiled, stats.seconds = stats.compiled + 1, stats.seconds + seconds
     log.say('%d group%s compiled in %.0f ms by %s (%s)', #functions, #functions > 1 and 's' or '', 1e3 * seconds, order.cc.words[#order.cc.words], order.key:sub(1, 12))
-    local f = io.open(job.library, 'rb')
-    local bytes = f and f:read '*a'
-    if f then f:close() end
-    if bytes then
-      local info = ('%s %s, %d function%s, %s'):format(lib.version(), functions.isa, #functions, #functions > 1 and 's' or '', table.concat(order.cc.words, ' '))
-      local _, trouble = cache.store(order.key, bytes, info, job.folder:match '[^/]*$')
-      if trouble then log.say('not kept in the cache: %s', trouble) end
-    end
+    store(order.key, job, ('%s %s, %d function%s, %s'):format(lib.version(), functions.isa, #functions, #functions > 1 and 's' or '', table.concat(order.cc.words, ' ')))
   end)
 end
 
@@ -173,6 +177,36 @@ end
 --- To be called where calls begin.
 function M.poll()
   if compiler.pending() > 0 then compiler.poll() end
+end
+
+--- Opened code of a source of its own (a user's kernel), waiting for the compiler if need be; nil and why not.
+---@param source string
+---@param what string for the log
+function M.load(source, what)
+  local cc, why = compiler.find()
+  if not cc then return nil, why end
+  local key = M.key(source, cc)
+  if loaded[key] then return loaded[key] end
+  if failed[key] then return nil, failed[key] end
+  keep(source, key)
+  local path = cache.find(key)
+  local code = path and door.open(path)
+  if code then
+    stats.hits = stats.hits + 1
+    log.say('%s from the cache (%s)', what, key:sub(1, 12))
+  else
+    local done = false
+    compiler.submit(source, function(made, reason, job, seconds)
+      done, code, why = true, made, reason
+      if not made then return end
+      stats.compiled, stats.seconds = stats.compiled + 1, stats.seconds + seconds
+      log.say('%s compiled in %.0f ms (%s)', what, 1e3 * seconds, key:sub(1, 12))
+      store(key, job, ('%s %s, %s, %s'):format(lib.version(), lib.isa(), what, table.concat(cc.words, ' ')))
+    end)
+    compiler.wait(function() return not done end)
+  end
+  if code then loaded[key] = code else failed[key] = why end
+  return code, why
 end
 
 M.pending, M.wait = compiler.pending, compiler.wait

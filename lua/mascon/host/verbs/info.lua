@@ -15,7 +15,7 @@ local LEVELS = { -- x86-64 psABI levels as the kernel names their features
   { 'x86-64-v3', 'avx2 bmi1 bmi2 f16c fma abm movbe' },
   { 'x86-64-v2', 'sse4_2 ssse3 popcnt cx16' },
 }
-local VARIABLES = { 'MASCON_DEVICE', 'MASCON_EDIT', 'MASCON_ISA', 'MASCON_TRACEBACK', 'OMP_NUM_THREADS',
+local VARIABLES = { 'MASCON_CACHE', 'MASCON_CC', 'MASCON_COMPILE', 'MASCON_DEVICE', 'MASCON_EDIT', 'MASCON_ISA', 'MASCON_TRACEBACK', 'OMP_NUM_THREADS',
   'OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'OPENBLAS_NUM_THREADS', 'CUDA_VISIBLE_DEVICES' }
 
 local function bytes(n)

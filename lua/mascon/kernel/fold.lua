@@ -1,0 +1,113 @@
+-- fold.lua - a user's reduction over tensors: axes, dtypes, compiled code per combination of dtypes.
+--
+-- Brings the reduced axes to the end and hands contiguous rows to the driver in C. Owns the results' dtypes and shapes. May not know the text of
+-- the generated code.
+local mc = require 'mascon'
+local check = require 'mascon.check'
+local launch = require 'mascon.compile.launch'
+local tensor = require 'mascon.tensor'
+local codegen = require 'mascon.compile.native.codegen'
+local reductions = require 'mascon.kernel.reduction'
+local error = check.error
+
+local M = {}
+
+local function native() return require 'mascon.compile.native', require 'mascon.compile.native.door' end
+
+
+local function shown(x)
+  local sizes = {}
+  for i = 1, x.ndim do sizes[i] = tostring(x.shape[i]) end
+  return ('%s[%s]'):format(x.dtype, table.concat(sizes, ','))
+end
+
+--- Axes as a sorted list without repetition.
+local function axes_of(name, x, axis, level)
+  local list, seen = {}, {}
+  if axis == nil then
+    for i = 1, x.ndim do list[i] = i end
+    return list
+  end
+  for _, a in ipairs(type(axis) == 'table' and axis or { axis }) do
+    local k = a < 0 and a + x.ndim + 1 or a
+    if k < 1 or k > x.ndim or k ~= math.floor(k) then error(('kernel %s: axis %s is not in 1..%d of %s'):format(name, tostring(a), x.ndim, shown(x)), level + 1) end
+    if not seen[k] then list[#list + 1], seen[k] = k, true end
+  end
+  table.sort(list)
+  return list
+end
+
+--- A function of the inputs and options (axis, keepdim).
+---@param k table name, inputs, outputs
+---@param spec table state, init, step, combine, finish
+---@param opts table dtype
+function M.make(k, spec, opts)
+  local parts = reductions.parse(k, spec, 4)
+  local made = {}
+  local function code_of(dtypes, d, results)
+    local key = table.concat(dtypes, ',') .. '>' .. d[1] .. '>' .. table.concat(results, ',')
+    if not made[key] then
+      local ok, source, bytes = pcall(reductions.source, k, parts, dtypes, d, results)
+      if not ok then error((tostring(source):gsub('^[^\n]-:%d+: ', '')), 4) end
+      local n, door = native()
+      local code, why = n.load(source, 'kernel ' .. k.name)
+      local r
+      if code then r, why = door.reduction(code, 'k', bytes) end
+      if not r then error(('kernel %s: it needs a C compiler: %s'):format(k.name, why), 4) end
+      made[key] = r
+    end
+    return made[key]
+  end
+  local CALL = { axis = { nil, 'any' }, keepdim = { false, 'bool' } }
+  return function(...)
+    if launch.recording() then
+      error(('kernel %s: a reduction of your own cannot be part of a function that is being compiled, differentiated or mapped; call it outside, or write it with ops'):format(k.name), 2)
+    end
+    local n, args = select('#', ...), { ... }
+    local o = check.opts('kernel ' .. k.name, n > #k.inputs and args[n] or nil, CALL, 3)
+    if n < #k.inputs or n > #k.inputs + 1 then error(('kernel %s: takes %d operand%s and options, and is given %d'):format(k.name, #k.inputs, #k.inputs == 1 and '' or 's', n), 2) end
+    local xs, dtype = {}, nil
+    for i, p in ipairs(k.inputs) do
+      local x = args[i]
+      if type(x) == 'number' then x = mc.tensor(x) end
+      if not tensor.is(x) then error(('kernel %s: operand %s is %s; give a tensor or a number'):format(k.name, p.name, check.show(args[i])), 2) end
+      if p.dtype and x.dtype ~= p.dtype then x = x:to(p.dtype) end
+      xs[i], dtype = x, dtype and tensor.promote_dtypes(dtype, x.dtype) or x.dtype
+    end
+    if #xs > 1 then xs = mc.broadcast_arrays(unpack(xs)) end
+    local kind = tensor.kind[dtype]
+    local d = codegen.by_name[opts.dtype or kind == 'c' and 'c128' or 'f64']
+    if kind == 'c' and d.kind ~= 'c' then error(('kernel %s: operands are complex (%s) and the state is kept in %s; choose dtype = "c128"'):format(k.name, dtype, d[1]), 2) end
+    local axes = axes_of(k.name, xs[1], o.axis, 2)
+    local order, shape, inside = {}, {}, {}
+    for _, a in ipairs(axes) do inside[a] = true end
+    local rows, length = 1, 1
+    for a = 1, xs[1].ndim do
+      local size = xs[1].shape[a]
+      if inside[a] then
+        length = length * size
+        if o.keepdim then shape[#shape + 1] = 1 end
+      else
+        order[#order + 1] = a
+        rows = rows * size
+        shape[#shape + 1] = size
+      end
+    end
+    for _, a in ipairs(axes) do order[#order + 1] = a end
+    local dtypes, results, outs = {}, {}, {}
+    for i, x in ipairs(xs) do
+      xs[i] = tensor.promote((x.ndim > 1 and x:permute_dims(order) or x):contiguous(), 2)
+      dtypes[i] = x.dtype
+    end
+    for i, p in ipairs(k.outputs) do
+      results[i] = p.dtype or (kind == 'f' or kind == 'c') and dtype or d[1]
+      if p.dtype == nil and kind == 'f' and d.kind ~= 'f' then results[i] = d[1] end
+      outs[i] = tensor.empty('kernel ' .. k.name, shape, results[i], 2)
+    end
+    local why = select(2, native()).reduce(code_of(dtypes, d, results), rows, length, xs, outs)
+    if why then error(('kernel %s: %s'):format(k.name, why), 2) end
+    return unpack(outs)
+  end
+end
+
+return M

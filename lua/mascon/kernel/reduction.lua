@@ -1,0 +1,170 @@
+-- reduction.lua - a user's reduction as generated C: init, step, combine, finish.
+--
+-- Every variable of the state runs in LANES copies side by side, joined by the user's own `combine` in a fixed tree; so are chunks of long rows
+-- (mc_kernel.c). Formulas mean what they mean in elementwise kernels: every call is the formula of that op's row. Owns the text. May not know
+-- how operands get there.
+local check = require 'mascon.check'
+local codegen = require 'mascon.compile.native.codegen'
+local scalar = require 'mascon.compile.native.scalar'
+local body = require 'mascon.kernel.body'
+local error = check.error
+
+local M = {}
+
+local LANES = 8
+
+local trees = {}
+local function formula(row, d)
+  local text = scalar.text(row, d)
+  trees[text] = trees[text] or scalar.parse(text)
+  return trees[text]
+end
+
+--- C of a tree in dtype row d; calls become lines of their own.
+local function printer(what, d, lines, counter)
+  local function go(tree, names, line)
+    if tree[1] == 'call' then
+      local args = {}
+      for i = 3, #tree do
+        counter[1] = counter[1] + 1
+        local t = ('c%d'):format(counter[1])
+        lines[#lines + 1] = ('const %s %s = %s;'):format(d.c, t, go(tree[i], names, line))
+        args[#args + 1] = t
+      end
+      local row = body.functions()[tree[2]]
+      if not row then -- a conversion and back
+        local to = codegen.by_name[tree[2]]
+        return ('(%s)'):format(scalar.cast(('(%s)'):format(scalar.cast(args[1], d, to, codegen.by_name)), to, d, codegen.by_name))
+      end
+      local fits = false
+      for _, name in ipairs(row.dtypes) do fits = fits or name == d[1] end
+      if not fits then error(('%s: line %d: %s is not defined for %s, in which the state is kept'):format(what, line, tree[2], d[1]), 0) end
+      local value = scalar.c(formula(row, d), d, { a = args[1], b = args[2], c = args[3] })
+      local made = scalar.result(row, d, codegen.by_name)
+      if made ~= d then value = scalar.cast('(' .. value .. ')', made, d, codegen.by_name) end
+      if row.fix and d.kind == 'f' then
+        local list = table.concat(args, ', ')
+        value = ('(MCK_NEEDS_FIX_%s_%s(%s) ? mck_%s_%s_slow(%s) : %s)'):format(row.fix, d[1], list, row.fix, d[1], list, value)
+      end
+      return value
+    end
+    if tree[1] == 'var' then return names[tree[2]] end
+    if tree[1] == 'num' then return scalar.c(tree, d) end
+    local copy, leaves = { tree[1] }, {}
+    for i = 2, #tree do -- operands as names of their own, so that the scalar language prints only the operator
+      leaves[('o%d'):format(i)] = '(' .. go(tree[i], names, line) .. ')'
+      copy[i] = { 'var', ('o%d'):format(i) }
+    end
+    return scalar.c(copy, d, leaves)
+  end
+  return go
+end
+
+--- Lines of statements over names; assigned names get C names of their own.
+local function lines_of(what, statements, names, d, counter)
+  local lines, now = {}, {}
+  for k, v in pairs(names) do now[k] = v end
+  for _, s in ipairs(statements) do
+    counter[1] = counter[1] + 1
+    local t = ('t%d'):format(counter[1])
+    local text = printer(what, d, lines, counter)(s.tree, now, s.line)
+    lines[#lines + 1] = ('const %s %s = (%s)%s; /* %s */'):format(d.c, t, d.kind == 'c' and '' or d.c, text, s.name)
+    if d.kind == 'c' then lines[#lines] = ('const %s %s = %s; /* %s */'):format(d.c, t, text, s.name) end
+    now[s.name] = t
+  end
+  return lines, now
+end
+
+local function indent(lines, blanks) return #lines > 0 and (' '):rep(blanks) .. table.concat(lines, '\n' .. (' '):rep(blanks)) .. '\n' or '' end
+
+--- Reads the four parts once.
+---@param k table name, inputs, outputs
+---@param spec table state, init, step, combine, finish
+function M.parse(k, spec, level)
+  local state = spec.state or { 'acc' }
+  local inputs, outputs, both = {}, {}, {}
+  for i, p in ipairs(k.inputs) do inputs[i] = p.name end
+  for i, p in ipairs(k.outputs) do outputs[i] = p.name end
+  local known = {}
+  for _, s in ipairs(state) do known[#known + 1], both[#both + 1] = s, s end
+  for _, s in ipairs(state) do both[#both + 1] = s .. '_b' end
+  local with = {}
+  for _, list in ipairs { state, inputs } do for _, n in ipairs(list) do with[#with + 1] = n end end
+  local what = 'kernel ' .. k.name .. ', '
+  return {
+    state = state,
+    init = body.parse(what .. 'init', spec.init, {}, state, level + 1),
+    step = body.parse(what .. 'step', spec.step, with, { state[1] }, level + 1),
+    combine = body.parse(what .. 'combine', spec.combine, both, { state[1] }, level + 1),
+    finish = body.parse(what .. 'finish', spec.finish or state[1], known, outputs, level + 1),
+  }
+end
+
+--- The source for operands of these dtypes.
+---@param dtypes string[] of the inputs
+---@param d table dtype row of the state
+---@param results string[] dtypes of the outputs
+---@return string source
+---@return integer bytes of a state
+function M.source(k, parts, dtypes, d, results)
+  local counter, what = { 0 }, 'kernel ' .. k.name
+  local o = { '/* generated by mascon: the reduction ', k.name, ' */\n#define MC_ISA native\n#include "mck.h"\n#include "mck_math.h"\n#include "mck_special.h"\n#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include <string.h>\n\n',
+    ('#define LANES %d\n\n'):format(LANES) }
+  local special = false
+  local function look(tree)
+    if tree[1] == 'call' then
+      local row = body.functions()[tree[2]]
+      special = special or row and row.kernels == 'special'
+    end
+    for i = 2, #tree do if type(tree[i]) == 'table' then look(tree[i]) end end
+  end
+  for _, part in ipairs { 'init', 'step', 'combine', 'finish' } do for _, s in ipairs(parts[part]) do look(s.tree) end end
+  if not special then o[3] = o[3]:gsub('#include "mck_special.h"\n', '') end
+  local names, other, fields = {}, {}, {}
+  for _, s in ipairs(parts.state) do
+    fields[#fields + 1] = ('%s %s;'):format(d.c, s)
+    names[s], other[s], other[s .. '_b'] = ('s->%s'):format(s), ('s->%s'):format(s), ('r->%s'):format(s)
+  end
+  o[#o + 1] = ('struct state {\n%s};\n\n'):format(indent(fields, 4))
+  local function stores(made, target, indirect)
+    local list = {}
+    for _, s in ipairs(parts.state) do list[#list + 1] = ('%s%s = %s;'):format(indirect and target .. '->' or '', indirect and s or target:format(s), made[s]) end
+    return list
+  end
+  -- join
+  local lines, made = lines_of(what .. ', combine', parts.combine, other, d, counter)
+  o[#o + 1] = ('MC_API void k_join(void *state, const void *later)\n{\n    struct state *s = state;\n    const struct state *r = later;\n%s%s}\n\n'):format(indent(lines, 4), indent(stores(made, 's', true), 4))
+  -- part
+  o[#o + 1] = 'MC_API void k_part(int64_t n, const void *const *in, void *state)\n{\n'
+  local lanes, into = {}, {}
+  for i, p in ipairs(k.inputs) do o[#o + 1] = ('    const %s *const x_%s = in[%d];\n'):format(codegen.by_name[dtypes[i]].c, p.name, i - 1) end
+  for _, s in ipairs(parts.state) do
+    o[#o + 1] = ('    %s l_%s[LANES];\n'):format(d.c, s)
+    lanes[s] = ('l_%s[l]'):format(s)
+  end
+  for _, p in ipairs(k.inputs) do lanes[p.name] = 'v_' .. p.name end
+  lines, made = lines_of(what .. ', init', parts.init, {}, d, counter)
+  o[#o + 1] = ('    for (int l = 0; l < LANES; l++) {\n%s%s    }\n'):format(indent(lines, 8), indent(stores(made, 'l_%s[l]'), 8))
+  for i, p in ipairs(k.inputs) do
+    local from = codegen.by_name[dtypes[i]]
+    local x = ('x_%s[i + l]'):format(p.name)
+    into[i] = ('const %s v_%s = %s;'):format(d.c, p.name, from == d and x or scalar.cast(x, from, d, codegen.by_name))
+  end
+  lines, made = lines_of(what .. ', step', parts.step, lanes, d, counter)
+  o[#o + 1] = ('    for (int64_t i = 0; i < n; i += LANES) {\n        const int m = n - i < LANES ? (int)(n - i) : LANES;\n        if (m == LANES) {\n            MC_IVDEP\n            for (int l = 0; l < LANES; l++) {\n%s%s%s            }\n        } else {\n            for (int l = 0; l < m; l++) {\n%s%s%s            }\n        }\n    }\n'):format(
+    indent(into, 16), indent(lines, 16), indent(stores(made, 'l_%s[l]'), 16), indent(into, 16), indent(lines, 16), indent(stores(made, 'l_%s[l]'), 16))
+  o[#o + 1] = '    struct state lane[LANES];\n    for (int l = 0; l < LANES; l++) {\n'
+  for _, s in ipairs(parts.state) do o[#o + 1] = ('        lane[l].%s = l_%s[l];\n'):format(s, s) end
+  o[#o + 1] = '    }\n    for (int step = 1; step < LANES; step *= 2)\n        for (int l = 0; l + step < LANES; l += 2 * step)\n            k_join(&lane[l], &lane[l + step]);\n    memcpy(state, &lane[0], sizeof lane[0]);\n}\n\n'
+  -- finish
+  lines, made = lines_of(what .. ', finish', parts.finish, names, d, counter)
+  local last = {}
+  for i, p in ipairs(k.outputs) do
+    local to = codegen.by_name[results[i]]
+    last[i] = ('*(%s *)out[%d] = %s;'):format(to.c, i - 1, to == d and made[p.name] or scalar.cast(made[p.name], d, to, codegen.by_name))
+  end
+  o[#o + 1] = ('MC_API void k_finish(const void *state, void *const *out)\n{\n    const struct state *s = state;\n    (void)s;\n%s%s}\n'):format(indent(lines, 4), indent(last, 4))
+  return table.concat(o), #parts.state * d.size
+end
+
+return M

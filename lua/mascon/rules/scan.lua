@@ -1,0 +1,55 @@
+-- scan.lua - derivatives of running sums, products, extremes and sums of exponentials.
+--
+-- Form of a rule: rules/init.lua. Products and exponentials are linear recurrences backwards (axes.recurrence), which need no division. Running
+-- extremes give their cotangents to the element that was first to reach them. May not know graphs.
+local mc = require 'mascon'
+local axes = require 'mascon.rules.axes'
+local chain = require 'mascon.rules.chain'
+
+local R, forward = {}, {}
+
+--- Sums from each element to the end.
+local function sums_behind(t, axis) return mc.flip(mc.cumsum(mc.flip(t, axis), axis), axis) end
+
+R.cumsum = function(g, x, _, p)
+  if x[1].ndim == 0 then return { g } end
+  return { sums_behind(g, axes.axis(p, 1)) }
+end
+forward.cumsum = 'linear'
+
+-- product of those before times S, S[i] = g[i] + x[i + 1] S[i + 1]
+R.cumprod = function(g, x, _, p)
+  if x[1].ndim == 0 then return { g } end
+  local axis = axes.axis(p, 1)
+  local t = chain.conj(x[1])
+  local behind = axes.recurrence(axes.shifted(t, axis, -1, 0), g, axis)
+  return { behind * mc.cumprod(axes.shifted(t, axis, 1, 1), axis) }
+end
+
+local function extreme(first)
+  return function(g, x, _, p)
+    local t = x[1]
+    if t.ndim == 0 then return { g } end
+    local axis = axes.axis(p, 1)
+    local at = p.reverse and mc.flip(mc[first](mc.flip(t, axis), axis), axis) or mc[first](t, axis)
+    if p.reverse then at = t.shape[axis] + 1 - at end
+    return { mc.scatter_add(mc.zeros(t.shape, { dtype = g.dtype }), at, g, { axis = axis }) }
+  end
+end
+R.cummax, R.cummin = extreme 'argcummax', extreme 'argcummin'
+
+-- exp(x[i] - y[i]) V, V[i] = g[i] + exp(y[i] - y[i + 1]) V[i + 1]: both exponents are at most 0
+R.logcumsumexp = function(g, x, y, p)
+  local t = x[1]
+  if t.ndim == 0 then return { g } end
+  local axis = axes.axis(p, 1)
+  local low = -math.huge
+  -- before the first finite element y is -inf, and nothing comes through
+  local top = mc.where(mc.eq(y[1], low), 0, y[1])
+  local next_y = axes.shifted(y[1], axis, p.reverse and 1 or -1, low)
+  local next_top = mc.where(mc.eq(next_y, low), 0, next_y)
+  local factor = mc.where(mc.logical_or(mc.eq(y[1], low), mc.eq(next_y, low)), 0, mc.exp(top - next_top))
+  return { mc.exp(t - top) * axes.recurrence(factor, g, axis, p.reverse) }
+end
+
+return { reverse = R, forward = forward }

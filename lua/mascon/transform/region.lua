@@ -1,0 +1,202 @@
+-- region.lua - parts of a recorded function whose inside is a graph of its own.
+--
+-- A region stands in the log of a recording as one entry, a call: a primitive with operands and results. Its body is traced by a recording that
+-- captures: what the body reads of enclosing functions becomes operands. Owns the tracing of bodies, the logging of calls, and what primitives
+-- have in common. May not know loops, choices or rules of users. A primitive may replace
+--   run(ins) -> outs                  nothing is being recorded that sees the operands
+--   linearise(ins) -> outs, residual  the same, and what back() wants to find
+--   back(g, x, y, residual, wanted)   cotangents of the operands; g: of the results, nil where nothing came back
+--   forward(t, x, y)                  tangents of the results; t: of the operands, nil for zero
+--   batch(x, flags, size)             results with a batch in front, where the operands flagged have one
+--   lower(make)                       { kind, parts = { make(graph) ... }, ... } as launch.plan takes it
+-- All take and give lists of tensors and are written with ops, so that an enclosing recording sees what they do.
+local mc = require 'mascon'
+local graphs = require 'mascon.compile.graph'
+local launch = require 'mascon.compile.launch'
+local tensor = require 'mascon.tensor'
+local batch = require 'mascon.transform.batch'
+local evaluate = require 'mascon.transform.evaluate'
+local forward = require 'mascon.transform.forward'
+local reverse = require 'mascon.transform.reverse'
+
+local M = {}
+
+--- The tensor with dense memory of its own buffer.
+local function dense(t)
+  if not t:is_contiguous() then t = t:copy() end
+  return tensor.promote(t, 2)
+end
+
+--- A buffer number: greater than those of all buffers there are, smaller than those to come.
+local function now() return launch.serial(tensor.promote(tensor.empty('region', {}, 'bool', 2), 2)) end
+
+local function is_traced(list)
+  for _, t in ipairs(list) do if launch.traced(t) then return true end end
+  return false
+end
+M.is_traced = is_traced
+
+-- ---------------------------------------------------------------- bodies
+
+--- The graph of f, a function of tensors that returns a list of tensors.
+---@param name string of the public function, for messages
+---@param f function
+---@param ins any[] tensors: what f is traced with, in form and, where values are asked for, in value
+---@return table graph with graph.captured = { { value, tensor } }: what it reads of enclosing recordings
+---@return any[] outs of f for ins
+function M.trace(name, f, ins)
+  local list = {}
+  for i, t in ipairs(ins) do list[i] = dense(t) end
+  local aliases, since = launch.aliases(list), now()
+  local log, results = launch.record(aliases, { capture = true, strict = launch.mode() }, function() return f(unpack(aliases)) end)
+  local outs = results[1]
+  local graph = graphs.build(aliases, log, outs)
+  if #graph.effects > 0 then
+    error(('%s: the function writes into operand %d, %s; return the new value instead'):format(name, graph.effects[1].input, tensor.describe(ins[graph.effects[1].input])), 0)
+  end
+  local consts, captured, moved = {}, {}, {}
+  for _, v in ipairs(graph.consts) do
+    if launch.traced(v.const) then
+      captured[#captured + 1] = { value = v, tensor = dense(v.const) }
+      moved[v] = graphs.dense(v.shape)
+      v.strides, v.const, v.literal = moved[v], nil, nil
+    else
+      consts[#consts + 1] = v
+    end
+  end
+  local function settle(uses)
+    for _, u in ipairs(uses) do u.strides = moved[u.value] or u.strides end
+  end
+  for _, n in ipairs(graph.nodes) do settle(n.ins) end
+  settle(graph.outputs)
+  graph.consts, graph.captured, graph.since = consts, captured, since
+  return graph, outs
+end
+
+--- Gives graphs traced with the same operands one list of inputs: all they captured, then the operands.
+---@return any[] captured tensors
+function M.close(list)
+  local tensors, keys = {}, {}
+  for _, g in ipairs(list) do
+    local own = {}
+    for _, c in ipairs(g.captured) do
+      local t = c.tensor
+      local key = ('%d/%d/%d/%s/%s'):format(launch.serial(t), launch.offset(t), t._dtype, tostring(t.shape), tostring(launch.weak(t)))
+      local at = 1
+      while at <= #tensors and (keys[at] ~= key or own[at]) do at = at + 1 end
+      tensors[at], keys[at], own[at] = t, key, c.value
+    end
+    g.own = own
+  end
+  for _, g in ipairs(list) do
+    local inputs = {}
+    for i, t in ipairs(tensors) do
+      inputs[i] = g.own[i] or { id = 0, dtype = t._dtype, shape = { unpack(t.shape) }, strides = graphs.dense(t.shape), weak = launch.weak(t) }
+    end
+    for _, v in ipairs(g.inputs) do inputs[#inputs + 1] = v end
+    for i, v in ipairs(inputs) do v.input = i end
+    g.inputs, g.own, g.captured = inputs, nil, nil
+  end
+  return tensors
+end
+
+--- Results of a graph for operands; with linearise also what reverse() needs.
+function M.run(graph, ins, linearise)
+  local env = evaluate.run(graph, ins, true, linearise)
+  local outs = {}
+  for i, u in ipairs(graph.outputs) do outs[i] = evaluate.see(env[u.value], u) end
+  return outs, env
+end
+
+--- Cotangents of the operands of a graph that is run again for it.
+function M.back(graph, ins, g, wanted)
+  local _, env = M.run(graph, ins, true)
+  return reverse.run(graph, env, g, wanted)
+end
+
+--- Results and tangents of a graph.
+function M.forward(graph, ins, t)
+  local outs, env = M.run(graph, ins)
+  return outs, forward.run(graph, env, t)
+end
+
+function M.zeros(t) return mc.zeros(t.shape, { dtype = t.dtype }) end
+
+--- List of a, then of b.
+function M.join(a, b)
+  local out = {}
+  for i = 1, #a do out[i] = a[i] end
+  for i = 1, #b do out[#out + 1] = b[i] end
+  return out
+end
+
+--- Elements first to last of a list (holes stay).
+function M.part(list, first, last)
+  local out = {}
+  for i = first, last do out[i - first + 1] = list[i] end
+  return out
+end
+
+-- ---------------------------------------------------------------- calls
+
+--- Tensors that nobody else holds, each all of a buffer younger than `since`.
+local function own(outs, since)
+  local seen, list = {}, {}
+  for i, t in ipairs(outs) do
+    tensor.promote(t, 2)
+    local s = launch.serial(t)
+    if s <= since or seen[s] or not launch.whole(t) then t = tensor.promote(t:copy(), 2) end
+    seen[launch.serial(t)] = true
+    list[i] = t
+  end
+  return list
+end
+
+---@class mascon.Primitive
+local Primitive = {}
+Primitive.__index = Primitive
+M.Primitive = Primitive
+
+--- A kind of primitive.
+function M.kind(name)
+  local K = setmetatable({ name = name }, Primitive)
+  K.__index = K
+  return K
+end
+
+--- Runs the primitive; a recording that traces an operand gets one entry for it.
+---@param ins any[] tensors
+---@param known? any[] its results, where they are known already
+---@param since? integer buffer number from when on known results were made
+---@return any[] outs
+function Primitive:call(ins, known, since)
+  if not is_traced(ins) then return known or self:run(ins) end
+  local list = {}
+  for i, t in ipairs(ins) do list[i] = dense(t) end
+  local _, keep = launch.mode()
+  local outs, saved = launch.quietly(function()
+    local aliases = launch.aliases(list)
+    local outs, saved
+    since = known and since or now()
+    if keep then outs, saved = self:linearise(aliases) else outs = known or self:run(aliases) end
+    return own(outs, since), saved
+  end)
+  launch.call_entry({ prim = self, saved = saved }, list, outs)
+  return outs
+end
+
+function Primitive:linearise(ins) return self:call(ins), nil end
+
+--- A primitive whose body is one graph and which is no more than its body.
+function Primitive:run(ins) return (M.run(self.graph, ins)) end
+function Primitive:back(g, x, _, _, wanted) return M.back(self.graph, x, g, wanted) end
+function Primitive:forward(t, x)
+  local _, out = M.forward(self.graph, x, t)
+  return out
+end
+function Primitive:batch(x, flags, size) return (batch.run(self.graph, x, flags, size)) end
+function Primitive:lower(make)
+  return { kind = 'once', parts = { make(self.graph) }, fixed = #self.graph.inputs, made = #self.graph.outputs }
+end
+
+return M
