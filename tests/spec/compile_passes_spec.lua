@@ -105,6 +105,48 @@ describe('cse', function()
   end)
 end)
 
+describe('work done anew', function()
+  local launch = require 'mascon.compile.launch'
+  local function heavy(a) return mc.exp(mc.sin(a) * 2) end
+  -- the gradient of sum(heavy(a) * a^T a) by hand, with the first result kept or made again
+  local function program(again)
+    return function(a)
+      local first = heavy(a)
+      local h = first:matmul(first.T)
+      for _ = 1, 3 do h = h:matmul(h) / 1e3 end
+      return h:matmul(again(a))
+    end
+  end
+  it('is not merged with the first time, nor moved there, and gives the same bits', function()
+    local a = x(1, { 40, 40 })
+    local kept = tried('kept', program(heavy), { a })
+    local made = tried('made again', program(function(b) return launch.anew(heavy, b) end), { a })
+    assert.truthy(kept.forms[1].passes[5].did.removed >= 3)
+    assert.equal(0, made.forms[1].passes[5].did.removed)
+    assert.truthy(tostring(made:graph()):find('computed anew', 1, true))
+  end)
+  it('frees what is kept in between', function()
+    local a = x(1, { 100, 100 })
+    local function deep(again)
+      return function(b)
+        local kept, h = {}, b
+        for k = 1, 6 do
+          kept[k] = h
+          h = mc.cumsum(mc.sin(h), 1)
+        end
+        for k = 6, 1, -1 do h = h * (again and k > 1 and launch.anew(function()
+          local v = b
+          for _ = 2, k do v = mc.cumsum(mc.sin(v), 1) end
+          return v
+        end) or kept[k]) end
+        return h
+      end
+    end
+    local keep, remake = tried('kept', deep(false), { a }), tried('made again', deep(true), { a })
+    assert.truthy(remake.forms[1].arena < keep.forms[1].arena)
+  end)
+end)
+
 describe('fold', function()
   it('computes constants beforehand, and not what comes from outside', function()
     local outside = mc.ones { 200 }

@@ -5,6 +5,7 @@
 local check = require 'mascon.check'
 local graphs = require 'mascon.compile.graph'
 local lib = require 'mascon.ffi'
+local rewrite = require 'mascon.compile.rewrite'
 local error = check.error
 
 local M = {}
@@ -69,6 +70,7 @@ end
 ---@return table[] reports { name, doc, skipped, seconds, nodes = { before, after }, bytes = { before, after }, and what the pass says }
 function M.run(graph, options, watch)
   local reports = {}
+  rewrite.epochs(graph)
   for _, name in ipairs(ORDER) do
     local pass = require('mascon.compile.passes.' .. name)
     local report = { name = name, doc = pass.doc }

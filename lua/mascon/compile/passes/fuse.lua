@@ -37,7 +37,7 @@ local RULE = { most = REGISTERS / 2 }
 
 function RULE.space(n)
   if not eligible(n) then return nil, n.kind == 'op' and 'no elementwise op' or 'a write into a part of a buffer' end
-  return { shape = n.outs[1].shape, remat = n.remat }
+  return { shape = n.outs[1].shape, epoch = n.epoch }
 end
 
 function RULE.inner(u) return graphs.whole(u) end
@@ -45,7 +45,7 @@ function RULE.inner(u) return graphs.whole(u) end
 function RULE.meet(a, b, u)
   if not graphs.whole(u) then return nil, 'it reads its operand as a view' end
   if not graphs.same(a.shape, b.shape) then return nil, ('its operand has another shape, [%s] and not [%s]'):format(table.concat(a.shape, ','), table.concat(b.shape, ',')) end
-  if a.remat ~= b.remat then return nil, 'a checkpoint computes one of them anew' end
+  if a.epoch ~= b.epoch then return nil, 'a checkpoint computes one of them anew' end
   return a
 end
 
@@ -123,7 +123,7 @@ local function program(group, outside)
   end
   local result = {}
   for i, r in ipairs(results) do result[i] = r.leaf and r.leaf - 1 or r.number end
-  return { kind = 'fused', remat = group.nodes[1].remat, ins = leaves, want = want, outs = outs, code = code, result = result, registers = next_register, members = group.nodes }
+  return { kind = 'fused', epoch = group.nodes[1].epoch, ins = leaves, want = want, outs = outs, code = code, result = result, registers = next_register, members = group.nodes }
 end
 
 --- A node by itself as a group.
