@@ -257,6 +257,17 @@ describe('fuse', function()
       return y + y.T, y['::-1, :'] * y
     end, { x(1, { 300, 300 }) })
   end)
+  it('cuts groups that are too large for a program', function()
+    local args = {}
+    for k = 1, 24 do args[k] = x(k, { 20, 30 }) end
+    local g, did = tried('many operands', function(...)
+      local a, out = { ... }, {}
+      local first = mc.exp(a[1] / 3)
+      for k = 2, 24 do out[k - 1] = (first + a[k]) * a[k - 1] end
+      return unpack(out)
+    end, args, nil, 'fuse')
+    assert.truthy(did.groups >= 2 and g.forms[1].steps < 12)
+  end)
   it('lets dead groups go without the pass for dead code', function()
     tried('dead', function(a)
       mc.exp(mc.sin(a))
@@ -400,6 +411,21 @@ describe('a large graph', function()
 end)
 
 -- ---------------------------------------------------------------- reading
+
+describe('MASCON_PASSES', function()
+  local process = support.load 'process'
+  local script = [[
+    local mc = require 'mascon'
+    local f = mc.compile(function(a) return mc.exp(a * 1) + mc.exp(a * 1) end)
+    f(mc.zeros { 2 })
+    print((tostring(f:explain()):gsub('%s+', ' ')))]]
+  it('switches passes off, and names those it does not know', function()
+    local text = process.mascon(script, { MASCON_PASSES = '-cse,-fuse' }).text
+    assert.truthy(text:find('cse off', 1, true) and text:find('fuse off', 1, true) and not text:find('algebra off', 1, true), text)
+    text = process.mascon(script, { MASCON_PASSES = '-czze' }).text
+    assert.truthy(text:find("compile: MASCON_PASSES names no pass, 'czze'; did you mean cse?", 1, true), text)
+  end)
+end)
 
 describe('f:graph and f:explain', function()
   local scale = 0.25
