@@ -147,4 +147,13 @@ describe('a compiled function', function()
     end
     assert.equal(1, outer.traces)
   end)
+
+  it('knows a form again that holds NaN or a complex number', function()
+    local f = mc.compile(function(t, o) return t * o.scale + mc.where(mc.isnan(t), o.fill, 0) end, { static = { 2 } })
+    for _ = 1, 3 do
+      local o = { scale = mc.complex(0, 1), fill = 0 / 0 }
+      same(x(1, { 2, 2 }) * o.scale, f(x(1, { 2, 2 }), o), 'fixed values')
+    end
+    assert.equal(1, f.traces)
+  end)
 end)

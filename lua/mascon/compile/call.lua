@@ -50,7 +50,9 @@ local function place(form, tree, v, at)
     for _ in next, v do count = count + 1 end
     return count == #keys and at or nil
   end
-  if rawequal(v, tree.fixed) then return at end
+  local fixed = tree.fixed
+  if rawequal(v, fixed) or (v ~= v and fixed ~= fixed) then return at end
+  if type(v) == 'cdata' and type(fixed) == 'cdata' and tostring(v) == tostring(fixed) then return at end -- complex numbers are values
 end
 
 -- ---------------------------------------------------------------- forms

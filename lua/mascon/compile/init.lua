@@ -147,7 +147,7 @@ local function general(self, ...)
       remember(self, known)
       return unfold(known, outs)
     end
-    tensor.failed(rc or 0, 3, true, tensors)
+    if outs == false then tensor.failed(rc, 3, true, tensors) end
   end
   local why = log.on() and explain(self, args, n)
   local plan, results = build(self, args, n, tensors)
