@@ -4,7 +4,7 @@ local mc = require 'mascon'
 local property, programs = support.load 'property', support.load 'programs'
 local same = programs.same
 
-local PASSES = { 'algebra', 'copies', 'cse', 'dce', 'epilogue', 'fold', 'fuse', 'inplace', 'prologue', 'rows' }
+local PASSES = { 'algebra', 'copies', 'cse', 'dce', 'epilogue', 'fold', 'fuse', 'inplace', 'prologue', 'rows', 'split' }
 
 --- Calls f with tiles wherever they are possible, however little there is to do.
 local function with_tiles(f)
@@ -321,6 +321,22 @@ describe('prologue', function()
     local g, did = tried('truth', function(p) return mc.count_nonzero(mc.gt(p, 0.5)) end, { x(1, { 200, 100 }) }, nil, 'prologue')
     assert.equal(1, did.groups)
     assert.equal('reduced greater', (ops(g):gsub('gt', 'greater'):gsub(' count_nonzero', '')))
+  end)
+end)
+
+describe('split', function()
+  it('takes what one reduction reads out of a group that writes the rest anyway', function()
+    local g, did = tried('loss', function(a, w)
+      local h = mc.tanh(a:matmul(w) + 1)
+      return h, (h * h):sum(), mc.abs(h):max(1)
+    end, { x(1, { 60, 30 }), x(2, { 30, 50 }) }, nil, 'split')
+    assert.equal(2, did.groups)
+    assert.equal(3, g.forms[1].steps)
+    local _, none = tried('too much to read', function(a, b, c)
+      local h = a * b
+      return h, mc.sin(a + b * c - h):sum()
+    end, { x(1, { 60, 30 }), x(2, { 60, 30 }), x(3, { 60, 30 }) }, nil, 'split')
+    assert.equal(0, none.groups)
   end)
 end)
 

@@ -11,8 +11,8 @@ local error = check.error
 local M = {}
 
 -- Module of each pass under mascon.compile.passes, in order. FUSION: those that `fuse = false` leaves out.
-local ORDER = { 'dce', 'fold', 'algebra', 'copies', 'cse', 'dce', 'fuse', 'epilogue', 'rows', 'prologue' }
-local FUSION = { fuse = true, epilogue = true, rows = true, prologue = true }
+local ORDER = { 'dce', 'fold', 'algebra', 'copies', 'cse', 'dce', 'fuse', 'split', 'epilogue', 'rows', 'prologue' }
+local FUSION = { fuse = true, split = true, epilogue = true, rows = true, prologue = true }
 -- Passes that are no step of this list but ask for their switch: `inplace` of the memory planner.
 local ELSEWHERE = { inplace = true }
 

@@ -128,6 +128,8 @@ end
 
 --- A node by itself as a group.
 function M.single(n) return program({ nodes = { n } }, { [n.outs[1]] = true }) end
+--- Nodes in order as a group that writes the values in `outs`.
+function M.group(nodes, outs) return program({ nodes = nodes }, outs) end
 M.eligible = eligible
 
 -- ---------------------------------------------------------------- the pass

@@ -47,6 +47,14 @@ local function suits(n)
   return true
 end
 
+M.suits = suits
+
+--- The reduction works along some of the last axes: rows, which other passes keep in cache.
+function M.by_rows(n)
+  local axes, nd = axes_of(n), #n.ins[1].shape
+  return #axes < nd and axes[#axes] == nd
+end
+
 ---@param graph table
 ---@return table report { groups, bytes: of operands never written, why }
 function M.run(graph)
