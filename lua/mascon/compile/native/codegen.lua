@@ -107,13 +107,13 @@ local function indent(lines, blanks)
 end
 
 --- The function of a fused step, or nil and why there is none.
----@param group table code, want, result (of a step of kind 'fused')
+---@param group table code, want, result (of a step with a program)
 ---@param leaves table[] headers: dtype (code), shape, strides
 ---@param results table[] headers
 ---@return table|nil { name, text, one = { boolean }, special, ops }
 ---@return string|nil reason
 function M.emit(group, leaves, results)
-  if group.kind ~= 'fused' or not group.code or group.reduce then return nil, 'no elementwise group' end
+  if not group.code then return nil, 'no elementwise group' end
   local ins, one = {}, {}
   for k, h in ipairs(leaves) do
     one[k] = M.is_one(h, results[1].shape)

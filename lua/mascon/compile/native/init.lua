@@ -127,11 +127,12 @@ function M.attach(plan, options)
   local missing, asked = {}, {}
   plan.native, plan.groups, plan.functions = 0, 0, {}
   for k, step in ipairs(plan.program) do
-    if step.kind == 'fused' then
+    if step.code then
       plan.groups = plan.groups + 1
       local leaves, results = {}, {}
       for i, h in ipairs(step.ins) do leaves[i] = plan.layout[h] end
       for i, h in ipairs(step.outs) do results[i] = plan.layout[h] end
+      if step.like then results = { plan.layout[step.like] } end -- what a reduction reads
       local n = 1
       for _, s in ipairs(results[1].shape) do n = n * s end
       local f, why = nil, 'one element is quicker without'
