@@ -200,7 +200,7 @@ function methods:source()
   if not plan then error('compile: source() before the first call; call the function once', 2) end
   local codegen = require 'mascon.compile.native.codegen'
   if not plan.functions then with_native().attach(plan, self) end
-  return codegen.source(plan.functions)
+  return (codegen.source(plan.functions))
 end
 
 --- How many groups the form that was traced last has, and how many of them run as compiled code.
@@ -209,6 +209,13 @@ end
 function methods:groups()
   local plan = self.plan
   return plan and plan.fused.groups or 0, plan and plan.native or 0
+end
+
+--- Whether every group of the form that was traced last runs as compiled code.
+---@return boolean
+function methods:native()
+  local plan = self.plan
+  return plan ~= nil and plan.native ~= nil and plan.native == plan.groups
 end
 
 --- Waits until nothing is being compiled any more.
@@ -231,7 +238,7 @@ end
 --- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true) · tier: 'auto',
 --- 'native' (the first call waits for the compiler), 'vm' or 'eager' (f itself) · keep_source: a folder for the generated C. MASCON_COMPILE names a
 --- tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made, MASCON_LOG=compile tells what happens. Methods: source(), groups(),
---- wait(). Errors: a value of a traced tensor is asked for (item, if).
+--- native(), wait(). Errors: a value of a traced tensor is asked for (item, if).
 ---     local f = mc.compile(function(a, s) return mc.exp(a) * s end)
 ---     f(mc.zeros{2}, 3)  --> f64[2]@cpu { 3, 3 }
 ---@param f function

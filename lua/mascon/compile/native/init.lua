@@ -26,8 +26,9 @@ M.stats = stats
 local function id(f) return lib.isa() .. '/' .. f.name end
 
 --- The key of a source: everything its result depends on.
-function M.key(source, cc)
-  return lib.sha256(table.concat({ source, require 'mascon.gen.headers', lib.version(), table.concat(compiler.flags(), ' '), cc.identity }, '\0'))
+function M.key(source, cc, bare)
+  local flags = table.concat(compiler.flags(source, bare), ' '):gsub(cc.headers, function() return '' end) -- wherever it is installed
+  return lib.sha256(table.concat({ source, require 'mascon.gen.headers', lib.version(), flags, cc.identity }, '\0'))
 end
 
 --- A place where a function is wanted. Whoever waits does not keep the plan alive.
@@ -77,8 +78,8 @@ local function fetch(functions, options)
   local cc, why = compiler.find()
   functions.isa = lib.isa()
   if not cc then return give_up(functions, why) end
-  local source = codegen.source(functions)
-  local key = M.key(source, cc)
+  local source, bare = codegen.source(functions)
+  local key = M.key(source, cc, bare)
   if failed[key] then return give_up(functions, failed[key]) end
   keep(source, key, options.keep_source)
   local began = lib.clock_seconds()
@@ -90,7 +91,7 @@ local function fetch(functions, options)
     log.say('%d group%s from the cache in %.1f ms (%s)', #functions, #functions > 1 and 's' or '', 1e3 * (lib.clock_seconds() - began), key:sub(1, 12))
     return nil
   end
-  return { functions = functions, source = source, key = key, cc = cc }
+  return { functions = functions, source = source, bare = bare, key = key, cc = cc }
 end
 
 --- Into the cache, if that can be.
@@ -117,7 +118,7 @@ local function compile(order)
     stats.compiled, stats.seconds = stats.compiled + 1, stats.seconds + seconds
     log.say('%d group%s compiled in %.0f ms by %s (%s)', #functions, #functions > 1 and 's' or '', 1e3 * seconds, order.cc.words[#order.cc.words], order.key:sub(1, 12))
     store(order.key, job, ('%s %s, %d function%s, %s'):format(lib.version(), functions.isa, #functions, #functions > 1 and 's' or '', table.concat(order.cc.words, ' ')))
-  end)
+  end, order.bare)
 end
 
 --- Looks for compiled code of a plan's groups. What is there is put in at once; the rest is an order for start().
@@ -151,10 +152,19 @@ function M.attach(plan, options)
     end
   end
   plan.orders = {}
-  for first = 1, #missing, MODULE do
+  for _, special in ipairs { false, true } do -- the long special functions apart: their headers take time
     local functions = {}
-    for i = first, math.min(first + MODULE - 1, #missing) do functions[#functions + 1] = missing[i] end
-    plan.orders[#plan.orders + 1] = fetch(functions, options)
+    local function close()
+      if #functions > 0 then plan.orders[#plan.orders + 1] = fetch(functions, options) end
+      functions = {}
+    end
+    for _, f in ipairs(missing) do
+      if f.special == special then
+        functions[#functions + 1] = f
+        if #functions == MODULE then close() end
+      end
+    end
+    close()
   end
 end
 
@@ -184,7 +194,7 @@ end
 function M.load(source, what)
   local cc, why = compiler.find()
   if not cc then return nil, why end
-  local key = M.key(source, cc)
+  local key = M.key(source, cc, false)
   if loaded[key] then return loaded[key] end
   if failed[key] then return nil, failed[key] end
   keep(source, key)
@@ -201,7 +211,7 @@ function M.load(source, what)
       stats.compiled, stats.seconds = stats.compiled + 1, stats.seconds + seconds
       log.say('%s compiled in %.0f ms (%s)', what, 1e3 * seconds, key:sub(1, 12))
       store(key, job, ('%s %s, %s, %s'):format(lib.version(), lib.isa(), what, table.concat(cc.words, ' ')))
-    end)
+    end, false)
     compiler.wait(function() return not done end)
   end
   if code then loaded[key] = code else failed[key] = why end
