@@ -4,7 +4,6 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local mc = require 'mascon'
 local lib = require 'mascon.ffi'
 local native = require 'mascon.compile.native'
-local cache = require 'mascon.compile.native.cache'
 local compiler = require 'mascon.compile.native.compiler'
 local process = support.load 'process'
 
@@ -350,8 +349,27 @@ describe('the cache', function()
     expect(after, 1, 'from the cache')
   end)
 
-  it('reads its size and place from the environment', function()
-    assert.truthy(cache.capacity() > 0)
+  it_native('is shown, checked, emptied and tuned by the verb', function()
+    local at, done = folder()
+    local v = { MASCON_CACHE = at .. '/c' }
+    run { MASCON_CACHE = at .. '/c' }
+    local name = process.list(at .. '/c')[1]
+    local listed, fine = process.run(v, 'cache', 'list'), process.run(v, 'cache', 'verify')
+    process.write(at .. '/c/' .. name, process.read(at .. '/c/' .. name):sub(1, -2))
+    local seen, bad, after = process.run(v, 'cache', 'list'), process.run(v, 'cache', 'verify'), process.list(at .. '/c')
+    local tuned = process.run(v, 'cache', 'tune')
+    local noted, again, cleared = process.list(at .. '/c'), run { MASCON_CACHE = at .. '/c', MASCON_COMPILE = 'vm' }, process.run(v, 'cache', 'clear')
+    local off, wrong, help = process.run({ MASCON_CACHE = 'off' }, 'cache', 'list'), process.run(v, 'cache', 'lst'), process.run(v, 'cache', '--help')
+    local left = process.list(at .. '/c')
+    done()
+    for _, case in ipairs { { listed, 0, '1 function, ' }, { listed, 0, '1 files, ' }, { fine, 0, '1 files checked, 0 damaged' }, { seen, 0, 'DAMAGED: it ends in the middle' },
+      { bad, 1, '1 files checked, 1 damaged' }, { tuned, 0, '<-' }, { again, 0, 'groups\t1\t0' }, { cleared, 0, '1 files removed' },
+      { off, 1, 'no cache: MASCON_CACHE turns it off' }, { wrong, 2, "'lst' is none of list, clear, verify, tune" }, { help, 0, 'measures the block size' } } do
+      assert.equal(case[2], case[1].status, case[1].text)
+      assert.truthy(case[1].text:find(case[3], 1, true), case[3] .. ' is not in\n' .. case[1].text)
+    end
+    assert.same({ 0, 0 }, { #after, #left })
+    assert.same({ 'vm-cache.txt' }, noted)
   end)
 end)
 

@@ -79,8 +79,13 @@ local function named(self)
   return ('%s:%d'):format(at.short_src, at.linedefined)
 end
 
+local tuned
 --- First call of a form: runs f, writes down what it did.
 local function build(self, args, n, tensors)
+  if not tuned then
+    tuned = true
+    require 'mascon.compile.tune'.apply()
+  end
   tensors = launch.aliases(tensors)
   local at = 0
   local shown = {}
