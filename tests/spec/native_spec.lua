@@ -194,6 +194,17 @@ describe('compiled groups', function()
     assert.same({ 1, 1 }, { groups, compiled })
   end)
 
+  it_native('are found in loops and branches too', function()
+    local f = function(x, c)
+      local last, all = mc.scan(function(s, r)
+        local h = mc.tanh(s * r + 1)
+        return h, h * 2
+      end, mc.zeros { 5 }, x)
+      return { last = last, all = all, branch = mc.cond(c, function(v) return mc.exp(v) * v end, function(v) return v - 1 end, x) }
+    end
+    agrees('loop', f, { mc.randn { 7, 5, seed = 1 }, mc.tensor(true) })
+  end)
+
   it_native('are readable', function()
     local f = mc.compile(function(a, b) return mc.tanh(a) * b end, { tier = 'vm' })
     f(mc.ones { 3 }, mc.ones { 3 })

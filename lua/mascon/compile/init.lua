@@ -213,7 +213,7 @@ end
 ---@return integer native
 function methods:groups()
   local plan = self.plan
-  return plan and plan.fused.groups or 0, plan and plan.native or 0
+  return plan and (plan.groups or plan.fused.groups) or 0, plan and plan.native or 0
 end
 
 --- Whether every group of the form that was traced last runs as compiled code.

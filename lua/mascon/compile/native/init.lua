@@ -31,16 +31,24 @@ function M.key(source, cc, bare)
   return lib.sha256(table.concat({ source, require 'mascon.gen.headers', lib.version(), flags, cc.identity }, '\0'))
 end
 
---- A place where a function is wanted. Whoever waits does not keep the plan alive.
-local function site_of(plan, step, f)
-  return { step = step, f = f, plan = setmetatable({ plan }, { __mode = 'v' }) }
+--- A place where a function is wanted: a step of a plan, or of a plan inside it. Whoever waits does not keep the plan alive.
+local function site_of(plan, inner, step, f)
+  return { step = step, f = f, plan = setmetatable({ plan, inner }, { __mode = 'v' }) }
 end
 
 local function install(site, fn)
-  local plan = site.plan[1]
-  if not plan then return end
-  door.bind(plan.plan, site.step, fn, site.f.one)
+  local plan, inner = site.plan[1], site.plan[2]
+  if not plan or not inner then return end
+  door.bind(inner.plan, site.step, fn, site.f.one)
   plan.native = plan.native + 1
+end
+
+--- visit(plan, k, step) for every step with a program, in the branches and bodies of loops too.
+local function each_group(plan, visit)
+  for k, step in ipairs(plan.program) do
+    if step.code then visit(plan, k, step) end
+    for _, part in ipairs(step.loop and step.loop.parts or {}) do each_group(part, visit) end
+  end
 end
 
 local function register(code, functions)
@@ -127,30 +135,24 @@ end
 function M.attach(plan, options)
   local missing, asked = {}, {}
   plan.native, plan.groups, plan.functions = 0, 0, {}
-  for k, step in ipairs(plan.program) do
-    if step.kind == 'fused' then
-      plan.groups = plan.groups + 1
-      local leaves, results = {}, {}
-      for i, h in ipairs(step.ins) do leaves[i] = plan.layout[h] end
-      for i, h in ipairs(step.outs) do results[i] = plan.layout[h] end
-      local n = 1
-      for _, s in ipairs(results[1].shape) do n = n * s end
-      local f, why = nil, 'one element is quicker without'
-      if n > 1 then f, why = codegen.emit(step, leaves, results) end
-      if f then
-        plan.functions[#plan.functions + 1] = f
-        local key, site = id(f), site_of(plan, k, f)
-        if opened[key] then install(site, opened[key])
-        else
-          if not asked[key] then missing[#missing + 1], asked[key] = f, true end
-          waiting[key] = waiting[key] or {}
-          table.insert(waiting[key], site)
-        end
-      else
-        log.say('step %d stays in the vector machine: %s', k, why)
-      end
-    end
-  end
+  each_group(plan, function(inner, k, step)
+    local leaves, results = {}, {}
+    for i, h in ipairs(step.ins) do leaves[i] = inner.layout[h] end
+    for i, h in ipairs(step.outs) do results[i] = inner.layout[h] end
+    if step.like then results = { inner.layout[step.like] } end -- what a reduction reads
+    local n = 1
+    for _, s in ipairs(results[1].shape) do n = n * s end
+    local f, why = nil, 'one element is quicker without'
+    if n > 1 then f, why = codegen.emit(step, leaves, results) end
+    if not f then return log.say('step %d stays in the vector machine: %s', k, why) end
+    plan.groups = plan.groups + 1
+    plan.functions[#plan.functions + 1] = f
+    local key, site = id(f), site_of(plan, inner, k, f)
+    if opened[key] then return install(site, opened[key]) end
+    if not asked[key] then missing[#missing + 1], asked[key] = f, true end
+    waiting[key] = waiting[key] or {}
+    table.insert(waiting[key], site)
+  end)
   plan.orders = {}
   for _, special in ipairs { false, true } do -- the long special functions apart: their headers take time
     local functions = {}
