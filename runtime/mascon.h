@@ -235,7 +235,7 @@ MC_API int mc_record_whole(const mc_tensor *t);
 MC_API int64_t mc_record_offset(const mc_tensor *t); /* of its first element in its buffer, in elements */
 /* ---- plans (mc_plan.c): a flat list of steps over buffers that are laid out beforehand ---- */
 typedef struct mc_plan mc_plan;
-enum { MC_PLAN_INPUT, MC_PLAN_OUTPUT, MC_PLAN_ARENA, MC_PLAN_CONST };
+enum { MC_PLAN_INPUT, MC_PLAN_OUTPUT, MC_PLAN_ARENA, MC_PLAN_CONST, MC_PLAN_TILE };
 /* Owns: mc_plan_free. NULL with the error record set on failure. */
 MC_API mc_plan *mc_plan_new(void);
 MC_API void mc_plan_free(mc_plan *p);
@@ -251,6 +251,17 @@ typedef struct mc_vm_instr {
 /* Elementwise ops over blocks. leaves (headers) are registers 0, 1, ... read as dtypes `want`; result[k]: register of header out[k]. */
 MC_API int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t *want, int nout, const int32_t *out, const int32_t *result,
                          int ninstr, const mc_vm_instr *instr);
+/* A reduction (`op`) into header `out` of what a program makes: header `like` shows its shape and has no memory. */
+MC_API int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int like, int nleaves, const int32_t *leaves, const int32_t *want,
+                           int32_t result, int ninstr, const mc_vm_instr *instr);
+/* product = a b, and a program (of which product is a leaf) over each tile of it while it is in cache. */
+MC_API int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const int32_t *leaves, const int32_t *want, int nout,
+                           const int32_t *out, const int32_t *result, int ninstr, const mc_vm_instr *instr);
+/* The next `count` steps run together over tiles of k leading axes. row_bytes[nslots]: bytes of one row of each buffer that lives in a tile;
+ * extra: bytes of a row read and written outside. mc_plan_views after them: of every header of these steps (results, then operands, step by
+ * step) its axis number less that of the leading axes, and its buffer or -1. */
+MC_API int mc_plan_tiles(mc_plan *p, int count, int k, const int64_t *lead, int nslots, const int64_t *row_bytes, int64_t extra);
+MC_API int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot);
 MC_API int mc_plan_copy(mc_plan *p, int dst, int src);
 MC_API int mc_plan_put(mc_plan *p, int dst, int axis, int index, int values, int accumulate);
 /* Parts of a plan that are plans: ONCE runs part 0 on all operands; CHOOSE runs part in[0] (i64 from 0, held to the range) on in[1..]; WHILE runs part 1 as long as part 0 gives true;
