@@ -116,7 +116,7 @@ describe('compiled groups', function()
       local out = {}
       for i, d in ipairs(names) do
         for k, e in ipairs(names) do
-          if not (d:find 'c' and not e:find 'c') then out[d .. e] = mc.where(mc.logical_not((select(1, ...))), (select(i, ...)), (select(k, ...))) end
+          if not (d:find 'c' and not e:find 'c') then out[d .. e] = mc.where(mc.ne((select(i, ...)), (select(k, ...))), (select(i, ...)), (select(k, ...))) end
         end
       end
       return out
