@@ -194,6 +194,16 @@ describe('compiled groups', function()
     assert.same({ 1, 1 }, { groups, compiled })
   end)
 
+  it_native('serve reductions, products and tiles of rows', function()
+    local x, w, b = mc.randn { 300, 65, seed = 1, dtype = 'f32' }, mc.randn { 65, 40, seed = 2, dtype = 'f32' }, mc.randn { 40, seed = 3, dtype = 'f32' }
+    local g = mc.randn { 65, seed = 4, dtype = 'f32' }
+    agrees('rows', function(a, m, v, s)
+      local d = a - mc.mean(a, { 2, keepdim = true })
+      local h = a:matmul(m) + v
+      return { sum = mc.sum(mc.exp(a) * s + a), most = (a * a - s):max(2), soft = mc.softmax(a * 2 + s, 2), norm = d * mc.rsqrt(mc.mean(d * d, { 2, keepdim = true }) + 1e-5) * s, gelu = h * 0.5 * (mc.erf(h * 0.7) + 1) }
+    end, { x, w, b, g })
+  end)
+
   it_native('are found in loops and branches too', function()
     local f = function(x, c)
       local last, all = mc.scan(function(s, r)
