@@ -8,6 +8,7 @@ local compiler = require 'mascon.compile.native.compiler'
 local process = support.load 'process'
 
 local available = compiler.find() ~= nil
+compiler.timeout = 600 -- of this process: a busy machine is no fault here
 local function it_native(name, f)
   it(name, function()
     if not available then return pending('no C compiler here') end

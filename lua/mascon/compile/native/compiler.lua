@@ -10,7 +10,8 @@ local M = {}
 -- the options of the kernels, so that the same text gives the same bits
 local FLAGS = { '-std=c11', '-D_GNU_SOURCE', '-O3', '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math', '-fPIC', '-fvisibility=hidden', '-w' }
 local CANDIDATES = { 'gcc', 'cc', 'clang' }
-local TIMEOUT = 30
+--- Seconds after which a compiler is stopped; MASCON_CC_TIMEOUT overrides it.
+M.timeout = 30
 
 local found -- { words, identity } or { reason }
 
@@ -119,7 +120,7 @@ local function start(job)
   for _, list in ipairs { cc.words, { '-shared', '-o', library, source }, M.flags(job.source, job.bare) } do
     for _, w in ipairs(list) do words[#words + 1] = w end
   end
-  job.handle, why = door.start(words, folder, tonumber(os.getenv 'MASCON_CC_TIMEOUT') or TIMEOUT)
+  job.handle, why = door.start(words, folder, tonumber(os.getenv 'MASCON_CC_TIMEOUT') or M.timeout)
   if not job.handle then
     door.remove(folder)
     return job.done(nil, why)
