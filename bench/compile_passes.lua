@@ -10,7 +10,7 @@ local file = require 'mascon.file'
 local measure = require 'measure'
 local size = require 'mascon.text'.bytes
 
-local PASSES = { 'algebra', 'copies', 'cse', 'dce', 'epilogue', 'fold', 'fuse', 'inplace', 'prologue', 'rows' }
+local PASSES = { 'algebra', 'copies', 'cse', 'dce', 'epilogue', 'fold', 'fuse', 'inplace', 'prologue', 'rows', 'split' }
 local LEAST = 0.2 -- seconds each column is timed for
 local OFF = {}
 for _, name in ipairs(PASSES) do OFF[name] = false end

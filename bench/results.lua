@@ -274,6 +274,11 @@ function M.page(facts, ours, theirs)
   if functions then put('## Functions', functions) end
   local transforms = results_transforms.section(ours, theirs)
   if transforms then put('## Compiled functions', transforms) end
+  local passes = io.open 'bench/stored/compile_passes.md'
+  if passes then
+    put('## Passes of compiled functions', passes:read '*a')
+    passes:close()
+  end
   put('## Coupling: 512 rows x 2048 samples, 16 x 16 bands', coupling(d))
   put('## Ablation of the coupling engine', ablation(d))
   put('## Handles', 'c = a + b on 16 f64 through one C entry point; how the result is held differs (bench/handle.lua).', handles(d))

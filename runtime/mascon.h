@@ -202,6 +202,7 @@ typedef struct mc_record_operand {
 enum { MC_RECORD_OP, MC_RECORD_COPY, MC_RECORD_PUT, MC_RECORD_BASE, MC_RECORD_CALL };
 typedef struct mc_record_entry {
     int32_t kind, op, nin, nout, axis, accumulate;
+    int32_t turn; /* of mc_record_turn, 0 without */
     int32_t compute; /* dtype of the arithmetic of an elementwise op, -1 else */
     mc_params params;
     mc_record_operand *operands; /* inputs, then results */
@@ -226,6 +227,8 @@ MC_API int64_t mc_record_count(void);
 MC_API const mc_record_entry *mc_record_at(int64_t k); /* borrowed until cleared */
 /* Marks the buffer of t as an argument of the recorded function (on = 1) or takes the mark off. */
 MC_API int mc_record_trace(mc_tensor *t, int on);
+/* Entries carry this number from now on: work that a checkpoint does anew, one turn apart from the other. Returns the number before. */
+MC_API int mc_record_turn(int turn);
 MC_API int mc_record_traced(const mc_tensor *t);
 /* 0: the value of t belongs to the arguments of a function that is compiled or batched, and may not be asked for. */
 MC_API int mc_record_readable(const mc_tensor *t);

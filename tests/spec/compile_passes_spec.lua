@@ -4,7 +4,7 @@ local mc = require 'mascon'
 local property, programs = support.load 'property', support.load 'programs'
 local same = programs.same
 
-local PASSES = { 'algebra', 'copies', 'cse', 'dce', 'epilogue', 'fold', 'fuse', 'inplace', 'prologue', 'rows' }
+local PASSES = { 'algebra', 'copies', 'cse', 'dce', 'epilogue', 'fold', 'fuse', 'inplace', 'prologue', 'rows', 'split' }
 
 --- Calls f with tiles wherever they are possible, however little there is to do.
 local function with_tiles(f)
@@ -102,6 +102,48 @@ describe('cse', function()
       p:add_(1)
       return p, q
     end, { x(1, { 2, 2 }) })
+  end)
+end)
+
+describe('work done anew', function()
+  local launch = require 'mascon.compile.launch'
+  local function heavy(a) return mc.exp(mc.sin(a) * 2) end
+  -- the gradient of sum(heavy(a) * a^T a) by hand, with the first result kept or made again
+  local function program(again)
+    return function(a)
+      local first = heavy(a)
+      local h = first:matmul(first.T)
+      for _ = 1, 3 do h = h:matmul(h) / 1e3 end
+      return h:matmul(again(a))
+    end
+  end
+  it('is not merged with the first time, nor moved there, and gives the same bits', function()
+    local a = x(1, { 40, 40 })
+    local kept = tried('kept', program(heavy), { a })
+    local made = tried('made again', program(function(b) return launch.anew(heavy, b) end), { a })
+    assert.truthy(kept.forms[1].passes[5].did.removed >= 3)
+    assert.equal(0, made.forms[1].passes[5].did.removed)
+    assert.truthy(tostring(made:graph()):find('computed anew', 1, true))
+  end)
+  it('frees what is kept in between', function()
+    local a = x(1, { 100, 100 })
+    local function deep(again)
+      return function(b)
+        local kept, h = {}, b
+        for k = 1, 6 do
+          kept[k] = h
+          h = mc.cumsum(mc.sin(h), 1)
+        end
+        for k = 6, 1, -1 do h = h * (again and k > 1 and launch.anew(function()
+          local v = b
+          for _ = 2, k do v = mc.cumsum(mc.sin(v), 1) end
+          return v
+        end) or kept[k]) end
+        return h
+      end
+    end
+    local keep, remake = tried('kept', deep(false), { a }), tried('made again', deep(true), { a })
+    assert.truthy(remake.forms[1].arena < keep.forms[1].arena)
   end)
 end)
 
@@ -215,6 +257,17 @@ describe('fuse', function()
       return y + y.T, y['::-1, :'] * y
     end, { x(1, { 300, 300 }) })
   end)
+  it('cuts groups that are too large for a program', function()
+    local args = {}
+    for k = 1, 24 do args[k] = x(k, { 20, 30 }) end
+    local g, did = tried('many operands', function(...)
+      local a, out = { ... }, {}
+      local first = mc.exp(a[1] / 3)
+      for k = 2, 24 do out[k - 1] = (first + a[k]) * a[k - 1] end
+      return unpack(out)
+    end, args, nil, 'fuse')
+    assert.truthy(did.groups >= 2 and g.forms[1].steps < 12)
+  end)
   it('lets dead groups go without the pass for dead code', function()
     tried('dead', function(a)
       mc.exp(mc.sin(a))
@@ -268,6 +321,22 @@ describe('prologue', function()
     local g, did = tried('truth', function(p) return mc.count_nonzero(mc.gt(p, 0.5)) end, { x(1, { 200, 100 }) }, nil, 'prologue')
     assert.equal(1, did.groups)
     assert.equal('reduced greater', (ops(g):gsub('gt', 'greater'):gsub(' count_nonzero', '')))
+  end)
+end)
+
+describe('split', function()
+  it('takes what one reduction reads out of a group that writes the rest anyway', function()
+    local g, did = tried('loss', function(a, w)
+      local h = mc.tanh(a:matmul(w) + 1)
+      return h, (h * h):sum(), mc.abs(h):max(1)
+    end, { x(1, { 60, 30 }), x(2, { 30, 50 }) }, nil, 'split')
+    assert.equal(2, did.groups)
+    assert.equal(3, g.forms[1].steps)
+    local _, none = tried('too much to read', function(a, b, c)
+      local h = a * b
+      return h, mc.sin(a + b * c - h):sum()
+    end, { x(1, { 60, 30 }), x(2, { 60, 30 }), x(3, { 60, 30 }) }, nil, 'split')
+    assert.equal(0, none.groups)
   end)
 end)
 
@@ -358,6 +427,21 @@ describe('a large graph', function()
 end)
 
 -- ---------------------------------------------------------------- reading
+
+describe('MASCON_PASSES', function()
+  local process = support.load 'process'
+  local script = [[
+    local mc = require 'mascon'
+    local f = mc.compile(function(a) return mc.exp(a * 1) + mc.exp(a * 1) end)
+    f(mc.zeros { 2 })
+    print((tostring(f:explain()):gsub('%s+', ' ')))]]
+  it('switches passes off, and names those it does not know', function()
+    local text = process.mascon(script, { MASCON_PASSES = '-cse,-fuse' }).text
+    assert.truthy(text:find('cse off', 1, true) and text:find('fuse off', 1, true) and not text:find('algebra off', 1, true), text)
+    text = process.mascon(script, { MASCON_PASSES = '-czze' }).text
+    assert.truthy(text:find("compile: MASCON_PASSES names no pass, 'czze'; did you mean cse?", 1, true), text)
+  end)
+end)
 
 describe('f:graph and f:explain', function()
   local scale = 0.25

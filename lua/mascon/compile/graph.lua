@@ -188,7 +188,7 @@ function M.from(source)
     elseif e.kind == 'op' or e.kind == 'call' then
       local ins, outs = {}, {}
       for i, o in ipairs(e.ins) do ins[i] = use(o) end
-      local n = { kind = e.kind, row = e.row, compute = e.compute, params = e.params, ins = ins, outs = outs }
+      local n = { kind = e.kind, row = e.row, compute = e.compute, params = e.params, ins = ins, outs = outs, remat = e.turn }
       if e.call then n.prim, n.saved = e.call.prim, e.call.saved end
       local later = {}
       for i, o in ipairs(e.outs) do later[i] = o end
@@ -206,7 +206,7 @@ function M.from(source)
       assert(placed or #later == 0)
     elseif e.kind == 'copy' then
       local from = use(e.ins[1])
-      write(e.outs[1], function(v) node { kind = 'copy', ins = { from }, outs = { v } } end)
+      write(e.outs[1], function(v) node { kind = 'copy', ins = { from }, outs = { v }, remat = e.turn } end)
     else -- put
       local o = e.outs[1]
       local old = part_of(o)

@@ -247,7 +247,7 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- it is a number; what f computes from such tensors alone is computed once. Random numbers drawn inside are fixed too: pass a key.
 --- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler beside the program and put
 --- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops
---- together · passes: { name = false } leaves a pass out (fold, algebra, copies, cse, dce, fuse, epilogue, rows, prologue, inplace; also
+--- together · passes: { name = false } leaves a pass out (fold, algebra, copies, cse, dce, fuse, split, epilogue, rows, prologue, inplace; also
 --- MASCON_PASSES=-cse,-fold) · math ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto',
 --- 'native' (the first call waits for the compiler), 'vm' or 'eager' (f itself) · keep_source: a folder for the generated C. MASCON_COMPILE names a
 --- tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made, MASCON_LOG=compile tells what happens. Methods: explain() says

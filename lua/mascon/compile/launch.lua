@@ -65,7 +65,7 @@ local function entries()
     for i = 1, e.nin do ins[i] = operand(e.operands[i - 1]) end
     for i = 1, e.nout do outs[i] = operand(e.operands[e.nin + i - 1]) end
     local kind = KIND[e.kind]
-    out[#out + 1] = { kind = kind, row = kind == 'op' and by_id[e.op] or nil, call = kind == 'call' and mine[e.op] or nil, compute = e.compute, params = params_t(e.params), ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0 }
+    out[#out + 1] = { kind = kind, row = kind == 'op' and by_id[e.op] or nil, call = kind == 'call' and mine[e.op] or nil, compute = e.compute, params = params_t(e.params), ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0, turn = e.turn ~= 0 and e.turn or nil }
   end
   return out
 end
@@ -75,6 +75,21 @@ function M.aliases(tensors)
   local out = {}
   for i, t in ipairs(tensors) do out[i] = tensor.make(2, 0, C.mc_record_alias, tensor.promote(t, 2)) end
   return out
+end
+
+local turns = 0
+
+--- f(...), whose work is done anew in this place though it was done before: passes neither merge it with the first time nor move it there. That is
+--- what a checkpoint asks for, which keeps no results between the two.
+function M.anew(f, ...)
+  turns = turns % 2 ^ 30 + 1
+  local before = C.mc_record_turn(turns)
+  local function finish(ok, ...)
+    C.mc_record_turn(before)
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return finish(pcall(f, ...))
 end
 
 --- Whether some function is being recorded.

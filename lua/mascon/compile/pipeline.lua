@@ -5,13 +5,14 @@
 local check = require 'mascon.check'
 local graphs = require 'mascon.compile.graph'
 local lib = require 'mascon.ffi'
+local rewrite = require 'mascon.compile.rewrite'
 local error = check.error
 
 local M = {}
 
 -- Module of each pass under mascon.compile.passes, in order. FUSION: those that `fuse = false` leaves out.
-local ORDER = { 'dce', 'fold', 'algebra', 'copies', 'cse', 'dce', 'fuse', 'epilogue', 'rows', 'prologue' }
-local FUSION = { fuse = true, epilogue = true, rows = true, prologue = true }
+local ORDER = { 'dce', 'fold', 'algebra', 'copies', 'cse', 'dce', 'fuse', 'split', 'epilogue', 'rows', 'prologue' }
+local FUSION = { fuse = true, split = true, epilogue = true, rows = true, prologue = true }
 -- Passes that are no step of this list but ask for their switch: `inplace` of the memory planner.
 local ELSEWHERE = { inplace = true }
 
@@ -69,6 +70,7 @@ end
 ---@return table[] reports { name, doc, skipped, seconds, nodes = { before, after }, bytes = { before, after }, and what the pass says }
 function M.run(graph, options, watch)
   local reports = {}
+  rewrite.epochs(graph)
   for _, name in ipairs(ORDER) do
     local pass = require('mascon.compile.passes.' .. name)
     local report = { name = name, doc = pass.doc }

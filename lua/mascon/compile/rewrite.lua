@@ -94,6 +94,16 @@ function M.sweep(graph, visit)
   return map
 end
 
+--- Numbers the stretches of a graph between the turns of checkpoints (`epoch` of each node, nil without checkpoints). Work of different stretches is
+--- not put together: it would hold on to what the checkpoint lets go of.
+function M.epochs(graph)
+  local epoch, turn
+  for _, n in ipairs(graph.nodes) do
+    if n.remat and n.remat ~= turn then epoch, turn = (epoch or 0) + 1, n.remat end
+    n.epoch = epoch
+  end
+end
+
 --- Stands for nodes that vanish.
 M.NOTHING = { ins = {}, outs = {} }
 

@@ -45,7 +45,7 @@ function M.run(graph)
           if not FULL[v.dtype] then why = 'the product is no f32 or f64'
           elseif not plain then why = 'it reads the product as a view'
           elseif not graphs.same(v.shape, n.outs[1].shape) then why = 'the product has another shape'
-          elseif p.remat ~= n.remat then why = 'a checkpoint computes one of them anew'
+          elseif p.epoch ~= n.epoch then why = 'a checkpoint computes one of them anew'
           elseif read and not ready(n, p, v, position) then why = 'the product is read elsewhere before its other operands are there' end
           if why then report.why[n] = why
           else
@@ -54,7 +54,7 @@ function M.run(graph)
             for _, l in ipairs(f.ins) do ins[#ins + 1] = l.value ~= v and l or nil end
             for i, o in ipairs(f.outs) do outs[i] = o end
             if read then outs[#outs + 1] = v end
-            local group = { kind = 'product', ins = ins, outs = outs, product = v, leaves = f.ins, results = #f.outs, want = f.want, code = f.code, result = f.result, members = { p, unpack(f.members) } }
+            local group = { kind = 'product', epoch = n.epoch, ins = ins, outs = outs, product = v, leaves = f.ins, results = #f.outs, want = f.want, code = f.code, result = f.result, members = { p, unpack(f.members) } }
             for _, o in ipairs(outs) do o.node = group end
             v.node = group
             taken[p], stands[p], stands[n] = true, group, group

@@ -12,7 +12,7 @@ local M = { name = 'fuse', doc = 'runs neighbouring elementwise ops of one shape
 local CODE, NAME = tensor.code, tensor.name
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
 local REAL = { c64 = 'f32', c128 = 'f64' }
-local REGISTERS = 56
+local MOST, OPERANDS, REGISTERS = 28, 60, 62 -- nodes of a group; leaves and results, and registers, of a program
 
 local function eligible(n)
   if n.kind == 'copy' then return true end
@@ -33,11 +33,11 @@ end
 
 -- ---------------------------------------------------------------- who joins whom
 
-local RULE = { most = REGISTERS / 2 }
+local RULE = { most = MOST }
 
 function RULE.space(n)
   if not eligible(n) then return nil, n.kind == 'op' and 'no elementwise op' or 'a write into a part of a buffer' end
-  return { shape = n.outs[1].shape, remat = n.remat }
+  return { shape = n.outs[1].shape, epoch = n.epoch }
 end
 
 function RULE.inner(u) return graphs.whole(u) end
@@ -45,7 +45,7 @@ function RULE.inner(u) return graphs.whole(u) end
 function RULE.meet(a, b, u)
   if not graphs.whole(u) then return nil, 'it reads its operand as a view' end
   if not graphs.same(a.shape, b.shape) then return nil, ('its operand has another shape, [%s] and not [%s]'):format(table.concat(a.shape, ','), table.concat(b.shape, ',')) end
-  if a.remat ~= b.remat then return nil, 'a checkpoint computes one of them anew' end
+  if a.epoch ~= b.epoch then return nil, 'a checkpoint computes one of them anew' end
   return a
 end
 
@@ -123,11 +123,13 @@ local function program(group, outside)
   end
   local result = {}
   for i, r in ipairs(results) do result[i] = r.leaf and r.leaf - 1 or r.number end
-  return { kind = 'fused', remat = group.nodes[1].remat, ins = leaves, want = want, outs = outs, code = code, result = result, registers = next_register, members = group.nodes }
+  return { kind = 'fused', epoch = group.nodes[1].epoch, ins = leaves, want = want, outs = outs, code = code, result = result, registers = next_register, members = group.nodes }
 end
 
 --- A node by itself as a group.
 function M.single(n) return program({ nodes = { n } }, { [n.outs[1]] = true }) end
+--- Nodes in order as a group that writes the values in `outs`.
+function M.group(nodes, outs) return program({ nodes = nodes }, outs) end
 M.eligible = eligible
 
 -- ---------------------------------------------------------------- the pass
@@ -138,33 +140,37 @@ M.eligible = eligible
 function M.run(graph)
   local groups_of, _, why = groups.find(graph, RULE)
   local outside = groups.outside(graph, groups_of)
-  local replaced, report = {}, { groups = 0, nodes = 0, why = why }
-  local function replace(g)
-    if replaced[g] then return replaced[g] end
-    local only = g.nodes[1]
-    if #g.nodes == 1 then replaced[g] = only
-    else
-      local f = program(g, outside)
-      if not f.outs[1] then -- dead code, where it is not left out
-        replaced[g] = rewrite.NOTHING
-        return replaced[g]
-      end
-      if #f.ins + #f.outs > 60 or f.registers > 62 then
-        replaced[g] = false
-        return false
-      end
+  local stands, report, seen = {}, { groups = 0, nodes = 0, why = why }, {}
+  --- The program of these nodes; where it is too large, of the first and of the second half, which is after the first.
+  local function build(nodes)
+    if #nodes == 1 then return end
+    local f = program({ nodes = nodes }, outside)
+    if #f.outs == 0 then -- dead code, where it is not left out
+      for _, n in ipairs(nodes) do stands[n] = rewrite.NOTHING end
+    elseif #f.ins + #f.outs <= OPERANDS and f.registers <= REGISTERS then
+      for _, n in ipairs(nodes) do stands[n] = f end
       for _, v in ipairs(f.outs) do v.node = f end
-      report.groups, report.nodes = report.groups + 1, report.nodes + #g.nodes
-      replaced[g] = f
+      report.groups, report.nodes = report.groups + 1, report.nodes + #nodes
+    else
+      local first, second, made = {}, {}, {}
+      for k, n in ipairs(nodes) do
+        local list = k <= #nodes / 2 and first or second
+        list[#list + 1] = n
+        if list == first then made[n.outs[1]] = true end
+      end
+      for _, n in ipairs(second) do for _, u in ipairs(n.ins) do if made[u.value] then outside[u.value] = true end end end
+      build(first)
+      build(second)
     end
-    return replaced[g]
   end
-  for _, n in ipairs(graph.nodes) do if groups_of[n] then replace(groups_of[n]) end end
-
-  graph.nodes = rewrite.order(graph.nodes, function(n)
+  for _, n in ipairs(graph.nodes) do
     local g = groups_of[n]
-    return g and replaced[g] or n
-  end)
+    if g and not seen[g] then
+      seen[g] = true
+      build(g.nodes)
+    end
+  end
+  graph.nodes = rewrite.order(graph.nodes, function(n) return stands[n] or n end)
   return report
 end
 

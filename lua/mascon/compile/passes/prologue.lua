@@ -47,6 +47,14 @@ local function suits(n)
   return true
 end
 
+M.suits = suits
+
+--- The reduction works along some of the last axes: rows, which other passes keep in cache.
+function M.by_rows(n)
+  local axes, nd = axes_of(n), #n.ins[1].shape
+  return #axes < nd and axes[#axes] == nd
+end
+
 ---@param graph table
 ---@return table report { groups, bytes: of operands never written, why }
 function M.run(graph)
@@ -62,10 +70,10 @@ function M.run(graph)
       if not ok then report.why[n] = why
       elseif not graphs.whole(u) then report.why[n] = 'it reads its operand as a view'
       elseif count[u.value] > 1 or #p.outs > 1 then report.why[n] = 'its operand, or another result of the group, is read elsewhere'
-      elseif p.remat ~= n.remat then report.why[n] = 'a checkpoint computes one of them anew'
+      elseif p.epoch ~= n.epoch then report.why[n] = 'a checkpoint computes one of them anew'
       else
         local f = p.kind == 'fused' and p or fuse.single(p)
-        local group = { kind = 'reduced', row = n.row, params = n.params, ins = f.ins, want = f.want, code = f.code, result = f.result, outs = n.outs, like = u.value, remat = n.remat,
+        local group = { kind = 'reduced', row = n.row, params = n.params, ins = f.ins, want = f.want, code = f.code, result = f.result, outs = n.outs, like = u.value, epoch = n.epoch,
           members = { unpack(f.members) } }
         group.members[#group.members + 1] = n
         for _, o in ipairs(group.outs) do o.node = group end

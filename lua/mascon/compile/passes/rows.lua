@@ -49,10 +49,10 @@ local RULE = { most = 40 }
 
 function RULE.space(n)
   if graphs.numel(n.outs[1].shape) == 0 then return nil, 'it is empty' end
-  if n.kind == 'fused' or (n.kind == 'op' and fuse.eligible(n)) then return { shape = n.outs[1].shape, remat = n.remat } end
+  if n.kind == 'fused' or (n.kind == 'op' and fuse.eligible(n)) then return { shape = n.outs[1].shape, epoch = n.epoch } end
   local k, why = leading(n)
   if not k then return nil, why end
-  return { shape = n.ins[1].shape, lead = head(n.ins[1].shape, k), remat = n.remat }
+  return { shape = n.ins[1].shape, lead = head(n.ins[1].shape, k), epoch = n.epoch }
 end
 
 local function rank(n) return n.kind == 'op' and not fuse.eligible(n) and #n.ins[1].shape or #n.outs[1].shape end
@@ -64,7 +64,7 @@ end
 
 function RULE.meet(a, b, u, n)
   local lead = a.lead or b.lead
-  if a.remat ~= b.remat then return nil, 'a checkpoint computes one of them anew' end
+  if a.epoch ~= b.epoch then return nil, 'a checkpoint computes one of them anew' end
   if a.lead and b.lead and not graphs.same(a.lead, b.lead) then return nil, 'the leading axes differ' end
   if not lead then
     if graphs.same(a.shape, b.shape) and graphs.whole(u) then return a end
@@ -72,7 +72,7 @@ function RULE.meet(a, b, u, n)
   end
   if not (a.lead and true or starts(a.shape, lead)) or not (b.lead and true or starts(b.shape, lead)) then return nil, 'the leading axes differ' end
   if not aligned(u, rank(n), lead) then return nil, 'it reads its operand as a view' end
-  return { shape = a.shape, lead = lead, remat = a.remat }
+  return { shape = a.shape, lead = lead, epoch = a.epoch }
 end
 
 -- ---------------------------------------------------------------- a group as a node
@@ -141,7 +141,7 @@ local function tiles(group, outside)
   end
   if #sizes > SLOTS then return nil, 'it has too many results inside' end
   if bytes > LARGEST then return nil, ('a row takes %.1f MiB'):format(bytes / 2 ^ 20) end
-  return { kind = 'tiles', ins = ins, outs = outs, members = nodes, lead = lead, slot_of = slot_of, row_bytes = sizes, extra = extra, remat = group.space.remat, spared = spared }
+  return { kind = 'tiles', ins = ins, outs = outs, members = nodes, lead = lead, slot_of = slot_of, row_bytes = sizes, extra = extra, epoch = group.space.epoch, spared = spared }
 end
 
 ---@param graph table
