@@ -286,6 +286,9 @@ MC_API int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_
 /* Makes the results (empty headers with their capacity) and runs it; -1, and nothing done, when an argument has another dtype or layout. */
 MC_API int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out);
 
+/* Bytes of registers that a worker of the vector machine uses at a time (1 KiB to 1 MiB; else it stays): the one before. No result depends on it. */
+MC_API int64_t mc_vm_cache(int64_t bytes);
+
 /* ---- native code: generated C, made by a compiler beside us ---- */
 /* A generated elementwise function: n elements of leaves `in` (each running along, or one value, as generated) into results `out`. 0, or the
  * first element (from 1) with a forbidden value, and the op that forbids it in *op. */

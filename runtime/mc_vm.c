@@ -11,9 +11,18 @@
 
 #include <string.h>
 
-#define CACHE 24576 /* bytes for the registers of a worker; half of the first-level cache and less */
+static int64_t cache_bytes = 24576; /* for the registers of a worker; half of the first-level cache and less */
+#define CACHE cache_bytes
 #define SMALLEST 128
 #define LARGEST 2048
+
+int64_t mc_vm_cache(int64_t bytes)
+{
+    int64_t before = cache_bytes;
+    if (bytes >= 1024 && bytes <= (1 << 20))
+        cache_bytes = bytes;
+    return before;
+}
 
 struct mci_vm {
     int nleaves, nresults, ninstr, nregs;

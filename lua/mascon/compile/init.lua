@@ -79,8 +79,13 @@ local function named(self)
   return ('%s:%d'):format(at.short_src, at.linedefined)
 end
 
+local tuned
 --- First call of a form: runs f, writes down what it did.
 local function build(self, args, n, tensors)
+  if not tuned then
+    tuned = true
+    require 'mascon.compile.tune'.apply()
+  end
   tensors = launch.aliases(tensors)
   local at = 0
   local shown = {}
@@ -202,7 +207,7 @@ function methods:source()
   if not plan then error('compile: source() before the first call; call the function once', 2) end
   local codegen = require 'mascon.compile.native.codegen'
   if not plan.functions then with_native().attach(plan, self) end
-  return codegen.source(plan.functions)
+  return (codegen.source(plan.functions))
 end
 
 --- How many groups the form that was traced last has, and how many of them run as compiled code.
@@ -211,6 +216,13 @@ end
 function methods:groups()
   local plan = self.plan
   return plan and (plan.groups or plan.fused.groups) or 0, plan and plan.native or 0
+end
+
+--- Whether every group of the form that was traced last runs as compiled code.
+---@return boolean
+function methods:native()
+  local plan = self.plan
+  return plan ~= nil and plan.native ~= nil and plan.native == plan.groups
 end
 
 --- Waits until nothing is being compiled any more.
@@ -239,7 +251,7 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- MASCON_PASSES=-cse,-fold) · math ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto',
 --- 'native' (the first call waits for the compiler), 'vm' or 'eager' (f itself) · keep_source: a folder for the generated C. MASCON_COMPILE names a
 --- tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made, MASCON_LOG=compile tells what happens. Methods: explain() says
---- what was done and why, graph() shows it, source(), groups(), wait(). Errors: a value of a traced tensor is asked for (item, if).
+--- what was done and why, graph() shows it, source(), groups(), native(), wait(). Errors: a value of a traced tensor is asked for (item, if).
 ---     local f = mc.compile(function(a, s) return mc.exp(a) * s end)
 ---     f(mc.zeros{2}, 3)  --> f64[2]@cpu { 3, 3 }
 ---@param f function
