@@ -49,6 +49,7 @@ local function detour(n, group, groups_of, position)
   end
   for _, u in ipairs(n.ins) do
     local p = u.value.node
+    if p and groups_of[p] == group and not whole(u) then return true end -- a part of what the group has not written yet
     if p and groups_of[p] ~= group and not seen[p] then
       seen[p] = true
       stack[#stack + 1] = p
@@ -58,8 +59,8 @@ local function detour(n, group, groups_of, position)
     local p = table.remove(stack)
     steps = steps + 1
     if groups_of[p] == group or steps > SEARCH then return true end
-    if position[p] > group.first then
-      local g = groups_of[p]
+    local g = groups_of[p]
+    if (g and g.last or position[p]) > group.first then -- an earlier node's group may go on behind
       if g then
         for _, m in ipairs(g.nodes) do
           if groups_of[m] == g then push(m) end
@@ -93,21 +94,21 @@ local function find(graph)
                 groups_of[m] = a
                 a.nodes[#a.nodes + 1] = m
               end
-              a.first, a.size = math.min(a.first, b.first), a.size + b.size
+              a.first, a.last, a.size = math.min(a.first, b.first), math.max(a.last, b.last), a.size + b.size
               b.nodes, b.size = {}, 0
             end
           end
         end
       end
       if not joined then
-        joined = { shape = shape, nodes = {}, first = k, size = 0 }
+        joined = { shape = shape, nodes = {}, first = k, last = k, size = 0 }
         groups[#groups + 1] = joined
       elseif detour(n, joined, groups_of, position) then -- a merge can close a way
-        joined = { shape = shape, nodes = {}, first = k, size = 0 }
+        joined = { shape = shape, nodes = {}, first = k, last = k, size = 0 }
         groups[#groups + 1] = joined
       end
       joined.nodes[#joined.nodes + 1] = n
-      joined.size = joined.size + 1
+      joined.size, joined.last = joined.size + 1, k
       groups_of[n] = joined
     end
   end
