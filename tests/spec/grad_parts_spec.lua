@@ -50,7 +50,7 @@ local CASE = {
   -- polynomials
   polyval = { { mc.polyval, V, X } }, polyadd = { { mc.polyadd, V, r(1, 3) } }, polysub = { { mc.polysub, V, r(1, 3) } }, polymul = { { mc.polymul, V, r(1, 3) } },
   polydiv = { { mc.polydiv, V, r(1, 3), compiled = false } }, polyder = { { mc.polyder, V } }, polyint = { { mc.polyint, V } }, polyfit = { { function(x, y) return mc.polyfit(x, y, 2) end, line, W } },
-  poly = { { mc.poly, V } }, chebval = { { mc.chebval, X, V } }, legval = { { mc.legval, X, V } }, hermval = { { mc.hermval, X, V } }, hermeval = { { mc.hermeval, X, V } }, lagval = { { mc.lagval, X, V } },
+  roots = { { mc.roots, V, compiled = false } }, poly = { { mc.poly, V } }, chebval = { { mc.chebval, X, V } }, legval = { { mc.legval, X, V } }, hermval = { { mc.hermval, X, V } }, hermeval = { { mc.hermeval, X, V } }, lagval = { { mc.lagval, X, V } },
   -- calculus
   diff = { { function(x) return mc.diff(x, { axis = 2, n = 2 }) end, X } }, ediff1d = { { mc.ediff1d, X } },
   gradient = { { function(x) return mc.gradient(x, { spacing = 0.5 }) end, X }, { function(y, x) return mc.gradient(y, { spacing = x, edge_order = 2 }) end, V, line }, { function(y, h) return mc.gradient(y, { spacing = h }) end, V, mc.tensor(0.7) } },
