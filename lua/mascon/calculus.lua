@@ -99,6 +99,9 @@ end
 
 -- ---------------------------------------------------------------- gradient
 
+--- The real dtype of the parts of a dtype.
+local function real_of(dtype) return tensor.kind[dtype] == 'c' and (dtype == 'c64' and 'f32' or 'f64') or dtype end
+
 --- Central differences along axis a with uniform spacing h, or at positions p [m].
 local function gradient_axis(x, a, h, p, edge)
   local m, rank = x.shape[a], x.ndim
@@ -119,19 +122,19 @@ local function gradient_axis(x, a, h, p, edge)
   end
   local d = M.diff(methods.to(p, 'f64'))
   local d1, d2 = cut(d, 1, 1, m - 2), cut(d, 1, 2, m - 1)
-  local real = tensor.kind[x.dtype] == 'c' and (x.dtype == 'c64' and 'f32' or 'f64') or x.dtype
+  local real = real_of(x.dtype)
   local function weight(w) return methods.to(along(w, a, rank), real) end
   local left, middle, right = weight(-d2 / (d1 * (d1 + d2))), weight((d2 - d1) / (d1 * d2)), weight(d1 / (d2 * (d1 + d2)))
   put(2, m - 1, cut(x, a, 1, m - 2) * left + cut(x, a, 2, m - 1) * middle + cut(x, a, 3, m) * right)
-  local function at(k) return tensor.known(d) and d[k]:item() or methods.to(d[k], real) end
+  local function times(k, w) return cut(x, a, k, k) * methods.to(w, real) end
   if edge == 1 then
-    put(1, 1, (cut(x, a, 2, 2) - cut(x, a, 1, 1)) / at(1))
-    put(m, m, (cut(x, a, m, m) - cut(x, a, m - 1, m - 1)) / at(m - 1))
+    put(1, 1, (cut(x, a, 2, 2) - cut(x, a, 1, 1)) / methods.to(d[1], real))
+    put(m, m, (cut(x, a, m, m) - cut(x, a, m - 1, m - 1)) / methods.to(d[m - 1], real))
   else
-    local u, v = at(1), at(2)
-    put(1, 1, cut(x, a, 1, 1) * (-(2 * u + v) / (u * (u + v))) + cut(x, a, 2, 2) * ((u + v) / (u * v)) + cut(x, a, 3, 3) * (-u / (v * (u + v))))
-    u, v = at(m - 2), at(m - 1)
-    put(m, m, cut(x, a, m - 2, m - 2) * (v / (u * (u + v))) + cut(x, a, m - 1, m - 1) * (-(v + u) / (u * v)) + cut(x, a, m, m) * ((2 * v + u) / (v * (u + v))))
+    local u, v = d[1], d[2]
+    put(1, 1, times(1, -(2 * u + v) / (u * (u + v))) + times(2, (u + v) / (u * v)) + times(3, -u / (v * (u + v))))
+    u, v = d[m - 2], d[m - 1]
+    put(m, m, times(m - 2, v / (u * (u + v))) + times(m - 1, -(v + u) / (u * v)) + times(m, (2 * v + u) / (v * (u + v))))
   end
   return out
 end
@@ -172,8 +175,8 @@ function M.gradient(x, opts)
     local v = spacing
     if listed then v = spacing[k] end
     v = positions(v)
-    if tensor.is(v) and v:numel() == 1 then v = v:item() end
-    if type(v) == 'number' then
+    if tensor.is(v) and v:numel() == 1 then v = methods.reshape(methods.to(v, real_of(x.dtype)), {}) end
+    if type(v) == 'number' or tensor.is(v) and v.ndim == 0 then
       out[k] = gradient_axis(x, a, v, nil, o.edge_order)
     else
       if not tensor.is(v) or v.ndim ~= 1 or v:numel() ~= m then
@@ -216,7 +219,7 @@ end
 
 --- sum_k w[..., k] y[..., k], weights f64 in the precision of y.
 local function weighted(y, w)
-  local real = tensor.kind[y.dtype] == 'c' and (y.dtype == 'c64' and 'f32' or 'f64') or y.dtype
+  local real = real_of(y.dtype)
   return F.vecdot(methods.to(w, real), y)
 end
 
@@ -277,7 +280,7 @@ function M.cumulative_trapezoid(y, x, opts)
   local n, m = t.ndim, t.shape[t.ndim]
   if m == 0 then error(('cumulative_trapezoid: samples are %s; the axis is empty'):format(tensor.describe(t)), 2) end
   local pieces = cut(t, n, 1, m - 1) + cut(t, n, 2, m)
-  local real = tensor.kind[t.dtype] == 'c' and (t.dtype == 'c64' and 'f32' or 'f64') or t.dtype
+  local real = real_of(t.dtype)
   if p then pieces = F.multiply(pieces, methods.to(M.diff(p) * 0.5, real)) else F.multiply(pieces, o.dx * 0.5, { out = pieces }) end
   return accumulate('cumulative_trapezoid', pieces, o, a)
 end
@@ -357,7 +360,7 @@ function M.cumulative_simpson(y, x, opts)
   local t, p, o, a = samples('cumulative_simpson', y, x, opts, CUMULATIVE)
   local n, m = t.ndim, t.shape[t.ndim]
   if m == 0 then error(('cumulative_simpson: samples are %s; the axis is empty'):format(tensor.describe(t)), 2) end
-  local real = tensor.kind[t.dtype] == 'c' and (t.dtype == 'c64' and 'f32' or 'f64') or t.dtype
+  local real = real_of(t.dtype)
   if m < 3 then
     local pieces = cut(t, n, 1, m - 1) + cut(t, n, 2, m)
     pieces = p and F.multiply(pieces, methods.to(M.diff(p) * 0.5, real)) or pieces * (o.dx * 0.5)

@@ -516,7 +516,7 @@ function maker.gather(row)
   end
 end
 
-maker.segment = maker.gather
+maker.segment, maker.recurrence = maker.gather, maker.gather
 
 local function list_maker(row)
   local id, name, spec = row.id, row[1], param_spec(row)

@@ -89,9 +89,8 @@ local function covariance(fname, x, opts, level)
     local a = o.aweights and weight_of(fname, 'aweights', o.aweights, n, level)
     w = f and a and f * a or f or a
     local total, squares = F.sum(w), a and F.sum(w * a)
-    if tensor.known(w) then total, squares = total:item(), a and squares:item() end
-    dof = total - o.correction * (a and squares / total or 1)
-    if type(dof) == 'number' and not (dof > 0) then error(('%s: weights leave %g degrees of freedom; more than 0 are needed'):format(fname, dof), level) end
+    dof = total - (a and squares / total or 1) * o.correction
+    if not op.certain(F.gt(dof, 0)) then error(('%s: weights leave %g degrees of freedom; more than 0 are needed'):format(fname, dof:item()), level) end
     local d = x - F.sum(x * w, { -1, keepdim = true }) / total
     return F.matmul(d * w, F.conj(d).mT) / dof
   end

@@ -1,30 +1,32 @@
 -- tables.lua - the generated tables of the reference: support (op x dtype x device x differentiable) and accuracy.
 --
--- Called by docs.lua. support() comes from rows alone; accuracy() from runtime/gen/accuracy.tsv, which `make accuracy` measures. Both give the lines of a
+-- Called by docs.lua. support() comes from rows and what is known of their derivatives; accuracy() from runtime/gen/accuracy.tsv, which `make accuracy` measures. Both give the lines of a
 -- Markdown page. May not know any op.
 local M = {}
 
 local function cell(text) return (tostring(text):gsub('|', '\\|')) end
 
---- What a row says of its derivative: 'yes', or 'no' with the reason.
-local function differentiable(row)
-  local why = tostring(row.rules):match '^none: (.*)'
-  if why then return 'no: ' .. why end
-  return row.rules == 'auto' and (row.family == 'lua' and 'through its parts' or 'from its formula') or 'rule ' .. row.rules
+--- What the rules say of a row: yes or no, zero, or through its parts, and the reason or the exception.
+local function derivative(yes, why)
+  if yes == 'parts' then return 'through its parts' end
+  if yes == 'zero' then return 'zero: piecewise constant' end
+  if not yes then return 'no: ' .. why end
+  return why and 'yes, ' .. why or 'yes'
 end
 
 --- The support table. devices: names of the devices of this build.
 ---@param rows table[] rows of the op table in order
 ---@param dtypes table[] rows of dtypes
 ---@param devices string[]
+---@param differentiable fun(row: table): boolean|string, string? mascon.rules' answer
 ---@return string[] lines
-function M.support(rows, dtypes, devices, has_grad)
+function M.support(rows, dtypes, devices, differentiable)
   local names = {}
   for i, d in ipairs(dtypes) do names[i] = d[1] end
   local out = {
     '# Support', '',
     'Made by `make docs` from the op table. A dot: the dtype is taken as it is; `f`: it is taken as f64 (integers) or as its float; empty: refused or promoted by the',
-    'rules of the array API. Derivative: what the rule of the row says' .. (has_grad and '.' or '; `mc.grad` itself is not in this version.'), '',
+    'rules of the array API. Derivative: whether `mc.grad`, `mc.jvp` and kin go through the op for its floating and complex dtypes, on every device.', '',
     '| op | family | ' .. table.concat(names, ' | ') .. ' | device | derivative | workspace |', '|---|---|' .. ('---|'):rep(#names) .. '---|---|---|',
   }
   for _, r in ipairs(rows) do
@@ -34,7 +36,7 @@ function M.support(rows, dtypes, devices, has_grad)
       marks[i] = has[d[1]] and '·' or (r.promote == 'float' and d.kind ~= 'c' and has.f64) and 'f' or ' '
     end
     out[#out + 1] = ('| `%s` | %s | %s | %s | %s | %s |'):format(r.namespace and r.namespace .. '.' .. r[1] or r[1], r.family, table.concat(marks, ' | '), table.concat(devices, ' '),
-      cell(differentiable(r)), r.work and ('%g'):format(r.work) or '0')
+      cell(derivative(differentiable(r))), r.work and ('%g'):format(r.work) or '0')
   end
   return out
 end

@@ -45,6 +45,22 @@ describe('a compiled function', function()
     agrees('constants', function(a) return { a * near, a * 0.001, (a * near) - (a * 0.001) } end, { x(1, { 2, 3 }) }, { x(2, { 2, 3 }) })
   end)
 
+  it('keeps groups apart that a view or a write leads out of and back into', function()
+    agrees('a view of a member', function(a)
+      local h = a * 2
+      return mc.exp(h) + h['1:1, :'], h + h.T
+    end, { x(1, { 3, 3 }) })
+    agrees('a write between two groups', function(a, b)
+      local u, v = a * 2, b * 3
+      local w = u + 1
+      local h = mc.zeros { 3, 3 }
+      h['1:2, :'] = (v * w)['2:3, :']
+      return h + w, v - u, h * u + v
+    end, { x(1, { 3, 3 }), x(2, { 3, 3 }) })
+    local y, t = mc.tensor { 1, 2, 4, 3, 5 }, mc.tensor { 0, 0.4, 1.1, 1.5, 2.5 }
+    agrees('gradients of writes', mc.grad(function(a, b) return mc.simpson(a, { x = b }) end, { argnums = { 1, 2 } }), { y, t })
+  end)
+
   it('follows views, writes into parts, and aliases', function()
     agrees('views', function(a, b)
       local h = a:matmul(b)

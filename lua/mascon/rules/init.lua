@@ -83,6 +83,18 @@ function M.forward(row)
   return nil
 end
 
+--- Names under which rules stand, sorted: of ops, or of what their rows name.
+function M.names()
+  if not reverse then load() end
+  local set, out = {}, {}
+  for _, list in ipairs { reverse, forward, without } do
+    for k in pairs(list) do set[k] = true end
+  end
+  for k in pairs(set) do out[#out + 1] = k end
+  table.sort(out)
+  return out
+end
+
 --- Whether a row can be differentiated: true, or false and the reason. Compositions are as differentiable as their parts.
 ---@return boolean|string yes true, 'parts' for compositions, 'zero' for piecewise constant ops, false
 ---@return string? why with true: which operands have no derivative

@@ -214,7 +214,7 @@ local function back_put(n, env, yes, sum)
   local old, index, part = n.ins[1], n.ins[2], n.ins[3]
   local positions = evaluate.see(env[index.value], index)
   if yes[part.value] then
-    local back = mc.take(evaluate.view(c, n.at), positions, n.axis + 1)
+    local back = mc.take(evaluate.view(dense(c), n.at), positions, n.axis + 1)
     if not n.accumulate then -- of several values for one place the last one counts
       local k = positions:numel()
       local order = mc.arange(1, k, 1, { dtype = 'i64' })
