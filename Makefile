@@ -78,7 +78,7 @@ deps-check:
 
 # ---- generated sources ------------------------------------------------------------------------------------------------
 # what generated code includes at run time: shipped as text
-NATIVE_HEADERS := $(wildcard kernels/mck*.h) runtime/mc_def.h
+NATIVE_HEADERS := $(wildcard kernels/mck*.h kernels/native/*.h) runtime/mc_def.h
 # LEVELS=v3 builds one ISA level, for the time in which kernels are written
 $(B)/gen/.levels: FORCE
 	$(Q)mkdir -p $(@D) && { [ "$$(cat $@ 2>/dev/null)" = "$(LEVELS)" ] || echo "$(LEVELS)" > $@; }
@@ -234,7 +234,8 @@ install: all
 	rm -rf $(DEST)/share/mascon/lua && cp -R lua $(DEST)/share/mascon/ && cp -R $(B)/lua/. $(DEST)/share/mascon/lua/
 	install -m 644 runtime/mascon.h runtime/mc_def.h $(B)/gen/mc_gen_enums.h $(DEST)/include/mascon/
 	install -m 644 runtime/formats/mc_formats.h $(DEST)/include/mascon/formats/
-	rm -rf $(DEST)/share/mascon/kernels && install -d $(DEST)/share/mascon/kernels $(DEST)/share/mascon/runtime
+	rm -rf $(DEST)/share/mascon/kernels && install -d $(DEST)/share/mascon/kernels/native $(DEST)/share/mascon/runtime
+	install -m 644 kernels/native/*.h $(DEST)/share/mascon/kernels/native/
 	install -m 644 kernels/mck*.h $(DEST)/share/mascon/kernels/ && install -m 644 runtime/mc_def.h $(DEST)/share/mascon/runtime/
 	for extra in scripts LICENSE; do [ ! -e $$extra ] || cp -R $$extra $(DEST)/share/mascon/; done
 

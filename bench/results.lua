@@ -4,6 +4,7 @@
 local measure = require 'measure'
 local results_functions = require 'results_functions'
 local results_transforms = require 'results_transforms'
+local results_optim = require 'results_optim'
 local M = {}
 
 local time = measure.time
@@ -274,6 +275,13 @@ function M.page(facts, ours, theirs)
   if functions then put('## Functions', functions) end
   local transforms = results_transforms.section(ours, theirs)
   if transforms then put('## Compiled functions', transforms) end
+  local optim = results_optim.section(ours, theirs)
+  if optim then put('## Minimisers, roots, integrals, differential equations', optim) end
+  local passes = io.open 'bench/stored/compile_passes.md'
+  if passes then
+    put('## Passes of compiled functions', passes:read '*a')
+    passes:close()
+  end
   put('## Coupling: 512 rows x 2048 samples, 16 x 16 bands', coupling(d))
   put('## Ablation of the coupling engine', ablation(d))
   put('## Handles', 'c = a + b on 16 f64 through one C entry point; how the result is held differs (bench/handle.lua).', handles(d))

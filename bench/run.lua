@@ -10,7 +10,7 @@ local rows = require 'rows'
 local FAMILIES = {
   { 'start', 'small' }, { 'small', 'small' }, { 'handle', 'handle' }, { 'limit', 'ewise' }, { 'ewise', 'ewise' }, { 'reduce', 'ewise' }, { 'matmul', 'linear' },
   { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' }, { 'ablation', 'pac' }, { 'memory', 'pac' },
-  { 'transform', 'transforms' },
+  { 'transform', 'transforms' }, { 'optim', 'optim' }, { 'optim', 'fit' },
 }
 for _, name in ipairs(require('functions').families()) do FAMILIES[#FAMILIES + 1] = { name, 'functions' } end
 

@@ -189,6 +189,14 @@ typedef struct mck_filter {
 } mck_filter;
 typedef void (*mck_filter_fn)(const mck_filter *a);
 
+/* recurrence family: m contiguous rows of n of out, a and b: y[i] = a[i] y[i - 1] + b[i]. */
+typedef struct mck_recurrence {
+    int64_t m, n;
+    void *out;
+    const void *a, *b;
+} mck_recurrence;
+typedef void (*mck_recurrence_fn)(const mck_recurrence *a);
+
 /* small family: up to MCK_SMALL_LANES matrices of n rows and columns (k right-hand sides), n and k at most MCK_SMALL, each contiguous by
  * rows behind its own pointer. bad[l] becomes 1 for a matrix without an answer (singular, not positive definite); its result is then
  * unspecified. Room for MCK_SMALL_LANES entries in every list. A tile is full at 64 bytes of real parts: MCK_SMALL_TILE matrices. */

@@ -141,9 +141,9 @@ MC_INLINE mck_two mck_hankel_fraction(double m, double x)
 {
     const double xi = 1.0 / x;
     double a = 0.25 - m * m, p = -0.5 * xi, q = 1.0, br = 2.0 * x, bi = 2.0;
-    double fact = a * xi / (p * p + q * q), cr = br + q * fact, ci = bi + p * fact, den = br * br + bi * bi, dr = br / den, di = -bi / den;
+    double fact = a * xi / (p * p + q * q), cr = br + MC_PRODUCT(q, fact), ci = bi + MC_PRODUCT(p, fact), den = br * br + bi * bi, dr = br / den, di = -bi / den;
     for (int i = 2; i < MCK_BESSEL_STEPS; i++) {
-        const double lr = cr * dr - ci * di, li = cr * di + ci * dr, t = p * lr - q * li;
+        const double lr = MC_PRODUCT(cr, dr) - MC_PRODUCT(ci, di), li = MC_PRODUCT(cr, di) + MC_PRODUCT(ci, dr), t = p * lr - q * li;
         q = p * li + q * lr;
         p = t;
         if (fabs(lr - 1.0) + fabs(li) < 2.3e-16)
@@ -153,8 +153,8 @@ MC_INLINE mck_two mck_hankel_fraction(double m, double x)
         dr = a * dr + br;
         di = a * di + bi;
         fact = a / (cr * cr + ci * ci);
-        cr = br + cr * fact;
-        ci = bi - ci * fact;
+        cr = br + MC_PRODUCT(cr, fact);
+        ci = bi - MC_PRODUCT(ci, fact);
         den = dr * dr + di * di;
         dr /= den;
         di /= -den;

@@ -61,7 +61,7 @@ MC_INLINE mck_c128 mck_conj_c128(mck_c128 a)
 
 MC_INLINE mck_c128 mck_mul_c128(mck_c128 a, mck_c128 b)
 {
-    return mck_make_c128(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+    return mck_make_c128(MC_PRODUCT(a.re, b.re) - MC_PRODUCT(a.im, b.im), MC_PRODUCT(a.re, b.im) + MC_PRODUCT(a.im, b.re));
 }
 
 /* 2^-e for |x| in [2^e, 2^(e+1)), held within 2^-1022..2^1022. */
@@ -81,12 +81,12 @@ MC_INLINE mck_c128 mck_div_c128(mck_c128 a, mck_c128 b)
     double s = mck_unit_scale_f64(swap ? b.im : b.re);
     double p = (swap ? b.im : b.re) * s, q = (swap ? b.re : b.im) * s;
     double r = p == 0.0 ? 0.0 : q / p;
-    double d = p == 0.0 ? 0.0 : p + q * r;
+    double d = p == 0.0 ? 0.0 : p + MC_PRODUCT(q, r);
     double m = mck_maximum_f64(mck_abs_f64(a.re), mck_abs_f64(a.im));
     double up = m < 0x1p-800 ? 0x1p200 : 0.5, back = m < 0x1p-800 ? 0x1p-200 : 2.0;
     double ar = a.re * up, ai = a.im * up;
-    double re = swap ? ar * r + ai : ar + ai * r;
-    double im = swap ? ai * r - ar : ai - ar * r;
+    double re = swap ? MC_PRODUCT(ar, r) + ai : ar + MC_PRODUCT(ai, r);
+    double im = swap ? MC_PRODUCT(ai, r) - ar : ai - MC_PRODUCT(ar, r);
     return mck_make_c128(re / d * s * back, im / d * s * back);
 }
 
@@ -122,7 +122,7 @@ MC_INLINE mck_c64 mck_conj_c64(mck_c64 a)
 
 MC_INLINE mck_c64 mck_mul_c64(mck_c64 a, mck_c64 b)
 {
-    return mck_make_c64(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+    return mck_make_c64(MC_PRODUCT(a.re, b.re) - MC_PRODUCT(a.im, b.im), MC_PRODUCT(a.re, b.im) + MC_PRODUCT(a.im, b.re));
 }
 
 /* By the textbook formula in f64, where squares of f32 neither overflow nor vanish. */
@@ -130,8 +130,8 @@ MC_INLINE mck_c64 mck_div_c64(mck_c64 a, mck_c64 b)
 {
     double ar = (double)a.re, ai = (double)a.im, br = (double)b.re, bi = (double)b.im;
     double d = br * br + bi * bi;
-    double re = d == 0.0 ? ar : ar * br + ai * bi;
-    double im = d == 0.0 ? ai : ai * br - ar * bi;
+    double re = d == 0.0 ? ar : MC_PRODUCT(ar, br) + MC_PRODUCT(ai, bi);
+    double im = d == 0.0 ? ai : MC_PRODUCT(ai, br) - MC_PRODUCT(ar, bi);
     int gone = (d == MCK_INF_F64) & (ar - ar == 0.0) & (ai - ai == 0.0); /* finite / infinite */
     return mck_make_c64((float)(gone ? 0.0 : re / d), (float)(gone ? 0.0 : im / d));
 }

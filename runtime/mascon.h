@@ -202,6 +202,7 @@ typedef struct mc_record_operand {
 enum { MC_RECORD_OP, MC_RECORD_COPY, MC_RECORD_PUT, MC_RECORD_BASE, MC_RECORD_CALL };
 typedef struct mc_record_entry {
     int32_t kind, op, nin, nout, axis, accumulate;
+    int32_t turn; /* of mc_record_turn, 0 without */
     int32_t compute; /* dtype of the arithmetic of an elementwise op, -1 else */
     mc_params params;
     mc_record_operand *operands; /* inputs, then results */
@@ -226,6 +227,8 @@ MC_API int64_t mc_record_count(void);
 MC_API const mc_record_entry *mc_record_at(int64_t k); /* borrowed until cleared */
 /* Marks the buffer of t as an argument of the recorded function (on = 1) or takes the mark off. */
 MC_API int mc_record_trace(mc_tensor *t, int on);
+/* Entries carry this number from now on: work that a checkpoint does anew, one turn apart from the other. Returns the number before. */
+MC_API int mc_record_turn(int turn);
 MC_API int mc_record_traced(const mc_tensor *t);
 /* 0: the value of t belongs to the arguments of a function that is compiled or batched, and may not be asked for. */
 MC_API int mc_record_readable(const mc_tensor *t);
@@ -235,7 +238,7 @@ MC_API int mc_record_whole(const mc_tensor *t);
 MC_API int64_t mc_record_offset(const mc_tensor *t); /* of its first element in its buffer, in elements */
 /* ---- plans (mc_plan.c): a flat list of steps over buffers that are laid out beforehand ---- */
 typedef struct mc_plan mc_plan;
-enum { MC_PLAN_INPUT, MC_PLAN_OUTPUT, MC_PLAN_ARENA, MC_PLAN_CONST };
+enum { MC_PLAN_INPUT, MC_PLAN_OUTPUT, MC_PLAN_ARENA, MC_PLAN_CONST, MC_PLAN_TILE };
 /* Owns: mc_plan_free. NULL with the error record set on failure. */
 MC_API mc_plan *mc_plan_new(void);
 MC_API void mc_plan_free(mc_plan *p);
@@ -251,6 +254,17 @@ typedef struct mc_vm_instr {
 /* Elementwise ops over blocks. leaves (headers) are registers 0, 1, ... read as dtypes `want`; result[k]: register of header out[k]. */
 MC_API int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t *want, int nout, const int32_t *out, const int32_t *result,
                          int ninstr, const mc_vm_instr *instr);
+/* A reduction (`op`) into header `out` of what a program makes: header `like` shows its shape and has no memory. */
+MC_API int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int like, int nleaves, const int32_t *leaves, const int32_t *want,
+                           int32_t result, int ninstr, const mc_vm_instr *instr);
+/* product = a b, and a program (of which product is a leaf) over each tile of it while it is in cache. */
+MC_API int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const int32_t *leaves, const int32_t *want, int nout,
+                           const int32_t *out, const int32_t *result, int ninstr, const mc_vm_instr *instr);
+/* The next `count` steps run together over tiles of k leading axes. row_bytes[nslots]: bytes of one row of each buffer that lives in a tile;
+ * extra: bytes of a row read and written outside. mc_plan_views after them: of every header of these steps (results, then operands, step by
+ * step) its axis number less that of the leading axes, and its buffer or -1. */
+MC_API int mc_plan_tiles(mc_plan *p, int count, int k, const int64_t *lead, int nslots, const int64_t *row_bytes, int64_t extra);
+MC_API int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot);
 MC_API int mc_plan_copy(mc_plan *p, int dst, int src);
 MC_API int mc_plan_put(mc_plan *p, int dst, int axis, int index, int values, int accumulate);
 /* Parts of a plan that are plans: ONCE runs part 0 on all operands; CHOOSE runs part in[0] (i64 from 0, held to the range) on in[1..]; WHILE runs part 1 as long as part 0 gives true;
@@ -271,6 +285,9 @@ MC_API int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *con
 MC_API int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out);
 /* Makes the results (empty headers with their capacity) and runs it; -1, and nothing done, when an argument has another dtype or layout. */
 MC_API int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out);
+
+/* Bytes of registers that a worker of the vector machine uses at a time (1 KiB to 1 MiB; else it stays): the one before. No result depends on it. */
+MC_API int64_t mc_vm_cache(int64_t bytes);
 
 /* ---- native code: generated C, made by a compiler beside us ---- */
 /* A generated elementwise function: n elements of leaves `in` (each running along, or one value, as generated) into results `out`. 0, or the

@@ -2,7 +2,8 @@
  *
  * OpenBLAS is called single-threaded on tiles of the result. The cut depends on the shape only (`cut` says how), so the bits do not
  * depend on the number of threads. Operands whose rows or columns have unit stride go in place, others are copied. A tile of more than
- * PIECE multiplications is handed over in pieces of columns, between which the cancel flag is read. Integers and machines without
+ * PIECE multiplications is handed over in pieces of columns, between which the cancel flag is read. A finished tile can be handed on while it
+ * is in cache (a fused epilogue). Integers and machines without
  * OpenBLAS use the plain kernel. May not know BLAS names. */
 #include "mc_rows.h"
 #include "mc_ops.h"
@@ -29,6 +30,7 @@ typedef struct matmul_job {
     int64_t bshape[MC_MAX_RANK];
     operand a, b;
     char *c;
+    mci_after *after;
 } matmul_job;
 
 /* Tiles of one result, by the number of real multiplications. Measured with OpenBLAS 0.3.21, AVX-512, two cores, against its own threads:
@@ -70,11 +72,21 @@ static void cut(matmul_job *j, int is_complex)
     j->col_tiles = (j->n + j->cols - 1) / j->cols;
 }
 
+/* Hands a finished tile on, row by row unless it has the full width. */
+static void hand_over(const matmul_job *j, int64_t first, int64_t m, int64_t n, int worker)
+{
+    if (n == j->n) {
+        j->after->range(j->after->arg, first, first + m * n, worker);
+        return;
+    }
+    for (int64_t r = 0; r < m; r++)
+        j->after->range(j->after->arg, first + r * j->n, first + r * j->n + n, worker);
+}
+
 static void matmul_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const matmul_job *j = arg;
     (void)end;
-    (void)worker;
     int64_t tiles = j->row_tiles * j->col_tiles, batch = begin / tiles, tile = begin % tiles, oa = 0, ob = 0, rest = batch;
     for (int i = j->nb - 1; i >= 0; i--) {
         int64_t x = rest % j->bshape[i];
@@ -90,6 +102,8 @@ static void matmul_task(void *arg, int64_t begin, int64_t end, int worker)
     if (!j->blas) {
         mck_matmul k = {m, n, j->k, c, a, b};
         j->plain(&k);
+        if (j->after)
+            hand_over(j, (batch * j->m + r0) * j->n + c0, m, n, worker);
         return;
     }
     int64_t piece = n;
@@ -100,6 +114,8 @@ static void matmul_task(void *arg, int64_t begin, int64_t end, int worker)
         j->blas->gemm(j->type, j->a.trans, j->b.trans, m, wide, j->k, a, j->a.ld, b + (j->b.trans ? at * j->b.ld : at) * j->size, j->b.ld,
                       c + at * j->size, j->n);
     }
+    if (j->after && !mc_cancel_pending())
+        hand_over(j, (batch * j->m + r0) * j->n + c0, m, n, worker);
 }
 
 /* Matrix axes of t (rows r, columns c with strides) usable by BLAS as they are? Else a contiguous copy. */
@@ -129,15 +145,13 @@ static int prepare(operand *o, const mc_tensor *t, int dtype, int nb, int64_t ro
     return MC_OK;
 }
 
-int mci_matmul_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
 {
-    (void)nout;
-    (void)p;
-    mc_tensor *out = outs[0], a = *in[0], b = *in[1], oa, ob, res = {0};
+    mc_tensor a = *in[0], b = *in[1], oa, ob, res = {0};
     char s1[MCI_TEXT], s2[MCI_TEXT];
     int dtype, compute, nb, given = (out->flags & MC_FLAG_OUT) != 0;
     int64_t shape[MC_MAX_RANK];
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    int rc = mci_resolve(&mci_ops[MC_OP_MATMUL], 2, in, &dtype, &compute);
     if (rc)
         return rc;
     int va = a.ndim == 1, vb = b.ndim == 1;
@@ -197,8 +211,11 @@ int mci_matmul_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
             rc = prepare(&j.b, &b, compute, nb, k, n, !j.blas);
         if (!rc) {
             j.c = target->data;
+            j.after = after && direct ? after : NULL;
             cut(&j, mci_kind(compute) == 'c');
             rc = mci_parallel(batches * j.row_tiles * j.col_tiles, matmul_task, &j);
+            if (j.after)
+                after->done = 1;
         }
         mc_drop(&j.a.tmp);
         mc_drop(&j.b.tmp);
@@ -209,4 +226,18 @@ int mci_matmul_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     if (rc)
         mci_out_fail(out, given);
     return rc;
+}
+
+int mci_matmul_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    (void)op;
+    (void)nout;
+    (void)nin;
+    (void)p;
+    return matmul(outs[0], in, NULL);
+}
+
+int mci_matmul_then(mc_tensor *out, const mc_tensor *a, const mc_tensor *b, mci_after *after)
+{
+    return matmul(out, (const mc_tensor *const[]){a, b}, after);
 }

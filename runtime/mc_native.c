@@ -21,12 +21,13 @@ struct mci_native {
     int64_t block, room;
     mci_space s;
     int32_t one[MCI_NATIVE_OPERANDS], size[MCI_NATIVE_OPERANDS], buffer[MCI_NATIVE_OPERANDS]; /* buffer: byte in the room, -1 none */
+    int32_t given[MCI_NATIVE_OPERANDS]; /* bytes of an element of each result */
     int64_t strides[MCI_NATIVE_OPERANDS][MC_MAX_RANK]; /* leaves, then the results (all alike) */
 };
 
-typedef struct native_job {
+typedef struct mci_native_job {
     const mci_native *k;
-    mc_tensor *const *leaves, *const *results;
+    mc_tensor *const *leaves, *const *results; /* results: NULL when ranges are given out by hand */
     char *memory;
     int32_t bad_op;
     int64_t bad;
@@ -48,6 +49,8 @@ mci_native *mci_native_new(mc_native_fn fn, int nleaves, mc_tensor *const *leave
     k->nresults = nresults;
     k->isa = mci_isa();
     memcpy(k->s.shape, like->shape, sizeof like->shape);
+    for (int i = 0; i < nresults; i++)
+        k->given[i] = (int32_t)MCI_SIZE(results[i]->dtype);
     for (int i = 0; i < nleaves; i++) {
         mci_broadcast_strides(leaves[i], nd, k->strides[i]);
         k->size[i] = (int32_t)MCI_SIZE(leaves[i]->dtype);
@@ -97,12 +100,13 @@ void mci_native_free(mci_native *k) { mci_free(k); }
 
 int mci_native_fits(const mci_native *k) { return k->isa == mci_isa(); }
 
-static int call(native_job *j, int64_t at, int64_t n, const void *const *in)
+/* Elements [at, at + n); to[i]: where element `first` of result i goes. */
+static int call(native_job *j, int64_t at, int64_t n, const void *const *in, char *const *to, int64_t first)
 {
     const mci_native *k = j->k;
     void *out[MCI_NATIVE_OPERANDS];
     for (int i = 0; i < k->nresults; i++)
-        out[i] = (char *)j->results[i]->data + at * MCI_SIZE(j->results[i]->dtype);
+        out[i] = to[i] + (at - first) * k->given[i];
     int32_t op = -1;
     int64_t bad = k->fn(n, out, in, &op);
     if (MC_UNLIKELY(bad)) {
@@ -113,7 +117,7 @@ static int call(native_job *j, int64_t at, int64_t n, const void *const *in)
 }
 
 /* Blocks that cross short rows. */
-static void walk_blocks(native_job *j, int64_t lo, int64_t hi, char *memory)
+static void walk_blocks(native_job *j, int64_t lo, int64_t hi, char *const *to, char *memory)
 {
     const mci_native *k = j->k;
     const void *in[MCI_NATIVE_OPERANDS];
@@ -136,12 +140,12 @@ static void walk_blocks(native_job *j, int64_t lo, int64_t hi, char *memory)
                 in[i] = buf;
             }
         }
-        if (call(j, at, n, in) || mc_cancel_pending())
+        if (call(j, at, n, in, to, lo) || mc_cancel_pending())
             return;
     }
 }
 
-static void walk_rows(native_job *j, int64_t lo, int64_t hi, char *memory)
+static void walk_rows(native_job *j, int64_t lo, int64_t hi, char *const *to, char *memory)
 {
     const mci_native *k = j->k;
     const int nd = k->s.nd;
@@ -165,7 +169,7 @@ static void walk_rows(native_job *j, int64_t lo, int64_t hi, char *memory)
                 in[i] = memory + k->buffer[i];
             }
         }
-        if (call(j, at, n, in) || mc_cancel_pending())
+        if (call(j, at, n, in, to, lo) || mc_cancel_pending())
             return;
         place += n;
         if (place < k->s.inner)
@@ -182,15 +186,33 @@ static void walk_rows(native_job *j, int64_t lo, int64_t hi, char *memory)
     }
 }
 
+void mci_native_range(mci_native_job *j, int64_t lo, int64_t hi, char *const *out, int worker)
+{
+    char *memory = j->memory ? j->memory + worker * j->k->room : NULL;
+    if (j->k->by_rows)
+        walk_rows(j, lo, hi, out, memory);
+    else
+        walk_blocks(j, lo, hi, out, memory);
+}
+
 static void native_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     native_job *j = arg;
+    char *out[MCI_NATIVE_OPERANDS];
     int64_t lo = begin * MCI_GRAIN, hi = end * MCI_GRAIN < j->k->s.total ? end * MCI_GRAIN : j->k->s.total;
-    char *memory = j->memory ? j->memory + worker * j->k->room : NULL;
-    if (j->k->by_rows)
-        walk_rows(j, lo, hi, memory);
-    else
-        walk_blocks(j, lo, hi, memory);
+    for (int i = 0; i < j->k->nresults; i++)
+        out[i] = (char *)j->results[i]->data + lo * j->k->given[i];
+    mci_native_range(j, lo, hi, out, worker);
+}
+
+static int status(const native_job *j)
+{
+    if (!j->bad)
+        return MC_OK;
+    if (j->bad_op < 0)
+        return mci_error(MC_EINVAL, "kernel: status at flat position %lld (from 1)", (long long)j->bad);
+    return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", mci_ops[j->bad_op].name,
+                     mci_ops[j->bad_op].guard, (long long)j->bad);
 }
 
 int mci_native_run(const mci_native *k, mc_tensor *const *leaves, mc_tensor *const *results)
@@ -203,10 +225,34 @@ int mci_native_run(const mci_native *k, mc_tensor *const *leaves, mc_tensor *con
         return mc_errstatus();
     int rc = mci_parallel(tasks, native_task, &j);
     mci_free(j.memory);
-    if (!rc && j.bad && j.bad_op < 0)
-        rc = mci_error(MC_EINVAL, "kernel: status at flat position %lld (from 1)", (long long)j.bad);
-    else if (!rc && j.bad)
-        rc = mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", mci_ops[j.bad_op].name,
-                       mci_ops[j.bad_op].guard, (long long)j.bad);
+    return rc ? rc : status(&j);
+}
+
+int mci_native_run_part(const mci_native *k, mc_tensor *const *leaves, mc_tensor *const *results)
+{
+    mci_native *part = mci_native_new(k->fn, k->nleaves, leaves, k->one, k->nresults, results);
+    int rc = part ? mci_native_run(part, leaves, results) : mc_errstatus();
+    mci_native_free(part);
+    return rc;
+}
+
+mci_native_job *mci_native_open(const mci_native *k, mc_tensor *const *leaves)
+{
+    native_job *j = mci_calloc(1, sizeof *j);
+    if (!j)
+        return NULL;
+    *j = (native_job){.k = k, .leaves = leaves, .bad_op = -1};
+    if (k->gathers && !(j->memory = mci_alloc((size_t)(k->room * mc_get_num_threads())))) {
+        mci_free(j);
+        return NULL;
+    }
+    return j;
+}
+
+int mci_native_close(mci_native_job *j)
+{
+    int rc = status(j);
+    mci_free(j->memory);
+    mci_free(j);
     return rc;
 }

@@ -41,6 +41,15 @@ int mci_result_dtype(const mci_op *op, int dtype);
 /* Maximum and sum of exp(x - maximum) over the masked axes of a tensor that is not empty (owns: mci_free). */
 int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, struct mck_lse **pairs);
 
+/* A dense tensor that is made while it is read: elements [first, first + n) into buf. */
+typedef struct mci_source {
+    void (*load)(void *arg, int64_t first, int64_t n, void *buf, int worker);
+    void *arg;
+} mci_source;
+/* A reduction of it, to the bits of the reduction of the tensor. like: its header, dense, without data. The reduced axes are its last ones, or
+ * neighbours with at least four elements behind them; its dtype is that of the arithmetic. */
+int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, const mci_source *source, const mc_params *p);
+
 /* Positions as contiguous i64 in the caller's base, checked against an axis of size n: the tensor itself where it already lies so (then
  * borrowed), else a copy. MCI_PLACE turns one into a 0-based place. */
 typedef struct mci_places {
@@ -56,6 +65,15 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
 int mci_positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos);
 
 #define MCI_WEAK 256 /* flag of a 0-d operand that came from a plain number */
+
+/* A matrix product that hands its result over in ranges of flat elements, tile by tile, as soon as they are done. *done: it did; else the
+ * result is complete and nothing was handed over. */
+typedef struct mci_after {
+    void (*range)(void *arg, int64_t lo, int64_t hi, int worker);
+    void *arg;
+    int done;
+} mci_after;
+int mci_matmul_then(mc_tensor *out, const mc_tensor *a, const mc_tensor *b, mci_after *after);
 
 mck_any_fn mci_function(int fn); /* MCK_FN_* of the active ISA level */
 

@@ -5,6 +5,7 @@
 #include "mc_loop.h"
 #include "mc_native.h"
 #include "mc_ops.h"
+#include "mc_tiles.h"
 #include "mc_vm.h"
 
 #include <string.h>
@@ -15,13 +16,16 @@ typedef struct header {
     int64_t index, offset;
 } header;
 
-enum { STEP_OP, STEP_COPY, STEP_PUT, STEP_FUSED, STEP_LOOP };
+enum { STEP_OP, STEP_COPY, STEP_PUT, STEP_FUSED, STEP_REDUCED, STEP_PRODUCT, STEP_TILES, STEP_LOOP };
 
 typedef struct step {
     int kind, op, nin, nout, first; /* first: of its headers in `refs`, results before inputs */
     int axis, accumulate;
     mci_vm *vm;
     mci_native *native; /* the same group as compiled code, once there is one */
+    mci_tiles *tiles;     /* of the `count` steps behind this one */
+    mci_tile_view *views; /* of their headers */
+    int count, nviews;
     mci_loop *loop;
     mc_params params;
 } step;
@@ -65,6 +69,8 @@ void mc_plan_free(mc_plan *p)
     for (int i = 0; i < p->nsteps; i++) {
         mci_vm_free(p->steps[i].vm);
         mci_native_free(p->steps[i].native);
+        mci_tiles_free(p->steps[i].tiles);
+        mci_free(p->steps[i].views);
         mci_loop_free(p->steps[i].loop);
     }
     mci_free(p->headers);
@@ -162,17 +168,86 @@ int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t 
     return MC_OK;
 }
 
+int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int like, int nleaves, const int32_t *leaves, const int32_t *want,
+                    int32_t result, int ninstr, const mc_vm_instr *instr)
+{
+    int32_t outs[2] = {out, like};
+    mci_vm *vm = mci_vm_new(nleaves, want, 1, &result, ninstr, instr);
+    step *s = vm ? add(p, STEP_REDUCED, 2, outs, nleaves, leaves) : NULL;
+    if (!s) {
+        mci_vm_free(vm);
+        return mc_errstatus();
+    }
+    s->op = op;
+    s->params = *params;
+    s->vm = vm;
+    return MC_OK;
+}
+
+int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const int32_t *leaves, const int32_t *want, int nout, const int32_t *out,
+                    const int32_t *result, int ninstr, const mc_vm_instr *instr)
+{
+    int32_t refs[2 * MCI_VM_REGISTERS + 3];
+    mci_vm *vm = mci_vm_new(nleaves, want, nout, result, ninstr, instr);
+    if (!vm)
+        return mc_errstatus();
+    memcpy(refs, out, sizeof *out * (size_t)nout);
+    refs[nout] = product;
+    refs[nout + 1] = a;
+    refs[nout + 2] = b;
+    memcpy(refs + nout + 3, leaves, sizeof *leaves * (size_t)nleaves);
+    step *s = add(p, STEP_PRODUCT, nout, refs, nleaves + 3, refs + nout);
+    if (!s) {
+        mci_vm_free(vm);
+        return mc_errstatus();
+    }
+    s->vm = vm;
+    return MC_OK;
+}
+
+int mc_plan_tiles(mc_plan *p, int count, int k, const int64_t *lead, int nslots, const int64_t *row_bytes, int64_t extra)
+{
+    step *s = add(p, STEP_TILES, 0, NULL, 0, NULL);
+    if (!s || !(s->tiles = mci_tiles_new(k, lead, nslots, row_bytes, extra)))
+        return mc_errstatus();
+    s->count = count;
+    return MC_OK;
+}
+
+int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot)
+{
+    int at = p->nsteps - 1;
+    while (at >= 0 && p->steps[at].kind != STEP_TILES)
+        at--;
+    step *s = at >= 0 ? &p->steps[at] : NULL;
+    if (!s || s->count != p->nsteps - at - 1 || n != p->nrefs - s->first)
+        return mci_error(MC_EINTERNAL, "plan: %d views do not fit the steps of the tiles", n);
+    if (!(s->views = mci_alloc(sizeof *s->views * (size_t)(n + 1))))
+        return mc_errstatus();
+    s->nviews = n;
+    for (int i = 0; i < n; i++)
+        s->views[i] = (mci_tile_view){shift[i], slot[i]};
+    for (int i = at + 1; i < p->nsteps; i++) /* axes of a tile: without those it fixes */
+        for (int a = 0; a < p->steps[i].params.naxes; a++)
+            if (p->steps[i].kind == STEP_OP && p->steps[i].params.axes[a] >= 0)
+                p->steps[i].params.axes[a] -= mci_tiles_dropped(s->tiles);
+    return MC_OK;
+}
+
 int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
 {
     mc_tensor *operands[MCI_NATIVE_OPERANDS];
     step *s = at >= 0 && at < p->nsteps ? &p->steps[at] : NULL;
-    if (!s || s->kind != STEP_FUSED || s->nin + s->nout > MCI_NATIVE_OPERANDS)
-        return mci_error(MC_EINVAL, "plan: step %d is no fused group", at + 1);
+    if (!s || !s->vm || s->nin + s->nout > MCI_NATIVE_OPERANDS)
+        return mci_error(MC_EINVAL, "plan: step %d has no program", at + 1);
     mci_native_free(s->native);
     s->native = NULL;
     for (int i = 0; i < s->nin + s->nout; i++)
         operands[i] = &p->headers[p->refs[s->first + i]].t;
-    if (fn && !(s->native = mci_native_new(fn, s->nin, operands + s->nout, one, s->nout, operands)))
+    /* a reduction's program makes what the second header shows; a product's has three headers between results and leaves */
+    mc_tensor **results = s->kind == STEP_REDUCED ? operands + 1 : operands, **leaves = operands + s->nout + (s->kind == STEP_PRODUCT ? 3 : 0);
+    int nleaves = s->nin - (s->kind == STEP_PRODUCT ? 3 : 0), nresults = s->kind == STEP_REDUCED ? 1 : s->nout;
+    if (fn && !(s->native = mci_native_new(fn, nleaves, leaves, one, nresults, results)))
         return mc_errstatus();
     return MC_OK;
 }
@@ -195,24 +270,118 @@ int mc_plan_arena(mc_plan *p, int64_t bytes)
     return MC_OK;
 }
 
+/* ---- running ---- */
+
+/* The program of a step over ranges that somebody else chooses: as compiled code where there is some. */
+typedef struct ranges {
+    mci_native_job *native;
+    mci_vm_job *vm;
+    mc_tensor **out; /* results; NULL where each range says where it goes */
+    int nout;
+} ranges;
+
+static int ranges_open(ranges *r, const step *s, mc_tensor **leaves, const mc_tensor *like)
+{
+    if (s->native && mci_native_fits(s->native))
+        r->native = mci_native_open(s->native, leaves);
+    else
+        r->vm = mci_vm_open(s->vm, leaves, like);
+    return r->native || r->vm ? MC_OK : mc_errstatus();
+}
+
+static void ranges_run(const ranges *r, int64_t lo, int64_t hi, char *const *out, int worker)
+{
+    if (r->native)
+        mci_native_range(r->native, lo, hi, out, worker);
+    else
+        mci_vm_range(r->vm, lo, hi, out, worker);
+}
+
+static int ranges_close(const ranges *r) { return r->native ? mci_native_close(r->native) : mci_vm_close(r->vm); }
+
+static void load_piece(void *arg, int64_t first, int64_t n, void *buf, int worker)
+{
+    char *out[1] = {buf};
+    ranges_run(arg, first, first + n, out, worker);
+}
+
+/* h: result, header of what is reduced, leaves */
+static int run_reduced(const step *s, mc_tensor **h)
+{
+    ranges r = {0};
+    if (ranges_open(&r, s, h + 2, h[1]))
+        return mc_errstatus();
+    mci_source source = {load_piece, &r};
+    h[0]->flags |= MC_FLAG_OUT;
+    int rc = mci_reduce_from(&mci_ops[s->op], h[0], h[1], &source, &s->params), bad = ranges_close(&r);
+    return bad ? bad : rc;
+}
+
+static void finish_tile(void *arg, int64_t lo, int64_t hi, int worker)
+{
+    const ranges *r = arg;
+    char *out[MCI_VM_REGISTERS];
+    for (int i = 0; i < r->nout; i++)
+        out[i] = (char *)r->out[i]->data + lo * MCI_SIZE(r->out[i]->dtype);
+    ranges_run(r, lo, hi, out, worker);
+}
+
+/* h: results, the product, its operands, leaves (the product among them) */
+static int run_product(const step *s, mc_tensor **h)
+{
+    mc_tensor **product = h + s->nout, **leaves = product + 3;
+    ranges r = {.out = h, .nout = s->nout};
+    if (ranges_open(&r, s, leaves, product[0]))
+        return mc_errstatus();
+    mci_after after = {finish_tile, &r, 0};
+    product[0]->flags |= MC_FLAG_OUT;
+    int rc = mci_matmul_then(product[0], product[1], product[2], &after), bad = ranges_close(&r);
+    if (rc || bad)
+        return rc ? rc : bad;
+    return after.done ? MC_OK : mci_vm_run(s->vm, leaves, h);
+}
+
+/* tile: the headers show a part of the operands */
+static int run_step(const step *s, mc_tensor **h, int tile)
+{
+    switch (s->kind) {
+    case STEP_COPY: return mc_copy(h[0], h[1]);
+    case STEP_FUSED:
+        if (!s->native || !mci_native_fits(s->native))
+            return mci_vm_run(s->vm, h + s->nout, h);
+        return (tile ? mci_native_run_part : mci_native_run)(s->native, h + s->nout, h);
+    case STEP_LOOP: return mci_loop_run(s->loop, h + s->nout, h);
+    case STEP_REDUCED: return run_reduced(s, h);
+    case STEP_PRODUCT: return run_product(s, h);
+    case STEP_PUT: return mc_put(h[0], s->axis, h[1], h[2], s->accumulate);
+    default:
+        for (int k = 0; k < s->nout; k++)
+            h[k]->flags |= MC_FLAG_OUT;
+        return mc_op(s->op, s->nout, h, s->nin, (const mc_tensor *const *)(h + s->nout), &s->params);
+    }
+}
+
+/* All steps of one tile; arg is the step that owns the tiles, the others stand behind it. */
+static int run_tile(void *arg, mc_tensor **h)
+{
+    const step *s = arg;
+    int rc = MC_OK;
+    for (int i = 1; i <= s->count && !rc; i++)
+        rc = run_step(s + i, h + (s[i].first - s->first), 1);
+    return rc;
+}
+
 static int run_steps(mc_plan *p)
 {
     for (int i = 0; i < p->nsteps; i++) {
         step *s = &p->steps[i];
         mc_tensor **h = p->pointers + s->first;
         int rc;
-        if (s->kind == STEP_COPY) {
-            rc = mc_copy(h[0], h[1]);
-        } else if (s->kind == STEP_FUSED) {
-            rc = s->native && mci_native_fits(s->native) ? mci_native_run(s->native, h + s->nout, h) : mci_vm_run(s->vm, h + s->nout, h);
-        } else if (s->kind == STEP_LOOP) {
-            rc = mci_loop_run(s->loop, h + s->nout, h);
-        } else if (s->kind == STEP_PUT) {
-            rc = mc_put(h[0], s->axis, h[1], h[2], s->accumulate);
+        if (s->kind == STEP_TILES) {
+            rc = mci_tiles_run(s->tiles, s->nviews, h, s->views, run_tile, s);
+            i += s->count;
         } else {
-            for (int k = 0; k < s->nout; k++)
-                h[k]->flags |= MC_FLAG_OUT;
-            rc = mc_op(s->op, s->nout, h, s->nin, (const mc_tensor *const *)(h + s->nout), &s->params);
+            rc = run_step(s, h, 0);
         }
         if (rc)
             return rc;
@@ -238,7 +407,7 @@ int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out
         int64_t first = h->offset * MCI_SIZE(h->t.dtype);
         if (h->where == MC_PLAN_ARENA)
             h->t.data = arena + h->index + first;
-        else if (h->where != MC_PLAN_CONST) {
+        else if (h->where != MC_PLAN_CONST && h->where != MC_PLAN_TILE) {
             int n = h->where == MC_PLAN_INPUT ? nin : nout;
             mc_tensor *t = h->index < n ? (h->where == MC_PLAN_INPUT ? in : out)[h->index] : NULL;
             if (!t)

@@ -25,6 +25,7 @@ typedef struct record {
 /* A recording within a recording: an op belongs to the innermost one that traces an operand, so that what an inner function reads from the
  * arguments of an outer one is still the outer one's business. */
 static record levels[DEEPEST];
+static int turn; /* written into entries; see mc_record_turn */
 static int depth;
 static int32_t made;
 static pthread_t owner;
@@ -132,6 +133,13 @@ int mc_record_trace(mc_tensor *t, int on)
 
 int mc_record_traced(const mc_tensor *t) { return ours() && level_of(t) >= 0; }
 int mc_record_depth(void) { return depth; }
+
+int mc_record_turn(int number)
+{
+    int before = turn;
+    turn = number;
+    return before;
+}
 int64_t mc_record_serial(const mc_tensor *t) { return t->storage ? t->storage->serial : 0; }
 
 int mc_record_whole(const mc_tensor *t)
@@ -218,6 +226,7 @@ static int append(int level, int kind, int op, int nout, mc_tensor *const *out, 
     e->axis = axis;
     e->compute = kind == MC_RECORD_OP ? mci_compute_dtype : -1;
     e->accumulate = accumulate;
+    e->turn = turn;
     if (p)
         e->params = *p;
     memcpy(e->operands, in, sizeof *in * (size_t)nin);

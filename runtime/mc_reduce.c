@@ -3,7 +3,8 @@
  * Kept and reduced axes are collapsed separately. Three ways through memory: rows (reduced axis walked with one stride), columns
  * (the kept axis is contiguous), gather (anything else, and dtypes without a kernel: pieces are converted into a buffer). Rows are
  * cut at MCK_REDUCE_CHUNK, columns at a number of rows that depends on the shape only; partial results are folded by the same
- * kernels, so the bits do not depend on the number of threads. Ops that leave NaN out run the same kernels on copies of the pieces, made in
+ * kernels, so the bits do not depend on the number of threads. The elements can also come from a source that makes them piece by piece (the
+ * operand of a fused reduction), which changes no order. Ops that leave NaN out run the same kernels on copies of the pieces, made in
  * cache. May not know Lua. */
 #include "mc_rows.h"
 #include "mc_ops.h"
@@ -30,6 +31,7 @@ typedef struct reduce_job {
     reduce_plan plan;
     mck_reduce_fn fn, copy;  /* copy: without NaN */
     const mc_tensor *t;
+    const mci_source *source; /* makes the elements of t; NULL: t has them */
     int compute;             /* dtype of the kernel's input */
     int kd, rd;              /* collapsed kept and reduced ranks */
     int64_t kshape[MC_MAX_RANK], kstr[MC_MAX_RANK], rshape[MC_MAX_RANK], rstr[MC_MAX_RANK];
@@ -38,7 +40,8 @@ typedef struct reduce_job {
     int64_t rows;            /* rows: rows per task when parts == 1; columns: blocks of columns */
     int direct;
     char *out;               /* [m][parts] (rows) or [parts][m] (columns) partial results */
-    char *buf;               /* CHUNK elements of compute per worker, twice when NaN are left out of gathered pieces */
+    char *buf;               /* twice `room` elements of compute per worker: a gathered piece, and what is left of one without NaN */
+    int64_t room;
     int64_t *numbers;        /* SKIP_FILL, SKIP_HOLD, SKIP_COUNT: elements that are numbers, as out */
 } reduce_job;
 
@@ -54,7 +57,7 @@ static int64_t kept_offset(const reduce_job *j, int64_t row)
 
 static char *buffer(const reduce_job *j, int worker, int which)
 {
-    return j->buf + ((int64_t)worker * 2 + which) * CHUNK * MCI_SIZE(j->compute);
+    return j->buf + ((int64_t)worker * 2 + which) * j->room * MCI_SIZE(j->compute);
 }
 
 /* The kernel on rows or columns that are set up in k, by way of a copy without NaN where these are left out. at: of the first result. */
@@ -89,9 +92,13 @@ static void apply(const reduce_job *j, mck_reduce *k, int64_t at, int worker)
 static void row_piece(const reduce_job *j, int64_t row, int64_t part, int worker)
 {
     int64_t first = part * j->step, n = j->n - first < j->step ? j->n - first : j->step;
-    const char *base = mci_at(j->t, kept_offset(j, row));
+    const char *base = j->source ? NULL : mci_at(j->t, kept_offset(j, row));
     mck_reduce k = {.m = 1, .n = n, .row_stride = 1, .elem_stride = 1};
-    if (j->direct) {
+    if (j->source) {
+        char *buf = buffer(j, worker, 0);
+        j->source->load(j->source->arg, row * j->n + first, n, buf, worker);
+        k.in = buf;
+    } else if (j->direct) {
         int64_t rs = j->rd ? j->rstr[0] : 1;
         k.in = base + first * rs * MCI_SIZE(j->t->dtype);
         k.elem_stride = rs;
@@ -116,6 +123,15 @@ static void rows_task(void *arg, int64_t begin, int64_t end, int worker)
     }
     int64_t r0 = begin * j->rows, r1 = r0 + j->rows < j->m ? r0 + j->rows : j->m;
     int64_t rs = j->rd ? j->rstr[0] : 1, ks = j->kd ? j->kstr[0] : 1;
+    if (j->source && j->plan.skip != SKIP_HOLD) { /* as many rows as a piece holds */
+        int64_t most = CHUNK / j->n;
+        for (int64_t r = r0; r < r1 && !mc_cancel_pending(); r += most) {
+            mck_reduce k = {.m = r1 - r < most ? r1 - r : most, .n = j->n, .in = buffer(j, worker, 0), .row_stride = j->n, .elem_stride = 1};
+            j->source->load(j->source->arg, r * j->n, k.m * j->n, buffer(j, worker, 0), worker);
+            apply(j, &k, r, worker);
+        }
+        return;
+    }
     /* several rows at once, unless they would be read as columns: the same numbers, other order */
     if (j->direct && j->kd <= 1 && !(ks == 1 && rs != 1) && j->plan.skip != SKIP_HOLD) {
         int64_t most = j->plan.skip == SKIP_FILL ? CHUNK / j->n : r1 - r0;
@@ -139,7 +155,20 @@ static void columns_task(void *arg, int64_t begin, int64_t end, int worker)
     int64_t c0 = rest % j->rows * MCK_REDUCE_COLUMNS, outer = rest / j->rows;
     int64_t nc = cols - c0 < MCK_REDUCE_COLUMNS ? cols - c0 : MCK_REDUCE_COLUMNS, first = part * j->step;
     int64_t row = outer * cols + c0, n = j->n - first < j->step ? j->n - first : j->step;
-    mck_reduce k = {.m = nc, .n = n, .row_stride = 1, .elem_stride = j->rstr[0], .in = mci_at(j->t, kept_offset(j, row) + first * j->rstr[0])};
+    mck_reduce k = {.m = nc, .n = n, .row_stride = 1, .elem_stride = j->rstr[0]};
+    if (j->source) {
+        int64_t pitch = nc < 2 ? 2 : nc; /* one column stays a column */
+        char *buf = buffer(j, worker, 0);
+        if (nc == cols)
+            j->source->load(j->source->arg, (outer * j->n + first) * cols, n * cols, buf, worker);
+        else
+            for (int64_t i = 0; i < n; i++)
+                j->source->load(j->source->arg, (outer * j->n + first + i) * cols + c0, nc, buf + i * pitch * MCI_SIZE(j->compute), worker);
+        k.in = buf;
+        k.elem_stride = pitch;
+    } else {
+        k.in = mci_at(j->t, kept_offset(j, row) + first * j->rstr[0]);
+    }
     apply(j, &k, part * j->m + row, worker);
 }
 
@@ -212,7 +241,7 @@ static int fold_positions(reduce_job *j, int64_t *idx)
     memcpy(sub.shape, j->rshape, sizeof sub.shape);
     memcpy(sub.strides, j->rstr, sizeof sub.strides);
     for (int64_t r = 0; r < j->m; r++) {
-        sub.data = mci_at(j->t, kept_offset(j, r));
+        sub.data = j->source ? NULL : mci_at(j->t, kept_offset(j, r));
         int64_t *row = idx + r * j->parts, best = 0, numbers = 0;
         count = 0;
         for (int64_t p = 0; p < j->parts; p++) {
@@ -221,7 +250,10 @@ static int fold_positions(reduce_job *j, int64_t *idx)
             if (!has)
                 continue;
             from[count] = row[p] + p * j->step;
-            mci_gather(&sub, from[count], 1, j->compute, vals + count * es);
+            if (j->source)
+                j->source->load(j->source->arg, r * j->n + from[count], 1, vals + count * es, 0);
+            else
+                mci_gather(&sub, from[count], 1, j->compute, vals + count * es);
             count++;
         }
         mck_reduce k = {.m = 1, .n = count, .out = &best, .in = vals, .row_stride = 1, .elem_stride = 1};
@@ -258,9 +290,9 @@ static int fold(reduce_job *j, int columns)
 }
 
 /* Reduces t into fresh arrays of plan.size [m] and, where NaN are filled in, counts of numbers [m] (owns: mci_free). n must be positive. */
-static int reduce_kernel(const mc_tensor *t, unsigned mask, reduce_plan plan, int compute, void **result, int64_t **numbers)
+static int reduce_kernel(const mc_tensor *t, const mci_source *source, unsigned mask, reduce_plan plan, int compute, void **result, int64_t **numbers)
 {
-    reduce_job j = {.t = t, .compute = compute, .plan = plan};
+    reduce_job j = {.t = t, .source = source, .compute = compute, .plan = plan, .room = CHUNK};
     *result = NULL;
     *numbers = NULL;
     int kdtype = compute == MC_BOOL ? MC_U8 : compute, copies = plan.skip == SKIP_FILL || plan.skip == SKIP_HOLD;
@@ -288,6 +320,8 @@ static int reduce_kernel(const mc_tensor *t, unsigned mask, reduce_plan plan, in
     j.direct = t->dtype == compute && j.rd <= 1;
     int columns = j.direct && plan.kernel != MCK_K_PROD && !plan.positions && j.rd == 1 && j.kd > 0 && j.kstr[j.kd - 1] == 1 && j.rstr[0] != 1 &&
                   j.kshape[j.kd - 1] >= 4;
+    if (source && (t->dtype != compute || (!columns && j.rd > 0 && j.rstr[j.rd - 1] != 1)))
+        return mci_error(MC_EINTERNAL, "reduce: the source does not give rows");
     int64_t tasks;
     if (columns) {
         int64_t cols = j.kshape[j.kd - 1], width = cols < MCK_REDUCE_COLUMNS ? cols : MCK_REDUCE_COLUMNS;
@@ -295,6 +329,10 @@ static int reduce_kernel(const mc_tensor *t, unsigned mask, reduce_plan plan, in
         j.step = copies ? CHUNK / width : TASK / width > 64 ? TASK / width : 64;
         j.parts = (j.n + j.step - 1) / j.step;
         tasks = j.m / cols * j.rows * j.parts;
+        if (source) {
+            int64_t most = j.n < j.step ? j.n : j.step, pitch = width < 2 ? 2 : width;
+            j.room = most * pitch > CHUNK ? most * pitch : CHUNK;
+        }
     } else {
         j.step = CHUNK;
         j.parts = (j.n + CHUNK - 1) / CHUNK;
@@ -304,12 +342,12 @@ static int reduce_kernel(const mc_tensor *t, unsigned mask, reduce_plan plan, in
     int64_t bytes, slots = j.m * j.parts;
     if (mci_size_mul(slots, j.plan.size, &bytes))
         return mc_errstatus();
-    int need = !j.direct || copies;
+    int need = !j.direct || source || copies;
     j.out = mci_alloc((size_t)bytes);
     if (j.out && counts)
         j.numbers = mci_alloc((size_t)slots * sizeof(int64_t));
     if (j.out && need)
-        j.buf = mci_alloc((size_t)(2 * mci_workers(tasks) * (int64_t)CHUNK * MCI_SIZE(compute)));
+        j.buf = mci_alloc((size_t)(2 * mci_workers(tasks) * j.room * MCI_SIZE(compute)));
     int rc = !j.out || (need && !j.buf) || (counts && !j.numbers) ? mc_errstatus() : mci_parallel(tasks, columns ? columns_task : rows_task, &j);
     mci_free(j.buf);
     if (!rc && j.parts > 1)
@@ -328,7 +366,7 @@ int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, mck_lse **pai
 {
     void *v;
     int64_t *numbers;
-    int rc = reduce_kernel(t, mask, plan_of(MC_OP_LOGSUMEXP, compute), compute, &v, &numbers);
+    int rc = reduce_kernel(t, NULL, mask, plan_of(MC_OP_LOGSUMEXP, compute), compute, &v, &numbers);
     *pairs = v;
     return rc;
 }
@@ -399,16 +437,14 @@ static int finish(const mci_op *op, const reduce_plan *plan, int64_t m, double n
     return MC_OK;
 }
 
-int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+static int reduce(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mci_source *source, const mc_params *p)
 {
-    (void)nout;
-    const mc_tensor *t = in[0];
-    mc_tensor *out = outs[0], flat = {0};
+    mc_tensor flat = {0};
     char s[MCI_TEXT];
     int dtype, compute, nd, given = (out->flags & MC_FLAG_OUT) != 0;
     int64_t shape[MC_MAX_RANK];
     unsigned mask;
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    int rc = mci_resolve(op, 1, &t, &dtype, &compute);
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0)
         return rc;
     int rdtype = op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c' ? compute : mci_result_dtype(op, dtype);
@@ -441,7 +477,7 @@ int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
         else
             fill_identity(op->id, plan.dtype, m, v);
     } else {
-        rc = reduce_kernel(t, mask, plan, compute, &v, &numbers);
+        rc = reduce_kernel(t, source, mask, plan, compute, &v, &numbers);
         if (!rc)
             rc = finish(op, &plan, m, (double)n, v, numbers, p);
     }
@@ -463,4 +499,16 @@ int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     if (rc)
         mci_out_fail(out, given);
     return rc;
+}
+
+int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    (void)nout;
+    (void)nin;
+    return reduce(op, outs[0], in[0], NULL, p);
+}
+
+int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, const mci_source *source, const mc_params *p)
+{
+    return reduce(op, out, like, source, p);
 }

@@ -13,4 +13,11 @@ void mci_vm_free(mci_vm *vm);
 /* leaves: headers that broadcast to the shape of the results; results: contiguous, of one shape. */
 int mci_vm_run(const mci_vm *vm, mc_tensor *const *leaves, mc_tensor *const *results);
 
+/* The same over ranges by any number of workers at once. like: shape of the results; leaves are borrowed until mci_vm_close, which says
+ * whether a kernel met a forbidden value. NULL on failure. */
+typedef struct mci_vm_job mci_vm_job;
+mci_vm_job *mci_vm_open(const mci_vm *vm, mc_tensor *const *leaves, const mc_tensor *like);
+void mci_vm_range(mci_vm_job *j, int64_t lo, int64_t hi, char *const *out, int worker);
+int mci_vm_close(mci_vm_job *j);
+
 #endif

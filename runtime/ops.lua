@@ -318,6 +318,8 @@ op { 'cummin', family = 'scan', dtypes = ORD, params = { { 'axis', 'axis' }, { '
 op { 'argcummax', family = 'scan', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis' } }, tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element so far along one axis', source = 'PyTorch cummax, there the last' }
 op { 'argcummin', family = 'scan', dtypes = ORD, result = 'i64', base = true, params = { { 'axis', 'axis' } }, tol = 'EXACT', rules = 'none: positions', doc = 'position of the first smallest element so far along one axis', source = 'PyTorch cummin, there the last' }
 op { 'logcumsumexp', family = 'scan', dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis' }, { 'reverse', 'bool', false } }, alias = { 'cumulative_logsumexp' }, tol = 'ACCUM', rules = 'logcumsumexp', doc = 'log of the running sum of exponentials along one axis', source = 'definition; PyTorch logcumsumexp' }
+op { 'linear_recurrence', family = 'recurrence', nin = 2, dtypes = FC, promote = 'float', params = { { 'axis', 'axis' }, { 'reverse', 'bool', false } }, method = false, tol = 'ACCUM', rules = 'linear_recurrence',
+  doc = 'a, b: y[i] = a[i] y[i - 1] + b[i] along one axis, y[1] = b[1]; reverse runs from the end', source = 'definition; Prefix sums and their applications, 1990' }
 
 -- ---------------------------------------------------------------- recursive filters
 op { 'iir', family = 'filter', nin = 3, nout = 2, dtypes = FLOAT, promote = 'float', params = { { 'axis', 'axis', -1 }, { 'reverse', 'bool', false } }, namespace = 'signal', method = false, tol = 'ITERATIVE', rules = 'iir', doc = 'samples through recursive sections f64[sections,2 (order + 1)] from a state; gives samples and the state after the last', source = 'transposed direct form II: Discrete-time signal processing, 1999, section 6.3' }
@@ -795,7 +797,7 @@ T.kernels = {
   { 'nansum', { 'f32', 'f64' }, 'reduce' }, { 'nanfill', { 'f32', 'f64', 'c64', 'c128' }, 'reduce' }, { 'nanhold', { 'f32', 'f64' }, 'reduce' }, { 'moments', { 'f32', 'f64' }, 'reduce' }, { 'nanmoments', { 'f32', 'f64' }, 'reduce' },
   { 'moments_fold', { 'f64' }, 'reduce' }, { 'moments4', { 'f32', 'f64' }, 'reduce' }, { 'moments4_fold', { 'f64' }, 'reduce' }, { 'lse', { 'f32', 'f64' }, 'reduce' }, { 'lse_fold', { 'f64' }, 'reduce' }, { 'softmax', { 'f32', 'f64' }, 'softmax' },
   { 'cumsum', ACC, 'reduce' }, { 'cumprod', ACC, 'reduce' }, { 'cummax', CMP, 'reduce' }, { 'cummin', CMP, 'reduce' }, { 'argcummax', CMP, 'reduce' }, { 'argcummin', CMP, 'reduce' },
-  { 'logcumsumexp', { 'f32', 'f64' }, 'reduce' }, { 'iir', { 'f32', 'f64' }, 'filter' },
+  { 'logcumsumexp', { 'f32', 'f64' }, 'reduce' }, { 'linear_recurrence', { 'f32', 'f64', 'c64', 'c128' }, 'recurrence' }, { 'iir', { 'f32', 'f64' }, 'filter' },
   { 'sort', CMP, 'sort' }, { 'partition', CMP, 'sort' }, { 'topk', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
   { 'segment_sum', WIDE, 'segment' }, { 'segment_prod', WIDE, 'segment' }, { 'segment_max', { 'i64', 'f64' }, 'segment' }, { 'segment_min', { 'i64', 'f64' }, 'segment' },
   { 'matmul', ACC, 'matmul' }, { 'vecdot', ACC, 'dot' }, { 'interp', { 'f32', 'f64' }, 'interp' }, { 'ppoly', { 'f32', 'f64' }, 'interp' }, { 'tridiagonal', { 'f64' }, 'tridiagonal' },
@@ -887,6 +889,7 @@ T.examples = {
   nanmax = "mc.nanmax(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 3",
   nanmean = "mc.nanmean(mc.tensor{1, mc.nan, 3})  --> f64[]@cpu 2",
   nanargmax = "mc.nanargmax(mc.tensor{1, mc.nan, 3})  --> i64[]@cpu 3",
+  linear_recurrence = "mc.linear_recurrence(mc.tensor{0, 2, 3}, mc.tensor{1, 1, 1})  --> f64[3]@cpu {  1,  3, 10 }",
   cummax = "mc.cummax(mc.tensor{2, 1, 3}, 1)  --> f64[3]@cpu { 2, 2, 3 }",
   argcummax = "mc.argcummax(mc.tensor{2, 1, 3}, 1)  --> i64[3]@cpu { 1, 1, 3 }",
   partition = "mc.partition(mc.tensor{4, 1, 3, 2}, 2)  --> f64[4]@cpu { 1, 2, 4, 3 }",

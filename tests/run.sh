@@ -12,6 +12,8 @@ B=${1:-build}
 parts=${2:-all}
 shift $(($# < 2 ? $# : 2))
 passed=0 failed=0 skipped=0
+# what specs compile is kept with the build, not in the user's folder
+export MASCON_CACHE=${MASCON_CACHE:-$(realpath -m "$B")/cache}
 # A shell that runs us in the background may have Ctrl-C ignored, which tests of signals would inherit.
 fresh=()
 if env --default-signal true 2>/dev/null; then fresh=(env --default-signal); fi

@@ -12,13 +12,13 @@ static void CAT3(dot_row, NAME)(ACC *out, const T *a, const T *b, int64_t n, ACC
     for (; j + LANES <= n; j += LANES)
         for (int l = 0; l < LANES; l++) {
             const ACC ar = a[2 * (j + l)], ai = sign * (ACC)a[2 * (j + l) + 1], br = b[2 * (j + l)], bi = b[2 * (j + l) + 1];
-            re[l] += ar * br - ai * bi;
-            im[l] += ar * bi + ai * br;
+            re[l] += MC_PRODUCT(ar, br) - MC_PRODUCT(ai, bi);
+            im[l] += MC_PRODUCT(ar, bi) + MC_PRODUCT(ai, br);
         }
     for (int l = 0; j < n; j++, l++) {
         const ACC ar = a[2 * j], ai = sign * (ACC)a[2 * j + 1], br = b[2 * j], bi = b[2 * j + 1];
-        re[l] += ar * br - ai * bi;
-        im[l] += ar * bi + ai * br;
+        re[l] += MC_PRODUCT(ar, br) - MC_PRODUCT(ai, bi);
+        im[l] += MC_PRODUCT(ar, bi) + MC_PRODUCT(ai, br);
     }
     for (int h = LANES / 2; h >= 1; h /= 2)
         for (int l = 0; l < h; l++) {
@@ -37,8 +37,8 @@ static void CAT3(dot_columns, NAME)(ACC *out, const T *a, const T *b, const mck_
         for (int64_t i = 0; i < m; i++) {
             const T *p = x + 2 * i * k->a_row, *q = y + 2 * i * k->b_row;
             const ACC ar = p[0], ai = sign * (ACC)p[1], br = q[0], bi = q[1];
-            re[i] += ar * br - ai * bi;
-            im[i] += ar * bi + ai * br;
+            re[i] += MC_PRODUCT(ar, br) - MC_PRODUCT(ai, bi);
+            im[i] += MC_PRODUCT(ar, bi) + MC_PRODUCT(ai, br);
         }
     }
     for (int64_t i = 0; i < m; i++) {

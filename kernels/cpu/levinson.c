@@ -65,7 +65,7 @@ typedef mck_c128 Z;
 
 MC_INLINE Z times(Z a, Z b)
 {
-    return (Z){ a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re };
+    return (Z){ MC_PRODUCT(a.re, b.re) - MC_PRODUCT(a.im, b.im), MC_PRODUCT(a.re, b.im) + MC_PRODUCT(a.im, b.re) };
 }
 
 MC_INLINE Z over(Z a, Z b)

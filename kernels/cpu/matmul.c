@@ -37,8 +37,8 @@ MATMUL(i64, uint64_t)
                 R re = 0, im = 0;                                                   \
                 for (int64_t l = 0; l < p->k; l++) {                                \
                     const T x = a[i * p->k + l], y = b[l * p->n + j];               \
-                    re += x.re * y.re - x.im * y.im;                                \
-                    im += x.re * y.im + x.im * y.re;                                \
+                    re += MC_PRODUCT(x.re, y.re) - MC_PRODUCT(x.im, y.im);          \
+                    im += MC_PRODUCT(x.re, y.im) + MC_PRODUCT(x.im, y.re);          \
                 }                                                                   \
                 c[i * p->n + j].re = re;                                            \
                 c[i * p->n + j].im = im;                                            \

@@ -227,8 +227,8 @@ static void SN(filter_product)(const mck_pac_analytic *a, int64_t b, const T *MC
     if (a->complex_table) {
         const T *h = (const T *)a->table + 2 * a->at[b];
         for (int64_t k = 0; k < n; k++) {
-            const T re = X[2 * k] * h[2 * k] - X[2 * k + 1] * h[2 * k + 1];
-            to[2 * k + 1] = X[2 * k] * h[2 * k + 1] + X[2 * k + 1] * h[2 * k];
+            const T re = MC_PRODUCT(X[2 * k], h[2 * k]) - MC_PRODUCT(X[2 * k + 1], h[2 * k + 1]);
+            to[2 * k + 1] = MC_PRODUCT(X[2 * k], h[2 * k + 1]) + MC_PRODUCT(X[2 * k + 1], h[2 * k]);
             to[2 * k] = re;
         }
     } else {

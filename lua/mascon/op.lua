@@ -355,6 +355,43 @@ local function pack(row, fname, t, opts, level)
 end
 M.pack, M.fresh = pack, fresh
 
+local NAMED = { reduce = true, scan = true, fft = true, layout = true, softmax = true, sort = true, select = true, gather = true }
+--- Packed parameters as text, as they would be written: `axis = 2, keepdim = true`; '' where there are none or the row packs them its own way.
+---@param row table
+---@param p userdata mc_params
+---@return string
+function M.parameters(row, p)
+  local out, ni, nd = {}, 0, 0
+  local function say(name, v) out[#out + 1] = name .. ' = ' .. v end
+  if not NAMED[row.family] then return '' end
+  for _, q in ipairs(row.params or {}) do
+    local name, kind = q[1], q[2]
+    if kind == 'axes' or kind == 'axis' then
+      local list = {}
+      for k = 1, p.naxes do list[k] = tonumber(p.axes[k - 1]) + 1 end
+      if p.naxes > 0 then say(name, #list == 1 and list[1] or '{' .. table.concat(list, ', ') .. '}') end
+    elseif name == 'keepdim' then
+      if p.keepdim ~= 0 then say(name, 'true') end
+    elseif kind == 'number' then
+      if tonumber(p.d[nd]) ~= q[3] then say(name, ('%.6g'):format(tonumber(p.d[nd]))) end
+      nd = nd + 1
+    elseif kind == 'ints' then
+      local list = {}
+      for k = 1, tonumber(p.i[ni]) do list[k] = tonumber(p.i[ni + k]) end
+      say(name, '{' .. table.concat(list, ', ') .. '}')
+      ni = ni + 9
+    else
+      local v = tonumber(p.i[ni])
+      if type(kind) == 'table' then v = kind[v + 1] elseif kind == 'bool' then v = v ~= 0 end
+      if v ~= q[3] then say(name, tostring(v)) end
+      ni = ni + 1
+    end
+  end
+  if row.base and p.base == 0 then say('base', 0) end
+  if p.dtype >= 0 then say('dtype', tensor.name[p.dtype]) end
+  return table.concat(out, ', ')
+end
+
 function maker.reduce(row)
   local id, name, spec = row.id, row[1], param_spec(row)
   local function call(out, a) return C.mc_op1(id, out, a, P) end
@@ -479,7 +516,7 @@ function maker.gather(row)
   end
 end
 
-maker.segment = maker.gather
+maker.segment, maker.recurrence = maker.gather, maker.gather
 
 local function list_maker(row)
   local id, name, spec = row.id, row[1], param_spec(row)

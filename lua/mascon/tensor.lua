@@ -444,6 +444,9 @@ function M.pointer(t) return ffi.cast(POINTER[NAME[t._dtype]], t._data) end
 ---     mc.tensor({ 1, 2 }):totable()  --> { 1, 2 }
 function methods.totable(t)
   if t._ndim == 0 then return methods.item(t) end
+  if not M.known(t) then
+    error(('totable: %s depends on the arguments of a function that is being compiled, so its values are not known yet; choose with mc.where, mc.cond or mc.while_loop, or take the decision outside'):format(M.describe(t)), 2)
+  end
   local name = NAME[t._dtype]
   local src = t
   if name == 'f16' or name == 'bf16' then src, name = methods.to(t, 'f32'), 'f32' end

@@ -110,6 +110,20 @@ describe('curve_fit', function()
     end
   end)
 
+  it('takes derivatives of the model for many points where it can, and differences where it cannot', function()
+    local t, y = data(12000, 31)
+    local many = fit(decay, t, y, { p0 = START })
+    assert.equal('forward', many.derivatives)
+    assert.equal('3-point', fit(decay, t[{ { 1, 500 } }], y[{ { 1, 500 } }], { p0 = START }).derivatives)
+    local by_value = fit(function(x, p) return p.a * mc.exp(x * -math.abs(p.k)) + p.c end, t, y, { p0 = START })
+    assert.equal('3-point', by_value.derivatives)
+    near(many.x, by_value.x, 'both', 1e-7)
+    near(many.covariance, by_value.covariance, 'covariance', 1e-9)
+    local blocks = fit(decay, t, y, { p0 = START, block = 5000 })
+    assert.equal('forward', blocks.derivatives)
+    near(many.x, blocks.x, 'in blocks', 1e-9)
+  end)
+
   it('gives the same bits for any chunks of a stream', function()
     local n = 3000
     local t, y = data(n, 7)

@@ -103,6 +103,16 @@ describe('derivatives over axes', function()
     end
   end)
 
+  it('of linear recurrences', function()
+    for _, dtype in ipairs { 'f64', 'c128' } do
+      local a, b, c = gradient.random({ 3, 4 }, dtype, 1), gradient.random({ 3, 4 }, dtype, 2), gradient.random({ 3, 1 }, dtype, 3)
+      for _, o in ipairs { { axis = 1 }, { axis = 2 }, { axis = 2, reverse = true } } do
+        gradient.check('linear_recurrence ' .. dtype, function(x, y) return mc.linear_recurrence(x, y, o) end, { a, b })
+        gradient.check('broadcast linear_recurrence ' .. dtype, function(x, y) return mc.linear_recurrence(x, y, o) end, { c, b })
+      end
+    end
+  end)
+
   it('of vecdot and dot', function()
     for _, dtype in ipairs { 'f64', 'c128' } do
       local a, b, c = gradient.random({ 3, 4 }, dtype, 1), gradient.random({ 2, 1, 4 }, dtype, 2), gradient.random({ 4 }, dtype, 3)

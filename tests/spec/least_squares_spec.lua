@@ -156,6 +156,21 @@ describe('least_squares', function()
     end
   end)
 
+  it('chooses derivatives of the function for many residuals, where it can be recorded', function()
+    local t = mc.linspace(0, 1, 20000)
+    local y = 2 * mc.exp(-3 * t)
+    local function f(x) return x[1] * mc.exp(-x[2] * t) - y end
+    local exact = solve(f, { 1, 1 })
+    assert.equal('forward', exact.derivatives)
+    local by_value = solve(function(x)
+      x = x:totable()
+      return x[1] * mc.exp(-x[2] * t) - y
+    end, { 1, 1 })
+    assert.equal('2-point', by_value.derivatives)
+    near(exact.x, by_value.x, 'x', 1e-6)
+    assert.equal('2-point', solve(PROBLEMS.beale[1], { 1, 1 }).derivatives)
+  end)
+
   it('solves problems without enough residuals, of rank below n, and of one variable', function()
     local r = solve(function(x) return mc.stack { x[1] + x[2] - 2 } end, { 0, 0 }, TIGHT)
     near({ 1, 1 }, r.x, 'the nearest solution')

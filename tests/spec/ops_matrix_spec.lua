@@ -869,6 +869,7 @@ local ELSEWHERE = {
   lua = 'cases_spec.lua',
   pac = 'pac_*_spec',
   pad = 'cases_spec',
+  recurrence = 'recurrence_spec',
   sequence = 'random_sequence_spec',
   tridiagonal = 'cases_spec',
   unique = 'arrayapi_spec',

@@ -122,6 +122,13 @@ describe('differential_evolution', function()
       if case.x then below(mc.max(mc.abs(r.x - case.x(n))):item(), 1e-4, c[1]) end
     end
   end)
+  it('finds the deepest of very many minima', function()
+    local case = optima.griewank
+    local r = O.differential_evolution(case.f, optima.box(case, 3), { seed = 1, strategy = 'rand1exp' })
+    below(r.fun, 1e-8)
+    r = O.minimize(case.f, mc.full({ 3 }, 300), { method = 'cma-es', sigma = 200, seed = 2, restarts = 6, bounds = optima.box(case, 3), target = 1e-9 })
+    below(r.fun, 1e-8)
+  end)
   it('does so by every strategy', function()
     for _, base in ipairs { 'best1', 'best2', 'rand1', 'rand2', 'randtobest1', 'currenttobest1' } do
       for _, form in ipairs { 'bin', 'exp' } do

@@ -116,6 +116,23 @@ describe('minimize', function()
     below(mc.max(mc.abs(x0 - mc.tensor({ -1.2, 1 }, { dtype = 'f32' }))):item(), 0) -- untouched
     assert.equal(1, minimize(function(x) return mc.square(x - 1) end, mc.tensor(0)).x.ndim + 1)
   end)
+  it('takes views, leaves x0 alone, and minds no function that writes into its argument', function()
+    local x0 = mc.tensor { { -1.2, 1 }, { 1, -1.2 } }
+    local function f(x)
+      local y = rosenbrock(x:reshape(4))
+      x:mul_(0)
+      return y
+    end
+    local function g(x) return rosenbrock_gradient(x:reshape(4)):reshape(2, 2) end
+    for _, method in ipairs { 'lbfgs', 'cg', 'newton-cg', 'nelder-mead' } do
+      local o = { method = method, jac = method ~= 'nelder-mead' and g or nil, maxiter = 20 }
+      local want = minimize(f, mc.tensor { { -1.2, 1 }, { 1, -1.2 } }, o)
+      local r = minimize(f, x0.T, o)
+      assert.is_true(mc.array_equal(want.x, r.x))
+      assert.same({ { -1.2, 1 }, { 1, -1.2 } }, x0:totable())
+      assert.equal(r.fun, rosenbrock(r.x:reshape(4)):item())
+    end
+  end)
   it('keeps within bounds, and rests on those that bind', function()
     for _, n in ipairs { 2, 5, 10 } do
       local free = minimize(rosenbrock, start(n), { bounds = { -3, 3 } })

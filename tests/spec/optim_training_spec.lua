@@ -147,6 +147,52 @@ describe('the optimisers', function()
   end)
 end)
 
+describe('a training step', function()
+  local function loss(p, x, y)
+    local h = mc.tanh(mc.matmul(x, p.first.w) + p.first.b)
+    return mc.mean(mc.square(mc.matmul(h, p.second.w) + p.second.b - y))
+  end
+  local function parameters()
+    return {
+      first = { w = mc.random.normal({ 2, 16 }, { key = 1, dtype = 'f32' }), b = mc.zeros({ 16 }, { dtype = 'f32' }) },
+      second = { w = mc.random.normal({ 16, 1 }, { key = 2, dtype = 'f32' }) * 0.25, b = mc.zeros({ 1 }, { dtype = 'f32' }) },
+    }
+  end
+  local function batch(k)
+    local x = mc.random.uniform({ 64, 2 }, { low = -1, high = 1, key = 100 + k, dtype = 'f32' })
+    return x, mc.sin(x['..., 1:1'] * 3) * x['..., 2:2']
+  end
+  it('is one plan with its derivatives, clipping and schedule, and the same bits as without', function()
+    local opt = O.adamw { lr = O.one_cycle(0.02, { steps = 300 }) }
+    local derive = mc.value_and_grad(loss)
+    local function step(params, state, x, y)
+      local value, grads = derive(params, x, y)
+      grads = O.clip_norm(grads, 1)
+      params, state = opt.update(params, grads, state)
+      return params, state, value
+    end
+    local compiled = mc.compile(step)
+    local p, s = parameters(), opt.init(parameters())
+    local q, r = parameters(), opt.init(parameters())
+    local first, last, value
+    for k = 1, 12 do
+      local x, y = batch(k)
+      p, s, value = step(p, s, x, y)
+      q, r, last = compiled(q, r, x, y)
+      assert.equal(value:item(), last:item(), k)
+      assert.is_true(mc.array_equal(p.first.w, q.first.w))
+      first = first or value:item()
+    end
+    for k = 13, 300 do
+      local x, y = batch(k)
+      q, r, last = compiled(q, r, x, y)
+    end
+    assert.equal(1, compiled.traces)
+    assert.is_true(last:item() < first / 4)
+    assert.equal(300, r.step:item())
+  end)
+end)
+
 describe('the schedules', function()
   it('give the rates of PyTorch', function()
     local file, index = golden()

@@ -160,4 +160,17 @@ end)
 it('leaves no tensor behind', function()
   support.restoring(function() end)
   assert.equal(BEFORE, support.tensor_bytes())
+
+  it('an element has the same bits wherever it stands in a row', function()
+    for _, dtype in ipairs { 'c64', 'c128' } do
+      local function z(seed) return (mc.randn { 61, seed = seed } + mc.randn { 61, seed = seed + 1 } * mc.complex(0, 1)):to(dtype) end
+      local a, b, c = z(1), z(3), z(5)
+      for name, f in pairs { multiply = mc.multiply, divide = mc.divide, lerp = function(x, y) return mc.lerp(x, y, c[1]) end, square = function(x) return mc.square(x) end } do
+        local whole = f(a, b)
+        for i = 1, 61 do
+          assert(mc.array_equal(whole[{ { i, i } }], f(a[{ { i, i } }], b[{ { i, i } }])), ('%s of %s, element %d'):format(name, dtype, i))
+        end
+      end
+    end
+  end)
 end)

@@ -117,6 +117,7 @@ local CALL = {
   concat = function(dt) return { { vector(dt), vector(dt, 2) } } end,
   stack = function(dt) return { { vector(dt), vector(dt, 2) } } end,
   roll = function(dt) return { vector(dt), 5 } end,
+  linear_recurrence = function(dt) return { matrix(dt), matrix(dt, 2), 2 } end,
   topk = function(dt) return { matrix(dt), 5 } end,
   partition = function(dt) return { matrix(dt), 5 } end,
   argpartition = function(dt) return { matrix(dt), 5 } end,

@@ -57,15 +57,19 @@ function M.list(path)
   return names
 end
 
-local function command(script, variables)
-  local words = { 'env' }
+local function program(variables, ...)
+  local words = {}
   for k, v in pairs(variables) do words[#words + 1] = k .. '=' .. quote(v) end
-  table.sort(words, function(a, b) return a == 'env' and b ~= 'env' or b ~= 'env' and a < b end)
-  words[#words + 1] = quote(host.exe)
-  words[#words + 1] = '-e'
-  words[#words + 1] = quote(script)
+  table.sort(words)
+  table.insert(words, 1, 'env')
+  for _, w in ipairs { host.exe, ... } do words[#words + 1] = quote(w) end
   return table.concat(words, ' ')
 end
+
+local function command(script, variables) return program(variables, '-e', script) end
+
+--- Runs the program with arguments: { text = both outputs, status }.
+function M.run(variables, ...) return shell(program(variables, ...)) end
 
 --- Runs a script: { text = both outputs, status }.
 function M.mascon(script, variables) return shell(command(script, variables)) end

@@ -4,6 +4,7 @@
 -- into a part of a buffer makes a new value (`update`, `put`) and the buffer's name moves on to it, so aliases see what they should. Owns
 -- this form. May not know how a graph is run or changed.
 local launch = require 'mascon.compile.launch'
+local tensor = require 'mascon.tensor'
 
 local M = {}
 
@@ -44,6 +45,38 @@ local function is_dense(l)
 end
 M.is_dense = is_dense
 
+local function bytes(v) return numel(v.shape) * tensor.size[tensor.name[v.dtype]] end
+M.bytes = bytes
+
+--- A use shows its value as it lies, all of it.
+function M.whole(u) return is_dense(u) and same(u.shape, u.value.shape) and (u.value.node or is_dense(u.value)) and true or false end
+
+--- The use of a value as a whole.
+local function use_of(v, weak) return { value = v, shape = v.shape, strides = v.strides, offset = 0, dtype = v.dtype, weak = weak } end
+M.use_of = use_of
+
+--- What is left of a tensor when only its form is of interest.
+local function outline(t)
+  local l = launch.layout(t)
+  return { dtype = l.dtype, shape = l.shape, strides = l.strides, serial = launch.serial(t), offset = launch.offset(t), weak = launch.weak(t), tensor = t }
+end
+
+--- What a graph is built from, as often as wanted. It keeps no argument and no result alive once a graph was built from it.
+---@param inputs any[] tensors
+---@param log table[] of launch.record
+---@param results any[] tensors that the function returned
+---@param since? integer serial of a buffer made before the function ran: later ones are the function's own
+---@return table source
+function M.source(inputs, log, results, since)
+  local s = { inputs = {}, log = log, results = {}, since = since or math.huge }
+  for i, t in ipairs(inputs) do
+    s.inputs[i] = outline(t)
+    s.inputs[i].tensor = nil
+  end
+  for i, t in ipairs(results) do s.results[i] = outline(t) end
+  return s
+end
+
 ---@class mascon.Value
 ---@field id integer
 ---@field dtype integer code
@@ -52,30 +85,39 @@ M.is_dense = is_dense
 ---@field node table? the node that makes it
 ---@field input integer? position among the inputs
 ---@field const any? tensor
+---@field fixed boolean? the constant cannot change between calls
 ---@field kept any? tensor: what a recording with `keep` left of it
 
---- Builds the graph.
----@param inputs any[] tensors
----@param log table[] of launch.record
----@param results any[] tensors that the function returned
+--- A new value of a graph; row-major without strides. `more` becomes it.
+function M.value(graph, dtype, shape, strides, more)
+  graph.values = graph.values + 1
+  local v = more or {}
+  v.id, v.dtype, v.shape, v.strides = graph.values, dtype, shape, strides or dense(shape)
+  return v
+end
+
+--- A new constant of a graph: a tensor that nobody changes. Dense, of its own buffer.
+function M.constant(graph, t, weak)
+  t = tensor.promote(t, 2)
+  local l = launch.layout(t)
+  local v = M.value(graph, l.dtype, l.shape, l.strides, { const = t, weak = weak, literal = true, fixed = true })
+  graph.consts[#graph.consts + 1] = v
+  return v
+end
+
+--- The graph of a source.
+---@param source table of M.source
 ---@return table graph { inputs, nodes, outputs = uses, effects = { input = value } }
-function M.build(inputs, log, results)
+function M.from(source)
   local graph = { inputs = {}, nodes = {}, outputs = {}, effects = {}, values = 0, consts = {} }
   local current, first = {}, {}
 
-  local function value(dtype, shape, strides, more)
-    graph.values = graph.values + 1
-    local v = more or {}
-    v.id, v.dtype, v.shape, v.strides = graph.values, dtype, shape, strides or dense(shape)
-    return v
-  end
+  local function value(...) return M.value(graph, ...) end
 
-  for i, t in ipairs(inputs) do
-    local l = launch.layout(t)
-    local v = value(l.dtype, l.shape, l.strides, { input = i, weak = launch.weak(t) })
+  for i, t in ipairs(source.inputs) do
+    local v = value(t.dtype, t.shape, t.strides, { input = i, weak = t.weak })
     graph.inputs[i] = v
-    local serial = launch.serial(t)
-    current[serial], first[serial] = v, launch.offset(t)
+    current[t.serial], first[t.serial] = v, t.offset
   end
 
   local literals = {}
@@ -89,7 +131,7 @@ function M.build(inputs, log, results)
     end
     local v = key and literals[key]
     if not v then
-      v = value(o.dtype, o.shape, o.strides, { const = o.const, weak = o.weak, literal = o.literal })
+      v = value(o.dtype, o.shape, o.strides, { const = o.const, weak = o.weak, literal = o.literal, fixed = o.literal or o.serial > source.since })
       graph.consts[#graph.consts + 1] = v
       if key then literals[key] = v end
     end
@@ -99,8 +141,7 @@ function M.build(inputs, log, results)
   --- The operand as a use of a value.
   local function use(o)
     if o.const then
-      local v = constant(o)
-      return { value = v, shape = v.shape, strides = v.strides, offset = 0, dtype = v.dtype, weak = o.weak }
+      return use_of(constant(o), o.weak)
     end
     local v = current[o.serial]
     return { value = v, shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype, weak = o.weak }
@@ -136,19 +177,18 @@ function M.build(inputs, log, results)
     local part = value(o.dtype, o.shape)
     make(part)
     local new = value(old.dtype, old.shape, old.strides)
-    node { kind = 'update', ins = { { value = old, shape = old.shape, strides = old.strides, offset = 0, dtype = old.dtype },
-      { value = part, shape = part.shape, strides = part.strides, offset = 0, dtype = part.dtype } }, outs = { new },
+    node { kind = 'update', ins = { use_of(old), use_of(part) }, outs = { new },
       at = { shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype } }
     current[o.serial] = new
   end
 
-  for _, e in ipairs(log) do
+  for _, e in ipairs(source.log) do
     if e.kind == 'base' then
       current[e.outs[1].serial], first[e.outs[1].serial] = constant(e.ins[1]), 0
     elseif e.kind == 'op' or e.kind == 'call' then
       local ins, outs = {}, {}
       for i, o in ipairs(e.ins) do ins[i] = use(o) end
-      local n = { kind = e.kind, row = e.row, compute = e.compute, params = e.params, ins = ins, outs = outs }
+      local n = { kind = e.kind, row = e.row, compute = e.compute, params = e.params, ins = ins, outs = outs, remat = e.turn }
       if e.call then n.prim, n.saved = e.call.prim, e.call.saved end
       local later = {}
       for i, o in ipairs(e.outs) do later[i] = o end
@@ -166,42 +206,45 @@ function M.build(inputs, log, results)
       assert(placed or #later == 0)
     elseif e.kind == 'copy' then
       local from = use(e.ins[1])
-      write(e.outs[1], function(v) node { kind = 'copy', ins = { from }, outs = { v } } end)
+      write(e.outs[1], function(v) node { kind = 'copy', ins = { from }, outs = { v }, remat = e.turn } end)
     else -- put
       local o = e.outs[1]
       local old = part_of(o)
       old.kept = nil
       local new = value(old.dtype, old.shape, old.strides)
-      node { kind = 'put', ins = { { value = old, shape = old.shape, strides = old.strides, offset = 0, dtype = old.dtype }, use(e.ins[1]), use(e.ins[2]) }, outs = { new },
+      node { kind = 'put', ins = { use_of(old), use(e.ins[1]), use(e.ins[2]) }, outs = { new },
         at = { shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype }, axis = e.axis, accumulate = e.accumulate }
       current[o.serial] = new
     end
   end
 
-  for i, t in ipairs(results) do
-    local l = launch.layout(t)
-    local v = current[launch.serial(t)]
+  for i, t in ipairs(source.results) do
+    local v = current[t.serial]
     if v then
-      graph.outputs[i] = { value = v, shape = l.shape, strides = l.strides, offset = launch.offset(t) - (first[launch.serial(t)] or 0), dtype = l.dtype }
+      t.tensor = nil
+      graph.outputs[i] = { value = v, shape = t.shape, strides = t.strides, offset = t.offset - (first[t.serial] or 0), dtype = t.dtype }
     else
-      local c = value(l.dtype, l.shape, l.strides, { const = t })
+      local c = value(t.dtype, t.shape, t.strides, { const = t.tensor })
       graph.consts[#graph.consts + 1] = c
-      graph.outputs[i] = { value = c, shape = l.shape, strides = l.strides, offset = 0, dtype = l.dtype }
+      graph.outputs[i] = use_of(c)
     end
   end
-  for i, t in ipairs(inputs) do
-    local v = current[launch.serial(t)]
+  for i, t in ipairs(source.inputs) do
+    local v = current[t.serial]
     if v ~= graph.inputs[i] then graph.effects[#graph.effects + 1] = { input = i, value = v } end
   end
   return graph
 end
+
+--- Builds the graph of a recording that nobody wants to see again.
+function M.build(inputs, log, results) return M.from(M.source(inputs, log, results)) end
 
 --- A graph of the same nodes that may be changed without changing the first. What a recording kept is left behind.
 function M.copy(graph)
   local values, nodes = {}, {}
   local function value(v)
     if not values[v] then
-      values[v] = { id = v.id, dtype = v.dtype, shape = v.shape, strides = v.strides, input = v.input, const = v.const, weak = v.weak, literal = v.literal }
+      values[v] = { id = v.id, dtype = v.dtype, shape = v.shape, strides = v.strides, input = v.input, const = v.const, weak = v.weak, literal = v.literal, fixed = v.fixed }
     end
     return values[v]
   end

@@ -11,7 +11,7 @@ local graphs = require 'mascon.compile.graph'
 local launch = require 'mascon.compile.launch'
 local log = require 'mascon.compile.log'
 local plans = require 'mascon.compile.plan'
-local fuse = require 'mascon.compile.passes.fuse'
+local pipeline = require 'mascon.compile.pipeline'
 local tree = require 'mascon.tree'
 local error = check.error
 local flatten, rebuild = tree.flatten, tree.rebuild
@@ -79,8 +79,13 @@ local function named(self)
   return ('%s:%d'):format(at.short_src, at.linedefined)
 end
 
+local tuned
 --- First call of a form: runs f, writes down what it did.
 local function build(self, args, n, tensors)
+  if not tuned then
+    tuned = true
+    require 'mascon.compile.tune'.apply()
+  end
   tensors = launch.aliases(tensors)
   local at = 0
   local shown = {}
@@ -90,15 +95,17 @@ local function build(self, args, n, tensors)
       return tensors[at]
     end, self.static[i])
   end
+  local since = launch.serial(launch.own(mc.tensor(0)))
   local record, results = launch.record(tensors, { strict = true }, function() return self.f(unpack(shown, 1, n)) end)
   local leaves, text = {}, {}
   for i = 1, results.n do flatten(results[i], leaves, text, true) end
-  local graph = graphs.build(tensors, record, leaves)
-  local function prepare(g) return self.fuse and fuse.run(g) or { groups = 0, nodes = 0 } end
-  local report = prepare(graph)
-  local plan = plans.make(graph, prepare)
-  plan.fused = report
-  plan.results, plan.graph = results, graph
+  local source = graphs.source(tensors, record, leaves, since)
+  local graph = graphs.from(source)
+  local reports = pipeline.run(graph, self.options)
+  local plan = plans.make(graph, self.options)
+  plan.source, plan.passes, plan.results = source, reports, results
+  plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
+  self.forms[#self.forms + 1] = plan
   return plan, results
 end
 
@@ -200,7 +207,7 @@ function methods:source()
   if not plan then error('compile: source() before the first call; call the function once', 2) end
   local codegen = require 'mascon.compile.native.codegen'
   if not plan.functions then with_native().attach(plan, self) end
-  return codegen.source(plan.functions)
+  return (codegen.source(plan.functions))
 end
 
 --- How many groups the form that was traced last has, and how many of them run as compiled code.
@@ -208,7 +215,14 @@ end
 ---@return integer native
 function methods:groups()
   local plan = self.plan
-  return plan and plan.fused.groups or 0, plan and plan.native or 0
+  return plan and (plan.groups or plan.fused.groups) or 0, plan and plan.native or 0
+end
+
+--- Whether every group of the form that was traced last runs as compiled code.
+---@return boolean
+function methods:native()
+  local plan = self.plan
+  return plan ~= nil and plan.native ~= nil and plan.native == plan.groups
 end
 
 --- Waits until nothing is being compiled any more.
@@ -220,18 +234,24 @@ function methods:wait()
   return self
 end
 
+--- What the compiled function does, form by form; see `explain`.
+function methods:graph(opts) return require 'mascon.compile.explain'.graph(self, opts) end
+function methods:explain(opts) return require 'mascon.compile.explain'.explain(self, opts) end
+
 --- A function that runs f and, from the second call of a form on, replays what it did, without Lua.
 ---
 --- f: takes and returns tensors, numbers and nested tables of them. Its first call with arguments of a new form (structure, dtypes, sizes, strides)
 --- runs f itself and writes down its ops; later calls replay them over memory laid out beforehand, neighbouring elementwise ops block by
 --- block in the cache. Results are the same bits (f16 and bf16 round once per group). Numbers may change from call to call; strings, booleans and
 --- numbers in `static` places are part of the form. What f reads from outside is read again at each call when it is a tensor, and fixed when
---- it is a number. Random numbers drawn inside are fixed too: pass a key.
+--- it is a number; what f computes from such tensors alone is computed once. Random numbers drawn inside are fixed too: pass a key.
 --- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler beside the program and put
---- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true) · tier: 'auto',
+--- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops
+--- together · passes: { name = false } leaves a pass out (fold, algebra, copies, cse, dce, fuse, split, epilogue, rows, prologue, inplace; also
+--- MASCON_PASSES=-cse,-fold) · math ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto',
 --- 'native' (the first call waits for the compiler), 'vm' or 'eager' (f itself) · keep_source: a folder for the generated C. MASCON_COMPILE names a
---- tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made, MASCON_LOG=compile tells what happens. Methods: source(), groups(),
---- wait(). Errors: a value of a traced tensor is asked for (item, if).
+--- tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made, MASCON_LOG=compile tells what happens. Methods: explain() says
+--- what was done and why, graph() shows it, source(), groups(), native(), wait(). Errors: a value of a traced tensor is asked for (item, if).
 ---     local f = mc.compile(function(a, s) return mc.exp(a) * s end)
 ---     f(mc.zeros{2}, 3)  --> f64[2]@cpu { 3, 3 }
 ---@param f function
@@ -239,13 +259,16 @@ end
 ---@return table callable
 function M.compile(f, opts)
   if type(f) ~= 'function' then error('compile: the first argument is ' .. check.show(f) .. '; give a function', 2) end
-  local o = check.opts('compile', opts, { static = { nil, 'table' }, fuse = { true, 'bool' }, tier = { 'auto', TIERS }, keep_source = { nil, 'string' } }, 3)
+  local o = check.opts('compile', opts, { static = { nil, 'table' }, fuse = { true, 'bool' }, passes = { nil, 'table' }, math = { 'strict', { 'strict', 'fast' } }, tier = { 'auto', TIERS }, keep_source = { nil, 'string' } }, 3)
   local static = {}
   for _, i in ipairs(o.static or {}) do static[i] = true end
   local tier = os.getenv 'MASCON_COMPILE'
   if tier == nil or tier == '' then tier = o.tier end
   if not IS_TIER[tier] then error(('compile: MASCON_COMPILE is %q; set it to auto, native, vm or eager'):format(tier), 2) end
-  return setmetatable({ f = f, static = static, fuse = o.fuse, tier = tier, keep_source = o.keep_source, plans = {}, recent = {}, traces = 0 }, Compiled)
+  local on = pipeline.switches(o.passes, o.fuse, 2)
+  local options = { on = on, inplace = on.inplace, math = o.math }
+  function options.prepare(graph) return pipeline.run(graph, options) end -- graphs inside the graph
+  return setmetatable({ f = f, static = static, options = options, tier = tier, keep_source = o.keep_source, plans = {}, forms = {}, recent = {}, traces = 0 }, Compiled)
 end
 
 return M

@@ -12,6 +12,7 @@ local C = lib.C
 local M = {}
 
 local params_t, ints = ffi.typeof 'mc_params', ffi.typeof 'int32_t[?]'
+local longs = ffi.typeof 'int64_t[?]'
 local instrs = ffi.typeof 'mc_vm_instr[?]'
 local handles, operands, const_handles = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'const mc_tensor *[?]', ffi.typeof 'const mc_tensor *const *'
 local numbers = 0
@@ -52,6 +53,9 @@ local function operand(o)
   return t
 end
 
+--- Parameters as text: equal when they are.
+function M.params_key(p) return ffi.string(p, ffi.sizeof(params_t)) end
+
 --- Entries of the log, in order: { kind = 'op' | 'copy' | 'put' | 'base' | 'call', row, params, ins, outs, axis, accumulate, call }.
 local function entries()
   local out, mine = {}, calls[C.mc_record_depth()] or {}
@@ -61,7 +65,7 @@ local function entries()
     for i = 1, e.nin do ins[i] = operand(e.operands[i - 1]) end
     for i = 1, e.nout do outs[i] = operand(e.operands[e.nin + i - 1]) end
     local kind = KIND[e.kind]
-    out[#out + 1] = { kind = kind, row = kind == 'op' and by_id[e.op] or nil, call = kind == 'call' and mine[e.op] or nil, compute = e.compute, params = params_t(e.params), ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0 }
+    out[#out + 1] = { kind = kind, row = kind == 'op' and by_id[e.op] or nil, call = kind == 'call' and mine[e.op] or nil, compute = e.compute, params = params_t(e.params), ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0, turn = e.turn ~= 0 and e.turn or nil }
   end
   return out
 end
@@ -71,6 +75,21 @@ function M.aliases(tensors)
   local out = {}
   for i, t in ipairs(tensors) do out[i] = tensor.make(2, 0, C.mc_record_alias, tensor.promote(t, 2)) end
   return out
+end
+
+local turns = 0
+
+--- f(...), whose work is done anew in this place though it was done before: passes neither merge it with the first time nor move it there. That is
+--- what a checkpoint asks for, which keeps no results between the two.
+function M.anew(f, ...)
+  turns = turns % 2 ^ 30 + 1
+  local before = C.mc_record_turn(turns)
+  local function finish(ok, ...)
+    C.mc_record_turn(before)
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return finish(pcall(f, ...))
 end
 
 --- Whether some function is being recorded.
@@ -135,6 +154,9 @@ function M.record(traced, how, f)
   end
   return finish(pcall(f))
 end
+
+--- The tensor itself with a buffer of its own, which numbers and small tensors lack.
+function M.own(t) return tensor.promote(t, 2) end
 
 --- Serial of the buffer of a tensor, 0 when it has none, and the place of its first element in it.
 function M.serial(t) return tonumber(C.mc_record_serial(t)) end
@@ -201,55 +223,89 @@ end
 -- ---------------------------------------------------------------- plans
 
 local LOOP = { once = 0, choose = 1, ['while'] = 2, scan = 3 }
-local WHERE = { input = 0, output = 1, arena = 2, const = 3 }
+local WHERE = { input = 0, output = 1, arena = 2, const = 3, tile = 4 }
 
---- A C plan. headers: { dtype, shape, strides, weak, where, index, offset, const }; steps: { kind, row, params, ins, outs (numbers of headers), ... }.
----@return cdata plan
+local function header(p, i, h)
+  local like = tensor.ct(0)
+  if h.const then
+    tensor.promote(h.const, 2)
+    ffi.copy(like, h.const, ffi.sizeof(tensor.ct, 0))
+  end
+  like._dtype, like._ndim, like._device = h.dtype, #h.shape, -1
+  local n = 1
+  for d = 1, #h.shape do
+    like._shape[d - 1], like._strides[d - 1] = h.shape[d], h.strides[d]
+    n = n * h.shape[d]
+  end
+  like._numel = n
+  like._flags = h.weak and 256 or 0
+  if C.mc_plan_header(p, like, WHERE[h.where], h.index or 0, h.offset or 0) ~= i - 1 then lib.raise(2) end
+end
+
+--- Numbers less one (headers, counted from 1) as C integers.
+local function integers(values, less)
+  local out = ints(#values + 1)
+  for i, v in ipairs(values) do out[i - 1] = v - (less or 0) end
+  return out
+end
+
+local function program(code)
+  local out = instrs(#code + 1)
+  for i, c in ipairs(code) do
+    local q = out[i - 1]
+    q.op, q.dtype, q.rdtype, q.dst, q.nsrc = c.op, c.dtype, c.rdtype, c.dst, #c.src
+    for k, r in ipairs(c.src) do q.src[k - 1] = r end
+  end
+  return out
+end
+
+-- How each kind of step enters a plan. ins, outs: numbers of headers, from 1.
+local enter = {}
+function enter.op(p, s) return C.mc_plan_op(p, s.row.id, #s.outs, integers(s.outs, 1), #s.ins, integers(s.ins, 1), s.params) end
+function enter.copy(p, s) return C.mc_plan_copy(p, s.outs[1] - 1, s.ins[1] - 1) end
+function enter.put(p, s) return C.mc_plan_put(p, s.outs[1] - 1, s.axis, s.ins[1] - 1, s.ins[2] - 1, s.accumulate and 1 or 0) end
+function enter.fused(p, s)
+  return C.mc_plan_fused(p, #s.ins, integers(s.ins, 1), integers(s.want), #s.outs, integers(s.outs, 1), integers(s.result), #s.code, program(s.code))
+end
+function enter.call(p, s)
+  local l = s.loop
+  local parts = ffi.new('mc_plan *[?]', #l.parts + 1)
+  for i, part in ipairs(l.parts) do parts[i - 1] = part.plan end
+  local spec = ffi.new('mc_loop_spec', LOOP[l.kind], #l.parts, l.fixed, l.state or 0, l.rows or 0, l.made or 0, l.reverse and 1 or 0, l.length or 0)
+  return C.mc_plan_loop(p, spec, parts, #s.outs, integers(s.outs, 1), #s.ins, integers(s.ins, 1))
+end
+function enter.reduced(p, s)
+  return C.mc_plan_reduced(p, s.row.id, s.params, s.outs[1] - 1, s.like - 1, #s.ins, integers(s.ins, 1), integers(s.want), s.result[1], #s.code, program(s.code))
+end
+function enter.product(p, s)
+  return C.mc_plan_product(p, s.product - 1, s.a - 1, s.b - 1, #s.ins, integers(s.ins, 1), integers(s.want), #s.outs, integers(s.outs, 1), integers(s.result), #s.code, program(s.code))
+end
+function enter.tiles(p, s)
+  local lead, bytes = longs(#s.lead + 1), longs(#s.row_bytes + 1)
+  for i, v in ipairs(s.lead) do lead[i - 1] = v end
+  for i, v in ipairs(s.row_bytes) do bytes[i - 1] = v end
+  return C.mc_plan_tiles(p, s.count, #s.lead, lead, #s.row_bytes, bytes, s.extra)
+end
+
+--- A C plan. headers: { dtype, shape, strides, weak, where, index, offset, const }; steps: { kind, row, params, ins, outs (numbers of headers), ... };
+--- a step `tiles` stands before the `count` steps it is made of.
+---@return userdata plan
 function M.plan(headers, steps, arena)
   local p = C.mc_plan_new()
   if p == nil then lib.raise(2) end
   p = ffi.gc(p, C.mc_plan_free)
-  for i, h in ipairs(headers) do
-    local like = tensor.ct(0)
-    if h.const then
-      tensor.promote(h.const, 2)
-      ffi.copy(like, h.const, ffi.sizeof(tensor.ct, 0))
-    end
-    like._dtype, like._ndim, like._device = h.dtype, #h.shape, -1
-    local n = 1
-    for d = 1, #h.shape do
-      like._shape[d - 1], like._strides[d - 1] = h.shape[d], h.strides[d]
-      n = n * h.shape[d]
-    end
-    like._numel = n
-    like._flags = h.weak and 256 or 0
-    if C.mc_plan_header(p, like, WHERE[h.where], h.index or 0, h.offset or 0) ~= i - 1 then lib.raise(2) end
-  end
+  for i, h in ipairs(headers) do header(p, i, h) end
+  local owner, left
   for _, s in ipairs(steps) do
-    local ins, outs = ints(#s.ins + 1), ints(#s.outs + 1)
-    for i, h in ipairs(s.ins) do ins[i - 1] = h - 1 end
-    for i, h in ipairs(s.outs) do outs[i - 1] = h - 1 end
-    local rc
-    if s.kind == 'op' then rc = C.mc_plan_op(p, s.row.id, #s.outs, outs, #s.ins, ins, s.params)
-    elseif s.kind == 'fused' then
-      local want, result, code = ints(#s.ins + 1), ints(#s.outs + 1), instrs(#s.code)
-      for i, w in ipairs(s.want) do want[i - 1] = w end
-      for i, r in ipairs(s.result) do result[i - 1] = r end
-      for i, c in ipairs(s.code) do
-        local q = code[i - 1]
-        q.op, q.dtype, q.rdtype, q.dst, q.nsrc = c.op, c.dtype, c.rdtype, c.dst, #c.src
-        for k, r in ipairs(c.src) do q.src[k - 1] = r end
+    lib.check(enter[s.kind](p, s), 2)
+    if s.kind == 'tiles' then owner, left = s, s.count
+    elseif owner then
+      left = left - 1
+      if left == 0 then
+        lib.check(C.mc_plan_views(p, #owner.shift, integers(owner.shift), integers(owner.slot)), 2)
+        owner = nil
       end
-      rc = C.mc_plan_fused(p, #s.ins, ins, want, #s.outs, outs, result, #s.code, code)
-    elseif s.kind == 'call' then
-      local parts = ffi.new('mc_plan *[?]', #s.loop.parts + 1)
-      for i, part in ipairs(s.loop.parts) do parts[i - 1] = part.plan end
-      local l = s.loop
-      local spec = ffi.new('mc_loop_spec', LOOP[l.kind], #l.parts, l.fixed, l.state or 0, l.rows or 0, l.made or 0, l.reverse and 1 or 0, l.length or 0)
-      rc = C.mc_plan_loop(p, spec, parts, #s.outs, outs, #s.ins, ins)
-    elseif s.kind == 'copy' then rc = C.mc_plan_copy(p, outs[0], ins[0])
-    else rc = C.mc_plan_put(p, outs[0], s.axis, ins[0], ins[1], s.accumulate and 1 or 0) end
-    lib.check(rc, 2)
+    end
   end
   C.mc_plan_arena(p, arena)
   return p

@@ -1,7 +1,8 @@
 -- plan.lua - a graph laid out: which step writes which memory.
 --
--- Owns the order of steps, the life of values, the arena (best fit over a list of free ranges) and in-place updates. The result is a C plan
--- and a description that explain() prints. May not know passes or how graphs come about.
+-- Owns the order of steps, the life of values, the arena (best fit over a list of free ranges), in-place updates, and results that take the place
+-- of an operand nobody needs any more. The result is a C plan and a description that explain() prints. May not know passes or how graphs come
+-- about.
 local graphs = require 'mascon.compile.graph'
 local launch = require 'mascon.compile.launch'
 local tensor = require 'mascon.tensor'
@@ -9,13 +10,16 @@ local tensor = require 'mascon.tensor'
 local M = {}
 
 local ALIGN = 64
+local EWISE = { unary = true, binary = true, ternary = true, where = true }
 
 --- A list of free ranges of one arena.
 local function arena()
-  local free, top = {}, 0
-  local a = {}
+  local free, top, live = {}, 0, 0
+  local a = { peak = 0, total = 0 }
   function a.take(bytes)
     bytes = math.max(ALIGN, math.ceil(bytes / ALIGN) * ALIGN)
+    live = live + bytes
+    a.peak, a.total = math.max(a.peak, live), a.total + bytes
     local best
     for i, r in ipairs(free) do
       if r[2] >= bytes and (not best or r[2] < free[best][2]) then best = i end
@@ -38,6 +42,7 @@ local function arena()
     return at, bytes
   end
   function a.give(at, bytes)
+    live = live - bytes
     local i = 1
     while free[i] and free[i][1] < at do i = i + 1 end
     table.insert(free, i, { at, bytes })
@@ -54,15 +59,34 @@ local function arena()
   return a
 end
 
-local function bytes_of(v)
-  return graphs.numel(v.shape) * tensor.size[tensor.name[v.dtype]]
+local bytes_of = graphs.bytes
+
+--- Operands of an elementwise node whose memory a result may take: dying, read as they lie.
+local function heirs(n, k, last, place)
+  if n.kind == 'fused' then
+    for _, r in ipairs(n.result) do if r < #n.ins then return {} end end -- a leaf handed on may be overwritten before it is
+  elseif n.kind ~= 'op' or not EWISE[n.row.family] or n.compute ~= n.outs[1].dtype then
+    return {}
+  end
+  local uses, list = {}, {}
+  for _, u in ipairs(n.ins) do
+    local v = u.value
+    uses[v] = (uses[v] == nil or uses[v]) and graphs.whole(u) and (n.kind == 'fused' or v.dtype == n.compute)
+  end
+  for _, u in ipairs(n.ins) do
+    local v = u.value
+    if uses[v] and last[v] == k and place[v] and place[v].bytes then
+      list[#list + 1], uses[v] = v, false
+    end
+  end
+  return list
 end
 
 --- Lays a graph out.
 ---@param graph table of graph.build
----@param prepare? fun(graph: table) passes, for the graphs inside the graph
----@return table plan { run, outputs = { { dtype, shape } }, arena (bytes), steps (count), effects }
-function M.make(graph, prepare)
+---@param options table { inplace: results may take the place of dying operands; prepare: passes for the graphs inside the graph }
+---@return table layout { headers, steps, arena, peak, total (bytes), inplace = { count, bytes }, outputs }
+function M.lay(graph, options)
   local nodes = graph.nodes
   local last = {} -- value -> index of the last node that reads it
   for k, n in ipairs(nodes) do
@@ -106,6 +130,17 @@ function M.make(graph, prepare)
     local p = place[v]
     if p and p.bytes then mem.give(p.index, p.bytes) end
   end
+  local inplace = { count = 0, bytes = 0 }
+  local function inherit(v, list)
+    for i, from in ipairs(list) do
+      if from.dtype == v.dtype and graphs.same(from.shape, v.shape) then
+        table.remove(list, i)
+        place[v], place[from] = place[from], { where = 'arena', index = place[from].index }
+        inplace.count, inplace.bytes = inplace.count + 1, inplace.bytes + place[v].bytes
+        return true
+      end
+    end
+  end
   local function take(v)
     if out_of[v] then place[v] = { where = 'output', index = out_of[v] - 1 }
     else
@@ -114,12 +149,58 @@ function M.make(graph, prepare)
     end
   end
 
+  --- The product of a group and what is made of it: the same memory where nobody else reads the product.
+  local function product(n)
+    local v, ins, outs = n.product, {}, {}
+    for _, o in ipairs(n.outs) do take(o) end
+    if not place[v] then
+      local straight = options.inplace
+      for _, r in ipairs(n.result) do straight = straight and r >= #n.leaves end
+      if straight and n.outs[1].dtype == v.dtype then
+        place[v] = { where = place[n.outs[1]].where, index = place[n.outs[1]].index }
+        inplace.count, inplace.bytes = inplace.count + 1, inplace.bytes + bytes_of(v)
+      else
+        take(v)
+      end
+    end
+    for i, u in ipairs(n.leaves) do ins[i] = seen(u.value, u, u.weak) end
+    for i = 1, n.results do outs[i] = whole(n.outs[i]) end
+    local a, b = n.ins[1], n.ins[2]
+    steps[#steps + 1] = { kind = 'product', product = whole(v), a = seen(a.value, a, a.weak), b = seen(b.value, b, b.weak), ins = ins, outs = outs, want = n.want, code = n.code, result = n.result }
+    if n.outs[#n.outs] ~= v then give(v) end
+  end
+
+  --- Steps that run together tile by tile, behind the one that says so.
+  local function tiles(n)
+    local owner = { kind = 'tiles', count = #n.members, lead = n.lead, row_bytes = n.row_bytes, extra = n.extra, shift = {}, slot = {}, ins = {}, outs = {} }
+    steps[#steps + 1] = owner
+    for _, v in ipairs(n.ins) do owner.ins[#owner.ins + 1] = v end
+    for v, s in pairs(n.slot_of) do place[v] = { where = 'tile', index = s } end
+    for _, m in ipairs(n.members) do
+      local ins, outs = {}, {}
+      local rank = m.kind == 'op' and #m.ins[1].shape or #m.outs[1].shape
+      local function view(layout, v, by_head)
+        owner.shift[#owner.shift + 1] = by_head and 0 or #layout.shape - rank
+        owner.slot[#owner.slot + 1] = (n.slot_of[v] or 0) - 1
+      end
+      for i, v in ipairs(m.outs) do
+        outs[i] = whole(v)
+        view(v, v, true)
+      end
+      for i, u in ipairs(m.ins) do
+        ins[i] = seen(u.value, u, u.weak)
+        view(u, u.value)
+      end
+      steps[#steps + 1] = { kind = m.kind, row = m.row, params = m.params, ins = ins, outs = outs, want = m.want, code = m.code, result = m.result }
+    end
+  end
+
   --- A step that runs plans of its own: dense operands, and room beside the results.
   local function call(n)
     local loop = n.prim:lower(function(part)
       part = graphs.copy(part)
-      if prepare then prepare(part) end
-      return M.make(part, prepare)
+      if options.prepare then options.prepare(part) end
+      return M.make(part, options)
     end)
     local ins, outs, room = {}, {}, {}
     local function spare(dtype, shape)
@@ -146,15 +227,17 @@ function M.make(graph, prepare)
   end
 
   for k, n in ipairs(nodes) do
+    local moved -- the value whose memory another one took over
     if n.kind == 'call' then call(n)
     elseif n.kind == 'update' or n.kind == 'put' then
       local old, new = n.ins[1].value, n.outs[1]
-      if place[old] and place[old].bytes and last[old] == k and not out_of[new] then
-        place[new] = place[old] -- the old contents are not needed any more: written in place
+      local alone = true -- the part is not read from what it is written over
+      for i = 2, #n.ins do alone = alone and n.ins[i].value ~= old end
+      if place[old] and place[old].bytes and last[old] == k and alone and not out_of[new] and graphs.whole(n.ins[1]) and bytes_of(old) == bytes_of(new) then
+        place[new], moved = place[old], old -- the old contents are not needed any more: written in place
       else
         take(new)
         steps[#steps + 1] = { kind = 'copy', outs = { whole(new) }, ins = { seen(old, n.ins[1]) } }
-        if last[old] == k then give(old) end
       end
       local target = seen(new, n.at)
       if n.kind == 'update' then
@@ -162,17 +245,26 @@ function M.make(graph, prepare)
       else
         steps[#steps + 1] = { kind = 'put', outs = { target }, ins = { seen(n.ins[2].value, n.ins[2]), seen(n.ins[3].value, n.ins[3]) }, axis = n.axis, accumulate = n.accumulate }
       end
+    elseif n.kind == 'tiles' then
+      for _, v in ipairs(n.outs) do take(v) end
+      tiles(n)
+    elseif n.kind == 'product' then
+      product(n)
     else
       local ins, outs = {}, {}
       for i, u in ipairs(n.ins) do ins[i] = seen(u.value, u, u.weak) end
-      for _, v in ipairs(n.outs) do take(v) end
+      local list = options.inplace and heirs(n, k, last, place) or {}
+      for _, v in ipairs(n.outs) do
+        if out_of[v] or not list[1] or not inherit(v, list) then take(v) end
+      end
       for i, v in ipairs(n.outs) do outs[i] = whole(v) end
-      steps[#steps + 1] = { kind = n.kind, row = n.row, params = n.params, ins = ins, outs = outs, want = n.want, code = n.code, result = n.result }
+      steps[#steps + 1] = { kind = n.kind, row = n.row, params = n.params, ins = ins, outs = outs, want = n.want, code = n.code, result = n.result,
+        like = n.like and header { where = 'tile', index = 0, offset = 0, dtype = n.like.dtype, shape = n.like.shape, strides = graphs.dense(n.like.shape) } }
     end
     local done = {}
-    for i, u in ipairs(n.ins) do
+    for _, u in ipairs(n.ins) do
       local v = u.value
-      if last[v] == k and not done[v] and not ((n.kind == 'update' or n.kind == 'put') and i == 1) then
+      if last[v] == k and not done[v] and v ~= moved then
         done[v] = true
         if v.node then give(v) end
       end
@@ -193,8 +285,18 @@ function M.make(graph, prepare)
   end
   local outputs = {}
   for i, u in ipairs(graph.outputs) do outputs[i] = { dtype = tensor.name[u.dtype], shape = u.shape } end
-  local c = launch.plan(headers, steps, mem.top())
-  return { run = launch.runner(c, #graph.inputs, #outputs), outputs = outputs, arena = mem.top(), steps = #steps, headers = #headers, plan = c, program = steps, layout = headers, parts = parts }
+  return { headers = headers, steps = steps, arena = mem.top(), peak = mem.peak, total = mem.total, inplace = inplace, outputs = outputs, parts = parts }
+end
+
+--- A graph as a plan that runs.
+---@param graph table
+---@param options table of M.lay
+---@return table plan { run, outputs = { { dtype, shape } }, arena (bytes), steps, headers (counts), layout, plan }
+function M.make(graph, options)
+  local l = M.lay(graph, options)
+  local c = launch.plan(l.headers, l.steps, l.arena)
+  return { run = launch.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps, headers = #l.headers, plan = c, program = l.steps, layout = l.headers, parts = l.parts,
+    memory = { arena = l.arena, peak = l.peak, total = l.total, inplace = l.inplace } }
 end
 
 return M

@@ -63,7 +63,7 @@ local function zeros(n) return tensor.empty('cma_es', { n }, 'f64', 3):fill_(0) 
 --- Where a run begins: x0 the first time, a uniform place in the box after that, or x0 again without one.
 local function begin(s)
   local n = s.n
-  s.mean = methods.copy(s.x0)
+  s.mean, s.constants = methods.copy(s.x0), constants(s)
   if s.run > 0 and s.low and F.isfinite(s.low):all() and F.isfinite(s.high):all() then
     local u = ask.draw(s, function(g) return random.uniform({ n }, { generator = g }) end)
     s.mean = F.add(s.low, F.multiply(F.subtract(s.high, s.low), u))
@@ -107,7 +107,7 @@ end
 --- Values with a penalty for points that had to be moved onto a bound: of the size of the spread of values, per squared distance.
 local function penalised(s, f)
   if not s.low then return f end
-  local n, c = s.n, constants(s)
+  local n, c = s.n, s.constants
   local variance = F.diagonal(s.C)
   local free = F.fma(s.y, s.sigma, s.mean)
   local inside = F.clip(s.mean, s.low, s.high)
@@ -156,8 +156,8 @@ end
 
 --- Mean, paths, covariance and step size from the ranked steps (equations 38 to 47).
 local function update(s, place)
-  local c, n = constants(s), s.n
-  local y = F.take(s.y, methods.to(op.from_table(place), 'i64'), 1)
+  local c, n = s.constants, s.n
+  local y = F.take(s.y, op.from_table(place, 'i64'), 1)
   local weights = op.from_table(c.weights)
   local step = F.matmul(weights[{ { 1, c.mu } }], y[{ { 1, c.mu } }])
   s.mean = F.fma(step, s.sigma, s.mean)

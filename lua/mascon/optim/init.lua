@@ -17,6 +17,7 @@ for file, names in pairs {
   ['least_squares.batch'] = { 'least_squares_batch' },
   curve_fit = { 'curve_fit' },
   ['bayes.process'] = { 'gaussian_process' },
+  ['bayes.search'] = { 'bayes', 'bayes_search' },
 } do
   for _, name in ipairs(names) do FROM[name] = 'mascon.optim.' .. file end
 end

@@ -75,7 +75,7 @@ local function order(s)
   local sorted = {}
   for i, p in ipairs(place) do sorted[i] = f[p] end
   s.f = sorted
-  s.sim = F.take(s.sim, methods.to(op.from_table(place), 'i64'), 1)
+  s.sim = F.take(s.sim, op.from_table(place, 'i64'), 1)
 end
 
 local function converged(s)

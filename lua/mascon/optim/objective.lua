@@ -42,7 +42,8 @@ function Objective:vector(what, v)
   return flat.dtype == self.dtype and flat or methods.to(flat, self.dtype)
 end
 
-local function arguments(self, x) return self.unravel(x), unpack(self.args, 1, self.args.n) end
+--- What f takes; a copy of x, so that a function that writes into its argument does no harm.
+local function arguments(self, x) return self.unravel(methods.copy(x)), unpack(self.args, 1, self.args.n) end
 
 --- f at x.
 ---@return number
@@ -67,8 +68,8 @@ local function differences(self, x, fx)
     end
     if scheme == '2-point' then
       if low and (here + h > high[i] or here + h < low[i]) then h = -h end
-      local wide = tonumber(F.subtract(F.add(x[i], h), x[i]):item()) -- the step as the dtype holds it
-      g[i] = (f(h) - fx) / wide
+      local value = f(h)
+      g[i] = (value - fx) / (moved[i]:item() - here) -- the step as the dtype holds it
     else
       local up, down = f(h), f(-h)
       g[i] = (up - down) / (2 * h)
@@ -129,7 +130,7 @@ end
 --- Product of the second derivative at x with p, g being the gradient there.
 function Objective:curvature(x, g, p)
   self.nhev = self.nhev + 1
-  if self.hessp then return self:vector('hessp', (self.hessp(self.unravel(x), self.unravel(p), unpack(self.args, 1, self.args.n)))) end
+  if self.hessp then return self:vector('hessp', (self.hessp(self.unravel(methods.copy(x)), self.unravel(p), unpack(self.args, 1, self.args.n)))) end
   if self.hess then
     if not self.matrix or not rawequal(self.matrix_at, x) then
       local h = self.hess(arguments(self, x))
@@ -151,7 +152,7 @@ end
 function Objective:iterate(x, fx)
   self.nit = self.nit + 1
   if self.bar then self.bar:update(self.nit) end
-  return self.callback ~= nil and self.callback(self.unravel(x), { nit = self.nit, nfev = self.nfev, fun = fx }) == true
+  return self.callback ~= nil and self.callback(self.unravel(methods.copy(x)), { nit = self.nit, nfev = self.nfev, fun = fx }) == true
 end
 
 --- The table of results.

@@ -79,9 +79,22 @@ function M.copy(v)
   return out
 end
 
+--- A list of numbers, one at least, and nothing else.
+function M.numbers(v)
+  if not branch(v) or v[1] == nil then return false end
+  local n = 0
+  for i, x in ipairs(v) do
+    if type(x) ~= 'number' then return false end
+    n = i
+  end
+  for k in pairs(v) do if type(k) ~= 'number' or k > n then return false end end
+  return true
+end
+
 --- What a user's function gave, a tree of tensors and numbers, as one vector; by ops, so that derivatives pass. nil when it is no tree.
 function M.vector(v)
   if is(v) then return v.ndim == 1 and v or methods.reshape(v, { v:numel() }) end
+  if M.numbers(v) then return op.from_table(v) end
   local pieces = {}
   local function walk(t)
     if is(t) then pieces[#pieces + 1] = methods.reshape(t, { t:numel() })
@@ -101,10 +114,7 @@ end
 ---@return any vector [n] contiguous, never a view
 ---@return fun(v: any): any tree of the structure of t, views where they can be
 function M.ravel(fname, what, t)
-  if branch(t) and #t > 0 then
-    local numbers = true
-    for _, v in ipairs(t) do numbers = numbers and type(v) == 'number' end
-    if numbers then t = op.from_table(t) end
+  if M.numbers(t) then t = op.from_table(t)
   elseif type(t) == 'number' then
     t = op.from_table { t }
   end

@@ -15,7 +15,7 @@ local M = {}
 local EPS = 2 ^ -52
 
 local function dot(a, b) return F.matmul(a, b):item() end
-local function norm(a) return math.sqrt(dot(a, a)) end
+local function norm(a) return math.sqrt(F.sum(F.square(a)):item()) end
 
 -- ---------------------------------------------------------------- the system
 
@@ -28,24 +28,24 @@ function System:vector(what, v)
     error(('%s: %s gave %s for %d unknowns; it must give as many values'):format(self.fname, what, flat and tensor.describe(flat) or check.show(v), self.n), 2)
   end
   if tensor.kind[flat.dtype] == 'c' then error(('%s: %s gave %s; it must give real values'):format(self.fname, what, tensor.describe(flat)), 2) end
-  return methods.to(flat, 'f64')
+  return flat.dtype == 'f64' and flat or methods.to(flat, 'f64')
 end
 
 function System:value(x)
   self.nfev = self.nfev + 1
-  return self:vector('f', (self.f(self.unravel(x), unpack(self.args))))
+  return self:vector('f', (self.f(self.unravel(methods.copy(x)), unpack(self.args))))
 end
 
 local function differences(self, x, fx)
-  local columns = {}
-  for i = 1, self.n do
+  local moved, steps = {}, {}
+  for i, here in ipairs(methods.totable(x)) do
     local y = methods.copy(x)
-    local here = x[i]:item()
     local there = here + 2 ^ -26 * math.max(1, math.abs(here)) * (here < 0 and -1 or 1)
     y[i] = there
-    columns[i] = F.divide(F.subtract(self:value(y), fx), there - here)
+    moved[i], steps[i] = self:value(y), there - here
   end
-  return F.stack(columns, 2)
+  local change = F.matrix_transpose(F.subtract(F.stack(moved), fx)) -- [equations, unknowns]
+  return F.divide(change, op.from_table(steps))
 end
 
 --- The Jacobian at x, [equations, unknowns].
@@ -74,7 +74,7 @@ end
 
 function System:iterate(x, fx)
   self.nit = self.nit + 1
-  return self.callback ~= nil and self.callback(self.unravel(x), { nit = self.nit, nfev = self.nfev, residual = norm(fx) }) == true
+  return self.callback ~= nil and self.callback(self.unravel(methods.copy(x)), { nit = self.nit, nfev = self.nfev, residual = norm(fx) }) == true
 end
 
 --- p with J p = -f, or the shortest least-squares one where J is singular to working precision.
@@ -87,11 +87,11 @@ end
 
 -- ---------------------------------------------------------------- Powell's hybrid
 
---- The step of the dogleg within |D p| <= radius: Newton's where it fits, else down the gradient and towards it.
+--- The step of the dogleg within |D p| <= radius: Newton's where it fits (true then), else down the gradient and towards it.
 local function dogleg(J, D, fx, radius)
   local p = newton_step(J, fx)
   local q = F.multiply(D, p)
-  if norm(q) <= radius then return p end
+  if norm(q) <= radius then return p, true end
   local g = F.divide(F.matmul(fx, J), D) -- gradient of |f|^2 / 2 in scaled unknowns
   local gg = norm(g)
   if gg == 0 then return F.multiply(p, radius / norm(q)) end
@@ -112,6 +112,7 @@ local function hybrid(self, o)
   local fx = self:value(x)
   local size = norm(fx)
   if size ~= size then return self:result(x, fx, 3) end
+  local first = size
   local D, radius
   local slow, slow_here, shrunk, grown = 0, 0, 0, 0
   local J, fresh
@@ -129,7 +130,7 @@ local function hybrid(self, o)
       end
     end
     if size == 0 then return self:result(x, fx, 0) end
-    local p = dogleg(J, D, fx, radius)
+    local p, whole = dogleg(J, D, fx, radius)
     local length = norm(F.multiply(D, p))
     if self.nit == 0 then radius = math.min(radius, length) end
     local y = F.add(x, p)
@@ -153,7 +154,10 @@ local function hybrid(self, o)
     slow = actual >= 1e-3 and 0 or slow + 1
     if fresh then slow_here = slow_here + 1 end
     if actual >= 0.1 then slow_here = 0 end
-    if radius <= o.tol * norm(F.multiply(D, x)) or size == 0 then return self:result(x, fx, 0) end
+    local scaled = o.tol * norm(F.multiply(D, x))
+    -- a Newton step as small as that where the residual is all but gone: the rest is rounding, which never fits the model
+    local arrived = whole and length <= scaled and size <= math.max(first * 2 ^ -26, 64 * EPS * norm(J) * norm(x))
+    if radius <= scaled or size == 0 or arrived then return self:result(x, fx, 0) end
     if self.nfev >= o.maxfev then return self:result(x, fx, 1) end
     if 0.1 * math.max(0.1 * radius, length) <= EPS * norm(F.multiply(D, x)) then return self:result(x, fx, 2) end
     if slow_here == 5 or slow == 10 then return self:result(x, fx, 4) end

@@ -1,4 +1,4 @@
--- axes.lua - the shapes that rules of reductions and scans share: reduced axes and back, pieces of one axis, linear recurrences along one.
+-- axes.lua - the shapes that rules of reductions and scans share: reduced axes and back, pieces of one axis.
 --
 -- p is what transform/params.lua read: p.axes (nil: all), p.keepdim. Everything depends on shapes only, so that it records. May not know any op's
 -- derivative.
@@ -62,31 +62,6 @@ function M.shifted(t, axis, k, value)
   if n == 1 then return new end
   if k > 0 then return mc.concat({ new, M.slab(t, axis, 1, n - 1) }, axis) end
   return mc.concat({ M.slab(t, axis, 2, n), new }, axis)
-end
-
---- y[i] = b[i] + a[i] y[i + 1] from the end of an axis (a[n] is not used), or with `up` y[i] = b[i] + a[i] y[i - 1] from its start: by doubling, in
---- log2 n steps of whole tensors. No division, so that zeros among a do no harm, and derivatives of any order come from the steps.
---- Source: Data parallel algorithms, Communications of the ACM 29, 1986
-function M.recurrence(a, b, axis, up)
-  local n, step = b.shape[axis], 1
-  while step < n do
-    local near, far, near_a, far_a, rest, rest_a
-    if up then
-      near, far = M.slab(b, axis, step + 1, n), M.slab(b, axis, 1, n - step)
-      near_a, far_a = M.slab(a, axis, step + 1, n), M.slab(a, axis, 1, n - step)
-      rest, rest_a = M.slab(b, axis, 1, step), M.slab(a, axis, 1, step)
-      b = mc.concat({ rest, near + near_a * far }, axis)
-      a = mc.concat({ rest_a, near_a * far_a }, axis)
-    else
-      near, far = M.slab(b, axis, 1, n - step), M.slab(b, axis, step + 1, n)
-      near_a, far_a = M.slab(a, axis, 1, n - step), M.slab(a, axis, step + 1, n)
-      rest, rest_a = M.slab(b, axis, n - step + 1, n), M.slab(a, axis, n - step + 1, n)
-      b = mc.concat({ near + near_a * far, rest }, axis)
-      a = mc.concat({ near_a * far_a, rest_a }, axis)
-    end
-    step = step * 2
-  end
-  return b
 end
 
 return M

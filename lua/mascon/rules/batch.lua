@@ -107,6 +107,13 @@ function R.layout(n, x, batched, size)
   return call(n, y, moved(n, 0))
 end
 
+function R.recurrence(n, x, batched)
+  local rank = #n.outs[1].shape + 1
+  local y = {}
+  for i, t in ipairs(x) do y[i] = batched[i] and t or lift(t, rank, false) end
+  return call(n, y, moved(n, 0))
+end
+
 function R.dot(n, x, batched)
   local rank = math.max(x[1].ndim - (batched[1] and 1 or 0), x[2].ndim - (batched[2] and 1 or 0))
   local p = launch.params(n.params)

@@ -81,7 +81,7 @@ local function others_of_group(e, ids, axis)
     local k = up and 1 or -1
     local same = mc.eq(ids, axes.shifted(ids, axis, k, -1))
     local factor = mc.where(same, axes.shifted(e, axis, k, 1), 0)
-    return axes.recurrence(factor, mc.where(same, 0, mc.ones(e.shape, { dtype = e.dtype })), axis, up)
+    return mc.linear_recurrence(factor, mc.where(same, 0, mc.ones(e.shape, { dtype = e.dtype })), { axis = axis, reverse = not up })
   end
   return side(true) * side(false)
 end

@@ -1,6 +1,7 @@
 -- scan.lua - derivatives of running sums, products, extremes and sums of exponentials.
 --
--- Form of a rule: rules/init.lua. Products and exponentials are linear recurrences backwards (axes.recurrence), which need no division. Running
+-- Form of a rule: rules/init.lua. Products and exponentials are linear recurrences backwards, which need no division; a recurrence's own
+-- cotangents are a recurrence the other way. Running
 -- extremes give their cotangents to the element that was first to reach them. May not know graphs.
 local mc = require 'mascon'
 local axes = require 'mascon.rules.axes'
@@ -22,8 +23,22 @@ R.cumprod = function(g, x, _, p)
   if x[1].ndim == 0 then return { g } end
   local axis = axes.axis(p, 1)
   local t = chain.conj(x[1])
-  local behind = axes.recurrence(axes.shifted(t, axis, -1, 0), g, axis)
+  local behind = mc.linear_recurrence(axes.shifted(t, axis, -1, 0), g, { axis = axis, reverse = true })
   return { behind * mc.cumprod(axes.shifted(t, axis, 1, 1), axis) }
+end
+
+-- S[i] = g[i] + conj(a[i + 1]) S[i + 1] reaches b; a[i] met y[i - 1]
+R.linear_recurrence = function(g, x, y, p)
+  local axis, way = axes.axis(p, 1), p.reverse and -1 or 1
+  local a = mc.broadcast_to(x[1], y[1].shape)
+  local s = mc.linear_recurrence(axes.shifted(chain.conj(a), axis, -way, 0), g, { axis = axis, reverse = not p.reverse })
+  return { function() return chain.times(s, axes.shifted(y[1], axis, way, 0)) end, s }
+end
+forward.linear_recurrence = function(t, x, y, p)
+  local axis = axes.axis(p, 1)
+  local d = t[1] and t[1] * axes.shifted(y[1], axis, p.reverse and -1 or 1, 0)
+  if t[2] then d = d and d + t[2] or mc.broadcast_to(t[2], y[1].shape) end
+  return { mc.linear_recurrence(x[1], d, { axis = axis, reverse = p.reverse }) }
 end
 
 local function extreme(first)
@@ -49,7 +64,7 @@ R.logcumsumexp = function(g, x, y, p)
   local next_y = axes.shifted(y[1], axis, p.reverse and 1 or -1, low)
   local next_top = mc.where(mc.eq(next_y, low), 0, next_y)
   local factor = mc.where(mc.logical_or(mc.eq(y[1], low), mc.eq(next_y, low)), 0, mc.exp(top - next_top))
-  return { mc.exp(t - top) * axes.recurrence(factor, g, axis, p.reverse) }
+  return { mc.exp(t - top) * mc.linear_recurrence(factor, g, { axis = axis, reverse = not p.reverse }) }
 end
 
 return { reverse = R, forward = forward }

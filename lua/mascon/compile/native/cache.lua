@@ -142,10 +142,12 @@ end
 
 --- A text kept under a name (measured settings), or nil.
 function M.note(name)
-  local folder = open_folder()
+  local folder = M.path()
   local facts = folder and door.facts(('%s/%s.txt'):format(folder, name))
   return facts and facts.ours and bytes_of(('%s/%s.txt'):format(folder, name)) or nil
 end
+
+--- Keeps a text under a name: true, or nil and why not.
 
 function M.keep_note(name, text)
   local folder, why = open_folder()

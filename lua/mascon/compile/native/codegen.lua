@@ -2,15 +2,16 @@
 --
 -- One function per group: a loop over n elements in which every op of the group is one line, the same text as in the op's own kernel, so the
 -- bits are the same. Sizes and strides are not in it: a leaf runs along or is one value, and the driver (mc_native.c) brings operands into
--- that form; a new shape of the same layout is the same text. Ops that need a slow path for rare elements, or forbid some, write to a small
--- block first and go over it again. The name of a function is the hash of its text. Owns the text. May not know compilers or plans.
+-- that form; a new shape of the same layout is the same text. A group with several long functions (exp, tanh, ...) is a loop per function over
+-- blocks that stay in cache: in one loop they would push each other's constants out of the registers (measured: half the speed). Ops that
+-- need a slow path for rare elements, or forbid some, go over their block again. The name of a function is the hash of its text. Owns the text. May not know compilers or plans.
 local lib = require 'mascon.ffi'
 local scalar = require 'mascon.compile.native.scalar'
 
 local M = {}
 
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
-local SHORT, BLOCK = 16, 512
+local SHORT, BLOCK = 16, 256 -- BLOCK: elements of what one loop hands to the next; stays in the first-level cache
 
 local by_id, by_code, by_name = {}, {}, {}
 for _, r in ipairs(lib.gen.ops) do if r.id >= 0 then by_id[r.id] = r end end
@@ -37,132 +38,260 @@ function M.is_one(leaf, shape)
   return stride(row) == 0 and shape[row] >= SHORT
 end
 
--- ---------------------------------------------------------------- one group
+-- ---------------------------------------------------------------- one op
 
-local trees = {}
+local trees, heavy = {}, {}
 local function formula(row, d)
   local text = scalar.text(row, d)
   trees[text] = trees[text] or scalar.parse(text)
-  return trees[text]
+  return trees[text], text
+end
+
+-- functions of a few instructions; a loop with two of the others keeps neither's constants in registers
+local LIGHT = {}
+for name in ('abs maximum minimum sqrt floor ceil trunc rint round sign copysign isnan isinf isfinite signbit fma real imag make add sub mul neg eq ne conj shl shr bits'):gmatch '%S+' do
+  LIGHT[name] = true
+end
+
+local function is_heavy(tree)
+  if tree[1] == 'call' and not LIGHT[tree[2]] then return true end
+  for i = 2, #tree do if type(tree[i]) == 'table' and is_heavy(tree[i]) then return true end end
+  return false
 end
 
 local LETTERS = { 'a', 'b', 'c' }
 
---- The lines of a group's loop. slow: with the slow path of ops that have one.
-local function lines_of(group, ins, slow)
-  local register, typed, lines = {}, {}, {}
-  local parts = { fix = {}, guard = {}, special = false }
-  for k, leaf in ipairs(ins) do
-    local want = by_code[group.want[k]]
-    local v = ('v%d'):format(k)
-    register[k - 1], typed[k - 1] = v, want
-    if not leaf.one then
-      local x = ('x%d[i]'):format(k)
-      lines[#lines + 1] = ('const %s %s = %s;'):format(want.c, v, leaf.dtype == want and x or scalar.cast(x, leaf.dtype, want, by_name))
-    end
+--- An instruction as C: { fast, slow (lines), uses, var, c (type), heavy, careful (has a slow path or a forbidden operand), special }.
+local function instruction(c, var, register)
+  local d, rd = by_code[c.dtype], by_code[c.rdtype]
+  local e = { var = var, c = rd.c, uses = {}, fast = {}, slow = {} }
+  for i, r in ipairs(c.src) do e.uses[i] = register[r] end
+  if c.op < 0 then
+    e.fast[1] = ('const %s %s = %s;'):format(rd.c, var, scalar.cast(register[c.src[1]], d, rd, by_name))
+    e.slow = e.fast
+    return e
   end
-  local count = 0
-  for _, c in ipairs(group.code) do
-    count = count + 1
-    local t, d, rd = ('t%d'):format(count), by_code[c.dtype], by_code[c.rdtype]
-    local value, note
-    if c.op < 0 then
-      value, note = scalar.cast(register[c.src[1]], d, rd, by_name), ''
-    else
-      local row = by_id[c.op]
-      if not row or not EWISE[row.family] then return nil, 'an op that is no elementwise one' end
-      local names, args = {}, {}
-      for i, r in ipairs(c.src) do names[LETTERS[i]], args[i] = register[r], register[r] end
-      value = scalar.c(formula(row, d), d, names)
-      if rd.kind ~= 'c' then value = ('(%s)%s'):format(rd.c, value) end
-      if row.fix and d.kind == 'f' then
-        local list = table.concat(args, ', ')
-        local test = ('MCK_NEEDS_FIX_%s_%s(%s)'):format(row.fix, d[1], list)
-        parts.fix[#parts.fix + 1] = test
-        if slow then value = ('%s ? mck_%s_%s_slow(%s) : %s'):format(test, row.fix, d[1], list, value)
-        else lines[#lines + 1] = ('off |= (%s) != 0;'):format(test) end
-      end
-      if scalar.guarded(row, d) then
-        local test = row.guard:gsub('%f[%w_][abc]%f[^%w_]', names)
-        parts.guard[#parts.guard + 1] = test
-        if slow then lines[#lines + 1] = ('if (%s) {\n    *op = MC_OP_%s;\n    return first + i + 1;\n}'):format(test, row[1]:upper())
-        else lines[#lines + 1] = ('off |= (%s);'):format(test) end
-        parts.ops = parts.ops or {}
-        parts.ops[row[1]:upper()] = c.op
-      end
-      parts.special = parts.special or row.kernels == 'special'
-      note = (' /* %s */'):format(row[1])
-    end
-    lines[#lines + 1] = ('const %s %s = %s;%s'):format(rd.c, t, value, note)
-    register[c.dst], typed[c.dst] = t, rd
+  local row = by_id[c.op]
+  if not row or not EWISE[row.family] then return nil, 'an op that is no elementwise one' end
+  local names = {}
+  for i, v in ipairs(e.uses) do names[LETTERS[i]] = v end
+  local tree, text = formula(row, d)
+  if heavy[text] == nil then heavy[text] = is_heavy(tree) end
+  e.heavy, e.special = heavy[text] or row.kernels == 'special', row.kernels == 'special'
+  local value = scalar.c(tree, d, names)
+  if rd.kind ~= 'c' then value = ('(%s)%s'):format(rd.c, value) end
+  local careful = value
+  if row.fix and d.kind == 'f' then
+    local list = table.concat(e.uses, ', ')
+    local test = ('MCK_NEEDS_FIX_%s_%s(%s)'):format(row.fix, d[1], list)
+    e.fast[1] = ('off |= (%s) != 0;'):format(test)
+    careful = ('%s ? mck_%s_%s_slow(%s) : %s'):format(test, row.fix, d[1], list, value)
   end
-  return lines, parts, register, typed
+  if scalar.guarded(row, d) then
+    local test = row.guard:gsub('%f[%w_][abc]%f[^%w_]', names)
+    e.fast[#e.fast + 1] = ('off |= (%s);'):format(test)
+    e.slow[1] = ('if (%s) {\n    *op = MC_OP_%s;\n    return first + i + 1;\n}'):format(test, row[1]:upper())
+    e.guard = row[1]:upper()
+  end
+  e.careful = #e.fast > 0
+  e.fast[#e.fast + 1] = ('const %s %s = %s; /* %s */'):format(rd.c, var, value, row[1])
+  e.slow[#e.slow + 1] = ('const %s %s = %s; /* %s */'):format(rd.c, var, careful, row[1])
+  return e
 end
+
+-- ---------------------------------------------------------------- one group
 
 local function indent(lines, blanks)
   local pad = (' '):rep(blanks)
   local out = {}
-  for _, l in ipairs(lines) do out[#out + 1] = pad .. l:gsub('\n', '\n' .. pad) end
-  return table.concat(out, '\n')
+  for _, l in ipairs(lines) do out[#out + 1] = pad .. l:gsub('\n', '\n' .. pad) .. '\n' end
+  return table.concat(out)
+end
+
+--- Runs of instructions with at most one heavy one each: every run is a loop of its own.
+local function stages_of(list)
+  local stages, now = {}, { careful = false, count = 0 }
+  for _, e in ipairs(list) do
+    if e.heavy and now.heavy then
+      stages[#stages + 1] = now
+      now = { careful = false, count = 0 }
+    end
+    now[#now + 1] = e
+    now.heavy, now.careful = now.heavy or e.heavy, now.careful or e.careful
+  end
+  stages[#stages + 1] = now
+  return stages
+end
+
+--- What each stage takes from earlier ones (`take`) and leaves to later ones (`keep`), and the buffer of each value that crosses: one per type, free
+--- again after the last stage that reads it.
+local function crossings(stages, results)
+  local made, last = {}, {}
+  for k, stage in ipairs(stages) do
+    for _, e in ipairs(stage) do
+      made[e.var] = { stage = k, c = e.c }
+      for _, v in ipairs(e.uses) do last[v] = k end
+    end
+  end
+  for _, v in ipairs(results) do last[v] = #stages end
+  local free, slots, slot_of = {}, {}, {}
+  for k, stage in ipairs(stages) do
+    stage.take, stage.keep = {}, {}
+    local dying, seen = {}, {}
+    local function need(v)
+      local m = made[v]
+      if m and m.stage < k and not seen[v] then
+        seen[v] = true
+        stage.take[#stage.take + 1] = v
+        if last[v] == k then dying[#dying + 1] = v end
+      end
+    end
+    for _, e in ipairs(stage) do for _, v in ipairs(e.uses) do need(v) end end
+    if k == #stages then for _, v in ipairs(results) do need(v) end end
+    local function release()
+      for _, v in ipairs(dying) do
+        local c = made[v].c
+        free[c] = free[c] or {}
+        table.insert(free[c], slot_of[v])
+      end
+      dying = {}
+    end
+    if not stage.careful then release() end -- a careful stage may run again over what it took
+    for _, e in ipairs(stage) do
+      if last[e.var] and last[e.var] > k then
+        local list = free[e.c] or {}
+        local slot = table.remove(list)
+        if not slot then
+          slots[#slots + 1] = e.c
+          slot = #slots
+        end
+        slot_of[e.var] = slot
+        stage.keep[#stage.keep + 1] = e.var
+      end
+    end
+    release()
+  end
+  return slots, slot_of, made
 end
 
 --- The function of a fused step, or nil and why there is none.
----@param group table code, want, result (of a step of kind 'fused')
+---@param group table code, want, result (of a step with a program)
 ---@param leaves table[] headers: dtype (code), shape, strides
----@param results table[] headers
+---@param results table[] headers: shape, dtype
 ---@return table|nil { name, text, one = { boolean }, special, ops }
 ---@return string|nil reason
 function M.emit(group, leaves, results)
-  if group.kind ~= 'fused' or not group.code or group.reduce then return nil, 'no elementwise group' end
-  local ins, one = {}, {}
+  if not group.code then return nil, 'no elementwise group' end
+  local one, register, head, load, list = {}, {}, {}, {}, {}
   for k, h in ipairs(leaves) do
+    local v, from, want = ('v%d'):format(k), by_code[h.dtype], by_code[group.want[k]]
     one[k] = M.is_one(h, results[1].shape)
-    ins[k] = { one = one[k], dtype = by_code[h.dtype] }
-  end
-  local fast, parts, register = lines_of(group, ins, false)
-  if not fast then return nil, parts end
-  local blocked = #parts.fix > 0 or #parts.guard > 0
-  local head = {}
-  for k, leaf in ipairs(ins) do
-    local want = by_code[group.want[k]]
-    if leaf.one then
-      local x = ('*(const %s *)in[%d]'):format(leaf.dtype.c, k - 1)
-      head[#head + 1] = ('const %s v%d = %s;'):format(want.c, k, leaf.dtype == want and x or scalar.cast('(' .. x .. ')', leaf.dtype, want, by_name))
+    register[k - 1] = v
+    if one[k] then
+      local x = ('*(const %s *)in[%d]'):format(from.c, k - 1)
+      head[#head + 1] = ('const %s %s = %s;'):format(want.c, v, from == want and x or scalar.cast('(' .. x .. ')', from, want, by_name))
     else
-      head[#head + 1] = ('const %s *const x%d = %s;'):format(leaf.dtype.c, k, ('in[%d]'):format(k - 1))
+      head[#head + 1] = ('const %s *const x%d = in[%d];'):format(from.c, k, k - 1)
+      local x = ('x%d[first + i]'):format(k)
+      load[v] = ('const %s %s = %s;'):format(want.c, v, from == want and x or scalar.cast(x, from, want, by_name))
     end
   end
-  local stores, back = {}, {}
-  for k, h in ipairs(results) do
-    local c = by_code[h.dtype].c
-    head[#head + 1] = ('%s *const y%d = out[%d];'):format(c, k, k - 1)
-    stores[#stores + 1] = ('%s%d[i] = %s;'):format(blocked and 's' or 'y', k, register[group.result[k]])
-    if blocked then back[#back + 1] = ('memcpy(y%d + first, s%d, (size_t)m * sizeof *y%d);'):format(k, k, k) end
+  local special, ops = false, {}
+  for k, c in ipairs(group.code) do
+    local e, why = instruction(c, ('t%d'):format(k), register)
+    if not e then return nil, why end
+    list[k], register[c.dst] = e, e.var
+    special = special or e.special == true
+    if e.guard then ops[e.guard] = c.op end
   end
+  local final = {}
+  for k, h in ipairs(results) do
+    head[#head + 1] = ('%s *const y%d = out[%d];'):format(by_code[h.dtype].c, k, k - 1)
+    final[k] = register[group.result[k]]
+  end
+  local stages = stages_of(list)
+  local slots, slot_of, made = crossings(stages, final)
+  local blocked = #stages > 1 or stages[1].careful
+
+  local function loop(stage, k, slow)
+    local lines, loaded = {}, {}
+    local function leaf(v)
+      if load[v] and not loaded[v] then
+        loaded[v] = true
+        lines[#lines + 1] = load[v]
+      end
+    end
+    for _, e in ipairs(stage) do for _, v in ipairs(e.uses) do leaf(v) end end
+    if k == #stages then for _, v in ipairs(final) do leaf(v) end end
+    for _, v in ipairs(stage.take) do lines[#lines + 1] = ('const %s %s = b%d[i];'):format(made[v].c, v, slot_of[v]) end
+    for _, e in ipairs(stage) do
+      for _, l in ipairs(slow and e.slow or e.fast) do lines[#lines + 1] = l end
+    end
+    for _, v in ipairs(stage.keep) do lines[#lines + 1] = ('b%d[i] = %s;'):format(slot_of[v], v) end
+    if k == #stages then
+      for j, v in ipairs(final) do lines[#lines + 1] = stage.careful and ('s%d[i] = %s;'):format(j, v) or ('y%d[first + i] = %s;'):format(j, v) end
+    end
+    return lines
+  end
+
   local body
   if not blocked then
-    body = ('%s\n    (void)op;\n    MC_IVDEP\n    for (int64_t i = 0; i < n; i++) {\n%s\n%s\n    }\n    return 0;\n'):format(indent(head, 4), indent(fast, 8), indent(stores, 8))
+    local lines = loop(stages[1], 1, false)
+    for i, l in ipairs(lines) do lines[i] = l:gsub('%[first %+ i%]', '[i]') end
+    body = indent(head, 4) .. '    (void)op;\n    MC_IVDEP\n    for (int64_t i = 0; i < n; i++) {\n' .. indent(lines, 8) .. '    }\n    return 0;\n'
   else
-    local slow = lines_of(group, ins, true)
-    local function moved(lines) -- leaves from the first element of the block on
-      local out = {}
-      for i, l in ipairs(lines) do out[i] = l:gsub('(x%d+)%[i%]', '%1[first + i]') end
-      return out
+    local o = {}
+    o[#o + 1] = indent(head, 4) .. '    (void)op;\n    for (int64_t first = 0; first < n; first += BLOCK) {\n        const int64_t m = n - first < BLOCK ? n - first : BLOCK;\n'
+    for k, c in ipairs(slots) do o[#o + 1] = ('        %s b%d[BLOCK];\n'):format(c, k) end
+    local last = stages[#stages]
+    if last.careful then
+      for k, h in ipairs(results) do o[#o + 1] = ('        %s s%d[BLOCK];\n'):format(by_code[h.dtype].c, k) end
     end
-    local room = {}
-    for k, h in ipairs(results) do room[k] = ('%s s%d[BLOCK];'):format(by_code[h.dtype].c, k) end
-    body = ('%s\n    (void)op;\n    for (int64_t first = 0; first < n; first += BLOCK) {\n        const int64_t m = n - first < BLOCK ? n - first : BLOCK;\n        int off = 0; /* some element needs the slow path */\n%s\n        MC_IVDEP\n        for (int64_t i = 0; i < m; i++) {\n%s\n%s\n        }\n        for (int64_t i = 0; off && i < m; i++) {\n%s\n%s\n        }\n%s\n    }\n    return 0;\n'):format(
-      indent(head, 4), indent(room, 8), indent(moved(fast), 12), indent(stores, 12), indent(moved(slow), 12), indent(stores, 12), indent(back, 8))
+    for k, stage in ipairs(stages) do
+      if stage.careful then o[#o + 1] = ('        int off%d = 0; /* some element needs the slow path */\n'):format(k) end
+      local fast = indent(loop(stage, k, false), 12)
+      if stage.careful then fast = fast:gsub('%f[%w_]off |=', ('off%d |='):format(k)) end
+      o[#o + 1] = '        MC_IVDEP\n        for (int64_t i = 0; i < m; i++) {\n' .. fast .. '        }\n'
+      if stage.careful then
+        o[#o + 1] = ('        for (int64_t i = 0; off%d && i < m; i++) {\n%s        }\n'):format(k, indent(loop(stage, k, true), 12))
+      end
+    end
+    if last.careful then
+      for k in ipairs(results) do o[#o + 1] = ('        memcpy(y%d + first, s%d, (size_t)m * sizeof *y%d);\n'):format(k, k, k) end
+    end
+    o[#o + 1] = '    }\n    return 0;\n'
+    body = table.concat(o)
   end
   local name = 'f_' .. lib.sha256(body):sub(1, 20)
-  return { name = name, one = one, special = parts.special, ops = parts.ops or {},
+  return { name = name, one = one, special = special, ops = ops,
     text = ('MC_API int64_t %s(int64_t n, void *const *out, const void *const *in, int32_t *op)\n{\n%s}\n'):format(name, body) }
 end
 
 -- ---------------------------------------------------------------- a source file
 
+--- The headers that a text calls into: the fewer, the sooner it is compiled.
+local function headers_of(text)
+  local list = { '#include "mck.h"\n#include "mck_math.h"\n' }
+  local need = {}
+  for fn, dtype in text:gmatch 'mck_([a-z0-9_]-)_([a-z]+%d+)%f[^%w_]' do
+    local d = by_name[dtype]
+    need.int = need.int or d and (d.kind == 'i' or d.kind == 'u')
+    need.class = need.class or d and d.kind == 'c' or fn:find '^is' or fn == 'signbit' or fn == 'fma'
+    need.cast = need.cast or fn:find '_to$' or fn:find '^to_' or fn:find '^f%d+_to'
+  end
+  if text:find 'mck_[a-z0-9]+_to_' then need.cast = true end
+  if text:find 'mck_[a-z_]+_bool%f[^%w_]' then need.int = true end
+  if text:find 'mck_c%d' then need.class = true end
+  for _, name in ipairs { 'int', 'cast', 'class' } do
+    if need[name] then list[#list + 1] = ('#include "mck_%s.h"\n'):format(name) end
+  end
+  return table.concat(list)
+end
+
 --- A source file of functions.
 ---@param functions table[] of emit
+---@return string source
+---@return boolean bare it needs no header of the system
 function M.source(functions)
   local special, ops, names = false, {}, {}
   for _, f in ipairs(functions) do
@@ -173,16 +302,18 @@ function M.source(functions)
     end
   end
   table.sort(names)
-  local o = { '/* generated by mascon: fused groups of compiled functions, one element after the other */\n#define MC_ISA native\n#include "mck.h"\n#include "mck_math.h"\n',
-    special and '#include "mck_special.h"\n' or '', '#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include <string.h>\n\n',
-    ('#define BLOCK %d\n'):format(BLOCK) }
+  local texts = {}
+  for i, f in ipairs(functions) do texts[i] = '\n' .. f.text end
+  local text = table.concat(texts)
+  local o = { '/* generated by mascon: fused groups of compiled functions, one element after the other */\n#define MC_ISA native\n', headers_of(text),
+    special and '#include "mck_special.h"\n#include "mck_int.h"\n#include "mck_class.h"\n' or '', '#include <string.h>\n\n', ('#define BLOCK %d\n'):format(BLOCK) }
   if #names > 0 then
     o[#o + 1] = 'enum { '
     for i, name in ipairs(names) do o[#o + 1] = ('%sMC_OP_%s = %d'):format(i > 1 and ', ' or '', name, ops[name]) end
     o[#o + 1] = ' };\n'
   end
-  for _, f in ipairs(functions) do o[#o + 1] = '\n' .. f.text end
-  return table.concat(o)
+  o[#o + 1] = text
+  return table.concat(o), not special
 end
 
 return M

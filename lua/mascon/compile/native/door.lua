@@ -60,6 +60,11 @@ function M.program(name)
   return ffi.string(path_room)
 end
 
+-- ---------------------------------------------------------------- the vector machine
+
+--- Bytes that its registers use at a time, changed when `bytes` is given: those before.
+function M.vm_cache(bytes) return tonumber(C.mc_vm_cache(bytes or 0)) end
+
 -- ---------------------------------------------------------------- compilers
 
 --- Starts a program. words: its name and arguments; folder: private, holds its log and goes with the handle.

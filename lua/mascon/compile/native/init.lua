@@ -13,7 +13,7 @@ local log = require 'mascon.compile.log'
 
 local M = {}
 
-local MODULE = 16 -- functions per source file
+local MODULE = 8 -- functions per source file: the first are there while the others are made
 
 local opened = {}   -- isa/name -> function
 local waiting = {}  -- isa/name -> list of sites
@@ -26,20 +26,29 @@ M.stats = stats
 local function id(f) return lib.isa() .. '/' .. f.name end
 
 --- The key of a source: everything its result depends on.
-function M.key(source, cc)
-  return lib.sha256(table.concat({ source, require 'mascon.gen.headers', lib.version(), table.concat(compiler.flags(), ' '), cc.identity }, '\0'))
+function M.key(source, cc, bare)
+  local flags = table.concat(compiler.flags(source, bare), ' '):gsub(cc.headers, function() return '' end) -- wherever it is installed
+  return lib.sha256(table.concat({ source, require 'mascon.gen.headers', lib.version(), flags, cc.identity }, '\0'))
 end
 
---- A place where a function is wanted. Whoever waits does not keep the plan alive.
-local function site_of(plan, step, f)
-  return { step = step, f = f, plan = setmetatable({ plan }, { __mode = 'v' }) }
+--- A place where a function is wanted: a step of a plan, or of a plan inside it. Whoever waits does not keep the plan alive.
+local function site_of(plan, inner, step, f)
+  return { step = step, f = f, plan = setmetatable({ plan, inner }, { __mode = 'v' }) }
 end
 
 local function install(site, fn)
-  local plan = site.plan[1]
-  if not plan then return end
-  door.bind(plan.plan, site.step, fn, site.f.one)
+  local plan, inner = site.plan[1], site.plan[2]
+  if not plan or not inner then return end
+  door.bind(inner.plan, site.step, fn, site.f.one)
   plan.native = plan.native + 1
+end
+
+--- visit(plan, k, step) for every step with a program, in the branches and bodies of loops too.
+local function each_group(plan, visit)
+  for k, step in ipairs(plan.program) do
+    if step.code then visit(plan, k, step) end
+    for _, part in ipairs(step.loop and step.loop.parts or {}) do each_group(part, visit) end
+  end
 end
 
 local function register(code, functions)
@@ -77,8 +86,8 @@ local function fetch(functions, options)
   local cc, why = compiler.find()
   functions.isa = lib.isa()
   if not cc then return give_up(functions, why) end
-  local source = codegen.source(functions)
-  local key = M.key(source, cc)
+  local source, bare = codegen.source(functions)
+  local key = M.key(source, cc, bare)
   if failed[key] then return give_up(functions, failed[key]) end
   keep(source, key, options.keep_source)
   local began = lib.clock_seconds()
@@ -90,7 +99,7 @@ local function fetch(functions, options)
     log.say('%d group%s from the cache in %.1f ms (%s)', #functions, #functions > 1 and 's' or '', 1e3 * (lib.clock_seconds() - began), key:sub(1, 12))
     return nil
   end
-  return { functions = functions, source = source, key = key, cc = cc }
+  return { functions = functions, source = source, bare = bare, key = key, cc = cc }
 end
 
 --- Into the cache, if that can be.
@@ -117,7 +126,7 @@ local function compile(order)
     stats.compiled, stats.seconds = stats.compiled + 1, stats.seconds + seconds
     log.say('%d group%s compiled in %.0f ms by %s (%s)', #functions, #functions > 1 and 's' or '', 1e3 * seconds, order.cc.words[#order.cc.words], order.key:sub(1, 12))
     store(order.key, job, ('%s %s, %d function%s, %s'):format(lib.version(), functions.isa, #functions, #functions > 1 and 's' or '', table.concat(order.cc.words, ' ')))
-  end)
+  end, order.bare)
 end
 
 --- Looks for compiled code of a plan's groups. What is there is put in at once; the rest is an order for start().
@@ -126,35 +135,38 @@ end
 function M.attach(plan, options)
   local missing, asked = {}, {}
   plan.native, plan.groups, plan.functions = 0, 0, {}
-  for k, step in ipairs(plan.program) do
-    if step.kind == 'fused' then
-      plan.groups = plan.groups + 1
-      local leaves, results = {}, {}
-      for i, h in ipairs(step.ins) do leaves[i] = plan.layout[h] end
-      for i, h in ipairs(step.outs) do results[i] = plan.layout[h] end
-      local n = 1
-      for _, s in ipairs(results[1].shape) do n = n * s end
-      local f, why = nil, 'one element is quicker without'
-      if n > 1 then f, why = codegen.emit(step, leaves, results) end
-      if f then
-        plan.functions[#plan.functions + 1] = f
-        local key, site = id(f), site_of(plan, k, f)
-        if opened[key] then install(site, opened[key])
-        else
-          if not asked[key] then missing[#missing + 1], asked[key] = f, true end
-          waiting[key] = waiting[key] or {}
-          table.insert(waiting[key], site)
-        end
-      else
-        log.say('step %d stays in the vector machine: %s', k, why)
+  each_group(plan, function(inner, k, step)
+    local leaves, results = {}, {}
+    for i, h in ipairs(step.ins) do leaves[i] = inner.layout[h] end
+    for i, h in ipairs(step.outs) do results[i] = inner.layout[h] end
+    if step.like then results = { inner.layout[step.like] } end -- what a reduction reads
+    local n = 1
+    for _, s in ipairs(results[1].shape) do n = n * s end
+    local f, why = nil, 'one element is quicker without'
+    if n > 1 then f, why = codegen.emit(step, leaves, results) end
+    if not f then return log.say('step %d stays in the vector machine: %s', k, why) end
+    plan.groups = plan.groups + 1
+    plan.functions[#plan.functions + 1] = f
+    local key, site = id(f), site_of(plan, inner, k, f)
+    if opened[key] then return install(site, opened[key]) end
+    if not asked[key] then missing[#missing + 1], asked[key] = f, true end
+    waiting[key] = waiting[key] or {}
+    table.insert(waiting[key], site)
+  end)
+  plan.orders = {}
+  for _, special in ipairs { false, true } do -- the long special functions apart: their headers take time
+    local functions = {}
+    local function close()
+      if #functions > 0 then plan.orders[#plan.orders + 1] = fetch(functions, options) end
+      functions = {}
+    end
+    for _, f in ipairs(missing) do
+      if f.special == special then
+        functions[#functions + 1] = f
+        if #functions == MODULE then close() end
       end
     end
-  end
-  plan.orders = {}
-  for first = 1, #missing, MODULE do
-    local functions = {}
-    for i = first, math.min(first + MODULE - 1, #missing) do functions[#functions + 1] = missing[i] end
-    plan.orders[#plan.orders + 1] = fetch(functions, options)
+    close()
   end
 end
 
@@ -184,7 +196,7 @@ end
 function M.load(source, what)
   local cc, why = compiler.find()
   if not cc then return nil, why end
-  local key = M.key(source, cc)
+  local key = M.key(source, cc, false)
   if loaded[key] then return loaded[key] end
   if failed[key] then return nil, failed[key] end
   keep(source, key)
@@ -201,7 +213,7 @@ function M.load(source, what)
       stats.compiled, stats.seconds = stats.compiled + 1, stats.seconds + seconds
       log.say('%s compiled in %.0f ms (%s)', what, 1e3 * seconds, key:sub(1, 12))
       store(key, job, ('%s %s, %s, %s'):format(lib.version(), lib.isa(), what, table.concat(cc.words, ' ')))
-    end)
+    end, false)
     compiler.wait(function() return not done end)
   end
   if code then loaded[key] = code else failed[key] = why end

@@ -1,27 +1,25 @@
 -- fuse.lua - elementwise nodes of one shape become groups that run block by block.
 --
--- A node joins the groups of its operands when they have its shape and when no path leaves the group and comes back (such a detour would have
--- to run in the middle of the group). Only values that somebody outside reads are written to memory. Owns the groups and their programs for
+-- A node joins the groups of its operands when they have its shape. Only values that somebody outside reads are written to memory. Owns the groups and their programs for
 -- the vector machine. Results are the same bits, but for f16 and bf16, which stay in f32 inside a group.
 local graphs = require 'mascon.compile.graph'
+local groups = require 'mascon.compile.groups'
+local rewrite = require 'mascon.compile.rewrite'
 local tensor = require 'mascon.tensor'
 
-local M = {}
+local M = { name = 'fuse', doc = 'runs neighbouring elementwise ops of one shape block by block' }
 
 local CODE, NAME = tensor.code, tensor.name
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
 local REAL = { c64 = 'f32', c128 = 'f64' }
-local REGISTERS, SEARCH = 56, 64
+local MOST, OPERANDS, REGISTERS = 28, 60, 62 -- nodes of a group; leaves and results, and registers, of a program
 
 local function eligible(n)
   if n.kind == 'copy' then return true end
   return n.kind == 'op' and EWISE[n.row.family] and n.compute >= 0
 end
 
---- The whole of a value, as it lies.
-local function whole(u)
-  return u.value.node and graphs.is_dense(u) and graphs.same(u.shape, u.value.shape)
-end
+local function whole(u) return u.value.node and graphs.whole(u) end
 
 --- dtype in which a node's result leaves its kernel.
 local function kernel_result(n)
@@ -33,87 +31,22 @@ local function kernel_result(n)
   return n.compute
 end
 
--- ---------------------------------------------------------------- finding groups
+-- ---------------------------------------------------------------- who joins whom
 
---- Some node of `group` is reached upwards from the operands of `n` without staying inside; searched at most SEARCH steps.
-local function detour(n, group, groups_of, position)
-  local steps, seen, stack = 0, {}, {}
-  local function push(node)
-    for _, u in ipairs(node.ins) do
-      local p = u.value.node
-      if p and not seen[p] then
-        seen[p] = true
-        stack[#stack + 1] = p
-      end
-    end
-  end
-  for _, u in ipairs(n.ins) do
-    local p = u.value.node
-    if p and groups_of[p] == group and not whole(u) then return true end -- a part of what the group has not written yet
-    if p and groups_of[p] ~= group and not seen[p] then
-      seen[p] = true
-      stack[#stack + 1] = p
-    end
-  end
-  while #stack > 0 do
-    local p = table.remove(stack)
-    steps = steps + 1
-    if groups_of[p] == group or steps > SEARCH then return true end
-    local g = groups_of[p]
-    if (g and g.last or position[p]) > group.first then -- an earlier node's group may go on behind
-      if g then
-        for _, m in ipairs(g.nodes) do
-          if groups_of[m] == g then push(m) end
-        end
-      else
-        push(p)
-      end
-    end
-  end
-  return false
+local RULE = { most = MOST }
+
+function RULE.space(n)
+  if not eligible(n) then return nil, n.kind == 'op' and 'no elementwise op' or 'a write into a part of a buffer' end
+  return { shape = n.outs[1].shape, epoch = n.epoch }
 end
 
-local function find(graph)
-  local groups_of, position, groups = {}, {}, {}
-  for k, n in ipairs(graph.nodes) do
-    position[n] = k
-    if eligible(n) then
-      local shape, joined = n.outs[1].shape, nil
-      for _, u in ipairs(n.ins) do
-        local g = whole(u) and groups_of[u.value.node]
-        if g and g ~= joined and graphs.same(g.shape, shape) and g.size + (joined and joined.size or 0) < REGISTERS / 2 then
-          if not joined then
-            if not detour(n, g, groups_of, position) then joined = g end
-          else -- both operands come from groups: one group, if neither leads into the other
-            local a, b = joined, g
-            local clear = true
-            for _, m in ipairs(b.nodes) do clear = clear and not detour(m, a, groups_of, position) end
-            for _, m in ipairs(a.nodes) do clear = clear and not detour(m, b, groups_of, position) end
-            if clear then
-              for _, m in ipairs(b.nodes) do
-                groups_of[m] = a
-                a.nodes[#a.nodes + 1] = m
-              end
-              a.first, a.last, a.size = math.min(a.first, b.first), math.max(a.last, b.last), a.size + b.size
-              b.nodes, b.size = {}, 0
-            end
-          end
-        end
-      end
-      if not joined then
-        joined = { shape = shape, nodes = {}, first = k, last = k, size = 0 }
-        groups[#groups + 1] = joined
-      elseif detour(n, joined, groups_of, position) then -- a merge can close a way
-        joined = { shape = shape, nodes = {}, first = k, last = k, size = 0 }
-        groups[#groups + 1] = joined
-      end
-      joined.nodes[#joined.nodes + 1] = n
-      joined.size, joined.last = joined.size + 1, k
-      groups_of[n] = joined
-    end
-  end
-  for _, g in ipairs(groups) do table.sort(g.nodes, function(a, b) return position[a] < position[b] end) end
-  return groups_of, position
+function RULE.inner(u) return graphs.whole(u) end
+
+function RULE.meet(a, b, u)
+  if not graphs.whole(u) then return nil, 'it reads its operand as a view' end
+  if not graphs.same(a.shape, b.shape) then return nil, ('its operand has another shape, [%s] and not [%s]'):format(table.concat(a.shape, ','), table.concat(b.shape, ',')) end
+  if a.epoch ~= b.epoch then return nil, 'a checkpoint computes one of them anew' end
+  return a
 end
 
 -- ---------------------------------------------------------------- the program of a group
@@ -190,8 +123,14 @@ local function program(group, outside)
   end
   local result = {}
   for i, r in ipairs(results) do result[i] = r.leaf and r.leaf - 1 or r.number end
-  return { kind = 'fused', ins = leaves, want = want, outs = outs, code = code, result = result, registers = next_register, members = group.nodes }
+  return { kind = 'fused', epoch = group.nodes[1].epoch, ins = leaves, want = want, outs = outs, code = code, result = result, registers = next_register, members = group.nodes }
 end
+
+--- A node by itself as a group.
+function M.single(n) return program({ nodes = { n } }, { [n.outs[1]] = true }) end
+--- Nodes in order as a group that writes the values in `outs`.
+function M.group(nodes, outs) return program({ nodes = nodes }, outs) end
+M.eligible = eligible
 
 -- ---------------------------------------------------------------- the pass
 
@@ -199,66 +138,39 @@ end
 ---@param graph table
 ---@return table report { groups, nodes: how many nodes went into groups }
 function M.run(graph)
-  local groups_of = find(graph)
-  local outside = {} -- values read by something other than their own group
-  for _, n in ipairs(graph.nodes) do
-    for _, u in ipairs(n.ins) do
-      local p = u.value.node
-      if p and (not groups_of[p] or groups_of[p] ~= groups_of[n] or not whole(u)) then outside[u.value] = true end
-    end
-  end
-  for _, u in ipairs(graph.outputs) do outside[u.value] = true end
-  for _, e in ipairs(graph.effects) do outside[e.value] = true end
-
-  local replaced, report = {}, { groups = 0, nodes = 0 }
-  local function replace(g)
-    if replaced[g] then return replaced[g] end
-    local only = g.nodes[1]
-    if #g.nodes == 1 then replaced[g] = only
-    else
-      local f = program(g, outside)
-      if #f.outs == 0 then -- nobody reads any of it
-        replaced[g] = 'dead'
-        return replaced[g]
-      end
-      if #f.ins + #f.outs > 60 or f.registers > 62 then
-        replaced[g] = false
-        return false
-      end
+  local groups_of, _, why = groups.find(graph, RULE)
+  local outside = groups.outside(graph, groups_of)
+  local stands, report, seen = {}, { groups = 0, nodes = 0, why = why }, {}
+  --- The program of these nodes; where it is too large, of the first and of the second half, which is after the first.
+  local function build(nodes)
+    if #nodes == 1 then return end
+    local f = program({ nodes = nodes }, outside)
+    if #f.outs == 0 then -- dead code, where it is not left out
+      for _, n in ipairs(nodes) do stands[n] = rewrite.NOTHING end
+    elseif #f.ins + #f.outs <= OPERANDS and f.registers <= REGISTERS then
+      for _, n in ipairs(nodes) do stands[n] = f end
       for _, v in ipairs(f.outs) do v.node = f end
-      report.groups, report.nodes = report.groups + 1, report.nodes + #g.nodes
-      replaced[g] = f
-    end
-    return replaced[g]
-  end
-  for _, n in ipairs(graph.nodes) do if groups_of[n] then replace(groups_of[n]) end end
-
-  -- emitted in an order in which operands come first; without detours there is one
-  local out, state = {}, {}
-  local function emit(start)
-    local stack = { start }
-    while #stack > 0 do
-      local n = stack[#stack]
-      if state[n] == 'done' then
-        table.remove(stack)
-      elseif state[n] == 'open' then
-        state[n] = 'done'
-        out[#out + 1] = n
-        table.remove(stack)
-      else
-        state[n] = 'open'
-        for i = #n.ins, 1, -1 do
-          local p = n.ins[i].value.node
-          if p and not state[p] then stack[#stack + 1] = p end
-        end
+      report.groups, report.nodes = report.groups + 1, report.nodes + #nodes
+    else
+      local first, second, made = {}, {}, {}
+      for k, n in ipairs(nodes) do
+        local list = k <= #nodes / 2 and first or second
+        list[#list + 1] = n
+        if list == first then made[n.outs[1]] = true end
       end
+      for _, n in ipairs(second) do for _, u in ipairs(n.ins) do if made[u.value] then outside[u.value] = true end end end
+      build(first)
+      build(second)
     end
   end
   for _, n in ipairs(graph.nodes) do
     local g = groups_of[n]
-    if not g or replaced[g] ~= 'dead' then emit(g and replaced[g] or n) end
+    if g and not seen[g] then
+      seen[g] = true
+      build(g.nodes)
+    end
   end
-  graph.nodes = out
+  graph.nodes = rewrite.order(graph.nodes, function(n) return stands[n] or n end)
   return report
 end
 

@@ -120,7 +120,7 @@ end
 ---   (1e-5, 1e5), or false to hold them
 --- Source: Gaussian processes for machine learning, 2006, equation 4.9.
 ---     local k = mc.optim.kernels.rbf(2)
----     k:matrix({ { 0 }, { 2 } }):round { decimals = 4 }  --> f64[2,2]@cpu { { 1.0000, 0.6065 }, { 0.6065, 1.0000 } }
+---     k:matrix({ { 0 }, { 2 } })  --> f64[2,2]@cpu { { 1.0000, 0.6065 }, { 0.6065, 1.0000 } }
 ---@param length? number|number[]
 ---@param opts? { bounds?: number[]|false }
 ---@return mascon.Kernel

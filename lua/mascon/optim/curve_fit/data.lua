@@ -7,6 +7,7 @@ local check = require 'mascon.check'
 local op = require 'mascon.op'
 local loss = require 'mascon.optim.least_squares.loss'
 local reduced = require 'mascon.optim.least_squares.reduced'
+local exact_of = require 'mascon.optim.least_squares.exact'
 local difference = require 'mascon.optim.least_squares.difference'
 local tree = require 'mascon.optim.curve_fit.tree'
 local index = require 'mascon.index'
@@ -29,7 +30,7 @@ local function real(fname, what, v)
   return v.dtype == 'f64' and v or v:to 'f64'
 end
 
---- Residuals with weights: w r, or L^-1 r for a covariance L L^T.
+--- Residuals r with weights: r / sigma, or L^-1 r for a covariance L L^T.
 local function weigh(piece, r)
   if piece.chol then return F.solve_triangular(piece.chol, r, { lower = true }) end
   return piece.sigma and r / piece.sigma or r
@@ -82,24 +83,56 @@ local function user_rows(self, piece, free)
   return rows
 end
 
---- Derivatives of the residuals by mc.jacfwd or mc.jacrev; compiled once for all pieces.
-local function exact_rows(self, piece, free)
+--- The residuals, and their derivatives by mc.jacfwd or mc.jacrev, as compiled functions of free values and piece; for all pieces.
+local function exact(self)
   if not self.exact then
-    self.exact = require('mascon.optim.least_squares').exact(function(v, x, y, sigma, chol)
-      local p, one = {}, { x = x, y = y, sigma = sigma or nil, chol = chol or nil }
-      for k = 1, #free do p[k] = v[k] end
-      return residuals(self, one, p)
-    end, self.jac)
+    local n = #self.parameters.free
+    local function f(v, x, y, sigma, chol)
+      local p = {}
+      for k = 1, n do p[k] = v[k] end
+      return residuals(self, { x = x, y = y, sigma = sigma or nil, chol = chol or nil }, p)
+    end
+    self.exact = { residuals = require('mascon.compile').compile(f), slopes = exact_of.jacobian(f, self.jac) }
   end
-  return self.exact(op.from_table(free), piece.x, piece.y, piece.sigma or false, piece.chol or false).mT
+  return self.exact
+end
+local function by_exact(self) return self.jac == 'forward' or self.jac == 'reverse' end
+local function call(f, piece, free) return f(op.from_table(free), piece.x, piece.y, piece.sigma or false, piece.chol or false) end
+
+--- New residuals [m] of a piece.
+local function evaluate(self, piece, free)
+  if by_exact(self) then return call(exact(self).residuals, piece, free) end
+  return residuals(self, piece, free)
 end
 
---- Derivatives [nfree, m] of the residuals r of a piece.
-local function derivatives(self, piece, free, r)
-  if type(self.jac) == 'function' then return F.stack(user_rows(self, piece, free), 1) end
-  if self.jac == 'forward' or self.jac == 'reverse' then return exact_rows(self, piece, free) end
-  local par = self.parameters
-  return F.stack(difference.rows(function(v) return residuals(self, piece, v) end, free, r, par.low, par.high, self.jac, self.sizes), 1)
+--- Residuals and derivatives of a piece as rows of one tensor [nfree + 1, m], which the next piece of the same size takes over.
+local function rows_of(self, piece, free)
+  if self.jac == 'auto' then -- by the points in all, so that chunks do not matter
+    self.jac = '3-point'
+    if self.rows >= exact_of.LARGE then
+      self.jac = 'forward'
+      if not exact_of.attempt(function() return call(exact(self).slopes, piece, free) end) then self.jac, self.exact = '3-point', nil end
+    end
+  end
+  local n, m = #free, piece.y:numel()
+  local all = self.rows_buffer
+  if not all or all.shape[2] ~= m or all.shape[1] ~= n + 1 then
+    all = create.empty({ n + 1, m }, { dtype = 'f64' })
+    self.rows_buffer = all
+  end
+  local r = evaluate(self, piece, free)
+  all[n + 1] = r
+  if by_exact(self) then
+    local J = call(exact(self).slopes, piece, free)
+    all[{ { 1, n } }] = J.mT
+    J:release()
+  elseif type(self.jac) == 'function' then
+    for k, row in ipairs(user_rows(self, piece, free)) do all[k] = row end
+  else
+    local par = self.parameters
+    difference.rows(function(v) return residuals(self, piece, v) end, free, r, par.low, par.high, self.jac, self.sizes, nil, all)
+  end
+  return all, r
 end
 
 -- ---------------------------------------------------------------- pieces
@@ -142,11 +175,11 @@ local function piece_of(self, x, y, sigma)
     if tensor.is(sigma) and sigma.shape ~= piece.y.shape and sigma:numel() ~= 1 then
       error(('%s: sigma is %s for y %s; give one standard deviation, one per point, or their covariance'):format(fname, tensor.describe(sigma), tensor.describe(piece.y)), 4)
     end
-    local good = type(sigma) == 'number' and sigma > 0 and sigma < math.huge or tensor.is(sigma) and F.all(F.gt(sigma, 0)) and F.all(F.isfinite(sigma))
+    local good = self.seen or type(sigma) == 'number' and sigma > 0 and sigma < math.huge or tensor.is(sigma) and F.all(F.gt(sigma, 0)) and F.all(F.isfinite(sigma))
     if not good then error(('%s: sigma is not positive and finite throughout; leave such points out'):format(fname), 4) end
     piece.sigma = sigma
   end
-  if not F.all(F.isfinite(piece.y)) then error(("%s: y is %s and holds NaN or infinity; leave such points out, or give nan = 'omit'"):format(fname, tensor.describe(piece.y)), 4) end
+  if not self.seen and not F.all(F.isfinite(piece.y)) then error(("%s: y is %s and holds NaN or infinity; leave such points out, or give nan = 'omit'"):format(fname, tensor.describe(piece.y)), 4) end
   return piece
 end
 
@@ -184,7 +217,7 @@ local function blocks(self, f)
   if self.rows and seen ~= self.rows then
     error(('%s: the source gave %d points, and %d before; it must begin anew at every call'):format(self.fname, seen, self.rows), 4)
   end
-  self.rows = seen
+  self.rows, self.seen = seen, true -- later passes need no checks of values
 end
 
 local function each(self, f)
@@ -202,9 +235,10 @@ function Data:at(x)
   local add, total = tree.new(plus)
   local add_square, squares = tree.new(plus)
   each(self, function(piece)
-    local r = residuals(self, piece, x)
+    local r = evaluate(self, piece, x)
     add(loss.cost(self.loss, r, self.f_scale))
     add_square(self.loss and F.sum(F.square(r)):item() or 0)
+    r:release()
   end)
   local cost = total()
   if not (cost < math.huge) then cost = nil end
@@ -218,10 +252,15 @@ function Data:linear(point)
   local add, total = tree.new(function(a, b) return reduced.stack(a, b) end)
   each(self, function(piece)
     if not fine then return end
-    local r = residuals(self, piece, point.x)
-    local Jt = derivatives(self, piece, point.x, r)
-    r, Jt = loss.weigh(self.loss, r, Jt, self.f_scale)
-    local triangle = reduced.triangle(Jt, r)
+    local all, r = rows_of(self, piece, point.x)
+    local triangle
+    if self.loss then
+      local scaled, Jt = loss.weigh(self.loss, r, all[{ { 1, #point.x } }], self.f_scale)
+      triangle = reduced.triangle(Jt, scaled)
+    else
+      triangle = reduced.triangle_of(all)
+    end
+    r:release()
     if triangle then add(triangle) else fine = false end
   end)
   return fine and reduced.of(total()) or nil
@@ -243,7 +282,7 @@ end
 function Data:with(parameters)
   local other = {}
   for k, v in pairs(self) do other[k] = v end
-  other.parameters, other.sizes, other.exact, other.nfev, other.njev = parameters, {}, nil, 0, 0
+  other.parameters, other.sizes, other.exact, other.rows_buffer, other.nfev, other.njev = parameters, {}, nil, nil, 0, 0
   return setmetatable(other, Data)
 end
 

@@ -28,17 +28,19 @@ OPTS.diff_step = nil
 ---   bounds: { a = { low, high } }, either may be absent; for p0 without names { low, high } as in least_squares
 ---   fixed: { 'a' } at its start, or { a = 3 }, or positions; tied: { c = function(p) return 2 * p.a end }
 ---   method: 'trf' (default), 'lm' or 'dogbox'; loss, f_scale, ftol, xtol, gtol, x_scale ('jac'), max_nfev, callback, progress: as in least_squares
----   jac: '3-point' (default) or '2-point' differences; 'forward' or 'reverse': derivatives of the model itself, compiled (p.a, ... are then 0-d
----   tensors, the model may not ask for their values); or a function(x, p) -> table of the model's derivatives by parameter
+---   jac: '3-point' or '2-point' differences; 'forward' or 'reverse': derivatives of the model itself, compiled (p.a, ... are then 0-d tensors, the
+---   model may not ask for their values); or a function(x, p) -> table of the model's derivatives by parameter. Without it: forward for
+---   10000 points and more where the model can be recorded, else 3-point; the result says which
 ---   nan: 'raise' (default) or 'omit' points where y (or x) is not finite
----   block: evaluate the model on so many points at a time, in memory for one block; the model must treat points one by one
+---   block: evaluate the model on so many points at a time (65536, say), in memory for one block; the model must treat points one by one. The
+---   fast way for a million points and more
 ---
 --- Data larger than memory: curve_fit(model, source, opts), source() giving an iterator over chunks x, y, sigma (x [n] or [k, n], y [n]), anew at
 --- each call. Points are cut into blocks by their number and sums follow a fixed tree, so any chunking gives the same bits.
 ---
 --- Result: a table of p (values by name), stderr (same), covariance, correlation [nfree, nfree] in the order of free, chi2, reduced_chi2, dof, n,
 --- aic, bic (n ln(chi2 / n) + 2 k, + k ln n), residuals [m] (none for a stream), cost, optimality, active_mask, nfev, njev, nit, status, message,
---- success, rank; methods predict(x), band(x, opts), profile(name, opts), report(). Printed, it is a report. Directions without information give
+--- success, rank, derivatives (how they were taken); methods predict(x), band(x, opts), profile(name, opts), report(). Printed, it is a report. Directions without information give
 --- infinite standard errors and a note.
 --- Errors: a start outside its bounds, names that are no parameters, shapes that do not fit, NaN.
 --- Source: SciPy optimize.curve_fit, for the meaning of sigma; lmfit, for the report.
@@ -58,8 +60,8 @@ function M.curve_fit(model, x, y, opts)
   if stream and y ~= nil then error(('%s: x is a source of chunks and y %s; the source gives y too'):format(fname, check.show(y)), 2) end
   local o = check.opts(fname, opts, OPTS, 3)
   local par = parameters_of.new(fname, o)
-  local method, jac = o.method or 'trf', o.jac or '3-point'
-  solver.check_jac(fname, jac)
+  local method, jac = o.method or 'trf', o.jac or 'auto'
+  solver.check_jac(fname, o.jac)
   local rho = loss.resolve(fname, o.loss)
   if method == 'lm' then
     if o.bounds then error(('%s: method lm takes no bounds; use trf or dogbox'):format(fname), 2) end

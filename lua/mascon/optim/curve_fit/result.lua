@@ -40,7 +40,7 @@ function M.new(data, solved, point, small, o, refit)
   local self = setmetatable({
     p = par:table(free), keys = par.keys, free = par.free, x = solved.x, n = n, dof = n - k, cost = solved.cost, chi2 = point.squares, active_mask = solved.active_mask,
     optimality = solved.optimality, nfev = solved.nfev, njev = solved.njev, nit = solved.nit, status = solved.status, message = solved.message, success = solved.success, method = solved.method,
-    absolute_sigma = o.absolute_sigma, _data = data, _refit = refit, _free = free,
+    absolute_sigma = o.absolute_sigma, derivatives = type(data.jac) == 'function' and 'function' or data.jac, _data = data, _refit = refit, _free = free,
   }, Fit)
   self.reduced_chi2 = self.dof > 0 and self.chi2 / self.dof or INF
   self.aic, self.bic = statistics.criteria(self.chi2, n, k)

@@ -18,6 +18,7 @@ local M = {}
 
 local INF, EPS = math.huge, 2 ^ -52
 local LAMBDA, LEAST, MOST = 1e-3, 1e-14, 1e32 -- damping at first; its range, in units of the scaled diagonal
+local CURVED = 0.25 -- least curvature of a robust residual relative to its weight: damping alone is a poor guard against none
 
 local OPTS = {
   jac = { '3-point', 'string | function' }, bounds = { nil, 'table' }, ftol = { 1e-8, 'number >= 0' }, xtol = { 1e-8, 'number >= 0' }, gtol = { 1e-8, 'number >= 0' },
@@ -111,7 +112,7 @@ function Batch:linear(x, r)
     end
     J = J:to 'f64'
   end
-  local scaled, row = loss.rows(self.loss, r, self.f_scale)
+  local scaled, row = loss.rows(self.loss, r, self.f_scale, CURVED)
   if row then J = J * column(row) end
   local Jt = J.mT
   return F.matmul(Jt, J), F.matmul(Jt, column(scaled)):reshape(x.shape)
@@ -166,7 +167,8 @@ function M.least_squares_batch(f, x0, opts)
   local A, g = self:linear(x, F.where(F.isfinite(r), r, 0))
   local lambda, nu = create.full({ b }, LAMBDA), create.full({ b }, 2)
   local D = F.diagonal(A, { axis1 = 2, axis2 = 3 })
-  local eye, iteration, optimality = F.eye(n), 0, nil
+  local eye, iteration = F.eye(n), 0
+  local optimality
   local function end_where(mask, value)
     status = F.where(F.logical_and(running, mask), value, status):to 'i64'
     running = F.logical_and(running, F.logical_not(mask))

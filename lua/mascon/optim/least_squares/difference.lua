@@ -6,7 +6,9 @@
 --
 -- Source: Press, Teukolsky, Vetterling and Flannery, Numerical recipes, 2007, section 5.7; Nocedal and Wright, Numerical optimization,
 -- 2006, section 8.1 (eps^(1/2) and eps^(1/3)).
+local op = require 'mascon.op'
 local create = require 'mascon.create'
+local F = op.functions
 local M = {}
 
 local max, abs = math.max, math.abs
@@ -37,6 +39,16 @@ local function choose(x, most, low, high, method, relative)
   return (x + h) - x, false
 end
 
+--- (b - a) c, in row j of `into` when there is one; a and b, which nobody else holds then, are given back.
+local function slope(a, b, c, into, j)
+  if not into then return (b - a) * c end
+  local row = into[j]
+  F.subtract(b, a, { out = row })
+  F.multiply(row, c, { out = row })
+  b:release()
+  return row
+end
+
 --- Rows of derivatives of f at x: a list of tensors shaped like f0, row j for x[j].
 ---@param f fun(x: number[]): mc.tensor
 ---@param x number[]
@@ -46,8 +58,9 @@ end
 ---@param method '2-point'|'3-point'
 ---@param sizes number[] largest size of each variable so far; brought up to date
 ---@param relative? number[] steps relative to |x|
+---@param into? mc.tensor [n or more, m] whose rows take the derivatives; f gives a new tensor [m] at every call then, which is released
 ---@return mc.tensor[]
-function M.rows(f, x, f0, low, high, method, sizes, relative)
+function M.rows(f, x, f0, low, high, method, sizes, relative, into)
   local rows = {}
   for j = 1, #x do
     local y = {}
@@ -55,20 +68,27 @@ function M.rows(f, x, f0, low, high, method, sizes, relative)
     sizes[j] = max(sizes[j] or 0, abs(x[j]))
     local h, both = choose(x[j], sizes[j], low[j], high[j], method, relative and relative[j])
     if h == 0 then
-      rows[j] = create.zeros_like(f0) -- bounds that leave the variable no room
+      rows[j] = into and into[j]:fill_(0) or create.zeros_like(f0) -- bounds that leave the variable no room
     elseif both then
       y[j] = x[j] + h
       local up = f(y)
       y[j] = x[j] - h
-      rows[j] = (up - f(y)) / (2 * h)
+      local down = f(y)
+      rows[j] = slope(down, up, 1 / (2 * h), into, j)
+      if into then down:release() end
     else
       y[j] = x[j] + h
       local one = f(y)
       if method == '2-point' then
-        rows[j] = (one - f0) / h
+        rows[j] = slope(f0, one, 1 / h, into, j)
       else -- a parabola through x, x + h, x + 2 h
         y[j] = x[j] + 2 * h
-        rows[j] = (one * 4 - f0 * 3 - f(y)) / (2 * h)
+        local two = f(y)
+        rows[j] = slope(f0 * 3 + two, one * 4, 1 / (2 * h), into, j)
+        if into then
+          one:release()
+          two:release()
+        end
       end
     end
   end

@@ -7,6 +7,7 @@ local check = require 'mascon.check'
 local op = require 'mascon.op'
 local vectors = require 'mascon.optim.least_squares.vectors'
 local loss = require 'mascon.optim.least_squares.loss'
+local exact = require 'mascon.optim.least_squares.exact'
 local problem_of = require 'mascon.optim.least_squares.problem'
 local error = check.error
 local M = {}
@@ -86,12 +87,6 @@ function M.check_jac(fname, jac)
   end
 end
 
---- The compiled Jacobian of f in its first argument, by forward or reverse differentiation.
-function M.exact(f, jac)
-  local transform = require 'mascon.transform'
-  return require('mascon.compile').compile(jac == 'forward' and transform.jacfwd(f) or transform.jacrev(f))
-end
-
 --- Tolerances, x_scale, the largest number of evaluations and the notices of a run, ready for a method.
 ---@return table
 function M.settings(fname, o, x0, low, high, method)
@@ -141,8 +136,9 @@ end
 ---
 ---   f: function from x, f64 [n], to residuals [m] (f32|f64; a list of numbers will do)
 ---   x0: start, a tensor or list [n]; a number for n = 1
----   jac: '2-point' (default) or '3-point' differences; 'forward' or 'reverse': mc.jacfwd or mc.jacrev of f, compiled (f of tensors alone, from x[1]
----   to the result; a few ms at first, then exact and about as fast as f itself; reverse for few residuals); or a function x -> [m, n]
+---   jac: '2-point' or '3-point' differences; 'forward' or 'reverse': mc.jacfwd or mc.jacrev of f, compiled (f of tensors alone, from x[1] to the
+---   result; some ms at first, then exact and about as fast as f itself; reverse for few residuals); or a function x -> [m, n]. Without it:
+---   forward for 10000 residuals and more where f can be recorded, else 2-point; the result says which
 ---   bounds: { low, high }, each a number or one per variable; x0 must lie within. method 'lm' takes none
 ---   method: 'trf' (default; iterates strictly inside the bounds), 'dogbox' (box-shaped region; for few variables with bounds), 'lm' (More's
 ---   Levenberg-Marquardt; no bounds, m >= n, linear loss)
@@ -154,7 +150,7 @@ end
 ---   callback({ x, cost, iteration, decrease, step, optimality }), which ends the run by returning true; progress: a bar of mc.progress
 ---
 --- Result: a table of x [n], cost, fun (residuals [m], never scaled), jac [m, n] (scaled by the loss: jac^T jac is the Gauss-Newton matrix), grad [n],
---- optimality, active_mask (i64 [n]: -1 at the lower bound, 1 at the upper one), nfev, njev, nit, status (1 gtol, 2 ftol, 3 xtol, 4 both,
+--- optimality, active_mask (i64 [n]: -1 at the lower bound, 1 at the upper one), nfev, njev, nit, derivatives (how they were taken), status (1 gtol, 2 ftol, 3 xtol, 4 both,
 --- 0 max_nfev, -2 callback, -3 a derivative that is not finite), message, success.
 --- Errors: residuals that are not finite at x0, x0 outside of the bounds, shapes that do not fit.
 --- Source: Branch, Coleman and Li, 1999 (trf); Voglis and Lagaris, 2004 (dogbox); More, 1978 (lm); SciPy optimize.least_squares, whose
@@ -176,9 +172,10 @@ function M.least_squares(f, x0, opts)
     if not (x[i] > -INF and x[i] < INF) then error(('%s: x0[%d] is %g; give finite numbers'):format(fname, i, x[i]), 2) end
   end
   local low, high, bounded = M.bounds(fname, o.bounds, x)
-  local method, jac = o.method or 'trf', o.jac or '2-point'
-  M.check_jac(fname, jac)
-  if jac == 'forward' or jac == 'reverse' then jac = M.exact(f, jac) end
+  local method, jac = o.method or 'trf', o.jac or 'auto'
+  M.check_jac(fname, o.jac)
+  local derivatives = type(jac) == 'function' and 'function' or jac
+  if jac == 'forward' or jac == 'reverse' then jac = exact.jacobian(f, jac) end
   local rho = loss.resolve(fname, o.loss)
   if method == 'lm' then
     if bounded then error(('%s: method lm takes no bounds; use trf or dogbox'):format(fname), 2) end
@@ -186,7 +183,7 @@ function M.least_squares(f, x0, opts)
   end
   local settings = M.settings(fname, o, x, low, high, method)
   local diff_step = o.diff_step and M.list(fname, 'diff_step', o.diff_step, n)
-  local problem = problem_of.new(fname, f, { jac = jac, loss = rho, f_scale = o.f_scale, diff_step = diff_step, low = low, high = high })
+  local problem = problem_of.new(fname, f, { jac = jac, loss = rho, f_scale = o.f_scale, diff_step = diff_step, low = low, high = high, derivatives = derivatives })
   if method == 'lm' then
     local m = problem:at(x).r:numel()
     problem.nfev = 0
@@ -196,7 +193,7 @@ function M.least_squares(f, x0, opts)
   if result.status == -4 then
     error(('%s: the residuals are %s and not all finite at x0; start where the function is defined'):format(fname, tensor.describe(point.r)), 2)
   end
-  result.fun = point.r
+  result.fun, result.derivatives = point.r, problem.derived
   if point.Jt then result.jac = point.Jt.mT end
   result.grad = small and op.from_table(small.g)
   return result

@@ -71,18 +71,19 @@ end
 ---@param scale number f_scale
 ---@return number
 function M.cost(loss, r, scale)
-  if not loss then return 0.5 * F.sum(F.square(r)):item() end
+  if not loss then return 0.5 * F.matmul(r, r):item() end
   local rho = loss(F.square(r / scale))
   return 0.5 * scale * scale * F.sum(rho):item()
 end
 
---- Residuals r as those of the ordinary problem, and the factors of the rows of J that go with them (nil: none).
+--- Residuals r as those of the ordinary problem, and the factors of the rows of J that go with them (nil: none). `share`: the curvature of a residual
+--- is at least this share of its weight rho' (0: exact where it is positive; 1: that of reweighting, which never steps too far).
 ---@return mc.tensor r, mc.tensor|nil row
-function M.rows(loss, r, scale)
+function M.rows(loss, r, scale, share)
   if not loss then return r, nil end
   local z = F.square(r / scale)
   local _, d1, d2 = loss(z)
-  local row = F.sqrt(F.maximum(d1 + d2 * z * 2, EPS))
+  local row = F.sqrt(F.maximum(d1 + d2 * z * 2, share and d1 * share or EPS))
   return r * d1 / row, row
 end
 

@@ -7,6 +7,7 @@ local check = require 'mascon.check'
 local op = require 'mascon.op'
 local loss = require 'mascon.optim.least_squares.loss'
 local reduced = require 'mascon.optim.least_squares.reduced'
+local exact = require 'mascon.optim.least_squares.exact'
 local difference = require 'mascon.optim.least_squares.difference'
 local error = check.error
 local F = op.functions
@@ -51,6 +52,14 @@ end
 function Problem:derivatives(point)
   self.njev = self.njev + 1
   local n, m = #point.x, self.rows
+  if self.jac == 'auto' then
+    self.jac, self.derived = '2-point', '2-point'
+    if m >= exact.LARGE then
+      local jac = exact.jacobian(self.f, 'forward')
+      local J = exact.attempt(function() return jac(op.from_table(point.x)) end)
+      if J then self.jac, self.derived = jac, 'forward' end
+    end
+  end
   if type(self.jac) == 'string' then
     return F.stack(difference.rows(function(x) return call(self, x) end, point.x, point.r, self.low, self.high, self.jac, self.sizes, self.diff_step), 1)
   end
@@ -81,7 +90,7 @@ end
 ---@return mascon.LeastSquaresProblem
 function M.new(fname, f, o)
   return setmetatable({
-    fname = fname, f = f, jac = o.jac, loss = o.loss, f_scale = o.f_scale, diff_step = o.diff_step, low = o.low, high = o.high, sizes = {}, nfev = 0, njev = 0,
+    fname = fname, f = f, jac = o.jac, loss = o.loss, f_scale = o.f_scale, diff_step = o.diff_step, low = o.low, high = o.high, derived = o.derivatives, sizes = {}, nfev = 0, njev = 0,
   }, Problem)
 end
 

@@ -18,12 +18,15 @@ local M = {}
 ---@field norms number[] norms of the columns of J
 ---@field triangle mc.tensor f64 [k, n + 1]
 
---- Upper triangle of [J, r], f64 [min(m, n + 1), n + 1]; columns come as Jt[n, m]. nil when a number is not finite.
-function M.triangle(Jt, r)
-  local all = F.concat({ Jt, r:expand_dims(1) }, 1)
-  if not F.all(F.isfinite(all)) then return nil end
+--- Upper triangle of [J, r], f64 [min(m, n + 1), n + 1], whose columns are the rows of all [n + 1, m]. nil when a number is not finite.
+function M.triangle_of(all)
+  local sum = F.sum(all):item()
+  if sum - sum ~= 0 and not F.all(F.isfinite(all)) then return nil end -- finite numbers may add up to infinity
   return F.qr(all.mT, { mode = 'r' })
 end
+
+--- The same of Jt[n, m] and r[m].
+function M.triangle(Jt, r) return M.triangle_of(F.concat({ Jt, r:expand_dims(1) }, 1)) end
 
 --- One triangle of two, one above the other.
 function M.stack(a, b) return F.qr(F.concat({ a, b }, 1), { mode = 'r' }) end

@@ -1,0 +1,51 @@
+-- script_surrogate_spec.lua - scripts/surrogate.lua as a person runs it: a search, resumed, repeated, wrong lines.
+local program = os.getenv 'MASCON' or 'build/mascon'
+local folder = os.tmpname()
+os.remove(folder)
+
+local function run(line)
+  local p = assert(io.popen(('MASCON_PROGRESS=0 %s scripts/surrogate.lua %s 2>&1; echo "<$?>"'):format(program, line)))
+  local text = p:read '*a'
+  p:close()
+  return text:gsub('<%d+>%s*$', ''), tonumber(text:match '<(%d+)>%s*$')
+end
+
+local function read(path)
+  local f = io.open(path, 'rb')
+  local text = f and f:read '*a'
+  if f then f:close() end
+  return text
+end
+
+describe('scripts/surrogate.lua', function()
+  teardown(function() os.execute("rm -rf '" .. folder .. "'*") end)
+
+  it('finds the oscillator of a record and writes every result', function()
+    local text, status = run('--calls 24 --out ' .. folder)
+    assert.equal(0, status, text)
+    for _, name in ipairs { 'search.svg', 'history.csv', 'state.json', 'manifest.json' } do assert.is_truthy(read(folder .. '/' .. name), name) end
+    local value = tonumber(text:match 'after 24 evaluations: (%S+)')
+    local even = tonumber(text:match 'even design of as many points reaches (%S+)')
+    assert.is_true(value < 0.1 and value < even, text)
+    assert.is_truthy(text:find 'frequency_hz = 1.3')
+    local _, lines = read(folder .. '/history.csv'):gsub('\n', '')
+    assert.equal(25, lines)
+  end)
+
+  it('goes on from its state with the points of a longer run', function()
+    local _, first = run(('--problem branin --calls 8 --out %s-a'):format(folder))
+    local _, rest = run(('--problem branin --calls 11 --resume %s-a/state.json --out %s-b'):format(folder, folder))
+    local _, whole = run(('--problem branin --calls 11 --out %s-c'):format(folder))
+    assert.same({ 0, 0, 0 }, { first, rest, whole })
+    assert.equal(read(folder .. '-c/history.csv'), read(folder .. '-b/history.csv'))
+  end)
+
+  it('says what is wrong with a line', function()
+    local text, status = run '--problem brain'
+    assert.is_true(status ~= 0)
+    assert.matches('branin', text)
+    text, status = run('--resume ' .. folder .. '/nothing.json --out ' .. folder)
+    assert.is_true(status ~= 0)
+    assert.matches('nothing.json', text)
+  end)
+end)
