@@ -6,7 +6,6 @@ local mc = require 'mascon'
 local check = require 'mascon.check'
 local launch = require 'mascon.compile.launch'
 local tensor = require 'mascon.tensor'
-local batch = require 'mascon.transform.batch'
 local forms = require 'mascon.transform.forms'
 local region = require 'mascon.transform.region'
 local reverse = require 'mascon.transform.reverse'
@@ -106,11 +105,7 @@ function Choice:batch(x, flags, size)
   local below = region.part(flags, 2, n)
   local fs = {}
   for k, graph in ipairs(self.graphs) do
-    fs[k] = function(list)
-      local outs = batch.run(graph, list, below, size)
-      for i, t in ipairs(outs) do if not t:is_contiguous() then outs[i] = t:copy() end end
-      return outs
-    end
+    fs[k] = function(list) return region.batch(graph, list, below, size) end
   end
   if not flags[1] then return choose(self.title, x[1], fs, rest(x, n)) end
   -- each element chooses for itself: all branches run, and results are picked
@@ -119,11 +114,7 @@ function Choice:batch(x, flags, size)
     local now = f(rest(x, n))
     if not outs then outs = now
     else
-      for i, t in ipairs(now) do
-        local ones = { size }
-        for d = 2, t.ndim do ones[d] = 1 end
-        outs[i] = mc.where(mc.eq(index, k - 1):reshape(ones), t, outs[i])
-      end
+      for i, t in ipairs(now) do outs[i] = mc.where(region.column(mc.eq(index, k - 1), t.ndim), t, outs[i]) end
     end
   end
   return outs

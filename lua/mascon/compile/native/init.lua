@@ -31,14 +31,14 @@ function M.key(source, cc)
 end
 
 --- A place where a function is wanted. Whoever waits does not keep the plan alive.
-local function site_of(plan, step, f)
-  return { step = step, f = f, plan = setmetatable({ plan }, { __mode = 'v' }) }
+local function site_of(plan, part, step, f)
+  return { step = step, f = f, plan = setmetatable({ plan, part }, { __mode = 'v' }) }
 end
 
 local function install(site, fn)
-  local plan = site.plan[1]
-  if not plan then return end
-  door.bind(plan.plan, site.step, fn, site.f.one)
+  local plan, part = site.plan[1], site.plan[2]
+  if not plan or not part then return end
+  door.bind(part.plan, site.step, fn, site.f.one)
   plan.native = plan.native + 1
 end
 
@@ -121,35 +121,39 @@ local function compile(order)
 end
 
 --- Looks for compiled code of a plan's groups. What is there is put in at once; the rest is an order for start().
----@param plan table of plan.make: plan (C), program (steps), layout (headers)
+---@param plan table of plan.make: plan (C), program (steps), layout (headers), parts (plans of its loops and choices)
 ---@param options table keep_source
 function M.attach(plan, options)
   local missing, asked = {}, {}
   plan.native, plan.groups, plan.functions = 0, 0, {}
-  for k, step in ipairs(plan.program) do
-    if step.kind == 'fused' then
-      plan.groups = plan.groups + 1
-      local leaves, results = {}, {}
-      for i, h in ipairs(step.ins) do leaves[i] = plan.layout[h] end
-      for i, h in ipairs(step.outs) do results[i] = plan.layout[h] end
-      local n = 1
-      for _, s in ipairs(results[1].shape) do n = n * s end
-      local f, why = nil, 'one element is quicker without'
-      if n > 1 then f, why = codegen.emit(step, leaves, results) end
-      if f then
-        plan.functions[#plan.functions + 1] = f
-        local key, site = id(f), site_of(plan, k, f)
-        if opened[key] then install(site, opened[key])
+  local function look(part)
+    for k, step in ipairs(part.program) do
+      if step.kind == 'fused' then
+        plan.groups = plan.groups + 1
+        local leaves, results = {}, {}
+        for i, h in ipairs(step.ins) do leaves[i] = part.layout[h] end
+        for i, h in ipairs(step.outs) do results[i] = part.layout[h] end
+        local n = 1
+        for _, s in ipairs(results[1].shape) do n = n * s end
+        local f, why = nil, 'one element is quicker without'
+        if n > 1 then f, why = codegen.emit(step, leaves, results) end
+        if f then
+          plan.functions[#plan.functions + 1] = f
+          local key, site = id(f), site_of(plan, part, k, f)
+          if opened[key] then install(site, opened[key])
+          else
+            if not asked[key] then missing[#missing + 1], asked[key] = f, true end
+            waiting[key] = waiting[key] or {}
+            table.insert(waiting[key], site)
+          end
         else
-          if not asked[key] then missing[#missing + 1], asked[key] = f, true end
-          waiting[key] = waiting[key] or {}
-          table.insert(waiting[key], site)
+          log.say('step %d stays in the vector machine: %s', k, why)
         end
-      else
-        log.say('step %d stays in the vector machine: %s', k, why)
       end
     end
+    for _, inner in ipairs(part.parts) do look(inner) end
   end
+  look(plan)
   plan.orders = {}
   for first = 1, #missing, MODULE do
     local functions = {}
