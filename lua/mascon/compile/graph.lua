@@ -193,7 +193,10 @@ function M.build(inputs, log, results)
     local v = current[launch.serial(t)]
     if v ~= graph.inputs[i] then graph.effects[#graph.effects + 1] = { input = i, value = v } end
   end
-  return graph
+  -- the functions above may stay alive as constants of machine code, and must not hold the tensors of this graph then
+  local out = graph
+  graph, current, first, literals = nil, nil, nil, nil
+  return out
 end
 
 --- A graph of the same nodes that may be changed without changing the first. What a recording kept is left behind.

@@ -114,17 +114,15 @@ end
 ---@return table results of f, as { n =, ... }
 function M.record(traced, how, f)
   lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4 or 0)), 2)
-  calls[C.mc_record_depth()] = nil
   for _, t in ipairs(traced) do lib.check(C.mc_record_trace(t, 1), 2) end
   local function finish(ok, ...)
     C.mc_record_end()
     for _, t in ipairs(traced) do C.mc_record_trace(t, 0) end
-    if not ok then
-      C.mc_record_clear()
-      error((...), 0)
-    end
-    local log = entries()
+    traced = nil -- machine code may keep this function
+    local log = ok and entries()
+    calls[C.mc_record_depth()] = nil
     C.mc_record_clear()
+    if not ok then error((...), 0) end
     for _, e in ipairs(how.strict and log or {}) do
       local row = e.row
       if row and row.by_value and not (row.params and row.params[1] and row.params[1][1] == 'num_segments' and e.params.i[0] >= 0) then

@@ -130,7 +130,7 @@ end
 
 --- Branches as functions of leaves, the form of the results found on the way.
 local function branches(name, words, fs, count, args)
-  local leaves, form = forms.apart(args)
+  local leaves, form = forms.apart(args, true)
   local results, list = {}, {}
   for k, f in ipairs(fs) do
     list[k] = function(ins)
@@ -143,7 +143,7 @@ local function branches(name, words, fs, count, args)
   end
   local function agree(outs)
     for k = 2, #outs do
-      forms.same(results[1], outs[1], results[k], outs[k], function(what, where, a, b)
+      forms.same(results[1], results[k], function(what, where, a, b)
         return ('%s: %s of result%s differs: %s gives %s, %s gives %s; branches return the same structure, shapes and dtypes (convert with :to)'):format(
           name, what, where, words(1), a, words(k), b)
       end)
@@ -159,8 +159,8 @@ end
 
 --- then_f(...) where pred is true, else_f(...) where it is not, also for a pred whose value is not known yet.
 ---
---- pred: a 0-d bool or number tensor, a Lua boolean or number. Further arguments, which both functions take: tensors, numbers and tables of them;
---- numbers in them become 0-d tensors. Both return the same structure, shapes and dtypes. Only the chosen one runs, and gradients flow through it alone, so that
+--- pred: a 0-d bool or number tensor, a Lua boolean or number. Further arguments, which both functions take: tensors, numbers and tables of them.
+--- Both return the same structure, shapes and dtypes (numbers count as 0-d tensors of f64). Only the chosen one runs, and gradients flow through it alone, so that
 --- what would be NaN in the other does no harm; under mc.vmap with a batch of preds both run and results are picked.
 --- Errors: branches that differ, naming the result.
 --- Source: jax.lax.cond

@@ -36,6 +36,8 @@ local function plain(holds, body, state, most)
   return state
 end
 
+jit.off(plain) -- as machine code it would keep the functions of a call, and the tensors that they hold
+
 --- holds(state) -> 0-d bool tensor, body(state) -> state; states are lists of tensors that keep their shapes and dtypes.
 local function loop(holds, body, state, most)
   if not launch.mode() then return plain(holds, body, state, most) end
@@ -128,7 +130,7 @@ function M.while_loop(cond, body, state, opts)
   local function holds(s) return truth(cond(forms.together(form, s))) end
   local function turn(s)
     local outs, after = forms.apart(body(forms.together(form, s)))
-    forms.same(form, s, after, outs, changed)
+    forms.same(form, after, changed)
     return outs
   end
   local out
@@ -172,7 +174,7 @@ function M.fori_loop(first, last, body, state)
   local leaves, form = forms.apart(state)
   local function turn(i, s)
     local outs, after = forms.apart(body(i, forms.together(form, s)))
-    forms.same(form, s, after, outs, function(...) return (changed(...):gsub('^while_loop', 'fori_loop')) end)
+    forms.same(form, after, function(...) return (changed(...):gsub('^while_loop', 'fori_loop')) end)
     return outs
   end
   if type(first) == 'number' and type(last) == 'number' then

@@ -70,6 +70,7 @@ function M.trace(name, f, ins, once)
   end
   for _, n in ipairs(graph.nodes) do settle(n.ins) end
   settle(graph.outputs)
+  aliases = nil -- machine code may keep the function above
   graph.consts, graph.captured, graph.since = consts, captured, since
   return graph, outs
 end
@@ -198,10 +199,12 @@ function Primitive:call(ins, known, since)
     local aliases = launch.aliases(list)
     local outs, saved
     since = known and since or now()
-    if keep then outs, saved = self:linearise(aliases) else outs = known or self:run(aliases) end
+    if keep and self.linearise ~= Primitive.linearise then outs, saved = self:linearise(aliases)
+    else outs = known or self:run(aliases) end
     return own(outs, since), saved
   end)
   launch.call_entry({ prim = self, saved = saved }, list, outs)
+  list, known = nil, nil -- machine code may keep the function above
   return outs
 end
 

@@ -35,6 +35,8 @@ local function plain(turn, carry, rows, how, empty)
   return carry, made
 end
 
+jit.off(plain) -- as machine code it would keep the turn of a call, and the tensors that it holds
+
 --- Rows of no turn: the forms that the graph of a turn gives.
 local function nothing(graph, first)
   local made = {}
@@ -252,7 +254,7 @@ function M.scan(f, carry, xs, opts)
   local function turn(state, r)
     local new, y = f(forms.together(carry_form, state), forms.together(x_form, r))
     local outs, after = forms.apart(new)
-    forms.same(carry_form, state, after, outs, function(what, where, a, b)
+    forms.same(carry_form, after, function(what, where, a, b)
       return ('scan: %s of carry%s is %s before the step and %s after it; the carry keeps its structure, shapes and dtypes (convert with :to)'):format(what, where, a, b)
     end)
     local made
