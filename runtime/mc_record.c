@@ -56,14 +56,14 @@ static int later(int a, int b) { return a > b ? a : b; }
 
 static void mark(mc_storage *s, int level) { s->traced[level] = levels[level].id; }
 
-static void entry_free(mc_record_entry *e)
+static void operands_free(mc_record_operand *o, int n)
 {
-    for (int i = 0; i < e->nin + e->nout; i++) {
-        mci_free((void *)(uintptr_t)e->operands[i].literal);
-        if (e->operands[i].kept)
-            mci_storage_unref(e->operands[i].kept);
+    for (int i = 0; i < n; i++) {
+        mci_free((void *)(uintptr_t)o[i].literal);
+        if (o[i].kept)
+            mci_storage_unref(o[i].kept);
     }
-    mci_free(e->operands);
+    mci_free(o);
 }
 
 int mc_record_begin(int flags)
@@ -95,7 +95,7 @@ void mc_record_clear(void)
     if (depth == 0)
         return;
     for (int64_t i = 0; i < rec.n; i++)
-        entry_free(&rec.entries[i]);
+        operands_free(rec.entries[i].operands, rec.entries[i].nin + rec.entries[i].nout);
     mci_free(rec.entries);
     int before = rec.before;
     memset(&rec, 0, sizeof rec);
@@ -191,26 +191,30 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
     return 0;
 }
 
-static int append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin, const mc_record_operand *in, const mc_params *p, int axis,
-                  int accumulate)
+/* Room for one more entry: taken before an op runs, so that what ran is always logged. */
+static int reserve(record *r)
 {
-    record *r = &levels[level];
-    if (r->n == r->room) {
-        int64_t room = r->room ? 2 * r->room : 64;
-        mc_record_entry *grown = mci_alloc(sizeof *grown * (size_t)room);
-        if (!grown)
-            return mc_errstatus();
-        if (r->n)
-            memcpy(grown, r->entries, sizeof *grown * (size_t)r->n);
-        mci_free(r->entries);
-        r->entries = grown;
-        r->room = room;
-    }
-    mc_record_entry *e = &r->entries[r->n];
-    memset(e, 0, sizeof *e);
-    e->operands = mci_alloc(sizeof *e->operands * (size_t)(nin + nout + 1));
-    if (!e->operands)
+    if (r->n < r->room)
+        return MC_OK;
+    int64_t room = r->room ? 2 * r->room : 64;
+    mc_record_entry *grown = mci_alloc(sizeof *grown * (size_t)room);
+    if (!grown)
         return mc_errstatus();
+    if (r->n)
+        memcpy(grown, r->entries, sizeof *grown * (size_t)r->n);
+    mci_free(r->entries);
+    r->entries = grown;
+    r->room = room;
+    return MC_OK;
+}
+
+/* o: of operands_of; it becomes the entry's. */
+static void append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin, mc_record_operand *o, const mc_params *p, int axis,
+                   int accumulate)
+{
+    mc_record_entry *e = &levels[level].entries[levels[level].n++];
+    memset(e, 0, sizeof *e);
+    e->operands = o;
     e->kind = kind;
     e->op = op;
     e->nin = nin;
@@ -220,30 +224,17 @@ static int append(int level, int kind, int op, int nout, mc_tensor *const *out, 
     e->accumulate = accumulate;
     if (p)
         e->params = *p;
-    memcpy(e->operands, in, sizeof *in * (size_t)nin);
     for (int i = 0; i < nout; i++)
-        operand(&e->operands[nin + i], out[i], 1, level);
-    r->n++;
-    return MC_OK;
+        operand(&o[nin + i], out[i], 1, level);
 }
 
-static void operands_free(mc_record_operand *o, int n)
+/* Copies of the operands before the write, since it may change them, with room for the results. */
+static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int nout, int level)
 {
-    for (int i = 0; i < n; i++) {
-        mci_free((void *)(uintptr_t)o[i].literal);
-        if (o[i].kept)
-            mci_storage_unref(o[i].kept);
-    }
-}
-
-/* Copies of the operands before the write, since it may change them. */
-static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int level)
-{
-    mc_record_operand *o = mci_calloc((size_t)nin + 1, sizeof *o);
+    mc_record_operand *o = reserve(&levels[level]) ? NULL : mci_calloc((size_t)(nin + nout + 1), sizeof *o);
     for (int i = 0; o && i < nin; i++)
         if (operand(&o[i], in[i], 0, level)) {
             operands_free(o, i);
-            mci_free(o);
             return NULL;
         }
     return o;
@@ -276,21 +267,19 @@ static int snapshot(const mc_tensor *t, int level)
     if (mc_create(&copy, dtype, 1, whole.shape)) /* made while recording: it has storage */
         return mc_errstatus();
     memcpy(copy.data, whole.data, (size_t)t->storage->bytes);
-    mc_record_operand o;
-    operand(&o, &copy, 0, level);
+    const mc_tensor *from = &copy;
+    mc_record_operand *o = operands_of(1, &from, 1, level);
     mc_tensor *out = &whole;
-    int rc = append(level, MC_RECORD_BASE, -1, 1, &out, 1, &o, NULL, 0, 0);
     mc_drop(&copy);
-    if (rc) {
-        mci_storage_unref(o.kept);
-        return rc;
-    }
+    if (!o)
+        return mc_errstatus();
+    append(level, MC_RECORD_BASE, -1, 1, &out, 1, o, NULL, 0, 0);
     for (int64_t k = 0; t->storage->traced[level] == -levels[level].id && k < levels[level].n; k++) {
         mc_record_entry *e = &levels[level].entries[k];
         for (int i = 0; i < e->nin; i++)
             if (e->operands[i].kept == t->storage) {
-                mci_storage_ref(o.kept);
-                e->operands[i].kept = o.kept;
+                mci_storage_ref(o->kept);
+                e->operands[i].kept = o->kept;
                 mci_storage_unref(t->storage);
             }
     }
@@ -317,7 +306,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
     for (int i = 0; log && i < nout; i++)
         if ((out[i]->flags & MC_FLAG_OUT) && (target(out[i]) || snapshot(out[i], level)))
             return mc_errstatus();
-    if (log && !(o = operands_of(nin, in, level)))
+    if (log && !(o = operands_of(nin, in, nout, level)))
         return mc_errstatus();
     mci_recording = 0;
     mci_compute_dtype = -1;
@@ -336,11 +325,12 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
             if (weak && out[i]->ndim == 0 && (out[i]->dtype == MC_F64 || out[i]->dtype == MC_C128))
                 out[i]->flags |= MCI_WEAK;
         }
-        rc = rc ? rc : append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+        if (!rc) {
+            append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+            return MC_OK;
+        }
     }
-    if (rc)
-        operands_free(o, nin);
-    mci_free(o);
+    operands_free(o, nin);
     return rc;
 }
 
@@ -358,7 +348,7 @@ int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const
     if (level >= 0) {
         if (target(dst) || snapshot(dst, level))
             return -1;
-        pending = operands_of(nin, in, level);
+        pending = operands_of(nin, in, 1, level);
         if (!pending)
             return -1;
         pending_level = level;
@@ -375,11 +365,10 @@ int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc
         return rc;
     if (!rc) {
         mark(dst->storage, pending_level);
-        rc = append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate);
-    }
-    if (rc)
+        append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate);
+    } else {
         operands_free(pending, nin);
-    mci_free(pending);
+    }
     pending = NULL;
     return rc;
 }
@@ -397,17 +386,14 @@ int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const m
             return mc_errstatus();
         out[i]->flags &= ~MCI_WEAK;
     }
-    mc_record_operand *o = operands_of(nin, in, at);
+    mc_record_operand *o = operands_of(nin, in, nout, at);
     if (!o)
         return mc_errstatus();
     for (int i = 0; i < nout; i++)
         mark(out[i]->storage, at);
-    int rc = append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0);
-    if (rc)
-        operands_free(o, nin);
-    mci_free(o);
+    append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0);
     *level = at;
-    return rc;
+    return MC_OK;
 }
 
 static void give_back(void *s) { mci_storage_unref(s); }
