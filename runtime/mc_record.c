@@ -14,11 +14,15 @@
 int mci_recording, mci_compute_dtype = -1;
 
 #define DEEPEST MCI_RECORDINGS
+/* Values of mci_recording. While a tape pauses, writes are still counted. */
+enum { OFF, ON, COUNTING };
 typedef struct record {
     mc_record_entry *entries;
     int64_t n, room;
     int32_t id; /* a buffer is traced here when its storage carries this number at this level */
-    int strict, keep, capture;
+    int strict, keep, capture, tape;
+    int64_t sweep; /* tape: number of entries from which on dead ones are looked for */
+    int held;      /* tape: entries are being read */
     int before; /* mci_recording when it began */
 } record;
 
@@ -30,7 +34,7 @@ static int32_t made;
 static pthread_t owner;
 #define rec (levels[depth - 1])
 
-static int ours(void) { return mci_recording && pthread_equal(pthread_self(), owner); }
+static int ours(void) { return mci_recording == ON && pthread_equal(pthread_self(), owner); }
 
 static int traced_at(const mc_tensor *t, int level) { return t->storage && t->storage->traced[level] == levels[level].id; }
 
@@ -81,13 +85,13 @@ int mc_record_begin(int flags)
     rec.strict = (flags & MC_RECORD_STRICT) || (depth > 1 && levels[depth - 2].strict);
     rec.keep = (flags & MC_RECORD_KEEP) != 0;
     rec.capture = (flags & MC_RECORD_CAPTURE) != 0;
-    mci_recording = 1;
+    mci_recording = ON;
     return MC_OK;
 }
 
 void mc_record_end(void)
 {
-    mci_recording = 0;
+    mci_recording = OFF;
 }
 
 void mc_record_clear(void)
@@ -100,19 +104,19 @@ void mc_record_clear(void)
     int before = rec.before;
     memset(&rec, 0, sizeof rec);
     depth--;
-    mci_recording = depth > 0 && before;
+    mci_recording = depth > 0 ? before : OFF;
 }
 
 int mc_record_pause(int on)
 {
-    int before = !mci_recording;
-    mci_recording = depth > 0 && !on;
+    int before = mci_recording != ON;
+    mci_recording = depth == 0 ? OFF : !on ? ON : levels[0].tape ? COUNTING : OFF;
     return before;
 }
 
 int mc_record_flags(void)
 {
-    if (!depth || !mci_recording)
+    if (!depth || mci_recording != ON)
         return 0;
     return (rec.strict ? MC_RECORD_STRICT : 0) | (rec.keep ? MC_RECORD_KEEP : 0) | (rec.capture ? MC_RECORD_CAPTURE : 0);
 }
@@ -132,6 +136,7 @@ int mc_record_trace(mc_tensor *t, int on)
 
 int mc_record_traced(const mc_tensor *t) { return ours() && level_of(t) >= 0; }
 int mc_record_depth(void) { return depth; }
+int mc_record_active(void) { return depth > 0 && mci_recording == ON; }
 int64_t mc_record_serial(const mc_tensor *t) { return t->storage ? t->storage->serial : 0; }
 
 int mc_record_whole(const mc_tensor *t)
@@ -174,10 +179,11 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
         o->traced = traced_at(t, level);
         o->size = t->storage->bytes / MCI_SIZE(t->dtype);
         o->offset = ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype);
-        if (result ? levels[level].keep : !o->traced) {
+        o->version = t->storage->version;
+        if (result ? levels[level].keep : !o->traced || levels[level].tape) {
             o->kept = t->storage;
             mci_storage_ref(t->storage);
-            if (!result)
+            if (!result && !o->traced)
                 t->storage->traced[level] = -levels[level].id; /* known as a constant: see snapshot */
         }
         return 0;
@@ -194,6 +200,8 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
 /* Room for one more entry: taken before an op runs, so that what ran is always logged. */
 static int reserve(record *r)
 {
+    if (r->tape && r->n >= r->sweep)
+        mc_tape_drop(MC_TAPE_DEAD);
     if (r->n < r->room)
         return MC_OK;
     int64_t room = r->room ? 2 * r->room : 64;
@@ -226,6 +234,9 @@ static void append(int level, int kind, int op, int nout, mc_tensor *const *out,
         e->params = *p;
     for (int i = 0; i < nout; i++)
         operand(&o[nin + i], out[i], 1, level);
+    for (int i = 0; levels[level].tape && i < nin + nout; i++)
+        if (o[i].kept)
+            o[i].kept->logged++;
 }
 
 /* Copies of the operands before the write, since it may change them, with room for the results. */
@@ -240,10 +251,13 @@ static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int n
     return o;
 }
 
-/* A result that gets traced values must have a buffer of its own. */
-static int target(const mc_tensor *t)
+/* A result that gets traced values must have a buffer of its own, and be no leaf. */
+static int target(const char *op, const mc_tensor *t)
 {
     char s[MCI_TEXT];
+    if (t->storage && t->storage->leaf)
+        return mci_error(MC_EINVAL, "%s: %s requires a gradient and is written in place; do it within mc.no_grad(function() ... end), or use the new value",
+                         op, mci_tensor_text(s, sizeof s, t));
     if (t->storage)
         return MC_OK;
     return mci_error(MC_EINVAL, "record: %s is a small tensor from outside the function and is written inside it; return the new value instead",
@@ -287,11 +301,29 @@ static int snapshot(const mc_tensor *t, int level)
     return MC_OK;
 }
 
+/* Tensors given as out= have other contents now. */
+static void written(int nout, mc_tensor **out)
+{
+    for (int i = 0; i < nout; i++)
+        if ((out[i]->flags & MC_FLAG_OUT) && out[i]->storage)
+            out[i]->storage->version++;
+}
+
+static int run_counting(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    int before = mci_recording;
+    mci_recording = OFF;
+    int rc = op->run(op, nout, out, nin, in, p);
+    mci_recording = before;
+    written(nout, out);
+    return rc;
+}
+
 int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     if (!ours())
-        return op->run(op, nout, out, nin, in, p);
-    int level = op->run == mci_random_run ? depth - 1 : -1;
+        return run_counting(op, nout, out, nin, in, p);
+    int level = op->run == mci_random_run && !levels[depth - 1].tape ? depth - 1 : -1;
     for (int i = 0; i < nin; i++)
         level = later(level, level_of(in[i]));
     for (int i = 0; i < nout; i++) {
@@ -304,14 +336,15 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
     int log = level >= 0;
     mc_record_operand *o = NULL;
     for (int i = 0; log && i < nout; i++)
-        if ((out[i]->flags & MC_FLAG_OUT) && (target(out[i]) || snapshot(out[i], level)))
+        if ((out[i]->flags & MC_FLAG_OUT) && (target(op->name, out[i]) || snapshot(out[i], level)))
             return mc_errstatus();
     if (log && !(o = operands_of(nin, in, nout, level)))
         return mc_errstatus();
-    mci_recording = 0;
+    mci_recording = OFF;
     mci_compute_dtype = -1;
     int rc = op->run(op, nout, out, nin, in, p);
-    mci_recording = 1;
+    mci_recording = ON;
+    written(nout, out);
     if (!log)
         return rc;
     if (!rc) {
@@ -339,6 +372,8 @@ static int pending_level;
 
 int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const *in)
 {
+    if (dst->storage)
+        dst->storage->version++;
     if (!ours())
         return 0;
     int level = level_of(dst);
@@ -346,21 +381,21 @@ int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const
         level = later(level, level_of(in[i]));
     level = logged_at(level);
     if (level >= 0) {
-        if (target(dst) || snapshot(dst, level))
+        if (target("copy", dst) || snapshot(dst, level))
             return -1;
         pending = operands_of(nin, in, 1, level);
         if (!pending)
             return -1;
         pending_level = level;
     }
-    mci_recording = 0;
+    mci_recording = OFF;
     return 1 + (level >= 0);
 }
 
 int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc_tensor *const *in, int axis, int accumulate, int rc)
 {
     (void)in;
-    mci_recording = 1;
+    mci_recording = ON;
     if (logged != 2)
         return rc;
     if (!rc) {
@@ -437,3 +472,124 @@ int mc_record_kept(mc_tensor *out, const mc_record_operand *o)
     memcpy(out->strides, o->strides, sizeof o->strides);
     return MC_OK;
 }
+
+/* ---- the tape ---- */
+
+int mc_tape_begin(void)
+{
+    if (depth && levels[0].tape)
+        return MC_OK;
+    if (depth)
+        return mci_error(MC_EINVAL, "requires_grad: a function is being recorded (mc.grad, mc.compile, mc.vmap); use these without leaves, or make leaves outside");
+    int rc = mc_record_begin(MC_RECORD_KEEP);
+    levels[0].tape = !rc;
+    levels[0].sweep = 256;
+    return rc;
+}
+
+int mc_tape_alone(void) { return depth == 1 && levels[0].tape; }
+
+void mc_tape_end(void)
+{
+    if (mc_tape_alone())
+        mc_record_clear();
+}
+
+int mc_tape_detach(mc_tensor *out, const mc_tensor *t) { return mc_record_alias(out, t); }
+
+int mc_tape_leaf(mc_tensor *t, int on)
+{
+    if (on) {
+        mc_tensor alias = {0};
+        if (mc_promote(t) || mc_record_alias(&alias, t))
+            return mc_errstatus();
+        mci_storage_unref(t->storage);
+        t->storage = alias.storage;
+    }
+    if (t->storage) {
+        t->storage->leaf = on;
+        t->storage->traced[0] = on ? levels[0].id : 0;
+    }
+    return MC_OK;
+}
+
+static int32_t search;
+
+/* What the results of an entry are made from is wanted when they are. */
+static int wants(mc_record_entry *e, int alive)
+{
+    int yes = 0;
+    for (int i = e->nin; i < e->nin + e->nout; i++) {
+        const mc_storage *s = e->operands[i].kept;
+        yes |= s && (s->wanted == search || (alive && s->refs > s->logged));
+    }
+    for (int i = 0; yes && i < e->nin; i++)
+        if (e->operands[i].kept && e->operands[i].traced)
+            e->operands[i].kept->wanted = search;
+    return yes;
+}
+
+int64_t mc_tape_find(int n, mc_tensor *const *t)
+{
+    search++;
+    levels[0].held = 1;
+    for (int i = 0; i < n; i++)
+        if (t[i]->storage)
+            t[i]->storage->wanted = search;
+    int64_t before = -1, found = 0;
+    while (found != before) { /* again: a buffer found may be written by an entry after the one that led to it */
+        before = found;
+        found = 0;
+        for (int64_t k = levels[0].n; k-- > 0;)
+            found += levels[0].entries[k].wanted = wants(&levels[0].entries[k], 0);
+    }
+    return levels[0].n;
+}
+
+void mc_tape_drop(int which)
+{
+    record *r = &levels[0];
+    if (!depth || !r->tape || (r->held && which == MC_TAPE_DEAD))
+        return;
+    r->held = 0;
+    if (which == MC_TAPE_NONE)
+        return;
+    if (which == MC_TAPE_DEAD) {
+        search++;
+        for (int64_t k = r->n; k-- > 0;)
+            r->entries[k].wanted = !wants(&r->entries[k], 1);
+    }
+    int64_t left = 0;
+    for (int64_t k = 0; k < r->n; k++) {
+        mc_record_entry *e = &r->entries[k];
+        if (!e->wanted) {
+            r->entries[left++] = *e;
+            continue;
+        }
+        for (int i = 0; i < e->nin + e->nout; i++)
+            if (e->operands[i].kept)
+                e->operands[i].kept->logged--;
+        operands_free(e->operands, e->nin + e->nout);
+    }
+    r->n = left;
+    r->sweep = left < 128 ? 256 : 2 * left;
+}
+
+int mc_tape_buffer(mc_tensor *out, const mc_tensor *t)
+{
+    mc_storage *s = t->storage;
+    memset(out, 0, sizeof *out);
+    mci_storage_ref(s);
+    out->storage = s;
+    out->data = s->data;
+    out->dtype = s->dtype;
+    out->ndim = s->ndim;
+    out->device = -1;
+    out->numel = mci_numel(s->ndim, s->shape);
+    memcpy(out->shape, s->shape, sizeof *s->shape * (size_t)s->ndim);
+    for (int64_t d = s->ndim - 1, step = 1; d >= 0; step *= s->shape[d] > 0 ? s->shape[d] : 1, d--)
+        out->strides[d] = step;
+    return MC_OK;
+}
+
+int mc_tape_version(const mc_record_operand *o) { return o->kept ? o->kept->version : o->version; }

@@ -28,7 +28,7 @@ local function dense(t)
 end
 
 --- A buffer number: greater than those of all buffers there are, smaller than those to come.
-local function now() return launch.serial(tensor.promote(tensor.empty('region', {}, 'bool', 2), 2)) end
+function M.now() return launch.serial(tensor.promote(tensor.empty('region', {}, 'bool', 2), 2)) end
 
 local function is_traced(list)
   for _, t in ipairs(list) do if launch.traced(t) then return true end end
@@ -48,7 +48,7 @@ M.is_traced = is_traced
 function M.trace(name, f, ins, once)
   local list = {}
   for i, t in ipairs(ins) do list[i] = dense(t) end
-  local aliases, since = launch.aliases(list), now()
+  local aliases, since = launch.aliases(list), M.now()
   local log, results = launch.record(aliases, { capture = true, strict = not once or launch.mode() }, function() return f(unpack(aliases)) end)
   local outs = results[1]
   local graph = graphs.build(aliases, log, outs)
@@ -161,7 +161,7 @@ end
 -- ---------------------------------------------------------------- calls
 
 --- Tensors that nobody else holds, each all of a buffer younger than `since`.
-local function own(outs, since)
+function M.own(outs, since)
   local seen, list = {}, {}
   for i, t in ipairs(outs) do
     tensor.promote(t, 2)
@@ -198,10 +198,10 @@ function Primitive:call(ins, known, since)
   local outs, saved = launch.quietly(function()
     local aliases = launch.aliases(list)
     local outs, saved
-    since = known and since or now()
+    since = known and since or M.now()
     if keep and self.linearise ~= Primitive.linearise then outs, saved = self:linearise(aliases)
     else outs = known or self:run(aliases) end
-    return own(outs, since), saved
+    return M.own(outs, since), saved
   end)
   launch.call_entry({ prim = self, saved = saved }, list, outs)
   list, known = nil, nil -- machine code may keep the function above
