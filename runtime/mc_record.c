@@ -475,9 +475,11 @@ int mc_record_kept(mc_tensor *out, const mc_record_operand *o)
 
 /* ---- the tape ---- */
 
+int mc_tape_alone(void) { return depth == 1 && levels[0].tape; }
+
 int mc_tape_begin(void)
 {
-    if (depth && levels[0].tape)
+    if (mc_tape_alone())
         return MC_OK;
     if (depth)
         return mci_error(MC_EINVAL, "requires_grad: a function is being recorded (mc.grad, mc.compile, mc.vmap); use these without leaves, or make leaves outside");
@@ -486,8 +488,6 @@ int mc_tape_begin(void)
     levels[0].sweep = 256;
     return rc;
 }
-
-int mc_tape_alone(void) { return depth == 1 && levels[0].tape; }
 
 void mc_tape_end(void)
 {

@@ -142,7 +142,7 @@ function M.tape_begin() lib.check(C.mc_tape_begin(), 2) end
 function M.tape_end() C.mc_tape_end() end
 --- Whether the tape is the only recording.
 function M.tape_alone() return C.mc_tape_alone() ~= 0 end
-function M.tape_leaf(t, on) lib.check(C.mc_tape_leaf(t, on and 1 or 0), 2) end
+function M.tape_leaf(t, on) lib.check(C.mc_tape_leaf(tensor.promote(t, 2), on and 1 or 0), 2) end
 --- A tensor over the same memory that the tape does not know.
 function M.tape_detach(t) return tensor.make(2, 0, C.mc_tape_detach, tensor.promote(t, 2)) end
 

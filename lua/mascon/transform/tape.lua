@@ -143,34 +143,37 @@ function M.no_grad(f, ...)
   return launch.quietly(f, ...)
 end
 
+--- The list of the hooks of a tensor.
+local function hooks_of(name, x)
+  if not M.needs_grad(x) then error(('%s: %s requires no gradient'):format(name, tensor.describe(x)), 3) end
+  if leaves[x] then
+    leaves[x].hooks = leaves[x].hooks or {}
+    return leaves[x].hooks
+  end
+  local s = launch.serial(x)
+  hooks[s] = hooks[s] or {}
+  return hooks[s]
+end
+
 --- f(g) is called with the gradient of x in each backward(), before it is added to x.grad or goes on; what it returns (nil: nothing) takes its place.
 --- Returns a function that takes the hook away.
 ---@param f fun(g: any): any
 ---@return function remove
 function M.register_hook(x, f)
   if type(f) ~= 'function' then error(('register_hook: the argument is %s; give a function'):format(check.show(f)), 2) end
-  if not M.needs_grad(x) then error(('register_hook: %s requires no gradient'):format(tensor.describe(x)), 2) end
-  local list
-  if leaves[x] then
-    leaves[x].hooks = leaves[x].hooks or {}
-    list = leaves[x].hooks
-  else
-    local s = launch.serial(x)
-    hooks[s] = hooks[s] or {}
-    list = hooks[s]
-  end
+  local list = hooks_of('register_hook', x)
   list[#list + 1] = f
   return function()
     for i = #list, 1, -1 do if list[i] == f then table.remove(list, i) end end
   end
 end
 
---- Keeps the gradient of a tensor that is no leaf: x.grad after backward(). Returns x.
+--- Keeps the gradient of a tensor that is no leaf, after its hooks: x.grad after backward(). Returns x.
 function M.retain_grad(x)
   if leaves[x] or retained[x] then return x end
   local box = {}
+  hooks_of('retain_grad', x).last = function(g) box.grad = box.grad and box.grad + g or g:copy() end
   retained[x] = box
-  M.register_hook(x, function(g) box.grad = box.grad and box.grad + g or g:copy() end)
   return x
 end
 
@@ -186,6 +189,7 @@ local function call_hooks(list, g)
       g = other
     end
   end
+  if list and list.last then list.last(g) end
   return g
 end
 
