@@ -160,8 +160,8 @@ int mci_record_check_value(const char *op, const mc_tensor *t)
     char s[MCI_TEXT];
     if (mc_record_readable(t))
         return MC_OK;
-    return mci_error(MC_EINVAL, "%s: %s depends on the arguments of a function that is being compiled, so its value is not known yet; choose with mc.where, "
-                                "mc.cond or mc.while_loop, or take the decision outside", op, mci_tensor_text(s, sizeof s, t));
+    return mci_error(MC_EINVAL, "%s: %s depends on the arguments of a function that is being compiled, so its value is not known yet; choose with mc.where "
+                                "or mc.cond, repeat with mc.while_loop or mc.scan, or take the decision outside", op, mci_tensor_text(s, sizeof s, t));
 }
 
 /* A header as the log of a level keeps it. 0 on success. */

@@ -328,17 +328,6 @@ local properties = {
 }
 M.properties = properties
 
--- what the tape knows; nothing as long as nobody has used it
-for _, name in ipairs { 'grad', 'needs_grad', 'is_leaf' } do
-  properties[name] = function(t)
-    local tape = package.loaded['mascon.transform.tape']
-    return tape and tape[name](t)
-  end
-end
-for _, name in ipairs { 'requires_grad', 'backward', 'zero_grad', 'register_hook', 'retain_grad', 'detach' } do
-  methods[name] = function(...) return require('mascon.transform.tape')[name](...) end
-end
-
 --- "f32[3,4]@cpu"
 function M.describe(t)
   if not is(t) then return check.show(t) end

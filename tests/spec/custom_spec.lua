@@ -99,5 +99,6 @@ describe('stop_gradient', function()
     for _ = 1, 2 do d.close(3 * x * x, mc.compile(mc.grad(g))(x), 'compiled') end
     d.close(3 * rows * rows, mc.vmap(mc.grad(g))(rows), 'vmap')
     assert.equal(5, mc.stop_gradient(5))
+    d.same(mc.zeros { 3 }, mc.grad(function(t) return mc.sum(mc.cut(t)) end)(x), 'the op below it')
   end)
 end)

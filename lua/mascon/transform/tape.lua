@@ -48,17 +48,7 @@ local function watch()
   end
 end
 
---- Makes x a leaf: what is computed from it can be gone through by backward(), which adds to x.grad.
----
---- x: floating point or complex, contiguous. yes: true (default) or false. Returns x. In place, a leaf is written only within mc.no_grad. Views made of x before
---- do not count. Errors: integers; x is itself computed from a leaf (use x:detach()); a function is being recorded.
---- Source: torch.Tensor.requires_grad_
----     local x = mc.tensor{ 1, 2 }:requires_grad()
----     local y = mc.sum(x * x)
----     y:backward()
----     x.grad  --> f64[2]@cpu { 2, 4 }
----@param yes? boolean
----@return any x
+-- x:requires_grad, see leaf.lua
 function M.requires_grad(x, yes)
   if yes == nil then yes = true end
   if leaves[x] then
@@ -107,10 +97,7 @@ function M.set_grad(x, g)
   at.grad = g and reverse.cast(g, x.dtype)
 end
 
---- Forgets the gradient of x; returns x.
----     local x = mc.tensor{ 1 }:requires_grad()
----     mc.sum(x):backward()
----     x:zero_grad().grad  --> nil
+-- x:zero_grad, see leaf.lua
 function M.zero_grad(x)
   M.set_grad(x, nil)
   return x
@@ -122,9 +109,7 @@ function M.needs_grad(x) return leaves[x] ~= nil or (launch.recording() and laun
 --- Whether backward() leaves a gradient in x.
 function M.is_leaf(x) return leaves[x] ~= nil end
 
---- A tensor over the same memory that the tape does not follow; within mc.compile and mc.grad a copy without derivative.
----     mc.tensor{ 1, 2 }:requires_grad():detach().needs_grad  --> false
----@return any
+-- x:detach, see leaf.lua
 function M.detach(x)
   if launch.recording() and not launch.tape_alone() and launch.traced(x) then return op.functions.cut(x) end
   return launch.tape_detach(x)
@@ -155,10 +140,7 @@ local function hooks_of(name, x)
   return hooks[s]
 end
 
---- f(g) is called with the gradient of x in each backward(), before it is added to x.grad or goes on; what it returns (nil: nothing) takes its place.
---- Returns a function that takes the hook away.
----@param f fun(g: any): any
----@return function remove
+-- x:register_hook, see leaf.lua
 function M.register_hook(x, f)
   if type(f) ~= 'function' then error(('register_hook: the argument is %s; give a function'):format(check.show(f)), 2) end
   local list = hooks_of('register_hook', x)
@@ -168,7 +150,7 @@ function M.register_hook(x, f)
   end
 end
 
---- Keeps the gradient of a tensor that is no leaf, after its hooks: x.grad after backward(). Returns x.
+-- x:retain_grad, see leaf.lua
 function M.retain_grad(x)
   if leaves[x] or retained[x] then return x end
   local box = {}
@@ -226,17 +208,7 @@ end
 
 local OPTS = { retain_graph = { false, 'bool' }, create_graph = { false, 'bool' } }
 
---- Goes back from y to the leaves it was computed from and adds to their gradients.
----
---- y: a tensor of one element, or of any shape with its cotangent g (same shape). What y was computed through is dropped afterwards.
---- Options: retain_graph (false, or what create_graph is): it is kept for another backward() · create_graph (false): gradients are themselves recorded.
---- Errors: y depends on no leaf; it was gone through before; a value was lost by writing in place; several elements and no g.
---- Source: torch.Tensor.backward
----     local w = mc.tensor{ 3 }:requires_grad()
----     for _ = 1, 2 do mc.sum(w * w):backward() end
----     w.grad  --> f64[1]@cpu { 12 }
----@param g? any
----@param opts? table
+-- x:backward, see leaf.lua
 function M.backward(y, g, opts)
   if type(g) == 'table' then g, opts = nil, g end
   local o = check.opts('backward', opts, OPTS, 3)
