@@ -197,6 +197,7 @@ typedef struct mc_record_operand {
     int64_t shape[8], strides[8];
     const void *literal; /* elements of an operand without buffer */
     mc_storage *kept;    /* buffer from outside the function */
+    int32_t version;     /* of its contents, on the tape */
 } mc_record_operand;
 /* BASE: a buffer before its first write; CALL: something the caller made known by a number (op), whose inside is not logged */
 enum { MC_RECORD_OP, MC_RECORD_COPY, MC_RECORD_PUT, MC_RECORD_BASE, MC_RECORD_CALL };
@@ -204,6 +205,7 @@ typedef struct mc_record_entry {
     int32_t kind, op, nin, nout, axis, accumulate;
     int32_t turn; /* of mc_record_turn, 0 without */
     int32_t compute; /* dtype of the arithmetic of an elementwise op, -1 else */
+    int32_t wanted;  /* found by the last mc_tape_find */
     mc_params params;
     mc_record_operand *operands; /* inputs, then results */
 } mc_record_entry;
@@ -213,6 +215,8 @@ enum { MC_RECORD_STRICT = 1, MC_RECORD_KEEP = 2, MC_RECORD_CAPTURE = 4 };
 /* Recordings nest; strictness is inherited. The log lives until cleared. */
 MC_API int mc_record_begin(int flags);
 MC_API int mc_record_depth(void);
+/* Whether a recording is in force. */
+MC_API int mc_record_active(void);
 /* A tensor over the same memory with a buffer number of its own, so that an argument is told from what else shows its memory. Shares. */
 MC_API int mc_record_alias(mc_tensor *out, const mc_tensor *t);
 MC_API void mc_record_end(void);
@@ -236,6 +240,26 @@ MC_API int64_t mc_record_serial(const mc_tensor *t);
 /* Whether t shows all of its buffer, in row-major order. */
 MC_API int mc_record_whole(const mc_tensor *t);
 MC_API int64_t mc_record_offset(const mc_tensor *t); /* of its first element in its buffer, in elements */
+/* ---- the tape: an outermost recording that stays, for backward() ----
+ * Its log holds what depends on leaves; entries whose results nobody holds any more are dropped when it grows. */
+MC_API int mc_tape_begin(void);
+/* Drops the log and ends the recording; nothing happens while another recording is inside it. */
+MC_API void mc_tape_end(void);
+/* Whether the tape is the only recording. */
+MC_API int mc_tape_alone(void);
+/* Makes t a leaf (on = 1) with a buffer number of its own, or takes the mark off. Written in place while the tape is on, a leaf is an error. */
+MC_API int mc_tape_leaf(mc_tensor *t, int on);
+/* A tensor over the same memory that the tape does not know. Shares. */
+MC_API int mc_tape_detach(mc_tensor *out, const mc_tensor *t);
+/* Marks the entries that the tensors depend on; returns how many entries there are. They stay until mc_tape_drop. */
+MC_API int64_t mc_tape_find(int n, mc_tensor *const *t);
+/* Drops the entries FOUND, those whose results nobody needs (DEAD), or NONE. */
+enum { MC_TAPE_FOUND, MC_TAPE_DEAD, MC_TAPE_NONE };
+MC_API void mc_tape_drop(int which);
+/* All of the buffer of t, in the shape that it was made for. Shares. */
+MC_API int mc_tape_buffer(mc_tensor *out, const mc_tensor *t);
+/* Version of the contents of a kept operand now. */
+MC_API int mc_tape_version(const mc_record_operand *o);
 /* ---- plans (mc_plan.c): a flat list of steps over buffers that are laid out beforehand ---- */
 typedef struct mc_plan mc_plan;
 enum { MC_PLAN_INPUT, MC_PLAN_OUTPUT, MC_PLAN_ARENA, MC_PLAN_CONST, MC_PLAN_TILE };

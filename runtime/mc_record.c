@@ -14,11 +14,15 @@
 int mci_recording, mci_compute_dtype = -1;
 
 #define DEEPEST MCI_RECORDINGS
+/* Values of mci_recording. While a tape pauses, writes are still counted. */
+enum { OFF, ON, COUNTING };
 typedef struct record {
     mc_record_entry *entries;
     int64_t n, room;
     int32_t id; /* a buffer is traced here when its storage carries this number at this level */
-    int strict, keep, capture;
+    int strict, keep, capture, tape;
+    int64_t sweep; /* tape: number of entries from which on dead ones are looked for */
+    int held;      /* tape: entries are being read */
     int before; /* mci_recording when it began */
 } record;
 
@@ -31,7 +35,7 @@ static int32_t made;
 static pthread_t owner;
 #define rec (levels[depth - 1])
 
-static int ours(void) { return mci_recording && pthread_equal(pthread_self(), owner); }
+static int ours(void) { return mci_recording == ON && pthread_equal(pthread_self(), owner); }
 
 static int traced_at(const mc_tensor *t, int level) { return t->storage && t->storage->traced[level] == levels[level].id; }
 
@@ -57,14 +61,14 @@ static int later(int a, int b) { return a > b ? a : b; }
 
 static void mark(mc_storage *s, int level) { s->traced[level] = levels[level].id; }
 
-static void entry_free(mc_record_entry *e)
+static void operands_free(mc_record_operand *o, int n)
 {
-    for (int i = 0; i < e->nin + e->nout; i++) {
-        mci_free((void *)(uintptr_t)e->operands[i].literal);
-        if (e->operands[i].kept)
-            mci_storage_unref(e->operands[i].kept);
+    for (int i = 0; i < n; i++) {
+        mci_free((void *)(uintptr_t)o[i].literal);
+        if (o[i].kept)
+            mci_storage_unref(o[i].kept);
     }
-    mci_free(e->operands);
+    mci_free(o);
 }
 
 int mc_record_begin(int flags)
@@ -82,13 +86,13 @@ int mc_record_begin(int flags)
     rec.strict = (flags & MC_RECORD_STRICT) || (depth > 1 && levels[depth - 2].strict);
     rec.keep = (flags & MC_RECORD_KEEP) != 0;
     rec.capture = (flags & MC_RECORD_CAPTURE) != 0;
-    mci_recording = 1;
+    mci_recording = ON;
     return MC_OK;
 }
 
 void mc_record_end(void)
 {
-    mci_recording = 0;
+    mci_recording = OFF;
 }
 
 void mc_record_clear(void)
@@ -96,24 +100,24 @@ void mc_record_clear(void)
     if (depth == 0)
         return;
     for (int64_t i = 0; i < rec.n; i++)
-        entry_free(&rec.entries[i]);
+        operands_free(rec.entries[i].operands, rec.entries[i].nin + rec.entries[i].nout);
     mci_free(rec.entries);
     int before = rec.before;
     memset(&rec, 0, sizeof rec);
     depth--;
-    mci_recording = depth > 0 && before;
+    mci_recording = depth > 0 ? before : OFF;
 }
 
 int mc_record_pause(int on)
 {
-    int before = !mci_recording;
-    mci_recording = depth > 0 && !on;
+    int before = mci_recording != ON;
+    mci_recording = depth == 0 ? OFF : !on ? ON : levels[0].tape ? COUNTING : OFF;
     return before;
 }
 
 int mc_record_flags(void)
 {
-    if (!depth || !mci_recording)
+    if (!depth || mci_recording != ON)
         return 0;
     return (rec.strict ? MC_RECORD_STRICT : 0) | (rec.keep ? MC_RECORD_KEEP : 0) | (rec.capture ? MC_RECORD_CAPTURE : 0);
 }
@@ -140,6 +144,7 @@ int mc_record_turn(int number)
     turn = number;
     return before;
 }
+int mc_record_active(void) { return depth > 0 && mci_recording == ON; }
 int64_t mc_record_serial(const mc_tensor *t) { return t->storage ? t->storage->serial : 0; }
 
 int mc_record_whole(const mc_tensor *t)
@@ -163,8 +168,8 @@ int mci_record_check_value(const char *op, const mc_tensor *t)
     char s[MCI_TEXT];
     if (mc_record_readable(t))
         return MC_OK;
-    return mci_error(MC_EINVAL, "%s: %s depends on the arguments of a function that is being compiled, so its value is not known yet; choose with mc.where, "
-                                "mc.cond or mc.while_loop, or take the decision outside", op, mci_tensor_text(s, sizeof s, t));
+    return mci_error(MC_EINVAL, "%s: %s depends on the arguments of a function that is being compiled, so its value is not known yet; choose with mc.where "
+                                "or mc.cond, repeat with mc.while_loop or mc.scan, or take the decision outside", op, mci_tensor_text(s, sizeof s, t));
 }
 
 /* A header as the log of a level keeps it. 0 on success. */
@@ -182,10 +187,11 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
         o->traced = traced_at(t, level);
         o->size = t->storage->bytes / MCI_SIZE(t->dtype);
         o->offset = ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype);
-        if (result ? levels[level].keep : !o->traced) {
+        o->version = t->storage->version;
+        if (result ? levels[level].keep : !o->traced || levels[level].tape) {
             o->kept = t->storage;
             mci_storage_ref(t->storage);
-            if (!result)
+            if (!result && !o->traced)
                 t->storage->traced[level] = -levels[level].id; /* known as a constant: see snapshot */
         }
         return 0;
@@ -199,26 +205,32 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
     return 0;
 }
 
-static int append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin, const mc_record_operand *in, const mc_params *p, int axis,
-                  int accumulate)
+/* Room for one more entry: taken before an op runs, so that what ran is always logged. */
+static int reserve(record *r)
 {
-    record *r = &levels[level];
-    if (r->n == r->room) {
-        int64_t room = r->room ? 2 * r->room : 64;
-        mc_record_entry *grown = mci_alloc(sizeof *grown * (size_t)room);
-        if (!grown)
-            return mc_errstatus();
-        if (r->n)
-            memcpy(grown, r->entries, sizeof *grown * (size_t)r->n);
-        mci_free(r->entries);
-        r->entries = grown;
-        r->room = room;
-    }
-    mc_record_entry *e = &r->entries[r->n];
-    memset(e, 0, sizeof *e);
-    e->operands = mci_alloc(sizeof *e->operands * (size_t)(nin + nout + 1));
-    if (!e->operands)
+    if (r->tape && r->n >= r->sweep)
+        mc_tape_drop(MC_TAPE_DEAD);
+    if (r->n < r->room)
+        return MC_OK;
+    int64_t room = r->room ? 2 * r->room : 64;
+    mc_record_entry *grown = mci_alloc(sizeof *grown * (size_t)room);
+    if (!grown)
         return mc_errstatus();
+    if (r->n)
+        memcpy(grown, r->entries, sizeof *grown * (size_t)r->n);
+    mci_free(r->entries);
+    r->entries = grown;
+    r->room = room;
+    return MC_OK;
+}
+
+/* o: of operands_of; it becomes the entry's. */
+static void append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin, mc_record_operand *o, const mc_params *p, int axis,
+                   int accumulate)
+{
+    mc_record_entry *e = &levels[level].entries[levels[level].n++];
+    memset(e, 0, sizeof *e);
+    e->operands = o;
     e->kind = kind;
     e->op = op;
     e->nin = nin;
@@ -229,39 +241,32 @@ static int append(int level, int kind, int op, int nout, mc_tensor *const *out, 
     e->turn = turn;
     if (p)
         e->params = *p;
-    memcpy(e->operands, in, sizeof *in * (size_t)nin);
     for (int i = 0; i < nout; i++)
-        operand(&e->operands[nin + i], out[i], 1, level);
-    r->n++;
-    return MC_OK;
-}
-
-static void operands_free(mc_record_operand *o, int n)
-{
-    for (int i = 0; i < n; i++) {
-        mci_free((void *)(uintptr_t)o[i].literal);
+        operand(&o[nin + i], out[i], 1, level);
+    for (int i = 0; levels[level].tape && i < nin + nout; i++)
         if (o[i].kept)
-            mci_storage_unref(o[i].kept);
-    }
+            o[i].kept->logged++;
 }
 
-/* Copies of the operands before the write, since it may change them. */
-static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int level)
+/* Copies of the operands before the write, since it may change them, with room for the results. */
+static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int nout, int level)
 {
-    mc_record_operand *o = mci_calloc((size_t)nin + 1, sizeof *o);
+    mc_record_operand *o = reserve(&levels[level]) ? NULL : mci_calloc((size_t)(nin + nout + 1), sizeof *o);
     for (int i = 0; o && i < nin; i++)
         if (operand(&o[i], in[i], 0, level)) {
             operands_free(o, i);
-            mci_free(o);
             return NULL;
         }
     return o;
 }
 
-/* A result that gets traced values must have a buffer of its own. */
-static int target(const mc_tensor *t)
+/* A result that gets traced values must have a buffer of its own, and be no leaf. */
+static int target(const char *op, const mc_tensor *t)
 {
     char s[MCI_TEXT];
+    if (t->storage && t->storage->leaf)
+        return mci_error(MC_EINVAL, "%s: %s requires a gradient and is written in place; do it within mc.no_grad(function() ... end), or use the new value",
+                         op, mci_tensor_text(s, sizeof s, t));
     if (t->storage)
         return MC_OK;
     return mci_error(MC_EINVAL, "record: %s is a small tensor from outside the function and is written inside it; return the new value instead",
@@ -285,21 +290,19 @@ static int snapshot(const mc_tensor *t, int level)
     if (mc_create(&copy, dtype, 1, whole.shape)) /* made while recording: it has storage */
         return mc_errstatus();
     memcpy(copy.data, whole.data, (size_t)t->storage->bytes);
-    mc_record_operand o;
-    operand(&o, &copy, 0, level);
+    const mc_tensor *from = &copy;
+    mc_record_operand *o = operands_of(1, &from, 1, level);
     mc_tensor *out = &whole;
-    int rc = append(level, MC_RECORD_BASE, -1, 1, &out, 1, &o, NULL, 0, 0);
     mc_drop(&copy);
-    if (rc) {
-        mci_storage_unref(o.kept);
-        return rc;
-    }
+    if (!o)
+        return mc_errstatus();
+    append(level, MC_RECORD_BASE, -1, 1, &out, 1, o, NULL, 0, 0);
     for (int64_t k = 0; t->storage->traced[level] == -levels[level].id && k < levels[level].n; k++) {
         mc_record_entry *e = &levels[level].entries[k];
         for (int i = 0; i < e->nin; i++)
             if (e->operands[i].kept == t->storage) {
-                mci_storage_ref(o.kept);
-                e->operands[i].kept = o.kept;
+                mci_storage_ref(o->kept);
+                e->operands[i].kept = o->kept;
                 mci_storage_unref(t->storage);
             }
     }
@@ -307,11 +310,29 @@ static int snapshot(const mc_tensor *t, int level)
     return MC_OK;
 }
 
+/* Tensors given as out= have other contents now. */
+static void written(int nout, mc_tensor **out)
+{
+    for (int i = 0; i < nout; i++)
+        if ((out[i]->flags & MC_FLAG_OUT) && out[i]->storage)
+            out[i]->storage->version++;
+}
+
+static int run_counting(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    int before = mci_recording;
+    mci_recording = OFF;
+    int rc = op->run(op, nout, out, nin, in, p);
+    mci_recording = before;
+    written(nout, out);
+    return rc;
+}
+
 int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     if (!ours())
-        return op->run(op, nout, out, nin, in, p);
-    int level = op->run == mci_random_run ? depth - 1 : -1;
+        return run_counting(op, nout, out, nin, in, p);
+    int level = op->run == mci_random_run && !levels[depth - 1].tape ? depth - 1 : -1;
     for (int i = 0; i < nin; i++)
         level = later(level, level_of(in[i]));
     for (int i = 0; i < nout; i++) {
@@ -324,14 +345,15 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
     int log = level >= 0;
     mc_record_operand *o = NULL;
     for (int i = 0; log && i < nout; i++)
-        if ((out[i]->flags & MC_FLAG_OUT) && (target(out[i]) || snapshot(out[i], level)))
+        if ((out[i]->flags & MC_FLAG_OUT) && (target(op->name, out[i]) || snapshot(out[i], level)))
             return mc_errstatus();
-    if (log && !(o = operands_of(nin, in, level)))
+    if (log && !(o = operands_of(nin, in, nout, level)))
         return mc_errstatus();
-    mci_recording = 0;
+    mci_recording = OFF;
     mci_compute_dtype = -1;
     int rc = op->run(op, nout, out, nin, in, p);
-    mci_recording = 1;
+    mci_recording = ON;
+    written(nout, out);
     if (!log)
         return rc;
     if (!rc) {
@@ -345,11 +367,12 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
             if (weak && out[i]->ndim == 0 && (out[i]->dtype == MC_F64 || out[i]->dtype == MC_C128))
                 out[i]->flags |= MCI_WEAK;
         }
-        rc = rc ? rc : append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+        if (!rc) {
+            append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+            return MC_OK;
+        }
     }
-    if (rc)
-        operands_free(o, nin);
-    mci_free(o);
+    operands_free(o, nin);
     return rc;
 }
 
@@ -358,6 +381,8 @@ static int pending_level;
 
 int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const *in)
 {
+    if (dst->storage)
+        dst->storage->version++;
     if (!ours())
         return 0;
     int level = level_of(dst);
@@ -365,30 +390,29 @@ int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const
         level = later(level, level_of(in[i]));
     level = logged_at(level);
     if (level >= 0) {
-        if (target(dst) || snapshot(dst, level))
+        if (target("copy", dst) || snapshot(dst, level))
             return -1;
-        pending = operands_of(nin, in, level);
+        pending = operands_of(nin, in, 1, level);
         if (!pending)
             return -1;
         pending_level = level;
     }
-    mci_recording = 0;
+    mci_recording = OFF;
     return 1 + (level >= 0);
 }
 
 int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc_tensor *const *in, int axis, int accumulate, int rc)
 {
     (void)in;
-    mci_recording = 1;
+    mci_recording = ON;
     if (logged != 2)
         return rc;
     if (!rc) {
         mark(dst->storage, pending_level);
-        rc = append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate);
-    }
-    if (rc)
+        append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate);
+    } else {
         operands_free(pending, nin);
-    mci_free(pending);
+    }
     pending = NULL;
     return rc;
 }
@@ -406,17 +430,14 @@ int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const m
             return mc_errstatus();
         out[i]->flags &= ~MCI_WEAK;
     }
-    mc_record_operand *o = operands_of(nin, in, at);
+    mc_record_operand *o = operands_of(nin, in, nout, at);
     if (!o)
         return mc_errstatus();
     for (int i = 0; i < nout; i++)
         mark(out[i]->storage, at);
-    int rc = append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0);
-    if (rc)
-        operands_free(o, nin);
-    mci_free(o);
+    append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0);
     *level = at;
-    return rc;
+    return MC_OK;
 }
 
 static void give_back(void *s) { mci_storage_unref(s); }
@@ -460,3 +481,124 @@ int mc_record_kept(mc_tensor *out, const mc_record_operand *o)
     memcpy(out->strides, o->strides, sizeof o->strides);
     return MC_OK;
 }
+
+/* ---- the tape ---- */
+
+int mc_tape_alone(void) { return depth == 1 && levels[0].tape; }
+
+int mc_tape_begin(void)
+{
+    if (mc_tape_alone())
+        return MC_OK;
+    if (depth)
+        return mci_error(MC_EINVAL, "requires_grad: a function is being recorded (mc.grad, mc.compile, mc.vmap); use these without leaves, or make leaves outside");
+    int rc = mc_record_begin(MC_RECORD_KEEP);
+    levels[0].tape = !rc;
+    levels[0].sweep = 256;
+    return rc;
+}
+
+void mc_tape_end(void)
+{
+    if (mc_tape_alone())
+        mc_record_clear();
+}
+
+int mc_tape_detach(mc_tensor *out, const mc_tensor *t) { return mc_record_alias(out, t); }
+
+int mc_tape_leaf(mc_tensor *t, int on)
+{
+    if (on) {
+        mc_tensor alias = {0};
+        if (mc_promote(t) || mc_record_alias(&alias, t))
+            return mc_errstatus();
+        mci_storage_unref(t->storage);
+        t->storage = alias.storage;
+    }
+    if (t->storage) {
+        t->storage->leaf = on;
+        t->storage->traced[0] = on ? levels[0].id : 0;
+    }
+    return MC_OK;
+}
+
+static int32_t search;
+
+/* What the results of an entry are made from is wanted when they are. */
+static int wants(mc_record_entry *e, int alive)
+{
+    int yes = 0;
+    for (int i = e->nin; i < e->nin + e->nout; i++) {
+        const mc_storage *s = e->operands[i].kept;
+        yes |= s && (s->wanted == search || (alive && s->refs > s->logged));
+    }
+    for (int i = 0; yes && i < e->nin; i++)
+        if (e->operands[i].kept && e->operands[i].traced)
+            e->operands[i].kept->wanted = search;
+    return yes;
+}
+
+int64_t mc_tape_find(int n, mc_tensor *const *t)
+{
+    search++;
+    levels[0].held = 1;
+    for (int i = 0; i < n; i++)
+        if (t[i]->storage)
+            t[i]->storage->wanted = search;
+    int64_t before = -1, found = 0;
+    while (found != before) { /* again: a buffer found may be written by an entry after the one that led to it */
+        before = found;
+        found = 0;
+        for (int64_t k = levels[0].n; k-- > 0;)
+            found += levels[0].entries[k].wanted = wants(&levels[0].entries[k], 0);
+    }
+    return levels[0].n;
+}
+
+void mc_tape_drop(int which)
+{
+    record *r = &levels[0];
+    if (!depth || !r->tape || (r->held && which == MC_TAPE_DEAD))
+        return;
+    r->held = 0;
+    if (which == MC_TAPE_NONE)
+        return;
+    if (which == MC_TAPE_DEAD) {
+        search++;
+        for (int64_t k = r->n; k-- > 0;)
+            r->entries[k].wanted = !wants(&r->entries[k], 1);
+    }
+    int64_t left = 0;
+    for (int64_t k = 0; k < r->n; k++) {
+        mc_record_entry *e = &r->entries[k];
+        if (!e->wanted) {
+            r->entries[left++] = *e;
+            continue;
+        }
+        for (int i = 0; i < e->nin + e->nout; i++)
+            if (e->operands[i].kept)
+                e->operands[i].kept->logged--;
+        operands_free(e->operands, e->nin + e->nout);
+    }
+    r->n = left;
+    r->sweep = left < 128 ? 256 : 2 * left;
+}
+
+int mc_tape_buffer(mc_tensor *out, const mc_tensor *t)
+{
+    mc_storage *s = t->storage;
+    memset(out, 0, sizeof *out);
+    mci_storage_ref(s);
+    out->storage = s;
+    out->data = s->data;
+    out->dtype = s->dtype;
+    out->ndim = s->ndim;
+    out->device = -1;
+    out->numel = mci_numel(s->ndim, s->shape);
+    memcpy(out->shape, s->shape, sizeof *s->shape * (size_t)s->ndim);
+    for (int64_t d = s->ndim - 1, step = 1; d >= 0; step *= s->shape[d] > 0 ? s->shape[d] : 1, d--)
+        out->strides[d] = step;
+    return MC_OK;
+}
+
+int mc_tape_version(const mc_record_operand *o) { return o->kept ? o->kept->version : o->version; }

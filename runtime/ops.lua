@@ -103,6 +103,7 @@ local function unary(name, dtypes, expr, more)
   op(more)
 end
 unary('positive', NUM, 'a', { tol = 'EXACT', rules = 'auto', doc = '+a (a copy)' })
+unary('cut', NUM, 'a', { tol = 'EXACT', rules = 'cut', method = false, doc = 'a copy of a through which no derivative flows; see stop_gradient' })
 unary('negative', NUM, '-a', { alias = { 'neg' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = '-a' })
 unary('abs', NUM, 'abs(a)', { result = 'real', tol = 'EXACT', ctol = 'ULP4', rules = 'abs', doc = '|a|; the modulus of a complex number' })
 unary('sign', NUM, 'sign(a)', { tol = 'EXACT', ctol = 'ULP4', rules = 'sign', doc = '-1, 0, 1; a/|a| for complex; NaN stays' })

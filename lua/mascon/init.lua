@@ -6,6 +6,7 @@ local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local op = require 'mascon.op'
 require 'mascon.view'
+require 'mascon.leaf'
 local index = require 'mascon.index'
 local create = require 'mascon.create'
 local print_ = require 'mascon.print'
@@ -92,6 +93,7 @@ local FROM = {
   compile = 'mascon.compile', kernel = 'mascon.kernel', grad = 'mascon.transform', value_and_grad = 'mascon.transform', vjp = 'mascon.transform', jvp = 'mascon.transform',
   vmap = 'mascon.transform', jacrev = 'mascon.transform', jacfwd = 'mascon.transform', hessian = 'mascon.transform', hvp = 'mascon.transform',
   cond = 'mascon.transform.branch', switch = 'mascon.transform.branch', while_loop = 'mascon.transform.loop', fori_loop = 'mascon.transform.loop', scan = 'mascon.transform.scan',
+  custom_vjp = 'mascon.transform.custom', custom_jvp = 'mascon.transform.custom', stop_gradient = 'mascon.transform.custom', checkpoint = 'mascon.transform.checkpoint', no_grad = 'mascon.transform.tape',
   load = 'mascon.io', open = 'mascon.io', save = 'mascon.io', info = 'mascon.info', printf = 'mascon.format', format = 'mascon.format',
 }
 

@@ -54,6 +54,7 @@ local CYCLE = 2 ^ 20 -- KiB of work for one step of the collector: more than a c
 --- Ends the collector's cycle, or runs one: half the work of collectgarbage(), which sweeps the heap before it begins.
 local function collect()
   collectgarbage('step', CYCLE)
+  C.mc_tape_drop(1)
   C.mc_memory_collected(collectgarbage 'count' * 1024)
 end
 
@@ -526,6 +527,7 @@ end
 local function no_iterator() error('ipairs: a tensor is no Lua table; use for i = 1, #x do ... x[i] ... end, or x:totable()', 2) end
 mt.__ipairs, mt.__pairs = no_iterator, no_iterator
 function mt.__newindex(t, k, v)
+  if k == 'grad' then return require('mascon.transform.tape').set_grad(t, v) end
   if type(k) == 'string' and (methods[k] or properties[k]) then error(('tensor: %s cannot be assigned'):format(k), 2) end
   index[2](t, k, v)
 end

@@ -233,7 +233,10 @@ function M.from(source)
     local v = current[t.serial]
     if v ~= graph.inputs[i] then graph.effects[#graph.effects + 1] = { input = i, value = v } end
   end
-  return graph
+  -- the functions above may stay alive as constants of machine code, and must not hold the tensors of this graph then
+  local out = graph
+  graph, current, first, literals = nil, nil, nil, nil
+  return out
 end
 
 --- Builds the graph of a recording that nobody wants to see again.

@@ -40,7 +40,7 @@ end
 local function operand(o)
   local t = {
     serial = tonumber(o.serial), offset = tonumber(o.offset), size = tonumber(o.size), numel = tonumber(o.numel), dtype = o.dtype, weak = o.weak ~= 0,
-    shape = list(o.shape, o.ndim), strides = list(o.strides, o.ndim),
+    shape = list(o.shape, o.ndim), strides = list(o.strides, o.ndim), traced = o.traced ~= 0, version = o.version, now = C.mc_tape_version(o),
   }
   if o.literal ~= nil then
     local name = tensor.name[o.dtype]
@@ -56,17 +56,18 @@ end
 --- Parameters as text: equal when they are.
 function M.params_key(p) return ffi.string(p, ffi.sizeof(params_t)) end
 
+local function entry(e, mine)
+  local ins, outs, kind = {}, {}, KIND[e.kind]
+  for i = 1, e.nin do ins[i] = operand(e.operands[i - 1]) end
+  for i = 1, e.nout do outs[i] = operand(e.operands[e.nin + i - 1]) end
+  return { kind = kind, row = kind == 'op' and by_id[e.op] or nil, call = kind == 'call' and mine[e.op] or nil, compute = e.compute, params = params_t(e.params),
+    ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0, turn = e.turn ~= 0 and e.turn or nil }
+end
+
 --- Entries of the log, in order: { kind = 'op' | 'copy' | 'put' | 'base' | 'call', row, params, ins, outs, axis, accumulate, call }.
 local function entries()
   local out, mine = {}, calls[C.mc_record_depth()] or {}
-  for k = 0, tonumber(C.mc_record_count()) - 1 do
-    local e = C.mc_record_at(k)
-    local ins, outs = {}, {}
-    for i = 1, e.nin do ins[i] = operand(e.operands[i - 1]) end
-    for i = 1, e.nout do outs[i] = operand(e.operands[e.nin + i - 1]) end
-    local kind = KIND[e.kind]
-    out[#out + 1] = { kind = kind, row = kind == 'op' and by_id[e.op] or nil, call = kind == 'call' and mine[e.op] or nil, compute = e.compute, params = params_t(e.params), ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0, turn = e.turn ~= 0 and e.turn or nil }
-  end
+  for k = 0, tonumber(C.mc_record_count()) - 1 do out[k + 1] = entry(C.mc_record_at(k), mine) end
   return out
 end
 
@@ -93,7 +94,7 @@ function M.anew(f, ...)
 end
 
 --- Whether some function is being recorded.
-function M.recording() return C.mc_record_depth() > 0 end
+function M.recording() return C.mc_record_active() ~= 0 end
 
 --- What the innermost recording asks for: strict, keep.
 function M.mode()
@@ -133,17 +134,15 @@ end
 ---@return table results of f, as { n =, ... }
 function M.record(traced, how, f)
   lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4 or 0)), 2)
-  calls[C.mc_record_depth()] = nil
   for _, t in ipairs(traced) do lib.check(C.mc_record_trace(t, 1), 2) end
   local function finish(ok, ...)
     C.mc_record_end()
     for _, t in ipairs(traced) do C.mc_record_trace(t, 0) end
-    if not ok then
-      C.mc_record_clear()
-      error((...), 0)
-    end
-    local log = entries()
+    traced = nil -- machine code may keep this function
+    local log = ok and entries()
+    calls[C.mc_record_depth()] = nil
     C.mc_record_clear()
+    if not ok then error((...), 0) end
     for _, e in ipairs(how.strict and log or {}) do
       local row = e.row
       if row and row.by_value and not (row.params and row.params[1] and row.params[1][1] == 'num_segments' and e.params.i[0] >= 0) then
@@ -157,6 +156,56 @@ end
 
 --- The tensor itself with a buffer of its own, which numbers and small tensors lack.
 function M.own(t) return tensor.promote(t, 2) end
+-- ---------------------------------------------------------------- the tape
+
+--- Starts the recording that stays, if it does not run.
+function M.tape_begin() lib.check(C.mc_tape_begin(), 2) end
+function M.tape_end() C.mc_tape_end() end
+--- Whether the tape is the only recording.
+function M.tape_alone() return C.mc_tape_alone() ~= 0 end
+function M.tape_leaf(t, on) lib.check(C.mc_tape_leaf(tensor.promote(t, 2), on and 1 or 0), 2) end
+--- A tensor over the same memory that the tape does not know.
+function M.tape_detach(t) return tensor.make(2, 0, C.mc_tape_detach, tensor.promote(t, 2)) end
+
+--- All of the buffer of an entry's operand.
+function M.buffer(o) return tensor.make(2, 0, C.mc_tape_buffer, o.kept) end
+
+--- What the tape holds of calls that were dropped goes too.
+local function forget_calls()
+  local mine, left = calls[1], {}
+  if not mine or not next(mine) then return end
+  for k = 0, tonumber(C.mc_record_count()) - 1 do
+    local e = C.mc_record_at(k)
+    if KIND[e.kind] == 'call' then left[e.op] = mine[e.op] end
+  end
+  calls[1] = left
+end
+
+--- Entries that the tensors depend on, in order; read(entries) works on them. Then they are dropped unless `keep`.
+function M.tape_read(tensors, keep, read)
+  local n = tonumber(C.mc_tape_find(#tensors, array(tensors)))
+  local function finish(ok, ...)
+    C.mc_tape_drop(ok and not keep and 0 or 2)
+    forget_calls()
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return finish(pcall(function()
+    local found, mine = {}, calls[1] or {}
+    for k = 0, n - 1 do
+      local e = C.mc_record_at(k)
+      if e.wanted ~= 0 then found[#found + 1] = entry(e, mine) end
+    end
+    return read(found)
+  end))
+end
+
+--- Drops what nobody can ask for any more; how many entries are left.
+function M.tape_tidy()
+  C.mc_tape_drop(1)
+  forget_calls()
+  return tonumber(C.mc_record_count())
+end
 
 --- Serial of the buffer of a tensor, 0 when it has none, and the place of its first element in it.
 function M.serial(t) return tonumber(C.mc_record_serial(t)) end

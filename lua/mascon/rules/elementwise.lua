@@ -16,6 +16,7 @@ R.add = function(g) return { g, g } end
 R.subtract = function(g) return { g, function() return -g end } end
 R.positive = function(g) return { g } end
 R.negative = function(g) return { -g } end
+R.cut = function() return {} end
 R.conj = function(g) return { mc.conj(g) } end
 R.fma = function(g, x) return { function() return times(g, x[2]) end, function() return times(g, x[1]) end, g } end
 rule('multiply', function(_, _, b) return b end, function(_, a) return a end)

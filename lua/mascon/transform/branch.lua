@@ -6,7 +6,6 @@ local mc = require 'mascon'
 local check = require 'mascon.check'
 local launch = require 'mascon.compile.launch'
 local tensor = require 'mascon.tensor'
-local batch = require 'mascon.transform.batch'
 local forms = require 'mascon.transform.forms'
 local region = require 'mascon.transform.region'
 local reverse = require 'mascon.transform.reverse'
@@ -106,11 +105,7 @@ function Choice:batch(x, flags, size)
   local below = region.part(flags, 2, n)
   local fs = {}
   for k, graph in ipairs(self.graphs) do
-    fs[k] = function(list)
-      local outs = batch.run(graph, list, below, size)
-      for i, t in ipairs(outs) do if not t:is_contiguous() then outs[i] = t:copy() end end
-      return outs
-    end
+    fs[k] = function(list) return region.batch(graph, list, below, size) end
   end
   if not flags[1] then return choose(self.title, x[1], fs, rest(x, n)) end
   -- each element chooses for itself: all branches run, and results are picked
@@ -119,11 +114,7 @@ function Choice:batch(x, flags, size)
     local now = f(rest(x, n))
     if not outs then outs = now
     else
-      for i, t in ipairs(now) do
-        local ones = { size }
-        for d = 2, t.ndim do ones[d] = 1 end
-        outs[i] = mc.where(mc.eq(index, k - 1):reshape(ones), t, outs[i])
-      end
+      for i, t in ipairs(now) do outs[i] = mc.where(region.column(mc.eq(index, k - 1), t.ndim), t, outs[i]) end
     end
   end
   return outs
@@ -139,7 +130,7 @@ end
 
 --- Branches as functions of leaves, the form of the results found on the way.
 local function branches(name, words, fs, count, args)
-  local leaves, form = forms.apart(args)
+  local leaves, form = forms.apart(args, true)
   local results, list = {}, {}
   for k, f in ipairs(fs) do
     list[k] = function(ins)
@@ -152,7 +143,7 @@ local function branches(name, words, fs, count, args)
   end
   local function agree(outs)
     for k = 2, #outs do
-      forms.same(results[1], outs[1], results[k], outs[k], function(what, where, a, b)
+      forms.same(results[1], results[k], function(what, where, a, b)
         return ('%s: %s of result%s differs: %s gives %s, %s gives %s; branches return the same structure, shapes and dtypes (convert with :to)'):format(
           name, what, where, words(1), a, words(k), b)
       end)
@@ -168,8 +159,8 @@ end
 
 --- then_f(...) where pred is true, else_f(...) where it is not, also for a pred whose value is not known yet.
 ---
---- pred: a 0-d bool or number tensor, a Lua boolean or number. Further arguments, which both functions take: tensors, numbers and tables of them;
---- numbers in them become 0-d tensors. Both return the same structure, shapes and dtypes. Only the chosen one runs, and gradients flow through it alone, so that
+--- pred: a 0-d bool or number tensor, a Lua boolean or number. Further arguments, which both functions take: tensors, numbers and tables of them.
+--- Both return the same structure, shapes and dtypes (numbers count as 0-d tensors of f64). Only the chosen one runs, and gradients flow through it alone, so that
 --- what would be NaN in the other does no harm; under mc.vmap with a batch of preds both run and results are picked.
 --- Errors: branches that differ, naming the result.
 --- Source: jax.lax.cond

@@ -1,7 +1,8 @@
 -- forms.lua - trees of tensors that keep their form from turn to turn.
 --
 -- Loops and branches hand trees to functions and get trees back: the same tables with the same keys, each leaf with its shape and dtype. Owns
--- taking trees apart, putting them together, and the words for a leaf that changed. May not know graphs.
+-- taking trees apart, putting them together, and the words for a leaf that changed. A form holds no tensors, so that it may outlive a call. May not
+-- know graphs.
 local mc = require 'mascon'
 local check = require 'mascon.check'
 local tensor = require 'mascon.tensor'
@@ -10,13 +11,25 @@ local error = check.error
 
 local M = {}
 
+---@class mascon.Leaf what is known of a tensor without it
+---@field _dtype integer
+---@field dtype string
+---@field shape table
+---@field text string as errors show it
+local Leaf = {}
+Leaf.__index = Leaf
+
+local function leaf_of(t) return setmetatable({ _dtype = t._dtype, dtype = t.dtype, shape = t.shape, text = tensor.describe(t) }, Leaf) end
+--- Whether an element of the tree of a form stands for a tensor.
+function M.is_leaf(v) return getmetatable(v) == Leaf end
+
 ---@class mascon.Form
----@field tree any with tensors at its leaves
+---@field tree any with a mascon.Leaf in the place of each tensor
+---@field leaves mascon.Leaf[]
 ---@field text string structure
 ---@field names string[] of the leaves, as paths
----@field n integer how many leaves
 
---- Calls a function with the message head of a public function: it must be callable.
+--- A function that a public one is given: it must be callable.
 function M.callable(name, what, f)
   if type(f) == 'function' then return end
   local m = getmetatable(f)
@@ -24,55 +37,68 @@ function M.callable(name, what, f)
   error(('%s: %s is %s; give a function'):format(name, what, check.show(f)), 2)
 end
 
-local function name_leaves(v, where, names)
-  if tree.is_branch(v) then
-    for _, k in ipairs(tree.keys(v)) do name_leaves(v[k], where .. (type(k) == 'number' and '[' .. k .. ']' or '.' .. tostring(k)), names) end
-  elseif tensor.is(v) then
-    names[#names + 1] = where
+local function take(v, where, numbers, form, tensors, text)
+  if type(v) == 'number' and not numbers then v = mc.full({}, v) end
+  if tensor.is(v) then
+    local leaf = leaf_of(v)
+    local n = #tensors + 1
+    tensors[n], form.leaves[n], form.names[n], text[#text + 1] = v, leaf, where, 'T'
+    return leaf
+  elseif tree.is_branch(v) then
+    local out = {}
+    text[#text + 1] = '{'
+    for _, k in ipairs(tree.keys(v)) do
+      text[#text + 1] = tostring(k) .. '='
+      out[k] = take(v[k], where .. (type(k) == 'number' and '[' .. k .. ']' or '.' .. tostring(k)), numbers, form, tensors, text)
+    end
+    text[#text + 1] = '}'
+    return out
   end
+  text[#text + 1] = type(v) == 'string' and ('%q'):format(v) or tostring(v)
+  return v
 end
 
---- A tree taken apart; numbers become 0-d tensors of f64.
----@return any[] leaves
+--- A tree taken apart; numbers become 0-d tensors of f64, or stay what they are.
+---@param v any
+---@param numbers? boolean numbers stay
+---@return any[] tensors
 ---@return mascon.Form form
-function M.apart(v)
-  v = tree.rebuild(v, function(leaf) return type(leaf) == 'number' and mc.full({}, leaf) or leaf end)
-  local leaves, text, names = {}, {}, {}
-  tree.flatten(v, leaves, text)
-  name_leaves(v, '', names)
-  return leaves, { tree = v, text = table.concat(text), names = names, n = #leaves }
+function M.apart(v, numbers)
+  local tensors, form, text = {}, { leaves = {}, names = {} }, {}
+  form.tree = take(v, '', numbers, form, tensors, text)
+  form.text = table.concat(text)
+  return tensors, form
 end
 
---- The tree of a form with leaves from `first` on.
-function M.together(form, leaves, first)
-  local at = (first or 1) - 1
-  return tree.rebuild(form.tree, function()
-    at = at + 1
-    return leaves[at]
-  end)
+local function put(v, tensors, at)
+  if getmetatable(v) == Leaf then return tensors[at], at + 1 end
+  if not tree.is_branch(v) then return v, at end
+  local out = {}
+  for _, k in ipairs(tree.keys(v)) do out[k], at = put(v[k], tensors, at) end
+  return out, at
 end
 
---- Refuses leaves that are not of the form of others.
----@param say fun(what: string, name: string, want: string, got: string): string words an error: what differs
-function M.same(form, leaves, other, others, say)
+--- The tree of a form with these tensors at its leaves.
+function M.together(form, tensors) return (put(form.tree, tensors, 1)) end
+
+local function find(list, name)
+  for _, n in ipairs(list) do if n == name then return true end end
+  return false
+end
+
+--- Refuses a form that is not that of another one.
+---@param form mascon.Form
+---@param other mascon.Form
+---@param say fun(what: string, name: string, one: string, other: string): string words the error: what differs, where, and how it is in both
+function M.same(form, other, say)
   if form.text ~= other.text then
-    for _, name in ipairs(form.names) do
-      local found = false
-      for _, n in ipairs(other.names) do found = found or n == name end
-      if not found then error(say('structure', name, 'a tensor', 'missing'), 2) end
-    end
-    for _, name in ipairs(other.names) do
-      local found = false
-      for _, n in ipairs(form.names) do found = found or n == name end
-      if not found then error(say('structure', name, 'missing', 'a tensor'), 2) end
-    end
-    error(say('structure', '', 'one thing', 'another'), 2)
+    for _, name in ipairs(form.names) do if not find(other.names, name) then error(say('structure', name, 'a tensor', 'missing'), 2) end end
+    for _, name in ipairs(other.names) do if not find(form.names, name) then error(say('structure', name, 'missing', 'a tensor'), 2) end end
+    error(say('structure', '', form.text, other.text), 2)
   end
-  for i, t in ipairs(leaves) do
-    local u = others[i]
-    if t._dtype ~= u._dtype or tostring(t.shape) ~= tostring(u.shape) then
-      error(say(t._dtype ~= u._dtype and 'dtype' or 'shape', form.names[i], tensor.describe(t), tensor.describe(u)), 2)
-    end
+  for i, a in ipairs(form.leaves) do
+    local b = other.leaves[i]
+    if a.text ~= b.text then error(say(a._dtype ~= b._dtype and 'dtype' or 'shape', form.names[i], a.text, b.text), 2) end
   end
 end
 

@@ -8,7 +8,7 @@ local evaluate = require 'mascon.transform.evaluate'
 local params = require 'mascon.transform.params'
 local reverse = require 'mascon.transform.reverse'
 local tensor = require 'mascon.tensor'
-local trace = require 'mascon.transform.trace'
+local transpose = require 'mascon.transform.transpose'
 local rules = require 'mascon.rules'
 
 local M = {}
@@ -49,28 +49,31 @@ local function elementwise(rule, n, t, x, y)
 end
 
 --- J t from a rule that gives J* g: the gradient of <J* g, t> with respect to g.
+---@param back fun(g: table): table cotangents of the operands (nil or tensors) from those of the results
+---@param t table tangents of the operands
+---@param x table operands
+---@param y table results
+---@param pick fun(found: table, i: integer): any the cotangent of operand i among what back gave
+---@return table tangents of the results
+function M.transposed(back, t, x, y, pick)
+  local seeds, places = { n = #y }, {}
+  for k, v in ipairs(y) do seeds[k] = mc.zeros(v.shape, { dtype = v.dtype }) end
+  return transpose.run(function(...)
+    local found, out = back { ... }, {}
+    for i = 1, #x do
+      local c = t[i] and pick(found, i)
+      if c then
+        out[#out + 1] = reverse.cast(reverse.sum_to(c, x[i].shape), x[i].dtype)
+        places[#out] = i
+      end
+    end
+    return out
+  end, seeds, function(k) return t[places[k]] end)
+end
+
 local function transposed(rule, n, t, x, y)
   local p = params.read(n)
-  local seeds = { n = #y }
-  for k, v in ipairs(y) do seeds[k] = mc.zeros(v.shape, { dtype = v.dtype }) end
-  local traced = trace.run(function(...)
-    local g = { ... }
-    local back = rule(#y == 1 and g[1] or g, x, y, p)
-    local out = {}
-    for i = 1, #x do
-      local c = t[i] and rules.cotangent(n.row, back, i)
-      if c then out[#out + 1] = { i, reverse.cast(reverse.sum_to(c, x[i].shape), x[i].dtype) } end
-    end
-    local tensors = { n = #out }
-    for k, pair in ipairs(out) do tensors[k] = pair[2] end
-    n.rows_of_transposed = out
-    return unpack(tensors, 1, #out)
-  end, seeds, { keep = not launch.recording() })
-  local env = evaluate.run(traced.graph, traced.inputs, launch.recording())
-  local cotangents = {}
-  for k, pair in ipairs(n.rows_of_transposed) do cotangents[k] = t[pair[1]] end
-  n.rows_of_transposed = nil
-  return reverse.run(traced.graph, env, cotangents)
+  return M.transposed(function(g) return rule(#y == 1 and g[1] or g, x, y, p) end, t, x, y, function(found, i) return rules.cotangent(n.row, found, i) end)
 end
 
 local function forward_op(n, env, dot)

@@ -59,18 +59,21 @@ local function results(t, leaves)
       return leaves[at]
     end)
   end
+  leaves = nil -- machine code may keep the function above
   return out
 end
 
 --- Cotangents of the leaves of argument i as a tree of its form; zeros where nothing depends on it.
 local function of_argument(t, i, back)
   local at = t.first[i] - 1
-  return tree.rebuild(t.args[i], function()
+  local out = tree.rebuild(t.args[i], function()
     at = at + 1
     local x = t.inputs[at]
     if back[at] then return back[at] end
     return mc.zeros(x.shape, { dtype = reverse.continuous(x._dtype) and x.dtype or 'f64' })
   end)
+  t, back = nil, nil -- machine code may keep the function above
+  return out
 end
 
 --- Inputs of the wanted arguments, by position.

@@ -6,7 +6,6 @@ local mc = require 'mascon'
 local check = require 'mascon.check'
 local launch = require 'mascon.compile.launch'
 local tensor = require 'mascon.tensor'
-local batch = require 'mascon.transform.batch'
 local branch = require 'mascon.transform.branch'
 local forms = require 'mascon.transform.forms'
 local region = require 'mascon.transform.region'
@@ -36,6 +35,8 @@ local function plain(holds, body, state, most)
   end
   return state
 end
+
+jit.off(plain) -- as machine code it would keep the functions of a call, and the tensors that they hold
 
 --- holds(state) -> 0-d bool tensor, body(state) -> state; states are lists of tensors that keep their shapes and dtypes.
 local function loop(holds, body, state, most)
@@ -83,26 +84,15 @@ function Loop:batch(x, flags, size)
   local fixed, state = halves(self, x)
   local all = region.part(flags, 1, self.fixed)
   for i, s in ipairs(state) do
-    if not flags[self.fixed + i] then
-      local shape = { size, unpack(s.shape) }
-      state[i] = mc.broadcast_to(s:reshape { 1, unpack(s.shape) }, shape)
-    end
+    if not flags[self.fixed + i] then state[i] = region.spread(s, size) end
     all[self.fixed + i] = true
   end
-  local function each(graph, s)
-    local outs = batch.run(graph, region.join(fixed, s), all, size)
-    for i, t in ipairs(outs) do if not t:is_contiguous() then outs[i] = t:copy() end end
-    return outs
-  end
+  local function each(graph, s) return region.batch(graph, region.join(fixed, s), all, size) end
   local n = #state
   local out = loop(function(s) return s[n + 1]:any { 1 } end, function(s)
     local old, active = region.part(s, 1, n), s[n + 1]
     local new = each(self.turn, old)
-    for i, t in ipairs(new) do
-      local ones = { size }
-      for d = 2, t.ndim do ones[d] = 1 end
-      new[i] = mc.where(active:reshape(ones), t, old[i])
-    end
+    for i, t in ipairs(new) do new[i] = mc.where(region.column(active, t.ndim), t, old[i]) end
     new[n + 1] = mc.logical_and(active, each(self.condition, new)[1])
     return new
   end, region.join(state, each(self.condition, state)))
@@ -140,7 +130,7 @@ function M.while_loop(cond, body, state, opts)
   local function holds(s) return truth(cond(forms.together(form, s))) end
   local function turn(s)
     local outs, after = forms.apart(body(forms.together(form, s)))
-    forms.same(form, s, after, outs, changed)
+    forms.same(form, after, changed)
     return outs
   end
   local out
@@ -184,7 +174,7 @@ function M.fori_loop(first, last, body, state)
   local leaves, form = forms.apart(state)
   local function turn(i, s)
     local outs, after = forms.apart(body(i, forms.together(form, s)))
-    forms.same(form, s, after, outs, function(...) return (changed(...):gsub('^while_loop', 'fori_loop')) end)
+    forms.same(form, after, function(...) return (changed(...):gsub('^while_loop', 'fori_loop')) end)
     return outs
   end
   if type(first) == 'number' and type(last) == 'number' then

@@ -28,7 +28,7 @@ local function dense(t)
 end
 
 --- A buffer number: greater than those of all buffers there are, smaller than those to come.
-local function now() return launch.serial(tensor.promote(tensor.empty('region', {}, 'bool', 2), 2)) end
+function M.now() return launch.serial(tensor.promote(tensor.empty('region', {}, 'bool', 2), 2)) end
 
 local function is_traced(list)
   for _, t in ipairs(list) do if launch.traced(t) then return true end end
@@ -42,13 +42,14 @@ M.is_traced = is_traced
 ---@param name string of the public function, for messages
 ---@param f function
 ---@param ins any[] tensors: what f is traced with, in form and, where values are asked for, in value
+---@param once? boolean the graph serves these operands alone: where values may be asked for, f may decide by them
 ---@return table graph with graph.captured = { { value, tensor } }: what it reads of enclosing recordings
 ---@return any[] outs of f for ins
-function M.trace(name, f, ins)
+function M.trace(name, f, ins, once)
   local list = {}
   for i, t in ipairs(ins) do list[i] = dense(t) end
-  local aliases, since = launch.aliases(list), now()
-  local log, results = launch.record(aliases, { capture = true, strict = launch.mode() }, function() return f(unpack(aliases)) end)
+  local aliases, since = launch.aliases(list), M.now()
+  local log, results = launch.record(aliases, { capture = true, strict = not once or launch.mode() }, function() return f(unpack(aliases)) end)
   local outs = results[1]
   local graph = graphs.build(aliases, log, outs)
   if #graph.effects > 0 then
@@ -69,6 +70,7 @@ function M.trace(name, f, ins)
   end
   for _, n in ipairs(graph.nodes) do settle(n.ins) end
   settle(graph.outputs)
+  aliases = nil -- machine code may keep the function above
   graph.consts, graph.captured, graph.since = consts, captured, since
   return graph, outs
 end
@@ -100,12 +102,31 @@ function M.close(list)
   return tensors
 end
 
---- Results of a graph for operands; with linearise also what reverse() needs.
+--- Every tensor dense, as graphs want their inputs.
+local function all_dense(list)
+  for i, t in ipairs(list) do if not t:is_contiguous() then list[i] = t:copy() end end
+  return list
+end
+
+--- Results of a graph for dense operands, dense; with linearise the environment serves the way back.
 function M.run(graph, ins, linearise)
   local env = evaluate.run(graph, ins, true, linearise)
   local outs = {}
   for i, u in ipairs(graph.outputs) do outs[i] = evaluate.see(env[u.value], u) end
-  return outs, env
+  return all_dense(outs), env
+end
+
+--- Results of a graph over batches, all with the batch in front.
+function M.batch(graph, ins, flags, size) return all_dense((batch.run(graph, ins, flags, size))) end
+
+--- The tensor once for each element of a batch.
+function M.spread(t, size) return mc.broadcast_to(t:reshape { 1, unpack(t.shape) }, { size, unpack(t.shape) }):copy() end
+
+--- size elements along the first axis that broadcast to `rank` axes.
+function M.column(t, rank)
+  local shape = { t.shape[1] }
+  for i = 2, rank do shape[i] = 1 end
+  return t:reshape(shape)
 end
 
 --- Cotangents of the operands of a graph that is run again for it.
@@ -140,7 +161,7 @@ end
 -- ---------------------------------------------------------------- calls
 
 --- Tensors that nobody else holds, each all of a buffer younger than `since`.
-local function own(outs, since)
+function M.own(outs, since)
   local seen, list = {}, {}
   for i, t in ipairs(outs) do
     tensor.promote(t, 2)
@@ -177,11 +198,13 @@ function Primitive:call(ins, known, since)
   local outs, saved = launch.quietly(function()
     local aliases = launch.aliases(list)
     local outs, saved
-    since = known and since or now()
-    if keep then outs, saved = self:linearise(aliases) else outs = known or self:run(aliases) end
-    return own(outs, since), saved
+    since = known and since or M.now()
+    if keep and self.linearise ~= Primitive.linearise then outs, saved = self:linearise(aliases)
+    else outs = known or self:run(aliases) end
+    return M.own(outs, since), saved
   end)
   launch.call_entry({ prim = self, saved = saved }, list, outs)
+  list, known = nil, nil -- machine code may keep the function above
   return outs
 end
 
@@ -194,7 +217,7 @@ function Primitive:forward(t, x)
   local _, out = M.forward(self.graph, x, t)
   return out
 end
-function Primitive:batch(x, flags, size) return (batch.run(self.graph, x, flags, size)) end
+function Primitive:batch(x, flags, size) return M.batch(self.graph, x, flags, size) end
 function Primitive:lower(make)
   return { kind = 'once', parts = { make(self.graph) }, fixed = #self.graph.inputs, made = #self.graph.outputs }
 end

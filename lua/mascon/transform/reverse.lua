@@ -259,14 +259,18 @@ local BACK = { op = back_op, call = back_call, copy = back_copy, update = back_u
 ---@param env table of evaluate.run
 ---@param cotangents table one tensor for each output, nil where there is none
 ---@param wanted? table which inputs, by position
+---@param hooks? table by value: functions of a complete cotangent that may give another one
 ---@return table list tensor or nil for each input
-function M.run(graph, env, cotangents, wanted)
+function M.run(graph, env, cotangents, wanted, hooks)
   local yes, sum = reached(graph, wanted), sums()
   for i, u in ipairs(graph.outputs) do
     if cotangents[i] and yes[u.value] then sum:push(u, cotangents[i]) end
   end
   for k = #graph.nodes, 1, -1 do
     local n = graph.nodes[k]
+    for _, v in ipairs(hooks and n.outs or {}) do
+      if hooks[v] and sum.of[v] then sum.of[v], sum.own[v] = hooks[v](sum.of[v]), nil end
+    end
     BACK[n.kind](n, env, yes, sum)
     for _, v in ipairs(n.outs) do sum.of[v], sum.own[v] = nil, nil end
   end

@@ -6,7 +6,6 @@ local mc = require 'mascon'
 local check = require 'mascon.check'
 local launch = require 'mascon.compile.launch'
 local tensor = require 'mascon.tensor'
-local batch = require 'mascon.transform.batch'
 local forms = require 'mascon.transform.forms'
 local region = require 'mascon.transform.region'
 local reverse = require 'mascon.transform.reverse'
@@ -17,17 +16,16 @@ local M = {}
 --- A scan as a primitive: operands { what the body captured, carry, rows }, results { carry, made rows }; graph: the body.
 local Scan = region.kind 'scan'
 
-local function row(t, k) return t[k] end
-
 --- The loop in Lua. turn(carry, x) -> carry, y; lists of tensors.
+---@param how table length, reverse; tidy: what a turn makes and does not return is given back at its end
 local function plain(turn, carry, rows, how, empty)
   local n, made = how.length, {}
   if n == 0 then return carry, empty() end
   for step = 1, n do
     local k = how.reverse and n + 1 - step or step
-    local x, y = {}, nil
-    for i, t in ipairs(rows) do x[i] = row(t, k) end
-    carry, y = turn(carry, x)
+    local x, y = {}
+    for i, t in ipairs(rows) do x[i] = t[k] end
+    if how.tidy then carry, y = tensor.scope(turn, carry, x) else carry, y = turn(carry, x) end
     for i, t in ipairs(y) do
       made[i] = made[i] or {}
       made[i][k] = t
@@ -36,6 +34,8 @@ local function plain(turn, carry, rows, how, empty)
   for i, list in ipairs(made) do made[i] = mc.stack(list, 1) end
   return carry, made
 end
+
+jit.off(plain) -- as machine code it would keep the turn of a call, and the tensors that it holds
 
 --- Rows of no turn: the forms that the graph of a turn gives.
 local function nothing(graph, first)
@@ -86,7 +86,7 @@ function Scan:run(ins)
   local last, made = plain(function(c, x)
     local outs = region.run(self.graph, region.join(fixed, region.join(c, x)))
     return region.part(outs, 1, self.state), region.part(outs, self.state + 1, #outs)
-  end, carry, rows, { length = self.length, reverse = self.reversed }, function() return nothing(self.graph, self.state + 1) end)
+  end, carry, rows, { length = self.length, reverse = self.reversed, tidy = true }, function() return nothing(self.graph, self.state + 1) end)
   return region.join(last, made)
 end
 
@@ -148,7 +148,7 @@ function Scan:back(g, x, _, carries, wanted)
     end
     return new, y
   end
-  local last, made = M.scan_leaves(self.title, turn, start, region.join(region.join(carries, rows), came), { length = self.length, reverse = not self.reversed })
+  local last, made = M.scan_leaves(self.title, turn, start, region.join(region.join(carries, rows), came), { length = self.length, reverse = not self.reversed, tidy = true })
   local out = {}
   for j, i in ipairs(moving) do out[self.fixed + i] = last[j] end
   for j, i in ipairs(sums) do out[i] = last[#moving + j] end
@@ -191,7 +191,7 @@ function Scan:batch(x, flags, size)
   local fixed, carry, rows = thirds(self, x)
   local all, lines = region.part(flags, 1, self.fixed), {}
   for i, c in ipairs(carry) do
-    if not flags[self.fixed + i] then carry[i] = mc.broadcast_to(c:reshape { 1, unpack(c.shape) }, { size, unpack(c.shape) }) end
+    if not flags[self.fixed + i] then carry[i] = region.spread(c, size) end
     all[self.fixed + i] = true
   end
   for i, t in ipairs(rows) do
@@ -200,8 +200,7 @@ function Scan:batch(x, flags, size)
     lines[i] = flags[at] and t:moveaxis(1, 2):copy() or t
   end
   local last, made = M.scan_leaves(self.title, function(c, r)
-    local outs = batch.run(self.graph, region.join(fixed, region.join(c, r)), all, size)
-    for i, t in ipairs(outs) do if not t:is_contiguous() then outs[i] = t:copy() end end
+    local outs = region.batch(self.graph, region.join(fixed, region.join(c, r)), all, size)
     return region.part(outs, 1, self.state), region.part(outs, self.state + 1, #outs)
   end, carry, lines, { length = self.length, reverse = self.reversed })
   for i, t in ipairs(made) do made[i] = t:moveaxis(1, 2):copy() end
@@ -255,7 +254,7 @@ function M.scan(f, carry, xs, opts)
   local function turn(state, r)
     local new, y = f(forms.together(carry_form, state), forms.together(x_form, r))
     local outs, after = forms.apart(new)
-    forms.same(carry_form, state, after, outs, function(what, where, a, b)
+    forms.same(carry_form, after, function(what, where, a, b)
       return ('scan: %s of carry%s is %s before the step and %s after it; the carry keeps its structure, shapes and dtypes (convert with :to)'):format(what, where, a, b)
     end)
     local made

@@ -28,6 +28,7 @@ function M.with(trees, leaves, numbers)
       return leaves[at]
     end, numbers and not numbers[i])
   end
+  leaves = nil -- machine code may keep the function above
   return out
 end
 
@@ -48,6 +49,7 @@ function M.run(f, args, how)
   local shown = M.with(args, aliases, how.numbers)
   local log
   log, t.results = launch.record(aliases, how, function() return f(unpack(shown, 1, args.n)) end)
+  shown = nil -- machine code may keep the function above
   t.leaves, t.outputs = {}, {}
   local tensors = {}
   for i = 1, t.results.n do
