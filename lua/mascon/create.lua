@@ -165,6 +165,7 @@ end
 
 --- A list of numbers and nothing else as f64 [n]; nil for any other table.
 local function from_list(v, level)
+  if type(v) ~= 'table' then return nil end
   local n = #v
   if n == 0 or type(v[1]) ~= 'number' or next(v, n) ~= nil then return nil end
   local t = tensor.empty('tensor', n, 'f64', level + 1)

@@ -27,7 +27,6 @@ local function whole(t)
 end
 
 local OUT = { out = { nil, 'tensor' } }
-local UNIT = {} -- by dtype: knots 0, 1 of one piece
 
 --- A polynomial at x: p[1] x^(n - 1) + ... + p[n], by Horner's rule.
 ---@param p any coefficients [n], highest power first
@@ -46,8 +45,7 @@ function M.polyval(p, x, opts)
   elseif tensor.kind[p.dtype] ~= 'c' and tensor.kind[x.dtype] ~= 'c' then
     local dtype = tensor.promote_dtypes(p.dtype, x.dtype)
     p = methods.to(p, dtype)
-    UNIT[dtype] = UNIT[dtype] or create.tensor({ 0, 1 }, { dtype = dtype })
-    return F.ppoly(x, UNIT[dtype], methods.reshape(p, { n, 1 }), o.out and { out = o.out })
+    return F.ppoly(x, op.from_table({ 0, 1 }, dtype), methods.reshape(p, { n, 1 }), o.out and { out = o.out })
   end
   local y = F.multiply(x, 0)
   y = methods.copy_(tensor.empty('polyval', y.shape, tensor.promote_dtypes(p.dtype, x.dtype), 2), p[1])
