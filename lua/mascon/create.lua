@@ -1,7 +1,6 @@
 -- create.lua - tensors from sizes, numbers, tables and random streams; conversion and copies.
 --
 -- Owns reading of nested Lua tables (path in errors). Random tensors come from mascon.random.
-local ffi = require 'ffi'
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
@@ -169,7 +168,7 @@ local function from_list(v, level)
   local n = #v
   if n == 0 or type(v[1]) ~= 'number' or next(v, n) ~= nil then return nil end
   local t = tensor.empty('tensor', n, 'f64', level + 1)
-  local p = ffi.cast(tensor.pointer_type.f64, t._data)
+  local p = tensor.pointer(t)
   for i = 1, n do
     local x = v[i]
     if type(x) ~= 'number' then return nil end
