@@ -14,6 +14,15 @@ local SAME = 1e-5 -- relative difference of the sums: f32 results rounded in ano
 -- What was measured is said, nothing else: a row that loses for no cause listed here is reported as unexplained.
 local OUT = 'the fresh result: written into one given beforehand it takes %s of the %s'
 
+local LIMIT = 'at %.2f of the limit, a %s: the peer measured found part of its data in the last-level cache'
+local CALL = 'the fixed cost of a call: 100 elements take %s, 10^4 take %s'
+local PLACE = 'the fresh result: the same bytes copied between arrays that are there take %s of the %s'
+local KERNEL = 'the kernel: written into a result given beforehand it still takes %s of the %s'
+local FEW = 20 -- times as long for 100 times the elements: most of the short call is no work on elements
+local MOST = 0.5 -- of the time of a row: what is left of it in a result given beforehand is the kernel's
+local MOVES = {} -- ops that do no more than a copy in this size
+for op in ('copy flip roll concat stack astype tile add_scalar clip'):gmatch '%S+' do MOVES[op] = true end
+
 local function ratio(theirs, ours)
   if not theirs or not theirs.seconds or not ours.seconds then return nil end
   local list = {}
@@ -21,10 +30,19 @@ local function ratio(theirs, ours)
   return #list > 0 and measure.summary(list).median or theirs.seconds / ours.seconds
 end
 
---- Why a row loses, as far as its own measurements tell.
-local function reason(row)
-  local q = row.ours.out_seconds and row.least * row.ours.seconds / row.ours.out_seconds
-  return q and q >= FLOOR and OUT:format(measure.time(row.ours.out_seconds), measure.time(row.ours.seconds)) or '**unexplained**'
+--- Why a row loses, as far as measurements tell; by: rows of this run by name.
+local function reason(row, by)
+  local r = row.ours
+  local function enough(seconds) return seconds and row.least * r.seconds / seconds >= FLOOR end
+  if enough(r.out_seconds) then return OUT:format(measure.time(r.out_seconds), measure.time(r.seconds)) end
+  if r.share and r.share >= FLOOR then return LIMIT:format(r.share, r.limit) end
+  local long = by[(r.name:gsub('_small', '_cache'))]
+  if r.size == 'small' and long and long ~= r and long.seconds < FEW * r.seconds then
+    return CALL:format(measure.time(r.seconds), measure.time(long.seconds))
+  end
+  if r.out_seconds and r.out_seconds > MOST * r.seconds then return KERNEL:format(measure.time(r.out_seconds), measure.time(r.seconds)) end
+  if r.size == 'cache' and r.limit == 'copy' and MOVES[r.op] and enough(r.limit_seconds) then return PLACE:format(measure.time(r.limit_seconds), measure.time(r.seconds)) end
+  return '**unexplained**'
 end
 
 local function table_of(head, body)
@@ -102,7 +120,8 @@ end
 function M.section(ours, theirs)
   local list = M.rows(ours, theirs)
   if #list == 0 then return nil end
-  local seen, functions, body, lost, wrong = {}, 0, {}, {}, {}
+  local seen, functions, body, lost, wrong, by = {}, 0, {}, {}, {}, {}
+  for _, row in ipairs(list) do by[row.ours.name] = row.ours end
   for _, row in ipairs(list) do
     local r = row.ours
     if row.least and not seen[r.op] then
@@ -111,7 +130,7 @@ function M.section(ours, theirs)
     local line = { '`' .. r.op .. '`', r.dtype, r.size, r.layout, measure.time(r.seconds), r.share and ('%.2f of %s'):format(r.share, r.limit) or '' }
     for _, p in ipairs(LIBRARIES) do line[#line + 1] = row.ratios[p] and ('%.2f'):format(row.ratios[p]) or '' end
     body[#body + 1] = line
-    if row.least and row.least < FLOOR then lost[#lost + 1] = { '`' .. r.name:sub(4) .. '`', ('%.2f'):format(row.least), reason(row) } end
+    if row.least and row.least < FLOOR then lost[#lost + 1] = { '`' .. r.name:sub(4) .. '`', ('%.2f'):format(row.least), reason(row, by) } end
     if #row.wrong > 0 then wrong[#wrong + 1] = { '`' .. r.name:sub(4) .. '`', table.concat(row.wrong, ', ') } end
   end
   table.sort(lost, function(a, b) return tonumber(a[2]) < tonumber(b[2]) end)

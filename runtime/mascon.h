@@ -187,6 +187,9 @@ MC_API int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_ten
 /* The elements of t where mask (bool, of its shape) is set, in row-major order, as one axis. -2: not here (another shape or dtype of the
  * mask, or a function is being recorded): nonzero_flat and take do the same in two steps. */
 MC_API int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask);
+/* A triangle of the last two axes of t (at least two axes): on row i the columns up to i + k stay (lower), or those from i + k on; zeros
+ * elsewhere. -2: a function is being recorded, where does the same. */
+MC_API int mc_triangle(mc_tensor *out, const mc_tensor *t, int64_t k, int lower);
 MC_API int mc_op3(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, const mc_tensor *c);
 /* ---- recording (mc_record.c): what a function does with its traced operands ---- */
 typedef struct mc_record_operand {

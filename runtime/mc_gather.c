@@ -5,6 +5,7 @@
 #include "mc_record.h"
 #include "mc_ops.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static void copy_element(char *dst, const char *src, int64_t size)
@@ -297,33 +298,48 @@ typedef struct search_job {
 } search_job;
 #define SEARCH_TASK 4096
 
-/* How many of x[n] stand before y. NaN sorts last. */
+#define SEARCH_LANES 16 /* searches in step, so that their loads wait together */
+
+/* How many of x[n] stand before each y[l]. NaN sorts last. */
 #define SEARCH(name, T, below)                                                     \
-    static int64_t name(const T *x, int64_t n, T y, int right)                     \
+    static void name(const T *x, int64_t n, const T *q, int right, int64_t *lo)    \
     {                                                                              \
-        int64_t lo = 0;                                                            \
-        while (n > 0) {                                                            \
-            int64_t half = n / 2;                                                  \
-            const T v = x[lo + half];                                              \
-            int is = below;                                                        \
-            lo = is ? lo + half + 1 : lo;                                          \
-            n = is ? n - half - 1 : half;                                          \
+        for (int l = 0; l < SEARCH_LANES; l++)                                     \
+            lo[l] = 0;                                                             \
+        for (; n > 1; n -= n / 2)                                                  \
+            for (int l = 0; l < SEARCH_LANES; l++) {                               \
+                const T v = x[lo[l] + n / 2 - 1], y = q[l];                        \
+                lo[l] += n / 2 & -(int64_t)(below); /* no branch: it would be guessed */ \
+            }                                                                      \
+        for (int l = 0; n == 1 && l < SEARCH_LANES; l++) {                         \
+            const T v = x[lo[l]], y = q[l];                                        \
+            lo[l] += (below);                                                      \
         }                                                                          \
-        return lo;                                                                 \
     }
 SEARCH(search_i64, int64_t, right ? v <= y : v < y)
-SEARCH(search_f64, double, right ? v <= y || y != y : v < y || (y != y && v == v))
+SEARCH(search_f64, double, right ? ((v <= y) | (y != y)) : ((v < y) | ((y != y) & (v == v))))
 
+/* Values of one row of `sorted` at a time; both types are eight bytes wide. */
 static void search_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const search_job *j = arg;
     (void)end;
     (void)worker;
-    int64_t i0 = begin * SEARCH_TASK, i1 = i0 + SEARCH_TASK < j->total ? i0 + SEARCH_TASK : j->total;
-    for (int64_t i = i0; i < i1; i++) {
-        int64_t at = i / j->per_row * j->n;
-        j->out[i] = j->base + (j->integers ? search_i64((const int64_t *)j->sorted + at, j->n, ((const int64_t *)j->values)[i], j->right)
-                                           : search_f64((const double *)j->sorted + at, j->n, ((const double *)j->values)[i], j->right));
+    int64_t i0 = begin * SEARCH_TASK, i1 = i0 + SEARCH_TASK < j->total ? i0 + SEARCH_TASK : j->total, lo[SEARCH_LANES];
+    for (int64_t i = i0, n; i < i1; i += n) {
+        int64_t row = i / j->per_row, left = (row + 1) * j->per_row - i, q[SEARCH_LANES] = {0};
+        n = i1 - i < left ? i1 - i : left;
+        n = n < SEARCH_LANES ? n : SEARCH_LANES;
+        memcpy(q, (const int64_t *)j->values + i, (size_t)n * sizeof *q);
+        if (j->integers) {
+            search_i64((const int64_t *)j->sorted + row * j->n, j->n, q, j->right, lo);
+        } else {
+            double y[SEARCH_LANES];
+            memcpy(y, q, sizeof y);
+            search_f64((const double *)j->sorted + row * j->n, j->n, y, j->right, lo);
+        }
+        for (int64_t l = 0; l < n; l++)
+            j->out[i + l] = j->base + lo[l];
     }
 }
 
@@ -364,43 +380,113 @@ static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorte
     return rc;
 }
 
+/* Values in pieces: their range first, then how often each occurs, in one table a worker. Counts are whole numbers: the sum of the tables
+ * does not depend on who counted what. */
+typedef struct count_job {
+    const int64_t *x;
+    int64_t total, n, *table; /* [workers][n] */
+    _Atomic int64_t low, high;
+} count_job;
+
+#define COUNT_TASK 262144
+#define COUNT_TABLE 65536 /* longer tables are made once: each worker's own would cost more than they save */
+
+static void widen(_Atomic int64_t *at, int64_t v, int up)
+{
+    int64_t have = *at;
+    while ((up ? v > have : v < have) && !atomic_compare_exchange_weak(at, &have, v))
+        ;
+}
+
+static void range_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    count_job *j = arg;
+    int64_t last = end * COUNT_TASK < j->total ? end * COUNT_TASK : j->total, low = INT64_MAX, high = -1;
+    (void)worker;
+    for (int64_t i = begin * COUNT_TASK; i < last; i++) {
+        low = j->x[i] < low ? j->x[i] : low;
+        high = j->x[i] > high ? j->x[i] : high;
+    }
+    widen(&j->low, low, 0);
+    widen(&j->high, high, 1);
+}
+
+static void count_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    count_job *j = arg;
+    int64_t *table = j->table + worker * j->n, last = end * COUNT_TASK < j->total ? end * COUNT_TASK : j->total;
+    for (int64_t i = begin * COUNT_TASK; i < last; i++)
+        table[j->x[i]]++;
+}
+
+static int count(const int64_t *x, int64_t total, mc_tensor *out)
+{
+    count_job j = {.x = x, .total = total, .n = out->numel, .table = out->data};
+    int64_t tasks = (total + COUNT_TASK - 1) / COUNT_TASK, workers = j.n <= COUNT_TABLE ? mci_workers(tasks) : 1;
+    memset(out->data, 0, (size_t)j.n * sizeof *j.table);
+    if (workers <= 1) {
+        for (int64_t t = 0; t < tasks && !mc_cancel_pending(); t++)
+            count_task(&j, t, t + 1, 0);
+        return MC_OK;
+    }
+    j.table = mci_calloc((size_t)(workers * j.n), sizeof *j.table);
+    if (!j.table)
+        return mc_errstatus();
+    int rc = mci_parallel(tasks, count_task, &j);
+    for (int64_t w = 0; w < workers; w++)
+        for (int64_t i = 0; i < j.n; i++)
+            ((int64_t *)out->data)[i] += j.table[w * j.n + i];
+    mci_free(j.table);
+    return rc;
+}
+
 static int bincount(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *weights, const mc_params *p)
 {
     char s1[MCI_TEXT], s2[MCI_TEXT];
     mc_tensor v = {0}, w = {0};
-    int kind = mci_kind(t->dtype);
+    int kind = mci_kind(t->dtype), rc = MC_OK;
     if (t->ndim != 1 || (kind != 'i' && kind != 'u'))
         return mci_error(MC_ESHAPE, "bincount: x is %s; give integers along one axis", mci_tensor_text(s1, sizeof s1, t));
     if (weights && (weights->ndim != 1 || weights->shape[0] != t->shape[0]))
         return mci_error(MC_ESHAPE, "bincount: weights must match x, x is %s and weights is %s", mci_tensor_text(s1, sizeof s1, t),
                          mci_tensor_text(s2, sizeof s2, weights));
-    int rc = mci_materialize(&v, t, MC_I64);
+    const mc_tensor *values = t;
+    if (t->dtype != MC_I64 || !mci_contiguous(t)) {
+        rc = mci_materialize(&v, t, MC_I64);
+        values = &v;
+    }
     if (!rc && weights)
         rc = mci_materialize(&w, weights, MC_F64);
-    int64_t n = p->i[0] > 0 ? p->i[0] : 0;
-    const int64_t *x = v.data;
-    for (int64_t i = 0; !rc && i < v.numel; i++) {
-        if (x[i] < 0)
-            rc = mci_error(MC_EINVAL, "bincount: value %lld is negative; shift the values first", (long long)x[i]);
-        if (x[i] >= n)
-            n = x[i] + 1;
-    }
+    int64_t n = p->i[0] > 0 ? p->i[0] : 0, total = values->numel;
+    const int64_t *x = values->data;
+    count_job range = {.x = x, .total = total, .low = INT64_MAX, .high = -1};
+    if (!rc)
+        rc = mci_parallel((total + COUNT_TASK - 1) / COUNT_TASK, range_task, &range);
+    if (!rc && total > 0 && range.low < 0)
+        for (int64_t i = 0; !rc; i++)
+            if (x[i] < 0)
+                rc = mci_error(MC_EINVAL, "bincount: value %lld is negative; shift the values first", (long long)x[i]);
+    n = range.high >= n ? range.high + 1 : n;
     mc_tensor tmp = {0};
-    int dt = weights ? MC_F64 : MC_I64;
-    if (!rc)
-        rc = mc_create(&tmp, dt, 1, &n);
-    if (!rc)
-        rc = mc_fill(&tmp, 0, 0);
-    for (int64_t i = 0; !rc && i < v.numel; i++) {
-        if (weights)
-            ((double *)tmp.data)[x[i]] += ((const double *)w.data)[i];
-        else
-            ((int64_t *)tmp.data)[x[i]]++;
-    }
-    if (!rc)
+    int dt = weights ? MC_F64 : MC_I64, direct = !(out->flags & MC_FLAG_OUT);
+    if (!rc && direct)
         rc = mci_out(op->name, out, dt, 1, &n);
-    if (!rc)
+    if (!rc && !direct)
+        rc = mc_create(&tmp, dt, 1, &n);
+    mc_tensor *to = direct ? out : &tmp;
+    if (!rc && weights) {
+        memset(to->data, 0, (size_t)n * sizeof(double));
+        for (int64_t i = 0; i < total; i++)
+            ((double *)to->data)[x[i]] += ((const double *)w.data)[i];
+    } else if (!rc) {
+        rc = count(x, total, to);
+    }
+    if (!rc && !direct)
+        rc = mci_out(op->name, out, dt, 1, &n);
+    if (!rc && !direct)
         rc = mc_copy(out, &tmp);
+    if (rc && direct && out->data)
+        mci_out_fail(out, 0);
     mc_drop(&tmp);
     mc_drop(&v);
     mc_drop(&w);

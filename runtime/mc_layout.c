@@ -1,6 +1,7 @@
-/* mc_layout.c - ops that only move whole slabs: concat, stack, roll.
+/* mc_layout.c - ops that only move whole slabs: concat, stack, roll, triangles.
  *
  * Each input becomes a copy into a view of the result; no arithmetic, so every dtype works and conversion comes with mc_copy. */
+#include "mc_record.h"
 #include "mc_ops.h"
 
 #include <string.h>
@@ -137,6 +138,56 @@ static int roll(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_p
     mc_drop(&flat);
     if (rc)
         mci_out_fail(out, given);
+    return rc;
+}
+
+typedef struct triangle_job {
+    mc_tensor out, in;
+    mci_cast_fn fn;
+    int64_t rows, cols, k, size, step; /* rows of one matrix; rows of all of them that make a task */
+    int lower;
+} triangle_job;
+
+#define TRIANGLE_TASK 65536 /* elements */
+
+static void triangle_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const triangle_job *j = arg;
+    const int nd = j->in.ndim;
+    const int64_t all = j->out.numel / j->cols, last = end * j->step < all ? end * j->step : all;
+    (void)worker;
+    for (int64_t r = begin * j->step; r < last; r++) {
+        int64_t rest = r, off = 0, cut = r % j->rows + j->k + j->lower;
+        for (int i = nd - 2; i >= 0; i--) {
+            off += rest % j->in.shape[i] * j->in.strides[i];
+            rest /= j->in.shape[i];
+        }
+        cut = cut < 0 ? 0 : cut > j->cols ? j->cols : cut;
+        char *row = (char *)j->out.data + r * j->cols * j->size;
+        const int64_t from = j->lower ? 0 : cut, to = j->lower ? cut : j->cols;
+        memset(row, 0, (size_t)(from * j->size));
+        j->fn(to - from, row + from * j->size, 1, mci_at(&j->in, off + from * j->in.strides[nd - 1]), j->in.strides[nd - 1]);
+        memset(row + to * j->size, 0, (size_t)((j->cols - to) * j->size));
+    }
+}
+
+int mc_triangle(mc_tensor *out, const mc_tensor *t, int64_t k, int lower)
+{
+    if (mci_recording)
+        return -2;
+    if (mci_check_live("triangle", t))
+        return mc_errstatus();
+    int rc = mc_create(out, t->dtype, t->ndim, t->shape);
+    if (rc || t->numel == 0)
+        return rc;
+    triangle_job j = {.out = *out, .in = *t, .fn = mci_cast(t->dtype, t->dtype), .rows = t->shape[t->ndim - 2], .cols = t->shape[t->ndim - 1],
+                      .size = MCI_SIZE(t->dtype), .lower = lower != 0};
+    int64_t most = j.rows + j.cols + 1;
+    j.k = k > most ? most : k < -most ? -most : k;
+    j.step = TRIANGLE_TASK / j.cols > 1 ? TRIANGLE_TASK / j.cols : 1;
+    rc = mci_parallel((t->numel / j.cols + j.step - 1) / j.step, triangle_task, &j);
+    if (rc)
+        mc_drop(out);
     return rc;
 }
 

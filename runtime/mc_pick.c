@@ -20,8 +20,10 @@ static void check_task(void *arg, int64_t begin, int64_t end, int worker)
     check_job *j = arg;
     int64_t last = end * CHECK_TASK < j->count ? end * CHECK_TASK : j->count, bad = 0;
     (void)worker;
+    const uint64_t n = (uint64_t)j->n, count = 2 * n + (j->base == 1); /* [-n, n - 1], or [-n, n] without 0 */
+    const int64_t never = j->base == 0 ? INT64_MIN : 0;
     for (int64_t i = begin * CHECK_TASK; i < last; i++)
-        bad |= (j->v[i] >= j->n + j->base) | (j->v[i] < -j->n) | (j->base == 1 && j->v[i] == 0);
+        bad |= ((uint64_t)j->v[i] + n >= count) | (j->v[i] == never);
     if (bad)
         j->bad = 1;
 }

@@ -60,6 +60,8 @@ SCAN_REAL(cumprod, i64, uint64_t, uint64_t, 1, *)
 SCAN_COMPLEX(c64, mck_c64, float)
 SCAN_COMPLEX(c128, mck_c128, double)
 
+#define NAN_BLOCK 256 /* elements that are looked through for NaN first: without any, a step is one instruction */
+
 /* running extremes and the positions of the first of them; NaN wins and stays */
 #define SCAN_ORDER(op, sign, name, T)                                               \
     void MCK(op##_##name)(const mck_reduce *k);                                     \
@@ -69,10 +71,20 @@ SCAN_COMPLEX(c128, mck_c128, double)
         for (int64_t i = 0; i < k->m; i++) {                                        \
             const T *x = (const T *)k->in + i * k->n;                               \
             T *y = (T *)k->out + i * k->n, best = k->n > 0 ? x[0] : 0;              \
-            for (int64_t j = 0; j < k->n; j++) {                                    \
-                const T v = x[j];                                                   \
-                best = best == best && (v sign best || v != v) ? v : best;          \
-                y[j] = best;                                                        \
+            for (int64_t j = 0, end; j < k->n; j = end) {                           \
+                int nan = best != best;                                             \
+                end = k->n - j < NAN_BLOCK ? k->n : j + NAN_BLOCK;                  \
+                for (int64_t l = j; l < end; l++)                                   \
+                    nan |= x[l] != x[l];                                            \
+                for (int64_t l = j; !nan && l < end; l++) {                         \
+                    best = x[l] sign best ? x[l] : best;                            \
+                    y[l] = best;                                                    \
+                }                                                                   \
+                for (int64_t l = j; nan && l < end; l++) {                          \
+                    const T v = x[l];                                               \
+                    best = best == best && (v sign best || v != v) ? v : best;      \
+                    y[l] = best;                                                    \
+                }                                                                   \
             }                                                                       \
         }                                                                           \
     }                                                                               \

@@ -12,9 +12,12 @@ local M = {}
 
 --- Places first..last of one axis (1-based; empty when last < first).
 local function cut(t, axis, first, last, step)
+  local range = last < first and { 1, 0 } or { first, last, step or 1 }
+  local n = t._ndim -- one and two axes without a loop: see check.opts
+  if n == 1 then return t[{ range }] end
+  if n == 2 then return t[{ axis == 1 and range or index.all, axis == 2 and range or index.all }] end
   local key = {}
-  for i = 1, t.ndim do key[i] = i == axis and { first, last, step or 1 } or index.all end
-  if last < first then key[axis] = { 1, 0 } end
+  for i = 1, n do key[i] = i == axis and range or index.all end
   return t[key]
 end
 
@@ -102,24 +105,32 @@ end
 --- The real dtype of the parts of a dtype.
 local function real_of(dtype) return tensor.kind[dtype] == 'c' and (dtype == 'c64' and 'f32' or 'f64') or dtype end
 
---- Central differences along axis a with uniform spacing h, or at positions p [m].
-local function gradient_axis(x, a, h, p, edge)
+--- Central differences along axis a with uniform spacing h.
+local function even_steps(x, a, h, edge)
+  local m = x.shape[a]
+  local out = tensor.empty('gradient', x.shape, x.dtype, 4)
+  local inner, first, last = cut(out, a, 2, m - 1), cut(out, a, 1, 1), cut(out, a, m, m)
+  F.subtract(cut(x, a, 3, m), cut(x, a, 1, m - 2), { out = inner })
+  F.divide(inner, 2 * h, { out = inner })
+  if edge == 1 then
+    F.subtract(cut(x, a, 2, 2), cut(x, a, 1, 1), { out = first })
+    F.subtract(cut(x, a, m, m), cut(x, a, m - 1, m - 1), { out = last })
+    if tensor.is(h) or h ~= 1 then
+      F.divide(first, h, { out = first })
+      F.divide(last, h, { out = last })
+    end
+  else
+    methods.copy_(first, cut(x, a, 1, 1) * (-1.5 / h) + cut(x, a, 2, 2) * (2 / h) + cut(x, a, 3, 3) * (-0.5 / h))
+    methods.copy_(last, cut(x, a, m - 2, m - 2) * (0.5 / h) + cut(x, a, m - 1, m - 1) * (-2 / h) + cut(x, a, m, m) * (1.5 / h))
+  end
+  return out
+end
+
+--- The same at positions p [m].
+local function gradient_axis(x, a, p, edge)
   local m, rank = x.shape[a], x.ndim
   local out = tensor.empty('gradient', x.shape, x.dtype, 4)
   local function put(first, last, v) methods.copy_(cut(out, a, first, last), v) end
-  if not p then
-    local inner = cut(out, a, 2, m - 1)
-    F.subtract(cut(x, a, 3, m), cut(x, a, 1, m - 2), { out = inner })
-    F.divide(inner, 2 * h, { out = inner })
-    if edge == 1 then
-      put(1, 1, (cut(x, a, 2, 2) - cut(x, a, 1, 1)) / h)
-      put(m, m, (cut(x, a, m, m) - cut(x, a, m - 1, m - 1)) / h)
-    else
-      put(1, 1, cut(x, a, 1, 1) * (-1.5 / h) + cut(x, a, 2, 2) * (2 / h) + cut(x, a, 3, 3) * (-0.5 / h))
-      put(m, m, cut(x, a, m - 2, m - 2) * (0.5 / h) + cut(x, a, m - 1, m - 1) * (-2 / h) + cut(x, a, m, m) * (1.5 / h))
-    end
-    return out
-  end
   local d = M.diff(methods.to(p, 'f64'))
   local d1, d2 = cut(d, 1, 1, m - 2), cut(d, 1, 2, m - 1)
   local real = real_of(x.dtype)
@@ -159,10 +170,6 @@ function M.gradient(x, opts)
     axes = {}
     for i = 1, x.ndim do axes[i] = i end
   end
-  local function positions(v)
-    if type(v) == 'table' then v = op.from_table(v) end
-    return v
-  end
   local spacing = o.spacing
   local listed = type(spacing) == 'table' and #spacing == #axes and (#axes > 1 or type(spacing[1]) ~= 'number')
   local out = {}
@@ -174,15 +181,18 @@ function M.gradient(x, opts)
     end
     local v = spacing
     if listed then v = spacing[k] end
-    v = positions(v)
-    if tensor.is(v) and v:numel() == 1 then v = methods.reshape(methods.to(v, real_of(x.dtype)), {}) end
-    if type(v) == 'number' or tensor.is(v) and v.ndim == 0 then
-      out[k] = gradient_axis(x, a, v, nil, o.edge_order)
+--- The real dtype of the parts of a dtype.
+local function real_of(dtype) return tensor.kind[dtype] == 'c' and (dtype == 'c64' and 'f32' or 'f64') or dtype end
+
+    if type(v) == 'table' then v = op.from_table(v) end
+    if tensor.is(v) and v:numel() == 1 then v = v:item() end
+    if type(v) == 'number' then
+      out[k] = even_steps(x, a, v, o.edge_order)
     else
       if not tensor.is(v) or v.ndim ~= 1 or v:numel() ~= m then
         error(('gradient: spacing of axis %d is %s; give a number or its %d positions'):format(axis, tensor.is(v) and tensor.describe(v) or check.show(v), m), 2)
       end
-      out[k] = gradient_axis(x, a, nil, v, o.edge_order)
+      out[k] = gradient_axis(x, a, v, o.edge_order)
     end
   end
   if #axes == 1 then return out[1] end
@@ -237,8 +247,11 @@ function M.trapezoid(y, x, opts)
   if not p then
     local s = F.sum(t, -1)
     if m == 0 then return s end
-    local dots = index.ellipsis
-    return (s - (t[{ dots, 1 }] + t[{ dots, m }]) * 0.5) * o.dx
+    local first, last
+    if t._ndim == 1 then first, last = t[1], t[m]
+    else first, last = t[{ index.ellipsis, 1 }], t[{ index.ellipsis, m }] end
+    local y0 = (s - (first + last) * 0.5)
+    return o.dx == 1 and y0 or y0 * o.dx
   end
   if m < 2 then return F.sum(t, -1) * 0 end
   local h = M.diff(p) * 0.5

@@ -1,6 +1,7 @@
 -- compare.lua - comparisons with a tolerance, of whole tensors, and with sets of values; what stands in for NaN.
 --
 -- Owns the tolerances' defaults. May not know how elements are compared.
+local C = require('mascon.ffi').C
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
@@ -59,6 +60,19 @@ function M.array_equal(a, b, opts)
   return F.all(same)
 end
 
+local WIDE, EXACT = 16, 2 ^ 52 -- entries of a table for each member of a set; whole numbers that stay exact
+
+--- Whether whole numbers are in a set whose values lie close together: one look into a table for each. nil where that does not serve.
+local function in_table(x, set, n)
+  local kx, ks = tensor.kind[x.dtype], tensor.kind[set.dtype]
+  if C.mc_record_traced(set) ~= 0 or (kx ~= 'i' and kx ~= 'u') or (ks ~= 'i' and ks ~= 'u') then return nil end
+  local low, high = F.min(set):item(), F.max(set):item()
+  if type(low) ~= 'number' or type(high) ~= 'number' or low < -EXACT or high > EXACT or high - low > WIDE * n + 1024 then return nil end
+  local there = create.zeros({ high - low + 3 }, { dtype = 'bool' }) -- an entry at both ends for what lies outside
+  there[F.subtract(methods.to(set, 'i64'), low - 2)] = true
+  return there[F.subtract(F.clip(methods.to(x, 'i64'), low - 1, high + 1), low - 2)]
+end
+
 --- Which elements of x are among the values of a set; NaN never is.
 ---@param x any real [...]
 ---@param set any real [...]
@@ -74,9 +88,12 @@ function M.isin(x, set, opts)
   if n == 0 then
     found = create.zeros(tensor.shape_of(x), { dtype = 'bool' })
   else
-    local sorted = F.sort(set)
-    local at = F.searchsorted(sorted, x)
-    found = F.eq(F.take(sorted, F.minimum(at, n)), x)
+    found = in_table(x, set, n)
+    if not found then
+      local sorted = F.sort(set)
+      local at = F.searchsorted(sorted, x)
+      found = F.eq(F.take(sorted, F.minimum(at, n)), x)
+    end
   end
   return o.invert and F.logical_not(found) or found
 end

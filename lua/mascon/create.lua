@@ -162,8 +162,27 @@ local function table_shape(v, shape, path, level)
   return shape
 end
 
+--- A list of numbers and nothing else as f64 [n]; nil for any other table.
+local function from_list(v, level)
+  if type(v) ~= 'table' then return nil end
+  local n = #v
+  if n == 0 or type(v[1]) ~= 'number' or next(v, n) ~= nil then return nil end
+  local t = tensor.empty('tensor', n, 'f64', level + 1)
+  local p = tensor.pointer(t)
+  for i = 1, n do
+    local x = v[i]
+    if type(x) ~= 'number' then return nil end
+    p[i - 1] = x
+  end
+  return t
+end
+
 function M.from_table(v, dtype, level)
   level = level or 3
+  if dtype == nil or dtype == 'f64' then
+    local t = from_list(v, level)
+    if t then return t end
+  end
   local shape = table_shape(v, {}, {}, level + 1)
   if #shape > 8 then error('tensor: the table is nested more than 8 deep', level) end
   local flat, path, complex, kinds, integer64 = {}, {}, false, {}, false

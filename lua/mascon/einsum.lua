@@ -8,7 +8,7 @@ local op = require 'mascon.op'
 local contract = require 'mascon.contract'
 local contraction = require 'mascon.contraction'
 local error = check.error
-local methods = tensor.methods
+local methods, F = tensor.methods, op.functions
 local M = {}
 
 -- ---------------------------------------------------------------- subscripts
@@ -155,6 +155,59 @@ local function arguments(fname, spec, ...)
   return list, labels, out, sizes, o
 end
 
+-- ---------------------------------------------------------------- one product of matrices
+
+local plans = {} -- by subscripts: how the operands lie for matmul, or false where more is to be done
+
+--- The axes of a term in the order of `want`, as an argument of permute_dims; false when they stand so.
+local function order_of(term, want)
+  local p, same = {}, true
+  for i = 1, #want do
+    p[i] = term:find(want:sub(i, i), 1, true)
+    same = same and p[i] == i
+  end
+  return not same and p
+end
+
+--- 'bij,bjk->bik' and its like, in any order within the operands: batch axes, one free axis each, one summed axis.
+local function plan_of(spec)
+  local a, b, out = spec:match '^(%a+),(%a+)%->(%a+)$'
+  if not a or #a ~= #out or #b ~= #out or #out > 8 then return false end
+  local batch, summed, left, right = '', nil, nil, nil
+  for l in (a .. b .. out):gmatch '.' do
+    local _, n = (a .. b .. out):gsub(l, '')
+    local ina, inb, ino = a:find(l, 1, true), b:find(l, 1, true), out:find(l, 1, true)
+    if n ~= (ina and 1 or 0) + (inb and 1 or 0) + (ino and 1 or 0) then return false end -- named twice in a term
+    if ina and inb and ino then
+      if not batch:find(l, 1, true) then batch = batch .. l end
+    elseif ina and inb then summed = summed and summed ~= l and '?' or l
+    elseif ina and ino then left = left and left ~= l and '?' or l
+    elseif inb and ino then right = right and right ~= l and '?' or l
+    else return false end
+  end
+  if not summed or not left or not right or summed .. left .. right ~= (summed .. left .. right):gsub('%?', '') or out ~= batch .. left .. right then return false end
+  local plan = { n = #out, batch = {}, a = order_of(a, batch .. left .. summed), b = order_of(b, batch .. summed .. right), pa = a:find(summed, 1, true), pb = b:find(summed, 1, true) }
+  for i = 1, #batch do plan.batch[i] = { a:find(batch:sub(i, i), 1, true), (b:find(batch:sub(i, i), 1, true)) } end
+  return plan
+end
+
+local DIRECT = { f32 = true, f64 = true, c64 = true, c128 = true }
+
+--- The product when it is one of matrices and all sizes agree; nil otherwise.
+local function direct(spec, a, b)
+  local plan = plans[spec]
+  if plan == nil then
+    plan = plan_of(spec)
+    plans[spec] = plan
+  end
+  if not plan or a._ndim ~= plan.n or b._ndim ~= plan.n or a._dtype ~= b._dtype or not DIRECT[tensor.name[a._dtype]] then return nil end
+  if a._shape[plan.pa - 1] ~= b._shape[plan.pb - 1] then return nil end
+  for i = 1, #plan.batch do
+    if a._shape[plan.batch[i][1] - 1] ~= b._shape[plan.batch[i][2] - 1] then return nil end
+  end
+  return F.matmul(plan.a and methods.permute_dims(a, plan.a) or a, plan.b and methods.permute_dims(b, plan.b) or b)
+end
+
 --- Sum of products in index notation: each letter names an axis, letters that are not in the result are summed.
 --- 'ij,jk->ik' is a matrix product, 'ii->i' a diagonal, 'bij,bjk' a batched product (without -> the result has the letters that occur once,
 --- in alphabetical order), '...' stands for any axes, which broadcast.
@@ -167,6 +220,11 @@ end
 ---     mc.einsum('ij,j->i', mc.tensor{ { 1, 2 }, { 3, 4 } }, mc.tensor{ 1, 10 })  --> f64[2]@cpu { 21, 43 }
 ---     mc.einsum('ii', mc.eye(3))  --> f64[]@cpu 3
 function M.einsum(subscripts, ...)
+  local first, second, more = ...
+  if more == nil and type(subscripts) == 'string' and tensor.is(first) and tensor.is(second) then
+    local product = direct(subscripts, first, second)
+    if product then return product end
+  end
   local list, labels, out, sizes, o = arguments('einsum', subscripts, ...)
   local dtype, kinds = nil, {}
   local keep = set_of(out)

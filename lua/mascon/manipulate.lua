@@ -113,8 +113,13 @@ end
 function M.repeat_each(x, repeats, axis)
   x = op.operand('repeat_each', x, 2)
   if type(axis) == 'table' then axis = check.opts('repeat_each', axis, { axis = { nil, 'integer' } }, 3).axis end
-  if axis == nil then x, axis = methods.flatten(x), 1 end
+  if axis == nil then x, axis = x._ndim == 1 and x or methods.flatten(x), 1 end
   local a = tensor.axis('repeat_each', x, axis, 3) + 1
+  if x._ndim == 1 and type(repeats) == 'number' then -- without a loop: see check.opts
+    check.arg('repeat_each', 'repeats', repeats, 'integer >= 0', 3)
+    local n = tonumber(x._numel)
+    return methods.reshape(methods.copy(methods.broadcast_to(methods.reshape(x, { n, 1 }), { n, repeats })), { n * repeats })
+  end
   local s = tensor.shape_of(x)
   if type(repeats) == 'number' then
     check.arg('repeat_each', 'repeats', repeats, 'integer >= 0', 3)
@@ -151,6 +156,10 @@ end
 function M.tile(x, reps)
   x = op.operand('tile', x, 2)
   if type(reps) == 'number' then reps = { reps } end
+  if x._ndim == 1 and type(reps) == 'table' and #reps == 1 then -- without a loop: see check.opts
+    local n, r = tonumber(x._numel), check.arg('tile', 'reps', reps[1], 'integer >= 0', 3)
+    return methods.reshape(methods.copy(methods.broadcast_to(methods.reshape(x, { 1, n }), { r, n })), { r * n })
+  end
   if type(reps) ~= 'table' then error(('tile: reps are %s; give a whole number or a list'):format(check.show(reps)), 2) end
   for _, r in ipairs(reps) do check.arg('tile', 'reps', r, 'integer >= 0', 3) end
   local s = tensor.shape_of(x)

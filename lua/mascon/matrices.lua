@@ -2,6 +2,7 @@
 --
 -- Diagonals and windows are views over one row of memory; nothing here computes more than a selection. Offsets count as in NumPy: 0 the
 -- main diagonal, positive above it, negative below.
+local C = require('mascon.ffi').C
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
@@ -60,6 +61,8 @@ function M.below(n, m, k)
   return F.ge(methods.reshape(i, { n, 1 }), j - k)
 end
 
+local ELSEWHERE = -2 -- of mc_triangle: a function is being recorded, which is done in known ops
+
 local TRIANGLE = { k = { 0, 'integer' } }
 local function triangle(fname, lower)
   return function(x, k, opts)
@@ -69,6 +72,10 @@ local function triangle(fname, lower)
     if k == nil then k = o.k end
     check.arg(fname, 'k', k, 'integer', 3)
     if x.ndim < 2 then error(('%s: operand is %s; it needs at least two axes'):format(fname, tensor.describe(x)), 2) end
+    local out = tensor.header(x._small)
+    local rc = C.mc_triangle(out, x, k, lower and 1 or 0)
+    if rc == 0 then return out._storage ~= nil and tensor.finish(out) or out end
+    if rc ~= ELSEWHERE then tensor.failed(rc, 2, true, x) end
     local n, m = x.shape[x.ndim - 1], x.shape[x.ndim]
     local mask = M.below(n, m, lower and k or k - 1)
     if x.dtype == 'bool' then return F.logical_and(x, lower and mask or F.logical_not(mask)) end

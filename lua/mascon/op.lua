@@ -12,7 +12,7 @@ local CODE, methods = tensor.code, tensor.methods
 local OK, FLAG_OUT = 0, 4
 local ct, istype, new = tensor.ct, tensor.istype, tensor.new
 -- held here because interpreted code pays for each look into the library
-local op1_new, op2_new, op2_scalar_new, op2_into = C.mc_op1_new, C.mc_op2_new, C.mc_op2_scalar_new, C.mc_op2_into
+local op1_new, op2_new, op2_scalar_new, op2_into, op2_scalar = C.mc_op1_new, C.mc_op2_new, C.mc_op2_scalar_new, C.mc_op2_into, C.mc_op2_scalar
 
 local M = {}
 local rows = {}
@@ -174,6 +174,15 @@ function maker.binary(row)
           local rc = op2_into(id, out, a, b)
           if rc == OK then return out end
           failed(rc, 2, false, out, a, b)
+        end
+      elseif type(b) == 'number' and type(opts) == 'table' then
+        local key, out = next(opts)
+        if key == 'out' and istype(ct, out) and next(opts, 'out') == nil then
+          mark(out)
+          local rc = op2_scalar(id, out, a, b, 0)
+          unmark(out)
+          if rc == OK then return out end
+          failed(rc, 2, false, out, a)
         end
       end
     elseif opts == nil and type(a) == 'number' and istype(ct, b) then

@@ -23,21 +23,30 @@ local PAD = op.rows.pad.id
 local function call(out, list) return op.call_list(PAD, out, list) end
 
 --- Pairs { before, after } for each of n axes from a number, one pair, or a list of numbers or pairs.
+local function wrong(what, x, level)
+  error(('pad: %s do not fit %s; give a number, { before, after } for one axis, or one of them for each axis'):format(what, tensor.describe(x)), level + 1)
+end
+
 local function pairs_of(what, v, n, x, level)
+  if n == 1 then -- without a loop: see check.opts
+    if type(v) ~= 'table' then return { { v, v } } end
+    local first = v[1]
+    if #v == 2 and type(first) ~= 'table' then return { { first, v[2] } } end
+    if #v == 1 and type(first) == 'table' and #first == 2 then return { { first[1], first[2] } } end
+  end
   local out = {}
-  local function wrong() error(('pad: %s do not fit %s; give a number, { before, after } for one axis, or one of them for each axis'):format(what, tensor.describe(x)), level + 1) end
   if type(v) ~= 'table' then
     for i = 1, n do out[i] = { v, v } end
     return out
   end
   if n == 1 and type(v[1]) ~= 'table' and #v == 2 then return { { v[1], v[2] } } end
   if #v == 1 and n > 1 then for i = 2, n do v = { unpack(v) } v[i] = v[1] end end
-  if #v ~= n then wrong() end
+  if #v ~= n then wrong(what, x, level + 1) end
   for i = 1, n do
     local p = v[i]
     if type(p) == 'table' then
       if #p == 1 then p = { p[1], p[1] } end
-      if #p ~= 2 then wrong() end
+      if #p ~= 2 then wrong(what, x, level + 1) end
       out[i] = { p[1], p[2] }
     else
       out[i] = { p, p }
@@ -182,9 +191,10 @@ function M.pad(x, width, opts)
     local value = o.value
     if tensor.is(value) then value = value:totable() end
     list[2] = tensor.empty('pad', { n, 2 }, x.dtype, 2)
-    for i, pair in ipairs(pairs_of('values', value, n, x, 3)) do
+    if type(value) == 'number' then methods.fill_(list[2], value)
+    else for i, pair in ipairs(pairs_of('values', value, n, x, 3)) do
       for k = 1, 2 do list[2][{ i, k }] = pair[k] end
-    end
+    end end
   end
   op.fresh()
   P.i[0] = fill and COPY.empty or COPY[mode]

@@ -45,7 +45,7 @@ function M.polyval(p, x, opts)
   elseif tensor.kind[p.dtype] ~= 'c' and tensor.kind[x.dtype] ~= 'c' then
     local dtype = tensor.promote_dtypes(p.dtype, x.dtype)
     p = methods.to(p, dtype)
-    return F.ppoly(x, create.tensor({ 0, 1 }, { dtype = dtype }), methods.reshape(p, { n, 1 }), { out = o.out })
+    return F.ppoly(x, op.from_table({ 0, 1 }, dtype), methods.reshape(p, { n, 1 }), o.out and { out = o.out })
   end
   local y = F.multiply(x, 0)
   y = methods.copy_(tensor.empty('polyval', y.shape, tensor.promote_dtypes(p.dtype, x.dtype), 2), p[1])

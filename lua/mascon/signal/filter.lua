@@ -15,17 +15,17 @@ local M = {}
 
 -- ---------------------------------------------------------------- the recursion
 
+local IIR = op.rows.iir.id
+local function run(out, x, coef, state, last) return lib.op_multi(IIR, { out, last }, { x, coef, state }, P) end
+
 --- Rows x[m, n] through coef f64 [sections, 2 (order + 1)] from state f64 [m, sections * order], into x itself when `inplace`.
 ---@return any y [m, n]
 ---@return any state after the last sample
 local function recurse(x, coef, state, reverse, level, inplace)
-  local last
-  local y = op.run('signal.filter', (level or 2) + 1, inplace and { out = x } or nil, 0, function(out)
-    op.fresh()
-    P.naxes, P.axes[0], P.i[0] = 1, 1, reverse and 1 or 0
-    last = tensor.header(0)
-    return lib.op_multi(op.rows.iir.id, { out, last }, { x, coef, state }, P)
-  end)
+  op.fresh()
+  P.naxes, P.axes[0], P.i[0] = 1, 1, reverse and 1 or 0
+  local last = tensor.header(0)
+  local y = op.run('signal.filter', (level or 2) + 1, inplace and { out = x } or nil, 0, run, x, coef, state, last)
   return y, last._storage ~= nil and tensor.finish(last) or last
 end
 
@@ -79,6 +79,18 @@ local function one_section(b, a)
   coef[{ 1, { 1, b.shape[1] } }] = b
   coef[{ 1, { q + 1, q + a.shape[1] } }] = a
   return coef
+end
+
+--- The same from two plain lists of numbers; nil for anything else, which the general way checks.
+local function listed_section(b, a)
+  if type(b) ~= 'table' or type(a) ~= 'table' or type(a[1]) ~= 'number' or a[1] == 0 or #b == 0 then return nil end
+  local q, lead, flat = math.max(#b, #a), a[1], {}
+  for i = 1, q do
+    local p, r = b[i] or 0, a[i] or 0
+    if type(p) ~= 'number' or type(r) ~= 'number' then return nil end
+    flat[i], flat[q + i] = p / lead, r / lead
+  end
+  return methods.reshape(op.from_table(flat), { 1, 2 * q })
 end
 
 -- ---------------------------------------------------------------- start-up states
@@ -166,6 +178,11 @@ end
 
 --- y, or y and the final state when zi was given.
 local function filtered(fname, coef, x, o, lead, level)
+  if x._ndim == 1 and o.zi == nil and o.axis == -1 and not rows.is_complex(x) then -- without a closure: see check.opts
+    local n = tonumber(x._numel)
+    local y = recurse(methods.reshape(x, { 1, n }), coef, rest(1, coef), false, level + 1)
+    return methods.reshape(y, { n })
+  end
   local r, back = rows.of(fname, x, o.axis, level + 1)
   local count, order = coef.shape[1], coef.shape[2] / 2 - 1
   if o.zi == nil then
@@ -211,6 +228,11 @@ end
 function M.lfilter(b, a, x, opts)
   local fname = 'signal.lfilter'
   local o = check.opts(fname, opts, ONCE, 3)
+  local coef = type(a) == 'table' and #a > 1 and listed_section(b, a)
+  if coef then
+    local y, zf = filtered(fname, coef, rows.float(fname, x, 3), o, false, 3)
+    return y, zf
+  end
   b, a = fraction(fname, b, a, 3)
   x = rows.float(fname, x, 3)
   if a.shape[1] == 1 and o.zi == nil then
