@@ -181,12 +181,9 @@ function M.gradient(x, opts)
     end
     local v = spacing
     if listed then v = spacing[k] end
---- The real dtype of the parts of a dtype.
-local function real_of(dtype) return tensor.kind[dtype] == 'c' and (dtype == 'c64' and 'f32' or 'f64') or dtype end
-
     if type(v) == 'table' then v = op.from_table(v) end
-    if tensor.is(v) and v:numel() == 1 then v = v:item() end
-    if type(v) == 'number' then
+    if tensor.is(v) and v:numel() == 1 then v = methods.reshape(methods.to(v, real_of(x.dtype)), {}) end
+    if type(v) == 'number' or tensor.is(v) and v.ndim == 0 then
       out[k] = even_steps(x, a, v, o.edge_order)
     else
       if not tensor.is(v) or v.ndim ~= 1 or v:numel() ~= m then
