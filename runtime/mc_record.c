@@ -14,6 +14,7 @@
 int mci_recording, mci_compute_dtype = -1;
 
 #define DEEPEST MCI_RECORDINGS
+#define LONGEST (1 << 19) /* ops of a function that is compiled or batched: half a GiB of log */
 /* Values of mci_recording. While a tape pauses, writes are still counted. */
 enum { OFF, ON, COUNTING };
 typedef struct record {
@@ -212,6 +213,9 @@ static int reserve(record *r)
         mc_tape_drop(MC_TAPE_DEAD);
     if (r->n < r->room)
         return MC_OK;
+    if (r->strict && r->n >= LONGEST)
+        return mci_error(MC_EINVAL, "record: the function that is being compiled or batched has done %d ops and goes on; it calls itself without end, or "
+                                    "repeats so often that mc.scan, mc.fori_loop or mc.while_loop should do it", LONGEST);
     int64_t room = r->room ? 2 * r->room : 64;
     mc_record_entry *grown = mci_alloc(sizeof *grown * (size_t)room);
     if (!grown)

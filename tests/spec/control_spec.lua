@@ -258,3 +258,15 @@ describe('scan', function()
     assert.truthy(text:find('scan: the function writes into operand 1', 1, true), text)
   end)
 end)
+
+describe('a function that recurses while it is traced', function()
+  it('is an error that names the way out', function()
+    local g
+    g = mc.grad(function(x) return mc.sum(g(x)) end)
+    assert.truthy(support.message(g, mc.ones { 2 }):find('recordings are nested; a compiled function calls itself without end', 1, true))
+    local function s(x) return (mc.scan(function(c) return s(c), nil end, x, nil, { length = 2 })) end
+    assert.truthy(support.message(function() mc.compile(s)(mc.ones { 2 }) end):find('recordings are nested', 1, true))
+    assert.truthy(support.message(function() mc.compile(function(x) return mc.sum(x):item() end)(mc.ones { 2 }) end)
+      :find('choose with mc.where or mc.cond, repeat with mc.while_loop or mc.scan', 1, true))
+  end)
+end)

@@ -176,6 +176,7 @@ E.bitwise_right_shift = {
 
 -- ---------------------------------------------------------------- one operand
 
+E.cut = { f = function(a) return a end, i = function(a) return a end, c = function(a) return a end, zero = true }
 E.positive = { f = function(a) return a end, i = function(a) return a end, c = function(a) return a end, zero = true }
 E.negative = { f = function(a) return -a end, i = function(a) return -a end, c = function(a) return Z(-a.re, -a.im) end, zero = true }
 E.abs = { f = math.abs, i = function(a) return a < 0 and -a or a end, c = modulus, zero = true }
