@@ -1,10 +1,10 @@
--- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--verbose]
+-- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--share K/N] [--verbose]
 --
 -- Assembles busted from its parts instead of calling its command line, for three reasons: the last line is ours ("N
 -- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and
 -- reload the library for each file, which an FFI library with registered types does not survive). Files and tests are
 -- shuffled; the seed is printed. FILTER picks the spec files whose name contains it or, when there is none, the tests
--- whose full name does. May not know any spec.
+-- whose full name does; --share K/N the K-th of N shares of the files. May not know any spec.
 
 local function missing(what)
   io.stderr:write('tests need busted (', what, '); `make deps` installs it\n')
@@ -12,7 +12,7 @@ local function missing(what)
 end
 
 local folder = arg[0]:match('^(.*)/[^/]*$') or '.'
-local filter, seed, verbose
+local filter, seed, verbose, share, shares
 do
   local i = 1
   while arg[i] do
@@ -23,10 +23,18 @@ do
         io.stderr:write('--seed needs a number\n')
         os.exit(2)
       end
+    elseif arg[i] == '--share' then
+      i = i + 1
+      share, shares = (arg[i] or ''):match '^(%d+)/(%d+)$'
+      share, shares = tonumber(share), tonumber(shares)
+      if not share or share < 1 or share > shares then
+        io.stderr:write('--share needs K/N, such as 1/2\n')
+        os.exit(2)
+      end
     elseif arg[i] == '--verbose' then
       verbose = true
     elseif arg[i]:sub(1, 1) == '-' then
-      io.stderr:write('unknown option ', arg[i], '; there are --seed N and --verbose\n')
+      io.stderr:write('unknown option ', arg[i], '; there are --seed N, --share K/N and --verbose\n')
       os.exit(2)
     else
       filter = arg[i]
@@ -113,6 +121,11 @@ if filter then
     if path.basename(file):find(filter, 1, true) then chosen[#chosen + 1] = file end
   end
   if #chosen > 0 then files, filter = chosen, nil end
+end
+if share then
+  local mine = {}
+  for i, file in ipairs(files) do if i % shares == share % shares then mine[#mine + 1] = file end end
+  files = mine
 end
 
 require 'busted.modules.output_handler_loader'()(busted, 'plainTerminal', {

@@ -2,7 +2,7 @@
 # run.sh - runs every test and ends with one line for all of them: "N passed, M failed[, K skipped]".
 #
 # usage: tests/run.sh BUILD [c|lua|all] [arguments for tests/run.lua]   (BUILD: the build folder, default build)
-# First the C tests that BUILD/tests/list names, two at a time, then the specs inside the program. A C test prints its own
+# First the C tests that BUILD/tests/list names, two at a time (JOBS), then the specs inside the program, in as many processes. A C test prints its own
 # count line; one that prints none counts as one test by its exit status, one that dies as failed. Programs for an ISA
 # level this machine lacks count as skipped. Exit status 0 when nothing failed. Output of failures is shown, all of it
 # lies in BUILD/tests/*.log. A C program gets 15 minutes, the specs LIMIT seconds (default an hour).
@@ -86,13 +86,24 @@ run_c() {
   done
 }
 
+# The specs, in as many processes as C tests run at a time; with arguments in one.
 run_lua() {
-  local log="$B/tests/specs.log" rc
+  local n=${JOBS:-2} k rc
   mkdir -p "$B/tests"
-  timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua "$@" 2>&1 | tee "$log" | grep -vE '^[0-9]+ passed, [0-9]+ failed'
-  rc=${PIPESTATUS[0]}
-  echo "  specs: $(grep -E '^[0-9]+ passed' "$log" | tail -n 1) (exit status $rc)"
-  count "$log" "$rc"
+  [ $# -gt 0 ] && n=1
+  for ((k = 1; k <= n; k++)); do
+    (
+      timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua --share "$k/$n" "$@" >"$B/tests/specs$k.log" 2>&1 </dev/null
+      echo $? >"$B/tests/specs$k.rc"
+    ) &
+  done
+  wait
+  for ((k = 1; k <= n; k++)); do
+    rc=$(cat "$B/tests/specs$k.rc")
+    grep -vE '^[0-9]+ passed, [0-9]+ failed' "$B/tests/specs$k.log"
+    echo "  specs $k/$n: $(grep -E '^[0-9]+ passed' "$B/tests/specs$k.log" | tail -n 1) (exit status $rc)"
+    count "$B/tests/specs$k.log" "$rc"
+  done
 }
 
 case $parts in
