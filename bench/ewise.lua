@@ -1,7 +1,7 @@
 -- ewise.lua - elementwise ops, chains of them, and reductions over 16 million f32, against streams over the same memory.
 --
 -- Plain stores are the yardstick (the reader of a line that will be written is part of them); streams with non-temporal stores stand in
--- the family `limit`. Chains run op by op: what fusing them would save is the distance to the triad. Owns shapes; may not know kernels.
+-- the family `limit`. Chains are compiled functions. Owns shapes; may not know kernels.
 local mc = require 'mascon'
 local limits = require 'limits'
 local BIG, MID = 16 * 2 ^ 20, 2 ^ 20
@@ -59,40 +59,30 @@ local function big(bench)
         check = function() return close(head(c), f(head(a))) end }
     end)
   end
-  case('chain_muladd_16M_f32', 'a * b + a', 3, function(t)
-    local a, b, c = operands()
-    local opts = { out = c }
-    return { run = function(n)
-      for _ = 1, n do
-        mc.multiply(a, b, opts)
-        mc.add(a, c, opts)
-      end
-    end, limit = limits.triad(t, mc.zeros_like(c), a, b), limit_name = 'triad', note = 'op by op', check = function() return close(head(c), head(a) * head(b) + head(a)) end }
-  end)
-  case('chain_muladd_relu_16M_f32', 'max(a * b + a, 0) / 2', 3, function(t)
-    local a, b, c = operands()
-    local opts = { out = c }
-    return { run = function(n)
-      for _ = 1, n do
-        mc.multiply(a, b, opts)
-        mc.add(a, c, opts)
-        mc.maximum(c, 0, opts)
-        mc.multiply(c, 0.5, opts)
-      end
-    end, limit = limits.triad(t, mc.zeros_like(c), a, b), limit_name = 'triad', note = 'op by op',
-      check = function() return close(head(c), (head(a) * head(b) + head(a)) / 2) end }
-  end)
+  local function compiled(name, text, f, want)
+    case(name, text, 3, function(t)
+      local x, y, c = operands()
+      local g = mc.compile(f, { tier = 'native' })
+      g(x, y)
+      g(x, y)
+      return { run = function(n)
+        local r
+        for _ = 1, n do r = g(x, y) end
+        c = r
+      end, limit = limits.triad(t, mc.zeros_like(c), x, y), limit_name = 'triad', note = 'compiled, a new result each time',
+        check = function() return close(head(c), want(head(x), head(y))) end }
+    end)
+  end
+  local function muladd(x, y) return x * y + x end
+  local function relu(x, y) return mc.maximum(x * y + x, 0) * 0.5 end
+  compiled('chain_muladd_16M_f32', 'a * b + a', muladd, muladd)
+  compiled('chain_muladd_relu_16M_f32', 'max(a * b + a, 0) / 2', relu, relu)
   bench.case { name = 'softmax_4096x1024_f32', family = 'ewise', op = 'softmax', dtype = 'f32', shape = '4096x1024', work = { 2 * 4 * 2 ^ 22 / 1e9, 'GB' }, setup = function(t)
-    local a, c = mc.randn({ 4096, 1024 }, { dtype = 'f32', seed = 1 }), nil
-    local into = mc.zeros_like(a)
-    return { run = function(n)
-      for _ = 1, n do
-        c = mc.scope(function()
-          local e = mc.exp(a - a:max { 2, keepdim = true })
-          return mc.divide(e, e:sum { 2, keepdim = true }, { out = e })
-        end)
-      end
-    end, limit = limits.copy(t, into, a), limit_name = 'copy', note = 'op by op', check = function() return close(c:sum(2), mc.ones({ 4096 }, { dtype = 'f32' })) end }
+    local a = mc.randn({ 4096, 1024 }, { dtype = 'f32', seed = 1 })
+    local into, c = mc.zeros_like(a), mc.zeros_like(a)
+    local opts = { axis = 2, out = c }
+    return { run = function(n) for _ = 1, n do mc.softmax(a, opts) end end, limit = limits.copy(t, into, a), limit_name = 'copy',
+      check = function() return close(c:sum(2), mc.ones({ 4096 }, { dtype = 'f32' })) end }
   end }
   for _, dtype in ipairs { 'f32', 'f64' } do
     for _, name in ipairs { 'exp', 'log', 'sin', 'tanh' } do

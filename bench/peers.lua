@@ -16,6 +16,7 @@ local o = mc.args.parse({ ... }, {
     { 'venv', 'string', 'folder of the Python environment, made when missing', default = 'build/peers' }, { 'out', 'string', 'the page', default = 'bench/RESULTS.md' },
     { 'skip_ablation', 'flag', 'leave the ablation, the handles and the memory out' }, { 'render', 'flag', 'only write the page from the rows of the last run' },
     { 'only', 'list', 'families of ours to run, as bench/run.lua names them; the rows of an earlier run stand for the others' },
+    { 'without', 'string', 'leave out families whose name begins so; their rows of an earlier run stay' },
     { 'wait_load', 'number', 'wait up to 20 minutes for a load below this before each turn; 0: do not wait', default = 0 },
   },
 })
@@ -108,8 +109,9 @@ local function run()
   if not command(('%s %s/peers/bench_pac.py --write %s'):format(quote(python), folder, quote(FOLDER))) then error('peers: the samples could not be written', 0) end
   rows.save(PLAN, functions.plan())
   local wanted, old_ours, old_theirs
+  if o.only or o.without then old_ours, old_theirs = rows.load_rows(OURS) or {}, rows.load_rows(THEIRS) or {} end
   if o.only then
-    wanted, old_ours, old_theirs = {}, rows.load_rows(OURS) or {}, rows.load_rows(THEIRS) or {}
+    wanted = {}
     for _, name in ipairs(o.only) do wanted[name] = true end
   end
   local ours, theirs, loads, facts = {}, {}, {}, rows.machine()
@@ -137,17 +139,25 @@ local function run()
     command(('MASCON_BENCH_PAC=%s %s %s/run.lua %s --threads %d --family %s --save %s'):format(quote(FOLDER .. '/samples.npy'), quote(program), folder, name or '', o.threads, families, quote(file)))
     for _, r in ipairs(rows.load_rows(file) or {}) do ours[#ours + 1] = r end
   end
-  if not o.skip_ablation and not wanted then our_turn('handle,ablation,memory') end
+  --- Whether a family, or one of several with commas between, is to run.
+  local function chosen(names)
+    if o.without and names:sub(1, #o.without) == o.without then return false end
+    for name in names:gmatch '[^,]+' do if wanted and wanted[name] then return true end end
+    return not wanted
+  end
+  for _, name in ipairs { 'handle', 'ablation', 'memory' } do
+    if not o.skip_ablation and chosen(name) then our_turn(name) end
+  end
   for round = 1, o.rounds do
     for _, f in ipairs(FAMILIES) do
-      if wanted and not wanted[f[1] or ''] then goto continue end
+      if not chosen(f[1] or '') then goto continue end
       print(('-- round %d of %d: %s %s'):format(round, o.rounds, f[1] or '', f[3]))
       if f[1] then our_turn(f[1]) end
       loads[#loads + 1] = rows.load()
       for _, r in ipairs(rows_of(('%s %s/peers/%s --threads %d %s 2>/dev/null'):format(quote(python), folder, f[2], o.threads, (f[3]:gsub('%%PLAN%%', function() return quote(PLAN) end))))) do theirs[#theirs + 1] = r end
+      keep(round) -- a run that is cut short leaves what it had
       ::continue::
     end
-    keep(round) -- a run that is cut short leaves the rounds it had
   end
 end
 

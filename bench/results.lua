@@ -92,13 +92,13 @@ local function floors(d)
     add(what, v and ('%.2f of %s'):format(v, r.limit), ('%.2f'):format(floor), ('%.2f'):format(goal), verdict(v, floor, goal, true))
   end
   local chain = O.chain_muladd_16M_f32
-  share('chain `a * b + a`, 16M f32, op by op (compiled functions are not there yet)', 'chain_muladd_16M_f32', 0.90, 1.0)
+  share('chain `a * b + a`, 16M f32, compiled', 'chain_muladd_16M_f32', 0.90, 1.0)
   local q = ratio(T.chain_muladd_16M_f32_numexpr, chain)
   add('the same against numexpr', x(q), '1.2x', '', q and (q >= 1.2 and 'floor' or '**below the floor**') or 'not measured')
   q = ratio(T.chain_muladd_16M_f32_torch, chain)
   add('the same against PyTorch with out=', x(q), '1.5x', '', q and (q >= 1.5 and 'floor' or '**below the floor**') or 'not measured')
   for _, n in ipairs { 'sum', 'max', 'var' } do share(n .. ', 16M f32', n .. '_16M_f32', 0.85, 0.95) end
-  share('softmax, 4096 x 1024 f32, op by op', 'softmax_4096x1024_f32', 0.85, 0.95)
+  share('softmax, 4096 x 1024 f32', 'softmax_4096x1024_f32', 0.85, 0.95)
   for _, f in ipairs { { 'matmul', 0.97 }, { 'fft', 0.95 } } do
     local low, mid = worst(d, f[1]), middle(d, f[1])
     local name = f[1] == 'fft' and 'batched FFT against FFTW' or 'matmul against a direct cblas call'
