@@ -2,6 +2,7 @@
 --
 -- Owns the nearest-name search, the option types, and whom an error blames: the innermost line outside the library, found by walking
 -- the stack, since levels counted by hand go wrong with every tail call. Knows nothing of tensors beyond that they are cdata.
+local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local M = {}
 
 local raise, getinfo = error, debug.getinfo

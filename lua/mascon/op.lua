@@ -2,6 +2,7 @@
 --
 -- One maker per family turns a row into a Lua function: arguments checked, parameters packed, result header sized, C called. Owns the
 -- call rule (array part positional, hash part options). Touches C only through tensor.lua's handles and the entry points of ffi.lua.
+local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
