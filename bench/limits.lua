@@ -31,7 +31,7 @@ function M.path() return lib.libdir .. '/bench/liblimits.so' end
 local function open()
   if L then return L end
   local found, so = pcall(ffi.load, M.path())
-  if not found then error('bench: ' .. M.path() .. ' is not there; run `make bench`, or `make ' .. M.path() .. '`', 0) end
+  if not found then error('bench: liblimits.so is not there; run `make bench`, or `make build/bench/liblimits.so`', 0) end
   L = so
   return L
 end
