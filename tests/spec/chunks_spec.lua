@@ -68,3 +68,23 @@ describe('a loop over a table', function()
     assert.has_error(function() dofile '/no/such/file.lua' end)
   end)
 end)
+
+describe('pairs and next', function()
+  it('are functions the compiler leaves alone, with the meaning of the builtin ones', function()
+    local info = require('jit.util').funcinfo
+    assert(info(require('jit').next).ffid > 1) -- builtin functions have numbers of their own, which the compiler knows
+    for _, f in ipairs { pairs, next } do assert.is_nil(info(f).ffid) end
+    assert.is_not.equal(next, require('jit').next)
+    local seen = {}
+    for k, v in pairs { 1, nil, 3, x = 4 } do seen[k] = v end
+    assert.same({ 1, nil, 3, x = 4 }, seen)
+    assert.is_nil(next {})
+    assert.same({ 1, 7 }, { next { 7 } })
+    assert.is_nil(next({ 7 }, 1))
+    assert.has_error(function() pairs(3) end)
+    assert.has_error(function() next({}, 'gone') end)
+    local t = setmetatable({}, { __pairs = function() return function(_, k) return not k and 'once' or nil end, nil, nil end })
+    for k in pairs(t) do assert.equal('once', k) end
+    assert.has_error(function() pairs(require 'mascon'.ones { 2 }) end)
+  end)
+end)
