@@ -94,4 +94,21 @@ function M.stat(got, want, standard_error)
   return ('got %.6g, want %.6g: %.1f standard errors apart'):format(got, want, z)
 end
 
+--- Raises unless |got| (a number) is at most `bound`.
+function M.below(got, bound, what)
+  local wrong = M.compare('ITERATIVE', 'f64', got, 0, { bound = bound })
+  if wrong then error((what and what .. ' ' or '') .. wrong, 2) end
+end
+
+--- Raises unless the elements of `got` lie within bound * max(1, |want|) of those of `want` (tensors or nested tables).
+function M.near(want, got, what, bound)
+  local mc = require 'mascon'
+  want, got = mc.tensor(want):reshape { -1 }:totable(), mc.tensor(got):reshape { -1 }:totable()
+  if #want ~= #got then error(('%s: %d elements, want %d'):format(what, #got, #want), 2) end
+  for i = 1, #want do
+    local wrong = M.compare('ITERATIVE', 'f64', got[i], want[i], { bound = (bound or 1e-7) * math.max(1, math.abs(want[i])) })
+    if wrong then error(('%s, element %d: %s'):format(what, i, wrong), 2) end
+  end
+end
+
 return M

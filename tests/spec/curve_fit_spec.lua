@@ -14,14 +14,7 @@ local function golden()
   file = file or mc.load(support.folder .. '/golden/least_squares.npz')
   return file
 end
-local function near(want, got, what, bound)
-  want, got = mc.tensor(want):reshape { -1 }:totable(), mc.tensor(got):reshape { -1 }:totable()
-  assert.equal(#want, #got, what)
-  for i = 1, #want do
-    local wrong = tol.compare('ITERATIVE', 'f64', got[i], want[i], { bound = (bound or 1e-7) * math.max(1, math.abs(want[i])) })
-    if wrong then error(('%s, element %d: %s'):format(what, i, wrong), 2) end
-  end
-end
+local near = tol.near
 local function decay(t, p) return p.a * mc.exp(-p.k * t) + p.c end
 local function numbered(t, p) return p[1] * mc.exp(-p[2] * t) + p[3] end
 local START = { a = 1, k = 1, c = 0 }

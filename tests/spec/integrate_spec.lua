@@ -7,10 +7,7 @@ local I = mc.integrate
 local inf = math.huge
 
 local function says(pattern, f) assert.matches(pattern, support.message(f)) end
-local function below(got, bound, what)
-  local wrong = tol.compare('ITERATIVE', 'f64', got, 0, { bound = bound })
-  if wrong then error((what or '') .. ' ' .. wrong, 2) end
-end
+local below = tol.below
 local function worst(x) return mc.max(mc.abs(x)):item() end
 
 describe('quad', function()

@@ -6,14 +6,7 @@ local mc = require 'mascon'
 local tol = support.load 'tol'
 local solve, one = mc.optim.least_squares_batch, mc.optim.least_squares
 
-local function near(want, got, what, bound)
-  want, got = mc.tensor(want):reshape { -1 }:totable(), mc.tensor(got):reshape { -1 }:totable()
-  assert.equal(#want, #got, what)
-  for i = 1, #want do
-    local wrong = tol.compare('ITERATIVE', 'f64', got[i], want[i], { bound = bound * math.max(1, math.abs(want[i])) })
-    if wrong then error(('%s, element %d: %s'):format(what, i, wrong), 2) end
-  end
-end
+local near = tol.near
 
 local t = mc.linspace(0, 4, 30)
 local function columns(x)

@@ -16,14 +16,7 @@ end
 
 -- gradients vanish to first order at a minimum, so x is known to the root of what the cost is known to
 local TIGHT = { xtol = 1e-14, ftol = 1e-14, gtol = 1e-14, jac = '3-point', max_nfev = 5000 }
-local function near(want, got, what, bound)
-  want, got = mc.tensor(want):reshape { -1 }:totable(), mc.tensor(got):reshape { -1 }:totable()
-  assert.equal(#want, #got, what)
-  for i = 1, #want do
-    local wrong = tol.compare('ITERATIVE', 'f64', got[i], want[i], { bound = (bound or 1e-7) * math.max(1, math.abs(want[i])) })
-    if wrong then error(('%s, element %d: %s'):format(what, i, wrong), 2) end
-  end
-end
+local near = tol.near
 local function with(base, more)
   local o = {}
   for k, v in pairs(base) do o[k] = v end

@@ -8,10 +8,7 @@ local tol, property = support.load 'tol', support.load 'property'
 local O, I = mc.optim, mc.integrate
 
 local function law(name, f, rounds) it(name, function() property.check(f, rounds) end) end
-local function below(got, bound, what)
-  local wrong = tol.compare('ITERATIVE', 'f64', got, 0, { bound = bound })
-  if wrong then error((what or '') .. ' ' .. wrong, 0) end
-end
+local below = tol.below
 local function largest(x) return mc.max(mc.abs(x)):item() end
 local function normal(draw, ...) return mc.random.normal({ ... }, { key = draw(1, 1e6) }) end
 --- A random convex quadratic: value, gradient, matrix, right-hand side.

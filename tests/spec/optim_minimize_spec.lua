@@ -10,10 +10,7 @@ local O = mc.optim
 local minimize = O.minimize
 
 local function says(pattern, f) assert.matches(pattern, support.message(f)) end
-local function below(got, bound, what)
-  local wrong = tol.compare('ITERATIVE', 'f64', got, 0, { bound = bound })
-  if wrong then error((what or '') .. ' ' .. wrong, 2) end
-end
+local below = tol.below
 local rosenbrock = optima.rosenbrock.f
 local function start(n)
   local x = {}

@@ -6,10 +6,7 @@ local tol = support.load 'tol'
 local O = mc.optim
 
 local function says(pattern, f) assert.matches(pattern, support.message(f)) end
-local function below(got, bound, what)
-  local wrong = tol.compare('ITERATIVE', 'f64', got, 0, { bound = bound })
-  if wrong then error((what or '') .. ' ' .. wrong, 2) end
-end
+local below = tol.below
 
 -- roots known in closed form; nfev: scipy.optimize.brentq 1.17.1
 local EQUATIONS = {

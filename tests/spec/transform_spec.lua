@@ -10,21 +10,7 @@ end
 
 local function x(seed, ...) return mc.randn { seed = seed, ... } end
 
---- Gradient of f at t by central differences.
-local function differences(f, t)
-  local g, h = mc.zeros(t.shape), 1e-6
-  local flat, out = t:copy():reshape(-1), g:reshape(-1)
-  for i = 1, flat:numel() do
-    local v = flat[i]:item()
-    flat[i] = v + h
-    local up = f(flat:reshape(t.shape)):item()
-    flat[i] = v - h
-    local down = f(flat:reshape(t.shape)):item()
-    flat[i] = v
-    out[i] = (up - down) / (2 * h)
-  end
-  return g
-end
+local differences = support.load 'derivative'.differences
 
 local FUNCTIONS = {
   chain = function(t) return mc.sum(mc.exp(-t * t) * mc.sin(t) / (1 + mc.square(t))) end,
@@ -218,4 +204,3 @@ describe('Jacobians and Hessians', function()
   end)
 end)
 
-assert(support)
