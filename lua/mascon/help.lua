@@ -227,8 +227,17 @@ function M.entries()
       add { name = 'mc.' .. space, kind = 'module', space = space, failed = tostring(module) }
     else
       add { name = 'mc.' .. space, kind = 'module', value = module, text = path and head(path), space = space }
-      local _, parts = lazy_names(module)
+      local tables, parts = lazy_names(module)
       for k in pairs(parts) do local _ = module[k] end
+      for _, inner in ipairs(sorted(tables)) do -- namespaces within: mc.meeg.raw.open
+        local t = module[inner]
+        for _, k in ipairs(sorted(t)) do
+          if type(t[k]) == 'function' then
+            local text, args = describe(t[k], k)
+            add { name = ('mc.%s.%s.%s'):format(space, inner, k), kind = 'function', value = t[k], text = text, args = args, space = space }
+          end
+        end
+      end
       for _, k in ipairs(sorted(module)) do
         local v = module[k]
         if callable(v) and type(v) == 'function' then

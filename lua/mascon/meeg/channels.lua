@@ -24,7 +24,7 @@ local SCALES = {
 }
 
 --- Factor that takes numbers in `unit` to SI, and the SI unit; nil when the unit is not known. Both signs for micro are understood.
----     mc.meeg.channels.unit('uV')  --> 1e-06, 'V'
+---     mc.meeg.channels.unit('uV')  --> 1e-06, V
 ---@param unit string
 ---@return number|nil
 ---@return string|nil
@@ -43,7 +43,7 @@ local RULES = { -- by the beginning or the whole of the lower-case label, first 
 }
 
 --- Type of a channel as its label tells, else `default`. For files that carry no types.
----     mc.meeg.channels.guess('EOG left', 'eeg')  --> 'eog'
+---     mc.meeg.channels.guess('EOG left', 'eeg')  --> eog
 ---@param label string
 ---@param default string
 ---@return string
@@ -95,7 +95,7 @@ end
 --
 -- list: names or tables { name, type, unit, position }. types: one type for all or a list of them (default eeg where a table has none).
 -- positions: [C, 3] in metres, head frame; a row of NaN is a channel without position.
----     mc.meeg.channels.new({ 'Fz', 'Cz' }, 'eeg')[2].unit  --> 'V'
+---     mc.meeg.channels.new({ 'Fz', 'Cz' }, 'eeg')[2].unit  --> V
 ---@param list table
 ---@param types? string|string[]
 ---@param positions? any tensor or nested list

@@ -86,6 +86,29 @@ local function list_of_names(fname, bads, list)
   return bads
 end
 
+--- Fills in what a caller left out, checks it, and makes the object.
+local function complete(fname, e, n)
+  e.events = events_of(fname, e.events, n, e.samples)
+  e.event_id = e.event_id or ids_of(e.events)
+  e.bads, e.info = list_of_names(fname, e.bads or {}, e.channels), e.info or {}
+  local selection, drop_log, most, kept = e.selection or {}, e.drop_log, 0, {}
+  if not e.selection then
+    for i = 1, n do selection[i] = i end
+  end
+  if #selection ~= n then error(('%s: selection has %d numbers for %d epochs; give one each'):format(fname, #selection, n), 4) end
+  for _, s in ipairs(selection) do
+    if type(s) ~= 'number' or s < 1 or s ~= floor(s) or kept[s] then error(('%s: selection holds %s; it is of different whole numbers from 1'):format(fname, tostring(s)), 4) end
+    most, kept[s] = max(most, s), true
+  end
+  if not drop_log then
+    drop_log = {}
+    for i = 1, most do drop_log[i] = kept[i] and {} or { 'IGNORED' } end
+  end
+  if #drop_log < most then error(('%s: the drop log has %d entries, epoch %d is selected; it needs one per original epoch'):format(fname, #drop_log, most), 4) end
+  e.selection, e.drop_log = selection, drop_log
+  return setmetatable(e, meta)
+end
+
 local NEW = {
   data = { nil, 'tensor | table' }, fs = { nil, 'number > 0' }, channels = { nil, 'table' }, types = { nil, 'string | table' }, positions = { nil, 'tensor | table' },
   bads = { nil, 'table' }, events = { nil, 'tensor | table' }, event_id = { nil, 'table' }, tmin = { 0, 'number' }, unit = { nil, 'string' }, selection = { nil, 'table' },
@@ -128,49 +151,36 @@ function M.new(opts)
     if not scale then error(('%s: unit %q is not known; scale the data to SI units and leave unit out'):format(fname, o.unit), 2) end
     if scale ~= 1 then data = data * scale end
   end
-  local e = { data = data, fs = o.fs, tmin = o.tmin, samples = t, channels = list, bads = list_of_names(fname, o.bads or {}, list), baseline = o.baseline,
-    annotations = o.annotations, info = o.info or {} }
-  e.events = events_of(fname, o.events, n, t)
-  e.event_id = o.event_id or ids_of(e.events)
-  return M.complete(fname, e, n, o.selection, o.drop_log)
+  return complete(fname, {
+    data = data, fs = o.fs, tmin = o.tmin, samples = t, channels = list, bads = o.bads, baseline = o.baseline, annotations = o.annotations, info = o.info,
+    events = o.events, event_id = o.event_id, selection = o.selection, drop_log = o.drop_log,
+  }, n)
 end
 
---- Fills in selection and drop log, and makes the object of a table of fields. For the modules that read epochs.
----@param fname string
----@param e table fields
----@param n integer epochs
----@param selection? integer[]
----@param drop_log? table
-function M.complete(fname, e, n, selection, drop_log)
-  if not selection then
-    selection = {}
-    for i = 1, n do selection[i] = i end
-  end
-  if #selection ~= n then error(('%s: selection has %d numbers for %d epochs; give one each'):format(fname, #selection, n), 3) end
-  local most = 0
-  for _, s in ipairs(selection) do most = max(most, s) end
-  if not drop_log then
-    drop_log = {}
-    local kept = {}
-    for _, s in ipairs(selection) do kept[s] = true end
-    for i = 1, most do drop_log[i] = kept[i] and {} or { 'IGNORED' } end
-  end
-  if #drop_log < most then error(('%s: the drop log has %d entries, epoch %d is selected; it needs one per original epoch'):format(fname, #drop_log, most), 3) end
-  e.selection, e.drop_log, e.info = selection, drop_log, e.info or {}
-  e.bads, e.event_id = e.bads or {}, e.event_id or {}
-  return setmetatable(e, meta)
+--- Opens epochs: -epo.fif (.fif.gz, split files), epoched .set, .npy and .npz [E, C, T]. Samples stay in the file until asked for.
+--
+-- Options as in mc.meeg.raw.open; tmin (s) for arrays.
+-- Errors: a file that is not there, not of its format, or holds a continuous recording.
+---@param path string
+---@param opts? table
+---@return table epochs
+function M.open(path, opts)
+  local e = require('mascon.meeg.files').open(path, opts)
+  if not M.is(e) then error(('meeg.epochs.open: %s is a continuous recording; open it with mc.meeg.raw.open and cut it around events'):format(path), 2) end
+  return e
 end
 
 --- Epochs whose samples stay where they are: source.read(rows, picks) gives [#rows, #picks, T] of 1-based positions. For the modules that read
 --- epochs.
----@param fname string
+---@param fname string for messages
 ---@param e table fields without data, but with samples
 ---@param source table { read = function, count = E, dtype = 'f64' | 'f32' }
-function M.over(fname, e, source, selection, drop_log)
+---@return table epochs
+function M.over(fname, e, source)
   e._source, e._rows, e._cols = source, {}, {}
   for i = 1, source.count do e._rows[i] = i end
   for i = 1, #e.channels do e._cols[i] = i end
-  return M.complete(fname, e, source.count, selection, drop_log)
+  return complete(fname, e, source.count)
 end
 
 -- ---------------------------------------------------------------- questions
@@ -356,7 +366,7 @@ end
 --
 -- what: numbers (1-based, negative from the end), a list of booleans, or a bool tensor [E] that is true for those to drop. reason: 'USER' by
 -- default.
----     mc.meeg.epochs.new{ data = mc.zeros{ 3, 1, 4 }, fs = 1 }:drop({ 2 }, 'LOUD').drop_log[2]  --> { 'LOUD' }
+---     mc.meeg.epochs.new{ data = mc.zeros{ 3, 1, 4 }, fs = 1 }:drop({ 2 }, 'LOUD').drop_log[2][1]  --> LOUD
 ---@param what any
 ---@param reason? string
 ---@return table epochs

@@ -19,6 +19,7 @@ local BOUNDS = { 1e-5, 1e5 }
 
 -- ---------------------------------------------------------------- construction
 
+--- Whether a value is a kernel.
 local function is_kernel(k) return getmetatable(k) == Kernel end
 M.is = is_kernel
 
@@ -246,6 +247,7 @@ end
 
 -- ---------------------------------------------------------------- values
 
+--- Points as f64 rows [n, d]; fname stands in messages.
 local function points(fname, x)
   x = op.operand(fname, x, 4)
   if x.ndim == 1 then x = x:expand_dims(-1) end

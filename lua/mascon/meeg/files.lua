@@ -1,0 +1,47 @@
+--- mascon.meeg.files: which module reads a recording, by the name of its file.
+--
+-- Owns the dispatch by extension and the options of opening, no format. The modules of files/ each offer open(path, options) -> Raw or Epochs
+-- object.
+local check = require 'mascon.check'
+local error = check.error
+local M = {}
+
+local FORMATS = { edf = 'edf', bdf = 'edf', npy = 'arrays', npz = 'arrays' }
+
+local OPEN = {
+  fs = { nil, 'number > 0' }, table = { nil, 'string | table' }, key = { nil, 'string' }, types = { nil, 'table' }, unit = { nil, 'string' }, tmin = { nil, 'number' },
+}
+
+--- Opens a file of continuous samples or of epochs, as what it holds: a Raw or an Epochs object. Options as in mc.meeg.raw.open and
+--- mc.meeg.epochs.open.
+---@param path string
+---@param opts? table
+---@return table raw or epochs
+function M.open(path, opts)
+  local fname = 'meeg.open'
+  check.arg(fname, 'path', path, 'string', 3)
+  local o = check.opts(fname, opts, OPEN, 3)
+  local name = path:lower():gsub('%.gz$', '')
+  local ext = name:match '%.([%w]+)$' or ''
+  local module = FORMATS[ext]
+  if not module then
+    local known = check.names(FORMATS)
+    local near = ext ~= '' and check.nearest(ext, FORMATS)
+    error(('%s: %s has the extension %q%s; give a file of one of %s'):format(fname, path, ext, near and (' (did you mean %q?)'):format(near) or '', known), 2)
+  end
+  local f, msg = io.open(path, 'rb')
+  if not f then error(('%s: %s; check the path'):format(fname, msg), 2) end
+  f:close()
+  local r = require('mascon.meeg.files.' .. module).open(path, o)
+  for channel, type_ in pairs(o.types or {}) do
+    local found
+    for _, c in ipairs(r.channels) do
+      if c.name == channel then c.type, c.unit, found = type_, nil, true end
+    end
+    if not found then error(('%s: option types names the channel %q, which %s does not have'):format(fname, tostring(channel), path), 2) end
+  end
+  if o.types then require('mascon.meeg.channels').check(fname, r.channels) end
+  return r
+end
+
+return M

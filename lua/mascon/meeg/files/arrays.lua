@@ -1,0 +1,102 @@
+--- mascon.meeg.files.arrays: .npy and .npz arrays with a side table as Raw [C, T] or Epochs [E, C, T].
+--
+-- Owns finding the samples, the rate, the events and the names. Arrays stored plainly are mapped, so that one larger than memory passes
+-- through. The side table is in side_table.lua.
+local tensor = require 'mascon.tensor'
+local create = require 'mascon.create'
+local check = require 'mascon.check'
+local op = require 'mascon.op'
+local channels = require 'mascon.meeg.channels'
+local raw = require 'mascon.meeg.raw'
+local epochs = require 'mascon.meeg.epochs'
+local side_table = require 'mascon.meeg.files.side_table'
+local error = check.error
+local M = {}
+
+local RATES = { 'fs', 'sfreq', 'srate', 'sf', 'sampling_rate' }
+
+local function number_in(file, names)
+  for _, name in ipairs(names) do
+    if file:has(name) then
+      local t = file:get(name)
+      if t:numel() == 1 then return t:reshape({ -1 })[1]:item() end
+    end
+  end
+end
+
+--- The arrays of an .npz: samples, rate, time of the first sample, events.
+local function from_npz(path, key)
+  local file = require('mascon.io').open(path)
+  if not key then
+    key = file:has 'data' and 'data' or nil
+    local best = -1
+    for _, name in ipairs(file.names) do -- else the largest one of 2 or 3 axes
+      if not file:has 'data' then
+        local t = file:get(name)
+        if (t.ndim == 2 or t.ndim == 3) and tensor.kind[t.dtype] ~= 'c' and t:numel() > best then best, key = t:numel(), name end
+      end
+    end
+    if not key then error(('meeg.open: %s holds no array of 2 or 3 axes; it has %s'):format(path, table.concat(file.names, ', ')), 4) end
+  end
+  local data = file:get(key)
+  return data, number_in(file, RATES), number_in(file, { 'tmin' }), file:has 'events' and file:get 'events' or nil
+end
+
+local function scales_of(path, list, unit)
+  local scale = {}
+  for i, c in ipairs(list) do
+    local name = c.file_unit or unit
+    local factor, si = 1, nil
+    if name then factor, si = channels.unit(name) end
+    if not factor then error(('meeg.open: %s: the unit %q of channel %s is not known; scale the data to SI units and leave it out'):format(path, name, c.name), 4) end
+    scale[i], c.unit = factor, si
+  end
+  return scale
+end
+
+--- Opens an array: [C, T] as a Raw, [E, C, T] as an Epochs object. Options as in mc.meeg.raw.open.
+---@param path string
+---@param o table
+---@return table
+function M.open(path, o)
+  local data, fs, tmin, events
+  if path:lower():match '%.npz$' then data, fs, tmin, events = from_npz(path, o.key)
+  else data = require('mascon.io').open(path) end
+  if data.ndim ~= 2 and data.ndim ~= 3 or tensor.kind[data.dtype] == 'c' then
+    error(('meeg.open: %s is %s; a recording is [channels, samples], epochs are [epochs, channels, samples]'):format(path, tensor.describe(data)), 3)
+  end
+  local side = side_table.load(path, o.table)
+  fs, tmin, events = o.fs or side.fs or fs, o.tmin or side.tmin or tmin or 0, events or side.events
+  if not fs then error(('meeg.open: %s does not tell its sampling rate; give fs in Hz'):format(path), 3) end
+  local C = data.shape[data.ndim - 1]
+  local list = side.channels
+  if not list then
+    list = {}
+    for i = 1, C do list[i] = { name = ('ch%d'):format(i), type = 'eeg' } end
+  end
+  if #list ~= C then error(('meeg.open: %s has %d channels, its table %s names %d; they must agree'):format(path, C, side.path, #list), 3) end
+  local scale = scales_of(path, list, o.unit)
+  channels.check('meeg.open', list)
+  if data.ndim == 2 then
+    return raw.over({ path = path, format = path:lower():match '%.(%w+)$', fs = fs, samples = data.shape[2], channels = list, bads = side.bads }, raw.rows(data, scale))
+  end
+  local n, dtype = data.shape[1], data.dtype == 'f32' and 'f32' or 'f64'
+  return epochs.over('meeg.open', {
+    fs = fs, tmin = tmin, samples = data.shape[3], channels = list, bads = side.bads, events = events, event_id = side.event_id, info = {},
+  }, {
+    count = n, dtype = dtype, read = function(rows, picks)
+      local x
+      if rows[#rows] - rows[1] == #rows - 1 then x = data[{ { rows[1], rows[#rows] } }]
+      else x = op.functions.take(data, create.tensor(rows, { dtype = 'i64' }), 1) end
+      x = op.functions.take(x, create.tensor(picks, { dtype = 'i64' }), 2):to { dtype = dtype }
+      local list_, same = {}, true
+      for k, i in ipairs(picks) do
+        list_[k] = scale[i]
+        same = same and scale[i] == 1
+      end
+      return same and x or x * create.tensor(list_, { dtype = dtype }):reshape(1, #list_, 1)
+    end,
+  })
+end
+
+return M

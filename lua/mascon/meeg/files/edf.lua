@@ -1,0 +1,89 @@
+--- mascon.meeg.files.edf: EDF and BDF recordings as Raw objects.
+--
+-- Owns the choice of channels when a file mixes sampling rates (those of the commonest rate), the units, and the way from a clock with gaps
+-- to one without: what EDF+D files leave out becomes a junction marked by an annotation 'BAD boundary'. The format itself is mascon.io.edf.
+local edf = require 'mascon.io.edf'
+local channels = require 'mascon.meeg.channels'
+local raw = require 'mascon.meeg.raw'
+local M = {}
+
+--- The rate that most channels have; of equals the highest.
+local function commonest(rates)
+  local best
+  for _, g in ipairs(rates) do
+    if not best or #g.channels > #best.channels or #g.channels == #best.channels and g.fs > best.fs then best = g end
+  end
+  return best
+end
+
+--- Seconds of the recording's clock as seconds after the first stored sample.
+local function stored(segments, record_seconds, t)
+  local out = 0
+  for _, s in ipairs(segments) do
+    if t < s.from then break end
+    out = s.first * record_seconds + math.min(t, s.to) - s.from
+  end
+  return out
+end
+
+local function annotations_of(rec)
+  local out = {}
+  for _, a in ipairs(rec.annotations) do
+    local onset = stored(rec.segments, rec.record_seconds, a.onset)
+    local stop = stored(rec.segments, rec.record_seconds, a.onset + (a.duration or 0))
+    out[#out + 1] = { onset = onset, duration = stop - onset, text = a.text }
+  end
+  for i = 2, #rec.segments do
+    out[#out + 1] = { onset = rec.segments[i].first * rec.record_seconds, duration = 0, text = 'BAD boundary' }
+  end
+  table.sort(out, function(a, b)
+    if a.onset ~= b.onset then return a.onset < b.onset end
+    return a.text < b.text
+  end)
+  return out
+end
+
+local function date_of(start)
+  if not start then return nil end
+  return ('%04d-%02d-%02dT%02d:%02d:%02d'):format(start.year, start.month, start.day, start.hour, start.min, start.sec)
+end
+
+--- Opens an EDF or BDF file as a Raw object. Labels tell the types (EOG, ECG, EMG, Status, ... ), the rest is EEG.
+---@param path string
+---@return table raw
+function M.open(path)
+  local rec = edf.open(path)
+  local group, warnings = commonest(rec.rates), {}
+  for i, w in ipairs(rec.warnings) do warnings[i] = w end
+  if not group then require('mascon.check').error(('meeg.open: %s holds no signals, only annotations'):format(path), 3) end
+  local left, list, scale, seen = {}, {}, {}, {}
+  for _, g in ipairs(rec.rates) do
+    if g ~= group then
+      for _, i in ipairs(g.channels) do left[#left + 1] = ('%s (%.6g Hz)'):format(rec.labels[i], g.fs) end
+    end
+  end
+  if #left > 0 then warnings[#warnings + 1] = ('channels of another sampling rate than %.6g Hz are left out: %s'):format(group.fs, table.concat(left, ', ')) end
+  for k, i in ipairs(group.channels) do
+    local c, name = rec.channels[i], rec.labels[i]
+    if name == '' then name = ('channel %d'):format(i) end
+    seen[name] = (seen[name] or 0) + 1
+    if seen[name] > 1 then name = ('%s-%d'):format(name, seen[name]) end
+    local type_ = channels.guess(name, 'eeg')
+    local factor, unit = channels.unit(c.unit)
+    if type_ == 'stim' then factor, unit = 1, 'V' end
+    if not factor and c.unit ~= '' then warnings[#warnings + 1] = ('channel %s has the unit %q, which is not known; its numbers are left as they are'):format(name, c.unit) end
+    list[k] = { name = name, type = type_, unit = unit or (c.unit ~= '' and c.unit or nil), file_unit = c.unit }
+    scale[k] = factor or 1
+  end
+  channels.check('meeg.open', list)
+  return raw.over({
+    path = path, format = rec.format, fs = group.fs, samples = rec.channels[group.channels[1]].samples, channels = list, annotations = annotations_of(rec), warnings = warnings,
+    info = { meas_date = date_of(rawget(rec, 'start')) },
+  }, function(picks, first, count)
+    local which = {}
+    for k, i in ipairs(picks) do which[k] = group.channels[i] end
+    return raw.scaled(rec:read { channels = which, first = first + 1, last = first + count }, picks, scale)
+  end, function() rec:close() end)
+end
+
+return M
