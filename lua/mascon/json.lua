@@ -42,17 +42,6 @@ local function escape(c)
   return ESCAPES[c] or fmt('\\u%04x', byte(c))
 end
 
--- Position of the first byte that is not part of valid UTF-8, or nil.
-local function invalid_utf8(s)
-  local i = find(s, '[\128-\255]')
-  while i do
-    local code, len = text.utf8_decode(s, i)
-    if not code then return i end
-    i = find(s, '[\128-\255]', i + len)
-  end
-  return nil
-end
-
 local function at(path)
   return path == '' and 'at the top' or 'at ' .. path:gsub('^%.', '')
 end
@@ -66,7 +55,7 @@ local ENCODE = {
 local encode_value
 
 local function encode_string(s, path, st)
-  local bad = invalid_utf8(s)
+  local bad = text.invalid_utf8(s)
   if bad then
     local msg = 'the string %s is not UTF-8 (byte %d); JSON holds text only, encode bytes as base64 or hex first'
     st.fail(fmt(msg, at(path), bad))
@@ -360,7 +349,7 @@ end
 function M.decode(s, opts)
   if type(s) ~= 'string' then error('json.decode: expected a string, got ' .. type(s), 2) end
   local o = check.opts('json.decode', opts, DECODE)
-  local bad = invalid_utf8(s)
+  local bad = text.invalid_utf8(s)
   if bad then return nil, fmt('json.decode: %s: not UTF-8', place(s, bad)) end
   local st = { text = s, max_depth = o.max_depth, null = o.null }
   if st.null == nil then st.null = M.null end

@@ -201,6 +201,32 @@ local function decode(s, i)
 end
 M.utf8_decode = decode
 
+--- Position of the first byte that is not part of valid UTF-8, or nil.
+---     mc.text.invalid_utf8('a\255')  --> 2
+---@param s string
+---@return integer|nil
+function M.invalid_utf8(s)
+  local i = s:find '[\128-\255]'
+  while i do
+    local code, len = decode(s, i)
+    if not code then return i end
+    i = s:find('[\128-\255]', i + len)
+  end
+  return nil
+end
+
+--- Text as UTF-8: what is not valid UTF-8 is taken as Latin-1, in which every byte is a character.
+---     mc.text.utf8('\181V')  --> µV
+---@param s string
+---@return string
+function M.utf8(s)
+  if not M.invalid_utf8(s) then return s end
+  return (s:gsub('[\128-\255]', function(c)
+    local b = byte(c)
+    return string.char(192 + math.floor(b / 64), 128 + b % 64)
+  end))
+end
+
 local function code_width(code)
   if code == nil then return 1 end
   if code < 0x300 then return (code < 32 or (code >= 0x7f and code < 0xa0)) and 0 or 1 end

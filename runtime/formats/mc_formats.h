@@ -1,4 +1,5 @@
-/* mc_formats.h - files in and out: npy, npz (zip), EDF/BDF, and safe writing.
+/* mc_formats.h - files in and out: npy, npz (zip), EDF/BDF, samples of other recordings, and safe
+ * writing.
  *
  * First part: the public C interface, plain enough for the Lua FFI (opaque handles, pointers,
  * scalars, numbers out through arrays). mascon.h may include this header as it stands. Second part,
@@ -250,6 +251,41 @@ MC_API int mc_edf_read(const mc_edf *f, const int *channels, int n, int64_t firs
                        int dtype, void *out, int64_t row_stride);
 MC_API void mc_edf_free(mc_edf *f);
 
+/* ---- public: numbers on a grid of channels and samples, the body of many recordings ---- */
+
+typedef struct mc_samples mc_samples;
+
+/* How a number is stored; MC_SAMPLE_BIG is added for big-endian ones. */
+enum {
+    MC_SAMPLE_I8 = 0,
+    MC_SAMPLE_U8 = 1,
+    MC_SAMPLE_I16 = 2,
+    MC_SAMPLE_U16 = 3,
+    MC_SAMPLE_I32 = 4,
+    MC_SAMPLE_U32 = 5,
+    MC_SAMPLE_F32 = 6,
+    MC_SAMPLE_F64 = 7,
+    MC_SAMPLE_BIG = 16
+};
+
+/* Opens a file to be read by position. Owns. */
+MC_API mc_samples *mc_samples_open(const char *path);
+/* The same over n bytes in memory, which must outlive the handle (borrows them). */
+MC_API mc_samples *mc_samples_from_memory(const void *bytes, int64_t n);
+/* Bytes of the file to out[0]. */
+MC_API int mc_samples_size(const mc_samples *f, int64_t *out);
+/* Samples [first, first + count) of n channels to rows of `out`, row r starting at element r *
+ * row_stride, times scale[r] (NULL: 1). The number of channel c and sample t lies at byte base + c *
+ * channel_step + t * sample_step. MC_EINVAL when the file does not hold them all. Memory beyond
+ * `out` is bounded by 256 KiB or one sample of all channels, whichever is more. */
+MC_API int mc_samples_read(const mc_samples *f, int type, int64_t base, int64_t channel_step,
+                           int64_t sample_step, const int *channels, int n, int64_t first,
+                           int64_t count, const double *scale, double *out, int64_t row_stride);
+MC_API void mc_samples_free(mc_samples *f);
+/* n numbers of dtype (f32, f64, i32) at `in` as stored bytes of `type` (F32, F64, I32, each also
+ * big-endian) to `out`. */
+MC_API int mc_samples_pack(int type, int dtype, const void *in, int64_t n, void *out);
+
 /* ---- internal ---- */
 #ifdef MCI_FORMATS
 
@@ -332,6 +368,30 @@ static inline uint64_t mci_le64(const unsigned char *p)
 {
     return (uint64_t)mci_le32(p) | (uint64_t)mci_le32(p + 4) << 32;
 }
+
+static inline uint32_t mci_be32(const unsigned char *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
+}
+static inline uint64_t mci_be64(const unsigned char *p)
+{
+    return (uint64_t)mci_be32(p) << 32 | mci_be32(p + 4);
+}
+
+/* Where numbers lie in a file: see mc_samples_read. `op` opens the messages. */
+typedef struct mci_grid {
+    const char *op;
+    int type;
+    int64_t base, channel_step, sample_step;
+} mci_grid;
+/* Bytes of one number of this type, 0 for an unknown type. */
+int mci_sample_bytes(int type);
+/* n numbers in a row at p, `step` bytes apart, times scale, to out. */
+void mci_sample_decode(const unsigned char *p, int64_t step, int64_t n, int type, double scale,
+                       double *out);
+int mci_grid_read(const mci_infile *src, const mci_grid *g, const int *channels, int n,
+                  int64_t first, int64_t count, const double *scale, double *out,
+                  int64_t row_stride);
 
 /* One signal of an EDF header. Texts are offsets into mc_edf.text. */
 typedef struct mci_edf_signal {
