@@ -1,0 +1,6 @@
+--- mascon.meeg: recordings of the brain's electric and magnetic fields: sensors, positions, interpolation between sensors.
+--
+-- The public table; every part is a file of its own and loads when touched. Owns nothing.
+return require('mascon.lazy').table('mc.meeg', {}, {
+  sphere = 'mascon.meeg.sphere', spline = 'mascon.meeg.spline',
+})
