@@ -42,7 +42,7 @@ th[aria-sort=ascending] button::after{content:" \25b4"}
 th[aria-sort=descending] button::after{content:" \25be"}
 pre{background:var(--code);padding:.8rem 1rem;border-radius:6px;overflow-x:auto;font-size:.86rem;line-height:1.45}
 footer{margin-top:3rem;color:var(--soft);font-size:.85rem;border-top:1px solid var(--rule);padding-top:.6rem}
-svg rect.bg{fill:var(--bg)}svg text.fg,svg path.fg{fill:var(--fg)}svg .ax{stroke:var(--ax)}svg .grid{stroke:var(--grid)}
+svg .bg{fill:var(--bg)}svg text.fg,svg path.fg{fill:var(--fg)}svg .ax{stroke:var(--ax)}svg .grid{stroke:var(--grid)}
 svg .void{fill:var(--void)}svg .hatch{stroke:var(--hatch)}svg .cell{stroke:var(--bg)}
 @media print{:root{--bg:#fff;--fg:#000;--soft:#444;--rule:#ccc;--code:#f5f5f5;--accent:#000;--grid:#e6e6e6;--ax:#444;
 --void:#d9d9d9;--hatch:#b0b0b0}

@@ -172,7 +172,7 @@ local function heat(lines, view, mark, o, w)
     return out
   end
   local column, line = owners(xs, X, w, nx), owners(ys, Y, h, ny)
-  local colours = colormap.colours(mark.cmap or 'viridis', 64)
+  local colours = heatmap.colours(mark)
   local rows = {}
   for i = 1, h do
     local row = {}
@@ -183,7 +183,7 @@ local function heat(lines, view, mark, o, w)
       if not t then
         row[j] = ' '
       elseif o.color then
-        local k = max(1, min(64, floor(t * 64) + 1))
+        local k = max(1, min(#colours, floor(t * #colours) + 1))
         row[j] = fmt('\27[48;5;%dm \27[0m', cube(colours[k]))
       else
         row[j] = SHADES[max(1, min(#SHADES, floor(t * #SHADES) + 1))]
@@ -194,16 +194,33 @@ local function heat(lines, view, mark, o, w)
   framed(lines, view.panel, ctx_range, rows, w)
   if norm.empty then
     lines[#lines + 1] = 'no finite value'
+  elseif mark.classes then
+    local names, n = {}, #mark.classes
+    for k, c in ipairs(mark.classes) do
+      local t = n > 1 and (k - 1) / (n - 1) or 0
+      names[k] = (o.color and fmt('\27[48;5;%dm \27[0m', cube(colours[k])) or SHADES[min(#SHADES, floor(t * #SHADES) + 1)]) .. ' ' .. clean(c[1])
+    end
+    lines[#lines + 1] = table.concat(names, '   ')
   else
     local legend = {}
     if o.color then
-      for k = 1, 16 do legend[k] = fmt('\27[48;5;%dm \27[0m', cube(colours[k * 4])) end
+      for k = 1, 16 do legend[k] = fmt('\27[48;5;%dm \27[0m', cube(colours[floor(k * #colours / 16)])) end
     else
       for k, s in ipairs(SHADES) do legend[k] = s:rep(2) end
     end
     lines[#lines + 1] = (mark.label and clean(mark.label) .. ': ' or '') .. number(norm.lo) .. ' '
       .. table.concat(legend) .. ' ' .. number(norm.hi)
   end
+end
+
+-- A map of the scalp as the square around it, a character twice as high as wide.
+local function head(lines, view, mark, o, w)
+  local e, n = mark.extent, #mark.z
+  local side = {}
+  for k = 1, n do side[k] = (2 * (k - 1) / (n - 1) - 1) * e end
+  local square = setmetatable({ x = side, y = side }, { __index = mark })
+  view.range = { xkind = 'linear', ykind = 'linear', x0 = -e, x1 = e, y0 = -e, y1 = e }
+  heat(lines, view, square, o, min(w, 2 * o.height))
 end
 
 -- Sideways bars, one line each.
@@ -328,8 +345,10 @@ function M.text(fig, opts)
     if #lines > 0 then lines[#lines + 1] = '' end
     if view.panel.title then lines[#lines + 1] = clean(view.panel.title) end
     local w = o.width - 12
-    local map, polar = has(view, 'heatmap'), has(view, 'polar')
-    if polar then
+    local map, polar, scalp = has(view, 'heatmap'), has(view, 'polar'), has(view, 'scalp')
+    if scalp then
+      head(lines, view, scalp, o, w)
+    elseif polar then
       polar_bars(lines, polar, o)
     elseif map then
       heat(lines, view, map, o, w)

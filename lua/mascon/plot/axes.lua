@@ -338,6 +338,7 @@ local HEATMAP = with_panel{
   mask = { nil, 'any' },
   outline = { nil, 'any' },
   contour_levels = { nil, 'any' },
+  classes = { nil, 'table' },
 }
 
 local function truth(fname, name, v, rows, columns, level)
@@ -352,12 +353,33 @@ local function truth(fname, name, v, rows, columns, level)
   return m
 end
 
+-- Classes as { name, '#rrggbb' }; every number of z names one.
+local function classes_of(fname, list, z, level)
+  local out = {}
+  for k, c in ipairs(list) do
+    if type(c) ~= 'table' or type(c[1]) ~= 'string' then
+      error(fmt('%s: classes[%d] must be { name, colour }', fname, k), level + 1)
+    end
+    out[k] = { c[1], color_of(fname, c[2], level + 1) }
+  end
+  for i = 1, #z do
+    for j = 1, #z[i] do
+      local v = z[i][j]
+      if v == v and not out[v] then
+        error(fmt('%s: z[%d][%d] is %.6g; with %d classes it is a number from 1 to %d', fname, i, j, v, #out, #out), level + 1)
+      end
+    end
+  end
+  return out
+end
+
 --- A heat map: z[i][j] coloured in the cell of y[i] and x[j].
 --- x and y are cell centres (n), cell edges (n + 1), pairs { low, high }, or nil for 1 to n; they need not be even.
 --- NaN cells are grey and hatched.
 --- options: cmap, vmin, vmax, center (colours symmetric about it), clip ({1, 99}: limits at these percentiles), cscale
 --- 'linear'|'log', label (of the colour bar), colorbar, mask (true: cell left out), outline (true cells are framed),
---- contour_levels (a count or an array), and all of `set`
+--- contour_levels (a count or an array), classes (z holds class numbers: a list of { name, colour }, shown in a legend
+--- instead of a colour bar; where cells are too many to be seen, the last class wins), and all of `set`
 function Axes:heatmap(x, y, z, opts)
   local f = 'plot.heatmap'
   if z == nil then z, opts, x, y = x, y, nil, nil end
@@ -380,6 +402,7 @@ function Axes:heatmap(x, y, z, opts)
     end
     clip = { a, b }
   end
+  local classes = o.classes and classes_of(f, o.classes, rows, 2)
   local levels = o.contour_levels
   if levels ~= nil and type(levels) ~= 'number' then levels = data.vector(f, 'contour_levels', levels, 2) end
   local mask, outline = truth(f, 'mask', o.mask, ny, nx, 2), truth(f, 'outline', o.outline, ny, nx, 2)
@@ -393,8 +416,64 @@ function Axes:heatmap(x, y, z, opts)
   set_panel(self.panel, f, o, 2)
   return add(self, {
     kind = 'heatmap', x = xs, y = ys, z = rows, cmap = o.cmap, vmin = o.vmin, vmax = o.vmax, center = o.center,
-    clip = clip, cscale = o.cscale, label = o.label, colorbar = o.colorbar, mask = mask, outline = outline,
-    contour_levels = levels,
+    clip = clip, cscale = o.cscale, label = o.label, colorbar = o.colorbar and not classes, mask = mask, outline = outline,
+    contour_levels = levels, classes = classes,
+  })
+end
+
+local SCALP = with_panel{
+  extent = { 1.25, 'number >= 1' },
+  radius = { 1, 'number > 0' },
+  sensors = { nil, 'any' },
+  names = { nil, 'table' },
+  marked = { nil, 'table' },
+  cmap = { 'tide', 'string' },
+  vmin = { nil, 'number' },
+  vmax = { nil, 'number' },
+  center = { nil, 'number' },
+  label = { nil, 'string' },
+  colorbar = { true, 'boolean' },
+  contour_levels = { 5, 'any' },
+}
+
+--- A map of the scalp seen from above, nose up: z[i][j] on a square grid from -extent to extent, rows from back to front,
+--- shown inside a disc; the head is the circle of radius 1.
+--- options: extent 1.25, radius of the disc 1, sensors (pairs x, y), names (one each, or '' for none), marked (true: a
+--- sensor stands out), cmap, vmin, vmax, center, label (of the colour bar), colorbar, contour_levels (a count, an array, 0
+--- for none), and title of `set`
+function Axes:scalp(z, opts)
+  local f = 'plot.scalp'
+  local o = check.opts(f, opts, SCALP)
+  local rows, ny, nx = data.matrix(f, 'z', z, 2)
+  if ny ~= nx or ny < 2 then error(fmt('%s: z is [%d, %d]; give a square grid, [2, 2] or larger', f, ny, nx), 2) end
+  local ok, msg = colormap.colours(o.cmap)
+  if not ok then error(f .. ': ' .. msg, 2) end
+  local sensors, names = {}, nil
+  if o.sensors ~= nil then
+    local list, n, two = data.matrix(f, 'sensors', o.sensors, 2)
+    if two ~= 2 then error(fmt('%s: sensors is [%d, %d]; give x and y of each', f, n, two), 2) end
+    sensors = list
+  end
+  if o.names then
+    names = check_strings(f, 'names', o.names, 2)
+    same_length(f, 'names', #names, 'sensors', #sensors, 2)
+  end
+  local levels = o.contour_levels
+  if type(levels) ~= 'number' then levels = data.vector(f, 'contour_levels', levels, 2) end
+  local radius, mask = math.min(o.radius, o.extent), {}
+  for i = 1, ny do
+    mask[i] = {}
+    for j = 1, nx do
+      local x, y = (2 * (j - 1) / (nx - 1) - 1) * o.extent, (2 * (i - 1) / (ny - 1) - 1) * o.extent
+      mask[i][j] = x * x + y * y > radius * radius
+    end
+  end
+  set_panel(self.panel, f, o, 2)
+  self.panel.round = 'scalp'
+  return add(self, {
+    kind = 'scalp', z = rows, mask = mask, extent = o.extent, radius = radius, sensors = sensors, names = names,
+    marked = o.marked or {}, cmap = o.cmap, vmin = o.vmin, vmax = o.vmax, center = o.center, label = o.label,
+    colorbar = o.colorbar, contour_levels = levels,
   })
 end
 
@@ -461,7 +540,7 @@ function Axes:polar(values, opts)
   end
   local color = color_of(f, o.color, 2)
   set_panel(self.panel, f, o, 2)
-  self.panel.polar = true
+  self.panel.round = 'polar'
   return add(self, {
     kind = 'polar', heights = heights, mean = o.mean, length = r, angle = angle, n = n, color = color,
   })

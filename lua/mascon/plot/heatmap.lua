@@ -1,7 +1,8 @@
 -- plot/heatmap.lua: draws heat maps and their colour bars.
 --
 -- Owns: limits of the colour scale, cells as vector paths (one path per colour) or, when there are many, as one
--- embedded image, hatching of missing cells, contours, outlines, the colour bar. May not know the layout around it.
+-- embedded image, hatching of missing cells, contours, outlines, the colour bar. A heat map of classes has whole numbers
+-- for values and a list of colours for a map. May not know the layout around it.
 
 local colormap = require 'mascon.plot.colormap'
 local contour = require 'mascon.plot.contour'
@@ -28,6 +29,7 @@ end
 --- Limits of the colour scale, and whether values lie below or above them.
 ---@return table { lo, hi, kind, below, above, empty }
 function M.norm(mark)
+  if mark.classes then return { classes = true, kind = 'linear', lo = 1, hi = #mark.classes, empty = false } end
   local values = {}
   local log = mark.cscale == 'log'
   for i = 1, #mark.z do
@@ -59,6 +61,9 @@ end
 
 -- Function from value to place in the map, 0 to LEVELS - 1; nil for NaN (and for what a log scale cannot show).
 local function placer(norm)
+  if norm.classes then
+    return function(v) return v == v and v - 1 or nil end
+  end
   local unit = scale.map(norm.kind, norm.lo, norm.hi, 0, LEVELS)
   local log = norm.kind == 'log'
   return function(v)
@@ -66,6 +71,14 @@ local function placer(norm)
     local k = floor(unit(v))
     return k < 0 and 0 or k > LEVELS - 1 and LEVELS - 1 or k
   end
+end
+
+--- The colours of a mark, from low to high.
+function M.colours(mark)
+  if not mark.classes then return assert(colormap.colours(mark.cmap or 'viridis', LEVELS)) end
+  local out = {}
+  for k, c in ipairs(mark.classes) do out[k] = c[2] end
+  return out
 end
 
 --- Cell edges along both sides, in data units.
@@ -160,7 +173,7 @@ local function draw_cells(out, places, px, py, colours)
     end
   end
   out:open('g', { 'shape-rendering', 'crispEdges' })
-  for k = 0, LEVELS - 1 do
+  for k = 0, #colours - 1 do
     if paths[k] then out:path(table.concat(paths[k]), { 'fill', colours[k + 1] }) end
   end
   out:close('g')
@@ -199,21 +212,47 @@ local function cover(p, n)
   return out
 end
 
--- Mean of the finite values in a block of cells.
-local function block_mean(mark, r, c)
+-- Mean of the finite values in a block of cells; of classes the last, which is the one to be seen.
+local function block_value(mark, r, c)
   if r[1] == r[2] and c[1] == c[2] then return cell(mark, r[1], c[1]) end
-  local sum, n = 0, 0
+  local sum, n, last = 0, 0, 0
   for i = r[1], r[2] do
     for j = c[1], c[2] do
       local v = cell(mark, i, j)
-      if v == v then sum, n = sum + v, n + 1 end
+      if v == v then sum, n, last = sum + v, n + 1, math.max(last, v) end
     end
   end
-  return n > 0 and sum / n or 0 / 0
+  if n == 0 then return 0 / 0 end
+  return mark.classes and last or sum / n
+end
+
+-- An image over a rectangle of the page; rows hold places of the palette, from the top down.
+local function put_image(out, x, y, w, h, rows, colours, smooth)
+  local palette = {}
+  for k = 1, LEVELS + 1 do
+    local r, g, b = colormap.components(colours[k] or VOID)
+    palette[k] = { floor(r * 255 + 0.5), floor(g * 255 + 0.5), floor(b * 255 + 0.5) }
+  end
+  out:element('image', {
+    'x', x, 'y', y, 'width', w, 'height', h, 'preserveAspectRatio', 'none',
+    'image-rendering', smooth and 'auto' or 'optimizeSpeed', 'style', not smooth and 'image-rendering:pixelated',
+    'href', 'data:image/png;base64,' .. png.base64(png.indexed(rows, palette)),
+  })
+end
+
+--- A grid of values (rows from the bottom up) as an image whose pixels blend into each other.
+function M.draw_smooth(out, z, norm, colours, x, y, w, h)
+  local place, rows = placer(norm), {}
+  for i = 1, #z do
+    local row, line = {}, z[#z - i + 1]
+    for j = 1, #line do row[j] = place(line[j]) or LEVELS end
+    rows[i] = row
+  end
+  put_image(out, x, y, w, h, rows, colours, true)
 end
 
 -- Image of the cells: one pixel per cell when they are even and no finer than the page, else two pixels per px of page,
--- each the mean of the cells below it.
+-- each standing for the cells below it.
 local function draw_image(out, mark, px, py, norm, colours)
   local x0, x1 = math.min(px[1], px[#px]), math.max(px[1], px[#px])
   local y0, y1 = math.min(py[1], py[#py]), math.max(py[1], py[#py])
@@ -221,21 +260,13 @@ local function draw_image(out, mark, px, py, norm, colours)
   if evenly_spaced(px) and #px - 1 <= nx then nx = #px - 1 end
   if evenly_spaced(py) and #py - 1 <= ny then ny = #py - 1 end
   local columns, lines = cover(px, nx), cover(py, ny)
-  local place, rows, palette = placer(norm), {}, {}
+  local place, rows = placer(norm), {}
   for i = 1, ny do
     local row = {}
-    for j = 1, nx do row[j] = place(block_mean(mark, lines[i], columns[j])) or LEVELS end
+    for j = 1, nx do row[j] = place(block_value(mark, lines[i], columns[j])) or LEVELS end
     rows[i] = row
   end
-  for k = 1, LEVELS + 1 do
-    local r, g, b = colormap.components(colours[k] or VOID)
-    palette[k] = { floor(r * 255 + 0.5), floor(g * 255 + 0.5), floor(b * 255 + 0.5) }
-  end
-  out:element('image', {
-    'x', x0, 'y', y0, 'width', x1 - x0, 'height', y1 - y0, 'preserveAspectRatio', 'none',
-    'image-rendering', 'optimizeSpeed', 'style', 'image-rendering:pixelated',
-    'href', 'data:image/png;base64,' .. png.base64(png.indexed(rows, palette)),
-  })
+  put_image(out, x0, y0, x1 - x0, y1 - y0, rows, colours)
 end
 
 local function line_path(line)
@@ -244,23 +275,17 @@ local function line_path(line)
   return table.concat(out) .. (line.closed and 'Z' or '')
 end
 
-local function draw_contours(out, mark, ctx, norm, colours)
-  local ny, nx = #mark.z, #mark.z[1]
-  if nx < 2 or ny < 2 then return end
-  local levels = mark.contour_levels
+--- Draws lines of equal value, dark on light colours and light on dark ones.
+---@param xs number[] page x of the columns of z
+---@param ys number[] page y of its rows
+---@param levels number|number[] how many, or which
+function M.contours(out, xs, ys, z, levels, norm, colours)
   if type(levels) == 'number' then
     if norm.kind == 'log' then
       levels = scale.log_ticks(norm.lo, norm.hi, levels)
     else
       levels = scale.linear_ticks(norm.lo, norm.hi, levels)
     end
-  end
-  local xs = mapped(centres(mark, 'x', nx, ctx.xkind), ctx.X)
-  local ys = mapped(centres(mark, 'y', ny, ctx.ykind), ctx.Y)
-  local z = {}
-  for i = 1, ny do
-    z[i] = {}
-    for j = 1, nx do z[i][j] = cell(mark, i, j) end
   end
   local place = placer(norm)
   for _, level in ipairs(levels) do
@@ -275,13 +300,26 @@ local function draw_contours(out, mark, ctx, norm, colours)
   end
 end
 
+local function draw_contours(out, mark, ctx, norm, colours)
+  local ny, nx = #mark.z, #mark.z[1]
+  if nx < 2 or ny < 2 then return end
+  local xs = mapped(centres(mark, 'x', nx, ctx.xkind), ctx.X)
+  local ys = mapped(centres(mark, 'y', ny, ctx.ykind), ctx.Y)
+  local z = {}
+  for i = 1, ny do
+    z[i] = {}
+    for j = 1, nx do z[i][j] = cell(mark, i, j) end
+  end
+  M.contours(out, xs, ys, z, mark.contour_levels, norm, colours)
+end
+
 --- Draws the cells, contours and outlines of a heat map.
 ---@param out table svg writer
 ---@param mark table
 ---@param ctx table X, Y (maps), xkind, ykind
 function M.draw(out, mark, ctx)
   local norm = M.norm(mark)
-  local colours = assert(colormap.colours(mark.cmap or 'viridis', LEVELS))
+  local colours = M.colours(mark)
   local xs, ys = M.edges(mark, ctx.xkind, ctx.ykind)
   local px, py = mapped(xs, ctx.X), mapped(ys, ctx.Y)
   local ny, nx = #mark.z, #mark.z[1]

@@ -87,13 +87,11 @@ local function check_figure(fname, fig, level)
       local msg = '%s: panel (%d, %d) is empty; draw on it, for example with :line(x, y)'
       error(fmt(msg, fname, panel.row, panel.col), level + 1)
     end
-    local polar = 0
     for _, m in ipairs(panel.marks) do
-      if m.kind == 'polar' then polar = polar + 1 end
-    end
-    if polar > 0 and polar < #panel.marks then
-      error(fmt('%s: panel (%d, %d) mixes a polar mark with others; give it a panel of its own', fname, panel.row,
-        panel.col), level + 1)
+      if panel.round and m.kind ~= panel.round then
+        error(fmt('%s: panel (%d, %d) mixes a %s mark with others; give it a panel of its own', fname, panel.row,
+          panel.col, panel.round), level + 1)
+      end
     end
   end
 end
@@ -233,6 +231,12 @@ function M.bar(names, heights, opts)
   heights, opts = options_in(heights, opts)
   local handle, rest = one_shot(opts)
   return axes.Axes.bar(handle, names, heights, rest)
+end
+
+--- A figure with a map of the scalp; arguments as Axes:scalp, and figsize.
+function M.scalp(z, opts)
+  local handle, rest = one_shot(opts, { 400, 360 })
+  return axes.Axes.scalp(handle, z, rest)
 end
 
 --- A figure with a polar histogram; arguments as Axes:polar, and figsize.

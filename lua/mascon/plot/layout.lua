@@ -200,9 +200,12 @@ local function best_corner(view, w, h)
 end
 
 local function place_legend(view)
-  local panel, entries = view.panel, {}
+  local panel, entries, outside = view.panel, {}, false
   for _, m in ipairs(view.marks) do
-    if m.label and m.kind ~= 'heatmap' then entries[#entries + 1] = m end
+    if m.classes then
+      for _, c in ipairs(m.classes) do entries[#entries + 1] = { kind = 'bar', label = c[1], drawn = c[2] } end
+      outside = true
+    elseif m.label and m.kind ~= 'heatmap' and m.kind ~= 'scalp' then entries[#entries + 1] = m end
   end
   if #entries == 0 or panel.legend == 'none' then
     view.legend = nil
@@ -211,7 +214,7 @@ local function place_legend(view)
   local w, h = legend_size(entries)
   local place = panel.legend or 'best'
   if place == 'best' then
-    if view.legend and view.legend.place == 'right' then
+    if outside or view.legend and view.legend.place == 'right' then
       place = 'right' -- once outside it stays there, or the rounds would not settle
     else
       place = best_corner(view, w, h) or 'right'
@@ -238,6 +241,24 @@ local function title_lines(panel, width)
   return font.wrap(panel.title, S.title, max(60, width), true)
 end
 
+local BARRED = { heatmap = true, scalp = true }
+
+-- Room for a colour bar, if one belongs to the panel.
+local function measure_bar(view, m)
+  local f = view.frame
+  for _, mark in ipairs(view.marks) do
+    if BARRED[mark.kind] and mark.colorbar ~= false and not view.bar_of then view.bar_of = mark end
+  end
+  if not view.bar_of then return end
+  view.norm = view.norm or heatmap.norm(view.bar_of)
+  view.bar_ticks = bar_ticks(view.norm, f.y, f.h)
+  view.bar_label = view.bar_of.label and font.wrap(view.bar_of.label, S.label, max(60, f.h)) or {}
+  m.right = max(m.right, S.bar_gap + S.bar_width + S.tick_length + S.pad + view.bar_ticks.width
+    + (#view.bar_label > 0 and 6 + #view.bar_label * S.label * S.line or 0))
+  if view.bar_ticks.note then m.above = max(m.above, 6 + S.note * S.line + (view.norm.above and 10 or 2)) end
+  if view.norm.above then m.above = max(m.above, 12) end
+end
+
 -- Margins that a panel needs around its frame.
 local function measure(view)
   local panel, f = view.panel, view.frame
@@ -246,8 +267,12 @@ local function measure(view)
   -- `above` is the room between frame and title, taken by notes, arrow heads and degree labels.
   local m = { above = #view.title > 0 and 6 or 4, bottom = 0, left = 0, right = 0 }
   m.title = #view.title * S.title * S.line
-  if panel.polar then
+  if panel.round == 'polar' then
     m.above, m.bottom, m.left, m.right = m.above + 18, 40, 36, 36
+    return m
+  end
+  if panel.round then
+    measure_bar(view, m)
     return m
   end
   local r = view.range
@@ -282,18 +307,7 @@ local function measure(view)
     end
     m.right, m.left = max(m.right, rightmost + 2), max(m.left, leftmost + 2)
   end
-  for _, mark in ipairs(view.marks) do
-    if mark.kind == 'heatmap' and mark.colorbar ~= false and not view.bar_of then view.bar_of = mark end
-  end
-  if view.bar_of then
-    view.norm = view.norm or heatmap.norm(view.bar_of)
-    view.bar_ticks = bar_ticks(view.norm, f.y, f.h)
-    view.bar_label = view.bar_of.label and font.wrap(view.bar_of.label, S.label, max(60, f.h)) or {}
-    m.right = max(m.right, S.bar_gap + S.bar_width + S.tick_length + S.pad + view.bar_ticks.width
-      + (#view.bar_label > 0 and 6 + #view.bar_label * S.label * S.line or 0))
-    if view.bar_ticks.note then m.above = max(m.above, 6 + S.note * S.line + (view.norm.above and 10 or 2)) end
-    if view.norm.above then m.above = max(m.above, 12) end
-  end
+  measure_bar(view, m)
   if view.legend and view.legend.place == 'right' then m.right = m.right + 10 + view.legend.w end
   return m
 end
@@ -350,7 +364,7 @@ end
 function M.views(fig)
   local views = {}
   for k, panel in ipairs(fig.panels) do
-    views[k] = { panel = panel, marks = drawn_marks(panel), range = not panel.polar and ranges(panel) or nil }
+    views[k] = { panel = panel, marks = drawn_marks(panel), range = not panel.round and ranges(panel) or nil }
   end
   table.sort(views, function(a, b)
     if a.panel.row ~= b.panel.row then return a.panel.row < b.panel.row end

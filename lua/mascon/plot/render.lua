@@ -7,6 +7,7 @@ local font = require 'mascon.plot.font'
 local heatmap = require 'mascon.plot.heatmap'
 local layout = require 'mascon.plot.layout'
 local polar = require 'mascon.plot.polar'
+local scalp = require 'mascon.plot.scalp'
 local series = require 'mascon.plot.series'
 local svg = require 'mascon.plot.svg'
 
@@ -142,9 +143,12 @@ local function draw_legend(out, view)
   end
 end
 
+local ROUND = { polar = polar.draw, scalp = scalp.draw }
+
 local function draw_panel(out, view)
-  if view.panel.polar then
-    polar.draw(out, view)
+  if view.panel.round then
+    ROUND[view.panel.round](out, view)
+    if view.bar_of then draw_colorbar(out, view) end
     draw_title(out, view)
     return
   end

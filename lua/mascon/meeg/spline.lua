@@ -1,0 +1,156 @@
+--- mascon.meeg.spline: spherical splines, from sensors to any place on the head.
+--
+-- Owns the functions g and h, the spline system and everything that follows from its one inverse: leave-one-out weights of all sensors and
+-- the repair of any set of bad ones. Values lie on the unit sphere; only directions of positions count. May not know channels or epochs:
+-- positions in, weight matrices out. The idea: setting the spline coefficients of left-out sensors to zero gives exactly the system of the
+-- others, and coefficients are M y with M the inverse of the whole system; so a missing value is the one that makes its coefficient zero.
+local mc = require 'mascon'
+local check = require 'mascon.check'
+local sphere = require 'mascon.meeg.sphere'
+local error = check.error
+local M = {}
+
+local SERIES = { terms = { 50, 'integer >= 1' }, stiffness = { 4, 'integer >= 2' } }
+local OPTS = {
+  alpha = { 1e-5, 'number >= 0' }, terms = SERIES.terms, stiffness = SERIES.stiffness, centre = { 'none', 'string | table' },
+  cache = { 64 * 2 ^ 20, 'number >= 0' },
+}
+
+--- Coefficients (2n + 1) / (4 pi (n (n + 1))^power), n = 0 .. terms, without the constant term.
+local function coefficients(power, terms)
+  local c = { 0 }
+  for n = 1, terms do c[n + 1] = (2 * n + 1) / (4 * math.pi * (n * (n + 1)) ^ power) end
+  return c
+end
+
+--- g(x) = 1/(4 pi) sum_n (2n + 1) / (n (n + 1))^m P_n(x), n = 1 .. terms, the kernel of the spherical spline.
+---@param x any f64, cosines of angles between points
+---@param opts? table terms (50), stiffness m (4)
+---@return any f64, the shape of x
+--- Source: Perrin, Pernier, Bertrand and Echallier, Spherical splines for scalp potential and current density mapping, 1989, equation 3.
+---     mc.format('%.12f', mc.meeg.spline.g(1))  --> 0.015260761697
+function M.g(x, opts)
+  local o = check.opts('meeg.spline.g', opts, SERIES)
+  return mc.legval(x, coefficients(o.stiffness, o.terms))
+end
+
+--- h(x): as g with exponent m - 1; the kernel of the surface Laplacian of the spline.
+---@param x any f64, cosines of angles between points
+---@param opts? table terms (50), stiffness m (4)
+---@return any f64, the shape of x
+--- Source: Perrin et al. 1989, equation 5b.
+---     mc.format('%.12f', mc.meeg.spline.h(1))  --> 0.032158349043
+function M.h(x, opts)
+  local o = check.opts('meeg.spline.h', opts, SERIES)
+  return mc.legval(x, coefficients(o.stiffness - 1, o.terms))
+end
+
+local function kernel(a, b, o) return mc.legval(mc.matmul(a, b.mT), coefficients(o.stiffness, o.terms)) end
+
+--- The spline system [[g + alpha I, 1], [1, 0]] of unit vectors u [n, 3].
+local function system(u, o)
+  local n = u.shape[1]
+  local K = mc.ones { n + 1, n + 1 }
+  K[{ { 1, n }, { 1, n } }] = kernel(u, u, o) + o.alpha * mc.eye(n)
+  K[{ n + 1, n + 1 }] = 0
+  return K
+end
+
+--- A system with two sensors at one place and alpha = 0 has no inverse: said in terms of sensors.
+local function guarded(fname, f, ...)
+  local fine, result = pcall(f, ...)
+  if fine then return result end
+  if tostring(result):find 'singular' then error(fname .. ': two sensors lie in the same direction and alpha is 0, so the system is singular; give alpha > 0, or drop one of them', 3) end
+  error(result, 0)
+end
+
+--- The inverse of the spline system over all sensors.
+---@param pos any f32|f64 [C, 3] m, head frame
+---@param opts? table alpha (1e-5, on the diagonal), terms (50), stiffness (4), centre: 'none' (default: directions from the origin of the head frame), 'fit' (from the centre of the best sphere) or { x, y, z } m
+---@return table { M = f64 [C + 1, C + 1], units = f64 [C, 3], centre = { x, y, z } or nil }
+--- Errors: invalid positions (see mc.meeg.sphere.check); two equal directions with alpha = 0. Source: Perrin et al. 1989.
+---     mc.meeg.spline.matrix({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }).M.shape[1]  --> 4
+function M.matrix(pos, opts)
+  local o = check.opts('meeg.spline.matrix', opts, OPTS)
+  local u, centre = sphere.units(sphere.check('meeg.spline.matrix', pos), o.centre)
+  return { M = guarded('meeg.spline.matrix', mc.linalg.inv, system(u, o)), units = u, centre = centre }
+end
+
+--- Weights from sources to targets: values at targets = W values at sources. Rows sum to 1. A target at a source is smoothed, not copied.
+---@param sources any f32|f64 [S, 3] m
+---@param targets any f32|f64 [D, 3] m
+---@param opts? table alpha, terms, stiffness, centre as for matrix; 'fit' fits the sources
+---@return any f64 [D, S]
+--- Errors: invalid positions; two equal directions among the sources with alpha = 0. Source: Perrin et al. 1989.
+---     mc.sum(mc.meeg.spline.weights({ { 0, 0, 1 }, { 0, 1, 0 } }, { { 1, 0, 0 } }), 2)  --> f64[1]@cpu { 1 }
+function M.weights(sources, targets, opts)
+  local o = check.opts('meeg.spline.weights', opts, OPTS)
+  local from, centre = sphere.units(sphere.check('meeg.spline.weights', sources), o.centre)
+  local to = sphere.units(sphere.check('meeg.spline.weights', targets), centre or 'none')
+  local S, D = from.shape[1], to.shape[1]
+  local right = mc.ones { S + 1, D }
+  right[{ { 1, S }, mc.all }] = kernel(from, to, o)
+  -- the system is symmetric, so the transposed solution holds the weights
+  local W = guarded('meeg.spline.weights', mc.linalg.solve, system(from, o), right)
+  return W[{ { 1, S }, mc.all }].mT:contiguous()
+end
+
+--- Weights that predict each sensor from all others: X~ = W X, with zeros on the diagonal, from one inverse.
+---@param pos any f32|f64 [C, 3] m
+---@param opts? table as for matrix
+---@return any f64 [C, C]
+--- Errors: as matrix; fewer than 2 sensors. w_cj = -M_cj / M_cc.
+---     mc.meeg.spline.leave_one_out({ { 0, 0, 1 }, { 0, 1, 0 } })  --> f64[2,2]@cpu { { 0, 1 }, { 1, 0 } }
+function M.leave_one_out(pos, opts)
+  local inverse = M.matrix(pos, opts).M
+  local C = inverse.shape[1] - 1
+  if C < 2 then error('meeg.spline.leave_one_out: one sensor cannot be predicted from others; give 2 or more', 2) end
+  local sensors = inverse[{ { 1, C }, { 1, C } }]
+  local W = -sensors / sensors:diagonal():reshape(C, 1)
+  W[mc.eye(C, { dtype = 'bool' })] = 0
+  return W
+end
+
+local Repairer = {}
+Repairer.__index = Repairer
+
+--- What repairs any set of bad sensors from all others, weights kept by set.
+---@param pos any f32|f64 [C, 3] m
+---@param opts? table as for matrix; cache: bytes of weights kept (64 MiB)
+---@return table with :weights(bad)
+--- Errors: as matrix.
+---     mc.meeg.spline.repairer({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }):weights({ 3 })  --> f64[1,3]@cpu { { 0.5000, 0.5000, 0.0000 } }
+function M.repairer(pos, opts)
+  local o = check.opts('meeg.spline.repairer', opts, OPTS)
+  local inverse = M.matrix(pos, opts).M
+  local C = inverse.shape[1] - 1
+  return setmetatable({ C = C, inverse = inverse[{ { 1, C }, { 1, C } }]:contiguous(), limit = o.cache, kept = {}, bytes = 0 }, Repairer)
+end
+
+--- Weights of bad sensors from the good ones: y_B = W X, y_B = -M_BB^-1 M_BA y_A, with zero columns at the bad.
+---@param bad integer[] their places, 1 .. C, at least one good one left
+---@return any f64 [#bad, C], rows in the order of `bad`; not to be written to
+--- Errors: no place, a place outside, twice the same, no good sensor left.
+function Repairer:weights(bad)
+  local key = table.concat(bad, ' ')
+  local kept = self.kept[key]
+  if kept then return kept end
+  local C, b, seen = self.C, #bad, {}
+  if b == 0 then error('meeg.repairer: no bad sensor is given; give places from 1 to ' .. C, 2) end
+  for _, c in ipairs(bad) do
+    if type(c) ~= 'number' or c % 1 ~= 0 or c < 1 or c > C then error(('meeg.repairer: bad sensor %s is not one; places run from 1 to %d'):format(check.show(c), C), 2) end
+    if seen[c] then error(('meeg.repairer: bad sensor %d is named twice; give each once'):format(c), 2) end
+    seen[c] = true
+  end
+  if b == C then error(('meeg.repairer: all %d sensors are bad; at least one good one is needed to repair from'):format(C), 2) end
+  local at = mc.tensor(bad, { dtype = 'i64' })
+  local rows = mc.take(self.inverse, at, 1)
+  local W = -mc.linalg.cholesky_solve(mc.linalg.cholesky(mc.take(rows, at, 2)), rows)
+  W[{ mc.all, at }] = 0
+  local size = b * C * 8
+  if self.bytes + size > self.limit then self.kept, self.bytes = {}, 0 end
+  if size <= self.limit then self.kept[key], self.bytes = W, self.bytes + size end
+  return W
+end
+
+return M
