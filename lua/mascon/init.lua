@@ -87,7 +87,7 @@ end
 
 local LAZY = {
   fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', pac = 'mascon.pac', progress = 'mascon.progress',
-  report = 'mascon.report', args = 'mascon.args', file = 'mascon.file', manifest = 'mascon.manifest', interpolate = 'mascon.interpolate', json = 'mascon.json', text = 'mascon.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.tree', optim = 'mascon.optim', integrate = 'mascon.integrate',
+  report = 'mascon.report', args = 'mascon.args', file = 'mascon.file', manifest = 'mascon.manifest', interpolate = 'mascon.interpolate', json = 'mascon.json', text = 'mascon.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.tree', autoreject = 'mascon.autoreject', optim = 'mascon.optim', integrate = 'mascon.integrate',
 }
 local FROM = {
   compile = 'mascon.compile', kernel = 'mascon.kernel', grad = 'mascon.transform', value_and_grad = 'mascon.transform', vjp = 'mascon.transform', jvp = 'mascon.transform',
