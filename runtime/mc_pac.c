@@ -4,7 +4,7 @@
  * Outputs are chosen by the bits of `want`, in the order of the bits. May not know the formulas.
  * Letters: R rows, P phase bands, A amplitude bands, T samples, L samples kept, B bins, K shifts, W lanes of a tile. */
 #include "mc_fft.h"
-#include "mc_ops.h"
+#include "mc_stage.h"
 #include "../kernels/mck_pac.h"
 
 #include <math.h>
@@ -15,78 +15,6 @@ static const mck_pac_ops *kernels(int dtype)
     static const mck_pac_ops *const table[2][3] = {{MCK_AT_v2(&mck_pac_f32_v2), MCK_AT_v3(&mck_pac_f32_v3), MCK_AT_v4(&mck_pac_f32_v4)},
                                                    {MCK_AT_v2(&mck_pac_f64_v2), MCK_AT_v3(&mck_pac_f64_v3), MCK_AT_v4(&mck_pac_f64_v4)}};
     return table[dtype == MC_F64][mci_isa()];
-}
-
-typedef void (*stage_fn)(const void *args, int64_t begin, int64_t end, void *work);
-
-typedef struct stage_job {
-    stage_fn fn;
-    const void *args;
-    char *work;
-    int64_t bytes;
-} stage_job;
-
-static void stage_task(void *arg, int64_t begin, int64_t end, int worker)
-{
-    const stage_job *j = arg;
-    j->fn(j->args, begin, end, j->work + worker * j->bytes);
-}
-
-static int run_stage(stage_fn fn, const void *args, int64_t tasks, int64_t work)
-{
-    stage_job j = {fn, args, NULL, (work + 63) & ~(int64_t)63};
-    int64_t total;
-    if (tasks == 0)
-        return MC_OK;
-    if (mci_size_mul(j.bytes, mci_workers(tasks), &total))
-        return mc_errstatus();
-    j.work = mci_alloc((size_t)total);
-    int rc = j.work ? mci_parallel(tasks, stage_task, &j) : mc_errstatus();
-    mci_free(j.work);
-    return rc;
-}
-
-/* Operand k must be contiguous of dtype (any when dtype < 0) with at least `least` elements. */
-static int need(const mci_op *op, const mc_tensor *const *in, int nin, int k, int dtype, int64_t least)
-{
-    char s[MCI_TEXT];
-    if (k >= nin)
-        return mci_error(MC_EINVAL, "%s: operand %d is missing", op->name, k + 1);
-    const mc_tensor *t = in[k];
-    if ((dtype >= 0 && t->dtype != dtype) || !mci_contiguous(t) || t->numel < least)
-        return mci_error(MC_EDTYPE, "%s: operand %d is %s; it must be contiguous %s with at least %lld elements", op->name, k + 1,
-                         mci_tensor_text(s, sizeof s, t), mc_dtype_name(dtype), (long long)least);
-    return MC_OK;
-}
-
-/* Hands out result headers in the order of the bits of want. */
-typedef struct outputs {
-    const mci_op *op;
-    mc_tensor **out;
-    int n, next, rc;
-    int64_t want;
-} outputs;
-
-static void *output(outputs *o, int64_t bit, int dtype, int ndim, const int64_t *shape)
-{
-    if (o->rc || !(o->want & bit))
-        return NULL;
-    if (o->next >= o->n) {
-        o->rc = mci_error(MC_EINVAL, "%s: %d results are not enough for what is wanted", o->op->name, o->n);
-        return NULL;
-    }
-    mc_tensor *t = o->out[o->next++];
-    o->rc = mci_out(o->op->name, t, dtype, ndim, shape);
-    return o->rc ? NULL : t->data;
-}
-
-static int finish_outputs(outputs *o, int rc)
-{
-    if (!rc && o->next != o->n)
-        rc = mci_error(MC_EINVAL, "%s: %d results given, %d wanted", o->op->name, o->n, o->next);
-    for (int i = 0; rc && i < o->next; i++)
-        mci_out_fail(o->out[i], 0);
-    return rc;
 }
 
 /* ---- analytic ---- */
@@ -129,7 +57,7 @@ static int analytic_args(const mci_op *op, const mc_tensor *const *in, int nin, 
         return mci_error(MC_EINVAL, "%s: P %lld A %lld N %lld pad %lld bins %lld do not fit %s", op->name, (long long)P, (long long)A, (long long)N,
                          (long long)pad, (long long)bins, mci_tensor_text(s, sizeof s, x));
     int tdt = p->i[7] ? (dt == MC_F32 ? MC_C64 : MC_C128) : dt;
-    if ((rc = need(op, in, nin, 1, tdt, 0)) != 0 || (rc = need(op, in, nin, 2, MC_I64, 3 * nb)) != 0 || (rc = need(op, in, nin, 3, MC_I64, 0)) != 0)
+    if ((rc = mci_operand(op, in, nin, 1, tdt, 0)) != 0 || (rc = mci_operand(op, in, nin, 2, MC_I64, 3 * nb)) != 0 || (rc = mci_operand(op, in, nin, 3, MC_I64, 0)) != 0)
         return rc;
     const int64_t *span = in[2]->data, *win = in[3]->data;
     for (int64_t b = 0; b < nb; b++) {
@@ -179,13 +107,13 @@ static int run_analytic(const mci_op *op, int nout, mc_tensor **out, int nin, co
     if (rc)
         return rc;
     int dt = in[0]->dtype, ct = dt == MC_F32 ? MC_C64 : MC_C128;
-    outputs o = {op, out, nout, 0, 0, p->i[8] | 32};
-    a.idx = output(&o, 1, MC_U8, 3, (int64_t[]){R, a.P, a.L});
-    a.unit = output(&o, 2, dt, 4, (int64_t[]){R, a.P, 2, a.L});
-    a.angle = output(&o, 4, dt, 3, (int64_t[]){R, a.P, a.L});
-    a.amp = output(&o, 8, dt, 4, (int64_t[]){R, tiles_of(dt, a.A), a.L, lanes_of(dt)});
-    a.z = output(&o, 16, ct, 3, (int64_t[]){R, a.P + a.A, a.L});
-    a.status = output(&o, 32, MC_I32, 1, &R);
+    mci_outputs o = {op, out, nout, 0, 0, p->i[8] | 32};
+    a.idx = mci_output(&o, 1, MC_U8, 3, (int64_t[]){R, a.P, a.L});
+    a.unit = mci_output(&o, 2, dt, 4, (int64_t[]){R, a.P, 2, a.L});
+    a.angle = mci_output(&o, 4, dt, 3, (int64_t[]){R, a.P, a.L});
+    a.amp = mci_output(&o, 8, dt, 4, (int64_t[]){R, tiles_of(dt, a.A), a.L, lanes_of(dt)});
+    a.z = mci_output(&o, 16, ct, 3, (int64_t[]){R, a.P + a.A, a.L});
+    a.status = mci_output(&o, 32, MC_I32, 1, &R);
     rc = o.rc;
     if (!rc) {
         memset(a.status, 0, sizeof *a.status * (size_t)R);
@@ -194,35 +122,35 @@ static int run_analytic(const mci_op *op, int nout, mc_tensor **out, int nin, co
     if (!rc) {
         analytic_bind(&a, &plan);
         const mck_pac_ops *k = kernels(dt);
-        rc = run_stage((stage_fn)k->analytic, &a, R, k->analytic_work(&a));
+        rc = mci_stage_run((mci_stage_fn)k->analytic, &a, R, k->analytic_work(&a));
     }
     plan_drop(&plan);
-    return finish_outputs(&o, rc);
+    return mci_outputs_finish(&o, rc);
 }
 
 /* ---- bins ---- */
 
 /* Results shared by all coupling ops, in the order of their bits. */
-static void null_outputs(outputs *o, mck_pac_null *n, int dt, int64_t jobs, int64_t P, int64_t A)
+static void null_outputs(mci_outputs *o, mck_pac_null *n, int dt, int64_t jobs, int64_t P, int64_t A)
 {
     int64_t map[3] = {jobs, P, A};
-    n->mean = output(o, 128, MC_F64, 3, map);
-    n->m2 = output(o, 256, MC_F64, 3, map);
-    n->exceed = output(o, 512, MC_I64, 3, map);
-    n->max = output(o, 1024, dt, 2, (int64_t[]){jobs, n->K});
-    n->all = output(o, 2048, dt, 4, (int64_t[]){jobs, n->K, P, A});
+    n->mean = mci_output(o, 128, MC_F64, 3, map);
+    n->m2 = mci_output(o, 256, MC_F64, 3, map);
+    n->exceed = mci_output(o, 512, MC_I64, 3, map);
+    n->max = mci_output(o, 1024, dt, 2, (int64_t[]){jobs, n->K});
+    n->all = mci_output(o, 2048, dt, 4, (int64_t[]){jobs, n->K, P, A});
 }
 
-static void bins_outputs(outputs *o, mck_pac_bins *b, int dt, int64_t jobs)
+static void bins_outputs(mci_outputs *o, mck_pac_bins *b, int dt, int64_t jobs)
 {
     int64_t map[3] = {jobs, b->P, b->A};
-    b->value = output(o, 1, dt, 3, map);
-    b->sums = output(o, 2, MC_F64, 4, (int64_t[]){jobs, b->P, b->bins, b->A});
-    b->count = output(o, 4, MC_F64, 3, (int64_t[]){jobs, b->P, b->bins});
-    b->dist = output(o, 8, dt, 4, (int64_t[]){jobs, b->P, b->A, b->bins});
-    b->best = output(o, 16, MC_I32, 3, map);
-    b->pref = output(o, 32, dt, 3, map);
-    b->status = output(o, 64, MC_I32, 3, map);
+    b->value = mci_output(o, 1, dt, 3, map);
+    b->sums = mci_output(o, 2, MC_F64, 4, (int64_t[]){jobs, b->P, b->bins, b->A});
+    b->count = mci_output(o, 4, MC_F64, 3, (int64_t[]){jobs, b->P, b->bins});
+    b->dist = mci_output(o, 8, dt, 4, (int64_t[]){jobs, b->P, b->A, b->bins});
+    b->best = mci_output(o, 16, MC_I32, 3, map);
+    b->pref = mci_output(o, 32, dt, 3, map);
+    b->status = mci_output(o, 64, MC_I32, 3, map);
     null_outputs(o, &b->null, dt, jobs, b->P, b->A);
 }
 
@@ -268,7 +196,7 @@ static int run_bins(const mci_op *op, int nout, mc_tensor **out, int nin, const 
     int64_t jobs = i[15], tiles = tiles_of(dt, b.A), W = lanes_of(dt);
     b.null.first = i[9];
     b.null.K = i[10];
-    if ((rc = need(op, in, nin, 0, soft ? dt : MC_U8, 0)) != 0 || (rc = need(op, in, nin, 1, dt, 0)) != 0)
+    if ((rc = mci_operand(op, in, nin, 0, soft ? dt : MC_U8, 0)) != 0 || (rc = mci_operand(op, in, nin, 1, dt, 0)) != 0)
         return rc;
     if (b.idx_band < b.L || b.amp_tile < b.L * W || b.L < 1 || b.G < 1)
         return mci_error(MC_EINVAL, "%s: strides %lld, %lld are too small for %lld samples", op->name, (long long)b.idx_band, (long long)b.amp_tile, (long long)b.L);
@@ -282,7 +210,7 @@ static int run_bins(const mci_op *op, int nout, mc_tensor **out, int nin, const 
         b.null.shift = in[4]->data;
     }
     if (b.norm == MCK_PAC_GIVEN) {
-        if ((rc = need(op, in, nin, 5, MC_F64, b.bins)) != 0)
+        if ((rc = mci_operand(op, in, nin, 5, MC_F64, b.bins)) != 0)
             return rc;
         b.divisor = in[5]->data;
     }
@@ -291,7 +219,7 @@ static int run_bins(const mci_op *op, int nout, mc_tensor **out, int nin, const 
     else
         b.idx = in[0]->data;
     b.amp = in[1]->data;
-    outputs o = {op, out, nout, 0, 0, i[11]};
+    mci_outputs o = {op, out, nout, 0, 0, i[11]};
     bins_outputs(&o, &b, dt, jobs);
     rc = o.rc;
     mci_fft_use forward = {0}, inverse = {0};
@@ -305,13 +233,13 @@ static int run_bins(const mci_op *op, int nout, mc_tensor **out, int nin, const 
         b.forward = forward.plan;
         b.inverse = inverse.plan;
         if (!rc)
-            rc = run_stage((stage_fn)k->exhaustive, &b, jobs, k->exhaustive_work(&b));
+            rc = mci_stage_run((mci_stage_fn)k->exhaustive, &b, jobs, k->exhaustive_work(&b));
     } else if (!rc) {
-        rc = run_stage((stage_fn)k->bins, &b, jobs, k->bins_work(&b));
+        rc = mci_stage_run((mci_stage_fn)k->bins, &b, jobs, k->bins_work(&b));
     }
     mci_fft_done(&forward);
     mci_fft_done(&inverse);
-    return finish_outputs(&o, rc);
+    return mci_outputs_finish(&o, rc);
 }
 
 /* ---- rows ---- */
@@ -340,16 +268,16 @@ static int run_row(const mci_op *op, int nout, mc_tensor **out, int nin, const m
     mck_pac_bins b = {.P = a.P, .A = a.A, .L = a.L, .G = 1, .bins = a.bins, .norm = (int)i[9], .measure = (int)i[10], .N = i[11], .epsilon = p->d[0], .null = null};
     mck_pac_moments m = {.P = a.P, .A = a.A, .L = a.L, .measure = (int)i[10], .threshold = p->d[1], .null = null};
     if (b.norm == MCK_PAC_GIVEN && kind != 2) {
-        if ((rc = need(op, in, nin, 5, MC_F64, b.bins)) != 0)
+        if ((rc = mci_operand(op, in, nin, 5, MC_F64, b.bins)) != 0)
             return rc;
         b.divisor = in[5]->data;
     }
-    outputs o = {op, out, nout, 0, 0, i[14]};
+    mci_outputs o = {op, out, nout, 0, 0, i[14]};
     if (kind == 2) {
         int64_t map[3] = {R, a.P, a.A};
-        m.value = output(&o, 1, dt, 3, map);
-        m.moment = output(&o, 2, MC_F64, 4, (int64_t[]){R, a.P, 2, a.A});
-        m.status = output(&o, 64, MC_I32, 3, map);
+        m.value = mci_output(&o, 1, dt, 3, map);
+        m.moment = mci_output(&o, 2, MC_F64, 4, (int64_t[]){R, a.P, 2, a.A});
+        m.status = mci_output(&o, 64, MC_I32, 3, map);
         null_outputs(&o, &m.null, dt, R, a.P, a.A);
     } else {
         bins_outputs(&o, &b, dt, R);
@@ -384,12 +312,12 @@ static int run_row(const mci_op *op, int nout, mc_tensor **out, int nin, const m
             row.amp = &side;
         }
         if (!rc)
-            rc = run_stage((stage_fn)k->row, &row, R, k->row_work(&row));
+            rc = mci_stage_run((mci_stage_fn)k->row, &row, R, k->row_work(&row));
     }
     mci_fft_done(&forward);
     mci_fft_done(&inverse);
     plan_drop(&plan);
-    return finish_outputs(&o, rc);
+    return mci_outputs_finish(&o, rc);
 }
 
 /* ---- moments, theta, ranks, tile, index, measure ---- */
@@ -426,7 +354,7 @@ static int run_moments(const mci_op *op, int nout, mc_tensor **out, int nin, con
     int64_t jobs = i[9], tiles = tiles_of(dt, m.A), W = lanes_of(dt);
     m.null.K = i[4];
     m.null.first = i[5];
-    if ((dt != MC_F32 && dt != MC_F64) || (rc = need(op, in, nin, 0, dt, 0)) != 0 || (rc = need(op, in, nin, 1, dt, 0)) != 0 || (rc = need(op, in, nin, 2, dt, 0)) != 0)
+    if ((dt != MC_F32 && dt != MC_F64) || (rc = mci_operand(op, in, nin, 0, dt, 0)) != 0 || (rc = mci_operand(op, in, nin, 1, dt, 0)) != 0 || (rc = mci_operand(op, in, nin, 2, dt, 0)) != 0)
         return mci_error(MC_EDTYPE, "%s: unit phasors and amplitudes must be contiguous f32 or f64 alike", op->name);
     if (m.unit_band < m.L || m.amp_tile < m.L * W || m.L < 1)
         return mci_error(MC_EINVAL, "%s: strides are too small for %lld samples", op->name, (long long)m.L);
@@ -444,10 +372,10 @@ static int run_moments(const mci_op *op, int nout, mc_tensor **out, int nin, con
     m.amp = in[1]->data;
     m.amp2 = in[2]->numel ? in[2]->data : NULL;
     int64_t map[3] = {jobs, m.P, m.A};
-    outputs o = {op, out, nout, 0, 0, i[6]};
-    m.value = output(&o, 1, dt, 3, map);
-    m.moment = output(&o, 2, MC_F64, 4, (int64_t[]){jobs, m.P, 2, m.A});
-    m.status = output(&o, 64, MC_I32, 3, map);
+    mci_outputs o = {op, out, nout, 0, 0, i[6]};
+    m.value = mci_output(&o, 1, dt, 3, map);
+    m.moment = mci_output(&o, 2, MC_F64, 4, (int64_t[]){jobs, m.P, 2, m.A});
+    m.status = mci_output(&o, 64, MC_I32, 3, map);
     null_outputs(&o, &m.null, dt, jobs, m.P, m.A);
     rc = o.rc;
     const mck_pac_ops *k = kernels(dt);
@@ -463,25 +391,25 @@ static int run_moments(const mci_op *op, int nout, mc_tensor **out, int nin, con
         m.inverse = inverse.plan;
     }
     if (!rc)
-        rc = run_stage((stage_fn)k->moments, &m, jobs, k->moments_work(&m));
+        rc = mci_stage_run((mci_stage_fn)k->moments, &m, jobs, k->moments_work(&m));
     mci_fft_done(&forward);
     mci_fft_done(&inverse);
-    return finish_outputs(&o, rc);
+    return mci_outputs_finish(&o, rc);
 }
 
 /* in: amp [.., L, W] -> cosine, sine of the same shape */
 static int run_theta(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    int dt = in[0]->dtype, rc = need(op, in, nin, 0, dt, 1);
+    int dt = in[0]->dtype, rc = mci_operand(op, in, nin, 0, dt, 1);
     int64_t W = lanes_of(dt), L = p->i[0], N = p->i[1], A = p->i[2];
     if (rc)
         return rc;
     if ((dt != MC_F32 && dt != MC_F64) || L < 1 || N < L || A < 1 || in[0]->numel % (tiles_of(dt, A) * L * W))
         return mci_error(MC_ESHAPE, "%s: amplitudes are no tiles of %lld samples", op->name, (long long)L);
     mck_pac_theta a = {.amp = in[0]->data, .amp_tile = L * W, .A = A, .L = L, .N = N};
-    outputs o = {op, out, nout, 0, 0, 3};
-    a.cosine = output(&o, 1, dt, in[0]->ndim, in[0]->shape);
-    a.sine = output(&o, 2, dt, in[0]->ndim, in[0]->shape);
+    mci_outputs o = {op, out, nout, 0, 0, 3};
+    a.cosine = mci_output(&o, 1, dt, in[0]->ndim, in[0]->shape);
+    a.sine = mci_output(&o, 2, dt, in[0]->ndim, in[0]->shape);
     mci_fft_use forward = {0}, inverse = {0};
     int prec = dt == MC_F32 ? 4 : 8;
     rc = o.rc;
@@ -492,25 +420,25 @@ static int run_theta(const mci_op *op, int nout, mc_tensor **out, int nin, const
     a.inverse = inverse.plan;
     const mck_pac_ops *k = kernels(dt);
     if (!rc)
-        rc = run_stage((stage_fn)k->theta, &a, in[0]->numel / (L * W), k->theta_work(&a));
+        rc = mci_stage_run((mci_stage_fn)k->theta, &a, in[0]->numel / (L * W), k->theta_work(&a));
     mci_fft_done(&forward);
     mci_fft_done(&inverse);
-    return finish_outputs(&o, rc);
+    return mci_outputs_finish(&o, rc);
 }
 
 /* in: rows; step 1: contiguous rows of L; step W: lanes of tiles [.., L, W] -> normal scores of the same shape */
 static int run_ranks(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    int dt = in[0]->dtype, rc = need(op, in, nin, 0, dt, 1);
+    int dt = in[0]->dtype, rc = mci_operand(op, in, nin, 0, dt, 1);
     int64_t L = p->i[0], step = p->i[1];
     if (rc)
         return rc;
     if ((dt != MC_F32 && dt != MC_F64) || L < 1 || step < 1 || in[0]->numel % (L * step))
         return mci_error(MC_ESHAPE, "%s: operand is no whole number of rows of %lld", op->name, (long long)L);
     const mck_pac_ops *k = kernels(dt);
-    outputs o = {op, out, nout, 0, 0, 1};
+    mci_outputs o = {op, out, nout, 0, 0, 1};
     mck_pac_ranks a = {.in = in[0]->data, .L = L, .step = step};
-    a.out = output(&o, 1, dt, in[0]->ndim, in[0]->shape);
+    a.out = mci_output(&o, 1, dt, in[0]->ndim, in[0]->shape);
     int64_t rows = in[0]->numel / L, *at = NULL;
     void *score = mci_alloc((size_t)(L * MCI_SIZE(dt)));
     if (step > 1) {
@@ -523,17 +451,17 @@ static int run_ranks(const mci_op *op, int nout, mc_tensor **out, int nin, const
     if (!rc) {
         k->scores(score, L);
         a.score = score;
-        rc = run_stage((stage_fn)k->ranks, &a, rows, k->ranks_work(&a));
+        rc = mci_stage_run((mci_stage_fn)k->ranks, &a, rows, k->ranks_work(&a));
     }
     mci_free(score);
     mci_free(at);
-    return finish_outputs(&o, rc);
+    return mci_outputs_finish(&o, rc);
 }
 
 /* in: [jobs, A, L] -> [jobs, tiles, L, W] */
 static int run_tile(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    int dt = in[0]->dtype, rc = need(op, in, nin, 0, dt, 0);
+    int dt = in[0]->dtype, rc = mci_operand(op, in, nin, 0, dt, 0);
     int64_t A = p->i[0], L = p->i[1];
     if (rc)
         return rc;
@@ -541,26 +469,26 @@ static int run_tile(const mci_op *op, int nout, mc_tensor **out, int nin, const 
         return mci_error(MC_ESHAPE, "%s: operand is no whole number of [%lld,%lld] blocks", op->name, (long long)A, (long long)L);
     int64_t jobs = in[0]->numel / (A * L);
     mck_pac_tile a = {.in = in[0]->data, .A = A, .L = L, .row = L, .job = A * L};
-    outputs o = {op, out, nout, 0, 0, 1};
-    a.out = output(&o, 1, dt, 4, (int64_t[]){jobs, tiles_of(dt, A), L, lanes_of(dt)});
-    rc = o.rc ? o.rc : run_stage((stage_fn)kernels(dt)->tile, &a, jobs, 64);
-    return finish_outputs(&o, rc);
+    mci_outputs o = {op, out, nout, 0, 0, 1};
+    a.out = mci_output(&o, 1, dt, 4, (int64_t[]){jobs, tiles_of(dt, A), L, lanes_of(dt)});
+    rc = o.rc ? o.rc : mci_stage_run((mci_stage_fn)kernels(dt)->tile, &a, jobs, 64);
+    return mci_outputs_finish(&o, rc);
 }
 
 /* in: angles [.., L] within [-pi, pi] -> u8 of the same shape */
 static int run_index(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    int dt = in[0]->dtype, rc = need(op, in, nin, 0, dt, 0);
+    int dt = in[0]->dtype, rc = mci_operand(op, in, nin, 0, dt, 0);
     int64_t L = p->i[0], bins = p->i[1];
     if (rc)
         return rc;
     if ((dt != MC_F32 && dt != MC_F64) || L < 1 || bins < 2 || bins > 256 || in[0]->numel % L)
         return mci_error(MC_ESHAPE, "%s: operand is no whole number of rows of %lld", op->name, (long long)L);
     mck_pac_index a = {.angle = in[0]->data, .L = L, .bins = bins};
-    outputs o = {op, out, nout, 0, 0, 1};
-    a.idx = output(&o, 1, MC_U8, in[0]->ndim, in[0]->shape);
-    rc = o.rc ? o.rc : run_stage((stage_fn)kernels(dt)->index, &a, in[0]->numel / L, 64);
-    return finish_outputs(&o, rc);
+    mci_outputs o = {op, out, nout, 0, 0, 1};
+    a.idx = mci_output(&o, 1, MC_U8, in[0]->ndim, in[0]->shape);
+    rc = o.rc ? o.rc : mci_stage_run((mci_stage_fn)kernels(dt)->index, &a, in[0]->numel / L, 64);
+    return mci_outputs_finish(&o, rc);
 }
 
 /* in: sums f64 [m,B,A], counts f64 [m,B], divisor f64 [B] (norm given), like (dtype of the results) */
@@ -571,19 +499,19 @@ static int run_measure(const mci_op *op, int nout, mc_tensor **out, int nin, con
         return mci_error(MC_EINVAL, "%s: takes four operands", op->name);
     int64_t P = i[0], A = i[1], B = i[2], m = A * B > 0 ? in[0]->numel / (A * B) : 0;
     int dt = in[3]->dtype, rc;
-    if ((rc = need(op, in, nin, 0, MC_F64, m * A * B)) != 0 || (rc = need(op, in, nin, 1, MC_F64, m * B)) != 0 || (rc = need(op, in, nin, 2, MC_F64, i[3] == MCK_PAC_GIVEN ? B : 0)) != 0)
+    if ((rc = mci_operand(op, in, nin, 0, MC_F64, m * A * B)) != 0 || (rc = mci_operand(op, in, nin, 1, MC_F64, m * B)) != 0 || (rc = mci_operand(op, in, nin, 2, MC_F64, i[3] == MCK_PAC_GIVEN ? B : 0)) != 0)
         return rc;
     if (P < 1 || m % P || (dt != MC_F32 && dt != MC_F64))
         return mci_error(MC_ESHAPE, "%s: %lld rows of sums are no whole number of %lld phase bands", op->name, (long long)m, (long long)P);
     mck_pac_bins b = {.P = P, .A = A, .L = 1, .G = 1, .bins = B, .norm = (int)i[3], .measure = (int)i[4], .epsilon = p->d[0]};
-    outputs o = {op, out, nout, 0, 0, i[5] & ~(int64_t)6};
+    mci_outputs o = {op, out, nout, 0, 0, i[5] & ~(int64_t)6};
     bins_outputs(&o, &b, dt, m / P);
     b.sums = in[0]->data;
     b.count = in[1]->data;
     b.divisor = in[2]->data;
     const mck_pac_ops *k = kernels(dt);
-    rc = o.rc ? o.rc : run_stage((stage_fn)k->measure, &b, m, k->measure_work(&b));
-    return finish_outputs(&o, rc);
+    rc = o.rc ? o.rc : mci_stage_run((mci_stage_fn)k->measure, &b, m, k->measure_work(&b));
+    return mci_outputs_finish(&o, rc);
 }
 
 int mci_pac_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)

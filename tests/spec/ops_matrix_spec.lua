@@ -861,6 +861,7 @@ local FAMILY = {
 
 -- families with specs of their own
 local ELSEWHERE = {
+  autoreject = 'autoreject_*_spec',
   dct = 'cases_spec',
   dot = 'cases_spec',
   filter = 'signal_spec',
