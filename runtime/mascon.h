@@ -263,6 +263,8 @@ MC_API void mc_tape_drop(int which);
 MC_API int mc_tape_buffer(mc_tensor *out, const mc_tensor *t);
 /* Version of the contents of a kept operand now. */
 MC_API int mc_tape_version(const mc_record_operand *o);
+/* Whether the entries that made a kept operand were dropped after a backward(). */
+MC_API int mc_tape_gone(const mc_record_operand *o);
 /* ---- plans (mc_plan.c): a flat list of steps over buffers that are laid out beforehand ---- */
 typedef struct mc_plan mc_plan;
 enum { MC_PLAN_INPUT, MC_PLAN_OUTPUT, MC_PLAN_ARENA, MC_PLAN_CONST, MC_PLAN_TILE };

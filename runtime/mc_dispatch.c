@@ -194,8 +194,8 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
 
 int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
 {
-    const mci_op *o = &mci_ops[op];
-    if (op >= 0 && op < MC_NOP && o->run == mci_ewise_run && o->nin == 1 && short_way(o, out, a, NULL, 0, 0))
+    const mci_op *o = op >= 0 && op < MC_NOP ? &mci_ops[op] : NULL;
+    if (o && o->run == mci_ewise_run && o->nin == 1 && short_way(o, out, a, NULL, 0, 0))
         return MC_OK;
     return mc_op(op, 1, &out, 1, &a, p);
 }

@@ -89,6 +89,8 @@ int mc_plan_header(mc_plan *p, const mc_tensor *like, int where, int64_t index, 
     }
     if (grow((void **)&p->headers, p->nheaders, 1, &p->room_headers, sizeof *p->headers))
         return -1;
+    mci_free(p->pointers); /* they may point to where the headers were */
+    p->pointers = NULL;
     header *h = &p->headers[p->nheaders];
     memset(h, 0, sizeof *h);
     memcpy(&h->t, like, sizeof h->t);

@@ -15,7 +15,7 @@ int mci_recording, mci_compute_dtype = -1;
 
 #define DEEPEST MCI_RECORDINGS
 #define LONGEST (1 << 19) /* ops of a function that is compiled or batched: half a GiB of log */
-/* Values of mci_recording. While a tape pauses, writes are still counted. */
+/* Values of mci_recording. While recording pauses, writes are still seen. */
 enum { OFF, ON, COUNTING };
 typedef struct record {
     mc_record_entry *entries;
@@ -36,7 +36,8 @@ static int32_t made;
 static pthread_t owner;
 #define rec (levels[depth - 1])
 
-static int ours(void) { return mci_recording == ON && pthread_equal(pthread_self(), owner); }
+static int recorder(void) { return pthread_equal(pthread_self(), owner) != 0; }
+static int ours(void) { return mci_recording == ON && recorder(); }
 
 static int traced_at(const mc_tensor *t, int level) { return t->storage && t->storage->traced[level] == levels[level].id; }
 
@@ -112,7 +113,7 @@ void mc_record_clear(void)
 int mc_record_pause(int on)
 {
     int before = mci_recording != ON;
-    mci_recording = depth == 0 ? OFF : !on ? ON : levels[0].tape ? COUNTING : OFF;
+    mci_recording = depth == 0 ? OFF : on ? COUNTING : ON;
     return before;
 }
 
@@ -193,7 +194,7 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
             o->kept = t->storage;
             mci_storage_ref(t->storage);
             if (!result && !o->traced)
-                t->storage->traced[level] = -levels[level].id; /* known as a constant: see snapshot */
+                t->storage->traced[level] = -levels[level].id; /* known as a constant: see set_aside */
         }
         return 0;
     }
@@ -277,8 +278,52 @@ static int target(const char *op, const mc_tensor *t)
                      mci_tensor_text(s, sizeof s, t));
 }
 
-/* The contents of a buffer that a level does not trace, before it is first written with traced values: an entry of its own. What was read of it
- * before is read from the copy from now on. */
+/* The contents of a buffer before it is written, in a tensor of their own, which the log of a level reads from now on where it read the
+ * buffer as a constant. What the tape holds of older contents stays: backward() refuses it. */
+static int set_aside(mc_storage *s, int level, mc_tensor *copy)
+{
+    const record *r = &levels[level];
+    const int64_t all[1] = {s->bytes / MCI_SIZE(s->dtype)};
+    memset(copy, 0, sizeof *copy); /* no room for elements: it gets storage */
+    if (mc_create(copy, s->dtype, 1, all))
+        return mc_errstatus();
+    memcpy(copy->data, s->data, (size_t)s->bytes);
+    mc_storage *c = copy->storage;
+    for (int64_t k = 0; s->traced[level] == -r->id && k < r->n; k++) {
+        const mc_record_entry *e = &r->entries[k];
+        for (int i = 0; i < e->nin; i++) {
+            mc_record_operand *o = &e->operands[i];
+            if (o->kept != s || (r->tape && o->version != s->version))
+                continue;
+            o->kept = c;
+            o->serial = c->serial;
+            o->version = c->version;
+            c->logged += r->tape;
+            s->logged -= r->tape;
+            mci_storage_ref(c);
+            mci_storage_unref(s);
+        }
+    }
+    s->traced[level] = 0;
+    return MC_OK;
+}
+
+/* A buffer is about to be written: recordings that read it as a constant go on with what it holds now. Not the one at `level`, which logs the
+ * write, and not the tape, which counts versions. */
+static int keep_read(const mc_tensor *t, int level)
+{
+    for (int d = 0; t->storage && d < depth; d++) {
+        mc_tensor copy;
+        if (d == level || levels[d].tape || t->storage->traced[d] != -levels[d].id)
+            continue;
+        if (set_aside(t->storage, d, &copy))
+            return mc_errstatus();
+        mc_drop(&copy);
+    }
+    return MC_OK;
+}
+
+/* The contents of a buffer that a level does not trace, before it is first written with traced values: an entry of its own. */
 static int snapshot(const mc_tensor *t, int level)
 {
     char s[MCI_TEXT];
@@ -289,27 +334,16 @@ static int snapshot(const mc_tensor *t, int level)
                          mci_tensor_text(s, sizeof s, t));
     const int dtype = t->storage->dtype; /* what the buffer was made for: t may be a real view of complex numbers */
     mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = dtype, .ndim = 1, .device = -1, .strides = {1}};
-    mc_tensor copy = {0};
+    mc_tensor copy, *out = &whole;
     whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(dtype);
-    if (mc_create(&copy, dtype, 1, whole.shape)) /* made while recording: it has storage */
+    if (set_aside(t->storage, level, &copy))
         return mc_errstatus();
-    memcpy(copy.data, whole.data, (size_t)t->storage->bytes);
     const mc_tensor *from = &copy;
     mc_record_operand *o = operands_of(1, &from, 1, level);
-    mc_tensor *out = &whole;
     mc_drop(&copy);
     if (!o)
         return mc_errstatus();
     append(level, MC_RECORD_BASE, -1, 1, &out, 1, o, NULL, 0, 0);
-    for (int64_t k = 0; t->storage->traced[level] == -levels[level].id && k < levels[level].n; k++) {
-        mc_record_entry *e = &levels[level].entries[k];
-        for (int i = 0; i < e->nin; i++)
-            if (e->operands[i].kept == t->storage) {
-                mci_storage_ref(o->kept);
-                e->operands[i].kept = o->kept;
-                mci_storage_unref(t->storage);
-            }
-    }
     mark(t->storage, level);
     return MC_OK;
 }
@@ -322,12 +356,18 @@ static void written(int nout, mc_tensor **out)
             out[i]->storage->version++;
 }
 
+/* Without a log: while recording pauses, or by a thread that does not record, which leaves the state alone. */
 static int run_counting(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    int before = mci_recording;
-    mci_recording = OFF;
+    int before = mci_recording, mine = recorder();
+    for (int i = 0; mine && i < nout; i++)
+        if ((out[i]->flags & MC_FLAG_OUT) && keep_read(out[i], -1))
+            return mc_errstatus();
+    if (mine)
+        mci_recording = OFF;
     int rc = op->run(op, nout, out, nin, in, p);
-    mci_recording = before;
+    if (mine)
+        mci_recording = before;
     written(nout, out);
     return rc;
 }
@@ -348,8 +388,8 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
     level = logged_at(level);
     int log = level >= 0;
     mc_record_operand *o = NULL;
-    for (int i = 0; log && i < nout; i++)
-        if ((out[i]->flags & MC_FLAG_OUT) && (target(op->name, out[i]) || snapshot(out[i], level)))
+    for (int i = 0; i < nout; i++)
+        if ((out[i]->flags & MC_FLAG_OUT) && ((log && (target(op->name, out[i]) || snapshot(out[i], level))) || keep_read(out[i], level)))
             return mc_errstatus();
     if (log && !(o = operands_of(nin, in, nout, level)))
         return mc_errstatus();
@@ -385,12 +425,8 @@ static int pending_level;
 
 int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const *in)
 {
-    if (dst->storage)
-        dst->storage->version++;
-    if (!ours())
-        return 0;
-    int level = level_of(dst);
-    for (int i = 0; i < nin; i++)
+    int log = ours(), level = log ? level_of(dst) : -1;
+    for (int i = 0; log && i < nin; i++)
         level = later(level, level_of(in[i]));
     level = logged_at(level);
     if (level >= 0) {
@@ -401,6 +437,15 @@ int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const
             return -1;
         pending_level = level;
     }
+    if (recorder() && keep_read(dst, level)) {
+        if (level >= 0)
+            operands_free(pending, nin);
+        return -1;
+    }
+    if (dst->storage)
+        dst->storage->version++;
+    if (!log)
+        return 0;
     mci_recording = OFF;
     return 1 + (level >= 0);
 }
@@ -580,8 +625,10 @@ void mc_tape_drop(int which)
             continue;
         }
         for (int i = 0; i < e->nin + e->nout; i++)
-            if (e->operands[i].kept)
+            if (e->operands[i].kept) {
                 e->operands[i].kept->logged--;
+                e->operands[i].kept->gone |= which == MC_TAPE_FOUND && i >= e->nin;
+            }
         operands_free(e->operands, e->nin + e->nout);
     }
     r->n = left;
@@ -605,4 +652,5 @@ int mc_tape_buffer(mc_tensor *out, const mc_tensor *t)
     return MC_OK;
 }
 
+int mc_tape_gone(const mc_record_operand *o) { return o->kept && o->kept->gone; }
 int mc_tape_version(const mc_record_operand *o) { return o->kept ? o->kept->version : o->version; }

@@ -3,7 +3,7 @@
 -- Assembles busted from its parts instead of calling its command line, for three reasons: the last line is ours ("N
 -- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and
 -- reload the library for each file, which an FFI library with registered types does not survive). Files and tests are
--- shuffled; the seed is printed. FILTER picks the spec files whose name contains it or, when there is none, the tests
+-- shuffled; the seed is printed. FILTER picks the spec files whose name (or path) contains it or, when there is none, the tests
 -- whose full name does; --share K/N the K-th of N shares of the files. May not know any spec.
 
 local function missing(what)
@@ -37,7 +37,7 @@ do
       io.stderr:write('unknown option ', arg[i], '; there are --seed N, --share K/N and --verbose\n')
       os.exit(2)
     else
-      filter = arg[i]
+      filter = arg[i]:match '^.*/([^/]+_spec%.lua)$' or arg[i]
     end
     i = i + 1
   end

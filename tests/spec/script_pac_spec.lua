@@ -1,5 +1,5 @@
 -- script_pac_spec.lua - scripts/pac.lua as a person runs it: on the demonstration, on a file, on wrong lines, interrupted.
-local program = os.getenv 'MASCON' or 'build/mascon'
+local program = os.getenv 'MASCON' or require 'mascon.host'.exe
 local folder = os.tmpname()
 os.remove(folder)
 

@@ -1,5 +1,5 @@
 -- script_surrogate_spec.lua - scripts/surrogate.lua as a person runs it: a search, resumed, repeated, wrong lines.
-local program = os.getenv 'MASCON' or 'build/mascon'
+local program = os.getenv 'MASCON' or require 'mascon.host'.exe
 local folder = os.tmpname()
 os.remove(folder)
 

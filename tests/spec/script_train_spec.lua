@@ -1,5 +1,5 @@
 -- script_train_spec.lua - scripts/train.lua as a person runs it: spirals, a file, compiled and eager, wrong input.
-local program = os.getenv 'MASCON' or 'build/mascon'
+local program = os.getenv 'MASCON' or require 'mascon.host'.exe
 local folder = os.tmpname()
 os.remove(folder)
 

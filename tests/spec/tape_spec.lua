@@ -102,6 +102,20 @@ describe('the tape', function()
     d.close(2 * mc.exp(2 * x:detach()), x.grad, 'grad')
   end)
 
+  it('follows a buffer that was a constant before traced values were written to it', function()
+    local x, c = mc.ones({ 100 }):requires_grad(), mc.zeros { 100 }
+    c:add_(2)
+    local s = mc.sum(x * c)
+    c:copy_(x * 3)
+    for _ = 1, 300 do mc.sum(x) end -- sweeps may not take the graph of c
+    for _ = 1, 4 do collectgarbage() end
+    mc.sum(c):backward()
+    assert.equal(3, x.grad[1]:item())
+    x.grad = nil
+    s:backward()
+    assert.equal(2, x.grad[1]:item())
+  end)
+
   it('goes with grad, compile, scan, cond, checkpoint and random numbers', function()
     local w = leaf { 2, 3 }
     mc.sum(mc.grad(function(x) return mc.sum(x * x * w) end)(mc.tensor { 1, 1 })):backward()
@@ -145,6 +159,14 @@ describe('the tape', function()
     local u = mc.sum(x) * mc.sum(k * mc.sum(x))
     k:add_(1)
     says('backward: a tensor f64[300] was written in place after it was used', u.backward, u)
+    local r = mc.sum(x) * k
+    mc.no_grad(function() k:add_(1) end)
+    local w = mc.sum(r * k) -- read before the write and after it
+    says('backward: a tensor f64[300] was written in place after it was used', w.backward, w)
+    local h = x * x
+    local first, second = mc.sum(h), mc.sum(h * h)
+    first:backward()
+    says('backward: the graph of this value was dropped by an earlier backward()', second.backward, second)
     local other = mc.sum(mc.ones { 2 })
     says('backward: f64[]@cpu does not depend on a tensor that requires a gradient', other.backward, other)
     says('requires_grad: operand is i64[1]@cpu', x.requires_grad, mc.tensor({ 1 }, { dtype = 'i64' }))

@@ -204,3 +204,45 @@ describe('Jacobians and Hessians', function()
   end)
 end)
 
+describe('what a function reads before it writes to it', function()
+  -- k is no argument, so that neither the write nor what is written is recorded
+  local function program(n, write)
+    return function(t)
+      local k = mc.ones { n }
+      local y = mc.sum(t * k)
+      write(k, t)
+      return y + mc.sum(k) * 0
+    end
+  end
+  local writes = {
+    ['an op in place'] = function(k) k:add_(1) end,
+    ['an index'] = function(k) k['1:2'] = 7 end,
+    ['a copy'] = function(k) k:copy_(mc.arange(1, k:numel())) end,
+    ['a write that no gradient follows'] = function(k) mc.no_grad(function() k:mul_(3) end) end,
+    ['constants, then traced values'] = function(k, t)
+      k:add_(1)
+      k:copy_(t)
+    end,
+    ['twice, read between'] = function(k)
+      k:fill_(5)
+      local _ = k + 1
+      k:fill_(6)
+    end,
+  }
+  for name, write in pairs(writes) do
+    it('is what it was then: ' .. name, function()
+      for _, n in ipairs { 3, 300 } do
+        local f, ones = program(n, write), mc.ones { n }
+        close(ones, mc.grad(f)(ones), 'grad')
+        local _, along = mc.jvp(f, { ones }, { ones })
+        assert.equal(n, along:item())
+        local compiled = mc.compile(f)
+        for _ = 1, 2 do assert.equal(n, compiled(ones):item()) end
+        close(mc.full({ 2 }, n), mc.vmap(f)(mc.ones { 2, n }), 'vmap')
+        -- sum over j of d/du_j (sum(u t) sum(u)) at u = t is sum(t)^2 + n sum(t^2)
+        local inner = function(t) return mc.sum(mc.grad(function(u) return f(u * t) * mc.sum(u) end)(t)) end
+        close(ones * 4 * n, mc.grad(inner)(ones), 'nested')
+      end
+    end)
+  end
+end)

@@ -179,29 +179,36 @@ local function freed()
   error('backward: the graph of this value was dropped by an earlier backward(); call that one with { retain_graph = true } to go through it again', 2)
 end
 
+local function lost(o)
+  error(('backward: a tensor %s[%s] was written in place after it was used, where it was not recorded (within mc.no_grad, say), so that its value is lost; write into a copy')
+    :format(tensor.name[o.dtype], table.concat(o.shape, ',')), 2)
+end
+
 --- Leaves that entries read, as { leaf, tensor }; refuses entries that read what is no longer known.
 local function inputs_of(entries)
   local made, seen, list, last = {}, {}, {}, {}
+  -- a version that no entry accounts for was written by nobody who is known
+  local function met(o, most)
+    local before = last[o.serial]
+    if before and o.version - before.version > most then lost(o) end
+    last[o.serial] = o
+  end
   for _, e in ipairs(entries) do
     for _, o in ipairs(e.ins) do
-      last[o.serial] = o
+      met(o, 0)
       if o.traced and not made[o.serial] and not seen[o.serial] then
+        if o.gone then freed() end
         seen[o.serial] = true
-        local leaf = by_serial[o.serial]
-        if not leaf and hooks[o.serial] then freed() end
-        list[#list + 1] = { leaf = leaf, operand = o }
+        list[#list + 1] = { leaf = by_serial[o.serial], operand = o }
       end
     end
     for _, o in ipairs(e.outs) do
+      met(o, #e.outs)
       made[o.serial] = true
-      last[o.serial] = o
     end
   end
   for _, o in pairs(last) do
-    if o.now ~= o.version then
-      error(('backward: a tensor %s[%s] was written in place after it was used, where it was not recorded (within mc.no_grad, say), so that its value is lost; write into a copy')
-        :format(tensor.name[o.dtype], table.concat(o.shape, ',')), 2)
-    end
+    if o.now ~= o.version then lost(o) end
   end
   return list
 end
