@@ -1,8 +1,9 @@
 /* mc_random.c - driver of random tensors: element i of a result is element first + i of the stream, whatever the cut.
  *
  * Parameters: i[0], i[1] key (low and high 32 bits), i[2], i[3] stream, i[4] first, i[5] bit set of the distribution's parameters that are
- * tensors (in[] in order; the others stand in d[], or in i[6..] for whole numbers), i[10] results per element; axes/naxes carry the shape.
- * Tensor parameters broadcast to it. Kernels give f64 unless they have one for the dtype asked for; the rest is conversion. May not know
+ * tensors (in[] in order; the others stand in d[], or in i[6..] for whole numbers), i[10] results per element, i[12] bit set of what stands
+ * in further operands instead: 1 the key, 2 `first`. axes/naxes carry the shape. Tensor parameters broadcast to it. Keys and firsts of k axes
+ * are those of the first k axes of the result: each of its rows is drawn as if alone. Kernels give f64 unless they have one for the dtype asked for; the rest is conversion. May not know
  * Philox or any distribution. */
 #include "mc_ops.h"
 #include "../kernels/mck.h"
@@ -19,6 +20,8 @@ typedef struct random_job {
     mck_random k;
     int dtype, ptype, nparam, direct; /* dtype of the kernel's results and parameters; direct: straight into the result */
     int64_t total, task, block;       /* elements: all, per task, per block */
+    int64_t row;                      /* elements that share a key */
+    mc_tensor keys, firsts;           /* i64, one for each row; without memory: those of k serve all */
     mc_tensor param[MCK_RANDOM_PARAMS];
     unsigned tensors;
     mc_tensor *out;
@@ -42,9 +45,15 @@ static void random_task(void *arg, int64_t begin, int64_t end, int worker)
     double results[BLOCK], params[MCK_RANDOM_PARAMS][BLOCK];
     for (int64_t at = begin * j->task, n; at < stop; at += n) {
         int64_t status = 0;
+        int64_t row = at / j->row, within = at - row * j->row;
         n = stop - at < j->block ? stop - at : j->block;
+        n = n < j->row - within ? n : j->row - within;
         mck_random k = j->k;
-        k.first += at;
+        if (j->keys.data)
+            k.key = ((const uint64_t *)j->keys.data)[row];
+        if (j->firsts.data)
+            k.first = ((const int64_t *)j->firsts.data)[row];
+        k.first += within;
         k.n = n;
         k.status = &status;
         k.out = j->direct ? (char *)j->out->data + at * k.width * MCI_SIZE(j->dtype) : (void *)results;
@@ -152,6 +161,77 @@ static int take_param(const mci_op *op, random_job *j, int p, const mc_tensor *t
     return rc;
 }
 
+/* An operand that says where the stream is read: one number for all rows, or one for each. */
+static int take_source(const mci_op *op, random_job *j, const mc_tensor *t, int nd, const int64_t *shape, mc_tensor *whole)
+{
+    char name[64], s[MCI_TEXT], w[MCI_TEXT];
+    int64_t rows = 1;
+    int fits = t->ndim <= nd && strchr("iu", mci_kind(t->dtype)) != NULL;
+    for (int i = 0; fits && i < t->ndim; i++) {
+        fits = t->shape[i] == shape[i];
+        rows *= t->shape[i];
+    }
+    if (!fits)
+        return mci_error(MC_ESHAPE, "%s: keys or their numbers are %s, the result has the sizes %s; give integers, one for each of its first rows",
+                         public_name(op, name, sizeof name), mci_tensor_text(s, sizeof s, t), mci_shape_text(w, sizeof w, nd, shape));
+    if (t->ndim > 0) {
+        int64_t row = rows > 0 ? j->total / rows : 1;
+        if (j->row != j->total && j->row != row)
+            return mci_error(MC_EINTERNAL, "%s: keys and their numbers are of different ranks", public_name(op, name, sizeof name));
+        j->row = row;
+    }
+    return mci_materialize(whole, t, MC_I64);
+}
+
+/* Whole numbers below 2^53 that a float may hold, as the integers they are. */
+static int whole_numbers(const mc_tensor *t, mc_tensor *out)
+{
+    mc_tensor values = {0};
+    int rc = mci_materialize(&values, t, MC_F64);
+    if (!rc)
+        rc = mc_create(out, MC_I64, t->ndim, t->shape);
+    for (int64_t i = 0; !rc && i < out->numel; i++) {
+        double v = ((const double *)values.data)[i];
+        if (!(v >= 0 && v < 0x1p53 && v == floor(v)))
+            rc = mci_error(MC_EINVAL, "key:fold_in: i is %.17g; give a whole number, 0 <= i < 2^53", v);
+        else
+            ((int64_t *)out->data)[i] = (int64_t)v;
+    }
+    mc_drop(&values);
+    return rc;
+}
+
+/* The operands behind the parameters: keys, then first elements. */
+static int take_sources(const mci_op *op, random_job *j, const mc_params *p, int nin, const mc_tensor *const *in, const int64_t *shape)
+{
+    int rc = MC_OK, nd = p->naxes < 0 ? 0 : p->naxes;
+    j->row = j->total;
+    for (int k = 0; k < 2 && !rc; k++) {
+        if (!(p->i[12] >> k & 1))
+            continue;
+        if (nin-- <= 0)
+            return mci_error(MC_EINTERNAL, "%s: a key is announced and not given", op->name);
+        const mc_tensor *t = *in++;
+        mc_tensor whole = {0};
+        rc = mci_check_live(op->name, t);
+        if (!rc && k == 1)
+            rc = whole_numbers(t, &whole);
+        if (!rc)
+            rc = take_source(op, j, k ? &whole : t, nd, shape, k ? &j->firsts : &j->keys);
+        mc_drop(&whole);
+    }
+    /* one number for all rows stands with what they share */
+    if (!rc && j->keys.data && j->keys.ndim == 0) {
+        j->k.key = *(const uint64_t *)j->keys.data;
+        mc_drop(&j->keys);
+    }
+    if (!rc && j->firsts.data && j->firsts.ndim == 0) {
+        j->k.first = *(const int64_t *)j->firsts.data;
+        mc_drop(&j->firsts);
+    }
+    return rc;
+}
+
 /* Parameters a distribution of the table has; the shape of in[] is checked by the caller. */
 int mci_random_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
@@ -173,33 +253,30 @@ int mci_random_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     j.total = mci_numel(nd, p->axes);
     int64_t shape[MC_MAX_RANK];
     memcpy(shape, p->axes, sizeof *shape * (size_t)nd);
-    for (int k = 0, at = 0; k < j.nparam; k++) {
+    int rc = MC_OK, at = 0;
+    for (int k = 0; k < j.nparam && !rc; k++) {
         j.scalar[k] = p->d[k];
         j.whole[k] = p->i[6 + k];
         if (p->i[5] >> k & 1) {
             if (at >= nin)
-                return mci_error(MC_EINTERNAL, "%s: %d parameter tensors given, more are announced", op->name, nin);
-            int rc = mci_check_live(op->name, in[at]);
+                rc = mci_error(MC_EINTERNAL, "%s: %d parameter tensors given, more are announced", op->name, nin);
+            if (!rc)
+                rc = mci_check_live(op->name, in[at]);
             if (!rc)
                 rc = take_param(op, &j, k, in[at++], nd, shape, &rows);
-            if (rc) {
-                mc_drop(&rows);
-                return rc;
-            }
         }
     }
-    if (j.total >= (int64_t)1 << 48) {
-        mc_drop(&rows);
-        return mci_error(MC_ESHAPE, "%s: a stream has 2^48 elements; draw fewer", op->name);
-    }
+    if (!rc)
+        rc = take_sources(op, &j, p, nin - at, in + at, shape);
+    if (!rc && j.row >= (int64_t)1 << 48)
+        rc = mci_error(MC_ESHAPE, "%s: a stream has 2^48 elements; draw fewer", op->name);
     if (p->i[10] > 0)
         shape[nd++] = p->i[10];
     char name[64];
-    int rc = mci_out(public_name(op, name, sizeof name), out, p->dtype, nd, shape);
-    if (rc) {
-        mc_drop(&rows);
-        return rc;
-    }
+    if (!rc)
+        rc = mci_out(public_name(op, name, sizeof name), out, p->dtype, nd, shape);
+    if (rc)
+        goto fail;
     for (int k = 0; given && k < nin; k++) {
         int over = mci_overlap(out, in[k]);
         if (over == 1 || (over == 0 && (in[k]->dtype != out->dtype || j.k.width > 1))) {
@@ -227,9 +304,12 @@ int mci_random_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     }
     if (!rc && j.out == &tmp)
         rc = mc_copy(out, &tmp);
-    mc_drop(&tmp);
-    mc_drop(&rows);
     if (rc)
         mci_out_fail(out, given);
+fail:
+    mc_drop(&tmp);
+    mc_drop(&rows);
+    mc_drop(&j.keys);
+    mc_drop(&j.firsts);
     return rc;
 }

@@ -1,9 +1,10 @@
 --- mascon.tree: nested tables of tensors and numbers, leaf by leaf.
 ---
---- Functions that compile, differentiate or optimise take and return trees: a tensor, a number, or a table of trees. Owns the order of leaves
+--- Functions that compile, differentiate or optimise take and return trees: a tensor, a number, a random key, or a table of trees. Owns the order of leaves
 --- (sorted keys: numbers before strings). May not know what leaves are used for.
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
+local random = require 'mascon.random.key'
 local error = check.error
 
 local M = {}
@@ -26,7 +27,7 @@ end
 --- A table that is walked into; tensors and objects are not.
 function M.is_branch(v) return type(v) == 'table' and getmetatable(v) == nil end
 
---- Appends the leaves of a value (tensors, and numbers unless `static`) to `leaves`, and its structure to `text`.
+--- Appends the leaves of a value (tensors, the words of random keys, and numbers unless `static`) to `leaves`, and its structure to `text`.
 ---@param v any
 ---@param leaves table
 ---@param text table strings
@@ -38,6 +39,9 @@ function M.flatten(v, leaves, text, static)
   elseif type(v) == 'number' and not static then
     leaves[#leaves + 1] = v
     text[#text + 1] = 'N'
+  elseif random.is_key(v) then
+    leaves[#leaves + 1] = v:words()
+    text[#text + 1] = 'K'
   elseif M.is_branch(v) then
     text[#text + 1] = '{'
     for _, k in ipairs(M.keys(v)) do
@@ -50,7 +54,7 @@ function M.flatten(v, leaves, text, static)
   end
 end
 
---- The same structure with take(leaf) in the place of each leaf.
+--- The same structure with take(leaf) in the place of each leaf; words that stand for those of a key become a key.
 ---@param v any
 ---@param take fun(leaf: any): any
 ---@param static? boolean numbers stay
@@ -61,10 +65,14 @@ function M.rebuild(v, take, static)
     for _, k in ipairs(M.keys(v)) do out[k] = M.rebuild(v[k], take, static) end
     return out
   end
+  if random.is_key(v) then
+    local words = take(v:words())
+    return tensor.is(words) and words.dtype == 'i64' and random.of(words) or words
+  end
   return v
 end
 
---- The leaves of a tree in order: tensors and numbers.
+--- The leaves of a tree in order: tensors, numbers, and the words of random keys.
 ---     #mc.tree.leaves({ w = mc.zeros{2}, b = { 1, 2 } })  --> 3
 ---@param tree any
 ---@param static? boolean tensors only

@@ -6,6 +6,7 @@
 local ffi = require 'ffi'
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
+local random = require 'mascon.random.key'
 local trees = require 'mascon.tree'
 local C = lib.C
 
@@ -14,15 +15,16 @@ local clear = require 'table.clear'
 local M = {}
 
 local ct, istype, new, finish = tensor.ct, tensor.istype, tensor.new, tensor.finish
-local handles, doubles = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'double *'
-local TENSOR, NUMBER = 1, 2
+local handles, doubles, halves = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'double *', ffi.typeof 'uint32_t *'
+local TENSOR, NUMBER, KEY = 1, 2, 3
 
 -- ---------------------------------------------------------------- trees
 
---- The tree of an argument: TENSOR, NUMBER, { fixed = value } or { keys, subs }, leaves in the order of sorted keys.
+--- The tree of an argument: TENSOR, NUMBER, KEY, { fixed = value } or { keys, subs }, leaves in the order of sorted keys.
 local function tree_of(v, static)
   if tensor.is(v) then return TENSOR end
   if type(v) == 'number' and not static then return NUMBER end
+  if random.is_key(v) then return KEY end
   if not trees.is_branch(v) then return { fixed = v } end
   local t = { keys = trees.keys(v), subs = {} }
   for i, k in ipairs(t.keys) do t.subs[i] = tree_of(v[k], static) end
@@ -38,6 +40,18 @@ local function place(form, tree, v, at)
   elseif tree == NUMBER then
     if type(v) ~= 'number' then return nil end
     form.numbers[at][0] = v
+    return at + 1
+  elseif tree == KEY then
+    if not random.is_key(v) then return nil end
+    local words = rawget(v, '_words')
+    if words then
+      form.ins[at] = words
+      return at + 1
+    end
+    local p = form.numbers[at]
+    if not p then return nil end -- several keys were traced
+    p[0], p[1] = v.lo, v.hi
+    form.ins[at] = form.cells[at + 1]
     return at + 1
   elseif tree.keys then
     if type(v) ~= 'table' or getmetatable(v) ~= nil then return nil end
@@ -64,7 +78,7 @@ end
 --- A form of a plan.
 ---@param plan table plan (C), outputs = { { shape, dtype } }
 ---@param args any[] arguments of the first call
----@param leaves any[] tensors and numbers among them
+---@param leaves any[] tensors, words of keys and numbers among them
 ---@param options table n, static (by position), results = { n =, ... }
 function M.form(plan, args, leaves, options)
   local form = { n = options.n, plan = plan, trees = {}, numbers = {}, cells = {}, results = options.results, flat = true }
@@ -82,6 +96,9 @@ function M.form(plan, args, leaves, options)
       cell._flags = 256
       form.cells[i], form.numbers[i - 1], form.ins[i - 1] = cell, ffi.cast(doubles, cell._data), cell
       v = cell
+    elseif v._dtype == tensor.code.i64 and v._ndim == 0 then -- perhaps a key, whose halves come as numbers
+      local cell = tensor.empty('compile', {}, 'i64', 2)
+      form.cells[i], form.numbers[i - 1] = cell, ffi.cast(halves, cell._data)
     end
     ffi.copy(like, v, ffi.sizeof(ct, 0))
     keep[i] = like

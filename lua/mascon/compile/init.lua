@@ -5,6 +5,7 @@
 --- tensor and no number. Owns the cache of forms. May not know passes, steps or C.
 local mc = require 'mascon'
 local check = require 'mascon.check'
+local random = require 'mascon.random.key'
 local tensor = require 'mascon.tensor'
 local call = require 'mascon.compile.call'
 local graphs = require 'mascon.compile.graph'
@@ -53,6 +54,7 @@ local function describe(v, name, out, static)
     out[#out + 1] = { 'shape of ' .. name, tostring(v.shape) }
     out[#out + 1] = { 'strides of ' .. name, '(' .. table.concat(v.strides, ', ') .. ')' }
   elseif type(v) == 'number' and not static then out[#out + 1] = { name, 'a number' }
+  elseif random.is_key(v) then out[#out + 1] = { 'number of keys in ' .. name, tostring(v:words().shape) }
   elseif type(v) == 'table' and getmetatable(v) == nil then
     for _, k in ipairs(tree.keys(v)) do describe(v[k], type(k) == 'string' and name .. '.' .. k or ('%s[%s]'):format(name, tostring(k)), out, static) end
     out[#out + 1] = { 'keys of ' .. name, ('%d'):format(#tree.keys(v)) }
@@ -120,6 +122,7 @@ end
 --- The same structure as a result of f, with these tensors.
 local function shaped(v, outs, at)
   if tensor.is(v) then return outs[at], at + 1 end
+  if random.is_key(v) then return random.of(outs[at]), at + 1 end
   if type(v) ~= 'table' or getmetatable(v) ~= nil then return v, at end
   local t = {}
   for _, k in ipairs(tree.keys(v)) do t[k], at = shaped(v[k], outs, at) end
@@ -244,7 +247,8 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- runs f itself and writes down its ops; later calls replay them over memory laid out beforehand, neighbouring elementwise ops block by
 --- block in the cache. Results are the same bits (f16 and bf16 round once per group). Numbers may change from call to call; strings, booleans and
 --- numbers in `static` places are part of the form. What f reads from outside is read again at each call when it is a tensor, and fixed when
---- it is a number; what f computes from such tensors alone is computed once. Random numbers drawn inside are fixed too: pass a key.
+--- it is a number; what f computes from such tensors alone is computed once. Random numbers drawn inside are fixed too, unless they come from a key among the
+--- arguments (mc.random.key): that is read at each call, and so are the keys that f derives from it.
 --- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler beside the program and put
 --- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops
 --- together · passes: { name = false } leaves a pass out (fold, algebra, copies, cse, dce, fuse, split, epilogue, rows, prologue, inplace; also

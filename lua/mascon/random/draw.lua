@@ -128,7 +128,7 @@ function M.draw(row, fname, sizes, opts, extra, level)
   P.naxes = n
   for i = 0, n - 1 do P.axes[i] = d[i] end
   P.dtype = CODE[name]
-  source.pack(key, stream, extra and extra.part)
+  tensors[#tensors + 1] = source.pack(key, stream, extra and extra.part)
   P.i[4], P.i[5], P.i[10], P.i[11] = 0, mask, extra and extra.width or 0, #row.params
   for j in ipairs(row.params) do
     if whole then P.i[5 + j] = scalars[j] or 0 else P.d[j - 1] = scalars[j] or 0 end

@@ -6,7 +6,8 @@ local source = require 'mascon.random.source'
 local M = {}
 
 local PARTS = {
-  source = { 'key', 'generator', 'default_generator' },
+  key = { 'key', 'keys' },
+  source = { 'generator', 'default_generator' },
   distributions = { 'uniform', 'normal', 'integers', 'exponential', 'laplace', 'logistic', 'gumbel', 'weibull', 'pareto', 'cauchy', 'rayleigh', 'lognormal',
     'gamma', 'loggamma', 'beta', 'chisquare', 'student_t', 'f', 'von_mises', 'truncated_normal', 'poisson', 'binomial', 'negative_binomial', 'geometric',
     'hypergeometric', 'bernoulli', 'rademacher' },

@@ -7,6 +7,7 @@ local check = require 'mascon.check'
 local tensor = require 'mascon.tensor'
 local lib = require 'mascon.ffi'
 local draw = require 'mascon.random.draw'
+local keys = require 'mascon.random.key'
 local source = require 'mascon.random.source'
 local error = check.error
 local P = lib.params
@@ -28,13 +29,13 @@ local POINTS = draw.spec { skip = { 0, 'integer >= 0' }, scramble = { true, 'boo
 POINTS.dtype = nil
 
 local function points(fname, row, n, d, o, numbers)
-  local key, stream = source.key(0), 0
+  local key, stream = keys.key(0), 0
   if o.scramble then key, stream = source.resolve(fname, o) end
   if n + o.skip > 2 ^ 53 then error(('%s: skip and n lead past point 2^53; use another key instead'):format(fname), 3) end
   op.fresh()
-  source.pack(key, stream)
+  local words = source.pack(key, stream)
   P.i[4], P.i[5], P.i[6] = o.skip, o.scramble and 1 or 0, n
-  return op.run(fname, 3, o, n * d * 8, function(out) return op.call_list(row.id, out, { numbers }) end)
+  return op.run(fname, 3, o, n * d * 8, function(out) return op.call_list(row.id, out, { numbers, words }) end)
 end
 
 -- ---------------------------------------------------------------- Sobol'

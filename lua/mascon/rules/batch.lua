@@ -5,6 +5,7 @@
 local mc = require 'mascon'
 local launch = require 'mascon.compile.launch'
 local tensor = require 'mascon.tensor'
+local random = require 'mascon.random.key'
 
 local R = {}
 
@@ -194,6 +195,36 @@ function R.linalg(n, x, batched, size)
   a, b = spread(a, batched[1], size), spread(b, batched[2], size)
   local out = call(n, { lift(a, rank, true), lift(b, rank, true) })[1]
   return { vector and out:squeeze(-1) or out }
+end
+
+-- ---------------------------------------------------------------- random numbers
+
+local PER_ELEMENT = { random_multinomial = 2 } -- parameters with an axis of their own
+
+--- Each element draws as if alone: from its key where keys are batched, else all from the same one.
+function R.random(n, x, batched, size)
+  local p = launch.params(n.params)
+  if p.naxes == 8 then return nil end
+  for i = p.naxes, 1, -1 do p.axes[i] = p.axes[i - 1] end
+  p.axes[0], p.naxes = size, math.max(p.naxes, 0) + 1
+  local y, mask, sources = {}, tonumber(p.i[5]), tonumber(p.i[12])
+  for j = 1, tonumber(p.i[11]) do
+    if math.floor(mask / 2 ^ (j - 1)) % 2 == 1 then
+      local k = #y + 1
+      local rank = p.naxes + (PER_ELEMENT[n.row[1]] == j and 1 or 0)
+      y[k] = batched[k] and lift(x[k], rank, true) or x[k]
+    end
+  end
+  local at = #y
+  if sources % 2 == 0 then -- the key is a number, and goes along for each element
+    y[at + 1] = spread(random.new(tonumber(p.i[0]), tonumber(p.i[1])):words(), false, size)
+    p.i[12] = sources + 1
+  else
+    at = at + 1
+    y[at] = spread(x[at], batched[at], size)
+  end
+  if sources >= 2 then y[#y + 1] = spread(x[#x], batched[#x], size) end
+  return call(n, y, p)
 end
 
 -- ---------------------------------------------------------------- picking and placing

@@ -5,6 +5,7 @@
 -- know graphs.
 local mc = require 'mascon'
 local check = require 'mascon.check'
+local random = require 'mascon.random.key'
 local tensor = require 'mascon.tensor'
 local tree = require 'mascon.tree'
 local error = check.error
@@ -16,10 +17,14 @@ local M = {}
 ---@field dtype string
 ---@field shape table
 ---@field text string as errors show it
+---@field key boolean the tensor holds the words of a random key
 local Leaf = {}
 Leaf.__index = Leaf
 
-local function leaf_of(t) return setmetatable({ _dtype = t._dtype, dtype = t.dtype, shape = t.shape, text = tensor.describe(t) }, Leaf) end
+local function leaf_of(t, key)
+  return setmetatable({ _dtype = t._dtype, dtype = t.dtype, shape = t.shape, text = key and ('key%s'):format(tostring(t.shape)) or tensor.describe(t), key = key }, Leaf)
+end
+
 --- Whether an element of the tree of a form stands for a tensor.
 function M.is_leaf(v) return getmetatable(v) == Leaf end
 
@@ -39,10 +44,12 @@ end
 
 local function take(v, where, numbers, form, tensors, text)
   if type(v) == 'number' and not numbers then v = mc.full({}, v) end
+  local key = random.is_key(v)
+  if key then v = v:words() end
   if tensor.is(v) then
-    local leaf = leaf_of(v)
+    local leaf = leaf_of(v, key)
     local n = #tensors + 1
-    tensors[n], form.leaves[n], form.names[n], text[#text + 1] = v, leaf, where, 'T'
+    tensors[n], form.leaves[n], form.names[n], text[#text + 1] = v, leaf, where, key and 'K' or 'T'
     return leaf
   elseif tree.is_branch(v) then
     local out = {}
@@ -71,7 +78,7 @@ function M.apart(v, numbers)
 end
 
 local function put(v, tensors, at)
-  if getmetatable(v) == Leaf then return tensors[at], at + 1 end
+  if getmetatable(v) == Leaf then return v.key and random.of(tensors[at]) or tensors[at], at + 1 end
   if not tree.is_branch(v) then return v, at end
   local out = {}
   for _, k in ipairs(tree.keys(v)) do out[k], at = put(v[k], tensors, at) end
@@ -94,6 +101,10 @@ function M.same(form, other, say)
   if form.text ~= other.text then
     for _, name in ipairs(form.names) do if not find(other.names, name) then error(say('structure', name, 'a tensor', 'missing'), 2) end end
     for _, name in ipairs(other.names) do if not find(form.names, name) then error(say('structure', name, 'missing', 'a tensor'), 2) end end
+    for i, a in ipairs(form.leaves) do
+      local b = other.leaves[i]
+      if b and a.key ~= b.key then error(say('structure', form.names[i], a.key and 'a key' or 'a tensor', b.key and 'a key' or 'a tensor'), 2) end
+    end
     error(say('structure', '', form.text, other.text), 2)
   end
   for i, a in ipairs(form.leaves) do

@@ -7,6 +7,7 @@ local check = require 'mascon.check'
 local tensor = require 'mascon.tensor'
 local tree = require 'mascon.tree'
 local launch = require 'mascon.compile.launch'
+local random = require 'mascon.random.key'
 local batch = require 'mascon.transform.batch'
 local evaluate = require 'mascon.transform.evaluate'
 local forward = require 'mascon.transform.forward'
@@ -166,6 +167,8 @@ local function cotangents(name, t, given, level)
         end
         leaves[at] = reverse.cast(c, y.dtype)
       end
+    elseif random.is_key(y) then
+      at = at + 1
     end
   end
   for i = 1, t.results.n do match(t.results.n > 1 and (' ' .. i) or '', t.results[i], given[i]) end
@@ -227,6 +230,8 @@ function M.jvp(f, args, tangents)
           end
           if reverse.continuous(want._dtype) then dots[at] = reverse.cast(d, want.dtype) end
         end
+      elseif random.is_key(x) then
+        at = at + 1
       end
     end
     match(list[i], tangents[i])
@@ -259,14 +264,14 @@ local function axes_of(name, v, spec, where, out, level)
       if tree.is_branch(spec) then sub = spec[k] end
       axes_of(name, v[k], sub, where .. '.' .. tostring(k), out, level)
     end
-  elseif tensor.is(v) then
-    out[#out + 1] = { v, axis_of(name, spec, where, level), where }
+  elseif tensor.is(v) or random.is_key(v) then
+    out[#out + 1] = { random.is_key(v) and v:words() or v, axis_of(name, spec, where, level), where }
   end
 end
 
 --- f over batches: written for one element, run for all of them at once.
 ---
---- Each tensor argument is taken apart along an axis (the first unless in_axes says otherwise) and f is applied to the parts; results are put
+--- Each tensor argument (and each mc.random.keys) is taken apart along an axis (the first unless in_axes says otherwise) and f is applied to the parts; results are put
 --- together along out_axes. f runs once, on the first element, while its ops are written down; then every op runs over the whole batch. Composes with
 --- mc.grad, mc.compile and itself. f may not decide by the values of its arguments. Ops that have no form over batches run one element at a time.
 --- Options: in_axes: an axis, false (not batched), or a list with one entry for each argument (a table for the leaves of a table) ·
@@ -330,7 +335,7 @@ function M.vmap(f, opts)
     for i = 1, out.n do
       local a = type(o.out_axes) == 'table' and o.out_axes[i] or o.out_axes
       if type(a) ~= 'table' and a ~= 1 then
-        out[i] = tree.map(function(v) return v:moveaxis(1, a) end, out[i])
+        out[i] = tree.rebuild(out[i], function(v) return v:moveaxis(1, a) end)
       end
     end
     return unpack(out, 1, out.n)

@@ -1,0 +1,202 @@
+-- key.lua - keys: 64-bit values from which random numbers and further keys are derived.
+--
+-- A key is two halves of 32 bits, or a word (i64) of a tensor: the second where it is an argument of a function that is compiled, vectorised or
+-- differentiated, a carry of a loop, or one of several stacked keys. What is derived from a traced key is computed by ops from its word,
+-- so that one trace serves all keys; from any other key with the same bits in Lua. Owns that choice. May not know generators or distributions.
+local check = require 'mascon.check'
+local tensor = require 'mascon.tensor'
+local op = require 'mascon.op'
+local lib = require 'mascon.ffi'
+local error = check.error
+local P = lib.params
+local is = tensor.is
+local M = {}
+
+local WORD = 2 ^ 32
+-- Streams of users stay below 2^53; what the library derives itself has a tag of 24 bits in the high half.
+local FOLD, SPLIT = 0x464f4c44, 0x53504c54
+
+---@class mascon.Key a 64-bit key of the Philox generator: lo, hi are its 32-bit halves. Keys are values: nothing changes them. A key may also stand
+--- for several (mc.random.keys): keys[i] is one of them.
+---@field lo integer
+---@field hi integer
+local Key = {}
+
+local function is_key(v) return getmetatable(v) == Key end
+M.is_key = is_key
+
+local function new(lo, hi) return setmetatable({ lo = lo, hi = hi }, Key) end
+M.new = new
+
+--- The key whose word stands in a tensor, or several keys: i64, of any shape.
+---@param words mascon.Tensor
+function M.of(words) return setmetatable({ _words = words }, Key) end
+
+local function is_traced(t) return lib.C.mc_record_traced(t) ~= 0 end
+
+--- The words of a key where a recording follows them; else nil.
+local function traced(key)
+  local words = rawget(key, '_words')
+  return words and is_traced(words) and words or nil
+end
+
+--- Halves of an element of words.
+local function halves(word)
+  local lo = tonumber(word % 0x100000000LL)
+  if lo < 0 then lo = lo + WORD end
+  return lo, tonumber((word - lo) / 0x100000000LL) % WORD
+end
+
+--- The one key that is asked for here; of several there is none.
+local function single(fname, key, level)
+  local words = rawget(key, '_words')
+  if words and words._ndim > 0 then
+    error(('%s: the key is %s; name one of them, as in keys[1], or map over them with mc.vmap or mc.scan'):format(fname, tostring(key)), level + 1)
+  end
+  return key
+end
+M.single = single
+
+Key.__index = function(key, name)
+  local method = rawget(Key, name)
+  local words = rawget(key, '_words')
+  if type(name) == 'number' then
+    if not M.several(key) then error(('key: it is one key, and was asked for element %d'):format(name), 2) end
+    return M.of(words[name])
+  end
+  if method or not words then return method end
+  if name ~= 'lo' and name ~= 'hi' then return nil end
+  single('key', key, 2)
+  local lo, hi = halves(tensor.methods.item(words))
+  if not traced(key) then key.lo, key.hi = lo, hi end
+  return name == 'lo' and lo or hi
+end
+Key.__tostring = function(key)
+  local words = rawget(key, '_words')
+  if words and words._ndim > 0 then return ('%s keys'):format(table.concat(words.shape, 'x')) end
+  if words and traced(key) then return 'a key that is known when the function runs' end
+  return ('key 0x%08x%08x'):format(key.hi, key.lo)
+end
+Key.__eq = function(a, b)
+  if M.several(a) or M.several(b) then return op.functions.array_equal(a:words(), b:words()) end
+  return a.lo == b.lo and a.hi == b.hi
+end
+
+--- Whether a key stands for several.
+function M.several(key)
+  local words = rawget(key, '_words')
+  return words ~= nil and words._ndim > 0
+end
+
+--- The 64 bits of a key, or of each of several, as a tensor.
+---
+---     mc.random.key(5):words()  --> i64[]@cpu 5
+---@return mascon.Tensor i64
+function Key:words()
+  local words = rawget(self, '_words')
+  if words then return words end
+  words = tensor.empty('random.key', {}, 'i64', 3)
+  tensor.pointer(words)[0] = (self.hi >= 2 ^ 31 and self.hi - WORD or self.hi) * 0x100000000LL + self.lo
+  return words
+end
+
+--- Writes the key into the parameters of an op; the operand by which it travels instead, nil for a key whose value is known.
+function M.pack(key)
+  local words = traced(key)
+  P.i[12] = words and 1 or 0
+  P.i[0], P.i[1] = words and 0 or key.lo, words and 0 or key.hi
+  return words
+end
+
+--- A number of a family as an operand, where a recording follows it; else as a number.
+local function number(i, level)
+  if not is(i) then return check.arg('key:fold_in', 'i', i, 'integer >= 0', level + 1) end
+  local kind = tensor.kind[i.dtype]
+  if i:numel() ~= 1 or not (kind == 'i' or kind == 'u' or kind == 'f') then
+    error(('key:fold_in: i is %s; give a whole number, or a 0-d tensor of one'):format(tensor.describe(i)), level + 1)
+  end
+  if is_traced(i) then return i.ndim == 0 and i or i:reshape {} end
+  return check.arg('key:fold_in', 'i', i:item(), 'integer >= 0', level + 1)
+end
+
+--- Words derived from a key, of the given sizes: elements first, first + 1, ... of a stream that no user reaches.
+local function derive(key, tag, first, ...)
+  op.fresh()
+  local n = select('#', ...)
+  P.naxes, P.axes[0], P.dtype = n, ... or 1, tensor.code.i64
+  local operands = { M.pack(key) }
+  if is(first) then
+    operands[#operands + 1] = first
+    P.i[12] = P.i[12] + 2
+  end
+  P.i[2], P.i[3], P.i[4] = 0, tag, is(first) and 0 or first
+  P.i[5], P.i[6], P.i[7], P.i[10], P.i[11] = 0, -0x7fffffffffffffffLL - 1, 0x7fffffffffffffffLL, 0, 2
+  return op.run('random.key', 4, nil, (... or 1) * 8, function(out) return op.call_list(op.rows.random_integers.id, out, operands) end), #operands > 0
+end
+
+--- n keys whose numbers have nothing to do with each other's or with the key's own.
+---
+---     #mc.random.key(5):split(3)  --> 3
+---@param n? integer default 2
+---@return mascon.Key[]
+function Key:split(n)
+  n = check.arg('key:split', 'n', n or 2, 'integer >= 1', 3)
+  local words, follow = derive(single('key:split', self, 2), SPLIT, 0, n)
+  local keys, p = {}, not follow and tensor.pointer(words)
+  for i = 1, n do
+    if follow then keys[i] = M.of(words[i]) else keys[i] = new(halves(p[i - 1])) end
+  end
+  return keys
+end
+
+--- The key for number i of a family: a step of a loop, a subject, a rank.
+---
+---     mc.random.key(5):fold_in(1) == mc.random.key(5):fold_in(1)  --> true
+---@param i integer|mascon.Tensor 0 <= i < 2^53; the number of a turn that mc.fori_loop gives, for example
+---@return mascon.Key
+function Key:fold_in(i)
+  local words, follow = derive(single('key:fold_in', self, 2), FOLD, number(i, 2))
+  return follow and M.of(words) or new(halves(tensor.pointer(words)[0]))
+end
+
+--- A key from a whole number 0 <= seed < 2^53, which may be a tensor of one integer.
+---
+---     tostring(mc.random.key(5))  --> key 0x0000000000000005
+---@param seed integer|mascon.Key|mascon.Tensor a key comes back as it is
+---@return mascon.Key
+function M.key(seed)
+  if is_key(seed) then return seed end
+  if is(seed) then
+    local kind = tensor.kind[seed.dtype]
+    if seed:numel() ~= 1 or not (kind == 'i' or kind == 'u') then
+      error(('random.key: seed is %s; give a whole number, or a tensor of one integer (a compiled function takes keys themselves as arguments)'):format(tensor.describe(seed)), 2)
+    end
+    return M.of(seed:reshape({}):to 'i64')
+  end
+  check.arg('random.key', 'seed', seed, 'integer >= 0', 3)
+  return new(seed % WORD, math.floor(seed / WORD))
+end
+
+--- Several keys as one value that mc.vmap and mc.scan take apart: n derived from one key, those of a list, or those whose words stand in a tensor.
+---
+--- mc.random.keys(key, n)[i] is key:split(n)[i]. keys:words() is the way back to a tensor, for files.
+--- Errors: a tensor that is not of i64.
+---     mc.vmap(function(k) return mc.random.normal({ 2 }, { key = k }) end)(mc.random.keys(mc.random.key(1), 3)).shape  --> {3, 2}
+---@param from mascon.Key|mascon.Key[]|mascon.Tensor
+---@param n? integer with a key
+---@return mascon.Key
+function M.keys(from, n)
+  if is(from) then
+    if from.dtype ~= 'i64' then error(('random.keys: the words are %s; give i64'):format(tensor.describe(from)), 2) end
+    return M.of(from)
+  elseif is_key(from) then
+    n = check.arg('random.keys', 'n', n, 'integer >= 1', 3)
+    return M.of((derive(single('random.keys', from, 2), SPLIT, 0, n)))
+  end
+  local words = {}
+  for i, k in ipairs(type(from) == 'table' and from or {}) do words[i] = is_key(k) and k:words() or nil end
+  if #words == 0 or #words ~= #from then error(('random.keys: the first argument is %s; give a key and a number, a list of keys, or a tensor of their words'):format(check.show(from)), 2) end
+  return M.of(op.functions.stack(words, 1))
+end
+
+return M
