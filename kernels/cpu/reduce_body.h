@@ -29,6 +29,10 @@ MC_INLINE const T *BESIDE(const T *x, int64_t i, int64_t n, int64_t stride, T *b
         for (int64_t j = 0; j < n; j++)
             for (int w = 0; w < WIDTH; w++)
                 buf[j * WIDTH + w] = p[2 * j * WIDTH + w];
+    } else if (stride == 3) {
+        for (int64_t j = 0; j < n; j++)
+            for (int w = 0; w < WIDTH; w++)
+                buf[j * WIDTH + w] = p[3 * j * WIDTH + w];
     } else {
         for (int64_t j = 0; j < n; j++)
             for (int w = 0; w < WIDTH; w++)
@@ -82,12 +86,37 @@ MC_INLINE void CAT3(sum_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stri
         acc[w] = wide[w] + tail[w];
 }
 
+#if KIND == 1
+/* Rows of n <= 8 neighbours, n known to the compiler: sum_row without the lanes that hold zeros, the same bits. */
+MC_INLINE void CAT3(sum_short, NAME)(ACC *out, const T *x, int64_t m, int64_t row, int n, int skip)
+{
+    (void)skip;
+    for (int64_t i = 0; i < m; i++, x += row) {
+        ACC lane[8] = {0};
+        for (int l = 0; l < n; l++)
+            lane[l] += (ACC)TERM(x[l]);
+        for (int h = n > 4 ? 4 : 2; h > 0; h /= 2)
+            for (int l = 0; l < h; l++)
+                lane[l] += lane[l + h];
+        out[i] = lane[0];
+    }
+}
+#define SHORT(n) case n: CAT3(sum_short, NAME)(out, x, k->m, k->row_stride, n, skip); return;
+#endif
+
 MC_INLINE void CAT3(sums, NAME)(const mck_reduce *k, int skip)
 {
     (void)skip;
     ACC *out = k->out;
     const T *x = k->in;
     if (!COLUMNS(k)) {
+#if KIND == 1
+        if (k->elem_stride == 1)
+            switch (k->n) {
+                SHORT(1) SHORT(2) SHORT(3) SHORT(4) SHORT(5) SHORT(6) SHORT(7) SHORT(8)
+            }
+#undef SHORT
+#endif
         for (int64_t i = 0; i < k->m; i++)
             CAT3(sum_row, NAME)(out + i * WIDTH, x + i * k->row_stride * WIDTH, k->n, k->elem_stride, skip);
         return;

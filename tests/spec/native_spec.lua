@@ -152,6 +152,28 @@ describe('compiled groups', function()
     agrees('four axes turned', function(x, y) return (x + y) * x - y end, { a, b:permute_dims { 1, 3, 2, 4 }:contiguous():permute_dims { 1, 3, 2, 4 } })
   end)
 
+  it_native('read short rows that are spread, repeated, strided and turned, of elements of every size', function()
+    local f = function(a, b, c) return { s = a * b + c, p = mc.where(mc.lt(a, b), c, a) } end
+    for _, dtype in ipairs { 'u8', 'f16', 'f32', 'f64', 'c128' } do
+      local g = dtype == 'c128' and function(a, b, c) return { s = a * b + c, p = mc.where(mc.eq(a, b), c, a) } end or f
+      for _, n in ipairs { 2, 3, 4, 5, 9 } do
+        local function wave(shape, k) return (mc.sin(mc.arange(1, shape[1] * shape[2] * shape[3]) * k) * 90 + 100):reshape(shape):to(dtype) end
+        local full = { 37, 41, n }
+        local spread, row, plane = wave({ 37, 41, 1 }, 1), wave({ 1, 1, n }, 2), wave({ 1, 41, n }, 3)
+        local every, turned, dense = wave({ 37, 82, 2 * n }, 4)[':, ::2, ::2'], wave({ n, 41, 37 }, 5):permute_dims { 3, 2, 1 }, wave(full, 6)
+        for k, args in ipairs { { spread, row, dense }, { plane, spread, every }, { turned, plane, row }, { dense, wave({ 37, 1, 1 }, 7), plane } } do
+          local copies = {}
+          for i, t in ipairs(args) do copies[i] = mc.broadcast_to(t, full):contiguous() end
+          local what, want, got = ('%s, rows of %d, layout %d'):format(dtype, n, k), g(unpack(copies)), g(unpack(args))
+          for key, w in pairs(want) do equal(w, got[key], what .. ' plain') end
+          local machine = mc.compile(g, { tier = 'vm' })
+          machine(unpack(args)) -- the first call runs g itself
+          agrees(what, g, args, machine)
+        end
+      end
+    end
+  end)
+
   it_native('give the same bits for every number of threads, and at every instruction level of this build', function()
     local a, b = mc.randn { 200000, seed = 1, dtype = 'f32' }, mc.randn { 200000, seed = 2, dtype = 'f32' }
     local f = function(x, y) return mc.exp(x) * mc.sin(y) / (1 + mc.abs(x)) end

@@ -74,6 +74,24 @@ describe('skew and kurtosis', function()
   end)
 end)
 
+describe('sums of short rows', function()
+  it('are the same bits for rows that lie next to each other and for strided ones, zeros of both signs and NaN included', function()
+    for _, dtype in ipairs { 'f32', 'f64' } do
+      for n = 1, 12 do
+        local wide = mc.randn({ 50, 2 * n }, { seed = n, dtype = dtype }) * 1e3
+        wide[2], wide[3], wide[{ 4, 1 }], wide[{ 5, -2 }], wide[{ 6, 1 }] = -0.0, 0.0, NAN, INF, -1e-300
+        local strided = wide[':, ::2']
+        local dense = strided:copy()
+        for _, name in ipairs { 'sum', 'nansum', 'mean' } do
+          local want, got = mc[name](strided, 2), mc[name](dense, 2)
+          assert.is_true(mc.array_equal(mc.isnan(want), mc.isnan(got)))
+          same(mc.nan_to_num(1 / want), mc.nan_to_num(1 / got))
+        end
+      end
+    end
+  end)
+end)
+
 describe('reductions without NaN', function()
   local x = mc.randn({ LONG / 100, 100 }, { seed = 5 })
   local holes = mc.where(mc.gt(mc.rand({ LONG / 100, 100 }, { seed = 6 }), 0.9), NAN, x)
