@@ -254,6 +254,11 @@ function Writer:tag(kind, type_, bytes)
   self:put(bytes)
 end
 
+--- Tags { kind, type, bytes } as they are.
+function Writer:tags(list)
+  for _, t in ipairs(list) do self:tag(t[1], t[2], t[3]) end
+end
+
 local function joined(list, f)
   local out = {}
   for k, v in ipairs(list) do out[k] = f(v) end
@@ -262,6 +267,11 @@ end
 
 function Writer:ints(kind, list) self:tag(kind, INT, joined(list, M.int_bytes)) end
 function Writer:floats(kind, list) self:tag(kind, FLOAT, joined(list, M.float_bytes)) end
+function Writer:doubles(kind, list)
+  local buffer = byte_list(8 * #list)
+  lib.check(C.mc_samples_pack(F64 + BIG, tensor.code.f64, double_list(#list, list), #list, buffer), 4)
+  self:tag(kind, DOUBLE, ffi.string(buffer, 8 * #list))
+end
 
 --- Text as Latin-1, with character references for what that does not hold; no tag for none.
 function Writer:text(kind, s)

@@ -44,4 +44,26 @@ function M.open(path, opts)
   return r
 end
 
+local SAVED = { fif = true, npy = true, npz = true }
+
+--- Saves epochs; see the method :save.
+---@param path string
+---@param e table epochs
+---@param o table options, checked
+function M.save(path, e, o)
+  local ext = path:lower():match '%.([%w]+)$' or ''
+  if not SAVED[ext] then
+    error(('epochs.save: %s has the extension %q; give .fif, .npy or .npz%s'):format(path, ext, ext == 'gz' and ' (pack it afterwards)' or ''), 3)
+  end
+  local there = not o.overwrite and io.open(path, 'rb')
+  if there then
+    there:close()
+    error(('epochs.save: %s is there; choose another name or give overwrite = true'):format(path), 3)
+  end
+  if ext == 'fif' then
+    o.dtype = o.dtype or 'f32'
+    require('mascon.meeg.files.fif_save').epochs(path, e, o)
+  else require('mascon.meeg.files.arrays').save(path, e, o) end
+end
+
 return M

@@ -7,6 +7,7 @@ local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local create = require 'mascon.create'
 local json = require 'mascon.json'
+local date = require 'mascon.meeg.date'
 local fif_info = require 'mascon.meeg.files.fif_info'
 local raw = require 'mascon.meeg.raw'
 local epochs = require 'mascon.meeg.epochs'
@@ -22,16 +23,17 @@ local MOST_PARTS = 1000
 
 -- ---------------------------------------------------------------- what raw and epochs share
 
---- Annotations { onset, duration, text } in seconds of the measurement's clock, and the stamp of their origin.
-local function annotations_in(f)
+--- Annotations { onset, duration, text } in seconds of a clock, and how many seconds after the measurement's that clock started.
+local function annotations_in(f, head)
   local node = f:find(BLOCK.annotations)[1]
-  if not node then return {}, nil end
+  if not node then return {}, 0 end
   local onset_at, stop_at, text_at, date_at = f:tag(node, BASELINE_MIN), f:tag(node, BASELINE_MAX), f:tag(node, KIND.comment), f:tag(node, KIND.meas_date)
   local onset, stop, texts, out = onset_at and f:numbers(onset_at) or {}, stop_at and f:numbers(stop_at) or {}, text_at and f:names(text_at) or {}, {}
   if #onset ~= #stop or #onset ~= #texts then f:fail('%d onsets, %d ends and %d texts of annotations; the file is damaged', #onset, #stop, #texts) end
   for i = 1, #onset do out[i] = { onset = onset[i], duration = stop[i] - onset[i], text = texts[i] } end
-  local stamp = date_at and f:numbers(date_at)
-  return out, stamp and stamp[1] and stamp[1] + (stamp[2] or 0) * 1e-6
+  local origin, start = date_at and f:numbers(date_at), date.stamp(head.info.meas_date)
+  if not (origin and origin[1] and start) then return out, 0 end
+  return out, origin[1] - start[1] + ((origin[2] or 0) - start[2]) * 1e-6
 end
 
 --- Path of the next file of a split recording, or nil.
@@ -128,8 +130,8 @@ local function open_raw(parts, head)
   if total == 0 then parts[1]:fail('it holds no sample') end
   local scale, annotations = {}, {}
   for i = 1, n do scale[i] = head.ranges[i] * head.cals[i] end
-  local found, origin = annotations_in(parts[1])
-  local shift = (origin and head.info.meas_date and origin - head.info.meas_date or 0) - first_sample / head.fs
+  local found, shift = annotations_in(parts[1], head)
+  shift = shift - first_sample / head.fs
   local duration = total / head.fs
   for _, a in ipairs(found) do
     local onset, stop = a.onset + shift, a.onset + shift + a.duration
@@ -227,6 +229,32 @@ local function drop_log_of(f, node)
   return out
 end
 
+--- The objects of a JSON list, each as its own text: what is known of each epoch beside.
+local function records_of(f, s)
+  local out, depth, from, at = {}, 0, nil, 1
+  while true do
+    at = s:find('["{}]', at)
+    if not at then break end
+    local c = s:sub(at, at)
+    if c == '"' then
+      repeat
+        at = s:find('["\\]', at + 1) or f:fail('its metadata end inside a text; the file is damaged')
+        local escaped = s:sub(at, at) == '\\'
+        if escaped then at = at + 1 end
+      until not escaped
+    elseif c == '{' then
+      if depth == 0 then from = at end
+      depth = depth + 1
+    else
+      depth = depth - 1
+      if depth < 0 then f:fail('its metadata are no JSON list; the file is damaged') end
+      if depth == 0 then out[#out + 1] = s:sub(from, at) end
+    end
+    at = at + 1
+  end
+  return out
+end
+
 --- One file of epochs: what it holds and where.
 local function part_of(f, head)
   local node = f:find(BLOCK.epochs, head.meas)[1]
@@ -255,7 +283,7 @@ local function part_of(f, head)
   p.raw_fs, p.reject = rate and f:number(rate), reject and f:text(reject)
   local meta = f:find(METADATA_BLOCK)[1]
   local meta_at = meta and f:tag(meta, KIND.comment)
-  p.metadata = meta_at and f:text(meta_at)
+  p.metadata = meta_at and records_of(f, f:text(meta_at))
   return p
 end
 
@@ -273,12 +301,15 @@ local function joined_log(parts)
 end
 
 local function open_epochs(files, head)
-  local parts, total, event_rows, ids, selection = {}, 0, {}, {}, {}
+  local parts, total, event_rows, ids, selection, metadata = {}, 0, {}, {}, {}, {}
   for k, f in ipairs(files) do
     local p = part_of(f, k == 1 and head or fif_info.read(f))
     if k > 1 and (p.samples ~= parts[1].samples or p.first ~= parts[1].first) then f:fail('its epochs have other times than the part before; the parts do not belong together') end
     p.at, total = total, total + p.count
     parts[k] = p
+    if metadata and p.metadata and #p.metadata == p.count then
+      for _, m in ipairs(p.metadata) do metadata[#metadata + 1] = m end
+    else metadata = nil end
     if p.count > 0 then event_rows[#event_rows + 1] = p.events end
     for name, id in pairs(p.event_id) do ids[name] = id end
     if not p.selection or #p.selection ~= p.count then selection = nil end
@@ -286,11 +317,12 @@ local function open_epochs(files, head)
   end
   local one, n = parts[1], #head.channels
   head.info.raw_fs, head.info.reject = one.raw_fs, one.reject
+  head.info.fif.annotations = fif_info.block(files[1], BLOCK.annotations)
   local samples, cals = one.samples, head.cals
   return epochs.over('meeg.open', {
     path = files[1].path, fs = head.fs, tmin = one.first / head.fs, samples = samples, channels = head.channels, bads = head.bads, baseline = one.baseline,
     events = #event_rows > 0 and require('mascon.op').functions.concat(event_rows) or one.events, event_id = ids, selection = selection,
-    drop_log = selection and joined_log(parts), metadata = one.metadata, info = head.info,
+    drop_log = selection and joined_log(parts), metadata = metadata, info = head.info,
   }, {
     count = total, dtype = 'f64', read = function(rows, picks)
       local out = tensor.empty('epochs.read', { #rows, #picks, samples }, 'f64', 3)

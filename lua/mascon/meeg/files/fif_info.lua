@@ -6,6 +6,7 @@
 -- Source: Functional Image File Format, description of Elekta Neuromag, 2006; extensions as MNE-Python 1.13 writes them.
 local fif = require 'mascon.io.fif'
 local text = require 'mascon.text'
+local date = require 'mascon.meeg.date'
 local M = {}
 
 --- Blocks and kinds of tags that more than one file of this folder needs.
@@ -15,7 +16,7 @@ M.KIND = { block_id = 103, parent_block_id = 110, first_sample = 208, last_sampl
 local NCHAN, SFREQ, CH_INFO, MEAS_DATE, LOWPASS, HIGHPASS, COORD_TRANS, DIG_POINT, DATA_PACK = 200, 201, 203, 204, 219, 223, 222, 213, 202
 local CH_INFO_BLOCK, ISOTRAK, HPI_RESULT, PROJ, PROJ_ITEM, BADS = 113, 107, 109, 313, 314, 359
 local NAMES, PROJ_KIND, PROJ_NAMES, PROJ_NVEC, PROJ_VECTORS, PROJ_ACTIVE, COMMENT, NAME = 3507, 3411, 3417, 3414, 3415, 3560, 206, 233
-local CH_LONG_NAME = 258
+local CH_RANGE, CH_LONG_NAME, EXPLAINED = 253, 258, 3605
 local LONG = 15 -- bytes of a name in a channel's record
 local DEVICE, HEAD = 1, 4
 
@@ -74,8 +75,9 @@ local function enter_long_names(f, node, list)
   if #blocks == 0 then return end
   if #blocks ~= #list then f:fail('%d extended descriptions for %d channels; the file is damaged', #blocks, #list) end
   for i, b in ipairs(blocks) do
-    local at = f:tag(b, CH_LONG_NAME)
-    if at then list[i].name = f:text(at) end
+    local name_at, range_at = f:tag(b, CH_LONG_NAME), f:tag(b, CH_RANGE)
+    if name_at then list[i].name = f:text(name_at) end
+    list[i].fif.long_range = range_at and f:number(range_at)
   end
 end
 
@@ -123,13 +125,17 @@ local function projs_of(f, node, long)
   for _, item in ipairs(block and f:find(PROJ_ITEM, block) or {}) do
     local names_at, vectors_at = f:tag(item, PROJ_NAMES), f:tag(item, PROJ_VECTORS)
     local title, kind, active, count = f:tag(item, COMMENT) or f:tag(item, NAME), f:tag(item, PROJ_KIND), f:tag(item, PROJ_ACTIVE), f:tag(item, PROJ_NVEC)
+    local explained = f:tag(item, EXPLAINED)
     if not (names_at and vectors_at and count) then f:fail('a projector without channels or vectors; the file is damaged') end
     local names, data, nvec = f:names(names_at), f:matrix(vectors_at), f:number(count)
     if data.ndim ~= 2 then f:fail('a projector whose vectors are no matrix; the file is damaged') end
     if data.shape[1] == #names and data.shape[2] == nvec and #names ~= nvec then data = data.T:contiguous() end
     if data.shape[2] ~= #names then f:fail('a projector of %d channels with vectors of %d; the file is damaged', #names, data.shape[2]) end
     for k, name in ipairs(names) do names[k] = long[name] or name end
-    out[#out + 1] = { name = title and f:text(title) or '', kind = kind and f:number(kind) or 0, active = active ~= nil and f:number(active) ~= 0, channels = names, data = data }
+    out[#out + 1] = {
+      name = title and f:text(title) or '', kind = kind and f:number(kind) or 0, active = active ~= nil and f:number(active) ~= 0, channels = names, data = data,
+      explained = explained and f:number(explained),
+    }
   end
   return out
 end
@@ -138,22 +144,36 @@ end
 local REWRITTEN = { [NCHAN] = true, [SFREQ] = true, [CH_INFO] = true, [LOWPASS] = true, [HIGHPASS] = true, [DATA_PACK] = true, [M.KIND.block_id] = true }
 local REWRITTEN_BLOCK = { [CH_INFO_BLOCK] = true, [BADS] = true, [PROJ] = true, [ISOTRAK] = true }
 
---- The tags of a node but those rewritten, each { kind, type, bytes }, in order, blocks within included.
-local function kept_of(f, node, all)
-  local out, i = {}, node.first + 1
-  local skip = {}
-  for _, c in ipairs(node.children) do
-    if not all and REWRITTEN_BLOCK[c.block] then skip[c.first] = c.last end
+--- The tags from one position to another, each { kind, type, bytes }; leave(i) says where to go on behind what is left out.
+local function copied(f, first, last, leave)
+  local out, i = {}, first
+  while i <= last do
+    local on = leave and leave(i)
+    if not on then out[#out + 1] = { f:kind(i), f:type(i), f:bytes(i) } end
+    i = (on or i) + 1
   end
-  local depth = 0
-  while i < node.last do
-    local kind = f:kind(i)
-    if skip[i] then i = skip[i]
-    elseif all or depth > 0 or not REWRITTEN[kind] then
-      out[#out + 1] = { kind, f:type(i), f:bytes(i) }
-      if kind == 104 then depth = depth + 1 elseif kind == 105 then depth = depth - 1 end
-    end
-    i = i + 1
+  return out
+end
+
+--- A block as it stands in the file, or nil.
+function M.block(f, block, within)
+  local node = f:find(block, within)[1]
+  return node and copied(f, node.first, node.last)
+end
+
+--- The measurement info without what is rewritten.
+local function kept_of(f, node)
+  local skip = {}
+  for _, i in ipairs(node.tags) do skip[i] = REWRITTEN[f:kind(i)] and i or nil end
+  for _, c in ipairs(node.children) do skip[c.first] = REWRITTEN_BLOCK[c.block] and c.last or nil end
+  return copied(f, node.first + 1, node.last - 1, function(i) return skip[i] end)
+end
+
+--- The ids of a block as they stand.
+local function ids_of(f, node)
+  local out = {}
+  for _, i in ipairs(node.tags) do
+    if f:kind(i) == M.KIND.block_id or f:kind(i) == M.KIND.parent_block_id then out[#out + 1] = { f:kind(i), f:type(i), f:bytes(i) } end
   end
   return out
 end
@@ -202,27 +222,21 @@ function M.read(f)
       if seen[full] then table.insert(out.bads, full) end
     end
   end
-  local history = f:find(M.BLOCK.history, meas)[1]
   local date_at, id_at = f:tag(node, MEAS_DATE), f:tag(f.root, 100)
-  local parent = f:tag(node, M.KIND.parent_block_id)
   out.fs = fs
   out.info = {
     dig = dig_of(f, node), dev_head_t = dev_head_t, projs = projs_of(f, node, long), highpass = optional(f, node, HIGHPASS), lowpass = optional(f, node, LOWPASS),
-    meas_stamp = date_at and f:numbers(date_at) or nil,
-    fif = { tags = kept_of(f, node), history = history and kept_of(f, history, true), file_id = id_at and f:bytes(id_at), meas_id = parent and f:bytes(parent) },
+    meas_date = date_at and date.text(f:numbers(date_at)) or nil,
+    fif = { tags = kept_of(f, node), history = M.block(f, M.BLOCK.history, meas), file_id = id_at and f:bytes(id_at), ids = ids_of(f, meas) },
   }
-  if out.info.meas_stamp and #out.info.meas_stamp > 0 then
-    local s = out.info.meas_stamp
-    out.info.meas_date = s[1] + (s[2] or 0) * 1e-6
-  end
   return out
 end
 
 -- ---------------------------------------------------------------- writing
 
 local ID_TYPE = 31
---- An id as files of a known version carry one: no machine, no time.
-M.NO_ID = fif.int_bytes(65540) .. fif.int_bytes(0) .. fif.int_bytes(0) .. fif.int_bytes(0) .. fif.int_bytes(0)
+--- An id as files of a known version carry one: no machine, and the microseconds that stand for no time.
+M.NO_ID = fif.int_bytes(65540) .. fif.int_bytes(0) .. fif.int_bytes(0) .. fif.int_bytes(0) .. fif.int_bytes(2 ^ 31 - 1)
 
 --- Names of at most 15 bytes, those of the file where there are any, all different.
 local function short_names(list)
@@ -248,6 +262,10 @@ local function short_names(list)
   return out, longer
 end
 
+--- SI units of one stored number of a channel; 1 for those of other formats and for a 0, which would lose what is written.
+---@param c table channel
+function M.cal_of(c) return c.fif and c.fif.cal ~= 0 and c.fif.cal or 1 end
+
 --- The numbers of one channel's record.
 local function record_of(c)
   local own, nan, loc, p = c.fif or {}, 0 / 0, {}, c.position
@@ -259,7 +277,7 @@ local function record_of(c)
   local kind = own.kind
   if not kind or type_of(kind, c.coil, own.unit) ~= c.type then kind = KIND[c.type] or KIND.misc end -- the type was changed since
   return {
-    kind = kind, coil = c.coil or COIL[c.type] or 0, loc = loc, unit = own.unit or UNIT_CODE[c.unit] or -1, unit_mul = own.unit_mul or 0, cal = own.cal or 1,
+    kind = kind, coil = c.coil or COIL[c.type] or 0, loc = loc, unit = own.unit or UNIT_CODE[c.unit] or -1, unit_mul = own.unit_mul or 0, cal = M.cal_of(c),
     logno = own.logno,
   }
 end
@@ -280,7 +298,7 @@ local function write_channels(w, list)
     w:ints(250, { i })
     w:ints(251, { r.logno or i })
     w:ints(252, { r.kind })
-    w:floats(253, { 1 })
+    w:floats(CH_RANGE, { c.fif and c.fif.long_range or 1 })
     w:floats(254, { r.cal })
     w:ints(350, { r.coil })
     w:floats(255, r.loc)
@@ -331,19 +349,10 @@ local function write_projs(w, projs, short)
       left = nil
       return t
     end)
+    if p.explained then w:floats(EXPLAINED, { p.explained }) end
     w:close_block(PROJ_ITEM)
   end
   w:close_block(PROJ)
-end
-
-local function julian_seconds(date)
-  local y, m, d, h, mi, s, fraction = date:match '^(%d%d%d%d)-(%d%d)-(%d%d)T(%d%d):(%d%d):(%d%d)(%.?%d*)'
-  if not y then return nil end
-  y, m, d = tonumber(y), tonumber(m), tonumber(d)
-  -- days from 1970-01-01 of a date in the Gregorian calendar, the year taken from March on
-  if m <= 2 then y, m = y - 1, m + 12 end
-  local days = 365 * y + math.floor(y / 4) - math.floor(y / 100) + math.floor(y / 400) + math.floor((153 * (m - 3) + 2) / 5) + d - 1 - 719468
-  return days * 86400 + tonumber(h) * 3600 + tonumber(mi) * 60 + tonumber(s), math.floor((tonumber('0' .. fraction) or 0) * 1e6 + 0.5)
 end
 
 --- Writes the measurement info block of an object (fields fs, channels, bads, info).
@@ -353,10 +362,10 @@ function M.write(w, e)
   local info, kept = e.info, e.info.fif
   w:open_block(M.BLOCK.meas_info)
   if kept then
-    for _, t in ipairs(kept.tags) do w:tag(t[1], t[2], t[3]) end
-  elseif type(info.meas_date) == 'string' then
-    local s, us = julian_seconds(info.meas_date)
-    if s then w:ints(MEAS_DATE, { s, us }) end
+    w:tags(kept.tags)
+  else
+    local stamp = date.stamp(info.meas_date)
+    if stamp then w:ints(MEAS_DATE, stamp) end
   end
   write_dig(w, info.dig or dig_from(e.channels))
   w:ints(NCHAN, { #e.channels })
@@ -376,19 +385,15 @@ function M.write(w, e)
     w:close_block(BADS)
   end
   w:close_block(M.BLOCK.meas_info)
-  if kept and kept.history then
-    w:open_block(M.BLOCK.history)
-    for _, t in ipairs(kept.history) do w:tag(t[1], t[2], t[3]) end
-    w:close_block(M.BLOCK.history)
-  end
+  if kept and kept.history then w:tags(kept.history) end
 end
 
 --- Opens the measurement of a file that is written: its block and ids.
 function M.open_measurement(w, info)
   w:open_block(M.BLOCK.meas)
-  local id = info.fif and info.fif.meas_id or M.NO_ID
-  w:tag(M.KIND.block_id, ID_TYPE, id)
-  w:tag(M.KIND.parent_block_id, ID_TYPE, id)
+  local ids = info.fif and info.fif.ids or {}
+  if #ids == 0 then ids = { { M.KIND.block_id, ID_TYPE, M.NO_ID } } end
+  w:tags(ids)
 end
 
 return M
