@@ -170,6 +170,16 @@ function M.open(path, opts)
   return e
 end
 
+--- Epochs around the events of a recording; see mascon.meeg.cut, where the options stand.
+--
+-- raw: from mc.meeg.raw.open. opts: events (i64 [n, 3] or a pattern for annotations; all annotations when left out), event_id, tmin (-0.2 s),
+-- tmax (0.5 s), baseline ({ from, to } s), reject_by_annotation (true), detrend, channels, reject, flat, repeated, dtype.
+---     mc.meeg.epochs.cut(mc.meeg.raw.new{ data = mc.zeros{ 1, 500 }, fs = 100 }, { events = { { 50, 0, 1 }, { 495, 0, 1 } } }).drop_log[2][1]  --> TOO_SHORT
+---@param raw table
+---@param opts table
+---@return table epochs
+function M.cut(raw, opts) return require('mascon.meeg.cut').cut(raw, opts) end
+
 --- Epochs whose samples stay where they are: source.read(rows, picks) gives [#rows, #picks, T] of 1-based positions. For the modules that read
 --- epochs.
 ---@param fname string for messages
@@ -379,6 +389,17 @@ function methods.drop(e, what, reason)
   for i = 1, e:count() do
     if gone[i] then table.insert(out.drop_log[e.selection[i]], reason or 'USER') end
   end
+  return out
+end
+
+local LIMITS = { reject = { nil, 'table' }, flat = { nil, 'table' } }
+
+--- New epochs without those in which a channel exceeds a limit of peak to peak: reject (upper) and flat (lower), each type = SI units, as
+--- { reject = { eeg = 150e-6, eog = 250e-6 }, flat = { eeg = 1e-6 } }. Channels marked bad do not count; their names are the reasons.
+---@param opts table
+---@return table epochs
+function methods.drop_bad(e, opts)
+  local out = require('mascon.meeg.cut').drop_bad(e, check.opts('epochs.drop_bad', opts, LIMITS, 3))
   return out
 end
 
