@@ -286,6 +286,46 @@ MC_API void mc_samples_free(mc_samples *f);
  * big-endian) to `out`. */
 MC_API int mc_samples_pack(int type, int dtype, const void *in, int64_t n, void *out);
 
+/* ---- public: FIF, the tagged files of MEG ---- */
+
+typedef struct mc_fif mc_fif;
+
+enum {
+    MC_FIF_TAGS = 0,   /* number of tags */
+    MC_FIF_PACKED = 1, /* 1: the file was gzip and lies unpacked in memory */
+    MC_FIF_INFO_LEN = 2
+};
+enum {
+    MC_FIF_KIND = 0,
+    MC_FIF_TYPE = 1,  /* with the bits of matrices */
+    MC_FIF_BYTES = 2, /* of its data */
+    MC_FIF_POS = 3,   /* of its data in the (unpacked) file */
+    MC_FIF_TAG_LEN = 4
+};
+#define MC_FIF_RANK 8
+
+/* Opens a FIF file, plain or gzip, and walks the chain of its tags; data stay in the file. Owns.
+ * MC_EIO, MC_EFORMAT when a tag reaches beyond the end or the chain turns back. */
+MC_API mc_fif *mc_fif_open(const char *path);
+/* The same over n bytes in memory, which must outlive the handle (borrows them). */
+MC_API mc_fif *mc_fif_from_memory(const void *bytes, int64_t n);
+MC_API int mc_fif_info(const mc_fif *f, int64_t *out);
+/* Tags [first, first + count), MC_FIF_TAG_LEN numbers each. */
+MC_API int mc_fif_tags(const mc_fif *f, int64_t first, int64_t count, int64_t *out);
+/* Bytes [first, first + n) of the data of tag i. */
+MC_API int mc_fif_bytes(const mc_fif *f, int64_t i, int64_t first, int64_t n, void *out);
+/* Shape of tag i: out[0] the rank (1 for a plain list), then the sizes, the slowest axis first;
+ * room for 1 + MC_FIF_RANK. MC_EFORMAT when it is no list or dense matrix of numbers. */
+MC_API int mc_fif_shape(const mc_fif *f, int64_t i, int64_t *out);
+/* Numbers [first, first + count) of tag i in stored order. */
+MC_API int mc_fif_numbers(const mc_fif *f, int64_t i, int64_t first, int64_t count, double *out);
+/* Samples on a grid within tag i: as mc_samples_read with base and steps in numbers, not bytes;
+ * what lies outside the tag is refused. */
+MC_API int mc_fif_samples(const mc_fif *f, int64_t i, int64_t base, int64_t channel_step,
+                          int64_t sample_step, const int *channels, int n, int64_t first,
+                          int64_t count, const double *scale, double *out, int64_t row_stride);
+MC_API void mc_fif_free(mc_fif *f);
+
 /* ---- internal ---- */
 #ifdef MCI_FORMATS
 
@@ -306,6 +346,9 @@ const char *mci_infile_name(const mci_infile *f);
 const unsigned char *mci_infile_data(const mci_infile *f);
 /* Exactly n bytes from `at`; MC_EIO when the file is shorter by now. */
 int mci_infile_read(const mci_infile *f, int64_t at, void *out, int64_t n);
+
+/* What the gzip file `src` holds, unpacked in memory; releases src, also on failure. */
+mci_infile *mci_infile_gunzip(const char *op, mci_infile *src);
 
 /* A file to write: see mc_file_writer, which it is. */
 typedef mc_file_writer mci_outfile;
@@ -389,7 +432,8 @@ int mci_sample_bytes(int type);
 /* n numbers in a row at p, `step` bytes apart, times scale, to out. */
 void mci_sample_decode(const unsigned char *p, int64_t step, int64_t n, int type, double scale,
                        double *out);
-int mci_grid_read(const mci_infile *src, const mci_grid *g, const int *channels, int n,
+/* limit: the byte behind the last that may be read. */
+int mci_grid_read(const mci_infile *src, const mci_grid *g, int64_t limit, const int *channels, int n,
                   int64_t first, int64_t count, const double *scale, double *out,
                   int64_t row_stride);
 

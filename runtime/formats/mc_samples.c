@@ -100,8 +100,8 @@ static int64_t end_of(const mci_grid *g, int64_t channel, int64_t t)
            mci_sample_bytes(g->type);
 }
 
-static int check_grid(const mci_infile *src, const mci_grid *g, const int *channels, int n,
-                      int64_t first, int64_t count, const double *out, int64_t row_stride)
+static int check_grid(const mci_infile *src, const mci_grid *g, int64_t limit, const int *channels,
+                      int n, int64_t first, int64_t count, const double *out, int64_t row_stride)
 {
     int64_t most = 0, end;
     if (mci_sample_bytes(g->type) == 0 || g->base < 0 || g->channel_step < 0 ||
@@ -122,7 +122,7 @@ static int check_grid(const mci_infile *src, const mci_grid *g, const int *chann
     }
     if (n == 0 || count == 0) return MC_OK;
     end = end_of(g, most, first + count - 1);
-    if (end > mci_infile_size(src))
+    if (end > limit)
         return mci_error(
             MC_EFORMAT,
             "%s: %s ends before sample %lld; it is truncated, copy or download it again", g->op,
@@ -184,11 +184,11 @@ static int read_columns(const mci_infile *src, const mci_grid *g, const int *cha
     return rc;
 }
 
-int mci_grid_read(const mci_infile *src, const mci_grid *g, const int *channels, int n,
-                  int64_t first, int64_t count, const double *scale, double *out,
+int mci_grid_read(const mci_infile *src, const mci_grid *g, int64_t limit, const int *channels,
+                  int n, int64_t first, int64_t count, const double *scale, double *out,
                   int64_t row_stride)
 {
-    int rc = check_grid(src, g, channels, n, first, count, out, row_stride);
+    int rc = check_grid(src, g, limit, channels, n, first, count, out, row_stride);
     if (rc != MC_OK || n == 0 || count == 0) return rc;
     return (g->sample_step == mci_sample_bytes(g->type) ? read_columns : read_rows)(
         src, g, channels, n, first, count, scale, out, row_stride);
@@ -243,7 +243,8 @@ int mc_samples_read(const mc_samples *f, int type, int64_t base, int64_t channel
 {
     mci_grid g = { "samples", type, base, channel_step, sample_step };
     if (!f) return mci_error(MC_EINVAL, "samples: no file; check the call");
-    return mci_grid_read(f->src, &g, channels, n, first, count, scale, out, row_stride);
+    return mci_grid_read(f->src, &g, mci_infile_size(f->src), channels, n, first, count, scale, out,
+                         row_stride);
 }
 
 /* ---- packing ---- */

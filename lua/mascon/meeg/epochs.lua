@@ -30,7 +30,7 @@ function meta.__index(e, k)
     rawset(e, 'data', data)
     return data
   end
-  if k == 'data' or k == 'baseline' or k == 'metadata' or k == 'annotations' or type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil end
+  if k == 'data' or k == 'baseline' or k == 'metadata' or k == 'annotations' or k == 'path' or type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil end
   local names = { 'data', 'fs', 'tmin', 'samples', 'channels', 'bads', 'events', 'event_id', 'selection', 'drop_log', 'baseline', 'info', 'annotations' }
   for name in pairs(methods) do names[#names + 1] = name end
   local near = check.nearest(k, names)
@@ -169,6 +169,16 @@ function M.open(path, opts)
   if not M.is(e) then error(('meeg.epochs.open: %s is a continuous recording; open it with mc.meeg.raw.open and cut it around events'):format(path), 2) end
   return e
 end
+
+--- Epochs around the events of a recording; see mascon.meeg.cut, where the options stand.
+--
+-- raw: from mc.meeg.raw.open. opts: events (i64 [n, 3] or a pattern for annotations; all annotations when left out), event_id, tmin (-0.2 s),
+-- tmax (0.5 s), baseline ({ from, to } s), reject_by_annotation (true), detrend, channels, reject, flat, repeated, dtype.
+---     mc.meeg.epochs.cut(mc.meeg.raw.new{ data = mc.zeros{ 1, 500 }, fs = 100 }, { events = { { 50, 0, 1 }, { 495, 0, 1 } } }).drop_log[2][1]  --> TOO_SHORT
+---@param raw table
+---@param opts table
+---@return table epochs
+function M.cut(raw, opts) return require('mascon.meeg.cut').cut(raw, opts) end
 
 --- Epochs whose samples stay where they are: source.read(rows, picks) gives [#rows, #picks, T] of 1-based positions. For the modules that read
 --- epochs.
@@ -316,7 +326,7 @@ local function derived(e, rows, cols)
     if data then data = taken(data, rows, 1) else out._rows = at(e._rows, rows) end
     out.events = taken(e.events, rows, 1)
     out.selection = at(e.selection, rows)
-    if e.annotations then out.annotations = at(e.annotations, rows) end
+    if e.metadata then out.metadata = at(e.metadata, rows) end
   end
   if cols then
     if data then data = taken(data, cols, 2) else out._cols = at(e._cols, cols) end
@@ -382,6 +392,17 @@ function methods.drop(e, what, reason)
   return out
 end
 
+local LIMITS = { reject = { nil, 'table' }, flat = { nil, 'table' } }
+
+--- New epochs without those in which a channel exceeds a limit of peak to peak: reject (upper) and flat (lower), each type = SI units, as
+--- { reject = { eeg = 150e-6, eog = 250e-6 }, flat = { eeg = 1e-6 } }. Channels marked bad do not count; their names are the reasons.
+---@param opts table
+---@return table epochs
+function methods.drop_bad(e, opts)
+  local out = require('mascon.meeg.cut').drop_bad(e, check.opts('epochs.drop_bad', opts, LIMITS, 3))
+  return out
+end
+
 --- A copy that shares nothing.
 ---@return table epochs
 function methods.copy(e)
@@ -389,6 +410,20 @@ function methods.copy(e)
   if rawget(e, 'data') then out.data = e.data:copy() end
   out.events = e.events:copy()
   return out
+end
+
+local SAVE = { overwrite = { false, 'bool' }, dtype = { nil, { 'f32', 'f64' } }, split = { 2 ^ 31 - 1, 'number >= 4194304' }, level = { 0, 'integer >= 0' } }
+
+--- Saves the epochs: .fif (opened by MNE and others; several files when they exceed `split` bytes), .npy or .npz with a side table .json.
+--
+-- overwrite: replaces a file that is there. dtype on disk: f32 (default for .fif, as is usual) or f64 (default else: that of the data). split:
+-- bytes of one .fif file. level: of compression of .npz (0 to 9). A file gets its name when it is whole; a failure leaves none.
+-- Errors: a file that is there, a full or read-only disk, events that FIF files cannot hold.
+---@param path string
+---@param opts? table
+function methods.save(e, path, opts)
+  check.arg('epochs.save', 'path', path, 'string', 3)
+  require('mascon.meeg.files').save(path, e, check.opts('epochs.save', opts, SAVE, 3))
 end
 
 return M

@@ -18,7 +18,11 @@ local function as_tensor(rows)
   return create.tensor(rows, { dtype = 'i64' })
 end
 
-local function round_even(x)
+--- The nearest whole number, halves to the even one: the rounding by which times become samples everywhere in mascon.meeg.
+---     mc.meeg.events.round(2.5)  --> 2
+---@param x number
+---@return integer
+function M.round(x)
   local r = floor(x + 0.5)
   return x + 0.5 == r and r % 2 == 1 and r - 1 or r
 end
@@ -81,7 +85,7 @@ function M.from_annotations(raw, opts)
   end
   local ids = o.event_id or automatic(texts, raw.format == 'BrainVision')
   for i, a in ipairs(chosen) do
-    rows[i] = { round_even(a.onset * raw.fs) + raw.first_sample, 0, ids[a.text] }
+    rows[i] = { M.round(a.onset * raw.fs) + raw.first_sample, 0, ids[a.text] }
     used[a.text] = ids[a.text]
   end
   table.sort(rows, function(a, b)
@@ -174,11 +178,11 @@ function M.fixed(raw, opts)
   local o = check.opts('meeg.events.fixed', opts, FIXED, 3)
   if o.overlap >= o.duration then error('meeg.events.fixed: overlap is not shorter than duration; make it shorter', 2) end
   local stop, rows = math.min(o.stop or raw.duration, raw.duration), {}
-  local step, n = o.duration - o.overlap, round_even(o.duration * raw.fs)
+  local step, n = o.duration - o.overlap, M.round(o.duration * raw.fs)
   local k = 0
   while true do
-    local at = round_even((o.start + k * step) * raw.fs)
-    if at + n > round_even(stop * raw.fs) then break end
+    local at = M.round((o.start + k * step) * raw.fs)
+    if at + n > M.round(stop * raw.fs) then break end
     rows[#rows + 1] = { at + raw.first_sample, 0, o.id }
     k = k + 1
   end

@@ -6,7 +6,7 @@ local check = require 'mascon.check'
 local error = check.error
 local M = {}
 
-local FORMATS = { edf = 'edf', bdf = 'edf', npy = 'arrays', npz = 'arrays', vhdr = 'brainvision' }
+local FORMATS = { edf = 'edf', bdf = 'edf', npy = 'arrays', npz = 'arrays', vhdr = 'brainvision', fif = 'fif' }
 
 local OPEN = {
   fs = { nil, 'number > 0' }, table = { nil, 'string | table' }, key = { nil, 'string' }, types = { nil, 'table' }, unit = { nil, 'string' }, tmin = { nil, 'number' },
@@ -42,6 +42,28 @@ function M.open(path, opts)
   end
   if o.types then require('mascon.meeg.channels').check(fname, r.channels) end
   return r
+end
+
+local SAVED = { fif = true, npy = true, npz = true }
+
+--- Saves epochs; see the method :save.
+---@param path string
+---@param e table epochs
+---@param o table options, checked
+function M.save(path, e, o)
+  local ext = path:lower():match '%.([%w]+)$' or ''
+  if not SAVED[ext] then
+    error(('epochs.save: %s has the extension %q; give .fif, .npy or .npz%s'):format(path, ext, ext == 'gz' and ' (pack it afterwards)' or ''), 3)
+  end
+  local there = not o.overwrite and io.open(path, 'rb')
+  if there then
+    there:close()
+    error(('epochs.save: %s is there; choose another name or give overwrite = true'):format(path), 3)
+  end
+  if ext == 'fif' then
+    o.dtype = o.dtype or 'f32'
+    require('mascon.meeg.files.fif_save').epochs(path, e, o)
+  else require('mascon.meeg.files.arrays').save(path, e, o) end
 end
 
 return M

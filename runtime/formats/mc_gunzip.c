@@ -1,0 +1,147 @@
+/* mc_gunzip.c - a gzip file unpacked into memory.
+ *
+ * Owns the gzip frame (RFC 1952): header, one or more members, length and checksum behind each. The
+ * stream inside is inflated by zlib. Memory grows with what comes out, so that no promise of a
+ * hostile file is believed. May not know what is packed. */
+#define MCI_FORMATS
+#include "mc_formats.h"
+#include "../mc_backend.h"
+#include "../mc_context.h"
+#include "../mc_error.h"
+#include "../mc_memory.h"
+
+#include <string.h>
+
+#define IN_BYTES 65536
+#define FIRST_BYTES ((int64_t)1 << 20)
+#define ZLIB_NO_MEMORY (-4)
+
+enum { HEADER_CRC = 2, HEADER_EXTRA = 4, HEADER_NAME = 8, HEADER_COMMENT = 16 };
+
+typedef struct unpacker {
+    const char *op;
+    mci_infile *src;
+    const mc_zlib_api *zlib;
+    int64_t at, size; /* in the packed file */
+    unsigned char *out;
+    int64_t have, room;
+} unpacker;
+
+static int damaged(const unpacker *u, const char *what)
+{
+    return mci_error(MC_EFORMAT, "%s: %s: the gzip file is damaged: %s; copy or download it again",
+                     u->op, mci_infile_name(u->src), what);
+}
+
+static int take(unpacker *u, void *out, int64_t n)
+{
+    int rc;
+    if (n > u->size - u->at) return damaged(u, "it ends too early");
+    rc = mci_infile_read(u->src, u->at, out, n);
+    u->at += n;
+    return rc;
+}
+
+/* A text that ends with a zero byte. */
+static int skip_text(unpacker *u)
+{
+    unsigned char c = 1;
+    int rc = MC_OK;
+    while (rc == MC_OK && c != 0) rc = take(u, &c, 1);
+    return rc;
+}
+
+static int skip_header(unpacker *u)
+{
+    unsigned char h[10], two[2];
+    int rc = take(u, h, 10);
+    if (rc != MC_OK) return rc;
+    if (h[0] != 0x1f || h[1] != 0x8b || h[2] != 8) return damaged(u, "a member has no gzip header");
+    if (h[3] & HEADER_EXTRA) {
+        int64_t n;
+        rc = take(u, two, 2);
+        if (rc != MC_OK) return rc;
+        n = mci_le16(two);
+        if (n > u->size - u->at) return damaged(u, "it ends inside a header");
+        u->at += n;
+    }
+    if (h[3] & HEADER_NAME) rc = skip_text(u);
+    if (rc == MC_OK && (h[3] & HEADER_COMMENT)) rc = skip_text(u);
+    if (rc == MC_OK && (h[3] & HEADER_CRC)) rc = take(u, two, 2);
+    return rc;
+}
+
+static int grow(unpacker *u)
+{
+    int64_t room = u->room ? u->room * 2 : FIRST_BYTES;
+    unsigned char *p = u->out ? mci_realloc(u->out, (size_t)room) : mci_alloc((size_t)room);
+    if (!p) return mc_errstatus();
+    u->out = p;
+    u->room = room;
+    return MC_OK;
+}
+
+/* The deflate stream of one member to the end of `out`. */
+static int inflate_member(unpacker *u, void *stream, unsigned char *buffer)
+{
+    int ended = 0;
+    while (!ended) {
+        int64_t left = u->size - u->at, ask = left < IN_BYTES ? left : IN_BYTES, used = 0;
+        int rc = mci_infile_read(u->src, u->at, buffer, ask);
+        if (rc != MC_OK) return rc;
+        while (!ended) {
+            size_t in = (size_t)(ask - used), made;
+            if (u->have == u->room && (rc = grow(u)) != MC_OK) return rc;
+            made = (size_t)(u->room - u->have);
+            rc = u->zlib->inflate_run(stream, buffer + used, &in, u->out + u->have, &made);
+            if (rc == ZLIB_NO_MEMORY)
+                return mci_error(MC_ENOMEM, "%s: no memory to unpack %s; close other programs",
+                                 u->op, mci_infile_name(u->src));
+            if (rc < 0) return damaged(u, "its packed bytes are no deflate stream");
+            ended = rc == 1;
+            used += (int64_t)in;
+            u->have += (int64_t)made;
+            if (in == 0 && made == 0) break;
+        }
+        u->at += used;
+        if (!ended && used == 0) return damaged(u, "its packed bytes end too early");
+    }
+    return MC_OK;
+}
+
+static int unpack_member(unpacker *u, unsigned char *buffer)
+{
+    unsigned char tail[8];
+    int64_t begin = u->have;
+    void *stream;
+    int rc = skip_header(u);
+    if (rc != MC_OK) return rc;
+    stream = u->zlib->inflate_new(1);
+    if (!stream)
+        return mci_error(MC_ENOMEM, "%s: no memory to unpack %s; close other programs", u->op,
+                         mci_infile_name(u->src));
+    rc = inflate_member(u, stream, buffer);
+    u->zlib->inflate_free(stream);
+    if (rc == MC_OK) rc = take(u, tail, 8);
+    if (rc != MC_OK) return rc;
+    if (mci_le32(tail + 4) != (uint32_t)(u->have - begin)) return damaged(u, "its length differs");
+    if (mci_le32(tail) != u->zlib->crc32(0, u->out + begin, (size_t)(u->have - begin)))
+        return damaged(u, "its checksum differs");
+    return MC_OK;
+}
+
+mci_infile *mci_infile_gunzip(const char *op, mci_infile *src)
+{
+    unpacker u = { op, src, mci_zlib(), 0, mci_infile_size(src), NULL, 0, 0 };
+    unsigned char *buffer = u.zlib ? mci_alloc(IN_BYTES) : NULL;
+    mci_infile *out = NULL;
+    int rc = buffer ? grow(&u) : mc_errstatus();
+    while (rc == MC_OK && u.at < u.size) rc = unpack_member(&u, buffer);
+    mci_free(buffer);
+    if (rc == MC_OK)
+        out = mci_infile_adopt(op, mci_infile_name(src), u.out, u.have);
+    else
+        mci_free(u.out);
+    mci_infile_release(src);
+    return out;
+}
