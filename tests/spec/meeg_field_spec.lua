@@ -81,7 +81,7 @@ describe('mc.meeg.field.repairer', function()
     tol.below(apart(weights { mode = 'accurate' }, g.mag_accurate), 1e-9, 'accurate')
     local names = {}
     for i, c in ipairs(list) do names[i] = c.name end
-    local projs = { { names = names, data = g.proj['1:1, :'] }, { names = names, data = g.proj['2:2, :']:totable() } }
+    local projs = { { channels = names, data = g.proj['1:1, :'] }, { channels = names, data = g.proj['2:2, :']:totable() } }
     tol.below(apart(weights { projs = projs }, g.mag_projected), 1e-9, 'projected')
     assert.is_true(apart(weights {}, g.mag_projected) > 1e-3)
   end)

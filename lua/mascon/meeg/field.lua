@@ -150,7 +150,7 @@ local function projected(projs, channels, picks, good)
   local columns = {}
   for _, p in ipairs(projs or {}) do
     local place = {}
-    for i, name in ipairs(p.names) do place[name] = i end
+    for i, name in ipairs(p.channels) do place[name] = i end
     local rows = type(p.data) == 'table' and p.data or p.data:totable()
     for _, row in ipairs(rows) do
       local v, size = {}, 0
@@ -180,7 +180,7 @@ Field.__index = Field
 ---@param channels table[]
 ---@param picks integer[] places of MEG channels, one type
 ---@param opts? table mode: 'fast' (50 Legendre terms, default) or 'accurate' (100); origin of the sphere ({ 0, 0, 0.04 } m, head frame);
----  dev_head_t: 4 x 4 from device to head (identity); projs: list of { names, data [n, #names] }
+---  dev_head_t: 4 x 4 from device to head (identity); projs: list of { channels (names), data [n, #channels] }
 ---@return table with :map(good, bad) and products [C, C]
 --- Errors: a channel without coil, a coil or place that is not known, a sensor inside the sphere of sources.
 function M.prepare(channels, picks, opts)
