@@ -84,6 +84,8 @@ describe('mc.meeg.field.repairer', function()
     local projs = { { channels = names, data = g.proj['1:1, :'] }, { channels = names, data = g.proj['2:2, :']:totable() } }
     tol.below(apart(weights { projs = projs }, g.mag_projected), 1e-9, 'projected')
     assert.is_true(apart(weights {}, g.mag_projected) > 1e-3)
+    local by_info = field.repairer(list, all(36), { info = { dev_head_t = g.site_trans, projs = projs } }):weights(BAD)
+    tol.below(apart(others(by_info, BAD), g.mag_projected), 1e-9, 'info')
   end)
 
   it('agrees with leave_one_out on single sensors, whatever the order of picks', function()

@@ -21,7 +21,7 @@ local FACTOR = 4e-14 * math.pi -- mu_0^2 / (4 pi)
 local PAIRS = 2 ^ 18 -- of points in work at a time: some fifteen arrays of 2 MiB, which stay in the cache of a core
 
 local OPTS = {
-  mode = { 'fast', { 'fast', 'accurate' } }, origin = { { 0, 0, 0.04 }, 'table' }, dev_head_t = { nil, 'table | tensor' }, projs = { nil, 'table' },
+  mode = { 'fast', { 'fast', 'accurate' } }, origin = { { 0, 0, 0.04 }, 'table' }, info = { nil, 'table' }, dev_head_t = { nil, 'table | tensor' }, projs = { nil, 'table' },
   cache = { repairer.CACHE, 'number >= 0' },
 }
 
@@ -180,13 +180,15 @@ Field.__index = Field
 ---@param channels table[]
 ---@param picks integer[] places of MEG channels, one type
 ---@param opts? table mode: 'fast' (50 Legendre terms, default) or 'accurate' (100); origin of the sphere ({ 0, 0, 0.04 } m, head frame);
----  dev_head_t: 4 x 4 from device to head (identity); projs: list of { channels (names), data [n, #channels] }
+---  info: that of a recording, for the next two; dev_head_t: 4 x 4 from device to head (identity); projs: list of { channels (names), data [n, #channels] }
 ---@return table with :map(good, bad) and products [C, C]
 --- Errors: a channel without coil, a coil or place that is not known, a sensor inside the sphere of sources.
 function M.prepare(channels, picks, opts)
   local fname = 'meeg.field'
   local o = check.opts(fname, opts, OPTS)
   check.arg(fname, 'picks', picks, 'table')
+  local info = o.info or {}
+  o.dev_head_t, o.projs = o.dev_head_t or info.dev_head_t, o.projs or info.projs
   if #picks < 2 then error(('%s: %d channels; a field is mapped from others, give 2 or more'):format(fname, #picks), 2) end
   local noise = {}
   for k, c in ipairs(picks) do
