@@ -79,29 +79,34 @@ def kernel(power, x, terms=50):
         return float(s / (4 * mpmath.pi))
 
 
-x = np.concatenate([np.linspace(-1, 1, 41), [1 - 1e-9, -1 + 1e-9, 0.123456789]])
-arrays = {'x': x, 'g': [kernel(4, v) for v in x], 'h': [kernel(3, v) for v in x], 'g_3_7': [kernel(3, v, 7) for v in x]}
-pos, first = s1()
-assert abs(pos[15, 0] - 0.06054498617504133) < 1e-16 and abs(first[0, 2] + 1.2478116271002744e-05) < 1e-19
-loo = leave_one_out(pos)
-assert abs(loo[5, 9] - 0.6058794493043) < 1e-12
-arrays.update(s1_pos=pos, s1_x=first, s1_loo=loo)
+def main():
+    x = np.concatenate([np.linspace(-1, 1, 41), [1 - 1e-9, -1 + 1e-9, 0.123456789]])
+    arrays = {'x': x, 'g': [kernel(4, v) for v in x], 'h': [kernel(3, v) for v in x], 'g_3_7': [kernel(3, v, 7) for v in x]}
+    pos, first = s1()
+    assert abs(pos[15, 0] - 0.06054498617504133) < 1e-16 and abs(first[0, 2] + 1.2478116271002744e-05) < 1e-19
+    loo = leave_one_out(pos)
+    assert abs(loo[5, 9] - 0.6058794493043) < 1e-12
+    arrays.update(s1_pos=pos, s1_x=first, s1_loo=loo)
 
-u = stream(11)
-cap = []
-for _ in range(40):
-    z, phi, r = 0.9 * next(u), 2 * np.pi * next(u), 0.085 + 0.01 * next(u)
-    cap.append([r * np.sqrt(1 - z * z) * np.cos(phi), r * np.sqrt(1 - z * z) * np.sin(phi), r * z])
-cap = np.array(cap)
-arrays.update(cap_pos=cap, cap_loo=leave_one_out(cap), cap_centre=np.array([0.002, -0.011, 0.031]))
-for n in (1, 2, 5, 32):
-    order = np.argsort([next(u) for _ in range(40)])
-    bad = np.sort(order[:n])
-    good = np.setdiff1d(np.arange(40), bad)
-    arrays[f'cap_bad_{n}'] = bad.astype(np.int64)
-    arrays[f'cap_weights_{n}'] = weights(cap[good], cap[bad])
-arrays['cap_centred_32'] = weights(cap[good] - arrays['cap_centre'], cap[bad] - arrays['cap_centre'])
-dup = cap[:12].copy()
-dup[1] = 1.1 * dup[0]
-arrays.update(dup_pos=dup, dup_weights=weights(dup[:11], dup[11:]))
-golden_file.save('spherical_spline', {'script': 'make_spherical_spline.py', 'mne': mne.__version__, 'mpmath': mpmath.__version__}, arrays)
+    u = stream(11)
+    cap = []
+    for _ in range(40):
+        z, phi, r = 0.9 * next(u), 2 * np.pi * next(u), 0.085 + 0.01 * next(u)
+        cap.append([r * np.sqrt(1 - z * z) * np.cos(phi), r * np.sqrt(1 - z * z) * np.sin(phi), r * z])
+    cap = np.array(cap)
+    arrays.update(cap_pos=cap, cap_loo=leave_one_out(cap), cap_centre=np.array([0.002, -0.011, 0.031]))
+    for n in (1, 2, 5, 32):
+        order = np.argsort([next(u) for _ in range(40)])
+        bad = np.sort(order[:n])
+        good = np.setdiff1d(np.arange(40), bad)
+        arrays[f'cap_bad_{n}'] = bad.astype(np.int64)
+        arrays[f'cap_weights_{n}'] = weights(cap[good], cap[bad])
+    arrays['cap_centred_32'] = weights(cap[good] - arrays['cap_centre'], cap[bad] - arrays['cap_centre'])
+    dup = cap[:12].copy()
+    dup[1] = 1.1 * dup[0]
+    arrays.update(dup_pos=dup, dup_weights=weights(dup[:11], dup[11:]))
+    golden_file.save('spherical_spline', {'script': 'make_spherical_spline.py', 'mne': mne.__version__, 'mpmath': mpmath.__version__}, arrays)
+
+
+if __name__ == '__main__':
+    main()

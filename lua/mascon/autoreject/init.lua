@@ -4,5 +4,5 @@
 local lazy = require 'mascon.lazy'
 
 return lazy.table('mc.autoreject', {}, {
-  twister = 'mascon.autoreject.twister', folds = 'mascon.autoreject.folds', generate = 'mascon.autoreject.generate',
+  twister = 'mascon.autoreject.twister', folds = 'mascon.autoreject.folds', generate = 'mascon.autoreject.generate', report = 'mascon.autoreject.report',
 })

@@ -6,6 +6,7 @@
 -- others, and coefficients are M y with M the inverse of the whole system; so a missing value is the one that makes its coefficient zero.
 local mc = require 'mascon'
 local check = require 'mascon.check'
+local repairer = require 'mascon.meeg.repairer'
 local sphere = require 'mascon.meeg.sphere'
 local error = check.error
 local M = {}
@@ -13,7 +14,7 @@ local M = {}
 local SERIES = { terms = { 50, 'integer >= 1' }, stiffness = { 4, 'integer >= 2' } }
 local OPTS = {
   alpha = { 1e-5, 'number >= 0' }, terms = SERIES.terms, stiffness = SERIES.stiffness, centre = { 'none', 'string | table' },
-  cache = { 64 * 2 ^ 20, 'number >= 0' },
+  cache = { repairer.CACHE, 'number >= 0' },
 }
 
 --- Coefficients (2n + 1) / (4 pi (n (n + 1))^power), n = 0 .. terms, without the constant term.
@@ -111,46 +112,21 @@ function M.leave_one_out(pos, opts)
   return W
 end
 
-local Repairer = {}
-Repairer.__index = Repairer
-
 --- What repairs any set of bad sensors from all others, weights kept by set.
 ---@param pos any f32|f64 [C, 3] m
 ---@param opts? table as for matrix; cache: bytes of weights kept (64 MiB)
----@return table with :weights(bad)
---- Errors: as matrix.
+---@return table with :weights(bad): f64 [#bad, C], y_B = W X with zero columns at the bad; y_B = -M_BB^-1 M_BA y_A
+--- Errors: as matrix; sets as mc.meeg.repairer.
 ---     mc.meeg.spline.repairer({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }):weights({ 3 })  --> f64[1,3]@cpu { { 0.5000, 0.5000, 0.0000 } }
 function M.repairer(pos, opts)
   local o = check.opts('meeg.spline.repairer', opts, OPTS)
   local inverse = M.matrix(pos, opts).M
   local C = inverse.shape[1] - 1
-  return setmetatable({ C = C, inverse = inverse[{ { 1, C }, { 1, C } }]:contiguous(), limit = o.cache, kept = {}, bytes = 0 }, Repairer)
-end
-
---- Weights of bad sensors from the good ones: y_B = W X, y_B = -M_BB^-1 M_BA y_A, with zero columns at the bad.
----@param bad integer[] their places, 1 .. C, at least one good one left
----@return any f64 [#bad, C], rows in the order of `bad`; not to be written to
---- Errors: no place, a place outside, twice the same, no good sensor left.
-function Repairer:weights(bad)
-  local key = table.concat(bad, ' ')
-  local kept = self.kept[key]
-  if kept then return kept end
-  local C, b, seen = self.C, #bad, {}
-  if b == 0 then error('meeg.repairer: no bad sensor is given; give places from 1 to ' .. C, 2) end
-  for _, c in ipairs(bad) do
-    if type(c) ~= 'number' or c % 1 ~= 0 or c < 1 or c > C then error(('meeg.repairer: bad sensor %s is not one; places run from 1 to %d'):format(check.show(c), C), 2) end
-    if seen[c] then error(('meeg.repairer: bad sensor %d is named twice; give each once'):format(c), 2) end
-    seen[c] = true
-  end
-  if b == C then error(('meeg.repairer: all %d sensors are bad; at least one good one is needed to repair from'):format(C), 2) end
-  local at = mc.tensor(bad, { dtype = 'i64' })
-  local rows = mc.take(self.inverse, at, 1)
-  local W = -mc.linalg.cholesky_solve(mc.linalg.cholesky(mc.take(rows, at, 2)), rows)
-  W[{ mc.all, at }] = 0
-  local size = b * C * 8
-  if self.bytes + size > self.limit then self.kept, self.bytes = {}, 0 end
-  if size <= self.limit then self.kept[key], self.bytes = W, self.bytes + size end
-  return W
+  inverse = inverse[{ { 1, C }, { 1, C } }]:contiguous()
+  return repairer.new(C, function(at)
+    local rows = mc.take(inverse, at, 1)
+    return -mc.linalg.cholesky_solve(mc.linalg.cholesky(mc.take(rows, at, 2)), rows)
+  end, o.cache)
 end
 
 return M

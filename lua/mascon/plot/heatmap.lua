@@ -17,6 +17,7 @@ local num, floor, fmt = svg.num, math.floor, string.format
 local LEVELS = 255 -- colours of a map; place 255 of the image palette is "missing"
 local VOID, HATCH = '#d9d9d9', '#b0b0b0'
 
+M.CLASS_BOXES = 20000 -- classes are sharp cells up to so many boxes off the first class, about 500 kB of SVG
 M.IMAGE_CELLS = 16384 -- above this the cells become an image: 128 x 128 vector cells are about 200 kB of SVG
 
 -- Value of a cell, NaN when it is masked or not finite. JSON null stands for NaN in figures read from a file.
@@ -158,15 +159,16 @@ local function draw_missing(out, places, px, py)
 end
 
 -- One path per colour, neighbours of one colour in a row joined. Edges are snapped to device pixels by the
--- renderer, so no seams of background shine through.
-local function draw_cells(out, places, px, py, colours)
+-- renderer, so no seams of background shine through. Cells at the place `base` are drawn as one ground below the others.
+local function draw_cells(out, places, px, py, colours, base)
   local paths = {}
+  if base then paths[base] = { box(px[1], py[1], px[#px], py[#py]) } end
   for i = 1, #places do
     local row, j, nx = places[i], 1, #px - 1
     while j <= nx do
       local k, first = row[j], j
       while j <= nx and row[j] == k do j = j + 1 end
-      if k then
+      if k and k ~= base then
         paths[k] = paths[k] or {}
         table.insert(paths[k], box(px[first], py[i], px[j], py[i + 1]))
       end
@@ -177,6 +179,18 @@ local function draw_cells(out, places, px, py, colours)
     if paths[k] then out:path(table.concat(paths[k]), { 'fill', colours[k + 1] }) end
   end
   out:close('g')
+end
+
+-- How many boxes the cells off the ground take.
+local function boxes(places)
+  local n = 0
+  for i = 1, #places do
+    local row = places[i]
+    for j = 1, #row do
+      if row[j] and row[j] ~= 0 and row[j] ~= row[j - 1] then n = n + 1 end
+    end
+  end
+  return n
 end
 
 local function evenly_spaced(p)
@@ -329,7 +343,9 @@ function M.draw(out, mark, ctx)
     for j = 1, nx do row[j] = place(cell(mark, i, j)) or false end
     places[i] = row
   end
-  if nx * ny > M.IMAGE_CELLS then
+  if mark.classes and boxes(places) <= M.CLASS_BOXES then
+    draw_cells(out, places, px, py, colours, 0)
+  elseif nx * ny > M.IMAGE_CELLS then
     draw_image(out, mark, px, py, norm, colours)
   else
     draw_cells(out, places, px, py, colours)
@@ -341,8 +357,9 @@ function M.draw(out, mark, ctx)
     for _, line in ipairs(contour.outline(px, py, mark.outline)) do parts[#parts + 1] = line_path(line) end
     local d = table.concat(parts)
     local join = { 'fill', 'none', 'stroke-linejoin', 'miter' }
-    out:path(d, { 'stroke', '#ffffff', 'stroke-width', 3.2, unpack(join) })
-    out:path(d, { 'stroke', '#000000', 'stroke-width', 1.4, unpack(join) })
+    local width = mark.outline_width or 1.4
+    if width >= 1.2 then out:path(d, { 'stroke', '#ffffff', 'stroke-width', width + 1.8, unpack(join) }) end
+    out:path(d, { 'stroke', '#000000', 'stroke-width', width, unpack(join) })
   end
 end
 
