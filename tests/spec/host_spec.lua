@@ -458,14 +458,16 @@ end
 local expected = work(3000)
 local cut, wrong = 0, 0
 for i = 1, 25 do
+  local killer
   host.run_begin()
   local ok, message = pcall(function()
-    os.execute(("(sleep 0.0%d; kill -INT %d) &"):format(i % 5 + 1, pid))
+    killer = io.popen(("sleep 0.0%d; kill -INT %d"):format(i % 5 + 1, pid)) -- os.execute ignores Ctrl-C while its shell runs
     while true do
       if work(3000) ~= expected then wrong = wrong + 1 end
     end
   end)
   if not ok and message == "interrupted" then cut = cut + 1 end
+  killer:close()
   if work(3000) ~= expected then wrong = wrong + 1 end
 end
 print(cut, wrong)
