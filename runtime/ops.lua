@@ -735,11 +735,14 @@ matrices('norms', {
 matrices('functions', {
   { 'schur', rules = 'none: the triangle and its basis are not unique', doc = 'T and unitary Z with a = Z T Z^H; output real or complex', source = LAPACK },
   { 'matrix_power', doc = 'a multiplied by itself n times; the inverse for negative n' },
-  { 'expm', doc = 'exponential of square matrices', source = 'The scaling and squaring method for the matrix exponential revisited, 2005' },
   { 'logm', doc = 'principal logarithm of square matrices', source = HIGHAM .. ', algorithm 11.9' },
   { 'sqrtm', doc = 'principal square root of square matrices', source = HIGHAM .. ', algorithm 6.3' },
   { 'funm', doc = 'a function of Hermitian matrices, given as a function of their eigenvalues', source = HIGHAM .. ', section 4.5' },
   { 'polar', doc = 'unitary u and positive semidefinite p with a = u p, or a = p u', source = HIGHAM .. ', section 8.1' },
+})
+
+matrices('exponential', {
+  { 'expm', doc = 'exponential of square matrices', source = 'The scaling and squaring method for the matrix exponential revisited, 2005' },
 })
 
 -- ---------------------------------------------------------------- phase-amplitude coupling (mc.pac calls these; shapes in runtime/mc_pac.c)

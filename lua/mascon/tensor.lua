@@ -409,6 +409,8 @@ function M.is_complex(x) return type(x) == 'cdata' and istype(complex_ct, x) end
 --- Whether the values of a tensor may be asked for: not while a function is compiled or batched and they depend on its arguments. Checks of
 --- values are left out then.
 function M.known(t) return not is(t) or C.mc_record_readable(t) ~= 0 end
+--- Whether some recording follows what is done with t.
+function M.recorded(t) return C.mc_record_traced(t) ~= 0 end
 
 --- A 64-bit integer as a number up to 2^53, as it is beyond.
 local LAST = 2LL ^ 53

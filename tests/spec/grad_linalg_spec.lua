@@ -196,9 +196,9 @@ local CASES = {
   end,
   -- functions of matrices, whose algorithms look at values
   matrix_power = function(r) return { { function(a) return L.matrix_power(a, -3) end, r(3, 3) }, { function(a) return L.matrix_power(a, 5) end, r(3, 3) } } end,
-  expm = function(r) return { { L.expm, r(2, 3, 3), compiled = false }, { function(a) return L.expm(a * 5) end, r(3, 3), compiled = false, second = false } } end,
-  logm = function(r) return { { function(a) return L.logm(definite(a)) end, r(3, 3), compiled = false }, { function(a) return L.logm(eye(3, a) * 4 + a) end, r(3, 3), compiled = false, second = false } } end,
-  sqrtm = function(r) return { { function(a) return L.sqrtm(definite(a)) end, r(3, 3), compiled = false }, { function(a) return L.sqrtm(eye(3, a) * 4 + a) end, r(2, 3, 3), compiled = false, second = false } } end,
+  expm = function(r) return { { L.expm, r(2, 3, 3) }, { function(a) return L.expm(a * 5) end, r(3, 3), second = false } } end,
+  logm = function(r) return { { function(a) return L.logm(definite(a)) end, r(3, 3) }, { function(a) return L.logm(eye(3, a) * 4 + a) end, r(3, 3), second = false } } end,
+  sqrtm = function(r) return { { function(a) return L.sqrtm(definite(a)) end, r(3, 3) }, { function(a) return L.sqrtm(eye(3, a) * 4 + a) end, r(2, 3, 3), second = false } } end,
   schur_form = 'sqrtm', sqrt_upper = 'sqrtm', log_upper = 'logm',
   funm = function(r) return { { function(a) return L.funm(definite(a), mc.sqrt) end, r(3, 3) } } end,
 }

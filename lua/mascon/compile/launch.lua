@@ -104,7 +104,7 @@ function M.mode()
 end
 
 --- Whether a recording is in force that logs what is done with t.
-function M.traced(t) return C.mc_record_traced(t) ~= 0 end
+M.traced = tensor.recorded
 
 --- f(...) without anybody writing down what it does.
 function M.quietly(f, ...)

@@ -1,7 +1,7 @@
--- functions.lua - functions of matrices: powers, exponential, logarithm, square root, and those of Hermitian matrices.
+-- functions.lua - functions of matrices: powers, logarithm, square root, and those of Hermitian matrices; the exponential stands in exponential.lua.
 --
--- Owns scaling and squaring, and the return to real numbers after complex arithmetic. The steps on triangles are the internal ops
--- sqrt_upper and log_upper. May not know LAPACK.
+-- Owns the return to real numbers after complex arithmetic. The steps on triangles are the internal ops sqrt_upper and log_upper. May not know
+-- LAPACK.
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
@@ -52,76 +52,6 @@ function M.matrix_power(a, n)
   end
 end
 
--- ---------------------------------------------------------------- exponential
-
--- Largest 1-norms at which the approximant of a degree reaches the precision: Higham 2005, table 2.3 (f64) and its f32 column
-local DEGREES = {
-  f64 = { { 3, 1.495585217958292e-2 }, { 5, 2.539398330063230e-1 }, { 7, 9.504178996162932e-1 }, { 9, 2.097847961257068 }, { 13, 5.371920351148152 } },
-  f32 = { { 3, 4.258730016922831e-1 }, { 5, 1.880152677804762 }, { 7, 3.925724783138660 } },
-}
-DEGREES.c64, DEGREES.c128 = DEGREES.f32, DEGREES.f64
-local COEFFICIENTS = {
-  [3] = { 120, 60, 12, 1 },
-  [5] = { 30240, 15120, 3360, 420, 30, 1 },
-  [7] = { 17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1 },
-  [9] = { 17643225600, 8821612800, 2075673600, 302702400, 30270240, 2162160, 110880, 3960, 90, 1 },
-  [13] = { 64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1 },
-}
-
---- Odd part u and even part v of the approximant's numerator; coefficients relative to the first, so that f32 does not overflow.
-local function numerator(a, degree, eye)
-  local b, c = COEFFICIENTS[degree], {}
-  for k = 1, degree + 1 do c[k - 1] = b[k] / b[1] end
-  local a2 = F.matmul(a, a)
-  local u, v
-  if degree == 13 then
-    local a4 = F.matmul(a2, a2)
-    local a6 = F.matmul(a4, a2)
-    u = F.matmul(a6, a6 * c[13] + a4 * c[11] + a2 * c[9]) + a6 * c[7] + a4 * c[5] + a2 * c[3] + eye * c[1]
-    v = F.matmul(a6, a6 * c[12] + a4 * c[10] + a2 * c[8]) + a6 * c[6] + a4 * c[4] + a2 * c[2] + eye
-  else
-    local power = a2
-    u, v = eye * c[1] + a2 * c[3], eye + a2 * c[2]
-    for k = 4, degree, 2 do
-      power = F.matmul(power, a2)
-      u, v = u + power * c[k + 1], v + power * c[k]
-    end
-  end
-  return F.matmul(a, u), v
-end
-
---- Exponential of square matrices: sum of a^k / k!, by scaling, a Pade approximant and squaring.
----
---- a: f32|f64|c64|c128 [..., n, n]; each matrix of a batch has its own number of squarings. Errors: NaN or infinity.
---- Source: The scaling and squaring method for the matrix exponential revisited, 2005, algorithm 2.3.
----     mc.linalg.expm { { 0, 1 }, { 0, 0 } }  --> f64[2,2]@cpu { { 1, 1 }, { 0, 1 } }
----@param a mc.tensor
----@return mc.tensor
-function M.expm(a)
-  local n
-  a, n = stack.square('expm', a)
-  if a:numel() == 0 then return methods.copy(a) end
-  stack.finite('expm', a)
-  if n == 1 then return F.exp(a) end
-  local norms = F.max(F.sum(F.abs(a), -2), -1)
-  local top, list = F.max(norms):item(), DEGREES[a.dtype]
-  local degree, most = unpack(list[#list])
-  for i = #list, 1, -1 do if top <= list[i][2] then degree = list[i][1] end end
-  local squarings, steps = 0, nil
-  if top > most then
-    steps = F.maximum(F.ceil(F.log2(norms / most)), 0)
-    squarings = F.max(steps):item()
-    a = a * stack.factor(F.exp2(-steps))
-  end
-  local u, v = numerator(a, degree, stack.eye(n, a.dtype))
-  local y = F.solve(v - u, v + u)
-  for k = 1, squarings do
-    local squared = F.matmul(y, y)
-    y = norms.ndim == 0 and squared or F.where(stack.factor(F.ge(steps, k)), squared, y)
-  end
-  return y
-end
-
 -- ---------------------------------------------------------------- through the Schur form
 
 local NOISE = 1000 -- units of rounding, times n, below which an imaginary part is one of a real result
@@ -134,7 +64,8 @@ function M.by_triangles(step, a)
   return F.matmul(F.matmul(z, call.raw(step, { t })), stack.adjoint(z))
 end
 
---- A function of matrices through the op `step` on their triangles; real again where it may be.
+--- A function of matrices through the op `step` on their triangles; real again where it may be. Where values are not known the dtype cannot
+--- depend on them: the result of a real operand stays real, and NaN stands where it is not.
 local function through_schur(fname, a, step)
   local n
   a, n = stack.square(fname, a)
@@ -143,14 +74,17 @@ local function through_schur(fname, a, step)
   local y = M.by_triangles(step, methods.to(a, 'c128'))
   if tensor.kind[a.dtype] == 'c' then return methods.to(y, a.dtype) end
   local re, im = F.real(y), F.imag(y)
-  if F.max(F.abs(im)):item() <= NOISE * n * stack.EPS.f64 * F.max(F.abs(re)):item() then return methods.to(re, a.dtype) end
+  local function largest(x) return F.max(F.abs(x), { -2, -1 }) end
+  local real = F.le(largest(im), largest(re) * (NOISE * n * stack.EPS.f64))
+  if not tensor.known(real) then return methods.to(F.where(stack.factor(real), re, 0 / 0), a.dtype) end
+  if F.all(real) then return methods.to(re, a.dtype) end
   return methods.to(y, stack.COMPLEX[a.dtype])
 end
 
 --- Principal logarithm: the x with expm(x) = a whose eigenvalues have imaginary parts in (-pi, pi].
 ---
---- a: f32|f64|c64|c128 [..., n, n], not singular. Result: the dtype of a; complex for real matrices with negative eigenvalues (the whole batch then).
---- Computed in c128. Errors: singular, NaN or infinity.
+--- a: f32|f64|c64|c128 [..., n, n], not singular. Result: the dtype of a; complex for real matrices with negative eigenvalues (the whole batch then;
+--- inside mc.compile and mc.vmap NaN for such a matrix, since the dtype does not depend on values there: pass complex numbers). Computed in c128. Errors: singular, NaN or infinity.
 --- Source: Functions of matrices, 2008, algorithm 11.9; Al-Mohy and Higham, 2012, for the diagonals.
 ---     mc.linalg.logm { { 1, 1 }, { 0, 1 } }  --> f64[2,2]@cpu { { 0, 1 }, { 0, 0 } }
 ---@param a mc.tensor
@@ -159,8 +93,8 @@ function M.logm(a) return (through_schur('logm', a, 'log_upper')) end
 
 --- Principal square root: the x with x x = a whose eigenvalues have real parts that are not negative.
 ---
---- a: f32|f64|c64|c128 [..., n, n]. Result: the dtype of a; complex for real matrices with negative eigenvalues (the whole batch then).
---- Computed in c128. Errors: a singular matrix that has no root, NaN or infinity.
+--- a: f32|f64|c64|c128 [..., n, n]. Result: the dtype of a; complex for real matrices with negative eigenvalues (the whole batch then; inside mc.compile
+--- and mc.vmap as for logm). Computed in c128. Errors: a singular matrix that has no root, NaN or infinity.
 --- Source: Functions of matrices, 2008, algorithm 6.3; Bjorck and Hammarling, 1983.
 ---     mc.linalg.sqrtm { { 4, 0 }, { 0, 9 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 3 } }
 ---@param a mc.tensor

@@ -32,12 +32,10 @@ M.new = new
 ---@param words mascon.Tensor
 function M.of(words) return setmetatable({ _words = words }, Key) end
 
-local function is_traced(t) return lib.C.mc_record_traced(t) ~= 0 end
-
 --- The words of a key where a recording follows them; else nil.
 local function traced(key)
   local words = rawget(key, '_words')
-  return words and is_traced(words) and words or nil
+  return words and tensor.recorded(words) and words or nil
 end
 
 --- Halves of an element of words.
@@ -115,7 +113,7 @@ local function number(i, level)
   if i:numel() ~= 1 or not (kind == 'i' or kind == 'u' or kind == 'f') then
     error(('key:fold_in: i is %s; give a whole number, or a 0-d tensor of one'):format(tensor.describe(i)), level + 1)
   end
-  if is_traced(i) then return i.ndim == 0 and i or i:reshape {} end
+  if tensor.recorded(i) then return i.ndim == 0 and i or i:reshape {} end
   return check.arg('key:fold_in', 'i', i:item(), 'integer >= 0', level + 1)
 end
 
