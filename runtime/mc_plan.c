@@ -4,9 +4,8 @@
  * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
 #include "mc_loop.h"
 #include "mc_native.h"
-#include "mc_ops.h"
+#include "mc_ready.h"
 #include "mc_tiles.h"
-#include "mc_vm.h"
 
 #include <string.h>
 
@@ -228,7 +227,10 @@ int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot)
         return mc_errstatus();
     s->nviews = n;
     for (int i = 0; i < n; i++)
-        s->views[i] = (mci_tile_view){shift[i], slot[i]};
+        s->views[i] = (mci_tile_view){shift[i], slot[i], 0};
+    for (int i = at + 1; i < p->nsteps; i++)
+        for (int k = 0; k < p->steps[i].nout; k++)
+            s->views[p->steps[i].first - s->first + k].result = 1;
     for (int i = at + 1; i < p->nsteps; i++) /* axes of a tile: without those it fixes */
         for (int a = 0; a < p->steps[i].params.naxes; a++)
             if (p->steps[i].kind == STEP_OP && p->steps[i].params.axes[a] >= 0)
@@ -343,15 +345,12 @@ static int run_product(const step *s, mc_tensor **h)
     return after.done ? MC_OK : mci_vm_run(s->vm, leaves, h);
 }
 
-/* tile: the headers show a part of the operands */
-static int run_step(const step *s, mc_tensor **h, int tile)
+static int run_step(const step *s, mc_tensor **h)
 {
     switch (s->kind) {
     case STEP_COPY: return mc_copy(h[0], h[1]);
     case STEP_FUSED:
-        if (!s->native || !mci_native_fits(s->native))
-            return mci_vm_run(s->vm, h + s->nout, h);
-        return (tile ? mci_native_run_part : mci_native_run)(s->native, h + s->nout, h);
+        return s->native && mci_native_fits(s->native) ? mci_native_run(s->native, h + s->nout, h) : mci_vm_run(s->vm, h + s->nout, h);
     case STEP_LOOP: return mci_loop_run(s->loop, h + s->nout, h);
     case STEP_REDUCED: return run_reduced(s, h);
     case STEP_PRODUCT: return run_product(s, h);
@@ -363,13 +362,46 @@ static int run_step(const step *s, mc_tensor **h, int tile)
     }
 }
 
-/* All steps of one tile; arg is the step that owns the tiles, the others stand behind it. */
-static int run_tile(void *arg, mc_tensor **h)
+/* The step that owns the tiles, the others stand behind it; of each worker: its steps, ready for the tile it works on. */
+typedef struct tiled {
+    const step *s;
+    mci_ready *ready;
+} tiled;
+
+/* All steps of one tile. */
+static int run_tile(void *arg, mc_tensor **h, int worker, int fresh)
 {
-    const step *s = arg;
+    const tiled *t = arg;
+    const step *s = t->s;
+    mci_ready *ready = t->ready + (int64_t)worker * s->count;
     int rc = MC_OK;
-    for (int i = 1; i <= s->count && !rc; i++)
-        rc = run_step(s + i, h + (s[i].first - s->first), 1);
+    for (int i = 1; i <= s->count && !rc; i++, ready++) {
+        mc_tensor **own = h + (s[i].first - s->first);
+        if (fresh) {
+            rc = mci_ready_close(ready);
+            if (!rc && s[i].kind == STEP_FUSED)
+                rc = mci_ready_program(ready, s[i].vm, s[i].native, own + s[i].nout, s[i].nout, own);
+            else if (!rc && s[i].kind == STEP_OP && s[i].nin == 1 && s[i].nout == 1)
+                mci_ready_op(ready, s[i].op, own[0], own[1], &s[i].params);
+        }
+        if (mci_ready_is(ready))
+            mci_ready_run(ready, s[i].nout, own, own[s[i].nout]);
+        else if (!rc)
+            rc = run_step(s + i, own);
+    }
+    return rc;
+}
+
+static int run_tiles(const step *s, mc_tensor **h)
+{
+    int64_t n = (int64_t)mci_tiles_workers(s->tiles) * s->count;
+    tiled t = {s, mci_calloc((size_t)n, sizeof *t.ready)};
+    int rc = t.ready ? mci_tiles_run(s->tiles, s->nviews, h, s->views, run_tile, &t) : mc_errstatus();
+    for (int64_t i = 0; t.ready && i < n; i++) {
+        int bad = mci_ready_close(&t.ready[i]);
+        rc = rc ? rc : bad;
+    }
+    mci_free(t.ready);
     return rc;
 }
 
@@ -380,10 +412,10 @@ static int run_steps(mc_plan *p)
         mc_tensor **h = p->pointers + s->first;
         int rc;
         if (s->kind == STEP_TILES) {
-            rc = mci_tiles_run(s->tiles, s->nviews, h, s->views, run_tile, s);
+            rc = run_tiles(s, h);
             i += s->count;
         } else {
-            rc = run_step(s, h, 0);
+            rc = run_step(s, h);
         }
         if (rc)
             return rc;
