@@ -208,14 +208,14 @@ static void native_task(void *arg, int64_t begin, int64_t end, int worker)
     mci_native_range(j, lo, hi, out, worker);
 }
 
-static int status(const native_job *j)
+int mci_native_status(int64_t bad, int32_t op)
 {
-    if (!j->bad)
+    if (!bad)
         return MC_OK;
-    if (j->bad_op < 0)
-        return mci_error(MC_EINVAL, "kernel: status at flat position %lld (from 1)", (long long)j->bad);
-    return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", mci_ops[j->bad_op].name,
-                     mci_ops[j->bad_op].guard, (long long)j->bad);
+    if (op < 0)
+        return mci_error(MC_EINVAL, "kernel: status at flat position %lld (from 1)", (long long)bad);
+    return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", mci_ops[op].name, mci_ops[op].guard,
+                     (long long)bad);
 }
 
 int mci_native_run(const mci_native *k, mc_tensor *const *leaves, mc_tensor *const *results)
@@ -228,7 +228,7 @@ int mci_native_run(const mci_native *k, mc_tensor *const *leaves, mc_tensor *con
         return mc_errstatus();
     int rc = mci_parallel(tasks, native_task, &j);
     mci_free(j.memory);
-    return rc ? rc : status(&j);
+    return rc ? rc : mci_native_status(j.bad, j.bad_op);
 }
 
 mci_native_job *mci_native_open(const mci_native *k, mc_tensor *const *leaves)
@@ -257,7 +257,7 @@ mci_native_job *mci_native_open_part(const mci_native *k, mc_tensor *const *leav
 
 int mci_native_close(mci_native_job *j)
 {
-    int rc = status(j);
+    int rc = mci_native_status(j->bad, j->bad_op);
     mci_native_free(j->own);
     mci_free(j->memory);
     mci_free(j);

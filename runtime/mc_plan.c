@@ -3,7 +3,7 @@
  * What a compiled function replays: no Lua, no allocation but the arena, headers made once and pointed at this call's memory. Results of
  * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
 #include "mc_loop.h"
-#include "mc_native.h"
+#include "mc_native_rows.h"
 #include "mc_ready.h"
 #include "mc_tiles.h"
 
@@ -25,6 +25,9 @@ typedef struct step {
     mci_tiles *tiles;     /* of the `count` steps behind this one */
     mci_tile_view *views; /* of their headers */
     int count, nviews;
+    mci_native_rows *rows; /* those steps as one function, once there is one */
+    int noperands;
+    int32_t *operands; /* its operands among their headers */
     mci_loop *loop;
     mc_params params;
 } step;
@@ -70,6 +73,8 @@ void mc_plan_free(mc_plan *p)
         mci_native_free(p->steps[i].native);
         mci_tiles_free(p->steps[i].tiles);
         mci_free(p->steps[i].views);
+        mci_native_rows_free(p->steps[i].rows);
+        mci_free(p->steps[i].operands);
         mci_loop_free(p->steps[i].loop);
     }
     mci_free(p->headers);
@@ -256,6 +261,39 @@ int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
     return MC_OK;
 }
 
+int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t *leaves, int nresults, const int32_t *results, int nlengths,
+                 const int64_t *lengths, int nslots, const int64_t *slot_bytes, int nops, const int32_t *members, const int32_t *member_lengths)
+{
+    mc_tensor *operands[MCI_NATIVE_OPERANDS];
+    mci_tile_view views[MCI_NATIVE_OPERANDS];
+    mci_row_step ops[MCI_ROW_OPS];
+    int64_t lead[MC_MAX_RANK];
+    step *s = at >= 0 && at < p->nsteps && p->steps[at].kind == STEP_TILES ? &p->steps[at] : NULL;
+    if (!s || nleaves + nresults > MCI_NATIVE_OPERANDS || nops > MCI_ROW_OPS)
+        return mci_error(MC_EINVAL, "plan: step %d has no tiles", at + 1);
+    mci_free(s->operands);
+    if (!(s->operands = mci_alloc(sizeof *s->operands * MCI_NATIVE_OPERANDS)))
+        return mc_errstatus();
+    for (int i = 0; i < nleaves + nresults; i++) {
+        int ref = i < nleaves ? leaves[i] : results[i - nleaves];
+        if (ref < 0 || ref >= s->nviews)
+            return mci_error(MC_EINVAL, "plan: operand %d of the tiles is unknown", ref);
+        s->operands[i] = ref;
+        operands[i] = &p->headers[p->refs[s->first + ref]].t;
+        views[i] = s->views[ref];
+    }
+    for (int i = 0; i < nops; i++) {
+        const step *m = members[i] >= 0 && members[i] < s->count ? s + 1 + members[i] : NULL;
+        if (!m || m->kind != STEP_OP || m->nin != 1 || m->nout != 1 || member_lengths[i] < 0 || member_lengths[i] >= nlengths)
+            return mci_error(MC_EINVAL, "plan: step %d of the tiles is no op along rows", members[i]);
+        ops[i] = (mci_row_step){m->op, p->headers[p->refs[m->first + 1]].t.dtype, p->headers[p->refs[m->first]].t.dtype, lengths[member_lengths[i]], m->params};
+    }
+    mci_native_rows_free(s->rows);
+    s->rows = mci_native_rows_new(fn, mci_tiles_lead(s->tiles, lead), lead, nleaves, nresults, operands, views, nlengths, lengths, nslots, slot_bytes, nops, ops);
+    s->noperands = nleaves + nresults;
+    return s->rows ? MC_OK : mc_errstatus();
+}
+
 int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in)
 {
     mci_loop *loop = mci_loop_new(spec, parts, nout, nin);
@@ -394,6 +432,12 @@ static int run_tile(void *arg, mc_tensor **h, int worker, int fresh)
 
 static int run_tiles(const step *s, mc_tensor **h)
 {
+    if (s->rows && mci_native_rows_fits(s->rows)) {
+        mc_tensor *operands[MCI_NATIVE_OPERANDS];
+        for (int i = 0; i < s->noperands; i++)
+            operands[i] = h[s->operands[i]];
+        return mci_native_rows_run(s->rows, operands);
+    }
     int64_t n = (int64_t)mci_tiles_workers(s->tiles) * s->count;
     tiled t = {s, mci_calloc((size_t)n, sizeof *t.ready)};
     int rc = t.ready ? mci_tiles_run(s->tiles, s->nviews, h, s->views, run_tile, &t) : mc_errstatus();

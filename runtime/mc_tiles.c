@@ -71,6 +71,11 @@ mci_tiles *mci_tiles_new(int k, const int64_t *lead, int nslots, const int64_t *
 }
 
 void mci_tiles_free(mci_tiles *t) { mci_free(t); }
+int mci_tiles_lead(const mci_tiles *t, int64_t *lead)
+{
+    memcpy(lead, t->lead, sizeof *lead * (size_t)t->k);
+    return t->k;
+}
 int mci_tiles_dropped(const mci_tiles *t) { return t->axis; }
 
 /* v: the shape of the part of h that a tile of n places sees. */

@@ -16,6 +16,8 @@ typedef struct mci_tiles mci_tiles;
 /* lead[k]: the leading axes; row_bytes[nslots]: bytes of one row of each buffer, extra: of what one row reads and writes outside. */
 mci_tiles *mci_tiles_new(int k, const int64_t *lead, int nslots, const int64_t *row_bytes, int64_t extra);
 void mci_tiles_free(mci_tiles *t);
+/* The leading axes into lead[k]; k. */
+int mci_tiles_lead(const mci_tiles *t, int64_t *lead);
 /* Leading axes that a tile fixes: axis numbers of steps become smaller by this. */
 int mci_tiles_dropped(const mci_tiles *t);
 /* All steps of one tile, on headers that show the tile; called by several workers at once. A worker is handed the same headers each time;
