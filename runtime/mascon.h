@@ -325,6 +325,11 @@ typedef int64_t (*mc_native_fn)(int64_t n, void *const *out, const void *const *
 /* Gives step `step` (from 0) of a plan, a fused group, a function for the instruction level in use; one[k]: leaf k is read as one value per
  * row. NULL takes it away. The group's own program serves when the level changes. */
 MC_API int mc_plan_native(mc_plan *p, int step, mc_native_fn fn, const int32_t *one);
+/* The same for the steps behind a step `tiles`, all in one: fn takes n rows through them. in: leaves, then int64_t steps (bytes from row to row of leaves
+ * and results, number of the first row, lengths, places of buffers), room for the buffers, and the ops along rows. leaves, results: places in
+ * the list of mc_plan_views; members, their lengths: steps (from 0) that are ops along rows, and which of the lengths is theirs. */
+MC_API int mc_plan_rows(mc_plan *p, int step, mc_native_fn fn, int nleaves, const int32_t *leaves, int nresults, const int32_t *results, int nlengths,
+                        const int64_t *lengths, int nslots, const int64_t *slot_bytes, int nops, const int32_t *members, const int32_t *member_lengths);
 /* A user's reduction: part makes the state of n elements, join puts a later one into an earlier, finish writes the results. */
 typedef struct mc_reduction {
     void (*part)(int64_t n, const void *const *in, void *state);

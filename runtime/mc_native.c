@@ -28,6 +28,7 @@ struct mci_native {
 typedef struct mci_native_job {
     const mci_native *k;
     mc_tensor *const *leaves, *const *results; /* results: NULL when ranges are given out by hand */
+    mci_native *own; /* made for this job */
     char *memory;
     int32_t bad_op;
     int64_t bad;
@@ -150,7 +151,9 @@ static void walk_rows(native_job *j, int64_t lo, int64_t hi, char *const *to, ch
     const mci_native *k = j->k;
     const int nd = k->s.nd;
     const void *in[MCI_NATIVE_OPERANDS];
-    int64_t offset[MCI_NATIVE_OPERANDS] = {0}, index[MC_MAX_RANK] = {0}, rest = lo / k->s.inner, place = lo % k->s.inner;
+    int64_t offset[MCI_NATIVE_OPERANDS], index[MC_MAX_RANK], rest = lo / k->s.inner, place = lo % k->s.inner;
+    for (int i = 0; i < k->nleaves; i++)
+        offset[i] = 0;
     for (int d = nd - 2; d >= 0; d--) {
         index[d] = rest % k->s.shape[d];
         rest /= k->s.shape[d];
@@ -205,14 +208,14 @@ static void native_task(void *arg, int64_t begin, int64_t end, int worker)
     mci_native_range(j, lo, hi, out, worker);
 }
 
-static int status(const native_job *j)
+int mci_native_status(int64_t bad, int32_t op)
 {
-    if (!j->bad)
+    if (!bad)
         return MC_OK;
-    if (j->bad_op < 0)
-        return mci_error(MC_EINVAL, "kernel: status at flat position %lld (from 1)", (long long)j->bad);
-    return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", mci_ops[j->bad_op].name,
-                     mci_ops[j->bad_op].guard, (long long)j->bad);
+    if (op < 0)
+        return mci_error(MC_EINVAL, "kernel: status at flat position %lld (from 1)", (long long)bad);
+    return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", mci_ops[op].name, mci_ops[op].guard,
+                     (long long)bad);
 }
 
 int mci_native_run(const mci_native *k, mc_tensor *const *leaves, mc_tensor *const *results)
@@ -225,15 +228,7 @@ int mci_native_run(const mci_native *k, mc_tensor *const *leaves, mc_tensor *con
         return mc_errstatus();
     int rc = mci_parallel(tasks, native_task, &j);
     mci_free(j.memory);
-    return rc ? rc : status(&j);
-}
-
-int mci_native_run_part(const mci_native *k, mc_tensor *const *leaves, mc_tensor *const *results)
-{
-    mci_native *part = mci_native_new(k->fn, k->nleaves, leaves, k->one, k->nresults, results);
-    int rc = part ? mci_native_run(part, leaves, results) : mc_errstatus();
-    mci_native_free(part);
-    return rc;
+    return rc ? rc : mci_native_status(j.bad, j.bad_op);
 }
 
 mci_native_job *mci_native_open(const mci_native *k, mc_tensor *const *leaves)
@@ -249,9 +244,21 @@ mci_native_job *mci_native_open(const mci_native *k, mc_tensor *const *leaves)
     return j;
 }
 
+mci_native_job *mci_native_open_part(const mci_native *k, mc_tensor *const *leaves, int nresults, mc_tensor *const *results)
+{
+    mci_native *part = mci_native_new(k->fn, k->nleaves, leaves, k->one, nresults, results);
+    native_job *j = part ? mci_native_open(part, leaves) : NULL;
+    if (j)
+        j->own = part;
+    else
+        mci_native_free(part);
+    return j;
+}
+
 int mci_native_close(mci_native_job *j)
 {
-    int rc = status(j);
+    int rc = mci_native_status(j->bad, j->bad_op);
+    mci_native_free(j->own);
     mci_free(j->memory);
     mci_free(j);
     return rc;

@@ -50,6 +50,15 @@ typedef struct mci_source {
  * neighbours with at least four elements behind them; its dtype is that of the arithmetic. */
 int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, const mci_source *source, const mc_params *p);
 
+/* An op along the last axes of contiguous rows whose layouts were looked at once: `run` does it for operands that lie as those did, at other
+ * addresses, to the bits of the op. Each returns 0 where the op is to be run as any other. state: of the family (owns: mci_free). */
+typedef struct mci_row_op {
+    void (*run)(const struct mci_row_op *r, void *out, const void *in);
+    void *state;
+} mci_row_op;
+int mci_reduce_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in, const mc_params *p);
+int mci_softmax_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in, const mc_params *p);
+
 /* Positions as contiguous i64 in the caller's base, checked against an axis of size n: the tensor itself where it already lies so (then
  * borrowed), else a copy. MCI_PLACE turns one into a 0-based place. */
 typedef struct mci_places {

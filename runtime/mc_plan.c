@@ -3,10 +3,9 @@
  * What a compiled function replays: no Lua, no allocation but the arena, headers made once and pointed at this call's memory. Results of
  * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
 #include "mc_loop.h"
-#include "mc_native.h"
-#include "mc_ops.h"
+#include "mc_native_rows.h"
+#include "mc_ready.h"
 #include "mc_tiles.h"
-#include "mc_vm.h"
 
 #include <string.h>
 
@@ -26,6 +25,9 @@ typedef struct step {
     mci_tiles *tiles;     /* of the `count` steps behind this one */
     mci_tile_view *views; /* of their headers */
     int count, nviews;
+    mci_native_rows *rows; /* those steps as one function, once there is one */
+    int noperands;
+    int32_t *operands; /* its operands among their headers */
     mci_loop *loop;
     mc_params params;
 } step;
@@ -71,6 +73,8 @@ void mc_plan_free(mc_plan *p)
         mci_native_free(p->steps[i].native);
         mci_tiles_free(p->steps[i].tiles);
         mci_free(p->steps[i].views);
+        mci_native_rows_free(p->steps[i].rows);
+        mci_free(p->steps[i].operands);
         mci_loop_free(p->steps[i].loop);
     }
     mci_free(p->headers);
@@ -228,7 +232,10 @@ int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot)
         return mc_errstatus();
     s->nviews = n;
     for (int i = 0; i < n; i++)
-        s->views[i] = (mci_tile_view){shift[i], slot[i]};
+        s->views[i] = (mci_tile_view){shift[i], slot[i], 0};
+    for (int i = at + 1; i < p->nsteps; i++)
+        for (int k = 0; k < p->steps[i].nout; k++)
+            s->views[p->steps[i].first - s->first + k].result = 1;
     for (int i = at + 1; i < p->nsteps; i++) /* axes of a tile: without those it fixes */
         for (int a = 0; a < p->steps[i].params.naxes; a++)
             if (p->steps[i].kind == STEP_OP && p->steps[i].params.axes[a] >= 0)
@@ -252,6 +259,39 @@ int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
     if (fn && !(s->native = mci_native_new(fn, nleaves, leaves, one, nresults, results)))
         return mc_errstatus();
     return MC_OK;
+}
+
+int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t *leaves, int nresults, const int32_t *results, int nlengths,
+                 const int64_t *lengths, int nslots, const int64_t *slot_bytes, int nops, const int32_t *members, const int32_t *member_lengths)
+{
+    mc_tensor *operands[MCI_NATIVE_OPERANDS];
+    mci_tile_view views[MCI_NATIVE_OPERANDS];
+    mci_row_step ops[MCI_ROW_OPS];
+    int64_t lead[MC_MAX_RANK];
+    step *s = at >= 0 && at < p->nsteps && p->steps[at].kind == STEP_TILES ? &p->steps[at] : NULL;
+    if (!s || nleaves + nresults > MCI_NATIVE_OPERANDS || nops > MCI_ROW_OPS)
+        return mci_error(MC_EINVAL, "plan: step %d has no tiles", at + 1);
+    mci_free(s->operands);
+    if (!(s->operands = mci_alloc(sizeof *s->operands * MCI_NATIVE_OPERANDS)))
+        return mc_errstatus();
+    for (int i = 0; i < nleaves + nresults; i++) {
+        int ref = i < nleaves ? leaves[i] : results[i - nleaves];
+        if (ref < 0 || ref >= s->nviews)
+            return mci_error(MC_EINVAL, "plan: operand %d of the tiles is unknown", ref);
+        s->operands[i] = ref;
+        operands[i] = &p->headers[p->refs[s->first + ref]].t;
+        views[i] = s->views[ref];
+    }
+    for (int i = 0; i < nops; i++) {
+        const step *m = members[i] >= 0 && members[i] < s->count ? s + 1 + members[i] : NULL;
+        if (!m || m->kind != STEP_OP || m->nin != 1 || m->nout != 1 || member_lengths[i] < 0 || member_lengths[i] >= nlengths)
+            return mci_error(MC_EINVAL, "plan: step %d of the tiles is no op along rows", members[i]);
+        ops[i] = (mci_row_step){m->op, p->headers[p->refs[m->first + 1]].t.dtype, p->headers[p->refs[m->first]].t.dtype, lengths[member_lengths[i]], m->params};
+    }
+    mci_native_rows_free(s->rows);
+    s->rows = mci_native_rows_new(fn, mci_tiles_lead(s->tiles, lead), lead, nleaves, nresults, operands, views, nlengths, lengths, nslots, slot_bytes, nops, ops);
+    s->noperands = nleaves + nresults;
+    return s->rows ? MC_OK : mc_errstatus();
 }
 
 int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in)
@@ -343,15 +383,12 @@ static int run_product(const step *s, mc_tensor **h)
     return after.done ? MC_OK : mci_vm_run(s->vm, leaves, h);
 }
 
-/* tile: the headers show a part of the operands */
-static int run_step(const step *s, mc_tensor **h, int tile)
+static int run_step(const step *s, mc_tensor **h)
 {
     switch (s->kind) {
     case STEP_COPY: return mc_copy(h[0], h[1]);
     case STEP_FUSED:
-        if (!s->native || !mci_native_fits(s->native))
-            return mci_vm_run(s->vm, h + s->nout, h);
-        return (tile ? mci_native_run_part : mci_native_run)(s->native, h + s->nout, h);
+        return s->native && mci_native_fits(s->native) ? mci_native_run(s->native, h + s->nout, h) : mci_vm_run(s->vm, h + s->nout, h);
     case STEP_LOOP: return mci_loop_run(s->loop, h + s->nout, h);
     case STEP_REDUCED: return run_reduced(s, h);
     case STEP_PRODUCT: return run_product(s, h);
@@ -363,13 +400,52 @@ static int run_step(const step *s, mc_tensor **h, int tile)
     }
 }
 
-/* All steps of one tile; arg is the step that owns the tiles, the others stand behind it. */
-static int run_tile(void *arg, mc_tensor **h)
+/* The step that owns the tiles, the others stand behind it; of each worker: its steps, ready for the tile it works on. */
+typedef struct tiled {
+    const step *s;
+    mci_ready *ready;
+} tiled;
+
+/* All steps of one tile. */
+static int run_tile(void *arg, mc_tensor **h, int worker, int fresh)
 {
-    const step *s = arg;
+    const tiled *t = arg;
+    const step *s = t->s;
+    mci_ready *ready = t->ready + (int64_t)worker * s->count;
     int rc = MC_OK;
-    for (int i = 1; i <= s->count && !rc; i++)
-        rc = run_step(s + i, h + (s[i].first - s->first), 1);
+    for (int i = 1; i <= s->count && !rc; i++, ready++) {
+        mc_tensor **own = h + (s[i].first - s->first);
+        if (fresh) {
+            rc = mci_ready_close(ready);
+            if (!rc && s[i].kind == STEP_FUSED)
+                rc = mci_ready_program(ready, s[i].vm, s[i].native, own + s[i].nout, s[i].nout, own);
+            else if (!rc && s[i].kind == STEP_OP && s[i].nin == 1 && s[i].nout == 1)
+                mci_ready_op(ready, s[i].op, own[0], own[1], &s[i].params);
+        }
+        if (mci_ready_is(ready))
+            mci_ready_run(ready, s[i].nout, own, own[s[i].nout]);
+        else if (!rc)
+            rc = run_step(s + i, own);
+    }
+    return rc;
+}
+
+static int run_tiles(const step *s, mc_tensor **h)
+{
+    if (s->rows && mci_native_rows_fits(s->rows)) {
+        mc_tensor *operands[MCI_NATIVE_OPERANDS];
+        for (int i = 0; i < s->noperands; i++)
+            operands[i] = h[s->operands[i]];
+        return mci_native_rows_run(s->rows, operands);
+    }
+    int64_t n = (int64_t)mci_tiles_workers(s->tiles) * s->count;
+    tiled t = {s, mci_calloc((size_t)n, sizeof *t.ready)};
+    int rc = t.ready ? mci_tiles_run(s->tiles, s->nviews, h, s->views, run_tile, &t) : mc_errstatus();
+    for (int64_t i = 0; t.ready && i < n; i++) {
+        int bad = mci_ready_close(&t.ready[i]);
+        rc = rc ? rc : bad;
+    }
+    mci_free(t.ready);
     return rc;
 }
 
@@ -380,10 +456,10 @@ static int run_steps(mc_plan *p)
         mc_tensor **h = p->pointers + s->first;
         int rc;
         if (s->kind == STEP_TILES) {
-            rc = mci_tiles_run(s->tiles, s->nviews, h, s->views, run_tile, s);
+            rc = run_tiles(s, h);
             i += s->count;
         } else {
-            rc = run_step(s, h, 0);
+            rc = run_step(s, h);
         }
         if (rc)
             return rc;

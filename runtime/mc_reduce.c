@@ -512,3 +512,44 @@ int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, con
 {
     return reduce(op, out, like, source, p);
 }
+
+/* ---- rows whose layout is known ---- */
+
+typedef struct row_reduce {
+    const mci_op *op;
+    reduce_plan plan;
+    int kdtype;
+    mck_reduce k;
+    mc_params params;
+    mci_cast_fn cast; /* from partial results to the result */
+    MC_ALIGNED(64) char partial[];
+} row_reduce;
+
+static void run_rows(const mci_row_op *r, void *out, const void *in)
+{
+    row_reduce *q = r->state;
+    q->k.in = in;
+    ((mck_reduce_fn)mci_kernel_get(q->plan.kernel, q->kdtype))(&q->k);
+    finish(q->op, &q->plan, q->k.m, (double)q->k.n, q->partial, NULL, &q->params);
+    q->cast(q->k.m, out, 1, q->partial, 1);
+}
+
+int mci_reduce_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in, const mc_params *p)
+{
+    int dtype, compute;
+    int64_t m, n;
+    if (mci_resolve(op, 1, &in, &dtype, &compute) || compute != in->dtype || p->dtype >= 0 || !mci_last_axes(in, p, &m, &n) || m * n == 0 || n > CHUNK ||
+        !mci_contiguous(out))
+        return 0;
+    reduce_plan plan = plan_of(op->id, compute);
+    int rdtype = op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c' ? compute : mci_result_dtype(op, dtype);
+    if (plan.positions || plan.skip != SKIP_NONE || rdtype != out->dtype)
+        return 0;
+    row_reduce *q = mci_alloc(sizeof *q + (size_t)(m * plan.size));
+    if (!q)
+        return 0;
+    *q = (row_reduce){.op = op, .plan = plan, .kdtype = compute == MC_BOOL ? MC_U8 : compute, .params = *p, .cast = mci_cast(rdtype, plan.dtype)};
+    q->k = (mck_reduce){.m = m, .n = n, .out = q->partial, .row_stride = n, .elem_stride = 1};
+    *r = (mci_row_op){run_rows, q};
+    return 1;
+}

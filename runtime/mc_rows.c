@@ -101,6 +101,19 @@ int mci_axes_mask(const char *op, const mc_tensor *t, const mc_params *p, unsign
     return MC_OK;
 }
 
+int mci_last_axes(const mc_tensor *t, const mc_params *p, int64_t *m, int64_t *n)
+{
+    unsigned mask;
+    if (!mci_contiguous(t) || mci_axes_mask("rows", t, p, &mask))
+        return 0;
+    int kept = 0;
+    while (kept < t->ndim && !(mask >> kept & 1))
+        kept++;
+    *m = mci_numel(kept, t->shape);
+    *n = mci_numel(t->ndim - kept, t->shape + kept);
+    return kept > 0 && kept < t->ndim && mask >> kept == (1u << (t->ndim - kept)) - 1;
+}
+
 void mci_reduced_shape(const mc_tensor *t, unsigned mask, int keepdim, int *ndim, int64_t *shape)
 {
     int nd = 0;

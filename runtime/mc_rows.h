@@ -34,6 +34,8 @@ void mci_rows_abandon(mci_rows_out *r);
 
 /* The axes of a reduction as a bit mask, checked; naxes < 0 means all. */
 int mci_axes_mask(const char *op, const mc_tensor *t, const mc_params *p, unsigned *mask);
+/* Whether t is contiguous and the axes of p are its last ones, but not all; then m rows of n. */
+int mci_last_axes(const mc_tensor *t, const mc_params *p, int64_t *m, int64_t *n);
 /* Shape after reducing the masked axes. */
 void mci_reduced_shape(const mc_tensor *t, unsigned mask, int keepdim, int *ndim, int64_t *shape);
 

@@ -173,3 +173,28 @@ int mci_softmax_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const
         mci_out_fail(out, given);
     return rc;
 }
+
+static void run_rows(const mci_row_op *r, void *out, const void *in)
+{
+    const softmax_job *j = r->state;
+    mck_softmax k = {.m = j->m, .n = j->n, .out = out, .in = in, .in_row = j->n, .out_row = j->n, .in_elem = 1, .out_elem = 1, .log = j->log};
+    j->fn(&k);
+}
+
+int mci_softmax_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in, const mc_params *p)
+{
+    int dtype, compute;
+    int64_t m, n;
+    if (mci_resolve(op, 1, &in, &dtype, &compute) || compute != in->dtype || out->dtype != compute || !mci_last_axes(in, p, &m, &n) || m * n == 0 ||
+        n * MCI_SIZE(compute) > CACHED || !mci_contiguous(out))
+        return 0;
+    softmax_job *j = mci_calloc(1, sizeof *j);
+    if (!j)
+        return 0;
+    j->fn = (mck_softmax_fn)mci_kernel_get(MCK_K_SOFTMAX, compute);
+    j->log = op->id == MC_OP_LOG_SOFTMAX;
+    j->m = m;
+    j->n = n;
+    *r = (mci_row_op){run_rows, j};
+    return 1;
+}

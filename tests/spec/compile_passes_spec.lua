@@ -364,6 +364,32 @@ describe('rows', function()
     tried('two axes in a row', function(p) return p - p:mean { 3, 4, keepdim = true } end, { a })
     tried('broadcast along the first axes', function(p, q) return mc.softmax(p + q, -1) - 1 end, { a, mc.randn { 40, 1, 70, seed = 2, dtype = 'f32' } })
   end)
+  it('takes every reduction and dtype along', function()
+    local a = mc.randn { 301, 77, seed = 1 } * 3
+    a[{ 7, 5 }] = 0 / 0
+    for _, dtype in ipairs { 'f64', 'f32', 'i32', 'f16', 'c64' } do
+      for _, name in ipairs { 'sum', 'mean', 'max', 'prod', 'argmin', 'var', 'logsumexp', 'nansum', 'nanmax', 'count_nonzero', 'any' } do
+        if not (dtype == 'c64' and not ('sum mean prod'):find(name)) then
+          with_tiles(function()
+            tried(name .. ' ' .. dtype, function(p)
+              local d = p + p
+              local r = mc[name](d, { 2, keepdim = true })
+              return mc.where(mc.eq(r, r), d, p) * 2, r
+            end, { dtype == 'i32' and mc.where(mc.isnan(a), 0, a):to 'i32' or a:to(dtype) }, nil, 'rows')
+          end)
+        end
+      end
+    end
+  end)
+  it('writes large results past the caches, also when something reads them', function()
+    local a, w = mc.randn { 4099, 1030, seed = 1, dtype = 'f32' }, mc.randn { 1030, seed = 2, dtype = 'f32' }
+    local _, did = tried('one result', function(p, q) return (p - p:mean { 2, keepdim = true }) * q end, { a, w }, nil, 'rows')
+    assert.equal(1, did.groups)
+    tried('a result that is read inside', function(p, q)
+      local d = p - p:mean { 2, keepdim = true }
+      return d, d * q, mc.square(d):sum(2)
+    end, { a, w }, nil, 'rows')
+  end)
   it('hands on what goes wrong in a tile', function()
     local g = mc.compile(function(p, q) return mc.floor_divide(p, q) - p:max { -1, keepdim = true } end)
     local a = mc.ones { 500, 300, dtype = 'i64' }

@@ -8,7 +8,7 @@ local C = lib.C
 
 local M = {}
 
-local strings, ints, handles = ffi.typeof 'const char *[?]', ffi.typeof 'int32_t[?]', ffi.typeof 'mc_tensor *[?]'
+local strings, ints, longs, handles = ffi.typeof 'const char *[?]', ffi.typeof 'int32_t[?]', ffi.typeof 'int64_t[?]', ffi.typeof 'mc_tensor *[?]'
 local path_room, facts = ffi.new 'char[1024]', ffi.new 'double[4]'
 
 -- ---------------------------------------------------------------- folders and files
@@ -116,6 +116,24 @@ end
 --- A step (from 1) of a plan runs this function from now on; fn nil: its own program again.
 function M.bind(plan, step, fn, one)
   lib.check(C.mc_plan_native(plan, step - 1, fn, flags(one)), 2)
+end
+
+local function counted(values, less)
+  local list = ints(#values + 1)
+  for i, v in ipairs(values) do list[i - 1] = v - less end
+  return list
+end
+
+local function long(values)
+  local list = longs(#values + 1)
+  for i, v in ipairs(values) do list[i - 1] = v end
+  return list
+end
+
+--- The steps of tiles (the step before them, from 1) as one function. f: of rows.emit: leaves, results, members (from 1), lengths, slots.
+function M.bind_rows(plan, step, fn, f)
+  lib.check(C.mc_plan_rows(plan, step - 1, fn, #f.leaves, counted(f.leaves, 1), #f.results, counted(f.results, 1), #f.lengths, long(f.lengths), #f.slots, long(f.slots),
+    #f.members, counted(f.members, 1), counted(f.member_lengths, 1)), 2)
 end
 
 local reduction_t, range_t = ffi.typeof 'mc_reduction', ffi.typeof 'mc_range_kernel'

@@ -10,6 +10,7 @@ local codegen = require 'mascon.compile.native.codegen'
 local compiler = require 'mascon.compile.native.compiler'
 local door = require 'mascon.compile.native.door'
 local log = require 'mascon.compile.log'
+local rows = require 'mascon.compile.native.rows'
 
 local M = {}
 
@@ -39,15 +40,36 @@ end
 local function install(site, fn)
   local plan, inner = site.plan[1], site.plan[2]
   if not plan or not inner then return end
-  door.bind(inner.plan, site.step, fn, site.f.one)
+  if site.f.by_rows then door.bind_rows(inner.plan, site.step, fn, site.f)
+  else door.bind(inner.plan, site.step, fn, site.f.one) end
   plan.native = plan.native + 1
 end
 
---- visit(plan, k, step) for every step with a program, in the branches and bodies of loops too.
+--- The function of step k of a plan, or nil and why there is none.
+local function function_of(plan, step)
+  local leaves, results, n = {}, {}, 1
+  for i, h in ipairs(step.ins) do leaves[i] = plan.layout[h] end
+  for i, h in ipairs(step.outs) do results[i] = plan.layout[h] end
+  if step.like then results = { plan.layout[step.like] } end -- what a reduction reads
+  for _, s in ipairs(results[1].shape) do n = n * s end
+  if n == 1 then return nil, 'one element is quicker without' end
+  return codegen.emit(step, leaves, results)
+end
+
+--- visit(plan, k, f, why) for every step with a program, in the branches and bodies of loops too; steps of tiles as one function where that can be.
 local function each_group(plan, visit)
-  for k, step in ipairs(plan.program) do
-    if step.code then visit(plan, k, step) end
+  local k, program = 1, plan.program
+  while k <= #program do
+    local step = program[k]
+    local f = step.kind == 'tiles' and rows.emit(step, { unpack(program, k + 1, k + step.count) }, plan.layout)
+    if f then
+      visit(plan, k, f)
+      k = k + step.count
+    elseif step.code then
+      visit(plan, k, function_of(plan, step))
+    end
     for _, part in ipairs(step.loop and step.loop.parts or {}) do each_group(part, visit) end
+    k = k + 1
   end
 end
 
@@ -135,15 +157,7 @@ end
 function M.attach(plan, options)
   local missing, asked = {}, {}
   plan.native, plan.groups, plan.functions = 0, 0, {}
-  each_group(plan, function(inner, k, step)
-    local leaves, results = {}, {}
-    for i, h in ipairs(step.ins) do leaves[i] = inner.layout[h] end
-    for i, h in ipairs(step.outs) do results[i] = inner.layout[h] end
-    if step.like then results = { inner.layout[step.like] } end -- what a reduction reads
-    local n = 1
-    for _, s in ipairs(results[1].shape) do n = n * s end
-    local f, why = nil, 'one element is quicker without'
-    if n > 1 then f, why = codegen.emit(step, leaves, results) end
+  each_group(plan, function(inner, k, f, why)
     if not f then return log.say('step %d stays in the vector machine: %s', k, why) end
     plan.groups = plan.groups + 1
     plan.functions[#plan.functions + 1] = f
