@@ -4,7 +4,7 @@
  * and then keeps the accumulators in memory; the shifted bin sums of coupling ran 10 times slower that way
  * (2.3e9 against 2.6e10 additions a second, one Zen 3 core). Every operation is lane by lane and
  * correctly rounded, so a result does not depend on the vector width: v3 and v4 agree bitwise.
- * muladd is fused where the level has FMA, two roundings on v2. Knows no family. */
+ * muladd is fused where the level has FMA, two roundings on v2; wide loads as many numbers as a vector of f64 holds. Knows no family. */
 #ifndef MCK_LANES_H
 #define MCK_LANES_H
 
@@ -31,6 +31,10 @@ MC_INLINE mck_vec32 mck_muladd_32(mck_vec32 a, mck_vec32 b, mck_vec32 c)
 MC_INLINE mck_vec64 mck_muladd_64(mck_vec64 a, mck_vec64 b, mck_vec64 c)
 {
     return _mm512_fmadd_pd(a, b, c);
+}
+MC_INLINE mck_vec64 mck_wide_f32(const float *p)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps(p));
 }
 typedef __m512i mck_int;
 #define MCK_INT(name) _mm512_##name
@@ -63,6 +67,10 @@ MC_INLINE mck_vec64 mck_muladd_64(mck_vec64 a, mck_vec64 b, mck_vec64 c)
 {
     return _mm256_fmadd_pd(a, b, c);
 }
+MC_INLINE mck_vec64 mck_wide_f32(const float *p)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+}
 typedef __m256i mck_int;
 #define MCK_INT(name) _mm256_##name
 #define MCK_CAST_PS_SI _mm256_castps_si256
@@ -94,6 +102,10 @@ MC_INLINE mck_vec32 mck_muladd_32(mck_vec32 a, mck_vec32 b, mck_vec32 c)
 MC_INLINE mck_vec64 mck_muladd_64(mck_vec64 a, mck_vec64 b, mck_vec64 c)
 {
     return _mm_add_pd(_mm_mul_pd(a, b), c);
+}
+MC_INLINE mck_vec64 mck_wide_f32(const float *p)
+{
+    return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }
 typedef __m128i mck_int;
 #define MCK_INT(name) _mm_##name
@@ -136,6 +148,7 @@ typedef double mck_vec64;
     MC_INLINE V mck_min_##b(V a, V c) { return MCK_OP##b(min)(a, c); }
 MCK_LANE_OPS(32, float, mck_vec32)
 MCK_LANE_OPS(64, double, mck_vec64)
+MC_INLINE mck_vec64 mck_wide_f64(const double *p) { return mck_load_64(p); }
 
 /* u = 2^e m with m in [sqrt(1/2), sqrt(2)), for u >= 0; u = 0 gives a finite e and m = 1. */
 MC_INLINE mck_vec32 mck_split_32(mck_vec32 u, mck_vec32 *e)
@@ -174,6 +187,8 @@ MC_INLINE mck_vec64 mck_split_64(mck_vec64 u, mck_vec64 *e)
     MC_INLINE V mck_muladd_##b(V a, V c, V d) { return a * c + d; }
 MCK_LANE_OPS(32, float, mck_vec32)
 MCK_LANE_OPS(64, double, mck_vec64)
+MC_INLINE mck_vec64 mck_wide_f32(const float *p) { return *p; }
+MC_INLINE mck_vec64 mck_wide_f64(const double *p) { return *p; }
 
 MC_INLINE int mck_outside_32(float lo, float hi, float tot, float a, float b)
 {

@@ -5,7 +5,8 @@
  * 16 MiB temporaries ran 6 to 40 times slower on plain malloc. Live bytes that grew past a step since the last collection raise
  * `pressure`, which the Lua wrapper reads before it allocates again: results that nobody holds come back while their memory is still in
  * the caches (y = square(x) in a loop, 80 KB each: 6 us with steps of 8 to 16 MiB, 15 to 37 us with 512). Larger results lose less by a
- * miss than a collection costs. May not know tensors or Lua. */
+ * miss than a collection costs. Large blocks ask for pages of 2 MiB, so that the hardware reads ahead past 4 KiB (64 MiB read by two
+ * threads: 24 GB/s with small pages, 37 with large ones) and the first write costs a 512th of the faults. May not know tensors or Lua. */
 #include "mc_memory.h"
 #include "mc_error.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sysinfo.h>
 
 #define PREFIX 64
@@ -22,6 +24,7 @@
 #define STEP_SMALL ((int64_t)8 << 20) /* growth between collections while results are small: fits a last-level cache */
 #define STEP_LARGE ((int64_t)128 << 20)
 #define LARGE ((int64_t)256 << 10)
+#define PAGE ((size_t)2 << 20) /* a large page, where the system has them */
 #define HEAP 4194304.0 /* Lua heap that a collection walks in 1 ms; a larger one stretches the steps */
 
 typedef struct block {
@@ -107,6 +110,19 @@ static int cache_room(int64_t bytes)
     return pool.cache_on && pool.cached + bytes <= cap;
 }
 
+/* A block of the system, on large pages from two of them on; what follows the last whole one stays on small pages. */
+static block *fresh(int64_t size)
+{
+    const size_t total = ((size_t)size + PREFIX + 63) & ~(size_t)63;
+    const int large = total >= 2 * PAGE;
+    block *b = aligned_alloc(large ? PAGE : 64, total);
+#ifdef MADV_HUGEPAGE
+    if (b && large)
+        (void)madvise(b, total & ~(PAGE - 1), MADV_HUGEPAGE); /* a hint: its failure changes nothing */
+#endif
+    return b;
+}
+
 void *mci_alloc(size_t bytes)
 {
     int64_t size;
@@ -138,10 +154,9 @@ void *mci_alloc(size_t bytes)
     }
     int64_t live = pool.live;
     if (!b && !forced && !over) {
-        size_t total = ((size_t)size + PREFIX + 63) & ~(size_t)63;
-        b = aligned_alloc(64, total);
+        b = fresh(size);
         if (!b && trim_locked() > 0)
-            b = aligned_alloc(64, total);
+            b = fresh(size);
         if (b) {
             b->magic = MAGIC;
             b->bytes = size;

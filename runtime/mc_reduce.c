@@ -15,6 +15,7 @@
 
 #define CHUNK MCK_REDUCE_CHUNK
 #define TASK 65536 /* elements a task should have at least */
+#define PIECES (TASK / CHUNK) /* of a long row in one task */
 
 /* How an op is computed: kernel and the kernel that joins its partial results, what a NaN is replaced by where they are left out. */
 typedef struct reduce_plan {
@@ -118,7 +119,9 @@ static void rows_task(void *arg, int64_t begin, int64_t end, int worker)
     const reduce_job *j = arg;
     (void)end;
     if (j->parts > 1) {
-        row_piece(j, begin / j->parts, begin % j->parts, worker);
+        const int64_t per = (j->parts + PIECES - 1) / PIECES, first = begin % per * PIECES;
+        for (int64_t part = first; part < first + PIECES && part < j->parts && !mc_cancel_pending(); part++)
+            row_piece(j, begin / per, part, worker);
         return;
     }
     int64_t r0 = begin * j->rows, r1 = r0 + j->rows < j->m ? r0 + j->rows : j->m;
@@ -337,7 +340,7 @@ static int reduce_kernel(const mc_tensor *t, const mci_source *source, unsigned 
         j.step = CHUNK;
         j.parts = (j.n + CHUNK - 1) / CHUNK;
         j.rows = j.parts > 1 ? 1 : TASK / j.n > 1 ? TASK / j.n : 1; /* rows per task */
-        tasks = j.parts > 1 ? j.m * j.parts : (j.m + j.rows - 1) / j.rows;
+        tasks = j.parts > 1 ? j.m * ((j.parts + PIECES - 1) / PIECES) : (j.m + j.rows - 1) / j.rows;
     }
     int64_t bytes, slots = j.m * j.parts;
     if (mci_size_mul(slots, j.plan.size, &bytes))

@@ -280,7 +280,7 @@ op { 'lerp', family = 'ternary', dtypes = FC, promote = 'float', expr = 'a + c *
 -- ---------------------------------------------------------------- reductions
 local AX = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } }
 op { 'sum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'sum', doc = 'sum over axes (all by default); integers and booleans give i64', source = STD }
-op { 'prod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'prod', doc = 'product over axes; integers and booleans give i64', source = STD }
+op { 'prod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'PRODUCT', rules = 'prod', doc = 'product over axes; integers and booleans give i64', source = STD }
 op { 'max', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'largest element; NaN wins; empty is an error', source = STD }
 op { 'min', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'smallest element; NaN wins; empty is an error', source = STD }
 op { 'any', family = 'reduce', compute = 'bool', dtypes = ALL, result = 'bool', params = AX, tol = 'EXACT', rules = 'none: boolean', doc = 'some element is non-zero; over everything a Lua boolean', source = STD }
@@ -295,7 +295,7 @@ op { 'logsumexp', family = 'reduce', dtypes = FLOAT, promote = 'float', params =
 -- the same with NaN left out
 local NAN = 'NumPy: functions that leave NaN out'
 op { 'nansum', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'nansum', doc = 'sum over axes, NaN left out; nothing but NaN gives 0', source = NAN }
-op { 'nanprod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'ACCUM', rules = 'nanprod', doc = 'product over axes, NaN left out; nothing but NaN gives 1', source = NAN }
+op { 'nanprod', family = 'reduce', dtypes = ALL, accumulate = true, params = AX, tol = 'PRODUCT', rules = 'nanprod', doc = 'product over axes, NaN left out; nothing but NaN gives 1', source = NAN }
 op { 'nanmax', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'largest element, NaN left out; nothing but NaN gives NaN', source = NAN }
 op { 'nanmin', family = 'reduce', dtypes = ORD, params = AX, empty = 'error', tol = 'EXACT', rules = 'max', doc = 'smallest element, NaN left out; nothing but NaN gives NaN', source = NAN }
 op { 'nanargmax', family = 'reduce', dtypes = ORD, result = 'i64', params = AX, base = true, empty = 'error', tol = 'EXACT', rules = 'none: positions', doc = 'position of the first largest element, NaN left out; nothing but NaN is an error', source = NAN }

@@ -8,6 +8,8 @@
 -- ULP4       at most 4 units in the last place of the dtype (of the larger part for complex numbers)
 -- ACCUM      c eps (2 + sqrt n) S: n terms whose magnitudes add up to more.scale = S; errors of a sum taken in lanes grow like a
 --            random walk, sqrt n, with S as the unit (Accuracy and stability of numerical algorithms, 2002, section 4.2)
+-- PRODUCT    n eps S: n factors, each rounding of which may go the same way, since lanes that meet the same factors round alike (Accuracy and
+--            stability of numerical algorithms, 2002, section 3.1)
 -- FFT        c eps log2(n) times more.scale, the Euclidean norm of the row: the root mean square error of a fast transform grows
 --            like sqrt(log n) for it (Accuracy of the discrete Fourier transform and the fast Fourier transform, 1996); log n bounds the worst element
 -- ITERATIVE  more.bound, from the stopping rule of the method
@@ -52,6 +54,7 @@ local function slack_of(class, dtype, size, more)
   local k = KIND[dtype]
   if class == 'ULP4' then return 4 * ulp(dtype, size) end
   if class == 'ACCUM' then return k.eps * (2 + math.sqrt(more.n)) * more.scale + k.tiny + 4 * ulp(dtype, size) * (more.wide or 0) end
+  if class == 'PRODUCT' then return k.eps * (2 + more.n) * more.scale + k.tiny end
   if class == 'FFT' then return 2 * k.eps * (1 + math.log(more.n) / math.log(2)) * more.scale + k.tiny end
   if class == 'ITERATIVE' then return more.bound end
   error('tolerance class ' .. tostring(class) .. ' is unknown')

@@ -7,6 +7,7 @@
  * Source: Updating formulae and a pairwise algorithm for computing sample variances, 1979, equations 2.1, 3.1; for the third and fourth
  * power: Formulas for robust, one-pass parallel computation of covariances and arbitrary-order statistical moments, 2008, equations 2.1
  * to 2.3. May not know threads. */
+#include "../mck_lanes.h"
 #include "../mck_partial.h"
 
 #include <math.h>

@@ -21,30 +21,51 @@ static double NAME(rough_mean)(const T *x, int64_t n)
     return !(fabs(mean) <= 1e300) || fabs(mean - (double)x[0]) <= NEAR * fabs(mean) ? (double)x[0] : mean;
 }
 
-/* x[n] contiguous, n <= ROW_BLOCK, around shift, in 16 lanes; a loop per sum, since two in one make gcc 12 shuffle lanes */
-static mck_moments NAME(around)(const T *x, int64_t n, double shift)
+/* s[0 .. most - 1] = sums of the powers of x[n] - shift, in 16 lanes */
+MC_INLINE void NAME(powers)(const T *x, int64_t n, double shift, int most, double *s)
 {
-    double s1[16] = {0}, s2[16] = {0}, r1 = 0, r2 = 0;
+    const mck_vec64 ref = mck_set_64(shift);
+    mck_vec64 lane[4][16 / MCK_VL64];
+    for (int p = 0; p < most; p++)
+        for (int q = 0; q < 16 / MCK_VL64; q++)
+            lane[p][q] = mck_set_64(0);
     int64_t j = 0;
     for (; j + 16 <= n; j += 16)
-        for (int l = 0; l < 16; l++)
-            s1[l] += (double)x[j + l] - shift;
-    for (j = 0; j + 16 <= n; j += 16)
-        for (int l = 0; l < 16; l++) {
-            const double d = (double)x[j + l] - shift;
-            s2[l] += d * d;
+        for (int q = 0; q < 16 / MCK_VL64; q++) {
+            const mck_vec64 d = mck_sub_64(NAME(mck_wide)(x + j + q * MCK_VL64), ref);
+            lane[0][q] = mck_add_64(lane[0][q], d);
+            lane[1][q] = mck_muladd_64(d, d, lane[1][q]);
+            if (most > 2) {
+                const mck_vec64 e = mck_mul_64(d, d);
+                lane[2][q] = mck_muladd_64(e, d, lane[2][q]);
+                lane[3][q] = mck_muladd_64(e, e, lane[3][q]);
+            }
         }
+    double rest[4] = {0};
     for (; j < n; j++) {
-        const double d = (double)x[j] - shift;
-        r1 += d;
-        r2 += d * d;
+        const double d = (double)x[j] - shift, e = d * d;
+        rest[0] += d;
+        rest[1] += e;
+        rest[2] += e * d;
+        rest[3] += e * e;
     }
-    for (int h = 8; h >= 1; h /= 2)
-        for (int l = 0; l < h; l++) {
-            s1[l] += s1[l + h];
-            s2[l] += s2[l + h];
-        }
-    return settled((double)n, shift, s1[0] + r1, s2[0] + r2);
+    for (int p = 0; p < most; p++) {
+        double sum[16];
+        for (int q = 0; q < 16 / MCK_VL64; q++)
+            mck_store_64(sum + q * MCK_VL64, lane[p][q]);
+        for (int h = 8; h >= 1; h /= 2)
+            for (int l = 0; l < h; l++)
+                sum[l] += sum[l + h];
+        s[p] = sum[0] + rest[p];
+    }
+}
+
+/* x[n] contiguous, n <= ROW_BLOCK, around shift */
+static mck_moments NAME(around)(const T *x, int64_t n, double shift)
+{
+    double s[2];
+    NAME(powers)(x, n, shift, 2, s);
+    return settled((double)n, shift, s[0], s[1]);
 }
 
 /* guess: a number that may lie near the mean. Where it does not, within a spread, the block is taken again around its own mean. */
@@ -182,44 +203,12 @@ void MCK(NAME(nanmoments))(const mck_reduce *k)
     NAME(all_moments)(k, 1);
 }
 
-/* x[n] contiguous around shift, powers up to the fourth, in 8 lanes */
+/* the same, powers up to the fourth */
 static mck_moments4 NAME(around4)(const T *x, int64_t n, double shift)
 {
-    double s1[8] = {0}, s2[8] = {0}, s3[8] = {0}, s4[8] = {0}, r[4] = {0};
-    int64_t j = 0;
-    for (; j + 8 <= n; j += 8)
-        for (int l = 0; l < 8; l++)
-            s1[l] += (double)x[j + l] - shift;
-    for (j = 0; j + 8 <= n; j += 8)
-        for (int l = 0; l < 8; l++) {
-            const double d = (double)x[j + l] - shift;
-            s2[l] += d * d;
-        }
-    for (j = 0; j + 8 <= n; j += 8)
-        for (int l = 0; l < 8; l++) {
-            const double d = (double)x[j + l] - shift;
-            s3[l] += d * d * d;
-        }
-    for (j = 0; j + 8 <= n; j += 8)
-        for (int l = 0; l < 8; l++) {
-            const double d = (double)x[j + l] - shift, e = d * d;
-            s4[l] += e * e;
-        }
-    for (; j < n; j++) {
-        const double d = (double)x[j] - shift;
-        r[0] += d;
-        r[1] += d * d;
-        r[2] += d * d * d;
-        r[3] += d * d * (d * d);
-    }
-    for (int h = 4; h >= 1; h /= 2)
-        for (int l = 0; l < h; l++) {
-            s1[l] += s1[l + h];
-            s2[l] += s2[l + h];
-            s3[l] += s3[l + h];
-            s4[l] += s4[l + h];
-        }
-    return settled4((double)n, shift, s1[0] + r[0], s2[0] + r[1], s3[0] + r[2], s4[0] + r[3]);
+    double s[4];
+    NAME(powers)(x, n, shift, 4, s);
+    return settled4((double)n, shift, s[0], s[1], s[2], s[3]);
 }
 
 /* Columns are rows with a stride here: their piece is in cache. */

@@ -3,7 +3,7 @@
  * The plain definition is in mck_sum_ref below; the tests hold the others against it. Sums of f32 accumulate in f64, of integers in
  * i64 modulo 2^64. May not know tensors, threads or how long a row really is: the runtime hands over pieces of MCK_REDUCE_CHUNK. */
 #include "../mck.h"
-#include "../mck_lanes.h"
+#include "../mck_extremes.h"
 
 void MCK(sum_ref)(const mck_reduce *k);
 
@@ -26,17 +26,14 @@ PROTO_ORDER(u8) PROTO_ORDER(i8) PROTO_ORDER(i16) PROTO_ORDER(i32) PROTO_ORDER(i6
 PROTO(nansum, f32) PROTO(nansum, f64) PROTO(nanfill, f32) PROTO(nanfill, f64) PROTO(nanfill, c64) PROTO(nanfill, c128) PROTO(nanhold, f32) PROTO(nanhold, f64)
 PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 
-#define FMUL(a, b) ((a) * (b))
-
 #define T float
 #define NAME f32
 #define ACC double
 #define KIND 1
-#define LANES 32
+#define LANES 16
 #define BITS 32
 #define VEC mck_vec32
 #define VL MCK_VL32
-#define MUL FMUL
 #define WANT_SUM
 #define WANT_ORDER
 #define WANT_NAN
@@ -47,11 +44,10 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define NAME f64
 #define ACC double
 #define KIND 1
-#define LANES 16
+#define LANES 8
 #define BITS 64
 #define VEC mck_vec64
 #define VL MCK_VL64
-#define MUL FMUL
 #define WANT_SUM
 #define WANT_ORDER
 #define WANT_NAN
@@ -62,7 +58,7 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define NAME c64
 #define ACC double
 #define KIND 2
-#define LANES 32
+#define LANES 16
 #define WANT_SUM
 #define WANT_NAN
 #define COUNT int32_t
@@ -72,7 +68,7 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define NAME c128
 #define ACC double
 #define KIND 2
-#define LANES 16
+#define LANES 8
 #define WANT_SUM
 #define WANT_NAN
 #define COUNT int64_t
@@ -83,8 +79,7 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define NAME i64
 #define ACC uint64_t
 #define KIND 0
-#define LANES 16
-#define MUL FMUL
+#define LANES 8
 #define WANT_SUM
 #include "reduce_body.h"
 

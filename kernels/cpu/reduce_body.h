@@ -3,8 +3,8 @@
  * as T) defined.
  *
  * Row form: m rows of n elements at distance row_stride, walked with elem_stride. Column form (row_stride 1, elem_stride > 1):
- * m contiguous columns. Sums run in LANES fixed lanes and blocks of 512 elements, each block folded into the wide accumulator, so
- * neither the error nor the bits depend on how the runtime cut the row. KIND: 0 integer, 1 float, 2 complex (T is the real type). */
+ * m contiguous columns. Sums run in fixed lanes of ACC, which take two terms at a time, added in T: the error of a f32 sum
+ * is that of one addition, however long the row. KIND: 0 integer, 1 float, 2 complex (T is the real type). */
 
 #define CAT3_(a, b) a##_##b
 #define CAT3(a, b) CAT3_(a, b)
@@ -47,44 +47,41 @@ MC_INLINE const T *BESIDE(const T *x, int64_t i, int64_t n, int64_t stride, T *b
 #else
 #define TERM(v) (v)
 #endif
-/* n elements (pairs for complex) -> acc[WIDTH]; skip: NaN count as 0 */
-MC_INLINE void CAT3(sum_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride, int skip)
-{
-    (void)skip;
-    MC_ALIGNED(64) T buf[BLOCK];
-    int64_t i = 0;
-    const int64_t len = n * WIDTH;
-    ACC wide[WIDTH] = {0};
-    for (; i + BLOCK <= len; i += BLOCK) {
-        const T *v = BESIDE(x, i / WIDTH, BLOCK / WIDTH, stride, buf);
-        T lane[LANES] = {0};
-        for (int64_t b = 0; b < BLOCK; b += LANES)
-            for (int l = 0; l < LANES; l++)
-                lane[l] = (T)(lane[l] + TERM(v[b + l]));
-        ACC fold[LANES];
-        for (int l = 0; l < LANES; l++)
-            fold[l] = (ACC)lane[l];
-        for (int h = LANES / 2; h >= WIDTH; h /= 2)
-            for (int l = 0; l < h; l++)
-                fold[l] += fold[l + h];
-        for (int w = 0; w < WIDTH; w++)
-            wide[w] += fold[w];
+/* n elements (pairs for complex) -> acc[WIDTH] in LANES lanes that take two at a time, in the order of memory: read in another one (eight
+ * terms as a tree), the hardware reads ahead half as fast. skip: NaN count as UNIT. */
+#define FOLD_ROW(op, UNIT, JOIN, PAIR)                                                                      \
+    MC_INLINE void CAT3(op##_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride, int skip)          \
+    {                                                                                                       \
+        (void)skip;                                                                                         \
+        MC_ALIGNED(64) T buf[BLOCK];                                                                        \
+        ACC lane[LANES];                                                                                    \
+        for (int l = 0; l < LANES; l++)                                                                     \
+            lane[l] = UNIT;                                                                                 \
+        for (int64_t i = 0; i < n; i += BLOCK / WIDTH) {                                                    \
+            const int64_t most = n - i < BLOCK / WIDTH ? n - i : BLOCK / WIDTH, len = most * WIDTH;         \
+            const T *v = BESIDE(x, i, most, stride, buf);                                                   \
+            int64_t j = 0;                                                                                  \
+            MC_UNROLL(1)                                                                                    \
+            for (; j + 2 * LANES <= len; j += 2 * LANES)                                                    \
+                for (int l = 0; l < LANES; l++)                                                             \
+                    lane[l] = JOIN(lane[l], PAIR(TERM(v[j + l]), TERM(v[j + LANES + l])));                  \
+            for (; j + LANES <= len; j += LANES)                                                            \
+                for (int l = 0; l < LANES; l++)                                                             \
+                    lane[l] = JOIN(lane[l], (ACC)TERM(v[j + l]));                                           \
+            for (int l = 0; j < len; j++, l++)                                                              \
+                lane[l] = JOIN(lane[l], (ACC)TERM(v[j]));                                                   \
+        }                                                                                                   \
+        for (int h = LANES / 2; h >= WIDTH; h /= 2)                                                         \
+            for (int l = 0; l < h; l++)                                                                     \
+                lane[l] = JOIN(lane[l], lane[l + h]);                                                       \
+        for (int w = 0; w < WIDTH; w++)                                                                     \
+            acc[w] = lane[w];                                                                               \
     }
-    const T *v = BESIDE(x, i / WIDTH, n - i / WIDTH, stride, buf);
-    const int64_t left = len - i;
-    ACC tail[LANES] = {0};
-    int64_t j = 0;
-    for (; j + LANES <= left; j += LANES)
-        for (int l = 0; l < LANES; l++)
-            tail[l] += (ACC)TERM(v[j + l]);
-    for (int l = 0; j < left; j++, l++)
-        tail[l] += (ACC)TERM(v[j]);
-    for (int h = LANES / 2; h >= WIDTH; h /= 2)
-        for (int l = 0; l < h; l++)
-            tail[l] += tail[l + h];
-    for (int w = 0; w < WIDTH; w++)
-        acc[w] = wide[w] + tail[w];
-}
+#define ADD(a, b) ((a) + (b))
+#define ADD_PAIR(a, b) ((ACC)(T)((a) + (b)))
+FOLD_ROW(sum, 0, ADD, ADD_PAIR)
+#undef ADD_PAIR
+#undef ADD
 
 #if KIND == 1
 /* Rows of n <= 8 neighbours, n known to the compiler: sum_row without the lanes that hold zeros, the same bits. */
@@ -137,7 +134,6 @@ MC_INLINE void CAT3(sums, NAME)(const mck_reduce *k, int skip)
             out[i] += (ACC)TERM(x[r * s + i]);
     }
 }
-#undef TERM
 
 void FN(sum)(const mck_reduce *k) { CAT3(sums, NAME)(k, 0); }
 
@@ -171,6 +167,16 @@ void FN(nansum)(const mck_reduce *k)
 }
 #endif
 
+#if KIND != 2
+#define MUL(a, b) ((a) * (b))
+#define MUL_PAIR(a, b) ((ACC)(a) * (ACC)(b))
+FOLD_ROW(prod, 1, MUL, MUL_PAIR)
+#undef MUL_PAIR
+#undef MUL
+#endif
+#undef FOLD_ROW
+#undef TERM
+
 void FN(prod)(const mck_reduce *k)
 {
     ACC *out = k->out;
@@ -188,14 +194,7 @@ void FN(prod)(const mck_reduce *k)
         out[2 * i] = re;
         out[2 * i + 1] = im;
 #else
-        ACC lane[4] = {1, 1, 1, 1};
-        int64_t j = 0;
-        for (; j + 4 <= k->n; j += 4)
-            for (int l = 0; l < 4; l++)
-                lane[l] = MUL(lane[l], (ACC)row[(j + l) * k->elem_stride]);
-        for (; j < k->n; j++)
-            lane[0] = MUL(lane[0], (ACC)row[j * k->elem_stride]);
-        out[i] = MUL(MUL(lane[0], lane[2]), MUL(lane[1], lane[3]));
+        CAT3(prod_row, NAME)(out + i, row, k->n, k->elem_stride, 0);
 #endif
     }
 }
@@ -209,33 +208,12 @@ void FN(prod)(const mck_reduce *k)
 #define BETTER_MAX(x, m) ((x) > (m))
 #define BETTER_MIN(x, m) ((x) < (m))
 #endif
-/* The extreme of n <= BLOCK neighbours; a NaN wins. */
-#if KIND == 1 && !defined(MCK_PLAIN)
+/* The extreme of n neighbours; a NaN wins. */
+#if KIND == 1
 #define BLOCK_OF(op, BETTER)                                                                                \
     MC_INLINE T CAT3(op##_block, NAME)(const T *x, int64_t n)                                               \
     {                                                                                                       \
-        T m = x[0];                                                                                         \
-        int64_t i = 0;                                                                                      \
-        if (n >= 4 * VL) {                                                                                  \
-            VEC a[4];                                                                                       \
-            for (int l = 0; l < 4; l++)                                                                     \
-                a[l] = MCK_CAT(mck_load, BITS)(x + l * VL);                                                 \
-            __typeof__(a[0] != a[0]) nan = a[0] != a[0];                                                    \
-            for (; i + 4 * VL <= n; i += 4 * VL)                                                            \
-                for (int l = 0; l < 4; l++) {                                                               \
-                    const VEC v = MCK_CAT(mck_load, BITS)(x + i + l * VL);                                  \
-                    a[l] = MCK_CAT(mck_##op, BITS)(v, a[l]); /* a[l] where v is NaN */                      \
-                    nan |= v != v;                                                                          \
-                }                                                                                           \
-            a[0] = MCK_CAT(mck_##op, BITS)(MCK_CAT(mck_##op, BITS)(a[0], a[1]), MCK_CAT(mck_##op, BITS)(a[2], a[3])); \
-            for (int l = 0; l < VL; l++)                                                                    \
-                m = m == m && BETTER(a[0][l], m) ? a[0][l] : m;                                             \
-            for (int l = 0; l < VL; l++)                                                                    \
-                m = nan[l] ? (T)NAN : m;                                                                    \
-        }                                                                                                   \
-        for (; i < n; i++)                                                                                  \
-            m = m == m && BETTER(x[i], m) ? x[i] : m;                                                       \
-        return m;                                                                                           \
+        return MCK_CAT(mck_##op##_of, NAME)(x, n);                                                          \
     }
 #else
 #define BLOCK_OF(op, BETTER)                                                                                \
@@ -345,7 +323,8 @@ COLUMNS_OF(min, BETTER_MIN)
         if (!COLUMNS(k)) {                                                                                  \
             int64_t first;                                                                                  \
             for (int64_t i = 0; i < k->m; i++)                                                              \
-                out[i] = CAT3(op##_row, NAME)(x + i * k->row_stride, k->n, k->elem_stride, &first);         \
+                out[i] = k->elem_stride == 1 ? CAT3(op##_block, NAME)(x + i * k->row_stride, k->n)          \
+                                             : CAT3(op##_row, NAME)(x + i * k->row_stride, k->n, k->elem_stride, &first); \
             return;                                                                                         \
         }                                                                                                   \
         for (int64_t i = 0; i < k->m; i++)                                                                  \
@@ -454,7 +433,6 @@ void FN(nanhold)(const mck_reduce *k)
 #undef VL
 #undef BLOCK
 #undef BESIDE
-#undef MUL
 #undef WANT_SUM
 #undef WANT_ORDER
 #undef WANT_NAN

@@ -1,4 +1,4 @@
-/* softmax_body.h - one dtype of softmax.c; included with T, NAME(x) and EXP defined. Letters: m rows (or columns), n elements each. */
+/* softmax_body.h - one dtype of softmax.c; included with T and NAME(x) defined. Letters: m rows (or columns), n elements each. */
 
 void MCK(NAME(lse))(const mck_reduce *k);
 void MCK(NAME(softmax))(const mck_softmax *k);
@@ -24,32 +24,6 @@ void MCK(NAME(softmax_ref))(const mck_softmax *k)
 
 #define LARGER(x, m) ((x) > (m) || (x) != (x) ? (x) : (m))
 
-static T NAME(largest)(const T *x, int64_t n)
-{
-    T max = x[0];
-    int64_t j = 0;
-#if !defined(MCK_PLAIN)
-    if (n >= 2 * VL) {
-        VEC a = LOAD(x), b = LOAD(x + VL);
-        __typeof__(a != a) nan = a != a;
-        for (; j + 2 * VL <= n; j += 2 * VL) {
-            const VEC u = LOAD(x + j), v = LOAD(x + j + VL);
-            a = MAX(u, a); /* a where u is NaN */
-            b = MAX(v, b);
-            nan |= (u != u) | (v != v);
-        }
-        a = MAX(a, b);
-        for (int l = 0; l < VL; l++)
-            max = LARGER(a[l], max);
-        for (int l = 0; l < VL; l++)
-            max = nan[l] ? (T)NAN : max;
-    }
-#endif
-    for (; j < n; j++)
-        max = max == max ? LARGER(x[j], max) : max;
-    return max;
-}
-
 typedef T NAME(eight) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 /* sum of e[n] in LANES f64 lanes, n <= EXP_BLOCK */
@@ -73,7 +47,7 @@ static __attribute__((noinline)) void NAME(exp_lanes)(T *e, const T *p, int64_t 
 {
     MC_IVDEP
     for (int64_t i = 0; i < (n & ~(int64_t)(LANES - 1)); i++)
-        e[i] = EXP(p[i] - ref);
+        e[i] = NAME(below)(p[i] - ref);
 }
 
 /* The same for any n: the last elements go through a buffer, so that they are computed in lanes like the others. */
@@ -110,8 +84,8 @@ static double NAME(exp_sum)(const T *x, T *y, int64_t n, T ref)
 static mck_lse NAME(row_block)(const T *x, int64_t n)
 {
     mck_lse r;
-    r.max = (double)NAME(largest)(x, n);
-    r.sum = NAME(exp_sum)(x, NULL, n, (T)anchor(r.max));
+    r.max = (double)NAME(mck_max_of)(x, n);
+    r.sum = r.max == INFINITY ? r.max : NAME(exp_sum)(x, NULL, n, (T)anchor(r.max));
     return r;
 }
 
@@ -134,15 +108,17 @@ MC_INLINE void NAME(column_sums)(const T *x, int64_t in_elem, T *y, int64_t out_
             T *o = y + r * out_elem;
             MC_IVDEP
             for (int64_t i = 0; i < m; i++) {
-                const T e = EXP(row[i] - ref[i]);
+                const T e = NAME(below)(row[i] - ref[i]);
                 sum[i] += (double)e;
                 o[i] = e;
             }
         } else {
             for (int64_t i = 0; i < m; i++)
-                sum[i] += (double)EXP(row[i] - ref[i]);
+                sum[i] += (double)NAME(below)(row[i] - ref[i]);
         }
     }
+    for (int64_t i = 0; i < m; i++)
+        sum[i] = (double)max[i] == INFINITY ? INFINITY : sum[i];
 }
 
 void MCK(NAME(lse))(const mck_reduce *k)
@@ -183,10 +159,10 @@ void MCK(NAME(lse))(const mck_reduce *k)
 static void NAME(softmax_row)(const mck_softmax *k, const T *x, T *y, const mck_lse *given)
 {
     const int64_t n = k->n;
-    const double max = given ? given->max : (double)NAME(largest)(x, n);
+    const double max = given ? given->max : (double)NAME(mck_max_of)(x, n);
     if (k->log) {
         const T ref = (T)anchor(max);
-        const T low = (T)mck_log_f64(given ? given->sum : NAME(exp_sum)(x, NULL, n, ref));
+        const T low = (T)mck_log_f64(given ? given->sum : max == INFINITY ? max : NAME(exp_sum)(x, NULL, n, ref));
         MC_IVDEP
         for (int64_t j = 0; j < n; j++)
             y[j] = (x[j] - ref) - low;
@@ -198,7 +174,7 @@ static void NAME(softmax_row)(const mck_softmax *k, const T *x, T *y, const mck_
         scale = anchor(max) == max ? scale : (T)NAN;
         MC_IVDEP
         for (int64_t j = 0; j < n; j++)
-            y[j] = EXP(x[j] - ref) * scale;
+            y[j] = NAME(below)(x[j] - ref) * scale;
         return;
     }
     for (int64_t j = 0; j < n; j++)
@@ -236,7 +212,7 @@ static void NAME(softmax_columns)(const mck_softmax *k)
         } else if (k->given) {
             MC_IVDEP
             for (int64_t i = 0; i < m; i++)
-                o[i] = EXP(row[i] - max[i]) * scale[i];
+                o[i] = NAME(below)(row[i] - max[i]) * scale[i];
         } else {
             for (int64_t i = 0; i < m; i++)
                 o[i] *= scale[i];
@@ -257,8 +233,3 @@ void MCK(NAME(softmax))(const mck_softmax *k)
 #undef LARGER
 #undef T
 #undef NAME
-#undef EXP
-#undef VEC
-#undef VL
-#undef LOAD
-#undef MAX
