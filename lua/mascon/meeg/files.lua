@@ -6,7 +6,7 @@ local check = require 'mascon.check'
 local error = check.error
 local M = {}
 
-local FORMATS = { edf = 'edf', bdf = 'edf', npy = 'arrays', npz = 'arrays', vhdr = 'brainvision', fif = 'fif' }
+local FORMATS = { edf = 'edf', bdf = 'edf', npy = 'arrays', npz = 'arrays', vhdr = 'brainvision', fif = 'fif', set = 'eeglab' }
 
 local OPEN = {
   fs = { nil, 'number > 0' }, table = { nil, 'string | table' }, key = { nil, 'string' }, types = { nil, 'table' }, unit = { nil, 'string' }, tmin = { nil, 'number' },
