@@ -44,6 +44,18 @@ function M.open(path, opts)
   return r
 end
 
+--- A file read whole: { data f64 [C, n], fs, channels, bads, annotations, info, warnings, path } of a recording, or an Epochs object with its
+--- samples in memory. Options as in M.open.
+---@param path string
+---@param opts? table
+function M.load(path, opts)
+  local r = M.open(path, opts)
+  if not require('mascon.meeg.raw').is(r) then return r:load() end
+  local out = { data = r:read(), fs = r.fs, channels = r.channels, bads = r.bads, annotations = r.annotations, info = r.info, warnings = r.warnings, path = path }
+  r:close()
+  return out
+end
+
 local SAVED = { fif = true, npy = true, npz = true }
 
 --- Saves epochs; see the method :save.
