@@ -232,6 +232,84 @@ end
 ---@return string
 function M.utf8(s) return M.invalid_utf8(s) and M.latin1(s) or s end
 
+local function code_width(code)
+  if code == nil then return 1 end
+  if code < 0x300 then return (code < 32 or (code >= 0x7f and code < 0xa0)) and 0 or 1 end
+  if within(ZERO, code) then return 0 end
+  return within(WIDE, code) and 2 or 1
+end
+
+--- Columns that a UTF-8 string takes on a terminal.
+---     mc.text.width('abc')  --> 3
+---@param s string
+---@return integer
+function M.width(s)
+  if not s:find('[^\32-\126]') then return #s end
+  local i, w = 1, 0
+  while i <= #s do
+    local code, len = decode(s, i)
+    w, i = w + code_width(code), i + len
+  end
+  return w
+end
+
+--- The string without control characters and invalid bytes, so that data cannot steer a terminal.
+--- Line breaks and tabs become one space, everything else that is unsafe becomes '?'.
+---@param s string
+---@return string
+function M.plain(s)
+  if not s:find('[^\32-\126]') then return s end
+  local out, i = {}, 1
+  while i <= #s do
+    local code, len = decode(s, i)
+    if code == nil then
+      out[#out + 1] = '?'
+    elseif code == 9 or code == 10 or code == 13 then
+      out[#out + 1] = ' '
+    elseif code < 32 or (code >= 0x7f and code < 0xa0) then
+      out[#out + 1] = '?'
+    else
+      out[#out + 1] = sub(s, i, i + len - 1)
+    end
+    i = i + len
+  end
+  return table.concat(out)
+end
+
+--- The string cut to a display width, with an ellipsis in the last column when something was cut.
+---     mc.text.truncate('abcdef', 4)  --> abc…
+---@param s string
+---@param width integer columns, 1 or more
+---@return string
+function M.truncate(s, width)
+  if M.width(s) <= width then return s end
+  local i, w = 1, 0
+  while i <= #s do
+    local code, len = decode(s, i)
+    local cw = code_width(code)
+    if w + cw > width - 1 then break end
+    w, i = w + cw, i + len
+  end
+  return sub(s, 1, i - 1) .. '…'
+end
+
+--- The string padded with spaces to a display width.
+---     mc.text.pad('ab', 4) .. '|'  --> ab |
+---@param s string
+---@param width integer columns
+---@param align? string 'left' (default), 'right' or 'centre'
+---@return string
+function M.pad(s, width, align)
+  local gap = width - M.width(s)
+  if gap <= 0 then return s end
+  if align == 'right' then return rep(' ', gap) .. s end
+  if align == 'centre' then
+    local left = floor(gap / 2)
+    return rep(' ', left) .. s .. rep(' ', gap - left)
+  end
+  return s .. rep(' ', gap)
+end
+
 ---------------------------------------------------------------------------------------------------------------
 -- Rows, as tables and CSV take them
 

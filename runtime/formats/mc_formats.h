@@ -265,6 +265,8 @@ enum {
     MC_SAMPLE_U32 = 5,
     MC_SAMPLE_F32 = 6,
     MC_SAMPLE_F64 = 7,
+    MC_SAMPLE_I64 = 8, /* rounded beyond 2^53 */
+    MC_SAMPLE_U64 = 9,
     MC_SAMPLE_BIG = 16
 };
 
@@ -326,6 +328,58 @@ MC_API int mc_fif_samples(const mc_fif *f, int64_t i, int64_t base, int64_t chan
                           int64_t count, const double *scale, double *out, int64_t row_stride);
 MC_API void mc_fif_free(mc_fif *f);
 
+/* ---- public: MATLAB files, version 5 ---- */
+
+typedef struct mc_mat mc_mat;
+
+/* Classes of arrays. */
+enum {
+    MC_MAT_CELL = 1,
+    MC_MAT_STRUCT = 2,
+    MC_MAT_OBJECT = 3,
+    MC_MAT_CHAR = 4,
+    MC_MAT_SPARSE = 5,
+    MC_MAT_DOUBLE = 6, /* 6 to 15: numbers */
+    MC_MAT_U64 = 15
+};
+/* Places in the array that mc_mat_array fills. */
+enum {
+    MC_MAT_CLASS = 0,
+    MC_MAT_NUMEL = 1,
+    MC_MAT_FIELDS = 2,   /* of a struct */
+    MC_MAT_CHILDREN = 3, /* of a cell, or of a struct: field by field within each element */
+    MC_MAT_STORED = 4,   /* MC_SAMPLE_* of its numbers or characters, -1: none that can be read */
+    MC_MAT_NUMBERS = 5,  /* of them in the file */
+    MC_MAT_UTF8 = 6,     /* 1: characters stored as UTF-8 */
+    MC_MAT_RANK = 7,
+    MC_MAT_SHAPE = 8, /* 8 places, the fastest axis first */
+    MC_MAT_ARRAY_LEN = 16
+};
+
+/* Opens a MAT-file of version 5 (MATLAB 5 to 7.2) and reads the tree of its arrays; packed variables
+ * are unpacked to memory, numbers of others stay in the file. Owns. MC_EIO, MC_EFORMAT,
+ * MC_EUNSUPPORTED for version 7.3 (HDF5) and version 4, with what to do. */
+MC_API mc_mat *mc_mat_open(const char *path);
+/* The same over n bytes in memory, which must outlive the handle (borrows them). */
+MC_API mc_mat *mc_mat_from_memory(const void *bytes, int64_t n);
+/* Number of variables to out[0], of all arrays to out[1]. */
+MC_API int mc_mat_info(const mc_mat *f, int64_t *out);
+/* Array index of variable k to out[0]. */
+MC_API int mc_mat_variable(const mc_mat *f, int64_t k, int64_t *out);
+MC_API int mc_mat_array(const mc_mat *f, int64_t i, int64_t *out);
+/* Array index of child k of array i to out[0]. */
+MC_API int mc_mat_child(const mc_mat *f, int64_t i, int64_t k, int64_t *out);
+/* Name of a variable, and of field k of a struct; NULL outside. Borrows: valid until mc_mat_free. */
+MC_API const char *mc_mat_name(const mc_mat *f, int64_t i);
+MC_API const char *mc_mat_field(const mc_mat *f, int64_t i, int64_t k);
+/* Numbers or characters [first, first + count) of array i in stored order. */
+MC_API int mc_mat_numbers(const mc_mat *f, int64_t i, int64_t first, int64_t count, double *out);
+/* Samples on a grid within array i: as mc_samples_read with base and steps in numbers. */
+MC_API int mc_mat_samples(const mc_mat *f, int64_t i, int64_t base, int64_t channel_step,
+                          int64_t sample_step, const int *channels, int n, int64_t first,
+                          int64_t count, const double *scale, double *out, int64_t row_stride);
+MC_API void mc_mat_free(mc_mat *f);
+
 /* ---- internal ---- */
 #ifdef MCI_FORMATS
 
@@ -349,6 +403,9 @@ int mci_infile_read(const mci_infile *f, int64_t at, void *out, int64_t n);
 
 /* What the gzip file `src` holds, unpacked in memory; releases src, also on failure. */
 mci_infile *mci_infile_gunzip(const char *op, mci_infile *src);
+/* What the zlib stream in the bytes [at, at + n) of `src` holds, unpacked in memory; the caller has
+ * checked that they are within. */
+mci_infile *mci_infile_inflate(const char *op, mci_infile *src, int64_t at, int64_t n);
 
 /* A file to write: see mc_file_writer, which it is. */
 typedef mc_file_writer mci_outfile;

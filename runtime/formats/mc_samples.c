@@ -17,9 +17,9 @@
 
 int mci_sample_bytes(int type)
 {
-    static const int bytes[8] = { 1, 1, 2, 2, 4, 4, 4, 8 };
+    static const int bytes[10] = { 1, 1, 2, 2, 4, 4, 4, 8, 8, 8 };
     int plain = type & ~MC_SAMPLE_BIG;
-    return plain >= 0 && plain < 8 ? bytes[plain] : 0;
+    return plain >= 0 && plain < 10 ? bytes[plain] : 0;
 }
 
 static inline uint32_t be16(const unsigned char *p)
@@ -53,6 +53,13 @@ static inline double int_of(uint32_t bits)
     return (double)v;
 }
 
+static inline double long_of(uint64_t bits)
+{
+    int64_t v;
+    memcpy(&v, &bits, sizeof v);
+    return (double)v;
+}
+
 #define EACH(value)                                                    \
     for (int64_t i = 0; i < n; i++, p += step) out[i] = (value)*scale; \
     return
@@ -77,6 +84,10 @@ void mci_sample_decode(const unsigned char *p, int64_t step, int64_t n, int type
     case MC_SAMPLE_F32 + MC_SAMPLE_BIG: EACH(float_of(mci_be32(p)));
     case MC_SAMPLE_F64: EACH(double_of(mci_le64(p)));
     case MC_SAMPLE_F64 + MC_SAMPLE_BIG: EACH(double_of(mci_be64(p)));
+    case MC_SAMPLE_I64: EACH(long_of(mci_le64(p)));
+    case MC_SAMPLE_I64 + MC_SAMPLE_BIG: EACH(long_of(mci_be64(p)));
+    case MC_SAMPLE_U64: EACH((double)mci_le64(p));
+    case MC_SAMPLE_U64 + MC_SAMPLE_BIG: EACH((double)mci_be64(p));
     default: return;
     }
 }

@@ -240,11 +240,11 @@ end
 
 function Writer:put(bytes)
   local ok, msg = self._f:append(bytes)
-  if not ok then error(msg, 0) end
+  if not ok then error(msg, 5) end
 end
 
 function Writer:head(kind, type_, size, next_)
-  if size > M.MOST then error(('fif: %s: a tag of %.0f bytes; FIF files hold at most %.0f in one, write smaller parts'):format(self.path, size, M.MOST), 0) end
+  if size > M.MOST then error(('fif: %s: a tag of %.0f bytes; FIF files hold at most %.0f in one, write smaller parts'):format(self.path, size, M.MOST), 5) end
   self:put(M.int_bytes(kind) .. M.int_bytes(type_) .. M.int_bytes(size) .. M.int_bytes(next_ or 0))
 end
 
@@ -308,7 +308,7 @@ function Writer:pack(t, as)
     lib.check(C.mc_samples_pack((as == 'f32' and F32 or F64) + BIG, tensor.code[t.dtype], from + at * tensor.size[t.dtype], k, buffer), 4)
     self:put(ffi.string(buffer, k * size))
     at = at + k
-    if at < n and C.mc_cancel_pending() ~= 0 then error('fif: cancelled', 0) end
+    if at < n and C.mc_cancel_pending() ~= 0 then error('fif: cancelled', 5) end
   end
 end
 
@@ -322,7 +322,7 @@ function Writer:matrix(kind, sizes, as, blocks)
     done = done + t:numel()
     self:pack(t:contiguous(), as)
   end
-  if done ~= n then error(('fif: %s: %.0f numbers written for a matrix of %.0f'):format(self.path, done, n), 0) end
+  if done ~= n then error(('fif: %s: %.0f numbers written for a matrix of %.0f'):format(self.path, done, n), 5) end
   for k = #sizes, 1, -1 do self:put(M.int_bytes(sizes[k])) end
   self:put(M.int_bytes(#sizes))
 end

@@ -7,7 +7,8 @@ local check = require 'mascon.check'
 local error = check.error
 local M = {}
 
-local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local BRAIN = { fif = true, vhdr = true, set = true } -- read by mascon.meeg
 local TEXT = { txt = true, md = true, html = true, svg = true }
 local SEPARATOR = { tsv = '\t' } -- csv.lua looks for that of a .csv itself
 
@@ -21,6 +22,7 @@ local function format_of(fname, path, opts, known)
   local ext = opts and opts.format
   if ext ~= nil then check.arg(fname, 'option format', ext, 'string', 4)
   else ext = (path:match '%.([%w]+)$' or ''):lower() end
+  if ext == 'gz' and path:lower():match '%.fif%.gz$' then ext = 'fif' end
   for _, k in ipairs(known) do
     if k == ext then return ext end
   end
@@ -55,8 +57,9 @@ local NONE = {}
 
 --- Reads a file whole.
 --
--- .npy: tensor. .npz: table of tensors. .edf, .bdf: { data [C, n], fs, channels, labels, annotations, gaps, ... }. .csv, .tsv: { rows,
--- names, columns, data }. .json: Lua value. .txt, .md, .html, .svg: text. format: says what the file is when its name does not. Other
+-- .npy: tensor. .npz: table of tensors. .edf, .bdf: { data [C, n], fs, channels, labels, annotations, gaps, ... }. .fif, .vhdr, .set:
+-- { data [C, n], fs, channels, bads, annotations, info, ... } in SI units, or epochs. .mat: table of variables. .csv, .tsv: { rows, names,
+-- columns, data }. .json: Lua value. .txt, .md, .html, .svg: text. format: says what the file is when its name does not. Other
 -- options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns the result.
 ---@param path string
 ---@param opts? table
@@ -67,9 +70,11 @@ function M.load(path, opts)
   local out, msg
   if ext == 'edf' or ext == 'bdf' then out = require('mascon.io.edf').load(path, o)
   elseif ext == 'csv' or ext == 'tsv' then out = require('mascon.io.csv').load(path, SEPARATOR[ext], o)
+  elseif BRAIN[ext] then out = require('mascon.meeg.files').load(path, o)
   else
     check.opts('load', o, NONE, 3)
     if ext == 'npy' then out = require('mascon.io.npy').load_npy(path, false)
+    elseif ext == 'mat' then out = require('mascon.io.mat').load(path)
     elseif ext == 'npz' then out = require('mascon.io.npy').load_npz(path)
     else
       out, msg = require('mascon.file').read(path)
@@ -83,11 +88,11 @@ function M.load(path, opts)
   return out
 end
 
-local LAZY = { 'npy', 'npz', 'edf', 'bdf' }
+local LAZY = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat' }
 local PIECES = { 'npy', 'npz', 'csv', 'tsv' }
 
 --- Opens a file without reading it: .npy -> read-only tensor on the mapped file, .npz -> archive with names and :get(name), .edf and .bdf
---- -> recording with :read{...}, :blocks{...}, :epochs{...}.
+--- -> recording with :read{...}, :blocks{...}, :epochs{...}; .fif, .vhdr and .set -> recording or epochs of mc.meeg; .mat -> tree of variables.
 --
 -- mode = 'w': a file written in pieces, each with :close() and :abort(): .npy :append(rows) (options dtype, row), .npz :put(name, tensor)
 -- (option level), .csv and .tsv :append(rows) (options header, separator, newline). Until :close() an older file stays as it is. Owns.
@@ -106,9 +111,14 @@ function M.open(path, opts)
     return out
   end
   readable('open', path)
+  if BRAIN[ext] then
+    out = require('mascon.meeg.files').open(path, o)
+    return out
+  end
   check.opts('open', o, NONE, 3)
   if ext == 'npy' then out = require('mascon.io.npy').load_npy(path, true)
   elseif ext == 'npz' then out = require('mascon.io.npy').open_npz(path)
+  elseif ext == 'mat' then out = require('mascon.io.mat').open(path)
   else out = require('mascon.io.edf').open(path) end
   return out
 end

@@ -6,7 +6,7 @@ local check = require 'mascon.check'
 local error = check.error
 local M = {}
 
-local FORMATS = { edf = 'edf', bdf = 'edf', npy = 'arrays', npz = 'arrays', vhdr = 'brainvision', fif = 'fif' }
+local FORMATS = { edf = 'edf', bdf = 'edf', npy = 'arrays', npz = 'arrays', vhdr = 'brainvision', fif = 'fif', set = 'eeglab' }
 
 local OPEN = {
   fs = { nil, 'number > 0' }, table = { nil, 'string | table' }, key = { nil, 'string' }, types = { nil, 'table' }, unit = { nil, 'string' }, tmin = { nil, 'number' },
@@ -42,6 +42,18 @@ function M.open(path, opts)
   end
   if o.types then require('mascon.meeg.channels').check(fname, r.channels) end
   return r
+end
+
+--- A file read whole: { data f64 [C, n], fs, channels, bads, annotations, info, warnings, path } of a recording, or an Epochs object with its
+--- samples in memory. Options as in M.open.
+---@param path string
+---@param opts? table
+function M.load(path, opts)
+  local r = M.open(path, opts)
+  if not require('mascon.meeg.raw').is(r) then return r:load() end
+  local out = { data = r:read(), fs = r.fs, channels = r.channels, bads = r.bads, annotations = r.annotations, info = r.info, warnings = r.warnings, path = path }
+  r:close()
+  return out
 end
 
 local SAVED = { fif = true, npy = true, npz = true }

@@ -259,4 +259,18 @@ function methods.pick(r, what)
   return setmetatable(out, meta)
 end
 
+--- The recording through a zero-phase filter: highpass and lowpass in Hz, computed where it is read.
+--
+-- A linear-phase filter by the window method (Hamming), centred: no delay, no distortion of phase. Widths of the transitions: a quarter of the
+-- edge, at least 2 Hz, at most up to 0 or half the rate (highpass_width, lowpass_width in Hz to choose). Ends are mirrored about their last
+-- sample; stretches apart from each other (gaps, boundaries) are filtered apart. channels: as in :picks, default the data channels.
+-- Errors: edges that are out of order or at half the sampling rate.
+-- Source: Widmann, Schroeger, Maess, Digital filter design for electrophysiological data, 2015; the defaults are those of MNE-Python.
+---@param opts table
+---@return table raw
+function methods.filter(r, opts)
+  local out = setmetatable(require('mascon.meeg.filter').fields(r, opts), meta)
+  return out
+end
+
 return M

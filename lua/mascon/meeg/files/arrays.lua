@@ -83,6 +83,7 @@ function M.open(path, o)
   local n, dtype = data.shape[1], data.dtype == 'f32' and 'f32' or 'f64'
   return epochs.over('meeg.open', {
     fs = fs, tmin = tmin, samples = data.shape[3], channels = list, bads = side.bads, events = events, event_id = side.event_id, info = {},
+    selection = side.selection, drop_log = side.drop_log,
   }, {
     count = n, dtype = dtype, read = function(rows, picks)
       local x
@@ -97,6 +98,36 @@ function M.open(path, o)
       return same and x or x * create.tensor(list_, { dtype = dtype }):reshape(1, #list_, 1)
     end,
   })
+end
+
+--- Saves epochs as .npy or .npz with a side table of the same name, .json. Options of the method :save, checked.
+---@param path string
+---@param e table epochs
+---@param o table
+function M.save(path, e, o)
+  local io_, table_path, dtype = require 'mascon.io', side_table.path(path), o.dtype or e:dtype()
+  local there = not o.overwrite and io.open(table_path, 'rb')
+  if there then
+    there:close()
+    error(('epochs.save: %s is there; choose another name or give overwrite = true'):format(table_path), 4)
+  end
+  if path:lower():match '%.npz$' then
+    local data = e.data
+    io_.save(path, {
+      data = data.dtype == dtype and data or data:to { dtype = dtype }, fs = create.tensor(e.fs), tmin = create.tensor(e.tmin), events = e.events,
+    }, { level = o.level })
+  else
+    local blocks = e:blocks()
+    io_.save(path, function()
+      local x = blocks()
+      return x and (x.dtype == dtype and x or x:to { dtype = dtype })
+    end, { dtype = dtype, row = { #e.channels, e.samples } })
+  end
+  local ok, msg = side_table.save(path, e)
+  if not ok then
+    os.remove(path)
+    error(msg, 4)
+  end
 end
 
 return M

@@ -147,19 +147,22 @@ local function all_or_none(paths, id, f)
   local writers, ok, e = {}, true, nil
   for k, path in ipairs(paths) do
     local w, msg = fif.create(path, id)
-    if not w then ok, e = false, msg end
     writers[k] = w
-    if not ok then break end
+    if not w then
+      ok, e = false, msg
+      break
+    end
   end
+  local world = not ok
   if ok then ok, e = pcall(f, writers) end
   for k = 1, #paths do
     local w = writers[k]
     if w and ok then
       local done, msg = w:close()
-      if not done then ok, e = false, msg end
+      if not done then ok, e, world = false, msg, true end
     elseif w then w:abort() end
   end
-  if not ok then error(e, 0) end
+  if not ok then error(e, world and 4 or 0) end
 end
 
 --- Saves epochs as FIF. o.dtype: 'f32' or 'f64' on disk; o.split: bytes of samples in one file at most.

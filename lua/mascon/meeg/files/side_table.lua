@@ -1,7 +1,7 @@
 --- mascon.meeg.files.side_table: what an array of samples does not say about its channels, from a CSV or JSON file beside it.
 --
 -- Owns the columns name, type, unit, x, y, z (m, head frame), bad, and what a JSON table may say of the whole recording (fs, tmin, events,
--- event_id, bads). May not know samples.
+-- event_id, bads, selection, drop_log). May not know samples.
 local check = require 'mascon.check'
 local file = require 'mascon.file'
 local error = check.error
@@ -96,7 +96,7 @@ function M.load(path, given)
     else t = rows_of_csv(from) end
   end
   if t[1] ~= nil then t = { channels = t } end
-  local out = { path = from, fs = t.fs, tmin = t.tmin, events = t.events, event_id = t.event_id }
+  local out = { path = from, fs = t.fs, tmin = t.tmin, events = t.events, event_id = t.event_id, selection = t.selection, drop_log = t.drop_log }
   for _, k in ipairs { 'fs', 'tmin' } do
     if out[k] ~= nil and type(out[k]) ~= 'number' then error(('meeg.open: %s: %s is %s; it must be a number'):format(from, k, check.show(out[k])), 3) end
   end
@@ -105,6 +105,31 @@ function M.load(path, given)
   for _, b in ipairs(type(t.bads) == 'table' and t.bads or {}) do table.insert(bads, b) end
   out.bads = bads
   return out
+end
+
+--- Where the side table of a file of samples is written.
+---@param path string of the samples
+function M.path(path) return (path:gsub('%.%w+$', '')) .. '.json' end
+
+--- Writes the side table of epochs; true, or nil and a message.
+---@param path string of the samples
+---@param e table epochs
+function M.save(path, e)
+  local json, list, bad, log = require 'mascon.json', {}, {}, {}
+  for _, b in ipairs(e.bads) do bad[b] = true end
+  for i, c in ipairs(e.channels) do
+    local p = c.position or {}
+    list[i] = { name = c.name, type = c.type, unit = c.unit ~= '' and c.unit or nil, x = p[1], y = p[2], z = p[3], bad = bad[c.name] or nil }
+  end
+  for i, reasons in ipairs(e.drop_log) do
+    log[i] = json.array {}
+    for k, r in ipairs(reasons) do log[i][k] = r end
+  end
+  local t = {
+    fs = e.fs, tmin = e.tmin, channels = list, events = json.array(e.events:totable()), event_id = e.event_id, selection = json.array { unpack(e.selection) },
+    drop_log = json.array(log), baseline = e.baseline,
+  }
+  return file.write(M.path(path), json.encode(t, { indent = 1 }) .. '\n')
 end
 
 return M

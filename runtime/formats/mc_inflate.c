@@ -1,8 +1,9 @@
-/* mc_gunzip.c - a gzip file unpacked into memory.
+/* mc_inflate.c - packed bytes of a file unpacked into memory: a whole gzip file, or one zlib stream
+ * within a file.
  *
- * Owns the gzip frame (RFC 1952): header, one or more members, length and checksum behind each. The
- * stream inside is inflated by zlib. Memory grows with what comes out, so that no promise of a
- * hostile file is believed. May not know what is packed. */
+ * Owns the gzip frame (RFC 1952): header, one or more members, length and checksum behind each; zlib
+ * inflates what is inside. Memory grows with what comes out, so that no promise of a hostile file is
+ * believed. May not know what is packed. */
 #define MCI_FORMATS
 #include "mc_formats.h"
 #include "../mc_backend.h"
@@ -22,15 +23,16 @@ typedef struct unpacker {
     const char *op;
     mci_infile *src;
     const mc_zlib_api *zlib;
-    int64_t at, size; /* in the packed file */
+    int64_t at, size; /* place in the packed file, and where it ends */
     unsigned char *out;
     int64_t have, room;
 } unpacker;
 
 static int damaged(const unpacker *u, const char *what)
 {
-    return mci_error(MC_EFORMAT, "%s: %s: the gzip file is damaged: %s; copy or download it again",
-                     u->op, mci_infile_name(u->src), what);
+    return mci_error(MC_EFORMAT,
+                     "%s: %s: its packed part is damaged: %s; copy or download it again", u->op,
+                     mci_infile_name(u->src), what);
 }
 
 static int take(unpacker *u, void *out, int64_t n)
@@ -81,47 +83,53 @@ static int grow(unpacker *u)
     return MC_OK;
 }
 
-/* The deflate stream of one member to the end of `out`. */
-static int inflate_member(unpacker *u, void *stream, unsigned char *buffer)
+static int no_memory(const unpacker *u)
 {
-    int ended = 0;
-    while (!ended) {
+    return mci_error(MC_ENOMEM, "%s: no memory to unpack %s; close other programs", u->op,
+                     mci_infile_name(u->src));
+}
+
+/* One deflate stream from u->at on to the end of `out`. raw: without the frame of zlib. */
+static int inflate_stream(unpacker *u, int raw)
+{
+    unsigned char *buffer = mci_alloc(IN_BYTES);
+    void *stream = buffer ? u->zlib->inflate_new(raw) : NULL;
+    int ended = 0, rc = buffer ? MC_OK : mc_errstatus();
+    if (buffer && !stream) rc = no_memory(u);
+    while (rc == MC_OK && !ended) {
         int64_t left = u->size - u->at, ask = left < IN_BYTES ? left : IN_BYTES, used = 0;
-        int rc = mci_infile_read(u->src, u->at, buffer, ask);
-        if (rc != MC_OK) return rc;
-        while (!ended) {
+        rc = mci_infile_read(u->src, u->at, buffer, ask);
+        while (rc == MC_OK && !ended) {
             size_t in = (size_t)(ask - used), made;
-            if (u->have == u->room && (rc = grow(u)) != MC_OK) return rc;
+            if (u->have == u->room && (rc = grow(u)) != MC_OK) break;
             made = (size_t)(u->room - u->have);
             rc = u->zlib->inflate_run(stream, buffer + used, &in, u->out + u->have, &made);
             if (rc == ZLIB_NO_MEMORY)
-                return mci_error(MC_ENOMEM, "%s: no memory to unpack %s; close other programs",
-                                 u->op, mci_infile_name(u->src));
-            if (rc < 0) return damaged(u, "its packed bytes are no deflate stream");
-            ended = rc == 1;
+                rc = no_memory(u);
+            else if (rc < 0)
+                rc = damaged(u, "its bytes are no deflate stream");
+            else {
+                ended = rc == 1;
+                rc = MC_OK;
+            }
             used += (int64_t)in;
             u->have += (int64_t)made;
             if (in == 0 && made == 0) break;
         }
         u->at += used;
-        if (!ended && used == 0) return damaged(u, "its packed bytes end too early");
+        if (rc == MC_OK && !ended && used == 0) rc = damaged(u, "its bytes end too early");
     }
-    return MC_OK;
+    if (stream) u->zlib->inflate_free(stream);
+    mci_free(buffer);
+    return rc;
 }
 
-static int unpack_member(unpacker *u, unsigned char *buffer)
+static int unpack_member(unpacker *u)
 {
     unsigned char tail[8];
     int64_t begin = u->have;
-    void *stream;
     int rc = skip_header(u);
-    if (rc != MC_OK) return rc;
-    stream = u->zlib->inflate_new(1);
-    if (!stream)
-        return mci_error(MC_ENOMEM, "%s: no memory to unpack %s; close other programs", u->op,
-                         mci_infile_name(u->src));
-    rc = inflate_member(u, stream, buffer);
-    u->zlib->inflate_free(stream);
+    if (rc == MC_OK) rc = inflate_stream(u, 1);
     if (rc == MC_OK) rc = take(u, tail, 8);
     if (rc != MC_OK) return rc;
     if (mci_le32(tail + 4) != (uint32_t)(u->have - begin)) return damaged(u, "its length differs");
@@ -130,18 +138,29 @@ static int unpack_member(unpacker *u, unsigned char *buffer)
     return MC_OK;
 }
 
+/* What was unpacked as a file of its own, or NULL after a failure. */
+static mci_infile *result(unpacker *u, int rc)
+{
+    if (rc == MC_OK) return mci_infile_adopt(u->op, mci_infile_name(u->src), u->out, u->have);
+    mci_free(u->out);
+    return NULL;
+}
+
 mci_infile *mci_infile_gunzip(const char *op, mci_infile *src)
 {
     unpacker u = { op, src, mci_zlib(), 0, mci_infile_size(src), NULL, 0, 0 };
-    unsigned char *buffer = u.zlib ? mci_alloc(IN_BYTES) : NULL;
-    mci_infile *out = NULL;
-    int rc = buffer ? grow(&u) : mc_errstatus();
-    while (rc == MC_OK && u.at < u.size) rc = unpack_member(&u, buffer);
-    mci_free(buffer);
-    if (rc == MC_OK)
-        out = mci_infile_adopt(op, mci_infile_name(src), u.out, u.have);
-    else
-        mci_free(u.out);
+    mci_infile *out;
+    int rc = u.zlib ? grow(&u) : mc_errstatus();
+    while (rc == MC_OK && u.at < u.size) rc = unpack_member(&u);
+    out = result(&u, rc);
     mci_infile_release(src);
     return out;
+}
+
+mci_infile *mci_infile_inflate(const char *op, mci_infile *src, int64_t at, int64_t n)
+{
+    unpacker u = { op, src, mci_zlib(), at, at + n, NULL, 0, 0 };
+    int rc = u.zlib ? grow(&u) : mc_errstatus();
+    if (rc == MC_OK) rc = inflate_stream(&u, 0);
+    return result(&u, rc);
 }
