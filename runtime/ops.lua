@@ -717,12 +717,16 @@ matrices('toeplitz', {
   { 'matmul_toeplitz', nin = 2, doc = 'T x, T Toeplitz, by transforms', source = 'Matrix computations, 2013, section 4.8' },
 })
 matrices('iterative', {
-  { 'cg', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b for positive definite A, by conjugate gradients', source = 'Methods of conjugate gradients for solving linear systems, 1952' },
-  { 'bicgstab', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b, by stabilised biconjugate gradients', source = 'Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG, 1992' },
-  { 'gmres', nin = 2, rules = 'none: stops by the data', doc = 'x with A x = b, by generalised minimal residuals', source = 'GMRES: a generalized minimal residual algorithm, 1986' },
+  { 'cg', nin = 2, doc = 'x with A x = b for positive definite A, by conjugate gradients', source = 'Methods of conjugate gradients for solving linear systems, 1952' },
+  { 'bicgstab', nin = 2, doc = 'x with A x = b, by stabilised biconjugate gradients', source = 'Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG, 1992' },
+})
+matrices('gmres', {
+  { 'gmres', nin = 2, doc = 'x with A x = b, by generalised minimal residuals', source = 'GMRES: a generalized minimal residual algorithm, 1986' },
+})
+matrices('lsqr', {
+  { 'lsqr', nin = 2, doc = 'x that minimises |b - A x|, by bidiagonalisation', source = 'LSQR: an algorithm for sparse linear equations and sparse least squares, 1982' },
 })
 matrices('lanczos', {
-  { 'lsqr', nin = 2, rules = 'none: stops by the data', doc = 'x that minimises |b - A x|, by bidiagonalisation', source = 'LSQR: an algorithm for sparse linear equations and sparse least squares, 1982' },
   { 'eigsh', rules = 'none: stops by the data', doc = 'some extreme eigenvalues and eigenvectors of a Hermitian matrix', source = 'Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000' },
 })
 matrices('norms', {

@@ -173,6 +173,113 @@ describe('lsqr', function()
   end)
 end)
 
+describe('the solvers in a recording', function()
+  local n = 7
+  local TIGHT = { rtol = 1e-14 }
+  local function by(name, A, b, o)
+    if name == 'lsqr' then return L.lsqr(A, b, { atol = 1e-15, btol = 1e-15, damp = o and o.damp, adjoint = o and o.adjoint }) end
+    return L[name](A, b, o or TIGHT)
+  end
+  local MATRIX = {
+    cg = function(a) return mc.matmul(a, adjoint(a)) + mc.eye(n) * 2 end, bicgstab = function(a) return a / 3 + mc.eye(n) * 3 end, gmres = function(a) return a / 3 + mc.eye(n) * 3 end,
+    lsqr = function(a) return mc.concat({ a / 3 + mc.eye(n) * 3, a[{ { 1, 2 } }] }, 1) end,
+  }
+  --- The same by factors.
+  local function direct(name, A, b)
+    if name == 'lsqr' then return L.solve(mc.matmul(adjoint(A), A), mc.matmul(adjoint(A), b)) end
+    return L.solve(A, b)
+  end
+  local function close(want, got, what)
+    local size = mc.max(mc.abs(want)):item()
+    assert(mc.max(mc.abs(got - want)):item() <= 1e-11 * size, ('%s: %s, want %s'):format(what, tostring(got), tostring(want)))
+  end
+  local function rows(name, b) return name == 'lsqr' and mc.concat({ b, b[{ { 1, 2 } }] }, 1) or b end
+
+  for name, matrix in pairs(MATRIX) do
+    --- Losses of a and b: by the iterative solver in some way, and by factors.
+    local function losses(dtype, way)
+      local w = R.normal({ n }, { key = 9 })
+      local function size(x) return mc.sum(mc.abs(x) ^ 2 * w) + mc.sum(mc.real(x) * w) end
+      return function(a, b)
+        local A = matrix(a)
+        if way == 'tensor' then return size(by(name, A, rows(name, b)).x) end
+        local o = { rtol = 1e-14, adjoint = name == 'lsqr' and function(y) return mc.matmul(adjoint(A), y) end or nil }
+        if way == 'steered' and name ~= 'lsqr' then o.x0, o.M = b * 0.5, function(x) return x * 0.3 end end
+        return size(by(name, function(x) return mc.matmul(A, x) end, rows(name, b), o).x)
+      end, function(a, b) return size(direct(name, matrix(a), rows(name, b))) end, draw({ n, n }, dtype, 1), draw({ n }, dtype, 2)
+    end
+    it('have the derivatives of what they solve: ' .. name, function()
+      for _, dtype in ipairs { 'f64', 'c128' } do
+        for _, way in ipairs { 'tensor', 'function', 'steered' } do
+          local f, exact, a, b = losses(dtype, way)
+          local what = ('%s %s %s'):format(name, dtype, way)
+          local which = { argnums = { 1, 2 } }
+          local want, got = mc.grad(exact, which)(a, b), mc.grad(f, which)(a, b)
+          for i = 1, 2 do close(want[i], got[i], ('%s, gradient %d'):format(what, i)) end
+          local _, moved = mc.jvp(exact, { a, b }, { b:reshape(1, n) * a, a[1] })
+          local _, dot = mc.jvp(f, { a, b }, { b:reshape(1, n) * a, a[1] })
+          close(moved, dot, what .. ', tangent')
+          local c = mc.compile(mc.grad(f, which), { tier = 'vm' })
+          for call = 1, 2 do
+            local again = c(a, b)
+            for i = 1, 2 do assert(mc.array_equal(got[i], again[i]), ('%s, compiled gradient %d, call %d'):format(what, i, call)) end
+          end
+        end
+      end
+      local f, exact, a, b = losses('f64', 'function')
+      local function along(g) return mc.hessian(function(s) return g(a * s[1], b * s[2]) end) end
+      close(along(exact)(mc.ones { 2 }), along(f)(mc.ones { 2 }), 'second order')
+    end)
+    it('compile and vectorise: ' .. name, function()
+      local a, b = draw({ n, n }, 'f64', 3), draw({ n }, 'f64', 4)
+      local function solve(A, c) return by(name, A, c) end
+      local g = mc.compile(solve, { tier = 'vm' })
+      for _, s in ipairs { 1, 0.3, 2 } do -- other numbers of steps
+        local A, c = matrix(a * s), rows(name, b * s)
+        local want, got = solve(A, c), g(A, c)
+        assert.is_true(mc.array_equal(want.x, got.x))
+        assert.equal(want.iterations, got.iterations:item())
+        assert.equal(want.residual, got.residual:item())
+        assert.equal(want.converged, got.converged:item())
+        assert.is_nil(got.reason)
+      end
+      assert.equal(1, g.traces)
+      local many, right = mc.stack({ matrix(a), matrix(a * 0.3), matrix(a * 2) }, 1), mc.stack({ rows(name, b), rows(name, b * 5), rows(name, b * 1e-9) }, 1)
+      for _, v in ipairs { mc.vmap(solve), mc.compile(mc.vmap(solve), { tier = 'vm' }) } do
+        local got = v(many, right)
+        for i = 1, 3 do
+          close(solve(many[i], right[i]).x, got.x[i], 'element ' .. i)
+          assert.equal(solve(many[i], right[i]).iterations, got.iterations[i]:item())
+        end
+      end
+      local limited = mc.compile(function(A, c) return L[name](A, c, { maxiter = 1 }) end)
+      for _ = 1, 2 do
+        local r = limited(matrix(a), rows(name, b))
+        assert.is_false(r.converged:item())
+        assert.equal(1, r.iterations:item())
+      end
+      says(name .. ': option callback is called with values, which are not known', function()
+        local _ = mc.compile(function(c) return L[name](matrix(a), c, { callback = function() end }).x end)(rows(name, b))
+      end)
+    end)
+  end
+  it('take the damped minimum back, and end without a solution as plain calls do', function()
+    local A, b = draw({ 9, 4 }, 'f64', 5), draw({ 9 }, 'f64', 6)
+    local function damped(a, c) return mc.sum(by('lsqr', a, c, { damp = 0.7 }).x ^ 2) end
+    local function exact(a, c) return mc.sum(L.solve(mc.matmul(a.mT, a) + mc.eye(4) * 0.49, mc.matmul(a.mT, c)) ^ 2) end
+    for i = 1, 2 do close(mc.grad(exact, { argnums = i })(A, b), mc.grad(damped, { argnums = i })(A, b), 'damped') end
+    for _, case in ipairs { { 'cg', -mc.eye(3), mc.ones { 3 } }, { 'gmres', mc.zeros { 3, 3 }, mc.ones { 3 } }, { 'bicgstab', mc.tensor { { 0, 1 }, { -1, 0 } }, mc.tensor { 1, 0 } } } do
+      local name, singular, c = unpack(case)
+      local g = mc.compile(function(a, y) return L[name](a, y) end)
+      for _ = 1, 2 do
+        local got = g(singular, c)
+        assert.is_false(got.converged:item())
+        assert.equal(L[name](singular, c).iterations, got.iterations:item())
+      end
+    end
+  end)
+end)
+
 describe('eigsh', function()
   it('gives the ends of the spectrum with orthonormal vectors', function()
     for _, dtype in ipairs(DTYPES) do

@@ -1,23 +1,50 @@
--- iterative.lua - systems solved by products with the matrix alone: conjugate gradients, BiCGSTAB, GMRES.
+-- iterative.lua - systems solved by products with the matrix alone, with short recurrences: conjugate gradients, BiCGSTAB.
 --
--- The matrix is a tensor or a Lua function. Owns the recurrences; operators, vectors and stopping stand in krylov.lua. May not know how a
--- product is computed.
-local tensor = require 'mascon.tensor'
+-- The matrix is a tensor or a Lua function. Owns the recurrences; operators, turns and results stand in krylov.lua, derivatives in implicit.lua.
+-- May not know how a product is computed.
 local check = require 'mascon.check'
+local create = require 'mascon.create'
 local op = require 'mascon.op'
+local implicit = require 'mascon.linalg.implicit'
 local krylov = require 'mascon.linalg.krylov'
-local stack = require 'mascon.linalg.stack'
 local F = op.functions
-local dot, norm, add_scaled, times, over, minus, conj, size = krylov.dot, krylov.norm, krylov.add_scaled, krylov.times, krylov.over, krylov.minus, krylov.conj, krylov.size
+local dot, real_dot, norm, ratio, number, add_scaled = krylov.dot, krylov.real_dot, krylov.norm, krylov.ratio, krylov.number, krylov.add_scaled
 local M = {}
+
+--- status: k where a condition holds, else what it was
+local function when(condition, k, status) return krylov.status(condition, k, status) end
+
+local INDEFINITE = 3
+
+local function conjugate_gradients(s)
+  local target = krylov.target(s)
+  local x, r = krylov.start(s)
+  local z = krylov.precondition(s, r)
+  local own, status, k = krylov.turns(s, { x, r, z, real_dot(r, z) }, when(F.le(norm(r), target), krylov.DONE, krylov.RUNS), function(v, turn)
+    local at, left, p, rz = unpack(v)
+    local q = s.apply(p)
+    local curvature = real_dot(p, q)
+    local good = F.logical_and(F.gt(curvature, 0), F.gt(rz, 0))
+    local alpha = ratio(rz, curvature, good)
+    at, left = add_scaled(at, alpha, p), add_scaled(left, -alpha, q)
+    local residual = norm(left)
+    local status = when(F.logical_not(good), INDEFINITE, when(F.le(residual, target), krylov.DONE, krylov.RUNS))
+    status = krylov.heard(s, at, turn, residual, status)
+    local y = krylov.precondition(s, left)
+    local next_rz = real_dot(left, y)
+    return { at, left, add_scaled(y, ratio(next_rz, rz, good), p), next_rz }, status
+  end)
+  return krylov.solved(s, own[1], status, k)
+end
 
 --- x with A x = b for positive definite Hermitian A, by conjugate gradients.
 ---
 --- A: f32|f64|c64|c128 [n, n], or a function x -> A x; b: [n]. Options: x0 (start, default 0), rtol (1e-5) and atol (0): it stops at
 --- |b - A x| <= max(rtol |b|, atol); maxiter (10 n); M: an approximate inverse of A, tensor or function, positive definite;
 --- callback(x, { iterations, residual }), which stops it by returning true (gmres: x is that of the last restart).
---- Result: a table of x [n], converged, iterations, residual (|b - A x|, computed anew) and, where it did not converge, reason.
---- Errors: sizes that do not fit; NaN or infinity in b. A without definiteness ends with converged = false.
+--- Result: a table of x [n], converged, iterations, residual (|b - A x|, computed anew) and, where it did not converge, reason. Inside mc.compile and mc.vmap
+--- the scalars are tensors, and there is no reason and no callback. Derivatives of x are those of the solution, by a solve of the same kind, to
+--- the same relative tolerance; x0 and M have none. Errors: sizes that do not fit; NaN or infinity in b. A without definiteness ends with converged = false.
 --- Source: Methods of conjugate gradients for solving linear systems, 1952; SciPy sparse.linalg.cg.
 ---     mc.linalg.cg({ { 4, 1 }, { 1, 3 } }, { 5, 4 }, { rtol = 1e-12 }).x  --> f64[2]@cpu { 1, 1 }
 ---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
@@ -26,30 +53,51 @@ local M = {}
 ---@return { x: mc.tensor, converged: boolean, iterations: integer, residual: number, reason: string? }
 function M.cg(A, b, opts)
   local s = krylov.system('cg', A, b, check.opts('cg', opts, krylov.OPTS, 3))
-  local r, residual = s.r, norm(s.r)
-  if residual <= s.target then return krylov.result(s) end
-  local z = s.precondition(r)
-  local p, rz = tensor.methods.copy(z), dot(r, z)[1]
-  for _ = 1, s.maxiter do
-    local q = s.apply(p)
-    local curvature = dot(p, q)[1]
-    if not (curvature > 0 and rz > 0) then return krylov.result(s, 'A or M is not positive definite') end
-    local alpha = rz / curvature
-    add_scaled(s.x, { alpha, 0 }, p)
-    add_scaled(r, { -alpha, 0 }, q)
-    residual = norm(r)
-    if krylov.step(s, residual) then break end
-    z = s.precondition(r)
-    local next_rz = dot(r, z)[1]
-    p = F.add(z, F.multiply(p, next_rz / rz))
-    rz = next_rz
-  end
-  return krylov.result(s)
+  s.hermitian = true
+  return krylov.result(implicit.solve(s, conjugate_gradients), { [INDEFINITE] = 'A or M is not positive definite' })
+end
+
+local RESIDUAL, PRODUCT, SINGULAR, STILL = 3, 4, 5, 6
+local REASONS = {
+  [RESIDUAL] = 'the residual became orthogonal to the first one; use gmres or another x0',
+  [PRODUCT] = 'a product became orthogonal to the first residual; use gmres or another x0',
+  [SINGULAR] = 'A maps a residual to 0; it is singular', [STILL] = 'a smoothing step of length 0; use gmres',
+}
+
+local function stabilised(s)
+  local target = krylov.target(s)
+  local x, shadow = krylov.start(s)
+  local zero, one = create.zeros_like(shadow), number(1, s.dtype)
+  local first = when(F.le(norm(shadow), target), krylov.DONE, krylov.RUNS)
+  local own, status, k = krylov.turns(s, { x, shadow, zero, zero, one, one, one }, first, function(v, turn)
+    local at, r, p, q, rho, alpha, omega = unpack(v)
+    local next_rho = dot(shadow, r)
+    p = add_scaled(r, next_rho / rho * (alpha / omega), add_scaled(p, -omega, q))
+    local direction = krylov.precondition(s, p)
+    q = s.apply(direction)
+    local along = dot(shadow, q)
+    local lost, turned = F.eq(next_rho, 0), F.eq(along, 0)
+    alpha = ratio(next_rho, along, F.logical_not(F.logical_or(lost, turned)))
+    r = add_scaled(r, -alpha, q)
+    local half = F.le(norm(r), target)
+    local smooth = krylov.precondition(s, r)
+    local t = s.apply(smooth)
+    local length = real_dot(t, t)
+    omega = ratio(dot(t, r), length, F.logical_and(F.logical_not(half), F.gt(length, 0)))
+    at, r = add_scaled(add_scaled(at, alpha, direction), omega, smooth), add_scaled(r, -omega, t)
+    local residual = norm(r)
+    local status = when(F.eq(omega, 0), STILL, krylov.RUNS)
+    status = when(F.logical_or(half, F.le(residual, target)), krylov.DONE, when(F.eq(length, 0), SINGULAR, status))
+    status = when(lost, RESIDUAL, when(turned, PRODUCT, status))
+    status = krylov.heard(s, at, turn, residual, status)
+    return { at, r, p, q, next_rho, alpha, omega }, status
+  end)
+  return krylov.solved(s, own[1], status, k)
 end
 
 --- x with A x = b for square A, by stabilised biconjugate gradients: two products a step, little memory.
 ---
---- A, b, options and result as for cg; A need not be Hermitian. Errors: as cg.
+--- A, b, options, result and derivatives as for cg; A need not be Hermitian. Errors: as cg.
 --- Source: van der Vorst, Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG, 1992; SciPy sparse.linalg.bicgstab.
 ---     mc.linalg.bicgstab({ { 4, 1 }, { 2, 3 } }, { 5, 5 }, { rtol = 1e-12 }).x  --> f64[2]@cpu { 1, 1 }
 ---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
@@ -58,123 +106,9 @@ end
 ---@return { x: mc.tensor, converged: boolean, iterations: integer, residual: number, reason: string? }
 function M.bicgstab(A, b, opts)
   local s = krylov.system('bicgstab', A, b, check.opts('bicgstab', opts, krylov.OPTS, 3))
-  local r = s.r
-  if norm(r) <= s.target then return krylov.result(s) end
-  local shadow = tensor.methods.copy(r)
-  local p, v, rho, alpha, omega
-  for _ = 1, s.maxiter do
-    local next_rho = dot(shadow, r)
-    if size(next_rho) == 0 then return krylov.result(s, 'the residual became orthogonal to the first one; use gmres or another x0') end
-    if not p then
-      p = tensor.methods.copy(r)
-    else
-      local beta = times(over(next_rho, rho), over(alpha, omega))
-      add_scaled(p, minus(omega), v)
-      p = F.add(r, F.multiply(p, krylov.value(beta)))
-    end
-    rho = next_rho
-    local direction = s.precondition(p)
-    v = s.apply(direction)
-    local along = dot(shadow, v)
-    if size(along) == 0 then return krylov.result(s, 'a product became orthogonal to the first residual; use gmres or another x0') end
-    alpha = over(rho, along)
-    add_scaled(r, minus(alpha), v)
-    add_scaled(s.x, alpha, direction)
-    local half = norm(r)
-    if half <= s.target then
-      krylov.step(s, half)
-      break
-    end
-    local smooth = s.precondition(r)
-    local t = s.apply(smooth)
-    local length = dot(t, t)
-    if length[1] == 0 then return krylov.result(s, 'A maps a residual to 0; it is singular') end
-    omega = over(dot(t, r), length)
-    add_scaled(s.x, omega, smooth)
-    add_scaled(r, minus(omega), t)
-    if krylov.step(s, norm(r)) then break end
-    if size(omega) == 0 then return krylov.result(s, 'a smoothing step of length 0; use gmres') end
-  end
-  return krylov.result(s)
+  return krylov.result(implicit.solve(s, stabilised), REASONS)
 end
 
-local GMRES = { restart = { 20, 'integer >= 1' } }
-for k, v in pairs(krylov.OPTS) do GMRES[k] = v end
-
---- The rotation (c, s), c real, that takes (a, b) to (r, 0), b real and not negative.
-local function rotation(a, b)
-  local length = math.sqrt(a[1] * a[1] + a[2] * a[2] + b * b)
-  if length == 0 then return 1, { 0, 0 } end
-  local modulus = size(a)
-  if modulus == 0 then return 0, { 1, 0 } end
-  local phase = { a[1] / modulus, a[2] / modulus }
-  return modulus / length, { phase[1] * b / length, phase[2] * b / length }
-end
-
---- x with A x = b for square A, by generalised minimal residuals: the residual never grows; memory for `restart` vectors.
----
---- A, b, options and result as for cg; A need not be Hermitian. Option restart (20): products between restarts. maxiter counts products.
---- M multiplies from the right, so that the residual is that of A x = b. Errors: as cg.
---- Source: GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear systems, 1986; SciPy
---- sparse.linalg.gmres, which counts restarts.
----     mc.linalg.gmres({ { 4, 1 }, { 2, 3 } }, { 5, 5 }, { rtol = 1e-12 }).x  --> f64[2]@cpu { 1, 1 }
----@param A mc.tensor|fun(x: mc.tensor): mc.tensor
----@param b mc.tensor
----@param opts? table x0, rtol, atol, maxiter, restart, M, callback
----@return { x: mc.tensor, converged: boolean, iterations: integer, residual: number, reason: string? }
-function M.gmres(A, b, opts)
-  local o = check.opts('gmres', opts, GMRES, 3)
-  local s = krylov.system('gmres', A, b, o)
-  local most = math.max(1, math.min(o.restart, s.n))
-  local V = tensor.empty('gmres', { most + 1, s.n }, s.dtype, 3):fill_(0)
-  local r, beta = s.r, norm(s.r)
-  while beta > s.target and s.iterations < s.maxiter and not s.stopped do
-    V[1] = F.multiply(r, 1 / beta)
-    local columns, cosine, sine, g, used = {}, {}, {}, { { beta, 0 } }, 0
-    for j = 1, most do
-      local w, h = krylov.orthogonalise(V[{ { 1, j } }], s.apply(s.precondition(V[j])))
-      local below, top = norm(w), 0
-      for i = 1, j do top = math.max(top, size(h[i])) end
-      if below <= 4 * stack.EPS[s.dtype] * top then below = 0 end -- the space holds the solution
-      for i = 1, j - 1 do -- the rotations so far
-        local upper, lower = h[i], h[i + 1]
-        local u, l = times(sine[i], lower), times(conj(sine[i]), upper)
-        h[i] = { cosine[i] * upper[1] + u[1], cosine[i] * upper[2] + u[2] }
-        h[i + 1] = { cosine[i] * lower[1] - l[1], cosine[i] * lower[2] - l[2] }
-      end
-      cosine[j], sine[j] = rotation(h[j], below)
-      local u, l = { sine[j][1] * below, sine[j][2] * below }, times(conj(sine[j]), g[j])
-      h[j] = { cosine[j] * h[j][1] + u[1], cosine[j] * h[j][2] + u[2] }
-      g[j], g[j + 1] = { cosine[j] * g[j][1], cosine[j] * g[j][2] }, minus(l)
-      columns[j], used = h, j
-      local residual = size(g[j + 1])
-      local finished = krylov.step(s, residual) or below == 0 or s.iterations >= s.maxiter
-      if finished or j == most then break end
-      V[j + 1] = F.multiply(w, 1 / below)
-    end
-    -- R y = g, from the last row up
-    local y, singular = {}, false
-    for i = used, 1, -1 do
-      local sum = g[i]
-      for j = i + 1, used do
-        local t = times(columns[j][i], y[j])
-        sum = { sum[1] - t[1], sum[2] - t[2] }
-      end
-      if size(columns[i][i]) == 0 then
-        singular, y[i] = true, { 0, 0 }
-      else
-        y[i] = over(sum, columns[i][i])
-      end
-    end
-    for i = 1, used do y[i] = krylov.value(y[i]) end
-    local coefficients = op.from_table(y):to(s.dtype)
-    F.add(s.x, s.precondition(F.matmul(coefficients, V[{ { 1, used } }])), { out = s.x })
-    r = F.subtract(s.b, s.apply(s.x))
-    local now = norm(r)
-    if singular or not (now < beta) and used == s.n then return krylov.result(s, 'A is singular, or no combination of products lowers the residual') end
-    beta = now
-  end
-  return krylov.result(s)
-end
+M.conjugate_gradients = conjugate_gradients
 
 return M

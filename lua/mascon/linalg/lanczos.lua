@@ -1,7 +1,7 @@
--- lanczos.lua - least squares and extreme eigenvalues by products with the matrix alone: LSQR and thick-restart Lanczos.
+-- lanczos.lua - extreme eigenvalues by products with the matrix alone: thick-restart Lanczos.
 --
--- The matrix is a tensor or a Lua function. Owns the two recurrences; vectors and operators stand in krylov.lua. May not know how a product
--- is computed.
+-- The matrix is a tensor or a Lua function. Owns the recurrence, which Lua steers by values; vectors and operators stand in krylov.lua. May not
+-- know how a product is computed.
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
@@ -9,87 +9,26 @@ local krylov = require 'mascon.linalg.krylov'
 local stack = require 'mascon.linalg.stack'
 local error = check.error
 local methods, F = tensor.methods, op.functions
-local norm, add_scaled = krylov.norm, krylov.add_scaled
 local M = {}
 
-local LSQR = { adjoint = { nil, 'function' }, damp = { 0, 'number >= 0' }, atol = { 1e-6, 'number >= 0' }, btol = { 1e-6, 'number >= 0' }, maxiter = { nil, 'integer >= 0' },
-  x0 = { nil, 'any' }, callback = { nil, 'function' } }
+-- ---------------------------------------------------------------- scalars: pairs { re, im }, so that one text serves real and complex operators
 
---- x that minimises |b - A x|^2 + damp^2 |x|^2, by Golub and Kahan's bidiagonalisation.
----
---- A: f32|f64|c64|c128 [m, n], or a function x -> A x; then option adjoint: a function y -> A^H y. b: [m].
---- Options: damp (0); atol, btol (1e-6): it stops at |r| <= btol |b| + atol |A| |x|, or at |A^H r| <= atol |A| |r|, |A| being an estimate;
---- maxiter (2 n); x0; callback(x, { iterations, residual }), which stops it by returning true.
---- Result: a table of x [n], converged, iterations, residual (|b - A x|, computed anew), gradient (|A^H r|, estimated).
---- Errors: sizes that do not fit; a function without adjoint; NaN or infinity in b.
---- Source: LSQR: an algorithm for sparse linear equations and sparse least squares, 1982; SciPy sparse.linalg.lsqr.
----     mc.linalg.lsqr({ { 1, 0 }, { 0, 2 }, { 0, 0 } }, { 3, 4, 5 }, { atol = 1e-12 }).x:round()  --> f64[2]@cpu { 3, 2 }
----@param A mc.tensor|fun(x: mc.tensor): mc.tensor
----@param b mc.tensor
----@param opts? table
----@return { x: mc.tensor, converged: boolean, iterations: integer, residual: number, gradient: number }
-function M.lsqr(A, b, opts)
-  local o = check.opts('lsqr', opts, LSQR, 3)
-  if type(A) == 'function' and not o.adjoint then error('lsqr: A is a function; give its adjoint too, adjoint = function(y) ... end', 2) end
-  local dtype = krylov.common_dtype('lsqr', A, b, o.x0)
-  b = krylov.vector('lsqr', 'b', b, nil, dtype)
-  local apply, rows, _, matrix = krylov.operator('lsqr', 'A', A, dtype)
-  local turned = matrix and stack.adjoint(matrix)
-  local back = matrix and function(y) return F.matmul(turned, y) end or krylov.operator('lsqr', 'adjoint', o.adjoint, dtype)
-  if rows and rows ~= b.shape[1] then error(('lsqr: A is %s, b is %s; b needs as many elements as A has rows'):format(tensor.describe(matrix), tensor.describe(b)), 2) end
-  local size_b = norm(b)
-  if not (size_b < math.huge) then error(('lsqr: b is %s and holds NaN or infinity; find them with isfinite'):format(tensor.describe(b)), 2) end
-  local x, u
-  if o.x0 ~= nil then
-    x = krylov.vector('lsqr', 'x0', o.x0, nil, dtype)
-    u = F.subtract(b, apply(x))
-  else
-    u = methods.copy(b)
-  end
-  local beta = norm(u)
-  local function unit(v, length) return length > 0 and F.multiply(v, 1 / length, { out = v }) or v end
-  unit(u, beta)
-  local v = methods.copy(back(u))
-  local alpha = norm(v)
-  unit(v, alpha)
-  x = x or tensor.empty('lsqr', { v.shape[1] }, dtype, 3):fill_(0)
-  local w, n = methods.copy(v), v.shape[1]
-  local phibar, rhobar = beta, alpha
-  local squares, damped, iterations, gradient, converged, reason = 0, 0, 0, alpha * beta, alpha * beta == 0, nil
-  for k = 1, converged and 0 or o.maxiter or 2 * n do
-    -- the next columns of the bidiagonal matrix
-    u = F.subtract(apply(v), F.multiply(u, alpha))
-    beta = norm(u)
-    unit(u, beta)
-    squares = squares + alpha * alpha + beta * beta + o.damp * o.damp
-    v = F.subtract(back(u), F.multiply(v, beta))
-    local next_alpha = norm(v)
-    unit(v, next_alpha)
-    -- rotations: of the damping, then of the subdiagonal
-    local with_damp = math.sqrt(rhobar * rhobar + o.damp * o.damp)
-    local psi = o.damp / with_damp * phibar
-    phibar = rhobar / with_damp * phibar
-    local rho = math.sqrt(with_damp * with_damp + beta * beta)
-    local c, s = with_damp / rho, beta / rho
-    local theta, phi = s * next_alpha, c * phibar
-    rhobar, phibar = -c * next_alpha, s * phibar
-    add_scaled(x, { phi / rho, 0 }, w)
-    w = F.subtract(v, F.multiply(w, theta / rho))
-    alpha = next_alpha
-    damped = damped + psi * psi
-    local residual = math.sqrt(phibar * phibar + damped)
-    gradient = math.abs(alpha * c * phibar)
-    iterations = k
-    local size_a = math.sqrt(squares)
-    if o.callback and o.callback(x, { iterations = k, residual = residual }) then
-      reason = 'the callback stopped it'
-      break
-    end
-    converged = residual <= o.btol * size_b + o.atol * size_a * norm(x) or gradient <= o.atol * size_a * residual or alpha == 0 or beta == 0
-    if converged then break end
-  end
-  return { x = x, converged = converged, iterations = iterations, residual = norm(F.subtract(b, apply(x))), gradient = gradient, reason = not converged and (reason or 'maxiter is reached') or nil }
+local function conj(a) return { a[1], -a[2] } end
+local function size(a) return math.sqrt(a[1] * a[1] + a[2] * a[2]) end
+
+--- A pair as what ops take: a Lua number or a complex one.
+local function value(a) return a[2] == 0 and a[1] or tensor.complex(a[1], a[2]) end
+
+--- The elements of a 1-D tensor as pairs.
+local function pairs_of(t)
+  local list = t:totable()
+  for i, v in ipairs(list) do list[i] = type(v) == 'number' and { v, 0 } or { v.re, v.im } end
+  return list
 end
+
+local function norm(x) return krylov.norm(x):item() end
+
+-- ---------------------------------------------------------------- eigenvalues
 
 local EIGSH = { k = { 6, 'integer >= 1' }, which = { 'LM', { 'LM', 'LA', 'SA' } }, ncv = { nil, 'integer >= 2' }, tol = { 0, 'number >= 0' }, maxiter = { nil, 'integer >= 1' }, v0 = { nil, 'any' },
   n = { nil, 'integer >= 1' }, vectors = { true, 'bool' } }
@@ -150,10 +89,11 @@ function M.eigsh(A, opts)
     for j = have + 1, most do
       local h
       w, h = krylov.orthogonalise(V[{ { 1, j } }], apply(V[j]))
+      h = pairs_of(h)
       products = products + 1
       for i = 1, j do
-        H[i][j], H[j][i] = h[i], krylov.conj(h[i])
-        scale = math.max(scale, krylov.size(h[i]))
+        H[i][j], H[j][i] = h[i], conj(h[i])
+        scale = math.max(scale, size(h[i]))
       end
       H[j][j] = { h[j][1], 0 }
       beta = norm(w)
@@ -171,17 +111,17 @@ function M.eigsh(A, opts)
     local projected = {}
     for i = 1, most do
       projected[i] = {}
-      for j = 1, most do projected[i][j] = krylov.value(H[i][j]) end
+      for j = 1, most do projected[i][j] = value(H[i][j]) end
     end
     local values, basis = F.eigh(op.from_table(projected))
     theta, S = values:totable(), basis
     restarts = restarts + 1
     list = wanted(theta, o.which, o.k)
-    local last = krylov.pairs_of(S[most])
+    local last = pairs_of(S[most])
     converged = true
     for _, at in ipairs(list) do
-      local size = math.max(math.abs(theta[at]), eps ^ (2 / 3) * scale)
-      converged = converged and beta * krylov.size(last[at]) <= tol * size
+      local reach = math.max(math.abs(theta[at]), eps ^ (2 / 3) * scale)
+      converged = converged and beta * size(last[at]) <= tol * reach
     end
     if converged or restarts > (o.maxiter or 10 * n) then break end
     -- keep the best approximations and half of the others, then the residual's direction

@@ -99,6 +99,8 @@ function Loop:batch(x, flags, size)
   return region.part(out, 1, n)
 end
 
+M.loop = loop
+
 function Loop:lower(make)
   return { kind = 'while', parts = { make(self.condition), make(self.turn) }, fixed = self.fixed, state = #self.turn.outputs }
 end

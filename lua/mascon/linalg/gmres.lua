@@ -1,0 +1,136 @@
+-- gmres.lua - systems solved by products with the matrix alone and a basis that is kept: generalised minimal residuals.
+--
+-- Owns the basis, the small triangular system beside it, and restarts. A turn is one product; all sizes are those of the largest basis, of which
+-- rows that are not there yet are zero: where the number j of the turn is known they are left out of products. Operators, turns and results stand in krylov.lua. May not know how a product is computed.
+local tensor = require 'mascon.tensor'
+local check = require 'mascon.check'
+local create = require 'mascon.create'
+local op = require 'mascon.op'
+local implicit = require 'mascon.linalg.implicit'
+local krylov = require 'mascon.linalg.krylov'
+local stack = require 'mascon.linalg.stack'
+local F = op.functions
+local norm, ratio = krylov.norm, krylov.ratio
+local M = {}
+
+local GMRES = { restart = { 20, 'integer >= 1' } }
+for k, v in pairs(krylov.OPTS) do GMRES[k] = v end
+
+local STUCK = krylov.COUNTED
+local REASONS = { [STUCK] = 'A is singular, or no combination of products lowers the residual' }
+
+local function conj(x) return krylov.complex(x) and F.conj(x) or x end
+
+--- The rotation (c, s), c real, that takes (a, b) to (r, 0), b real and not negative.
+local function rotation(a, b)
+  local modulus = F.abs(a)
+  local length = F.sqrt(modulus * modulus + b * b)
+  local there, upper = F.gt(length, 0), F.gt(modulus, 0)
+  local c = F.where(there, ratio(modulus, length, there), 1)
+  local phase = F.where(upper, a / F.where(upper, modulus, 1), there)
+  return c, phase * ratio(b, length, there)
+end
+
+local function minimal_residuals(s)
+  local m, target = math.max(1, math.min(s.restart, s.n)), krylov.target(s)
+  local rows = create.arange(0, m, 1, { dtype = 'i64' })
+  local column, places = rows:reshape(m + 1, 1), rows[{ { 1, m } }]
+  local eye, corner = stack.eye(m + 1, s.dtype), stack.eye(m, s.dtype)
+  --- Row j (from 0) of a matrix.
+  local function row(t, j)
+    if not tensor.is(j) then return t[j + 1] end
+    return F.take(t, j:reshape { 1 }, { axis = 1, base = 0 }):reshape { t.shape[2] }
+  end
+  --- The basis with one row more, which it may take into its memory.
+  local function with_row(V, j, v)
+    if tensor.is(j) then return F.where(F.eq(column, j), v:reshape(1, s.n), V) end
+    V[j + 1] = v
+    return V
+  end
+  --- What is left of w, and its components along the basis.
+  local function orthogonalise(V, j, w)
+    if tensor.is(j) then return krylov.orthogonalise(V, w) end
+    local all = create.zeros({ m + 1 }, { dtype = s.dtype })
+    local left, h = krylov.orthogonalise(V[{ { 1, j + 1 } }], w)
+    all[{ { 1, j + 1 } }] = h
+    return left, all
+  end
+  --- A new basis, whose first vector is the residual's direction.
+  local function begin(x, r, size)
+    local V = create.zeros({ m + 1, s.n }, { dtype = s.dtype })
+    V[1] = r * ratio(1, size, F.gt(size, 0))
+    return x, V, eye, create.zeros({ m, m }, { dtype = s.dtype }), size, 0
+  end
+  --- The combination of the basis that leaves the least residual, and the basis that starts from there.
+  local function finish(x, V, Q, R, beta, j)
+    local used = F.le(places, j)
+    local diagonal = F.sum(R * corner, 2)
+    local whole = F.logical_and(used, F.ne(diagonal, 0))
+    local triangle = F.where(whole:reshape(m, 1), R, corner)
+    local right = F.where(whole, Q['1:-2, 1'] * beta, 0)
+    local y = F.solve_triangular(triangle, right, { lower = false })
+    local at = x + krylov.precondition(s, F.matmul(y, V['1:-2, :']))
+    local left = F.subtract(s.b, s.apply(at))
+    local now = norm(left)
+    local singular = F.any(F.logical_and(used, F.eq(diagonal, 0)), 1)
+    local full = F.logical_and(F.logical_not(F.lt(now, beta)), F.eq(j, s.n - 1))
+    local status = krylov.status(F.le(now, target), krylov.DONE, krylov.status(F.logical_or(singular, full), STUCK, krylov.RUNS))
+    if not tensor.is(status) and status ~= krylov.RUNS then return at, V, Q, R, now, j, status end
+    local new = { begin(at, left, now) }
+    new[7] = status
+    return unpack(new, 1, 7)
+  end
+  local function goes_on(x, V, Q, R, beta, j) return x, V, Q, R, beta, j + 1, krylov.RUNS end
+
+  local x, r = krylov.start(s)
+  local size = norm(r)
+  local first = { begin(x, r, size) }
+  local own, status, k = krylov.turns(s, first, krylov.status(F.le(size, target), krylov.DONE, krylov.RUNS), function(v, turn)
+    local at, V, Q, R, beta, j = unpack(v)
+    local w, h = orthogonalise(V, j, s.apply(krylov.precondition(s, row(V, j))))
+    local below = norm(w)
+    below = F.where(F.le(below, F.max(F.abs(h)) * (4 * stack.EPS[s.dtype])), 0, below) -- the space holds the solution
+    local here, next_one = F.eq(column, j), F.eq(column, j + 1)
+    V = with_row(V, j + 1, w * ratio(1, below, F.gt(below, 0)))
+    -- the rotations so far, then the one that takes away what is below
+    h = F.matmul(Q, h)
+    local a, upper = row(h:reshape(m + 1, 1), j):reshape {}, row(Q, j)
+    local c, sine = rotation(a, below)
+    local lower = row(eye, j + 1)
+    local turned = lower * c - upper * conj(sine)
+    Q = F.where(here, (upper * c + lower * sine):reshape(1, m + 1), F.where(next_one, turned:reshape(1, m + 1), Q))
+    local top = F.where(here['1:-2, :'], a * c + sine * below, h:reshape(m + 1, 1)['1:-2, :'])
+    R = F.where(F.eq(places, j), top, R)
+    local residual = F.abs(turned[1]) * beta
+    local status = krylov.heard(s, at, turn, residual, krylov.status(F.le(residual, target), krylov.DONE, krylov.RUNS))
+    local over = F.logical_or(F.eq(below, 0), F.le(residual, target))
+    local stopped = not tensor.is(status) and status == krylov.STOPPED
+    local last
+    if tensor.is(j) then last = F.logical_or(F.ge(turn, s.maxiter), F.eq(j, m - 1)) else last = turn >= s.maxiter or j == m - 1 or stopped end
+    over = F.logical_or(over, last)
+    local new = { krylov.choose(over, finish, goes_on, at, V, Q, R, beta, j) }
+    -- where the callback has spoken nobody else decides
+    return { unpack(new, 1, 6) }, stopped and status or new[7]
+  end)
+  return krylov.solved(s, own[1], status, k)
+end
+
+--- x with A x = b for square A, by generalised minimal residuals: the residual never grows; memory for `restart` vectors.
+---
+--- A, b, options, result and derivatives as for cg; A need not be Hermitian. Option restart (20): products between restarts. maxiter counts products.
+--- M multiplies from the right, so that the residual is that of A x = b. Errors: as cg.
+--- Source: GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear systems, 1986; SciPy
+--- sparse.linalg.gmres, which counts restarts.
+---     mc.linalg.gmres({ { 4, 1 }, { 2, 3 } }, { 5, 5 }, { rtol = 1e-12 }).x  --> f64[2]@cpu { 1, 1 }
+---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
+---@param b mc.tensor
+---@param opts? table x0, rtol, atol, maxiter, restart, M, callback
+---@return { x: mc.tensor, converged: boolean, iterations: integer, residual: number, reason: string? }
+function M.gmres(A, b, opts)
+  local o = check.opts('gmres', opts, GMRES, 3)
+  local s = krylov.system('gmres', A, b, o)
+  s.restart = o.restart
+  return krylov.result(implicit.solve(s, minimal_residuals), REASONS)
+end
+
+return M
