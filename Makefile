@@ -169,7 +169,7 @@ $(B)/tests/rules.mk: tests/c/build.sh $(wildcard tests/c/*.c tests/fuzz/*.c)
 check: deps
 	@$(MAKE) --no-print-directory DEBS='$(DEBS_CHECK)' deps
 	@$(MAKE) --no-print-directory tests-c
-	@tests/check.sh $(STEPS)
+	@+tests/check.sh $(STEPS)
 
 # make lint      luacheck, cppcheck, room arrows, shape of files
 DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev

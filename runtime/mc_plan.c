@@ -271,6 +271,8 @@ int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t
     step *s = at >= 0 && at < p->nsteps && p->steps[at].kind == STEP_TILES ? &p->steps[at] : NULL;
     if (!s || nleaves + nresults > MCI_NATIVE_OPERANDS || nops > MCI_ROW_OPS)
         return mci_error(MC_EINVAL, "plan: step %d has no tiles", at + 1);
+    mci_native_rows_free(s->rows); /* it reads the operands that are listed anew */
+    s->rows = NULL;
     mci_free(s->operands);
     if (!(s->operands = mci_alloc(sizeof *s->operands * MCI_NATIVE_OPERANDS)))
         return mc_errstatus();
@@ -288,7 +290,6 @@ int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t
             return mci_error(MC_EINVAL, "plan: step %d of the tiles is no op along rows", members[i]);
         ops[i] = (mci_row_step){m->op, p->headers[p->refs[m->first + 1]].t.dtype, p->headers[p->refs[m->first]].t.dtype, lengths[member_lengths[i]], m->params};
     }
-    mci_native_rows_free(s->rows);
     s->rows = mci_native_rows_new(fn, mci_tiles_lead(s->tiles, lead), lead, nleaves, nresults, operands, views, nlengths, lengths, nslots, slot_bytes, nops, ops);
     s->noperands = nleaves + nresults;
     return s->rows ? MC_OK : mc_errstatus();
