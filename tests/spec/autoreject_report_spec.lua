@@ -10,7 +10,7 @@ local NAMES = { 'Fp1', 'Fp2', 'C3', 'C4', 'EOG' }
 --- 4 epochs of 5 channels, the last not considered.
 local function log()
   return {
-    labels = mc.tensor { { 0, 0, 0, 0, NAN }, { 1, 2, 0, 0, NAN }, { 1, 1, 2, 1, NAN }, { 0, 0, 0, 2, NAN } }, bad_epochs = { false, false, true, false }, ch_names = NAMES,
+    labels = mc.tensor { { 0, 0, 0, 0, NAN }, { 1, 2, 0, 0, NAN }, { 1, 1, 2, 1, NAN }, { 0, 0, 0, 2, NAN } }, bad_epochs = { false, false, true, false }, names = NAMES,
   }
 end
 
@@ -35,6 +35,14 @@ describe('mc.autoreject.report.counts', function()
     assert.same({ 4, 1, 9, 4, 3 }, { c.epochs, c.bad_epochs, c.good, c.bad, c.repaired })
     assert.same({ { name = 'Fp1', place = 1, bad = 0.5, repaired = 0 }, { name = 'Fp2', place = 2, bad = 0.25, repaired = 0.25 }, { name = 'C3', place = 3, bad = 0, repaired = 0.25 },
       { name = 'C4', place = 4, bad = 0.25, repaired = 0.25 } }, c.channels)
+    local beside = log()
+    beside.labels[{ 1, 1 }] = 3
+    assert.same({ 8, 5 }, { report.counts(beside).good, report.counts(beside).bad })
+    assert.same({ 'good', 'repaired', 'bad', 'bad beside a bad one' }, (function()
+      local names = {}
+      for i, c in ipairs(report.log_figure(beside).panels[1].marks[1].classes) do names[i] = c[1] end
+      return names
+    end)())
     local same = log()
     same.bad_epochs = mc.tensor({ 0, 0, 1, 0 }, { dtype = 'i64' })
     assert.equal(1, report.counts(same).bad_epochs)
@@ -52,7 +60,7 @@ describe('mc.autoreject.report figures', function()
   end)
 
   it('mark dropped epochs in a row of their own when there are many', function()
-    local many = { labels = mc.zeros { 500, 3 }, bad_epochs = {}, ch_names = { 'a', 'b', 'c' } }
+    local many = { labels = mc.zeros { 500, 3 }, bad_epochs = {}, names = { 'a', 'b', 'c' } }
     for e = 1, 500 do many.bad_epochs[e] = e == 7 end
     local mark = report.log_figure(many).panels[1].marks[1]
     assert.equal(4, #mark.z)

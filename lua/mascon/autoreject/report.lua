@@ -3,9 +3,11 @@
 -- Owns what a reader sees: the log as an image, threshold curves with their optimum, the loss over kappa and rho, averages before and after,
 -- the map of bad channels, tables, the HTML page. Takes plain tables and tensors; decides nothing about data.
 --
--- A log is { labels [E, C] (NaN not considered, 0 good, 1 bad, 2 repaired), bad_epochs [E], ch_names }. What is known of one channel type:
--- { type, channels (names), thresholds (SI), curves (list of { tau [n], loss [n] }, optional), consensus (list), n_interpolate (list),
--- loss [kappa, rho] (mean over folds, optional), chosen = { consensus, n_interpolate } }.
+-- A log is that of mascon.autoreject.log, or a table { labels [E, C] (NaN not considered, 0 good, 1 bad, 2 repaired, 3 bad beside a bad one),
+-- bad_epochs [E], names }. What is known of one channel type: { type, channels (names), members (names, where one row stands for several
+-- channels), thresholds (SI, optional), curves (list of { tau [n], loss [n] },
+-- optional), consensus (list), n_interpolate (list), loss [kappa, rho] (mean over folds, optional), chosen = { consensus, n_interpolate } };
+-- M.types makes these of a model.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
 local text = require 'mascon.text'
@@ -16,6 +18,8 @@ local SHOWN = {
   eeg = { 'µV', 1e6 }, eog = { 'µV', 1e6 }, ecog = { 'µV', 1e6 }, seeg = { 'µV', 1e6 }, mag = { 'fT', 1e15 }, grad = { 'fT/cm', 1e13 }, hbo = { 'µM', 1e6 }, hbr = { 'µM', 1e6 },
 }
 local CLASSES = { { 'good', '#eef1f4' }, { 'repaired', 'sky' }, { 'bad', 'orange' } }
+-- classes that are shown where they occur
+local BESIDE, DROPPED = { 'bad beside a bad one', 'yellow' }, { 'epoch dropped', '#222222' }
 -- epochs up to which a frame of each dropped one can be seen
 local FRAMED = 400
 -- a figure of losses ends at so many times the largest optimum: further out the worst epochs say all
@@ -44,19 +48,38 @@ local function some(list, most)
   return at, names
 end
 
+--- What the figures need of a model of mc.autoreject.fit: one table for each type of channel.
+---@param model table
+---@return table[] as in the head of this file
+function M.types(model)
+  local out = {}
+  for k, kind in ipairs(model.order) do
+    local t = model.types[kind]
+    local one = { type = kind, channels = t.names, thresholds = t.threshold, consensus = model.consensus_grid, n_interpolate = t.n_interpolate_grid, loss = t.mean_loss,
+      chosen = { consensus = t.consensus, n_interpolate = t.n_interpolate } }
+    if t.candidates and t.losses then
+      one.curves = {}
+      for c = 1, #t.names do one.curves[c] = { tau = t.candidates[c], loss = t.losses[c] } end
+    end
+    out[k] = one
+  end
+  return out
+end
+
 --- Counts of a log: epochs, bad epochs, cells by label, and for each considered channel its shares of bad and repaired epochs.
 ---@param log table
----@return table { epochs, bad_epochs, good, bad, repaired, channels = list of { name, place, bad, repaired } }
+---@return table { epochs, bad_epochs, good, bad, repaired, channels = list of { name, place, bad, repaired } }; bad counts both kinds of bad
 function M.counts(log)
   local E = log.labels.shape[1]
   local out = { epochs = E, bad_epochs = 0, good = 0, bad = 0, repaired = 0, channels = {} }
   for _, b in ipairs(flags(log.bad_epochs)) do if truthy(b) then out.bad_epochs = out.bad_epochs + 1 end end
   local function per_channel(v) return mc.sum(mc.eq(log.labels, v):to 'i64', 1):totable() end
-  local good, bad, repaired = per_channel(0), per_channel(1), per_channel(2)
+  local good, bad, repaired, beside = per_channel(0), per_channel(1), per_channel(2), per_channel(3)
   for _, c in ipairs(considered(log)) do
+    bad[c] = bad[c] + beside[c]
     out.good, out.bad, out.repaired = out.good + good[c], out.bad + bad[c], out.repaired + repaired[c]
     local n = good[c] + bad[c] + repaired[c]
-    out.channels[#out.channels + 1] = { name = log.ch_names[c], place = c, bad = bad[c] / n, repaired = repaired[c] / n }
+    out.channels[#out.channels + 1] = { name = log.names[c], place = c, bad = bad[c] / n, repaired = repaired[c] / n }
   end
   return out
 end
@@ -70,21 +93,22 @@ function M.log_figure(log)
   local list = considered(log)
   local labels = mc.take(log.labels, mc.tensor(list, { dtype = 'i64' }), 2)
   -- good, repaired, bad in the order in which they are to be seen
-  local class = mc.where(mc.eq(labels, 2), 2, mc.where(mc.eq(labels, 1), 3, mc.where(mc.eq(labels, 0), 1, 0 / 0)))
+  local class = mc.where(mc.eq(labels, 2), 2, mc.where(mc.eq(labels, 1), 3, mc.where(mc.eq(labels, 0), 1, mc.where(mc.eq(labels, 3), 4, 0 / 0))))
   local rows, dropped, outline, names = class.mT:contiguous():totable(), flags(log.bad_epochs), {}, {}
-  for k, c in ipairs(list) do names[k] = log.ch_names[c] end
-  local framed, classes = E <= FRAMED, CLASSES
+  for k, c in ipairs(list) do names[k] = log.names[c] end
+  local framed, classes = E <= FRAMED, { unpack(CLASSES) }
+  if mc.any(mc.eq(labels, 3)) then classes[4] = BESIDE end
   if framed then
     for k = 1, #rows do
       outline[k] = {}
       for e = 1, E do outline[k][e] = truthy(dropped[e]) end
     end
   else
-    local strip = {}
-    for e = 1, E do strip[e] = truthy(dropped[e]) and 4 or 1 end
+    local strip, last = {}, #classes + 1
+    for e = 1, E do strip[e] = truthy(dropped[e]) and last or 1 end
     table.insert(rows, 1, strip)
     table.insert(names, 1, 'dropped')
-    classes = { CLASSES[1], CLASSES[2], CLASSES[3], { 'epoch dropped', '#222222' } }
+    classes[last] = DROPPED
   end
   local at, ticks = some(names, 48)
   local width = math.max(520, math.min(960, 240 + 8 * E))
@@ -96,10 +120,16 @@ function M.log_figure(log)
   return fig
 end
 
-local function light(axes, x, y, step)
+local function light(axes, x, y, step, stairs)
   local xs, ys = {}, {}
   for i = 1, #x, step do xs[#xs + 1], ys[#ys + 1] = x[i], y[i] end
-  axes:line(xs, ys, { color = '#8fa3b5', width = 0.7, dash = 'solid' })
+  axes:line(xs, ys, { color = '#8fa3b5', width = 0.7, dash = 'solid', step = stairs or false })
+end
+
+--- Limits of an axis with a little room, or nil when there is no extent.
+local function limits(lo, hi)
+  local room = 0.05 * (hi - lo)
+  if room > 0 then return { lo - room, hi + room } end
 end
 
 --- Loss over the threshold for every channel, and the thresholds side by side.
@@ -112,19 +142,20 @@ function M.threshold_figure(t)
   local fig = plot.figure { width = curves and 960 or 560, height = 400, rows = 1, cols = curves and 2 or 1 }
   if curves then
     local left, best_x, best_y, total = fig:axes(1, 1), {}, {}, 0
-    local far, high, top = 0, 0, 0
+    local far, near, widest, high, low, top = 0, math.huge, 0, 0, math.huge, 0
     for _, c in ipairs(curves) do total = total + #flags(c.tau) end
     local step = math.max(1, math.ceil(total / POINTS))
     for k, c in ipairs(curves) do
       local tau, loss = mc.tensor(c.tau) * factor, mc.tensor(c.loss) * factor
-      light(left, tau:totable(), loss:totable(), step)
+      light(left, tau:totable(), loss:totable(), step, true)
       local i = mc.argmin(loss):item()
       best_x[k], best_y[k] = tau[i]:item(), loss[i]:item()
-      far, high, top = math.max(far, best_x[k]), math.max(high, best_y[k]), math.max(top, mc.max(mc.where(mc.isfinite(loss), loss, 0)):item())
+      far, near, widest = math.max(far, best_x[k]), math.min(near, mc.min(tau):item()), math.max(widest, mc.max(tau):item())
+      high, low, top = math.max(high, best_y[k]), math.min(low, best_y[k]), math.max(top, mc.max(mc.where(mc.isfinite(loss), loss, 0)):item())
     end
     left:scatter(best_x, best_y, { size = 5, color = 'orange', label = 'optimum' })
     left:set { title = 'Loss over the threshold, one line a channel', xlabel = 'threshold, peak to peak', xunit = unit, ylabel = 'loss', yunit = unit,
-      xlim = far > 0 and { 0, BEYOND * far } or nil, ylim = high > 0 and { 0, 1.05 * math.min(top, BEYOND * high) } or nil }
+      xlim = limits(near, math.min(widest, BEYOND * far)), ylim = limits(low, math.min(top, BEYOND * high)) }
   end
   local values = {}
   for k, v in ipairs(flags(t.thresholds)) do values[k] = v * factor end
@@ -231,10 +262,10 @@ function M.threshold_rows(types, counts)
   local by_name, rows = {}, {}
   for _, c in ipairs(counts.channels) do by_name[c.name] = c end
   for _, t in ipairs(types) do
-    local values = flags(t.thresholds)
+    local values = t.thresholds and flags(t.thresholds) or {}
     for k, name in ipairs(t.channels) do
       local c = by_name[name]
-      rows[#rows + 1] = { t.type, name, values[k], mc.meeg.channels.UNITS[t.type] or '', c and c.bad or '', c and c.repaired or '' }
+      rows[#rows + 1] = { t.type, name, values[k], mc.meeg.channels.UNITS[t.type], c and c.bad, c and c.repaired }
     end
   end
   return { 'type', 'channel', 'threshold', 'unit', 'share_bad', 'share_repaired' }, rows
@@ -251,8 +282,9 @@ local function summary(types)
   local rows = {}
   for i, t in ipairs(types) do
     local unit, factor = shown(t.type)
-    local v = mc.tensor(flags(t.thresholds)) * factor
-    rows[i] = { t.type, #t.channels, t.chosen and t.chosen.consensus or '', t.chosen and t.chosen.n_interpolate or '', mc.min(v):item(), mc.median(v):item(), mc.max(v):item(), unit }
+    local v = t.thresholds and mc.tensor(flags(t.thresholds)) * factor
+    rows[i] = { t.type, #(t.members or t.channels), t.chosen and t.chosen.consensus or '', t.chosen and t.chosen.n_interpolate or '', v and mc.min(v):item() or '',
+      v and mc.median(v):item() or '', v and mc.max(v):item() or '', v and unit or '' }
   end
   return { 'type', 'channels', 'kappa', 'rho', 'lowest threshold', 'median', 'highest', 'unit' }, rows
 end
@@ -283,8 +315,10 @@ function M.page(info)
   }
   for _, t in ipairs(info.types) do
     local name = #info.types > 1 and (' (' .. t.type .. ')') or ''
-    sections[#sections + 1] = { heading = 'Thresholds' .. name, figure = M.threshold_figure(t),
-      paragraphs = { 'A channel is bad in an epoch when its range there, largest minus smallest sample, exceeds the threshold of the channel. The threshold is the one for which the average of what it keeps is nearest to the median of held-out epochs.' } }
+    if t.thresholds then
+      sections[#sections + 1] = { heading = 'Thresholds' .. name, figure = M.threshold_figure(t),
+        paragraphs = { 'A channel is bad in an epoch when its range there, largest minus smallest sample, exceeds the threshold of the channel. The threshold is the one for which the average of what it keeps is nearest to the median of held-out epochs.' } }
+    end
     if t.loss then
       sections[#sections + 1] = { heading = 'Choice of kappa and rho' .. name, figure = M.loss_figure(t),
         caption = ('Chosen: kappa %.4g, rho %d. Hatched cells are not allowed (more channels repaired than an epoch may have bad ones), or keep no epoch.'):format(t.chosen.consensus, t.chosen.n_interpolate) }
@@ -298,7 +332,7 @@ function M.page(info)
   local list, _, plain = {}, M.threshold_rows(info.types, counts)
   for i, r in ipairs(plain) do
     local unit, factor = shown(r[1])
-    list[i] = { r[2], r[1], r[3] * factor, unit, r[5] ~= '' and percent(r[5]) or nil, r[6] ~= '' and percent(r[6]) or nil }
+    list[i] = { r[2], r[1], r[3] and r[3] * factor, unit, r[5] and percent(r[5]), r[6] and percent(r[6]) }
   end
   sections[#sections + 1] = { heading = 'Channels', table = { header = { 'channel', 'type', 'threshold', 'unit', 'bad, % of epochs', 'repaired, % of epochs' }, rows = list, digits = 4 } }
   local gone = {}
