@@ -268,8 +268,8 @@ int mc_fif_samples(const mc_fif *f, int64_t i, int64_t base, int64_t channel_ste
     if (rc != MC_OK) return rc;
     g.type = stored_as(t);
     item = mci_sample_bytes(g.type);
-    if (base < 0 || base > numbers || channel_step < 0 || channel_step > numbers ||
-        sample_step < 0 || sample_step > numbers)
+    if (base < 0 || base > numbers || channel_step < 0 || channel_step > numbers + 1 ||
+        sample_step < 0 || sample_step > numbers + 1)
         return mci_error(MC_EINVAL, "fif: numbers outside the tag, which has %lld; check the call",
                          (long long)numbers);
     g.base = t->pos + base * item;

@@ -497,8 +497,8 @@ int mc_mat_samples(const mc_mat *f, int64_t i, int64_t base, int64_t channel_ste
     if (g.type < 0)
         return mci_error(MC_EUNSUPPORTED, "mat: %s: an array that holds no numbers; check the call",
                          mci_infile_name(f->src));
-    if (base < 0 || base > a->numbers || channel_step < 0 || channel_step > a->numbers ||
-        sample_step < 0 || sample_step > a->numbers)
+    if (base < 0 || base > a->numbers || channel_step < 0 || channel_step > a->numbers + 1 ||
+        sample_step < 0 || sample_step > a->numbers + 1)
         return mci_error(MC_EINVAL,
                          "mat: numbers outside the array, which has %lld; check the call",
                          (long long)a->numbers);

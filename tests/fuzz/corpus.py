@@ -4,10 +4,12 @@
 Seeds are small and each shows a parser another path; files named crash-* were found by the fuzzers, are kept beside
 the seeds and not touched here. Needs only Python's standard library, gives the same bytes on every run.
 """
+import gzip
 import io
 import os
 import struct
 import zipfile
+import zlib
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
 
@@ -145,7 +147,102 @@ def make_edf():
     save("edf", "no_duration", edf([eeg], [wave[:8]], seconds="0"))
 
 
+def tag(kind, kind_of_data, data, after=0, size=None):
+    return struct.pack(">4i", kind, kind_of_data, len(data) if size is None else size, after) + data
+
+
+def ints(kind, *values):
+    return tag(kind, 3, struct.pack(">%di" % len(values), *values))
+
+
+def matrix(kind, code, item, sizes, values):
+    data = struct.pack(">%d%s" % (len(values), item), *values)
+    data += struct.pack(">%di" % (len(sizes) + 1), *(sizes[::-1] + [len(sizes)]))
+    return tag(kind, 0x40000000 | code, data)
+
+
+def make_fif():
+    start = tag(100, 31, struct.pack(">5i", 65540, 0, 0, 0, 0)) + ints(101, -1) + ints(106, -1)
+    end = tag(108, 0, b"", -1)
+    channel = struct.pack(">3i2fi12f2i16s", 1, 1, 2, 1.0, 1e-6, 1, *([0.0] * 12), 107, 0, b"Fz")
+    info = ints(104, 101) + ints(200, 1) + tag(201, 4, struct.pack(">f", 250)) + tag(203, 30, channel) + ints(105, 101)
+    shorts = tag(300, 16, struct.pack(">6h", *range(6)))
+    raw = ints(104, 102) + ints(208, 5) + shorts + ints(301, 1) + tag(300, 4, struct.pack(">3f", 1, 2, 3)) + ints(105, 102)
+    whole = start + ints(104, 100) + info + raw + ints(105, 100) + end
+    save("fif", "raw", whole)
+    save("fif", "epochs", start + matrix(302, 4, "f", [2, 1, 3], list(range(6))) + matrix(302, 5, "d", [1], [0.5]) + end)
+    save("fif", "packed", gzip.compress(whole, mtime=0))
+    save("fif", "packed_twice", gzip.compress(whole[:40], mtime=0) + gzip.compress(whole[40:], mtime=0))
+    save("fif", "packed_short", gzip.compress(whole, mtime=0)[:-9])
+    damaged = bytearray(gzip.compress(whole, mtime=0))
+    damaged[-6] ^= 1
+    save("fif", "packed_bad_crc", bytes(damaged))
+    save("fif", "packed_name", whole[:0] + b"\x1f\x8b\x08\x1e" + b"\0" * 6 + b"\3\0abc" + b"name\0" + b"words\0" + b"zz"
+         + gzip.compress(start + end, mtime=0)[10:])
+    save("fif", "truncated", whole[:len(whole) // 2])
+    save("fif", "negative", start + tag(300, 3, b"", size=-4))
+    save("fif", "beyond", start + tag(300, 3, b"1234", size=400))
+    save("fif", "jump", start + tag(108, 0, b"", len(start) + 24) + b"gap of 8" + ints(200, 1) + end)
+    save("fif", "loop", start + tag(108, 0, b"", 20))
+    save("fif", "rank", start + tag(302, 0x40000004, struct.pack(">2f2i", 1, 2, 2, 99)) + end)
+    save("fif", "sizes", start + tag(302, 0x40000004, struct.pack(">2f3i", 1, 2, 2**30, 2**30, 2)) + end)
+    save("fif", "other", b"no FIF file at all, but long enough to hold the head of a tag")
+
+
+def element(kind, data):
+    if 0 < len(data) <= 4:
+        return struct.pack("<HH", kind, len(data)) + data.ljust(4, b"\0")
+    return struct.pack("<II", kind, len(data)) + data + b"\0" * (-len(data) % 8)
+
+
+def array(kind, sizes, body, name=""):
+    data = element(6, struct.pack("<II", kind, 0)) + element(5, struct.pack("<%di" % len(sizes), *sizes))
+    return element(14, data + element(1, name.encode()) + body)
+
+
+def doubles(*values, name="", sizes=None):
+    return array(6, sizes or [1, len(values)], element(9, struct.pack("<%dd" % len(values), *values)), name)
+
+
+def chars(text, name=""):
+    return array(4, [1, len(text)], element(4, text.encode("utf-16-le")), name)
+
+
+def struct_of(fields, elements, name=""):
+    names = b"".join(f.encode().ljust(8, b"\0") for f in fields)
+    body = element(5, struct.pack("<i", 8)) + element(1, names) + b"".join(elements)
+    return array(2, [1, len(elements) // len(fields)], body, name)
+
+
+def make_mat():
+    head = b"MATLAB 5.0 MAT-file".ljust(116) + b"\0" * 8 + b"\0\1IM"
+    eeg = struct_of(["nbchan", "srate", "data", "ref"], [doubles(2), doubles(250), doubles(1, 2, 3, 4, sizes=[2, 2]), chars("Cz")], "EEG")
+    save("mat", "struct", head + eeg)
+    save("mat", "packed", head + element(15, zlib.compress(eeg)) + doubles(1, name="x"))
+    save("mat", "cell", head + array(1, [1, 3], doubles(1) + chars("ab") + element(14, b""), "c"))
+    save("mat", "integers", head + b"".join(array(8 + k, [1, 1], element(t, d), "i%d" % k) for k, (t, d) in enumerate(
+        [(1, b"\xff"), (2, b"\xff"), (3, b"\xff\xff"), (4, b"\1\0"), (5, b"\1\0\0\0"), (6, b"\1\0\0\0"), (12, b"\xff" * 8), (13, b"\1" + b"\0" * 7)])))
+    save("mat", "utf8", head + array(4, [1, 3], element(16, "\xb5V".encode()), "u"))
+    save("mat", "empty", head + doubles(name="none", sizes=[0, 0]) + struct_of(["a"], [], "nobody"))
+    save("mat", "handle", head + array(16, [1, 1], b"", "f"))
+    big = head[:126] + b"MI" + struct.pack(">II", 14, 48) + struct.pack(">IIII", 6, 8, 6, 0) + struct.pack(">IIii", 5, 8, 1, 1) + struct.pack(">II", 1, 0)
+    save("mat", "big", big + struct.pack(">HH4s", 2, 1, b"\7"))
+    deep = doubles(1)
+    for _ in range(40):
+        deep = array(1, [1, 1], deep)
+    save("mat", "deep", head + deep)
+    save("mat", "many", head + array(1, [30000, 30000], b"", "c"))
+    save("mat", "huge", head + doubles(1, name="x", sizes=[2**31 - 1, 2**31 - 1]))
+    save("mat", "truncated", (head + eeg)[:-30])
+    save("mat", "packed_short", head + element(15, zlib.compress(eeg)[:-8]))
+    save("mat", "bomb", head + element(15, zlib.compress(doubles(*([0.0] * 4096), name="z"))))
+    save("mat", "hdf5", b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n\x1a\n")
+    save("mat", "other", b"x" * 200)
+
+
 if __name__ == "__main__":
     make_npy()
     make_npz()
     make_edf()
+    make_fif()
+    make_mat()

@@ -11,7 +11,7 @@ CLANG=${CLANG:-clang}
 flags="-std=c11 -g -O1 -D_XOPEN_SOURCE=700 -I$B/gen -fsanitize=address,undefined -fno-sanitize-recover=all"
 sources="runtime/formats/*.c runtime/mc_error.c tests/fuzz/host.c bindings/zlib/zlib.c"
 mkdir -p "$B/fuzz"
-for target in npy npz edf; do
+for target in npy npz edf fif mat; do
   $CC $flags $sources tests/fuzz/fuzz_$target.c tests/fuzz/replay.c -lz -lm -o "$B/fuzz/replay_$target"
   "$B/fuzz/replay_$target" tests/fuzz/corpus/$target/* 2> "$B/fuzz/replay_$target.log" ||
     { tail -n 40 "$B/fuzz/replay_$target.log" >&2; exit 1; }

@@ -129,7 +129,7 @@ end
 
 --- Events of a trigger channel: each sample at which its value rises.
 --
--- channel: name, number or list (default all of type stim). mask: only these bits count (65535 for BDF files). consecutive: what counts as an
+-- channel: name, number or list (default all of type stim). mask: only these bits count. consecutive: what counts as an
 -- event besides a change from 0: 'increasing' (default: a change to a larger number), true (any change to another number but 0), false.
 -- min_duration: s, shorter values are merged into the next. initial: whether the value the recording starts with is an event.
 -- Values are cut to whole numbers, their sign is left out.

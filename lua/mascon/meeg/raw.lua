@@ -273,4 +273,22 @@ function methods.filter(r, opts)
   return out
 end
 
+local ANNOTATIONS = { overwrite = { false, 'bool' } }
+
+--- Saves the annotations alone as FIF (a name such as subject-annot.fif), for programs that read them beside the recording.
+---@param path string
+---@param opts? table overwrite
+function methods.save_annotations(r, path, opts)
+  local fname = 'raw.save_annotations'
+  check.arg(fname, 'path', path, 'string', 3)
+  local o = check.opts(fname, opts, ANNOTATIONS, 3)
+  if not path:lower():match '%.fif$' then error(('%s: %s; give a name that ends in -annot.fif'):format(fname, path), 2) end
+  local there = not o.overwrite and io.open(path, 'rb')
+  if there then
+    there:close()
+    error(('%s: %s is there; choose another name or give overwrite = true'):format(fname, path), 2)
+  end
+  require('mascon.meeg.files.fif_save').annotations(path, r)
+end
+
 return M

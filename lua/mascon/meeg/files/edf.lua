@@ -3,9 +3,13 @@
 -- Owns the choice of channels when a file mixes sampling rates (those of the commonest rate), the units, and the way from a clock with gaps
 -- to one without: what EDF+D files leave out becomes a junction marked by an annotation 'BAD boundary'. The format itself is mascon.io.edf.
 local edf = require 'mascon.io.edf'
+local op = require 'mascon.op'
 local channels = require 'mascon.meeg.channels'
 local raw = require 'mascon.meeg.raw'
 local M = {}
+
+-- bits of a BDF status channel that are triggers (16) or the start of an epoch; the others tell of the amplifier
+local TRIGGERS = 131071
 
 --- The rate that most channels have; of equals the highest.
 local function commonest(rates)
@@ -82,7 +86,13 @@ function M.open(path)
   }, function(picks, first, count)
     local which = {}
     for k, i in ipairs(picks) do which[k] = group.channels[i] end
-    return raw.scaled(rec:read { channels = which, first = first + 1, last = first + count }, picks, scale)
+    local x = raw.scaled(rec:read { channels = which, first = first + 1, last = first + count }, picks, scale)
+    for k, i in ipairs(picks) do
+      if list[i].type == 'stim' and rec.format:find '^BDF' then
+        x[k] = op.functions.bitwise_and(rec:read { channels = group.channels[i], first = first + 1, last = first + count, dtype = 'i32' }[1], TRIGGERS):to { dtype = 'f64' }
+      end
+    end
+    return x
   end, function() rec:close() end)
 end
 
