@@ -664,7 +664,12 @@ local function compare(name, word)
     if x:numel() ~= 1 or y:numel() ~= 1 then
       error(('%s: operands are %s and %s; only one-element tensors give a boolean, use :%s elementwise'):format(word, tensor.describe(x), tensor.describe(y), name), 2)
     end
-    return F[name](x, y):item()
+    local truth = F[name](x, y)
+    if not tensor.known(truth) then
+      error(('%s: %s and %s are compared while a function is compiled or vectorised, where values are not known yet; a:%s(b) gives a tensor: choose with mc.where(a:%s(b), x, y), '
+        .. 'or mc.cond(a:%s(b), f, g), or take the decision outside'):format(word, tensor.describe(x), tensor.describe(y), name, name, name), 2)
+    end
+    return truth:item()
   end
 end
 mt.__lt, mt.__le = compare('lt', '<'), compare('le', '<=')

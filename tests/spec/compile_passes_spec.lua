@@ -517,6 +517,19 @@ describe('f:graph and f:explain', function()
     local off = tostring(compiled { passes = { cse = false } }:explain())
     assert.truthy(off:find('cse       off', 1, true), off)
   end)
+  it('list the numbers from outside, used as they were and as what they have become', function()
+    local factor, axis, unused = 3, 2, 'text'
+    local g = mc.compile(function(t) return mc.sum(t * (factor * 2), axis), unused end)
+    local a = mc.tensor { { 1, 2, 3 }, { 4, 5, 6 } }
+    g(a)
+    assert.same({ { name = 'factor', value = 3, now = 3 }, { name = 'axis', value = 2, now = 2 } }, g:explain().outside)
+    assert.is_nil(tostring(g:explain()):find('now', 1, true))
+    factor = 4
+    assert.truthy(tostring(g:explain()):find('factor = 3, now 4: pass it as an argument, or call mc.compile again', 1, true))
+    assert.equal(6 * 21, mc.sum((g(a))):item())
+    assert.equal(1, g.traces)
+    unused = nil
+  end)
   it('say what they cannot do', function()
     local function message(...) return support.message(...) end
     assert.truthy(message(function() mc.compile(model):explain() end):find('explain: nothing is compiled yet; call the function once', 1, true))

@@ -130,6 +130,10 @@ describe('a compiled function', function()
     assert.truthy(support.message(function() g(mc.ones { 2 }) end):find('item: f64[]@cpu depends on the arguments of a function that is being compiled', 1, true))
     assert.truthy(support.message(function() g(mc.ones { 2 }) end):find('mc.where', 1, true))
     local list = mc.compile(function(a) return a * a:totable()[1] end)
+    local function compares(f) return support.message(function() mc.compile(f)(mc.tensor(1), mc.tensor(2)) end) end
+    assert.truthy(compares(function(a, b) return a < b and a or b end):find('<: f64[]@cpu and f64[]@cpu are compared while a function is compiled or vectorised, where values are not known yet; a:lt(b) gives a tensor: '
+      .. 'choose with mc.where(a:lt(b), x, y), or mc.cond(a:lt(b), f, g)', 1, true))
+    assert.truthy(compares(function(a) return 3 >= a and a or -a end):find('<=: f64[]@cpu and f64[]@cpu are compared', 1, true))
     assert.truthy(support.message(function() list(mc.ones { 2 }) end):find('totable: f64[2]@cpu depends on the arguments of a function that is being compiled', 1, true))
     assert.truthy(support.message(function() mc.compile(3) end):find('compile: the first argument is', 1, true))
     same(mc.ones { 2 } + 1, mc.ones { 2 } + 1, 'eager after a failed trace')

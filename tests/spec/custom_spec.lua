@@ -87,6 +87,49 @@ describe('custom_jvp', function()
   end)
 end)
 
+describe('a rule for batches', function()
+  local seen = {}
+  --- 2 t + a, with the derivative of 7 t, and a batch form that says how it was called.
+  local function rule(size, batched, t, p)
+    seen[#seen + 1] = ('%d %s %s'):format(size, tostring(batched[1]), tostring(batched[2].a))
+    local a = batched[2].a and p.a:reshape(size, 1) or p.a
+    return { y = t * 2 + a + (batched[1] and 0 or mc.zeros { size, 1 }) }
+  end
+  local function once(t, p) return { y = t * 2 + p.a } end
+  local reverse = mc.custom_vjp(once, { forward = function(t, p) return once(t, p), nil end, backward = function(_, g) return g.y * 7, { a = mc.sum(g.y) } end, batch = rule })
+  local forward = mc.custom_jvp(once, function(p, t) return once(p[1], p[2]), { y = t[1] * 7 + t[2].a } end, { batch = rule })
+  local numbers = mc.tensor { 1, 10, 100 }
+
+  it('is what vmap runs, told what is batched', function()
+    for _, g in ipairs { reverse, forward } do
+      local function one(t, a) return g(t, { a = a, name = 'x' }).y end
+      seen = {}
+      d.same(rows * 2 + numbers:reshape(3, 1), mc.vmap(one)(rows, numbers), 'both')
+      d.same(rows * 2 + 5, mc.vmap(one, { in_axes = { 1, false } })(rows, mc.tensor(5)), 'the first')
+      d.same(mc.stack({ x * 2 + 1, x * 2 + 10, x * 2 + 100 }, 1), mc.vmap(one, { in_axes = { false, 1 } })(x, numbers), 'the second')
+      assert.same({ '3 true true', '3 true false', '3 false true' }, seen)
+      local c = mc.compile(mc.vmap(one))
+      for _ = 1, 2 do d.same(rows * 2 + numbers:reshape(3, 1), c(rows, numbers), 'compiled') end
+      local two = mc.vmap(mc.vmap(one, { in_axes = { 1, false } }))(mc.stack({ rows, rows * 2 }, 1), mc.tensor { 1, 2 })
+      d.same(mc.stack({ rows * 2 + 1, rows * 4 + 2 }, 1), two, 'nested')
+    end
+  end)
+  it('leaves derivatives to their own rules', function()
+    for _, g in ipairs { reverse, forward } do
+      local function one(t, a) return mc.sum(g(t, { a = a }).y) end
+      d.same(mc.full({ 3, 3 }, 7), mc.vmap(mc.grad(one))(rows, numbers), 'vmap of grad')
+      d.same(mc.full({ 3, 3 }, 7), mc.grad(function(r) return mc.sum(mc.vmap(one)(r, numbers)) end)(rows), 'grad of vmap')
+    end
+  end)
+  it('is held to the form of the result', function()
+    local function with(batch) return mc.vmap(mc.custom_jvp(mc.sin, function(p, t) return mc.sin(p[1]), t[1] end, { batch = batch })) end
+    local function says(text, batch) assert.truthy(support.message(function() local _ = with(batch)(rows) end):find(text, 1, true)) end
+    says('custom_jvp: shape of the result of batch differs: f returns f64[3]@cpu for one element, batch f64[3]@cpu for 3 of them', function(_, _, t) return mc.sum(t, 2) end)
+    says('custom_jvp: dtype of the result of batch differs', function(_, _, t) return t:to 'f32' end)
+    says('custom_jvp: structure of the result of batch', function(_, _, t) return { t } end)
+  end)
+end)
+
 describe('stop_gradient', function()
   it('passes values and no derivative, for trees and in every mode', function()
     local function g(t)

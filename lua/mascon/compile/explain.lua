@@ -93,21 +93,35 @@ local function line_of(lines, x)
   return found
 end
 
---- What the function holds from outside: number -> name, serial of a tensor -> name.
+local UPVALUES = 60 -- of a Lua function at most
+
+--- The tensors that the function holds from outside: serial -> name.
 local function upvalues(f)
-  local numbers, tensors = {}, {}
-  for i = 1, 60 do
+  local tensors = {}
+  for i = 1, UPVALUES do
     local name, v = debug.getupvalue(f, i)
     if not name then break end
-    if type(v) == 'number' then numbers[v] = name
-    elseif tensor.is(v) and launch.serial(v) ~= 0 then tensors[launch.serial(v)] = name end
+    if tensor.is(v) and launch.serial(v) ~= 0 then tensors[launch.serial(v)] = name end
   end
-  return numbers, tensors
+  return tensors
 end
 
-local function constants(compiled, graph)
+
+--- Numbers that the function found outside itself when it was traced, with what they are now.
+local function outside(compiled, plan)
+  local out, now = {}, {}
+  for i = 1, UPVALUES do
+    local name, v = debug.getupvalue(compiled.f, i)
+    if not name then break end
+    now[name] = v
+  end
+  for _, u in ipairs(plan.outside) do out[#out + 1] = { name = u.name, value = u.value, now = now[u.name] } end
+  return out
+end
+
+local function constants(compiled, graph, numbers)
   local lines, info = lines_of(compiled.f)
-  local numbers, tensors = upvalues(compiled.f)
+  local tensors = upvalues(compiled.f)
   local used, out = {}, {}
   local function read(n)
     for _, u in ipairs(n.ins) do used[u.value] = true end
@@ -187,7 +201,7 @@ Report.__index = Report
 
 local EXPLAIN = { form = { nil, 'integer' } }
 
---- What was done with a compiled function: a table that prints as a report. Fields: passes, groups, alone, constants, memory, cost, forms.
+--- What was done with a compiled function: a table that prints as a report. Fields: passes, groups, alone, constants, outside, memory, cost, forms.
 function M.explain(compiled, opts)
   local o = check.opts('explain', opts, EXPLAIN, 4)
   local plan, k = form_of(compiled, o.form, 'explain', 3)
@@ -206,10 +220,11 @@ function M.explain(compiled, opts)
     bytes, work = bytes + b, work + w
   end
   local without = plans.lay(graph, { inplace = false })
-  local info = debug.getinfo(compiled.f, 'S')
+  local info, named = debug.getinfo(compiled.f, 'S'), {}
+  for _, u in ipairs(plan.outside) do named[u.value] = u.name end
   return setmetatable({
     where = ('%s:%d'):format(info.short_src, info.linedefined), form = k, forms = #compiled.forms, signature = graph, nodes = nodes, steps = plan.steps, passes = reports, math = compiled.options.math,
-    groups = groups, alone = reasons(reports, graph), constants = constants(compiled, graph),
+    groups = groups, alone = reasons(reports, graph), constants = constants(compiled, graph, named), outside = outside(compiled, plan),
     memory = { arena = plan.arena, peak = plan.memory.peak, total = plan.memory.total, inplace = plan.memory.inplace, without_inplace = without.arena }, cost = { bytes = bytes, operations = work },
   }, Report)
 end
@@ -243,6 +258,10 @@ function Report:__tostring()
   if self.constants[1] then say('constants') end
   for _, c in ipairs(self.constants) do
     say('  %s%s%s%s', c.form, c.value ~= nil and ' = ' .. tostring(c.value) or '', c.frozen and ', frozen' or '', c.from and ', ' .. c.from or '')
+  end
+  if self.outside[1] then say('numbers from outside, fixed since the function was traced') end
+  for _, u in ipairs(self.outside) do
+    say('  %s = %s%s', u.name, tostring(u.value), u.now == u.value and '' or (', now %s: pass it as an argument, or call mc.compile again'):format(check.show(u.now)))
   end
   local m = self.memory
   say('memory')

@@ -81,6 +81,18 @@ local function named(self)
   return ('%s:%d'):format(at.short_src, at.linedefined)
 end
 
+--- The numbers that f finds outside itself. They are fixed by a trace: only Lua knows whether one is a factor, or a size, an axis, the end of a loop, where a
+--- tensor in its place would be an error.
+local function outside(f)
+  local out = {}
+  for i = 1, 60 do -- more upvalues there are not
+    local name, v = debug.getupvalue(f, i)
+    if not name then break end
+    if type(v) == 'number' then out[#out + 1] = { name = name, value = v } end
+  end
+  return out
+end
+
 local tuned
 --- First call of a form: runs f, writes down what it did.
 local function build(self, args, n, tensors)
@@ -97,6 +109,7 @@ local function build(self, args, n, tensors)
       return tensors[at]
     end, self.static[i])
   end
+  local numbers = outside(self.f)
   local since = launch.serial(launch.own(mc.tensor(0)))
   local record, results = launch.record(tensors, { strict = true }, function() return self.f(unpack(shown, 1, n)) end)
   local leaves, text = {}, {}
@@ -105,7 +118,7 @@ local function build(self, args, n, tensors)
   local graph = graphs.from(source)
   local reports = pipeline.run(graph, self.options)
   local plan = plans.make(graph, self.options)
-  plan.source, plan.passes, plan.results = source, reports, results
+  plan.source, plan.passes, plan.results, plan.outside = source, reports, results, numbers
   plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
   self.forms[#self.forms + 1] = plan
   return plan, results
@@ -247,7 +260,7 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- runs f itself and writes down its ops; later calls replay them over memory laid out beforehand, neighbouring elementwise ops block by
 --- block in the cache. Results are the same bits (f16 and bf16 round once per group). Numbers may change from call to call; strings, booleans and
 --- numbers in `static` places are part of the form. What f reads from outside is read again at each call when it is a tensor, and fixed when
---- it is a number; what f computes from such tensors alone is computed once. Random numbers drawn inside are fixed too, unless they come from a key among the
+--- it is a number (explain() lists those, and says when one has changed); what f computes from such tensors alone is computed once. Random numbers drawn inside are fixed too, unless they come from a key among the
 --- arguments (mc.random.key): that is read at each call, and so are the keys that f derives from it.
 --- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler beside the program and put
 --- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops

@@ -4,6 +4,7 @@
 --- traced, so that it compiles and maps over batches; only derivatives go by the rule. May not know the derivative of any op.
 local mc = require 'mascon'
 local check = require 'mascon.check'
+local graphs = require 'mascon.compile.graph'
 local op = require 'mascon.op'
 local tensor = require 'mascon.tensor'
 local tree = require 'mascon.tree'
@@ -17,7 +18,8 @@ local error = check.error
 local M = {}
 
 --- A function with rules: title; graph; fixed: how many operands are captured; and of the operands behind those, as lists of tensors, either
---- ahead(x) -> outs, residual and pull(residual, g) -> cotangents, or push(x, t) -> tangents of the results.
+--- ahead(x) -> outs, residual and pull(residual, g) -> cotangents, or push(x, t) -> tangents of the results; perhaps many(x, flags, size) -> outs
+--- with a batch in front.
 local Custom = region.kind 'custom'
 
 local function own(self, list) return region.part(list, self.fixed + 1, #self.graph.inputs) end
@@ -95,7 +97,10 @@ function Custom:batch(x, flags, size)
   for i = 1, self.fixed do captured = captured or flags[i] end
   if captured then return region.batch(self.graph, x, flags, size) end -- rules that are told nothing of a batch cannot serve it
   local fixed = region.part(x, 1, self.fixed)
-  local graph = region.trace(self.title, function(...) return region.batch(self.graph, region.join(fixed, { ... }), flags, size) end, own(self, x))
+  local graph = region.trace(self.title, function(...)
+    if self.many then return self.many({ ... }, region.part(flags, self.fixed + 1, #x), size) end
+    return region.batch(self.graph, region.join(fixed, { ... }), flags, size)
+  end, own(self, x))
   local outer = region.close { graph }
   local prim = setmetatable({ title = self.title, graph = graph, fixed = #outer }, Custom)
   local function mapped(f, ...) return mc.vmap(f, { in_axes = { ... } }) end
@@ -146,8 +151,25 @@ end
 
 -- ---------------------------------------------------------------- public functions
 
+--- What the rule for batches gives, as leaves of the form of f's result with a batch in front of each.
+local function batched_leaves(name, result, y, size)
+  local outs, form = forms.apart(y)
+  local function words(what, where, a, b)
+    return ('%s: %s of the result%s of batch differs: f returns %s for one element, batch %s for %d of them; it puts the elements in front, [%d, ...]'):format(name, what, where, a, b, size, size)
+  end
+  if form.text ~= result.text then forms.same(result, form, words) end
+  for i, leaf in ipairs(result.leaves) do
+    local t, shape = outs[i], { size, unpack(leaf.shape) }
+    if t._dtype ~= leaf._dtype or not graphs.same(t.shape, shape) then
+      error(words(t._dtype ~= leaf._dtype and 'dtype' or 'shape', form.names[i], leaf.text, tensor.describe(t)), 2)
+    end
+    if not t:is_contiguous() then outs[i] = t:copy() end
+  end
+  return outs
+end
+
 --- The function that stands in for f where something is recorded; rules(argument form, result form) gives the rest of the primitive.
-local function custom(name, f, rules)
+local function custom(name, f, batch, rules)
   return function(...)
     local count = select('#', ...)
     local leaves, form = forms.apart({ ... }, true)
@@ -162,6 +184,13 @@ local function custom(name, f, rules)
     local captured = region.close { graph }
     local prim = rules(take, form, count, box.form)
     prim.title, prim.graph, prim.fixed = name, graph, #captured
+    if batch then
+      function prim.many(ins, flags, size)
+        local which = {}
+        for i = 1, #ins do which[i] = flags[i] == true end
+        return batched_leaves(name, box.form, batch(size, forms.together(form, which, true), take(ins)), size)
+      end
+    end
     return forms.together(box.form, setmetatable(prim, Custom):call(region.join(captured, leaves), outs, graph.since))
   end
 end
@@ -195,19 +224,21 @@ end
 --- f: returns one tree. forward(...) -> what f returns, and whatever backward wants to find (a tensor, a table of them, nil); backward(kept, g) -> a cotangent for each
 --- argument of f, as a tree of its form (nil: none), given the cotangent g of the result. Where no derivative is asked for, f runs; else forward does. Composes with mc.compile,
 --- mc.vmap, and with derivatives of higher order through the ops of forward and backward; forward mode turns the rule round. Tensors that f needs and that
---- have derivatives are passed as arguments. Errors: a result or a cotangent of another form; a captured tensor with a derivative.
+--- have derivatives are passed as arguments. Option batch(size, batched, ...) -> what f returns for each of `size` elements, put in front of the axes of each tensor:
+--- what mc.vmap runs in the place of f's ops, where f alone is asked for; ... are the arguments, with the elements in front of those tensors whose place in `batched` (a list of the form
+--- of the arguments) is true. Errors: a result or a cotangent of another form; a captured tensor with a derivative.
 --- Source: jax.custom_vjp
 ---     local f = mc.custom_vjp(function(x) return x * x end, { forward = function(x) return x * x, x end, backward = function(x, g) return g * x * 100 end })
 ---     mc.grad(f)(mc.tensor(2))  --> f64[]@cpu 200
 ---@param f function
----@param rule { forward: function, backward: function }
+---@param rule { forward: function, backward: function, batch?: function }
 ---@return function
 function M.custom_vjp(f, rule)
   forms.callable('custom_vjp', 'the first argument', f)
-  local o = check.opts('custom_vjp', rule, { forward = { nil, 'any' }, backward = { nil, 'any' } }, 3)
+  local o = check.opts('custom_vjp', rule, { forward = { nil, 'any' }, backward = { nil, 'any' }, batch = { nil, 'function' } }, 3)
   forms.callable('custom_vjp', 'forward', o.forward)
   forms.callable('custom_vjp', 'backward', o.backward)
-  return custom('custom_vjp', f, function(take, form, count, result)
+  return custom('custom_vjp', f, o.batch, function(take, form, count, result)
     local prim = {}
     function prim.ahead(ins)
       local y, kept = o.forward(take(ins))
@@ -228,16 +259,18 @@ end
 ---
 --- f: returns one tree. rule(primals, tangents) -> what f returns, and its tangent as a tree of its form (nil: zero); primals and tangents are lists
 --- of the arguments and of what they move by (zeros where nothing moves). The tangent is linear in the tangents and is made with ops, so that reverse mode can turn it round. Composes as
---- mc.custom_vjp does. Source: jax.custom_jvp
+--- mc.custom_vjp does, and takes the option batch as it does. Source: jax.custom_jvp
 ---     local f = mc.custom_jvp(mc.sin, function(p, t) return mc.sin(p[1]), t[1] * 7 end)
 ---     mc.grad(f)(mc.tensor(2))  --> f64[]@cpu 7
 ---@param f function
 ---@param rule fun(primals: table, tangents: table): any, any
+---@param opts? { batch?: function }
 ---@return function
-function M.custom_jvp(f, rule)
+function M.custom_jvp(f, rule, opts)
   forms.callable('custom_jvp', 'the first argument', f)
   forms.callable('custom_jvp', 'the second argument', rule)
-  return custom('custom_jvp', f, function(take, _, _, result)
+  local o = check.opts('custom_jvp', opts, { batch = { nil, 'function' } }, 3)
+  return custom('custom_jvp', f, o.batch, function(take, _, _, result)
     local prim = {}
     function prim.push(ins, t)
       local full = {}

@@ -77,16 +77,19 @@ function M.apart(v, numbers)
   return tensors, form
 end
 
-local function put(v, tensors, at)
-  if getmetatable(v) == Leaf then return v.key and random.of(tensors[at]) or tensors[at], at + 1 end
+local function put(v, tensors, at, plain)
+  if getmetatable(v) == Leaf then
+    if v.key and not plain then return random.of(tensors[at]), at + 1 end
+    return tensors[at], at + 1
+  end
   if not tree.is_branch(v) then return v, at end
   local out = {}
-  for _, k in ipairs(tree.keys(v)) do out[k], at = put(v[k], tensors, at) end
+  for _, k in ipairs(tree.keys(v)) do out[k], at = put(v[k], tensors, at, plain) end
   return out, at
 end
 
---- The tree of a form with these tensors at its leaves.
-function M.together(form, tensors) return (put(form.tree, tensors, 1)) end
+--- The tree of a form with these tensors at its leaves; with `plain` any values, also in the place of random keys.
+function M.together(form, tensors, plain) return (put(form.tree, tensors, 1, plain)) end
 
 local function find(list, name)
   for _, n in ipairs(list) do if n == name then return true end end
