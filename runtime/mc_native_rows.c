@@ -2,16 +2,12 @@
  *
  * What passes between the steps of a row stays in the first-level cache: a norm reads its operand once and writes its result once. The function
  * is handed runs of rows: addresses of the first row of every operand, the distance of rows, room for buffers, and the reductions among the
- * steps as calls (mci_row_op), so that their bits are those of the ops. Large results are made in a buffer and written past the caches. Tasks
- * are cut by shape only. May not know what is computed or who generated it. */
+ * steps as calls (mci_row_op), so that their bits are those of the ops. Tasks are cut by shape only. May not know what is computed or who generated it. */
 #include "mc_native_rows.h"
 #include "mc_blocks.h"
 #include "mc_ops.h"
 
 #include <string.h>
-
-#define STAGE 16384 /* bytes of rows that are made before they are written past the caches */
-#define AHEAD 4     /* operands that are asked for meanwhile */
 
 struct mci_native_rows {
     mc_native_fn fn;
@@ -19,7 +15,6 @@ struct mci_native_rows {
     int64_t rows, task;                                  /* rows of all, of a task */
     int64_t shape[MC_MAX_RANK];                          /* leading axes, collapsed; a run of rows lies along the last */
     int64_t strides[MCI_NATIVE_OPERANDS][MC_MAX_RANK];   /* bytes; leaves, then results */
-    int64_t bytes[MCI_NATIVE_OPERANDS];                  /* of a row of each result */
     int64_t tail[MCI_NATIVE_OPERANDS + MCI_TILE_SLOTS];  /* lengths and places of buffers, as the function wants them */
     int ntail;
     int64_t room;
@@ -29,10 +24,8 @@ struct mci_native_rows {
 typedef struct rows_job {
     const mci_native_rows *r;
     mc_tensor *const *operands;
-    mci_row_op *ops;                         /* of each worker */
-    char *memory;
-    int64_t room, stage[MCI_NATIVE_OPERANDS]; /* of a worker; where in it a result is made, -1: in its place */
-    int64_t step;                            /* rows that a stage holds; of a call */
+    mci_row_op *ops; /* of each worker */
+    char *memory;    /* of each worker: room */
     int64_t bad;
     int32_t bad_op;
 } rows_job;
@@ -62,8 +55,6 @@ mci_native_rows *mci_native_rows_new(mc_native_fn fn, int k, const int64_t *lead
             int at = d + views[i].shift;
             r->strides[i][d] = at >= 0 && t->shape[at] > 1 ? t->strides[at] * MCI_SIZE(t->dtype) : 0;
         }
-        if (i >= nleaves)
-            r->bytes[i] = r->rows ? t->numel / r->rows * MCI_SIZE(t->dtype) : 0;
     }
     r->nd = mci_collapse(k, r->shape, n, r->strides);
     if (r->nd == 0) {
@@ -92,7 +83,7 @@ static int call(rows_job *j, int64_t row, int64_t n, char *const *at, int worker
 {
     const mci_native_rows *r = j->r;
     const int last = r->nd - 1, operands = r->nleaves + r->nresults;
-    char *memory = j->memory + worker * j->room;
+    char *memory = j->memory + worker * r->room;
     const void *in[MCI_NATIVE_OPERANDS + 3];
     void *out[MCI_NATIVE_OPERANDS];
     int64_t steps[2 * MCI_NATIVE_OPERANDS + MCI_TILE_SLOTS + 1];
@@ -100,12 +91,8 @@ static int call(rows_job *j, int64_t row, int64_t n, char *const *at, int worker
         in[i] = at[i];
     for (int i = 0; i < operands; i++)
         steps[i] = r->strides[i][last];
-    for (int i = 0; i < r->nresults; i++) {
-        int staged = j->stage[i] >= 0;
-        out[i] = staged ? memory + j->stage[i] : at[r->nleaves + i];
-        if (staged)
-            steps[r->nleaves + i] = r->bytes[r->nleaves + i];
-    }
+    for (int i = 0; i < r->nresults; i++)
+        out[i] = at[r->nleaves + i];
     steps[operands] = row;
     memcpy(steps + operands + 1, r->tail, sizeof *r->tail * (size_t)r->ntail);
     in[r->nleaves] = steps;
@@ -117,17 +104,6 @@ static int call(rows_job *j, int64_t row, int64_t n, char *const *at, int worker
         __atomic_store_n(&j->bad_op, op, __ATOMIC_RELAXED);
         __atomic_store_n(&j->bad, bad, __ATOMIC_RELAXED);
         return 1;
-    }
-    for (int i = 0; i < r->nresults; i++) {
-        if (j->stage[i] < 0)
-            continue;
-        const char *ahead[AHEAD];
-        int64_t bytes = r->bytes[r->nleaves + i];
-        int count = 0;
-        for (int q = 0; q < r->nleaves && count < AHEAD; q++)
-            if (r->strides[q][last] == bytes)
-                ahead[count++] = at[q] + n * bytes;
-        mci_stream(at[r->nleaves + i], out[i], n * bytes, count, ahead);
     }
     return 0;
 }
@@ -142,7 +118,6 @@ static void rows_task(void *arg, int64_t begin, int64_t end, int worker)
         int64_t place = row % r->shape[last], rest = row / r->shape[last];
         char *at[MCI_NATIVE_OPERANDS];
         n = r->shape[last] - place < hi - row ? r->shape[last] - place : hi - row;
-        n = n < j->step ? n : j->step;
         for (int i = 0; i < operands; i++)
             at[i] = (char *)j->operands[i]->data + place * r->strides[i][last];
         for (int d = last - 1; d >= 0; d--) {
@@ -180,28 +155,12 @@ static int open_ops(const mci_native_rows *r, mci_row_op *ops)
 
 int mci_native_rows_run(const mci_native_rows *r, mc_tensor *const *operands)
 {
-    rows_job j = {.r = r, .operands = operands, .room = r->room, .step = r->task, .bad_op = -1};
+    rows_job j = {.r = r, .operands = operands, .bad_op = -1};
     if (r->rows == 0)
         return MC_OK;
     int64_t tasks = (r->rows + r->task - 1) / r->task;
     int workers = mci_workers(tasks);
-    for (int i = 0; i < r->nresults; i++) {
-        const mc_tensor *t = operands[r->nleaves + i];
-        int64_t bytes = r->bytes[r->nleaves + i];
-        j.stage[i] = -1;
-        if (bytes * r->rows < MCI_STREAM || bytes > STAGE || r->strides[r->nleaves + i][r->nd - 1] != bytes)
-            continue;
-        int alone = 1; /* nobody reads what is still in the stage */
-        for (int q = 0; q < r->nleaves; q++)
-            alone = alone && mci_overlap(t, operands[q]) < 0;
-        if (alone) {
-            int64_t most = STAGE / bytes;
-            j.step = most < j.step ? most : j.step;
-            j.stage[i] = j.room;
-            j.room += (most * bytes + 63) / 64 * 64;
-        }
-    }
-    j.memory = mci_alloc((size_t)(j.room * workers + 1));
+    j.memory = mci_alloc((size_t)(r->room * workers + 1));
     j.ops = mci_calloc((size_t)(workers * r->nops + 1), sizeof *j.ops);
     int rc = j.memory && j.ops ? MC_OK : mc_errstatus();
     for (int w = 0; w < workers && !rc; w++)

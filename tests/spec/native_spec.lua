@@ -174,6 +174,49 @@ describe('compiled groups', function()
     end
   end)
 
+  it_native('take whole rows through norms and what is around them, for any leading axes', function()
+    local rows = require 'mascon.compile.passes.rows'
+    local smallest = rows.SMALLEST
+    rows.SMALLEST = 0
+    local function norm(a, w, s)
+      local d = a - mc.mean(a, { -1, keepdim = true })
+      local y = d * mc.rsqrt(mc.mean(d * d, { -1, keepdim = true }) + s) * w + 1
+      return { y = y, d = d, top = mc.max(mc.abs(y), { -1, keepdim = true }), v = mc.var(d, { -1 }) }
+    end
+    local function whole(f, args)
+      local g = mc.compile(f, { tier = 'native' })
+      g(unpack(args))
+      return g:source():find('row_op', 1, true) ~= nil
+    end
+    local ok, why = pcall(function()
+      for _, dtype in ipairs { 'f32', 'f64' } do
+        local function wave(...) return mc.sin(mc.arange(1, mc.zeros { ... }:numel()) * 0.7):reshape { ... }:to(dtype) end
+        for _, c in ipairs {
+          { 'rows', { wave(301, 77), wave(77), 0.1 }, true }, { 'a row', { wave(1, 1000), wave(1000), 0.1 }, true },
+          { 'three leading axes', { wave(3, 5, 7, 130), wave(5, 1, 130), 0.5 }, true }, { 'a column', { wave(200, 64), wave(200, 1), 2 }, true },
+          { 'turned leading axes', { wave(9, 8, 64):permute_dims { 2, 1, 3 }, wave(64), 2 }, true },
+          { 'every second element', { wave(100, 200), wave(100, 400)[':, ::2'], 2 }, false }, { 'short rows', { wave(500, 7), wave(7), 1 }, false },
+        } do
+          agrees(c[1] .. ' ' .. dtype, norm, c[2])
+          assert.equal(c[3], whole(norm, c[2]), c[1])
+        end
+        agrees('softmax', function(a, b) return mc.softmax(a * b, -1) - mc.log_softmax(a, -1) * 2 end, { wave(50, 4, 90), wave(4, 90) })
+      end
+      local a, b = mc.ones { 500, 300, dtype = 'i64' }, mc.ones { 500, 300, dtype = 'i64' }
+      local function share(p, q, r) return mc.floor_divide(p, q) * 2 - mc.max(r + r, { -1, keepdim = true }):to 'i64' end
+      local r = mc.ones { 500, 300 }
+      agrees('guarded', share, { a, b, r })
+      assert.truthy(whole(share, { a, b, r }))
+      local g = mc.compile(share, { tier = 'native' })
+      g(a, b, r)
+      b['400, 7'] = 0
+      local said = support.message(function() mc.floor_divide(a, b) end):match 'flat position %d+'
+      assert.truthy(support.message(function() g(a, b, r) end):find(said, 1, true))
+    end)
+    rows.SMALLEST = smallest
+    if not ok then error(why, 0) end
+  end)
+
   it_native('give the same bits for every number of threads, and at every instruction level of this build', function()
     local a, b = mc.randn { 200000, seed = 1, dtype = 'f32' }, mc.randn { 200000, seed = 2, dtype = 'f32' }
     local f = function(x, y) return mc.exp(x) * mc.sin(y) / (1 + mc.abs(x)) end

@@ -47,7 +47,7 @@ function M.emit(owner, members, layout)
   local leaves, leaf_of, results, lengths, length_of = {}, {}, {}, {}, {}
   local along, along_lengths, ops, special = {}, {}, {}, false
   local inside, written = {}, {} -- slot or memory -> { text = C address, kind, n, dense header }
-  local texts, body = {}, {}
+  local texts, body, ahead = {}, {}, {}
 
   local function length(n)
     if not length_of[n] then
@@ -55,6 +55,10 @@ function M.emit(owner, members, layout)
       length_of[n] = #lengths
     end
     return length_of[n]
+  end
+  --- Rows of an operand are asked for while earlier ones are computed, some of it at every step.
+  local function ask(name, n, dtype, writes)
+    ahead[#ahead + 1] = ('        AHEAD(%s, @%s, n%d * (int64_t)sizeof(%s), %%d, %d, %d);\n'):format(name, name, length(n), codegen.by_code[dtype].c, #members, writes)
   end
   --- What a step reads: its C address and kind, or nil and why not.
   local function read(h, place, shape, n)
@@ -71,6 +75,8 @@ function M.emit(owner, members, layout)
     if not leaf_of[key] then
       leaves[#leaves + 1] = place
       leaf_of[key] = #leaves
+      local own = k + owner.shift[place]
+      if kind == 'row' and own >= 1 and h.shape[own] ~= 1 then ask('x' .. #leaves, n, h.dtype, 0) end
     end
     return 'x' .. leaf_of[key], kind
   end
@@ -80,6 +86,7 @@ function M.emit(owner, members, layout)
     if slot < 0 then
       results[#results + 1] = place
       written[memory(h)] = { text = 'y' .. #results, kind = kind, n = n, h = h }
+      if kind == 'row' then ask('y' .. #results, n, h.dtype, 1) end
       return 'y' .. #results
     end
     local c = codegen.by_code[h.dtype].c
@@ -95,6 +102,7 @@ function M.emit(owner, members, layout)
   local place = 0
   for number, m in ipairs(members) do
     local first = place
+    body[#body + 1] = number -- the place of AHEAD
     place = place + #m.outs + #m.ins
     local shape = layout[m.code and m.outs[1] or m.ins[1]].shape
     local n = numel(shape) / rows
@@ -141,6 +149,15 @@ function M.emit(owner, members, layout)
     end
   end
   local nl, nr = #leaves, #results
+  for i, line in ipairs(body) do
+    if type(line) == 'number' then
+      local asks = {}
+      for j, a in ipairs(ahead) do
+        asks[j] = a:format(line - 1):gsub('@([xy])(%d+)', function(kind, which) return ('step[%d]'):format(which - 1 + (kind == 'y' and nl or 0)) end)
+      end
+      body[i] = table.concat(asks)
+    end
+  end
   if nl + nr > OPERANDS then return nil, 'too many operands' end
   local head = {}
   for i = 1, #lengths do head[#head + 1] = ('    const int64_t n%d = step[%d];\n'):format(i, nl + nr + i) end
