@@ -68,16 +68,16 @@ typedef struct mck_ar_losses {
 
 /* levels: for each channel, set of repaired cells, fold and level: (median of the middle rows - mean of the
  * training rows of at most this level) squared, summed over t and added to sum[c][r][f][l]. Rows in groups
- * that share the folds they train: fold f trains the groups in_fold[f][g]. level[e]: 0 .. L-1, or L for never. cell[r][e][c]:
+ * that share the folds they train: fold f trains the groups in_fold[f][g]. level[r][e]: 0 .. L-1, or L for never. cell[r][e][c]:
  * row of `repaired` that takes the place of the sample row, -1 for none. Task = channel. */
 typedef struct mck_ar_levels {
     double *sum; /* [C][R][K][L] */
     mck_ar_samples x;
     const double *repaired; /* [cells][T] */
     int64_t R, K, L, G;
-    const int64_t *cell, *level, *group; /* [R][E][C], [E], [E] */
+    const int64_t *cell, *level, *group; /* [R][E][C], [R][E], [E] */
     const uint8_t *in_fold;              /* [K][G] */
-    const int64_t *count;                /* [K][L]: training rows of at most this level */
+    const int64_t *count;                /* [R][K][L]: training rows of at most this level */
     const int64_t *middle_at, *middle;
     const uint16_t *network;
     const int64_t *network_at;
@@ -95,6 +95,15 @@ typedef struct mck_ar_predict {
     int64_t network_pairs;
 } mck_ar_predict;
 
+/* weights: rows out[first[s] .. first[s+1])[C] that give the bad channels of set s from the others, zero at the bad
+ * ones; inverse[C][C] of a system that is positive definite. Task = set. */
+typedef struct mck_ar_weights {
+    double *out;
+    const double *inverse;
+    const int64_t *bad, *first; /* places, 0-based; [S+1] */
+    int64_t S, C;
+} mck_ar_weights;
+
 /* All entry points of one level. *_work: bytes one worker needs. */
 typedef struct mck_autoreject_ops {
     void (*range)(const mck_ar_range *a, int64_t begin, int64_t end, void *work); /* no work */
@@ -108,6 +117,8 @@ typedef struct mck_autoreject_ops {
     int64_t (*levels_work)(const mck_ar_levels *a);
     void (*predict)(const mck_ar_predict *a, int64_t begin, int64_t end, void *work);
     int64_t (*predict_work)(const mck_ar_predict *a);
+    void (*weights)(const mck_ar_weights *a, int64_t begin, int64_t end, void *work);
+    int64_t (*weights_work)(const mck_ar_weights *a);
     /* Comparators of a network that brings the middle elements of n to their places, as pairs of
      * positions. Returns their number; pairs may be NULL. 0 for an n that is too long for one: a selection row by row
      * then serves. */

@@ -231,7 +231,7 @@ static int run_losses(const mci_op *op, int nout, mc_tensor **out, int nin, cons
     return mci_outputs_finish(&o, rc);
 }
 
-/* in: samples, picks, repaired f64 [cells, T], cell i64 [R, E, C], level i64 [E], group i64 [E], in_fold u8 [K, G], count i64 [K, L], middle_at,
+/* in: samples, picks, repaired f64 [cells, T], cell i64 [R, E, C], level i64 [R, E], group i64 [E], in_fold u8 [K, G], count i64 [R, K, L], middle_at,
  * middle, sum f64 [C, R, K, L] */
 static int run_levels(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in)
 {
@@ -250,14 +250,14 @@ static int run_levels(const mci_op *op, int nout, mc_tensor **out, int nin, cons
     a.R = sum->shape[1];
     a.L = sum->shape[3];
     a.G = in[6]->shape[1];
-    if (in[3]->numel != a.R * E * C || in[7]->numel != a.K * a.L)
+    if (in[3]->numel != a.R * E * C || in[4]->numel != a.R * E || in[7]->numel != a.R * a.K * a.L)
         return mci_error(MC_ESHAPE, "%s: cells or counts do not belong to these sums", op->name);
     int64_t cells = in[2]->numel / a.x.T;
     const int64_t *cell = in[3]->data;
     for (int64_t i = 0; i < in[3]->numel; i++)
         if (cell[i] < -1 || cell[i] >= cells)
             return mci_error(MC_EINVAL, "%s: cell %lld is outside -1..%lld", op->name, (long long)cell[i], (long long)cells - 1);
-    if ((rc = check_index(op, "level", in[4]->data, E, a.L + 1)) != 0 || (rc = check_index(op, "group", in[5]->data, E, a.G)) != 0)
+    if ((rc = check_index(op, "level", in[4]->data, a.R * E, a.L + 1)) != 0 || (rc = check_index(op, "group", in[5]->data, E, a.G)) != 0)
         return rc;
     a.repaired = in[2]->data;
     a.cell = cell;
@@ -305,6 +305,27 @@ static int run_predict(const mci_op *op, int nout, mc_tensor **out, int nin, con
     return mci_outputs_finish(&o, rc);
 }
 
+/* in: inverse f64 [C, C], bad i64 [cells], first cell of each set i64 [S + 1] */
+static int run_weights(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in)
+{
+    int rc;
+    if ((rc = mci_operand(op, in, nin, 0, MC_F64, 1)) != 0 || (rc = mci_operand(op, in, nin, 1, MC_I64, 0)) != 0 || (rc = mci_operand(op, in, nin, 2, MC_I64, 1)) != 0)
+        return rc;
+    int64_t C = in[0]->shape[0], cells = in[1]->numel, S = in[2]->numel - 1;
+    mck_ar_weights a = {.inverse = in[0]->data, .bad = in[1]->data, .first = in[2]->data, .S = S, .C = C};
+    if (in[0]->ndim != 2 || in[0]->shape[1] != C || a.first[0] != 0 || a.first[S] != cells)
+        return mci_error(MC_ESHAPE, "%s: the inverse is not square, or the sets do not cover %lld cells", op->name, (long long)cells);
+    if ((rc = check_index(op, "channel", a.bad, cells, C)) != 0)
+        return rc;
+    for (int64_t s = 0; s < S; s++)
+        if (a.first[s + 1] < a.first[s] || a.first[s + 1] - a.first[s] >= C)
+            return mci_error(MC_EINVAL, "%s: set %lld leaves no channel of %lld", op->name, (long long)s, (long long)C);
+    mci_outputs o = {op, out, nout, 0, 0, 1};
+    a.out = mci_output(&o, 1, MC_F64, 2, (int64_t[]){cells, C});
+    rc = o.rc ? o.rc : mci_stage_run((mci_stage_fn)kernels()->weights, &a, S, kernels()->weights_work(&a));
+    return mci_outputs_finish(&o, rc);
+}
+
 int mci_autoreject_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     if (nin < 1)
@@ -315,6 +336,7 @@ int mci_autoreject_run(const mci_op *op, int nout, mc_tensor **outs, int nin, co
     case MC_OP_AR_SUMS: return run_sums(op, nout, outs, nin, in);
     case MC_OP_AR_LOSSES: return run_losses(op, nout, outs, nin, in, p);
     case MC_OP_AR_LEVELS: return run_levels(op, nout, outs, nin, in);
+    case MC_OP_AR_WEIGHTS: return run_weights(op, nout, outs, nin, in);
     default: return run_predict(op, nout, outs, nin, in);
     }
 }

@@ -46,7 +46,8 @@ static void by_level(const mck_ar_levels *a, int64_t c, int64_t r, int64_t t, co
     const int64_t T = a->x.T, left = T - t < TILE ? T - t : TILE;
     for (int64_t i = 0; i < a->G * a->L * TILE; i++) w->parts[i] = 0.0;
     for (int64_t e = 0; e < a->x.E; e++) {
-        if (a->level[e] >= a->L) continue;
+        const int64_t level = a->level[r * a->x.E + e];
+        if (level >= a->L) continue;
         const int64_t cell = a->cell[(r * a->x.E + e) * a->x.C + c];
         const double *x = w->rows + e * TILE;
         if (cell >= 0) {
@@ -56,7 +57,7 @@ static void by_level(const mck_ar_levels *a, int64_t c, int64_t r, int64_t t, co
                 x = w->patch;
             }
         }
-        add_tile(w->parts + (a->group[e] * a->L + a->level[e]) * TILE, x);
+        add_tile(w->parts + (a->group[e] * a->L + level) * TILE, x);
     }
 }
 
@@ -83,7 +84,7 @@ void MCK(ar_levels)(const mck_ar_levels *a, int64_t begin, int64_t end, void *wo
                     for (int64_t l = 0; l < a->L; l++) {
                         for (int64_t g = 0; g < a->G; g++)
                             if (a->in_fold[f * a->G + g]) add_tile(w.sum, w.parts + (g * a->L + l) * TILE);
-                        const int64_t n = a->count[f * a->L + l];
+                        const int64_t n = a->count[(r * a->K + f) * a->L + l];
                         if (n > 0) out[l] += ar_distance(w.middle + f * TILE, w.sum, 1.0 / (double)n);
                     }
                 }

@@ -7,6 +7,7 @@
 #include "autoreject_tile.h"
 
 #define STRETCH 256 /* rows of a tile, 128 KiB */
+#define AHEAD 6     /* rows asked for ahead of the copy: they lie far apart */
 
 typedef struct sums_work {
     double *rows, *sum, *middle, *inverse;
@@ -62,7 +63,11 @@ static void load_rows(const mck_ar_sums *a, int64_t c, int64_t t, const int64_t 
     const int64_t left = x->T - t < TILE ? x->T - t : TILE;
     for (int64_t r = 0; r < a->N; r++) {
         double *out = rows + r * TILE;
-        const int64_t e = order[r];
+        const int64_t e = order[r], ahead = order[r + AHEAD < a->N ? r + AHEAD : r];
+        if (ahead >= x->E)
+            for (int64_t i = 0; i < TILE; i += 8) __builtin_prefetch(a->more + (c * x->E + ahead - x->E) * x->T + t + i);
+        else
+            for (int64_t i = 0; i < TILE; i += x->single ? 16 : 8) __builtin_prefetch((const char *)x->x + (ahead * x->e_stride + x->pick[c] * x->c_stride + t + i) * (x->single ? 4 : 8));
         if (e < x->E) {
             const double *in = ar_tile(x, e, c, t, AR_ZERO, out);
             if (in != out) ar_copy(out, in);
@@ -78,10 +83,19 @@ static void load_rows(const mck_ar_sums *a, int64_t c, int64_t t, const int64_t 
     }
 }
 
+/* sums of eight lanes in the order of ar_fold, for eight rows side by side */
+MC_INLINE void fold_eight(double (*l)[LANES], double *loss, int64_t n)
+{
+    double out[LANES];
+    for (int i = 0; i < LANES; i++) out[i] = ((l[i][0] + l[i][4]) + (l[i][2] + l[i][6])) + ((l[i][1] + l[i][5]) + (l[i][3] + l[i][7]));
+    for (int64_t i = 0; i < n; i++) loss[i] += out[i];
+}
+
 /* Training rows list[0 .. n) of one fold into its running sum; the first of them makes the mean of k + 1 rows. */
 static void advance(double *sum, const double *rows, const int32_t *list, int64_t n, const double *middle, const double *inverse, double *loss)
 {
     mck_vec64 s[VECTORS];
+    double lanes[LANES][LANES] = { { 0.0 } };
     for (int v = 0; v < VECTORS; v++) s[v] = mck_load_64(sum + v * VL);
     for (int64_t k = 0; k < n; k++) {
         const double *x = rows + list[k] * TILE;
@@ -93,8 +107,10 @@ static void advance(double *sum, const double *rows, const int32_t *list, int64_
             const mck_vec64 d = mck_muladd_64(s[v], scale, mck_load_64(middle + v * VL));
             part[v % PARTS] = mck_muladd_64(d, d, part[v % PARTS]);
         }
-        loss[k] += ar_fold(part);
+        for (int p = 0; p < PARTS; p++) mck_store_64(lanes[k % LANES] + p * VL, part[p]);
+        if (k % LANES == LANES - 1) fold_eight(lanes, loss + k - (LANES - 1), LANES);
     }
+    if (n % LANES) fold_eight(lanes, loss + n / LANES * LANES, n % LANES);
     for (int v = 0; v < VECTORS; v++) mck_store_64(sum + v * VL, s[v]);
 }
 

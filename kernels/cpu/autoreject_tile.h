@@ -83,6 +83,8 @@ void MCK(ar_levels)(const mck_ar_levels *a, int64_t begin, int64_t end, void *wo
 int64_t MCK(ar_levels_work)(const mck_ar_levels *a);
 void MCK(ar_predict)(const mck_ar_predict *a, int64_t begin, int64_t end, void *work);
 int64_t MCK(ar_predict_work)(const mck_ar_predict *a);
+void MCK(ar_weights)(const mck_ar_weights *a, int64_t begin, int64_t end, void *work);
+int64_t MCK(ar_weights_work)(const mck_ar_weights *a);
 
 /* Workspaces are cut into 64-byte aligned pieces. */
 MC_INLINE int64_t ar_bytes(int64_t n) { return (n + 63) & ~(int64_t)63; }

@@ -2,6 +2,7 @@
 --
 -- Owns the contiguous K-fold, the stratified shuffle split of the threshold search and the check of splits that are given. A fold is
 -- { train = list, test = list } of 1-based rows. May not know what a row is.
+local mc = require 'mascon'
 local check = require 'mascon.check'
 local twister = require 'mascon.autoreject.twister'
 local error = check.error
@@ -102,6 +103,20 @@ function M.stratified(sizes, opts)
     folds[f] = { train = train, test = reordered(stream, test) }
   end
   return folds
+end
+
+--- One side of all folds as tensors for the kernels: where each list starts, and the lists, 0-based.
+---@param folds table[] as contiguous() or stratified() give them
+---@param side string 'train' or 'test'
+---@return any at i64 [K + 1], any rows i64 [total], integer longest list
+function M.lists(folds, side)
+  local at, rows, longest = { 0 }, {}, 0
+  for f, fold in ipairs(folds) do
+    for _, i in ipairs(fold[side]) do rows[#rows + 1] = i - 1 end
+    at[f + 1] = #rows
+    longest = math.max(longest, #fold[side])
+  end
+  return mc.tensor(at, { dtype = 'i64' }), mc.tensor(rows, { dtype = 'i64' }), longest
 end
 
 --- Folds of n epochs from an option cv: a number of contiguous blocks, or a list of { train, test } lists of 1-based epochs.

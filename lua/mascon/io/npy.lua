@@ -14,6 +14,8 @@ local M = {}
 
 local info, shape = ffi.new 'int64_t[28]', ffi.new 'int64_t[8]'
 
+-- largest list of texts that is read
+local TEXTS = 2 ^ 28
 -- bytes of one slab of a strided tensor on its way to the file
 local SLAB = 8 * 2 ^ 20
 
@@ -104,6 +106,24 @@ function Archive:get(name, opts)
   if verify == nil then verify = not o.map end
   local t = to_tensor(handle(C.mc_zip_npy(z, i, verify and 1 or 0), C.mc_npy_free, 3), o.map)
   return t
+end
+
+--- The list of texts `name`, as NumPy stores an array of strings.
+---@param name string
+---@return string[]
+function Archive:texts(name)
+  local z = opened(self)
+  check.arg('npz.texts', 'name', name, 'string', 3)
+  local i = self._at[name]
+  if not i then error(('%s: no array %q; it holds %s'):format(self.path, name, #self.names > 0 and table.concat(self.names, ', ') or 'none'), 2) end
+  lib.check(C.mc_zip_info(z, i, info), 3)
+  local size = tonumber(info[C.MC_ZIP_SIZE])
+  if size > TEXTS then error(('%s: the texts %q take %.0f bytes; lists of names are smaller than that'):format(self.path, name, size), 2) end
+  local buf = ffi.new('char[?]', size)
+  lib.check(C.mc_zip_extract(z, i, buf, size), 3)
+  local list, why = require('mascon.io.npy_text').decode(ffi.string(buf, size))
+  if not list then error(('%s: %q cannot be read as texts: %s'):format(self.path, name, why), 2) end
+  return list
 end
 
 function Archive:has(name) return self._at[name] ~= nil end
@@ -205,6 +225,20 @@ function ArchiveWriter:put(name, t)
   local size = tensor.size[t.dtype]
   local rc = C.mc_zip_begin_npy(w, name .. '.npy', self.level, t._dtype, t._ndim, shape, fortran)
   if rc == 0 then rc = pieces(x, function(p, n) return C.mc_zip_write(w, p, n * size) end) end
+  if rc == 0 then rc = C.mc_zip_end(w) end
+  if rc ~= 0 then
+    self._w = nil
+    finish(w, C.mc_zip_writer_free, rc, 2)
+  end
+end
+
+--- A list of texts as NumPy stores an array of strings; after an error nothing of the file remains.
+---@param name string
+---@param list string[]
+function ArchiveWriter:put_texts(name, list)
+  local w, bytes = writing(self), require('mascon.io.npy_text').encode(list)
+  local rc = C.mc_zip_begin(w, name .. '.npy', self.level, #bytes)
+  if rc == 0 then rc = C.mc_zip_write(w, bytes, #bytes) end
   if rc == 0 then rc = C.mc_zip_end(w) end
   if rc ~= 0 then
     self._w = nil

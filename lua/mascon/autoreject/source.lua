@@ -1,0 +1,175 @@
+--- mascon.autoreject.source: epochs as the analyses read them: by type of channel, block by block.
+--
+-- Owns which channels take part, that their samples are finite, and the two ways through the samples: all samples of some epochs, or some
+-- samples of all epochs. Samples in memory are viewed in place; those in a file are read again for every block of time, so that a set larger
+-- than memory passes through. May not know thresholds.
+local mc = require 'mascon'
+local op = require 'mascon.op'
+local check = require 'mascon.check'
+local tensor = require 'mascon.tensor'
+local curves = require 'mascon.autoreject.curves'
+local error, raw = check.error, op.raw
+local M = {}
+
+--- Types that have a place in the local analysis.
+M.FITTED = { mag = true, grad = true, eeg = true, hbo = true, hbr = true, ecog = true, seeg = true }
+local NAMES = 'mag, grad, eeg, hbo, hbr, ecog, seeg'
+
+-- bytes that a block of time may take when nothing is said: samples in memory, samples read again for every block
+local SMALL, LARGE = 64 * 2 ^ 20, 2 ^ 30
+
+--- Refuses what is no set of epochs.
+---@param fname string
+---@param epochs any an Epochs object of mc.meeg.epochs
+---@return table epochs
+function M.check(fname, epochs)
+  local epochs_ = require 'mascon.meeg.epochs'
+  if not epochs_.is(epochs) then
+    error(('%s: epochs are %s; give an Epochs object (mc.meeg.epochs.new or open)'):format(fname, mc.is_tensor(epochs) and tensor.describe(epochs) or check.show(epochs)), 3)
+  end
+  if epochs:count() == 0 then error(fname .. ': there is no epoch; check the events and what was dropped before', 3) end
+  return epochs
+end
+
+--- Picked channels, ascending, by type in order of first appearance.
+---@param fname string
+---@param epochs table
+---@param what any option picks: nil (all types that can be fitted), names, types, 1-based numbers
+---@param allowed? table<string, boolean> types that may take part, M.FITTED when left out
+---@return table[] groups { type, picks }
+---@return integer[] picks
+--- Errors: no channel; a type that cannot take part.
+function M.groups(fname, epochs, what, allowed)
+  allowed = allowed or M.FITTED
+  local picks
+  if what == nil then
+    local bad = {}
+    for _, b in ipairs(epochs.bads) do bad[b] = true end
+    picks = {}
+    for i, c in ipairs(epochs.channels) do
+      if allowed[c.type] and not bad[c.name] then picks[#picks + 1] = i end
+    end
+  else
+    if type(what) == 'table' and #what == 0 then error(fname .. ': picks is an empty list; name at least one channel or type', 3) end
+    picks = epochs:picks(what)
+  end
+  local groups, at, odd = {}, {}, {}
+  for _, i in ipairs(picks) do
+    local t = epochs.channels[i].type
+    if not allowed[t] then odd[#odd + 1] = t end
+    if not at[t] then
+      at[t] = { type = t, picks = {} }
+      groups[#groups + 1] = at[t]
+    end
+    table.insert(at[t].picks, i)
+  end
+  if #odd > 0 then
+    table.sort(odd)
+    local once = {}
+    for k, t in ipairs(odd) do if t ~= odd[k - 1] then once[#once + 1] = t end end
+    error(('%s: channels of type %s are picked; supported types are %s'):format(fname, table.concat(once, ', '), NAMES), 3)
+  end
+  if #picks == 0 then error(('%s: no channel is picked; supported types are %s, marked bad channels are left out'):format(fname, NAMES), 3) end
+  return groups, picks
+end
+
+local Source = {}
+Source.__index = Source
+
+--- The samples of some channels of a set of epochs.
+---@param epochs table
+---@param picks integer[] 1-based
+---@param opts? table max_memory bytes
+---@return table source with E, C, T, :epochs(), :times(bytes), :ranges(fname), :mixed_ranges(W)
+function M.new(epochs, picks, opts)
+  local data = rawget(epochs, 'data')
+  local s = { E = epochs:count(), C = #picks, T = epochs.samples or data.shape[3], set = epochs, list = picks, limit = opts and opts.max_memory, channels = epochs.channels }
+  s.size = tensor.size[epochs:dtype()]
+  if data then
+    s.data, s.picks = data, curves.picks(picks)
+  else
+    local all = {}
+    for i = 1, s.C do all[i] = i end
+    s.picks = curves.picks(all)
+  end
+  return setmetatable(s, Source)
+end
+
+--- Blocks of epochs: for x [e, channels, T], first in source:epochs() do.
+function Source:epochs()
+  if self.data then
+    local done = false
+    return function()
+      if done then return nil end
+      done = true
+      return self.data, 1
+    end
+  end
+  local per = math.max(1, math.floor(math.min(self.limit or SMALL, SMALL) / (self.C * self.T * self.size)))
+  return self.set:blocks { size = per, channels = self.list }
+end
+
+--- Bytes of one sample of all epochs beside the samples themselves: rows made by interpolation, a copy of what was read, `more` of the caller.
+function Source:sample_bytes(augmented, more)
+  return self.E * self.C * ((augmented and 8 or 0) + (self.data and 0 or self.size)) + (more or 0)
+end
+
+--- Length of the blocks of time, a multiple of the tile; all of T when that fits.
+---@param fname string
+---@param augmented boolean
+---@param more? number bytes per sample that the caller adds
+function Source:block(fname, augmented, more)
+  local per = self:sample_bytes(augmented, more)
+  local limit = self.limit or (self.data and SMALL or LARGE)
+  if per * self.T <= limit then return math.ceil(self.T / curves.TILE) * curves.TILE end
+  local tiles = math.floor(limit / per / curves.TILE)
+  if tiles < 1 then
+    if self.limit then
+      error(('%s: max_memory is %.1f MiB, but the smallest block of %d samples of %d epochs and %d channels needs %.1f MiB; raise max_memory'):format(
+        fname, self.limit / 2 ^ 20, curves.TILE, self.E, self.C, per * curves.TILE / 2 ^ 20), 3)
+    end
+    tiles = 1
+  end
+  return tiles * curves.TILE
+end
+
+--- Samples first .. last of all epochs, [E, channels, n], to be read with source.picks.
+function Source:time(first, last)
+  if self.data then return self.data[{ mc.all, mc.all, { first, last } }] end
+  local out = mc.zeros({ self.E, self.C, last - first + 1 }, { dtype = self.set:dtype() })
+  for x, at in self:epochs() do
+    out[{ { at, at + x.shape[1] - 1 } }] = x[{ mc.all, mc.all, { first, last } }]
+    x:release()
+  end
+  return out
+end
+
+local function joined(list)
+  return #list == 1 and list[1] or mc.concat(list, 1)
+end
+
+--- Ranges of all cells, f64 [E, C].
+--- Errors: a sample that is not finite, with its epoch and channel.
+function Source:ranges(fname)
+  if self.range then return self.range end
+  local list = {}
+  for x in self:epochs() do list[#list + 1] = raw('ar_range', { x, self.picks }, {}, 1)[1] end
+  local range = joined(list)
+  if not mc.all(mc.isfinite(range)) then
+    local es, cs = mc.nonzero(mc.logical_not(mc.isfinite(range)))
+    local e, c = es[1]:item(), cs[1]:item()
+    error(('%s: epoch %d, channel %s has samples that are NaN or infinite (%d cells in all); drop these epochs or mark the channel bad'):format(
+      fname, e, self.channels[self.list[c]].name, es:numel()), 3)
+  end
+  self.range = range
+  return range
+end
+
+--- Ranges of the channels as others predict them: f64 [E, C] of W x.
+function Source:mixed_ranges(W)
+  local list = {}
+  for x in self:epochs() do list[#list + 1] = raw('ar_mix', { x, self.picks, W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 2 }, 1)[1] end
+  return joined(list)
+end
+
+return M

@@ -1,0 +1,67 @@
+--- mascon.autoreject.state: a fitted model as a file.
+--
+-- Owns the layout: an .npz with the tensors of each type under type/name and one JSON text, stored as u8, for everything else. May not know
+-- what the fields mean beyond which of them are needed.
+local mc = require 'mascon'
+local check = require 'mascon.check'
+local json = require 'mascon.json'
+local error = check.error
+local M = {}
+
+local FORMAT = 1
+-- what cannot or need not be stored
+local LEFT = { verbose = true }
+
+local function plain(v)
+  if type(v) ~= 'table' then return v end
+  local out = {}
+  for k, x in pairs(v) do
+    if not LEFT[k] and type(x) ~= 'function' and not mc.is_tensor(x) then out[k] = plain(x) end
+  end
+  return out
+end
+
+--- Writes a model.
+function M.write(model, path)
+  local list, about = {}, { format = FORMAT, kind = 'autoreject model', seed = model.seed, order = model.order, warnings = model.warnings, types = {},
+    options = plain(model.options), given = plain(model.given), consensus_grid = model.consensus_grid }
+  for _, kind in ipairs(model.order) do
+    about.types[kind] = plain(model.types[kind])
+    for name, v in pairs(model.types[kind]) do
+      if mc.is_tensor(v) then list[kind .. '/' .. name] = v end
+    end
+  end
+  local text = json.encode(about)
+  list.about = mc.tensor({ text:byte(1, -1) }, { dtype = 'u8' })
+  mc.save(path, list)
+end
+
+--- Reads a model that :save wrote.
+---@param path string
+---@return table model
+--- Errors: a file that is not there or holds no model.
+function M.load(path)
+  local fname = 'autoreject.load'
+  check.arg(fname, 'path', path, 'string')
+  local all = mc.load(path, { format = 'npz' })
+  local text = all.about and all.about.dtype == 'u8' and string.char(unpack(all.about:totable()))
+  local about = text and json.decode(text)
+  if type(about) ~= 'table' or about.kind ~= 'autoreject model' then error(('%s: %s holds no model'):format(fname, path), 2) end
+  if about.format ~= FORMAT then error(('%s: %s has format %s, this program reads %d'):format(fname, path, tostring(about.format), FORMAT), 2) end
+  local model = { options = about.options, given = about.given, seed = about.seed, order = about.order, warnings = about.warnings, types = about.types, consensus_grid = about.consensus_grid,
+    thresholds = {}, consensus = {}, n_interpolate = {}, loss = {} }
+  model.options.verbose = false
+  for kind, t in pairs(about.types) do
+    for name, v in pairs(all) do
+      local field = name:match('^' .. kind .. '/(.*)$')
+      if field then t[field] = v end
+    end
+    if not t.threshold or not t.names then error(('%s: %s lacks the thresholds of %s'):format(fname, path, kind), 2) end
+    local limit = t.threshold:totable()
+    for c, n in ipairs(t.names) do model.thresholds[n] = limit[c] end
+    model.consensus[kind], model.n_interpolate[kind], model.loss[kind] = t.consensus, t.n_interpolate, t.loss
+  end
+  return require('mascon.autoreject.transform').model(model)
+end
+
+return M
