@@ -2,7 +2,6 @@
 --
 -- Chains thresholds, votes and cross-validation for each type of channel and makes the model that transform.lua applies. Owns the fields of a model.
 -- May not know how any part works.
-local mc = require 'mascon'
 local adjacency = require 'mascon.autoreject.adjacency'
 local augment = require 'mascon.autoreject.augment'
 local certainty = require 'mascon.autoreject.certainty'
@@ -15,7 +14,6 @@ local source = require 'mascon.autoreject.source'
 local thresholds = require 'mascon.autoreject.thresholds'
 local transform = require 'mascon.autoreject.transform'
 local verdict = require 'mascon.autoreject.verdict'
-local vote_ = require 'mascon.autoreject.vote'
 local error = check.error
 local M = {}
 

@@ -24,7 +24,6 @@ function M.cast(range, threshold, more)
   if n == 0 then return vote end
   local es, cs = rows:totable(), columns:totable()
   local ps = range[bad]:totable()
-  local order = {}
   for k = 1, n do
     local list = vote.worst[es[k]]
     list[#list + 1] = k
@@ -38,7 +37,7 @@ function M.cast(range, threshold, more)
   end
   for e = 1, E do
     table.sort(vote.worst[e], worse)
-    order = vote.worst[e]
+    local order = vote.worst[e]
     for i, k in ipairs(order) do order[i] = cs[k] end
   end
   return vote
