@@ -63,10 +63,11 @@ end
 ---  channels: the value of a row is its largest range; a threshold that keeps no row costs +inf) · at f64 [C, Q] ascending, instead of all candidates · step
 ---@return table values f64 [C, N] by row · candidates f64 [C, Q] ascending · folds f64 [C, K, Q] · mean f64 [C, Q] over folds
 function M.compute(job)
+  local source = job.source
+  local size = source:block(job.fname, job.W ~= nil)
+  source:ranges(job.fname)
   return mc.scope(function()
-    local source = job.source
     local T, C = source.T, source.C
-    local size = source:block(job.fname, job.W ~= nil)
     if job.W and source.data and size >= T then job.whole = raw('ar_mix', { source.data, source.picks, job.W, none 'i64' }, { want = 1 }, 1)[1] end
     local values = values_of(job)
     if job.pooled then values = mc.max(values, { 1, keepdim = true }) end

@@ -102,18 +102,18 @@ end
 ---  dropped (set of epochs that are bad whatever the pair) · step
 ---@return any f64 [consensus, n_interpolate, folds]
 function M.losses(job)
+  local source, vote = job.source, job.vote
+  local K, R, L = #job.folds, #job.n_interpolate, #job.consensus
+  local limits = vote_.limits(job.n_interpolate, job.compat)
+  local values, place = ascending(job.consensus)
+  local level, count = levels_of(vote, values, job)
+  local cells, index = cells_of(vote, limits, job)
+  local size = source:block(job.fname, false, 8 * cells.count)
   return mc.scope(function()
-    local source, vote = job.source, job.vote
-    local K, R, L = #job.folds, #job.n_interpolate, #job.consensus
-    local limits = vote_.limits(job.n_interpolate, job.compat)
-    local values, place = ascending(job.consensus)
-    local level, count = levels_of(vote, values, job)
-    local cells, index = cells_of(vote, limits, job)
     local W = cells.count > 0 and cells:weights(job.interpolator)
     local group, in_fold = groups_of(job.folds, vote.E)
     local middle_at, middle = folds_.lists(job.folds, 'test')
     local level_t, count_t = i64(level), i64(count)
-    local size = source:block(job.fname, false, 8 * cells.count)
     local sum = curves.over_time(source, size, mc.zeros { vote.C, R, K, L }, function(x, _, _, before)
       local repaired = W and cells:values(x, source.picks, W) or mc.zeros { 0 }
       return raw('ar_levels', { x, source.picks, repaired, index, level_t, group, in_fold, count_t, middle_at, middle, before }, {}, 1)[1]

@@ -133,7 +133,10 @@ function M.of(cv, n)
     for _, side in ipairs { 'train', 'test' } do
       local list = fold[side]
       if type(list) ~= 'table' or #list == 0 then error(('autoreject.folds: split %d of cv has no %s epochs; give { train, test } lists'):format(f, side), 2) end
+      local seen = {}
       for _, e in ipairs(list) do
+        if seen[e] then error(('autoreject.folds: split %d of cv names epoch %s twice on one side; name each once'):format(f, tostring(e)), 2) end
+        seen[e] = true
         if type(e) ~= 'number' or e ~= math.floor(e) or e < 1 or e > n then
           error(('autoreject.folds: split %d of cv names epoch %s; epochs run from 1 to %d'):format(f, check.show(e), n), 2)
         end

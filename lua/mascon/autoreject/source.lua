@@ -82,15 +82,19 @@ Source.__index = Source
 ---@param opts? table max_memory bytes
 ---@return table source with E, C, T, :epochs(), :times(bytes), :ranges(fname), :mixed_ranges(W)
 function M.new(epochs, picks, opts)
-  local data = rawget(epochs, 'data')
-  local s = { E = epochs:count(), C = #picks, T = epochs.samples or data.shape[3], set = epochs, list = picks, limit = opts and opts.max_memory, channels = epochs.channels }
-  s.size = tensor.size[epochs:dtype()]
-  if data then
-    s.data, s.picks = data, curves.picks(picks)
-  else
-    local all = {}
-    for i = 1, s.C do all[i] = i end
-    s.picks = curves.picks(all)
+  local s = { E = epochs:count(), C = #picks, T = epochs.samples, set = epochs, list = picks, limit = opts and opts.max_memory, channels = epochs.channels }
+  s.size, s.data = tensor.size[epochs:dtype()], rawget(epochs, 'data')
+  if s.data then
+    s.picks = curves.picks(picks)
+    return setmetatable(s, Source)
+  end
+  local all = {}
+  for i = 1, s.C do all[i] = i end
+  s.picks = curves.picks(all)
+  -- half for the samples, half for the work on them
+  if 2 * s.E * s.C * s.T * s.size <= (s.limit or LARGE) then
+    if s.limit then s.limit = s.limit - s.E * s.C * s.T * s.size end
+    s.data = epochs:read { channels = picks }
   end
   return setmetatable(s, Source)
 end

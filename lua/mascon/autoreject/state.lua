@@ -33,7 +33,7 @@ function M.write(model, path)
   end
   local text = json.encode(about)
   list.about = mc.tensor({ text:byte(1, -1) }, { dtype = 'u8' })
-  mc.save(path, list)
+  mc.save(path, list, { format = 'npz' })
 end
 
 --- Reads a model that :save wrote.
@@ -43,24 +43,25 @@ end
 function M.load(path)
   local fname = 'autoreject.load'
   check.arg(fname, 'path', path, 'string')
-  local all = mc.load(path, { format = 'npz' })
-  local text = all.about and all.about.dtype == 'u8' and string.char(unpack(all.about:totable()))
-  local about = text and json.decode(text)
+  local archive = require('mascon.io.npy').open_npz(path)
+  local bytes = archive:has 'about' and archive:get('about', { map = false })
+  local about = bytes and bytes.dtype == 'u8' and json.decode(string.char(unpack(bytes:totable())))
   if type(about) ~= 'table' or about.kind ~= 'autoreject model' then error(('%s: %s holds no model'):format(fname, path), 2) end
   if about.format ~= FORMAT then error(('%s: %s has format %s, this program reads %d'):format(fname, path, tostring(about.format), FORMAT), 2) end
   local model = { options = about.options, given = about.given, seed = about.seed, order = about.order, warnings = about.warnings, types = about.types, consensus_grid = about.consensus_grid,
     thresholds = {}, consensus = {}, n_interpolate = {}, loss = {} }
   model.options.verbose = false
   for kind, t in pairs(about.types) do
-    for name, v in pairs(all) do
+    for _, name in ipairs(archive.names) do
       local field = name:match('^' .. kind .. '/(.*)$')
-      if field then t[field] = v end
+      if field then t[field] = archive:get(name, { map = false }) end
     end
     if not t.threshold or not t.names then error(('%s: %s lacks the thresholds of %s'):format(fname, path, kind), 2) end
     local limit = t.threshold:totable()
     for c, n in ipairs(t.names) do model.thresholds[n] = limit[c] end
     model.consensus[kind], model.n_interpolate[kind], model.loss[kind] = t.consensus, t.n_interpolate, t.loss
   end
+  archive:close()
   return require('mascon.autoreject.transform').model(model)
 end
 
