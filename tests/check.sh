@@ -15,21 +15,24 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:detect_stack_use_after_return
 
 step_lint() { $MAKE --no-print-directory lint; }
 step_docs() { $MAKE --no-print-directory docs; }
-# asserts live and no warning left. Kernels hold no asserts and are compiled as in the release: the ISA level that this machine runs will do.
+# The ISA level that this machine runs.
+level() { "$B/mascon" -e 'io.write(require "mascon".info().isa)'; }
+# asserts live and no warning left, with more workers than processors. Kernels hold no asserts and are compiled as in the release: one level will do.
 step_debug() {
-  local isa
-  isa=$("$B/mascon" -e 'io.write(require "mascon".info().isa)') && $MAKE --no-print-directory MODE=debug WERROR=1 LEVELS="$isa" tests-c &&
-    tests/run.sh build-debug
+  $MAKE --no-print-directory MODE=debug WERROR=1 LEVELS="$(level)" tests-c && MASCON_NUM_THREADS=4 tests/run.sh build-debug
 }
+# All specs run with 4 threads in `debug`, with 1 in `jitoff`, with as many as there are processors in the others; here those that cut large work.
 step_threads() {
-  local n
+  local n spec
   for n in 1 2 4; do
-    echo "threads: $n"
-    MASCON_NUM_THREADS=$n tests/run.sh "$B" lua || return 1
+    for spec in threads property ops_matrix native matmul; do
+      echo "$spec, threads: $n"
+      MASCON_NUM_THREADS=$n "$B/mascon" tests/run.lua ${spec}_spec.lua || return 1
+    done
   done
 }
 step_isa() { MASCON_ISA=v2 tests/run.sh "$B" lua; }
-step_jitoff() { MASCON_TEST_JITOFF=1 tests/run.sh "$B" lua; }
+step_jitoff() { MASCON_NUM_THREADS=1 MASCON_TEST_JITOFF=1 tests/run.sh "$B" lua; }
 step_gc() { MASCON_TEST_GC=1 tests/run.sh "$B" lua; }
 # one script, 20 runs, any number of threads: one text
 step_repeat() {
@@ -37,9 +40,17 @@ step_repeat() {
   for i in $(seq 20); do MASCON_NUM_THREADS=$((1 + i % 4)) "$B/mascon" tests/repeat.lua || return 1; done | sort | uniq -c | tee $B/check-repeat.txt
   awk '$1 != 20 { bad = 1 } END { exit bad || NR == 0 }' $B/check-repeat.txt
 }
-# every byte from malloc, so that the sanitizer sees the end of each block; a sanitized program keeps its own leaks in C tests only
+# every byte from malloc, so that the sanitizer sees the end of each block; a sanitized program keeps its own leaks in C tests only. The plain
+# kernels (v2) and those with intrinsics (the level of this machine) hold all there is to see.
 step_asan() {
-  $MAKE --no-print-directory MODE=asan tests-c && MASCON_MEMORY_CACHE=0 ASAN_OPTIONS=$ASAN_OPTIONS tests/run.sh build-asan
+  $MAKE --no-print-directory MODE=asan LEVELS="$(asan_levels)" tests-c && MASCON_MEMORY_CACHE=0 ASAN_OPTIONS=$ASAN_OPTIONS tests/run.sh build-asan
+}
+asan_levels() {
+  case " ${LEVELS:-v2} $(level) " in
+    *" v2 v2 "*) echo v2 ;;
+    *" v2 "*) echo "v2 $(level)" ;;
+    *) level ;;
+  esac
 }
 step_fuzz() {
   if command -v clang >/dev/null; then tests/fuzz/run.sh "${FUZZ_SECONDS:-30}"; else tests/fuzz/run.sh 0; fi
