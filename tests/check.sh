@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # check.sh - what `make check` runs beyond `make test`: lint, asserts, sanitizers, stress, fuzzing. One line per step at the end.
 #
-# usage: tests/check.sh [STEP...]   (default: all). Steps: lint docs debug threads isa jitoff gc repeat asan fuzz
+# usage: tests/check.sh [STEP...]   Steps: lint docs debug threads plain repeat asan fuzz (these by default); isa jitoff gc (one at a time what
+# plain and debug do together, to find out which of them a failure is about)
 # B is the release build to check (default build); LEVELS=v3 keeps the others to one ISA level.
 # Each step builds what it needs (debug into build-debug, the sanitizers into build-asan), writes build/check-STEP.log and counts as
 # passed by its exit status. Exit status 0 when every step passed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(lint docs debug threads isa jitoff gc repeat asan fuzz)
+[ ${#steps[@]} -gt 0 ] || steps=(lint docs debug threads plain repeat asan fuzz)
 MAKE=${MAKE:-make}
 B=${B:-build}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:detect_stack_use_after_return=0} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
@@ -17,11 +18,12 @@ step_lint() { $MAKE --no-print-directory lint; }
 step_docs() { $MAKE --no-print-directory docs; }
 # The ISA level that this machine runs.
 level() { "$B/mascon" -e 'io.write(require "mascon".info().isa)'; }
-# asserts live and no warning left, with more workers than processors. Kernels hold no asserts and are compiled as in the release: one level will do.
+# asserts live and no warning left, forced collections, more workers than processors. Kernels hold no asserts and are compiled as in the
+# release: one level will do, and their own tests are those of `make test`.
 step_debug() {
-  $MAKE --no-print-directory MODE=debug WERROR=1 LEVELS="$(level)" tests-c && MASCON_NUM_THREADS=4 tests/run.sh build-debug
+  $MAKE --no-print-directory MODE=debug WERROR=1 LEVELS="$(level)" tests-c && MASCON_NUM_THREADS=4 MASCON_TEST_GC=1 tests/run.sh build-debug runtime
 }
-# All specs run with 4 threads in `debug`, with 1 in `jitoff`, with as many as there are processors in the others; here those that cut large work.
+# What cuts large work, with as many threads as it may meet; the other specs run with 4 in `debug`, with 1 in `plain`.
 step_threads() {
   local n spec
   for n in 1 2 4; do
@@ -31,8 +33,10 @@ step_threads() {
     done
   done
 }
+# the plainest machine: kernels without wide instructions, one thread, no compiled Lua
+step_plain() { MASCON_ISA=v2 MASCON_NUM_THREADS=1 MASCON_TEST_JITOFF=1 tests/run.sh "$B" lua; }
 step_isa() { MASCON_ISA=v2 tests/run.sh "$B" lua; }
-step_jitoff() { MASCON_NUM_THREADS=1 MASCON_TEST_JITOFF=1 tests/run.sh "$B" lua; }
+step_jitoff() { MASCON_TEST_JITOFF=1 tests/run.sh "$B" lua; }
 step_gc() { MASCON_TEST_GC=1 tests/run.sh "$B" lua; }
 # one script, 20 runs, any number of threads: one text
 step_repeat() {
@@ -59,7 +63,7 @@ step_fuzz() {
 mkdir -p "$B"
 failed=0 table=()
 for step in "${steps[@]}"; do
-  if ! declare -F "step_$step" >/dev/null; then echo "check: no step '$step'; there are lint docs debug threads isa jitoff gc repeat asan fuzz" >&2; exit 2; fi
+  if ! declare -F "step_$step" >/dev/null; then echo "check: no step '$step'; there are lint docs debug threads plain repeat asan fuzz isa jitoff gc" >&2; exit 2; fi
   began=$SECONDS
   if "step_$step" >"$B/check-$step.log" 2>&1; then
     verdict=passed
