@@ -111,8 +111,8 @@ mc.args.run('autoreject', function()
   local epochs = meeg.raw.is(x) and cut(x) or x
   local E, T = epochs:count(), epochs.samples
   if mc.manifest.planning() then
-    local bytes = E * #epochs.channels * T * 8
-    print(('autoreject: %d epochs x %d channels x %d samples: %.1f MiB of samples, peak about %.1f MiB'):format(E, #epochs.channels, T, bytes / 2 ^ 20, 2.3 * bytes / 2 ^ 20))
+    local plan = ar.ways.plan(epochs)
+    print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB'):format(E, #epochs.channels, T, plan.seconds, plan.bytes / 2 ^ 20))
     os.exit(0)
   end
   ar.results.folder(o.out, o.overwrite)

@@ -41,6 +41,14 @@ describe('mc.autoreject.ways.clean', function()
     assert.equal(30, r.clean:count())
   end)
 
+  it('says beforehand what it will take, growing with epochs, and more for MEG', function()
+    local function set(E, kind) return mc.meeg.epochs.new { data = mc.zeros { E, 4, 8 }, fs = 100, types = kind } end
+    local one, two, meg = ways.plan(set(10, 'eeg')), ways.plan(set(20, 'eeg')), ways.plan(set(10, 'grad'))
+    assert.equal(2 * one.seconds, two.seconds)
+    assert.is_true(one.seconds > 0 and meg.seconds > one.seconds)
+    assert.is_true(one.bytes >= 2 * 10 * 4 * 8 * 8)
+  end)
+
   it('knows three ways', function()
     assert.error_matches(function() ways.clean(s1(), 'locl') end, "way is 'locl'; choose local, global or ransac")
   end)

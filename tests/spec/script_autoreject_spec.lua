@@ -134,6 +134,14 @@ describe('scripts/autoreject.lua', function()
     end
   end)
 
+  it('rehearses', function()
+    local p = assert(io.popen(('%s plan scripts/autoreject.lua %s 2>&1; echo "<$?>"'):format(program, fixed .. ' --out ' .. folder .. '/plan')))
+    local said = p:read '*a'
+    p:close()
+    assert.matches('30 epochs x 16 channels x 50 samples: about %d+%.%d s, peak %d+%.%d MiB', said)
+    assert.is_nil(read(folder .. '/plan/report.html'))
+  end)
+
   it('refuses a folder that cannot be made before it starts to work', function()
     local said, rc = run(fixed .. ' --out /proc/none')
     assert.equal(1, rc)
