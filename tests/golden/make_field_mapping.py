@@ -6,7 +6,8 @@ twisted a little, and the transform from device to head. What it may not know: h
 site_loc [36, 12] with site_trans [4, 4]: magnetometers (coil 3024) stand there, two gradiometers (coil 3012) each, the second turned by 90
 degrees. mag_loo [36, 36], grad_loo [72, 72]: weights from all others, fast; mag_accurate [3, 33]: sensors 0, 7, 20 from the others with 100
 terms; proj [2, 36]: projection vectors, mag_projected [3, 33]: the same with them. ctf_loo [24, 24]: axial gradiometers (coil 5001) at the
-first 24 sites. kinds [K]: numbers of coils, kind_products [K, K]: lead field products of one coil of each kind at the first K sites, each
+first 24 sites. both_map [3, 45]: at the first 16 sites a magnetometer and two gradiometers each, sensors 0, 7, 20
+from the others of both types. kinds [K]: numbers of coils, kind_products [K, K]: lead field products of one coil of each kind at the first K sites, each
 divided by the root of the products of both with themselves.
 """
 
@@ -93,6 +94,8 @@ with projected._unlock():
     ]
 arrays['mag_projected'] = mapped(projected, [0, 7, 20])
 arrays['ctf_loo'] = leave_one_out(make_info(sites[:24], [5001] * 24, 'mag', trans))
+both = make_info([l for s in sites[:16] for l in (s, s, turned(s))], [3024, 3012, 3012] * 16, ['mag', 'grad', 'grad'] * 16, trans)
+arrays['both_map'] = mapped(both, [0, 7, 20])
 kinds = sorted({int(c['coil_type']) for c in TEMPLATES if c['accuracy'] == 1})
 products, _ = _compute_dots(make_info(sites[: len(kinds)], kinds, 'mag', trans), templates=TEMPLATES)
 root = np.sqrt(np.diag(products))

@@ -40,7 +40,7 @@ describe('mc.autoreject.report.counts', function()
     assert.same({ 8, 5 }, { report.counts(beside).good, report.counts(beside).bad })
     assert.same({ 'good', 'repaired', 'bad', 'bad beside a bad one' }, (function()
       local names = {}
-      for i, c in ipairs(report.log_figure(beside).panels[1].marks[1].classes) do names[i] = c[1] end
+      for i, class in ipairs(report.log_figure(beside).panels[1].marks[1].classes) do names[i] = class[1] end
       return names
     end)())
     local same = log()

@@ -88,6 +88,21 @@ describe('mc.meeg.field.repairer', function()
     tol.below(apart(others(by_info, BAD), g.mag_projected), 1e-9, 'info')
   end)
 
+  it('maps between magnetometers and gradiometers as MNE does', function()
+    local g = golden()
+    local list = {}
+    for i, loc in ipairs(g.site_loc:totable()) do
+      if i <= 16 then
+        list[#list + 1] = { name = 'A' .. i, type = 'mag', loc = loc, coil = 3024 }
+        list[#list + 1] = { name = 'B' .. i, type = 'grad', loc = loc, coil = 3012 }
+        list[#list + 1] = { name = 'C' .. i, type = 'grad', loc = turned(loc), coil = 3012 }
+      end
+    end
+    local W = others(field.repairer(list, all(48), { dev_head_t = g.site_trans }):weights(BAD), BAD)
+    -- T and T/m stand side by side here: row by row; and MNE has 1 / (2 base) of a gradiometer with six digits
+    for k = 1, 3 do tol.below(apart(W[k], g.both_map[k]), 1e-6, 'sensor ' .. BAD[k]) end
+  end)
+
   it('agrees with leave_one_out on single sensors, whatever the order of picks', function()
     local g = golden()
     local list = sensors 'mag'

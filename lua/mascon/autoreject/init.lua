@@ -12,5 +12,5 @@ return lazy.table('mc.autoreject', {
 }, {
   log = 'mascon.autoreject.log', generate = 'mascon.autoreject.generate', folds = 'mascon.autoreject.folds', twister = 'mascon.autoreject.twister',
   exact = 'mascon.autoreject.exact', bayesian = 'mascon.autoreject.bayesian', random_search = 'mascon.autoreject.random_search', curves = 'mascon.autoreject.curves',
-  vote = 'mascon.autoreject.vote', report = 'mascon.autoreject.report',
+  vote = 'mascon.autoreject.vote', report = 'mascon.autoreject.report', results = 'mascon.autoreject.results', ways = 'mascon.autoreject.ways',
 })

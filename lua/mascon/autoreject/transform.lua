@@ -167,6 +167,23 @@ local function mend(fname, model, epochs, g, labels, kept, data)
   end)
 end
 
+--- Groups whose channels repair each other: each type for itself; upstream judges magnetometers and gradiometers apart, but repairs them from both.
+local function repaired_together(model, groups)
+  if model.options.compat ~= 'upstream' or not (model.types.mag and model.types.grad) then return groups end
+  local out, meg = {}, nil
+  for _, g in ipairs(groups) do
+    if g.type ~= 'mag' and g.type ~= 'grad' then out[#out + 1] = g
+    elseif not meg then
+      meg = { type = g.type, picks = { unpack(g.picks) } }
+      out[#out + 1] = meg
+    else
+      for _, i in ipairs(g.picks) do table.insert(meg.picks, i) end
+      table.sort(meg.picks)
+    end
+  end
+  return out
+end
+
 local OPTS = { reject_log = { nil, 'any' }, allow_empty = { nil, 'bool' }, mark = { nil, 'bool' } }
 
 --- Repairs and drops as the model decides, or as a log says that was decided elsewhere or edited by hand.
@@ -206,7 +223,7 @@ function Model:transform(epochs, opts)
     local data = rawget(clean, 'data') or clean:read()
     if not mark and #rows == #bad then data = data:copy() end
     run.with(self.options, function()
-      for _, g in ipairs(groups) do mend(fname, self, epochs, g, labels, rows, data) end
+      for _, g in ipairs(repaired_together(self, groups)) do mend(fname, self, epochs, g, labels, rows, data) end
     end)
     clean.data, clean._source = data, nil
   end

@@ -1,0 +1,97 @@
+--- mascon.autoreject.results: the folder a cleaning leaves behind.
+--
+-- Owns names and order of its files: clean epochs, log, thresholds, figures, page. What they show is in report.lua. May not know how anything
+-- was decided.
+local mc = require 'mascon'
+local check = require 'mascon.check'
+local report = require 'mascon.autoreject.report'
+local error = check.error
+local M = {}
+
+--- Names of the files that every cleaning leaves.
+M.FILES = { 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'report.html' }
+
+--- Makes the folder, or refuses: before the work, not after it.
+---@param dir string
+---@param overwrite? boolean whether results of a cleaning that are there may be replaced
+--- Errors: a folder that cannot be made; results that are there.
+function M.folder(dir, overwrite)
+  local ok, why = mc.file.make_folder(dir)
+  if not ok then error('autoreject.results: ' .. why, 2) end
+  for _, name in ipairs(M.FILES) do
+    local f = not overwrite and io.open(dir .. '/' .. name, 'rb')
+    if f then
+      f:close()
+      error(('autoreject.results: %s/%s is there already; ask for it to be overwritten, or choose another folder'):format(dir, name), 2)
+    end
+  end
+end
+
+--- Average over epochs, block by block: f64 [#picks, T].
+---@param epochs table
+---@param picks integer[]
+function M.average(epochs, picks)
+  local sum = mc.zeros { #picks, epochs.samples }
+  for x in epochs:blocks { channels = picks } do sum = sum + mc.sum(x:to 'f64', 1) end
+  return sum / math.max(1, epochs:count())
+end
+
+--- Averages before and after for each type: as a list, and by type.
+local function averages(types, before, clean)
+  local out, by_type = {}, {}
+  for _, t in ipairs(types) do
+    local place, picks = {}, {}
+    for i, c in ipairs(before.channels) do place[c.name] = i end
+    for k, name in ipairs(t.members or t.channels) do picks[k] = place[name] end
+    if clean:count() > 0 and #picks > 0 then
+      out[#out + 1] = { type = t.type, before = M.average(before, picks), after = M.average(clean, picks), times = before:times() }
+      by_type[t.type] = out[#out]
+    end
+  end
+  return out, by_type
+end
+
+--- Writes the folder. Every file gets its name when it is whole.
+---@param dir string made by M.folder
+---@param r table before and clean (Epochs), log, types (as report.lua has them; `members` names the channels of a type where `channels` does not), settings (rows), warnings, subtitle
+---@param record? table of mc.manifest.new: stages and outputs are noted
+---@return string[] names of the files, in the order written
+--- Errors: what cannot be written.
+function M.write(dir, r, record)
+  local counts, names = report.counts(r.log), {}
+  local function note(name, compare)
+    names[#names + 1] = name
+    if record then record:output(dir .. '/' .. name, { compare = compare ~= false }) end
+  end
+  local function whole(name, bytes, compare)
+    local ok, why = mc.file.write(dir .. '/' .. name, bytes)
+    if not ok then error('autoreject.results: ' .. why, 3) end
+    note(name, compare)
+  end
+  if record then
+    record:stage('labels', r.log.labels)
+    if r.clean:count() > 0 then record:stage('cleaned', r.clean.data) end
+  end
+  r.clean:save(dir .. '/cleaned-epo.fif', { overwrite = true })
+  note 'cleaned-epo.fif'
+  r.log:save(dir .. '/reject_log.npz', { overwrite = true })
+  note 'reject_log.npz'
+  whole('thresholds.csv', report.csv(r.types, counts))
+  local function figure(name, fig)
+    if fig then whole(name .. '.svg', mc.plot.render(fig)) end
+  end
+  local evoked, by_type = averages(r.types, r.before, r.clean)
+  figure('log', report.log_figure(r.log))
+  for _, t in ipairs(r.types) do
+    local suffix, e = #r.types > 1 and '_' .. t.type or '', by_type[t.type]
+    figure('thresholds' .. suffix, t.thresholds and report.threshold_figure(t))
+    figure('loss' .. suffix, t.loss and report.loss_figure(t))
+    figure('evoked' .. suffix, e and report.evoked_figure(e.before, e.after, e.times, t.type))
+    figure('bad_channels' .. suffix, report.scalp_figure(r.before.channels, counts, t.type))
+  end
+  whole('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked, settings = r.settings, warnings = r.warnings, subtitle = r.subtitle }, false)
+  if record then record:write(dir) end
+  return names
+end
+
+return M

@@ -1,0 +1,134 @@
+-- autoreject.lua - epochs cleaned: thresholds by channel, repair, log, report.
+--
+-- usage: mascon scripts/autoreject.lua INPUT [options]; --help lists them. INPUT is a recording or epochs: .fif, .edf, .bdf, .vhdr, .set, .npy, .npz.
+-- Writes DIR/cleaned-epo.fif, reject_log.npz, thresholds.csv, figures as .svg, report.html and manifest.json.
+local mc = require 'mascon'
+local ar, meeg = mc.autoreject, mc.meeg
+
+local o = mc.args.parse(arg, {
+  name = 'autoreject', usage = 'usage: mascon scripts/autoreject.lua INPUT [options]', positional = 1,
+  about = 'Epochs of EEG and MEG cleaned by limits that cross-validation finds: bad channels repaired epoch by epoch, bad epochs dropped.',
+  options = {
+    { 'events', 'string', 'a file (.csv .tsv .npy .eve .txt -eve.fif), a trigger channel, "fixed", or a pattern of annotations (annotations, else triggers)', value = 'WHAT' },
+    { 'event_id', 'list', 'ids or names of the events to take' }, { 'tmin', 'number', 'start of an epoch, s from its event', default = -0.2 },
+    { 'tmax', 'number', 'end of an epoch, s', default = 0.5 }, { 'baseline', 'numbers', 'stretch whose mean is taken off, s', value = 'FROM,TO' },
+    { 'highpass', 'number', 'zero-phase high-pass of the recording, Hz' }, { 'lowpass', 'number', 'zero-phase low-pass of the recording, Hz' },
+    { 'keep_marked', 'flag', 'keep epochs in stretches annotated "bad"' }, { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)' },
+    { 'unit', 'string', 'unit of an array, such as uV (SI)' }, { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
+    { 'bads', 'list', 'channels known to be bad: left alone' },
+    { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ') .. ', or a table .csv (10-05 where the file has none)', value = 'NAME' },
+    { 'picks', 'list', 'channels or types to clean (all that can be)' },
+    { 'reject_by', { 'local', 'global', 'ransac' }, 'limits by channel with repair, one limit a type, or channels that others cannot predict', default = 'local' },
+    { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact' },
+    { 'kappa', 'numbers', 'shares of bad channels that make an epoch bad (0 to 1 in tenths)' }, { 'rho', 'numbers', 'numbers of channels repaired at most (1, 4, 32)' },
+    { 'cv', 'integer', 'folds', default = 10 }, { 'seed', 'integer', 'seed of the splits', default = 42 }, { 'compat', { 'native', 'upstream' }, 'behave as upstream', default = 'native' },
+    { 'log', 'string', 'a reject log that was edited: it decides', value = 'FILE' }, { 'allow_empty', 'flag', 'no error when every epoch is bad' },
+    { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' }, { 'max_memory', 'string', 'memory the analysis may use, such as 2GiB' },
+    { 'out', 'string', 'folder for the results', value = 'DIR', default = 'autoreject-results' }, { 'overwrite', 'flag', 'replace results that are there' },
+    { 'quiet', 'flag', 'no progress bar' },
+  },
+})
+if o[1] and not (o.tmax > o.tmin) then
+  io.stderr:write(('autoreject: epochs from --tmin %g to --tmax %g s have no length; tmax must be later\n'):format(o.tmin, o.tmax))
+  os.exit(2)
+elseif not o[1] then
+  io.stderr:write 'autoreject: give a recording or epochs; --help shows the options\n'
+  os.exit(2)
+end
+
+--- "NAME=TYPE" words as a table.
+local function types_of(list)
+  local out
+  for _, word in ipairs(list or {}) do
+    local name, type_ = word:match '^(.-)=(%w+)$'
+    if not name then error(('--types: %q is no NAME=TYPE'):format(word), 0) end
+    out = out or {}
+    out[name] = type_
+  end
+  return out
+end
+
+--- Channels marked bad and with positions: those of the file, or by name.
+local function prepare(x)
+  for _, name in ipairs(o.bads or {}) do
+    x:picks(name) -- an unknown name is said with the nearest one
+    table.insert(x.bads, name)
+  end
+  local placed, eeg = 0, 0
+  for _, c in ipairs(x.channels) do
+    if c.type == 'eeg' then eeg, placed = eeg + 1, placed + (c.position and 1 or 0) end
+  end
+  if o.montage or (eeg > 0 and placed == 0) then
+    local m = o.montage or '10-05'
+    if m:find '%.[ct]sv$' then m = meeg.montage.read(m) end
+    local report
+    x.channels, report = meeg.montage.join(x.channels, m)
+    print('positions: ' .. report.text)
+  end
+end
+
+local EVENT_FILES = { csv = true, tsv = true, npy = true, eve = true, txt = true, fif = true }
+
+local function events_of(raw)
+  local what = o.events
+  if what == 'fixed' then
+    local length = o.tmax - o.tmin
+    o.tmin, o.tmax = 0, length - 1 / raw.fs
+    return meeg.events.fixed(raw, { duration = length })
+  end
+  if what and EVENT_FILES[(what:gsub('%.gz$', '')):match '%.(%w+)$'] then return meeg.events.read(what) end
+  for _, c in ipairs(raw.channels) do
+    if c.name == what or (not what and #raw.annotations == 0 and c.type == 'stim') then return meeg.events.find(raw, { channel = what }) end
+  end
+  return meeg.events.from_annotations(raw, { match = what })
+end
+
+local function cut(raw)
+  local events, ids = events_of(raw)
+  if events.shape[1] == 0 then error(('%s has no event%s; give --events, or --events fixed for stretches of equal length'):format(o[1], o.events and (' %q'):format(o.events) or ''), 0) end
+  local wanted
+  for _, id in ipairs(o.event_id or {}) do
+    wanted = wanted or {}
+    if tonumber(id) then table.insert(wanted, tonumber(id))
+    elseif ids[id] then wanted[id] = ids[id]
+    else
+      local names = {}
+      for name in pairs(ids) do names[#names + 1] = name end
+      table.sort(names)
+      error(('--event-id: there is no event %q; there are %s'):format(id, table.concat(names, ', ')), 0)
+    end
+  end
+  if o.highpass or o.lowpass then raw = raw:filter { highpass = o.highpass, lowpass = o.lowpass } end
+  return meeg.epochs.cut(raw, {
+    events = events, event_id = wanted or ids, tmin = o.tmin, tmax = o.tmax, baseline = o.baseline, reject_by_annotation = not o.keep_marked, repeated = 'drop',
+  })
+end
+
+mc.args.run('autoreject', function()
+  local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types) })
+  prepare(x)
+  if not meeg.raw.is(x) and (o.highpass or o.lowpass) then error('--highpass and --lowpass are for recordings; ' .. o[1] .. ' holds epochs', 0) end
+  local epochs = meeg.raw.is(x) and cut(x) or x
+  local E, T = epochs:count(), epochs.samples
+  if mc.manifest.planning() then
+    local plan = ar.ways.plan(epochs)
+    print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB'):format(E, #epochs.channels, T, plan.seconds, plan.bytes / 2 ^ 20))
+    os.exit(0)
+  end
+  ar.results.folder(o.out, o.overwrite)
+  local given = {}
+  for k, v in pairs(o) do if type(k) == 'string' then given[k] = v end end
+  local record = mc.manifest.new { options = given, inputs = { o[1] }, seed = o.seed }
+  print(tostring(epochs))
+  local r = ar.ways.clean(epochs, o.reject_by, {
+    picks = o.picks, random_state = o.seed, compat = o.compat, threads = o.threads, max_memory = o.max_memory, verbose = not o.quiet, method = o.method, consensus = o.kappa,
+    n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log),
+  })
+  print()
+  io.write(ar.report.text(r.types, ar.report.counts(r.log)))
+  for _, w in ipairs(r.warnings) do print('note: ' .. w) end
+  r.settings, r.subtitle = { { 'input', o[1] }, { 'epochs', E }, { 'samples', T }, { 'sampling rate, Hz', epochs.fs }, { 'from, s', epochs.tmin } }, o[1]:match '[^/]*$'
+  for _, k in ipairs { 'reject_by', 'method', 'cv', 'seed', 'compat' } do table.insert(r.settings, { k, o[k] }) end
+  local names = ar.results.write(o.out, r, record)
+  print(('\nresults in %s: %s  manifest.json'):format(o.out, table.concat(names, '  ')))
+end)

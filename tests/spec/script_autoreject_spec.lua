@@ -1,0 +1,165 @@
+-- script_autoreject_spec.lua - scripts/autoreject.lua as a person runs it: on epochs, on a recording, on wrong lines, interrupted.
+local program = os.getenv 'MASCON' or 'build/mascon'
+local folder = os.tmpname()
+os.remove(folder)
+
+local function run(line)
+  local p = assert(io.popen(('MASCON_PROGRESS=0 %s scripts/autoreject.lua %s 2>&1; echo "<$?>"'):format(program, line)))
+  local text = p:read '*a'
+  p:close()
+  return text:gsub('<%d+>%s*$', ''), tonumber(text:match '<(%d+)>%s*$')
+end
+
+local function read(path)
+  local f = io.open(path, 'rb')
+  local text = f and f:read '*a'
+  if f then f:close() end
+  return text
+end
+
+describe('scripts/autoreject.lua', function()
+  local mc = require 'mascon'
+  local epochs_file, array_file = folder .. '/s1-epo.fif', folder .. '/s1.npy'
+  local fixed = array_file .. ' --fs 250 --events fixed --tmin 0 --tmax 0.2'
+  teardown(function() os.execute("rm -rf '" .. folder .. "'*") end)
+
+  local text, status
+  setup(function()
+    os.execute("mkdir -p '" .. folder .. "'")
+    local s = mc.autoreject.generate.s1()
+    local e = mc.meeg.epochs.new { data = s.data, fs = s.fs, channels = s.names, positions = s.positions }
+    e:save(epochs_file)
+    mc.save(array_file, mc.permute_dims(s.data, { 2, 1, 3 }):reshape(16, 1500):contiguous())
+    local rows, at = {}, s.positions:totable()
+    for c, name in ipairs(s.names) do rows[c] = { name, 'eeg', at[c][1], at[c][2], at[c][3] } end
+    assert(mc.file.write(folder .. '/s1.csv', mc.text.csv(rows, { header = { 'name', 'type', 'x', 'y', 'z' } })))
+    text, status = run(epochs_file .. ' --out ' .. folder .. '/a')
+  end)
+
+  it('cleans epochs and writes every result', function()
+    assert.equal(0, status, text)
+    for _, name in ipairs { 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'log.svg', 'thresholds.svg', 'loss.svg', 'evoked.svg', 'bad_channels.svg', 'report.html', 'manifest.json' } do
+      assert.is_string(read(folder .. '/a/' .. name), name)
+    end
+    local log = mc.autoreject.log.read(folder .. '/a/reject_log.npz')
+    assert.same({ 3, 8, 19 }, log:bad_list())
+    assert.same({ 343, 48, 89 }, (function(n) return { n[0], n[1], n[2] } end)(log:counts()))
+    local clean = mc.meeg.open(folder .. '/a/cleaned-epo.fif')
+    assert.equal(27, clean:count())
+    assert.same({ 'AUTOREJECT' }, clean.drop_log[8])
+    assert.truthy(text:find('27 of 30 epochs kept, 3 dropped; 89 cells repaired, 48 bad and left', 1, true), text)
+    assert.equal(17, select(2, read(folder .. '/a/thresholds.csv'):gsub('\n', '')))
+  end)
+
+  it('does the same from a recording, whatever the number of threads and the memory', function()
+    local reference
+    for k, more in ipairs { '', ' --threads 1', ' --max-memory 1M' } do
+      local said, rc = run(fixed .. more .. ' --out ' .. folder .. '/b' .. k)
+      assert.equal(0, rc, said)
+      local log = mc.autoreject.log.read(folder .. '/b' .. k .. '/reject_log.npz')
+      assert.same({ 3, 8, 19 }, log:bad_list())
+      local bytes = read(folder .. '/b' .. k .. '/cleaned-epo.fif')
+      reference = reference or bytes
+      assert.is_true(reference == bytes, more)
+    end
+  end)
+
+  it('lets an edited log decide', function()
+    local log = mc.autoreject.log.read(folder .. '/a/reject_log.npz')
+    log.bad_epochs[3] = false
+    log.labels[{ 1, 1 }] = 0
+    log:save(folder .. '/edited.npz')
+    local said, rc = run(epochs_file .. ' --log ' .. folder .. '/edited.npz --out ' .. folder .. '/c')
+    assert.equal(0, rc, said)
+    assert.equal(28, mc.meeg.open(folder .. '/c/cleaned-epo.fif'):count())
+    assert.same({ 8, 19 }, mc.autoreject.log.read(folder .. '/c/reject_log.npz'):bad_list())
+  end)
+
+  it('drops by one limit, and repairs what others cannot predict', function()
+    local said, rc = run(fixed .. ' --reject-by global --out ' .. folder .. '/d')
+    assert.equal(0, rc, said)
+    local log = mc.autoreject.log.read(folder .. '/d/reject_log.npz')
+    assert.equal(30 - #log:bad_list(), mc.meeg.open(folder .. '/d/cleaned-epo.fif'):count())
+    assert.matches('\neeg,all eeg,0%.000237948684593%d*,V,,\n', read(folder .. '/d/thresholds.csv'))
+    said, rc = run(fixed .. ' --reject-by ransac --out ' .. folder .. '/f')
+    assert.equal(0, rc, said)
+    assert.truthy(said:find('bad channels ch05', 1, true), said)
+    assert.equal(30, mc.meeg.open(folder .. '/f/cleaned-epo.fif'):count())
+    assert.same({ 450, 30 }, (function(n) return { n[0], n[2] } end)(mc.autoreject.log.read(folder .. '/f/reject_log.npz'):counts()))
+  end)
+
+  it('leaves marked channels and gives back results only where asked to replace them', function()
+    local said, rc = run(fixed .. ' --bads ch05 --out ' .. folder .. '/a')
+    assert.equal(1, rc)
+    assert.truthy(said:find('cleaned-epo.fif is there already', 1, true), said)
+    said, rc = run(fixed .. ' --bads ch05 --quiet --overwrite --out ' .. folder .. '/e')
+    assert.equal(0, rc, said)
+    assert.truthy(said:find('1 channels are marked as bad', 1, true), said)
+    local log = mc.autoreject.log.read(folder .. '/e/reject_log.npz')
+    assert.is_true(mc.all(mc.isnan(log.labels[{ mc.all, 6 }])))
+    assert.same({ 'ch05' }, mc.meeg.open(folder .. '/e/cleaned-epo.fif').bads)
+  end)
+
+  it('says what is wrong and leaves no result', function()
+    for line, words in pairs {
+      ['/nonexistent/x.vhdr'] = { 'No such file', 'check the path' },
+      [array_file .. ' --fs 250'] = { 'has no event', '--events fixed' },
+      [array_file .. ' --fs 250 --events nothing.csv'] = { 'nothing.csv', 'check the path' },
+      [array_file .. ' --fs 250 --events fixed --tmin 0.1 --tmax 0.1'] = { 'tmax must be later' },
+      [fixed .. ' --kappa 0.5,2'] = { 'consensus', '2' },
+      [fixed .. ' --rho 1.5'] = { 'n_interpolate', '1.5' },
+      [fixed .. ' --cv 31'] = { '31', '30' },
+      [fixed .. ' --cv 1'] = { 'cv' },
+      [fixed .. ' --bads ch5'] = { 'ch5', 'ch05' },
+      [fixed .. ' --types ch05'] = { 'NAME=TYPE' },
+      [fixed .. ' --types ch05=egg'] = { 'egg', 'eeg' },
+      [fixed .. ' --picks ch00,ch01'] = { 'too few channels' },
+      [fixed .. ' --montage 10-06'] = { '10-06', '10-05' },
+      [fixed .. ' --montage 10-20'] = { 'none of 16 channels' },
+      [fixed .. ' --max-memory 1K'] = { 'max_memory', 'needs' },
+      [fixed .. ' --event-id 7'] = { '7' },
+      [fixed .. ' --event-id seven'] = { 'seven' },
+      [fixed .. ' --log ' .. array_file] = { 's1.npy' },
+      [fixed .. ' --reject-by locl'] = { 'choose local' },
+      [fixed .. ' --highpass 200'] = { '125' },
+      [epochs_file .. ' --highpass 1'] = { 'holds epochs' },
+      [fixed .. ' --metod exact'] = { '--metod', '--method' },
+      [''] = { '--help' },
+    } do
+      local said, rc = run(line .. ' --out ' .. folder .. '/bad')
+      assert.is_true(rc == 1 or rc == 2, line .. ': ' .. tostring(rc) .. said)
+      for _, w in ipairs(words) do assert.truthy(said:find(w, 1, true), line .. ': ' .. said) end
+      assert.is_nil(said:find '%.lua:%d' or said:find 'traceback', line .. ': a trace: ' .. said)
+      assert.is_nil(read(folder .. '/bad/reject_log.npz'), line)
+    end
+  end)
+
+  it('rehearses', function()
+    local p = assert(io.popen(('%s plan scripts/autoreject.lua %s 2>&1; echo "<$?>"'):format(program, fixed .. ' --out ' .. folder .. '/plan')))
+    local said = p:read '*a'
+    p:close()
+    assert.matches('30 epochs x 16 channels x 50 samples: about %d+%.%d s, peak %d+%.%d MiB', said)
+    assert.is_nil(read(folder .. '/plan/report.html'))
+  end)
+
+  it('refuses a folder that cannot be made before it starts to work', function()
+    local said, rc = run(fixed .. ' --out /proc/none')
+    assert.equal(1, rc)
+    assert.truthy(said:find('/proc/none', 1, true), said)
+  end)
+
+  it('stops on SIGTERM with 143 and keeps the old results', function()
+    local before = read(folder .. '/a/cleaned-epo.fif')
+    -- long enough that no machine is done before the signal comes
+    mc.save(folder .. '/long.npy', mc.randn { 64, 200000, seed = 1, dtype = 'f32' } * 1e-5)
+    local line = ('(sh -c "sleep 0.5; kill -TERM $$") & exec %s scripts/autoreject.lua %s/long.npy --fs 250 --events fixed --tmin 0 --tmax 1 --montage biosemi64 --quiet --overwrite --out %s/a'):format(program, folder, folder)
+    local names = {}
+    for c, n in ipairs(mc.meeg.montage.standard('biosemi64').names) do names[c] = { n } end
+    assert(mc.file.write(folder .. '/long.csv', mc.text.csv(names, { header = { 'name' } })))
+    local p = io.popen(("sh -c '%s' 2>&1; echo \"<$?>\""):format(line))
+    local said = p:read '*a'
+    p:close()
+    assert.equal(143, tonumber(said:match '<(%d+)>%s*$'), said)
+    assert.is_true(before == read(folder .. '/a/cleaned-epo.fif'))
+  end)
+end)
