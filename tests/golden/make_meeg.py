@@ -186,7 +186,7 @@ def make_epochs(folder):
     # epochs cut by MNE in other ways, from the same recording
     source = mne.io.read_raw_fif(g.path("source_raw.fif"))
     g.files["cut"], g.arrays["data cut"] = (plain(x) if i == 0 else x for i, x in enumerate(epochs_answer(
-        mne.Epochs(source, events, dict(a=1, c=3), baseline=(-0.03, 0.0), detrend=1, reject=dict(eog=3.84e-3), flat=dict(mag=1e-14), **common))))
+        mne.Epochs(source, events, dict(a=1, c=3), baseline=(-0.03, 0.0), detrend=1, reject=dict(eog=9.6e-4), flat=dict(mag=1e-14), **common))))
     # what mascon writes
     run(folder, """
       local e = mc.meeg.epochs.open(folder .. 'single-epo.fif')
