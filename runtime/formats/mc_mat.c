@@ -81,7 +81,7 @@ static int64_t extend(pool *q, int64_t n)
         q->p = p;
         q->room = room;
     }
-    memset(q->p + at * q->item, 0, (size_t)(n * q->item));
+    if (n > 0) memset(q->p + at * q->item, 0, (size_t)(n * q->item));
     q->count += n;
     return at;
 }

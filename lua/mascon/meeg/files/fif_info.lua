@@ -16,7 +16,7 @@ M.KIND = { block_id = 103, parent_block_id = 110, first_sample = 208, last_sampl
 local NCHAN, SFREQ, CH_INFO, MEAS_DATE, LOWPASS, HIGHPASS, COORD_TRANS, DIG_POINT, DATA_PACK = 200, 201, 203, 204, 219, 223, 222, 213, 202
 local CH_INFO_BLOCK, ISOTRAK, HPI_RESULT, PROJ, PROJ_ITEM, BADS = 113, 107, 109, 313, 314, 359
 local NAMES, PROJ_KIND, PROJ_NAMES, PROJ_NVEC, PROJ_VECTORS, PROJ_ACTIVE, COMMENT, NAME = 3507, 3411, 3417, 3414, 3415, 3560, 206, 233
-local CH_RANGE, CH_LONG_NAME, EXPLAINED = 253, 258, 3605
+local CH_SCAN, CH_RANGE, CH_LONG_NAME, EXPLAINED = 250, 253, 258, 3605
 local LONG = 15 -- bytes of a name in a channel's record
 local DEVICE, HEAD = 1, 4
 
@@ -65,7 +65,7 @@ local function channel_of(f, bytes)
   local name = text.utf8(bytes:sub(81, 96):match '^[^%z]*')
   return {
     name = name, type = type_, unit = UNIT[unit], loc = loc, coil = coil,
-    fif = { logno = fif.int(bytes, 5), kind = kind, range = fif.float(bytes, 13), cal = fif.float(bytes, 17), unit = unit, unit_mul = fif.int(bytes, 77), short = name },
+    fif = { scanno = fif.int(bytes, 1), logno = fif.int(bytes, 5), kind = kind, range = fif.float(bytes, 13), cal = fif.float(bytes, 17), unit = unit, unit_mul = fif.int(bytes, 77), short = name },
   }
 end
 
@@ -75,9 +75,10 @@ local function enter_long_names(f, node, list)
   if #blocks == 0 then return end
   if #blocks ~= #list then f:fail('%d extended descriptions for %d channels; the file is damaged', #blocks, #list) end
   for i, b in ipairs(blocks) do
-    local name_at, range_at = f:tag(b, CH_LONG_NAME), f:tag(b, CH_RANGE)
+    local name_at, range_at, scan_at = f:tag(b, CH_LONG_NAME), f:tag(b, CH_RANGE), f:tag(b, CH_SCAN)
     if name_at then list[i].name = f:text(name_at) end
     list[i].fif.long_range = range_at and f:number(range_at)
+    if scan_at then list[i].fif.scanno = f:number(scan_at) end
   end
 end
 
@@ -295,7 +296,7 @@ local function write_channels(w, list)
   for i, c in ipairs(list) do
     local r = record_of(c)
     w:open_block(CH_INFO_BLOCK)
-    w:ints(250, { i })
+    w:ints(CH_SCAN, { c.fif and c.fif.scanno or i }) -- as it was: what counts is in the record
     w:ints(251, { r.logno or i })
     w:ints(252, { r.kind })
     w:floats(CH_RANGE, { c.fif and c.fif.long_range or 1 })
