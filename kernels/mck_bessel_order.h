@@ -66,8 +66,8 @@ MC_INLINE mck_two mck_hankel_order(double v, double x)
         term = next;
     }
     const double w = 0.5 * v + 0.25, cv = mck_cospi_f64(w), sv = mck_sinpi_f64(w), s = sin(x), c = cos(x);
-    const double cc = c * cv + s * sv, ss = s * cv - c * sv, f = sqrt(2.0 / (MCK_PI * x));
-    return (mck_two){f * (p * cc - q * ss), f * (p * ss + q * cc)};
+    const double cc = MC_PRODUCT(c, cv) + MC_PRODUCT(s, sv), ss = MC_PRODUCT(s, cv) - MC_PRODUCT(c, sv), f = sqrt(2.0 / (MCK_PI * x));
+    return (mck_two){f * (MC_PRODUCT(p, cc) - MC_PRODUCT(q, ss)), f * (MC_PRODUCT(p, ss) + MC_PRODUCT(q, cc))};
 }
 
 /* Debye's expansions away from the turning point: DLMF 10.19.3 and 10.19.6. */
@@ -84,7 +84,7 @@ MC_INLINE mck_two mck_debye_order(double v, double x)
     const double r = sqrt(-d), t = r / v, beta = atan(t), phase = r - v * beta - 0.25 * MCK_PI;
     mck_debye_sums(v, 1.0 / t, 1, &even, &odd);
     const double f = sqrt(2.0 / (MCK_PI * r)), s = sin(phase), c = cos(phase);
-    return (mck_two){f * (even * c + odd * s), f * (even * s - odd * c)};
+    return (mck_two){f * (MC_PRODUCT(even, c) + MC_PRODUCT(odd, s)), f * (MC_PRODUCT(even, s) - MC_PRODUCT(odd, c))};
 }
 
 /* J'/J at order v by the modified method of Lentz on DLMF 10.10.1; *sign: of J, from the denominators. */
@@ -143,8 +143,9 @@ MC_INLINE mck_two mck_hankel_fraction(double m, double x)
     double a = 0.25 - m * m, p = -0.5 * xi, q = 1.0, br = 2.0 * x, bi = 2.0;
     double fact = a * xi / (p * p + q * q), cr = br + MC_PRODUCT(q, fact), ci = bi + MC_PRODUCT(p, fact), den = br * br + bi * bi, dr = br / den, di = -bi / den;
     for (int i = 2; i < MCK_BESSEL_STEPS; i++) {
-        const double lr = MC_PRODUCT(cr, dr) - MC_PRODUCT(ci, di), li = MC_PRODUCT(cr, di) + MC_PRODUCT(ci, dr), t = p * lr - q * li;
-        q = p * li + q * lr;
+        const double lr = MC_PRODUCT(cr, dr) - MC_PRODUCT(ci, di), li = MC_PRODUCT(cr, di) + MC_PRODUCT(ci, dr),
+                     t = MC_PRODUCT(p, lr) - MC_PRODUCT(q, li);
+        q = MC_PRODUCT(p, li) + MC_PRODUCT(q, lr);
         p = t;
         if (fabs(lr - 1.0) + fabs(li) < 2.3e-16)
             break;
@@ -185,8 +186,8 @@ MCK_HEAVY mck_two mck_jy(double v, double x)
         y = (mck_two){h0.b, h1.b};
         if (m < 0) { /* DLMF 10.2.3 */
             const double c = mck_cospi_f64(m), s = mck_sinpi_f64(-m);
-            j.a = c * h0.a - s * h0.b;
-            y.a = s * h0.a + c * h0.b;
+            j.a = MC_PRODUCT(c, h0.a) - MC_PRODUCT(s, h0.b);
+            y.a = MC_PRODUCT(s, h0.a) + MC_PRODUCT(c, h0.b);
         }
     } else if (x < 2.0) {
         y = mck_y_series(m, x);

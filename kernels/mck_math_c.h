@@ -84,7 +84,7 @@ MC_INLINE mck_c128 mck_div_c128(mck_c128 a, mck_c128 b)
     double d = p == 0.0 ? 0.0 : p + MC_PRODUCT(q, r);
     double m = mck_maximum_f64(mck_abs_f64(a.re), mck_abs_f64(a.im));
     double up = m < 0x1p-800 ? 0x1p200 : 0.5, back = m < 0x1p-800 ? 0x1p-200 : 2.0;
-    double ar = a.re * up, ai = a.im * up;
+    double ar = MC_PRODUCT(a.re, up), ai = MC_PRODUCT(a.im, up);
     double re = swap ? MC_PRODUCT(ar, r) + ai : ar + MC_PRODUCT(ai, r);
     double im = swap ? MC_PRODUCT(ai, r) - ar : ai - MC_PRODUCT(ar, r);
     return mck_make_c128(re / d * s * back, im / d * s * back);
