@@ -25,6 +25,29 @@ describe('the op table', function()
     for _, name in ipairs(rules.names()) do assert(known[name], 'a rule for ' .. name .. ', which is no op') end
   end)
 
+  it('has each rule in one file, where the family of its op looks', function()
+    for _, list in ipairs { 'reverse', 'forward', 'without' } do
+      local where = {}
+      for _, name in ipairs(rules.FILES) do
+        for k in pairs(require('mascon.rules.' .. name)[list] or {}) do
+          assert(not where[k], ('%s stands in %s and %s'):format(k, name, where[k] or ''))
+          where[k] = name
+        end
+      end
+      for _, row in ipairs(ops) do
+        local own, key = where[row[1]], list ~= 'without' and where[row.rules or ''] or nil
+        assert(not (own and key) or own == key, row[1] .. ' has rules in two files')
+        assert(not (list == 'reverse' and own and (row.rules or ''):find '^none'), row[1] .. ' has a rule and a reason why not')
+        local home = rules.HOME[row.family]
+        if home and (own or key) then
+          local there = false
+          for _, name in ipairs(home) do there = there or name == (own or key) end
+          assert(there, ('the rule of %s stands in %s'):format(row[1], own or key))
+        end
+      end
+    end
+  end)
+
   it('answers for names and rows', function()
     assert.equal(true, (rules.differentiable 'add'))
     assert.equal('zero', (rules.differentiable 'floor'))

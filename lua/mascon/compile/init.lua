@@ -11,6 +11,7 @@ local call = require 'mascon.compile.call'
 local graphs = require 'mascon.compile.graph'
 local launch = require 'mascon.compile.launch'
 local log = require 'mascon.compile.log'
+local once = require 'mascon.compile.once'
 local plans = require 'mascon.compile.plan'
 local pipeline = require 'mascon.compile.pipeline'
 local tree = require 'mascon.tree'
@@ -93,6 +94,19 @@ local function outside(f)
   return out
 end
 
+--- What f did with tensors, as a plan.
+local function planned(self, tensors, record, results, since)
+  local leaves, text = {}, {}
+  for i = 1, results.n do flatten(results[i], leaves, text, true) end
+  local source = graphs.source(tensors, record, leaves, since)
+  local graph = graphs.from(source)
+  local reports = pipeline.run(graph, self.options)
+  local plan = plans.make(graph, self.options)
+  plan.source, plan.passes, plan.results = source, reports, results
+  plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
+  return plan
+end
+
 local tuned
 --- First call of a form: runs f, writes down what it did.
 local function build(self, args, n, tensors)
@@ -112,14 +126,8 @@ local function build(self, args, n, tensors)
   local numbers = outside(self.f)
   local since = launch.serial(launch.own(mc.tensor(0)))
   local record, results = launch.record(tensors, { strict = true }, function() return self.f(unpack(shown, 1, n)) end)
-  local leaves, text = {}, {}
-  for i = 1, results.n do flatten(results[i], leaves, text, true) end
-  local source = graphs.source(tensors, record, leaves, since)
-  local graph = graphs.from(source)
-  local reports = pipeline.run(graph, self.options)
-  local plan = plans.make(graph, self.options)
-  plan.source, plan.passes, plan.results, plan.outside = source, reports, results, numbers
-  plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
+  local plan = once.run(#record, planned, self, tensors, record, results, since)
+  plan.outside = numbers
   self.forms[#self.forms + 1] = plan
   return plan, results
 end
@@ -147,6 +155,12 @@ local function unfold(f, outs)
   local results, list, at = f.results, {}, 1
   for i = 1, results.n do list[i], at = shaped(results[i], outs, at) end
   return unpack(list, 1, results.n)
+end
+
+--- Looks for compiled code of a plan and orders what is missing.
+local function attach(self, plan)
+  plan.later = nil
+  once.run(plan.steps, with_native().attach, plan, self)
 end
 
 --- A call that no recent form took: by its key, or by running f.
@@ -177,12 +191,11 @@ local function general(self, ...)
   plan.form, self.plans[key], self.plan = f, plan, plan
   remember(self, f)
   if why then log.say('trace %d of %s (%s): %d step%s, %d group%s of %d ops', self.traces, named(self), why, plan.steps, plan.steps == 1 and '' or 's', plan.fused.groups, plan.fused.groups == 1 and '' or 's', plan.fused.nodes) end
-  if self.tier == 'auto' or self.tier == 'native' then
-    with_native().attach(plan, self)
-    if self.tier == 'native' then
-      native.start(plan, self)
-      native.wait(function() return plan.native < plan.groups end)
-    end
+  if self.tier == 'auto' then plan.later, plan.orders = true, {} end -- a function that is called once needs no compiler
+  if self.tier == 'native' then
+    attach(self, plan)
+    native.start(plan, self)
+    native.wait(function() return plan.native < plan.groups end)
   end
   return unpack(results, 1, results.n)
 end
@@ -205,6 +218,7 @@ function Compiled.__call(self, ...)
       if i > 1 then remember(self, f) end
       local plan = f.plan
       if plan.orders then -- not all of it is compiled
+        if plan.later then attach(self, plan) end
         if plan.orders[1] then native.start(plan, self) end
         native.poll()
         if plan.native == plan.groups then plan.orders = nil end
@@ -222,7 +236,7 @@ function methods:source()
   local plan = self.plan
   if not plan then error('compile: source() before the first call; call the function once', 2) end
   local codegen = require 'mascon.compile.native.codegen'
-  if not plan.functions then with_native().attach(plan, self) end
+  if not plan.functions then attach(self, plan) end
   return (codegen.source(plan.functions))
 end
 
@@ -244,6 +258,7 @@ end
 --- Waits until nothing is being compiled any more.
 function methods:wait()
   if self.plan and self.plan.orders then
+    if self.plan.later then attach(self, self.plan) end
     native.start(self.plan, self)
     native.wait()
   end

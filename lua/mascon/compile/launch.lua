@@ -5,6 +5,7 @@
 local bit = require 'bit'
 local ffi = require 'ffi'
 local lib = require 'mascon.ffi'
+local once = require 'mascon.compile.once'
 local tensor = require 'mascon.tensor'
 local error = require 'mascon.check'.error
 local C = lib.C
@@ -140,7 +141,7 @@ function M.record(traced, how, f)
     C.mc_record_end()
     for _, t in ipairs(traced) do C.mc_record_trace(t, 0) end
     traced = nil -- machine code may keep this function
-    local log = ok and entries()
+    local log = ok and once.run(tonumber(C.mc_record_count()), entries)
     calls[C.mc_record_depth()] = nil
     C.mc_record_clear()
     if not ok then error((...), 0) end

@@ -19,33 +19,29 @@ local FILES = {
   'linear', 'elementwise', 'special', 'reduce', 'scan', 'order', 'gather', 'layout', 'fourier', 'linalg', 'factor', 'spectral', 'filter', 'interpolate', 'random',
 }
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
-local reverse, forward, without
-
-local function load()
-  reverse, forward, without = {}, {}, {}
-  for _, name in ipairs(FILES) do
-    local file = require('mascon.rules.' .. name)
-    for k, f in pairs(file.reverse) do reverse[k] = f end
-    for k, f in pairs(file.forward or {}) do forward[k] = f end
-    for k, list in pairs(file.without or {}) do without[k] = list end
-  end
-end
+-- Where the rules of a family stand; every file for the others. A rule stands in one file only, that of a name with that of the key it goes before.
+local HOME = { unary = { 'elementwise', 'special' }, where = { 'elementwise' }, matmul = { 'linear' }, reduce = { 'reduce' }, softmax = { 'reduce' }, dot = { 'reduce' },
+  gather = { 'gather' }, segment = { 'gather' }, layout = { 'layout' }, pad = { 'layout' }, scan = { 'scan' }, sort = { 'order' }, select = { 'order' } }
+HOME.binary, HOME.ternary = HOME.unary, HOME.unary
 
 local function nothing() return {} end
 
+--- The rule of a row in one of three lists: reverse, forward, without. Files are read when they are asked.
 local function find(list, row)
-  if not reverse then load() end
-  list = list == 'reverse' and reverse or forward
-  return list[row[1]] or list[row.rules or '']
+  for _, name in ipairs(HOME[row.family] or FILES) do
+    local rules = require('mascon.rules.' .. name)[list] or {}
+    local f = rules[row[1]] or list ~= 'without' and rules[row.rules or '']
+    if f then return f end
+  end
 end
 
 --- Reverse rule of a row of the op table; else nil and why there is none.
 ---@return function? rule
 ---@return string? why
 function M.reverse(row)
-  local f = find('reverse', row)
-  if f then return f end
   local why = (row.rules or ''):match '^none: (.*)'
+  local f = not why and find('reverse', row)
+  if f then return f end
   if why == 'piecewise constant' then return nothing end
   return nil, why or 'no rule is written for it'
 end
@@ -55,8 +51,7 @@ end
 ---@param i integer
 ---@return string? why
 function M.without(row, i)
-  if not reverse then load() end
-  local list = without[row[1]]
+  local list = find('without', row)
   return list and list[i]
 end
 
@@ -75,6 +70,8 @@ function M.cotangent(row, back, i)
   return c or nil
 end
 
+M.FILES, M.HOME = FILES, HOME
+
 --- Forward rule of a row: a function, 'linear', 'multilinear', 'elementwise', or nil.
 function M.forward(row)
   local f = find('forward', row)
@@ -85,10 +82,12 @@ end
 
 --- Names under which rules stand, sorted: of ops, or of what their rows name.
 function M.names()
-  if not reverse then load() end
   local set, out = {}, {}
-  for _, list in ipairs { reverse, forward, without } do
-    for k in pairs(list) do set[k] = true end
+  for _, name in ipairs(FILES) do
+    local file = require('mascon.rules.' .. name)
+    for _, list in ipairs { 'reverse', 'forward', 'without' } do
+      for k in pairs(file[list] or {}) do set[k] = true end
+    end
   end
   for k in pairs(set) do out[#out + 1] = k end
   table.sort(out)
@@ -105,7 +104,7 @@ function M.differentiable(row)
   if f == nothing then return 'zero' end
   if not f then return false, why end
   local places = {}
-  for i in pairs(without[row[1]] or {}) do places[#places + 1] = i end
+  for i in pairs(find('without', row) or {}) do places[#places + 1] = i end
   table.sort(places)
   return true, #places > 0 and 'not in operand ' .. table.concat(places, ', ') or nil
 end
