@@ -205,7 +205,7 @@ describe('bad input to autoreject:', function()
   end)
 
   it('the program leaves with 1 and the message', function()
-    local r = process.mascon "local mc = require 'mascon' mc.autoreject.fit(3)"
+    local r = process.mascon("local mc = require 'mascon' mc.autoreject.fit(3)", {})
     assert.equal(1, r.status)
     assert.is_truthy(r.text:find('autoreject.fit: epochs are 3', 1, true))
   end)

@@ -35,6 +35,18 @@ function M.random(E, C, T, opts)
   return M.of(x, { positions = o.positions ~= false and place or nil, types = o.types, bads = o.bads, channels = o.channels })
 end
 
+--- The same epochs with their samples behind a reader, as in a file.
+function M.behind(e)
+  local reads = { count = 0 }
+  local fields = { fs = e.fs, tmin = e.tmin, samples = e.samples, channels = e.channels, bads = e.bads }
+  return epochs.over('support', fields, {
+    count = e:count(), dtype = e:dtype(), read = function(rows, picks)
+      reads.count = reads.count + 1
+      return e:read { epochs = rows, channels = picks }
+    end,
+  }), reads
+end
+
 --- Rows of a message test: f must raise a message that holds every piece and blames a line of `file`.
 function M.refuses(support, file)
   return function(pieces, f, ...)

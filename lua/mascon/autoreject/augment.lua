@@ -42,13 +42,8 @@ function M.interpolator(fname, epochs, group, o)
   for k, i in ipairs(group.picks) do names[k] = epochs.channels[i].name end
   local positions = sphere.check(fname, epochs:positions(group.picks), names)
   local opts = { alpha = o.alpha, centre = o.centre }
-  local doubt
-  if #group.picks >= 4 then
-    local off = sphere.fit(positions).error
-    if off > 0.1 then doubt = ('the %s positions lie on no sphere (mean distance off by %.0f %%); interpolated values are doubtful'):format(group.type, 100 * off) end
-  end
   return {
-    positions = positions, doubt = doubt,
+    positions = positions, doubt = require('mascon.meeg.montage').doubt(positions),
     weights = function() return spline.leave_one_out(positions, opts) end,
     inverse = function()
       local n = #group.picks

@@ -91,8 +91,8 @@ function M.ransac(epochs, opts)
     local maps = {}
     for k, list in ipairs(r.subsets) do maps[k] = mc.scope(function() return interpolator.subset(list) end) end
     r.mappings = mc.stack(maps, 1)
-    local places, parts = mc.tensor(r.subsets, { dtype = 'i64' }) - 1, {}
-    for x in s:epochs() do parts[#parts + 1] = raw('ar_predict', { x, s.picks, places, r.mappings }, {}, 1)[1] end
+    local places = mc.tensor(r.subsets, { dtype = 'i64' }) - 1
+    local parts = s:each(function(x) return raw('ar_predict', { x, s.picks, places, r.mappings }, {}, 1)[1] end)
     r.corr = #parts == 1 and parts[1] or mc.concat(parts, 1)
     r.bad_log = mc.lt(r.corr, o.min_corr)
     local count = mc.sum(r.bad_log:to 'i64', 1):totable()

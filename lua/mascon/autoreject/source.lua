@@ -80,7 +80,7 @@ Source.__index = Source
 ---@param epochs table
 ---@param picks integer[] 1-based
 ---@param opts? table max_memory bytes
----@return table source with E, C, T, :epochs(), :times(bytes), :ranges(fname), :mixed_ranges(W)
+---@return table source with E, C, T, picks; :each(f), :time(first, last), :block(fname, augmented), :ranges(fname), :mixed_ranges(W)
 function M.new(epochs, picks, opts)
   local s = { E = epochs:count(), C = #picks, T = epochs.samples, set = epochs, list = picks, limit = opts and opts.max_memory, channels = epochs.channels }
   s.size, s.data = tensor.size[epochs:dtype()], rawget(epochs, 'data')
@@ -99,18 +99,19 @@ function M.new(epochs, picks, opts)
   return setmetatable(s, Source)
 end
 
---- Blocks of epochs: for x [e, channels, T], first in source:epochs() do.
-function Source:epochs()
-  if self.data then
-    local done = false
-    return function()
-      if done then return nil end
-      done = true
-      return self.data, 1
-    end
-  end
+--- f(x [e, channels, T], first) for blocks of epochs in order; samples of a block are given back before the next. Returns what f returned, as a list.
+---@param f function
+function Source:each(f)
+  if self.data then return { (f(self.data, 1)) } end
+  local out = {}
   local per = math.max(1, math.floor(math.min(self.limit or SMALL, SMALL) / (self.C * self.T * self.size)))
-  return self.set:blocks { size = per, channels = self.list }
+  for first = 1, self.E, per do
+    out[#out + 1] = mc.scope(function()
+      local result = f(self.set:read { first = first, last = math.min(first + per - 1, self.E), channels = self.list }, first)
+      return result
+    end)
+  end
+  return out
 end
 
 --- Bytes of one sample of all epochs beside the samples themselves: rows made by interpolation, a copy of what was read, `more` of the caller.
@@ -141,24 +142,17 @@ end
 function Source:time(first, last)
   if self.data then return self.data[{ mc.all, mc.all, { first, last } }] end
   local out = mc.zeros({ self.E, self.C, last - first + 1 }, { dtype = self.set:dtype() })
-  for x, at in self:epochs() do
-    out[{ { at, at + x.shape[1] - 1 } }] = x[{ mc.all, mc.all, { first, last } }]
-    x:release()
-  end
+  self:each(function(x, at) out[{ { at, at + x.shape[1] - 1 } }] = x[{ mc.all, mc.all, { first, last } }] end)
   return out
 end
 
-local function joined(list)
-  return #list == 1 and list[1] or mc.concat(list, 1)
-end
+local function joined(list) return #list == 1 and list[1] or mc.concat(list, 1) end
 
 --- Ranges of all cells, f64 [E, C].
 --- Errors: a sample that is not finite, with its epoch and channel.
 function Source:ranges(fname)
   if self.range then return self.range end
-  local list = {}
-  for x in self:epochs() do list[#list + 1] = raw('ar_range', { x, self.picks }, {}, 1)[1] end
-  local range = joined(list)
+  local range = joined(self:each(function(x) return raw('ar_range', { x, self.picks }, {}, 1)[1] end))
   if not mc.all(mc.isfinite(range)) then
     local es, cs = mc.nonzero(mc.logical_not(mc.isfinite(range)))
     local e, c = es[1]:item(), cs[1]:item()
@@ -171,9 +165,7 @@ end
 
 --- Ranges of the channels as others predict them: f64 [E, C] of W x.
 function Source:mixed_ranges(W)
-  local list = {}
-  for x in self:epochs() do list[#list + 1] = raw('ar_mix', { x, self.picks, W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 2 }, 1)[1] end
-  return joined(list)
+  return joined(self:each(function(x) return raw('ar_mix', { x, self.picks, W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 2 }, 1)[1] end))
 end
 
 return M

@@ -1,10 +1,11 @@
 --- mascon.autoreject.state: a fitted model as a file.
 --
--- Owns the layout: an .npz with the tensors of each type under type/name and one JSON text, stored as u8, for everything else. May not know
+-- Owns the layout: an .npz with the tensors of each type under type/name and one JSON text for everything else. May not know
 -- what the fields mean beyond which of them are needed.
 local mc = require 'mascon'
 local check = require 'mascon.check'
 local json = require 'mascon.json'
+local npy = require 'mascon.io.npy'
 local error = check.error
 local M = {}
 
@@ -23,17 +24,20 @@ end
 
 --- Writes a model.
 function M.write(model, path)
-  local list, about = {}, { format = FORMAT, kind = 'autoreject model', seed = model.seed, order = model.order, warnings = model.warnings, types = {},
+  local about = { format = FORMAT, kind = 'autoreject model', seed = model.seed, order = model.order, warnings = model.warnings, types = {},
     options = plain(model.options), given = plain(model.given), consensus_grid = model.consensus_grid }
+  for _, kind in ipairs(model.order) do about.types[kind] = plain(model.types[kind]) end
+  local w = npy.create_npz(path)
+  w:put_texts('about', { json.encode(about) })
   for _, kind in ipairs(model.order) do
-    about.types[kind] = plain(model.types[kind])
+    local names = {}
     for name, v in pairs(model.types[kind]) do
-      if mc.is_tensor(v) then list[kind .. '/' .. name] = v end
+      if mc.is_tensor(v) then names[#names + 1] = name end
     end
+    table.sort(names)
+    for _, name in ipairs(names) do w:put(kind .. '/' .. name, model.types[kind][name]) end
   end
-  local text = json.encode(about)
-  list.about = mc.tensor({ text:byte(1, -1) }, { dtype = 'u8' })
-  mc.save(path, list, { format = 'npz' })
+  w:close()
 end
 
 --- Reads a model that :save wrote.
@@ -43,9 +47,8 @@ end
 function M.load(path)
   local fname = 'autoreject.load'
   check.arg(fname, 'path', path, 'string')
-  local archive = require('mascon.io.npy').open_npz(path)
-  local bytes = archive:has 'about' and archive:get('about', { map = false })
-  local about = bytes and bytes.dtype == 'u8' and json.decode(string.char(unpack(bytes:totable())))
+  local archive = npy.open_npz(path)
+  local about = archive:has 'about' and json.decode(archive:texts 'about'[1] or '')
   if type(about) ~= 'table' or about.kind ~= 'autoreject model' then error(('%s: %s holds no model'):format(fname, path), 2) end
   if about.format ~= FORMAT then error(('%s: %s has format %s, this program reads %d'):format(fname, path, tostring(about.format), FORMAT), 2) end
   local model = { options = about.options, given = about.given, seed = about.seed, order = about.order, warnings = about.warnings, types = about.types, consensus_grid = about.consensus_grid,
