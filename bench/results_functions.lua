@@ -11,17 +11,14 @@ local LIBRARIES = { 'numpy', 'scipy', 'torch' }
 local TITLE = { numpy = 'NumPy', scipy = 'SciPy', torch = 'PyTorch' }
 local SAME = 1e-5 -- relative difference of the sums: f32 results rounded in another order
 
--- What was measured is said, nothing else: a row that loses for no cause listed here is reported as unexplained.
-local OUT = 'the fresh result: written into one given beforehand it takes %s of the %s'
-
+-- What was measured is said first; a row that loses for no cause listed here is reported as unexplained.
+local FREED = 'the collector: with each result released at once, as the peers do, it takes %s of the %s'
 local LIMIT = 'at %.2f of the limit, a %s: the peer measured found part of its data in the last-level cache'
 local CALL = 'the fixed cost of a call: 100 elements take %s, 10^4 take %s'
-local PLACE = 'the fresh result: the same bytes copied between arrays that are there take %s of the %s'
-local KERNEL = 'the kernel: written into a result given beforehand it still takes %s of the %s'
 local FEW = 20 -- times as long for 100 times the elements: most of the short call is no work on elements
-local MOST = 0.5 -- of the time of a row: what is left of it in a result given beforehand is the kernel's
-local MOVES = {} -- ops that do no more than a copy in this size
-for op in ('copy flip roll concat stack astype tile add_scalar clip'):gmatch '%S+' do MOVES[op] = true end
+
+-- Causes that lie in how a function is computed, by op and, where it matters, dtype.
+local KNOWN = {}
 
 local function ratio(theirs, ours)
   if not theirs or not theirs.seconds or not ours.seconds then return nil end
@@ -33,16 +30,13 @@ end
 --- Why a row loses, as far as measurements tell; by: rows of this run by name.
 local function reason(row, by)
   local r = row.ours
-  local function enough(seconds) return seconds and row.least * r.seconds / seconds >= FLOOR end
-  if enough(r.out_seconds) then return OUT:format(measure.time(r.out_seconds), measure.time(r.seconds)) end
+  if r.freed_seconds and row.least * r.seconds / r.freed_seconds >= FLOOR then return FREED:format(measure.time(r.freed_seconds), measure.time(r.seconds)) end
   if r.share and r.share >= FLOOR then return LIMIT:format(r.share, r.limit) end
   local long = by[(r.name:gsub('_small', '_cache'))]
   if r.size == 'small' and long and long ~= r and long.seconds < FEW * r.seconds then
     return CALL:format(measure.time(r.seconds), measure.time(long.seconds))
   end
-  if r.out_seconds and r.out_seconds > MOST * r.seconds then return KERNEL:format(measure.time(r.out_seconds), measure.time(r.seconds)) end
-  if r.size == 'cache' and r.limit == 'copy' and MOVES[r.op] and enough(r.limit_seconds) then return PLACE:format(measure.time(r.limit_seconds), measure.time(r.seconds)) end
-  return '**unexplained**'
+  return KNOWN[r.op .. ' ' .. r.dtype] or KNOWN[r.op] or '**unexplained**'
 end
 
 local function table_of(head, body)

@@ -86,6 +86,23 @@ MC_INLINE float mck_from_bits_f32(uint32_t u)
     return x;
 }
 
+/* Sign, zeros, infinities and NaN of pow; y0 is |x|^y from the formula. */
+#define MCK_POW_EDGE(T, name, RINT, BITS, SIGN)                                                    \
+    MC_INLINE T mck_pow_edge_##name(T x, T y, T y0)                                                \
+    {                                                                                              \
+        T ax = x < 0 ? -x : x, half = (T)0.5 * y, r = y0;                                          \
+        int whole = RINT(y) == y, odd = whole & (RINT(half) != half);                              \
+        T ends = (ax == 0) == (y < 0) ? MCK_INF_##BITS : 0;                                        \
+        r = ((x < 0) & (ax != MCK_INF_##BITS) & !whole) ? MCK_NAN_##BITS : r;                      \
+        r = ((ax == 0) | (ax == MCK_INF_##BITS)) ? ends : r;                                       \
+        r = odd ? mck_from_bits_##name(mck_bits_##name(r) ^ (mck_bits_##name(x) & SIGN)) : r;      \
+        r = ((x != x) | (y != y)) ? MCK_NAN_##BITS : r;                                            \
+        return ((x == 1) | (y == 0)) ? 1 : r;                                                      \
+    }
+MCK_POW_EDGE(double, f64, rint, F64, 0x8000000000000000u)
+MCK_POW_EDGE(float, f32, rintf, F32, 0x80000000u)
+#undef MCK_POW_EDGE
+
 #include "mck_math_f64.h"
 #include "mck_math_f32.h"
 
@@ -94,6 +111,7 @@ MC_INLINE float mck_from_bits_f32(uint32_t u)
 #define MCK_NEEDS_FIX_sin_f64(x) (mck_abs_f64(x) > MCK_TRIG_LIMIT_F64)
 #define MCK_NEEDS_FIX_cos_f64(x) (mck_abs_f64(x) > MCK_TRIG_LIMIT_F64)
 #define MCK_NEEDS_FIX_tan_f64(x) (mck_abs_f64(x) > MCK_TRIG_LIMIT_F64)
+#define MCK_NEEDS_FIX_lgamma_f64(x) ((x) != (x)) /* libm throughout */
 #define MCK_NEEDS_FIX_fmod_f64(x, y) (mck_fmod_off_f64((x), (y)))
 #define MCK_NEEDS_FIX_remainder_f64(x, y) (mck_fmod_off_f64((x), (y)))
 #define MCK_NEEDS_FIX_floor_divide_f64(x, y) (mck_fmod_off_f64((x), (y)))
@@ -139,6 +157,11 @@ MC_INLINE double mck_lgamma_f64(double x)
     return lgamma(x);
 }
 
+MC_INLINE double mck_lgamma_f64_slow(double x)
+{
+    return lgamma(x);
+}
+
 #define MCK_ANY1_(fn, T, type)                                                                     \
     MC_INLINE type mck_##fn##_##T##_any(type x)                                                    \
     {                                                                                              \
@@ -160,6 +183,7 @@ MCK_ANY2_(floor_divide, f64, double)
 #define MCK_NEEDS_FIX_sin_f32(x) (mck_abs_f32(x) > MCK_TRIG_LIMIT_F32)
 #define MCK_NEEDS_FIX_cos_f32(x) (mck_abs_f32(x) > MCK_TRIG_LIMIT_F32)
 #define MCK_NEEDS_FIX_tan_f32(x) (mck_abs_f32(x) > MCK_TRIG_LIMIT_F32)
+#define MCK_NEEDS_FIX_lgamma_f32(x) (!((x) > 0.0f))
 #define MCK_NEEDS_FIX_fmod_f32(x, y) (mck_fmod_off_f32((x), (y)))
 #define MCK_NEEDS_FIX_remainder_f32(x, y) (mck_fmod_off_f32((x), (y)))
 #define MCK_NEEDS_FIX_floor_divide_f32(x, y) (mck_fmod_off_f32((x), (y)))
@@ -180,6 +204,11 @@ MC_INLINE float mck_tan_f32_slow(float x)
     return (float)tan((double)x);
 }
 
+MC_INLINE float mck_lgamma_f32_slow(float x)
+{
+    return (float)lgamma((double)x);
+}
+
 MC_INLINE float mck_fmod_f32_slow(float x, float y)
 {
     return fmodf(x, y);
@@ -193,12 +222,6 @@ MC_INLINE float mck_remainder_f32_slow(float x, float y)
 MC_INLINE float mck_floor_divide_f32_slow(float x, float y)
 {
     return (float)mck_floor_divide_f64_any((double)x, (double)y);
-}
-
-/* [0.50 0.50]. libm in f64, scalar. */
-MC_INLINE float mck_lgamma_f32(float x)
-{
-    return (float)lgamma((double)x);
 }
 
 MCK_ANY1_(sin, f32, float)

@@ -73,16 +73,16 @@ MC_INLINE float mck_rsqrt_f32(float x)
 /* NaN if either is NaN; -0 counts as less than +0, so that the order of operands never shows. */
 MC_INLINE float mck_minimum_f32(float a, float b)
 {
-    float m = a < b ? a : b;
-    m = a == b ? mck_from_bits_f32(mck_bits_f32(a) | mck_bits_f32(b)) : m;
-    return a != a ? a : (b != b ? b : m);
+    float p = a < b ? a : b, q = b < a ? b : a; /* differ for zeros of two signs only, and for NaN */
+    float m = mck_from_bits_f32(mck_bits_f32(p) | mck_bits_f32(q));
+    return ((a != a) | (b != b)) ? a + b : m;
 }
 
 MC_INLINE float mck_maximum_f32(float a, float b)
 {
-    float m = a > b ? a : b;
-    m = a == b ? mck_from_bits_f32(mck_bits_f32(a) & mck_bits_f32(b)) : m;
-    return a != a ? a : (b != b ? b : m);
+    float p = a > b ? a : b, q = b > a ? b : a; /* differ for zeros of two signs only, and for NaN */
+    float m = mck_from_bits_f32(mck_bits_f32(p) & mck_bits_f32(q));
+    return ((a != a) | (b != b)) ? a + b : m;
 }
 
 /* The next value after x towards y. */
@@ -417,17 +417,157 @@ MC_INLINE float mck_tanh_f32(float x)
     return mck_copysign_f32(y, x);
 }
 
+/* ---- inverse hyperbolic, in f32 ---- */
+
+/* log(2^k u) + off for positive normal u */
+MC_INLINE float mck_log_plus_f32(float u, float k, float off)
+{
+    float e, f = mck_log_split_f32(u, &e), t = mck_log_rest_f32(f) + off;
+    e += k;
+    return mck_sum3_f32(e * MCK_LN2_HI_F, f, MC_MULADDF(e, MCK_LN2_LO_F, t));
+}
+
+/* log(x + sqrt(x^2 + one)) for x >= 1/2 where one = 1, x >= 3/2 where one = -1. What rounding takes
+ * off the square, the root and the sums is added to the logarithm. */
+MC_INLINE float mck_log_root_f32(float x, float one)
+{
+    int far = x > 0x1p13f;
+    float c = far ? 1.5f : x, z = c * c, p = z + one, b = p - z;
+    float s = sqrtf(p), u = c + s, d = u - c;
+    float p_low = ((z - (p - b)) + (one - b)) + MC_MULADDF(c, c, -z);
+    float u_low = (c - (u - d)) + (s - d), twice = s + s;
+    float off = MC_MULADDF(u_low, twice, MC_MULADDF(-s, s, p) + p_low) / (twice * u);
+    float y = mck_log_plus_f32(far ? x : u, far ? 1.0f : 0.0f, far ? 0.0f : off);
+    return x == MCK_INF_F32 ? x : y;
+}
+
+/* [S] */
+MC_INLINE float mck_asinh_f32(float x)
+{
+    float a = mck_abs_f32(x), z = x * x;
+    float q = -0x1.b21cf4p-7f;
+    q = MC_MULADDF(q, z, 0x1.cda0dp-6f);
+    q = MC_MULADDF(q, z, -0x1.6b9be8p-5f);
+    q = MC_MULADDF(q, z, 0x1.33252ep-4f);
+    q = MC_MULADDF(q, z, -0x1.555536p-3f);
+    float y = a < 0.5f ? MC_MULADDF(a * z, q, a) : mck_log_root_f32(a < 0.5f ? 0.5f : a, 1.0f);
+    return mck_copysign_f32(y, x);
+}
+
+/* [H]. Below 3/2 sqrt(2 (x - 1)) times a polynomial. */
+MC_INLINE float mck_acosh_f32(float x)
+{
+    float t = x - 1.0f, w = sqrtf(t + t);
+    float q = -0x1.b21cf4p-12f;
+    q = MC_MULADDF(q, t, 0x1.cda0dp-10f);
+    q = MC_MULADDF(q, t, -0x1.6b9be8p-8f);
+    q = MC_MULADDF(q, t, 0x1.33252ep-6f);
+    q = MC_MULADDF(q, t, -0x1.555536p-4f);
+    float y = x < 1.5f ? MC_MULADDF(w * t, q, w) : mck_log_root_f32(x < 1.5f ? 1.5f : x, -1.0f);
+    return x >= 1.0f ? y : MCK_NAN_F32;
+}
+
+/* [T]. Polynomial below 1/2, log((1 + a) / (1 - a)) / 2 above. */
+MC_INLINE float mck_atanh_f32(float x)
+{
+    float a = mck_abs_f32(x), z = x * x;
+    float q = 0x1.6ae5e8p-3f;
+    q = MC_MULADDF(q, z, 0x1.a1ac98p-5f);
+    q = MC_MULADDF(q, z, 0x1.e4b80ap-4f);
+    q = MC_MULADDF(q, z, 0x1.23418ep-3f);
+    q = MC_MULADDF(q, z, 0x1.99a72ap-3f);
+    q = MC_MULADDF(q, z, 0x1.55553ep-2f);
+    float c = a < 0.5f ? 0.5f : a, n = 1.0f + c, d = 1.0f - c, n_low = c - (n - 1.0f);
+    float u = n / d, y = 0.5f * mck_log_plus_f32(u, 0.0f, (MC_MULADDF(-u, d, n) + n_low) / n);
+    y = a < 0.5f ? MC_MULADDF(a * z, q, a) : y;
+    y = a == 1.0f ? MCK_INF_F32 : y;
+    return mck_copysign_f32(a <= 1.0f ? y : MCK_NAN_F32, x);
+}
+
+/* [L]. Error relative to max(|a|, |b|, result): the result cancels where exp(a) + exp(b) is near 1. */
+MC_INLINE float mck_logaddexp_f32(float a, float b)
+{
+    float m = a > b ? a : b, d = a == b ? 0.0f : -mck_abs_f32(a - b), e = mck_exp_f32(d);
+    float k = e > 0x1.a8279ap-2f ? 1.0f : 0.0f, f = k > 0.0f ? 0.5f * e - 0.5f : e; /* 1 + e = 2^k (1 + f) */
+    float y = mck_sum3_f32(k * MCK_LN2_HI_F, f, MC_MULADDF(k, MCK_LN2_LO_F, mck_log_rest_f32(f)));
+    y = mck_abs_f32(m) == MCK_INF_F32 ? m : m + y;
+    return ((a != a) | (b != b)) ? a + b : y;
+}
+
+/* ---- error function, in f32 ---- */
+
+/* erf(x) for |x| <= 1 */
+MC_INLINE float mck_erf_near_f32(float x)
+{
+    float z = x * x;
+    float q = 0x1.496a28p-14f;
+    q = MC_MULADDF(q, z, -0x1.a3f6fcp-11f);
+    q = MC_MULADDF(q, z, 0x1.5405b2p-8f);
+    q = MC_MULADDF(q, z, -0x1.b7f90cp-6f);
+    q = MC_MULADDF(q, z, 0x1.ce2cf8p-4f);
+    q = MC_MULADDF(q, z, -0x1.81273ep-2f);
+    q = MC_MULADDF(q, z, 0x1.06eba8p-3f);
+    return MC_MULADDF(x, q, x);
+}
+
+/* [E] */
+MC_INLINE float mck_erf_f32(float x)
+{
+    float a = mck_abs_f32(x), c = a > 4.0f ? 4.0f : a;
+    float q = 0x1.18bbaep-12f;
+    q = MC_MULADDF(q, c, -0x1.15efa8p-8f);
+    q = MC_MULADDF(q, c, 0x1.01b532p-5f);
+    q = MC_MULADDF(q, c, -0x1.30704p-3f);
+    q = MC_MULADDF(q, c, -0x1.d76e8p-1f);
+    q = MC_MULADDF(q, c, -0x1.a03fe8p0f);
+    q = MC_MULADDF(q, c, -0x1.0b8a84p-11f);
+    float n = rintf(q), r = (q - n) * MCK_LN2_F; /* erfc(c) = 2^q */
+    float far = 1.0f - (1.0f + MC_MULADDF(r * r, mck_exp_q_f32(r), r)) * mck_pow2i_f32(n);
+    return mck_copysign_f32(a < 1.0f ? mck_erf_near_f32(a) : far, x);
+}
+
+/* [C]. exp(-c^2), c^2 in two parts without error, times Q((c - 2) / (c + 2)) / (c + 2); what rounding takes off the sum, the quotient and
+ * the product goes into the last sum. */
+MC_INLINE float mck_erfc_f32(float x)
+{
+    float a = mck_abs_f32(x), c = a > 10.2f ? 10.2f : a;
+    float h = mck_from_bits_f32(mck_bits_f32(c) & 0xfffff000u);
+    float n = rintf(-c * c * MCK_LOG2E_F);
+    float r = MC_MULADDF(-n, MCK_LN2_LO_F, MC_MULADDF(-n, MCK_LN2_HI_F, -h * h)) - (c - h) * (c + h);
+    float d = c + 2.0f, two = d - c, d_low = (c - (d - two)) + (2.0f - two);
+    float v = 1.0f / d, t = (c - 2.0f) * v;
+    float q = -0x1.b97a5cp-13f;
+    q = MC_MULADDF(q, t, 0x1.4817f8p-17f);
+    q = MC_MULADDF(q, t, -0x1.f971fp-13f);
+    q = MC_MULADDF(q, t, -0x1.a96cdp-11f);
+    q = MC_MULADDF(q, t, 0x1.7db9d8p-9f);
+    q = MC_MULADDF(q, t, 0x1.a846a6p-8f);
+    q = MC_MULADDF(q, t, -0x1.5fede8p-6f);
+    q = MC_MULADDF(q, t, -0x1.2a889ap-5f);
+    q = MC_MULADDF(q, t, 0x1.1e2d74p-2f);
+    q = MC_MULADDF(q, t, -0x1.5fd386p-1f);
+    float u = q * t, q0 = 0x1.058672p0f + u, q_low = (0x1.058672p0f - q0) + u;
+    float off = MC_MULADDF(-d_low, v, MC_MULADDF(-d, v, 1.0f)); /* v (1 + off) = 1 / (c + 2) */
+    float w = q0 * v, w_low = MC_MULADDF(MC_MULADDF(u, off, q_low), v, MC_MULADDF(q0, v, -w));
+    float rest = MC_MULADDF(w, MC_MULADDF(r * r, mck_exp_q_f32(r), r + off), w_low);
+    float y = mck_scale_f32(w + rest, n);
+    y = x < 0.0f ? 2.0f - y : y;
+    return a < 0.46875f ? 1.0f - mck_erf_near_f32(x) : y;
+}
+
 /* ---- evaluated in f64 ---- */
 
-/* log(1 + f) - f to 2^-36 */
-MC_INLINE double mck_log_rest_mix(double f)
+/* log(1 + f) to 2^-36; the quotient starts from that of f32 */
+MC_INLINE double mck_log_mix(float x)
 {
-    double s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;
+    double f = (double)x, r = (double)(1.0f / (2.0f + x)), s = f * r;
+    s = MC_MULADD(r, MC_MULADD(-(2.0 + f), s, f), s);
+    double z = s * s, h = 0.5 * f * f;
     double q = 0x1.e2f71b86312b1p-3;
     q = MC_MULADD(q, z, 0x1.2438d28d93981p-2);
     q = MC_MULADD(q, z, 0x1.999a7aa0883dfp-2);
     q = MC_MULADD(q, z, 0x1.555554fd8f3afp-1);
-    return MC_MULADD(s, MC_MULADD(z, q, h), -h);
+    return f + MC_MULADD(s, MC_MULADD(z, q, h), -h);
 }
 
 /* exp(r) for |r| <= ln2/2 to 2^-32 */
@@ -440,31 +580,6 @@ MC_INLINE double mck_exp_mix(double r)
     q = MC_MULADD(q, r, 0x1.55555588ca18p-3);
     q = MC_MULADD(q, r, 0x1.00000027ef415p-1);
     return 1.0 + MC_MULADD(r * r, q, r);
-}
-
-/* log(1 + x), finite x > -1 */
-MC_INLINE double mck_log1p_mix(double x)
-{
-    double e, h;
-    (void)mck_log_split_f64(1.0 + x, &e);
-    h = rint(e * 0.5);
-    double s1 = mck_pow2i_f64(-h), s2 = mck_pow2i_f64(h - e);
-    double f = x * s1 * s2 + (s1 * s2 - 1.0);
-    return MC_MULADD(e, MCK_LN2, f + mck_log_rest_mix(f));
-}
-
-/* [0.50 0.50]. Error relative to max(|a|, |b|, result): the result cancels where exp(a) + exp(b)
- * is near 1. */
-MC_INLINE float mck_logaddexp_f32(float a, float b)
-{
-    float m = a > b ? a : b;
-    double d = (double)a - (double)b, n;
-    d = d > 0.0 ? -d : d;
-    d = d >= -200.0 ? d : -200.0; /* also where both are the same infinity */
-    double r = mck_exp_reduce_f64(d, &n);
-    float y = (float)((double)m + mck_log1p_mix(mck_exp_mix(r) * mck_pow2i_f64(n)));
-    y = mck_abs_f32(m) == MCK_INF_F32 ? m : y;
-    return ((a != a) | (b != b)) ? a + b : y;
 }
 
 /* [0.50 0.50] */
@@ -487,48 +602,19 @@ MC_INLINE float mck_tan_f32(float x)
     return mck_abs_f32(x) < 0x1p-13f ? x : y;
 }
 
-/* [0.50 0.50] */
-MC_INLINE float mck_asinh_f32(float x)
-{
-    float a = mck_abs_f32(x);
-    double d = (double)a;
-    float y = (float)mck_log1p_mix(d + d * d / (1.0 + sqrt(MC_MULADD(d, d, 1.0))));
-    y = a == MCK_INF_F32 ? a : y;
-    return mck_copysign_f32(a < 0x1p-13f ? a : y, x);
-}
-
-/* [0.50 0.50] */
-MC_INLINE float mck_acosh_f32(float x)
-{
-    double t = (double)x - 1.0;
-    float y = (float)mck_log1p_mix(t + sqrt(t * (t + 2.0)));
-    y = x == MCK_INF_F32 ? x : y;
-    return x >= 1.0f ? y : MCK_NAN_F32;
-}
-
-/* [0.50 0.50] */
-MC_INLINE float mck_atanh_f32(float x)
-{
-    float a = mck_abs_f32(x);
-    double d = (double)a;
-    float y = (float)(0.5 * mck_log1p_mix((d + d) / (1.0 - d)));
-    y = a < 0x1p-13f ? a : y;
-    y = a == 1.0f ? MCK_INF_F32 : y;
-    return mck_copysign_f32(a <= 1.0f ? y : MCK_NAN_F32, x);
-}
-
-/* [0.50 0.50] */
+/* [P] */
 MC_INLINE float mck_pow_f32(float x, float y)
 {
-    double e, f = mck_log_split_f64((double)mck_abs_f32(x), &e), t = mck_log_rest_mix(f);
-    double c = y > 0x1p60f ? 0x1p60 : (double)y; /* keeps infinity times log2(1) from being NaN */
-    c = y < -0x1p60f ? -0x1p60 : c;
-    double p = c * mck_sum3_f64(e, f, MC_MULADD(f + t, 0x1.c551d94ae0bf8p-2, t));
+    float e, f = mck_log_split_f32(mck_abs_f32(x), &e);
+    float c = y > 0x1p60f ? 0x1p60f : y; /* keeps infinity times log2(1) from being NaN */
+    c = c < -0x1p60f ? -0x1p60f : c;
+    double l = mck_log_mix(f);
+    double p = (double)c * ((double)e + MC_MULADD(l, 0x1.c551d94ae0bf8p-2, l));
     p = p > 200.0 ? 200.0 : p;
     p = p < -200.0 ? -200.0 : p;
     double n = rint(p);
-    double m = mck_exp_mix((p - n) * MCK_LN2) * mck_pow2i_f64(n);
-    return (float)mck_pow_edge_f64((double)x, (double)y, m);
+    float m = (float)mck_exp_mix((p - n) * MCK_LN2);
+    return mck_pow_edge_f32(x, y, mck_scale_f32(m, (float)n));
 }
 
 /* [0.57 0.57] */
@@ -557,56 +643,21 @@ MC_INLINE float mck_hypot_f32(float x, float y)
     return ((a == MCK_INF_F32) | (b == MCK_INF_F32)) ? MCK_INF_F32 : r;
 }
 
-/* erfc(x) for x >= 0 */
-MC_INLINE double mck_erfc_tail_mix(double x)
+/* [G]. x > 0: log of Stirling's series at x + 10, less that of the ten factors between (DLMF 5.5.1, 5.11.1), in f64, whose digits
+ * are enough for the zeros at 1 and 2. */
+MC_INLINE float mck_lgamma_f32(float x)
 {
-    double c = x > 10.2 ? 10.2 : x;
-    double t = (c - 3.75) / (c + 3.75);
-    double q = -0x1.a3056e4423d9ap-13;
-    q = MC_MULADD(q, t, 0x1.0dc09be6269ddp-11);
-    q = MC_MULADD(q, t, 0x1.e1107d06f6db4p-10);
-    q = MC_MULADD(q, t, -0x1.422dc3897c42ap-7);
-    q = MC_MULADD(q, t, 0x1.cfc87cf47e947p-6);
-    q = MC_MULADD(q, t, -0x1.e0bcabad8c155p-5);
-    q = MC_MULADD(q, t, 0x1.7a1f1b70d21ap-4);
-    q = MC_MULADD(q, t, -0x1.bda95a4927032p-4);
-    q = MC_MULADD(q, t, 0x1.5100a42cbfdb7p-4);
-    q = MC_MULADD(q, t, 0x1.d5f22252710a8p-9);
-    q = MC_MULADD(q, t, -0x1.1f367498faed6p-3);
-    q = MC_MULADD(q, t, 0x1.3ccda0b64f778p0);
-    double n, r = mck_exp_reduce_f64(-c * c, &n);
-    return mck_exp_mix(r) * mck_pow2i_f64(n) * q / MC_MULADD(2.0, c, 1.0);
-}
-
-/* erf(x) for |x| <= 1 */
-MC_INLINE double mck_erf_near_mix(double x)
-{
-    double z = x * x;
-    double q = -0x1.44cfb5359e8a3p-17;
-    q = MC_MULADD(q, z, 0x1.d8b87d5ebe6d1p-14);
-    q = MC_MULADD(q, z, -0x1.bcd7d9770c0edp-11);
-    q = MC_MULADD(q, z, 0x1.562b1929dd2d8p-8);
-    q = MC_MULADD(q, z, -0x1.b829d8b5b920ap-6);
-    q = MC_MULADD(q, z, 0x1.ce2f09aa84d55p-4);
-    q = MC_MULADD(q, z, -0x1.8127466822dbp-2);
-    q = MC_MULADD(q, z, 0x1.06eba82030c73p-3);
-    return MC_MULADD(x, q, x);
-}
-
-/* [0.50 0.50] */
-MC_INLINE float mck_erf_f32(float x)
-{
-    double a = (double)mck_abs_f32(x);
-    double y = a < 1.0 ? mck_erf_near_mix(a) : 1.0 - mck_erfc_tail_mix(a);
-    return mck_copysign_f32((float)y, x);
-}
-
-/* [0.51 0.51] */
-MC_INLINE float mck_erfc_f32(float x)
-{
-    double a = (double)mck_abs_f32(x), t = mck_erfc_tail_mix(a);
-    double y = x < 0.0f ? 2.0 - t : t;
-    return (float)(a < 0.25 ? 1.0 - mck_erf_near_mix((double)x) : y);
+    double a = (double)x, up = a < 10.0 ? a + 10.0 : a, r = 1.0 / up, z = r * r;
+    double s = a * (a + 9.0), b = (s + 8.0) * (s + 14.0) * s * ((s + 18.0) * (s + 20.0)); /* a (a + 1) ... (a + 9) */
+    double q = -0x1.f6ab0d9993c7dp-10;
+    q = MC_MULADD(q, z, 0x1.b951e2b18ff23p-11);
+    q = MC_MULADD(q, z, -0x1.3813813813814p-11);
+    q = MC_MULADD(q, z, 0x1.a01a01a01a01ap-11);
+    q = MC_MULADD(q, z, -0x1.6c16c16c16c17p-9);
+    q = MC_MULADD(q, z, 0x1.5555555555555p-4);
+    double y = MC_MULADD(up - 0.5, mck_log_f64(up), -up) + 0x1.d67f1c864beb5p-1;
+    y = (y - (a < 10.0 ? mck_log_f64(b) : 0.0)) + q * r;
+    return (float)(x == MCK_INF_F32 ? a : ((x == 1.0f) | (x == 2.0f)) ? 0.0 : y);
 }
 
 /* ---- remainders: exact, in f64 ---- */

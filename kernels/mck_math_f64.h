@@ -77,16 +77,16 @@ MC_INLINE double mck_rsqrt_f64(double x)
 /* NaN if either is NaN; -0 counts as less than +0, so that the order of operands never shows. */
 MC_INLINE double mck_minimum_f64(double a, double b)
 {
-    double m = a < b ? a : b;
-    m = a == b ? mck_from_bits_f64(mck_bits_f64(a) | mck_bits_f64(b)) : m;
-    return a != a ? a : (b != b ? b : m);
+    double p = a < b ? a : b, q = b < a ? b : a; /* differ for zeros of two signs only, and for NaN */
+    double m = mck_from_bits_f64(mck_bits_f64(p) | mck_bits_f64(q));
+    return ((a != a) | (b != b)) ? a + b : m;
 }
 
 MC_INLINE double mck_maximum_f64(double a, double b)
 {
-    double m = a > b ? a : b;
-    m = a == b ? mck_from_bits_f64(mck_bits_f64(a) & mck_bits_f64(b)) : m;
-    return a != a ? a : (b != b ? b : m);
+    double p = a > b ? a : b, q = b > a ? b : a; /* differ for zeros of two signs only, and for NaN */
+    double m = mck_from_bits_f64(mck_bits_f64(p) & mck_bits_f64(q));
+    return ((a != a) | (b != b)) ? a + b : m;
 }
 
 /* The next value after x towards y. Ordered integers: negative values are mirrored below zero. */
@@ -571,20 +571,6 @@ MC_INLINE double mck_log2_dd_f64(double x, double *lo)
     double top = r + rl;
     *lo = (r - top) + rl;
     return top;
-}
-
-/* Sign, zeros, infinities and NaN of pow; y0 is |x|^y from the formula. */
-MC_INLINE double mck_pow_edge_f64(double x, double y, double y0)
-{
-    double ax = mck_abs_f64(x), half = 0.5 * y;
-    int whole = rint(y) == y;
-    int odd = whole & (rint(half) != half);
-    double r = ((x < 0.0) & (ax != MCK_INF_F64) & !whole) ? MCK_NAN_F64 : y0;
-    double ends = (ax == 0.0) == (y < 0.0) ? MCK_INF_F64 : 0.0;
-    r = ((ax == 0.0) | (ax == MCK_INF_F64)) ? ends : r;
-    r = odd ? mck_from_bits_f64(mck_bits_f64(r) ^ (mck_bits_f64(x) & 0x8000000000000000u)) : r;
-    r = ((x != x) | (y != y)) ? MCK_NAN_F64 : r;
-    return ((x == 1.0) | (y == 0.0)) ? 1.0 : r;
 }
 
 /* [1.08 1.12] */

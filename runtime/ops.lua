@@ -135,7 +135,7 @@ unary('erfc', FLOAT, 'erfc(a)', { promote = 'float', rules = 'erfc', doc = '1 - 
 unary('ndtr', FLOAT, 'ndtr(a)', { kernels = 'special', promote = 'float', method = false, rules = 'ndtr', doc = 'standard normal distribution function erfc(-a / sqrt(2)) / 2, tails included', source = 'Handbook of mathematical functions, 1964, 26.2.29' })
 unary('ndtri', FLOAT, 'ndtri(a)', { kernels = 'special', promote = 'float', method = false, rules = 'ndtri', doc = 'standard normal quantile: the inverse of ndtr; NaN outside [0, 1]', source = 'Algorithm AS 241, 1988' })
 unary('erfinv', FLOAT, 'erfinv(a)', { kernels = 'special', promote = 'float', rules = 'erfinv', doc = 'inverse error function; NaN outside [-1, 1]', source = 'Algorithm AS 241, 1988' })
-unary('lgamma', FLOAT, 'lgamma(a)', { promote = 'float', alias = { 'gammaln' }, rules = 'lgamma', doc = 'log |Gamma(a)|', source = 'C11 7.12.8.3' })
+unary('lgamma', FLOAT, 'lgamma(a)', { fix = 'lgamma', promote = 'float', alias = { 'gammaln' }, rules = 'lgamma', doc = 'log |Gamma(a)|', source = 'C11 7.12.8.3' })
 unary('digamma', FLOAT, 'digamma(a)', { kernels = 'special', promote = 'float', rules = 'digamma', doc = 'derivative of lgamma', source = 'DLMF 5.5, 5.11' })
 unary('logistic', FLOAT, '(a < 0 ? exp(-abs(a)) : 1) / (1 + exp(-abs(a)))', { promote = 'float', alias = { 'sigmoid' }, rules = 'auto', doc = '1 / (1 + exp(-a))', source = 'definition; the exponential never overflows, so that the tail keeps its subnormal numbers' })
 unary('deg2rad', FLOAT, 'a * 0.017453292519943295', { promote = 'float', rules = 'auto', doc = 'degrees to radians', source = 'definition' })

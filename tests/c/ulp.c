@@ -140,8 +140,8 @@ static float nextf_(float x, float y)
     X(atanh, atanh, , -1, 1, 1.5, 2)                                                               \
     X(cbrt, cbrt, , -10, 10, 1.5, 1.5)                                                             \
     X(erf, erf, , -6, 6, 1.5, 2)                                                                   \
-    X(erfc, erfc, , -6, 27, 1.5, 4)                                                                \
-    X(lgamma, lgamma, , -8, 40, 1.5, 8)
+    X(erfc, erfc, , -6, 27, 3, 4)                                                                   \
+    XF(lgamma, lgamma, , -8, 40, 1.5, 8)
 #define FN2(X, XF)                                                                                 \
     X(copysign, copysign, , -10, 10, 0, 0)                                                         \
     X(minimum, minimum, _, -10, 10, 0, 0)                                                          \
@@ -150,7 +150,7 @@ static float nextf_(float x, float y)
     X(hypot, hypot, , -10, 10, 1.5, 1.5)                                                           \
     X(atan2, atan2, , -10, 10, 1.5, 2)                                                             \
     X(pow, power, _, 0, 40, 1.5, 1.5)                                                              \
-    X(logaddexp, logadd, _, -30, 30, 1, 2.5)                                                       \
+    X(logaddexp, logadd, _, -30, 30, 2, 2.5)                                                       \
     XF(fmod, fmod, , -100, 100, 0, 0)                                                              \
     XF(remainder, pymod, _, -100, 100, 0.501, 0.501)                                               \
     XF(floor_divide, pydiv, _, -100, 100, 1, 1)
