@@ -16,7 +16,7 @@ local o = mc.args.parse(arg, {
     { 'keep_marked', 'flag', 'keep epochs in stretches annotated "bad"' }, { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)' },
     { 'unit', 'string', 'unit of an array, such as uV (SI)' }, { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
     { 'bads', 'list', 'channels known to be bad: left alone' },
-    { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ') .. ', or a table .csv (10-05 where the file has none)', value = 'NAME' },
+    { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ') .. ', or a table .csv (where the file has none: 10-05, or a cap whose pins are all there)', value = 'NAME' },
     { 'picks', 'list', 'channels or types to clean (all that can be)' },
     { 'reject_by', { 'local', 'global', 'ransac' }, 'limits by channel with repair, one limit a type, or channels that others cannot predict', default = 'local' },
     { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact' },
@@ -48,7 +48,7 @@ local function types_of(list)
   return out
 end
 
---- Channels marked bad and with positions: those of the file, or by name.
+--- Channels marked bad and with positions: those of the file, or by name. Returns the channels to clean where some have no place.
 local function prepare(x)
   for _, name in ipairs(o.bads or {}) do
     x:picks(name) -- an unknown name is said with the nearest one
@@ -59,12 +59,24 @@ local function prepare(x)
     if c.type == 'eeg' then eeg, placed = eeg + 1, placed + (c.position and 1 or 0) end
   end
   if o.montage or (eeg > 0 and placed == 0) then
-    local m = o.montage or '10-05'
+    local m = o.montage or meeg.montage.guess(x.channels)
     if m:find '%.[ct]sv$' then m = meeg.montage.read(m) end
     local report
     x.channels, report = meeg.montage.join(x.channels, m)
+    if not o.montage and 2 * report.matched < eeg then
+      error(('%s; are these electrodes of a cap? Give --montage, or --types for what is no EEG'):format(report.text), 0)
+    end
     print('positions: ' .. report.text)
+    placed = report.matched
   end
+  if placed == eeg or placed == 0 or o.picks then return o.picks end
+  local chosen, left = {}, {}
+  for _, i in ipairs(x:picks()) do
+    local c = x.channels[i]
+    table.insert((c.position or c.type ~= 'eeg') and chosen or left, c.name)
+  end
+  print(('left alone, since they have no place: %s; --types, --montage and --picks say otherwise'):format(table.concat(left, ', ')))
+  return chosen
 end
 
 local EVENT_FILES = { csv = true, tsv = true, npy = true, eve = true, txt = true, fif = true }
@@ -106,7 +118,7 @@ end
 
 mc.args.run('autoreject', function()
   local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types) })
-  prepare(x)
+  local picks = prepare(x)
   if not meeg.raw.is(x) and (o.highpass or o.lowpass) then error('--highpass and --lowpass are for recordings; ' .. o[1] .. ' holds epochs', 0) end
   local epochs = meeg.raw.is(x) and cut(x) or x
   local E, T = epochs:count(), epochs.samples
@@ -121,7 +133,7 @@ mc.args.run('autoreject', function()
   local record = mc.manifest.new { options = given, inputs = { o[1] }, seed = o.seed }
   print(tostring(epochs))
   local r = ar.ways.clean(epochs, o.reject_by, {
-    picks = o.picks, random_state = o.seed, compat = o.compat, threads = o.threads, max_memory = o.max_memory, verbose = not o.quiet, method = o.method, consensus = o.kappa,
+    picks = picks, random_state = o.seed, compat = o.compat, threads = o.threads, max_memory = o.max_memory, verbose = not o.quiet, method = o.method, consensus = o.kappa,
     n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log),
   })
   print()

@@ -146,6 +146,18 @@ describe('mc.meeg.montage.join', function()
   end)
 end)
 
+describe('mc.meeg.montage.guess', function()
+  it('takes a cap when nearly all of its pins are there, else 10-05', function()
+    for _, name in ipairs { 'biosemi128', 'biosemi160', 'biosemi256' } do
+      assert.equal(name, montage.guess(eeg('EXG1', unpack(montage.standard(name).names))))
+      assert.equal(name, montage.guess(eeg(unpack(montage.standard(name).names, 10))))
+    end
+    assert.equal('10-05', montage.guess(eeg('FP1', 'Cz', 'EXG1')))
+    assert.equal('10-05', montage.guess(eeg('C3', 'C4', 'F3', 'F4', 'A1')))
+    assert.equal('10-05', montage.guess(eeg(unpack(montage.standard('biosemi128').names, 64))))
+  end)
+end)
+
 describe('mc.meeg.montage.read', function()
   local path
   before_each(function() path = os.tmpname() .. '.csv' end)

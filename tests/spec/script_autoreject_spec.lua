@@ -33,6 +33,8 @@ describe('scripts/autoreject.lua', function()
     local rows, at = {}, s.positions:totable()
     for c, name in ipairs(s.names) do rows[c] = { name, 'eeg', at[c][1], at[c][2], at[c][3] } end
     assert(mc.file.write(folder .. '/s1.csv', mc.text.csv(rows, { header = { 'name', 'type', 'x', 'y', 'z' } })))
+    mc.save(folder .. '/odd.npy', s.data[1]['1:5, :']:contiguous())
+    assert(mc.file.write(folder .. '/odd.csv', 'name\nC3\nC4\nLA1\nLA2\nLA3\n'))
     text, status = run(epochs_file .. ' --out ' .. folder .. '/a')
   end)
 
@@ -88,6 +90,19 @@ describe('scripts/autoreject.lua', function()
     assert.same({ 450, 30 }, (function(n) return { n[0], n[2] } end)(mc.autoreject.log.read(folder .. '/f/reject_log.npz'):counts()))
   end)
 
+  it('leaves EEG channels without a place alone, and says so', function()
+    local s = mc.autoreject.generate.s1()
+    local names = { 'Fp1', 'Fp2', 'F3', 'Fz', 'F4', 'C3', 'Cz', 'C4', 'P3', 'Pz', 'P4', 'O1', 'O2', 'EXG1' }
+    mc.save(folder .. '/some.npy', mc.permute_dims(s.data, { 2, 1, 3 }):reshape(16, 1500)['1:14, :']:contiguous())
+    assert(mc.file.write(folder .. '/some.csv', 'name\n' .. table.concat(names, '\n') .. '\n'))
+    local said, rc = run(folder .. '/some.npy --fs 250 --events fixed --tmin 0 --tmax 0.2 --out ' .. folder .. '/g')
+    assert.equal(0, rc, said)
+    assert.truthy(said:find('positions: 13 of 14 channels found in 10-05; without a place: EXG1', 1, true), said)
+    assert.truthy(said:find('left alone, since they have no place: EXG1', 1, true), said)
+    local log = mc.autoreject.log.read(folder .. '/g/reject_log.npz')
+    assert.same({ false, true }, { mc.isnan(log.labels[{ 1, 13 }]):item(), mc.isnan(log.labels[{ 1, 14 }]):item() })
+  end)
+
   it('leaves marked channels and gives back results only where asked to replace them', function()
     local said, rc = run(fixed .. ' --bads ch05 --out ' .. folder .. '/a')
     assert.equal(1, rc)
@@ -116,6 +131,7 @@ describe('scripts/autoreject.lua', function()
       [fixed .. ' --picks ch00,ch01'] = { 'too few channels' },
       [fixed .. ' --montage 10-06'] = { '10-06', '10-05' },
       [fixed .. ' --montage 10-20'] = { 'none of 16 channels' },
+      [folder .. '/odd.npy --fs 250 --events fixed --tmin 0 --tmax 0.2'] = { '2 of 5 channels found', '--montage', '--types' },
       [fixed .. ' --max-memory 1K'] = { 'max_memory', 'needs' },
       [fixed .. ' --event-id 7'] = { '7' },
       [fixed .. ' --event-id seven'] = { 'seven' },

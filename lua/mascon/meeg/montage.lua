@@ -139,6 +139,25 @@ function M.find(label, montage)
   return m.fold[label:lower()] or m.fold[bare(label)]
 end
 
+-- caps whose pins have names of their own, and the share of them that must be there: A1, C3 and F4 mean other things elsewhere
+local GUESSES, SHARE = { 'biosemi128', 'biosemi160', 'biosemi256' }, 0.9
+
+--- The montage that channels tell of: 10-05, unless nearly all pins of a cap with names of its own are there; then the largest such cap.
+---@param channels table[]
+---@param types? string[] that take part ({ 'eeg' })
+---@return string
+---     mc.meeg.montage.guess { { name = 'Cz', type = 'eeg' }, { name = 'EEG F3-REF', type = 'eeg' } }  --> 10-05
+function M.guess(channels, types)
+  local wanted, best = {}, '10-05'
+  for _, t in ipairs(types or { 'eeg' }) do wanted[t] = true end
+  for _, name in ipairs(GUESSES) do
+    local m, n = M.standard(name), 0
+    for _, c in ipairs(channels) do if wanted[c.type] and M.find(c.name, m) then n = n + 1 end end
+    if n >= SHARE * #m.names then best = name end
+  end
+  return best
+end
+
 local JOIN = { overwrite = { true, 'bool' }, types = { { 'eeg' }, 'table' }, missing = { 'report', { 'report', 'error' } } }
 
 local function listed(names, most)
