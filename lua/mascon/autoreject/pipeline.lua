@@ -24,20 +24,13 @@ local function placed(raw, montage)
   return report.text
 end
 
---- Averages of one type before and after, with what the figure needs.
-local function evoked(epochs, clean, kind)
-  local picks = mc.tensor(epochs:picks(kind), { dtype = 'i64' })
-  return { type = kind, before = mc.take(mc.mean(epochs.data, 1), picks, 1), after = mc.take(mc.mean(clean.data, 1), picks, 1), times = epochs:times() }
-end
-
 local function page(r, o, remarks)
-  local report, averages, warnings = require 'mascon.autoreject.report', {}, { unpack(remarks) }
-  for k, kind in ipairs(r.model.order) do
-    if r.clean:count() > 0 then averages[k] = evoked(r.epochs, r.clean, kind) end
-  end
+  local report, warnings = require 'mascon.autoreject.report', { unpack(remarks) }
+  local types = report.types(r.model)
+  local averages = require('mascon.autoreject.results').averages(types, r.epochs, r.clean)
   for _, w in ipairs(r.model.warnings) do warnings[#warnings + 1] = w end
   local settings = { { 'high-pass, Hz', o.highpass }, { 'from, s', o.tmin }, { 'to, s', o.tmax }, { 'seed', r.model.seed }, { 'search', r.model.options.thresh_method } }
-  return report.page { log = r.log, types = report.types(r.model), channels = r.epochs.channels, evoked = averages, settings = settings, warnings = warnings }
+  return report.page { log = r.log, types = types, channels = r.epochs.channels, evoked = averages, settings = settings, warnings = warnings }
 end
 
 --- From a recording to clean epochs and a report.

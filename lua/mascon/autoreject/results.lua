@@ -36,8 +36,13 @@ function M.average(epochs, picks)
   return sum / math.max(1, epochs:count())
 end
 
---- Averages before and after for each type: as a list, and by type.
-local function averages(types, before, clean)
+--- Averages before and after for each type, as the report takes them: a list, and the same by type. Empty when no epoch is left.
+---@param types table[] as report.lua has them
+---@param before table epochs
+---@param clean table epochs
+---@return table[]
+---@return table<string, table>
+function M.averages(types, before, clean)
   local out, by_type = {}, {}
   for _, t in ipairs(types) do
     local place, picks = {}, {}
@@ -80,7 +85,7 @@ function M.write(dir, r, record)
   local function figure(name, fig)
     if fig then whole(name .. '.svg', mc.plot.render(fig)) end
   end
-  local evoked, by_type = averages(r.types, r.before, r.clean)
+  local evoked, by_type = M.averages(r.types, r.before, r.clean)
   figure('log', report.log_figure(r.log))
   for _, t in ipairs(r.types) do
     local suffix, e = #r.types > 1 and '_' .. t.type or '', by_type[t.type]
