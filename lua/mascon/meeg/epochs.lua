@@ -22,6 +22,7 @@ local BLOCK = 64 * 2 ^ 20
 
 local methods = {}
 local meta = {}
+M.methods = methods
 
 function meta.__index(e, k)
   if methods[k] then return methods[k] end
