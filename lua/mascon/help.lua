@@ -237,6 +237,10 @@ function M.entries()
             add { name = ('mc.%s.%s.%s'):format(space, inner, k), kind = 'function', value = t[k], text = text, args = args, space = space }
           end
         end
+        for _, k in ipairs(sorted(rawget(t, 'methods') or {})) do -- of the objects it makes
+          local text, args = describe(t.methods[k], k)
+          add { name = ('%s:%s'):format(inner, k), kind = 'method', value = t.methods[k], text = text, args = { unpack(args or {}, 2) }, space = space }
+        end
       end
       for _, k in ipairs(sorted(module)) do
         local v = module[k]

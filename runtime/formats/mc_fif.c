@@ -27,7 +27,7 @@ struct mc_fif {
     mci_infile *src;
     tag *tags;
     int64_t count, room;
-    int packed;
+    int packed, ended;
 };
 
 static int bad(const mc_fif *f, const char *what, int64_t at)
@@ -85,7 +85,8 @@ static int walk(mc_fif *f)
         if (bytes > size - t.pos) return bad(f, "a tag reaches beyond the end of the file", at);
         rc = append(f, t);
         if (rc != MC_OK) return rc;
-        if (next == NEXT_NONE) break;
+        f->ended = next == NEXT_NONE;
+        if (f->ended) break;
         if (next != 0 && next < t.pos + bytes) return bad(f, "the chain of tags turns back", at);
         at = next == 0 ? t.pos + bytes : next;
     }
@@ -150,6 +151,7 @@ int mc_fif_info(const mc_fif *f, int64_t *out)
         return mci_error(MC_EINVAL, "fif: no file or no place for the result; check the call");
     out[MC_FIF_TAGS] = f->count;
     out[MC_FIF_PACKED] = f->packed;
+    out[MC_FIF_ENDED] = f->ended;
     return MC_OK;
 }
 

@@ -295,7 +295,8 @@ typedef struct mc_fif mc_fif;
 enum {
     MC_FIF_TAGS = 0,   /* number of tags */
     MC_FIF_PACKED = 1, /* 1: the file was gzip and lies unpacked in memory */
-    MC_FIF_INFO_LEN = 2
+    MC_FIF_ENDED = 2, /* 1: the last tag says so; 0: the bytes ended, perhaps too early */
+    MC_FIF_INFO_LEN = 3
 };
 enum {
     MC_FIF_KIND = 0,

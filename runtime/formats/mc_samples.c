@@ -260,14 +260,26 @@ int mc_samples_read(const mc_samples *f, int type, int64_t base, int64_t channel
 
 /* ---- packing ---- */
 
+/* Written out, so that the compiler makes one store of them. */
 static inline void put32(unsigned char *p, uint32_t v, int big)
 {
-    for (int k = 0; k < 4; k++) p[big ? 3 - k : k] = (unsigned char)(v >> (8 * k));
+    if (big) {
+        p[0] = (unsigned char)(v >> 24);
+        p[1] = (unsigned char)(v >> 16);
+        p[2] = (unsigned char)(v >> 8);
+        p[3] = (unsigned char)v;
+    } else {
+        p[0] = (unsigned char)v;
+        p[1] = (unsigned char)(v >> 8);
+        p[2] = (unsigned char)(v >> 16);
+        p[3] = (unsigned char)(v >> 24);
+    }
 }
 
 static inline void put64(unsigned char *p, uint64_t v, int big)
 {
-    for (int k = 0; k < 8; k++) p[big ? 7 - k : k] = (unsigned char)(v >> (8 * k));
+    put32(p, (uint32_t)(big ? v >> 32 : v), big);
+    put32(p + 4, (uint32_t)(big ? v : v >> 32), big);
 }
 
 int mc_samples_pack(int type, int dtype, const void *in, int64_t n, void *out)

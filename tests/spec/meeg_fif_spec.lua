@@ -231,6 +231,19 @@ describe('epochs:save as FIF', function()
     assert.is_nil(recordings.listing(folder):find 'x%-epo')
   end)
 
+  it('leaves nothing behind when it is interrupted', function()
+    local C = require 'mascon.ffi'.C
+    local e = mc.meeg.epochs.new { data = mc.zeros { 4, 16, 20000 }, fs = 500 }
+    recordings.write(at 'old-epo.fif', 'what was there before')
+    C.mc_cancel_request()
+    local ok, why = pcall(e.save, e, at 'old-epo.fif', { overwrite = true })
+    C.mc_cancel_clear()
+    assert.is_false(ok)
+    assert.truthy(tostring(why):find('cancelled', 1, true))
+    assert.equal('what was there before', recordings.read(at 'old-epo.fif'))
+    assert.is_nil(recordings.listing(folder):find('tmp', 1, true))
+  end)
+
   it('leaves nothing behind when the disk is full or the folder is not there', function()
     local e = mc.meeg.epochs.new { data = mc.zeros { 4, 16, 20000 }, fs = 500 }
     assert.truthy(message(e.save, e, at 'no/x-epo.fif'):find('create the directory first', 1, true))

@@ -85,14 +85,14 @@ end
 
 --- Opens a FIF file (.fif, .fif.gz); data stay in the file. Owns it until :close() or collection.
 ---@param path string
----@return table file with root (the tree of blocks), count (tags), and the methods below
+---@return table file with root (the tree of blocks), count (tags), ended (false when the last tag is not marked as such), and the methods below
 function M.open(path)
   local h = C.mc_fif_open(path)
   if h == nil then lib.raise(3) end
   local f = setmetatable({ _h = ffi.gc(h, C.mc_fif_free), path = path }, File)
-  local info = int64_list(2)
+  local info = int64_list(3)
   lib.check(C.mc_fif_info(h, info), 3)
-  f.count = tonumber(info[0])
+  f.count, f.ended = tonumber(info[0]), info[2] ~= 0
   f._tags = int64_list(4 * f.count)
   lib.check(C.mc_fif_tags(h, 0, f.count, f._tags), 3)
   f.root = tree_of(f)

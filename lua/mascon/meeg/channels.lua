@@ -11,8 +11,8 @@ local M = {}
 --- SI unit of each type of channel.
 M.UNITS = {
   eeg = 'V', eog = 'V', ecg = 'V', emg = 'V', ecog = 'V', seeg = 'V', dbs = 'V', bio = 'V', mag = 'T', grad = 'T/m', ref_meg = 'T', hbo = 'M', hbr = 'M',
-  stim = 'V', resp = 'V', misc = '', temperature = 'C', gsr = 'S', eyegaze = '', pupil = '', chpi = '', ias = '', syst = '', exci = '', dipole = '', gof = '',
-  fnirs = 'V',
+  stim = 'V', resp = 'V', misc = '', temperature = 'C', gsr = 'S', eyegaze = 'px', pupil = '', chpi = '', ias = '', syst = '', exci = '', dipole = '', gof = '',
+  fnirs = 'V', csd = 'V/m2',
 }
 
 --- Factor to SI and the SI unit, by the unit as files spell it.

@@ -22,10 +22,11 @@ local BLOCK = 64 * 2 ^ 20
 
 local methods = {}
 local meta = {}
+M.methods = methods
 
 function meta.__index(e, k)
   if methods[k] then return methods[k] end
-  if k == 'data' and rawget(e, '_source') then
+  if k == 'data' and e._source then
     local data = e:read()
     rawset(e, 'data', data)
     return data
@@ -319,7 +320,7 @@ end
 local function derived(e, rows, cols)
   local out = {}
   for k, v in pairs(e) do
-    if k == '_source' or k == 'data' or k == 'annotations' then out[k] = v else out[k] = deep(v) end
+    if k == '_source' or k == 'data' then out[k] = v else out[k] = deep(v) end
   end
   local data = rawget(e, 'data')
   if rows then
@@ -388,6 +389,21 @@ function methods.drop(e, what, reason)
   local out = derived(e, rows)
   for i = 1, e:count() do
     if gone[i] then table.insert(out.drop_log[e.selection[i]], reason or 'USER') end
+  end
+  return out
+end
+
+--- New epochs whose samples are f32 or f64; those in a file are converted as they are read.
+---     mc.meeg.epochs.new{ data = mc.zeros{ 1, 1, 4 }, fs = 1 }:astype('f32').data.dtype  --> f32
+---@param dtype string
+---@return table epochs
+function methods.astype(e, dtype)
+  if dtype ~= 'f32' and dtype ~= 'f64' then error(('epochs.astype: dtype is %s; choose f32 or f64'):format(check.show(dtype)), 2) end
+  if e:dtype() == dtype then return e end
+  local out, source = derived(e), e._source
+  if out.data then out.data = out.data:to { dtype = dtype } end
+  if source then
+    out._source = { count = source.count, dtype = dtype, read = function(rows, picks) return source.read(rows, picks):to { dtype = dtype } end }
   end
   return out
 end

@@ -22,6 +22,7 @@ local BLOCK = 16 * 2 ^ 20
 
 local methods = {}
 local meta = {}
+M.methods = methods
 
 function meta.__index(r, k)
   if methods[k] then return methods[k] end

@@ -122,6 +122,7 @@ local function open_raw(parts, head)
     end
     local buffers, first = buffers_of(f, node, n)
     first_sample = first_sample or first
+    if not f.ended then warnings[#warnings + 1] = ('%s ends without the mark of an end; its last samples may be missing'):format(f.path) end
     for _, b in ipairs(buffers) do
       b.first, total = total, total + b.count
       list[#list + 1] = b

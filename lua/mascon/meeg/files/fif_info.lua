@@ -28,20 +28,21 @@ local TYPE = {
   [1200] = 'temperature', [1300] = 'gsr', [1400] = 'eyegaze',
 }
 for k = 700, 709 do TYPE[k] = 'chpi' end
-local KIND = { grad = 1, hbo = 1100, hbr = 1100, pupil = 1400 }
+local KIND = { grad = 1, csd = 2, hbo = 1100, hbr = 1100, pupil = 1400 }
 for k, name in pairs(TYPE) do
   if k ~= 201 then KIND[name] = KIND[name] and math.min(KIND[name], k) or k end
 end
-local UNIT = { [107] = 'V', [112] = 'T', [201] = 'T/m', [6] = 'M', [110] = 'S', [114] = 'C', [-1] = '', [0] = '', [1] = 'm', [7] = 'rad', [3] = 's', [210] = 'px' }
-local UNIT_CODE = { V = 107, T = 112, ['T/m'] = 201, M = 6, S = 110, C = 114, m = 1, rad = 7, s = 3, px = 210 }
-local UNIT_TM, HBO, HBR, PUPIL = 201, 300, 301, 401
-local COIL = { eeg = 1, ecog = 1, seeg = 1, dbs = 1, hbo = HBO, hbr = HBR } -- of channels that come from elsewhere
+local UNIT = { [107] = 'V', [112] = 'T', [201] = 'T/m', [6] = 'M', [110] = 'S', [114] = 'C', [-1] = '', [0] = '', [1] = 'm', [7] = 'rad', [3] = 's', [210] = 'px', [117] = 'V/m2' }
+local UNIT_CODE = { V = 107, T = 112, ['T/m'] = 201, M = 6, S = 110, C = 114, m = 1, rad = 7, s = 3, px = 210, ['V/m2'] = 117 }
+local UNIT_TM, CSD, HBO, HBR, PUPIL = 201, 6, 300, 301, 401
+local COIL = { eeg = 1, csd = CSD, ecog = 1, seeg = 1, dbs = 1, hbo = HBO, hbr = HBR, fnirs = 302, eyegaze = 400, pupil = PUPIL, mag = 3024, grad = 3012, ref_meg = 3024 } -- of channels that come from elsewhere
 
 local MEG = { mag = true, grad = true, ref_meg = true } -- their positions are in the device frame
 
 local function type_of(kind, coil, unit)
   local t = TYPE[kind]
   if kind == 1 and unit == UNIT_TM then t = 'grad' end
+  if kind == 2 and coil == CSD then t = 'csd' end
   if kind == 1100 then t = coil == HBO and 'hbo' or coil == HBR and 'hbr' or 'fnirs' end
   if kind == 1400 and coil == PUPIL then t = 'pupil' end
   return t or 'misc'
