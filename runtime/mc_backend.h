@@ -82,6 +82,8 @@ typedef struct mc_lapack_api {
     int (*geev)(int type, char jobvl, char jobvr, int n, void *a, int lda, void *wr, void *wi, void *vl, int ldvl, void *vr,
                 int ldvr, mc_lapack_work *w);
     int (*gees)(int type, char jobvs, int n, void *a, int lda, void *wr, void *wi, void *vs, int ldvs, mc_lapack_work *w);
+    /* selected eigenvalues first; work: n elements */
+    int (*trsen)(int type, const int *select, int n, void *t, int ldt, void *q, int ldq, void *wr, void *wi, int *selected, void *work);
     int (*gehrd)(int type, int n, int ilo, int ihi, void *a, int lda, void *tau, mc_lapack_work *w);
     int (*unghr)(int type, int n, int ilo, int ihi, void *a, int lda, const void *tau, mc_lapack_work *w);
     int (*gbsv)(int type, int n, int kl, int ku, int nrhs, void *ab, int ldab, int *ipiv, void *b, int ldb);

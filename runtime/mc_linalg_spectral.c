@@ -4,6 +4,7 @@
  * threads. */
 #include "mc_linalg.h"
 
+#include <math.h>
 #include <string.h>
 
 static int why(int info) { return info > 0 ? MCI_NO_CONVERGENCE : info ? MCI_REFUSED : MCI_FINE; }
@@ -102,36 +103,46 @@ int mci_plan_eigh(mci_linalg *j)
     return MC_OK;
 }
 
-/* ---- eig: results values, vectors, always complex. A real routine gives a pair of conjugate vectors as two real columns. ---- */
+/* ---- eig: i[1] left. Results values, vectors, left vectors, always complex. A real routine gives a pair of conjugate vectors as two real columns. ---- */
+
+/* Column c of the real form of vectors as the complex column it stands for; im: the imaginary part of its eigenvalue. */
+static void widen(int real, int both, const char *from, void *to, int n, int ld, int c, double im)
+{
+    int pair = im > 0 && c + 1 < n, second = im < 0 && c > 0;
+    for (int r = 0; r < n; r++) {
+        double z[2], part[2];
+        mci_linalg_get(real, from, (int64_t)(second ? c - 1 : c) * ld + r, z);
+        z[1] = 0;
+        if (pair || second) {
+            mci_linalg_get(real, from, (int64_t)(second ? c : c + 1) * ld + r, part);
+            z[1] = second ? -part[0] : part[0];
+        }
+        mci_linalg_set(both, to, (int64_t)c * ld + r, z);
+    }
+}
+
+static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 
 static int eig_one(const mci_linalg *j, mci_problem *q)
 {
-    int n = (int)j->in[0].rows, ld = mci_ld(n), vectors = j->nout == 2, complex = mci_is_complex(j);
+    int n = (int)j->in[0].rows, ld = mci_ld(n), vectors = j->nout > 1, left = j->nout == 3, complex = mci_is_complex(j);
     int single = j->real == MC_F32, real = single ? 's' : 'd', both = single ? 'c' : 'z';
     int64_t size = MCI_SIZE(j->real);
-    char *wr = q->extra, *wi = wr + ((n * size + 63) & ~(int64_t)63), *vr = wi + ((n * size + 63) & ~(int64_t)63);
-    int info = j->lapack->geev(j->type, 'N', vectors ? 'V' : 'N', n, q->in[0], ld, complex ? q->out[0] : wr, wi, NULL, 1,
-                               vectors ? (complex ? q->out[1] : vr) : NULL, ld, &q->w);
+    char *wr = q->extra, *wi = wr + aligned(n * size), *vr = wi + aligned(n * size), *vl = vr + aligned((int64_t)n * n * size);
+    int info = j->lapack->geev(j->type, left ? 'V' : 'N', vectors ? 'V' : 'N', n, q->in[0], ld, complex ? q->out[0] : wr, wi,
+                               left ? (complex ? q->out[2] : vl) : NULL, ld, vectors ? (complex ? q->out[1] : vr) : NULL, ld, &q->w);
     if (info || complex)
         return why(info);
     for (int c = 0; c < n; c++) {
-        double re[2], im[2], z[2];
-        mci_linalg_get(real, wr, c, re);
+        double z[2], im[2];
+        mci_linalg_get(real, wr, c, z);
         mci_linalg_get(real, wi, c, im);
-        z[0] = re[0];
         z[1] = im[0];
         mci_linalg_set(both, q->out[0], c, z);
-        int pair = im[0] > 0 && c + 1 < n, second = im[0] < 0 && c > 0;
-        for (int r = 0; vectors && r < n; r++) {
-            mci_linalg_get(real, vr, (int64_t)(second ? c - 1 : c) * ld + r, re);
-            z[0] = re[0];
-            z[1] = 0;
-            if (pair || second) {
-                mci_linalg_get(real, vr, (int64_t)(second ? c : c + 1) * ld + r, im);
-                z[1] = second ? -im[0] : im[0];
-            }
-            mci_linalg_set(both, q->out[1], (int64_t)c * ld + r, z);
-        }
+        if (vectors)
+            widen(real, both, vr, q->out[1], n, ld, c, im[0]);
+        if (left)
+            widen(real, both, vl, q->out[2], n, ld, c, im[0]);
     }
     return MCI_FINE;
 }
@@ -141,29 +152,59 @@ int mci_plan_eig(mci_linalg *j)
     int rc = mci_linalg_square(j, 0);
     if (rc)
         return rc;
-    int n = (int)j->in[0].rows, vectors = j->nout == 2, dtype = j->real == MC_F32 ? MC_C64 : MC_C128;
+    int n = (int)j->in[0].rows, vectors = j->nout > 1, left = j->nout == 3, dtype = j->real == MC_F32 ? MC_C64 : MC_C128;
+    if (j->op->id == MC_OP_EIG && left != (j->p->i[1] != 0))
+        return mci_linalg_wrong(j, MC_EINVAL, "the number of results does not fit the option left", "values and vectors, and with left the left vectors");
     mci_linalg_result(j, 0, 1, dtype, n, 1, MCI_PLACE);
     if (vectors)
         mci_linalg_result(j, 1, 2, dtype, n, n, MCI_OWN);
+    if (left)
+        mci_linalg_result(j, 2, 2, dtype, n, n, MCI_OWN);
     mci_linalg_extra(j, n, MCI_SIZE(j->real));
     mci_linalg_extra(j, n, MCI_SIZE(j->real));
-    if (vectors && !mci_is_complex(j))
+    for (int k = 0; k < vectors + left && !mci_is_complex(j); k++)
         mci_linalg_extra(j, (int64_t)n * n, MCI_SIZE(j->real));
     j->w.lwork = -1;
-    j->lapack->geev(j->type, 'N', vectors ? 'V' : 'N', n, NULL, mci_ld(n), NULL, NULL, NULL, 1, NULL, mci_ld(n), &j->w);
+    j->lapack->geev(j->type, left ? 'V' : 'N', vectors ? 'V' : 'N', n, NULL, mci_ld(n), NULL, NULL, NULL, mci_ld(n), NULL, mci_ld(n), &j->w);
     j->finite = 1;
     j->cost = 25 * (int64_t)n * n * n;
     j->solve = eig_one;
     return MC_OK;
 }
 
-/* ---- Schur form: a = Z T Z^H; results T, Z ---- */
+/* ---- Schur form: a = Z T Z^H; i[2]: which eigenvalues come first, then how many there are is a third result. Results T, Z ---- */
+
+enum { ANY_ORDER, LEFT_HALF, RIGHT_HALF, INSIDE, OUTSIDE };
+
+static int comes_first(int order, double re, double im)
+{
+    switch (order) {
+    case LEFT_HALF: return re < 0;
+    case RIGHT_HALF: return re >= 0;
+    case INSIDE: return hypot(re, im) <= 1;
+    default: return hypot(re, im) > 1;
+    }
+}
 
 static int schur_one(const mci_linalg *j, mci_problem *q)
 {
     int n = (int)j->in[0].rows, ld = mci_ld(n);
-    char *wi = q->extra + ((n * MCI_SIZE(j->dtype) + 63) & ~(int64_t)63);
-    return why(j->lapack->gees(j->type, 'V', n, q->in[0], ld, q->extra, wi, q->out[1], ld, &q->w));
+    char *w = q->extra, *wi = w + aligned(n * MCI_SIZE(j->dtype)), *select = wi + aligned(n * MCI_SIZE(j->real));
+    int info = j->lapack->gees(j->type, 'V', n, q->in[0], ld, w, wi, q->out[1], ld, &q->w), first = 0;
+    if (info || j->nout < 3)
+        return why(info);
+    for (int i = 0; i < n; i++) {
+        double z[2] = {0, 0}, im[2];
+        mci_linalg_get(j->type, w, i, z);
+        if (!mci_is_complex(j)) {
+            mci_linalg_get(j->type, wi, i, im);
+            z[1] = im[0];
+        }
+        ((int *)select)[i] = comes_first((int)j->p->i[2], z[0], z[1]);
+    }
+    info = j->lapack->trsen(j->type, (int *)select, n, q->in[0], ld, q->out[1], ld, w, wi, &first, select + aligned(n * (int64_t)sizeof(int)));
+    *(int64_t *)q->out[2] = first;
+    return why(info);
 }
 
 int mci_plan_schur(mci_linalg *j)
@@ -176,6 +217,13 @@ int mci_plan_schur(mci_linalg *j)
     mci_linalg_result(j, 1, 2, j->dtype, n, n, MCI_OWN);
     mci_linalg_extra(j, n, MCI_SIZE(j->dtype));
     mci_linalg_extra(j, n, MCI_SIZE(j->real));
+    if ((j->nout == 3) != (j->p->i[2] != ANY_ORDER))
+        return mci_linalg_wrong(j, MC_EINVAL, "the number of results does not fit the order", "T and Z, and with an order how many eigenvalues come first");
+    if (j->nout == 3) {
+        mci_linalg_result(j, 2, 0, MC_I64, 1, 1, MCI_PLACE);
+        mci_linalg_extra(j, n, (int64_t)sizeof(int));
+        mci_linalg_extra(j, n, MCI_SIZE(j->dtype));
+    }
     j->w.lwork = -1;
     j->lapack->gees(j->type, 'V', n, NULL, mci_ld(n), NULL, NULL, NULL, mci_ld(n), &j->w);
     j->finite = 1;

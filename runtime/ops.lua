@@ -461,14 +461,14 @@ linalg('svd', 1, { { 'full_matrices', 'bool', true } }, { nout = 3, results = { 
 linalg('svdvals', 1, {}, { doc = 'singular values, falling', source = STD })
 linalg('eigh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, { 'b', 'tensor' } }, { nout = 2, doc = 'eigenvalues (rising) and orthonormal eigenvectors (columns) of Hermitian matrices, of which one triangle is read; with b (positive definite) of a v = w b v, kind 2: a b v = w v, kind 3: b a v = w v', source = STD })
 linalg('eigvalsh', 1, { { 'upper', 'bool', false }, { 'kind', { 1, 2, 3 }, 1 }, { 'b', 'tensor' } }, { doc = 'eigenvalues (rising) of Hermitian matrices; options of eigh', source = STD })
-linalg('eig', 1, {}, { nout = 2, doc = 'complex eigenvalues, in no order, and eigenvectors (columns of length 1) of square matrices', source = 'NumPy linalg.eig' })
+linalg('eig', 1, { { 'left', 'bool', false } }, { nout = 'list', results = { 'values', 'vectors', 'left' }, doc = 'complex eigenvalues, in no order, and eigenvectors (columns of length 1) of square matrices; left: a table of values, vectors and left, with columns u of length 1 for which u^H a = w u^H', source = 'NumPy linalg.eig' })
 linalg('eigvals', 1, {}, { doc = 'complex eigenvalues of square matrices, in no order', source = 'NumPy linalg.eigvals' })
 linalg('hessenberg', 1, {}, { rules = 'none: a step on the way to eigenvalues; take those of eig', nout = 2, doc = 'H, zero below the first subdiagonal, and unitary Q with a = Q H Q^H' })
 linalg('solve_banded', 2, { { 'lower', 'int' }, { 'upper', 'int' } }, { doc = 'x with a x = b for banded a, whose diagonals are the rows of ab[..., lower + upper + 1, n]: a[i, j] stands in ab[upper + 1 + i - j, j]', source = LAPACK .. ': gbsv, gtsv' })
 linalg('solveh_banded', 2, { { 'lower', 'bool', false } }, { doc = 'x with a x = b for banded positive definite a, of which the diagonals on and above the main one (lower: below) are the rows of ab, as in solve_banded', source = LAPACK .. ': pbsv' })
 linalg('levinson', 3, {}, { internal = true, doc = 'x with T x = b, T Toeplitz with first column c and first row r', source = 'The Wiener RMS error criterion in filter design and prediction, 1946; Matrix computations, 2013, section 4.7' })
 for _, r in ipairs {
-  { 'schur_form', 1, { { 'still', 'bool', false } }, 2, MATRIX, 'T and unitary Z with a = Z T Z^H; still: derivatives hold Z and let T be any matrix, for functions of a', 'schur' },
+  { 'schur_form', 1, { { 'still', 'bool', false }, { 'order', { 'none', 'lhp', 'rhp', 'iuc', 'ouc' }, 'none' } }, 'list', MATRIX, 'T and unitary Z with a = Z T Z^H; still: derivatives hold Z and let T be any matrix, for functions of a; order: which eigenvalues come first, how many is a third result', 'schur' },
   { 'least_squares', 2, { { 'rcond', 'number', -1 } }, 3, MATRIX, 'shortest x that minimises |a x - b|, rank, singular values', 'lstsq' },
   { 'sqrt_upper', 1, {}, 1, { 'c128' }, 'upper triangular square root of upper triangular matrices', 'sqrtm' },
   { 'log_upper', 1, {}, 1, { 'c128' }, 'logarithm of upper triangular matrices', 'logm' },

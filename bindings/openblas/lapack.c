@@ -88,6 +88,11 @@ REALS(gees, IN jobvs, IN sort, IN select, I n, void *a, I lda, int *sdim, void *
       void *vs, I ldvs, void *work, I lwork, int *bwork, int *info, size_t l1, size_t l2)
 COMPLEXES(gees, IN jobvs, IN sort, IN select, I n, void *a, I lda, int *sdim, void *w, void *vs,
           I ldvs, void *work, I lwork, void *rwork, int *bwork, int *info, size_t l1, size_t l2)
+REALS(trsen, IN job, IN compq, const int *select, I n, void *t, I ldt, void *q, I ldq, void *wr,
+      void *wi, int *m, void *s, void *sep, void *work, I lwork, int *iwork, I liwork, int *info,
+      size_t l1, size_t l2)
+COMPLEXES(trsen, IN job, IN compq, const int *select, I n, void *t, I ldt, void *q, I ldq, void *w,
+          int *m, void *s, void *sep, void *work, I lwork, int *info, size_t l1, size_t l2)
 FOUR(gehrd, I n, I ilo, I ihi, void *a, I lda, void *tau, void *work, I lwork, int *info)
 REALS(orghr, I n, I ilo, I ihi, void *a, I lda, IN tau, void *work, I lwork, int *info)
 COMPLEXES(unghr, I n, I ilo, I ihi, void *a, I lda, IN tau, void *work, I lwork, int *info)
@@ -331,6 +336,21 @@ static int gees(int type, char jobvs, int n, void *a, int lda, void *wr, void *w
     return info;
 }
 
+static int trsen(int type, const int *select, int n, void *t, int ldt, void *q, int ldq, void *wr,
+                 void *wi, int *selected, void *work)
+{
+    int info = 0, one = 1, iwork[1];
+    double s[1], sep[1]; /* not made for job N */
+    if (is_real(type)) {
+        CALL_REAL(trsen, "N", "V", select, &n, t, &ldt, q, &ldq, wr, wi, selected, s, sep, work, &n,
+                  iwork, &one, &info, 1, 1);
+    } else {
+        CALL_COMPLEX(trsen, "N", "V", select, &n, t, &ldt, q, &ldq, wr, selected, s, sep, work, &n,
+                     &info, 1, 1);
+    }
+    return info;
+}
+
 static int gehrd(int type, int n, int ilo, int ihi, void *a, int lda, void *tau, mc_lapack_work *w)
 {
     int info = 0;
@@ -391,6 +411,7 @@ const mc_lapack_api mco_lapack = {
     .hegvd = hegvd,
     .geev = geev,
     .gees = gees,
+    .trsen = trsen,
     .gehrd = gehrd,
     .unghr = unghr,
     .gbsv = gbsv,

@@ -174,8 +174,15 @@ local CASES = {
     return { { function(a)
       local w, v = L.eig(a)
       return w, turned(v)
+    end, r(2, 3, 3) }, { function(a)
+      local e = L.eig(a, { left = true })
+      return turned(e.vectors), turned(e.left)
     end, r(2, 3, 3) } }
   end,
+  cg = function(r) return { { function(a, b) return L.cg(definite(a), b, { rtol = 1e-15 }).x end, r(3, 3), r(3) } } end,
+  bicgstab = function(r) return { { function(a, b) return L.bicgstab(eye(3, a) * 4 + a, b, { rtol = 1e-15 }).x end, r(3, 3), r(3) } } end,
+  gmres = function(r) return { { function(a, b) return L.gmres(eye(3, a) * 4 + a, b, { rtol = 1e-15 }).x end, r(3, 3), r(3) } } end,
+  lsqr = function(r) return { { function(a, b) return L.lsqr(a, b, { atol = 1e-15, btol = 1e-15 }).x end, r(4, 3), r(4) } } end,
   eigvals = function(r) return { { L.eigvals, r(2, 3, 3) } } end,
   -- norms
   vector_norm = function(r)

@@ -218,13 +218,76 @@ describe('factors multiply back to the matrix', function()
 
   it('roots and logarithms of triangles', function()
     for _, n in ipairs { 1, 2, 7 } do
-      local t = call.raw('schur_form', { random({ 3, n, n }, 'c128', SEED + n) })
+      local t = call.raw('schur_form', { random({ 3, n, n }, 'c128', SEED + n) }, nil, 2)
       local r = call.raw('sqrt_upper', { t })
       near(r:matmul(r), t, 'c128', 'sqrt_upper', 100)
       near(L.expm((call.raw('log_upper', { t }))), t, 'c128', 'log_upper', 400)
     end
     local x, rank, s = call.raw('least_squares', { mc.eye(3), mc.ones { 3, 1 } }, { rcond = 1e-10 })
     assert.is_true(mc.array_equal(x, mc.ones { 3, 1 }) and rank:item() == 3 and mc.array_equal(s, mc.ones { 3 }))
+  end)
+end)
+
+describe('general eigenproblems', function()
+  local function operand(dtype, n, key)
+    local a = mc.random.normal({ 3, n, n }, { key = key })
+    if dtype:sub(1, 1) == 'c' then a = a:to 'c128' + mc.random.normal({ 3, n, n }, { key = key + 100 }) * mc.complex(0, 1) end
+    return a:to(dtype)
+  end
+  local function star(x) return x.dtype:sub(1, 1) == 'c' and mc.conj(x.mT) or x.mT end
+  local function small(x, dtype, size, what)
+    local most = mc.max(mc.abs(x)):item()
+    assert(most <= 200 * size * ((dtype == 'f32' or dtype == 'c64') and 2 ^ -23 or 2 ^ -52), ('%s, %s: %g'):format(what, dtype, most))
+  end
+
+  it('have left vectors of length 1, with the values of eig', function()
+    for _, dtype in ipairs { 'f32', 'f64', 'c64', 'c128' } do
+      for _, n in ipairs { 1, 2, 7 } do
+        local a = operand(dtype, n, n)
+        local r = mc.linalg.eig(a, { left = true })
+        local wide, uh = a:to(r.values.dtype), star(r.left)
+        small(uh:matmul(wide) - r.values:expand_dims(-1) * uh, dtype, n, 'left')
+        small(wide:matmul(r.vectors) - r.vectors * r.values:expand_dims(-2), dtype, n, 'right')
+        small(mc.sum(mc.abs(r.left) ^ 2, -2) - 1, dtype, n, 'length')
+        local w, v = mc.linalg.eig(a)
+        assert.is_true(w.shape == r.values.shape and v.shape == r.vectors.shape)
+        for b = 1, 3 do -- vectors of different values are orthogonal across sides
+          local product = uh[b]:matmul(r.vectors[b])
+          small(product * (1 - mc.eye(n)), dtype, n * 10, 'biorthogonal')
+        end
+      end
+    end
+    local empty = mc.linalg.eig(mc.zeros { 0, 0 }, { left = true })
+    assert.same({ 0, 0 }, { unpack(empty.left.shape) })
+  end)
+
+  it('put the wanted values of a Schur form first', function()
+    local wanted = {
+      lhp = function(w) return mc.lt(mc.real(w), 0) end, rhp = function(w) return mc.ge(mc.real(w), 0) end,
+      iuc = function(w) return mc.le(mc.abs(w), 1) end, ouc = function(w) return mc.gt(mc.abs(w), 1) end,
+    }
+    for _, dtype in ipairs { 'f32', 'f64', 'c64', 'c128' } do
+      local a = operand(dtype, 6, 3)
+      for sort, test in pairs(wanted) do
+        local t, z, first = mc.linalg.schur(a, { sort = sort })
+        assert.equal('i64', first.dtype)
+        small(z:matmul(t):matmul(star(z)) - a, dtype, 60, 'product')
+        small(z:matmul(star(z)) - mc.eye(6), dtype, 6, 'basis')
+        for b = 1, 3 do
+          local k = first[b]:item()
+          assert.equal(mc.sum(test(mc.linalg.eigvals(a[b]))):item(), k)
+          if k > 0 then
+            assert.is_true(test(mc.linalg.eigvals(t[b][{ { 1, k }, { 1, k } }])):all())
+            local space = z[b][{ mc.all, { 1, k } }] -- invariant
+            small(a[b]:matmul(space) - space:matmul(t[b][{ { 1, k }, { 1, k } }]), dtype, 60, 'subspace')
+          end
+          if k < 6 then assert.is_false(test(mc.linalg.eigvals(t[b][{ { k + 1, 6 }, { k + 1, 6 } }])):any()) end
+        end
+      end
+      local t, z, first = mc.linalg.schur(a)
+      assert.is_true(t ~= nil and z ~= nil and first == nil)
+    end
+    assert.matches("schur: option sort is 'lph'; choose lhp, rhp, iuc, ouc", support.message(function() local _ = mc.linalg.schur(mc.eye(2), { sort = 'lph' }) end))
   end)
 end)
 

@@ -201,7 +201,7 @@ Report.__index = Report
 
 local EXPLAIN = { form = { nil, 'integer' } }
 
---- What was done with a compiled function: a table that prints as a report. Fields: passes, groups, alone, constants, outside, memory, cost, forms.
+--- What was done with a compiled function: a table that prints as a report. Fields: why, seconds (of the trace), passes, groups, alone, constants, outside, memory, cost, forms.
 function M.explain(compiled, opts)
   local o = check.opts('explain', opts, EXPLAIN, 4)
   local plan, k = form_of(compiled, o.form, 'explain', 3)
@@ -223,7 +223,7 @@ function M.explain(compiled, opts)
   local info, named = debug.getinfo(compiled.f, 'S'), {}
   for _, u in ipairs(plan.outside) do named[u.value] = u.name end
   return setmetatable({
-    where = ('%s:%d'):format(info.short_src, info.linedefined), form = k, forms = #compiled.forms, signature = graph, nodes = nodes, steps = plan.steps, passes = reports, math = compiled.options.math,
+    where = ('%s:%d'):format(info.short_src, info.linedefined), form = k, forms = #compiled.forms, signature = graph, nodes = nodes, steps = plan.steps, why = plan.why, seconds = plan.seconds, passes = reports, math = compiled.options.math,
     groups = groups, alone = reasons(reports, graph), constants = constants(compiled, graph, named), outside = outside(compiled, plan),
     memory = { arena = plan.arena, peak = plan.memory.peak, total = plan.memory.total, inplace = plan.memory.inplace, without_inplace = without.arena }, cost = { bytes = bytes, operations = work },
   }, Report)
@@ -248,6 +248,7 @@ function Report:__tostring()
   for i, v in ipairs(self.signature.inputs) do ins[i] = text.form(v) end
   for i, u in ipairs(self.signature.outputs) do outs[i] = ('%s[%s]'):format(tensor.name[u.dtype], table.concat(u.shape, ',')) end
   say('function of %s, form %d of %d: (%s) -> (%s), math %s', self.where, self.form, self.forms, table.concat(ins, ', '), table.concat(outs, ', '), self.math)
+  say('traced in %.2f ms: %s', self.seconds * 1e3, self.why)
   say('%d nodes recorded, %d steps replayed', self.nodes, self.steps)
   say('passes')
   for _, r in ipairs(self.passes) do say('  %-10s%s', r.name, effect(r)) end

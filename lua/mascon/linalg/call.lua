@@ -13,7 +13,7 @@ local M = {}
 local KINDS = { bool = 'bool', int = 'integer', number = 'number', tensor = 'tensor' }
 
 -- number of results where it depends on the options
-local COUNT = { qr = function(o) return (o.mode == 'r' and 1 or 2) + (o.pivoting and 1 or 0) end }
+local COUNT = { qr = function(o) return (o.mode == 'r' and 1 or 2) + (o.pivoting and 1 or 0) end, eig = function(o) return o.left and 3 or 2 end }
 
 --- Runs a row on a list of tensors with the parameters packed; a list of `n` results.
 local function results(row, list, n)
@@ -61,9 +61,9 @@ function M.maker(row)
 end
 
 --- An internal row, for compositions: results of `name` with parameters by name.
-function M.raw(name, list, values)
-  local row = op.rows[name]
-  return unpack(op.raw(name, list, values or {}, row.nout or 1))
+---@param n? integer how many results, for rows where that depends
+function M.raw(name, list, values, n)
+  return unpack(op.raw(name, list, values or {}, n or op.rows[name].nout or 1))
 end
 
 return M

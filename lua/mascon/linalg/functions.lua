@@ -11,23 +11,28 @@ local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
 
-local SCHUR = { output = { 'real', { 'real', 'complex' } }, threads = { 0, 'integer >= 0' } }
+local SCHUR = { output = { 'real', { 'real', 'complex' } }, sort = { nil, { 'lhp', 'rhp', 'iuc', 'ouc' } }, threads = { 0, 'integer >= 0' } }
+
+local ORDERS = { lhp = 1, rhp = 2, iuc = 3, ouc = 4 } -- as the op counts them
 
 --- Schur form a = Z T Z^H, Z unitary, T upper triangular.
 ---
 --- a: f32|f64|c64|c128 [..., n, n]. Option output: 'real' (default) leaves real matrices real, with 2 x 2 blocks on the diagonal for pairs of complex
---- eigenvalues; 'complex' makes T triangular. Option threads: see solve. Result: T, Z. Errors: NaN or infinity.
---- Source: LAPACK gees; SciPy linalg.schur.
+--- eigenvalues; 'complex' makes T triangular. Option sort: eigenvalues that come first on the diagonal, 'lhp' those of negative real part, 'rhp' the others,
+--- 'iuc' those within the unit circle or on it, 'ouc' those outside; the first columns of Z then span their invariant subspace. Option threads: see solve. Result: T, Z;
+--- with sort also how many come first, i64 [...]. Errors: NaN or infinity; eigenvalues too close to be exchanged.
+--- Source: LAPACK gees, trsen; SciPy linalg.schur.
 ---     mc.linalg.schur { { 2, 0 }, { 0, 1 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 1 } }, f64[2,2]@cpu { { 1, 0 }, { 0, 1 } }
 ---@param a mc.tensor
----@param opts? { output?: string, threads?: integer }
+---@param opts? { output?: string, sort?: string, threads?: integer }
 ---@return mc.tensor T
 ---@return mc.tensor Z
+---@return mc.tensor? first
 function M.schur(a, opts)
   local o = check.opts('schur', opts, SCHUR, 3)
   a = stack.square('schur', a)
   if o.output == 'complex' then a = methods.to(a, stack.COMPLEX[a.dtype]) end
-  return call.raw('schur_form', { a }, { threads = o.threads })
+  return call.raw('schur_form', { a }, { threads = o.threads, order = o.sort and ORDERS[o.sort] }, o.sort and 3 or 2)
 end
 
 --- a multiplied by itself n times, by repeated squaring; n = 0 gives identities, negative n powers of the inverse.
@@ -60,7 +65,7 @@ local NOISE = 1000 -- units of rounding, times n, below which an imaginary part 
 --- matrix: functions of a do not depend on the choice of basis.
 ---@return mc.tensor c128 [..., n, n]
 function M.by_triangles(step, a)
-  local t, z = call.raw('schur_form', { a }, { still = true })
+  local t, z = call.raw('schur_form', { a }, { still = true }, 2)
   return F.matmul(F.matmul(z, call.raw(step, { t })), stack.adjoint(z))
 end
 

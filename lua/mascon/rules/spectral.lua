@@ -133,13 +133,27 @@ end
 --- v^-H inner v^H.
 local function similar(v, inner) return mc.linalg.solve(adjoint(v), inner:matmul(adjoint(v))) end
 
+--- Cotangent of the vectors v from that of the left ones u, which are the columns of v^-H at length 1, in phases of their own that are held.
+local function from_left(v, u, gu)
+  local raw = adjoint(mc.linalg.inv(v))
+  local along = mc.sum(mc.conj(raw) * u, { -2, keepdim = true }) -- |raw| times the phase
+  local size = mc.abs(along)
+  local phase = along / size:to(v.dtype)
+  local straight = gu * mc.conj(phase)
+  local unit = u * mc.conj(phase)
+  local lengths = mc.real(mc.sum(mc.conj(unit) * straight, { -2, keepdim = true })) -- vectors keep the length 1
+  local back = (straight - unit * lengths:to(v.dtype)) / size:to(v.dtype)
+  return -raw:matmul(adjoint(back)):matmul(raw)
+end
+
 R.eig = function(g, x, y)
   local w, v = y[1], y[2]
   if w.shape[w.ndim] == 0 then return {} end
   local inner = g[1] and on_diagonal(columns(g[1]))
-  if g[2] then
+  local gv = plus(g[2], g[3] and from_left(v, y[3], g[3]))
+  if gv then
     local vh = adjoint(v)
-    local k = vh:matmul(g[2])
+    local k = vh:matmul(gv)
     local lengths = mc.sum(on_diagonal(mc.real(k)), { -2, keepdim = true }) -- vectors keep the length 1
     k = k - vh:matmul(v) * lengths:to(v.dtype)
     inner = plus(inner, k * conj(safe(w:expand_dims(-2) - w:expand_dims(-1))))
