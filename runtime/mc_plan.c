@@ -514,16 +514,23 @@ int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor 
     return MC_OK;
 }
 
-int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
+/* Whether the arguments lie as those the plan was made for. */
+static int matches(const mc_plan *p, mc_tensor *const *in)
 {
-    for (int i = 0; i < p->nin; i++) {
+    int other = 0;
+    for (int i = 0; i < p->nin && !other; i++) {
         const mc_tensor *a = in[i], *b = &p->form[i];
-        int other = a->dtype != b->dtype || a->ndim != b->ndim;
+        other = a->dtype != b->dtype || a->ndim != b->ndim;
         for (int d = 0; !other && d < a->ndim; d++)
             other = a->shape[d] != b->shape[d] || a->strides[d] != b->strides[d];
-        if (other)
-            return -1;
     }
+    return !other;
+}
+
+int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
+{
+    if (!matches(p, in))
+        return -1;
     int rc = MC_OK, made = 0;
     for (; !rc && made < p->nout; made++) {
         const mc_tensor *like = &p->form[p->nin + made];
@@ -533,5 +540,66 @@ int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
         rc = mc_plan_run(p, in, p->nin, out, p->nout);
     for (int i = 0; rc && i < made; i++)
         mc_drop(out[i]);
+    return rc;
+}
+
+/* Whether result t can be written while the plan still reads: it is contiguous and nothing the plan reads. */
+static int free_of(const mc_plan *p, const mc_tensor *t, mc_tensor *const *in)
+{
+    int ok = mci_contiguous(t);
+    for (int i = 0; ok && i < p->nin; i++)
+        ok = mci_overlap(t, in[i]) < 0;
+    for (int i = 0; ok && i < p->nheaders; i++)
+        ok = p->headers[i].where != MC_PLAN_CONST || mci_overlap(t, &p->headers[i].t) < 0;
+    for (int i = 0; ok && i < p->nsteps; i++)
+        ok = p->steps[i].kind != STEP_LOOP; /* its parts may hold tensors of their own */
+    return ok;
+}
+
+static int check_results(const mc_plan *p, mc_tensor *const *out)
+{
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    for (int i = 0; i < p->nout; i++) {
+        const mc_tensor *t = out[i], *like = &p->form[p->nin + i];
+        int rc = mci_check_live("compile", t), other = t->dtype != like->dtype || t->ndim != like->ndim;
+        for (int d = 0; !other && d < t->ndim; d++)
+            other = t->shape[d] != like->shape[d];
+        if (rc)
+            return rc;
+        if (other)
+            return mci_error(MC_ESHAPE, "compile: result %d is %s and out is %s; give a tensor of that dtype and shape", i + 1,
+                             mci_tensor_text(s1, sizeof s1, like), mci_tensor_text(s2, sizeof s2, t));
+        if (t->flags & MC_FLAG_READONLY)
+            return mci_error(MC_EINVAL, "compile: out %d is read-only; give it a tensor of its own, x:copy()", i + 1);
+        for (int k = 0; k < i; k++)
+            if (mci_overlap(t, out[k]) >= 0)
+                return mci_error(MC_EINVAL, "compile: out %d and %d share memory; give each result its own tensor", k + 1, i + 1);
+    }
+    return MC_OK;
+}
+
+int mc_plan_into(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
+{
+    if (!matches(p, in))
+        return -1;
+    int rc = check_results(p, out);
+    mc_tensor *tmp = mci_calloc((size_t)p->nout + 1, sizeof *tmp), **to = mci_calloc((size_t)p->nout + 1, sizeof *to);
+    if (!rc && (!tmp || !to))
+        rc = mc_errstatus();
+    for (int i = 0; i < p->nout && !rc; i++) {
+        const mc_tensor *like = &p->form[p->nin + i];
+        to[i] = free_of(p, out[i], in) ? out[i] : &tmp[i];
+        if (to[i] == &tmp[i])
+            rc = mc_create(&tmp[i], like->dtype, like->ndim, like->shape);
+    }
+    if (!rc)
+        rc = mc_plan_run(p, in, p->nin, to, p->nout);
+    for (int i = 0; i < p->nout && !rc; i++)
+        if (to[i] == &tmp[i])
+            rc = mc_copy(out[i], &tmp[i]);
+    for (int i = 0; tmp && i < p->nout; i++)
+        mc_drop(&tmp[i]);
+    mci_free(tmp);
+    mci_free(to);
     return rc;
 }
