@@ -323,10 +323,11 @@ typedef struct ranges {
     int nout;
 } ranges;
 
-static int ranges_open(ranges *r, const step *s, mc_tensor **leaves, const mc_tensor *like)
+/* part: the headers show a part of what the plan was made for. */
+static int ranges_open(ranges *r, const step *s, mc_tensor **leaves, mc_tensor *like, int part)
 {
     if (s->native && mci_native_fits(s->native))
-        r->native = mci_native_open(s->native, leaves);
+        r->native = part ? mci_native_open_part(s->native, leaves, s->nout, r->out) : mci_native_open(s->native, leaves);
     else
         r->vm = mci_vm_open(s->vm, leaves, like);
     return r->native || r->vm ? MC_OK : mc_errstatus();
@@ -352,7 +353,7 @@ static void load_piece(void *arg, int64_t first, int64_t n, void *buf, int worke
 static int run_reduced(const step *s, mc_tensor **h)
 {
     ranges r = {0};
-    if (ranges_open(&r, s, h + 2, h[1]))
+    if (ranges_open(&r, s, h + 2, h[1], 0))
         return mc_errstatus();
     mci_source source = {load_piece, &r};
     h[0]->flags |= MC_FLAG_OUT;
@@ -370,21 +371,21 @@ static void finish_tile(void *arg, int64_t lo, int64_t hi, int worker)
 }
 
 /* h: results, the product, its operands, leaves (the product among them) */
-static int run_product(const step *s, mc_tensor **h)
+static int run_product(const step *s, mc_tensor **h, int part)
 {
     mc_tensor **product = h + s->nout, **leaves = product + 3;
     ranges r = {.out = h, .nout = s->nout};
-    if (ranges_open(&r, s, leaves, product[0]))
+    if (ranges_open(&r, s, leaves, product[0], part))
         return mc_errstatus();
     mci_after after = {finish_tile, &r, 0};
     product[0]->flags |= MC_FLAG_OUT;
     int rc = mci_matmul_then(product[0], product[1], product[2], &after), bad = ranges_close(&r);
     if (rc || bad)
         return rc ? rc : bad;
-    return after.done ? MC_OK : mci_vm_run(s->vm, leaves, h);
+    return after.done ? MC_OK : mci_vm_run(s->vm, leaves, h); /* where the product was made elsewhere and copied */
 }
 
-static int run_step(const step *s, mc_tensor **h)
+static int run_step(const step *s, mc_tensor **h, int part)
 {
     switch (s->kind) {
     case STEP_COPY: return mc_copy(h[0], h[1]);
@@ -392,7 +393,7 @@ static int run_step(const step *s, mc_tensor **h)
         return s->native && mci_native_fits(s->native) ? mci_native_run(s->native, h + s->nout, h) : mci_vm_run(s->vm, h + s->nout, h);
     case STEP_LOOP: return mci_loop_run(s->loop, h + s->nout, h);
     case STEP_REDUCED: return run_reduced(s, h);
-    case STEP_PRODUCT: return run_product(s, h);
+    case STEP_PRODUCT: return run_product(s, h, part);
     case STEP_PUT: return mc_put(h[0], s->axis, h[1], h[2], s->accumulate);
     default:
         for (int k = 0; k < s->nout; k++)
@@ -426,7 +427,7 @@ static int run_tile(void *arg, mc_tensor **h, int worker, int fresh)
         if (mci_ready_is(ready))
             mci_ready_run(ready, s[i].nout, own, own[s[i].nout]);
         else if (!rc)
-            rc = run_step(s + i, own);
+            rc = run_step(s + i, own, 1);
     }
     return rc;
 }
@@ -460,7 +461,7 @@ static int run_steps(mc_plan *p)
             rc = run_tiles(s, h);
             i += s->count;
         } else {
-            rc = run_step(s, h);
+            rc = run_step(s, h, 0);
         }
         if (rc)
             return rc;
