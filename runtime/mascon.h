@@ -314,6 +314,8 @@ MC_API int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *con
 MC_API int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out);
 /* Makes the results (empty headers with their capacity) and runs it; -1, and nothing done, when an argument has another dtype or layout. */
 MC_API int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out);
+/* The same into tensors that are there, of dtype and shape of the results. They may be arguments: those are read before they are written. */
+MC_API int mc_plan_into(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out);
 
 /* Bytes of registers that a worker of the vector machine uses at a time (1 KiB to 1 MiB; else it stays): the one before. No result depends on it. */
 MC_API int64_t mc_vm_cache(int64_t bytes);

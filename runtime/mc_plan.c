@@ -323,10 +323,11 @@ typedef struct ranges {
     int nout;
 } ranges;
 
-static int ranges_open(ranges *r, const step *s, mc_tensor **leaves, const mc_tensor *like)
+/* part: the headers show a part of what the plan was made for. */
+static int ranges_open(ranges *r, const step *s, mc_tensor **leaves, mc_tensor *like, int part)
 {
     if (s->native && mci_native_fits(s->native))
-        r->native = mci_native_open(s->native, leaves);
+        r->native = part ? mci_native_open_part(s->native, leaves, s->nout, r->out) : mci_native_open(s->native, leaves);
     else
         r->vm = mci_vm_open(s->vm, leaves, like);
     return r->native || r->vm ? MC_OK : mc_errstatus();
@@ -352,7 +353,7 @@ static void load_piece(void *arg, int64_t first, int64_t n, void *buf, int worke
 static int run_reduced(const step *s, mc_tensor **h)
 {
     ranges r = {0};
-    if (ranges_open(&r, s, h + 2, h[1]))
+    if (ranges_open(&r, s, h + 2, h[1], 0))
         return mc_errstatus();
     mci_source source = {load_piece, &r};
     h[0]->flags |= MC_FLAG_OUT;
@@ -370,21 +371,21 @@ static void finish_tile(void *arg, int64_t lo, int64_t hi, int worker)
 }
 
 /* h: results, the product, its operands, leaves (the product among them) */
-static int run_product(const step *s, mc_tensor **h)
+static int run_product(const step *s, mc_tensor **h, int part)
 {
     mc_tensor **product = h + s->nout, **leaves = product + 3;
     ranges r = {.out = h, .nout = s->nout};
-    if (ranges_open(&r, s, leaves, product[0]))
+    if (ranges_open(&r, s, leaves, product[0], part))
         return mc_errstatus();
     mci_after after = {finish_tile, &r, 0};
     product[0]->flags |= MC_FLAG_OUT;
     int rc = mci_matmul_then(product[0], product[1], product[2], &after), bad = ranges_close(&r);
     if (rc || bad)
         return rc ? rc : bad;
-    return after.done ? MC_OK : mci_vm_run(s->vm, leaves, h);
+    return after.done ? MC_OK : mci_vm_run(s->vm, leaves, h); /* where the product was made elsewhere and copied */
 }
 
-static int run_step(const step *s, mc_tensor **h)
+static int run_step(const step *s, mc_tensor **h, int part)
 {
     switch (s->kind) {
     case STEP_COPY: return mc_copy(h[0], h[1]);
@@ -392,7 +393,7 @@ static int run_step(const step *s, mc_tensor **h)
         return s->native && mci_native_fits(s->native) ? mci_native_run(s->native, h + s->nout, h) : mci_vm_run(s->vm, h + s->nout, h);
     case STEP_LOOP: return mci_loop_run(s->loop, h + s->nout, h);
     case STEP_REDUCED: return run_reduced(s, h);
-    case STEP_PRODUCT: return run_product(s, h);
+    case STEP_PRODUCT: return run_product(s, h, part);
     case STEP_PUT: return mc_put(h[0], s->axis, h[1], h[2], s->accumulate);
     default:
         for (int k = 0; k < s->nout; k++)
@@ -426,7 +427,7 @@ static int run_tile(void *arg, mc_tensor **h, int worker, int fresh)
         if (mci_ready_is(ready))
             mci_ready_run(ready, s[i].nout, own, own[s[i].nout]);
         else if (!rc)
-            rc = run_step(s + i, own);
+            rc = run_step(s + i, own, 1);
     }
     return rc;
 }
@@ -460,7 +461,7 @@ static int run_steps(mc_plan *p)
             rc = run_tiles(s, h);
             i += s->count;
         } else {
-            rc = run_step(s, h);
+            rc = run_step(s, h, 0);
         }
         if (rc)
             return rc;
@@ -514,16 +515,23 @@ int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor 
     return MC_OK;
 }
 
-int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
+/* Whether the arguments lie as those the plan was made for. */
+static int matches(const mc_plan *p, mc_tensor *const *in)
 {
-    for (int i = 0; i < p->nin; i++) {
+    int other = 0;
+    for (int i = 0; i < p->nin && !other; i++) {
         const mc_tensor *a = in[i], *b = &p->form[i];
-        int other = a->dtype != b->dtype || a->ndim != b->ndim;
+        other = a->dtype != b->dtype || a->ndim != b->ndim;
         for (int d = 0; !other && d < a->ndim; d++)
             other = a->shape[d] != b->shape[d] || a->strides[d] != b->strides[d];
-        if (other)
-            return -1;
     }
+    return !other;
+}
+
+int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
+{
+    if (!matches(p, in))
+        return -1;
     int rc = MC_OK, made = 0;
     for (; !rc && made < p->nout; made++) {
         const mc_tensor *like = &p->form[p->nin + made];
@@ -533,5 +541,66 @@ int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
         rc = mc_plan_run(p, in, p->nin, out, p->nout);
     for (int i = 0; rc && i < made; i++)
         mc_drop(out[i]);
+    return rc;
+}
+
+/* Whether result t can be written while the plan still reads: it is contiguous and nothing the plan reads. */
+static int free_of(const mc_plan *p, const mc_tensor *t, mc_tensor *const *in)
+{
+    int ok = mci_contiguous(t);
+    for (int i = 0; ok && i < p->nin; i++)
+        ok = mci_overlap(t, in[i]) < 0;
+    for (int i = 0; ok && i < p->nheaders; i++)
+        ok = p->headers[i].where != MC_PLAN_CONST || mci_overlap(t, &p->headers[i].t) < 0;
+    for (int i = 0; ok && i < p->nsteps; i++)
+        ok = p->steps[i].kind != STEP_LOOP; /* its parts may hold tensors of their own */
+    return ok;
+}
+
+static int check_results(const mc_plan *p, mc_tensor *const *out)
+{
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    for (int i = 0; i < p->nout; i++) {
+        const mc_tensor *t = out[i], *like = &p->form[p->nin + i];
+        int rc = mci_check_live("compile", t), other = t->dtype != like->dtype || t->ndim != like->ndim;
+        for (int d = 0; !other && d < t->ndim; d++)
+            other = t->shape[d] != like->shape[d];
+        if (rc)
+            return rc;
+        if (other)
+            return mci_error(MC_ESHAPE, "compile: result %d is %s and out is %s; give a tensor of that dtype and shape", i + 1,
+                             mci_tensor_text(s1, sizeof s1, like), mci_tensor_text(s2, sizeof s2, t));
+        if (t->flags & MC_FLAG_READONLY)
+            return mci_error(MC_EINVAL, "compile: out %d is read-only; give it a tensor of its own, x:copy()", i + 1);
+        for (int k = 0; k < i; k++)
+            if (mci_overlap(t, out[k]) >= 0)
+                return mci_error(MC_EINVAL, "compile: out %d and %d share memory; give each result its own tensor", k + 1, i + 1);
+    }
+    return MC_OK;
+}
+
+int mc_plan_into(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
+{
+    if (!matches(p, in))
+        return -1;
+    int rc = check_results(p, out);
+    mc_tensor *tmp = mci_calloc((size_t)p->nout + 1, sizeof *tmp), **to = mci_calloc((size_t)p->nout + 1, sizeof *to);
+    if (!rc && (!tmp || !to))
+        rc = mc_errstatus();
+    for (int i = 0; i < p->nout && !rc; i++) {
+        const mc_tensor *like = &p->form[p->nin + i];
+        to[i] = free_of(p, out[i], in) ? out[i] : &tmp[i];
+        if (to[i] == &tmp[i])
+            rc = mc_create(&tmp[i], like->dtype, like->ndim, like->shape);
+    }
+    if (!rc)
+        rc = mc_plan_run(p, in, p->nin, to, p->nout);
+    for (int i = 0; i < p->nout && !rc; i++)
+        if (to[i] == &tmp[i])
+            rc = mc_copy(out[i], &tmp[i]);
+    for (int i = 0; tmp && i < p->nout; i++)
+        mc_drop(&tmp[i]);
+    mci_free(tmp);
+    mci_free(to);
     return rc;
 }

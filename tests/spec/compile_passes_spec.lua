@@ -390,6 +390,30 @@ describe('rows', function()
       return d, d * q, mc.square(d):sum(2)
     end, { a, w }, nil, 'rows')
   end)
+  it('keeps some products of matrices and what stands between them in cache', function()
+    local function members(g)
+      local list = {}
+      for _, s in ipairs(g.forms[1].program) do if s.kind == 'tiles' then list[#list + 1] = s.count end end
+      return list
+    end
+    local function attention(q, k, v, m) return mc.softmax(q:matmul(k.mT) * 0.25 + m, -1):matmul(v) end
+    for _, dtype in ipairs { 'f32', 'f64' } do
+      local function wave(...) return mc.randn({ ... }, { seed = select('#', ...), dtype = dtype }) end
+      for _, tier in ipairs { 'vm', 'native' } do
+        with_tiles(function()
+          local g = tried('attention', attention, { wave(4, 8, 40, 16), wave(4, 8, 50, 16), wave(4, 8, 50, 24), wave(40, 50) }, { tier = tier }, 'rows')
+          assert.same({ 3 }, members(g)) -- the product with what is made of it, softmax, the other product
+          tried('heads that share their keys', attention, { wave(4, 8, 40, 16), wave(8, 50, 16), wave(50, 24), wave(8, 1, 50) }, { tier = tier })
+          tried('layers', function(a, w, b) return mc.maximum(a:matmul(w) + b, 0):matmul(w.mT) - a:sum { 3, keepdim = true } end, { wave(20, 30, 8), wave(8, 12), wave(12) }, { tier = tier })
+          tried('a gradient', mc.grad(function(...) return mc.sum(mc.square(attention(...))) end, { argnums = { 1, 2, 3 } }),
+            { wave(3, 6, 20, 8), wave(3, 6, 30, 8), wave(3, 6, 30, 8), wave(30) }, { tier = tier })
+        end)
+      end
+    end
+    local large = mc.randn { 16, 400, 420, seed = 1, dtype = 'f32' }
+    local g = tried('large ones', function(a, b) return mc.softmax(a:matmul(b) * 2, -1) - 1 end, { large, mc.randn { 16, 420, 500, seed = 2, dtype = 'f32' } }, nil, 'rows')
+    assert.same({ 2 }, members(g)) -- softmax and the subtraction
+  end)
   it('hands on what goes wrong in a tile', function()
     local g = mc.compile(function(p, q) return mc.floor_divide(p, q) - p:max { -1, keepdim = true } end)
     local a = mc.ones { 500, 300, dtype = 'i64' }

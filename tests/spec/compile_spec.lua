@@ -179,3 +179,57 @@ describe('a compiled function', function()
     assert.equal(1, f.traces)
   end)
 end)
+
+describe('into', function()
+  local w = x(9, { 3, 4 })
+  local function f(p, k) return p * k + w, { top = mc.max(p, 2), flipped = mc.flip(p, { 1 }) } end
+
+  it('writes results where they are wanted, the same bits, from the first call on', function()
+    for _, tier in ipairs { 'auto', 'vm', 'native', 'eager' } do
+      local g = mc.compile(f, { tier = tier })
+      for seed = 1, 4 do
+        local p = x(seed, { 3, 4 })
+        local wide = mc.zeros { 3, 8 }
+        local out = { wide[':, ::2'], { top = mc.zeros { 3 }, flipped = mc.zeros { 3, 4 } } }
+        assert.equal(out, g:into(out, p, seed))
+        local y, rest = f(p, seed)
+        same(y, out[1], 'strided')
+        same(rest.top, out[2].top, 'top')
+        same(rest.flipped, out[2].flipped, 'flipped')
+        same(mc.zeros { 3, 4 }, wide[':, 2::2'], 'between')
+      end
+    end
+  end)
+
+  it('reads arguments and captured tensors before it writes over them', function()
+    local function turn(p) return mc.flip(p, { 1 }) * 2 + w['1, 1'] end
+    local g = mc.compile(turn)
+    for seed = 1, 3 do
+      local p = x(seed, { 50, 4 })
+      local want = turn(p)
+      same(want, g:into(p, p), 'in place')
+    end
+    local c = x(7, { 5, 5 })
+    local h = mc.compile(function(p) return p + mc.flip(c, { 1 }) end)
+    for _ = 1, 3 do
+      local p = x(1, { 5, 5 })
+      local want = p + mc.flip(c, { 1 })
+      same(want, h:into(c, p), 'captured')
+    end
+  end)
+
+  it('says what does not fit', function()
+    local g = mc.compile(f)
+    local p = x(1, { 3, 4 })
+    local function out(n) return { mc.zeros { 3, 4 }, { top = mc.zeros { n }, flipped = mc.zeros { 3, 4 } } } end
+    for _ = 1, 3 do
+      assert.matches('out holds 1 tensor and the function returns 3', support.message(function() g:into(mc.zeros { 3, 4 }, p, 1) end))
+      assert.matches('result 3 is f64.3.* and out is f64.2.*; give a tensor of that dtype and shape', support.message(function() g:into(out(2), p, 1) end))
+      g(p, 1)
+    end
+    local twice = out(3)
+    twice[2].flipped = twice[1]
+    assert.matches('out 1 and 2 share memory', support.message(function() g:into(twice, p, 1) end))
+    assert.matches('out holds 0 tensors', support.message(function() g:into({ 3 }, p, 1) end))
+  end)
+end)

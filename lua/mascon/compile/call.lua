@@ -159,24 +159,39 @@ local function run(form)
   return outs
 end
 
---- Calls a form: its tensor or list of tensors; nil when the arguments have another form; false and a status when it failed.
-function M.try(form, n, a, b, c, d, ...)
-  if n ~= form.n then return nil end
+--- Puts n arguments where the call wants them; false when they have another form.
+local function place_all(form, n, a, b, c, d, ...)
+  if n ~= form.n then return false end
   local list, at = form.trees, 0
   if n > 4 then
     local args = { a, b, c, d, ... }
     for i = 1, n do
       at = place(form, list[i], args[i], at)
-      if not at then return nil end
+      if not at then return false end
     end
-    return run(form)
+    return true
   end
   if n > 0 then at = place(form, list[1], a, at) end
   if n > 1 and at then at = place(form, list[2], b, at) end
   if n > 2 and at then at = place(form, list[3], c, at) end
   if n > 3 and at then at = place(form, list[4], d, at) end
-  if not at then return nil end
+  return at ~= nil
+end
+
+--- Calls a form: its tensor or list of tensors; nil when the arguments have another form; false and a status when it failed.
+function M.try(form, n, ...)
+  if not place_all(form, n, ...) then return nil end
   return run(form)
+end
+
+--- Calls a form with its results written to a list of tensors: that list; else as try.
+function M.into(form, outs, n, ...)
+  if #outs ~= form.nout or not place_all(form, n, ...) then return nil end
+  for i = 1, form.nout do form.outs[i - 1] = outs[i] end
+  local rc = C.mc_plan_into(form.plan.plan, form.ins, form.outs)
+  if rc == 0 then return outs end
+  if rc == OTHER then return nil end
+  return false, rc
 end
 
 return M

@@ -210,6 +210,18 @@ local function failed_call(rc, f, self, ...)
   end
 end
 
+--- What is due after a call of a form: it stands in front, and compiled code is looked for.
+local function used(self, f, i)
+  if i > 1 then remember(self, f) end
+  local plan = f.plan
+  if plan.orders then -- not all of it is compiled
+    if plan.later then attach(self, plan) end
+    if plan.orders[1] then native.start(plan, self) end
+    native.poll()
+    if plan.native == plan.groups then plan.orders = nil end
+  end
+end
+
 function Compiled.__call(self, ...)
   if self.tier == 'eager' or launch.recording() then return self.f(...) end
   local recent, n = self.recent, select('#', ...)
@@ -217,19 +229,45 @@ function Compiled.__call(self, ...)
     local f = recent[i]
     local outs, rc = call.try(f, n, ...)
     if outs then
-      if i > 1 then remember(self, f) end
-      local plan = f.plan
-      if plan.orders then -- not all of it is compiled
-        if plan.later then attach(self, plan) end
-        if plan.orders[1] then native.start(plan, self) end
-        native.poll()
-        if plan.native == plan.groups then plan.orders = nil end
-      end
+      if i > 1 or f.plan.orders then used(self, f, i) end
       if f.single then return outs end
       return unfold(f, outs)
     elseif outs == false then return failed_call(rc, f, self, ...) end
   end
   return general(self, ...)
+end
+
+--- Calls the function with its results written to tensors that are there, so that nothing is allocated.
+---
+--- out: a tensor (or table of tensors) as the function returns it; a list of them when it returns several. dtypes and shapes are those of the results;
+--- arguments may be among them: they are read before they are written. Result: out. Errors: out has another structure, dtype or shape, or two parts
+--- of it share memory.
+---     local f = mc.compile(function(a, s) return a * s + 1 end)
+---     local y = mc.zeros{2}
+---     f:into(y, mc.tensor{1, 2}, 3)  --> f64[2]@cpu { 4, 7 }
+function methods:into(out, ...)
+  local leaves, text = {}, {}
+  flatten(out, leaves, text, true)
+  if self.tier ~= 'eager' and not launch.recording() then
+    for i = 1, #self.recent do
+      local f = self.recent[i]
+      local outs, rc = call.into(f, leaves, select('#', ...), ...)
+      if outs then
+        used(self, f, i)
+        return out
+      elseif outs == false then tensor.failed(rc, 2, true, f.cells) end
+    end
+  end
+  local results, made = { self(...) }, {}
+  for i = 1, table.maxn(results) do flatten(results[i], made, text, true) end
+  if #made ~= #leaves then error(('compile: into: out holds %d tensor%s and the function returns %d; give as many'):format(#leaves, #leaves == 1 and '' or 's', #made), 2) end
+  for i, t in ipairs(leaves) do
+    if t.dtype ~= made[i].dtype or tostring(t.shape) ~= tostring(made[i].shape) then
+      error(('compile: result %d is %s%s and out is %s%s; give a tensor of that dtype and shape'):format(i, made[i].dtype, tostring(made[i].shape), t.dtype, tostring(t.shape)), 2)
+    end
+    t:copy_(made[i])
+  end
+  return out
 end
 
 --- The C text of the groups of the form that was traced last, one function per group.
@@ -286,7 +324,7 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- MASCON_PASSES=-cse,-fold) · math ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto',
 --- 'native' (the first call waits for the compiler), 'vm' or 'eager' (f itself) · keep_source: a folder for the generated C. MASCON_COMPILE names a
 --- tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made, MASCON_LOG=compile tells what happens. Methods: explain() says
---- what was done and why, graph() shows it, source(), groups(), native(), wait(). Errors: a value of a traced tensor is asked for (item, if).
+--- what was done and why, graph() shows it, source(), groups(), native(), wait(); into(out, ...) calls with results written to tensors that are there. Errors: a value of a traced tensor is asked for (item, if).
 ---     local f = mc.compile(function(a, s) return mc.exp(a) * s end)
 ---     f(mc.zeros{2}, 3)  --> f64[2]@cpu { 3, 3 }
 ---@param f function

@@ -178,20 +178,31 @@ function M.lay(graph, options)
     for v, s in pairs(n.slot_of) do place[v] = { where = 'tile', index = s } end
     for _, m in ipairs(n.members) do
       local ins, outs = {}, {}
-      local rank = m.kind == 'op' and #m.ins[1].shape or #m.outs[1].shape
+      local rank = m.kind == 'op' and m.row[1] ~= 'matmul' and #m.ins[1].shape or #m.outs[1].shape
       local function view(layout, v, by_head)
         owner.shift[#owner.shift + 1] = by_head and 0 or #layout.shape - rank
         owner.slot[#owner.slot + 1] = (n.slot_of[v] or 0) - 1
       end
-      for i, v in ipairs(m.outs) do
-        outs[i] = whole(v)
-        view(v, v, true)
+      local step = { kind = m.kind, row = m.row, params = m.params, ins = ins, outs = outs, want = m.want, code = m.code, result = m.result }
+      for i = 1, m.results or #m.outs do
+        outs[i] = whole(m.outs[i])
+        view(m.outs[i], m.outs[i], true)
       end
-      for i, u in ipairs(m.ins) do
+      local uses = m.ins
+      if m.kind == 'product' then
+        local v, a, b = m.product, m.ins[1], m.ins[2]
+        if not place[v] then place[v], n.slot_of[v] = place[m.outs[1]], n.slot_of[m.outs[1]] end -- what is made of the product takes its place
+        step.product, step.a, step.b = whole(v), seen(a.value, a, a.weak), seen(b.value, b, b.weak)
+        view(v, v, true)
+        view(a, a.value)
+        view(b, b.value)
+        uses = m.leaves
+      end
+      for i, u in ipairs(uses) do
         ins[i] = seen(u.value, u, u.weak)
         view(u, u.value)
       end
-      steps[#steps + 1] = { kind = m.kind, row = m.row, params = m.params, ins = ins, outs = outs, want = m.want, code = m.code, result = m.result }
+      steps[#steps + 1] = step
     end
   end
 
