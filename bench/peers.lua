@@ -26,7 +26,7 @@ local FAMILIES = {
   { 'start', 'bench_ops.py', '--family start' }, { 'small', 'bench_ops.py', '--family small' }, { 'limit,ewise,reduce', 'bench_ops.py', '--family big' },
   { nil, 'bench_ops.py', '--family elementwise' }, { 'matmul', 'bench_ops.py', '--family matmul' }, { 'fft', 'bench_ops.py', '--family fft' },
   { 'order', 'bench_ops.py', '--family order' }, { nil, 'bench_ops.py', '--family compiled' }, { 'pac', 'bench_pac.py', '' },
-  { 'transform', 'bench_transforms.py', '' }, { 'optim', 'bench_optim.py', '' }, { nil, 'bench_fit.py', '' },
+  { 'autoreject', 'bench_autoreject.py', '' }, { 'transform', 'bench_transforms.py', '' }, { 'optim', 'bench_optim.py', '' }, { nil, 'bench_fit.py', '' },
 }
 -- the table of functions reads its rows from a file, so that shapes and values stand once
 for _, name in ipairs(functions.families()) do table.insert(FAMILIES, #FAMILIES, { name, 'bench_functions.py', '--plan %PLAN% --family ' .. name }) end
@@ -145,7 +145,7 @@ local function run()
     for name in names:gmatch '[^,]+' do if wanted and wanted[name] then return true end end
     return not wanted
   end
-  for _, name in ipairs { 'handle', 'ablation', 'memory' } do
+  for _, name in ipairs { 'handle', 'ablation', 'memory', 'autoreject_growth', 'autoreject_ablation', 'autoreject_memory' } do
     if not o.skip_ablation and chosen(name) then our_turn(name) end
   end
   for round = 1, o.rounds do

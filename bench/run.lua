@@ -10,6 +10,7 @@ local rows = require 'rows'
 local FAMILIES = {
   { 'start', 'small' }, { 'small', 'small' }, { 'handle', 'handle' }, { 'limit', 'ewise' }, { 'ewise', 'ewise' }, { 'reduce', 'ewise' }, { 'matmul', 'linear' },
   { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' }, { 'ablation', 'pac' }, { 'memory', 'pac' },
+  { 'autoreject', 'autoreject' }, { 'autoreject_growth', 'autoreject' }, { 'autoreject_ablation', 'autoreject' }, { 'autoreject_memory', 'autoreject' },
   { 'transform', 'transforms' }, { 'optim', 'optim' }, { 'optim', 'fit' },
 }
 for _, name in ipairs(require('functions').families()) do FAMILIES[#FAMILIES + 1] = { name, 'functions' } end

@@ -67,7 +67,8 @@ typedef struct mck_ar_losses {
 } mck_ar_losses;
 
 /* levels: for each channel, set of repaired cells, fold and level: (median of the middle rows - mean of the
- * training rows of at most this level) squared, summed over t and added to sum[c][r][f][l]. Rows in groups
+ * training rows of at most this level) squared, summed over t and added to sum[c][r][f][l], but where the level
+ * trains the rows of the one below. Rows in groups
  * that share the folds they train: fold f trains the groups in_fold[f][g]. level[r][e]: 0 .. L-1, or L for never. cell[r][e][c]:
  * row of `repaired` that takes the place of the sample row, -1 for none. Task = channel. */
 typedef struct mck_ar_levels {
@@ -77,6 +78,7 @@ typedef struct mck_ar_levels {
     int64_t R, K, L, G;
     const int64_t *cell, *level, *group; /* [R][E][C], [R][E], [E] */
     const uint8_t *in_fold;              /* [K][G] */
+    const int64_t *without;              /* [K]: the only group that a fold does not train, or NULL when a fold leaves out more */
     const int64_t *count;                /* [R][K][L]: training rows of at most this level */
     const int64_t *middle_at, *middle;
     const uint16_t *network;
@@ -120,8 +122,8 @@ typedef struct mck_autoreject_ops {
     void (*weights)(const mck_ar_weights *a, int64_t begin, int64_t end, void *work);
     int64_t (*weights_work)(const mck_ar_weights *a);
     /* Comparators of a network that brings the middle elements of n to their places, as pairs of
-     * positions. Returns their number; pairs may be NULL. 0 for an n that is too long for one: a selection row by row
-     * then serves. */
+     * positions. Returns their number; pairs may be NULL. 0 where there is nothing to merge, or for an n that is too
+     * long: a selection row by row then serves. */
     int64_t (*network)(int64_t n, uint16_t *pairs);
 } mck_autoreject_ops;
 

@@ -231,6 +231,22 @@ static int run_losses(const mci_op *op, int nout, mc_tensor **out, int nin, cons
     return mci_outputs_finish(&o, rc);
 }
 
+/* The only group that each fold does not train, or NULL. */
+static const int64_t *left_out(const mck_ar_levels *a, int64_t *without)
+{
+    for (int64_t f = 0; f < a->K; f++) {
+        int64_t n = 0;
+        for (int64_t g = 0; g < a->G; g++)
+            if (!a->in_fold[f * a->G + g]) {
+                without[f] = g;
+                n++;
+            }
+        if (n != 1)
+            return NULL;
+    }
+    return without;
+}
+
 /* in: samples, picks, repaired f64 [cells, T], cell i64 [R, E, C], level i64 [R, E], group i64 [E], in_fold u8 [K, G], count i64 [R, K, L], middle_at,
  * middle, sum f64 [C, R, K, L] */
 static int run_levels(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in)
@@ -265,6 +281,10 @@ static int run_levels(const mci_op *op, int nout, mc_tensor **out, int nin, cons
     a.group = in[5]->data;
     a.in_fold = in[6]->data;
     a.count = in[7]->data;
+    int64_t *without = mci_alloc((size_t)a.K * sizeof *without);
+    if (!without)
+        return mc_errstatus();
+    a.without = left_out(&a, without);
     networks net = {0};
     mci_outputs o = {op, out, nout, 0, 0, 1};
     a.sum = go_on(&o, sum);
@@ -274,6 +294,7 @@ static int run_levels(const mci_op *op, int nout, mc_tensor **out, int nin, cons
     if (!rc)
         rc = mci_stage_run((mci_stage_fn)kernels()->levels, &a, C, kernels()->levels_work(&a));
     networks_drop(&net);
+    mci_free(without);
     return mci_outputs_finish(&o, rc);
 }
 

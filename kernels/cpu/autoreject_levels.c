@@ -7,8 +7,9 @@
 #include "autoreject_tile.h"
 
 typedef struct levels_work {
-    double *rows, *middle, *parts, *sum, *patch;
+    double *rows, *middle, *parts, *before, *after, *sum, *patch;
     int32_t *list;
+    uint8_t *filled; /* [R][G][L]: some epoch is in the bin */
     void *median;
 } levels_work;
 
@@ -21,9 +22,12 @@ static int64_t levels_layout(const mck_ar_levels *a, levels_work *w, char *at)
     w->rows = ar_take(&p, a->x.E * TILE * 8);
     w->middle = ar_take(&p, a->K * TILE * 8);
     w->parts = ar_take(&p, a->G * a->L * TILE * 8);
-    w->sum = ar_take(&p, TILE * 8);
+    w->before = ar_take(&p, (a->G + 1) * TILE * 8);
+    w->after = ar_take(&p, (a->G + 1) * TILE * 8);
+    w->sum = ar_take(&p, a->K * TILE * 8);
     w->patch = ar_take(&p, TILE * 8);
     w->list = ar_take(&p, a->middle_at[a->K] * 4);
+    w->filled = ar_take(&p, a->R * a->G * a->L);
     w->median = p;
     return p - at + MCK(ar_medians_work)(most);
 }
@@ -35,20 +39,28 @@ int64_t MCK(ar_levels_work)(const mck_ar_levels *a)
     return levels_layout(a, &w, origin);
 }
 
-MC_INLINE void add_tile(double *sum, const double *x)
+/* out = x + y */
+MC_INLINE void add_tiles(double *out, const double *x, const double *y)
 {
-    for (int v = 0; v < VECTORS; v++) mck_store_64(sum + v * VL, mck_add_64(mck_load_64(sum + v * VL), mck_load_64(x + v * VL)));
+    for (int v = 0; v < VECTORS; v++) mck_store_64(out + v * VL, mck_add_64(mck_load_64(x + v * VL), mck_load_64(y + v * VL)));
 }
 
-/* Sums of the epochs of each group and level with the repairs of set r. */
+MC_INLINE void clear_tile(double *out)
+{
+    for (int v = 0; v < VECTORS; v++) mck_store_64(out + v * VL, mck_set_64(0.0));
+}
+
+/* Sums of the epochs of each group and level with the repairs of set r, where there are some. */
 static void by_level(const mck_ar_levels *a, int64_t c, int64_t r, int64_t t, const levels_work *w)
 {
-    const int64_t T = a->x.T, left = T - t < TILE ? T - t : TILE;
-    for (int64_t i = 0; i < a->G * a->L * TILE; i++) w->parts[i] = 0.0;
-    for (int64_t e = 0; e < a->x.E; e++) {
-        const int64_t level = a->level[r * a->x.E + e];
+    const int64_t E = a->x.E, T = a->x.T, left = T - t < TILE ? T - t : TILE;
+    const uint8_t *filled = w->filled + r * a->G * a->L;
+    for (int64_t b = 0; b < a->G * a->L; b++)
+        if (filled[b]) clear_tile(w->parts + b * TILE);
+    for (int64_t e = 0; e < E; e++) {
+        const int64_t level = a->level[r * E + e];
         if (level >= a->L) continue;
-        const int64_t cell = a->cell[(r * a->x.E + e) * a->x.C + c];
+        const int64_t cell = a->cell[(r * E + e) * a->x.C + c];
         const double *x = w->rows + e * TILE;
         if (cell >= 0) {
             x = a->repaired + cell * T + t;
@@ -57,7 +69,58 @@ static void by_level(const mck_ar_levels *a, int64_t c, int64_t r, int64_t t, co
                 x = w->patch;
             }
         }
-        add_tile(w->parts + (a->group[e] * a->L + level) * TILE, x);
+        double *sum = w->parts + (a->group[e] * a->L + level) * TILE;
+        add_tiles(sum, sum, x);
+    }
+}
+
+/* Adds the bins of one level to the sums of all folds. Where every fold leaves out one group alone, its groups are those before
+ * and those after it; else they are added one by one. */
+static void add_level(const mck_ar_levels *a, int64_t r, int64_t l, const levels_work *w, const int64_t *without)
+{
+    const uint8_t *filled = w->filled + r * a->G * a->L;
+    if (!without) {
+        for (int64_t f = 0; f < a->K; f++)
+            for (int64_t g = 0; g < a->G; g++)
+                if (a->in_fold[f * a->G + g] && filled[g * a->L + l]) add_tiles(w->sum + f * TILE, w->sum + f * TILE, w->parts + (g * a->L + l) * TILE);
+        return;
+    }
+    clear_tile(w->before);
+    for (int64_t g = 0; g < a->G; g++) {
+        const double *bin = w->parts + (g * a->L + l) * TILE;
+        if (filled[g * a->L + l])
+            add_tiles(w->before + (g + 1) * TILE, w->before + g * TILE, bin);
+        else
+            ar_copy(w->before + (g + 1) * TILE, w->before + g * TILE);
+    }
+    clear_tile(w->after + a->G * TILE);
+    for (int64_t g = a->G - 1; g >= 0; g--) {
+        const double *bin = w->parts + (g * a->L + l) * TILE;
+        if (filled[g * a->L + l])
+            add_tiles(w->after + g * TILE, w->after + (g + 1) * TILE, bin);
+        else
+            ar_copy(w->after + g * TILE, w->after + (g + 1) * TILE);
+    }
+    for (int64_t f = 0; f < a->K; f++) {
+        double *sum = w->sum + f * TILE;
+        add_tiles(sum, sum, w->before + without[f] * TILE);
+        add_tiles(sum, sum, w->after + (without[f] + 1) * TILE);
+    }
+}
+
+/* Losses of all folds and levels for one set of repairs. A level that no epoch of a fold enters has the loss of the one below. */
+static void losses(const mck_ar_levels *a, int64_t c, int64_t r, const levels_work *w, const int64_t *without)
+{
+    for (int64_t f = 0; f < a->K; f++) clear_tile(w->sum + f * TILE);
+    for (int64_t l = 0; l < a->L; l++) {
+        int any = 0;
+        for (int64_t g = 0; g < a->G; g++) any |= w->filled[(r * a->G + g) * a->L + l];
+        if (any) add_level(a, r, l, w, without);
+        for (int64_t f = 0; f < a->K; f++) {
+            const int64_t *count = a->count + (r * a->K + f) * a->L;
+            if (count[l] > 0 && (l == 0 || count[l] != count[l - 1]))
+                a->sum[((c * a->R + r) * a->K + f) * a->L + l] += ar_distance(w->middle + f * TILE, w->sum + f * TILE, 1.0 / (double)count[l]);
+        }
     }
 }
 
@@ -66,6 +129,10 @@ void MCK(ar_levels)(const mck_ar_levels *a, int64_t begin, int64_t end, void *wo
     levels_work w;
     levels_layout(a, &w, work);
     for (int64_t i = 0; i < a->middle_at[a->K]; i++) w.list[i] = (int32_t)a->middle[i];
+    memset(w.filled, 0, (size_t)(a->R * a->G * a->L));
+    for (int64_t r = 0; r < a->R; r++)
+        for (int64_t e = 0; e < a->x.E; e++)
+            if (a->level[r * a->x.E + e] < a->L) w.filled[(r * a->G + a->group[e]) * a->L + a->level[r * a->x.E + e]] = 1;
     for (int64_t c = begin; c < end; c++)
         for (int64_t t = 0; t < a->x.T; t += TILE) {
             for (int64_t e = 0; e < a->x.E; e++) {
@@ -78,16 +145,7 @@ void MCK(ar_levels)(const mck_ar_levels *a, int64_t begin, int64_t end, void *wo
             }
             for (int64_t r = 0; r < a->R; r++) {
                 by_level(a, c, r, t, &w);
-                for (int64_t f = 0; f < a->K; f++) {
-                    double *out = a->sum + ((c * a->R + r) * a->K + f) * a->L;
-                    for (int64_t i = 0; i < TILE; i++) w.sum[i] = 0.0;
-                    for (int64_t l = 0; l < a->L; l++) {
-                        for (int64_t g = 0; g < a->G; g++)
-                            if (a->in_fold[f * a->G + g]) add_tile(w.sum, w.parts + (g * a->L + l) * TILE);
-                        const int64_t n = a->count[(r * a->K + f) * a->L + l];
-                        if (n > 0) out[l] += ar_distance(w.middle + f * TILE, w.sum, 1.0 / (double)n);
-                    }
-                }
+                losses(a, c, r, &w, a->without);
             }
         }
 }

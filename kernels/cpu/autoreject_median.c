@@ -1,40 +1,38 @@
 /* autoreject_median.c - medians over rows, sample by sample, many samples at once.
  *
- * A network of comparators does not look at the data, so sixteen samples go through it side by side: the odd-even
- * merge sort, cut down to the comparators that the middle positions depend on. Its length grows like n log^2 n; beyond
- * NETWORK_MAX rows a selection of each sample alone is faster. Both give the exact median: the mean of the two middle
- * values for an even number. May not know what a row is.
- * Source: K. E. Batcher, Sorting networks and their applications, 1968; the form for any n is algorithm 5.2.2M of
- * The art of computer programming 3, 1998. */
+ * A network of comparators does not look at the data, so samples go through it side by side: the odd-even merge sort. Runs of
+ * RUN rows are sorted in registers, the merges of runs go through memory and are cut down to the comparators that the middle
+ * positions depend on. The length of a network grows like n log^2 n; beyond NETWORK_MAX rows a selection of each sample alone
+ * is faster. Both give the exact median: the mean of the two middle values for an even number. May not know what a row is.
+ * Source: K. E. Batcher, Sorting networks and their applications, 1968. */
 #include "autoreject_tile.h"
+#include "../mck_network.h"
 #include "../mck_sort.h"
 
 #define NETWORK_MAX 512
 #define BLOCK 16 /* samples side by side: 128 bytes of a row */
 #define WIDE (BLOCK / VL)
+#if defined(__AVX512F__)
+#define RUN 32 /* as many vectors as there are registers; the compiler keeps one or two of them in memory */
+#else
+#define RUN 8
+#endif
 
-/* All comparators (i, j), i < j, in order; written only where pairs is given. */
+/* Comparators (i, j), i < j, that merge sorted runs of RUN into one sorted row of n; written only where pairs is given. */
 static int64_t whole_network(int64_t n, uint16_t *pairs)
 {
-    int64_t count = 0, top = 1;
-    while (2 * top < n) top *= 2;
-    for (int64_t p = n > 1 ? top : 0; p > 0; p /= 2) {
-        int64_t q = top, r = 0, d = p;
-        for (;;) {
-            for (int64_t i = 0; i < n - d; i++)
-                if ((i & p) == r) {
+    int64_t count = 0;
+    for (int64_t p = RUN; p < n; p *= 2)
+        for (int64_t k = p; k > 0; k /= 2)
+            for (int64_t j = k % p; j + k < n; j += 2 * k)
+                for (int64_t i = j; i < j + k && i + k < n; i++) {
+                    if (i / (2 * p) != (i + k) / (2 * p)) continue;
                     if (pairs) {
                         pairs[2 * count] = (uint16_t)i;
-                        pairs[2 * count + 1] = (uint16_t)(i + d);
+                        pairs[2 * count + 1] = (uint16_t)(i + k);
                     }
                     count++;
                 }
-            if (q == p) break;
-            d = q - p;
-            q /= 2;
-            r = p;
-        }
-    }
     return count;
 }
 
@@ -63,6 +61,41 @@ int64_t MCK(ar_medians_work)(int64_t n)
     return ar_bytes(n * BLOCK * 8) + (n > NETWORK_MAX ? (int64_t)MCK(select_work)(8, n, 1) : 0);
 }
 
+/* Rows list[0 .. m) of VL samples, sorted, to out. */
+#define COMPARE(i, j)                                        \
+    if ((j) < rows) {                                        \
+        const mck_vec64 low = mck_min_64(v[i], v[j]);        \
+        v[j] = mck_max_64(v[i], v[j]);                       \
+        v[i] = low;                                          \
+    }
+MC_INLINE void sort_rows(double *out, const double *in, const int32_t *list, const int rows)
+{
+    mck_vec64 v[32];
+    for (int i = 0; i < rows; i++) v[i] = mck_load_64(in + list[i] * TILE);
+    MCK_NETWORK_32(COMPARE)
+    for (int i = 0; i < rows; i++) mck_store_64(out + i * BLOCK, v[i]);
+}
+
+#define RUNS_8(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+#if RUN == 32
+#define RUNS(X)                                                                                          \
+    RUNS_8(X) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) \
+    X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+#else
+#define RUNS RUNS_8
+#endif
+#define SORT(n) \
+    static void sort_##n(double *out, const double *in, const int32_t *list) { sort_rows(out, in, list, n); }
+RUNS(SORT)
+
+static void sort_run(double *out, const double *in, const int32_t *list, int64_t n)
+{
+    typedef void (*sorter)(double *, const double *, const int32_t *);
+#define NAME(n) sort_##n,
+    static const sorter table[] = { RUNS(NAME) };
+    for (int v = 0; v < WIDE; v++) table[n - 1](out + v * VL, in + v * VL, list);
+}
+
 static void by_network(double *out, double *buf, int64_t n, const uint16_t *network, int64_t pairs)
 {
     for (int64_t k = 0; k < pairs; k++) {
@@ -89,10 +122,7 @@ void MCK(ar_medians)(double *out, const double *rows, const int32_t *list, int64
             MCK(select_f64)(&a);
             continue;
         }
-        for (int64_t i = 0; i < n; i++) {
-            const double *row = rows + list[i] * TILE + t;
-            for (int v = 0; v < WIDE; v++) mck_store_64(buf + i * BLOCK + v * VL, mck_load_64(row + v * VL));
-        }
+        for (int64_t i = 0; i < n; i += RUN) sort_run(buf + i * BLOCK, rows + t, list + i, n - i < RUN ? n - i : RUN);
         by_network(out + t, buf, n, network, pairs);
     }
 }

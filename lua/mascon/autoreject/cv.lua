@@ -118,16 +118,20 @@ function M.losses(job)
       local repaired = W and cells:values(x, source.picks, W) or mc.zeros { 0 }
       return raw('ar_levels', { x, source.picks, repaired, index, level_t, group, in_fold, count_t, middle_at, middle, before }, {}, 1)[1]
     end, job.step)
-    local loss = mc.permute_dims(mc.sqrt(mc.sum(sum, 1) / (vote.C * source.T)), { 3, 1, 2 }) -- [L, R, K]
-    loss = mc.take(loss, i64(place), 1):contiguous()
+    local found = mc.sqrt(mc.sum(sum, 1) / (vote.C * source.T)):totable() -- [R][K][L]
+    local loss = {}
     for i, kappa in ipairs(job.consensus) do
+      loss[i] = {}
       for r, rho in ipairs(job.n_interpolate) do
+        loss[i][r] = {}
         for f = 1, K do
-          if kappa * vote.C <= rho or count[r][f][place[i]] == 0 then loss[{ i, r, f }] = math.huge end
+          local n, l = count[r][f], place[i]
+          while l > 1 and n[l - 1] == n[l] do l = l - 1 end -- the same epochs, computed once
+          loss[i][r][f] = (kappa * vote.C <= rho or n[l] == 0) and math.huge or found[r][f][l]
         end
       end
     end
-    return loss
+    return mc.tensor(loss)
   end)
 end
 

@@ -8,7 +8,7 @@ local lazy = require 'mascon.lazy'
 return lazy.table('mc.autoreject', {
   ['mascon.autoreject.fit'] = { 'fit', 'fit_transform' }, ['mascon.autoreject.thresholds'] = { 'compute_thresholds' },
   ['mascon.autoreject.global'] = { 'get_rejection_threshold', 'validation_curve' }, ['mascon.autoreject.ransac'] = { 'ransac' },
-  ['mascon.autoreject.state'] = { 'load' }, ['mascon.autoreject.pipeline'] = { 'pipeline' },
+  ['mascon.autoreject.state'] = { 'load' }, ['mascon.autoreject.pipeline'] = { 'pipeline' }, ['mascon.autoreject.plan'] = { 'plan' },
 }, {
   log = 'mascon.autoreject.log', generate = 'mascon.autoreject.generate', folds = 'mascon.autoreject.folds', twister = 'mascon.autoreject.twister',
   exact = 'mascon.autoreject.exact', bayesian = 'mascon.autoreject.bayesian', random_search = 'mascon.autoreject.random_search', curves = 'mascon.autoreject.curves',

@@ -99,6 +99,9 @@ function M.new(epochs, picks, opts)
   return setmetatable(s, Source)
 end
 
+--- A source of these sizes without samples, for the planner.
+function M.sized(E, C, T, size, in_memory, limit) return setmetatable({ E = E, C = C, T = T, size = size, data = in_memory, limit = limit }, Source) end
+
 --- f(x [e, channels, T], first) for blocks of epochs in order; samples of a block are given back before the next. Returns what f returned, as a list.
 ---@param f function
 function Source:each(f)
