@@ -44,6 +44,10 @@ static const struct {
 } cuts[] = {{1e6, 1e6, 1, 1}, {8e6, 1e6, 4, 16}, {64e6, 0, 8, 64}, {INFINITY, 32e6, 192, 2048}};
 enum { PAIR = 2 };
 
+/* A matrix of at least so many elements times a vector is rows of products: it is read once, in order, where gemm packs it first
+ * (3000 x 3000 f64: 5.2 ms against 2.0). */
+#define DOTS 65536
+
 /* Halves the grid where that repeats less packing (of b for each row of tiles, of a for each column), as long as tiles stay large. */
 static void cut(matmul_job *j, int is_complex)
 {
@@ -189,6 +193,10 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
         full[nd++] = m;
     if (!vb)
         full[nd++] = n;
+    if (vb && !va && !after && (dtype == MC_F32 || dtype == MC_F64) && a.strides[a.ndim - 1] == 1 && (double)m * (double)k >= DOTS) {
+        const mc_params last = {.naxes = 1, .axes = {-1}};
+        return mci_dot_run(&mci_ops[MC_OP_MATMUL], 1, &out, 2, in, &last);
+    }
     int rdtype = mci_kind(compute) == 'i' ? compute : dtype;
     if ((rc = mci_out("matmul", out, rdtype, nd, full)) != 0)
         return rc;

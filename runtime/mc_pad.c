@@ -1,7 +1,7 @@
 /* mc_pad.c - driver of padding: every element of the result is written once, from the operand or from a constant.
  *
- * Each axis gets a map from places of the result to places of the operand, so that all modes and widths are one loop over rows. No
- * arithmetic: every dtype works, elements move as blocks of bytes. What lies beside the operand in mode `empty` is not written. */
+ * Each axis but the last gets a map from places of the result to places of the operand, so that all modes and widths are one loop over
+ * rows; long rows are cut into pieces. No arithmetic: every dtype works, elements move as blocks of bytes. What lies beside the operand in mode `empty` is not written. */
 #include "mc_memory.h"
 #include "mc_ops.h"
 
@@ -15,10 +15,11 @@ typedef struct pad_job {
     const mc_tensor *x;
     char *out;
     const char *values; /* [ndim][2] elements */
-    int nd, empty;
+    int nd, mode;
     int64_t shape[MC_MAX_RANK], before[MC_MAX_RANK];
     const int64_t *map[MC_MAX_RANK];
-    int64_t rows, total, size;
+    int64_t rows, total, size; /* rows of a task, rows altogether, bytes of an element */
+    int64_t pieces, piece;     /* of a row, when it is longer than a task */
 } pad_job;
 
 /* Place of the operand for place i of n elements padded by `before`. */
@@ -63,17 +64,39 @@ static void move_run(char *dst, const char *src, int64_t count, int64_t stride, 
             memcpy(dst + size * i, src + size * i * stride, (size_t)size);
 }
 
+/* Places [from, to) of one row of the result; src: its row of the operand, or NULL where the row is made of `constant`. */
+static void pad_row(const pad_job *j, char *dst, const char *src, const char *constant, int64_t from, int64_t to)
+{
+    const int last = j->nd - 1;
+    const int64_t n = j->x->shape[last], b = j->before[last], step = j->x->strides[last], size = j->size;
+    const int64_t lo = from > b ? from : b, hi = to < b + n ? to : b + n;
+    if (lo < hi && constant)
+        move_run(dst + lo * size, constant, hi - lo, 0, size);
+    else if (lo < hi)
+        move_run(dst + lo * size, src + (lo - b) * step * size, hi - lo, step, size);
+    for (int side = 0; side < 2; side++) {
+        const int64_t first = side && from < b + n ? b + n : from, end = !side && to > b ? b : to;
+        if (first >= end || j->mode == PAD_EMPTY)
+            continue;
+        if (j->mode == PAD_CONSTANT)
+            move_run(dst + first * size, j->values + (2 * last + side) * size, end - first, 0, size);
+        else
+            for (int64_t i = first; i < end; i++)
+                memcpy(dst + i * size, src + source(j->mode, i, b, n) * step * size, (size_t)size);
+    }
+}
+
 static void pad_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const pad_job *j = arg;
     const mc_tensor *x = j->x;
     const int last = j->nd - 1;
-    const int64_t len = j->shape[last], n = x->shape[last], b = j->before[last], size = j->size, step = x->strides[last];
+    const int64_t len = j->shape[last], from = begin % j->pieces * j->piece, to = from + j->piece < len ? from + j->piece : len;
     (void)end;
     (void)worker;
+    begin /= j->pieces;
     const int64_t r1 = (begin + 1) * j->rows < j->total ? (begin + 1) * j->rows : j->total;
     for (int64_t r = begin * j->rows; r < r1; r++) {
-        char *dst = j->out + r * len * size;
         int64_t rest = r, offset = 0;
         const char *constant = NULL; /* of the last axis on which the row lies outside */
         for (int i = last - 1; i >= 0; i--) {
@@ -82,26 +105,10 @@ static void pad_task(void *arg, int64_t begin, int64_t end, int worker)
             if (k >= 0)
                 offset += k * x->strides[i];
             else if (!constant)
-                constant = j->values + (2 * i + (k == AFTER)) * size;
+                constant = j->values + (2 * i + (k == AFTER)) * j->size;
         }
-        if (constant && j->empty)
-            continue;
-        const char *src = mci_at(x, offset);
-        if (constant)
-            move_run(dst + b * size, constant, n, 0, size);
-        else
-            move_run(dst + b * size, src, n, step, size);
-        const int64_t *map = j->map[last];
-        for (int side = 0; side < 2; side++) {
-            const int64_t from = side ? b + n : 0, to = side ? len : b;
-            if (from == to || j->empty)
-                continue;
-            if (map[from] < 0)
-                move_run(dst + from * size, j->values + (2 * last + side) * size, to - from, 0, size);
-            else
-                for (int64_t i = from; i < to; i++)
-                    memcpy(dst + i * size, src + map[i] * step * size, (size_t)size);
-        }
+        if (!constant || j->mode != PAD_EMPTY)
+            pad_row(j, j->out + r * len * j->size, mci_at(x, offset), constant, from, to);
     }
 }
 
@@ -122,7 +129,7 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
             return mci_error(MC_EINVAL, "%s: widths %lld and %lld of %s are not both whole numbers from 0", op->name, (long long)before,
                              (long long)after, mci_tensor_text(s, sizeof s, x));
         shape[i] = x->shape[i] + before + after;
-        places += shape[i];
+        places += i + 1 < nd ? shape[i] : 0;
         if (x->shape[i] == 0 && before + after > 0 && mode != PAD_CONSTANT && mode != PAD_EMPTY)
             return mci_error(MC_ESHAPE, "%s: an axis of %s is empty and has nothing to repeat; use the mode constant", op->name, mci_tensor_text(s, sizeof s, x));
     }
@@ -140,19 +147,21 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     if (!rc && !maps)
         rc = mc_errstatus();
     if (!rc) {
-        pad_job j = {.x = x, .out = direct ? out->data : res.data, .values = values.data, .nd = nd, .empty = mode == PAD_EMPTY, .size = MCI_SIZE(x->dtype)};
+        pad_job j = {.x = x, .out = direct ? out->data : res.data, .values = values.data, .nd = nd, .mode = mode, .size = MCI_SIZE(x->dtype)};
         memcpy(j.shape, shape, sizeof shape);
         int64_t *at = maps;
         for (int i = 0; i < nd; i++) {
             j.before[i] = p->i[1 + 2 * i];
             j.map[i] = at;
-            for (int64_t k = 0; k < shape[i]; k++)
+            for (int64_t k = 0; k < shape[i] && i + 1 < nd; k++)
                 *at++ = source(mode, k, j.before[i], x->shape[i]);
         }
         const int64_t len = shape[nd - 1];
         j.total = out->numel / len;
         j.rows = TASK / len > 1 ? TASK / len : 1;
-        rc = mci_parallel((j.total + j.rows - 1) / j.rows, pad_task, &j);
+        j.piece = j.rows > 1 ? len : TASK;
+        j.pieces = (len + j.piece - 1) / j.piece;
+        rc = mci_parallel((j.total + j.rows - 1) / j.rows * j.pieces, pad_task, &j);
     }
     mci_free(maps);
     if (!rc && !direct)

@@ -476,6 +476,7 @@ typedef struct copy_job {
 } copy_job;
 
 #define COPY_NARROW 8  /* rows of at most this length are copied column by column: a call per row would cost more than its elements */
+#define COPY_TILE 64   /* columns at a time of a transpose: as many cache lines stay in the first cache */
 #define COPY_RUN 1024  /* rows at a time, which stay in the first cache while their columns are walked */
 
 static void copy_narrow(const copy_job *j, int64_t r0, int64_t r1)
@@ -542,18 +543,26 @@ static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
         copy_narrow(j, r0, r1);
         return;
     }
-    int64_t block = ss == 1 || ds != 1 ? inner : 64;
+    const int64_t block = ss == 1 || ds != 1 || inner <= 2 * COPY_TILE ? inner : COPY_TILE, *d = j->strides[0], *s = j->strides[1];
     for (int64_t c = 0; c < inner; c += block) {
-        int64_t n = inner - c < block ? inner - c : block;
+        int64_t n = inner - c < block ? inner - c : block, idx[MC_MAX_RANK], rest = r0, od = c * ds, os = c * ss;
+        for (int i = nd - 2; i >= 0; i--) {
+            idx[i] = rest % j->shape[i];
+            rest /= j->shape[i];
+            od += idx[i] * d[i];
+            os += idx[i] * s[i];
+        }
         for (int64_t r = r0; r < r1; r++) {
-            int64_t rest = r, od = c * ds, os = c * ss;
-            for (int i = nd - 2; i >= 0; i--) {
-                int64_t k = rest % j->shape[i];
-                rest /= j->shape[i];
-                od += k * j->strides[0][i];
-                os += k * j->strides[1][i];
-            }
             j->fn(n, j->dst + od * j->dsize, ds, j->src + os * j->ssize, ss);
+            for (int i = nd - 2; i >= 0; i--) { /* the next row */
+                od += d[i];
+                os += s[i];
+                if (++idx[i] < j->shape[i])
+                    break;
+                od -= idx[i] * d[i];
+                os -= idx[i] * s[i];
+                idx[i] = 0;
+            }
         }
     }
 }

@@ -50,13 +50,17 @@ static __attribute__((noinline)) void NAME(exp_lanes)(T *e, const T *p, int64_t 
         e[i] = NAME(below)(p[i] - ref);
 }
 
-/* The same for any n: the last elements go through a buffer, so that they are computed in lanes like the others. */
+/* The same for any n: the last elements are computed in lanes like the others, with some before them again, or in a buffer. */
 MC_INLINE void NAME(exps)(T *e, const T *p, int64_t n, T ref)
 {
     const int64_t whole = n & ~(int64_t)(LANES - 1);
     NAME(exp_lanes)(e, p, whole, ref);
     if (whole == n)
         return;
+    if (whole && e != p) {
+        NAME(exp_lanes)(e + n - LANES, p + n - LANES, LANES, ref);
+        return;
+    }
     T buf[LANES];
     for (int l = 0; l < LANES; l++)
         buf[l] = ref;

@@ -136,11 +136,11 @@ static float nextf_(float x, float y)
     X(cosh, cosh, , -20, 20, 2, 2)                                                                 \
     X(tanh, tanh, , -20, 20, 2, 2)                                                                 \
     X(asinh, asinh, , -5, 5, 1.5, 2)                                                               \
-    X(acosh, acosh, , 1, 10, 1.5, 2)                                                               \
+    X(acosh, acosh, , 1, 10, 2, 2)                                                                 \
     X(atanh, atanh, , -1, 1, 1.5, 2)                                                               \
     X(cbrt, cbrt, , -10, 10, 1.5, 1.5)                                                             \
     X(erf, erf, , -6, 6, 1.5, 2)                                                                   \
-    X(erfc, erfc, , -6, 27, 3, 4)                                                                   \
+    X(erfc, erfc, , -6, 27, 4, 4)                                                                  \
     XF(lgamma, lgamma, , -8, 40, 1.5, 8)
 #define FN2(X, XF)                                                                                 \
     X(copysign, copysign, , -10, 10, 0, 0)                                                         \

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the polynomial coefficients of kernels/mck_math_f32.h and mck_math_f64.h.
+"""Makes the polynomial coefficients of kernels/mck_math_f32.h, mck_math_f64.h and of erfinv in mck_special.h.
 
 Needs mpmath only. Each row of TABLE is a weighted minimax fit: sum c_j x^j against f(x) on [lo, hi], error times
 weight(x) made equal-ripple by the Remez exchange on a fixed grid of Chebyshev points, then rounded to the target
@@ -9,7 +9,7 @@ Run: python3 ulp_coefs.py [name ...]. Prints hex float coefficients, lowest powe
 that is left (log2). May not know the kernels; the headers carry the numbers by hand."""
 import struct
 import sys
-from mpmath import mp, mpf, matrix, lu_solve, exp, log, sin, cos, asin, atan, atanh, tanh, erf, erfc, sqrt, pi, cbrt
+from mpmath import mp, mpf, matrix, lu_solve, exp, log, sin, cos, asin, atan, atanh, tanh, asinh, acosh, erf, erfc, erfinv, expm1, sqrt, pi, cbrt
 
 mp.prec = 160
 
@@ -154,13 +154,49 @@ def erfc_g(t):
     return (1 + 2 * x) * exp(x * x) * erfc(x)
 
 
+def atanh_p(z):
+    x = sqrt(z)
+    return (atanh(x) - x) / x ** 3
+
+
+def asinh_p(z):
+    x = sqrt(z)
+    return (asinh(x) - x) / x ** 3
+
+
+def acosh_p(t):
+    return (acosh(1 + t) / sqrt(2 * t) - 1) / t
+
+
+def erf_far(x):
+    return log(erfc(x), 2)
+
+
+def erfc_two(t):
+    x = 2 * (1 + t) / (1 - t)
+    return (2 + x) * exp(x * x) * erfc(x)
+
+
+def erfinv_of(w):
+    """erfinv(x) / x for w = -log(1 - x^2)"""
+    x = sqrt(-expm1(-w))
+    return erfinv(x) / x if w > 0 else sqrt(pi) / 2
+
+
+def erfinv_near(u):
+    return erfinv_of(u + mpf("0.5"))
+
+
+def erfinv_far(u):
+    return erfinv_of((u + mpf("3.125")) ** 2)
+
+
 S2 = sqrt(mpf(2))
 FLO, FHI = 1 / S2 - 1, S2 - 1
 ZL = mpf("0.02944")
 QPI = (mpf("0.786")) ** 2
 W1 = lambda x: mpf(1)
 T_HI = (28 - ERFC_K) / (28 + ERFC_K)
-T_HI32 = (mpf("10.2") - ERFC_K) / (mpf("10.2") + ERFC_K)
 
 # name: (function, low, high, coefficients, weight, format[, leading coefficients held])
 TABLE = {
@@ -181,9 +217,15 @@ TABLE = {
     "asin_f32": (asin_r, 1e-9, 0.25, 5, lambda z: z, "f32"),
     "atan_f32": (atan_a, 1e-9, 0.2501, 6, lambda z: z, "f32"),
     "tanh_f32": (tanh_t, 1e-9, mpf("0.56") ** 2, 5, lambda z: z, "f32"),
+    "erf_f32": (erf_p, 1e-9, 1.0, 7, W1, "f32"),
+    "erf_far_f32": (erf_far, 1, 4, 7, erfc, "f32"),
+    "erfc_f32": (erfc_two, mpf("-1.53125") / mpf("2.46875"), mpf("8.2") / mpf("12.2"), 11, lambda t: 1 / erfc_two(t), "f32"),
+    "asinh_f32": (asinh_p, 1e-9, 0.25, 5, lambda z: z, "f32"),
+    "acosh_f32": (acosh_p, 1e-9, 0.5, 5, lambda t: t, "f32"),
+    "atanh_f32": (atanh_p, 1e-9, 0.25, 6, lambda z: z, "f32"),
+    "erfinv_near_f32": (erfinv_near, -0.5, 4.5, 10, lambda u: 1 / erfinv_near(u), "f32"),
+    "erfinv_far_f32": (erfinv_far, sqrt(mpf(5)) - mpf("3.125"), mpf("0.875"), 10, lambda u: 1 / erfinv_far(u), "f32"),
     # f32 functions that are evaluated in f64
-    "erf_mix": (erf_p, 1e-9, 1.0, 8, W1, "f64"),
-    "erfc_mix": (erfc_g, -1, T_HI32, 12, W1, "f64"),
     "exp_mix": (exp_q, -0.3467, 0.3467, 6, lambda r: r, "f64"),
     "log_mix": (atanh_l, 1e-9, ZL, 4, lambda z: z, "f64"),
     "sin_mix": (sin_s, 1e-9, mpf("0.84") ** 2, 4, lambda z: z, "f64"),
