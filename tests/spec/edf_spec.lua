@@ -507,3 +507,34 @@ describe('a real recording', function()
     assert.same({ 1, 0, 0 }, { slow[{ 1, 1 }]:item(), slow[{ 1, 101 }]:item(), slow[{ 1, -1 }]:item() })
   end)
 end)
+
+describe('mc.meeg.raw.open of a recording', function()
+  it('gives volts, and a clock without the gaps, which it marks', function()
+    local r = mc.meeg.raw.open(write('a.edf', broken()))
+    assert.equal(16, r.samples)
+    assert.equal(4, r.duration)
+    assert.same({
+      { onset = 0.5, duration = 0.25, text = 'stim one' }, { onset = 1.5, duration = 0, text = 'stim two' }, { onset = 2, duration = 0, text = 'BAD boundary' },
+      { onset = 3.25, duration = 0, text = 'rest' },
+    }, r.annotations)
+    assert.near(0.5e-6, r:read()['1, 2']:item(), 1e-20)
+    assert.equal('2003-01-02T04:05:06', r.info.meas_date)
+    r:close()
+    assert.truthy(message(r.read, r):find('was closed; open it again', 1, true))
+  end)
+
+  it('takes the channels of the commonest rate and says which it leaves out', function()
+    local r = mc.meeg.raw.open(write('a.edf', edf { records = 2, signals = { ramp('A', 10), ramp('slow', 1), ramp('EOG left', 10), ramp('A', 10) } }))
+    assert.same({ 'A', 'EOG left', 'A-2' }, r:names())
+    assert.equal('eog', r.channels[2].type)
+    assert.truthy(r.warnings[1]:find('another sampling rate than 10 Hz are left out: slow (1 Hz)', 1, true))
+    assert.same({ 3, 20 }, { unpack(r:read().shape) })
+  end)
+
+  it('keeps the triggers of a BDF status channel and leaves out the bits of the amplifier', function()
+    local status = { label = 'Status', unit = 'Boolean', pmin = -8388608, pmax = 8388607, dmin = -8388608, dmax = 8388607, per = 10, at = function(i) return 0x680000 + (i >= 4 and 7 or 0) end }
+    local r = mc.meeg.raw.open(write('a.bdf', edf { bdf = true, records = 1, signals = { ramp('A', 10), status } }))
+    assert.same({ 0, 0, 0, 0, 7, 7, 7, 7, 7, 7 }, r:read({ channels = 'Status' })[1]:totable())
+    assert.same({ { 4, 0, 7 } }, mc.meeg.events.find(r):totable())
+  end)
+end)

@@ -41,7 +41,7 @@ DataOrientation=%s
 NumberOfChannels=2
 SamplingInterval=%s
 ]]):format(o.data or 'a.eeg', o.markers and 'a.vmrk' or '', o.vectorized and 'VECTORIZED' or 'MULTIPLEXED', o.interval or 4000)) .. '[Binary Infos]\r\nBinaryFormat=' .. (o.format or 'INT_16')
-    .. '\r\n[Channel Infos]\r\n' .. (o.channels or 'Ch1=Fz,,0.5,µV\r\nCh2=a\\1b,,2,mV\r\n') .. (o.more or '') .. '[Comment]\r\nCh1=nonsense\r\n')
+    .. '\r\n[Channel Infos]\r\n' .. (o.channels or 'Ch1=Fz,,0.5,µV\r\nCh2=a\\1b,,2,mV\r\n') .. (o.more or '') .. '[Comment]\r\nCh1=nonsense\r\n' .. (o.comment or ''))
   if o.markers then recordings.write(at 'a.vmrk', 'Brain Vision Data Exchange Marker File, Version 1.0\n[Common Infos]\nDataFile=a.eeg\n[Marker Infos]\n' .. o.markers) end
   return at 'a.vhdr'
 end
@@ -120,6 +120,18 @@ describe('mc.meeg.raw.open of BrainVision', function()
     assert.is_nil(mc.meeg.raw.open(write { more = '[Coordinates]\nCh1=0,0,0\n' }).channels[1].position)
   end)
 
+  it('knows the filters of the amplifier', function()
+    local head = '#     Name      Phys. Chn.    Resolution / Unit   Low Cutoff [%s]   High Cutoff [Hz]   Notch [Hz]\n'
+    local function filters(unit, a, b)
+      local r = mc.meeg.raw.open(write { channels = 'Ch1=A 1,,1,uV\nCh2=B,,1,uV\n', comment = head:format(unit) .. '1     A 1         1                0.5 µV             ' .. a .. '\n2     B         2                0.5 µV             ' .. b .. '\n' })
+      return { r.info.highpass, r.info.lowpass }
+    end
+    assert.same({ 0, 250 }, filters('s', 'DC              250              Off', 'DC   250   Off'))
+    assert.same({ 0.5, 80 }, filters('Hz', '0.5   70   Off', '1   80   50'))
+    assert.same({ 1 / (2 * math.pi * 10) }, filters('s', '10   Off   Off', '2   80   50'))
+    assert.is_nil(mc.meeg.raw.open(write()).info.lowpass)
+  end)
+
   it('makes annotations of markers and a date of the first', function()
     local r = mc.meeg.raw.open(write { markers = 'Mk1=New Segment,,1,1,0,20131113161403794232\nMk2=Stimulus,S  7,3,2,0\n; Mk3=Stimulus,S  8,3,2,0\nMk4=Comment,a\\1b,10,0,1\nMk5=New Segment,,6,1,0\n' })
     assert.equal('2013-11-13T16:14:03.794232', r.info.meas_date)
@@ -161,6 +173,7 @@ describe('mc.meeg.raw.open of BrainVision', function()
     local types = {}
     for i, c in ipairs(r.channels) do types[i] = c.type end
     assert.same(want.types, types)
+    assert.same({ want.highpass, want.lowpass }, { r.info.highpass, r.info.lowpass })
     assert.is_true(mc.array_equal(g.data 'test.vhdr', r:read()[':, ::25']))
     local events, ids = mc.meeg.events.from_annotations(r)
     assert.same(want.events, events:totable())

@@ -481,6 +481,16 @@ describe('arrays with a side table', function()
     says({ fs = 1 }, 'none of the columns name, type')
     recordings.write(at 'a.csv', 'name,x,y,z\na,1,2,3\nb,here,2,3\n')
     says({ fs = 1 }, "row 2: x is 'here'; it must be a number")
+    os.remove(at 'a.csv')
+    for text, words in pairs {
+      ['{"fs": "fast"}'] = "fs is 'fast'; it must be a number", ['{"fs": 1, "bads": ["x"]}'] = "bad channel 'x' is not among", ['{"channels": 5}'] = 'channels is 5; it must be a table',
+      ['{"event_id": {"a": "b"}}'] = "event_id a is 'b'", ['{'] = 'a.json: ', ['7'] = 'no table of channels',
+    } do
+      recordings.write(at 'a.json', text)
+      mc.save(at 'a.npy', mc.zeros { 1, 2, 10 })
+      says(text:find '"fs": 1' and {} or { fs = 1 }, words)
+    end
+    os.remove(at 'a.json')
     mc.save(at 'a.npy', mc.zeros { 10 })
     says({ fs = 1 }, 'a recording is [channels, samples]')
     assert.truthy(message(mc.meeg.open, at 'none.npy', { fs = 1 }):find('No such file', 1, true))

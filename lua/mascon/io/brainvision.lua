@@ -123,8 +123,32 @@ local function enter_coordinates(path, list, channels)
   end
 end
 
+--- The weakest filters of the amplifier, in Hz, from the table in the comment: lines of number, name, amplifier's number, resolution and unit,
+--- low and high cutoff. A low cutoff in seconds is a time constant t: 1 / (2 pi t). nil where the table is missing or tells of none.
+local function filters_of(lines, channels)
+  local low_seconds, low, high, at
+  for _, line in ipairs(lines) do
+    local name = line:find '^#%s+Name' and line:find('Low Cutoff', 1, true) and line:find('High Cutoff', 1, true)
+    if name then low_seconds, at = line:match 'Low Cutoff %[(.-)%]' == 's', 0
+    elseif at and at < #channels then
+      at = at + 1
+      local number, rest = line:match '^(%d+)%s+(.*)$'
+      local own = channels[at].name
+      if tonumber(number) ~= at or rest:sub(1, #own) ~= own then return nil end
+      local words = {}
+      for word in rest:sub(#own + 1):gmatch '%S+' do words[#words + 1] = word end
+      local from, to = tonumber(words[4]), tonumber(words[5])
+      if low_seconds and from then from = from > 0 and 1 / (2 * math.pi * from) or 0 end
+      low, high = math.min(low or math.huge, from or 0), math.max(high or 0, to or math.huge)
+    end
+  end
+  if at ~= #channels then return nil end
+  return { highpass = low, lowpass = high > 0 and high < math.huge and high or nil }
+end
+
 local function header_of(path)
-  local s = sections_of(lines_of(path, 'header'), { ['channel infos'] = true, coordinates = true })
+  local lines = lines_of(path, 'header')
+  local s = sections_of(lines, { ['channel infos'] = true, coordinates = true })
   local common = s['common infos']
   if not common then fail(path, 'the section [Common Infos] is missing; the header is damaged') end
   local interval = tonumber(common.samplinginterval)
@@ -141,6 +165,7 @@ local function header_of(path)
     ascii = s['ascii infos'] or {}, points = tonumber(common.datapoints), channels = channels_of(path, s['channel infos'], n),
   }
   enter_coordinates(path, s.coordinates, h.channels)
+  h.filters = filters_of(lines, h.channels)
   local missing
   h.data_file, missing = companion(path, common.datafile, '.eeg')
   if not h.data_file then fail(path, 'its samples, %s, are not there; put the file beside the header', missing) end
@@ -250,12 +275,12 @@ end
 --- Opens a recording by its header; the samples stay in their file.
 --
 -- Fields: path, fs (Hz), samples, channels (list of { name, reference, resolution, unit, coordinates = { radius, theta, phi } or nil }),
--- markers (list of { type, text, position (1-based), size, channel, date }), format, orientation, data_file, marker_file, warnings.
+-- markers (list of { type, text, position (1-based), size, channel, date }), filters ({ highpass, lowpass } Hz of the amplifier, or nil), format, orientation, data_file, marker_file, warnings.
 ---@param path string
 ---@return table recording
 function M.open(path)
   local h = header_of(path)
-  local r = { path = path, fs = h.fs, channels = h.channels, format = h.format, orientation = h.orientation, data_file = h.data_file, marker_file = h.marker_file, warnings = { h.warning } }
+  local r = { path = path, fs = h.fs, channels = h.channels, format = h.format, orientation = h.orientation, data_file = h.data_file, marker_file = h.marker_file, filters = h.filters, warnings = { h.warning } }
   r.markers = h.marker_file and markers_of(h.marker_file) or {}
   if h.format == 'ASCII' then
     r._ascii = ascii_of(h)

@@ -91,6 +91,23 @@ local function as_rows(fname, positions, n)
   return positions
 end
 
+--- Names of marked channels, checked to be among the channels.
+---@param fname string for messages
+---@param bads string[]
+---@param list table[]
+---@return string[]
+function M.marked(fname, bads, list)
+  local there = {}
+  for _, c in ipairs(list) do there[c.name] = true end
+  for _, b in ipairs(bads) do
+    if not there[b] then
+      local near = check.nearest(tostring(b), M.names(list))
+      error(('%s: bad channel %s is not among the channels%s'):format(fname, check.show(b), near and (' (did you mean %q?)'):format(near) or '; correct its name'), 3)
+    end
+  end
+  return bads
+end
+
 --- A list of channels from names or tables.
 --
 -- list: names or tables { name, type, unit, position }. types: one type for all or a list of them (default eeg where a table has none).

@@ -75,23 +75,11 @@ local function ids_of(events)
   return out
 end
 
-local function list_of_names(fname, bads, list)
-  local known = {}
-  for _, c in ipairs(list) do known[c.name] = true end
-  for _, b in ipairs(bads) do
-    if not known[b] then
-      local near = check.nearest(tostring(b), channels.names(list))
-      error(('%s: bad channel %s is not among the channels%s'):format(fname, check.show(b), near and (' (did you mean %q?)'):format(near) or '; correct its name'), 4)
-    end
-  end
-  return bads
-end
-
 --- Fills in what a caller left out, checks it, and makes the object.
 local function complete(fname, e, n)
   e.events = events_of(fname, e.events, n, e.samples)
   e.event_id = e.event_id or ids_of(e.events)
-  e.bads, e.info = list_of_names(fname, e.bads or {}, e.channels), e.info or {}
+  e.bads, e.info = channels.marked(fname, e.bads or {}, e.channels), e.info or {}
   local selection, drop_log, most, kept = e.selection or {}, e.drop_log, 0, {}
   if not e.selection then
     for i = 1, n do selection[i] = i end

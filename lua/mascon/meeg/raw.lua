@@ -56,7 +56,7 @@ function M.is(v) return type(v) == 'table' and getmetatable(v) == meta end
 function M.over(fields, fetch, close)
   local r = fields
   r._fetch, r._close = fetch, close
-  r.first_sample, r.bads, r.annotations, r.info, r.warnings = r.first_sample or 0, r.bads or {}, r.annotations or {}, r.info or {}, r.warnings or {}
+  r.first_sample, r.bads, r.annotations, r.info, r.warnings = r.first_sample or 0, channels.marked('meeg.raw', r.bads or {}, r.channels), r.annotations or {}, r.info or {}, r.warnings or {}
   r.duration = r.samples / r.fs
   return setmetatable(r, meta)
 end

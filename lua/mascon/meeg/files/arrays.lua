@@ -83,7 +83,7 @@ function M.open(path, o)
   local n, dtype = data.shape[1], data.dtype == 'f32' and 'f32' or 'f64'
   return epochs.over('meeg.open', {
     fs = fs, tmin = tmin, samples = data.shape[3], channels = list, bads = side.bads, events = events, event_id = side.event_id, info = {},
-    selection = side.selection, drop_log = side.drop_log,
+    selection = side.selection, drop_log = side.drop_log, baseline = side.baseline,
   }, {
     count = n, dtype = dtype, read = function(rows, picks)
       local x

@@ -49,7 +49,7 @@ function M.open(path)
   end
   return raw.over({
     path = path, format = 'BrainVision', fs = rec.fs, samples = rec.samples, channels = channels.check('meeg.open', list), annotations = annotations, warnings = warnings,
-    info = { meas_date = date_of(rec.markers) },
+    info = { meas_date = date_of(rec.markers), highpass = rec.filters and rec.filters.highpass, lowpass = rec.filters and rec.filters.lowpass },
   }, function(picks, first, count) return rec:fetch(picks, first, count, scale) end, function() rec:close() end)
 end
 

@@ -75,6 +75,9 @@ local function rows_of_csv(path)
   return rows
 end
 
+-- what a table may say of the whole recording
+local WHOLE = { fs = 'number', tmin = 'number', channels = 'table', bads = 'table', events = 'table', event_id = 'table', selection = 'table', drop_log = 'table', baseline = 'table' }
+
 --- The side table of a file of samples: { channels, bads, fs, tmin, events, event_id, path }, or an empty table when there is none.
 --
 -- given: path of a table, a Lua table of the same form, or nil for a file of the same name beside the samples.
@@ -96,13 +99,17 @@ function M.load(path, given)
     else t = rows_of_csv(from) end
   end
   if t[1] ~= nil then t = { channels = t } end
-  local out = { path = from, fs = t.fs, tmin = t.tmin, events = t.events, event_id = t.event_id, selection = t.selection, drop_log = t.drop_log }
-  for _, k in ipairs { 'fs', 'tmin' } do
-    if out[k] ~= nil and type(out[k]) ~= 'number' then error(('meeg.open: %s: %s is %s; it must be a number'):format(from, k, check.show(out[k])), 3) end
+  local out = { path = from }
+  for k, kind in pairs(WHOLE) do
+    if t[k] ~= nil and type(t[k]) ~= kind then error(('meeg.open: %s: %s is %s; it must be a %s'):format(from, k, check.show(t[k]), kind), 3) end
+    out[k] = t[k]
   end
-  local bads
-  if type(t.channels) == 'table' then out.channels, bads = channels_of(from, t.channels) end
-  for _, b in ipairs(type(t.bads) == 'table' and t.bads or {}) do table.insert(bads, b) end
+  for name, id in pairs(out.event_id or {}) do
+    if type(id) ~= 'number' then error(('meeg.open: %s: event_id %s is %s; it must be a number'):format(from, tostring(name), check.show(id)), 3) end
+  end
+  local bads = {}
+  if out.channels then out.channels, bads = channels_of(from, out.channels) end
+  for _, b in ipairs(t.bads or {}) do bads[#bads + 1] = b end
   out.bads = bads
   return out
 end
