@@ -79,6 +79,15 @@ function Writer:abort()
   self._w = nil
 end
 
+--- Whether there is a file or folder of this name that can be opened.
+---     mc.file.exists('no/such/file')  --> false
+---@param path string
+function M.exists(path)
+  local f = io.open(path, 'rb')
+  if f then f:close() end
+  return f ~= nil
+end
+
 --- Whether path is a folder.
 ---     mc.file.is_folder('.')  --> true
 ---@param path string

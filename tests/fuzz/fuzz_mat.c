@@ -38,8 +38,7 @@ static void check_array(const mc_mat *f, int64_t i, int64_t count)
     for (int64_t k = 0; k < a[MC_MAT_CHILDREN]; k++)
         check(mc_mat_child(f, i, k, &child) == MC_OK && child > i && child < count);
     check(mc_mat_child(f, i, a[MC_MAT_CHILDREN], &child) != MC_OK);
-    for (int64_t k = 0; k < a[MC_MAT_FIELDS]; k++)
-        check(strlen(mc_mat_field(f, i, k)) <= 4096);
+    for (int64_t k = 0; k < a[MC_MAT_FIELDS]; k++) check(strlen(mc_mat_field(f, i, k)) <= 4096);
     check(mc_mat_field(f, i, a[MC_MAT_FIELDS]) == NULL);
     if (a[MC_MAT_STORED] >= 0) {
         check(a[MC_MAT_CLASS] == MC_MAT_CHAR || a[MC_MAT_NUMBERS] >= a[MC_MAT_NUMEL]);

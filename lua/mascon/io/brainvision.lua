@@ -80,11 +80,7 @@ local function companion(path, name, ending)
   if name and name ~= '' then candidates[1] = folder .. name:gsub('%$b', (stem:gsub('%%', '%%%%'))) end
   candidates[#candidates + 1] = folder .. stem .. ending
   for _, p in ipairs(candidates) do
-    local f = io.open(p, 'rb')
-    if f then
-      f:close()
-      return p
-    end
+    if file.exists(p) then return p end
   end
   return nil, candidates[1]
 end

@@ -56,6 +56,14 @@ function M.load(path, opts)
   return out
 end
 
+--- Refuses a name that is taken.
+---@param fname string for messages
+---@param path string
+---@param overwrite boolean
+function M.vacant(fname, path, overwrite)
+  if not overwrite and require('mascon.file').exists(path) then error(('%s: %s is there; choose another name or give overwrite = true'):format(fname, path), 4) end
+end
+
 local SAVED = { fif = true, npy = true, npz = true }
 
 --- Saves epochs; see the method :save.
@@ -67,11 +75,7 @@ function M.save(path, e, o)
   if not SAVED[ext] then
     error(('epochs.save: %s has the extension %q; give .fif, .npy or .npz%s'):format(path, ext, ext == 'gz' and ' (pack it afterwards)' or ''), 3)
   end
-  local there = not o.overwrite and io.open(path, 'rb')
-  if there then
-    there:close()
-    error(('epochs.save: %s is there; choose another name or give overwrite = true'):format(path), 3)
-  end
+  M.vacant('epochs.save', path, o.overwrite)
   if ext == 'fif' then
     o.dtype = o.dtype or 'f32'
     require('mascon.meeg.files.fif_save').epochs(path, e, o)

@@ -100,7 +100,7 @@ function M.rows(data, scale)
   end
 end
 
---- Rows x [#picks, n] times the factors of their channels; x itself when all are 1.
+--- Rows x [..., #picks, n] times the factors of their channels; x itself when all are 1.
 ---@param x any tensor
 ---@param picks integer[]
 ---@param scale number|number[]
@@ -111,7 +111,7 @@ function M.scaled(x, picks, scale)
     list[k] = scale[i]
     same = same and scale[i] == 1
   end
-  return same and x or x * create.tensor(list):reshape(#list, 1)
+  return same and x or x * create.tensor(list, { dtype = x.dtype }):reshape(#list, 1)
 end
 
 --- Opens a recording: .fif (.fif.gz, split files), .edf, .bdf, .vhdr, .set, .npy, .npz. Only what describes it is read.
@@ -284,11 +284,7 @@ function methods.save_annotations(r, path, opts)
   check.arg(fname, 'path', path, 'string', 3)
   local o = check.opts(fname, opts, ANNOTATIONS, 3)
   if not path:lower():match '%.fif$' then error(('%s: %s; give a name that ends in -annot.fif'):format(fname, path), 2) end
-  local there = not o.overwrite and io.open(path, 'rb')
-  if there then
-    there:close()
-    error(('%s: %s is there; choose another name or give overwrite = true'):format(fname, path), 2)
-  end
+  require('mascon.meeg.files').vacant(fname, path, o.overwrite)
   require('mascon.meeg.files.fif_save').annotations(path, r)
 end
 

@@ -90,12 +90,7 @@ function M.open(path, o)
       if rows[#rows] - rows[1] == #rows - 1 then x = data[{ { rows[1], rows[#rows] } }]
       else x = op.functions.take(data, create.tensor(rows, { dtype = 'i64' }), 1) end
       x = op.functions.take(x, create.tensor(picks, { dtype = 'i64' }), 2):to { dtype = dtype }
-      local list_, same = {}, true
-      for k, i in ipairs(picks) do
-        list_[k] = scale[i]
-        same = same and scale[i] == 1
-      end
-      return same and x or x * create.tensor(list_, { dtype = dtype }):reshape(1, #list_, 1)
+      return raw.scaled(x, picks, scale)
     end,
   })
 end
@@ -106,11 +101,7 @@ end
 ---@param o table
 function M.save(path, e, o)
   local io_, table_path, dtype = require 'mascon.io', side_table.path(path), o.dtype or e:dtype()
-  local there = not o.overwrite and io.open(table_path, 'rb')
-  if there then
-    there:close()
-    error(('epochs.save: %s is there; choose another name or give overwrite = true'):format(table_path), 4)
-  end
+  require('mascon.meeg.files').vacant('epochs.save', table_path, o.overwrite)
   if path:lower():match '%.npz$' then
     local data = e.data
     io_.save(path, {

@@ -5,6 +5,7 @@
 local mat = require 'mascon.io.mat'
 local check = require 'mascon.check'
 local create = require 'mascon.create'
+local file_ = require 'mascon.file'
 local samples = require 'mascon.io.samples'
 local tensor = require 'mascon.tensor'
 local channels = require 'mascon.meeg.channels'
@@ -132,12 +133,7 @@ local function reader_of(f, get, path, n, total)
   if name:lower():match '%.dat$' then fail(path, 'its samples are in the old form .dat; load it into EEGLAB and save it again') end
   local folder, found = path:match '^(.*/)[^/]*$' or '', nil
   for _, p in ipairs { folder .. name:match '[^/\\]*$', (path:gsub('%.[^.]*$', '.fdt')) } do
-    local probe = io.open(p, 'rb')
-    if probe then
-      probe:close()
-      found = p
-      break
-    end
+    if not found and file_.exists(p) then found = p end
   end
   if not found then fail(path, 'its samples, %s, are not there; put the file beside it', name) end
   local file, grid, scale = samples.open(found), { type = 'f32', base = 0, channel_step = 4, sample_step = 4 * n }, {}

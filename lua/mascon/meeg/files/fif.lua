@@ -3,6 +3,7 @@
 -- Owns the buffers of raw data (gaps, split files), the block of epochs, annotations and event lists. What describes the recording is in
 -- fif_info.lua, saving in fif_save.lua.
 local fif = require 'mascon.io.fif'
+local file = require 'mascon.file'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local create = require 'mascon.create'
@@ -59,12 +60,8 @@ local function parts_of(path)
   while at do
     if seen[at] then error(('meeg.open: %s names %s as its next part, which came before; the files were renamed'):format(out[#out].path, at), 4) end
     seen[at] = true
-    if #out > 0 then
-      local probe = io.open(at, 'rb')
-      if not probe then
-        error(('meeg.open: %s goes on in %s, which is not there; put all parts into one folder under their own names'):format(out[#out].path, at), 4)
-      end
-      probe:close()
+    if #out > 0 and not file.exists(at) then
+      error(('meeg.open: %s goes on in %s, which is not there; put all parts into one folder under their own names'):format(out[#out].path, at), 4)
     end
     out[#out + 1] = fif.open(at)
     if #out > MOST_PARTS then error(('meeg.open: %s has more than %d parts; the files were renamed'):format(path, MOST_PARTS), 4) end

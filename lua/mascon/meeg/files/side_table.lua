@@ -13,11 +13,7 @@ local ENDINGS = { '.csv', '.tsv', '.json' }
 local function beside(path)
   local stem = path:gsub('%.%w+$', '')
   for _, ending in ipairs(ENDINGS) do
-    local f = io.open(stem .. ending, 'rb')
-    if f then
-      f:close()
-      return stem .. ending
-    end
+    if file.exists(stem .. ending) then return stem .. ending end
   end
 end
 
