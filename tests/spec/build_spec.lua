@@ -159,3 +159,12 @@ describe('make', function()
     for _, target in ipairs { 'run', 'test', 'check', 'lint', 'debug', 'docs', 'install', 'dist', 'clean' } do assert.matches('make ' .. target, out) end
   end)
 end)
+
+describe('the kernels', function()
+  it('hold no product that a compiler fused with a sum on its own: bits would depend on the place of an element', function()
+    local path = require 'mascon.host'.libdir .. '/libmascon.so'
+    if not read(path) or select(2, shell 'command -v objdump') ~= 0 then return pending 'needs objdump' end
+    local found = shell(("objdump -d --no-show-raw-insn %s | awk '/>:$/ { name = $2 } /vfmaddsub|vfmsubadd/ { print name }' | sort -u"):format(quote(path)))
+    assert.equal('', found) -- write MC_PRODUCT around the products there
+  end)
+end)

@@ -326,6 +326,13 @@ describe('eigsh', function()
     assert.is_true(mc.array_equal(L.eigsh(A, { k = 2 }).values, L.eigsh(A, { k = 2 }).values))
     local r = L.eigsh(A, { k = 6, which = 'SA', maxiter = 1 })
     assert.is_false(r.converged)
+    for _, transform in ipairs { mc.grad, mc.compile } do
+      says('eigsh: A depends on the arguments of a function that is differentiated, compiled or vectorised', function() local _ = transform(function(a) return mc.sum(L.eigsh(a, { k = 1 }).values) end)(mc.eye(4)) end)
+    end
+    for _, transform in ipairs { mc.grad, mc.compile } do -- what does not depend on arguments is a constant
+      local f = transform(function(x) return mc.sum(x * L.eigsh(mc.diag(mc.tensor { 1, 2, 3, 4 }), { k = 1, which = 'LA' }).values) end)
+      below(math.abs(mc.sum(f(mc.ones { 1 })):item() - 4), 1e-12)
+    end
     says('eigsh: k is 3, A has 3 rows; give k below that, or use eigh', function() local _ = L.eigsh(mc.eye(3), { k = 3 }) end)
     says('eigsh: A is a function; give its size, n = ', function() local _ = L.eigsh(function(x) return x end) end)
     says('eigsh: A is %[2, 3%]; it must be square', function() local _ = L.eigsh(mc.ones { 2, 3 }, { k = 1 }) end)

@@ -314,7 +314,7 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- f: takes and returns tensors, numbers and nested tables of them. Its first call with arguments of a new form (structure, dtypes, sizes, strides)
 --- runs f itself and writes down its ops; later calls replay them over memory laid out beforehand, neighbouring elementwise ops block by
 --- block in the cache. Results are the same bits (f16 and bf16 round once per group). Numbers may change from call to call; strings, booleans and
---- numbers in `static` places are part of the form. Other sizes are another form, which costs a trace (measured: 0.8 ms for a chain of 20 ops, 5 ms for a training step of a
+--- numbers in `static` places are part of the form. Other sizes are another form, which costs a trace (measured: 1 ms for a chain of 20 ops, 2.4 ms for a training step of a
 --- two-layer net; explain() says why and how long) and no compiler: what was compiled serves all sizes.  What f reads from outside is read again at each call when it is a tensor, and fixed when
 --- it is a number (explain() lists those, and says when one has changed); what f computes from such tensors alone is computed once. Random numbers drawn inside are fixed too, unless they come from a key among the
 --- arguments (mc.random.key): that is read at each call, and so are the keys that f derives from it.

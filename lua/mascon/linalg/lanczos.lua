@@ -56,7 +56,7 @@ end
 --- maxiter: restarts (10 n); v0: first vector (default fixed random numbers); vectors = false leaves them out. For eigenvalues in the
 --- middle or near 0 give a function that solves (A - sigma) y = x, and take sigma + 1 / value.
 --- Result: a table of values [k] rising, vectors [n, k], converged, iterations (restarts), products, residual (the largest |A v - lambda v|).
---- Errors: k that is not below n; a function without n.
+--- Errors: k that is not below n; a function without n; A that depends on arguments of mc.grad, mc.compile or mc.vmap.
 --- Source: Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000; SciPy sparse.linalg.eigsh.
 ---     mc.linalg.eigsh({ { 2, 1, 0 }, { 1, 2, 1 }, { 0, 1, 2 } }, { k = 1, which = 'LA' }).values  --> f64[1]@cpu { 3.4142 }
 ---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
@@ -66,7 +66,15 @@ function M.eigsh(A, opts)
   local o = check.opts('eigsh', opts, EIGSH, 3)
   if type(A) == 'function' and not o.n and o.v0 == nil then error('eigsh: A is a function; give its size, n = ..., or a first vector, v0 = ...', 2) end
   local dtype = (type(A) ~= 'function' or o.v0 ~= nil) and krylov.common_dtype('eigsh', A, o.v0) or 'f64'
-  local apply, rows, cols = krylov.operator('eigsh', 'A', A, dtype)
+  local product, rows, cols, matrix = krylov.operator('eigsh', 'A', A, dtype)
+  local function plain(x)
+    if tensor.recorded(x) then
+      error('eigsh: A depends on the arguments of a function that is differentiated, compiled or vectorised; eigsh steers by values and has no derivative: use eigh, or call it outside', 4)
+    end
+    return x
+  end
+  if matrix then plain(matrix) end
+  local function apply(x) return plain(product(x)) end
   if rows and rows ~= cols then error(('eigsh: A is [%d, %d]; it must be square'):format(rows, cols), 2) end
   local n = rows or o.n or op.operand('eigsh', o.v0, 2).shape[1]
   if o.k >= n then error(('eigsh: k is %d, A has %d rows; give k below that, or use eigh'):format(o.k, n), 2) end
@@ -76,7 +84,8 @@ function M.eigsh(A, opts)
   local fresh = 0
   local function random_vector()
     fresh = fresh + 1
-    return draw({ n }, { key = 0, stream = fresh }):to(dtype)
+    -- a recording follows what is drawn, but these numbers are constants of the method
+    return require('mascon.compile.launch').quietly(function() return draw({ n }, { key = 0, stream = fresh }):to(dtype) end)
   end
   local V, H = tensor.empty('eigsh', { most + 1, n }, dtype, 3):fill_(0), {}
   for i = 1, most do H[i] = {} end
