@@ -1,6 +1,6 @@
 -- transforms.lua - named functions, plain and compiled, with and without gradients: what a user would hand to mc.compile.
 --
--- Owns the functions, their shapes and inputs; the names are those of the peers' bench (`tr_<name>`, ours with _eager and _compiled), so are the
+-- Owns the functions, their shapes and inputs; the names are those of the peers' bench (`tr_<name>`, ours with _eager, _compiled and _vm), so are the
 -- inputs: sin(i k) for the i-th element, scaled. A row also holds the time of the first call and the peak of tensor memory. May not know how
 -- functions are compiled.
 local mc = require 'mascon'
@@ -116,22 +116,28 @@ local function checksum(v)
   return total
 end
 
-local function case(name, dtype, shape, make, compiled)
+-- cases that also run in the vector machine alone: contiguous, broadcast and strided operands, short rows, reductions
+local MACHINE = { chain10_4M_f32 = true, chain10_4M_f64 = true, chain10_broadcast_f32 = true, chain10_strided_f32 = true, layernorm_4096x1024 = true, gelu_2048x768 = true,
+  nbody_1024_f32 = true, black_scholes_4M_f32 = true, mixture_1M_8_f64 = true }
+
+--- how: 'eager', 'compiled' or 'vm'
+local function case(name, dtype, shape, make, how)
+  local compiled = how ~= 'eager'
   return {
-    name = 'tr_' .. name .. (compiled and '_compiled' or '_eager'), family = 'transform', op = name, dtype = dtype, shape = shape, interpreted = false,
+    name = 'tr_' .. name .. '_' .. how, family = 'transform', op = name, dtype = dtype, shape = shape, interpreted = false,
     setup = function()
       local f, args, which = make()
       local n = table.maxn(args)
       local values = {}
       local g = f
       if compiled then
-        g = mc.compile(f)
+        g = mc.compile(f, { tier = how == 'vm' and 'vm' or nil })
         local t = measure.clock()
         g(unpack(args, 1, n))
         values.first_call = measure.clock() - t
         for _ = 1, 3 do g(unpack(args, 1, n)) end
         local stop = measure.clock() + 3
-        while measure.clock() < stop and not (g.native and g:native()) do g(unpack(args, 1, n)) end -- until native code is swapped in, where there is some
+        while how ~= 'vm' and measure.clock() < stop and not (g.native and g:native()) do g(unpack(args, 1, n)) end -- until native code is swapped in, where there is some
       end
       values.sum = checksum((select(which, f(unpack(args, 1, n)))))
       return {
@@ -148,6 +154,6 @@ end
 
 return function(bench)
   for _, c in ipairs(CASES) do
-    for _, compiled in ipairs { false, true } do bench.case(case(c[1], c[2], c[3], c[4], compiled)) end
+    for _, how in ipairs { 'eager', 'compiled', MACHINE[c[1]] and 'vm' } do bench.case(case(c[1], c[2], c[3], c[4], how)) end
   end
 end

@@ -180,7 +180,7 @@ describe('compiled groups', function()
     rows.SMALLEST = 0
     local function norm(a, w, s)
       local d = a - mc.mean(a, { -1, keepdim = true })
-      local y = d * mc.rsqrt(mc.mean(d * d, { -1, keepdim = true }) + s) * w + 1
+      local y = d * 3 * mc.rsqrt(mc.mean(d * d, { -1, keepdim = true }) + s) * w + 1
       return { y = y, d = d, top = mc.max(mc.abs(y), { -1, keepdim = true }), v = mc.var(d, { -1 }) }
     end
     local function whole(f, args)

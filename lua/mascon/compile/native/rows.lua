@@ -35,7 +35,7 @@ local function trailing(h, shape, k, shift)
 end
 
 --- Where the memory of a header begins.
-local function memory(h) return ('%s/%s'):format(h.where, tostring(h.index)) end
+local function memory(h) return h.const and 'const ' .. h.id or ('%s %d'):format(h.where, h.index) end
 
 ---@param owner table step `tiles`: lead, row_bytes, shift, slot
 ---@param members table[] the steps behind it
@@ -61,8 +61,8 @@ function M.emit(owner, members, layout)
     ahead[#ahead + 1] = ('        AHEAD(%s, @%s, n%d * (int64_t)sizeof(%s), %%d, %d, %d);\n'):format(name, name, length(n), codegen.by_code[dtype].c, #members, writes)
   end
   --- What a step reads: its C address and kind, or nil and why not.
-  local function read(h, place, shape, n)
-    local slot = owner.slot[place]
+  local function read(number, place, shape, n)
+    local h, slot = layout[number], owner.slot[place]
     local v
     if slot >= 0 then v = inside[slot] else v = written[memory(h)] end
     if v then
@@ -71,7 +71,7 @@ function M.emit(owner, members, layout)
     end
     local kind = n == 1 and 'one' or trailing(h, shape, k, owner.shift[place])
     if not kind then return nil, 'an operand does not lie along the rows' end
-    local key = ('%s/%d/%d/%s'):format(memory(h), h.offset or 0, h.dtype, kind) .. table.concat(h.shape, ',') .. '/' .. table.concat(h.strides, ',') .. '/' .. owner.shift[place]
+    local key = ('%d/%d'):format(number, owner.shift[place])
     if not leaf_of[key] then
       leaves[#leaves + 1] = place
       leaf_of[key] = #leaves
@@ -110,7 +110,7 @@ function M.emit(owner, members, layout)
     local from, to = {}, {}
     local given, made = {}, {}
     for i, h in ipairs(m.ins) do
-      local text, kind = read(layout[h], first + #m.outs + i, shape, n)
+      local text, kind = read(h, first + #m.outs + i, shape, n)
       if not text then return nil, kind end
       from[i] = text
       given[i] = kind == 'row' and { dtype = layout[h].dtype, shape = { SHORTEST }, strides = { 1 } } or { dtype = layout[h].dtype, shape = {}, strides = {} }
