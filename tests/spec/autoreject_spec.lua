@@ -422,3 +422,67 @@ describe('files and faults', function()
     process.remove(folder)
   end)
 end)
+
+describe('magnetometers', function()
+  -- points on a helmet, coils of point magnetometers, a smooth field of a few dipoles inside
+  local C, E, T = 30, 12, 60
+  local function helmet()
+    local list = {}
+    for i = 1, C do
+      local h, a = 1 - (i - 0.5) / C, 2.399963229728653 * i
+      local r = math.sqrt(1 - h * h)
+      local n = { r * math.cos(a), r * math.sin(a), h }
+      local u = { -math.sin(a), math.cos(a), 0 }
+      local v = { n[2] * u[3] - n[3] * u[2], n[3] * u[1] - n[1] * u[3], n[1] * u[2] - n[2] * u[1] }
+      local loc = { 0.12 * n[1], 0.12 * n[2], 0.12 * n[3] + 0.04, u[1], u[2], u[3], v[1], v[2], v[3], n[1], n[2], n[3] }
+      list[i] = { name = 'M' .. i, type = 'mag', loc = loc, coil = 3024, position = { loc[1], loc[2], loc[3] } }
+    end
+    return list
+  end
+  local list = helmet()
+  local place = {}
+  for i, c in ipairs(list) do place[i] = { c.loc[10], c.loc[11], c.loc[12], 1 } end
+  local x = 1e-13 * mc.matmul(mc.tensor(place), mc.cumsum(mc.randn({ E, 4, T }, { seed = 1 }), 3)) + 2e-14 * mc.randn({ E, C, T }, { seed = 2 })
+
+  it('are searched and repaired by field mapping', function()
+    local loud = x:copy()
+    loud[{ 4, 7 }] = loud[{ 4, 7 }] + 1e-11 * mc.randn({ T }, { seed = 3 })
+    local e = sets.of(loud, { channels = list })
+    local m = ar.fit(e, { cv = 3, random_state = 1, consensus = { 0.5, 1 }, n_interpolate = { 1, 4 } })
+    assert.same({ 'mag' }, m.order)
+    local clean, log = m:transform(e)
+    assert.equal(2, log.labels[{ 4, 7 }]:item())
+    local bad = {}
+    for c, l in ipairs(log.labels[4]:totable()) do if l == 2 then bad[#bad + 1] = c end end
+    local W = mc.meeg.field.repairer(e.channels, e:picks 'mag'):weights(bad)
+    local kept = mc.nonzero(mc.logical_not(log.bad_epochs)):totable()
+    for row, i in ipairs(kept) do
+      if i == 4 then tol.near(mc.matmul(W, loud[4]) * 1e13, mc.take(clean.data[row], i64(bad), 1) * 1e13, 'repaired', 1e-8) end
+    end
+  end)
+
+  it('of noise are all found by ransac', function()
+    local noisy, want = x:copy(), {}
+    for _, c in ipairs { 3, 8, 14, 20, 27 } do
+      noisy[{ mc.all, c }] = 1e-12 * mc.randn({ E, T }, { seed = c })
+      want[#want + 1] = 'M' .. c
+    end
+    local r = ar.ransac(sets.of(noisy, { channels = list }))
+    for _, name in ipairs(want) do
+      local there = false
+      for _, b in ipairs(r.bad_channels) do there = there or b == name end
+      assert.is_true(there, name .. ' was not found')
+    end
+    assert.is_true(#r.bad_channels <= 8)
+    assert.same({ E, C }, { unpack(r.corr.shape) })
+  end)
+end)
+
+describe('weights of subsets', function()
+  it('are those of each subset alone', function()
+    local p = sets.random(2, 12, 4):positions()
+    local list = { { 3, 1, 7, 5 }, { 12, 11, 2, 6 }, { 1, 2, 3, 4 } }
+    local all = mc.meeg.spline.subsets(p, mc.tensor(list, { dtype = 'i64' }))
+    for s, places in ipairs(list) do tol.near(mc.meeg.spline.weights(mc.take(p, i64(places), 1), p), all[s], 'subset', 1e-9) end
+  end)
+end)

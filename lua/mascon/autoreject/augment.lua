@@ -15,7 +15,7 @@ function M.has(kind) return kind == 'eeg' or FIELD[kind] or false end
 --- An interpolator for the picked channels of one type.
 ---
 --- weights() is W f64 [C, C] with X~ = W X and zeros on the diagonal. inverse() is that of the spline system, from which weights for any set of
---- bad channels follow; where there is none, repairer() gives :weights(bad) -> f64 [#bad, C], zero at the bad ones. subset(sources) is f64 [C, S].
+--- bad channels follow; where there is none, repairer() gives :weights(bad) -> f64 [#bad, C], zero at the bad ones. subsets(lists of S places) is f64 [lists, C, S].
 ---@param fname string
 ---@param epochs table
 ---@param group table { type, picks }
@@ -31,10 +31,11 @@ function M.interpolator(fname, epochs, group, o)
     return {
       weights = function() return field.leave_one_out(epochs.channels, group.picks, opts) end,
       repairer = function() return field.repairer(epochs.channels, group.picks, opts) end,
-      subset = function(sources)
-        local all = {}
+      subsets = function(list)
+        local all, maps = {}, {}
         for k = 1, #group.picks do all[k] = k end
-        return prepared:map(sources, all)
+        for s, sources in ipairs(list) do maps[s] = mc.scope(function() return prepared:map(sources, all) end) end
+        return mc.stack(maps, 1)
       end,
     }
   end
@@ -49,7 +50,7 @@ function M.interpolator(fname, epochs, group, o)
       local n = #group.picks
       return spline.matrix(positions, opts).M[{ { 1, n }, { 1, n } }]:contiguous()
     end,
-    subset = function(sources) return spline.weights(mc.take(positions, mc.tensor(sources, { dtype = 'i64' }), 1), positions, opts) end,
+    subsets = function(list) return spline.subsets(positions, mc.tensor(list, { dtype = 'i64' }), opts) end,
   }
 end
 

@@ -88,9 +88,7 @@ function M.ransac(epochs, opts)
     for k, name in ipairs(names) do
       if dead[k] then table.insert(r.warnings, ('channel %s is flat in all %d epochs; no correlation tells that, mark it bad'):format(name, s.E)) end
     end
-    local maps = {}
-    for k, list in ipairs(r.subsets) do maps[k] = mc.scope(function() return interpolator.subset(list) end) end
-    r.mappings = mc.stack(maps, 1)
+    r.mappings = mc.scope(function() return interpolator.subsets(r.subsets):contiguous() end)
     local places = mc.tensor(r.subsets, { dtype = 'i64' }) - 1
     local parts = s:each(function(x) return raw('ar_predict', { x, s.picks, places, r.mappings }, {}, 1)[1] end)
     r.corr = #parts == 1 and parts[1] or mc.concat(parts, 1)
@@ -156,7 +154,7 @@ function Ransac:transform(epochs)
   local interpolator = augment.interpolator(fname, epochs, { type = self.group.type, picks = all }, settings)
   local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end
   mc.scope(function()
-    local W = mc.take(interpolator.subset(places), i64(targets), 1)
+    local W = mc.take(interpolator.subsets({ places })[1], i64(targets), 1)
     local x = mc.take(clean.data, i64(from), 2):to 'f64'
     clean.data[{ mc.all, i64(bad) }] = mc.matmul(W, x):to(clean.data.dtype)
   end)

@@ -96,6 +96,27 @@ function M.weights(sources, targets, opts)
   return W[{ { 1, S }, mc.all }].mT:contiguous()
 end
 
+--- Weights from many subsets of sensors to all of them, as weights() gives them for each, from one kernel and one batch of systems.
+---@param pos any f32|f64 [C, 3] m
+---@param subsets any i64 [S, n] places, 1 .. C
+---@param opts? table as for matrix
+---@return any f64 [S, C, n]
+--- Errors: invalid positions; two equal directions in a subset with alpha = 0.
+---     mc.meeg.spline.subsets({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }, mc.tensor{ { 1, 3 }, { 2, 1 } }).shape  --> {2, 3, 2}
+function M.subsets(pos, subsets, opts)
+  local o = check.opts('meeg.spline.subsets', opts, OPTS)
+  local u = sphere.units(sphere.check('meeg.spline.subsets', pos), o.centre)
+  local C, S, n = u.shape[1], subsets.shape[1], subsets.shape[2]
+  local g = kernel(u, u, o)
+  local K, right = mc.ones { S, n + 1, n + 1 }, mc.ones { S, n + 1, C }
+  local rows = mc.take(g, subsets:reshape(-1), 1):reshape(S, n, C)
+  right[{ mc.all, { 1, n }, mc.all }] = rows
+  K[{ mc.all, { 1, n }, { 1, n } }] = mc.take_along_axis(rows, subsets:reshape(S, 1, n) + mc.zeros({ S, n, n }, { dtype = 'i64' }), 3) + o.alpha * mc.eye(n)
+  K[{ mc.all, n + 1, n + 1 }] = 0
+  local W = guarded('meeg.spline.subsets', mc.linalg.solve, K, right)
+  return mc.permute_dims(W[{ mc.all, { 1, n }, mc.all }], { 1, 3, 2 }):contiguous()
+end
+
 --- Weights that predict each sensor from all others: X~ = W X, with zeros on the diagonal, from one inverse.
 ---@param pos any f32|f64 [C, 3] m
 ---@param opts? table as for matrix
