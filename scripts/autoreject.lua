@@ -22,6 +22,12 @@ local o = mc.args.parse(arg, {
     { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact' },
     { 'kappa', 'numbers', 'shares of bad channels that make an epoch bad (0 to 1 in tenths)' }, { 'rho', 'numbers', 'numbers of channels repaired at most (1, 4, 32)' },
     { 'cv', 'integer', 'folds', default = 10 }, { 'seed', 'integer', 'seed of the splits', default = 42 }, { 'compat', { 'native', 'upstream' }, 'behave as upstream', default = 'native' },
+    { 'flat', 'number', 'cells whose range is at most this many SI units are bad (a limit from above never finds them)' },
+    { 'bad_channel', 'number', 'channels bad in more than this share of epochs are bad in all', value = 'SHARE' },
+    { 'partial', { 'repair', 'drop' }, 'epochs with more than rho bad channels: repair the worst, or drop', default = 'repair' },
+    { 'adjacency', 'flag', 'bad neighbours of a repaired channel are no sources' }, { 'adjacency_drop', 'integer', 'bad channels side by side that make an epoch bad (with --adjacency)' },
+    { 'certainty', 'integer', 'seeds beside the first that tell how sure each vote is: certainty.csv', value = 'SEEDS' },
+    { 'mark', 'flag', 'keep bad epochs as they are; the log tells which' },
     { 'log', 'string', 'a reject log that was edited: it decides', value = 'FILE' }, { 'allow_empty', 'flag', 'no error when every epoch is bad' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' }, { 'max_memory', 'string', 'memory the analysis may use, such as 2GiB' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'autoreject-results' }, { 'overwrite', 'flag', 'replace results that are there' },
@@ -90,8 +96,9 @@ local function events_of(raw)
   end
   if what and EVENT_FILES[(what:gsub('%.gz$', '')):match '%.(%w+)$'] then return meeg.events.read(what) end
   for _, c in ipairs(raw.channels) do
-    if c.name == what or (not what and #raw.annotations == 0 and c.type == 'stim') then return meeg.events.find(raw, { channel = what }) end
+    if c.name == what then return meeg.events.find(raw, { channel = what }) end
   end
+  if not what then return meeg.events.of(raw) end
   return meeg.events.from_annotations(raw, { match = what })
 end
 
@@ -134,12 +141,13 @@ mc.args.run('autoreject', function()
   print(tostring(epochs))
   local r = ar.ways.clean(epochs, o.reject_by, {
     picks = picks, random_state = o.seed, compat = o.compat, threads = o.threads, max_memory = o.max_memory, verbose = not o.quiet, method = o.method, consensus = o.kappa,
-    n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log),
+    n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log), flat = o.flat, bad_channel = o.bad_channel, partial = o.partial,
+    adjacency = o.adjacency, adjacency_drop = o.adjacency_drop, certainty = o.certainty, mark = o.mark,
   })
   print()
-  io.write(ar.report.text(r.types, ar.report.counts(r.log)))
+  io.write(ar.report.text(r.types, ar.report.counts(r.log), o.mark))
   for _, w in ipairs(r.warnings) do print('note: ' .. w) end
-  r.settings, r.subtitle = { { 'input', o[1] }, { 'epochs', E }, { 'samples', T }, { 'sampling rate, Hz', epochs.fs }, { 'from, s', epochs.tmin } }, o[1]:match '[^/]*$'
+  r.marked, r.settings, r.subtitle = o.mark, { { 'input', o[1] }, { 'epochs', E }, { 'samples', T }, { 'sampling rate, Hz', epochs.fs }, { 'from, s', epochs.tmin } }, o[1]:match '[^/]*$'
   for _, k in ipairs { 'reject_by', 'method', 'cv', 'seed', 'compat' } do table.insert(r.settings, { k, o[k] }) end
   local names = ar.results.write(o.out, r, record)
   print(('\nresults in %s: %s  manifest.json'):format(o.out, table.concat(names, '  ')))

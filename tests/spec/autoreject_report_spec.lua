@@ -102,6 +102,30 @@ describe('mc.autoreject.report figures', function()
     for _, c in ipairs(bare) do c.position = nil end
     assert.is_nil(report.scalp_figure(bare, report.counts(log()), 'eeg'))
   end)
+
+  it('show how sure votes are, channels down', function()
+    local t = eeg()
+    t.certainty = mc.tensor { { 1, 0.5, 1, 1 }, { 0.25, 1, 1, 1 } }
+    local fig = report.certainty_figure(t)
+    local mark = fig.panels[1].marks[1]
+    assert.same({ { 100, 25 }, { 50, 100 }, { 100, 100 }, { 100, 100 } }, mark.z)
+    assert.same({ 25, 100 }, { mark.vmin, mark.vmax })
+    figure.check_layout(fig:render())
+    assert.truthy(report.page({ log = log(), types = { t } }):find('Certainty of the votes', 1, true))
+  end)
+
+  it('show a validation curve, without limits that keep no epoch', function()
+    local v = { range = mc.tensor { 1e-5, 2e-5, 3e-5 }, train = mc.tensor { { -INF, -4e-6 }, { -2e-6, -4e-6 }, { -1e-6, -3e-6 } }, test = mc.tensor { { -INF, -INF }, { -5e-6, -7e-6 }, { -4e-6, -6e-6 } } }
+    local fig = report.validation_figure(v, 'eeg')
+    local marks = fig.panels[1].marks
+    assert.equal(6, #marks)
+    for k, want in ipairs { { -4, -3 }, { -2, -1 }, { -3, -2 }, { -7, -6 }, { -5, -4 }, { -6, -5 } } do
+      tol.near({ 20, 30 }, marks[k].x, 'limits', 1e-12)
+      tol.near(want, marks[k].y, 'scores ' .. k, 1e-12)
+    end
+    assert.is_true(figure.has_text(fig:render(), 'limit, peak to peak (µV)'))
+    figure.check_layout(fig:render())
+  end)
 end)
 
 describe('mc.autoreject.report tables and page', function()
@@ -110,6 +134,7 @@ describe('mc.autoreject.report tables and page', function()
     assert.matches('^type,channel,threshold,unit,share_bad,share_repaired\neeg,Fp1,2e%-5,V,0.5,0\n', csv)
     assert.equal(5, select(2, csv:gsub('\n', '')))
     assert.matches('3 of 4 epochs kept, 1 dropped; 3 cells repaired, 4 bad and left', report.text({ eeg() }, report.counts(log())))
+    assert.matches('3 of 4 epochs good, 1 bad and kept as they were; 3 cells repaired', report.text({ eeg() }, report.counts(log()), true))
   end)
 
   it('make one page with every figure, equal in two runs', function()

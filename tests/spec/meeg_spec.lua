@@ -259,6 +259,33 @@ describe('mc.meeg.events', function()
     assert.truthy(message(find, recording()):find('no channel is of type stim', 1, true))
   end)
 
+  it('takes the sum of the trigger lines where a system has one', function()
+    local x = mc.zeros { 3, 50 }
+    x['1, 11:15'], x['2, 21:25'] = 5, 5
+    x['3, 11:15'], x['3, 21:25'] = 1, 2
+    for _, sum in ipairs { 'STI101', 'STI 014' } do
+      local r = mc.meeg.raw.new { data = x, fs = 100, channels = { 'STI 001', 'STI 002', sum }, types = 'stim' }
+      assert.same({ { 10, 0, 1 }, { 20, 0, 2 } }, mc.meeg.events.find(r):totable())
+      assert.same({ { 10, 0, 5 } }, mc.meeg.events.find(r, { channel = 'STI 001' }):totable())
+    end
+  end)
+
+  it('takes triggers where annotations only mark bad stretches', function()
+    local x = mc.zeros { 2, 100 }
+    x['2, 31:35'] = 7
+    local r = mc.meeg.raw.new { data = x, fs = 100, channels = { 'Cz', 'STI' }, types = { 'eeg', 'stim' }, annotations = { { onset = 0, duration = 0.1, text = 'BAD_move' } } }
+    local list, ids = mc.meeg.events.of(r)
+    assert.same({ { 30, 0, 7 } }, list:totable())
+    assert.same({ ['7'] = 7 }, ids)
+    for _, id in ipairs { { go = 7 }, { 7 } } do assert.equal(1, mc.meeg.epochs.cut(r, { event_id = id, tmin = 0, tmax = 0.1 }):count()) end
+    assert.equal(1, mc.meeg.epochs.cut(r, { tmin = 0, tmax = 0.1 }):count())
+    table.insert(r.annotations, { onset = 0.5, duration = 0, text = 'go' })
+    assert.same({ { 50, 0, 1 } }, mc.meeg.events.of(r):totable())
+    assert.truthy(message(mc.meeg.epochs.cut, r:pick 'Cz', { events = 'stop' }):find('no annotation of it tells of an event "stop"', 1, true))
+    r.annotations = {}
+    assert.truthy(message(mc.meeg.epochs.cut, r:pick 'Cz', {}):find('no annotation or trigger of it tells of an event', 1, true))
+  end)
+
   it('makes events of annotations, but not of bad stretches', function()
     local r = recording { annotations = {
       { onset = 2.004, duration = 0, text = 'b' }, { onset = 1, duration = 1, text = 'bad blink' }, { onset = 0.5, duration = 0, text = 'a' }, { onset = 3, duration = 0, text = 'a' }, { onset = 0, duration = 0, text = 'EDGE boundary' },

@@ -113,6 +113,7 @@ function M.fit(epochs, opts)
     g.interpolator = augment.interpolator(fname, epochs, g, o, list)
     if g.interpolator and g.interpolator.doubt then table.insert(model.warnings, g.interpolator.doubt) end
   end
+  if o.adjacency_drop and not o.adjacency then error(fname .. ': adjacency_drop counts neighbours; give adjacency = true, a radius in metres, or pairs of names', 2) end
   transform.warn_marked(epochs, model.warnings)
   run.with(o, function()
     for k, g in ipairs(groups) do

@@ -6,7 +6,8 @@
 -- A log is that of mascon.autoreject.log, or a table { labels [E, C] (NaN not considered, 0 good, 1 bad, 2 repaired, 3 bad beside a bad one),
 -- bad_epochs [E], names }. What is known of one channel type: { type, channels (names), members (names, where one row stands for several
 -- channels), thresholds (SI, optional), curves (list of { tau [n], loss [n] },
--- optional), consensus (list), n_interpolate (list), loss [kappa, rho] (mean over folds, optional), chosen = { consensus, n_interpolate } };
+-- optional), consensus (list), n_interpolate (list), loss [kappa, rho] (mean over folds, optional), chosen = { consensus, n_interpolate }, certainty
+-- [E, C] (optional) };
 -- M.types makes these of a model.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
@@ -56,7 +57,7 @@ function M.types(model)
   for k, kind in ipairs(model.order) do
     local t = model.types[kind]
     local one = { type = kind, channels = t.names, thresholds = t.threshold, consensus = model.consensus_grid, n_interpolate = t.n_interpolate_grid, loss = t.mean_loss,
-      chosen = { consensus = t.consensus, n_interpolate = t.n_interpolate } }
+      chosen = { consensus = t.consensus, n_interpolate = t.n_interpolate }, certainty = t.certainty }
     if t.candidates and t.losses then
       one.curves = {}
       for c = 1, #t.names do one.curves[c] = { tau = t.candidates[c], loss = t.losses[c] } end
@@ -190,6 +191,43 @@ function M.loss_figure(t)
   return fig
 end
 
+--- How sure each vote is: channels down, epochs across, the share of other splits of the epochs that give the same vote.
+---@param t table of one type, with certainty
+---@return table figure
+function M.certainty_figure(t)
+  local rows = (t.certainty * 100).mT:contiguous()
+  local at, ticks = some(t.channels, 48)
+  local fig = plot.figure { width = math.max(520, math.min(960, 240 + 8 * rows.shape[2])), height = math.max(260, math.min(860, 110 + 13 * #t.channels)) }
+  fig:axes():heatmap(rows:totable(), { xlabel = 'epoch', yticks = at, yticklabels = ticks, ylim = { #t.channels + 0.5, 0.5 }, cmap = 'viridis', vmin = math.min(50, mc.min(rows):item()), vmax = 100,
+    label = 'votes that agree, %' })
+  return fig
+end
+
+--- Training and test scores over the limit: the curves of mc.autoreject.validation_curve, mean and extent over the folds.
+---@param v table of mc.autoreject.validation_curve
+---@param type_? string channel type, for the unit (SI when left out)
+---@return table figure
+function M.validation_figure(v, type_)
+  local unit, factor = shown(type_)
+  local fig = plot.figure { width = 620, height = 400 }
+  local axes, x = fig:axes(), (v.range * factor):totable()
+  for _, side in ipairs { { 'train', 'blue' }, { 'test', 'orange' } } do
+    local score = v[side[1]] * factor
+    local seen, xs, mean, lo, hi = mc.mean(score, 2):totable(), {}, {}, {}, {}
+    local least, most = mc.min(score, 2):totable(), mc.max(score, 2):totable()
+    for i, m in ipairs(seen) do
+      if m > -math.huge then xs[#xs + 1], mean[#mean + 1], lo[#lo + 1], hi[#hi + 1] = x[i], m, least[i], most[i] end -- limits that keep no epoch have no score
+    end
+    if #xs > 0 then
+      axes:line(xs, lo, { color = side[2], width = 0.7, dash = 'dashed' })
+      axes:line(xs, hi, { color = side[2], width = 0.7, dash = 'dashed' })
+      axes:line(xs, mean, { color = side[2], width = 2, dash = 'solid', label = side[1] })
+    end
+  end
+  axes:set { xlabel = 'limit, peak to peak', xunit = unit, ylabel = 'score, minus the loss', yunit = unit }
+  return fig
+end
+
 --- Averages over epochs before and after: one line a channel and, bold, the spread over channels.
 ---@param before any f64 [C, T], SI units
 ---@param after any f64 [C, T]
@@ -289,29 +327,36 @@ local function summary(types)
   return { 'type', 'channels', 'kappa', 'rho', 'lowest threshold', 'median', 'highest', 'unit' }, rows
 end
 
+--- What became of the epochs, in words.
+local function fate(counts, marked)
+  local words = marked and '%d of %d epochs good, %d bad and kept as they were' or '%d of %d epochs kept, %d dropped'
+  return words:format(counts.epochs - counts.bad_epochs, counts.epochs, counts.bad_epochs)
+end
+
 --- The summary for a terminal.
 ---@param types table[]
 ---@param counts table
+---@param marked? boolean whether bad epochs were kept
 ---@return string
-function M.text(types, counts)
+function M.text(types, counts, marked)
   local header, rows = summary(types)
-  return text.table(rows, { header = header, digits = 4 })
-    .. ('\n%d of %d epochs kept, %d dropped; %d cells repaired, %d bad and left\n'):format(counts.epochs - counts.bad_epochs, counts.epochs, counts.bad_epochs, counts.repaired, counts.bad)
+  return text.table(rows, { header = header, digits = 4 }) .. ('\n%s; %d cells repaired, %d bad and left\n'):format(fate(counts, marked), counts.repaired, counts.bad)
 end
 
 local function percent(x) return 100 * x end
 
 --- The page.
----@param info table { log, types, channels, evoked = list of { type, before, after, times } or nil, settings = rows, warnings = list, subtitle, footer }
+---@param info table { log, types, channels, evoked = list of { type, before, after, times } or nil, settings = rows, warnings = list, marked (bad epochs were kept),
+---  subtitle, footer }
 ---@return string HTML
 function M.page(info)
   local counts = M.counts(info.log)
   local header, rows = summary(info.types)
   local sections = {
     { heading = 'Summary', paragraphs = {
-      ('%d of %d epochs are kept, %d dropped. In all, %d cells (a channel in an epoch) were repaired and %d are bad and stay as they were.'):format(counts.epochs - counts.bad_epochs, counts.epochs,
-        counts.bad_epochs, counts.repaired, counts.bad) }, table = { header = header, rows = rows, digits = 4 } },
-    { heading = 'Log', figure = M.log_figure(info.log), caption = 'Every channel in every epoch. Framed epochs are dropped; hatched cells were not considered.' },
+      ('%s. In all, %d cells (a channel in an epoch) %s repaired and %d are bad and stay as they were.'):format(fate(counts, info.marked), counts.repaired,
+        info.marked and 'of all epochs are labelled' or 'were', counts.bad) }, table = { header = header, rows = rows, digits = 4 } },
+    { heading = 'Log', figure = M.log_figure(info.log), caption = 'Every channel in every epoch. Framed epochs are ' .. (info.marked and 'bad' or 'dropped') .. '; channels that were not considered are left out.' },
   }
   for _, t in ipairs(info.types) do
     local name = #info.types > 1 and (' (' .. t.type .. ')') or ''
@@ -326,6 +371,10 @@ function M.page(info)
     for _, e in ipairs(info.evoked or {}) do
       if e.type == t.type then sections[#sections + 1] = { heading = 'Average before and after' .. name, figure = M.evoked_figure(e.before, e.after, e.times, e.type) } end
     end
+    if t.certainty then
+      sections[#sections + 1] = { heading = 'Certainty of the votes' .. name, figure = M.certainty_figure(t),
+        caption = 'How many of the votes from other seeds, each with one of its splits left out, agree with the vote that was taken. Half: the cell lies at its threshold.' }
+    end
     local map = info.channels and M.scalp_figure(info.channels, counts, t.type, info.flagged)
     if map then sections[#sections + 1] = { heading = 'Bad channels' .. name, figure = map } end
   end
@@ -337,7 +386,7 @@ function M.page(info)
   sections[#sections + 1] = { heading = 'Channels', table = { header = { 'channel', 'type', 'threshold', 'unit', 'bad, % of epochs', 'repaired, % of epochs' }, rows = list, digits = 4 } }
   local gone = {}
   for e, b in ipairs(flags(info.log.bad_epochs)) do if truthy(b) then gone[#gone + 1] = ('%d'):format(e) end end
-  if #gone > 0 then sections[#sections + 1] = { heading = 'Dropped epochs', paragraphs = { table.concat(gone, ', ') } } end
+  if #gone > 0 then sections[#sections + 1] = { heading = info.marked and 'Bad epochs' or 'Dropped epochs', paragraphs = { table.concat(gone, ', ') } } end
   if info.warnings and #info.warnings > 0 then sections[#sections + 1] = { heading = 'Read with care', paragraphs = info.warnings } end
   if info.settings then sections[#sections + 1] = { heading = 'Settings', table = { header = { 'name', 'value' }, rows = info.settings } } end
   return mc.report.html { title = 'autoreject', subtitle = info.subtitle, sections = sections, footer = info.footer or 'mascon ' .. mc.version }

@@ -58,7 +58,8 @@ end
 
 --- Writes the folder. Every file gets its name when it is whole.
 ---@param dir string made by M.folder
----@param r table before and clean (Epochs), log, types (as report.lua has them; `members` names the channels of a type where `channels` does not), settings (rows), warnings, subtitle
+---@param r table before and clean (Epochs), log, types (as report.lua has them; `members` names the channels of a type where `channels` does not), settings (rows), warnings, subtitle,
+---  marked (bad epochs were kept)
 ---@param record? table of mc.manifest.new: stages and outputs are noted
 ---@return string[] names of the files, in the order written
 --- Errors: what cannot be written.
@@ -91,10 +92,14 @@ function M.write(dir, r, record)
     local suffix, e = #r.types > 1 and '_' .. t.type or '', by_type[t.type]
     figure('thresholds' .. suffix, t.thresholds and report.threshold_figure(t))
     figure('loss' .. suffix, t.loss and report.loss_figure(t))
+    if t.certainty then
+      figure('certainty' .. suffix, report.certainty_figure(t))
+      whole('certainty' .. suffix .. '.csv', mc.text.csv(t.certainty:totable(), { header = t.channels, newline = 'lf' }))
+    end
     figure('evoked' .. suffix, e and report.evoked_figure(e.before, e.after, e.times, t.type))
     figure('bad_channels' .. suffix, report.scalp_figure(r.before.channels, counts, t.type))
   end
-  whole('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked, settings = r.settings, warnings = r.warnings, subtitle = r.subtitle }, false)
+  whole('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked, settings = r.settings, warnings = r.warnings, subtitle = r.subtitle, marked = r.marked }, false)
   if record then record:write(dir) end
   return names
 end

@@ -19,7 +19,7 @@ function M.vote(range, threshold, names, o, warnings, known)
   local E = range.shape[1]
   local dead = mc.all(mc.le(range, 0), 1):totable()
   for c, name in ipairs(names) do
-    if dead[c] then warnings[#warnings + 1] = ('channel %s is flat in all %d epochs; a limit from above never finds it: mark it bad, or give flat = 0'):format(name, E) end
+    if dead[c] and not o.flat then warnings[#warnings + 1] = ('channel %s is flat in all %d epochs; a limit from above never finds it: mark it bad, or give flat = 0'):format(name, E) end
   end
   local more = { flat = o.flat }
   local vote = vote_.cast(range, threshold, more)

@@ -31,7 +31,8 @@ end
 local WAYS = {}
 
 WAYS['local'] = function(epochs, opts)
-  local o = chosen(opts, { 'picks', 'random_state', 'compat', 'threads', 'max_memory', 'verbose', 'consensus', 'n_interpolate', 'cv', 'allow_empty' })
+  local o = chosen(opts, { 'picks', 'random_state', 'compat', 'threads', 'max_memory', 'verbose', 'consensus', 'n_interpolate', 'cv', 'allow_empty', 'flat', 'bad_channel',
+    'partial', 'adjacency', 'adjacency_drop', 'certainty', 'mark' })
   o.thresh_method = opts.method
   local model = fit.fit(epochs, o)
   local clean, log = model:transform(epochs, { reject_log = opts.reject_log })

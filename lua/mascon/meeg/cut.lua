@@ -21,7 +21,10 @@ local function events_of(fname, r, o)
   local events, ids = o.events, nil
   if events == nil or type(events) == 'string' then
     events, ids = events_.from_annotations(r, { match = events, event_id = type(o.event_id) == 'table' and o.event_id[1] == nil and o.event_id or nil })
-    if events.shape[1] == 0 then error(('%s: no annotation of %s tells of an event%s; give events'):format(fname, r.path or 'it', o.events and (' %q'):format(o.events) or ''), 4) end
+    if o.events == nil and events.shape[1] == 0 then events, ids = events_.of(r) end
+    if events.shape[1] == 0 then
+      error(('%s: no annotation %sof %s tells of an event%s; give events'):format(fname, o.events and '' or 'or trigger ', r.path or 'it', o.events and (' %q'):format(o.events) or ''), 4)
+    end
   end
   if tensor.is(events) then
     if events.ndim ~= 2 or events.shape[2] ~= 3 then error(('%s: events are %s; give [n, 3]: sample, value before, id'):format(fname, tensor.describe(events)), 4) end
@@ -111,8 +114,8 @@ local CUT = {
 
 --- Epochs around events: samples from event + tmin to event + tmax, both included, times rounded to the nearest sample.
 --
--- events: i64 [n, 3] (sample as in the recording's own counting, value before, id), a list of such rows, or a pattern for annotations (all when
--- left out; see mc.meeg.events). event_id: name = id, or a list of ids or names; other events are left out. baseline: { from, to } in seconds
+-- events: i64 [n, 3] (sample as in the recording's own counting, value before, id), a list of such rows, or a pattern for annotations (when left
+-- out, all annotations, or triggers where there are none; see mc.meeg.events.of). event_id: name = id, or a list of ids or names; other events are left out. baseline: { from, to } in seconds
 -- whose mean is taken off (none by default; either may be left to math.huge). reject_by_annotation: whether stretches annotated "bad..." keep
 -- epochs out. detrend: 'constant' or 'linear', of data channels, before the baseline. channels: as in :picks (all by default). repeated: two
 -- events at one sample are an 'error' or the later is dropped. reject, flat: limits of peak to peak by type, see :drop_bad.

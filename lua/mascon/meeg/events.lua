@@ -127,9 +127,19 @@ local function merged(list, merge)
   return out
 end
 
+--- The channel in which some systems sum up their trigger lines, else all trigger channels.
+local function trigger_channel(raw)
+  for _, sum in ipairs { 'STI101', 'STI 014' } do
+    for _, c in ipairs(raw.channels) do
+      if c.name == sum then return sum end
+    end
+  end
+  return 'stim'
+end
+
 --- Events of a trigger channel: each sample at which its value rises.
 --
--- channel: name, number or list (default all of type stim). mask: only these bits count. consecutive: what counts as an
+-- channel: name, number or list (default STI101, else STI 014, which sum up the lines of a MEG system, else all of type stim). mask: only these bits count. consecutive: what counts as an
 -- event besides a change from 0: 'increasing' (default: a change to a larger number), true (any change to another number but 0), false.
 -- min_duration: s, shorter values are merged into the next. initial: whether the value the recording starts with is an event.
 -- Values are cut to whole numbers, their sign is left out.
@@ -143,7 +153,7 @@ function M.find(raw, opts)
   local rows, ids, seen = {}, {}, {}
   local short = o.min_duration * raw.fs
   local merge = o.min_duration > 0 and (short == floor(short) and short - 1 or floor(short)) or 0
-  for _, pick in ipairs(channels.pick(raw.channels, o.channel == nil and 'stim' or o.channel, nil, fname)) do
+  for _, pick in ipairs(channels.pick(raw.channels, o.channel == nil and trigger_channel(raw) or o.channel, nil, fname)) do
     for _, s in ipairs(merged(steps(raw, pick, o.initial), merge)) do
       local before, after = s[2], s[3]
       if o.mask then before, after = require('bit').band(before, o.mask), require('bit').band(after, o.mask) end
@@ -162,6 +172,19 @@ function M.find(raw, opts)
     return a[3] < b[3]
   end)
   return as_tensor(rows), ids
+end
+
+--- Events of a recording when nothing is said: its annotations, or where none but marks of bad stretches are there, its triggers.
+---     mc.meeg.events.of(mc.meeg.raw.new{ data = mc.tensor{ { 0, 0, 5, 0 } }, fs = 1, types = 'stim' })  --> i64[1, 3]@cpu { { 2, 0, 5 } }, { ["5"] = 5 }
+---@param raw table
+---@return any tensor i64 [n, 3]
+---@return table event_id
+function M.of(raw)
+  local events, ids = M.from_annotations(raw)
+  for _, c in ipairs(raw.channels) do
+    if c.type == 'stim' and events.shape[1] == 0 then return M.find(raw) end
+  end
+  return events, ids
 end
 
 -- ---------------------------------------------------------------- grids and files
