@@ -115,9 +115,11 @@ static block *fresh(int64_t size)
 {
     const size_t total = ((size_t)size + PREFIX + 63) & ~(size_t)63;
     const int large = total >= 2 * PAGE;
-    block *b = aligned_alloc(large ? PAGE : 64, total);
+    void *b = NULL;
+    if (posix_memalign(&b, large ? PAGE : 64, total)) /* aligned_alloc takes whole pages only */
+        return NULL;
 #ifdef MADV_HUGEPAGE
-    if (b && large)
+    if (large)
         (void)madvise(b, total & ~(PAGE - 1), MADV_HUGEPAGE); /* a hint: its failure changes nothing */
 #endif
     return b;
