@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and the two counters */
@@ -648,6 +649,25 @@ int mc_fill(mc_tensor *dst, double re, double im)
     return mc_copy(dst, &one);
 }
 
+/* Only one NaN is safe to become a Lua value, see mc_numbers. */
+static void one_nan(double *v, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        v[i] = v[i] == v[i] ? v[i] : NAN;
+}
+
+int mc_numbers(const mc_tensor *t, int64_t first, int64_t count, double *out)
+{
+    if (mci_check_live("numbers", t) || (mci_recording && mci_record_check_value("numbers", t)))
+        return mc_errstatus();
+    if (first < 0 || count < 0 || first > t->numel - count || !mc_is_contiguous(t))
+        return mci_error(MC_EINVAL, "numbers: elements outside the tensor, or one that is not contiguous; check the call");
+    int width = mci_kind(t->dtype) == 'c' ? 2 : 1;
+    mci_cast(width == 2 ? MC_C128 : MC_F64, t->dtype)(count, out, 1, (const char *)t->data + first * MCI_SIZE(t->dtype), 1);
+    one_nan(out, width * count);
+    return MC_OK;
+}
+
 int mc_item(const mc_tensor *t, double v[2], int64_t *exact)
 {
     char s[MCI_TEXT];
@@ -658,6 +678,7 @@ int mc_item(const mc_tensor *t, double v[2], int64_t *exact)
                          (long long)t->numel);
     v[1] = 0;
     mci_cast(MC_C128, t->dtype)(1, v, 1, t->data, 1);
+    one_nan(v, 2);
     int kind = mci_kind(t->dtype);
     *exact = 0;
     if (kind != 'f' && kind != 'c')

@@ -367,6 +367,7 @@ end
 -- ---------------------------------------------------------------- elements out and in
 
 local pair, exact = ffi.new 'double[2]', ffi.new 'int64_t[1]'
+local slab_of, SLAB = ffi.typeof 'double[?]', 512 -- elements on their way to a table
 
 local complex_meta = {}
 complex_meta.__index = complex_meta
@@ -456,13 +457,27 @@ function methods.totable(t)
   if not methods.is_contiguous(src) then src = methods.copy(src) end
   if src._data == nil then failed(C.mc_item(src, pair, exact), 2, true, t) end
   local p, kind, at, shape, n = M.pointer(src), KIND[name], 0, shape_of(t), t._ndim
+  local slab, left, width = nil, 0, kind == 'c' and 2 or 1
+  if kind == 'f' or kind == 'c' then slab = slab_of(math.min(SLAB, tonumber(src._numel)) * width) end
+  --- Place in the slab of element `at`: floats come through C, see mc_numbers.
+  local function place()
+    if left == 0 then
+      left = math.min(SLAB, tonumber(src._numel) - at)
+      if C.mc_numbers(src, at, left, slab) ~= 0 then failed(1, 4, true, t) end
+    end
+    left = left - 1
+    return at % SLAB * width
+  end
   local function build(d)
     local out = {}
     for i = 1, shape[d] do
       if d < n then
         out[i] = build(d + 1)
       else
-        if kind == 'c' then out[i] = complex_ct(p[2 * at], p[2 * at + 1])
+        if kind == 'c' then
+          local k = place()
+          out[i] = complex_ct(slab[k], slab[k + 1])
+        elseif slab then out[i] = slab[place()]
         elseif kind == 'b' then out[i] = p[at] ~= 0
         elseif name == 'i64' then
           out[i] = exact_number(p[at])

@@ -284,5 +284,7 @@ int mc_fif_samples(const mc_fif *f, int64_t i, int64_t base, int64_t channel_ste
 int mc_fif_numbers(const mc_fif *f, int64_t i, int64_t first, int64_t count, double *out)
 {
     static const int one[1] = { 0 };
-    return mc_fif_samples(f, i, 0, 0, 1, one, 1, first, count, NULL, out, count);
+    int rc = mc_fif_samples(f, i, 0, 0, 1, one, 1, first, count, NULL, out, count);
+    if (rc == MC_OK) mci_one_nan(out, count);
+    return rc;
 }

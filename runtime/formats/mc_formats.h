@@ -320,7 +320,7 @@ MC_API int mc_fif_bytes(const mc_fif *f, int64_t i, int64_t first, int64_t n, vo
 /* Shape of tag i: out[0] the rank (1 for a plain list), then the sizes, the slowest axis first;
  * room for 1 + MC_FIF_RANK. MC_EFORMAT when it is no list or dense matrix of numbers. */
 MC_API int mc_fif_shape(const mc_fif *f, int64_t i, int64_t *out);
-/* Numbers [first, first + count) of tag i in stored order. */
+/* Numbers [first, first + count) of tag i in stored order, every NaN as the plain one. */
 MC_API int mc_fif_numbers(const mc_fif *f, int64_t i, int64_t first, int64_t count, double *out);
 /* Samples on a grid within tag i: as mc_samples_read with base and steps in numbers, not bytes;
  * what lies outside the tag is refused. */
@@ -373,7 +373,8 @@ MC_API int mc_mat_child(const mc_mat *f, int64_t i, int64_t k, int64_t *out);
 /* Name of a variable, and of field k of a struct; NULL outside. Borrows: valid until mc_mat_free. */
 MC_API const char *mc_mat_name(const mc_mat *f, int64_t i);
 MC_API const char *mc_mat_field(const mc_mat *f, int64_t i, int64_t k);
-/* Numbers or characters [first, first + count) of array i in stored order. */
+/* Numbers or characters [first, first + count) of array i in stored order, every NaN as the plain
+ * one. */
 MC_API int mc_mat_numbers(const mc_mat *f, int64_t i, int64_t first, int64_t count, double *out);
 /* Samples on a grid within array i: as mc_samples_read with base and steps in numbers. */
 MC_API int mc_mat_samples(const mc_mat *f, int64_t i, int64_t base, int64_t channel_step,
@@ -490,6 +491,8 @@ int mci_sample_bytes(int type);
 /* n numbers in a row at p, `step` bytes apart, times scale, to out. */
 void mci_sample_decode(const unsigned char *p, int64_t step, int64_t n, int type, double scale,
                        double *out);
+/* Makes every NaN the plain one: Lua would take the bits of others for values of other types. */
+void mci_one_nan(double *v, int64_t n);
 /* limit: the byte behind the last that may be read. */
 int mci_grid_read(const mci_infile *src, const mci_grid *g, int64_t limit, const int *channels, int n,
                   int64_t first, int64_t count, const double *scale, double *out,

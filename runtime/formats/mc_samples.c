@@ -9,6 +9,7 @@
 #include "../mc_error.h"
 #include "../mc_memory.h"
 
+#include <math.h>
 #include <string.h>
 
 #define BUFFER_BYTES ((int64_t)1 << 18)
@@ -90,6 +91,11 @@ void mci_sample_decode(const unsigned char *p, int64_t step, int64_t n, int type
     case MC_SAMPLE_U64 + MC_SAMPLE_BIG: EACH((double)mci_be64(p));
     default: return;
     }
+}
+
+void mci_one_nan(double *v, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) v[i] = v[i] == v[i] ? v[i] : NAN;
 }
 
 /* ---- the grid ---- */

@@ -699,6 +699,23 @@ describe('a write that fails', function()
 end)
 
 describe('a broken file', function()
+  it('may hold any bits as a NaN: in Lua it is a number', function()
+    -- LuaJIT tells types by the bits of a NaN; these would be nil, a boolean, pointers
+    local bits = { ('\255'):rep(8), ('\0'):rep(5) .. '\0\255\255', ('\0'):rep(6) .. '\254\255', ('\65'):rep(5) .. '\128\253\255', ('\0'):rep(6) .. '\248\127' }
+    local text = ("{'descr': '<f8', 'fortran_order': False, 'shape': (%d,), }"):format(#bits)
+    local path = write('nan.npy', '\147NUMPY\1\0' .. string.char(118, 0) .. text .. (' '):rep(117 - #text) .. '\n' .. table.concat(bits))
+    local x = mc.load(path)
+    local pairs_ = mc.concat { x, x }:reshape(-1, 2):totable()
+    for i = 1, #bits do
+      for _, v in ipairs { x[i]:item(), x:totable()[i], pairs_[i][1], (x[{ { i, i } }] + mc.complex(0, 0)):totable()[1].re } do
+        assert.equal('number', type(v))
+        assert.is_true(v ~= v)
+      end
+    end
+    local small = mc.load(path):to { dtype = 'f32' }:totable()
+    for i = 1, #bits do assert.equal('number', type(small[i])) end
+  end)
+
   local function every_cut(name, value, opts)
     mc.save(at(name), value, opts)
     local bytes = read(at(name))

@@ -291,6 +291,16 @@ describe('a damaged FIF file', function()
     assert.is_true(held >= 3 * 40) -- no file that is cut passes
   end)
 
+  it('may hold any bits as a NaN', function()
+    for _, bits in ipairs { '\255\255\255\255', '\255\192\0\1', '\127\128\0\1', '\255\249\0\0' } do
+      local v = fif.float(bits, 1)
+      assert.equal('number', type(v))
+      assert.is_true(v ~= v)
+    end
+    assert.equal(-math.huge, fif.float('\255\128\0\0', 1))
+    assert.equal(-1.5, fif.float(fif.float_bytes(-1.5), 1))
+  end)
+
   it('of impossible structure is an error that says what is wrong', function()
     local start = fif.int_bytes(100) .. fif.int_bytes(31) .. fif.int_bytes(20) .. fif.int_bytes(0) .. ('\0'):rep(20)
     local function tag(kind, type_, data, next_) return fif.int_bytes(kind) .. fif.int_bytes(type_) .. fif.int_bytes(#data) .. fif.int_bytes(next_ or 0) .. data end

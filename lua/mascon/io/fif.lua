@@ -39,6 +39,7 @@ local word = ffi.new 'union { float f; int32_t i; }'
 function M.float(s, at)
   local i = M.int(s, at)
   if not i then return nil end
+  if bit.band(i, 0x7fffffff) > 0x7f800000 then return 0 / 0 end -- Lua would take the bits of other NaN for other values
   word.i = i
   return tonumber(word.f)
 end
@@ -51,6 +52,7 @@ end
 
 --- The four bytes of a number as 32-bit float.
 function M.float_bytes(v)
+  if v ~= v then return '\127\192\0\0' end -- of all NaN the one that most programs write
   word.f = v
   return M.int_bytes(word.i)
 end
