@@ -66,7 +66,7 @@ describe('an elementwise kernel', function()
 
   it('takes part in compiled functions, derivatives and maps', function()
     local k = mc.kernel { inputs = { 'a', 'x' }, body = 'a * x * x' }
-    exact((x * x * 3):sum(), mc.compile(function(t) return k(3, t):sum() end)(x))
+    exact((x * 3 * x):sum(), mc.compile(function(t) return k(3, t):sum() end)(x))
     exact(x * 6, mc.grad(function(t) return k(3, t):sum() end)(x))
     exact(x * x * 2, mc.vmap(function(t) return k(2, t) end)(x))
   end)
