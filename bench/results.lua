@@ -4,6 +4,7 @@
 local measure = require 'measure'
 local results_functions = require 'results_functions'
 local results_transforms = require 'results_transforms'
+local results_autoreject = require 'results_autoreject'
 local results_optim = require 'results_optim'
 local M = {}
 
@@ -284,6 +285,8 @@ function M.page(facts, ours, theirs)
   end
   put('## Coupling: 512 rows x 2048 samples, 16 x 16 bands', coupling(d))
   put('## Ablation of the coupling engine', ablation(d))
+  local rejection = results_autoreject.section(ours, theirs)
+  if rejection then put('## Epoch rejection', rejection) end
   put('## Handles', 'c = a + b on 16 f64 through one C entry point; how the result is held differs (bench/handle.lua).', handles(d))
   put('## Where we lose', #lost > 0 and table_of({ 'case', 'to', 'ours', 'theirs', 'ratio' }, lost) or 'In no row of this run.')
   local failed = {}

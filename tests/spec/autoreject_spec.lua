@@ -66,6 +66,11 @@ describe('results do not depend on', function()
     same(decided(e), decided((sets.behind(e))))
   end)
 
+  it('how the samples are laid out', function()
+    local turned = mc.permute_dims(mc.permute_dims(e.data, { 3, 2, 1 }):contiguous(), { 3, 2, 1 })
+    same(decided(e), decided(sets.of(turned, { positions = e:positions() })))
+  end)
+
   it('the order of the picks', function()
     local a = ar.fit(e, { picks = { 3, 1, 7, 5 }, random_state = 1, cv = 4 })
     local b = ar.fit(e, { picks = { 'ch1', 'ch3', 'ch5', 'ch7' }, random_state = 1, cv = 4 })

@@ -37,7 +37,8 @@ local function thinned(epochs, decim)
   local first = math.floor(-epochs.tmin * epochs.fs + 0.5) % decim
   local out = setmetatable({}, getmetatable(epochs))
   for k, v in pairs(epochs) do out[k] = v end
-  out.data = epochs.data[{ mc.all, mc.all, { first + 1, epochs.samples, decim } }]:contiguous()
+  local data = rawget(epochs, 'data') or epochs:read()
+  out.data = data[{ mc.all, mc.all, { first + 1, epochs.samples, decim } }]:contiguous()
   out.samples, out.fs, out.tmin, out._source = out.data.shape[3], epochs.fs / decim, epochs.tmin + first / epochs.fs, nil
   return out
 end

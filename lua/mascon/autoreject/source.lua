@@ -85,6 +85,7 @@ function M.new(epochs, picks, opts)
   local s = { E = epochs:count(), C = #picks, T = epochs.samples, set = epochs, list = picks, limit = opts and opts.max_memory, channels = epochs.channels }
   s.size, s.data = tensor.size[epochs:dtype()], rawget(epochs, 'data')
   if s.data then
+    if not s.data:is_contiguous() then s.data = s.data:contiguous() end
     s.picks = curves.picks(picks)
     return setmetatable(s, Source)
   end
