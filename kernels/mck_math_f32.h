@@ -484,16 +484,6 @@ MC_INLINE float mck_atanh_f32(float x)
     return mck_copysign_f32(a <= 1.0f ? y : MCK_NAN_F32, x);
 }
 
-/* [1.90 1.90]. Error relative to max(|a|, |b|, result): the result cancels where exp(a) + exp(b) is near 1. */
-MC_INLINE float mck_logaddexp_f32(float a, float b)
-{
-    float m = a > b ? a : b, d = a == b ? 0.0f : -mck_abs_f32(a - b), e = mck_exp_f32(d);
-    float k = e > 0x1.a8279ap-2f ? 1.0f : 0.0f, f = k > 0.0f ? 0.5f * e - 0.5f : e; /* 1 + e = 2^k (1 + f) */
-    float y = mck_sum3_f32(k * MCK_LN2_HI_F, f, MC_MULADDF(k, MCK_LN2_LO_F, mck_log_rest_f32(f)));
-    y = mck_abs_f32(m) == MCK_INF_F32 ? m : m + y;
-    return ((a != a) | (b != b)) ? a + b : y;
-}
-
 /* ---- error function, in f32 ---- */
 
 /* erf(x) for |x| <= 1 */
@@ -558,9 +548,9 @@ MC_INLINE float mck_erfc_f32(float x)
 /* ---- evaluated in f64 ---- */
 
 /* log(1 + f) to 2^-36; the quotient starts from that of f32 */
-MC_INLINE double mck_log_mix(float x)
+MC_INLINE double mck_log_mix(double f)
 {
-    double f = (double)x, r = (double)(1.0f / (2.0f + x)), s = f * r;
+    double r = (double)(1.0f / (float)(2.0 + f)), s = f * r;
     s = MC_MULADD(r, MC_MULADD(-(2.0 + f), s, f), s);
     double z = s * s, h = 0.5 * f * f;
     double q = 0x1.e2f71b86312b1p-3;
@@ -580,6 +570,21 @@ MC_INLINE double mck_exp_mix(double r)
     q = MC_MULADD(q, r, 0x1.55555588ca18p-3);
     q = MC_MULADD(q, r, 0x1.00000027ef415p-1);
     return 1.0 + MC_MULADD(r * r, q, r);
+}
+
+/* [0.50 0.50]. Error relative to max(|a|, |b|, result): the result cancels where exp(a) + exp(b)
+ * is near 1. */
+MC_INLINE float mck_logaddexp_f32(float a, float b)
+{
+    float m = a > b ? a : b;
+    double d = (double)a - (double)b, n;
+    d = d > 0.0 ? -d : d;
+    d = d >= -200.0 ? d : -200.0; /* also where both are the same infinity */
+    double r = mck_exp_reduce_f64(d, &n), e = mck_exp_mix(r) * mck_pow2i_f64(n);
+    double k = e > 0.4142 ? 1.0 : 0.0, f = k > 0.0 ? 0.5 * e - 0.5 : e; /* 1 + e = 2^k (1 + f) */
+    float y = (float)((double)m + MC_MULADD(k, MCK_LN2, mck_log_mix(f)));
+    y = mck_abs_f32(m) == MCK_INF_F32 ? m : y;
+    return ((a != a) | (b != b)) ? a + b : y;
 }
 
 /* [0.50 0.50] */
@@ -608,7 +613,7 @@ MC_INLINE float mck_pow_f32(float x, float y)
     float e, f = mck_log_split_f32(mck_abs_f32(x), &e);
     float c = y > 0x1p60f ? 0x1p60f : y; /* keeps infinity times log2(1) from being NaN */
     c = c < -0x1p60f ? -0x1p60f : c;
-    double l = mck_log_mix(f);
+    double l = mck_log_mix((double)f);
     double p = (double)c * ((double)e + MC_MULADD(l, 0x1.c551d94ae0bf8p-2, l));
     p = p > 200.0 ? 200.0 : p;
     p = p < -200.0 ? -200.0 : p;

@@ -150,7 +150,7 @@ static float nextf_(float x, float y)
     X(hypot, hypot, , -10, 10, 1.5, 1.5)                                                           \
     X(atan2, atan2, , -10, 10, 1.5, 2)                                                             \
     X(pow, power, _, 0, 40, 1.5, 1.5)                                                              \
-    X(logaddexp, logadd, _, -30, 30, 2, 2.5)                                                       \
+    X(logaddexp, logadd, _, -30, 30, 1, 2.5)                                                       \
     XF(fmod, fmod, , -100, 100, 0, 0)                                                              \
     XF(remainder, pymod, _, -100, 100, 0.501, 0.501)                                               \
     XF(floor_divide, pydiv, _, -100, 100, 1, 1)
