@@ -81,6 +81,39 @@ local function jobs(bench)
   end
 end
 
+--- A hundred sets of one to eight bad channels out of C, the same in the peer's script: 0-based places (37 k + 11 i) mod C.
+local function bad_sets(C)
+  local out = {}
+  for k = 1, 100 do
+    out[k] = {}
+    for i = 1, (k - 1) % 8 + 1 do out[k][i] = (37 * k + 11 * i) % C + 1 end
+    table.sort(out[k])
+  end
+  return out
+end
+
+--- Weights of spline interpolation: every channel from all others, and a hundred sets of bad channels from the rest.
+local function weights(bench)
+  for _, name in ipairs { '64', '128' } do
+    local size = SIZES[name]
+    local function row(what, note, setup) case(bench, { name = ('ar_%s_%s'):format(what, name), size = size, threads = 1, note = note, setup = setup }) end
+    row('loo_weights', 'each channel from the others', function(e)
+      local p, keep = e:positions(), mc.arange(2, size[1], { dtype = 'i64' })
+      local first = mc.meeg.spline.weights(mc.take(p, keep, 1), p[{ { 1, 1 } }])
+      return { run = function() return mc.meeg.spline.leave_one_out(p) end,
+        check = function(W) return mc.max(mc.abs(W[{ { 1, 1 }, { 2, size[1] } }] - first)):item() < 1e-9, 'other weights than those of a system of its own' end }
+    end)
+    row('set_weights', 'a hundred sets of bad channels', function(e)
+      local p, sets = e:positions(), bad_sets(size[1])
+      return { run = function()
+        local repairer, out = mc.meeg.spline.repairer(p), nil
+        for _, s in ipairs(sets) do out = repairer:weights(s) end
+        return out
+      end, check = function(W) return math.abs(mc.sum(W[1]):item() - 1) < 1e-9, 'weights do not sum to one' end }
+    end)
+  end
+end
+
 --- The default analysis while epochs, channels and samples double in turn.
 local function growth(bench)
   for _, g in ipairs { { 'base', 64, 100, 500 }, { 'epochs_x2', 64, 200, 500 }, { 'epochs_x4', 64, 400, 500 }, { 'channels_x2', 128, 100, 500 }, { 'samples_x2', 64, 100, 1000 },
@@ -236,6 +269,7 @@ end
 
 return function(bench)
   jobs(bench)
+  weights(bench)
   growth(bench)
   ablation(bench)
   memory(bench)

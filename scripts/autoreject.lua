@@ -102,9 +102,22 @@ local function events_of(raw)
   return meeg.events.from_annotations(raw, { match = what })
 end
 
+--- What a recording has of events, in words.
+local function sources_of(raw)
+  local list, seen = {}, {}
+  for _, a in ipairs(raw.annotations) do
+    if not seen[a.text] and #list < 12 then list[#list + 1] = a.text end
+    seen[a.text] = true
+  end
+  for _, c in ipairs(raw.channels) do if c.type == 'stim' then list[#list + 1] = 'channel ' .. c.name end end
+  return #list > 0 and (', but ' .. table.concat(list, ', ')) or ''
+end
+
 local function cut(raw)
   local events, ids = events_of(raw)
-  if events.shape[1] == 0 then error(('%s has no event%s; give --events, or --events fixed for stretches of equal length'):format(o[1], o.events and (' %q'):format(o.events) or ''), 0) end
+  if events.shape[1] == 0 then
+    error(('%s has no event%s%s; give --events, or --events fixed for stretches of equal length'):format(o[1], o.events and (' %q'):format(o.events) or '', o.events and sources_of(raw) or ''), 0)
+  end
   local wanted
   for _, id in ipairs(o.event_id or {}) do
     wanted = wanted or {}
@@ -150,5 +163,5 @@ mc.args.run('autoreject', function()
   r.marked, r.settings, r.subtitle = o.mark, { { 'input', o[1] }, { 'epochs', E }, { 'samples', T }, { 'sampling rate, Hz', epochs.fs }, { 'from, s', epochs.tmin } }, o[1]:match '[^/]*$'
   for _, k in ipairs { 'reject_by', 'method', 'cv', 'seed', 'compat' } do table.insert(r.settings, { k, o[k] }) end
   local names = ar.results.write(o.out, r, record)
-  print(('\nresults in %s: %s  manifest.json'):format(o.out, table.concat(names, '  ')))
+  print(('\nresults in %s: %s'):format(o.out, table.concat(names, '  ')))
 end)

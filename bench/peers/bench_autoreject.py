@@ -1,8 +1,9 @@
 """Epoch rejection in Python: autoreject with MNE and scikit-learn.
 
 What it is for: the numbers that our own bench is set against: the local analysis with default
-options on 64 channels x 100 epochs x 500 samples and on 128 x 300 x 1000, its transform, RANSAC, and
-MNE's own interpolation of five channels.
+options on 64 channels x 100 epochs x 500 samples and on 128 x 300 x 1000, its transform, RANSAC,
+MNE's own interpolation of five channels, and its weights: every channel from all others, a hundred
+sets of bad channels from the rest.
 What it owns: how each is called, and the samples, written down as bench/autoreject.lua has them: sums
 of SplitMix64 uniforms, so that no file passes between the two.
 What it may not know: mascon.
@@ -43,6 +44,19 @@ def samples(C, E, T):
     return x, 0.09 * np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
 
 
+def bad_sets(C):
+    """As in bench/autoreject.lua, places from 0."""
+    return [sorted((37 * k + 11 * i) % C for i in range(1, (k - 1) % 8 + 2)) for k in range(1, 101)]
+
+
+def interpolate_from_rest(places, sets):
+    from mne.channels.interpolation import _make_interpolation_matrix
+
+    for bad in sets:
+        good = np.setdiff1d(np.arange(len(places)), bad)
+        _make_interpolation_matrix(places[good], places[bad])
+
+
 def main():
     lost = peer.missing('autoreject', 'mne', 'scikit-learn')
     if lost:
@@ -79,6 +93,8 @@ def main():
             copy.interpolate_bads(origin=(0, 0, 0))
 
         emit('repair', repair, 1)
+        emit('loo_weights', lambda: interpolate_from_rest(places, [[c] for c in range(C)]), 1)
+        emit('set_weights', lambda: interpolate_from_rest(places, bad_sets(C)), 1)
 
 
 main()

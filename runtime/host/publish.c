@@ -68,11 +68,12 @@ static int host_list(lua_State *L)
     return 1;
 }
 
-/* make_folder(path) -> whether it is there afterwards; private to the user. */
+/* make_folder(path, private) -> whether it is there afterwards; open to whom the umask lets in, or
+ * to the user alone. */
 static int host_make_folder(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);
-    lua_pushboolean(L, mkdir(path, 0700) == 0 || errno == EEXIST);
+    lua_pushboolean(L, mkdir(path, lua_toboolean(L, 2) ? 0700 : 0777) == 0 || errno == EEXIST);
     return 1;
 }
 

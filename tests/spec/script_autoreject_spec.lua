@@ -43,6 +43,7 @@ describe('scripts/autoreject.lua', function()
     for _, name in ipairs { 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'log.svg', 'thresholds.svg', 'loss.svg', 'evoked.svg', 'bad_channels.svg', 'report.html', 'manifest.json' } do
       assert.is_string(read(folder .. '/a/' .. name), name)
     end
+    assert.equal(0, os.execute(("[ \"$(umask)\" != 0022 ] || [ \"$(stat -c %%a '%s/a')\" = 755 ]"):format(folder)), 'others may read results')
     local log = mc.autoreject.log.read(folder .. '/a/reject_log.npz')
     assert.same({ 3, 8, 19 }, log:bad_list())
     assert.same({ 343, 48, 89 }, (function(n) return { n[0], n[1], n[2] } end)(log:counts()))
@@ -163,6 +164,7 @@ describe('scripts/autoreject.lua', function()
       [fixed .. ' --highpass 200'] = { '125' },
       [epochs_file .. ' --highpass 1'] = { 'holds epochs' },
       [fixed .. ' --metod exact'] = { '--metod', '--method' },
+      [array_file .. ' --fs 250 --events nothing'] = { 'has no event "nothing"; give --events' },
       [''] = { '--help' },
     } do
       local said, rc = run(line .. ' --out ' .. folder .. '/bad')
@@ -179,6 +181,14 @@ describe('scripts/autoreject.lua', function()
     p:close()
     assert.matches('30 epochs x 16 channels x 50 samples: about %d+%.%d s, peak %d+%.%d MiB', said)
     assert.is_nil(read(folder .. '/plan/report.html'))
+  end)
+
+  it('leaves nothing of results that cannot all be written, and the old ones as they are', function()
+    os.execute(("mkdir -p '%s/l/.unfinished/report.html'"):format(folder)) -- a folder where the page should be
+    local said, rc = run(fixed .. ' --out ' .. folder .. '/l')
+    assert.equal(1, rc, said)
+    assert.truthy(said:find('report.html', 1, true), said)
+    for _, name in ipairs { 'cleaned-epo.fif', 'reject_log.npz', 'log.svg', '.unfinished/cleaned-epo.fif', '.unfinished/log.svg' } do assert.is_nil(read(folder .. '/l/' .. name), name) end
   end)
 
   it('refuses a folder that cannot be made before it starts to work', function()

@@ -10,6 +10,7 @@ local run = require 'mascon.autoreject.run'
 local source = require 'mascon.autoreject.source'
 local transform = require 'mascon.autoreject.transform'
 local twister = require 'mascon.autoreject.twister'
+local verdict = require 'mascon.autoreject.verdict'
 local error, raw = check.error, op.raw
 local M = {}
 
@@ -25,11 +26,10 @@ end
 
 --- One group of channels of one type.
 local function group_of(fname, epochs, picks)
-  local groups = source.groups(fname, epochs, picks, picks == nil and ALLOWED or nil)
+  local groups = source.groups(fname, epochs, picks, ALLOWED)
   local types = {}
   for k, g in ipairs(groups) do types[k] = g.type end
   if #groups > 1 then error(('%s: picks are of types %s; give one of eeg, mag, grad'):format(fname, table.concat(types, ', ')), 3) end
-  if not ALLOWED[types[1]] then error(('%s: picks are of type %s; give one of eeg, mag, grad'):format(fname, types[1]), 3) end
   return groups[1]
 end
 
@@ -84,10 +84,7 @@ function M.ransac(epochs, opts)
   transform.warn_marked(epochs, r.warnings)
   run.with(o, function()
     local s = source.new(epochs, g.picks, o)
-    local dead = mc.all(mc.le(s:ranges(fname), 0), 1):totable()
-    for k, name in ipairs(names) do
-      if dead[k] then table.insert(r.warnings, ('channel %s is flat in all %d epochs; no correlation tells that, mark it bad'):format(name, s.E)) end
-    end
+    r.warnings[#r.warnings + 1] = verdict.flat_remark(names, mc.all(mc.le(s:ranges(fname), 0), 1):totable(), s.E, 'no correlation tells that, mark them bad')
     r.mappings = mc.scope(function() return interpolator.subsets(r.subsets):contiguous() end)
     local places = mc.tensor(r.subsets, { dtype = 'i64' }) - 1
     local parts = s:each(function(x) return raw('ar_predict', { x, s.picks, places, r.mappings }, {}, 1)[1] end)

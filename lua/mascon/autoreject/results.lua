@@ -56,7 +56,36 @@ function M.averages(types, before, clean)
   return out, by_type
 end
 
---- Writes the folder. Every file gets its name when it is whole.
+--- Names of a file and of the parts that follow it where epochs are too large for one.
+local function with_parts(folder, name)
+  local list, stem, ending = { name }, name:match '^(.*)(%.%w+)$'
+  while true do
+    local part = ('%s-%d%s'):format(stem, #list, ending)
+    local f = io.open(folder .. '/' .. part, 'rb')
+    if not f then return list end
+    f:close()
+    list[#list + 1] = part
+  end
+end
+
+--- Runs write(folder) on a folder inside dir and moves what it names to dir when all is written; a failure leaves nothing of it.
+local function at_once(dir, write)
+  local folder, names = dir .. '/.unfinished', {}
+  local ok, why = mc.file.make_folder(folder)
+  if not ok then error('autoreject.results: ' .. why, 3) end
+  local done, trouble = pcall(write, folder, names)
+  for _, name in ipairs(names) do
+    for _, part in ipairs(with_parts(folder, name)) do
+      local from = folder .. '/' .. part
+      if done then done, trouble = os.rename(from, dir .. '/' .. part) else os.remove(from) end
+    end
+  end
+  os.remove(folder)
+  if not done then error(trouble, 0) end
+  return names
+end
+
+--- Writes the folder. Files get their names when all of them are whole.
 ---@param dir string made by M.folder
 ---@param r table before and clean (Epochs), log, types (as report.lua has them; `members` names the channels of a type where `channels` does not), settings (rows), warnings, subtitle,
 ---  marked (bad epochs were kept)
@@ -64,24 +93,29 @@ end
 ---@return string[] names of the files, in the order written
 --- Errors: what cannot be written.
 function M.write(dir, r, record)
-  local counts, names = report.counts(r.log), {}
-  local function note(name, compare)
+  return at_once(dir, function(folder, names) M.fill(folder, names, r, record) end)
+end
+
+--- Writes every file to a folder and adds its name to `names` before it is written. See M.write.
+function M.fill(dir, names, r, record)
+  local counts = report.counts(r.log)
+  local function put(name, write, compare)
     names[#names + 1] = name
+    write(dir .. '/' .. name)
     if record then record:output(dir .. '/' .. name, { compare = compare ~= false }) end
   end
   local function whole(name, bytes, compare)
-    local ok, why = mc.file.write(dir .. '/' .. name, bytes)
-    if not ok then error('autoreject.results: ' .. why, 3) end
-    note(name, compare)
+    put(name, function(path)
+      local ok, why = mc.file.write(path, bytes)
+      if not ok then error('autoreject.results: ' .. why, 0) end
+    end, compare)
   end
   if record then
     record:stage('labels', r.log.labels)
     if r.clean:count() > 0 then record:stage('cleaned', r.clean.data) end
   end
-  r.clean:save(dir .. '/cleaned-epo.fif', { overwrite = true })
-  note 'cleaned-epo.fif'
-  r.log:save(dir .. '/reject_log.npz', { overwrite = true })
-  note 'reject_log.npz'
+  put('cleaned-epo.fif', function(path) r.clean:save(path, { overwrite = true }) end)
+  put('reject_log.npz', function(path) r.log:save(path, { overwrite = true }) end)
   whole('thresholds.csv', report.csv(r.types, counts))
   local function figure(name, fig)
     if fig then whole(name .. '.svg', mc.plot.render(fig)) end
@@ -100,8 +134,10 @@ function M.write(dir, r, record)
     figure('bad_channels' .. suffix, report.scalp_figure(r.before.channels, counts, t.type))
   end
   whole('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked, settings = r.settings, warnings = r.warnings, subtitle = r.subtitle, marked = r.marked }, false)
-  if record then record:write(dir) end
-  return names
+  if record then
+    names[#names + 1] = mc.manifest.NAME
+    record:write(dir)
+  end
 end
 
 return M

@@ -13,7 +13,6 @@ local M = {}
 
 --- Types that have a place in the local analysis.
 M.FITTED = { mag = true, grad = true, eeg = true, hbo = true, hbr = true, ecog = true, seeg = true }
-local NAMES = 'mag, grad, eeg, hbo, hbr, ecog, seeg'
 
 -- bytes that a block of time may take when nothing is said: samples in memory, samples read again for every block
 local SMALL, LARGE = 64 * 2 ^ 20, 2 ^ 30
@@ -41,6 +40,7 @@ end
 --- Errors: no channel; a type that cannot take part.
 function M.groups(fname, epochs, what, allowed)
   allowed = allowed or M.FITTED
+  local known = check.names(allowed)
   local picks
   if what == nil then
     local bad = {}
@@ -67,9 +67,9 @@ function M.groups(fname, epochs, what, allowed)
     table.sort(odd)
     local once = {}
     for k, t in ipairs(odd) do if t ~= odd[k - 1] then once[#once + 1] = t end end
-    error(('%s: channels of type %s are picked; supported types are %s'):format(fname, table.concat(once, ', '), NAMES), 3)
+    error(('%s: channels of type %s are picked; supported types are %s'):format(fname, table.concat(once, ', '), known), 3)
   end
-  if #picks == 0 then error(('%s: no channel is picked; supported types are %s, marked bad channels are left out'):format(fname, NAMES), 3) end
+  if #picks == 0 then error(('%s: no channel is picked; supported types are %s, marked bad channels are left out'):format(fname, known), 3) end
   return groups, picks
 end
 

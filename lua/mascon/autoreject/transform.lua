@@ -184,6 +184,17 @@ local function repaired_together(model, groups)
   return out
 end
 
+--- Says for which types no pair of consensus and number of repairs was possible.
+local function ruled_out(model)
+  for _, kind in ipairs(model.order) do
+    if not mc.any(mc.isfinite(model.loss[kind])) then
+      return ('every pair of consensus and n_interpolate is ruled out for %s (consensus times %d channels must exceed n_interpolate, and an epoch must be left): give others, or '):format(
+        kind, #model.types[kind].names)
+    end
+  end
+  return ''
+end
+
 local OPTS = { reject_log = { nil, 'any' }, allow_empty = { nil, 'bool' }, mark = { nil, 'bool' } }
 
 --- Repairs and drops as the model decides, or as a log says that was decided elsewhere or edited by hand.
@@ -208,7 +219,7 @@ function Model:transform(epochs, opts)
     if not bad[e] then kept[#kept + 1] = e end
   end
   if #kept == 0 and not empty and not mark then
-    error(('%s: all %d epochs are bad; look at the log (model:log), raise consensus, or give allow_empty = true'):format(fname, #bad), 2)
+    error(('%s: all %d epochs are bad; %slook at the log (model:log), raise consensus, or give allow_empty = true'):format(fname, #bad, ruled_out(self)), 2)
   end
   local rows = kept
   if mark then

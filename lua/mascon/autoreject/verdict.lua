@@ -6,6 +6,21 @@ local mc = require 'mascon'
 local vote_ = require 'mascon.autoreject.vote'
 local M = {}
 
+-- names that a sentence can hold
+local SAID = 8
+
+--- The remark about channels without signal, or nil.
+---@param names string[]
+---@param dead boolean[] one each
+---@param E integer epochs
+---@param advice string
+function M.flat_remark(names, dead, E, advice)
+  local list = {}
+  for c, name in ipairs(names) do if dead[c] then list[#list + 1] = name end end
+  if #list == 1 then return ('channel %s is flat in all %d epochs; %s'):format(list[1], E, advice) end
+  if #list > 1 then return ('%d channels are flat in all %d epochs (%s); %s'):format(#list, E, table.concat(list, ', ', 1, math.min(#list, SAID)) .. (#list > SAID and ', ...' or ''), advice) end
+end
+
 --- Votes with the options flat and bad_channel.
 ---@param range any f64 [E, C]
 ---@param threshold any f64 [C]
@@ -17,9 +32,8 @@ local M = {}
 ---@return string[] channels that are bad altogether
 function M.vote(range, threshold, names, o, warnings, known)
   local E = range.shape[1]
-  local dead = mc.all(mc.le(range, 0), 1):totable()
-  for c, name in ipairs(names) do
-    if dead[c] and not o.flat then warnings[#warnings + 1] = ('channel %s is flat in all %d epochs; a limit from above never finds it: mark it bad, or give flat = 0'):format(name, E) end
+  if not o.flat then
+    warnings[#warnings + 1] = M.flat_remark(names, mc.all(mc.le(range, 0), 1):totable(), E, 'a limit from above never finds that: mark them bad, or give flat = 0')
   end
   local more = { flat = o.flat }
   local vote = vote_.cast(range, threshold, more)

@@ -21,10 +21,10 @@ local function state_folder()
   if not base or base:sub(1, 1) ~= '/' then
     if not home or home == '' then return nil end
     base = home .. '/.local/state'
-    host.make_folder(home .. '/.local')
+    host.make_folder(home .. '/.local', true)
   end
-  host.make_folder(base)
-  return host.make_folder(base .. '/mascon') and base .. '/mascon' or nil
+  host.make_folder(base, true)
+  return host.make_folder(base .. '/mascon', true) and base .. '/mascon' or nil
 end
 
 ---Reader without editing. Returns a line; or nil and the signal that ended it, 0 at the end of the input.
