@@ -228,6 +228,16 @@ function M.keep(v)
   return v
 end
 
+--- Keeps a tensor alive past the end of every open scope, for what remembers it between calls; returns it.
+function M.outlive(t)
+  local s = scope
+  while s do
+    s.keep[t] = true
+    s = s.outer
+  end
+  return t
+end
+
 local function close(s, where, ...)
   scope = s.outer
   for i = 1, select('#', ...) do

@@ -259,6 +259,21 @@ describe('mc.meeg.events', function()
     assert.truthy(message(find, recording()):find('no channel is of type stim', 1, true))
   end)
 
+  it('come from a filtered recording inside any scopes', function()
+    local raw = mc.meeg.raw.new { data = mc.randn { 4, 40000, seed = 1 }, fs = 100, channels = { 'a', 'b', 'c', 'd' }, types = 'eeg' }
+    local seen = raw:filter { highpass = 1 }
+    local e = mc.meeg.epochs.cut(seen, { events = { { 20, 0, 1 }, { 100, 0, 1 }, { 30000, 0, 1 } }, tmin = 0, tmax = 0.5 })
+    local parts = {}
+    mc.scope(function()
+      mc.scope(function() parts[1] = e:read { first = 1, last = 2 }:totable() end)
+      mc.scope(function() parts[2] = e:read { first = 1, last = 2 }:totable() end)
+    end)
+    parts[3] = e:read { first = 1, last = 2 }:totable()
+    assert.same(parts[1], parts[2])
+    assert.same(parts[1], parts[3])
+    assert.same(parts[1][1], seen:read { first = 21, last = 71 }:totable())
+  end)
+
   it('takes the sum of the trigger lines where a system has one', function()
     local x = mc.zeros { 3, 50 }
     x['1, 11:15'], x['2, 21:25'] = 5, 5

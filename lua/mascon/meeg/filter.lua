@@ -130,9 +130,10 @@ local function remembered(p, seg, b, picks)
       return hit.y
     end
   end
-  local y = block_of(p, seg, b, picks)
-  table.insert(p.memory, 1, { key = key, y = tensor.keep(y) })
-  p.memory[REMEMBERED + 1] = nil
+  local y = require('mascon').scope(function() return block_of(p, seg, b, picks) end) -- transforms are many times a block
+  table.insert(p.memory, 1, { key = key, y = tensor.outlive(y) })
+  local oldest = table.remove(p.memory, REMEMBERED + 1)
+  if oldest then oldest.y:release() end -- no scope does it
   return y
 end
 
@@ -175,7 +176,7 @@ function M.fields(r, opts)
   local n = TRANSFORM
   while n < 8 * N do n = 2 * n end
   local p = { half = (N - 1) / 2, n = n, step = n - N + 1, fetch = r._fetch, segments = segments_of(r), memory = {} }
-  p.response = tensor.keep(require('mascon.fft').rfft(h, { n = n }))
+  p.response = tensor.outlive(require('mascon.fft').rfft(h, { n = n }))
   local out = {}
   for k, v in pairs(r) do out[k] = v end
   out.channels, out.info = channels.copy(r.channels), {}
