@@ -175,7 +175,7 @@ function M.find(raw, opts)
 end
 
 --- Events of a recording when nothing is said: its annotations, or where none but marks of bad stretches are there, its triggers.
----     mc.meeg.events.of(mc.meeg.raw.new{ data = mc.tensor{ { 0, 0, 5, 0 } }, fs = 1, types = 'stim' })  --> i64[1, 3]@cpu { { 2, 0, 5 } }, { ["5"] = 5 }
+---     mc.meeg.events.of(mc.meeg.raw.new{ data = mc.tensor{ { 0, 0, 5, 0 } }, fs = 1, types = 'stim' })  --> i64[1,3]@cpu { { 2, 0, 5 } }, { ["5"] = 5 }
 ---@param raw table
 ---@return any tensor i64 [n, 3]
 ---@return table event_id

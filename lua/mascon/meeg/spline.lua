@@ -102,7 +102,7 @@ end
 ---@param opts? table as for matrix
 ---@return any f64 [S, C, n]
 --- Errors: invalid positions; two equal directions in a subset with alpha = 0.
----     mc.meeg.spline.subsets({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }, mc.tensor{ { 1, 3 }, { 2, 1 } }).shape  --> {2, 3, 2}
+---     mc.meeg.spline.subsets({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }, mc.tensor({ { 1, 3 }, { 2, 1 } }, { dtype = 'i64' })).shape  --> {2, 3, 2}
 function M.subsets(pos, subsets, opts)
   local o = check.opts('meeg.spline.subsets', opts, OPTS)
   local u = sphere.units(sphere.check('meeg.spline.subsets', pos), o.centre)
