@@ -1,21 +1,10 @@
 -- script_autoreject_spec.lua - scripts/autoreject.lua as a person runs it: on epochs, on a recording, on wrong lines, interrupted.
-local program = os.getenv 'MASCON' or 'build/mascon'
+local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
 local folder = os.tmpname()
 os.remove(folder)
 
-local function run(line)
-  local p = assert(io.popen(('MASCON_PROGRESS=0 %s scripts/autoreject.lua %s 2>&1; echo "<$?>"'):format(program, line)))
-  local text = p:read '*a'
-  p:close()
-  return text:gsub('<%d+>%s*$', ''), tonumber(text:match '<(%d+)>%s*$')
-end
-
-local function read(path)
-  local f = io.open(path, 'rb')
-  local text = f and f:read '*a'
-  if f then f:close() end
-  return text
-end
+local function run(line) return script.run('autoreject', line) end
+local read = script.read
 
 describe('scripts/autoreject.lua', function()
   local mc = require 'mascon'
@@ -176,7 +165,7 @@ describe('scripts/autoreject.lua', function()
   end)
 
   it('rehearses', function()
-    local p = assert(io.popen(('%s plan scripts/autoreject.lua %s 2>&1; echo "<$?>"'):format(program, fixed .. ' --out ' .. folder .. '/plan')))
+    local p = assert(io.popen(('%s plan scripts/autoreject.lua %s 2>&1; echo "<$?>"'):format(script.program, fixed .. ' --out ' .. folder .. '/plan')))
     local said = p:read '*a'
     p:close()
     assert.matches('30 epochs x 16 channels x 50 samples: about %d+%.%d s, peak %d+%.%d MiB', said)
@@ -201,7 +190,7 @@ describe('scripts/autoreject.lua', function()
     local before = read(folder .. '/a/cleaned-epo.fif')
     -- long enough that no machine is done before the signal comes
     mc.save(folder .. '/long.npy', mc.randn { 64, 200000, seed = 1, dtype = 'f32' } * 1e-5)
-    local line = ('(sh -c "sleep 0.5; kill -TERM $$") & exec %s scripts/autoreject.lua %s/long.npy --fs 250 --events fixed --tmin 0 --tmax 1 --montage biosemi64 --quiet --overwrite --out %s/a'):format(program, folder, folder)
+    local line = ('(sh -c "sleep 0.5; kill -TERM $$") & exec %s scripts/autoreject.lua %s/long.npy --fs 250 --events fixed --tmin 0 --tmax 1 --montage biosemi64 --quiet --overwrite --out %s/a'):format(script.program, folder, folder)
     local names = {}
     for c, n in ipairs(mc.meeg.montage.standard('biosemi64').names) do names[c] = { n } end
     assert(mc.file.write(folder .. '/long.csv', mc.text.csv(names, { header = { 'name' } })))

@@ -1,20 +1,11 @@
 -- script_pac_spec.lua - scripts/pac.lua as a person runs it: on the demonstration, on a file, on wrong lines, interrupted.
-local program = os.getenv 'MASCON' or require 'mascon.host'.exe
+local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
 local folder = os.tmpname()
 os.remove(folder)
 
-local function run(line)
-  local p = assert(io.popen(('MASCON_PROGRESS=0 %s scripts/pac.lua %s 2>&1; echo "<$?>"'):format(program, line)))
-  local text = p:read '*a'
-  p:close()
-  return text:gsub('<%d+>%s*$', ''), tonumber(text:match '<(%d+)>%s*$')
-end
+local function run(line) return script.run('pac', line) end
 
-local function exists(path)
-  local f = io.open(path, 'rb')
-  if f then f:close() end
-  return f ~= nil
-end
+local function exists(path) return script.read(path) ~= nil end
 
 describe('scripts/pac.lua', function()
   local mc = require 'mascon'
@@ -93,7 +84,7 @@ describe('scripts/pac.lua', function()
   it('stops on SIGTERM with 143 and keeps the old result', function()
     local before = mc.load(folder .. '/pac.npz').pac
     -- long enough that no machine is done before the signal comes
-    local line = ('(sh -c "sleep 1.5; kill -TERM $$") & exec %s scripts/pac.lua --demo --segments each --dtype f64 --amp-bands 60 --pha-bands 60 --n-perm 20000 --surrogate block_swap --measure gc --quiet --out %s'):format(program, folder)
+    local line = ('(sh -c "sleep 1.5; kill -TERM $$") & exec %s scripts/pac.lua --demo --segments each --dtype f64 --amp-bands 60 --pha-bands 60 --n-perm 20000 --surrogate block_swap --measure gc --quiet --out %s'):format(script.program, folder)
     local p = io.popen(("sh -c '%s' 2>&1; echo \"<$?>\""):format(line))
     local said = p:read '*a'
     p:close()

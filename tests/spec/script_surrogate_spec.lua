@@ -1,21 +1,10 @@
 -- script_surrogate_spec.lua - scripts/surrogate.lua as a person runs it: a search, resumed, repeated, wrong lines.
-local program = os.getenv 'MASCON' or require 'mascon.host'.exe
+local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
 local folder = os.tmpname()
 os.remove(folder)
 
-local function run(line)
-  local p = assert(io.popen(('MASCON_PROGRESS=0 %s scripts/surrogate.lua %s 2>&1; echo "<$?>"'):format(program, line)))
-  local text = p:read '*a'
-  p:close()
-  return text:gsub('<%d+>%s*$', ''), tonumber(text:match '<(%d+)>%s*$')
-end
-
-local function read(path)
-  local f = io.open(path, 'rb')
-  local text = f and f:read '*a'
-  if f then f:close() end
-  return text
-end
+local function run(line) return script.run('surrogate', line) end
+local read = script.read
 
 describe('scripts/surrogate.lua', function()
   teardown(function() os.execute("rm -rf '" .. folder .. "'*") end)

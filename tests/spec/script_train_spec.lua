@@ -1,14 +1,9 @@
 -- script_train_spec.lua - scripts/train.lua as a person runs it: spirals, a file, compiled and eager, wrong input.
-local program = os.getenv 'MASCON' or require 'mascon.host'.exe
+local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
 local folder = os.tmpname()
 os.remove(folder)
 
-local function run(line)
-  local p = assert(io.popen(('MASCON_PROGRESS=0 %s scripts/train.lua %s 2>&1; echo "<$?>"'):format(program, line)))
-  local text = p:read '*a'
-  p:close()
-  return text:gsub('<%d+>%s*$', ''), tonumber(text:match '<(%d+)>%s*$')
-end
+local function run(line) return script.run('train', line) end
 
 describe('scripts/train.lua', function()
   local mc = require 'mascon'
