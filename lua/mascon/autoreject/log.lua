@@ -67,9 +67,7 @@ local SAVE = { overwrite = { false, 'bool' } }
 function M.free(fname, path, opts)
   check.arg(fname, 'path', path, 'string')
   local o = check.opts(fname, opts, SAVE)
-  local f = not o.overwrite and io.open(path, 'rb')
-  if f then
-    f:close()
+  if not o.overwrite and mc.file.exists(path) then
     error(('%s: %s is there already; give overwrite = true to replace it'):format(fname, path), 3)
   end
 end

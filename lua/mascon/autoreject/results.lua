@@ -19,9 +19,7 @@ function M.folder(dir, overwrite)
   local ok, why = mc.file.make_folder(dir)
   if not ok then error('autoreject.results: ' .. why, 2) end
   for _, name in ipairs(M.FILES) do
-    local f = not overwrite and io.open(dir .. '/' .. name, 'rb')
-    if f then
-      f:close()
+    if not overwrite and mc.file.exists(dir .. '/' .. name) then
       error(('autoreject.results: %s/%s is there already; ask for it to be overwritten, or choose another folder'):format(dir, name), 2)
     end
   end
@@ -61,9 +59,7 @@ local function with_parts(folder, name)
   local list, stem, ending = { name }, name:match '^(.*)(%.%w+)$'
   while true do
     local part = ('%s-%d%s'):format(stem, #list, ending)
-    local f = io.open(folder .. '/' .. part, 'rb')
-    if not f then return list end
-    f:close()
+    if not mc.file.exists(folder .. '/' .. part) then return list end
     list[#list + 1] = part
   end
 end
