@@ -243,6 +243,8 @@ MC_API int mc_record_traced(const mc_tensor *t);
 /* 0: the value of t belongs to the arguments of a function that is compiled or batched, and may not be asked for. */
 MC_API int mc_record_readable(const mc_tensor *t);
 MC_API int64_t mc_record_serial(const mc_tensor *t);
+/* How often the buffer of t was written while something was being recorded; 0 when it has none. */
+MC_API int mc_record_version(const mc_tensor *t);
 /* Whether t shows all of its buffer, in row-major order. */
 MC_API int mc_record_whole(const mc_tensor *t);
 MC_API int64_t mc_record_offset(const mc_tensor *t); /* of its first element in its buffer, in elements */

@@ -148,6 +148,7 @@ int mc_record_turn(int number)
 }
 int mc_record_active(void) { return depth > 0 && mci_recording == ON; }
 int64_t mc_record_serial(const mc_tensor *t) { return t->storage ? t->storage->serial : 0; }
+int mc_record_version(const mc_tensor *t) { return t->storage ? t->storage->version : 0; }
 
 int mc_record_whole(const mc_tensor *t)
 {

@@ -546,18 +546,23 @@ describe('f:graph and f:explain', function()
     local off = tostring(compiled { passes = { cse = false } }:explain())
     assert.truthy(off:find('cse       off', 1, true), off)
   end)
-  it('list the numbers from outside, used as they were and as what they have become', function()
+  it('list the variables outside with their values, or that they are read at each call', function()
     local factor, axis, unused = 3, 2, 'text'
     local g = mc.compile(function(t) return mc.sum(t * (factor * 2), axis), unused end)
     local a = mc.tensor { { 1, 2, 3 }, { 4, 5, 6 } }
     g(a)
-    assert.same({ { name = 'factor', value = 3, now = 3 }, { name = 'axis', value = 2, now = 2 } }, g:explain().outside)
-    assert.is_nil(tostring(g:explain()):find('now', 1, true))
+    assert.same({ { name = 'factor', value = 3 }, { name = 'axis', value = 2 }, { name = 'unused', value = 'text' } }, g:explain().outside)
+    assert.truthy(tostring(g:explain()):find('factor = 3: with another value the function is traced again', 1, true))
     factor = 4
-    assert.truthy(tostring(g:explain()):find('factor = 3, now 4: pass it as an argument, or call mc.compile again', 1, true))
-    assert.equal(6 * 21, mc.sum((g(a))):item())
-    assert.equal(1, g.traces)
+    assert.equal(8 * 21, mc.sum((g(a))):item())
+    assert.same({ { name = 'axis', value = 2 }, { name = 'unused', value = 'text' }, { name = 'factor', given = true } }, g:explain().outside)
+    assert.truthy(tostring(g:explain()):find('factor, read at each call', 1, true))
+    axis = 1
+    g(a)
+    assert.equal('axis is 1, was 2', g:explain().why)
     unused = nil
+    g(a)
+    assert.equal([[unused is nil, was 'text']], g:explain().why)
   end)
   it('say what they cannot do', function()
     local function message(...) return support.message(...) end

@@ -40,6 +40,11 @@ describe('pipe mode', function()
     assert.equal('1\tnil\tinf\n', (feed('1, nil, 1/0\n')))
   end)
 
+  it('lets compiled functions see what the locals of the prompt have become', function()
+    local lines = 'local rate = 2\nlocal f = mc.compile(function(t) return t * rate end)\nf(mc.tensor(1)):item()\nrate = 3\nf(mc.tensor(1)):item()\n'
+    assert.equal('2\n3\n', (feed(lines)))
+  end)
+
   it('goes on over lines until the syntax is complete', function()
     assert.equal('1\n2\n', (feed('for i = 1, 2 do\nprint(i)\nend\n')))
     assert.equal('"a\\nb"\n', (feed('[[a\nb]]\n')))

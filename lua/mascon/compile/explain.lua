@@ -94,6 +94,7 @@ local function line_of(lines, x)
 end
 
 local UPVALUES = 60 -- of a Lua function at most
+local VALUE = { number = true, string = true, boolean = true }
 
 --- The tensors that the function holds from outside: serial -> name.
 local function upvalues(f)
@@ -107,15 +108,13 @@ local function upvalues(f)
 end
 
 
---- Numbers that the function found outside itself when it was traced, with what they are now.
-local function outside(compiled, plan)
-  local out, now = {}, {}
-  for i = 1, UPVALUES do
-    local name, v = debug.getupvalue(compiled.f, i)
-    if not name then break end
-    now[name] = v
+--- Numbers, strings and booleans that the function found outside itself when it was traced, and the variables that are read at each call.
+local function outside(plan)
+  local out = {}
+  for _, u in ipairs(plan.outside) do
+    if u.given then out[#out + 1] = { name = u.name, given = true }
+    elseif VALUE[type(u.value)] then out[#out + 1] = { name = u.name, value = u.value } end
   end
-  for _, u in ipairs(plan.outside) do out[#out + 1] = { name = u.name, value = u.value, now = now[u.name] } end
   return out
 end
 
@@ -221,10 +220,10 @@ function M.explain(compiled, opts)
   end
   local without = plans.lay(graph, { inplace = false })
   local info, named = debug.getinfo(compiled.f, 'S'), {}
-  for _, u in ipairs(plan.outside) do named[u.value] = u.name end
+  for _, u in ipairs(plan.outside) do if type(u.value) == 'number' then named[u.value] = u.name end end
   return setmetatable({
     where = ('%s:%d'):format(info.short_src, info.linedefined), form = k, forms = #compiled.forms, signature = graph, nodes = nodes, steps = plan.steps, why = plan.why, seconds = plan.seconds, passes = reports, math = compiled.options.math,
-    groups = groups, alone = reasons(reports, graph), constants = constants(compiled, graph, named), outside = outside(compiled, plan),
+    groups = groups, alone = reasons(reports, graph), constants = constants(compiled, graph, named), outside = outside(plan),
     memory = { arena = plan.arena, peak = plan.memory.peak, total = plan.memory.total, inplace = plan.memory.inplace, without_inplace = without.arena }, cost = { bytes = bytes, operations = work },
   }, Report)
 end
@@ -260,9 +259,9 @@ function Report:__tostring()
   for _, c in ipairs(self.constants) do
     say('  %s%s%s%s', c.form, c.value ~= nil and ' = ' .. tostring(c.value) or '', c.frozen and ', frozen' or '', c.from and ', ' .. c.from or '')
   end
-  if self.outside[1] then say('numbers from outside, fixed since the function was traced') end
+  if self.outside[1] then say('variables outside') end
   for _, u in ipairs(self.outside) do
-    say('  %s = %s%s', u.name, tostring(u.value), u.now == u.value and '' or (', now %s: pass it as an argument, or call mc.compile again'):format(check.show(u.now)))
+    say('  %s%s', u.name, u.given and ', read at each call' or (' = %s: with another value the function is traced again'):format(check.show(u.value)))
   end
   local m = self.memory
   say('memory')

@@ -13,6 +13,7 @@ local launch = require 'mascon.compile.launch'
 local lib = require 'mascon.ffi'
 local log = require 'mascon.compile.log'
 local once = require 'mascon.compile.once'
+local outside = require 'mascon.compile.outside'
 local plans = require 'mascon.compile.plan'
 local pipeline = require 'mascon.compile.pipeline'
 local tree = require 'mascon.tree'
@@ -38,6 +39,7 @@ Compiled.__index = methods
 local TIERS = { 'auto', 'native', 'vm', 'eager' }
 local IS_TIER = { auto = true, native = true, vm = true, eager = true }
 local RECENT = 4 -- forms that a call looks at before it makes a key
+local KEPT = 64 -- forms of a function; the one traced first goes when there are more
 
 local native -- loaded when a tier asks for it
 local function with_native()
@@ -64,16 +66,23 @@ local function describe(v, name, out, static)
 end
 
 local function explain(self, args, n)
-  local fields = { { 'number of arguments', tostring(n) } }
-  for i = 1, n do describe(args[i], 'argument ' .. i, fields, self.static[i]) end
+  local given = #self.given
+  local fields = { { 'number of arguments', tostring(n - given) } }
+  for _, v in ipairs(self.watched) do fields[#fields + 1] = { v.name, check.show(v.value) } end
+  for i = 1, n do describe(args[i], i <= given and self.given[i].name or 'argument ' .. i - given, fields, self.fixed[i]) end
   local old = self.fields
   self.fields = fields
   if not old then return 'first call' end
+  local before = {}
+  for _, field in ipairs(old) do before[field[1]] = field[2] end
+  for _, field in ipairs(fields) do
+    local was = before[field[1]]
+    if was and was ~= field[2] then return ('%s is %s, was %s'):format(field[1], field[2], was) end
+  end
   for i, field in ipairs(fields) do
     local was = old[i]
     if not was then return ('%s is %s and was not there'):format(field[1], field[2]) end
     if was[1] ~= field[1] then return ('%s stands where %s was'):format(field[1], was[1]) end
-    if was[2] ~= field[2] then return ('%s is %s, was %s'):format(field[1], field[2], was[2]) end
   end
   return 'a form that was seen before the last one'
 end
@@ -83,16 +92,87 @@ local function named(self)
   return ('%s:%d'):format(at.short_src, at.linedefined)
 end
 
---- The numbers that f finds outside itself. They are fixed by a trace: only Lua knows whether one is a factor, or a size, an axis, the end of a loop, where a
---- tensor in its place would be an error.
-local function outside(f)
+-- ---------------------------------------------------------------- variables outside
+
+--- Takes variables of f as watched (a call compares them with what they were) and given (their values are arguments in front of the caller's).
+local function arrange(self, watched, given)
+  self.watched, self.given = watched, given
+  self.guard, self.give = outside.guard(watched), outside.giver(given)
+  self.values, self.fixed = {}, {}
+  for i, v in ipairs(watched) do self.values[i] = v.value end
+  for i in pairs(self.static) do self.fixed[i + #given] = true end
+end
+
+--- The watched values as part of the key of a form. What is no value of its own goes by identity.
+local function variables_key(self)
+  local text = {}
+  for i, v in ipairs(self.watched) do
+    local x, kind = v.value, type(v.value)
+    if kind == 'number' then text[i] = ('%.17g'):format(x)
+    elseif kind == 'string' then text[i] = ('%q'):format(x)
+    elseif kind == 'boolean' or kind == 'nil' then text[i] = tostring(x)
+    else
+      if not self.identity[x] then
+        self.identities = self.identities + 1
+        self.identity[x] = self.identities
+      end
+      text[i] = '#' .. self.identity[x]
+    end
+  end
+  return table.concat(text, ',') .. ';'
+end
+
+--- A watched variable has another value: a tensor, a tree of them or a number is given from here on; anything else means another form.
+local function notice(self)
+  local watched, given = {}, { unpack(self.given) }
+  for _, v in ipairs(self.watched) do
+    local now = outside.get(v)
+    local kind = not rawequal(now, v.value) and not v.stays and outside.kind(now)
+    if kind and kind == outside.kind(v.value) and not (kind ~= 'tensor' and self.writes) then
+      v.on_trial = kind == 'number' or kind == 'tree'
+      given[#given + 1] = v
+    else watched[#watched + 1] = v end
+    v.value = now
+  end
+  if #given > #self.given then self.plans, self.forms = {}, {} end
+  self.recent = {}
+  arrange(self, watched, given)
+end
+
+--- The buffers that watched variables hold, with the state of their contents: { variable, tensor, version }.
+local function buffers(self)
   local out = {}
-  for i = 1, 60 do -- more upvalues there are not
-    local name, v = debug.getupvalue(f, i)
-    if not name then break end
-    if type(v) == 'number' then out[#out + 1] = { name = name, value = v } end
+  for _, v in ipairs(self.watched) do
+    for _, t in ipairs(outside.kind(v.value) and tree.leaves(v.value, true) or {}) do
+      t = launch.own(t)
+      out[#out + 1] = { v, t, launch.version(t) }
+    end
   end
   return out
+end
+
+--- f writes to tensors that these variables hold: they are given from here on, since a plan writes to its arguments only. Whether there was one.
+local function give_written(self, before)
+  local hit, watched, given = {}, {}, { unpack(self.given) }
+  for _, b in ipairs(before) do hit[b[1]] = hit[b[1]] or launch.version(b[2]) ~= b[3] end
+  for _, v in ipairs(self.watched) do
+    local list = hit[v] and given or watched
+    list[#list + 1] = v
+  end
+  if #given == #self.given then return false end
+  self.writes = true
+  self.plans, self.forms, self.recent = {}, {}, {}
+  arrange(self, watched, given)
+  return true
+end
+
+--- What f itself has changed is its own affair: neither watched nor given.
+local function settle(self)
+  local watched, some = {}, false
+  for _, v in ipairs(self.watched) do
+    if rawequal(outside.get(v), v.value) then watched[#watched + 1] = v else some = true end
+  end
+  if some then arrange(self, watched, self.given) end
 end
 
 --- What f did with tensors, as a plan.
@@ -105,6 +185,9 @@ local function planned(self, tensors, record, results, since)
   local plan = plans.make(graph, self.options)
   plan.source, plan.passes, plan.results = source, reports, results
   plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
+  for _, e in ipairs(record) do
+    for _, o in ipairs(e.outs) do self.writes = self.writes or o.serial <= since end
+  end
   return plan
 end
 
@@ -117,20 +200,78 @@ local function build(self, args, n, tensors)
   end
   tensors = launch.aliases(tensors)
   local at = 0
-  local shown = {}
+  local shown, before = {}, {}
   for i = 1, n do
     shown[i] = rebuild(args[i], function()
       at = at + 1
       return tensors[at]
-    end, self.static[i])
+    end, self.fixed[i])
   end
-  local numbers = outside(self.f)
+  for i in ipairs(self.given) do before[i] = outside.copy(shown[i]) end
   local since = launch.serial(launch.own(mc.tensor(0)))
-  local record, results = launch.record(tensors, { strict = true }, function() return self.f(unpack(shown, 1, n)) end)
+  local held = buffers(self)
+  local record, results = launch.record(tensors, { strict = true }, function() return outside.with(self.given, shown, self.f, unpack(shown, #self.given + 1, n)) end)
+  for i, v in ipairs(self.given) do
+    if v.on_trial and not outside.same(shown[i], before[i]) then error(('compile: the function writes to %s'):format(v.name), 2) end
+  end
+  if give_written(self, held) then return false, results end
+  for i, v in ipairs(self.given) do
+    if not rawequal(outside.get(v), args[i]) and tensor.is(outside.get(v)) then
+      error(('compile: the function gives the variable %s another tensor, which a replay would not do; return the tensor, or write to the one that is there (copy_, add_)'):format(v.name), 2)
+    end
+  end
+  for _, e in ipairs(record) do
+    local o = e.kind == 'base' and e.outs[1]
+    if o and o.serial <= since then
+      error(('compile: the function writes to a tensor of %d elements that it finds in a table or in another object; hold it in a local variable or pass it as an argument'):format(o.size), 2)
+    end
+  end
   local plan = once.run(#record, planned, self, tensors, record, results, since)
-  plan.outside = numbers
+  plan.outside = {}
+  for i, v in ipairs(self.watched) do plan.outside[i] = { name = v.name, value = v.value } end
+  for _, v in ipairs(self.given) do plan.outside[#plan.outside + 1] = { name = v.name, given = true } end
   self.forms[#self.forms + 1] = plan
   return plan, results
+end
+
+--- build; nil when f does not take a given number or tree for what it was (a size, the end of a loop, a table it writes to): it is watched from here
+--- on. Those that served before are under suspicion only when there is no other.
+local function attempt(self, args, n, tensors)
+  local suspect
+  for _, v in ipairs(self.given) do
+    if v.on_trial and not v.proven then suspect = 'new' end
+    if v.on_trial then suspect = suspect or 'any' end
+  end
+  local function finish(ok, ...)
+    if ok then
+      for _, v in ipairs(self.given) do v.proven = true end
+      return ...
+    end
+    local watched, given = { unpack(self.watched) }, {}
+    for _, v in ipairs(self.given) do
+      v.stays = v.on_trial and (suspect == 'any' or not v.proven)
+      v.value = outside.get(v)
+      local list = v.stays and watched or given
+      list[#list + 1] = v
+    end
+    arrange(self, watched, given)
+  end
+  if not suspect then return build(self, args, n, tensors) end
+  return finish(pcall(build, self, args, n, tensors))
+end
+
+--- Forms that are not used go when there are many.
+local function forget(self)
+  local at = 1
+  while #self.forms > KEPT do
+    local plan, used = self.forms[at], false
+    for _, f in ipairs(self.recent) do used = used or f.plan == plan end
+    if used then at = at + 1
+    else
+      self.plans[plan.key] = nil
+      table.remove(self.forms, at)
+    end
+  end
 end
 
 --- The forms that calls look at first: the one just used in front.
@@ -164,18 +305,36 @@ local function attach(self, plan)
   once.run(plan.steps, with_native().attach, plan, self)
 end
 
+local general
+--- run(self, given variables ..., arguments ...) as they are at this moment.
+local function enter(self, run, ...)
+  if not self.watched then
+    local watched, given = {}, {}
+    for _, v in ipairs(outside.find(self.f)) do
+      local list = tensor.is(v.value) and given or watched
+      list[#list + 1] = v
+    end
+    self.identity, self.identities = setmetatable({}, { __mode = 'k' }), 0
+    arrange(self, watched, given)
+  elseif self.guard and not self.guard(self.values) then notice(self) end
+  local give = self.give
+  if give then return give(run, self, ...) end
+  return run(self, ...)
+end
+
 --- A call that no recent form took: by its key, or by running f.
-local function general(self, ...)
+function general(self, ...)
   local n, args = select('#', ...), { ... }
   local leaves, text = {}, {}
-  for i = 1, n do flatten(args[i], leaves, text, self.static[i]) end
+  for i = 1, n do flatten(args[i], leaves, text, self.fixed[i]) end
   local tensors = {}
   for i, v in ipairs(leaves) do
     local t = type(v) == 'number' and number(v) or tensor.promote(v, 2)
     tensors[i] = t
     text[#text + 1] = form(t)
   end
-  local key = table.concat(text)
+  local rest = table.concat(text)
+  local key = variables_key(self) .. rest
   local known = self.plans[key] and self.plans[key].form
   if known then
     local outs, rc = call.try(known, n, ...)
@@ -185,13 +344,20 @@ local function general(self, ...)
     end
     if outs == false then tensor.failed(rc, 3, true, tensors) end
   end
-  local why, start = explain(self, args, n), lib.clock_seconds()
-  local plan, results = build(self, args, n, tensors)
+  local start = lib.clock_seconds()
+  local given = #self.given
+  local plan, results = attempt(self, args, n, tensors)
+  if plan == nil then return enter(self, general, unpack(args, given + 1, n)) end
+  if not plan then return unpack(results, 1, results.n) end -- the next call is the first of another kind
+  settle(self)
+  local why = explain(self, args, n)
+  plan.key = variables_key(self) .. rest
   self.traces = self.traces + 1
   plan.why, plan.seconds = why, lib.clock_seconds() - start
-  local f = call.form(plan, args, leaves, { n = n, static = self.static, results = results })
-  plan.form, self.plans[key], self.plan = f, plan, plan
+  local f = call.form(plan, args, leaves, { n = n, static = self.fixed, results = results })
+  plan.form, self.plans[plan.key], self.plan = f, plan, plan
   remember(self, f)
+  forget(self)
   if log.on() then log.say('trace %d of %s (%s): %d step%s, %d group%s of %d ops', self.traces, named(self), why, plan.steps, plan.steps == 1 and '' or 's', plan.fused.groups, plan.fused.groups == 1 and '' or 's', plan.fused.nodes) end
   if self.tier == 'auto' then plan.later, plan.orders = true, {} end -- a function that is called once needs no compiler
   if self.tier == 'native' then
@@ -222,8 +388,7 @@ local function used(self, f, i)
   end
 end
 
-function Compiled.__call(self, ...)
-  if self.tier == 'eager' or launch.recording() then return self.f(...) end
+local function replay(self, ...)
   local recent, n = self.recent, select('#', ...)
   for i = 1, #recent do
     local f = recent[i]
@@ -235,6 +400,24 @@ function Compiled.__call(self, ...)
     elseif outs == false then return failed_call(rc, f, self, ...) end
   end
   return general(self, ...)
+end
+
+function Compiled.__call(self, ...)
+  if self.tier == 'eager' or launch.recording() then return self.f(...) end
+  return enter(self, replay, ...)
+end
+
+--- Looks for a recent form that takes the arguments and writes to self.target; whether there was one.
+local function replay_into(self, ...)
+  for i = 1, #self.recent do
+    local f = self.recent[i]
+    local outs, rc = call.into(f, self.target, select('#', ...), ...)
+    if outs then
+      used(self, f, i)
+      return true
+    elseif outs == false then tensor.failed(rc, 2, true, f.cells) end
+  end
+  return false
 end
 
 --- Calls the function with its results written to tensors that are there, so that nothing is allocated.
@@ -249,14 +432,10 @@ function methods:into(out, ...)
   local leaves, text = {}, {}
   flatten(out, leaves, text, true)
   if self.tier ~= 'eager' and not launch.recording() then
-    for i = 1, #self.recent do
-      local f = self.recent[i]
-      local outs, rc = call.into(f, leaves, select('#', ...), ...)
-      if outs then
-        used(self, f, i)
-        return out
-      elseif outs == false then tensor.failed(rc, 2, true, f.cells) end
-    end
+    self.target = leaves
+    local done = enter(self, replay_into, ...)
+    self.target = nil
+    if done then return out end
   end
   local results, made = { self(...) }, {}
   for i = 1, table.maxn(results) do flatten(results[i], made, text, true) end
@@ -315,16 +494,19 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- runs f itself and writes down its ops; later calls replay them over memory laid out beforehand, neighbouring elementwise ops block by
 --- block in the cache. Results are the same bits (f16 and bf16 round once per group). Numbers may change from call to call; strings, booleans and
 --- numbers in `static` places are part of the form. Other sizes are another form, which costs a trace (measured: 1 ms for a chain of 20 ops, 2.4 ms for a training step of a
---- two-layer net; explain() says why and how long) and no compiler: what was compiled serves all sizes.  What f reads from outside is read again at each call when it is a tensor, and fixed when
---- it is a number (explain() lists those, and says when one has changed); what f computes from such tensors alone is computed once. Random numbers drawn inside are fixed too, unless they come from a key among the
---- arguments (mc.random.key): that is read at each call, and so are the keys that f derives from it.
+--- two-layer net; explain() says why and how long) and no compiler: what was compiled serves all sizes. Variables outside that f or the functions it calls
+--- read (upvalues, globals) are read at each call: a tensor is one more argument, and may be written to in place; a number becomes one when it has
+--- changed, unless f needs it as a number (a size, a branch, the end of a loop); that and any other value (string, boolean, function, table) is part of the
+--- form. Fields of tables are fixed by the trace. explain() lists what was found. The 64 forms used last are kept. Random numbers drawn inside are fixed, unless they come
+--- from a key among the arguments or variables (mc.random.key): that is read at each call, and so are the keys that f derives from it.
 --- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler beside the program and put
 --- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops
 --- together · passes: { name = false } leaves a pass out (fold, algebra, copies, cse, dce, fuse, split, epilogue, rows, prologue, inplace; also
 --- MASCON_PASSES=-cse,-fold) · math ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto',
 --- 'native' (the first call waits for the compiler), 'vm' or 'eager' (f itself) · keep_source: a folder for the generated C. MASCON_COMPILE names a
 --- tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made, MASCON_LOG=compile tells what happens. Methods: explain() says
---- what was done and why, graph() shows it, source(), groups(), native(), wait(); into(out, ...) calls with results written to tensors that are there. Errors: a value of a traced tensor is asked for (item, if).
+--- what was done and why, graph() shows it, source(), groups(), native(), wait(); into(out, ...) calls with results written to tensors that are there. Errors: a value of a traced tensor is asked for (item, if);
+--- f gives a variable outside another tensor, or writes to a tensor in a table that is no argument.
 ---     local f = mc.compile(function(a, s) return mc.exp(a) * s end)
 ---     f(mc.zeros{2}, 3)  --> f64[2]@cpu { 3, 3 }
 ---@param f function

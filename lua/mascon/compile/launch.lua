@@ -212,6 +212,9 @@ end
 --- Serial of the buffer of a tensor, 0 when it has none, and the place of its first element in it.
 function M.serial(t) return tonumber(C.mc_record_serial(t)) end
 
+--- How often the buffer of t was written while something was being recorded.
+function M.version(t) return C.mc_record_version(t) end
+
 --- Whether t shows all of its buffer, as it lies.
 function M.whole(t) return C.mc_record_whole(t) ~= 0 end
 
