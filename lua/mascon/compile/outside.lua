@@ -44,7 +44,7 @@ function M.kind(v)
   local function plain(t)
     if seen[t] then return false end
     seen[t] = true
-    for _, x in next, t do
+    for _, x in pairs(t) do
       if tensor.is(x) or random.is_key(x) then some = true
       elseif tree.is_branch(x) then
         if not plain(x) then return false end
@@ -59,15 +59,15 @@ end
 function M.copy(v)
   if not tree.is_branch(v) then return v end
   local out = {}
-  for k, x in next, v do out[k] = M.copy(x) end
+  for k, x in pairs(v) do out[k] = M.copy(x) end
   return out
 end
 
 --- Whether two trees have the same leaves in the same places.
 function M.same(a, b)
   if not (tree.is_branch(a) and tree.is_branch(b)) then return rawequal(a, b) end
-  for k, x in next, a do if not M.same(x, b[k]) then return false end end
-  for k in next, b do if a[k] == nil then return false end end
+  for k, x in pairs(a) do if not M.same(x, b[k]) then return false end end
+  for k in pairs(b) do if a[k] == nil then return false end end
   return true
 end
 
@@ -109,7 +109,7 @@ local ASKS = { [type] = true, [tonumber] = true }
 ---@return mascon.Variable[]
 function M.find(f)
   local list, seen, shared, modules, asks = {}, {}, {}, {}, false
-  for _, t in next, package.loaded do if type(t) == 'table' then modules[t] = true end end
+  for _, t in pairs(package.loaded) do if type(t) == 'table' then modules[t] = true end end
   local function add(v, id)
     if shared[id] or #list == MOST or not watched(v.value, modules) then return end
     shared[id] = true
@@ -133,7 +133,7 @@ function M.find(f)
     end
     if not own then return end
     local env = debug.getfenv(g)
-    for name in next, globals(g, {}) do
+    for name in pairs(globals(g, {})) do
       local ok, v = pcall(function() return env[name] end)
       asks = asks or (ok and ASKS[v] or false)
       if ok and v ~= nil and not (type(v) == 'function' and not written_in_lua(v)) then
