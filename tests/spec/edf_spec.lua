@@ -525,7 +525,7 @@ describe('mc.meeg.raw.open of a recording', function()
 
   it('takes the channels of the commonest rate and says which it leaves out', function()
     local r = mc.meeg.raw.open(write('a.edf', edf { records = 2, signals = { ramp('A', 10), ramp('slow', 1), ramp('EOG left', 10), ramp('A', 10) } }))
-    assert.same({ 'A', 'EOG left', 'A-2' }, r:names())
+    assert.same({ 'A-0', 'EOG left', 'A-1' }, r:names())
     assert.equal('eog', r.channels[2].type)
     assert.truthy(r.warnings[1]:find('another sampling rate than 10 Hz are left out: slow (1 Hz)', 1, true))
     assert.same({ 3, 20 }, { unpack(r:read().shape) })

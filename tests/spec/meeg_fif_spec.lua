@@ -180,6 +180,28 @@ describe('epochs:save as FIF', function()
     assert.is_true(g.bytes 'cut-epo.fif' == recordings.read(at 'd-epo.fif'))
   end)
 
+  it('gives channels of one name running numbers, as MNE does', function()
+    local function named(...)
+      local list = {}
+      for i, name in ipairs { ... } do list[i] = { name = name } end
+      local said = mc.meeg.channels.distinct(list)
+      for i, c in ipairs(list) do list[i] = c.name end
+      return table.concat(list, ' '), said
+    end
+    local names, said = named('Fz', 'Cz', 'Pz', 'Fz', 'Cz', 'ZZ', 'Fz-1') -- what mne.io.read_raw_fif made of such a file
+    assert.equal('Fz-0 Cz-0 Pz Fz-a Cz-1 ZZ Fz-1', names)
+    assert.equal('several channels are called Fz, Cz; they got running numbers', said)
+    assert.same({ 'A B' }, { named('A', 'B') })
+    local whole = recordings.read(at 'double-epo.fif')
+    local e = mc.meeg.epochs.open(at 'double-epo.fif')
+    local one, two = e.channels[1].name, e.channels[2].name
+    assert.equal(#one, #two)
+    local twice = mc.meeg.epochs.open(recordings.write(at 'twice-epo.fif', (whole:gsub(one:gsub('%W', '%%%0') .. '%z', two .. '\0'))))
+    assert.equal(two .. '-0', twice.channels[1].name)
+    assert.equal(two .. '-1', twice.channels[2].name)
+    assert.equal(0, mc.max(mc.abs(e:read() - twice:read())):item())
+  end)
+
   it('keeps everything through a second reading', function()
     local e = mc.meeg.epochs.open(at 'double-epo.fif')
     e:save(at 'again-epo.fif', { dtype = 'f64' })

@@ -81,6 +81,30 @@ function M.check(fname, list)
   return list
 end
 
+--- Gives channels of one name running numbers as MNE does, Fz-0, Fz-1 (a letter where that is taken too). For lists that come from files.
+---@param list table[]
+---@return string|nil what was done, for the warnings of a recording
+function M.distinct(list)
+  local places, order, taken = {}, {}, {}
+  for i, c in ipairs(list) do
+    local at = places[c.name] or {}
+    places[c.name], taken[c.name] = at, true
+    at[#at + 1] = i
+    if #at == 2 then order[#order + 1] = c.name end
+  end
+  for _, name in ipairs(order) do
+    for k, i in ipairs(places[name]) do
+      local given = ('%s-%d'):format(name, k - 1)
+      for letter in ('abcdefghijklmnopqrstuvwxyz'):gmatch '.' do
+        if not taken[given] then break end
+        given = name .. '-' .. letter
+      end
+      list[i].name, taken[given] = given, true
+    end
+  end
+  return order[1] and ('several channels are called %s; they got running numbers'):format(table.concat(order, ', ')) or nil
+end
+
 local function as_rows(fname, positions, n)
   if tensor.is(positions) then
     if positions.ndim ~= 2 or positions.shape[1] ~= n or positions.shape[2] ~= 3 then

@@ -31,16 +31,15 @@ end
 ---@return table raw
 function M.open(path)
   local rec = brainvision.open(path)
-  local list, scale, warnings, seen = {}, {}, {}, {}
+  local list, scale, warnings = {}, {}, {}
   for _, w in ipairs(rec.warnings) do warnings[#warnings + 1] = w end
   for i, c in ipairs(rec.channels) do
     local factor, unit = channels.unit(c.unit)
     local name = c.name
-    seen[name] = (seen[name] or 0) + 1
-    if seen[name] > 1 then name = ('%s-%d'):format(name, seen[name]) end
     list[i] = { name = name, type = unit == 'V' and channels.guess(name, 'eeg') or 'misc', unit = unit or c.unit, file_unit = c.unit, position = c.coordinates and position(c.coordinates) }
     scale[i] = c.resolution * (factor or 1)
   end
+  warnings[#warnings + 1] = channels.distinct(list)
   local annotations = {}
   for i, m in ipairs(rec.markers) do
     if i > 1 or m.type ~= 'New Segment' then

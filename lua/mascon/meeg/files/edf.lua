@@ -60,7 +60,7 @@ function M.open(path)
   local group, warnings = commonest(rec.rates), {}
   for i, w in ipairs(rec.warnings) do warnings[i] = w end
   if not group then require('mascon.check').error(('meeg.open: %s holds no signals, only annotations'):format(path), 3) end
-  local left, list, scale, seen = {}, {}, {}, {}
+  local left, list, scale = {}, {}, {}
   for _, g in ipairs(rec.rates) do
     if g ~= group then
       for _, i in ipairs(g.channels) do left[#left + 1] = ('%s (%.6g Hz)'):format(rec.labels[i], g.fs) end
@@ -70,8 +70,6 @@ function M.open(path)
   for k, i in ipairs(group.channels) do
     local c, name = rec.channels[i], rec.labels[i]
     if name == '' then name = ('channel %d'):format(i) end
-    seen[name] = (seen[name] or 0) + 1
-    if seen[name] > 1 then name = ('%s-%d'):format(name, seen[name]) end
     local type_ = channels.guess(name, 'eeg')
     local factor, unit = channels.unit(c.unit)
     if type_ == 'stim' then factor, unit = 1, 'V' end
@@ -79,6 +77,7 @@ function M.open(path)
     list[k] = { name = name, type = type_, unit = unit or (c.unit ~= '' and c.unit or nil), file_unit = c.unit }
     scale[k] = factor or 1
   end
+  warnings[#warnings + 1] = channels.distinct(list)
   channels.check('meeg.open', list)
   return raw.over({
     path = path, format = rec.format, fs = group.fs, samples = rec.channels[group.channels[1]].samples, channels = list, annotations = annotations_of(rec), warnings = warnings,

@@ -70,12 +70,9 @@ local function channels_of(f, get, n)
   if count ~= 0 and count < n then fail(f.path, 'EEG.chanlocs tells of %d channels, EEG.nbchan is %d; one of the two is wrong', count, n) end
   local info = get 'chaninfo'
   local turn = AXES[(f:text(info and f:get(info, 'nosedir')) or '+x'):lower()] or AXES['+x']
-  local seen = {}
   for k = 1, n do
     local name = count > 0 and f:text(f:get(locs, 'labels', k)) or ''
     if name == '' then name = ('EEG %03d'):format(k - 1) end
-    seen[name] = (seen[name] or 0) + 1
-    if seen[name] > 1 then name = ('%s-%d'):format(name, seen[name]) end
     local type_ = count > 0 and (f:text(f:get(locs, 'type', k)) or ''):lower():gsub('%s', '') or ''
     list[k] = { name = name, type = channels.UNITS[type_] and type_ or channels.guess(name, 'eeg') }
     if count > 0 then places[k] = place_of(f, locs, k, turn) end
@@ -91,7 +88,8 @@ local function channels_of(f, get, n)
   for _, c in ipairs(list) do
     if c.position and #dig > 0 then dig[#dig + 1] = { kind = 3, ident = #dig, position = c.position } end
   end
-  return channels.check('meeg.open', list), #dig > 0 and dig or nil
+  local said = channels.distinct(list)
+  return channels.check('meeg.open', list), #dig > 0 and dig or nil, said
 end
 
 -- ---------------------------------------------------------------- events
@@ -195,18 +193,19 @@ function M.open(path)
   if not get 'nbchan' or not get 'srate' then fail(path, 'it holds no EEG structure; it is another kind of MAT-file') end
   local n, trials, T, fs = whole(f, get, 'nbchan', 1), whole(f, get, 'trials', 1, 1), whole(f, get, 'pnts', 1), f:number(get 'srate')
   if not (fs and fs > 0 and fs < math.huge) then fail(path, 'EEG.srate is %s; it must be a positive number', tostring(fs)) end
-  local list, dig = channels_of(f, get, n)
+  local list, dig, said = channels_of(f, get, n)
   local events = events_of(f, get)
   local fetch, close = reader_of(f, get, path, n, T * trials)
   if trials > 1 then
     local tmin = f:number(get 'xmin') or 0
     return open_epochs(path, fetch, { trials = trials, samples = T, fs = fs, tmin = tmin, channels = list, dig = dig, described = epoch_events(f, get, trials, events) })
   end
-  local annotations, warnings = {}, {}
+  local annotations, warnings, boundary = {}, { said }, nil
   for i, e in ipairs(events) do
     annotations[i] = { onset = (e.latency - 1) / fs, duration = e.duration / fs, text = e.text }
-    if e.text == 'boundary' then warnings[1] = 'the recording has boundary events: samples before and after them are not continuous' end
+    if e.text == 'boundary' then boundary = 'the recording has boundary events: samples before and after them are not continuous' end
   end
+  warnings[#warnings + 1] = boundary
   return raw.over({
     path = path, format = 'EEGLAB', fs = fs, samples = T, channels = list, annotations = annotations, info = { dig = dig }, warnings = warnings,
   }, fetch, close)

@@ -107,7 +107,7 @@ local function buffer_at(list, t)
 end
 
 local function open_raw(parts, head)
-  local n, list, total, first_sample, warnings = #head.channels, {}, 0, nil, {}
+  local n, list, total, first_sample, warnings = #head.channels, {}, 0, nil, { unpack(head.warnings) }
   for _, f in ipairs(parts) do
     local info = f == parts[1] and head or fif_info.read(f)
     if #info.channels ~= n then f:fail('it has %d channels, the part before it %d; the parts do not belong together', #info.channels, n) end

@@ -7,6 +7,7 @@
 local fif = require 'mascon.io.fif'
 local text = require 'mascon.text'
 local date = require 'mascon.meeg.date'
+local channels = require 'mascon.meeg.channels'
 local M = {}
 
 --- Blocks and kinds of tags that more than one file of this folder needs.
@@ -206,10 +207,11 @@ function M.read(f)
   local hpi = f:find(HPI_RESULT, node)
   local dev_head_t = transform_in(f, node, DEVICE, HEAD) or #hpi == 1 and transform_in(f, hpi[1], DEVICE, HEAD) or nil
   local long, seen = {}, {}
+  out.warnings = { channels.distinct(out.channels) }
   for i, c in ipairs(out.channels) do
-    long[c.fif.short] = c.name
-    if c.name == '' or seen[c.name] then f:fail('channel %d has no name of its own (%q); rename it', i, c.name) end
     seen[c.name] = true
+    long[c.fif.short] = c.name
+    if c.name == '' then f:fail('channel %d has no name; give it one', i) end
     out.cals[i], out.ranges[i] = c.fif.cal, c.fif.range
     if finite(c.loc) then
       local p = { c.loc[1], c.loc[2], c.loc[3] }
