@@ -830,7 +830,8 @@ for _, f in ipairs(RANDOM_FUNCTIONS) do T.functions[#T.functions + 1] = f end
 
 -- ---------------------------------------------------------------- memory an op asks for beside its result
 -- In units of what its operands take in the dtype of their arithmetic (small integers as i64, halves as f32), or of its result if that is more;
--- tests/spec/footprint_spec.lua holds every op to it. An op that is not named asks for none. Operands whose axis is not the innermost one are copied.
+-- tests/spec/footprint_spec.lua holds every op to it with two threads; a further one may hold a block of its own, whatever the size of the operands.
+-- An op that is not named asks for none. Operands whose axis is not the innermost one are copied.
 T.work = {
   akima = 5.2, allclose = 2.9, argcummax = 2, argcummin = 2, argmax = 0.5, argmin = 0.5, argpartition = 0.6, argsort = 2, argwhere = 2.6,
   bincount = 1, bincount_weighted = 1, chebval = 3.1, cholesky = 1, cholesky_solve = 1.9, circulant = 3.2, cond = 1.7, convolve = 3.9, corrcoef = 6.1,

@@ -19,6 +19,9 @@ table.sort(names)
 local DTYPES = support.gc and { f64 = true } or nil
 
 describe('memory beside the result stays within what the row states', function()
+  local threads = mc.get_num_threads()
+  setup(function() mc.set_num_threads(math.min(2, threads)) end)
+  teardown(function() mc.set_num_threads(threads) end)
   for _, family in ipairs(names) do
     table.sort(by_family[family])
     it(('for ops of family %s'):format(family), function()

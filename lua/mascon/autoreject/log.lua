@@ -95,7 +95,9 @@ function M.read(path)
   for _, name in ipairs { 'labels', 'bad_epochs', 'ch_names' } do
     if not a:has(name) then error(('autoreject.log.read: %s is no reject log, it has no array %s'):format(path, name), 2) end
   end
-  local log = M.new(a:get('labels', { map = false }):to 'f64', a:get('bad_epochs', { map = false }), a:texts 'ch_names')
+  local names = a:texts 'ch_names'
+  if type(names) ~= 'table' then error(('autoreject.log.read: ch_names of %s is one text; give a list of names'):format(path), 2) end
+  local log = M.new(a:get('labels', { map = false }):to 'f64', a:get('bad_epochs', { map = false }), names)
   a:close()
   return log
 end

@@ -57,7 +57,7 @@ local NONE = {}
 
 --- Reads a file whole.
 --
--- .npy: tensor. .npz: table of tensors. .edf, .bdf: { data [C, n], fs, channels, labels, annotations, gaps, ... }. .fif, .vhdr, .set:
+-- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .edf, .bdf: { data [C, n], fs, channels, labels, annotations, gaps, ... }. .fif, .vhdr, .set:
 -- { data [C, n], fs, channels, bads, annotations, info, ... } in SI units, or epochs. .mat: table of variables. .csv, .tsv: { rows, names,
 -- columns, data }. .json: Lua value. .txt, .md, .html, .svg: text. format: says what the file is when its name does not. Other
 -- options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns the result.
@@ -144,7 +144,8 @@ local function save_npz(path, value, o)
   local list = {}
   for k, v in pairs(value) do
     if type(k) ~= 'string' then error(('save: key %s; arrays of an .npz have names'):format(tostring(k)), 3) end
-    list[k] = tensor.is(v) and v or require('mascon.create').tensor(v)
+    local texts = type(v) == 'string' or (type(v) == 'table' and type(v[1]) == 'string')
+    list[k] = (texts or tensor.is(v)) and v or require('mascon.create').tensor(v)
   end
   require('mascon.io.npy').save_npz(path, list, check.opts('save', o, LEVEL, 4).level)
 end

@@ -55,10 +55,25 @@ local function handle(f, free, level)
   return ffi.gc(f, free)
 end
 
---- A .npy file as a tensor in its own dtype (u16 -> i32, u32 and u64 -> i64). map: read-only in place where the bytes allow. Owns.
+--- The texts of an image whose dtype is refused as one of numbers; raises the refusal when they are none.
+local function instead(name, bytes, refusal)
+  local list, why = require('mascon.io.npy_text').decode(bytes)
+  if list then return list end
+  error(why == 'it holds no texts' and refusal or ('%s cannot be read as texts: %s'):format(name, why), 4)
+end
+
+--- Whether the last error is about a dtype of texts.
+local function refused_texts() return C.mc_errstatus() == lib.status.EUNSUPPORTED and lib.message():find("holds dtype '[<>=|]?[US]") ~= nil end
+
+--- A .npy file as a tensor in its own dtype (u16 -> i32, u32 and u64 -> i64), texts as Lua strings. map: read-only in place where the bytes allow. Owns.
 ---@param path string
 ---@param map? boolean
-function M.load_npy(path, map) return to_tensor(handle(C.mc_npy_open(path), C.mc_npy_free, 3), map) end
+function M.load_npy(path, map)
+  local f = C.mc_npy_open(path)
+  if f ~= nil or not refused_texts() then return to_tensor(handle(f, C.mc_npy_free, 3), map) end
+  local refusal, bytes = lib.message(), require('mascon.file').read(path)
+  return instead(path, bytes or '', refusal)
+end
 
 -- ---------------------------------------------------------------- archives
 
@@ -89,7 +104,7 @@ end
 
 local GET = { map = { true, 'bool' }, verify = { nil, 'bool' } }
 
---- Array `name` as a tensor. map = true (default): a member stored plainly stays in the file, read only; such bytes are compared with
+--- Array `name` as a tensor, texts as Lua strings. map = true (default): a member stored plainly stays in the file, read only; such bytes are compared with
 --- their checksum when verify = true, all others always. Tensors stay good after the archive is closed. Owns.
 ---@param name string
 ---@param opts? table
@@ -104,13 +119,15 @@ function Archive:get(name, opts)
   end
   local verify = o.verify
   if verify == nil then verify = not o.map end
-  local t = to_tensor(handle(C.mc_zip_npy(z, i, verify and 1 or 0), C.mc_npy_free, 3), o.map)
-  return t
+  local f = C.mc_zip_npy(z, i, verify and 1 or 0)
+  local out
+  if f == nil and refused_texts() then out = self:texts(name) else out = to_tensor(handle(f, C.mc_npy_free, 3), o.map) end
+  return out
 end
 
---- The list of texts `name`, as NumPy stores an array of strings.
+--- The texts `name`, as NumPy stores an array of strings: a list, nested for more axes, a string without axes.
 ---@param name string
----@return string[]
+---@return string|table
 function Archive:texts(name)
   local z = opened(self)
   check.arg('npz.texts', 'name', name, 'string', 3)
@@ -220,6 +237,7 @@ function ArchiveWriter:put(name, t)
   if type(name) ~= 'string' or name == '' or name:find('\0', 1, true) then
     error(('save: %s is no name for an array; give a text without zero bytes'):format(check.show(name)), 2)
   end
+  if type(t) == 'string' or (type(t) == 'table' and type(t[1]) == 'string') then return self:put_texts(name, t) end
   if not tensor.is(t) then t = require('mascon.create').tensor(t) end
   local x, fortran = layout(t)
   local size = tensor.size[t.dtype]
@@ -232,11 +250,15 @@ function ArchiveWriter:put(name, t)
   end
 end
 
---- A list of texts as NumPy stores an array of strings; after an error nothing of the file remains.
+--- A text or a list of texts as NumPy stores an array of strings; after an error nothing of the file remains.
 ---@param name string
----@param list string[]
+---@param list string|string[]
 function ArchiveWriter:put_texts(name, list)
-  local w, bytes = writing(self), require('mascon.io.npy_text').encode(list)
+  local w = writing(self)
+  for i, s in ipairs(type(list) == 'table' and list or {}) do
+    if type(s) ~= 'string' then error(('save: element %d of %s is %s; a list of texts holds strings only'):format(i, check.show(name), check.show(s)), 2) end
+  end
+  local bytes = require('mascon.io.npy_text').encode(list)
   local rc = C.mc_zip_begin(w, name .. '.npy', self.level, #bytes)
   if rc == 0 then rc = C.mc_zip_write(w, bytes, #bytes) end
   if rc == 0 then rc = C.mc_zip_end(w) end

@@ -1,6 +1,6 @@
--- npy_text.lua - lists of texts as the .npy image NumPy makes of them (dtype '<U': each text in UTF-32, filled up with zeros).
+-- npy_text.lua - texts as the .npy image NumPy makes of them (dtype '<U': each text in UTF-32, filled up with zeros; 'S': bytes).
 --
--- Owns the translation of a list of UTF-8 strings to such an image and back, for members of .npz files. Pure text work: may not know archives.
+-- Owns the translation of a text or a list of UTF-8 strings to such an image and back. Pure text work: may not know files.
 local M = {}
 
 local char, byte, floor = string.char, string.byte, math.floor
@@ -30,16 +30,17 @@ local function utf8(v)
   return char(0xf0 + floor(v / 262144), 0x80 + floor(v / 4096) % 64, 0x80 + floor(v / 64) % 64, 0x80 + v % 64)
 end
 
---- The .npy image of a list of texts.
----@param list string[]
+--- The .npy image of a text (an array without axes) or of a list of them.
+---@param list string|string[]
 ---@return string bytes
 function M.encode(list)
+  local single = type(list) == 'string'
   local rows, width = {}, 1
-  for i, s in ipairs(list) do
+  for i, s in ipairs(single and { list } or list) do
     rows[i] = points(s)
     width = math.max(width, #rows[i])
   end
-  local header = ("{'descr': '<U%d', 'fortran_order': False, 'shape': (%d,), }"):format(width, #list)
+  local header = ("{'descr': '<U%d', 'fortran_order': False, 'shape': (%s), }"):format(width, single and '' or #rows .. ',')
   header = header .. (' '):rep((-(10 + #header + 1)) % 64) .. '\n'
   local out = { '\147NUMPY\1\0', char(#header % 256, floor(#header / 256)), header }
   for _, row in ipairs(rows) do
@@ -51,9 +52,24 @@ function M.encode(list)
   return table.concat(out)
 end
 
---- The texts of an .npy image, or nil and what is wrong.
+--- One text of `width` places from position p; nil when there are no code points.
+local function text_at(bytes, p, width, order)
+  local text = {}
+  for k = 0, width - 1 do
+    local a, b, c, d = byte(bytes, p + 4 * k, p + 4 * k + 3)
+    if order == '>' then a, b, c, d = d, c, b, a end
+    local v = a + 256 * b + 65536 * c
+    if d ~= 0 or v >= 0x110000 then return nil end
+    if v ~= 0 then text[#text + 1] = utf8(v) end
+  end
+  return table.concat(text)
+end
+
+local MOST = 2 ^ 24 -- texts
+
+--- The text, list of texts or nested list of an .npy image, or nil and what is wrong.
 ---@param bytes string
----@return string[]|nil
+---@return string|table|nil
 ---@return string|nil
 function M.decode(bytes)
   if bytes:sub(1, 6) ~= '\147NUMPY' or #bytes < 12 then return nil, 'it is no .npy image' end
@@ -61,25 +77,36 @@ function M.decode(bytes)
   local size, at = byte(bytes, 9) + 256 * byte(bytes, 10), 11
   if major > 1 then size, at = size + 65536 * (byte(bytes, 11) + 256 * byte(bytes, 12)), 13 end
   local header = bytes:sub(at, at + size - 1)
-  local order, width = header:match "'descr':%s*'([<>=|]?)U(%d+)'"
-  local n = header:match "'shape':%s*%((%d*),?%)"
-  if not width or not n then return nil, 'it is no list of texts' end
-  local count, first = n == '' and 1 or tonumber(n), at + size
-  width = tonumber(width)
-  if #bytes - first + 1 < 4 * width * count then return nil, 'it is cut short' end
-  local out = {}
-  for i = 1, count do
-    local text = {}
-    for k = 1, width do
-      local p = first + 4 * ((i - 1) * width + k - 1)
-      local a, b, c, d = byte(bytes, p, p + 3)
-      if order == '>' then a, b, c, d = d, c, b, a end
-      local v = a + 256 * b + 65536 * c
-      if d ~= 0 or v >= 0x110000 then return nil, 'it holds no texts' end
-      if v ~= 0 then text[#text + 1] = utf8(v) end
-    end
-    out[i] = table.concat(text)
+  local order, kind, digits = header:match "'descr':%s*'([<>=|]?)([US])(%d+)'"
+  local axes, fortran = header:match "'shape':%s*%(([%d,%s]*)%)", header:find "'fortran_order':%s*True" ~= nil
+  if not kind or not axes or #digits > 9 then return nil, 'it holds no texts' end
+  local shape, count = {}, 1
+  for n in axes:gmatch '%d+' do
+    shape[#shape + 1] = tonumber(n)
+    count = count * tonumber(n)
   end
+  local first, width = at + size, tonumber(digits)
+  local step = kind == 'U' and 4 * width or width
+  if #shape > 8 or count > MOST then return nil, 'it holds more than 16 million texts' end
+  if #bytes - first + 1 < step * count then return nil, 'it is cut short' end
+  if fortran and #shape > 1 then return nil, 'its texts lie column by column; save it with numpy.ascontiguousarray' end
+  local i, broken = 0, false
+  local function read(axis)
+    if axis > #shape then
+      local p = first + step * i
+      i = i + 1
+      if kind == 'S' then return (bytes:sub(p, p + step - 1):gsub('%z+$', '')) end
+      local text = text_at(bytes, p, width, order)
+      broken = broken or not text
+      return text
+    end
+    local out = {}
+    for k = 1, shape[axis] do out[k] = read(axis + 1) end
+    return out
+  end
+  if count == 0 then return {} end
+  local out = read(1)
+  if broken then return nil, 'it holds no texts' end
   return out
 end
 
