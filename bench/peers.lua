@@ -7,6 +7,7 @@ local mc = require 'mascon'
 local rows = require 'rows'
 local measure = require 'measure'
 local results = require 'results'
+local earlier = require 'earlier'
 local functions = require 'functions'
 
 local o = mc.args.parse({ ... }, {
@@ -15,7 +16,7 @@ local o = mc.args.parse({ ... }, {
     { 'threads', 'integer', 'worker threads on both sides', default = mc.get_num_threads() }, { 'rounds', 'integer', 'turns of each family', default = 2 },
     { 'venv', 'string', 'folder of the Python environment, made when missing', default = 'build/peers' }, { 'out', 'string', 'the page', default = 'bench/RESULTS.md' },
     { 'skip_ablation', 'flag', 'leave the ablation, the handles and the memory out' }, { 'render', 'flag', 'only write the page from the rows of the last run' },
-    { 'only', 'list', 'families of ours to run, as bench/run.lua names them; the rows of an earlier run stand for the others' },
+    { 'only', 'list', 'families of ours to run, as bench/run.lua names them; the rows of an earlier run, or the page as it is, stand for the others' },
     { 'without', 'string', 'leave out families whose name begins so; their rows of an earlier run stay' },
     { 'wait_load', 'number', 'wait up to 20 minutes for a load below this before each turn; 0: do not wait', default = 0 },
   },
@@ -90,11 +91,13 @@ local function wait()
   end
 end
 
+local before = earlier.read(o.out) -- once: later writes of the page would otherwise take their own text for an earlier run
+
 --- Writes the page from the rows on disk.
 local function page()
   local ours, why = rows.load_rows(OURS)
   if not ours then error('peers: ' .. why .. '; run without --render first', 0) end
-  local ok, wrong = mc.file.write(o.out, results.page(rows.load_rows(FACTS)[1], ours, rows.load_rows(THEIRS)))
+  local ok, wrong = mc.file.write(o.out, results.page(rows.load_rows(FACTS)[1], ours, rows.load_rows(THEIRS), before))
   if not ok then error('peers: ' .. wrong, 0) end
   print('written: ' .. o.out)
 end

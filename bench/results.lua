@@ -1,7 +1,8 @@
 -- results.lua - the page bench/RESULTS.md: floors and goals, machine limits, peers, coupling, ablation, and what we lose.
 --
--- page(facts, ours, theirs) -> text. Owns the tables and the verdicts; numbers come from rows alone. May not run anything.
+-- page(facts, ours, theirs, old) -> text; old: the page before, whose tables stand for families without rows. Owns the tables and the verdicts; numbers come from rows alone. May not run anything.
 local measure = require 'measure'
+local earlier = require 'earlier'
 local results_functions = require 'results_functions'
 local results_transforms = require 'results_transforms'
 local results_autoreject = require 'results_autoreject'
@@ -69,7 +70,24 @@ Causes that were measured: interpreted `a + b` of 16 elements is LuaJIT's interp
 collector), 100 pass the call to C, 50 read the size of an operand and 45 find the metamethod; a compiled loop needs none of it. Softmax of
 16 MiB is set against a copy that stays in the last-level cache (0.5 ms); the exponentials alone take 0.8 ms of both cores.]]
 
-local function floors(d)
+--- Rows of the old table in the place of those that were not measured; rows of one name are told apart by their order.
+local function fill(body, old)
+  local function numbered(list)
+    local seen, out = {}, {}
+    for i, line in ipairs(list) do
+      seen[line[1]] = (seen[line[1]] or 0) + 1
+      out[i] = line[1] .. '/' .. seen[line[1]]
+    end
+    return out
+  end
+  local before = {}
+  for i, key in ipairs(numbered(old)) do before[key] = old[i] end
+  for i, key in ipairs(numbered(body)) do
+    if body[i][5] == 'not measured' and before[key] and #before[key] == #body[i] then body[i] = before[key] end
+  end
+end
+
+local function floors(d, old)
   local body, O, T = {}, d.ours, d.theirs
   local function add(what, now, floor, goal, said) body[#body + 1] = { what, now or 'not measured', floor, goal, said } end
   local function seconds(what, name, floor, goal, floor_text, goal_text)
@@ -135,7 +153,8 @@ local function floors(d)
     add('peak memory of the process, ' .. name:gsub('memory_', ''):gsub('_', ', '), r and r.peak and ('%.0f MiB, plan %.0f MiB'):format(r.peak / 2 ^ 20, r.planned / 2 ^ 20), '1.3x the plan + 64 MiB', '1.1x + 64 MiB',
       verdict(over, 1.3, 1.1))
   end
-  return table_of({ 'measure', 'now', 'floor', 'goal', 'reached' }, body), body
+  fill(body, old)
+  return table_of({ 'measure', 'now', 'floor', 'goal', 'reached' }, body)
 end
 
 -- ---------------------------------------------------------------- the other tables
@@ -248,8 +267,11 @@ local function handles(d)
   return table_of({ 'handle', '10 live, traced', 'interpreted', '10^5 live, traced', 'interpreted' }, body)
 end
 
-local function versions(theirs)
+local function versions(theirs, old)
   local seen, names = {}, {}
+  for n, v in ((old and old.peers or '') .. ','):gmatch '%s*(%S+) (%S+),' do
+    names[#names + 1], seen[n] = n, v
+  end
   for _, r in ipairs(theirs) do
     for n, v in pairs(r.versions or {}) do
       if not seen[n] then names[#names + 1] = n end
@@ -261,39 +283,52 @@ local function versions(theirs)
   return table.concat(names, ', ')
 end
 
+--- Cases of the old list of losses that this run did not measure.
+local function still_lost(lost, old, d)
+  for _, line in ipairs(old) do
+    local name = line[1]:match '^`(.*)`$'
+    if name and not d.ours[name] then table.insert(lost, line) end
+  end
+end
+
 --- The whole page.
-function M.page(facts, ours, theirs)
+function M.page(facts, ours, theirs, old)
   local d, lost, out = index(ours, theirs), {}, {}
   local function put(...) for _, s in ipairs { ... } do out[#out + 1] = s end end
-  local floor_table = floors(d)
+  --- A section of the families named: text() when there are rows, else as it was.
+  local function section(title, families, text)
+    local there = not families
+    for _, list in ipairs { ours, theirs } do
+      for _, r in ipairs(list) do there = there or (families and families[r.family]) end
+    end
+    local body = there and text() or earlier.section(old, title)
+    if body then put('## ' .. title, body) end
+  end
   put('# Results', ('Written by `make bench-peers` on %s; do not edit. mascon %s, commit %s, kernels %s, %s, %d threads on both sides. Load of the machine during the run: median %.1f, highest %.1f%s.'):format(
     facts.date, facts.version, facts.commit, facts.isa, facts.machine, facts.threads, facts.load, facts.load_high,
     facts.load > facts.threads + 1 and ' - **other work ran beside it, so read the ratios, which were taken in turn, and not the seconds**' or ''),
-    'Peers: ' .. versions(theirs) .. '.',
+    'Peers: ' .. versions(theirs, old) .. '.',
     ('Each family ran ours, then theirs, %d rounds in all; a ratio is theirs / ours, the median over rounds (above 1: we are faster). A share is our rate over the machine\'s, measured in turn within one process. '
-      .. 'Every case checks its result before it is timed. NumPy has one thread for sorts, reductions and elementwise functions; such rows are set against ours at one thread.'):format(facts.rounds))
-  put('## Floors and goals', floor_table .. '\n\n' .. CAUSES)
-  put('## Limits of the machine', 'Streams over 16M f32 with plain and with non-temporal ("streaming") stores; OpenBLAS called directly.', limits(d))
-  put('## Start', start(d))
+      .. 'Every case checks its result before it is timed. NumPy has one thread for sorts, reductions and elementwise functions; such rows are set against ours at one thread. A section that begins with the run it comes from was not repeated.'):format(facts.rounds))
+  put('## Floors and goals', floors(d, earlier.lines(old, 'Floors and goals')) .. '\n\n' .. CAUSES)
+  section('Limits of the machine', { limit = true }, function() return 'Streams over 16M f32 with plain and with non-temporal ("streaming") stores; OpenBLAS called directly.\n\n' .. limits(d) end)
+  section('Start', { start = true }, function() return start(d) end)
   for _, f in ipairs { { 'small', 'Small operations' }, { 'ewise', 'Elementwise' }, { 'reduce', 'Reductions' }, { 'matmul', 'Matrix products' }, { 'fft', 'Transforms' }, { 'order', 'Sorting and medians' } } do
-    put('## ' .. f[2], peers(d, f[1], lost))
+    section(f[2], { [f[1]] = true }, function() return peers(d, f[1], lost) end)
   end
-  local functions = results_functions.section(ours, theirs)
-  if functions then put('## Functions', functions) end
-  local transforms = results_transforms.section(ours, theirs)
-  if transforms then put('## Compiled functions', transforms) end
-  local optim = results_optim.section(ours, theirs)
-  if optim then put('## Minimisers, roots, integrals, differential equations', optim) end
+  section('Functions', nil, function() return results_functions.section(ours, theirs) end)
+  section('Compiled functions', nil, function() return results_transforms.section(ours, theirs) end)
+  section('Minimisers, roots, integrals, differential equations', nil, function() return results_optim.section(ours, theirs) end)
   local passes = io.open 'bench/stored/compile_passes.md'
   if passes then
-    put('## Passes of compiled functions', passes:read '*a')
+    put('## Passes of compiled functions', (passes:read '*a'):match '^(.-)%s*$')
     passes:close()
   end
-  put('## Coupling: 512 rows x 2048 samples, 16 x 16 bands', coupling(d))
-  put('## Ablation of the coupling engine', ablation(d))
-  local rejection = results_autoreject.section(ours, theirs)
-  if rejection then put('## Epoch rejection', rejection) end
-  put('## Handles', 'c = a + b on 16 f64 through one C entry point; how the result is held differs (bench/handle.lua).', handles(d))
+  section('Coupling: 512 rows x 2048 samples, 16 x 16 bands', { pac = true }, function() return coupling(d) end)
+  section('Ablation of the coupling engine', { ablation = true }, function() return ablation(d) end)
+  section('Epoch rejection', nil, function() return results_autoreject.section(ours, theirs) end)
+  section('Handles', { handle = true }, function() return 'c = a + b on 16 f64 through one C entry point; how the result is held differs (bench/handle.lua).\n\n' .. handles(d) end)
+  still_lost(lost, earlier.lines(old, 'Where we lose'), d)
   put('## Where we lose', #lost > 0 and table_of({ 'case', 'to', 'ours', 'theirs', 'ratio' }, lost) or 'In no row of this run.')
   local failed = {}
   for _, r in ipairs(ours) do if r.failed then failed[#failed + 1] = { '`' .. r.name .. '`', (r.failed:gsub('\n.*', '')) } end end
