@@ -98,11 +98,11 @@ void mc_scratch_free(mc_scratch *s)
     mci_free(s);
 }
 
-/* `bytes` of s->piece to or from the file. */
-static int move(mc_scratch *s, int64_t at, int64_t bytes, int writing)
+/* `bytes` of memory to or from the file. */
+static int move(const mc_scratch *s, char *p, int64_t at, int64_t bytes, int writing)
 {
     for (int64_t done = 0; done < bytes;) {
-        ssize_t k = writing ? pwrite(s->fd, s->piece + done, (size_t)(bytes - done), at + done) : pread(s->fd, s->piece + done, (size_t)(bytes - done), at + done);
+        ssize_t k = writing ? pwrite(s->fd, p + done, (size_t)(bytes - done), at + done) : pread(s->fd, p + done, (size_t)(bytes - done), at + done);
         if (k < 0 && errno == EINTR)
             continue;
         if (k <= 0)
@@ -122,12 +122,12 @@ static int turn(mc_scratch *s, int64_t row, int64_t count, int64_t first, int64_
         for (int64_t r = 0; r < count; r += most) {
             const int64_t rows = count - r < most ? count - r : most, bytes = rows * len * size;
             const int64_t at = (t * s->rows + (row + r) * len) * size;
-            char *x = data + (r * stride + t - first) * size;
-            for (int64_t i = 0; writing && i < rows; i++) memcpy(s->piece + i * len * size, x + i * stride * size, (size_t)(len * size));
-            int rc = move(s, at, bytes, writing);
+            char *x = data + (r * stride + t - first) * size, *piece = stride == len ? x : s->piece;
+            for (int64_t i = 0; writing && piece != x && i < rows; i++) memcpy(piece + i * len * size, x + i * stride * size, (size_t)(len * size));
+            int rc = move(s, piece, at, bytes, writing);
             if (rc)
                 return rc;
-            for (int64_t i = 0; !writing && i < rows; i++) memcpy(x + i * stride * size, s->piece + i * len * size, (size_t)(got * size));
+            for (int64_t i = 0; !writing && piece != x && i < rows; i++) memcpy(x + i * stride * size, piece + i * len * size, (size_t)(got * size));
         }
     }
     return MC_OK;

@@ -30,6 +30,9 @@ function M.blocks(T, size)
   return list
 end
 
+--- Bytes of what is held for N rows of C channels beside the samples: running sums of the splits before and after a block, values and orders.
+function M.tables(C, N) return 16 * C * folds_.SPLITS * math.ceil(folds_.TRAIN * N) + 24 * C * N end
+
 --- f(x, first, last, carried) for each block of time; what it returns is carried to the next, the rest is released.
 ---@param source table of source.lua
 ---@param size integer samples of a block
@@ -64,7 +67,7 @@ end
 ---@return table values f64 [C, N] by row · candidates f64 [C, Q] ascending · folds f64 [C, K, Q] · mean f64 [C, Q] over folds
 function M.compute(job)
   local source = job.source
-  local size = source:block(job.fname, job.W ~= nil)
+  local size = source:search_block(job.fname, job.W ~= nil)
   source:ranges(job.fname)
   return mc.scope(function()
     local T, C = source.T, source.C

@@ -52,6 +52,7 @@ local function limits(fname, o, epochs, g, s, W, step)
   local job = { fname = fname, source = s, seed = o.seed, W = W, doubled = o.augment and o.compat == 'upstream', step = step }
   local curve = thresholds.curve(job)
   local chosen = thresholds.choose(o.thresh_method, curve, o.seed, o.compat)
+  if o.certainty == 0 then curve.folds = curve.folds:release() end -- the largest table, for resampling alone
   return { threshold = chosen.threshold, loss = chosen.loss, index = chosen.index, candidates = curve.candidates, losses = curve.mean, folds = curve.folds, job = job }
 end
 

@@ -89,7 +89,7 @@ Source.__index = Source
 ---@param epochs table
 ---@param picks integer[] 1-based
 ---@param opts? table max_memory bytes
----@return table source with E, C, T, picks; :each(f), :time(first, last), :block(fname, augmented), :ranges(fname, W), :mixed_ranges(W), :close()
+---@return table source with E, C, T, picks; :each(f), :time(first, last), :block(fname, augmented), :search_block(fname, augmented), :ranges(fname, W), :mixed_ranges(W), :close()
 function M.new(epochs, picks, opts)
   local s = { E = epochs:count(), C = #picks, T = epochs.samples, set = epochs, list = picks, limit = opts and opts.max_memory, channels = epochs.channels }
   s.size, s.data = tensor.size[epochs:dtype()], rawget(epochs, 'data')
@@ -142,20 +142,25 @@ end
 ---@param fname string
 ---@param augmented boolean
 ---@param more? number bytes per sample that the caller adds
-function Source:block(fname, augmented, more)
+---@param fixed? number bytes that the caller holds beside the block
+function Source:block(fname, augmented, more, fixed)
   local per = self:sample_bytes(augmented, more)
   local limit = self.limit or (self.data and SMALL or LARGE)
+  if self.limit or not self.data then limit = limit - (fixed or 0) end
   if per * self.T <= limit then return math.ceil(self.T / curves.TILE) * curves.TILE end
   local tiles = math.floor(limit / per / curves.TILE)
   if tiles < 1 then
     if self.limit then
       error(('%s: max_memory is %.1f MiB, but the smallest block of %d samples of %d epochs and %d channels needs %.1f MiB; raise max_memory'):format(
-        fname, self.limit / 2 ^ 20, curves.TILE, self.E, self.C, per * curves.TILE / 2 ^ 20), 3)
+        fname, self.limit / 2 ^ 20, curves.TILE, self.E, self.C, (per * curves.TILE + (fixed or 0)) / 2 ^ 20), 3)
     end
     tiles = 1
   end
   return tiles * curves.TILE
 end
+
+--- Length of the blocks of the search over rows as they are, and interpolated ones; the same for every split.
+function Source:search_block(fname, augmented) return self:block(fname, augmented, 0, curves.tables(self.C, (augmented and 2 or 1) * self.E)) end
 
 --- A block that is read from a file goes to the scratch file too, where one is being filled.
 function Source:note(x, first)
@@ -196,7 +201,7 @@ local function mixed(self, x, W) return raw('ar_mix', { x, self.picks, W, mc.zer
 --- Errors: a sample that is not finite, with its epoch and channel.
 function Source:ranges(fname, W)
   if self.range then return self.range end
-  if W then self:turn(self:block(fname, true)) end
+  if W then self:turn(self:search_block(fname, true)) end
   local far = W and not self.data
   local found = self:each(function(x, first)
     self:note(x, first)
