@@ -82,6 +82,9 @@ end
 ---@param o table options: max_memory
 function M.room(epochs, o) return o.max_memory or not rawget(epochs, 'data') and LARGE or nil end
 
+--- Whether samples in a file are read as a whole: half of what may be taken is for them, half for the work on them.
+function M.fits(E, C, T, size, limit) return 2 * E * C * T * size <= (limit or LARGE) end
+
 local Source = {}
 Source.__index = Source
 
@@ -101,8 +104,7 @@ function M.new(epochs, picks, opts)
   local all = {}
   for i = 1, s.C do all[i] = i end
   s.picks = curves.picks(all)
-  -- half for the samples, half for the work on them
-  if 2 * s.E * s.C * s.T * s.size <= (s.limit or LARGE) then
+  if M.fits(s.E, s.C, s.T, s.size, s.limit) then
     if s.limit then s.limit = s.limit - s.E * s.C * s.T * s.size end
     s.data = epochs:read { channels = picks }
   end
