@@ -42,7 +42,7 @@ function M.behind(e)
   return epochs.over('support', fields, {
     count = e:count(), dtype = e:dtype(), read = function(rows, picks)
       reads.count, reads.rows = reads.count + 1, reads.rows + #rows
-      return e:read { epochs = rows, channels = picks }
+      return e:read({ epochs = rows, channels = picks }):copy()
     end,
   }), reads
 end

@@ -5,6 +5,7 @@ local mc = require 'mascon'
 local check = require 'mascon.check'
 local curves = require 'mascon.autoreject.curves'
 local folds = require 'mascon.autoreject.folds'
+local run = require 'mascon.autoreject.run'
 local source = require 'mascon.autoreject.source'
 local M = {}
 
@@ -52,8 +53,9 @@ function M.plan(opts)
   local lasting = (CELL + LUA) * E * C + 24 * C * N
   local worker = N * TILE + folds.SPLITS * (3 * TILE + 4 * N) + 8 * C * TILE + o.folds * o.consensus * TILE + 3 * C * TILE
   local scratch = not o.in_memory and block < T and E * C * T * size or 0
+  local spare = (o.max_memory or not o.in_memory) and run.SPARE or 0
   local work = E * C * T * (C * MIX * (block >= T and 1 or 2) + REST) / threads + scratch * TURNED
-  return { bytes = math.ceil(lasting + math.max(search, losses, repair, reading) + threads * worker), seconds = work, block = block, passes = o.in_memory and 0 or scratch > 0 and 1 or 3,
+  return { bytes = math.ceil(lasting + math.max(search, losses, repair, reading) + threads * worker + spare), seconds = work, block = block, passes = o.in_memory and 0 or scratch > 0 and 1 or 3,
     scratch = scratch }
 end
 

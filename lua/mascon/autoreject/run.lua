@@ -5,8 +5,8 @@ local mc = require 'mascon'
 local lib = require 'mascon.ffi'
 local M = {}
 
--- bytes of freed blocks that may wait to be used again beside those in use
-local SPARE = 64 * 2 ^ 20
+--- Bytes of freed blocks that may wait to be used again beside those in use.
+M.SPARE = 64 * 2 ^ 20
 
 --- Runs f with the threads asked for, freed memory given back beyond the room it has; sets both as they were again, also after an error.
 ---@param o table options: threads
@@ -15,7 +15,7 @@ local SPARE = 64 * 2 ^ 20
 function M.with(o, f, room)
   local threads, before = o.threads and mc.get_num_threads(), nil
   if threads then mc.set_num_threads(o.threads) end
-  if room then before = tonumber(lib.C.mc_memory_room_set(lib.memory_stats().live + room + SPARE)) end
+  if room then before = tonumber(lib.C.mc_memory_room_set(lib.memory_stats().live + room + M.SPARE)) end
   local ok, a, b = pcall(f)
   if threads then mc.set_num_threads(threads) end
   if room then lib.C.mc_memory_room_set(before) end
