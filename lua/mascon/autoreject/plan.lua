@@ -53,9 +53,10 @@ function M.plan(opts)
   local lasting = (CELL + LUA) * E * C + 24 * C * N
   local worker = N * TILE + folds.SPLITS * (3 * TILE + 4 * N) + 8 * C * TILE + o.folds * o.consensus * TILE + 3 * C * TILE
   local scratch = not o.in_memory and block < T and E * C * T * size or 0
-  local spare = (o.max_memory or not o.in_memory) and run.SPARE or 0
+  -- freed blocks wait to be used again as far as the limit allows
+  local spare, room = (o.max_memory or not o.in_memory) and run.SPARE or 0, not o.in_memory and (o.max_memory or source.LARGE) or 0
   local work = E * C * T * (C * MIX * (block >= T and 1 or 2) + REST) / threads + scratch * TURNED
-  return { bytes = math.ceil(lasting + math.max(search, losses, repair, reading) + threads * worker + spare), seconds = work, block = block, passes = o.in_memory and 0 or scratch > 0 and 1 or 3,
+  return { bytes = math.ceil(math.max(lasting + math.max(search, losses, repair, reading) + threads * worker, room) + spare), seconds = work, block = block, passes = o.in_memory and 0 or scratch > 0 and 1 or 3,
     scratch = scratch }
 end
 

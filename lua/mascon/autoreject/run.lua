@@ -8,7 +8,8 @@ local M = {}
 --- Bytes of freed blocks that may wait to be used again beside those in use.
 M.SPARE = 64 * 2 ^ 20
 
---- Runs f with the threads asked for, freed memory given back beyond the room it has; sets both as they were again, also after an error.
+--- Runs f with the threads asked for, freed memory given back beyond the room it has, and all of it at the end; sets both as they were again, also after
+--- an error.
 ---@param o table options: threads
 ---@param f function
 ---@param room? number bytes that f may take; nothing is given back when left out
@@ -18,7 +19,10 @@ function M.with(o, f, room)
   if room then before = tonumber(lib.C.mc_memory_room_set(lib.memory_stats().live + room + M.SPARE)) end
   local ok, a, b = pcall(f)
   if threads then mc.set_num_threads(threads) end
-  if room then lib.C.mc_memory_room_set(before) end
+  if room then
+    lib.C.mc_memory_trim()
+    lib.C.mc_memory_room_set(before)
+  end
   if not ok then error(a, 0) end
   return a, b
 end

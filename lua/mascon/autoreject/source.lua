@@ -149,7 +149,7 @@ function Source:block(fname, augmented, more, fixed)
   local per = self:sample_bytes(augmented, more)
   local limit = self.limit or (self.data and SMALL or LARGE)
   if self.limit or not self.data then limit = limit - (fixed or 0) end
-  if per * self.T <= limit then return math.ceil(self.T / curves.TILE) * curves.TILE end
+  if per * self.T <= limit and (self.data or not self.length) then return math.ceil(self.T / curves.TILE) * curves.TILE end
   local tiles = math.floor(limit / per / curves.TILE)
   if tiles < 1 then
     if self.limit then
@@ -158,11 +158,17 @@ function Source:block(fname, augmented, more, fixed)
     end
     tiles = 1
   end
-  return tiles * curves.TILE
+  if not self.data and self.length then tiles = math.min(tiles, self.length / curves.TILE) end
+  local blocks = math.ceil(self.T / curves.TILE / tiles)
+  return math.ceil(self.T / blocks / curves.TILE) * curves.TILE -- of one length, so that their memory serves again
 end
 
---- Length of the blocks of the search over rows as they are, and interpolated ones; the same for every split.
-function Source:search_block(fname, augmented) return self:block(fname, augmented, 0, curves.tables(self.C, (augmented and 2 or 1) * self.E)) end
+--- Length of the blocks of the search over rows as they are, and interpolated ones; the same for every split. What is read from a file afterwards comes in no
+--- longer ones.
+function Source:search_block(fname, augmented)
+  self.length = self:block(fname, augmented, 0, curves.tables(self.C, (augmented and 2 or 1) * self.E))
+  return self.length
+end
 
 --- A block that is read from a file goes to the scratch file too, where one is being filled.
 function Source:note(x, first)

@@ -11,6 +11,7 @@ local options = require 'mascon.autoreject.options'
 local plan = require 'mascon.autoreject.plan'
 local ransac = require 'mascon.autoreject.ransac'
 local report = require 'mascon.autoreject.report'
+local run = require 'mascon.autoreject.run'
 local source = require 'mascon.autoreject.source'
 local tensor = require 'mascon.tensor'
 local M = {}
@@ -83,7 +84,8 @@ end
 --- Errors: those of the way; an unknown way.
 function M.clean(epochs, way, opts)
   if not WAYS[way] then check.error(('autoreject.ways.clean: way is %s; choose local, global or ransac'):format(check.show(way)), 2) end
-  local r = WAYS[way](epochs, opts or {})
+  local o = opts or {}
+  local r = run.with({}, function() return WAYS[way](epochs, o) end, source.room(epochs, { max_memory = o.max_memory and options.bytes('autoreject.ways.clean', o.max_memory) }))
   r.before = epochs
   return r
 end
