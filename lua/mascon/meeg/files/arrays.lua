@@ -87,7 +87,6 @@ function M.open(path, o)
     selection = side.selection, drop_log = side.drop_log, baseline = side.baseline,
   }, {
     count = n, dtype = dtype, read = function(rows, picks)
-      local x
       local there = data
       if rows[#rows] - rows[1] == #rows - 1 then there = data[{ { rows[1], rows[#rows] } }] end
       local x = there
