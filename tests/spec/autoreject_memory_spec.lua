@@ -133,6 +133,25 @@ describe('peak memory', function()
     assert.is_true(peak <= 1.125 * planned + 16 * 2 ^ 20, ('%.1f MiB, planned %.1f'):format(peak / 2 ^ 20, planned / 2 ^ 20))
   end)
 
+  it('of a mapped file is what is read at a time', function()
+    mc.save(folder .. '/epochs.npy', 1e-5 * mc.randn({ E, C, T }, { seed = 1 }))
+    local out = process.mascon(([[
+      local mc = require 'mascon'
+      local function mapped()
+        for l in io.lines '/proc/self/status' do
+          local k = l:match 'RssFile:%%s*(%%d+)'
+          if k then return k / 1024 end
+        end
+      end
+      local e, before, sum = mc.meeg.epochs.open('%s/epochs.npy', { fs = 500 }), mapped(), 0
+      for x in e:blocks { size = 20 } do sum = sum + mc.sum(x):item() end
+      print(mapped() - before, sum)
+    ]]):format(folder), {})
+    local grown, sum = out.text:match '(%S+)%s+(%S+)%s*$'
+    assert.is_true(tonumber(grown) < 8, out.text) -- of 36.6 MiB
+    assert.is_truthy(tonumber(sum))
+  end)
+
   it('of a filter stays within what it is given, and its samples do not depend on that', function()
     local raw = mc.meeg.raw.new { data = mc.randn({ 64, 60000 }, { seed = 1 }), fs = 250 }
     local wide = raw:filter { highpass = 1 }:read()
