@@ -1,4 +1,5 @@
--- autoreject.lua - epoch rejection: the local analysis, its transform, RANSAC, repair; what each trick of it gains; memory against the plan.
+-- autoreject.lua - epoch rejection: the local analysis, its transform, RANSAC, repair; what each trick of it gains; memory against the plan; files larger than
+-- memory.
 --
 -- Owns the jobs. The samples are sums of SplitMix64 uniforms, written down once more in peers/bench_autoreject.py. The ablation goes from the way
 -- other programs take to ours, step by step, on part of the channels where the slow steps would take minutes.
@@ -242,18 +243,24 @@ mc.autoreject.fit(epochs, { random_state = 1, verbose = false })
 io.write(mc.autoreject.plan { epochs = E, channels = C, samples = T, dtype = x.dtype }.bytes, ' ', x.nbytes, ' ', peak(), '\n')
 ]]
 
+--- What a process that runs a script says.
+local function child(text)
+  local file = os.tmpname()
+  mc.file.write(file, text)
+  local pipe = io.popen(("'%s/mascon' '%s' 2>&1"):format(lib.libdir, file))
+  local said = pipe:read '*a'
+  pipe:close()
+  os.remove(file)
+  return said
+end
+
 --- Peak memory of a process that runs one analysis: 1.3 times what input and plan say, and 64 MiB, are allowed.
 local function memory(bench)
   for _, m in ipairs { { 'ar_memory_64', SIZES['64'], 'f64' }, { 'ar_memory_128', SIZES['128'], 'f64' }, { 'ar_memory_128_f32', SIZES['128'], 'f32' } } do
     bench.case { name = m[1], family = 'autoreject_memory', measure = function()
       local C, E, T = unpack(m[2])
       local row = { name = m[1], family = 'autoreject_memory', op = 'autoreject', dtype = m[3], shape = ('%dx%dx%d'):format(C, E, T), threads = bench.threads }
-      local file = os.tmpname()
-      mc.file.write(file, PEAK:format(E, C, T, bench.threads, m[3]))
-      local pipe = io.popen(("'%s/mascon' '%s' 2>&1"):format(lib.libdir, file))
-      local text = pipe:read '*a'
-      pipe:close()
-      os.remove(file)
+      local text = child(PEAK:format(E, C, T, bench.threads, m[3]))
       local planned, input, peak = text:match '^(%d+) (%d+) (%d+)\n$'
       if not planned then
         row.failed = text
@@ -267,10 +274,85 @@ local function memory(bench)
   end
 end
 
+-- ---------------------------------------------------------------- streams
+
+-- 128 channels of 1000 samples: 768 MB to 6.1 GB
+local STREAMS = { 750, 1500, 3000, 6000 }
+
+local WRITE = [[
+local mc = require 'mascon'
+local E, C, T, at = %d, %d, %d, 0
+local mix = mc.randn({ C, 5 }, { seed = 1 })
+mc.save('%s', function()
+  if at >= E then return nil end
+  local x = mc.scope(function()
+    local s = mc.cumsum(mc.randn({ 50, 5, T }, { seed = at + 2 }), 3)
+    local loud = mc.lt(mc.rand({ 50, C, 1 }, { seed = at + 3 }), 0.05):to 'f64'
+    return (2e-7 * mc.matmul(mix, s) + 3e-6 * mc.randn({ 50, C, T }, { seed = at + 4 })) * (1 + 9 * loud)
+  end)
+  at = at + 50
+  return x
+end, { dtype = 'f64', row = { C, T } })
+]]
+
+local STREAM = [[
+local mc = require 'mascon'
+local limit, E = 2 ^ 30, %d
+mc.set_num_threads(%d)
+local e = mc.meeg.epochs.open('%s', { fs = 500 })
+local C, gone = #e.channels, {}
+for i = 1, C do
+  local h, turn = 1 - (i - 0.5) / C, 2.399963229728653 * (i - 1)
+  local r = math.sqrt(1 - h * h)
+  e.channels[i].position = { 0.09 * r * math.cos(turn), 0.09 * r * math.sin(turn), 0.09 * h }
+end
+for i = E + 1, e:count() do gone[#gone + 1] = i end
+e = e:drop(gone)
+local clock = require('mascon.ffi').C.mc_clock
+local started, busy = clock(), os.clock()
+mc.autoreject.fit(e, { random_state = 1, verbose = false, max_memory = limit })
+local seconds, cpu = clock() - started, os.clock() - busy
+local plan = mc.autoreject.plan { epochs = E, channels = C, samples = e.samples, in_memory = false, max_memory = limit }
+for l in io.lines '/proc/self/status' do
+  local k = l:match 'VmHWM:%%s*(%%d+)'
+  if k then io.write(seconds, ' ', cpu, ' ', k * 1024, ' ', plan.bytes, ' ', plan.scratch, ' ', plan.passes, '\n') end
+end
+]]
+
+--- One file of all epochs in the folder TMPDIR, or /var/tmp; an analysis of its first ones that may take 1 GiB.
+local function stream(bench)
+  local C, T, most, made = 128, 1000, 0, nil
+  for _, E in ipairs(STREAMS) do
+    if bench.wants('ar_stream_' .. E, 'autoreject_stream') then most = E end
+  end
+  for _, E in ipairs(STREAMS) do
+    bench.case { name = 'ar_stream_' .. E, family = 'autoreject_stream', measure = function()
+      local row = { name = 'ar_stream_' .. E, family = 'autoreject_stream', op = 'autoreject', dtype = 'f64', shape = ('%dx%dx%d'):format(C, E, T), threads = bench.threads, epochs = E }
+      if not made then
+        made = ('%s/mascon-stream-%d.npy'):format(os.getenv 'TMPDIR' or '/var/tmp', os.time())
+        local trouble = child(WRITE:format(most, C, T, made))
+        if trouble ~= '' then row.failed = trouble end
+      end
+      local said = row.failed or child(STREAM:format(E, bench.threads, made))
+      local seconds, cpu, peak, planned, scratch, passes = said:match '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\n$'
+      if seconds then
+        row.seconds, row.cpu, row.peak, row.planned, row.scratch, row.passes = tonumber(seconds), tonumber(cpu), tonumber(peak), tonumber(planned), tonumber(scratch), tonumber(passes)
+        row.allowed = 1.3 * row.planned
+        if row.peak > row.allowed then row.failed = ('peak %.0f MiB, 1.3 x plan is %.0f MiB'):format(row.peak / 2 ^ 20, row.allowed / 2 ^ 20) end
+      else
+        row.failed = said
+      end
+      return row
+    end }
+  end
+  if made then os.remove(made) end
+end
+
 return function(bench)
   jobs(bench)
   weights(bench)
   growth(bench)
   ablation(bench)
   memory(bench)
+  stream(bench)
 end

@@ -151,6 +151,7 @@ local function run()
   for _, name in ipairs { 'handle', 'ablation', 'memory', 'autoreject_growth', 'autoreject_ablation', 'autoreject_memory' } do
     if not o.skip_ablation and chosen(name) then our_turn(name) end
   end
+  if wanted and wanted.autoreject_stream then our_turn 'autoreject_stream' end -- by name only
   for round = 1, o.rounds do
     for _, f in ipairs(FAMILIES) do
       if not chosen(f[1] or '') then goto continue end

@@ -21,6 +21,7 @@ end
 local JOBS = {
   { 'fit', 'default analysis', '50x (100x for the larger)', '300x (500x)' }, { 'transform', 'its transform', '', '' }, { 'ransac', 'RANSAC', '20x', '' },
   { 'repair', 'five channels of every epoch repaired, against autoreject\'s neighbour MNE', '', '' },
+  { 'loo_weights', 'weights that give each channel from all others, against MNE', '', '' }, { 'set_weights', 'weights for a hundred sets of bad channels, against MNE', '', '' },
 }
 
 local function against(ours, theirs)
@@ -58,6 +59,11 @@ function M.section(ours, theirs)
   add('Peak memory of a process with one analysis:', rows_of(ours, 'autoreject_memory', { 'row', 'peak', 'input and plan', 'allowed' }, function(r)
     local function mib(b) return ('%.0f MiB'):format(b / 2 ^ 20) end
     return { '`' .. r.name .. '`', mib(r.peak), mib(r.planned), mib(r.allowed) }
+  end))
+  add('Epochs in a file, 1 GiB allowed:', rows_of(ours, 'autoreject_stream', { 'row', 'channels x epochs x samples', 'threads', 'seconds', 'per epoch', 'processor per epoch', 'passes over the file', 'temporary file', 'peak', 'planned' }, function(r)
+    local function mib(b) return ('%.0f MiB'):format(b / 2 ^ 20) end
+    return { '`' .. r.name .. '`', r.shape, tostring(r.threads), measure.time(r.seconds), measure.time(r.seconds / r.epochs), measure.time(r.cpu / r.epochs), ('%d'):format(r.passes), mib(r.scratch), mib(r.peak),
+      mib(r.planned) }
   end))
   return #parts > 0 and table.concat(parts, '\n\n') or nil
 end

@@ -10,7 +10,7 @@ local rows = require 'rows'
 local FAMILIES = {
   { 'start', 'small' }, { 'small', 'small' }, { 'handle', 'handle' }, { 'limit', 'ewise' }, { 'ewise', 'ewise' }, { 'reduce', 'ewise' }, { 'matmul', 'linear' },
   { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' }, { 'ablation', 'pac' }, { 'memory', 'pac' },
-  { 'autoreject', 'autoreject' }, { 'autoreject_growth', 'autoreject' }, { 'autoreject_ablation', 'autoreject' }, { 'autoreject_memory', 'autoreject' },
+  { 'autoreject', 'autoreject' }, { 'autoreject_growth', 'autoreject' }, { 'autoreject_ablation', 'autoreject' }, { 'autoreject_memory', 'autoreject' }, { 'autoreject_stream', 'autoreject', asked = true },
   { 'transform', 'transforms' }, { 'optim', 'optim' }, { 'optim', 'fit' },
 }
 for _, name in ipairs(require('functions').families()) do FAMILIES[#FAMILIES + 1] = { name, 'functions' } end
@@ -81,7 +81,7 @@ if not o.list then
   print(('mascon %s, commit %s, %s, kernels %s, %d threads, load %.1f'):format(here.version, here.commit, here.machine, here.isa, o.threads, rows.load()))
 end
 for _, f in ipairs(FAMILIES) do
-  if not wanted or wanted[f[1]] then
+  if wanted and wanted[f[1]] or not wanted and not f.asked then -- gigabytes of files, minutes: only by name
     family = f[1]
     require(f[2])(bench, family)
   end

@@ -93,6 +93,9 @@ MC_API void mc_memory_reset_peak(void);
 MC_API int mc_memory_limit_set(int64_t bytes);
 /* Gives cached blocks back to the system. */
 MC_API void mc_memory_trim(void);
+/* Blocks in use and cached ones together stay within this many bytes where they can: the cache goes first. 0: no such bound. Returns the bound
+ * before. */
+MC_API int64_t mc_memory_room_set(int64_t bytes);
 /* Non-zero when live bytes have grown by a step since the last collection; the caller collects and then tells how many bytes its own heap
  * holds, which is what a collection costs. */
 MC_API int *mc_memory_pressure(void);
@@ -117,6 +120,9 @@ MC_API int mc_promote(mc_tensor *t);
 /* Wraps foreign memory (a mapped file): `owner` is passed to release(owner) when the last view goes. Shares. */
 MC_API int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape, const int64_t *strides,
                    void *owner, void (*release)(void *), int readonly);
+/* The elements of t are not needed for now: where they lie in a mapped array file, their pages leave the process and come back when they are
+ * touched. Nothing happens to other tensors. */
+MC_API void mc_unload(const mc_tensor *t);
 MC_API int64_t mc_itemsize(int dtype);
 MC_API const char *mc_dtype_name(int dtype);
 MC_API int mc_is_contiguous(const mc_tensor *t);
@@ -153,6 +159,17 @@ MC_API int mc_numbers(const mc_tensor *t, int64_t first, int64_t count, double *
 
 /* ---- files ---- */
 #include "formats/mc_formats.h"
+
+/* ---- a scratch file: rows larger than memory, wanted stretch by stretch ---- */
+typedef struct mc_scratch mc_scratch;
+/* Room on disk for `rows` rows of n elements, kept in runs of `run` of them. The file has no name and goes with the process. folder NULL: that of
+ * TMPDIR, else /var/tmp, else /tmp. Owns: mc_scratch_free. NULL with the error record set when the folder cannot be written or has no room. */
+MC_API mc_scratch *mc_scratch_new(const char *folder, int dtype, int64_t rows, int64_t n, int64_t run);
+/* Rows x [..., n], contiguous, as rows row, row + 1, ... (from 0). */
+MC_API int mc_scratch_put(mc_scratch *s, int64_t row, const mc_tensor *x);
+/* Elements first .. first + k of all rows into out [..., k], contiguous; first is a multiple of `run`. */
+MC_API int mc_scratch_get(mc_scratch *s, int64_t first, mc_tensor *out);
+MC_API void mc_scratch_free(mc_scratch *s);
 
 /* ---- pictures and terminals ---- */
 /* Renders an SVG text at `scale` into a PNG file (through librsvg). MC_EUNSUPPORTED with advice when that is missing. */

@@ -38,6 +38,7 @@ static struct {
     pthread_mutex_t lock; /* guards everything below */
     block *list[CLASSES];
     int64_t live, cached, peak, calls, limit, blocks;
+    int64_t room;  /* for live and cached blocks together, 0: as much as the cache may take */
     int64_t kept;  /* live after the last collection */
     double stretch; /* of the steps */
     int cache_on, ready;
@@ -147,7 +148,7 @@ void *mci_alloc(size_t bytes)
         pool.list[klass] = b->next;
         pool.cached -= b->bytes;
     }
-    if (!b && !forced && limit && pool.live + pool.cached + size > limit)
+    if (!b && !forced && ((limit && pool.live + pool.cached + size > limit) || (pool.room && pool.live + pool.cached + size > pool.room)))
         trim_locked();
     int over = limit && pool.live + size > limit;
     if (b && over) { /* the limit was lowered while the block lay in the cache */
@@ -251,6 +252,17 @@ void mc_memory_trim(void)
     pthread_mutex_lock(&pool.lock);
     trim_locked();
     pthread_mutex_unlock(&pool.lock);
+}
+
+int64_t mc_memory_room_set(int64_t bytes)
+{
+    pthread_mutex_lock(&pool.lock);
+    int64_t before = pool.room;
+    pool.room = bytes > 0 ? bytes : 0;
+    if (pool.room && pool.live + pool.cached > pool.room)
+        trim_locked();
+    pthread_mutex_unlock(&pool.lock);
+    return before;
 }
 
 int *mc_memory_pressure(void)

@@ -303,6 +303,15 @@ static void extent(const mc_tensor *t, uintptr_t *lo, uintptr_t *hi)
     *hi = (uintptr_t)t->data + (uintptr_t)((above + 1) * MCI_SIZE(t->dtype));
 }
 
+void mc_unload(const mc_tensor *t)
+{
+    uintptr_t lo, hi;
+    if (t->numel == 0 || !t->storage || t->storage->release != (void (*)(void *))mc_npy_free)
+        return;
+    extent(t, &lo, &hi);
+    mc_npy_forget(t->storage->owner, (const void *)lo, (int64_t)(hi - lo));
+}
+
 int mci_overlap(const mc_tensor *a, const mc_tensor *b)
 {
     if (a->numel == 0 || b->numel == 0)

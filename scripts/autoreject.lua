@@ -143,8 +143,9 @@ mc.args.run('autoreject', function()
   local epochs = meeg.raw.is(x) and cut(x) or x
   local E, T = epochs:count(), epochs.samples
   if mc.manifest.planning() then
-    local plan = ar.ways.plan(epochs)
-    print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB'):format(E, #epochs.channels, T, plan.seconds, plan.bytes / 2 ^ 20))
+    local plan = ar.ways.plan(epochs, o.max_memory)
+    print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB%s'):format(E, #epochs.channels, T, plan.seconds, plan.bytes / 2 ^ 20,
+      plan.scratch > 0 and (', temporary file %.1f MiB'):format(plan.scratch / 2 ^ 20) or ''))
     os.exit(0)
   end
   ar.results.folder(o.out, o.overwrite)

@@ -1,8 +1,8 @@
 /* autoreject_median.c - medians over rows, sample by sample, many samples at once.
  *
- * A network of comparators does not look at the data, so samples go through it side by side: the odd-even merge sort. Runs of
- * RUN rows are sorted in registers; the median of two runs is picked from them, more runs are merged through memory by the comparators
- * that the middle positions depend on. The length of a network grows like n log^2 n; beyond NETWORK_MAX rows a selection of each sample alone
+ * A network of comparators does not look at the data, so samples go through it side by side. Runs of RUN rows are sorted in registers,
+ * two of them merged there; more are merged through memory by the odd-even merge. Each half of the rows becomes one sorted run, and the median is
+ * picked from the two without a merge. The length of a network grows like n log^2 n; beyond NETWORK_MAX rows a selection of each sample alone
  * is faster. Both give the exact median: the mean of the two middle values for an even number. May not know what a row is.
  * Source: K. E. Batcher, Sorting networks and their applications, 1968. */
 #include "autoreject_tile.h"
@@ -18,47 +18,39 @@
 #define RUN 8
 #endif
 
-/* Comparators (i, j), i < j, that merge sorted runs of RUN into one sorted row of n; written only where pairs is given. */
-static int64_t whole_network(int64_t n, uint16_t *pairs)
+/* Comparators (i, j), i < j, that merge sorted runs of 2 RUN into one sorted row of n that starts at `base`; written only where
+ * pairs is given. */
+static int64_t merges(int64_t n, int64_t base, uint16_t *pairs)
 {
     int64_t count = 0;
-    for (int64_t p = RUN; p < n; p *= 2)
+    for (int64_t p = 2 * RUN; p < n; p *= 2)
         for (int64_t k = p; k > 0; k /= 2)
             for (int64_t j = k % p; j + k < n; j += 2 * k)
                 for (int64_t i = j; i < j + k && i + k < n; i++) {
                     if (i / (2 * p) != (i + k) / (2 * p)) continue;
                     if (pairs) {
-                        pairs[2 * count] = (uint16_t)i;
-                        pairs[2 * count + 1] = (uint16_t)(i + k);
+                        pairs[2 * count] = (uint16_t)(base + i);
+                        pairs[2 * count + 1] = (uint16_t)(base + i + k);
                     }
                     count++;
                 }
     return count;
 }
 
+/* Rows that half of n rows take, in whole pairs of runs. */
+static int64_t room(int64_t n) { return (n - n / 2 + 2 * RUN - 1) / (2 * RUN) * (2 * RUN); }
+
 int64_t MCK(ar_network)(int64_t n, uint16_t *pairs)
 {
-    if (n <= 2 * RUN || n > NETWORK_MAX) return 0;
-    const int64_t all = whole_network(n, pairs);
-    if (!pairs) return all;
-    uint8_t wanted[NETWORK_MAX] = { 0 };
-    wanted[n / 2] = wanted[(n - 1) / 2] = 1;
-    int64_t kept = all;
-    for (int64_t k = all - 1; k >= 0; k--) {
-        const uint16_t i = pairs[2 * k], j = pairs[2 * k + 1];
-        if (!wanted[i] && !wanted[j]) continue;
-        wanted[i] = wanted[j] = 1;
-        kept--;
-        pairs[2 * kept] = i;
-        pairs[2 * kept + 1] = j;
-    }
-    for (int64_t k = 0; k < 2 * (all - kept); k++) pairs[k] = pairs[2 * kept + k];
-    return all - kept;
+    if (n <= 4 * RUN || n > NETWORK_MAX) return 0;
+    const int64_t first = merges(n - n / 2, 0, pairs);
+    return first + merges(n / 2, room(n), pairs ? pairs + 2 * first : NULL);
 }
 
 int64_t MCK(ar_medians_work)(int64_t n)
 {
-    return ar_bytes(n * BLOCK * 8) + (n > NETWORK_MAX ? (int64_t)MCK(select_work)(8, n, 1) : 0);
+    const int64_t rows = n > 2 * room(n) ? n : 2 * room(n);
+    return ar_bytes(rows * BLOCK * 8) + (n > NETWORK_MAX ? (int64_t)MCK(select_work)(8, n, 1) : 0);
 }
 
 /* Rows list[0 .. m) of VL samples, sorted, to out. Unrolled, or v would lie in memory: 1.5 times the time. */
@@ -98,6 +90,63 @@ static void sort_run(double *out, const double *in, const int32_t *list, int64_t
     for (int v = 0; v < WIDE; v++) table[n - 1](out + v * VL, in + v * VL, list);
 }
 
+/* Comparators between rows `apart`, of a row in registers. */
+MC_INLINE void half_clean(mck_vec64 *v, const int apart)
+{
+#pragma GCC unroll 32
+    for (int i = 0; i < RUN; i++) {
+        if (i & apart) continue;
+        const mck_vec64 low = mck_min_64(v[i], v[i + apart]);
+        v[i + apart] = mck_max_64(v[i], v[i + apart]);
+        v[i] = low;
+    }
+}
+
+/* A row that ascends and then descends, or the other way round, sorted in registers and stored. */
+MC_INLINE void sort_bitonic(double *out, mck_vec64 *v)
+{
+#if RUN == 32
+    half_clean(v, 16);
+    half_clean(v, 8);
+#endif
+    half_clean(v, 4);
+    half_clean(v, 2);
+    half_clean(v, 1);
+#pragma GCC unroll 32
+    for (int i = 0; i < RUN; i++) mck_store_64(out + i * BLOCK, v[i]);
+}
+
+/* Two sorted runs, one after the other, become one. */
+static void merge_runs(double *buf)
+{
+    for (int p = 0; p < WIDE; p++, buf += VL) {
+        mck_vec64 v[RUN];
+#pragma GCC unroll 32
+        for (int i = 0; i < RUN; i++) {
+            const mck_vec64 a = mck_load_64(buf + i * BLOCK), b = mck_load_64(buf + (2 * RUN - 1 - i) * BLOCK);
+            v[i] = mck_min_64(a, b);
+            mck_store_64(buf + (2 * RUN - 1 - i) * BLOCK, mck_max_64(a, b));
+        }
+        sort_bitonic(buf, v);
+#pragma GCC unroll 32
+        for (int i = 0; i < RUN; i++) v[i] = mck_load_64(buf + (RUN + i) * BLOCK);
+        sort_bitonic(buf + RUN * BLOCK, v);
+    }
+}
+
+/* Rows list[0 .. n) in sorted runs of 2 RUN; rows beyond the last are larger than all. */
+static void sort_pairs(double *out, const double *in, const int32_t *list, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += 2 * RUN, out += 2 * RUN * BLOCK) {
+        const int64_t left = n - i < 2 * RUN ? n - i : 2 * RUN, first = left < RUN ? left : RUN;
+        sort_run(out, in, list + i, first);
+        if (left > RUN) sort_run(out + RUN * BLOCK, in, list + i + RUN, left - RUN);
+        for (int64_t k = left; left > RUN && k < 2 * RUN; k++)
+            for (int v = 0; v < WIDE; v++) mck_store_64(out + k * BLOCK + v * VL, mck_set_64(INFINITY));
+        if (left > RUN) merge_runs(out);
+    }
+}
+
 /* The median of two sorted runs, the longer one first: the k-th smallest of both is the least of max(a_i, b_(k-i)). */
 static void by_pair(double *out, const double *a, const double *b, int64_t n)
 {
@@ -121,7 +170,7 @@ static void by_pair(double *out, const double *a, const double *b, int64_t n)
     }
 }
 
-static void by_network(double *out, double *buf, int64_t n, const uint16_t *network, int64_t pairs)
+static void by_network(double *buf, const uint16_t *network, int64_t pairs)
 {
     for (int64_t k = 0; k < pairs; k++) {
         double *a = buf + network[2 * k] * BLOCK, *b = buf + network[2 * k + 1] * BLOCK;
@@ -131,8 +180,6 @@ static void by_network(double *out, double *buf, int64_t n, const uint16_t *netw
             mck_store_64(b + v * VL, mck_max_64(x, y));
         }
     }
-    const double *low = buf + (n - 1) / 2 * BLOCK, *high = buf + n / 2 * BLOCK;
-    for (int i = 0; i < BLOCK; i++) out[i] = n % 2 ? high[i] : 0.5 * (low[i] + high[i]);
 }
 
 void MCK(ar_medians)(double *out, const double *rows, const int32_t *list, int64_t n, const uint16_t *network, int64_t pairs, void *work)
@@ -147,14 +194,19 @@ void MCK(ar_medians)(double *out, const double *rows, const int32_t *list, int64
             MCK(select_f64)(&a);
             continue;
         }
-        if (n > RUN && n <= 2 * RUN) {
-            const int64_t m = n - n / 2;
-            sort_run(buf, rows + t, list, m);
-            sort_run(buf + m * BLOCK, rows + t, list + m, n - m);
-            by_pair(out + t, buf, buf + m * BLOCK, n);
+        if (n == 1) {
+            for (int v = 0; v < WIDE; v++) mck_store_64(out + t + v * VL, mck_load_64(rows + list[0] * TILE + t + v * VL));
             continue;
         }
-        for (int64_t i = 0; i < n; i += RUN) sort_run(buf + i * BLOCK, rows + t, list + i, n - i < RUN ? n - i : RUN);
-        by_network(out + t, buf, n, network, pairs);
+        const int64_t m = n - n / 2, second = n <= 2 * RUN ? m : room(n);
+        if (n <= 2 * RUN) {
+            sort_run(buf, rows + t, list, m);
+            sort_run(buf + second * BLOCK, rows + t, list + m, n - m);
+        } else {
+            sort_pairs(buf, rows + t, list, m);
+            sort_pairs(buf + second * BLOCK, rows + t, list + m, n - m);
+            by_network(buf, network, pairs);
+        }
+        by_pair(out + t, buf, buf + second * BLOCK, n);
     }
 }

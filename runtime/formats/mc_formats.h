@@ -76,6 +76,9 @@ MC_API const void *mc_npy_data(const mc_npy *f);
  * `out`. */
 MC_API int mc_npy_read(const mc_npy *f, int64_t first, int64_t count, void *out);
 MC_API void mc_npy_free(mc_npy *f);
+/* The pages that hold n bytes at `from`, which lie in the stored bytes, are not needed for now: they leave the process
+ * and come back from the file. Nothing happens to an array that is not mapped. */
+MC_API void mc_npy_forget(const mc_npy *f, const void *from, int64_t n);
 
 /* Starts an .npy file of `dtype` and shape[0..rank). shape[0] of -1 grows with what is written (C
  * order only). fortran: the data will come first axis fastest. Owns. bf16 is written as V2, which
@@ -396,6 +399,9 @@ mci_infile *mci_infile_memory(const char *op, const void *bytes, int64_t n);
 mci_infile *mci_infile_adopt(const char *op, const char *name, void *bytes, int64_t n);
 mci_infile *mci_infile_share(mci_infile *f);
 void mci_infile_release(mci_infile *f);
+/* The pages of a mapping that hold n bytes at `from` leave the process; they are read again when they are
+ * touched. Nothing happens to what is not mapped. */
+void mci_infile_forget(const mci_infile *f, const void *from, int64_t n);
 int64_t mci_infile_size(const mci_infile *f);
 const char *mci_infile_name(const mci_infile *f);
 /* All bytes where they lie, NULL for a file opened by mci_infile_open. */

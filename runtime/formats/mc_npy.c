@@ -80,6 +80,11 @@ void mc_npy_free(mc_npy *f)
     mci_free(f);
 }
 
+void mc_npy_forget(const mc_npy *f, const void *from, int64_t n)
+{
+    mci_infile_forget(f->src, from, n);
+}
+
 const void *mc_npy_data(const mc_npy *f)
 {
     return f ? f->data : NULL;

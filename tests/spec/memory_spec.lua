@@ -314,3 +314,23 @@ describe('the n-th allocation fails', function()
 end)
 
 it('leaves no tensor behind', function() assert.equal(BEFORE, support.tensor_bytes()) end)
+
+describe('the room of blocks', function()
+  it('counts those in use and those that wait: the waiting ones go back first', function()
+    local lib = require 'mascon.ffi'
+    C.mc_memory_trim()
+    local base = lib.memory_stats()
+    local before = tonumber(C.mc_memory_room_set(base.live + 40 * MB))
+    for k = 1, 6 do
+      local x = mc.zeros { (8 + k) * MB / 8 } -- a size class of its own
+      x:release()
+      local now = lib.memory_stats()
+      assert.is_true(now.live + now.cached <= base.live + 40 * MB)
+    end
+    assert.is_true(lib.memory_stats().cached > 0)
+    local kept = mc.zeros { 60 * MB / 8 } -- a bound of what waits, not of what is asked for
+    assert.equal(60 * MB, kept.nbytes)
+    kept:release()
+    assert.equal(base.live + 40 * MB, tonumber(C.mc_memory_room_set(before)))
+  end)
+end)

@@ -37,12 +37,12 @@ end
 
 --- The same epochs with their samples behind a reader, as in a file.
 function M.behind(e)
-  local reads = { count = 0 }
+  local reads = { count = 0, rows = 0 }
   local fields = { fs = e.fs, tmin = e.tmin, samples = e.samples, channels = e.channels, bads = e.bads }
   return epochs.over('support', fields, {
     count = e:count(), dtype = e:dtype(), read = function(rows, picks)
-      reads.count = reads.count + 1
-      return e:read { epochs = rows, channels = picks }
+      reads.count, reads.rows = reads.count + 1, reads.rows + #rows
+      return e:read({ epochs = rows, channels = picks }):copy()
     end,
   }), reads
 end

@@ -30,6 +30,9 @@ function M.blocks(T, size)
   return list
 end
 
+--- Bytes of what is held for N rows of C channels beside the samples: running sums of the splits before and after a block, values and orders.
+function M.tables(C, N) return 16 * C * folds_.SPLITS * math.ceil(folds_.TRAIN * N) + 24 * C * N end
+
 --- f(x, first, last, carried) for each block of time; what it returns is carried to the next, the rest is released.
 ---@param source table of source.lua
 ---@param size integer samples of a block
@@ -51,8 +54,7 @@ local function values_of(job)
   local source = job.source
   local q = source:ranges(job.fname)
   if not job.W then return q.T:contiguous() end
-  if job.whole then return mc.concat({ q.T, mc.max(job.whole, 3) - mc.min(job.whole, 3) }, 2) end
-  return mc.concat({ q.T, source:mixed_ranges(job.W).T }, 2)
+  return mc.concat({ q.T, (job.mixed or source:mixed_ranges(job.W)).T }, 2)
 end
 
 --- Losses of all candidates of each channel.
@@ -64,11 +66,11 @@ end
 ---@return table values f64 [C, N] by row · candidates f64 [C, Q] ascending · folds f64 [C, K, Q] · mean f64 [C, Q] over folds
 function M.compute(job)
   local source = job.source
-  local size = source:block(job.fname, job.W ~= nil)
+  local size = source:search_block(job.fname, job.W ~= nil)
   source:ranges(job.fname)
   return mc.scope(function()
     local T, C = source.T, source.C
-    if job.W and source.data and size >= T then job.whole = raw('ar_mix', { source.data, source.picks, job.W, none 'i64' }, { want = 1 }, 1)[1] end
+    if job.W and source.data and size >= T then job.whole, job.mixed = unpack(raw('ar_mix', { source.data, source.picks, job.W, none 'i64' }, { want = 3 }, 2)) end
     local values = values_of(job)
     if job.pooled then values = mc.max(values, { 1, keepdim = true }) end
     local order = mc.argsort(values, { 2, base = 0 })
@@ -78,7 +80,7 @@ function M.compute(job)
       local more = job.whole or job.W and raw('ar_mix', { x, source.picks, job.W, none 'i64' }, { want = 1 }, 1)[1] or none 'f64'
       return raw('ar_sums', { x, source.picks, more, order, train_at, train, middle_at, middle, before }, {}, 1)[1]
     end, job.step)
-    job.whole = nil
+    job.whole, job.mixed = nil, nil
     local points = T
     if job.pooled then
       sum, points = mc.sum(sum, { 1, keepdim = true }), T * C

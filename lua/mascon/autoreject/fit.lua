@@ -47,21 +47,22 @@ local function clustered(o, neighbours, vote)
 end
 
 --- Thresholds of one type, searched for or given.
-local function limits(fname, o, epochs, g, s, step)
+local function limits(fname, o, epochs, g, s, W, step)
   if o.thresholds then return { threshold = thresholds.given(fname, o.thresholds, epochs, g.picks) } end
-  local job = { fname = fname, source = s, seed = o.seed, W = o.augment and g.interpolator and g.interpolator.weights() or nil,
-    doubled = o.augment and o.compat == 'upstream', step = step }
+  local job = { fname = fname, source = s, seed = o.seed, W = W, doubled = o.augment and o.compat == 'upstream', step = step }
   local curve = thresholds.curve(job)
   local chosen = thresholds.choose(o.thresh_method, curve, o.seed, o.compat)
+  if o.certainty == 0 then curve.folds = curve.folds:release() end -- the largest table, for resampling alone
   return { threshold = chosen.threshold, loss = chosen.loss, index = chosen.index, candidates = curve.candidates, losses = curve.mean, folds = curve.folds, job = job }
 end
 
 --- Everything about one type of channel.
 local function fit_type(fname, o, epochs, g, list, split, model)
   local s = source.new(epochs, g.picks, o)
-  local range = s:ranges(fname)
+  local W = not o.thresholds and o.augment and g.interpolator and g.interpolator.weights() or nil
+  local range = s:ranges(fname, W)
   local step = run.progress(o, 2 * s.T, s.E * s.C)
-  local found = limits(fname, o, epochs, g, s, step)
+  local found = limits(fname, o, epochs, g, s, W, step)
   local names = names_of(epochs, g.picks)
   local vote, spoken = verdict.vote(range, found.threshold, names, o, model.warnings)
   local neighbours = o.adjacency and adjacency.new(fname, o.adjacency, names, g.interpolator and g.interpolator.positions)
@@ -76,6 +77,7 @@ local function fit_type(fname, o, epochs, g, list, split, model)
     consensus = model.consensus_grid[i], n_interpolate = rho[j], consensus_index = i, n_interpolate_index = j, n_interpolate_grid = rho, loss = loss, mean_loss = mean, bad_channels = spoken,
   }
   if o.certainty > 0 and found.job then t.certainty = certainty.of(found, vote, o) end
+  s:close()
   return t
 end
 
@@ -123,7 +125,7 @@ function M.fit(epochs, opts)
       model.order[k], model.types[g.type] = g.type, t
       model.consensus[g.type], model.n_interpolate[g.type], model.loss[g.type] = t.consensus, t.n_interpolate, t.loss
     end
-  end)
+  end, source.room(epochs, o))
   return transform.model(model)
 end
 

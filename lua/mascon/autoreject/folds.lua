@@ -8,6 +8,9 @@ local twister = require 'mascon.autoreject.twister'
 local error = check.error
 local M = {}
 
+--- Splits of the search for limits, and the share of the rows that trains.
+M.SPLITS, M.TRAIN = 10, 0.8
+
 --- K contiguous blocks in turn as test sets; the first n mod K blocks are one longer.
 ---     #mc.autoreject.folds.contiguous(11, 3)[1].test  --> 4
 ---@param n integer rows

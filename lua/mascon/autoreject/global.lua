@@ -79,7 +79,7 @@ function M.get_rejection_threshold(epochs, opts)
         details[t] = { candidates = curve.candidates[1], losses = curve.mean[1], loss = chosen.loss:item() }
       end
     end
-  end)
+  end, source.room(thin, o))
   return out, details
 end
 

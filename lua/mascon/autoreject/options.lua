@@ -38,7 +38,9 @@ M.RANSAC = join(RUN, SPLINE, {
 })
 
 --- Bytes of "2GiB", "500M" or a number.
-local function bytes(fname, v)
+---@param fname string
+---@param v number|string
+function M.bytes(fname, v)
   local n, unit = tostring(v):match '^%s*([%d.eE+]+)%s*([kKmMgGtT]?)i?[bB]?%s*$'
   n = tonumber(n)
   if not n or n <= 0 then error(('%s: max_memory is %s; give bytes, or a size such as "2GiB"'):format(fname, check.show(v)), 3) end
@@ -73,7 +75,7 @@ function M.complete(fname, opts, spec)
     error(('%s: verbose is %s; it must be a boolean value, or a function that is told of progress'):format(fname, check.show(o.verbose)), 3)
   end
   o.seed = seed_of(fname, o.random_state)
-  if o.max_memory then o.max_memory = bytes(fname, o.max_memory) end
+  if o.max_memory then o.max_memory = M.bytes(fname, o.max_memory) end
   if spec.thresh_method then M.method(fname, 'thresh_method', o.thresh_method) end
   if spec.method then M.method(fname, 'method', o.method) end
   return o

@@ -4,6 +4,8 @@
 local mc = require 'mascon'
 local check = require 'mascon.check'
 local fit = require 'mascon.autoreject.fit'
+local options = require 'mascon.autoreject.options'
+local run = require 'mascon.autoreject.run'
 local error = check.error
 local M = {}
 
@@ -33,9 +35,19 @@ local function page(r, o, remarks)
   return report.page { log = r.log, types = types, channels = r.epochs.channels, evoked = averages, settings = settings, warnings = warnings }
 end
 
+--- fit.max_memory, and how it is dealt out: bytes for the filter, options of the fit. Nothing is dealt out when nothing is said.
+local function shares(fname, given)
+  if not given.max_memory then return nil, nil, given end
+  local limit, o = options.bytes(fname, given.max_memory), {}
+  for k, v in pairs(given) do o[k] = v end
+  o.max_memory = limit - limit / 4
+  return limit, limit / 4, o
+end
+
 --- From a recording to clean epochs and a report.
 ---
---- Filters, cuts, fits the local analysis and applies it. EEG channels without position get the one of their name.
+--- Filters, cuts, fits the local analysis and applies it. EEG channels without position get the one of their name. With fit.max_memory, which then
+--- holds for the filter and the fit together, epochs that take more than half of it stay in the recording and are read through the filter.
 ---@param recording any path of a file, or a Raw of mc.meeg.raw
 ---@param opts? table highpass 1 Hz · lowpass Hz · events (i64 [n, 3], a list of rows, or a pattern of annotations) · event_id · tmin -0.2, tmax 0.5 s · baseline { from, to } s ·
 ---  detrend 'constant'|'linear' · reject_by_annotation true · montage (name or table; given, it replaces positions) · fit (options of mc.autoreject.fit) · report true
@@ -48,16 +60,20 @@ function M.pipeline(recording, opts)
   local raw = recording
   if type(recording) == 'string' then raw = mc.meeg.raw.open(recording) end
   if not mc.meeg.raw.is(raw) then error(('%s: the recording is %s; give a path or a Raw of mc.meeg.raw'):format(fname, check.show(recording)), 2) end
-  local remarks = {}
-  local filtered = raw:filter { highpass = o.highpass, lowpass = o.lowpass }
-  remarks[1] = placed(filtered, o.montage)
-  local epochs = mc.meeg.epochs.cut(filtered, { events = o.events, event_id = o.event_id, tmin = o.tmin, tmax = o.tmax, baseline = o.baseline, detrend = o.detrend,
-    reject_by_annotation = o.reject_by_annotation })
-  if epochs:count() == 0 then error(fname .. ': no epoch is left after cutting; look at events, tmin, tmax and annotations', 2) end
-  epochs:load()
-  local result = { epochs = epochs, warnings = remarks }
-  result.clean, result.log, result.model = fit.fit_transform(epochs, o.fit)
-  if o.report then result.html = page(result, o, remarks) end
+  local limit, room, fitting = shares(fname, o.fit)
+  local result = run.with({}, function()
+    local remarks = {}
+    local filtered = raw:filter { highpass = o.highpass, lowpass = o.lowpass, max_memory = room }
+    remarks[1] = placed(filtered, o.montage)
+    local epochs = mc.meeg.epochs.cut(filtered, { events = o.events, event_id = o.event_id, tmin = o.tmin, tmax = o.tmax, baseline = o.baseline, detrend = o.detrend,
+      reject_by_annotation = o.reject_by_annotation })
+    if epochs:count() == 0 then error(fname .. ': no epoch is left after cutting; look at events, tmin, tmax and annotations', 4) end
+    if not limit or epochs:count() * #epochs.channels * epochs.samples * 8 <= limit / 2 then epochs:load() end
+    local r = { epochs = epochs, warnings = remarks }
+    r.clean, r.log, r.model = fit.fit_transform(epochs, fitting)
+    if o.report then r.html = page(r, o, remarks) end
+    return r
+  end, limit)
   return result
 end
 

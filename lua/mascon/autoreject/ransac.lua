@@ -98,7 +98,7 @@ function M.ransac(epochs, opts)
         table.insert(r.bad_places, k)
       end
     end
-  end)
+  end, source.room(epochs, o))
   return setmetatable(r, Ransac)
 end
 

@@ -29,8 +29,17 @@ end
 ---@param epochs table
 ---@param picks integer[]
 function M.average(epochs, picks)
-  local sum = mc.zeros { #picks, epochs.samples }
-  for x in epochs:blocks { channels = picks } do sum = sum + mc.sum(x:to 'f64', 1) end
+  local sum, next_ = mc.zeros { #picks, epochs.samples }, epochs:blocks { channels = picks }
+  local left = true
+  while left do
+    local before = sum
+    sum, left = mc.scope(function()
+      local x = next_()
+      if not x then return before, false end
+      return before + mc.sum(x:to 'f64', 1), true
+    end)
+    if left then before:release() end
+  end
   return sum / math.max(1, epochs:count())
 end
 

@@ -1,18 +1,28 @@
---- mascon.autoreject.run: what surrounds an analysis: the number of threads, and how far it has come.
+--- mascon.autoreject.run: what surrounds an analysis: the number of threads, the memory it keeps, and how far it has come.
 --
 -- Owns nothing else. Results depend on neither.
 local mc = require 'mascon'
+local lib = require 'mascon.ffi'
 local M = {}
 
---- Runs f with the threads asked for; sets the former number again, also after an error.
+--- Bytes of freed blocks that may wait to be used again beside those in use.
+M.SPARE = 64 * 2 ^ 20
+
+--- Runs f with the threads asked for, freed memory given back beyond the room it has, and all of it at the end; sets both as they were again, also after
+--- an error.
 ---@param o table options: threads
 ---@param f function
-function M.with(o, f)
-  if not o.threads then return f() end
-  local before = mc.get_num_threads()
-  mc.set_num_threads(o.threads)
+---@param room? number bytes that f may take; nothing is given back when left out
+function M.with(o, f, room)
+  local threads, before = o.threads and mc.get_num_threads(), nil
+  if threads then mc.set_num_threads(o.threads) end
+  if room then before = tonumber(lib.C.mc_memory_room_set(lib.memory_stats().live + room + M.SPARE)) end
   local ok, a, b = pcall(f)
-  mc.set_num_threads(before)
+  if threads then mc.set_num_threads(threads) end
+  if room then
+    lib.C.mc_memory_trim()
+    lib.C.mc_memory_room_set(before)
+  end
   if not ok then error(a, 0) end
   return a, b
 end

@@ -72,7 +72,7 @@ function M.compute_thresholds(epochs, opts)
       end
       details[g.type] = { names = names, threshold = chosen.threshold, loss = chosen.loss, index = chosen.index, candidates = curve.candidates, losses = curve.mean, folds = curve.folds }
     end
-  end)
+  end, source.room(epochs, o))
   return out, details
 end
 

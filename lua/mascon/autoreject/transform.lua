@@ -231,8 +231,9 @@ function Model:transform(epochs, opts)
   end
   local clean = mark and epochs:copy() or epochs:drop(log.bad_epochs, 'AUTOREJECT')
   if #rows > 0 then
-    local data = rawget(clean, 'data') or clean:read()
-    if not mark and #rows == #bad then data = data:copy() end
+    local shared = rawget(clean, 'data')
+    local data = shared or clean:read()
+    if shared and not mark and #rows == #bad then data = data:copy() end
     run.with(self.options, function()
       for _, g in ipairs(repaired_together(self, groups)) do mend(fname, self, epochs, g, labels, rows, data) end
     end)

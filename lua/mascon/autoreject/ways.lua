@@ -7,8 +7,13 @@ local check = require 'mascon.check'
 local fit = require 'mascon.autoreject.fit'
 local global = require 'mascon.autoreject.global'
 local log_ = require 'mascon.autoreject.log'
+local options = require 'mascon.autoreject.options'
+local plan = require 'mascon.autoreject.plan'
 local ransac = require 'mascon.autoreject.ransac'
 local report = require 'mascon.autoreject.report'
+local run = require 'mascon.autoreject.run'
+local source = require 'mascon.autoreject.source'
+local tensor = require 'mascon.tensor'
 local M = {}
 
 --- Labels of epochs in which no channel is considered.
@@ -79,27 +84,40 @@ end
 --- Errors: those of the way; an unknown way.
 function M.clean(epochs, way, opts)
   if not WAYS[way] then check.error(('autoreject.ways.clean: way is %s; choose local, global or ransac'):format(check.show(way)), 2) end
-  local r = WAYS[way](epochs, opts or {})
+  local o = opts or {}
+  local r = run.with({}, function() return WAYS[way](epochs, o) end, source.room(epochs, { max_memory = o.max_memory and options.bytes('autoreject.ways.clean', o.max_memory) }))
   r.before = epochs
   return r
 end
 
 -- measured on two cores: seconds per sample of a fit; per cube of the channels of a decomposition in field mapping; per pair of points of coils
 local PER_SAMPLE, PER_CUBE, PER_PAIR = 30e-9, 4.1e-10, 2.1e-6
--- points of a coil, numbers of repairs tried, and what blocks of work take
-local POINTS, REPAIRS, BLOCKS = 4, 3, 128 * 2 ^ 20
+-- points of a coil, numbers of repairs tried, blocks of epochs read for averages and files (meeg.epochs.blocks) and what is made of one
+local POINTS, REPAIRS, BLOCK, COPIES = 4, 3, 64 * 2 ^ 20, 2
+-- bytes of the page for each cell of the log
+local PAGE = 512
 
 --- What cleaning by the local way should take on this machine, from sizes alone.
 ---@param epochs table
----@return table { seconds, bytes } peak of tensor memory: the samples, their clean copy, blocks of work
-function M.plan(epochs)
+---@param max_memory? number|string as for the cleaning
+---@return table { seconds, bytes, scratch } bytes: peak of memory beside samples that are there: a filter they are read through, the fit, the clean copy, the report; scratch: of a
+---  temporary file
+function M.plan(epochs, max_memory)
   local E, T, C, count, seconds = epochs:count(), epochs.samples, #epochs.channels, {}, 0
+  local here, limit = rawget(epochs, 'data') ~= nil, max_memory and options.bytes('autoreject.ways.plan', max_memory)
+  local size = tensor.size[epochs:dtype()]
   for _, c in ipairs(epochs.channels) do count[c.type] = (count[c.type] or 0) + 1 end
+  local fitting, turned = 0, 0
   for kind, n in pairs(count) do
     seconds = seconds + PER_SAMPLE * 2 / mc.get_num_threads() * E * n * T
     if kind == 'mag' or kind == 'grad' then seconds = seconds + (n + REPAIRS * E) * n ^ 3 * PER_CUBE + (POINTS * n) ^ 2 * PER_PAIR end
+    local read = not here and source.fits(E, n, T, size, limit)
+    local part = plan.plan { epochs = E, channels = n, samples = T, dtype = epochs:dtype(), in_memory = here or read, max_memory = limit and (read and limit - E * n * T * size or limit) }
+    fitting, turned = math.max(fitting, part.bytes + (read and E * n * T * size or 0)), math.max(turned, part.scratch)
   end
-  return { seconds = seconds, bytes = 2 * E * C * T * 8 + math.min(BLOCKS, 2 * E * C * T * 8) }
+  local whole = E * C * T * size
+  local writing = whole + COPIES * math.min(BLOCK, whole) + PAGE * E * C
+  return { seconds = seconds, bytes = (epochs._source and epochs._source.work or 0) + math.max(fitting, writing), scratch = turned }
 end
 
 return M

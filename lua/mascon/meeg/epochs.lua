@@ -169,8 +169,8 @@ end
 ---@return table epochs
 function M.cut(raw, opts) return require('mascon.meeg.cut').cut(raw, opts) end
 
---- Epochs whose samples stay where they are: source.read(rows, picks) gives [#rows, #picks, T] of 1-based positions. For the modules that read
---- epochs.
+--- Epochs whose samples stay where they are: source.read(rows, picks) gives [#rows, #picks, T] of 1-based positions, which the caller may write to. For
+--- the modules that read epochs.
 ---@param fname string for messages
 ---@param e table fields without data, but with samples
 ---@param source table { read = function, count = E, dtype = 'f64' | 'f32' }

@@ -16,8 +16,10 @@ local M = {}
 
 -- length of a filter with a Hamming window, in units of fs / transition width
 local HAMMING = 3.3
--- least length of a transform, and what blocks are remembered, so that neighbouring epochs share them
+-- least length of a transform, and how many blocks are remembered at most, so that neighbouring epochs share them
 local TRANSFORM, REMEMBERED = 16384, 4
+-- bytes that remembered blocks and the work on one may take when nothing is said, and how many arrays of a block that work holds
+local MEMORY, ARRAYS = 128 * 2 ^ 20, 8
 
 -- ---------------------------------------------------------------- design
 
@@ -105,8 +107,8 @@ local function behind(x, n)
   return parts
 end
 
---- Filtered samples of block b (from 0) of a segment, [#picks, count].
-local function block_of(p, seg, b, picks)
+--- Filtered samples of block b (from 0) of a segment, [#picks, count], of a few channels.
+local function part_of(p, seg, b, picks)
   local start = seg.from + b * p.step
   local count = min(p.step, seg.to - start)
   local from, to = max(seg.from, start - p.half), min(seg.to, start + count + p.half)
@@ -118,6 +120,29 @@ local function block_of(p, seg, b, picks)
   local fft = require 'mascon.fft'
   local y = fft.irfft(fft.rfft(x, { n = p.n }) * p.response, { n = p.n })
   return y[{ { 1, #picks }, { 2 * p.half + 1, 2 * p.half + count } }]:contiguous()
+end
+
+--- The same of any number of channels, as many at a time as the memory holds.
+local function block_of(p, seg, b, picks)
+  if #picks <= p.group then return part_of(p, seg, b, picks) end
+  local out = tensor.empty('raw.filter', { #picks, min(p.step, seg.to - seg.from - b * p.step) }, 'f64', 3)
+  for k = 1, #picks, p.group do
+    local last = min(k + p.group - 1, #picks)
+    out[{ { k, last } }] = require('mascon').scope(function() return part_of(p, seg, b, { unpack(picks, k, last) }) end)
+  end
+  return out
+end
+
+--- Remembered blocks beyond what the memory holds go, the oldest first; the newest stays.
+local function forget(p)
+  local bytes = 0
+  for k = 1, #p.memory do
+    bytes = bytes + 8 * p.memory[k].y:numel()
+    if k > REMEMBERED or k > 1 and bytes > p.bytes then
+      for j = #p.memory, k, -1 do table.remove(p.memory, j).y:release() end -- no scope does it
+      return
+    end
+  end
 end
 
 --- A block from memory or computed.
@@ -132,8 +157,7 @@ local function remembered(p, seg, b, picks)
   end
   local y = require('mascon').scope(function() return block_of(p, seg, b, picks) end) -- transforms are many times a block
   table.insert(p.memory, 1, { key = key, y = tensor.outlive(y) })
-  local oldest = table.remove(p.memory, REMEMBERED + 1)
-  if oldest then oldest.y:release() end -- no scope does it
+  forget(p)
   return y
 end
 
@@ -158,7 +182,7 @@ end
 -- ---------------------------------------------------------------- the recording
 
 local FILTER = {
-  highpass = { nil, 'number > 0' }, lowpass = { nil, 'number > 0' }, highpass_width = { nil, 'number > 0' }, lowpass_width = { nil, 'number > 0' }, channels = { nil, 'any' },
+  highpass = { nil, 'number > 0' }, lowpass = { nil, 'number > 0' }, highpass_width = { nil, 'number > 0' }, lowpass_width = { nil, 'number > 0' }, channels = { nil, 'any' }, max_memory = { MEMORY, 'number > 0' },
 }
 
 --- The recording r seen through a filter; see the method :filter of recordings.
@@ -176,9 +200,12 @@ function M.fields(r, opts)
   local n = TRANSFORM
   while n < 8 * N do n = 2 * n end
   local p = { half = (N - 1) / 2, n = n, step = n - N + 1, fetch = r._fetch, segments = segments_of(r), memory = {} }
+  -- half for what is remembered, a quarter for the work on a block, the rest for what is handed out
+  p.bytes, p.group = o.max_memory / 2, max(1, floor(o.max_memory / 4 / (8 * ARRAYS * n)))
   p.response = tensor.outlive(require('mascon.fft').rfft(h, { n = n }))
   local out = {}
   for k, v in pairs(r) do out[k] = v end
+  out._work = (r._work or 0) + max(p.bytes, 8 * #picked * p.step) + 8 * ARRAYS * n * min(p.group, #picked)
   out.channels, out.info = channels.copy(r.channels), {}
   for k, v in pairs(r.info) do out.info[k] = v end
   if data then -- the edges of the recording are those of its data channels

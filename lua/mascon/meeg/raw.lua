@@ -264,7 +264,8 @@ end
 --
 -- A linear-phase filter by the window method (Hamming), centred: no delay, no distortion of phase. Widths of the transitions: a quarter of the
 -- edge, at least 2 Hz, at most up to 0 or half the rate (highpass_width, lowpass_width in Hz to choose). Ends are mirrored about their last
--- sample; stretches apart from each other (gaps, boundaries) are filtered apart. channels: as in :picks, default the data channels.
+-- sample; stretches apart from each other (gaps, boundaries) are filtered apart. channels: as in :picks, default the data channels. max_memory: bytes that
+-- blocks may take while they are computed and remembered (128 MiB); results do not depend on it.
 -- Errors: edges that are out of order or at half the sampling rate.
 -- Source: Widmann, Schroeger, Maess, Digital filter design for electrophysiological data, 2015; the defaults are those of MNE-Python.
 ---@param opts table

@@ -6,6 +6,7 @@ local tensor = require 'mascon.tensor'
 local create = require 'mascon.create'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
+local lib = require 'mascon.ffi'
 local channels = require 'mascon.meeg.channels'
 local raw = require 'mascon.meeg.raw'
 local epochs = require 'mascon.meeg.epochs'
@@ -86,10 +87,12 @@ function M.open(path, o)
     selection = side.selection, drop_log = side.drop_log, baseline = side.baseline,
   }, {
     count = n, dtype = dtype, read = function(rows, picks)
-      local x
-      if rows[#rows] - rows[1] == #rows - 1 then x = data[{ { rows[1], rows[#rows] } }]
-      else x = op.functions.take(data, create.tensor(rows, { dtype = 'i64' }), 1) end
+      local there = data
+      if rows[#rows] - rows[1] == #rows - 1 then there = data[{ { rows[1], rows[#rows] } }] end
+      local x = there
+      if there == data then x = op.functions.take(data, create.tensor(rows, { dtype = 'i64' }), 1) end
       x = op.functions.take(x, create.tensor(picks, { dtype = 'i64' }), 2):to { dtype = dtype }
+      lib.C.mc_unload(there) -- a file that passes through block by block does not pile up in the process
       return raw.scaled(x, picks, scale)
     end,
   })

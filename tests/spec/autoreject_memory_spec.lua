@@ -1,0 +1,166 @@
+-- autoreject_memory_spec.lua: what cleaning takes of memory and of files: passes, peaks against the plan, the scratch file.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local sets = support.load 'epochs'
+local process = support.load 'process'
+local mc = require 'mascon'
+local scratch = require 'mascon.io.scratch'
+local ar = mc.autoreject
+
+describe('a scratch file', function()
+  it('gives back every stretch of rows that came in pieces', function()
+    local x = mc.randn({ 7, 3, 150 }, { seed = 1 })
+    for _, dtype in ipairs { 'f64', 'f32' } do
+      local y = x:to(dtype)
+      local s = scratch.new(21, 150, 64, dtype)
+      s:put(1, y['1:2'])
+      s:put(10, y['4:7'])
+      s:put(7, y['3'])
+      for _, span in ipairs { { 1, 64 }, { 65, 128 }, { 129, 150 }, { 1, 128 }, { 65, 150 }, { 1, 150 }, { 65, 100 } } do
+        assert.is_true(mc.array_equal(y[{ mc.all, mc.all, span }], s:get(span[1], span[2], { 7, 3 })))
+      end
+      s:close()
+    end
+  end)
+
+  it('refuses other sizes, types and places', function()
+    local s = scratch.new(4, 100, 64, 'f64')
+    for word, f in pairs {
+      ['do not fit'] = function() s:put(4, mc.zeros { 2, 100 }) end, ['contiguous f64'] = function() s:put(1, mc.zeros({ 2, 100 }, { dtype = 'f32' })) end,
+      ['not a stretch'] = function() s:get(2, 65, { 4 }) end, ['of 5 rows'] = function() s:get(1, 64, { 5 }) end,
+    } do assert.is_truthy(support.message(f):find(word, 1, true), word) end
+    s:close()
+  end)
+
+  it('leaves no name, and says at once which disk has no room', function()
+    local folder = process.folder()
+    local s = scratch.new(10, 100, 64, 'f64', folder)
+    s:put(1, mc.ones { 10, 100 })
+    assert.same({}, process.list(folder))
+    s:close()
+    assert.is_truthy(support.message(scratch.new, 10, 100, 64, 'f64', folder .. '/no'):find(folder .. '/no', 1, true))
+    if process.tiny(folder .. '/full') then
+      local text = support.message(scratch.new, 1000, 1000, 64, 'f64', folder .. '/full')
+      assert.is_truthy(text:find('7.6 MiB', 1, true) and text:find('full: No space left', 1, true) and text:find('set TMPDIR', 1, true), text)
+      local said = process.mascon([[
+        local mc = require 'mascon'
+        local x = mc.randn({ 40, 8, 400 }, { seed = 1 })
+        local e = require('mascon.meeg.epochs').over('x', { fs = 1, tmin = 0, samples = 400, channels = mc.meeg.epochs.new { data = x, fs = 1, types = 'ecog' }.channels },
+          { count = 40, dtype = 'f64', read = function(rows) return mc.take(x, mc.tensor(rows, { dtype = 'i64' }), 1) end })
+        mc.autoreject.fit(e, { augment = false, n_interpolate = { 0 }, max_memory = 5e5, verbose = false })
+      ]], { TMPDIR = folder .. '/full' }).text
+      assert.is_truthy(said:find('full: No space left', 1, true), said)
+      process.unmount(folder .. '/full')
+    end
+    process.remove(folder)
+  end)
+end)
+
+describe('samples in a file', function()
+  it('are read once by a fit, whatever it may take', function()
+    local e = sets.random(40, 11, 200, { seed = 3 })
+    local near = ar.fit(e, { random_state = 5, cv = 4 })
+    for _, limit in ipairs { 7e5, 8e5, 1.2e6 } do
+      local far, reads = sets.behind(e)
+      local m = ar.fit(far, { random_state = 5, cv = 4, max_memory = limit })
+      assert.equal(40, reads.rows)
+      for _, f in ipairs { 'threshold', 'losses', 'loss' } do assert.is_true(mc.array_equal(near.types.eeg[f], m.types.eeg[f])) end
+    end
+  end)
+end)
+
+-- E, C, T, bytes allowed, what is run; prints planned and measured bytes beyond what stood before
+local PEAK = [[
+  local mc = require 'mascon'
+  local folder, E, C, T, limit, way = '%s', %d, %d, %d, %d, '%s'
+  local function peak()
+    for l in io.lines '/proc/self/status' do
+      local k = l:match 'VmHWM:%%s*(%%d+)'
+      if k then return k * 1024 end
+    end
+  end
+  mc.set_num_threads(2)
+  local function placed(x)
+    for i, c in ipairs(x.channels) do
+      local h, turn = 1 - (i - 0.5) / C, 2.4 * i
+      local r = math.sqrt(1 - h * h)
+      c.position = { 0.09 * r * math.cos(turn), 0.09 * r * math.sin(turn), 0.09 * h }
+    end
+    return x
+  end
+  if way == 'fit' then
+    local e = placed(mc.meeg.epochs.open(folder .. '/epochs.npy', { fs = 500 }))
+    local before = peak()
+    mc.autoreject.fit(e, { random_state = 1, verbose = false, max_memory = limit })
+    local plan = mc.autoreject.plan { epochs = E, channels = C, samples = T, in_memory = false, max_memory = limit }
+    print(plan.bytes, peak() - before, plan.scratch)
+  else
+    local raw = placed(mc.meeg.raw.open(folder .. '/raw.npy', { fs = 500 }))
+    local events = {}
+    for i = 1, E do events[i] = { i * T, 0, 1 } end
+    local before = peak()
+    local e = mc.meeg.epochs.cut(raw:filter { highpass = 1 }, { events = events, tmin = -0.2, tmax = 0.8 })
+    local plan = mc.autoreject.ways.plan(e, limit)
+    local r = mc.autoreject.ways.clean(e, 'local', { random_state = 1, verbose = false, max_memory = limit })
+    mc.autoreject.results.folder(folder .. '/out', true)
+    mc.autoreject.results.write(folder .. '/out', r)
+    print(plan.bytes, peak() - before, plan.scratch)
+  end
+]]
+
+describe('peak memory', function()
+  local E, C, T = 300, 32, 500
+  local folder = process.folder()
+  teardown(function() process.remove(folder) end)
+
+  local function measured(limit, way)
+    local out = process.mascon(PEAK:format(folder, E, C, T, limit, way), {})
+    local planned, peak, turned = out.text:match '(%d+)%s+(%d+)%s+(%d+)%s*$'
+    assert(planned, out.text)
+    return tonumber(planned), tonumber(peak), tonumber(turned)
+  end
+
+  -- 1/8: how blocks of memory are rounded; 16 MiB: the program itself
+  it('of a fit that streams is the one planned', function()
+    mc.save(folder .. '/epochs.npy', 1e-5 * mc.randn({ E, C, T }, { seed = 1 }))
+    local planned, peak, turned = measured(24 * 2 ^ 20, 'fit')
+    assert.equal(8 * E * C * T, turned)
+    assert.is_true(peak <= 1.125 * planned + 16 * 2 ^ 20, ('%.1f MiB, planned %.1f'):format(peak / 2 ^ 20, planned / 2 ^ 20))
+  end)
+
+  it('of a filter, a fit and its report is the one planned', function()
+    mc.save(folder .. '/raw.npy', 1e-5 * mc.randn({ C, (E + 2) * T }, { seed = 1 }))
+    local planned, peak = measured(64 * 2 ^ 20, 'clean')
+    assert.is_true(peak <= 1.125 * planned + 16 * 2 ^ 20, ('%.1f MiB, planned %.1f'):format(peak / 2 ^ 20, planned / 2 ^ 20))
+  end)
+
+  it('of a mapped file is what is read at a time', function()
+    mc.save(folder .. '/epochs.npy', 1e-5 * mc.randn({ E, C, T }, { seed = 1 }))
+    local out = process.mascon(([[
+      local mc = require 'mascon'
+      local function mapped()
+        for l in io.lines '/proc/self/status' do
+          local k = l:match 'RssFile:%%s*(%%d+)'
+          if k then return k / 1024 end
+        end
+      end
+      local e, before, sum = mc.meeg.epochs.open('%s/epochs.npy', { fs = 500 }), mapped(), 0
+      for x in e:blocks { size = 20 } do sum = sum + mc.sum(x):item() end
+      print(mapped() - before, sum)
+    ]]):format(folder), {})
+    local grown, sum = out.text:match '(%S+)%s+(%S+)%s*$'
+    assert.is_true(tonumber(grown) < 8, out.text) -- of 36.6 MiB
+    assert.is_truthy(tonumber(sum))
+  end)
+
+  it('of a filter stays within what it is given, and its samples do not depend on that', function()
+    local raw = mc.meeg.raw.new { data = mc.randn({ 64, 60000 }, { seed = 1 }), fs = 250 }
+    local wide = raw:filter { highpass = 1 }:read()
+    local narrow = raw:filter { highpass = 1, max_memory = 16 * 2 ^ 20 }
+    mc.reset_peak_memory()
+    local before = mc.memory().tensors
+    local y = narrow:read { first = 20001, last = 30000 }
+    local peak = require('mascon.ffi').memory_stats().tensor_peak - before - y.nbytes
+    assert.is_true(peak <= 1.25 * 16 * 2 ^ 20, ('%.1f MiB'):format(peak / 2 ^ 20))
+    assert.is_true(mc.array_equal(wide[{ mc.all, { 20001, 30000 } }], y))
+  end)
+end)
