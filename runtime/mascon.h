@@ -35,6 +35,7 @@ extern "C" {
 #define MC_INLINE_BYTES 1024
 
 typedef struct mc_storage mc_storage;
+struct DLManagedTensor;
 
 typedef struct mc_tensor {
     void *data;          /* first element; NULL when released */
@@ -117,6 +118,12 @@ MC_API int mc_promote(mc_tensor *t);
 /* Wraps foreign memory (a mapped file): `owner` is passed to release(owner) when the last view goes. Shares. */
 MC_API int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape, const int64_t *strides,
                    void *owner, void (*release)(void *), int readonly);
+/* DLPack's struct (dlpack.h, its ABI before version 1; CPU only). give: a new one that shares t's storage, NULL on failure; what gets it
+ * owns it and calls its deleter once, as drop does (NULL is accepted). take: `out` shares the memory, and m's deleter is called when the last
+ * view goes; on failure m is left as it is. */
+MC_API struct DLManagedTensor *mc_dlpack_give(mc_tensor *t);
+MC_API int mc_dlpack_take(mc_tensor *out, struct DLManagedTensor *m);
+MC_API void mc_dlpack_drop(struct DLManagedTensor *m);
 MC_API int64_t mc_itemsize(int dtype);
 MC_API const char *mc_dtype_name(int dtype);
 MC_API int mc_is_contiguous(const mc_tensor *t);

@@ -11,6 +11,7 @@ local index = require 'mascon.index'
 local create = require 'mascon.create'
 local print_ = require 'mascon.print'
 local select_ = require 'mascon.select'
+local dlpack = require 'mascon.dlpack'
 local check = require 'mascon.check'
 local error = check.error
 tensor.install()
@@ -24,7 +25,7 @@ end
 for name, f in pairs(op.functions) do
   if not apart[f] then M[name] = f end
 end
-for _, from in ipairs { create, select_ } do
+for _, from in ipairs { create, select_, dlpack } do
   for name, f in pairs(from) do M[name] = f end
 end
 M.from_table = nil
