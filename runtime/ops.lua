@@ -200,6 +200,8 @@ special('unary', {
   { 'logit', 'log(a / (1 - a)); NaN outside [0, 1]', 'definition', tol = 'ULP4' },
   { 'log_expit', 'log(1 / (1 + exp(-a))) without overflow', 'definition', tol = 'ULP4' },
 })
+op { 'loggamma', family = 'unary', kernels = 'special', dtypes = FC, promote = 'float', namespace = 'special', method = false, expr = 'loggamma(a)', tol = 'ITERATIVE', rules = 'loggamma',
+  doc = 'log Gamma(a) on its principal branch, cut along the negative reals: lgamma for a > 0, complex elsewhere (NaN for reals below 0)', source = 'DLMF 5.2, 5.7.3, 5.11.1; Computing the principal branch of log-gamma, 1997' }
 special('binary', {
   { 'xlogy', 'a log b, 0 where a = 0', 'SciPy xlogy', tol = 'ULP4' },
   { 'xlog1py', 'a log(1 + b), 0 where a = 0', 'SciPy xlog1py', tol = 'ULP4' },
@@ -223,6 +225,8 @@ special('binary', {
   { 'ive', 'exp(-|b|) iv(a, b)', 'DLMF 10.25, 10.40, 10.41; Temme, 1975' },
   { 'kv', 'modified Bessel function of the second kind of real order a at b; NaN for b < 0', 'DLMF 10.25, 10.40, 10.41; Temme, 1975', alias = { 'kn' } },
   { 'kve', 'exp(b) kv(a, b)', 'DLMF 10.25, 10.40, 10.41; Temme, 1975' },
+  { 'struve', 'Struve function H of real order a at b; NaN for b < 0 unless a is whole', 'DLMF 11.2.1, 11.6.1' },
+  { 'modstruve', 'modified Struve function L of real order a at b; NaN for b < 0 unless a is whole', 'DLMF 11.2.2, 11.6.2' },
   { 'spherical_jn', 'spherical Bessel function of the first kind of order a = 0, 1, ... at b', 'DLMF 10.47.3' },
   { 'spherical_yn', 'spherical Bessel function of the second kind of order a = 0, 1, ... at b', 'DLMF 10.47.4' },
   { 'expn', 'exponential integral of order a = 0, 1, ...: int_1^inf exp(-b t) / t^a dt', 'DLMF 8.19' },
