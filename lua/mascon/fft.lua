@@ -6,6 +6,7 @@ local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local error = check.error
 local op = require 'mascon.op'
+local into = require 'mascon.into'
 local create = require 'mascon.create'
 local F, methods = op.functions, tensor.methods
 local M = {}
@@ -214,5 +215,4 @@ function M.load_wisdom(path) lib.check(lib.C.mc_fft_wisdom(path, 0), 2) end
 --- Name and version of the engine in use.
 function M.engine() return lib.neighbour 'fft' end
 
-
-return M
+return into.all('fft.', M, op.functions)

@@ -5,6 +5,7 @@
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local op = require 'mascon.op'
+local into = require 'mascon.into'
 require 'mascon.view'
 require 'mascon.leaf'
 local index = require 'mascon.index'
@@ -45,7 +46,7 @@ getmetatable(index.all).__call = function(_, ...) return all(...) end
 M.all = index.all
 
 for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims', 'flip', 'copy' } do
-  M[name] = function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end
+  M[name] = into.wrap(name, function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end)
 end
 
 -- ---------------------------------------------------------------- process
