@@ -616,7 +616,7 @@ for _, row in ipairs(lib.gen.ops) do
       local binary = row.family == 'binary'
       local into_first = binary and function(a, b) return f(a, b, { out = a }) end or function(a) return f(a, { out = a }) end
       methods[name .. '_'] = into_first
-      for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into end
+      for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into_first end
     end
   end
 end
