@@ -25,7 +25,6 @@ local KNOWN = {
   permutation = 'the way: an order is what sorts random 64-bit words, the same on any device and for any number of threads; the peers exchange elements in turn',
   solve = 'the way: LAPACK factors on one thread, so that the bits do not depend on the number of threads; PyTorch does on two (threads = 2 asks for that)',
   expm = 'the way: two fifths of the time are the solution of the Pade approximant, LAPACK on one thread; PyTorch sums Taylor polynomials, which takes products only',
-  cross = 'the way: the three components lie apart while they are multiplied and are joined afterwards, twelve operations on arrays where the peer has one loop',
   stdtrit = 'the kernel: the distribution function is inverted by two steps of third order from a start of three digits, each with the density, where the peer is content with fewer digits in the tails',
   kron = 'the way: both operands are spread to the shape of the result before they are multiplied',
 }
