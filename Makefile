@@ -191,10 +191,13 @@ debug:
 # make fuzz      fuzzes each file parser for SECONDS (default 60) with clang
 fuzz: all
 	@B=$(B) tests/fuzz/run.sh $(or $(SECONDS),60)
-# make long      tensors of more than 2^31 elements, then every f32 through the unary functions
+# make long      tensors of more than 2^31 elements, then every f32 through the unary functions (an hour a level; what was done is not done again)
 long: tests-c
 	@$(B)/mascon tests/huge.lua
-	@for l in v2 v3 v4; do if [ -x $(B)/tests/ulp.$$l ]; then echo "ulp.$$l, every f32:"; $(B)/tests/ulp.$$l -a || exit 1; fi; done
+	@mkdir -p $(B)/long
+	@for l in $(LEVELS); do at=$(B)/tests/ulp.$$l; [ -x $$at ] || continue; \
+	  for f in $$($$at -l); do log=$(B)/long/ulp.$$l.$$f; \
+	    if [ ! $$log -nt $$at ]; then $$at -a $$f > $$log.new || { cat $$log.new; exit 1; }; mv $$log.new $$log; fi; cat $$log; done || exit 1; done
 
 # make bench     our benchmarks beside the machine's limits, compared with the last run (FILTER=part of a name, BASE=rows of another run)
 BASE ?= $(firstword $(wildcard bench/stored/last.jsonl bench/stored/baseline.jsonl))

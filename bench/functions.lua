@@ -108,7 +108,7 @@ local function declare(family)
   unary('asin acos atanh', -0.99, 0.99)
   unary('acosh', 1, 5)
   unary('erfinv', -0.99, 0.99)
-  for _, k in ipairs { 'special.gamma', 'special.j0', 'special.i0', 'special.expi', 'special.ellipk' } do
+  for _, k in ipairs { 'special.gamma', 'special.j0', 'special.i0', 'special.expi', 'special.ellipk', 'special.ellipe' } do
     vectors('unary', (k:gsub('.*%.', '')), { path = k, low = 0.1, high = 0.9, forms = { FORMS[1], FORMS[2], FORMS[5] } })
   end
 
@@ -116,6 +116,7 @@ local function declare(family)
   vectors('binary', 'clip', { call = function(f, x) return f(x, 1, 3) end })
   vectors('binary', 'where', { operands = 2, call = function(f, x, y) return f(mc.gt(x, y), x, y) end })
   vectors('binary', 'gammainc', { operands = 2, forms = { FORMS[1], FORMS[2], FORMS[5] } })
+  vectors('binary', 'stdtrit', { path = 'special.stdtrit', low = 0.01, high = 0.99, forms = { FORMS[1], FORMS[2] }, call = function(f, x) return f(5, x) end })
   vectors('binary', 'add_scalar', { path = 'add', call = function(f, x) return f(x, 1.5) end })
 
   for name in ('sum mean max argmax var std prod'):gmatch '%S+' do
@@ -203,6 +204,9 @@ local function declare(family)
     row('linalg', 'matvec', 'matmul', 'f64', s[1], 'contiguous', { { shape = { n, n } }, { shape = { n } } }, { 'read', 1 })
     row('linalg', 'einsum', 'einsum', 'f64', s[1], 'contiguous', { { shape = { 4, math.min(n, 300), 20 } }, { shape = { 4, 20, math.min(n, 300) } } }, { 'gemm', 2 * 80 * math.min(n, 300) ^ 2 },
       function(f, x, y) return f('bij,bjk->bik', x, y) end)
+  end
+  for _, s in ipairs { { 'small', 30 }, { 'cache', 3000 }, { 'memory', 300000 } } do
+    row('linalg', 'cross', 'cross', 'f64', s[1], 'contiguous', { { shape = { s[2], 3 } }, { shape = { s[2], 3 } } }, { 'copy', 3 })
   end
   for _, s in ipairs { { 'cache', 64, 4 }, { 'memory', 20000, 4 } } do
     row('linalg', 'solve_batched', 'linalg.solve', 'f64', s[1], 'contiguous', { { shape = { s[2], s[3], s[3] }, kind = 'heavy', low = -1, high = 1 }, { shape = { s[2], s[3], 1 }, low = -1, high = 1 } },

@@ -23,6 +23,10 @@ local KNOWN = {
   mask = 'the kernel: where an element goes depends on those before it, so it takes one after the other',
   take = 'the kernel: all positions are checked before an element moves, so they are read twice',
   permutation = 'the way: an order is what sorts random 64-bit words, the same on any device and for any number of threads; the peers exchange elements in turn',
+  solve = 'the way: LAPACK factors on one thread, so that the bits do not depend on the number of threads; PyTorch does on two (threads = 2 asks for that)',
+  fft2 = 'the way: what lies along the first axis is laid into rows, transformed and laid back, for plans run on aligned rows (two fifths of that axis at 8 x 1024); PyTorch plans columns as they lie',
+  expm = 'the way: two fifths of the time are the solution of the Pade approximant, LAPACK on one thread; PyTorch sums Taylor polynomials, which takes products only',
+  stdtrit = 'the kernel: the distribution function is inverted by two steps of third order from a start of three digits, each with the density, where the peer is content with fewer digits in the tails',
   kron = 'the way: both operands are spread to the shape of the result before they are multiplied',
 }
 for name in ('exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh atan2'):gmatch '%S+' do

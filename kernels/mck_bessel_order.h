@@ -334,18 +334,20 @@ MCK_HEAVY mck_two mck_ik(double v, double x, int scaled)
         if (fabs(step - 1.0) < 1.2e-16)
             break;
     }
-    double l = 1e-250, dl = h * l, top = l;
+    double l = 1e-250, dl = h * l, top = l, above = 0;
     for (int k = 0; k < n; k++) {
         const double f = (v - k) * xi, next = f * l + dl;
         dl = (f - xi) * next + l;
+        above = l;
         l = next;
         if (l > 1e200) {
             l *= 1e-200;
             dl *= 1e-200;
             top *= 1e-200;
+            above *= 1e-200;
         }
     }
-    const double f = dl / l;
+    const double ratio = n > 0 ? above / l : h - m * xi; /* I_{m+1} / I_m: I'/I - m / x, which cancels for m < 0 */
     double km, k1;
     if (x < 2.0) {
         double plus, minus, g1, g2;
@@ -393,7 +395,7 @@ MCK_HEAVY mck_two mck_ik(double v, double x, int scaled)
         km = sqrt(0.5 * MCK_PI * xi) / s;
         k1 = km * (m + x + 0.5 - hh) * xi;
     }
-    const double dk = m * xi * km - k1, im = xi / (f * km - dk); /* Wronskian, DLMF 10.28.2, in scaled functions */
+    const double im = xi / (ratio * km + k1); /* Wronskian, DLMF 10.28.2, in scaled functions */
     const double iv = im * top / l;
     for (int i = 1; i <= n && km < MCK_INF_F64; i++) {
         const double t = (m + i) * 2.0 * xi * k1 + km;

@@ -108,7 +108,7 @@ MCK_HEAVY double mck_elliprg_f64(double x, double y, double z)
 }
 
 /* K(m) = pi / (2 agm(1, sqrt(1 - m))), DLMF 19.8.5; p = 1 - m. */
-MCK_HEAVY double mck_ellipkm1_f64(double p)
+MCK_HEAVY double mck_ellipkm1_f64_slow(double p)
 {
     if (!(p >= 0))
         return MCK_NAN_F64;
@@ -125,22 +125,33 @@ MCK_HEAVY double mck_ellipkm1_f64(double p)
     return MCK_PI / (a + b);
 }
 
-MC_INLINE double mck_ellipk_f64(double m) { return mck_ellipkm1_f64(1.0 - m); }
-
-/* E(m): by the means for moderate m (DLMF 19.8.6), by positive terms near 1 (19.25.1), by Jacobi's imaginary modulus below 0. */
-MCK_HEAVY double mck_ellipe_f64(double m)
+/* From 0.01 to 100 five steps bring the means to within 1e-17 of each other. */
+#define MCK_NEEDS_FIX_ellipkm1_f64(p) (!((p) >= 0.01 && (p) <= 100.0))
+#define MCK_NEEDS_FIX_ellipkm1_f32(p) (!((p) >= 0.01f && (p) <= 100.0f))
+#define MCK_NEEDS_FIX_ellipk_f64(m) (!((m) <= 0.99 && (m) >= -99.0))
+#define MCK_NEEDS_FIX_ellipk_f32(m) (!((m) <= 0.99f && (m) >= -99.0f))
+MC_INLINE double mck_ellipkm1_f64(double p)
 {
-    if (!(m <= 1.0))
-        return MCK_NAN_F64;
-    if (m == 1.0)
-        return 1.0;
-    if (isinf(m))
-        return MCK_INF_F64;
-    const double scale = m < 0 ? sqrt(1.0 - m) : 1.0, p = m < 0 ? 1.0 / (1.0 - m) : 1.0 - m, q = m < 0 ? -m / (1.0 - m) : m;
-    if (p < 0.01)
-        return scale * p * (mck_elliprd_f64(0, p, 1.0) + mck_elliprd_f64(0, 1.0, p)) / 3.0;
+    double a = 1.0, b = sqrt(p);
+    for (int k = 0; k < 5; k++) {
+        const double t = 0.5 * (a + b);
+        b = sqrt(a * b);
+        a = t;
+    }
+    return MCK_PI / (a + b);
+}
+MC_INLINE double mck_ellipk_f64(double m) { return mck_ellipkm1_f64(1.0 - m); }
+MC_INLINE double mck_ellipk_f64_slow(double m) { return mck_ellipkm1_f64_slow(1.0 - m); }
+MC_INLINE float mck_ellipkm1_f32_slow(float p) { return (float)mck_ellipkm1_f64_slow((double)p); }
+MC_INLINE float mck_ellipk_f32_slow(float m) { return (float)mck_ellipk_f64_slow((double)m); }
+
+/* E(m): by the means for moderate m (DLMF 19.8.6), by Jacobi's imaginary modulus below 0. From 1 - m = 0.01 on five steps bring the means
+ * to within 1e-17 of each other. */
+MC_INLINE double mck_ellipe_f64(double m)
+{
+    const double scale = m < 0 ? sqrt(1.0 - m) : 1.0, r = 1.0 / (1.0 - m), p = m < 0 ? r : 1.0 - m, q = m < 0 ? -m * r : m;
     double a = 1.0, b = sqrt(p), f = 0.5, sum = 1.0 - 0.5 * q;
-    while (fabs(a - b) > 1e-9 * a) {
+    for (int k = 0; k < 5; k++) {
         const double c = 0.5 * (a - b), t = 0.5 * (a + b);
         b = sqrt(a * b);
         a = t;
@@ -149,6 +160,23 @@ MCK_HEAVY double mck_ellipe_f64(double m)
     }
     return scale * sum * MCK_PI / (a + b);
 }
+
+/* Near 1, and far below 0, by positive terms (19.25.1). */
+#define MCK_NEEDS_FIX_ellipe_f64(m) (!((m) <= 0.99 && (m) >= -99.0))
+#define MCK_NEEDS_FIX_ellipe_f32(m) (!((m) <= 0.99f && (m) >= -99.0f))
+MCK_HEAVY double mck_ellipe_f64_slow(double m)
+{
+    if (!(m <= 1.0))
+        return MCK_NAN_F64;
+    if (m == 1.0)
+        return 1.0;
+    if (isinf(m))
+        return MCK_INF_F64;
+    const double scale = m < 0 ? sqrt(1.0 - m) : 1.0, p = m < 0 ? 1.0 / (1.0 - m) : 1.0 - m;
+    return scale * p * (mck_elliprd_f64(0, p, 1.0) + mck_elliprd_f64(0, 1.0, p)) / 3.0;
+}
+MC_INLINE double mck_ellipe_f64_any(double m) { return MCK_NEEDS_FIX_ellipe_f64(m) ? mck_ellipe_f64_slow(m) : mck_ellipe_f64(m); }
+MC_INLINE float mck_ellipe_f32_slow(float m) { return (float)mck_ellipe_f64_any((double)m); }
 
 /* phi = n pi + r with |r| <= pi / 2. */
 MC_INLINE double mck_amplitude_reduce(double phi, double *n)
@@ -171,7 +199,7 @@ MCK_HEAVY double mck_ellipkinc_f64(double phi, double m)
     if (m == 1.0 && fabs(phi) >= 0.5 * MCK_PI)
         return mck_copysign_f64(MCK_INF_F64, phi);
     const double q = m > 0.5 ? c * c + (1.0 - m) * s * s : 1.0 - m * s * s, y = s * mck_elliprf_f64(c * c, q, 1.0);
-    return n == 0 ? y : y + 2.0 * n * mck_ellipk_f64(m);
+    return n == 0 ? y : y + 2.0 * n * mck_ellipk_f64_slow(m);
 }
 
 /* E(phi, m): DLMF 19.25.9 below 0, 19.25.10 above, where all terms are positive. */
@@ -195,7 +223,7 @@ MCK_HEAVY double mck_ellipeinc_f64(double phi, double m)
         y = s * (mck_elliprf_f64(c * c, q, 1.0) - m * s * s * mck_elliprd_f64(c * c, q, 1.0) / 3.0);
     else
         y = p * s * (mck_elliprf_f64(c * c, q, 1.0) + m * s * s * mck_elliprd_f64(c * c, 1.0, q) / 3.0) + m * s * c / sqrt(q);
-    return n == 0 ? y : y + 2.0 * n * mck_ellipe_f64(m);
+    return n == 0 ? y : y + 2.0 * n * mck_ellipe_f64_any(m);
 }
 
 /* Jacobi's amplitude am(u, m) for 0 <= m <= 1 by the descending scale of means, DLMF 22.20.3 to 22.20.5. */

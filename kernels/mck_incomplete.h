@@ -274,12 +274,14 @@ MCK_HEAVY double mck_betainc_f64(double a, double b, double x) { return mck_beta
 MCK_HEAVY double mck_betaincc_f64(double a, double b, double x) { return mck_beta_regular_f64(a, b, x, 1); }
 
 /* x with I_x(a, b) = p and complement q, p + q = 1, the smaller of the two exact; *y is 1 - x to full accuracy. */
-MC_INLINE double mck_beta_inverse_f64(double a, double b, double p, double q, double *y)
+MC_INLINE double mck_beta_inverse_from_f64(double a, double b, double p, double q, double start, double *y)
 {
     const int upper = q < p;
     const double goal = upper ? q : p;
     double t; /* logit x */
-    if (a > 1.0 && b > 1.0) { /* Handbook of mathematical functions, 1964, 26.5.22 */
+    if (start == start)
+        t = start;
+    else if (a > 1.0 && b > 1.0) { /* Handbook of mathematical functions, 1964, 26.5.22 */
         const double g = goal < 1e-300 ? 1e-300 : goal, z0 = mck_normal_start_f64(g), z = upper ? z0 : -z0;
         const double l = (z * z - 3.0) / 6.0, h = 2.0 / (1.0 / (2.0 * a - 1.0) + 1.0 / (2.0 * b - 1.0)), r = h + l;
         const double w = (r > 0 ? z * sqrt(r) / h : 0) - (1.0 / (2.0 * b - 1.0) - 1.0 / (2.0 * a - 1.0)) * (l + 5.0 / 6.0 - 2.0 / (3.0 * h));
@@ -328,6 +330,11 @@ MC_INLINE double mck_beta_inverse_f64(double a, double b, double p, double q, do
     }
     *y = z;
     return x;
+}
+
+MC_INLINE double mck_beta_inverse_f64(double a, double b, double p, double q, double *y)
+{
+    return mck_beta_inverse_from_f64(a, b, p, q, MCK_NAN_F64, y);
 }
 
 MC_INLINE double mck_beta_quantile_f64(double a, double b, double p, double q)
@@ -387,6 +394,24 @@ MCK_HEAVY double mck_stdtr_f64(double df, double t)
 }
 
 /* Quantile of Student's t: t^2 / df is the odds of a beta variable. */
+/* t^2 / df of the quantile beyond which `tail` lies on each side, to three digits and more: Algorithm 396: Student's t-quantiles, 1970. df >= 1. */
+MC_INLINE double mck_student_start_f64(double df, double tail)
+{
+    const double a = 1.0 / (df - 0.5), b = 48.0 / (a * a);
+    double c = ((20700.0 * a / b - 98.0) * a - 16.0) * a + 96.36;
+    const double d = ((94.5 / (b + c) - 3.0) / b + 1.0) * sqrt(0.5 * MCK_PI * a) * df;
+    double y = exp(2.0 / df * log(2.0 * d * tail));
+    if (y > 0.05 + a) { /* near normal */
+        const double x = mck_ndtri_f64(tail);
+        y = x * x;
+        c += df < 5.0 ? 0.3 * (df - 4.5) * (x + 0.6) : 0.0;
+        c = (((0.05 * d * x - 5.0) * x - 7.0) * x - 2.0) * x + b + c;
+        y = (((((0.4 * y + 6.3) * y + 36.0) * y + 94.5) / c - y - 3.0) / b + 1.0) * x;
+        return expm1(a * y * y);
+    }
+    return ((1.0 / (((df + 6.0) / (df * y) - 0.089 * d - 0.822) * (df + 2.0) * 3.0) + 0.5 / (df + 4.0)) * y - 1.0) * (df + 1.0) / (df + 2.0) + 1.0 / y;
+}
+
 MCK_HEAVY double mck_stdtrit_f64(double df, double p)
 {
     if (!(df > 0) || !(p >= 0 && p <= 1))
@@ -399,7 +424,13 @@ MCK_HEAVY double mck_stdtrit_f64(double df, double p)
     if (isinf(df) || df > 1e18)
         return mck_ndtri_f64(p);
     double y;
-    const double x = mck_beta_inverse_f64(0.5, 0.5 * df, 1.0 - 2.0 * tail, 2.0 * tail, &y);
+    if (df == 1.0 || df == 2.0) { /* Handbook of mathematical functions, 1964, 26.7.3, 26.7.4 with A = 1 - 2 tail */
+        const double half = 0.5 - tail;
+        const double t = df == 2.0 ? half / sqrt(0.5 * tail * (1.0 - tail)) : tail > 0.25 ? tan(MCK_PI * half) : 1.0 / tan(MCK_PI * tail);
+        return p < 0.5 ? -t : t;
+    }
+    const double ratio = df >= 1.0 ? mck_student_start_f64(df, tail) : MCK_NAN_F64; /* x / (1 - x) */
+    const double x = mck_beta_inverse_from_f64(0.5, 0.5 * df, 1.0 - 2.0 * tail, 2.0 * tail, ratio > 0 && ratio < MCK_INF_F64 ? log(ratio) : MCK_NAN_F64, &y);
     const double t = sqrt(df) * sqrt(x / y);
     return p < 0.5 ? -t : t;
 }

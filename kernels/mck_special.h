@@ -188,6 +188,8 @@ MCK_F32_OF_1(log_expit)
 #include "mck_incomplete.h"
 #include "mck_integrals.h"
 #include "mck_bessel_order.h"
+#include "mck_struve.h"
+#include "mck_gamma_c.h"
 #include "mck_elliptic.h"
 #include "mck_legendre.h"
 #include "mck_distribution.h"

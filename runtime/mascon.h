@@ -35,6 +35,7 @@ extern "C" {
 #define MC_INLINE_BYTES 1024
 
 typedef struct mc_storage mc_storage;
+struct DLManagedTensor;
 
 typedef struct mc_tensor {
     void *data;          /* first element; NULL when released */
@@ -123,6 +124,12 @@ MC_API int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_
 /* The elements of t are not needed for now: where they lie in a mapped array file, their pages leave the process and come back when they are
  * touched. Nothing happens to other tensors. */
 MC_API void mc_unload(const mc_tensor *t);
+/* DLPack's struct (dlpack.h, its ABI before version 1; CPU only). give: a new one that shares t's storage, NULL on failure; what gets it
+ * owns it and calls its deleter once, as drop does (NULL is accepted). take: `out` shares the memory, and m's deleter is called when the last
+ * view goes; on failure m is left as it is. */
+MC_API struct DLManagedTensor *mc_dlpack_give(mc_tensor *t);
+MC_API int mc_dlpack_take(mc_tensor *out, struct DLManagedTensor *m);
+MC_API void mc_dlpack_drop(struct DLManagedTensor *m);
 MC_API int64_t mc_itemsize(int dtype);
 MC_API const char *mc_dtype_name(int dtype);
 MC_API int mc_is_contiguous(const mc_tensor *t);

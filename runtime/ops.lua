@@ -182,9 +182,9 @@ special('unary', {
   { 'k1', 'modified Bessel function of the second kind, order 1; NaN for a < 0', 'DLMF 10.31.1, 10.40.2', tol = 'ULP4' },
   { 'k0e', 'exp(a) k0(a)', 'DLMF 10.31.2, 10.40.2', tol = 'ULP4' },
   { 'k1e', 'exp(a) k1(a)', 'DLMF 10.31.1, 10.40.2', tol = 'ULP4' },
-  { 'ellipk', 'complete elliptic integral of the first kind by parameter m = k^2; NaN for m > 1', 'DLMF 19.2.8, 19.8.5', tol = 'ULP4' },
-  { 'ellipkm1', 'ellipk(1 - a), accurate near m = 1', 'DLMF 19.8.5', tol = 'ULP4' },
-  { 'ellipe', 'complete elliptic integral of the second kind by parameter m; NaN for m > 1', 'DLMF 19.2.8, 19.8.6' },
+  { 'ellipk', 'complete elliptic integral of the first kind by parameter m = k^2; NaN for m > 1', 'DLMF 19.2.8, 19.8.5', tol = 'ULP4', fix = 'ellipk' },
+  { 'ellipkm1', 'ellipk(1 - a), accurate near m = 1', 'DLMF 19.8.5', tol = 'ULP4', fix = 'ellipkm1' },
+  { 'ellipe', 'complete elliptic integral of the second kind by parameter m; NaN for m > 1', 'DLMF 19.2.8, 19.8.6', fix = 'ellipe' },
   { 'exp1', 'exponential integral E1(a) = int_a^inf exp(-t) / t dt; NaN for a < 0', 'DLMF 6.2.1', tol = 'ULP4' },
   { 'expi', 'exponential integral Ei(a), principal value', 'DLMF 6.2.5', tol = 'ULP4' },
   { 'si', 'sine integral int_0^a sin(t) / t dt', 'DLMF 6.2.9', tol = 'ULP4' },
@@ -200,6 +200,8 @@ special('unary', {
   { 'logit', 'log(a / (1 - a)); NaN outside [0, 1]', 'definition', tol = 'ULP4' },
   { 'log_expit', 'log(1 / (1 + exp(-a))) without overflow', 'definition', tol = 'ULP4' },
 })
+op { 'loggamma', family = 'unary', kernels = 'special', dtypes = FC, promote = 'float', namespace = 'special', method = false, expr = 'loggamma(a)', tol = 'ITERATIVE', rules = 'loggamma',
+  doc = 'log Gamma(a) on its principal branch, cut along the negative reals: lgamma for a > 0, complex elsewhere (NaN for reals below 0)', source = 'DLMF 5.2, 5.7.3, 5.11.1; Computing the principal branch of log-gamma, 1997' }
 special('binary', {
   { 'xlogy', 'a log b, 0 where a = 0', 'SciPy xlogy', tol = 'ULP4' },
   { 'xlog1py', 'a log(1 + b), 0 where a = 0', 'SciPy xlog1py', tol = 'ULP4' },
@@ -223,6 +225,8 @@ special('binary', {
   { 'ive', 'exp(-|b|) iv(a, b)', 'DLMF 10.25, 10.40, 10.41; Temme, 1975' },
   { 'kv', 'modified Bessel function of the second kind of real order a at b; NaN for b < 0', 'DLMF 10.25, 10.40, 10.41; Temme, 1975', alias = { 'kn' } },
   { 'kve', 'exp(b) kv(a, b)', 'DLMF 10.25, 10.40, 10.41; Temme, 1975' },
+  { 'struve', 'Struve function H of real order a at b; NaN for b < 0 unless a is whole', 'DLMF 11.2.1, 11.6.1' },
+  { 'modstruve', 'modified Struve function L of real order a at b; NaN for b < 0 unless a is whole', 'DLMF 11.2.2, 11.6.2' },
   { 'spherical_jn', 'spherical Bessel function of the first kind of order a = 0, 1, ... at b', 'DLMF 10.47.3' },
   { 'spherical_yn', 'spherical Bessel function of the second kind of order a = 0, 1, ... at b', 'DLMF 10.47.4' },
   { 'expn', 'exponential integral of order a = 0, 1, ...: int_1^inf exp(-b t) / t^a dt', 'DLMF 8.19' },
@@ -336,6 +340,7 @@ op { 'select_quantile', family = 'select', internal = true, dtypes = FLOAT, prom
 
 -- ---------------------------------------------------------------- products
 op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD }
+op { 'cross_product', family = 'cross', internal = true, says = 'cross', nin = 2, dtypes = { 'f32', 'f64' }, method = false, tol = 'EXACT', rules = 'none: cross takes it where nothing is recorded', doc = 'vector products along the last axis', source = STD }
 op { 'vecdot', family = 'dot', module = 'mascon.products', nin = 2, dtypes = ALL, tol = 'ACCUM', rules = 'auto', doc = 'sum of conj(a) b along one axis, batched over the others', source = STD }
 
 -- ---------------------------------------------------------------- transforms
@@ -821,7 +826,7 @@ T.kernels = {
   { 'logcumsumexp', { 'f32', 'f64' }, 'reduce' }, { 'linear_recurrence', { 'f32', 'f64', 'c64', 'c128' }, 'recurrence' }, { 'iir', { 'f32', 'f64' }, 'filter' },
   { 'sort', CMP, 'sort' }, { 'partition', CMP, 'sort' }, { 'topk', CMP, 'sort' }, { 'select', { 'f32', 'f64' }, 'select' },
   { 'segment_sum', WIDE, 'segment' }, { 'segment_prod', WIDE, 'segment' }, { 'segment_max', { 'i64', 'f64' }, 'segment' }, { 'segment_min', { 'i64', 'f64' }, 'segment' },
-  { 'matmul', ACC, 'matmul' }, { 'vecdot', ACC, 'dot' }, { 'interp', { 'f32', 'f64' }, 'interp' }, { 'ppoly', { 'f32', 'f64' }, 'interp' }, { 'tridiagonal', { 'f64' }, 'tridiagonal' },
+  { 'matmul', ACC, 'matmul' }, { 'vecdot', ACC, 'dot' }, { 'cross_product', { 'f32', 'f64' }, 'dot' }, { 'interp', { 'f32', 'f64' }, 'interp' }, { 'ppoly', { 'f32', 'f64' }, 'interp' }, { 'tridiagonal', { 'f64' }, 'tridiagonal' },
   { 'small_solve', MATRIX, 'small' }, { 'small_inv', MATRIX, 'small' }, { 'small_lu', MATRIX, 'small' }, { 'small_cholesky', MATRIX, 'small' },
 }
 T.kernels[#T.kernels + 1] = { 'levinson', { 'f64', 'c128' }, 'levinson' }

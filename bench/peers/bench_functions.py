@@ -105,9 +105,11 @@ def fill_table():
         ('i0', 'i0', 'i0'),
         ('expi', 'expi', None),
         ('ellipk', 'ellipk', None),
+        ('ellipe', 'ellipe', None),
         ('gammainc', 'gammainc', 'gammainc'),
     ):
         CALLS[key] = (getattr(S, name), other and getattr(special, other, None))
+    CALLS['stdtrit'] = (lambda x: S.stdtrit(5, x), None)
     if t:  # PyTorch divides by n - 1 unless told otherwise
         CALLS['var'] = (np.var, lambda x: t.var(x, correction=0))
         CALLS['std'] = (np.std, lambda x: t.std(x, correction=0))
@@ -175,6 +177,7 @@ def fill_table():
     CALLS['svd'] = (lambda x: np.linalg.svd(x)[1], tl and (lambda x: tl.svd(x)[1]))
     CALLS['eigh'] = (lambda x: np.linalg.eigh(x)[0], tl and (lambda x: tl.eigh(x)[0]))
     CALLS['expm'] = (L.expm, t and t.matrix_exp)
+    CALLS['cross'] = (np.cross, tl and tl.cross)
     CALLS['vecdot'] = (np.vecdot, tl and tl.vecdot)
     CALLS['einsum'] = (
         lambda x, y: np.einsum('bij,bjk->bik', x, y, optimize=True),
@@ -269,7 +272,7 @@ def main():
 
 
 SCIPY = set(
-    'logistic erf erfc erfinv lgamma digamma gamma j0 i0 expi ellipk gammainc logsumexp softmax log_softmax '
+    'logistic erf erfc erfinv lgamma digamma gamma j0 i0 expi ellipk ellipe stdtrit gammainc logsumexp softmax log_softmax '
     'expm fft ifft rfft fft2 dct lfilter convolve'.split()
 )
 

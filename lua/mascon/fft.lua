@@ -6,6 +6,7 @@ local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local error = check.error
 local op = require 'mascon.op'
+local into = require 'mascon.into'
 local create = require 'mascon.create'
 local F, methods = op.functions, tensor.methods
 local M = {}
@@ -40,7 +41,10 @@ local function nd(fname, one)
   return function(x, opts)
     x = op.operand(fname, x, 2)
     local axes, s, norm = plan(fname, x, opts)
-    for i = #axes, 1, -1 do x = one(x, { axis = axes[i], n = s[i] or -1, norm = norm }) end
+    local kept = false -- along an axis of size 1 nothing changes, but the first transform makes the numbers complex
+    for i = #axes, 1, -1 do
+      if (s[i] or x.shape[axes[i]]) ~= 1 or x.shape[axes[i]] ~= 1 or (i == 1 and not kept) then x, kept = one(x, { axis = axes[i], n = s[i] or -1, norm = norm }), true end
+    end
     if #axes == 0 then return methods.to(x, tensor.kind[x.dtype] == 'c' and x.dtype or x.dtype == 'f32' and 'c64' or 'c128') end
     return x
   end
@@ -214,5 +218,4 @@ function M.load_wisdom(path) lib.check(lib.C.mc_fft_wisdom(path, 0), 2) end
 --- Name and version of the engine in use.
 function M.engine() return lib.neighbour 'fft' end
 
-
-return M
+return into.all('fft.', M, op.functions)

@@ -5,6 +5,7 @@
 -- are read when help is asked for. May not know any op.
 local mc = require 'mascon'
 local op = require 'mascon.op'
+local into = require 'mascon.into'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local file = require 'mascon.file'
@@ -129,16 +130,18 @@ local function comment_of(f, name)
   end
 end
 
---- The function behind a name: a composed op's stub stands for the function of the row's module.
+--- The function behind a name: a composed op's stub stands for the function of the row's module, one that takes out= for the one it calls.
 local function behind(f)
   local row = row_of[f]
   local ok, module = pcall(require, row and row.module or 'mascon')
-  return ok and row and row.module and module[row[1]] or f
+  local g = ok and row and row.module and module[row[1]] or f
+  return into.behind[g] or g
 end
 
 local function describe(f, name)
   local real = behind(f)
-  if real ~= f then return comment_of(real, row_of[f][1]) or of_row(row_of[f]), parameters(real) end
+  if row_of[f] and real ~= f then return comment_of(real, row_of[f][1]) or of_row(row_of[f]), parameters(real) end
+  f = real
   local text = comment_of(f, name)
   local row = row_of[f]
   if text then return text, row and select(2, of_row(row)) or parameters(f) end

@@ -5,12 +5,14 @@
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local op = require 'mascon.op'
+local into = require 'mascon.into'
 require 'mascon.view'
 require 'mascon.leaf'
 local index = require 'mascon.index'
 local create = require 'mascon.create'
 local print_ = require 'mascon.print'
 local select_ = require 'mascon.select'
+local dlpack = require 'mascon.dlpack'
 local check = require 'mascon.check'
 local error = check.error
 tensor.install()
@@ -24,7 +26,7 @@ end
 for name, f in pairs(op.functions) do
   if not apart[f] then M[name] = f end
 end
-for _, from in ipairs { create, select_ } do
+for _, from in ipairs { create, select_, dlpack } do
   for name, f in pairs(from) do M[name] = f end
 end
 M.from_table = nil
@@ -44,7 +46,7 @@ getmetatable(index.all).__call = function(_, ...) return all(...) end
 M.all = index.all
 
 for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims', 'flip', 'copy' } do
-  M[name] = function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end
+  M[name] = into.wrap(name, function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end)
 end
 
 -- ---------------------------------------------------------------- process

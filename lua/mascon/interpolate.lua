@@ -6,6 +6,7 @@ local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
+local into = require 'mascon.into'
 local spline = require 'mascon.spline'
 local error = check.error
 local methods, F, P = tensor.methods, op.functions, lib.params
@@ -261,4 +262,4 @@ function M.regular_grid(points, values, at, opts)
   return out
 end
 
-return M
+return into.all('interpolate.', M, op.functions)

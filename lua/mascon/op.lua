@@ -6,6 +6,7 @@ local next = require('jit').next or next -- the builtin one: see runtime/host/ch
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
+local into = require 'mascon.into'
 local error = check.error
 local C, P = lib.C, lib.params
 local is, header, finish, failed, make = tensor.is, tensor.header, tensor.finish, tensor.failed, tensor.make
@@ -566,12 +567,21 @@ end
 --- A composition of other ops, or a C op with a Lua function in front of it: the module is loaded at the first call.
 function maker.lua(row)
   local name, module, f = row[1], row.module, nil
-  return function(...)
+  local function composed(...)
     if not f then
       f = require(module)[name]
       if type(f) ~= 'function' then error(('%s: the op table names %s, which has no such function'):format(name, module)) end
     end
     return f(...)
+  end
+  if into.own[name] then return composed end
+  return function(...)
+    local n = select('#', ...)
+    if n > 0 then
+      local last = select(n, ...)
+      if type(last) == 'table' and rawget(last, 'out') ~= nil then return into.call(name, composed, last, ...) end
+    end
+    return (f or composed)(...)
   end
 end
 
@@ -604,9 +614,9 @@ for _, row in ipairs(lib.gen.ops) do
     end
     if row.inplace then
       local binary = row.family == 'binary'
-      local into = binary and function(a, b) return f(a, b, { out = a }) end or function(a) return f(a, { out = a }) end
-      methods[name .. '_'] = into
-      for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into end
+      local into_first = binary and function(a, b) return f(a, b, { out = a }) end or function(a) return f(a, { out = a }) end
+      methods[name .. '_'] = into_first
+      for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into_first end
     end
   end
 end

@@ -163,6 +163,27 @@ function M.kron(a, b)
   return (kron_axes(a, b))
 end
 
+local KERNEL = { f32 = true, f64 = true } -- dtypes in which a loop does it in one pass
+local CROSS = op.rows.cross_product.id
+local function call_cross(out, x, y) return op.call_list(CROSS, out, { x, y }) end
+
+--- The vector product of [..., 3] and [..., 3] as operations on the three components, each product over neighbours in memory.
+local function apart(x, y)
+  local function components(t) return methods.contiguous(methods.moveaxis(t, -1, 1)) end
+  local dtype = x.dtype == y.dtype and x.dtype or tensor.promote_dtypes(x.dtype, y.dtype)
+  x, y = components(x), rawequal(x, y) and components(x) or components(y)
+  local shape = F.broadcast_shapes({ unpack(x.shape, 2) }, { unpack(y.shape, 2) })
+  local parts, spare = tensor.empty('cross', { 3, unpack(shape) }, dtype, 2), tensor.empty('cross', shape, dtype, 2)
+  for k = 1, 3 do
+    local p, q = k % 3 + 1, (k + 1) % 3 + 1
+    local part = parts[k]
+    F.multiply(x[p], y[q], { out = part })
+    F.multiply(x[q], y[p], { out = spare })
+    F.subtract(part, spare, { out = part })
+  end
+  return methods.contiguous(methods.moveaxis(parts, 1, -1))
+end
+
 --- The vector product in space: c = a x b over an axis of size 3, the other axes broadcast.
 ---@param a any [..., 3]
 ---@param b any [..., 3]
@@ -179,20 +200,9 @@ function M.cross(a, b, axis, opts)
     return k == t.ndim and t or methods.moveaxis(t, k, -1)
   end
   local x, y = last(a), last(b)
-  -- components apart, so that each product runs over neighbours in memory
-  local function apart(t) return methods.contiguous(methods.moveaxis(t, -1, 1)) end
-  local mine = x.dtype == y.dtype and x.dtype or tensor.promote_dtypes(x.dtype, y.dtype)
-  x, y = apart(x), rawequal(x, y) and apart(x) or apart(y)
-  local shape = F.broadcast_shapes({ unpack(x.shape, 2) }, { unpack(y.shape, 2) })
-  local parts, spare = tensor.empty('cross', { 3, unpack(shape) }, mine, 2), tensor.empty('cross', shape, mine, 2)
-  for k = 1, 3 do
-    local p, q = k % 3 + 1, (k + 1) % 3 + 1
-    local part = parts[k]
-    F.multiply(x[p], y[q], { out = part })
-    F.multiply(x[q], y[p], { out = spare })
-    F.subtract(part, spare, { out = part })
-  end
-  local out = methods.contiguous(methods.moveaxis(parts, 1, -1))
+  local out
+  if x.dtype == y.dtype and KERNEL[x.dtype] and not tensor.recorded(x) and not tensor.recorded(y) then out = op.run('cross', 3, nil, 1024, call_cross, x, y)
+  else out = apart(x, y) end
   local k = o.axis > 0 and o.axis or o.axis + out.ndim + 1
   return k == out.ndim and out or methods.contiguous(methods.moveaxis(out, -1, k))
 end

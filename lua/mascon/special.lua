@@ -4,6 +4,7 @@
 -- the domain NaN, at a pole the infinity SciPy gives. Everything is computed in f64 and rounded once. Rows of the op table, their
 -- second names, and functions of two and more results composed here. Measured errors: tests/golden/accuracy_special.lua.
 local op = require 'mascon.op'
+local into = require 'mascon.into'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local F, methods, error = op.functions, tensor.methods, check.error
@@ -108,4 +109,4 @@ function M.sph_harm_y(n, m, theta, phi)
   return methods.to(F.multiply(F.cos(a), p), F.multiply(F.sin(a), p).dtype == 'f64' and 'c128' or 'c64') + F.multiply(F.sin(a), p) * tensor.complex(0, 1)
 end
 
-return M
+return into.all('special.', M, op.functions)

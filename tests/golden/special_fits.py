@@ -263,6 +263,7 @@ def main():
     debye()
     gauss(32)
     bernoulli(14)
+    loggamma_row(50)
     print("#endif")
 
 
@@ -338,6 +339,12 @@ def gauss(n):
     for x, w in nodes:
         print("    {%s, %s}," % (hexa(x), hexa(w)))
     print("};\n")
+
+
+def loggamma_row(n):
+    """Coefficients of log Gamma(2 + w) / w in powers of w (DLMF 5.7.3)."""
+    print("/* log Gamma(2 + w) = w sum_k c[k] w^k, DLMF 5.7.3 */\nenum { MCK_LOGGAMMA_ROW = %d };\nMC_UNUSED static const double mck_loggamma_f64_row[MCK_LOGGAMMA_ROW] = {%s};\n" % (
+        n, ", ".join(hexa(1 - EULER if k == 1 else (-1) ** k * (m.zeta(k) - 1) / k) for k in range(1, n + 1))))
 
 
 def bernoulli(n):

@@ -145,6 +145,14 @@ describe('shapes', function()
     local x = mc.randn({ 3, 4, 5 }, { seed = 3 })
     assert.is_true(mc.allclose(mc.fft.fftn(x), mc.fft.fft(mc.fft.fft(mc.fft.fft(x), { axis = 2 }), { axis = 1 })))
     assert.is_true(mc.allclose(mc.fft.ifftn(mc.fft.fftn(x)), x:to 'c128'))
+    for _, v in ipairs { mc.randn({ 1, 12 }, { seed = 3 }), mc.randn({ 12, 1 }, { seed = 3 }), mc.ones { 1, 1 }, mc.ones({ 1, 3 }, { dtype = 'i32' }), mc.ones({ 1, 1 }, { dtype = 'f32' }) } do -- axes of size 1
+      for _, norm in ipairs { 'backward', 'ortho', 'forward' } do
+        local want = mc.fft.fft(mc.fft.fft(v, { norm = norm }), { axis = 1, norm = norm })
+        assert.equal(want.dtype, mc.fft.fftn(v, { norm = norm }).dtype)
+        assert.is_true(mc.array_equal(want, mc.fft.fftn(v, { norm = norm })))
+      end
+    end
+    assert.is_true(mc.array_equal(mc.fft.fft(mc.ones { 1, 4 }, { axis = 1, n = 3 }):sum(2), mc.fft.fftn(mc.ones { 1, 4 }, { s = { 3, 4 } })[{ mc.all, 1 }]))
     assert.is_true(mc.allclose(mc.fft.fftn(x, { axes = { 1, 3 } }), mc.fft.fft(mc.fft.fft(x), { axis = 1 })))
   end)
 end)

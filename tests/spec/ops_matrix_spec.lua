@@ -872,7 +872,7 @@ local ELSEWHERE = {
   pad = 'cases_spec',
   recurrence = 'recurrence_spec',
   sequence = 'random_sequence_spec',
-  tridiagonal = 'cases_spec',
+  tridiagonal = 'cases_spec', cross = 'products_spec',
   unique = 'arrayapi_spec',
 }
 

@@ -204,6 +204,31 @@ describe('products', function()
     equal(c, -mc.cross(b, a))
   end)
 
+  it('cross in one pass has the bits of its components by themselves, in every layout and for any threads', function()
+    local a, b = mc.randn({ 9000, 2, 3 }, { seed = 1 }), mc.randn({ 9000, 2, 3 }, { seed = 2 })
+    local rows = mc.randn({ 2, 3 }, { seed = 3 })
+    for _, dtype in ipairs { 'f64', 'f32' } do
+      for _, case in ipairs { { a, b }, { a, rows }, { rows, b }, { a['::3, ::-1, ::-1'], b['::3'] }, { a[{ { 1, 40 } }]:permute_dims(2, 1, 3), b[{ { 1, 40 } }]:permute_dims(2, 1, 3) }, { rows[1], rows[2] }, { a[{ {} }], rows } } do
+        local x, y = case[1]:to(dtype), case[2]:to(dtype)
+        local function part(t, k) return t[{ mc.ellipsis, k }] end
+        local want = mc.stack({ part(x, 2) * part(y, 3) - part(x, 3) * part(y, 2), part(x, 3) * part(y, 1) - part(x, 1) * part(y, 3), part(x, 1) * part(y, 2) - part(x, 2) * part(y, 1) }, { axis = -1 })
+        local threads = mc.get_num_threads()
+        for _, n in ipairs { 1, 2 } do
+          mc.set_num_threads(n)
+          local got = mc.cross(x, y)
+          assert.equal(dtype, got.dtype)
+          equal(want, got)
+          equal(want, mc.cross(mc.moveaxis(x, -1, 1), mc.moveaxis(y, -1, 1), 1):moveaxis(1, -1))
+        end
+        mc.set_num_threads(threads)
+      end
+    end
+    local x, y = a[{ { 1, 5 } }], b[{ { 1, 5 } }]
+    equal(mc.cross(x, y), mc.compile(function(u, v) return mc.cross(u, v) end)(x, y))
+    equal(mc.cross(x, y), mc.vmap(mc.cross)(x, y))
+    equal(mc.cross(y, mc.ones { 5, 2, 3 }), mc.grad(function(u) return mc.sum(mc.cross(u, y)) end)(x)) -- d (u x y) . 1 = y x 1
+  end)
+
   it('write into out, also when it is an operand', function()
     local x = mc.tensor { 1, 2, 3 }
     local out = mc.zeros {}
@@ -228,6 +253,7 @@ describe('products', function()
     fails('tensordot: axis 1 of f64[2,3]@cpu is named twice', mc.tensordot, a, a, { { 1, 1 }, { 1, 2 } })
     fails('tensordot: 2 axes of f64[2,3]@cpu are paired with 1 of f64[2,3]@cpu', mc.tensordot, a, a, { { 1, 2 }, 1 })
     fails('cross: operands are f64[2,3]@cpu and f64[4]@cpu; the axis must have size 3', mc.cross, a, b)
+    fails('cross: outer sizes do not broadcast, a is f64[2,3]@cpu and b is f64[5,3]@cpu; they must be equal or 1', mc.cross, a, mc.zeros { 5, 3 })
     fails('kron: operands are f64[1,1,1,1,1]@cpu and f64[4]@cpu; at most 4 axes', mc.kron, mc.zeros { 1, 1, 1, 1, 1 }, b)
     fails('dot: operand is nil', mc.dot, a)
   end)

@@ -94,6 +94,8 @@ describe('special values of', function()
     j0 = { { 0, 1 }, { INF, 0 } }, j1 = { { 0, 0 } }, y0 = { { 0, -INF }, { -1, NAN } }, y1 = { { 0, -INF }, { -1, NAN } },
     i0 = { { 0, 1 }, { INF, INF } }, i1 = { { 0, 0 }, { INF, INF }, { -INF, -INF } }, k0 = { { 0, INF }, { -1, NAN }, { INF, 0 } }, k1 = { { 0, INF }, { -1, NAN }, { INF, 0 } },
     jv = { { 0, 0, 1 }, { 2, 0, 0 }, { 0.5, -1, NAN }, { 1, INF, 0 } }, yv = { { 0, 0, -INF }, { 1, -1, NAN } }, iv = { { 0, 0, 1 }, { 0.5, -1, NAN }, { 1, INF, INF } },
+    struve = { { 0, 0, 0 }, { -1, 0, 2 / math.pi }, { -1.2, 0, INF }, { -2.2, 0, -INF }, { -2.5, 0, 0 }, { 0.5, -1, NAN }, { 0, INF, 0 }, { 1, INF, 2 / math.pi }, { 2, INF, INF }, { INF, 1, NAN } },
+    modstruve = { { 0, 0, 0 }, { -1, 0, 2 / math.pi }, { -1.2, 0, INF }, { 0.5, -1, NAN }, { 0, INF, INF } },
     kv = { { 1, 0, INF }, { 1, -1, NAN }, { 2, INF, 0 } }, spherical_jn = { { 0, 0, 1 }, { 3, 0, 0 }, { 1.5, 1, NAN }, { -1, 1, NAN } }, spherical_yn = { { 2, 0, -INF }, { -1, 1, NAN } },
     ellipk = { { 0, math.pi / 2 }, { 1, INF }, { 1.5, NAN }, { -INF, 0 } }, ellipkm1 = { { 0, INF }, { 1, math.pi / 2 }, { -1, NAN } }, ellipe = { { 1, 1 }, { 0, math.pi / 2 }, { 1.5, NAN }, { -INF, INF } },
     ellipkinc = { { 0, 0.5, 0 }, { INF, 0.5, INF }, { 1, 1.5, NAN }, { 2, 1, INF } }, ellipeinc = { { 0, 0.5, 0 }, { 1, 1.5, NAN } },
@@ -172,6 +174,48 @@ describe('laws:', function()
     close(2 / (math.pi * x), special.jv(v + 1, x) * special.yv(v, x) - special.jv(v, x) * special.yv(v + 1, x), 1e-11)
     close(1 / x, special.ive(v, x) * special.kve(v + 1, x) + special.ive(v + 1, x) * special.kve(v, x), 1e-12)
     close(special.jn(0, x) ^ 2, special.j0(x) ^ 2, 1e-9)
+  end)
+
+  it('Struve functions: parity, sums of neighbours, Bessel functions of half odd orders', function()
+    local v, x = mc.floor(random(200, -3, 8, 9)), random(200, 0.1, 60, 10)
+    local odd = 1 - 2 * mc.remainder(v, 2)
+    close(special.struve(v, x), -odd * special.struve(v, -x), 0)
+    close(special.modstruve(v, x), -odd * special.modstruve(v, -x), 0)
+    local u = random(200, 0, 20, 11)
+    local c = (x / 2) ^ u * special.rgamma(u + 1.5) / math.sqrt(math.pi) -- DLMF 11.4.23, 11.4.25
+    close(special.struve(u - 1, x) + special.struve(u + 1, x) + 20, 2 * u / x * special.struve(u, x) + c + 20, 1e-11)
+    close(special.modstruve(u - 1, x), special.modstruve(u + 1, x) + 2 * u / x * special.modstruve(u, x) + c, 1e-11)
+    close(special.struve(-1.5, x) + 2, 2 - special.jv(1.5, x), 1e-15)
+    close(special.modstruve(-2.5, x), special.iv(2.5, x), 0)
+    close(special.struve(0.5, x), mc.sqrt(2 / (math.pi * x)) * (1 - mc.cos(x)), 1e-11) -- 11.4.5
+  end)
+
+  it('iv keeps its digits where the order is a whole number and nearly a half, and x small', function()
+    -- mpmath, 40 digits
+    close(mc.tensor { 1.16860864535781464e-13, 5.38382863429755973e-6, 1.83350619659241953e-8 }, special.iv(mc.tensor { 2.5, 1.5, 2.5 }, mc.tensor { 2.1713414201835e-05, .00074275958487972, 0.0026 }), 2e-15)
+  end)
+
+  it('loggamma: the branch, both sides of the cut, infinities, reals', function()
+    local function at(re, im) return special.loggamma(mc.tensor { mc.complex(re, im) }):item() end
+    -- mpmath, 30 digits
+    local above, below = at(-0.5, 0), at(-0.5, -0.0)
+    close(1.265512123484645396, above.re)
+    close(-math.pi, above.im)
+    assert.is_true(below == above:conj())
+    close(-44 * math.pi, at(-43.5, 0).im)
+    local z = mc.rand({ 300 }, { seed = seed + 12 }) * 30 - 20 + mc.complex(0, 1) * (mc.rand({ 300 }, { seed = seed + 13 }) * 6 - 3)
+    local turns = mc.imag(special.loggamma(z + 1) - special.loggamma(z) - mc.log(z)) -- on this branch the recurrence holds without turns
+    assert.is_true(mc.max(mc.abs(turns)):item() < 1e-12)
+    same(0, at(1, 0).re)
+    same(0, at(2, 0).re)
+    same(INF, at(INF, 0).re)
+    same(-INF, at(0, INF).re)
+    same(NAN, at(-3, 0).re)
+    same(NAN, at(NAN, 0).re)
+    same(INF, special.loggamma(0))
+    same(NAN, special.loggamma(-0.5))
+    close(special.gammaln(mc.arange(9)), special.loggamma(mc.arange(9)), 0)
+    assert.same({ 'c64', 'c128', 'f32' }, { special.loggamma(mc.zeros({ 1 }, { dtype = 'c64' }) + 1).dtype, special.loggamma(z).dtype, special.loggamma(mc.ones({ 1 }, { dtype = 'f32' })).dtype })
   end)
 
   it('I and K of large order are finite where only their scaled forms leave the range', function()

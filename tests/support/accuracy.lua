@@ -35,7 +35,10 @@ function M.functions(file)
   return out
 end
 
---- Largest error of f in ULP of f64, and where.
+local function size(v) return type(v) == 'number' and math.abs(v) or v:abs() end
+local function text(v) return type(v) == 'number' and ('%.17g'):format(v) or ('%.17g%+.17gi'):format(v.re, v.im) end
+
+--- Largest error of f in ULP of f64 (for complex numbers of the modulus), and where.
 ---@return number worst, string at
 function M.worst(f)
   local got, want, scale = mc.special[f.name](unpack(f.args)):totable(), f.want:totable(), f.scale and f.scale:totable()
@@ -44,14 +47,14 @@ function M.worst(f)
     local g, w = got[i], want[i]
     local e = 0
     if g ~= w then
-      e = math.abs(g - w) / tol.ulp('f64', math.max(math.abs(w), scale and scale[i] or 0))
+      e = size(g - w) / tol.ulp('f64', math.max(size(w), scale and scale[i] or 0))
       if e ~= e then e = math.huge end
     end
     if e > worst then worst, at = e, i end
   end
   local args = {}
-  for k, a in ipairs(f.args) do args[k] = at > 0 and ('%.17g'):format(a[at]:item()) or '' end
-  return worst, at > 0 and ('%s(%s) = %.17g, want %.17g'):format(f.name, table.concat(args, ', '), got[at], want[at]) or ''
+  for k, a in ipairs(f.args) do args[k] = at > 0 and text(a[at]:item()) or '' end
+  return worst, at > 0 and ('%s(%s) = %s, want %s'):format(f.name, table.concat(args, ', '), text(got[at]), text(want[at])) or ''
 end
 
 --- Whether f32 operands give the f64 result rounded once.
@@ -59,15 +62,17 @@ end
 function M.single(f)
   local narrow, wide = {}, {}
   for k, a in ipairs(f.args) do
-    narrow[k] = a:to 'f32'
-    wide[k] = narrow[k]:to 'f64'
+    local short = a.dtype == 'c128' and 'c64' or 'f32'
+    narrow[k] = a:to(short)
+    wide[k] = narrow[k]:to(a.dtype)
   end
-  local got, want = mc.special[f.name](unpack(narrow)), mc.special[f.name](unpack(wide)):to 'f32'
-  if got.dtype ~= 'f32' then return f.name .. ' of f32 gives ' .. got.dtype end
+  local short = f.want.dtype == 'c128' and 'c64' or 'f32'
+  local got, want = mc.special[f.name](unpack(narrow)), mc.special[f.name](unpack(wide)):to(short)
+  if got.dtype ~= short then return f.name .. ' of f32 gives ' .. got.dtype end
   got, want = got:totable(), want:totable()
   for i = 1, #want do
     if got[i] ~= want[i] and (got[i] == got[i] or want[i] == want[i]) then
-      return ('%s in f32, point %d: %.9g, f64 rounded is %.9g'):format(f.name, i, got[i], want[i])
+      return ('%s in %s, point %d: %s, f64 rounded is %s'):format(f.name, short, i, text(got[i]), text(want[i]))
     end
   end
 end

@@ -11,6 +11,7 @@
 -- Derivatives (mc.grad): all but ldl, hessenberg and schur. Of Hermitian operands, of which one triangle is read, gradients are Hermitian. Losses
 -- should not depend on what is arbitrary: signs and phases of vectors, the choice among vectors of equal values.
 local op = require 'mascon.op'
+local into = require 'mascon.into'
 local M = {}
 
 for name, row in pairs(op.rows) do
@@ -25,4 +26,4 @@ for _, name in ipairs { 'matmul', 'matrix_transpose', 'tensordot', 'vecdot', 'ou
   M[name] = M[name] or op.functions[name]
 end
 
-return M
+return into.all('linalg.', M, op.functions)

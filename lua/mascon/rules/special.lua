@@ -4,6 +4,8 @@
 -- (sums of neighbouring orders for Bessel functions, Carlson's integrals for elliptic ones). Derivatives with respect to orders and shapes that
 -- have no closed form stand in `without`. Sources: DLMF, the numbers beside the groups. May not know graphs.
 local mc = require 'mascon'
+local tensor = require 'mascon.tensor'
+local check = require 'mascon.check'
 local S = require 'mascon.special'
 local chain = require 'mascon.rules.chain'
 
@@ -45,6 +47,10 @@ end)
 
 local psi = mc.digamma
 rule('lgamma', function(_, a) return psi(a) end)
+rule('loggamma', function(_, a)
+  if tensor.kind[a.dtype] == 'c' then check.error(('special.loggamma: operand is %s; its derivative, digamma, takes real tensors only'):format(tensor.describe(a)), 2) end
+  return psi(a)
+end)
 rule('digamma', function(_, a) return S.polygamma(1, a) end)
 rule('gamma', function(y, a) return y * psi(a) end)
 -- at the poles of gamma -psi / gamma is 0 infinite; its limit there is (-1)^n n! at a = -n
@@ -148,7 +154,13 @@ local function spherical(f)
 end
 rule('spherical_jn', false, spherical(S.spherical_jn))
 rule('spherical_yn', false, spherical(S.spherical_yn))
-lacks({ 1 }, 'jv', 'yv', 'iv', 'kv', 'ive', 'kve', 'spherical_jn', 'spherical_yn')
+-- 11.4.23 to 11.4.28: half sums of neighbours and the power between them, without a division by b
+local function struve(f, sign)
+  return function(_, a, b) return (f(a - 1, b) + sign * f(a + 1, b) + (b * 0.5) ^ a * S.rgamma(a + 1.5) * (1 / ROOT)) * 0.5 end
+end
+rule('struve', false, struve(S.struve, -1))
+rule('modstruve', false, struve(S.modstruve, 1))
+lacks({ 1 }, 'jv', 'yv', 'iv', 'kv', 'ive', 'kve', 'spherical_jn', 'spherical_yn', 'struve', 'modstruve')
 
 -- ---------------------------------------------------------------- integrals of elementary functions (6.2, 7.2, 8.19)
 

@@ -2,6 +2,8 @@
 --
 -- The public table; every function is defined and documented in the file of its concept. Axes are 1-based, the last by default; samples
 -- keep their dtype (f32 or f64, integers become f64). Owns nothing.
+local op = require 'mascon.op'
+local into = require 'mascon.into'
 local M = {}
 
 local PARTS = {
@@ -20,4 +22,4 @@ for part, names in pairs(PARTS) do
   for _, name in ipairs(names) do M[name] = from[name] end
 end
 
-return M
+return into.all('signal.', M, op.functions)

@@ -2,6 +2,7 @@
 --
 -- The public table; every function is defined and documented in the file of its concept. Axes are 1-based. Owns nothing.
 local op = require 'mascon.op'
+local into = require 'mascon.into'
 local M = {}
 
 for name, row in pairs(op.rows) do
@@ -24,4 +25,4 @@ for part, names in pairs(PARTS) do
   for _, name in ipairs(names) do M[name] = from[name] end
 end
 
-return M
+return into.all('stats.', M, op.functions)
