@@ -103,13 +103,13 @@ local function minimal_residuals(s)
     h = F.matmul(Q, h)
     local a = h[j + 1]:item()
     local c, sine = rotation_of(a, below)
-    local rows = {}
+    local pair = {}
     for i = 1, m + 1 do
       local one = i == j + 2 and 1 or 0
-      rows[i], rows[m + 1 + i] = edge[i] * c + one * sine, one * c - edge[i] * sine
+      pair[i], pair[m + 1 + i] = edge[i] * c + one * sine, one * c - edge[i] * sine
     end
-    for i = 1, m + 1 do edge[i] = rows[m + 1 + i] end
-    Q[{ { j + 1, j + 2 } }] = op.from_table(rows):reshape(2, m + 1)
+    for i = 1, m + 1 do edge[i] = pair[m + 1 + i] end
+    Q[{ { j + 1, j + 2 } }] = op.from_table(pair):reshape(2, m + 1)
     h[j + 1] = a * c + sine * below
     R[{ { 1, j + 1 }, j + 1 }] = h[{ { 1, j + 1 } }]
     local residual = math.abs(edge[1]) * beta:item()
