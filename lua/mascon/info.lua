@@ -48,7 +48,7 @@ end
 --- Neighbours by kind: name and version, or why one is missing.
 local function libraries()
   local out = {}
-  for _, kind in ipairs { 'fft', 'blas', 'zlib', 'threads', 'raster' } do
+  for _, kind in ipairs { 'fft', 'blas', 'zlib', 'threads', 'raster', 'hdf5' } do
     local name, why = lib.neighbour(kind)
     out[kind] = name or 'missing: ' .. why
   end
