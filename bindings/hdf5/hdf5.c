@@ -44,6 +44,7 @@ void hdf5_enter(void)
     (void)H5Eget_auto2(H5E_DEFAULT, &others_print, &others_data);
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     (void)H5Eclear2(H5E_DEFAULT);
+    why[0] = 0;
 }
 
 void hdf5_leave(void)
@@ -62,7 +63,6 @@ static herr_t innermost(unsigned n, const H5E_error2_t *e, void *data)
 
 const char *hdf5_why(void)
 {
-    why[0] = 0;
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, NULL);
     return why[0] ? why : "no reason given";
 }
@@ -396,6 +396,7 @@ static object *open_locked(const char *path)
         return NULL;
     }
     hid_t access = reading(), file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
+    if (file < 0) (void)hdf5_why();
     if (access >= 0) (void)H5Pclose(access);
     if (file < 0) {
         (void)damaged(path, "it cannot be opened");

@@ -199,6 +199,7 @@ static void *create(int fd, const char *path)
     const hid_t below = driver(), access = H5Pcreate(H5P_FILE_ACCESS);
     if (below >= 0 && access >= 0 && H5Pset_driver(access, below, &to) >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
         w->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    if (w->file < 0) (void)hdf5_why();
     if (access >= 0) (void)H5Pclose(access);
     if (w->file < 0) {
         if (!w->to.err) (void)hdf5_host->error(STATUS_INTERNAL, "hdf5: %s: it cannot be begun (%s)", path, hdf5_why());
@@ -255,7 +256,7 @@ static hid_t layout(int rank, const int64_t *shape, const int64_t *chunk, int le
     int64_t numel = 1;
     const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
     if (list < 0) return -1;
-    int ok = H5Pset_obj_track_times(list, 0) >= 0 && H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0;
+    int ok = H5Pset_obj_track_times(list, 0) >= 0;
     for (int k = 0; k < rank; k++) numel *= shape[k];
     if (ok && rank > 0 && numel > 0 && (chunk || level > 0)) {
         if (chunk)
@@ -277,11 +278,13 @@ static hid_t make_set(writer *w, const char *of, const char *name, hid_t type, h
         const hid_t on = H5Oopen(w->file, of, H5P_DEFAULT);
         if (on < 0) return -1;
         const hid_t a = H5Acreate2(on, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+        if (a < 0) (void)hdf5_why();
         (void)H5Oclose(on);
         return a;
     }
     const hid_t links = with_parents();
     const hid_t set = H5Dcreate2(w->file, name, type, space, links, list, H5P_DEFAULT);
+    if (set < 0) (void)hdf5_why();
     if (links >= 0) (void)H5Pclose(links);
     return set;
 }
@@ -309,6 +312,7 @@ static int begin(void *p, const char *of, const char *name, int type, int size, 
     }
     w->memory = hdf5_memory_type(type, size);
     const hid_t space = space_of(rank, shape), list = layout(rank, shape, chunk, level, size);
+    if (list >= 0) (void)H5Pset_fill_time(list, H5D_FILL_TIME_NEVER); /* every element is written */
     if (w->memory < 0 || space < 0 || list < 0) status = refuse(w, name, "its shape, chunks or type are refused");
     else w->set = make_set(w, of, name, w->memory, space, list);
     if (!status && w->set < 0) status = refuse(w, name, of ? "the attribute cannot be made" : "the dataset cannot be made");
@@ -329,6 +333,7 @@ static int write_rows(writer *w, int64_t first, int64_t n, const void *data)
     const hid_t space = H5Dget_space(w->set), memory = H5Screate_simple(w->rank, many, NULL);
     int ok = space >= 0 && memory >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, many, NULL) >= 0 &&
              H5Dwrite(w->set, w->memory, memory, space, H5P_DEFAULT, data) >= 0;
+    if (!ok) (void)hdf5_why();
     if (space >= 0) (void)H5Sclose(space);
     if (memory >= 0) (void)H5Sclose(memory);
     return ok ? 0 : refuse(w, "data", "cannot be written");

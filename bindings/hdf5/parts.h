@@ -34,7 +34,8 @@ extern const mc_host_api *hdf5_host;
 void hdf5_enter(void);
 void hdf5_leave(void);
 
-/* What libhdf5 said about the failure last seen by this thread, from the innermost call. */
+/* What libhdf5 said about the last failure since hdf5_enter, from its innermost call. Every call into it
+ * forgets the failure before: ask at once, the text is kept. */
 const char *hdf5_why(void);
 
 /* The type in memory of what is delivered or handed over; owned, negative on failure. */
