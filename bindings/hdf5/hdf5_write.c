@@ -1,37 +1,15 @@
 /* hdf5_write.c - the HDF5 neighbour, its writing half: groups, datasets, texts, attributes.
  *
- * Owns the file driver under libhdf5. It writes to a descriptor that the host opened under a
- * temporary name and remembers the first failure; after one it takes everything and writes nothing,
- * so that libhdf5 can always close its file: one that cannot be closed stays open in libhdf5 until
- * the process ends. Equal contents give equal bytes: no times are stored. May not know names of
- * files but for messages. */
+ * The file is a descriptor that the host opened under a temporary name (hdf5_drive.c). Equal
+ * contents give equal bytes: no times are stored. May not know names of files but for messages. */
 #include "parts.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-#if H5_VERSION_GE(1, 13, 0)
-#include <H5FDdevelop.h>
-#endif
 
 #define CHUNK_BYTES ((int64_t)1 << 20)
 
-/* Where the driver writes. */
-typedef struct sink {
-    int fd, err; /* err: errno of the first failed call */
-    int dropped; /* nothing is written any more */
-} sink;
-
-typedef struct drive {
-    H5FD_t pub; /* first, as libhdf5 wants it */
-    sink *to;
-    haddr_t eoa, eof;
-} drive;
-
 typedef struct writer {
-    sink to;
+    hdf5_sink to;
     hid_t file;
     hid_t set, memory; /* the dataset begun last, or an attribute */
     int attribute, rank;
@@ -39,136 +17,6 @@ typedef struct writer {
     int64_t shape[MC_H5_RANK];
     char path[];
 } writer;
-
-/* ---- the driver ---- */
-
-static H5FD_t *drive_open(const char *name, unsigned flags, hid_t access, haddr_t most)
-{
-    (void)name;
-    (void)flags;
-    (void)most;
-    sink *const *to = H5Pget_driver_info(access);
-    drive *d = to ? hdf5_host->alloc(sizeof *d) : NULL;
-    if (!d) return NULL;
-    memset(d, 0, sizeof *d);
-    d->to = *to;
-    return &d->pub;
-}
-
-static herr_t drive_close(H5FD_t *f)
-{
-    hdf5_host->free(f);
-    return 0;
-}
-
-static herr_t drive_query(const H5FD_t *f, unsigned long *flags)
-{
-    (void)f;
-    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA;
-    return 0;
-}
-
-static haddr_t drive_eoa(const H5FD_t *f, H5FD_mem_t type)
-{
-    (void)type;
-    return ((const drive *)(const void *)f)->eoa;
-}
-
-static herr_t drive_set_eoa(H5FD_t *f, H5FD_mem_t type, haddr_t at)
-{
-    (void)type;
-    ((drive *)(void *)f)->eoa = at;
-    return 0;
-}
-
-static haddr_t drive_eof(const H5FD_t *f, H5FD_mem_t type)
-{
-    (void)type;
-    return ((const drive *)(const void *)f)->eof;
-}
-
-static herr_t drive_read(H5FD_t *f, H5FD_mem_t type, hid_t list, haddr_t at, size_t n, void *out)
-{
-    drive *d = (drive *)(void *)f;
-    char *p = out;
-    (void)type;
-    (void)list;
-    while (n > 0) {
-        const ssize_t k = d->to->dropped ? 0 : pread(d->to->fd, p, n, (off_t)at);
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0) return -1;
-        if (k == 0) { /* past the end there are zeros */
-            memset(p, 0, n);
-            return 0;
-        }
-        p += k;
-        at += (haddr_t)k;
-        n -= (size_t)k;
-    }
-    return 0;
-}
-
-static herr_t failed(sink *s, int err)
-{
-    if (!s->err) s->err = err;
-    return -1;
-}
-
-static herr_t drive_write(H5FD_t *f, H5FD_mem_t type, hid_t list, haddr_t at, size_t n, const void *bytes)
-{
-    drive *d = (drive *)(void *)f;
-    const char *p = bytes;
-    (void)type;
-    (void)list;
-    if (at + n > d->eof) d->eof = at + n;
-    if (d->to->dropped) return 0;
-    while (n > 0) {
-        const ssize_t k = pwrite(d->to->fd, p, n < ((size_t)1 << 30) ? n : (size_t)1 << 30, (off_t)at);
-        if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) return failed(d->to, k < 0 ? errno : ENOSPC);
-        p += k;
-        at += (haddr_t)k;
-        n -= (size_t)k;
-    }
-    return 0;
-}
-
-static herr_t drive_truncate(H5FD_t *f, hid_t list, hbool_t closing)
-{
-    drive *d = (drive *)(void *)f;
-    (void)list;
-    (void)closing;
-    if (!d->to->dropped && ftruncate(d->to->fd, (off_t)d->eoa) != 0) return failed(d->to, errno);
-    d->eof = d->eoa;
-    return 0;
-}
-
-static hid_t driver(void)
-{
-    static hid_t id = -1; /* guarded by the lock */
-    static const H5FD_class_t class = {
-#ifdef H5FD_CLASS_VERSION
-        .version = H5FD_CLASS_VERSION,
-        .value = (H5FD_class_value_t)512,
-#endif
-        .name = "mascon",
-        .maxaddr = ((haddr_t)1 << 62) - 1,
-        .fc_degree = H5F_CLOSE_STRONG,
-        .fapl_size = sizeof(sink *),
-        .open = drive_open,
-        .close = drive_close,
-        .query = drive_query,
-        .get_eoa = drive_eoa,
-        .set_eoa = drive_set_eoa,
-        .get_eof = drive_eof,
-        .read = drive_read,
-        .write = drive_write,
-        .truncate = drive_truncate,
-        .fl_map = H5FD_FLMAP_DICHOTOMY,
-    };
-    if (id < 0) id = H5FDregister(&class);
-    return id;
-}
 
 /* ---- writers ---- */
 
@@ -194,10 +42,9 @@ static void *create(int fd, const char *path)
     memcpy(w->path, path, n);
     w->to.fd = fd;
     w->file = w->set = w->memory = -1;
-    sink *to = &w->to;
     hdf5_enter();
-    const hid_t below = driver(), access = H5Pcreate(H5P_FILE_ACCESS);
-    if (below >= 0 && access >= 0 && H5Pset_driver(access, below, &to) >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
+    const hid_t access = hdf5_access(&w->to);
+    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
         w->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (w->file < 0) (void)hdf5_why();
     if (access >= 0) (void)H5Pclose(access);

@@ -1,6 +1,6 @@
-/* parts.h - what the two halves of the HDF5 neighbour share: the lock, the types, the errors.
+/* parts.h - what the parts of the HDF5 neighbour share: the lock, the types, the errors, the driver.
  *
- * hdf5.c reads, hdf5_write.c writes. May not know tensors. */
+ * hdf5.c reads, hdf5_write.c writes, hdf5_drive.c is the file below both. May not know tensors. */
 #ifndef MC_BINDINGS_HDF5_PARTS_H
 #define MC_BINDINGS_HDF5_PARTS_H
 
@@ -40,6 +40,15 @@ const char *hdf5_why(void);
 
 /* The type in memory of what is delivered or handed over; owned, negative on failure. */
 hid_t hdf5_memory_type(int type, int size);
+
+/* Where a writer's bytes go. */
+typedef struct hdf5_sink {
+    int fd, err; /* err: errno of the first failed call */
+    int dropped; /* nothing is written any more */
+} hdf5_sink;
+
+/* File access through our driver: into `to`, or, NULL, reading the file that is named. Owned. */
+hid_t hdf5_access(hdf5_sink *to);
 
 /* The writing half fills its places of the table. */
 void hdf5_writer_api(mc_hdf5_api *api);

@@ -58,24 +58,36 @@ end
 
 local function join(a, b) return a == '/' and '/' .. b or a .. '/' .. b end
 
---- What lies at an object, walked down. Objects with two names, and groups that hold themselves, are one table or tensor under all names.
-local function whole(o, path, where, seen, depth, level)
-  local found = seen[o.key]
+local function descend(o, where, walk, depth, level)
+  local found = walk.seen[o.key]
   if found ~= nil then return found end
-  if depth > DEEPEST then error(('hdf5: %s:%s lies more than %d groups deep; its links lead in a circle'):format(path, where, DEEPEST), level + 1) end
+  if depth > DEEPEST then error(('hdf5: %s:%s lies more than %d groups deep; its links lead in a circle'):format(walk.path, where, DEEPEST), level + 1) end
   if o.kind == 'dataset' then
-    local v = value_of(o, path .. ':' .. where, level + 1)
-    if tensor.is(v) then seen[o.key] = v end
+    local v = value_of(o, walk.path .. ':' .. where, level + 1)
+    if tensor.is(v) then walk.seen[o.key] = v end
     return v
   end
   local out = {}
-  seen[o.key] = out
+  walk.seen[o.key] = out
   for _, name in ipairs(o:names 'links') do
     local child = o:at(name)
-    if child.kind ~= 'other' then out[name] = whole(child, path, join(where, name), seen, depth + 1, level + 1) end
+    local at = #walk.open + 1
+    walk.open[at] = child
+    if child.kind ~= 'other' then out[name] = descend(child, join(where, name), walk, depth + 1, level + 1) end
+    walk.open[at] = nil
     child:close()
   end
   return out
+end
+
+--- What lies at an object, walked down; the object is closed. Objects with two names, and groups that hold themselves, are one table or tensor under all
+--- names.
+local function whole(o, path, where)
+  local walk = { path = path, seen = {}, open = { o } }
+  local ok, v = pcall(descend, o, where, walk, 0, 0)
+  for _, held in ipairs(walk.open) do held:close() end
+  if ok then return v end
+  error(v, 0)
 end
 
 --- A file read whole: nested tables of tensors, numbers, booleans, strings and lists of strings. Links are followed; one that leads nowhere is an error,
@@ -84,9 +96,7 @@ end
 ---@param path string
 ---@return table
 function M.load(path)
-  local root = file.open(path)
-  local out = whole(root, path, '/', {}, 0, 3)
-  root:close()
+  local out = whole(file.open(path), path, '/')
   return out
 end
 
@@ -166,8 +176,7 @@ end
 ---@param name string path from here, or from the root when it begins with /
 function Group:get(name)
   local o, where = find(self, 'hdf5.get', name)
-  local v = whole(o, self.path, where, {}, 0, 3)
-  o:close()
+  local v = whole(o, self.path, where)
   return v
 end
 
