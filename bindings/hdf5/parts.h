@@ -1,6 +1,7 @@
 /* parts.h - what the parts of the HDF5 neighbour share: the lock, the types, the errors, the driver.
  *
- * hdf5.c reads, hdf5_write.c writes, hdf5_drive.c is the file below both. May not know tensors. */
+ * hdf5.c reads, hdf5_write.c writes, hdf5_types.c knows types, hdf5_drive.c is
+ * the file below all. May not know tensors. */
 #ifndef MC_BINDINGS_HDF5_PARTS_H
 #define MC_BINDINGS_HDF5_PARTS_H
 
@@ -40,6 +41,13 @@ const char *hdf5_why(void);
 
 /* The type in memory of what is delivered or handed over; owned, negative on failure. */
 hid_t hdf5_memory_type(int type, int size);
+
+/* What is delivered of a type in a file, and the type in memory for it: owned, negative when unknown. */
+typedef struct hdf5_content {
+    int holds, type, size; /* as in mc_hdf5_about */
+    hid_t memory;
+} hdf5_content;
+void hdf5_content_of(hid_t type, hdf5_content *c);
 
 /* Where a writer's bytes go. */
 typedef struct hdf5_sink {

@@ -159,11 +159,11 @@ function Writer:tensor(of, name, t, chunk, level)
     step_[k] = chunk and chunk[k + 1] or 0
   end
   local rc = C.mc_hdf5_begin(h, of, name, t._dtype, t._ndim, count_, chunk and step_ or nil, level or 0)
-  local rows, row = t._ndim > 0 and tonumber(t._shape[0]) or 1, nil
+  local rows = t._ndim > 0 and tonumber(t._shape[0]) or 1
   if rc == 0 and t._numel > 0 then
     if t:is_contiguous() then rc = C.mc_hdf5_write(h, 0, rows, t._data)
     else
-      row = tonumber(t._numel) / rows * tensor.size[t.dtype]
+      local row = tonumber(t._numel) / rows * tensor.size[t.dtype]
       local step = math.max(1, math.floor(SLAB / row))
       if chunk then step = math.ceil(step / chunk[1]) * chunk[1] end
       if of then step = rows end
