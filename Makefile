@@ -56,7 +56,7 @@ help:
 
 # ---- packages ---------------------------------------------------------------------------------------------------------
 # make deps      install the system packages (Debian; root or sudo)
-DEBS := gcc make pkg-config luajit libluajit-5.1-dev libopenblas-pthread-dev libfftw3-dev zlib1g-dev libedit-dev librsvg2-dev fonts-dejavu-core lua-busted lua-check
+DEBS := gcc make pkg-config luajit libluajit-5.1-dev libopenblas-pthread-dev libfftw3-dev zlib1g-dev libhdf5-dev libedit-dev librsvg2-dev fonts-dejavu-core lua-busted lua-check
 NEED := gcc:gcc pkg-config:pkg-config luajit:luajit busted:lua-busted
 
 deps:
@@ -128,6 +128,8 @@ LIBS.zlib := -lz
 LIBS.libedit := -ledit
 LIBS.rsvg = $(shell pkg-config --libs librsvg-2.0 2>/dev/null || echo -lrsvg-2)
 INC.rsvg = $(shell pkg-config --cflags librsvg-2.0 2>/dev/null)
+LIBS.hdf5 = $(shell pkg-config --libs hdf5-serial 2>/dev/null || pkg-config --libs hdf5 2>/dev/null || echo -lhdf5)
+INC.hdf5 = $(shell pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5 2>/dev/null)
 INC.openblas = $(shell pkg-config --cflags openblas 2>/dev/null)
 .PHONY: plugins
 plugins: $(PLUGINS:%=$(B)/plugins/mc_%.so)
@@ -136,7 +138,7 @@ $(B)/plugins/mc_%.so: | $(GEN)
 	$(Q)$(CC) $(CSTD) $(CFLAGS) $(INC) $(INC.$*) $(if $(filter gomp,$*),-fopenmp) -MMD -MP -MF $@.d -shared -o $@ $(wildcard bindings/$*/*.c) $(LIBS.$*) 2>$@.log \
 	  || { echo "mascon: plug-in $* is left out (see $@.log)"; rm -f $@; }
 # a plug-in is every .c of its folder, compiled together: the list of headers that gcc writes covers the last file only
-$(foreach p,$(PLUGINS),$(eval $(B)/plugins/mc_$(p).so: $(wildcard bindings/$(p)/*.c) runtime/mc_backend.h kernels/mck.h))
+$(foreach p,$(PLUGINS),$(eval $(B)/plugins/mc_$(p).so: $(wildcard bindings/$(p)/*.[ch]) runtime/mc_backend.h kernels/mck.h))
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 

@@ -1,6 +1,6 @@
 /* mc_backend.h - what a neighbour implements.
  *
- * A neighbour (FFTW, OpenBLAS, libgomp, zlib, libedit, librsvg, ...) is a shared object build/plugins/mc_<who>.so
+ * A neighbour (FFTW, OpenBLAS, libgomp, zlib, HDF5, libedit, librsvg, ...) is a shared object build/plugins/mc_<who>.so
  * that exports one function, `mc_plugin_open`. It receives the host's functions in a table, never links
  * libmascon, and fills the API struct of its kind. Neighbours see this header and kernels/mck.h, nothing else.
  * A missing or failing neighbour is an error with advice, never a crash. */
@@ -114,6 +114,54 @@ typedef struct mc_zlib_api {
     void (*inflate_free)(void *s);
     void (*deflate_free)(void *s);
 } mc_zlib_api;
+
+/* What an object of an HDF5 file is. The type of numbers as delivered: 'b' bool, 'u', 'i', 'f', 'w' (bfloat16), 'c' and their bytes;
+ * unsigned ones of 2 bytes come as 'i' of 4, those of 4 and 8 as 'i' of 8. */
+#define MC_H5_RANK 32
+enum { MC_H5_GROUP = 0, MC_H5_DATASET = 1, MC_H5_ATTRIBUTE = 2, MC_H5_ELSE = 3 };
+enum { MC_H5_UNKNOWN = 0, MC_H5_NUMBERS = 1, MC_H5_TEXTS = 2, MC_H5_REFERENCES = 3 };
+enum { MC_H5_LINKS = 0, MC_H5_ATTRIBUTES = 1, MC_H5_FILTERS = 2 };
+typedef struct mc_hdf5_about {
+    int kind, holds;
+    int type, size;
+    int rank;
+    int null;                                          /* no elements and no shape, as h5py.Empty */
+    int chunked;
+    int64_t numel, stored;                             /* stored: bytes in the file */
+    int64_t file, address;                             /* what tells one object from another */
+    int64_t shape[MC_H5_RANK], chunk[MC_H5_RANK];
+} mc_hdf5_about;
+
+/* HDF5 files. Objects and writers are used by one thread at a time; the plug-in has one lock for all calls. Functions return 0, or a status with
+ * the record written; those that return a pointer: NULL with the record. */
+typedef struct mc_hdf5_api {
+    int abi;
+    const char *name;
+    void *(*open)(const char *path);                   /* the root group */
+    void *(*at)(const void *o, const char *name);      /* by a path of links from group o */
+    void *(*attribute)(const void *o, const char *name);
+    void *(*refer)(const void *o, int64_t reference);  /* the object that a reference in o's file means */
+    void (*about)(const void *o, mc_hdf5_about *out);
+    /* how many names of this kind there are, -1 on failure; name i, borrowed, NULL outside */
+    int64_t (*count)(void *o, int what);
+    const char *(*name_of)(const void *o, int what, int64_t i);
+    /* count elements from start on (step apart) along each axis, row-major, to out; of an attribute always all */
+    int (*read)(const void *o, const int64_t *start, const int64_t *count, const int64_t *step, void *out);
+    /* the same for texts, kept in o until the next call */
+    int (*read_texts)(void *o, const int64_t *start, const int64_t *count, const int64_t *step);
+    const char *(*text)(const void *o, int64_t i, int64_t *bytes);
+    void (*close)(void *o);
+    /* Writing into descriptor fd, which stays the caller's; path is for messages. */
+    void *(*create)(int fd, const char *path);
+    int (*put_group)(void *w, const char *name);
+    /* A dataset of this name, or attribute `name` of object `of`. level: 0 plain, 1..9 packed; chunk: NULL lets the plug-in choose. */
+    int (*begin)(void *w, const char *of, const char *name, int type, int size, int rank, const int64_t *shape, const int64_t *chunk, int level);
+    int (*write)(void *w, int64_t first, int64_t count, const void *data); /* rows of the dataset begun last */
+    int (*put_texts)(void *w, const char *of, const char *name, int rank, int64_t n, const char *const *texts);
+    int (*finish)(void *w);
+    int (*failure)(const void *w);                     /* errno of the first failed write to fd, 0 without */
+    void (*drop)(void *w);
+} mc_hdf5_api;
 
 /* Line editing for the prompt. */
 typedef struct mc_edit_api {

@@ -58,6 +58,7 @@ static plugin plugins[] = {
     {"mc_rsvg.so", "install librsvg (Debian: librsvg2-2) for PNG figures, or write .svg", 0, ""},
     {"mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, ""},
     {"mc_fftw.so", "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, ""},
+    {"mc_hdf5.so", "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version 7.3", 0, ""},
 };
 
 static void default_dir(void)
@@ -118,6 +119,7 @@ NEIGHBOUR(mc_blas_api, blas, 1)
 NEIGHBOUR(mc_raster_api, raster, 2)
 NEIGHBOUR(mc_threads_api, gomp, 3)
 NEIGHBOUR(mc_fft_api, fftw, 4)
+NEIGHBOUR(mc_hdf5_api, hdf5, 5)
 
 const mc_zlib_api *mci_zlib(void) { return zlib_open(); }
 const mc_blas_api *mci_blas(void) { return blas_open(); }
@@ -131,6 +133,7 @@ const mc_lapack_api *mci_lapack(void)
 }
 
 const mc_raster_api *mci_raster(void) { return raster_open(); }
+const mc_hdf5_api *mci_hdf5(void) { return hdf5_open(); }
 const mc_threads_api *mci_threads_api(void) { return gomp_open(); }
 int mci_fft_measure(void) { return ctx.measure; }
 
@@ -175,6 +178,8 @@ const char *mc_neighbour(const char *kind)
         return raster_open() ? raster_api.name : NULL;
     if (!strcmp(kind, "threads"))
         return gomp_open() ? "libgomp" : NULL;
+    if (!strcmp(kind, "hdf5"))
+        return hdf5_open() ? hdf5_api.name : NULL;
     return NULL;
 }
 

@@ -46,9 +46,9 @@ local function memory()
 end
 
 --- Neighbours by kind: name and version, or why one is missing.
-local function libraries()
+local function libraries(kinds)
   local out = {}
-  for _, kind in ipairs { 'fft', 'blas', 'zlib', 'threads', 'raster' } do
+  for _, kind in ipairs(kinds) do
     local name, why = lib.neighbour(kind)
     out[kind] = name or 'missing: ' .. why
   end
@@ -63,10 +63,14 @@ end
 --- The machine and the library: processor, cores, isa (kernels in use), threads, libraries by kind, devices, cache (folder), memory in
 --- bytes (total, available, limits, live), version. Opens the libraries to ask for their versions.
 ---@return table
-function M.info()
+function M.info() return M.about { 'fft', 'blas', 'zlib', 'threads', 'raster', 'hdf5' } end
+
+--- The same with these libraries alone: opening one takes milliseconds.
+---@param kinds string[]
+function M.about(kinds)
   return {
     version = lib.version(), lua = jit.version, processor = processor(), cores = cores(), isa = lib.isa(),
-    threads = lib.C.mc_get_num_threads(), libraries = libraries(), devices = { 'cpu' }, cache = cache(), memory = memory(),
+    threads = lib.C.mc_get_num_threads(), libraries = libraries(kinds), devices = { 'cpu' }, cache = cache(), memory = memory(),
     system = (first '/proc/version' or 'unknown'):match '^(%S+ version %S+)' or 'unknown',
   }
 end

@@ -232,6 +232,32 @@ end
 ---@return string
 function M.utf8(s) return M.invalid_utf8(s) and M.latin1(s) or s end
 
+local function utf8_of(code)
+  if code < 0x80 then return string.char(code) end
+  if code < 0x800 then return string.char(192 + floor(code / 64), 128 + code % 64) end
+  if code < 0x10000 then return string.char(224 + floor(code / 4096), 128 + floor(code / 64) % 64, 128 + code % 64) end
+  return string.char(240 + floor(code / 262144), 128 + floor(code / 4096) % 64, 128 + floor(code / 64) % 64, 128 + code % 64)
+end
+
+--- UTF-8 of a list of UTF-16 units; halves of a pair that stand alone become the replacement character.
+---     mc.text.from_utf16{ 0xb5, 0x56, 0xd83d, 0xde00 }  --> µV😀
+---@param units integer[]
+---@return string
+function M.from_utf16(units)
+  local out, i = {}, 1
+  while i <= #units do
+    local a, b = units[i], units[i + 1]
+    if a >= 0xd800 and a < 0xdc00 and b and b >= 0xdc00 and b < 0xe000 then
+      out[#out + 1] = utf8_of(0x10000 + (a - 0xd800) * 0x400 + b - 0xdc00)
+      i = i + 1
+    else
+      out[#out + 1] = utf8_of((a >= 0xd800 and a < 0xe000 or a < 0 or a > 0xffff) and 0xfffd or a)
+    end
+    i = i + 1
+  end
+  return table.concat(out)
+end
+
 local function code_width(code)
   if code == nil then return 1 end
   if code < 0x300 then return (code < 32 or (code >= 0x7f and code < 0xa0)) and 0 or 1 end

@@ -385,6 +385,75 @@ MC_API int mc_mat_samples(const mc_mat *f, int64_t i, int64_t base, int64_t chan
                           int64_t count, const double *scale, double *out, int64_t row_stride);
 MC_API void mc_mat_free(mc_mat *f);
 
+/* ---- public: HDF5, through its plug-in ---- */
+
+/* An open group, dataset or attribute. The file stays open as long as one of its objects. */
+typedef struct mc_hdf5 mc_hdf5;
+typedef struct mc_hdf5_writer mc_hdf5_writer;
+
+/* What an object is, what it holds, and which names it lists. */
+enum { MC_HDF5_GROUP = 0, MC_HDF5_DATASET = 1, MC_HDF5_ATTRIBUTE = 2, MC_HDF5_ELSE = 3 };
+enum { MC_HDF5_UNKNOWN = 0, MC_HDF5_NUMBERS = 1, MC_HDF5_TEXTS = 2, MC_HDF5_REFERENCES = 3 };
+enum { MC_HDF5_LINKS = 0, MC_HDF5_ATTRIBUTES = 1, MC_HDF5_FILTERS = 2 };
+
+/* Places in the array that mc_hdf5_info fills. */
+enum {
+    MC_HDF5_KIND = 0,
+    MC_HDF5_HOLDS = 1,
+    MC_HDF5_DTYPE = 2, /* delivered: u2 as i32, u4 and u8 as i64 (2^63 and more: error on read) */
+    MC_HDF5_RANK = 3,
+    MC_HDF5_NUMEL = 4,
+    MC_HDF5_STORED = 5, /* bytes in the file */
+    MC_HDF5_NULL = 6,   /* 1: no elements and no shape (h5py.Empty) */
+    MC_HDF5_CHUNKED = 7,
+    MC_HDF5_FILE = 8, /* with the address: what tells one object from another */
+    MC_HDF5_ADDRESS = 9,
+    MC_HDF5_SHAPE = 10, /* 32 places */
+    MC_HDF5_CHUNK = 42, /* 32 places */
+    MC_HDF5_INFO_LEN = 74
+};
+
+/* The root group of a file. Owns. MC_EIO, MC_EFORMAT, MC_EUNSUPPORTED without the plug-in. */
+MC_API mc_hdf5 *mc_hdf5_open(const char *path);
+/* What a path of links leads to from a group: soft and external links are followed. Owns. */
+MC_API mc_hdf5 *mc_hdf5_at(const mc_hdf5 *o, const char *name);
+MC_API mc_hdf5 *mc_hdf5_attribute(const mc_hdf5 *o, const char *name);
+/* What a reference, as mc_hdf5_read delivers them, means. Owns. */
+MC_API mc_hdf5 *mc_hdf5_refer(const mc_hdf5 *o, int64_t reference);
+MC_API int mc_hdf5_info(const mc_hdf5 *o, int64_t *out);
+/* How many names there are, in the order of their bytes (filters: of their work); -1: failure. */
+MC_API int mc_hdf5_count(mc_hdf5 *o, int what);
+/* Name i of those counted last. Borrows: valid until the next count. */
+MC_API const char *mc_hdf5_name(const mc_hdf5 *o, int what, int64_t i);
+/* count elements from start on, step apart, along each axis, row-major, to out. All of an
+ * attribute. */
+MC_API int mc_hdf5_read(const mc_hdf5 *o, const int64_t *start, const int64_t *count,
+                        const int64_t *step, void *out);
+/* The same for texts, which are kept until the next call ... */
+MC_API int mc_hdf5_read_texts(mc_hdf5 *o, const int64_t *start, const int64_t *count,
+                              const int64_t *step);
+/* ... text i of them and its bytes, NULL outside. Borrows. */
+MC_API const char *mc_hdf5_text(const mc_hdf5 *o, int64_t i, int64_t *bytes);
+MC_API void mc_hdf5_free(mc_hdf5 *o);
+
+/* Starts a file. No times are stored, so equal contents give equal bytes. Owns. */
+MC_API mc_hdf5_writer *mc_hdf5_create(const char *path);
+/* A group, with those above it. */
+MC_API int mc_hdf5_put_group(mc_hdf5_writer *w, const char *name);
+/* Starts a dataset, or the attribute `name` of what is called `of`. level 0 stores plainly unless
+ * chunk is given, 1..9 packs (shuffle and gzip) in chunks, chosen when chunk is NULL. */
+MC_API int mc_hdf5_begin(mc_hdf5_writer *w, const char *of, const char *name, int dtype, int rank,
+                         const int64_t *shape, const int64_t *chunk, int level);
+/* Rows [first, first + count) of it; the one element when it has no axes. */
+MC_API int mc_hdf5_write(mc_hdf5_writer *w, int64_t first, int64_t count, const void *data);
+/* A text (rank 0) or n texts (rank 1), UTF-8: a dataset or an attribute. */
+MC_API int mc_hdf5_put_texts(mc_hdf5_writer *w, const char *of, const char *name, int rank,
+                             int64_t n, const char *const *texts);
+/* Completes the file, syncs, gives it its name. The handle still needs its free. */
+MC_API int mc_hdf5_commit(mc_hdf5_writer *w);
+/* Releases; without a successful commit nothing of the file remains. */
+MC_API void mc_hdf5_writer_free(mc_hdf5_writer *w);
+
 /* ---- internal ---- */
 #ifdef MCI_FORMATS
 
@@ -423,6 +492,10 @@ int mci_outfile_write(mci_outfile *f, const void *bytes, int64_t n);
 /* Overwrites n bytes at `at`, all of them written before. */
 int mci_outfile_patch(mci_outfile *f, int64_t at, const void *bytes, int64_t n);
 int64_t mci_outfile_size(const mci_outfile *f);
+/* The descriptor, for who places bytes by itself; nothing may have been written before. */
+int mci_outfile_fd(const mci_outfile *f);
+/* The record of an errno met on that descriptor; nothing more is written. */
+int mci_outfile_failed(mci_outfile *f, int err);
 int mci_outfile_commit(mci_outfile *f);
 void mci_outfile_free(mci_outfile *f);
 

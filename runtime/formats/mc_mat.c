@@ -364,9 +364,8 @@ static int read_header(mc_mat *f)
     if (rc != MC_OK) return rc;
     if (memcmp(h, "\x89HDF\r\n\x1a\n", 8) == 0 || memcmp(h, "MATLAB 7.3", 10) == 0)
         return mci_error(MC_EUNSUPPORTED,
-                         "mat: %s is of MATLAB version 7.3 (HDF5), which is not read here; save it "
-                         "again as version 7 (in MATLAB: save with -v7; in EEGLAB: clear 'save "
-                         "with v7.3' in its memory options)",
+                         "mat: %s is of MATLAB version 7.3 (HDF5), which mc_hdf5_open reads; one "
+                         "without HDF5 data in it is truncated",
                          name);
     if ((h[126] != 'I' || h[127] != 'M') && (h[126] != 'M' || h[127] != 'I'))
         return mci_error(MC_EFORMAT,

@@ -241,6 +241,16 @@ int64_t mci_outfile_size(const mci_outfile *f)
     return f->flushed + (int64_t)f->fill;
 }
 
+int mci_outfile_fd(const mci_outfile *f)
+{
+    return f->fd;
+}
+
+int mci_outfile_failed(mci_outfile *f, int err)
+{
+    return fail(f, err);
+}
+
 /* Makes the new name itself survive a power cut. The data is safe by now, so a file system that
  * cannot do this is no reason to report failure. */
 static void sync_directory(const char *path)

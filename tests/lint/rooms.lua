@@ -8,6 +8,7 @@
 local C = {
   { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^pac_', '^autoreject_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
   { '^bindings/luajit/', { '^mascon%.h$' }, 'bindings/luajit knows the public header' },
+  { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },
   { '^bindings/', { '^mc_backend%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h and mck.h' },
   { '^runtime/host/', { '^host%.h$', '^mc_backend%.h$', '^mc_def%.h$' }, 'the program knows host.h and, for the line editor, mc_backend.h' },
   { '^tests/c/', { '^mascon%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$' }, 'C tests know the public header, what a neighbour implements, or kernels' },
@@ -22,7 +23,8 @@ local C = {
 local FFI = {
   ['ffi.lua'] = 'opens libmascon', ['tensor.lua'] = 'the handle', ['index.lua'] = 'index triples handed to C', ['view.lua'] = 'shapes handed to C',
   ['dlpack.lua'] = 'finalizers of pointers',
-  ['file.lua'] = 'the writer of files in pieces', ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['compile/launch.lua'] = 'launches of compiled functions',
+  ['file.lua'] = 'the writer of files in pieces',
+  ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['compile/launch.lua'] = 'launches of compiled functions',
   ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/door.lua'] = 'compilers and compiled code',
 }
 

@@ -51,7 +51,7 @@ describe('info', function()
     assert.equal(mc.get_num_threads(), i.threads)
     assert.is_true(i.cores >= 1)
     assert.is_true(i.memory.total >= i.memory.available and i.memory.available > 0)
-    for _, kind in ipairs { 'fft', 'blas', 'zlib', 'threads', 'raster' } do assert.is_string(i.libraries[kind]) end
+    for _, kind in ipairs { 'fft', 'blas', 'zlib', 'threads', 'raster', 'hdf5' } do assert.is_string(i.libraries[kind]) end
     assert.same({ 'cpu' }, i.devices)
   end)
 end)

@@ -1,11 +1,12 @@
 --- mascon.autoreject.state: a fitted model as a file.
 --
--- Owns the layout: an .npz with the tensors of each type under type/name and one JSON text for everything else. May not know
+-- Owns the layout: an .npz with the tensors of each type under type/name and one JSON text for everything else; a file of Python's autoreject is upstream.lua's. May not know
 -- what the fields mean beyond which of them are needed.
 local mc = require 'mascon'
 local check = require 'mascon.check'
 local json = require 'mascon.json'
 local npy = require 'mascon.io.npy'
+local upstream = require 'mascon.autoreject.upstream'
 local error = check.error
 local M = {}
 
@@ -40,31 +41,39 @@ function M.write(model, path)
   w:close()
 end
 
---- Reads a model that :save wrote.
----@param path string
----@return table model
---- Errors: a file that is not there or holds no model.
-function M.load(path)
+--- What :save wrote.
+local function stored(path)
   local fname = 'autoreject.load'
-  check.arg(fname, 'path', path, 'string')
   local archive = npy.open_npz(path)
   local about = archive:has 'about' and json.decode(archive:texts 'about'[1] or '')
-  if type(about) ~= 'table' or about.kind ~= 'autoreject model' then error(('%s: %s holds no model'):format(fname, path), 2) end
-  if about.format ~= FORMAT then error(('%s: %s has format %s, this program reads %d'):format(fname, path, tostring(about.format), FORMAT), 2) end
-  local model = { options = about.options, given = about.given, seed = about.seed, order = about.order, warnings = about.warnings, types = about.types, consensus_grid = about.consensus_grid,
-    thresholds = {}, consensus = {}, n_interpolate = {}, loss = {} }
-  model.options.verbose = false
+  if type(about) ~= 'table' or about.kind ~= 'autoreject model' then error(('%s: %s holds no model'):format(fname, path), 3) end
+  if about.format ~= FORMAT then error(('%s: %s has format %s, this program reads %d'):format(fname, path, tostring(about.format), FORMAT), 3) end
+  about.options.verbose = false
   for kind, t in pairs(about.types) do
     for _, name in ipairs(archive.names) do
       local field = name:match('^' .. kind .. '/(.*)$')
       if field then t[field] = archive:get(name, { map = false }) end
     end
-    if not t.threshold or not t.names then error(('%s: %s lacks the thresholds of %s'):format(fname, path, kind), 2) end
+    if not t.threshold or not t.names then error(('%s: %s lacks the thresholds of %s'):format(fname, path, kind), 3) end
+  end
+  archive:close()
+  return about
+end
+
+--- Reads a model that :save wrote, or one that Python's autoreject saved (.hdf5, .h5); the latter judges and repairs as with compat = 'upstream'.
+---@param path string
+---@return table model
+--- Errors: a file that is not there or holds no model.
+function M.load(path)
+  check.arg('autoreject.load', 'path', path, 'string')
+  local about = upstream.is(path) and upstream.fields(path) or stored(path)
+  local model = { options = about.options, given = about.given, seed = about.seed, order = about.order, warnings = about.warnings, types = about.types, consensus_grid = about.consensus_grid,
+    thresholds = {}, consensus = {}, n_interpolate = {}, loss = {} }
+  for kind, t in pairs(about.types) do
     local limit = t.threshold:totable()
     for c, n in ipairs(t.names) do model.thresholds[n] = limit[c] end
     model.consensus[kind], model.n_interpolate[kind], model.loss[kind] = t.consensus, t.n_interpolate, t.loss
   end
-  archive:close()
   return require('mascon.autoreject.transform').model(model)
 end
 

@@ -7,8 +7,9 @@ local check = require 'mascon.check'
 local error = check.error
 local M = {}
 
-local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
 local BRAIN = { fif = true, vhdr = true, set = true } -- read by mascon.meeg
+local TREE = { h5 = true, hdf5 = true }
 local TEXT = { txt = true, md = true, html = true, svg = true }
 local SEPARATOR = { tsv = '\t' } -- csv.lua looks for that of a .csv itself
 
@@ -58,7 +59,7 @@ local NONE = {}
 --- Reads a file whole.
 --
 -- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .edf, .bdf: { data [C, n], fs, channels, labels, annotations, gaps, ... }. .fif, .vhdr, .set:
--- { data [C, n], fs, channels, bads, annotations, info, ... } in SI units, or epochs. .mat: table of variables. .csv, .tsv: { rows, names,
+-- { data [C, n], fs, channels, bads, annotations, info, ... } in SI units, or epochs. .mat: table of variables. .h5, .hdf5: nested table of its groups (mascon.io.hdf5 load). .csv, .tsv: { rows, names,
 -- columns, data }. .json: Lua value. .txt, .md, .html, .svg: text. format: says what the file is when its name does not. Other
 -- options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns the result.
 ---@param path string
@@ -75,6 +76,7 @@ function M.load(path, opts)
     check.opts('load', o, NONE, 3)
     if ext == 'npy' then out = require('mascon.io.npy').load_npy(path, false)
     elseif ext == 'mat' then out = require('mascon.io.mat').load(path)
+    elseif TREE[ext] then out = require('mascon.io.hdf5').load(path)
     elseif ext == 'npz' then out = require('mascon.io.npy').load_npz(path)
     else
       out, msg = require('mascon.file').read(path)
@@ -88,14 +90,14 @@ function M.load(path, opts)
   return out
 end
 
-local LAZY = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat' }
-local PIECES = { 'npy', 'npz', 'csv', 'tsv' }
+local LAZY = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5' }
+local PIECES = { 'npy', 'npz', 'h5', 'hdf5', 'csv', 'tsv' }
 
 --- Opens a file without reading it: .npy -> read-only tensor on the mapped file, .npz -> archive with names and :get(name), .edf and .bdf
---- -> recording with :read{...}, :blocks{...}, :epochs{...}; .fif, .vhdr and .set -> recording or epochs of mc.meeg; .mat -> tree of variables.
+--- -> recording with :read{...}, :blocks{...}, :epochs{...}; .fif, .vhdr and .set -> recording or epochs of mc.meeg; .mat -> tree of variables; .h5 and .hdf5 -> tree of groups with names, attributes, :get(path), :dataset(path).
 --
 -- mode = 'w': a file written in pieces, each with :close() and :abort(): .npy :append(rows) (options dtype, row), .npz :put(name, tensor)
--- (option level), .csv and .tsv :append(rows) (options header, separator, newline). Until :close() an older file stays as it is. Owns.
+-- (option level), .h5 and .hdf5 :put(path, value), :attributes(path, table) (option level), .csv and .tsv :append(rows) (options header, separator, newline). Until :close() an older file stays as it is. Owns.
 ---@param path string
 ---@param opts? table
 function M.open(path, opts)
@@ -107,6 +109,7 @@ function M.open(path, opts)
   if mode == 'w' then
     if ext == 'npy' then out = require('mascon.io.npy').create_npy(path, o)
     elseif ext == 'npz' then out = require('mascon.io.npy').create_npz(path, o)
+    elseif TREE[ext] then out = require('mascon.io.hdf5').create(path, o)
     else out = require('mascon.io.csv').create(path, o, SEPARATOR[ext]) end
     return out
   end
@@ -119,11 +122,12 @@ function M.open(path, opts)
   if ext == 'npy' then out = require('mascon.io.npy').load_npy(path, true)
   elseif ext == 'npz' then out = require('mascon.io.npy').open_npz(path)
   elseif ext == 'mat' then out = require('mascon.io.mat').open(path)
+  elseif TREE[ext] then out = require('mascon.io.hdf5').open(path)
   else out = require('mascon.io.edf').open(path) end
   return out
 end
 
-local SAVED = { 'npy', 'npz', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local SAVED = { 'npy', 'npz', 'h5', 'hdf5', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
 local LEVEL = { level = { 0, 'integer >= 0' } }
 
 --- Blocks from a function to one .npy file; an error in it leaves the old file.
@@ -153,7 +157,8 @@ end
 --- Writes a value; an older file stays as it is until the new one is whole.
 --
 -- .npy: a tensor, a number, a nested table, or a function that returns one block of rows after the other, then nil (options dtype, row).
--- .npz: a table of tensors (level = 1..9 deflates). .csv, .tsv: a tensor of at most 2 axes, an array of rows, or { names, columns }
+-- .npz: a table of tensors (level = 1..9 deflates). .h5, .hdf5: a nested table of tensors, numbers, booleans, strings and lists of strings
+-- (level = 1..9 packs, attributes = { path = { name = value } }). .csv, .tsv: a tensor of at most 2 axes, an array of rows, or { names, columns }
 -- (options header, separator, newline). .json: a Lua value. .txt, .md, .html, .svg: text.
 ---@param path string
 ---@param value any
@@ -175,6 +180,9 @@ function M.save(path, value, opts)
     return
   elseif ext == 'npz' then
     save_npz(path, value, o)
+    return
+  elseif TREE[ext] then
+    require('mascon.io.hdf5').save(path, value, o)
     return
   elseif ext == 'csv' or ext == 'tsv' then
     require('mascon.io.csv').save(path, value, o, SEPARATOR[ext])

@@ -1,7 +1,7 @@
--- mat.lua - MAT-files of version 5: variables, structs and cells of MATLAB as Lua values and tensors.
+-- mat.lua - MAT-files: variables, structs and cells of MATLAB as Lua values and tensors.
 --
 -- Owns the handle of libmascon's reader and the way from its tree of arrays to Lua. Sizes are MATLAB's; tensors have the same axes in the same
--- order. May not know what fields mean. Binding module: touches the FFI for the handle and its arrays.
+-- order. Files of version 7.3 are HDF5 and belong to mat73.lua, which gives the same interface. May not know what fields mean. Binding module: touches the FFI for the handle and its arrays.
 local ffi = require 'ffi'
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
@@ -18,10 +18,24 @@ local double_list, int_list = ffi.typeof 'double[?]', ffi.typeof 'int[?]'
 local File = {}
 File.__index = File
 
+local SIGNATURE = '\137HDF\r\n\26\n'
+
+--- Whether HDF5 begins after MATLAB's own header, or at once.
+local function is_hdf5(path)
+  local f = io.open(path, 'rb')
+  local head = f and f:read(520) or ''
+  if f then f:close() end
+  return head:sub(513) == SIGNATURE or head:sub(1, 8) == SIGNATURE
+end
+
 --- Opens a MAT-file; the numbers of variables that are not packed stay in the file. Owns it until :close() or collection.
 ---@param path string
 ---@return table file with variables (name = array) and names, in order
 function M.open(path)
+  if is_hdf5(path) then
+    local f = require('mascon.io.mat73').open(path)
+    return f
+  end
   local h = C.mc_mat_open(path)
   if h == nil then lib.raise(3) end
   local f = setmetatable({ _h = ffi.gc(h, C.mc_mat_free), path = path, variables = {}, names = {}, _fields = {} }, File)
