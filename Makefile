@@ -193,7 +193,7 @@ debug:
 # make fuzz      fuzzes each file parser for SECONDS (default 60) with clang
 fuzz: all
 	@B=$(B) tests/fuzz/run.sh $(or $(SECONDS),60)
-# make long      tensors of more than 2^31 elements, then every f32 through the unary functions (an hour a level; what was done is not done again)
+# make long      tensors of more than 2^31 elements, then every f32 through the unary functions (40 minutes a level; what was done is not done again)
 long: tests-c
 	@$(B)/mascon tests/huge.lua
 	@mkdir -p $(B)/long

@@ -118,7 +118,7 @@ function M.repeat_each(x, repeats, axis)
   if x._ndim == 1 and type(repeats) == 'number' then -- without a loop: see check.opts
     check.arg('repeat_each', 'repeats', repeats, 'integer >= 0', 3)
     local n = tonumber(x._numel)
-    return methods.reshape(methods.copy(methods.broadcast_to(methods.reshape(x, { n, 1 }), { n, repeats })), { n * repeats })
+    return tensor.reshaped(methods.copy(methods.broadcast_to(methods.reshape(x, { n, 1 }), { n, repeats })), { n * repeats })
   end
   local s = tensor.shape_of(x)
   if type(repeats) == 'number' then
@@ -129,7 +129,7 @@ function M.repeat_each(x, repeats, axis)
       if i == a then wide[#wide + 1] = repeats end
       out[i] = i == a and s[i] * repeats or s[i]
     end
-    if #wide <= 8 then return methods.reshape(methods.copy(methods.broadcast_to(methods.expand_dims(x, a + 1), wide)), out) end
+    if #wide <= 8 then return tensor.reshaped(methods.copy(methods.broadcast_to(methods.expand_dims(x, a + 1), wide)), out) end
     repeats = F.positive(tensor.empty('repeat_each', { s[a] }, 'i64', 2):fill_(repeats))
   end
   local counts = op.operand('repeat_each', repeats, 2)
@@ -158,7 +158,7 @@ function M.tile(x, reps)
   if type(reps) == 'number' then reps = { reps } end
   if x._ndim == 1 and type(reps) == 'table' and #reps == 1 then -- without a loop: see check.opts
     local n, r = tonumber(x._numel), check.arg('tile', 'reps', reps[1], 'integer >= 0', 3)
-    return methods.reshape(methods.copy(methods.broadcast_to(methods.reshape(x, { 1, n }), { r, n })), { r * n })
+    return tensor.reshaped(methods.copy(methods.broadcast_to(methods.reshape(x, { 1, n }), { r, n })), { r * n })
   end
   if type(reps) ~= 'table' then error(('tile: reps are %s; give a whole number or a list'):format(check.show(reps)), 2) end
   for _, r in ipairs(reps) do check.arg('tile', 'reps', r, 'integer >= 0', 3) end
@@ -177,7 +177,7 @@ function M.tile(x, reps)
       full[i] = full[i] * r[i]
     end
   end
-  return methods.reshape(rawequal(y, x) and methods.copy(x) or y, full)
+  return tensor.reshaped(rawequal(y, x) and methods.copy(x) or y, full)
 end
 
 local SCAN = { axis = { nil, 'integer' }, dtype = { nil, 'string' }, include_initial = { false, 'bool' }, out = { nil, 'tensor' } }

@@ -146,7 +146,7 @@ local function kron_axes(a, b)
     end
     a, b = merged(a, wa), merged(b, wb)
   end
-  return methods.reshape(F.multiply(a, b), out)
+  return tensor.reshaped(F.multiply(a, b), out)
 end
 
 --- The Kronecker product: r[i p + k, j q + l] = a[i, j] b[k, l] (counted from 0), for any number of axes up to four.
@@ -158,7 +158,7 @@ function M.kron(a, b)
   a, b = pair('kron', a, b)
   if a._ndim == 2 and b._ndim == 2 then
     local p, q, r, s = tonumber(a._shape[0]), tonumber(a._shape[1]), tonumber(b._shape[0]), tonumber(b._shape[1])
-    if p * q * r * s <= FEW then return methods.reshape(F.multiply(methods.reshape(a, { p, 1, q, 1 }), methods.reshape(b, { 1, r, 1, s })), { p * r, q * s }) end
+    if p * q * r * s <= FEW then return tensor.reshaped(F.multiply(methods.reshape(a, { p, 1, q, 1 }), methods.reshape(b, { 1, r, 1, s })), { p * r, q * s }) end
   end
   return (kron_axes(a, b))
 end

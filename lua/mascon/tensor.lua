@@ -205,6 +205,19 @@ function methods.release(t)
   C.mc_drop(t)
 end
 
+--- A tensor that was just made and that nobody else holds, under another shape of as many elements: its own header changes, since a view would leave the
+--- first handle, and with it the memory, to the collector. What a recording follows becomes a view.
+function M.reshaped(t, sizes)
+  if C.mc_record_traced(t) ~= 0 or C.mc_is_contiguous(t) == 0 then return methods.reshape(t, sizes) end
+  local n, step = #sizes, 1
+  t._ndim = n
+  for i = n, 1, -1 do
+    t._shape[i - 1], t._strides[i - 1] = sizes[i], step
+    step = step * sizes[i]
+  end
+  return t
+end
+
 -- ---------------------------------------------------------------- scopes
 
 local function walk(v, f, seen)

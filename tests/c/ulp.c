@@ -4,7 +4,7 @@
  * vectorised loops themselves are measured, fix-up pass included. Reference: double libm for f32,
  * 80-bit libm for f64. May not know the runtime.
  *   ulp                 quick: every 997th f32 pattern, random and focused f64, all special values
- *   ulp -a fn ...       every f32 pattern of the named unary functions (one to five minutes each)
+ *   ulp -a fn ...       every f32 pattern of the named unary functions (under five minutes each)
  *   ulp -l              names of the unary functions, one per line
  *   ulp -s STRIDE fn .. every STRIDE-th pattern
  *   ulp -t [fn ...]     ns per element on 16384 elements, beside a scalar libm loop

@@ -229,6 +229,25 @@ describe('products', function()
     equal(mc.cross(y, mc.ones { 5, 2, 3 }), mc.grad(function(u) return mc.sum(mc.cross(u, y)) end)(x)) -- d (u x y) . 1 = y x 1
   end)
 
+  it('kron, tile and repeat_each give their memory back with their result, without the collector', function()
+    local a, b, c = mc.ones { 30, 30 }, mc.ones { 20, 20 }, mc.ones { 5000 }
+    collectgarbage()
+    collectgarbage()
+    local before = mc.memory().tensors
+    for _, f in ipairs { function() return mc.tile(c, 3) end, function() return mc.tile(a, { 2, 2 }) end, function() return mc.repeat_each(c, 3) end, function() return mc.repeat_each(a, 3, 2) end, function() return mc.kron(a, b) end } do
+      collectgarbage 'stop'
+      local y = f()
+      local held = mc.memory().tensors - before
+      y:release()
+      local left = mc.memory().tensors - before
+      collectgarbage 'restart'
+      assert.is_true(held >= 8 * 2700)
+      assert.is_true(left < held / 1.9, ('%d of %d bytes are left'):format(left, held)) -- tile of two axes has a result between
+      collectgarbage()
+      collectgarbage()
+    end
+  end)
+
   it('write into out, also when it is an operand', function()
     local x = mc.tensor { 1, 2, 3 }
     local out = mc.zeros {}
