@@ -263,6 +263,17 @@ describe('the solvers in a recording', function()
       end)
     end)
   end
+  it('take the turns of plain calls through restarts of gmres', function()
+    local A, b = plain(30, 'f64', 7), draw({ 30 }, 'f64', 8)
+    for _, o in ipairs { { rtol = 1e-10, restart = 3 }, { rtol = 1e-10, restart = 4, maxiter = 10 }, { rtol = 1e-3, restart = 30 } } do
+      local g = mc.compile(function(a, c) return L.gmres(a, c, o) end, { tier = 'vm' })
+      for _ = 1, 2 do
+        local want, got = L.gmres(A, b, o), g(A, b)
+        close(want.x, got.x, 'x')
+        assert.equal(want.iterations, got.iterations:item())
+      end
+    end
+  end)
   it('take the damped minimum back, and end without a solution as plain calls do', function()
     local A, b = draw({ 9, 4 }, 'f64', 5), draw({ 9 }, 'f64', 6)
     local function damped(a, c) return mc.sum(by('lsqr', a, c, { damp = 0.7 }).x ^ 2) end

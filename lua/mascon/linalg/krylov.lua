@@ -204,7 +204,7 @@ end
 --- What the callback says after turn k, in which the status is a number.
 function M.heard(s, x, k, residual, status)
   if not s.callback or status > M.STOPPED then return status end
-  local stop = s.callback(x, { iterations = k, residual = residual:item() })
+  local stop = s.callback(x, { iterations = k, residual = is(residual) and residual:item() or residual })
   return stop and status == M.RUNS and M.STOPPED or status
 end
 
