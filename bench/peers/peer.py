@@ -9,6 +9,7 @@ factor.
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
@@ -34,16 +35,30 @@ def arguments(text, **more):
     return options
 
 
+# Seconds one sample lasts at least, as in bench/measure.lua: where other programs run, a call of microseconds
+# mostly falls between two turns of theirs and a sample of ours does not; samples as long meet as much of them.
+SAMPLE = 5e-3
+
+
+def repeated(call, n):
+    """Seconds per call of n calls in a row."""
+    t = time.perf_counter()
+    for _ in range(n):
+        call()
+    return (time.perf_counter() - t) / n
+
+
 def measure(call, least=0.3, runs=3, batch=1):
-    """Warm-up, then `runs` runs and `least` seconds or more; [p10, median, p90, runs] per call."""
+    """Warm-up, then `runs` samples and `least` seconds or more; [p10, median, p90, runs] per call."""
     call()
+    n, t = batch, repeated(call, batch)
+    while t * n < SAMPLE:
+        n = n * 8 if t * n < SAMPLE / 16 else max(n + 1, math.ceil(SAMPLE / t * 1.2))
+        t = repeated(call, n)
     times = []
     start = time.perf_counter()
     while len(times) < runs or time.perf_counter() - start < least:
-        t = time.perf_counter()
-        for _ in range(batch):
-            call()
-        times.append((time.perf_counter() - t) / batch)
+        times.append(repeated(call, n))
     return summary(times)
 
 
