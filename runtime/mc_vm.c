@@ -29,6 +29,7 @@ struct mci_vm {
     int32_t want[MCI_VM_REGISTERS], result[MCI_VM_REGISTERS], dtype[MCI_VM_REGISTERS];
     int32_t given[MCI_VM_REGISTERS]; /* dtype of each result */
     int64_t bytes; /* of one element of every register */
+    int direct;    /* the result that the last instruction makes, which goes to its place at once; -1 none */
     mc_vm_instr instr[];
 };
 
@@ -86,6 +87,10 @@ mci_vm *mci_vm_new(int nleaves, const int32_t *want, int nresults, const int32_t
         }
         vm->given[i] = now[result[i]];
     }
+    vm->direct = -1;
+    for (int i = 0; i < nresults && ninstr; i++)
+        if (result[i] == instr[ninstr - 1].dst)
+            vm->direct = i;
     for (int r = 0; r < vm->nregs; r++)
         vm->bytes += MCI_SIZE(vm->dtype[r]);
     return vm;
@@ -122,12 +127,16 @@ void mci_vm_range(mci_vm_job *j, int64_t lo, int64_t hi, char *const *out, int w
             if (n == 1)
                 stride[i] = 1;
         }
+        char *place[MCI_VM_REGISTERS];
+        for (int i = 0; i < vm->nresults; i++)
+            place[i] = out[i] + (at - lo) * MCI_SIZE(vm->given[i]);
         for (int i = 0; i < vm->ninstr; i++) {
             const mc_vm_instr *q = &vm->instr[i];
+            char *to = i == vm->ninstr - 1 && vm->direct >= 0 ? place[vm->direct] : home[q->dst];
             if (q->op < 0) {
-                mci_cast(q->rdtype, q->dtype)(n, home[q->dst], 1, reg[q->src[0]], stride[q->src[0]]);
+                mci_cast(q->rdtype, q->dtype)(n, to, 1, reg[q->src[0]], stride[q->src[0]]);
             } else {
-                mck_ewise k = {.n = n, .out = home[q->dst], .status = &status};
+                mck_ewise k = {.n = n, .out = to, .status = &status};
                 int along = q->nsrc > 2; /* kernels of one and two operands want one that runs along */
                 for (int m = 0; m < q->nsrc; m++)
                     along |= stride[q->src[m]] == 1;
@@ -144,14 +153,15 @@ void mci_vm_range(mci_vm_job *j, int64_t lo, int64_t hi, char *const *out, int w
                     return;
                 }
             }
-            reg[q->dst] = home[q->dst];
+            reg[q->dst] = to;
             stride[q->dst] = 1;
         }
         for (int i = 0; i < vm->nresults; i++) {
             if (stride[vm->result[i]] == 0)
                 spread(vm, vm->result[i], n, home, reg, stride);
             int64_t size = MCI_SIZE(vm->given[i]);
-            memcpy(out[i] + (at - lo) * size, reg[vm->result[i]], (size_t)(n * size));
+            if (reg[vm->result[i]] != place[i])
+                memcpy(place[i], reg[vm->result[i]], (size_t)(n * size));
         }
         if (mc_cancel_pending())
             return;
