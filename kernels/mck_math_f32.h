@@ -500,19 +500,24 @@ MC_INLINE float mck_erf_near_f32(float x)
     return MC_MULADDF(x, q, x);
 }
 
-/* [1.24 1.13] */
+/* [1.22 0.99]. erfc(c) = 2^(q - 3), q a polynomial in c - 1: where erfc is large q is small, and its rounding with it. */
 MC_INLINE float mck_erf_f32(float x)
 {
-    float a = mck_abs_f32(x), c = a > 4.0f ? 4.0f : a;
-    float q = 0x1.18d4bap-12f;
-    q = MC_MULADDF(q, c, -0x1.15f9ecp-8f);
-    q = MC_MULADDF(q, c, 0x1.01b80cp-5f);
-    q = MC_MULADDF(q, c, -0x1.3070acp-3f);
-    q = MC_MULADDF(q, c, -0x1.d76ea6p-1f);
-    q = MC_MULADDF(q, c, -0x1.a03fcap0f);
-    q = MC_MULADDF(q, c, -0x1.0be5b4p-11f);
-    float n = rintf(q), r = (q - n) * MCK_LN2_F; /* erfc(c) = 2^q */
-    float far = 1.0f - (1.0f + MC_MULADDF(r * r, mck_exp_q_f32(r), r)) * mck_pow2i_f32(n);
+    float a = mck_abs_f32(x), t = (a > 4.0f ? 4.0f : a) - 1.0f;
+    float q = -0x1.b4f7c4p-10f;
+    q = MC_MULADDF(q, t, 0x1.ab445p-7f);
+    q = MC_MULADDF(q, t, -0x1.e4facap-5f);
+    q = MC_MULADDF(q, t, -0x1.376d8ap0f);
+    q = MC_MULADDF(q, t, -0x1.e752cp1f);
+    q = MC_MULADDF(q, t, 0x1.538a8ap-2f);
+    float n = rintf(q), r = q - n;
+    float p = 0x1.5be7d2p-10f; /* 2^r */
+    p = MC_MULADDF(p, r, 0x1.3cec18p-7f);
+    p = MC_MULADDF(p, r, 0x1.c6b6cp-5f);
+    p = MC_MULADDF(p, r, 0x1.ebf9b6p-3f);
+    p = MC_MULADDF(p, r, 0x1.62e42ap-1f);
+    p = MC_MULADDF(p, r, 1.0f);
+    float far = MC_MULADDF(-p, mck_pow2i_f32(n - 3.0f), 1.0f);
     return mck_copysign_f32(a < 1.0f ? mck_erf_near_f32(a) : far, x);
 }
 

@@ -168,8 +168,12 @@ def acosh_p(t):
     return (acosh(1 + t) / sqrt(2 * t) - 1) / t
 
 
-def erf_far(x):
-    return log(erfc(x), 2)
+def erf_far(t):
+    return log(erfc(1 + t), 2) + 3
+
+
+def exp2_of(r):
+    return expm1(r * log(mpf(2))) / r
 
 
 def erfc_two(t):
@@ -218,7 +222,8 @@ TABLE = {
     "atan_f32": (atan_a, 1e-9, 0.2501, 6, lambda z: z, "f32"),
     "tanh_f32": (tanh_t, 1e-9, mpf("0.56") ** 2, 5, lambda z: z, "f32"),
     "erf_f32": (erf_p, 1e-9, 1.0, 7, W1, "f32"),
-    "erf_far_f32": (erf_far, 1, 4, 7, erfc, "f32"),
+    "erf_far_f32": (erf_far, 0, 3, 6, lambda t: erfc(1 + t), "f32"),
+    "erf_exp2_f32": (exp2_of, -0.5, 0.5, 5, lambda r: r / mpf(2) ** r, "f32"),
     "erfc_f32": (erfc_two, mpf("-1.53125") / mpf("2.46875"), mpf("8.2") / mpf("12.2"), 11, lambda t: 1 / erfc_two(t), "f32"),
     "asinh_f32": (asinh_p, 1e-9, 0.25, 5, lambda z: z, "f32"),
     "acosh_f32": (acosh_p, 1e-9, 0.5, 5, lambda t: t, "f32"),
