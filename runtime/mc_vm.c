@@ -127,12 +127,10 @@ void mci_vm_range(mci_vm_job *j, int64_t lo, int64_t hi, char *const *out, int w
             if (n == 1)
                 stride[i] = 1;
         }
-        char *place[MCI_VM_REGISTERS];
-        for (int i = 0; i < vm->nresults; i++)
-            place[i] = out[i] + (at - lo) * MCI_SIZE(vm->given[i]);
+        char *last = vm->direct < 0 ? NULL : out[vm->direct] + (at - lo) * MCI_SIZE(vm->given[vm->direct]);
         for (int i = 0; i < vm->ninstr; i++) {
             const mc_vm_instr *q = &vm->instr[i];
-            char *to = i == vm->ninstr - 1 && vm->direct >= 0 ? place[vm->direct] : home[q->dst];
+            char *to = last && i == vm->ninstr - 1 ? last : home[q->dst];
             if (q->op < 0) {
                 mci_cast(q->rdtype, q->dtype)(n, to, 1, reg[q->src[0]], stride[q->src[0]]);
             } else {
@@ -160,8 +158,9 @@ void mci_vm_range(mci_vm_job *j, int64_t lo, int64_t hi, char *const *out, int w
             if (stride[vm->result[i]] == 0)
                 spread(vm, vm->result[i], n, home, reg, stride);
             int64_t size = MCI_SIZE(vm->given[i]);
-            if (reg[vm->result[i]] != place[i])
-                memcpy(place[i], reg[vm->result[i]], (size_t)(n * size));
+            char *place = out[i] + (at - lo) * size;
+            if (reg[vm->result[i]] != place)
+                memcpy(place, reg[vm->result[i]], (size_t)(n * size));
         }
         if (mc_cancel_pending())
             return;
