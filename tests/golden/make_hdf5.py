@@ -98,6 +98,9 @@ def links(folder):
         f["x"] = 1.0
         f["gone"] = h5py.SoftLink("/nowhere")
         f["far"] = h5py.ExternalLink("no-such-file.h5", "/x")
+    for one, other in [("circle", "back"), ("back", "circle")]:
+        with h5py.File(os.path.join(folder, one + ".h5"), "w") as f:
+            f["x"] = h5py.ExternalLink(other + ".h5", "/")
     with h5py.File(os.path.join(folder, "huge.h5"), "w") as f:
         f.create_dataset("x", (2**50,), "f8", chunks=(1024,))
         f.create_dataset("y", (2**30, 2**30), "i1", chunks=(16, 16))
@@ -152,7 +155,7 @@ def make_hdf5(folder):
         f.write("local mc, folder = require 'mascon', %s\n%s" % (json.dumps(folder + "/"), WRITTEN))
     subprocess.run([MASCON, g.path("job.lua")], check=True)
     check_written(folder)
-    for name in ["values.h5", "links.h5", "target.h5", "dangling.h5", "virtual.h5", "huge.h5", "written.h5", "packed.h5"]:
+    for name in ["values.h5", "links.h5", "target.h5", "dangling.h5", "virtual.h5", "circle.h5", "back.h5", "huge.h5", "written.h5", "packed.h5"]:
         g.store(name)
     with h5py.File(g.path("values.h5")) as f:
         for name, d in f["numbers"].items():
