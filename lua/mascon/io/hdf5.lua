@@ -108,7 +108,7 @@ end
 
 --- A file read whole: nested tables of tensors, numbers, booleans, strings and lists of strings. Links are followed; one that leads nowhere is an error,
 --- as is a dataset whose elements have no dtype here.
----     (function() local p = os.tmpname() .. '.h5'; mc.save(p, { a = { x = mc.arange(1, 3) }, unit = 'uV' }); local t = mc.load(p); os.remove(p); return t.a.x, t.unit end)()  --> f64[3]@cpu { 1, 2, 3 }, "uV"
+---     (function() local p, as = os.tmpname(), { format = 'h5' }; mc.save(p, { a = { x = mc.arange(1, 3) }, unit = 'uV' }, as); local t = mc.load(p, as); os.remove(p); return t.a.x, t.unit end)()  --> f64[3]@cpu { 1, 2, 3 }, uV
 ---@param path string
 ---@return table
 function M.load(path)
@@ -169,7 +169,7 @@ end
 --- A file as a lazy tree: its root group, with path, name, names (of groups and datasets), attributes, :get(path), :dataset(path), :group(path),
 --- :kind_of(path), :has(path), :close(). Attributes are numbers, booleans, strings, lists of strings or tensors. Owns the file, which stays open as long as
 --- one of its groups or datasets.
----     (function() local p = os.tmpname() .. '.h5'; mc.save(p, { a = mc.eye(3) }); local f = mc.open(p); local row = f:dataset('a'):read{ 2 }; f:close(); os.remove(p); return row end)()  --> f64[3]@cpu { 0, 1, 0 }
+---     (function() local p, as = os.tmpname(), { format = 'h5' }; mc.save(p, { a = mc.eye(3) }, as); local f = mc.open(p, as); local row = f:dataset('a'):read{ 2 }; f:close(); os.remove(p); return row end)()  --> f64[3]@cpu { 0, 1, 0 }
 ---@param path string
 function M.open(path) return group(file.open(path), path, '/') end
 
