@@ -52,7 +52,7 @@ static H5FD_t *drive_open(const char *name, unsigned flags, hid_t access, haddr_
     hdf5_sink *to = info ? *info : NULL;
     (void)most;
     if (!to && (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))) return NULL;
-    drive *d = hdf5_host->alloc(sizeof *d);
+    drive *d = hdf5_alloc(sizeof *d);
     if (!d) return NULL;
     memset(d, 0, sizeof *d);
     d->to = to;

@@ -379,6 +379,36 @@ describe('a damaged HDF5 file', function()
   end)
 end)
 
+describe('memory that is not to be had', function()
+  it('is an error that says so, wherever it happens, and leaves nothing open', function()
+    local C = require 'mascon.ffi'.C
+    local list = { x = mc.ones { 10 }, t = { 'a' }, g = { y = mc.ones { 2, 2 } } }
+    C.mc_memory_cache_enable(0)
+    local ok, why = pcall(function()
+      for _, job in ipairs {
+        function() mc.load(at 'links.h5') end, function() mc.open(at 'values.h5'):get 'texts' end, function() mc.save(at 'x.h5', list, { level = 1 }) end,
+      } do
+        local n = 0
+        repeat
+          n = n + 1
+          C.mc_test_fail_alloc(n)
+          local fine, e = pcall(job)
+          local made = tonumber(C.mc_test_fail_alloc(0))
+          if not fine then has(tostring(e), 'memory') end
+        until made < n
+        assert.truthy(n > 3)
+      end
+    end)
+    C.mc_test_fail_alloc(0)
+    C.mc_memory_cache_enable(1)
+    assert(ok, why)
+    collectgarbage()
+    collectgarbage()
+    assert.equal(0, held())
+    assert.is_nil(recordings.listing(folder):find('tmp', 1, true))
+  end)
+end)
+
 describe('without the plug-in', function()
   it('says what to install', function()
     local code = ([[require "mascon.ffi".C.mc_plugin_dir_set("%s") local mc = require "mascon" print(mc.info().libraries.hdf5)
