@@ -39,6 +39,19 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static H5E_auto2_t others_print;
 static void *others_data;
 static char why[240];
+static int starved;
+
+void *hdf5_alloc(size_t bytes)
+{
+    void *p = hdf5_host->alloc(bytes);
+    if (!p) starved = 1;
+    return p;
+}
+
+int hdf5_starved(const char *label)
+{
+    return starved ? hdf5_host->error(STATUS_NOMEM, "hdf5: %s: no memory; release tensors, or read and write less at a time", label) : 0;
+}
 
 void hdf5_enter(void)
 {
@@ -47,6 +60,7 @@ void hdf5_enter(void)
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     (void)H5Eclear2(H5E_DEFAULT);
     why[0] = 0;
+    starved = 0;
 }
 
 void hdf5_leave(void)
@@ -71,6 +85,8 @@ const char *hdf5_why(void)
 
 static int damaged(const char *label, const char *what)
 {
+    const int status = hdf5_starved(label);
+    if (status) return status;
     return hdf5_host->error(STATUS_FORMAT, "hdf5: %s: %s (%s); copy or download the file again",
                             label, what, hdf5_why());
 }
@@ -158,7 +174,7 @@ static object *make_object(hid_t id, int kind, const char *of, const char *name)
 {
     const size_t inside = strlen(of), more = name ? strlen(name) : 0;
     H5O_info_t info;
-    object *o = hdf5_host->alloc(sizeof *o + inside + more + 4);
+    object *o = hdf5_alloc(sizeof *o + inside + more + 4);
     if (!o) {
         (void)(kind == MC_H5_ATTRIBUTE ? H5Aclose(id) : H5Oclose(id));
         return NULL;
@@ -234,7 +250,7 @@ static void *open_at(const void *p, const char *name)
     hdf5_enter();
     hid_t id = H5Oopen(o->id, name, H5P_DEFAULT);
     if (id >= 0) found = make_object(id, -1, o->label, name);
-    else (void)hdf5_host->error(STATUS_INVALID, "hdf5: %s: there is no %s, or it links to what is not there (%s)", o->label, name, hdf5_why());
+    else if (!hdf5_starved(o->label)) (void)hdf5_host->error(STATUS_INVALID, "hdf5: %s: there is no %s, or it links to what is not there (%s)", o->label, name, hdf5_why());
     hdf5_leave();
     return found;
 }
@@ -282,7 +298,7 @@ typedef struct listing {
 /* Room for at least `want` bytes of what holds `have`; NULL leaves the old block. */
 static void *grown(void *old, int64_t have, int64_t want)
 {
-    void *p = hdf5_host->alloc((size_t)want);
+    void *p = hdf5_alloc((size_t)want);
     if (p && have > 0) memcpy(p, old, (size_t)have);
     if (p) hdf5_host->free(old);
     return p;
@@ -538,8 +554,8 @@ static int keep_texts(object *o, const void *raw, int64_t n, int64_t item)
     hdf5_host->free(o->texts);
     hdf5_host->free(o->text_places);
     o->text_count = 0;
-    o->texts = hdf5_host->alloc((size_t)total + 1);
-    o->text_places = hdf5_host->alloc((size_t)(n + 1) * sizeof *o->text_places);
+    o->texts = hdf5_alloc((size_t)total + 1);
+    o->text_places = hdf5_alloc((size_t)(n + 1) * sizeof *o->text_places);
     if (!o->texts || !o->text_places) return STATUS_NOMEM;
     int64_t at = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -567,7 +583,7 @@ static int read_texts(void *p, const int64_t *start, const int64_t *count, const
         status = hdf5_host->error(STATUS_UNSUPPORTED, "hdf5: %s: its texts are more than 16 million or 4 GiB; read fewer at a time", o->label);
         goto done;
     }
-    void *raw = hdf5_host->alloc((size_t)(n * item) + 1);
+    void *raw = hdf5_alloc((size_t)(n * item) + 1);
     if (!raw) {
         status = STATUS_NOMEM;
         goto done;
@@ -607,7 +623,8 @@ int mc_plugin_open(const mc_host_api *h, void *api)
     if (h->abi != MC_BACKEND_ABI || t->abi != MC_BACKEND_ABI)
         return h->error(STATUS_UNSUPPORTED, "hdf5: the plug-in belongs to another version of mascon; build both together");
     hdf5_host = h;
-    /* At the end of the process nothing of ours needs its help. */
+    /* At the end of the process nothing of ours needs libhdf5, and its own clean-up has ended in
+     * crashes over files that could not be opened for want of memory (1.10.8). */
     (void)H5dont_atexit();
     if (H5open() < 0 || H5get_libversion(&a, &b, &c) < 0) return h->error(STATUS_INTERNAL, "hdf5: the library does not start");
     (void)snprintf(name, sizeof name, "HDF5 %u.%u.%u", a, b, c);

@@ -22,6 +22,11 @@
 /* write() of more than 2 GiB is cut by the kernel anyway. */
 #define ONCE ((size_t)1 << 30)
 
+/* Bytes of unpacked chunks kept for each open dataset: rows of a chunk that are read one after the
+ * other unpack it once. libhdf5's own 1 MiB is less than many a chunk: 100 rows of a gzip dataset in
+ * chunks of 6 MB take 8.1 s with it and 0.13 s with this. */
+#define CHUNKS ((size_t)16 << 20)
+
 typedef struct drive {
     H5FD_t pub;    /* first, as libhdf5 wants it */
     hdf5_sink *to; /* NULL: reading */
@@ -47,7 +52,7 @@ static H5FD_t *drive_open(const char *name, unsigned flags, hid_t access, haddr_
     hdf5_sink *to = info ? *info : NULL;
     (void)most;
     if (!to && (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT))) return NULL;
-    drive *d = hdf5_host->alloc(sizeof *d);
+    drive *d = hdf5_alloc(sizeof *d);
     if (!d) return NULL;
     memset(d, 0, sizeof *d);
     d->to = to;
@@ -186,5 +191,6 @@ hid_t hdf5_access(hdf5_sink *to)
         (void)H5Pclose(list);
         return -1;
     }
+    if (list >= 0 && !to) (void)H5Pset_cache(list, 0, 521, CHUNKS, 0.75);
     return list;
 }

@@ -22,6 +22,8 @@ typedef struct writer {
 
 static int refuse(const writer *w, const char *name, const char *what)
 {
+    const int status = hdf5_starved(w->path);
+    if (status) return status;
     if (w->to.err) return hdf5_host->error(STATUS_IO, "hdf5: %s: %s", w->path, strerror(w->to.err));
     return hdf5_host->error(STATUS_INVALID, "hdf5: %s: %s: %s (%s)", w->path, name, what, hdf5_why());
 }
@@ -48,10 +50,7 @@ static void *create(int fd, const char *path)
         w->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (w->file < 0) (void)hdf5_why();
     if (access >= 0) (void)H5Pclose(access);
-    if (w->file < 0) {
-        if (!w->to.err) (void)hdf5_host->error(STATUS_INTERNAL, "hdf5: %s: it cannot be begun (%s)", path, hdf5_why());
-        else (void)hdf5_host->error(STATUS_IO, "hdf5: %s: %s", path, strerror(w->to.err));
-    }
+    if (w->file < 0) (void)refuse(w, "/", "the file cannot be begun");
     hdf5_leave();
     if (w->file >= 0) return w;
     hdf5_host->free(w);

@@ -35,6 +35,11 @@ extern const mc_host_api *hdf5_host;
 void hdf5_enter(void);
 void hdf5_leave(void);
 
+/* The host's memory. Between hdf5_enter and hdf5_leave it is remembered when there was none, since
+ * libhdf5 hands failures of our driver and callbacks on as its own: then a status, with the record. */
+void *hdf5_alloc(size_t bytes);
+int hdf5_starved(const char *label);
+
 /* What libhdf5 said about the last failure since hdf5_enter, from its innermost call. Every call into it
  * forgets the failure before: ask at once, the text is kept. */
 const char *hdf5_why(void);

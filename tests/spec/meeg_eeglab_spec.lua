@@ -1,12 +1,12 @@
 -- meeg_eeglab_spec.lua - EEGLAB data sets and MAT-files: what MNE-Python and SciPy read from them, values of all kinds, damaged files.
 --
--- Files and answers come from goldens (make_meeg.py). Samples are microvolts times 1e-6, the same product in both programs.
+-- Files and answers come from goldens (make_meeg.py, make_hdf5.py). Samples are microvolts times 1e-6, the same product in both programs.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local recordings = support.load 'recordings'
 local mc = require 'mascon'
 local message = support.message
 
-local g = recordings.golden(support, 'meeg_eeglab')
+local g, h = recordings.golden(support, 'meeg_eeglab'), recordings.golden(support, 'hdf5_eeglab')
 local folder
 before_each(function()
   folder = recordings.folder()
@@ -60,7 +60,7 @@ describe('mc.meeg.open of a .set file', function()
     recordings.write(at 'beside.fdt', 'short')
     assert.truthy(message(mc.meeg.open, at 'beside.set'):find('it is too short: 4 channels of 160 samples need 2560 bytes, it has 5', 1, true))
     recordings.write(at 'x.set', ('MATLAB 7.3 MAT-file'):rep(40))
-    assert.truthy(message(mc.meeg.open, at 'x.set'):find('save it again as version 7', 1, true))
+    assert.truthy(message(mc.meeg.open, at 'x.set'):find('one without HDF5 data in it is truncated', 1, true))
     recordings.write(at 'x.set', ('nothing of the kind '):rep(40))
     assert.truthy(message(mc.meeg.open, at 'x.set'):find('no MAT-file of version 5', 1, true))
     assert.truthy(message(mc.meeg.raw.open, at 'epochs.set'):find('holds epochs', 1, true))
@@ -70,6 +70,104 @@ describe('mc.meeg.open of a .set file', function()
     local r = mc.meeg.raw.open(at 'plain.set')
     r:close()
     assert.truthy(message(r.read, r):find('was closed; open it again', 1, true))
+  end)
+end)
+
+describe('a .set file of version 7.3', function()
+  before_each(function()
+    recordings.unpack(h, folder)
+  end)
+
+  it('gives recordings as MNE does, with samples within and beside it', function()
+    for _, name in ipairs { 'whole.set', 'spread.set', 'beside.set' } do
+      local want, r = h.files[name], mc.meeg.raw.open(at(name))
+      check_channels(want, r, true)
+      assert.is_true(mc.array_equal(h.data(name), r:read()), name)
+      assert.is_true(mc.array_equal(h.data(name)['2:2, 31:90'], r:read { channels = 2, first = 31, last = 90 }), name)
+      assert.equal(#want.annotations, #r.annotations)
+      for i, a in ipairs(want.annotations) do
+        assert.near(a[1], r.annotations[i].onset, 1e-12)
+        assert.near(a[2], r.annotations[i].duration, 1e-12)
+        assert.equal(a[3]:gsub('%.0$', ''), r.annotations[i].text)
+      end
+    end
+  end)
+
+  it('gives epochs as MNE does', function()
+    local want, e = h.files['epochs.set'], mc.meeg.epochs.open(at 'epochs.set')
+    check_channels(want, e, true)
+    assert.is_true(mc.array_equal(h.data 'epochs.set', e.data))
+    assert.equal(want.tmin, e.tmin)
+    assert.same(want.events, e.events:totable())
+    assert.same(want.event_id, e.event_id)
+  end)
+
+  it('is usable until it is closed, and says what is missing', function()
+    local r = mc.meeg.raw.open(at 'whole.set')
+    r:close()
+    assert.truthy(message(r.read, r):find('was closed; open it again', 1, true))
+    os.remove(at 'beside.fdt')
+    assert.truthy(message(mc.meeg.open, at 'beside.set'):find('its samples, beside.fdt, are not there', 1, true))
+  end)
+
+  it('with fields of another kind is an error that names it', function()
+    local fields = { nbchan = 2, trials = 1, pnts = 5, srate = 100, data = mc.arange(1, 10):reshape { 5, 2 } }
+    local function refused(name, value, part)
+      local eeg = {}
+      for k, v in pairs(fields) do eeg[k] = v end
+      eeg[name] = value
+      mc.save(at 'x.h5', { EEG = eeg }, { attributes = { EEG = { MATLAB_class = 'struct' } } })
+      os.rename(at 'x.h5', at 'x.set')
+      local ok, e = pcall(mc.meeg.open, at 'x.set')
+      if not part then return ok and e end
+      assert.is_false(ok)
+      assert.truthy(tostring(e):find(at 'x.set', 1, true) and tostring(e):find(part, 1, true), tostring(e))
+    end
+    assert.is_true(mc.allclose(mc.arange(1, 10):reshape { 5, 2 }.T * 1e-6, refused('pnts', 5):read()))
+    refused('nbchan', 'two', 'EEG.nbchan is nil')
+    refused('nbchan', { x = 1 }, 'EEG.nbchan is nil')
+    refused('nbchan', 2.5, 'EEG.nbchan is 2.5')
+    refused('data', { x = 1 }, 'EEG.data holds no numbers')
+    refused('data', mc.ones { 3 }, 'EEG.data holds 3 numbers, 2 channels of 5 samples need 10')
+    refused('srate', 0, 'EEG.srate is 0')
+    refused('pnts', mc.ones { 0 }, 'EEG.pnts is nil')
+  end)
+
+  it('cut anywhere is an error that names it', function()
+    for _, name in ipairs { 'whole.set', 'all.mat' } do
+      recordings.damaged(h.bytes(name), 40, 0, function(bytes, what)
+        local path = recordings.write(at(name), bytes)
+        local ok, e = pcall(name == 'all.mat' and mc.load or mc.meeg.open, path)
+        assert.is_false(ok, what)
+        assert.truthy(tostring(e):find(path, 1, true), what .. ': ' .. tostring(e))
+      end)
+    end
+  end)
+
+  it('is a MAT-file like any other', function()
+    local t = mc.load(at 'all.mat')
+    assert.equal('aµ≤😀', t.text)
+    assert.equal(2.5, t.number)
+    assert.same({ { 1, 2, 3, 4, 5 } }, t.row:totable())
+    assert.same({ { 0, 1, 2 }, { 3, 4, 5 } }, t.matrix:totable())
+    assert.same({ { 1, 2 } }, t.small:totable())
+    assert.same({ { 1, 0 } }, t.logical:totable())
+    assert.is_true(mc.array_equal(mc.tensor { { mc.complex(1, 2), mc.complex(3, 0) } }, t.complex))
+    assert.same({ 'a', 1, { 'b' } }, t.cell)
+    assert.same({ x = 1, y = 'z' }, t.one)
+    assert.equal(2, #t.many)
+    assert.same({ 1, 'p', 'q' }, { t.many[1].a, t.many[1].b, t.many[2].b })
+    assert.same({ 0, 0 }, { unpack(t.many[2].a.shape) })
+    assert.same({ 0, 3 }, { unpack(t.empty.shape) })
+    assert.is_true(mc.array_equal(mc.arange(0, 23):reshape { 2, 3, 4 }, t.cube))
+    local f = mc.open(at 'all.mat')
+    assert.same({ 'cell', 'complex', 'cube', 'empty', 'logical', 'many', 'matrix', 'number', 'one', 'row', 'small', 'text' }, f.names)
+    assert.same({ 'a', 'b' }, f:fields(f.variables.many))
+    assert.equal('q', f:text(f:get(f.variables.many, 'b', 2)))
+    assert.equal('b', f:text(f:child(f:child(f.variables.cell, 3), 1)))
+    assert.is_nil(f:get(f.variables.one, 'nothing'))
+    f:close()
+    assert.truthy(message(f.number, f, 1):find('was closed', 1, true))
   end)
 end)
 

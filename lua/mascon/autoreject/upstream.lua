@@ -79,9 +79,8 @@ local function place_in(grid, v)
   end
 end
 
---- One type of channels.
-local function type_of(path, kind, state, consensus_grid, n_interpolate_grid)
-  local inner = state.local_reject_[kind]
+--- Names of the channels of one type, sorted, and their thresholds.
+local function limits_of(path, kind, inner)
   local limits = type(inner) == 'table' and inner.threshes_
   if type(limits) ~= 'table' then damaged(path, ('lacks the thresholds of %s'):format(kind)) end
   local names, values = {}, {}
@@ -89,6 +88,11 @@ local function type_of(path, kind, state, consensus_grid, n_interpolate_grid)
   table.sort(names)
   for i, name in ipairs(names) do values[i] = number(path, limits[name], 'threshold of ' .. tostring(name), 0) end
   if #names == 0 then damaged(path, ('lacks the thresholds of %s'):format(kind)) end
+  return names, values
+end
+
+--- One type of channels.
+local function type_of(path, kind, state, names, values, consensus_grid, n_interpolate_grid)
   local loss = type(state.loss_) == 'table' and state.loss_[kind]
   if not mc.is_tensor(loss) or loss.ndim ~= 3 or loss.shape[1] ~= #consensus_grid or loss.shape[2] ~= #n_interpolate_grid then
     damaged(path, ('has no loss of %s for each consensus and n_interpolate'):format(kind))
@@ -112,10 +116,11 @@ function M.fields(path)
   o:close()
   root:close()
   if type(state) ~= 'table' or type(state.local_reject_) ~= 'table' or getmetatable(state.local_reject_) ~= nil then damaged(path, 'holds a model that was not fitted') end
-  local kinds, channels = {}, 0
+  local kinds, channels, names, values = {}, 0, {}, {}
   for kind, inner in pairs(state.local_reject_) do
     kinds[#kinds + 1] = kind
-    for _ in pairs(type(inner) == 'table' and type(inner.threshes_) == 'table' and inner.threshes_ or {}) do channels = channels + 1 end
+    names[kind], values[kind] = limits_of(path, kind, inner)
+    channels = channels + #names[kind]
   end
   table.sort(kinds)
   local fname = 'autoreject.load'
@@ -123,14 +128,17 @@ function M.fields(path)
   local picks = type(state.picks) == 'string' and { state.picks } or list_of(state.picks)
   for i, p in ipairs(picks or {}) do picks[i] = type(p) == 'number' and p + 1 or p end
   local seed = type(state.random_state) == 'number' and state.random_state or 0
-  local o_ = options.complete(fname, {
+  local ok, o_ = pcall(options.complete, fname, {
     compat = 'upstream', random_state = seed, verbose = false, thresh_method = place_in(options.METHODS, method) and method or nil,
     cv = type(state.cv) == 'number' and state.cv or nil, consensus = list_of(state.consensus), n_interpolate = list_of(state.n_interpolate), picks = picks,
   }, options.FIT)
-  local grid = options.consensus(fname, o_.consensus)
-  local repaired = options.n_interpolate(fname, o_.n_interpolate, channels)
+  local function said(e) return (tostring(e):gsub('^.-autoreject%.load: ', '')) end
+  if not ok then damaged(path, 'holds options that do not fit: ' .. said(o_)) end
+  local fine, grid = pcall(options.consensus, fname, o_.consensus)
+  local good, repaired = pcall(options.n_interpolate, fname, o_.n_interpolate, channels)
+  if not (fine and good) then damaged(path, ('holds lists that do not fit: %s'):format(said(fine and repaired or grid))) end
   local out = { options = o_, given = { picks = picks }, seed = seed, order = kinds, warnings = {}, types = {}, consensus_grid = grid }
-  for _, kind in ipairs(kinds) do out.types[kind] = type_of(path, kind, state, grid, repaired) end
+  for _, kind in ipairs(kinds) do out.types[kind] = type_of(path, kind, state, names[kind], values[kind], grid, repaired) end
   return out
 end
 

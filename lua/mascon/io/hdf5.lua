@@ -45,8 +45,24 @@ local function unreadable(where, o, level)
   error(('hdf5: %s holds %s; open the file with mc.open and read its other datasets'):format(where, what), level + 1)
 end
 
+local function sizes(shape, between)
+  local out = {}
+  for k, n in ipairs(shape) do out[k] = ('%.0f'):format(n) end
+  return table.concat(out, between)
+end
+
+--- Refuses what no machine holds: a few bytes can declare any shape.
+local function sizeable(shape, where, level)
+  local n = 1
+  for _, k in ipairs(shape) do n = n * k end
+  if n > 2 ^ 44 then
+    error(('hdf5: %s declares the shape {%s}, more than any machine holds; read parts of it with mc.open and :read, or check the file'):format(where, sizes(shape, ', ')), level + 1)
+  end
+end
+
 --- All of a dataset or attribute as a Lua value.
 local function value_of(o, where, level)
+  sizeable(o.shape, where, level + 1)
   if o.holds == 'texts' then
     if o.null then return '' end
     return nested(o:texts(), o.shape)
@@ -92,7 +108,7 @@ end
 
 --- A file read whole: nested tables of tensors, numbers, booleans, strings and lists of strings. Links are followed; one that leads nowhere is an error,
 --- as is a dataset whose elements have no dtype here.
----     (function() local p = os.tmpname() .. '.h5'; mc.save(p, { a = { x = mc.arange(1, 3) }, unit = 'uV' }); local t = mc.load(p); os.remove(p); return t.a.x, t.unit end)()  --> f64[3]@cpu { 1, 2, 3 }, "uV"
+---     (function() local p, as = os.tmpname(), { format = 'h5' }; mc.save(p, { a = { x = mc.arange(1, 3) }, unit = 'uV' }, as); local t = mc.load(p, as); os.remove(p); return t.a.x, t.unit end)()  --> f64[3]@cpu { 1, 2, 3 }, uV
 ---@param path string
 ---@return table
 function M.load(path)
@@ -140,7 +156,7 @@ lazily(Dataset, {
   end,
 })
 function Group.__tostring(g) return ('hdf5 %s:%s: %s'):format(g.path, g.name, #g.names > 0 and table.concat(g.names, ', ') or 'empty') end
-function Dataset.__tostring(d) return ('hdf5 %s:%s: %s[%s]'):format(d.path, d.name, d.dtype or d.holds, table.concat(d.shape, ',')) end
+function Dataset.__tostring(d) return ('hdf5 %s:%s: %s[%s]'):format(d.path, d.name, d.dtype or d.holds, sizes(d.shape, ',')) end
 
 local function group(o, path, name) return setmetatable({ _o = o, path = path, name = name, kind = 'group' }, Group) end
 
@@ -153,7 +169,7 @@ end
 --- A file as a lazy tree: its root group, with path, name, names (of groups and datasets), attributes, :get(path), :dataset(path), :group(path),
 --- :kind_of(path), :has(path), :close(). Attributes are numbers, booleans, strings, lists of strings or tensors. Owns the file, which stays open as long as
 --- one of its groups or datasets.
----     (function() local p = os.tmpname() .. '.h5'; mc.save(p, { a = mc.eye(3) }); local f = mc.open(p); local row = f:dataset('a'):read{ 2 }; f:close(); os.remove(p); return row end)()  --> f64[3]@cpu { 0, 1, 0 }
+---     (function() local p, as = os.tmpname(), { format = 'h5' }; mc.save(p, { a = mc.eye(3) }, as); local f = mc.open(p, as); local row = f:dataset('a'):read{ 2 }; f:close(); os.remove(p); return row end)()  --> f64[3]@cpu { 0, 1, 0 }
 ---@param path string
 function M.open(path) return group(file.open(path), path, '/') end
 
@@ -212,8 +228,8 @@ function Group:close() self._o:close() end
 function Dataset:close() self._o:close() end
 
 local function outside(d, axis, v, level)
-  error(('hdf5.read: %s is outside axis %d of %s:%s, which is {%s}; positions run from 1 to %d, or -1 backwards'):format(tostring(v), axis, d.path, d.name,
-    table.concat(d.shape, ', '), d.shape[axis]), level + 1)
+  error(('hdf5.read: %s is outside axis %d of %s:%s, which is {%s}; positions run from 1 to %.0f, or -1 backwards'):format(tostring(v), axis, d.path, d.name,
+    sizes(d.shape, ', '), d.shape[axis]), level + 1)
 end
 
 local function number(d, axis, v, level)
@@ -260,6 +276,7 @@ function Dataset:read(spec)
   if o.holds ~= 'numbers' and o.holds ~= 'texts' then unreadable(self.path .. ':' .. self.name, o, 2) end
   if o.null then return o.holds == 'texts' and '' or o:numbers() end
   local start, count, step, shape = ranges(self, spec, 2)
+  sizeable(count, self.path .. ':' .. self.name, 2)
   if o.holds == 'texts' then return nested(o:texts(start, count, step), shape) end
   if #self.shape > 8 then error(('hdf5: %s:%s has %d axes; a tensor has at most 8'):format(self.path, self.name, #self.shape), 2) end
   local t = o:numbers(start, count, step)

@@ -59,9 +59,9 @@ local NONE = {}
 --- Reads a file whole.
 --
 -- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .edf, .bdf: { data [C, n], fs, channels, labels, annotations, gaps, ... }. .fif, .vhdr, .set:
--- { data [C, n], fs, channels, bads, annotations, info, ... } in SI units, or epochs. .mat: table of variables. .h5, .hdf5: nested table of its groups (mascon.io.hdf5 load). .csv, .tsv: { rows, names,
--- columns, data }. .json: Lua value. .txt, .md, .html, .svg: text. format: says what the file is when its name does not. Other
--- options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns the result.
+-- { data [C, n], fs, channels, bads, annotations, info, ... } in SI units, or epochs. .mat: table of variables. .h5, .hdf5: nested table of its groups
+-- (mascon.io.hdf5 load). .csv, .tsv: { rows, names, columns, data }. .json: Lua value. .txt, .md, .html, .svg: text. format: says what the file is when its
+-- name does not. Other options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns the result.
 ---@param path string
 ---@param opts? table
 function M.load(path, opts)
@@ -94,10 +94,12 @@ local LAZY = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'h
 local PIECES = { 'npy', 'npz', 'h5', 'hdf5', 'csv', 'tsv' }
 
 --- Opens a file without reading it: .npy -> read-only tensor on the mapped file, .npz -> archive with names and :get(name), .edf and .bdf
---- -> recording with :read{...}, :blocks{...}, :epochs{...}; .fif, .vhdr and .set -> recording or epochs of mc.meeg; .mat -> tree of variables; .h5 and .hdf5 -> tree of groups with names, attributes, :get(path), :dataset(path).
+--- -> recording with :read{...}, :blocks{...}, :epochs{...}; .fif, .vhdr and .set -> recording or epochs of mc.meeg; .mat -> tree of variables; .h5 and
+--- .hdf5 -> tree of groups with names, attributes, :get(path), and :dataset(path) with :read{...} of ranges.
 --
 -- mode = 'w': a file written in pieces, each with :close() and :abort(): .npy :append(rows) (options dtype, row), .npz :put(name, tensor)
--- (option level), .h5 and .hdf5 :put(path, value), :attributes(path, table) (option level), .csv and .tsv :append(rows) (options header, separator, newline). Until :close() an older file stays as it is. Owns.
+-- (option level), .h5 and .hdf5 :put(path, value), :attributes(path, table) (option level), .csv and .tsv :append(rows) (options header, separator,
+-- newline). Until :close() an older file stays as it is. Owns.
 ---@param path string
 ---@param opts? table
 function M.open(path, opts)
