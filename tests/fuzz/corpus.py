@@ -186,6 +186,7 @@ def make_fif():
     save("fif", "loop", start + tag(108, 0, b"", 20))
     save("fif", "rank", start + tag(302, 0x40000004, struct.pack(">2f2i", 1, 2, 2, 99)) + end)
     save("fif", "sizes", start + tag(302, 0x40000004, struct.pack(">2f3i", 1, 2, 2**30, 2**30, 2)) + end)
+    save("fif", "nan_bits", start + tag(302, 0x40000004, struct.pack(">6I4i", 0, 0x3F800000, 0x40FFFFFF, 0xFFFFFFFF, 0x0C800000, 0x40A00000, 3, 1, 2, 3)) + end)
     save("fif", "other", b"no FIF file at all, but long enough to hold the head of a tag")
 
 
