@@ -50,7 +50,11 @@ void *hdf5_alloc(size_t bytes)
 
 int hdf5_starved(const char *label)
 {
-    return starved ? hdf5_host->error(STATUS_NOMEM, "hdf5: %s: no memory; release tensors, or read and write less at a time", label) : 0;
+    return starved ? hdf5_host->error(
+                         STATUS_NOMEM,
+                         "hdf5: %s: no memory; release tensors, or read and write less at a time",
+                         label)
+                   : 0;
 }
 
 void hdf5_enter(void)
@@ -73,7 +77,8 @@ void hdf5_leave(void)
 static herr_t innermost(unsigned n, const H5E_error2_t *e, void *data)
 {
     (void)data;
-    if (n == 0 && e->desc) (void)snprintf(why, sizeof why, "%.*s", (int)strcspn(e->desc, "\n"), e->desc);
+    if (n == 0 && e->desc)
+        (void)snprintf(why, sizeof why, "%.*s", (int)strcspn(e->desc, "\n"), e->desc);
     return 0;
 }
 
@@ -133,8 +138,11 @@ static int shape_of(object *o)
     o->about.rank = rank;
     o->about.numel = 1;
     for (int k = 0; k < rank; k++) {
-        if (dims[k] > (hsize_t)INT64_MAX || __builtin_mul_overflow(o->about.numel, (int64_t)dims[k], &o->about.numel))
-            return hdf5_host->error(STATUS_FORMAT, "hdf5: %s: its shape has more than 2^63 elements; the file is damaged", o->label);
+        if (dims[k] > (hsize_t)INT64_MAX ||
+            __builtin_mul_overflow(o->about.numel, (int64_t)dims[k], &o->about.numel))
+            return hdf5_host->error(
+                STATUS_FORMAT,
+                "hdf5: %s: its shape has more than 2^63 elements; the file is damaged", o->label);
         o->about.shape[k] = (int64_t)dims[k];
     }
     return 0;
@@ -161,7 +169,8 @@ static int about_dataset(object *o)
     }
     o->about.stored = (int64_t)H5Dget_storage_size(o->id);
     hid_t list = H5Dget_create_plist(o->id);
-    if (list >= 0 && H5Pget_layout(list) == H5D_CHUNKED && H5Pget_chunk(list, MC_H5_RANK, dims) == o->about.rank) {
+    if (list >= 0 && H5Pget_layout(list) == H5D_CHUNKED &&
+        H5Pget_chunk(list, MC_H5_RANK, dims) == o->about.rank) {
         o->about.chunked = 1;
         for (int k = 0; k < o->about.rank; k++) o->about.chunk[k] = (int64_t)dims[k];
     }
@@ -184,7 +193,13 @@ static object *make_object(hid_t id, int kind, const char *of, const char *name)
     o->type = o->space = o->memory = -1;
     o->listed = -1;
     memcpy(o->label, of, inside + 1);
-    if (name) (void)snprintf(o->label + inside, more + 4, "%s%s", kind == MC_H5_ATTRIBUTE ? "@" : name[0] == '/' ? ":" : strstr(of, ":/") ? "/" : ":/", name);
+    if (name)
+        (void)snprintf(o->label + inside, more + 4, "%s%s",
+                       kind == MC_H5_ATTRIBUTE ? "@"
+                       : name[0] == '/'        ? ":"
+                       : strstr(of, ":/")      ? "/"
+                                               : ":/",
+                       name);
     if (kind < 0) {
         const H5I_type_t type = H5Iget_type(id);
         kind = type == H5I_GROUP ? MC_H5_GROUP : type == H5I_DATASET ? MC_H5_DATASET : MC_H5_ELSE;
@@ -215,10 +230,12 @@ static object *open_locked(const char *path)
     }
     (void)close(fd);
     if (H5Fis_hdf5(path) <= 0) {
-        (void)hdf5_host->error(STATUS_FORMAT, "hdf5: %s is no HDF5 file; check what wrote it", path);
+        (void)hdf5_host->error(STATUS_FORMAT, "hdf5: %s is no HDF5 file; check what wrote it",
+                               path);
         return NULL;
     }
-    hid_t access = hdf5_access(NULL), file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
+    hid_t access = hdf5_access(NULL),
+          file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
     if (file < 0) (void)hdf5_why();
     if (access >= 0) (void)H5Pclose(access);
     if (file < 0) {
@@ -244,13 +261,19 @@ static void *open_at(const void *p, const char *name)
     const object *o = p;
     object *found = NULL;
     if (!name[0]) {
-        (void)hdf5_host->error(STATUS_INVALID, "hdf5: %s: the name is empty; give the path of a group or dataset", o->label);
+        (void)hdf5_host->error(STATUS_INVALID,
+                               "hdf5: %s: the name is empty; give the path of a group or dataset",
+                               o->label);
         return NULL;
     }
     hdf5_enter();
     hid_t id = H5Oopen(o->id, name, H5P_DEFAULT);
-    if (id >= 0) found = make_object(id, -1, o->label, name);
-    else if (!hdf5_starved(o->label)) (void)hdf5_host->error(STATUS_INVALID, "hdf5: %s: there is no %s, or it links to what is not there (%s)", o->label, name, hdf5_why());
+    if (id >= 0)
+        found = make_object(id, -1, o->label, name);
+    else if (!hdf5_starved(o->label))
+        (void)hdf5_host->error(STATUS_INVALID,
+                               "hdf5: %s: there is no %s, or it links to what is not there (%s)",
+                               o->label, name, hdf5_why());
     hdf5_leave();
     return found;
 }
@@ -261,8 +284,11 @@ static void *open_attribute(const void *p, const char *name)
     object *found = NULL;
     hdf5_enter();
     hid_t id = H5Aopen(o->id, name, H5P_DEFAULT);
-    if (id >= 0) found = make_object(id, MC_H5_ATTRIBUTE, o->label, name);
-    else (void)hdf5_host->error(STATUS_INVALID, "hdf5: %s: there is no attribute %s (%s)", o->label, name, hdf5_why());
+    if (id >= 0)
+        found = make_object(id, MC_H5_ATTRIBUTE, o->label, name);
+    else
+        (void)hdf5_host->error(STATUS_INVALID, "hdf5: %s: there is no attribute %s (%s)", o->label,
+                               name, hdf5_why());
     hdf5_leave();
     return found;
 }
@@ -276,8 +302,10 @@ static void *open_reference(const void *p, int64_t reference)
     hdf5_enter();
     hid_t id = H5Rdereference2(o->id, H5P_DEFAULT, H5R_OBJECT, &place);
     (void)snprintf(name, sizeof name, "<%lld>", (long long)reference);
-    if (id >= 0) found = make_object(id, -1, o->label, name);
-    else (void)damaged(o->label, "a reference in it leads nowhere");
+    if (id >= 0)
+        found = make_object(id, -1, o->label, name);
+    else
+        (void)damaged(o->label, "a reference in it leads nowhere");
     hdf5_leave();
     return found;
 }
@@ -314,7 +342,8 @@ static int keep_name(listing *l, const char *name)
         l->room = 2 * (l->fill + n) + 256;
     }
     if (l->count == l->slots) {
-        void *p = grown(l->places, l->count * (int64_t)sizeof *l->places, (2 * l->count + 32) * (int64_t)sizeof *l->places);
+        void *p = grown(l->places, l->count * (int64_t)sizeof *l->places,
+                        (2 * l->count + 32) * (int64_t)sizeof *l->places);
         if (!p) return -1;
         l->places = p;
         l->slots = 2 * l->count + 32;
@@ -348,11 +377,22 @@ static int each_filter(object *o, listing *l)
     const int n = list >= 0 ? H5Pget_nfilters(list) : 0;
     for (int k = 0; k < n && !rc; k++) {
         size_t values = 0;
-        const H5Z_filter_t id = H5Pget_filter2(list, (unsigned)k, &flags, &values, NULL, sizeof name, name, NULL);
-        const char *known = id == H5Z_FILTER_DEFLATE ? "gzip" : id == H5Z_FILTER_SHUFFLE ? "shuffle" : id == H5Z_FILTER_FLETCHER32 ? "fletcher32"
-            : id == H5Z_FILTER_SZIP ? "szip" : id == H5Z_FILTER_NBIT ? "nbit" : id == H5Z_FILTER_SCALEOFFSET ? "scaleoffset" : id == 32000 ? "lzf" : NULL;
+        const H5Z_filter_t id =
+            H5Pget_filter2(list, (unsigned)k, &flags, &values, NULL, sizeof name, name, NULL);
+        const char *known = id == H5Z_FILTER_DEFLATE       ? "gzip"
+                            : id == H5Z_FILTER_SHUFFLE     ? "shuffle"
+                            : id == H5Z_FILTER_FLETCHER32  ? "fletcher32"
+                            : id == H5Z_FILTER_SZIP        ? "szip"
+                            : id == H5Z_FILTER_NBIT        ? "nbit"
+                            : id == H5Z_FILTER_SCALEOFFSET ? "scaleoffset"
+                            : id == 32000                  ? "lzf"
+                                                           : NULL;
         char text[120];
-        (void)snprintf(text, sizeof text, known ? "%s" : "%s (filter %d)", known ? known : name[0] && id >= 0 ? name : "unknown", (int)id);
+        (void)snprintf(text, sizeof text, known ? "%s" : "%s (filter %d)",
+                       known                ? known
+                       : name[0] && id >= 0 ? name
+                                            : "unknown",
+                       (int)id);
         rc = keep_name(l, text);
     }
     if (list >= 0) (void)H5Pclose(list);
@@ -361,7 +401,7 @@ static int each_filter(object *o, listing *l)
 
 static int list_names(object *o, int what)
 {
-    listing l = {NULL, NULL, 0, 0, 0, 0};
+    listing l = { NULL, NULL, 0, 0, 0, 0 };
     herr_t rc = 0;
     hsize_t from = 0;
     if (what == MC_H5_LINKS && o->about.kind == MC_H5_GROUP)
@@ -411,21 +451,28 @@ static int check_filters(const object *o)
     if (list < 0) return 0;
     for (int k = 0, n = H5Pget_nfilters(list); k < n && !status; k++) {
         size_t values = 0;
-        const H5Z_filter_t id = H5Pget_filter2(list, (unsigned)k, &flags, &values, NULL, sizeof name, name, NULL);
+        const H5Z_filter_t id =
+            H5Pget_filter2(list, (unsigned)k, &flags, &values, NULL, sizeof name, name, NULL);
         if (id >= 0 && H5Zfilter_avail(id) <= 0)
-            status = hdf5_host->error(STATUS_UNSUPPORTED, "hdf5: %s: it is packed by filter %d%s%s, which is not here; install its plug-in for HDF5 and "
-                                      "name the folder in HDF5_PLUGIN_PATH, or pack it with gzip", o->label, (int)id, name[0] ? ", " : "", name);
+            status = hdf5_host->error(STATUS_UNSUPPORTED,
+                                      "hdf5: %s: it is packed by filter %d%s%s, which is not here; "
+                                      "install its plug-in for HDF5 and "
+                                      "name the folder in HDF5_PLUGIN_PATH, or pack it with gzip",
+                                      o->label, (int)id, name[0] ? ", " : "", name);
     }
     (void)H5Pclose(list);
     return status;
 }
 
-static int check_selection(const object *o, const int64_t *start, const int64_t *count, const int64_t *step)
+static int check_selection(const object *o, const int64_t *start, const int64_t *count,
+                           const int64_t *step)
 {
     for (int k = 0; k < o->about.rank; k++) {
         const int64_t n = o->about.shape[k];
-        if (start[k] < 0 || count[k] < 0 || step[k] < 1 || count[k] > n || (count[k] > 0 && (start[k] >= n || (count[k] - 1) > (n - 1 - start[k]) / step[k])))
-            return hdf5_host->error(STATUS_INVALID, "hdf5: %s: the selection lies outside its shape", o->label);
+        if (start[k] < 0 || count[k] < 0 || step[k] < 1 || count[k] > n ||
+            (count[k] > 0 && (start[k] >= n || (count[k] - 1) > (n - 1 - start[k]) / step[k])))
+            return hdf5_host->error(STATUS_INVALID,
+                                    "hdf5: %s: the selection lies outside its shape", o->label);
     }
     return 0;
 }
@@ -441,13 +488,17 @@ static int check_values(const object *o, void *out, int64_t n)
         const int64_t *v = out;
         for (int64_t k = 0; k < n; k++)
             if (v[k] < 0)
-                return hdf5_host->error(STATUS_UNSUPPORTED, "hdf5: %s: it holds %llu; numbers from 2^63 on have no dtype here", o->label, (unsigned long long)v[k]);
+                return hdf5_host->error(
+                    STATUS_UNSUPPORTED,
+                    "hdf5: %s: it holds %llu; numbers from 2^63 on have no dtype here", o->label,
+                    (unsigned long long)v[k]);
     }
     return 0;
 }
 
 /* Rows along the first axis that are read at once: whole chunks of about SLAB bytes. */
-static int64_t rows_at_once(const object *o, const int64_t *count, const int64_t *step, int64_t item)
+static int64_t rows_at_once(const object *o, const int64_t *count, const int64_t *step,
+                            int64_t item)
 {
     int64_t row = item, chunk = 1;
     for (int k = 1; k < o->about.rank; k++) row *= count[k];
@@ -458,15 +509,20 @@ static int64_t rows_at_once(const object *o, const int64_t *count, const int64_t
 }
 
 /* Elements of the selection to out, whose items take `item` bytes. */
-static int read_slabs(const object *o, const int64_t *start, const int64_t *count, const int64_t *step, int64_t item, void *out)
+static int read_slabs(const object *o, const int64_t *start, const int64_t *count,
+                      const int64_t *step, int64_t item, void *out)
 {
     hsize_t from[MC_H5_RANK], many[MC_H5_RANK], apart[MC_H5_RANK];
     const int rank = o->about.rank;
     int status = 0;
-    if (o->about.kind == MC_H5_ATTRIBUTE) return H5Aread(o->id, o->memory, out) < 0 ? damaged(o->label, "it cannot be read") : 0;
+    if (o->about.kind == MC_H5_ATTRIBUTE)
+        return H5Aread(o->id, o->memory, out) < 0 ? damaged(o->label, "it cannot be read") : 0;
     status = check_filters(o);
     if (status) return status;
-    if (rank == 0) return H5Dread(o->id, o->memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0 ? damaged(o->label, "it cannot be read") : 0;
+    if (rank == 0)
+        return H5Dread(o->id, o->memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0
+                   ? damaged(o->label, "it cannot be read")
+                   : 0;
     int64_t row = item;
     for (int k = 0; k < rank; k++) {
         from[k] = (hsize_t)start[k];
@@ -483,13 +539,16 @@ static int read_slabs(const object *o, const int64_t *start, const int64_t *coun
             break;
         }
         n = rows;
-        if (o->about.chunked && step[0] == 1) n -= (start[0] + at) % o->about.chunk[0]; /* up to the border of a chunk */
+        if (o->about.chunked && step[0] == 1)
+            n -= (start[0] + at) % o->about.chunk[0]; /* up to the border of a chunk */
         if (n > count[0] - at) n = count[0] - at;
         from[0] = (hsize_t)(start[0] + at * step[0]);
         many[0] = (hsize_t)n;
         hid_t memory = H5Screate_simple(rank, many, NULL);
-        if (memory < 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, from, apart, many, NULL) < 0) status = no_memory(o->label);
-        else if (H5Dread(o->id, o->memory, memory, space, H5P_DEFAULT, (char *)out + at * row) < 0) status = damaged(o->label, "it cannot be read");
+        if (memory < 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, from, apart, many, NULL) < 0)
+            status = no_memory(o->label);
+        else if (H5Dread(o->id, o->memory, memory, space, H5P_DEFAULT, (char *)out + at * row) < 0)
+            status = damaged(o->label, "it cannot be read");
         if (memory >= 0) (void)H5Sclose(memory);
     }
     (void)H5Sclose(space);
@@ -504,11 +563,13 @@ static int64_t selected(const object *o, const int64_t *count)
     return n;
 }
 
-static int read_numbers(const void *p, const int64_t *start, const int64_t *count, const int64_t *step, void *out)
+static int read_numbers(const void *p, const int64_t *start, const int64_t *count,
+                        const int64_t *step, void *out)
 {
     const object *o = p;
     if (o->about.holds != MC_H5_NUMBERS && o->about.holds != MC_H5_REFERENCES)
-        return hdf5_host->error(STATUS_UNSUPPORTED, "hdf5: %s: it holds no numbers that have a dtype here", o->label);
+        return hdf5_host->error(STATUS_UNSUPPORTED,
+                                "hdf5: %s: it holds no numbers that have a dtype here", o->label);
     int status = check_selection(o, start, count, step);
     const int64_t n = status ? 0 : selected(o, count);
     if (n == 0) return status;
@@ -523,7 +584,8 @@ static int read_numbers(const void *p, const int64_t *start, const int64_t *coun
 #define MOST_TEXTS ((int64_t)1 << 24)
 
 /* Bytes of text i in what was read, and where they are. */
-static const char *text_in(const object *o, const void *raw, int64_t i, int64_t item, int64_t *bytes)
+static const char *text_in(const object *o, const void *raw, int64_t i, int64_t item,
+                           int64_t *bytes)
 {
     const char *s;
     if (H5Tget_class(o->memory) == H5T_VLEN) {
@@ -572,7 +634,8 @@ static int keep_texts(object *o, const void *raw, int64_t n, int64_t item)
 static int read_texts(void *p, const int64_t *start, const int64_t *count, const int64_t *step)
 {
     object *o = p;
-    if (o->about.holds != MC_H5_TEXTS) return hdf5_host->error(STATUS_UNSUPPORTED, "hdf5: %s: it holds no texts", o->label);
+    if (o->about.holds != MC_H5_TEXTS)
+        return hdf5_host->error(STATUS_UNSUPPORTED, "hdf5: %s: it holds no texts", o->label);
     int status = check_selection(o, start, count, step);
     if (status) return status;
     const int64_t n = selected(o, count);
@@ -580,7 +643,10 @@ static int read_texts(void *p, const int64_t *start, const int64_t *count, const
     const int64_t item = (int64_t)H5Tget_size(o->memory);
     const int points = H5Tget_class(o->memory) == H5T_VLEN || H5Tis_variable_str(o->memory) > 0;
     if (n > MOST_TEXTS || item <= 0 || item > ((int64_t)1 << 32) / (n > 0 ? n : 1)) {
-        status = hdf5_host->error(STATUS_UNSUPPORTED, "hdf5: %s: its texts are more than 16 million or 4 GiB; read fewer at a time", o->label);
+        status = hdf5_host->error(
+            STATUS_UNSUPPORTED,
+            "hdf5: %s: its texts are more than 16 million or 4 GiB; read fewer at a time",
+            o->label);
         goto done;
     }
     void *raw = hdf5_alloc((size_t)(n * item) + 1);
@@ -621,12 +687,15 @@ int mc_plugin_open(const mc_host_api *h, void *api)
     unsigned a = 0, b = 0, c = 0;
     mc_hdf5_api *t = api;
     if (h->abi != MC_BACKEND_ABI || t->abi != MC_BACKEND_ABI)
-        return h->error(STATUS_UNSUPPORTED, "hdf5: the plug-in belongs to another version of mascon; build both together");
+        return h->error(
+            STATUS_UNSUPPORTED,
+            "hdf5: the plug-in belongs to another version of mascon; build both together");
     hdf5_host = h;
     /* At the end of the process nothing of ours needs libhdf5, and its own clean-up has ended in
      * crashes over files that could not be opened for want of memory (1.10.8). */
     (void)H5dont_atexit();
-    if (H5open() < 0 || H5get_libversion(&a, &b, &c) < 0) return h->error(STATUS_INTERNAL, "hdf5: the library does not start");
+    if (H5open() < 0 || H5get_libversion(&a, &b, &c) < 0)
+        return h->error(STATUS_INTERNAL, "hdf5: the library does not start");
     (void)snprintf(name, sizeof name, "HDF5 %u.%u.%u", a, b, c);
     t->name = name;
     t->open = open_file;

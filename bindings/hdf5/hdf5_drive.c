@@ -76,7 +76,8 @@ static herr_t drive_close(H5FD_t *f)
 static herr_t drive_query(const H5FD_t *f, unsigned long *flags)
 {
     (void)f;
-    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA;
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
+             H5FD_FEAT_AGGREGATE_SMALLDATA;
     return 0;
 }
 
@@ -107,7 +108,8 @@ static herr_t drive_read(H5FD_t *f, H5FD_mem_t type, hid_t list, haddr_t at, siz
     (void)list;
     if (at + n < at || at + n > d->eoa) return -1;
     while (n > 0) {
-        const ssize_t k = d->to && d->to->dropped ? 0 : pread(d->fd, p, n < ONCE ? n : ONCE, (off_t)at);
+        const ssize_t k =
+            d->to && d->to->dropped ? 0 : pread(d->fd, p, n < ONCE ? n : ONCE, (off_t)at);
         if (k < 0 && errno == EINTR) continue;
         if (k < 0) return -1;
         if (k == 0) { /* past the end there are zeros */
@@ -127,7 +129,8 @@ static herr_t failed(hdf5_sink *s, int err)
     return -1;
 }
 
-static herr_t drive_write(H5FD_t *f, H5FD_mem_t type, hid_t list, haddr_t at, size_t n, const void *bytes)
+static herr_t drive_write(H5FD_t *f, H5FD_mem_t type, hid_t list, haddr_t at, size_t n,
+                          const void *bytes)
 {
     drive *d = of(f);
     const char *p = bytes;

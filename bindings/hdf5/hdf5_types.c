@@ -35,24 +35,31 @@ hid_t hdf5_memory_type(int type, int size)
     case 'b': {
         const char no = 0, yes = 1;
         hid_t t = H5Tenum_create(H5T_STD_I8LE);
-        if (t >= 0 && (H5Tenum_insert(t, "FALSE", &no) < 0 || H5Tenum_insert(t, "TRUE", &yes) < 0)) {
+        if (t >= 0 &&
+            (H5Tenum_insert(t, "FALSE", &no) < 0 || H5Tenum_insert(t, "TRUE", &yes) < 0)) {
             (void)H5Tclose(t);
             return -1;
         }
         return t;
     }
     case 'u':
-        return H5Tcopy(size == 1 ? H5T_STD_U8LE : size == 2 ? H5T_STD_U16LE : size == 4 ? H5T_STD_U32LE : H5T_STD_U64LE);
+        return H5Tcopy(size == 1   ? H5T_STD_U8LE
+                       : size == 2 ? H5T_STD_U16LE
+                       : size == 4 ? H5T_STD_U32LE
+                                   : H5T_STD_U64LE);
     case 'i':
-        return H5Tcopy(size == 1 ? H5T_STD_I8LE : size == 2 ? H5T_STD_I16LE : size == 4 ? H5T_STD_I32LE : H5T_STD_I64LE);
+        return H5Tcopy(size == 1   ? H5T_STD_I8LE
+                       : size == 2 ? H5T_STD_I16LE
+                       : size == 4 ? H5T_STD_I32LE
+                                   : H5T_STD_I64LE);
     case 'f':
-        return size == 2 ? small_float(5, 10, 15) : H5Tcopy(size == 4 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE);
-    case 'w':
-        return small_float(8, 7, 127);
+        return size == 2 ? small_float(5, 10, 15)
+                         : H5Tcopy(size == 4 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE);
+    case 'w': return small_float(8, 7, 127);
     case 'c':
-        return complex_type(size == 8 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE, (size_t)size / 2, "r", "i");
-    default:
-        return -1;
+        return complex_type(size == 8 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE, (size_t)size / 2, "r",
+                            "i");
+    default: return -1;
     }
 }
 
@@ -70,19 +77,26 @@ static void holds_integers(hdf5_content *c, hid_t type)
     const size_t size = H5Tget_size(type);
     const int is_signed = H5Tget_sign(type) != H5T_SGN_NONE;
     if (size == 0 || size > 8) return;
-    if (!is_signed && size == 1) holds_numbers(c, 'u', 1);
-    else if (!is_signed && size == 8) holds_numbers(c, 'u', 8); /* checked, then the same bits */
-    else if (!is_signed) holds_numbers(c, 'i', size < 4 ? 4 : 8);
-    else holds_numbers(c, 'i', size > 4 ? 8 : size > 2 ? 4 : (int)size);
+    if (!is_signed && size == 1)
+        holds_numbers(c, 'u', 1);
+    else if (!is_signed && size == 8)
+        holds_numbers(c, 'u', 8); /* checked, then the same bits */
+    else if (!is_signed)
+        holds_numbers(c, 'i', size < 4 ? 4 : 8);
+    else
+        holds_numbers(c, 'i', size > 4 ? 8 : size > 2 ? 4 : (int)size);
 }
 
 static void holds_floats(hdf5_content *c, hid_t type)
 {
     size_t sign, exponent_at, exponent, mantissa_at, mantissa;
     const size_t size = H5Tget_size(type), bias = H5Tget_ebias(type);
-    if (size == 4) holds_numbers(c, 'f', 4);
-    else if (size == 8) holds_numbers(c, 'f', 8);
-    else if (size == 2 && H5Tget_fields(type, &sign, &exponent_at, &exponent, &mantissa_at, &mantissa) >= 0) {
+    if (size == 4)
+        holds_numbers(c, 'f', 4);
+    else if (size == 8)
+        holds_numbers(c, 'f', 8);
+    else if (size == 2 &&
+             H5Tget_fields(type, &sign, &exponent_at, &exponent, &mantissa_at, &mantissa) >= 0) {
         if (exponent == 5 && mantissa == 10 && bias == 15) holds_numbers(c, 'f', 2);
         if (exponent == 8 && mantissa == 7 && bias == 127) holds_numbers(c, 'w', 2);
     }
@@ -105,8 +119,9 @@ static void holds_names(hdf5_content *c, hid_t type)
         signed char a = 9, b = 9;
         member_name(type, 0, first);
         member_name(type, 1, second);
-        if (!strcmp(first, "FALSE") && !strcmp(second, "TRUE") && H5Tget_member_value(type, 0, &a) >= 0 &&
-            H5Tget_member_value(type, 1, &b) >= 0 && a == 0 && b == 1) {
+        if (!strcmp(first, "FALSE") && !strcmp(second, "TRUE") &&
+            H5Tget_member_value(type, 0, &a) >= 0 && H5Tget_member_value(type, 1, &b) >= 0 &&
+            a == 0 && b == 1) {
             c->holds = MC_H5_NUMBERS;
             c->type = 'b';
             c->size = 1;
@@ -139,11 +154,16 @@ static void holds_pairs(hdf5_content *c, hid_t type)
     if (H5Tget_nmembers(type) != 2) return;
     member_name(type, 0, first);
     member_name(type, 1, second);
-    if (!(!strcmp(first, "r") && !strcmp(second, "i")) && !(!strcmp(first, "real") && !strcmp(second, "imag"))) return;
+    if (!(!strcmp(first, "r") && !strcmp(second, "i")) &&
+        !(!strcmp(first, "real") && !strcmp(second, "imag")))
+        return;
     hid_t a = H5Tget_member_type(type, 0), b = H5Tget_member_type(type, 1);
     const size_t size = a >= 0 ? H5Tget_size(a) : 0;
-    if (b >= 0 && H5Tget_class(a) == H5T_FLOAT && H5Tget_class(b) == H5T_FLOAT && size == H5Tget_size(b) && (size == 4 || size == 8) &&
-        H5Tget_member_offset(type, 0) <= H5Tget_size(type) - size && H5Tget_member_offset(type, 1) <= H5Tget_size(type) - size && H5Tget_size(type) >= 2 * size) {
+    if (b >= 0 && H5Tget_class(a) == H5T_FLOAT && H5Tget_class(b) == H5T_FLOAT &&
+        size == H5Tget_size(b) && (size == 4 || size == 8) &&
+        H5Tget_member_offset(type, 0) <= H5Tget_size(type) - size &&
+        H5Tget_member_offset(type, 1) <= H5Tget_size(type) - size &&
+        H5Tget_size(type) >= 2 * size) {
         c->holds = MC_H5_NUMBERS;
         c->type = 'c';
         c->size = 2 * (int)size;
@@ -158,7 +178,8 @@ static void holds_lists(hdf5_content *c, hid_t type)
 {
     hid_t base = H5Tget_super(type);
     if (base < 0) return;
-    if (H5Tget_class(base) == H5T_STRING && H5Tis_variable_str(base) == 0 && H5Tget_size(base) == 1) {
+    if (H5Tget_class(base) == H5T_STRING && H5Tis_variable_str(base) == 0 &&
+        H5Tget_size(base) == 1) {
         c->holds = MC_H5_TEXTS;
         c->memory = H5Tcopy(type);
     }

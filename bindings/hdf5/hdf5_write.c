@@ -25,7 +25,8 @@ static int refuse(const writer *w, const char *name, const char *what)
     const int status = hdf5_starved(w->path);
     if (status) return status;
     if (w->to.err) return hdf5_host->error(STATUS_IO, "hdf5: %s: %s", w->path, strerror(w->to.err));
-    return hdf5_host->error(STATUS_INVALID, "hdf5: %s: %s: %s (%s)", w->path, name, what, hdf5_why());
+    return hdf5_host->error(STATUS_INVALID, "hdf5: %s: %s: %s (%s)", w->path, name, what,
+                            hdf5_why());
 }
 
 static void end_set(writer *w)
@@ -73,7 +74,8 @@ static int put_group(void *p, const char *name)
     int status = 0;
     hdf5_enter();
     end_set(w);
-    const hid_t links = with_parents(), g = H5Gcreate2(w->file, name, links, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t links = with_parents(),
+                g = H5Gcreate2(w->file, name, links, H5P_DEFAULT, H5P_DEFAULT);
     if (g < 0) status = refuse(w, name, "the group cannot be made");
     if (g >= 0) (void)H5Gclose(g);
     if (links >= 0) (void)H5Pclose(links);
@@ -110,7 +112,8 @@ static hid_t layout(int rank, const int64_t *shape, const int64_t *chunk, int le
         else
             choose_chunk(rank, shape, item, sizes);
         ok = H5Pset_chunk(list, rank, sizes) >= 0;
-        if (ok && level > 0) ok = H5Pset_shuffle(list) >= 0 && H5Pset_deflate(list, (unsigned)level) >= 0;
+        if (ok && level > 0)
+            ok = H5Pset_shuffle(list) >= 0 && H5Pset_deflate(list, (unsigned)level) >= 0;
     }
     if (ok) return list;
     (void)H5Pclose(list);
@@ -118,7 +121,8 @@ static hid_t layout(int rank, const int64_t *shape, const int64_t *chunk, int le
 }
 
 /* A dataset `name`, or an attribute of it on `of`, of type `type` in the file. */
-static hid_t make_set(writer *w, const char *of, const char *name, hid_t type, hid_t space, hid_t list)
+static hid_t make_set(writer *w, const char *of, const char *name, hid_t type, hid_t space,
+                      hid_t list)
 {
     if (of) {
         const hid_t on = H5Oopen(w->file, of, H5P_DEFAULT);
@@ -142,11 +146,14 @@ static hid_t space_of(int rank, const int64_t *shape)
     return rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, sizes, NULL);
 }
 
-static int begin(void *p, const char *of, const char *name, int type, int size, int rank, const int64_t *shape, const int64_t *chunk, int level)
+static int begin(void *p, const char *of, const char *name, int type, int size, int rank,
+                 const int64_t *shape, const int64_t *chunk, int level)
 {
     writer *w = p;
     int status = 0;
-    if (rank > MC_H5_RANK) return hdf5_host->error(STATUS_INVALID, "hdf5: %s: %s: more than %d axes", w->path, name, MC_H5_RANK);
+    if (rank > MC_H5_RANK)
+        return hdf5_host->error(STATUS_INVALID, "hdf5: %s: %s: more than %d axes", w->path, name,
+                                MC_H5_RANK);
     hdf5_enter();
     end_set(w);
     w->attribute = of != NULL;
@@ -159,9 +166,13 @@ static int begin(void *p, const char *of, const char *name, int type, int size, 
     w->memory = hdf5_memory_type(type, size);
     const hid_t space = space_of(rank, shape), list = layout(rank, shape, chunk, level, size);
     if (list >= 0) (void)H5Pset_fill_time(list, H5D_FILL_TIME_NEVER); /* every element is written */
-    if (w->memory < 0 || space < 0 || list < 0) status = refuse(w, name, "its shape, chunks or type are refused");
-    else w->set = make_set(w, of, name, w->memory, space, list);
-    if (!status && w->set < 0) status = refuse(w, name, of ? "the attribute cannot be made" : "the dataset cannot be made");
+    if (w->memory < 0 || space < 0 || list < 0)
+        status = refuse(w, name, "its shape, chunks or type are refused");
+    else
+        w->set = make_set(w, of, name, w->memory, space, list);
+    if (!status && w->set < 0)
+        status =
+            refuse(w, name, of ? "the attribute cannot be made" : "the dataset cannot be made");
     if (space >= 0) (void)H5Sclose(space);
     if (list >= 0) (void)H5Pclose(list);
     hdf5_leave();
@@ -177,7 +188,8 @@ static int write_rows(writer *w, int64_t first, int64_t n, const void *data)
         many[k] = (hsize_t)(k ? w->shape[k] : n);
     }
     const hid_t space = H5Dget_space(w->set), memory = H5Screate_simple(w->rank, many, NULL);
-    int ok = space >= 0 && memory >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, many, NULL) >= 0 &&
+    int ok = space >= 0 && memory >= 0 &&
+             H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, many, NULL) >= 0 &&
              H5Dwrite(w->set, w->memory, memory, space, H5P_DEFAULT, data) >= 0;
     if (!ok) (void)hdf5_why();
     if (space >= 0) (void)H5Sclose(space);
@@ -189,40 +201,52 @@ static int write_set(void *p, int64_t first, int64_t count, const void *data)
 {
     writer *w = p;
     int status = 0;
-    if (w->set < 0) return hdf5_host->error(STATUS_INVALID, "hdf5: %s: no dataset is begun", w->path);
+    if (w->set < 0)
+        return hdf5_host->error(STATUS_INVALID, "hdf5: %s: no dataset is begun", w->path);
     if (w->rank > 0 && (first < 0 || count < 0 || first > w->shape[0] - count))
         return hdf5_host->error(STATUS_INVALID, "hdf5: %s: rows outside the dataset", w->path);
     hdf5_enter();
     if (w->attribute) {
-        if (H5Awrite(w->set, w->memory, data) < 0) status = refuse(w, "attribute", "cannot be written");
+        if (H5Awrite(w->set, w->memory, data) < 0)
+            status = refuse(w, "attribute", "cannot be written");
     } else if (w->rank == 0) {
-        if (H5Dwrite(w->set, w->memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) status = refuse(w, "data", "cannot be written");
+        if (H5Dwrite(w->set, w->memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+            status = refuse(w, "data", "cannot be written");
     } else if (w->row > 0) {
         const int64_t rows = SLAB / w->row > 0 ? SLAB / w->row : 1;
         for (int64_t at = 0; at < count && !status; at += rows) {
             const int64_t n = count - at < rows ? count - at : rows;
-            if (hdf5_host->cancelled()) status = hdf5_host->error(STATUS_CANCELLED, "hdf5: %s: cancelled", w->path);
-            else status = write_rows(w, first + at, n, (const char *)data + at * w->row);
+            if (hdf5_host->cancelled())
+                status = hdf5_host->error(STATUS_CANCELLED, "hdf5: %s: cancelled", w->path);
+            else
+                status = write_rows(w, first + at, n, (const char *)data + at * w->row);
         }
     }
     hdf5_leave();
     return status;
 }
 
-static int put_texts(void *p, const char *of, const char *name, int rank, int64_t n, const char *const *texts)
+static int put_texts(void *p, const char *of, const char *name, int rank, int64_t n,
+                     const char *const *texts)
 {
     writer *w = p;
     int status = 0;
     hdf5_enter();
     end_set(w);
-    const hid_t type = H5Tcopy(H5T_C_S1), space = space_of(rank, &n), list = layout(rank, &n, NULL, 0, 16);
+    const hid_t type = H5Tcopy(H5T_C_S1), space = space_of(rank, &n),
+                list = layout(rank, &n, NULL, 0, 16);
     hid_t set = -1;
-    if (type < 0 || space < 0 || list < 0 || H5Tset_size(type, H5T_VARIABLE) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0)
+    if (type < 0 || space < 0 || list < 0 || H5Tset_size(type, H5T_VARIABLE) < 0 ||
+        H5Tset_cset(type, H5T_CSET_UTF8) < 0)
         status = refuse(w, name, "its shape is refused");
     else
         set = make_set(w, of, name, type, space, list);
-    if (!status && set < 0) status = refuse(w, name, of ? "the attribute cannot be made" : "the dataset cannot be made");
-    if (set >= 0 && n > 0 && (of ? H5Awrite(set, type, texts) : H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts)) < 0)
+    if (!status && set < 0)
+        status =
+            refuse(w, name, of ? "the attribute cannot be made" : "the dataset cannot be made");
+    if (set >= 0 && n > 0 &&
+        (of ? H5Awrite(set, type, texts)
+            : H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts)) < 0)
         status = refuse(w, name, "cannot be written");
     if (set >= 0) (void)(of ? H5Aclose(set) : H5Dclose(set));
     if (type >= 0) (void)H5Tclose(type);
@@ -238,12 +262,15 @@ static int finish(void *p)
     int status = 0;
     hdf5_enter();
     end_set(w);
-    if (w->file < 0) status = hdf5_host->error(STATUS_INVALID, "hdf5: %s: the file is complete already", w->path);
+    if (w->file < 0)
+        status =
+            hdf5_host->error(STATUS_INVALID, "hdf5: %s: the file is complete already", w->path);
     else if (H5Fflush(w->file, H5F_SCOPE_GLOBAL) < 0 || w->to.err) {
         status = refuse(w, "/", "cannot be written");
         w->to.dropped = 1;
     }
-    if (w->file >= 0 && H5Fclose(w->file) < 0 && !status) status = refuse(w, "/", "cannot be closed");
+    if (w->file >= 0 && H5Fclose(w->file) < 0 && !status)
+        status = refuse(w, "/", "cannot be closed");
     if (!status && w->to.err) status = refuse(w, "/", "cannot be written");
     if (status && w->file >= 0) {
         w->to.dropped = 1;

@@ -12,8 +12,10 @@
 #include <string.h>
 
 /* The public names of the plug-in's numbers. */
-_Static_assert((int)MC_HDF5_ELSE == (int)MC_H5_ELSE && (int)MC_HDF5_REFERENCES == (int)MC_H5_REFERENCES &&
-                   (int)MC_HDF5_FILTERS == (int)MC_H5_FILTERS && MC_HDF5_CHUNK - MC_HDF5_SHAPE == MC_H5_RANK,
+_Static_assert((int)MC_HDF5_ELSE == (int)MC_H5_ELSE &&
+                   (int)MC_HDF5_REFERENCES == (int)MC_H5_REFERENCES &&
+                   (int)MC_HDF5_FILTERS == (int)MC_H5_FILTERS &&
+                   MC_HDF5_CHUNK - MC_HDF5_SHAPE == MC_H5_RANK,
                "mc_formats.h and mc_backend.h name the same things");
 
 struct mc_hdf5_writer {
@@ -24,8 +26,10 @@ struct mc_hdf5_writer {
 static const struct {
     int dtype, type, size;
 } types[] = {
-    {MC_BOOL, 'b', 1}, {MC_U8, 'u', 1},   {MC_I8, 'i', 1},  {MC_I16, 'i', 2}, {MC_I32, 'i', 4},  {MC_I64, 'i', 8},   {MC_F16, 'f', 2},
-    {MC_BF16, 'w', 2}, {MC_F32, 'f', 4},  {MC_F64, 'f', 8}, {MC_C64, 'c', 8}, {MC_C128, 'c', 16}, {MC_I64, 'u', 8},
+    { MC_BOOL, 'b', 1 }, { MC_U8, 'u', 1 },  { MC_I8, 'i', 1 },  { MC_I16, 'i', 2 },
+    { MC_I32, 'i', 4 },  { MC_I64, 'i', 8 }, { MC_F16, 'f', 2 }, { MC_BF16, 'w', 2 },
+    { MC_F32, 'f', 4 },  { MC_F64, 'f', 8 }, { MC_C64, 'c', 8 }, { MC_C128, 'c', 16 },
+    { MC_I64, 'u', 8 },
 };
 #define TYPES ((int)(sizeof types / sizeof types[0]))
 
@@ -77,7 +81,8 @@ int mc_hdf5_info(const mc_hdf5 *o, int64_t *out)
     out[MC_HDF5_HOLDS] = a.holds;
     out[MC_HDF5_DTYPE] = -1;
     for (int k = 0; k < TYPES; k++)
-        if (a.holds == MC_H5_NUMBERS && types[k].type == a.type && types[k].size == a.size) out[MC_HDF5_DTYPE] = types[k].dtype;
+        if (a.holds == MC_H5_NUMBERS && types[k].type == a.type && types[k].size == a.size)
+            out[MC_HDF5_DTYPE] = types[k].dtype;
     out[MC_HDF5_RANK] = a.rank;
     out[MC_HDF5_NUMEL] = a.numel;
     out[MC_HDF5_STORED] = a.stored;
@@ -103,7 +108,8 @@ const char *mc_hdf5_name(const mc_hdf5 *o, int what, int64_t i)
     return api ? api->name_of(o, what, i) : NULL;
 }
 
-int mc_hdf5_read(const mc_hdf5 *o, const int64_t *start, const int64_t *count, const int64_t *step, void *out)
+int mc_hdf5_read(const mc_hdf5 *o, const int64_t *start, const int64_t *count, const int64_t *step,
+                 void *out)
 {
     const mc_hdf5_api *api = api_of(o);
     return api ? api->read(o, start, count, step, out) : mc_errstatus();
@@ -154,12 +160,15 @@ int mc_hdf5_put_group(mc_hdf5_writer *w, const char *name)
     return api ? checked(w, api->put_group(w->to, name)) : mc_errstatus();
 }
 
-int mc_hdf5_begin(mc_hdf5_writer *w, const char *of, const char *name, int dtype, int rank, const int64_t *shape, const int64_t *chunk, int level)
+int mc_hdf5_begin(mc_hdf5_writer *w, const char *of, const char *name, int dtype, int rank,
+                  const int64_t *shape, const int64_t *chunk, int level)
 {
     const mc_hdf5_api *api = api_of(w);
     if (!api) return mc_errstatus();
     for (int k = 0; k < TYPES; k++)
-        if (types[k].dtype == dtype) return checked(w, api->begin(w->to, of, name, types[k].type, types[k].size, rank, shape, chunk, level));
+        if (types[k].dtype == dtype)
+            return checked(w, api->begin(w->to, of, name, types[k].type, types[k].size, rank, shape,
+                                         chunk, level));
     return mci_error(MC_EDTYPE, "hdf5: dtype %d is unknown", dtype);
 }
 
@@ -169,7 +178,8 @@ int mc_hdf5_write(mc_hdf5_writer *w, int64_t first, int64_t count, const void *d
     return api ? checked(w, api->write(w->to, first, count, data)) : mc_errstatus();
 }
 
-int mc_hdf5_put_texts(mc_hdf5_writer *w, const char *of, const char *name, int rank, int64_t n, const char *const *texts)
+int mc_hdf5_put_texts(mc_hdf5_writer *w, const char *of, const char *name, int rank, int64_t n,
+                      const char *const *texts)
 {
     const mc_hdf5_api *api = api_of(w);
     return api ? checked(w, api->put_texts(w->to, of, name, rank, n, texts)) : mc_errstatus();

@@ -1,7 +1,8 @@
 --- mascon.io.hdf5: HDF5 files: read whole, as a lazy tree, written from nested tables.
 ---
 --- Groups are tables, datasets tensors in their own dtype (u16 -> i32, u32 and u64 -> i64), texts Lua strings; what has no axes is a number, a boolean or a
---- string. Owns this translation and the ranges of :read. The bytes are libhdf5's, behind a plug-in. May not know what fields mean.
+--- string. libhdf5 trusts the bytes of a file: one that is cut short or of another kind is an error, one that was changed on purpose can end the process.
+--- Owns this translation and the ranges of :read. The bytes are libhdf5's, behind a plug-in. May not know what fields mean.
 --- Source: The HDF Group, HDF5 specification, version 3.0; booleans, complex numbers and texts as h5py 3 keeps them.
 local file = require 'mascon.io.hdf5_file'
 local tensor = require 'mascon.tensor'
@@ -41,7 +42,8 @@ local function plain(t)
 end
 
 local function unreadable(where, o, level)
-  local what = o.holds == 'references' and 'references to other places of the file' or 'elements of a kind that has no dtype here (tables of several columns, dates, opaque bytes)'
+  local what = o.holds == 'references' and 'references to other places of the file'
+    or 'elements of a kind that has no dtype here (tables of several columns, dates, opaque bytes)'
   error(('hdf5: %s holds %s; open the file with mc.open and read its other datasets'):format(where, what), level + 1)
 end
 
@@ -56,7 +58,8 @@ local function sizeable(shape, where, level)
   local n = 1
   for _, k in ipairs(shape) do n = n * k end
   if n > 2 ^ 44 then
-    error(('hdf5: %s declares the shape {%s}, more than any machine holds; read parts of it with mc.open and :read, or check the file'):format(where, sizes(shape, ', ')), level + 1)
+    error(('hdf5: %s declares the shape {%s}, more than any machine holds; read parts of it with mc.open and :read, or check the file'):format(
+      where, sizes(shape, ', ')), level + 1)
   end
 end
 
@@ -162,7 +165,8 @@ local function group(o, path, name) return setmetatable({ _o = o, path = path, n
 
 local function dataset(o, path, name)
   return setmetatable({
-    _o = o, path = path, name = name, kind = 'dataset', dtype = o.dtype or (o.holds == 'texts' and 'text' or nil), holds = o.holds, shape = o.shape, chunk = o.chunk, stored = o.stored,
+    _o = o, path = path, name = name, kind = 'dataset', dtype = o.dtype or (o.holds == 'texts' and 'text' or nil), holds = o.holds, shape = o.shape,
+    chunk = o.chunk, stored = o.stored,
   }, Dataset)
 end
 
@@ -233,7 +237,9 @@ local function outside(d, axis, v, level)
 end
 
 local function number(d, axis, v, level)
-  if type(v) ~= 'number' or v ~= math.floor(v) then error(('hdf5.read: axis %d of %s:%s: %s is no whole number; give a position, {first, last, step} or mc.all'):format(axis, d.path, d.name, check.show(v)), level + 1) end
+  if type(v) ~= 'number' or v ~= math.floor(v) then
+    error(('hdf5.read: axis %d of %s:%s: %s is no whole number; give a position, {first, last, step} or mc.all'):format(axis, d.path, d.name, check.show(v)), level + 1)
+  end
   return v < 0 and v + d.shape[axis] or v - 1
 end
 
@@ -437,7 +443,8 @@ local SAVE = { level = { 0, 'integer >= 0' }, attributes = { nil, 'table' } }
 function M.save(path, value, opts)
   local o = check.opts('save', opts, SAVE, 4)
   if type(value) ~= 'table' or value[1] ~= nil or getmetatable(value) ~= nil then
-    error(('save: value is %s; an HDF5 file holds a table whose keys are names'):format(tensor.is(value) and 'a tensor' or #(type(value) == 'table' and value or '') > 0 and 'a list' or check.show(value)), 3)
+    local what = tensor.is(value) and 'a tensor' or type(value) == 'table' and value[1] ~= nil and 'a list' or check.show(value)
+    error(('save: value is %s; an HDF5 file holds a table whose keys are names'):format(what), 3)
   end
   local w = M.create(path, { level = o.level })
   guarded(w, put, w, '/', value, o, {}, 4)
