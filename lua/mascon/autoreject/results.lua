@@ -5,8 +5,12 @@
 local mc = require 'mascon'
 local check = require 'mascon.check'
 local report = require 'mascon.autoreject.report'
+local run = require 'mascon.autoreject.run'
 local error = check.error
 local M = {}
+
+-- bytes of blocks of epochs on their way to averages and files
+local ROOM = 64 * 2 ^ 20
 
 --- Names of the files that every cleaning leaves.
 M.FILES = { 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'report.html' }
@@ -98,7 +102,9 @@ end
 ---@return string[] names of the files, in the order written
 --- Errors: what cannot be written.
 function M.write(dir, r, record)
-  return at_once(dir, function(folder, names) M.fill(folder, names, r, record) end)
+  return run.with({}, function()
+    return at_once(dir, function(folder, names) M.fill(folder, names, r, record) end)
+  end, ROOM)
 end
 
 --- Writes every file to a folder and adds its name to `names` before it is written. See M.write.

@@ -322,7 +322,9 @@ function Writer:matrix(kind, sizes, as, blocks)
   local done = 0
   for t in blocks do
     done = done + t:numel()
-    self:pack(t:contiguous(), as)
+    local whole = t:is_contiguous() and t or t:contiguous()
+    self:pack(whole, as)
+    if not rawequal(whole, t) then whole:release() end
   end
   if done ~= n then error(('fif: %s: %.0f numbers written for a matrix of %.0f'):format(self.path, done, n), 5) end
   for k = #sizes, 1, -1 do self:put(M.int_bytes(sizes[k])) end

@@ -5,6 +5,7 @@
 -- Source: the layout of epochs files as MNE-Python 1.13 writes and reads it.
 local fif = require 'mascon.io.fif'
 local check = require 'mascon.check'
+local mc = require 'mascon'
 local create = require 'mascon.create'
 local json = require 'mascon.json'
 local date = require 'mascon.meeg.date'
@@ -69,16 +70,22 @@ local function cals_of(e)
   return not same and create.tensor(out):reshape(1, #out, 1) or nil
 end
 
---- Epochs [first, last] as the iterator of blocks that a matrix is written from.
+--- Epochs [first, last] as the iterator of blocks that a matrix is written from; a block is given back before the next is read.
 local function blocks_of(e, first, last, cals)
   local size = max(1, floor(2 ^ 25 / (#e.channels * e.samples * 8)))
-  local at = first
+  local at, held = first, nil
   return function()
+    if held then held:release() end
+    held = nil
     if at > last then return nil end
-    local x = e:read { first = at, last = min(at + size - 1, last) }
+    held = e:read { first = at, last = min(at + size - 1, last) }
     at = at + size
-    if cals then x = (x.dtype == 'f64' and x or x:to { dtype = 'f64' }) / cals end
-    return x
+    if cals then
+      local read = held
+      held = mc.scope(function() return read:to { dtype = 'f64' } / cals end)
+      read:release()
+    end
+    return held
   end
 end
 
