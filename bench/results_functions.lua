@@ -13,6 +13,8 @@ local SAME = 1e-5 -- relative difference of the sums: f32 results rounded in ano
 
 -- What was measured is said first; a row that loses for no cause listed here is reported as unexplained.
 local FREED = 'the collector: with each result given back at once, as the peers do, it takes %s of the %s'
+local MOST = 'mostly the collector: with each result given back at once, as the peers do, it takes %s of the %s, and the ratio is %.2f'
+local MUCH = 1.25 -- times as long with the collector
 local LIMIT = 'at %.2f of the limit, a %s: the peer measured found part of its data in the last-level cache'
 local CALL = 'the fixed cost of a call: 100 elements take %s, 10^4 take %s'
 local FEW = 20 -- times as long for 100 times the elements: most of the short call is no work on elements
@@ -27,9 +29,10 @@ local KNOWN = {
   fft2 = 'the way: what lies along the first axis is laid into rows, transformed and laid back, for plans run on aligned rows (two fifths of that axis at 8 x 1024); PyTorch plans columns as they lie',
   expm = 'the way: two fifths of the time are the solution of the Pade approximant, LAPACK on one thread; PyTorch sums Taylor polynomials, which takes products only',
   stdtrit = 'the kernel: the distribution function is inverted by two steps of third order from a start of three digits, each with the density, where the peer is content with fewer digits in the tails',
+  gradient = 'the way: the differences inside, their division and the two ends are ops of their own over views',
   kron = 'the way: both operands are spread to the shape of the result before they are multiplied',
 }
-for name in ('exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh atan2'):gmatch '%S+' do
+for name in ('exp expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh atan2 logistic'):gmatch '%S+' do
   KNOWN[name] = 'the kernel: the peer calls SVML, which may be off by 4 ULP and has AVX-512 instructions; ours stays below 2 with the same bits on v3 and v4'
 end
 for name in ('gamma erfinv j0 gammainc'):gmatch '%S+' do KNOWN[name] = 'the kernel: all lanes compute every range of the argument, a scalar loop only the one it is in' end
@@ -50,6 +53,9 @@ local function reason(row, by)
   local long = by[(r.name:gsub('_small', '_cache'))]
   if r.size == 'small' and long and long ~= r and long.seconds < FEW * r.seconds then
     return CALL:format(measure.time(r.seconds), measure.time(long.seconds))
+  end
+  if r.freed_seconds and not KNOWN[r.op] and r.seconds >= MUCH * r.freed_seconds then
+    return MOST:format(measure.time(r.freed_seconds), measure.time(r.seconds), row.least * r.seconds / r.freed_seconds)
   end
   return KNOWN[r.op] or (r.layout == 'strided' and STRIDED) or '**unexplained**'
 end
