@@ -27,6 +27,9 @@ function M.error(message, level)
 end
 local error = M.error
 
+--- Whether a function was written in the library.
+function M.library(f) return getinfo(f, 'S').source:sub(1, #HOME) == HOME end
+
 --- The innermost line outside the library, as "file:line".
 function M.site()
   local at = 2

@@ -212,6 +212,20 @@ describe('a compiled function', function()
     n = 4
     assert.same({ 4, 8, 12 }, f(x):totable())
   end)
+  it('hands an interruption on, and does not begin again', function()
+    local n, seen = 2, { runs = 0, stop = false }
+    local f = mc.compile(function(t)
+      seen.runs = seen.runs + 1
+      if seen.stop then error('interrupted', 0) end
+      return t * n
+    end)
+    f(x)
+    n, seen.stop = 3, true
+    assert.equal('interrupted', support.message(f, x))
+    assert.equal(2, seen.runs)
+    seen.stop = false
+    assert.same({ 3, 6, 9 }, f(x):totable())
+  end)
   it('keeps 64 forms at most', function()
     local f = mc.compile(function(t) return t + 1 end)
     for n = 1, 100 do f(mc.zeros { n }) end

@@ -2,7 +2,7 @@
 ---
 --- The first call with arguments of a new form runs the function for real and writes down what it did with its arguments; the next calls of the
 --- same form replay that. A form is the structure of the arguments, dtypes, sizes and strides of the tensors, and the values of what is no
---- tensor and no number. Owns the cache of forms. May not know passes, steps or C.
+--- tensor and no number; variables outside the function are looked after by variables.lua. Owns the cache of forms. May not know passes, steps or C.
 local mc = require 'mascon'
 local check = require 'mascon.check'
 local random = require 'mascon.random.key'
@@ -16,6 +16,7 @@ local once = require 'mascon.compile.once'
 local outside = require 'mascon.compile.outside'
 local plans = require 'mascon.compile.plan'
 local pipeline = require 'mascon.compile.pipeline'
+local variables = require 'mascon.compile.variables'
 local tree = require 'mascon.tree'
 local error = check.error
 local flatten, rebuild = tree.flatten, tree.rebuild
@@ -39,7 +40,7 @@ Compiled.__index = methods
 local TIERS = { 'auto', 'native', 'vm', 'eager' }
 local IS_TIER = { auto = true, native = true, vm = true, eager = true }
 local RECENT = 4 -- forms that a call looks at before it makes a key
-local KEPT = 64 -- forms of a function; the one traced first goes when there are more
+local KEPT = 64 -- forms of a function; the first traced of those not in use goes when there are more
 
 local native -- loaded when a tier asks for it
 local function with_native()
@@ -92,89 +93,6 @@ local function named(self)
   return ('%s:%d'):format(at.short_src, at.linedefined)
 end
 
--- ---------------------------------------------------------------- variables outside
-
---- Takes variables of f as watched (a call compares them with what they were) and given (their values are arguments in front of the caller's).
-local function arrange(self, watched, given)
-  self.watched, self.given = watched, given
-  self.guard, self.give = outside.guard(watched), outside.giver(given)
-  self.values, self.fixed = {}, {}
-  for i, v in ipairs(watched) do self.values[i] = v.value end
-  for i in pairs(self.static) do self.fixed[i + #given] = true end
-end
-
---- The watched values as part of the key of a form. What is no value of its own goes by identity.
-local function variables_key(self)
-  local text = {}
-  for i, v in ipairs(self.watched) do
-    local x, kind = v.value, type(v.value)
-    if kind == 'number' then text[i] = ('%.17g'):format(x)
-    elseif kind == 'string' then text[i] = ('%q'):format(x)
-    elseif kind == 'boolean' or kind == 'nil' then text[i] = tostring(x)
-    else
-      if not self.identity[x] then
-        self.identities = self.identities + 1
-        self.identity[x] = self.identities
-      end
-      text[i] = '#' .. self.identity[x]
-    end
-  end
-  return table.concat(text, ',') .. ';'
-end
-
---- A watched variable has another value: a tensor, a tree of them or a number is given from here on; anything else means another form.
-local function notice(self)
-  local watched, given = {}, { unpack(self.given) }
-  for _, v in ipairs(self.watched) do
-    local now = outside.get(v)
-    local kind = not rawequal(now, v.value) and not v.stays and outside.kind(now)
-    if kind and kind == outside.kind(v.value) and not (kind ~= 'tensor' and self.writes) then
-      v.on_trial = kind == 'number' or kind == 'tree'
-      given[#given + 1] = v
-    else watched[#watched + 1] = v end
-    v.value = now
-  end
-  if #given > #self.given then self.plans, self.forms = {}, {} end
-  self.recent = {}
-  arrange(self, watched, given)
-end
-
---- The buffers that watched variables hold, with the state of their contents: { variable, tensor, version }.
-local function buffers(self)
-  local out = {}
-  for _, v in ipairs(self.watched) do
-    for _, t in ipairs(outside.kind(v.value) and tree.leaves(v.value, true) or {}) do
-      t = launch.own(t)
-      out[#out + 1] = { v, t, launch.version(t) }
-    end
-  end
-  return out
-end
-
---- f writes to tensors that these variables hold: they are given from here on, since a plan writes to its arguments only. Whether there was one.
-local function give_written(self, before)
-  local hit, watched, given = {}, {}, { unpack(self.given) }
-  for _, b in ipairs(before) do hit[b[1]] = hit[b[1]] or launch.version(b[2]) ~= b[3] end
-  for _, v in ipairs(self.watched) do
-    local list = hit[v] and given or watched
-    list[#list + 1] = v
-  end
-  if #given == #self.given then return false end
-  self.writes = true
-  self.plans, self.forms, self.recent = {}, {}, {}
-  arrange(self, watched, given)
-  return true
-end
-
---- What f itself has changed is its own affair: neither watched nor given.
-local function settle(self)
-  local watched, some = {}, false
-  for _, v in ipairs(self.watched) do
-    if rawequal(outside.get(v), v.value) then watched[#watched + 1] = v else some = true end
-  end
-  if some then arrange(self, watched, self.given) end
-end
-
 --- What f did with tensors, as a plan.
 local function planned(self, tensors, record, results, since)
   local leaves, text = {}, {}
@@ -209,12 +127,12 @@ local function build(self, args, n, tensors)
   end
   for i in ipairs(self.given) do before[i] = outside.copy(shown[i]) end
   local since = launch.serial(launch.own(mc.tensor(0)))
-  local held = buffers(self)
+  local held = variables.buffers(self)
   local record, results = launch.record(tensors, { strict = true }, function() return outside.with(self.given, shown, self.f, unpack(shown, #self.given + 1, n)) end)
   for i, v in ipairs(self.given) do
     if v.on_trial and not outside.same(shown[i], before[i]) then error(('compile: the function writes to %s'):format(v.name), 2) end
   end
-  if give_written(self, held) then return false, results end
+  if variables.give_written(self, held) then return false, results end
   for i, v in ipairs(self.given) do
     if not rawequal(outside.get(v), args[i]) and tensor.is(outside.get(v)) then
       error(('compile: the function gives the variable %s another tensor, which a replay would not do; return the tensor, or write to the one that is there (copy_, add_)'):format(v.name), 2)
@@ -234,29 +152,19 @@ local function build(self, args, n, tensors)
   return plan, results
 end
 
---- build; nil when f does not take a given number or tree for what it was (a size, the end of a loop, a table it writes to): it is watched from here
---- on. Those that served before are under suspicion only when there is no other.
+--- build; nil when f does not take a given number or tree for what it was (a size, the end of a loop, a table it writes to): it is watched from here on.
 local function attempt(self, args, n, tensors)
-  local suspect
-  for _, v in ipairs(self.given) do
-    if v.on_trial and not v.proven then suspect = 'new' end
-    if v.on_trial then suspect = suspect or 'any' end
-  end
+  local trial = variables.on_trial(self)
+  if not trial then return build(self, args, n, tensors) end
   local function finish(ok, ...)
     if ok then
-      for _, v in ipairs(self.given) do v.proven = true end
+      variables.proven(self)
       return ...
     end
-    local watched, given = { unpack(self.watched) }, {}
-    for _, v in ipairs(self.given) do
-      v.stays = v.on_trial and (suspect == 'any' or not v.proven)
-      v.value = outside.get(v)
-      local list = v.stays and watched or given
-      list[#list + 1] = v
-    end
-    arrange(self, watched, given)
+    local why = ...
+    if type(why) ~= 'string' or why:find 'interrupted' or why:find 'terminated' then error(why, 0) end
+    variables.distrust(self, trial)
   end
-  if not suspect then return build(self, args, n, tensors) end
   return finish(pcall(build, self, args, n, tensors))
 end
 
@@ -308,15 +216,7 @@ end
 local general
 --- run(self, given variables ..., arguments ...) as they are at this moment.
 local function enter(self, run, ...)
-  if not self.watched then
-    local watched, given = {}, {}
-    for _, v in ipairs(outside.find(self.f)) do
-      local list = tensor.is(v.value) and given or watched
-      list[#list + 1] = v
-    end
-    self.identity, self.identities = setmetatable({}, { __mode = 'k' }), 0
-    arrange(self, watched, given)
-  elseif self.guard and not self.guard(self.values) then notice(self) end
+  variables.look(self)
   local give = self.give
   if give then return give(run, self, ...) end
   return run(self, ...)
@@ -334,7 +234,7 @@ function general(self, ...)
     text[#text + 1] = form(t)
   end
   local rest = table.concat(text)
-  local key = variables_key(self) .. rest
+  local key = variables.key(self) .. rest
   local known = self.plans[key] and self.plans[key].form
   if known then
     local outs, rc = call.try(known, n, ...)
@@ -349,9 +249,9 @@ function general(self, ...)
   local plan, results = attempt(self, args, n, tensors)
   if plan == nil then return enter(self, general, unpack(args, given + 1, n)) end
   if not plan then return unpack(results, 1, results.n) end -- the next call is the first of another kind
-  settle(self)
+  variables.settle(self)
   local why = explain(self, args, n)
-  plan.key = variables_key(self) .. rest
+  plan.key = variables.key(self) .. rest
   self.traces = self.traces + 1
   plan.why, plan.seconds = why, lib.clock_seconds() - start
   local f = call.form(plan, args, leaves, { n = n, static = self.fixed, results = results })
@@ -497,7 +397,7 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- two-layer net; explain() says why and how long) and no compiler: what was compiled serves all sizes. Variables outside that f or the functions it calls
 --- read (upvalues, globals) are read at each call: a tensor is one more argument, and may be written to in place; a number becomes one when it has
 --- changed, unless f needs it as a number (a size, a branch, the end of a loop); that and any other value (string, boolean, function, table) is part of the
---- form. Fields of tables are fixed by the trace. explain() lists what was found. The 64 forms used last are kept. Random numbers drawn inside are fixed, unless they come
+--- form. Fields of tables are fixed by the trace. explain() lists what was found. At most 64 forms are kept. Random numbers drawn inside are fixed, unless they come
 --- from a key among the arguments or variables (mc.random.key): that is read at each call, and so are the keys that f derives from it.
 --- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler beside the program and put
 --- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops

@@ -7,15 +7,16 @@
 --- Reading is made by functions that share the upvalues themselves (debug.upvaluejoin): machine code compares them without a call.
 local bit = require 'bit'
 local util = require 'jit.util'
+local library = require('mascon.check').library
 local random = require 'mascon.random.key'
 local tensor = require 'mascon.tensor'
 local tree = require 'mascon.tree'
 
 local M = {}
 
-local MOST = 50 -- variables: a function of LuaJIT has 60 upvalues at most
+local MOST = 50 -- variables that one function reads: fewer than the upvalues it may have
 local HOPS = 2 -- functions of the library between a user's function and the next: mc.grad(f) holds f
-local LIBRARY = debug.getinfo(1, 'S').source:gsub('compile/outside%.lua$', '')
+local UPVALUES = 60 -- of a function at most
 
 -- luacheck: push ignore
 local READ_GLOBAL = bit.band(util.funcbc(function() return a_global end, 1), 0xff)
@@ -28,13 +29,10 @@ local READ_GLOBAL = bit.band(util.funcbc(function() return a_global end, 1), 0xf
 ---@field env? table in which it is a global
 ---@field value any at the time of the last look
 
-local function library(f)
-  return debug.getinfo(f, 'S').source:sub(1, #LIBRARY) == LIBRARY
-end
-
 local function written_in_lua(f) return debug.getinfo(f, 'S').what ~= 'C' end
 
---- What can stand for a value of the same kind in a recording: 'tensor', 'number', 'tree' (plain tables of these, some tensor among them) or nil.
+--- What can stand for a value of the same kind in a recording: 'tensor', 'number', 'key' (of random numbers), 'tree' (plain tables of these, some tensor or
+--- key among them) or nil.
 function M.kind(v)
   if tensor.is(v) then return 'tensor' end
   if type(v) == 'number' then return 'number' end
@@ -124,7 +122,7 @@ function M.find(f)
     seen[g] = true
     local own = not library(g)
     if not own and hops == 0 then return end
-    for i = 1, 60 do
+    for i = 1, UPVALUES do
       local name, v = debug.getupvalue(g, i)
       if not name then break end
       asks = asks or (own and ASKS[v] or false)
@@ -159,7 +157,7 @@ local function generate(list, text)
   end
   local head = (names[1] and 'local ' .. table.concat(names, ', ') .. '\n' or '') .. (holders[1] and 'local ' .. table.concat(holders, ', ') .. ' = ...\n' or '')
   local f = assert(loadstring(head .. text, '=mascon.compile.outside'))(unpack(envs))
-  for i = 1, 60 do
+  for i = 1, UPVALUES do
     local name = debug.getupvalue(f, i)
     if not name then break end
     local v = list[tonumber(name:match '^v(%d+)$')]

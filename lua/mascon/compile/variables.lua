@@ -1,0 +1,137 @@
+--- mascon.compile.variables: what a compiled function makes of the variables outside it.
+---
+--- Each is either watched (a call compares it with what it was; another value is another form) or given (its value is an argument in front of the
+--- caller's). Tensors are given from the start; numbers, keys and trees of tensors when they have changed, numbers and trees on trial. Owns these lists, which
+--- stand in the compiled function as watched, given, guard, give, values, fixed (static places behind the given ones), and who moves between them. May not
+--- know plans.
+local launch = require 'mascon.compile.launch'
+local outside = require 'mascon.compile.outside'
+local tensor = require 'mascon.tensor'
+local tree = require 'mascon.tree'
+
+local M = {}
+
+--- Takes variables of f as watched (a call compares them with what they were) and given (their values are arguments in front of the caller's).
+local function arrange(self, watched, given)
+  self.watched, self.given = watched, given
+  self.guard, self.give = outside.guard(watched), outside.giver(given)
+  self.values, self.fixed = {}, {}
+  for i, v in ipairs(watched) do self.values[i] = v.value end
+  for i in pairs(self.static) do self.fixed[i + #given] = true end
+end
+
+--- The watched values as part of the key of a form. What is no value of its own goes by identity.
+function M.key(self)
+  local text = {}
+  for i, v in ipairs(self.watched) do
+    local x, kind = v.value, type(v.value)
+    if kind == 'number' then text[i] = ('%.17g'):format(x)
+    elseif kind == 'string' then text[i] = ('%q'):format(x)
+    elseif kind == 'boolean' or kind == 'nil' then text[i] = tostring(x)
+    else
+      if not self.identity[x] then
+        self.identities = self.identities + 1
+        self.identity[x] = self.identities
+      end
+      text[i] = '#' .. self.identity[x]
+    end
+  end
+  return table.concat(text, ',') .. ';'
+end
+
+--- A watched variable has another value: a tensor, a tree of them or a number is given from here on; anything else means another form.
+local function notice(self)
+  local watched, given = {}, { unpack(self.given) }
+  for _, v in ipairs(self.watched) do
+    local now = outside.get(v)
+    local kind = not rawequal(now, v.value) and not v.stays and outside.kind(now)
+    if kind and kind == outside.kind(v.value) and not (kind ~= 'tensor' and self.writes) then
+      v.on_trial = kind == 'number' or kind == 'tree'
+      given[#given + 1] = v
+    else watched[#watched + 1] = v end
+    v.value = now
+  end
+  if #given > #self.given then self.plans, self.forms = {}, {} end
+  self.recent = {}
+  arrange(self, watched, given)
+end
+
+--- The buffers that watched variables hold, with the state of their contents: { variable, tensor, version }.
+function M.buffers(self)
+  local out = {}
+  for _, v in ipairs(self.watched) do
+    for _, t in ipairs(outside.kind(v.value) and tree.leaves(v.value, true) or {}) do
+      t = launch.own(t)
+      out[#out + 1] = { v, t, launch.version(t) }
+    end
+  end
+  return out
+end
+
+--- f writes to tensors that these variables hold: they are given from here on, since a plan writes to its arguments only. Whether there was one.
+function M.give_written(self, before)
+  local hit, watched, given = {}, {}, { unpack(self.given) }
+  for _, b in ipairs(before) do hit[b[1]] = hit[b[1]] or launch.version(b[2]) ~= b[3] end
+  for _, v in ipairs(self.watched) do
+    local list = hit[v] and given or watched
+    list[#list + 1] = v
+  end
+  if #given == #self.given then return false end
+  self.writes = true
+  self.plans, self.forms, self.recent = {}, {}, {}
+  arrange(self, watched, given)
+  return true
+end
+
+--- What f itself has changed is its own affair: neither watched nor given.
+function M.settle(self)
+  local watched, some = {}, false
+  for _, v in ipairs(self.watched) do
+    if rawequal(outside.get(v), v.value) then watched[#watched + 1] = v else some = true end
+  end
+  if some then arrange(self, watched, self.given) end
+end
+
+--- Compares the variables with what they were; finds them at the first call.
+function M.look(self)
+  if self.watched then
+    if self.guard and not self.guard(self.values) then notice(self) end
+    return
+  end
+  local watched, given = {}, {}
+  for _, v in ipairs(outside.find(self.f)) do
+    local list = tensor.is(v.value) and given or watched
+    list[#list + 1] = v
+  end
+  self.identity, self.identities = setmetatable({}, { __mode = 'k' }), 0
+  arrange(self, watched, given)
+end
+
+--- Whether numbers or trees are given that f may not take: 'new' ones, 'any' when all have served before, or nil.
+function M.on_trial(self)
+  local suspect
+  for _, v in ipairs(self.given) do
+    if v.on_trial and not v.proven then return 'new' end
+    if v.on_trial then suspect = 'any' end
+  end
+  return suspect
+end
+
+--- What is given has served.
+function M.proven(self)
+  for _, v in ipairs(self.given) do v.proven = true end
+end
+
+--- Those on trial are watched from here on; with 'new', those that served before stay given.
+function M.distrust(self, suspect)
+  local watched, given = { unpack(self.watched) }, {}
+  for _, v in ipairs(self.given) do
+    v.stays = v.on_trial and (suspect == 'any' or not v.proven)
+    v.value = outside.get(v)
+    local list = v.stays and watched or given
+    list[#list + 1] = v
+  end
+  arrange(self, watched, given)
+end
+
+return M
