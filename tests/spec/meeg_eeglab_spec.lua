@@ -27,31 +27,37 @@ local function check_channels(want, r, types)
   end
 end
 
+--- A continuous set against what MNE read of it.
+local function check_recording(golden, name)
+  local want, r = golden.files[name], mc.meeg.raw.open(at(name))
+  check_channels(want, r, true)
+  assert.is_true(mc.array_equal(golden.data(name), r:read()), name)
+  assert.is_true(mc.array_equal(golden.data(name)['2:2, 31:90'], r:read { channels = 2, first = 31, last = 90 }), name)
+  assert.equal(#want.annotations, #r.annotations)
+  for i, a in ipairs(want.annotations) do
+    assert.near(a[1], r.annotations[i].onset, 1e-12)
+    assert.near(a[2], r.annotations[i].duration, 1e-12)
+    assert.equal(a[3]:gsub('%.0$', ''), r.annotations[i].text)
+  end
+end
+
+--- An epoched one.
+local function check_epochs(golden, name)
+  local want, e = golden.files[name], mc.meeg.epochs.open(at(name))
+  check_channels(want, e, true)
+  assert.is_true(mc.array_equal(golden.data(name), e.data), name)
+  assert.equal(want.tmin, e.tmin)
+  assert.same(want.events, e.events:totable())
+  assert.same(want.event_id, e.event_id)
+end
+
 describe('mc.meeg.open of a .set file', function()
   it('reads continuous sets, packed, plain, spread over variables, with .fdt, and those of another writer, as MNE does', function()
-    for _, name in ipairs { 'packed.set', 'plain.set', 'spread.set', 'beside.set', 'exported.set' } do
-      local want, r = g.files[name], mc.meeg.raw.open(at(name))
-      check_channels(want, r, true)
-      assert.is_true(mc.array_equal(g.data(name), r:read()), name)
-      assert.is_true(mc.array_equal(g.data(name)['2:2, 31:90'], r:read { channels = 2, first = 31, last = 90 }), name)
-      assert.equal(#want.annotations, #r.annotations)
-      for i, a in ipairs(want.annotations) do
-        assert.near(a[1], r.annotations[i].onset, 1e-12)
-        assert.near(a[2], r.annotations[i].duration, 1e-12)
-        assert.equal(a[3]:gsub('%.0$', ''), r.annotations[i].text)
-      end
-    end
+    for _, name in ipairs { 'packed.set', 'plain.set', 'spread.set', 'beside.set', 'exported.set' } do check_recording(g, name) end
   end)
 
   it('reads epoched sets, with and without .fdt, as MNE does', function()
-    for _, name in ipairs { 'epochs.set', 'both.set' } do
-      local want, e = g.files[name], mc.meeg.epochs.open(at(name))
-      check_channels(want, e, true)
-      assert.is_true(mc.array_equal(g.data(name), e.data), name)
-      assert.equal(want.tmin, e.tmin)
-      assert.same(want.events, e.events:totable())
-      assert.same(want.event_id, e.event_id)
-    end
+    for _, name in ipairs { 'epochs.set', 'both.set' } do check_epochs(g, name) end
   end)
 
   it('says what is missing', function()
@@ -79,27 +85,11 @@ describe('a .set file of version 7.3', function()
   end)
 
   it('gives recordings as MNE does, with samples within and beside it', function()
-    for _, name in ipairs { 'whole.set', 'spread.set', 'beside.set' } do
-      local want, r = h.files[name], mc.meeg.raw.open(at(name))
-      check_channels(want, r, true)
-      assert.is_true(mc.array_equal(h.data(name), r:read()), name)
-      assert.is_true(mc.array_equal(h.data(name)['2:2, 31:90'], r:read { channels = 2, first = 31, last = 90 }), name)
-      assert.equal(#want.annotations, #r.annotations)
-      for i, a in ipairs(want.annotations) do
-        assert.near(a[1], r.annotations[i].onset, 1e-12)
-        assert.near(a[2], r.annotations[i].duration, 1e-12)
-        assert.equal(a[3]:gsub('%.0$', ''), r.annotations[i].text)
-      end
-    end
+    for _, name in ipairs { 'whole.set', 'spread.set', 'beside.set' } do check_recording(h, name) end
   end)
 
   it('gives epochs as MNE does', function()
-    local want, e = h.files['epochs.set'], mc.meeg.epochs.open(at 'epochs.set')
-    check_channels(want, e, true)
-    assert.is_true(mc.array_equal(h.data 'epochs.set', e.data))
-    assert.equal(want.tmin, e.tmin)
-    assert.same(want.events, e.events:totable())
-    assert.same(want.event_id, e.event_id)
+    check_epochs(h, 'epochs.set')
   end)
 
   it('is usable until it is closed, and says what is missing', function()

@@ -269,21 +269,13 @@ describe('epochs:save as FIF', function()
   it('leaves nothing behind when the disk is full or the folder is not there', function()
     local e = mc.meeg.epochs.new { data = mc.zeros { 4, 16, 20000 }, fs = 500 }
     assert.truthy(message(e.save, e, at 'no/x-epo.fif'):find('create the directory first', 1, true))
-    local small = recordings.folder()
-    if os.execute('mount -t tmpfs -o size=1m tmpfs ' .. small .. ' 2>/dev/null') ~= 0 then
-      recordings.remove(small)
-      pending 'a small file system cannot be mounted here'
-      return
-    end
-    local ok, why = pcall(function()
+    local there = recordings.small_disk('1m', function(small)
       local text = message(e.save, e, small .. '/x-epo.fif')
       assert.truthy(text:find('No space left', 1, true))
       assert.truthy(text:find '^%S+%.lua:%d+: ')
       assert.equal('', recordings.listing(small))
     end)
-    os.execute('umount ' .. small)
-    recordings.remove(small)
-    assert(ok, why)
+    if not there then pending 'a small file system cannot be mounted here' end
   end)
 end)
 

@@ -80,4 +80,18 @@ function M.damaged(bytes, cuts, changes, f)
   end
 end
 
+--- f(folder) on a file system of its own that holds `size` (64k, 1m); false where none can be mounted.
+function M.small_disk(size, f)
+  local small = M.folder()
+  local there = os.execute(('mount -t tmpfs -o size=%s tmpfs %s 2>/dev/null'):format(size, small)) == 0
+  local ok, why = true, nil
+  if there then
+    ok, why = pcall(f, small)
+    os.execute('umount ' .. small)
+  end
+  M.remove(small)
+  assert(ok, why)
+  return there
+end
+
 return M
