@@ -79,7 +79,7 @@ local here = debug.getinfo(1, 'S').source:match '^@(.*)/[^/]*$' or '.'
 local tables = dofile(here .. '/tables.lua')
 write('support.md', tables.support(rows, require 'mascon.gen.ops'.dtypes, mc.info().devices, require 'mascon.rules'.differentiable))
 index[#index + 1] = '- [support](support.md): op by dtype, device and derivative'
-write('accuracy.md', tables.accuracy(file.read(here .. '/accuracy.tsv') or '', dofile(here .. '/../../tests/golden/accuracy_special.lua')))
+write('accuracy.md', tables.accuracy(file.read(here .. '/accuracy.tsv') or '', dofile(here .. '/../../../tests/golden/accuracy_special.lua')))
 index[#index + 1] = '- [accuracy](accuracy.md): worst errors measured, by function, dtype and ISA level'
 write('deviations.md', require('mascon.deviations').markdown())
 index[#index + 1] = '- [deviations](deviations.md): where names of the Python array API differ'
