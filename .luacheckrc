@@ -10,6 +10,6 @@ files['tests/spec'] = { std = '+busted' }
 files['tests/support'] = { std = '+busted' }
 files['tests/run.lua'] = { read_globals = { 'arg' } }
 files['scripts'] = { read_globals = { 'arg' } }
-files['runtime/gen'] = { read_globals = { 'arg' } }
+files['runtime/ops/gen'] = { read_globals = { 'arg' } }
 files['tests/lint'] = { read_globals = { 'arg' } }
 exclude_files = { 'build', 'build-*' }

@@ -8,7 +8,7 @@
 #ifndef MCK_H
 #define MCK_H
 
-#include "../runtime/mc_def.h"
+#include "../runtime/base/mc_def.h"
 #include <stddef.h>
 #include <stdint.h>
 

@@ -34,7 +34,7 @@
 #ifndef MCK_MATH_H
 #define MCK_MATH_H
 
-#include "../runtime/mc_def.h"
+#include "../runtime/base/mc_def.h"
 #if !defined(__CUDACC_RTC__)
 #include <math.h>
 #include <stdint.h>

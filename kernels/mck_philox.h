@@ -15,7 +15,7 @@
 #define MCK_PHILOX_H
 
 #if !defined(__CUDACC_RTC__)
-#include "../runtime/mc_def.h"
+#include "../runtime/base/mc_def.h"
 #include <math.h>
 #include <stdint.h>
 #endif

@@ -19,7 +19,7 @@
 #define MASCON_H
 
 #ifndef MC_CDEF
-#include "mc_def.h"
+#include "base/mc_def.h"
 #include <stdint.h>
 #include <stddef.h>
 #ifdef __cplusplus

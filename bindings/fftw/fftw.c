@@ -5,8 +5,8 @@
  * thread-safe, the caller holds a lock. Estimated plans depend on the shape alone unless wisdom was
  * loaded; measured ones on the machine's mood. FFTW ends the process when memory runs out, so what
  * a plan may need is asked of the host first. May not know tensors. */
-#include "../../runtime/mc_backend.h"
-#include "../../runtime/mc_def.h"
+#include "../../runtime/device/mc_backend.h"
+#include "../../runtime/base/mc_def.h"
 
 #include <fftw3.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * that calls them, because a sleeping worker is often woken there and the two then take turns for tens
  * of milliseconds (measured on Linux 6.18, two virtual cores: 256^3 in 475 us that way, 190 us apart).
  * Whoever sets OMP_PROC_BIND or OMP_PLACES decides alone. May not know what a task does. */
-#include "../../runtime/mc_backend.h"
-#include "../../runtime/mc_def.h"
+#include "../../runtime/device/mc_backend.h"
+#include "../../runtime/base/mc_def.h"
 
 #include <omp.h>
 #include <sched.h>

@@ -8,8 +8,8 @@
 /* The interface of HDF5 1.10 also where the library is newer. */
 #define H5_USE_110_API
 
-#include "../../runtime/mc_backend.h"
-#include "../../runtime/mc_def.h"
+#include "../../runtime/device/mc_backend.h"
+#include "../../runtime/base/mc_def.h"
 
 #include <hdf5.h>
 

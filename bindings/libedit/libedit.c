@@ -8,8 +8,8 @@
  * they are entered, so two prompts at once lose nothing; when a prompt ends the file is rewritten
  * without repeats. Input that begins with a space is not kept. May not know Lua: completion is a
  * function it was given. */
-#include "../../runtime/mc_backend.h"
-#include "../../runtime/mc_def.h"
+#include "../../runtime/device/mc_backend.h"
+#include "../../runtime/base/mc_def.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <histedit.h>

@@ -6,7 +6,7 @@
  * openblas.c. May not know tensors, and checks nothing: sizes, NaN where a routine would not
  * return, and singular leading dimensions are the caller's. */
 #include "../../kernels/mck.h"
-#include "../../runtime/mc_backend.h"
+#include "../../runtime/device/mc_backend.h"
 
 #include <limits.h>
 

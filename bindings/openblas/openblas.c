@@ -7,7 +7,7 @@
  * a fixed number of work buffers (MAX_THREADS of its build, 64 in Debian); more threads than that
  * in products at once is beyond it. May not know tensors. */
 #include "../../kernels/mck.h"
-#include "../../runtime/mc_backend.h"
+#include "../../runtime/device/mc_backend.h"
 
 #include <cblas.h>
 #include <limits.h>

@@ -9,8 +9,8 @@
 #define _GNU_SOURCE /* dladdr */
 #endif
 
-#include "../../runtime/mc_backend.h"
-#include "../../runtime/mc_def.h"
+#include "../../runtime/device/mc_backend.h"
+#include "../../runtime/base/mc_def.h"
 
 #include <cairo.h>
 #include <dlfcn.h>

@@ -3,8 +3,8 @@
  * Owns the z_stream of each call and its memory, all of which comes from the host's allocator and
  * is counted there. zlib counts in 32 bits; calls hand it at most CHUNK bytes at a time and loop.
  * May not know what is packed. */
-#include "../../runtime/mc_backend.h"
-#include "../../runtime/mc_def.h"
+#include "../../runtime/device/mc_backend.h"
+#include "../../runtime/base/mc_def.h"
 
 #include <string.h>
 #include <zlib.h>

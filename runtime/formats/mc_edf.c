@@ -6,9 +6,9 @@
  * records. All header fields are space-padded text and none is believed before it is checked. Owns
  * the handle; samples are read in mc_edf_read.c, annotations in mc_edf_notes.c. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,9 +6,9 @@
  * specification (2003), section 2.2. Owns the parsing; a malformed list costs the rest of its
  * signal in that record and sets a warning, nothing else. May not know samples. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <math.h>
 #include <string.h>

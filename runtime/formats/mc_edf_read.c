@@ -5,9 +5,9 @@
  * time when the span is most of a record, else one by one. Memory stays below 1 MiB or one record.
  * May not know annotations. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #define BUFFER_BYTES ((int64_t)1 << 20)
 /* Below this many bytes a record is read whole: one more system call costs as much as copying a

@@ -5,9 +5,9 @@
  * the walk along the chain and every bound; what a kind means is for its caller, who sees no byte
  * outside a tag. Source: Functional Image File Format, description of Elekta Neuromag, 2006. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
 #define MC_FORMATS_H
 
 #ifndef MC_CDEF
-#include "../mc_def.h"
+#include "base/mc_def.h"
 #include <stddef.h>
 #include <stdint.h>
 #endif

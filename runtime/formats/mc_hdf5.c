@@ -4,10 +4,10 @@
  * Owns the way between the plug-in's types and dtypes and the temporary file behind a writer. What
  * lies in the file is libhdf5's matter. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_context.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "device/mc_context.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <string.h>
 

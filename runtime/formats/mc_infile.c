@@ -6,9 +6,9 @@
  * position. May not know any file format. */
 #define _XOPEN_SOURCE 700
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,11 +5,11 @@
  * inflates what is inside. Memory grows with what comes out, so that no promise of a hostile file is
  * believed. May not know what is packed. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_backend.h"
-#include "../mc_context.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "device/mc_backend.h"
+#include "device/mc_context.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
  * ones are zlib streams of one array. This file owns the walk and every bound. What fields mean is
  * for its caller. Source: MATLAB MAT-file format, R2017b, chapter 1. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <string.h>
 

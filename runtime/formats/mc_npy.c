@@ -5,9 +5,9 @@
  * Writing appends and enters the final shape at the end. Knows the header through mc_npy_header.c;
  * may not know tensors. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * fortran_order and shape. The parser knows exactly the literals which can stand there and names
  * what it meets instead. Owns the table of dtype codes; may not know files. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
 
 #include <stdio.h>
 #include <string.h>

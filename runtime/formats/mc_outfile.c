@@ -7,9 +7,9 @@
  */
 #define _XOPEN_SOURCE 700
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
  * physical units; and the packing of numbers for files that are written. May not know any file
  * format. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <math.h>
 #include <string.h>

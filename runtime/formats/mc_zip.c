@@ -6,9 +6,9 @@
  * buffer. The names of fields and their places are those of PKWARE's APPNOTE 6.3. Owns the
  * directory; members are unpacked in mc_zip_unpack.c. May not know what the members hold. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <string.h>
 

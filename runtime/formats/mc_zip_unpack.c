@@ -5,11 +5,11 @@
  * reader; trusts the places which mc_zip.c has checked. May not know what the members hold, except
  * mc_zip_npy, which joins the two formats. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_backend.h"
-#include "../mc_context.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "device/mc_backend.h"
+#include "device/mc_context.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <string.h>
 

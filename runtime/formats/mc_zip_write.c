@@ -6,11 +6,11 @@
  * bytes (for one version of zlib). The data of stored members begins at a multiple of 64 bytes, so
  * that a mapped array is aligned. Owns writing only. */
 #define MCI_FORMATS
-#include "mc_formats.h"
-#include "../mc_backend.h"
-#include "../mc_context.h"
-#include "../mc_error.h"
-#include "../mc_memory.h"
+#include "formats/mc_formats.h"
+#include "device/mc_backend.h"
+#include "device/mc_context.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * back to the editor. The editor never sees Lua: completion runs inside edit_read, on the state
  * that called it. May not know which editor it is. */
 #include "host.h"
-#include "../mc_backend.h"
+#include "device/mc_backend.h"
 #include <dlfcn.h>
 #include <lauxlib.h>
 #include <stdarg.h>

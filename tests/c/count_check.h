@@ -5,7 +5,7 @@
 #ifndef COUNT_CHECK_H
 #define COUNT_CHECK_H
 
-#include "../../runtime/mc_def.h"
+#include "../../runtime/base/mc_def.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * build: -ldl -lm
  * Prints `N passed, M failed`; exit status 1 when something failed. Knows mc_backend.h only: it brings a
  * host table of its own, which counts blocks, can refuse memory and keeps the last error. */
-#include "../../runtime/mc_backend.h"
+#include "../../runtime/device/mc_backend.h"
 #include "count_check.h"
 #include <dlfcn.h>
 #include <math.h>

@@ -6,10 +6,10 @@
  * on block size, and the door to zlib, whose plug-in is linked in. Stands in for mc_memory.c and
  * mc_context.c; mc_error.c is the real one. */
 #define _XOPEN_SOURCE 700
-#include "../../runtime/mc_backend.h"
-#include "../../runtime/mc_context.h"
-#include "../../runtime/mc_error.h"
-#include "../../runtime/mc_memory.h"
+#include "../../runtime/device/mc_backend.h"
+#include "../../runtime/device/mc_context.h"
+#include "../../runtime/base/mc_error.h"
+#include "../../runtime/base/mc_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

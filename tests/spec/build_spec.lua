@@ -18,7 +18,7 @@ local function read(path)
   return text
 end
 
-local sources = read 'Makefile' ~= nil and read 'runtime/ops.lua' ~= nil
+local sources = read 'Makefile' ~= nil and read 'runtime/ops/ops.lua' ~= nil
 local top = io.popen('pwd -P'):read '*l'
 local folder
 
@@ -147,7 +147,7 @@ describe('make', function()
     local deps = read(build .. '/obj/v3/kernels/cpu/fft.d')
     if not deps then return pending 'the library was built elsewhere' end
     assert.matches('mck_fft%.h', deps)
-    deps = read(build .. '/obj/runtime/mc_tensor.d')
+    deps = read(build .. '/obj/runtime/tensor/mc_tensor.d')
     assert.matches('runtime/mascon%.h', deps)
     assert.matches('gen/mc_gen_enums%.h', deps)
   end)

@@ -3,7 +3,7 @@ local mc = require 'mascon'
 local host = require 'mascon.host'
 
 local PROGRAM = os.getenv 'MASCON' or host.exe
-local GENERATOR = 'runtime/gen/docs.lua'
+local GENERATOR = 'runtime/ops/gen/docs.lua'
 
 local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 

@@ -1,6 +1,6 @@
 -- tables_spec.lua - the generated tables of the reference: support from rows, accuracy from the measured file.
 local mc = require 'mascon'
-local generator = 'runtime/gen/tables.lua'
+local generator = 'runtime/ops/gen/tables.lua'
 local file = io.open(generator)
 -- a folder that was made from a distribution holds no generator
 local tables = file and dofile(generator)
@@ -50,7 +50,7 @@ describe('the accuracy table', function()
   end)
 
   it('that is committed names only ops there are', function()
-    local f = io.open 'runtime/gen/accuracy.tsv'
+    local f = io.open 'runtime/ops/gen/accuracy.tsv'
     if not tables or not f then return pending 'no generator in this folder' end
     local list = tables.read(f:read '*a')
     f:close()

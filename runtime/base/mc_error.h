@@ -1,0 +1,24 @@
+/* mc_error.h - the thread-local error record.
+ *
+ * Owns the one thread-local of the library: status and text of the last failing call. A failing function
+ * writes the record once, at the place that knows most, and returns the status; callers above hand it on
+ * untouched. Releases never touch it. May not know tensors. */
+#ifndef MC_ERROR_H
+#define MC_ERROR_H
+
+#include "mascon.h"
+#include "base/mc_def.h"
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes the record and returns `status`, so that `return mci_error(...)` reads well.
+ * Text: `op: what is wrong, each operand as dtype[shape]@device; what to do`. */
+int mci_error(int status, const char *fmt, ...) MC_PRINTF(2, 3);
+
+/* The record of an errno: `what: path: strerror; advice`. Returns MC_EIO, or MC_ENOMEM for ENOMEM. */
+int mci_error_io(const char *what, const char *path, int err, const char *advice);
+
+/* Puts `prefix: ` before the text of the current record (adds the op's name on the way up). */
+void mci_error_prefix(const char *prefix);
+
+#endif

@@ -1,0 +1,313 @@
+/* mc_context.c - the process-wide state: neighbours opened at first use, ISA level, number of threads, cancel flag.
+ *
+ * Owns dlopen of the plug-ins and the table of host functions they receive. May not know ops or tensors. */
+#include "device/mc_context.h"
+#include "base/mc_memory.h"
+#include "mc_gen_kernels.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile int cancel; /* set from a signal handler */
+
+static struct {
+    pthread_mutex_t lock; /* guards the plug-in slots, dir and engine */
+    char dir[1024];
+    int engine, measure;  /* engine: 0 auto, 1 fftw, 2 ours */
+    int isa;              /* 0..2, -1 not chosen yet */
+    int threads;          /* 0 not chosen yet */
+} ctx = {.lock = PTHREAD_MUTEX_INITIALIZER, .isa = -1};
+
+static atomic_int working; /* calls of mci_parallel under way: read from a signal handler */
+
+void mc_cancel_request(void) { cancel = 1; }
+void mc_cancel_clear(void) { cancel = 0; }
+int mc_cancel_pending(void) { return cancel; }
+int mc_working(void) { return working > 0; }
+
+const char *mc_version(void) { return MC_VERSION; }
+
+double mc_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- neighbours ---- */
+
+static const mc_host_api host = {MC_BACKEND_ABI, mci_alloc, mci_free, mci_error, mc_cancel_pending};
+
+typedef struct plugin {
+    const char *file, *advice;
+    int tried;
+    char text[512];
+} plugin;
+
+static plugin plugins[] = {
+    {"mc_zlib.so", "install zlib (Debian: zlib1g) to read and write compressed files", 0, ""},
+    {"mc_openblas.so", "install OpenBLAS (Debian: libopenblas0-pthread) for matrix products and linear algebra", 0, ""},
+    {"mc_rsvg.so", "install librsvg (Debian: librsvg2-2) for PNG figures, or write .svg", 0, ""},
+    {"mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, ""},
+    {"mc_fftw.so", "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, ""},
+    {"mc_hdf5.so", "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version 7.3", 0, ""},
+};
+
+static void default_dir(void)
+{
+    Dl_info info;
+    if (ctx.dir[0] || !dladdr((void *)(uintptr_t)&mc_version, &info) || !info.dli_fname)
+        return;
+    const char *slash = strrchr(info.dli_fname, '/');
+    int len = slash ? (int)(slash - info.dli_fname) : 1;
+    snprintf(ctx.dir, sizeof ctx.dir, "%.*s/plugins", len, slash ? info.dli_fname : ".");
+}
+
+/* Opens plug-in k into api (whose abi is its first int). 1 when usable. The lock is held. */
+static int open_locked(int k, void *api)
+{
+    plugin *p = &plugins[k];
+    int *abi = api;
+    if (p->tried)
+        return *abi != 0;
+    p->tried = 1;
+    default_dir();
+    char path[1200];
+    snprintf(path, sizeof path, "%s/%s", ctx.dir, p->file);
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *why = lib ? NULL : dlerror();
+    mc_plugin_open_fn open_fn = NULL;
+    if (lib)
+        *(void **)(&open_fn) = dlsym(lib, "mc_plugin_open");
+    if (lib && !open_fn)
+        why = "it exports no mc_plugin_open";
+    if (!why) {
+        *abi = MC_BACKEND_ABI;
+        if (open_fn(&host, api)) {
+            *abi = 0;
+            why = mc_errmsg();
+        }
+    }
+    if (why)
+        snprintf(p->text, sizeof p->text, "%.300s", why);
+    return *abi != 0;
+}
+
+#define NEIGHBOUR(type, name, k)                                                                                          \
+    static type name##_api;                                                                                               \
+    static const type *name##_open(void)                                                                                  \
+    {                                                                                                                     \
+        pthread_mutex_lock(&ctx.lock);                                                                                    \
+        int ok = open_locked(k, &name##_api);                                                                             \
+        pthread_mutex_unlock(&ctx.lock);                                                                                  \
+        if (ok)                                                                                                           \
+            return &name##_api;                                                                                           \
+        mci_error(MC_EUNSUPPORTED, "%s: cannot be opened (%s); %s", plugins[k].file, plugins[k].text, plugins[k].advice); \
+        return NULL;                                                                                                      \
+    }
+
+NEIGHBOUR(mc_zlib_api, zlib, 0)
+NEIGHBOUR(mc_blas_api, blas, 1)
+NEIGHBOUR(mc_raster_api, raster, 2)
+NEIGHBOUR(mc_threads_api, gomp, 3)
+NEIGHBOUR(mc_fft_api, fftw, 4)
+NEIGHBOUR(mc_hdf5_api, hdf5, 5)
+
+const mc_zlib_api *mci_zlib(void) { return zlib_open(); }
+const mc_blas_api *mci_blas(void) { return blas_open(); }
+
+const mc_lapack_api *mci_lapack(void)
+{
+    const mc_blas_api *blas = blas_open();
+    if (blas && !blas->lapack)
+        mci_error(MC_EUNSUPPORTED, "%s has no LAPACK; install a full OpenBLAS", blas->name);
+    return blas ? blas->lapack : NULL;
+}
+
+const mc_raster_api *mci_raster(void) { return raster_open(); }
+const mc_hdf5_api *mci_hdf5(void) { return hdf5_open(); }
+const mc_threads_api *mci_threads_api(void) { return gomp_open(); }
+int mci_fft_measure(void) { return ctx.measure; }
+
+const mc_fft_api *mci_fft(void)
+{
+    const mc_fft_api *api = ctx.engine == 2 ? NULL : fftw_open();
+    return api ? api : mci_fft_own();
+}
+
+int mc_fft_config(const char *engine, int measure)
+{
+    int e = !strcmp(engine, "auto") ? 0 : !strcmp(engine, "fftw") ? 1 : !strcmp(engine, "mascon") ? 2 : -1;
+    if (e < 0)
+        return mci_error(MC_EINVAL, "fft engine: '%s' is unknown; choose auto, fftw or mascon", engine);
+    if (e == 1 && !fftw_open())
+        return mc_errstatus();
+    ctx.engine = e;
+    ctx.measure = measure != 0;
+    return MC_OK;
+}
+
+int mc_fft_wisdom(const char *path, int save)
+{
+    const mc_fft_api *api = mci_fft();
+    if (!api->wisdom_save)
+        return mci_error(MC_EUNSUPPORTED, "fft wisdom: engine %s keeps none", api->name);
+    pthread_mutex_lock(&ctx.lock);
+    int rc = save ? api->wisdom_save(path) : api->wisdom_load(path);
+    pthread_mutex_unlock(&ctx.lock);
+    return rc ? mci_error(MC_EIO, "fft wisdom: %s cannot be %s; check the path", path, save ? "written" : "read") : MC_OK;
+}
+
+const char *mc_neighbour(const char *kind)
+{
+    if (!strcmp(kind, "fft"))
+        return mci_fft()->name;
+    if (!strcmp(kind, "blas"))
+        return blas_open() ? blas_api.name : NULL;
+    if (!strcmp(kind, "zlib"))
+        return zlib_open() ? zlib_api.name : NULL;
+    if (!strcmp(kind, "raster"))
+        return raster_open() ? raster_api.name : NULL;
+    if (!strcmp(kind, "threads"))
+        return gomp_open() ? "libgomp" : NULL;
+    if (!strcmp(kind, "hdf5"))
+        return hdf5_open() ? hdf5_api.name : NULL;
+    return NULL;
+}
+
+int mc_plugin_dir_set(const char *path)
+{
+    if (strlen(path) >= sizeof ctx.dir)
+        return mci_error(MC_EINVAL, "plug-in folder: the path is longer than %d bytes", (int)sizeof ctx.dir - 1);
+    pthread_mutex_lock(&ctx.lock);
+    memcpy(ctx.dir, path, strlen(path) + 1);
+    pthread_mutex_unlock(&ctx.lock);
+    return MC_OK;
+}
+
+/* ---- instruction level ---- */
+
+static const char *const isa_names[] = {"v2", "v3", "v4"};
+
+static int isa_best(void)
+{
+    __builtin_cpu_init();
+    int v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    int v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    int best = v4 ? 2 : v3 ? 1 : 0;
+    while (best > 0 && !mck_kernel_tables[best]) /* a build for developers may leave levels out */
+        best--;
+    return best;
+}
+
+int mc_isa_set(const char *name)
+{
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(name, isa_names[i])) {
+            if (i > isa_best())
+                return mci_error(MC_EUNSUPPORTED, "isa: this machine has no %s; choose up to %s", name, isa_names[isa_best()]);
+            if (!mck_kernel_tables[i])
+                return mci_error(MC_EUNSUPPORTED, "isa: this build has no %s; build without LEVELS=", name);
+            ctx.isa = i;
+            return MC_OK;
+        }
+    return mci_error(MC_EINVAL, "isa: '%s' is unknown; choose v2, v3 or v4", name);
+}
+
+int mci_isa(void)
+{
+    if (MC_UNLIKELY(ctx.isa < 0)) {
+        const char *s = getenv("MASCON_ISA");
+        if (!s || mc_isa_set(s))
+            ctx.isa = isa_best();
+    }
+    return ctx.isa;
+}
+
+const char *mc_isa_name(void) { return isa_names[mci_isa()]; }
+
+mci_kernel mci_kernel_get(int op, int dtype) { return mck_kernel_tables[mci_isa()][op][dtype]; }
+mci_cast_fn mci_cast(int to, int from) { return (mci_cast_fn)mck_cast_tables[mci_isa()][to][from]; }
+
+/* ---- threads ---- */
+
+int mc_get_num_threads(void)
+{
+    if (ctx.threads == 0) {
+        const char *s = getenv("MASCON_NUM_THREADS");
+        if (!s)
+            s = getenv("OMP_NUM_THREADS");
+        int n = s ? atoi(s) : 0;
+        cpu_set_t set;
+        if (n < 1 && sched_getaffinity(0, sizeof set, &set) == 0)
+            n = CPU_COUNT(&set);
+        ctx.threads = n < 1 ? 1 : n > 1024 ? 1024 : n;
+    }
+    return ctx.threads;
+}
+
+int mc_set_num_threads(int n)
+{
+    if (n < 1 || n > 1024)
+        return mci_error(MC_EINVAL, "set_num_threads: %d is not in 1..1024", n);
+    ctx.threads = n;
+    return MC_OK;
+}
+
+int mci_workers(int64_t tasks)
+{
+    int n = mc_get_num_threads();
+    return tasks < n ? (tasks < 1 ? 1 : (int)tasks) : n;
+}
+
+typedef struct job {
+    mc_range_fn fn;
+    void *arg;
+} job;
+
+static void run_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const job *j = arg;
+    if (!cancel)
+        j->fn(j->arg, begin, end, worker);
+}
+
+int mci_parallel(int64_t tasks, mc_range_fn fn, void *arg)
+{
+    int n = mci_workers(tasks);
+    const mc_threads_api *api = n > 1 ? gomp_open() : NULL;
+    job j = {fn, arg};
+    working++;
+    if (api)
+        api->run(tasks, n, run_task, &j);
+    else
+        for (int64_t i = 0; i < tasks && !cancel; i++)
+            fn(arg, i, i + 1, 0);
+    working--;
+    return cancel ? mci_error(MC_ECANCELLED, "interrupted") : MC_OK;
+}
+
+/* ---- pictures and terminals ---- */
+
+int mc_svg_to_png(const char *svg, int64_t bytes, double scale, const char *path)
+{
+    const mc_raster_api *api = raster_open();
+    return api ? api->svg_to_png(svg, (size_t)bytes, scale, path) : mc_errstatus();
+}
+
+int mc_terminal_width(int fd)
+{
+    struct winsize w;
+    if (!isatty(fd))
+        return 0;
+    return ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+}

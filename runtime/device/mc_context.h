@@ -1,0 +1,37 @@
+/* mc_context.h - what the process has: plug-ins, ISA level, threads, cancel flag.
+ *
+ * Owns opening neighbours at first use and the choice of kernels. One context per process; its lock is named beside the fields
+ * it guards (mc_context.c). */
+#ifndef MC_CONTEXT_H
+#define MC_CONTEXT_H
+
+#include "mascon.h"
+#include "device/mc_backend.h"
+#include "base/mc_error.h"
+
+/* Neighbours; NULL with the error record set (advice included) when missing. */
+const mc_zlib_api *mci_zlib(void);
+const mc_blas_api *mci_blas(void);
+const mc_lapack_api *mci_lapack(void);
+const mc_raster_api *mci_raster(void);
+const mc_hdf5_api *mci_hdf5(void);
+const mc_threads_api *mci_threads_api(void);
+/* FFTW, or our own transform when FFTW is missing or MC "mascon" was asked for. Never NULL. */
+const mc_fft_api *mci_fft(void);
+const mc_fft_api *mci_fft_own(void);
+int mci_fft_measure(void);
+
+/* Kernel tables of the active ISA level. */
+typedef void (*mci_kernel)(void);
+mci_kernel mci_kernel_get(int op, int dtype);
+typedef void (*mci_cast_fn)(int64_t n, void *out, int64_t so, const void *in, int64_t si);
+mci_cast_fn mci_cast(int to, int from);
+int mci_isa(void); /* 0 v2, 1 v3, 2 v4 */
+
+/* The one parallel driver: fn(arg, begin, end, worker) over [0, tasks). The cut into tasks must depend on shapes only. Serial for
+ * one task or one thread. Returns MC_OK or MC_ECANCELLED (tasks not yet started are skipped after Ctrl-C). */
+int mci_parallel(int64_t tasks, mc_range_fn fn, void *arg);
+/* Number of workers mci_parallel may use: workspaces are sized by it. */
+int mci_workers(int64_t tasks);
+
+#endif

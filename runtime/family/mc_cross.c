@@ -1,0 +1,88 @@
+/* mc_cross.c - driver of vector products in space: broadcasting, rows, blocks of rows.
+ *
+ * Operands are read in place whatever their strides; the result is new and dense. May not know the arithmetic. */
+#include "family/mc_ops.h"
+
+#include <string.h>
+
+enum { ROWS = 8192 }; /* of a task */
+
+typedef struct cross_job {
+    mck_dot_fn fn;
+    mck_dot k;              /* m: rows side by side; out, a, b: first */
+    int nd;                 /* outer axes beyond the rows */
+    int64_t shape[MC_MAX_RANK], sa[MC_MAX_RANK], sb[MC_MAX_RANK];
+    int64_t blocks, size;   /* blocks of ROWS rows; bytes of an element */
+} cross_job;
+
+/* Task = (outer position, block of rows). */
+static void cross_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const cross_job *j = arg;
+    (void)end;
+    (void)worker;
+    const int64_t r0 = begin % j->blocks * ROWS, group = begin / j->blocks;
+    int64_t oa = 0, ob = 0, rest = group;
+    for (int i = j->nd - 1; i >= 0; i--) {
+        const int64_t x = rest % j->shape[i];
+        rest /= j->shape[i];
+        oa += x * j->sa[i];
+        ob += x * j->sb[i];
+    }
+    mck_dot k = j->k;
+    k.m = j->k.m - r0 < ROWS ? j->k.m - r0 : ROWS;
+    k.a = (const char *)j->k.a + (oa + r0 * k.a_row) * j->size;
+    k.b = (const char *)j->k.b + (ob + r0 * k.b_row) * j->size;
+    k.out = (char *)j->k.out + 3 * (group * j->k.m + r0) * j->size;
+    j->fn(&k);
+}
+
+/* Both operands have one dtype with a kernel and three elements along the last axis. */
+int mci_cross_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    (void)nout;
+    (void)p;
+    mc_tensor *out = outs[0], lead[2];
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    int dtype, compute, nd;
+    int64_t shape[MC_MAX_RANK], strides[2][MC_MAX_RANK], elem[2];
+    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    if (rc)
+        return rc;
+    if ((out->flags & MC_FLAG_OUT) || in[0]->dtype != compute || in[1]->dtype != compute)
+        return mci_error(MC_EINTERNAL, "%s: operands of one dtype and a new result are needed", op->name);
+    for (int i = 0; i < 2; i++) {
+        lead[i] = *in[i];
+        if (lead[i].ndim < 1 || lead[i].shape[lead[i].ndim - 1] != 3)
+            return mci_error(MC_ESHAPE, "%s: operands are %s and %s; the axis must have size 3", op->name, mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+        elem[i] = lead[i].strides[--lead[i].ndim];
+    }
+    const mc_tensor *both[2] = {&lead[0], &lead[1]};
+    if (mci_broadcast(op->name, both, 2, &nd, shape))
+        return mci_error(MC_ESHAPE, "%s: outer sizes do not broadcast, a is %s and b is %s; they must be equal or 1", op->name,
+                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+    shape[nd] = 3; /* one axis less than the larger operand has */
+    if ((rc = mci_out(op->name, out, dtype, nd + 1, shape)) != 0 || out->numel == 0)
+        return rc;
+    for (int i = 0; i < 2; i++)
+        mci_broadcast_strides(&lead[i], nd, strides[i]);
+    cross_job j = {.size = MCI_SIZE(compute), .fn = (mck_dot_fn)mci_kernel_get(MCK_K_CROSS_PRODUCT, compute)};
+    memcpy(j.shape, shape, sizeof shape);
+    j.nd = mci_collapse(nd, j.shape, 2, strides);
+    memcpy(j.sa, strides[0], sizeof j.sa);
+    memcpy(j.sb, strides[1], sizeof j.sb);
+    j.k = (mck_dot){.m = 1, .n = 3, .out = out->data, .a = in[0]->data, .b = in[1]->data, .a_elem = elem[0], .b_elem = elem[1]};
+    if (j.nd > 0) { /* the last outer axis counts the rows of a call */
+        j.nd--;
+        j.k.m = j.shape[j.nd];
+        j.k.a_row = j.sa[j.nd];
+        j.k.b_row = j.sb[j.nd];
+    }
+    j.blocks = (j.k.m + ROWS - 1) / ROWS;
+    int64_t groups = 1;
+    for (int i = 0; i < j.nd; i++)
+        groups *= j.shape[i];
+    if ((rc = mci_parallel(groups * j.blocks, cross_task, &j)) != 0)
+        mci_out_fail(out, 0);
+    return rc;
+}

@@ -1,0 +1,288 @@
+/* mc_dispatch.c - from an op number to its family driver; promotion; the short way for small operands.
+ *
+ * Owns the promotion lattice (Python array API: within a kind by size, mixed kinds to the next kind, plain numbers are weak).
+ * May not know what an op computes. */
+#include "record/mc_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+mck_any_fn mci_function(int fn) { return mck_function_tables[mci_isa()][fn]; }
+
+/* bool < integers < floats < complex. u8 meets a signed type of equal size in the next one; f16 and bf16 meet in f32. An integer
+ * with a float takes the float, as the scalar rule of every tensor library does; the standard leaves it open. */
+int mc_promote_types(int a, int b)
+{
+    static const char rank[] = {'b', 'i', 'i', 'i', 'i', 'i', 'f', 'f', 'f', 'f', 'c', 'c'};
+    if (a < 0 || b < 0 || a >= MC_NDTYPE || b >= MC_NDTYPE)
+        return -1;
+    if (a == b)
+        return a;
+    if (rank[a] == rank[b]) {
+        if ((a == MC_F16 && b == MC_BF16) || (a == MC_BF16 && b == MC_F16))
+            return MC_F32;
+        if ((a == MC_U8 && b == MC_I8) || (a == MC_I8 && b == MC_U8))
+            return MC_I16;
+        return a > b ? a : b;
+    }
+    int hi = a > b ? a : b, lo = a > b ? b : a;
+    if (hi == MC_C64 && lo == MC_F64)
+        return MC_C128;
+    return hi;
+}
+
+/* A weak number against dtype: keeps the dtype when its kind can hold the number. */
+static int promote_weak(const char *op, const mc_tensor *t, const mc_tensor *num, int *dtype)
+{
+    char s[MCI_TEXT];
+    const double *v = num->data;
+    int kind = mci_kind(t->dtype);
+    *dtype = t->dtype;
+    if (num->dtype == MC_C128) {
+        *dtype = kind == 'c' ? t->dtype : t->dtype == MC_F32 || t->dtype == MC_F16 || t->dtype == MC_BF16 ? MC_C64 : MC_C128;
+        return MC_OK;
+    }
+    if (kind == 'f' || kind == 'c')
+        return MC_OK;
+    int whole = v[0] == floor(v[0]) && fabs(v[0]) < 9.3e18;
+    if (!whole) {
+        *dtype = MC_F64;
+        return MC_OK;
+    }
+    if (kind == 'b') {
+        *dtype = MC_I64;
+        return MC_OK;
+    }
+    static const double lo[] = {0, 0, -128, -32768, -2147483648.0, -9223372036854775808.0};
+    static const double hi[] = {1, 255, 127, 32767, 2147483647.0, 9223372036854774784.0};
+    if (v[0] < lo[t->dtype] || v[0] > hi[t->dtype])
+        return mci_error(MC_EINVAL, "%s: the number %.17g does not fit %s; convert the tensor to a wider dtype first", op, v[0],
+                         mci_tensor_text(s, sizeof s, t));
+    return MC_OK;
+}
+
+int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtype, int *compute)
+{
+    char s[MCI_TEXT];
+    int first = op->where ? 1 : 0, dt = -1;
+    const mc_tensor *strong = NULL;
+    for (int i = first; i < nin; i++)
+        if (!(in[i]->flags & MCI_WEAK)) {
+            dt = dt < 0 ? in[i]->dtype : mc_promote_types(dt, in[i]->dtype);
+            strong = in[i];
+        }
+    for (int i = first; i < nin; i++)
+        if (in[i]->flags & MCI_WEAK) {
+            if (!strong) {
+                dt = mc_promote_types(dt < 0 ? MC_F64 : dt, in[i]->dtype);
+                continue;
+            }
+            mc_tensor as = *strong;
+            as.dtype = dt;
+            int rc = promote_weak(op->name, &as, in[i], &dt);
+            if (rc)
+                return rc;
+        }
+    if (op->promote == MCI_PROMOTE_FLOAT && mci_kind(dt) != 'f' && mci_kind(dt) != 'c')
+        dt = MC_F64;
+    if (op->promote == MCI_PROMOTE_BOOL)
+        dt = MC_BOOL;
+    *dtype = dt;
+    *compute = op->compute[dt];
+    if (*compute < 0)
+        return mci_error(MC_EDTYPE, "%s: not defined for %s, operand is %s; convert it with :to first", op->name, mc_dtype_name(dt),
+                         mci_tensor_text(s, sizeof s, in[first]));
+    return MC_OK;
+}
+
+int mci_result_dtype(const mci_op *op, int dtype)
+{
+    switch (op->result) {
+    case MCI_RESULT_BOOL: return MC_BOOL;
+    case MCI_RESULT_I64: return MC_I64;
+    case MCI_RESULT_REAL: return dtype == MC_C64 ? MC_F32 : dtype == MC_C128 ? MC_F64 : dtype;
+    default: return dtype;
+    }
+}
+
+static const mc_params no_params = {.naxes = -1, .dtype = -1};
+
+int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    if (op < 0 || op >= MC_NOP)
+        return mci_error(MC_EINVAL, "op %d is unknown", op);
+    const mci_op *o = &mci_ops[op];
+    for (int i = 0; i < nin; i++)
+        if (mci_check_live(o->name, in[i]))
+            return mc_errstatus();
+    if ((o->nin != 255 && nin != o->nin) || (o->nout != 255 && nout != o->nout))
+        return mci_error(MC_EINVAL, "%s: %d operands and %d results given, it takes %d and %d", o->name, nin, nout, o->nin, o->nout);
+    if (MC_UNLIKELY(mci_recording))
+        return mci_record_op(o, nout, out, nin, in, p ? p : &no_params);
+    return o->run(o, nout, out, nin, in, p ? p : &no_params);
+}
+
+/* Contiguous, seen without a loop for the common ranks. */
+static inline int plain(const mc_tensor *t)
+{
+    if (t->ndim == 1)
+        return t->strides[0] == 1 || t->shape[0] == 1;
+    return mci_contiguous(t);
+}
+
+static inline int same_shape(const mc_tensor *a, const mc_tensor *b)
+{
+    int same = a->ndim == b->ndim;
+    for (int i = 0; same && i < a->ndim; i++)
+        same = a->shape[i] == b->shape[i];
+    return same;
+}
+
+/* Contiguous blocks of `no` and `ni` bytes that overlap without being the same elements of the same size. */
+static inline int collides(const void *o, int64_t no, const void *x, int64_t ni)
+{
+    uintptr_t p = (uintptr_t)o, q = (uintptr_t)x;
+    if (p == q)
+        return no != ni;
+    return p < q + (uintptr_t)ni && q < p + (uintptr_t)no;
+}
+
+#define SHORT_BYTES 8192 /* above, the general driver's 200 ns do not show */
+
+/* Same dtype, same shape (or b one element, stride 0; or no b), contiguous, kernel at hand: straight to the kernel. swapped: b is the
+ * first operand. 1 when it was done. */
+static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, int64_t sb, int swapped)
+{
+    if (MC_UNLIKELY(mci_recording))
+        return 0;
+    int64_t n = a->numel;
+    int dt = a->dtype;
+    if (n * MCI_SIZE(dt) > SHORT_BYTES || o->compute[dt] != dt || o->kernel < 0 || o->guard || o->promote == MCI_PROMOTE_BOOL || o->where || !a->data || !plain(a))
+        return 0;
+    int rdt = mci_result_dtype(o, dt);
+    if (out->flags & MC_FLAG_OUT) {
+        int64_t no = n * MCI_SIZE(rdt), ni = n * MCI_SIZE(dt);
+        if (out->dtype != rdt || !out->data || (out->flags & MC_FLAG_READONLY) || !plain(out) || !same_shape(out, a))
+            return 0;
+        if (collides(out->data, no, a->data, ni) || (sb && collides(out->data, no, b->data, ni)))
+            return 0;
+    } else {
+        if (n * MCI_SIZE(rdt) > out->capacity)
+            return 0;
+        out->data = out->payload;
+        out->storage = NULL;
+        out->numel = n;
+        out->dtype = rdt;
+        out->ndim = a->ndim;
+        out->flags = 0;
+        out->device = -1;
+        out->small = (int32_t)(n * MCI_SIZE(rdt));
+        int64_t stride = 1;
+        for (int i = a->ndim - 1; i >= 0; i--) {
+            out->shape[i] = a->shape[i];
+            out->strides[i] = stride;
+            stride *= a->shape[i] > 0 ? a->shape[i] : 1;
+        }
+    }
+    mck_ewise k = {.n = n, .out = out->data, .in = {a->data, b ? b->data : NULL}, .stride = {1, sb}};
+    if (swapped)
+        k = (mck_ewise){.n = n, .out = out->data, .in = {b->data, a->data}, .stride = {sb, 1}};
+    ((mck_ewise_fn)mci_kernel_get(o->kernel, dt))(&k);
+    return 1;
+}
+
+int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
+{
+    const mci_op *o = op >= 0 && op < MC_NOP ? &mci_ops[op] : NULL;
+    if (o && o->run == mci_ewise_run && o->nin == 1 && short_way(o, out, a, NULL, 0, 0))
+        return MC_OK;
+    return mc_op(op, 1, &out, 1, &a, p);
+}
+
+int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
+{
+    const mci_op *o = &mci_ops[op];
+    if (op < 0 || op >= MC_NOP)
+        return mci_error(MC_EINVAL, "op %d is unknown", op);
+    if (o->run == mci_ewise_run && o->nin == 2 && a->dtype == b->dtype && b->data && same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1, 0))
+        return MC_OK;
+    const mc_tensor *in[2] = {a, b};
+    return mc_op(op, 1, &out, 2, in, NULL);
+}
+
+/* A result of small operands goes into the header when it can be no larger than they are: integers may become f64. */
+enum { STORED = -1, UNSUITABLE = -2 };
+
+static void begin_new(mc_tensor *out, int32_t bytes)
+{
+    out->capacity = bytes;
+    out->dtype = -1;
+}
+
+static int end_new(int rc, const mc_tensor *out) { return rc == MC_OK && out->storage ? STORED : rc; }
+
+static int floating(const mc_tensor *t) { return mci_kind(t->dtype) == 'f' || mci_kind(t->dtype) == 'c'; }
+
+int mc_op1_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a)
+{
+    if (!floating(a))
+        return UNSUITABLE;
+    begin_new(out, bytes);
+    return end_new(mc_op1(op, out, a, NULL), out);
+}
+
+int mc_op2_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_tensor *b)
+{
+    if (a->small != b->small)
+        return UNSUITABLE;
+    begin_new(out, bytes);
+    return end_new(mc_op2(op, out, a, b), out);
+}
+
+int mc_op2_scalar_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, double s, int swapped)
+{
+    if (!floating(a))
+        return UNSUITABLE;
+    begin_new(out, bytes);
+    return end_new(mc_op2_scalar(op, out, a, s, swapped), out);
+}
+
+int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
+{
+    if (mci_check_live(mci_ops[op].name, out))
+        return mc_errstatus();
+    int32_t flags = out->flags;
+    out->flags |= MC_FLAG_OUT;
+    int rc = mc_op2(op, out, a, b);
+    out->flags = flags;
+    return rc;
+}
+
+int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double im, int swapped)
+{
+    double v[2] = {re, im};
+    mc_tensor num = {.data = v, .numel = 1, .dtype = im != 0 ? MC_C128 : MC_F64, .device = -1, .flags = MCI_WEAK};
+    const mc_tensor *in[2] = {swapped ? &num : a, swapped ? a : &num};
+    return mc_op(op, 1, &out, 2, in, NULL);
+}
+
+int mc_op2_scalar(int op, mc_tensor *out, const mc_tensor *a, double s, int swapped)
+{
+    const mci_op *o = &mci_ops[op];
+    if (op < 0 || op >= MC_NOP)
+        return mci_error(MC_EINVAL, "op %d is unknown", op);
+    if (o->run == mci_ewise_run && o->nin == 2 && (a->dtype == MC_F64 || a->dtype == MC_F32)) {
+        float f = (float)s;
+        mc_tensor num = {.data = a->dtype == MC_F64 ? (void *)&s : (void *)&f, .numel = 1, .dtype = a->dtype};
+        if (short_way(o, out, a, &num, 0, swapped))
+            return MC_OK;
+    }
+    return mc_op2_complex(op, out, a, s, 0, swapped);
+}
+
+int mc_op3(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, const mc_tensor *c)
+{
+    const mc_tensor *in[3] = {a, b, c};
+    return mc_op(op, 1, &out, 3, in, NULL);
+}

@@ -1,0 +1,114 @@
+/* mc_kernel.c - drivers of a user's own reductions and range kernels, generated as C and compiled at run time.
+ *
+ * A reduction is cut into chunks of fixed length and its states are joined in a fixed tree, a range into tasks of a given grain: nothing depends
+ * on the number of threads. Operands come contiguous and converted. Owns the cut. May not know what is computed. */
+#include "family/mc_ops.h"
+
+#define CHUNK 16384
+#define STATE 1024
+
+typedef struct reduction {
+    const mc_reduction *r;
+    int64_t m, n, chunks, group; /* rows, their length, chunks of a row, rows of a task when a row is one chunk */
+    int nin, nout;
+    mc_tensor *const *in, *const *out;
+    char *states;
+} reduction;
+
+static void part(const reduction *j, int64_t row, int64_t first, int64_t n, void *state)
+{
+    const void *in[8];
+    for (int i = 0; i < j->nin; i++)
+        in[i] = (const char *)j->in[i]->data + (row * j->n + first) * MCI_SIZE(j->in[i]->dtype);
+    j->r->part(n, in, state);
+}
+
+static void finish(const reduction *j, int64_t row, const void *state)
+{
+    void *out[8];
+    for (int i = 0; i < j->nout; i++)
+        out[i] = (char *)j->out[i]->data + row * MCI_SIZE(j->out[i]->dtype);
+    j->r->finish(state, out);
+}
+
+static void whole_rows(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const reduction *j = arg;
+    MC_ALIGNED(64) char state[STATE];
+    (void)worker;
+    int64_t last = end * j->group < j->m ? end * j->group : j->m;
+    for (int64_t row = begin * j->group; row < last; row++) {
+        part(j, row, 0, j->n, state);
+        finish(j, row, state);
+    }
+}
+
+static void chunks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const reduction *j = arg;
+    (void)worker;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t first = k % j->chunks * CHUNK;
+        part(j, k / j->chunks, first, first + CHUNK < j->n ? CHUNK : j->n - first, j->states + k * j->r->bytes);
+    }
+}
+
+int mc_kernel_reduce(const mc_reduction *r, int64_t m, int64_t n, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out)
+{
+    reduction j = {.r = r, .m = m, .n = n, .nin = nin, .nout = nout, .in = in, .out = out};
+    int64_t bytes;
+    if (nin > 8 || nout > 8 || r->bytes > STATE)
+        return mci_error(MC_EINVAL, "kernel: at most 8 inputs, 8 outputs and %d bytes of state", STATE);
+    if (m == 0)
+        return MC_OK;
+    j.chunks = n > CHUNK ? (n + CHUNK - 1) / CHUNK : 1;
+    if (j.chunks == 1) {
+        j.group = n > 0 ? 4 * CHUNK / n : 4 * CHUNK;
+        j.group = j.group < 1 ? 1 : j.group;
+        return mci_parallel((m + j.group - 1) / j.group, whole_rows, &j);
+    }
+    if (mci_size_mul(m * j.chunks, r->bytes, &bytes) || !(j.states = mci_alloc((size_t)bytes)))
+        return mc_errstatus();
+    int rc = mci_parallel(m * j.chunks, chunks, &j);
+    for (int64_t row = 0; !rc && row < m; row++) {
+        char *s = j.states + row * j.chunks * r->bytes;
+        for (int64_t step = 1; step < j.chunks; step *= 2)
+            for (int64_t k = 0; k + step < j.chunks; k += 2 * step)
+                r->join(s + k * r->bytes, s + (k + step) * r->bytes);
+        finish(&j, row, s);
+    }
+    mci_free(j.states);
+    return rc;
+}
+
+typedef struct range {
+    mc_range_kernel fn;
+    int64_t n, grain;
+    int nin, nout;
+    void *out[16];
+    const void *in[16];
+    const int64_t *shape[16];
+    const double *values;
+} range;
+
+static void pieces(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const range *j = arg;
+    (void)worker;
+    int64_t last = end * j->grain < j->n ? end * j->grain : j->n;
+    j->fn(begin * j->grain, last, j->out, j->in, j->shape, j->values);
+}
+
+int mc_kernel_range(mc_range_kernel fn, int64_t n, int64_t grain, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out, const double *values)
+{
+    range j = {.fn = fn, .n = n, .grain = grain, .nin = nin, .nout = nout, .values = values};
+    if (nin > 16 || nout > 16 || grain < 1)
+        return mci_error(MC_EINVAL, "kernel: at most 16 inputs and 16 outputs, and a grain of at least 1");
+    for (int i = 0; i < nin; i++) {
+        j.in[i] = in[i]->data;
+        j.shape[i] = in[i]->shape;
+    }
+    for (int i = 0; i < nout; i++)
+        j.out[i] = out[i]->data;
+    return n > 0 ? mci_parallel((n + grain - 1) / grain, pieces, &j) : MC_OK;
+}

@@ -1,0 +1,407 @@
+/* mc_linalg.c - driver of linear algebra: batches of small or large problems through the plans of mc_linalg.h.
+ *
+ * LAPACK runs single-threaded, the matrices of a batch in parallel; the cut into tasks depends on the shapes only. A single large matrix
+ * may use more threads on request (option threads), which gives up the promise of equal bits. Sizes that overflow the 32-bit integers of
+ * LAPACK are refused, and NaN where a routine would not return. Owns the copies in and out, the work areas, the messages. */
+#include "family/mc_linalg.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLOCK 64      /* columns turned at a time: two lines of cache for every row of them */
+#define TASK 300000.0 /* flops per task: about 100 us, well above the 2 us of starting one */
+
+static const struct {
+    int op;
+    mci_plan_fn plan;
+} plans[] = {
+    {MC_OP_SOLVE, mci_plan_solve},           {MC_OP_SOLVE_TRIANGULAR, mci_plan_solve_triangular},
+    {MC_OP_INV, mci_plan_inv},               {MC_OP_DET, mci_plan_det},
+    {MC_OP_SLOGDET, mci_plan_det},           {MC_OP_LU_FACTOR, mci_plan_lu_factor},
+    {MC_OP_LU_SOLVE, mci_plan_lu_solve},     {MC_OP_LU, mci_plan_lu},
+    {MC_OP_LEAST_SQUARES, mci_plan_least_squares},           {MC_OP_CHOLESKY, mci_plan_cholesky},
+    {MC_OP_QR, mci_plan_qr},                 {MC_OP_HESSENBERG, mci_plan_hessenberg},
+    {MC_OP_SVD, mci_plan_svd},               {MC_OP_SVDVALS, mci_plan_svd},
+    {MC_OP_EIGH, mci_plan_eigh},             {MC_OP_EIGVALSH, mci_plan_eigh},
+    {MC_OP_EIG, mci_plan_eig},               {MC_OP_EIGVALS, mci_plan_eig},
+    {MC_OP_SCHUR_FORM, mci_plan_schur},           {MC_OP_SQRT_UPPER, mci_plan_upper},
+    {MC_OP_LOG_UPPER, mci_plan_upper},       {MC_OP_LDL, mci_plan_ldl},
+    {MC_OP_SOLVE_BANDED, mci_plan_banded},   {MC_OP_SOLVEH_BANDED, mci_plan_bandedh},
+    {MC_OP_LEVINSON, mci_plan_levinson},
+};
+
+static const struct {
+    const char *what, *advice;
+} reasons[] = {
+    [MCI_NOT_FINITE] = {"holds NaN or infinity", "find them with isfinite"},
+    [MCI_SINGULAR] = {"is singular", "use lstsq or pinv, or add a small multiple of eye"},
+    [MCI_NOT_DEFINITE] = {"is not positive definite", "use lu or eigh, or add a small multiple of eye"},
+    [MCI_B_NOT_DEFINITE] = {"of b is not positive definite", "use eig of solve(b, a)"},
+    [MCI_NO_CONVERGENCE] = {"did not converge", "scale it, or use another dtype"},
+    [MCI_NO_ROOT] = {"is singular and has no such function", "add a small multiple of eye"},
+    [MCI_BAD_PIVOT] = {"has positions outside its rows", "hand lu_solve both results of lu_factor as they are"},
+    [MCI_SINGULAR_BLOCK] = {"has a leading block that is singular", "use solve(toeplitz(c, r), b), which exchanges rows"},
+    [MCI_REFUSED] = {"was refused by LAPACK", "please report it"},
+};
+
+/* ---- what plans use ---- */
+
+int64_t mci_linalg_extra(mci_linalg *j, int64_t count, int64_t size)
+{
+    int64_t at = j->extra;
+    j->extra += (count * size + 63) & ~(int64_t)63;
+    return at;
+}
+
+void mci_linalg_result(mci_linalg *j, int k, int rank, int dtype, int64_t rows, int64_t cols, int from)
+{
+    j->out[k] = (mci_part_out){.rank = rank, .dtype = dtype, .rows = rows, .cols = rank == 2 ? cols : 1, .from = from};
+}
+
+int mci_linalg_wrong(const mci_linalg *j, int status, const char *what, const char *advice)
+{
+    char text[3 * MCI_TEXT], one[MCI_TEXT];
+    const int toeplitz = j->op->id == MC_OP_LEVINSON; /* a step of solve_toeplitz(c, b, r) */
+    const char *const names[] = {toeplitz ? "c" : "a", toeplitz ? "r" : "b", toeplitz ? "b" : "c"};
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < j->nin && used < sizeof text - MCI_TEXT; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s is %s", i ? " and " : "", names[i],
+                                 mci_tensor_text(one, sizeof one, j->t[i]));
+    return mci_error(status, "%s: %s, %s; %s", toeplitz ? "solve_toeplitz" : j->op->name, what, text, advice);
+}
+
+int mci_linalg_fits(const mci_linalg *j, double elements)
+{
+    if (elements < INT_MAX)
+        return MC_OK;
+    return mci_linalg_wrong(j, MC_EUNSUPPORTED, "the work area has more than 2147483647 elements",
+                            "LAPACK counts with 32 bits; use a smaller matrix");
+}
+
+int mci_linalg_square(const mci_linalg *j, int k)
+{
+    if (j->in[k].rows == j->in[k].cols)
+        return MC_OK;
+    return mci_linalg_wrong(j, MC_ESHAPE, "the matrices are not square", "the last two axes must be equal");
+}
+
+void mci_linalg_conj(int type, void *a, int64_t n)
+{
+    if (type == 'c')
+        for (float *f = a, *end = f + 2 * n; f < end; f += 2)
+            f[1] = -f[1];
+    else if (type == 'z')
+        for (double *d = a, *end = d + 2 * n; d < end; d += 2)
+            d[1] = -d[1];
+}
+
+/* ---- copies in and out ---- */
+
+/* rows x cols elements at src (strides rs, cs) into columns ld apart. */
+static void turn(mci_cast_fn fn, int64_t rows, int64_t cols, char *dst, int64_t dsize, int64_t ld, const char *src, int64_t ssize,
+                 int64_t rs, int64_t cs)
+{
+    int64_t block = rs == 1 ? rows : BLOCK;
+    for (int64_t r = 0; r < rows; r += block) {
+        int64_t n = rows - r < block ? rows - r : block;
+        for (int64_t c = 0; c < cols; c++)
+            fn(n, dst + (c * ld + r) * dsize, 1, src + (r * rs + c * cs) * ssize, rs);
+    }
+}
+
+static void load(const mci_part_in *x, const mc_tensor *t, int64_t at, char *dst)
+{
+    mci_cast_fn fn = mci_cast(x->dtype, t->dtype);
+    int64_t dsize = MCI_SIZE(x->dtype), ssize = MCI_SIZE(t->dtype);
+    int64_t cs = x->rank == 2 ? t->strides[t->ndim - 1] : 0, rs = t->strides[t->ndim - x->rank];
+    const char *src = (const char *)t->data + at * ssize;
+    if (!x->as_is)
+        turn(fn, x->rows, x->cols, dst, dsize, x->ld, src, ssize, rs, cs);
+    else if ((cs == 1 && rs == x->cols && x->ld == x->cols) || (x->rank == 1 && rs == 1 && x->ld == 1))
+        fn(x->rows * x->cols, dst, 1, src, 1);
+    else
+        turn(fn, x->cols, x->rows, dst, dsize, x->ld, src, ssize, cs, rs);
+}
+
+static void store(const mci_part_out *x, const char *src, char *dst)
+{
+    int64_t size = MCI_SIZE(x->dtype);
+    mci_cast_fn fn = mci_cast(x->dtype, x->dtype);
+    turn(fn, x->cols, x->rows, dst, size, x->cols, src, size, x->ld, 1);
+}
+
+/* Every real number in n of them is finite: x * 0 is NaN for those that are not, and a sum keeps it. */
+static int all_finite(int type, const void *a, int64_t n)
+{
+    const float *f = a;
+    const double *d = a;
+    double lane[4] = {0};
+    n *= type == 'c' || type == 'z' ? 2 : 1;
+    for (int64_t i = 0; i < n; i++)
+        lane[i & 3] += (type == 's' || type == 'c' ? (double)f[i] : d[i]) * 0.0;
+    return lane[0] + lane[1] + lane[2] + lane[3] == 0;
+}
+
+static int loaded_finite(const mci_linalg *j, int k, const char *a)
+{
+    const mci_part_in *x = &j->in[k];
+    int64_t lines = x->as_is ? x->rows : x->cols, n = x->as_is ? x->cols : x->rows;
+    for (int64_t i = 0; i < lines; i++)
+        if (!all_finite(j->type, a + i * x->ld * MCI_SIZE(x->dtype), n))
+            return 0;
+    return 1;
+}
+
+/* ---- batches ---- */
+
+int64_t mci_linalg_offset(const mci_batch *b, int k, int64_t at)
+{
+    int64_t rest = at, offset = 0;
+    for (int i = b->nb - 1; i >= 0; i--) {
+        offset += rest % b->shape[i] * b->j->in[k].batch[i];
+        rest /= b->shape[i];
+    }
+    return offset;
+}
+
+char *mci_linalg_place(const mci_batch *b, int k, int64_t at)
+{
+    const mci_part_out *x = &b->j->out[k];
+    return (char *)b->target[k]->data + at * x->rows * x->cols * MCI_SIZE(x->dtype);
+}
+
+void mci_linalg_load(const mci_batch *b, int k, int64_t at, char *dst)
+{
+    load(&b->j->in[k], b->j->t[k], mci_linalg_offset(b, k, at), dst);
+}
+
+void mci_linalg_bad(mci_batch *b, int64_t at, int why)
+{
+    int64_t mine = at << 8 | why, seen = atomic_load(&b->bad);
+    while (mine < seen && !atomic_compare_exchange_weak(&b->bad, &seen, mine))
+        ;
+}
+
+static void one_problem(mci_batch *b, int64_t at, char *area)
+{
+    const mci_linalg *j = b->j;
+    mci_problem q = {.w = j->w};
+    int why = MCI_FINE;
+    q.w.work = area + b->work;
+    q.w.rwork = area + b->rwork;
+    q.w.iwork = (int *)(void *)(area + b->iwork);
+    q.extra = area + b->extra;
+    for (int k = 0; k < j->nout; k++) {
+        const mci_part_out *x = &j->out[k];
+        q.out[k] = x->from == MCI_OWN ? area + x->offset : mci_linalg_place(b, k, at);
+    }
+    for (int k = 0; k < j->nin; k++) {
+        const mci_part_in *x = &j->in[k];
+        q.in[k] = x->into >= 0 ? q.out[x->into] : area + x->offset;
+        mci_linalg_load(b, k, at, q.in[k]);
+        if ((j->finite >> k & 1) && !loaded_finite(j, k, q.in[k]))
+            why = MCI_NOT_FINITE;
+    }
+    if (!why)
+        why = j->solve(j, &q);
+    for (int k = 0; k < j->nout && !why; k++) {
+        const mci_part_out *x = &j->out[k];
+        if (x->from != MCI_PLACE)
+            store(x, x->from >= 0 ? q.in[x->from] : q.out[k], mci_linalg_place(b, k, at));
+    }
+    if (why)
+        mci_linalg_bad(b, at, why);
+}
+
+static void batch_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    mci_batch *b = arg;
+    int64_t first = begin * b->group, last = end * b->group < b->count ? end * b->group : b->count;
+    for (int64_t i = first; i < last && !mc_cancel_pending(); i++)
+        one_problem(b, i, b->areas + worker * b->area);
+}
+
+static int64_t place(int64_t *at, int64_t count, int64_t size)
+{
+    int64_t here = *at;
+    *at += (count * size + 63) & ~(int64_t)63;
+    return here;
+}
+
+/* Offsets in the work area of one worker. */
+static void lay_out(mci_linalg *j, mci_batch *b)
+{
+    int64_t at = 0;
+    for (int k = 0; k < j->nin; k++) {
+        mci_part_in *x = &j->in[k];
+        int64_t line = x->as_is ? x->cols : x->rows, lines = x->as_is ? x->rows : x->cols;
+        if (x->ld < line)
+            x->ld = line > 1 ? line : 1;
+        if (x->elements < x->ld * lines)
+            x->elements = x->ld * lines;
+        if (x->into < 0)
+            x->offset = place(&at, x->elements, MCI_SIZE(x->dtype));
+    }
+    for (int k = 0; k < j->nout; k++) {
+        mci_part_out *x = &j->out[k];
+        if (x->ld == 0)
+            x->ld = x->from >= 0 ? j->in[x->from].ld : mci_ld(x->rows);
+        if (x->from == MCI_OWN)
+            x->offset = place(&at, x->ld * x->cols, MCI_SIZE(x->dtype));
+    }
+    b->work = place(&at, j->w.lwork, MCI_SIZE(j->dtype));
+    b->rwork = place(&at, j->w.lrwork, MCI_SIZE(j->real));
+    b->iwork = place(&at, j->w.liwork, (int64_t)sizeof(int));
+    b->extra = place(&at, j->extra, 1);
+    b->area = at;
+}
+
+static int through_lapack(mci_linalg *j, mci_batch *b, int threads)
+{
+    lay_out(j, b);
+    double cost = (double)j->cost + 200;
+    b->group = cost > TASK ? 1 : (int64_t)(TASK / cost);
+    int64_t tasks = (b->count + b->group - 1) / b->group, bytes;
+    if (mci_size_mul(b->area, mci_workers(tasks), &bytes) || !(b->areas = mci_alloc((size_t)bytes)))
+        return mc_errstatus();
+    if (threads > 1 && b->count == 1)
+        j->lapack->threads(threads);
+    int rc = mci_parallel(tasks, batch_task, b);
+    if (threads > 1 && b->count == 1)
+        j->lapack->threads(1);
+    mci_free(b->areas);
+    return rc;
+}
+
+static int run_batch(mci_linalg *j, mci_batch *b, int threads)
+{
+    int rc = MC_OK;
+    atomic_init(&b->bad, INT64_MAX);
+    if (!mci_linalg_small(b, &rc))
+        rc = through_lapack(j, b, threads);
+    int64_t bad = atomic_load(&b->bad);
+    if (!rc && bad != INT64_MAX) {
+        int why = (int)(bad & 255);
+        char what[160];
+        if (b->count > 1)
+            snprintf(what, sizeof what, "matrix %lld of %lld %s", (long long)(bad >> 8) + 1, (long long)b->count, reasons[why].what);
+        else
+            snprintf(what, sizeof what, "the matrix %s", reasons[why].what);
+        rc = mci_linalg_wrong(j, why == MCI_REFUSED ? MC_EINTERNAL : MC_ENUMERIC, what, reasons[why].advice);
+    }
+    return rc;
+}
+
+/* ---- the entry ---- */
+
+static int take_operands(mci_linalg *j)
+{
+    int compute, rc = mci_resolve(j->op, j->floats, j->t, &j->dtype, &compute);
+    if (rc)
+        return rc;
+    j->type = j->dtype == MC_F32 ? 's' : j->dtype == MC_F64 ? 'd' : j->dtype == MC_C64 ? 'c' : 'z';
+    j->real = j->dtype == MC_C64 ? MC_F32 : j->dtype == MC_C128 ? MC_F64 : j->dtype;
+    for (int k = 0; k < j->nin; k++) {
+        const mc_tensor *t = j->t[k];
+        mci_part_in *x = &j->in[k];
+        x->dtype = k < j->floats ? j->dtype : t->dtype;
+        x->into = MCI_OWN;
+        if (t->ndim < x->rank)
+            return mci_linalg_wrong(j, MC_ESHAPE, x->rank == 2 ? "an operand is no matrix" : "an operand is no vector",
+                                    x->rank == 2 ? "give at least two axes" : "give at least one axis");
+        x->rows = t->shape[t->ndim - x->rank];
+        x->cols = x->rank == 2 ? t->shape[t->ndim - 1] : 1;
+        if (x->rows > INT_MAX || x->cols > INT_MAX || x->rows * x->cols > INT_MAX)
+            return mci_linalg_wrong(j, MC_EUNSUPPORTED, "a matrix has more than 2147483647 elements", "LAPACK counts with 32 bits; use blocks");
+    }
+    return MC_OK;
+}
+
+/* How many of the operands meet in one dtype, and which ranks they have. */
+static void describe_operands(mci_linalg *j)
+{
+    int id = j->op->id;
+    j->floats = id == MC_OP_LU_SOLVE ? 2 : j->nin;
+    for (int k = 0; k < j->nin; k++)
+        j->in[k].rank = 2;
+    if (id == MC_OP_LEVINSON) { /* first column, first row, right-hand side */
+        j->in[0].rank = j->in[1].rank = 1;
+        j->in[2].rank = j->t[2]->ndim == 1 ? 1 : 2;
+        return;
+    }
+    int systems = id == MC_OP_SOLVE || id == MC_OP_SOLVE_BANDED || id == MC_OP_SOLVEH_BANDED || id == MC_OP_SOLVE_TRIANGULAR || id == MC_OP_LEAST_SQUARES || id == MC_OP_LU_SOLVE;
+    if (systems && j->t[1]->ndim == 1) /* the array API: one axis is a vector, more are matrices */
+        j->in[1].rank = 1;
+    if (id == MC_OP_LU_SOLVE)
+        j->in[2].rank = 1;
+}
+
+int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    mci_linalg j = {.op = op, .p = p, .t = in, .nin = nin, .nout = nout};
+    mci_batch b = {.j = &j};
+    mc_tensor temp[3] = {{0}};
+    mci_plan_fn plan = NULL;
+    int given[3], made = 0;
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++)
+        if (plans[i].op == op->id)
+            plan = plans[i].plan;
+    if (!plan || nin < 1 || nin > 3 || nout < 1 || nout > 3)
+        return mci_error(MC_EINTERNAL, "%s: %d operands and %d results have no plan; please report it", op->name, nin, nout);
+    if (!(j.lapack = mci_lapack()))
+        return mc_errstatus();
+    describe_operands(&j);
+    int rc = take_operands(&j);
+    if (!rc)
+        rc = plan(&j);
+    if (rc)
+        return rc;
+    if ((rc = mci_linalg_fits(&j, j.w.lwork > j.w.lrwork ? j.w.lwork : j.w.lrwork)) != 0)
+        return rc;
+    mc_tensor outer[3];
+    const mc_tensor *outers[3];
+    for (int k = 0; k < nin; k++) {
+        outer[k] = *in[k];
+        outer[k].ndim -= j.in[k].rank;
+        outers[k] = &outer[k];
+    }
+    if (mci_broadcast(op->name, outers, nin, &b.nb, b.shape))
+        return mci_linalg_wrong(&j, MC_ESHAPE, "batch sizes do not broadcast", "they must be equal or 1");
+    for (int k = 0; k < nin; k++)
+        mci_broadcast_strides(&outer[k], b.nb, j.in[k].batch);
+    b.count = mci_numel(b.nb, b.shape);
+    for (int k = 0; k < nout && !rc; k++) {
+        const mci_part_out *x = &j.out[k];
+        int64_t full[MC_MAX_RANK + 2];
+        int nd = b.nb;
+        memcpy(full, b.shape, sizeof b.shape);
+        if (x->rank > 0)
+            full[nd++] = x->rows;
+        if (x->rank > 1)
+            full[nd++] = x->cols;
+        given[k] = (outs[k]->flags & MC_FLAG_OUT) != 0;
+        rc = mci_out(op->name, outs[k], x->dtype, nd, full);
+        made += rc == MC_OK;
+        int direct = !rc && mci_contiguous(outs[k]);
+        for (int i = 0; direct && i < nin; i++)
+            direct = mci_overlap(outs[k], in[i]) < 0;
+        b.target[k] = outs[k];
+        if (!rc && !direct) {
+            rc = mc_create(&temp[k], x->dtype, nd, full);
+            b.target[k] = &temp[k];
+        }
+    }
+    if (!rc && b.count > 0)
+        rc = run_batch(&j, &b, (int)(p->i[0] > 64 ? 64 : p->i[0]));
+    for (int k = 0; k < nout; k++) {
+        if (!rc && b.target[k] == &temp[k])
+            rc = mc_copy(outs[k], &temp[k]);
+        mc_drop(&temp[k]);
+    }
+    for (int k = 0; k < made && rc; k++)
+        mci_out_fail(outs[k], given[k]);
+    return rc;
+}

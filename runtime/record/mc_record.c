@@ -1,0 +1,657 @@
+/* mc_record.c - the log of what a function does with its traced operands.
+ *
+ * Tracing runs the function for real: ops compute, and those that see a traced operand are logged with copies of their headers. What depends
+ * on no traced operand is not logged, so constants fold by themselves. A buffer is known by the serial number of its storage, not by its
+ * address, so its memory may go as soon as the function lets go of it; views need no entry, since every operand carries shape, strides and
+ * offset within its buffer. Operands from outside (captured tensors) are kept alive by the log; numbers and inline tensors are copied into it.
+ *
+ * Owns the logs. Recordings nest; all are made by the thread that began the first. May not know what becomes of the log. */
+#include "record/mc_record.h"
+
+#include <pthread.h>
+#include <string.h>
+
+int mci_recording, mci_compute_dtype = -1;
+
+#define DEEPEST MCI_RECORDINGS
+#define LONGEST (1 << 19) /* ops of a function that is compiled or batched: half a GiB of log */
+/* Values of mci_recording. While recording pauses, writes are still seen. */
+enum { OFF, ON, COUNTING };
+typedef struct record {
+    mc_record_entry *entries;
+    int64_t n, room;
+    int32_t id; /* a buffer is traced here when its storage carries this number at this level */
+    int strict, keep, capture, tape;
+    int64_t sweep; /* tape: number of entries from which on dead ones are looked for */
+    int held;      /* tape: entries are being read */
+    int before; /* mci_recording when it began */
+} record;
+
+/* A recording within a recording: an op belongs to the innermost one that traces an operand, so that what an inner function reads from the
+ * arguments of an outer one is still the outer one's business. */
+static record levels[DEEPEST];
+static int turn; /* written into entries; see mc_record_turn */
+static int depth;
+static int32_t made;
+static pthread_t owner;
+#define rec (levels[depth - 1])
+
+static int recorder(void) { return pthread_equal(pthread_self(), owner) != 0; }
+static int ours(void) { return mci_recording == ON && recorder(); }
+
+static int traced_at(const mc_tensor *t, int level) { return t->storage && t->storage->traced[level] == levels[level].id; }
+
+/* Innermost recording that traces t, -1: none. */
+static int level_of(const mc_tensor *t)
+{
+    for (int d = depth - 1; d >= 0; d--)
+        if (traced_at(t, d))
+            return d;
+    return -1;
+}
+
+/* The recording that logs an op whose innermost traced operand belongs to `level`. */
+static int logged_at(int level)
+{
+    for (int d = depth - 1; level >= 0 && d > level; d--)
+        if (levels[d].capture)
+            return d;
+    return level;
+}
+
+static int later(int a, int b) { return a > b ? a : b; }
+
+static void mark(mc_storage *s, int level) { s->traced[level] = levels[level].id; }
+
+static void operands_free(mc_record_operand *o, int n)
+{
+    for (int i = 0; i < n; i++) {
+        mci_free((void *)(uintptr_t)o[i].literal);
+        if (o[i].kept)
+            mci_storage_unref(o[i].kept);
+    }
+    mci_free(o);
+}
+
+int mc_record_begin(int flags)
+{
+    if (depth > 0 && !pthread_equal(pthread_self(), owner))
+        return mci_error(MC_EINVAL, "record: another thread is recording; one at a time");
+    if (depth == DEEPEST)
+        return mci_error(MC_EINVAL, "record: %d recordings are nested; a compiled function calls itself without end", DEEPEST);
+    owner = pthread_self();
+    int before = mci_recording;
+    depth++;
+    memset(&rec, 0, sizeof rec);
+    rec.before = before;
+    rec.id = ++made;
+    rec.strict = (flags & MC_RECORD_STRICT) || (depth > 1 && levels[depth - 2].strict);
+    rec.keep = (flags & MC_RECORD_KEEP) != 0;
+    rec.capture = (flags & MC_RECORD_CAPTURE) != 0;
+    mci_recording = ON;
+    return MC_OK;
+}
+
+void mc_record_end(void)
+{
+    mci_recording = OFF;
+}
+
+void mc_record_clear(void)
+{
+    if (depth == 0)
+        return;
+    for (int64_t i = 0; i < rec.n; i++)
+        operands_free(rec.entries[i].operands, rec.entries[i].nin + rec.entries[i].nout);
+    mci_free(rec.entries);
+    int before = rec.before;
+    memset(&rec, 0, sizeof rec);
+    depth--;
+    mci_recording = depth > 0 ? before : OFF;
+}
+
+int mc_record_pause(int on)
+{
+    int before = mci_recording != ON;
+    mci_recording = depth == 0 ? OFF : on ? COUNTING : ON;
+    return before;
+}
+
+int mc_record_flags(void)
+{
+    if (!depth || mci_recording != ON)
+        return 0;
+    return (rec.strict ? MC_RECORD_STRICT : 0) | (rec.keep ? MC_RECORD_KEEP : 0) | (rec.capture ? MC_RECORD_CAPTURE : 0);
+}
+
+int64_t mc_record_count(void) { return depth ? rec.n : 0; }
+const mc_record_entry *mc_record_at(int64_t k) { return depth && k >= 0 && k < rec.n ? &rec.entries[k] : NULL; }
+
+int mc_record_trace(mc_tensor *t, int on)
+{
+    if (mc_promote(t))
+        return mc_errstatus();
+    if (depth == 0)
+        return MC_OK;
+    t->storage->traced[depth - 1] = on ? rec.id : 0;
+    return MC_OK;
+}
+
+int mc_record_traced(const mc_tensor *t) { return ours() && level_of(t) >= 0; }
+int mc_record_depth(void) { return depth; }
+
+int mc_record_turn(int number)
+{
+    int before = turn;
+    turn = number;
+    return before;
+}
+int mc_record_active(void) { return depth > 0 && mci_recording == ON; }
+int64_t mc_record_serial(const mc_tensor *t) { return t->storage ? t->storage->serial : 0; }
+int mc_record_version(const mc_tensor *t) { return t->storage ? t->storage->version : 0; }
+
+int mc_record_whole(const mc_tensor *t)
+{
+    return t->storage && t->data == t->storage->data && t->numel * MCI_SIZE(t->dtype) == t->storage->bytes && mci_contiguous(t);
+}
+
+int64_t mc_record_offset(const mc_tensor *t)
+{
+    return t->storage ? ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype) : 0;
+}
+
+int mc_record_readable(const mc_tensor *t)
+{
+    int level = ours() ? level_of(t) : -1;
+    return level < 0 || !levels[level].strict;
+}
+
+int mci_record_check_value(const char *op, const mc_tensor *t)
+{
+    char s[MCI_TEXT];
+    if (mc_record_readable(t))
+        return MC_OK;
+    return mci_error(MC_EINVAL, "%s: %s depends on the arguments of a function that is being compiled, so its value is not known yet; choose with mc.where "
+                                "or mc.cond, repeat with mc.while_loop or mc.scan, or take the decision outside", op, mci_tensor_text(s, sizeof s, t));
+}
+
+/* A header as the log of a level keeps it. 0 on success. */
+static int operand(mc_record_operand *o, const mc_tensor *t, int result, int level)
+{
+    memset(o, 0, sizeof *o);
+    o->dtype = t->dtype;
+    o->ndim = t->ndim;
+    o->weak = (t->flags & MCI_WEAK) != 0;
+    o->numel = t->numel;
+    memcpy(o->shape, t->shape, sizeof t->shape);
+    memcpy(o->strides, t->strides, sizeof t->strides);
+    if (t->storage) {
+        o->serial = t->storage->serial;
+        o->traced = traced_at(t, level);
+        o->size = t->storage->bytes / MCI_SIZE(t->dtype);
+        o->offset = ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype);
+        o->version = t->storage->version;
+        if (result ? levels[level].keep : !o->traced || levels[level].tape) {
+            o->kept = t->storage;
+            mci_storage_ref(t->storage);
+            if (!result && !o->traced)
+                t->storage->traced[level] = -levels[level].id; /* known as a constant: see set_aside */
+        }
+        return 0;
+    }
+    size_t bytes = (size_t)(t->numel * MCI_SIZE(t->dtype));
+    void *copy = mci_alloc(bytes ? bytes : 1);
+    if (!copy)
+        return 1;
+    memcpy(copy, t->data, bytes);
+    o->literal = copy;
+    return 0;
+}
+
+/* Room for one more entry: taken before an op runs, so that what ran is always logged. */
+static int reserve(record *r)
+{
+    if (r->tape && r->n >= r->sweep)
+        mc_tape_drop(MC_TAPE_DEAD);
+    if (r->n < r->room)
+        return MC_OK;
+    if (r->strict && r->n >= LONGEST)
+        return mci_error(MC_EINVAL, "record: the function that is being compiled or batched has done %d ops and goes on; it calls itself without end, or "
+                                    "repeats so often that mc.scan, mc.fori_loop or mc.while_loop should do it", LONGEST);
+    int64_t room = r->room ? 2 * r->room : 64;
+    mc_record_entry *grown = mci_alloc(sizeof *grown * (size_t)room);
+    if (!grown)
+        return mc_errstatus();
+    if (r->n)
+        memcpy(grown, r->entries, sizeof *grown * (size_t)r->n);
+    mci_free(r->entries);
+    r->entries = grown;
+    r->room = room;
+    return MC_OK;
+}
+
+/* o: of operands_of; it becomes the entry's. */
+static void append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin, mc_record_operand *o, const mc_params *p, int axis,
+                   int accumulate)
+{
+    mc_record_entry *e = &levels[level].entries[levels[level].n++];
+    memset(e, 0, sizeof *e);
+    e->operands = o;
+    e->kind = kind;
+    e->op = op;
+    e->nin = nin;
+    e->nout = nout;
+    e->axis = axis;
+    e->compute = kind == MC_RECORD_OP ? mci_compute_dtype : -1;
+    e->accumulate = accumulate;
+    e->turn = turn;
+    if (p)
+        e->params = *p;
+    for (int i = 0; i < nout; i++)
+        operand(&o[nin + i], out[i], 1, level);
+    for (int i = 0; levels[level].tape && i < nin + nout; i++)
+        if (o[i].kept)
+            o[i].kept->logged++;
+}
+
+/* Copies of the operands before the write, since it may change them, with room for the results. */
+static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int nout, int level)
+{
+    mc_record_operand *o = reserve(&levels[level]) ? NULL : mci_calloc((size_t)(nin + nout + 1), sizeof *o);
+    for (int i = 0; o && i < nin; i++)
+        if (operand(&o[i], in[i], 0, level)) {
+            operands_free(o, i);
+            return NULL;
+        }
+    return o;
+}
+
+/* A result that gets traced values must have a buffer of its own, and be no leaf. */
+static int target(const char *op, const mc_tensor *t)
+{
+    char s[MCI_TEXT];
+    if (t->storage && t->storage->leaf)
+        return mci_error(MC_EINVAL, "%s: %s requires a gradient and is written in place; do it within mc.no_grad(function() ... end), or use the new value",
+                         op, mci_tensor_text(s, sizeof s, t));
+    if (t->storage)
+        return MC_OK;
+    return mci_error(MC_EINVAL, "record: %s is a small tensor from outside the function and is written inside it; return the new value instead",
+                     mci_tensor_text(s, sizeof s, t));
+}
+
+/* The contents of a buffer before it is written, in a tensor of their own, which the log of a level reads from now on where it read the
+ * buffer as a constant. What the tape holds of older contents stays: backward() refuses it. */
+static int set_aside(mc_storage *s, int level, mc_tensor *copy)
+{
+    const record *r = &levels[level];
+    const int64_t all[1] = {s->bytes / MCI_SIZE(s->dtype)};
+    memset(copy, 0, sizeof *copy); /* no room for elements: it gets storage */
+    if (mc_create(copy, s->dtype, 1, all))
+        return mc_errstatus();
+    memcpy(copy->data, s->data, (size_t)s->bytes);
+    mc_storage *c = copy->storage;
+    for (int64_t k = 0; s->traced[level] == -r->id && k < r->n; k++) {
+        const mc_record_entry *e = &r->entries[k];
+        for (int i = 0; i < e->nin; i++) {
+            mc_record_operand *o = &e->operands[i];
+            if (o->kept != s || (r->tape && o->version != s->version))
+                continue;
+            o->kept = c;
+            o->serial = c->serial;
+            o->version = c->version;
+            c->logged += r->tape;
+            s->logged -= r->tape;
+            mci_storage_ref(c);
+            mci_storage_unref(s);
+        }
+    }
+    s->traced[level] = 0;
+    return MC_OK;
+}
+
+/* A buffer is about to be written: recordings that read it as a constant go on with what it holds now. Not the one at `level`, which logs the
+ * write, and not the tape, which counts versions. */
+static int keep_read(const mc_tensor *t, int level)
+{
+    for (int d = 0; t->storage && d < depth; d++) {
+        mc_tensor copy;
+        if (d == level || levels[d].tape || t->storage->traced[d] != -levels[d].id)
+            continue;
+        if (set_aside(t->storage, d, &copy))
+            return mc_errstatus();
+        mc_drop(&copy);
+    }
+    return MC_OK;
+}
+
+/* The contents of a buffer that a level does not trace, before it is first written with traced values: an entry of its own. */
+static int snapshot(const mc_tensor *t, int level)
+{
+    char s[MCI_TEXT];
+    if (!t->storage || traced_at(t, level))
+        return MC_OK;
+    if (level_of(t) >= 0)
+        return mci_error(MC_EINVAL, "record: %s belongs to the enclosing function and is written inside an inner one; return the new value instead",
+                         mci_tensor_text(s, sizeof s, t));
+    const int dtype = t->storage->dtype; /* what the buffer was made for: t may be a real view of complex numbers */
+    mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = dtype, .ndim = 1, .device = -1, .strides = {1}};
+    mc_tensor copy, *out = &whole;
+    whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(dtype);
+    if (set_aside(t->storage, level, &copy))
+        return mc_errstatus();
+    const mc_tensor *from = &copy;
+    mc_record_operand *o = operands_of(1, &from, 1, level);
+    mc_drop(&copy);
+    if (!o)
+        return mc_errstatus();
+    append(level, MC_RECORD_BASE, -1, 1, &out, 1, o, NULL, 0, 0);
+    mark(t->storage, level);
+    return MC_OK;
+}
+
+/* Tensors given as out= have other contents now. */
+static void written(int nout, mc_tensor **out)
+{
+    for (int i = 0; i < nout; i++)
+        if ((out[i]->flags & MC_FLAG_OUT) && out[i]->storage)
+            out[i]->storage->version++;
+}
+
+/* Without a log: while recording pauses, or by a thread that does not record, which leaves the state alone. */
+static int run_counting(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    int before = mci_recording, mine = recorder();
+    for (int i = 0; mine && i < nout; i++)
+        if ((out[i]->flags & MC_FLAG_OUT) && keep_read(out[i], -1))
+            return mc_errstatus();
+    if (mine)
+        mci_recording = OFF;
+    int rc = op->run(op, nout, out, nin, in, p);
+    if (mine)
+        mci_recording = before;
+    written(nout, out);
+    return rc;
+}
+
+int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    if (!ours())
+        return run_counting(op, nout, out, nin, in, p);
+    int level = op->run == mci_random_run && !levels[depth - 1].tape ? depth - 1 : -1;
+    for (int i = 0; i < nin; i++)
+        level = later(level, level_of(in[i]));
+    for (int i = 0; i < nout; i++) {
+        if (out[i]->flags & MC_FLAG_OUT)
+            level = later(level, level_of(out[i]));
+        else
+            out[i]->capacity = -1; /* every result made here gets a buffer with a serial */
+    }
+    level = logged_at(level);
+    int log = level >= 0;
+    mc_record_operand *o = NULL;
+    for (int i = 0; i < nout; i++)
+        if ((out[i]->flags & MC_FLAG_OUT) && ((log && (target(op->name, out[i]) || snapshot(out[i], level))) || keep_read(out[i], level)))
+            return mc_errstatus();
+    if (log && !(o = operands_of(nin, in, nout, level)))
+        return mc_errstatus();
+    mci_recording = OFF;
+    mci_compute_dtype = -1;
+    int rc = op->run(op, nout, out, nin, in, p);
+    mci_recording = ON;
+    written(nout, out);
+    if (!log)
+        return rc;
+    if (!rc) {
+        int weak = nin > 0; /* what is made from numbers alone stays a number in promotion */
+        for (int i = 0; i < nin; i++)
+            weak &= (in[i]->flags & MCI_WEAK) != 0;
+        for (int i = 0; i < nout && !rc; i++) {
+            if (!out[i]->storage && (rc = mc_promote(out[i])) != 0) /* no elements need no memory, but a serial */
+                break;
+            mark(out[i]->storage, level);
+            if (weak && out[i]->ndim == 0 && (out[i]->dtype == MC_F64 || out[i]->dtype == MC_C128))
+                out[i]->flags |= MCI_WEAK;
+        }
+        if (!rc) {
+            append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+            return MC_OK;
+        }
+    }
+    operands_free(o, nin);
+    return rc;
+}
+
+static mc_record_operand *pending;
+static int pending_level;
+
+int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const *in)
+{
+    int log = ours(), level = log ? level_of(dst) : -1;
+    for (int i = 0; log && i < nin; i++)
+        level = later(level, level_of(in[i]));
+    level = logged_at(level);
+    if (level >= 0) {
+        if (target("copy", dst) || snapshot(dst, level))
+            return -1;
+        pending = operands_of(nin, in, 1, level);
+        if (!pending)
+            return -1;
+        pending_level = level;
+    }
+    if (recorder() && keep_read(dst, level)) {
+        if (level >= 0)
+            operands_free(pending, nin);
+        return -1;
+    }
+    if (dst->storage)
+        dst->storage->version++;
+    if (!log)
+        return 0;
+    mci_recording = OFF;
+    return 1 + (level >= 0);
+}
+
+int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc_tensor *const *in, int axis, int accumulate, int rc)
+{
+    (void)in;
+    mci_recording = ON;
+    if (logged != 2)
+        return rc;
+    if (!rc) {
+        mark(dst->storage, pending_level);
+        append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate);
+    } else {
+        operands_free(pending, nin);
+    }
+    pending = NULL;
+    return rc;
+}
+
+int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const mc_tensor *const *in, int32_t *level)
+{
+    int at = -1;
+    for (int i = 0; i < nin && ours(); i++)
+        at = later(at, level_of(in[i]));
+    at = logged_at(at);
+    if (at < 0)
+        return mci_error(MC_EINTERNAL, "record: no operand of the call is traced");
+    for (int i = 0; i < nout; i++) {
+        if (mc_promote(out[i]))
+            return mc_errstatus();
+        out[i]->flags &= ~MCI_WEAK;
+    }
+    mc_record_operand *o = operands_of(nin, in, nout, at);
+    if (!o)
+        return mc_errstatus();
+    for (int i = 0; i < nout; i++)
+        mark(out[i]->storage, at);
+    append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0);
+    *level = at;
+    return MC_OK;
+}
+
+static void give_back(void *s) { mci_storage_unref(s); }
+
+int mc_record_alias(mc_tensor *out, const mc_tensor *t)
+{
+    if (mci_check_live("record", t))
+        return mc_errstatus();
+    if (!t->storage)
+        return mci_error(MC_EINTERNAL, "record: the operand has no buffer");
+    int64_t all[1] = {t->storage->bytes / MCI_SIZE(t->dtype)};
+    int rc = mci_contiguous(t) ? mc_wrap(out, t->data, t->dtype, t->ndim, t->shape, t->strides, t->storage, give_back, 0)
+                               : mc_wrap(out, t->storage->data, t->dtype, 1, all, NULL, t->storage, give_back, 0);
+    if (rc)
+        return rc;
+    mci_storage_ref(t->storage);
+    int32_t small = t->small;
+    out->data = t->data;
+    out->numel = t->numel;
+    out->ndim = t->ndim;
+    memcpy(out->shape, t->shape, sizeof t->shape);
+    memcpy(out->strides, t->strides, sizeof t->strides);
+    out->flags = t->flags & (MCI_WEAK | MC_FLAG_READONLY);
+    out->small = small;
+    return MC_OK;
+}
+
+int mc_record_kept(mc_tensor *out, const mc_record_operand *o)
+{
+    if (!o->kept)
+        return mci_error(MC_EINTERNAL, "record: the operand has no buffer");
+    memset(out, 0, sizeof *out);
+    out->storage = o->kept;
+    mci_storage_ref(o->kept);
+    out->data = (char *)o->kept->data + o->offset * MCI_SIZE(o->dtype);
+    out->numel = o->numel;
+    out->dtype = o->dtype;
+    out->ndim = o->ndim;
+    out->device = -1;
+    memcpy(out->shape, o->shape, sizeof o->shape);
+    memcpy(out->strides, o->strides, sizeof o->strides);
+    return MC_OK;
+}
+
+/* ---- the tape ---- */
+
+int mc_tape_alone(void) { return depth == 1 && levels[0].tape; }
+
+int mc_tape_begin(void)
+{
+    if (mc_tape_alone())
+        return MC_OK;
+    if (depth)
+        return mci_error(MC_EINVAL, "requires_grad: a function is being recorded (mc.grad, mc.compile, mc.vmap); use these without leaves, or make leaves outside");
+    int rc = mc_record_begin(MC_RECORD_KEEP);
+    levels[0].tape = !rc;
+    levels[0].sweep = 256;
+    return rc;
+}
+
+void mc_tape_end(void)
+{
+    if (mc_tape_alone())
+        mc_record_clear();
+}
+
+int mc_tape_detach(mc_tensor *out, const mc_tensor *t) { return mc_record_alias(out, t); }
+
+int mc_tape_leaf(mc_tensor *t, int on)
+{
+    if (on) {
+        mc_tensor alias = {0};
+        if (mc_promote(t) || mc_record_alias(&alias, t))
+            return mc_errstatus();
+        mci_storage_unref(t->storage);
+        t->storage = alias.storage;
+    }
+    if (t->storage) {
+        t->storage->leaf = on;
+        t->storage->traced[0] = on ? levels[0].id : 0;
+    }
+    return MC_OK;
+}
+
+static int32_t search;
+
+/* What the results of an entry are made from is wanted when they are. */
+static int wants(mc_record_entry *e, int alive)
+{
+    int yes = 0;
+    for (int i = e->nin; i < e->nin + e->nout; i++) {
+        const mc_storage *s = e->operands[i].kept;
+        yes |= s && (s->wanted == search || (alive && s->refs > s->logged));
+    }
+    for (int i = 0; yes && i < e->nin; i++)
+        if (e->operands[i].kept && e->operands[i].traced)
+            e->operands[i].kept->wanted = search;
+    return yes;
+}
+
+int64_t mc_tape_find(int n, mc_tensor *const *t)
+{
+    search++;
+    levels[0].held = 1;
+    for (int i = 0; i < n; i++)
+        if (t[i]->storage)
+            t[i]->storage->wanted = search;
+    int64_t before = -1, found = 0;
+    while (found != before) { /* again: a buffer found may be written by an entry after the one that led to it */
+        before = found;
+        found = 0;
+        for (int64_t k = levels[0].n; k-- > 0;)
+            found += levels[0].entries[k].wanted = wants(&levels[0].entries[k], 0);
+    }
+    return levels[0].n;
+}
+
+void mc_tape_drop(int which)
+{
+    record *r = &levels[0];
+    if (!depth || !r->tape || (r->held && which == MC_TAPE_DEAD))
+        return;
+    r->held = 0;
+    if (which == MC_TAPE_NONE)
+        return;
+    if (which == MC_TAPE_DEAD) {
+        search++;
+        for (int64_t k = r->n; k-- > 0;)
+            r->entries[k].wanted = !wants(&r->entries[k], 1);
+    }
+    int64_t left = 0;
+    for (int64_t k = 0; k < r->n; k++) {
+        mc_record_entry *e = &r->entries[k];
+        if (!e->wanted) {
+            r->entries[left++] = *e;
+            continue;
+        }
+        for (int i = 0; i < e->nin + e->nout; i++)
+            if (e->operands[i].kept) {
+                e->operands[i].kept->logged--;
+                e->operands[i].kept->gone |= which == MC_TAPE_FOUND && i >= e->nin;
+            }
+        operands_free(e->operands, e->nin + e->nout);
+    }
+    r->n = left;
+    r->sweep = left < 128 ? 256 : 2 * left;
+}
+
+int mc_tape_buffer(mc_tensor *out, const mc_tensor *t)
+{
+    mc_storage *s = t->storage;
+    memset(out, 0, sizeof *out);
+    mci_storage_ref(s);
+    out->storage = s;
+    out->data = s->data;
+    out->dtype = s->dtype;
+    out->ndim = s->ndim;
+    out->device = -1;
+    out->numel = mci_numel(s->ndim, s->shape);
+    memcpy(out->shape, s->shape, sizeof *s->shape * (size_t)s->ndim);
+    for (int64_t d = s->ndim - 1, step = 1; d >= 0; step *= s->shape[d] > 0 ? s->shape[d] : 1, d--)
+        out->strides[d] = step;
+    return MC_OK;
+}
+
+int mc_tape_gone(const mc_record_operand *o) { return o->kept && o->kept->gone; }
+int mc_tape_version(const mc_record_operand *o) { return o->kept ? o->kept->version : o->version; }

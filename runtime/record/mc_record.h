@@ -1,0 +1,20 @@
+/* mc_record.h - what dispatch and copying say to the recorder. */
+#ifndef MC_RECORD_H
+#define MC_RECORD_H
+
+#include "family/mc_ops.h"
+
+/* Non-zero while a function is recorded; the only thing looked at when none is. */
+extern int mci_recording;
+/* Set by elementwise ops: dtype of the arithmetic of the last one. */
+extern int mci_compute_dtype;
+
+/* Runs an op and logs it when an operand is traced. */
+int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
+/* Around a write that is no op: begin says whether to log (and silences what the write calls), end logs it. */
+int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const *in);
+int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc_tensor *const *in, int axis, int accumulate, int rc);
+/* MC_EINVAL with advice when the value of a traced tensor is asked for in a recording that forbids it. */
+int mci_record_check_value(const char *op, const mc_tensor *t);
+
+#endif

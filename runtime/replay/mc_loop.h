@@ -1,0 +1,14 @@
+/* mc_loop.h - steps of a plan that run other plans. */
+#ifndef MC_LOOP_H
+#define MC_LOOP_H
+
+#include "tensor/mc_tensor.h"
+
+typedef struct mci_loop mci_loop;
+/* Parts are borrowed. NULL on failure. */
+mci_loop *mci_loop_new(const mc_loop_spec *spec, mc_plan *const *parts, int nout, int nin);
+void mci_loop_free(mci_loop *l);
+/* Operands and results in the order that mc_plan_loop states. */
+int mci_loop_run(mci_loop *l, mc_tensor *const *in, mc_tensor *const *out);
+
+#endif

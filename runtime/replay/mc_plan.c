@@ -1,0 +1,606 @@
+/* mc_plan.c - a flat list of steps over buffers that are laid out beforehand.
+ *
+ * What a compiled function replays: no Lua, no allocation but the arena, headers made once and pointed at this call's memory. Results of
+ * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
+#include "replay/mc_loop.h"
+#include "replay/mc_native_rows.h"
+#include "replay/mc_ready.h"
+#include "replay/mc_tiles.h"
+
+#include <string.h>
+
+typedef struct header {
+    mc_tensor t;
+    int where;
+    int64_t index, offset;
+} header;
+
+enum { STEP_OP, STEP_COPY, STEP_PUT, STEP_FUSED, STEP_REDUCED, STEP_PRODUCT, STEP_TILES, STEP_LOOP };
+
+typedef struct step {
+    int kind, op, nin, nout, first; /* first: of its headers in `refs`, results before inputs */
+    int axis, accumulate;
+    mci_vm *vm;
+    mci_native *native; /* the same group as compiled code, once there is one */
+    mci_tiles *tiles;     /* of the `count` steps behind this one */
+    mci_tile_view *views; /* of their headers */
+    int count, nviews;
+    mci_native_rows *rows; /* those steps as one function, once there is one */
+    int noperands;
+    int32_t *operands; /* its operands among their headers */
+    mci_loop *loop;
+    mc_params params;
+} step;
+
+struct mc_plan {
+    header *headers;
+    step *steps;
+    int32_t *refs;
+    int nheaders, nsteps, nrefs, room_headers, room_steps, room_refs;
+    int64_t arena;
+    mc_tensor **pointers; /* refs resolved */
+    mc_tensor *form;      /* arguments, then results */
+    int nin, nout;
+};
+
+static int grow(void **list, int n, int more, int *room, size_t size)
+{
+    if (n + more <= *room)
+        return MC_OK;
+    int want = 2 * (n + more) + 16;
+    void *p = mci_alloc(size * (size_t)want);
+    if (!p)
+        return mc_errstatus();
+    if (n)
+        memcpy(p, *list, size * (size_t)n);
+    mci_free(*list);
+    *list = p;
+    *room = want;
+    return MC_OK;
+}
+
+mc_plan *mc_plan_new(void) { return mci_calloc(1, sizeof(mc_plan)); }
+
+void mc_plan_free(mc_plan *p)
+{
+    if (!p)
+        return;
+    for (int i = 0; i < p->nheaders; i++)
+        if (p->headers[i].where == MC_PLAN_CONST)
+            mc_drop(&p->headers[i].t);
+    for (int i = 0; i < p->nsteps; i++) {
+        mci_vm_free(p->steps[i].vm);
+        mci_native_free(p->steps[i].native);
+        mci_tiles_free(p->steps[i].tiles);
+        mci_free(p->steps[i].views);
+        mci_native_rows_free(p->steps[i].rows);
+        mci_free(p->steps[i].operands);
+        mci_loop_free(p->steps[i].loop);
+    }
+    mci_free(p->headers);
+    mci_free(p->steps);
+    mci_free(p->refs);
+    mci_free(p->pointers);
+    mci_free(p->form);
+    mci_free(p);
+}
+
+int mc_plan_header(mc_plan *p, const mc_tensor *like, int where, int64_t index, int64_t offset)
+{
+    if (where == MC_PLAN_CONST && !like->storage) {
+        mci_error(MC_EINTERNAL, "plan: a constant needs a buffer; promote it");
+        return -1;
+    }
+    if (grow((void **)&p->headers, p->nheaders, 1, &p->room_headers, sizeof *p->headers))
+        return -1;
+    mci_free(p->pointers); /* they may point to where the headers were */
+    p->pointers = NULL;
+    header *h = &p->headers[p->nheaders];
+    memset(h, 0, sizeof *h);
+    memcpy(&h->t, like, sizeof h->t);
+    h->t.flags = like->flags & MCI_WEAK;
+    h->t.capacity = 0;
+    h->where = where;
+    h->index = index;
+    h->offset = offset;
+    if (where == MC_PLAN_CONST) {
+        mci_storage_ref(h->t.storage);
+        h->t.data = (char *)like->data + offset * MCI_SIZE(like->dtype);
+    } else
+        h->t.storage = NULL;
+    return p->nheaders++;
+}
+
+static step *add(mc_plan *p, int kind, int nout, const int32_t *out, int nin, const int32_t *in)
+{
+    if (grow((void **)&p->steps, p->nsteps, 1, &p->room_steps, sizeof *p->steps) ||
+        grow((void **)&p->refs, p->nrefs, nin + nout, &p->room_refs, sizeof *p->refs))
+        return NULL;
+    for (int i = 0; i < nin + nout; i++) {
+        int h = i < nout ? out[i] : in[i - nout];
+        if (h < 0 || h >= p->nheaders) {
+            mci_error(MC_EINVAL, "plan: header %d is unknown", h);
+            return NULL;
+        }
+        p->refs[p->nrefs + i] = h;
+    }
+    step *s = &p->steps[p->nsteps++];
+    memset(s, 0, sizeof *s);
+    s->kind = kind;
+    s->nin = nin;
+    s->nout = nout;
+    s->first = p->nrefs;
+    p->nrefs += nin + nout;
+    mci_free(p->pointers);
+    p->pointers = NULL;
+    return s;
+}
+
+int mc_plan_op(mc_plan *p, int op, int nout, const int32_t *out, int nin, const int32_t *in, const mc_params *params)
+{
+    step *s = add(p, STEP_OP, nout, out, nin, in);
+    if (!s)
+        return mc_errstatus();
+    s->op = op;
+    s->params = *params;
+    return MC_OK;
+}
+
+int mc_plan_copy(mc_plan *p, int dst, int src)
+{
+    return add(p, STEP_COPY, 1, &(int32_t){dst}, 1, &(int32_t){src}) ? MC_OK : mc_errstatus();
+}
+
+int mc_plan_put(mc_plan *p, int dst, int axis, int index, int values, int accumulate)
+{
+    step *s = add(p, STEP_PUT, 1, &(int32_t){dst}, 2, (int32_t[]){index, values});
+    if (!s)
+        return mc_errstatus();
+    s->axis = axis;
+    s->accumulate = accumulate;
+    return MC_OK;
+}
+
+int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t *want, int nout, const int32_t *out, const int32_t *result,
+                  int ninstr, const mc_vm_instr *instr)
+{
+    mci_vm *vm = mci_vm_new(nleaves, want, nout, result, ninstr, instr);
+    step *s = vm ? add(p, STEP_FUSED, nout, out, nleaves, leaves) : NULL;
+    if (!s) {
+        mci_vm_free(vm);
+        return mc_errstatus();
+    }
+    s->vm = vm;
+    return MC_OK;
+}
+
+int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int like, int nleaves, const int32_t *leaves, const int32_t *want,
+                    int32_t result, int ninstr, const mc_vm_instr *instr)
+{
+    int32_t outs[2] = {out, like};
+    mci_vm *vm = mci_vm_new(nleaves, want, 1, &result, ninstr, instr);
+    step *s = vm ? add(p, STEP_REDUCED, 2, outs, nleaves, leaves) : NULL;
+    if (!s) {
+        mci_vm_free(vm);
+        return mc_errstatus();
+    }
+    s->op = op;
+    s->params = *params;
+    s->vm = vm;
+    return MC_OK;
+}
+
+int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const int32_t *leaves, const int32_t *want, int nout, const int32_t *out,
+                    const int32_t *result, int ninstr, const mc_vm_instr *instr)
+{
+    int32_t refs[2 * MCI_VM_REGISTERS + 3];
+    mci_vm *vm = mci_vm_new(nleaves, want, nout, result, ninstr, instr);
+    if (!vm)
+        return mc_errstatus();
+    memcpy(refs, out, sizeof *out * (size_t)nout);
+    refs[nout] = product;
+    refs[nout + 1] = a;
+    refs[nout + 2] = b;
+    memcpy(refs + nout + 3, leaves, sizeof *leaves * (size_t)nleaves);
+    step *s = add(p, STEP_PRODUCT, nout, refs, nleaves + 3, refs + nout);
+    if (!s) {
+        mci_vm_free(vm);
+        return mc_errstatus();
+    }
+    s->vm = vm;
+    return MC_OK;
+}
+
+int mc_plan_tiles(mc_plan *p, int count, int k, const int64_t *lead, int nslots, const int64_t *row_bytes, int64_t extra)
+{
+    step *s = add(p, STEP_TILES, 0, NULL, 0, NULL);
+    if (!s || !(s->tiles = mci_tiles_new(k, lead, nslots, row_bytes, extra)))
+        return mc_errstatus();
+    s->count = count;
+    return MC_OK;
+}
+
+int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot)
+{
+    int at = p->nsteps - 1;
+    while (at >= 0 && p->steps[at].kind != STEP_TILES)
+        at--;
+    step *s = at >= 0 ? &p->steps[at] : NULL;
+    if (!s || s->count != p->nsteps - at - 1 || n != p->nrefs - s->first)
+        return mci_error(MC_EINTERNAL, "plan: %d views do not fit the steps of the tiles", n);
+    if (!(s->views = mci_alloc(sizeof *s->views * (size_t)(n + 1))))
+        return mc_errstatus();
+    s->nviews = n;
+    for (int i = 0; i < n; i++)
+        s->views[i] = (mci_tile_view){shift[i], slot[i], 0};
+    for (int i = at + 1; i < p->nsteps; i++)
+        for (int k = 0; k < p->steps[i].nout; k++)
+            s->views[p->steps[i].first - s->first + k].result = 1;
+    for (int i = at + 1; i < p->nsteps; i++) /* axes of a tile: without those it fixes */
+        for (int a = 0; a < p->steps[i].params.naxes; a++)
+            if (p->steps[i].kind == STEP_OP && p->steps[i].params.axes[a] >= 0)
+                p->steps[i].params.axes[a] -= mci_tiles_dropped(s->tiles);
+    return MC_OK;
+}
+
+int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
+{
+    mc_tensor *operands[MCI_NATIVE_OPERANDS];
+    step *s = at >= 0 && at < p->nsteps ? &p->steps[at] : NULL;
+    if (!s || !s->vm || s->nin + s->nout > MCI_NATIVE_OPERANDS)
+        return mci_error(MC_EINVAL, "plan: step %d has no program", at + 1);
+    mci_native_free(s->native);
+    s->native = NULL;
+    for (int i = 0; i < s->nin + s->nout; i++)
+        operands[i] = &p->headers[p->refs[s->first + i]].t;
+    /* a reduction's program makes what the second header shows; a product's has three headers between results and leaves */
+    mc_tensor **results = s->kind == STEP_REDUCED ? operands + 1 : operands, **leaves = operands + s->nout + (s->kind == STEP_PRODUCT ? 3 : 0);
+    int nleaves = s->nin - (s->kind == STEP_PRODUCT ? 3 : 0), nresults = s->kind == STEP_REDUCED ? 1 : s->nout;
+    if (fn && !(s->native = mci_native_new(fn, nleaves, leaves, one, nresults, results)))
+        return mc_errstatus();
+    return MC_OK;
+}
+
+int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t *leaves, int nresults, const int32_t *results, int nlengths,
+                 const int64_t *lengths, int nslots, const int64_t *slot_bytes, int nops, const int32_t *members, const int32_t *member_lengths)
+{
+    mc_tensor *operands[MCI_NATIVE_OPERANDS];
+    mci_tile_view views[MCI_NATIVE_OPERANDS];
+    mci_row_step ops[MCI_ROW_OPS];
+    int64_t lead[MC_MAX_RANK];
+    step *s = at >= 0 && at < p->nsteps && p->steps[at].kind == STEP_TILES ? &p->steps[at] : NULL;
+    if (!s || nleaves + nresults > MCI_NATIVE_OPERANDS || nops > MCI_ROW_OPS)
+        return mci_error(MC_EINVAL, "plan: step %d has no tiles", at + 1);
+    mci_native_rows_free(s->rows); /* it reads the operands that are listed anew */
+    s->rows = NULL;
+    mci_free(s->operands);
+    if (!(s->operands = mci_alloc(sizeof *s->operands * MCI_NATIVE_OPERANDS)))
+        return mc_errstatus();
+    for (int i = 0; i < nleaves + nresults; i++) {
+        int ref = i < nleaves ? leaves[i] : results[i - nleaves];
+        if (ref < 0 || ref >= s->nviews)
+            return mci_error(MC_EINVAL, "plan: operand %d of the tiles is unknown", ref);
+        s->operands[i] = ref;
+        operands[i] = &p->headers[p->refs[s->first + ref]].t;
+        views[i] = s->views[ref];
+    }
+    for (int i = 0; i < nops; i++) {
+        const step *m = members[i] >= 0 && members[i] < s->count ? s + 1 + members[i] : NULL;
+        if (!m || m->kind != STEP_OP || m->nin != 1 || m->nout != 1 || member_lengths[i] < 0 || member_lengths[i] >= nlengths)
+            return mci_error(MC_EINVAL, "plan: step %d of the tiles is no op along rows", members[i]);
+        ops[i] = (mci_row_step){m->op, p->headers[p->refs[m->first + 1]].t.dtype, p->headers[p->refs[m->first]].t.dtype, lengths[member_lengths[i]], m->params};
+    }
+    s->rows = mci_native_rows_new(fn, mci_tiles_lead(s->tiles, lead), lead, nleaves, nresults, operands, views, nlengths, lengths, nslots, slot_bytes, nops, ops);
+    s->noperands = nleaves + nresults;
+    return s->rows ? MC_OK : mc_errstatus();
+}
+
+int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in)
+{
+    mci_loop *loop = mci_loop_new(spec, parts, nout, nin);
+    step *s = loop ? add(p, STEP_LOOP, nout, out, nin, in) : NULL;
+    if (!s) {
+        mci_loop_free(loop);
+        return mc_errstatus();
+    }
+    s->loop = loop;
+    return MC_OK;
+}
+
+int mc_plan_arena(mc_plan *p, int64_t bytes)
+{
+    p->arena = bytes;
+    return MC_OK;
+}
+
+/* ---- running ---- */
+
+/* The program of a step over ranges that somebody else chooses: as compiled code where there is some. */
+typedef struct ranges {
+    mci_native_job *native;
+    mci_vm_job *vm;
+    mc_tensor **out; /* results; NULL where each range says where it goes */
+    int nout;
+} ranges;
+
+/* part: the headers show a part of what the plan was made for. */
+static int ranges_open(ranges *r, const step *s, mc_tensor **leaves, mc_tensor *like, int part)
+{
+    if (s->native && mci_native_fits(s->native))
+        r->native = part ? mci_native_open_part(s->native, leaves, s->nout, r->out) : mci_native_open(s->native, leaves);
+    else
+        r->vm = mci_vm_open(s->vm, leaves, like);
+    return r->native || r->vm ? MC_OK : mc_errstatus();
+}
+
+static void ranges_run(const ranges *r, int64_t lo, int64_t hi, char *const *out, int worker)
+{
+    if (r->native)
+        mci_native_range(r->native, lo, hi, out, worker);
+    else
+        mci_vm_range(r->vm, lo, hi, out, worker);
+}
+
+static int ranges_close(const ranges *r) { return r->native ? mci_native_close(r->native) : mci_vm_close(r->vm); }
+
+static void load_piece(void *arg, int64_t first, int64_t n, void *buf, int worker)
+{
+    char *out[1] = {buf};
+    ranges_run(arg, first, first + n, out, worker);
+}
+
+/* h: result, header of what is reduced, leaves */
+static int run_reduced(const step *s, mc_tensor **h)
+{
+    ranges r = {0};
+    if (ranges_open(&r, s, h + 2, h[1], 0))
+        return mc_errstatus();
+    mci_source source = {load_piece, &r};
+    h[0]->flags |= MC_FLAG_OUT;
+    int rc = mci_reduce_from(&mci_ops[s->op], h[0], h[1], &source, &s->params), bad = ranges_close(&r);
+    return bad ? bad : rc;
+}
+
+static void finish_tile(void *arg, int64_t lo, int64_t hi, int worker)
+{
+    const ranges *r = arg;
+    char *out[MCI_VM_REGISTERS];
+    for (int i = 0; i < r->nout; i++)
+        out[i] = (char *)r->out[i]->data + lo * MCI_SIZE(r->out[i]->dtype);
+    ranges_run(r, lo, hi, out, worker);
+}
+
+/* h: results, the product, its operands, leaves (the product among them) */
+static int run_product(const step *s, mc_tensor **h, int part)
+{
+    mc_tensor **product = h + s->nout, **leaves = product + 3;
+    ranges r = {.out = h, .nout = s->nout};
+    if (ranges_open(&r, s, leaves, product[0], part))
+        return mc_errstatus();
+    mci_after after = {finish_tile, &r, 0};
+    product[0]->flags |= MC_FLAG_OUT;
+    int rc = mci_matmul_then(product[0], product[1], product[2], &after), bad = ranges_close(&r);
+    if (rc || bad)
+        return rc ? rc : bad;
+    return after.done ? MC_OK : mci_vm_run(s->vm, leaves, h); /* where the product was made elsewhere and copied */
+}
+
+static int run_step(const step *s, mc_tensor **h, int part)
+{
+    switch (s->kind) {
+    case STEP_COPY: return mc_copy(h[0], h[1]);
+    case STEP_FUSED:
+        return s->native && mci_native_fits(s->native) ? mci_native_run(s->native, h + s->nout, h) : mci_vm_run(s->vm, h + s->nout, h);
+    case STEP_LOOP: return mci_loop_run(s->loop, h + s->nout, h);
+    case STEP_REDUCED: return run_reduced(s, h);
+    case STEP_PRODUCT: return run_product(s, h, part);
+    case STEP_PUT: return mc_put(h[0], s->axis, h[1], h[2], s->accumulate);
+    default:
+        for (int k = 0; k < s->nout; k++)
+            h[k]->flags |= MC_FLAG_OUT;
+        return mc_op(s->op, s->nout, h, s->nin, (const mc_tensor *const *)(h + s->nout), &s->params);
+    }
+}
+
+/* The step that owns the tiles, the others stand behind it; of each worker: its steps, ready for the tile it works on. */
+typedef struct tiled {
+    const step *s;
+    mci_ready *ready;
+} tiled;
+
+/* All steps of one tile. */
+static int run_tile(void *arg, mc_tensor **h, int worker, int fresh)
+{
+    const tiled *t = arg;
+    const step *s = t->s;
+    mci_ready *ready = t->ready + (int64_t)worker * s->count;
+    int rc = MC_OK;
+    for (int i = 1; i <= s->count && !rc; i++, ready++) {
+        mc_tensor **own = h + (s[i].first - s->first);
+        if (fresh) {
+            rc = mci_ready_close(ready);
+            if (!rc && s[i].kind == STEP_FUSED)
+                rc = mci_ready_program(ready, s[i].vm, s[i].native, own + s[i].nout, s[i].nout, own);
+            else if (!rc && s[i].kind == STEP_OP && s[i].nin == 1 && s[i].nout == 1)
+                mci_ready_op(ready, s[i].op, own[0], own[1], &s[i].params);
+        }
+        if (mci_ready_is(ready))
+            mci_ready_run(ready, s[i].nout, own, own[s[i].nout]);
+        else if (!rc)
+            rc = run_step(s + i, own, 1);
+    }
+    return rc;
+}
+
+static int run_tiles(const step *s, mc_tensor **h)
+{
+    if (s->rows && mci_native_rows_fits(s->rows)) {
+        mc_tensor *operands[MCI_NATIVE_OPERANDS];
+        for (int i = 0; i < s->noperands; i++)
+            operands[i] = h[s->operands[i]];
+        return mci_native_rows_run(s->rows, operands);
+    }
+    int64_t n = (int64_t)mci_tiles_workers(s->tiles) * s->count;
+    tiled t = {s, mci_calloc((size_t)n, sizeof *t.ready)};
+    int rc = t.ready ? mci_tiles_run(s->tiles, s->nviews, h, s->views, run_tile, &t) : mc_errstatus();
+    for (int64_t i = 0; t.ready && i < n; i++) {
+        int bad = mci_ready_close(&t.ready[i]);
+        rc = rc ? rc : bad;
+    }
+    mci_free(t.ready);
+    return rc;
+}
+
+static int run_steps(mc_plan *p)
+{
+    for (int i = 0; i < p->nsteps; i++) {
+        step *s = &p->steps[i];
+        mc_tensor **h = p->pointers + s->first;
+        int rc;
+        if (s->kind == STEP_TILES) {
+            rc = run_tiles(s, h);
+            i += s->count;
+        } else {
+            rc = run_step(s, h, 0);
+        }
+        if (rc)
+            return rc;
+    }
+    return MC_OK;
+}
+
+int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout)
+{
+    char *arena = NULL;
+    if (!p->pointers) {
+        p->pointers = mci_alloc(sizeof *p->pointers * (size_t)(p->nrefs + 1));
+        if (!p->pointers)
+            return mc_errstatus();
+        for (int i = 0; i < p->nrefs; i++)
+            p->pointers[i] = &p->headers[p->refs[i]].t;
+    }
+    if (p->arena && !(arena = mci_alloc((size_t)p->arena)))
+        return mc_errstatus();
+    int rc = MC_OK;
+    for (int i = 0; i < p->nheaders && !rc; i++) {
+        header *h = &p->headers[i];
+        int64_t first = h->offset * MCI_SIZE(h->t.dtype);
+        if (h->where == MC_PLAN_ARENA)
+            h->t.data = arena + h->index + first;
+        else if (h->where != MC_PLAN_CONST && h->where != MC_PLAN_TILE) {
+            int n = h->where == MC_PLAN_INPUT ? nin : nout;
+            mc_tensor *t = h->index < n ? (h->where == MC_PLAN_INPUT ? in : out)[h->index] : NULL;
+            if (!t)
+                rc = mci_error(MC_EINVAL, "plan: argument %lld is missing", (long long)h->index + 1);
+            else if (!(rc = mci_check_live("plan", t)))
+                h->t.data = (char *)t->data + first;
+        }
+    }
+    if (!rc)
+        rc = run_steps(p);
+    mci_free(arena);
+    return rc;
+}
+
+int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out)
+{
+    mci_free(p->form);
+    p->form = mci_calloc((size_t)(nin + nout + 1), sizeof *p->form);
+    if (!p->form)
+        return mc_errstatus();
+    for (int i = 0; i < nin + nout; i++)
+        memcpy(&p->form[i], i < nin ? in[i] : out[i - nin], sizeof *p->form);
+    p->nin = nin;
+    p->nout = nout;
+    return MC_OK;
+}
+
+/* Whether the arguments lie as those the plan was made for. */
+static int matches(const mc_plan *p, mc_tensor *const *in)
+{
+    int other = 0;
+    for (int i = 0; i < p->nin && !other; i++) {
+        const mc_tensor *a = in[i], *b = &p->form[i];
+        other = a->dtype != b->dtype || a->ndim != b->ndim;
+        for (int d = 0; !other && d < a->ndim; d++)
+            other = a->shape[d] != b->shape[d] || a->strides[d] != b->strides[d];
+    }
+    return !other;
+}
+
+int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
+{
+    if (!matches(p, in))
+        return -1;
+    int rc = MC_OK, made = 0;
+    for (; !rc && made < p->nout; made++) {
+        const mc_tensor *like = &p->form[p->nin + made];
+        rc = mc_create(out[made], like->dtype, like->ndim, like->shape);
+    }
+    if (!rc)
+        rc = mc_plan_run(p, in, p->nin, out, p->nout);
+    for (int i = 0; rc && i < made; i++)
+        mc_drop(out[i]);
+    return rc;
+}
+
+/* Whether result t can be written while the plan still reads: it is contiguous and nothing the plan reads. */
+static int free_of(const mc_plan *p, const mc_tensor *t, mc_tensor *const *in)
+{
+    int ok = mci_contiguous(t);
+    for (int i = 0; ok && i < p->nin; i++)
+        ok = mci_overlap(t, in[i]) < 0;
+    for (int i = 0; ok && i < p->nheaders; i++)
+        ok = p->headers[i].where != MC_PLAN_CONST || mci_overlap(t, &p->headers[i].t) < 0;
+    for (int i = 0; ok && i < p->nsteps; i++)
+        ok = p->steps[i].kind != STEP_LOOP; /* its parts may hold tensors of their own */
+    return ok;
+}
+
+static int check_results(const mc_plan *p, mc_tensor *const *out)
+{
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    for (int i = 0; i < p->nout; i++) {
+        const mc_tensor *t = out[i], *like = &p->form[p->nin + i];
+        int rc = mci_check_live("compile", t), other = t->dtype != like->dtype || t->ndim != like->ndim;
+        for (int d = 0; !other && d < t->ndim; d++)
+            other = t->shape[d] != like->shape[d];
+        if (rc)
+            return rc;
+        if (other)
+            return mci_error(MC_ESHAPE, "compile: result %d is %s and out is %s; give a tensor of that dtype and shape", i + 1,
+                             mci_tensor_text(s1, sizeof s1, like), mci_tensor_text(s2, sizeof s2, t));
+        if (t->flags & MC_FLAG_READONLY)
+            return mci_error(MC_EINVAL, "compile: out %d is read-only; give it a tensor of its own, x:copy()", i + 1);
+        for (int k = 0; k < i; k++)
+            if (mci_overlap(t, out[k]) >= 0)
+                return mci_error(MC_EINVAL, "compile: out %d and %d share memory; give each result its own tensor", k + 1, i + 1);
+    }
+    return MC_OK;
+}
+
+int mc_plan_into(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
+{
+    if (!matches(p, in))
+        return -1;
+    int rc = check_results(p, out);
+    mc_tensor *tmp = mci_calloc((size_t)p->nout + 1, sizeof *tmp), **to = mci_calloc((size_t)p->nout + 1, sizeof *to);
+    if (!rc && (!tmp || !to))
+        rc = mc_errstatus();
+    for (int i = 0; i < p->nout && !rc; i++) {
+        const mc_tensor *like = &p->form[p->nin + i];
+        to[i] = free_of(p, out[i], in) ? out[i] : &tmp[i];
+        if (to[i] == &tmp[i])
+            rc = mc_create(&tmp[i], like->dtype, like->ndim, like->shape);
+    }
+    if (!rc)
+        rc = mc_plan_run(p, in, p->nin, to, p->nout);
+    for (int i = 0; i < p->nout && !rc; i++)
+        if (to[i] == &tmp[i])
+            rc = mc_copy(out[i], &tmp[i]);
+    for (int i = 0; tmp && i < p->nout; i++)
+        mc_drop(&tmp[i]);
+    mci_free(tmp);
+    mci_free(to);
+    return rc;
+}

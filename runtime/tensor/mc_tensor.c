@@ -1,0 +1,696 @@
+/* mc_tensor.c - storages, headers, views, element copies.
+ *
+ * Owns the refcount of storages and the list of live ones. A header never owns anything but one reference. Views are pure
+ * arithmetic on shape, strides and first element. May not know ops or Lua. */
+#include "record/mc_record.h"
+#include "mc_gen_kernels.h"
+#include "tensor/mc_blocks.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <math.h>
+#include <string.h>
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and the two counters */
+static mc_storage *list_head;
+static int64_t tensor_bytes, tensor_peak;
+
+int64_t mc_itemsize(int dtype) { return dtype >= 0 && dtype < MC_NDTYPE ? MCI_SIZE(dtype) : 0; }
+const char *mc_dtype_name(int dtype) { return dtype >= 0 && dtype < MC_NDTYPE ? mci_dtype_names[dtype] : "?"; }
+int mci_kind(int dtype) { return mci_dtype_kinds[dtype]; }
+
+/* ---- text ---- */
+
+char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape)
+{
+    size_t used = 0;
+    buf[0] = 0;
+    for (int i = 0; i < ndim && used < n; i++)
+        used += (size_t)snprintf(buf + used, n - used, i ? ",%lld" : "%lld", (long long)shape[i]);
+    return buf;
+}
+
+char *mci_tensor_text(char *buf, size_t n, const mc_tensor *t)
+{
+    char s[MCI_TEXT - 24];
+    snprintf(buf, n, "%s[%s]@cpu", mc_dtype_name(t->dtype), mci_shape_text(s, sizeof s, t->ndim, t->shape));
+    return buf;
+}
+
+int mci_check_live(const char *op, const mc_tensor *t)
+{
+    if (MC_LIKELY(t->data != NULL))
+        return MC_OK;
+    return mci_error(MC_ERELEASED, "%s: a tensor was released and cannot be used; keep it with mc.keep or copy it first", op);
+}
+
+/* ---- storage ---- */
+
+static int64_t serials; /* guarded by list_lock */
+
+static mc_storage *storage_new(int dtype, int ndim, const int64_t *shape, int64_t bytes, void *data)
+{
+    mc_storage *s = mci_alloc(sizeof *s);
+    if (!s)
+        return NULL;
+    memset(s, 0, sizeof *s);
+    atomic_init(&s->refs, 1);
+    s->dtype = dtype;
+    s->ndim = ndim;
+    memcpy(s->shape, shape, sizeof *shape * (size_t)ndim);
+    s->bytes = bytes;
+    s->data = data ? data : mci_alloc((size_t)bytes);
+    if (!s->data) {
+        mci_free(s);
+        return NULL;
+    }
+    pthread_mutex_lock(&list_lock);
+    s->serial = ++serials;
+    s->next = list_head;
+    if (list_head)
+        list_head->prev = s;
+    list_head = s;
+    if (!data) {
+        tensor_bytes += bytes;
+        if (tensor_bytes > tensor_peak)
+            tensor_peak = tensor_bytes;
+    }
+    pthread_mutex_unlock(&list_lock);
+    return s;
+}
+
+void mci_storage_ref(mc_storage *s) { atomic_fetch_add(&s->refs, 1); }
+
+void mci_storage_unref(mc_storage *s)
+{
+    if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+        return;
+    pthread_mutex_lock(&list_lock);
+    if (s->prev)
+        s->prev->next = s->next;
+    else
+        list_head = s->next;
+    if (s->next)
+        s->next->prev = s->prev;
+    if (!s->release)
+        tensor_bytes -= s->bytes;
+    pthread_mutex_unlock(&list_lock);
+    if (s->release)
+        s->release(s->owner);
+    else
+        mci_free(s->data);
+    mci_free(s);
+}
+
+void mc_memory_stats(int64_t out[9])
+{
+    mci_memory_counts(out);
+    pthread_mutex_lock(&list_lock);
+    out[7] = tensor_bytes;
+    out[8] = tensor_peak;
+    pthread_mutex_unlock(&list_lock);
+}
+
+void mc_memory_reset_peak(void)
+{
+    mci_memory_peak_reset();
+    pthread_mutex_lock(&list_lock);
+    tensor_peak = tensor_bytes;
+    pthread_mutex_unlock(&list_lock);
+}
+
+int mc_memory_largest(int k, int64_t out[11])
+{
+    /* k-th in order of (bytes, address): one pass per rank, the list is only walked when memory ran out */
+    int found = 0;
+    int64_t last_bytes = INT64_MAX;
+    uintptr_t last_at = UINTPTR_MAX;
+    pthread_mutex_lock(&list_lock);
+    for (int rank = 0; rank <= k; rank++) {
+        const mc_storage *best = NULL;
+        for (const mc_storage *s = list_head; s; s = s->next) {
+            int below = s->bytes < last_bytes || (s->bytes == last_bytes && (uintptr_t)s < last_at);
+            if (below && (!best || s->bytes > best->bytes || (s->bytes == best->bytes && (uintptr_t)s > (uintptr_t)best)))
+                best = s;
+        }
+        found = best != NULL;
+        if (!best)
+            break;
+        last_bytes = best->bytes;
+        last_at = (uintptr_t)best;
+        out[0] = best->bytes;
+        out[1] = best->dtype;
+        out[2] = best->ndim;
+        memcpy(out + 3, best->shape, sizeof best->shape);
+    }
+    pthread_mutex_unlock(&list_lock);
+    return found;
+}
+
+/* ---- headers ---- */
+
+int64_t mci_numel(int ndim, const int64_t *shape)
+{
+    int64_t n = 1;
+    for (int i = 0; i < ndim; i++)
+        n *= shape[i];
+    return n;
+}
+
+/* Shape, contiguous strides and counts of a header; data and storage are left alone. */
+static int header_fill(mc_tensor *t, int dtype, int ndim, const int64_t *shape, int64_t *bytes)
+{
+    if (dtype < 0 || dtype >= MC_NDTYPE)
+        return mci_error(MC_EDTYPE, "tensor: dtype code %d is unknown", dtype);
+    if (ndim < 0 || ndim > MC_MAX_RANK)
+        return mci_error(MC_ESHAPE, "tensor: rank %d is not in 0..%d", ndim, MC_MAX_RANK);
+    int64_t n = 1;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0)
+            return mci_error(MC_ESHAPE, "tensor: size %lld is negative", (long long)shape[i]);
+        if (mci_size_mul(n, shape[i], &n))
+            return mc_errstatus();
+    }
+    if (mci_size_mul(n, MCI_SIZE(dtype), bytes))
+        return mc_errstatus();
+    t->dtype = dtype;
+    t->ndim = ndim;
+    t->numel = n;
+    t->flags = 0;
+    t->device = -1;
+    t->small = *bytes <= MC_INLINE_BYTES ? (int32_t)*bytes : 0;
+    int64_t stride = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        t->shape[i] = shape[i];
+        t->strides[i] = stride;
+        stride *= shape[i] > 0 ? shape[i] : 1;
+    }
+    return MC_OK;
+}
+
+int mc_create(mc_tensor *out, int dtype, int ndim, const int64_t *shape)
+{
+    int64_t bytes, sizes[MC_MAX_RANK] = {0};
+    if (ndim > 0 && ndim <= MC_MAX_RANK)
+        memcpy(sizes, shape, sizeof *shape * (size_t)ndim); /* shape may point into out */
+    int rc = header_fill(out, dtype, ndim, sizes, &bytes);
+    if (rc)
+        return rc;
+    if (bytes <= out->capacity && !mci_recording) {
+        out->storage = NULL;
+        out->data = out->payload;
+        return MC_OK;
+    }
+    out->capacity = 0;
+    out->storage = storage_new(dtype, ndim, sizes, bytes, NULL);
+    if (!out->storage)
+        return mc_errstatus();
+    out->data = out->storage->data;
+    return MC_OK;
+}
+
+mc_tensor *mc_tensor_new(int dtype, int ndim, const int64_t *shape)
+{
+    mc_tensor *t = mci_calloc(1, sizeof *t);
+    if (t && mc_create(t, dtype, ndim, shape)) {
+        mci_free(t);
+        t = NULL;
+    }
+    return t;
+}
+
+void mc_tensor_free(mc_tensor *t)
+{
+    if (t)
+        mc_drop(t);
+    mci_free(t);
+}
+
+void mc_drop(mc_tensor *t)
+{
+    mc_storage *s = t->storage;
+    t->storage = NULL;
+    t->data = NULL;
+    t->flags |= MC_FLAG_RELEASED;
+    mci_storage_unref(s);
+}
+
+int mc_promote(mc_tensor *t)
+{
+    if (mci_check_live("view", t))
+        return mc_errstatus();
+    if (t->storage)
+        return MC_OK;
+    int64_t bytes = t->numel * MCI_SIZE(t->dtype);
+    mc_storage *s = storage_new(t->dtype, t->ndim, t->shape, bytes, NULL);
+    if (!s)
+        return mc_errstatus();
+    memcpy(s->data, t->data, (size_t)bytes);
+    t->storage = s;
+    t->data = s->data;
+    t->capacity = 0;
+    return MC_OK;
+}
+
+int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape, const int64_t *strides, void *owner,
+            void (*release)(void *), int readonly)
+{
+    int64_t bytes;
+    int rc = header_fill(out, dtype, ndim, shape, &bytes);
+    if (rc)
+        return rc;
+    out->capacity = 0;
+    out->storage = storage_new(dtype, ndim, shape, bytes, data);
+    if (!out->storage)
+        return mc_errstatus();
+    out->storage->owner = owner;
+    out->storage->release = release;
+    out->data = data;
+    if (strides)
+        memcpy(out->strides, strides, sizeof *strides * (size_t)ndim);
+    out->flags = readonly ? MC_FLAG_READONLY : 0;
+    return MC_OK;
+}
+
+int mci_contiguous(const mc_tensor *t)
+{
+    int64_t stride = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->shape[i] != 1 && t->strides[i] != stride)
+            return t->numel == 0;
+        stride *= t->shape[i];
+    }
+    return 1;
+}
+
+int mc_is_contiguous(const mc_tensor *t) { return mci_contiguous(t); }
+int mc_refcount(const mc_tensor *t) { return t->storage ? atomic_load(&t->storage->refs) : 0; }
+int mc_shares_storage(const mc_tensor *a, const mc_tensor *b) { return a->storage && a->storage == b->storage; }
+
+/* Byte range [lo, hi) that a header can touch. */
+static void extent(const mc_tensor *t, uintptr_t *lo, uintptr_t *hi)
+{
+    int64_t below = 0, above = 0;
+    for (int i = 0; i < t->ndim; i++) {
+        int64_t span = (t->shape[i] - 1) * t->strides[i];
+        if (span < 0)
+            below += span;
+        else
+            above += span;
+    }
+    *lo = (uintptr_t)t->data + (uintptr_t)(below * MCI_SIZE(t->dtype));
+    *hi = (uintptr_t)t->data + (uintptr_t)((above + 1) * MCI_SIZE(t->dtype));
+}
+
+void mc_unload(const mc_tensor *t)
+{
+    uintptr_t lo, hi;
+    if (t->numel == 0 || !t->storage || t->storage->release != (void (*)(void *))mc_npy_free)
+        return;
+    extent(t, &lo, &hi);
+    mc_npy_forget(t->storage->owner, (const void *)lo, (int64_t)(hi - lo));
+}
+
+int mci_overlap(const mc_tensor *a, const mc_tensor *b)
+{
+    if (a->numel == 0 || b->numel == 0)
+        return -1;
+    uintptr_t alo, ahi, blo, bhi;
+    extent(a, &alo, &ahi);
+    extent(b, &blo, &bhi);
+    if (ahi <= blo || bhi <= alo)
+        return -1;
+    int same = a->data == b->data && a->ndim == b->ndim && MCI_SIZE(a->dtype) == MCI_SIZE(b->dtype);
+    for (int i = 0; same && i < a->ndim; i++)
+        same = a->shape[i] == b->shape[i] && (a->strides[i] == b->strides[i] || a->shape[i] == 1);
+    return same ? 0 : 1;
+}
+
+int mci_axis(const char *op, const mc_tensor *t, int64_t given, int *axis)
+{
+    char s[MCI_TEXT];
+    int64_t k = given < 0 ? given + t->ndim : given;
+    if (k < 0 || k >= t->ndim)
+        return mci_error(MC_ESHAPE, "%s: the axis is outside %s; it has %d axes", op, mci_tensor_text(s, sizeof s, t), t->ndim);
+    *axis = (int)k;
+    return MC_OK;
+}
+
+int mci_out(const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *shape)
+{
+    if (!(out->flags & MC_FLAG_OUT))
+        return mc_create(out, dtype, ndim, shape);
+    char a[MCI_TEXT], b[MCI_TEXT];
+    if (mci_check_live(op, out))
+        return mc_errstatus();
+    int same = out->ndim == ndim && out->dtype == dtype;
+    for (int i = 0; same && i < ndim; i++)
+        same = out->shape[i] == shape[i];
+    if (!same)
+        return mci_error(MC_ESHAPE, "%s: out is %s but the result is %s[%s]; give a tensor of that shape and dtype", op,
+                         mci_tensor_text(a, sizeof a, out), mc_dtype_name(dtype), mci_shape_text(b, sizeof b, ndim, shape));
+    if (out->flags & MC_FLAG_READONLY)
+        return mci_error(MC_EINVAL, "%s: out is read-only (a mapped file or a broadcast view); copy it first", op);
+    return MC_OK;
+}
+
+void mci_out_fail(mc_tensor *out, int was_out)
+{
+    if (!was_out && !(out->flags & MC_FLAG_OUT))
+        mc_drop(out);
+}
+
+/* ---- broadcasting and collapsing ---- */
+
+int mci_broadcast(const char *op, const mc_tensor *const *t, int n, int *ndim, int64_t *shape)
+{
+    int nd = 0;
+    for (int k = 0; k < n; k++)
+        nd = t[k]->ndim > nd ? t[k]->ndim : nd;
+    for (int i = 0; i < nd; i++) {
+        int64_t size = 1;
+        for (int k = 0; k < n; k++) {
+            int j = i - (nd - t[k]->ndim);
+            int64_t s = j < 0 ? 1 : t[k]->shape[j];
+            if (s == 1 || s == size)
+                continue;
+            if (size != 1) {
+                char text[3 * MCI_TEXT];
+                size_t used = 0;
+                text[0] = 0;
+                for (int q = 0; q < n && used < sizeof text - MCI_TEXT; q++) {
+                    char one[MCI_TEXT];
+                    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", q ? " and " : "",
+                                             mci_tensor_text(one, sizeof one, t[q]));
+                }
+                return mci_error(MC_ESHAPE, "%s: shapes do not broadcast, %s; sizes must be equal or 1 from the last axis "
+                                 "backwards", op, text);
+            }
+            size = s;
+        }
+        shape[i] = size;
+    }
+    *ndim = nd;
+    return MC_OK;
+}
+
+void mci_broadcast_strides(const mc_tensor *t, int ndim, int64_t *strides)
+{
+    for (int i = 0; i < ndim; i++) {
+        int j = i - (ndim - t->ndim);
+        strides[i] = j < 0 || t->shape[j] == 1 ? 0 : t->strides[j];
+    }
+}
+
+int mci_collapse(int ndim, int64_t *shape, int nop, int64_t (*strides)[MC_MAX_RANK])
+{
+    int nd = 0;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] == 1)
+            continue;
+        int merge = nd > 0;
+        for (int k = 0; merge && k < nop; k++)
+            merge = strides[k][nd - 1] == strides[k][i] * shape[i];
+        if (merge) {
+            shape[nd - 1] *= shape[i];
+            for (int k = 0; k < nop; k++)
+                strides[k][nd - 1] = strides[k][i];
+        } else {
+            shape[nd] = shape[i];
+            for (int k = 0; k < nop; k++)
+                strides[k][nd] = strides[k][i];
+            nd++;
+        }
+    }
+    return nd;
+}
+
+/* ---- element copies ---- */
+
+/* Walks `count` elements of t from flat position `first` in runs along the last axis; to != 0 copies out of t. */
+static void walk(const mc_tensor *t, int64_t first, int64_t count, int dtype, char *buf, int to)
+{
+    int64_t shape[MC_MAX_RANK], strides[1][MC_MAX_RANK], idx[MC_MAX_RANK];
+    memcpy(shape, t->shape, sizeof shape);
+    memcpy(strides[0], t->strides, sizeof strides[0]);
+    int nd = mci_collapse(t->ndim, shape, 1, strides);
+    int64_t tsize = MCI_SIZE(t->dtype), bsize = MCI_SIZE(dtype);
+    mci_cast_fn fn = to ? mci_cast(dtype, t->dtype) : mci_cast(t->dtype, dtype);
+    int64_t inner = nd ? shape[nd - 1] : 1, si = nd ? strides[0][nd - 1] : 1, rest = first / inner, off = 0;
+    int64_t at = first % inner;
+    for (int i = nd - 2; i >= 0; i--) {
+        idx[i] = rest % shape[i];
+        rest /= shape[i];
+        off += idx[i] * strides[0][i];
+    }
+    while (count > 0) {
+        int64_t n = inner - at < count ? inner - at : count;
+        char *p = (char *)t->data + (off + at * si) * tsize;
+        if (to)
+            fn(n, buf, 1, p, si);
+        else
+            fn(n, p, si, buf, 1);
+        buf += n * bsize;
+        count -= n;
+        at = 0;
+        for (int i = nd - 2; i >= 0; i--) {
+            off += strides[0][i];
+            if (++idx[i] < shape[i])
+                break;
+            off -= idx[i] * strides[0][i];
+            idx[i] = 0;
+        }
+    }
+}
+
+void mci_gather(const mc_tensor *src, int64_t first, int64_t count, int dtype, void *buf)
+{
+    walk(src, first, count, dtype, buf, 1);
+}
+
+void mci_scatter(const mc_tensor *dst, int64_t first, int64_t count, int dtype, const void *buf)
+{
+    walk(dst, first, count, dtype, (char *)(uintptr_t)buf, 0);
+}
+
+#define COPY_GRAIN 65536 /* elements per task: about 20 us of copying, well above the 2 us of starting a team */
+
+typedef struct copy_job {
+    int nd;
+    int64_t shape[MC_MAX_RANK], strides[2][MC_MAX_RANK];
+    char *dst, *src;
+    int64_t dsize, ssize, total, tile;
+    mci_cast_fn fn;
+    int plain, stream; /* no conversion; written past the caches */
+} copy_job;
+
+#define COPY_NARROW 8  /* rows of at most this length are copied column by column: a call per row would cost more than its elements */
+#define COPY_TILE 64   /* columns at a time of a transpose: as many cache lines stay in the first cache */
+#define COPY_RUN 1024  /* rows at a time, which stay in the first cache while their columns are walked */
+
+static void copy_narrow(const copy_job *j, int64_t r0, int64_t r1)
+{
+    int nd = j->nd;
+    int64_t inner = j->shape[nd - 1], along = j->shape[nd - 2], run;
+    for (int64_t r = r0; r < r1; r += run) {
+        int64_t left = along - r % along, rest = r, od = 0, os = 0;
+        run = r1 - r < left ? r1 - r : left;
+        run = run < COPY_RUN ? run : COPY_RUN;
+        for (int i = nd - 2; i >= 0; i--) {
+            int64_t k = rest % j->shape[i];
+            rest /= j->shape[i];
+            od += k * j->strides[0][i];
+            os += k * j->strides[1][i];
+        }
+        for (int64_t q = 0; q < inner; q++)
+            j->fn(run, j->dst + (od + q * j->strides[0][nd - 1]) * j->dsize, j->strides[0][nd - 2],
+                  j->src + (os + q * j->strides[1][nd - 1]) * j->ssize, j->strides[1][nd - 2]);
+    }
+}
+
+/* Elements [lo, hi) of one long row, past the caches. */
+static void copy_stream(const copy_job *j, int64_t lo, int64_t hi)
+{
+    MC_ALIGNED(64) char buf[16384];
+    int64_t ss = j->strides[1][0];
+    if (j->plain && ss == 1) {
+        mci_stream(j->dst + lo * j->dsize, j->src + lo * j->ssize, (hi - lo) * j->dsize, 0, NULL);
+        return;
+    }
+    for (int64_t at = lo, n; at < hi; at += n) {
+        n = (int64_t)sizeof buf / j->dsize;
+        n = hi - at < n ? hi - at : n;
+        j->fn(n, buf, 1, j->src + at * ss * j->ssize, ss);
+        const char *next = j->src + (ss < 0 ? at + 2 * n : at + n) * ss * j->ssize;
+        mci_stream(j->dst + at * j->dsize, buf, n * j->dsize, (ss == 1 || ss == -1) && at + 2 * n < hi, &next);
+    }
+}
+
+/* One task: flat range of the collapsed index space, rows along the last axis; the last two axes are walked in tiles when the
+ * source runs fastest along the other one (a transpose touches each cache line once per tile). */
+static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const copy_job *j = arg;
+    (void)worker;
+    int nd = j->nd;
+    if (nd == 0) {
+        j->fn(1, j->dst, 1, j->src, 1);
+        return;
+    }
+    int64_t inner = j->shape[nd - 1], ds = j->strides[0][nd - 1], ss = j->strides[1][nd - 1];
+    int64_t rows = j->total / inner;
+    if (nd == 1) {
+        int64_t lo = begin * j->tile, hi = end * j->tile < inner ? end * j->tile : inner;
+        if (j->stream)
+            copy_stream(j, lo, hi);
+        else if (hi > lo)
+            j->fn(hi - lo, j->dst + lo * ds * j->dsize, ds, j->src + lo * ss * j->ssize, ss);
+        return;
+    }
+    int64_t r0 = begin * j->tile, r1 = end * j->tile < rows ? end * j->tile : rows;
+    if (inner <= COPY_NARROW) {
+        copy_narrow(j, r0, r1);
+        return;
+    }
+    const int64_t block = ss == 1 || ds != 1 || inner <= 2 * COPY_TILE ? inner : COPY_TILE, *d = j->strides[0], *s = j->strides[1];
+    for (int64_t c = 0; c < inner; c += block) {
+        int64_t n = inner - c < block ? inner - c : block, idx[MC_MAX_RANK], rest = r0, od = c * ds, os = c * ss;
+        for (int i = nd - 2; i >= 0; i--) {
+            idx[i] = rest % j->shape[i];
+            rest /= j->shape[i];
+            od += idx[i] * d[i];
+            os += idx[i] * s[i];
+        }
+        for (int64_t r = r0; r < r1; r++) {
+            j->fn(n, j->dst + od * j->dsize, ds, j->src + os * j->ssize, ss);
+            for (int i = nd - 2; i >= 0; i--) { /* the next row */
+                od += d[i];
+                os += s[i];
+                if (++idx[i] < j->shape[i])
+                    break;
+                od -= idx[i] * d[i];
+                os -= idx[i] * s[i];
+                idx[i] = 0;
+            }
+        }
+    }
+}
+
+static int copy_run(mc_tensor *dst, const mc_tensor *src);
+
+int mc_copy(mc_tensor *dst, const mc_tensor *src)
+{
+    if (MC_LIKELY(!mci_recording))
+        return copy_run(dst, src);
+    int logged = mci_record_write_begin(dst, 1, &src);
+    if (logged <= 0)
+        return logged < 0 ? mc_errstatus() : copy_run(dst, src);
+    return mci_record_write_end(logged, MC_RECORD_COPY, dst, 1, &src, 0, 0, copy_run(dst, src));
+}
+
+static int copy_run(mc_tensor *dst, const mc_tensor *src)
+{
+    int nd;
+    int64_t shape[MC_MAX_RANK];
+    char a[MCI_TEXT], b[MCI_TEXT];
+    if (mci_check_live("copy", dst) || mci_check_live("copy", src))
+        return mc_errstatus();
+    if (dst->flags & MC_FLAG_READONLY)
+        return mci_error(MC_EINVAL, "copy: the destination is read-only (a mapped file or a broadcast view); copy it first");
+    const mc_tensor *both[2] = {dst, src};
+    if (mci_broadcast("copy", both, 2, &nd, shape))
+        return mc_errstatus();
+    if (nd != dst->ndim || memcmp(shape, dst->shape, sizeof *shape * (size_t)nd) != 0)
+        return mci_error(MC_ESHAPE, "copy: %s does not fit into %s; shapes must be equal or broadcast",
+                         mci_tensor_text(a, sizeof a, src), mci_tensor_text(b, sizeof b, dst));
+    if (dst->numel == 0)
+        return MC_OK;
+    mc_tensor tmp = {0};
+    int over = mci_overlap(dst, src);
+    if (over == 0 && dst->dtype == src->dtype)
+        return MC_OK;
+    if (over == 1 || (over == 0 && dst->dtype != src->dtype)) {
+        int rc = mci_materialize(&tmp, src, src->dtype);
+        if (rc)
+            return rc;
+        src = &tmp;
+    }
+    copy_job j = {.dst = dst->data, .src = src->data, .dsize = MCI_SIZE(dst->dtype), .ssize = MCI_SIZE(src->dtype),
+                  .total = dst->numel, .fn = mci_cast(dst->dtype, src->dtype)};
+    memcpy(j.shape, dst->shape, sizeof j.shape);
+    memcpy(j.strides[0], dst->strides, sizeof j.strides[0]);
+    mci_broadcast_strides(src, nd, j.strides[1]);
+    j.nd = mci_collapse(nd, j.shape, 2, j.strides);
+    int64_t inner = j.nd ? j.shape[j.nd - 1] : 1, rows = j.total / inner, tasks = 1;
+    if (j.nd == 1) {
+        j.tile = COPY_GRAIN;
+        tasks = (inner + j.tile - 1) / j.tile;
+        j.plain = dst->dtype == src->dtype;
+        j.stream = j.strides[0][0] == 1 && inner * j.dsize >= MCI_STREAM;
+    } else if (j.nd > 1) {
+        j.tile = inner >= COPY_GRAIN ? 1 : (COPY_GRAIN + inner - 1) / inner;
+        tasks = (rows + j.tile - 1) / j.tile;
+    }
+    int rc = mci_parallel(tasks, copy_task, &j);
+    mc_drop(&tmp);
+    return rc;
+}
+
+int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype)
+{
+    memset(t, 0, sizeof *t);
+    int rc = mc_create(t, dtype, src->ndim, src->shape);
+    if (!rc && (rc = mc_copy(t, src)) != 0)
+        mc_drop(t);
+    return rc;
+}
+
+int mc_fill(mc_tensor *dst, double re, double im)
+{
+    double v[2] = {re, im};
+    mc_tensor one = {.data = v, .numel = 1, .dtype = im != 0 ? MC_C128 : MC_F64, .device = -1};
+    int64_t whole = (int64_t)re;
+    if (im == 0 && mci_kind(dst->dtype) != 'f' && mci_kind(dst->dtype) != 'c' && re == (double)whole) {
+        memcpy(v, &whole, sizeof whole); /* integers travel exactly */
+        one.dtype = MC_I64;
+    }
+    return mc_copy(dst, &one);
+}
+
+/* Only one NaN is safe to become a Lua value, see mc_numbers. */
+static void one_nan(double *v, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        v[i] = v[i] == v[i] ? v[i] : NAN;
+}
+
+int mc_numbers(const mc_tensor *t, int64_t first, int64_t count, double *out)
+{
+    if (mci_check_live("numbers", t) || (mci_recording && mci_record_check_value("numbers", t)))
+        return mc_errstatus();
+    if (first < 0 || count < 0 || first > t->numel - count || !mc_is_contiguous(t))
+        return mci_error(MC_EINVAL, "numbers: elements outside the tensor, or one that is not contiguous; check the call");
+    int width = mci_kind(t->dtype) == 'c' ? 2 : 1;
+    mci_cast(width == 2 ? MC_C128 : MC_F64, t->dtype)(count, out, 1, (const char *)t->data + first * MCI_SIZE(t->dtype), 1);
+    one_nan(out, width * count);
+    return MC_OK;
+}
+
+int mc_item(const mc_tensor *t, double v[2], int64_t *exact)
+{
+    char s[MCI_TEXT];
+    if (mci_check_live("item", t) || (mci_recording && mci_record_check_value("item", t)))
+        return mc_errstatus();
+    if (t->numel != 1)
+        return mci_error(MC_ESHAPE, "item: %s has %lld elements; index one of them first", mci_tensor_text(s, sizeof s, t),
+                         (long long)t->numel);
+    v[1] = 0;
+    mci_cast(MC_C128, t->dtype)(1, v, 1, t->data, 1);
+    one_nan(v, 2);
+    int kind = mci_kind(t->dtype);
+    *exact = 0;
+    if (kind != 'f' && kind != 'c')
+        mci_cast(MC_I64, t->dtype)(1, exact, 1, t->data, 1);
+    return MC_OK;
+}

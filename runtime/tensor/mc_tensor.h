@@ -1,0 +1,77 @@
+/* mc_tensor.h - tensor headers, storages and shapes as the op drivers see them.
+ *
+ * Owns: storage refcounts, views, broadcasting, collapsing of dimensions, the text of operands in messages. */
+#ifndef MC_TENSOR_H
+#define MC_TENSOR_H
+
+#include "mascon.h"
+#include "device/mc_context.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
+#include <stdatomic.h>
+
+#define MCI_RECORDINGS 12
+struct mc_storage {
+    _Atomic int32_t refs;
+    int32_t traced[MCI_RECORDINGS]; /* of each nested recording: its contents depend on an argument of the recorded function (mc_record.c) */
+    /* what the tape needs: writes so far while it is on; a leaf; references held by its log; the last search that wanted it; whether what made
+     * it was dropped by a backward() (mc_record.c) */
+    int32_t version, leaf, logged, wanted, gone;
+    int64_t serial;            /* never used twice in a process */
+    int32_t dtype, ndim;       /* of the tensor it was made for: shown in the out-of-memory table */
+    int64_t bytes;
+    int64_t shape[MC_MAX_RANK];
+    void *data;
+    void *owner;               /* foreign memory: release(owner) at the end; else NULL and data is ours */
+    void (*release)(void *);
+    mc_storage *prev, *next;   /* list of live storages, guarded by its lock in mc_tensor.c */
+};
+
+extern const int32_t mci_itemsize_table[];
+#define MCI_SIZE(dt) ((int64_t)mci_itemsize_table[dt])
+
+/* `dtype[shape]@device` into buf, for messages. Returns buf. */
+char *mci_tensor_text(char *buf, size_t n, const mc_tensor *t);
+char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape);
+#define MCI_TEXT 128
+
+/* MC_ERELEASED with advice when the operand has no memory any more. */
+int mci_check_live(const char *op, const mc_tensor *t);
+
+void mci_storage_ref(mc_storage *s);
+void mci_storage_unref(mc_storage *s);
+
+/* Result header of an op: an empty header gets dtype, shape and memory; an out= header is checked against them. */
+int mci_out(const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *shape);
+/* Undoes mci_out after a failure in a header it had just filled. */
+void mci_out_fail(mc_tensor *out, int was_out);
+
+/* Shape of the broadcast of a and b into out (may alias either). */
+int mci_broadcast(const char *op, const mc_tensor *const *t, int n, int *ndim, int64_t *shape);
+/* Strides of t as seen under the broadcast shape. */
+void mci_broadcast_strides(const mc_tensor *t, int ndim, int64_t *strides);
+/* Merges adjacent dimensions that are jointly contiguous in every operand, drops those of size 1.
+ * strides[k] has room for MC_MAX_RANK. Returns the new rank (0 for one element). */
+int mci_collapse(int ndim, int64_t *shape, int nop, int64_t (*strides)[MC_MAX_RANK]);
+int64_t mci_numel(int ndim, const int64_t *shape);
+int mci_contiguous(const mc_tensor *t);
+/* -1: no overlap; 0: exactly the same elements in the same places; 1: partial overlap. */
+int mci_overlap(const mc_tensor *a, const mc_tensor *b);
+/* Axis argument: 0-based, negative from the end. Writes it to *axis. */
+int mci_axis(const char *op, const mc_tensor *t, int64_t given, int *axis);
+
+/* A temporary on the C stack: header `t` becomes a contiguous copy of src in `dtype`; mc_drop when done. */
+int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype);
+/* Copies `count` elements starting at flat position `first` (row-major) of src, converted to dtype, into buf. */
+void mci_gather(const mc_tensor *src, int64_t first, int64_t count, int dtype, void *buf);
+void mci_scatter(const mc_tensor *dst, int64_t first, int64_t count, int dtype, const void *buf);
+
+static inline char *mci_at(const mc_tensor *t, int64_t offset)
+{
+    return (char *)t->data + offset * MCI_SIZE(t->dtype);
+}
+
+/* dtype classes, from the generated table */
+int mci_kind(int dtype); /* 'b' 'u' 'i' 'f' 'c' */
+
+#endif
