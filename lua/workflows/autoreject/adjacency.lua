@@ -1,4 +1,4 @@
---- mascon.autoreject.adjacency: which channels are neighbours, and what bad neighbours do to each other.
+--- workflows.autoreject.adjacency: which channels are neighbours, and what bad neighbours do to each other.
 --
 -- Two electrodes bridged by gel, or one blow to the cap, make neighbours bad together: a repair of one from the other would copy the artefact. Owns the
 -- neighbour table and clusters of bad channels. May not know samples.

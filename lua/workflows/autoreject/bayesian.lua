@@ -1,4 +1,4 @@
---- mascon.autoreject.bayesian: the search of upstream over a curve that is already known.
+--- workflows.autoreject.bayesian: the search of upstream over a curve that is already known.
 --
 -- Owns the start points, the Gaussian process of fixed unit length and the acquisition that upstream minimises. It exists to reproduce
 -- upstream's thresholds; mc.autoreject.exact never has a higher loss. May not know how losses were found.

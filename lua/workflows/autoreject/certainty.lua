@@ -1,9 +1,9 @@
---- mascon.autoreject.certainty: how sure a vote is: how often it stays the same with other splits.
+--- workflows.autoreject.certainty: how sure a vote is: how often it stays the same with other splits.
 --
 -- A limit rests on ten random splits. Other seeds give other splits, and leaving out one split of ten gives another limit from the same ones. Owns this
 -- resampling. May not know repair.
 local mc = require 'mascon'
-local exact = require 'mascon.autoreject.exact'
+local exact = require 'workflows.autoreject.exact'
 local M = {}
 
 --- Limits of the channels when one fold after the other is left out, f64 [K, C].
@@ -20,7 +20,7 @@ end
 ---@param o table options certainty (seeds beside the first), seed
 ---@return any
 function M.of(found, vote, o)
-  local thresholds = require 'mascon.autoreject.thresholds'
+  local thresholds = require 'workflows.autoreject.thresholds'
   return mc.scope(function()
     local range = found.job.source:ranges(found.job.fname)
     local plain = mc.gt(range, found.threshold:reshape(1, vote.C))

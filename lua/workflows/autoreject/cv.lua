@@ -1,13 +1,13 @@
---- mascon.autoreject.cv: the loss of every pair of consensus and number of repairs, in every fold.
+--- workflows.autoreject.cv: the loss of every pair of consensus and number of repairs, in every fold.
 --
 -- Epochs are binned by how many channels are bad, once; means of all training sets are sums of bins, medians of test epochs belong to no pair. Owns
 -- the bins and the table of cells that differ between numbers of repairs. May not know thresholds.
 local mc = require 'mascon'
 local op = require 'mascon.op'
-local curves = require 'mascon.autoreject.curves'
-local folds_ = require 'mascon.autoreject.folds'
-local repair = require 'mascon.autoreject.repair'
-local vote_ = require 'mascon.autoreject.vote'
+local curves = require 'workflows.autoreject.curves'
+local folds_ = require 'workflows.autoreject.folds'
+local repair = require 'workflows.autoreject.repair'
+local vote_ = require 'workflows.autoreject.vote'
 local raw = op.raw
 local M = {}
 

@@ -1,4 +1,4 @@
---- mascon.autoreject.exact: the threshold of the lowest loss among all candidates.
+--- workflows.autoreject.exact: the threshold of the lowest loss among all candidates.
 --
 -- Owns the rule for ties. May not know how losses were found.
 local mc = require 'mascon'

@@ -1,19 +1,19 @@
---- mascon.autoreject.fit: the local analysis: thresholds, then how many bad channels make an epoch bad and how many are repaired.
+--- workflows.autoreject.fit: the local analysis: thresholds, then how many bad channels make an epoch bad and how many are repaired.
 --
 -- Chains thresholds, votes and cross-validation for each type of channel and makes the model that transform.lua applies. Owns the fields of a model.
 -- May not know how any part works.
-local adjacency = require 'mascon.autoreject.adjacency'
-local augment = require 'mascon.autoreject.augment'
-local certainty = require 'mascon.autoreject.certainty'
+local adjacency = require 'workflows.autoreject.adjacency'
+local augment = require 'workflows.autoreject.augment'
+local certainty = require 'workflows.autoreject.certainty'
 local check = require 'mascon.check'
-local cv = require 'mascon.autoreject.cv'
-local folds = require 'mascon.autoreject.folds'
-local options = require 'mascon.autoreject.options'
-local run = require 'mascon.autoreject.run'
-local source = require 'mascon.autoreject.source'
-local thresholds = require 'mascon.autoreject.thresholds'
-local transform = require 'mascon.autoreject.transform'
-local verdict = require 'mascon.autoreject.verdict'
+local cv = require 'workflows.autoreject.cv'
+local folds = require 'workflows.autoreject.folds'
+local options = require 'workflows.autoreject.options'
+local run = require 'workflows.autoreject.run'
+local source = require 'workflows.autoreject.source'
+local thresholds = require 'workflows.autoreject.thresholds'
+local transform = require 'workflows.autoreject.transform'
+local verdict = require 'workflows.autoreject.verdict'
 local error = check.error
 local M = {}
 

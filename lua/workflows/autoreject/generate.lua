@@ -1,9 +1,9 @@
---- mascon.autoreject.generate: a small set of epochs with known bad channels and bad epochs.
+--- workflows.autoreject.generate: a small set of epochs with known bad channels and bad epochs.
 --
 -- Owns one recipe, so that every program can make the same numbers: sums and products of SplitMix64 uniforms in a stated order, no special
 -- function. May not know thresholds.
 local mc = require 'mascon'
-local pac_generate = require 'mascon.pac.generate'
+local pac_generate = require 'workflows.pac.generate'
 local M = {}
 
 local E, C, T = 30, 16, 50

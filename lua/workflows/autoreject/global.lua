@@ -1,16 +1,16 @@
---- mascon.autoreject.global: one limit for all channels of a type.
+--- workflows.autoreject.global: one limit for all channels of a type.
 --
 -- Owns get_rejection_threshold and validation_curve: an epoch has one value, its largest range, and a threshold that keeps no epoch costs +inf.
 -- May not know thresholds of single channels.
 local mc = require 'mascon'
 local check = require 'mascon.check'
-local bayesian = require 'mascon.autoreject.bayesian'
-local curves = require 'mascon.autoreject.curves'
-local exact = require 'mascon.autoreject.exact'
-local folds = require 'mascon.autoreject.folds'
-local options = require 'mascon.autoreject.options'
-local run = require 'mascon.autoreject.run'
-local source = require 'mascon.autoreject.source'
+local bayesian = require 'workflows.autoreject.bayesian'
+local curves = require 'workflows.autoreject.curves'
+local exact = require 'workflows.autoreject.exact'
+local folds = require 'workflows.autoreject.folds'
+local options = require 'workflows.autoreject.options'
+local run = require 'workflows.autoreject.run'
+local source = require 'workflows.autoreject.source'
 local error = check.error
 local M = {}
 

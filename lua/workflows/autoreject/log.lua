@@ -1,4 +1,4 @@
---- mascon.autoreject.log: what was decided for every epoch and channel.
+--- workflows.autoreject.log: what was decided for every epoch and channel.
 --
 -- Owns the RejectLog object and its file, which holds the three arrays that upstream writes, so that either program reads the other's. May not know
 -- how decisions came about.

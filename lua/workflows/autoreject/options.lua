@@ -1,4 +1,4 @@
---- mascon.autoreject.options: the options of the analyses, their defaults and their limits.
+--- workflows.autoreject.options: the options of the analyses, their defaults and their limits.
 --
 -- Owns the tables of options and every check that needs no samples. May not know how anything is computed.
 local mc = require 'mascon'

@@ -1,11 +1,11 @@
---- mascon.autoreject.pipeline: the sequence seen in labs as one call: high-pass, epochs around events, local analysis, report.
+--- workflows.autoreject.pipeline: the sequence seen in labs as one call: high-pass, epochs around events, local analysis, report.
 --
 -- Owns the order of the steps and what of them is handed back. Each step stands alone elsewhere; may not know how any works.
 local mc = require 'mascon'
 local check = require 'mascon.check'
-local fit = require 'mascon.autoreject.fit'
-local options = require 'mascon.autoreject.options'
-local run = require 'mascon.autoreject.run'
+local fit = require 'workflows.autoreject.fit'
+local options = require 'workflows.autoreject.options'
+local run = require 'workflows.autoreject.run'
 local error = check.error
 local M = {}
 
@@ -27,9 +27,9 @@ local function placed(raw, montage)
 end
 
 local function page(r, o, remarks)
-  local report, warnings = require 'mascon.autoreject.report', { unpack(remarks) }
+  local report, warnings = require 'workflows.autoreject.report', { unpack(remarks) }
   local types = report.types(r.model)
-  local averages = require('mascon.autoreject.results').averages(types, r.epochs, r.clean)
+  local averages = require('workflows.autoreject.results').averages(types, r.epochs, r.clean)
   for _, w in ipairs(r.model.warnings) do warnings[#warnings + 1] = w end
   local settings = { { 'high-pass, Hz', o.highpass }, { 'from, s', o.tmin }, { 'to, s', o.tmax }, { 'seed', r.model.seed }, { 'search', r.model.options.thresh_method } }
   return report.page { log = r.log, types = types, channels = r.epochs.channels, evoked = averages, settings = settings, warnings = warnings }

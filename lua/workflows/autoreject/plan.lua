@@ -1,12 +1,12 @@
---- mascon.autoreject.plan: what an analysis will cost, before it runs.
+--- workflows.autoreject.plan: what an analysis will cost, before it runs.
 --
 -- Owns the sums of bytes: every large piece that fit() holds at one time, from sizes alone. May not know samples.
 local mc = require 'mascon'
 local check = require 'mascon.check'
-local curves = require 'mascon.autoreject.curves'
-local folds = require 'mascon.autoreject.folds'
-local run = require 'mascon.autoreject.run'
-local source = require 'mascon.autoreject.source'
+local curves = require 'workflows.autoreject.curves'
+local folds = require 'workflows.autoreject.folds'
+local run = require 'workflows.autoreject.run'
+local source = require 'workflows.autoreject.source'
 local M = {}
 
 local OPTS = {

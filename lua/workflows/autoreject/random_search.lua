@@ -1,8 +1,8 @@
---- mascon.autoreject.random_search: twenty random thresholds, the best of them.
+--- workflows.autoreject.random_search: twenty random thresholds, the best of them.
 --
 -- Owns the draws. It exists to reproduce upstream's thresholds. May not know how losses were found.
 local mc = require 'mascon'
-local twister = require 'mascon.autoreject.twister'
+local twister = require 'workflows.autoreject.twister'
 local M = {}
 
 local DRAWS = 20

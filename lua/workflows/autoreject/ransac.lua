@@ -1,16 +1,16 @@
---- mascon.autoreject.ransac: channels that the others cannot predict.
+--- workflows.autoreject.ransac: channels that the others cannot predict.
 --
 -- Owns the random subsets, the verdict from correlations, and the repair of the channels found. May not know thresholds.
 local mc = require 'mascon'
 local op = require 'mascon.op'
-local augment = require 'mascon.autoreject.augment'
+local augment = require 'workflows.autoreject.augment'
 local check = require 'mascon.check'
-local options = require 'mascon.autoreject.options'
-local run = require 'mascon.autoreject.run'
-local source = require 'mascon.autoreject.source'
-local transform = require 'mascon.autoreject.transform'
-local twister = require 'mascon.autoreject.twister'
-local verdict = require 'mascon.autoreject.verdict'
+local options = require 'workflows.autoreject.options'
+local run = require 'workflows.autoreject.run'
+local source = require 'workflows.autoreject.source'
+local transform = require 'workflows.autoreject.transform'
+local twister = require 'workflows.autoreject.twister'
+local verdict = require 'workflows.autoreject.verdict'
 local error, raw = check.error, op.raw
 local M = {}
 

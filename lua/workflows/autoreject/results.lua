@@ -1,11 +1,11 @@
---- mascon.autoreject.results: the folder a cleaning leaves behind.
+--- workflows.autoreject.results: the folder a cleaning leaves behind.
 --
 -- Owns names and order of its files: clean epochs, log, thresholds, figures, page. What they show is in report.lua. May not know how anything
 -- was decided.
 local mc = require 'mascon'
 local check = require 'mascon.check'
-local report = require 'mascon.autoreject.report'
-local run = require 'mascon.autoreject.run'
+local report = require 'workflows.autoreject.report'
+local run = require 'workflows.autoreject.run'
 local error = check.error
 local M = {}
 

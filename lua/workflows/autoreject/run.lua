@@ -1,4 +1,4 @@
---- mascon.autoreject.run: what surrounds an analysis: the number of threads, the memory it keeps, and how far it has come.
+--- workflows.autoreject.run: what surrounds an analysis: the number of threads, the memory it keeps, and how far it has come.
 --
 -- Owns nothing else. Results depend on neither.
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
---- mascon.autoreject.source: epochs as the analyses read them: by type of channel, block by block.
+--- workflows.autoreject.source: epochs as the analyses read them: by type of channel, block by block.
 --
 -- Owns which channels take part, that their samples are finite, and the two ways through the samples: all samples of some epochs, or some
 -- samples of all epochs. Samples in memory are viewed in place. Those in a file are read once, epoch by epoch, into a scratch file that
@@ -7,7 +7,7 @@ local mc = require 'mascon'
 local op = require 'mascon.op'
 local check = require 'mascon.check'
 local tensor = require 'mascon.tensor'
-local curves = require 'mascon.autoreject.curves'
+local curves = require 'workflows.autoreject.curves'
 local scratch = require 'mascon.io.scratch'
 local error, raw = check.error, op.raw
 local M = {}

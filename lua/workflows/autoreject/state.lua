@@ -1,4 +1,4 @@
---- mascon.autoreject.state: a fitted model as a file.
+--- workflows.autoreject.state: a fitted model as a file.
 --
 -- Owns the layout: an .npz with the tensors of each type under type/name and one JSON text for everything else; a file of Python's autoreject is upstream.lua's. May not know
 -- what the fields mean beyond which of them are needed.
@@ -6,7 +6,7 @@ local mc = require 'mascon'
 local check = require 'mascon.check'
 local json = require 'mascon.json'
 local npy = require 'mascon.io.npy'
-local upstream = require 'mascon.autoreject.upstream'
+local upstream = require 'workflows.autoreject.upstream'
 local error = check.error
 local M = {}
 
@@ -74,7 +74,7 @@ function M.load(path)
     for c, n in ipairs(t.names) do model.thresholds[n] = limit[c] end
     model.consensus[kind], model.n_interpolate[kind], model.loss[kind] = t.consensus, t.n_interpolate, t.loss
   end
-  return require('mascon.autoreject.transform').model(model)
+  return require('workflows.autoreject.transform').model(model)
 end
 
 return M

@@ -1,18 +1,18 @@
---- mascon.autoreject.thresholds: one limit of peak-to-peak amplitude for each channel.
+--- workflows.autoreject.thresholds: one limit of peak-to-peak amplitude for each channel.
 --
 -- Chains the parts: interpolated rows, folds, losses of all candidates, the choice among them. Owns the order of these steps and the public
 -- compute_thresholds. May not know voting or repair.
 local mc = require 'mascon'
 local check = require 'mascon.check'
-local augment = require 'mascon.autoreject.augment'
-local bayesian = require 'mascon.autoreject.bayesian'
-local curves = require 'mascon.autoreject.curves'
-local exact = require 'mascon.autoreject.exact'
-local folds = require 'mascon.autoreject.folds'
-local options = require 'mascon.autoreject.options'
-local random_search = require 'mascon.autoreject.random_search'
-local run = require 'mascon.autoreject.run'
-local source = require 'mascon.autoreject.source'
+local augment = require 'workflows.autoreject.augment'
+local bayesian = require 'workflows.autoreject.bayesian'
+local curves = require 'workflows.autoreject.curves'
+local exact = require 'workflows.autoreject.exact'
+local folds = require 'workflows.autoreject.folds'
+local options = require 'workflows.autoreject.options'
+local random_search = require 'workflows.autoreject.random_search'
+local run = require 'workflows.autoreject.run'
+local source = require 'workflows.autoreject.source'
 local error = check.error
 local M = {}
 

@@ -1,17 +1,17 @@
---- mascon.autoreject.transform: a model applied to epochs: votes, labels, repair, and what is dropped.
+--- workflows.autoreject.transform: a model applied to epochs: votes, labels, repair, and what is dropped.
 --
 -- Owns the Model object and its two steps: a log from a model and epochs, and clean epochs from a log. Neither changes the model. May not know how
 -- limits were found.
 local mc = require 'mascon'
-local adjacency = require 'mascon.autoreject.adjacency'
-local augment = require 'mascon.autoreject.augment'
+local adjacency = require 'workflows.autoreject.adjacency'
+local augment = require 'workflows.autoreject.augment'
 local check = require 'mascon.check'
-local log_ = require 'mascon.autoreject.log'
-local repair = require 'mascon.autoreject.repair'
-local run = require 'mascon.autoreject.run'
-local source = require 'mascon.autoreject.source'
-local verdict = require 'mascon.autoreject.verdict'
-local vote_ = require 'mascon.autoreject.vote'
+local log_ = require 'workflows.autoreject.log'
+local repair = require 'workflows.autoreject.repair'
+local run = require 'workflows.autoreject.run'
+local source = require 'workflows.autoreject.source'
+local verdict = require 'workflows.autoreject.verdict'
+local vote_ = require 'workflows.autoreject.vote'
 local error = check.error
 local M = {}
 
@@ -250,7 +250,7 @@ end
 --- Errors: a file that is there; what cannot be written.
 function Model:save(path, opts)
   log_.free('autoreject.save', path, opts)
-  require('mascon.autoreject.state').write(self, path)
+  require('workflows.autoreject.state').write(self, path)
 end
 
 return M

@@ -1,4 +1,4 @@
---- mascon.autoreject.twister: the Mersenne Twister in the forms of NumPy's legacy generator.
+--- workflows.autoreject.twister: the Mersenne Twister in the forms of NumPy's legacy generator.
 --
 -- Owns one stream: seeding by one integer, words, bounded integers by masked rejection, uniform doubles, permutations. Splits that other
 -- programs drew from an integer seed can so be drawn again to the last index. May not know folds. mc.random is the generator for

@@ -1,4 +1,4 @@
---- mascon.autoreject.upstream: a model that Python's autoreject saved (ar.save('x-ar.hdf5')).
+--- workflows.autoreject.upstream: a model that Python's autoreject saved (ar.save('x-ar.hdf5')).
 --
 -- Owns h5io's layout, as far as such a state needs it, and the names upstream gives to the fields of a model. May not know how a model is applied.
 -- Source: autoreject 0.5.1, AutoReject.__getstate__; h5io 0.2.5, write_hdf5.
@@ -6,7 +6,7 @@ local mc = require 'mascon'
 local check = require 'mascon.check'
 local file = require 'mascon.io.hdf5_file'
 local json = require 'mascon.json'
-local options = require 'mascon.autoreject.options'
+local options = require 'workflows.autoreject.options'
 local error = check.error
 local M = {}
 

@@ -1,9 +1,9 @@
---- mascon.autoreject.verdict: votes of cells, and verdicts on whole channels.
+--- workflows.autoreject.verdict: votes of cells, and verdicts on whole channels.
 --
 -- Owns what goes beyond a limit for each channel: channels without signal, and channels so often bad that they are bad altogether. May not know samples
 -- or repair.
 local mc = require 'mascon'
-local vote_ = require 'mascon.autoreject.vote'
+local vote_ = require 'workflows.autoreject.vote'
 local M = {}
 
 -- names that a sentence can hold

@@ -1,18 +1,18 @@
---- mascon.autoreject.ways: the three ways of cleaning under one name, with the same kind of answer.
+--- workflows.autoreject.ways: the three ways of cleaning under one name, with the same kind of answer.
 --
 -- Owns the log and the tables of types where a way gives none of its own: limits of whole types, channels that others cannot predict. What
 -- decides stands in fit.lua, global.lua and ransac.lua. May not know files.
 local mc = require 'mascon'
 local check = require 'mascon.check'
-local fit = require 'mascon.autoreject.fit'
-local global = require 'mascon.autoreject.global'
-local log_ = require 'mascon.autoreject.log'
-local options = require 'mascon.autoreject.options'
-local plan = require 'mascon.autoreject.plan'
-local ransac = require 'mascon.autoreject.ransac'
-local report = require 'mascon.autoreject.report'
-local run = require 'mascon.autoreject.run'
-local source = require 'mascon.autoreject.source'
+local fit = require 'workflows.autoreject.fit'
+local global = require 'workflows.autoreject.global'
+local log_ = require 'workflows.autoreject.log'
+local options = require 'workflows.autoreject.options'
+local plan = require 'workflows.autoreject.plan'
+local ransac = require 'workflows.autoreject.ransac'
+local report = require 'workflows.autoreject.report'
+local run = require 'workflows.autoreject.run'
+local source = require 'workflows.autoreject.source'
 local tensor = require 'mascon.tensor'
 local M = {}
 

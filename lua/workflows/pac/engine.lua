@@ -1,4 +1,4 @@
---- mascon.pac.engine: rows of signals to coupling values and statistics of their surrogates.
+--- workflows.pac.engine: rows of signals to coupling values and statistics of their surrogates.
 --
 -- Two routes. The row route chains filter, binning and measure for one row inside the cache; it serves the native filter and measures of one
 -- row. The staged route keeps phases and amplitudes of a block of rows and pairs them freely: other filters, phases that are given, channel
@@ -8,9 +8,9 @@ local mc = require 'mascon'
 local check = require 'mascon.check'
 local op = require 'mascon.op'
 local tensor = require 'mascon.tensor'
-local filters = require 'mascon.pac.filters'
-local normalize = require 'mascon.pac.normalize'
-local surrogate = require 'mascon.pac.surrogate'
+local filters = require 'workflows.pac.filters'
+local normalize = require 'workflows.pac.normalize'
+local surrogate = require 'workflows.pac.surrogate'
 local raw, error = op.raw, check.error
 local M = {}
 

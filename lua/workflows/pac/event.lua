@@ -1,4 +1,4 @@
---- mascon.pac.event: coupling and rhythm around events, across trials.
+--- workflows.pac.event: coupling and rhythm around events, across trials.
 --
 -- Owns event-related coupling (circular-linear correlation and Gaussian copula), its permutation test, peak-locked averages, inter-trial
 -- coherence, the mean power spectrum, and amplitudes by phase bin. Letters: n trials, P phase bands, A amplitude bands, T samples. May not
@@ -10,7 +10,7 @@
 -- product, and permuting the trials of a changes that product alone.
 local mc = require 'mascon'
 local check = require 'mascon.check'
-local normalize = require 'mascon.pac.normalize'
+local normalize = require 'workflows.pac.normalize'
 local M = {}
 
 local TWO_PI = 2 * math.pi

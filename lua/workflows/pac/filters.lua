@@ -1,4 +1,4 @@
---- mascon.pac.filters: the band filters of phase-amplitude coupling, as tables for the fused transform or as tensor operations.
+--- workflows.pac.filters: the band filters of phase-amplitude coupling, as tables for the fused transform or as tensor operations.
 --
 -- Owns the three designs: fir1 (windowed band-pass, forward and backward), butter_trunc (truncated Butterworth response, as gPAC has it),
 -- morlet. May not know measures or surrogates.
@@ -8,7 +8,7 @@
 -- The crossover lies near 40 samples, less than a cycle of any phase band.
 local mc = require 'mascon'
 local fft = require 'mascon.fft'
-local bands = require 'mascon.pac.bands'
+local bands = require 'workflows.pac.bands'
 local M = {}
 
 --- Taps of the fir1 band-pass: difference of two ideal low-passes under a symmetric Hamming window, gain 1 at the band's mean.

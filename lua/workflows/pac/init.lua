@@ -1,4 +1,4 @@
---- mascon.pac: phase-amplitude coupling with exact statistics.
+--- workflows.pac: phase-amplitude coupling with exact statistics.
 --
 -- compute(x, opts), plan(T, opts) and from_phases(phase, amp, opts): from recordings to comodulograms, surrogates, p-values. Owns the shapes
 -- of input and output, blocks of rows, memory planning and progress. The arithmetic is in engine.lua, the bands in bands.lua, the search for
@@ -6,10 +6,10 @@
 local mc = require 'mascon'
 local check = require 'mascon.check'
 local tensor = require 'mascon.tensor'
-local bands = require 'mascon.pac.bands'
-local engine = require 'mascon.pac.engine'
-local normalize = require 'mascon.pac.normalize'
-local options = require 'mascon.pac.options'
+local bands = require 'workflows.pac.bands'
+local engine = require 'workflows.pac.engine'
+local normalize = require 'workflows.pac.normalize'
+local options = require 'workflows.pac.options'
 local error = check.error
 local M = {}
 
@@ -265,7 +265,7 @@ function Plan:_check_sizes(n)
   local o = self.options
   if o.surrogate == 'swap_trials' then
     if n.S < 2 then error('pac: surrogate is "swap_trials" and there is one segment; it needs at least two, use block_swap or give segments', 2) end
-    if o.permutations then require('mascon.pac.surrogate').permutations(o, n.S) end
+    if o.permutations then require('workflows.pac.surrogate').permutations(o, n.S) end
   end
   if o.pool_segments and n.S == 1 and not (o.axes and o.axes:find 'S') then
     error('pac: pool_segments is true and the input has no segments; name its axes, axes = "ST", "CST" or "BCST"', 2)
@@ -455,7 +455,7 @@ function M.from_phases(phase, amp, opts)
 end
 
 local FROM = {} -- parts that load when first touched
-for _, name in ipairs { 'generate', 'event', 'normalize', 'filters', 'search', 'report', 'source' } do FROM[name] = 'mascon.pac.' .. name end
+for _, name in ipairs { 'generate', 'event', 'normalize', 'filters', 'search', 'report', 'source' } do FROM[name] = 'workflows.pac.' .. name end
 
 return setmetatable(M, { __index = function(t, k)
   if FROM[k] then

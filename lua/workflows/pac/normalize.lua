@@ -1,4 +1,4 @@
---- mascon.pac.normalize: from surrogates to normalised maps and p-values.
+--- workflows.pac.normalize: from surrogates to normalised maps and p-values.
 --
 -- Owns the norms, the empirical p-values and their corrections for many pairs, native and as Tensorpac and gPAC form them. Maps are
 -- [..., P, A]: the last two axes are one row's map, the axes before them count rows. Works on statistics of surrogates (mean, sum of

@@ -1,4 +1,4 @@
---- mascon.pac.options: the options of a coupling analysis, their defaults and their limits.
+--- workflows.pac.options: the options of a coupling analysis, their defaults and their limits.
 --
 -- Owns the table of options and the checks that need more than one of them. May not know tensors of signals.
 local check = require 'mascon.check'

@@ -1,16 +1,16 @@
---- mascon.pac.search: the best pair of frequency bands, from all bands that a grid of frequencies spans.
+--- workflows.pac.search: the best pair of frequency bands, from all bands that a grid of frequencies spans.
 --
 -- Owns the triangular grid, the blocks of bands, the ranking and the correction for having searched. A grid f_1 < ... < f_n spans the bands
 -- [f_i, f_j], i < j; every phase band meets every amplitude band. One set of shifts serves all blocks, so the null distribution of the
 -- largest z over the whole search is known and the best pair gets a p-value that the search has not spoilt. May not know filters or kernels.
 local mc = require 'mascon'
 local check = require 'mascon.check'
-local bands = require 'mascon.pac.bands'
-local engine = require 'mascon.pac.engine'
-local filters = require 'mascon.pac.filters'
-local normalize = require 'mascon.pac.normalize'
-local options = require 'mascon.pac.options'
-local surrogate = require 'mascon.pac.surrogate'
+local bands = require 'workflows.pac.bands'
+local engine = require 'workflows.pac.engine'
+local filters = require 'workflows.pac.filters'
+local normalize = require 'workflows.pac.normalize'
+local options = require 'workflows.pac.options'
+local surrogate = require 'workflows.pac.surrogate'
 local tensor = require 'mascon.tensor'
 local error = check.error
 local M = {}
@@ -56,7 +56,7 @@ end
 --- Mean over rows of one block of bands and of its surrogates: value [P, A], and with surrogates mean, m2, count, s.
 local function block_of(x, opts, K)
   return mc.scope(function()
-    local r = require('mascon.pac').compute(x, opts)
+    local r = require('workflows.pac').compute(x, opts)
     local P, A = r.pha_bands_hz.shape[1], r.amp_bands_hz.shape[1]
     local value = r.pac:reshape(-1, P, A):to 'f64'
     local good = mc.nonzero(mc.logical_not(mc.any(mc.isnan(value:reshape(value.shape[1], -1)), 2))):reshape(-1)
@@ -151,7 +151,7 @@ function M.best(x, opts)
   local P, A, T = pha.shape[1], amp.shape[1], x.shape[x.ndim]
   local inner = inner_options(opts, o, T, pha, amp)
   inner.pha_bands_hz, inner.amp_bands_hz = pha['1:1'], amp['1:1']
-  local probe = require('mascon.pac').plan(T, inner)
+  local probe = require('workflows.pac').plan(T, inner)
   probe:check(x)
   local K = probe.n_surrogates
   local rows = x:numel() / T

@@ -1,4 +1,4 @@
---- mascon.pac.source: recordings for coupling, from memory, npz, npy, EDF or BDF, read channel by channel.
+--- workflows.pac.source: recordings for coupling, from memory, npz, npy, EDF or BDF, read channel by channel.
 --
 -- Owns finding the samples, the sampling rate, the channel names and the axes in a file. A source never holds more than the channels it
 -- was asked for, so that a recording larger than memory passes through. May not know bands or measures.
@@ -174,7 +174,7 @@ function M.search(source, opts, progress)
   for c = 1, source.C do
     local best
     mc.scope(function()
-      local r = require('mascon.pac.search').best(source:read(c, c):reshape(source.S, source.T), opts)
+      local r = require('workflows.pac.search').best(source:read(c, c):reshape(source.S, source.T), opts)
       best, pairs_tried = r.best, r.n_pairs
     end)
     if best then

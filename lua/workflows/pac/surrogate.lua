@@ -1,10 +1,10 @@
---- mascon.pac.surrogate: which shifts and permutations the null distribution is made of.
+--- workflows.pac.surrogate: which shifts and permutations the null distribution is made of.
 --
 -- Owns the draws: counter-based (SplitMix64 of the seed), one shift for all pairs of a row, so that corrections over the map hold; and
 -- the checks of draws that the caller brings. May not know measures.
 local mc = require 'mascon'
 local check = require 'mascon.check'
-local generate = require 'mascon.pac.generate'
+local generate = require 'workflows.pac.generate'
 local error = check.error
 local M = {}
 
