@@ -19,7 +19,8 @@ local BINS = { mi = 0, hr = 1 }
 local MOMENT = { mvl = 0, ozk = 1, ndpac = 2, glm = 3, plv = 4, gc = 5 }
 local ZERO_AMPLITUDE, BAD_INPUT, EPSILON_GPAC = 2, 4, 1e-10
 -- bits of `want`, in the order in which results come
-local WANT = { { 'value', 1 }, { 'sums', 2 }, { 'count', 4 }, { 'dist', 8 }, { 'best', 16 }, { 'pref', 32 }, { 'status', 64 }, { 'mean', 128 }, { 'm2', 256 }, { 'exceed', 512 }, { 'max', 1024 }, { 'all', 2048 } }
+local WANT = { { 'value', 1 }, { 'sums', 2 }, { 'count', 4 }, { 'dist', 8 }, { 'best', 16 }, { 'pref', 32 }, { 'status', 64 }, { 'mean', 128 }, { 'm2', 256 }, { 'exceed', 512 }, { 'max', 1024 }, { 'all', 2048 },
+  { 'zmax', 4096 } }
 
 local function none64() return mc.zeros({ 0 }, { dtype = 'i64' }) end
 
@@ -174,7 +175,7 @@ function M.work_bytes(e, workers, segments)
     local wave, pairs_ = 2 * s * filters.correlation_length(L), math.ceil(o.n_bins / 2)
     if o.moments then stage = stage + (e.A + 5) * wave
     elseif e.by_fft then stage = stage + (G * (e.A + pairs_) + pairs_ + 3) * wave
-    else stage = stage + G * L * (2 * e.W * s + 2 * e.P) end
+    else stage = stage + G * L * (2 * e.W * s + 2 * e.P) + (o.mcp == 'maxstat' and o.maxstat_of == 'z' and e.K * e.P * e.W * s or 0) end
   end
   return workers * (own + math.max(filter, stage))
 end
@@ -222,7 +223,9 @@ local function poison(r, flags, K)
   end
   if r.best then r.best = mc.where(on(r.best), -1, r.best) end
   if r.exceed then r.exceed = mc.where(on(r.exceed), K, r.exceed) end
-  if r.max then r.max = mc.where(on(r.max), mc.full({ 1 }, -math.huge, { dtype = r.max.dtype }), r.max) end
+  for _, name in ipairs { 'max', 'zmax' } do
+    if r[name] then r[name] = mc.where(on(r[name]), mc.full({ 1 }, -math.huge, { dtype = r[name].dtype }), r[name]) end
+  end
   r.status = mc.where(on(r.status), mc.bitwise_or(r.status, mc.full({ 1 }, BAD_INPUT, { dtype = 'i32' })), r.status)
   return r
 end
@@ -257,7 +260,7 @@ local function wanted(e)
   end
   if e.K > 0 and o.surrogate ~= 'swap_trials' then
     w.mean, w.m2, w.exceed = true, true, true
-    w.max = o.mcp == 'maxstat'
+    if o.mcp == 'maxstat' then w[o.maxstat_of == 'z' and 'zmax' or 'max'] = true end
     w.all = keeps_all(e)
   end
   return w
@@ -406,8 +409,12 @@ local function features(e, x, xa)
     -- a phase that stands still has ranks as meaningless as those of a constant
     local still = mc.all(mc.eq(mc.max(f.unit, 4), mc.min(f.unit, 4)):reshape(f.unit.shape[1], -1), 2)
     f.still = mc.any(still) and still or nil
+    local silent = mc.eq(mc.max(f.amp, { 3, keepdim = true }), mc.min(f.amp, { 3, keepdim = true }))
     f.unit = raw('pac_ranks', { f.unit }, { L = e.L, step = 1 }, 1)[1]
     f.amp = raw('pac_ranks', { f.amp }, { L = e.L, step = e.W }, 1)[1]
+    -- the ranks of a constant are those of a ramp: without them its surrogates stay out of the maxima
+    if mc.any(f.flat) then f.amp = mc.where(silent, mc.zeros({ 1 }, { dtype = f.amp.dtype }), f.amp) end
+    if f.still then f.unit = mc.where(still:reshape(-1, 1, 1, 1), mc.zeros({ 1 }, { dtype = f.unit.dtype }), f.unit) end
   end
   return f
 end
@@ -461,7 +468,10 @@ local function swap(e, f, layout, r, divisor)
   -- equal surrogates have no spread, whatever rounding their mean got
   local flat = mc.eq(mc.max(last, -1), mc.min(last, -1))
   r.mean, r.m2, r.exceed = mean, mc.where(flat, 0, m2), normalize.exceed(r.value:to 'f64', last)
-  if o.mcp == 'maxstat' then r.max = mc.max(mc.where(mc.isnan(r.all), mc.full({ 1 }, -math.huge, { dtype = r.all.dtype }), r.all), { 3, 4 }) end
+  if o.mcp == 'maxstat' then
+    local s = o.maxstat_of == 'z' and normalize.standardised(r.all:to 'f64', r.value:to 'f64', r.mean, r.m2, e.K):to(e.dtype) or r.all
+    r[o.maxstat_of == 'z' and 'zmax' or 'max'] = mc.max(mc.where(mc.isnan(s), mc.full({ 1 }, -math.huge, { dtype = s.dtype }), s), { 3, 4 })
+  end
   return r
 end
 
@@ -509,11 +519,6 @@ function M.block(e, x, xa, layout)
       r = deaden(r, dead, e.K)
     end
     if f.bad then r = poison(r, bad_jobs(f, layout), e.K) end
-    if e.dtype ~= e.o.dtype then
-      for _, name in ipairs { 'value', 'all', 'max' } do
-        if r[name] then r[name] = r[name]:to(e.o.dtype) end
-      end
-    end
     return r
   end)
 end

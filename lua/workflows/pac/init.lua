@@ -333,12 +333,35 @@ local function with_cut(e, status)
   return status + cut
 end
 
+local CORRECT = { mcp = { nil, { 'none', 'maxstat', 'fdr', 'bonferroni' } }, mcp_scope = { nil, { 'run', 'channel' } }, recordings = { 1, 'integer >= 1' } }
+
+--- p-values of a result, corrected for many pairs.
+---
+--- none: (1 + #{s >= x})/(1 + K) of each pair. maxstat: pairs and surrogates on the scale of each pair's own null (maxstat_of = 'z' of
+--- compute; 'raw': as they are), and p = (1 + #{max_k >= x})/(1 + K), max_k being the largest of surrogate k over the family. bonferroni, fdr:
+--- p of the pairs times their number, and the step-up procedure. The family: all pairs of all channels and segments of a recording
+--- (mcp_scope = 'run'), or of each map by itself ('channel').
+---@param r table result of compute
+---@param opts? table mcp and mcp_scope (those of the run) · recordings 1: how many the first axis holds
+---@return any p f64 of the shape of r.pac
+--- Errors: a result without surrogates; maxstat of a result that was computed with another correction.
+function M.correct(r, opts)
+  local o = check.opts('pac.correct', opts, CORRECT, 3)
+  local mcp, scope = o.mcp or r.options.mcp, o.mcp_scope or r.options.mcp_scope
+  if not r.surr_exceed then error('pac.correct: the result has no surrogates; compute it with n_perm, or surrogate = "exhaustive"', 2) end
+  if mcp == 'maxstat' and not r.surr_max then error('pac.correct: the result holds no maxima; compute it with mcp = "maxstat"', 2) end
+  local value = mcp == 'maxstat' and r.standard or r.pac
+  local p = normalize.test(value:to 'f64', { k = r.n_surrogates, count = r.surr_exceed, maxima = r.surr_max and r.surr_max:to 'f64', mcp = mcp,
+    groups = scope == 'run' and o.recordings or nil })
+  return p
+end
+
 --- Names, norms and p-values of what the engine returned.
 function Plan:finish(r, n, axes)
   local o, e = self.options, self.engine
   local P, A, K = e.P, e.A, e.K
   local shaped = shaper(o, axes, n)
-  local out = { pac = shaped(r.value, P, A), pha_bands_hz = o.pha, amp_bands_hz = o.amp, warnings = self.warnings, n_surrogates = K, min_shift = e.m, options = o }
+  local out = { pac = shaped(r.value:to(o.dtype), P, A), pha_bands_hz = o.pha, amp_bands_hz = o.amp, warnings = self.warnings, n_surrogates = K, min_shift = e.m, options = o }
   local status = e.cut and with_cut(e, r.status) or r.status
   if not o.moments then
     out.bin_centers = (mc.arange(0, o.n_bins - 1) + 0.5) * (TWO_PI / o.n_bins) - math.pi
@@ -355,9 +378,14 @@ function Plan:finish(r, n, axes)
     if o.compat == 'tensorpac' then
       out.p = shaper(o, axes, n, true)(p_of_trials(o, value, r.all, o.pool_segments and 1 or n.S), P, A)
     else
-      out.p = shaped(normalize.test(value, { k = K, count = r.exceed, maxima = r.max and r.max:to 'f64', mcp = o.mcp }), P, A)
+      out.surr_exceed = shaped(r.exceed, P, A)
+      if r.zmax then
+        -- at the precision of the maxima, so that equal values are equal
+        out.surr_max, out.standard = shaped(r.zmax, K), shaped(normalize.standardised(value, value, r.mean, r.m2, K):to(e.dtype), P, A)
+      elseif r.max then out.surr_max = shaped(r.max, K) end
+      out.p = M.correct(out, { mcp = o.mcp, recordings = n.B })
     end
-    if o.return_surrogates then out.surrogates = shaped(mc.moveaxis(r.all, 2, -1):contiguous(), P, A, K) end
+    if o.return_surrogates then out.surrogates = shaped(mc.moveaxis(r.all, 2, -1):to(o.dtype):contiguous(), P, A, K) end
   end
   out.status = shaped(status, P, A)
   return out
@@ -373,7 +401,8 @@ end
 ---  spacing 'linear'|'log' · band_clip · filter 'fir1'|'butter_trunc'|'morlet' · n_cycles {3, 6} · pad (samples of odd reflection at both ends, at least and by default
 ---  the largest filter order) · morlet_width 7 · edges 0 samples · demean · mask · windows ·
 ---  measure 'mi' · n_bins 18 · bin_norm 'mean'|'sum'|'pooled' · binning 'hard'|'soft' · n_perm 0 · surrogate 'block_swap'|'swap_trials'|'time_lag'|'exhaustive' ·
----  min_shift samples · shifts (list, samples) · permutations (lists of segments) · norm 'z' · mcp 'none'|'maxstat'|'fdr'|'bonferroni' · seed 42 · return_surrogates · return_dist · dtype 'f32'|'f64' ·
+---  min_shift samples · shifts (list, samples) · permutations (lists of segments) · norm 'z' · mcp 'maxstat'|'none'|'fdr'|'bonferroni' (of p, see pac.correct) · mcp_scope 'run'|'channel' ·
+---  maxstat_of 'z'|'raw' (raw values as Tensorpac: the pair with the widest null decides for all; default in the compat modes) · seed 42 · return_surrogates · return_dist · dtype 'f32'|'f64' ·
 ---  compat 'native'|'tensorpac'|'gpac' · x_amp · pairs {{phase_ch, amp_ch}, ...} · pool_segments · max_memory · threads · progress
 ---@return table result pac [..., P, A], pref_phase rad (circular mean), peak_phase rad (largest bin), status bits, z, p, surr_mean, surr_std,
 ---  dist [..., N], surrogates [..., K], normalized (norm other than z), bin_centers rad, pha_bands_hz [P, 2], amp_bands_hz [A, 2], warnings

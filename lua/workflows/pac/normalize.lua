@@ -92,6 +92,22 @@ function M.apply(x, mean, m2, k, opts)
   return y:to(x.dtype), sd, flat:to 'u8' * M.NO_SPREAD
 end
 
+--- Values or surrogates on the scale of their pair: (s - m)/sd, m and sd those of the k surrogates and the observed value together, so
+--- that all k + 1 are exchangeable. -inf for a pair that does not vary, NaN where the null is.
+---@param s any f64 [jobs, P, A], or [jobs, K, P, A]
+---@param x any f64 [jobs, P, A] observed values
+---@param mean any f64 [jobs, P, A] of the surrogates
+---@param m2 any f64 [jobs, P, A]
+---@param k integer
+---@return any f64 like s
+function M.standardised(s, x, mean, m2, k)
+  -- the order of operations is the kernels': ties with the observed value are met to the bit
+  local n, d = k + 1, x - mean
+  local m, sd = mean + d / n, mc.sqrt((m2 + d * d * (k / n)) / n)
+  if s.ndim > x.ndim then m, sd = m:expand_dims(2), sd:expand_dims(2) end
+  return mc.where(mc.eq(sd, 0), -math.huge, (s - m) / sd)
+end
+
 -- ---------------------------------------------------------------- p-values of single pairs
 
 --- p = (1 + count)/(1 + k): the observed value counts as one of its own surrogates, so p is never 0.
@@ -190,24 +206,32 @@ function M.bonferroni(p, opts)
 end
 
 local TEST = {
-  mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, scope = SCOPE.scope,
+  mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, groups = { nil, 'integer >= 1' },
   count = { nil, 'tensor' }, maxima = { nil, 'tensor' }, k = { nil, 'integer >= 2' },
 }
 
---- p-values of a map from what its surrogates left behind, corrected as asked.
----@param x any f64 [..., P, A] observed values
----@param opts table k surrogates · count [..., P, A] of s >= x (not for maxstat) · maxima [..., K] (for maxstat) · mcp 'none'|'maxstat'|'fdr'|
----  'bonferroni' · scope 'row'|'all' of fdr and bonferroni
+--- p-values of maps from what their surrogates left behind, corrected as asked.
+---@param x any f64 [..., P, A] observed values, on the scale of the maxima
+---@param opts table k surrogates · count [..., P, A] of s >= x (not for maxstat) · maxima [..., K] of each map (for maxstat) · mcp 'none'|'maxstat'|
+---  'fdr'|'bonferroni' · groups: maps of how many families, one behind the other (each map is a family of its own when left out)
 ---@return any f64 [..., P, A]
 function M.test(x, opts)
   local o = check.opts('pac.test', opts, TEST, 3)
   local need = o.mcp == 'maxstat' and 'maxima' or 'count'
   if not o[need] then error(("pac.test: mcp is '%s' and needs option %s"):format(o.mcp, need), 2) end
-  if o.mcp == 'maxstat' then return M.maxstat(x, o.maxima) end
+  local shape = x.shape
+  local function family(t) -- each family as one map
+    return o.groups and t:reshape(o.groups, 1, -1) or t
+  end
+  if o.mcp == 'maxstat' then
+    local top, k = o.maxima, o.maxima.shape[o.maxima.ndim]
+    if o.groups then top = mc.max(top:reshape(o.groups, -1, k), 2) end
+    return M.maxstat(family(x), top):reshape(shape)
+  end
   if not o.k then error('pac.test: option k (number of surrogates) is missing', 2) end
   local p = M.p_native(o.count, o.k, x)
   if o.mcp == 'none' then return p end
-  return M[o.mcp](p, { scope = o.scope })
+  return M[o.mcp](family(p), { scope = 'row' }):reshape(shape)
 end
 
 -- ---------------------------------------------------------------- Tensorpac's p-values
@@ -229,7 +253,11 @@ function M.p_tensorpac(x, surrogates, opts)
     error(('pac.p_tensorpac: x is %s and the surrogates are %s; give [P, A] with [K, P, A], or [S, P, A] with [K, S, P, A]'):format(
       tostring(x.shape), tostring(surrogates.shape)), 2)
   end
-  if x.ndim == 3 then x, surrogates = x:mean(1), surrogates:mean(2) end
+  if x.ndim == 3 then
+    -- averaged in one array, so that surrogates equal to the observation have its bits
+    local all = mc.concat({ x:expand_dims(1), surrogates:to(x.dtype) }, 1):mean(2)
+    x, surrogates = all[1], all[{ { 2, -1 } }]
+  end
   local k = surrogates.shape[1]
   if o.mcp == 'maxstat' then
     local maxima = mc.max(surrogates:reshape(k, -1), { -1 }):reshape(k, 1, 1)

@@ -18,7 +18,8 @@ M.SPEC = {
   tau = { 0.01, 'number > 0' }, ndpac_p = { 0.05, 'number > 0' }, plv_entry = { 'filterfit', { 'filterfit', 'fit' } },
   n_perm = { 0, 'integer >= 0' }, surrogate = { 'block_swap', M.SURROGATES }, min_shift = { nil, 'integer >= 1' }, shifts = { nil, 'table | tensor' },
   permutations = { nil, 'table | tensor' },
-  norm = { 'z', { 'none', 'sub', 'div', 'subdiv', 'z' } }, mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, p_threshold = { 0.05, 'number > 0' },
+  norm = { 'z', { 'none', 'sub', 'div', 'subdiv', 'z' } }, mcp = { 'maxstat', { 'none', 'maxstat', 'fdr', 'bonferroni' } },
+  mcp_scope = { 'run', { 'run', 'channel' } }, maxstat_of = { nil, { 'z', 'raw' } }, p_threshold = { 0.05, 'number > 0' },
   seed = { 42, 'integer >= 0' }, return_surrogates = { false, 'bool' }, return_dist = { false, 'bool' },
   dtype = { 'f32', { 'f32', 'f64' } }, compat = { 'native', { 'native', 'tensorpac', 'gpac' } },
   x_amp = { nil, 'tensor' }, pairs = { nil, 'table' }, pool_segments = { false, 'bool' }, axes = { nil, 'string' },
@@ -61,6 +62,7 @@ end
 local function complete_compat(o, given)
   if o.demean == nil then o.demean = o.compat == 'native' end
   if o.bin_norm == nil then o.bin_norm = o.compat == 'tensorpac' and 'pooled' or o.compat == 'gpac' and 'sum' or 'mean' end
+  if o.maxstat_of == nil then o.maxstat_of = o.compat == 'native' and 'z' or 'raw' end
   if o.compat ~= 'gpac' then return end
   if given.filter and given.filter ~= 'butter_trunc' then fail('filter is %s; compat = "gpac" has one filter, butter_trunc', check.show(given.filter)) end
   if given.binning == 'hard' then fail("binning is 'hard'; compat = \"gpac\" has soft bins only") end
@@ -88,7 +90,7 @@ local function complete_surrogates(o, given)
     end
     o.surrogate = 'none'
   end
-  if o.mcp ~= 'none' and o.surrogate == 'none' then notes[#notes + 1] = ('mcp is %s, but without surrogates there are no p-values'):format(o.mcp) end
+  if given.mcp and o.mcp ~= 'none' and o.surrogate == 'none' then notes[#notes + 1] = ('mcp is %s, but without surrogates there are no p-values'):format(o.mcp) end
   o.notes = notes
 end
 

@@ -90,7 +90,7 @@ end
 
 --- What compute gets for every block: the same shifts and the same extension of the ends as if all bands were in one call.
 local function inner_options(opts, o, T, pha, amp)
-  local inner = { return_surrogates = true }
+  local inner = { return_surrogates = true, mcp = 'none' }
   for k, v in pairs(opts) do if OWN[k] == nil and k ~= 'progress' then inner[k] = v end end
   local L = select(2, engine.windows(o, T))
   inner.min_shift = surrogate.min_shift(o, L, mc.min(pha):item())

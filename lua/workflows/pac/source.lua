@@ -160,6 +160,8 @@ function M.run(plan, source, opts)
       out[k] = v
     end
   end
+  -- the family of a correction is the run, not the channels of a turn
+  if out.surr_exceed then out.p = require('mascon.pac').correct(out) end
   return out
 end
 
