@@ -161,7 +161,7 @@ function M.run(plan, source, opts)
     end
   end
   -- the family of a correction is the run, not the channels of a turn
-  if out.surr_exceed then out.p = require('mascon.pac').correct(out) end
+  if out.surr_exceed then out.p = require('workflows.pac').correct(out) end
   return out
 end
 
