@@ -95,11 +95,9 @@ function Data:put(f, c, mask)
     local full = upper(mc.where(good, c, mc.nan), self.dtype)
     each(self, f, full, function(place, block) place:copy_(block:reshape(place.shape)) end)
     if count > 0 then
-      local at = mc.nonzero(missing):totable()
-      local edge = ceil(n / T)
-      for _, ij in ipairs(at) do
-        local I, J = math.floor((ij[1] - 1) / T), math.floor((ij[2] - 1) / T)
-        self.holes[I * edge - I * (I - 1) / 2 + (J - I) + 1] = 1
+      for k, tile in ipairs(self.tiles) do
+        local i, j = tile.I * T, tile.J * T
+        if mc.any(missing[{ { i + 1, i + tile.rows }, { j + 1, min(j + T, n) } }]) then self.holes[k] = 1 end
       end
     end
     self.points, self.masked = self.points + n * (n - 1) / 2 - count, self.masked + count

@@ -72,7 +72,8 @@ function M.g1(o, phi, derivatives)
   g1 = mc.where(above, g1, LEAST)
   if not derivatives then return g1 end
   local out = {}
-  local function sized(prefix) return mc.abs(differences(prefix)) end
+  local forward = mc.sign(differences(A[1]))
+  local function sized(prefix) return differences(prefix) * forward end
   local common = mc.where(above, g1 * g1 * (-2 * o.kd), 0)
   for k = 1, 3 do out[k] = common * sized(A[k + 1]) end
   if #p > 3 then
