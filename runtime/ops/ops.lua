@@ -20,7 +20,7 @@
 --   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
 -- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names. results: names of three or more results.
--- internal = true: no function of its own, a step of compositions (called through mascon.op's raw); says: the op its messages name.
+-- internal = true: no function of its own, a step of compositions (called through mascon.core.op's raw); says: the op its messages name.
 local T = { ops = {}, kernels = {}, functions = {} }
 
 T.version = '0.1.0'
@@ -341,7 +341,7 @@ op { 'select_quantile', family = 'select', internal = true, dtypes = FLOAT, prom
 -- ---------------------------------------------------------------- products
 op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD }
 op { 'cross_product', family = 'cross', internal = true, says = 'cross', nin = 2, dtypes = { 'f32', 'f64' }, method = false, tol = 'EXACT', rules = 'none: cross takes it where nothing is recorded', doc = 'vector products along the last axis', source = STD }
-op { 'vecdot', family = 'dot', module = 'mascon.products', nin = 2, dtypes = ALL, tol = 'ACCUM', rules = 'auto', doc = 'sum of conj(a) b along one axis, batched over the others', source = STD }
+op { 'vecdot', family = 'dot', module = 'mascon.array.products', nin = 2, dtypes = ALL, tol = 'ACCUM', rules = 'auto', doc = 'sum of conj(a) b along one axis, batched over the others', source = STD }
 
 -- ---------------------------------------------------------------- transforms
 local FP = { { 'n', 'int', -1 }, { 'axis', 'axis', -1 }, { 'norm', { 'backward', 'ortho', 'forward' }, 'backward' } }
@@ -355,7 +355,7 @@ end
 for _, r in ipairs {
   { 'dct', 'discrete cosine transform, types 1 to 4' }, { 'idct', 'inverse of dct' }, { 'dst', 'discrete sine transform, types 1 to 4' }, { 'idst', 'inverse of dst' },
 } do
-  op { r[1], family = 'dct', module = 'mascon.dct', nin = 1, dtypes = FC, promote = 'float', tol = 'FFT', rules = r[1], namespace = 'fft', method = false, doc = r[2], source = 'SciPy fft.' .. r[1] .. '; A fast cosine transform in one and two dimensions, 1980' }
+  op { r[1], family = 'dct', module = 'mascon.fft.dct', nin = 1, dtypes = FC, promote = 'float', tol = 'FFT', rules = r[1], namespace = 'fft', method = false, doc = r[2], source = 'SciPy fft.' .. r[1] .. '; A fast cosine transform in one and two dimensions, 1980' }
 end
 
 -- ---------------------------------------------------------------- moving elements
@@ -380,12 +380,12 @@ op { 'stack', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis'
 op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'ints' }, { 'axis', 'axes' } }, tol = 'EXACT', rules = 'roll', doc = 'elements moved by shift along an axis, or by several along several; those that fall off come in on the other side', source = STD }
 op { 'group_runs', family = 'unique', by_value = 'group outside', nin = 'list', nout = 'list', dtypes = ALL, internal = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'a sorted row (and the positions that sorted it) -> where runs of equal elements start, their lengths, their first positions, the run of each', source = STD }
 
-op { 'pad', family = 'pad', module = 'mascon.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad' }
+op { 'pad', family = 'pad', module = 'mascon.array.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad' }
 
 -- ---------------------------------------------------------------- values between knots
 op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'interp', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
 op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'ppoly', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
-op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'tridiagonal', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3' }
+op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.interpolate.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'tridiagonal', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3' }
 
 -- ---------------------------------------------------------------- random numbers
 -- params: the distribution's own, in the order of the kernel; guard_text ends the error of a refused one. result: dtype unless asked for.
@@ -490,21 +490,21 @@ local function composed(module, dtypes, list)
   end
 end
 
-composed('mascon.manipulate', ALL, {
+composed('mascon.array.manipulate', ALL, {
   { 'broadcast_shapes', method = false, doc = 'the shape to which shapes broadcast', rules = 'none: shapes' }, { 'broadcast_arrays', nin = 'list', method = false, doc = 'tensors as views of their common shape' },
   { 'unstack', doc = 'the slices along one axis as a list' }, { 'matrix_transpose', doc = 'the last two axes exchanged' },
   { 'repeat_each', alias = { 'repeat' }, doc = 'each element several times' }, { 'tile', doc = 'the whole tensor several times along each axis' },
   { 'cumulative_sum', tol = 'ACCUM', doc = 'running sum, optionally with a leading 0' }, { 'cumulative_prod', tol = 'ACCUM', doc = 'running product, optionally with a leading 1' },
 })
-composed('mascon.index', ALL, {
+composed('mascon.core.index', ALL, {
   { 'put', nin = 3, rules = 'put', source = 'NumPy advanced indexing', doc = 'a copy with values written at any index expression' },
   { 'index_add', nin = 3, dtypes = NUM, rules = 'put', source = 'NumPy add.at', doc = 'a copy with values added at any index expression, in order' },
 })
-composed('mascon.sets', ALL, {
+composed('mascon.array.sets', ALL, {
   { 'unique_all', rules = 'none: positions', doc = 'distinct values, their first positions, inverse and counts' }, { 'unique_counts', rules = 'none: positions', doc = 'distinct values and their counts' },
   { 'unique_inverse', rules = 'none: positions', doc = 'distinct values and the positions that rebuild the tensor' }, { 'unique_values', rules = 'none: sorted set', doc = 'distinct values' },
 })
-composed('mascon.dtypes', ALL, {
+composed('mascon.core.dtypes', ALL, {
   { 'astype', doc = 'converted copy' }, { 'result_type', nin = 'list', method = false, rules = 'none: dtypes', doc = 'dtype in which operands meet' }, { 'can_cast', method = false, rules = 'none: dtypes', doc = 'one dtype promotes to the other' },
   { 'finfo', method = false, rules = 'none: dtypes', doc = 'limits of a float dtype' }, { 'iinfo', method = false, rules = 'none: dtypes', doc = 'limits of an integer dtype' }, { 'isdtype', method = false, rules = 'none: dtypes', doc = 'a dtype is of a kind' },
   { 'namespace_info', method = false, rules = 'none: dtypes', doc = 'what the library has, as the array API asks' },
@@ -516,7 +516,7 @@ composed('mascon.fft', { 'f32', 'f64', 'c64', 'c128' }, {
   { 'fftfreq', namespace = 'fft', method = false, tol = 'ULP4', rules = 'none: no operand', doc = 'frequencies of the bins of fft' }, { 'rfftfreq', namespace = 'fft', method = false, tol = 'ULP4', rules = 'none: no operand', doc = 'frequencies of the bins of rfft' },
   { 'fftshift', namespace = 'fft', method = false, dtypes = ALL, doc = 'zero frequency moved to the middle' }, { 'ifftshift', namespace = 'fft', method = false, dtypes = ALL, doc = 'inverse of fftshift' },
 })
-composed('mascon.products', NUM, {
+composed('mascon.array.products', NUM, {
   { 'dot', nin = 2, tol = 'ACCUM', doc = 'product of vectors and matrices, the last axis of a with the last but one of b', source = 'NumPy dot' },
   { 'vdot', nin = 2, tol = 'ACCUM', doc = 'sum of conj(a) b over all elements', source = 'NumPy vdot' },
   { 'inner', nin = 2, tol = 'ACCUM', doc = 'sum of products over the last axis of both', source = 'NumPy inner' },
@@ -525,11 +525,11 @@ composed('mascon.products', NUM, {
   { 'kron', nin = 2, doc = 'Kronecker product', source = 'NumPy kron' },
   { 'cross', nin = 2, tol = 'ACCUM', doc = 'vector product in space' },
 })
-composed('mascon.einsum', ALL, {
+composed('mascon.array.einsum', ALL, {
   { 'einsum', nin = 'list', method = false, tol = 'ACCUM', doc = 'sums of products in index notation', source = 'NumPy einsum; Faster identification of optimal contraction sequences for tensor networks, 2014' },
   { 'einsum_path', nin = 'list', method = false, rules = 'none: a report', doc = 'the order and cost of the products of an einsum', source = 'NumPy einsum_path' },
 })
-composed('mascon.join', ALL, {
+composed('mascon.array.join', ALL, {
   { 'atleast_1d', nin = 'list', method = false, doc = 'operands with at least one axis', source = 'NumPy atleast_1d' },
   { 'atleast_2d', nin = 'list', method = false, doc = 'operands with at least two axes', source = 'NumPy atleast_2d' },
   { 'atleast_3d', nin = 'list', method = false, doc = 'operands with at least three axes', source = 'NumPy atleast_3d' },
@@ -541,7 +541,7 @@ composed('mascon.join', ALL, {
   { 'split', nout = 'list', doc = 'equal pieces along an axis, or pieces that end at given positions', source = 'NumPy split' },
   { 'array_split', nout = 'list', doc = 'pieces along an axis, the first ones longer by one where they must', source = 'NumPy array_split' },
 })
-composed('mascon.shapes', ALL, {
+composed('mascon.array.shapes', ALL, {
   { 'swapaxes', doc = 'two axes exchanged', source = 'NumPy swapaxes' },
   { 'diagonal', method = false, doc = 'a diagonal of two axes as a view' },
   { 'trace', dtypes = NUM, tol = 'ACCUM', doc = 'sum of a diagonal' },
@@ -554,7 +554,7 @@ composed('mascon.linalg.toeplitz', ALL, {
   { 'toeplitz', nin = 2, doc = 'matrix constant along diagonals', source = 'SciPy toeplitz' },
   { 'hankel', nin = 2, doc = 'matrix constant along antidiagonals', source = 'SciPy hankel' },
 })
-composed('mascon.matrices', ALL, {
+composed('mascon.array.matrices', ALL, {
   { 'eye', nin = 0, method = false, rules = 'none: constant', doc = 'ones on a diagonal, zeros elsewhere' },
   { 'tri', nin = 0, method = false, rules = 'none: constant', doc = 'ones at and below a diagonal', source = 'NumPy tri' },
   { 'tril', doc = 'lower triangle, zeros above' },
@@ -568,11 +568,11 @@ composed('mascon.matrices', ALL, {
 })
 
 -- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
-composed('mascon.convolution', ALL, {
+composed('mascon.array.convolution', ALL, {
   { 'convolve', nin = 2, method = false, tol = 'ACCUM', doc = 'convolution of vectors', source = 'NumPy convolve' },
   { 'correlate', nin = 2, method = false, tol = 'ACCUM', doc = 'correlation of vectors', source = 'NumPy correlate' },
 })
-composed('mascon.polynomial', NUM, {
+composed('mascon.array.polynomial', NUM, {
   { 'polyval', nin = 2, method = false, tol = 'ACCUM', doc = 'a polynomial at x', source = 'NumPy polyval' },
   { 'polyadd', nin = 2, method = false, doc = 'sum of polynomials', source = 'NumPy polyadd' },
   { 'polysub', nin = 2, method = false, doc = 'difference of polynomials', source = 'NumPy polysub' },
@@ -589,13 +589,13 @@ composed('mascon.polynomial', NUM, {
   { 'hermeval', nin = 2, method = false, tol = 'ACCUM', doc = 'series of Hermite polynomials of probability at x', source = 'NumPy hermeval; A note on the summation of Chebyshev series, 1955' },
   { 'lagval', nin = 2, method = false, tol = 'ACCUM', doc = 'Laguerre series at x', source = 'NumPy lagval; A note on the summation of Chebyshev series, 1955' },
 })
-composed('mascon.dct', FC, {
+composed('mascon.fft.dct', FC, {
   { 'dctn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'cosine transforms over several axes', source = 'SciPy fft.dctn' },
   { 'idctn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'inverse of dctn', source = 'SciPy fft.idctn' },
   { 'dstn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'sine transforms over several axes', source = 'SciPy fft.dstn' },
   { 'idstn', promote = 'float', namespace = 'fft', method = false, tol = 'FFT', doc = 'inverse of dstn', source = 'SciPy fft.idstn' },
 })
-composed('mascon.grid', ALL, {
+composed('mascon.array.grid', ALL, {
   { 'meshgrid', nin = 'list', nout = 'list', method = false, doc = 'coordinates of a grid from one vector for each axis' },
   { 'mgrid', nin = 0, method = false, rules = 'none: constant', doc = 'coordinates of a grid of ranges', source = 'NumPy mgrid' },
   { 'indices', nin = 0, method = false, rules = 'none: positions', doc = 'positions along each axis of a shape', source = 'NumPy indices' },
@@ -608,12 +608,12 @@ composed('mascon.interpolate', FLOAT, {
   { 'interp1d', nin = 3, promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'values between samples along one axis: steps, lines, splines', source = 'SciPy interp1d' },
   { 'regular_grid', nin = 'list', promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'values between the points of a grid', source = 'SciPy RegularGridInterpolator' },
 })
-composed('mascon.spline', FLOAT, {
+composed('mascon.interpolate.spline', FLOAT, {
   { 'cubic_spline', nin = 2, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', doc = 'cubic spline through samples', source = 'SciPy CubicSpline' },
   { 'pchip', nin = 2, promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'cubic through samples without overshoot', source = 'Monotone piecewise cubic interpolation, 1980' },
   { 'akima', nin = 2, promote = 'float', namespace = 'interpolate', method = false, tol = 'ACCUM', doc = 'cubic through samples with local slopes', source = 'A new method of interpolation and smooth curve fitting based on local procedures, 1970' },
 })
-composed('mascon.calculus', FC, {
+composed('mascon.array.calculus', FC, {
   { 'diff', dtypes = ALL, doc = 'differences of neighbours, n times', source = 'Python array API standard 2024.12' },
   { 'ediff1d', dtypes = NUM, doc = 'differences of the flattened tensor', source = 'NumPy ediff1d' },
   { 'gradient', promote = 'float', nout = 'list', tol = 'ACCUM', doc = 'derivatives by differences', source = 'NumPy gradient' },
@@ -628,35 +628,35 @@ composed('mascon.calculus', FC, {
 
 -- ---------------------------------------------------------------- compositions: statistics along axes
 local NP, SP = 'NumPy 2.4: ', 'SciPy 1.17: '
-composed('mascon.quantile', FLOAT, {
+composed('mascon.array.quantile', FLOAT, {
   { 'quantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes: nine types, weights', source = 'Sample quantiles in statistical packages, 1996' },
   { 'nanquantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes, NaN left out', source = NP .. 'nanquantile' },
   { 'percentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent', source = NP .. 'percentile' },
   { 'nanpercentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent, NaN left out', source = NP .. 'nanpercentile' },
   { 'nanmedian', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'median over axes, NaN left out', source = NP .. 'nanmedian' },
 })
-composed('mascon.histogram', REAL, {
+composed('mascon.array.histogram', REAL, {
   { 'digitize', nin = 2, rules = 'none: positions', doc = 'the bin of each element', source = NP .. 'digitize' },
   { 'histogram_bin_edges', tol = 'ULP4', rules = 'none: edges', doc = 'edges of bins by a number, a rule or a range', source = NP .. 'histogram_bin_edges' },
   { 'histogram', tol = 'ACCUM', rules = 'none: counts', doc = 'counts of elements in bins, and the edges', source = NP .. 'histogram' },
   { 'histogram2d', nin = 2, method = false, tol = 'ACCUM', rules = 'none: counts', doc = 'counts of pairs in the cells of a grid', source = NP .. 'histogram2d' },
   { 'histogramdd', method = false, tol = 'ACCUM', rules = 'none: counts', doc = 'counts of points in the cells of a grid', source = NP .. 'histogramdd' },
 })
-composed('mascon.statistics', FC, {
+composed('mascon.array.statistics', FC, {
   { 'ptp', dtypes = REAL, doc = 'largest minus smallest element over axes', source = NP .. 'ptp' },
   { 'average', promote = 'float', tol = 'ACCUM', doc = 'weighted mean over axes, and the sums of the weights', source = NP .. 'average' },
   { 'cov', promote = 'float', tol = 'ACCUM', doc = 'covariance matrix of variables', source = NP .. 'cov' },
   { 'corrcoef', promote = 'float', tol = 'ACCUM', doc = 'matrix of correlation coefficients', source = NP .. 'corrcoef' },
   { 'reduceat', dtypes = NUM, nin = 2, tol = 'ACCUM', doc = 'reductions of consecutive pieces of an axis', source = NP .. 'ufunc.reduceat' },
 })
-composed('mascon.compare', ALL, {
+composed('mascon.array.compare', ALL, {
   { 'isclose', nin = 2, method = false, rules = 'none: boolean', doc = '|a - b| <= atol + rtol |b|, elementwise', source = NP .. 'isclose' },
   { 'allclose', nin = 2, method = false, rules = 'none: boolean', doc = 'whether all elements are close; a Lua boolean', source = NP .. 'allclose' },
   { 'array_equal', nin = 2, method = false, rules = 'none: boolean', doc = 'same shape and equal elements; a Lua boolean', source = NP .. 'array_equal' },
   { 'isin', nin = 2, dtypes = ORD, rules = 'none: boolean', doc = 'which elements are among the values of a set', source = 'Python array API standard 2025.12' },
   { 'nan_to_num', rules = 'select', doc = 'NaN and infinities replaced by numbers', source = NP .. 'nan_to_num' },
 })
-composed('mascon.unique', ALL, {
+composed('mascon.array.unique', ALL, {
   { 'unique', rules = 'none: positions', doc = 'distinct slices along an axis: values, first positions, inverse, counts', source = NP .. 'unique' },
   { 'unique_consecutive', rules = 'none: positions', doc = 'runs of equal neighbours: values, inverse, counts', source = 'PyTorch unique_consecutive' },
 })

@@ -5,7 +5,7 @@
 local adjacency = require 'mascon.autoreject.adjacency'
 local augment = require 'mascon.autoreject.augment'
 local certainty = require 'mascon.autoreject.certainty'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local cv = require 'mascon.autoreject.cv'
 local folds = require 'mascon.autoreject.folds'
 local options = require 'mascon.autoreject.options'

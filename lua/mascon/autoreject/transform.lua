@@ -5,7 +5,7 @@
 local mc = require 'mascon'
 local adjacency = require 'mascon.autoreject.adjacency'
 local augment = require 'mascon.autoreject.augment'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local log_ = require 'mascon.autoreject.log'
 local repair = require 'mascon.autoreject.repair'
 local run = require 'mascon.autoreject.run'

@@ -4,8 +4,8 @@
 -- (sums of neighbouring orders for Bessel functions, Carlson's integrals for elliptic ones). Derivatives with respect to orders and shapes that
 -- have no closed form stand in `without`. Sources: DLMF, the numbers beside the groups. May not know graphs.
 local mc = require 'mascon'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local S = require 'mascon.special'
 local chain = require 'mascon.rules.chain'
 

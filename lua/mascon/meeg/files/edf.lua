@@ -3,7 +3,7 @@
 -- Owns the choice of channels when a file mixes sampling rates (those of the commonest rate), the units, and the way from a clock with gaps
 -- to one without: what EDF+D files leave out becomes a junction marked by an annotation 'BAD boundary'. The format itself is mascon.io.edf.
 local edf = require 'mascon.io.edf'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
 local raw = require 'mascon.meeg.raw'
 local M = {}
@@ -59,7 +59,7 @@ function M.open(path)
   local rec = edf.open(path)
   local group, warnings = commonest(rec.rates), {}
   for i, w in ipairs(rec.warnings) do warnings[i] = w end
-  if not group then require('mascon.check').error(('meeg.open: %s holds no signals, only annotations'):format(path), 3) end
+  if not group then require('mascon.core.check').error(('meeg.open: %s holds no signals, only annotations'):format(path), 3) end
   local left, list, scale = {}, {}, {}
   for _, g in ipairs(rec.rates) do
     if g ~= group then
