@@ -478,7 +478,7 @@ static int snapshot(const mc_tensor *t, int level)
     if (outer >= 0) {
         mc_tensor *made_there = &copy;
         mark(copy.storage, outer);
-        append(outer, MC_RECORD_COPY, -1, 1, &made_there, 1, o, NULL, 0, 0);
+        append(outer, MC_RECORD_COPY, -1, 1, &made_there, 1, o, NULL, 0, 0, -1);
     }
     const mc_tensor *from = &copy;
     o = operands_of(1, &from, 1, level);
