@@ -84,12 +84,17 @@ enum { MCK_PAC_MI = 0, MCK_PAC_HR = 1 };
  * exceed: count of s >= value. Where the value is not finite, mean and m2 are NaN and exceed = K,
  * the careful side.
  * max[k]: the largest finite surrogate over (P,A) at shift k, for maxstat (-inf if there is none).
+ * zmax[k]: the largest (s - m)/sd over (P,A) at shift k, -inf if no pair varies; m and sd are those
+ * of the K surrogates and the value together, so that all K+1 are exchangeable. All shifts come in
+ * one call (prior = 0). With d = value - mean: m = mean + d/(K+1),
+ * sd = sqrt((m2 + d d (K/(K+1)))/(K+1)), in this order of operations, rounded to T at the end: a
+ * caller who standardises the value alike meets ties exactly.
  * prior: how many surrogates mean, m2 and exceed already hold (0: start afresh), so that shifts
  * may come in several calls. */
 typedef struct mck_pac_null {
     double *mean, *m2; /* [jobs][P][A] */
     int64_t *exceed;   /* [jobs][P][A] */
-    void *max;         /* T [jobs][K] */
+    void *max, *zmax;  /* T [jobs][K] */
     void *all;         /* T [jobs][K][P][A] */
     int64_t K, prior;
     const int64_t *shift; /* [K] in [0, L), any order */

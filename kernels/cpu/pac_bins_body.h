@@ -21,7 +21,8 @@ typedef struct SN(bins_work) {
     double *mean, *m2, *exceed; /* [P][W] */
     double *centre;             /* [2][B] */
     int64_t *order;             /* [K] */
-    T *top;                     /* [K] */
+    T *top, *ztop;              /* [K] */
+    T *kept;                    /* [K][P][W]: surrogates of one tile, only for zmax */
     int64_t blocks;             /* of one segment */
     int64_t bytes;
 } SN(bins_work);
@@ -52,6 +53,8 @@ static SN(bins_work) SN(bins_layout)(const mck_pac_bins *a, void *base)
     w.centre = pac_take(&p, 2 * a->bins, sizeof(double));
     w.order = pac_take(&p, k, sizeof(int64_t));
     w.top = pac_take(&p, k, sizeof(T));
+    w.ztop = pac_take(&p, k, sizeof(T));
+    w.kept = pac_take(&p, a->null.zmax ? k * a->P * W : 0, sizeof(T));
     w.bytes = p.used;
     return w;
 }
@@ -467,6 +470,9 @@ static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_
             SN(null_feed)(&z, w->draw + p0 * W);
             if (u->max)
                 w->top[which] = SN(null_max)(w->draw + p0 * W, p1 - p0, lanes, w->top[which]);
+            if (u->zmax)
+                memcpy(w->kept + (which * a->P + p0) * W, w->draw + p0 * W,
+                       sizeof(T) * (size_t)n);
             if (u->all)
                 for (int64_t p = p0; p < p1; p++)
                     memcpy((T *)u->all + ((job * u->K + which) * a->P + p) * a->A + tile * W,
@@ -476,6 +482,9 @@ static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_
     for (int64_t p = p0; p < p1; p++)
         for (int i = 0; i < lanes; i++) {
             const int64_t at = (job * a->P + p) * a->A + tile * W + i;
+            if (u->zmax)
+                SN(null_top)(w->kept + p * W + i, u->K, a->P * W, w->value[p * W + i], w->mean[p * W + i],
+                             w->m2[p * W + i], w->ztop);
             SN(null_store)(u, at, w->value[p * W + i], w->mean[p * W + i], w->m2[p * W + i],
                            w->exceed[p * W + i],
              a->status ? a->status + at : NULL);
@@ -489,7 +498,7 @@ static void SN(bins_job)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t 
     if (!soft && !direct)
         SN(list_job)(a, w, job);
     for (int64_t k = 0; k < a->null.K; k++)
-        w->top[k] = (T)-INFINITY;
+        w->top[k] = w->ztop[k] = (T)-INFINITY;
     for (int64_t tile = 0; tile < tiles; tile++) {
         const int lanes = a->A - tile * W < W ? (int)(a->A - tile * W) : W;
         for (int64_t g = 0; !direct && g < a->G; g++)
@@ -518,6 +527,8 @@ static void SN(bins_job)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t 
                sizeof(double) * (size_t)(a->P * a->bins));
     if (a->null.max && a->null.K > 0)
         memcpy((T *)a->null.max + job * a->null.K, w->top, sizeof(T) * (size_t)a->null.K);
+    if (a->null.zmax && a->null.K > 0)
+        memcpy((T *)a->null.zmax + job * a->null.K, w->ztop, sizeof(T) * (size_t)a->null.K);
 }
 
 void FN(bins)(const mck_pac_bins *a, int64_t begin, int64_t end, void *work)

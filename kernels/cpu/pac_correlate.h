@@ -47,10 +47,10 @@ MC_UNUSED static void SN(correlate_product)(const T *MC_RESTRICT w, const T *MC_
     }
 }
 
-/* Mean, squared deviations and exceedances of the K surrogates s of one pair; larger ones into top
- * (NULL: not wanted). */
-MC_UNUSED static void SN(correlate_stats)(const T *s, int64_t K, T value, T *top, double *mean,
-                                          double *m2, double *exceed)
+/* Mean, squared deviations and exceedances of the K surrogates s of one pair; larger ones into top,
+ * larger standardised ones into ztop (NULL: not wanted). */
+MC_UNUSED static void SN(correlate_stats)(const T *s, int64_t K, T value, T *top, T *ztop,
+                                          double *mean, double *m2, double *exceed)
 {
     double sum[4] = { 0, 0, 0, 0 }, sq[4] = { 0, 0, 0, 0 };
     int64_t count = 0, k;
@@ -72,5 +72,7 @@ MC_UNUSED static void SN(correlate_stats)(const T *s, int64_t K, T value, T *top
             top[k] = s[k] > top[k] ? s[k] : top[k];
     *mean = m;
     *m2 = (sq[0] + sq[1]) + (sq[2] + sq[3]);
+    if (ztop)
+        SN(null_top)(s, K, 1, value, m, *m2, ztop);
     *exceed = (double)count;
 }

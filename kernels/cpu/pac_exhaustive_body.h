@@ -22,7 +22,7 @@ typedef struct SN(exhaustive_work) {
     T *scale;      /* [B] */
     T *sums;       /* [B][SPAN] */
     T *s, *pick;   /* [L], [K] */
-    T *top;        /* [K] */
+    T *top, *ztop; /* [K] */
     void *bins;    /* for the observed value */
     int64_t bytes;
 } SN(exhaustive_work);
@@ -50,6 +50,7 @@ static SN(exhaustive_work) SN(exhaustive_layout)(const mck_pac_bins *a, void *ba
     w.s = pac_take(&p, a->L + PAC_SPAN, sizeof(T));
     w.pick = pac_take(&p, a->null.K, sizeof(T));
     w.top = pac_take(&p, a->null.K, sizeof(T));
+    w.ztop = pac_take(&p, a->null.K, sizeof(T));
     w.bins = pac_take(&p, FN(bins_work)(&observed), 1);
     w.bytes = p.used;
     return w;
@@ -139,22 +140,24 @@ static void SN(exhaustive_job)(const mck_pac_bins *a, const SN(exhaustive_work) 
                                   w->amp + (i * a->G + g) * 2 * a->N);
         }
     for (int64_t k = 0; k < u->K; k++)
-        w->top[k] = (T)-INFINITY;
+        w->top[k] = w->ztop[k] = (T)-INFINITY;
     for (int64_t p = 0; p < a->P; p++) {
         SN(measure_scale)(observed.count + p * a->bins, a->divisor, a->norm, a->bins, w->scale);
         SN(onehot_band)(a, w, p);
         for (int64_t i = 0; i < a->A; i++) {
             const int64_t at = p * a->A + i;
             const T *s = w->s;
+            const T value = ((const T *)observed.value)[at];
             double mean, m2, exceed;
             SN(exhaustive_pair)(a, w, &rule, i, u->shift ? 0 : u->first, u->shift ? L : u->K);
+            if (u->shift || u->first == 0)
+                w->s[0] = value; /* shift 0 is the observation itself, to the bit */
             if (u->shift) {
                 for (int64_t k = 0; k < u->K; k++)
                     w->pick[k] = w->s[u->shift[k]];
                 s = w->pick;
             }
-            const T value = ((const T *)observed.value)[at];
-            SN(correlate_stats)(s, u->K, value, w->top, &mean, &m2, &exceed);
+            SN(correlate_stats)(s, u->K, value, w->top, u->zmax ? w->ztop : NULL, &mean, &m2, &exceed);
             SN(null_store)(u, at, value, mean, m2, exceed, observed.status + at);
             if (u->all)
                 for (int64_t k = 0; k < u->K; k++)
@@ -163,6 +166,8 @@ static void SN(exhaustive_job)(const mck_pac_bins *a, const SN(exhaustive_work) 
     }
     if (u->max)
         memcpy(u->max, w->top, sizeof(T) * (size_t)u->K);
+    if (u->zmax)
+        memcpy(u->zmax, w->ztop, sizeof(T) * (size_t)u->K);
 }
 
 void FN(exhaustive)(const mck_pac_bins *a, int64_t begin, int64_t end, void *work)

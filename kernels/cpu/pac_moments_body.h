@@ -15,7 +15,7 @@ typedef struct SN(moments_work) {
     T *in, *out;  /* [N] complex */
     T *real, *half;
     T *s;   /* [K] */
-    T *top; /* [K] */
+    T *top, *ztop; /* [K] */
     int64_t bytes;
 } SN(moments_work);
 
@@ -38,6 +38,7 @@ static SN(moments_work) SN(moments_layout)(const mck_pac_moments *a, void *base)
     w.half = pac_take(&p, N > 0 ? 2 * (N / 2 + 1) : 0, sizeof(T));
     w.s = pac_take(&p, K, sizeof(T));
     w.top = pac_take(&p, K, sizeof(T));
+    w.ztop = pac_take(&p, K, sizeof(T));
     w.bytes = p.used;
     return w;
 }
@@ -219,13 +220,15 @@ static void SN(moments_drawn)(const mck_pac_moments *a, const SN(moments_work) *
     double mean, m2, exceed;
     for (int64_t k = 0; k < u->K; k++) {
         const int64_t c = u->shift ? u->shift[k] : u->first + k;
-        w->s[k] = (T)SN(form_value)(f, (double)w->out[2 * c] * unit + x1,
-                                    (double)w->out[2 * c + 1] * unit + y1);
+        /* shift 0 is the observation itself, to the bit */
+        w->s[k] = c == 0 ? w->value[at]
+                         : (T)SN(form_value)(f, (double)w->out[2 * c] * unit + x1,
+                                             (double)w->out[2 * c + 1] * unit + y1);
         if (u->all)
             ((T *)u->all)[k * a->P * a->A + at] = w->s[k];
     }
     const T value = w->value[at];
-    SN(correlate_stats)(w->s, u->K, value, w->top, &mean, &m2, &exceed);
+    SN(correlate_stats)(w->s, u->K, value, w->top, u->zmax ? w->ztop : NULL, &mean, &m2, &exceed);
     SN(null_store)(u, at, value, mean, m2, exceed, w->status + at);
 }
 
@@ -286,7 +289,7 @@ static void SN(moments_band)(const mck_pac_moments *a, const SN(moments_work) *w
 static void SN(moments_job)(const mck_pac_moments *a, const SN(moments_work) *w)
 {
     for (int64_t k = 0; k < a->null.K; k++)
-        w->top[k] = (T)-INFINITY;
+        w->top[k] = w->ztop[k] = (T)-INFINITY;
     SN(moments_amps)(a, w);
     for (int64_t p = 0; p < a->P; p++)
         SN(moments_band)(a, w, p);
@@ -296,6 +299,8 @@ static void SN(moments_job)(const mck_pac_moments *a, const SN(moments_work) *w)
         memcpy(a->status, w->status, sizeof(int32_t) * (size_t)(a->P * a->A));
     if (a->null.max && a->null.K > 0)
         memcpy(a->null.max, w->top, sizeof(T) * (size_t)a->null.K);
+    if (a->null.zmax && a->null.K > 0)
+        memcpy(a->null.zmax, w->ztop, sizeof(T) * (size_t)a->null.K);
 }
 
 void FN(moments)(const mck_pac_moments *a, int64_t begin, int64_t end, void *work)

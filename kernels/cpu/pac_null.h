@@ -1,5 +1,5 @@
 /* pac_null.h - streaming statistics over surrogates: mean and spread (Welford), exceedances,
- * largest value per shift.
+ * largest value per shift, raw and standardised.
  *
  * Body, included per dtype after pac_scalar.h. Memory does not grow with the number of surrogates.
  * f64 sums: the variance of tiny indices survives, and equal surrogates give exactly zero spread.
@@ -34,6 +34,21 @@ MC_UNUSED static T SN(null_max)(const T *s, int64_t rows, int lanes, T floor)
             if (s[r * W + i] > floor)
                 floor = s[r * W + i];
     return floor;
+}
+
+/* Raises top[k] to the standardised surrogate k of one pair, s[k*step]; see zmax. Pairs without
+ * spread are left out. */
+MC_UNUSED static void SN(null_top)(const T *s, int64_t K, int64_t step, T value, double mean,
+                                   double m2, T *MC_RESTRICT top)
+{
+    const double n = (double)K + 1, d = (double)value - mean, m = mean + d / n;
+    const double sd = sqrt((m2 + d * d * ((double)K / n)) / n);
+    if (!(sd > 0))
+        return;
+    for (int64_t k = 0; k < K; k++) {
+        const T z = (T)(((double)s[k * step] - m) / sd);
+        top[k] = z > top[k] ? z : top[k];
+    }
 }
 
 /* Folds a second group (k2 values of mean b, squares m2b) into the first (Chan's update). */

@@ -139,6 +139,7 @@ static void null_outputs(mci_outputs *o, mck_pac_null *n, int dt, int64_t jobs, 
     n->exceed = mci_output(o, 512, MC_I64, 3, map);
     n->max = mci_output(o, 1024, dt, 2, (int64_t[]){jobs, n->K});
     n->all = mci_output(o, 2048, dt, 4, (int64_t[]){jobs, n->K, P, A});
+    n->zmax = mci_output(o, 4096, dt, 2, (int64_t[]){jobs, n->K});
 }
 
 static void bins_outputs(mci_outputs *o, mck_pac_bins *b, int dt, int64_t jobs)

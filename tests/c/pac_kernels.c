@@ -183,6 +183,28 @@ static void fill_phase(uint8_t *idx, int64_t n, int64_t B, int empty)
     }
 }
 
+/* zmax of shift k is the largest (s - m)/sd of the pairs, by the definition. */
+static void check_standardised(const mck_pac_null *u, const void *value, int64_t job, int64_t k,
+                               int64_t cells)
+{
+    double top = -INFINITY;
+    for (int64_t i = 0; i < cells; i++) {
+        double n = (double)u->K + 1, v = get(value, job * cells + i), m = v, sq = 0;
+        for (int64_t j = 0; j < u->K; j++)
+            m += get(u->all, (job * u->K + j) * cells + i);
+        m /= n;
+        sq = (v - m) * (v - m);
+        for (int64_t j = 0; j < u->K; j++) {
+            const double d = get(u->all, (job * u->K + j) * cells + i) - m;
+            sq += d * d;
+        }
+        if (sq > 0)
+            top = fmax(top, (get(u->all, (job * u->K + k) * cells + i) - m) / sqrt(sq / n));
+    }
+    const double got = get(u->zmax, job * u->K + k);
+    check(got == top || near_to(got, top, tol(1e-6, 1e-9)), "null zmax %.9g, want %.9g", got, top);
+}
+
 static void test_bins(const bins_case *b)
 {
     const int64_t Wl = lanes_of(), tiles = (b->A + Wl - 1) / Wl, segs = b->jobs * b->G,
@@ -224,6 +246,7 @@ static void test_bins(const bins_case *b)
     a.null.m2 = memory(b->jobs * cells * 8);
     a.null.exceed = memory(b->jobs * cells * 8);
     a.null.max = reals(b->jobs * K + 1);
+    a.null.zmax = reals(b->jobs * K + 1);
     a.null.all = reals(b->jobs * K * cells + 1);
     a.null.K = K;
     a.null.shift = shift;
@@ -320,6 +343,7 @@ static void test_bins(const bins_case *b)
             for (int64_t i = 0; i < cells; i++)
                 top = fmax(top, get(a.null.all, (job * K + k) * cells + i));
             check(get(a.null.max, job * K + k) == top, "null max");
+            check_standardised(&a.null, a.value, job, k, cells);
         }
     /* any split of jobs, and shifts in two calls, give the same */
     if (!b->exhaustive || b->K > 3) {
@@ -332,6 +356,7 @@ static void test_bins(const bins_case *b)
         c.best = NULL;
         c.pref = NULL;
         c.null.max = NULL;
+        c.null.zmax = NULL;
         c.null.all = NULL;
         c.null.mean = memory(b->jobs * cells * 8);
         c.null.m2 = memory(b->jobs * cells * 8);
@@ -386,7 +411,7 @@ static void test_bins(const bins_case *b)
     free(idx), free(amp), free(angle), free(idx_at), free(amp_at_), free(shift), free(divisor);
     free(a.value), free(a.sums), free(a.count), free(a.dist), free(a.best), free(a.pref),
         free(a.status);
-    free(a.null.mean), free(a.null.m2), free(a.null.exceed), free(a.null.max), free(a.null.all);
+    free(a.null.mean), free(a.null.m2), free(a.null.exceed), free(a.null.max), free(a.null.zmax), free(a.null.all);
     free(s), free(n), free(p);
 }
 
@@ -842,6 +867,7 @@ static void test_moments(int measure, int64_t P, int64_t A, int64_t L, int64_t K
     a.null.m2 = memory(jobs * cells * 8);
     a.null.exceed = memory(jobs * cells * 8);
     a.null.max = reals(jobs * K + 1);
+    a.null.zmax = reals(jobs * K + 1);
     a.null.all = reals(jobs * K * cells + 1);
     a.null.K = K;
     a.null.shift = shift;
@@ -889,9 +915,12 @@ static void test_moments(int measure, int64_t P, int64_t A, int64_t L, int64_t K
                 }
                 check(K == 0 || a.null.exceed[at] == more, "moment exceed");
             }
+    for (int64_t j = 0; j < jobs; j++)
+        for (int64_t k = 0; k < K; k++)
+            check_standardised(&a.null, a.value, j, k, P * A);
     free(work), free(unit), free(amp), free(amp2), free(shift), free(a.value), free(a.status),
         free(a.null.mean), free(a.null.m2);
-    free(a.null.exceed), free(a.null.max), free(a.null.all), free(u), free(v), free(x), free(y);
+    free(a.null.exceed), free(a.null.max), free(a.null.zmax), free(a.null.all), free(u), free(v), free(x), free(y);
 }
 
 /* C6: a = 1 + m cos phi, evenly sampled. */

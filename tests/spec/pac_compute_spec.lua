@@ -228,15 +228,59 @@ describe('pac.compute', function()
     for norm, want in pairs(WANT) do near(want, pac.compute(part 'CT', with(o, { norm = norm })).normalized, 1e-9) end
   end)
 
-  it('corrects p-values within each row, and maxstat never finds more than single pairs', function()
+  it('corrects p-values over the run or each channel, and no correction finds more than single pairs', function()
     local o = with(BASE, { n_perm = 39, dtype = 'f64', return_surrogates = true })
-    local r = pac.compute(part 'CT', o)
+    local r = pac.compute(part 'CT', with(o, { mcp = 'none' }))
     near((1 + mc.sum(mc.ge(r.surrogates, r.pac:expand_dims(-1)), -1):to 'f64') / 40, r.p, 1e-12)
-    local m = pac.compute(part 'CT', with(o, { mcp = 'maxstat' }))
-    local top = r.surrogates:reshape(2, 6, 39):max(2)
-    near((1 + mc.sum(mc.ge(top:reshape(2, 1, 1, 39), r.pac:expand_dims(-1)), -1):to 'f64') / 40, m.p, 1e-12)
-    assert.is_true(mc.all(mc.ge(m.p, r.p)))
-    near(mc.minimum(r.p * 6, 1), pac.compute(part 'CT', with(o, { mcp = 'bonferroni' })).p, 1e-12)
+    -- every value on the scale of its pair, by the definition: observed value and surrogates together
+    local all = mc.concat({ r.surrogates, r.pac:expand_dims(-1) }, -1)
+    local z = (all - all:mean { -1, keepdim = true }) / all:std { -1, keepdim = true }
+    local function want(values, groups)
+      local top = values[{ mc.ellipsis, { 1, 39 } }]:reshape(groups, 12 / groups, 39):max(2):reshape(groups, 1, 39)
+      return ((1 + mc.sum(mc.ge(top, values[{ mc.ellipsis, { 40, 40 } }]:reshape(groups, 12 / groups, 1)), -1):to 'f64') / 40):reshape(2, 2, 3)
+    end
+    for _, case in ipairs { { {}, z, 1 }, { { mcp_scope = 'channel' }, z, 2 }, { { maxstat_of = 'raw' }, all, 1 }, { { maxstat_of = 'raw', mcp_scope = 'channel' }, all, 2 } } do
+      local m = pac.compute(part 'CT', with(o, case[1]))
+      near(want(case[2], case[3]), m.p, 1e-12)
+      assert.is_true(mc.all(mc.ge(m.p, r.p)))
+      near(r.p, pac.correct(m, { mcp = 'none' }), 1e-12)
+    end
+    near(mc.minimum(r.p * 12, 1), pac.compute(part 'CT', with(o, { mcp = 'bonferroni' })).p, 1e-12)
+    near(mc.minimum(r.p * 6, 1), pac.compute(part 'CT', with(o, { mcp = 'bonferroni', mcp_scope = 'channel' })).p, 1e-12)
+    near(pac.normalize.fdr(r.p, { scope = 'all' }), pac.correct(r, { mcp = 'fdr' }), 1e-12)
+    assert.has_error(function() pac.correct(r, { mcp = 'maxstat' }) end, 'pac.correct: the result holds no maxima; compute it with mcp = "maxstat"')
+  end)
+
+  it('gives the same standardised maxima on every route', function()
+    local x = part 'CT'
+    for _, case in ipairs { { surrogate = 'exhaustive', min_shift = 140 }, { n_perm = 9 }, { n_perm = 9, measure = 'mvl' }, { n_perm = 9, measure = 'gc' }, { n_perm = 9, measure = 'plv' },
+      { n_perm = 9, binning = 'soft' }, { surrogate = 'swap_trials', n_perm = 9, axes = 'ST' }, { n_perm = 9, pool_segments = true, axes = 'ST' } } do
+      local r = pac.compute(x, with(with(BASE, { dtype = 'f64', return_surrogates = true }), case))
+      local all = mc.concat({ r.surrogates, r.pac:expand_dims(-1) }, -1)
+      local z = (all - all:mean { -1, keepdim = true }) / all:std { -1, keepdim = true }
+      local K = r.n_surrogates
+      local top = z[{ mc.ellipsis, { 1, K } }]:reshape(-1, K):max(1)
+      near((1 + mc.sum(mc.ge(top, z[{ mc.ellipsis, { K + 1, K + 1 } }] - 1e-9), -1):to 'f64') / (K + 1), r.p, 1e-12)
+    end
+  end)
+
+  it('meets the tie of a surrogate that is the observation', function()
+    -- shift 0 and the identity leave everything in place, so their values are the observed ones, to the bit
+    for _, dtype in ipairs { 'f32', 'f64' } do
+      for _, measure in ipairs { 'mi', 'hr', 'mvl', 'plv', 'gc', 'ozk', 'glm' } do
+        local r = pac.compute(part 'CT', with(BASE, { measure = measure, dtype = dtype, shifts = { 0, 0, 100 }, return_surrogates = true, mcp = 'none' }))
+        same_bits(r.pac, r.surrogates[{ mc.ellipsis, 1 }], measure)
+        assert.is_true(mc.all(mc.ge(r.p, 3 / 4)), measure)
+        local m = pac.compute(part 'CT', with(BASE, { measure = measure, dtype = dtype, shifts = { 0, 0, 100 } }))
+        assert.is_true(mc.all(mc.ge(m.p, 3 / 4)), measure)
+      end
+      for _, measure in ipairs { 'mi', 'mvl', 'gc', 'plv' } do
+        local x, same, other = generate.noise(37 * 300, 5):reshape(37, 300), {}, {}
+        for s = 1, 37 do same[s], other[s] = s, s % 37 + 1 end
+        local r = pac.compute(x, with(BASE, { axes = 'ST', compat = 'tensorpac', measure = measure, dtype = dtype, permutations = { same, same, other }, p_threshold = 0.99 }))
+        assert.is_true(mc.all(mc.ge(r.p, 2 / 3)), measure)
+      end
+    end
   end)
 
   it('swaps trials as the given permutations say', function()
@@ -357,8 +401,8 @@ describe('the same bits', function()
   it('for rows together and one by one', function()
     each(function(o, what)
       if o.pairs or o.pool_segments or o.surrogate == 'swap_trials' or o.compat == 'tensorpac' then return end
-      local all = pac.compute(batch(), o)
-      local alone = pac.compute(batch()[{ 2, 1, 3 }], with(o, { axes = 'T' }))
+      local all = pac.compute(batch(), with(o, { mcp_scope = 'channel' })) -- corrected over the run, p of a row depends on the others
+      local alone = pac.compute(batch()[{ 2, 1, 3 }], with(o, { axes = 'T', mcp_scope = 'channel' }))
       for _, name in ipairs(RESULTS) do
         if all[name] then same_bits(all[name][{ 2, 1, 3 }], alone[name], what .. ' ' .. name) end
       end
@@ -423,8 +467,8 @@ describe('status', function()
     local x = part 'CT'
     local bad = x:copy()
     bad[{ 1, 5 }] = NAN
-    for _, case in ipairs { {}, { measure = 'mvl' }, { measure = 'plv' }, { filter = 'morlet' }, { mcp = 'maxstat' }, { surrogate = 'exhaustive', min_shift = 145 }, { binning = 'soft' } } do
-      local o = with({ fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, n_perm = 4, dtype = 'f64', return_surrogates = true }, case)
+    for _, case in ipairs { {}, { measure = 'mvl' }, { measure = 'plv' }, { filter = 'morlet' }, { mcp = 'none' }, { surrogate = 'exhaustive', min_shift = 145 }, { binning = 'soft' } } do
+      local o = with({ mcp_scope = 'channel', fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, n_perm = 4, dtype = 'f64', return_surrogates = true }, case)
       for _, r in ipairs { pac.compute(bad, with(o, { x_amp = x })), pac.compute(x, with(o, { x_amp = bad })) } do
         assert.is_true(mc.all(mc.isnan(r.pac[1])) and mc.all(mc.isnan(r.z[1])) and mc.all(mc.isnan(r.p[1])) and mc.all(mc.isnan(r.surr_mean[1])))
         assert.is_true(bit(r.status[1], 4))
