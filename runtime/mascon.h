@@ -124,6 +124,8 @@ MC_API int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_
 /* The elements of t are not needed for now: where they lie in a mapped array file, their pages leave the process and come back when they are
  * touched. Nothing happens to other tensors. */
 MC_API void mc_unload(const mc_tensor *t);
+/* How pages of wrapped memory leave the process: unload(owner, from, n) for n bytes. t is stored. */
+MC_API void mc_unload_by(mc_tensor *t, void (*unload)(const void *owner, const void *from, int64_t n));
 /* DLPack's struct (dlpack.h, its ABI before version 1; CPU only). give: a new one that shares t's storage, NULL on failure; what gets it
  * owns it and calls its deleter once, as drop does (NULL is accepted). take: `out` shares the memory, and m's deleter is called when the last
  * view goes; on failure m is left as it is. */

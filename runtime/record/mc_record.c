@@ -11,8 +11,6 @@
 #include <pthread.h>
 #include <string.h>
 
-int mci_recording, mci_compute_dtype = -1;
-
 #define DEEPEST MCI_RECORDINGS
 #define LONGEST (1 << 19) /* ops of a function that is compiled or batched: half a GiB of log */
 /* Values of mci_recording. While recording pauses, writes are still seen. */
@@ -232,7 +230,7 @@ static int reserve(record *r)
 
 /* o: of operands_of; it becomes the entry's. */
 static void append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin, mc_record_operand *o, const mc_params *p, int axis,
-                   int accumulate)
+                   int accumulate, int compute)
 {
     mc_record_entry *e = &levels[level].entries[levels[level].n++];
     memset(e, 0, sizeof *e);
@@ -242,7 +240,7 @@ static void append(int level, int kind, int op, int nout, mc_tensor *const *out,
     e->nin = nin;
     e->nout = nout;
     e->axis = axis;
-    e->compute = kind == MC_RECORD_OP ? mci_compute_dtype : -1;
+    e->compute = compute;
     e->accumulate = accumulate;
     e->turn = turn;
     if (p)
@@ -344,7 +342,7 @@ static int snapshot(const mc_tensor *t, int level)
     mc_drop(&copy);
     if (!o)
         return mc_errstatus();
-    append(level, MC_RECORD_BASE, -1, 1, &out, 1, o, NULL, 0, 0);
+    append(level, MC_RECORD_BASE, -1, 1, &out, 1, o, NULL, 0, 0, -1);
     mark(t->storage, level);
     return MC_OK;
 }
@@ -377,7 +375,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
 {
     if (!ours())
         return run_counting(op, nout, out, nin, in, p);
-    int level = op->run == mci_random_run && !levels[depth - 1].tape ? depth - 1 : -1;
+    int level = op->family == MCI_FAMILY_RANDOM && !levels[depth - 1].tape ? depth - 1 : -1;
     for (int i = 0; i < nin; i++)
         level = later(level, level_of(in[i]));
     for (int i = 0; i < nout; i++) {
@@ -387,15 +385,20 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
             out[i]->capacity = -1; /* every result made here gets a buffer with a serial */
     }
     level = logged_at(level);
-    int log = level >= 0;
+    int log = level >= 0, compute = -1;
     mc_record_operand *o = NULL;
+    if (log && op->family == MCI_FAMILY_EWISE) {
+        mci_result r;
+        if (mci_families[op->family].infer(&(mci_job){op, p, nin, in}, &r))
+            return mc_errstatus();
+        compute = r.compute;
+    }
     for (int i = 0; i < nout; i++)
         if ((out[i]->flags & MC_FLAG_OUT) && ((log && (target(op->name, out[i]) || snapshot(out[i], level))) || keep_read(out[i], level)))
             return mc_errstatus();
     if (log && !(o = operands_of(nin, in, nout, level)))
         return mc_errstatus();
     mci_recording = OFF;
-    mci_compute_dtype = -1;
     int rc = op->run(op, nout, out, nin, in, p);
     mci_recording = ON;
     written(nout, out);
@@ -413,7 +416,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
                 out[i]->flags |= MCI_WEAK;
         }
         if (!rc) {
-            append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+            append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0, compute);
             return MC_OK;
         }
     }
@@ -459,7 +462,7 @@ int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc
         return rc;
     if (!rc) {
         mark(dst->storage, pending_level);
-        append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate);
+        append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate, -1);
     } else {
         operands_free(pending, nin);
     }
@@ -485,7 +488,7 @@ int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const m
         return mc_errstatus();
     for (int i = 0; i < nout; i++)
         mark(out[i]->storage, at);
-    append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0);
+    append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0, -1);
     *level = at;
     return MC_OK;
 }
