@@ -102,12 +102,13 @@ local function add_script_folder(path)
   package.path = package.path:sub(1, at or 0) .. entry .. package.path:sub((at or 0) + 1)
 end
 
----A script may begin with require 'mascon.json': the library knows where that lies.
+---A script may begin with require 'mascon.base.json': the library knows where that lies.
 local function find_public_modules()
   package.loaders[#package.loaders + 1] = function(name)
     if not name:find '^mascon%.[%w_]+$' then return nil end
     require 'mascon'
-    return package.preload[name]
+    local workflow = not package.preload[name] and require 'mascon.base.workflow'.find(name:match '%.(.*)$')
+    return package.preload[name] or (workflow and function() return require(workflow) end)
   end
 end
 
