@@ -6,7 +6,7 @@
 local mc = require 'mascon'
 local lib = require 'mascon.ffi'
 local ar, op = mc.autoreject, require 'mascon.op'
-local generate = require 'mascon.pac.generate'
+local generate = require 'workflows.pac.generate'
 local SIZES = { ['64'] = { 64, 100, 500 }, ['128'] = { 128, 300, 1000 } }
 
 --- Five slow sources seen by all channels, noise, one cell in twenty ten times as loud; V [E, C, T].

@@ -66,28 +66,32 @@ MC_INLINE double mck_count_quantile(int kind, double p, double a, double b, int 
     if (!(var > 0))
         return mean;
     const double z0 = mck_normal_start_f64(p < 1e-300 ? 1e-300 : p), z = upper ? -z0 : z0;
-    double k = floor(mean + sqrt(var) * z + skew * (z * z - 1.0) / 6.0), step = 1.0, low, high;
+    double k = floor(mean + sqrt(var) * z + skew * (z * z - 1.0) / 6.0), low, high;
     k = k < 0 ? 0 : k > end ? end : k;
+    const double unit = k < 0x1p53 ? 1.0 : k * 0x1p-52; /* beyond 2^53 the whole numbers that there are lie further apart */
+    double step = unit;
 #define MCK_REACHED(k) (upper ? mck_count_tail(kind, (k), a, b, 1) <= p : mck_count_tail(kind, (k), a, b, 0) >= p)
     if (MCK_REACHED(k)) {
         high = k;
-        for (low = k - 1.0; low >= 0 && MCK_REACHED(low); low = low - step < -1.0 ? -1.0 : low - step) {
+        for (low = k - unit; low >= 0 && MCK_REACHED(low); low = low - step < -1.0 ? -1.0 : low - step) {
             high = low;
             step *= 2.0;
         }
         low = low < -1.0 ? -1.0 : low;
     } else {
         low = k;
-        for (high = k + 1.0; high < end && !MCK_REACHED(high); high += step) {
+        for (high = k + unit; high < end && !MCK_REACHED(high); high += step) {
             low = high;
             step *= 2.0;
-            if (high > 1e15)
+            if (high > 1e15 && high > 1e9 * mean)
                 return MCK_INF_F64;
         }
         high = high > end ? end : high;
     }
     while (high - low > 1.0) {
-        const double mid = floor(0.5 * (low + high));
+        const double mid = floor(low + 0.5 * (high - low));
+        if (mid <= low || mid >= high)
+            break;
         if (MCK_REACHED(mid))
             high = mid;
         else

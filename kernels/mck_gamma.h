@@ -416,7 +416,7 @@ MC_INLINE double mck_zeta_positive_f64(double s, double q)
         const double t = pow(a, -s);
         sum += t;
         a += 1.0;
-        if (t < sum * 1e-18)
+        if (t <= sum * 1e-18) /* also where all of them vanish */
             return sum;
     }
     const double t = pow(a, -s), r = 1.0 / (a * a);

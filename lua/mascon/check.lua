@@ -6,8 +6,22 @@ local next = require('jit').next or next -- the builtin one: see runtime/host/ch
 local M = {}
 
 local raise, getinfo = error, debug.getinfo
--- "@/somewhere/lua/mascon/": what stands below is the library, its programs (host) apart
+-- "@/somewhere/lua/mascon/": what stands below is the library, its programs (host) apart; so are the workflows
 local HOME = getinfo(1, 'S').source:match '^(.*)check%.lua$' or '@?'
+local homes = { HOME, (HOME:gsub('mascon/$', 'workflows/')) }
+
+local function library(source)
+  for i = 1, #homes do
+    if source:sub(1, #homes[i]) == homes[i] then return true end
+  end
+  return false
+end
+
+--- A file or folder (with its slash) whose functions count as the library's when an error looks for the line to blame.
+function M.own(path)
+  path = '@' .. path
+  if not library(path) then homes[#homes + 1] = path end
+end
 
 --- error() for the library: a text message is prefixed with the line of the script that made the call. The level is taken only where
 --- no script is on the stack.
@@ -19,7 +33,7 @@ function M.error(message, level)
     while true do
       local info = getinfo(at, 'Sl')
       if not info then break end
-      if info.currentline > 0 and info.source:sub(1, #HOME) ~= HOME then raise(message, at) end
+      if info.currentline > 0 and not library(info.source) then raise(message, at) end
       at = at + 1
     end
   end
@@ -28,7 +42,7 @@ end
 local error = M.error
 
 --- Whether a function was written in the library.
-function M.library(f) return getinfo(f, 'S').source:sub(1, #HOME) == HOME end
+function M.library(f) return library(getinfo(f, 'S').source) end
 
 --- The innermost line outside the library, as "file:line".
 function M.site()
@@ -36,7 +50,7 @@ function M.site()
   while true do
     local info = getinfo(at, 'Sl')
     if not info then return '?' end
-    if info.currentline > 0 and info.source:sub(1, #HOME) ~= HOME then return info.short_src .. ':' .. info.currentline end
+    if info.currentline > 0 and not library(info.source) then return info.short_src .. ':' .. info.currentline end
     at = at + 1
   end
 end

@@ -41,9 +41,11 @@ end
 ---@return any
 function M.from_dlpack(p)
   if is(p) or (type(p) == 'table' and type(p.dlpack) == 'function') then p = p:dlpack() end
-  local ok, pointer = false, nil
-  if type(p) == 'cdata' then ok, pointer = pcall(ffi.cast, managed, p) end -- what is no pointer cannot be cast
-  if not ok then error(('from_dlpack: the operand is %s; give a pointer to a DLManagedTensor or a tensor'):format(check.show(p)), 2) end
+  -- What it points to cannot be checked; an array of characters or a number is no struct of another library.
+  local kind = type(p) == 'cdata' and tostring(ffi.typeof(p)) or ''
+  local ok = kind == 'ctype<void *>' or kind:find '^ctype<struct [^*]+%*>$' ~= nil
+  local pointer = ok and ffi.cast(managed, p)
+  if not ok then error(('from_dlpack: the operand is %s; give a pointer to a DLManagedTensor (struct DLManagedTensor * or void *) or a tensor'):format(check.show(p)), 2) end
   if taken[p] then error('from_dlpack: the pointer was taken before; a struct can be taken once, call x:dlpack() again', 2) end
   local t = tensor.header(1024)
   if C.mc_dlpack_take(t, pointer) ~= 0 then lib.raise(2) end

@@ -208,13 +208,14 @@ end
 
 --- Engine "auto", "fftw" or "mascon"; measure = true asks for measured plans (recorded in manifests).
 function M.config(engine, opts)
+  check.arg('fft.config', 'engine', engine, 'string', 3)
   local o = check.opts('fft.config', opts, { measure = { false, 'bool' } }, 3)
   lib.check(lib.C.mc_fft_config(engine, o.measure and 1 or 0), 2)
 end
 --- Measured plans written to a file, for load_wisdom in a later run.
-function M.save_wisdom(path) lib.check(lib.C.mc_fft_wisdom(path, 1), 2) end
+function M.save_wisdom(path) lib.check(lib.C.mc_fft_wisdom(check.arg('fft.save_wisdom', 'path', path, 'string', 3), 1), 2) end
 --- Measured plans read from a file that save_wisdom wrote.
-function M.load_wisdom(path) lib.check(lib.C.mc_fft_wisdom(path, 0), 2) end
+function M.load_wisdom(path) lib.check(lib.C.mc_fft_wisdom(check.arg('fft.load_wisdom', 'path', path, 'string', 3), 0), 2) end
 --- Name and version of the engine in use.
 function M.engine() return lib.neighbour 'fft' end
 

@@ -9,6 +9,7 @@ local into = require 'mascon.into'
 local tensor = require 'mascon.tensor'
 local check = require 'mascon.check'
 local file = require 'mascon.file'
+local workflow = require 'mascon.workflow'
 
 local M = {}
 
@@ -90,7 +91,7 @@ local function of_row(row)
     options[#options + 1] = ('  %s (%s)%s'):format(p[1], kind, p[3] ~= nil and (', default %s'):format(tostring(p[3])) or '')
   end
   if row.base then options[#options + 1] = '  base (0|1), default 1: positions count from it' end
-  if row.family ~= 'random' and row.family ~= 'pac' and not row.nout then options[#options + 1] = '  out (tensor): takes the result' end
+  if row.family ~= 'random' and not row.nout then options[#options + 1] = '  out (tensor): takes the result' end
   if options[1] then
     names[#names + 1] = 'opts'
     text[#text + 1] = 'Options:'
@@ -214,7 +215,10 @@ function M.entries()
       list[#list + 1] = e
     end
   end
-  local lazy, from = lazy_names(mc)
+  local modules, from = lazy_names(mc)
+  local lazy = {}
+  for k, module in pairs(modules) do lazy[k] = module end
+  for _, name in ipairs(workflow.names()) do lazy[name] = workflow.find(name) end
   for k in pairs(from) do local _ = mc[k] end
   for _, k in ipairs(sorted(mc)) do
     local v = mc[k]

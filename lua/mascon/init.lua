@@ -1,7 +1,7 @@
 --- mascon: tensors, kernels and workflows for scientific analyses.
 --
--- The public table. Core modules are loaded at once, everything else (signal, stats, plot, pac, ...) when first touched, which keeps
--- the start in milliseconds. Owns no logic.
+-- The public table. Core modules are loaded at once, everything else (signal, stats, plot, ...) when first touched, which keeps
+-- the start in milliseconds; a name that is not there is looked for among the workflows. Owns no logic.
 local lib = require 'mascon.ffi'
 local tensor = require 'mascon.tensor'
 local op = require 'mascon.op'
@@ -14,6 +14,7 @@ local print_ = require 'mascon.print'
 local select_ = require 'mascon.select'
 local dlpack = require 'mascon.dlpack'
 local check = require 'mascon.check'
+local workflow = require 'mascon.workflow'
 local error = check.error
 tensor.install()
 
@@ -88,10 +89,10 @@ function M.complete(v)
 end
 
 local LAZY = {
-  fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', pac = 'mascon.pac', progress = 'mascon.progress',
+  fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', progress = 'mascon.progress',
   report = 'mascon.report', args = 'mascon.args', file = 'mascon.file', manifest = 'mascon.manifest', interpolate = 'mascon.interpolate', json = 'mascon.json',
   text = 'mascon.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.tree', optim = 'mascon.optim',
-  integrate = 'mascon.integrate', meeg = 'mascon.meeg', autoreject = 'mascon.autoreject',
+  integrate = 'mascon.integrate', meeg = 'mascon.meeg',
 }
 local FROM = {
   compile = 'mascon.compile', kernel = 'mascon.kernel', grad = 'mascon.transform', value_and_grad = 'mascon.transform', vjp = 'mascon.transform', jvp = 'mascon.transform',
@@ -105,13 +106,18 @@ return setmetatable(M, {
   __index = function(t, k)
     local v
     if LAZY[k] then v = require(LAZY[k])
-    elseif FROM[k] then v = require(FROM[k])[k] end
+    elseif FROM[k] then v = require(FROM[k])[k]
+    elseif type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil
+    else
+      local module = workflow.find(k)
+      if module then v = require(module) end
+    end
     if v == nil then
-      if type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil end
       local names = {}
       for n in pairs(t) do if type(n) == 'string' then names[n] = true end end
       for n in pairs(LAZY) do names[n] = true end
       for n in pairs(FROM) do names[n] = true end
+      for _, n in ipairs(workflow.names()) do names[n] = true end
       local near = check.nearest(k, names)
       error(('mc.%s: there is no such name%s'):format(k, near and ('; did you mean mc.%s?'):format(near) or ''), 2)
     end

@@ -149,6 +149,8 @@ local function pieces(x, a, ends)
   return out
 end
 
+-- views made at once; more of them than elements are empty, and a list of 2^40 is no list
+local MOST = 2 ^ 20
 local SPLIT = { axis = { 1, 'integer' } }
 local function splitter(fname, even)
   return function(x, parts, axis, opts)
@@ -163,6 +165,7 @@ local function splitter(fname, even)
     check.arg(fname, 'parts', parts, 'integer >= 1', 3)
     local n, ends = x.shape[a], {}
     if even and n % parts ~= 0 then error(('%s: %d does not divide axis %d of %s; use array_split'):format(fname, parts, a, tensor.describe(x)), 2) end
+    if parts > MOST then error(('%s: %s parts are asked of %s; at most %d make sense'):format(fname, check.show(parts), tensor.describe(x), MOST), 2) end
     local long, size = n % parts, math.floor(n / parts)
     for k = 1, parts - 1 do ends[k] = k * size + math.min(k, long) end
     return pieces(x, a, ends)

@@ -602,7 +602,8 @@ M.functions = functions
 for _, row in ipairs(lib.gen.ops) do
   local name = row[1]
   local f
-  if name == 'concat' or name == 'stack' then f = list_maker(row)
+  if row.internal and row.family ~= 'linalg' then f = nil -- a step of compositions, which pack its parameters themselves
+  elseif name == 'concat' or name == 'stack' then f = list_maker(row)
   elseif row.module then f = maker.lua(row)
   elseif maker[row.family] then f = maker[row.family](row) end
   if f then

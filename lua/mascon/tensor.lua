@@ -374,7 +374,12 @@ function methods.is_contiguous(t) return C.mc_is_contiguous(t) ~= 0 end
 --- Whether two tensors are views of one storage.
 ---     local x = mc.zeros { 400 }
 ---     x:shares_memory(x['1:2'])  --> true
-function methods.shares_memory(a, b) return C.mc_shares_storage(a, b) ~= 0 end
+function methods.shares_memory(a, b)
+  if not istype(ct, a) or not istype(ct, b) then
+    error(('shares_memory: the operands are %s and %s; give two tensors'):format(check.show(a), check.show(b)), 2)
+  end
+  return C.mc_shares_storage(a, b) ~= 0
+end
 
 --- 1-based axis of the caller to the 0-based one (negative stays negative for C, which counts from the end).
 function M.axis(fname, t, axis, level)

@@ -117,7 +117,7 @@ describe('autoreject, without samples', function()
 
   it('12: a vote is strict, and products of the grid are not rounded', function()
     assert.same({ { 3 } }, ar.vote.cast(mc.tensor { { 4, 5, 6 } }, mc.tensor { 5, 5, 5 }).worst)
-    local kappa = require('mascon.autoreject.options').consensus('x')
+    local kappa = require('workflows.autoreject.options').consensus('x')
     assert.equal(11, #kappa)
     assert.is_false(ar.vote.is_bad(3, kappa[4], 10))
     assert.is_true(ar.vote.is_bad(4, kappa[4], 10))
@@ -131,7 +131,7 @@ describe('autoreject, without samples', function()
     assert.equal(2, ar.vote.repaired(3, 2, 8))
     assert.equal(3, ar.vote.repaired(3, 3, 8))
     -- sources of the first case include channel 6: its weight is not zero
-    local repair, augment = require 'mascon.autoreject.repair', require 'mascon.autoreject.augment'
+    local repair, augment = require 'workflows.autoreject.repair', require 'workflows.autoreject.augment'
     local e = sets.random(1, 8, 4)
     local cells = repair.cells(1, 8)
     cells:want(1, { 3, 7 })
@@ -256,7 +256,7 @@ end)
 
 describe('autoreject on S1', function()
   it('21, 22: the samples', function()
-    local generate = require 'mascon.pac.generate'
+    local generate = require 'workflows.pac.generate'
     local function g(u)
       local sum = 0
       for i = 1, 12 do sum = sum + u[i] end

@@ -20,7 +20,7 @@ local function set(name)
   if name == 'autoreject' then e = sets.s1() else
     local names = {}
     for n in string.char(unpack(g.names:totable())):gmatch '%S+' do names[#names + 1] = n end
-    local dither = require('mascon.pac.generate').uniform(g.counts:numel(), 1):reshape(unpack(g.counts.shape))
+    local dither = require('workflows.pac.generate').uniform(g.counts:numel(), 1):reshape(unpack(g.counts.shape))
     e = sets.of(g.counts:to 'f64' * 0.5e-6 + 1e-9 * dither, { channels = names, positions = g.positions, fs = g.rate:item() })
   end
   cache[name] = { g, e }

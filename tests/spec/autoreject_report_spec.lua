@@ -2,7 +2,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local figure, tol = support.load 'figure', support.load 'tol'
-local report = require 'mascon.autoreject.report'
+local report = require 'workflows.autoreject.report'
 local NAN, INF = 0 / 0, math.huge
 
 local NAMES = { 'Fp1', 'Fp2', 'C3', 'C4', 'EOG' }

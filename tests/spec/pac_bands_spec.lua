@@ -5,7 +5,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'
-local bands = require 'mascon.pac.bands'
+local bands = require 'workflows.pac.bands'
 
 local function same(want, got, class, more)
   if type(want) == 'table' then want = mc.tensor(want) end
@@ -134,7 +134,7 @@ describe('pac.bands errors', function()
         "pac: pha_bands_hz has no entry 'vektor'; named forms are vector, search, centres + width and start + stop + width + step (did you mean vector?)" },
     }
     for _, c in ipairs(cases) do assert.has_error(c[1], c[2]) end
-    local _, where = pcall(loadstring("require 'mascon.pac.bands'.phase { fs = 0 }", '=caller'))
+    local _, where = pcall(loadstring("require 'workflows.pac.bands'.phase { fs = 0 }", '=caller'))
     assert.is_truthy(where:find('^caller:1: pac: fs is 0'))
   end)
 end)

@@ -5,8 +5,8 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'
-local generate = require 'mascon.pac.generate'
-local event = require 'mascon.pac.event'
+local generate = require 'workflows.pac.generate'
+local event = require 'workflows.pac.event'
 
 local NAN = 0 / 0
 
@@ -192,7 +192,7 @@ describe('pac.event against Tensorpac', function()
   -- its filter: Hamming band-pass of gain 1 at the centre, forward and backward, then the analytic signal of a fast length
   local function analytic(x, fs, band, cycles)
     local samples = x.shape[2]
-    local order = require 'mascon.pac.bands'.filter_order(samples, fs, band[1], cycles)
+    local order = require 'workflows.pac.bands'.filter_order(samples, fs, band[1], cycles)
     local k = mc.arange(0, order) - order / 2
     local function ideal(f)
       local at = 2 * math.pi * f * k

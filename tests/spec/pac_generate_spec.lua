@@ -5,7 +5,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'
-local generate = require 'mascon.pac.generate'
+local generate = require 'workflows.pac.generate'
 
 local golden = {}
 local function load(name)

@@ -5,8 +5,8 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'
-local generate = require 'mascon.pac.generate'
-local normalize = require 'mascon.pac.normalize'
+local generate = require 'workflows.pac.generate'
+local normalize = require 'workflows.pac.normalize'
 
 local NAN = 0 / 0
 local function load(name) return mc.load(support.folder .. '/golden/' .. name .. '.npz') end

@@ -43,7 +43,7 @@ function M.all()
   local out = {}
   for _, path in ipairs(files()) do
     local f = assert(io.open(path, 'rb'))
-    for _, block in ipairs(M.of_text(f:read '*a', path:match 'lua/mascon/.*$')) do out[#out + 1] = block end
+    for _, block in ipairs(M.of_text(f:read '*a', path:match 'lua/%w+/.*$')) do out[#out + 1] = block end
     f:close()
   end
   local names = {}

@@ -59,7 +59,7 @@ end
 
 local function program(variables, ...)
   local words = {}
-  for k, v in pairs(variables) do words[#words + 1] = k .. '=' .. quote(v) end
+  for k, v in pairs(variables or {}) do words[#words + 1] = k .. '=' .. quote(v) end
   table.sort(words)
   table.insert(words, 1, 'env')
   for _, w in ipairs { host.exe, ... } do words[#words + 1] = quote(w) end
@@ -73,6 +73,9 @@ function M.run(variables, ...) return shell(program(variables, ...)) end
 
 --- Runs a script: { text = both outputs, status }.
 function M.mascon(script, variables) return shell(command(script, variables)) end
+
+--- The same for at most so many seconds; the status is 137 where the process had to be killed.
+function M.within(seconds, script, variables) return shell(('timeout -s KILL %g %s'):format(seconds, command(script, variables))) end
 
 --- The same several times at once: a list of results.
 function M.together(count, script, variables)

@@ -55,8 +55,8 @@ local function field(object, name)
   each_field(object, function(key, value)
     if key == name and found == nil then found = value end
   end)
-  if found == nil and object == library() and package.searchpath('mascon.' .. name, package.path) then
-    local ok, module = pcall(require, 'mascon.' .. name)
+  if found == nil and object == library() then -- a namespace or workflow that loads when touched
+    local ok, module = pcall(function() return object[name] end)
     if ok then found = module end
   end
   return found

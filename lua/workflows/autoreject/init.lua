@@ -1,0 +1,16 @@
+--- workflows.autoreject: epochs of EEG and MEG cleaned by limits that cross-validation finds.
+--
+-- fit(epochs) gives a model, model:transform(epochs) clean epochs and a log of what was decided; get_rejection_threshold gives one limit for all
+-- channels; ransac finds channels that others cannot predict. Owns nothing but the names: each part stands in a file of its own and is
+-- loaded when touched.
+local lazy = require 'mascon.lazy'
+
+return lazy.table('mc.autoreject', {
+  ['workflows.autoreject.fit'] = { 'fit', 'fit_transform' }, ['workflows.autoreject.thresholds'] = { 'compute_thresholds' },
+  ['workflows.autoreject.global'] = { 'get_rejection_threshold', 'validation_curve' }, ['workflows.autoreject.ransac'] = { 'ransac' },
+  ['workflows.autoreject.state'] = { 'load' }, ['workflows.autoreject.pipeline'] = { 'pipeline' }, ['workflows.autoreject.plan'] = { 'plan' },
+}, {
+  log = 'workflows.autoreject.log', generate = 'workflows.autoreject.generate', folds = 'workflows.autoreject.folds', twister = 'workflows.autoreject.twister',
+  exact = 'workflows.autoreject.exact', bayesian = 'workflows.autoreject.bayesian', random_search = 'workflows.autoreject.random_search', curves = 'workflows.autoreject.curves',
+  vote = 'workflows.autoreject.vote', report = 'workflows.autoreject.report', results = 'workflows.autoreject.results', ways = 'workflows.autoreject.ways',
+})

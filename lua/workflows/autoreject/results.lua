@@ -1,0 +1,154 @@
+--- workflows.autoreject.results: the folder a cleaning leaves behind.
+--
+-- Owns names and order of its files: clean epochs, log, thresholds, figures, page. What they show is in report.lua. May not know how anything
+-- was decided.
+local mc = require 'mascon'
+local check = require 'mascon.check'
+local report = require 'workflows.autoreject.report'
+local run = require 'workflows.autoreject.run'
+local error = check.error
+local M = {}
+
+-- bytes of blocks of epochs on their way to averages and files
+local ROOM = 64 * 2 ^ 20
+
+--- Names of the files that every cleaning leaves.
+M.FILES = { 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'report.html' }
+
+--- Makes the folder, or refuses: before the work, not after it.
+---@param dir string
+---@param overwrite? boolean whether results of a cleaning that are there may be replaced
+--- Errors: a folder that cannot be made; results that are there.
+function M.folder(dir, overwrite)
+  local ok, why = mc.file.make_folder(dir)
+  if not ok then error('autoreject.results: ' .. why, 2) end
+  for _, name in ipairs(M.FILES) do
+    if not overwrite and mc.file.exists(dir .. '/' .. name) then
+      error(('autoreject.results: %s/%s is there already; ask for it to be overwritten, or choose another folder'):format(dir, name), 2)
+    end
+  end
+end
+
+--- Average over epochs, block by block: f64 [#picks, T].
+---@param epochs table
+---@param picks integer[]
+function M.average(epochs, picks)
+  local sum, next_ = mc.zeros { #picks, epochs.samples }, epochs:blocks { channels = picks }
+  local left = true
+  while left do
+    local before = sum
+    sum, left = mc.scope(function()
+      local x = next_()
+      if not x then return before, false end
+      return before + mc.sum(x:to 'f64', 1), true
+    end)
+    if left then before:release() end
+  end
+  return sum / math.max(1, epochs:count())
+end
+
+--- Averages before and after for each type, as the report takes them: a list, and the same by type. Empty when no epoch is left.
+---@param types table[] as report.lua has them
+---@param before table epochs
+---@param clean table epochs
+---@return table[]
+---@return table<string, table>
+function M.averages(types, before, clean)
+  local out, by_type = {}, {}
+  for _, t in ipairs(types) do
+    local place, picks = {}, {}
+    for i, c in ipairs(before.channels) do place[c.name] = i end
+    for k, name in ipairs(t.members or t.channels) do picks[k] = place[name] end
+    if clean:count() > 0 and #picks > 0 then
+      out[#out + 1] = { type = t.type, before = M.average(before, picks), after = M.average(clean, picks), times = before:times() }
+      by_type[t.type] = out[#out]
+    end
+  end
+  return out, by_type
+end
+
+--- Names of a file and of the parts that follow it where epochs are too large for one.
+local function with_parts(folder, name)
+  local list, stem, ending = { name }, name:match '^(.*)(%.%w+)$'
+  while true do
+    local part = ('%s-%d%s'):format(stem, #list, ending)
+    if not mc.file.exists(folder .. '/' .. part) then return list end
+    list[#list + 1] = part
+  end
+end
+
+--- Runs write(folder) on a folder inside dir and moves what it names to dir when all is written; a failure leaves nothing of it.
+local function at_once(dir, write)
+  local folder, names = dir .. '/.unfinished', {}
+  local ok, why = mc.file.make_folder(folder)
+  if not ok then error('autoreject.results: ' .. why, 3) end
+  local done, trouble = pcall(write, folder, names)
+  for _, name in ipairs(names) do
+    for _, part in ipairs(with_parts(folder, name)) do
+      local from = folder .. '/' .. part
+      if done then done, trouble = os.rename(from, dir .. '/' .. part) else os.remove(from) end
+    end
+  end
+  os.remove(folder)
+  if not done then error(trouble, 0) end
+  return names
+end
+
+--- Writes the folder. Files get their names when all of them are whole.
+---@param dir string made by M.folder
+---@param r table before and clean (Epochs), log, types (as report.lua has them; `members` names the channels of a type where `channels` does not), settings (rows), warnings, subtitle,
+---  marked (bad epochs were kept)
+---@param record? table of mc.manifest.new: stages and outputs are noted
+---@return string[] names of the files, in the order written
+--- Errors: what cannot be written.
+function M.write(dir, r, record)
+  return run.with({}, function()
+    return at_once(dir, function(folder, names) M.fill(folder, names, r, record) end)
+  end, ROOM)
+end
+
+--- Writes every file to a folder and adds its name to `names` before it is written. See M.write.
+function M.fill(dir, names, r, record)
+  local counts = report.counts(r.log)
+  local function put(name, write, compare)
+    names[#names + 1] = name
+    write(dir .. '/' .. name)
+    if record then record:output(dir .. '/' .. name, { compare = compare ~= false }) end
+  end
+  local function whole(name, bytes, compare)
+    put(name, function(path)
+      local ok, why = mc.file.write(path, bytes)
+      if not ok then error('autoreject.results: ' .. why, 0) end
+    end, compare)
+  end
+  if record then
+    record:stage('labels', r.log.labels)
+    if r.clean:count() > 0 then record:stage('cleaned', r.clean.data) end
+  end
+  put('cleaned-epo.fif', function(path) r.clean:save(path, { overwrite = true }) end)
+  put('reject_log.npz', function(path) r.log:save(path, { overwrite = true }) end)
+  whole('thresholds.csv', report.csv(r.types, counts))
+  local function figure(name, fig)
+    if fig then whole(name .. '.svg', mc.plot.render(fig)) end
+  end
+  local evoked, by_type = M.averages(r.types, r.before, r.clean)
+  figure('log', report.log_figure(r.log))
+  for _, t in ipairs(r.types) do
+    local suffix, e = #r.types > 1 and '_' .. t.type or '', by_type[t.type]
+    figure('thresholds' .. suffix, t.thresholds and report.threshold_figure(t))
+    figure('loss' .. suffix, t.loss and report.loss_figure(t))
+    if t.certainty then
+      figure('certainty' .. suffix, report.certainty_figure(t))
+      whole('certainty' .. suffix .. '.csv', mc.text.csv(t.certainty:totable(), { header = t.channels, newline = 'lf' }))
+    end
+    figure('evoked' .. suffix, e and report.evoked_figure(e.before, e.after, e.times, t.type))
+    figure('bad_channels' .. suffix, report.scalp_figure(r.before.channels, counts, t.type))
+  end
+  whole('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked, settings = r.settings, warnings = r.warnings, subtitle = r.subtitle, marked = r.marked }, false)
+  if record then
+    names[#names + 1] = mc.manifest.NAME
+    record:write(dir)
+  end
+end
+
+return M

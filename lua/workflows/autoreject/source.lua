@@ -1,0 +1,243 @@
+--- workflows.autoreject.source: epochs as the analyses read them: by type of channel, block by block.
+--
+-- Owns which channels take part, that their samples are finite, and the two ways through the samples: all samples of some epochs, or some
+-- samples of all epochs. Samples in memory are viewed in place. Those in a file are read once, epoch by epoch, into a scratch file that
+-- is laid out by time, so that the number of passes depends on no size, and a set larger than memory passes through. May not know thresholds.
+local mc = require 'mascon'
+local op = require 'mascon.op'
+local check = require 'mascon.check'
+local tensor = require 'mascon.tensor'
+local curves = require 'workflows.autoreject.curves'
+local scratch = require 'mascon.io.scratch'
+local error, raw = check.error, op.raw
+local M = {}
+
+--- Types that have a place in the local analysis.
+M.FITTED = { mag = true, grad = true, eeg = true, hbo = true, hbr = true, ecog = true, seeg = true }
+
+-- bytes that a block of time may take when nothing is said, for samples in memory; bytes of the epochs read at a time
+local SMALL, CHUNK = 64 * 2 ^ 20, 32 * 2 ^ 20
+--- The same for samples in a file.
+M.LARGE = 2 ^ 30
+local LARGE = M.LARGE
+
+--- Refuses what is no set of epochs.
+---@param fname string
+---@param epochs any an Epochs object of mc.meeg.epochs
+---@return table epochs
+function M.check(fname, epochs)
+  local epochs_ = require 'mascon.meeg.epochs'
+  if not epochs_.is(epochs) then
+    error(('%s: epochs are %s; give an Epochs object (mc.meeg.epochs.new or open)'):format(fname, mc.is_tensor(epochs) and tensor.describe(epochs) or check.show(epochs)), 3)
+  end
+  if epochs:count() == 0 then error(fname .. ': there is no epoch; check the events and what was dropped before', 3) end
+  return epochs
+end
+
+--- Picked channels, ascending, by type in order of first appearance.
+---@param fname string
+---@param epochs table
+---@param what any option picks: nil (all types that can be fitted), names, types, 1-based numbers
+---@param allowed? table<string, boolean> types that may take part, M.FITTED when left out
+---@return table[] groups { type, picks }
+---@return integer[] picks
+--- Errors: no channel; a type that cannot take part.
+function M.groups(fname, epochs, what, allowed)
+  allowed = allowed or M.FITTED
+  local known = check.names(allowed)
+  local picks
+  if what == nil then
+    local bad = {}
+    for _, b in ipairs(epochs.bads) do bad[b] = true end
+    picks = {}
+    for i, c in ipairs(epochs.channels) do
+      if allowed[c.type] and not bad[c.name] then picks[#picks + 1] = i end
+    end
+  else
+    if type(what) == 'table' and #what == 0 then error(fname .. ': picks is an empty list; name at least one channel or type', 3) end
+    picks = epochs:picks(what)
+  end
+  local groups, at, odd = {}, {}, {}
+  for _, i in ipairs(picks) do
+    local t = epochs.channels[i].type
+    if not allowed[t] then odd[#odd + 1] = t end
+    if not at[t] then
+      at[t] = { type = t, picks = {} }
+      groups[#groups + 1] = at[t]
+    end
+    table.insert(at[t].picks, i)
+  end
+  if #odd > 0 then
+    table.sort(odd)
+    local once = {}
+    for k, t in ipairs(odd) do if t ~= odd[k - 1] then once[#once + 1] = t end end
+    error(('%s: channels of type %s are picked; supported types are %s'):format(fname, table.concat(once, ', '), known), 3)
+  end
+  if #picks == 0 then error(('%s: no channel is picked; supported types are %s, marked bad channels are left out'):format(fname, known), 3) end
+  return groups, picks
+end
+
+--- Bytes that an analysis keeps to, or nil where nothing is said and samples are in memory.
+---@param epochs table
+---@param o table options: max_memory
+function M.room(epochs, o) return o.max_memory or not rawget(epochs, 'data') and LARGE or nil end
+
+--- Whether samples in a file are read as a whole: half of what may be taken is for them, half for the work on them.
+function M.fits(E, C, T, size, limit) return 2 * E * C * T * size <= (limit or LARGE) end
+
+local Source = {}
+Source.__index = Source
+
+--- The samples of some channels of a set of epochs.
+---@param epochs table
+---@param picks integer[] 1-based
+---@param opts? table max_memory bytes
+---@return table source with E, C, T, picks; :each(f), :time(first, last), :block(fname, augmented), :search_block(fname, augmented), :ranges(fname, W), :mixed_ranges(W), :close()
+function M.new(epochs, picks, opts)
+  local s = { E = epochs:count(), C = #picks, T = epochs.samples, set = epochs, list = picks, limit = opts and opts.max_memory, channels = epochs.channels }
+  s.size, s.data = tensor.size[epochs:dtype()], rawget(epochs, 'data')
+  if s.data then
+    if not s.data:is_contiguous() then s.data = s.data:contiguous() end
+    s.picks = curves.picks(picks)
+    return setmetatable(s, Source)
+  end
+  local all = {}
+  for i = 1, s.C do all[i] = i end
+  s.picks = curves.picks(all)
+  if M.fits(s.E, s.C, s.T, s.size, s.limit) then
+    if s.limit then s.limit = s.limit - s.E * s.C * s.T * s.size end
+    s.data = epochs:read { channels = picks }
+  end
+  return setmetatable(s, Source)
+end
+
+--- A source of these sizes without samples, for the planner.
+function M.sized(E, C, T, size, in_memory, limit) return setmetatable({ E = E, C = C, T = T, size = size, data = in_memory, limit = limit }, Source) end
+
+--- Epochs read at a time, and the bytes of them.
+function Source:chunk()
+  local epoch = self.C * self.T * self.size
+  local n = math.min(self.E, math.max(1, math.floor(math.min((self.limit or LARGE) / 4, CHUNK) / epoch)))
+  return n, n * epoch
+end
+
+--- f(x [e, channels, T], first) for blocks of epochs in order; samples of a block are given back before the next. Returns what f returned, as a list.
+---@param f function
+function Source:each(f)
+  if self.data then return { (f(self.data, 1)) } end
+  local out, per = {}, (self:chunk())
+  for first = 1, self.E, per do
+    out[#out + 1] = mc.scope(function()
+      local result = f(self.set:read { first = first, last = math.min(first + per - 1, self.E), channels = self.list }, first)
+      return result
+    end)
+  end
+  return out
+end
+
+--- Bytes of one sample of all epochs beside the samples themselves: rows made by interpolation, a copy of what was read, `more` of the caller.
+function Source:sample_bytes(augmented, more)
+  return self.E * self.C * ((augmented and 8 or 0) + (self.data and 0 or self.size)) + (more or 0)
+end
+
+--- Length of the blocks of time, a multiple of the tile; all of T when that fits.
+---@param fname string
+---@param augmented boolean
+---@param more? number bytes per sample that the caller adds
+---@param fixed? number bytes that the caller holds beside the block
+function Source:block(fname, augmented, more, fixed)
+  local per = self:sample_bytes(augmented, more)
+  local limit = self.limit or (self.data and SMALL or LARGE)
+  if self.limit or not self.data then limit = limit - (fixed or 0) end
+  if per * self.T <= limit and (self.data or not self.length) then return math.ceil(self.T / curves.TILE) * curves.TILE end
+  local tiles = math.floor(limit / per / curves.TILE)
+  if tiles < 1 then
+    if self.limit then
+      error(('%s: max_memory is %.1f MiB, but the smallest block of %d samples of %d epochs and %d channels needs %.1f MiB; raise max_memory'):format(
+        fname, self.limit / 2 ^ 20, curves.TILE, self.E, self.C, (per * curves.TILE + (fixed or 0)) / 2 ^ 20), 3)
+    end
+    tiles = 1
+  end
+  if not self.data and self.length then tiles = math.min(tiles, self.length / curves.TILE) end
+  local blocks = math.ceil(self.T / curves.TILE / tiles)
+  return math.ceil(self.T / blocks / curves.TILE) * curves.TILE -- of one length, so that their memory serves again
+end
+
+--- Length of the blocks of the search over rows as they are, and interpolated ones; the same for every split. What is read from a file afterwards comes in no
+--- longer ones.
+function Source:search_block(fname, augmented)
+  self.length = self:block(fname, augmented, 0, curves.tables(self.C, (augmented and 2 or 1) * self.E))
+  return self.length
+end
+
+--- A block that is read from a file goes to the scratch file too, where one is being filled.
+function Source:note(x, first)
+  if self.turned and not self.whole then self.turned:put((first - 1) * self.C + 1, x) end
+end
+
+--- Room for the samples by time, when blocks of this length do not take all of them at once; the next pass over the file fills it.
+---@param size integer
+function Source:turn(size)
+  if self.data or self.turned or size >= self.T then return end
+  self.turned = scratch.new(self.E * self.C, self.T, curves.TILE, self.set:dtype())
+end
+
+--- Samples first .. last of all epochs, [E, channels, n], to be read with source.picks. Less than all of T comes from the scratch file.
+function Source:time(first, last)
+  if self.data then return self.data[{ mc.all, mc.all, { first, last } }] end
+  self:turn(last - first + 1)
+  if self.turned and not self.whole then
+    self:each(function(x, at) self:note(x, at) end)
+    self.whole = true
+  end
+  if self.turned then return self.turned:get(first, last, { self.E, self.C }) end
+  local out = mc.zeros({ self.E, self.C, self.T }, { dtype = self.set:dtype() })
+  self:each(function(x, at) out[{ { at, at + x.shape[1] - 1 } }] = x end)
+  return out
+end
+
+local function joined(list, field)
+  local parts = {}
+  for k, t in ipairs(list) do parts[k] = t[field] end
+  return #parts == 1 and parts[1] or mc.concat(parts, 1)
+end
+
+local function mixed(self, x, W) return raw('ar_mix', { x, self.picks, W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 2 }, 1)[1] end
+
+--- Ranges of all cells, f64 [E, C]. W f64 [C, C]: a pass over a file finds those of the channels as others predict them too, and turns the samples where
+--- they will be wanted by time.
+--- Errors: a sample that is not finite, with its epoch and channel.
+function Source:ranges(fname, W)
+  if self.range then return self.range end
+  if W then self:turn(self:search_block(fname, true)) end
+  local far = W and not self.data
+  local found = self:each(function(x, first)
+    self:note(x, first)
+    return { range = raw('ar_range', { x, self.picks }, {}, 1)[1], mixed = far and mixed(self, x, W) or nil }
+  end)
+  if self.turned then self.whole = true end
+  local range = joined(found, 'range')
+  if not mc.all(mc.isfinite(range)) then
+    local es, cs = mc.nonzero(mc.logical_not(mc.isfinite(range)))
+    local e, c = es[1]:item(), cs[1]:item()
+    error(('%s: epoch %d, channel %s has samples that are NaN or infinite (%d cells in all); drop these epochs or mark the channel bad'):format(
+      fname, e, self.channels[self.list[c]].name, es:numel()), 3)
+  end
+  self.range = range
+  if far then self.mixed = { W = W, range = joined(found, 'mixed') } end
+  return range
+end
+
+--- Ranges of the channels as others predict them: f64 [E, C] of W x.
+function Source:mixed_ranges(W)
+  if self.mixed and self.mixed.W == W then return self.mixed.range end
+  return joined(self:each(function(x) return { mixed = mixed(self, x, W) } end), 'mixed')
+end
+
+--- Gives the room of the scratch file back.
+function Source:close()
+  if self.turned then self.turned:close() end
+  self.turned, self.whole = nil, nil
+end
+
+return M

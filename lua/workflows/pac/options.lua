@@ -1,0 +1,122 @@
+--- workflows.pac.options: the options of a coupling analysis, their defaults and their limits.
+--
+-- Owns the table of options and the checks that need more than one of them. May not know tensors of signals.
+local check = require 'mascon.check'
+local error = check.error
+local M = {}
+
+M.MEASURES = { 'mi', 'mvl', 'ozk', 'hr', 'ndpac', 'plv', 'gc', 'glm' }
+M.SURROGATES = { 'none', 'swap_trials', 'block_swap', 'time_lag', 'exhaustive' }
+
+M.SPEC = {
+  fs = { nil, 'number > 0' },
+  pha_range_hz = { { 2, 20 }, 'table' }, pha_n_bands = { 10, 'integer >= 1' }, amp_range_hz = { { 60, 160 }, 'table' }, amp_n_bands = { 10, 'integer >= 1' },
+  pha_bands_hz = { nil, 'any' }, amp_bands_hz = { nil, 'any' }, spacing = { 'linear', { 'linear', 'log' } }, band_clip = { nil, 'bool' },
+  filter = { 'fir1', { 'fir1', 'butter_trunc', 'morlet' } }, n_cycles = { { 3, 6 }, 'table' }, pad = { nil, 'integer >= 0' }, morlet_width = { 7, 'number > 0' },
+  edges = { 0, 'integer >= 0' }, demean = { nil, 'bool' }, mask = { nil, 'table | tensor' }, windows = { nil, 'table' },
+  measure = { 'mi', M.MEASURES }, n_bins = { 18, 'integer >= 2' }, bin_norm = { nil, { 'mean', 'sum', 'pooled' } }, binning = { 'hard', { 'hard', 'soft' } },
+  tau = { 0.01, 'number > 0' }, ndpac_p = { 0.05, 'number > 0' }, plv_entry = { 'filterfit', { 'filterfit', 'fit' } },
+  n_perm = { 0, 'integer >= 0' }, surrogate = { 'block_swap', M.SURROGATES }, min_shift = { nil, 'integer >= 1' }, shifts = { nil, 'table | tensor' },
+  permutations = { nil, 'table | tensor' },
+  norm = { 'z', { 'none', 'sub', 'div', 'subdiv', 'z' } }, mcp = { 'maxstat', { 'none', 'maxstat', 'fdr', 'bonferroni' } },
+  mcp_scope = { 'run', { 'run', 'channel' } }, maxstat_of = { nil, { 'z', 'raw' } }, p_threshold = { 0.05, 'number > 0' },
+  seed = { 42, 'integer >= 0' }, return_surrogates = { false, 'bool' }, return_dist = { false, 'bool' },
+  dtype = { 'f32', { 'f32', 'f64' } }, compat = { 'native', { 'native', 'tensorpac', 'gpac' } },
+  x_amp = { nil, 'tensor' }, pairs = { nil, 'table' }, pool_segments = { false, 'bool' }, axes = { nil, 'string' },
+  device = { 'auto', 'string' }, threads = { nil, 'integer >= 1' }, max_memory = { nil, 'number > 0 | string' }, progress = { false, 'bool | function' },
+}
+
+-- what only a filter needs: not for phases and amplitudes that are given
+local FILTERING = { 'pha_range_hz', 'pha_n_bands', 'amp_range_hz', 'amp_n_bands', 'spacing', 'band_clip', 'filter', 'n_cycles', 'pad', 'morlet_width', 'demean', 'x_amp' }
+
+local function fail(fmt, ...) error('pac: ' .. fmt:format(...), 2) end
+
+--- Bytes of "2GiB", "500M" or a number.
+function M.bytes(v)
+  if type(v) == 'number' then return v end
+  local n, unit = tostring(v):match '^%s*([%d.]+)%s*([kKmMgGtT]?)i?[bB]?%s*$'
+  n = tonumber(n)
+  if not n then return nil end
+  local f = { k = 2 ^ 10, m = 2 ^ 20, g = 2 ^ 30, t = 2 ^ 40 }
+  return n * (f[unit:lower()] or 1)
+end
+
+local function complete_numbers(o)
+  if o.fs and o.fs == math.huge then fail('fs is inf; it must be finite and above 0') end
+  if o.n_bins > 256 then fail('n_bins is %d; it must lie in 2..256', o.n_bins) end
+  if o.n_perm == 1 then fail('n_perm is 1; give 0, or at least 2 surrogates') end
+  if o.p_threshold >= 1 then fail('p_threshold is %g; it must lie in (0, 1)', o.p_threshold) end
+  for i = 1, 2 do
+    local n = o.n_cycles[i]
+    if type(n) ~= 'number' or not (n > 0 and n < math.huge) then fail('n_cycles[%d] is %s; give two positive numbers {phase, amplitude}', i, check.show(n)) end
+  end
+  if o.ndpac_p > 1 then fail('ndpac_p is %g; it must lie in (0, 1]', o.ndpac_p) end
+  if o.max_memory then
+    local b = M.bytes(o.max_memory)
+    if not b or b <= 0 then fail('max_memory is %s; give bytes, or a size such as "2GiB"', check.show(o.max_memory)) end
+    o.max_memory = b
+  end
+  if o.device ~= 'auto' and o.device ~= 'cpu' then fail('device %s is not there: this build runs on the CPU; use "cpu" or "auto"', check.show(o.device)) end
+end
+
+local function complete_compat(o, given)
+  if o.demean == nil then o.demean = o.compat == 'native' end
+  if o.bin_norm == nil then o.bin_norm = o.compat == 'tensorpac' and 'pooled' or o.compat == 'gpac' and 'sum' or 'mean' end
+  if o.maxstat_of == nil then o.maxstat_of = o.compat == 'native' and 'z' or 'raw' end
+  if o.compat ~= 'gpac' then return end
+  if given.filter and given.filter ~= 'butter_trunc' then fail('filter is %s; compat = "gpac" has one filter, butter_trunc', check.show(given.filter)) end
+  if given.binning == 'hard' then fail("binning is 'hard'; compat = \"gpac\" has soft bins only") end
+  if o.measure ~= 'mi' then fail('measure is %s; compat = "gpac" knows the measure mi only', check.show(o.measure)) end
+  o.filter, o.binning, o.min_shift = 'butter_trunc', 'soft', o.min_shift or 1
+end
+
+--- Which kind of surrogates is left, and remarks on options that have no effect.
+local function complete_surrogates(o, given)
+  local notes = {}
+  if o.permutations and given.surrogate and given.surrogate ~= 'swap_trials' then
+    fail('permutations are given and surrogate is %s; permutations are for "swap_trials"', check.show(o.surrogate))
+  end
+  if o.shifts and (o.surrogate == 'swap_trials' or given.surrogate == 'none') then
+    fail('shifts are given and surrogate is %s; shifts are for "block_swap" and "time_lag"', check.show(o.surrogate))
+  end
+  if o.permutations then o.surrogate = 'swap_trials' end
+  local drawn = o.n_perm > 0 or o.shifts or o.permutations
+  if o.measure == 'ndpac' then
+    if drawn or o.surrogate == 'exhaustive' then notes[1] = 'ndpac carries its own threshold (ndpac_p), so no surrogates are made' end
+    o.surrogate = 'none'
+  elseif o.surrogate ~= 'exhaustive' and not drawn then
+    if given.surrogate and given.surrogate ~= 'none' then
+      notes[1] = ('surrogate is %s and n_perm is 0, so no surrogates are made; give n_perm'):format(o.surrogate)
+    end
+    o.surrogate = 'none'
+  end
+  if given.mcp and o.mcp ~= 'none' and o.surrogate == 'none' then notes[#notes + 1] = ('mcp is %s, but without surrogates there are no p-values'):format(o.mcp) end
+  o.notes = notes
+end
+
+--- Options checked and completed with what follows from others.
+---@param opts table
+---@param phases? boolean phases and amplitudes are given, so that nothing is filtered and fs may be missing
+---@return table
+function M.complete(opts, phases)
+  local o = check.opts('pac', opts, M.SPEC, 4)
+  opts = opts or {}
+  if phases then
+    for _, name in ipairs(FILTERING) do
+      if opts[name] ~= nil then fail('option %s is for filters; phases and amplitudes that are given are not filtered', name) end
+    end
+  elseif not o.fs then
+    fail('option fs is missing; give the sampling rate in Hz, fs = 512')
+  end
+  complete_numbers(o)
+  local moments = o.measure ~= 'mi' and o.measure ~= 'hr'
+  o.moments = moments
+  complete_compat(o, opts)
+  if o.binning == 'soft' and moments then fail('binning is "soft" and measure is %s; soft bins are for the measures mi and hr', check.show(o.measure)) end
+  if o.binning == 'soft' and o.bin_norm == 'pooled' then fail('bin_norm is "pooled" and binning is "soft"; pooled counts need hard bins') end
+  if moments and o.pool_segments then fail('pool_segments is true and measure is %s; pooling adds up bins, so it is for mi and hr', check.show(o.measure)) end
+  complete_surrogates(o, opts)
+  return o
+end
+
+return M

@@ -1,0 +1,208 @@
+--- workflows.pac.report: tables and figures of a coupling analysis, and the folder they go to.
+--
+-- Owns what a reader sees: the strongest couplings, comodulograms, preferred phases, the CSV of all cells, the HTML page, the note on
+-- Tensorpac's pooled counts. Takes results of pac.compute on [C, S, T] or [C, T]; computes nothing but averages.
+local mc = require 'mascon'
+local plot = require 'mascon.plot'
+local text = require 'mascon.text'
+local M = {}
+
+--- Mean over the segments axis, if there is one: [C, P, A].
+local function by_channel(t)
+  if t.ndim == 4 then return mc.mean(t, 2) end
+  return t
+end
+
+--- Circular mean over segments: [C, P, A] rad.
+local function phase_by_channel(t)
+  if t.ndim < 4 then return t end
+  return mc.atan2(mc.mean(mc.sin(t), 2), mc.mean(mc.cos(t), 2))
+end
+
+--- Maps of a result per channel, f64 on the host side: value, z, p, pref.
+function M.maps(r)
+  local m = { value = by_channel(r.pac:to 'f64') }
+  if r.z then m.z = by_channel(r.z) end
+  if r.p then m.p = r.p.ndim >= 3 and by_channel(r.p) or r.p:reshape(1, r.p.shape[1], r.p.shape[2]) end
+  if r.pref_phase then m.pref = phase_by_channel(r.pref_phase:to 'f64') end
+  return m
+end
+
+local function centre(b) return (b[1] + b[2]) / 2 end
+
+--- The strongest couplings, best first: by z when there are surrogates, else by value. At most one neighbourhood per channel and peak.
+---@return table[] { channel, p, a, phase_hz, amp_hz, value, z, pval, pref_deg }
+function M.strongest(r, names, count)
+  local m = M.maps(r)
+  local pha, amp = r.pha_bands_hz:totable(), r.amp_bands_hz:totable()
+  local value, z = m.value:totable(), m.z and m.z:totable()
+  local p, pref = m.p and m.p:totable(), m.pref and m.pref:totable()
+  local key = z or value
+  local cells = {}
+  for c = 1, #value do
+    for i = 1, #pha do
+      for j = 1, #amp do
+        local k = key[c][i][j]
+        local peak = k == k
+        for di = -1, 1 do
+          for dj = -1, 1 do
+            local row = key[c][i + di]
+            local v = row and row[j + dj]
+            if v and v == v and (v > k or (v == k and (di < 0 or (di == 0 and dj < 0)))) then peak = false end
+          end
+        end
+        if peak then
+          cells[#cells + 1] = {
+            channel = names[c], c = c, p = i, a = j, phase_hz = centre(pha[i]), amp_hz = centre(amp[j]), value = value[c][i][j], z = z and z[c][i][j],
+            pval = p and (p[c] or p[1])[i][j], pref_deg = pref and pref[c][i][j] * 180 / math.pi, key = k,
+          }
+        end
+      end
+    end
+  end
+  table.sort(cells, function(a, b)
+    if a.key ~= b.key then return a.key > b.key end
+    if a.c ~= b.c then return a.c < b.c end
+    return a.p * 1e4 + a.a < b.p * 1e4 + b.a
+  end)
+  local out = {}
+  for i = 1, math.min(count or 10, #cells) do out[i] = cells[i] end
+  return out
+end
+
+local function cells_of(list)
+  local rows = {}
+  for i, s in ipairs(list) do
+    rows[i] = { s.channel, s.phase_hz, s.amp_hz, s.value, s.z or '', s.pval or '', s.pref_deg or '' }
+  end
+  return { 'channel', 'phase Hz', 'amplitude Hz', 'coupling', 'z', 'p', 'preferred phase, deg' }, rows
+end
+
+--- The table of the strongest couplings for a terminal.
+function M.table(list)
+  local head, rows = cells_of(list)
+  return text.table(rows, { header = head, digits = 4 })
+end
+
+local function search_cells(list)
+  local rows = {}
+  for i, s in ipairs(list) do
+    local function band(b) return ('%.4g-%.4g'):format(b[1], b[2]) end
+    rows[i] = { s.channel, band(s.pha_hz), band(s.amp_hz), s.value, s.z or '', s.p or '', s.p_search or '' }
+  end
+  return { 'channel', 'phase band, Hz', 'amplitude band, Hz', 'coupling', 'z', 'p', 'p of the search' }, rows
+end
+
+--- The table of the best bands of each channel for a terminal. list: the `best` of pac.search.best with the field channel.
+function M.bands(list)
+  local head, rows = search_cells(list)
+  return text.table(rows, { header = head, digits = 4 })
+end
+
+-- ---------------------------------------------------------------- figures
+
+local function edges_text(r) return r.pha_bands_hz:mean(2):totable(), r.amp_bands_hz:mean(2):totable() end
+
+--- Comodulogram of the mean over channels: coupling, and z when there are surrogates.
+function M.comodulogram(r, title)
+  local m = M.maps(r)
+  local x, y = edges_text(r)
+  local panels = m.z and 2 or 1
+  local fig = plot.figure { title = title, width = panels == 2 and 980 or 560, height = 440, rows = 1, cols = panels }
+  local function panel(k, map, name, opts)
+    opts.xlabel, opts.ylabel, opts.title = 'phase frequency, Hz', 'amplitude frequency, Hz', name
+    opts.colorbar = true
+    fig:axes(1, k):heatmap(x, y, mc.permute_dims(map, { 2, 1 }):contiguous():totable(), opts)
+  end
+  panel(1, mc.mean(m.value, 1), 'mean coupling over channels', { label = r.options.measure, cmap = 'viridis' })
+  if m.z then panel(2, mc.mean(m.z, 1), 'mean z against surrogates', { label = 'z', cmap = 'viridis' }) end
+  return fig
+end
+
+--- One small map per channel (at most 16, by largest z or value).
+function M.channels(r, names)
+  local m = M.maps(r)
+  local x, y = edges_text(r)
+  local map = m.z or m.value
+  local C = map.shape[1]
+  local order = mc.argsort(mc.max(map:reshape(C, -1), 2), { descending = true }):totable()
+  local n = math.min(16, C)
+  local cols = math.min(4, n)
+  local rows = math.ceil(n / cols)
+  local fig = plot.figure { title = (m.z and 'z' or r.options.measure) .. ' per channel' .. (C > n and (' (%d of %d)'):format(n, C) or ''), width = 280 * cols + 40, height = 250 * rows + 50, rows = rows, cols = cols }
+  for k = 1, n do
+    local c = order[k]
+    fig:axes(math.ceil(k / cols), (k - 1) % cols + 1):heatmap(x, y, mc.permute_dims(map[c], { 2, 1 }):contiguous():totable(),
+      { title = names[c], colorbar = true, cmap = 'viridis', xlabel = 'Hz', ylabel = 'Hz' })
+  end
+  return fig
+end
+
+--- Where in the slow cycle the amplitude is largest, over the strongest couplings.
+function M.preferred(list)
+  local angles = {}
+  for _, s in ipairs(list) do if s.pref_deg then angles[#angles + 1] = s.pref_deg * math.pi / 180 end end
+  if #angles == 0 then return nil end
+  return plot.polar(angles, { title = 'preferred phase of the strongest couplings' })
+end
+
+-- ---------------------------------------------------------------- files
+
+--- All cells of all channels as CSV.
+function M.csv(r, names)
+  local m = M.maps(r)
+  local pha, amp = r.pha_bands_hz:totable(), r.amp_bands_hz:totable()
+  local value, z, p, pref = m.value:totable(), m.z and m.z:totable(), m.p and m.p:totable(), m.pref and m.pref:totable()
+  local status = (r.status.ndim == 4 and mc.max(r.status, 2) or r.status):totable()
+  local rows = {}
+  for c = 1, #value do
+    for i = 1, #pha do
+      for j = 1, #amp do
+        rows[#rows + 1] = {
+          names[c], pha[i][1], pha[i][2], amp[j][1], amp[j][2], value[c][i][j], z and z[c][i][j] or '', p and (p[c] or p[1])[i][j] or '', pref and pref[c][i][j] or '', status[c][i][j],
+        }
+      end
+    end
+  end
+  return text.csv(rows, { header = { 'channel', 'phase_lo_hz', 'phase_hi_hz', 'amp_lo_hz', 'amp_hi_hz', r.options.measure, 'z', 'p', 'preferred_phase_rad', 'status' }, newline = 'lf' })
+end
+
+--- How far the native map is from Tensorpac's pooled counts, and why. nil when it does not apply.
+function M.pooled_note(native, pooled)
+  local a, b = by_channel(native:to 'f64'):reshape(-1), by_channel(pooled:to 'f64'):reshape(-1)
+  local ok = mc.logical_and(mc.isfinite(a), mc.isfinite(b))
+  a, b = a[ok], b[ok]
+  if a:numel() < 3 then return nil end
+  local da, db = a - mc.mean(a), b - mc.mean(b)
+  local r = (mc.sum(da * db) / mc.sqrt(mc.sum(da * da) * mc.sum(db * db))):item()
+  local d = mc.max(mc.abs(a - b)):item()
+  return ('Tensorpac divides the amplitude sums of a phase bin by its count over all phase bands and epochs of the call; here each band and row has its own count, which is the definition. On these data the two maps correlate at r = %.4f and differ by at most %.3g. The difference is largest where coupling is weak, because pooled counts let the phase distribution of the other bands leak into a pair.'):format(r, d), r, d
+end
+
+--- The page.
+function M.page(r, info)
+  local o = r.options
+  local head, rows = cells_of(info.strongest)
+  local sections = {
+    { heading = 'Strongest couplings', paragraphs = { info.summary }, table = { header = head, rows = rows } },
+    { heading = 'Comodulogram', figure = info.comodulogram },
+    { heading = 'Channels', figure = info.channels },
+  }
+  if info.preferred then sections[#sections + 1] = { heading = 'Preferred phase', figure = info.preferred } end
+  if info.bands then
+    local h, cells = search_cells(info.bands)
+    sections[#sections + 1] = { heading = 'Best bands', table = { header = h, rows = cells },
+      paragraphs = { ('Every band between two of the frequencies of a grid was tried for phase and for amplitude (%d pairs). p is that of the pair alone, p of the search counts how often a surrogate of the whole search reaches this z.'):format(info.band_pairs) } }
+  end
+  if #r.warnings > 0 then sections[#sections + 1] = { heading = 'Read with care', paragraphs = r.warnings } end
+  if info.pooled then sections[#sections + 1] = { heading = 'Compared with Tensorpac', paragraphs = { info.pooled } } end
+  local settings = {}
+  for _, k in ipairs { 'fs', 'measure', 'n_bins', 'bin_norm', 'filter', 'surrogate', 'n_perm', 'mcp', 'seed', 'dtype', 'demean', 'compat' } do settings[#settings + 1] = { k, tostring(o[k]) } end
+  settings[#settings + 1] = { 'surrogates', r.n_surrogates }
+  settings[#settings + 1] = { 'smallest shift, samples', r.min_shift or '' }
+  for _, s in ipairs(info.settings or {}) do settings[#settings + 1] = s end
+  sections[#sections + 1] = { heading = 'Settings', table = { header = { 'name', 'value' }, rows = settings } }
+  return mc.report.html { title = 'Phase-amplitude coupling', subtitle = info.subtitle, sections = sections, footer = 'mascon ' .. mc.version }
+end
+
+return M
