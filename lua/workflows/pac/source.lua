@@ -108,14 +108,14 @@ end
 --- Positions of the channels to analyse: those picked, else those that record brain signals and are not marked bad. What is left out is noted.
 local function chosen_of(r, pick, notes)
   if pick then return pick_channels(r:names(), pick) end
-  local chosen, taken, other, bad, marked = {}, {}, {}, {}, {}
+  local chosen, other, bad, marked = {}, {}, {}, {}
   for _, b in ipairs(r.bads) do marked[b] = true end
   local any = false
   for _, c in ipairs(r.channels) do any = any or DATA[c.type] end
   for i, c in ipairs(r.channels) do
     local wanted = DATA[c.type] or not any and c.type ~= 'stim'
     if wanted and not marked[c.name] then
-      chosen[#chosen + 1], taken[i] = i, true
+      chosen[#chosen + 1] = i
     else table.insert(wanted and bad or other, ('%s (%s)'):format(c.name, c.type)) end
   end
   if #other > 0 then notes[#notes + 1] = ('left out, since they record no brain signal: %s; --pick names channels, --types their kinds'):format(listed(other)) end
@@ -278,7 +278,7 @@ function M.open(path, opts)
     local r = mc.meeg.open(path, { fs = edf and rate_of(path, o) or nil, types = o.types })
     if o.fs and math.abs(o.fs - r.fs) > 1e-9 * r.fs then fail('%s has a rate of %g Hz and --fs says %g; leave --fs out', path, r.fs, o.fs) end
     local notes = {}
-    for _, w in ipairs(r.warnings or {}) do notes[#notes + 1] = w end
+    for _, w in ipairs(rawget(r, 'warnings') or {}) do notes[#notes + 1] = w end
     return with_mask((mc.meeg.raw.is(r) and from_raw or from_epochs)(r, o, notes), o.mask)
   end
   if o.types then fail('--types is for recordings; %s is an array', path) end
@@ -293,7 +293,7 @@ end
 
 --- A source over samples in memory: pac.source.wrap(x, { fs =, names =, axes = }).
 function M.wrap(x, opts)
-  local o = check.opts('pac.source', opts, { fs = { nil, 'number > 0' }, names = { nil, 'table' }, axes = { nil, 'string' }, pick = { nil, 'table' } }, 3)
+  local o = check.opts('pac.source', opts, { fs = { nil, 'number > 0' }, names = { nil, 'table' }, axes = { nil, 'string' }, pick = { nil, 'table' }, from = { nil, 'number >= 0' }, to = { nil, 'number > 0' } }, 3)
   return from_tensor(x, o)
 end
 
