@@ -13,7 +13,7 @@ for folder in (os.getenv 'MASCON_PATH' or ''):gmatch '[^:]+' do
 end
 
 --- The module of a workflow and its file, or nil. Errors inside it blame the script that calls it, as those of the library do.
----     (require('mascon.workflow').find 'pac')  --> workflows.pac
+---     require('mascon.workflow').find 'no_such_name'  --> nothing
 ---@param name string
 ---@return string? module, string? path
 function M.find(name)

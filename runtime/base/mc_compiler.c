@@ -4,7 +4,7 @@
  * over. Its folder (sources, log, result) is private and goes with it, also when the program ends while it runs. What it made is looked over
  * (a truncated library would crash on loading) and opened for good: code that plans may call is never unloaded. Owns processes and opened
  * libraries. May not know what is compiled. */
-#include "device/mc_context.h"
+#include "base/mc_error.h"
 #include "base/mc_memory.h"
 
 #include <dirent.h>

@@ -13,10 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
-
-static volatile int cancel; /* set from a signal handler */
 
 static struct {
     pthread_mutex_t lock; /* guards the plug-in slots, dir and engine */
@@ -28,19 +25,7 @@ static struct {
 
 static atomic_int working; /* calls of mci_parallel under way: read from a signal handler */
 
-void mc_cancel_request(void) { cancel = 1; }
-void mc_cancel_clear(void) { cancel = 0; }
-int mc_cancel_pending(void) { return cancel; }
 int mc_working(void) { return working > 0; }
-
-const char *mc_version(void) { return MC_VERSION; }
-
-double mc_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- neighbours ---- */
 
@@ -236,6 +221,7 @@ int mci_isa(void)
 const char *mc_isa_name(void) { return isa_names[mci_isa()]; }
 
 mci_kernel mci_kernel_get(int op, int dtype) { return mck_kernel_tables[mci_isa()][op][dtype]; }
+mck_any_fn mci_function(int fn) { return mck_function_tables[mci_isa()][fn]; }
 mci_cast_fn mci_cast(int to, int from) { return (mci_cast_fn)mck_cast_tables[mci_isa()][to][from]; }
 
 /* ---- threads ---- */
@@ -277,7 +263,7 @@ typedef struct job {
 static void run_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const job *j = arg;
-    if (!cancel)
+    if (!mc_cancel_pending())
         j->fn(j->arg, begin, end, worker);
 }
 
@@ -290,10 +276,10 @@ int mci_parallel(int64_t tasks, mc_range_fn fn, void *arg)
     if (api)
         api->run(tasks, n, run_task, &j);
     else
-        for (int64_t i = 0; i < tasks && !cancel; i++)
+        for (int64_t i = 0; i < tasks && !mc_cancel_pending(); i++)
             fn(arg, i, i + 1, 0);
     working--;
-    return cancel ? mci_error(MC_ECANCELLED, "interrupted") : MC_OK;
+    return mc_cancel_pending() ? mci_error(MC_ECANCELLED, "interrupted") : MC_OK;
 }
 
 /* ---- pictures and terminals ---- */

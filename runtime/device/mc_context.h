@@ -6,6 +6,8 @@
 #define MC_CONTEXT_H
 
 #include "mascon.h"
+#include "mc_gen_kernels.h"
+#include "../../kernels/mck.h"
 #include "device/mc_backend.h"
 #include "base/mc_error.h"
 
@@ -24,6 +26,8 @@ int mci_fft_measure(void);
 /* Kernel tables of the active ISA level. */
 typedef void (*mci_kernel)(void);
 mci_kernel mci_kernel_get(int op, int dtype);
+/* A function that is no kernel of an op, MCK_FN_* of the active ISA level. */
+mck_any_fn mci_function(int fn);
 typedef void (*mci_cast_fn)(int64_t n, void *out, int64_t so, const void *in, int64_t si);
 mci_cast_fn mci_cast(int to, int from);
 int mci_isa(void); /* 0 v2, 1 v3, 2 v4 */

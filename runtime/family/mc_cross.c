@@ -1,7 +1,7 @@
 /* mc_cross.c - driver of vector products in space: broadcasting, rows, blocks of rows.
  *
  * Operands are read in place whatever their strides; the result is new and dense. May not know the arithmetic. */
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #include <string.h>
 

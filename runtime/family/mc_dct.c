@@ -6,8 +6,8 @@
  * know the arithmetic. */
 #include "family/mc_fft.h"
 #include "base/mc_memory.h"
-#include "family/mc_ops.h"
-#include "tensor/mc_rows.h"
+#include "family/mc_family.h"
+#include "family/mc_rows.h"
 
 #include <math.h>
 #include <string.h>

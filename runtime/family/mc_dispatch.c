@@ -2,13 +2,12 @@
  *
  * Owns the promotion lattice (Python array API: within a kind by size, mixed kinds to the next kind, plain numbers are weak).
  * May not know what an op computes. */
+#include "family/mc_family.h"
 #include "record/mc_record.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-mck_any_fn mci_function(int fn) { return mck_function_tables[mci_isa()][fn]; }
 
 /* bool < integers < floats < complex. u8 meets a signed type of equal size in the next one; f16 and bf16 meet in f32. An integer
  * with a float takes the float, as the scalar rule of every tensor library does; the standard leaves it open. */
@@ -195,7 +194,7 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
 int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
 {
     const mci_op *o = op >= 0 && op < MC_NOP ? &mci_ops[op] : NULL;
-    if (o && o->run == mci_ewise_run && o->nin == 1 && short_way(o, out, a, NULL, 0, 0))
+    if (o && o->family == MCI_FAMILY_EWISE && o->nin == 1 && short_way(o, out, a, NULL, 0, 0))
         return MC_OK;
     return mc_op(op, 1, &out, 1, &a, p);
 }
@@ -205,7 +204,7 @@ int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
     const mci_op *o = &mci_ops[op];
     if (op < 0 || op >= MC_NOP)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
-    if (o->run == mci_ewise_run && o->nin == 2 && a->dtype == b->dtype && b->data && same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1, 0))
+    if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && a->dtype == b->dtype && b->data && same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1, 0))
         return MC_OK;
     const mc_tensor *in[2] = {a, b};
     return mc_op(op, 1, &out, 2, in, NULL);
@@ -272,7 +271,7 @@ int mc_op2_scalar(int op, mc_tensor *out, const mc_tensor *a, double s, int swap
     const mci_op *o = &mci_ops[op];
     if (op < 0 || op >= MC_NOP)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
-    if (o->run == mci_ewise_run && o->nin == 2 && (a->dtype == MC_F64 || a->dtype == MC_F32)) {
+    if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && (a->dtype == MC_F64 || a->dtype == MC_F32)) {
         float f = (float)s;
         mc_tensor num = {.data = a->dtype == MC_F64 ? (void *)&s : (void *)&f, .numel = 1, .dtype = a->dtype};
         if (short_way(o, out, a, &num, 0, swapped))

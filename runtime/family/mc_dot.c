@@ -3,7 +3,7 @@
  * Operands are read in place whatever their strides; only a dtype without a kernel is converted first. A row longer than a piece is cut
  * at fixed multiples of MCK_REDUCE_CHUNK and its partial sums are folded by the sum kernel, so that the bits depend on shapes and
  * strides only. May not know the arithmetic. */
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
  * contiguous operands or one value; anything else (other dtype, stride, broadcast inside a block) is gathered into a block buffer
  * first. May not know which function is computed. */
 #include "tensor/mc_blocks.h"
+#include "family/mc_family.h"
 #include "record/mc_record.h"
 #include "../../kernels/mck.h"
 
@@ -75,34 +76,41 @@ static void ewise_task(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_ewise_infer(const mci_job *job, mci_result *r)
 {
-    (void)nout;
-    (void)p;
-    mc_tensor *out = outs[0], tmp = {0};
-    int dtype, compute, nd;
-    int64_t shape[MC_MAX_RANK];
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
-    if (rc || (rc = mci_broadcast(op->name, in, nin, &nd, shape)) != 0)
-        return rc;
-    mci_compute_dtype = compute;
-    int rdtype = mci_result_dtype(op, dtype);
-    if ((rc = mci_out(op->name, out, rdtype, nd, shape)) != 0)
-        return rc;
-    mc_tensor *target = out;
-    int given = (out->flags & MC_FLAG_OUT) != 0;
-    for (int i = 0; given && i < nin; i++) {
-        int over = mci_overlap(out, in[i]);
-        if (over == 1 || (over == 0 && (in[i]->dtype != out->dtype || out->dtype != mci_result_dtype(op, compute)))) {
-            if ((rc = mc_create(&tmp, rdtype, nd, shape)) != 0)
-                return rc;
-            target = &tmp;
-            break;
-        }
+    int dtype;
+    r->nout = 1;
+    int rc = mci_resolve(job->op, job->nin, job->in, &dtype, &r->compute);
+    r->dtype[0] = mci_result_dtype(job->op, dtype);
+    return rc ? rc : mci_broadcast(job->op->name, job->in, job->nin, &r->ndim[0], r->shape[0]);
+}
+
+/* Whether the result may not be written while operands are read: they share elements, but not as the same ones of one dtype. */
+static int apart(const mci_job *job, const mc_tensor *out, int computed)
+{
+    for (int i = 0; i < job->nin; i++) {
+        int over = mci_overlap(out, job->in[i]);
+        if (over == 1 || (over == 0 && (job->in[i]->dtype != out->dtype || out->dtype != computed)))
+            return 1;
+    }
+    return 0;
+}
+
+int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *outs)
+{
+    const mci_op *op = job->op;
+    const mc_tensor *const *in = job->in;
+    const int nin = job->nin, nd = r->ndim[0], compute = r->compute;
+    mc_tensor *out = outs[0], tmp = {0}, *target = out;
+    int rc = MC_OK;
+    if ((out->flags & MC_FLAG_OUT) && apart(job, out, mci_result_dtype(op, compute))) {
+        if ((rc = mc_create(&tmp, out->dtype, nd, r->shape[0])) != 0)
+            return rc;
+        target = &tmp;
     }
     ewise_job j = {.op = op, .nin = nin, .dtype = compute, .rdtype = mci_result_dtype(op, compute), .out = target, .s.total = target->numel};
     j.fn = (mck_ewise_fn)mci_kernel_get(op->kernel, compute);
-    memcpy(j.s.shape, shape, sizeof *shape * (size_t)nd);
+    memcpy(j.s.shape, r->shape[0], sizeof *r->shape[0] * (size_t)nd);
     mci_broadcast_strides(target, nd, j.strides[0]);
     for (int i = 0; i < nin; i++) {
         j.in[i] = in[i];
@@ -138,7 +146,10 @@ int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const m
         rc = mc_copy(out, &tmp);
     if (target == &tmp)
         mc_drop(&tmp);
-    if (rc)
-        mci_out_fail(out, given);
     return rc;
+}
+
+int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    return mci_family_run(op, nout, outs, nin, in, p);
 }

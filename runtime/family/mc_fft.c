@@ -4,8 +4,8 @@
  * fixed number of rows, so the bits do not depend on the threads. Lengths are cropped or zero-filled as in the array API. The engine
  * is a neighbour (FFTW) or our own transform; this file does not know which. */
 #include "family/mc_fft.h"
-#include "tensor/mc_rows.h"
-#include "family/mc_ops.h"
+#include "family/mc_rows.h"
+#include "family/mc_family.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * Operands: samples, coefficients f64[sections, 2 (order + 1)] (b, then a with a[0] = 1), state f64 (the other axes of the samples,
  * then sections * order). Results: samples filtered, state after the last one. Long rows go in stretches of time, so that Ctrl-C
  * is heard; the state carries over. Owns that split and the work buffers. May not know how filters are designed or padded. */
-#include "tensor/mc_rows.h"
-#include "family/mc_ops.h"
+#include "family/mc_rows.h"
+#include "family/mc_family.h"
 
 #include <string.h>
 

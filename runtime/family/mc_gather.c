@@ -3,7 +3,7 @@
  * Positions arrive in the caller's base (p->base) and may count from the end when negative (mc_pick.c checks them before anything is
  * written). Rows are independent and each is written in order, so that "the last write wins" is the same every time. */
 #include "record/mc_record.h"
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #include <stdatomic.h>
 #include <string.h>

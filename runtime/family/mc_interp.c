@@ -2,7 +2,7 @@
  *
  * Queries of any shape are cut into fixed pieces; knots and values are shared by all. Checks that the knots ascend, since a search in
  * anything else answers nonsense. May not know the arithmetic. */
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * A reduction is cut into chunks of fixed length and its states are joined in a fixed tree, a range into tasks of a given grain: nothing depends
  * on the number of threads. Operands come contiguous and converted. Owns the cut. May not know what is computed. */
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #define CHUNK 16384
 #define STATE 1024

@@ -2,7 +2,7 @@
  *
  * Each input becomes a copy into a view of the result; no arithmetic, so every dtype works and conversion comes with mc_copy. */
 #include "record/mc_record.h"
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #include <string.h>
 

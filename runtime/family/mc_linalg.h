@@ -10,7 +10,7 @@
 #ifndef MC_LINALG_H
 #define MC_LINALG_H
 
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #include <stdatomic.h>
 

@@ -5,8 +5,8 @@
  * PIECE multiplications is handed over in pieces of columns, between which the cancel flag is read. A finished tile can be handed on while it
  * is in cache (a fused epilogue). Integers and machines without
  * OpenBLAS use the plain kernel. May not know BLAS names. */
-#include "tensor/mc_rows.h"
-#include "family/mc_ops.h"
+#include "family/mc_rows.h"
+#include "family/mc_family.h"
 #include "../../kernels/mck.h"
 
 #include <math.h>

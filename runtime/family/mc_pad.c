@@ -3,7 +3,7 @@
  * Each axis but the last gets a map from places of the result to places of the operand, so that all modes and widths are one loop over
  * rows; long rows are cut into pieces. No arithmetic: every dtype works, elements move as blocks of bytes. What lies beside the operand in mode `empty` is not written. */
 #include "base/mc_memory.h"
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #include <string.h>
 

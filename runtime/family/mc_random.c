@@ -5,7 +5,7 @@
  * in further operands instead: 1 the key, 2 `first`. axes/naxes carry the shape. Tensor parameters broadcast to it. Keys and firsts of k axes
  * are those of the first k axes of the result: each of its rows is drawn as if alone. Kernels give f64 unless they have one for the dtype asked for; the rest is conversion. May not know
  * Philox or any distribution. */
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 #include "../../kernels/mck.h"
 
 #include <math.h>

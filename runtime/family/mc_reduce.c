@@ -6,8 +6,8 @@
  * kernels, so the bits do not depend on the number of threads. The elements can also come from a source that makes them piece by piece (the
  * operand of a fused reduction), which changes no order. Ops that leave NaN out run the same kernels on copies of the pieces, made in
  * cache. May not know Lua. */
-#include "tensor/mc_rows.h"
-#include "family/mc_ops.h"
+#include "family/mc_rows.h"
+#include "family/mc_family.h"
 #include "../../kernels/mck_partial.h"
 
 #include <math.h>
@@ -440,37 +440,49 @@ static int finish(const mci_op *op, const reduce_plan *plan, int64_t m, double n
     return MC_OK;
 }
 
-static int reduce(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mci_source *source, const mc_params *p)
+int mci_reduce_infer(const mci_job *job, mci_result *r)
 {
-    mc_tensor flat = {0};
+    const mci_op *op = job->op;
+    const mc_params *p = job->params;
+    const mc_tensor *t = job->in[0];
     char s[MCI_TEXT];
-    int dtype, compute, nd, given = (out->flags & MC_FLAG_OUT) != 0;
-    int64_t shape[MC_MAX_RANK];
+    int dtype;
     unsigned mask;
-    int rc = mci_resolve(op, 1, &t, &dtype, &compute);
+    r->nout = 1;
+    int rc = mci_resolve(op, 1, &t, &dtype, &r->compute);
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0)
         return rc;
-    int rdtype = op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c' ? compute : mci_result_dtype(op, dtype);
+    int compute = r->compute;
+    r->dtype[0] = op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c' ? compute : mci_result_dtype(op, dtype);
     if (p->dtype >= 0) { /* the arithmetic runs in the dtype asked for, where the op has it */
-        rdtype = p->dtype;
-        if (op->result == MCI_RESULT_SAME && op->compute[rdtype] >= 0)
-            compute = op->compute[rdtype];
+        r->dtype[0] = p->dtype;
+        if (op->result == MCI_RESULT_SAME && op->compute[p->dtype] >= 0)
+            r->compute = op->compute[p->dtype];
     }
-    reduce_plan plan = plan_of(op->id, compute);
-    if (plan.positions && p->naxes > 1)
+    if (p->naxes > 1 && plan_of(op->id, r->compute).positions)
         return mci_error(MC_ESHAPE, "%s: takes one axis, or none for everything; operand is %s", op->name, mci_tensor_text(s, sizeof s, t));
-    mci_reduced_shape(t, mask, p->keepdim, &nd, shape);
-    int64_t m = mci_numel(nd, shape), n = 1;
+    mci_reduced_shape(t, mask, p->keepdim, &r->ndim[0], r->shape[0]);
+    int64_t n = 1;
     for (int i = 0; i < t->ndim; i++)
         if (mask >> i & 1)
             n *= t->shape[i];
-    if (op->empty_error && n == 0 && m > 0)
+    if (op->empty_error && n == 0 && mci_numel(r->ndim[0], r->shape[0]) > 0)
         return mci_error(MC_ESHAPE, "%s: nothing to reduce in %s; give it at least one element", op->name, mci_tensor_text(s, sizeof s, t));
-    if ((rc = mci_out(op->name, out, rdtype, nd, shape)) != 0)
-        return rc;
-    if (m == 0)
-        return MC_OK;
+    return MC_OK;
+}
 
+static int reduce(const mci_job *job, const mci_result *r, mc_tensor *out, const mci_source *source)
+{
+    const mci_op *op = job->op;
+    const mc_params *p = job->params;
+    const mc_tensor *t = job->in[0];
+    mc_tensor flat = {0};
+    unsigned mask;
+    int rc = mci_axes_mask(op->name, t, p, &mask), nd = r->ndim[0];
+    const int64_t *shape = r->shape[0], m = out->numel, n = m > 0 ? t->numel / m : 0;
+    if (rc || m == 0)
+        return rc;
+    reduce_plan plan = plan_of(op->id, r->compute);
     void *v = NULL;
     int64_t *numbers = NULL;
     if (n == 0) {
@@ -480,7 +492,7 @@ static int reduce(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc
         else
             fill_identity(op->id, plan.dtype, m, v);
     } else {
-        rc = reduce_kernel(t, source, mask, plan, compute, &v, &numbers);
+        rc = reduce_kernel(t, source, mask, plan, r->compute, &v, &numbers);
         if (!rc)
             rc = finish(op, &plan, m, (double)n, v, numbers, p);
     }
@@ -499,21 +511,26 @@ static int reduce(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc
     }
     mci_free(v);
     mci_free(numbers);
-    if (rc)
-        mci_out_fail(out, given);
     return rc;
 }
 
+int mci_reduce_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out) { return reduce(job, r, out[0], NULL); }
+
 int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    (void)nout;
-    (void)nin;
-    return reduce(op, outs[0], in[0], NULL, p);
+    return mci_family_run(op, nout, outs, nin, in, p);
 }
 
 int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, const mci_source *source, const mc_params *p)
 {
-    return reduce(op, out, like, source, p);
+    mci_job job = {op, p, 1, &like};
+    mci_result r;
+    int given = (out->flags & MC_FLAG_OUT) != 0, rc = mci_reduce_infer(&job, &r);
+    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
+        return rc;
+    if ((rc = reduce(&job, &r, out, source)) != 0)
+        mci_out_fail(out, given);
+    return rc;
 }
 
 /* ---- rows whose layout is known ---- */

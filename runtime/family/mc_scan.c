@@ -1,6 +1,6 @@
 /* mc_scan.c - driver of running sums, products and extremes along one axis. May not know the arithmetic. */
-#include "tensor/mc_rows.h"
-#include "family/mc_ops.h"
+#include "family/mc_rows.h"
+#include "family/mc_family.h"
 #include "../../kernels/mck.h"
 
 typedef struct scan_job {

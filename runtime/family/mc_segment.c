@@ -3,7 +3,7 @@
  *
  * Both convert to the widest dtype of the kind, join in order and convert back. Segments: the rows are cut into blocks and the columns
  * into strips by shape alone, blocks are joined in order. Scatters: one line along the axis at a time. May not know the arithmetic. */
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 #include "tensor/mc_tensor.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * Parameters: i[0..3] key and stream as in mc_random.c, i[4] number of the first point (from 0), i[5] scrambled, i[6] points, i[12] the key stands
  * in in[1] instead; in[0] the numbers that define the dimensions, i64 [d] or [d, k]. May not know any sequence. */
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 #include "../../kernels/mck.h"
 
 #define GRAIN 32768 /* numbers per task */

@@ -3,8 +3,8 @@
  * Three ways, chosen by layout and shape only: rows (the axis lies contiguous in operand and result), columns (a kept axis does), and
  * rows by way of a buffer (conversions, several axes, anything else). What fits the cache is done in one go; longer rows get their
  * maximum and sum from the reductions first. May not know the arithmetic. */
-#include "tensor/mc_rows.h"
-#include "family/mc_ops.h"
+#include "family/mc_rows.h"
+#include "family/mc_family.h"
 #include "../../kernels/mck_partial.h"
 
 #include <string.h>

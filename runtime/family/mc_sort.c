@@ -1,7 +1,7 @@
 /* mc_sort.c - drivers of sorting (sort, argsort), of parts of the order (partition, topk) and of order statistics (median, quantile) by
  * rows. May not know the algorithms. */
-#include "tensor/mc_rows.h"
-#include "family/mc_ops.h"
+#include "family/mc_rows.h"
+#include "family/mc_family.h"
 #include "../../kernels/mck.h"
 
 typedef size_t (*sort_work_fn)(int elem_bytes, int64_t n, int want_index);

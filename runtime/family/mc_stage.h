@@ -4,7 +4,7 @@
 #ifndef MC_STAGE_H
 #define MC_STAGE_H
 
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 typedef void (*mci_stage_fn)(const void *args, int64_t begin, int64_t end, void *work);
 /* Runs fn over [0, tasks), `work` bytes for each worker. */

@@ -3,7 +3,7 @@
  * Elimination without exchange of rows, which is stable where the diagonal dominates. The factors are made once; columns of right sides
  * are independent and cut into fixed blocks. Computes in f64. */
 #include "base/mc_memory.h"
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #include <string.h>
 

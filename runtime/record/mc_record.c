@@ -5,21 +5,32 @@
  * address, so its memory may go as soon as the function lets go of it; views need no entry, since every operand carries shape, strides and
  * offset within its buffer. Operands from outside (captured tensors) are kept alive by the log; numbers and inline tensors are copied into it.
  *
+ * An argument that the function writes keeps its contents from before the first write beside it: who runs the log again starts from those.
+ *
  * Owns the logs. Recordings nest; all are made by the thread that began the first. May not know what becomes of the log. */
 #include "record/mc_record.h"
 
 #include <pthread.h>
 #include <string.h>
 
-int mci_recording, mci_compute_dtype = -1;
-
 #define DEEPEST MCI_RECORDINGS
 #define LONGEST (1 << 19) /* ops of a function that is compiled or batched: half a GiB of log */
 /* Values of mci_recording. While recording pauses, writes are still seen. */
 enum { OFF, ON, COUNTING };
+/* An argument of the recorded function; before: its contents before the first write, once it was written. */
+typedef struct argument {
+    mc_storage *s, *before;
+} argument;
+
 typedef struct record {
     mc_record_entry *entries;
     int64_t n, room;
+    argument *arguments;
+    int narguments, arguments_room;
+    int64_t since; /* buffers up to this number were there when the recording began */
+    int fixed;   /* those must not be written, arguments apart */
+    int outside; /* writes to such buffers */
+    int crossed; /* memory of an argument was written through another buffer */
     int32_t id; /* a buffer is traced here when its storage carries this number at this level */
     int strict, keep, capture, tape;
     int64_t sweep; /* tape: number of entries from which on dead ones are looked for */
@@ -73,6 +84,24 @@ static void operands_free(mc_record_operand *o, int n)
     mci_free(o);
 }
 
+static int add_argument(record *r, mc_storage *s)
+{
+    if (r->narguments == r->arguments_room) {
+        int room = r->arguments_room ? 2 * r->arguments_room : 16;
+        argument *grown = mci_alloc(sizeof *grown * (size_t)room);
+        if (!grown)
+            return mc_errstatus();
+        if (r->narguments)
+            memcpy(grown, r->arguments, sizeof *grown * (size_t)r->narguments);
+        mci_free(r->arguments);
+        r->arguments = grown;
+        r->arguments_room = room;
+    }
+    mci_storage_ref(s);
+    r->arguments[r->narguments++] = (argument){s, NULL};
+    return MC_OK;
+}
+
 int mc_record_begin(int flags)
 {
     if (depth > 0 && !pthread_equal(pthread_self(), owner))
@@ -88,6 +117,8 @@ int mc_record_begin(int flags)
     rec.strict = (flags & MC_RECORD_STRICT) || (depth > 1 && levels[depth - 2].strict);
     rec.keep = (flags & MC_RECORD_KEEP) != 0;
     rec.capture = (flags & MC_RECORD_CAPTURE) != 0;
+    rec.fixed = (flags & MC_RECORD_FIXED) != 0;
+    rec.since = mci_storage_latest();
     mci_recording = ON;
     return MC_OK;
 }
@@ -104,6 +135,12 @@ void mc_record_clear(void)
     for (int64_t i = 0; i < rec.n; i++)
         operands_free(rec.entries[i].operands, rec.entries[i].nin + rec.entries[i].nout);
     mci_free(rec.entries);
+    for (int i = 0; i < rec.narguments; i++) {
+        mci_storage_unref(rec.arguments[i].s);
+        if (rec.arguments[i].before)
+            mci_storage_unref(rec.arguments[i].before);
+    }
+    mci_free(rec.arguments);
     int before = rec.before;
     memset(&rec, 0, sizeof rec);
     depth--;
@@ -133,8 +170,35 @@ int mc_record_trace(mc_tensor *t, int on)
         return mc_errstatus();
     if (depth == 0)
         return MC_OK;
+    if (on && add_argument(&rec, t->storage))
+        return mc_errstatus();
     t->storage->traced[depth - 1] = on ? rec.id : 0;
     return MC_OK;
+}
+
+int mc_record_written(int k) { return depth && k >= 0 && k < rec.narguments && rec.arguments[k].before; }
+int mc_record_crossed(void) { return depth && rec.crossed; }
+int mc_record_outside(void) { return depth ? rec.outside : 0; }
+
+int mc_record_overlap(const mc_tensor *a, const mc_tensor *b) { return mci_overlap(a, b) >= 0; }
+
+int mc_record_before(mc_tensor *out, const mc_tensor *t, int k)
+{
+    if (!mc_record_written(k) || rec.arguments[k].s != t->storage)
+        return mci_error(MC_EINTERNAL, "record: argument %d was not written", k + 1);
+    memcpy(out, t, sizeof *out);
+    out->storage = rec.arguments[k].before;
+    mci_storage_ref(out->storage);
+    out->data = (char *)out->storage->data + ((const char *)t->data - (const char *)t->storage->data);
+    out->capacity = 0;
+    return MC_OK;
+}
+
+void mc_record_restore(void)
+{
+    for (int i = 0; depth && i < rec.narguments; i++)
+        if (rec.arguments[i].before)
+            memcpy(rec.arguments[i].s->data, rec.arguments[i].before->data, (size_t)rec.arguments[i].s->bytes);
 }
 
 int mc_record_traced(const mc_tensor *t) { return ours() && level_of(t) >= 0; }
@@ -232,7 +296,7 @@ static int reserve(record *r)
 
 /* o: of operands_of; it becomes the entry's. */
 static void append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin, mc_record_operand *o, const mc_params *p, int axis,
-                   int accumulate)
+                   int accumulate, int compute)
 {
     mc_record_entry *e = &levels[level].entries[levels[level].n++];
     memset(e, 0, sizeof *e);
@@ -242,7 +306,7 @@ static void append(int level, int kind, int op, int nout, mc_tensor *const *out,
     e->nin = nin;
     e->nout = nout;
     e->axis = axis;
-    e->compute = kind == MC_RECORD_OP ? mci_compute_dtype : -1;
+    e->compute = compute;
     e->accumulate = accumulate;
     e->turn = turn;
     if (p)
@@ -309,10 +373,73 @@ static int set_aside(mc_storage *s, int level, mc_tensor *copy)
     return MC_OK;
 }
 
+/* The buffer is an argument of a recording inside the one at `level`. */
+static int argument_within(const mc_storage *s, int level)
+{
+    for (int d = level + 1; d < depth; d++)
+        for (int i = 0; i < levels[d].narguments; i++)
+            if (levels[d].arguments[i].s == s)
+                return 1;
+    return 0;
+}
+
+/* Memory from `lo` up to `hi` is about to be written through the buffer s: arguments keep what they hold, and each recording learns of writes
+ * that its log does not tell. */
+static int guard_level(int d, const mc_storage *s, const char *lo, const char *hi)
+{
+    record *r = &levels[d];
+    int mine = 0, crossed = 0;
+    if (argument_within(s, d)) /* undone when that recording ends */
+        return MC_OK;
+    for (int i = 0; i < r->narguments; i++) {
+        argument *a = &r->arguments[i];
+        const char *first = a->s->data;
+        int hit = a->s != s && lo < first + a->s->bytes && first < hi;
+        mine |= a->s == s;
+        crossed |= hit;
+        if (a->before || (a->s != s && !hit))
+            continue;
+        const int64_t all[1] = {a->s->bytes / MCI_SIZE(a->s->dtype)};
+        mc_tensor copy = {0}; /* no room for elements: it gets storage */
+        if (mc_create(&copy, a->s->dtype, 1, all))
+            return mc_errstatus();
+        memcpy(copy.data, a->s->data, (size_t)a->s->bytes);
+        a->before = copy.storage;
+    }
+    r->crossed |= crossed && !mine;
+    if (mine || s->serial > r->since)
+        return MC_OK;
+    r->outside++;
+    if (r->fixed)
+        return mci_error(MC_EINVAL, "record: the function of a batch or a loop writes to a tensor of %lld elements from outside; return the new value "
+                                    "instead, or pass the tensor as an argument", (long long)(s->bytes / MCI_SIZE(s->dtype)));
+    return MC_OK;
+}
+
+static int guard(const mc_tensor *t)
+{
+    if (!t->storage || t->numel == 0)
+        return MC_OK;
+    const char *lo = t->data, *hi = (const char *)t->data + MCI_SIZE(t->dtype);
+    for (int i = 0; i < t->ndim; i++) {
+        int64_t reach = (t->shape[i] - 1) * t->strides[i] * MCI_SIZE(t->dtype);
+        if (reach < 0)
+            lo += reach;
+        else
+            hi += reach;
+    }
+    for (int d = 0; d < depth; d++)
+        if (!levels[d].tape && guard_level(d, t->storage, lo, hi))
+            return mc_errstatus();
+    return MC_OK;
+}
+
 /* A buffer is about to be written: recordings that read it as a constant go on with what it holds now. Not the one at `level`, which logs the
  * write, and not the tape, which counts versions. */
 static int keep_read(const mc_tensor *t, int level)
 {
+    if (guard(t))
+        return mc_errstatus();
     for (int d = 0; t->storage && d < depth; d++) {
         mc_tensor copy;
         if (d == level || levels[d].tape || t->storage->traced[d] != -levels[d].id)
@@ -330,21 +457,35 @@ static int snapshot(const mc_tensor *t, int level)
     char s[MCI_TEXT];
     if (!t->storage || traced_at(t, level))
         return MC_OK;
-    if (level_of(t) >= 0)
+    int outer = level_of(t);
+    if (outer >= 0 && t->storage->serial <= levels[level].since)
         return mci_error(MC_EINVAL, "record: %s belongs to the enclosing function and is written inside an inner one; return the new value instead",
                          mci_tensor_text(s, sizeof s, t));
     const int dtype = t->storage->dtype; /* what the buffer was made for: t may be a real view of complex numbers */
     mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = dtype, .ndim = 1, .device = -1, .strides = {1}};
     mc_tensor copy, *out = &whole;
     whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(dtype);
-    if (set_aside(t->storage, level, &copy))
+    mc_record_operand *o = NULL;
+    if (outer >= 0) { /* made here of what the enclosing function computed: its log gets the copy */
+        const mc_tensor *source = &whole;
+        if (!(o = operands_of(1, &source, 1, outer)))
+            return mc_errstatus();
+    }
+    if (set_aside(t->storage, level, &copy)) {
+        operands_free(o, o ? 1 : 0);
         return mc_errstatus();
+    }
+    if (outer >= 0) {
+        mc_tensor *made_there = &copy;
+        mark(copy.storage, outer);
+        append(outer, MC_RECORD_COPY, -1, 1, &made_there, 1, o, NULL, 0, 0, -1);
+    }
     const mc_tensor *from = &copy;
-    mc_record_operand *o = operands_of(1, &from, 1, level);
+    o = operands_of(1, &from, 1, level);
     mc_drop(&copy);
     if (!o)
         return mc_errstatus();
-    append(level, MC_RECORD_BASE, -1, 1, &out, 1, o, NULL, 0, 0);
+    append(level, MC_RECORD_BASE, -1, 1, &out, 1, o, NULL, 0, 0, -1);
     mark(t->storage, level);
     return MC_OK;
 }
@@ -377,7 +518,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
 {
     if (!ours())
         return run_counting(op, nout, out, nin, in, p);
-    int level = op->run == mci_random_run && !levels[depth - 1].tape ? depth - 1 : -1;
+    int level = op->family == MCI_FAMILY_RANDOM && !levels[depth - 1].tape ? depth - 1 : -1;
     for (int i = 0; i < nin; i++)
         level = later(level, level_of(in[i]));
     for (int i = 0; i < nout; i++) {
@@ -387,15 +528,20 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
             out[i]->capacity = -1; /* every result made here gets a buffer with a serial */
     }
     level = logged_at(level);
-    int log = level >= 0;
+    int log = level >= 0, compute = -1;
     mc_record_operand *o = NULL;
+    if (log && op->family == MCI_FAMILY_EWISE) {
+        mci_result r;
+        if (mci_families[op->family].infer(&(mci_job){op, p, nin, in}, &r))
+            return mc_errstatus();
+        compute = r.compute;
+    }
     for (int i = 0; i < nout; i++)
         if ((out[i]->flags & MC_FLAG_OUT) && ((log && (target(op->name, out[i]) || snapshot(out[i], level))) || keep_read(out[i], level)))
             return mc_errstatus();
     if (log && !(o = operands_of(nin, in, nout, level)))
         return mc_errstatus();
     mci_recording = OFF;
-    mci_compute_dtype = -1;
     int rc = op->run(op, nout, out, nin, in, p);
     mci_recording = ON;
     written(nout, out);
@@ -413,7 +559,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
                 out[i]->flags |= MCI_WEAK;
         }
         if (!rc) {
-            append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0);
+            append(level, MC_RECORD_OP, op->id, nout, out, nin, o, p, 0, 0, compute);
             return MC_OK;
         }
     }
@@ -459,7 +605,7 @@ int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc
         return rc;
     if (!rc) {
         mark(dst->storage, pending_level);
-        append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate);
+        append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate, -1);
     } else {
         operands_free(pending, nin);
     }
@@ -485,7 +631,7 @@ int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const m
         return mc_errstatus();
     for (int i = 0; i < nout; i++)
         mark(out[i]->storage, at);
-    append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0);
+    append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0, -1);
     *level = at;
     return MC_OK;
 }

@@ -2,12 +2,8 @@
 #ifndef MC_RECORD_H
 #define MC_RECORD_H
 
-#include "family/mc_ops.h"
+#include "ops/mc_ops.h"
 
-/* Non-zero while a function is recorded; the only thing looked at when none is. */
-extern int mci_recording;
-/* Set by elementwise ops: dtype of the arithmetic of the last one. */
-extern int mci_compute_dtype;
 
 /* Runs an op and logs it when an operand is traced. */
 int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);

@@ -6,7 +6,7 @@
  * computed or who generated it. */
 #include "replay/mc_native.h"
 #include "tensor/mc_blocks.h"
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #include <string.h>
 

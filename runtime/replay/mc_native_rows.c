@@ -5,7 +5,7 @@
  * steps as calls (mci_row_op), so that their bits are those of the ops. Tasks are cut by shape only. May not know what is computed or who generated it. */
 #include "replay/mc_native_rows.h"
 #include "tensor/mc_blocks.h"
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 
 #include <string.h>
 
@@ -136,7 +136,7 @@ static int open_ops(const mci_native_rows *r, mci_row_op *ops)
     for (int i = 0; i < r->nops; i++) {
         const mci_row_step *s = &r->ops[i];
         const mci_op *op = &mci_ops[s->op];
-        int softmax = op->run == mci_softmax_run;
+        int softmax = op->family == MCI_FAMILY_SOFTMAX;
         mc_tensor in = {.dtype = s->in_dtype, .device = -1, .ndim = 2, .numel = s->n, .shape = {1, s->n}, .strides = {s->n, 1}}, out = in;
         out.dtype = s->out_dtype;
         if (!softmax) {

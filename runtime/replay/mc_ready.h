@@ -3,7 +3,7 @@
 #define MC_READY_H
 
 #include "replay/mc_native.h"
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 #include "replay/mc_vm.h"
 
 typedef struct mci_ready {

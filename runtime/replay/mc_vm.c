@@ -6,7 +6,7 @@
  * also be run over ranges that somebody else chooses: a reduction that reads what it makes, a matrix product that hands over tiles. Owns
  * programs. May not know how groups are found. */
 #include "tensor/mc_blocks.h"
-#include "family/mc_ops.h"
+#include "family/mc_family.h"
 #include "replay/mc_vm.h"
 
 #include <string.h>

@@ -24,8 +24,12 @@ struct mc_storage {
     void *data;
     void *owner;               /* foreign memory: release(owner) at the end; else NULL and data is ours */
     void (*release)(void *);
+    void (*unload)(const void *owner, const void *from, int64_t n); /* foreign memory: its pages may leave the process */
     mc_storage *prev, *next;   /* list of live storages, guarded by its lock in mc_tensor.c */
 };
+
+/* Non-zero while a function is recorded (mc_record.c): results get storage, and writes are seen. */
+extern int mci_recording;
 
 extern const int32_t mci_itemsize_table[];
 #define MCI_SIZE(dt) ((int64_t)mci_itemsize_table[dt])
@@ -38,6 +42,8 @@ char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape);
 /* MC_ERELEASED with advice when the operand has no memory any more. */
 int mci_check_live(const char *op, const mc_tensor *t);
 
+/* The serial number of the buffer that was made last. */
+int64_t mci_storage_latest(void);
 void mci_storage_ref(mc_storage *s);
 void mci_storage_unref(mc_storage *s);
 
@@ -55,13 +61,13 @@ void mci_broadcast_strides(const mc_tensor *t, int ndim, int64_t *strides);
 int mci_collapse(int ndim, int64_t *shape, int nop, int64_t (*strides)[MC_MAX_RANK]);
 int64_t mci_numel(int ndim, const int64_t *shape);
 int mci_contiguous(const mc_tensor *t);
+/* A view of another shape, whose sizes come into size[MC_MAX_RANK]; -1 where strides do not allow one. */
+int mci_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, int64_t *size);
 /* -1: no overlap; 0: exactly the same elements in the same places; 1: partial overlap. */
 int mci_overlap(const mc_tensor *a, const mc_tensor *b);
 /* Axis argument: 0-based, negative from the end. Writes it to *axis. */
 int mci_axis(const char *op, const mc_tensor *t, int64_t given, int *axis);
 
-/* A temporary on the C stack: header `t` becomes a contiguous copy of src in `dtype`; mc_drop when done. */
-int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype);
 /* Copies `count` elements starting at flat position `first` (row-major) of src, converted to dtype, into buf. */
 void mci_gather(const mc_tensor *src, int64_t first, int64_t count, int dtype, void *buf);
 void mci_scatter(const mc_tensor *dst, int64_t first, int64_t count, int dtype, const void *buf);
@@ -70,6 +76,8 @@ static inline char *mci_at(const mc_tensor *t, int64_t offset)
 {
     return (char *)t->data + offset * MCI_SIZE(t->dtype);
 }
+
+#define MCI_WEAK 256 /* flag of a 0-d operand that came from a plain number: its one element lies in host memory */
 
 /* dtype classes, from the generated table */
 int mci_kind(int dtype); /* 'b' 'u' 'i' 'f' 'c' */

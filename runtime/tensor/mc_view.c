@@ -208,10 +208,10 @@ static int reshape_strides(const mc_tensor *t, int ndim, const int64_t *shape, i
     return 1;
 }
 
-int mc_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, int copy)
+int mci_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, int64_t *size)
 {
     char s[MCI_TEXT], want[MCI_TEXT];
-    int64_t size[MC_MAX_RANK], strides[MC_MAX_RANK] = {0}, known = 1;
+    int64_t strides[MC_MAX_RANK] = {0}, known = 1;
     int hole = -1;
     if (ndim < 0 || ndim > MC_MAX_RANK)
         return mci_error(MC_ESHAPE, "reshape: rank %d is not in 0..%d", ndim, MC_MAX_RANK);
@@ -232,28 +232,8 @@ int mc_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t 
     if (!ok)
         return mci_error(MC_ESHAPE, "reshape: %s does not have the elements of [%s]; sizes must multiply to %lld",
                          mci_tensor_text(s, sizeof s, t), mci_shape_text(want, sizeof want, ndim, shape), (long long)t->numel);
-    if (t->numel == 0 || !reshape_strides(t, ndim, size, strides)) {
-        if (!copy)
-            return mci_error(MC_ESHAPE, "reshape: %s cannot be viewed as [%s] without a copy; call contiguous first",
-                             mci_tensor_text(s, sizeof s, t), mci_shape_text(want, sizeof want, ndim, size));
-        int rc = mc_create(out, t->dtype, ndim, size);
-        if (rc || t->numel == 0)
-            return rc;
-        mc_tensor flat = *out;
-        flat.ndim = t->ndim;
-        memcpy(flat.shape, t->shape, sizeof flat.shape);
-        int64_t stride = 1;
-        for (int i = t->ndim - 1; i >= 0; i--) {
-            flat.strides[i] = stride;
-            stride *= t->shape[i];
-        }
-        if (!out->storage)
-            flat.data = out->payload;
-        rc = mc_copy(&flat, t);
-        if (rc)
-            mc_drop(out);
-        return rc;
-    }
+    if (t->numel == 0 || !reshape_strides(t, ndim, size, strides))
+        return -1;
     int rc = view_begin("reshape", out, t);
     if (rc)
         return rc;

@@ -129,29 +129,55 @@ function M.call_entry(call, ins, outs)
   calls[d][numbers] = call
 end
 
+--- Whether two tensors show a common byte.
+function M.overlap(a, b) return C.mc_record_overlap(a, b) ~= 0 end
+
+--- What f wrote besides its own tensors: nil, or { [k] = argument k as it was before, outside = how many writes went to other tensors that were
+--- there before, shared = an argument that is written shares memory with another one, or with a tensor that f found elsewhere }.
+local function writes_of(traced, log)
+  local w = { outside = C.mc_record_outside(), shared = C.mc_record_crossed() ~= 0 }
+  local some = w.shared or w.outside > 0
+  for k, t in ipairs(traced) do
+    if C.mc_record_written(k - 1) ~= 0 then
+      some, w[k] = true, tensor.make(2, 0, C.mc_record_before, t, k - 1)
+      for i, other in ipairs(traced) do w.shared = w.shared or (i ~= k and M.overlap(t, other)) end
+      for _, e in ipairs(log) do
+        for _, o in ipairs(e.ins) do w.shared = w.shared or (o.const and not o.literal and M.overlap(t, o.const)) end
+      end
+    end
+  end
+  return some and w or nil
+end
+
 --- Runs f() with the tensors in `traced` (of aliases) as its arguments; the log of what it did with them, and what it returned.
 ---@param how table strict: asking for values is an error; keep: results stay alive as `kept` in the log; capture: what f does with values of
---- enclosing recordings belongs to this log
+--- enclosing recordings belongs to this log; fixed: f must not write to tensors from outside that are no arguments; restore: arguments that f wrote
+--- hold afterwards what they held before; name: of the transform that cannot serve f when what it writes shares memory
 ---@return table log
 ---@return table results of f, as { n =, ... }
+---@return table? writes { [k] = argument k as it was before, outside, shared }; nil when f wrote to tensors of its own only
 function M.record(traced, how, f)
-  lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4 or 0)), 2)
+  lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4 or 0) + (how.fixed and 8 or 0)), 2)
   for _, t in ipairs(traced) do lib.check(C.mc_record_trace(t, 1), 2) end
   local function finish(ok, ...)
     C.mc_record_end()
     for _, t in ipairs(traced) do C.mc_record_trace(t, 0) end
-    traced = nil -- machine code may keep this function
     local log = ok and once.run(tonumber(C.mc_record_count()), entries)
+    local writes = ok and writes_of(traced, log) or nil
+    traced = nil -- machine code may keep this function
+    local refused = writes and writes.shared and how.name
+    if how.restore or refused then C.mc_record_restore() end
     calls[C.mc_record_depth()] = nil
     C.mc_record_clear()
     if not ok then error((...), 0) end
+    if refused then error(('%s: the function writes to an argument that shares memory with another argument or with a tensor from outside; pass a copy, x:copy()'):format(how.name), 2) end
     for _, e in ipairs(how.strict and log or {}) do
       local row = e.row
       if row and row.by_value and not (row.params and row.params[1] and row.params[1][1] == 'num_segments' and e.params.i[0] >= 0) then
         error(('%s: the size of its result depends on the values of the arguments of a function that is being compiled or batched; %s'):format(row.says or row[1], row.by_value), 0)
       end
     end
-    return log, { n = select('#', ...), ... }
+    return log, { n = select('#', ...), ... }, writes
   end
   return finish(pcall(f))
 end

@@ -39,6 +39,7 @@ local function to_tensor(f, map)
       C.mc_npy_free(f)
       lib.raise(4)
     end
+    C.mc_unload_by(t, ffi.cast('void (*)(const void *, const void *, int64_t)', C.mc_npy_forget))
     return tensor.finish(t)
   end
   local sizes = {}

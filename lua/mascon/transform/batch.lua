@@ -94,6 +94,7 @@ end
 ---@param size integer
 ---@return table outputs tensors, all with the batch in front
 ---@return table loops names of the ops that had to run element by element
+---@return table effects by place: what the graph makes of an input that it writes to, with the batch in front
 function M.run(graph, inputs, batched, size)
   local env, many, loops = {}, {}, {}
   for i, v in ipairs(graph.inputs) do env[v], many[v] = inputs[i], batched[i] end
@@ -130,7 +131,12 @@ function M.run(graph, inputs, batched, size)
     local t = env[u.value]
     out[i] = many[u.value] and see(t, u) or mc.broadcast_to(evaluate.see(t, u), with(size, u.shape))
   end
-  return out, loops
+  local effects = {}
+  for _, e in ipairs(graph.effects) do
+    local t, v = env[e.value], e.value
+    effects[e.input] = many[v] and t or mc.broadcast_to(t, with(size, v.shape))
+  end
+  return out, loops, effects
 end
 
 return M

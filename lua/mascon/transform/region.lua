@@ -49,7 +49,7 @@ function M.trace(name, f, ins, once)
   local list = {}
   for i, t in ipairs(ins) do list[i] = dense(t) end
   local aliases, since = launch.aliases(list), M.now()
-  local log, results = launch.record(aliases, { capture = true, strict = not once or launch.mode() }, function() return f(unpack(aliases)) end)
+  local log, results = launch.record(aliases, { capture = true, strict = not once or launch.mode(), fixed = not once, restore = true, name = name }, function() return f(unpack(aliases)) end)
   local outs = results[1]
   local graph = graphs.build(aliases, log, outs)
   if #graph.effects > 0 then

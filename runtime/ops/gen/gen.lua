@@ -49,8 +49,6 @@ for _, r in ipairs(T.ops) do -- rows of the family 'lua' are compositions of oth
   end
 end
 T.ops = compiled
-for _, r in ipairs(T.ops) do r.example, r.work = r.example or T.examples[r[1]], r.work or T.work[r[1]] end
-for _, r in ipairs(composite) do r.example, r.work = r.example or T.examples[r[1]], r.work or T.work[r[1]] end
 for i, r in ipairs(T.ops) do
   local name = r[1]
   assert(not seen[name], 'op ' .. name .. ' twice')
@@ -275,7 +273,9 @@ do
   local list = {}
   for n in pairs(names) do list[#list + 1] = n end
   table.sort(list)
-  local o = { header 'drivers of the families; part of mc_ops.h' }
+  local o = { header 'families and their drivers; part of mc_ops.h', 'enum {\n' }
+  for i, n in ipairs(list) do o[#o + 1] = ('    MCI_FAMILY_%s = %d,\n'):format(n:upper(), i - 1) end
+  o[#o + 1] = ('    MCI_NFAMILY = %d\n};\n'):format(#list)
   for _, n in ipairs(list) do o[#o + 1] = ('int mci_%s_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);\n'):format(n) end
   write(out .. '/gen/mc_gen_families.h', table.concat(o))
 end
@@ -284,7 +284,7 @@ end
 do
   local PROMOTE = { numeric = 0, float = 1, bool = 2 }
   local RES = { same = 0, bool = 1, real = 2, i64 = 3 }
-  local o = { header 'dispatch table', '#include "family/mc_ops.h"\n#include "mc_gen_kernels.h"\n\n' }
+  local o = { header 'dispatch table', '#include "ops/mc_ops.h"\n#include "mc_gen_kernels.h"\n\n' }
   o[#o + 1] = 'const mci_op mci_ops[MC_NOP] = {\n'
   for _, r in ipairs(T.ops) do
     local family = EWISE[r.family] and 'ewise' or r.family
@@ -293,7 +293,7 @@ do
     local kn = kid[r[1]] or -1
     local nin = r.nin_n
     for _, p in ipairs(r.params or {}) do if p[2] == 'tensor' then nin = 255 end end -- an operand that may be absent
-    o[#o + 1] = ('    {"%s", %d, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}},\n'):format(r.says or r[1], r.id, family, nin, r.nout == 'list' and 255 or r.nout or 1,
+    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}},\n'):format(r.says or r[1], r.id, family:upper(), family, nin, r.nout == 'list' and 255 or r.nout or 1,
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
       r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '))
   end

@@ -3,7 +3,7 @@
  * Owns plans: the twiddle table of one length and nothing else. A call takes its workspace from the allocator; when there is none,
  * the output is filled with NaN so that nobody takes it for a result (executing cannot fail by contract). */
 #include "base/mc_memory.h"
-#include "family/mc_ops.h"
+#include "device/mc_context.h"
 
 #include <math.h>
 #include <string.h>

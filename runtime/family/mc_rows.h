@@ -5,7 +5,7 @@
 #ifndef MC_ROWS_H
 #define MC_ROWS_H
 
-#include "tensor/mc_tensor.h"
+#include "family/mc_family.h"
 
 typedef struct mci_rows {
     mc_tensor tmp;    /* owns the copy, when one was needed */

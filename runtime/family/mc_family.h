@@ -1,42 +1,26 @@
-/* mc_ops.h - the dispatch table as the family drivers see it.
+/* mc_family.h - what the family drivers share: promotion, temporaries, positions, row forms.
  *
- * One driver per family (mc_<family>.c) implements mci_<family>_run: check all, then allocate, then compute. The table itself is
- * generated from ops.lua. */
-#ifndef MC_OPS_H
-#define MC_OPS_H
+ * One driver per family (mc_<family>.c) implements mci_<family>_run: check all, then allocate, then compute. */
+#ifndef MC_FAMILY_H
+#define MC_FAMILY_H
 
-#include "tensor/mc_tensor.h"
-#include "mc_gen_kernels.h"
-#include "../../kernels/mck.h"
-
-typedef struct mci_op mci_op;
-typedef int (*mci_run_fn)(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
-
-enum { MCI_PROMOTE_NUMERIC, MCI_PROMOTE_FLOAT, MCI_PROMOTE_BOOL };
-enum { MCI_RESULT_SAME, MCI_RESULT_BOOL, MCI_RESULT_REAL, MCI_RESULT_I64 };
-
-struct mci_op {
-    const char *name;
-    int16_t id;
-    mci_run_fn run;
-    uint8_t nin, nout, promote, result;
-    int16_t kernel;         /* kernel of the op's own name, -1 none */
-    uint8_t where;          /* the first operand is a condition */
-    uint8_t empty_error;    /* nothing to reduce is an error */
-    const char *guard;      /* what a kernel's status means */
-    int8_t compute[MC_NDTYPE]; /* dtype of the arithmetic for operands of a dtype, -1: not supported */
-};
-
-extern const mci_op mci_ops[];
-
-/* mci_<family>_run of every family in the table, one per mc_<family>.c. */
-#include "mc_gen_families.h"
+#include "ops/mc_ops.h"
 
 /* dtype in which operands meet, by the array API lattice; *compute is the dtype of the arithmetic. Weak operands (flag
  * MCI_WEAK) only decide between kinds. Errors name the operands. */
 int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtype, int *compute);
 /* dtype of the result of an op whose operands met in `dtype`. */
 int mci_result_dtype(const mci_op *op, int dtype);
+
+/* infer and exec of the families that are split (mc_family.c), and an op of one of them: infer, results, exec. */
+int mci_ewise_infer(const mci_job *job, mci_result *r);
+int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
+int mci_reduce_infer(const mci_job *job, mci_result *r);
+int mci_reduce_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
+int mci_family_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
+
+/* A temporary on the C stack: header `t` becomes a contiguous copy of src in `dtype`; mc_drop when done. */
+int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype);
 
 /* Maximum and sum of exp(x - maximum) over the masked axes of a tensor that is not empty (owns: mci_free). */
 int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, struct mck_lse **pairs);
@@ -73,8 +57,6 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
 /* A contiguous i64 copy of positions, made 0-based and checked against an axis of size n. */
 int mci_positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos);
 
-#define MCI_WEAK 256 /* flag of a 0-d operand that came from a plain number */
-
 /* A matrix product that hands its result over in ranges of flat elements, tile by tile, as soon as they are done. *done: it did; else the
  * result is complete and nothing was handed over. */
 typedef struct mci_after {
@@ -83,7 +65,5 @@ typedef struct mci_after {
     int done;
 } mci_after;
 int mci_matmul_then(mc_tensor *out, const mc_tensor *a, const mc_tensor *b, mci_after *after);
-
-mck_any_fn mci_function(int fn); /* MCK_FN_* of the active ISA level */
 
 #endif

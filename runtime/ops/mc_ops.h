@@ -1,0 +1,55 @@
+/* mc_ops.h - the table of ops as C sees it: rows (generated from ops.lua), families, and what is known of a call before it runs. */
+#ifndef MC_OPS_H
+#define MC_OPS_H
+
+#include "tensor/mc_tensor.h"
+
+typedef struct mci_op mci_op;
+
+/* One call of an op: operands as headers. Numbers are operands that carry MCI_WEAK; their value is read through mci_number. */
+typedef struct mci_job {
+    const mci_op *op;
+    const mc_params *params;
+    int nin;
+    const mc_tensor *const *in;
+} mci_job;
+
+/* What the results of a call look like, found from headers alone. */
+typedef struct mci_result {
+    int nout, compute; /* compute: dtype of the arithmetic, -1 where there is none */
+    int dtype[4], ndim[4];
+    int64_t shape[4][MC_MAX_RANK];
+} mci_result;
+
+/* A family of ops. infer: dtypes and shapes from headers, all checks that need no elements. exec: computes into results that are there, of
+ * those shapes and dtypes, contiguous or not, whatever they overlap. NULL: the family is not split, its driver does all at once. */
+typedef struct mci_family {
+    const char *name;
+    int (*infer)(const mci_job *job, mci_result *r);
+    int (*exec)(const mci_job *job, const mci_result *r, mc_tensor *const *out);
+} mci_family;
+
+typedef int (*mci_run_fn)(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
+
+enum { MCI_PROMOTE_NUMERIC, MCI_PROMOTE_FLOAT, MCI_PROMOTE_BOOL };
+enum { MCI_RESULT_SAME, MCI_RESULT_BOOL, MCI_RESULT_REAL, MCI_RESULT_I64 };
+
+struct mci_op {
+    const char *name;
+    int16_t id, family;     /* MCI_FAMILY_* */
+    mci_run_fn run;
+    uint8_t nin, nout, promote, result;
+    int16_t kernel;         /* kernel of the op's own name, -1 none */
+    uint8_t where;          /* the first operand is a condition */
+    uint8_t empty_error;    /* nothing to reduce is an error */
+    const char *guard;      /* what a kernel's status means */
+    int8_t compute[MC_NDTYPE]; /* dtype of the arithmetic for operands of a dtype, -1: not supported */
+};
+
+extern const mci_op mci_ops[];
+
+/* MCI_FAMILY_*, and mci_<family>_run of every family in the table, one per mc_<family>.c. */
+#include "mc_gen_families.h"
+extern const mci_family mci_families[MCI_NFAMILY]; /* mc_family.c */
+
+#endif
