@@ -63,16 +63,6 @@ end
 
 -- ---------------------------------------------------------------- which are kept
 
---- The annotations that mark bad stretches: { from, to, text } in seconds after the first sample.
-local function bad_stretches(r)
-  local out = {}
-  for _, a in ipairs(r.annotations) do
-    if a.text:sub(1, 3):lower() == 'bad' then out[#out + 1] = { a.onset, a.onset + (a.duration or 0), a.text } end
-  end
-  table.sort(out, function(a, b) return a[1] < b[1] end)
-  return out
-end
-
 --- Why an epoch of T samples from `start` (0-based) cannot be taken, or nil.
 local function fault_of(r, start, T, stretches)
   if start < 0 then return 'NO_DATA' end
@@ -134,7 +124,7 @@ function M.cut(r, opts)
   local first, last = events_.round(o.tmin * r.fs), events_.round(o.tmax * r.fs)
   local T = last - first + 1
   if T < 1 then error(('%s: tmin %.6g s and tmax %.6g s hold no sample; tmax must be later'):format(fname, o.tmin, o.tmax), 2) end
-  local stretches = o.reject_by_annotation and bad_stretches(r) or {}
+  local stretches = o.reject_by_annotation and r:bad_stretches() or {}
   local rows, starts, selection, drop_log, seen = {}, {}, {}, {}, {}
   for i, e in ipairs(list) do
     local start = e[1] + first - r.first_sample

@@ -145,6 +145,21 @@ function methods.picks(r, what, opts)
   return channels.pick(r.channels, what, o.exclude_bads and r.bads or {}, 'raw.picks')
 end
 
+--- The stretches that annotations mark as bad: a list of { from, to, text }, s after the first sample, in order. A text marks them when it, or
+--- what follows the type of a BrainVision marker ("Comment/BAD muscle"), begins with "bad" in any case.
+function methods.bad_stretches(r)
+  local out = {}
+  for _, a in ipairs(r.annotations) do
+    local text = a.text:lower()
+    if text:sub(1, 3) == 'bad' or r.format == 'BrainVision' and text:match '^[^/]*/bad' then out[#out + 1] = { a.onset, a.onset + (a.duration or 0), a.text } end
+  end
+  table.sort(out, function(a, b)
+    if a[1] ~= b[1] then return a[1] < b[1] end
+    return a[2] < b[2]
+  end)
+  return out
+end
+
 --- Gives the file back now; what the object knows stays readable.
 function methods.close(r)
   if r._close then r._close() end
