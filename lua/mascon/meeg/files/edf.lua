@@ -59,7 +59,7 @@ local function of_rate(path, rates, fs)
     if math.abs(g.fs - fs) <= 1e-9 * fs then return g end
     known[i] = ('%.6g'):format(g.fs)
   end
-  require('mascon.check').error(('meeg.open: %s has no channel of %.6g Hz; option fs chooses among its rates: %s Hz'):format(path, fs, table.concat(known, ', ')), 4)
+  require('mascon.core.check').error(('meeg.open: %s has no channel of %.6g Hz; option fs chooses among its rates: %s Hz'):format(path, fs, table.concat(known, ', ')), 4)
 end
 
 --- Opens an EDF or BDF file as a Raw object. Labels tell the types (EOG, ECG, EMG, Status, ... ), the rest is EEG.
