@@ -42,6 +42,8 @@ char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape);
 /* MC_ERELEASED with advice when the operand has no memory any more. */
 int mci_check_live(const char *op, const mc_tensor *t);
 
+/* The serial number of the buffer that was made last. */
+int64_t mci_storage_latest(void);
 void mci_storage_ref(mc_storage *s);
 void mci_storage_unref(mc_storage *s);
 
