@@ -45,7 +45,7 @@ end
 
 --- Singular values and vectors of the columns themselves, scaled: by QR of one angle after the other.
 local function factorised(p, point, norms)
-  local reduced = require 'mascon.optim.least_squares.reduced'
+  local reduced = require 'mascon.optim.fit.least_squares.reduced'
   local z = p:full(point.x)
   local contrast, offset, physics = p:split(z)
   local at = { physics = physics, contrast = contrast, offset = offset, sigma = p.sigma, kd = p.kd, ks = p.ks, t = p.t, legacy_abs = p.legacy_abs }

@@ -2,11 +2,11 @@
 --
 -- Joins what the other files know: starting values, the problem, the solver of mascon.optim, closing Gauss-Newton steps, covariance. Takes data that are ready
 -- (data.lua) and options; reads and writes no file.
-local lib = require 'mascon.ffi'
-local check = require 'mascon.check'
-local trf = require 'mascon.optim.least_squares.trf'
-local least_squares = require 'mascon.optim.least_squares'
-local vectors = require 'mascon.optim.least_squares.vectors'
+local lib = require 'mascon.core.ffi'
+local check = require 'mascon.core.check'
+local trf = require 'mascon.optim.fit.least_squares.trf'
+local least_squares = require 'mascon.optim.fit.least_squares'
+local vectors = require 'mascon.optim.fit.least_squares.vectors'
 local parameters = require 'workflows.xpcs.parameters'
 local model = require 'workflows.xpcs.model'
 local scaling = require 'workflows.xpcs.scaling'

@@ -73,7 +73,7 @@ local OPTS = {
 ---  sigma 0.01 · seed 1 · first 1: the first time in steps
 ---@return table description with t f64 [n] and c2 f64 [angles, n, n]
 function M.simulate(opts)
-  local o = require('mascon.check').opts('xpcs.simulate', opts, OPTS, 3)
+  local o = require('mascon.core.check').opts('xpcs.simulate', opts, OPTS, 3)
   local phi = o.phi or { -60, -30, 0, 30, 60 }
   local physics = o.physics or { 3000, -0.2, 500, 2e-3, 0.1, 1e-4, 3 }
   local t = mc.arange(o.first, o.first + o.n - 1) * o.dt

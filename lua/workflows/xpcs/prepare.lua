@@ -3,7 +3,7 @@
 -- The diagonal of a two-time matrix holds shot noise, not correlation; every program replaces it by values beside it. Fits leave it out; plots, starting
 -- values and what is written use it. Tensors in, tensors out.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 

@@ -3,7 +3,7 @@
 -- Matrices are read one after the other, only those that are wanted and only their frames; each is made symmetric, its diagonal corrected, its first time dropped, its
 -- quality noted, its starting contrast and offset taken, and packed. Two matrices are in memory at a time, beside the packed triangle.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local angles = require 'workflows.xpcs.angles'
 local layout = require 'workflows.xpcs.layout'
 local prepare = require 'workflows.xpcs.prepare'
