@@ -3,10 +3,10 @@
 -- Owns which events are meant, which samples belong to them, what keeps an epoch out (no data, a stretch marked bad, limits of peak to peak)
 -- and what is done to each (detrending, baseline). The samples stay in the recording until asked for, so that a set larger than memory passes
 -- through block by block. May not know any file format.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
 local epochs = require 'mascon.meeg.epochs'
 local events_ = require 'mascon.meeg.events'

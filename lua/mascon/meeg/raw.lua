@@ -7,11 +7,11 @@
 -- Fields: path · format · fs (Hz) · samples · duration (s) · first_sample (number of the first sample in the counting of the file's events,
 -- 0-based) · channels (list, see mascon.meeg.channels) · bads (names) · annotations (list of { onset (s after the first sample), duration
 -- (s), text }) · info (what the file carries beside) · warnings (list of sentences).
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local lib = require 'mascon.ffi'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local lib = require 'mascon.core.ffi'
+local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
 local error = check.error
 local floor, min, max = math.floor, math.min, math.max

@@ -3,9 +3,9 @@
 -- The op table gives each operand of such a row a formula in the operands a, b, c and the result y (runtime/ops/derivative.lua). Here it becomes a Lua
 -- function of ops, each step once: what a formula repeats is computed once, numbers are folded. Choices send the cotangent down the branch that was taken,
 -- and what multiplies it does so by the convention of chain.lua. This file has the way from text to functions and names no op beyond arithmetic.
-local op = require 'mascon.op'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local op = require 'mascon.core.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local scalar = require 'mascon.compile.native.scalar'
 local chain = require 'mascon.rules.chain'
 

@@ -2,9 +2,9 @@
 --
 -- A distribution states its standard form (location 0, scale 1) once; the functions made here take tensors or numbers that broadcast, with
 -- location and scale as options. Owns the call rule of cdf, sf, ppf, isf, pdf and kin. May not know any distribution.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local check = require 'mascon.core.check'
 local methods, F, error = tensor.methods, op.functions, check.error
 local M = {}
 

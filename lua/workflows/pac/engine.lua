@@ -5,9 +5,9 @@
 -- pairs, pooled counts, pooled segments, trial permutations, soft bins. Owns the choice and the memory of a block; knows options as
 -- options.lua completed them. Everything that can be refused is refused in prepare(), before the first row.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local tensor = require 'mascon.core.tensor'
 local filters = require 'workflows.pac.filters'
 local normalize = require 'workflows.pac.normalize'
 local surrogate = require 'workflows.pac.surrogate'

@@ -4,8 +4,8 @@
 -- of input and output, blocks of rows, memory planning and progress. The arithmetic is in engine.lua, the bands in bands.lua, the search for
 -- the best pair of bands in search.lua, generators in generate.lua.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local bands = require 'workflows.pac.bands'
 local engine = require 'workflows.pac.engine'
 local normalize = require 'workflows.pac.normalize'
@@ -180,7 +180,7 @@ local function progress_of(o, e, rows)
     end, done = function() end }
   end
   local big = rows * (1 + e.K / 20) * e.T * (e.P + e.A) > 3e8
-  return bar and big and require('mascon.progress').new(rows, { label = 'pac', unit = 'rows' }) or nil
+  return bar and big and require('mascon.base.progress').new(rows, { label = 'pac', unit = 'rows' }) or nil
 end
 
 --- Rows that depend on each other and so must be in one block, and the batch of the layout they form: { B, C, S } of n rows.

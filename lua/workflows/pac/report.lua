@@ -4,7 +4,7 @@
 -- Tensorpac's pooled counts. Takes results of pac.compute on [C, S, T] or [C, T]; computes nothing but averages.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
-local text = require 'mascon.text'
+local text = require 'mascon.base.text'
 local M = {}
 
 --- Mean over the segments axis, if there is one: [C, P, A].

@@ -3,8 +3,8 @@
 -- Owns finding the samples, the sampling rate, the channels and the axes in a file, and which channels and samples take part. A source never holds more than the channels it
 -- was asked for, so that a recording larger than memory passes through. May not know bands or measures.
 local mc = require 'mascon'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local M = {}
 
 local Source = {}

@@ -3,8 +3,8 @@
 -- Trials keep different numbers of samples, so rows are filtered whole, cut, and coupled one by one. With pooled segments the samples that the
 -- trials of a channel keep are joined end to end and shifted as one. Takes a plan for whole rows; makes one for each length.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local engine = require 'workflows.pac.engine'
 local error = check.error
 local M = {}

@@ -3,7 +3,7 @@
 -- Owns the choice of channels when a file mixes sampling rates (those of the commonest rate, or of option fs), the units, and the way from a clock with gaps
 -- to one without: what EDF+D files leave out becomes a junction marked by an annotation 'BAD boundary'. The format itself is mascon.io.edf.
 local edf = require 'mascon.io.edf'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
 local raw = require 'mascon.meeg.raw'
 local M = {}
@@ -59,7 +59,7 @@ local function of_rate(path, rates, fs)
     if math.abs(g.fs - fs) <= 1e-9 * fs then return g end
     known[i] = ('%.6g'):format(g.fs)
   end
-  require('mascon.check').error(('meeg.open: %s has no channel of %.6g Hz; option fs chooses among its rates: %s Hz'):format(path, fs, table.concat(known, ', ')), 4)
+  require('mascon.core.check').error(('meeg.open: %s has no channel of %.6g Hz; option fs chooses among its rates: %s Hz'):format(path, fs, table.concat(known, ', ')), 4)
 end
 
 --- Opens an EDF or BDF file as a Raw object. Labels tell the types (EOG, ECG, EMG, Status, ... ), the rest is EEG.
@@ -71,7 +71,7 @@ function M.open(path, o)
   local fs = o and o.fs
   local group, warnings = fs and of_rate(path, rec.rates, fs) or commonest(rec.rates), {}
   for i, w in ipairs(rec.warnings) do warnings[i] = w end
-  if not group then require('mascon.check').error(('meeg.open: %s holds no signals, only annotations'):format(path), 3) end
+  if not group then require('mascon.core.check').error(('meeg.open: %s holds no signals, only annotations'):format(path), 3) end
   local left, list, scale = {}, {}, {}
   for _, g in ipairs(rec.rates) do
     if g ~= group then
