@@ -85,6 +85,7 @@ typedef struct mc_host_table {
     int (*cancelled)(void);
     int (*isa)(void);
     double (*clock)(void);
+    void (*assert_failed)(const char *cond, const char *file, int line); /* of a debug build, else NULL */
     /* tensors */
     char *(*text)(char *buf, size_t n, const mc_tensor *t);
     const char *(*dtype_name)(int dtype);
@@ -214,8 +215,18 @@ static inline int mc_gemm(int type, int transa, int transb, int64_t m, int64_t n
 
 /* What the library looks for: the rows by name, { "moon_half", run_half }, ... Stands once, in one file of the plug-in. */
 typedef const mc_plugin_row *(*mc_plugin_rows_fn)(const mc_host_table *host);
+#ifdef MC_DEBUG /* what mc_assert calls */
+#define MC_PLUGIN_ASSERT                                                                                                    \
+    void mci_assert_failed(const char *cond, const char *file, int line)                                                    \
+    {                                                                                                                       \
+        mc_host_->assert_failed(cond, file, line);                                                                          \
+    }
+#else
+#define MC_PLUGIN_ASSERT
+#endif
 #define MC_PLUGIN(...)                                                          \
     const mc_host_table *mc_host_;                                              \
+    MC_PLUGIN_ASSERT                                                            \
     MC_API const mc_plugin_row *mc_plugin_rows(const mc_host_table *host);      \
     MC_API const mc_plugin_row *mc_plugin_rows(const mc_host_table *host)       \
     {                                                                           \

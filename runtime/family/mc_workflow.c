@@ -88,7 +88,11 @@ static int gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t 
 
 static const mc_host_table host = {
     .abi = MC_PLUGIN_ABI, .error = mci_error, .status = mc_errstatus, .alloc = mci_alloc, .free = mci_free, .size = mci_size_mul, .parallel = mci_parallel,
-    .workers = mci_workers, .tasks = mci_stage_run, .cancelled = mc_cancel_pending, .isa = mci_isa, .clock = mc_clock, .text = mci_tensor_text,
+    .workers = mci_workers, .tasks = mci_stage_run, .cancelled = mc_cancel_pending, .isa = mci_isa, .clock = mc_clock,
+#ifdef MC_DEBUG
+    .assert_failed = mci_assert_failed,
+#endif
+    .text = mci_tensor_text,
     .dtype_name = mc_dtype_name, .dtype_size = dtype_size, .dtype_kind = mci_kind, .contiguous = mci_contiguous, .overlap = mci_overlap, .axis = axis,
     .broadcast = broadcast, .broadcast_strides = mci_broadcast_strides, .promoted = promoted, .dense = mci_materialize, .gather = mci_gather,
     .scatter = mci_scatter, .create = mc_create, .drop = mc_drop, .operand = operand, .result = result, .wanted = wanted, .finish = finish,
@@ -157,6 +161,8 @@ static int run_row(const mci_op *op, int nout, mc_tensor **out, int nin, const m
     const row *r = (const row *)op;
     const mc_call call = {op->name, nin, nout, in, out, p, op};
     int given = 0;
+    if (nin == 0 && op->nin == 255)
+        return mci_error(MC_EINVAL, "%s: operands are missing", op->name);
     for (int i = 0; i < nout && i < 31; i++)
         given |= (out[i]->flags & MC_FLAG_OUT) ? 1 << i : 0;
     int rc = r->run(&call);

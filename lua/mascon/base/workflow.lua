@@ -130,8 +130,8 @@ function M.native(name)
   local rows, functions, seen = {}, {}, {}
   for at, given in ipairs(require(module .. '.rows')) do
     local row = complete(name, rows_path, at, given)
-    if not places[row[1]] then error(('%s: row %s has no function in %s; name it in MC_PLUGIN(...)'):format(name, row[1], so), 2) end
     if op.rows[row[1]] or seen[row[1]] then error(('%s: there is an op %s already; give the row another name'):format(name, row[1]), 2) end
+    if not places[row[1]] then error(('%s: row %s has no function in %s; name it in MC_PLUGIN(...)'):format(name, row[1], so), 2) end
     rows[at], seen[row[1]] = row, true
   end
   for place in next, places do
