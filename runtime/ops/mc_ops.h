@@ -48,6 +48,13 @@ struct mci_op {
 
 extern const mci_op mci_ops[];
 
+/* Ops that were added while the program runs (mc_registry.c): their number, at least MC_NOP, is given by _add; they are never taken away. An op
+ * of a number or name, NULL when there is none. */
+int mci_op_add(mci_op *op);
+const mci_op *mci_op_added(int id);
+const mci_op *mci_op_named(const char *name);
+static inline const mci_op *mci_op_at(int id) { return id >= 0 && id < MC_NOP ? &mci_ops[id] : mci_op_added(id); }
+
 /* MCI_FAMILY_*, and mci_<family>_run of every family in the table, one per mc_<family>.c. */
 #include "mc_gen_families.h"
 extern const mci_family mci_families[MCI_NFAMILY]; /* mc_family.c */
