@@ -8,7 +8,7 @@
 local M = {}
 
 local FROM = {}
-for _, name in ipairs { 'angles', 'config', 'covariance', 'data', 'dense', 'generate', 'intervals', 'layout', 'model', 'parameters', 'pass', 'plan', 'prepare', 'problem', 'report', 'results',
+for _, name in ipairs { 'angles', 'config', 'covariance', 'data', 'dense', 'generate', 'intervals', 'layout', 'model', 'parameters', 'pass', 'plan', 'prepare', 'problem', 'report', 'results', 'run',
   'scaling', 'search', 'source', 'state', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end

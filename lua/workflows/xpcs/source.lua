@@ -9,6 +9,7 @@ local layout = require 'workflows.xpcs.layout'
 local prepare = require 'workflows.xpcs.prepare'
 local scaling = require 'workflows.xpcs.scaling'
 local data = require 'workflows.xpcs.data'
+local start = require 'workflows.xpcs.start'
 local error = check.error
 local M = {}
 
@@ -43,7 +44,7 @@ local function collect(o, about, count, N, read, warnings)
   local drop = o.exclude_first and N >= 2 and 1 or 0
   local n = N - drop
   local d
-  local quality, contrast, offset = {}, {}, {}
+  local quality, contrast, offset, coarse = {}, {}, {}, {}
   for f = 1, count do
     local c
     mc.scope(function()
@@ -58,8 +59,9 @@ local function collect(o, about, count, N, read, warnings)
     end
     quality[f] = prepare.quality(c)
     contrast[f], offset[f] = scaling.start(c)
+    coarse[f] = mc.keep((start.thin(c)))
     d:put(f, c)
-    c:release()
+    if coarse[f] ~= c then c:release() end
     if o.progress then o.progress(f, count) end
   end
   scaling.release()
@@ -69,7 +71,7 @@ local function collect(o, about, count, N, read, warnings)
     if quality[f].good == 0 then error(('xpcs: %s holds no finite value'):format(about.names[f]), 3) end
   end
   if missing > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(missing, count * n * (n - 1) / 2)) end
-  d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = contrast, offset, quality, warnings, about.names
+  d.coarse, d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = coarse, contrast, offset, quality, warnings, about.names
   return d
 end
 
