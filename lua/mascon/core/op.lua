@@ -628,7 +628,7 @@ end
 
 local functions = {}
 M.functions = functions
-local function add(row)
+for _, row in ipairs(lib.gen.ops) do
   local name = row[1]
   local f
   if row.internal and row.family ~= 'linalg' then f = nil -- a step of compositions, which pack its parameters themselves
@@ -650,15 +650,16 @@ local function add(row)
     end
   end
 end
-for _, row in ipairs(lib.gen.ops) do add(row) end
 
---- Puts a row that has become an op while the program runs among the others: it is found by name and number, and has its function.
+M.added = {} -- rows of ops that were added while the program runs, by their functions
+
+--- Puts a row that has become an op while the program runs among the others: it is found by name and number. Its function, which has no place in `functions`.
 ---@return function
 function M.define(row)
-  local list = lib.gen.ops
-  list[#list + 1], rows[row[1]], lib.by_id[row.id] = row, row, row
-  add(row)
-  return functions[row[1]]
+  local list, f = lib.gen.ops, maker.native(row)
+  list[#list + 1], rows[row[1]], lib.by_id[row.id], M.added[f] = row, row, row, row
+  if row.method then methods[row[1]] = f end
+  return f
 end
 
 --- All elements hold; taken for granted where values are not known (tensor.known): a check that tracing leaves out.
