@@ -21,7 +21,7 @@ local C = {
 
 -- Lua modules that touch the FFI, with the reason. Files named *native*.lua are those of a workflow's own kernels.
 local FFI = {
-  ['ffi.lua'] = 'opens libmascon', ['tensor.lua'] = 'the handle', ['index.lua'] = 'index triples handed to C', ['view.lua'] = 'shapes handed to C',
+  ['results.lua'] = 'a finalizer', ['ffi.lua'] = 'opens libmascon', ['tensor.lua'] = 'the handle', ['index.lua'] = 'index triples handed to C', ['view.lua'] = 'shapes handed to C',
   ['dlpack.lua'] = 'finalizers of pointers',
   ['file.lua'] = 'the writer of files in pieces',
   ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['compile/launch.lua'] = 'launches of compiled functions',
