@@ -353,6 +353,8 @@ MC_API int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *con
 
 /* The arguments it was made for and the results it gives, as headers; mc_plan_call checks and makes them. */
 MC_API int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out);
+/* The arguments (from 0) that the plan writes to: arguments that share memory with one of them are of another form. */
+MC_API int mc_plan_writes(mc_plan *p, int n, const int32_t *which);
 /* Makes the results (empty headers with their capacity) and runs it; -1, and nothing done, when an argument has another dtype or layout. */
 MC_API int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out);
 /* The same into tensors that are there, of dtype and shape of the results. They may be arguments: those are read before they are written. */
