@@ -23,7 +23,7 @@
 --   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its
 -- parts ('auto'). namespace = 'linalg' puts a function there instead of among mc's own names. results: names of three or more results.
--- internal = true: no function of its own, a step of compositions (called through mascon.op's raw); says: the op its messages name.
+-- internal = true: no function of its own, a step of compositions (called through mascon.core.op's raw); says: the op its messages name.
 local T = { ops = {}, kernels = {}, functions = {} }
 
 T.version = '0.1.0'

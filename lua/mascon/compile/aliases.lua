@@ -3,10 +3,10 @@
 -- A replay makes its results anew. What the plain function returns as a view of an argument, as two views of one buffer, or as a tensor that was there
 -- before is put together from the arguments, the plan's results and that tensor, so that writes to it reach what they reach without mc.compile. Owns
 -- the outline of results and where each of their tensors comes from. May not know plans.
-local launch = require 'mascon.compile.launch'
+local launch = require 'mascon.graph.launch'
 local random = require 'mascon.random.key'
-local tensor = require 'mascon.tensor'
-local tree = require 'mascon.tree'
+local tensor = require 'mascon.core.tensor'
+local tree = require 'mascon.graph.tree'
 
 local M = {}
 

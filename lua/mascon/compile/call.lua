@@ -5,10 +5,10 @@
 -- how a plan comes about.
 local ffi = require 'ffi'
 local aliases = require 'mascon.compile.aliases'
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
 local random = require 'mascon.random.key'
-local trees = require 'mascon.tree'
+local trees = require 'mascon.graph.tree'
 local C = lib.C
 
 local clear = require 'table.clear'

@@ -7,11 +7,11 @@
 --- Reading is made by functions that share the upvalues themselves (debug.upvaluejoin): machine code compares them without a call.
 local bit = require 'bit'
 local util = require 'jit.util'
-local library = require('mascon.check').library
+local library = require('mascon.core.check').library
 local random = require 'mascon.random.key'
-local tensor = require 'mascon.tensor'
-local tree = require 'mascon.tree'
-local error = require('mascon.check').error
+local tensor = require 'mascon.core.tensor'
+local tree = require 'mascon.graph.tree'
+local error = require('mascon.core.check').error
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 
 local M = {}

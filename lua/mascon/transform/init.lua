@@ -3,10 +3,10 @@
 --- A function is run once while libmascon writes down its ops; transforms walk what was written and call ops again, so that they compose: with
 --- one another, with mc.compile and with mc.vmap. Owns the public functions. May not know the derivative of any op.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
-local tree = require 'mascon.tree'
-local launch = require 'mascon.compile.launch'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
+local tree = require 'mascon.graph.tree'
+local launch = require 'mascon.graph.launch'
 local random = require 'mascon.random.key'
 local batch = require 'mascon.transform.batch'
 local evaluate = require 'mascon.transform.evaluate'

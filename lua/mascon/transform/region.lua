@@ -11,9 +11,9 @@
 --   lower(make)                       { kind, parts = { make(graph) ... }, ... } as launch.plan takes it
 -- All take and give lists of tensors and are written with ops, so that an enclosing recording sees what they do.
 local mc = require 'mascon'
-local graphs = require 'mascon.compile.graph'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
+local graphs = require 'mascon.graph.graph'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
 local batch = require 'mascon.transform.batch'
 local evaluate = require 'mascon.transform.evaluate'
 local forward = require 'mascon.transform.forward'

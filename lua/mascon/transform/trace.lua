@@ -1,11 +1,11 @@
 -- trace.lua - a function of trees as a graph, for transforms.
 --
 -- Owns which leaves of the arguments are traced and how results find their places again. May not know derivatives.
-local graphs = require 'mascon.compile.graph'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local tree = require 'mascon.tree'
+local graphs = require 'mascon.graph.graph'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local tree = require 'mascon.graph.tree'
 
 local M = {}
 

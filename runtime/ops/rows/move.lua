@@ -26,12 +26,12 @@ op { 'stack', family = 'layout', nin = 'list', dtypes = ALL, params = { { 'axis'
 op { 'roll', family = 'layout', nin = 1, dtypes = ALL, params = { { 'shift', 'ints' }, { 'axis', 'axes' } }, tol = 'EXACT', rules = 'roll', doc = 'elements moved by shift along an axis, or by several along several; those that fall off come in on the other side', source = STD, example = "mc.roll(mc.tensor{1, 2, 3}, 1)  --> f64[3]@cpu { 3, 1, 2 }" }
 op { 'group_runs', family = 'unique', by_value = 'group outside', nin = 'list', nout = 'list', dtypes = ALL, internal = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'a sorted row (and the positions that sorted it) -> where runs of equal elements start, their lengths, their first positions, the run of each', source = STD }
 
-op { 'pad', family = 'pad', module = 'mascon.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad', work = 1.3 }
+op { 'pad', family = 'pad', module = 'mascon.array.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad', work = 1.3 }
 
 -- ---------------------------------------------------------------- values between knots
 op { 'interp', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'interp', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp' }
 op { 'ppoly', family = 'interp', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ULP4', rules = 'ppoly', doc = 'piecewise polynomial at x: coefficients [c, knots - 1, ...], highest power of x - knot first', source = 'SciPy PPoly' }
-op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'tridiagonal', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3', work = 1.9 }
+op { 'tridiagonal', family = 'tridiagonal', module = 'mascon.interpolate.spline', nin = 2, dtypes = FLOAT, promote = 'float', namespace = 'interpolate', method = false, tol = 'ITERATIVE', rules = 'tridiagonal', doc = 'solutions of tridiagonal systems: bands [3, n], right sides [n, ...]', source = 'elimination without exchange of rows: Matrix computations, 2013, section 4.3', work = 1.9 }
 
 -- ---------------------------------------------------------------- kernels and their other functions
 local WIDE = { 'i64', 'f64', 'c128' }

@@ -6,35 +6,35 @@ local composed, FLOAT, REAL, FC, NUM, ALL, ORD = W.composed, W.FLOAT, W.REAL, W.
 
 -- ---------------------------------------------------------------- compositions: statistics along axes
 local NP, SP = 'NumPy 2.4: ', 'SciPy 1.17: '
-composed('mascon.quantile', FLOAT, {
+composed('mascon.array.quantile', FLOAT, {
   { 'quantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes: nine types, weights', source = 'Sample quantiles in statistical packages, 1996', work = 2.3 },
   { 'nanquantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes, NaN left out', source = NP .. 'nanquantile', work = 2.3 },
   { 'percentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent', source = NP .. 'percentile', work = 2.3 },
   { 'nanpercentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent, NaN left out', source = NP .. 'nanpercentile', work = 2.3 },
   { 'nanmedian', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'median over axes, NaN left out', source = NP .. 'nanmedian', work = 2.3 },
 })
-composed('mascon.histogram', REAL, {
+composed('mascon.array.histogram', REAL, {
   { 'digitize', nin = 2, rules = 'none: positions', doc = 'the bin of each element', source = NP .. 'digitize', work = 2.1 },
   { 'histogram_bin_edges', tol = 'ULP4', rules = 'none: edges', doc = 'edges of bins by a number, a rule or a range', source = NP .. 'histogram_bin_edges' },
   { 'histogram', tol = 'ACCUM', rules = 'none: counts', doc = 'counts of elements in bins, and the edges', source = NP .. 'histogram', work = 7.4 },
   { 'histogram2d', nin = 2, method = false, tol = 'ACCUM', rules = 'none: counts', doc = 'counts of pairs in the cells of a grid', source = NP .. 'histogram2d', work = 7 },
   { 'histogramdd', method = false, tol = 'ACCUM', rules = 'none: counts', doc = 'counts of points in the cells of a grid', source = NP .. 'histogramdd', work = 7 },
 })
-composed('mascon.statistics', FC, {
+composed('mascon.array.statistics', FC, {
   { 'ptp', dtypes = REAL, doc = 'largest minus smallest element over axes', source = NP .. 'ptp' },
   { 'average', promote = 'float', tol = 'ACCUM', doc = 'weighted mean over axes, and the sums of the weights', source = NP .. 'average' },
   { 'cov', promote = 'float', tol = 'ACCUM', doc = 'covariance matrix of variables', source = NP .. 'cov', work = 2.6 },
   { 'corrcoef', promote = 'float', tol = 'ACCUM', doc = 'matrix of correlation coefficients', source = NP .. 'corrcoef', work = 6.1 },
   { 'reduceat', dtypes = NUM, nin = 2, tol = 'ACCUM', doc = 'reductions of consecutive pieces of an axis', source = NP .. 'ufunc.reduceat', work = 5.1 },
 })
-composed('mascon.compare', ALL, {
+composed('mascon.array.compare', ALL, {
   { 'isclose', nin = 2, method = false, rules = 'none: boolean', doc = '|a - b| <= atol + rtol |b|, elementwise', source = NP .. 'isclose', work = 2.8 },
   { 'allclose', nin = 2, method = false, rules = 'none: boolean', doc = 'whether all elements are close; a Lua boolean', source = NP .. 'allclose', work = 2.9 },
   { 'array_equal', nin = 2, method = false, rules = 'none: boolean', doc = 'same shape and equal elements; a Lua boolean', source = NP .. 'array_equal' },
   { 'isin', nin = 2, dtypes = ORD, rules = 'none: boolean', doc = 'which elements are among the values of a set', source = 'Python array API standard 2025.12', work = 3.1 },
   { 'nan_to_num', rules = 'select', doc = 'NaN and infinities replaced by numbers', source = NP .. 'nan_to_num', work = 2.4 },
 })
-composed('mascon.unique', ALL, {
+composed('mascon.array.unique', ALL, {
   { 'unique', rules = 'none: positions', doc = 'distinct slices along an axis: values, first positions, inverse, counts', source = NP .. 'unique', work = 3.4 },
   { 'unique_consecutive', rules = 'none: positions', doc = 'runs of equal neighbours: values, inverse, counts', source = 'PyTorch unique_consecutive', work = 2.1 },
 })

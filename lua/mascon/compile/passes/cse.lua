@@ -3,9 +3,9 @@
 -- Two nodes are the same when op, parameters, dtype of the arithmetic and operands (value and layout) are. Nodes that a checkpoint computes
 -- anew (`remat`) are only compared with others of the same turn, else they would vanish. Writes are never merged: they need buffers of
 -- their own. May not know what ops mean.
-local launch = require 'mascon.compile.launch'
+local launch = require 'mascon.graph.launch'
 local rewrite = require 'mascon.compile.rewrite'
-local graphs = require 'mascon.compile.graph'
+local graphs = require 'mascon.graph.graph'
 
 local M = { name = 'cse', doc = 'computes what stands there twice once' }
 
