@@ -18,19 +18,23 @@ local M = {}
 local ct, istype, new, finish = tensor.ct, tensor.istype, tensor.new, tensor.finish
 local handles, doubles, halves = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'double *', ffi.typeof 'uint32_t *'
 local TENSOR, NUMBER, KEY = 1, 2, 3
+local WHOLE, FRACTION = 4, 5 -- numbers whose kind decides a dtype
 
 -- ---------------------------------------------------------------- trees
 
---- The tree of an argument: TENSOR, NUMBER, KEY, { fixed = value } or { keys, subs }, leaves in the order of sorted keys.
-local function tree_of(v, static, path)
+--- The tree of an argument: TENSOR, NUMBER, WHOLE, FRACTION, KEY, { fixed = value }, { number = value } or { keys, subs }, leaves in the order of sorted keys.
+local function tree_of(v, static, path, numbers)
   if tensor.is(v) then return TENSOR end
-  if type(v) == 'number' and not static then return NUMBER end
+  if type(v) == 'number' and not static then
+    if numbers == 'exact' then return { number = v } end
+    return numbers and (v % 1 == 0 and WHOLE or FRACTION) or NUMBER
+  end
   if random.is_key(v) then return KEY end
   path = path or {}
   if not trees.is_branch(v) or path[v] then return { fixed = v } end
   path[v] = true
   local t = { keys = trees.keys(v), subs = {}, class = getmetatable(v) }
-  for i, k in ipairs(t.keys) do t.subs[i] = tree_of(rawget(v, k), static, path) end
+  for i, k in ipairs(t.keys) do t.subs[i] = tree_of(rawget(v, k), static, path, numbers) end
   path[v] = nil
   return t
 end
@@ -43,6 +47,10 @@ local function place(form, tree, v, at)
     return at + 1
   elseif tree == NUMBER then
     if type(v) ~= 'number' then return nil end
+    form.numbers[at][0] = v
+    return at + 1
+  elseif tree == WHOLE or tree == FRACTION then
+    if type(v) ~= 'number' or (v % 1 == 0) ~= (tree == WHOLE) then return nil end
     form.numbers[at][0] = v
     return at + 1
   elseif tree == KEY then
@@ -68,6 +76,11 @@ local function place(form, tree, v, at)
     for _ in next, v do count = count + 1 end
     return count == #keys and at or nil
   end
+  if tree.number then
+    if tree.number ~= v then return nil end
+    form.numbers[at][0] = v
+    return at + 1
+  end
   local fixed = tree.fixed
   if rawequal(v, fixed) or (v ~= v and fixed ~= fixed) then return at end
   if type(v) == 'cdata' and type(fixed) == 'cdata' and tostring(v) == tostring(fixed) then return at end -- complex numbers are values
@@ -87,7 +100,7 @@ end
 function M.form(plan, args, leaves, options)
   local form = { n = options.n, plan = plan, trees = {}, numbers = {}, cells = {}, results = options.results, static = options.static, places = plan.places, flat = true }
   for i = 1, options.n do
-    form.trees[i] = tree_of(args[i], options.static[i])
+    form.trees[i] = tree_of(args[i], options.static[i], nil, options.numbers)
     form.flat = form.flat and type(form.trees[i]) == 'number'
   end
   local nout = #plan.outputs

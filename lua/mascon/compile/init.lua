@@ -17,6 +17,7 @@ local once = require 'mascon.graph.once'
 local outside = require 'mascon.compile.outside'
 local plans = require 'mascon.compile.plan'
 local pipeline = require 'mascon.compile.pipeline'
+local unsteady = require 'mascon.compile.unsteady'
 local variables = require 'mascon.compile.variables'
 local tree = require 'mascon.graph.tree'
 local error = check.error
@@ -98,6 +99,24 @@ local function named(self)
   return ('%s:%d'):format(at.short_src, at.linedefined)
 end
 
+--- How the numbers among the arguments decide dtypes: 'whole' where one meets a tensor of integers (a fraction gives another dtype), 'exact' where what is
+--- computed of one does, else nil.
+local function numbers_of(tensors, record)
+  local inputs, how = {}, nil
+  for _, t in ipairs(tensors) do if launch.weak(t) then inputs[launch.serial(t)] = true end end
+  if not next(inputs) then return nil end
+  for _, e in ipairs(record) do
+    local weak, meets = nil, false
+    for i, o in ipairs(e.ins) do
+      local kind = tensor.kind[tensor.name[o.dtype]]
+      if o.weak and o.traced then weak = inputs[o.serial] and (weak or 'whole') or 'exact'
+      elseif not o.weak and (kind == 'i' or kind == 'u' or kind == 'b') then meets = meets or not (e.row and e.row.family == 'where' and i == 1) end
+    end
+    if e.kind == 'op' and meets and weak then how = (how == 'exact' or weak == 'exact') and 'exact' or 'whole' end
+  end
+  return how
+end
+
 --- What f did with tensors, as a plan. places: of results.places.
 local function planned(self, tensors, record, results, since, outputs)
   local source = graphs.source(tensors, record, outputs, since)
@@ -171,7 +190,7 @@ local function build(self, args, n, tensors)
     return ...
   end
   local record, results, writes = launch.record(tensors, { strict = true }, function()
-    return keep(outside.swapped(trees, stand_in, function() return outside.with(self.given, shown, self.f, unpack(shown, given + 1, n)) end))
+    return keep(outside.swapped(trees, stand_in, function() return unsteady.refused(self.unsteady, outside.with, self.given, shown, self.f, unpack(shown, given + 1, n)) end))
   end)
   local stands = {}
   for _, t in ipairs(tensors) do stands[t] = true end
@@ -200,6 +219,8 @@ local function build(self, args, n, tensors)
   local plain = own_run(tensors, writes)
   local plan = plain and { plain = plain, fused = { groups = 0, nodes = 0 }, steps = 0, passes = {}, outputs = {} } or once.run(#record, planned, self, tensors, record, outline, since, outputs)
   if plain then self.writes = true end
+  local how = numbers_of(tensors, record)
+  if how and self.numbers ~= 'exact' then self.numbers = how end
   plan.places = shown_in
   if shown_in then -- views of the arguments themselves, not of what stood for them
     local args_leaves = {}
@@ -292,7 +313,13 @@ function general(self, ...)
     text[#text + 1] = form(t)
   end
   local rest = table.concat(text)
-  local function key_of() return variables.key(self) .. rest .. (self.writes and launch.sharing(tensors) or '') end
+  local function key_of()
+    local more = { variables.key(self), rest, self.writes and launch.sharing(tensors) or '' }
+    for _, v in ipairs(self.numbers and leaves or {}) do
+      if type(v) == 'number' then more[#more + 1] = self.numbers == 'exact' and ('%.17g,'):format(v) or v % 1 == 0 and 'w' or 'f' end
+    end
+    return table.concat(more)
+  end
   local plan, given = self.plans[key_of()], #self.given
   if plan and plan.plain then return self.f(select(given + 1, ...)) end
   local known = plan and plan.form
@@ -319,7 +346,7 @@ function general(self, ...)
     forget(self)
     return unpack(results, 1, results.n)
   end
-  local f = call.form(plan, args, leaves, { n = n, static = self.fixed, results = plan.results })
+  local f = call.form(plan, args, leaves, { n = n, static = self.fixed, results = plan.results, numbers = self.numbers })
   plan.form = f
   remember(self, f)
   forget(self)

@@ -7,6 +7,7 @@
 --- Reading is made by functions that share the upvalues themselves (debug.upvaluejoin): machine code compares them without a call.
 local bit = require 'bit'
 local util = require 'jit.util'
+local steady = require 'mascon.compile.unsteady'
 local library = require('mascon.core.check').library
 local random = require 'mascon.random.key'
 local tensor = require 'mascon.core.tensor'
@@ -175,10 +176,11 @@ local ASKS = { [type] = true, [tonumber] = true }
 --- for types: a tensor in the place of a number would be told from it.
 ---@param f function
 ---@return mascon.Variable[]
+---@return table unsteady upvalues that hold functions of unsteady.lua: { function, place, value }
 function M.find(f)
   local list, seen, shared, modules, asks = {}, {}, {}, {}, false
   for _, name in ipairs(STANDARD) do modules[package.loaded[name] or modules] = true end
-  local objects, names, visited = {}, {}, {}
+  local objects, names, visited, unsteady = {}, {}, {}, {}
   local function add(v, id)
     if shared[id] or not watched(v.value, modules) then return end
     if #list == MOST then
@@ -205,6 +207,7 @@ function M.find(f)
       local name, v = debug.getupvalue(g, i)
       if not name then break end
       asks = asks or (own and ASKS[v] or false)
+      if own and type(v) == 'function' and steady.stub(v) then unsteady[#unsteady + 1] = { g, i, v } end
       if own then add({ name = name, of = g, at = i, value = v }, tostring(debug.upvalueid(g, i))) end
       follow(v, own and HOPS or hops - 1)
     end
@@ -232,7 +235,7 @@ function M.find(f)
     for i = 1, #objects do methods(objects[i]) end
   until #list == before
   for _, v in ipairs(list) do v.stays = asks and not tensor.is(v.value) end
-  return list
+  return list, unsteady
 end
 
 --- A function from text in which variable i of the list is named v<i> (an upvalue) or e<i>.<name> (a global of the environment e<i>).
@@ -301,7 +304,13 @@ function M.with(list, values, f, ...)
     for i, v in ipairs(list) do
       if rawequal(get(v), values[i]) then set(v, held[i]) end
     end
-    if not ok then error((...), 0) end
+    if not ok then
+      local why = ...
+      if type(why) == 'string' and why:find "'for' %a+ must be a number" then
+        why = why .. '; a number among the arguments of a compiled function may change from call to call: name its place in static, mc.compile(f, { static = { 2 } }) for the second argument'
+      end
+      error(why, 0)
+    end
     return ...
   end
   return finish(pcall(f, ...))

@@ -137,7 +137,9 @@ function M.look(self)
     return
   end
   local watched, given = {}, {}
-  for _, v in ipairs(outside.find(self.f)) do
+  local found, unsteady = outside.find(self.f)
+  self.unsteady = unsteady
+  for _, v in ipairs(found) do
     local list = (tensor.is(v.value) or v.frozen) and given or watched
     list[#list + 1] = v
   end
