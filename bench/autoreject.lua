@@ -4,8 +4,8 @@
 -- Owns the jobs. The samples are sums of SplitMix64 uniforms, written down once more in peers/bench_autoreject.py. The ablation goes from the way
 -- other programs take to ours, step by step, on part of the channels where the slow steps would take minutes.
 local mc = require 'mascon'
-local lib = require 'mascon.ffi'
-local ar, op = mc.autoreject, require 'mascon.op'
+local lib = require 'mascon.core.ffi'
+local ar, op = mc.autoreject, require 'mascon.core.op'
 local generate = require 'workflows.pac.generate'
 local SIZES = { ['64'] = { 64, 100, 500 }, ['128'] = { 128, 300, 1000 } }
 
@@ -308,7 +308,7 @@ for i = 1, C do
 end
 for i = E + 1, e:count() do gone[#gone + 1] = i end
 e = e:drop(gone)
-local clock = require('mascon.ffi').C.mc_clock
+local clock = require('mascon.core.ffi').C.mc_clock
 local started, busy = clock(), os.clock()
 mc.autoreject.fit(e, { random_state = 1, verbose = false, max_memory = limit })
 local seconds, cpu = clock() - started, os.clock() - busy

@@ -6,9 +6,9 @@
 local folder = arg[0]:match '^(.*)/[^/]*$' or '.'
 package.path = folder .. '/?.lua;' .. package.path
 local mc = require 'mascon'
-local file = require 'mascon.file'
+local file = require 'mascon.base.file'
 local measure = require 'measure'
-local size = require 'mascon.text'.bytes
+local size = require 'mascon.base.text'.bytes
 
 local PASSES = { 'algebra', 'copies', 'cse', 'dce', 'epilogue', 'fold', 'fuse', 'inplace', 'prologue', 'rows', 'split' }
 local LEAST = 0.2 -- seconds each column is timed for

@@ -8,7 +8,7 @@
 local mc = require 'mascon'
 local limits = require 'limits'
 local measure = require 'measure'
-local C = require('mascon.ffi').C
+local C = require('mascon.core.ffi').C
 local M = {}
 
 local SIZE = { small = 100, cache = 10000, memory = 4000000 }

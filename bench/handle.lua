@@ -4,7 +4,7 @@
 -- with 1e5 handles alive, compiled by LuaJIT and interpreted. Owns the alternatives; they are written on the FFI, below the API.
 local ffi = require 'ffi'
 local mc = require 'mascon'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local limits = require 'limits'
 local C = lib.C
 local ct = ffi.typeof 'mc_tensor'

@@ -3,7 +3,7 @@
 -- Owns the opening of liblimits.so (made by `make bench`, or here when it is missing) and the passing of tensors' memory. The yardsticks
 -- run in our process, on the same memory, threads and clock as what they are compared with. May not know cases.
 local ffi = require 'ffi'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local M = {}
 
 ffi.cdef [[

@@ -4,7 +4,7 @@
 -- timed in turn, so that a change of the machine's mood meets both; the share is the median over pairs of limit time / our time.
 -- Owns warm-up, number of repetitions, medians and percentiles, the row. May not know what is timed, nor where rows go.
 local mc = require 'mascon'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local C = lib.C
 local M = {}
 

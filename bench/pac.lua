@@ -4,7 +4,7 @@
 -- go, and what each alternative costs at the end of that road; and peak memory against what the plan says. Owns the job. The peers' bench runs
 -- the same job on the same samples (MASCON_BENCH_PAC names their file).
 local mc = require 'mascon'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local ROWS, T, FS = 512, 2048, 512
 
 local function bands(from, to, n, width)

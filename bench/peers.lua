@@ -31,7 +31,7 @@ local FAMILIES = {
 }
 -- the table of functions reads its rows from a file, so that shapes and values stand once
 for _, name in ipairs(functions.families()) do table.insert(FAMILIES, #FAMILIES, { name, 'bench_functions.py', '--plan %PLAN% --family ' .. name }) end
-local FOLDER = require('mascon.ffi').libdir .. '/bench'
+local FOLDER = require('mascon.core.ffi').libdir .. '/bench'
 local OURS, THEIRS, FACTS, PLAN = FOLDER .. '/peers-ours.jsonl', FOLDER .. '/peers-theirs.jsonl', FOLDER .. '/peers-facts.json', FOLDER .. '/functions.jsonl'
 
 local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
@@ -108,7 +108,7 @@ local function run()
   if not command(('%s/peers/setup.sh %s'):format(folder, quote(o.venv))) then
     error('peers: the Python environment in ' .. o.venv .. ' could not be made; the lines above say why', 0)
   end
-  local python, program = o.venv .. '/bin/python', require('mascon.ffi').libdir .. '/mascon'
+  local python, program = o.venv .. '/bin/python', require('mascon.core.ffi').libdir .. '/mascon'
   if not command(('%s %s/peers/bench_pac.py --write %s'):format(quote(python), folder, quote(FOLDER))) then error('peers: the samples could not be written', 0) end
   rows.save(PLAN, functions.plan())
   local wanted, old_ours, old_theirs

@@ -57,7 +57,7 @@ end
 
 --- A new process: `seconds` of one start is what is timed, so run(n) starts n of them.
 local function starts(bench)
-  local program = require('mascon.ffi').libdir .. '/mascon'
+  local program = require('mascon.core.ffi').libdir .. '/mascon'
   for _, s in ipairs { { 'start_mascon', '' }, { 'start_mascon_require', "require 'mascon'" }, { 'start_mascon_add', "local mc = require 'mascon' print(mc.ones{3} + 1)" } } do
     bench.case {
       name = s[1], family = 'start', op = 'start', threads = 1, setup = function()

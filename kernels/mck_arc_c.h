@@ -119,13 +119,13 @@ MC_INLINE mck_c128 mck_acosh_c128(mck_c128 a)
 MC_INLINE mck_c128 mck_atanh_c128(mck_c128 a)
 {
     double x = mck_abs_f64(a.re), y = mck_abs_f64(a.im), re, im;
-    if (x == MCK_INF_F64 || y == MCK_INF_F64 || x >= MCK_ARC_FAR || y >= MCK_ARC_FAR) {
-        if (y != y)
-            return mck_make_c128(mck_copysign_f64(0.0, a.re), a.im);
+    if (y != y) {
+        return mck_make_c128(x == MCK_INF_F64 ? mck_copysign_f64(0.0, a.re) : x == 0.0 ? a.re : MCK_NAN_F64, MCK_NAN_F64);
+    } else if (x != x && y != MCK_INF_F64) {
+        return mck_make_c128(MCK_NAN_F64, MCK_NAN_F64);
+    } else if (x == MCK_INF_F64 || y == MCK_INF_F64 || x >= MCK_ARC_FAR || y >= MCK_ARC_FAR) {
         re = x != x || x == MCK_INF_F64 || y == MCK_INF_F64 ? 0.0 : 1.0 / (x + y * (y / x));
         im = MCK_HALF_PI_F64;
-    } else if (x != x || y != y) {
-        return mck_make_c128(x == 0.0 ? a.re : MCK_NAN_F64, MCK_NAN_F64);
     } else {
         double d = 1.0 - x;
         if (x == 1.0 && y < 0x1p-500)
@@ -171,7 +171,7 @@ MC_INLINE mck_c128 mck_log1p_c128(mck_c128 a)
 MC_INLINE mck_c128 mck_expm1_c128(mck_c128 a)
 {
     if (a.im == 0.0)
-        return mck_make_c128(mck_expm1_f64(a.re), a.im);
+        return mck_make_c128(mck_expm1_f64(a.re) + 0.0, a.im); /* +0 for -0: the array API's special case */
     if (!mck_finite_c128(a) || mck_abs_f64(a.re) > 40.0) {
         mck_c128 w = mck_exp_c128(a);
         return mck_make_c128(w.re - 1.0, w.im);

@@ -378,8 +378,8 @@ MCK_HEAVY double mck_digamma_f64(double x)
         const double whole = floor(x);
         if (whole == x || isinf(x))
             return MCK_NAN_F64;
-        const double r = x - whole; /* cot(pi r), from the nearer zero of the sine */
-        add = r <= 0.5 ? -MCK_PI / tan(MCK_PI * r) : MCK_PI / tan(MCK_PI * (1.0 - r));
+        const double d = x - rint(x); /* exact: the distance from the nearer pole, which cot(pi x) depends on alone */
+        add = fabs(d) < 1e-9 ? -1.0 / d : -MCK_PI / tan(MCK_PI * d);
         x = 1.0 - x;
     }
     if (x >= 10.0) {
@@ -448,10 +448,10 @@ MCK_HEAVY double mck_hurwitz_zeta_f64(double s, double q)
             return MCK_NAN_F64;
         const double f = q - floor(q), sign = mck_is_odd_f64(s) ? -1.0 : 1.0;
         double far = mck_zeta_positive_f64(s, 1.0 - f) - mck_zeta_positive_f64(s, 1.0 - q);
-        if (-q < 64.0) { /* a short sum without the difference */
+        if (-q < 64.0) { /* a short sum without the difference; q + k is exact where it is small */
             far = 0;
-            for (double k = 1.0 - f; k < 0.75 - q; k += 1.0)
-                far += pow(k, -s);
+            for (double k = 0; k + q < 0; k += 1.0)
+                far += pow(-(q + k), -s);
         }
         return mck_zeta_positive_f64(s, f) + sign * far;
     }

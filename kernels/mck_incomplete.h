@@ -193,14 +193,22 @@ MCK_HEAVY double mck_gammainccinv_f64(double a, double q)
 
 /* ---- beta ---- */
 
+/* log2 of a positive number as a pair, also where the low part of its products would underflow: there it is scaled first. */
+MC_INLINE mck_pair mck_pair_log2_small(mck_pair u)
+{
+    const int tiny = u.hi < 1e-250;
+    const double scale = tiny ? 0x1p600 : 1.0;
+    return mck_pair_add(mck_pair_log2(u.hi * scale, u.lo * scale), (mck_pair){tiny ? -600.0 : 0.0, 0});
+}
+
 /* x^a y^b / B(a, b) with x and y = 1 - x as pairs. */
 MC_INLINE double mck_beta_front_f64(double a, double b, mck_pair u0, mck_pair u1)
 {
     const double x = u0.hi, y = u1.hi, s = a + b, small = a < b ? a : b, large = a < b ? b : a;
-    if (s < MCK_PAIR_LIMIT && x > 1e-290 && y > 1e-290) {
-        mck_pair p = mck_pair_add(mck_pair_scale(mck_pair_log2(x, u0.lo), a), mck_pair_scale(mck_pair_log2(y, u1.lo), b));
+    if (s < MCK_PAIR_LIMIT && x > 0 && y > 0) {
+        mck_pair p = mck_pair_add(mck_pair_scale(mck_pair_log2_small(u0), a), mck_pair_scale(mck_pair_log2_small(u1), b));
         if (small < 1e-200)
-            return mck_pair_exp2(p) * small;
+            return mck_pair_exp2(p) * (small * (large / s)); /* 1 / B(a, b) as a, b -> 0 or a -> 0 */
         if (large >= 10.0) {
             const mck_pair g = mck_beta_log2(small, large);
             const double e = mck_pair_exp2(mck_pair_add(p, (mck_pair){-g.hi, -g.lo}));

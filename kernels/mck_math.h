@@ -144,8 +144,12 @@ MC_INLINE double mck_remainder_f64_slow(double x, double y)
 MC_INLINE double mck_floor_divide_f64_slow(double x, double y)
 {
     double d = x / y;
-    if (y == 0.0 || fabs(d) >= 0x1p52)
+    if (y == 0.0 || !(fabs(d) < MCK_INF_F64))
         return isinf(x) && y != 0.0 ? MCK_NAN_F64 : floor(d);
+    if (fabs(d) >= 0x1p52) { /* d is whole; the rest x - d y, which is exact, says where the quotient lies beside it */
+        const double rest = fma(-d, y, x), below = floor(rest / y);
+        return d + (fma(-below, y, rest) / y < 0.0 ? below - 1.0 : below);
+    }
     double m = fmod(x, y), q = rint((x - m) / y);
     q = m != 0.0 && (m < 0.0) != (y < 0.0) ? q - 1.0 : q;
     return q == 0.0 ? mck_copysign_f64(0.0, d) : q;

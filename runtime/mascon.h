@@ -258,8 +258,9 @@ typedef struct mc_record_entry {
     mc_record_operand *operands; /* inputs, then results */
 } mc_record_entry;
 /* STRICT: asking for the value of a traced tensor is an error; KEEP: results stay alive in the log; CAPTURE: ops on what enclosing recordings
- * trace are logged here too, so that the log holds all that the function does with anything that is not constant. */
-enum { MC_RECORD_STRICT = 1, MC_RECORD_KEEP = 2, MC_RECORD_CAPTURE = 4 };
+ * trace are logged here too, so that the log holds all that the function does with anything that is not constant; FIXED: buffers from outside that
+ * are no arguments must not be written. */
+enum { MC_RECORD_STRICT = 1, MC_RECORD_KEEP = 2, MC_RECORD_CAPTURE = 4, MC_RECORD_FIXED = 8 };
 /* Recordings nest; strictness is inherited. The log lives until cleared. */
 MC_API int mc_record_begin(int flags);
 MC_API int mc_record_depth(void);
@@ -277,8 +278,17 @@ MC_API int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, 
 MC_API void mc_record_clear(void);
 MC_API int64_t mc_record_count(void);
 MC_API const mc_record_entry *mc_record_at(int64_t k); /* borrowed until cleared */
-/* Marks the buffer of t as an argument of the recorded function (on = 1) or takes the mark off. */
+/* Marks the buffer of t as an argument of the recorded function (on = 1) or takes the mark off. Arguments are counted from 0 in that order. */
 MC_API int mc_record_trace(mc_tensor *t, int on);
+/* Until the log is cleared: whether argument k was written; t, which is that argument, as it was before (shares); all of them set back to that. */
+MC_API int mc_record_written(int k);
+MC_API int mc_record_before(mc_tensor *out, const mc_tensor *t, int k);
+MC_API void mc_record_restore(void);
+/* Whether the memory of an argument was written through another buffer; how often buffers from outside that are no arguments were written. */
+MC_API int mc_record_crossed(void);
+MC_API int mc_record_outside(void);
+/* Whether two tensors show a common byte. */
+MC_API int mc_record_overlap(const mc_tensor *a, const mc_tensor *b);
 /* Entries carry this number from now on: work that a checkpoint does anew, one turn apart from the other. Returns the number before. */
 MC_API int mc_record_turn(int turn);
 MC_API int mc_record_traced(const mc_tensor *t);

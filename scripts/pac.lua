@@ -1,18 +1,23 @@
 -- pac.lua - phase-amplitude coupling of a recording: table, maps, report.
 --
--- usage: mascon scripts/pac.lua INPUT [options]; --help lists them. INPUT is .npz, .npy, .edf or .bdf; --demo makes a recording.
+-- usage: mascon scripts/pac.lua INPUT [options]; --help lists them. INPUT is an array (.npz, .npy) or a recording
+-- (.fif, .edf, .bdf, .vhdr, .set); --demo makes one.
 -- Writes DIR/pac.npz, comodulogram.svg/.png, channels.svg, preferred.svg, pac.csv, report.html and manifest.json.
 local mc = require 'mascon'
 local pac = mc.pac
 
 local o = mc.args.parse(arg, {
   name = 'pac', usage = 'usage: mascon scripts/pac.lua INPUT [options]', positional = 1,
-  about = 'Phase-amplitude coupling with surrogate statistics for every channel of a recording (.npz, .npy, .edf, .bdf).',
+  about = 'Phase-amplitude coupling with surrogate statistics for every channel of a recording (.npz, .npy, .fif, .edf, .bdf, .vhdr, .set).',
   options = {
     { 'demo', 'flag', 'make a recording with known coupling instead of reading INPUT' },
     { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)' }, { 'key', 'string', 'array of an .npz (its largest)' },
-    { 'axes', 'string', 'axes of the array: T, CT, ST or CST' }, { 'pick', 'list', 'channels: names, numbers, patterns such as EEG*' },
-    { 'from', 'number', 'first second to read (EDF, BDF)' }, { 'to', 'number', 'last second to read (EDF, BDF)' },
+    { 'axes', 'string', 'axes of the array: T, CT, ST or CST (2 axes: CT, channels x samples)' },
+    { 'pick', 'list', 'channels: names, numbers, patterns such as EEG* (all that record brain signals)' },
+    { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
+    { 'from', 'number', 'first second to read' }, { 'to', 'number', 'last second to read' },
+    { 'mask', 'string', 'samples that count: .npy of true and false, [T] or [S,T]; or a table .csv of onset,duration (s) that do not count', value = 'FILE' },
+    { 'keep_marked', 'flag', 'analyse stretches annotated "bad..." too (they are masked)' },
     { 'pha_range', 'range', 'range of phase centres, Hz', default = { 2, 20 } }, { 'pha_bands', 'integer', 'number of phase bands', default = 10 },
     { 'amp_range', 'range', 'range of amplitude centres, Hz', default = { 60, 160 } }, { 'amp_bands', 'integer', 'number of amplitude bands', default = 10 },
     { 'spacing', { 'linear', 'log' }, 'spacing of centres', default = 'linear' },
@@ -20,7 +25,9 @@ local o = mc.args.parse(arg, {
     { 'n_bins', 'integer', 'phase bins', default = 18 }, { 'bin_norm', { 'mean', 'sum', 'pooled' }, 'bin normalisation (mean; pooled with --compat tensorpac)' },
     { 'surrogate', pac.options.SURROGATES, 'kind of surrogates (exhaustive for mi and hr, else block_swap)' },
     { 'n_perm', 'integer', 'number of drawn surrogates', default = 200 }, { 'min_shift', 'integer', 'smallest shift, samples (a cycle of the slowest band)' },
-    { 'norm', { 'none', 'sub', 'div', 'subdiv', 'z' }, 'normalisation', default = 'z' }, { 'mcp', { 'none', 'maxstat', 'fdr', 'bonferroni' }, 'correction over the map', default = 'maxstat' },
+    { 'norm', { 'none', 'sub', 'div', 'subdiv', 'z' }, 'normalisation', default = 'z' }, { 'mcp', { 'none', 'maxstat', 'fdr', 'bonferroni' }, 'correction of p for many pairs', default = 'maxstat' },
+    { 'mcp_scope', { 'run', 'channel' }, 'pairs that are corrected together: of all channels, or of each', default = 'run' },
+    { 'maxstat_of', { 'z', 'raw' }, 'maxima of values on the scale of their own null, or raw (z; raw with --compat)' },
     { 'compat', { 'native', 'tensorpac', 'gpac' }, 'behave as another program', default = 'native' }, { 'segments', { 'pool', 'each' }, 'segments: one map from all, or one each', default = 'pool' },
     { 'seed', 'integer', 'seed of drawn surrogates', default = 42 }, { 'dtype', { 'f32', 'f64' }, 'precision', default = 'f32' }, { 'device', 'string', 'auto or cpu', default = 'auto' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' }, { 'max_memory', 'string', 'memory the analysis may use, such as 2GiB' },
@@ -33,6 +40,18 @@ if not o[1] and not o.demo then
   os.exit(2)
 end
 
+--- "NAME=TYPE" words as a table.
+local function types_of(list)
+  local out
+  for _, word in ipairs(list or {}) do
+    local name, type_ = word:match '^(.-)=(%w+)$'
+    if not name then error(('--types: %q is no NAME=TYPE'):format(word), 0) end
+    out = out or {}
+    out[name] = type_
+  end
+  return out
+end
+
 mc.args.run('pac', function()
   local dir, source, truth = o.out
   if not mc.manifest.planning() then -- before the work, not after it
@@ -43,8 +62,7 @@ mc.args.run('pac', function()
     local rec = pac.generate.recording { seed = 1 }
     source, truth = pac.source.wrap(rec.x, { fs = rec.fs, names = rec.channels, axes = 'CST', pick = o.pick }), rec.truth
   else
-    mc.open(o[1]) -- a missing file is said before anything else
-    source = pac.source.open(o[1], { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick, from = o.from, to = o.to })
+    source = pac.source.open(o[1], { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick, from = o.from, to = o.to, mask = o.mask, keep_marked = o.keep_marked, types = types_of(o.types) })
   end
 
   local bins = o.measure == 'mi' or o.measure == 'hr'
@@ -53,7 +71,7 @@ mc.args.run('pac', function()
   local opts = {
     fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, measure = o.measure,
     filter = o.filter, n_bins = o.n_bins, bin_norm = o.bin_norm, surrogate = surrogate, n_perm = surrogate == 'none' and 0 or o.n_perm, min_shift = o.min_shift, norm = o.norm,
-    mcp = o.mcp, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, max_memory = o.max_memory, pool_segments = pooled, axes = 'CST',
+    mcp = o.mcp, mcp_scope = o.mcp_scope, maxstat_of = o.maxstat_of, windows = source.windows, mask = source.mask, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, max_memory = o.max_memory, pool_segments = pooled, axes = 'CST',
   }
   if o.compat == 'gpac' then opts.filter = 'butter_trunc' end
   local plan = pac.plan(source.T, opts)
@@ -65,6 +83,8 @@ mc.args.run('pac', function()
   local record = mc.manifest.new { options = opts, inputs = o[1] and { o[1] } or nil, seed = o.seed }
   print(('%s: %d channels, %d segments of %.1f s at %g Hz, %d surrogates (%s)'):format(o[1] or 'demonstration recording', source.C, source.S, source.T / source.fs, source.fs, plan.n_surrogates, surrogate))
 
+  for _, w in ipairs(source.notes) do print('note: ' .. w) end
+
   local bar = not o.quiet and mc.progress.new(source.C, { label = 'coupling', unit = 'channels' }) or nil
   local r = pac.source.run(plan, source, { progress = bar })
   if bar then bar:done() end
@@ -73,8 +93,8 @@ mc.args.run('pac', function()
 
   -- how far the definition is from Tensorpac's pooled counts, on these data
   local note
-  if o.measure == 'mi' and o.compat == 'native' and rows * source.T <= 2e7 then
-    local plain = { fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, axes = 'CST', dtype = o.dtype }
+  if o.measure == 'mi' and o.compat == 'native' and rows * source.T <= 2e7 and not (source.mask and source.mask.ndim > 1) then
+    local plain = { fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, axes = 'CST', dtype = o.dtype, windows = source.windows, mask = source.mask }
     local x = source:read(1, source.C)
     local a = pac.compute(x, plain).pac
     plain.bin_norm = 'pooled'
@@ -85,6 +105,7 @@ mc.args.run('pac', function()
   local best = report.strongest(r, source.names, o.top)
   print()
   io.write(report.table(best))
+  print(report.family(r))
   for _, w in ipairs(r.warnings) do print('note: ' .. w) end
 
   local bands, band_pairs
@@ -92,7 +113,7 @@ mc.args.run('pac', function()
     bar = not o.quiet and mc.progress.new(source.C, { label = 'bands', unit = 'channels' }) or nil
     local function grid(range) return mc.linspace(range[1], range[2], o.search) end
     bands, band_pairs = pac.source.search(source, { fs = source.fs, pha_grid_hz = grid(o.pha_range), amp_grid_hz = grid(o.amp_range), measure = o.measure, n_bins = o.n_bins,
-      n_perm = o.n_perm, seed = o.seed, dtype = o.dtype, top = 1 }, bar)
+      n_perm = o.n_perm, seed = o.seed, dtype = o.dtype, windows = source.windows, mask = source.mask, top = 1 }, bar)
     if bar then bar:done() end
     print(('\nbest bands of %d pairs, %d drawn surrogates:'):format(band_pairs, o.n_perm))
     io.write(report.bands(bands))
@@ -109,10 +130,11 @@ mc.args.run('pac', function()
   local png, why = mc.plot.save(como, dir .. '/comodulogram.png')
   assert(mc.file.write(dir .. '/pac.csv', report.csv(r, source.names)))
   record:output(dir .. '/pac.csv')
+  r.notes = source.notes
   local settings = { { 'input', o[1] or 'demonstration' }, { 'channels', source.C }, { 'segments', source.S }, { 'samples', source.T } }
   mc.save(dir .. '/report.html', report.page(r, { strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note, bands = bands, band_pairs = band_pairs, settings = settings,
     subtitle = ('%s, %d channels'):format(o[1] and o[1]:match '[^/]*$' or 'demonstration recording', source.C),
-    summary = pooled and 'Amplitudes of all segments are binned together; p-values count all circular shifts.' or 'Values of segments are averaged.' }))
+    summary = (pooled and 'Amplitudes of all segments are binned together.' or source.S > 1 and 'Values of segments are averaged.' or '') .. ' ' .. report.family(r) }))
   record:output(dir .. '/report.html', { compare = false })
   record:write(dir)
   if truth then

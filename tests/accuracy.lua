@@ -7,7 +7,7 @@
 -- and the date in its head. May not know any op.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local C = require 'mascon.ffi'.C
+local C = require 'mascon.core.ffi'.C
 local cases, tol, sample = support.load 'cases', support.load 'tol', support.load 'sample'
 
 local logs, out = arg[1], arg[2]

@@ -3,7 +3,7 @@
 -- Run many times by tests/check.sh, which compares the lines. Owns the choice of operations: sums, products, transforms, sorting,
 -- filters and random streams, all large enough to be cut into tasks.
 local mc = require 'mascon'
-local manifest = require 'mascon.manifest'
+local manifest = require 'mascon.report.manifest'
 
 local function line(name, value) print(name, manifest.hash(value)) end
 

@@ -2,19 +2,19 @@
 --
 -- The public table. Core modules are loaded at once, everything else (signal, stats, plot, ...) when first touched, which keeps
 -- the start in milliseconds; a name that is not there is looked for among the workflows. Owns no logic.
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local into = require 'mascon.into'
-require 'mascon.view'
-require 'mascon.leaf'
-local index = require 'mascon.index'
-local create = require 'mascon.create'
-local print_ = require 'mascon.print'
-local select_ = require 'mascon.select'
-local dlpack = require 'mascon.dlpack'
-local check = require 'mascon.check'
-local workflow = require 'mascon.workflow'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local into = require 'mascon.core.into'
+require 'mascon.core.view'
+require 'mascon.core.leaf'
+local index = require 'mascon.core.index'
+local create = require 'mascon.array.create'
+local print_ = require 'mascon.core.print'
+local select_ = require 'mascon.core.select'
+local dlpack = require 'mascon.core.dlpack'
+local check = require 'mascon.core.check'
+local workflow = require 'mascon.base.workflow'
 local error = check.error
 tensor.install()
 
@@ -89,9 +89,9 @@ function M.complete(v)
 end
 
 local LAZY = {
-  fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', progress = 'mascon.progress',
-  report = 'mascon.report', args = 'mascon.args', file = 'mascon.file', manifest = 'mascon.manifest', interpolate = 'mascon.interpolate', json = 'mascon.json',
-  text = 'mascon.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.tree', optim = 'mascon.optim',
+  fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', progress = 'mascon.base.progress',
+  report = 'mascon.report', args = 'mascon.base.args', file = 'mascon.base.file', manifest = 'mascon.report.manifest', interpolate = 'mascon.interpolate', json = 'mascon.base.json',
+  text = 'mascon.base.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.graph.tree', optim = 'mascon.optim',
   integrate = 'mascon.integrate', meeg = 'mascon.meeg',
 }
 local FROM = {
@@ -99,8 +99,15 @@ local FROM = {
   vmap = 'mascon.transform', jacrev = 'mascon.transform', jacfwd = 'mascon.transform', hessian = 'mascon.transform', hvp = 'mascon.transform',
   cond = 'mascon.transform.branch', switch = 'mascon.transform.branch', while_loop = 'mascon.transform.loop', fori_loop = 'mascon.transform.loop', scan = 'mascon.transform.scan',
   custom_vjp = 'mascon.transform.custom', custom_jvp = 'mascon.transform.custom', stop_gradient = 'mascon.transform.custom', checkpoint = 'mascon.transform.checkpoint', no_grad = 'mascon.transform.tape',
-  load = 'mascon.io', open = 'mascon.io', save = 'mascon.io', info = 'mascon.info', printf = 'mascon.format', format = 'mascon.format',
+  load = 'mascon.io', open = 'mascon.io', save = 'mascon.io', info = 'mascon.report.info', printf = 'mascon.base.format', format = 'mascon.base.format',
 }
+
+-- What has a public name is a module of that name, wherever its file lies: require 'mascon.base.json' is mc.json.
+for name, module in pairs(LAZY) do
+  if module ~= 'mascon.' .. name then
+    package.preload['mascon.' .. name] = function() return require(module) end
+  end
+end
 
 return setmetatable(M, {
   __index = function(t, k)

@@ -5,6 +5,8 @@
  * address, so its memory may go as soon as the function lets go of it; views need no entry, since every operand carries shape, strides and
  * offset within its buffer. Operands from outside (captured tensors) are kept alive by the log; numbers and inline tensors are copied into it.
  *
+ * An argument that the function writes keeps its contents from before the first write beside it: who runs the log again starts from those.
+ *
  * Owns the logs. Recordings nest; all are made by the thread that began the first. May not know what becomes of the log. */
 #include "record/mc_record.h"
 
@@ -15,9 +17,20 @@
 #define LONGEST (1 << 19) /* ops of a function that is compiled or batched: half a GiB of log */
 /* Values of mci_recording. While recording pauses, writes are still seen. */
 enum { OFF, ON, COUNTING };
+/* An argument of the recorded function; before: its contents before the first write, once it was written. */
+typedef struct argument {
+    mc_storage *s, *before;
+} argument;
+
 typedef struct record {
     mc_record_entry *entries;
     int64_t n, room;
+    argument *arguments;
+    int narguments, arguments_room;
+    int64_t since; /* buffers up to this number were there when the recording began */
+    int fixed;   /* those must not be written, arguments apart */
+    int outside; /* writes to such buffers */
+    int crossed; /* memory of an argument was written through another buffer */
     int32_t id; /* a buffer is traced here when its storage carries this number at this level */
     int strict, keep, capture, tape;
     int64_t sweep; /* tape: number of entries from which on dead ones are looked for */
@@ -71,6 +84,24 @@ static void operands_free(mc_record_operand *o, int n)
     mci_free(o);
 }
 
+static int add_argument(record *r, mc_storage *s)
+{
+    if (r->narguments == r->arguments_room) {
+        int room = r->arguments_room ? 2 * r->arguments_room : 16;
+        argument *grown = mci_alloc(sizeof *grown * (size_t)room);
+        if (!grown)
+            return mc_errstatus();
+        if (r->narguments)
+            memcpy(grown, r->arguments, sizeof *grown * (size_t)r->narguments);
+        mci_free(r->arguments);
+        r->arguments = grown;
+        r->arguments_room = room;
+    }
+    mci_storage_ref(s);
+    r->arguments[r->narguments++] = (argument){s, NULL};
+    return MC_OK;
+}
+
 int mc_record_begin(int flags)
 {
     if (depth > 0 && !pthread_equal(pthread_self(), owner))
@@ -86,6 +117,8 @@ int mc_record_begin(int flags)
     rec.strict = (flags & MC_RECORD_STRICT) || (depth > 1 && levels[depth - 2].strict);
     rec.keep = (flags & MC_RECORD_KEEP) != 0;
     rec.capture = (flags & MC_RECORD_CAPTURE) != 0;
+    rec.fixed = (flags & MC_RECORD_FIXED) != 0;
+    rec.since = mci_storage_latest();
     mci_recording = ON;
     return MC_OK;
 }
@@ -102,6 +135,12 @@ void mc_record_clear(void)
     for (int64_t i = 0; i < rec.n; i++)
         operands_free(rec.entries[i].operands, rec.entries[i].nin + rec.entries[i].nout);
     mci_free(rec.entries);
+    for (int i = 0; i < rec.narguments; i++) {
+        mci_storage_unref(rec.arguments[i].s);
+        if (rec.arguments[i].before)
+            mci_storage_unref(rec.arguments[i].before);
+    }
+    mci_free(rec.arguments);
     int before = rec.before;
     memset(&rec, 0, sizeof rec);
     depth--;
@@ -131,8 +170,35 @@ int mc_record_trace(mc_tensor *t, int on)
         return mc_errstatus();
     if (depth == 0)
         return MC_OK;
+    if (on && add_argument(&rec, t->storage))
+        return mc_errstatus();
     t->storage->traced[depth - 1] = on ? rec.id : 0;
     return MC_OK;
+}
+
+int mc_record_written(int k) { return depth && k >= 0 && k < rec.narguments && rec.arguments[k].before; }
+int mc_record_crossed(void) { return depth && rec.crossed; }
+int mc_record_outside(void) { return depth ? rec.outside : 0; }
+
+int mc_record_overlap(const mc_tensor *a, const mc_tensor *b) { return mci_overlap(a, b) >= 0; }
+
+int mc_record_before(mc_tensor *out, const mc_tensor *t, int k)
+{
+    if (!mc_record_written(k) || rec.arguments[k].s != t->storage)
+        return mci_error(MC_EINTERNAL, "record: argument %d was not written", k + 1);
+    memcpy(out, t, sizeof *out);
+    out->storage = rec.arguments[k].before;
+    mci_storage_ref(out->storage);
+    out->data = (char *)out->storage->data + ((const char *)t->data - (const char *)t->storage->data);
+    out->capacity = 0;
+    return MC_OK;
+}
+
+void mc_record_restore(void)
+{
+    for (int i = 0; depth && i < rec.narguments; i++)
+        if (rec.arguments[i].before)
+            memcpy(rec.arguments[i].s->data, rec.arguments[i].before->data, (size_t)rec.arguments[i].s->bytes);
 }
 
 int mc_record_traced(const mc_tensor *t) { return ours() && level_of(t) >= 0; }
@@ -310,10 +376,73 @@ static int set_aside(mc_storage *s, int level, mc_tensor *copy)
     return MC_OK;
 }
 
+/* The buffer is an argument of a recording inside the one at `level`. */
+static int argument_within(const mc_storage *s, int level)
+{
+    for (int d = level + 1; d < depth; d++)
+        for (int i = 0; i < levels[d].narguments; i++)
+            if (levels[d].arguments[i].s == s)
+                return 1;
+    return 0;
+}
+
+/* Memory from `lo` up to `hi` is about to be written through the buffer s: arguments keep what they hold, and each recording learns of writes
+ * that its log does not tell. */
+static int guard_level(int d, const mc_storage *s, const char *lo, const char *hi)
+{
+    record *r = &levels[d];
+    int mine = 0, crossed = 0;
+    if (argument_within(s, d)) /* undone when that recording ends */
+        return MC_OK;
+    for (int i = 0; i < r->narguments; i++) {
+        argument *a = &r->arguments[i];
+        const char *first = a->s->data;
+        int hit = a->s != s && lo < first + a->s->bytes && first < hi;
+        mine |= a->s == s;
+        crossed |= hit;
+        if (a->before || (a->s != s && !hit))
+            continue;
+        const int64_t all[1] = {a->s->bytes / MCI_SIZE(a->s->dtype)};
+        mc_tensor copy = {0}; /* no room for elements: it gets storage */
+        if (mc_create(&copy, a->s->dtype, 1, all))
+            return mc_errstatus();
+        memcpy(copy.data, a->s->data, (size_t)a->s->bytes);
+        a->before = copy.storage;
+    }
+    r->crossed |= crossed && !mine;
+    if (mine || s->serial > r->since)
+        return MC_OK;
+    r->outside++;
+    if (r->fixed)
+        return mci_error(MC_EINVAL, "record: the function of a batch or a loop writes to a tensor of %lld elements from outside; return the new value "
+                                    "instead, or pass the tensor as an argument", (long long)(s->bytes / MCI_SIZE(s->dtype)));
+    return MC_OK;
+}
+
+static int guard(const mc_tensor *t)
+{
+    if (!t->storage || t->numel == 0)
+        return MC_OK;
+    const char *lo = t->data, *hi = (const char *)t->data + MCI_SIZE(t->dtype);
+    for (int i = 0; i < t->ndim; i++) {
+        int64_t reach = (t->shape[i] - 1) * t->strides[i] * MCI_SIZE(t->dtype);
+        if (reach < 0)
+            lo += reach;
+        else
+            hi += reach;
+    }
+    for (int d = 0; d < depth; d++)
+        if (!levels[d].tape && guard_level(d, t->storage, lo, hi))
+            return mc_errstatus();
+    return MC_OK;
+}
+
 /* A buffer is about to be written: recordings that read it as a constant go on with what it holds now. Not the one at `level`, which logs the
  * write, and not the tape, which counts versions. */
 static int keep_read(const mc_tensor *t, int level)
 {
+    if (guard(t))
+        return mc_errstatus();
     for (int d = 0; t->storage && d < depth; d++) {
         mc_tensor copy;
         if (d == level || levels[d].tape || t->storage->traced[d] != -levels[d].id)
@@ -331,17 +460,31 @@ static int snapshot(const mc_tensor *t, int level)
     char s[MCI_TEXT];
     if (!t->storage || traced_at(t, level))
         return MC_OK;
-    if (level_of(t) >= 0)
+    int outer = level_of(t);
+    if (outer >= 0 && t->storage->serial <= levels[level].since)
         return mci_error(MC_EINVAL, "record: %s belongs to the enclosing function and is written inside an inner one; return the new value instead",
                          mci_tensor_text(s, sizeof s, t));
     const int dtype = t->storage->dtype; /* what the buffer was made for: t may be a real view of complex numbers */
     mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = dtype, .device = t->device, .ndim = 1, .strides = {1}};
     mc_tensor copy, *out = &whole;
     whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(dtype);
-    if (set_aside(t->storage, level, &copy))
+    mc_record_operand *o = NULL;
+    if (outer >= 0) { /* made here of what the enclosing function computed: its log gets the copy */
+        const mc_tensor *source = &whole;
+        if (!(o = operands_of(1, &source, 1, outer)))
+            return mc_errstatus();
+    }
+    if (set_aside(t->storage, level, &copy)) {
+        operands_free(o, o ? 1 : 0);
         return mc_errstatus();
+    }
+    if (outer >= 0) {
+        mc_tensor *made_there = &copy;
+        mark(copy.storage, outer);
+        append(outer, MC_RECORD_COPY, -1, 1, &made_there, 1, o, NULL, 0, 0, -1);
+    }
     const mc_tensor *from = &copy;
-    mc_record_operand *o = operands_of(1, &from, 1, level);
+    o = operands_of(1, &from, 1, level);
     mc_drop(&copy);
     if (!o)
         return mc_errstatus();

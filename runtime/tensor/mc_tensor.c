@@ -117,6 +117,14 @@ static mc_storage *storage_new(int device, int dtype, int ndim, const int64_t *s
     return s;
 }
 
+int64_t mci_storage_latest(void)
+{
+    pthread_mutex_lock(&list_lock);
+    int64_t n = serials;
+    pthread_mutex_unlock(&list_lock);
+    return n;
+}
+
 void mci_storage_ref(mc_storage *s) { atomic_fetch_add(&s->refs, 1); }
 
 void mci_storage_unref(mc_storage *s)

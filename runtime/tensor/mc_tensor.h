@@ -58,6 +58,8 @@ void mci_storage_like(mc_storage *s, const mc_storage *other);
 /* The first `bytes` of one storage into another of the same device. */
 int mci_storage_copy(mc_storage *to, const mc_storage *from, int64_t bytes);
 
+/* The serial number of the buffer that was made last. */
+int64_t mci_storage_latest(void);
 void mci_storage_ref(mc_storage *s);
 void mci_storage_unref(mc_storage *s);
 

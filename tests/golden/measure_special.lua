@@ -5,7 +5,7 @@
 local root = debug.getinfo(1, 'S').source:match '^@(.*)/golden/[^/]*$' or 'tests'
 local support = dofile(root .. '/support/init.lua')
 local mc = require 'mascon'
-local C = require 'mascon.ffi'.C
+local C = require 'mascon.core.ffi'.C
 local accuracy = support.load 'accuracy'
 
 local rows = {}

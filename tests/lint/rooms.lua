@@ -21,10 +21,10 @@ local C = {
 
 -- Lua modules that touch the FFI, with the reason. Files named *native*.lua are those of a workflow's own kernels.
 local FFI = {
-  ['ffi.lua'] = 'opens libmascon', ['tensor.lua'] = 'the handle', ['index.lua'] = 'index triples handed to C', ['view.lua'] = 'shapes handed to C',
-  ['dlpack.lua'] = 'finalizers of pointers',
-  ['file.lua'] = 'the writer of files in pieces',
-  ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['compile/launch.lua'] = 'launches of compiled functions',
+  ['core/ffi.lua'] = 'opens libmascon', ['core/tensor.lua'] = 'the handle', ['core/index.lua'] = 'index triples handed to C', ['core/view.lua'] = 'shapes handed to C',
+  ['core/dlpack.lua'] = 'finalizers of pointers',
+  ['base/file.lua'] = 'the writer of files in pieces',
+  ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/launch.lua'] = 'launches of compiled functions',
   ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/door.lua'] = 'compilers and compiled code',
 }
 
@@ -71,7 +71,7 @@ local function check_c(path)
 end
 
 --- A script sees the library as a whole, so that it is an example of the public interface.
-local function script_may(name) return name == 'mascon' or name:find '^mascon%.[%w_]+$' ~= nil and not name:find '^mascon%.ffi' end
+local function script_may(name) return name == 'mascon' or name:find '^mascon%.[%w_]+$' ~= nil end
 
 local function library_may(path, name)
   if name == 'ffi' then

@@ -1,12 +1,12 @@
 -- arrayapi_spec.lua: the names of the Python array API standard 2023.12, and what its functions promise beyond single values.
 --
--- Names come from the standard's own stubs (tests/golden/array_api_names.json); what is not there must stand in lua/mascon/deviations.lua.
+-- Names come from the standard's own stubs (tests/golden/array_api_names.json); what is not there must stand in lua/mascon/help/deviations.lua.
 -- Special values are in special_cases_spec, golden answers in cases_spec, index expressions in index_numpy_spec.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
-local deviations = require 'mascon.deviations'
-local op = require 'mascon.op'
+local deviations = require 'mascon.help.deviations'
+local op = require 'mascon.core.op'
 local sample = support.load 'sample'
 
 local function names()
@@ -62,7 +62,7 @@ describe('the names of the standard', function()
     look(x, 'x.', set(standard.fields))
     local operators = { __add__ = '__add', __sub__ = '__sub', __mul__ = '__mul', __truediv__ = '__div', __mod__ = '__mod', __pow__ = '__pow', __neg__ = '__unm', __getitem__ = '__index', __setitem__ = '__newindex' }
     for name in pairs(standard.methods) do
-      local there = operators[name] and require 'mascon.tensor'.meta[operators[name]] or (not name:match '^__' and has(x, name))
+      local there = operators[name] and require 'mascon.core.tensor'.meta[operators[name]] or (not name:match '^__' and has(x, name))
       if not there and not absent[name] then missing[#missing + 1] = 'x.' .. name end
     end
     table.sort(missing)

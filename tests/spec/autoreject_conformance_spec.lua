@@ -6,7 +6,7 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local tol = support.load 'tol'
 local sets = support.load 'epochs'
 local mc = require 'mascon'
-local raw = require('mascon.op').raw
+local raw = require('mascon.core.op').raw
 local ar = mc.autoreject
 
 -- losses of S1 relative, thresholds relative, weights and correlations absolute

@@ -159,7 +159,7 @@ describe('peak memory', function()
     mc.reset_peak_memory()
     local before = mc.memory().tensors
     local y = narrow:read { first = 20001, last = 30000 }
-    local peak = require('mascon.ffi').memory_stats().tensor_peak - before - y.nbytes
+    local peak = require('mascon.core.ffi').memory_stats().tensor_peak - before - y.nbytes
     assert.is_true(peak <= 1.25 * 16 * 2 ^ 20, ('%.1f MiB'):format(peak / 2 ^ 20))
     assert.is_true(mc.array_equal(wide[{ mc.all, { 20001, 30000 } }], y))
   end)

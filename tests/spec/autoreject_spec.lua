@@ -80,7 +80,7 @@ describe('results do not depend on', function()
 
   it('the instruction level, bit by bit from v3 on, closely on v2', function()
     support.restoring(function()
-      local C, by = require('mascon.ffi').C, {}
+      local C, by = require('mascon.core.ffi').C, {}
       for _, level in ipairs(support.levels()) do
         C.mc_isa_set(level)
         by[level] = decided(e)

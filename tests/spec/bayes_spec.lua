@@ -5,9 +5,9 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local mc = require 'mascon'
 local tol = support.load 'tol'
 local bayes, search_of = mc.optim.bayes, mc.optim.bayes_search
-local acquisition = require 'mascon.optim.bayes.acquisition'
-local box = require 'mascon.optim.bayes.box'
-local space_of = require 'mascon.optim.bayes.space'
+local acquisition = require 'mascon.optim.search.bayes.acquisition'
+local box = require 'mascon.optim.search.bayes.box'
+local space_of = require 'mascon.optim.search.bayes.space'
 
 local function near(want, got, bound, what)
   local wrong = tol.compare('ITERATIVE', 'f64', got, want, { bound = bound })

@@ -108,7 +108,7 @@ describe('tests/lint', function()
     if not sources then return pending 'no sources in this folder' end
     for _, room in ipairs { 'kernels/cpu', 'runtime', 'bindings', 'tests', 'scripts', 'lua/mascon' } do os.execute('mkdir -p ' .. quote(folder .. '/' .. room)) end
     write('kernels/cpu/good.c', '/* x */\n#include "mck.h"\n#include <math.h>\n')
-    write('lua/mascon/good.lua', "-- x\nlocal tensor = require 'mascon.tensor'\n")
+    write('lua/mascon/good.lua', "-- x\nlocal tensor = require 'mascon.core.tensor'\n")
     write('scripts/good.lua', "-- x\nlocal mc = require 'mascon'\n")
     local out, status = lint 'rooms'
     assert.equal(0, status, out)
@@ -116,11 +116,11 @@ describe('tests/lint', function()
     write('bindings/fftw/fftw.c', '/* x */\n#include "mascon.h"\n')
     write('lua/mascon/bad.lua', "-- x\nlocal ffi = require 'ffi'\n")
     write('lua/mascon/worse.lua', "-- x\nlocal repl = require('mascon.host.repl')\n")
-    write('scripts/bad.lua', "-- x\nlocal lib = require 'mascon.ffi'\n")
+    write('scripts/bad.lua', "-- x\nlocal lib = require 'mascon.core.ffi'\n")
     out, status = lint 'rooms'
     assert.equal(1, status)
     for _, part in ipairs { 'kernels/cpu/bad.c:2: includes "mc_tensor.h"', 'bindings/fftw/fftw.c:2: includes "mascon.h"', 'lua/mascon/bad.lua:2: requires ffi',
-      'lua/mascon/worse.lua:2: requires mascon.host.repl', 'scripts/bad.lua:2: requires mascon.ffi', '5 against the arrow' } do
+      'lua/mascon/worse.lua:2: requires mascon.host.repl', 'scripts/bad.lua:2: requires mascon.core.ffi', '5 against the arrow' } do
       assert.is_truthy(out:find(part, 1, true), part)
     end
   end)

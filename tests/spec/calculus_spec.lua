@@ -2,7 +2,7 @@
 -- cases_spec).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local ffi_lib = require 'mascon.ffi'
+local ffi_lib = require 'mascon.core.ffi'
 local sample, tol = support.load 'sample', support.load 'tol'
 local read = sample.read
 

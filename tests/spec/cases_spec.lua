@@ -3,7 +3,7 @@
 -- A composed or linear-algebra row of the op table without a case fails, so that no such op goes untested. May not know any op.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local C = require 'mascon.ffi'.C
+local C = require 'mascon.core.ffi'.C
 local cases = support.load 'cases'
 
 local COVERED = { lua = true, linalg = true, dot = true, pad = true, interp = true, tridiagonal = true, dct = true }

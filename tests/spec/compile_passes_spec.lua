@@ -106,7 +106,7 @@ describe('cse', function()
 end)
 
 describe('work done anew', function()
-  local launch = require 'mascon.compile.launch'
+  local launch = require 'mascon.graph.launch'
   local function heavy(a) return mc.exp(mc.sin(a) * 2) end
   -- the gradient of sum(heavy(a) * a^T a) by hand, with the first result kept or made again
   local function program(again)

@@ -4,7 +4,7 @@
 -- the same from C.
 local ffi = require 'ffi'
 local mc = require 'mascon'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 
 ffi.cdef [[
 typedef struct spec_dlpack {

@@ -93,7 +93,7 @@ local CASES = {
   { 'a dot and nothing', function() local _ = x.exp() end, '^exp: operand is nil; .*colon, x:exp' },
   { 'length of a scalar', function() local _ = #mc.tensor(1) end, '^#: a 0%-d tensor has no length; use :item%(%)' },
   { 'writing a shape', function() x.shape[3] = 5 end, '^shape: sizes are read%-only; use reshape' },
-  { 'an ISA that is not there', function() require 'mascon.ffi'.check(require 'mascon.ffi'.C.mc_isa_set 'v9', 1) end, "^isa: 'v9' is unknown; choose v2, v3 or v4" },
+  { 'an ISA that is not there', function() require 'mascon.core.ffi'.check(require 'mascon.core.ffi'.C.mc_isa_set 'v9', 1) end, "^isa: 'v9' is unknown; choose v2, v3 or v4" },
 }
 
 describe('a mistake', function()

@@ -35,7 +35,7 @@ describe('the examples', function()
         end
       end
     end
-    local families, functions = {}, require 'mascon.op'.functions
+    local families, functions = {}, require 'mascon.core.op'.functions
     for name, row in pairs(mc.ops) do -- rows without a function are the inside of others
       if functions[name] then families[row.family] = families[row.family] or shown[name] or false end
       if row.family == 'lua' and not shown[name] then missing[#missing + 1] = 'op ' .. name end

@@ -3,7 +3,7 @@
 -- The rows come from the table: a new one is tried on [0.2, 0.9] unless a domain stands here, and fails without a rule or a mark.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local op, rules = require 'mascon.op', require 'mascon.rules'
+local op, rules = require 'mascon.core.op', require 'mascon.rules'
 local ops = require 'mascon.gen.ops'.ops
 local gradient, tol = support.load 'gradient', support.load 'tol'
 

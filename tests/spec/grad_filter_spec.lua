@@ -79,7 +79,7 @@ local FAMILY = { filter = true, interp = true, tridiagonal = true }
 
 describe('derivatives of filters and interpolation', function()
   for _, t in ipairs(gradient_rows.rows(function(row)
-    return FAMILY[row.family] or row.module == 'mascon.interpolate' or row.module == 'mascon.spline'
+    return FAMILY[row.family] or row.module == 'mascon.interpolate' or row.module == 'mascon.interpolate.spline'
   end, CASES)) do it('of ' .. t.name, t.run) end
 end)
 

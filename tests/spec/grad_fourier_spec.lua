@@ -72,13 +72,13 @@ local PRODUCTS = {
 
 describe('derivatives of transforms', function()
   for _, t in ipairs(gradient_rows.rows(function(row)
-    return row.family == 'fft' or row.family == 'dct' or row.module == 'mascon.fft' or row.module == 'mascon.dct'
+    return row.family == 'fft' or row.family == 'dct' or row.module == 'mascon.fft' or row.module == 'mascon.fft.dct'
   end, CASES)) do it('of ' .. t.name, t.run) end
 end)
 
 describe('derivatives of convolution and index notation', function()
   for _, t in ipairs(gradient_rows.rows(function(row)
-    return row.module == 'mascon.convolution' or row.module == 'mascon.einsum' or row.family == 'matmul'
+    return row.module == 'mascon.array.convolution' or row.module == 'mascon.array.einsum' or row.family == 'matmul'
   end, PRODUCTS)) do it('of ' .. t.name, t.run) end
 end)
 

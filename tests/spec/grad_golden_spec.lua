@@ -4,7 +4,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 
 local FILE = support.folder .. '/golden/grad_elements.npz'
 

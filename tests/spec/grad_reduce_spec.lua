@@ -3,7 +3,7 @@
 -- Rows of the families reduce, softmax and scan are all tried, over several axes.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local op, rules = require 'mascon.op', require 'mascon.rules'
+local op, rules = require 'mascon.core.op', require 'mascon.rules'
 local ops = require 'mascon.gen.ops'.ops
 local gradient = support.load 'gradient'
 

@@ -287,7 +287,7 @@ describe('mc.save of an HDF5 file', function()
   end)
 
   it('leaves nothing behind when it is interrupted or given up, and reading stops as well', function()
-    local C = require 'mascon.ffi'.C
+    local C = require 'mascon.core.ffi'.C
     recordings.write(at 'old.h5', 'what was there before')
     mc.save(at 'x.h5', { x = mc.zeros { 1000, 10 } })
     local x = mc.zeros { 1000, 10 }
@@ -373,7 +373,7 @@ end)
 
 describe('memory that is not to be had', function()
   it('is an error that says so, wherever it happens, and leaves nothing open', function()
-    local C = require 'mascon.ffi'.C
+    local C = require 'mascon.core.ffi'.C
     local list = { x = mc.ones { 10 }, t = { 'a' }, g = { y = mc.ones { 2, 2 } } }
     C.mc_memory_cache_enable(0)
     local ok, why = pcall(function()
@@ -403,7 +403,7 @@ end)
 
 describe('without the plug-in', function()
   it('says what to install', function()
-    local code = ([[require "mascon.ffi".C.mc_plugin_dir_set("%s") local mc = require "mascon" print(mc.info().libraries.hdf5)
+    local code = ([[require "mascon.core.ffi".C.mc_plugin_dir_set("%s") local mc = require "mascon" print(mc.info().libraries.hdf5)
       print(select(2, pcall(mc.load, "%s"))) print(select(2, pcall(mc.save, "%s", { x = 1 })))]]):format(folder, at 'links.h5', at 'saved.h5')
     local script = recordings.write(at 'script.lua', code)
     local p = io.popen(("%q %q 2>&1"):format(host.exe, script))

@@ -62,7 +62,7 @@ describe('help.entries', function()
     for _, name in ipairs { 'mc.tensor', 'mc.zeros', 'mc.load', 'mc.info', 'mc.fft.rfft', 'mc.special.jn', 'mc.stats.norm', 'mc.plot', 'mc.manifest.new', 'x:sum', 'x:reshape' } do
       assert.is_true(seen[name] or false, name)
     end
-    for name in pairs(require 'mascon.op'.functions) do
+    for name in pairs(require 'mascon.core.op'.functions) do
       assert.is_true(seen['mc.' .. name] or short[name] or seen['x:' .. name] or mc.ops[name] ~= nil and mc.ops[name].namespace ~= nil, name)
     end
   end)

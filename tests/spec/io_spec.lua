@@ -4,7 +4,7 @@
 -- else; what the machine does not allow (a small file system, a read-only directory for root) shows as pending.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local file = require 'mascon.file'
+local file = require 'mascon.base.file'
 local host = require 'mascon.host'
 local message = support.message
 
@@ -195,7 +195,7 @@ describe('npy', function()
     collectgarbage()
     collectgarbage()
     local before = mc.memory().tensors
-    local largest, wrapped = 0, package.loaded['mascon.tensor'].methods
+    local largest, wrapped = 0, package.loaded['mascon.core.tensor'].methods
     local copy = wrapped.copy
     wrapped.copy = function(t)
       local c = copy(t)
@@ -570,7 +570,7 @@ describe('the path', function()
   end)
 end)
 
-describe('mascon.file', function()
+describe('mascon.base.file', function()
   it('writes, reads and replaces whole files', function()
     assert.is_true(file.write(at 'x', 'one'))
     assert.is_true(file.write(at 'x', 'two\0'))

@@ -6,7 +6,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
-local call = require 'mascon.linalg.call'
+local call = require 'mascon.core.several'
 local tol = support.load 'tol'
 local L = mc.linalg
 
@@ -405,7 +405,7 @@ describe('systems', function()
 end)
 
 describe('many small matrices', function()
-  local C = require 'mascon.ffi'.C
+  local C = require 'mascon.core.ffi'.C
   local function on(isa, f)
     support.restoring(function()
       assert(C.mc_isa_set(isa) == 0)
@@ -537,7 +537,7 @@ describe('mistakes', function()
   end)
 
   it('leave no half-made results behind when memory runs out', function()
-    local C = require 'mascon.ffi'.C
+    local C = require 'mascon.core.ffi'.C
     local a = random({ 3, 20, 20 }, 'f64', SEED)
     for _, name in ipairs { 'solve', 'svd', 'eig', 'expm', 'lstsq', 'lu', 'qr' } do
       local f = function() return L[name](a, name:find '^solve' and a or name == 'lstsq' and a or nil) end

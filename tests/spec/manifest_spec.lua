@@ -2,7 +2,7 @@
 --
 -- Verbs are run as a user runs them: the program as a child, its output and exit status read.
 local mc = require 'mascon'
-local manifest = require 'mascon.manifest'
+local manifest = require 'mascon.report.manifest'
 local host = require 'mascon.host'
 
 local PROGRAM = os.getenv 'MASCON' or host.exe
@@ -30,7 +30,7 @@ local function mascon(args) return shell(quote(PROGRAM) .. ' ' .. args) end
 -- a script like a workflow's: options, an input, two stages, a result and its manifest
 local SCRIPT = [[
 local mc = require 'mascon'
-local manifest = require 'mascon.manifest'
+local manifest = require 'mascon.report.manifest'
 local out, scale, input = 'result', 1, 'input.npy'
 for i = 1, #arg do
   if arg[i] == '--out' then out = arg[i + 1] elseif arg[i] == '--scale' then scale = tonumber(arg[i + 1]) end

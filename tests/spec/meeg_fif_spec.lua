@@ -254,7 +254,7 @@ describe('epochs:save as FIF', function()
   end)
 
   it('leaves nothing behind when it is interrupted', function()
-    local C = require 'mascon.ffi'.C
+    local C = require 'mascon.core.ffi'.C
     local e = mc.meeg.epochs.new { data = mc.zeros { 4, 16, 20000 }, fs = 500 }
     recordings.write(at 'old-epo.fif', 'what was there before')
     C.mc_cancel_request()

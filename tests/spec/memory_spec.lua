@@ -4,7 +4,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
-local C = require 'mascon.ffi'.C
+local C = require 'mascon.core.ffi'.C
 local sample, tol = support.load 'sample', support.load 'tol'
 local read = sample.read
 
@@ -317,7 +317,7 @@ it('leaves no tensor behind', function() assert.equal(BEFORE, support.tensor_byt
 
 describe('the room of blocks', function()
   it('counts those in use and those that wait: the waiting ones go back first', function()
-    local lib = require 'mascon.ffi'
+    local lib = require 'mascon.core.ffi'
     C.mc_memory_trim()
     local base = lib.memory_stats()
     local before = tonumber(C.mc_memory_room_set(base.live + 40 * MB))

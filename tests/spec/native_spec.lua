@@ -2,7 +2,7 @@
 -- lies; the cache that is read-only, full, damaged, foreign or shared by many.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local native = require 'mascon.compile.native'
 local compiler = require 'mascon.compile.native.compiler'
 local process = support.load 'process'

@@ -4,7 +4,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
-local C = require 'mascon.ffi'.C
+local C = require 'mascon.core.ffi'.C
 local sample, tol = support.load 'sample', support.load 'tol'
 local read = sample.read
 

@@ -5,7 +5,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
-local C = require 'mascon.ffi'.C
+local C = require 'mascon.core.ffi'.C
 local ops = require 'mascon.gen.ops'.ops
 local ref, sample, tol = support.load 'reference', support.load 'sample', support.load 'tol'
 local read, KIND = sample.read, sample.kind
@@ -118,7 +118,7 @@ local function values(dtype, n, seed, style)
 end
 
 local function ewise_case(row, e, dtype, isa, shapes, layouts)
-  local f = require 'mascon.op'.functions[row[1]]
+  local f = require 'mascon.core.op'.functions[row[1]]
   local xs, lists, names = {}, {}, {}
   local shape = sample.broadcast(shapes)
   for k = 1, row.nin do
@@ -157,7 +157,7 @@ local function given(shape, dtype, strided)
 end
 
 local function out_cases(row, e, dtype, isa)
-  local f = require 'mascon.op'.functions[row[1]]
+  local f = require 'mascon.core.op'.functions[row[1]]
   local shape = { 3, 5 }
   local shapes, layouts = {}, {}
   for k = 1, row.nin do shapes[k], layouts[k] = shape, 'contiguous' end
@@ -213,7 +213,7 @@ end
 
 -- the same bits as from contiguous copies, without a broadcast
 local function layout_cases(row, e)
-  local f = require 'mascon.op'.functions[row[1]]
+  local f = require 'mascon.core.op'.functions[row[1]]
   for _, dtype in ipairs(row.dtypes) do
     if dtype == 'f32' or dtype == 'f64' then
       for _, shape in ipairs { { 0 }, { 1 }, { 9 }, { 1023 }, { 3, 5 }, { 2, 3, 4 } } do
@@ -237,7 +237,7 @@ end
 
 local function scalar_cases(row, e, dtype, isa)
   if row.nin ~= 2 or (dtype ~= 'f64' and dtype ~= 'f32') then return end
-  local f = require 'mascon.op'.functions[row[1]]
+  local f = require 'mascon.core.op'.functions[row[1]]
   for _, n in ipairs { 5, 3000 } do
     local x = sample.make({ n }, dtype, 'contiguous', 1, style_of(row, e, dtype, 1))
     local list, constant = read(x), {}
@@ -312,7 +312,7 @@ local function compare(row, dtype, got, want, more, what)
 end
 
 local function reduce(row)
-  local f, r = require 'mascon.op'.functions[row[1]], assert(ref.reduce[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
+  local f, r = require 'mascon.core.op'.functions[row[1]], assert(ref.reduce[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
   local dtypes = { unpack(row.dtypes) }
   if row.promote == 'float' then dtypes[#dtypes + 1] = 'i16' end
   for _, dtype in ipairs(dtypes) do
@@ -392,7 +392,7 @@ local function reduce(row)
 end
 
 local function scan(row)
-  local f, r = require 'mascon.op'.functions[row[1]], assert(ref.scan[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
+  local f, r = require 'mascon.core.op'.functions[row[1]], assert(ref.scan[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
   for _, dtype in ipairs(row.dtypes) do
     local rdtype = row.result or row.accumulate and (KIND[dtype] == 'i' or KIND[dtype] == 'b') and 'i64' or dtype
     local round = sample.round[rdtype]
@@ -439,7 +439,7 @@ local function equal_lists(name, dtype, got, want)
 end
 
 local function softmax(row)
-  local f = require 'mascon.op'.functions[row[1]]
+  local f = require 'mascon.core.op'.functions[row[1]]
   for _, dtype in ipairs(row.dtypes) do
     for s, shape in ipairs(RSHAPES) do
       local nd = #shape
@@ -478,7 +478,7 @@ end
 
 -- places of a part of the order: what the whole order says
 local function part_of_order(row)
-  local f = require 'mascon.op'.functions[row[1]]
+  local f = require 'mascon.core.op'.functions[row[1]]
   for _, dtype in ipairs(row.dtypes) do
     for s, shape in ipairs(RSHAPES) do
       for axis = 1, #shape do
@@ -527,7 +527,7 @@ end
 
 local function sort(row)
   if row[1] == 'topk' or row[1]:find 'partition$' then return part_of_order(row) end
-  local f = require 'mascon.op'.functions[row[1]]
+  local f = require 'mascon.core.op'.functions[row[1]]
   local positions = row[1] == 'argsort'
   for _, dtype in ipairs(row.dtypes) do
     for s, shape in ipairs(RSHAPES) do
@@ -557,7 +557,7 @@ local function sort(row)
 end
 
 local function median(row)
-  local f = require 'mascon.op'.functions.median
+  local f = require 'mascon.core.op'.functions.median
   for _, dtype in ipairs(row.dtypes) do
     for s, shape in ipairs(RSHAPES) do
       if sample.count(shape) > 0 then
@@ -581,7 +581,7 @@ end
 -- ---------------------------------------------------------------- products
 
 local function matmul(row)
-  local f = require 'mascon.op'.functions.matmul
+  local f = require 'mascon.core.op'.functions.matmul
   local cases = {
     { { 3, 4 }, { 4, 5 } }, { { 1, 1 }, { 1, 1 } }, { { 7, 1 }, { 1, 9 } }, { { 1, 9 }, { 9, 1 } }, { { 4 }, { 4 } }, { { 4 }, { 4, 3 } }, { { 3, 4 }, { 4 } },
     { { 2, 3, 4 }, { 4, 5 } }, { { 3, 4 }, { 2, 4, 5 } }, { { 2, 1, 3, 4 }, { 3, 4, 2 } }, { { 0, 4 }, { 4, 3 } }, { { 3, 0 }, { 0, 2 } }, { { 17, 33 }, { 33, 9 } },
@@ -714,7 +714,7 @@ function LAYOUT.roll(f, dtype, layout)
 end
 
 local function moving(row)
-  local f = require 'mascon.op'.functions[row[1]]
+  local f = require 'mascon.core.op'.functions[row[1]]
   local check = assert(GATHER[row[1]] or LAYOUT[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
   for _, dtype in ipairs(row.dtypes) do
     for _, layout in ipairs(LAYOUTS) do check(f, dtype, layout) end
@@ -723,7 +723,7 @@ end
 
 -- what is joined where: lists of elements per place, folded by the reference of the reduction
 local function segment(row)
-  local f, name = require 'mascon.op'.functions[row[1]], row[1]
+  local f, name = require 'mascon.core.op'.functions[row[1]], row[1]
   for _, dtype in ipairs(row.dtypes) do
     local k, round = KIND[dtype], sample.round[dtype]
     local style = k == 'f' and row.tol == 'EXACT' and 'any' or 'plain'
@@ -786,7 +786,7 @@ local function segment(row)
 end
 
 local function fft(row)
-  local f = require 'mascon.op'.functions[row[1]]
+  local f = require 'mascon.core.op'.functions[row[1]]
   for _, dtype in ipairs(row.dtypes) do
     local complex_in = row[1] ~= 'rfft'
     if complex_in or KIND[dtype] == 'f' then

@@ -567,7 +567,7 @@ describe('pac.from_phases', function()
     local filters = pac.filters
     local pha, amp = mc.tensor(PHA), mc.tensor(AMP)
     local f = filters.fused(pha, amp, { T = 300, fs = 256, n_cycles = { 3, 6 }, dtype = 'f64' })
-    local z = require 'mascon.op'.raw('pac_analytic', { x:reshape(6, 300):contiguous(), f.table, f.spans, mc.zeros({ 0, 2 }, { dtype = 'i64' }) },
+    local z = require 'mascon.core.op'.raw('pac_analytic', { x:reshape(6, 300):contiguous(), f.table, f.spans, mc.zeros({ 0, 2 }, { dtype = 'i64' }) },
       { P = 2, A = 3, N = f.N, pad = f.pad, bins = 18, demean = 1, want = 16 }, 2)[1]:reshape(2, 3, 5, 300)
     local zp, za = z['..., 1:2, :'], z['..., 3:5, :']
     for _, more in ipairs { {}, { measure = 'mvl' }, { measure = 'gc' }, { measure = 'plv' }, { pool_segments = true }, { surrogate = 'swap_trials' }, { pairs = { { 1, 2 } } }, { edges = 25 },
@@ -608,7 +608,7 @@ describe('plan:bytes', function()
   local function peak_of(x, o)
     collectgarbage()
     collectgarbage()
-    local C = require 'mascon.ffi'.C
+    local C = require 'mascon.core.ffi'.C
     local before = mc.memory().live
     C.mc_memory_reset_peak()
     local r = pac.compute(x, o)

@@ -5,7 +5,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local pac = mc.pac
 local filters, generate = pac.filters, pac.generate
 

@@ -1,5 +1,5 @@
 -- plot_scalp_spec.lua: maps of the scalp and heat maps of classes, as SVG, as text, and from sensors.
-local json = require 'mascon.json'
+local json = require 'mascon.base.json'
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

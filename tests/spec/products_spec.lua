@@ -2,7 +2,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local sample, tol = support.load 'sample', support.load 'tol'
-local contraction = require 'mascon.contraction'
+local contraction = require 'mascon.array.contraction'
 local read = sample.read
 
 local FIRST = tonumber(os.getenv 'MASCON_TEST_SEED' or '') or 20261121
@@ -316,7 +316,7 @@ describe('pad', function()
     collectgarbage()
     mc.pad(x, 5, { mode = 'reflect' }):release()
     local live = mc.memory().live
-    local C = require 'mascon.ffi'.C
+    local C = require 'mascon.core.ffi'.C
     C.mc_memory_reset_peak()
     local y = mc.pad(x, 5, { mode = 'reflect' })
     assert.is_true(mc.memory().peak - live <= y.nbytes + 2 * 310 * 8 + 65536)

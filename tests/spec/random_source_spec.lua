@@ -162,7 +162,7 @@ describe('every distribution', function()
 
   it('gives the same bits on every level', function()
     local levels = support.levels()
-    local C = require 'mascon.ffi'.C
+    local C = require 'mascon.core.ffi'.C
     for _, name in ipairs(names) do
       for at = 1, #laws[name] do
         local want

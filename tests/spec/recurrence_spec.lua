@@ -1,7 +1,7 @@
 -- recurrence_spec.lua: mc.linear_recurrence against its definition, both ways, over dtypes, layouts and levels; its special cases and messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local C = require 'mascon.ffi'.C
+local C = require 'mascon.core.ffi'.C
 local property, tol = support.load 'property', support.load 'tol'
 
 --- The definition on lists.

@@ -4,7 +4,7 @@
 -- within ULP4 of the dtype; all others, zeros and their signs included, exactly.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local C = require 'mascon.ffi'.C
+local C = require 'mascon.core.ffi'.C
 local cases, tol, sample = dofile(support.folder .. '/support/special_cases.lua'), support.load 'tol', support.load 'sample'
 local read = sample.read
 

@@ -3,7 +3,7 @@
 -- Answers stand in tests/golden/special_*.npz; how far a function may be from them stands in tests/golden/accuracy_special.lua and nowhere else.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local C = require 'mascon.ffi'.C
+local C = require 'mascon.core.ffi'.C
 local accuracy = support.load 'accuracy'
 local special = mc.special
 local INF, NAN = math.huge, 0 / 0

@@ -2,7 +2,7 @@
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'
-local launch = require 'mascon.compile.launch'
+local launch = require 'mascon.graph.launch'
 
 local golden
 do

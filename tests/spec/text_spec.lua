@@ -3,9 +3,9 @@
 -- Covers mascon.text, mascon.json and mascon.progress. What they write is read back by code of this file (a small CSV
 -- reader, tonumber) or compared with text that stands here in full. Runs inside mascon and in a bare LuaJIT.
 
-local json = require 'mascon.json'
-local progress = require 'mascon.progress'
-local text = require 'mascon.text'
+local json = require 'mascon.base.json'
+local progress = require 'mascon.base.progress'
+local text = require 'mascon.base.text'
 
 local INF, NAN = math.huge, 0 / 0
 

@@ -145,7 +145,7 @@ describe('repeating a script', function()
       pending('this machine has no v4')
       return
     end
-    local C = require 'mascon.ffi'.C
+    local C = require 'mascon.core.ffi'.C
     support.restoring(function()
       for name, f in pairs(CASES) do
         assert(C.mc_isa_set 'v3' == 0)

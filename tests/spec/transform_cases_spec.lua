@@ -1,7 +1,7 @@
 -- transform_cases_spec.lua: every golden case again, compiled and over batches: the bits of the plain call, and the loop over the batch.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local tree = require 'mascon.tree'
+local tree = require 'mascon.graph.tree'
 local cases = support.load 'cases'
 
 -- what these give (its shape, a Lua value, the number of steps) depends on the values of their operands

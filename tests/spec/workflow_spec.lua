@@ -5,7 +5,7 @@ local mc = require 'mascon'
 
 local MOON = [[
 --- workflows.moon: tides.
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local M = {}
 --- Height of the tide in m.
 function M.tide(x)
@@ -64,7 +64,7 @@ end)
 describe('the core', function()
   it('names no workflow', function()
     local root = support.folder .. '/..'
-    local names = require('mascon.workflow').names()
+    local names = require('mascon.base.workflow').names()
     assert.is_true(#names >= 2)
     local found = {}
     for _, name in ipairs(names) do

@@ -5,7 +5,7 @@
 -- nothing is known about the op (a composed row then needs a line in COMPOSED). Values suit the op: positive, below 1, or what COMPOSED says. May
 -- not know how an op works.
 local mc = require 'mascon'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local M = { BYTES = 2 ^ 20 }
 
 local SIZE, KIND = {}, {}

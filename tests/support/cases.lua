@@ -3,7 +3,7 @@
 -- Owns: the reading of cases_<part>.npz, the arguments of one run (a dtype, a layout), the comparison with the answer. May not know any op.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local json = require 'mascon.json'
+local json = require 'mascon.base.json'
 local sample, tol = support.load 'sample', support.load 'tol'
 
 local M = {}

@@ -35,9 +35,9 @@ if M.jit_off then
   require 'jit'.flush()
 end
 
--- Every way to a new header goes through two functions of mascon.tensor that other modules hold as upvalues: they are exchanged there.
+-- Every way to a new header goes through two functions of mascon.core.tensor that other modules hold as upvalues: they are exchanged there.
 if M.gc then
-  local tensor = package.loaded['mascon.tensor']
+  local tensor = package.loaded['mascon.core.tensor']
   local swap, seen = {}, {}
   -- The first EACH headers of a spec file are preceded by a collection each, the later ones more and more rarely, at places that keep
   -- moving: a workflow makes 10^5 of them, and one collection of the whole heap takes 10 to 40 ms.
@@ -87,7 +87,7 @@ end
 
 --- Runs f with the default settings of threads and instruction level restored afterwards, also on error.
 function M.restoring(f)
-  local C = require 'mascon.ffi'.C
+  local C = require 'mascon.core.ffi'.C
   local isa, threads = require 'ffi'.string(C.mc_isa_name()), mc.get_num_threads()
   local ok, e = xpcall(f, debug.traceback)
   C.mc_isa_set(isa)
@@ -97,7 +97,7 @@ end
 
 --- Instruction levels this machine has.
 function M.levels()
-  local C = require 'mascon.ffi'.C
+  local C = require 'mascon.core.ffi'.C
   local now, list = require 'ffi'.string(C.mc_isa_name()), {}
   for _, name in ipairs { 'v2', 'v3', 'v4' } do
     if C.mc_isa_set(name) == 0 then list[#list + 1] = name end

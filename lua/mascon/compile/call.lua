@@ -4,10 +4,10 @@
 -- compared in C against the plan's own. Owns the trees and the lists. With launch.lua the part of the compiler that touches the FFI. May not know
 -- how a plan comes about.
 local ffi = require 'ffi'
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
 local random = require 'mascon.random.key'
-local trees = require 'mascon.tree'
+local trees = require 'mascon.graph.tree'
 local C = lib.C
 
 local clear = require 'table.clear'

@@ -1,8 +1,8 @@
 -- dot.lua - a graph as DOT, the language of graphviz, and as SVG where graphviz is there.
 --
 -- Source: Gansner, Koutsofios and North, Drawing graphs with dot, 2015. May not know passes or memory.
-local file = require 'mascon.file'
-local graphs = require 'mascon.compile.graph'
+local file = require 'mascon.base.file'
+local graphs = require 'mascon.graph.graph'
 local text = require 'mascon.compile.text'
 
 local M = {}

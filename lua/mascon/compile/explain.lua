@@ -2,16 +2,16 @@
 --
 -- Owns the report: passes with time and effect, what was put together and what was not and why, frozen constants, planned memory, cost. A graph
 -- is built anew from the log when somebody asks, so that compiled functions carry none. May not know how passes decide.
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local dot = require 'mascon.compile.dot'
-local file = require 'mascon.file'
-local graphs = require 'mascon.compile.graph'
-local launch = require 'mascon.compile.launch'
+local file = require 'mascon.base.file'
+local graphs = require 'mascon.graph.graph'
+local launch = require 'mascon.graph.launch'
 local pipeline = require 'mascon.compile.pipeline'
 local plans = require 'mascon.compile.plan'
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 local text = require 'mascon.compile.text'
-local size = require 'mascon.text'.bytes
+local size = require 'mascon.base.text'.bytes
 local error = check.error
 
 local M = {}

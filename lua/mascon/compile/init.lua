@@ -4,20 +4,20 @@
 --- same form replay that. A form is the structure of the arguments, dtypes, sizes and strides of the tensors, and the values of what is no
 --- tensor and no number; variables outside the function are looked after by variables.lua. Owns the cache of forms. May not know passes, steps or C.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local random = require 'mascon.random.key'
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 local call = require 'mascon.compile.call'
-local graphs = require 'mascon.compile.graph'
-local launch = require 'mascon.compile.launch'
-local lib = require 'mascon.ffi'
+local graphs = require 'mascon.graph.graph'
+local launch = require 'mascon.graph.launch'
+local lib = require 'mascon.core.ffi'
 local log = require 'mascon.compile.log'
-local once = require 'mascon.compile.once'
+local once = require 'mascon.graph.once'
 local outside = require 'mascon.compile.outside'
 local plans = require 'mascon.compile.plan'
 local pipeline = require 'mascon.compile.pipeline'
 local variables = require 'mascon.compile.variables'
-local tree = require 'mascon.tree'
+local tree = require 'mascon.graph.tree'
 local error = check.error
 local flatten, rebuild = tree.flatten, tree.rebuild
 

@@ -7,10 +7,10 @@
 --- Reading is made by functions that share the upvalues themselves (debug.upvaluejoin): machine code compares them without a call.
 local bit = require 'bit'
 local util = require 'jit.util'
-local library = require('mascon.check').library
+local library = require('mascon.core.check').library
 local random = require 'mascon.random.key'
-local tensor = require 'mascon.tensor'
-local tree = require 'mascon.tree'
+local tensor = require 'mascon.core.tensor'
+local tree = require 'mascon.graph.tree'
 
 local M = {}
 

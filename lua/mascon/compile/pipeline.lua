@@ -2,9 +2,9 @@
 --
 -- Owns the list, the switches (option `passes`, environment MASCON_PASSES, `fuse`) and the record of time and effect. May not know what a
 -- pass does.
-local check = require 'mascon.check'
-local graphs = require 'mascon.compile.graph'
-local lib = require 'mascon.ffi'
+local check = require 'mascon.core.check'
+local graphs = require 'mascon.graph.graph'
+local lib = require 'mascon.core.ffi'
 local rewrite = require 'mascon.compile.rewrite'
 local error = check.error
 

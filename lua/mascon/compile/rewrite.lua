@@ -2,7 +2,7 @@
 --
 -- Owns: a use seen through another use, one sweep that puts substitutes in place, and the order in which operands come first. May not know
 -- which pass wants it.
-local graphs = require 'mascon.compile.graph'
+local graphs = require 'mascon.graph.graph'
 
 local M = {}
 

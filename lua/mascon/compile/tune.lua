@@ -4,7 +4,7 @@
 -- is free. `mascon cache tune` measures it and keeps it beside the compiled code; later runs take it from there. No result depends on it. Owns the
 -- measurement and the note. May not know who asks.
 local mc = require 'mascon'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local cache = require 'mascon.compile.native.cache'
 local door = require 'mascon.compile.native.door'
 
@@ -47,14 +47,14 @@ end
 --- Keeps a size for later runs on this kind of processor: true, or nil and why not.
 function M.keep(bytes)
   door.vm_cache(bytes)
-  return cache.keep_note(NAME, ('%d %s\n'):format(bytes, require 'mascon.info'.processor()))
+  return cache.keep_note(NAME, ('%d %s\n'):format(bytes, require 'mascon.report.info'.processor()))
 end
 
 --- Takes what was kept, when it was measured on this kind of processor.
 function M.apply()
   local text = cache.note(NAME)
   local bytes, processor = (text or ''):match '^(%d+) (.-)\n$'
-  if bytes and processor == require 'mascon.info'.processor() then door.vm_cache(tonumber(bytes)) end
+  if bytes and processor == require 'mascon.report.info'.processor() then door.vm_cache(tonumber(bytes)) end
 end
 
 return M

@@ -4,10 +4,10 @@
 --- caller's). Tensors are given from the start; numbers, keys and trees of tensors when they have changed, numbers and trees on trial. Owns these lists, which
 --- stand in the compiled function as watched, given, guard, give, values, fixed (static places behind the given ones), and who moves between them. May not
 --- know plans.
-local launch = require 'mascon.compile.launch'
+local launch = require 'mascon.graph.launch'
 local outside = require 'mascon.compile.outside'
-local tensor = require 'mascon.tensor'
-local tree = require 'mascon.tree'
+local tensor = require 'mascon.core.tensor'
+local tree = require 'mascon.graph.tree'
 
 local M = {}
 

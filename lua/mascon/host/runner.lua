@@ -102,6 +102,16 @@ local function add_script_folder(path)
   package.path = package.path:sub(1, at or 0) .. entry .. package.path:sub((at or 0) + 1)
 end
 
+---A script may begin with require 'mascon.base.json': the library knows where that lies.
+local function find_public_modules()
+  package.loaders[#package.loaders + 1] = function(name)
+    if not name:find '^mascon%.[%w_]+$' then return nil end
+    require 'mascon'
+    local workflow = not package.preload[name] and require 'mascon.base.workflow'.find(name:match '%.(.*)$')
+    return package.preload[name] or (workflow and function() return require(workflow) end)
+  end
+end
+
 local function set_arguments(argv, first, script)
   local arg = {}
   for i = 0, #argv do
@@ -199,6 +209,7 @@ function M.main(argv)
     return 0
   end
 
+  find_public_modules()
   local word = o.script and argv[o.script]
   if word and not o.stdin and not o.file_only and is_verb(word) then return run_verb(word, argv, o.script) end
   if word and not o.stdin and not exists(word) then

@@ -2,10 +2,10 @@
 --
 -- Owns nodes and weights. May not know adaptive integration.
 local mc = require 'mascon'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
 local scalar = require 'mascon.optim.scalar'
 local error = check.error
 local F = op.functions

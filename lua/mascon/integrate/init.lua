@@ -2,9 +2,9 @@
 --
 -- The public table, under SciPy's names; every function is defined and documented in the file of its concept and loads when touched. Integrals of
 -- samples are those among mc's own names. Owns nothing.
-return require('mascon.lazy').table('mc.integrate', {
+return require('mascon.core.lazy').table('mc.integrate', {
   ['mascon.integrate.quad'] = { 'quad' },
   ['mascon.integrate.gauss'] = { 'leggauss', 'fixed_quad' },
   ['mascon.integrate.ivp'] = { 'solve_ivp', 'rk4' },
-  ['mascon.calculus'] = { 'trapezoid', 'cumulative_trapezoid', 'simpson', 'cumulative_simpson', 'romb' },
+  ['mascon.array.calculus'] = { 'trapezoid', 'cumulative_trapezoid', 'simpson', 'cumulative_simpson', 'romb' },
 })

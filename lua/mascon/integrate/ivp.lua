@@ -3,12 +3,12 @@
 -- Owns the choice of steps, events, the solution between steps, and results. The arithmetic of a step stands in runge_kutta.lua.
 --
 -- Source: Hairer, Norsett and Wanner, Solving ordinary differential equations I, 1993, section II.4; SciPy integrate.solve_ivp.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
 local parameters = require 'mascon.optim.parameters'
 local rk = require 'mascon.integrate.runge_kutta'
-local roots = require 'mascon.optim.root_scalar'
+local roots = require 'mascon.optim.minimize.root_scalar'
 local scalar = require 'mascon.optim.scalar'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions

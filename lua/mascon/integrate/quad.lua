@@ -5,9 +5,9 @@
 -- not know where the function comes from.
 --
 -- Source: QUADPACK: a subroutine package for automatic integration, 1983, algorithm QAGS (sections 2.2.3 and 3.4.2) and QAGI.
-local op = require 'mascon.op'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local op = require 'mascon.core.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local scalar = require 'mascon.optim.scalar'
 local error = check.error
 local abs, max, min, huge = math.abs, math.max, math.min, math.huge

@@ -3,13 +3,13 @@
 -- Owns the reading of the two texts and where the numbers lie; the numbers themselves come through samples.lua, or, in ASCII files, from
 -- text. Samples stay in the file until asked for. Values are in the unit of each channel, positions are 1-based.
 -- Source: BrainVision Core Data Format 1.0, 2021.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local file = require 'mascon.file'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local file = require 'mascon.base.file'
+local op = require 'mascon.core.op'
 local samples = require 'mascon.io.samples'
-local text = require 'mascon.text'
+local text = require 'mascon.base.text'
 local error = check.error
 local M = {}
 

@@ -3,13 +3,13 @@
 -- Owns the reading of records (quotes, line ends, line and column of errors) and of numbers; writing of cells is in text.lua. A file is
 -- read once in pieces, numbers go straight into tensor memory; only when words turn up below numbers is it read a second time, for the
 -- columns that hold them. Knows tensors by their constructors alone.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local error = check.error
-local text = require 'mascon.text'
-local file = require 'mascon.file'
-local op = require 'mascon.op'
-local index = require 'mascon.index'
+local text = require 'mascon.base.text'
+local file = require 'mascon.base.file'
+local op = require 'mascon.core.op'
+local index = require 'mascon.core.index'
 local byte, find, sub, lower = string.byte, string.find, string.sub, string.lower
 local M = {}
 

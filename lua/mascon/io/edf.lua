@@ -6,9 +6,9 @@
 -- what is stored. Binding module: touches the FFI for the handle and its arrays.
 local ffi = require 'ffi'
 local bit = require 'bit'
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local error = check.error
 local C = lib.C
 local floor, max, min = math.floor, math.max, math.min
@@ -553,9 +553,9 @@ function methods.triggers(r, opts)
   local fname = 'edf.triggers'
   handle(r, fname)
   local o = check.opts(fname, opts, TRIGGERS, 3)
-  local op = require 'mascon.op'
+  local op = require 'mascon.core.op'
   local F, out, last = op.functions, {}, nil
-  local nonzero = require('mascon.select').nonzero
+  local nonzero = require('mascon.core.select').nonzero
   for x, first, time in r:blocks { channels = o.channel, dtype = 'i32' } do
     local v = F.bitwise_and(x[1], o.mask)
     local n = v.shape[1]

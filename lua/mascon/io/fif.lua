@@ -6,11 +6,11 @@
 -- Source: Functional Image File Format, description of Elekta Neuromag, 2006.
 local ffi = require 'ffi'
 local bit = require 'bit'
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local file = require 'mascon.file'
-local text = require 'mascon.text'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local file = require 'mascon.base.file'
+local text = require 'mascon.base.text'
 local error = check.error
 local C = lib.C
 local byte, char = string.byte, string.char

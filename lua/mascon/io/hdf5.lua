@@ -5,9 +5,9 @@
 --- Owns this translation and the ranges of :read. The bytes are libhdf5's, behind a plug-in. May not know what fields mean.
 --- Source: The HDF Group, HDF5 specification, version 3.0; booleans, complex numbers and texts as h5py 3 keeps them.
 local file = require 'mascon.io.hdf5_file'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
 local error = check.error
 local M = {}
 
@@ -245,7 +245,7 @@ end
 
 --- Ranges as 0-based starts, counts, steps, and the shape of what is read: positions drop their axis.
 local function ranges(d, spec, level)
-  local all = require('mascon.index').all
+  local all = require('mascon.core.index').all
   local start, count, step, shape = {}, {}, {}, {}
   if type(spec) == 'number' then spec = { spec } end
   if spec ~= nil and type(spec) ~= 'table' then error(('hdf5.read: ranges are %s; give a table of positions and {first, last, step}'):format(check.show(spec)), level + 1) end

@@ -3,9 +3,9 @@
 -- Owns the handles (a C finalizer each) and the way from a selection to tensors and strings. A file stays open as long as an object of it. Starts and
 -- counts are lists of 0-based numbers here. May not know what groups mean to anybody. Binding module: touches the FFI.
 local ffi = require 'ffi'
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local error = check.error
 local C = lib.C
 local M = {}

@@ -2,8 +2,8 @@
 --
 -- load reads whole, open is lazy (or, with mode = "w", writes in pieces), save writes through a temporary name. Owns the dispatch by
 -- extension, no format. A file that is not there or not what its name says is an error that names it.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
@@ -79,9 +79,9 @@ function M.load(path, opts)
     elseif TREE[ext] then out = require('mascon.io.hdf5').load(path)
     elseif ext == 'npz' then out = require('mascon.io.npy').load_npz(path)
     else
-      out, msg = require('mascon.file').read(path)
+      out, msg = require('mascon.base.file').read(path)
       if out and ext == 'json' then
-        out, msg = require('mascon.json').decode(out)
+        out, msg = require('mascon.base.json').decode(out)
         if msg then msg = path .. ': ' .. msg end
       end
     end
@@ -151,7 +151,7 @@ local function save_npz(path, value, o)
   for k, v in pairs(value) do
     if type(k) ~= 'string' then error(('save: key %s; arrays of an .npz have names'):format(tostring(k)), 3) end
     local texts = type(v) == 'string' or (type(v) == 'table' and type(v[1]) == 'string')
-    list[k] = (texts or tensor.is(v)) and v or require('mascon.create').tensor(v)
+    list[k] = (texts or tensor.is(v)) and v or require('mascon.array.create').tensor(v)
   end
   require('mascon.io.npy').save_npz(path, list, check.opts('save', o, LEVEL, 4).level)
 end
@@ -175,7 +175,7 @@ function M.save(path, value, opts)
     end
     check.opts('save', o, NONE, 3)
     if type(value) == 'table' or type(value) == 'number' or type(value) == 'boolean' or tensor.is_complex(value) then
-      value = require('mascon.create').tensor(value)
+      value = require('mascon.array.create').tensor(value)
     end
     if not tensor.is(value) then error(('save: value is %s; .npy holds one tensor'):format(check.show(value)), 2) end
     require('mascon.io.npy').save_npy(path, value)
@@ -197,8 +197,8 @@ function M.save(path, value, opts)
       error(('save: value is %s; .%s holds text'):format(check.show(value), ext), 2)
     end
     text = tostring(value)
-  else text = require('mascon.json').encode(value, { indent = 2 }) .. '\n' end
-  local ok, msg = require('mascon.file').write(path, text)
+  else text = require('mascon.base.json').encode(value, { indent = 2 }) .. '\n' end
+  local ok, msg = require('mascon.base.file').write(path, text)
   if not ok then error(msg, 2) end
 end
 

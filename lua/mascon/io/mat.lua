@@ -4,10 +4,10 @@
 -- order. Files of version 7.3 are HDF5 and belong to mat73.lua, which gives the same interface. May not know
 -- what fields mean. Binding module: touches the FFI for the handle and its arrays.
 local ffi = require 'ffi'
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local text = require 'mascon.text'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local text = require 'mascon.base.text'
 local error = check.error
 local C = lib.C
 local M = {}

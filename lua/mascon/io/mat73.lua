@@ -4,11 +4,11 @@
 -- since MATLAB counts down columns. Owns this translation. May not know what fields mean, nor bytes.
 -- Source: the attributes that MATLAB R2006b to R2023b writes (MATLAB_class, MATLAB_empty, MATLAB_fields), as scipy's and MNE's readers describe them.
 local file = require 'mascon.io.hdf5_file'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
-local text = require 'mascon.text'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
+local text = require 'mascon.base.text'
 local error = check.error
 local M = {}
 

@@ -5,9 +5,9 @@
 -- so that saving a view never doubles its memory. Binding module: touches the FFI.
 local ffi = require 'ffi'
 local bit = require 'bit'
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local error = check.error
 local C = lib.C
 local M = {}
@@ -72,7 +72,7 @@ local function refused_texts() return C.mc_errstatus() == lib.status.EUNSUPPORTE
 function M.load_npy(path, map)
   local f = C.mc_npy_open(path)
   if f ~= nil or not refused_texts() then return to_tensor(handle(f, C.mc_npy_free, 3), map) end
-  local refusal, bytes = lib.message(), require('mascon.file').read(path)
+  local refusal, bytes = lib.message(), require('mascon.base.file').read(path)
   return instead(path, bytes or '', refusal)
 end
 
@@ -239,7 +239,7 @@ function ArchiveWriter:put(name, t)
     error(('save: %s is no name for an array; give a text without zero bytes'):format(check.show(name)), 2)
   end
   if type(t) == 'string' or (type(t) == 'table' and type(t[1]) == 'string') then return self:put_texts(name, t) end
-  if not tensor.is(t) then t = require('mascon.create').tensor(t) end
+  if not tensor.is(t) then t = require('mascon.array.create').tensor(t) end
   local x, fortran = layout(t)
   local size = tensor.size[t.dtype]
   local rc = C.mc_zip_begin_npy(w, name .. '.npy', self.level, t._dtype, t._ndim, shape, fortran)
@@ -335,7 +335,7 @@ end
 --- the file remains.
 function Stream:append(t)
   if self._done then error(('save: %s is complete already, or was given up; start a new one'):format(self.path), 2) end
-  if not tensor.is(t) then t = require('mascon.create').tensor(t) end
+  if not tensor.is(t) then t = require('mascon.array.create').tensor(t) end
   if not self._w then
     if t.ndim == 0 then error('save: a block is a single number; give rows', 2) end
     local s = t.shape

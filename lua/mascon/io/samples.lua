@@ -3,9 +3,9 @@
 -- Owns the handle of a file whose layout its caller knows: type of the numbers, place of the first, steps between channels and between
 -- samples. For formats that keep plain numbers (BrainVision, EEGLAB). May not know any format. Binding module: touches the FFI.
 local ffi = require 'ffi'
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local error = check.error
 local C = lib.C
 local M = {}

@@ -2,8 +2,8 @@
 --
 -- Owns the handle of a nameless file that goes with the process. May not know what the rows are. Binding module: touches the FFI.
 local ffi = require 'ffi'
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
 local C = lib.C
 local M = {}
 

@@ -2,8 +2,8 @@
 --
 -- Owns reading and checking: lines, comments, `&&`, `||` and `!`, names that are defined before they are used, functions that exist. A formula
 -- alone is the first output. Trees are those of the scalar language. May not know dtypes or how a body is run.
-local lib = require 'mascon.ffi'
-local check = require 'mascon.check'
+local lib = require 'mascon.core.ffi'
+local check = require 'mascon.core.check'
 local scalar = require 'mascon.compile.native.scalar'
 local error = check.error
 

@@ -3,9 +3,9 @@
 -- Brings the reduced axes to the end and hands contiguous rows to the driver in C. Owns the results' dtypes and shapes. May not know the text of
 -- the generated code.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
 local codegen = require 'mascon.compile.native.codegen'
 local reductions = require 'mascon.kernel.reduction'
 local error = check.error

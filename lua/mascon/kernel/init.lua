@@ -2,8 +2,8 @@
 ---
 --- Three kinds: formulas for every element, reductions (init, step, combine, finish), and plain C over a range. Owns the checks of what the user
 --- gives and the way from tensors to compiled code. May not know how text becomes C.
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local error = check.error
 
 local M = {}

@@ -2,9 +2,9 @@
 --
 -- Owns the frame around the text (names, pointers, sizes, numbers) and what becomes of the compiler's complaints about it. May not know how pieces
 -- of the range are run.
-local check = require 'mascon.check'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
 local error = check.error
 
 local M = {}

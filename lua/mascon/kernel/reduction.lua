@@ -3,7 +3,7 @@
 -- Every variable of the state runs in LANES copies side by side, joined by the user's own `combine` in a fixed tree; so are chunks of long rows
 -- (mc_kernel.c). Formulas mean what they mean in elementwise kernels: every call is the formula of that op's row. Owns the text. May not know
 -- how operands get there.
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local codegen = require 'mascon.compile.native.codegen'
 local scalar = require 'mascon.compile.native.scalar'
 local body = require 'mascon.kernel.body'

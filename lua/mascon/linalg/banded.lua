@@ -1,10 +1,10 @@
 -- banded.lua - systems with few diagonals, composed from solve_banded (a row of the op table).
 --
 -- Owns the band storage of a tridiagonal matrix. May not know LAPACK.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local stack = require 'mascon.linalg.stack'
-local error = require 'mascon.check'.error
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local stack = require 'mascon.array.stacks'
+local error = require 'mascon.core.check'.error
 local F = op.functions
 local M = {}
 

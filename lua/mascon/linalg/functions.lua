@@ -2,11 +2,11 @@
 --
 -- Owns the return to real numbers after complex arithmetic. The steps on triangles are the internal ops sqrt_upper and log_upper. May not know
 -- LAPACK.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
-local call = require 'mascon.linalg.call'
-local stack = require 'mascon.linalg.stack'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local call = require 'mascon.core.several'
+local stack = require 'mascon.array.stacks'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}

@@ -4,13 +4,13 @@
 -- rows that are not there yet are zero: where the number j of the turn is known they are left out of products. Where values are known and f64 a turn
 -- finds its rotation in numbers (a turn at 40 unknowns: 15 us, as tensors 31). Operators, turns and results stand in krylov.lua. May
 -- not know how a product is computed.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
 local implicit = require 'mascon.linalg.implicit'
 local krylov = require 'mascon.linalg.krylov'
-local stack = require 'mascon.linalg.stack'
+local stack = require 'mascon.array.stacks'
 local F = op.functions
 local norm, ratio = krylov.norm, krylov.ratio
 local M = {}
@@ -43,7 +43,7 @@ end
 
 local function minimal_residuals(s)
   local m, target = math.max(1, math.min(s.restart, s.n)), krylov.target(s)
-  local numbers = s.dtype == 'f64' and not require('mascon.compile.launch').mode()
+  local numbers = s.dtype == 'f64' and not require('mascon.graph.launch').mode()
   local edge -- the row of Q that the next rotation turns, as numbers
   local rows = create.arange(0, m, 1, { dtype = 'i64' })
   local column, places = rows:reshape(m + 1, 1), rows[{ { 1, m } }]

@@ -4,8 +4,8 @@
 -- beside b, the goal and x0. Going back through A x = b takes one solve with the adjoint operator; through least squares, one with the normal
 -- equations; both are such calls again, so that derivatives of any order compose. x0 and preconditioners only steer. Owns that. May not know a method.
 -- Source: Evaluating Derivatives, 2008, section 15.4 (implicit differentiation); jax.lax.custom_linear_solve
-local create = require 'mascon.create'
-local op = require 'mascon.op'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
 local krylov = require 'mascon.linalg.krylov'
 local F = op.functions
 local M = {}
@@ -107,7 +107,7 @@ end
 local STEERING = { b = true, goal = true, x0 = true, callback = true, apply = true, precondition = true, adjoint = true }
 
 local function recorded(s, method, normal)
-  local launch, region = require 'mascon.compile.launch', require 'mascon.transform.region'
+  local launch, region = require 'mascon.graph.launch', require 'mascon.transform.region'
   System = System or kind()
   local graphs, list = {}, {}
   for _, name in ipairs(OPERATORS) do
@@ -133,14 +133,14 @@ end
 ---@param method fun(s: mascon.System): mc.tensor[]
 ---@return mc.tensor[] of the method; the first is x, and the only one with a derivative
 function M.solve(s, method)
-  if not require('mascon.compile.launch').recording() then return method(s) end
+  if not require('mascon.graph.launch').recording() then return method(s) end
   return recorded(s, method)
 end
 
 --- The same for least squares { name, dtype, apply, adjoint, b, damp, ... }.
 ---@param normal fun(s: mascon.System): mc.tensor[] a method for positive definite systems
 function M.least(s, method, normal)
-  if not require('mascon.compile.launch').recording() then return method(s) end
+  if not require('mascon.graph.launch').recording() then return method(s) end
   s.n = s.columns or s.x0 and s.x0.shape[1] or s.adjoint(s.b).shape[1]
   return recorded(s, method, normal)
 end

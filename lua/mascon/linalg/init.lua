@@ -10,8 +10,8 @@
 --
 -- Derivatives (mc.grad): all but ldl, hessenberg and schur. Of Hermitian operands, of which one triangle is read, gradients are Hermitian. Losses
 -- should not depend on what is arbitrary: signs and phases of vectors, the choice among vectors of equal values.
-local op = require 'mascon.op'
-local into = require 'mascon.into'
+local op = require 'mascon.core.op'
+local into = require 'mascon.core.into'
 local M = {}
 
 for name, row in pairs(op.rows) do

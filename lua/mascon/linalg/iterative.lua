@@ -2,9 +2,9 @@
 --
 -- The matrix is a tensor or a Lua function. Owns the recurrences; operators, turns and results stand in krylov.lua, derivatives in implicit.lua.
 -- May not know how a product is computed.
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
 local implicit = require 'mascon.linalg.implicit'
 local krylov = require 'mascon.linalg.krylov'
 local F = op.functions

@@ -3,11 +3,11 @@
 -- An operator is a square tensor or a Lua function x -> A x of tensors. The scalars of the recurrences are 0-d tensors and their turns a loop of
 -- the graph, so that one text serves plain calls and functions that are compiled or vectorised. Owns the options, the messages and the table of
 -- results of the family. May not know any method, nor derivatives (implicit.lua).
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
-local stack = require 'mascon.linalg.stack'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
+local stack = require 'mascon.array.stacks'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
@@ -102,7 +102,7 @@ end
 
 --- The dtype in which an operator and vectors meet: f32, f64, c64 or c128.
 function M.common_dtype(fname, ...)
-  local lib = require 'mascon.ffi'
+  local lib = require 'mascon.core.ffi'
   local dtype
   for i = 1, select('#', ...) do
     local x = select(i, ...)
@@ -214,7 +214,7 @@ end
 ---@return any status
 ---@return any k turns
 function M.turns(s, own, status, turn)
-  if not require('mascon.compile.launch').mode() then
+  if not require('mascon.graph.launch').mode() then
     local k = 0
     while status == M.RUNS and k < s.maxiter do
       own, status = turn(own, k + 1)

@@ -2,11 +2,11 @@
 --
 -- The matrix is a tensor or a Lua function. Owns the recurrence, which Lua steers by values; vectors and operators stand in krylov.lua. May not
 -- know how a product is computed.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
 local krylov = require 'mascon.linalg.krylov'
-local stack = require 'mascon.linalg.stack'
+local stack = require 'mascon.array.stacks'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -85,7 +85,7 @@ function M.eigsh(A, opts)
   local function random_vector()
     fresh = fresh + 1
     -- a recording follows what is drawn, but these numbers are constants of the method
-    return require('mascon.compile.launch').quietly(function() return draw({ n }, { key = 0, stream = fresh }):to(dtype) end)
+    return require('mascon.graph.launch').quietly(function() return draw({ n }, { key = 0, stream = fresh }):to(dtype) end)
   end
   local V, H = tensor.empty('eigsh', { most + 1, n }, dtype, 3):fill_(0), {}
   for i = 1, most do H[i] = {} end

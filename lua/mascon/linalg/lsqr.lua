@@ -2,14 +2,14 @@
 --
 -- The matrix is a tensor or a Lua function. Owns the bidiagonalisation and its rotations; operators and turns stand in krylov.lua, derivatives in
 -- implicit.lua. May not know how a product is computed.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
 local conjugate_gradients = require 'mascon.linalg.iterative'.conjugate_gradients
 local implicit = require 'mascon.linalg.implicit'
 local krylov = require 'mascon.linalg.krylov'
-local stack = require 'mascon.linalg.stack'
+local stack = require 'mascon.array.stacks'
 local error = check.error
 local F = op.functions
 local norm, ratio, number, add_scaled = krylov.norm, krylov.ratio, krylov.number, krylov.add_scaled

@@ -1,10 +1,10 @@
 -- norms.lua - norms of vectors and matrices, condition numbers, rank.
 --
 -- Owns the reading of the order ord. Norms by singular values go through svdvals, the others through reductions.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
-local stack = require 'mascon.linalg.stack'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local stack = require 'mascon.array.stacks'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}

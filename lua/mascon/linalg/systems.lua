@@ -1,12 +1,12 @@
 -- systems.lua - least squares, pseudo-inverses, subspaces and chains of products, composed from the factorisations.
 --
 -- Owns the cut-offs of small singular values. May not know LAPACK.
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
-local call = require 'mascon.linalg.call'
-local stack = require 'mascon.linalg.stack'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local call = require 'mascon.core.several'
+local stack = require 'mascon.array.stacks'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}

@@ -2,13 +2,13 @@
 --
 -- Owns the embedding of a Toeplitz product into a cyclic one. Products go through mc.fft, systems through Levinson's recursion (the row
 -- levinson). May not know either.
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
-local call = require 'mascon.linalg.call'
-local stack = require 'mascon.linalg.stack'
-local index = require 'mascon.index'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local call = require 'mascon.core.several'
+local stack = require 'mascon.array.stacks'
+local index = require 'mascon.core.index'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}

@@ -3,9 +3,9 @@
 -- Owns the types that are known, their SI units, the factors of the units found in files, and how channels are picked. A channel is a
 -- table { name, type, unit, position = { x, y, z } (m, head frame) or nil, and what its file knows beside }; a list of them stands beside
 -- the data of a recording. May not know samples or files.
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local error = check.error
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 local M = {}
 
 --- SI unit of each type of channel.
@@ -284,7 +284,7 @@ function M.positions(list, picks)
     local p = list[picks and picks[k] or k].position
     rows[k] = p and { p[1], p[2], p[3] } or { nan, nan, nan }
   end
-  return require('mascon.create').tensor(rows)
+  return require('mascon.array.create').tensor(rows)
 end
 
 return M

@@ -3,10 +3,10 @@
 -- Owns which events are meant, which samples belong to them, what keeps an epoch out (no data, a stretch marked bad, limits of peak to peak)
 -- and what is done to each (detrending, baseline). The samples stay in the recording until asked for, so that a set larger than memory passes
 -- through block by block. May not know any file format.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
 local epochs = require 'mascon.meeg.epochs'
 local events_ = require 'mascon.meeg.events'
@@ -62,16 +62,6 @@ local function wanted_of(fname, events, ids, given)
 end
 
 -- ---------------------------------------------------------------- which are kept
-
---- The annotations that mark bad stretches: { from, to, text } in seconds after the first sample.
-local function bad_stretches(r)
-  local out = {}
-  for _, a in ipairs(r.annotations) do
-    if a.text:sub(1, 3):lower() == 'bad' then out[#out + 1] = { a.onset, a.onset + (a.duration or 0), a.text } end
-  end
-  table.sort(out, function(a, b) return a[1] < b[1] end)
-  return out
-end
 
 --- Why an epoch of T samples from `start` (0-based) cannot be taken, or nil.
 local function fault_of(r, start, T, stretches)
@@ -134,7 +124,7 @@ function M.cut(r, opts)
   local first, last = events_.round(o.tmin * r.fs), events_.round(o.tmax * r.fs)
   local T = last - first + 1
   if T < 1 then error(('%s: tmin %.6g s and tmax %.6g s hold no sample; tmax must be later'):format(fname, o.tmin, o.tmax), 2) end
-  local stretches = o.reject_by_annotation and bad_stretches(r) or {}
+  local stretches = o.reject_by_annotation and r:bad_stretches() or {}
   local rows, starts, selection, drop_log, seen = {}, {}, {}, {}, {}
   for i, e in ipairs(list) do
     local start = e[1] + first - r.first_sample

@@ -8,10 +8,10 @@
 -- mascon.meeg.channels) · bads (names) · events i64 [E, 3]: sample (0-based, as in files), value before, id · event_id (name = id) ·
 -- selection (E original numbers, 1-based) · drop_log (list of reasons for each original epoch, empty for those that are kept) · baseline
 -- ({ from, to } s, or nil) · info (what files carry beside).
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
 local error = check.error
 local floor, min, max = math.floor, math.min, math.max

@@ -3,10 +3,10 @@
 -- Owns the ways to a list of events: annotations (BrainVision markers among them), a trigger channel, a fixed grid, an event file. Samples are
 -- 0-based and counted as in the file of the recording (FIF recordings start at their first_sample), as in the event files labs keep. May
 -- not know epochs.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
 local error = check.error
 local floor = math.floor
@@ -102,7 +102,7 @@ local FIND = { channel = { nil, 'string | integer | table' }, mask = { nil, 'int
 
 --- Steps of one trigger channel: rows { sample, before, after }.
 local function steps(raw, pick, initial)
-  local F, nonzero, out, last = op.functions, require('mascon.select').nonzero, {}, nil
+  local F, nonzero, out, last = op.functions, require('mascon.core.select').nonzero, {}, nil
   for x, first in raw:blocks { channels = pick } do
     local v = F.abs(F.trunc(x[1]))
     local n = v.shape[1]
@@ -231,7 +231,7 @@ function M.read(path)
       rows = op.functions.stack({ at.sample, rawget(at, 'previous') or zero, at.id }, 2)
     end
   elseif ext == 'eve' or ext == 'txt' then
-    local text, msg = require('mascon.file').read(path)
+    local text, msg = require('mascon.base.file').read(path)
     if not text then error(('%s: %s; check the path'):format(fname, msg), 2) end
     local list, line_no = {}, 0
     for line in (text .. '\n'):gmatch '(.-)\r?\n' do

@@ -7,7 +7,7 @@
 -- sources on a sphere of 0.06 m about (0, 0, 0.04) m, 50 Legendre terms (fast) or 100, noise 20 fT and 5 fT/cm, 1e-4 of the sum of singular
 -- values left out.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local coils = require 'mascon.meeg.coils'
 local repairer = require 'mascon.meeg.repairer'
 local error = check.error

@@ -2,7 +2,7 @@
 --
 -- Owns the dispatch by extension and the options of opening, no format. The modules of files/ each offer open(path, options) -> Raw or Epochs
 -- object.
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
@@ -61,7 +61,7 @@ end
 ---@param path string
 ---@param overwrite boolean
 function M.vacant(fname, path, overwrite)
-  if not overwrite and require('mascon.file').exists(path) then error(('%s: %s is there; choose another name or give overwrite = true'):format(fname, path), 4) end
+  if not overwrite and require('mascon.base.file').exists(path) then error(('%s: %s is there; choose another name or give overwrite = true'):format(fname, path), 4) end
 end
 
 local SAVED = { fif = true, npy = true, npz = true }

@@ -4,10 +4,10 @@
 -- treatment of ends and junctions, and the grid of blocks on which it is computed: a sample comes out the same whatever stretch is asked
 -- for, and a recording larger than memory passes through. May not know any file format.
 -- Source: Widmann, Schroeger, Maess, Digital filter design for electrophysiological data, 2015; widths as MNE-Python 1.13 chooses them.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
 local error = check.error
 local F = op.functions

@@ -7,11 +7,11 @@
 -- Fields: path · format · fs (Hz) · samples · duration (s) · first_sample (number of the first sample in the counting of the file's events,
 -- 0-based) · channels (list, see mascon.meeg.channels) · bads (names) · annotations (list of { onset (s after the first sample), duration
 -- (s), text }) · info (what the file carries beside) · warnings (list of sentences).
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local lib = require 'mascon.ffi'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local lib = require 'mascon.core.ffi'
+local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
 local error = check.error
 local floor, min, max = math.floor, math.min, math.max
@@ -143,6 +143,21 @@ local PICKS = { exclude_bads = { true, 'bool' } }
 function methods.picks(r, what, opts)
   local o = check.opts('raw.picks', opts, PICKS, 3)
   return channels.pick(r.channels, what, o.exclude_bads and r.bads or {}, 'raw.picks')
+end
+
+--- The stretches that annotations mark as bad: a list of { from, to, text }, s after the first sample, in order. A text marks them when it, or
+--- what follows the type of a BrainVision marker ("Comment/BAD muscle"), begins with "bad" in any case.
+function methods.bad_stretches(r)
+  local out = {}
+  for _, a in ipairs(r.annotations) do
+    local text = a.text:lower()
+    if text:sub(1, 3) == 'bad' or r.format == 'BrainVision' and text:match '^[^/]*/bad' then out[#out + 1] = { a.onset, a.onset + (a.duration or 0), a.text } end
+  end
+  table.sort(out, function(a, b)
+    if a[1] ~= b[1] then return a[1] < b[1] end
+    return a[2] < b[2]
+  end)
+  return out
 end
 
 --- Gives the file back now; what the object knows stays readable.

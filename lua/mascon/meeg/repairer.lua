@@ -2,7 +2,7 @@
 --
 -- Owns the check of a set and the store; how weights come about is the caller's (splines, field mapping). May not know positions or coils.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 

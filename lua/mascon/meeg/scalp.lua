@@ -4,7 +4,7 @@
 -- vertex: a sensor lies at its inclination over 95 degrees from the middle, so that the rim of the head (radius 1) is a little below the
 -- ring of Fpz, T7, Oz and T8. May not know epochs or thresholds.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local montage = require 'mascon.meeg.montage'
 local sphere = require 'mascon.meeg.sphere'
 local spline = require 'mascon.meeg.spline'

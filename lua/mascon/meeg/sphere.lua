@@ -3,8 +3,8 @@
 -- Owns what every interpolator needs of positions: that they are valid at all, unit vectors about a centre, the sphere that fits them best.
 -- May not know channels, montages or data.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local error = check.error
 local M = {}
 

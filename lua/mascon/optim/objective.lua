@@ -5,9 +5,9 @@
 --
 -- A value that is NaN or infinite is no error but at the start: methods take it for a place outside the domain.
 local mc = require 'mascon'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
 local parameters = require 'mascon.optim.parameters'
 local scalar = require 'mascon.optim.scalar'
 local error = check.error
@@ -208,7 +208,7 @@ end
 function M.bar(fname, progress, total)
   if not progress then return nil end
   if type(progress) == 'table' and progress.update and progress.done then return progress end
-  return require 'mascon.progress'.new(total, { label = type(progress) == 'string' and progress or fname, unit = 'iterations' })
+  return require 'mascon.base.progress'.new(total, { label = type(progress) == 'string' and progress or fname, unit = 'iterations' })
 end
 
 --- A user's function made ready.

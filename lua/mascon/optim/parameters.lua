@@ -2,10 +2,10 @@
 --
 -- Trees are those of mascon.tree without numbers as leaves. Owns the messages that name a leaf by its path, and the flat vector. May not know
 -- what the leaves mean.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
-local tree = require 'mascon.tree'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local tree = require 'mascon.graph.tree'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}

@@ -1,8 +1,8 @@
 -- scalar.lua - what a user's function gives where one real number is wanted.
 --
 -- Owns the conversion and its message. May not know who asks.
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 

@@ -6,14 +6,14 @@
 -- A braille character is a raster of 2 x 4 dots (Unicode U+2800 plus a bit for each dot), so a canvas of w x h
 -- characters has 2w x 4h points.
 
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local bit = require 'bit'
 local colormap = require 'mascon.plot.colormap'
 local font = require 'mascon.plot.font'
 local heatmap = require 'mascon.plot.heatmap'
 local layout = require 'mascon.plot.layout'
 local scale = require 'mascon.plot.scale'
-local text = require 'mascon.text'
+local text = require 'mascon.base.text'
 
 local M = {}
 

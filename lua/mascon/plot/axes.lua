@@ -4,7 +4,7 @@
 -- is { row, col, marks = { { kind = 'line', x = {...}, ... } }, title = ..., ... } and holds data only: it can be
 -- written to a file, compared and drawn again. May not know how anything is drawn.
 
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local colormap = require 'mascon.plot.colormap'
 local data = require 'mascon.plot.data'
 

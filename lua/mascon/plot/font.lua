@@ -5,7 +5,7 @@
 -- A figure is laid out before anybody knows which of the listed fonts the viewer has. The widths here are those of
 -- DejaVu Sans, the widest of them; with any other the text is shorter than planned, so it never collides.
 
-local text = require 'mascon.text'
+local text = require 'mascon.base.text'
 
 local M = {}
 

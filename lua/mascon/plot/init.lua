@@ -2,14 +2,14 @@
 --
 -- Owns: the figure record, one-shot plots, saving by extension. A figure is plain data ({ width, height, rows, cols,
 -- panels }): it can be written as JSON, compared, and rendered again, also without the methods. Rendering gives SVG;
--- PNG comes from the raster plug-in behind mascon.ffi, the terminal form from plot/ascii.lua.
+-- PNG comes from the raster plug-in behind mascon.core.ffi, the terminal form from plot/ascii.lua.
 --
 --   local fig = plot.figure{ title = 'Coupling', rows = 1, cols = 2 }
 --   fig:axes(1, 1):heatmap(fp, fa, z, { xlabel = 'Phase', xunit = 'Hz', label = 'z' })
 --   fig:axes(1, 2):line(t, y, { label = 'raw' }):hline(0)
 --   fig:save('coupling.svg')
 
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local axes = require 'mascon.plot.axes'
 local colormap = require 'mascon.plot.colormap'
 local render = require 'mascon.plot.render'
@@ -107,9 +107,9 @@ function M.render(fig)
 end
 
 local function write_file(path, bytes)
-  local ok, file = pcall(require, 'mascon.file')
+  local ok, file = pcall(require, 'mascon.base.file')
   if ok then return file.write(path, bytes) end
-  if not tostring(file):find("module 'mascon.file' not found", 1, true) then error(file, 0) end
+  if not tostring(file):find("module 'mascon.base.file' not found", 1, true) then error(file, 0) end
   local f, msg = io.open(path, 'wb') -- outside the mascon program there is no mascon.file
   if not f then return nil, msg end
   f:write(bytes)
@@ -144,7 +144,7 @@ function M.save(fig, path, opts)
   if extension == 'svg' then
     ok, msg = write_file(path, text)
   else
-    local found, ffi = pcall(require, 'mascon.ffi')
+    local found, ffi = pcall(require, 'mascon.core.ffi')
     if not found or not ffi.svg_to_png then
       return nil, 'plot.save: this program has no PNG writer; save as .svg, or run it with mascon and librsvg installed'
     end

@@ -6,7 +6,7 @@
 -- of figures can share one HTML page. Classes name the roles fg, ax, grid, bg and void; a page may recolour them.
 
 local font = require 'mascon.plot.font'
-local text = require 'mascon.text'
+local text = require 'mascon.base.text'
 
 local M = {}
 M.__index = M

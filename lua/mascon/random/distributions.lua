@@ -4,7 +4,7 @@
 -- tables; tensors broadcast to the sizes, and give them where none are named. All take the options of the source (key, seed, generator,
 -- stream: see mascon.random.source), dtype (f64, f32 unless said otherwise) and out. Element i depends on its source and i alone. Owns the
 -- docstrings; what is drawn stands in the op table (rows random_*). May not know how.
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local draw = require 'mascon.random.draw'
 local M = {}
 

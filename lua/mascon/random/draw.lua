@@ -3,10 +3,10 @@
 -- Owns the signature of all distributions, f(sizes, opts) or f{ sizes..., name = value }: sizes are those of the result, parameters are
 -- options by name and may be tensors or nested tables, which broadcast to the sizes (and give them where none are named). May not know
 -- any distribution: names, defaults and dtypes stand in its row of the op table.
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local lib = require 'mascon.ffi'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local lib = require 'mascon.core.ffi'
 local source = require 'mascon.random.source'
 local error = check.error
 local is, CODE = tensor.is, tensor.code

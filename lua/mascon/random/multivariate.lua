@@ -2,9 +2,9 @@
 --
 -- Owns the shapes: sizes of the result come first, the components of a vector (or matrix) last. Parameters with more axes than a vector
 -- has broadcast to the sizes. May not know how numbers are drawn.
-local op = require 'mascon.op'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
+local op = require 'mascon.core.op'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local draw = require 'mascon.random.draw'
 local error = check.error
 local is = tensor.is

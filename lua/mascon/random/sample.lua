@@ -2,9 +2,9 @@
 --
 -- Owns permutation, shuffle and choice: each is one sort, search or gather of drawn numbers, so that an order is a function of its source
 -- alone. Positions count from 1. May not know how numbers are drawn.
-local op = require 'mascon.op'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
+local op = require 'mascon.core.op'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local draw = require 'mascon.random.draw'
 local error = check.error
 local is = tensor.is

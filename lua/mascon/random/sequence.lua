@@ -2,10 +2,10 @@
 --
 -- Owns the numbers that define the dimensions (primes; the table of sobol_numbers.lua) and the signatures f(n, d, opts), f{ n, d, ... }.
 -- The points come from the sequence family of ops. Point k is a function of the source and k alone. May not know the arithmetic.
-local op = require 'mascon.op'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
-local lib = require 'mascon.ffi'
+local op = require 'mascon.core.op'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
+local lib = require 'mascon.core.ffi'
 local draw = require 'mascon.random.draw'
 local keys = require 'mascon.random.key'
 local source = require 'mascon.random.source'

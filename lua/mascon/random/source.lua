@@ -4,10 +4,10 @@
 -- key(number)), from `seed =` (the same, numbers only), from `generator =`, or else from the default generator; at most one of them. A
 -- key gives the same numbers at every call; a generator is a key and a counter of the streams it has given out. A stream is a function of
 -- (key, stream, index) alone, see kernels/mck_philox.h. May not know how keys derive keys, or distributions.
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local keys = require 'mascon.random.key'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local error = check.error
 local P = lib.params
 local is_key = keys.is_key

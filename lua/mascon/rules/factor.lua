@@ -6,7 +6,7 @@
 -- Source: Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Auto-differentiating linear algebra,
 -- 2017. May not know graphs.
 local mc = require 'mascon'
-local stack = require 'mascon.linalg.stack'
+local stack = require 'mascon.array.stacks'
 local adjoint, some_rows, some_columns = stack.adjoint, stack.some_rows, stack.some_columns
 
 local R = {}

@@ -4,7 +4,7 @@
 -- the other way round (`fitted`). The adjoint of a scaled transform carries the same scale, which for the transform the other way is the
 -- other norm. Form of a rule: see init.lua. May not know graphs.
 local mc = require 'mascon'
-local launch = require 'mascon.compile.launch'
+local launch = require 'mascon.graph.launch'
 
 local R, T = {}, {}
 

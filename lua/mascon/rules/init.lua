@@ -11,7 +11,7 @@
 -- linear in its one operand, 'multilinear' for one linear in each, 'elementwise' for one whose results depend on the same element of each
 -- operand. Without a forward rule the reverse one is transposed.
 -- Owns the order of looking up: name of the op, then the key its row carries. May not know graphs.
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 
 local M = {}
 

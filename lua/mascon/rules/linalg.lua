@@ -4,8 +4,8 @@
 -- storage holds. Form of a rule: see init.lua. Source: Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
 -- 2008. May not know graphs.
 local mc = require 'mascon'
-local call = require 'mascon.linalg.call'
-local stack = require 'mascon.linalg.stack'
+local call = require 'mascon.core.several'
+local stack = require 'mascon.array.stacks'
 local adjoint = stack.adjoint
 
 local R = {}

@@ -4,7 +4,7 @@
 -- elements keep their order. A quantile is a weighted mean of two neighbours in the sorted row: which two and with what weights, the op itself says
 -- of the row 1, 2, ..., n. May not know graphs.
 local mc = require 'mascon'
-local launch = require 'mascon.compile.launch'
+local launch = require 'mascon.graph.launch'
 local axes = require 'mascon.rules.axes'
 
 local R, forward = {}, {}

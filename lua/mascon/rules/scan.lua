@@ -41,17 +41,21 @@ forward.linear_recurrence = function(t, x, y, p)
   return { mc.linear_recurrence(x[1], d, { axis = axis, reverse = p.reverse }) }
 end
 
-local function extreme(first)
-  return function(g, x, _, p)
-    local t = x[1]
-    if t.ndim == 0 then return { g } end
-    local axis = axes.axis(p, 1)
-    local at = p.reverse and mc.flip(mc[first](mc.flip(t, axis), axis), axis) or mc[first](t, axis)
-    if p.reverse then at = t.shape[axis] + 1 - at end
-    return { mc.scatter_add(mc.zeros(t.shape, { dtype = g.dtype }), at, g, { axis = axis }) }
-  end
+-- Elements that tie share alike, as in max: y is constant over runs; within a run, result i goes in equal parts to the elements up to i that equal
+-- it. n[i] counts them, s[j] sums what results from j on owe to each.
+local function same(a, b) return mc.logical_or(mc.eq(a, b), mc.logical_and(mc.ne(a, a), mc.ne(b, b))) end
+R.cummax = function(g, x, y, p)
+  local t = x[1]
+  if t.ndim == 0 then return { g } end
+  local axis, way = axes.axis(p, 1), p.reverse and -1 or 1
+  local function number(v) return v:to { dtype = g.dtype } end
+  local hit = number(same(t, y[1]))
+  local goes_on = number(same(y[1], axes.shifted(y[1], axis, way, 0)))
+  local n = mc.linear_recurrence(goes_on, hit, { axis = axis, reverse = p.reverse })
+  local s = mc.linear_recurrence(axes.shifted(goes_on, axis, -way, 0), g / mc.maximum(n, 1), { axis = axis, reverse = not p.reverse })
+  return { hit * s }
 end
-R.cummax, R.cummin = extreme 'argcummax', extreme 'argcummin'
+R.cummin = R.cummax
 
 -- exp(x[i] - y[i]) V, V[i] = g[i] + exp(y[i] - y[i + 1]) V[i + 1]: both exponents are at most 0
 R.logcumsumexp = function(g, x, y, p)

@@ -4,8 +4,8 @@
 -- (sums of neighbouring orders for Bessel functions, Carlson's integrals for elliptic ones). Derivatives with respect to orders and shapes that
 -- have no closed form stand in `without`. Sources: DLMF, the numbers beside the groups. May not know graphs.
 local mc = require 'mascon'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local S = require 'mascon.special'
 local chain = require 'mascon.rules.chain'
 
@@ -98,7 +98,14 @@ local function d_gammaincinv(y, a) return 1 / gamma_slope(a, y) end
 rule('gammaincinv', false, d_gammaincinv)
 rule('gammainccinv', false, negated(d_gammaincinv))
 lacks({ 1 }, 'gammainc', 'gammaincc', 'gammaincinv', 'gammainccinv')
-rule('gamma_density', function(y, a, b) return y * (mc.log(b) - psi(a)) end, function(y, a, b) return y * (a / b - 1) end)
+-- the density is 0, and flat, where b <= 0
+local function positive_only(f)
+  return function(y, a, b)
+    local inside = mc.gt(b, 0)
+    return mc.where(inside, f(y, a, mc.where(inside, b, 1)), y * 0)
+  end
+end
+rule('gamma_density', positive_only(function(y, a, b) return y * (mc.log(b) - psi(a)) end), positive_only(function(y, a, b) return y * (a / b - 1) end))
 
 local function d_betainc(_, a, b, c) return beta_slope(a, b, c) end
 rule('betainc', false, false, d_betainc)
@@ -114,9 +121,15 @@ end
 rule('beta_odds', false, false, d_odds)
 rule('beta_oddsc', false, false, negated(d_odds))
 lacks({ 1, 2 }, 'betainc', 'betaincc', 'betaincinv', 'betainccinv', 'beta_odds', 'beta_oddsc')
-rule('beta_density', function(y, a, b, c) return y * (mc.log(c) - psi(a) + psi(a + b)) end, function(y, a, b, c)
+local function unit_only(f)
+  return function(y, a, b, c)
+    local inside = mc.logical_and(mc.gt(c, 0), mc.lt(c, 1))
+    return mc.where(inside, f(y, a, b, mc.where(inside, c, 0.5)), y * 0)
+  end
+end
+rule('beta_density', unit_only(function(y, a, b, c) return y * (mc.log(c) - psi(a) + psi(a + b)) end), unit_only(function(y, a, b, c)
   return y * (mc.log1p(-c) - psi(b) + psi(a + b))
-end, function(y, a, b, c) return y * (a / c - b / (1 - c)) end)
+end), unit_only(function(y, a, b, c) return y * (a / c - b / (1 - c)) end))
 
 local function t_density(a, b)
   return exp(mc.log1p(b * b / a) * (a + 1) * -0.5 - mc.log(a) * 0.5 - S.betaln(a * 0.5, 0.5))
@@ -269,7 +282,10 @@ end)
 local function ladder(a, b, c, up)
   return mc.sqrt(mc.maximum((a - b * up) * (a + b * up + 1), 0)) * S.sph_legendre_p(a, b + up, c)
 end
-rule('sph_legendre_p', false, false, function(_, a, b, c) return (ladder(a, b, c, 1) - ladder(a, b, c, -1)) * 0.5 end)
+-- the function is even in the angle and takes |sin|: outside [0, pi] the slope turns round
+rule('sph_legendre_p', false, false, function(_, a, b, c)
+  return (ladder(a, b, c, 1) - ladder(a, b, c, -1)) * mc.where(mc.lt(mc.sin(c), 0), -0.5, 0.5)
+end)
 without.eval_legendre = { 'the degree is whole' }
 without.lpmv = { 'the order is whole', NO_FORM }
 without.sph_legendre_p = { 'the degree is whole', 'the order is whole' }

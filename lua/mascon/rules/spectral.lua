@@ -8,7 +8,7 @@
 -- value decomposition, 2020 (complex). May not know graphs.
 local mc = require 'mascon'
 local functions = require 'mascon.linalg.functions'
-local stack = require 'mascon.linalg.stack'
+local stack = require 'mascon.array.stacks'
 local adjoint, columns, some_rows, some_columns = stack.adjoint, stack.columns, stack.some_rows, stack.some_columns
 
 local R = {}

@@ -2,10 +2,10 @@
 --
 -- Owns Bluestein's chirp: n k = (n^2 + k^2 - (k - n)^2) / 2 turns the sum into a convolution, made by transforms. Angles are reduced to one
 -- turn before the cosine, so that long chirps keep their digits.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
 local fft = require 'mascon.fft'
 local rows = require 'mascon.signal.rows'
 local error = check.error

@@ -2,11 +2,11 @@
 --
 -- Owns start-up states, edge extension and the choice between recursion and transforms. The recursion itself is the op `iir`. Designs come
 -- from fir.lua and iir.lua. Arithmetic is f64 inside the recursion for every dtype; results keep the dtype of the samples.
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
 local rows = require 'mascon.signal.rows'
 local fourier = require 'mascon.signal.fourier'
 local methods, F, P = tensor.methods, op.functions, lib.params

@@ -1,10 +1,10 @@
 --- fir.lua - finite impulse responses by the window method.
 --
 -- Owns band edges and their checks, shared with iir.lua. Knows nothing of filtering.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
 local window = require 'mascon.signal.window'
 local F = op.functions
 local M = {}

@@ -1,10 +1,10 @@
 --- fourier.lua - convolution by transforms, analytic signals.
 --
 -- Owns the choice of block length (overlap-save) and the cut of the full result. Rows in, rows out; knows no filter design.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
 local fft = require 'mascon.fft'
 local rows = require 'mascon.signal.rows'
 local methods, F = tensor.methods, op.functions

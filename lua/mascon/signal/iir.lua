@@ -2,9 +2,9 @@
 --
 -- Owns prototypes, band transforms, the bilinear map and the pairing of zeros with poles. Design is a handful of complex numbers, so it
 -- is plain Lua. Knows nothing of filtering.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local check = require 'mascon.core.check'
 local fir = require 'mascon.signal.fir'
 local C = tensor.complex
 local M = {}

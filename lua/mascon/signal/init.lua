@@ -2,8 +2,8 @@
 --
 -- The public table; every function is defined and documented in the file of its concept. Axes are 1-based, the last by default; samples
 -- keep their dtype (f32 or f64, integers become f64). Owns nothing.
-local op = require 'mascon.op'
-local into = require 'mascon.into'
+local op = require 'mascon.core.op'
+local into = require 'mascon.core.into'
 local M = {}
 
 local PARTS = {

@@ -1,11 +1,11 @@
 --- rows.lua - the working shape of mc.signal: samples as contiguous rows [m, n], one axis last.
 --
 -- Owns the way there and back, the size of blocks that stay in cache, and the edge extensions. Knows no filter and no transform.
-local lib = require 'mascon.ffi'
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local index = require 'mascon.index'
-local check = require 'mascon.check'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local index = require 'mascon.core.index'
+local check = require 'mascon.core.check'
 local methods, F = tensor.methods, op.functions
 local M = {}
 

@@ -1,10 +1,10 @@
 --- spectrum.lua - power spectra by averaged, windowed segments.
 --
 -- Owns segmentation, scaling and averaging. Rows go in blocks that stay in cache. Windows come from window.lua, trends from filter.lua.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
 local fft = require 'mascon.fft'
 local rows = require 'mascon.signal.rows'
 local window = require 'mascon.signal.window'

@@ -1,10 +1,10 @@
 --- wavelet.lua - Morlet wavelets and the transform by them.
 --
 -- Owns the normalisation (unit energy in continuous time) and the crop to the length of the samples.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
 local fft = require 'mascon.fft'
 local rows = require 'mascon.signal.rows'
 local methods, F = tensor.methods, op.functions

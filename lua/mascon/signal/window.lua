@@ -2,10 +2,10 @@
 --
 -- Owns their formulas and parameters. Symmetric windows (sym = true, for filters) run from edge to edge; periodic ones (for spectra)
 -- are the first n points of the symmetric window of n + 1.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
 local methods, F = tensor.methods, op.functions
 local M = {}
 

@@ -1,10 +1,10 @@
 --- circular.lua - statistics of angles.
 --
 -- Owns the resultant vector and what follows from it. Angles are radians unless low and high say what one turn is.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
 local methods, F = tensor.methods, op.functions
 local M = {}
 

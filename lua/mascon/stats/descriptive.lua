@@ -1,12 +1,12 @@
 --- descriptive.lua - location, spread and shape of samples along an axis.
 --
 -- Owns defaults: axis = nil means over everything, NaN gives NaN. Order statistics are rows of the op table.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local along = require 'mascon.along'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local ALL = require 'mascon.index'.all
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local along = require 'mascon.array.along'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local ALL = require 'mascon.core.index'.all
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}

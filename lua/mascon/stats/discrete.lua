@@ -3,7 +3,7 @@
 -- Each table has cdf, sf, logcdf, logsf, ppf, isf, pmf, logpmf of (k, shapes..., { loc = 0 }); tensors or numbers that broadcast. cdf and sf take
 -- any real k and count up to floor(k); pmf is 0 between whole numbers. ppf(p) is the smallest k with cdf(k) >= p, isf(q) the smallest with
 -- sf(k) <= q; at p = 0 they give the number below the support, as SciPy does. Shapes outside their domain give NaN. Owns the standard forms.
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local family = require 'mascon.stats.family'
 local F = op.functions
 local distribution = family.distribution

@@ -1,9 +1,9 @@
 --- distributions.lua - short names of the normal, t, chi-squared and F distributions: norm_cdf(x), t_sf(t, df), ...
 --
 -- The tables of continuous.lua (mc.stats.norm.cdf) have every distribution; these stay for their brevity and take mean and std. Owns no formula.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local check = require 'mascon.core.check'
 local continuous = require 'mascon.stats.continuous'
 local methods, F = tensor.methods, op.functions
 local M = {}

@@ -2,9 +2,9 @@
 --
 -- A distribution states its standard form (location 0, scale 1) once; the functions made here take tensors or numbers that broadcast, with
 -- location and scale as options. Owns the call rule of cdf, sf, ppf, isf, pdf and kin. May not know any distribution.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local check = require 'mascon.core.check'
 local methods, F, error = tensor.methods, op.functions, check.error
 local M = {}
 
@@ -83,7 +83,7 @@ local function make(d, kind)
     if what == 'density' then
       y = core(z, unpack(shapes))
       local none = (kind == 'logpdf' or kind == 'logpmf') and -1 / 0 or 0
-      if d.discrete then y = F.where(F.eq(F.floor(z), z), y, F.where(F.isnan(z), 0 / 0, none)) end
+      if d.discrete then y = F.where(F.logical_and(F.eq(F.floor(z), z), F.isfinite(z)), y, F.where(F.isnan(z), 0 / 0, none)) end
       if low then y = F.where(F.lt(z, low), none, y) end
       if high then y = F.where(F.gt(z, high), none, y) end
       if scale ~= 1 then
@@ -107,9 +107,15 @@ end
 ---@param d table
 ---@return table
 function M.distribution(d)
-  local function log_of(f) return function(...) return F.log(f(...)) end end
-  d.logcdf = d.logcdf or log_of(d.cdf)
-  d.logsf = d.logsf or log_of(d.sf)
+  -- near 1 a probability has no digits left for its logarithm: there the other tail has them
+  local function log_of(f, rest)
+    return function(...)
+      local y = f(...)
+      return F.where(F.gt(y, 0.5), F.log1p(-rest(...)), F.log(y))
+    end
+  end
+  d.logcdf = d.logcdf or log_of(d.cdf, d.sf)
+  d.logsf = d.logsf or log_of(d.sf, d.cdf)
   local density, log_density = d.discrete and 'pmf' or 'pdf', d.discrete and 'logpmf' or 'logpdf'
   if not d[density] then
     local f = d[log_density]

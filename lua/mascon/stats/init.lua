@@ -1,8 +1,8 @@
 --- mascon.stats: distributions, descriptive and circular statistics, correlation, tests and their correction.
 --
 -- The public table; every function is defined and documented in the file of its concept. Axes are 1-based. Owns nothing.
-local op = require 'mascon.op'
-local into = require 'mascon.into'
+local op = require 'mascon.core.op'
+local into = require 'mascon.core.into'
 local M = {}
 
 for name, row in pairs(op.rows) do

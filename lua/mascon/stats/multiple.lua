@@ -1,10 +1,10 @@
 --- multiple.lua - p-values corrected for many tests.
 --
 -- Owns the step-up and step-down rules. Results are adjusted p-values: compare them with the level wanted.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
 local methods, F = tensor.methods, op.functions
 local M = {}
 

@@ -1,13 +1,13 @@
 --- rank.lua - ranks, correlation, t tests.
 --
 -- Owns tie rules and the p-values of correlation coefficients. Samples run along one axis, the last by default.
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
-local along = require 'mascon.along'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
+local along = require 'mascon.array.along'
 local distributions = require 'mascon.stats.distributions'
-local index = require 'mascon.index'
+local index = require 'mascon.core.index'
 local methods, F = tensor.methods, op.functions
 local ALL = index.all
 local M = {}

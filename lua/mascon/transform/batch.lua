@@ -3,9 +3,9 @@
 -- A batched value is a tensor with the batch in front of its axes, dense; a use of it is the same view once per element. Ops become batched
 -- ops by rules; what has no rule runs element by element. Owns the walk. May not know how an op is batched.
 local mc = require 'mascon'
-local graphs = require 'mascon.compile.graph'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
+local graphs = require 'mascon.graph.graph'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
 local evaluate = require 'mascon.transform.evaluate'
 local rules = require 'mascon.rules.batch'
 
@@ -94,6 +94,7 @@ end
 ---@param size integer
 ---@return table outputs tensors, all with the batch in front
 ---@return table loops names of the ops that had to run element by element
+---@return table effects by place: what the graph makes of an input that it writes to, with the batch in front
 function M.run(graph, inputs, batched, size)
   local env, many, loops = {}, {}, {}
   for i, v in ipairs(graph.inputs) do env[v], many[v] = inputs[i], batched[i] end
@@ -130,7 +131,12 @@ function M.run(graph, inputs, batched, size)
     local t = env[u.value]
     out[i] = many[u.value] and see(t, u) or mc.broadcast_to(evaluate.see(t, u), with(size, u.shape))
   end
-  return out, loops
+  local effects = {}
+  for _, e in ipairs(graph.effects) do
+    local t, v = env[e.value], e.value
+    effects[e.input] = many[v] and t or mc.broadcast_to(t, with(size, v.shape))
+  end
+  return out, loops, effects
 end
 
 return M

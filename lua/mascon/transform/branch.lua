@@ -3,9 +3,9 @@
 --- Owns mc.cond and mc.switch, and the primitive that stands for a choice in a graph. Where the value is known (nothing is being recorded, or
 --- the recording is for these values alone) the function is simply called. May not know loops.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
 local forms = require 'mascon.transform.forms'
 local region = require 'mascon.transform.region'
 local reverse = require 'mascon.transform.reverse'

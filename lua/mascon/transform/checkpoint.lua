@@ -3,7 +3,7 @@
 --- Owns mc.checkpoint. The function stands in the graph as one call, of which nothing but operands and results is kept; going back runs its body
 --- again. May not know anything else.
 local forms = require 'mascon.transform.forms'
-local launch = require 'mascon.compile.launch'
+local launch = require 'mascon.graph.launch'
 local region = require 'mascon.transform.region'
 
 local M = {}

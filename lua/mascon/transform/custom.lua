@@ -3,11 +3,11 @@
 --- Owns mc.custom_vjp, mc.custom_jvp, mc.stop_gradient and the primitive that stands for a function with rules of its own. The function is still
 --- traced, so that it compiles and maps over batches; only derivatives go by the rule. May not know the derivative of any op.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local graphs = require 'mascon.compile.graph'
-local op = require 'mascon.op'
-local tensor = require 'mascon.tensor'
-local tree = require 'mascon.tree'
+local check = require 'mascon.core.check'
+local graphs = require 'mascon.graph.graph'
+local op = require 'mascon.core.op'
+local tensor = require 'mascon.core.tensor'
+local tree = require 'mascon.graph.tree'
 local forms = require 'mascon.transform.forms'
 local forward = require 'mascon.transform.forward'
 local region = require 'mascon.transform.region'

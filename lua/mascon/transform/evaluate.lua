@@ -2,9 +2,9 @@
 --
 -- Transforms run graphs again with other operands: cotangents, tangents, batches. Since that happens through the ops themselves, an enclosing
 -- recording sees it, and transforms compose. Owns how a use becomes a view and how a node becomes a call. May not know rules.
-local graphs = require 'mascon.compile.graph'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
+local graphs = require 'mascon.graph.graph'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
 
 local M = {}
 

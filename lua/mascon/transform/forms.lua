@@ -4,10 +4,10 @@
 -- taking trees apart, putting them together, and the words for a leaf that changed. A form holds no tensors, so that it may outlive a call. May not
 -- know graphs.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local random = require 'mascon.random.key'
-local tensor = require 'mascon.tensor'
-local tree = require 'mascon.tree'
+local tensor = require 'mascon.core.tensor'
+local tree = require 'mascon.graph.tree'
 local error = check.error
 
 local M = {}

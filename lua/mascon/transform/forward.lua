@@ -3,11 +3,11 @@
 -- Owns the walk and the three general forms of a forward rule: linear, multilinear and elementwise ops; what has none of them is the transposed
 -- of its reverse rule. May not know the derivative of any op.
 local mc = require 'mascon'
-local launch = require 'mascon.compile.launch'
+local launch = require 'mascon.graph.launch'
 local evaluate = require 'mascon.transform.evaluate'
 local params = require 'mascon.transform.params'
 local reverse = require 'mascon.transform.reverse'
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 local transpose = require 'mascon.transform.transpose'
 local rules = require 'mascon.rules'
 

@@ -3,10 +3,10 @@
 --- A function is run once while libmascon writes down its ops; transforms walk what was written and call ops again, so that they compose: with
 --- one another, with mc.compile and with mc.vmap. Owns the public functions. May not know the derivative of any op.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
-local tree = require 'mascon.tree'
-local launch = require 'mascon.compile.launch'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
+local tree = require 'mascon.graph.tree'
+local launch = require 'mascon.graph.launch'
 local random = require 'mascon.random.key'
 local batch = require 'mascon.transform.batch'
 local evaluate = require 'mascon.transform.evaluate'
@@ -38,10 +38,14 @@ local function places(name, argnums, n, level)
 end
 
 --- Runs f and what is needed to go on: the traced function and the tensors of its values. back: it is to be gone through in reverse.
-local function linearise(f, args, numbers, back)
+local function linearise(name, f, args, numbers, back)
   local nested = launch.recording()
-  local t = trace.run(f, args, { keep = not nested, numbers = numbers })
+  local t = trace.run(f, args, { keep = not nested, numbers = numbers, restore = nested, name = name })
+  -- within another recording what f writes to its arguments is done again, so that the other one sees it
+  local effects = nested and t.graph.effects or {}
+  for _, e in ipairs(effects) do t.inputs[e.input] = tensor.is(t.given[e.input]) and t.given[e.input]:copy() or t.inputs[e.input] end
   t.env = evaluate.run(t.graph, t.inputs, nested, back)
+  for _, e in ipairs(effects) do if tensor.is(t.given[e.input]) then t.given[e.input]:copy_(t.env[e.value]) end end
   -- within another recording the results are those of the nodes just run, which it saw
   t.values = {}
   for i, v in ipairs(t.leaves) do t.values[i] = v end
@@ -103,7 +107,7 @@ local function value_and_grad(name, f, opts)
   return function(...)
     local args = { n = select('#', ...), ... }
     local list, set = places(name, o.argnums, args.n, 2)
-    local t = linearise(f, args, set, true)
+    local t = linearise(name, f, args, set, true)
     scalar_output(name, t, o.has_aux, 2)
     local y = t.values[1]
     local back = {}
@@ -186,7 +190,7 @@ end
 function M.vjp(f, ...)
   callable('vjp', f, 2)
   local args = { n = select('#', ...), ... }
-  local t = linearise(f, args, nil, true)
+  local t = linearise('vjp', f, args, nil, true)
   local out = results(t, t.values)
   out[out.n + 1] = function(...)
     local back = reverse.run(t.graph, t.env, cotangents('vjp', t, { ... }, 1))
@@ -213,7 +217,7 @@ function M.jvp(f, args, tangents)
   for i = 1, n do list[i] = args[i] end
   local numbers = {}
   for i = 1, n do numbers[i] = tangents[i] ~= nil end
-  local t = linearise(f, list, numbers)
+  local t = linearise('jvp', f, list, numbers)
   local dots = {}
   local at = 0
   for i = 1, n do
@@ -269,11 +273,24 @@ local function axes_of(name, v, spec, where, out, level)
   end
 end
 
+--- Writes what f made of its arguments into them. effects: of batch.run; leaves: { tensor, axis, name, the tensor that was given with the batch in front }.
+local function write_back(leaves, effects, size)
+  for i, v in pairs(effects) do
+    for k, l in ipairs(leaves) do
+      if k ~= i and launch.overlap(l[4] or l[1], leaves[i][4]) then
+        error(('vmap: the function writes to argument %s, which shares memory with argument %s; pass a copy, x:copy()'):format(leaves[i][3], l[3]), 3)
+      end
+    end
+    leaves[i].value = v
+  end
+  for _, l in ipairs(leaves) do if l.value then l[4]:copy_(size > 0 and l.value or l[4]) end end
+end
+
 --- f over batches: written for one element, run for all of them at once.
 ---
 --- Each tensor argument (and each mc.random.keys) is taken apart along an axis (the first unless in_axes says otherwise) and f is applied to the parts; results are put
 --- together along out_axes. f runs once, on the first element, while its ops are written down; then every op runs over the whole batch. Composes with
---- mc.grad, mc.compile and itself. f may not decide by the values of its arguments. Ops that have no form over batches run one element at a time.
+--- mc.grad, mc.compile and itself. f may not decide by the values of its arguments. What f writes to a batched argument is written to all of it; it may not write to one that is not batched, nor to a tensor from outside. Ops that have no form over batches run one element at a time.
 --- Options: in_axes: an axis, false (not batched), or a list with one entry for each argument (a table for the leaves of a table) ·
 --- out_axes (1): an axis, or a list with one for each result. Errors: arguments whose batches differ; no batched argument.
 ---     mc.vmap(function(a, b) return mc.sum(a * b) end)(mc.tensor{ { 1, 2 }, { 3, 4 } }, mc.tensor{ { 1, 1 }, { 2, 2 } })  --> f64[2]@cpu { 3, 14 }
@@ -307,6 +324,7 @@ function M.vmap(f, opts)
       local t, a = l[1], l[2]
       if a then
         t = t:moveaxis(a, 1)
+        l[4] = t
         if not t:is_contiguous() then t = t:copy() end
         batched[i] = true
         if size > 0 then
@@ -321,10 +339,16 @@ function M.vmap(f, opts)
         examples[i] = t
       end
     end
-    local t = trace.run(f, trace.with(args, examples, {}), { strict = true, numbers = {} })
+    local t = trace.run(f, trace.with(args, examples, {}), { strict = true, numbers = {}, fixed = true, restore = true, name = 'vmap' })
+    for _, e in ipairs(t.graph.effects) do
+      if not batched[e.input] then
+        error(('vmap: the function writes to argument %s, which is the same for all elements of the batch (in_axes = false); return the new value instead'):format(leaves[e.input][3]), 2)
+      end
+    end
     local inputs = {}
     for i, l in ipairs(leaves) do inputs[i] = batched[i] and l[1] or t.inputs[i] end
-    local outs = batch.run(t.graph, inputs, batched, size)
+    local outs, _, effects = batch.run(t.graph, inputs, batched, size)
+    if next(effects) then write_back(leaves, effects, size) end
     local values = {}
     for i, v in ipairs(t.leaves) do values[i] = v end
     for i, u in ipairs(outs) do values[t.outputs[i]] = u end

@@ -3,9 +3,9 @@
 --- Owns mc.while_loop and mc.fori_loop, and the primitive that stands for a loop of unknown length in a graph. Where values are known the loop is a
 --- plain loop in Lua. May not know choices; loops of known length are scans.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
 local branch = require 'mascon.transform.branch'
 local forms = require 'mascon.transform.forms'
 local region = require 'mascon.transform.region'

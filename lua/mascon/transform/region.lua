@@ -11,9 +11,9 @@
 --   lower(make)                       { kind, parts = { make(graph) ... }, ... } as launch.plan takes it
 -- All take and give lists of tensors and are written with ops, so that an enclosing recording sees what they do.
 local mc = require 'mascon'
-local graphs = require 'mascon.compile.graph'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
+local graphs = require 'mascon.graph.graph'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
 local batch = require 'mascon.transform.batch'
 local evaluate = require 'mascon.transform.evaluate'
 local forward = require 'mascon.transform.forward'
@@ -49,7 +49,7 @@ function M.trace(name, f, ins, once)
   local list = {}
   for i, t in ipairs(ins) do list[i] = dense(t) end
   local aliases, since = launch.aliases(list), M.now()
-  local log, results = launch.record(aliases, { capture = true, strict = not once or launch.mode() }, function() return f(unpack(aliases)) end)
+  local log, results = launch.record(aliases, { capture = true, strict = not once or launch.mode(), fixed = not once, restore = true, name = name }, function() return f(unpack(aliases)) end)
   local outs = results[1]
   local graph = graphs.build(aliases, log, outs)
   if #graph.effects > 0 then

@@ -3,9 +3,9 @@
 --- Owns mc.scan and the primitive that stands for a loop of known length in a graph. Going back, the carry of every turn is kept and the inside of a
 --- turn is computed again; with `checkpoint` only some carries are kept. May not know choices or loops of unknown length.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
 local forms = require 'mascon.transform.forms'
 local region = require 'mascon.transform.region'
 local reverse = require 'mascon.transform.reverse'

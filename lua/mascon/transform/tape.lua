@@ -4,12 +4,12 @@
 --- the leaves and drops those entries. While there is no leaf nothing is recorded and nothing costs. Owns leaves, their gradients and hooks. May not
 --- know the derivative of any op.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
-local graphs = require 'mascon.compile.graph'
-local launch = require 'mascon.compile.launch'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
+local graphs = require 'mascon.graph.graph'
+local launch = require 'mascon.graph.launch'
 local evaluate = require 'mascon.transform.evaluate'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local region = require 'mascon.transform.region'
 local reverse = require 'mascon.transform.reverse'
 local error = check.error

@@ -1,11 +1,11 @@
 -- trace.lua - a function of trees as a graph, for transforms.
 --
 -- Owns which leaves of the arguments are traced and how results find their places again. May not know derivatives.
-local graphs = require 'mascon.compile.graph'
-local launch = require 'mascon.compile.launch'
-local tensor = require 'mascon.tensor'
-local op = require 'mascon.op'
-local tree = require 'mascon.tree'
+local graphs = require 'mascon.graph.graph'
+local launch = require 'mascon.graph.launch'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local tree = require 'mascon.graph.tree'
 
 local M = {}
 
@@ -35,20 +35,22 @@ end
 --- Runs f on its arguments and writes down what it did.
 ---@param f function
 ---@param args table { n =, ... } trees
----@param how table keep, strict: as in launch.record; numbers: places of arguments whose numbers are traced too (nil: all), the others stay numbers
----@return table traced { graph, inputs (dense tensors, one per leaf), first (of each argument: its first leaf; first[n + 1]: one past the last), args,
+---@param how table keep, strict, fixed, restore, name: as in launch.record; numbers: places of arguments whose numbers are traced too (nil: all), the others stay numbers
+---@return table traced { graph, inputs (dense tensors, one per leaf; what was written as it was before), given (the leaves), first (of each argument: its first leaf; first[n + 1]: one past the last), args,
 ---  results = { n =, ... }, leaves (of the results: tensors; numbers as they are), outputs (places of the tensors among the leaves) }
 function M.run(f, args, how)
-  local t = { inputs = {}, first = {}, args = args }
+  local t = { inputs = {}, given = {}, first = {}, args = args }
   for i = 1, args.n do
     t.first[i] = #t.inputs + 1
-    for _, v in ipairs(tree.leaves(args[i], how.numbers and not how.numbers[i])) do t.inputs[#t.inputs + 1] = dense(v) end
+    for _, v in ipairs(tree.leaves(args[i], how.numbers and not how.numbers[i])) do
+      t.inputs[#t.inputs + 1], t.given[#t.given + 1] = dense(v), v
+    end
   end
   t.first[args.n + 1] = #t.inputs + 1
   local aliases = launch.aliases(t.inputs)
   local shown = M.with(args, aliases, how.numbers)
-  local log
-  log, t.results = launch.record(aliases, how, function() return f(unpack(shown, 1, args.n)) end)
+  local log, writes
+  log, t.results, writes = launch.record(aliases, how, function() return f(unpack(shown, 1, args.n)) end)
   shown = nil -- machine code may keep the function above
   t.leaves, t.outputs = {}, {}
   local tensors = {}
@@ -62,6 +64,12 @@ function M.run(f, args, how)
     end
   end
   t.graph = graphs.build(aliases, log, tensors)
+  for i, before in pairs(writes or {}) do
+    if tensor.is(before) then
+      if not how.restore and not rawequal(t.inputs[i], t.given[i]) and tensor.is(t.given[i]) then t.given[i]:copy_(aliases[i]) end -- it wrote to a dense copy
+      t.inputs[i] = before
+    end
+  end
   return t
 end
 

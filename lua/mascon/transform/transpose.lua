@@ -2,7 +2,7 @@
 --
 -- Owns the one step that both directions of differentiation share: what a linear function of tensors does is written down and gone through in
 -- reverse. May not know where the function comes from.
-local launch = require 'mascon.compile.launch'
+local launch = require 'mascon.graph.launch'
 local evaluate = require 'mascon.transform.evaluate'
 local reverse = require 'mascon.transform.reverse'
 local trace = require 'mascon.transform.trace'

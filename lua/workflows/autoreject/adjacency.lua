@@ -3,7 +3,7 @@
 -- Two electrodes bridged by gel, or one blow to the cap, make neighbours bad together: a repair of one from the other would copy the artefact. Owns the
 -- neighbour table and clusters of bad channels. May not know samples.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 

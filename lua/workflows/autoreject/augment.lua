@@ -2,7 +2,7 @@
 --
 -- Owns which interpolator serves a type of channel: spherical splines for EEG, field mapping for MEG, none for the others. Gives the weights
 -- that predict every channel from all others, and what repairs any set of bad ones. May not know samples.
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local mc = require 'mascon'
 local error = check.error
 local M = {}

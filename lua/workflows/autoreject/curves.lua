@@ -4,7 +4,7 @@
 -- sum gives the means of all numbers at once, and the median of the test rows is needed once a fold. Owns this algebra, block by block over
 -- time; rows made by interpolation exist for one block only. May not know how a threshold is chosen from the losses.
 local mc = require 'mascon'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local folds_ = require 'workflows.autoreject.folds'
 local raw = op.raw
 local M = {}

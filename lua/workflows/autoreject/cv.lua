@@ -3,7 +3,7 @@
 -- Epochs are binned by how many channels are bad, once; means of all training sets are sums of bins, medians of test epochs belong to no pair. Owns
 -- the bins and the table of cells that differ between numbers of repairs. May not know thresholds.
 local mc = require 'mascon'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local curves = require 'workflows.autoreject.curves'
 local folds_ = require 'workflows.autoreject.folds'
 local repair = require 'workflows.autoreject.repair'

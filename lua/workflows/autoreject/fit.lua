@@ -5,7 +5,7 @@
 local adjacency = require 'workflows.autoreject.adjacency'
 local augment = require 'workflows.autoreject.augment'
 local certainty = require 'workflows.autoreject.certainty'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local cv = require 'workflows.autoreject.cv'
 local folds = require 'workflows.autoreject.folds'
 local options = require 'workflows.autoreject.options'

@@ -3,7 +3,7 @@
 -- Owns the contiguous K-fold, the stratified shuffle split of the threshold search and the check of splits that are given. A fold is
 -- { train = list, test = list } of 1-based rows. May not know what a row is.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local twister = require 'workflows.autoreject.twister'
 local error = check.error
 local M = {}

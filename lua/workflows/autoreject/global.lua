@@ -3,7 +3,7 @@
 -- Owns get_rejection_threshold and validation_curve: an epoch has one value, its largest range, and a threshold that keeps no epoch costs +inf.
 -- May not know thresholds of single channels.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local bayesian = require 'workflows.autoreject.bayesian'
 local curves = require 'workflows.autoreject.curves'
 local exact = require 'workflows.autoreject.exact'

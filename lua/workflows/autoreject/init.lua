@@ -3,7 +3,7 @@
 -- fit(epochs) gives a model, model:transform(epochs) clean epochs and a log of what was decided; get_rejection_threshold gives one limit for all
 -- channels; ransac finds channels that others cannot predict. Owns nothing but the names: each part stands in a file of its own and is
 -- loaded when touched.
-local lazy = require 'mascon.lazy'
+local lazy = require 'mascon.core.lazy'
 
 return lazy.table('mc.autoreject', {
   ['workflows.autoreject.fit'] = { 'fit', 'fit_transform' }, ['workflows.autoreject.thresholds'] = { 'compute_thresholds' },

@@ -3,8 +3,8 @@
 -- Owns the RejectLog object and its file, which holds the three arrays that upstream writes, so that either program reads the other's. May not know
 -- how decisions came about.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local error = check.error
 local M = {}
 

@@ -2,7 +2,7 @@
 --
 -- Owns the tables of options and every check that needs no samples. May not know how anything is computed.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 

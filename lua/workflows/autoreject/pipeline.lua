@@ -2,7 +2,7 @@
 --
 -- Owns the order of the steps and what of them is handed back. Each step stands alone elsewhere; may not know how any works.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local fit = require 'workflows.autoreject.fit'
 local options = require 'workflows.autoreject.options'
 local run = require 'workflows.autoreject.run'

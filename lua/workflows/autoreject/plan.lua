@@ -2,7 +2,7 @@
 --
 -- Owns the sums of bytes: every large piece that fit() holds at one time, from sizes alone. May not know samples.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local curves = require 'workflows.autoreject.curves'
 local folds = require 'workflows.autoreject.folds'
 local run = require 'workflows.autoreject.run'

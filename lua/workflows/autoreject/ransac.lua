@@ -2,9 +2,9 @@
 --
 -- Owns the random subsets, the verdict from correlations, and the repair of the channels found. May not know thresholds.
 local mc = require 'mascon'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local augment = require 'workflows.autoreject.augment'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local options = require 'workflows.autoreject.options'
 local run = require 'workflows.autoreject.run'
 local source = require 'workflows.autoreject.source'

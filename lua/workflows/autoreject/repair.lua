@@ -4,7 +4,7 @@
 -- rows. Channels that are bad and not repaired are sources, but for neighbours of repaired ones where adjacency is asked for. May not know how cells
 -- were chosen.
 local mc = require 'mascon'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local raw = op.raw
 local M = {}
 

@@ -11,7 +11,7 @@
 -- M.types makes these of a model.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
-local text = require 'mascon.text'
+local text = require 'mascon.base.text'
 local M = {}
 
 -- how values of a type are shown: unit and its factor from SI

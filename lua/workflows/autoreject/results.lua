@@ -3,7 +3,7 @@
 -- Owns names and order of its files: clean epochs, log, thresholds, figures, page. What they show is in report.lua. May not know how anything
 -- was decided.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local report = require 'workflows.autoreject.report'
 local run = require 'workflows.autoreject.run'
 local error = check.error

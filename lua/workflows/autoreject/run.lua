@@ -2,7 +2,7 @@
 --
 -- Owns nothing else. Results depend on neither.
 local mc = require 'mascon'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local M = {}
 
 --- Bytes of freed blocks that may wait to be used again beside those in use.
@@ -43,7 +43,7 @@ function M.progress(o, total, cells)
     end
   end
   if not o.verbose or total * cells < SHORT then return nil end
-  local bar = require('mascon.progress').new(total, { label = 'autoreject', unit = 'samples' })
+  local bar = require('mascon.base.progress').new(total, { label = 'autoreject', unit = 'samples' })
   local done = 0
   return function(n)
     done = done + n

@@ -4,9 +4,9 @@
 -- samples of all epochs. Samples in memory are viewed in place. Those in a file are read once, epoch by epoch, into a scratch file that
 -- is laid out by time, so that the number of passes depends on no size, and a set larger than memory passes through. May not know thresholds.
 local mc = require 'mascon'
-local op = require 'mascon.op'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
+local op = require 'mascon.core.op'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local curves = require 'workflows.autoreject.curves'
 local scratch = require 'mascon.io.scratch'
 local error, raw = check.error, op.raw

@@ -3,8 +3,8 @@
 -- Owns the layout: an .npz with the tensors of each type under type/name and one JSON text for everything else; a file of Python's autoreject is upstream.lua's. May not know
 -- what the fields mean beyond which of them are needed.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local json = require 'mascon.json'
+local check = require 'mascon.core.check'
+local json = require 'mascon.base.json'
 local npy = require 'mascon.io.npy'
 local upstream = require 'workflows.autoreject.upstream'
 local error = check.error

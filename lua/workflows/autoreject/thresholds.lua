@@ -3,7 +3,7 @@
 -- Chains the parts: interpolated rows, folds, losses of all candidates, the choice among them. Owns the order of these steps and the public
 -- compute_thresholds. May not know voting or repair.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local augment = require 'workflows.autoreject.augment'
 local bayesian = require 'workflows.autoreject.bayesian'
 local curves = require 'workflows.autoreject.curves'

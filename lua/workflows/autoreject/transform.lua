@@ -5,7 +5,7 @@
 local mc = require 'mascon'
 local adjacency = require 'workflows.autoreject.adjacency'
 local augment = require 'workflows.autoreject.augment'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local log_ = require 'workflows.autoreject.log'
 local repair = require 'workflows.autoreject.repair'
 local run = require 'workflows.autoreject.run'

@@ -4,7 +4,7 @@
 -- programs drew from an integer seed can so be drawn again to the last index. May not know folds. mc.random is the generator for
 -- everything else.
 local bit = require 'bit'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local band, bor, bxor, lshift, rshift, tobit = bit.band, bit.bor, bit.bxor, bit.lshift, bit.rshift, bit.tobit
 local M = {}
 

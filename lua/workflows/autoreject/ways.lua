@@ -3,7 +3,7 @@
 -- Owns the log and the tables of types where a way gives none of its own: limits of whole types, channels that others cannot predict. What
 -- decides stands in fit.lua, global.lua and ransac.lua. May not know files.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local fit = require 'workflows.autoreject.fit'
 local global = require 'workflows.autoreject.global'
 local log_ = require 'workflows.autoreject.log'
@@ -13,7 +13,7 @@ local ransac = require 'workflows.autoreject.ransac'
 local report = require 'workflows.autoreject.report'
 local run = require 'workflows.autoreject.run'
 local source = require 'workflows.autoreject.source'
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 local M = {}
 
 --- Labels of epochs in which no channel is considered.

@@ -4,7 +4,7 @@
 -- suit the recording. Results are f64 [n, 2] edges and [n] centres in Hz. May not know filters or signals: of a filter it knows the
 -- order alone, because the order decides whether a recording is too short.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 

@@ -5,9 +5,9 @@
 -- pairs, pooled counts, pooled segments, trial permutations, soft bins. Owns the choice and the memory of a block; knows options as
 -- options.lua completed them. Everything that can be refused is refused in prepare(), before the first row.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local tensor = require 'mascon.core.tensor'
 local filters = require 'workflows.pac.filters'
 local normalize = require 'workflows.pac.normalize'
 local surrogate = require 'workflows.pac.surrogate'
@@ -43,7 +43,7 @@ end
 
 local function mask_windows(mask, T)
   local m = mc.is_tensor(mask) and mask or mc.tensor(mask)
-  if m.ndim ~= 1 or m.shape[1] ~= T then error(('pac: mask is %s; it must be one boolean per sample, %d'):format(tensor.describe(m), T), 2) end
+  if m.ndim ~= 1 or m.shape[1] ~= T then error(('pac: mask is %s; it must be one boolean per sample, %d, true where it counts'):format(tensor.describe(m), T), 2) end
   local keep, from, list = m:to('bool'):totable(), nil, {}
   for t = 1, T + 1 do
     if keep[t] and not from then from = t end
@@ -354,6 +354,25 @@ local function amplitude_forms(e, r, a)
     r.cosine, r.sine = tiled(e, mc.cos(theta)), tiled(e, mc.sin(theta))
   end
   r.amp = tiled(e, a)
+end
+
+--- Phases [R, P, T] or amplitudes [R, A, T] of whole rows.
+---@param which string 'pha' or 'amp'
+function M.analytic(e, x, which)
+  local o = e.o
+  if not e.fused then
+    x = x:to 'f64'
+    if o.demean then x = x - x:mean { 2, keepdim = true } end
+    local bands = band_by_band(e, x)
+    if which == 'pha' then return bands(o.pha, 1, mc.angle) end
+    return bands(o.amp, 2, mc.abs)
+  end
+  local p = e.plan
+  local out = raw('pac_analytic', { x:to(e.dtype):contiguous(), p.table, p.spans, e.window },
+    { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, want = which == 'pha' and 4 or 8 }, 2)[1]
+  if which == 'pha' then return out end
+  local R = out.shape[1]
+  return mc.permute_dims(out, { 1, 2, 4, 3 }):reshape(R, e.tiles * e.W, e.T)[{ mc.all, { 1, e.A } }]
 end
 
 local function tensor_features(e, x, which)

@@ -9,7 +9,7 @@
 -- centred values, and the information is -log2(1 - R^2)/2 bits when they are normal scores of ranks. So a block of time is one batched
 -- product, and permuting the trials of a changes that product alone.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local normalize = require 'workflows.pac.normalize'
 local M = {}
 

@@ -90,7 +90,7 @@ end
 ---@param band number[] {lo, hi} Hz
 ---@return any z c128 [R, T]
 function M.unfused(x, band, o)
-  local raw = require('mascon.op').raw
+  local raw = require('mascon.core.op').raw
   local T = x.shape[2]
   local order = math.max(1, (bands.filter_order(T, o.fs, band[1], o.cycles)))
   local f = M.fused(mc.tensor { band }, mc.empty { 0, 2 }, { T = T, fs = o.fs, n_cycles = { o.cycles, o.cycles }, dtype = 'f64', pad = order })

@@ -4,7 +4,7 @@
 -- seeds alone, so that other programs can make the same signals; noise has variance 1 and no mean. May not know filters, bands or
 -- measures. Everything runs as whole-tensor ops; 64-bit words are i64 tensors, whose products wrap as the recipe wants.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local M = {}
 
 local GAMMA, MIX1, MIX2 = 0x9E3779B97F4A7C15LL, 0xBF58476D1CE4E5B9LL, 0x94D049BB133111EBLL

@@ -4,12 +4,13 @@
 -- of input and output, blocks of rows, memory planning and progress. The arithmetic is in engine.lua, the bands in bands.lua, the search for
 -- the best pair of bands in search.lua, generators in generate.lua.
 local mc = require 'mascon'
-local check = require 'mascon.check'
-local tensor = require 'mascon.tensor'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local bands = require 'workflows.pac.bands'
 local engine = require 'workflows.pac.engine'
 local normalize = require 'workflows.pac.normalize'
 local options = require 'workflows.pac.options'
+local trials = require 'workflows.pac.trials'
 local error = check.error
 local M = {}
 
@@ -56,6 +57,7 @@ function M.plan(T, opts)
   local clip = o.band_clip
   o.pha = bands.phase { fs = o.fs, range = o.pha_range_hz, n = o.pha_n_bands, bands = o.pha_bands_hz, spacing = o.spacing, clip = clip, compat = o.compat }
   o.amp = bands.amplitude { fs = o.fs, range = o.amp_range_hz, n = o.amp_n_bands, bands = o.amp_bands_hz, spacing = o.spacing, clip = clip, compat = o.compat }
+  trials.take(o, T)
   return plan_of(o, T)
 end
 
@@ -178,7 +180,7 @@ local function progress_of(o, e, rows)
     end, done = function() end }
   end
   local big = rows * (1 + e.K / 20) * e.T * (e.P + e.A) > 3e8
-  return bar and big and require('mascon.progress').new(rows, { label = 'pac', unit = 'rows' }) or nil
+  return bar and big and require('mascon.base.progress').new(rows, { label = 'pac', unit = 'rows' }) or nil
 end
 
 --- Rows that depend on each other and so must be in one block, and the batch of the layout they form: { B, C, S } of n rows.
@@ -306,6 +308,19 @@ function Plan:run(x, x_amp)
   local axes, n = self:check(x, x_amp)
   x_amp = x_amp or self.options.x_amp
   local T, R = self.T, n.B * n.C * n.S
+  if self.options.trial_mask then
+    local K, shift
+    local r = self:_threaded(function()
+      local out
+      out, K, shift = trials.run(self, plan_of, x, x_amp, n)
+      return out
+    end)
+    local engine_ = setmetatable({ K = K, m = shift }, { __index = self.engine })
+    local warnings = {}
+    for i, w in ipairs(self.warnings) do warnings[i] = w end
+    warnings[#warnings + 1], r.note = r.note, nil
+    return Plan.finish(setmetatable({ engine = engine_, warnings = warnings }, { __index = self }), r, n, axes)
+  end
   local r = self:_threaded(Plan._execute, x:reshape(R, T), x_amp and x_amp:reshape(R, T), n)
   return self:finish(r, n, axes)
 end
@@ -399,7 +414,8 @@ end
 ---@param x any samples: [T], [C, T], [B, C, T], [B, C, S, T], or as opts.axes ("ST", "CST") says
 ---@param opts table fs Hz (required) · pha_range_hz {2, 20} · pha_n_bands 10 · amp_range_hz {60, 160} · amp_n_bands 10 · pha_bands_hz, amp_bands_hz ·
 ---  spacing 'linear'|'log' · band_clip · filter 'fir1'|'butter_trunc'|'morlet' · n_cycles {3, 6} · pad (samples of odd reflection at both ends, at least and by default
----  the largest filter order) · morlet_width 7 · edges 0 samples · demean · mask · windows ·
+---  the largest filter order) · morlet_width 7 · edges 0 samples · demean · mask (bool, true where a sample counts, after filtering: [T], [S, T] or the shape of x; pooled segments are joined end to end then)
+---  · windows {{first, last}, ...} samples that count ·
 ---  measure 'mi' · n_bins 18 · bin_norm 'mean'|'sum'|'pooled' · binning 'hard'|'soft' · n_perm 0 · surrogate 'block_swap'|'swap_trials'|'time_lag'|'exhaustive' ·
 ---  min_shift samples · shifts (list, samples) · permutations (lists of segments) · norm 'z' · mcp 'maxstat'|'none'|'fdr'|'bonferroni' (of p, see pac.correct) · mcp_scope 'run'|'channel' ·
 ---  maxstat_of 'z'|'raw' (raw values as Tensorpac: the pair with the widest null decides for all; default in the compat modes) · seed 42 · return_surrogates · return_dist · dtype 'f32'|'f64' ·

@@ -5,7 +5,7 @@
 -- squared deviations, exceedance counts, maxima), so it does not care how many surrogates there were or whether they were kept.
 -- May not know signals, bands or how surrogates are made.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local M = {}
 
 --- Status bit of a pair whose surrogates are all equal.

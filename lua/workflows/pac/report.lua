@@ -4,7 +4,7 @@
 -- Tensorpac's pooled counts. Takes results of pac.compute on [C, S, T] or [C, T]; computes nothing but averages.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
-local text = require 'mascon.text'
+local text = require 'mascon.base.text'
 local M = {}
 
 --- Mean over the segments axis, if there is one: [C, P, A].
@@ -19,18 +19,40 @@ local function phase_by_channel(t)
   return mc.atan2(mc.mean(mc.sin(t), 2), mc.mean(mc.cos(t), 2))
 end
 
---- Maps of a result per channel, f64 on the host side: value, z, p, pref.
+--- Which pairs p-values are corrected for, in words; '' without surrogates.
+function M.family(r)
+  if not r.p then return '' end
+  local o = r.options
+  if o.compat == 'tensorpac' then return ('p is that of Tensorpac (%s) in each channel.'):format(o.mcp == 'none' and 'maxstat' or o.mcp) end
+  if o.mcp == 'none' then return 'p is that of each pair alone, not corrected for their number.' end
+  local cells = r.pac.shape[r.pac.ndim] * r.pac.shape[r.pac.ndim - 1]
+  local maps = r.pac:numel() / cells
+  local run = o.mcp_scope == 'run'
+  local how = { maxstat = ('the largest %s of every surrogate'):format(o.maxstat_of == 'z' and 'standardised value' or 'raw value'), fdr = 'false discovery rate', bonferroni = 'Bonferroni' }
+  local many = run and maps > 1
+  local p = ('p is corrected for %d pairs: %s%d phase x %d amplitude bands (%s).'):format(many and cells * maps or cells, many and maps .. ' maps of ' or '',
+    r.pac.shape[r.pac.ndim - 1], r.pac.shape[r.pac.ndim], how[o.mcp])
+  if r.p.ndim == 4 and r.p.shape[2] > 1 then p = p .. ' That of a channel is twice the mean over its segments.' end
+  return p
+end
+
+--- Maps of a result per channel, f64 on the host side: value, z, p (of segments that are not pooled: twice their mean), pref.
 function M.maps(r)
   local m = { value = by_channel(r.pac:to 'f64') }
   if r.z then m.z = by_channel(r.z) end
-  if r.p then m.p = r.p.ndim >= 3 and by_channel(r.p) or r.p:reshape(1, r.p.shape[1], r.p.shape[2]) end
+  if r.p then
+    m.p = r.p.ndim >= 3 and by_channel(r.p) or r.p:reshape(1, r.p.shape[1], r.p.shape[2])
+    -- the mean of p-values is none, twice the mean is, whatever they have in common
+    if r.p.ndim == 4 and r.p.shape[2] > 1 then m.p = mc.minimum(2 * m.p, 1) end
+  end
   if r.pref_phase then m.pref = phase_by_channel(r.pref_phase:to 'f64') end
   return m
 end
 
 local function centre(b) return (b[1] + b[2]) / 2 end
 
---- The strongest couplings, best first: by z when there are surrogates, else by value. At most one neighbourhood per channel and peak.
+--- The strongest couplings, best first: by p, equal ones by z, where there are surrogates, else by value. At most one neighbourhood per channel and
+--- peak.
 ---@return table[] { channel, p, a, phase_hz, amp_hz, value, z, pval, pref_deg }
 function M.strongest(r, names, count)
   local m = M.maps(r)
@@ -61,6 +83,8 @@ function M.strongest(r, names, count)
     end
   end
   table.sort(cells, function(a, b)
+    local u, v = a.pval == a.pval and a.pval or 2, b.pval == b.pval and b.pval or 2
+    if u ~= v then return u < v end
     if a.key ~= b.key then return a.key > b.key end
     if a.c ~= b.c then return a.c < b.c end
     return a.p * 1e4 + a.a < b.p * 1e4 + b.a
@@ -194,10 +218,12 @@ function M.page(r, info)
     sections[#sections + 1] = { heading = 'Best bands', table = { header = h, rows = cells },
       paragraphs = { ('Every band between two of the frequencies of a grid was tried for phase and for amplitude (%d pairs). p is that of the pair alone, p of the search counts how often a surrogate of the whole search reaches this z.'):format(info.band_pairs) } }
   end
-  if #r.warnings > 0 then sections[#sections + 1] = { heading = 'Read with care', paragraphs = r.warnings } end
+  local care = {}
+  for _, list in ipairs { r.notes or {}, r.warnings } do for _, w in ipairs(list) do care[#care + 1] = w end end
+  if #care > 0 then sections[#sections + 1] = { heading = 'Read with care', paragraphs = care } end
   if info.pooled then sections[#sections + 1] = { heading = 'Compared with Tensorpac', paragraphs = { info.pooled } } end
   local settings = {}
-  for _, k in ipairs { 'fs', 'measure', 'n_bins', 'bin_norm', 'filter', 'surrogate', 'n_perm', 'mcp', 'seed', 'dtype', 'demean', 'compat' } do settings[#settings + 1] = { k, tostring(o[k]) } end
+  for _, k in ipairs { 'fs', 'measure', 'n_bins', 'bin_norm', 'filter', 'surrogate', 'n_perm', 'mcp', 'mcp_scope', 'maxstat_of', 'seed', 'dtype', 'demean', 'compat' } do settings[#settings + 1] = { k, tostring(o[k]) } end
   settings[#settings + 1] = { 'surrogates', r.n_surrogates }
   settings[#settings + 1] = { 'smallest shift, samples', r.min_shift or '' }
   for _, s in ipairs(info.settings or {}) do settings[#settings + 1] = s end

@@ -4,14 +4,14 @@
 -- [f_i, f_j], i < j; every phase band meets every amplitude band. One set of shifts serves all blocks, so the null distribution of the
 -- largest z over the whole search is known and the best pair gets a p-value that the search has not spoilt. May not know filters or kernels.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local bands = require 'workflows.pac.bands'
 local engine = require 'workflows.pac.engine'
 local filters = require 'workflows.pac.filters'
 local normalize = require 'workflows.pac.normalize'
 local options = require 'workflows.pac.options'
 local surrogate = require 'workflows.pac.surrogate'
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 local error = check.error
 local M = {}
 

@@ -1,14 +1,17 @@
---- workflows.pac.source: recordings for coupling, from memory, npz, npy, EDF or BDF, read channel by channel.
+--- workflows.pac.source: recordings for coupling, from memory, arrays, or whatever mc.meeg.open opens, read channel by channel.
 --
--- Owns finding the samples, the sampling rate, the channel names and the axes in a file. A source never holds more than the channels it
+-- Owns finding the samples, the sampling rate, the channels and the axes in a file, and which channels and samples take part. A source never holds more than the channels it
 -- was asked for, so that a recording larger than memory passes through. May not know bands or measures.
 local mc = require 'mascon'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local M = {}
 
 local Source = {}
 Source.__index = Source
+
+-- types of channels that record brain signals
+local DATA = { mag = true, grad = true, eeg = true, seeg = true, ecog = true, dbs = true, hbo = true, hbr = true, fnirs = true, csd = true }
 
 local function fail(fmt, ...) error('pac: ' .. fmt:format(...), 0) end
 
@@ -36,6 +39,15 @@ end
 
 local AXES = { 'T', 'CT', 'CST' }
 
+--- First and last sample of from .. to seconds, 1-based.
+local function span(o, fs, T)
+  local first, last = math.floor((o.from or 0) * fs + 0.5) + 1, o.to and math.floor(o.to * fs + 0.5) or T
+  if first < 1 or last > T or last - first < 1 then
+    fail('from %g to %g s is not within the %g s there are; check --from and --to', o.from or 0, o.to or T / fs, T / fs)
+  end
+  return first, last
+end
+
 --- From a tensor [T], [C, T], [S, T] or [C, S, T].
 local function from_tensor(x, o)
   local axes = o.axes or AXES[x.ndim]
@@ -43,18 +55,26 @@ local function from_tensor(x, o)
   if axes:find 'B' then fail('axes %q: a recording has channels, segments and samples; pick one subject', axes) end
   local size = { C = 1, S = 1 }
   for i = 1, #axes do size[axes:sub(i, i)] = x.shape[i] end
-  local T = x.shape[x.ndim]
+  local T, first, last = x.shape[x.ndim], 1, x.shape[x.ndim]
+  if o.from or o.to then
+    if not o.fs then fail '--from and --to need the sampling rate; give --fs in Hz' end
+    first, last = span(o, o.fs, T)
+  end
   local names = o.names or {}
   for c = 1, size.C do names[c] = names[c] or ('ch%d'):format(c) end
   local chosen = pick_channels(names, o.pick)
   local picked = {}
   for i, c in ipairs(chosen) do picked[i] = names[c] end
   local flat = x:reshape(size.C, size.S, T)
+  local notes = {}
+  if x.ndim == 2 and not o.axes then
+    notes[1] = ('the array is read as %d channels x %d samples; --axes ST says that its rows are segments of one channel'):format(size.C, T)
+  end
   return setmetatable({
-    fs = o.fs, names = picked, S = size.S, T = T, C = #chosen, segmented = axes:find 'S' ~= nil,
-    read = function(_, first, last)
+    fs = o.fs, names = picked, S = size.S, T = last - first + 1, C = #chosen, segmented = axes:find 'S' ~= nil, notes = notes, first = first,
+    read = function(_, a, b)
       local parts = {}
-      for i = first, last do parts[#parts + 1] = flat[{ { chosen[i], chosen[i] } }] end
+      for i = a, b do parts[#parts + 1] = flat[{ { chosen[i], chosen[i] }, mc.all, { first, last } }] end
       return #parts == 1 and parts[1] or mc.concat(parts, 1)
     end,
   }, Source)
@@ -80,55 +100,200 @@ local function read_npz(path, o)
   return file:get(key, { map = true }), fs, key
 end
 
---- Opens a recording.
----@param path string .npz, .npy, .edf or .bdf
----@param opts table fs Hz (files that know it need none) · key · axes · pick (list of names, numbers, patterns) · from, to (s, EDF)
----@return table source with fs, names, C, S, T, segmented and :read(first, last) -> [c, S, T]
-function M.open(path, opts)
-  local o = check.opts('pac.source', opts, { fs = { nil, 'number > 0' }, key = { nil, 'string' }, axes = { nil, 'string' }, pick = { nil, 'table' }, from = { nil, 'number >= 0' }, to = { nil, 'number > 0' } }, 3)
-  local ext = (path:match '%.(%w+)$' or ''):lower()
-  if ext == 'edf' or ext == 'bdf' then
-    local rec = mc.open(path)
-    local labels, rate = {}, {}
-    for i, c in ipairs(rec.channels) do labels[i], rate[i] = c.label, c.fs end
-    local chosen = pick_channels(labels, o.pick)
-    if not o.pick then -- channels of the commonest rate: a file may mix rates
-      local votes, best = {}, nil
-      for i = 1, #rate do votes[rate[i]] = (votes[rate[i]] or 0) + 1 end
-      for r, n in pairs(votes) do if not best or n > votes[best] or (n == votes[best] and r > best) then best = r end end
-      chosen = {}
-      for i = 1, #rate do if rate[i] == best then chosen[#chosen + 1] = i end end
-    end
-    local fs, names = rate[chosen[1]], {}
-    for i, c in ipairs(chosen) do
-      if rate[c] ~= fs then fail('channels %s and %s have different sampling rates (%g and %g Hz); --pick channels of one rate', labels[chosen[1]], labels[c], fs, rate[c]) end
-      names[i] = labels[c]
-    end
-    local probe = rec:read { channels = { chosen[1] }, from = o.from, to = o.to, dtype = 'f32' }
-    return setmetatable({
-      path = path, fs = o.fs or fs, names = names, C = #chosen, S = 1, T = probe.shape[2], segmented = false, notes = rec.warnings,
-      read = function(_, first, last)
-        local list = {}
-        for i = first, last do list[#list + 1] = chosen[i] end
-        local x = rec:read { channels = list, from = o.from, to = o.to, dtype = 'f64' }
-        return x:reshape(#list, 1, x.shape[2])
-      end,
-    }, Source)
+--- "Status (stim), EOG (eog)", at most twelve of them.
+local function listed(list)
+  return table.concat(list, ', ', 1, math.min(#list, 12)) .. (#list > 12 and (' and %d more'):format(#list - 12) or '')
+end
+
+--- Positions of the channels to analyse: those picked, else those that record brain signals and are not marked bad. What is left out is noted.
+local function chosen_of(r, pick, notes)
+  if pick then return pick_channels(r:names(), pick) end
+  local chosen, other, bad, marked = {}, {}, {}, {}
+  for _, b in ipairs(r.bads) do marked[b] = true end
+  local any = false
+  for _, c in ipairs(r.channels) do any = any or DATA[c.type] end
+  for i, c in ipairs(r.channels) do
+    local wanted = DATA[c.type] or not any and c.type ~= 'stim'
+    if wanted and not marked[c.name] then
+      chosen[#chosen + 1] = i
+    else table.insert(wanted and bad or other, ('%s (%s)'):format(c.name, c.type)) end
   end
+  if #other > 0 then notes[#notes + 1] = ('left out, since they record no brain signal: %s; --pick names channels, --types their kinds'):format(listed(other)) end
+  if #bad > 0 then notes[#notes + 1] = ('left out, since the file marks them as bad: %s; --pick names channels'):format(listed(bad)) end
+  if #chosen == 0 then fail('%s has no channel to analyse: %s; name some with --pick', r.path or 'it', listed(#bad > 0 and bad or other)) end
+  return chosen
+end
+
+--- Stretches { first, last } of samples 1..T outside of spans { from, to, text } in seconds, or nil when all are kept.
+local function outside(spans, fs, T, shift)
+  local keep, at, count = {}, 1, 0
+  for _, s in ipairs(spans) do
+    local a, b = math.floor((s[1] - shift) * fs + 0.5) + 1, math.floor((s[2] - shift) * fs + 0.5)
+    a, b = math.max(a, 1), math.min(b, T)
+    if a <= b then
+      count = count + 1
+      if a > at then keep[#keep + 1] = { at, a - 1 } end
+      at = math.max(at, b + 1)
+    end
+  end
+  if count == 0 then return nil, 0 end
+  if at <= T then keep[#keep + 1] = { at, T } end
+  return keep, count
+end
+
+local function kept_samples(windows)
+  local n = 0
+  for _, w in ipairs(windows) do n = n + w[2] - w[1] + 1 end
+  return n
+end
+
+--- From a recording: one segment, the stretches that are annotated as bad masked.
+local function from_raw(r, o, notes)
+  local first, last = span(o, r.fs, r.samples)
+  local chosen, names = chosen_of(r, o.pick, notes), {}
+  for i, c in ipairs(chosen) do names[i] = r.channels[c].name end
+  local T = last - first + 1
+  local windows, count = outside(r:bad_stretches(), r.fs, T, (first - 1) / r.fs)
+  if windows and o.keep_marked then
+    notes[#notes + 1] = ('%d stretches annotated as bad are analysed too (--keep-marked)'):format(count)
+    windows = nil
+  elseif windows then
+    local kept = kept_samples(windows)
+    if kept < 2 then fail('%s: annotations mark all of it as bad; --keep-marked analyses it all the same', r.path or 'it') end
+    notes[#notes + 1] = ('masked: %.1f of %.1f s, in %d stretches annotated as bad; --keep-marked analyses them too'):format((T - kept) / r.fs, T / r.fs, count)
+  end
+  return setmetatable({
+    path = r.path, fs = r.fs, names = names, C = #chosen, S = 1, T = T, segmented = false, notes = notes, windows = windows, first = first,
+    read = function(_, a, b)
+      local list = {}
+      for i = a, b do list[#list + 1] = chosen[i] end
+      return r:read { channels = list, first = first, last = last }:reshape(#list, 1, T)
+    end,
+  }, Source)
+end
+
+--- From epochs: their segments.
+local function from_epochs(e, o, notes)
+  local first, last = span(o, e.fs, e.samples)
+  local chosen, names = chosen_of(e, o.pick, notes), {}
+  for i, c in ipairs(chosen) do names[i] = e.channels[c].name end
+  return setmetatable({
+    path = rawget(e, 'path'), fs = e.fs, names = names, C = #chosen, S = e:count(), T = last - first + 1, segmented = true, notes = notes, first = first,
+    read = function(_, a, b)
+      local list = {}
+      for i = a, b do list[#list + 1] = chosen[i] end
+      return e:read { channels = list }[{ mc.all, mc.all, { first, last } }]:permute_dims(2, 1, 3):contiguous()
+    end,
+  }, Source)
+end
+
+--- The rate of the channels that are picked, where a file of EDF or BDF has several.
+local function rate_of(path, o)
+  if o.fs or not o.pick then return o.fs end
+  local rec = mc.open(path)
+  local labels, rate = {}, {}
+  for i, c in ipairs(rec.channels) do labels[i], rate[i] = c.label, c.fs end
+  rec:close()
+  local fs, of
+  for _, want in ipairs(o.pick) do
+    local pattern = tonumber(want) and nil or { want }
+    for _, c in ipairs(pattern and pick_channels(labels, pattern) or {}) do
+      if fs and rate[c] ~= fs then fail('channels %s and %s have different sampling rates (%g and %g Hz); --pick channels of one rate', of, labels[c], fs, rate[c]) end
+      fs, of = rate[c], labels[c]
+    end
+  end
+  return fs
+end
+
+--- A mask of samples from a file: .npy or .npz with true or a number other than 0 where a sample counts, [T] or [S, T]; or a table .csv, .tsv
+--- with the columns onset and duration (s): stretches that do not count.
+local function masked(s, path)
+  local ext = (path:match '%.(%w+)$' or ''):lower()
+  if ext == 'csv' or ext == 'tsv' then
+    local t = mc.load(path)
+    local onset, duration = rawget(t.columns, 'onset'), rawget(t.columns, 'duration')
+    if not mc.is_tensor(onset) or not mc.is_tensor(duration) then
+      fail('the mask %s needs the columns onset and duration, numbers in seconds; it has %s', path, table.concat(t.names, ', '))
+    end
+    local spans = {}
+    onset, duration = onset:to('f64'):totable(), duration:to('f64'):totable()
+    for i = 1, #onset do spans[i] = { onset[i], onset[i] + duration[i] } end
+    table.sort(spans, function(a, b) return a[1] < b[1] end)
+    local keep = outside(spans, s.fs, s.T, (s.first - 1) / s.fs) or { { 1, s.T } }
+    local m = mc.zeros({ s.T }, { dtype = 'bool' })
+    for _, w in ipairs(keep) do m[{ { w[1], w[2] } }] = true end
+    return m
+  end
+  if ext ~= 'npy' and ext ~= 'npz' then fail('the mask %s has the extension %q; give npy, npz, csv or tsv', path, ext) end
+  local m = mc.load(path)
+  if not mc.is_tensor(m) then
+    local names = {}
+    for name in pairs(m) do names[#names + 1] = name end
+    table.sort(names)
+    if #names ~= 1 then fail('%s holds %d arrays; give a file with the mask alone', path, #names) end
+    m = m[names[1]]
+  end
+  if m.ndim < 1 or m.ndim > 2 or m.shape[m.ndim] < s.first + s.T - 1 or m.ndim == 2 and m.shape[1] ~= s.S then
+    fail('the mask %s is %s; it must be [%d] or [%d, %d]: samples, or segments x samples', path, tensor.describe(m), s.T, s.S, s.T)
+  end
+  m = mc.ne(m[{ mc.ellipsis, { s.first, s.first + s.T - 1 } }], 0)
+  return m
+end
+
+--- Joins the mask of a file with the stretches that are left out already.
+local function with_mask(s, path)
+  if not path then return s end
+  local m = masked(s, path)
+  if s.windows then
+    local own = mc.zeros({ s.T }, { dtype = 'bool' })
+    for _, w in ipairs(s.windows) do own[{ { w[1], w[2] } }] = true end
+    m = mc.logical_and(m, own)
+    s.windows = nil
+  end
+  local kept = mc.sum(m:to 'i64'):item()
+  s.notes[#s.notes + 1] = ('masked: %.1f %% of the samples are left out (%s; true is a sample that counts)'):format(100 * (1 - kept / m:numel()), path)
+  s.mask = m
+  return s
+end
+
+local OPEN = {
+  fs = { nil, 'number > 0' }, key = { nil, 'string' }, axes = { nil, 'string' }, pick = { nil, 'table' }, from = { nil, 'number >= 0' }, to = { nil, 'number > 0' },
+  mask = { nil, 'string' }, keep_marked = { false, 'bool' }, types = { nil, 'table' },
+}
+
+--- Opens a recording or epochs: an array .npz or .npy, or whatever mc.meeg.open opens.
+---
+--- Arrays of two axes are channels x samples. Of recordings, channels that record no brain signal and those marked bad take no part unless they
+--- are picked, and stretches annotated as bad (any text that begins with "bad") are masked; notes say so.
+---@param path string
+---@param opts table fs Hz (files that know it need none; which channels of an EDF with several rates) · key · axes · pick (list of names, numbers,
+---  patterns) · from, to (s) · mask (a file, see the head of masked) · keep_marked false: analyse stretches annotated as bad · types name = type
+---@return table source with fs, names, C, S, T, segmented, notes, windows or mask (of the options of compute) and :read(first, last) -> [c, S, T]
+function M.open(path, opts)
+  local o = check.opts('pac.source', opts, OPEN, 3)
+  local ext = (path:lower():gsub('%.gz$', ''):match '%.(%w+)$' or '')
+  if ext ~= 'npz' and ext ~= 'npy' then
+    for _, name in ipairs { 'key', 'axes' } do if o[name] then fail('--%s is for arrays, and %s knows its own', name, path) end end
+    local edf = ext == 'edf' or ext == 'bdf'
+    local r = mc.meeg.open(path, { fs = edf and rate_of(path, o) or nil, types = o.types })
+    if o.fs and math.abs(o.fs - r.fs) > 1e-9 * r.fs then fail('%s has a rate of %g Hz and --fs says %g; leave --fs out', path, r.fs, o.fs) end
+    local notes = {}
+    for _, w in ipairs(rawget(r, 'warnings') or {}) do notes[#notes + 1] = w end
+    return with_mask((mc.meeg.raw.is(r) and from_raw or from_epochs)(r, o, notes), o.mask)
+  end
+  if o.types then fail('--types is for recordings; %s is an array', path) end
   local x, fs
   if ext == 'npz' then x, fs = read_npz(path, o)
-  elseif ext == 'npy' then x, fs = mc.open(path), o.fs
-  else fail('%s has the extension %q; give npz, npy, edf or bdf (other formats: convert first)', path, ext) end
-  if x.ndim == 2 and not o.axes then o.axes = x.shape[1] > 64 and 'ST' or 'CT' end
-  local s = from_tensor(x, { axes = o.axes, pick = o.pick, fs = o.fs or fs })
+  else x, fs = mc.open(path), o.fs end
+  local s = from_tensor(x, { axes = o.axes, pick = o.pick, fs = o.fs or fs, from = o.from, to = o.to })
   s.path = path
   if not s.fs then fail('%s does not say its sampling rate; give --fs in Hz', path) end
-  return s
+  return with_mask(s, o.mask)
 end
 
 --- A source over samples in memory: pac.source.wrap(x, { fs =, names =, axes = }).
 function M.wrap(x, opts)
-  local o = check.opts('pac.source', opts, { fs = { nil, 'number > 0' }, names = { nil, 'table' }, axes = { nil, 'string' }, pick = { nil, 'table' } }, 3)
+  local o = check.opts('pac.source', opts, { fs = { nil, 'number > 0' }, names = { nil, 'table' }, axes = { nil, 'string' }, pick = { nil, 'table' }, from = { nil, 'number >= 0' }, to = { nil, 'number > 0' } }, 3)
   return from_tensor(x, o)
 end
 

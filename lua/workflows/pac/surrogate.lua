@@ -3,7 +3,7 @@
 -- Owns the draws: counter-based (SplitMix64 of the seed), one shift for all pairs of a row, so that corrections over the map hold; and
 -- the checks of draws that the caller brings. May not know measures.
 local mc = require 'mascon'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local generate = require 'workflows.pac.generate'
 local error = check.error
 local M = {}

@@ -5,7 +5,7 @@
 -- no docstring. May not know any name.
 local mc = require 'mascon'
 local help = require 'mascon.help'
-local file = require 'mascon.file'
+local file = require 'mascon.base.file'
 
 local out = arg[1] or 'build/reference'
 
@@ -81,7 +81,7 @@ write('support.md', tables.support(rows, require 'mascon.gen.ops'.dtypes, mc.inf
 index[#index + 1] = '- [support](support.md): op by dtype, device and derivative'
 write('accuracy.md', tables.accuracy(file.read(here .. '/accuracy.tsv') or '', dofile(here .. '/../../../tests/golden/accuracy_special.lua')))
 index[#index + 1] = '- [accuracy](accuracy.md): worst errors measured, by function, dtype and ISA level'
-write('deviations.md', require('mascon.deviations').markdown())
+write('deviations.md', require('mascon.help.deviations').markdown())
 index[#index + 1] = '- [deviations](deviations.md): where names of the Python array API differ'
 index[#index + 1] = ('- [ops](ops.md): %d rows'):format(#rows)
 write('index.md', index)

@@ -49,8 +49,6 @@ for _, r in ipairs(T.ops) do -- rows of the family 'lua' are compositions of oth
   end
 end
 T.ops = compiled
-for _, r in ipairs(T.ops) do r.example, r.work = r.example or T.examples[r[1]], r.work or T.work[r[1]] end
-for _, r in ipairs(composite) do r.example, r.work = r.example or T.examples[r[1]], r.work or T.work[r[1]] end
 for i, r in ipairs(T.ops) do
   local name = r[1]
   assert(not seen[name], 'op ' .. name .. ' twice')

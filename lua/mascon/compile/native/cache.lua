@@ -3,7 +3,7 @@
 -- A folder that is ours alone ($XDG_CACHE_HOME/mascon/kernels, MASCON_CACHE names another one or `off`), one library per key, its checksum
 -- and key in a line behind it, so that an entry appears whole by one rename and is checked before it is opened. Entries unused for longest go
 -- first when MASCON_CACHE_SIZE (256M) is reached. Any trouble only means that nothing is kept. Owns the folder. May not know what keys mean.
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local door = require 'mascon.compile.native.door'
 
 local M = {}
@@ -152,7 +152,7 @@ end
 function M.keep_note(name, text)
   local folder, why = open_folder()
   if not folder then return nil, why end
-  return require('mascon.file').write(('%s/%s.txt'):format(folder, name), text)
+  return require('mascon.base.file').write(('%s/%s.txt'):format(folder, name), text)
 end
 
 -- ---------------------------------------------------------------- for people

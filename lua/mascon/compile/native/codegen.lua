@@ -5,7 +5,7 @@
 -- that form; a new shape of the same layout is the same text. A group with several long functions (exp, tanh, ...) is a loop per function over
 -- blocks that stay in cache: in one loop they would push each other's constants out of the registers (measured: half the speed). Ops that
 -- need a slow path for rare elements, or forbid some, go over their block again. The name of a function is the hash of its text. Owns the text. May not know compilers or plans.
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local scalar = require 'mascon.compile.native.scalar'
 
 local M = {}

@@ -2,7 +2,7 @@
 --
 -- Owns the queue of sources. Nothing here waits unless asked to: poll() is called where calls begin. A missing, failing, hanging or lying
 -- compiler ends in a message for whoever asked. May not know what sources are for.
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local door = require 'mascon.compile.native.door'
 
 local M = {}

@@ -3,7 +3,7 @@
 -- Owns the handles of running compilers (killed with their folder by the C release) and of opened code. With launch.lua the only place of the
 -- compiler that touches the FFI. May not know what is compiled or where the cache lies.
 local ffi = require 'ffi'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local C = lib.C
 
 local M = {}

@@ -4,7 +4,7 @@
 -- the cache on disk has is opened, what is missing is compiled beside us from the second call of a plan on, and put into the plan at the
 -- beginning of a later call. Without compiler everything goes on in the vector machine. Owns the functions and who waits for them. May not know
 -- how plans come about.
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 local cache = require 'mascon.compile.native.cache'
 local codegen = require 'mascon.compile.native.codegen'
 local compiler = require 'mascon.compile.native.compiler'
@@ -98,7 +98,7 @@ end
 local function keep(source, key, folder)
   folder = folder or os.getenv 'MASCON_KEEP_SOURCE'
   if not folder or folder == '' then return end
-  local ok, why = require('mascon.file').write(('%s/fused-%s.c'):format(folder, key:sub(1, 12)), source)
+  local ok, why = require('mascon.base.file').write(('%s/fused-%s.c'):format(folder, key:sub(1, 12)), source)
   if not ok then log.say('the source is not kept: %s', why) end
 end
 

@@ -4,7 +4,7 @@
 -- own kernel, so that the bits are those of the ops. What passes between steps is a buffer of one row or a variable. Lengths and distances are
 -- handed in: a new shape of the same layout is the same text. Owns the text of the walk. May not know compilers, plans or kernels.
 local codegen = require 'mascon.compile.native.codegen'
-local lib = require 'mascon.ffi'
+local lib = require 'mascon.core.ffi'
 
 local M = {}
 

@@ -3,11 +3,11 @@
 -- Strict ones keep every bit, signed zeros, infinities and NaN included: x * 1, x + (-0), x - 0, --x, where(c, a, a), x / 2^k, conversions
 -- that only go there and back. With math = 'fast' also those that hold for numbers but not for rounding or for inf and NaN: x * 0, x + 0,
 -- x - x, x / x, exp(log(x)), x / c as x * (1 / c), (x * a) * b as x * (a b). Owns the list. May not know groups or memory.
-local graphs = require 'mascon.compile.graph'
+local graphs = require 'mascon.graph.graph'
 local rewrite = require 'mascon.compile.rewrite'
 local mc = require 'mascon'
-local op = require 'mascon.op'
-local tensor = require 'mascon.tensor'
+local op = require 'mascon.core.op'
+local tensor = require 'mascon.core.tensor'
 
 local M = { name = 'algebra', doc = 'applies identities of elementwise ops' }
 

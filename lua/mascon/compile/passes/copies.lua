@@ -2,7 +2,7 @@
 --
 -- A copy of the same dtype goes when its source lies row-major, or when one node reads it. Source and copy are values, so nobody can write
 -- into one of them in between: a write makes a new value. May not know how memory is laid out.
-local graphs = require 'mascon.compile.graph'
+local graphs = require 'mascon.graph.graph'
 local rewrite = require 'mascon.compile.rewrite'
 
 local M = { name = 'copies', doc = 'leaves out copies of what lies there already' }

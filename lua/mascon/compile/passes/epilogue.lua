@@ -3,9 +3,9 @@
 -- The product is cut as it is without, so its bits stay; the group then runs over each finished tile. Where nobody else reads the product it
 -- is overwritten by the result. Owns the choice of group. May not know how a product is cut.
 local fuse = require 'mascon.compile.passes.fuse'
-local graphs = require 'mascon.compile.graph'
+local graphs = require 'mascon.graph.graph'
 local rewrite = require 'mascon.compile.rewrite'
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 
 local M = { name = 'epilogue', doc = 'does elementwise work on the tiles of a matrix product' }
 

@@ -2,10 +2,10 @@
 --
 -- Constants are numbers of the text, tensors that the function makes itself, and random draws with a fixed key. Tensors from outside are read
 -- again at every call and so are no constants. Large results are computed again rather than kept. May not know what ops mean.
-local graphs = require 'mascon.compile.graph'
+local graphs = require 'mascon.graph.graph'
 local plans = require 'mascon.compile.plan'
 local rewrite = require 'mascon.compile.rewrite'
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 
 local M = { name = 'fold', doc = 'computes what depends on constants only beforehand' }
 

@@ -2,10 +2,10 @@
 --
 -- A node joins the groups of its operands when they have its shape. Only values that somebody outside reads are written to memory. Owns the groups and their programs for
 -- the vector machine. Results are the same bits, but for f16 and bf16, which stay in f32 inside a group.
-local graphs = require 'mascon.compile.graph'
+local graphs = require 'mascon.graph.graph'
 local groups = require 'mascon.compile.groups'
 local rewrite = require 'mascon.compile.rewrite'
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 
 local M = { name = 'fuse', doc = 'runs neighbouring elementwise ops of one shape block by block' }
 

@@ -4,9 +4,9 @@
 -- else reads the operand, and along axes the reduction walks in such pieces: the last ones, or neighbours with at least four elements behind
 -- them. May not know how a reduction sums.
 local fuse = require 'mascon.compile.passes.fuse'
-local graphs = require 'mascon.compile.graph'
+local graphs = require 'mascon.graph.graph'
 local rewrite = require 'mascon.compile.rewrite'
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 
 local M = { name = 'prologue', doc = 'lets reductions read what groups make without writing it' }
 

@@ -4,7 +4,7 @@
 -- the steps can be run on a few rows at a time, one after the other, with the bits they give on all rows. Nodes join when their leading axes
 -- are the same. What only they read lives in a buffer of the tile. Owns the choice of groups and buffers. May not know how tiles are cut.
 local fuse = require 'mascon.compile.passes.fuse'
-local graphs = require 'mascon.compile.graph'
+local graphs = require 'mascon.graph.graph'
 local groups = require 'mascon.compile.groups'
 local prologue = require 'mascon.compile.passes.prologue'
 local rewrite = require 'mascon.compile.rewrite'

@@ -4,7 +4,7 @@
 -- written (prologue.lua). Only where what it needs of the group is written anyway, and where that is less to read than what is spared. May not
 -- know how a reduction reads.
 local fuse = require 'mascon.compile.passes.fuse'
-local graphs = require 'mascon.compile.graph'
+local graphs = require 'mascon.graph.graph'
 local prologue = require 'mascon.compile.passes.prologue'
 local rewrite = require 'mascon.compile.rewrite'
 

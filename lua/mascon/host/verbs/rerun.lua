@@ -117,7 +117,7 @@ function M.main(args)
     complain('%s: mascon rerun RESULT [--out DIR]', why)
     return 2
   end
-  local manifest = require 'mascon.manifest'
+  local manifest = require 'mascon.report.manifest'
   local record, message = manifest.read(o.result)
   if not record then
     complain('%s', message)

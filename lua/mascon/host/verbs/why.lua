@@ -54,7 +54,7 @@ function M.main(args)
     io.stderr:write('mascon why needs two results: mascon why A B (folders, or their manifest.json)\n')
     return 2
   end
-  local manifest = require 'mascon.manifest'
+  local manifest = require 'mascon.report.manifest'
   local records = {}
   for i = 1, 2 do
     local record, message = manifest.read(args[i])

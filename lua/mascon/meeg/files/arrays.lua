@@ -2,11 +2,11 @@
 --
 -- Owns finding the samples, the rate, the events and the names. Arrays stored plainly are mapped, so that one larger than memory passes
 -- through. The side table is in side_table.lua.
-local tensor = require 'mascon.tensor'
-local create = require 'mascon.create'
-local check = require 'mascon.check'
-local op = require 'mascon.op'
-local lib = require 'mascon.ffi'
+local tensor = require 'mascon.core.tensor'
+local create = require 'mascon.array.create'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local lib = require 'mascon.core.ffi'
 local channels = require 'mascon.meeg.channels'
 local raw = require 'mascon.meeg.raw'
 local epochs = require 'mascon.meeg.epochs'

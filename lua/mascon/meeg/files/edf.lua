@@ -1,9 +1,9 @@
 --- mascon.meeg.files.edf: EDF and BDF recordings as Raw objects.
 --
--- Owns the choice of channels when a file mixes sampling rates (those of the commonest rate), the units, and the way from a clock with gaps
+-- Owns the choice of channels when a file mixes sampling rates (those of the commonest rate, or of option fs), the units, and the way from a clock with gaps
 -- to one without: what EDF+D files leave out becomes a junction marked by an annotation 'BAD boundary'. The format itself is mascon.io.edf.
 local edf = require 'mascon.io.edf'
-local op = require 'mascon.op'
+local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
 local raw = require 'mascon.meeg.raw'
 local M = {}
@@ -52,21 +52,33 @@ local function date_of(start)
   return ('%04d-%02d-%02dT%02d:%02d:%02d'):format(start.year, start.month, start.day, start.hour, start.min, start.sec)
 end
 
+--- The group of channels of a rate that was asked for.
+local function of_rate(path, rates, fs)
+  local known = {}
+  for i, g in ipairs(rates) do
+    if math.abs(g.fs - fs) <= 1e-9 * fs then return g end
+    known[i] = ('%.6g'):format(g.fs)
+  end
+  require('mascon.core.check').error(('meeg.open: %s has no channel of %.6g Hz; option fs chooses among its rates: %s Hz'):format(path, fs, table.concat(known, ', ')), 4)
+end
+
 --- Opens an EDF or BDF file as a Raw object. Labels tell the types (EOG, ECG, EMG, Status, ... ), the rest is EEG.
 ---@param path string
+---@param o? table fs Hz: which channels of a file with several rates (those of the commonest)
 ---@return table raw
-function M.open(path)
+function M.open(path, o)
   local rec = edf.open(path)
-  local group, warnings = commonest(rec.rates), {}
+  local fs = o and o.fs
+  local group, warnings = fs and of_rate(path, rec.rates, fs) or commonest(rec.rates), {}
   for i, w in ipairs(rec.warnings) do warnings[i] = w end
-  if not group then require('mascon.check').error(('meeg.open: %s holds no signals, only annotations'):format(path), 3) end
+  if not group then require('mascon.core.check').error(('meeg.open: %s holds no signals, only annotations'):format(path), 3) end
   local left, list, scale = {}, {}, {}
   for _, g in ipairs(rec.rates) do
     if g ~= group then
       for _, i in ipairs(g.channels) do left[#left + 1] = ('%s (%.6g Hz)'):format(rec.labels[i], g.fs) end
     end
   end
-  if #left > 0 then warnings[#warnings + 1] = ('channels of another sampling rate than %.6g Hz are left out: %s'):format(group.fs, table.concat(left, ', ')) end
+  if #left > 0 then warnings[#warnings + 1] = ('channels of another sampling rate than %.6g Hz are left out: %s; option fs chooses another rate'):format(group.fs, table.concat(left, ', ')) end
   for k, i in ipairs(group.channels) do
     local c, name = rec.channels[i], rec.labels[i]
     if name == '' then name = ('channel %d'):format(i) end

@@ -3,11 +3,11 @@
 -- Owns the fields of EEGLAB's structure: where the samples lie, channels and their axes, events, epochs. The container is mascon.io.mat.
 -- Source: EEGLAB's description of the fields of EEG (eeg_checkset, pop_loadset), 2023.
 local mat = require 'mascon.io.mat'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local file_ = require 'mascon.file'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local file_ = require 'mascon.base.file'
 local samples = require 'mascon.io.samples'
-local tensor = require 'mascon.tensor'
+local tensor = require 'mascon.core.tensor'
 local channels = require 'mascon.meeg.channels'
 local epochs = require 'mascon.meeg.epochs'
 local raw = require 'mascon.meeg.raw'

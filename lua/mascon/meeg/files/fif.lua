@@ -3,11 +3,11 @@
 -- Owns the buffers of raw data (gaps, split files), the block of epochs, annotations and event lists. What describes the recording is in
 -- fif_info.lua, saving in fif_save.lua.
 local fif = require 'mascon.io.fif'
-local file = require 'mascon.file'
-local tensor = require 'mascon.tensor'
-local check = require 'mascon.check'
-local create = require 'mascon.create'
-local json = require 'mascon.json'
+local file = require 'mascon.base.file'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local create = require 'mascon.array.create'
+local json = require 'mascon.base.json'
 local date = require 'mascon.meeg.date'
 local fif_info = require 'mascon.meeg.files.fif_info'
 local raw = require 'mascon.meeg.raw'
@@ -319,7 +319,7 @@ local function open_epochs(files, head)
   local samples, cals = one.samples, head.cals
   return epochs.over('meeg.open', {
     path = files[1].path, fs = head.fs, tmin = one.first / head.fs, samples = samples, channels = head.channels, bads = head.bads, baseline = one.baseline,
-    events = #event_rows > 0 and require('mascon.op').functions.concat(event_rows) or one.events, event_id = ids, selection = selection,
+    events = #event_rows > 0 and require('mascon.core.op').functions.concat(event_rows) or one.events, event_id = ids, selection = selection,
     drop_log = selection and joined_log(parts), metadata = metadata, info = head.info,
   }, {
     count = total, dtype = 'f64', read = function(rows, picks)

@@ -5,7 +5,7 @@
 -- fif.lua. May not know events.
 -- Source: Functional Image File Format, description of Elekta Neuromag, 2006; extensions as MNE-Python 1.13 writes them.
 local fif = require 'mascon.io.fif'
-local text = require 'mascon.text'
+local text = require 'mascon.base.text'
 local date = require 'mascon.meeg.date'
 local channels = require 'mascon.meeg.channels'
 local M = {}

@@ -4,10 +4,10 @@
 -- has no field here is written back as it was (fif_info.lua). All parts get their names at the end, so that a failure leaves none.
 -- Source: the layout of epochs files as MNE-Python 1.13 writes and reads it.
 local fif = require 'mascon.io.fif'
-local check = require 'mascon.check'
+local check = require 'mascon.core.check'
 local mc = require 'mascon'
-local create = require 'mascon.create'
-local json = require 'mascon.json'
+local create = require 'mascon.array.create'
+local json = require 'mascon.base.json'
 local date = require 'mascon.meeg.date'
 local fif_info = require 'mascon.meeg.files.fif_info'
 local error = check.error

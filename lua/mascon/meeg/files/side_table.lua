@@ -2,8 +2,8 @@
 --
 -- Owns the columns name, type, unit, x, y, z (m, head frame), bad, and what a JSON table may say of the whole recording (fs, tmin, events,
 -- event_id, bads, selection, drop_log). May not know samples.
-local check = require 'mascon.check'
-local file = require 'mascon.file'
+local check = require 'mascon.core.check'
+local file = require 'mascon.base.file'
 local error = check.error
 local M = {}
 
@@ -90,7 +90,7 @@ function M.load(path, given)
     if from:lower():match '%.json$' then
       local text, msg = file.read(from)
       if not text then error('meeg.open: ' .. msg .. '; check the path of the table', 3) end
-      t, msg = require('mascon.json').decode(text)
+      t, msg = require('mascon.base.json').decode(text)
       if type(t) ~= 'table' then error(('meeg.open: %s: %s'):format(from, msg or 'no table of channels'), 3) end
     else t = rows_of_csv(from) end
   end
@@ -118,7 +118,7 @@ function M.path(path) return (path:gsub('%.%w+$', '')) .. '.json' end
 ---@param path string of the samples
 ---@param e table epochs
 function M.save(path, e)
-  local json, list, bad, log = require 'mascon.json', {}, {}, {}
+  local json, list, bad, log = require 'mascon.base.json', {}, {}, {}
   for _, b in ipairs(e.bads) do bad[b] = true end
   for i, c in ipairs(e.channels) do
     local p = c.position or {}

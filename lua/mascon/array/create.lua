@@ -1,0 +1,338 @@
+-- create.lua - tensors from sizes, numbers, tables and random streams; conversion and copies.
+--
+-- Owns reading of nested Lua tables (path in errors). Random tensors come from mascon.random.
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local error = check.error
+local op = require 'mascon.core.op'
+local C = lib.C
+local is, methods = tensor.is, tensor.methods
+local M = {}
+
+local DT = { dtype = { nil, 'string' }, device = { 'cpu', 'string' } }
+
+local function device(fname, name, level)
+  if name == nil or name == 'cpu' or name == 'auto' then return end
+  if type(name) == 'string' and name:match '^cuda' then
+    error(fname .. ': device "' .. name .. '" is not there: this build of mascon runs on the CPU; use "cpu" or "auto"', level)
+  end
+  error(('%s: device %s is unknown; use "cpu" or "auto"'):format(fname, check.show(name)), level)
+end
+
+--- {2, 3, dtype = 'f32'} or (shape, {dtype = 'f32'}): sizes and checked options.
+local function shape_opts(fname, shape, opts, spec, level)
+  local sizes, given = {}, {}
+  if type(shape) == 'number' then shape = { shape } end
+  if type(shape) ~= 'table' then error(('%s: shape is %s; give a table of sizes, as in mc.%s{ 2, 3 }'):format(fname, check.show(shape), fname), level) end
+  for k, v in pairs(shape) do
+    if type(k) == 'number' then sizes[k] = v else given[k] = v end
+  end
+  if type(opts) == 'table' then for k, v in pairs(opts) do given[k] = v end end
+  local o = check.opts(fname, given, spec or DT, level + 1)
+  device(fname, o.device, level + 1)
+  local code = tensor.dtype_code(fname, o.dtype or 'f64', level + 1)
+  return sizes, tensor.name[code], o
+end
+
+--- A tensor of a shape whose elements are not set yet. Options dtype ('f64'), device.
+---     mc.empty({ 2, 3 }, { dtype = 'f32' }).shape  --> {2, 3}
+function M.empty(shape, opts)
+  local s, dt = shape_opts('empty', shape, opts, nil, 3)
+  return tensor.empty('empty', s, dt, 2)
+end
+
+local function filled(fname, v)
+  return function(shape, opts)
+    local s, dt = shape_opts(fname, shape, opts, nil, 3)
+    return tensor.empty(fname, s, dt, 2):fill_(v)
+  end
+end
+--- A tensor of one value, 0 or 1. Sizes as a list, options in the same table or after it: dtype ('f64'), device.
+---     mc.zeros { 2, dtype = 'i32' }  --> i32[2]@cpu { 0, 0 }
+---     mc.ones({ 1, 2 })  --> f64[1,2]@cpu { { 1, 1 } }
+M.zeros, M.ones = filled('zeros', 0), filled('ones', 1)
+
+--- A tensor with every element `value`. Options dtype (bool for booleans, c128 for complex numbers, else f64), device.
+---     mc.full({ 2 }, 7, { dtype = 'i64' })  --> i64[2]@cpu { 7, 7 }
+function M.full(shape, value, opts)
+  local s, dt, o = shape_opts('full', shape, opts, nil, 3)
+  if not o.dtype then dt = type(value) == 'boolean' and 'bool' or tensor.is_complex(value) and 'c128' or 'f64' end
+  return tensor.empty('full', s, dt, 2):fill_(value)
+end
+
+local function like(fname, v)
+  return function(x, opts)
+    if not is(x) then error(('%s: operand is %s; give a tensor'):format(fname, check.show(x)), 2) end
+    local o = check.opts(fname, opts, DT, 3)
+    local t = tensor.empty(fname, x.shape, o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, 3)] or x.dtype, 2)
+    return v and t:fill_(v) or t
+  end
+end
+--- Tensors of the shape of x, and of its dtype unless dtype says another: zeros, ones, or elements that are not set yet.
+---     mc.ones_like(mc.tensor({ 5, 6 }, { dtype = 'i16' }))  --> i16[2]@cpu { 1, 1 }
+M.zeros_like, M.ones_like, M.empty_like = like('zeros_like', 0), like('ones_like', 1), like('empty_like')
+
+--- A tensor of the shape and dtype of x (or opts.dtype), filled with one value.
+---     mc.full_like(mc.zeros{2}, 7)  --> f64[2]@cpu { 7, 7 }
+function M.full_like(x, value, opts)
+  return M.empty_like(x, opts):fill_(value)
+end
+
+local AS = { dtype = DT.dtype, device = DT.device, copy = { nil, 'bool' } }
+--- A tensor from a number, a nested table or a tensor. A tensor that needs no conversion is given back itself; copy = true makes a new
+--- one always, copy = false makes an error of a copy that would be needed.
+---     mc.asarray({ 1, 2 }, { dtype = 'i32' })  --> i32[2]@cpu { 1, 2 }
+function M.asarray(v, opts)
+  local o = check.opts('asarray', opts, AS, 3)
+  local plain = { dtype = o.dtype, device = o.device }
+  if not is(v) then
+    if o.copy == false then error(('asarray: copy = false, but %s has to be copied into a tensor'):format(check.show(v)), 2) end
+    return M.tensor(v, plain)
+  end
+  local y = methods.to(v, plain)
+  if o.copy == false and not rawequal(y, v) then error(('asarray: copy = false, but %s has to be converted to %s'):format(tensor.describe(v), y.dtype), 2) end
+  return o.copy and rawequal(y, v) and methods.copy(v) or y
+end
+
+--- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n.
+---     mc.arange(1, 4)  --> f64[4]@cpu { 1, 2, 3, 4 }
+---     mc.arange(0, 1, 0.25)  --> f64[5]@cpu { 0.0000, 0.2500, 0.5000, 0.7500, 1.0000 }
+function M.arange(start, stop, step, opts)
+  if type(stop) == 'table' then stop, opts = nil, stop end
+  if type(step) == 'table' then step, opts = nil, step end
+  if stop == nil then start, stop = 1, start end
+  step = step or 1
+  check.arg('arange', 'start', start, 'number', 3)
+  check.arg('arange', 'stop', stop, 'number', 3)
+  check.arg('arange', 'step', step, 'number', 3)
+  if step == 0 then error('arange: step is 0; give a positive or negative step', 2) end
+  local o = check.opts('arange', opts, DT, 3)
+  local n = math.max(0, math.floor((stop - start) / step * (1 + 2e-16) + 1e-12) + 1)
+  local dt = o.dtype and tensor.name[tensor.dtype_code('arange', o.dtype, 3)] or 'f64'
+  local t = tensor.empty('arange', { n }, 'f64', 2)
+  local p = tensor.pointer(t)
+  for i = 0, n - 1 do p[i] = start + i * step end
+  return dt == 'f64' and t or methods.to(t, dt)
+end
+
+--- n numbers from start to stop, both included.
+---     mc.linspace(0, 1, 5)  --> f64[5]@cpu { 0.0000, 0.2500, 0.5000, 0.7500, 1.0000 }
+function M.linspace(start, stop, n, opts)
+  if tensor.is_complex(start) or tensor.is_complex(stop) then
+    local a, b = tensor.complex(0, 0) + start, tensor.complex(0, 0) + stop
+    local z = tensor.empty('linspace', { check.arg('linspace', 'n', n, 'integer >= 0', 3) }, 'c128', 2)
+    opts = opts or {}
+    methods.view_real(z):copy_(M.linspace(a.re, b.re, n, { endpoint = opts.endpoint }))
+    methods.view_imag(z):copy_(M.linspace(a.im, b.im, n, { endpoint = opts.endpoint }))
+    local o = check.opts('linspace', opts, { dtype = { 'c128', { 'c64', 'c128', 'complex64', 'complex128' } }, device = DT.device, endpoint = { true, 'bool' } }, 3)
+    return methods.to(z, o.dtype)
+  end
+  check.arg('linspace', 'start', start, 'number', 3)
+  check.arg('linspace', 'stop', stop, 'number', 3)
+  check.arg('linspace', 'n', n, 'integer >= 0', 3)
+  local o = check.opts('linspace', opts, { dtype = DT.dtype, device = DT.device, endpoint = { true, 'bool' } }, 3)
+  local t = tensor.empty('linspace', { n }, 'f64', 2)
+  local p, d = tensor.pointer(t), o.endpoint and n - 1 or n
+  for i = 0, n - 1 do p[i] = start + (d > 0 and i * ((stop - start) / d) or 0) end
+  if o.endpoint and n > 1 then p[n - 1] = stop end
+  local dt = o.dtype and tensor.name[tensor.dtype_code('linspace', o.dtype, 3)] or 'f64'
+  return dt == 'f64' and t or methods.to(t, dt)
+end
+
+-- ---------------------------------------------------------------- nested tables
+
+local function path_text(path) return #path == 0 and 'the table' or 'x[' .. table.concat(path, '][') .. ']' end
+
+--- Shape of a nested table; ragged tables and gaps are errors with the path of the first offender.
+local function table_shape(v, shape, path, level)
+  if type(v) ~= 'table' then return shape end
+  local n, max = #v, 0
+  for k in pairs(v) do
+    if type(k) ~= 'number' then error(('tensor: %s has the key %s; nested tables hold positions only'):format(path_text(path), check.show(k)), level) end
+    max = max + 1
+  end
+  if max ~= n then error(('tensor: %s has a gap; position %d is nil'):format(path_text(path), n + 1), level) end
+  shape[#shape + 1] = n
+  if n > 0 then
+    path[#path + 1] = 1
+    table_shape(v[1], shape, path, level + 1)
+    path[#path] = nil
+  end
+  return shape
+end
+
+--- A list of numbers and nothing else as f64 [n]; nil for any other table.
+local function from_list(v, level)
+  if type(v) ~= 'table' then return nil end
+  local n = #v
+  if n == 0 or type(v[1]) ~= 'number' or next(v, n) ~= nil then return nil end
+  local t = tensor.empty('tensor', n, 'f64', level + 1)
+  local p = tensor.pointer(t)
+  for i = 1, n do
+    local x = v[i]
+    if type(x) ~= 'number' then return nil end
+    p[i - 1] = x
+  end
+  return t
+end
+
+function M.from_table(v, dtype, level)
+  level = level or 3
+  if dtype == nil or dtype == 'f64' then
+    local t = from_list(v, level)
+    if t then return t end
+  end
+  local shape = table_shape(v, {}, {}, level + 1)
+  if #shape > 8 then error('tensor: the table is nested more than 8 deep', level) end
+  local flat, path, complex, kinds, integer64 = {}, {}, false, {}, false
+  local function walk(x, d)
+    if d > #shape then
+      local k = type(x)
+      if k == 'table' then error(('tensor: %s is a table, its neighbours are numbers'):format(path_text(path)), level + d + 1) end
+      if k == 'cdata' and is(x) then
+        x = x:item()
+        k = type(x)
+      end
+      if tensor.is_complex(x) then complex, k = true, 'number'
+      elseif k == 'cdata' then integer64, k = true, 'number' end
+      if k ~= 'number' and k ~= 'boolean' then error(('tensor: %s is %s; give numbers or booleans'):format(path_text(path), check.show(x)), level + d + 1) end
+      kinds[k] = true
+      flat[#flat + 1] = x
+      return
+    end
+    if type(x) ~= 'table' then error(('tensor: %s is %s, its neighbours are tables'):format(path_text(path), check.show(x)), level + d + 1) end
+    if #x ~= shape[d] then error(('tensor: %s has %d entries, its neighbours have %d'):format(path_text(path), #x, shape[d]), level + d + 1) end
+    for i = 1, shape[d] do
+      path[d] = i
+      walk(x[i], d + 1)
+      path[d] = nil
+    end
+  end
+  walk(v, 1)
+  if kinds.number and kinds.boolean then error('tensor: numbers and booleans are mixed; use one kind', level) end
+  local natural = complex and 'c128' or integer64 and 'i64' or kinds.boolean and 'bool' or 'f64'
+  local t = tensor.empty('tensor', shape, natural, level)
+  local p = tensor.pointer(t)
+  for i, x in ipairs(flat) do
+    if complex then
+      local z = type(x) == 'number' and { re = x, im = 0 } or x
+      p[2 * i - 2], p[2 * i - 1] = z.re, z.im
+    elseif natural == 'bool' then
+      p[i - 1] = x and 1 or 0
+    else
+      p[i - 1] = x
+    end
+  end
+  if dtype and dtype ~= natural then
+    if natural == 'f64' and tensor.kind[dtype] ~= 'f' and tensor.kind[dtype] ~= 'c' and dtype ~= 'bool' then
+      for i, x in ipairs(flat) do
+        if x ~= math.floor(x) then error(('tensor: entry %d is %.17g; dtype %s takes whole numbers, round first'):format(i, x, dtype), level) end
+      end
+    end
+    return methods.to(t, dtype)
+  end
+  return t
+end
+op.from_table = M.from_table
+
+--- A tensor from a nested table, a number, a boolean, a complex number, or a copy of a tensor.
+---     mc.tensor({ { 1, 2 }, { 3, 4 } }, { dtype = 'f32' })  --> f32[2,2]@cpu { { 1, 2 }, { 3, 4 } }
+function M.tensor(v, opts)
+  local o = check.opts('tensor', opts, DT, 3)
+  device('tensor', o.device, 3)
+  local dtype = o.dtype and tensor.name[tensor.dtype_code('tensor', o.dtype, 3)]
+  if is(v) then return dtype and dtype ~= v.dtype and methods.to(v, dtype) or methods.copy(v) end
+  if type(v) == 'table' then return M.from_table(v, dtype, 3) end
+  local t = op.scalar('tensor', v, 2)
+  t._flags = 0
+  return dtype and dtype ~= t.dtype and methods.to(t, dtype) or t
+end
+
+-- ---------------------------------------------------------------- copies and conversion
+
+--- The same elements in memory of their own, contiguous.
+---     mc.tensor({ 1, 2 }):copy():shares_memory(mc.tensor { 1, 2 })  --> false
+function methods.copy(t)
+  local out = tensor.empty_like(t, tensor.name[t._dtype], 2)
+  local rc = C.mc_copy(out, t)
+  if rc ~= 0 then tensor.failed(rc, 2, true, t) end
+  return out
+end
+methods.clone = methods.copy
+
+--- The tensor itself when it is contiguous, else a contiguous copy.
+function methods.contiguous(t)
+  if methods.is_contiguous(t) then return t end
+  return methods.copy(t)
+end
+
+local function converted(t, code)
+  if code == t._dtype then return t end
+  local out = tensor.empty_like(t, tensor.name[code], 3)
+  local rc = C.mc_copy(out, t)
+  if rc ~= 0 then tensor.failed(rc, 3, true, t) end
+  return out
+end
+
+--- x:to 'f32', x:to{ dtype =, device = }: converted copy, or x itself when nothing changes.
+---     mc.tensor({ 1.5, -2 }):to { dtype = 'i32' }  --> i32[2]@cpu { 1, -2 }
+function methods.to(t, what)
+  local plain = type(what) == 'string' and tensor.code[what]
+  if plain then return converted(t, plain) end
+  if type(what) == 'string' and what:match '^c[pu][uud]a?' then what = { device = what } end
+  if type(what) == 'string' then what = { dtype = what } end
+  local o = check.opts('to', what, DT, 3)
+  device('to', o.device, 3)
+  if not o.dtype then return t end
+  return converted(t, tensor.dtype_code('to', o.dtype, 3))
+end
+--- The tensor on a device: x:to { device = ... }.
+function methods.to_device(t, name) return methods.to(t, { device = name }) end
+
+-- ---------------------------------------------------------------- random streams: short names; mc.random has the rest
+
+local source = require 'mascon.random.source'
+local draw = require 'mascon.random.draw'
+local UNIFORM, NORMAL, INTEGERS = op.rows.random_uniform, op.rows.random_normal, op.rows.random_integers
+
+--- Sets the key of the default generator and starts its streams anew.
+---@param n integer 0 <= n < 2^53
+function M.seed(n)
+  check.arg('seed', 'n', n, 'integer >= 0', 3)
+  source.seed(n)
+end
+
+--- Key and stream in use (for manifests).
+function M.seed_state()
+  local g = source.default_generator()
+  return g.key.hi * 2 ^ 32 + g.key.lo, g.stream
+end
+
+--- Uniform numbers on [low, high): mc.random.uniform.
+function M.rand(shape, opts)
+  local out = draw.draw(UNIFORM, 'rand', shape, opts, nil, 3)
+  return out
+end
+--- Normal numbers: mc.random.normal.
+---     mc.randn({ 2 }, { seed = 1 }).shape  --> {2}
+function M.randn(shape, opts)
+  local out = draw.draw(NORMAL, 'randn', shape, opts, nil, 3)
+  return out
+end
+--- Whole numbers in [low, high], both included, without bias: mc.random.integers.
+---     mc.randint(1, 6, { 3 }, { seed = 1 }).dtype  --> i64
+function M.randint(low, high, shape, opts)
+  check.arg('randint', 'low', low, 'integer', 3)
+  check.arg('randint', 'high', high, 'integer', 3)
+  if high < low then error(('randint: high %d is below low %d; swap them'):format(high, low), 2) end
+  local out = draw.draw(INTEGERS, 'randint', shape, opts, { named = { low = low, high = high } }, 3)
+  return out
+end
+--- A random order of 1..n as i64: mc.random.permutation.
+function M.randperm(n, opts)
+  check.arg('randperm', 'n', n, 'integer >= 0', 3)
+  return require('mascon.random.sample').permutation(n, opts)
+end
+
+return M

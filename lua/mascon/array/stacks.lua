@@ -1,0 +1,67 @@
+-- stack.lua - what the compositions of linear algebra share: operands as stacks of matrices, their sizes, columns and diagonals.
+--
+-- Owns the messages about operands that are no matrices. May not know what is computed from them.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local index = require 'mascon.core.index'
+local error = check.error
+local methods, F = tensor.methods, op.functions
+local M = {}
+
+local DTYPES = { f32 = 'f32', f64 = 'f64', c64 = 'c64', c128 = 'c128' }
+M.REAL = { f32 = 'f32', f64 = 'f64', c64 = 'f32', c128 = 'f64' }
+M.COMPLEX = { f32 = 'c64', f64 = 'c128', c64 = 'c64', c128 = 'c128' }
+M.EPS = { f32 = 2 ^ -23, f64 = 2 ^ -52, c64 = 2 ^ -23, c128 = 2 ^ -52 }
+
+--- The operand in a dtype of linear algebra: integers and booleans become f64, halves are refused.
+function M.operand(fname, x)
+  x = op.operand(fname, x, 3)
+  local k = tensor.kind[x.dtype]
+  if k ~= 'f' and k ~= 'c' then return methods.to(x, 'f64') end
+  if not DTYPES[x.dtype] then error(('%s: not defined for %s, operand is %s; convert it with :to first'):format(fname, x.dtype, tensor.describe(x)), 3) end
+  return x
+end
+
+--- The operand with at least two axes; its rows and columns.
+function M.matrices(fname, x)
+  x = M.operand(fname, x)
+  local n = x.ndim
+  if n < 2 then error(('%s: the operand is no matrix, it is %s; give at least two axes'):format(fname, tensor.describe(x)), 3) end
+  return x, x.shape[n - 1], x.shape[n]
+end
+
+function M.square(fname, x)
+  local m, n
+  x, m, n = M.matrices(fname, x)
+  if m ~= n then error(('%s: the matrices are not square, a is %s; the last two axes must be equal'):format(fname, tensor.describe(x)), 3) end
+  return x, n
+end
+
+--- Adjoint: the conjugate transpose.
+function M.adjoint(x)
+  local t = x.mT
+  return tensor.kind[x.dtype] == 'c' and F.conj(t) or t
+end
+
+--- w[..., k] as a factor of the columns of [..., n, k].
+function M.columns(w) return methods.expand_dims(w, -2) end
+
+--- w[...] as a factor of matrices.
+function M.factor(w) return methods.expand_dims(methods.expand_dims(w, -1), -1) end
+
+--- The columns first..last of all matrices.
+function M.some_columns(x, first, last) return x[{ index.ellipsis, { first, last } }] end
+
+--- The rows first..last of all matrices.
+function M.some_rows(x, first, last) return x[{ index.ellipsis, { first, last }, index.all }] end
+
+--- eye(n) in a dtype.
+function M.eye(n, dtype) return require('mascon.core.op').functions.eye(n, { dtype = dtype }) end
+
+--- Raises unless every number is finite.
+function M.finite(fname, x)
+  if not op.certain(F.isfinite(x)) then error(('%s: a holds NaN or infinity, it is %s; find them with isfinite'):format(fname, tensor.describe(x)), 3) end
+end
+
+return M

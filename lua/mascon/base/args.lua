@@ -1,0 +1,132 @@
+--- mascon.args: command lines of scripts, declared once: parsing, checking, --help.
+--
+-- Owns the reading of `--name value`, `--name=value`, flags and positional words. May not know what a script does.
+local check = require 'mascon.core.check'
+local M = {}
+
+local function usage_error(spec, fmt, ...)
+  io.stderr:write((spec.name or 'script') .. ': ' .. fmt:format(...) .. '\n')
+  os.exit(2)
+end
+
+--- "1,2.5" or "2-20" as numbers.
+local function numbers(text)
+  local out = {}
+  for n in text:gmatch '[-+]?[%d.]+[eE]?[-+]?%d*' do out[#out + 1] = tonumber(n) end
+  return out
+end
+
+local READ = {
+  number = function(v) return tonumber(v) end,
+  integer = function(v)
+    local n = tonumber(v)
+    return n and n == math.floor(n) and n or nil
+  end,
+  string = function(v) return v end,
+  range = function(v)
+    local a, b = v:match '^%s*([%d.]+)%s*[-,:]%s*([%d.]+)%s*$'
+    return a and { tonumber(a), tonumber(b) } or nil
+  end,
+  list = function(v)
+    local out = {}
+    for word in v:gmatch '[^,]+' do out[#out + 1] = word end
+    return #out > 0 and out or nil
+  end,
+  numbers = function(v)
+    local out = numbers(v)
+    return #out > 0 and out or nil
+  end,
+}
+local SHOW = { number = 'X', integer = 'N', string = 'TEXT', range = 'LO-HI', list = 'A,B,...', numbers = 'X,Y,...' }
+
+--- Text of --help.
+function M.help(spec)
+  local out = { spec.usage, '', spec.about, '' }
+  local width = 0
+  local left = {}
+  for i, o in ipairs(spec.options) do
+    local kind = o[2]
+    local value = kind == 'flag' and '' or type(kind) == 'table' and ' ' .. table.concat(kind, '|') or ' ' .. (o.value or SHOW[kind])
+    if #value > 24 then value = ' NAME' end
+    left[i] = '  --' .. o[1]:gsub('_', '-') .. value
+    width = math.max(width, #left[i])
+  end
+  for i, o in ipairs(spec.options) do
+    local text = o[3]
+    if type(o[2]) == 'table' then text = text .. ': ' .. table.concat(o[2], ', ') end
+    if o.default ~= nil then text = text .. (' (%s)'):format(type(o.default) == 'table' and table.concat(o.default, '-') or tostring(o.default)) end
+    out[#out + 1] = left[i] .. (' '):rep(width - #left[i] + 2) .. text
+  end
+  if spec.footer then out[#out + 1] = '\n' .. spec.footer end
+  return table.concat(out, '\n')
+end
+
+--- Parses `argv` by a declaration { name=, usage=, about=, options = { { name, kind, text, default= } ... }, positional = max }.
+--- Prints --help or an error and exits (2) on a wrong line.
+---     local o = mc.args.parse({ 'a.edf', '--top', '3' }, { name = 'demo', positional = 1, options = { { 'top', 'integer', 'rows', default = 10 } } })
+---     o[1], o.top  --> a.edf, 3
+---@return table options by name (underscores), and positional words by number
+function M.parse(argv, spec)
+  local known, names, out = {}, {}, {}
+  for _, o in ipairs(spec.options) do
+    known[o[1]] = o
+    names[o[1]:gsub('_', '-')] = true
+    out[o[1]] = o.default
+  end
+  names.help = true
+  local i = 1
+  while argv[i] do
+    local word = argv[i]
+    if word == '--help' or word == '-h' then
+      io.write(M.help(spec), '\n')
+      os.exit(0)
+    elseif word:sub(1, 2) == '--' then
+      local name, value = word:match '^%-%-([^=]+)=?(.*)$'
+      local has = word:find('=', 1, true) ~= nil
+      local o = known[(name:gsub('-', '_'))]
+      if not o then
+        local near = check.nearest(name, names)
+        usage_error(spec, 'option --%s is unknown%s; --help lists them', name, near and (', did you mean --%s?'):format(near) or '')
+      end
+      if o[2] == 'flag' then out[o[1]] = true
+      else
+        if not has then
+          i = i + 1
+          value = argv[i]
+          if value == nil then usage_error(spec, '--%s needs a value', name) end
+        end
+        local v
+        if type(o[2]) == 'table' then
+          for _, c in ipairs(o[2]) do if c == value then v = value end end
+          if not v then usage_error(spec, '--%s is %q; choose %s', name, value, table.concat(o[2], ', ')) end
+        else
+          v = READ[o[2]](value)
+          if v == nil then usage_error(spec, '--%s is %q; give %s', name, value, o.value or SHOW[o[2]]) end
+        end
+        out[o[1]] = v
+      end
+    else
+      if #out >= (spec.positional or 0) then usage_error(spec, 'unexpected word %q; --help shows the usage', word) end
+      out[#out + 1] = word
+    end
+    i = i + 1
+  end
+  return out
+end
+
+--- Runs a script's body: an error becomes one line on stderr and exit status 1; Ctrl-C and SIGTERM go on to the host.
+--- MASCON_TRACEBACK=full shows where.
+---@param name string of the script, for the message
+---@param body function
+function M.run(name, body)
+  if os.getenv 'MASCON_TRACEBACK' == 'full' then return body() end
+  local ok, why = pcall(body)
+  if ok then return end
+  if type(why) ~= 'string' or why:find 'interrupted' or why:find 'terminated' then error(why, 0) end
+  local text = why:gsub('^[^\n:]*%.lua:%d+: ', '')
+  if text:sub(1, #name + 2) ~= name .. ': ' then text = name .. ': ' .. text end
+  io.stderr:write(text, '\n')
+  os.exit(1)
+end
+
+return M

@@ -1,0 +1,119 @@
+-- file.lua - text and bytes to disk and back, safely: temporary name, sync, rename.
+--
+-- Owns the writer of files in pieces (its handle carries the C release). Failures are facts of the world: nil and a message. May not know
+-- any format. Binding module: touches the FFI for the finalizer.
+local ffi = require 'ffi'
+local lib = require 'mascon.core.ffi'
+local C = lib.C
+local M = {}
+
+local function named(path)
+  if type(path) ~= 'string' then return 'the path is a ' .. type(path) .. '; give a string' end
+  if path:find('\0', 1, true) then return 'the path holds a zero byte; check how it was made' end
+end
+
+--- Writes bytes to path; the old file stays when anything fails. Returns true, or nil and a message.
+---@param path string
+---@param bytes string
+function M.write(path, bytes)
+  local bad = named(path)
+  if bad then return nil, 'write: ' .. bad end
+  if C.mc_file_write(path, bytes, #bytes) ~= 0 then return nil, lib.message() end
+  return true
+end
+
+--- The whole file as a string, or nil and a message.
+---@param path string
+---@return string|nil
+---@return string|nil
+function M.read(path)
+  local bad = named(path)
+  if bad then return nil, 'read: ' .. bad end
+  local f, msg = io.open(path, 'rb')
+  if not f then return nil, msg end
+  local text, why = f:read '*a'
+  if text == '' then -- a directory opens and reads as nothing; so does an empty file
+    local _, reason = f:read(1)
+    text, why = not reason and text or nil, reason
+  end
+  f:close()
+  if not text then return nil, ('%s: %s'):format(path, why or 'cannot be read') end
+  return text
+end
+
+local Writer = {}
+Writer.__index = Writer
+
+--- A file written in pieces: :append(text), then :close() gives it its name; :abort(), an error or the collector leave nothing behind.
+--- Owns. nil and a message when it cannot be made.
+---@param path string
+function M.create(path)
+  local bad = named(path)
+  if bad then return nil, 'write: ' .. bad end
+  local w = C.mc_file_create(path)
+  if w == nil then return nil, lib.message() end
+  return setmetatable({ _w = ffi.gc(w, C.mc_file_writer_free), path = path }, Writer)
+end
+
+--- Appends; true, or nil and a message, after which nothing of the file remains.
+function Writer:append(text)
+  if not self._w then return nil, self.path .. ': the writer is closed; make a new one' end
+  if C.mc_file_append(self._w, text, #text) == 0 then return true end
+  local msg = lib.message()
+  self:abort()
+  return nil, msg
+end
+
+--- Syncs and gives the file its name; true, or nil and a message.
+function Writer:close()
+  if not self._w then return nil, self.path .. ': the writer is closed; make a new one' end
+  local msg = C.mc_file_commit(self._w) ~= 0 and lib.message()
+  self:abort()
+  if msg then return nil, msg end
+  return true
+end
+
+--- Drops what was written, unless the file was closed before.
+function Writer:abort()
+  if self._w then C.mc_file_writer_free(ffi.gc(self._w, nil)) end
+  self._w = nil
+end
+
+--- Whether there is a file or folder of this name that can be opened.
+---     mc.file.exists('no/such/file')  --> false
+---@param path string
+function M.exists(path)
+  local f = io.open(path, 'rb')
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- Whether path is a folder.
+---     mc.file.is_folder('.')  --> true
+---@param path string
+function M.is_folder(path)
+  local f = io.open(path .. '/.', 'rb')
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- Makes a folder and those above it. True when it is there afterwards and can be written to; else nil and a message.
+---@param path string
+function M.make_folder(path)
+  local host = package.loaded['mascon.host']
+  local at = path:sub(1, 1) == '/' and '/' or ''
+  for part in path:gmatch '[^/]+' do
+    at = at .. part
+    if not M.is_folder(at) and type(host) == 'table' then host.make_folder(at) end
+    if not M.is_folder(at) then return nil, ('%s: the folder cannot be made; choose another'):format(at) end
+    at = at .. '/'
+  end
+  local probe = path .. '/.mascon-probe'
+  local f = io.open(probe, 'wb')
+  if not f then return nil, ('%s: the folder cannot be written to; choose another'):format(path) end
+  f:close()
+  os.remove(probe)
+  return true
+end
+
+return M

@@ -1,0 +1,235 @@
+-- check.lua - options and arguments, checked once with the same words everywhere.
+--
+-- Owns the nearest-name search, the option types, and whom an error blames: the innermost line outside the library, found by walking
+-- the stack, since levels counted by hand go wrong with every tail call. Knows nothing of tensors beyond that they are cdata.
+local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
+local M = {}
+
+local raise, getinfo = error, debug.getinfo
+-- "@/somewhere/lua/mascon/": what stands below is the library, its programs (host) apart; so are the workflows
+local HOME = getinfo(1, 'S').source:match '^(.*mascon/)core/check%.lua$' or '@?'
+local homes = { HOME, (HOME:gsub('mascon/$', 'workflows/')) }
+
+local function library(source)
+  for i = 1, #homes do
+    if source:sub(1, #homes[i]) == homes[i] then return true end
+  end
+  return false
+end
+
+--- A file or folder (with its slash) whose functions count as the library's when an error looks for the line to blame.
+function M.own(path)
+  path = '@' .. path
+  if not library(path) then homes[#homes + 1] = path end
+end
+
+--- error() for the library: a text message is prefixed with the line of the script that made the call. The level is taken only where
+--- no script is on the stack.
+---@param message any
+---@param level? integer
+function M.error(message, level)
+  if level ~= 0 and type(message) == 'string' then
+    local at = 2
+    while true do
+      local info = getinfo(at, 'Sl')
+      if not info then break end
+      if info.currentline > 0 and not library(info.source) then raise(message, at) end
+      at = at + 1
+    end
+  end
+  raise(message, level == 0 and 0 or (level or 1) + 1)
+end
+local error = M.error
+
+--- Whether a function was written in the library.
+function M.library(f) return library(getinfo(f, 'S').source) end
+
+--- The innermost line outside the library, as "file:line".
+function M.site()
+  local at = 2
+  while true do
+    local info = getinfo(at, 'Sl')
+    if not info then return '?' end
+    if info.currentline > 0 and not library(info.source) then return info.short_src .. ':' .. info.currentline end
+    at = at + 1
+  end
+end
+
+--- Edit distance (Levenshtein, 1966) of two short names.
+local function distance(a, b)
+  local prev = {}
+  for j = 0, #b do prev[j] = j end
+  for i = 1, #a do
+    local row = { [0] = i }
+    for j = 1, #b do
+      local cost = a:byte(i) == b:byte(j) and 0 or 1
+      row[j] = math.min(prev[j] + 1, row[j - 1] + 1, prev[j - 1] + cost)
+    end
+    prev = row
+  end
+  return prev[#b]
+end
+
+--- The name of `names` (list or set) nearest to `name`, or nil when none is near.
+---@param name string
+---@param names table
+---@return string|nil
+function M.nearest(name, names)
+  local list = {}
+  for k, v in pairs(names) do list[#list + 1] = type(k) == 'number' and v or k end
+  table.sort(list)
+  local best, at
+  for _, n in ipairs(list) do
+    local d = distance(name:lower(), tostring(n):lower())
+    if not at or d < at then best, at = n, d end
+  end
+  if at and at <= math.max(2, math.floor(#name / 2)) then return best end
+end
+
+local function is_int(v) return type(v) == 'number' and v == math.floor(v) and v > -2 ^ 53 and v < 2 ^ 53 end
+
+local TYPES = { bool = 'boolean', tensor = 'cdata' } -- where the word is not that of type()
+
+--- A kind as a list of alternatives { base, op, bound }: "integer >= 1", "number > 0", "bool", "string", "any"; joined by " | ".
+local function alternatives(kind)
+  local list = {}
+  for one in (kind .. '|'):gmatch '%s*(.-)%s*|' do
+    local base, op, bound = one:match '^(%a+)%s*([<>]=?)%s*([-%d.e]+)$'
+    base = base or one
+    list[#list + 1] = { base = TYPES[base] or base, op = op, bound = tonumber(bound) }
+  end
+  return list
+end
+
+local kinds = {} -- read once each
+
+local function fits_one(v, a)
+  local base, op, bound = a.base, a.op, a.bound
+  if base == 'integer' then
+    if not is_int(v) then return false end
+  elseif base ~= 'any' and type(v) ~= base then return false end
+  return not op or op == '>' and v > bound or op == '>=' and v >= bound or op == '<' and v < bound or op == '<=' and v <= bound
+end
+
+local function fits(v, kind)
+  local list = kinds[kind]
+  if not list then
+    list = alternatives(kind)
+    kinds[kind] = list
+  end
+  if fits_one(v, list[1]) then return true end
+  for k = 2, #list do if fits_one(v, list[k]) then return true end end
+  return false
+end
+
+local function show(v)
+  if type(v) == 'string' then return "'" .. v .. "'" end
+  if type(v) == 'table' or type(v) == 'function' or type(v) == 'cdata' then return 'a ' .. type(v) end
+  return tostring(v)
+end
+
+-- names of options as Python spells them
+local SPELLING = { keepdims = 'keepdim' }
+
+-- A loop inside a call is compiled apart from the loop around the call, and what lies between runs interpreted, ten times slower. So the
+-- common ways through here have none: defaults come from a constructor made for the spec, the first options are looked at one by one.
+local constructors = setmetatable({}, { __mode = 'k' })
+
+local function every_default(spec)
+  local out = {}
+  for k, rule in pairs(spec) do out[k] = rule[1] end
+  return out
+end
+
+--- The function that makes a table of the defaults of a spec. Specs written down within a call come once; they are not compiled.
+local function constructor(spec)
+  if constructors[spec] == nil then
+    constructors[spec] = false
+    return every_default
+  end
+  local fields = {}
+  for k, rule in pairs(spec) do
+    if rule[1] ~= nil then fields[#fields + 1] = ('[%q] = s[%q][1]'):format(k, k) end
+  end
+  table.sort(fields)
+  local f = loadstring('local s = ... return { ' .. table.concat(fields, ', ') .. ' }', HOME .. 'check.lua')
+  constructors[spec] = f
+  return f
+end
+
+local sets = setmetatable({}, { __mode = 'k' }) -- choices as sets
+
+local function chosen(v, choices)
+  local set = sets[choices]
+  if not set then
+    set = {}
+    for _, c in ipairs(choices) do set[c] = true end
+    sets[choices] = set
+  end
+  return set[v]
+end
+
+--- One option into out.
+local function enter(fname, out, spec, k, v, level)
+  if type(k) ~= 'string' then return end
+  if spec[k] == nil and SPELLING[k] and spec[SPELLING[k]] then k = SPELLING[k] end
+  local rule = spec[k]
+  if not rule then
+    local near = M.nearest(k, spec)
+    error(('%s: option %q is unknown%s'):format(fname, k, near and ('; did you mean %q?'):format(near) or '; it takes ' .. M.names(spec)), level + 1)
+  end
+  local kind = rule[2]
+  if type(kind) == 'table' then
+    if not chosen(v, kind) then
+      local near = type(v) == 'string' and M.nearest(v, kind)
+      error(('%s: option %s is %s; choose %s%s'):format(fname, k, show(v), table.concat(kind, ', '), near and (' (did you mean %q?)'):format(near) or ''), level + 1)
+    end
+  elseif kind and not fits(v, kind) then
+    error(('%s: option %s is %s; it must be %s'):format(fname, k, show(v), kind), level + 1)
+  end
+  out[k] = v
+end
+
+--- Checks `opts` against spec { name = { default, type or choices } } and fills in the defaults.
+---@param fname string the public name, for messages
+---@param opts table|nil
+---@param spec table
+---@param level? integer of the caller to blame; 3 is the caller of the function that calls opts
+---@return table
+function M.opts(fname, opts, spec, level)
+  level = level or 3
+  local out = (constructors[spec] or constructor(spec))(spec)
+  if opts == nil then return out end
+  if type(opts) ~= 'table' then error(('%s: options are %s; give a table'):format(fname, show(opts)), level) end
+  local k, v = next(opts)
+  if k ~= nil then
+    enter(fname, out, spec, k, v, level)
+    k, v = next(opts, k)
+  end
+  if k ~= nil then
+    enter(fname, out, spec, k, v, level)
+    k, v = next(opts, k)
+  end
+  while k ~= nil do
+    enter(fname, out, spec, k, v, level)
+    k, v = next(opts, k)
+  end
+  return out
+end
+
+--- Sorted names of a spec, for messages.
+function M.names(spec)
+  local list = {}
+  for k in pairs(spec) do list[#list + 1] = k end
+  table.sort(list)
+  return #list > 0 and table.concat(list, ', ') or 'none'
+end
+
+--- Raises unless v fits the kind; `what` names the argument.
+function M.arg(fname, what, v, kind, level)
+  if not fits(v, kind) then error(('%s: %s is %s; it must be %s'):format(fname, what, show(v), kind), level or 3) end
+  return v
+end
+
+M.show = show
+return M

@@ -1,0 +1,34 @@
+-- lazy.lua - tables of functions that load the file of a function when it is touched.
+--
+-- Owns the loading and the message for a name that is not there. May not know what is in a table.
+local check = require 'mascon.core.check'
+
+local M = {}
+
+--- A table whose functions come from files.
+---@param namespace string as messages name it, such as 'mc.optim'
+---@param files table file = list of the names it defines
+---@param tables? table name = file that is a table itself
+---@return table
+function M.table(namespace, files, tables)
+  local FROM, LAZY = {}, tables or {} -- by these names help and completion find them
+  for file, names in pairs(files) do
+    for _, name in ipairs(names) do FROM[name] = file end
+  end
+  return setmetatable({}, {
+    __index = function(t, k)
+      local v
+      if LAZY[k] then v = require(LAZY[k])
+      elseif FROM[k] then v = require(FROM[k])[k]
+      elseif type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil
+      else
+        local near = check.nearest(k, FROM)
+        check.error(('%s.%s: there is no such name%s'):format(namespace, k, near and ('; did you mean %s.%s?'):format(namespace, near) or ''), 2)
+      end
+      rawset(t, k, v)
+      return v
+    end,
+  })
+end
+
+return M

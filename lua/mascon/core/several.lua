@@ -1,0 +1,69 @@
+-- call.lua - the functions of the rows of the family 'linalg': operands first, then one table of options.
+--
+-- Owns the call rule of the family and the form of several results (two: two values; three or more: a table with the names of the row).
+-- May not know what an op computes.
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local error = check.error
+local P = lib.params
+local M = {}
+
+local KINDS = { bool = 'bool', int = 'integer', number = 'number', tensor = 'tensor' }
+
+-- number of results where it depends on the options
+local COUNT = { qr = function(o) return (o.mode == 'r' and 1 or 2) + (o.pivoting and 1 or 0) end, eig = function(o) return o.left and 3 or 2 end }
+
+--- Runs a row on a list of tensors with the parameters packed; a list of `n` results.
+local function results(row, list, n)
+  local outs = {}
+  for again = 1, 2 do
+    for k = 1, n do outs[k] = tensor.header(256) end
+    local rc = lib.op_multi(row.id, outs, list, P)
+    if rc == 0 then break end
+    tensor.failed(rc, 2, again == 2, unpack(list))
+  end
+  for k = 1, n do
+    if outs[k]._storage ~= nil then tensor.finish(outs[k]) end
+  end
+  return outs
+end
+
+--- The function of a row: f(operands..., opts).
+function M.maker(row)
+  local name, nin, id = row[1], row.nin, row.id
+  local spec, plain, extra = { out = { nil, 'tensor' } }, { params = {} }, {}
+  for _, p in ipairs(row.params) do
+    spec[p[1]] = { p[3], type(p[2]) == 'table' and p[2] or KINDS[p[2]] }
+    if p[2] == 'tensor' then extra[#extra + 1] = p[1] else plain.params[#plain.params + 1] = p end
+  end
+  if row.base then spec.base = { 1, { 0, 1 } } end
+  if type(row.nout) ~= 'nil' then spec.out = nil end
+  local function call(out, list) return op.call_list(id, out, list) end
+  return function(...)
+    local list, opts = {}, select(nin + 1, ...)
+    for i = 1, nin do list[i] = op.operand(name, (select(i, ...)), 3) end
+    if select('#', ...) > nin + 1 then error(('%s: %d arguments; it takes %d and a table of options'):format(name, select('#', ...), nin), 2) end
+    opts = check.opts(name, opts, spec, 3)
+    op.pack(plain, name, list[1], opts, 3)
+    for _, e in ipairs(extra) do
+      if opts[e] ~= nil then list[#list + 1] = op.operand(name, opts[e], 3) end
+    end
+    local n = COUNT[name] and COUNT[name](opts) or row.nout or 1
+    if n == 1 and (opts.out or not row.nout) then return op.run(name, 2, opts, 1024, call, list) end
+    local outs = results(row, list, n)
+    if n < 3 then return outs[1], outs[2] end
+    local named = {}
+    for k, key in ipairs(row.results) do named[key] = outs[k] end
+    return named
+  end
+end
+
+--- An internal row, for compositions: results of `name` with parameters by name.
+---@param n? integer how many results, for rows where that depends
+function M.raw(name, list, values, n)
+  return unpack(op.raw(name, list, values or {}, n or op.rows[name].nout or 1))
+end
+
+return M

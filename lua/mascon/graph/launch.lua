@@ -1,0 +1,405 @@
+-- launch.lua - the door to the recorder and to plans of libmascon, as plain Lua values.
+--
+-- Owns: reading the log of a recording into tables, building the C plan from a list of steps, running it. With tensor.lua one of the few
+-- files that touch the FFI. May not know graphs, passes or rules.
+local bit = require 'bit'
+local ffi = require 'ffi'
+local lib = require 'mascon.core.ffi'
+local once = require 'mascon.graph.once'
+local tensor = require 'mascon.core.tensor'
+local error = require 'mascon.core.check'.error
+local C = lib.C
+
+local M = {}
+
+local params_t, ints = ffi.typeof 'mc_params', ffi.typeof 'int32_t[?]'
+local longs = ffi.typeof 'int64_t[?]'
+local instrs = ffi.typeof 'mc_vm_instr[?]'
+local handles, operands, const_handles = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'const mc_tensor *[?]', ffi.typeof 'const mc_tensor *const *'
+local numbers = 0
+local KIND = { [0] = 'op', 'copy', 'put', 'base', 'call' }
+local calls = {} -- of each recording: what its CALL entries stand for, by number
+
+local by_id = {}
+for _, r in ipairs(lib.gen.ops) do if r.id >= 0 then by_id[r.id] = r end end
+
+--- A C array of handles; the list keeps them alive.
+local function array(tensors)
+  local p = handles(#tensors + 1)
+  for i, t in ipairs(tensors) do p[i - 1] = t end
+  return p
+end
+
+local function list(p, n)
+  local out = {}
+  for i = 1, n do out[i] = tonumber(p[i - 1]) end
+  return out
+end
+
+--- An operand of the log: serial (its buffer), offset and size (elements), shape, strides, dtype (code), weak; const = a tensor for one that
+--- comes from outside or was a number.
+local function operand(o)
+  local t = {
+    serial = tonumber(o.serial), offset = tonumber(o.offset), size = tonumber(o.size), numel = tonumber(o.numel), dtype = o.dtype, weak = o.weak ~= 0,
+    shape = list(o.shape, o.ndim), strides = list(o.strides, o.ndim), traced = o.traced ~= 0, version = o.version, now = C.mc_tape_version(o),
+    gone = C.mc_tape_gone(o) ~= 0,
+  }
+  if o.literal ~= nil then
+    local name = tensor.name[o.dtype]
+    local c = tensor.empty('compile', t.shape, name, 2)
+    ffi.copy(c._data, o.literal, t.numel * tensor.size[name])
+    t.const, t.literal = tensor.promote(c, 2), true
+  elseif o.kept ~= nil then
+    t[o.traced ~= 0 and 'kept' or 'const'] = tensor.make(2, 0, C.mc_record_kept, o)
+  end
+  return t
+end
+
+--- Parameters as text: equal when they are.
+function M.params_key(p) return ffi.string(p, ffi.sizeof(params_t)) end
+
+local function entry(e, mine)
+  local ins, outs, kind = {}, {}, KIND[e.kind]
+  for i = 1, e.nin do ins[i] = operand(e.operands[i - 1]) end
+  for i = 1, e.nout do outs[i] = operand(e.operands[e.nin + i - 1]) end
+  return { kind = kind, row = kind == 'op' and by_id[e.op] or nil, call = kind == 'call' and mine[e.op] or nil, compute = e.compute, params = params_t(e.params),
+    ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0, turn = e.turn ~= 0 and e.turn or nil }
+end
+
+--- Entries of the log, in order: { kind = 'op' | 'copy' | 'put' | 'base' | 'call', row, params, ins, outs, axis, accumulate, call }.
+local function entries()
+  local out, mine = {}, calls[C.mc_record_depth()] or {}
+  for k = 0, tonumber(C.mc_record_count()) - 1 do out[k + 1] = entry(C.mc_record_at(k), mine) end
+  return out
+end
+
+--- Tensors over the memory of others, each with a buffer number of its own: arguments that share memory are told apart.
+function M.aliases(tensors)
+  local out = {}
+  for i, t in ipairs(tensors) do out[i] = tensor.make(2, 0, C.mc_record_alias, tensor.promote(t, 2)) end
+  return out
+end
+
+local turns = 0
+
+--- f(...), whose work is done anew in this place though it was done before: passes neither merge it with the first time nor move it there. That is
+--- what a checkpoint asks for, which keeps no results between the two.
+function M.anew(f, ...)
+  turns = turns % 2 ^ 30 + 1
+  local before = C.mc_record_turn(turns)
+  local function finish(ok, ...)
+    C.mc_record_turn(before)
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return finish(pcall(f, ...))
+end
+
+--- Whether some function is being recorded.
+function M.recording() return C.mc_record_active() ~= 0 end
+
+--- What the innermost recording asks for: strict, keep.
+function M.mode()
+  local flags = C.mc_record_flags()
+  return bit.band(flags, 1) ~= 0, bit.band(flags, 2) ~= 0
+end
+
+--- Whether a recording is in force that logs what is done with t.
+M.traced = tensor.recorded
+
+--- f(...) without anybody writing down what it does.
+function M.quietly(f, ...)
+  local before = C.mc_record_pause(1)
+  local function finish(ok, ...)
+    C.mc_record_pause(before)
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return finish(pcall(f, ...))
+end
+
+local level = ffi.new 'int32_t[1]'
+--- Logs that `call` (any table) made the tensors outs from ins; the results become traced.
+function M.call_entry(call, ins, outs)
+  local i, o = array(ins), array(outs)
+  numbers = numbers + 1
+  lib.check(C.mc_record_call(numbers, #outs, o, #ins, ffi.cast(const_handles, i), level), 2)
+  local d = level[0] + 1
+  calls[d] = calls[d] or {}
+  calls[d][numbers] = call
+end
+
+--- Whether two tensors show a common byte.
+function M.overlap(a, b) return C.mc_record_overlap(a, b) ~= 0 end
+
+--- What f wrote besides its own tensors: nil, or { [k] = argument k as it was before, outside = how many writes went to other tensors that were
+--- there before, shared = an argument that is written shares memory with another one, or with a tensor that f found elsewhere }.
+local function writes_of(traced, log)
+  local w = { outside = C.mc_record_outside(), shared = C.mc_record_crossed() ~= 0 }
+  local some = w.shared or w.outside > 0
+  for k, t in ipairs(traced) do
+    if C.mc_record_written(k - 1) ~= 0 then
+      some, w[k] = true, tensor.make(2, 0, C.mc_record_before, t, k - 1)
+      for i, other in ipairs(traced) do w.shared = w.shared or (i ~= k and M.overlap(t, other)) end
+      for _, e in ipairs(log) do
+        for _, o in ipairs(e.ins) do w.shared = w.shared or (o.const and not o.literal and M.overlap(t, o.const)) end
+      end
+    end
+  end
+  return some and w or nil
+end
+
+--- Runs f() with the tensors in `traced` (of aliases) as its arguments; the log of what it did with them, and what it returned.
+---@param how table strict: asking for values is an error; keep: results stay alive as `kept` in the log; capture: what f does with values of
+--- enclosing recordings belongs to this log; fixed: f must not write to tensors from outside that are no arguments; restore: arguments that f wrote
+--- hold afterwards what they held before; name: of the transform that cannot serve f when what it writes shares memory
+---@return table log
+---@return table results of f, as { n =, ... }
+---@return table? writes { [k] = argument k as it was before, outside, shared }; nil when f wrote to tensors of its own only
+function M.record(traced, how, f)
+  lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4 or 0) + (how.fixed and 8 or 0)), 2)
+  for _, t in ipairs(traced) do lib.check(C.mc_record_trace(t, 1), 2) end
+  local function finish(ok, ...)
+    C.mc_record_end()
+    for _, t in ipairs(traced) do C.mc_record_trace(t, 0) end
+    local log = ok and once.run(tonumber(C.mc_record_count()), entries)
+    local writes = ok and writes_of(traced, log) or nil
+    traced = nil -- machine code may keep this function
+    local refused = writes and writes.shared and how.name
+    if how.restore or refused then C.mc_record_restore() end
+    calls[C.mc_record_depth()] = nil
+    C.mc_record_clear()
+    if not ok then error((...), 0) end
+    if refused then error(('%s: the function writes to an argument that shares memory with another argument or with a tensor from outside; pass a copy, x:copy()'):format(how.name), 2) end
+    for _, e in ipairs(how.strict and log or {}) do
+      local row = e.row
+      if row and row.by_value and not (row.params and row.params[1] and row.params[1][1] == 'num_segments' and e.params.i[0] >= 0) then
+        error(('%s: the size of its result depends on the values of the arguments of a function that is being compiled or batched; %s'):format(row.says or row[1], row.by_value), 0)
+      end
+    end
+    return log, { n = select('#', ...), ... }, writes
+  end
+  return finish(pcall(f))
+end
+
+--- The tensor itself with a buffer of its own, which numbers and small tensors lack.
+function M.own(t) return tensor.promote(t, 2) end
+-- ---------------------------------------------------------------- the tape
+
+--- Starts the recording that stays, if it does not run.
+function M.tape_begin() lib.check(C.mc_tape_begin(), 2) end
+function M.tape_end() C.mc_tape_end() end
+--- Whether the tape is the only recording.
+function M.tape_alone() return C.mc_tape_alone() ~= 0 end
+function M.tape_leaf(t, on) lib.check(C.mc_tape_leaf(tensor.promote(t, 2), on and 1 or 0), 2) end
+--- A tensor over the same memory that the tape does not know.
+function M.tape_detach(t) return tensor.make(2, 0, C.mc_tape_detach, tensor.promote(t, 2)) end
+
+--- All of the buffer of an entry's operand.
+function M.buffer(o) return tensor.make(2, 0, C.mc_tape_buffer, o.kept) end
+
+--- What the tape holds of calls that were dropped goes too.
+local function forget_calls()
+  local mine, left = calls[1], {}
+  if not mine or not next(mine) then return end
+  for k = 0, tonumber(C.mc_record_count()) - 1 do
+    local e = C.mc_record_at(k)
+    if KIND[e.kind] == 'call' then left[e.op] = mine[e.op] end
+  end
+  calls[1] = left
+end
+
+--- Entries that the tensors depend on, in order; read(entries) works on them. Then they are dropped unless `keep`.
+function M.tape_read(tensors, keep, read)
+  local n = tonumber(C.mc_tape_find(#tensors, array(tensors)))
+  local function finish(ok, ...)
+    C.mc_tape_drop(ok and not keep and 0 or 2)
+    forget_calls()
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return finish(pcall(function()
+    local found, mine = {}, calls[1] or {}
+    for k = 0, n - 1 do
+      local e = C.mc_record_at(k)
+      if e.wanted ~= 0 then found[#found + 1] = entry(e, mine) end
+    end
+    return read(found)
+  end))
+end
+
+--- Drops what nobody can ask for any more; how many entries are left.
+function M.tape_tidy()
+  C.mc_tape_drop(1)
+  forget_calls()
+  return tonumber(C.mc_record_count())
+end
+
+--- Serial of the buffer of a tensor, 0 when it has none, and the place of its first element in it.
+function M.serial(t) return tonumber(C.mc_record_serial(t)) end
+
+--- How often the buffer of t was written while something was being recorded.
+function M.version(t) return C.mc_record_version(t) end
+
+--- Whether t shows all of its buffer, as it lies.
+function M.whole(t) return C.mc_record_whole(t) ~= 0 end
+
+--- Place of the first element of t in its buffer.
+function M.offset(t)
+  return t._storage == nil and 0 or tonumber(C.mc_record_offset(t))
+end
+
+--- A number argument: takes part in promotion as a number does.
+function M.weak(t) return t._flags == 256 end
+function M.weaken(t)
+  t._flags = 256
+  return t
+end
+
+--- Header of a tensor as the log would show it.
+function M.layout(t)
+  return { dtype = t._dtype, numel = tonumber(t._numel), shape = list(t._shape, t._ndim), strides = list(t._strides, t._ndim) }
+end
+
+-- ---------------------------------------------------------------- steps, one at a time
+
+local sizes, strides_of = ffi.new 'int64_t[8]', ffi.new 'int64_t[8]'
+
+--- Any layout within the buffer of t, counted in elements from its first one.
+function M.strided(t, shape, strides, offset)
+  for i = 1, #shape do sizes[i - 1], strides_of[i - 1] = shape[i], strides[i] end
+  return tensor.make(2, 0, C.mc_view_strided, tensor.promote(t, 2), #shape, sizes, strides_of, offset)
+end
+
+--- A parameter block of its own, to be changed.
+function M.params(p) return params_t(p) end
+
+--- Runs an op with parameters as the log has them.
+---@return table results
+function M.call(row, nout, inputs, params)
+  local ins, outs, results = operands(#inputs + 1), handles(nout + 1), {}
+  for i, t in ipairs(inputs) do ins[i - 1] = t end
+  local function run()
+    for i = 1, nout do
+      results[i] = tensor.header(0)
+      outs[i - 1] = results[i]
+    end
+    return C.mc_op(row.id, nout, outs, #inputs, ins, params)
+  end
+  local rc = run()
+  if rc ~= 0 and tensor.failed(rc, 2, false, inputs) then
+    rc = run()
+    if rc ~= 0 then tensor.failed(rc, 2, true, inputs) end
+  end
+  for i = 1, nout do if results[i]._storage ~= nil then tensor.finish(results[i]) end end
+  return results
+end
+
+--- dst at positions of an axis = values (accumulate: added).
+function M.put(dst, axis, index, values, accumulate)
+  lib.check(C.mc_put(dst, axis, index, values, accumulate and 1 or 0), 2)
+end
+
+-- ---------------------------------------------------------------- plans
+
+local LOOP = { once = 0, choose = 1, ['while'] = 2, scan = 3 }
+local WHERE = { input = 0, output = 1, arena = 2, const = 3, tile = 4 }
+
+local function header(p, i, h)
+  local like = tensor.ct(0)
+  if h.const then
+    tensor.promote(h.const, 2)
+    ffi.copy(like, h.const, ffi.sizeof(tensor.ct, 0))
+  end
+  like._dtype, like._ndim, like._device = h.dtype, #h.shape, 0
+  local n = 1
+  for d = 1, #h.shape do
+    like._shape[d - 1], like._strides[d - 1] = h.shape[d], h.strides[d]
+    n = n * h.shape[d]
+  end
+  like._numel = n
+  like._flags = h.weak and 256 or 0
+  if C.mc_plan_header(p, like, WHERE[h.where], h.index or 0, h.offset or 0) ~= i - 1 then lib.raise(2) end
+end
+
+--- Numbers less one (headers, counted from 1) as C integers.
+local function integers(values, less)
+  local out = ints(#values + 1)
+  for i, v in ipairs(values) do out[i - 1] = v - (less or 0) end
+  return out
+end
+
+local function program(code)
+  local out = instrs(#code + 1)
+  for i, c in ipairs(code) do
+    local q = out[i - 1]
+    q.op, q.dtype, q.rdtype, q.dst, q.nsrc = c.op, c.dtype, c.rdtype, c.dst, #c.src
+    for k, r in ipairs(c.src) do q.src[k - 1] = r end
+  end
+  return out
+end
+
+-- How each kind of step enters a plan. ins, outs: numbers of headers, from 1.
+local enter = {}
+function enter.op(p, s) return C.mc_plan_op(p, s.row.id, #s.outs, integers(s.outs, 1), #s.ins, integers(s.ins, 1), s.params) end
+function enter.copy(p, s) return C.mc_plan_copy(p, s.outs[1] - 1, s.ins[1] - 1) end
+function enter.put(p, s) return C.mc_plan_put(p, s.outs[1] - 1, s.axis, s.ins[1] - 1, s.ins[2] - 1, s.accumulate and 1 or 0) end
+function enter.fused(p, s)
+  return C.mc_plan_fused(p, #s.ins, integers(s.ins, 1), integers(s.want), #s.outs, integers(s.outs, 1), integers(s.result), #s.code, program(s.code))
+end
+function enter.call(p, s)
+  local l = s.loop
+  local parts = ffi.new('mc_plan *[?]', #l.parts + 1)
+  for i, part in ipairs(l.parts) do parts[i - 1] = part.plan end
+  local spec = ffi.new('mc_loop_spec', LOOP[l.kind], #l.parts, l.fixed, l.state or 0, l.rows or 0, l.made or 0, l.reverse and 1 or 0, l.length or 0)
+  return C.mc_plan_loop(p, spec, parts, #s.outs, integers(s.outs, 1), #s.ins, integers(s.ins, 1))
+end
+function enter.reduced(p, s)
+  return C.mc_plan_reduced(p, s.row.id, s.params, s.outs[1] - 1, s.like - 1, #s.ins, integers(s.ins, 1), integers(s.want), s.result[1], #s.code, program(s.code))
+end
+function enter.product(p, s)
+  return C.mc_plan_product(p, s.product - 1, s.a - 1, s.b - 1, #s.ins, integers(s.ins, 1), integers(s.want), #s.outs, integers(s.outs, 1), integers(s.result), #s.code, program(s.code))
+end
+function enter.tiles(p, s)
+  local lead, bytes = longs(#s.lead + 1), longs(#s.row_bytes + 1)
+  for i, v in ipairs(s.lead) do lead[i - 1] = v end
+  for i, v in ipairs(s.row_bytes) do bytes[i - 1] = v end
+  return C.mc_plan_tiles(p, s.count, #s.lead, lead, #s.row_bytes, bytes, s.extra)
+end
+
+--- A C plan. headers: { dtype, shape, strides, weak, where, index, offset, const }; steps: { kind, row, params, ins, outs (numbers of headers), ... };
+--- a step `tiles` stands before the `count` steps it is made of.
+---@return userdata plan
+function M.plan(headers, steps, arena)
+  local p = C.mc_plan_new()
+  if p == nil then lib.raise(2) end
+  p = ffi.gc(p, C.mc_plan_free)
+  for i, h in ipairs(headers) do header(p, i, h) end
+  local owner, left
+  for _, s in ipairs(steps) do
+    lib.check(enter[s.kind](p, s), 2)
+    if s.kind == 'tiles' then owner, left = s, s.count
+    elseif owner then
+      left = left - 1
+      if left == 0 then
+        lib.check(C.mc_plan_views(p, #owner.shift, integers(owner.shift), integers(owner.slot)), 2)
+        owner = nil
+      end
+    end
+  end
+  C.mc_plan_arena(p, arena)
+  return p
+end
+
+--- A function that runs a plan on a list of inputs into a list of outputs.
+function M.runner(plan, nin, nout)
+  local ins, outs = handles(nin + 1), handles(nout + 1)
+  return function(inputs, outputs)
+    for i = 1, nin do ins[i - 1] = inputs[i] end
+    for i = 1, nout do outs[i - 1] = outputs[i] end
+    local rc = C.mc_plan_run(plan, ins, nin, outs, nout)
+    if rc ~= 0 then tensor.failed(rc, 3, true, inputs) end
+  end
+end
+
+return M

@@ -1,0 +1,115 @@
+--- mascon.tree: nested tables of tensors and numbers, leaf by leaf.
+---
+--- Functions that compile, differentiate or optimise take and return trees: a tensor, a number, a random key, or a table of trees. Owns the order of leaves
+--- (sorted keys: numbers before strings). May not know what leaves are used for.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local random = require 'mascon.random.key'
+local error = check.error
+
+local M = {}
+
+local function before(a, b)
+  local ta, tb = type(a), type(b)
+  if ta == tb and (ta == 'number' or ta == 'string') then return a < b end
+  if ta ~= tb then return ta < tb end
+  return tostring(a) < tostring(b)
+end
+
+--- Keys of a table in the order of leaves.
+function M.keys(t)
+  local keys = {}
+  for k in pairs(t) do keys[#keys + 1] = k end
+  table.sort(keys, before)
+  return keys
+end
+
+--- A table that is walked into; tensors and objects are not.
+function M.is_branch(v) return type(v) == 'table' and getmetatable(v) == nil end
+
+--- Appends the leaves of a value (tensors, the words of random keys, and numbers unless `static`) to `leaves`, and its structure to `text`.
+---@param v any
+---@param leaves table
+---@param text table strings
+---@param static? boolean numbers belong to the structure
+function M.flatten(v, leaves, text, static)
+  if tensor.is(v) then
+    leaves[#leaves + 1] = v
+    text[#text + 1] = 'T'
+  elseif type(v) == 'number' and not static then
+    leaves[#leaves + 1] = v
+    text[#text + 1] = 'N'
+  elseif random.is_key(v) then
+    leaves[#leaves + 1] = v:words()
+    text[#text + 1] = 'K'
+  elseif M.is_branch(v) then
+    text[#text + 1] = '{'
+    for _, k in ipairs(M.keys(v)) do
+      text[#text + 1] = tostring(k) .. '='
+      M.flatten(v[k], leaves, text, static)
+    end
+    text[#text + 1] = '}'
+  else
+    text[#text + 1] = type(v) == 'string' and ('%q'):format(v) or type(v) == 'number' and ('%.17g'):format(v) or tostring(v)
+  end
+end
+
+--- The same structure with take(leaf) in the place of each leaf; words that stand for those of a key become a key.
+---@param v any
+---@param take fun(leaf: any): any
+---@param static? boolean numbers stay
+function M.rebuild(v, take, static)
+  if tensor.is(v) or (type(v) == 'number' and not static) then return take(v) end
+  if M.is_branch(v) then
+    local out = {}
+    for _, k in ipairs(M.keys(v)) do out[k] = M.rebuild(v[k], take, static) end
+    return out
+  end
+  if random.is_key(v) then
+    local words = take(v:words())
+    return tensor.is(words) and words.dtype == 'i64' and random.of(words) or words
+  end
+  return v
+end
+
+--- The leaves of a tree in order: tensors, numbers, and the words of random keys.
+---     #mc.tree.leaves({ w = mc.zeros{2}, b = { 1, 2 } })  --> 3
+---@param tree any
+---@param static? boolean tensors only
+---@return table list
+function M.leaves(tree, static)
+  local leaves = {}
+  M.flatten(tree, leaves, {}, static)
+  return leaves
+end
+
+--- f(leaf, ...) for each leaf of the first tree and the leaves at the same places of the others, in a tree of the same form.
+---     mc.tree.map(function(a, b) return a + b end, { x = 1, y = { 2 } }, { x = 10, y = { 20 } })  --> { x = 11, y = { 22 } }
+---@param f function
+---@param tree any
+---@param ... any trees of the same form
+---@return any tree
+function M.map(f, tree, ...)
+  if type(f) ~= 'function' then error('tree.map: the first argument is ' .. check.show(f) .. '; give a function', 2) end
+  local n = select('#', ...)
+  local others = { ... }
+  local function walk(where, v, ...)
+    if M.is_branch(v) then
+      local out = {}
+      for _, k in ipairs(M.keys(v)) do
+        local rest = {}
+        for i = 1, n do
+          local o = select(i, ...)
+          if not M.is_branch(o) or o[k] == nil then error(('tree.map: tree %d has no %s%s'):format(i + 1, where, tostring(k)), 0) end
+          rest[i] = o[k]
+        end
+        out[k] = walk(where .. tostring(k) .. '.', v[k], unpack(rest, 1, n))
+      end
+      return out
+    end
+    return f(v, ...)
+  end
+  return walk('', tree, unpack(others, 1, n))
+end
+
+return M

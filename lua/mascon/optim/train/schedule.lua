@@ -1,0 +1,111 @@
+-- schedule.lua - learning rates as functions of the number of steps made.
+--
+-- A schedule takes a number, or a 0-d tensor inside a compiled step, and gives the rate as the same. It is what the option lr of an
+-- optimiser takes. Owns the formulas. May not know optimisers.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local error = check.error
+local F = op.functions
+local M = {}
+
+--- A function of a 0-d tensor as one of numbers too.
+local function schedule(f)
+  return function(step)
+    if tensor.is(step) then return f(step) end
+    return f(op.from_table(check.arg('schedule', 'step', step, 'number', 3))):item()
+  end
+end
+
+--- Half a cosine from a to b as x goes from 0 to 1.
+local function cosine_way(a, b, x) return F.add(F.multiply(F.add(F.cos(F.multiply(x, math.pi)), 1), (a - b) / 2), b) end
+
+local function rate(fname, what, v) return check.arg(fname, what, v, 'number >= 0', 4) end
+
+--- The same rate at every step.
+---     mc.optim.constant(0.1)(7)  --> 0.1
+---@param lr number
+---@return fun(step: number|any): number|any
+function M.constant(lr)
+  rate('optim.constant', 'lr', lr)
+  return schedule(function(step) return F.add(F.multiply(step, 0), lr) end)
+end
+
+--- lr gamma^floor(step / size): the rate falls by a factor every `size` steps.
+--- Source: torch.optim.lr_scheduler.StepLR.
+---     mc.optim.step_decay(0.8, { size = 10, gamma = 0.5 })(25)  --> 0.2
+---@param lr number
+---@param opts table size (integer >= 1, required), gamma (0.1)
+---@return fun(step: number|any): number|any
+function M.step_decay(lr, opts)
+  rate('optim.step_decay', 'lr', lr)
+  local o = check.opts('optim.step_decay', opts, { size = { nil, 'integer >= 1' }, gamma = { 0.1, 'number > 0' } }, 3)
+  if not o.size then error('optim.step_decay: option size is missing; give the steps between two changes', 2) end
+  return schedule(function(step) return F.multiply(F.pow(o.gamma, F.floor(F.divide(step, o.size))), lr) end)
+end
+
+--- lr gamma^step.
+--- Source: torch.optim.lr_scheduler.ExponentialLR.
+---     mc.optim.exponential_decay(1, { gamma = 0.5 })(3)  --> 0.125
+---@param lr number
+---@param opts table gamma (required)
+---@return fun(step: number|any): number|any
+function M.exponential_decay(lr, opts)
+  rate('optim.exponential_decay', 'lr', lr)
+  local o = check.opts('optim.exponential_decay', opts, { gamma = { nil, 'number > 0' } }, 3)
+  if not o.gamma then error('optim.exponential_decay: option gamma is missing; give the factor of one step', 2) end
+  return schedule(function(step) return F.multiply(F.pow(o.gamma, step), lr) end)
+end
+
+--- From lr down to `least` along half a cosine in `steps` steps; `least` from there on.
+--- Source: SGDR: stochastic gradient descent with warm restarts, 2017, equation 5; torch.optim.lr_scheduler.CosineAnnealingLR, which rises again.
+---     mc.optim.cosine(1, { steps = 4 })(2)  --> 0.5
+---@param lr number
+---@param opts table steps (integer >= 1, required), least (0)
+---@return fun(step: number|any): number|any
+function M.cosine(lr, opts)
+  rate('optim.cosine', 'lr', lr)
+  local o = check.opts('optim.cosine', opts, { steps = { nil, 'integer >= 1' }, least = { 0, 'number >= 0' } }, 3)
+  if not o.steps then error('optim.cosine: option steps is missing; give the length of the way down', 2) end
+  return schedule(function(step) return cosine_way(lr, o.least, F.minimum(F.divide(step, o.steps), 1)) end)
+end
+
+--- A schedule whose first `steps` steps rise linearly: the rate of step k is (start + (1 - start) k / steps) of that of `after`, which
+--- counts from 0 once the warm-up is over.
+--- Source: torch.optim.lr_scheduler.LinearLR followed by another through SequentialLR.
+---     mc.optim.warmup(mc.optim.constant(0.8), { steps = 4, start = 0 })(1)  --> 0.2
+---@param after number|fun(step: number|any): number|any
+---@param opts table steps (integer >= 1, required), start (1 / 3)
+---@return fun(step: number|any): number|any
+function M.warmup(after, opts)
+  if type(after) == 'number' then after = M.constant(after) end
+  check.arg('optim.warmup', 'after', after, 'function', 3)
+  local o = check.opts('optim.warmup', opts, { steps = { nil, 'integer >= 1' }, start = { 1 / 3, 'number >= 0' } }, 3)
+  if not o.steps then error('optim.warmup: option steps is missing; give the length of the rise', 2) end
+  return schedule(function(step)
+    local share = F.minimum(F.divide(step, o.steps), 1)
+    return F.multiply(after(F.maximum(F.subtract(step, o.steps), 0)), F.add(F.multiply(share, 1 - o.start), o.start))
+  end)
+end
+
+--- One cycle: up from lr / div_factor to lr in the first pct_start of the steps, down to lr / (div_factor final_div_factor) in the others, each
+--- along half a cosine.
+--- Source: Super-convergence: very fast training of neural networks using large learning rates, 2018; torch.optim.lr_scheduler.OneCycleLR.
+---     mc.optim.one_cycle(0.5, { steps = 10 })(2)  --> 0.5
+---@param lr number the highest rate
+---@param opts table steps (integer >= 2, required: their whole number), pct_start (0.3), div_factor (25), final_div_factor (1e4)
+---@return fun(step: number|any): number|any
+function M.one_cycle(lr, opts)
+  rate('optim.one_cycle', 'lr', lr)
+  local o = check.opts('optim.one_cycle', opts, { steps = { nil, 'integer >= 2' }, pct_start = { 0.3, 'number > 0' }, div_factor = { 25, 'number > 0' }, final_div_factor = { 1e4, 'number > 0' } }, 3)
+  if not o.steps then error('optim.one_cycle: option steps is missing; give the length of the cycle', 2) end
+  local top, last = o.pct_start * o.steps - 1, o.steps - 1
+  local first = lr / o.div_factor
+  return schedule(function(step)
+    local up = cosine_way(first, lr, F.divide(step, top))
+    local down = cosine_way(lr, first / o.final_div_factor, F.minimum(F.divide(F.subtract(step, top), last - top), 1))
+    return F.where(F.le(step, top), up, down)
+  end)
+end
+
+return M

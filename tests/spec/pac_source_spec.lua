@@ -1,0 +1,188 @@
+-- pac_source_spec.lua - which channels and samples of a file a coupling analysis takes, and that it says so; masks of samples and of trials.
+local mc = require 'mascon'
+local pac = mc.pac
+local generate = pac.generate
+
+local folder = os.tmpname()
+os.remove(folder)
+
+local function path(name) return folder .. '/' .. name end
+
+local function said(notes, words)
+  for _, n in ipairs(notes) do if n:find(words, 1, true) then return true end end
+  error(('no note says %q:\n%s'):format(words, table.concat(notes, '\n')))
+end
+
+--- A BrainVision recording of 4 channels, f32, with markers.
+local function brainvision(name, x, fs, names, markers)
+  local lines = {}
+  for i, n in ipairs(names) do lines[i] = ('Ch%d=%s,,1,V'):format(i, n) end
+  mc.file.write(path(name .. '.vhdr'), table.concat({ 'Brain Vision Data Exchange Header File Version 1.0', '[Common Infos]', 'Codepage=UTF-8', 'DataFile=' .. name .. '.eeg', 'MarkerFile=' .. name .. '.vmrk',
+    'DataFormat=BINARY', 'DataOrientation=MULTIPLEXED', 'NumberOfChannels=' .. #names, ('SamplingInterval=%.10g'):format(1e6 / fs), '[Binary Infos]', 'BinaryFormat=IEEE_FLOAT_32', '[Channel Infos]',
+    table.concat(lines, '\n'), '' }, '\n'))
+  local marks = { 'Brain Vision Data Exchange Marker File, Version 1.0', '[Common Infos]', 'DataFile=' .. name .. '.eeg', '[Marker Infos]' }
+  for i, m in ipairs(markers) do marks[#marks + 1] = ('Mk%d=%s,%s,%d,%d,0'):format(i, m[1], m[2], m[3], m[4]) end
+  mc.file.write(path(name .. '.vmrk'), table.concat(marks, '\n') .. '\n')
+  local list = {}
+  local ffi = require 'ffi'
+  local flat = x.T:contiguous():to('f32'):reshape(-1):totable()
+  local raw = ffi.new('float[?]', #flat, flat)
+  list[1] = ffi.string(raw, 4 * #flat)
+  mc.file.write(path(name .. '.eeg'), list[1])
+end
+
+local BANDS = { fs = 256, pha_bands_hz = { { 4, 8 }, { 8, 12 } }, amp_bands_hz = { { 50, 70 }, { 60, 80 } }, dtype = 'f64' }
+local function with(more)
+  local o = {}
+  for k, v in pairs(BANDS) do o[k] = v end
+  for k, v in pairs(more) do o[k] = v end
+  return o
+end
+
+local function close(a, b, bound) assert.is_true(mc.allclose(a:to 'f64', b:to 'f64', { rtol = 0, atol = bound, equal_nan = true })) end
+
+describe('pac.source', function()
+  local x
+  setup(function()
+    mc.file.make_folder(folder)
+    x = mc.randn { 4, 1000, seed = 4 }
+    brainvision('r', x, 256, { 'Fz', 'Cz', 'VEOG', 'Status' }, { { 'New Segment', '', 1, 1 }, { 'Comment', 'BAD muscle', 101, 100 }, { 'Bad Interval', 'jump', 501, 50 }, { 'Stimulus', 'S1', 700, 300 } })
+  end)
+  teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
+
+  it('names the channels that record no brain signal and leaves them out', function()
+    local s = pac.source.open(path 'r.vhdr', {})
+    assert.same({ 'Fz', 'Cz' }, s.names)
+    said(s.notes, 'left out, since they record no brain signal: VEOG (eog), Status (stim)')
+    assert.same({ 'VEOG' }, pac.source.open(path 'r.vhdr', { pick = { 'VEOG' } }).names)
+    assert.same({ 'Fz', 'Cz', 'VEOG' }, pac.source.open(path 'r.vhdr', { types = { VEOG = 'eeg' } }).names)
+  end)
+
+  it('masks the stretches annotated as bad, whatever the case and the kind of marker, and says so', function()
+    local s = pac.source.open(path 'r.vhdr', {})
+    assert.same({ { 1, 100 }, { 201, 500 }, { 551, 1000 } }, s.windows)
+    said(s.notes, 'masked: 0.6 of 3.9 s, in 2 stretches annotated as bad; --keep-marked')
+    local all = pac.source.open(path 'r.vhdr', { keep_marked = true })
+    assert.is_nil(all.windows)
+    said(all.notes, '2 stretches annotated as bad are analysed too')
+    local late = pac.source.open(path 'r.vhdr', { from = 150 / 256, to = 900 / 256 })
+    assert.same({ { 51, 350 }, { 401, 750 } }, late.windows)
+    close(x[{ { 1, 2 }, { 151, 900 } }], late:read(1, 2):reshape(2, 750), 1e-6)
+    local o = with { windows = s.windows, n_perm = 9 }
+    close(pac.compute(x['1:2'], o).pac, pac.source.run(pac.plan(1000, o), s).pac:reshape(2, 2, 2), 1e-6)
+  end)
+
+  it('takes arrays of two axes as channels x samples, however many rows, and says so', function()
+    local wide = mc.randn { 100, 300, seed = 2 }
+    mc.save(path 'wide.npy', wide)
+    local s = pac.source.open(path 'wide.npy', { fs = 256 })
+    assert.equal(100, s.C)
+    assert.equal(1, s.S)
+    said(s.notes, 'read as 100 channels x 300 samples; --axes ST says')
+    local t = pac.source.open(path 'wide.npy', { fs = 256, axes = 'ST' })
+    assert.equal(1, t.C)
+    assert.equal(100, t.S)
+    close(wide['..., 129:256'], pac.source.open(path 'wide.npy', { fs = 256, from = 0.5, to = 1 }):read(1, 100):reshape(100, 128), 0)
+    assert.has_error(function() pac.source.open(path 'wide.npy', { fs = 256, to = 5 }) end, 'pac: from 0 to 5 s is not within the 1.17188 s there are; check --from and --to')
+  end)
+
+  it('opens epochs as segments', function()
+    local e = mc.meeg.epochs.new { data = mc.randn { 5, 3, 200, seed = 1 }, fs = 256, channels = { 'Fz', 'Cz', 'EOG' }, types = { 'eeg', 'eeg', 'eog' } }
+    e:save(path 'x-epo.fif')
+    local s = pac.source.open(path 'x-epo.fif', {})
+    assert.same({ 2, 5, 200, true }, { s.C, s.S, s.T, s.segmented })
+    close(e.data:permute_dims(2, 1, 3)['1:2'], s:read(1, 2), 1e-6)
+  end)
+
+  it('refuses a rate that is not that of the file, and channels of nothing', function()
+    assert.has_error(function() pac.source.open(path 'r.vhdr', { fs = 500 }) end, 'pac: ' .. path 'r.vhdr' .. ' has a rate of 256 Hz and --fs says 500; leave --fs out')
+    brainvision('none', x['1:1'], 256, { 'Status' }, {})
+    assert.has_error(function() pac.source.open(path 'none.vhdr', {}) end, 'pac: ' .. path 'none.vhdr' .. ' has no channel to analyse: Status (stim); name some with --pick')
+  end)
+
+  it('reads masks: true where a sample counts, or stretches that do not count', function()
+    local keep = mc.ones({ 1000 }, { dtype = 'bool' })
+    keep[{ { 301, 400 } }] = false
+    mc.save(path 'keep.npy', keep)
+    mc.file.write(path 'bad.csv', 'onset,duration\n1.171875,0.390625\n')
+    for _, mask in ipairs { 'keep.npy', 'bad.csv' } do
+      local s = pac.source.open(path 'r.vhdr', { mask = path(mask), keep_marked = true })
+      assert.is_true(mc.array_equal(keep, s.mask), mask)
+      said(s.notes, 'masked: 10.0 % of the samples are left out')
+      local both = pac.source.open(path 'r.vhdr', { mask = path(mask) })
+      assert.equal(750, mc.sum(both.mask:to 'i64'):item())
+    end
+    mc.save(path 'short.npy', keep['1:900'])
+    assert.has_error(function() pac.source.open(path 'r.vhdr', { mask = path 'short.npy' }) end,
+      'pac: the mask ' .. path 'short.npy' .. ' is bool[900]@cpu; it must be [1000] or [1, 1000]: samples, or segments x samples')
+  end)
+end)
+
+describe('masks of trials', function()
+  local x, m
+  setup(function()
+    x = generate.g3 { n = 1000, fs = 256, fp = 6, fa = 60, segments = 4, sigma = 0.5 }
+    m = mc.ones({ 4, 1000 }, { dtype = 'bool' })
+    m[{ 2, { 1, 300 } }] = false
+    m[{ 3, { 500, 900 } }] = false
+  end)
+
+  it('give what each trial gives under its own mask', function()
+    for _, measure in ipairs { 'mi', 'mvl', 'gc' } do
+      for _, filter in ipairs { 'fir1', 'morlet' } do
+        local r = pac.compute(x, with { axes = 'ST', mask = m, measure = measure, filter = filter, n_perm = 9, mcp = 'none' })
+        for s = 1, 4 do
+          local a = pac.compute(x[s], with { axes = 'T', mask = m[s], measure = measure, filter = filter, n_perm = 9, mcp = 'none' })
+          for _, name in ipairs { 'pac', 'z', 'p', 'status' } do close(a[name], r[name][s], 1e-9) end
+        end
+      end
+    end
+  end)
+
+  it('pool the samples that are kept, joined end to end', function()
+    local o = { axes = 'ST', mask = m, pool_segments = true }
+    local r = pac.compute(x, with(o))
+    local whole = pac.plan(1000, with { axes = 'ST' })
+    assert.same({ 2, 2 }, { r.pac:size() })
+    -- bin sums of the trials, by hand, from phases and amplitudes of whole rows
+    local engine = require 'workflows.pac.engine'
+    local phase, amp = engine.analytic(whole.engine, x, 'pha'), engine.analytic(whole.engine, x, 'amp')
+    local cut = {}
+    for k, t in ipairs { phase, amp } do
+      local list = {}
+      for s = 1, 4 do list[s] = mc.take(t[s], mc.nonzero(m[s]):reshape(-1), 2) end
+      cut[k] = mc.concat(list, 2)
+    end
+    close(pac.from_phases(cut[1], cut[2], { axes = 'T', dtype = 'f64' }).pac, r.pac, 1e-12)
+    local z = pac.compute(x, with { axes = 'ST', mask = m, pool_segments = true, surrogate = 'exhaustive' })
+    assert.is_true(z.z[{ 1, 1 }]:item() > 8 and z.p[{ 1, 1 }]:item() < 0.01)
+  end)
+
+  it('of equal rows are one mask, and a trial that keeps nothing is NaN', function()
+    local same = mc.ones({ 4, 1000 }, { dtype = 'bool' })
+    same[{ mc.all, { 1, 100 } }] = false
+    local one = pac.compute(x, with { axes = 'ST', mask = same[1], n_perm = 5 })
+    assert.is_true(mc.array_equal(one.z, pac.compute(x, with { axes = 'ST', mask = same, n_perm = 5 }).z))
+    local none = m:copy()
+    none[1] = false
+    local r = pac.compute(x, with { axes = 'ST', mask = none, n_perm = 5 })
+    assert.is_true(mc.all(mc.isnan(r.pac[1])) and mc.all(mc.isnan(r.p[1])) and mc.all(mc.eq(r.status[1], 4)) and mc.all(mc.isfinite(r.pac['2:4'])))
+    said(r.warnings, '1 of 4 trials keep too few samples under the mask')
+  end)
+
+  it('are refused in words where they cannot be', function()
+    for _, case in ipairs {
+      { { surrogate = 'exhaustive' }, 'different number of samples in each trial' },
+      { { surrogate = 'swap_trials', n_perm = 5 }, 'cannot change places' },
+      { { bin_norm = 'pooled' }, 'bin_norm is "pooled"' },
+      { { mask = m['1:3'] }, 'give [samples], [segments, samples] or the shape of x' },
+      { { mask = m['..., 1:99'] }, 'rows have 1000 samples' },
+    } do
+      local o = { axes = 'ST', mask = m }
+      for k, v in pairs(case[1]) do o[k] = v end
+      local ok, why = pcall(pac.compute, x, with(o))
+      assert.is_false(ok)
+      assert.truthy(tostring(why):find(case[2], 1, true), tostring(why))
+    end
+  end)
+end)
