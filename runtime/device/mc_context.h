@@ -17,6 +17,7 @@ const mc_blas_api *mci_blas(void);
 const mc_lapack_api *mci_lapack(void);
 const mc_raster_api *mci_raster(void);
 const mc_hdf5_api *mci_hdf5(void);
+const mc_yaml_api *mci_yaml(void);
 const mc_threads_api *mci_threads_api(void);
 /* The driver of a kind of device, "cuda" or "opencl". */
 const mc_device_api *mci_device_driver(const char *kind);
