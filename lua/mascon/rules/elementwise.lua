@@ -3,7 +3,7 @@
 -- Form of a rule: rules/init.lua; of a derivative d(y, a, b, c): chain.lua. At corners the rules take the mean of both sides or one of them,
 -- and 0 where a function of several variables has a cone: |a| and hypot at the origin, equal operands of maximum (half each). May not know
 -- graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local chain = require 'mascon.rules.chain'
 
 local R = {}

@@ -3,10 +3,10 @@
 -- Form of a derivative d(y, a, b, c): chain.lua. Of the formulas that a handbook offers the one without cancellation at regular points is taken
 -- (sums of neighbouring orders for Bessel functions, Carlson's integrals for elliptic ones). Derivatives with respect to orders and shapes that
 -- have no closed form stand in `without`. Sources: DLMF, the numbers beside the groups. May not know graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
-local S = require 'mascon.special'
+local S = require 'mascon.core.op'.functions
 local chain = require 'mascon.rules.chain'
 
 local R, without = {}, {}
