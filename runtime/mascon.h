@@ -75,7 +75,7 @@ MC_API const char *mc_isa_name(void);
 MC_API int mc_isa_set(const char *name);
 /* Folder in which plug-ins lie; default beside the library in plugins/. Text is copied. */
 MC_API int mc_plugin_dir_set(const char *path);
-/* Name and version of a neighbour ("fft", "blas", "zlib", "threads", "raster", "hdf5"), opened if need be; NULL: missing. */
+/* Name and version of a neighbour ("fft", "blas", "zlib", "threads", "raster", "hdf5", "yaml"), opened if need be; NULL: missing. */
 MC_API const char *mc_neighbour(const char *kind);
 /* FFT engine: "auto" (FFTW, else ours), "fftw", "mascon". measure != 0 asks for measured plans. */
 MC_API int mc_fft_config(const char *engine, int measure);

@@ -44,6 +44,7 @@ static plugin plugins[] = {
     {"mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, ""},
     {"mc_fftw.so", "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, ""},
     {"mc_hdf5.so", "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version 7.3", 0, ""},
+    {"mc_yaml.so", "install libyaml (Debian: libyaml-0-2) to read .yaml files, or write the same as .json", 0, ""},
 };
 
 static void default_dir(void)
@@ -105,6 +106,7 @@ NEIGHBOUR(mc_raster_api, raster, 2)
 NEIGHBOUR(mc_threads_api, gomp, 3)
 NEIGHBOUR(mc_fft_api, fftw, 4)
 NEIGHBOUR(mc_hdf5_api, hdf5, 5)
+NEIGHBOUR(mc_yaml_api, yaml, 6)
 
 const mc_zlib_api *mci_zlib(void) { return zlib_open(); }
 const mc_blas_api *mci_blas(void) { return blas_open(); }
@@ -119,6 +121,7 @@ const mc_lapack_api *mci_lapack(void)
 
 const mc_raster_api *mci_raster(void) { return raster_open(); }
 const mc_hdf5_api *mci_hdf5(void) { return hdf5_open(); }
+const mc_yaml_api *mci_yaml(void) { return yaml_open(); }
 const mc_threads_api *mci_threads_api(void) { return gomp_open(); }
 int mci_fft_measure(void) { return ctx.measure; }
 
@@ -165,6 +168,8 @@ const char *mc_neighbour(const char *kind)
         return gomp_open() ? "libgomp" : NULL;
     if (!strcmp(kind, "hdf5"))
         return hdf5_open() ? hdf5_api.name : NULL;
+    if (!strcmp(kind, "yaml"))
+        return yaml_open() ? yaml_api.name : NULL;
     return NULL;
 }
 

@@ -17,6 +17,7 @@ const mc_blas_api *mci_blas(void);
 const mc_lapack_api *mci_lapack(void);
 const mc_raster_api *mci_raster(void);
 const mc_hdf5_api *mci_hdf5(void);
+const mc_yaml_api *mci_yaml(void);
 const mc_threads_api *mci_threads_api(void);
 /* FFTW, or our own transform when FFTW is missing or MC "mascon" was asked for. Never NULL. */
 const mc_fft_api *mci_fft(void);

@@ -6,6 +6,7 @@
 #include "record/mc_record.h"
 #include "tensor/mc_blocks.h"
 
+#include <math.h>
 #include <string.h>
 
 #define COPY_GRAIN 65536 /* elements per task: about 20 us of copying, well above the 2 us of starting a team */
@@ -183,7 +184,7 @@ int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype)
 int mc_fill(mc_tensor *dst, double re, double im)
 {
     double v[2] = {re, im};
-    mc_tensor one = {.data = v, .numel = 1, .dtype = im != 0 ? MC_C128 : MC_F64, .device = -1};
+    mc_tensor one = {.data = v, .numel = 1, .dtype = im != 0 || signbit(im) ? MC_C128 : MC_F64, .device = -1};
     int64_t whole = (int64_t)re;
     if (im == 0 && mci_kind(dst->dtype) != 'f' && mci_kind(dst->dtype) != 'c' && re == (double)whole) {
         memcpy(v, &whole, sizeof whole); /* integers travel exactly */

@@ -261,7 +261,7 @@ int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
 int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double im, int swapped)
 {
     double v[2] = {re, im};
-    mc_tensor num = {.data = v, .numel = 1, .dtype = im != 0 ? MC_C128 : MC_F64, .device = -1, .flags = MCI_WEAK};
+    mc_tensor num = {.data = v, .numel = 1, .dtype = im != 0 || signbit(im) ? MC_C128 : MC_F64, .device = -1, .flags = MCI_WEAK};
     const mc_tensor *in[2] = {swapped ? &num : a, swapped ? a : &num};
     return mc_op(op, 1, &out, 2, in, NULL);
 }

@@ -294,7 +294,14 @@ int mci_contiguous(const mc_tensor *t)
 
 int mc_is_contiguous(const mc_tensor *t) { return mci_contiguous(t); }
 int mc_refcount(const mc_tensor *t) { return t->storage ? atomic_load(&t->storage->refs) : 0; }
-int mc_shares_storage(const mc_tensor *a, const mc_tensor *b) { return a->storage && a->storage == b->storage; }
+int mc_shares_storage(const mc_tensor *a, const mc_tensor *b)
+{
+    if (!a->storage || !b->storage || a->storage == b->storage)
+        return a->storage && a->storage == b->storage;
+    /* memory taken over from elsewhere may be that of another tensor here */
+    const uintptr_t p = (uintptr_t)a->storage->data, q = (uintptr_t)b->storage->data;
+    return p < q + (uintptr_t)b->storage->bytes && q < p + (uintptr_t)a->storage->bytes;
+}
 
 /* Byte range [lo, hi) that a header can touch. */
 static void extent(const mc_tensor *t, uintptr_t *lo, uintptr_t *hi)

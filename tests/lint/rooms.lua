@@ -6,6 +6,7 @@
 
 -- C: files that match a pattern may include headers whose base name matches one of these. First match wins.
 local C = {
+  { '^kernels/workflows/xpcs/', { '^mck', '^mc_def%.h$', '^mc_plugin%.h$', '^xpcs%.h$', '^body%.h$' }, 'kernels of a workflow know kernels/mck*.h, mc_plugin.h and their own folder' },
   { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^pac_', '^autoreject_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
   { '^bindings/luajit/', { '^mascon%.h$' }, 'bindings/luajit knows the public header' },
   { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },

@@ -53,11 +53,14 @@ end
 ---     mc.ones({ 1, 2 })  --> f64[1,2]@cpu { { 1, 1 } }
 M.zeros, M.ones = filled('zeros', 0), filled('ones', 1)
 
---- A tensor with every element `value`. Options dtype (bool for booleans, c128 for complex numbers, else f64), device.
+local function boxed(v) return type(v) == 'cdata' and not is(v) and tonumber(v) ~= nil end -- a 64-bit integer
+
+--- A tensor with every element `value`. Options dtype (bool for booleans, c128 for complex numbers, i64 for boxed
+--- 64-bit integers, else f64), device.
 ---     mc.full({ 2 }, 7, { dtype = 'i64' })  --> i64[2]@cpu { 7, 7 }
 function M.full(shape, value, opts)
   local s, dt, o = shape_opts('full', shape, opts, nil, 3)
-  if not o.dtype then dt = type(value) == 'boolean' and 'bool' or tensor.is_complex(value) and 'c128' or 'f64' end
+  if not o.dtype then dt = type(value) == 'boolean' and 'bool' or tensor.is_complex(value) and 'c128' or boxed(value) and 'i64' or 'f64' end
   return tensor.empty('full', s, dt, 2):fill_(value)
 end
 
@@ -95,7 +98,23 @@ function M.asarray(v, opts)
   return o.copy and rawequal(y, v) and methods.copy(v) or y
 end
 
---- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n.
+local function int64(v) return 0LL + v end
+--- Whole numbers past 2^53 as i64: start, stop and step are boxed 64-bit integers or whole numbers.
+local function wide_range(start, stop, step, o)
+  for name, v in pairs { start = start, stop = stop, step = step } do
+    if not boxed(v) then check.arg('arange', name, v, 'integer', 4) end
+  end
+  start, stop, step = int64(start), int64(stop), int64(step)
+  if step == 0 then error('arange: step is 0; give a positive or negative step', 3) end
+  local n = (step > 0 and stop >= start or step < 0 and stop <= start) and tonumber((stop - start) / step) + 1 or 0
+  local t = tensor.empty('arange', { n }, 'i64', 3)
+  local p = tensor.pointer(t)
+  for i = 0, n - 1 do p[i] = start + step * i end
+  local dt = o.dtype and tensor.name[tensor.dtype_code('arange', o.dtype, 4)] or 'i64'
+  return dt == 'i64' and t or methods.to(t, dt)
+end
+
+--- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n. Boxed 64-bit integers (5LL) give i64.
 ---     mc.arange(1, 4)  --> f64[4]@cpu { 1, 2, 3, 4 }
 ---     mc.arange(0, 1, 0.25)  --> f64[5]@cpu { 0.0000, 0.2500, 0.5000, 0.7500, 1.0000 }
 function M.arange(start, stop, step, opts)
@@ -103,6 +122,7 @@ function M.arange(start, stop, step, opts)
   if type(step) == 'table' then step, opts = nil, step end
   if stop == nil then start, stop = 1, start end
   step = step or 1
+  if boxed(start) or boxed(stop) or boxed(step) then return wide_range(start, stop, step, check.opts('arange', opts, DT, 3)) end
   check.arg('arange', 'start', start, 'number', 3)
   check.arg('arange', 'stop', stop, 'number', 3)
   check.arg('arange', 'step', step, 'number', 3)
@@ -210,7 +230,11 @@ function M.from_table(v, dtype, level)
     end
   end
   walk(v, 1)
-  if kinds.number and kinds.boolean then error('tensor: numbers and booleans are mixed; use one kind', level) end
+  if kinds.number and kinds.boolean then
+    if not dtype then error('tensor: numbers and booleans are mixed; use one kind, or give dtype', level) end
+    for i, x in ipairs(flat) do if type(x) == 'boolean' then flat[i] = x and 1 or 0 end end
+    kinds.boolean = nil
+  end
   local natural = complex and 'c128' or integer64 and 'i64' or kinds.boolean and 'bool' or 'f64'
   local t = tensor.empty('tensor', shape, natural, level)
   local p = tensor.pointer(t)
@@ -247,6 +271,37 @@ function M.tensor(v, opts)
   local t = op.scalar('tensor', v, 2)
   t._flags = 0
   return dtype and dtype ~= t.dtype and methods.to(t, dtype) or t
+end
+
+--- A complex number of two numbers, or a complex tensor of a real and an imaginary part.
+--- re, im: real numbers or tensors that broadcast (im: 0 when left out). Result: mc.complex of two numbers; else c64 where both parts are f16, bf16 or
+--- f32 (numbers do not count), else c128. Errors: complex parts.
+---     mc.complex(1, 2)  --> 1+2i
+---     mc.complex(mc.tensor{ 1, 2 }, 3)  --> c128[2]@cpu { 1+3i, 2+3i }
+---@param re any
+---@param im? any
+---@return any
+function M.complex(re, im)
+  im = im or 0
+  if not is(re) and not is(im) then
+    check.arg('complex', 'the real part', re, 'number', 3)
+    check.arg('complex', 'the imaginary part', im, 'number', 3)
+    return tensor.complex(re, im)
+  end
+  local single = true
+  for name, v in pairs { re = re, im = im } do
+    if is(v) then
+      if tensor.kind[v.dtype] == 'c' then error(('complex: %s is %s; give real parts'):format(name, tensor.describe(v)), 2) end
+      single = single and (v.dtype == 'f32' or v.dtype == 'f16' or v.dtype == 'bf16')
+    else check.arg('complex', name == 're' and 'the real part' or 'the imaginary part', v, 'number', 3) end
+  end
+  local dt = single and 'f32' or 'f64'
+  local function part(v) return is(v) and methods.to(v, dt) or op.operand('complex', v, 2):to(dt) end
+  local a, b = part(re), part(im)
+  local z = tensor.empty('complex', tensor.shape_of(a + b), single and 'c64' or 'c128', 2)
+  methods.view_real(z):copy_(a)
+  methods.view_imag(z):copy_(b)
+  return z
 end
 
 -- ---------------------------------------------------------------- copies and conversion

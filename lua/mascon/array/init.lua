@@ -27,7 +27,7 @@ for _, from in ipairs { create, select_, dlpack } do
 end
 M.from_table = nil
 M.newaxis, M.ellipsis = index.newaxis, index.ellipsis
-M.complex, M.scope, M.keep, M.is_tensor = tensor.complex, tensor.scope, tensor.keep, tensor.is
+M.scope, M.keep, M.is_tensor = tensor.scope, tensor.keep, tensor.is
 M.repr = print_.repr
 M.pi, M.inf, M.nan, M.e = math.pi, math.huge, 0 / 0, math.exp(1)
 M.none = tensor.none

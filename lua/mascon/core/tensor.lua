@@ -533,10 +533,25 @@ end
 local LIMIT = {
   u8 = { 0, 255 }, i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 }, i64 = { -2 ^ 63, 2 ^ 63 - 1024 },
 }
---- Sets all elements to one number, boolean or complex number.
+local int64_ct, uint64_ct = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
+--- A boxed 64-bit integer that no double holds as an i64; nil for every other value.
+local function wide(v, level)
+  if type(v) ~= 'cdata' or not (istype(int64_ct, v) or istype(uint64_ct, v)) then return nil end
+  if istype(uint64_ct, v) and v > 0x7fffffffffffffffULL then error(('fill_: %s is past 2^63 - 1, the largest i64'):format(tostring(v)), level + 1) end
+  local i = ffi.cast(int64_ct, v)
+  return (i > LAST or i < -LAST) and i or nil
+end
+
+--- Sets all elements to one number, boolean, complex number or boxed 64-bit integer.
 ---     mc.zeros({ 2 }):fill_(3)  --> f64[2]@cpu { 3, 3 }
 function methods.fill_(t, v)
   local re, im = v, 0
+  local exactly = wide(v, 2)
+  if exactly and NAME[t._dtype] == 'i64' then
+    local one = M.empty('fill_', {}, 'i64', 2)
+    M.pointer(one)[0] = exactly
+    return methods.copy_(t, one)
+  end
   if M.is_complex(v) then re, im = v.re, v.im
   elseif type(v) == 'boolean' then re = v and 1 or 0
   elseif type(v) == 'cdata' and not is(v) then re = tonumber(v)
@@ -546,7 +561,7 @@ function methods.fill_(t, v)
   if (k == 'i' or k == 'u') and re ~= math.floor(re) then error(('fill_: %.17g does not fit %s; round it first'):format(re, M.describe(t)), 2) end
   local limit = LIMIT[NAME[t._dtype]]
   if limit and (re < limit[1] or re > limit[2]) then error(('fill_: %.17g does not fit %s; convert the tensor to a wider dtype first'):format(re, M.describe(t)), 2) end
-  local rc = C.mc_fill(t, re, im)
+  local rc = C.mc_fill(t, re, k == 'c' and im or 0)
   if rc ~= 0 then failed(rc, 2, true, t) end
   return t
 end

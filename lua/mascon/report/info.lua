@@ -35,7 +35,7 @@ end
 --- The machine and the library: processor, cores, isa (kernels in use), threads, libraries by kind, devices, cache (folder), memory in
 --- bytes (total, available, limits, live), version. Opens the libraries to ask for their versions.
 ---@return table
-function M.info() return M.about { 'fft', 'blas', 'zlib', 'threads', 'raster', 'hdf5' } end
+function M.info() return M.about { 'fft', 'blas', 'zlib', 'threads', 'raster', 'hdf5', 'yaml' } end
 
 --- The same with these libraries alone: opening one takes milliseconds.
 ---@param kinds string[]

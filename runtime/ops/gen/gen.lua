@@ -5,6 +5,7 @@
 local src, out, levels = arg[1], arg[2], arg[3] or 'v2 v3 v4'
 local T = dofile(src .. '/runtime/ops/ops.lua')
 local expr = dofile(src .. '/lua/mascon/compile/native/scalar.lua')
+local derivative = dofile(src .. '/runtime/ops/derivative.lua')
 
 local DT, CODE = T.dtypes, {}
 for i, d in ipairs(DT) do
@@ -59,6 +60,37 @@ for i, r in ipairs(T.ops) do
   assert(r.nin_n, name .. ': number of inputs')
   assert(r.doc and r.source and r.tol and r.rules, name .. ': a row needs doc, source, tol and rules')
   if EWISE[r.family] then assert(r.expr, name .. ': an elementwise row needs expr') end
+end
+
+-- ---------------------------------------------------------------- derivatives of elementwise rows: d, and cd where complex dtypes have others
+do
+  local by_name = {}
+  for _, r in ipairs(T.ops) do
+    if EWISE[r.family] then by_name[r[1]] = r end
+    for _, key in ipairs { 'd', 'cd' } do if type(r[key]) == 'string' then r[key] = { r[key] } end end
+  end
+  local function of(name)
+    local r = by_name[name]
+    if r and r.rules == 'none: piecewise constant' then return { '0', '0', '0' } end
+    return r and r.d
+  end
+  local CONTINUOUS = { f = true, c = true }
+  for _, r in ipairs(T.ops) do
+    local n, continuous = EWISE[r.family], false
+    for _, d in ipairs(r.dtypes) do continuous = continuous or CONTINUOUS[DT[d].kind] or false end
+    if n and r.rules == 'auto' then
+      assert(not r.d or #r.d == n, r[1] .. ': d needs a formula for each operand')
+      if continuous and not r.d then
+        r.d = derivative.of(expr.parse, r.fx or r.expr, n, of)
+        if r.cexpr and not r.cd then r.cd = derivative.of(expr.parse, r.cexpr, n, of) end
+      end
+      for _, list in ipairs { r.d or {}, r.cd or {} } do
+        for i, text in ipairs(list) do if not text:find '^none: ' then list[i] = derivative.text(expr.parse(text)) end end
+      end
+    elseif n and not r.rules:find '^none: ' then
+      assert(r.hand, r[1] .. ": a derivative written by hand needs the reason in hand; rules = 'auto' derives it")
+    end
+  end
 end
 
 -- ---------------------------------------------------------------- kernels: name -> { [dtype] = true }
@@ -330,7 +362,7 @@ do
     'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value',
   }
   -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
-  local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'fix', 'guard', 'kernels', 'example', 'work' }
+  local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'd', 'cd', 'hand', 'fix', 'guard', 'kernels', 'example', 'work' }
   local lists, at = {}, {} -- equal lists of rows stand once
   local function list_text(v)
     local text = lua_value(v)
