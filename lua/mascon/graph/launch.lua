@@ -311,7 +311,7 @@ local function header(p, i, h)
     tensor.promote(h.const, 2)
     ffi.copy(like, h.const, ffi.sizeof(tensor.ct, 0))
   end
-  like._dtype, like._ndim, like._device = h.dtype, #h.shape, -1
+  like._dtype, like._ndim, like._device = h.dtype, #h.shape, 0
   local n = 1
   for d = 1, #h.shape do
     like._shape[d - 1], like._strides[d - 1] = h.shape[d], h.strides[d]
