@@ -387,6 +387,9 @@ local properties = {
   end,
 }
 M.properties = properties
+-- name of a field that can be assigned = f(tensor, value)
+local setters = {}
+M.setters = setters
 
 --- "f32[3,4]@cpu"
 function M.describe(t)
@@ -634,7 +637,7 @@ end
 local function no_iterator() error('ipairs: a tensor is no Lua table; use for i = 1, #x do ... x[i] ... end, or x:totable()', 2) end
 mt.__ipairs, mt.__pairs = no_iterator, no_iterator
 function mt.__newindex(t, k, v)
-  if k == 'grad' then return require('mascon.transform.tape').set_grad(t, v) end
+  if setters[k] then return setters[k](t, v) end
   if type(k) == 'string' and (methods[k] or properties[k]) then error(('tensor: %s cannot be assigned'):format(k), 2) end
   index[2](t, k, v)
 end

@@ -2,7 +2,7 @@
 ---
 --- Owns mc.cond and mc.switch, and the primitive that stands for a choice in a graph. Where the value is known (nothing is being recorded, or
 --- the recording is for these values alone) the function is simply called. May not know loops.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

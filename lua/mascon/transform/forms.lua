@@ -3,7 +3,7 @@
 -- Loops and branches hand trees to functions and get trees back: the same tables with the same keys, each leaf with its shape and dtype. Owns
 -- taking trees apart, putting them together, and the words for a leaf that changed. A form holds no tensors, so that it may outlive a call. May not
 -- know graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local random = require 'mascon.random.key'
 local tensor = require 'mascon.core.tensor'

@@ -2,7 +2,7 @@
 ---
 --- Owns mc.while_loop and mc.fori_loop, and the primitive that stands for a loop of unknown length in a graph. Where values are known the loop is a
 --- plain loop in Lua. May not know choices; loops of known length are scans.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'
