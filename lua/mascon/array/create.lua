@@ -12,12 +12,12 @@ local M = {}
 
 local DT = { dtype = { nil, 'string' }, device = { 'cpu', 'string' } }
 
-local function device(fname, name, level)
-  if name == nil or name == 'cpu' or name == 'auto' then return end
-  if type(name) == 'string' and name:match '^cuda' then
-    error(fname .. ': device "' .. name .. '" is not there: this build of mascon runs on the CPU; use "cpu" or "auto"', level)
-  end
-  error(('%s: device %s is unknown; use "cpu" or "auto"'):format(fname, check.show(name)), level)
+local device = tensor.device_number
+
+--- A tensor made on the CPU, where its options want it.
+local function placed(fname, t, name, level)
+  if name == nil or name == 'cpu' then return t end
+  return tensor.moved(t, device(fname, name, level + 1), level + 1)
 end
 
 --- {2, 3, dtype = 'f32'} or (shape, {dtype = 'f32'}): sizes and checked options.
@@ -30,22 +30,22 @@ local function shape_opts(fname, shape, opts, spec, level)
   end
   if type(opts) == 'table' then for k, v in pairs(opts) do given[k] = v end end
   local o = check.opts(fname, given, spec or DT, level + 1)
-  device(fname, o.device, level + 1)
+  local number = device(fname, o.device, level)
   local code = tensor.dtype_code(fname, o.dtype or 'f64', level + 1)
-  return sizes, tensor.name[code], o
+  return sizes, tensor.name[code], o, number
 end
 
 --- A tensor of a shape whose elements are not set yet. Options dtype ('f64'), device.
 ---     mc.empty({ 2, 3 }, { dtype = 'f32' }).shape  --> {2, 3}
 function M.empty(shape, opts)
-  local s, dt = shape_opts('empty', shape, opts, nil, 3)
-  return tensor.empty('empty', s, dt, 2)
+  local s, dt, _, number = shape_opts('empty', shape, opts, nil, 3)
+  return tensor.empty('empty', s, dt, 2, number)
 end
 
 local function filled(fname, v)
   return function(shape, opts)
-    local s, dt = shape_opts(fname, shape, opts, nil, 3)
-    return tensor.empty(fname, s, dt, 2):fill_(v)
+    local s, dt, _, number = shape_opts(fname, shape, opts, nil, 3)
+    return tensor.empty(fname, s, dt, 2, number):fill_(v)
   end
 end
 --- A tensor of one value, 0 or 1. Sizes as a list, options in the same table or after it: dtype ('f64'), device.
@@ -59,16 +59,18 @@ local function boxed(v) return type(v) == 'cdata' and not is(v) and tonumber(v) 
 --- 64-bit integers, else f64), device.
 ---     mc.full({ 2 }, 7, { dtype = 'i64' })  --> i64[2]@cpu { 7, 7 }
 function M.full(shape, value, opts)
-  local s, dt, o = shape_opts('full', shape, opts, nil, 3)
+  local s, dt, o, number = shape_opts('full', shape, opts, nil, 3)
   if not o.dtype then dt = type(value) == 'boolean' and 'bool' or tensor.is_complex(value) and 'c128' or boxed(value) and 'i64' or 'f64' end
-  return tensor.empty('full', s, dt, 2):fill_(value)
+  return tensor.empty('full', s, dt, 2, number):fill_(value)
 end
 
+local LIKE = { dtype = DT.dtype, device = { nil, 'string' } }
 local function like(fname, v)
   return function(x, opts)
     if not is(x) then error(('%s: operand is %s; give a tensor'):format(fname, check.show(x)), 2) end
-    local o = check.opts(fname, opts, DT, 3)
-    local t = tensor.empty(fname, x.shape, o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, 3)] or x.dtype, 2)
+    local o = check.opts(fname, opts, LIKE, 3)
+    local number = o.device and device(fname, o.device, 2) or x._device
+    local t = tensor.empty(fname, x.shape, o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, 3)] or x.dtype, 2, number)
     return v and t:fill_(v) or t
   end
 end
@@ -82,7 +84,7 @@ function M.full_like(x, value, opts)
   return M.empty_like(x, opts):fill_(value)
 end
 
-local AS = { dtype = DT.dtype, device = DT.device, copy = { nil, 'bool' } }
+local AS = { dtype = DT.dtype, device = { nil, 'string' }, copy = { nil, 'bool' } }
 --- A tensor from a number, a nested table or a tensor. A tensor that needs no conversion is given back itself; copy = true makes a new
 --- one always, copy = false makes an error of a copy that would be needed.
 ---     mc.asarray({ 1, 2 }, { dtype = 'i32' })  --> i32[2]@cpu { 1, 2 }
@@ -133,7 +135,7 @@ function M.arange(start, stop, step, opts)
   local t = tensor.empty('arange', { n }, 'f64', 2)
   local p = tensor.pointer(t)
   for i = 0, n - 1 do p[i] = start + i * step end
-  return dt == 'f64' and t or methods.to(t, dt)
+  return placed('arange', dt == 'f64' and t or methods.to(t, dt), o.device, 2)
 end
 
 --- n numbers from start to stop, both included.
@@ -146,7 +148,7 @@ function M.linspace(start, stop, n, opts)
     methods.view_real(z):copy_(M.linspace(a.re, b.re, n, { endpoint = opts.endpoint }))
     methods.view_imag(z):copy_(M.linspace(a.im, b.im, n, { endpoint = opts.endpoint }))
     local o = check.opts('linspace', opts, { dtype = { 'c128', { 'c64', 'c128', 'complex64', 'complex128' } }, device = DT.device, endpoint = { true, 'bool' } }, 3)
-    return methods.to(z, o.dtype)
+    return placed('linspace', methods.to(z, o.dtype), o.device, 2)
   end
   check.arg('linspace', 'start', start, 'number', 3)
   check.arg('linspace', 'stop', stop, 'number', 3)
@@ -157,7 +159,7 @@ function M.linspace(start, stop, n, opts)
   for i = 0, n - 1 do p[i] = start + (d > 0 and i * ((stop - start) / d) or 0) end
   if o.endpoint and n > 1 then p[n - 1] = stop end
   local dt = o.dtype and tensor.name[tensor.dtype_code('linspace', o.dtype, 3)] or 'f64'
-  return dt == 'f64' and t or methods.to(t, dt)
+  return placed('linspace', dt == 'f64' and t or methods.to(t, dt), o.device, 2)
 end
 
 -- ---------------------------------------------------------------- nested tables
@@ -263,14 +265,25 @@ op.from_table = M.from_table
 --- A tensor from a nested table, a number, a boolean, a complex number, or a copy of a tensor.
 ---     mc.tensor({ { 1, 2 }, { 3, 4 } }, { dtype = 'f32' })  --> f32[2,2]@cpu { { 1, 2 }, { 3, 4 } }
 function M.tensor(v, opts)
-  local o = check.opts('tensor', opts, DT, 3)
-  device('tensor', o.device, 3)
+  local o = check.opts('tensor', opts, LIKE, 3)
+  local number = o.device and device('tensor', o.device, 2)
   local dtype = o.dtype and tensor.name[tensor.dtype_code('tensor', o.dtype, 3)]
-  if is(v) then return dtype and dtype ~= v.dtype and methods.to(v, dtype) or methods.copy(v) end
-  if type(v) == 'table' then return M.from_table(v, dtype, 3) end
-  local t = op.scalar('tensor', v, 2)
-  t._flags = 0
-  return dtype and dtype ~= t.dtype and methods.to(t, dtype) or t
+  local t
+  if is(v) then
+    if number and number ~= v._device then
+      t = tensor.moved(v, number, 2)
+      return dtype and dtype ~= v.dtype and methods.to(t, dtype) or t
+    end
+    return dtype and dtype ~= v.dtype and methods.to(v, dtype) or methods.copy(v)
+  end
+  if type(v) == 'table' then
+    t = M.from_table(v, dtype, 3)
+  else
+    t = op.scalar('tensor', v, 2)
+    t._flags = 0
+    t = dtype and dtype ~= t.dtype and methods.to(t, dtype) or t
+  end
+  return number and number ~= 0 and tensor.moved(t, number, 2) or t
 end
 
 --- A complex number of two numbers, or a complex tensor of a real and an imaginary part.
@@ -330,17 +343,23 @@ local function converted(t, code)
   return out
 end
 
---- x:to 'f32', x:to{ dtype =, device = }: converted copy, or x itself when nothing changes.
+local DEVICE = { cpu = true, cuda = true, opencl = true, ref = true, gpu = true, auto = true }
+local TO = { dtype = { nil, 'string' }, device = { nil, 'string' } }
+--- x:to 'f32', x:to 'cuda', x:to{ dtype =, device = }: a copy in a dtype or on a device, or x itself when nothing changes. Devices are named cpu, cuda:0,
+--- opencl:0, gpu (the first of cuda, opencl), and auto (what MASCON_DEVICE names, else the CPU). Operations take operands of one device.
 ---     mc.tensor({ 1.5, -2 }):to { dtype = 'i32' }  --> i32[2]@cpu { 1, -2 }
 function methods.to(t, what)
   local plain = type(what) == 'string' and tensor.code[what]
   if plain then return converted(t, plain) end
-  if type(what) == 'string' and what:match '^c[pu][uud]a?' then what = { device = what } end
-  if type(what) == 'string' then what = { dtype = what } end
-  local o = check.opts('to', what, DT, 3)
-  device('to', o.device, 3)
-  if not o.dtype then return t end
-  return converted(t, tensor.dtype_code('to', o.dtype, 3))
+  if type(what) == 'string' then
+    local dtype = tensor.long_names[what]
+    what = dtype and { dtype = what } or DEVICE[what:match '^[^:]*'] and { device = what } or { dtype = what }
+  end
+  local o = check.opts('to', what, TO, 3)
+  local number = o.device and device('to', o.device, 2) or t._device
+  local y = t
+  if o.dtype then y = converted(t, tensor.dtype_code('to', o.dtype, 3)) end
+  return tensor.moved(y, number, 2)
 end
 --- The tensor on a device: x:to { device = ... }.
 function methods.to_device(t, name) return methods.to(t, { device = name }) end

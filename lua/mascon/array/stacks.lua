@@ -5,6 +5,7 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local index = require 'mascon.core.index'
+local several = require 'mascon.core.several'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -77,6 +78,14 @@ end
 --- Raises unless every number is finite.
 function M.finite(fname, x)
   if not op.certain(F.isfinite(x)) then error(('%s: a holds NaN or infinity, it is %s; find them with isfinite'):format(fname, tensor.describe(x)), 3) end
+end
+
+--- A function of matrices a (c128) through the op `step` on their triangles. Derivatives take the basis as still and the triangle as any
+--- matrix: functions of a do not depend on the choice of basis.
+---@return mc.tensor c128 [..., n, n]
+function M.by_triangles(step, a)
+  local t, z = several.raw('schur_form', { a }, { still = true }, 2)
+  return F.matmul(F.matmul(z, several.raw(step, { t })), M.adjoint(z))
 end
 
 return M

@@ -27,7 +27,7 @@ end
 ---@return any
 function M.astype(x, dtype, opts)
   if not tensor.is(x) then error(('astype: operand is %s; give a tensor'):format(check.show(x)), 2) end
-  local o = check.opts('astype', opts, { copy = { true, 'bool' }, device = { 'cpu', 'string' } }, 3)
+  local o = check.opts('astype', opts, { copy = { true, 'bool' }, device = { nil, 'string' } }, 3)
   local y = methods.to(x, { dtype = name_of('astype', dtype, 3), device = o.device })
   return o.copy and rawequal(y, x) and methods.copy(x) or y
 end
