@@ -33,7 +33,7 @@ FLOORS := base device tensor ops record family replay formats
 RUNTIME := $(wildcard $(FLOORS:%=runtime/%/*.c))
 HOST := $(wildcard runtime/host/*.c)
 KERNELS := $(wildcard kernels/cpu/*.c)
-WORKFLOWS := $(notdir $(wildcard kernels/workflows/*))
+WORKFLOWS := $(patsubst kernels/workflows/%/rows.lua,%,$(wildcard kernels/workflows/*/rows.lua))
 LEVELS ?= v2 v3 v4
 export LEVELS
 PLUGINS := $(foreach d,$(wildcard bindings/*),$(if $(wildcard $(d)/$(notdir $(d)).c),$(notdir $(d))))

@@ -20,7 +20,7 @@ typedef struct mc_tensor {
     mc_storage *storage; /* shared owner, NULL when inline */
     int64_t numel;
     int32_t dtype, ndim;
-    int32_t flags, device; /* device: -1 cpu */
+    int32_t flags, device; /* device: a number of mc_device_find, 0 cpu */
     int32_t small;         /* bytes of all elements when at most MC_INLINE_BYTES, else 0: sizes results without 64-bit boxes */
     int32_t capacity;      /* bytes of payload behind this header that a result may use; 0 once it has storage */
     int64_t shape[8];

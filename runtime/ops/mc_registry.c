@@ -35,7 +35,7 @@ int mci_op_add(mci_op *op)
         rc = mci_error(MC_EINVAL, "%s: %d ops were added already, which is the most", op->name, MOST);
     else {
         op->id = (int16_t)(MC_NOP + count);
-        op->family = -1;
+        op->family = MCI_FAMILY_ADDED;
         op->kernel = -1;
         added[count] = op;
         count++;

@@ -628,7 +628,7 @@ end
 
 local functions = {}
 M.functions = functions
-local function add(row)
+for _, row in ipairs(lib.gen.ops) do
   local name = row[1]
   local f
   if row.internal and row.family ~= 'linalg' then f = nil -- a step of compositions, which pack its parameters themselves
@@ -650,15 +650,16 @@ local function add(row)
     end
   end
 end
-for _, row in ipairs(lib.gen.ops) do add(row) end
 
---- Puts a row that has become an op while the program runs among the others: it is found by name and number, and has its function.
+M.added = {} -- rows of ops that were added while the program runs, by their functions
+
+--- Puts a row that has become an op while the program runs among the others: it is found by name and number. Its function, which has no place in `functions`.
 ---@return function
 function M.define(row)
-  local list = lib.gen.ops
-  list[#list + 1], rows[row[1]], lib.by_id[row.id] = row, row, row
-  add(row)
-  return functions[row[1]]
+  local list, f = lib.gen.ops, maker.native(row)
+  list[#list + 1], rows[row[1]], lib.by_id[row.id], M.added[f] = row, row, row, row
+  if row.method then methods[row[1]] = f end
+  return f
 end
 
 --- All elements hold; taken for granted where values are not known (tensor.known): a check that tracing leaves out.
@@ -716,6 +717,7 @@ local function compare(name, word)
     end
     local truth = F[name](x, y)
     if not tensor.known(truth) then
+      if tensor.decide then return tensor.decide(truth) end -- within a condition: see transform/decide.lua
       error(('%s: %s and %s are compared while a function is compiled or vectorised, where values are not known yet; a:%s(b) gives a tensor: choose with mc.where(a:%s(b), x, y), '
         .. 'or mc.cond(a:%s(b), f, g), or take the decision outside'):format(word, tensor.describe(x), tensor.describe(y), name, name, name), 2)
     end

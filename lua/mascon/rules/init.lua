@@ -42,13 +42,8 @@ end
 ---@return function? rule
 ---@return string? why
 function M.reverse(row)
-<<<<<<< HEAD
-  local why = (row.rules or ''):match '^none: (.*)'
-  local f = not why and (row.rules ~= 'auto' and find('reverse', row) or row.d and formula.rule(row) or find('reverse', row))
-=======
   local why = type(row.rules) == 'string' and row.rules:match '^none: (.*)' or nil
-  local f = not why and find('reverse', row)
->>>>>>> plug
+  local f = not why and (row.rules ~= 'auto' and find('reverse', row) or row.d and formula.rule(row) or find('reverse', row))
   if f then return f end
   if why == 'piecewise constant' then return nothing end
   return nil, why or 'no rule is written for it'
