@@ -6,16 +6,17 @@ local mc = require 'mascon'
 local xpcs = mc.xpcs
 
 -- -v, -vv, -vvv as homodyne has them
+local words = {}
 for i = 1, #arg do
   local v = arg[i]:match '^%-(v+)$'
-  if v then arg[i] = '--verbose=' .. #v end
+  words[i] = v and '--verbose=' .. #v or arg[i]
 end
-local o = mc.args.parse(arg, {
+local o = mc.args.parse(words, {
   name = 'xpcs', usage = 'usage: mascon scripts/xpcs.lua [fit|simulate|plot|config] [FILE] [options]', positional = 2,
   about = 'Fits diffusion and shear to two-time correlation matrices of a beamline file. Units: A^2/s, 1/A, s, degrees; the gap in A (2e6 A = 200 um).',
   options = {
     { 'config', 'string', 'configuration, .yaml or .json, with the keys of homodyne', value = 'FILE' }, { 'set', 'list', 'keys of the configuration, by their whole paths', value = 'KEY=VALUE,...' },
-    { 'data_file', 'string', 'data, instead of that of the configuration', value = 'FILE' }, { 'output_dir', 'string', 'folder for the results (./homodyne_results)', value = 'DIR' },
+    { 'data_file', 'string', 'data, instead of that of the configuration', value = 'FILE' }, { 'output_dir', 'string', 'folder for the results (./homodyne_results)', value = 'DIR' }, { 'out', 'string', 'the same', value = 'DIR' },
     { 'method', { 'nlsq', 'cmc', 'both' }, 'least squares, posterior, or both' }, { 'static_mode', 'flag', 'diffusion alone (3 parameters)' }, { 'laminar_flow', 'flag', 'diffusion and shear (7 parameters)' },
     { 'q', 'number', 'wave vector, 1/A: the nearest one of the file' }, { 'dt', 'number', 'time between frames, s' }, { 'gap', 'number', 'stator-rotor gap, A' },
     { 'start_frame', 'integer', 'first frame, from 1' }, { 'end_frame', 'integer', 'last frame; -1: all' }, { 'full_matrices', 'flag', 'the file holds both triangles' },

@@ -92,8 +92,8 @@ local function set_up(data, o)
     local c, f_ = data.start_contrast, data.start_offset
     if not c then
       c, f_ = {}, {}
-      for f = 1, F do c[f], f_[f] = scaling.start(data:matrix(f)) end
-      scaling.release()
+      local masks = scaling.lags(data.n)
+      for f = 1, F do c[f], f_[f] = scaling.start(data:matrix(f), masks) end
     end
     contrast, offset = contrast or c, offset or f_
     if resolved == 'constant' and not (o.contrast and o.offset) then

@@ -5,6 +5,7 @@
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
 local text = require 'mascon.base.text'
+local prepare = require 'workflows.xpcs.prepare'
 local results = require 'workflows.xpcs.results'
 local M = {}
 
@@ -53,6 +54,7 @@ end
 function M.heatmaps(r, data, f, o)
   o = o or {}
   local c, _, fitted = results.angle(r, data, f)
+  fitted = prepare.diagonal(fitted) -- as the data are
   local limit = o.limit or 100
   local residual = thinned((c - fitted) / r.sigma[f], data.t, limit)
   local x = thinned(c, data.t, limit)
@@ -69,7 +71,7 @@ function M.heatmaps(r, data, f, o)
   end
   panel(1, x, { title = 'experiment', label = 'C2', cmap = 'viridis', vmin = low, vmax = high })
   panel(2, y, { title = 'fit', label = 'C2', cmap = 'viridis', vmin = low, vmax = high })
-  panel(3, residual, { title = 'residual', label = 'residual / sigma', cmap = 'RdBu', center = 0, vmin = -4, vmax = 4 })
+  panel(3, residual, { title = 'residual', label = 'residual / sigma', cmap = 'tide', center = 0, vmin = -4, vmax = 4 })
   return fig
 end
 
@@ -159,7 +161,7 @@ function M.page(r, data, info)
   }
   if #notes > 0 then table.insert(sections, { heading = 'Read with care', paragraphs = notes }) end
   local figures = {}
-  for f = 1, math.min(data.F, info.angles or 6) do figures[f] = M.heatmaps(r, data, f) end
+  for f = 1, math.min(data.F, info.angles or 6) do figures[f] = M.heatmaps(r, data, f, { limit = 56 }) end
   table.insert(sections, { heading = 'Experiment, fit, residual', figures = figures })
   table.insert(sections, { heading = 'Cuts along the age', figure = M.cuts(r, data, 1) })
   table.insert(sections, { heading = 'Residuals', figure = M.residuals(r, data) })

@@ -67,7 +67,7 @@ function M.settings(o)
   if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start, seed = o.seed } end
   s.method = o.method or s.method
   s.threads = o.threads or s.threads
-  s.dir = o.output_dir or s.directory or './homodyne_results'
+  s.dir = o.out or o.output_dir or s.directory or './homodyne_results'
   s.format = o.output_format or 'yaml'
   s.level = o.profile
   s.save_plots = o.save_plots or s.plotting.save_plots or false
@@ -130,8 +130,9 @@ function M.write(s, data, r, record)
   local files = {}
   local function note(path, compare)
     files[#files + 1] = path
-    if record then record:output(dir .. '/' .. path, { compare = compare }) end
+    if record then record:output(dir .. '/' .. path, { compare = compare, name = path }) end
   end
+  -- the tables hold times, so only the arrays are compared
   for _, name in ipairs(results.write(inner, r, data, { format = s.format })) do note('nlsq/' .. name, name == 'fitted_data.npz') end
   for _, name in ipairs(results.side_files(dir, data)) do note(name, true) end
   local limits = {}

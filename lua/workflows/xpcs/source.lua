@@ -44,6 +44,7 @@ local function collect(o, about, count, N, read, warnings)
   local drop = o.exclude_first and N >= 2 and 1 or 0
   local n = N - drop
   local d
+  local masks = scaling.lags(n)
   local quality, contrast, offset, coarse = {}, {}, {}, {}
   for f = 1, count do
     local c
@@ -58,13 +59,12 @@ local function collect(o, about, count, N, read, warnings)
       d = data.new { n = n, phi = about.phi, t = mc.arange(drop, N - 1) * dt, dtype = o.dtype, q = about.q, dt = dt, gap = o.gap, mode = o.mode, path = about.path, layout = about.layout }
     end
     quality[f] = prepare.quality(c)
-    contrast[f], offset[f] = scaling.start(c)
+    contrast[f], offset[f] = scaling.start(c, masks)
     coarse[f] = mc.keep((start.thin(c)))
     d:put(f, c)
     if coarse[f] ~= c then c:release() end
     if o.progress then o.progress(f, count) end
   end
-  scaling.release()
   local missing = 0
   for f = 1, count do
     missing = missing + quality[f].missing
@@ -147,11 +147,11 @@ local function of_npz(path, o)
   for k, v in pairs(o) do opts[k] = v end
   opts.dt = dt
   -- times that start after 0 say that the first one was dropped already
-  local start = t and t[first]:item() or 0
-  if t and start > 1e-12 then opts.exclude_first = false end
+  local earliest = t and t[first]:item() or 0
+  if t and earliest > 1e-12 then opts.exclude_first = false end
   local d = collect(opts, { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ' }, #kept, last - first + 1,
     function(i) return c2[chosen[i]][{ { first, last }, { first, last } }], names[i], true end, warnings)
-  if start > 1e-12 then d.t = t[{ { first, last } }]:contiguous() end
+  if earliest > 1e-12 then d.t = t[{ { first, last } }]:contiguous() end
   return d
 end
 
