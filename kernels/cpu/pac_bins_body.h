@@ -23,7 +23,7 @@ typedef struct SN(bins_work) {
     int64_t *order;             /* [K] */
     T *top, *ztop;              /* [K] */
     T *kept;                    /* [K][P][W]: surrogates of one tile, only for zmax */
-    double *run;                /* [2][K + 2], only for zmax */
+    double *run;                /* [3][K + 2 + 2 near], only for zmax */
     int64_t blocks;             /* of one segment */
     int64_t bytes;
 } SN(bins_work);
@@ -56,7 +56,7 @@ static SN(bins_work) SN(bins_layout)(const mck_pac_bins *a, void *base)
     w.top = pac_take(&p, k, sizeof(T));
     w.ztop = pac_take(&p, k, sizeof(T));
     w.kept = pac_take(&p, a->null.zmax ? k * a->P * W : 0, sizeof(T));
-    w.run = pac_take(&p, a->null.zmax ? 2 * (k + 2) : 0, sizeof(double));
+    w.run = pac_take(&p, a->null.zmax ? 3 * (k + 2 + 2 * a->null.near) : 0, sizeof(double));
     w.bytes = p.used;
     return w;
 }

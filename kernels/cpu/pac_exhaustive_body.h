@@ -24,7 +24,7 @@ typedef struct SN(exhaustive_work) {
     T *s, *pick;   /* [L], [K] */
     T *top, *ztop, *far; /* [K] */
     int64_t *order;      /* [K], only for zmax of listed shifts */
-    double *run;         /* [2][K + 2], only for zmax */
+    double *run;         /* [3][K + 2 + 2 near], only for zmax */
     void *bins;    /* for the observed value */
     int64_t bytes;
 } SN(exhaustive_work);
@@ -55,7 +55,7 @@ static SN(exhaustive_work) SN(exhaustive_layout)(const mck_pac_bins *a, void *ba
     w.ztop = pac_take(&p, a->null.K, sizeof(T));
     w.far = pac_take(&p, a->null.near > 0 ? a->null.K : 0, sizeof(T));
     w.order = pac_take(&p, a->null.zmax && a->null.shift ? a->null.K : 0, sizeof(int64_t));
-    w.run = pac_take(&p, a->null.zmax ? 2 * (a->null.K + 2) : 0, sizeof(double));
+    w.run = pac_take(&p, a->null.zmax ? 3 * (a->null.K + 2 + 2 * a->null.near) : 0, sizeof(double));
     w.bins = pac_take(&p, FN(bins_work)(&observed), 1);
     w.bytes = p.used;
     return w;

@@ -17,7 +17,7 @@ typedef struct SN(moments_work) {
     T *s;   /* [K] */
     T *top, *ztop, *far; /* [K] */
     int64_t *order;      /* [K], only for zmax of listed shifts */
-    double *run;         /* [2][K + 2], only for zmax */
+    double *run;         /* [3][K + 2 + 2 near], only for zmax */
     int64_t bytes;
 } SN(moments_work);
 
@@ -43,7 +43,7 @@ static SN(moments_work) SN(moments_layout)(const mck_pac_moments *a, void *base)
     w.ztop = pac_take(&p, K, sizeof(T));
     w.far = pac_take(&p, a->null.near > 0 ? K : 0, sizeof(T));
     w.order = pac_take(&p, a->null.zmax && a->null.shift ? K : 0, sizeof(int64_t));
-    w.run = pac_take(&p, a->null.zmax ? 2 * (K + 2) : 0, sizeof(double));
+    w.run = pac_take(&p, a->null.zmax ? 3 * (K + 2 + 2 * a->null.near) : 0, sizeof(double));
     w.bytes = p.used;
     return w;
 }

@@ -87,10 +87,50 @@ MC_INLINE int64_t SN(null_shift)(const mck_pac_null *u, const int64_t *order, in
     return turn + (i == 0 ? 0 : u->shift ? u->shift[order[i - 1]] : u->first + i - 1);
 }
 
+/* null_top where every shift is there, 1 to L - 1 in order: the surroundings of all points are of one
+ * length. run: room for 3 (K + 2 + 2 near). */
+MC_UNUSED static T SN(null_circle)(const mck_pac_null *u, const T *s, T value, T *MC_RESTRICT top,
+                                   T *near, int64_t cells, double *run)
+{
+    const int64_t n = u->K + 1, m = u->near, all = n + 2 * m;
+    const double v = (double)value, rest = (double)(n - (2 * m - 1));
+    double *MC_RESTRICT sum = run, *MC_RESTRICT sq = run + all + 1, *MC_RESTRICT z = sq + all + 1;
+    sum[0] = sq[0] = 0;
+    for (int64_t j = 0, i = n - m; j < all; j++, i = i + 1 < n ? i + 1 : 0) {
+        const double x = i == 0 ? 0 : (double)s[i - 1] - v;
+        sum[j + 1] = sum[j] + x;
+        sq[j + 1] = sq[j] + x * x;
+    }
+    const double a = sum[n], b = sq[n];
+    const int fine = b - b == 0 && b > 0;
+    for (int64_t i = 0; fine && i < n; i++) {
+        const double x = i == 0 ? 0 : (double)s[i - 1] - v;
+        const double mean = (a - (sum[i + 2 * m] - sum[i + 1])) / rest,
+                     square = (b - (sq[i + 2 * m] - sq[i + 1])) / rest, var = square - mean * mean,
+                     d = x - mean;
+        const double none = d > 0 ? (double)INFINITY : (double)-INFINITY;
+        z[i] = var > 1e-13 * square ? d / sqrt(var) : none;
+    }
+    if (!fine) {
+        for (int64_t i = 0; i < n; i++)
+            z[i] = (double)-INFINITY;
+        z[0] = b == 0 ? z[0] : (double)NAN;
+    }
+    for (int64_t k = 0; near && k < m - 1; k++) {
+        near[cells * k] = (T)z[k + 1];
+        near[cells * (m - 1 + k)] = (T)z[n - m + 1 + k];
+    }
+    for (int64_t k = near ? m - 1 : 0; k < (near ? n - m : n - 1); k++) {
+        const T t = (T)z[k + 1];
+        top[k] = t > top[k] ? t : top[k];
+    }
+    return (T)z[0];
+}
+
 /* Raises top[k] to the standardised surrogate k of one pair, s[k*step], and returns the standardised
  * value; see zmax. Surrogates near shift 0 go to near[j*cells] (where there is room) instead. A pair
  * without spread is left out and gives -inf. order: surrogates by shift (NULL: they are); run: room
- * for 2 (K + 2) running sums. */
+ * for 3 (K + 2 + 2 near) running sums. */
 MC_UNUSED static T SN(null_top)(const mck_pac_null *u, const T *s, int64_t step, int64_t L, T value,
                                 T *MC_RESTRICT top, T *near, int64_t cells, const int64_t *order,
                                 double *run)
@@ -98,6 +138,8 @@ MC_UNUSED static T SN(null_top)(const mck_pac_null *u, const T *s, int64_t step,
     const int64_t n = u->K + 1;
     const double v = (double)value;
     double *sum = run, *sq = run + n + 1;
+    if (!u->shift && u->first == 1 && n == L && u->near > 0 && step == 1)
+        return SN(null_circle)(u, s, value, top, near, cells, run);
     T mine = (T)NAN;
     /* of what differs from the value: exactly 0 when nothing does */
     sum[0] = sq[0] = 0;

@@ -229,8 +229,8 @@ describe('pac.compute', function()
   end)
 
   --- p of maxstat by the definition: s [C, P, A, K] and x [C, P, A] with the shifts of the surrogates. Every point of the circle is on the scale
-  --- of those at least `near` from it; pairs are tested from the strongest down, without what the stronger ones are near shift 0.
-  local function by_hand(r, shifts, L, near, groups)
+  --- of those at least `least` from it; pairs are tested from the strongest down, without what the stronger ones are near shift 0.
+  local function by_hand(r, shifts, L, least, groups)
     local K, C = #shifts, r.pac.shape[1]
     local circle = { 0 }
     for k = 1, K do circle[k + 1] = shifts[k] end
@@ -244,8 +244,8 @@ describe('pac.compute', function()
       z[i] = {}
       for j = 1, K + 1 do
         local n, sum, sq = 0, 0, 0
-        for l = 1, K + 1 do if apart(circle[j], circle[l]) >= near then n, sum = n + 1, sum + all[l] end end
-        for l = 1, K + 1 do if apart(circle[j], circle[l]) >= near then sq = sq + (all[l] - sum / n) ^ 2 end end
+        for l = 1, K + 1 do if apart(circle[j], circle[l]) >= least then n, sum = n + 1, sum + all[l] end end
+        for l = 1, K + 1 do if apart(circle[j], circle[l]) >= least then sq = sq + (all[l] - sum / n) ^ 2 end end
         z[i][j] = n < 2 and math.huge or (all[j] - sum / n) / math.sqrt(sq / n)
       end
     end
@@ -258,7 +258,7 @@ describe('pac.compute', function()
       for at, i in ipairs(order) do
         local count = 0
         for k = 2, K + 1 do
-          local first = apart(circle[k], 0) < near and at or 1
+          local first = apart(circle[k], 0) < least and at or 1
           for q = first, per do
             if z[order[q]][k] >= z[i][1] * (1 - 1e-9) then
               count = count + 1

@@ -6,11 +6,9 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local bands = require 'workflows.pac.bands'
-local engine = require 'workflows.pac.engine'
 local filters = require 'workflows.pac.filters'
 local normalize = require 'workflows.pac.normalize'
 local options = require 'workflows.pac.options'
-local surrogate = require 'workflows.pac.surrogate'
 local tensor = require 'mascon.core.tensor'
 local error = check.error
 local M = {}
