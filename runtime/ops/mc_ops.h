@@ -47,6 +47,7 @@ struct mci_op {
 };
 
 extern const mci_op mci_ops[];
+extern const int mci_nop; /* how many */
 
 /* MCI_FAMILY_*, and mci_<family>_run of every family in the table, one per mc_<family>.c. */
 #include "mc_gen_families.h"
