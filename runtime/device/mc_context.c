@@ -45,6 +45,8 @@ static plugin plugins[] = {
     {"mc_fftw.so", "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, ""},
     {"mc_hdf5.so", "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version 7.3", 0, ""},
     {"mc_yaml.so", "install libyaml (Debian: libyaml-0-2) to read .yaml files, or write the same as .json", 0, ""},
+    {"mc_cuda.so", "install the NVIDIA driver and NVRTC", 0, ""},
+    {"mc_opencl.so", "install an OpenCL loader and driver (Debian: ocl-icd-libopencl1 and pocl-opencl-icd)", 0, ""},
 };
 
 static void default_dir(void)
@@ -107,6 +109,8 @@ NEIGHBOUR(mc_threads_api, gomp, 3)
 NEIGHBOUR(mc_fft_api, fftw, 4)
 NEIGHBOUR(mc_hdf5_api, hdf5, 5)
 NEIGHBOUR(mc_yaml_api, yaml, 6)
+NEIGHBOUR(mc_device_api, cuda, 7)
+NEIGHBOUR(mc_device_api, opencl, 8)
 
 const mc_zlib_api *mci_zlib(void) { return zlib_open(); }
 const mc_blas_api *mci_blas(void) { return blas_open(); }
@@ -122,6 +126,7 @@ const mc_lapack_api *mci_lapack(void)
 const mc_raster_api *mci_raster(void) { return raster_open(); }
 const mc_hdf5_api *mci_hdf5(void) { return hdf5_open(); }
 const mc_yaml_api *mci_yaml(void) { return yaml_open(); }
+const mc_device_api *mci_device_driver(const char *kind) { return strcmp(kind, "cuda") == 0 ? cuda_open() : opencl_open(); }
 const mc_threads_api *mci_threads_api(void) { return gomp_open(); }
 int mci_fft_measure(void) { return ctx.measure; }
 

@@ -8,7 +8,7 @@
 #include "mascon.h"
 #include "mc_gen_kernels.h"
 #include "../../kernels/mck.h"
-#include "device/mc_backend.h"
+#include "device/mc_device_api.h"
 #include "base/mc_error.h"
 
 /* Neighbours; NULL with the error record set (advice included) when missing. */
@@ -19,6 +19,8 @@ const mc_raster_api *mci_raster(void);
 const mc_hdf5_api *mci_hdf5(void);
 const mc_yaml_api *mci_yaml(void);
 const mc_threads_api *mci_threads_api(void);
+/* The driver of a kind of device, "cuda" or "opencl". */
+const mc_device_api *mci_device_driver(const char *kind);
 /* FFTW, or our own transform when FFTW is missing or MC "mascon" was asked for. Never NULL. */
 const mc_fft_api *mci_fft(void);
 const mc_fft_api *mci_fft_own(void);

@@ -8,7 +8,7 @@ local error = check.error
 local M = {}
 
 local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'json', 'yaml', 'yml', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
-local BRAIN = { fif = true, vhdr = true, set = true } -- read by mascon.meeg
+local BRAIN = { fif = true, vhdr = true, set = true } -- recordings: read by what stands above (meeg/load.lua)
 local TREE = { h5 = true, hdf5 = true }
 local YAML = { yaml = true, yml = true }
 local TEXT = { txt = true, md = true, html = true, svg = true }
@@ -57,6 +57,9 @@ end
 
 local NONE = {}
 
+--- The module that reads recordings of EEG and MEG, set by meeg/load.lua.
+function M.recordings() error('io: recordings are read through mc.load and mc.open', 3) end
+
 --- Reads a file whole.
 --
 -- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .edf, .bdf: { data [C, n], fs, channels, labels, annotations, gaps, ... }. .fif, .vhdr, .set:
@@ -72,7 +75,7 @@ function M.load(path, opts)
   local out, msg
   if ext == 'edf' or ext == 'bdf' then out = require('mascon.io.edf').load(path, o)
   elseif ext == 'csv' or ext == 'tsv' then out = require('mascon.io.csv').load(path, SEPARATOR[ext], o)
-  elseif BRAIN[ext] then out = require('mascon.meeg.files').load(path, o)
+  elseif BRAIN[ext] then out = M.recordings().load(path, o)
   else
     check.opts('load', o, NONE, 3)
     if ext == 'npy' then out = require('mascon.io.npy').load_npy(path, false)
@@ -119,7 +122,7 @@ function M.open(path, opts)
   end
   readable('open', path)
   if BRAIN[ext] then
-    out = require('mascon.meeg.files').open(path, o)
+    out = M.recordings().open(path, o)
     return out
   end
   check.opts('open', o, NONE, 3)

@@ -4,7 +4,7 @@
 -- gives zero whatever the derivative is: a branch that was not taken (where, maximum, clip) sends no NaN through log, sqrt or a division on its
 -- way. Operands without axes take the dtype of the result first, so that a number given as f64 does not lift all that is computed from it.
 -- Owns that convention. May not know any op's derivative.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 
 local M = {}
 

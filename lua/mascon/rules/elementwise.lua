@@ -1,7 +1,7 @@
 -- elementwise.lua - reverse rules of the parts of complex numbers, which are not holomorphic: no formula times the cotangent gives them.
 --
 -- All other elementwise rows are differentiated from their formulas: rules/formula.lua. Form of a rule: rules/init.lua.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local chain = require 'mascon.rules.chain'
 
 local R = {}
