@@ -36,7 +36,7 @@ KERNELS := $(wildcard kernels/cpu/*.c)
 LEVELS ?= v2 v3 v4
 export LEVELS
 PLUGINS := $(foreach d,$(wildcard bindings/*),$(if $(wildcard $(d)/$(notdir $(d)).c),$(notdir $(d))))
-GENK := mck_gen_table $(foreach i,1 2 3 4 5 6 7 8 9 10 11 12,mck_gen_ewise$(i)) $(foreach i,1 2 3 4 5 6,mck_gen_special$(i))
+GENK := mck_gen_table mck_gen_casts $(foreach i,1 2 3 4 5 6 7 8 9 10 11 12,mck_gen_ewise$(i)) $(foreach i,1 2 3 4 5 6,mck_gen_special$(i))
 OBJ.runtime := $(RUNTIME:%.c=$(B)/obj/%.o) $(B)/obj/gen/mc_gen_ops.o
 OBJ.kernels := $(foreach l,$(LEVELS),$(KERNELS:%.c=$(B)/obj/$(l)/%.o) $(GENK:%=$(B)/obj/$(l)/gen/%.o))
 OBJ.host := $(HOST:%.c=$(B)/obj/%.o)
@@ -57,7 +57,7 @@ help:
 
 # ---- packages ---------------------------------------------------------------------------------------------------------
 # make deps      install the system packages (Debian; root or sudo)
-DEBS := gcc make pkg-config luajit libluajit-5.1-dev libopenblas-pthread-dev libfftw3-dev zlib1g-dev libhdf5-dev libedit-dev librsvg2-dev fonts-dejavu-core lua-busted lua-check
+DEBS := gcc make pkg-config luajit libluajit-5.1-dev libopenblas-pthread-dev libfftw3-dev zlib1g-dev libhdf5-dev libyaml-dev libedit-dev librsvg2-dev fonts-dejavu-core lua-busted lua-check
 NEED := gcc:gcc pkg-config:pkg-config luajit:luajit busted:lua-busted
 
 deps:
@@ -131,6 +131,8 @@ LIBS.rsvg = $(shell pkg-config --libs librsvg-2.0 2>/dev/null || echo -lrsvg-2)
 INC.rsvg = $(shell pkg-config --cflags librsvg-2.0 2>/dev/null)
 LIBS.hdf5 = $(shell pkg-config --libs hdf5-serial 2>/dev/null || pkg-config --libs hdf5 2>/dev/null || echo -lhdf5)
 INC.hdf5 = $(shell pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5 2>/dev/null)
+LIBS.yaml = $(shell pkg-config --libs yaml-0.1 2>/dev/null || echo -lyaml)
+INC.yaml = $(shell pkg-config --cflags yaml-0.1 2>/dev/null)
 INC.openblas = $(shell pkg-config --cflags openblas 2>/dev/null)
 .PHONY: plugins
 plugins: $(PLUGINS:%=$(B)/plugins/mc_%.so)

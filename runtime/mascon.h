@@ -42,7 +42,7 @@ typedef struct mc_tensor {
     mc_storage *storage; /* shared owner, NULL when inline */
     int64_t numel;
     int32_t dtype, ndim;
-    int32_t flags, device; /* device: -1 cpu */
+    int32_t flags, device; /* device: a number of mc_device_find, 0 cpu */
     int32_t small;         /* bytes of all elements when at most MC_INLINE_BYTES, else 0: sizes results without 64-bit boxes */
     int32_t capacity;      /* bytes of payload behind this header that a result may use; 0 once it has storage */
     int64_t shape[8];
@@ -75,7 +75,7 @@ MC_API const char *mc_isa_name(void);
 MC_API int mc_isa_set(const char *name);
 /* Folder in which plug-ins lie; default beside the library in plugins/. Text is copied. */
 MC_API int mc_plugin_dir_set(const char *path);
-/* Name and version of a neighbour ("fft", "blas", "zlib", "threads", "raster", "hdf5"), opened if need be; NULL: missing. */
+/* Name and version of a neighbour ("fft", "blas", "zlib", "threads", "raster", "hdf5", "yaml"), opened if need be; NULL: missing. */
 MC_API const char *mc_neighbour(const char *kind);
 /* FFT engine: "auto" (FFTW, else ours), "fftw", "mascon". measure != 0 asks for measured plans. */
 MC_API int mc_fft_config(const char *engine, int measure);
@@ -107,12 +107,28 @@ MC_API int64_t mc_test_fail_alloc(int64_t n);
 /* The k-th largest live storage (k from 0): out[0] bytes, [1] dtype, [2] ndim, [3..10] shape; 0 when there is none. */
 MC_API int mc_memory_largest(int k, int64_t out[11]);
 
+/* ---- devices ---- */
+/* Number of the device of a name: cpu, ref:N, cuda:N, opencl:N, gpu (the first of cuda, opencl), auto (MASCON_DEVICE, else cpu); opened if need be.
+ * 0 is the CPU. Negative with the error record set when there is none. */
+MC_API int mc_device_find(const char *name);
+MC_API const char *mc_device_name(int device); /* "cpu", "ref:0"; borrowed */
+/* Memory of an open device other than the CPU, as in mc_memory_stats; its limit (0: all it has); cached blocks of all devices given back. */
+MC_API int mc_device_memory(int device, int64_t out[9]);
+MC_API int mc_device_limit_set(int device, int64_t bytes);
+MC_API void mc_device_trim(void);
+/* Waits for all work of a device. */
+MC_API int mc_device_sync(int device);
+
 /* ---- tensors ---- */
 /* A tensor header with storage on the C heap. Owns: mc_tensor_free. NULL with the error record set on failure. */
 MC_API mc_tensor *mc_tensor_new(int dtype, int ndim, const int64_t *shape);
 MC_API void mc_tensor_free(mc_tensor *t);
 /* Fills a header that the caller allocated (capacity set, all else zero): contiguous, uninitialised. */
 MC_API int mc_create(mc_tensor *out, int dtype, int ndim, const int64_t *shape);
+/* The same on a device (a number of mc_device_find). */
+MC_API int mc_create_on(mc_tensor *out, int device, int dtype, int ndim, const int64_t *shape);
+/* A copy of t on a device, contiguous, in its dtype. */
+MC_API int mc_to_device(mc_tensor *out, int device, const mc_tensor *t);
 /* Gives the reference to the storage back and marks the header released. Accepts released and inline headers, cannot
  * fail, keeps the error record: fit for a finalizer. */
 MC_API void mc_drop(mc_tensor *t);
@@ -353,6 +369,8 @@ MC_API int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *con
 
 /* The arguments it was made for and the results it gives, as headers; mc_plan_call checks and makes them. */
 MC_API int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out);
+/* The arguments (from 0) that the plan writes to: arguments that share memory with one of them are of another form. */
+MC_API int mc_plan_writes(mc_plan *p, int n, const int32_t *which);
 /* Makes the results (empty headers with their capacity) and runs it; -1, and nothing done, when an argument has another dtype or layout. */
 MC_API int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out);
 /* The same into tensors that are there, of dtype and shape of the results. They may be arguments: those are read before they are written. */
@@ -409,6 +427,18 @@ MC_API int64_t mc_folder_list(const char *path, char *names, int64_t room);
 /* [0] bytes, [1] time of the last change in seconds, [2] 1: a file of this user that nobody else can write, [3] its number. */
 MC_API int mc_file_facts(const char *path, double facts[4]);
 MC_API int mc_file_touch(const char *path);
+/* A new file that only its user may read and write, whatever the umask. */
+MC_API int mc_file_private(const char *path, const void *bytes, int64_t n);
+/* Files that appear in a folder together or not at all. _new makes a private folder inside `dir`, completes a publication that was killed and
+ * removes what processes that are gone left there. _publish moves what was written to _folder into dir; `last` names the file that vouches for
+ * the set (removed first, moved last), `stale` files of the set before that go, a line each. _free removes what is not published; owns. */
+typedef struct mc_file_set mc_file_set;
+MC_API mc_file_set *mc_file_set_new(const char *dir);
+MC_API const char *mc_file_set_folder(const mc_file_set *s);
+MC_API int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale);
+MC_API void mc_file_set_free(mc_file_set *s);
+/* Completes a publication into dir that was killed; nothing to do is MC_OK. */
+MC_API int mc_file_set_recover(const char *dir);
 /* The program of a name as the shell finds it, links resolved. */
 MC_API int mc_file_program(const char *name, char *found, int64_t room);
 

@@ -3,52 +3,19 @@
 -- The public table. Core modules are loaded at once, everything else (signal, stats, plot, ...) when first touched, which keeps
 -- the start in milliseconds; a name that is not there is looked for among the workflows. Owns no logic.
 local lib = require 'mascon.core.ffi'
-local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
-local into = require 'mascon.core.into'
-require 'mascon.core.view'
-require 'mascon.core.leaf'
-local index = require 'mascon.core.index'
-local create = require 'mascon.array.create'
-local print_ = require 'mascon.core.print'
-local select_ = require 'mascon.core.select'
-local dlpack = require 'mascon.core.dlpack'
+local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local array = require 'mascon.array'
 local workflow = require 'mascon.base.workflow'
+require 'mascon.transform.leaf'
 local error = check.error
-tensor.install()
 
 local M = {}
-
-local apart = {} -- functions of a namespace, under all their names
-for name, row in pairs(op.rows) do
-  if row.namespace and op.functions[name] then apart[op.functions[name]] = true end
+for name, v in pairs(array) do
+  if not array.spaces[name] then M[name] = v end
 end
-for name, f in pairs(op.functions) do
-  if not apart[f] then M[name] = f end
-end
-for _, from in ipairs { create, select_, dlpack } do
-  for name, f in pairs(from) do M[name] = f end
-end
-M.from_table = nil
-M.newaxis, M.ellipsis = index.newaxis, index.ellipsis
-M.complex, M.scope, M.keep, M.is_tensor = tensor.complex, tensor.scope, tensor.keep, tensor.is
-M.repr = print_.repr
-M.pi, M.inf, M.nan, M.e = math.pi, math.huge, 0 / 0, math.exp(1)
-M.none = tensor.none
-for long, name in pairs(tensor.long_names) do
-  if long:match '%d$' then M[long] = name end -- mc.float32 is 'f32'
-end
-M.bool, M['__array_namespace_info__'] = 'bool', M.namespace_info
-
--- mc.all is the index marker and, called, the reduction: both readings are in the contract
-local all = op.functions.all
-getmetatable(index.all).__call = function(_, ...) return all(...) end
-M.all = index.all
-
-for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims', 'flip', 'copy' } do
-  M[name] = into.wrap(name, function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end)
-end
+M.spaces = nil
 
 -- ---------------------------------------------------------------- process
 
@@ -90,7 +57,7 @@ end
 
 local LAZY = {
   fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', progress = 'mascon.base.progress',
-  report = 'mascon.report', args = 'mascon.base.args', file = 'mascon.base.file', manifest = 'mascon.report.manifest', interpolate = 'mascon.interpolate', json = 'mascon.base.json',
+  report = 'mascon.report', args = 'mascon.base.args', file = 'mascon.base.file', manifest = 'mascon.report.manifest', results = 'mascon.report.results', interpolate = 'mascon.interpolate', json = 'mascon.base.json',
   text = 'mascon.base.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.graph.tree', optim = 'mascon.optim',
   integrate = 'mascon.integrate', meeg = 'mascon.meeg',
 }
@@ -99,7 +66,7 @@ local FROM = {
   vmap = 'mascon.transform', jacrev = 'mascon.transform', jacfwd = 'mascon.transform', hessian = 'mascon.transform', hvp = 'mascon.transform',
   cond = 'mascon.transform.branch', switch = 'mascon.transform.branch', while_loop = 'mascon.transform.loop', fori_loop = 'mascon.transform.loop', scan = 'mascon.transform.scan',
   custom_vjp = 'mascon.transform.custom', custom_jvp = 'mascon.transform.custom', stop_gradient = 'mascon.transform.custom', checkpoint = 'mascon.transform.checkpoint', no_grad = 'mascon.transform.tape',
-  load = 'mascon.io', open = 'mascon.io', save = 'mascon.io', info = 'mascon.report.info', printf = 'mascon.base.format', format = 'mascon.base.format',
+  load = 'mascon.meeg.load', open = 'mascon.meeg.load', save = 'mascon.meeg.load', info = 'mascon.report.info', printf = 'mascon.base.format', format = 'mascon.base.format',
 }
 
 -- What has a public name is a module of that name, wherever its file lies: require 'mascon.base.json' is mc.json.

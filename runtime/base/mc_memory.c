@@ -279,9 +279,15 @@ int *mc_memory_pressure(void)
     return &pressure;
 }
 
+static int epoch; /* collections so far; guarded by the lock of the pool */
+
+void mci_memory_nudge(void) { pressure = 1; }
+int mci_memory_epoch(void) { return epoch; }
+
 void mc_memory_collected(double heap)
 {
     pthread_mutex_lock(&pool.lock);
+    epoch++;
     pressure = 0;
     pool.kept = pool.live;
     pool.small = 0;

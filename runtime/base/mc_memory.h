@@ -23,5 +23,8 @@ int mci_size_mul(int64_t a, int64_t b, int64_t *out);
 /* Counters for mc_memory_stats: live, cached, peak, calls, soft, limit, blocks. */
 void mci_memory_counts(int64_t out[7]);
 void mci_memory_peak_reset(void);
+/* Asks the caller's language for a collection, as mc_memory_pressure; and how many there were, for pools that count on their own. */
+void mci_memory_nudge(void);
+int mci_memory_epoch(void);
 
 #endif

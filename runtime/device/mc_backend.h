@@ -1,6 +1,6 @@
 /* mc_backend.h - what a neighbour implements.
  *
- * A neighbour (FFTW, OpenBLAS, libgomp, zlib, HDF5, libedit, librsvg, ...) is a shared object build/plugins/mc_<who>.so
+ * A neighbour (FFTW, OpenBLAS, libgomp, zlib, HDF5, libyaml, libedit, librsvg, ...) is a shared object build/plugins/mc_<who>.so
  * that exports one function, `mc_plugin_open`. It receives the host's functions in a table, never links
  * libmascon, and fills the API struct of its kind. Neighbours see this header and kernels/mck.h, nothing else.
  * A missing or failing neighbour is an error with advice, never a crash. */
@@ -177,6 +177,21 @@ typedef struct mc_edit_api {
     void (*set_complete)(const char *const *(*complete)(void *arg, const char *line, int cursor, int *start), void *arg);
     void (*close)(void);
 } mc_edit_api;
+
+/* YAML, as a row of events: 'D' a document begins, '{' '}' a mapping, '[' ']' a sequence, 'p' a plain scalar, 'q' a quoted one, '*' an alias. Texts are
+ * UTF-8, valid during the call; value has `length` bytes. Lines and columns from 1. */
+typedef struct mc_yaml_event {
+    char kind;
+    int64_t line, column, length;
+    const char *anchor, *tag, *value;
+} mc_yaml_event;
+typedef int (*mc_yaml_sink)(void *arg, const mc_yaml_event *e);
+typedef struct mc_yaml_api {
+    int abi;
+    const char *name;
+    /* Gives the events of a text to sink, which answers 0 or a status that ends the call. */
+    int (*parse)(const char *text, int64_t bytes, mc_yaml_sink sink, void *arg);
+} mc_yaml_api;
 
 /* SVG to PNG. */
 typedef struct mc_raster_api {

@@ -44,6 +44,9 @@ static plugin plugins[] = {
     {"mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, ""},
     {"mc_fftw.so", "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, ""},
     {"mc_hdf5.so", "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version 7.3", 0, ""},
+    {"mc_yaml.so", "install libyaml (Debian: libyaml-0-2) to read .yaml files, or write the same as .json", 0, ""},
+    {"mc_cuda.so", "install the NVIDIA driver and NVRTC", 0, ""},
+    {"mc_opencl.so", "install an OpenCL loader and driver (Debian: ocl-icd-libopencl1 and pocl-opencl-icd)", 0, ""},
 };
 
 static void default_dir(void)
@@ -105,6 +108,9 @@ NEIGHBOUR(mc_raster_api, raster, 2)
 NEIGHBOUR(mc_threads_api, gomp, 3)
 NEIGHBOUR(mc_fft_api, fftw, 4)
 NEIGHBOUR(mc_hdf5_api, hdf5, 5)
+NEIGHBOUR(mc_yaml_api, yaml, 6)
+NEIGHBOUR(mc_device_api, cuda, 7)
+NEIGHBOUR(mc_device_api, opencl, 8)
 
 const mc_zlib_api *mci_zlib(void) { return zlib_open(); }
 const mc_blas_api *mci_blas(void) { return blas_open(); }
@@ -119,6 +125,8 @@ const mc_lapack_api *mci_lapack(void)
 
 const mc_raster_api *mci_raster(void) { return raster_open(); }
 const mc_hdf5_api *mci_hdf5(void) { return hdf5_open(); }
+const mc_yaml_api *mci_yaml(void) { return yaml_open(); }
+const mc_device_api *mci_device_driver(const char *kind) { return strcmp(kind, "cuda") == 0 ? cuda_open() : opencl_open(); }
 const mc_threads_api *mci_threads_api(void) { return gomp_open(); }
 int mci_fft_measure(void) { return ctx.measure; }
 
@@ -126,6 +134,11 @@ const mc_fft_api *mci_fft(void)
 {
     const mc_fft_api *api = ctx.engine == 2 ? NULL : fftw_open();
     return api ? api : mci_fft_own();
+}
+
+const mc_fft_api *mci_fft_for(int kind, int prec, int64_t n)
+{
+    return ctx.engine == 0 && !ctx.measure && mci_fft_own_suits(kind, prec, n) ? mci_fft_own() : mci_fft();
 }
 
 int mc_fft_config(const char *engine, int measure)
@@ -153,8 +166,13 @@ int mc_fft_wisdom(const char *path, int save)
 
 const char *mc_neighbour(const char *kind)
 {
-    if (!strcmp(kind, "fft"))
-        return mci_fft()->name;
+    if (!strcmp(kind, "fft")) {
+        static char both[96];
+        if (ctx.engine || ctx.measure || mci_fft() == mci_fft_own())
+            return mci_fft()->name;
+        snprintf(both, sizeof both, "%s, mascon by shape", mci_fft()->name);
+        return both;
+    }
     if (!strcmp(kind, "blas"))
         return blas_open() ? blas_api.name : NULL;
     if (!strcmp(kind, "zlib"))
@@ -165,6 +183,8 @@ const char *mc_neighbour(const char *kind)
         return gomp_open() ? "libgomp" : NULL;
     if (!strcmp(kind, "hdf5"))
         return hdf5_open() ? hdf5_api.name : NULL;
+    if (!strcmp(kind, "yaml"))
+        return yaml_open() ? yaml_api.name : NULL;
     return NULL;
 }
 

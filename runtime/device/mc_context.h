@@ -8,7 +8,7 @@
 #include "mascon.h"
 #include "mc_gen_kernels.h"
 #include "../../kernels/mck.h"
-#include "device/mc_backend.h"
+#include "device/mc_device_api.h"
 #include "base/mc_error.h"
 
 /* Neighbours; NULL with the error record set (advice included) when missing. */
@@ -17,10 +17,16 @@ const mc_blas_api *mci_blas(void);
 const mc_lapack_api *mci_lapack(void);
 const mc_raster_api *mci_raster(void);
 const mc_hdf5_api *mci_hdf5(void);
+const mc_yaml_api *mci_yaml(void);
 const mc_threads_api *mci_threads_api(void);
+/* The driver of a kind of device, "cuda" or "opencl". */
+const mc_device_api *mci_device_driver(const char *kind);
 /* FFTW, or our own transform when FFTW is missing or MC "mascon" was asked for. Never NULL. */
 const mc_fft_api *mci_fft(void);
 const mc_fft_api *mci_fft_own(void);
+int mci_fft_own_suits(int kind, int prec, int64_t n);
+/* The engine for a transform: the one that was asked for, else by shape. */
+const mc_fft_api *mci_fft_for(int kind, int prec, int64_t n);
 int mci_fft_measure(void);
 
 /* Kernel tables of the active ISA level. */

@@ -2,10 +2,11 @@
  *
  * The index space is collapsed and cut into tasks by shape only; rows too short for a call each are copied column by column, transposes in
  * tiles, long rows past the caches. */
-#include "family/mc_family.h"
+#include "family/mc_bind.h"
 #include "record/mc_record.h"
 #include "tensor/mc_blocks.h"
 
+#include <math.h>
 #include <string.h>
 
 #define COPY_GRAIN 65536 /* elements per task: about 20 us of copying, well above the 2 us of starting a team */
@@ -112,6 +113,7 @@ static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 static int copy_run(mc_tensor *dst, const mc_tensor *src);
+static int copy_elements(mc_tensor *dst, const mc_tensor *src);
 
 int mc_copy(mc_tensor *dst, const mc_tensor *src)
 {
@@ -128,8 +130,11 @@ static int copy_run(mc_tensor *dst, const mc_tensor *src)
     int nd;
     int64_t shape[MC_MAX_RANK];
     char a[MCI_TEXT], b[MCI_TEXT];
-    if (mci_check_live("copy", dst) || mci_check_live("copy", src))
+    if (mci_check_released("copy", dst) || mci_check_released("copy", src))
         return mc_errstatus();
+    if (dst->device != src->device && !(src->flags & MCI_WEAK))
+        return mci_error(MC_EINVAL, "copy: the tensors are on different devices, %s and %s; move one with :to \"%s\"", mci_tensor_text(a, sizeof a, src),
+                         mci_tensor_text(b, sizeof b, dst), mci_device_text(dst->device));
     if (dst->flags & MC_FLAG_READONLY)
         return mci_error(MC_EINVAL, "copy: the destination is read-only (a mapped file or a broadcast view); copy it first");
     const mc_tensor *both[2] = {dst, src};
@@ -140,6 +145,19 @@ static int copy_run(mc_tensor *dst, const mc_tensor *src)
                          mci_tensor_text(a, sizeof a, src), mci_tensor_text(b, sizeof b, dst));
     if (dst->numel == 0)
         return MC_OK;
+    return dst->device ? mci_device_copy_run(dst, src) : copy_elements(dst, src);
+}
+
+int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out)
+{
+    (void)r;
+    return copy_elements(out[0], job->in[0]);
+}
+
+/* src broadcasts to the shape of dst, which has elements. */
+static int copy_elements(mc_tensor *dst, const mc_tensor *src)
+{
+    const int nd = dst->ndim;
     mc_tensor tmp = {0};
     int over = mci_overlap(dst, src);
     if (over == 0 && dst->dtype == src->dtype)
@@ -180,10 +198,49 @@ int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype)
     return rc;
 }
 
+int mc_to_device(mc_tensor *out, int device, const mc_tensor *t)
+{
+    char s[MCI_TEXT];
+    mc_tensor flat = {0};
+    if (mci_check_released("to", t))
+        return mc_errstatus();
+    if (device != t->device && mc_record_traced(t))
+        return mci_error(MC_EINVAL, "to: %s depends on the arguments of a function that is being recorded, whose tensors stay on their device; move it outside",
+                         mci_tensor_text(s, sizeof s, t));
+    int rc = mci_create_on(device, out, t->dtype, t->ndim, t->shape);
+    if (rc || t->numel == 0)
+        return rc;
+    const mc_tensor *from = t;
+    if (device != t->device && !mci_contiguous(t)) {
+        rc = mci_create_on(t->device, &flat, t->dtype, t->ndim, t->shape);
+        rc = rc ? rc : mc_copy(&flat, t);
+        from = &flat;
+    }
+    const int64_t bytes = t->numel * MCI_SIZE(t->dtype);
+    if (rc)
+        ;
+    else if (device == t->device)
+        rc = mc_copy(out, t);
+    else if (t->device == 0)
+        rc = mci_device_put(mci_ref_of(out), from->data, bytes);
+    else if (device == 0)
+        rc = mci_device_get(out->data, mci_ref_of(from), bytes);
+    else { /* from one device to another: through the host */
+        void *host = mci_alloc((size_t)bytes);
+        rc = host ? mci_device_get(host, mci_ref_of(from), bytes) : mc_errstatus();
+        rc = rc ? rc : mci_device_put(mci_ref_of(out), host, bytes);
+        mci_free(host);
+    }
+    mc_drop(&flat);
+    if (rc)
+        mc_drop(out);
+    return rc;
+}
+
 int mc_fill(mc_tensor *dst, double re, double im)
 {
     double v[2] = {re, im};
-    mc_tensor one = {.data = v, .numel = 1, .dtype = im != 0 ? MC_C128 : MC_F64, .device = -1};
+    mc_tensor one = {.data = v, .numel = 1, .dtype = im != 0 || signbit(im) ? MC_C128 : MC_F64, .flags = dst->device ? MCI_WEAK : 0};
     int64_t whole = (int64_t)re;
     if (im == 0 && mci_kind(dst->dtype) != 'f' && mci_kind(dst->dtype) != 'c' && re == (double)whole) {
         memcpy(v, &whole, sizeof whole); /* integers travel exactly */
@@ -202,7 +259,7 @@ int mc_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t 
     if (!copy)
         return mci_error(MC_ESHAPE, "reshape: %s cannot be viewed as [%s] without a copy; call contiguous first",
                          mci_tensor_text(s, sizeof s, t), mci_shape_text(want, sizeof want, ndim, size));
-    rc = mc_create(out, t->dtype, ndim, size);
+    rc = mci_create_on(t->device, out, t->dtype, ndim, size);
     if (rc || t->numel == 0)
         return rc;
     mc_tensor flat = *out;

@@ -109,17 +109,27 @@ static const mc_params no_params = {.naxes = -1, .dtype = -1};
 
 int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    if (op < 0 || op >= MC_NOP)
+    if (op < 0 || op >= mci_nop)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
     const mci_op *o = &mci_ops[op];
     for (int i = 0; i < nin; i++)
-        if (mci_check_live(o->name, in[i]))
+        if (mci_check_released(o->name, in[i]))
             return mc_errstatus();
     if ((o->nin != 255 && nin != o->nin) || (o->nout != 255 && nout != o->nout))
         return mci_error(MC_EINVAL, "%s: %d operands and %d results given, it takes %d and %d", o->name, nin, nout, o->nin, o->nout);
     if (MC_UNLIKELY(mci_recording))
         return mci_record_op(o, nout, out, nin, in, p ? p : &no_params);
-    return o->run(o, nout, out, nin, in, p ? p : &no_params);
+    return mci_op_run(o, nout, out, nin, in, p ? p : &no_params);
+}
+
+int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    int device = 0;
+    for (int i = 0; i < nin; i++)
+        device |= in[i]->device;
+    for (int i = 0; i < nout; i++)
+        device |= out[i]->device;
+    return MC_LIKELY(device == 0) ? op->run(op, nout, out, nin, in, p) : mci_device_run(op, nout, out, nin, in, p);
 }
 
 /* Contiguous, seen without a loop for the common ranks. */
@@ -157,12 +167,12 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
         return 0;
     int64_t n = a->numel;
     int dt = a->dtype;
-    if (n * MCI_SIZE(dt) > SHORT_BYTES || o->compute[dt] != dt || o->kernel < 0 || o->guard || o->promote == MCI_PROMOTE_BOOL || o->where || !a->data || !plain(a))
+    if (n * MCI_SIZE(dt) > SHORT_BYTES || o->compute[dt] != dt || o->kernel < 0 || o->guard || o->promote == MCI_PROMOTE_BOOL || o->where || !a->data || (a->device | (b ? b->device : 0)) || !plain(a))
         return 0;
     int rdt = mci_result_dtype(o, dt);
     if (out->flags & MC_FLAG_OUT) {
         int64_t no = n * MCI_SIZE(rdt), ni = n * MCI_SIZE(dt);
-        if (out->dtype != rdt || !out->data || (out->flags & MC_FLAG_READONLY) || !plain(out) || !same_shape(out, a))
+        if (out->dtype != rdt || !out->data || out->device || (out->flags & MC_FLAG_READONLY) || !plain(out) || !same_shape(out, a))
             return 0;
         if (collides(out->data, no, a->data, ni) || (sb && collides(out->data, no, b->data, ni)))
             return 0;
@@ -175,7 +185,7 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
         out->dtype = rdt;
         out->ndim = a->ndim;
         out->flags = 0;
-        out->device = -1;
+        out->device = 0;
         out->small = (int32_t)(n * MCI_SIZE(rdt));
         int64_t stride = 1;
         for (int i = a->ndim - 1; i >= 0; i--) {
@@ -193,7 +203,7 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
 
 int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
 {
-    const mci_op *o = op >= 0 && op < MC_NOP ? &mci_ops[op] : NULL;
+    const mci_op *o = op >= 0 && op < mci_nop ? &mci_ops[op] : NULL;
     if (o && o->family == MCI_FAMILY_EWISE && o->nin == 1 && short_way(o, out, a, NULL, 0, 0))
         return MC_OK;
     return mc_op(op, 1, &out, 1, &a, p);
@@ -202,7 +212,7 @@ int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
 int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
 {
     const mci_op *o = &mci_ops[op];
-    if (op < 0 || op >= MC_NOP)
+    if (op < 0 || op >= mci_nop)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
     if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && a->dtype == b->dtype && b->data && same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1, 0))
         return MC_OK;
@@ -249,7 +259,7 @@ int mc_op2_scalar_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a,
 
 int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
 {
-    if (mci_check_live(mci_ops[op].name, out))
+    if (mci_check_released(mci_ops[op].name, out))
         return mc_errstatus();
     int32_t flags = out->flags;
     out->flags |= MC_FLAG_OUT;
@@ -261,7 +271,7 @@ int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
 int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double im, int swapped)
 {
     double v[2] = {re, im};
-    mc_tensor num = {.data = v, .numel = 1, .dtype = im != 0 ? MC_C128 : MC_F64, .device = -1, .flags = MCI_WEAK};
+    mc_tensor num = {.data = v, .numel = 1, .dtype = im != 0 || signbit(im) ? MC_C128 : MC_F64, .flags = MCI_WEAK};
     const mc_tensor *in[2] = {swapped ? &num : a, swapped ? a : &num};
     return mc_op(op, 1, &out, 2, in, NULL);
 }
@@ -269,7 +279,7 @@ int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double
 int mc_op2_scalar(int op, mc_tensor *out, const mc_tensor *a, double s, int swapped)
 {
     const mci_op *o = &mci_ops[op];
-    if (op < 0 || op >= MC_NOP)
+    if (op < 0 || op >= mci_nop)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
     if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && (a->dtype == MC_F64 || a->dtype == MC_F32)) {
         float f = (float)s;

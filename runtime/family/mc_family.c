@@ -1,9 +1,10 @@
 /* mc_family.c - the families that are split into infer and exec, and the run of an op of one. */
 #include "family/mc_family.h"
 
-const mci_family mci_families[MCI_NFAMILY] = {
-    [MCI_FAMILY_EWISE] = {"ewise", mci_ewise_infer, mci_ewise_exec},
-    [MCI_FAMILY_REDUCE] = {"reduce", mci_reduce_infer, mci_reduce_exec},
+const mci_family mci_families[MCI_FAMILIES] = {
+    [MCI_FAMILY_EWISE] = {"ewise", mci_ewise_infer, mci_ewise_exec, NULL},
+    [MCI_FAMILY_REDUCE] = {"reduce", mci_reduce_infer, mci_reduce_exec, NULL},
+    [MCI_FAMILY_COPY] = {"copy", NULL, mci_copy_exec, NULL}, /* into a result that is there: nothing to infer */
 };
 
 int mci_family_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)

@@ -17,6 +17,9 @@ int mci_ewise_infer(const mci_job *job, mci_result *r);
 int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
 int mci_reduce_infer(const mci_job *job, mci_result *r);
 int mci_reduce_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
+int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
+/* The same on a device other than the CPU (mc_bind.c). */
+int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 int mci_family_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 
 /* A temporary on the C stack: header `t` becomes a contiguous copy of src in `dtype`; mc_drop when done. */

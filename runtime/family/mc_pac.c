@@ -5,6 +5,7 @@
  * Letters: R rows, P phase bands, A amplitude bands, T samples, L samples kept, B bins, K shifts, W lanes of a tile. */
 #include "family/mc_fft.h"
 #include "family/mc_stage.h"
+#include "mc_gen_levels.h"
 #include "../../kernels/mck_pac.h"
 
 #include <math.h>

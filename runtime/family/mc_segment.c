@@ -188,7 +188,7 @@ static int segment(const mci_op *op, int how, mc_tensor *out, const mc_tensor *t
             char *from = j.acc + c0 * j.segments * j.size;
             if (count)
                 divide(wide, j.segments * inner, from, count, inner);
-            mc_tensor to = *out, src = {.data = from, .dtype = wide, .device = -1, .numel = j.segments * inner};
+            mc_tensor to = *out, src = {.data = from, .dtype = wide, .numel = j.segments * inner};
             to.flags = 0;
             if (j.strips == 1) {
                 src.ndim = t->ndim;

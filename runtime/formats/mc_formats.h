@@ -454,6 +454,18 @@ MC_API int mc_hdf5_commit(mc_hdf5_writer *w);
 /* Releases; without a successful commit nothing of the file remains. */
 MC_API void mc_hdf5_writer_free(mc_hdf5_writer *w);
 
+/* ---- public: YAML, through its plug-in ---- */
+
+/* The events of a text: per event a line "kind line column anchor tag value", the last three as lengths in bytes,
+ * then these texts. Kinds: D document, { } mapping, [ ] sequence, p plain scalar, q quoted one, * alias. */
+typedef struct mc_yaml mc_yaml;
+/* Owns. MC_EINVAL names line and column; MC_EUNSUPPORTED without the plug-in. */
+MC_API mc_yaml *mc_yaml_parse(const char *text, int64_t bytes);
+MC_API int64_t mc_yaml_size(const mc_yaml *y);
+/* Borrows: valid until the free. */
+MC_API const char *mc_yaml_events(const mc_yaml *y);
+MC_API void mc_yaml_free(mc_yaml *y);
+
 /* ---- internal ---- */
 #ifdef MCI_FORMATS
 

@@ -21,12 +21,16 @@ typedef struct mci_result {
     int64_t shape[4][MC_MAX_RANK];
 } mci_result;
 
-/* A family of ops. infer: dtypes and shapes from headers, all checks that need no elements. exec: computes into results that are there, of
- * those shapes and dtypes, contiguous or not, whatever they overlap. NULL: the family is not split, its driver does all at once. */
+struct mci_bound; /* family/mc_bind.h */
+
+/* A family of ops. infer: dtypes and shapes from headers, all checks that need no elements. exec: the CPU's form; computes into results that
+ * are there, of those shapes and dtypes, contiguous or not, whatever they overlap. launches: the form of a device with programs; fills
+ * launches, patches and workspace of b, from headers alone. NULL: there is none; without infer the family's driver does all at once. */
 typedef struct mci_family {
     const char *name;
     int (*infer)(const mci_job *job, mci_result *r);
     int (*exec)(const mci_job *job, const mci_result *r, mc_tensor *const *out);
+    int (*launches)(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out, struct mci_bound *b);
 } mci_family;
 
 typedef int (*mci_run_fn)(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
@@ -47,9 +51,14 @@ struct mci_op {
 };
 
 extern const mci_op mci_ops[];
+extern const int mci_nop; /* how many */
+
+/* Runs an op where its operands are (mc_dispatch.c): nothing is recorded. */
+int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 
 /* MCI_FAMILY_*, and mci_<family>_run of every family in the table, one per mc_<family>.c. */
 #include "mc_gen_families.h"
-extern const mci_family mci_families[MCI_NFAMILY]; /* mc_family.c */
+enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILIES }; /* copies and fills are no row */
+extern const mci_family mci_families[MCI_FAMILIES]; /* mc_family.c */
 
 #endif

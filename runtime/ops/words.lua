@@ -49,4 +49,16 @@ W.AX = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } } -- parameters of a r
 W.STD = 'Python array API standard 2023.12'
 W.LAPACK = "LAPACK Users' Guide, third edition, 1999"
 
+-- ---------------------------------------------------------------- pieces of derivatives
+
+W.NO_FORM = 'none: it has no closed form'
+-- densities divide by what may be 0 at an end of the range; there a power says whether they are 0, finite or infinite
+function W.gamma_slope(x)
+  return (('(X == 0 ? pow(X == 0 ? X : 1, a - 1) : gamma_density(a, X) / (X == 0 ? 1 : X))'):gsub('X', x))
+end
+function W.beta_slope(x)
+  local inside = '(X == 0 | X == 1 ? 0.5 : X)'
+  return (('(X == 0 ? b * pow(X == 0 ? X : 1, a - 1) : X == 1 ? a * pow(X == 1 ? 1 - X : 1, b - 1) : beta_density(a, b, I) / (I * (1 - I)))'):gsub('I', inside):gsub('X', x))
+end
+
 return W

@@ -350,9 +350,12 @@ static int set_aside(mc_storage *s, int level, mc_tensor *copy)
     const record *r = &levels[level];
     const int64_t all[1] = {s->bytes / MCI_SIZE(s->dtype)};
     memset(copy, 0, sizeof *copy); /* no room for elements: it gets storage */
-    if (mc_create(copy, s->dtype, 1, all))
+    if (mci_create_on(s->device, copy, s->dtype, 1, all))
         return mc_errstatus();
-    memcpy(copy->data, s->data, (size_t)s->bytes);
+    if (mci_storage_copy(copy->storage, s, s->bytes)) {
+        mc_drop(copy);
+        return mc_errstatus();
+    }
     mc_storage *c = copy->storage;
     for (int64_t k = 0; s->traced[level] == -r->id && k < r->n; k++) {
         const mc_record_entry *e = &r->entries[k];
@@ -462,7 +465,7 @@ static int snapshot(const mc_tensor *t, int level)
         return mci_error(MC_EINVAL, "record: %s belongs to the enclosing function and is written inside an inner one; return the new value instead",
                          mci_tensor_text(s, sizeof s, t));
     const int dtype = t->storage->dtype; /* what the buffer was made for: t may be a real view of complex numbers */
-    mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = dtype, .ndim = 1, .device = -1, .strides = {1}};
+    mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = dtype, .device = t->device, .ndim = 1, .strides = {1}};
     mc_tensor copy, *out = &whole;
     whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(dtype);
     mc_record_operand *o = NULL;
@@ -507,7 +510,7 @@ static int run_counting(const mci_op *op, int nout, mc_tensor **out, int nin, co
             return mc_errstatus();
     if (mine)
         mci_recording = OFF;
-    int rc = op->run(op, nout, out, nin, in, p);
+    int rc = mci_op_run(op, nout, out, nin, in, p);
     if (mine)
         mci_recording = before;
     written(nout, out);
@@ -542,7 +545,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
     if (log && !(o = operands_of(nin, in, nout, level)))
         return mc_errstatus();
     mci_recording = OFF;
-    int rc = op->run(op, nout, out, nin, in, p);
+    int rc = mci_op_run(op, nout, out, nin, in, p);
     mci_recording = ON;
     written(nout, out);
     if (!log)
@@ -640,7 +643,7 @@ static void give_back(void *s) { mci_storage_unref(s); }
 
 int mc_record_alias(mc_tensor *out, const mc_tensor *t)
 {
-    if (mci_check_live("record", t))
+    if (mci_check_released("record", t))
         return mc_errstatus();
     if (!t->storage)
         return mci_error(MC_EINTERNAL, "record: the operand has no buffer");
@@ -650,6 +653,8 @@ int mc_record_alias(mc_tensor *out, const mc_tensor *t)
     if (rc)
         return rc;
     mci_storage_ref(t->storage);
+    mci_storage_like(out->storage, t->storage);
+    out->device = t->device;
     int32_t small = t->small;
     out->data = t->data;
     out->numel = t->numel;
@@ -672,7 +677,7 @@ int mc_record_kept(mc_tensor *out, const mc_record_operand *o)
     out->numel = o->numel;
     out->dtype = o->dtype;
     out->ndim = o->ndim;
-    out->device = -1;
+    out->device = o->kept->device;
     memcpy(out->shape, o->shape, sizeof o->shape);
     memcpy(out->strides, o->strides, sizeof o->strides);
     return MC_OK;
@@ -791,7 +796,7 @@ int mc_tape_buffer(mc_tensor *out, const mc_tensor *t)
     out->data = s->data;
     out->dtype = s->dtype;
     out->ndim = s->ndim;
-    out->device = -1;
+    out->device = s->device;
     out->numel = mci_numel(s->ndim, s->shape);
     memcpy(out->shape, s->shape, sizeof *s->shape * (size_t)s->ndim);
     for (int64_t d = s->ndim - 1, step = 1; d >= 0; step *= s->shape[d] > 0 ? s->shape[d] : 1, d--)

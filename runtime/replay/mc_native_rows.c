@@ -137,7 +137,7 @@ static int open_ops(const mci_native_rows *r, mci_row_op *ops)
         const mci_row_step *s = &r->ops[i];
         const mci_op *op = &mci_ops[s->op];
         int softmax = op->family == MCI_FAMILY_SOFTMAX;
-        mc_tensor in = {.dtype = s->in_dtype, .device = -1, .ndim = 2, .numel = s->n, .shape = {1, s->n}, .strides = {s->n, 1}}, out = in;
+        mc_tensor in = {.dtype = s->in_dtype, .ndim = 2, .numel = s->n, .shape = {1, s->n}, .strides = {s->n, 1}}, out = in;
         out.dtype = s->out_dtype;
         if (!softmax) {
             out.numel = 1;

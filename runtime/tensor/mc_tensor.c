@@ -34,11 +34,42 @@ char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape)
 char *mci_tensor_text(char *buf, size_t n, const mc_tensor *t)
 {
     char s[MCI_TEXT - 24];
-    snprintf(buf, n, "%s[%s]@cpu", mc_dtype_name(t->dtype), mci_shape_text(s, sizeof s, t->ndim, t->shape));
+    snprintf(buf, n, "%s[%s]@%s", mc_dtype_name(t->dtype), mci_shape_text(s, sizeof s, t->ndim, t->shape), mci_device_text(t->device));
     return buf;
 }
 
 int mci_check_live(const char *op, const mc_tensor *t)
+{
+    char s[MCI_TEXT];
+    if (MC_LIKELY(t->data != NULL && t->device == 0))
+        return MC_OK;
+    if (mci_check_released(op, t))
+        return mc_errstatus();
+    return mci_error(MC_EUNSUPPORTED, "%s: it has no form for %s yet, an operand is %s; move it with :to \"cpu\" first", op, mci_device_text(t->device),
+                     mci_tensor_text(s, sizeof s, t));
+}
+
+int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout, mc_tensor *const *out, int *device)
+{
+    char a[MCI_TEXT], b[MCI_TEXT];
+    const mc_tensor *first = NULL;
+    *device = 0;
+    for (int i = 0; i < n + nout; i++) {
+        const mc_tensor *x = i < n ? t[i] : out[i - n];
+        if (i < n ? (x->flags & MCI_WEAK) != 0 : !(x->flags & MC_FLAG_OUT) && x->device == 0)
+            continue;
+        if (first && x->device != first->device) {
+            const mc_tensor *there = first->device ? first : x;
+            return mci_error(MC_EINVAL, "%s: operands are on different devices, %s and %s; move one with :to \"%s\"", op, mci_tensor_text(a, sizeof a, first),
+                             mci_tensor_text(b, sizeof b, x), mci_device_text(there->device));
+        }
+        first = first ? first : x;
+        *device = first->device;
+    }
+    return MC_OK;
+}
+
+int mci_check_released(const char *op, const mc_tensor *t)
 {
     if (MC_LIKELY(t->data != NULL))
         return MC_OK;
@@ -49,7 +80,7 @@ int mci_check_live(const char *op, const mc_tensor *t)
 
 static int64_t serials; /* guarded by list_lock */
 
-static mc_storage *storage_new(int dtype, int ndim, const int64_t *shape, int64_t bytes, void *data)
+static mc_storage *storage_new(int device, int dtype, int ndim, const int64_t *shape, int64_t bytes, void *data)
 {
     mc_storage *s = mci_alloc(sizeof *s);
     if (!s)
@@ -60,7 +91,13 @@ static mc_storage *storage_new(int dtype, int ndim, const int64_t *shape, int64_
     s->ndim = ndim;
     memcpy(s->shape, shape, sizeof *shape * (size_t)ndim);
     s->bytes = bytes;
-    s->data = data ? data : mci_alloc((size_t)bytes);
+    s->device = device;
+    if (device) {
+        s->block = mci_device_alloc(device, bytes);
+        s->data = s->block ? mci_block_data(s->block) : NULL;
+    } else {
+        s->data = data ? data : mci_alloc((size_t)bytes);
+    }
     if (!s->data) {
         mci_free(s);
         return NULL;
@@ -71,7 +108,7 @@ static mc_storage *storage_new(int dtype, int ndim, const int64_t *shape, int64_
     if (list_head)
         list_head->prev = s;
     list_head = s;
-    if (!data) {
+    if (!data && !device) {
         tensor_bytes += bytes;
         if (tensor_bytes > tensor_peak)
             tensor_peak = tensor_bytes;
@@ -101,11 +138,13 @@ void mci_storage_unref(mc_storage *s)
         list_head = s->next;
     if (s->next)
         s->next->prev = s->prev;
-    if (!s->release)
+    if (!s->release && !s->block)
         tensor_bytes -= s->bytes;
     pthread_mutex_unlock(&list_lock);
     if (s->release)
         s->release(s->owner);
+    else if (s->block)
+        mci_device_free(s->block);
     else
         mci_free(s->data);
     mci_free(s);
@@ -186,7 +225,7 @@ static int header_fill(mc_tensor *t, int dtype, int ndim, const int64_t *shape, 
     t->ndim = ndim;
     t->numel = n;
     t->flags = 0;
-    t->device = -1;
+    t->device = 0;
     t->small = *bytes <= MC_INLINE_BYTES ? (int32_t)*bytes : 0;
     int64_t stride = 1;
     for (int i = ndim - 1; i >= 0; i--) {
@@ -211,11 +250,54 @@ int mc_create(mc_tensor *out, int dtype, int ndim, const int64_t *shape)
         return MC_OK;
     }
     out->capacity = 0;
-    out->storage = storage_new(dtype, ndim, sizes, bytes, NULL);
+    out->storage = storage_new(0, dtype, ndim, sizes, bytes, NULL);
     if (!out->storage)
         return mc_errstatus();
     out->data = out->storage->data;
     return MC_OK;
+}
+
+int mci_create_on(int device, mc_tensor *out, int dtype, int ndim, const int64_t *shape)
+{
+    int64_t bytes, sizes[MC_MAX_RANK] = {0};
+    if (device == 0)
+        return mc_create(out, dtype, ndim, shape);
+    if (ndim > 0 && ndim <= MC_MAX_RANK)
+        memcpy(sizes, shape, sizeof *shape * (size_t)ndim);
+    int rc = header_fill(out, dtype, ndim, sizes, &bytes);
+    if (rc)
+        return rc;
+    out->capacity = 0;
+    out->small = 0; /* nothing of it lies behind a header */
+    out->device = device;
+    out->storage = storage_new(device, dtype, ndim, sizes, bytes, NULL);
+    if (!out->storage)
+        return mc_errstatus();
+    out->data = out->storage->data;
+    return MC_OK;
+}
+
+int mc_create_on(mc_tensor *out, int device, int dtype, int ndim, const int64_t *shape) { return mci_create_on(device, out, dtype, ndim, shape); }
+
+mci_ref mci_ref_of(const mc_tensor *t)
+{
+    if (t->flags & MCI_WEAK)
+        return (mci_ref){.number = t->data};
+    mci_mem *mem = t->storage && t->storage->block ? t->storage->block->mem : mci_device_at(t->device, t->data);
+    return (mci_ref){.mem = mem, .at = (char *)t->data - mem->base};
+}
+
+void mci_storage_like(mc_storage *s, const mc_storage *other) { s->device = other->device; }
+
+int mci_storage_copy(mc_storage *to, const mc_storage *from, int64_t bytes)
+{
+    if (to->device == 0) {
+        memcpy(to->data, from->data, (size_t)bytes);
+        return MC_OK;
+    }
+    const mc_tensor a = {.data = to->data, .storage = to, .device = to->device};
+    const mc_tensor b = {.data = from->data, .storage = (mc_storage *)(uintptr_t)from, .device = from->device};
+    return mci_device_copy(mci_ref_of(&a), mci_ref_of(&b), bytes);
 }
 
 mc_tensor *mc_tensor_new(int dtype, int ndim, const int64_t *shape)
@@ -246,12 +328,12 @@ void mc_drop(mc_tensor *t)
 
 int mc_promote(mc_tensor *t)
 {
-    if (mci_check_live("view", t))
+    if (mci_check_released("view", t))
         return mc_errstatus();
     if (t->storage)
         return MC_OK;
     int64_t bytes = t->numel * MCI_SIZE(t->dtype);
-    mc_storage *s = storage_new(t->dtype, t->ndim, t->shape, bytes, NULL);
+    mc_storage *s = storage_new(0, t->dtype, t->ndim, t->shape, bytes, NULL);
     if (!s)
         return mc_errstatus();
     memcpy(s->data, t->data, (size_t)bytes);
@@ -269,7 +351,7 @@ int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shap
     if (rc)
         return rc;
     out->capacity = 0;
-    out->storage = storage_new(dtype, ndim, shape, bytes, data);
+    out->storage = storage_new(0, dtype, ndim, shape, bytes, data);
     if (!out->storage)
         return mc_errstatus();
     out->storage->owner = owner;
@@ -294,7 +376,14 @@ int mci_contiguous(const mc_tensor *t)
 
 int mc_is_contiguous(const mc_tensor *t) { return mci_contiguous(t); }
 int mc_refcount(const mc_tensor *t) { return t->storage ? atomic_load(&t->storage->refs) : 0; }
-int mc_shares_storage(const mc_tensor *a, const mc_tensor *b) { return a->storage && a->storage == b->storage; }
+int mc_shares_storage(const mc_tensor *a, const mc_tensor *b)
+{
+    if (!a->storage || !b->storage || a->storage == b->storage)
+        return a->storage && a->storage == b->storage;
+    /* memory taken over from elsewhere may be that of another tensor here */
+    const uintptr_t p = (uintptr_t)a->storage->data, q = (uintptr_t)b->storage->data;
+    return p < q + (uintptr_t)b->storage->bytes && q < p + (uintptr_t)a->storage->bytes;
+}
 
 /* Byte range [lo, hi) that a header can touch. */
 static void extent(const mc_tensor *t, uintptr_t *lo, uintptr_t *hi)
@@ -349,10 +438,15 @@ int mci_axis(const char *op, const mc_tensor *t, int64_t given, int *axis)
 
 int mci_out(const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *shape)
 {
+    return mci_out_on(0, op, out, dtype, ndim, shape);
+}
+
+int mci_out_on(int device, const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *shape)
+{
     if (!(out->flags & MC_FLAG_OUT))
-        return mc_create(out, dtype, ndim, shape);
+        return device ? mci_create_on(device, out, dtype, ndim, shape) : mc_create(out, dtype, ndim, shape);
     char a[MCI_TEXT], b[MCI_TEXT];
-    if (mci_check_live(op, out))
+    if (device ? mci_check_released(op, out) : mci_check_live(op, out))
         return mc_errstatus();
     int same = out->ndim == ndim && out->dtype == dtype;
     for (int i = 0; same && i < ndim; i++)

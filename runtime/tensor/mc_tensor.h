@@ -6,6 +6,7 @@
 
 #include "mascon.h"
 #include "device/mc_context.h"
+#include "device/mc_device.h"
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 #include <stdatomic.h>
@@ -21,7 +22,9 @@ struct mc_storage {
     int32_t dtype, ndim;       /* of the tensor it was made for: shown in the out-of-memory table */
     int64_t bytes;
     int64_t shape[MC_MAX_RANK];
-    void *data;
+    void *data;                /* on a device: the address that tensors show, without access rights */
+    int32_t device;            /* where the memory is */
+    mci_block *block;          /* memory of a device; NULL on the CPU, and where another storage holds it (owner) */
     void *owner;               /* foreign memory: release(owner) at the end; else NULL and data is ours */
     void (*release)(void *);
     void (*unload)(const void *owner, const void *from, int64_t n); /* foreign memory: its pages may leave the process */
@@ -40,7 +43,20 @@ char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape);
 #define MCI_TEXT 128
 
 /* MC_ERELEASED with advice when the operand has no memory any more. */
+int mci_check_released(const char *op, const mc_tensor *t);
+/* The same, and MC_EUNSUPPORTED when the memory is that of another device than the CPU: for all code that reads or writes elements. */
 int mci_check_live(const char *op, const mc_tensor *t);
+/* The device of operands and of results that are given or asked for on one (numbers, MCI_WEAK, belong to any); an error when there are several. */
+int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout, mc_tensor *const *out, int *device);
+
+/* Where the elements of a tensor on a device begin; of a number: its value. */
+mci_ref mci_ref_of(const mc_tensor *t);
+/* A contiguous tensor on a device. Its header has no room for elements. */
+int mci_create_on(int device, mc_tensor *out, int dtype, int ndim, const int64_t *shape);
+/* s holds the memory of another storage, which its owner keeps: it lies on the same device. */
+void mci_storage_like(mc_storage *s, const mc_storage *other);
+/* The first `bytes` of one storage into another of the same device. */
+int mci_storage_copy(mc_storage *to, const mc_storage *from, int64_t bytes);
 
 /* The serial number of the buffer that was made last. */
 int64_t mci_storage_latest(void);
@@ -48,6 +64,7 @@ void mci_storage_ref(mc_storage *s);
 void mci_storage_unref(mc_storage *s);
 
 /* Result header of an op: an empty header gets dtype, shape and memory; an out= header is checked against them. */
+int mci_out_on(int device, const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *shape);
 int mci_out(const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *shape);
 /* Undoes mci_out after a failure in a header it had just filled. */
 void mci_out_fail(mc_tensor *out, int was_out);

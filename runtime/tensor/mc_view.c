@@ -9,7 +9,7 @@
 /* Starts a view: same storage, dtype and flags; the caller sets shape, strides and first element. */
 static int view_begin(const char *op, mc_tensor *out, const mc_tensor *t)
 {
-    if (mci_check_live(op, t))
+    if (mci_check_released(op, t))
         return mc_errstatus();
     if (!t->storage)
         return mci_error(MC_EINTERNAL, "%s: an inline tensor must be promoted before it is viewed; call mc_promote", op);
@@ -26,7 +26,7 @@ static int view_end(mc_tensor *out)
 {
     out->numel = mci_numel(out->ndim, out->shape);
     int64_t bytes = out->numel * MCI_SIZE(out->dtype);
-    out->small = bytes <= MC_INLINE_BYTES ? (int32_t)bytes : 0;
+    out->small = bytes <= MC_INLINE_BYTES && out->device == 0 ? (int32_t)bytes : 0;
     atomic_fetch_add(&out->storage->refs, 1);
     return MC_OK;
 }

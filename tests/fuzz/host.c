@@ -88,7 +88,12 @@ const mc_zlib_api *mci_zlib(void)
     return &api;
 }
 
-/* The targets feed bytes in memory to our own parsers; libhdf5 is fed by the specs. */
+/* The targets feed bytes in memory to our own parsers; libhdf5 and libyaml are fed by the specs. */
+const mc_yaml_api *mci_yaml(void)
+{
+    mci_error(MC_EUNSUPPORTED, "yaml: not part of this program");
+    return NULL;
+}
 const mc_hdf5_api *mci_hdf5(void)
 {
     mci_error(MC_EUNSUPPORTED, "hdf5: not part of this program");

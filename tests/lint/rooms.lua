@@ -6,6 +6,7 @@
 
 -- C: files that match a pattern may include headers whose base name matches one of these. First match wins.
 local C = {
+  { '^kernels/workflows/xpcs/', { '^mck', '^mc_def%.h$', '^mc_plugin%.h$', '^xpcs%.h$', '^body%.h$' }, 'kernels of a workflow know kernels/mck*.h, mc_plugin.h and their own folder' },
   { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^pac_', '^autoreject_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
   { '^bindings/luajit/', { '^mascon%.h$' }, 'bindings/luajit knows the public header' },
   { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },
@@ -21,7 +22,7 @@ local C = {
 
 -- Lua modules that touch the FFI, with the reason. Files named *native*.lua are those of a workflow's own kernels.
 local FFI = {
-  ['core/ffi.lua'] = 'opens libmascon', ['core/tensor.lua'] = 'the handle', ['core/index.lua'] = 'index triples handed to C', ['core/view.lua'] = 'shapes handed to C',
+  ['report/results.lua'] = 'a finalizer', ['core/ffi.lua'] = 'opens libmascon', ['core/tensor.lua'] = 'the handle', ['core/index.lua'] = 'index triples handed to C', ['core/view.lua'] = 'shapes handed to C',
   ['core/dlpack.lua'] = 'finalizers of pointers',
   ['base/file.lua'] = 'the writer of files in pieces',
   ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/launch.lua'] = 'launches of compiled functions',

@@ -68,7 +68,7 @@ local CASES = {
   { 'a shape of text', function() local _ = mc.zeros 'a' end, "^zeros: shape is 'a'; give a table of sizes, as in mc.zeros{ 2, 3 }" },
   { 'nine axes', function() local _ = mc.zeros { 1, 1, 1, 1, 1, 1, 1, 1, 1 } end, '^zeros: shape has 9 axes; at most 8' },
   { 'a dtype misspelt', function() local _ = mc.zeros { 2, dtype = 'f33' } end, "^zeros: dtype 'f33' is unknown; choose bool, .*did you mean \"f32\"" },
-  { 'an unknown device', function() local _ = mc.zeros { 2, device = 'gpu' } end, "^zeros: device 'gpu' is unknown; use \"cpu\" or \"auto\"" },
+  { 'an unknown device', function() local _ = mc.zeros { 2, device = 'tpu' } end, '^zeros: device "tpu" is unknown; use "cpu", "cuda:0", "opencl:0", "gpu" or "auto"' },
   { 'a ragged table', function() local _ = mc.tensor { { 1, 2 }, { 3 } } end, '^tensor: x%[2%] has 1 entries, its neighbours have 2' },
   { 'a number among tables', function() local _ = mc.tensor { { 1, 2 }, 3 } end, '^tensor: x%[2%] is 3, its neighbours are tables' },
   { 'a table among numbers', function() local _ = mc.tensor { { 1, 2 }, { 3, { 4 } } } end, '^tensor: x%[2%]%[2%] is a table, its neighbours are numbers' },

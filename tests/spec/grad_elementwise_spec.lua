@@ -76,7 +76,7 @@ end
 describe('elementwise derivatives', function()
   for _, row in ipairs(ops) do
     local n, f = FAMILY[row.family], rowed(row)
-    if n and f and row.result ~= 'bool' and row.rules ~= 'cut' then -- cut is there to have none: custom_spec
+    if n and f and row.result ~= 'bool' then
       local continuous = {}
       for _, d in ipairs(row.dtypes) do if FLOAT[d] and not (REAL_ONLY[row[1]] and d == 'c128') then continuous[#continuous + 1] = d end end
       if #continuous > 0 then

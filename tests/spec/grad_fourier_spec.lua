@@ -78,7 +78,7 @@ end)
 
 describe('derivatives of convolution and index notation', function()
   for _, t in ipairs(gradient_rows.rows(function(row)
-    return row.module == 'mascon.array.convolution' or row.module == 'mascon.array.einsum' or row.family == 'matmul'
+    return row.module == 'mascon.signal.convolution' or row.module == 'mascon.array.einsum' or row.family == 'matmul'
   end, PRODUCTS)) do it('of ' .. t.name, t.run) end
 end)
 

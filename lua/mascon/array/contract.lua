@@ -169,4 +169,13 @@ function M.axes(fname, a, b, axes_a, axes_b)
   return integers and methods.to(z, 'i64') or z
 end
 
+--- The full convolution of vectors without transforms: windows of the longer one against the shorter one, backwards.
+function M.convolve(a, b)
+  if a:numel() < b:numel() then a, b = b, a end
+  local k = b:numel()
+  if a.dtype == 'bool' then a = methods.to(a, 'i64') end
+  local wide = F.pad(a, k - 1)
+  return (M.along('convolve', methods.windows(wide, k), methods.flip(b), -1, true))
+end
+
 return M

@@ -12,12 +12,12 @@ local M = {}
 
 local DT = { dtype = { nil, 'string' }, device = { 'cpu', 'string' } }
 
-local function device(fname, name, level)
-  if name == nil or name == 'cpu' or name == 'auto' then return end
-  if type(name) == 'string' and name:match '^cuda' then
-    error(fname .. ': device "' .. name .. '" is not there: this build of mascon runs on the CPU; use "cpu" or "auto"', level)
-  end
-  error(('%s: device %s is unknown; use "cpu" or "auto"'):format(fname, check.show(name)), level)
+local device = tensor.device_number
+
+--- A tensor made on the CPU, where its options want it.
+local function placed(fname, t, name, level)
+  if name == nil or name == 'cpu' then return t end
+  return tensor.moved(t, device(fname, name, level + 1), level + 1)
 end
 
 --- {2, 3, dtype = 'f32'} or (shape, {dtype = 'f32'}): sizes and checked options.
@@ -30,22 +30,22 @@ local function shape_opts(fname, shape, opts, spec, level)
   end
   if type(opts) == 'table' then for k, v in pairs(opts) do given[k] = v end end
   local o = check.opts(fname, given, spec or DT, level + 1)
-  device(fname, o.device, level + 1)
+  local number = device(fname, o.device, level)
   local code = tensor.dtype_code(fname, o.dtype or 'f64', level + 1)
-  return sizes, tensor.name[code], o
+  return sizes, tensor.name[code], o, number
 end
 
 --- A tensor of a shape whose elements are not set yet. Options dtype ('f64'), device.
 ---     mc.empty({ 2, 3 }, { dtype = 'f32' }).shape  --> {2, 3}
 function M.empty(shape, opts)
-  local s, dt = shape_opts('empty', shape, opts, nil, 3)
-  return tensor.empty('empty', s, dt, 2)
+  local s, dt, _, number = shape_opts('empty', shape, opts, nil, 3)
+  return tensor.empty('empty', s, dt, 2, number)
 end
 
 local function filled(fname, v)
   return function(shape, opts)
-    local s, dt = shape_opts(fname, shape, opts, nil, 3)
-    return tensor.empty(fname, s, dt, 2):fill_(v)
+    local s, dt, _, number = shape_opts(fname, shape, opts, nil, 3)
+    return tensor.empty(fname, s, dt, 2, number):fill_(v)
   end
 end
 --- A tensor of one value, 0 or 1. Sizes as a list, options in the same table or after it: dtype ('f64'), device.
@@ -53,19 +53,24 @@ end
 ---     mc.ones({ 1, 2 })  --> f64[1,2]@cpu { { 1, 1 } }
 M.zeros, M.ones = filled('zeros', 0), filled('ones', 1)
 
---- A tensor with every element `value`. Options dtype (bool for booleans, c128 for complex numbers, else f64), device.
+local function boxed(v) return type(v) == 'cdata' and not is(v) and tonumber(v) ~= nil end -- a 64-bit integer
+
+--- A tensor with every element `value`. Options dtype (bool for booleans, c128 for complex numbers, i64 for boxed
+--- 64-bit integers, else f64), device.
 ---     mc.full({ 2 }, 7, { dtype = 'i64' })  --> i64[2]@cpu { 7, 7 }
 function M.full(shape, value, opts)
-  local s, dt, o = shape_opts('full', shape, opts, nil, 3)
-  if not o.dtype then dt = type(value) == 'boolean' and 'bool' or tensor.is_complex(value) and 'c128' or 'f64' end
-  return tensor.empty('full', s, dt, 2):fill_(value)
+  local s, dt, o, number = shape_opts('full', shape, opts, nil, 3)
+  if not o.dtype then dt = type(value) == 'boolean' and 'bool' or tensor.is_complex(value) and 'c128' or boxed(value) and 'i64' or 'f64' end
+  return tensor.empty('full', s, dt, 2, number):fill_(value)
 end
 
+local LIKE = { dtype = DT.dtype, device = { nil, 'string' } }
 local function like(fname, v)
   return function(x, opts)
     if not is(x) then error(('%s: operand is %s; give a tensor'):format(fname, check.show(x)), 2) end
-    local o = check.opts(fname, opts, DT, 3)
-    local t = tensor.empty(fname, x.shape, o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, 3)] or x.dtype, 2)
+    local o = check.opts(fname, opts, LIKE, 3)
+    local number = o.device and device(fname, o.device, 2) or x._device
+    local t = tensor.empty(fname, x.shape, o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, 3)] or x.dtype, 2, number)
     return v and t:fill_(v) or t
   end
 end
@@ -79,7 +84,7 @@ function M.full_like(x, value, opts)
   return M.empty_like(x, opts):fill_(value)
 end
 
-local AS = { dtype = DT.dtype, device = DT.device, copy = { nil, 'bool' } }
+local AS = { dtype = DT.dtype, device = { nil, 'string' }, copy = { nil, 'bool' } }
 --- A tensor from a number, a nested table or a tensor. A tensor that needs no conversion is given back itself; copy = true makes a new
 --- one always, copy = false makes an error of a copy that would be needed.
 ---     mc.asarray({ 1, 2 }, { dtype = 'i32' })  --> i32[2]@cpu { 1, 2 }
@@ -95,7 +100,23 @@ function M.asarray(v, opts)
   return o.copy and rawequal(y, v) and methods.copy(v) or y
 end
 
---- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n.
+local function int64(v) return 0LL + v end
+--- Whole numbers past 2^53 as i64: start, stop and step are boxed 64-bit integers or whole numbers.
+local function wide_range(start, stop, step, o)
+  for name, v in pairs { start = start, stop = stop, step = step } do
+    if not boxed(v) then check.arg('arange', name, v, 'integer', 4) end
+  end
+  start, stop, step = int64(start), int64(stop), int64(step)
+  if step == 0 then error('arange: step is 0; give a positive or negative step', 3) end
+  local n = (step > 0 and stop >= start or step < 0 and stop <= start) and tonumber((stop - start) / step) + 1 or 0
+  local t = tensor.empty('arange', { n }, 'i64', 3)
+  local p = tensor.pointer(t)
+  for i = 0, n - 1 do p[i] = start + step * i end
+  local dt = o.dtype and tensor.name[tensor.dtype_code('arange', o.dtype, 4)] or 'i64'
+  return dt == 'i64' and t or methods.to(t, dt)
+end
+
+--- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n. Boxed 64-bit integers (5LL) give i64.
 ---     mc.arange(1, 4)  --> f64[4]@cpu { 1, 2, 3, 4 }
 ---     mc.arange(0, 1, 0.25)  --> f64[5]@cpu { 0.0000, 0.2500, 0.5000, 0.7500, 1.0000 }
 function M.arange(start, stop, step, opts)
@@ -103,6 +124,7 @@ function M.arange(start, stop, step, opts)
   if type(step) == 'table' then step, opts = nil, step end
   if stop == nil then start, stop = 1, start end
   step = step or 1
+  if boxed(start) or boxed(stop) or boxed(step) then return wide_range(start, stop, step, check.opts('arange', opts, DT, 3)) end
   check.arg('arange', 'start', start, 'number', 3)
   check.arg('arange', 'stop', stop, 'number', 3)
   check.arg('arange', 'step', step, 'number', 3)
@@ -113,7 +135,7 @@ function M.arange(start, stop, step, opts)
   local t = tensor.empty('arange', { n }, 'f64', 2)
   local p = tensor.pointer(t)
   for i = 0, n - 1 do p[i] = start + i * step end
-  return dt == 'f64' and t or methods.to(t, dt)
+  return placed('arange', dt == 'f64' and t or methods.to(t, dt), o.device, 2)
 end
 
 --- n numbers from start to stop, both included.
@@ -126,7 +148,7 @@ function M.linspace(start, stop, n, opts)
     methods.view_real(z):copy_(M.linspace(a.re, b.re, n, { endpoint = opts.endpoint }))
     methods.view_imag(z):copy_(M.linspace(a.im, b.im, n, { endpoint = opts.endpoint }))
     local o = check.opts('linspace', opts, { dtype = { 'c128', { 'c64', 'c128', 'complex64', 'complex128' } }, device = DT.device, endpoint = { true, 'bool' } }, 3)
-    return methods.to(z, o.dtype)
+    return placed('linspace', methods.to(z, o.dtype), o.device, 2)
   end
   check.arg('linspace', 'start', start, 'number', 3)
   check.arg('linspace', 'stop', stop, 'number', 3)
@@ -137,7 +159,7 @@ function M.linspace(start, stop, n, opts)
   for i = 0, n - 1 do p[i] = start + (d > 0 and i * ((stop - start) / d) or 0) end
   if o.endpoint and n > 1 then p[n - 1] = stop end
   local dt = o.dtype and tensor.name[tensor.dtype_code('linspace', o.dtype, 3)] or 'f64'
-  return dt == 'f64' and t or methods.to(t, dt)
+  return placed('linspace', dt == 'f64' and t or methods.to(t, dt), o.device, 2)
 end
 
 -- ---------------------------------------------------------------- nested tables
@@ -210,7 +232,11 @@ function M.from_table(v, dtype, level)
     end
   end
   walk(v, 1)
-  if kinds.number and kinds.boolean then error('tensor: numbers and booleans are mixed; use one kind', level) end
+  if kinds.number and kinds.boolean then
+    if not dtype then error('tensor: numbers and booleans are mixed; use one kind, or give dtype', level) end
+    for i, x in ipairs(flat) do if type(x) == 'boolean' then flat[i] = x and 1 or 0 end end
+    kinds.boolean = nil
+  end
   local natural = complex and 'c128' or integer64 and 'i64' or kinds.boolean and 'bool' or 'f64'
   local t = tensor.empty('tensor', shape, natural, level)
   local p = tensor.pointer(t)
@@ -239,14 +265,56 @@ op.from_table = M.from_table
 --- A tensor from a nested table, a number, a boolean, a complex number, or a copy of a tensor.
 ---     mc.tensor({ { 1, 2 }, { 3, 4 } }, { dtype = 'f32' })  --> f32[2,2]@cpu { { 1, 2 }, { 3, 4 } }
 function M.tensor(v, opts)
-  local o = check.opts('tensor', opts, DT, 3)
-  device('tensor', o.device, 3)
+  local o = check.opts('tensor', opts, LIKE, 3)
+  local number = o.device and device('tensor', o.device, 2)
   local dtype = o.dtype and tensor.name[tensor.dtype_code('tensor', o.dtype, 3)]
-  if is(v) then return dtype and dtype ~= v.dtype and methods.to(v, dtype) or methods.copy(v) end
-  if type(v) == 'table' then return M.from_table(v, dtype, 3) end
-  local t = op.scalar('tensor', v, 2)
-  t._flags = 0
-  return dtype and dtype ~= t.dtype and methods.to(t, dtype) or t
+  local t
+  if is(v) then
+    if number and number ~= v._device then
+      t = tensor.moved(v, number, 2)
+      return dtype and dtype ~= v.dtype and methods.to(t, dtype) or t
+    end
+    return dtype and dtype ~= v.dtype and methods.to(v, dtype) or methods.copy(v)
+  end
+  if type(v) == 'table' then
+    t = M.from_table(v, dtype, 3)
+  else
+    t = op.scalar('tensor', v, 2)
+    t._flags = 0
+    t = dtype and dtype ~= t.dtype and methods.to(t, dtype) or t
+  end
+  return number and number ~= 0 and tensor.moved(t, number, 2) or t
+end
+
+--- A complex number of two numbers, or a complex tensor of a real and an imaginary part.
+--- re, im: real numbers or tensors that broadcast (im: 0 when left out). Result: mc.complex of two numbers; else c64 where both parts are f16, bf16 or
+--- f32 (numbers do not count), else c128. Errors: complex parts.
+---     mc.complex(1, 2)  --> 1+2i
+---     mc.complex(mc.tensor{ 1, 2 }, 3)  --> c128[2]@cpu { 1+3i, 2+3i }
+---@param re any
+---@param im? any
+---@return any
+function M.complex(re, im)
+  im = im or 0
+  if not is(re) and not is(im) then
+    check.arg('complex', 'the real part', re, 'number', 3)
+    check.arg('complex', 'the imaginary part', im, 'number', 3)
+    return tensor.complex(re, im)
+  end
+  local single = true
+  for name, v in pairs { re = re, im = im } do
+    if is(v) then
+      if tensor.kind[v.dtype] == 'c' then error(('complex: %s is %s; give real parts'):format(name, tensor.describe(v)), 2) end
+      single = single and (v.dtype == 'f32' or v.dtype == 'f16' or v.dtype == 'bf16')
+    else check.arg('complex', name == 're' and 'the real part' or 'the imaginary part', v, 'number', 3) end
+  end
+  local dt = single and 'f32' or 'f64'
+  local function part(v) return is(v) and methods.to(v, dt) or op.operand('complex', v, 2):to(dt) end
+  local a, b = part(re), part(im)
+  local z = tensor.empty('complex', tensor.shape_of(a + b), single and 'c64' or 'c128', 2)
+  methods.view_real(z):copy_(a)
+  methods.view_imag(z):copy_(b)
+  return z
 end
 
 -- ---------------------------------------------------------------- copies and conversion
@@ -275,17 +343,23 @@ local function converted(t, code)
   return out
 end
 
---- x:to 'f32', x:to{ dtype =, device = }: converted copy, or x itself when nothing changes.
+local DEVICE = { cpu = true, cuda = true, opencl = true, ref = true, gpu = true, auto = true }
+local TO = { dtype = { nil, 'string' }, device = { nil, 'string' } }
+--- x:to 'f32', x:to 'cuda', x:to{ dtype =, device = }: a copy in a dtype or on a device, or x itself when nothing changes. Devices are named cpu, cuda:0,
+--- opencl:0, gpu (the first of cuda, opencl), and auto (what MASCON_DEVICE names, else the CPU). Operations take operands of one device.
 ---     mc.tensor({ 1.5, -2 }):to { dtype = 'i32' }  --> i32[2]@cpu { 1, -2 }
 function methods.to(t, what)
   local plain = type(what) == 'string' and tensor.code[what]
   if plain then return converted(t, plain) end
-  if type(what) == 'string' and what:match '^c[pu][uud]a?' then what = { device = what } end
-  if type(what) == 'string' then what = { dtype = what } end
-  local o = check.opts('to', what, DT, 3)
-  device('to', o.device, 3)
-  if not o.dtype then return t end
-  return converted(t, tensor.dtype_code('to', o.dtype, 3))
+  if type(what) == 'string' then
+    local dtype = tensor.long_names[what]
+    what = dtype and { dtype = what } or DEVICE[what:match '^[^:]*'] and { device = what } or { dtype = what }
+  end
+  local o = check.opts('to', what, TO, 3)
+  local number = o.device and device('to', o.device, 2) or t._device
+  local y = t
+  if o.dtype then y = converted(t, tensor.dtype_code('to', o.dtype, 3)) end
+  return tensor.moved(y, number, 2)
 end
 --- The tensor on a device: x:to { device = ... }.
 function methods.to_device(t, name) return methods.to(t, { device = name }) end

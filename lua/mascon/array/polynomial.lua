@@ -94,7 +94,7 @@ end
 ---     mc.polymul({ 1, 1 }, { 1, -1 })  --> f64[3]@cpu { 1, 0, -1 }
 function M.polymul(a, b)
   a, b = coefficients('polymul', 'coefficients of a', a), coefficients('polymul', 'coefficients of b', b)
-  return require('mascon.array.convolution').direct(a, b)
+  return require('mascon.array.contract').convolve(a, b)
 end
 
 --- Quotient and remainder of polynomials: a = q b + r, r of lower degree than b.

@@ -5,6 +5,7 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local index = require 'mascon.core.index'
+local several = require 'mascon.core.several'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -59,9 +60,32 @@ function M.some_rows(x, first, last) return x[{ index.ellipsis, { first, last },
 --- eye(n) in a dtype.
 function M.eye(n, dtype) return require('mascon.core.op').functions.eye(n, { dtype = dtype }) end
 
+--- A relative tolerance given as a tensor, one for each matrix of a (or one for all), with an axis for the singular values: [..., 1].
+function M.relative(fname, rtol, a)
+  local shape, batch = tensor.shape_of(rtol), {}
+  for k = 1, a.ndim - 2 do batch[k] = a.shape[k] end
+  local fine = tensor.kind[rtol.dtype] == 'f' and #shape <= #batch
+  for k = 1, #shape do
+    local n, m = shape[#shape + 1 - k], batch[#batch + 1 - k]
+    fine = fine and (n == m or n == 1)
+  end
+  if not fine then
+    error(('%s: rtol is %s, a is %s; give a number, or a real tensor with one tolerance for each matrix'):format(fname, tensor.describe(rtol), tensor.describe(a)), 3)
+  end
+  return methods.expand_dims(methods.to(rtol, M.REAL[a.dtype]), -1)
+end
+
 --- Raises unless every number is finite.
 function M.finite(fname, x)
   if not op.certain(F.isfinite(x)) then error(('%s: a holds NaN or infinity, it is %s; find them with isfinite'):format(fname, tensor.describe(x)), 3) end
+end
+
+--- A function of matrices a (c128) through the op `step` on their triangles. Derivatives take the basis as still and the triangle as any
+--- matrix: functions of a do not depend on the choice of basis.
+---@return mc.tensor c128 [..., n, n]
+function M.by_triangles(step, a)
+  local t, z = several.raw('schur_form', { a }, { still = true }, 2)
+  return F.matmul(F.matmul(z, several.raw(step, { t })), M.adjoint(z))
 end
 
 return M

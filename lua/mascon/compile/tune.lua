@@ -3,8 +3,9 @@
 -- One setting so far: how many bytes of registers the vector machine works on at a time, which wants to be the part of the first-level cache that
 -- is free. `mascon cache tune` measures it and keeps it beside the compiled code; later runs take it from there. No result depends on it. Owns the
 -- measurement and the note. May not know who asks.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local lib = require 'mascon.core.ffi'
+local machine = require 'mascon.base.machine'
 local cache = require 'mascon.compile.native.cache'
 local door = require 'mascon.compile.native.door'
 
@@ -17,7 +18,7 @@ local ELEMENTS, ROUNDS, NAME = 2 ^ 20, 7, 'vm-cache'
 ---@return integer best
 ---@return table[] rows
 function M.measure()
-  local f = mc.compile(function(x, y)
+  local f = require('mascon.compile').compile(function(x, y)
     local h = x
     for _ = 1, 3 do h = mc.maximum(h * y + x, y) - x * 0.5 end
     return h
@@ -47,14 +48,14 @@ end
 --- Keeps a size for later runs on this kind of processor: true, or nil and why not.
 function M.keep(bytes)
   door.vm_cache(bytes)
-  return cache.keep_note(NAME, ('%d %s\n'):format(bytes, require 'mascon.report.info'.processor()))
+  return cache.keep_note(NAME, ('%d %s\n'):format(bytes, machine.processor()))
 end
 
 --- Takes what was kept, when it was measured on this kind of processor.
 function M.apply()
   local text = cache.note(NAME)
   local bytes, processor = (text or ''):match '^(%d+) (.-)\n$'
-  if bytes and processor == require 'mascon.report.info'.processor() then door.vm_cache(tonumber(bytes)) end
+  if bytes and processor == machine.processor() then door.vm_cache(tonumber(bytes)) end
 end
 
 return M

@@ -27,7 +27,7 @@ end
 ---@return any
 function M.astype(x, dtype, opts)
   if not tensor.is(x) then error(('astype: operand is %s; give a tensor'):format(check.show(x)), 2) end
-  local o = check.opts('astype', opts, { copy = { true, 'bool' }, device = { 'cpu', 'string' } }, 3)
+  local o = check.opts('astype', opts, { copy = { true, 'bool' }, device = { nil, 'string' } }, 3)
   local y = methods.to(x, { dtype = name_of('astype', dtype, 3), device = o.device })
   return o.copy and rawequal(y, x) and methods.copy(x) or y
 end
@@ -152,8 +152,10 @@ function M.isdtype(dtype, kind)
   return false
 end
 
+local BEYOND = { f16 = true, bf16 = true } -- dtypes that the standard does not name
+
 --- What this library has, for code written against the array API: methods capabilities(), default_device(), devices(), default_dtypes(),
---- dtypes(kind). Under its Python name it is mc['__array_namespace_info__'].
+--- dtypes(kind) (those of the standard; f16 and bf16 are there as well). Under its Python name it is mc['__array_namespace_info__'].
 --- Result: a table of functions.
 --- Source: Python array API standard 2023.12, inspection
 ---     mc.namespace_info().default_dtypes().integral  --> i64
@@ -166,7 +168,9 @@ function M.namespace_info()
     default_dtypes = function() return { ['real floating'] = 'f64', ['complex floating'] = 'c128', integral = 'i64', indexing = 'i64' } end,
     dtypes = function(kind)
       local out = {}
-      for name in pairs(tensor.code) do if kind == nil or M.isdtype(name, kind) then out[name] = name end end
+      for name in pairs(tensor.code) do
+        if not BEYOND[name] and (kind == nil or M.isdtype(name, kind)) then out[name] = name end
+      end
       return out
     end,
   }

@@ -100,6 +100,15 @@ function M.op_multi(id, outs, list, params)
   return C.mc_op(id, m, results, n, pointers(list, n), params)
 end
 
+--- The events of a YAML text, one behind the other (see mc_yaml_parse); nil and a message that names line and column.
+function M.yaml_events(text)
+  local h = C.mc_yaml_parse(text, #text)
+  if h == nil then return nil, M.message() end
+  local events = ffi.string(C.mc_yaml_events(h), C.mc_yaml_size(h))
+  C.mc_yaml_free(h)
+  return events
+end
+
 --- Renders SVG text into a PNG file; nil and advice when librsvg is missing or the path cannot be written.
 function M.svg_to_png(svg, scale, path)
   if C.mc_svg_to_png(svg, #svg, scale or 1, path) ~= 0 then return nil, M.message() end

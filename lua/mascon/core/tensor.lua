@@ -171,15 +171,19 @@ function M.dims(fname, shape, level, least)
   return n, dims, count
 end
 
---- Uninitialised tensor.
-function M.empty(fname, shape, dtype, level)
+local function create_on(t, device, code, n, sizes) return C.mc_create_on(t, device, code, n, sizes) end
+
+--- Uninitialised tensor. device: a number of M.device_number (the CPU).
+function M.empty(fname, shape, dtype, level, device)
   local n, _, count = M.dims(fname, shape, (level or 2) + 1)
+  if device and device ~= 0 then return make(level or 2, 0, create_on, device, CODE[dtype], n, dims) end
   local bytes = SIZE[dtype] * count
   return make(level or 2, bytes <= 1024 and bytes or 0, C.mc_create, CODE[dtype], n, dims)
 end
 
---- Uninitialised contiguous tensor of the shape of t.
+--- Uninitialised contiguous tensor of the shape of t, on its device.
 function M.empty_like(t, dtype, level)
+  if t._device ~= 0 then return make(level or 2, 0, create_on, t._device, CODE[dtype], t._ndim, t._shape) end
   local bytes = SIZE[dtype] * tonumber(t._numel)
   return make(level or 2, bytes <= 1024 and bytes or 0, C.mc_create, CODE[dtype], t._ndim, t._shape)
 end
@@ -327,10 +331,43 @@ local function shape_of(t)
 end
 M.shape_of = shape_of
 
+local device_names = { [0] = 'cpu' }
+--- Name of a device by its number.
+function M.device_name(number)
+  local name = device_names[number]
+  if not name then
+    name = ffi.string(C.mc_device_name(number))
+    device_names[number] = name
+  end
+  return name
+end
+
+--- Number of the device of a name, opened if need be; an error where there is none.
+function M.device_number(fname, name, level)
+  if name == nil or name == 'cpu' then return 0 end
+  if type(name) ~= 'string' then error(('%s: device is %s; give a name, such as "cpu" or "cuda:0"'):format(fname, check.show(name)), level + 1) end
+  local number = C.mc_device_find(name)
+  if number < 0 then error(fname .. ': ' .. lib.message(), level + 1) end
+  return number
+end
+
+--- A copy of t on a device (its number); t itself when it is there.
+function M.moved(t, number, level)
+  if t._device == number then return t end
+  local bytes = number == 0 and SIZE[NAME[t._dtype]] * tonumber(t._numel) or 0
+  return make(level, bytes <= 1024 and bytes or 0, C.mc_to_device, number, t)
+end
+
+--- The tensor in host memory, for code that reads its elements.
+function M.hosted(t)
+  if t._device == 0 then return t end
+  return M.moved(t, 0, 3)
+end
+
 local properties = {
   shape = shape_of,
   dtype = function(t) return NAME[t._dtype] end,
-  device = function() return 'cpu' end,
+  device = function(t) return M.device_name(t._device) end,
   ndim = function(t) return t._ndim end,
   itemsize = function(t) return SIZE[NAME[t._dtype]] end,
   nbytes = function(t) return SIZE[NAME[t._dtype]] * tonumber(t._numel) end,
@@ -350,11 +387,14 @@ local properties = {
   end,
 }
 M.properties = properties
+-- name of a field that can be assigned = f(tensor, value)
+local setters = {}
+M.setters = setters
 
 --- "f32[3,4]@cpu"
 function M.describe(t)
   if not is(t) then return check.show(t) end
-  return ('%s[%s]@cpu'):format(NAME[t._dtype] or '?', table.concat(shape_of(t), ','))
+  return ('%s[%s]@%s'):format(NAME[t._dtype] or '?', table.concat(shape_of(t), ','), M.device_name(t._device))
 end
 
 --- The sizes of all axes, or of one.
@@ -439,6 +479,13 @@ function M.is_complex(x) return type(x) == 'cdata' and istype(complex_ct, x) end
 --- values are left out then.
 function M.known(t) return not is(t) or C.mc_record_readable(t) ~= 0 end
 --- Whether some recording follows what is done with t.
+--- A tensor in the words of an error about something that is no tensor: what stands for a number in a trace says so.
+function check.of_tensor(v)
+  if not is(v) then return nil end
+  if v._ndim > 0 or v._flags ~= 256 or M.known(v) then return M.describe(v) end
+  return 'a number that may change from call to call of a compiled function; name its place in static, mc.compile(f, { static = { 2 } }) for the second argument'
+end
+
 function M.recorded(t) return C.mc_record_traced(t) ~= 0 end
 
 --- A 64-bit integer as a number up to 2^53, as it is beyond.
@@ -470,7 +517,10 @@ POINTER.c64, POINTER.c128 = ffi.typeof 'float *', ffi.typeof 'double *'
 M.pointer_type = POINTER
 
 --- Typed pointer to the first element of a contiguous tensor (library use only).
-function M.pointer(t) return ffi.cast(POINTER[NAME[t._dtype]], t._data) end
+function M.pointer(t)
+  if t._device ~= 0 then error(('internal: elements of %s are read on the host'):format(M.describe(t)), 2) end
+  return ffi.cast(POINTER[NAME[t._dtype]], t._data)
+end
 
 --- All elements as nested Lua tables (a number for a 0-d tensor).
 ---     mc.tensor({ 1, 2 }):totable()  --> { 1, 2 }
@@ -480,8 +530,8 @@ function methods.totable(t)
     error(('totable: %s depends on the arguments of a function that is being compiled, so its values are not known yet; choose with mc.where, mc.cond or mc.while_loop, or take the decision outside'):format(M.describe(t)), 2)
   end
   local name = NAME[t._dtype]
-  local src = t
-  if name == 'f16' or name == 'bf16' then src, name = methods.to(t, 'f32'), 'f32' end
+  local src = M.hosted(t)
+  if name == 'f16' or name == 'bf16' then src, name = methods.to(src, 'f32'), 'f32' end
   if not methods.is_contiguous(src) then src = methods.copy(src) end
   if src._data == nil then failed(C.mc_item(src, pair, exact), 2, true, t) end
   local p, kind, at, shape, n = M.pointer(src), KIND[name], 0, shape_of(t), t._ndim
@@ -530,10 +580,25 @@ end
 local LIMIT = {
   u8 = { 0, 255 }, i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 }, i64 = { -2 ^ 63, 2 ^ 63 - 1024 },
 }
---- Sets all elements to one number, boolean or complex number.
+local int64_ct, uint64_ct = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
+--- A boxed 64-bit integer that no double holds as an i64; nil for every other value.
+local function wide(v, level)
+  if type(v) ~= 'cdata' or not (istype(int64_ct, v) or istype(uint64_ct, v)) then return nil end
+  if istype(uint64_ct, v) and v > 0x7fffffffffffffffULL then error(('fill_: %s is past 2^63 - 1, the largest i64'):format(tostring(v)), level + 1) end
+  local i = ffi.cast(int64_ct, v)
+  return (i > LAST or i < -LAST) and i or nil
+end
+
+--- Sets all elements to one number, boolean, complex number or boxed 64-bit integer.
 ---     mc.zeros({ 2 }):fill_(3)  --> f64[2]@cpu { 3, 3 }
 function methods.fill_(t, v)
   local re, im = v, 0
+  local exactly = wide(v, 2)
+  if exactly and NAME[t._dtype] == 'i64' then
+    local one = M.empty('fill_', {}, 'i64', 2)
+    M.pointer(one)[0] = exactly
+    return methods.copy_(t, one)
+  end
   if M.is_complex(v) then re, im = v.re, v.im
   elseif type(v) == 'boolean' then re = v and 1 or 0
   elseif type(v) == 'cdata' and not is(v) then re = tonumber(v)
@@ -543,7 +608,7 @@ function methods.fill_(t, v)
   if (k == 'i' or k == 'u') and re ~= math.floor(re) then error(('fill_: %.17g does not fit %s; round it first'):format(re, M.describe(t)), 2) end
   local limit = LIMIT[NAME[t._dtype]]
   if limit and (re < limit[1] or re > limit[2]) then error(('fill_: %.17g does not fit %s; convert the tensor to a wider dtype first'):format(re, M.describe(t)), 2) end
-  local rc = C.mc_fill(t, re, im)
+  local rc = C.mc_fill(t, re, k == 'c' and im or 0)
   if rc ~= 0 then failed(rc, 2, true, t) end
   return t
 end
@@ -572,7 +637,7 @@ end
 local function no_iterator() error('ipairs: a tensor is no Lua table; use for i = 1, #x do ... x[i] ... end, or x:totable()', 2) end
 mt.__ipairs, mt.__pairs = no_iterator, no_iterator
 function mt.__newindex(t, k, v)
-  if k == 'grad' then return require('mascon.transform.tape').set_grad(t, v) end
+  if setters[k] then return setters[k](t, v) end
   if type(k) == 'string' and (methods[k] or properties[k]) then error(('tensor: %s cannot be assigned'):format(k), 2) end
   index[2](t, k, v)
 end

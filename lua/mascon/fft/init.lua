@@ -185,28 +185,10 @@ M.fftshift = shift('fftshift', 1)
 ---@type fun(x: any, axes?: integer|integer[]|table): any
 M.ifftshift = shift('ifftshift', -1)
 
---- Smallest 2^a 3^b 5^c at or above n: lengths at which transforms are fast.
----     mc.fft.next_fast_len(17)  --> 18
-function M.next_fast_len(n)
-  check.arg('next_fast_len', 'n', n, 'integer >= 1', 3)
-  local best = math.huge
-  local p5 = 1
-  while p5 < best do
-    local p35 = p5
-    while p35 < best do
-      local v = p35
-      while v < n do v = v * 2 end
-      if v < best then best = v end
-      if p35 >= n then break end
-      p35 = p35 * 3
-    end
-    if p5 >= n then break end
-    p5 = p5 * 5
-  end
-  return best
-end
+M.next_fast_len = require 'mascon.base.lengths'.next_fast_len
 
---- Engine "auto", "fftw" or "mascon"; measure = true asks for measured plans (recorded in manifests).
+--- Engine "auto" (the default: FFTW, or the transform of our own for the shapes where that is faster, by one table for all machines), "fftw" or
+--- "mascon"; measure = true asks for measured plans of FFTW (recorded in manifests).
 function M.config(engine, opts)
   check.arg('fft.config', 'engine', engine, 'string', 3)
   local o = check.opts('fft.config', opts, { measure = { false, 'bool' } }, 3)

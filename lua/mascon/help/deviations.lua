@@ -21,6 +21,8 @@ M.rows = {
   { about = 'dtypes', text = "A dtype is its name, 'f32'; 'float32' and mc.float32 mean the same. bf16 and f16 are there beyond the standard.", names = { 'astype', 'isdtype', 'result_type', 'can_cast', 'finfo', 'iinfo' } },
   { about = 'unsigned integers', text = 'u16, u32 and u64 are not offered; i32 and i64 hold the values of the first two.', names = { 'uint16', 'uint32', 'uint64' }, absent = true, instead = { 'int32', 'int64' } },
   { about = 'promotion', text = 'Where the standard leaves it open: an integer tensor with a float tensor takes the float dtype; functions of floats take integers as f64; divide and mean of integers give f64.', names = { 'result_type', 'divide', 'mean' } },
+  { about = 'products of integers', text = 'matmul, tensordot and vecdot of integers give i64, whatever their width, so that sums do not wrap; the standard keeps the dtype.', names = { 'matmul', 'tensordot', 'vecdot' } },
+  { about = 'number of axes', text = 'A tensor has at most 8 axes.', names = { 'reshape', 'expand_dims', 'stack' } },
   { about = 'floor_divide', text = 'floor_divide of an infinity is NaN and of a finite number by an infinity of the other sign is -1, as in Python; the standard allows both.', names = { 'floor_divide' } },
   { about = 'tanh of complex numbers', text = 'The imaginary zero of tanh(inf + b i) takes the sign of sin 2b, as in C99 annex G; the standard writes +0.', names = { 'tanh' } },
   { about = 'sets', text = 'Distinct values come in ascending order (complex ones by real, then imaginary part), which the standard leaves open.', names = { 'unique_all', 'unique_counts', 'unique_inverse', 'unique_values' } },

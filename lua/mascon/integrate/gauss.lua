@@ -1,7 +1,7 @@
 -- gauss.lua - Gauss-Legendre quadrature of a given number of points.
 --
 -- Owns nodes and weights. May not know adaptive integration.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'

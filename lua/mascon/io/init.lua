@@ -7,9 +7,10 @@ local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
-local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
-local BRAIN = { fif = true, vhdr = true, set = true } -- read by mascon.meeg
+local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'json', 'yaml', 'yml', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local BRAIN = { fif = true, vhdr = true, set = true } -- recordings: read by what stands above (meeg/load.lua)
 local TREE = { h5 = true, hdf5 = true }
+local YAML = { yaml = true, yml = true }
 local TEXT = { txt = true, md = true, html = true, svg = true }
 local SEPARATOR = { tsv = '\t' } -- csv.lua looks for that of a .csv itself
 
@@ -56,11 +57,14 @@ end
 
 local NONE = {}
 
+--- The module that reads recordings of EEG and MEG, set by meeg/load.lua.
+function M.recordings() error('io: recordings are read through mc.load and mc.open', 3) end
+
 --- Reads a file whole.
 --
 -- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .edf, .bdf: { data [C, n], fs, channels, labels, annotations, gaps, ... }. .fif, .vhdr, .set:
 -- { data [C, n], fs, channels, bads, annotations, info, ... } in SI units, or epochs. .mat: table of variables. .h5, .hdf5: nested table of its groups
--- (mascon.io.hdf5 load). .csv, .tsv: { rows, names, columns, data }. .json: Lua value. .txt, .md, .html, .svg: text. format: says what the file is when its
+-- (mascon.io.hdf5 load). .csv, .tsv: { rows, names, columns, data }. .json, .yaml, .yml: Lua value. .txt, .md, .html, .svg: text. format: says what the file is when its
 -- name does not. Other options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns the result.
 ---@param path string
 ---@param opts? table
@@ -71,12 +75,13 @@ function M.load(path, opts)
   local out, msg
   if ext == 'edf' or ext == 'bdf' then out = require('mascon.io.edf').load(path, o)
   elseif ext == 'csv' or ext == 'tsv' then out = require('mascon.io.csv').load(path, SEPARATOR[ext], o)
-  elseif BRAIN[ext] then out = require('mascon.meeg.files').load(path, o)
+  elseif BRAIN[ext] then out = M.recordings().load(path, o)
   else
     check.opts('load', o, NONE, 3)
     if ext == 'npy' then out = require('mascon.io.npy').load_npy(path, false)
     elseif ext == 'mat' then out = require('mascon.io.mat').load(path)
     elseif TREE[ext] then out = require('mascon.io.hdf5').load(path)
+    elseif YAML[ext] then out = require('mascon.io.yaml').load(path)
     elseif ext == 'npz' then out = require('mascon.io.npy').load_npz(path)
     else
       out, msg = require('mascon.base.file').read(path)
@@ -117,7 +122,7 @@ function M.open(path, opts)
   end
   readable('open', path)
   if BRAIN[ext] then
-    out = require('mascon.meeg.files').open(path, o)
+    out = M.recordings().open(path, o)
     return out
   end
   check.opts('open', o, NONE, 3)
@@ -129,7 +134,7 @@ function M.open(path, opts)
   return out
 end
 
-local SAVED = { 'npy', 'npz', 'h5', 'hdf5', 'json', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local SAVED = { 'npy', 'npz', 'h5', 'hdf5', 'json', 'yaml', 'yml', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
 local LEVEL = { level = { 0, 'integer >= 0' } }
 
 --- Blocks from a function to one .npy file; an error in it leaves the old file.
@@ -161,7 +166,7 @@ end
 -- .npy: a tensor, a number, a nested table, or a function that returns one block of rows after the other, then nil (options dtype, row).
 -- .npz: a table of tensors (level = 1..9 deflates). .h5, .hdf5: a nested table of tensors, numbers, booleans, strings and lists of strings
 -- (level = 1..9 packs, attributes = { path = { name = value } }). .csv, .tsv: a tensor of at most 2 axes, an array of rows, or { names, columns }
--- (options header, separator, newline). .json: a Lua value. .txt, .md, .html, .svg: text.
+-- (options header, separator, newline). .json, .yaml, .yml: a Lua value. .txt, .md, .html, .svg: text.
 ---@param path string
 ---@param value any
 ---@param opts? table
@@ -197,6 +202,7 @@ function M.save(path, value, opts)
       error(('save: value is %s; .%s holds text'):format(check.show(value), ext), 2)
     end
     text = tostring(value)
+  elseif YAML[ext] then text = require('mascon.io.yaml').encode(value)
   else text = require('mascon.base.json').encode(value, { indent = 2 }) .. '\n' end
   local ok, msg = require('mascon.base.file').write(path, text)
   if not ok then error(msg, 2) end

@@ -2,7 +2,7 @@
 --
 -- A body is run through the ops themselves, so that it follows their dtypes and broadcasting, takes part in mc.compile, grad and vmap, and needs no
 -- compiler to begin with; mc.compile makes one loop of it. May not know C.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local body = require 'mascon.kernel.body'

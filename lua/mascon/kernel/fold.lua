@@ -2,7 +2,7 @@
 --
 -- Brings the reduced axes to the end and hands contiguous rows to the driver in C. Owns the results' dtypes and shapes. May not know the text of
 -- the generated code.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

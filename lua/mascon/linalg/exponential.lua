@@ -76,7 +76,6 @@ end
 
 --- The same decisions as ops.
 local function by_ops(a, eye)
-  local mc = require 'mascon'
   local list = DEGREES[a.dtype]
   local norms, steps = halvings(a, list[#list][2])
   local top, degrees, place = methods.to(F.max(norms), 'f64'), {}, nil
@@ -85,20 +84,20 @@ local function by_ops(a, eye)
     local above = i < #list and methods.to(F.gt(top, d[2]), 'i64')
     place = place and above and place + above or place or above
   end
-  local u, v = mc.switch(place + 1, degrees, a * stack.factor(F.exp2(-steps)))
-  return mc.fori_loop(1, methods.to(F.max(steps), 'i64'), function(k, y) return squared(y, steps, k) end, F.solve(v - u, v + u))
+  local u, v = require('mascon.transform.branch').switch(place + 1, degrees, a * stack.factor(F.exp2(-steps)))
+  return require('mascon.transform.loop').fori_loop(1, methods.to(F.max(steps), 'i64'), function(k, y) return squared(y, steps, k) end, F.solve(v - u, v + u))
 end
 
 local Exponential
 --- The call that stands for the exponential in a recording.
 local function kind()
-  local mc = require 'mascon'
+  local transform = require 'mascon.transform'
   local region = require 'mascon.transform.region'
   local K = region.kind 'expm'
   --- The derivative at a in the direction t: the same steps, whose number is held.
   local function along(self, a, t)
     if not self.graph then
-      local _, moved = mc.jvp(function(x) return by_values(x, self.eye) end, { a }, { t })
+      local _, moved = transform.jvp(function(x) return by_values(x, self.eye) end, { a }, { t })
       return { moved }
     end
     local _, moved = region.forward(self.graph, { a:is_contiguous() and a or a:copy() }, { t })

@@ -61,14 +61,6 @@ end
 
 local NOISE = 1000 -- units of rounding, times n, below which an imaginary part is one of a real result
 
---- A function of matrices a (c128) through the op `step` on their triangles. Derivatives take the basis as still and the triangle as any
---- matrix: functions of a do not depend on the choice of basis.
----@return mc.tensor c128 [..., n, n]
-function M.by_triangles(step, a)
-  local t, z = call.raw('schur_form', { a }, { still = true }, 2)
-  return F.matmul(F.matmul(z, call.raw(step, { t })), stack.adjoint(z))
-end
-
 --- A function of matrices through the op `step` on their triangles; real again where it may be. Where values are not known the dtype cannot
 --- depend on them: the result of a real operand stays real, and NaN stands where it is not.
 local function through_schur(fname, a, step)
@@ -76,7 +68,7 @@ local function through_schur(fname, a, step)
   a, n = stack.square(fname, a)
   if a:numel() == 0 then return methods.copy(a) end
   stack.finite(fname, a)
-  local y = M.by_triangles(step, methods.to(a, 'c128'))
+  local y = stack.by_triangles(step, methods.to(a, 'c128'))
   if tensor.kind[a.dtype] == 'c' then return methods.to(y, a.dtype) end
   local re, im = F.real(y), F.imag(y)
   local function largest(x) return F.max(F.abs(x), { -2, -1 }) end

@@ -148,15 +148,15 @@ function M.cond(a, opts)
   return F.where(singular, INF, y)
 end
 
-local RANK = { rtol = { nil, 'number >= 0' }, atol = { nil, 'number >= 0' }, hermitian = { false, 'bool' } }
+local RANK = { rtol = { nil, 'number >= 0 | tensor' }, atol = { nil, 'number >= 0' }, hermitian = { false, 'bool' } }
 
 --- Number of singular values above rtol times the largest (and above atol when given).
 ---
---- a: [..., m, n]. Options rtol (default max(m, n) eps), atol, hermitian (eigenvalues take the place of singular values). Result: i64 [...].
+--- a: [..., m, n]. Options rtol (default max(m, n) eps; a tensor has one for each matrix), atol, hermitian (eigenvalues take the place of singular values). Result: i64 [...].
 --- Source: array API linalg.matrix_rank.
 ---     mc.linalg.matrix_rank { { 1, 2 }, { 2, 4 } }  --> i64[]@cpu 1
 ---@param a mc.tensor
----@param opts? { rtol?: number, atol?: number, hermitian?: boolean }
+---@param opts? { rtol?: number|mc.tensor, atol?: number, hermitian?: boolean }
 ---@return mc.tensor
 function M.matrix_rank(a, opts)
   local o = check.opts('matrix_rank', opts, RANK, 3)
@@ -168,6 +168,7 @@ function M.matrix_rank(a, opts)
     stack.square('matrix_rank', a)
     s = F.abs(F.eigvalsh(a))
   else s = F.svdvals(a) end
+  if tensor.is(o.rtol) then o.rtol = stack.relative('matrix_rank', o.rtol, a) end
   local cut = F.max(s, { -1, keepdim = true }) * (o.rtol or (o.atol and 0) or math.max(m, n) * stack.EPS[a.dtype])
   if o.atol then cut = F.maximum(cut, o.atol) end
   return F.sum(F.gt(s, cut), -1)

@@ -36,15 +36,16 @@ function M.lstsq(a, b, opts)
   return { x = x, residuals = F.sum(F.square(rest), b.ndim == 1 and -1 or -2), rank = rank, S = s }
 end
 
-local PINV = { rtol = { nil, 'number >= 0' }, rcond = { nil, 'number >= 0' }, hermitian = { false, 'bool' } }
+local PINV = { rtol = { nil, 'number >= 0 | tensor' }, rcond = { nil, 'number >= 0 | tensor' }, hermitian = { false, 'bool' } }
 
 --- Moore-Penrose inverse: n columns and m rows for a[..., m, n].
 ---
---- Option rtol (also rcond): singular values at or below rtol times the largest count as 0 (default max(m, n) eps). Option hermitian: a is
+--- Option rtol (also rcond), a number or a tensor with one for each matrix: singular values at or below rtol times the largest count as 0
+--- (default max(m, n) eps). Option hermitian: a is
 --- Hermitian, only the lower triangle is read. Errors: NaN or infinity. Source: array API linalg.pinv; LAPACK gelsd.
 ---     mc.linalg.pinv { { 2, 0 }, { 0, 0 } }  --> f64[2,2]@cpu { { 0.5000, 0.0000 }, { 0.0000, 0.0000 } }
 ---@param a mc.tensor
----@param opts? { rtol?: number, hermitian?: boolean }
+---@param opts? { rtol?: number|mc.tensor, hermitian?: boolean }
 ---@return mc.tensor
 function M.pinv(a, opts)
   local o = check.opts('pinv', opts, PINV, 3)
@@ -59,6 +60,13 @@ function M.pinv(a, opts)
   if o.hermitian then
     stack.square('pinv', a)
     a = F.tril(a) + stack.adjoint(F.tril(a, -1))
+  end
+  if tensor.is(rtol) then
+    local f = F.svd(a, { full_matrices = false })
+    local cut = F.max(f.S, { -1, keepdim = true }) * stack.relative('pinv', rtol, a)
+    local kept = F.gt(f.S, cut)
+    local inverse = F.where(kept, F.reciprocal(F.where(kept, f.S, 1)), 0)
+    return F.matmul(stack.adjoint(f.Vh) * stack.columns(inverse), stack.adjoint(f.U))
   end
   -- the solutions for all right sides; unlike singular vectors, they have a derivative where singular values are equal
   if m > n then return methods.contiguous(stack.adjoint((call.raw('least_squares', { stack.adjoint(a), stack.eye(n, a.dtype) }, { rcond = rtol })))) end

@@ -6,7 +6,7 @@
 -- Source: Hamalainen and Ilmoniemi, Interpreting magnetic fields of the brain: minimum norm estimates, 1994; parameters as in MNE-Python:
 -- sources on a sphere of 0.06 m about (0, 0, 0.04) m, 50 Legendre terms (fast) or 100, noise 20 fT and 5 fT/cm, 1e-4 of the sum of singular
 -- values left out.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local coils = require 'mascon.meeg.coils'
 local repairer = require 'mascon.meeg.repairer'

@@ -3,7 +3,7 @@
 -- Owns the projection of positions to a disc and the values between sensors; the drawing is mc.plot's. The projection keeps angles from the
 -- vertex: a sensor lies at its inclination over 95 degrees from the middle, so that the rim of the head (radius 1) is a little below the
 -- ring of Fpz, T7, Oz and T8. May not know epochs or thresholds.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local montage = require 'mascon.meeg.montage'
 local sphere = require 'mascon.meeg.sphere'

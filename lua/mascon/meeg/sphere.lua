@@ -2,7 +2,7 @@
 --
 -- Owns what every interpolator needs of positions: that they are valid at all, unit vectors about a centre, the sphere that fits them best.
 -- May not know channels, montages or data.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local error = check.error

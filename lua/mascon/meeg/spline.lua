@@ -4,7 +4,7 @@
 -- the repair of any set of bad ones. Values lie on the unit sphere; only directions of positions count. May not know channels or epochs:
 -- positions in, weight matrices out. The idea: setting the spline coefficients of left-out sensors to zero gives exactly the system of the
 -- others, and coefficients are M y with M the inverse of the whole system; so a missing value is the one that makes its coefficient zero.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local repairer = require 'mascon.meeg.repairer'
 local sphere = require 'mascon.meeg.sphere'

@@ -4,7 +4,6 @@
 -- the callback, the progress line, and the table of results. May not know any method.
 --
 -- A value that is NaN or infinite is no error but at the start: methods take it for a place outside the domain.
-local mc = require 'mascon'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -229,14 +228,14 @@ function M.new(fname, f, x0, o)
   elseif jac == true then self.form = 'together'
   elseif STEP[jac] then self.form, self.scheme = 'differences', jac
   elseif jac == nil or jac == false then
-    self.form, self.derive = 'derived', mc.value_and_grad(f)
-    function self.product(x, p, ...) return select(2, mc.hvp(f, x, p, ...)) end
-    if o.compile then self.derive, self.product = mc.compile(self.derive), mc.compile(self.product) end
+    self.form, self.derive = 'derived', require('mascon.transform').value_and_grad(f)
+    function self.product(x, p, ...) return select(2, require('mascon.transform').hvp(f, x, p, ...)) end
+    if o.compile then self.derive, self.product = require('mascon.compile').compile(self.derive), require('mascon.compile').compile(self.product) end
   else
     error(("%s: option jac is %s; give a function, true (f returns value and gradient), '2-point' or '3-point'"):format(fname, check.show(jac)), 3)
   end
-  if o.compile then self.f = mc.compile(f) end
-  if o.compile and self.jac then self.jac = mc.compile(self.jac) end
+  if o.compile then self.f = require('mascon.compile').compile(f) end
+  if o.compile and self.jac then self.jac = require('mascon.compile').compile(self.jac) end
   if o.bounds ~= nil then
     self.low, self.high = M.bounds(fname, o.bounds, self.n, self.dtype, function(what, v) return self:vector(what, v) end)
     if self.low then self.x = F.clip(self.x, self.low, self.high) end

@@ -86,7 +86,7 @@ local function factor(fname, given)
   if m.shape[m.ndim - 1] ~= d then error(('%s: %s is %s; give square matrices'):format(fname, what, tensor.describe(m)), 4) end
   given.cov, given.cholesky = nil, nil
   if not cov then return m, d end
-  return require('mascon.linalg').cholesky(m), d
+  return F.cholesky(m), d
 end
 
 --- Multivariate normal vectors: mean + L z, cov = L L^T, z standard normal.

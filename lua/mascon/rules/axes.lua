@@ -2,7 +2,7 @@
 --
 -- p is what transform/params.lua read: p.axes (nil: all), p.keepdim. Everything depends on shapes only, so that it records. May not know any op's
 -- derivative.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 
 local M = {}
 

@@ -2,7 +2,7 @@
 --
 -- rule(n, x, batched, size) -> results with a batch axis in front, or nil: no rule, run the elements one by one. n: the node; x: its operands,
 -- with batched[i] those that have `size` copies along a new first axis. By family of the op table. May not know graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'
 local random = require 'mascon.random.key'

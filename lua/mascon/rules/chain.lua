@@ -4,7 +4,7 @@
 -- gives zero whatever the derivative is: a branch that was not taken (where, maximum, clip) sends no NaN through log, sqrt or a division on its
 -- way. Operands without axes take the dtype of the result first, so that a number given as f64 does not lift all that is computed from it.
 -- Owns that convention. May not know any op's derivative.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 
 local M = {}
 
@@ -17,29 +17,16 @@ function M.conj(t) return M.is_complex(t) and mc.conj(t) or t end
 --- The cotangent g through a derivative d: conj(d) g, 0 where g is 0.
 function M.times(g, d) return mc.multiply_no_nan(M.conj(d), g) end
 
-local function operands(x, y)
+--- The operands of a call as derivatives take them.
+---@param x table operands
+---@param y any result
+---@return table
+function M.operands(x, y)
   local out = {}
   for i, t in ipairs(x) do
     out[i] = t.ndim == 0 and y.ndim > 0 and t.dtype ~= y.dtype and not M.is_complex(t) and t:to(y.dtype) or t
   end
   return out
-end
-
---- Puts the rule of an op into a table of rules. Further arguments: the derivative with respect to each operand; false: it is zero.
----@param rules table
----@param name string
-function M.rule(rules, name, ...)
-  local d = { ... }
-  rules[name] = function(g, x, y)
-    local at, out = nil, {}
-    for i in ipairs(x) do
-      out[i] = d[i] and function()
-        at = at or operands(x, y[1])
-        return M.times(g, d[i](y[1], unpack(at)))
-      end
-    end
-    return out
-  end
 end
 
 --- where(t == v, other, t): a number that keeps what follows finite where it is not used.

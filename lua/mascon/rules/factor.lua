@@ -5,7 +5,7 @@
 -- the question, phases) is held still, so that losses that do not depend on it are differentiated right. Form of a rule: see init.lua.
 -- Source: Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Auto-differentiating linear algebra,
 -- 2017. May not know graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local stack = require 'mascon.array.stacks'
 local adjoint, some_rows, some_columns = stack.adjoint, stack.some_rows, stack.some_columns
 

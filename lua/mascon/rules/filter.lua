@@ -4,8 +4,8 @@
 -- the same line reads off the state that is left. Multipliers w of these lines solve A^T w = cotangent of y: a filter run backwards, begun with the
 -- cotangent of the last state. Then u gets B^T w, z the first q of w, coefficients the correlations of w with u and y.
 -- Form of a rule: see init.lua. May not know graphs.
-local mc = require 'mascon'
-local filter = require 'mascon.signal.filter'
+local mc = require 'mascon.array'
+local recurrence = require 'mascon.array.recurrence'
 
 local R = {}
 
@@ -23,10 +23,10 @@ local function back_section(b, a, gy, ge)
   if q == 0 then return gy * b, rest, gy end
   local tail = rest
   if ge then -- so that w is ge there: A^T applied to it
-    tail = filter.recurse(ge, mc.concat({ a, unit }, 2), rest, true)
+    tail = recurrence.recurse(ge, mc.concat({ a, unit }, 2), rest, true)
   end
-  local w = filter.recurse(mc.concat({ gy, tail }, 2), mc.concat({ unit, a }, 2), rest, true)
-  local gu = filter.recurse(w, mc.concat({ b, unit }, 2), rest, true)
+  local w = recurrence.recurse(mc.concat({ gy, tail }, 2), mc.concat({ unit, a }, 2), rest, true)
+  local gu = recurrence.recurse(w, mc.concat({ b, unit }, 2), rest, true)
   return cut(gu, 1, n), cut(w, 1, q), w
 end
 
@@ -66,7 +66,7 @@ R.iir = function(g, x, y, p)
   local function coefficients() -- what goes through each section, once more
     local u, out = rows(x[1]), {}
     for s = 1, sections do
-      local v = s < sections and filter.recurse(u, x[2][{ { s, s }, ALL }], of_section(state, s), false) or rows(y[1])
+      local v = s < sections and recurrence.recurse(u, x[2][{ { s, s }, ALL }], of_section(state, s), false) or rows(y[1])
       out[s] = mc.concat({ lags(u, w[s], 0, q), mc.zeros { 1, 1 }, -lags(v, w[s], 1, q) }, 2)
       u = v
     end

@@ -3,7 +3,7 @@
 -- All are linear: the reverse rule is the adjoint transform, the forward rule the transform itself. The adjoint of a cut is a fill with zeros and
 -- the other way round (`fitted`). The adjoint of a scaled transform carries the same scale, which for the transform the other way is the
 -- other norm. Form of a rule: see init.lua. May not know graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local launch = require 'mascon.graph.launch'
 
 local R, T = {}, {}

@@ -2,7 +2,7 @@
 --
 -- Form of a rule: rules/init.lua. Positions are constants, in the base of the call (p.base), negative ones from the end. What was picked several
 -- times gets the sum; of values put to one place only the last one counts. Equal extremes share. May not know graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local axes = require 'mascon.rules.axes'
 local chain = require 'mascon.rules.chain'
 

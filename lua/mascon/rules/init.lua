@@ -6,21 +6,23 @@
 -- elementwise rule answers in the shape of the result; the caller sums over broadcast axes, and turns every cotangent into the dtype of its
 -- operand. Cotangents of complex numbers are those of the inner product Re sum(conj(a) b): a holomorphic op multiplies by the conjugate of its
 -- derivative, and gradients point uphill.
+-- Elementwise rows have their derivative as formulas (rules/formula.lua); the rest stands in the files of this folder, by name or by the key of the row.
 -- Rows that are 'none: piecewise constant' have the derivative zero. A file's `without` names operands that have no derivative: { op = { [operand] = why } }.
 -- Forward rule: rule(t, x, y, p) -> list of tangents of the results; t: tangents of the operands (nil: zero). 'linear' stands for an op that is
 -- linear in its one operand, 'multilinear' for one linear in each, 'elementwise' for one whose results depend on the same element of each
 -- operand. Without a forward rule the reverse one is transposed.
 -- Owns the order of looking up: name of the op, then the key its row carries. May not know graphs.
 local op = require 'mascon.core.op'
+local formula = require 'mascon.rules.formula'
 
 local M = {}
 
 local FILES = {
-  'linear', 'elementwise', 'special', 'reduce', 'scan', 'order', 'gather', 'layout', 'fourier', 'linalg', 'factor', 'spectral', 'filter', 'interpolate', 'random',
+  'linear', 'elementwise', 'reduce', 'scan', 'order', 'gather', 'layout', 'fourier', 'linalg', 'factor', 'spectral', 'filter', 'interpolate', 'random',
 }
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
 -- Where the rules of a family stand; every file for the others. A rule stands in one file only, that of a name with that of the key it goes before.
-local HOME = { unary = { 'elementwise', 'special' }, where = { 'elementwise' }, matmul = { 'linear' }, reduce = { 'reduce' }, softmax = { 'reduce' }, dot = { 'reduce' },
+local HOME = { unary = { 'elementwise' }, where = { 'elementwise' }, matmul = { 'linear' }, reduce = { 'reduce' }, softmax = { 'reduce' }, dot = { 'reduce' },
   gather = { 'gather' }, segment = { 'gather' }, layout = { 'layout' }, pad = { 'layout' }, scan = { 'scan' }, sort = { 'order' }, select = { 'order' } }
 HOME.binary, HOME.ternary = HOME.unary, HOME.unary
 
@@ -40,7 +42,7 @@ end
 ---@return string? why
 function M.reverse(row)
   local why = (row.rules or ''):match '^none: (.*)'
-  local f = not why and find('reverse', row)
+  local f = not why and (row.rules ~= 'auto' and find('reverse', row) or row.d and formula.rule(row) or find('reverse', row))
   if f then return f end
   if why == 'piecewise constant' then return nothing end
   return nil, why or 'no rule is written for it'
@@ -52,7 +54,8 @@ end
 ---@return string? why
 function M.without(row, i)
   local list = find('without', row)
-  return list and list[i]
+  if list then return list[i] end
+  return formula.without(row, i)
 end
 
 --- What the answer of a reverse rule holds for operand i, which needs it: a tensor, or nil for zero.
@@ -101,11 +104,10 @@ function M.differentiable(row)
   if type(row) == 'string' then row = op.rows[row] end
   if row.family == 'lua' and not (row.rules or ''):match '^none' then return 'parts' end
   local f, why = M.reverse(row)
-  if f == nothing then return 'zero' end
+  if f == nothing or f and row.d and row.rules == 'auto' and formula.zero(row) then return 'zero' end
   if not f then return false, why end
   local places = {}
-  for i in pairs(find('without', row) or {}) do places[#places + 1] = i end
-  table.sort(places)
+  for i = 1, 4 do if M.without(row, i) then places[#places + 1] = i end end
   return true, #places > 0 and 'not in operand ' .. table.concat(places, ', ') or nil
 end
 

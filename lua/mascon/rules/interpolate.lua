@@ -2,7 +2,7 @@
 --
 -- Which piece a place lies in is constant; within it everything is differentiable: places, knots and values. Form of a rule: see init.lua. May not
 -- know graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 
 local R = {}
 

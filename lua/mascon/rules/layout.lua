@@ -1,7 +1,7 @@
 -- layout.lua - derivatives of tensors joined, rolled and padded: what moves elements as they are.
 --
 -- Form of a rule: rules/init.lua. May not know graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local axes = require 'mascon.rules.axes'
 
 local R, forward, without = {}, {}, {}

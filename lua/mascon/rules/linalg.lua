@@ -3,7 +3,8 @@
 -- With a x = b: the cotangent of b is h = a^-H g, that of a is -h x^H, whatever way x is computed; special matrices keep of it what their
 -- storage holds. Form of a rule: see init.lua. Source: Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
 -- 2008. May not know graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
+local lengths = require 'mascon.base.lengths'
 local call = require 'mascon.core.several'
 local stack = require 'mascon.array.stacks'
 local adjoint = stack.adjoint
@@ -207,7 +208,7 @@ R.levinson = function(g, x, y)
   end
   h = raw(mc.concat({ wide(conj(c['..., :1'])), wide(conj(r['..., 2:'])) }, -1), conj(c), gc)
   -- sums along the diagonals of h x^H: correlations, by transforms
-  local size = mc.fft.next_fast_len(2 * n)
+  local size = lengths.next_fast_len(2 * n)
   local f = mc.fft.fft(h, { axis = -2, n = size }) * mc.conj(mc.fft.fft(yc, { axis = -2, n = size }))
   local lags = -mc.fft.ifft(mc.sum(f, -1))
   local gcol = lags[{ mc.ellipsis, { 1, n } }]

@@ -1,7 +1,7 @@
 -- linear.lua - derivatives of matrix products, linear in each operand.
 --
 -- Form of a rule: see init.lua.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 
 local R = {}
 

@@ -3,7 +3,7 @@
 -- Form of a rule: rules/init.lua. Ordering moves elements, so that cotangents move back to where elements came from; positions are constants. Equal
 -- elements keep their order. A quantile is a weighted mean of two neighbours in the sorted row: which two and with what weights, the op itself says
 -- of the row 1, 2, ..., n. May not know graphs.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local launch = require 'mascon.graph.launch'
 local axes = require 'mascon.rules.axes'
 

@@ -4,7 +4,7 @@
 -- itself. The truncated normal goes by the derivative of its distribution function. Shapes of gamma, beta and their kin would need the
 -- derivative of incomplete functions in their order; counts jump. Form of a rule: see init.lua.
 -- Source: Auto-encoding variational Bayes, 2014; Implicit reparameterization gradients, 2018. May not know how numbers are drawn.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 
 local R = {}
 
@@ -85,7 +85,7 @@ distribution('von_mises', { mu = one, kappa = 'the derivative of the distributio
 local function between(a, b)
   local high = mc.gt(a, 0)
   local p, q = mc.where(high, -b, a), mc.where(high, -a, b)
-  return mc.special.ndtr(q) - mc.special.ndtr(p)
+  return mc.ndtr(q) - mc.ndtr(p)
 end
 --- Density at a over that at z.
 local function density_ratio(a, z) return mc.exp((z - a) * (z + a) * 0.5) end

@@ -6,8 +6,7 @@
 -- is Hermitian. Form of a rule: see init.lua.
 -- Source: Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Differentiating the singular
 -- value decomposition, 2020 (complex). May not know graphs.
-local mc = require 'mascon'
-local functions = require 'mascon.linalg.functions'
+local mc = require 'mascon.array'
 local stack = require 'mascon.array.stacks'
 local adjoint, columns, some_rows, some_columns = stack.adjoint, stack.columns, stack.some_rows, stack.some_columns
 
@@ -187,7 +186,7 @@ local function frechet(step)
     if n == 0 then return {} end
     local th = adjoint(x[1])
     local block = mc.concat({ mc.concat({ th, g }, -1), mc.concat({ mc.zeros_like(th), th }, -1) }, -2)
-    return { some_columns(some_rows(functions.by_triangles(step, block), 1, n), n + 1, 2 * n) }
+    return { some_columns(some_rows(stack.by_triangles(step, block), 1, n), n + 1, 2 * n) }
   end
 end
 R.sqrt_upper, R.log_upper = frechet 'sqrt_upper', frechet 'log_upper'

@@ -2,34 +2,20 @@
 --
 -- Owns start-up states, edge extension and the choice between recursion and transforms. The recursion itself is the op `iir`. Designs come
 -- from fir.lua and iir.lua. Arithmetic is f64 inside the recursion for every dtype; results keep the dtype of the samples.
-local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
 local check = require 'mascon.core.check'
+local recurrence = require 'mascon.array.recurrence'
 local rows = require 'mascon.signal.rows'
 local fourier = require 'mascon.signal.fourier'
-local methods, F, P = tensor.methods, op.functions, lib.params
+local methods, F = tensor.methods, op.functions
 local cut, ALL = rows.cut, rows.all
 local M = {}
 
 -- ---------------------------------------------------------------- the recursion
 
-local IIR = op.rows.iir.id
-local function run(out, x, coef, state, last) return lib.op_multi(IIR, { out, last }, { x, coef, state }, P) end
-
---- Rows x[m, n] through coef f64 [sections, 2 (order + 1)] from state f64 [m, sections * order], into x itself when `inplace`.
----@return any y [m, n]
----@return any state after the last sample
-local function recurse(x, coef, state, reverse, level, inplace)
-  op.fresh()
-  P.naxes, P.axes[0], P.i[0] = 1, 1, reverse and 1 or 0
-  local last = tensor.header(0)
-  local y = op.run('signal.filter', (level or 2) + 1, inplace and { out = x } or nil, 0, run, x, coef, state, last)
-  return y, last._storage ~= nil and tensor.finish(last) or last
-end
-
-M.recurse = recurse
+local recurse = recurrence.recurse
 
 local function rest(m, coef)
   return create.zeros { m, coef.shape[1] * (coef.shape[2] / 2 - 1) }

@@ -2,7 +2,7 @@
 --
 -- A batched value is a tensor with the batch in front of its axes, dense; a use of it is the same view once per element. Ops become batched
 -- ops by rules; what has no rule runs element by element. Owns the walk. May not know how an op is batched.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local graphs = require 'mascon.graph.graph'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

@@ -2,7 +2,7 @@
 ---
 --- Owns mc.custom_vjp, mc.custom_jvp, mc.stop_gradient and the primitive that stands for a function with rules of its own. The function is still
 --- traced, so that it compiles and maps over batches; only derivatives go by the rule. May not know the derivative of any op.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local graphs = require 'mascon.graph.graph'
 local op = require 'mascon.core.op'
@@ -103,7 +103,7 @@ function Custom:batch(x, flags, size)
   end, own(self, x))
   local outer = region.close { graph }
   local prim = setmetatable({ title = self.title, graph = graph, fixed = #outer }, Custom)
-  local function mapped(f, ...) return mc.vmap(f, { in_axes = { ... } }) end
+  local function mapped(f, ...) return require('mascon.transform').vmap(f, { in_axes = { ... } }) end
   if self.ahead then
     function prim.ahead(ins)
       local outs, residual = mapped(self.ahead, axes)(ins)

@@ -2,7 +2,7 @@
 --
 -- Owns the walk and the three general forms of a forward rule: linear, multilinear and elementwise ops; what has none of them is the transposed
 -- of its reverse rule. May not know the derivative of any op.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local launch = require 'mascon.graph.launch'
 local evaluate = require 'mascon.transform.evaluate'
 local params = require 'mascon.transform.params'

@@ -10,7 +10,7 @@
 --   batch(x, flags, size)             results with a batch in front, where the operands flagged have one
 --   lower(make)                       { kind, parts = { make(graph) ... }, ... } as launch.plan takes it
 -- All take and give lists of tensors and are written with ops, so that an enclosing recording sees what they do.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local graphs = require 'mascon.graph.graph'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

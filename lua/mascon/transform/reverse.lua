@@ -2,7 +2,7 @@
 --
 -- Owns the walk, the sum of what reaches a value through several uses, and the transposition of views (a view is linear: what comes back
 -- through it is added where it looked). May not know the derivative of any op: those are rules.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local graphs = require 'mascon.graph.graph'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

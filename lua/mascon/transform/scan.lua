@@ -2,7 +2,7 @@
 ---
 --- Owns mc.scan and the primitive that stands for a loop of known length in a graph. Going back, the carry of every turn is kept and the inside of a
 --- turn is computed again; with `checkpoint` only some carries are kept. May not know choices or loops of unknown length.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

@@ -84,7 +84,7 @@ composed('mascon.array.matrices', ALL, {
 })
 
 -- ---------------------------------------------------------------- compositions: calculus, polynomials, grids
-composed('mascon.array.convolution', ALL, {
+composed('mascon.signal.convolution', ALL, {
   { 'convolve', nin = 2, method = false, tol = 'ACCUM', doc = 'convolution of vectors', source = 'NumPy convolve', work = 3.9 },
   { 'correlate', nin = 2, method = false, tol = 'ACCUM', doc = 'correlation of vectors', source = 'NumPy correlate', work = 3.9 },
 })

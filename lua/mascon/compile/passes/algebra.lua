@@ -5,7 +5,7 @@
 -- x - x, x / x, exp(log(x)), x / c as x * (1 / c), (x * a) * b as x * (a b). Owns the list. May not know groups or memory.
 local graphs = require 'mascon.graph.graph'
 local rewrite = require 'mascon.compile.rewrite'
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 

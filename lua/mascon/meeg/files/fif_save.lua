@@ -5,7 +5,7 @@
 -- Source: the layout of epochs files as MNE-Python 1.13 writes and reads it.
 local fif = require 'mascon.io.fif'
 local check = require 'mascon.core.check'
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local create = require 'mascon.array.create'
 local json = require 'mascon.base.json'
 local date = require 'mascon.meeg.date'

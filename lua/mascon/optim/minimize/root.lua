@@ -1,7 +1,7 @@
 -- root.lua - roots of systems of n equations in n unknowns.
 --
 -- Owns the three methods (Powell's hybrid, Newton with a line search, Broyden) and how a Jacobian is come by. May not know minimisers.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -288,7 +288,7 @@ function M.root(f, x0, opts)
     self.jac = '2-point'
   elseif o.jac == nil then
     self.derived = true
-    self.jac = mc.jacfwd(function(flat, ...) return (parameters.vector((f(unravel(flat), ...)))) end)
+    self.jac = require('mascon.transform').jacfwd(function(flat, ...) return (parameters.vector((f(unravel(flat), ...)))) end)
   elseif type(o.jac) ~= 'function' and o.jac ~= '2-point' then
     error(("%s: option jac is %s; give a function or '2-point'"):format(fname, check.show(o.jac)), 2)
   end

@@ -6,6 +6,9 @@ local methods, properties = tensor.methods, tensor.properties
 
 local function tape() return require 'mascon.transform.tape' end
 
+-- x.grad = g
+function tensor.setters.grad(t, v) return tape().set_grad(t, v) end
+
 -- fields: a program that has no tape has no gradients either
 for _, name in ipairs { 'grad', 'needs_grad', 'is_leaf' } do
   properties[name] = function(t)

@@ -15,15 +15,6 @@ local function whole(t)
   return k ~= 'f' and k ~= 'c'
 end
 
---- The full convolution of vectors without transforms: windows of the longer one against the shorter one, backwards.
-function M.direct(a, b)
-  if a:numel() < b:numel() then a, b = b, a end
-  local k = b:numel()
-  if a.dtype == 'bool' then a = methods.to(a, 'i64') end
-  local wide = F.pad(a, k - 1)
-  return (contract.along('convolve', methods.windows(wide, k), methods.flip(b), -1, true))
-end
-
 local MODES = { 'full', 'same', 'valid' }
 
 local function part(y, n, k, mode)
@@ -49,10 +40,10 @@ end
 local SHORT = 64
 
 local function full(a, v)
-  if whole(a) and whole(v) then return M.direct(a, v) end
+  if whole(a) and whole(v) then return contract.convolve(a, v) end
   local complex = tensor.kind[a.dtype] == 'c' or tensor.kind[v.dtype] == 'c'
-  if not complex and math.min(a:numel(), v:numel()) <= SHORT then return M.direct(a, v) end
-  return require('mascon.signal').convolve(a, v)
+  if not complex and math.min(a:numel(), v:numel()) <= SHORT then return contract.convolve(a, v) end
+  return require('mascon.signal.fourier').convolve(a, v)
 end
 
 --- Convolution of vectors: r[t] = sum_k a[k] v[t - k], counted from 0.

@@ -1,0 +1,113 @@
+/* xpcs.h - the pass over two-time correlation data: arguments, the order of the data, the order of the sums.
+ *
+ * One pass gives cost, gradient and normal matrix of the model C2 = offset + contrast g1^2 for all pairs i < j of
+ * times and all angles; no residual and no derivative is ever stored. Letters: n times, F angles, P 7 physical
+ * parameters (D0, alpha, D_offset, g0, beta, g_offset, phi0), T edge of a tile, G columns of a group.
+ *
+ * Data: the upper triangle in square tiles of T times, tile row after tile row. A tile holds its rows, a row its
+ * groups of G columns, a group the G values of every angle: y[tile][row][group][angle][G]. Places that are no pair
+ * (below the diagonal, after the last time) and points that are masked hold NaN. */
+#ifndef XPCS_H
+#define XPCS_H
+
+#include "../../mck.h"
+
+#define XPCS_T 64
+#define XPCS_G 8
+#define XPCS_P 7
+
+/* Places of the sums: cost, gradient, upper triangle of the normal matrix, then blocks of the scaling. Derivatives are those of the model
+ * divided by sigma, the residual is (data - model) / sigma. */
+enum {
+    XPCS_COST = 0, /* sum of rho(r^2), without the factor 1/2 */
+    XPCS_GRADIENT = 1,
+    XPCS_NORMAL = 8,
+    XPCS_SCALING = 36,
+    /* within a block: products of the contrast and offset columns with themselves, the physical columns and r */
+    XPCS_CC = 0,
+    XPCS_CO = 1,
+    XPCS_OO = 2,
+    XPCS_CR = 3,
+    XPCS_OR = 4,
+    XPCS_CP = 5,
+    XPCS_OP = 12,
+    XPCS_BLOCK = 19
+};
+
+enum { XPCS_FIXED = 0, XPCS_COMMON = 1, XPCS_EACH = 2 }; /* scaling: no sums of it, one block of all angles, one block per angle */
+enum { XPCS_LINEAR = 0, XPCS_SOFT_L1, XPCS_HUBER, XPCS_CAUCHY, XPCS_ARCTAN };
+
+/* Tables of one set of parameters: what depends on one time or one angle. Filled by xpcs_prepare; memory is the caller's. */
+typedef struct mck_xpcs_tables {
+    double *prefix;  /* [8][n]: integrals of D and of D's derivatives in D0, alpha, D_offset; the same four of G */
+    double *sine;    /* [n / G up][F][G] sin(k (B_j - B at the start of j's tile row)), then the cosines */
+    double *angle;   /* [XPCS_ANGLE][F], below */
+} mck_xpcs_tables;
+
+enum {
+    XPCS_K,    /* kS cos(phi0 - phi): x = K (B_j - B_i) */
+    XPCS_RK,   /* 1 / K */
+    XPCS_PHI,  /* dx/dphi0 = PHI (B_j - B_i), per degree */
+    XPCS_WEIGHT, /* 1 / sigma */
+    XPCS_SHIFT,  /* -offset / sigma */
+    XPCS_SCALE,  /* -contrast: r = y / sigma - offset / sigma - contrast g */
+    XPCS_C1,     /* factors of the physical columns: contrast (1 when common), times K, PHI and their products */
+    XPCS_CK,
+    XPCS_CT,
+    XPCS_C2,
+    XPCS_C2K,
+    XPCS_C2T,
+    XPCS_C2KK,
+    XPCS_C2KT,
+    XPCS_C2TT,
+    XPCS_ANGLE
+};
+
+typedef struct mck_xpcs_model {
+    int64_t n, F;
+    int laminar, scaling;
+    const double *time;     /* [n], s */
+    const double *phi;      /* [F], degrees */
+    const double *sigma;    /* [F] */
+    const double *contrast; /* [F], equal ones when common */
+    const double *offset;   /* [F] */
+    double physics[XPCS_P];
+    double kd, ks; /* q^2 dt / 2, q L dt / 2 pi */
+} mck_xpcs_model;
+
+typedef struct mck_xpcs_pass {
+    const mck_xpcs_model *model;
+    mck_xpcs_tables tables;
+    const void *y;       /* tiles first .. */
+    const void *weight;  /* [like y] factor of 1 / sigma per point, or NULL */
+    int single;          /* y and weight are f32 */
+    const uint8_t *holes; /* [tiles given] whether a tile holds masked pairs */
+    int64_t first;       /* number of the first tile given */
+    int loss;
+    double f_scale;
+    double *out;         /* [tiles given][sums] */
+} mck_xpcs_pass;
+
+/* Sums of a pass. */
+MC_INLINE int64_t xpcs_sums(int scaling, int64_t F)
+{
+    return XPCS_SCALING + XPCS_BLOCK * (scaling == XPCS_FIXED ? 0 : scaling == XPCS_COMMON ? 1 : F);
+}
+MC_INLINE int64_t xpcs_edge(int64_t n) { return (n + XPCS_T - 1) / XPCS_T; } /* tiles along one side */
+MC_INLINE int64_t xpcs_rows(int64_t n, int64_t I) { return n - I * XPCS_T < XPCS_T ? n - I * XPCS_T : XPCS_T; }
+MC_INLINE int64_t xpcs_groups(int64_t n, int64_t J) { return (xpcs_rows(n, J) + XPCS_G - 1) / XPCS_G; }
+/* Values in tile (I, J). */
+MC_INLINE int64_t xpcs_values(int64_t n, int64_t F, int64_t I, int64_t J)
+{
+    return xpcs_rows(n, I) * xpcs_groups(n, J) * F * XPCS_G;
+}
+
+typedef struct mck_xpcs_ops {
+    void (*prepare)(const mck_xpcs_model *m, const mck_xpcs_tables *t);
+    void (*pass)(const mck_xpcs_pass *a, int64_t begin, int64_t end, void *work);
+    int64_t (*pass_work)(const mck_xpcs_pass *a);
+} mck_xpcs_ops;
+
+extern const mck_xpcs_ops mck_xpcs_v2, mck_xpcs_v3, mck_xpcs_v4;
+
+#endif

@@ -1,0 +1,22 @@
+-- recurrence.lua - rows of samples through a recursion: the op `iir` with its states, as filters and their derivatives call it.
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
+local P = lib.params
+local M = {}
+
+local IIR = op.rows.iir.id
+local function run(out, x, coef, state, last) return lib.op_multi(IIR, { out, last }, { x, coef, state }, P) end
+
+--- Rows x[m, n] through coef f64 [sections, 2 (order + 1)] from state f64 [m, sections * order], into x itself when `inplace`.
+---@return any y [m, n]
+---@return any state after the last sample
+function M.recurse(x, coef, state, reverse, level, inplace)
+  op.fresh()
+  P.naxes, P.axes[0], P.i[0] = 1, 1, reverse and 1 or 0
+  local last = tensor.header(0)
+  local y = op.run('signal.filter', (level or 2) + 1, inplace and { out = x } or nil, 0, run, x, coef, state, last)
+  return y, last._storage ~= nil and tensor.finish(last) or last
+end
+
+return M

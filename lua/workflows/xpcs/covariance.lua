@@ -1,0 +1,102 @@
+--- workflows.xpcs.covariance: errors of a fit, and what the data do not determine.
+--
+-- The normal matrix, scaled to a unit diagonal, tells by its condition: up to 1e8 its inverse is good; up to 1e12 the columns themselves are factorised (QR), which
+-- keeps twice the digits; beyond that some combination of parameters is not determined, and its members get an infinite variance instead of a number.
+local mc = require 'mascon'
+local problem = require 'workflows.xpcs.problem'
+local dense = require 'workflows.xpcs.dense'
+local M = {}
+
+M.GOOD, M.LIMIT = 1e8, 1e12
+
+--- Inverse of a normal matrix from its scaled spectrum; combinations below 1 / LIMIT of the largest eigenvalue are left out.
+---@return number[][] covariance, table[] null each { vector over scaled parameters }, number condition
+local function invert(values, vectors, norms)
+  local n = #values
+  local top = values[n]
+  local cut = top / M.LIMIT
+  local cov, null = {}, {}
+  for i = 1, n do cov[i] = {} end
+  for i = 1, n do
+    for j = i, n do
+      local sum = 0
+      for k = 1, n do if values[k] >= cut then sum = sum + vectors[k][i] * vectors[k][j] / values[k] end end
+      cov[i][j] = norms[i] > 0 and norms[j] > 0 and sum / (norms[i] * norms[j]) or 0
+      cov[j][i] = cov[i][j]
+    end
+  end
+  local infinite = {}
+  for k = 1, n do
+    if values[k] < cut then
+      null[#null + 1] = vectors[k]
+      for i = 1, n do if math.abs(vectors[k][i]) > 1e-3 then infinite[i] = true end end
+    end
+  end
+  for i = 1, n do if norms[i] == 0 then infinite[i] = true end end
+  for i = 1, n do
+    if infinite[i] then
+      for j = 1, n do cov[i][j], cov[j][i] = 0 / 0, 0 / 0 end
+      cov[i][i] = math.huge
+    end
+  end
+  for i = 1, n do if infinite[i] then cov[i][i] = math.huge end end
+  return cov, null, values[1] > 0 and top / values[1] or math.huge
+end
+
+--- Singular values and vectors of the columns themselves, scaled: by QR of one angle after the other.
+local function factorised(p, point, norms)
+  local reduced = require 'mascon.optim.fit.least_squares.reduced'
+  local z = p:full(point.x)
+  local contrast, offset, physics = p:split(z)
+  local at = { physics = physics, contrast = contrast, offset = offset, sigma = p.sigma, kd = p.kd, ks = p.ks, t = p.t, legacy_abs = p.legacy_abs }
+  local n, m, P = #p.free, p.m, p.P
+  local triangle
+  for f = 1, p.data.F do
+    triangle = mc.scope(function()
+      local r, J = dense.angle(p.data, at, f)
+      -- columns of the free numbers: combinations of this angle's contrast, offset and physics
+      local mix = {}
+      for k, i in ipairs(p.free) do
+        local row = {}
+        for c = 1, 2 + P do row[c] = 0 end
+        local function take(place, factor)
+          if place <= m then row[1] = row[1] + factor * p.shares[f][place]
+          elseif place <= 2 * m then row[2] = row[2] + factor * p.shares[f][place - m]
+          else row[2 + place - 2 * m] = row[2 + place - 2 * m] + factor end
+        end
+        take(i, 1)
+        for place, t in pairs(p.ties) do if t.to == i then take(place, t.factor) end end
+        for c = 1, 2 + P do row[c] = norms[k] > 0 and row[c] / norms[k] or 0 end
+        mix[k] = row
+      end
+      local part = reduced.triangle(mc.matmul(mc.tensor(mix), J), r)
+      return triangle and reduced.stack(triangle, part) or part
+    end)
+  end
+  local svd = mc.linalg.svd(triangle[{ mc.all, { 1, n } }], { full_matrices = false })
+  local s, V = svd.S:totable(), svd.Vh:totable()
+  local values, vectors = {}, {}
+  for k = 1, n do values[n + 1 - k], vectors[n + 1 - k] = s[k] ^ 2, V[k] end
+  return values, vectors
+end
+
+--- Covariance of the free numbers at a point for sigma as given.
+---@param p mascon.xpcs.Problem
+---@param point table
+---@return table covariance (list of lists), null, condition, how 'normal matrix' or 'QR', values, vectors, norms
+function M.of(p, point)
+  local _, H = p:normal(point)
+  local values, vectors, norms = problem.spectrum(H)
+  local n = #values
+  local how = 'normal matrix'
+  local condition = values[1] > 0 and values[n] / values[1] or math.huge
+  if condition > M.GOOD and p.loss == 'linear' and not p.data.weight then
+    values, vectors = factorised(p, point, norms)
+    how = 'QR'
+  end
+  local cov, null
+  cov, null, condition = invert(values, vectors, norms)
+  return { covariance = cov, null = null, condition = condition, how = how, values = values, vectors = vectors, norms = norms }
+end
+
+return M

@@ -1,0 +1,137 @@
+--- workflows.xpcs.data: the pairs i < j of all angles, packed in the order in which the pass reads them.
+--
+-- The matrix is symmetric, so its triangle is kept once: square tiles of 64 times, in a tile its rows, in a row groups of 8 columns, in a group the 8 values of
+-- every angle. NaN stands where there is no pair and where a point is masked. Angles come one after the other, so that never more than one full matrix is in memory.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local error = check.error
+local M = {}
+
+M.TILE, M.GROUP = 64, 8
+local T, G = M.TILE, M.GROUP
+local ceil, min = math.ceil, math.min
+
+---@class mascon.xpcs.Data
+---@field n integer times
+---@field F integer angles
+---@field packed mc.tensor f32|f64
+---@field holes mc.tensor u8 [tiles]
+---@field points integer pairs that are not masked
+local Data = {}
+Data.__index = Data
+
+--- Tiles of n times and F angles, in order: { I, J, rows, groups, at } with 0-based offsets.
+---@return table[] tiles, integer values
+function M.tiles(n, F)
+  local edge, out, at = ceil(n / T), {}, 0
+  for I = 0, edge - 1 do
+    for J = I, edge - 1 do
+      local rows, groups = min(T, n - I * T), ceil(min(T, n - J * T) / G)
+      out[#out + 1] = { I = I, J = J, rows = rows, groups = groups, at = at, values = rows * groups * F * G }
+      at = at + rows * groups * F * G
+    end
+  end
+  return out, at
+end
+
+--- Bytes of the packed data.
+function M.bytes(n, F, dtype)
+  local _, values = M.tiles(n, F)
+  return values * (dtype == 'f32' and 4 or 8)
+end
+
+--- Room for the data of F angles.
+---@param o table n, phi (list, deg), t f64 [n], dtype 'f64'|'f32', and whatever else describes them (q, dt, gap)
+---@return mascon.xpcs.Data
+function M.new(o)
+  local d = setmetatable({}, Data)
+  for k, v in pairs(o) do d[k] = v end
+  d.F, d.dtype = #o.phi, o.dtype or 'f64'
+  local values
+  d.tiles, values = M.tiles(d.n, d.F)
+  d.packed = mc.full({ values }, mc.nan, { dtype = d.dtype })
+  d.holes = mc.zeros({ #d.tiles }, { dtype = 'u8' })
+  d.points, d.masked = 0, 0
+  d.filled = {}
+  return d
+end
+
+--- The place of an angle in a tile: a view [rows, groups, G].
+local function slot(packed, tile, F, f)
+  return packed[{ { tile.at + 1, tile.at + tile.values } }]:reshape(tile.rows, tile.groups, F, G)[{ mc.all, mc.all, f, mc.all }]
+end
+
+--- A matrix padded to whole tiles, NaN on and below the diagonal.
+local function upper(c, dtype)
+  local n = c.shape[1]
+  local full = mc.full({ n, ceil(n / G) * G }, mc.nan, { dtype = dtype })
+  local t = mc.arange(1, n)
+  full[{ mc.all, { 1, n } }] = mc.where(mc.gt(t:expand_dims(1), t:expand_dims(2)), c, mc.nan):to(dtype)
+  return full
+end
+
+local function each(d, f, full, store)
+  for _, tile in ipairs(d.tiles) do
+    local i, j = tile.I * T, tile.J * T
+    store(slot(d.packed, tile, d.F, f), full[{ { i + 1, i + tile.rows }, { j + 1, j + tile.groups * G } }], tile)
+  end
+end
+
+--- Takes the matrix of one angle. Points that are not finite, and those where mask is false, are masked.
+---@param f integer
+---@param c mc.tensor f64 [n, n] symmetric
+---@param mask? mc.tensor bool [n, n]
+function Data:put(f, c, mask)
+  local n = self.n
+  if c.ndim ~= 2 or c.shape[1] ~= n or c.shape[2] ~= n then
+    error(('xpcs: the matrix of angle %d is %s; it must be [%d, %d]'):format(f, tostring(c.shape), n, n), 2)
+  end
+  mc.scope(function()
+    local good = mc.isfinite(c)
+    if mask then good = mc.logical_and(good, mask) end
+    local inside = mc.gt(mc.triu(mc.ones { n, n }, 1), 0)
+    local missing = mc.logical_and(inside, mc.logical_not(good))
+    local count = mc.sum(missing:to 'f64'):item()
+    local full = upper(mc.where(good, c, mc.nan), self.dtype)
+    each(self, f, full, function(place, block) place:copy_(block:reshape(place.shape)) end)
+    if count > 0 then
+      for k, tile in ipairs(self.tiles) do
+        local i, j = tile.I * T, tile.J * T
+        if mc.any(missing[{ { i + 1, i + tile.rows }, { j + 1, min(j + T, n) } }]) then self.holes[k] = 1 end
+      end
+    end
+    self.points, self.masked = self.points + n * (n - 1) / 2 - count, self.masked + count
+  end)
+  self.filled[f] = true
+end
+
+--- The matrix of one angle, f64 [n, n], symmetric, its diagonal corrected; NaN where points are masked.
+---@param f integer
+function Data:matrix(f)
+  local n = self.n
+  return mc.scope(function()
+    local full = mc.full({ n, ceil(n / G) * G }, mc.nan)
+    for _, tile in ipairs(self.tiles) do
+      local i, j = tile.I * T, tile.J * T
+      local place = slot(self.packed, tile, self.F, f)
+      full[{ { i + 1, i + tile.rows }, { j + 1, j + tile.groups * G } }] = place:to('f64'):reshape(tile.rows, tile.groups * G)
+    end
+    local t = mc.arange(1, n)
+    local u = mc.where(mc.gt(t:expand_dims(1), t:expand_dims(2)), full[{ mc.all, { 1, n } }], 0)
+    return require('workflows.xpcs.prepare').diagonal(u + u.mT)
+  end)
+end
+
+--- Data of matrices that are in memory.
+---@param o table c2 f64|f32 [angles, n, n] symmetric, phi, t, and the options of new; mask bool like c2
+---@return mascon.xpcs.Data
+function M.of(o)
+  local d = {}
+  for k, v in pairs(o) do if k ~= 'c2' and k ~= 'mask' then d[k] = v end end
+  d.n = o.c2.shape[2]
+  d = M.new(d)
+  for f = 1, d.F do d:put(f, o.c2[f]:to 'f64', o.mask and o.mask[f]) end
+  return d
+end
+
+return M

@@ -1,0 +1,334 @@
+--- workflows.xpcs.fit: values, errors and a verdict from data.
+--
+-- Joins what the other files know: starting values, the problem, the solver of mascon.optim, closing Gauss-Newton steps, covariance. Takes data that are ready
+-- (data.lua) and options; reads and writes no file.
+local lib = require 'mascon.core.ffi'
+local check = require 'mascon.core.check'
+local trf = require 'mascon.optim.fit.least_squares.trf'
+local least_squares = require 'mascon.optim.fit.least_squares'
+local vectors = require 'mascon.optim.fit.least_squares.vectors'
+local parameters = require 'workflows.xpcs.parameters'
+local model = require 'workflows.xpcs.model'
+local scaling = require 'workflows.xpcs.scaling'
+local problem = require 'workflows.xpcs.problem'
+local covariance = require 'workflows.xpcs.covariance'
+local verdict = require 'workflows.xpcs.verdict'
+local error = check.error
+local M = {}
+
+local MODES = { 'static', 'laminar_flow', 'static_isotropic' }
+M.LOSSES = { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' }
+
+M.OPTS = {
+  mode = { nil, MODES }, scaling = { 'auto', scaling.MODES }, constant_scaling_threshold = { 3, 'integer >= 1' }, fourier_order = { 2, 'integer >= 1' },
+  initial = { nil, 'table' }, bounds = { nil, 'table' }, fixed = { nil, 'table' }, active = { nil, 'table' }, ties = { nil, 'table' }, contrast = { nil, 'table' }, offset = { nil, 'table' },
+  sigma = { nil, 'any' }, absolute_sigma = { nil, 'bool' }, loss = { 'linear', M.LOSSES }, f_scale = { 1, 'number > 0' },
+  ftol = { 1e-8, 'number >= 0' }, xtol = { 1e-8, 'number >= 0' }, gtol = { 1e-8, 'number >= 0' }, max_nfev = { nil, 'integer >= 1' }, x_scale = { 'jac', 'any' },
+  shear_weighting = { nil, 'any' }, legacy_counting = { false, 'bool' }, legacy_abs = { false, 'bool' }, phase_convention = { 'qL/2pi', { 'qL/2pi', 'qL/2' } },
+  q = { nil, 'number' }, gap = { nil, 'number' }, dt = { nil, 'number' }, progress = { nil, 'any' }, watch = { nil, 'function' }, engine = { nil, 'function' }, reduced_limit = { 10, 'number > 0' },
+  resume = { nil, 'table' },
+}
+
+local function positive(name, v, unit, low, high, warnings)
+  if type(v) ~= 'number' or not (v > 0 and v < math.huge) then
+    error(('xpcs: %s is %s; give a positive number, %s'):format(name, check.show(v), unit), 4)
+  end
+  if v < low or v > high then table.insert(warnings, ('%s = %g %s is outside the usual range %g .. %g; check its unit'):format(name, v, unit, low, high)) end
+end
+
+--- sigma as a list per angle; and whether it is the default.
+local function sigmas(o, F)
+  local s = o.sigma
+  if s == nil then s = 0.01 end
+  local list = {}
+  if type(s) == 'number' then for f = 1, F do list[f] = s end
+  else list = least_squares.list('xpcs', 'sigma', s, F) end
+  local bad = 0
+  for f = 1, F do if not (list[f] > 0 and list[f] < math.huge) then bad = bad + 1 end end
+  if bad > 0 then error(('xpcs: %d of the %d values of sigma are not positive and finite; mask points with mask instead'):format(bad, F), 4) end
+  return list, o.sigma == nil
+end
+
+--- Lower and upper bound of a parameter, after the user's.
+local function bound_of(o, p)
+  local given
+  for name, b in pairs(o.bounds or {}) do
+    if parameters.get('xpcs', name, 5) == p then given = b end
+  end
+  local low, high = p.min, p.max
+  if given then low, high = tonumber(given.min or given[1]) or low, tonumber(given.max or given[2]) or high end
+  if low > high then error(('xpcs: the bounds of %s are %g and %g; the lower one must not exceed the upper one'):format(p.name, low, high), 5) end
+  return low, high
+end
+
+local function named(list)
+  local out = {}
+  for k, v in pairs(list or {}) do
+    if type(k) == 'number' then out[parameters.get('xpcs', v, 5).name] = true
+    else out[parameters.get('xpcs', k, 5).name] = v end
+  end
+  return out
+end
+
+--- Everything a problem needs, and the words that go with it.
+local function set_up(data, o)
+  local warnings = {}
+  local mode = o.mode or data.mode or 'static'
+  if mode == 'static_isotropic' then mode = 'static' end
+  local q, gap, dt = o.q or data.q, o.gap or data.gap or 2e6, o.dt or data.dt
+  positive('q', q, '1/A', 1e-4, 1, warnings)
+  positive('dt', dt, 's', 1e-6, 1e3, warnings)
+  if mode ~= 'static' then positive('gap', gap, 'A (the stator-rotor gap; 2e6 A is 200 um)', 1e5, 1e8, warnings) end
+  local F, P = data.F, mode == 'static' and 3 or 7
+  local resolved, note = scaling.resolve(o.scaling, F, o)
+  if note then table.insert(warnings, note) end
+  local shares, suffix = scaling.matrix(resolved, data.phi, o.fourier_order)
+  local m = shares and #shares[1] or 0
+  local sigma, default_sigma = sigmas(o, F)
+
+  -- where contrast and offset start: given, or quantiles of the data
+  local contrast, offset = o.contrast, o.offset
+  if not contrast or not offset then
+    local c, f_ = data.start_contrast, data.start_offset
+    if not c then
+      c, f_ = {}, {}
+      for f = 1, F do c[f], f_[f] = scaling.start(data:matrix(f)) end
+      scaling.release()
+    end
+    contrast, offset = contrast or c, offset or f_
+    if resolved == 'constant' and not (o.contrast and o.offset) then
+      table.insert(warnings, 'constant scaling is frozen at quantiles of the data, which are biased where the decay is fast; parameters may end at their bounds. Give contrast and offset, or use averaged')
+    end
+  end
+  for _, list in ipairs { contrast, offset } do
+    if #list ~= F then error(('xpcs: contrast and offset need one number per angle; there are %d and %d angles'):format(#list, F), 3) end
+  end
+
+  local names, start, low, high = {}, {}, {}, {}
+  local function place(i, name, value, p, wide)
+    names[i], start[i] = name, value
+    low[i], high[i] = bound_of(o, p)
+    if wide then low[i], high[i] = low[i] - high[i], high[i] - low[i] end
+  end
+  for k, list in ipairs { contrast, offset } do
+    local p = k == 1 and parameters.CONTRAST or parameters.OFFSET
+    if m > 0 then
+      local free = scaling.free(shares, list)
+      for i = 1, m do place((k - 1) * m + i, p.name .. suffix[i], free[i], p, resolved == 'fourier' and i > 1) end
+    end
+  end
+  local initial = named(o.initial)
+  for k = 1, P do
+    local p = parameters.LIST[k]
+    local v = initial[p.name]
+    if v ~= nil and type(v) ~= 'number' then error(('xpcs: the initial value of %s is %s; give a number'):format(p.name, check.show(v)), 3) end
+    place(2 * m + k, p.name, v or p.default, p)
+  end
+
+  -- fixed, tied, free
+  local fixed, active, ties, free = named(o.fixed), o.active and named(o.active), {}, {}
+  local place_of = {}
+  for i, name in ipairs(names) do place_of[name] = i end
+  for name, t in pairs(o.ties or {}) do
+    local i, to = place_of[parameters.get('xpcs', name, 3).name], place_of[parameters.get('xpcs', t.to, 3).name]
+    if not i or not to or i == to or (o.ties[t.to]) then error(('xpcs: %s cannot be tied to %s; tie a physical parameter to another one that is not tied itself'):format(name, tostring(t.to)), 3) end
+    ties[i] = { to = to, factor = t.factor or 1, shift = t.shift or 0 }
+  end
+  for i, name in ipairs(names) do
+    local base = i <= m and 'contrast' or i <= 2 * m and 'offset' or name
+    local v = fixed[base]
+    if type(v) == 'number' and (i > 2 * m or resolved ~= 'fourier') then start[i] = v end
+    if v == nil and low[i] == high[i] then start[i], v = low[i], true end
+    if active and i > 2 * m and not active[name] then v = true end
+    if v == nil or v == false then
+      local inside = math.max(low[i], math.min(high[i], start[i]))
+      if inside ~= start[i] then
+        table.insert(warnings, ('%s starts at %g, outside its bounds %g .. %g; it starts at %g'):format(name, start[i], low[i], high[i], inside))
+        start[i] = inside
+      end
+      if not ties[i] then free[#free + 1] = i end
+    end
+  end
+  if #free == 0 then error('xpcs: every parameter is fixed; leave at least one free', 3) end
+  if data.points < #free then
+    error(('xpcs: %d points cannot determine %d parameters; use more data or fix parameters'):format(data.points, #free), 3)
+  end
+
+  local weights
+  if o.shear_weighting and mode ~= 'static' then
+    local w = type(o.shear_weighting) == 'table' and o.shear_weighting or {}
+    weights = scaling.shear_weights(data.phi, { phi0 = start[2 * m + 7], alpha = w.alpha, min_weight = w.min_weight, normalize = w.normalize })
+    local plain = sigma
+    sigma = {}
+    for f = 1, F do sigma[f] = plain[f] / math.sqrt(math.max(weights[f], 0.01)) end
+  end
+  local kd, ks = model.constants { q = q, gap = gap, dt = dt, phase_convention = o.phase_convention }
+  local p = problem.new {
+    data = data, mode = resolved, shares = shares, P = P, start = start, free = free, ties = ties, sigma = sigma, kd = kd, ks = ks, t = data.t, loss = o.loss, f_scale = o.f_scale,
+    contrast = contrast, offset = offset, legacy_abs = o.legacy_abs, engine = o.engine, watch = o.watch,
+  }
+  p.names, p.low, p.high, p.warnings, p.kind_of_flow, p.default_sigma, p.weights = names, low, high, warnings, mode, default_sigma, weights
+  p.geometry = { q = q, gap = gap, dt = dt, convention = o.phase_convention }
+  return p
+end
+
+local function picked(p, list)
+  local out = {}
+  for k, i in ipairs(p.free) do out[k] = list[i] end
+  return out
+end
+
+--- Gauss-Newton steps from where the solver stopped, until a step is below 1e-6 standard errors. Numbers that lean on a bound stay there.
+local function polish(p, point, low, high, scale)
+  local left = 0
+  for _ = 1, 12 do
+    local g, H = p:normal(point)
+    local inside = {}
+    for k = 1, #g do
+      local range = high[k] - low[k]
+      local near = range < math.huge and 1e-6 * range or 1e-9 * (1 + math.abs(point.x[k]))
+      if not ((point.x[k] - low[k] < near and g[k] > 0) or (high[k] - point.x[k] < near and g[k] < 0)) then inside[#inside + 1] = k end
+    end
+    if #inside == 0 then return point, 0 end
+    local sub = {}
+    for a, i in ipairs(inside) do
+      sub[a] = {}
+      for b, j in ipairs(inside) do sub[a][b] = H[i][j] end
+    end
+    local values, V, norms = problem.spectrum(sub)
+    local n = #inside
+    local step, size = {}, 0
+    for a = 1, n do step[a] = 0 end
+    for k = 1, n do
+      if values[k] > values[n] / covariance.LIMIT then
+        local s = 0
+        for a = 1, n do if norms[a] > 0 then s = s + V[k][a] * g[inside[a]] / norms[a] end end
+        size = size + s * s / values[k]
+        for a = 1, n do if norms[a] > 0 then step[a] = step[a] - V[k][a] * s / values[k] / norms[a] end end
+      end
+    end
+    left = math.sqrt(size) / scale
+    if left < 1e-6 then return point, left end
+    local x = {}
+    for k = 1, #g do x[k] = point.x[k] end
+    for a, k in ipairs(inside) do x[k] = x[k] + step[a] end
+    x = vectors.strictly(vectors.clip(x, low, high), low, high, 0)
+    local next_point = p:at(x)
+    if not next_point.cost or next_point.cost > point.cost * (1 + 1e-13) then return point, left end
+    point = next_point
+  end
+  return point, left
+end
+
+local function at_bound(v, low, high)
+  if low > -math.huge and v - low <= 1e-9 * (1 + math.abs(low)) then return 'lower' end
+  if high < math.huge and high - v <= 1e-9 * (1 + math.abs(high)) then return 'upper' end
+end
+
+local STATUS = { [0] = 'max_iter' }
+
+--- The result of a point.
+local function describe(p, o, point, status, iterations, seconds, left)
+  local data, n = p.data, #p.free
+  local loss_scale = o.legacy_counting and 2 or 1
+  local N = o.legacy_counting and data.F * data.n ^ 2 or data.points
+  local chi2 = loss_scale * point.sums[1]
+  local reduced = chi2 / math.max(N - n, 1)
+  local absolute = o.absolute_sigma
+  if absolute == nil then absolute = not p.default_sigma end
+  local c = covariance.of(p, point)
+  local s2 = (absolute and 1 or reduced) / loss_scale
+  if data.points <= n then s2 = math.huge end
+  local cov, corr, error_of = {}, {}, {}
+  for i = 1, n do
+    cov[i] = {}
+    for j = 1, n do cov[i][j] = c.covariance[i][j] * s2 end
+    error_of[p.free[i]] = math.sqrt(cov[i][i])
+  end
+  for i = 1, n do
+    corr[i] = {}
+    for j = 1, n do corr[i][j] = i == j and 1 or cov[i][j] / (error_of[p.free[i]] * error_of[p.free[j]]) end
+  end
+  local z = p:full(point.x)
+  local contrast, offset, physics = p:split(z)
+  for i, t in pairs(p.ties) do error_of[i] = math.abs(t.factor) * (error_of[t.to] or 0) end
+  local list, values, errors, is_free, bounds_hit = {}, {}, {}, {}, 0
+  for _, i in ipairs(p.free) do is_free[i] = true end
+  for i, name in ipairs(p.names) do
+    local base = i <= p.m and parameters.CONTRAST or i <= 2 * p.m and parameters.OFFSET or parameters.LIST[i - 2 * p.m]
+    local hit = is_free[i] and at_bound(z[i], p.low[i], p.high[i]) or nil
+    if hit then bounds_hit = bounds_hit + 1 end
+    list[i] = { name = name, unit = base.unit, about = base.about, value = z[i], error = is_free[i] and error_of[i] or p.ties[i] and error_of[i] or nil, low = p.low[i], high = p.high[i],
+      at_bound = hit, start = p.start[i], state = is_free[i] and 'free' or p.ties[i] and 'tied' or 'fixed' }
+    values[name], errors[name] = z[i], list[i].error
+  end
+  local checks = parameters.examine((function()
+    local v = {}
+    for k = 1, p.P do v[parameters.LIST[k].name] = physics[k] end
+    local sum_c, sum_o = 0, 0
+    for f = 1, data.F do sum_c, sum_o = sum_c + contrast[f], sum_o + offset[f] end
+    v.contrast, v.offset = sum_c / data.F, sum_o / data.F
+    return v
+  end)())
+  local r = {
+    mode = p.kind_of_flow, scaling = p.mode, parameters = list, values = values, errors = errors, physics = physics, contrast = contrast, offset = offset,
+    names = picked(p, p.names), covariance = cov, correlation = corr, condition = c.condition, covariance_by = c.how, null = c.null, spectrum = c,
+    chi2 = chi2, reduced_chi2 = reduced, n_points = N, n_parameters = n, dof = math.max(N - n, 1), cost = point.cost, loss = o.loss, f_scale = o.f_scale, sigma = p.sigma,
+    sigma_is_default = p.default_sigma, absolute_sigma = absolute, counting = o.legacy_counting and 'both triangles (legacy)' or 'unique pairs', shear_weights = p.weights,
+    status = status, message = least_squares.MESSAGES[status], success = status > 0, convergence_status = status > 0 and 'converged' or STATUS[status] or 'failed',
+    nfev = p.nfev, iterations = iterations, seconds = seconds, points_per_second = p.nfev * data.points / math.max(seconds, 1e-9), last_step = left,
+    geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks, problem = p, point = point,
+  }
+  r.quality_flag = reduced < 1.5 and bounds_hit == 0 and 'good' or reduced < 3 and bounds_hit <= 2 and 'marginal' or 'poor'
+  if reduced > o.reduced_limit then table.insert(r.warnings, ('reduced chi2 is %.4g, above %g: the model does not describe the data within sigma'):format(reduced, o.reduced_limit)) end
+  if p.default_sigma then table.insert(r.warnings, 'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and reduced chi2 does not test the fit') end
+  if p.weights then
+    local q = problem.new(p)
+    q.sigma = sigmas(o, data.F)
+    q.watch = nil
+    r.unweighted_chi2 = loss_scale * q:at(point.x).sums[1]
+  end
+  r.verdict = verdict.of(r)
+  return r
+end
+
+--- Fits the model to data.
+---
+---@param data mascon.xpcs.Data
+---@param opts? table mode 'static'|'laminar_flow' (the data's) · scaling 'auto'|'individual'|'constant'|'averaged'|'fourier' · initial { name = value } ·
+---  bounds { name = { low, high } } · fixed (names, or name = value) · active (names: all other physical ones are fixed) · ties { name = { to, factor, shift } } ·
+---  contrast, offset (lists per angle) · sigma (number or list per angle; 0.01) · absolute_sigma (true when sigma is given) · loss · f_scale ·
+---  ftol, xtol, gtol 1e-8 · max_nfev 100 per parameter · shear_weighting · legacy_counting · legacy_abs · phase_convention · watch(problem, point)
+---@return table result parameters (list of { name, unit, value, error, low, high, at_bound, state }), values, errors, contrast, offset, physics, covariance,
+---  correlation, chi2, reduced_chi2, verdict (sentences), quality_flag, convergence_status, ...
+--- Source: Branch, Coleman and Li, 1999 (the solver); the model: X-ray photon correlation under flow, see model.lua.
+function M.fit(data, opts)
+  local o = check.opts('xpcs.fit', opts, M.OPTS, 3)
+  local p = set_up(data, o)
+  local start = lib.clock_seconds()
+  local low, high = picked(p, p.low), picked(p, p.high)
+  local iterations_shown
+  local settings = {
+    low = low, high = high, ftol = o.ftol, xtol = o.xtol, gtol = o.gtol, max_nfev = o.max_nfev or 100 * #p.free, x_scale = o.x_scale,
+    notify = o.progress and function(point, iteration, _, _, optimality)
+      iterations_shown = iteration
+      return o.progress(point, iteration, optimality, p)
+    end or nil,
+  }
+  local x0 = picked(p, p.start)
+  for k = 1, #x0 do x0[k] = math.max(low[k], math.min(high[k], x0[k])) end
+  local point, small, status, _, iterations = trf.run(p, x0, settings)
+  if status == -4 then error('xpcs: the cost is not finite at the start; check the data for overflow and the starting values', 2) end
+  if not small then error('xpcs: the derivatives are not finite; check the starting values', 2) end
+  local absolute = o.absolute_sigma
+  if absolute == nil then absolute = not p.default_sigma end
+  local scale = absolute and 1 or math.sqrt(math.max(2 * point.cost / math.max(data.points - #x0, 1), 1e-300))
+  local left
+  if status >= 0 then point, left = polish(p, point, low, high, scale) end
+  if status == 0 and left and left < 1e-3 then status = 3 end
+  local r = describe(p, o, point, status, iterations or iterations_shown or 0, lib.clock_seconds() - start, left)
+  return r
+end
+
+M.set_up, M.describe, M.polish, M.picked = set_up, describe, polish, picked
+return M

@@ -1,0 +1,134 @@
+--- workflows.xpcs.layout: the two HDF5 layouts of two-time files: which matrix belongs to which q and angle.
+--
+-- APS-U: xpcs/qmap with lists of q and phi, bins that count through them, one dataset per bin. APS: one q, one phi and one dataset per pair. Reads lists
+-- and names, no matrix; gives entries { q, phi, dataset } in the order of the file.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local error = check.error
+local M = {}
+
+local NEW = { q = 'xpcs/qmap/dynamic_v_list_dim0', phi = 'xpcs/qmap/dynamic_v_list_dim1', bins = 'xpcs/twotime/processed_bins', matrices = 'xpcs/twotime/correlation_map' }
+local OLD = { q = 'xpcs/dqlist', phi = 'xpcs/dphilist', matrices = 'exchange/C2T_all' }
+
+--- A dataset as a flat list of numbers.
+local function list(file, path, name, row)
+  if not file:has(name) then error(('xpcs: %s has no %s, which the layout needs'):format(path, name), 4) end
+  local t = file:get(name)
+  if type(t) == 'number' then return { t } end
+  if not mc.is_tensor(t) then error(('xpcs: %s:%s holds no numbers'):format(path, name), 4) end
+  if row and t.ndim == 2 then t = t[1] end
+  return t:to('f64'):reshape(-1):totable()
+end
+
+local function number_in(name)
+  local s = name:match '(%d+)$'
+  return s and tonumber(s)
+end
+
+--- Which dataset each bin has: by the number in its name when those numbers are the bins, else by position.
+local function pair(bins, names, warnings)
+  local by_number, matches = {}, #names == #bins
+  for _, name in ipairs(names) do
+    local k = number_in(name)
+    if not k or by_number[k] then matches = false else by_number[k] = name end
+  end
+  for _, b in ipairs(bins) do if not by_number[b] then matches = false end end
+  local out, differ = {}, false
+  for k, b in ipairs(bins) do
+    out[k] = matches and by_number[b] or names[k]
+    if matches and by_number[b] ~= names[k] then differ = true end
+  end
+  if differ then
+    table.insert(warnings, 'the bins are listed in another order than the names of the matrices; they are paired by the number in the name (pairing by position would exchange matrices)')
+  end
+  if not matches and #names ~= #bins then
+    table.insert(warnings, ('there are %d bins and %d matrices; the longer list is cut'):format(#bins, #names))
+    for k = #out, math.min(#bins, #names) + 1, -1 do out[k] = nil end
+  end
+  return out
+end
+
+local function new_layout(file, path, warnings)
+  local q, phi, bins = list(file, path, NEW.q), list(file, path, NEW.phi), list(file, path, NEW.bins)
+  local group = file:group(NEW.matrices)
+  local names = group.names
+  local out = {}
+  for k, name in pairs(pair(bins, names, warnings)) do
+    local b = bins[k] - 1
+    local iq = math.floor(b / #phi)
+    if b < 0 or iq >= #q then
+      table.insert(warnings, ('bin %d lies outside of %d q x %d angles and is skipped, its matrix too'):format(bins[k], #q, #phi))
+    else
+      out[#out + 1] = { q = q[iq + 1], phi = phi[b % #phi + 1], name = NEW.matrices .. '/' .. name, k = k }
+    end
+  end
+  table.sort(out, function(a, b) return a.k < b.k end)
+  if #out == 0 then error(('xpcs: %s: none of its bins lies inside %d q x %d angles; the file is damaged or of another layout'):format(path, #q, #phi), 4) end
+  return out
+end
+
+local function old_layout(file, path, warnings)
+  local q, phi = list(file, path, OLD.q, true), list(file, path, OLD.phi, true)
+  local names = file:group(OLD.matrices).names
+  local n = math.min(#q, #phi, #names)
+  if n < math.max(#q, #phi, #names) then
+    table.insert(warnings, ('there are %d q, %d angles and %d matrices; the longer lists are cut'):format(#q, #phi, #names))
+  end
+  local out = {}
+  for k = 1, n do out[k] = { q = q[k], phi = phi[k], name = OLD.matrices .. '/' .. names[k], k = k } end
+  if n == 0 then error(('xpcs: %s holds no matrix in %s'):format(path, OLD.matrices), 4) end
+  return out
+end
+
+--- Entries of a file and the name of its layout.
+---@param file table group of mc.open
+---@param path string
+---@param warnings string[]
+---@return table[] entries, 'APS-U'|'APS' layout
+function M.read(file, path, warnings)
+  if file:has(NEW.q) and file:has(NEW.matrices) then return new_layout(file, path, warnings), 'APS-U' end
+  if file:has(OLD.q) and file:has(OLD.phi) and file:has(OLD.matrices) then return old_layout(file, path, warnings), 'APS' end
+  error(('xpcs: %s has neither the APS-U layout (%s and %s) nor the APS layout (%s, %s and %s)'):format(path, NEW.q, NEW.matrices, OLD.q, OLD.phi, OLD.matrices), 3)
+end
+
+--- The entries of one q.
+---@param entries table[]
+---@param layout string
+---@param wanted number 1/A
+---@param o table q_tolerance_fraction 0.1, strict_q
+---@param warnings string[]
+---@return table[] kept, number q
+function M.select_q(entries, layout, wanted, o, warnings)
+  local near = entries[1].q
+  for _, e in ipairs(entries) do if math.abs(e.q - wanted) < math.abs(near - wanted) then near = e.q end end
+  local kept = {}
+  if layout == 'APS-U' then
+    for _, e in ipairs(entries) do if math.abs(e.q - near) < 1e-10 then kept[#kept + 1] = e end end
+  else
+    local tolerance = (o.q_tolerance_fraction or 0.1) * near
+    local mixed = false
+    for _, e in ipairs(entries) do
+      if math.abs(e.q - near) <= tolerance then
+        kept[#kept + 1] = e
+        mixed = mixed or math.abs(e.q - near) > 1e-10
+      end
+    end
+    if #kept < 5 and #kept < #entries and not o.strict_q then
+      local all = {}
+      for i, e in ipairs(entries) do all[i] = { e, math.abs(e.q - near), i } end
+      table.sort(all, function(a, b) return a[2] < b[2] or (a[2] == b[2] and a[3] < b[3]) end)
+      kept = {}
+      for i = 1, math.min(10, #all) do kept[i] = all[i][1] end
+      local least, most = math.huge, 0
+      for _, e in ipairs(kept) do least, most = math.min(least, e.q), math.max(most, e.q) end
+      table.insert(warnings, ('fewer than 5 matrices lie within %g of q = %g 1/A; the %d nearest are taken and fitted as one q although theirs run from %g to %g 1/A. strict_q = true refuses this')
+        :format(o.q_tolerance_fraction or 0.1, near, #kept, least, most))
+    elseif mixed then
+      table.insert(warnings, ('matrices of several q within %g of %g 1/A are fitted as one q'):format(o.q_tolerance_fraction or 0.1, near))
+    end
+  end
+  if #kept == 0 then error(('xpcs: no matrix belongs to q = %g 1/A'):format(wanted), 3) end
+  return kept, near
+end
+
+return M

@@ -1,0 +1,94 @@
+--- workflows.xpcs.model: two-time correlation of diffusion and shear, in tensors.
+--
+-- The definition in its plainest form, for simulation, plots and the test of the fused pass, which computes the same without these arrays.
+-- C2(phi, t_i, t_j) = offset + contrast g1^2, g1 = exp(-kD |A_j - A_i|) sinc(x)^2, x = kS cos(phi0 - phi) |B_j - B_i|, where A and B are running trapezoids
+-- (without dt) of D(t) = D0 t^alpha + D_offset and G(t) = g0 t^beta + g_off, kD = q^2 dt / 2, kS = q L dt / (2 pi). Times below half a step count as half a step.
+local mc = require 'mascon'
+local M = {}
+
+local DEGREE = math.pi / 180
+local LEAST = 1e-10 -- of D, G and g1
+
+--- kD and kS of a geometry. phase_convention 'qL/2' takes the phase pi times larger, as homodyne-analysis does.
+---@param o table q 1/A, gap A, dt s, phase_convention
+function M.constants(o)
+  local ks = o.q * (o.gap or 2e6) * o.dt / (2 * math.pi)
+  if o.phase_convention == 'qL/2' then ks = ks * math.pi end
+  return o.q * o.q * o.dt / 2, ks
+end
+
+--- Running trapezoid without dt: 0, (f1 + f2)/2, ...
+local function running(f)
+  local n = f.shape[1]
+  if n == 1 then return mc.zeros { 1 } end
+  return mc.concat({ mc.zeros { 1 }, mc.cumulative_sum((f[{ { 1, n - 1 } }] + f[{ { 2, n } }]) * 0.5) }, 1)
+end
+
+--- Integral of scale t^power + shift over the times, and of its three derivatives; f64 [n] each.
+---@param t mc.tensor f64 [n] s
+---@return mc.tensor[]
+function M.integrals(t, scale, power, shift)
+  local n = t.shape[1]
+  local floor = math.max(n > 1 and math.abs(t[2]:item() - t[1]:item()) / 2 or 0, 1e-8)
+  local tau = mc.where(mc.gt(t, floor), t, floor)
+  local p = tau ^ power
+  local rate = p * scale + shift
+  local above = mc.gt(rate, LEAST)
+  return { running(mc.where(above, rate, LEAST)), running(mc.where(above, p, 0)), running(mc.where(above, p * scale * mc.log(tau), 0)),
+    running(mc.where(above, mc.ones { n }, 0)) }
+end
+
+local function differences(p) return p:expand_dims(1) - p:expand_dims(2) end
+
+--- |X|, or the smooth form of upstream.
+local function size(x, legacy) return legacy and mc.sqrt(x * x + 1e-12) or mc.abs(x) end
+
+--- sin(x)/x and its derivative.
+local function sinc(x)
+  local z = x * x
+  local near, far = mc.lt(mc.abs(x), 1e-4), mc.lt(mc.abs(x), 0.1)
+  local safe = mc.where(mc.eq(x, 0), 1, x)
+  local s = mc.where(near, 1 - z / 6 + z * z / 120, mc.sin(safe) / safe)
+  local d = mc.where(far, x * (-1 / 3 + z / 30 - z * z / 840 + z * z * z / 45360), (mc.cos(x) - s) / safe)
+  return s, d
+end
+
+--- g1 [n, n] of one angle, and with `derivatives` the list dC2/dp of the physical parameters for contrast 1.
+---@param o table t f64 [n], kd, ks, physics (list of 3 or 7), legacy_abs
+---@param phi number deg
+function M.g1(o, phi, derivatives)
+  local p = o.physics
+  local A = M.integrals(o.t, p[1], p[2], p[3])
+  local E = mc.exp(mc.maximum(size(differences(A[1]), o.legacy_abs) * -o.kd, -700))
+  local g1, S, D, b, B, turn = E, nil, nil, nil, nil, nil
+  if #p > 3 then
+    B = M.integrals(o.t, p[4], p[5], p[6])
+    turn = (p[7] - phi) * DEGREE
+    b = size(differences(B[1]), o.legacy_abs)
+    S, D = sinc(b * (o.ks * math.cos(turn)))
+    g1 = E * S * S
+  end
+  local above = mc.gt(g1, LEAST)
+  g1 = mc.where(above, g1, LEAST)
+  if not derivatives then return g1 end
+  local out = {}
+  local forward = mc.sign(differences(A[1]))
+  local function sized(prefix) return differences(prefix) * forward end
+  local common = mc.where(above, g1 * g1 * (-2 * o.kd), 0)
+  for k = 1, 3 do out[k] = common * sized(A[k + 1]) end
+  if #p > 3 then
+    local f = mc.where(above, g1 * E * S * D * 4, 0)
+    for k = 1, 3 do out[3 + k] = f * sized(B[k + 1]) * (o.ks * math.cos(turn)) end
+    out[7] = f * b * (-o.ks * math.sin(turn) * DEGREE)
+  end
+  return g1, out
+end
+
+--- Two-time correlation of one angle, f64 [n, n].
+---@param o table as for g1
+function M.c2(o, phi, contrast, offset)
+  local g1 = M.g1(o, phi)
+  return g1 * g1 * contrast + offset
+end
+
+return M

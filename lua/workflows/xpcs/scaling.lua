@@ -1,0 +1,152 @@
+--- workflows.xpcs.scaling: contrast and offset: starting values, modes, how free numbers become values per angle.
+--
+-- Starting values are quantiles of the data. A mode is a matrix: the value of each angle is a sum of free numbers times entries of it. Takes symmetric
+-- matrices with a corrected diagonal; fits nothing.
+local mc = require 'mascon'
+local parameters = require 'workflows.xpcs.parameters'
+local M = {}
+
+local function clip(v, p) return math.max(p.min, math.min(p.max, v)) end
+
+local LAGS = {} -- per number of times: masks of long and short lags
+
+--- Masks of the pairs whose lag is at least the 80th, at most the 20th percentile of all lags, of equally spaced times.
+local function lags(n)
+  local found = LAGS[n]
+  if found then return found[1], found[2] end
+  local t = mc.arange(0, n - 1)
+  local lag = mc.abs(t:expand_dims(1) - t:expand_dims(2))
+  local flat = lag:reshape(-1)
+  local long, short = mc.ge(lag, mc.quantile(flat, 0.8):item()), mc.le(lag, mc.quantile(flat, 0.2):item())
+  LAGS = { [n] = { mc.keep(long), mc.keep(short) } } -- one size at a time
+  return long, short
+end
+
+local function percentile(c, mask, q, all)
+  local good = mc.logical_and(mask, mc.isfinite(c))
+  local list = c[good]
+  if list:numel() < 10 then list = all end
+  return mc.quantile(list, q):item()
+end
+
+--- Starting contrast and offset of one angle from quantiles over all pairs: the offset from long lags, the contrast from short ones. The middle of the
+--- bounds when fewer than 100 points are finite. Biased low where the decay is faster than a fifth of the lags.
+---@param c mc.tensor f64 [n, n]
+---@return number contrast, number offset
+function M.start(c)
+  local C, O = parameters.CONTRAST, parameters.OFFSET
+  local all = c[mc.isfinite(c)]
+  if all:numel() < 100 then return (C.min + C.max) / 2, (O.min + O.max) / 2 end
+  local long, short = lags(c.shape[1])
+  local offset = clip(percentile(c, long, 0.1, all), O)
+  return clip(percentile(c, short, 0.9, all) - offset, C), offset
+end
+
+--- Gives the masks back.
+function M.release() LAGS = {} end
+
+M.MODES = { 'auto', 'individual', 'constant', 'averaged', 'fourier' }
+
+--- What a mode means for F angles: 'individual', 'constant', 'averaged' or 'fourier', and a note where it is not what was asked for.
+---@param mode string
+---@param F integer
+---@param o table constant_scaling_threshold 3, fourier_order 2
+---@return string mode, string|nil note
+function M.resolve(mode, F, o)
+  if mode == 'auto' then return F >= (o.constant_scaling_threshold or 3) and 'averaged' or 'individual' end
+  if mode == 'fourier' then
+    local need = 2 * (o.fourier_order or 2) + 1
+    if F < need then return 'individual', ('fourier needs at least %d angles for order %d and there are %d; contrast and offset are free per angle'):format(need, o.fourier_order or 2, F) end
+  end
+  return mode
+end
+
+--- Matrix of a mode, rows per angle: value of angle f = sum_k matrix[f][k] free[k]; nil for 'constant'. And names of the columns.
+---@param mode string resolved
+---@param phi number[] deg
+---@return number[][]|nil matrix, string[] suffixes
+function M.matrix(mode, phi, order)
+  local rows, names = {}, {}
+  if mode == 'constant' then return nil, {} end
+  for f, angle in ipairs(phi) do
+    local row = {}
+    if mode == 'averaged' then row[1] = 1
+    elseif mode == 'individual' then
+      for k = 1, #phi do row[k] = k == f and 1 or 0 end
+    else
+      local a = angle * math.pi / 180
+      row[1] = 1
+      for k = 1, order do row[2 * k], row[2 * k + 1] = math.cos(k * a), math.sin(k * a) end
+    end
+    rows[f] = row
+  end
+  if mode == 'averaged' then names = { '' }
+  elseif mode == 'individual' then for f, angle in ipairs(phi) do names[f] = ('[%d: %g deg]'):format(f, angle) end
+  else
+    names[1] = '[mean]'
+    for k = 1, order do names[2 * k], names[2 * k + 1] = ('[cos %d phi]'):format(k), ('[sin %d phi]'):format(k) end
+  end
+  return rows, names
+end
+
+--- Free numbers whose values per angle are nearest to given ones, by least squares.
+---@param rows number[][]
+---@param values number[]
+---@return number[]
+function M.free(rows, values)
+  if #rows[1] == 1 then
+    local s = 0
+    for _, v in ipairs(values) do s = s + v end
+    return { s / #values }
+  end
+  if #rows[1] == #rows and rows[1][1] == 1 and (#rows == 1 or rows[1][2] == 0) and rows[#rows][1] == (#rows == 1 and 1 or 0) then
+    return { unpack(values) }
+  end
+  local x = mc.linalg.lstsq(mc.tensor(rows), mc.tensor(values)).x
+  return x:reshape(-1):totable()
+end
+
+--- Values per angle of free numbers.
+function M.values(rows, free, first)
+  local out = {}
+  for f, row in ipairs(rows) do
+    local s = 0
+    for k = 1, #row do s = s + row[k] * free[first + k - 1] end
+    out[f] = s
+  end
+  return out
+end
+
+--- Contrast and offset that fit one angle best by unweighted least squares on [g1^2, 1] over pairs i < j; 0 and the mean where g1^2 does not vary.
+---@param c mc.tensor f64 [n, n]
+---@param g2 mc.tensor g1^2 [n, n]
+---@return number contrast, number offset
+function M.posthoc(c, g2)
+  local n = c.shape[1]
+  local inside = mc.logical_and(mc.gt(mc.triu(mc.ones { n, n }, 1), 0), mc.isfinite(c))
+  local y, g = c[inside], g2[inside]
+  local m = y:numel()
+  if m == 0 then return 0, 0 / 0 end
+  local gm, ym = mc.mean(g):item(), mc.mean(y):item()
+  local d = g - gm
+  local var = mc.sum(d * d):item()
+  if not (var > 1e-24 * m) then return 0, ym end
+  local contrast = mc.sum(d * (y - ym)):item() / var
+  return contrast, ym - contrast * gm
+end
+
+--- Weights of angles for shear: w_min + (1 - w_min) |cos(phi0 - phi)|^alpha, mean 1 when normalised.
+---@param phi number[] deg
+---@param o table phi0 deg, alpha 1, min_weight 0.3, normalize true
+function M.shear_weights(phi, o)
+  local w, sum = {}, 0
+  local least, power = o.min_weight or 0.3, o.alpha or 1
+  for f, angle in ipairs(phi) do
+    w[f] = least + (1 - least) * math.max(math.abs(math.cos((o.phi0 - angle) * math.pi / 180)), 1e-10) ^ power
+    sum = sum + w[f]
+  end
+  if o.normalize ~= false then for f = 1, #w do w[f] = w[f] * #w / sum end end
+  return w
+end
+
+return M

@@ -1,0 +1,173 @@
+--- workflows.xpcs.source: data of a fit from a file: HDF5 of the beamline, NPZ, or arrays.
+--
+-- Matrices are read one after the other, only those that are wanted and only their frames; each is made symmetric, its diagonal corrected, its first time dropped, its
+-- quality noted, its starting contrast and offset taken, and packed. Two matrices are in memory at a time, beside the packed triangle.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local angles = require 'workflows.xpcs.angles'
+local layout = require 'workflows.xpcs.layout'
+local prepare = require 'workflows.xpcs.prepare'
+local scaling = require 'workflows.xpcs.scaling'
+local data = require 'workflows.xpcs.data'
+local error = check.error
+local M = {}
+
+local OPTS = {
+  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' }, end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
+  diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' }, q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
+  dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
+}
+
+--- First and last frame inside N, 1-based.
+local function frames(o, N, warnings)
+  local first, last = math.max(o.start_frame, 1), o.end_frame
+  if last < 0 then last = N end
+  if last > N then
+    table.insert(warnings, ('end_frame is %d and there are %d frames; the last one is taken'):format(last, N))
+    last = N
+  end
+  if first > last then error(('xpcs: frames %d to %d hold nothing; the file has %d'):format(first, last, N), 4) end
+  if last - first + 1 < 2 then error(('xpcs: frames %d to %d are too few; two-time correlation needs at least 2'):format(first, last), 4) end
+  return first, last
+end
+
+local function checked(name, v, unit)
+  if type(v) ~= 'number' then error(('xpcs: %s is missing; give it in %s'):format(name, unit), 4) end
+  if not (v > 0 and v < math.huge) then error(('xpcs: %s is %s; it must be positive and finite, %s'):format(name, check.show(v), unit), 4) end
+  return v
+end
+
+--- Data with room for the kept entries; takes the matrix of each from `read(k)`.
+local function collect(o, about, count, N, read, warnings)
+  local dt = checked('dt', o.dt or about.dt, 's')
+  local drop = o.exclude_first and N >= 2 and 1 or 0
+  local n = N - drop
+  local d
+  local quality, contrast, offset = {}, {}, {}
+  for f = 1, count do
+    local c
+    mc.scope(function()
+      c = prepare.symmetric(read(f))
+      if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(about.names[f], tostring(c.shape), N, N), 4) end
+      c = prepare.diagonal(c, o.diagonal)
+      if drop > 0 then c = c[{ { 2, N }, { 2, N } }]:contiguous() end
+      return mc.keep(c)
+    end)
+    if not d then
+      d = data.new { n = n, phi = about.phi, t = mc.arange(drop, N - 1) * dt, dtype = o.dtype, q = about.q, dt = dt, gap = o.gap, mode = o.mode, path = about.path, layout = about.layout }
+    end
+    quality[f] = prepare.quality(c)
+    contrast[f], offset[f] = scaling.start(c)
+    d:put(f, c)
+    c:release()
+    if o.progress then o.progress(f, count) end
+  end
+  scaling.release()
+  local missing = 0
+  for f = 1, count do
+    missing = missing + quality[f].missing
+    if quality[f].good == 0 then error(('xpcs: %s holds no finite value'):format(about.names[f]), 3) end
+  end
+  if missing > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(missing, count * n * (n - 1) / 2)) end
+  d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = contrast, offset, quality, warnings, about.names
+  return d
+end
+
+local function of_hdf5(path, o)
+  local warnings = {}
+  local file = mc.open(path, { format = 'h5' })
+  local entries, kind = layout.read(file, path, warnings)
+  local wanted = checked('q (wavevector_q)', o.q, '1/A')
+  local kept, q = layout.select_q(entries, kind, wanted, o, warnings)
+  local phi = {}
+  for k, e in ipairs(kept) do phi[k] = angles.wrap(e.phi) end
+  local chosen = angles.choose(phi, o.phi_ranges, warnings)
+  local list, names, kept_phi = {}, {}, {}
+  for i, k in ipairs(chosen) do list[i], names[i], kept_phi[i] = kept[k], path .. ':' .. kept[k].name, phi[k] end
+  local first, last, size
+  local function read(i)
+    local set = file:dataset(list[i].name)
+    local shape = set.shape
+    if #shape ~= 2 or shape[1] ~= shape[2] then
+      error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[i], table.concat(shape, ', ')), 4)
+    end
+    if size and shape[1] ~= size then error(('xpcs: %s is [%d, %d] and %s is [%d, %d]; all matrices must have one shape'):format(names[i], shape[1], shape[2], names[1], size, size), 4) end
+    size = shape[1]
+    local t = set:read { { first, last }, { first, last } }
+    set:close()
+    return t, names[i], o.full_matrices
+  end
+  local shape = file:dataset(list[1].name).shape
+  if #shape ~= 2 or shape[1] ~= shape[2] then error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[1], table.concat(shape, ', ')), 3) end
+  first, last = frames(o, shape[1], warnings)
+  local d = collect(o, { q = q, phi = kept_phi, names = names, path = path, layout = kind }, #list, last - first + 1, read, warnings)
+  d.q_list = {}
+  for i, e in ipairs(list) do d.q_list[i] = e.q end
+  d.first_frame, d.last_frame = first, last
+  file:close()
+  return d
+end
+
+local NAMES = { c2 = { 'c2_exp', 'c2', 'C2', 'correlation' }, phi = { 'phi_angles_list', 'phi_angles', 'phi' }, q = { 'q', 'wavevector_q', 'wavevector_q_list' }, t = { 't1', 't' } }
+
+local function of_npz(path, o)
+  local warnings = {}
+  local arrays = mc.load(path, { format = 'npz' })
+  local function find(what, needed)
+    for _, name in ipairs(what == 'c2' and o.key and { o.key } or NAMES[what]) do if arrays[name] ~= nil then return arrays[name] end end
+    if needed then
+      local all = {}
+      for k in pairs(arrays) do all[#all + 1] = k end
+      table.sort(all)
+      error(('xpcs: %s has no array %s; it holds %s'):format(path, table.concat(NAMES[what], ' or '), table.concat(all, ', ')), 4)
+    end
+  end
+  local c2, phi = find('c2', true), find('phi', true):to('f64'):reshape(-1):totable()
+  if c2.ndim ~= 3 or c2.shape[1] ~= #phi or c2.shape[2] ~= c2.shape[3] then
+    error(('xpcs: %s: the matrices are %s for %d angles; they must be [angles, n, n]'):format(path, tostring(c2.shape), #phi), 3)
+  end
+  local q, t = find 'q', find 't'
+  local dt = o.dt
+  if t then
+    t = t:to('f64')
+    if t.ndim == 2 then t = t[{ mc.all, 1 }]:totable()[1] == t[{ 1, 1 }]:item() and mc.diagonal(t) or t[1] end
+    t = t:reshape(-1)
+    if t.shape[1] ~= c2.shape[2] then error(('xpcs: %s: there are %d times and %d rows'):format(path, t.shape[1], c2.shape[2]), 3) end
+    dt = dt or (t[2]:item() - t[1]:item())
+  end
+  for k = 1, #phi do phi[k] = angles.wrap(phi[k]) end
+  local chosen = angles.choose(phi, o.phi_ranges, warnings)
+  local kept, names = {}, {}
+  for i, k in ipairs(chosen) do kept[i], names[i] = phi[k], ('%s: matrix %d'):format(path, k) end
+  q = o.q or q and (mc.is_tensor(q) and q:to('f64'):reshape(-1)[1]:item() or q)
+  local first, last = frames(o, c2.shape[2], warnings)
+  local opts = {}
+  for k, v in pairs(o) do opts[k] = v end
+  opts.dt = dt
+  -- times that start after 0 say that the first one was dropped already
+  local start = t and t[first]:item() or 0
+  if t and start > 1e-12 then opts.exclude_first = false end
+  local d = collect(opts, { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ' }, #kept, last - first + 1,
+    function(i) return c2[chosen[i]][{ { first, last }, { first, last } }], names[i], true end, warnings)
+  if start > 1e-12 then d.t = t[{ { first, last } }]:contiguous() end
+  return d
+end
+
+--- Data of a file, ready for a fit.
+---@param path string .h5, .hdf, .hdf5, .nxs of the APS or APS-U layout, or .npz with c2_exp [angles, n, n] (full, symmetric), phi_angles_list, t1, q
+---@param opts? table q 1/A (nearest one is taken) · dt s · gap 2e6 A · start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
+---  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1, strict_q (APS) · dtype 'f64'|'f32' · mode · key (array of an .npz)
+---@return mascon.xpcs.Data with start_contrast, start_offset, quality, warnings
+function M.open(path, opts)
+  local o = check.opts('xpcs.open', opts, OPTS, 3)
+  check.arg('xpcs.open', 'path', path, 'string', 3)
+  local f, why = io.open(path, 'rb')
+  if not f then error(('xpcs: %s; check the path'):format(why), 2) end
+  f:close()
+  local ext = (path:match '%.(%w+)$' or ''):lower()
+  local d
+  if ext == 'npz' then d = of_npz(path, o) else d = of_hdf5(path, o) end
+  return d
+end
+
+return M

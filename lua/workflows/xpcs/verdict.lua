@@ -1,0 +1,117 @@
+--- workflows.xpcs.verdict: what a fit tells and what it does not, in sentences, before any number.
+--
+-- Three findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal matrix without curvature), combinations whose
+-- one-standard-error range exceeds the bounds, and single parameters known worse than to half of their value or tied closely to another one.
+local M = {}
+
+local function text(v) return ('%.4g'):format(v) end
+
+local function join(list)
+  if #list <= 1 then return list[1] or '' end
+  return table.concat(list, ', ', 1, #list - 1) .. ' and ' .. list[#list]
+end
+
+--- Names that take part in a direction, the largest share first.
+local function members(names, v, share)
+  local out = {}
+  local top = 0
+  for i = 1, #v do top = math.max(top, math.abs(v[i])) end
+  for i = 1, #v do if math.abs(v[i]) >= share * top then out[#out + 1] = { names[i], math.abs(v[i]) } end end
+  table.sort(out, function(a, b) return a[2] > b[2] or (a[2] == b[2] and a[1] < b[1]) end)
+  for i = 1, #out do out[i] = out[i][1] end
+  table.sort(out)
+  return out
+end
+
+local WHY = {
+  { { 'D0', 'D_offset' }, 'at alpha = 0 both are constants of the same diffusion, only their sum acts' },
+  { { 'gamma_dot_t0', 'gamma_dot_t_offset' }, 'at beta = 0 both are constants of the same shear rate, only their sum acts' },
+  { { 'phi0' }, 'angles that are equal, or differ by 180 deg, see phi0 only through the product with the shear rate; measure at angles further apart' },
+}
+
+local function reason(list)
+  local has = {}
+  for _, n in ipairs(list) do has[n] = true end
+  for _, w in ipairs(WHY) do
+    local all = true
+    for _, n in ipairs(w[1]) do all = all and has[n] end
+    if all then return ': ' .. w[2] end
+  end
+  return ''
+end
+
+--- Sentences on a result.
+---@param r table result of fit
+---@return { sentences: string[], undetermined: table[], weak: table[], level: 'determined'|'weak'|'undetermined' }
+function M.of(r)
+  local out = { sentences = {}, undetermined = {}, weak = {}, level = 'determined' }
+  local function say(s, ...) table.insert(out.sentences, s:format(...)) end
+  local s = r.spectrum
+  local p = r.problem
+  local known = {}
+  local n = #r.names
+  local scale = r.absolute_sigma and 1 or math.sqrt(r.reduced_chi2)
+  for k = 1, n do
+    local v = s.vectors[k]
+    local none = s.values[k] < s.values[n] / 1e12
+    -- how far one standard error along this direction moves each member, against its bounds
+    local beyond, count = true, 0
+    local list = members(r.names, v, 0.2)
+    if not none then
+      for i = 1, n do
+        if math.abs(v[i]) >= 0.2 then
+          local place = p.free[i]
+          local move = math.abs(v[i]) / (s.norms[i] * math.sqrt(s.values[k])) * scale
+          count = count + 1
+          if not (move > p.high[place] - p.low[place]) then beyond = false end
+        end
+      end
+    end
+    if none or (beyond and count > 0) then
+      out.level = 'undetermined'
+      table.insert(out.undetermined, { names = list, vector = v })
+      for _, name in ipairs(list) do known[name] = true end
+      if #list == 1 then say('The data do not determine %s%s.', list[1], reason(list))
+      else say('The data do not determine %s separately, only a combination of them%s.', join(list), reason(list)) end
+    end
+  end
+  for i, name in ipairs(r.names) do
+    if s.norms[i] == 0 and not known[name] then
+      known[name] = true
+      out.level = 'undetermined'
+      table.insert(out.undetermined, { names = { name } })
+      say('The data do not determine %s: it has no effect on the model here%s.', name, reason { name })
+    end
+  end
+  local pairs_told = {}
+  for _, q in ipairs(r.parameters) do
+    if q.state == 'free' and not known[q.name] then
+      local e = q.error
+      if q.at_bound then
+        say('%s ended at its %s bound, %s: its error is not meaningful; widen the bound or fix it.', q.name, q.at_bound, text(q.at_bound == 'lower' and q.low or q.high))
+        if out.level == 'determined' then out.level = 'weak' end
+        table.insert(out.weak, q.name)
+      elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0' or q.name:find '^contrast') then
+        say('%s is known only to %s of its value.', q.name, ('%.0f %%'):format(100 * e / math.max(math.abs(q.value), 1e-300)))
+        table.insert(out.weak, q.name)
+        if out.level == 'determined' then out.level = 'weak' end
+      end
+    end
+  end
+  for i = 1, n do
+    for j = i + 1, n do
+      local c = r.correlation[i][j]
+      if c == c and math.abs(c) > 0.99 and not known[r.names[i]] and not known[r.names[j]] then
+        table.insert(pairs_told, ('%s and %s (%.4f)'):format(r.names[i], r.names[j], c))
+      end
+    end
+  end
+  if #pairs_told > 0 then
+    say('These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4 and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pairs'):format(#pairs_told - 4) or join(pairs_told))
+    if out.level == 'determined' then out.level = 'weak' end
+  end
+  if #out.sentences == 0 then say('The data determine all %d free parameters.', n) end
+  return out
+end
+
+return M

@@ -1,0 +1,396 @@
+/* mc_device.c - the table of opened devices, their names and their memory.
+ *
+ * Blocks come from a pool per device: free lists by size class (four steps to an octave), small ones carved out of slabs where the device
+ * wants that. Work of the one compute stream runs in order, so a freed block can go to the next tensor at once; memory goes back to the
+ * device only after its stream is done. Out of memory: the pool gives back what it has cached, waits, and asks once more; the caller's
+ * language collects and tries again. */
+#include "device/mc_device.h"
+#include "device/mc_context.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CLASSES 160
+#define SMALL ((int64_t)1 << 20)         /* larger blocks are segments of their own */
+#define STEP ((int64_t)256 << 20)        /* live bytes between two collections */
+
+typedef struct device {
+    const mc_device_api *api;
+    void *handle, *stream;
+    int index;
+    char text[32];
+    mc_device_caps caps;
+    mci_block *cache[CLASSES];
+    mci_mem *segments;
+    int64_t live, cached, peak, calls, limit, kept, blocks;
+    int epoch;
+} device;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static device devices[MCI_DEVICES] = {{.text = "cpu"}};
+static int ndevices = 1;
+
+/* ---- names ---- */
+
+/* The driver of a kind; NULL with the record. */
+static const mc_device_api *driver(const char *kind)
+{
+    if (!strcmp(kind, "ref"))
+        return mci_ref_device();
+    return mci_device_driver(kind);
+}
+
+static int open_kind(const char *name, const char *kind, int index)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%s:%d", kind, index);
+    for (int i = 1; i < ndevices; i++)
+        if (!strcmp(devices[i].text, text))
+            return i;
+    const mc_device_api *api = driver(kind);
+    if (!api) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", mc_errmsg());
+        return -mci_error(MC_EUNSUPPORTED, "device \"%s\" is not there: %s; use \"cpu\"", name, why);
+    }
+    int n = api->count();
+    if (n < 0 || index >= n) {
+        char why[512];
+        if (n < 0)
+            snprintf(why, sizeof why, "%s", mc_errmsg());
+        else
+            snprintf(why, sizeof why, "there %s %d", n == 1 ? "is" : "are", n);
+        return -mci_error(MC_EUNSUPPORTED, "device \"%s\" is not there: %s; use \"cpu\"", name, why);
+    }
+    if (ndevices == MCI_DEVICES)
+        return -mci_error(MC_EUNSUPPORTED, "device \"%s\": %d devices are open, which is the most", name, MCI_DEVICES);
+    device *d = &devices[ndevices];
+    memset(d, 0, sizeof *d);
+    d->api = api;
+    d->index = index;
+    d->handle = api->open(index, &d->caps);
+    if (!d->handle)
+        return -mc_errstatus();
+    d->stream = api->stream_new(d->handle);
+    if (!d->stream) {
+        api->close(d->handle);
+        return -mc_errstatus();
+    }
+    if (d->caps.align < 1)
+        d->caps.align = 256;
+    memcpy(d->text, text, sizeof text);
+    return ndevices++;
+}
+
+/* "cuda:1" into kind and index; 0 when it is no such name. */
+static int split(const char *name, char *kind, size_t room, int *index)
+{
+    static const char *const kinds[] = {"ref", "cuda", "opencl"};
+    size_t n = strcspn(name, ":");
+    char *end = NULL;
+    *index = 0;
+    if (name[n] == ':') {
+        if (name[n + 1] < '0' || name[n + 1] > '9')
+            return 0;
+        long v = strtol(name + n + 1, &end, 10);
+        if (*end || v > 1000)
+            return 0;
+        *index = (int)v;
+    }
+    for (int i = 0; i < 3; i++)
+        if (strlen(kinds[i]) == n && n < room && !strncmp(name, kinds[i], n)) {
+            memcpy(kind, kinds[i], n + 1);
+            return 1;
+        }
+    return 0;
+}
+
+static int open_locked(const char *name)
+{
+    char kind[16];
+    int index;
+    if (!strcmp(name, "cpu"))
+        return 0;
+    if (!strcmp(name, "auto")) {
+        const char *s = getenv("MASCON_DEVICE");
+        return s && *s && strcmp(s, "auto") != 0 ? open_locked(s) : 0;
+    }
+    if (!strcmp(name, "gpu")) {
+        int d = open_kind("cuda:0", "cuda", 0);
+        d = d < 0 ? open_kind("opencl:0", "opencl", 0) : d;
+        return d >= 0 ? d : -mci_error(MC_EUNSUPPORTED, "device \"gpu\" is not there: neither CUDA nor OpenCL has a device; use \"cpu\"");
+    }
+    if (!split(name, kind, sizeof kind, &index))
+        return -mci_error(MC_EINVAL, "device \"%s\" is unknown; use \"cpu\", \"cuda:0\", \"opencl:0\", \"gpu\" or \"auto\"", name);
+    return open_kind(name, kind, index);
+}
+
+int mci_device_open(const char *name)
+{
+    pthread_mutex_lock(&lock);
+    int d = open_locked(name);
+    pthread_mutex_unlock(&lock);
+    return d;
+}
+
+int mc_device_find(const char *name) { return mci_device_open(name); }
+const char *mci_device_text(int d) { return d >= 0 && d < ndevices ? devices[d].text : "?"; }
+const char *mc_device_name(int d) { return mci_device_text(d); }
+const mc_device_api *mci_device_api(int d) { return devices[d].api; }
+void *mci_device_handle(int d) { return devices[d].handle; }
+void *mci_device_stream(int d) { return devices[d].stream; }
+const mc_device_caps *mci_device_caps(int d) { return &devices[d].caps; }
+int mci_device_hosted(int d) { return devices[d].api && devices[d].api->reach != NULL; }
+
+char *mci_device_reach(mci_ref r)
+{
+    const device *d = &devices[r.mem->device];
+    return d->api->reach(d->handle, r.mem->handle) + r.at;
+}
+
+/* ---- memory ---- */
+
+/* Class of a size and the size of its blocks; -1: too large for one. */
+static int size_class(int64_t bytes, int64_t *rounded)
+{
+    if (bytes < 256)
+        bytes = 256;
+    int shift = 63 - __builtin_clzll((unsigned long long)bytes);
+    int64_t base = (int64_t)1 << shift, step = base / 4, k = (bytes - base + step - 1) / step;
+    int klass = (shift - 8) * 4 + (int)k;
+    *rounded = base + k * step;
+    return klass < CLASSES ? klass : -1;
+}
+
+static mci_mem *segment_new(device *d, int64_t bytes)
+{
+    mci_mem *m = mci_calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    m->device = (int)(d - devices);
+    m->bytes = bytes;
+    m->handle = d->api->segment_new(d->handle, bytes);
+    if (m->handle && d->api->show) {
+        m->base = d->api->show(d->handle, m->handle);
+    } else if (m->handle) {
+        m->base = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (m->base == MAP_FAILED) {
+            d->api->segment_free(d->handle, m->handle);
+            m->handle = NULL;
+            mci_error(MC_ENOMEM, "memory: no addresses for %.1f MiB of %s; raise ulimit -v", (double)bytes / 1048576.0, d->text);
+        }
+    }
+    if (!m->handle) {
+        mci_free(m);
+        return NULL;
+    }
+    m->next = d->segments;
+    d->segments = m;
+    return m;
+}
+
+static void segment_free(device *d, mci_mem *m)
+{
+    for (mci_mem **p = &d->segments; *p; p = &(*p)->next)
+        if (*p == m) {
+            *p = m->next;
+            break;
+        }
+    if (!d->api->show)
+        munmap(m->base, (size_t)m->bytes);
+    d->api->segment_free(d->handle, m->handle);
+    mci_free(m);
+}
+
+/* Cached blocks that are segments of their own go back to the device. The bytes that went. */
+static int64_t trim(device *d)
+{
+    int64_t gone = 0;
+    int waited = 0;
+    for (int k = 0; k < CLASSES; k++)
+        for (mci_block **p = &d->cache[k]; *p;) {
+            mci_block *b = *p;
+            if (b->mem->used) { /* of a slab */
+                p = &b->next;
+                continue;
+            }
+            if (!waited && d->api->sync(d->handle, d->stream) != MC_OK)
+                return gone;
+            waited = 1;
+            *p = b->next;
+            gone += b->bytes;
+            d->cached -= b->bytes;
+            segment_free(d, b->mem);
+            mci_free(b);
+        }
+    return gone;
+}
+
+static mci_block *block_new(device *d, int klass, int64_t size)
+{
+    int small = d->caps.slab >= size && size <= SMALL;
+    mci_mem *m = small ? d->segments : NULL;
+    while (m && (!m->used || m->used + size > m->bytes))
+        m = m->next;
+    mci_block *b = mci_calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    if (!m && !(m = segment_new(d, small ? d->caps.slab : size))) {
+        mci_free(b);
+        return NULL;
+    }
+    b->mem = m;
+    b->bytes = size;
+    b->klass = klass;
+    if (small) {
+        b->at = m->used;
+        m->used += (size + d->caps.align - 1) / d->caps.align * d->caps.align;
+    }
+    return b;
+}
+
+mci_block *mci_device_alloc(int number, int64_t bytes)
+{
+    device *d = &devices[number];
+    int64_t size, exact = bytes > 0 ? bytes : 1;
+    int klass = size_class(exact, &size);
+    mci_block *b = NULL;
+    if (d->api->reach && d->caps.slab == 0) { /* blocks end where their memory ends, so that an overrun faults: nothing is rounded up or kept */
+        klass = -1;
+        size = exact;
+    }
+    pthread_mutex_lock(&lock);
+    d->calls++;
+    if (klass >= 0 && d->cache[klass]) {
+        b = d->cache[klass];
+        d->cache[klass] = b->next;
+        d->cached -= b->bytes;
+    }
+    int64_t limit = d->limit ? d->limit : d->caps.memory;
+    if (!b && limit && d->live + d->cached + size > limit)
+        (void)trim(d);
+    int over = limit && d->live + size > limit;
+    if (!b && !over) {
+        b = block_new(d, klass, size);
+        if (!b && mc_errstatus() == MC_ENOMEM && trim(d) > 0)
+            b = block_new(d, klass, size);
+    }
+    if (over)
+        mci_error(MC_ENOMEM, "memory: %.1f MiB more on %s would pass its %.1f MiB (%.1f MiB are live); release tensors or work in blocks",
+                  (double)size / 1048576.0, d->text, (double)limit / 1048576.0, (double)d->live / 1048576.0);
+    if (b) {
+        d->live += b->bytes;
+        d->blocks++;
+        d->peak = d->live > d->peak ? d->live : d->peak;
+        if (d->epoch != mci_memory_epoch()) {
+            d->epoch = mci_memory_epoch();
+            d->kept = d->live;
+        }
+        if (d->live - d->kept > STEP)
+            mci_memory_nudge();
+    }
+    pthread_mutex_unlock(&lock);
+    return b;
+}
+
+void mci_device_free(mci_block *b)
+{
+    if (!b)
+        return;
+    device *d = &devices[b->mem->device];
+    pthread_mutex_lock(&lock);
+    d->live -= b->bytes;
+    d->blocks--;
+    d->kept = d->kept > d->live ? d->live : d->kept;
+    if (b->klass >= 0) {
+        b->next = d->cache[b->klass];
+        d->cache[b->klass] = b;
+        d->cached += b->bytes;
+    } else {
+        (void)d->api->sync(d->handle, d->stream);
+        segment_free(d, b->mem);
+        mci_free(b);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+mci_mem *mci_device_at(int number, const void *address)
+{
+    mci_mem *m;
+    pthread_mutex_lock(&lock);
+    for (m = devices[number].segments; m; m = m->next)
+        if ((uintptr_t)address >= (uintptr_t)m->base && (uintptr_t)address <= (uintptr_t)m->base + (uintptr_t)m->bytes)
+            break;
+    pthread_mutex_unlock(&lock);
+    return m;
+}
+
+int mc_device_memory(int number, int64_t out[9])
+{
+    memset(out, 0, 9 * sizeof *out);
+    if (number < 1 || number >= ndevices)
+        return mci_error(MC_EINVAL, "device %d is not open", number);
+    pthread_mutex_lock(&lock);
+    const device *d = &devices[number];
+    const int64_t v[9] = {d->live, d->cached, d->peak, d->calls, d->kept + STEP, d->limit ? d->limit : d->caps.memory, d->blocks, d->live, d->peak};
+    memcpy(out, v, sizeof v);
+    pthread_mutex_unlock(&lock);
+    return MC_OK;
+}
+
+int mc_device_limit_set(int number, int64_t bytes)
+{
+    if (number < 1 || number >= ndevices || bytes < 0)
+        return mci_error(MC_EINVAL, "memory limit: device %d, %lld bytes; give an open device and a positive number, or 0 for none", number, (long long)bytes);
+    pthread_mutex_lock(&lock);
+    devices[number].limit = bytes;
+    (void)trim(&devices[number]);
+    pthread_mutex_unlock(&lock);
+    return MC_OK;
+}
+
+void mc_device_trim(void)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 1; i < ndevices; i++)
+        (void)trim(&devices[i]);
+    pthread_mutex_unlock(&lock);
+}
+
+int mc_device_sync(int number)
+{
+    const device *d = &devices[number];
+    return number > 0 && number < ndevices ? d->api->sync(d->handle, d->stream) : MC_OK;
+}
+
+/* Queued work ends before the process does: drivers that are torn down under it crash. */
+__attribute__((destructor)) static void close_all(void)
+{
+    for (int i = ndevices - 1; i > 0; i--)
+        (void)devices[i].api->sync(devices[i].handle, devices[i].stream);
+}
+
+/* ---- transfers ---- */
+
+int mci_device_put(mci_ref to, const void *from, int64_t bytes)
+{
+    const device *d = &devices[to.mem->device];
+    return bytes > 0 ? d->api->put(d->handle, d->stream, to.mem->handle, to.at, from, bytes) : MC_OK;
+}
+
+int mci_device_get(void *to, mci_ref from, int64_t bytes)
+{
+    const device *d = &devices[from.mem->device];
+    return bytes > 0 ? d->api->get(d->handle, d->stream, to, from.mem->handle, from.at, bytes) : MC_OK;
+}
+
+int mci_device_copy(mci_ref to, mci_ref from, int64_t bytes)
+{
+    const device *d = &devices[to.mem->device];
+    return bytes > 0 ? d->api->copy(d->handle, d->stream, to.mem->handle, to.at, from.mem->handle, from.at, bytes) : MC_OK;
+}

@@ -1,0 +1,158 @@
+/* mc_bind.c - ops on devices: infer, results, bind, run.
+ *
+ * A device of the tests runs the CPU's form of a family on addresses that only it may use; others run launches. What has no form raises, so
+ * that nothing goes through the host unseen. */
+#include "family/mc_bind.h"
+
+#include <string.h>
+
+static int no_form(const char *name, int device)
+{
+    return mci_error(MC_EUNSUPPORTED, "%s: it has no form for %s yet; move the operands with :to \"cpu\" first", name, mci_device_text(device));
+}
+
+int mci_bind(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out, mci_bound *b)
+{
+    const mci_family *f = &mci_families[job->op->family];
+    memset(b, 0, sizeof *b);
+    if (mci_device_hosted(device) ? !f->exec : !f->launches)
+        return no_form(job->op->name, device);
+    b->device = device;
+    b->op = job->op;
+    b->params = *job->params;
+    b->result = *r;
+    b->nin = job->nin;
+    b->nout = r->nout;
+    b->headers = mci_alloc(sizeof *b->headers * (size_t)(b->nin + b->nout + 1));
+    if (!b->headers)
+        return mc_errstatus();
+    for (int i = 0; i < b->nin + b->nout; i++) {
+        mc_tensor *h = &b->headers[i];
+        memcpy(h, i < b->nin ? job->in[i] : out[i - b->nin], sizeof *h);
+        h->storage = NULL;
+        h->capacity = 0;
+        h->device = 0;
+        if (i >= b->nin)
+            h->flags |= MC_FLAG_OUT;
+    }
+    int rc = mci_device_hosted(device) ? MC_OK : f->launches(device, job, r, out, b);
+    if (rc)
+        mci_bound_free(b);
+    return rc;
+}
+
+void mci_bound_free(mci_bound *b)
+{
+    mci_free(b->headers);
+    mci_free(b->launch);
+    mci_free(b->patch);
+    b->headers = NULL;
+    b->launch = NULL;
+    b->patch = NULL;
+}
+
+static int run_hosted(const mci_bound *b, const mci_ref *refs)
+{
+    const mc_tensor *in[64], **list = b->nin <= 64 ? in : mci_alloc(sizeof *list * (size_t)b->nin);
+    mc_tensor *out[4];
+    if (!list)
+        return mc_errstatus();
+    for (int i = 0; i < b->nin + b->nout; i++) {
+        mc_tensor *h = &b->headers[i];
+        h->data = refs[i].mem ? mci_device_reach(refs[i]) : (void *)(uintptr_t)refs[i].number;
+        if (i < b->nin)
+            list[i] = h;
+        else
+            out[i - b->nin] = h;
+    }
+    const mci_job job = {b->op, &b->params, b->nin, list};
+    int rc = mci_families[b->op->family].exec(&job, &b->result, out);
+    if (list != in)
+        mci_free((void *)(uintptr_t)list);
+    return rc;
+}
+
+static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *work)
+{
+    const mc_device_api *api = mci_device_api(b->device);
+    for (int i = 0; i < b->npatch; i++) {
+        const mci_patch *p = &b->patch[i];
+        mci_cast(p->dtype, b->headers[p->operand].dtype)(1, b->launch[p->launch].raw + p->at, 1, refs[p->operand].number, 1);
+    }
+    for (int i = 0; i < b->nlaunch; i++) {
+        mc_launch *l = &b->launch[i];
+        void *segment[MC_LAUNCH_BUFFERS];
+        for (int k = 0; k < l->nbuf; k++) {
+            const mci_ref *r = l->slot[k] < b->nin + b->nout ? &refs[l->slot[k]] : work;
+            const int64_t at = r->at + l->off[k];
+            segment[k] = r->mem->handle;
+            memcpy(l->raw + 8 * k, &at, sizeof at);
+        }
+        int rc = api->launch(mci_device_handle(b->device), mci_device_stream(b->device), l, segment);
+        if (rc)
+            return rc;
+    }
+    return MC_OK;
+}
+
+int mci_bound_run(mci_bound *b, const mci_ref *refs)
+{
+    if (mci_device_hosted(b->device))
+        return run_hosted(b, refs);
+    mci_block *work = b->work ? mci_device_alloc(b->device, b->work) : NULL;
+    if (b->work && !work)
+        return mc_errstatus();
+    int rc = run_launches(b, refs, work ? &(mci_ref){.mem = work->mem, .at = work->at} : NULL);
+    mci_device_free(work); /* the stream's order protects it */
+    return rc;
+}
+
+/* Binds and runs once, with the memory that the headers show. */
+static int run_once(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out)
+{
+    mci_bound b;
+    mci_ref few[16], *refs = job->nin + r->nout <= 16 ? few : mci_alloc(sizeof *refs * (size_t)(job->nin + r->nout));
+    int rc = refs ? mci_bind(device, job, r, out, &b) : mc_errstatus();
+    if (!rc) {
+        for (int i = 0; i < job->nin + r->nout; i++)
+            refs[i] = mci_ref_of(i < job->nin ? job->in[i] : out[i - job->nin]);
+        rc = mci_bound_run(&b, refs);
+        mci_bound_free(&b);
+    }
+    if (refs != few)
+        mci_free(refs);
+    return rc;
+}
+
+int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    const mci_family *f = &mci_families[op->family];
+    const mci_job job = {op, p, nin, in};
+    mci_result r;
+    int device, made = 0, given = 0, rc = mci_check_devices(op->name, nin, in, nout, out, &device);
+    if (rc)
+        return rc;
+    if (!f->infer || nout > 4 || (mci_device_hosted(device) ? !f->exec : !f->launches))
+        return no_form(op->name, device);
+    for (rc = f->infer(&job, &r); !rc && made < nout; made++) {
+        given |= out[made]->flags & MC_FLAG_OUT ? 1 << made : 0;
+        rc = mci_out_on(device, op->name, out[made], r.dtype[made], r.ndim[made], r.shape[made]);
+    }
+    int full = !rc;
+    if (full)
+        rc = run_once(device, &job, &r, out);
+    for (int i = 0; rc && i < made - !full; i++)
+        mci_out_fail(out[i], given >> i & 1);
+    return rc;
+}
+
+const mci_op mci_copy_op = {.name = "copy", .id = -1, .family = MCI_FAMILY_COPY, .nin = 1, .nout = 1, .kernel = -1};
+
+int mci_device_copy_run(mc_tensor *dst, const mc_tensor *src)
+{
+    static const mc_params none = {.naxes = -1, .dtype = -1};
+    const mci_job job = {&mci_copy_op, &none, 1, &src};
+    mci_result r = {.nout = 1, .compute = -1, .dtype = {dst->dtype}, .ndim = {dst->ndim}};
+    memcpy(r.shape[0], dst->shape, sizeof dst->shape);
+    return run_once(dst->device, &job, &r, &dst);
+}

@@ -1,0 +1,239 @@
+-- device_spec.lua: devices, seen through `ref`: the CPU's kernels on memory that the host cannot touch by mistake.
+--
+-- What is computed there has the bits that the CPU gives for the same layouts; everything else raises and says what to do.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local mc = require 'mascon'
+local C = require 'mascon.core.ffi'.C
+local ffi = require 'ffi'
+local ops = require 'mascon.gen.ops'.ops
+
+local digest = ffi.new 'char[65]'
+local function sha(t)
+  assert(C.mc_sha256_tensor(t, digest) == 0)
+  return ffi.string(digest)
+end
+
+-- Layouts as views of a buffer, made alike on both devices: from a tensor of shape {6, 10}, {4, 5} of its elements or of a broadcast.
+local LAYOUTS = {
+  contiguous = function(x) return x['1:4, 1:5']:copy() end,
+  rows = function(x) return x['2:5, 3:7'] end,
+  transposed = function(x) return x['1:5, 1:4'].T end,
+  strided = function(x) return x['::-1, ::2']['2:5'] end,
+  broadcast = function(x) return x['3:3, 1:5']:broadcast_to { 4, 5 } end,
+  empty = function(x) return x['1:4, 1:5'][{ mc.all, { 3, 2 } }] end,
+  single = function(x) return x['2:2, 2:2'] end,
+}
+local NAMES = {}
+for name in pairs(LAYOUTS) do NAMES[#NAMES + 1] = name end
+table.sort(NAMES)
+
+local function base(dtype, seed)
+  local t = {}
+  for i = 1, 60 do t[i] = ((i * 37 + seed * 11) % 23 - 6) * (dtype:find '^f' and 0.375 or 1) end
+  if dtype == 'u8' then for i = 1, 60 do t[i] = math.abs(t[i]) end end
+  if dtype:find '^f' then t[7], t[19] = 0 / 0, 1 / 0 end
+  return mc.tensor(t):to(dtype == 'bool' and 'i32' or dtype):to(dtype):reshape { 6, 10 }
+end
+
+--- What f gives for operands on the CPU and on the device: the same error, or the same bits.
+local function compare(what, f, xs)
+  local ys, n = {}, #xs
+  for i = 1, n do ys[i] = xs[i]:to 'ref' end
+  for _, name in ipairs(NAMES) do
+    local lay, a, b = LAYOUTS[name], {}, {}
+    for i = 1, n do a[i], b[i] = lay(xs[i]), lay(ys[i]) end
+    local ok, want = pcall(f, unpack(a, 1, n))
+    local good, got = pcall(f, unpack(b, 1, n))
+    if ok ~= good then error(('%s %s: %s on the CPU, %s on ref'):format(what, name, tostring(ok and 'computed' or want), tostring(good and 'computed' or got)), 0) end
+    if ok then
+      if got.device ~= 'ref:0' then error(('%s %s: the result is on %s'):format(what, name, got.device), 0) end
+      if got.dtype ~= want.dtype or got.shape ~= want.shape then error(('%s %s: %s[%s], want %s[%s]'):format(what, name, got.dtype, got.shape, want.dtype, want.shape), 0) end
+      if sha(got) ~= sha(want) then error(('%s %s: other bits than on the CPU'):format(what, name), 0) end
+    else
+      local said = tostring(got):gsub('@ref:0', '@cpu'):gsub('^[^ ]+:%d+: ', '')
+      if said ~= (tostring(want):gsub('^[^ ]+:%d+: ', '')) then error(('%s %s: says %s, want %s'):format(what, name, said, tostring(want)), 0) end
+    end
+  end
+end
+
+local EWISE = { unary = 1, binary = 2, where = 3 }
+local DTYPES = { 'bool', 'u8', 'i16', 'i64', 'f16', 'f32', 'f64', 'c64' }
+
+describe('ref', function()
+  local data = {}
+  setup(function()
+    for _, d in ipairs(DTYPES) do data[d] = { base(d, 1), base(d, 2), base(d, 3) } end
+    data.mask = base('i32', 4):gt(0)
+  end)
+  teardown(function() data = nil end)
+
+  local function each(families, run)
+    local count = 0
+    for _, row in ipairs(ops) do
+      if families[row.family] and not row.internal and require 'mascon.core.op'.functions[row[1]] then
+        for _, d in ipairs(DTYPES) do
+          mc.scope(run, row, d)
+        end
+        count = count + 1
+      end
+    end
+    return count
+  end
+
+  it('computes elementwise operations to the bits of the CPU', function()
+    local n = each({ unary = true, binary = true, where = true, compare = true, logical = true, bitwise = true }, function(row, d)
+      local xs = {}
+      for k = 1, row.nin do xs[k] = data[d][k] end
+      if row.family == 'where' then xs[1] = data.mask end
+      compare(row[1] .. ' ' .. d, require 'mascon.core.op'.functions[row[1]], xs)
+    end)
+    assert.is_true(n > 100, n .. ' operations')
+  end)
+
+  it('computes reductions over each axis to the bits of the CPU', function()
+    local n = each({ reduce = true }, function(row, d)
+      local f = require 'mascon.core.op'.functions[row[1]]
+      for _, axis in ipairs { false, 1, 2 } do
+        compare(('%s %s over %s'):format(row[1], d, tostring(axis)), function(x) return axis and f(x, axis) or f(x, { 1 }) end, { data[d][1] })
+      end
+    end)
+    assert.is_true(n > 15, n .. ' operations')
+  end)
+
+  it('converts, copies and fills with every dtype', function()
+    for _, from in ipairs(DTYPES) do
+      for _, to in ipairs(DTYPES) do
+        mc.scope(compare, from .. ' to ' .. to, function(x) return x:to(to) end, { data[from][2] })
+        mc.scope(compare, from .. ' into ' .. to, function(x, y)
+          local z = y:to(to):copy()
+          z:copy_(x)
+          if #z.shape > 1 then z[1] = 1 end
+          return z
+        end, { data[from][2], data[from][1] })
+      end
+    end
+  end)
+
+  it('takes numbers as values', function()
+    mc.scope(function()
+      local x, y = data.f32[2], data.f32[2]:to 'ref'
+      for _, f in ipairs { function(t) return t + 1.5 end, function(t) return 2 / t end, function(t) return t ^ 2 end, function(t) return t:gt(0.5) end,
+        function(t) return mc.where(t:gt(1), t, -1) end, function(t) return mc.clip(t, -1, 1) end } do
+        assert.equal(sha(f(x)), sha(f(y)))
+      end
+    end)
+  end)
+
+  it('writes into results that are given, whatever they overlap', function()
+    mc.scope(function()
+      local x = mc.arange(0, 9):to 'ref'
+      mc.add(x['1:9'], x['1:9'], { out = x['2:10'] })
+      assert.same({ 0, 0, 2, 4, 6, 8, 10, 12, 14, 16 }, x:totable())
+      local y = mc.zeros({ 3 }, { device = 'ref' })
+      mc.multiply(mc.tensor({ 1, 2, 3 }, { device = 'ref' }), 2, { out = y })
+      assert.same({ 2, 4, 6 }, y:totable())
+      y:add_(1):mul_(y)
+      assert.same({ 9, 25, 49 }, y:totable())
+    end)
+  end)
+
+  it('gives values to the host through item, totable, printing and hashes', function()
+    mc.scope(function()
+      local x = mc.tensor({ { 1, 2 }, { 3, 4 } }, { dtype = 'i64', device = 'ref' })
+      assert.equal(3, x[{ 2, 1 }]:item())
+      assert.same({ { 1, 3 }, { 2, 4 } }, x.T:totable())
+      assert.equal('i64[2,2]@ref:0\n{ { 1, 2 },\n  { 3, 4 } }', tostring(x))
+      assert.equal(sha(x:to 'cpu'), sha(x))
+      assert.equal(sha(x.T:to 'cpu'), sha(x.T))
+    end)
+  end)
+
+  it('moves tensors there, back and between two of them', function()
+    mc.scope(function()
+      local x = mc.randn({ 5, 7 }, { seed = 3 }):to 'f32'
+      local y = x.T['::2']:to 'ref:0':to { device = 'ref:1', dtype = 'f64' }
+      assert.equal('ref:1', y.device)
+      assert.same(x.T['::2']:to('f64'):totable(), y:to('cpu'):totable())
+      assert.is_true(rawequal(y, y:to 'ref:1'))
+      assert.equal('ref:1', mc.zeros_like(y).device)
+      assert.equal('cpu', mc.zeros_like(y, { device = 'cpu' }).device)
+    end)
+  end)
+
+  it('cannot be read or written by host code', function()
+    local code = [[local mc, ffi = require 'mascon', require 'ffi'
+      local x = mc.ones({ 3 }, { device = 'ref' })
+      io.write 'before '; io.flush()
+      print(ffi.cast('double *', x._data)[0])]]
+    local path = os.tmpname()
+    local f = assert(io.open(path, 'w'))
+    f:write(code)
+    f:close()
+    local pipe = io.popen(('%s %s 2>&1; echo status $?'):format(support.mascon or 'build/mascon', path))
+    local out = pipe:read '*a'
+    pipe:close()
+    os.remove(path)
+    assert.matches('^before', out)
+    assert.not_matches('status 0', out)
+  end)
+end)
+
+describe('operands on several devices', function()
+  it('are one error, wherever they meet', function()
+    local x, y = mc.ones { 2, 3 }, mc.ones({ 2, 3 }, { device = 'ref' })
+    local function says(pattern, f) assert.matches(pattern, support.message(f)) end
+    says('add: operands are on different devices, f64%[2,3%]@cpu and f64%[2,3%]@ref:0; move one with :to "ref:0"', function() return x + y end)
+    says('add: operands are on different devices, f64%[2,3%]@ref:0 and f64%[2,3%]@cpu; move one with :to "ref:0"', function() return y + x end)
+    says('add: operands are on different devices, f64%[2,3%]@ref:0 and f64%[2,3%]@ref:1; move one with :to "ref:0"', function() return y + y:to 'ref:1' end)
+    says('exp: operands are on different devices', function() return mc.exp(x, { out = y }) end)
+    says('copy: the tensors are on different devices, f64%[2,3%]@cpu and f64%[2,3%]@ref:0; move one with :to "ref:0"', function() return y:copy_(x) end)
+  end)
+
+  it('are an error where an operation has no form for the device', function()
+    local x = mc.ones({ 3, 3 }, { device = 'ref' })
+    for _, f in ipairs { function() return mc.linalg.svd(x) end, function() return x:dlpack() end } do
+      assert.matches('has no form for ref:0 yet.*:to "cpu"', support.message(f))
+    end
+  end)
+end)
+
+describe('names of devices', function()
+  it('are refused when they are unknown or not there', function()
+    for name, pattern in pairs { tpu = 'device "tpu" is unknown; use "cpu"', ['ref:x'] = 'is unknown', ['ref:99'] = 'device "ref:99" is not there: there are 4; use "cpu"', ['cpu:1'] = 'is unknown' } do
+      assert.matches(pattern, support.message(function() return mc.zeros({ 2 }, { device = name }) end), 1, false)
+    end
+  end)
+end)
+
+describe('memory of a device', function()
+  local function live() 
+    local out = ffi.new 'int64_t[9]'
+    assert(C.mc_device_memory(C.mc_device_find 'ref:2', out) == 0)
+    return tonumber(out[0]), tonumber(out[6])
+  end
+  it('is given back with the last tensor that shows it', function()
+    local before = live()
+    local x = mc.zeros({ 1000 }, { device = 'ref:2' })
+    local v = x['1:10']
+    assert.equal(before + 8000, (live()))
+    x:release()
+    assert.equal(before + 8000, (live()))
+    v:release()
+    assert.equal(before, (live()))
+  end)
+
+  it('runs out with an error after a collection, and serves again', function()
+    local d = C.mc_device_find 'ref:2'
+    collectgarbage()
+    collectgarbage()
+    local used = live()
+    assert.equal(0, C.mc_device_limit_set(d, used + 1000000))
+    for _ = 1, 20 do mc.zeros({ 60000 }, { device = 'ref:2' }) end -- dropped ones are collected when memory is short
+    local keep = mc.zeros({ 60000 }, { device = 'ref:2' })
+    local m = support.message(function() return mc.zeros({ 80000 }, { device = 'ref:2' }) end)
+    assert.matches('MiB more on ref:2 would pass its', m)
+    keep:release()
+    mc.zeros({ 80000 }, { device = 'ref:2' }):release()
+    assert.equal(0, C.mc_device_limit_set(d, 0))
+  end)
+end)
