@@ -142,6 +142,8 @@ static void null_outputs(mc_results *o, mck_pac_null *n, int dt, int64_t jobs, i
     n->max = mc_wanted(o, 1024, dt, 2, (int64_t[]){jobs, n->K});
     n->all = mc_wanted(o, 2048, dt, 4, (int64_t[]){jobs, n->K, P, A});
     n->zmax = mc_wanted(o, 4096, dt, 2, (int64_t[]){jobs, n->K});
+    n->zvalue = mc_wanted(o, 8192, dt, 3, map);
+    n->znear = mc_wanted(o, 16384, dt, 4, (int64_t[]){jobs, n->near_count, P, A});
 }
 
 static void bins_outputs(mc_results *o, mck_pac_bins *b, int dt, int64_t jobs)
@@ -200,6 +202,8 @@ static int run_bins(const mc_call *c)
                       .idx_band = i[13], .amp_tile = i[14], .epsilon = p->d[0], .tau = p->d[1]};
     int64_t jobs = i[15], tiles = tiles_of(dt, b.A), W = lanes_of(dt);
     b.null.first = i[9];
+    b.null.near = i[16];
+    b.null.near_count = i[17];
     b.null.K = i[10];
     if ((rc = mc_operand(c, 0, soft ? dt : MC_U8, 0)) != 0 || (rc = mc_operand(c, 1, dt, 0)) != 0)
         return rc;
@@ -266,7 +270,7 @@ static int run_row(const mc_call *c)
     const mck_pac_ops *k = kernels(dt);
     if (c->nin < 6)
         return mc_error(MC_EINVAL, "%s: takes six or seven operands", c->name);
-    mck_pac_null null = {.first = i[12], .K = i[13]};
+    mck_pac_null null = {.first = i[12], .K = i[13], .near = i[15], .near_count = i[16]};
     if (null.K > 0 && kind != 1) {
         if ((rc = check_shifts(c, in[4], null.K, a.L)) != 0)
             return rc;
@@ -363,6 +367,8 @@ static int run_moments(const mc_call *c)
     int64_t jobs = i[9], tiles = tiles_of(dt, m.A), W = lanes_of(dt);
     m.null.K = i[4];
     m.null.first = i[5];
+    m.null.near = i[10];
+    m.null.near_count = i[11];
     if ((dt != MC_F32 && dt != MC_F64) || (rc = mc_operand(c, 0, dt, 0)) != 0 || (rc = mc_operand(c, 1, dt, 0)) != 0 || (rc = mc_operand(c, 2, dt, 0)) != 0)
         return mc_error(MC_EDTYPE, "%s: unit phasors and amplitudes must be contiguous f32 or f64 alike", c->name);
     if (m.unit_band < m.L || m.amp_tile < m.L * W || m.L < 1)
