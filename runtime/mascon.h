@@ -369,6 +369,8 @@ MC_API int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *con
 
 /* The arguments it was made for and the results it gives, as headers; mc_plan_call checks and makes them. */
 MC_API int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out);
+/* The arguments (from 0) that the plan writes to: arguments that share memory with one of them are of another form. */
+MC_API int mc_plan_writes(mc_plan *p, int n, const int32_t *which);
 /* Makes the results (empty headers with their capacity) and runs it; -1, and nothing done, when an argument has another dtype or layout. */
 MC_API int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out);
 /* The same into tensors that are there, of dtype and shape of the results. They may be arguments: those are read before they are written. */
@@ -425,6 +427,18 @@ MC_API int64_t mc_folder_list(const char *path, char *names, int64_t room);
 /* [0] bytes, [1] time of the last change in seconds, [2] 1: a file of this user that nobody else can write, [3] its number. */
 MC_API int mc_file_facts(const char *path, double facts[4]);
 MC_API int mc_file_touch(const char *path);
+/* A new file that only its user may read and write, whatever the umask. */
+MC_API int mc_file_private(const char *path, const void *bytes, int64_t n);
+/* Files that appear in a folder together or not at all. _new makes a private folder inside `dir`, completes a publication that was killed and
+ * removes what processes that are gone left there. _publish moves what was written to _folder into dir; `last` names the file that vouches for
+ * the set (removed first, moved last), `stale` files of the set before that go, a line each. _free removes what is not published; owns. */
+typedef struct mc_file_set mc_file_set;
+MC_API mc_file_set *mc_file_set_new(const char *dir);
+MC_API const char *mc_file_set_folder(const mc_file_set *s);
+MC_API int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale);
+MC_API void mc_file_set_free(mc_file_set *s);
+/* Completes a publication into dir that was killed; nothing to do is MC_OK. */
+MC_API int mc_file_set_recover(const char *dir);
 /* The program of a name as the shell finds it, links resolved. */
 MC_API int mc_file_program(const char *name, char *found, int64_t room);
 

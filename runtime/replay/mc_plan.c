@@ -41,6 +41,8 @@ struct mc_plan {
     mc_tensor **pointers; /* refs resolved */
     mc_tensor *form;      /* arguments, then results */
     int nin, nout;
+    int32_t *written; /* arguments that it writes to: they share memory with nothing else it reads */
+    int nwritten;
 };
 
 static int grow(void **list, int n, int more, int *room, size_t size)
@@ -82,6 +84,7 @@ void mc_plan_free(mc_plan *p)
     mci_free(p->refs);
     mci_free(p->pointers);
     mci_free(p->form);
+    mci_free(p->written);
     mci_free(p);
 }
 
@@ -515,6 +518,32 @@ int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor 
     return MC_OK;
 }
 
+int mc_plan_writes(mc_plan *p, int n, const int32_t *which)
+{
+    mci_free(p->written);
+    p->nwritten = 0;
+    if (!(p->written = mci_alloc(sizeof *which * (size_t)(n + 1))))
+        return mc_errstatus();
+    memcpy(p->written, which, sizeof *which * (size_t)n);
+    p->nwritten = n;
+    return MC_OK;
+}
+
+/* Whether an argument that is written shares memory with another one or with a constant: that is another form. */
+static int entangled(const mc_plan *p, mc_tensor *const *in)
+{
+    for (int k = 0; k < p->nwritten; k++) {
+        const mc_tensor *t = in[p->written[k]];
+        for (int i = 0; i < p->nin; i++)
+            if (i != p->written[k] && mci_overlap(t, in[i]) >= 0)
+                return 1;
+        for (int i = 0; i < p->nheaders; i++)
+            if (p->headers[i].where == MC_PLAN_CONST && mci_overlap(t, &p->headers[i].t) >= 0)
+                return 1;
+    }
+    return 0;
+}
+
 /* Whether the arguments lie as those the plan was made for. */
 static int matches(const mc_plan *p, mc_tensor *const *in)
 {
@@ -525,7 +554,7 @@ static int matches(const mc_plan *p, mc_tensor *const *in)
         for (int d = 0; !other && d < a->ndim; d++)
             other = a->shape[d] != b->shape[d] || a->strides[d] != b->strides[d];
     }
-    return !other;
+    return !other && !(p->nwritten && entangled(p, in));
 }
 
 int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)

@@ -4,6 +4,7 @@
 -- compared in C against the plan's own. Owns the trees and the lists. With launch.lua the part of the compiler that touches the FFI. May not know
 -- how a plan comes about.
 local ffi = require 'ffi'
+local aliases = require 'mascon.compile.aliases'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local random = require 'mascon.random.key'
@@ -17,17 +18,24 @@ local M = {}
 local ct, istype, new, finish = tensor.ct, tensor.istype, tensor.new, tensor.finish
 local handles, doubles, halves = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'double *', ffi.typeof 'uint32_t *'
 local TENSOR, NUMBER, KEY = 1, 2, 3
+local WHOLE, FRACTION = 4, 5 -- numbers whose kind decides a dtype
 
 -- ---------------------------------------------------------------- trees
 
---- The tree of an argument: TENSOR, NUMBER, KEY, { fixed = value } or { keys, subs }, leaves in the order of sorted keys.
-local function tree_of(v, static)
+--- The tree of an argument: TENSOR, NUMBER, WHOLE, FRACTION, KEY, { fixed = value }, { number = value } or { keys, subs }, leaves in the order of sorted keys.
+local function tree_of(v, static, path, numbers)
   if tensor.is(v) then return TENSOR end
-  if type(v) == 'number' and not static then return NUMBER end
+  if type(v) == 'number' and not static then
+    if numbers == 'exact' then return { number = v } end
+    return numbers and (v % 1 == 0 and WHOLE or FRACTION) or NUMBER
+  end
   if random.is_key(v) then return KEY end
-  if not trees.is_branch(v) then return { fixed = v } end
-  local t = { keys = trees.keys(v), subs = {} }
-  for i, k in ipairs(t.keys) do t.subs[i] = tree_of(v[k], static) end
+  path = path or {}
+  if not trees.is_branch(v) or path[v] then return { fixed = v } end
+  path[v] = true
+  local t = { keys = trees.keys(v), subs = {}, class = getmetatable(v) }
+  for i, k in ipairs(t.keys) do t.subs[i] = tree_of(rawget(v, k), static, path, numbers) end
+  path[v] = nil
   return t
 end
 
@@ -39,6 +47,10 @@ local function place(form, tree, v, at)
     return at + 1
   elseif tree == NUMBER then
     if type(v) ~= 'number' then return nil end
+    form.numbers[at][0] = v
+    return at + 1
+  elseif tree == WHOLE or tree == FRACTION then
+    if type(v) ~= 'number' or (v % 1 == 0) ~= (tree == WHOLE) then return nil end
     form.numbers[at][0] = v
     return at + 1
   elseif tree == KEY then
@@ -54,15 +66,20 @@ local function place(form, tree, v, at)
     form.ins[at] = form.cells[at + 1]
     return at + 1
   elseif tree.keys then
-    if type(v) ~= 'table' or getmetatable(v) ~= nil then return nil end
+    if type(v) ~= 'table' or getmetatable(v) ~= tree.class then return nil end
     local keys, subs = tree.keys, tree.subs
     for i = 1, #keys do
-      at = place(form, subs[i], v[keys[i]], at)
+      at = place(form, subs[i], rawget(v, keys[i]), at)
       if not at then return nil end
     end
     local count = 0
     for _ in next, v do count = count + 1 end
     return count == #keys and at or nil
+  end
+  if tree.number then
+    if tree.number ~= v then return nil end
+    form.numbers[at][0] = v
+    return at + 1
   end
   local fixed = tree.fixed
   if rawequal(v, fixed) or (v ~= v and fixed ~= fixed) then return at end
@@ -81,9 +98,9 @@ end
 ---@param leaves any[] tensors, words of keys and numbers among them
 ---@param options table n, static (by position), results = { n =, ... }
 function M.form(plan, args, leaves, options)
-  local form = { n = options.n, plan = plan, trees = {}, numbers = {}, cells = {}, results = options.results, flat = true }
+  local form = { n = options.n, plan = plan, trees = {}, numbers = {}, cells = {}, results = options.results, static = options.static, places = plan.places, flat = true }
   for i = 1, options.n do
-    form.trees[i] = tree_of(args[i], options.static[i])
+    form.trees[i] = tree_of(args[i], options.static[i], nil, options.numbers)
     form.flat = form.flat and type(form.trees[i]) == 'number'
   end
   local nout = #plan.outputs
@@ -121,7 +138,7 @@ function M.form(plan, args, leaves, options)
   lib.check(C.mc_plan_form(plan.plan, form.nin, likes, nout, likes_out), 2) -- copies them
   clear(keep)
   local r = options.results
-  form.single = r.n == 1 and tensor.is(r[1])
+  form.single = r.n == 1 and r[1] == aliases.TENSOR and not plan.places
   return form
 end
 
@@ -186,7 +203,7 @@ end
 
 --- Calls a form with its results written to a list of tensors: that list; else as try.
 function M.into(form, outs, n, ...)
-  if #outs ~= form.nout or not place_all(form, n, ...) then return nil end
+  if form.places or #outs ~= form.nout or not place_all(form, n, ...) then return nil end
   for i = 1, form.nout do form.outs[i - 1] = outs[i] end
   local rc = C.mc_plan_into(form.plan.plan, form.ins, form.outs)
   if rc == 0 then return outs end

@@ -27,6 +27,11 @@ end
 
 -- ---------------------------------------------------------------- graphs
 
+--- Refuses a form that has no graph.
+local function traced(plan, fname, level)
+  if plan.plain then error(('%s: calls of this form run the function itself: %s; pass copies to compile it'):format(fname, plan.plain), level + 1) end
+end
+
 local Graph = {}
 Graph.__index = Graph
 function Graph:__tostring() return text.graph(self.graph) end
@@ -39,6 +44,7 @@ local GRAPH = { form = { nil, 'integer' }, pass = { nil, 'string' }, when = { 'a
 function M.graph(compiled, opts)
   local o = check.opts('graph', opts, GRAPH, 4)
   local plan = form_of(compiled, o.form, 'graph', 3)
+  traced(plan, 'graph', 3)
   local found
   if o.pass then
     local all = {}
@@ -204,6 +210,9 @@ local EXPLAIN = { form = { nil, 'integer' } }
 function M.explain(compiled, opts)
   local o = check.opts('explain', opts, EXPLAIN, 4)
   local plan, k = form_of(compiled, o.form, 'explain', 3)
+  if plan.plain then
+    return setmetatable({ plain = plan.plain, form = k, forms = #compiled.forms, why = plan.why, seconds = plan.seconds }, Report)
+  end
   local graph = graphs.from(plan.source)
   local nodes = #graph.nodes
   local reports = pipeline.run(graph, compiled.options)
@@ -241,6 +250,7 @@ local function effect(r)
 end
 
 function Report:__tostring()
+  if self.plain then return ('form %d of %d runs the function itself: %s; pass copies to compile it'):format(self.form, self.forms, self.plain) end
   local out = {}
   local function say(form, ...) out[#out + 1] = form:format(...) end
   local ins, outs = {}, {}

@@ -6,6 +6,7 @@
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local random = require 'mascon.random.key'
+local aliases = require 'mascon.compile.aliases'
 local tensor = require 'mascon.core.tensor'
 local call = require 'mascon.compile.call'
 local graphs = require 'mascon.graph.graph'
@@ -16,6 +17,7 @@ local once = require 'mascon.graph.once'
 local outside = require 'mascon.compile.outside'
 local plans = require 'mascon.compile.plan'
 local pipeline = require 'mascon.compile.pipeline'
+local unsteady = require 'mascon.compile.unsteady'
 local variables = require 'mascon.compile.variables'
 local tree = require 'mascon.graph.tree'
 local error = check.error
@@ -53,15 +55,19 @@ local function number(x)
 end
 
 --- What an argument looks like, field by field, for the line that says why a function is traced again.
-local function describe(v, name, out, static)
+local function describe(v, name, out, static, path)
   if tensor.is(v) then
     out[#out + 1] = { 'dtype of ' .. name, v.dtype }
     out[#out + 1] = { 'shape of ' .. name, tostring(v.shape) }
     out[#out + 1] = { 'strides of ' .. name, '(' .. table.concat(v.strides, ', ') .. ')' }
   elseif type(v) == 'number' and not static then out[#out + 1] = { name, 'a number' }
   elseif random.is_key(v) then out[#out + 1] = { 'number of keys in ' .. name, tostring(v:words().shape) }
-  elseif type(v) == 'table' and getmetatable(v) == nil then
-    for _, k in ipairs(tree.keys(v)) do describe(v[k], type(k) == 'string' and name .. '.' .. k or ('%s[%s]'):format(name, tostring(k)), out, static) end
+  elseif tree.is_branch(v) then
+    path = path or {}
+    if path[v] then return end
+    path[v] = true
+    for _, k in ipairs(tree.keys(v)) do describe(rawget(v, k), type(k) == 'string' and name .. '.' .. k or ('%s[%s]'):format(name, tostring(k)), out, static, path) end
+    path[v] = nil
     out[#out + 1] = { 'keys of ' .. name, ('%d'):format(#tree.keys(v)) }
   else out[#out + 1] = { name, check.show(v) } end
 end
@@ -93,11 +99,27 @@ local function named(self)
   return ('%s:%d'):format(at.short_src, at.linedefined)
 end
 
---- What f did with tensors, as a plan.
-local function planned(self, tensors, record, results, since)
-  local leaves, text = {}, {}
-  for i = 1, results.n do flatten(results[i], leaves, text, true) end
-  local source = graphs.source(tensors, record, leaves, since)
+--- How the numbers among the arguments decide dtypes: 'whole' where one meets a tensor of integers (a fraction gives another dtype), 'exact' where what is
+--- computed of one does, else nil.
+local function numbers_of(tensors, record)
+  local inputs, how = {}, nil
+  for _, t in ipairs(tensors) do if launch.weak(t) then inputs[launch.serial(t)] = true end end
+  if not next(inputs) then return nil end
+  for _, e in ipairs(record) do
+    local weak, meets = nil, false
+    for i, o in ipairs(e.ins) do
+      local kind = tensor.kind[tensor.name[o.dtype]]
+      if o.weak and o.traced then weak = inputs[o.serial] and (weak or 'whole') or 'exact'
+      elseif not o.weak and (kind == 'i' or kind == 'u' or kind == 'b') then meets = meets or not (e.row and e.row.family == 'where' and i == 1) end
+    end
+    if e.kind == 'op' and meets and weak then how = (how == 'exact' or weak == 'exact') and 'exact' or 'whole' end
+  end
+  return how
+end
+
+--- What f did with tensors, as a plan. places: of results.places.
+local function planned(self, tensors, record, results, since, outputs)
+  local source = graphs.source(tensors, record, outputs, since)
   local graph = graphs.from(source)
   local reports = pipeline.run(graph, self.options)
   local plan = plans.make(graph, self.options)
@@ -110,6 +132,33 @@ local function planned(self, tensors, record, results, since)
 end
 
 local tuned
+--- Why a form is left to f itself, or nil: a write reaches memory that other operands show.
+local function own_run(tensors, writes)
+  if not writes then return nil end
+  if writes.shared then return 'the function writes to an argument or variable that shares memory with another one' end
+  for k, t in ipairs(tensors) do
+    if writes[k] and not t:is_contiguous() then return ('tensor %d among the arguments is written and not contiguous'):format(k) end
+  end
+end
+
+--- Refuses a function that puts other values into the tables of an argument: the caller's would not get them.
+local function unaltered(given, shown, place, stands)
+  local function walk(a, b, name)
+    for _, k in ipairs(tree.keys(b)) do
+      local x, y = rawget(a, k), rawget(b, k)
+      local where = name .. (type(k) == 'string' and '.' .. k or ('[%s]'):format(tostring(k)))
+      if tree.is_branch(x) and tree.is_branch(y) then walk(x, y, where)
+      elseif x == nil or not (stands[y] or random.is_key(y) or rawequal(x, y) or x ~= x) then
+        error(('compile: the function changes %s; a replay would not do that: return the new value instead'):format(where), 2)
+      end
+    end
+    for _, k in ipairs(tree.keys(a)) do
+      if rawget(b, k) == nil then error(('compile: the function takes %s out of %s; a replay would not do that: return a new table instead'):format(tostring(k), name), 2) end
+    end
+  end
+  if tree.is_branch(given) then walk(given, shown, ('argument %d'):format(place)) end
+end
+
 --- First call of a form: runs f, writes down what it did.
 local function build(self, args, n, tensors)
   if not tuned then
@@ -118,24 +167,39 @@ local function build(self, args, n, tensors)
   end
   tensors = launch.aliases(tensors)
   local at = 0
-  local shown, before = {}, {}
+  local shown, trees, given = {}, {}, #self.given
   for i = 1, n do
-    shown[i] = rebuild(args[i], function()
-      at = at + 1
-      return tensors[at]
-    end, self.fixed[i])
+    if i <= given and tree.is_branch(args[i]) then -- the table itself, with other leaves while f runs
+      local own = {}
+      flatten(args[i], own, {}, self.fixed[i], { loops = true })
+      trees[#trees + 1] = { args[i], at, self.fixed[i], self.given[i].name }
+      shown[i], at = args[i], at + #own
+    else
+      shown[i] = rebuild(args[i], function()
+        at = at + 1
+        return tensors[at]
+      end, self.fixed[i])
+    end
   end
-  for i in ipairs(self.given) do before[i] = outside.copy(shown[i]) end
+  local function stand_in(place, leaf) return random.is_key(leaf) and random.of(tensors[place]) or tensors[place] end
   local since = launch.serial(launch.own(mc.tensor(0)))
   local held = variables.buffers(self)
-  local record, results = launch.record(tensors, { strict = true }, function() return outside.with(self.given, shown, self.f, unpack(shown, #self.given + 1, n)) end)
-  for i, v in ipairs(self.given) do
-    if v.on_trial and not outside.same(shown[i], before[i]) then error(('compile: the function writes to %s'):format(v.name), 2) end
+  local changed
+  local function keep(list, ...)
+    changed = list
+    return ...
   end
+  local record, results, writes = launch.record(tensors, { strict = true }, function()
+    return keep(outside.swapped(trees, stand_in, function() return unsteady.refused(self.unsteady, outside.with, self.given, shown, self.f, unpack(shown, given + 1, n)) end))
+  end)
+  local stands = {}
+  for _, t in ipairs(tensors) do stands[t] = true end
+  for i = given + 1, n do unaltered(args[i], shown[i], i - given, stands) end
   if variables.give_written(self, held) then return false, results end
   for i, v in ipairs(self.given) do
-    if not rawequal(outside.get(v), args[i]) and tensor.is(outside.get(v)) then
-      error(('compile: the function gives the variable %s another tensor, which a replay would not do; return the tensor, or write to the one that is there (copy_, add_)'):format(v.name), 2)
+    local now = outside.get(v)
+    if not rawequal(now, args[i]) and (tensor.is(now) or type(now) == 'table') then
+      error(('compile: the function gives the variable %s another %s, which a replay would not do; return the tensor, or write to the one that is there (copy_, add_)'):format(v.name, tensor.is(now) and 'tensor' or 'table'), 2)
     end
   end
   for _, e in ipairs(record) do
@@ -144,7 +208,26 @@ local function build(self, args, n, tensors)
       error(('compile: the function writes to a tensor of %d elements that it finds in a table or in another object; hold it in a local variable or pass it as an argument'):format(o.size), 2)
     end
   end
-  local plan = once.run(#record, planned, self, tensors, record, results, since)
+  variables.settle(self, changed)
+  if writes and writes.outside > 0 then
+    error('compile: the function writes to a tensor that it finds in a table or in another object; hold it in a local variable or pass it as an argument', 2)
+  end
+  local leaves = {}
+  for i = 1, results.n do flatten(results[i], leaves, {}, true) end
+  local outputs, shown_in = aliases.find(leaves, tensors, since)
+  local outline = aliases.outline(results)
+  local plain = own_run(tensors, writes)
+  local plan = plain and { plain = plain, fused = { groups = 0, nodes = 0 }, steps = 0, passes = {}, outputs = {} } or once.run(#record, planned, self, tensors, record, outline, since, outputs)
+  if plain then self.writes = true end
+  local how = numbers_of(tensors, record)
+  if how and self.numbers ~= 'exact' then self.numbers = how end
+  plan.places = shown_in
+  if shown_in then -- views of the arguments themselves, not of what stood for them
+    local args_leaves = {}
+    for i = 1, n do flatten(args[i], args_leaves, {}, self.fixed[i], i <= given and { loops = true } or nil) end
+    local list, place = aliases.tensors(shown_in, outputs, args_leaves), 1
+    for i = 1, results.n do results[i], place = aliases.shaped(outline[i], list, place) end
+  end
   plan.outside = {}
   for i, v in ipairs(self.watched) do plan.outside[i] = { name = v.name, value = v.value } end
   for _, v in ipairs(self.given) do plan.outside[#plan.outside + 1] = { name = v.name, given = true } end
@@ -190,20 +273,16 @@ local function remember(self, f)
   recent[RECENT + 1] = nil
 end
 
---- The same structure as a result of f, with these tensors.
-local function shaped(v, outs, at)
-  if tensor.is(v) then return outs[at], at + 1 end
-  if random.is_key(v) then return random.of(outs[at]), at + 1 end
-  if type(v) ~= 'table' or getmetatable(v) ~= nil then return v, at end
-  local t = {}
-  for _, k in ipairs(tree.keys(v)) do t[k], at = shaped(v[k], outs, at) end
-  return t, at
-end
-
-local function unfold(f, outs)
+--- Results in the structure of what f returned. ...: the arguments, given variables in front.
+local function unfold(f, outs, ...)
   if f.single then return outs end
   local results, list, at = f.results, {}, 1
-  for i = 1, results.n do list[i], at = shaped(results[i], outs, at) end
+  if f.places then
+    local leaves = {}
+    for i = 1, f.n do flatten((select(i, ...)), leaves, {}, f.static[i], { loops = true }) end
+    outs = aliases.tensors(f.places, outs, leaves)
+  end
+  for i = 1, results.n do list[i], at = aliases.shaped(results[i], outs, at) end
   return unpack(list, 1, results.n)
 end
 
@@ -226,7 +305,7 @@ end
 function general(self, ...)
   local n, args = select('#', ...), { ... }
   local leaves, text = {}, {}
-  for i = 1, n do flatten(args[i], leaves, text, self.fixed[i]) end
+  for i = 1, n do flatten(args[i], leaves, text, self.fixed[i], i <= #self.given and { loops = true } or nil) end
   local tensors = {}
   for i, v in ipairs(leaves) do
     local t = type(v) == 'number' and number(v) or tensor.promote(v, 2)
@@ -234,28 +313,41 @@ function general(self, ...)
     text[#text + 1] = form(t)
   end
   local rest = table.concat(text)
-  local key = variables.key(self) .. rest
-  local known = self.plans[key] and self.plans[key].form
+  local function key_of()
+    local more = { variables.key(self), rest, self.writes and launch.sharing(tensors) or '' }
+    for _, v in ipairs(self.numbers and leaves or {}) do
+      if type(v) == 'number' then more[#more + 1] = self.numbers == 'exact' and ('%.17g,'):format(v) or v % 1 == 0 and 'w' or 'f' end
+    end
+    return table.concat(more)
+  end
+  local plan, given = self.plans[key_of()], #self.given
+  if plan and plan.plain then return self.f(select(given + 1, ...)) end
+  local known = plan and plan.form
   if known then
     local outs, rc = call.try(known, n, ...)
     if outs then
       remember(self, known)
-      return unfold(known, outs)
+      return unfold(known, outs, ...)
     end
     if outs == false then tensor.failed(rc, 3, true, tensors) end
   end
+  if variables.thaw(self, args) then return enter(self, general, unpack(args, given + 1, n)) end
   local start = lib.clock_seconds()
-  local given = #self.given
-  local plan, results = attempt(self, args, n, tensors)
+  local results
+  plan, results = attempt(self, args, n, tensors)
   if plan == nil then return enter(self, general, unpack(args, given + 1, n)) end
   if not plan then return unpack(results, 1, results.n) end -- the next call is the first of another kind
-  variables.settle(self)
   local why = explain(self, args, n)
-  plan.key = variables.key(self) .. rest
+  plan.key = key_of()
   self.traces = self.traces + 1
   plan.why, plan.seconds = why, lib.clock_seconds() - start
-  local f = call.form(plan, args, leaves, { n = n, static = self.fixed, results = results })
-  plan.form, self.plans[plan.key], self.plan = f, plan, plan
+  self.plans[plan.key], self.plan = plan, plan
+  if plan.plain then
+    forget(self)
+    return unpack(results, 1, results.n)
+  end
+  local f = call.form(plan, args, leaves, { n = n, static = self.fixed, results = plan.results, numbers = self.numbers })
+  plan.form = f
   remember(self, f)
   forget(self)
   if log.on() then log.say('trace %d of %s (%s): %d step%s, %d group%s of %d ops', self.traces, named(self), why, plan.steps, plan.steps == 1 and '' or 's', plan.fused.groups, plan.fused.groups == 1 and '' or 's', plan.fused.nodes) end
@@ -271,7 +363,7 @@ end
 local function failed_call(rc, f, self, ...)
   if tensor.failed(rc, 3, false, f.cells) then
     local outs, again = call.try(f, select('#', ...), ...)
-    if outs then return unfold(f, outs) end
+    if outs then return unfold(f, outs, ...) end
     tensor.failed(again, 3, true, f.cells)
   end
 end
@@ -296,7 +388,7 @@ local function replay(self, ...)
     if outs then
       if i > 1 or f.plan.orders then used(self, f, i) end
       if f.single then return outs end
-      return unfold(f, outs)
+      return unfold(f, outs, ...)
     elseif outs == false then return failed_call(rc, f, self, ...) end
   end
   return general(self, ...)
@@ -337,6 +429,11 @@ function methods:into(out, ...)
     self.target = nil
     if done then return out end
   end
+  for i, t in ipairs(leaves) do
+    for k = 1, i - 1 do
+      if launch.overlap(t, leaves[k]) then error(('compile: out %d and %d share memory; give each result its own tensor'):format(k, i), 2) end
+    end
+  end
   local results, made = { self(...) }, {}
   for i = 1, table.maxn(results) do flatten(results[i], made, text, true) end
   if #made ~= #leaves then error(('compile: into: out holds %d tensor%s and the function returns %d; give as many'):format(#leaves, #leaves == 1 and '' or 's', #made), 2) end
@@ -354,6 +451,7 @@ end
 function methods:source()
   local plan = self.plan
   if not plan then error('compile: source() before the first call; call the function once', 2) end
+  if plan.plain then return '' end
   local codegen = require 'mascon.compile.native.codegen'
   if not plan.functions then attach(self, plan) end
   return (codegen.source(plan.functions))
@@ -395,9 +493,11 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- block in the cache. Results are the same bits (f16 and bf16 round once per group). Numbers may change from call to call; strings, booleans and
 --- numbers in `static` places are part of the form. Other sizes are another form, which costs a trace (measured: 1 ms for a chain of 20 ops, 2.4 ms for a training step of a
 --- two-layer net; explain() says why and how long) and no compiler: what was compiled serves all sizes. Variables outside that f or the functions it calls
---- read (upvalues, globals) are read at each call: a tensor is one more argument, and may be written to in place; a number becomes one when it has
---- changed, unless f needs it as a number (a size, a branch, the end of a loop); that and any other value (string, boolean, function, table) is part of the
---- form. Fields of tables are fixed by the trace. explain() lists what was found. At most 64 forms are kept. Random numbers drawn inside are fixed, unless they come
+--- read (upvalues, globals, and what stands in tables and objects that they hold) are read at each call: a tensor is one more argument, and may be written to
+--- in place; a number becomes one when it has changed, unless f needs it as a number (a size, a branch, the end of a loop); that and any other value
+--- (string, boolean, function) is part of the form. f may add to tables outside, which happens when it is traced only; it may not change what is there (an error
+--- names it). Arguments and variables that share memory, where f writes to one of them, are a form that runs f itself. Results share memory with
+--- arguments, with variables and with one another as those of f do. Objects of classes are trees like tables. explain() lists what was found. At most 64 forms are kept. Random numbers drawn inside are fixed, unless they come
 --- from a key among the arguments or variables (mc.random.key): that is read at each call, and so are the keys that f derives from it.
 --- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler beside the program and put
 --- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops

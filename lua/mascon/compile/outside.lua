@@ -7,10 +7,13 @@
 --- Reading is made by functions that share the upvalues themselves (debug.upvaluejoin): machine code compares them without a call.
 local bit = require 'bit'
 local util = require 'jit.util'
+local steady = require 'mascon.compile.unsteady'
 local library = require('mascon.core.check').library
 local random = require 'mascon.random.key'
 local tensor = require 'mascon.core.tensor'
 local tree = require 'mascon.graph.tree'
+local error = require('mascon.core.check').error
+local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 
 local M = {}
 
@@ -53,28 +56,76 @@ function M.kind(v)
   return plain(v) and some and 'tree' or nil
 end
 
---- The tables of a tree anew, with the same leaves.
-function M.copy(v)
-  if not tree.is_branch(v) then return v end
-  local out = {}
-  for k, x in pairs(v) do out[k] = M.copy(x) end
-  return out
+local LEAVES = 10000 -- of a table outside: they are compared at each call
+
+--- Whether a table holds values that a function may read: anything but functions and tables of functions.
+local function holds(name, v)
+  local seen, some, count = {}, false, 0
+  local function walk(t)
+    seen[t] = true
+    for _, x in next, t do
+      count = count + 1
+      if tree.is_branch(x) then
+        if not seen[x] then walk(x) end
+      elseif type(x) ~= 'function' then some = true end
+    end
+  end
+  walk(v)
+  if some and count > LEAVES then
+    error(('compile: the function reads the table %s, which holds more than %d values; make it a tensor or pass what is needed as an argument'):format(name, LEAVES), 2)
+  end
+  return some
 end
 
---- Whether two trees have the same leaves in the same places.
-function M.same(a, b)
-  if not (tree.is_branch(a) and tree.is_branch(b)) then return rawequal(a, b) end
-  for k, x in pairs(a) do if not M.same(x, b[k]) then return false end end
-  for k in pairs(b) do if a[k] == nil then return false end end
-  return true
+local function unchanged(a, b) return rawequal(a, b) or (a ~= a and b ~= b) end
+
+--- f() while the leaves of tables are replaced: trees is a list of { table, place of its first leaf before 1, static }; take(place, leaf) gives what stands
+--- there meanwhile. Afterwards the tables hold what they held, but for what f changed.
+---@return table changed list of { path, before, after } of what f changed; what it added is not among it
+---@return any ... what f returns
+function M.swapped(trees, take, f)
+  local slots = {}
+  for _, t in ipairs(trees) do
+    local at, path = t[2], {}
+    local function put(v, name)
+      path[v] = true
+      for _, k in ipairs(tree.keys(v)) do
+        local x = rawget(v, k)
+        local new, where = x, ('%s.%s'):format(name, tostring(k))
+        if tensor.is(x) or random.is_key(x) or (type(x) == 'number' and not t[3]) then
+          at = at + 1
+          new = take(at, x)
+          rawset(v, k, new)
+        end
+        slots[#slots + 1] = { v, k, x, new, where }
+        if tree.is_branch(x) and not path[x] then put(x, where) end
+      end
+      path[v] = nil
+    end
+    put(t[1], t[4])
+  end
+  local function finish(ok, ...)
+    local changed = {}
+    for i = #slots, 1, -1 do
+      local v, k, x, new, where = unpack(slots[i], 1, 5)
+      local now = rawget(v, k)
+      if unchanged(now, new) then rawset(v, k, x) else changed[#changed + 1] = { where, x, now } end
+    end
+    if not ok then error((...), 0) end
+    return changed, ...
+  end
+  return finish(pcall(f))
 end
 
 local WATCHED = { number = true, string = true, boolean = true, ['nil'] = true, ['function'] = true, table = true }
 
+--- A table whose values are read at each call.
+function M.is_tree(v) return tree.is_branch(v) end
+
 local function watched(v, modules)
   if tensor.is(v) then return true end
   if not WATCHED[type(v)] then return false end
-  if type(v) == 'table' then return not modules[v] and (getmetatable(v) == nil or random.is_key(v)) end
+  if type(v) == 'table' then return not modules[v] and (tree.is_branch(v) or random.is_key(v)) end
   if type(v) == 'function' then return written_in_lua(v) and not library(v) end
   return true
 end
@@ -99,18 +150,47 @@ local function inner(v)
   if type(v) == 'table' and getmetatable(v) ~= nil and type(rawget(v, 'f')) == 'function' then return rawget(v, 'f') end
 end
 
+--- Text that stands in a function, or in one that is written inside it: names of fields and methods among it.
+local function names_in(f, out)
+  local info = util.funcinfo(f)
+  for i = 1, info.gcconsts do
+    local k = util.funck(f, -i)
+    if type(k) == 'string' then out[k] = true elseif type(k) == 'proto' then names_in(k, out) end
+  end
+end
+
+--- The function that v[name] is, for a table or an object.
+local function method(v, name)
+  local x = rawget(v, name)
+  local mt = getmetatable(v)
+  local class = type(mt) == 'table' and rawget(mt, '__index')
+  if x == nil and type(class) == 'table' then x = rawget(class, name) end
+  return type(x) == 'function' and x or nil
+end
+
+local STANDARD = { 'string', 'table', 'math', 'io', 'os', 'debug', 'coroutine', 'bit', 'jit', 'ffi', 'package', '_G' }
+
 local ASKS = { [type] = true, [tonumber] = true }
 
 --- The variables of f and of the functions it holds, in the order in which they are met. `stays` marks the numbers and trees of a function that asks
 --- for types: a tensor in the place of a number would be told from it.
 ---@param f function
 ---@return mascon.Variable[]
+---@return table unsteady upvalues that hold functions of unsteady.lua: { function, place, value }
 function M.find(f)
   local list, seen, shared, modules, asks = {}, {}, {}, {}, false
-  for _, t in pairs(package.loaded) do if type(t) == 'table' then modules[t] = true end end
+  for _, name in ipairs(STANDARD) do modules[package.loaded[name] or modules] = true end
+  local objects, names, visited, unsteady = {}, {}, {}, {}
   local function add(v, id)
-    if shared[id] or #list == MOST or not watched(v.value, modules) then return end
+    if shared[id] or not watched(v.value, modules) then return end
+    if #list == MOST then
+      error(('compile: the function reads more than %d variables outside it (%s is one of them); put them into a table or pass them as arguments'):format(MOST, v.name), 2)
+    end
     shared[id] = true
+    if type(v.value) == 'table' and tree.is_branch(v.value) then
+      v.frozen = holds(v.name, v.value)
+      objects[#objects + 1] = v.value
+    end
     list[#list + 1] = v
   end
   local visit
@@ -122,10 +202,12 @@ function M.find(f)
     seen[g] = true
     local own = not library(g)
     if not own and hops == 0 then return end
+    if own then names_in(g, names) end
     for i = 1, UPVALUES do
       local name, v = debug.getupvalue(g, i)
       if not name then break end
       asks = asks or (own and ASKS[v] or false)
+      if own and type(v) == 'function' and steady.stub(v) then unsteady[#unsteady + 1] = { g, i, v } end
       if own then add({ name = name, of = g, at = i, value = v }, tostring(debug.upvalueid(g, i))) end
       follow(v, own and HOPS or hops - 1)
     end
@@ -141,8 +223,19 @@ function M.find(f)
     end
   end
   visit(f, HOPS)
+  local function methods(v)
+    if visited[v] then return end
+    visited[v] = true
+    for name in pairs(names) do follow(method(v, name), HOPS) end
+    for _, x in next, v do if tree.is_branch(x) and not modules[x] then methods(x) end end
+  end
+  local before
+  repeat -- a method that is found may call others
+    before, visited = #list, {}
+    for i = 1, #objects do methods(objects[i]) end
+  until #list == before
   for _, v in ipairs(list) do v.stays = asks and not tensor.is(v.value) end
-  return list
+  return list, unsteady
 end
 
 --- A function from text in which variable i of the list is named v<i> (an upvalue) or e<i>.<name> (a global of the environment e<i>).
@@ -211,7 +304,13 @@ function M.with(list, values, f, ...)
     for i, v in ipairs(list) do
       if rawequal(get(v), values[i]) then set(v, held[i]) end
     end
-    if not ok then error((...), 0) end
+    if not ok then
+      local why = ...
+      if type(why) == 'string' and why:find "'for' %a+ must be a number" then
+        why = why .. '; a number among the arguments of a compiled function may change from call to call: name its place in static, mc.compile(f, { static = { 2 } }) for the second argument'
+      end
+      error(why, 0)
+    end
     return ...
   end
   return finish(pcall(f, ...))

@@ -17,6 +17,7 @@ local function arrange(self, watched, given)
   self.guard, self.give = outside.guard(watched), outside.giver(given)
   self.values, self.fixed = {}, {}
   for i, v in ipairs(watched) do self.values[i] = v.value end
+  for i, v in ipairs(given) do self.fixed[i] = v.frozen or nil end
   for i in pairs(self.static) do self.fixed[i + #given] = true end
 end
 
@@ -45,7 +46,10 @@ local function notice(self)
   for _, v in ipairs(self.watched) do
     local now = outside.get(v)
     local kind = not rawequal(now, v.value) and not v.stays and outside.kind(now)
-    if kind and kind == outside.kind(v.value) and not (kind ~= 'tensor' and self.writes) then
+    if not rawequal(now, v.value) and outside.is_tree(now) then
+      v.frozen = true
+      given[#given + 1] = v
+    elseif kind and kind == outside.kind(v.value) and not (kind ~= 'tensor' and self.writes) then
       v.on_trial = kind == 'number' or kind == 'tree'
       given[#given + 1] = v
     else watched[#watched + 1] = v end
@@ -83,13 +87,47 @@ function M.give_written(self, before)
   return true
 end
 
---- What f itself has changed is its own affair: neither watched nor given.
-function M.settle(self)
-  local watched, some = {}, false
-  for _, v in ipairs(self.watched) do
-    if rawequal(outside.get(v), v.value) then watched[#watched + 1] = v else some = true end
+--- Numbers in given tables have changed and nothing else has: they are arguments from here on, on trial. Whether there were some.
+---@param args any[] what is given, in front
+function M.thaw(self, args)
+  local some = false
+  for i, v in ipairs(self.given) do
+    if v.frozen ~= nil then
+      local free, bound = {}, {}
+      tree.flatten(args[i], {}, free, false, { loops = true })
+      tree.flatten(args[i], {}, bound, true, { loops = true })
+      free, bound = table.concat(free), table.concat(bound)
+      if v.frozen and not v.stays and not self.writes and v.free == free and v.bound ~= bound then
+        v.frozen, v.on_trial, v.proven, some = false, true, false, true
+      end
+      v.free, v.bound = free, bound
+    end
   end
-  if some then arrange(self, watched, self.given) end
+  if some then
+    self.plans, self.forms, self.recent = {}, {}, {}
+    arrange(self, self.watched, self.given)
+  end
+  return some
+end
+
+local function changes(name, before)
+  error(('compile: the function changes %s, which was %s; a replay would not do that: hold it in a tensor and write to it (add_, copy_), or return the new value')
+    :format(name, type(before) == 'table' and 'a table' or tensor.is(before) and tensor.describe(before) or tostring(before)), 2)
+end
+
+--- Refuses a function that changes what it found outside; what it made where there was nothing (the memory of a first call) is watched like the rest.
+---@param changed table of outside.swapped
+function M.settle(self, changed)
+  for _, c in ipairs(changed) do changes(c[1], c[2]) end
+  local some = false
+  for i, v in ipairs(self.watched) do
+    local now = outside.get(v)
+    if not rawequal(now, v.value) and not (now ~= now and v.value ~= v.value) then
+      if v.value ~= nil then changes(v.name, v.value) end
+      v.value, self.values[i], some = now, now, true
+    end
+  end
+  if some then arrange(self, self.watched, self.given) end
 end
 
 --- Compares the variables with what they were; finds them at the first call.
@@ -99,8 +137,10 @@ function M.look(self)
     return
   end
   local watched, given = {}, {}
-  for _, v in ipairs(outside.find(self.f)) do
-    local list = tensor.is(v.value) and given or watched
+  local found, unsteady = outside.find(self.f)
+  self.unsteady = unsteady
+  for _, v in ipairs(found) do
+    local list = (tensor.is(v.value) or v.frozen) and given or watched
     list[#list + 1] = v
   end
   self.identity, self.identities = setmetatable({}, { __mode = 'k' }), 0
@@ -128,7 +168,8 @@ function M.distrust(self, suspect)
   for _, v in ipairs(self.given) do
     v.stays = v.on_trial and (suspect == 'any' or not v.proven)
     v.value = outside.get(v)
-    local list = v.stays and watched or given
+    if v.stays and v.frozen ~= nil then v.frozen, v.on_trial = true, nil end
+    local list = v.stays and v.frozen == nil and watched or given
     list[#list + 1] = v
   end
   arrange(self, watched, given)

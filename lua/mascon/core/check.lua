@@ -123,6 +123,10 @@ local function fits(v, kind)
 end
 
 local function show(v)
+  if type(v) == 'cdata' and M.of_tensor then -- set by the tensors
+    local text = M.of_tensor(v)
+    if text then return text end
+  end
   if type(v) == 'string' then return "'" .. v .. "'" end
   if type(v) == 'table' or type(v) == 'function' or type(v) == 'cdata' then return 'a ' .. type(v) end
   return tostring(v)

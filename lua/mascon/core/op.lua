@@ -680,6 +680,7 @@ local function compare(name, word)
     end
     local truth = F[name](x, y)
     if not tensor.known(truth) then
+      if tensor.decide then return tensor.decide(truth) end -- within a condition: see transform/decide.lua
       error(('%s: %s and %s are compared while a function is compiled or vectorised, where values are not known yet; a:%s(b) gives a tensor: choose with mc.where(a:%s(b), x, y), '
         .. 'or mc.cond(a:%s(b), f, g), or take the decision outside'):format(word, tensor.describe(x), tensor.describe(y), name, name, name), 2)
     end

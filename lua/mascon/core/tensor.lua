@@ -479,6 +479,13 @@ function M.is_complex(x) return type(x) == 'cdata' and istype(complex_ct, x) end
 --- values are left out then.
 function M.known(t) return not is(t) or C.mc_record_readable(t) ~= 0 end
 --- Whether some recording follows what is done with t.
+--- A tensor in the words of an error about something that is no tensor: what stands for a number in a trace says so.
+function check.of_tensor(v)
+  if not is(v) then return nil end
+  if v._ndim > 0 or v._flags ~= 256 or M.known(v) then return M.describe(v) end
+  return 'a number that may change from call to call of a compiled function; name its place in static, mc.compile(f, { static = { 2 } }) for the second argument'
+end
+
 function M.recorded(t) return C.mc_record_traced(t) ~= 0 end
 
 --- A 64-bit integer as a number up to 2^53, as it is beyond.

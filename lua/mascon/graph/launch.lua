@@ -132,6 +132,38 @@ end
 --- Whether two tensors show a common byte.
 function M.overlap(a, b) return C.mc_record_overlap(a, b) ~= 0 end
 
+--- Which of the tensors share memory, and how they lie to one another, as text; '' when none do.
+function M.sharing(tensors)
+  local spans, out = {}, {}
+  for i, t in ipairs(tensors) do
+    if t._numel > 0 then
+      local at, size = tonumber(ffi.cast('intptr_t', t._data)), tensor.size[tensor.name[t._dtype]]
+      local lo, hi = at, at + size
+      for d = 0, t._ndim - 1 do
+        local reach = tonumber((t._shape[d] - 1) * t._strides[d]) * size
+        if reach < 0 then lo = lo + reach else hi = hi + reach end
+      end
+      spans[#spans + 1] = { i = i, at = at, lo = lo, hi = hi }
+    end
+  end
+  table.sort(spans, function(a, b)
+    if a.lo ~= b.lo then return a.lo < b.lo end
+    return a.i < b.i
+  end)
+  for k, a in ipairs(spans) do
+    for n = k + 1, #spans do
+      local b = spans[n]
+      if b.lo >= a.hi then break end
+      out[#out + 1] = ('%d~%d:%d'):format(a.i, b.i, b.at - a.at)
+    end
+  end
+  table.sort(out)
+  return table.concat(out, ' ')
+end
+
+--- All of the buffer of t, in the shape that it was made for.
+function M.all_of(t) return tensor.make(2, 0, C.mc_tape_buffer, tensor.promote(t, 2)) end
+
 --- What f wrote besides its own tensors: nil, or { [k] = argument k as it was before, outside = how many writes went to other tensors that were
 --- there before, shared = an argument that is written shares memory with another one, or with a tensor that f found elsewhere }.
 local function writes_of(traced, log)
@@ -368,9 +400,9 @@ function enter.tiles(p, s)
 end
 
 --- A C plan. headers: { dtype, shape, strides, weak, where, index, offset, const }; steps: { kind, row, params, ins, outs (numbers of headers), ... };
---- a step `tiles` stands before the `count` steps it is made of.
+--- a step `tiles` stands before the `count` steps it is made of. effects: { input } of each argument that is written.
 ---@return userdata plan
-function M.plan(headers, steps, arena)
+function M.plan(headers, steps, arena, effects)
   local p = C.mc_plan_new()
   if p == nil then lib.raise(2) end
   p = ffi.gc(p, C.mc_plan_free)
@@ -388,6 +420,11 @@ function M.plan(headers, steps, arena)
     end
   end
   C.mc_plan_arena(p, arena)
+  if effects and effects[1] then
+    local which = {}
+    for i, e in ipairs(effects) do which[i] = e.input end
+    lib.check(C.mc_plan_writes(p, #which, integers(which, 1)), 2)
+  end
   return p
 end
 

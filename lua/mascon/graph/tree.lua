@@ -1,11 +1,13 @@
 --- mascon.tree: nested tables of tensors and numbers, leaf by leaf.
 ---
---- Functions that compile, differentiate or optimise take and return trees: a tensor, a number, a random key, or a table of trees. Owns the order of leaves
+--- Functions that compile, differentiate or optimise take and return trees: a tensor, a number, a random key, or a table of trees, which may be
+--- an object of a class of the user's: its fields are walked and trees made from it are of the same class. Owns the order of leaves
 --- (sorted keys: numbers before strings). May not know what leaves are used for.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local random = require 'mascon.random.key'
 local error = check.error
+local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 
 local M = {}
 
@@ -19,20 +21,49 @@ end
 --- Keys of a table in the order of leaves.
 function M.keys(t)
   local keys = {}
-  for k in pairs(t) do keys[#keys + 1] = k end
+  for k in next, t do keys[#keys + 1] = k end
   table.sort(keys, before)
   return keys
 end
 
---- A table that is walked into; tensors and objects are not.
-function M.is_branch(v) return type(v) == 'table' and getmetatable(v) == nil end
+--- Whether a metatable belongs to the library (or hides itself): its objects are handed on as they are.
+local foreign = setmetatable({}, { __mode = 'k' })
+local function closed(mt)
+  if type(mt) ~= 'table' then return true end
+  local known = foreign[mt]
+  if known == nil then
+    known = false
+    for _, t in ipairs { mt, type(rawget(mt, '__index')) == 'table' and rawget(mt, '__index') or nil } do
+      for _, f in next, t do known = known or (type(f) == 'function' and check.library(f)) end
+    end
+    foreign[mt] = known
+  end
+  return known
+end
+
+--- A table that is walked into: plain ones and instances of the user's classes; tensors and objects of the library are not.
+function M.is_branch(v)
+  if type(v) ~= 'table' then return false end
+  local mt = getmetatable(v)
+  return mt == nil or not closed(mt)
+end
+
+--- out as an object of the class of v.
+function M.like(out, v)
+  local mt = getmetatable(v)
+  if mt == nil then return out end
+  return setmetatable(out, mt)
+end
+
+local function endless() error('tree: a table holds itself, so that it has no leaves to walk; give tables without a way back to themselves', 2) end
 
 --- Appends the leaves of a value (tensors, the words of random keys, and numbers unless `static`) to `leaves`, and its structure to `text`.
 ---@param v any
 ---@param leaves table
 ---@param text table strings
 ---@param static? boolean numbers belong to the structure
-function M.flatten(v, leaves, text, static)
+---@param path? table the tables that v stands in; with path.loops a way back to one of them is part of the structure, else an error
+function M.flatten(v, leaves, text, static, path)
   if tensor.is(v) then
     leaves[#leaves + 1] = v
     text[#text + 1] = 'T'
@@ -43,11 +74,20 @@ function M.flatten(v, leaves, text, static)
     leaves[#leaves + 1] = v:words()
     text[#text + 1] = 'K'
   elseif M.is_branch(v) then
-    text[#text + 1] = '{'
+    path = path or {}
+    if path[v] then
+      if not path.loops then endless() end
+      text[#text + 1] = '@'
+      return
+    end
+    path[v] = true
+    local mt = getmetatable(v)
+    text[#text + 1] = mt and ('%p{'):format(mt) or '{'
     for _, k in ipairs(M.keys(v)) do
       text[#text + 1] = tostring(k) .. '='
-      M.flatten(v[k], leaves, text, static)
+      M.flatten(rawget(v, k), leaves, text, static, path)
     end
+    path[v] = nil
     text[#text + 1] = '}'
   else
     text[#text + 1] = type(v) == 'string' and ('%q'):format(v) or type(v) == 'number' and ('%.17g'):format(v) or tostring(v)
@@ -62,8 +102,8 @@ function M.rebuild(v, take, static)
   if tensor.is(v) or (type(v) == 'number' and not static) then return take(v) end
   if M.is_branch(v) then
     local out = {}
-    for _, k in ipairs(M.keys(v)) do out[k] = M.rebuild(v[k], take, static) end
-    return out
+    for _, k in ipairs(M.keys(v)) do out[k] = M.rebuild(rawget(v, k), take, static) end
+    return M.like(out, v)
   end
   if random.is_key(v) then
     local words = take(v:words())
@@ -105,7 +145,7 @@ function M.map(f, tree, ...)
         end
         out[k] = walk(where .. tostring(k) .. '.', v[k], unpack(rest, 1, n))
       end
-      return out
+      return M.like(out, v)
     end
     return f(v, ...)
   end

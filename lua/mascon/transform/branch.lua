@@ -6,6 +6,7 @@ local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'
+local decide = require 'mascon.transform.decide'
 local forms = require 'mascon.transform.forms'
 local region = require 'mascon.transform.region'
 local reverse = require 'mascon.transform.reverse'
@@ -159,12 +160,13 @@ end
 
 --- then_f(...) where pred is true, else_f(...) where it is not, also for a pred whose value is not known yet.
 ---
---- pred: a 0-d bool or number tensor, a Lua boolean or number. Further arguments, which both functions take: tensors, numbers and tables of them.
+--- pred: a 0-d bool or number tensor, a Lua boolean or number, or a function that returns one of these. In functions that are compiled or vectorised write
+--- mc.gt(x, 1) or function() return x > 1 end: the value of x > 1 is not known there. Further arguments, which both functions take: tensors, numbers and tables of them.
 --- Both return the same structure, shapes and dtypes (numbers count as 0-d tensors of f64). Only the chosen one runs, and gradients flow through it alone, so that
 --- what would be NaN in the other does no harm; under mc.vmap with a batch of preds both run and results are picked.
 --- Errors: branches that differ, naming the result.
 --- Source: jax.lax.cond
----     mc.cond(mc.tensor(2) > 1, function(x) return x * 10 end, function(x) return -x end, mc.tensor{ 1, 2 })  --> f64[2]@cpu { 10, 20 }
+---     mc.cond(mc.gt(mc.tensor(2), 1), function(x) return x * 10 end, function(x) return -x end, mc.tensor{ 1, 2 })  --> f64[2]@cpu { 10, 20 }
 ---@param pred any
 ---@param then_f function
 ---@param else_f function
@@ -173,6 +175,17 @@ end
 function M.cond(pred, then_f, else_f, ...)
   forms.callable('cond', 'the second argument', then_f)
   forms.callable('cond', 'the third argument', else_f)
+  if type(pred) == 'function' then
+    local test = pred
+    pred = decide.run('cond', test, function(v)
+      if type(v) == 'number' then v = v ~= 0 end
+      if type(v) == 'boolean' then return mc.full({}, v and 1 or 0, { dtype = 'bool' }) end
+      if not tensor.is(v) or v:numel() ~= 1 or v.dtype:sub(1, 1) == 'c' then
+        error(('cond: the function of the first argument returned %s; it returns one truth value'):format(tensor.describe(v)), 2)
+      end
+      return mc.ne(v:reshape {}, 0)
+    end)
+  end
   if type(pred) == 'number' then pred = pred ~= 0 end
   local index
   if type(pred) == 'boolean' then

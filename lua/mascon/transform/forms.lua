@@ -20,6 +20,7 @@ local M = {}
 ---@field key boolean the tensor holds the words of a random key
 local Leaf = {}
 Leaf.__index = Leaf
+function Leaf.__tostring(l) return l.text end
 
 local function leaf_of(t, key)
   return setmetatable({ _dtype = t._dtype, dtype = t.dtype, shape = t.shape, text = key and ('key%s'):format(tostring(t.shape)) or tensor.describe(t), key = key }, Leaf)
@@ -59,7 +60,7 @@ local function take(v, where, numbers, form, tensors, text)
       out[k] = take(v[k], where .. (type(k) == 'number' and '[' .. k .. ']' or '.' .. tostring(k)), numbers, form, tensors, text)
     end
     text[#text + 1] = '}'
-    return out
+    return tree.like(out, v)
   end
   text[#text + 1] = type(v) == 'string' and ('%q'):format(v) or tostring(v)
   return v
@@ -85,7 +86,7 @@ local function put(v, tensors, at, plain)
   if not tree.is_branch(v) then return v, at end
   local out = {}
   for _, k in ipairs(tree.keys(v)) do out[k], at = put(v[k], tensors, at, plain) end
-  return out, at
+  return tree.like(out, v), at
 end
 
 --- The tree of a form with these tensors at its leaves; with `plain` any values, also in the place of random keys.

@@ -7,6 +7,7 @@ local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'
 local branch = require 'mascon.transform.branch'
+local decide = require 'mascon.transform.decide'
 local forms = require 'mascon.transform.forms'
 local region = require 'mascon.transform.region'
 local reverse = require 'mascon.transform.reverse'
@@ -113,7 +114,7 @@ end
 
 --- state = body(state) as long as cond(state) holds, also inside functions that are compiled or vectorised.
 ---
---- cond: state -> one truth value. body: state -> state. state: a tensor, a number (becomes a 0-d tensor of f64) or a table of them; structure, shapes and
+--- cond: state -> one truth value; comparisons with <, and, or, not are understood also where values are not known. body: state -> state. state: a tensor, a number (becomes a 0-d tensor of f64) or a table of them; structure, shapes and
 --- dtypes stay. Under mc.vmap each element runs as often as it needs. mc.jvp goes through; mc.grad goes through where values are known, and inside
 --- mc.compile only with max_steps, which keeps the state of every turn.
 --- Options: max_steps: the loop ends after so many turns. Errors: a state that changes its form, naming the leaf; reverse mode without max_steps.
@@ -129,7 +130,9 @@ function M.while_loop(cond, body, state, opts)
   forms.callable('while_loop', 'the second argument', body)
   local o = check.opts('while_loop', opts, { max_steps = { nil, 'integer >= 0' } }, 3)
   local leaves, form = forms.apart(state)
-  local function holds(s) return truth(cond(forms.together(form, s))) end
+  local function holds(s)
+    return decide.run('while_loop', function() return cond(forms.together(form, s)) end, truth)
+  end
   local function turn(s)
     local outs, after = forms.apart(body(forms.together(form, s)))
     forms.same(form, after, changed)

@@ -1,8 +1,30 @@
 -- dce.lua - nodes whose results nobody reads are left out.
 --
--- Read means: by an output, by what an argument becomes, or by a node that is read. An error that such a node would have raised vanishes with
--- it. May not know what nodes compute.
+-- Read means: by an output, by what an argument becomes, or by a node that is read. A node that looks at values and may refuse them stays, alone:
+-- the plain function would raise its error. May not know what nodes compute.
 local M = { name = 'dce', doc = 'leaves out what nobody reads' }
+
+-- families whose kernels refuse values: positions, segments, matrices, knots
+local REFUSES = { gather = true, segment = true, linalg = true, tridiagonal = true, interp = true }
+
+local refuses
+local function any(graph)
+  for _, n in ipairs(graph and graph.nodes or {}) do if refuses(n) then return true end end
+  return false
+end
+
+--- Whether a node may raise an error that depends on values which change from call to call.
+function refuses(n)
+  if n.kind == 'put' then return not n.ins[2].value.fixed end
+  if n.kind == 'call' then
+    local p = n.prim
+    for _, g in ipairs(p.graphs or {}) do if any(g) then return true end end
+    return any(p.graph) or any(p.condition) or any(p.turn)
+  end
+  if n.kind ~= 'op' then return false end
+  if n.row.family == 'gather' then return n.ins[2] ~= nil and not n.ins[2].value.fixed end
+  return REFUSES[n.row.family] or n.row.guard ~= nil
+end
 
 ---@param graph table
 ---@return table report { removed }
@@ -14,6 +36,7 @@ function M.run(graph)
   for k = #graph.nodes, 1, -1 do
     local n, wanted = graph.nodes[k], false
     for _, v in ipairs(n.outs) do wanted = wanted or read[v] end
+    if not wanted and not n.remat and refuses(n) then wanted, n.alone = true, true end
     if wanted then
       for _, u in ipairs(n.ins) do read[u.value] = true end
       kept[#kept + 1] = n

@@ -15,6 +15,7 @@ local REAL = { c64 = 'f32', c128 = 'f64' }
 local MOST, OPERANDS, REGISTERS = 28, 60, 62 -- nodes of a group; leaves and results, and registers, of a program
 
 local function eligible(n)
+  if n.alone then return false end -- it stays for its error: see dce
   if n.kind == 'copy' then return true end
   return n.kind == 'op' and EWISE[n.row.family] and n.compute >= 0
 end
