@@ -283,7 +283,7 @@ MC_API int mc_record_trace(mc_tensor *t, int on);
 /* Until the log is cleared: whether argument k was written; t, which is that argument, as it was before (shares); all of them set back to that. */
 MC_API int mc_record_written(int k);
 MC_API int mc_record_before(mc_tensor *out, const mc_tensor *t, int k);
-MC_API void mc_record_restore(void);
+MC_API int mc_record_restore(void);
 /* Whether the memory of an argument was written through another buffer; how often buffers from outside that are no arguments were written. */
 MC_API int mc_record_crossed(void);
 MC_API int mc_record_outside(void);
@@ -362,6 +362,8 @@ typedef struct mc_loop_spec {
     int64_t length;
 } mc_loop_spec;
 MC_API int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in);
+/* The device of a plan (a number of mc_device_find; before it is run): its steps, ops and copies, are bound to it once. */
+MC_API int mc_plan_device(mc_plan *p, int device);
 /* Bytes of scratch memory that arena headers point into; taken at run, given back after it. */
 MC_API int mc_plan_arena(mc_plan *p, int64_t bytes);
 /* Runs it. in, out: the arguments in order; outputs have shape, dtype and memory. */
@@ -427,6 +429,18 @@ MC_API int64_t mc_folder_list(const char *path, char *names, int64_t room);
 /* [0] bytes, [1] time of the last change in seconds, [2] 1: a file of this user that nobody else can write, [3] its number. */
 MC_API int mc_file_facts(const char *path, double facts[4]);
 MC_API int mc_file_touch(const char *path);
+/* A new file that only its user may read and write, whatever the umask. */
+MC_API int mc_file_private(const char *path, const void *bytes, int64_t n);
+/* Files that appear in a folder together or not at all. _new makes a private folder inside `dir`, completes a publication that was killed and
+ * removes what processes that are gone left there. _publish moves what was written to _folder into dir; `last` names the file that vouches for
+ * the set (removed first, moved last), `stale` files of the set before that go, a line each. _free removes what is not published; owns. */
+typedef struct mc_file_set mc_file_set;
+MC_API mc_file_set *mc_file_set_new(const char *dir);
+MC_API const char *mc_file_set_folder(const mc_file_set *s);
+MC_API int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale);
+MC_API void mc_file_set_free(mc_file_set *s);
+/* Completes a publication into dir that was killed; nothing to do is MC_OK. */
+MC_API int mc_file_set_recover(const char *dir);
 /* The program of a name as the shell finds it, links resolved. */
 MC_API int mc_file_program(const char *name, char *found, int64_t room);
 

@@ -55,8 +55,7 @@ end
 mc.args.run('pac', function()
   local dir, source, truth = o.out
   if not mc.manifest.planning() then -- before the work, not after it
-    local ok, why = mc.file.make_folder(dir)
-    if not ok then error(why .. ' with --out', 0) end
+    mc.results.folder('--out', dir)
   end
   if o.demo then
     local rec = pac.generate.recording { seed = 1 }
@@ -71,7 +70,7 @@ mc.args.run('pac', function()
   local opts = {
     fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, measure = o.measure,
     filter = o.filter, n_bins = o.n_bins, bin_norm = o.bin_norm, surrogate = surrogate, n_perm = surrogate == 'none' and 0 or o.n_perm, min_shift = o.min_shift, norm = o.norm,
-    mcp = o.mcp, mcp_scope = o.mcp_scope, maxstat_of = o.maxstat_of, windows = source.windows, mask = source.mask, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, max_memory = o.max_memory, pool_segments = pooled, axes = 'CST',
+    mcp = surrogate ~= 'none' and o.mcp or nil, mcp_scope = o.mcp_scope, maxstat_of = o.maxstat_of, windows = source.windows, mask = source.mask, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, max_memory = o.max_memory, pool_segments = pooled, axes = 'CST',
   }
   if o.compat == 'gpac' then opts.filter = 'butter_trunc' end
   local plan = pac.plan(source.T, opts)
@@ -121,26 +120,25 @@ mc.args.run('pac', function()
 
   local arrays = { pac = r.pac, z = r.z, p = r.p, surr_mean = r.surr_mean, surr_std = r.surr_std, pref_phase = r.pref_phase, status = r.status, bin_centers = r.bin_centers,
     pha_bands_hz = r.pha_bands_hz, amp_bands_hz = r.amp_bands_hz, dist = r.dist, normalized = r.normalized }
-  mc.save(dir .. '/pac.npz', arrays)
-  record:output(dir .. '/pac.npz')
   local como, channels, preferred = report.comodulogram(r, 'Phase-amplitude coupling'), report.channels(r, source.names), report.preferred(best)
-  for name, fig in pairs { comodulogram = como, channels = channels, preferred = preferred } do
-    assert(mc.plot.save(fig, dir .. '/' .. name .. '.svg'))
-  end
-  local png, why = mc.plot.save(como, dir .. '/comodulogram.png')
-  assert(mc.file.write(dir .. '/pac.csv', report.csv(r, source.names)))
-  record:output(dir .. '/pac.csv')
   r.notes = source.notes
   local settings = { { 'input', o[1] or 'demonstration' }, { 'channels', source.C }, { 'segments', source.S }, { 'samples', source.T } }
-  mc.save(dir .. '/report.html', report.page(r, { strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note, bands = bands, band_pairs = band_pairs, settings = settings,
-    subtitle = ('%s, %d channels'):format(o[1] and o[1]:match '[^/]*$' or 'demonstration recording', source.C),
-    summary = (pooled and 'Amplitudes of all segments are binned together.' or source.S > 1 and 'Values of segments are averaged.' or '') .. ' ' .. report.family(r) }))
-  record:output(dir .. '/report.html', { compare = false })
-  record:write(dir)
+  local png, why
+  local names = mc.results.write(dir, record, function(set)
+    mc.save(set:path 'pac.npz', arrays)
+    set:put('pac.csv', report.csv(r, source.names))
+    for _, f in ipairs { { 'comodulogram.svg', como }, { 'channels.svg', channels }, { 'preferred.svg', preferred } } do
+      if f[2] then set:put(f[1], mc.plot.render(f[2])) end
+    end
+    set:put('report.html', report.page(r, { strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note, bands = bands, band_pairs = band_pairs, settings = settings,
+      subtitle = ('%s, %d channels'):format(o[1] and o[1]:match '[^/]*$' or 'demonstration recording', source.C),
+      summary = (pooled and 'Amplitudes of all segments are binned together.' or source.S > 1 and 'Values of segments are averaged.' or '') .. ' ' .. report.family(r) }), { compare = false })
+    png, why = set:try('comodulogram.png', function(path) return mc.plot.save(como, path) end, { compare = false })
+  end)
   if truth then
     print '\ncouplings put into the demonstration recording:'
     for _, t in ipairs(truth) do print(('  %-4s %s'):format(t.channel, t.coupled and ('%g Hz -> %g Hz, preferred phase %.0f deg'):format(t.fp, t.fa, t.preferred_phase * 180 / math.pi) or 'none')) end
   end
-  print(('\nresults in %s: report.html  pac.npz  comodulogram.svg%s  channels.svg  pac.csv  manifest.json'):format(dir, png and '  comodulogram.png' or ''))
+  print(('\nresults in %s: %s'):format(dir, table.concat(names, '  ')))
   if not png then print('no PNG: ' .. tostring(why)) end
 end)

@@ -89,8 +89,7 @@ mc.args.run('surrogate', function()
     print(('surrogate: %d evaluations of %s, about %.1f s beside them'):format(o.calls, o.problem, 0.03 * o.calls))
     os.exit(0)
   end
-  local ok, why = mc.file.make_folder(dir)
-  if not ok then error(why .. ' with --out', 0) end
+  mc.results.folder('--out', dir)
   local f = problem.make(o.seed)
   local state = o.resume and mc.json.decode(assert(mc.file.read(o.resume)))
   local record = mc.manifest.new { options = { problem = o.problem, calls = o.calls, acquisition = o.acquisition, seed = o.seed }, inputs = o.resume and { o.resume } or nil, seed = o.seed }
@@ -127,21 +126,19 @@ mc.args.run('surrogate', function()
   right:heatmap(xs, ys, z, { label = 'mean of the surrogate' })
   right:scatter(px, py, { color = 'white', size = 4 })
   right:scatter({ r.x[names[1]] }, { r.x[names[2]] }, { color = 'red', size = 9 })
-  assert(mc.plot.save(fig, dir .. '/search.svg'))
-  record:output(dir .. '/search.svg')
-  local png, reason = mc.plot.save(fig, dir .. '/search.png')
-
   local rows = { table.concat(names, ',') .. ',value,best' }
   for i, p in ipairs(r.history.x) do
     local row = {}
     for k, name in ipairs(names) do row[k] = ('%.17g'):format(p[name]) end
     rows[i + 1] = ('%s,%.17g,%.17g'):format(table.concat(row, ','), r.history.y[i], r.history.best[i])
   end
-  assert(mc.file.write(dir .. '/history.csv', table.concat(rows, '\n') .. '\n'))
-  record:output(dir .. '/history.csv')
-  assert(mc.file.write(dir .. '/state.json', mc.json.encode(r.state) .. '\n'))
-  record:output(dir .. '/state.json')
-  record:write(dir)
-  print(('results in %s: search.svg%s  history.csv  state.json  manifest.json'):format(dir, png and '  search.png' or ''))
+  local png, reason
+  local files = mc.results.write(dir, record, function(set)
+    set:put('history.csv', table.concat(rows, '\n') .. '\n')
+    set:put('state.json', mc.json.encode(r.state) .. '\n')
+    set:put('search.svg', mc.plot.render(fig))
+    png, reason = set:try('search.png', function(path) return mc.plot.save(fig, path) end, { compare = false })
+  end)
+  print(('results in %s: %s'):format(dir, table.concat(files, '  ')))
   if not png then print('no PNG: ' .. tostring(reason)) end
 end)

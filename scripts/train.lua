@@ -31,8 +31,7 @@ local function cross_entropy(p, x, y) return -mc.mean(mc.take_along_axis(mc.log_
 local function accuracy(p, x, y) return mc.mean(mc.eq(mc.argmax(logits(p, x), 2), y):to 'f32'):item() end
 
 mc.args.run('train', function()
-  local ok, why = mc.file.make_folder(o.out)
-  if not ok then error(why .. ' with --out', 0) end
+  mc.results.folder('--out', o.out)
   local x, y
   if o[1] then
     local file = mc.load(o[1])
@@ -87,23 +86,24 @@ mc.args.run('train', function()
   print(('%s: %d samples, %d features, %d classes; %d epochs of %d steps'):format(o[1] or 'three spirals', n, x.shape[2], classes, o.epochs, steps))
   print(('loss %.4f, accuracy on held-out samples %.3f%s'):format(best[2], best[3], o.eager and '' or (', step traced %d time%s'):format(train.traces, train.traces == 1 and '' or 's')))
 
-  mc.save(o.out .. '/model.npz', { w1 = params[1].w, b1 = params[1].b, w2 = params[2].w, b2 = params[2].b })
-  record:output(o.out .. '/model.npz')
-  mc.save(o.out .. '/history.csv', mc.tensor(history), { header = { 'epoch', 'loss', 'accuracy' } })
-  record:output(o.out .. '/history.csv')
   local table_of = mc.tensor(history)
   local loss = mc.plot.line(table_of[':, 1'], table_of[':, 2'], { title = 'Training', xlabel = 'epoch', ylabel = 'cross entropy' })
-  assert(mc.plot.save(loss, o.out .. '/loss.svg'))
-  local png, no_png = mc.plot.save(loss, o.out .. '/loss.png')
+  local map
   if x.shape[2] == 2 then
     local low, high = mc.min(x):item(), mc.max(x):item()
     local side = mc.linspace(low, high, 160, { dtype = 'f32' })
     local across, up = mc.meshgrid(side, side, { indexing = 'xy' })
     local at = mc.stack({ across:reshape(-1), up:reshape(-1) }, 2)
-    local map = mc.plot.heatmap(side, side, mc.argmax(logits(params, at), 2):reshape(160, 160), { title = 'Decision', xlabel = 'first feature', ylabel = 'second feature' })
-    assert(mc.plot.save(map, o.out .. '/boundary.svg'))
+    map = mc.plot.heatmap(side, side, mc.argmax(logits(params, at), 2):reshape(160, 160), { title = 'Decision', xlabel = 'first feature', ylabel = 'second feature' })
   end
-  record:write(o.out)
-  print(('results in %s: model.npz  history.csv  loss.svg%s%s  manifest.json'):format(o.out, png and '  loss.png' or '', x.shape[2] == 2 and '  boundary.svg' or ''))
+  local png, no_png
+  local names = mc.results.write(o.out, record, function(set)
+    mc.save(set:path 'model.npz', { w1 = params[1].w, b1 = params[1].b, w2 = params[2].w, b2 = params[2].b })
+    mc.save(set:path 'history.csv', table_of, { header = { 'epoch', 'loss', 'accuracy' } })
+    set:put('loss.svg', mc.plot.render(loss))
+    if map then set:put('boundary.svg', mc.plot.render(map)) end
+    png, no_png = set:try('loss.png', function(path) return mc.plot.save(loss, path) end, { compare = false })
+  end)
+  print(('results in %s: %s'):format(o.out, table.concat(names, '  ')))
   if not png then print('no PNG: ' .. tostring(no_png)) end
 end)

@@ -56,6 +56,26 @@ int mc_file_facts(const char *path, double facts[4])
     return MC_OK;
 }
 
+int mc_file_private(const char *path, const void *bytes, int64_t n)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), err = 0;
+    if (fd < 0 || fchmod(fd, 0600) != 0)
+        err = errno;
+    for (int64_t done = 0; !err && done < n;) {
+        ssize_t k = write(fd, (const char *)bytes + done, (size_t)(n - done));
+        if (k <= 0 && (k == 0 || errno != EINTR))
+            err = k < 0 ? errno : ENOSPC;
+        done += k > 0 ? k : 0;
+    }
+    if (fd >= 0 && close(fd) != 0 && !err)
+        err = errno;
+    if (!err)
+        return MC_OK;
+    if (fd >= 0)
+        (void)unlink(path);
+    return mci_error_io("cache", path, err, "set MASCON_CACHE to another folder, or to off");
+}
+
 int mc_file_touch(const char *path)
 {
     return utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0 ? MC_OK : mci_error_io("cache", path, errno, "");

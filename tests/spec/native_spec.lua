@@ -365,6 +365,17 @@ describe('the cache', function()
     expect(off, 1, 'not kept in the cache: MASCON_CACHE turns it off')
   end)
 
+  it_native('keeps entries closed to others whatever the umask, and finds them again', function()
+    local at, done = folder()
+    process.write(at .. '/s.lua', SCRIPT)
+    local line = ('umask 002; MASCON_LOG=compile MASCON_CACHE=%s/c %s %s/s.lua'):format(at, require 'mascon.host'.exe, at)
+    local first, second, modes = process.shell(line), process.shell(line), process.shell('stat -c %a ' .. at .. '/c/*.so').text
+    done()
+    expect(first, 1, 'compiled in')
+    expect(second, 1, 'from the cache')
+    assert.equal('600', modes:match '%d+')
+  end)
+
   it_native('drops damaged entries and compiles again', function()
     local at, done = folder()
     run { MASCON_CACHE = at .. '/c' }

@@ -15,6 +15,9 @@ local function shell(command)
   return { text = body, status = tonumber(status) }
 end
 
+--- Runs a command line of the shell: { text = both outputs, status }.
+M.shell = shell
+
 --- A new private folder.
 function M.folder()
   local path = shell('mktemp -d').text:match '%S+'

@@ -231,6 +231,7 @@ end
 function M.read(path)
   check.arg('manifest.read', 'path', path, 'string', 3)
   local at = path:match '%.json$' and path or path:gsub('/+$', '') .. '/' .. M.NAME
+  lib.C.mc_file_set_recover((at:gsub('[^/]*$', '')) .. '.') -- a publication that was killed; where it cannot be completed there is no manifest
   local text, why = file.read(at)
   if not text then return nil, ('%s; give the folder of a result, or its %s'):format(why, M.NAME) end
   local record, bad = json.decode(text)
@@ -246,6 +247,20 @@ function M.read(path)
     end
   end
   return record
+end
+
+--- Files of a result folder that are not as its record says.
+---@param record table as of mc.manifest.read
+---@param dir string
+---@return table list of { name, 'is missing' or 'has changed' }
+---@return integer files looked at
+function M.files_apart(record, dir)
+  local list = {}
+  for _, o in ipairs(record.outputs) do
+    local hash = not o.name:find '/' and lib.sha256_file(dir .. '/' .. o.name)
+    if hash ~= o.sha256 then list[#list + 1] = { o.name, hash and 'has changed' or 'is missing' } end
+  end
+  return list, #record.outputs
 end
 
 local function flat(v, prefix, out)

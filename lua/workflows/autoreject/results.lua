@@ -3,10 +3,8 @@
 -- Owns names and order of its files: clean epochs, log, thresholds, figures, page. What they show is in report.lua. May not know how anything
 -- was decided.
 local mc = require 'mascon'
-local check = require 'mascon.core.check'
 local report = require 'workflows.autoreject.report'
 local run = require 'workflows.autoreject.run'
-local error = check.error
 local M = {}
 
 -- bytes of blocks of epochs on their way to averages and files
@@ -19,15 +17,7 @@ M.FILES = { 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'report.html'
 ---@param dir string
 ---@param overwrite? boolean whether results of a cleaning that are there may be replaced
 --- Errors: a folder that cannot be made; results that are there.
-function M.folder(dir, overwrite)
-  local ok, why = mc.file.make_folder(dir)
-  if not ok then error('autoreject.results: ' .. why, 2) end
-  for _, name in ipairs(M.FILES) do
-    if not overwrite and mc.file.exists(dir .. '/' .. name) then
-      error(('autoreject.results: %s/%s is there already; ask for it to be overwritten, or choose another folder'):format(dir, name), 2)
-    end
-  end
-end
+function M.folder(dir, overwrite) mc.results.folder('autoreject.results', dir, not overwrite and M.FILES or nil) end
 
 --- Average over epochs, block by block: f64 [#picks, T].
 ---@param epochs table
@@ -67,33 +57,6 @@ function M.averages(types, before, clean)
   return out, by_type
 end
 
---- Names of a file and of the parts that follow it where epochs are too large for one.
-local function with_parts(folder, name)
-  local list, stem, ending = { name }, name:match '^(.*)(%.%w+)$'
-  while true do
-    local part = ('%s-%d%s'):format(stem, #list, ending)
-    if not mc.file.exists(folder .. '/' .. part) then return list end
-    list[#list + 1] = part
-  end
-end
-
---- Runs write(folder) on a folder inside dir and moves what it names to dir when all is written; a failure leaves nothing of it.
-local function at_once(dir, write)
-  local folder, names = dir .. '/.unfinished', {}
-  local ok, why = mc.file.make_folder(folder)
-  if not ok then error('autoreject.results: ' .. why, 3) end
-  local done, trouble = pcall(write, folder, names)
-  for _, name in ipairs(names) do
-    for _, part in ipairs(with_parts(folder, name)) do
-      local from = folder .. '/' .. part
-      if done then done, trouble = os.rename(from, dir .. '/' .. part) else os.remove(from) end
-    end
-  end
-  os.remove(folder)
-  if not done then error(trouble, 0) end
-  return names
-end
-
 --- Writes the folder. Files get their names when all of them are whole.
 ---@param dir string made by M.folder
 ---@param r table before and clean (Epochs), log, types (as report.lua has them; `members` names the channels of a type where `channels` does not), settings (rows), warnings, subtitle,
@@ -103,33 +66,23 @@ end
 --- Errors: what cannot be written.
 function M.write(dir, r, record)
   return run.with({}, function()
-    return at_once(dir, function(folder, names) M.fill(folder, names, r, record) end)
+    return mc.results.write(dir, record, function(set) M.fill(set, r, record) end)
   end, ROOM)
 end
 
---- Writes every file to a folder and adds its name to `names` before it is written. See M.write.
-function M.fill(dir, names, r, record)
+--- Writes every file of the set. See M.write.
+function M.fill(set, r, record)
   local counts = report.counts(r.log)
-  local function put(name, write, compare)
-    names[#names + 1] = name
-    write(dir .. '/' .. name)
-    if record then record:output(dir .. '/' .. name, { compare = compare ~= false }) end
-  end
-  local function whole(name, bytes, compare)
-    put(name, function(path)
-      local ok, why = mc.file.write(path, bytes)
-      if not ok then error('autoreject.results: ' .. why, 0) end
-    end, compare)
-  end
   if record then
     record:stage('labels', r.log.labels)
     if r.clean:count() > 0 then record:stage('cleaned', r.clean.data) end
   end
-  put('cleaned-epo.fif', function(path) r.clean:save(path, { overwrite = true }) end)
-  put('reject_log.npz', function(path) r.log:save(path, { overwrite = true }) end)
-  whole('thresholds.csv', report.csv(r.types, counts))
+  r.clean:save(set:path 'cleaned-epo.fif', { overwrite = true })
+  set:parts 'cleaned-epo.fif'
+  r.log:save(set:path 'reject_log.npz', { overwrite = true })
+  set:put('thresholds.csv', report.csv(r.types, counts))
   local function figure(name, fig)
-    if fig then whole(name .. '.svg', mc.plot.render(fig)) end
+    if fig then set:put(name .. '.svg', mc.plot.render(fig)) end
   end
   local evoked, by_type = M.averages(r.types, r.before, r.clean)
   figure('log', report.log_figure(r.log))
@@ -139,16 +92,12 @@ function M.fill(dir, names, r, record)
     figure('loss' .. suffix, t.loss and report.loss_figure(t))
     if t.certainty then
       figure('certainty' .. suffix, report.certainty_figure(t))
-      whole('certainty' .. suffix .. '.csv', mc.text.csv(t.certainty:totable(), { header = t.channels, newline = 'lf' }))
+      set:put('certainty' .. suffix .. '.csv', mc.text.csv(t.certainty:totable(), { header = t.channels, newline = 'lf' }))
     end
     figure('evoked' .. suffix, e and report.evoked_figure(e.before, e.after, e.times, t.type))
     figure('bad_channels' .. suffix, report.scalp_figure(r.before.channels, counts, t.type))
   end
-  whole('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked, settings = r.settings, warnings = r.warnings, subtitle = r.subtitle, marked = r.marked }, false)
-  if record then
-    names[#names + 1] = mc.manifest.NAME
-    record:write(dir)
-  end
+  set:put('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked, settings = r.settings, warnings = r.warnings, subtitle = r.subtitle, marked = r.marked }, { compare = false })
 end
 
 return M

@@ -120,15 +120,9 @@ function M.store(key, bytes, info, tag)
   local text = ('%s\n%s %s %s %s\n'):format(bytes, MARK, key, lib.sha256(bytes), (info:gsub('%c', ' ')))
   if #text > M.capacity() then return nil, 'it is larger than the whole cache' end
   local path, new = ('%s/%s.so'):format(folder, key), ('%s/tmp-%s'):format(folder, tag)
-  local f, bad = io.open(new, 'wb')
-  if not f then return nil, bad end
-  local ok, message = f:write(text)
-  if ok then ok, message = f:flush() end
-  local closed, last = f:close()
-  if not ok or not closed then
-    os.remove(new)
-    return nil, message or last
-  end
+  os.remove(new)
+  local ok, message = door.keep(new, text)
+  if not ok then return nil, message end
   ok, message = os.rename(new, path)
   if not ok then
     os.remove(new)

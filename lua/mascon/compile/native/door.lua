@@ -54,6 +54,12 @@ end
 --- The file was used now.
 function M.touch(path) return C.mc_file_touch(path) == 0 end
 
+--- Writes a new file that is closed to other users; nil and why not.
+function M.keep(path, bytes)
+  if C.mc_file_private(path, bytes, #bytes) ~= 0 then return nil, lib.message() end
+  return true
+end
+
 --- Where a program lies, links resolved, or nil and advice.
 function M.program(name)
   if C.mc_file_program(name, path_room, 1024) ~= 0 then return nil, lib.message() end

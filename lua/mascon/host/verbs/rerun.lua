@@ -96,6 +96,13 @@ local function run(record, script, dir)
   return os.execute(command)
 end
 
+--- Whether the folder still holds the files that its manifest names; says which it does not.
+local function whole(manifest, record, dir)
+  local list = manifest.files_apart(record, dir)
+  for _, f in ipairs(list) do say('%s/%s %s since the manifest was written', dir, f[1], f[2]) end
+  return #list == 0
+end
+
 --- Says how two records compare. Returns true when stages and files agree.
 local function compare(manifest, record, new)
   local stage, how, same = manifest.stage_apart(record, new)
@@ -134,6 +141,7 @@ function M.main(args)
     return 1
   end
   if check_inputs(record, manifest) > 0 then return 1 end
+  local kept = whole(manifest, record, o.result:match '%.json$' and (o.result:match '^(.*)/' or '.') or o.result:gsub('/+$', ''))
   local base = o.result:gsub('/?manifest%.json$', ''):gsub('/+$', '')
   local dir = absolute(o.out or (base == '' and '.' or base) .. '-rerun')
   if exists(dir .. '/manifest.json') and not os.remove(dir .. '/manifest.json') then
@@ -153,7 +161,9 @@ function M.main(args)
   for _, d in ipairs(manifest.facts_apart(record, new)) do
     if not d[1]:match '^args' and not d[1]:match '^options%.out$' then say('%s: was %s, is %s', d[1], tostring(d[2]), tostring(d[3])) end
   end
-  return compare(manifest, record, new) and 0 or 1
+  local same = compare(manifest, record, new)
+  if same and not kept then say 'the rerun agrees with the manifest; the files named above do not' end
+  return same and kept and 0 or 1
 end
 
 return M

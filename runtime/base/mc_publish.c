@@ -1,0 +1,285 @@
+/* mc_publish.c - files of a result that appear together.
+ *
+ * They are written to a folder of their own inside the target, .mascon-XXXXXXXX, which a lock marks as in use. Publishing writes a journal
+ * into it, renames it to .mascon-publish (from here on the new set holds), removes the file that vouches for the old set, moves the files one
+ * by one and the vouching file last. Whoever comes next completes a publication that was killed, and removes folders whose process is gone.
+ * So the vouching file (a manifest) stands only beside the files it names. Owns these names. May not know what the files are. */
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PREFIX ".mascon-"
+#define LETTERS 8
+#define PUBLISH ".mascon-publish"
+#define LOCK ".lock"
+#define JOURNAL ".journal"
+#define ADVICE "see that the folder and its files can be written, or choose another"
+
+struct mc_file_set {
+    int dir, lock; /* the folder of the result; the lock file of ours, held */
+    char target[PATH_MAX];
+    char name[sizeof PREFIX + LETTERS]; /* "" once published */
+    char folder[PATH_MAX + sizeof PREFIX + LETTERS + 1];
+};
+
+static int trouble(const char *path, int err) { return mci_error_io("results", path, err, ADVICE); }
+
+/* ---- folders ---- */
+
+static int open_folder(int at, const char *name) { return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+
+/* The next name but "." and ".."; NULL at the end. */
+static const char *next_name(DIR *d)
+{
+    struct dirent *e;
+    while ((e = readdir(d)) != NULL)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            return e->d_name;
+    return NULL;
+}
+
+static DIR *list_of(int at, const char *name)
+{
+    int fd = open_folder(at, name);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (fd >= 0 && !d)
+        close(fd);
+    return d;
+}
+
+/* Removes a folder with what is in it. */
+static void remove_folder(int at, const char *name, int depth)
+{
+    DIR *d = list_of(at, name);
+    if (!d)
+        return;
+    for (const char *n; (n = next_name(d)) != NULL;)
+        if (unlinkat(dirfd(d), n, 0) != 0 && (errno == EISDIR || errno == EPERM) && depth < 8)
+            remove_folder(dirfd(d), n, depth + 1);
+    closedir(d);
+    (void)unlinkat(at, name, AT_REMOVEDIR);
+}
+
+/* One process at a time works on the names of a folder; a file system without locks goes without. */
+static void hold(int fd, int on)
+{
+    while (flock(fd, on ? LOCK_EX : LOCK_UN) != 0 && errno == EINTR)
+        ;
+}
+
+/* Whether the process that made a folder of ours is gone: nobody holds its lock. */
+static int abandoned(int at, const char *name)
+{
+    char path[sizeof PREFIX + LETTERS + sizeof LOCK + 1];
+    if (strlen(name) != strlen(PREFIX) + LETTERS || strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+        return 0;
+    snprintf(path, sizeof path, "%s/%s", name, LOCK);
+    int fd = openat(at, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT;
+    int gone = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    close(fd);
+    return gone;
+}
+
+static void sweep(int dir)
+{
+    DIR *d = list_of(dir, ".");
+    if (!d)
+        return;
+    for (const char *n; (n = next_name(d)) != NULL;)
+        if (abandoned(dir, n))
+            remove_folder(dir, n, 0);
+    closedir(d);
+}
+
+/* ---- publishing ---- */
+
+/* Moves what a publication left to its place. The journal: the vouching file, then files of the old set that go, a line each. */
+static int complete(int dir, const char *target)
+{
+    int at = open_folder(dir, PUBLISH), rc = MC_OK;
+    if (at < 0)
+        return errno == ENOENT ? MC_OK : trouble(target, errno);
+    char *text = NULL;
+    int fd = openat(at, JOURNAL, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st = {0};
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size < (1 << 20) && (text = mci_calloc(1, (size_t)st.st_size + 1)) != NULL) {
+        ssize_t n = read(fd, text, (size_t)st.st_size);
+        text[n > 0 ? n : 0] = 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    char *last = text, *stale = text ? strchr(text, '\n') : NULL;
+    if (stale)
+        *stale++ = 0;
+    if (last && *last && faccessat(at, last, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        (void)unlinkat(dir, last, 0);
+        for (char *end; stale && (end = strchr(stale, '\n')) != NULL; stale = end + 1) {
+            *end = 0;
+            (void)unlinkat(dir, stale, 0);
+        }
+    }
+    DIR *d = list_of(at, ".");
+    for (const char *n; d && rc == MC_OK && (n = next_name(d)) != NULL;)
+        if (strcmp(n, LOCK) != 0 && strcmp(n, JOURNAL) != 0 && !(last && strcmp(n, last) == 0) && renameat(at, n, dir, n) != 0)
+            rc = trouble(n, errno);
+    if (d)
+        closedir(d);
+    if (rc == MC_OK && last && *last && renameat(at, last, dir, last) != 0 && errno != ENOENT)
+        rc = trouble(last, errno);
+    mci_free(text);
+    close(at);
+    if (rc == MC_OK) {
+        (void)fsync(dir);
+        remove_folder(dir, PUBLISH, 0);
+    }
+    return rc;
+}
+
+int mc_file_set_recover(const char *path)
+{
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0 || faccessat(dir, PUBLISH, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (dir >= 0)
+            close(dir);
+        return MC_OK;
+    }
+    hold(dir, 1);
+    int rc = complete(dir, path);
+    close(dir);
+    return rc;
+}
+
+/* A folder of a name that nobody has, its lock held. */
+static int make_folder(mc_file_set *s)
+{
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    unsigned char random[LETTERS];
+    char path[sizeof s->name + sizeof LOCK + 1];
+    for (int attempt = 0; attempt < 100; attempt++) {
+        if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+            return trouble(s->target, errno);
+        memcpy(s->name, PREFIX, strlen(PREFIX));
+        for (int i = 0; i < LETTERS; i++) s->name[strlen(PREFIX) + (size_t)i] = digits[random[i] % 36];
+        s->name[strlen(PREFIX) + LETTERS] = 0;
+        if (mkdirat(s->dir, s->name, 0777) == 0)
+            break;
+        if (errno != EEXIST || attempt == 99) {
+            s->name[0] = 0;
+            return trouble(s->target, errno);
+        }
+    }
+    snprintf(path, sizeof path, "%s/%s", s->name, LOCK);
+    s->lock = openat(s->dir, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (s->lock < 0)
+        return trouble(s->target, errno);
+    (void)flock(s->lock, LOCK_EX | LOCK_NB);
+    snprintf(s->folder, sizeof s->folder, "%s/%s", s->target, s->name);
+    return MC_OK;
+}
+
+mc_file_set *mc_file_set_new(const char *path)
+{
+    if (strlen(path) >= PATH_MAX - sizeof PREFIX - LETTERS - 2) {
+        mci_error(MC_EINVAL, "results: the name of the folder is too long");
+        return NULL;
+    }
+    mc_file_set *s = mci_calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->lock = -1;
+    snprintf(s->target, sizeof s->target, "%s", path);
+    s->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = s->dir < 0 ? trouble(path, errno) : MC_OK;
+    if (rc == MC_OK) {
+        hold(s->dir, 1);
+        rc = complete(s->dir, path);
+        if (rc == MC_OK) {
+            sweep(s->dir);
+            rc = make_folder(s);
+        }
+        hold(s->dir, 0);
+    }
+    if (rc == MC_OK)
+        return s;
+    mc_file_set_free(s);
+    return NULL;
+}
+
+const char *mc_file_set_folder(const mc_file_set *s) { return s->folder; }
+
+/* No folder stands where a file goes: said before anything is moved. */
+static int free_places(const mc_file_set *s, int at)
+{
+    DIR *d = list_of(at, ".");
+    int rc = d ? MC_OK : trouble(s->folder, errno);
+    for (const char *n; d && rc == MC_OK && (n = next_name(d)) != NULL;) {
+        struct stat there, here;
+        if (strchr(n, '\n'))
+            rc = mci_error(MC_EINVAL, "results: a file name holds a line break; choose another");
+        else if (fstatat(at, n, &here, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(here.st_mode))
+            rc = mci_error(MC_EINVAL, "results: %s is a folder; a set holds files", n);
+        else if (fstatat(s->dir, n, &there, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(there.st_mode))
+            rc = mci_error_io("results", n, EISDIR, "a folder stands where this file goes; move it away");
+    }
+    if (d)
+        closedir(d);
+    return rc;
+}
+
+int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale)
+{
+    if (!s->name[0])
+        return mci_error(MC_EINVAL, "results: the set is published already; make a new one");
+    int at = open_folder(s->dir, s->name), rc = at < 0 ? trouble(s->folder, errno) : free_places(s, at);
+    int fd = rc ? -1 : openat(at, JOURNAL, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (rc == MC_OK) {
+        const int64_t n = (int64_t)strlen(last), m = (int64_t)strlen(stale);
+        if (fd < 0 || write(fd, last, (size_t)n) != n || write(fd, "\n", 1) != 1 || write(fd, stale, (size_t)m) != m || fsync(fd) != 0 || fsync(at) != 0)
+            rc = trouble(s->folder, errno);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (at >= 0)
+        close(at);
+    if (rc)
+        return rc;
+    hold(s->dir, 1);
+    rc = complete(s->dir, s->target); /* what another process left */
+    if (rc == MC_OK && renameat(s->dir, s->name, s->dir, PUBLISH) != 0)
+        rc = trouble(s->target, errno);
+    if (rc == MC_OK) {
+        s->name[0] = 0;
+        (void)fsync(s->dir);
+        rc = complete(s->dir, s->target);
+    }
+    hold(s->dir, 0);
+    return rc;
+}
+
+void mc_file_set_free(mc_file_set *s)
+{
+    if (!s)
+        return;
+    const int saved = errno;
+    if (s->name[0])
+        remove_folder(s->dir, s->name, 0);
+    if (s->lock >= 0)
+        close(s->lock);
+    if (s->dir >= 0)
+        close(s->dir);
+    mci_free(s);
+    errno = saved;
+}

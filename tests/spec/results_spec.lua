@@ -1,0 +1,144 @@
+-- results_spec.lua: mc.results, files of a result that appear together: after failures, kills at every step, two writers at once.
+local mc = require 'mascon'
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local process = support.load 'process'
+
+local dir
+before_each(function() dir = process.folder() end)
+after_each(function() process.remove(dir) end)
+
+--- Names in the folder, hidden ones too.
+local function all_names(path)
+  local out = {}
+  for _, n in ipairs(require 'mascon.host'.list(path or dir)) do out[#out + 1] = n end
+  table.sort(out)
+  return out
+end
+
+local function write(text, names)
+  return mc.results.write(dir, mc.manifest.new {}, function(set)
+    for _, n in ipairs(names or { 'a.txt', 'b.txt' }) do set:put(n, text .. n) end
+  end)
+end
+
+describe('mc.results.write', function()
+  it('moves all files with the manifest and leaves nothing else', function()
+    assert.same({ 'a.txt', 'b.txt', 'manifest.json' }, write '1')
+    assert.same({ 'a.txt', 'b.txt', 'manifest.json' }, all_names())
+    local record = mc.manifest.read(dir)
+    assert.same({ {}, 2 }, { mc.manifest.files_apart(record, dir) })
+    write '2'
+    assert.equal('2a.txt', process.read(dir .. '/a.txt'))
+    assert.same({ {}, 2 }, { mc.manifest.files_apart(mc.manifest.read(dir), dir) })
+  end)
+
+  it('removes files of the set before that are no part of the new one, but none that were edited or are of others', function()
+    write('1', { 'a.txt', 'b.txt', 'c.txt' })
+    process.write(dir .. '/b.txt', 'edited')
+    process.write(dir .. '/mine', 'mine')
+    write('2', { 'a.txt' })
+    assert.same({ 'a.txt', 'b.txt', 'manifest.json', 'mine' }, all_names())
+  end)
+
+  it('leaves what was there when a step fails', function()
+    write '1'
+    local ok, why = pcall(mc.results.write, dir, mc.manifest.new {}, function(set)
+      set:put('a.txt', '2')
+      error('no more', 0)
+    end)
+    assert.is_false(ok)
+    assert.equal('no more', why)
+    assert.same({ 'a.txt', 'b.txt', 'manifest.json' }, all_names())
+    assert.equal('1a.txt', process.read(dir .. '/a.txt'))
+  end)
+
+  it('says which folder stands where a file goes, before anything is moved', function()
+    write '1'
+    process.make(dir .. '/c.txt', '700')
+    local ok, why = pcall(write, '2', { 'a.txt', 'c.txt' })
+    assert.is_false(ok)
+    assert.truthy(why:find('c.txt', 1, true), why)
+    assert.equal('1a.txt', process.read(dir .. '/a.txt'))
+    assert.truthy(mc.file.exists(dir .. '/manifest.json'))
+  end)
+
+  it('refuses names that are none', function()
+    for _, n in ipairs { '', 'a/b', '.hidden', 'a\nb' } do assert.is_false(pcall(write, '1', { n }), n) end
+    assert.is_false(pcall(write, '1', { 'a', 'a' }))
+  end)
+
+  it('keeps two writers of one folder apart: the last one publishes whole', function()
+    mc.results.write(dir, mc.manifest.new {}, function(one)
+      one:put('a.txt', 'one')
+      mc.results.write(dir, mc.manifest.new {}, function(two)
+        assert.not_equal(one.folder, two.folder)
+        two:put('a.txt', 'two')
+        two:put('t.txt', 'two')
+      end)
+      assert.equal('two', process.read(dir .. '/a.txt'))
+      one:put('b.txt', 'one')
+    end)
+    assert.same({ 'a.txt', 'b.txt', 'manifest.json' }, all_names())
+    assert.equal('one', process.read(dir .. '/a.txt'))
+  end)
+end)
+
+local SCRIPT = [[
+local mc = require 'mascon'
+mc.results.write(DIR, mc.manifest.new {}, function(set)
+  for _, n in ipairs { 'a.txt', 'b.txt', 'c.txt' } do set:put(n, 'new' .. n) end
+  io.stdout:write(set.folder); io.stdout:flush()
+  if WAIT then os.execute('kill -9 ' .. io.open '/proc/self/stat':read '*n') end
+end)
+]]
+local function script(wait) return (SCRIPT:gsub('DIR', ('%q'):format(dir)):gsub('WAIT', tostring(wait))) end
+
+describe('a process that is killed', function()
+  it('leaves a folder that the next one removes, and the old set', function()
+    write 'old'
+    process.mascon(script(true))
+    assert.equal(4, #all_names())
+    assert.equal('olda.txt', process.read(dir .. '/a.txt'))
+    write 'new'
+    assert.same({ 'a.txt', 'b.txt', 'manifest.json' }, all_names())
+  end)
+
+  -- every state that a kill between two moves can leave, made by hand
+  for moved = 0, 3 do
+    it(('after %d files were moved leaves a set that the next reader completes'):format(moved), function()
+      write('old', { 'a.txt', 'b.txt', 'old.txt' })
+      local other = process.folder()
+      mc.results.write(other, mc.manifest.new {}, function(set) for _, n in ipairs { 'a.txt', 'b.txt', 'c.txt' } do set:put(n, 'new' .. n) end end)
+      local at = dir .. '/.mascon-publish'
+      process.make(at, '755')
+      for _, n in ipairs { 'a.txt', 'b.txt', 'c.txt', 'manifest.json' } do process.write(at .. '/' .. n, process.read(other .. '/' .. n)) end
+      process.remove(other)
+      process.write(at .. '/.journal', 'manifest.json\nold.txt\n')
+      for k = 1, moved do
+        os.remove(dir .. '/manifest.json')
+        local n = ({ 'a.txt', 'b.txt', 'c.txt' })[k]
+        os.rename(at .. '/' .. n, dir .. '/' .. n)
+      end
+      local record = assert(mc.manifest.read(dir))
+      assert.same({ {}, 3 }, { mc.manifest.files_apart(record, dir) })
+      assert.same({ 'a.txt', 'b.txt', 'c.txt', 'manifest.json' }, all_names())
+    end)
+  end
+end)
+
+describe('mascon rerun', function()
+  it('checks the folder against its own manifest', function()
+    process.write(dir .. '/s.lua', [[
+      local mc = require 'mascon'
+      local out = arg[2]
+      mc.results.write(out, mc.manifest.new { options = {} }, function(set) set:put('a.txt', 'same') set:put('b.txt', 'same') end)]])
+    assert.equal(0, process.run({}, dir .. '/s.lua', '--out', dir .. '/r').status)
+    local r = process.run({}, 'rerun', dir .. '/r')
+    assert.equal(0, r.status, r.text)
+    process.write(dir .. '/r/a.txt', 'other')
+    os.remove(dir .. '/r/b.txt')
+    r = process.run({}, 'rerun', dir .. '/r')
+    assert.equal(1, r.status, r.text)
+    assert.truthy(r.text:find 'a.txt has changed' and r.text:find 'b.txt is missing', r.text)
+  end)
+end)
