@@ -67,3 +67,19 @@ describe('mascon VERB --help', function()
     end)
   end
 end)
+
+describe('without zlib', function()
+  it('archives are stored and read back, packed ones say what is missing', function()
+    local host, at = require 'mascon.host', process.folder()
+    process.shell(("cd %s && cp %s . && cp %s/libmascon.so . && mkdir plugins && cp %s/*.so plugins/ && rm plugins/mc_zlib.so && cp -R %s lua && cp -R %s/. lua/"):format(at, host.exe, host.libdir,
+      host.plugindir, host.luadir, host.generated))
+    local r = process.shell(('cd %s && ./mascon -e %q 2>&1'):format(at, [[
+      local mc = require 'mascon'
+      assert(mc.info().libraries.zlib:find 'missing')
+      mc.save('a.npz', { x = mc.arange(5), y = mc.ones { 2, 2 } })
+      print(mc.sum(mc.load 'a.npz'.x):item(), pcall(mc.save, 'b.npz', { x = mc.arange(5) }, { level = 5 }))]]))
+    process.remove(at)
+    assert.equal(0, r.status, r.text)
+    assert.truthy(r.text:find('^15\tfalse') and r.text:find 'zlib', r.text)
+  end)
+end)
