@@ -36,7 +36,7 @@ KERNELS := $(wildcard kernels/cpu/*.c)
 LEVELS ?= v2 v3 v4
 export LEVELS
 PLUGINS := $(foreach d,$(wildcard bindings/*),$(if $(wildcard $(d)/$(notdir $(d)).c),$(notdir $(d))))
-GENK := mck_gen_table $(foreach i,1 2 3 4 5 6 7 8 9 10 11 12,mck_gen_ewise$(i)) $(foreach i,1 2 3 4 5 6,mck_gen_special$(i))
+GENK := mck_gen_table mck_gen_casts $(foreach i,1 2 3 4 5 6 7 8 9 10 11 12,mck_gen_ewise$(i)) $(foreach i,1 2 3 4 5 6,mck_gen_special$(i))
 OBJ.runtime := $(RUNTIME:%.c=$(B)/obj/%.o) $(B)/obj/gen/mc_gen_ops.o
 OBJ.kernels := $(foreach l,$(LEVELS),$(KERNELS:%.c=$(B)/obj/$(l)/%.o) $(GENK:%=$(B)/obj/$(l)/gen/%.o))
 OBJ.host := $(HOST:%.c=$(B)/obj/%.o)

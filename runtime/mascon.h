@@ -287,7 +287,7 @@ MC_API int mc_record_trace(mc_tensor *t, int on);
 /* Until the log is cleared: whether argument k was written; t, which is that argument, as it was before (shares); all of them set back to that. */
 MC_API int mc_record_written(int k);
 MC_API int mc_record_before(mc_tensor *out, const mc_tensor *t, int k);
-MC_API void mc_record_restore(void);
+MC_API int mc_record_restore(void);
 /* Whether the memory of an argument was written through another buffer; how often buffers from outside that are no arguments were written. */
 MC_API int mc_record_crossed(void);
 MC_API int mc_record_outside(void);
@@ -366,6 +366,8 @@ typedef struct mc_loop_spec {
     int64_t length;
 } mc_loop_spec;
 MC_API int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in);
+/* The device of a plan (a number of mc_device_find; before it is run): its steps, ops and copies, are bound to it once. */
+MC_API int mc_plan_device(mc_plan *p, int device);
 /* Bytes of scratch memory that arena headers point into; taken at run, given back after it. */
 MC_API int mc_plan_arena(mc_plan *p, int64_t bytes);
 /* Runs it. in, out: the arguments in order; outputs have shape, dtype and memory. */

@@ -138,6 +138,11 @@ const mc_fft_api *mci_fft(void)
     return api ? api : mci_fft_own();
 }
 
+const mc_fft_api *mci_fft_for(int kind, int prec, int64_t n)
+{
+    return ctx.engine == 0 && !ctx.measure && mci_fft_own_suits(kind, prec, n) ? mci_fft_own() : mci_fft();
+}
+
 int mc_fft_config(const char *engine, int measure)
 {
     int e = !strcmp(engine, "auto") ? 0 : !strcmp(engine, "fftw") ? 1 : !strcmp(engine, "mascon") ? 2 : -1;
@@ -163,8 +168,13 @@ int mc_fft_wisdom(const char *path, int save)
 
 const char *mc_neighbour(const char *kind)
 {
-    if (!strcmp(kind, "fft"))
-        return mci_fft()->name;
+    if (!strcmp(kind, "fft")) {
+        static char both[96];
+        if (ctx.engine || ctx.measure || mci_fft() == mci_fft_own())
+            return mci_fft()->name;
+        snprintf(both, sizeof both, "%s, mascon by shape", mci_fft()->name);
+        return both;
+    }
     if (!strcmp(kind, "blas"))
         return blas_open() ? blas_api.name : NULL;
     if (!strcmp(kind, "zlib"))

@@ -109,7 +109,7 @@ static const mc_params no_params = {.naxes = -1, .dtype = -1};
 
 int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    if (op < 0 || op >= MC_NOP)
+    if (op < 0 || op >= mci_nop)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
     const mci_op *o = &mci_ops[op];
     for (int i = 0; i < nin; i++)
@@ -203,7 +203,7 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
 
 int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
 {
-    const mci_op *o = op >= 0 && op < MC_NOP ? &mci_ops[op] : NULL;
+    const mci_op *o = op >= 0 && op < mci_nop ? &mci_ops[op] : NULL;
     if (o && o->family == MCI_FAMILY_EWISE && o->nin == 1 && short_way(o, out, a, NULL, 0, 0))
         return MC_OK;
     return mc_op(op, 1, &out, 1, &a, p);
@@ -212,7 +212,7 @@ int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
 int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
 {
     const mci_op *o = &mci_ops[op];
-    if (op < 0 || op >= MC_NOP)
+    if (op < 0 || op >= mci_nop)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
     if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && a->dtype == b->dtype && b->data && same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1, 0))
         return MC_OK;
@@ -279,7 +279,7 @@ int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double
 int mc_op2_scalar(int op, mc_tensor *out, const mc_tensor *a, double s, int swapped)
 {
     const mci_op *o = &mci_ops[op];
-    if (op < 0 || op >= MC_NOP)
+    if (op < 0 || op >= mci_nop)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
     if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && (a->dtype == MC_F64 || a->dtype == MC_F32)) {
         float f = (float)s;

@@ -5,6 +5,7 @@
  * Letters: R rows, P phase bands, A amplitude bands, T samples, L samples kept, B bins, K shifts, W lanes of a tile. */
 #include "family/mc_fft.h"
 #include "family/mc_stage.h"
+#include "mc_gen_levels.h"
 #include "../../kernels/mck_pac.h"
 
 #include <math.h>
@@ -140,6 +141,8 @@ static void null_outputs(mci_outputs *o, mck_pac_null *n, int dt, int64_t jobs, 
     n->max = mci_output(o, 1024, dt, 2, (int64_t[]){jobs, n->K});
     n->all = mci_output(o, 2048, dt, 4, (int64_t[]){jobs, n->K, P, A});
     n->zmax = mci_output(o, 4096, dt, 2, (int64_t[]){jobs, n->K});
+    n->zvalue = mci_output(o, 8192, dt, 3, map);
+    n->znear = mci_output(o, 16384, dt, 4, (int64_t[]){jobs, n->near_count, P, A});
 }
 
 static void bins_outputs(mci_outputs *o, mck_pac_bins *b, int dt, int64_t jobs)
@@ -196,6 +199,8 @@ static int run_bins(const mci_op *op, int nout, mc_tensor **out, int nin, const 
                       .idx_band = i[13], .amp_tile = i[14], .epsilon = p->d[0], .tau = p->d[1]};
     int64_t jobs = i[15], tiles = tiles_of(dt, b.A), W = lanes_of(dt);
     b.null.first = i[9];
+    b.null.near = i[16];
+    b.null.near_count = i[17];
     b.null.K = i[10];
     if ((rc = mci_operand(op, in, nin, 0, soft ? dt : MC_U8, 0)) != 0 || (rc = mci_operand(op, in, nin, 1, dt, 0)) != 0)
         return rc;
@@ -260,7 +265,7 @@ static int run_row(const mci_op *op, int nout, mc_tensor **out, int nin, const m
     const mck_pac_ops *k = kernels(dt);
     if (nin < 6)
         return mci_error(MC_EINVAL, "%s: takes six or seven operands", op->name);
-    mck_pac_null null = {.first = i[12], .K = i[13]};
+    mck_pac_null null = {.first = i[12], .K = i[13], .near = i[15], .near_count = i[16]};
     if (null.K > 0 && kind != 1) {
         if ((rc = check_shifts(op, in[4], null.K, a.L)) != 0)
             return rc;
@@ -355,6 +360,8 @@ static int run_moments(const mci_op *op, int nout, mc_tensor **out, int nin, con
     int64_t jobs = i[9], tiles = tiles_of(dt, m.A), W = lanes_of(dt);
     m.null.K = i[4];
     m.null.first = i[5];
+    m.null.near = i[10];
+    m.null.near_count = i[11];
     if ((dt != MC_F32 && dt != MC_F64) || (rc = mci_operand(op, in, nin, 0, dt, 0)) != 0 || (rc = mci_operand(op, in, nin, 1, dt, 0)) != 0 || (rc = mci_operand(op, in, nin, 2, dt, 0)) != 0)
         return mci_error(MC_EDTYPE, "%s: unit phasors and amplitudes must be contiguous f32 or f64 alike", op->name);
     if (m.unit_band < m.L || m.amp_tile < m.L * W || m.L < 1)

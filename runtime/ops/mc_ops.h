@@ -51,6 +51,7 @@ struct mci_op {
 };
 
 extern const mci_op mci_ops[];
+extern const int mci_nop; /* how many */
 
 /* Runs an op where its operands are (mc_dispatch.c): nothing is recorded. */
 int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);

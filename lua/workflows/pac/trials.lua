@@ -115,7 +115,10 @@ function M.run(plan, make, x, xa, n)
       error('pac: masks leave a different number of samples in each trial, so they have different numbers of shifts; use surrogate = "block_swap" with n_perm, or pool_segments', 4)
     end
     lengths = L
-    return p:_execute(phase, amp, { B = 1, C = 1, S = 1 })
+    local r = p:_execute(phase, amp, { B = 1, C = 1, S = 1 })
+    -- as if all surrogates made the spread: how many do differs from trial to trial
+    if r.m2 and p.engine.far then r.m2 = r.m2 * (K / p.engine.far) end
+    return r
   end
   for b = 0, n.B - 1 do
     for _, pair in ipairs(pairs_) do
