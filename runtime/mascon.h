@@ -69,6 +69,8 @@ MC_API int mc_cancel_pending(void);
 MC_API int mc_working(void);
 /* Worker threads of the one pool, 1..1024. Results do not depend on it. */
 MC_API int mc_set_num_threads(int n);
+/* Where the number comes from, in words: a variable, the cgroup, the processors of the process. Borrowed for ever. */
+MC_API const char *mc_threads_source(void);
 MC_API int mc_get_num_threads(void);
 /* "v2", "v3" or "v4": the instruction level of the kernels in use; set accepts a level the machine has. */
 MC_API const char *mc_isa_name(void);
@@ -92,6 +94,8 @@ MC_API int mc_sha256_tensor(const mc_tensor *t, char *hex);
 MC_API void mc_memory_stats(int64_t out[9]);
 MC_API void mc_memory_reset_peak(void);
 MC_API int mc_memory_limit_set(int64_t bytes);
+/* The same for the limit of memory; "none" without one. */
+MC_API const char *mc_memory_limit_source(void);
 /* Gives cached blocks back to the system. */
 MC_API void mc_memory_trim(void);
 /* Blocks in use and cached ones together stay within this many bytes where they can: the cache goes first. 0: no such bound. Returns the bound
