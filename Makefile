@@ -195,10 +195,14 @@ check: deps
 	@$(MAKE) --no-print-directory tests-c
 	@+tests/check.sh $(STEPS)
 
+# make floors    the floors of runtime/ and lua/, and what they name, as text
+.PHONY: floors
+floors: all
+	@$(LUAJIT) tests/lint/draw.lua
+
 # make lint      luacheck, cppcheck, room arrows, shape of files
 DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev
-lint: deps-check
-	@$(MAKE) --no-print-directory $(B)/gen/.stamp
+lint: all
 	@bad=0; \
 	luacheck -q lua runtime scripts tests bench || bad=1; \
 	$(LUAJIT) tests/lint/rooms.lua || bad=1; \

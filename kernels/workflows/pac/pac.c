@@ -17,6 +17,13 @@ static const mck_pac_ops *kernels(int dtype)
 
 /* ---- analytic ---- */
 
+/* The engine of a transform depends on its kind and shape, so forward and inverse may come from two. */
+static void transform(void *plan, const void *in, void *out)
+{
+    const mc_fft_use *use = (const mc_fft_use *)plan;
+    use->execute(use->plan, in, out);
+}
+
 typedef struct analytic_plan {
     mc_fft_use forward, inverse;
     void *edges;
@@ -81,9 +88,9 @@ static int analytic_args(const mc_call *c, mck_pac_analytic *a, int64_t *rows)
 static void analytic_bind(mck_pac_analytic *a, const analytic_plan *plan)
 {
     a->edges = plan->edges;
-    a->fft = plan->forward.execute;
-    a->forward = plan->forward.plan;
-    a->inverse = plan->inverse.plan;
+    a->fft = transform;
+    a->forward = (void *)&plan->forward;
+    a->inverse = (void *)&plan->inverse;
 }
 
 static int64_t tiles_of(int dtype, int64_t A)
@@ -238,9 +245,9 @@ static int run_bins(const mc_call *c)
         rc = mc_fft_plan(&forward, 2, prec, b.N);
         if (!rc)
             rc = mc_fft_plan(&inverse, 1, prec, b.N);
-        b.fft = forward.execute;
-        b.forward = forward.plan;
-        b.inverse = inverse.plan;
+        b.fft = transform;
+        b.forward = &forward;
+        b.inverse = &inverse;
         if (!rc)
             rc = mc_tasks((mc_tasks_fn)k->exhaustive, &b, jobs, k->exhaustive_work(&b));
     } else if (!rc) {
@@ -300,9 +307,9 @@ static int run_row(const mc_call *c)
         rc = mc_fft_plan(&forward, 2, prec, b.N);
         if (!rc)
             rc = mc_fft_plan(&inverse, 1, prec, b.N);
-        b.fft = m.fft = forward.execute;
-        b.forward = m.forward = forward.plan;
-        b.inverse = m.inverse = inverse.plan;
+        b.fft = m.fft = transform;
+        b.forward = m.forward = &forward;
+        b.inverse = m.inverse = &inverse;
         m.N = b.N;
     }
     if (!rc) {
@@ -401,9 +408,9 @@ static int run_moments(const mc_call *c)
         rc = mc_fft_plan(&forward, 2, prec, m.N);
         if (!rc)
             rc = mc_fft_plan(&inverse, 1, prec, m.N);
-        m.fft = forward.execute;
-        m.forward = forward.plan;
-        m.inverse = inverse.plan;
+        m.fft = transform;
+        m.forward = &forward;
+        m.inverse = &inverse;
     }
     if (!rc)
         rc = mc_tasks((mc_tasks_fn)k->moments, &m, jobs, k->moments_work(&m));
@@ -432,9 +439,9 @@ static int run_theta(const mc_call *c)
     rc = o.rc;
     if (!rc && (rc = mc_fft_plan(&forward, 2, prec, N)) == 0)
         rc = mc_fft_plan(&inverse, 1, prec, N);
-    a.fft = forward.execute;
-    a.forward = forward.plan;
-    a.inverse = inverse.plan;
+    a.fft = transform;
+    a.forward = &forward;
+    a.inverse = &inverse;
     const mck_pac_ops *k = kernels(dt);
     if (!rc)
         rc = mc_tasks((mc_tasks_fn)k->theta, &a, in[0]->numel / (L * W), k->theta_work(&a));
