@@ -37,7 +37,7 @@ WORKFLOWS := $(patsubst kernels/workflows/%/rows.lua,%,$(wildcard kernels/workfl
 LEVELS ?= v2 v3 v4
 export LEVELS
 PLUGINS := $(foreach d,$(wildcard bindings/*),$(if $(wildcard $(d)/$(notdir $(d)).c),$(notdir $(d))))
-GENK := mck_gen_table $(foreach i,1 2 3 4 5 6 7 8 9 10 11 12,mck_gen_ewise$(i)) $(foreach i,1 2 3 4 5 6,mck_gen_special$(i))
+GENK := mck_gen_table mck_gen_casts $(foreach i,1 2 3 4 5 6 7 8 9 10 11 12,mck_gen_ewise$(i)) $(foreach i,1 2 3 4 5 6,mck_gen_special$(i))
 OBJ.runtime := $(RUNTIME:%.c=$(B)/obj/%.o) $(B)/obj/gen/mc_gen_ops.o
 OBJ.kernels := $(foreach l,$(LEVELS),$(KERNELS:%.c=$(B)/obj/$(l)/%.o) $(GENK:%=$(B)/obj/$(l)/gen/%.o))
 OBJ.host := $(HOST:%.c=$(B)/obj/%.o)
@@ -195,10 +195,14 @@ check: deps
 	@$(MAKE) --no-print-directory tests-c
 	@+tests/check.sh $(STEPS)
 
+# make floors    the floors of runtime/ and lua/, and what they name, as text
+.PHONY: floors
+floors: all
+	@$(LUAJIT) tests/lint/draw.lua
+
 # make lint      luacheck, cppcheck, room arrows, shape of files
 DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev
-lint: deps-check
-	@$(MAKE) --no-print-directory $(B)/gen/.stamp
+lint: all
 	@bad=0; \
 	luacheck -q lua runtime scripts tests bench || bad=1; \
 	$(LUAJIT) tests/lint/rooms.lua || bad=1; \

@@ -41,6 +41,8 @@ MC_API int mc_cancel_pending(void);
 MC_API int mc_working(void);
 /* Worker threads of the one pool, 1..1024. Results do not depend on it. */
 MC_API int mc_set_num_threads(int n);
+/* Where the number comes from, in words: a variable, the cgroup, the processors of the process. Borrowed for ever. */
+MC_API const char *mc_threads_source(void);
 MC_API int mc_get_num_threads(void);
 /* "v2", "v3" or "v4": the instruction level of the kernels in use; set accepts a level the machine has. */
 MC_API const char *mc_isa_name(void);
@@ -64,6 +66,8 @@ MC_API int mc_sha256_tensor(const mc_tensor *t, char *hex);
 MC_API void mc_memory_stats(int64_t out[9]);
 MC_API void mc_memory_reset_peak(void);
 MC_API int mc_memory_limit_set(int64_t bytes);
+/* The same for the limit of memory; "none" without one. */
+MC_API const char *mc_memory_limit_source(void);
 /* Gives cached blocks back to the system. */
 MC_API void mc_memory_trim(void);
 /* Blocks in use and cached ones together stay within this many bytes where they can: the cache goes first. 0: no such bound. Returns the bound
@@ -254,7 +258,7 @@ MC_API int mc_record_trace(mc_tensor *t, int on);
 /* Until the log is cleared: whether argument k was written; t, which is that argument, as it was before (shares); all of them set back to that. */
 MC_API int mc_record_written(int k);
 MC_API int mc_record_before(mc_tensor *out, const mc_tensor *t, int k);
-MC_API void mc_record_restore(void);
+MC_API int mc_record_restore(void);
 /* Whether the memory of an argument was written through another buffer; how often buffers from outside that are no arguments were written. */
 MC_API int mc_record_crossed(void);
 MC_API int mc_record_outside(void);
@@ -333,6 +337,8 @@ typedef struct mc_loop_spec {
     int64_t length;
 } mc_loop_spec;
 MC_API int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in);
+/* The device of a plan (a number of mc_device_find; before it is run): its steps, ops and copies, are bound to it once. */
+MC_API int mc_plan_device(mc_plan *p, int device);
 /* Bytes of scratch memory that arena headers point into; taken at run, given back after it. */
 MC_API int mc_plan_arena(mc_plan *p, int64_t bytes);
 /* Runs it. in, out: the arguments in order; outputs have shape, dtype and memory. */

@@ -4,6 +4,7 @@
  * of time come in as an operand and leave as the result. May not know the formulas.
  * Letters: E epochs, C channels picked, T samples, N rows, K folds, M rows of the largest training set, Q thresholds. */
 #include "family/mc_stage.h"
+#include "mc_gen_levels.h"
 #include "../../kernels/mck_autoreject.h"
 
 #include <string.h>

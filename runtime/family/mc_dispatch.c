@@ -203,7 +203,7 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
 
 int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
 {
-    const mci_op *o = op >= 0 && op < MC_NOP ? &mci_ops[op] : NULL;
+    const mci_op *o = op >= 0 && op < mci_nop ? &mci_ops[op] : NULL;
     if (o && o->family == MCI_FAMILY_EWISE && o->nin == 1 && short_way(o, out, a, NULL, 0, 0))
         return MC_OK;
     return mc_op(op, 1, &out, 1, &a, p);
@@ -279,7 +279,7 @@ int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double
 int mc_op2_scalar(int op, mc_tensor *out, const mc_tensor *a, double s, int swapped)
 {
     const mci_op *o = &mci_ops[op];
-    if (op < 0 || op >= MC_NOP)
+    if (op < 0 || op >= mci_nop)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
     if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && (a->dtype == MC_F64 || a->dtype == MC_F32)) {
         float f = (float)s;

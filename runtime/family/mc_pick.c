@@ -374,7 +374,7 @@ static int put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_te
     }
     if (!rc && values->numel > 0) {
         int wide = accumulate ? op->compute[dst->dtype] : dst->dtype;
-        mck_ewise_fn add = accumulate ? (mck_ewise_fn)mci_kernel_get(MCK_K_ADD, wide) : NULL;
+        mck_ewise_fn add = accumulate ? (mck_ewise_fn)mci_kernel_get(op->kernel, wide) : NULL;
         if (mci_contiguous(dst) && wide == dst->dtype)
             rc = put_contiguous(dst, axis, &pos, values->data, add);
         else if (values->numel < dst->numel / SLAB_SHARE)

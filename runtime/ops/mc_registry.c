@@ -13,13 +13,13 @@ static atomic_int count;
 
 const mci_op *mci_op_added(int id)
 {
-    int k = id - MC_NOP;
+    int k = id - mci_nop;
     return k >= 0 && k < count ? added[k] : NULL;
 }
 
 const mci_op *mci_op_named(const char *name)
 {
-    for (int id = 0; id < MC_NOP + count; id++)
+    for (int id = 0; id < mci_nop + count; id++)
         if (!strcmp(mci_op_at(id)->name, name))
             return mci_op_at(id);
     return NULL;
@@ -34,7 +34,7 @@ int mci_op_add(mci_op *op)
     else if (count == MOST)
         rc = mci_error(MC_EINVAL, "%s: %d ops were added already, which is the most", op->name, MOST);
     else {
-        op->id = (int16_t)(MC_NOP + count);
+        op->id = (int16_t)(mci_nop + count);
         op->family = MCI_FAMILY_ADDED;
         op->kernel = -1;
         added[count] = op;

@@ -17,6 +17,13 @@ static const mck_pac_ops *kernels(int dtype)
 
 /* ---- analytic ---- */
 
+/* The engine of a transform depends on its kind and shape, so forward and inverse may come from two. */
+static void transform(void *plan, const void *in, void *out)
+{
+    const mc_fft_use *use = (const mc_fft_use *)plan;
+    use->execute(use->plan, in, out);
+}
+
 typedef struct analytic_plan {
     mc_fft_use forward, inverse;
     void *edges;
@@ -81,9 +88,9 @@ static int analytic_args(const mc_call *c, mck_pac_analytic *a, int64_t *rows)
 static void analytic_bind(mck_pac_analytic *a, const analytic_plan *plan)
 {
     a->edges = plan->edges;
-    a->fft = plan->forward.execute;
-    a->forward = plan->forward.plan;
-    a->inverse = plan->inverse.plan;
+    a->fft = transform;
+    a->forward = (void *)&plan->forward;
+    a->inverse = (void *)&plan->inverse;
 }
 
 static int64_t tiles_of(int dtype, int64_t A)
@@ -142,6 +149,8 @@ static void null_outputs(mc_results *o, mck_pac_null *n, int dt, int64_t jobs, i
     n->max = mc_wanted(o, 1024, dt, 2, (int64_t[]){jobs, n->K});
     n->all = mc_wanted(o, 2048, dt, 4, (int64_t[]){jobs, n->K, P, A});
     n->zmax = mc_wanted(o, 4096, dt, 2, (int64_t[]){jobs, n->K});
+    n->zvalue = mc_wanted(o, 8192, dt, 3, map);
+    n->znear = mc_wanted(o, 16384, dt, 4, (int64_t[]){jobs, n->near_count, P, A});
 }
 
 static void bins_outputs(mc_results *o, mck_pac_bins *b, int dt, int64_t jobs)
@@ -200,6 +209,8 @@ static int run_bins(const mc_call *c)
                       .idx_band = i[13], .amp_tile = i[14], .epsilon = p->d[0], .tau = p->d[1]};
     int64_t jobs = i[15], tiles = tiles_of(dt, b.A), W = lanes_of(dt);
     b.null.first = i[9];
+    b.null.near = i[16];
+    b.null.near_count = i[17];
     b.null.K = i[10];
     if ((rc = mc_operand(c, 0, soft ? dt : MC_U8, 0)) != 0 || (rc = mc_operand(c, 1, dt, 0)) != 0)
         return rc;
@@ -234,9 +245,9 @@ static int run_bins(const mc_call *c)
         rc = mc_fft_plan(&forward, 2, prec, b.N);
         if (!rc)
             rc = mc_fft_plan(&inverse, 1, prec, b.N);
-        b.fft = forward.execute;
-        b.forward = forward.plan;
-        b.inverse = inverse.plan;
+        b.fft = transform;
+        b.forward = &forward;
+        b.inverse = &inverse;
         if (!rc)
             rc = mc_tasks((mc_tasks_fn)k->exhaustive, &b, jobs, k->exhaustive_work(&b));
     } else if (!rc) {
@@ -266,7 +277,7 @@ static int run_row(const mc_call *c)
     const mck_pac_ops *k = kernels(dt);
     if (c->nin < 6)
         return mc_error(MC_EINVAL, "%s: takes six or seven operands", c->name);
-    mck_pac_null null = {.first = i[12], .K = i[13]};
+    mck_pac_null null = {.first = i[12], .K = i[13], .near = i[15], .near_count = i[16]};
     if (null.K > 0 && kind != 1) {
         if ((rc = check_shifts(c, in[4], null.K, a.L)) != 0)
             return rc;
@@ -296,9 +307,9 @@ static int run_row(const mc_call *c)
         rc = mc_fft_plan(&forward, 2, prec, b.N);
         if (!rc)
             rc = mc_fft_plan(&inverse, 1, prec, b.N);
-        b.fft = m.fft = forward.execute;
-        b.forward = m.forward = forward.plan;
-        b.inverse = m.inverse = inverse.plan;
+        b.fft = m.fft = transform;
+        b.forward = m.forward = &forward;
+        b.inverse = m.inverse = &inverse;
         m.N = b.N;
     }
     if (!rc) {
@@ -363,6 +374,8 @@ static int run_moments(const mc_call *c)
     int64_t jobs = i[9], tiles = tiles_of(dt, m.A), W = lanes_of(dt);
     m.null.K = i[4];
     m.null.first = i[5];
+    m.null.near = i[10];
+    m.null.near_count = i[11];
     if ((dt != MC_F32 && dt != MC_F64) || (rc = mc_operand(c, 0, dt, 0)) != 0 || (rc = mc_operand(c, 1, dt, 0)) != 0 || (rc = mc_operand(c, 2, dt, 0)) != 0)
         return mc_error(MC_EDTYPE, "%s: unit phasors and amplitudes must be contiguous f32 or f64 alike", c->name);
     if (m.unit_band < m.L || m.amp_tile < m.L * W || m.L < 1)
@@ -395,9 +408,9 @@ static int run_moments(const mc_call *c)
         rc = mc_fft_plan(&forward, 2, prec, m.N);
         if (!rc)
             rc = mc_fft_plan(&inverse, 1, prec, m.N);
-        m.fft = forward.execute;
-        m.forward = forward.plan;
-        m.inverse = inverse.plan;
+        m.fft = transform;
+        m.forward = &forward;
+        m.inverse = &inverse;
     }
     if (!rc)
         rc = mc_tasks((mc_tasks_fn)k->moments, &m, jobs, k->moments_work(&m));
@@ -426,9 +439,9 @@ static int run_theta(const mc_call *c)
     rc = o.rc;
     if (!rc && (rc = mc_fft_plan(&forward, 2, prec, N)) == 0)
         rc = mc_fft_plan(&inverse, 1, prec, N);
-    a.fft = forward.execute;
-    a.forward = forward.plan;
-    a.inverse = inverse.plan;
+    a.fft = transform;
+    a.forward = &forward;
+    a.inverse = &inverse;
     const mck_pac_ops *k = kernels(dt);
     if (!rc)
         rc = mc_tasks((mc_tasks_fn)k->theta, &a, in[0]->numel / (L * W), k->theta_work(&a));

@@ -20,9 +20,9 @@ local ANALYTIC = ints 'N pad bins demean zero_ext complex_table'
 local rows = {}
 for i, r in ipairs {
   { 'pac_analytic', params(PA, ANALYTIC, ints 'want'), 'rows -> analytic signals of bands: phase bins, unit phasors, angles, amplitudes' },
-  { 'pac_bins', params(PA, ints 'L G bins norm measure exhaustive N first K want asymmetric idx_band amp_tile jobs', { { 'epsilon', 'number', 0 }, { 'tau', 'number', 0 } }), 'phase bins and amplitudes -> coupling and its surrogates' },
-  { 'pac_row', params(PA, ANALYTIC, ints 'kind norm measure NX first K want', { { 'epsilon', 'number', 0 }, { 'threshold', 'number', 0 } }), 'pac_analytic and pac_bins or pac_moments chained row by row' },
-  { 'pac_moments', params(PA, ints 'L measure K first want unit_band amp_tile jobs', { { 'threshold', 'number', 0 } }), 'unit phasors and amplitudes -> coupling from moments and its surrogates' },
+  { 'pac_bins', params(PA, ints 'L G bins norm measure exhaustive N first K want asymmetric idx_band amp_tile jobs near near_count', { { 'epsilon', 'number', 0 }, { 'tau', 'number', 0 } }), 'phase bins and amplitudes -> coupling and its surrogates' },
+  { 'pac_row', params(PA, ANALYTIC, ints 'kind norm measure NX first K want near near_count', { { 'epsilon', 'number', 0 }, { 'threshold', 'number', 0 } }), 'pac_analytic and pac_bins or pac_moments chained row by row' },
+  { 'pac_moments', params(PA, ints 'L measure K first want unit_band amp_tile jobs near near_count', { { 'threshold', 'number', 0 } }), 'unit phasors and amplitudes -> coupling from moments and its surrogates' },
   { 'pac_theta', ints 'L N A', 'tiled amplitudes -> cosine and sine of the phase of their envelope' },
   { 'pac_ranks', ints 'L step', 'rows -> normal scores of their ranks' },
   { 'pac_tile', ints 'A L', 'amplitudes [jobs, A, L] -> tiles' },

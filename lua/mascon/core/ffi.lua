@@ -30,6 +30,9 @@ M.status = {}
 for i, name in ipairs(gen.statuses) do M.status[name] = i - 1 end
 
 --- Text of the last failing call.
+--- Text of C's as a Lua string.
+M.text = ffi.string
+
 function M.message() return ffi.string(C.mc_errmsg()) end
 
 --- Raises the library's last error at the caller's caller (level as in error()).

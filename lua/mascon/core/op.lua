@@ -585,12 +585,15 @@ function maker.lua(row)
   end
 end
 
---- Linear algebra: its calls live in a module that is loaded at the first of them.
+-- Makers of files that stand on this one, by family: several.lua.
+M.makers = {}
+
+--- Linear algebra: its calls are made at the first of them.
 function maker.linalg(row)
   if row.internal then return nil end
   local f
   return function(...)
-    f = f or require('mascon.core.several').maker(row)
+    f = f or M.makers.linalg(row)
     return f(...)
   end
 end

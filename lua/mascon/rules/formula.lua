@@ -75,11 +75,26 @@ end
 
 local rules = setmetatable({}, { __mode = 'k' })
 
+--- Reverse rule of a reduction: the derivative by an element is a formula in that element and in the result of its group.
+local function reduction(row)
+  local f
+  return function(g, x, y, p)
+    local axes = require 'mascon.rules.axes'
+    f = f or all(row.d)[1]
+    local function spread(t) return tensor.methods.broadcast_to(axes.back(t, x[1], p), x[1].shape) end
+    return { f and f(spread(g), spread(y[1]), x[1]) or nil }
+  end
+end
+
 --- Reverse rule of a row that has formulas.
 ---@param row table
 ---@return fun(g: any, x: table, y: table): table
 function M.rule(row)
   if rules[row] then return rules[row] end
+  if row.family == 'reduce' then
+    rules[row] = reduction(row)
+    return rules[row]
+  end
   local real, complex = nil, nil
   rules[row] = function(g, x, y)
     local d

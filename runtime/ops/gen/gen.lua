@@ -50,11 +50,18 @@ for _, r in ipairs(T.ops) do -- rows of the family 'lua' are compositions of oth
   end
 end
 T.ops = compiled
-for i, r in ipairs(T.ops) do
+-- Rows that C may name are numbered first, and stand in the enum; a formula, or a row with a plain kernel of its own, is no text of any header, so
+-- that a new one compiles nothing anew but its kernel and the tables.
+local function named(r) return r.named or not (EWISE[r.family] or r.kernel) end
+local order = {}
+for _, first in ipairs { true, false } do
+  for _, r in ipairs(T.ops) do if (named(r) and true or false) == first then order[#order + 1] = r end end
+end
+for i, r in ipairs(order) do r.id = i - 1 end
+for _, r in ipairs(T.ops) do
   local name = r[1]
   assert(not seen[name], 'op ' .. name .. ' twice')
   seen[name] = true
-  r.id = i - 1
   r.set = set(r.dtypes)
   r.nin_n = type(r.nin) == 'number' and r.nin or r.nin == 'list' and 255 or NIN[r.family] or GATHER_NIN[name]
   assert(r.nin_n, name .. ': number of inputs')
@@ -87,6 +94,8 @@ do
       for _, list in ipairs { r.d or {}, r.cd or {} } do
         for i, text in ipairs(list) do if not text:find '^none: ' then list[i] = derivative.text(expr.parse(text)) end end
       end
+    elseif r.family == 'reduce' and r.rules == 'auto' then
+      assert(r.d, r[1] .. ": a reduction needs d, the derivative by an element a (y: the result), or the key of a rule")
     elseif n and not r.rules:find '^none: ' then
       assert(r.hand, r[1] .. ": a derivative written by hand needs the reason in hand; rules = 'auto' derives it")
     end
@@ -99,6 +108,8 @@ local function kernel(name, dtypes, gen, sig)
   kernels[#kernels + 1] = { name, set(dtypes), gen = gen, sig = sig }
   kid[name] = #kernels - 1
 end
+for _, k in ipairs(T.kernels) do kernel(k[1], k[2], nil, k[3]) end
+local NAMED = #kernels -- those that C names; the others are reached through their rows
 for _, r in ipairs(T.ops) do
   if EWISE[r.family] then
     local list = {}
@@ -106,7 +117,6 @@ for _, r in ipairs(T.ops) do
     kernel(r[1], list, r, 'ewise')
   end
 end
-for _, k in ipairs(T.kernels) do kernel(k[1], k[2], nil, k[3]) end
 for _, r in ipairs(T.ops) do if r.kernel then kernel(r[1], r.kernel, nil, r.family) end end
 
 -- compute dtype of an op for an operand dtype, and the kernel's dtype code
@@ -133,24 +143,31 @@ do
   o[#o + 1] = ('    MC_NSTATUS = %d\n};\nenum {\n'):format(#T.statuses)
   for _, d in ipairs(DT) do o[#o + 1] = ('    MC_%s = %d,\n'):format(d[1]:upper(), d.code) end
   o[#o + 1] = ('    MC_NDTYPE = %d\n};\nenum {\n'):format(#DT)
-  for _, r in ipairs(T.ops) do o[#o + 1] = ('    MC_OP_%s = %d,\n'):format(r[1]:upper(), r.id) end
-  o[#o + 1] = ('    MC_NOP = %d\n};\n#endif\n'):format(#T.ops)
+  for _, r in ipairs(order) do if named(r) then o[#o + 1] = ('    MC_OP_%s = %d,\n'):format(r[1]:upper(), r.id) end end
+  o[#o + 1] = '};\n#endif\n'
   write(out .. '/gen/mc_gen_enums.h', table.concat(o))
+end
+
+-- ---------------------------------------------------------------- mc_gen_levels.h: what depends on the levels that are built
+do
+  local o = { header 'levels of this build', '#ifndef MC_GEN_LEVELS_H\n#define MC_GEN_LEVELS_H\n' }
+  for _, isa in ipairs(T.isa) do -- MCK_AT_v2(x): x where this build has the level, else 0
+    o[#o + 1] = ('#define MCK_AT_%s(x) %s\n'):format(isa[1], has_level(isa[1]) and '(x)' or '0')
+  end
+  o[#o + 1] = '#endif\n'
+  write(out .. '/gen/mc_gen_levels.h', table.concat(o))
 end
 
 -- ---------------------------------------------------------------- mc_gen_kernels.h
 do
   local o = { header 'kernel ids and tables', '#ifndef MC_GEN_KERNELS_H\n#define MC_GEN_KERNELS_H\n#include "mc_gen_enums.h"\n#include <stdint.h>\nenum {\n' }
-  for i, k in ipairs(kernels) do o[#o + 1] = ('    MCK_K_%s = %d,\n'):format(k[1]:upper(), i - 1) end
-  o[#o + 1] = ('    MCK_NKERNEL = %d\n};\nenum {\n'):format(#kernels)
+  for i = 1, NAMED do o[#o + 1] = ('    MCK_K_%s = %d,\n'):format(kernels[i][1]:upper(), i - 1) end
+  o[#o + 1] = '};\nenum {\n'
   for i, f in ipairs(T.functions) do o[#o + 1] = ('    MCK_FN_%s = %d,\n'):format(f:upper(), i - 1) end
   o[#o + 1] = ('    MCK_NFN = %d\n};\n'):format(#T.functions)
   o[#o + 1] = 'typedef void (*mck_any_fn)(void);\n'
   for _, isa in ipairs(T.isa) do
-    o[#o + 1] = ('extern const mck_any_fn mck_kernels_%s[MCK_NKERNEL][MC_NDTYPE];\nextern const mck_any_fn mck_casts_%s[MC_NDTYPE][MC_NDTYPE];\nextern const mck_any_fn mck_functions_%s[MCK_NFN];\n'):format(isa[1], isa[1], isa[1])
-  end
-  for _, isa in ipairs(T.isa) do -- MCK_AT_v2(x): x where this build has the level, else 0
-    o[#o + 1] = ('#define MCK_AT_%s(x) %s\n'):format(isa[1], has_level(isa[1]) and '(x)' or '0')
+    o[#o + 1] = ('extern const mck_any_fn mck_kernels_%s[][MC_NDTYPE];\nextern const mck_any_fn mck_casts_%s[MC_NDTYPE][MC_NDTYPE];\nextern const mck_any_fn mck_functions_%s[MCK_NFN];\n'):format(isa[1], isa[1], isa[1])
   end
   o[#o + 1] = 'extern const mck_any_fn (*const mck_kernel_tables[3])[MC_NDTYPE];\nextern const mck_any_fn (*const mck_cast_tables[3])[MC_NDTYPE];\nextern const mck_any_fn *const mck_function_tables[3];\n'
   o[#o + 1] = 'extern const char *const mci_dtype_names[];\nextern const char mci_dtype_kinds[];\n#endif\n'
@@ -245,7 +262,7 @@ local function cast(o, to, from)
   o[#o + 1] = ('    for (int64_t i = 0; i < n; i++)\n        o[i * so] = %s;\n}\n\n'):format(body)
 end
 
-local INCLUDES = '#include "mck.h"\n#include "mck_math.h"\n%s#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include "mc_gen_kernels.h"\n#include <string.h>\n\n#define SPREAD 256\n\n'
+local INCLUDES = '#include "mck.h"\n#include "mck_math.h"\n%s#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include <string.h>\n\n#define SPREAD 256\n\n'
 do -- elementwise kernels, in files that compile in parallel; the long special functions apart, so that their headers touch nothing else
   local GROUPS = { { 'ewise', 12, '' }, { 'special', 6, '#include "mck_special.h"\n' } }
   local function part(name, count) -- by the name alone, so that a new row leaves the other parts as they are
@@ -268,28 +285,34 @@ do -- elementwise kernels, in files that compile in parallel; the long special f
   end
 end
 
-do
-  local o = { header 'conversions and the kernel table of one ISA level', INCLUDES:format '' }
+do -- conversions apart from the table, which a new row changes
+  local o = { header 'conversions of one ISA level', INCLUDES:format '', '#include "mc_gen_kernels.h"\n\n' }
   cast(o, DT.i16, DT.i16)
   for _, to in ipairs(DT) do
     for _, from in ipairs(DT) do
       if not (to == DT.i16 and from == DT.i16) then cast(o, to, from) end
     end
   end
+  o[#o + 1] = 'const mck_any_fn MCK_CAT(mck_casts, MC_ISA)[MC_NDTYPE][MC_NDTYPE] = {\n'
+  for _, to in ipairs(DT) do
+    local row = {}
+    for _, from in ipairs(DT) do row[#row + 1] = ('(mck_any_fn)cast_%s_%s'):format(to[1], from[1]) end
+    o[#o + 1] = '    {' .. table.concat(row, ', ') .. '},\n'
+  end
+  o[#o + 1] = '};\n'
+  write(out .. '/gen/mck_gen_casts.c', table.concat(o))
+end
+
+do
+  local o = { header 'the kernel table of one ISA level', '#include "mck.h"\n#include "mc_gen_kernels.h"\n\n' }
   for _, k in ipairs(kernels) do
     for _, d in ipairs(DT) do if k[2][d[1]] then o[#o + 1] = ('void MCK(%s_%s)(const mck_%s *k);\n'):format(k[1], d[1], k.sig) end end
   end
   for _, f in ipairs(T.functions) do o[#o + 1] = ('void MCK(%s)(void);\n'):format(f) end
-  o[#o + 1] = '\nconst mck_any_fn MCK_CAT(mck_kernels, MC_ISA)[MCK_NKERNEL][MC_NDTYPE] = {\n'
+  o[#o + 1] = '\nconst mck_any_fn MCK_CAT(mck_kernels, MC_ISA)[][MC_NDTYPE] = {\n'
   for _, k in ipairs(kernels) do
     local row = {}
     for _, d in ipairs(DT) do row[#row + 1] = k[2][d[1]] and ('(mck_any_fn)MCK(%s_%s)'):format(k[1], d[1]) or '0' end
-    o[#o + 1] = '    {' .. table.concat(row, ', ') .. '},\n'
-  end
-  o[#o + 1] = '};\n\nconst mck_any_fn MCK_CAT(mck_casts, MC_ISA)[MC_NDTYPE][MC_NDTYPE] = {\n'
-  for _, to in ipairs(DT) do
-    local row = {}
-    for _, from in ipairs(DT) do row[#row + 1] = ('(mck_any_fn)cast_%s_%s'):format(to[1], from[1]) end
     o[#o + 1] = '    {' .. table.concat(row, ', ') .. '},\n'
   end
   o[#o + 1] = '};\n\nconst mck_any_fn MCK_CAT(mck_functions, MC_ISA)[MCK_NFN] = {\n'
@@ -317,8 +340,8 @@ do
   local PROMOTE = { numeric = 0, float = 1, bool = 2 }
   local RES = { same = 0, bool = 1, real = 2, i64 = 3 }
   local o = { header 'dispatch table', '#include "ops/mc_ops.h"\n#include "mc_gen_kernels.h"\n\n' }
-  o[#o + 1] = 'const mci_op mci_ops[MC_NOP] = {\n'
-  for _, r in ipairs(T.ops) do
+  o[#o + 1] = 'const mci_op mci_ops[] = {\n'
+  for _, r in ipairs(order) do
     local family = EWISE[r.family] and 'ewise' or r.family
     local comp = {}
     for _, d in ipairs(DT) do comp[#comp + 1] = r.set[d[1]] and CODE[compute(r, d)] or -1 end
@@ -329,7 +352,7 @@ do
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
       r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '))
   end
-  o[#o + 1] = '};\n\nconst int32_t mci_itemsize_table[] = {'
+  o[#o + 1] = ('};\nconst int mci_nop = %d;\n\nconst int32_t mci_itemsize_table[] = {'):format(#T.ops)
   for _, d in ipairs(DT) do o[#o + 1] = d.size .. ', ' end
   o[#o + 1] = '0};\nconst char *const mci_dtype_names[] = {'
   for _, d in ipairs(DT) do o[#o + 1] = ('"%s", '):format(d[1]) end

@@ -5,7 +5,7 @@ local W = ...
 local op, join, NO_FORM, gamma_slope, BOOL, INT, FLOAT, CPLX, REAL, FC, NUM, ALL, ORD, IB, STD = W.op, W.join, W.NO_FORM, W.gamma_slope, W.BOOL, W.INT, W.FLOAT, W.CPLX, W.REAL, W.FC, W.NUM, W.ALL, W.ORD, W.IB, W.STD
 
 -- ---------------------------------------------------------------- elementwise, two operands
-op { 'add', family = 'binary', dtypes = NUM, expr = 'a + b', inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a + b', source = STD, example = "mc.add(mc.tensor{1, 2}, 10)  --> f64[2]@cpu { 11, 12 }" }
+op { 'add', family = 'binary', named = true, dtypes = NUM, expr = 'a + b', inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a + b', source = STD, example = "mc.add(mc.tensor{1, 2}, 10)  --> f64[2]@cpu { 11, 12 }" }
 op { 'subtract', family = 'binary', dtypes = NUM, expr = 'a - b', alias = { 'sub' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a - b', source = STD }
 op { 'multiply', family = 'binary', dtypes = NUM, expr = 'a * b', alias = { 'mul' }, inplace = true, tol = 'EXACT', rules = 'auto', doc = 'a b', source = STD }
 op { 'multiply_no_nan', family = 'binary', dtypes = FC, promote = 'float', expr = 'b == 0 ? 0 : a * b', method = false, tol = 'EXACT', doc = 'a b, and 0 where b is 0 even if a is infinite or NaN', source = 'TensorFlow math.multiply_no_nan', rules = 'auto', d = { 'b', 'a' } }

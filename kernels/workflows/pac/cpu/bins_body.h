@@ -23,6 +23,7 @@ typedef struct SN(bins_work) {
     int64_t *order;             /* [K] */
     T *top, *ztop;              /* [K] */
     T *kept;                    /* [K][P][W]: surrogates of one tile, only for zmax */
+    double *run;                /* [3][K + 2 + 2 near], only for zmax */
     int64_t blocks;             /* of one segment */
     int64_t bytes;
 } SN(bins_work);
@@ -55,42 +56,12 @@ static SN(bins_work) SN(bins_layout)(const mck_pac_bins *a, void *base)
     w.top = pac_take(&p, k, sizeof(T));
     w.ztop = pac_take(&p, k, sizeof(T));
     w.kept = pac_take(&p, a->null.zmax ? k * a->P * W : 0, sizeof(T));
+    w.run = pac_take(&p, a->null.zmax ? 3 * (k + 2 + 2 * a->null.near) : 0, sizeof(double));
     w.bytes = p.used;
     return w;
 }
 
 int64_t FN(bins_work)(const mck_pac_bins *a) { return SN(bins_layout)(a, NULL).bytes; }
-
-/* Heap sort of positions by shift; ties by position, so that the order is one. */
-static int SN(order_before)(const int64_t *shift, int64_t i, int64_t j)
-{
-    return shift[i] < shift[j] || (shift[i] == shift[j] && i < j);
-}
-static void SN(order_sift)(const int64_t *shift, int64_t *order, int64_t i, int64_t n)
-{
-    const int64_t moving = order[i];
-    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && SN(order_before)(shift, order[child], order[child + 1]))
-            child++;
-        if (!SN(order_before)(shift, moving, order[child]))
-            break;
-        order[i] = order[child];
-    }
-    order[i] = moving;
-}
-static void SN(order_shifts)(const int64_t *shift, int64_t *order, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        order[i] = i;
-    for (int64_t i = n / 2; i-- > 0;)
-        SN(order_sift)(shift, order, i, n);
-    for (int64_t i = n; i-- > 1;) {
-        const int64_t last = order[i];
-        order[i] = order[0];
-        order[0] = last;
-        SN(order_sift)(shift, order, 0, i);
-    }
-}
 
 /* One block of n indices -> entries sorted by bin, starts[B+1]; adds to count[B]. Runs are short
  * and of unpredictable length in fast bands, so nothing branches on them: what a run does not need
@@ -467,7 +438,7 @@ static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_
         for (int i = 0; i < fresh; i++) {
             const int64_t which = w->order[k + i];
             SN(bins_values)(a, w, w->sums + i * cells, p0, p1, lanes, w->draw, w->total);
-            SN(null_feed)(&z, w->draw + p0 * W);
+            SN(null_feed)(&z, w->draw + p0 * W, SN(null_far)(u, which, a->L));
             if (u->max)
                 w->top[which] = SN(null_max)(w->draw + p0 * W, p1 - p0, lanes, w->top[which]);
             if (u->zmax)
@@ -482,9 +453,15 @@ static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_
     for (int64_t p = p0; p < p1; p++)
         for (int i = 0; i < lanes; i++) {
             const int64_t at = (job * a->P + p) * a->A + tile * W + i;
-            if (u->zmax)
-                SN(null_top)(w->kept + p * W + i, u->K, a->P * W, w->value[p * W + i], w->mean[p * W + i],
-                             w->m2[p * W + i], w->ztop);
+            if (u->zmax) {
+                const int64_t pairs = a->P * a->A;
+                T *near = u->znear ? (T *)u->znear + (job * (u->near_count - 1)) * pairs + at : NULL;
+                const T top = SN(null_top)(u, w->kept + p * W + i, a->P * W, a->L,
+                                           w->value[p * W + i], w->ztop, near, pairs, w->order,
+                                           w->run);
+                if (u->zvalue)
+                    ((T *)u->zvalue)[at] = top;
+            }
             SN(null_store)(u, at, w->value[p * W + i], w->mean[p * W + i], w->m2[p * W + i],
                            w->exceed[p * W + i],
              a->status ? a->status + at : NULL);

@@ -47,32 +47,54 @@ MC_UNUSED static void SN(correlate_product)(const T *MC_RESTRICT w, const T *MC_
     }
 }
 
-/* Mean, squared deviations and exceedances of the K surrogates s of one pair; larger ones into top,
- * larger standardised ones into ztop (NULL: not wanted). */
-MC_UNUSED static void SN(correlate_stats)(const T *s, int64_t K, T value, T *top, T *ztop,
-                                          double *mean, double *m2, double *exceed)
+/* Mean and squared deviations of n values. */
+MC_UNUSED static void SN(correlate_moments)(const T *s, int64_t n, double *mean, double *m2)
 {
     double sum[4] = { 0, 0, 0, 0 }, sq[4] = { 0, 0, 0, 0 };
-    int64_t count = 0, k;
-    for (k = 0; k + 4 <= K; k += 4)
+    int64_t k;
+    for (k = 0; k + 4 <= n; k += 4)
         for (int i = 0; i < 4; i++)
             sum[i] += (double)s[k + i] - (double)s[0];
-    for (; k < K; k++)
+    for (; k < n; k++)
         sum[0] += (double)s[k] - (double)s[0];
-    const double m = (double)s[0] + ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)K;
-    for (k = 0; k + 4 <= K; k += 4)
+    const double m = (double)s[0] + ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)n;
+    for (k = 0; k + 4 <= n; k += 4)
         for (int i = 0; i < 4; i++)
             sq[i] += ((double)s[k + i] - m) * ((double)s[k + i] - m);
-    for (; k < K; k++)
+    for (; k < n; k++)
         sq[0] += ((double)s[k] - m) * ((double)s[k] - m);
-    for (k = 0; k < K; k++)
-        count += s[k] >= value;
-    if (top)
-        for (k = 0; k < K; k++)
-            top[k] = s[k] > top[k] ? s[k] : top[k];
     *mean = m;
     *m2 = (sq[0] + sq[1]) + (sq[2] + sq[3]);
-    if (ztop)
-        SN(null_top)(s, K, 1, value, m, *m2, ztop);
-    *exceed = (double)count;
+}
+
+/* Statistics of the K surrogates s of pair `at` of a job; larger ones into top, larger standardised
+ * ones into ztop (where u asks for them). far [K]: room for those far from shift 0. */
+MC_UNUSED static void SN(correlate_stats)(const mck_pac_null *u, const T *s, int64_t L, T value,
+                                          T *far, T *top, T *ztop, int64_t at, int64_t cells,
+                                          const int64_t *order, double *run, int32_t *status)
+{
+    const int64_t K = u->K;
+    const T *some = s;
+    double mean, m2;
+    int64_t count = 0, n = K;
+    if (u->near > 0) {
+        n = 0;
+        for (int64_t k = 0; k < K; k++)
+            if (SN(null_far)(u, k, L))
+                far[n++] = s[k];
+        some = far;
+    }
+    SN(correlate_moments)(some, n, &mean, &m2);
+    for (int64_t k = 0; k < K; k++)
+        count += s[k] >= value;
+    if (u->max)
+        for (int64_t k = 0; k < K; k++)
+            top[k] = s[k] > top[k] ? s[k] : top[k];
+    if (u->zmax) {
+        const T z = SN(null_top)(u, s, 1, L, value, ztop, u->znear ? (T *)u->znear + at : NULL,
+                                 cells, order, run);
+        if (u->zvalue)
+            ((T *)u->zvalue)[at] = z;
+    }
+    SN(null_store)(u, at, value, mean, m2, (double)count, status);
 }

@@ -22,7 +22,9 @@ typedef struct SN(exhaustive_work) {
     T *scale;      /* [B] */
     T *sums;       /* [B][SPAN] */
     T *s, *pick;   /* [L], [K] */
-    T *top, *ztop; /* [K] */
+    T *top, *ztop, *far; /* [K] */
+    int64_t *order;      /* [K], only for zmax of listed shifts */
+    double *run;         /* [3][K + 2 + 2 near], only for zmax */
     void *bins;    /* for the observed value */
     int64_t bytes;
 } SN(exhaustive_work);
@@ -51,6 +53,9 @@ static SN(exhaustive_work) SN(exhaustive_layout)(const mck_pac_bins *a, void *ba
     w.pick = pac_take(&p, a->null.K, sizeof(T));
     w.top = pac_take(&p, a->null.K, sizeof(T));
     w.ztop = pac_take(&p, a->null.K, sizeof(T));
+    w.far = pac_take(&p, a->null.near > 0 ? a->null.K : 0, sizeof(T));
+    w.order = pac_take(&p, a->null.zmax && a->null.shift ? a->null.K : 0, sizeof(int64_t));
+    w.run = pac_take(&p, a->null.zmax ? 3 * (a->null.K + 2 + 2 * a->null.near) : 0, sizeof(double));
     w.bins = pac_take(&p, FN(bins_work)(&observed), 1);
     w.bytes = p.used;
     return w;
@@ -141,6 +146,8 @@ static void SN(exhaustive_job)(const mck_pac_bins *a, const SN(exhaustive_work) 
         }
     for (int64_t k = 0; k < u->K; k++)
         w->top[k] = w->ztop[k] = (T)-INFINITY;
+    if (u->zmax && u->shift)
+        SN(order_shifts)(u->shift, w->order, u->K);
     for (int64_t p = 0; p < a->P; p++) {
         SN(measure_scale)(observed.count + p * a->bins, a->divisor, a->norm, a->bins, w->scale);
         SN(onehot_band)(a, w, p);
@@ -148,7 +155,6 @@ static void SN(exhaustive_job)(const mck_pac_bins *a, const SN(exhaustive_work) 
             const int64_t at = p * a->A + i;
             const T *s = w->s;
             const T value = ((const T *)observed.value)[at];
-            double mean, m2, exceed;
             SN(exhaustive_pair)(a, w, &rule, i, u->shift ? 0 : u->first, u->shift ? L : u->K);
             if (u->shift || u->first == 0)
                 w->s[0] = value; /* shift 0 is the observation itself, to the bit */
@@ -157,8 +163,8 @@ static void SN(exhaustive_job)(const mck_pac_bins *a, const SN(exhaustive_work) 
                     w->pick[k] = w->s[u->shift[k]];
                 s = w->pick;
             }
-            SN(correlate_stats)(s, u->K, value, w->top, u->zmax ? w->ztop : NULL, &mean, &m2, &exceed);
-            SN(null_store)(u, at, value, mean, m2, exceed, observed.status + at);
+            SN(correlate_stats)(u, s, L, value, w->far, w->top, w->ztop, at, a->P * a->A,
+                        u->shift ? w->order : NULL, w->run, observed.status + at);
             if (u->all)
                 for (int64_t k = 0; k < u->K; k++)
                     ((T *)u->all)[k * a->P * a->A + at] = s[k];

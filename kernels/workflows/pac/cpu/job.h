@@ -13,6 +13,8 @@ MC_UNUSED static mck_pac_null SN(null_at)(const mck_pac_null *u, int64_t job, in
     n.exceed = PAC_STEP(int64_t, u->exceed, job * cells);
     n.max = PAC_STEP(T, u->max, job * u->K);
     n.zmax = PAC_STEP(T, u->zmax, job * u->K);
+    n.zvalue = PAC_STEP(T, u->zvalue, job * cells);
+    n.znear = PAC_STEP(T, u->znear, job * u->near_count * cells);
     n.all = PAC_STEP(T, u->all, job * u->K * cells);
     return n;
 }

@@ -15,7 +15,9 @@ typedef struct SN(moments_work) {
     T *in, *out;  /* [N] complex */
     T *real, *half;
     T *s;   /* [K] */
-    T *top, *ztop; /* [K] */
+    T *top, *ztop, *far; /* [K] */
+    int64_t *order;      /* [K], only for zmax of listed shifts */
+    double *run;         /* [3][K + 2 + 2 near], only for zmax */
     int64_t bytes;
 } SN(moments_work);
 
@@ -39,6 +41,9 @@ static SN(moments_work) SN(moments_layout)(const mck_pac_moments *a, void *base)
     w.s = pac_take(&p, K, sizeof(T));
     w.top = pac_take(&p, K, sizeof(T));
     w.ztop = pac_take(&p, K, sizeof(T));
+    w.far = pac_take(&p, a->null.near > 0 ? K : 0, sizeof(T));
+    w.order = pac_take(&p, a->null.zmax && a->null.shift ? K : 0, sizeof(int64_t));
+    w.run = pac_take(&p, a->null.zmax ? 3 * (K + 2 + 2 * a->null.near) : 0, sizeof(double));
     w.bytes = p.used;
     return w;
 }
@@ -217,7 +222,6 @@ static void SN(moments_drawn)(const mck_pac_moments *a, const SN(moments_work) *
 {
     const mck_pac_null *u = &a->null;
     const double unit = 1.0 / (double)a->N;
-    double mean, m2, exceed;
     for (int64_t k = 0; k < u->K; k++) {
         const int64_t c = u->shift ? u->shift[k] : u->first + k;
         /* shift 0 is the observation itself, to the bit */
@@ -228,8 +232,8 @@ static void SN(moments_drawn)(const mck_pac_moments *a, const SN(moments_work) *
             ((T *)u->all)[k * a->P * a->A + at] = w->s[k];
     }
     const T value = w->value[at];
-    SN(correlate_stats)(w->s, u->K, value, w->top, u->zmax ? w->ztop : NULL, &mean, &m2, &exceed);
-    SN(null_store)(u, at, value, mean, m2, exceed, w->status + at);
+    SN(correlate_stats)(u, w->s, a->L, value, w->far, w->top, w->ztop, at, a->P * a->A,
+                        u->shift ? w->order : NULL, w->run, w->status + at);
 }
 
 static void SN(moments_wave)(const mck_pac_moments *a, const SN(moments_work) *w, const T *u1,
@@ -290,6 +294,8 @@ static void SN(moments_job)(const mck_pac_moments *a, const SN(moments_work) *w)
 {
     for (int64_t k = 0; k < a->null.K; k++)
         w->top[k] = w->ztop[k] = (T)-INFINITY;
+    if ((&a->null)->zmax && (&a->null)->shift)
+        SN(order_shifts)((&a->null)->shift, w->order, (&a->null)->K);
     SN(moments_amps)(a, w);
     for (int64_t p = 0; p < a->P; p++)
         SN(moments_band)(a, w, p);
