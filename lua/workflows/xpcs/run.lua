@@ -41,7 +41,7 @@ function M.settings(o)
   local s
   if o.config then s = require('workflows.xpcs.config').read(o.config, o.set)
   else
-    s = { open = { q = o.q or 0.0054, dt = o.dt, mode = 'static' }, fit = { loss = 'linear' }, plotting = {}, streaming = {}, multi_start = {}, cmaes = {}, cache = {}, method = 'nlsq', progress = true, unused = {} }
+    s = { open = { q = o.q, dt = o.dt, mode = 'static' }, fit = { loss = 'linear' }, plotting = {}, streaming = {}, multi_start = {}, cmaes = {}, cache = {}, method = 'nlsq', progress = true, unused = {} }
     if o.set then error('--set changes keys of a configuration; name one with --config', 0) end
   end
   s.path = o.data_file or s.path
@@ -163,7 +163,7 @@ function M.simulate(s, o)
   local mode = s.fit.mode or 'static'
   local physics = {}
   for k, name in ipairs(parameters.names(mode)) do physics[k] = s.fit.initial[name] or parameters.LIST[k].default end
-  local sim = require('workflows.xpcs.generate').simulate { n = o.frames, dt = s.open.dt or 0.1, q = s.open.q, gap = s.open.gap or 2e6, phi = phi, physics = physics, contrast = o.contrast, offset = o.offset,
+  local sim = require('workflows.xpcs.generate').simulate { n = o.frames, dt = s.open.dt or 0.1, q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics, contrast = o.contrast, offset = o.offset,
     sigma = o.noise, seed = o.seed, first = 1 }
   local ok, why = mc.file.make_folder(s.dir)
   if not ok then error(why, 0) end

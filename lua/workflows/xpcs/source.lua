@@ -79,7 +79,16 @@ local function of_hdf5(path, o)
   local warnings = {}
   local file = mc.open(path, { format = 'h5' })
   local entries, kind = layout.read(file, path, warnings)
-  local wanted = checked('q (wavevector_q)', o.q, '1/A')
+  local wanted = o.q
+  if wanted == nil then
+    local list, seen = {}, {}
+    for _, e in ipairs(entries) do
+      if not seen[e.q] then list[#list + 1], seen[e.q] = ('%g'):format(e.q), true end
+    end
+    if #list > 1 then error(('xpcs: %s holds matrices of %d q (1/A): %s; say which one with q'):format(path, #list, table.concat(list, ', ')), 3) end
+    wanted = entries[1].q
+  end
+  wanted = checked('q (wavevector_q)', wanted, '1/A')
   local kept, q = layout.select_q(entries, kind, wanted, o, warnings)
   local phi = {}
   for k, e in ipairs(kept) do phi[k] = angles.wrap(e.phi) end
@@ -141,7 +150,9 @@ local function of_npz(path, o)
   local chosen = angles.choose(phi, o.phi_ranges, warnings)
   local kept, names = {}, {}
   for i, k in ipairs(chosen) do kept[i], names[i] = phi[k], ('%s: matrix %d'):format(path, k) end
-  q = o.q or q and (mc.is_tensor(q) and q:to('f64'):reshape(-1)[1]:item() or q)
+  q = q and (mc.is_tensor(q) and q:to('f64'):reshape(-1)[1]:item() or q)
+  if q and o.q and math.abs(o.q - q) > 1e-6 * q then table.insert(warnings, ('the file says q = %g 1/A and %g is asked for; %g is used'):format(q, o.q, o.q)) end
+  q = o.q or q
   local first, last = frames(o, c2.shape[2], warnings)
   local opts = {}
   for k, v in pairs(o) do opts[k] = v end
@@ -157,7 +168,7 @@ end
 
 --- Data of a file, ready for a fit.
 ---@param path string .h5, .hdf, .hdf5, .nxs of the APS or APS-U layout, or .npz with c2_exp [angles, n, n] (full, symmetric), phi_angles_list, t1, q
----@param opts? table q 1/A (nearest one is taken) · dt s · gap 2e6 A · start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
+---@param opts? table q 1/A (the nearest one is taken; not needed when the file holds one q) · dt s · gap 2e6 A · start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
 ---  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1, strict_q (APS) · dtype 'f64'|'f32' · mode · key (array of an .npz)
 ---@return mascon.xpcs.Data with start_contrast, start_offset, quality, warnings
 function M.open(path, opts)
