@@ -164,7 +164,7 @@ describe('einsum', function()
     fails('einsum: "ij->ii" gives i twice', mc.einsum, 'ij->ii', a)
     fails('einsum: cannot read "i1->i" at "1"', mc.einsum, 'i1->i', a)
     fails('einsum: two ellipses', mc.einsum, '......', a)
-    fails("einsum: subscripts are a cdata; give a string like 'ij,jk->ik'", mc.einsum, a, a)
+    fails("einsum: subscripts are f64[2,3]@cpu; give a string like 'ij,jk->ik'", mc.einsum, a, a)
     fails('option optimize is', mc.einsum, 'ij', a, { optimize = 'best' })
     local two, list = mc.ones { 2, 2, 2, 2, 2 }, {}
     for k = 1, 10 do list[k] = mc.ones { 2 } end

@@ -562,9 +562,9 @@ local function list_maker(row)
       for i = 1, #given do tensors[i] = methods.flatten(given[i]) end
       more.axis = 1
     end
-    local extra = name == 'stack' and 1 or 0
+    local more_axes = name == 'stack' and 1 or 0
     local a = more.axis
-    n = tensors[1]._ndim + extra
+    n = tensors[1]._ndim + more_axes
     if type(a) ~= 'number' or a == 0 or a > n or a < -n then error(('%s: axis %s is outside a result of %d axes'):format(name, tostring(a), n), 2) end
     P.naxes, P.axes[0] = 1, a > 0 and a - 1 or a + n
     return run(name, 2, more, 0, call, tensors)
