@@ -73,6 +73,9 @@ local function prepare(x)
       error(('%s; are these electrodes of a cap? Give --montage, or --types for what is no EEG'):format(report.text), 0)
     end
     print('positions: ' .. report.text)
+    if m == '10-05' or m == '10-10' or m == '10-20' then
+      print 'note: these positions follow from the definition on a sphere; those of the digitised head that MNE calls standard_1005 lie up to 28 mm away, and decisions can differ (--montage TABLE.csv gives others)'
+    end
     placed = report.matched
   end
   if placed == eeg or placed == 0 or o.picks then return o.picks end
@@ -138,6 +141,7 @@ end
 
 mc.args.run('autoreject', function()
   local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types) })
+  for _, w in ipairs(rawget(x, 'warnings') or {}) do print('note: ' .. w) end
   local picks = prepare(x)
   if not meeg.raw.is(x) and (o.highpass or o.lowpass) then error('--highpass and --lowpass are for recordings; ' .. o[1] .. ' holds epochs', 0) end
   local epochs = meeg.raw.is(x) and cut(x) or x

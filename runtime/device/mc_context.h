@@ -24,6 +24,9 @@ const mc_device_api *mci_device_driver(const char *kind);
 /* FFTW, or our own transform when FFTW is missing or MC "mascon" was asked for. Never NULL. */
 const mc_fft_api *mci_fft(void);
 const mc_fft_api *mci_fft_own(void);
+int mci_fft_own_suits(int kind, int prec, int64_t n);
+/* The engine for a transform: the one that was asked for, else by shape. */
+const mc_fft_api *mci_fft_for(int kind, int prec, int64_t n);
 int mci_fft_measure(void);
 
 /* Kernel tables of the active ISA level. */

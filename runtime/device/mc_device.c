@@ -321,13 +321,17 @@ void mci_device_free(mci_block *b)
 
 mci_mem *mci_device_at(int number, const void *address)
 {
-    mci_mem *m;
+    const uintptr_t at = (uintptr_t)address;
+    mci_mem *m, *end = NULL; /* end: the address is just behind it, where an empty tensor may begin */
     pthread_mutex_lock(&lock);
-    for (m = devices[number].segments; m; m = m->next)
-        if ((uintptr_t)address >= (uintptr_t)m->base && (uintptr_t)address <= (uintptr_t)m->base + (uintptr_t)m->bytes)
+    for (m = devices[number].segments; m; m = m->next) {
+        const uintptr_t lo = (uintptr_t)m->base, hi = lo + (uintptr_t)m->bytes;
+        if (at >= lo && at < hi)
             break;
+        end = at == hi ? m : end;
+    }
     pthread_mutex_unlock(&lock);
-    return m;
+    return m ? m : end;
 }
 
 int mc_device_memory(int number, int64_t out[9])

@@ -29,7 +29,7 @@ static struct {
 
 int mci_fft_plan(mci_fft_use *use, int kind, int prec, int64_t n)
 {
-    const mc_fft_api *api = mci_fft();
+    const mc_fft_api *api = mci_fft_for(kind, prec, n);
     int measure = mci_fft_measure();
     memset(use, 0, sizeof *use);
     pthread_mutex_lock(&cache.lock);

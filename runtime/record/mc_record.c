@@ -194,11 +194,14 @@ int mc_record_before(mc_tensor *out, const mc_tensor *t, int k)
     return MC_OK;
 }
 
-void mc_record_restore(void)
+int mc_record_restore(void)
 {
-    for (int i = 0; depth && i < rec.narguments; i++)
-        if (rec.arguments[i].before)
-            memcpy(rec.arguments[i].s->data, rec.arguments[i].before->data, (size_t)rec.arguments[i].s->bytes);
+    int rc = MC_OK;
+    for (int i = 0; depth && i < rec.narguments; i++) {
+        int bad = rec.arguments[i].before ? mci_storage_copy(rec.arguments[i].s, rec.arguments[i].before, rec.arguments[i].s->bytes) : MC_OK;
+        rc = rc ? rc : bad;
+    }
+    return rc;
 }
 
 int mc_record_traced(const mc_tensor *t) { return ours() && level_of(t) >= 0; }
@@ -404,9 +407,12 @@ static int guard_level(int d, const mc_storage *s, const char *lo, const char *h
             continue;
         const int64_t all[1] = {a->s->bytes / MCI_SIZE(a->s->dtype)};
         mc_tensor copy = {0}; /* no room for elements: it gets storage */
-        if (mc_create(&copy, a->s->dtype, 1, all))
+        if (mci_create_on(a->s->device, &copy, a->s->dtype, 1, all))
             return mc_errstatus();
-        memcpy(copy.data, a->s->data, (size_t)a->s->bytes);
+        if (mci_storage_copy(copy.storage, a->s, a->s->bytes)) {
+            mc_drop(&copy);
+            return mc_errstatus();
+        }
         a->before = copy.storage;
     }
     r->crossed |= crossed && !mine;

@@ -4,6 +4,7 @@
  * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
 #include "replay/mc_loop.h"
 #include "replay/mc_native_rows.h"
+#include "replay/mc_plan_device.h"
 #include "replay/mc_ready.h"
 #include "replay/mc_tiles.h"
 
@@ -43,6 +44,8 @@ struct mc_plan {
     int nin, nout;
     int32_t *written; /* arguments that it writes to: they share memory with nothing else it reads */
     int nwritten;
+    int device;           /* 0: the steps are run as they are; else bound, at the first run */
+    mci_device_plan *bound;
 };
 
 static int grow(void **list, int n, int more, int *room, size_t size)
@@ -85,6 +88,7 @@ void mc_plan_free(mc_plan *p)
     mci_free(p->pointers);
     mci_free(p->form);
     mci_free(p->written);
+    mci_device_plan_free(p->bound);
     mci_free(p);
 }
 
@@ -103,6 +107,7 @@ int mc_plan_header(mc_plan *p, const mc_tensor *like, int where, int64_t index, 
     memcpy(&h->t, like, sizeof h->t);
     h->t.flags = like->flags & MCI_WEAK;
     h->t.capacity = 0;
+    h->t.device = where == MC_PLAN_CONST ? like->storage->device : 0;
     h->where = where;
     h->index = index;
     h->offset = offset;
@@ -472,9 +477,44 @@ static int run_steps(mc_plan *p)
     return MC_OK;
 }
 
+int mc_plan_device(mc_plan *p, int device)
+{
+    p->device = device;
+    return MC_OK;
+}
+
+/* The steps of a plan for a device, bound. */
+static int bind_steps(mc_plan *p)
+{
+    mci_slot *slots = mci_alloc(sizeof *slots * (size_t)(p->nheaders + 1));
+    mci_device_step *steps = mci_alloc(sizeof *steps * (size_t)(p->nsteps + 1));
+    int rc = slots && steps ? MC_OK : mc_errstatus();
+    for (int i = 0; i < p->nheaders && !rc; i++) {
+        header *h = &p->headers[i];
+        slots[i] = (mci_slot){h->where, h->index, h->offset * MCI_SIZE(h->t.dtype), &h->t};
+    }
+    for (int i = 0; i < p->nsteps && !rc; i++) {
+        step *s = &p->steps[i];
+        if (s->kind != STEP_OP && s->kind != STEP_COPY)
+            rc = mci_error(MC_EUNSUPPORTED, "compile: %s has no form for %s yet; move the operands with :to \"cpu\" first",
+                           s->kind == STEP_PUT ? "writing to positions" : s->kind == STEP_LOOP ? "a loop or a choice" : "a fused group", mci_device_text(p->device));
+        else
+            steps[i] = (mci_device_step){s->kind == STEP_OP ? &mci_ops[s->op] : NULL, s->kind == STEP_OP ? &s->params : NULL, s->nin, s->nout, p->refs + s->first};
+    }
+    if (!rc && !(p->bound = mci_device_plan_new(p->device, p->nheaders, slots, p->nsteps, steps, p->arena)))
+        rc = mc_errstatus();
+    mci_free(slots);
+    mci_free(steps);
+    return rc;
+}
+
 int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout)
 {
     char *arena = NULL;
+    if (MC_UNLIKELY(p->device != 0)) {
+        int rc = p->bound ? MC_OK : bind_steps(p);
+        return rc ? rc : mci_device_plan_run(p->bound, in, nin, out, nout);
+    }
     if (!p->pointers) {
         p->pointers = mci_alloc(sizeof *p->pointers * (size_t)(p->nrefs + 1));
         if (!p->pointers)
@@ -515,12 +555,17 @@ int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor 
         memcpy(&p->form[i], i < nin ? in[i] : out[i - nin], sizeof *p->form);
     p->nin = nin;
     p->nout = nout;
+    if (p->device && !p->bound && bind_steps(p))
+        return mc_errstatus();
+    for (int i = 0; i < nout; i++) /* results are where the steps leave them */
+        p->form[nin + i].device = p->device && !mci_device_plan_number(p->bound, i) ? p->device : 0;
     return MC_OK;
 }
 
 int mc_plan_writes(mc_plan *p, int n, const int32_t *which)
 {
     mci_free(p->written);
+    mci_device_plan_free(p->bound);
     p->nwritten = 0;
     if (!(p->written = mci_alloc(sizeof *which * (size_t)(n + 1))))
         return mc_errstatus();
@@ -550,7 +595,7 @@ static int matches(const mc_plan *p, mc_tensor *const *in)
     int other = 0;
     for (int i = 0; i < p->nin && !other; i++) {
         const mc_tensor *a = in[i], *b = &p->form[i];
-        other = a->dtype != b->dtype || a->ndim != b->ndim;
+        other = a->dtype != b->dtype || a->ndim != b->ndim || a->device != b->device;
         for (int d = 0; !other && d < a->ndim; d++)
             other = a->shape[d] != b->shape[d] || a->strides[d] != b->strides[d];
     }
@@ -564,7 +609,7 @@ int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
     int rc = MC_OK, made = 0;
     for (; !rc && made < p->nout; made++) {
         const mc_tensor *like = &p->form[p->nin + made];
-        rc = mc_create(out[made], like->dtype, like->ndim, like->shape);
+        rc = mci_create_on(like->device, out[made], like->dtype, like->ndim, like->shape);
     }
     if (!rc)
         rc = mc_plan_run(p, in, p->nin, out, p->nout);
@@ -591,7 +636,7 @@ static int check_results(const mc_plan *p, mc_tensor *const *out)
     char s1[MCI_TEXT], s2[MCI_TEXT];
     for (int i = 0; i < p->nout; i++) {
         const mc_tensor *t = out[i], *like = &p->form[p->nin + i];
-        int rc = mci_check_live("compile", t), other = t->dtype != like->dtype || t->ndim != like->ndim;
+        int rc = mci_check_released("compile", t), other = t->dtype != like->dtype || t->ndim != like->ndim;
         for (int d = 0; !other && d < t->ndim; d++)
             other = t->shape[d] != like->shape[d];
         if (rc)
@@ -599,6 +644,8 @@ static int check_results(const mc_plan *p, mc_tensor *const *out)
         if (other)
             return mci_error(MC_ESHAPE, "compile: result %d is %s and out is %s; give a tensor of that dtype and shape", i + 1,
                              mci_tensor_text(s1, sizeof s1, like), mci_tensor_text(s2, sizeof s2, t));
+        if (t->device != like->device)
+            return mci_error(MC_EINVAL, "compile: result %d is on %s and out is %s; give a tensor there", i + 1, mci_device_text(like->device), mci_tensor_text(s2, sizeof s2, t));
         if (t->flags & MC_FLAG_READONLY)
             return mci_error(MC_EINVAL, "compile: out %d is read-only; give it a tensor of its own, x:copy()", i + 1);
         for (int k = 0; k < i; k++)
@@ -620,7 +667,7 @@ int mc_plan_into(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
         const mc_tensor *like = &p->form[p->nin + i];
         to[i] = free_of(p, out[i], in) ? out[i] : &tmp[i];
         if (to[i] == &tmp[i])
-            rc = mc_create(&tmp[i], like->dtype, like->ndim, like->shape);
+            rc = mci_create_on(like->device, &tmp[i], like->dtype, like->ndim, like->shape);
     }
     if (!rc)
         rc = mc_plan_run(p, in, p->nin, to, p->nout);

@@ -4,7 +4,7 @@
  * transform library, its own slow transform serves as `fft`. Run-time `prec` 4 or 8 picks the
  * dtype; every buffer is read and written through get and put. Prints "N passed, M failed" and
  * returns 1 on a failure. The known values are those of the spec's conformance list. */
-#include "../../kernels/mck_pac.h"
+#include "../../kernels/workflows/pac/pac.h"
 #include "count_check.h"
 #include <math.h>
 #include <stdio.h>
@@ -199,6 +199,9 @@ static void check_standardised(const mck_pac_null *u, const void *value, int64_t
             sq += d * d;
         }
         if (sq > 0)
+            check(near_to(get(u->zvalue, job * cells + i), (v - m) / sqrt(sq / n), tol(1e-6, 1e-9)),
+                  "null zvalue");
+        if (sq > 0)
             top = fmax(top, (get(u->all, (job * u->K + k) * cells + i) - m) / sqrt(sq / n));
     }
     const double got = get(u->zmax, job * u->K + k);
@@ -247,6 +250,7 @@ static void test_bins(const bins_case *b)
     a.null.exceed = memory(b->jobs * cells * 8);
     a.null.max = reals(b->jobs * K + 1);
     a.null.zmax = reals(b->jobs * K + 1);
+    a.null.zvalue = reals(b->jobs * cells);
     a.null.all = reals(b->jobs * K * cells + 1);
     a.null.K = K;
     a.null.shift = shift;
@@ -357,6 +361,7 @@ static void test_bins(const bins_case *b)
         c.pref = NULL;
         c.null.max = NULL;
         c.null.zmax = NULL;
+        c.null.zvalue = NULL;
         c.null.all = NULL;
         c.null.mean = memory(b->jobs * cells * 8);
         c.null.m2 = memory(b->jobs * cells * 8);
@@ -411,7 +416,7 @@ static void test_bins(const bins_case *b)
     free(idx), free(amp), free(angle), free(idx_at), free(amp_at_), free(shift), free(divisor);
     free(a.value), free(a.sums), free(a.count), free(a.dist), free(a.best), free(a.pref),
         free(a.status);
-    free(a.null.mean), free(a.null.m2), free(a.null.exceed), free(a.null.max), free(a.null.zmax), free(a.null.all);
+    free(a.null.mean), free(a.null.m2), free(a.null.exceed), free(a.null.max), free(a.null.zmax), free(a.null.zvalue), free(a.null.all);
     free(s), free(n), free(p);
 }
 
@@ -868,6 +873,7 @@ static void test_moments(int measure, int64_t P, int64_t A, int64_t L, int64_t K
     a.null.exceed = memory(jobs * cells * 8);
     a.null.max = reals(jobs * K + 1);
     a.null.zmax = reals(jobs * K + 1);
+    a.null.zvalue = reals(jobs * P * A);
     a.null.all = reals(jobs * K * cells + 1);
     a.null.K = K;
     a.null.shift = shift;
@@ -920,7 +926,7 @@ static void test_moments(int measure, int64_t P, int64_t A, int64_t L, int64_t K
             check_standardised(&a.null, a.value, j, k, P * A);
     free(work), free(unit), free(amp), free(amp2), free(shift), free(a.value), free(a.status),
         free(a.null.mean), free(a.null.m2);
-    free(a.null.exceed), free(a.null.max), free(a.null.zmax), free(a.null.all), free(u), free(v), free(x), free(y);
+    free(a.null.exceed), free(a.null.max), free(a.null.zmax), free(a.null.zvalue), free(a.null.all), free(u), free(v), free(x), free(y);
 }
 
 /* C6: a = 1 + m cos phi, evenly sampled. */

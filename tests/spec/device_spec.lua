@@ -178,6 +178,62 @@ describe('ref', function()
   end)
 end)
 
+describe('a compiled function on a device', function()
+  local x, y = mc.randn({ 5, 7 }, { seed = 1 }), mc.randn({ 5, 7 }, { seed = 2 })
+  teardown(function() x, y = nil end)
+
+  it('gives the bits of its operations, for each device a form of its own', function()
+    mc.scope(function()
+      local function f(a, b, s)
+        local z = (a + b.T.T) * s
+        return z:sum(1), mc.exp(z):mean(), z['2:3, ::2'] * 2 - s, s * 2 + 1, z:to 'f32'
+      end
+      local g = mc.compile(f)
+      local p, q = x:to 'ref', y:to 'ref'
+      for _, s in ipairs { 1.5, 2, -3 } do -- the first call of a form traces, later ones replay
+        local want = { f(p, q, s) }
+        for _, args in ipairs { { x, y }, { p, q } } do
+          local got = { g(args[1], args[2], s) }
+          for i = 1, 5 do
+            assert.equal(i == 4 and 'cpu' or args[1].device, (type(got[i]) == 'number' and { device = 'cpu' } or got[i]).device)
+            if i ~= 4 and args[1] == p then assert.equal(sha(want[i]), sha(got[i])) end
+          end
+          assert.equal(s * 2 + 1, type(got[4]) == 'number' and got[4] or got[4]:item())
+        end
+      end
+      assert.equal(2, g.traces)
+    end)
+  end)
+
+  it('writes to its arguments and to given results, and holds captured tensors', function()
+    mc.scope(function()
+      local k = mc.ones({ 5, 7 }, { device = 'ref' })
+      local g = mc.compile(function(a, b)
+        a:mul_(2)
+        local z = b + k
+        z[1] = 0
+        return z
+      end)
+      for _ = 1, 3 do
+        local a, b = x:to 'ref', y:to 'ref'
+        local z = g(a, b)
+        assert.equal(sha(x * 2), sha(a))
+        assert.same((y + 1)['2:5']:totable(), z['2:5']:totable())
+        assert.same({ 0, 0, 0, 0, 0, 0, 0 }, z[1]:totable())
+        local out = mc.zeros({ 5, 7 }, { device = 'ref' })
+        g:into(out, a, b)
+        assert.equal(sha(z), sha(out))
+      end
+      assert.matches('different devices, .*@cpu and .*@ref:0', support.message(function() return g(x:copy(), y) end))
+    end)
+  end)
+
+  it('raises where an operation has no form, before anything ran', function()
+    local g = mc.compile(function(a) return mc.linalg.svd(a).S end)
+    assert.matches('has no form for ref:0 yet.*:to "cpu"', support.message(function() return g(x:to 'ref') end))
+  end)
+end)
+
 describe('operands on several devices', function()
   it('are one error, wherever they meet', function()
     local x, y = mc.ones { 2, 3 }, mc.ones({ 2, 3 }, { device = 'ref' })

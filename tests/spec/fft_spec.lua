@@ -225,3 +225,18 @@ describe('a mistake', function()
 end)
 
 it('leaves no tensor behind', function() assert.equal(BEFORE, support.tensor_bytes()) end)
+
+describe('the engine by shape', function()
+  it('takes our transform where it is the faster one, to its bits, and says so', function()
+    if not tostring(mc.fft.engine()):find 'FFTW' and not tostring(mc.fft.engine()):find 'fftw' then return pending 'FFTW is not there' end
+    assert.matches('mascon by shape', mc.fft.engine())
+    for _, case in ipairs { { 'rfft', { 3, 2039 }, 'f32', 'mascon' }, { 'rfft', { 4, 2048 }, 'f32', 'fftw' }, { 'rfft', { 5, 625 }, 'f64', 'mascon' } } do
+      local x = mc.randn { case[2][1], case[2][2], seed = 3 }:to(case[3])
+      local y = mc.fft[case[1]](x)
+      mc.fft.config(case[4])
+      local same = mc.array_equal(y, mc.fft[case[1]](x))
+      mc.fft.config 'auto'
+      assert.is_true(same)
+    end
+  end)
+end)

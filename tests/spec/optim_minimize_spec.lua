@@ -81,16 +81,16 @@ describe('minimize', function()
     end
   end)
   it('walks the same way compiled, bit by bit, and runs f once', function()
-    local calls = 0
+    local calls = {} -- a compiled function may add to a table outside, but not count
     local function f(x, scale)
-      calls = calls + 1
+      calls[#calls + 1] = true
       return rosenbrock(x) * scale
     end
     for _, method in ipairs { 'lbfgs', 'cg', 'newton-cg', 'nelder-mead' } do
       local want = minimize(f, start(4), { method = method, args = { mc.tensor(0.5) } })
-      calls = 0
+      calls = {}
       local r = minimize(f, start(4), { method = method, args = { mc.tensor(0.5) }, compile = true })
-      assert(calls <= 4, calls) -- traces: value and gradient, second derivative
+      assert(#calls <= 4, #calls) -- traces: value and gradient, second derivative
       assert.is_true(mc.array_equal(want.x, r.x), method)
       assert.equal(want.fun, r.fun)
       assert.equal(want.nfev, r.nfev)

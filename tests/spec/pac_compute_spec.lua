@@ -119,7 +119,7 @@ describe('pac.compute', function()
           if kind ~= 'swap_trials' or axes:find 'S' then
             local o = with(BASE, {
               axes = axes, measure = measure, surrogate = kind, n_perm = kind ~= 'none' and kind ~= 'exhaustive' and 5 or 0, min_shift = kind == 'exhaustive' and 145 or nil,
-              dtype = (a + m + k) % 2 == 0 and 'f32' or 'f64', return_surrogates = true, return_dist = true,
+              dtype = (a + m + k) % 2 == 0 and 'f32' or 'f64', return_surrogates = true, return_dist = true, null_shift = 0,
             })
             local r = pac.compute(x, o)
             check_shapes(r, lead, o, ('%s %s %s'):format(axes, measure, kind))
@@ -147,7 +147,7 @@ describe('pac.compute', function()
             local x, lead = part(axes)
             local o = with(with(BASE, {
               axes = axes, measure = measure, surrogate = kind, n_perm = kind ~= 'exhaustive' and 5 or 0, min_shift = kind == 'exhaustive' and 90 or nil,
-              dtype = (e + m + k) % 2 == 0 and 'f32' or 'f64', return_surrogates = true, return_dist = true,
+              dtype = (e + m + k) % 2 == 0 and 'f32' or 'f64', return_surrogates = true, return_dist = true, null_shift = 0,
             }), extra)
             if extra.x_amp then o.x_amp = mc.flip(x) end
             if extra.pool_segments then lead[#lead] = nil end
@@ -228,22 +228,69 @@ describe('pac.compute', function()
     for norm, want in pairs(WANT) do near(want, pac.compute(part 'CT', with(o, { norm = norm })).normalized, 1e-9) end
   end)
 
-  it('corrects p-values over the run or each channel, and no correction finds more than single pairs', function()
+  --- p of maxstat by the definition: s [C, P, A, K] and x [C, P, A] with the shifts of the surrogates. Every point of the circle is on the scale
+  --- of those at least `least` from it; pairs are tested from the strongest down, without what the stronger ones are near shift 0.
+  local function by_hand(r, shifts, L, least, groups)
+    local K, C = #shifts, r.pac.shape[1]
+    local circle = { 0 }
+    for k = 1, K do circle[k + 1] = shifts[k] end
+    local s, x = r.surrogates:to('f64'):reshape(-1, K):totable(), r.pac:to('f64'):flatten():totable()
+    local N = #x
+    local function apart(a, b) return math.min((a - b) % L, (b - a) % L) end
+    local z = {}
+    for i = 1, N do
+      local all = { x[i] }
+      for k = 1, K do all[k + 1] = s[i][k] end
+      z[i] = {}
+      for j = 1, K + 1 do
+        local n, sum, sq = 0, 0, 0
+        for l = 1, K + 1 do if apart(circle[j], circle[l]) >= least then n, sum = n + 1, sum + all[l] end end
+        for l = 1, K + 1 do if apart(circle[j], circle[l]) >= least then sq = sq + (all[l] - sum / n) ^ 2 end end
+        z[i][j] = n < 2 and math.huge or (all[j] - sum / n) / math.sqrt(sq / n)
+      end
+    end
+    local p, per = {}, N / groups
+    for g = 0, groups - 1 do
+      local order = {}
+      for i = 1, per do order[i] = g * per + i end
+      table.sort(order, function(u, v) return z[u][1] > z[v][1] end)
+      local before = 0
+      for at, i in ipairs(order) do
+        local count = 0
+        for k = 2, K + 1 do
+          local first = apart(circle[k], 0) < least and at or 1
+          for q = first, per do
+            if z[order[q]][k] >= z[i][1] * (1 - 1e-9) then
+              count = count + 1
+              break
+            end
+          end
+        end
+        before = math.max(before, (1 + count) / (1 + K))
+        p[i] = before
+      end
+    end
+    return mc.tensor(p):reshape(C, r.pac.shape[2], r.pac.shape[3])
+  end
+
+  it('corrects p-values over the run or each channel, by the definition', function()
     local o = with(BASE, { n_perm = 39, dtype = 'f64', return_surrogates = true })
     local r = pac.compute(part 'CT', with(o, { mcp = 'none' }))
     near((1 + mc.sum(mc.ge(r.surrogates, r.pac:expand_dims(-1)), -1):to 'f64') / 40, r.p, 1e-12)
-    -- every value on the scale of its pair, by the definition: observed value and surrogates together
-    local all = mc.concat({ r.surrogates, r.pac:expand_dims(-1) }, -1)
-    local z = (all - all:mean { -1, keepdim = true }) / all:std { -1, keepdim = true }
-    local function want(values, groups)
-      local top = values[{ mc.ellipsis, { 1, 39 } }]:reshape(groups, 12 / groups, 39):max(2):reshape(groups, 1, 39)
-      return ((1 + mc.sum(mc.ge(top, values[{ mc.ellipsis, { 40, 40 } }]:reshape(groups, 12 / groups, 1)), -1):to 'f64') / 40):reshape(2, 2, 3)
-    end
-    for _, case in ipairs { { {}, z, 1 }, { { mcp_scope = 'channel' }, z, 2 }, { { maxstat_of = 'raw' }, all, 1 }, { { maxstat_of = 'raw', mcp_scope = 'channel' }, all, 2 } } do
-      local m = pac.compute(part 'CT', with(o, case[1]))
-      near(want(case[2], case[3]), m.p, 1e-12)
-      assert.is_true(mc.all(mc.ge(m.p, r.p)))
+    local shifts = require('workflows.pac.surrogate').shifts({ n_perm = 39, seed = 3 }, 300, 1):totable()
+    for _, scope in ipairs { 'run', 'channel' } do
+      local m = pac.compute(part 'CT', with(o, { mcp_scope = scope }))
+      assert.equal(64, m.null_shift)
+      near(by_hand(m, shifts, 300, 64, scope == 'run' and 1 or 2), m.p, 1e-12)
+      -- what is tested is the z that is shown
+      near(m.z, m.standard, 1e-9)
       near(r.p, pac.correct(m, { mcp = 'none' }), 1e-12)
+    end
+    local all = mc.concat({ r.surrogates, r.pac:expand_dims(-1) }, -1)
+    for _, case in ipairs { { 'run', 1 }, { 'channel', 2 } } do
+      local top = all[{ mc.ellipsis, { 1, 39 } }]:reshape(case[2], 12 / case[2], 39):max(2):reshape(case[2], 1, 39)
+      local want = (1 + mc.sum(mc.ge(top, r.pac:reshape(case[2], -1, 1)), -1):to 'f64') / 40
+      near(want, pac.compute(part 'CT', with(o, { maxstat_of = 'raw', mcp_scope = case[1] })).p, 1e-12)
     end
     near(mc.minimum(r.p * 12, 1), pac.compute(part 'CT', with(o, { mcp = 'bonferroni' })).p, 1e-12)
     near(mc.minimum(r.p * 6, 1), pac.compute(part 'CT', with(o, { mcp = 'bonferroni', mcp_scope = 'channel' })).p, 1e-12)
@@ -251,17 +298,20 @@ describe('pac.compute', function()
     assert.has_error(function() pac.correct(r, { mcp = 'maxstat' }) end, 'pac.correct: the result holds no maxima; compute it with mcp = "maxstat"')
   end)
 
-  it('gives the same standardised maxima on every route', function()
-    local x = part 'CT'
-    for _, case in ipairs { { surrogate = 'exhaustive', min_shift = 140 }, { n_perm = 9 }, { n_perm = 9, measure = 'mvl' }, { n_perm = 9, measure = 'gc' }, { n_perm = 9, measure = 'plv' },
-      { n_perm = 9, binning = 'soft' }, { surrogate = 'swap_trials', n_perm = 9, axes = 'ST' }, { n_perm = 9, pool_segments = true, axes = 'ST' } } do
+  it('tests the same standardised values on every route', function()
+    for _, case in ipairs { { surrogate = 'exhaustive' }, { n_perm = 29 }, { n_perm = 29, measure = 'mvl' }, { n_perm = 29, measure = 'gc' }, { n_perm = 29, measure = 'plv' },
+      { n_perm = 29, binning = 'soft' }, { n_perm = 29, dtype = 'f32' }, { n_perm = 29, pool_segments = true, axes = 'CST' } } do
+      local x = case.axes and part 'CST' or part 'CT'
       local r = pac.compute(x, with(with(BASE, { dtype = 'f64', return_surrogates = true }), case))
-      local all = mc.concat({ r.surrogates, r.pac:expand_dims(-1) }, -1)
-      local z = (all - all:mean { -1, keepdim = true }) / all:std { -1, keepdim = true }
-      local K = r.n_surrogates
-      local top = z[{ mc.ellipsis, { 1, K } }]:reshape(-1, K):max(1)
-      near((1 + mc.sum(mc.ge(top, z[{ mc.ellipsis, { K + 1, K + 1 } }] - 1e-9), -1):to 'f64') / (K + 1), r.p, 1e-12)
+      local shifts = {}
+      if case.n_perm then shifts = require('workflows.pac.surrogate').shifts({ n_perm = 29, seed = 3 }, 300, 1):totable()
+      else for c = 1, 299 do shifts[c] = c end end
+      near(by_hand(r, shifts, 300, r.null_shift, 1), r.p, 1e-12)
     end
+    local r = pac.compute(part 'ST', with(BASE, { dtype = 'f64', return_surrogates = true, surrogate = 'swap_trials', n_perm = 9, axes = 'ST' }))
+    local z = pac.normalize.standardised(mc.concat({ r.surrogates, r.pac:expand_dims(-1) }, -1))
+    local top = z[{ mc.ellipsis, { 1, 9 } }]:reshape(-1, 9):max(1)
+    near((1 + mc.sum(mc.ge(top, z[{ mc.ellipsis, { 10, 10 } }] - 1e-9), -1):to 'f64') / 10, r.p, 1e-12)
   end)
 
   it('meets the tie of a surrogate that is the observation', function()
@@ -678,7 +728,7 @@ describe('pac.search', function()
     local scaled = (all - all:mean(-1):expand_dims(-1)) / all:std(-1):expand_dims(-1)
     local top = scaled[{ mc.all, mc.all, { 1, 60 } }]:contiguous():reshape(-1, 60):max(1)
     near((1 + mc.sum(mc.ge(top, scaled[{ mc.all, mc.all, 61 }]:expand_dims(-1)), -1):to 'f64') / 61, r.p_search, 1e-12)
-    assert.equal(128, r.min_shift) -- one cycle of 2 Hz, in every block
+    assert.equal(128, r.null_shift) -- one cycle of 2 Hz, in every block
   end)
 
   it('gives noise a p-value that is uniform over searches', function()

@@ -26,7 +26,7 @@ describe('scripts/pac.lua', function()
     for c = 1, 3 do assert.is_true(top[c] > 20, ('channel %d: z = %g'):format(c, top[c])) end
     assert.is_true(top[4] < 8, ('silent channel: z = %g'):format(top[4]))
     local p = mc.min(r.p:reshape(4, -1), 2):totable()
-    for c = 1, 3 do assert.is_true(p[c] < 0.001) end
+    for c = 1, 3 do assert.is_true(p[c] < 0.02) end
     assert.is_true(p[4] > 0.05)
     assert.truthy(text:find 'results in ')
   end)
@@ -52,7 +52,7 @@ describe('scripts/pac.lua', function()
     local said, rc = run('--demo --pick Fz,Oz --search 5 --n-perm 50 --surrogate none --out ' .. folder .. '-3')
     assert.equal(0, rc, said)
     assert.truthy(said:find('best bands of %d+ pairs, 50 drawn surrogates'))
-    assert.truthy(said:find('Fz +2%-%d'), said)
+    assert.truthy(said:find('Fz +[%d.]+%-[%d.]+ +60%-110'), said)
     local f = assert(io.open(folder .. '-3/report.html'))
     assert.truthy(f:read '*a':find('Best bands', 1, true))
     f:close()

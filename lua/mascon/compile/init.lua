@@ -26,7 +26,7 @@ local flatten, rebuild = tree.flatten, tree.rebuild
 local M = {}
 
 local function form(t)
-  return ('%d%s/%s;'):format(t._dtype, tostring(t.shape), table.concat(t.strides, ','))
+  return ('%d%s/%s%s;'):format(t._dtype, tostring(t.shape), table.concat(t.strides, ','), t._device ~= 0 and '@' .. t._device or '')
 end
 
 -- ---------------------------------------------------------------- compiled functions
@@ -59,6 +59,7 @@ local function describe(v, name, out, static, path)
   if tensor.is(v) then
     out[#out + 1] = { 'dtype of ' .. name, v.dtype }
     out[#out + 1] = { 'shape of ' .. name, tostring(v.shape) }
+    out[#out + 1] = { 'device of ' .. name, v.device }
     out[#out + 1] = { 'strides of ' .. name, '(' .. table.concat(v.strides, ', ') .. ')' }
   elseif type(v) == 'number' and not static then out[#out + 1] = { name, 'a number' }
   elseif random.is_key(v) then out[#out + 1] = { 'number of keys in ' .. name, tostring(v:words().shape) }
@@ -117,12 +118,20 @@ local function numbers_of(tensors, record)
   return how
 end
 
+--- Number of the device on which a graph runs: that of its arguments and of what it captured. The plan refuses others.
+local function device_of(graph, tensors)
+  for _, t in ipairs(tensors) do if t._device ~= 0 then return t._device end end
+  for _, v in ipairs(graph.consts) do if v.const._device ~= 0 then return v.const._device end end
+  return 0
+end
+
 --- What f did with tensors, as a plan. places: of results.places.
 local function planned(self, tensors, record, results, since, outputs)
   local source = graphs.source(tensors, record, outputs, since)
   local graph = graphs.from(source)
-  local reports = pipeline.run(graph, self.options)
-  local plan = plans.make(graph, self.options)
+  local options = pipeline.on_device(self.options, device_of(graph, tensors))
+  local reports = pipeline.run(graph, options)
+  local plan = plans.make(graph, options)
   plan.source, plan.passes, plan.results = source, reports, results
   plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
   for _, e in ipairs(record) do

@@ -53,6 +53,18 @@ function M.switches(given, fuse, level)
   return on
 end
 
+-- Passes whose results only the CPU runs so far, or that compute there.
+local HOST = { fold = true }
+for name in pairs(FUSION) do HOST[name] = true end
+
+--- The options of a function for a graph that runs on a device: none of the passes that are the CPU's.
+function M.on_device(options, device)
+  if device == 0 then return options end
+  local on = {}
+  for name, value in pairs(options.on) do on[name] = value and not HOST[name] end
+  return setmetatable({ on = on, device = device }, { __index = options })
+end
+
 --- Bytes of the values that nodes hand to one another.
 local function traffic(graph)
   local bytes, out = 0, {}

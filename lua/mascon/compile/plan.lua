@@ -305,7 +305,7 @@ end
 ---@return table plan { run, outputs = { { dtype, shape } }, arena (bytes), steps, headers (counts), layout, plan }
 function M.make(graph, options)
   local l = M.lay(graph, options)
-  local c = launch.plan(l.headers, l.steps, l.arena, graph.effects)
+  local c = launch.plan(l.headers, l.steps, l.arena, graph.effects, options.device)
   return { run = launch.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps, headers = #l.headers, plan = c, program = l.steps, layout = l.headers, parts = l.parts,
     memory = { arena = l.arena, peak = l.peak, total = l.total, inplace = l.inplace } }
 end

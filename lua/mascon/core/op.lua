@@ -592,13 +592,45 @@ function maker.lua(row)
   end
 end
 
---- Linear algebra: its calls live in a module that is loaded at the first of them.
+-- Makers of files that stand on this one, by family: several.lua.
+M.makers = {}
+
+--- Linear algebra: its calls are made at the first of them.
 function maker.linalg(row)
   if row.internal then return nil end
   local f
   return function(...)
-    f = f or require('mascon.core.several').maker(row)
+    f = f or M.makers.linalg(row)
     return f(...)
+  end
+end
+
+--- C that a workflow brings along: f(a, b, parameter, opts) with as many operands as the row has; for lists f(tensors, values, number of results).
+function maker.native(row)
+  local id, name, nin, nout = row.id, row[1], row.nin, row.nout or 1
+  if nin == 255 or nout == 'list' then
+    return function(list, values, n)
+      if type(list) ~= 'table' or is(list) then error(('%s: the first argument is %s; give a list of tensors'):format(name, check.show(list)), 2) end
+      for i = 1, #list do
+        if not is(list[i]) then error(('%s: operand %d is %s; give a tensor'):format(name, i, check.show(list[i])), 2) end
+      end
+      if values ~= nil and type(values) ~= 'table' then error(('%s: the second argument is %s; give a table of parameters'):format(name, check.show(values)), 2) end
+      return unpack(M.raw(name, list, values or {}, n or type(nout) == 'number' and nout or 1))
+    end
+  end
+  local spec = param_spec(row)
+  if nout > 1 then spec.out = nil end
+  local function call(out, list) return call_list(id, out, list) end
+  return function(...)
+    local list = {}
+    for i = 1, nin do list[i] = operand(name, (select(i, ...)), 2) end
+    local first, opts = select(nin + 1, ...)
+    if select('#', ...) > nin + 2 then error(('%s: takes %d operand%s and options, and is given %d arguments'):format(name, nin, nin == 1 and '' or 's', select('#', ...)), 2) end
+    if type(first) == 'table' and not is(first) and opts == nil and first[1] == nil then first, opts = nil, first end
+    opts = collect_args(row, spec, name, first, opts, 3)
+    pack(row, name, list[1], opts, 3)
+    if nout > 1 then return unpack(call_multi(id, list, nout), 1, nout) end
+    return run(name, 2, opts, 0, call, list)
   end
 end
 
@@ -627,6 +659,17 @@ for _, row in ipairs(lib.gen.ops) do
       for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into_first end
     end
   end
+end
+
+M.added = {} -- rows of ops that were added while the program runs, by their functions
+
+--- Puts a row that has become an op while the program runs among the others: it is found by name and number. Its function, which has no place in `functions`.
+---@return function
+function M.define(row)
+  local list, f = lib.gen.ops, maker.native(row)
+  list[#list + 1], rows[row[1]], lib.by_id[row.id], M.added[f] = row, row, row, row
+  if row.method then methods[row[1]] = f end
+  return f
 end
 
 --- All elements hold; taken for granted where values are not known (tensor.known): a check that tracing leaves out.

@@ -187,7 +187,8 @@ M.ifftshift = shift('ifftshift', -1)
 
 M.next_fast_len = require 'mascon.base.lengths'.next_fast_len
 
---- Engine "auto", "fftw" or "mascon"; measure = true asks for measured plans (recorded in manifests).
+--- Engine "auto" (the default: FFTW, or the transform of our own for the shapes where that is faster, by one table for all machines), "fftw" or
+--- "mascon"; measure = true asks for measured plans of FFTW (recorded in manifests).
 function M.config(engine, opts)
   check.arg('fft.config', 'engine', engine, 'string', 3)
   local o = check.opts('fft.config', opts, { measure = { false, 'bool' } }, 3)

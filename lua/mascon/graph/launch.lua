@@ -20,8 +20,7 @@ local numbers = 0
 local KIND = { [0] = 'op', 'copy', 'put', 'base', 'call' }
 local calls = {} -- of each recording: what its CALL entries stand for, by number
 
-local by_id = {}
-for _, r in ipairs(lib.gen.ops) do if r.id >= 0 then by_id[r.id] = r end end
+local by_id = lib.by_id
 
 --- A C array of handles; the list keeps them alive.
 local function array(tensors)
@@ -198,9 +197,10 @@ function M.record(traced, how, f)
     local writes = ok and writes_of(traced, log) or nil
     traced = nil -- machine code may keep this function
     local refused = writes and writes.shared and how.name
-    if how.restore or refused then C.mc_record_restore() end
+    local restored = (how.restore or refused) and C.mc_record_restore() or 0
     calls[C.mc_record_depth()] = nil
     C.mc_record_clear()
+    lib.check(restored, 2)
     if not ok then error((...), 0) end
     if refused then error(('%s: the function writes to an argument that shares memory with another argument or with a tensor from outside; pass a copy, x:copy()'):format(how.name), 2) end
     for _, e in ipairs(how.strict and log or {}) do
@@ -401,8 +401,9 @@ end
 
 --- A C plan. headers: { dtype, shape, strides, weak, where, index, offset, const }; steps: { kind, row, params, ins, outs (numbers of headers), ... };
 --- a step `tiles` stands before the `count` steps it is made of. effects: { input } of each argument that is written.
+--- device: where it runs (0).
 ---@return userdata plan
-function M.plan(headers, steps, arena, effects)
+function M.plan(headers, steps, arena, effects, device)
   local p = C.mc_plan_new()
   if p == nil then lib.raise(2) end
   p = ffi.gc(p, C.mc_plan_free)
@@ -420,6 +421,7 @@ function M.plan(headers, steps, arena, effects)
     end
   end
   C.mc_plan_arena(p, arena)
+  C.mc_plan_device(p, device or 0)
   if effects and effects[1] then
     local which = {}
     for i, e in ipairs(effects) do which[i] = e.input end

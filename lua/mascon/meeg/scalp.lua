@@ -12,6 +12,8 @@ local error = check.error
 local M = {}
 
 local RIM = math.rad(95)
+-- sensors between whose values a point of a clamped map lies
+local AROUND = 4
 local GRID = 81 -- points of a side
 local PICTURE = 1e-7 -- a map shows what was measured, where repair smooths with 1e-5
 
@@ -44,7 +46,7 @@ end
 ---@param values any f64 [C]
 ---@param extent number half side of the square
 ---@param radius number of the disc
----@param clamp boolean whether values stay between the least and the largest given
+---@param clamp boolean whether values stay between those of the sensors around
 ---@return any f64 [81, 81], rows from the back of the head to the front
 local function grid(pos, values, extent, radius, clamp)
   local n = GRID
@@ -58,7 +60,12 @@ local function grid(pos, values, extent, radius, clamp)
   local from = sphere.units(pos, centre_of(pos))
   local W = spline.weights(from, points, { alpha = PICTURE })
   local z = mc.matmul(W, values:reshape(-1, 1)):reshape(n, n)
-  if clamp then z = mc.clip(z, mc.min(values), mc.max(values)) end
+  if clamp then -- between the sensors around, not only between the extremes of the head
+    local near = math.min(AROUND, from.shape[1])
+    local closest = mc.argsort(mc.matmul(points, from.T), { descending = true })['..., 1:' .. near]
+    local around = mc.take(values, closest:reshape(-1), 1):reshape(n * n, near)
+    z = mc.minimum(mc.maximum(z:reshape(-1), mc.min(around, 2)), mc.max(around, 2)):reshape(n, n)
+  end
   return z
 end
 
@@ -72,7 +79,7 @@ local DRAW = {
 ---@param channels table[] tables of channels with positions
 ---@param values any f64 [C], one for each channel (of picks)
 ---@param opts? table picks (places of channels, all); names: 'all', 'marked' or a list, shown beside sensors (none); marked: bool list of
----  sensors that stand out; clamp (false): no value beyond those given; title, label, cmap, vmin, vmax, center, colorbar, contour_levels as mc.plot.scalp
+---  sensors that stand out; clamp (false): no value beyond those of the sensors around; title, label, cmap, vmin, vmax, center, colorbar, contour_levels as mc.plot.scalp
 ---@return table axes
 --- Errors: positions as mc.meeg.montage.positions; another number of values than channels; fewer than 2 channels.
 function M.draw(axes, channels, values, opts)

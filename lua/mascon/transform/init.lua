@@ -111,7 +111,7 @@ local function value_and_grad(name, f, opts)
     scalar_output(name, t, o.has_aux, 2)
     local y = t.values[1]
     local back = {}
-    if tensor.is(y) then back = reverse.run(t.graph, t.env, { mc.ones(y.shape, { dtype = y.dtype }) }, wanted(t, set)) end
+    if tensor.is(y) then back = reverse.run(t.graph, t.env, { mc.ones_like(y) }, wanted(t, set)) end
     local grads = {}
     for k, i in ipairs(list) do grads[k] = of_argument(t, i, back) end
     local out = results(t, t.values)

@@ -141,7 +141,7 @@ function M.forward(graph, ins, t)
   return outs, forward.run(graph, env, t)
 end
 
-function M.zeros(t) return mc.zeros(t.shape, { dtype = t.dtype }) end
+function M.zeros(t) return mc.zeros(t.shape, { dtype = t.dtype, device = t.device }) end
 
 --- List of a, then of b.
 function M.join(a, b)

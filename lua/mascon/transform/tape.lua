@@ -225,7 +225,7 @@ function M.backward(y, g, opts)
   end
   if g == nil then
     if y:numel() ~= 1 then error(('backward: %s has several elements; reduce it (mc.sum, mc.mean) or give the cotangent, y:backward(g)'):format(tensor.describe(y)), 2) end
-    g = mc.ones(y.shape, { dtype = y.dtype })
+    g = mc.ones_like(y)
   elseif not tensor.is(g) or tostring(g.shape) ~= tostring(y.shape) then
     error(('backward: the cotangent is %s for a result %s; shapes must agree'):format(tensor.describe(g), tensor.describe(y)), 2)
   end

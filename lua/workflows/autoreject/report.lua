@@ -273,7 +273,7 @@ function M.scalp_figure(channels, counts, type_, flagged)
   for _, c in ipairs(counts.channels) do
     if channels[c.place].type == type_ then
       chosen[#chosen + 1] = c
-      share[c.place] = c.bad + c.repaired
+      share[c.place] = c.bad -- repaired cells are good data by now
     end
   end
   local picks = placed(channels, chosen)

@@ -13,6 +13,7 @@ local normalize = require 'workflows.pac.normalize'
 local surrogate = require 'workflows.pac.surrogate'
 local raw, error = op.raw, check.error
 local M = {}
+require 'mascon.base.workflow'.native 'pac' -- the ops pac_*
 
 local NORM = { mean = 0, sum = 1, pooled = 2 }
 local BINS = { mi = 0, hr = 1 }
@@ -20,7 +21,7 @@ local MOMENT = { mvl = 0, ozk = 1, ndpac = 2, glm = 3, plv = 4, gc = 5 }
 local ZERO_AMPLITUDE, BAD_INPUT, EPSILON_GPAC = 2, 4, 1e-10
 -- bits of `want`, in the order in which results come
 local WANT = { { 'value', 1 }, { 'sums', 2 }, { 'count', 4 }, { 'dist', 8 }, { 'best', 16 }, { 'pref', 32 }, { 'status', 64 }, { 'mean', 128 }, { 'm2', 256 }, { 'exceed', 512 }, { 'max', 1024 }, { 'all', 2048 },
-  { 'zmax', 4096 } }
+  { 'zmax', 4096 }, { 'zvalue', 8192 }, { 'znear', 16384 } }
 
 local function none64() return mc.zeros({ 0 }, { dtype = 'i64' }) end
 
@@ -98,9 +99,10 @@ local function prepare_surrogates(e)
     e.K = surrogate.permutation_count(o)
   elseif o.surrogate ~= 'none' then
     local slowest = o.pha and mc.min(o.pha['..., 1']):item()
-    e.m = surrogate.min_shift(o, e.L, slowest)
+    e.m = surrogate.min_shift(o)
     e.shifts = surrogate.shifts(o, e.L, e.m)
     e.K = e.shifts:numel()
+    e.near, e.far = surrogate.near(o, e.L, slowest, e.shifts)
     if e.K < 2 then error(('pac: min_shift is %d and leaves %d shift of %d samples; at least 2 are needed'):format(e.m, e.K, e.L), 2) end
     e.by_fft = o.surrogate == 'exhaustive' and not o.moments and o.binning == 'hard' and not o.shifts
   end
@@ -192,7 +194,7 @@ function M.result_bytes(e, rows)
     if o.surrogate == 'swap_trials' then cell = cell + 32 * e.K end
     if o.compat == 'tensorpac' then cell = cell + 16 * e.K end
   end
-  return rows * (e.P * e.A * cell + (o.mcp == 'maxstat' and e.K * (s + 8) or 0))
+  return rows * (e.P * e.A * cell + (o.mcp == 'maxstat' and e.K * (s + 8) + e.P * e.A * (e.K - (e.far or e.K)) * 3 * s or 0))
 end
 
 -- ---------------------------------------------------------------- rows with NaN or Inf
@@ -218,12 +220,12 @@ local function poison(r, flags, K)
     for i = 2, t.ndim do shape[i] = 1 end
     return map:reshape(shape)
   end
-  for _, name in ipairs { 'value', 'dist', 'pref', 'mean', 'm2', 'all' } do
+  for _, name in ipairs { 'value', 'zvalue', 'dist', 'pref', 'mean', 'm2', 'all' } do
     if r[name] then r[name] = mc.where(on(r[name]), mc.full({ 1 }, mc.nan, { dtype = r[name].dtype }), r[name]) end
   end
   if r.best then r.best = mc.where(on(r.best), -1, r.best) end
   if r.exceed then r.exceed = mc.where(on(r.exceed), K, r.exceed) end
-  for _, name in ipairs { 'max', 'zmax' } do
+  for _, name in ipairs { 'max', 'zmax', 'znear' } do
     if r[name] then r[name] = mc.where(on(r[name]), mc.full({ 1 }, -math.huge, { dtype = r[name].dtype }), r[name]) end
   end
   r.status = mc.where(on(r.status), mc.bitwise_or(r.status, mc.full({ 1 }, BAD_INPUT, { dtype = 'i32' })), r.status)
@@ -239,6 +241,7 @@ local function deaden(r, dead, K)
     if r[name] then r[name] = mc.where(cell, mc.zeros({ 1 }, { dtype = r[name].dtype }), r[name]) end
   end
   if r.exceed then r.exceed = mc.where(cell, K, r.exceed) end
+  if r.zvalue then r.zvalue = mc.where(cell, mc.full({ 1 }, -math.huge, { dtype = r.zvalue.dtype }), r.zvalue) end
   if r.all then r.all = mc.where(dead:reshape(jobs, 1, 1, A), mc.zeros({ 1 }, { dtype = r.all.dtype }), r.all) end
   r.status = mc.where(cell, mc.bitwise_or(r.status, mc.full({ 1 }, ZERO_AMPLITUDE, { dtype = 'i32' })), r.status)
   return r
@@ -260,7 +263,10 @@ local function wanted(e)
   end
   if e.K > 0 and o.surrogate ~= 'swap_trials' then
     w.mean, w.m2, w.exceed = true, true, true
-    if o.mcp == 'maxstat' then w[o.maxstat_of == 'z' and 'zmax' or 'max'] = true end
+    if o.mcp == 'maxstat' then
+      w[o.maxstat_of == 'z' and 'zmax' or 'max'], w.zvalue = true, o.maxstat_of == 'z' or nil
+      w.znear = o.maxstat_of == 'z' and e.far < e.K and not o.single_step or nil
+    end
     w.all = keeps_all(e)
   end
   return w
@@ -272,7 +278,7 @@ local function run_rows(e, x, xa)
   if xa then list[7] = xa end
   local r = couple('pac_row', list, {
     P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, kind = o.moments and 2 or e.by_fft and 1 or 0,
-    norm = NORM[o.bin_norm], measure = BINS[o.measure] or MOMENT[o.measure], NX = filters.correlation_length(e.L), first = e.m or 0, K = e.K, threshold = e.threshold,
+    norm = NORM[o.bin_norm], measure = BINS[o.measure] or MOMENT[o.measure], NX = filters.correlation_length(e.L), first = e.m or 0, K = e.K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, threshold = e.threshold,
   }, wanted(e))
   local bad = xa and bad_rows(x)
   return bad and poison(r, bad, e.K) or r
@@ -449,14 +455,14 @@ local function jobs(e, f, pha_rows, amp_rows, count, G, divisor, want, K)
   if o.moments then
     local unit_at = mc.tensor(pha_rows, { dtype = 'i64' }) * (e.P * 2 * L)
     return couple('pac_moments', { f.unit, f.cosine or f.amp, f.sine or mc.zeros({ 0 }, { dtype = e.dtype }), unit_at, amp_at, shifts },
-      { P = e.P, A = e.A, L = L, measure = MOMENT[o.measure], K = K, unit_band = L, amp_tile = L * e.W, jobs = count, threshold = e.threshold }, want)
+      { P = e.P, A = e.A, L = L, measure = MOMENT[o.measure], K = K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, unit_band = L, amp_tile = L * e.W, jobs = count, threshold = e.threshold }, want)
   end
   local soft = o.binning == 'soft'
   local idx_at = mc.tensor(pha_rows, { dtype = 'i64' }) * (e.P * L)
   local by_fft = K > 0 and e.by_fft
   return couple('pac_bins', { soft and f.angle or f.idx, f.amp, idx_at, amp_at, by_fft and none64() or shifts, divisor or mc.zeros { 0 } }, {
     P = e.P, A = e.A, L = L, G = G, bins = o.n_bins, norm = divisor and 2 or NORM[o.bin_norm == 'pooled' and 'mean' or o.bin_norm], measure = BINS[o.measure],
-    exhaustive = by_fft, N = filters.correlation_length(L), first = e.m or 0, K = K, asymmetric = o.compat == 'gpac', idx_band = L, amp_tile = L * e.W, jobs = count,
+    exhaustive = by_fft, N = filters.correlation_length(L), first = e.m or 0, K = K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, asymmetric = o.compat == 'gpac', idx_band = L, amp_tile = L * e.W, jobs = count,
     epsilon = o.compat == 'gpac' and EPSILON_GPAC or 0, tau = soft and o.tau or 0,
   }, want)
 end
@@ -488,7 +494,12 @@ local function swap(e, f, layout, r, divisor)
   local flat = mc.eq(mc.max(last, -1), mc.min(last, -1))
   r.mean, r.m2, r.exceed = mean, mc.where(flat, 0, m2), normalize.exceed(r.value:to 'f64', last)
   if o.mcp == 'maxstat' then
-    local s = o.maxstat_of == 'z' and normalize.standardised(r.all:to 'f64', r.value:to 'f64', r.mean, r.m2, e.K):to(e.dtype) or r.all
+    local s = r.all
+    if o.maxstat_of == 'z' then
+      s = normalize.standardised(mc.concat({ last, r.value:to('f64'):expand_dims(-1) }, -1)):to(e.dtype)
+      r.zvalue = s[{ mc.ellipsis, e.K + 1 }]:contiguous()
+      s = mc.moveaxis(s[{ mc.ellipsis, { 1, e.K } }], -1, 2)
+    end
     r[o.maxstat_of == 'z' and 'zmax' or 'max'] = mc.max(mc.where(mc.isnan(s), mc.full({ 1 }, -math.huge, { dtype = s.dtype }), s), { 3, 4 })
   end
   return r

@@ -315,7 +315,7 @@ function Plan:run(x, x_amp)
       out, K, shift = trials.run(self, plan_of, x, x_amp, n)
       return out
     end)
-    local engine_ = setmetatable({ K = K, m = shift }, { __index = self.engine })
+    local engine_ = setmetatable({ K = K, m = shift, far = K }, { __index = self.engine })
     local warnings = {}
     for i, w in ipairs(self.warnings) do warnings[i] = w end
     warnings[#warnings + 1], r.note = r.note, nil
@@ -367,7 +367,7 @@ function M.correct(r, opts)
   if mcp == 'maxstat' and not r.surr_max then error('pac.correct: the result holds no maxima; compute it with mcp = "maxstat"', 2) end
   local value = mcp == 'maxstat' and r.standard or r.pac
   local p = normalize.test(value:to 'f64', { k = r.n_surrogates, count = r.surr_exceed, maxima = r.surr_max and r.surr_max:to 'f64', mcp = mcp,
-    groups = scope == 'run' and o.recordings or nil })
+    groups = scope == 'run' and o.recordings or nil, near = mcp == 'maxstat' and r.surr_near or nil })
   return p
 end
 
@@ -376,7 +376,7 @@ function Plan:finish(r, n, axes)
   local o, e = self.options, self.engine
   local P, A, K = e.P, e.A, e.K
   local shaped = shaper(o, axes, n)
-  local out = { pac = shaped(r.value:to(o.dtype), P, A), pha_bands_hz = o.pha, amp_bands_hz = o.amp, warnings = self.warnings, n_surrogates = K, min_shift = e.m, options = o }
+  local out = { pac = shaped(r.value:to(o.dtype), P, A), pha_bands_hz = o.pha, amp_bands_hz = o.amp, warnings = self.warnings, n_surrogates = K, min_shift = e.m, null_shift = e.near, options = o }
   local status = e.cut and with_cut(e, r.status) or r.status
   if not o.moments then
     out.bin_centers = (mc.arange(0, o.n_bins - 1) + 0.5) * (TWO_PI / o.n_bins) - math.pi
@@ -386,17 +386,17 @@ function Plan:finish(r, n, axes)
   end
   if K > 0 then
     local value = r.value:to 'f64'
-    local z, sd, flat = normalize.apply(value, r.mean, r.m2, K, { norm = 'z', compat = o.compat == 'gpac' and 'gpac' or 'native' })
+    local z, sd, flat = normalize.apply(value, r.mean, r.m2, e.far or K, { norm = 'z', compat = o.compat == 'gpac' and 'gpac' or 'native' })
     status = mc.bitwise_or(status, flat:to 'i32')
     out.z, out.surr_mean, out.surr_std = shaped(z, P, A), shaped(r.mean, P, A), shaped(sd, P, A)
-    if o.norm ~= 'z' and o.norm ~= 'none' then out.normalized = shaped((normalize.apply(value, r.mean, r.m2, K, { norm = o.norm })), P, A) end
+    if o.norm ~= 'z' and o.norm ~= 'none' then out.normalized = shaped((normalize.apply(value, r.mean, r.m2, e.far or K, { norm = o.norm })), P, A) end
     if o.compat == 'tensorpac' then
       out.p = shaper(o, axes, n, true)(p_of_trials(o, value, r.all, o.pool_segments and 1 or n.S), P, A)
     else
       out.surr_exceed = shaped(r.exceed, P, A)
       if r.zmax then
-        -- at the precision of the maxima, so that equal values are equal
-        out.surr_max, out.standard = shaped(r.zmax, K), shaped(normalize.standardised(value, value, r.mean, r.m2, K):to(e.dtype), P, A)
+        out.surr_max, out.standard = shaped(r.zmax, K), shaped(r.zvalue, P, A)
+        if r.znear then out.surr_near = shaped(r.znear, r.znear.shape[2], P, A) end
       elseif r.max then out.surr_max = shaped(r.max, K) end
       out.p = M.correct(out, { mcp = o.mcp, recordings = n.B })
     end
@@ -417,7 +417,8 @@ end
 ---  the largest filter order) · morlet_width 7 · edges 0 samples · demean · mask (bool, true where a sample counts, after filtering: [T], [S, T] or the shape of x; pooled segments are joined end to end then)
 ---  · windows {{first, last}, ...} samples that count ·
 ---  measure 'mi' · n_bins 18 · bin_norm 'mean'|'sum'|'pooled' · binning 'hard'|'soft' · n_perm 0 · surrogate 'block_swap'|'swap_trials'|'time_lag'|'exhaustive' ·
----  min_shift samples · shifts (list, samples) · permutations (lists of segments) · norm 'z' · mcp 'maxstat'|'none'|'fdr'|'bonferroni' (of p, see pac.correct) · mcp_scope 'run'|'channel' ·
+---  min_shift 1 sample (larger ones make p too small, see docs/pac-statistics.md) · null_shift samples (mean and spread for z are those of
+---  surrogates at least so far from 0; one cycle of the slowest phase band) · shifts (list, samples) · permutations (lists of segments) · norm 'z' · mcp 'maxstat'|'none'|'fdr'|'bonferroni' (of p, see pac.correct) · mcp_scope 'run'|'channel' ·
 ---  maxstat_of 'z'|'raw' (raw values as Tensorpac: the pair with the widest null decides for all; default in the compat modes) · seed 42 · return_surrogates · return_dist · dtype 'f32'|'f64' ·
 ---  compat 'native'|'tensorpac'|'gpac' · x_amp · pairs {{phase_ch, amp_ch}, ...} · pool_segments · max_memory · threads · progress
 ---@return table result pac [..., P, A], pref_phase rad (circular mean), peak_phase rad (largest bin), status bits, z, p, surr_mean, surr_std,

@@ -92,20 +92,16 @@ function M.apply(x, mean, m2, k, opts)
   return y:to(x.dtype), sd, flat:to 'u8' * M.NO_SPREAD
 end
 
---- Values or surrogates on the scale of their pair: (s - m)/sd, m and sd those of the k surrogates and the observed value together, so
---- that all k + 1 are exchangeable. -inf for a pair that does not vary, NaN where the null is.
----@param s any f64 [jobs, P, A], or [jobs, K, P, A]
----@param x any f64 [jobs, P, A] observed values
----@param mean any f64 [jobs, P, A] of the surrogates
----@param m2 any f64 [jobs, P, A]
----@param k integer
----@return any f64 like s
-function M.standardised(s, x, mean, m2, k)
-  -- the order of operations is the kernels': ties with the observed value are met to the bit
-  local n, d = k + 1, x - mean
-  local m, sd = mean + d / n, mc.sqrt((m2 + d * d * (k / n)) / n)
-  if s.ndim > x.ndim then m, sd = m:expand_dims(2), sd:expand_dims(2) end
-  return mc.where(mc.eq(sd, 0), -math.huge, (s - m) / sd)
+--- Observed value and surrogates of each pair on one scale: (s - m)/sd, m and sd those of all of them together, so that all are
+--- exchangeable. -inf for a pair that does not vary.
+---@param all any f64 [..., K + 1]
+---@return any f64 [..., K + 1]
+function M.standardised(all)
+  local last = all[{ mc.ellipsis, { -1, -1 } }]
+  local d = all - last -- exactly 0 when nothing varies
+  local mean = d:mean { -1, keepdim = true }
+  local sd = mc.sqrt(mc.square(d - mean):mean { -1, keepdim = true })
+  return mc.where(mc.eq(sd, 0), -math.huge, (d - mean) / sd)
 end
 
 -- ---------------------------------------------------------------- p-values of single pairs
@@ -205,9 +201,38 @@ function M.bonferroni(p, opts)
   return mc.minimum(rows * count, 1):reshape(p.shape)
 end
 
+--- maxstat where some surrogates are kept pair by pair: those near the observation, which hold some of its coupling. Pairs are tested from the
+--- strongest down; of the kept surrogates each is compared with those of itself and of the weaker ones, so that a strong pair does not stand
+--- in the way of the others: p_j = max over i <= j of (1 + #{far maxima >= x_i} + #{max over j >= i of near_j >= x_i})/(1 + K).
+---@param x any f64 [G, N] pairs of G families
+---@param maxima any f64 [G, K] of the far surrogates, -inf for the near ones
+---@param near any [G, maps, n, pairs] kept surrogates
+---@return any f64 [G, N]
+--- Source: step-down maxT, Resampling-based multiple testing, 1993, algorithm 2.8.
+function M.step_down(x, maxima, near)
+  local G, N, K, n = x.shape[1], x.shape[2], maxima.shape[2], near.shape[3]
+  local out = mc.empty { G, N }
+  for g = 1, G do
+    mc.scope(function()
+      local order = mc.argsort(mc.where(mc.isnan(x[g]), -math.huge, x[g]), { descending = true })
+      local sorted = mc.take(x[g], order, 1)
+      local kept = mc.take(mc.permute_dims(near[g], { 2, 1, 3 }):reshape(n, N), order, 2) -- [n, N]
+      kept = mc.where(mc.isnan(kept), mc.full({ 1 }, -math.huge, { dtype = kept.dtype }), kept)
+      local top = mc.cummax(kept, -1, { reverse = true })
+      local count = mc.sum(mc.ge(top:to 'f64', sorted), 1):to 'f64'
+      local far = mc.sort(maxima[g])
+      count = count + (K - mc.searchsorted(far, sorted, { base = 0 }):to 'f64')
+      local p = mc.where(mc.isnan(sorted), 0, mc.minimum((1 + count) / (1 + K), 1))
+      p = mc.where(mc.isnan(sorted), mc.nan, mc.cummax(p))
+      out[g] = mc.put_along_axis(mc.zeros { N }, order, p)
+    end)
+  end
+  return out
+end
+
 local TEST = {
   mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, groups = { nil, 'integer >= 1' },
-  count = { nil, 'tensor' }, maxima = { nil, 'tensor' }, k = { nil, 'integer >= 2' },
+  count = { nil, 'tensor' }, maxima = { nil, 'tensor' }, near = { nil, 'tensor' }, k = { nil, 'integer >= 2' },
 }
 
 --- p-values of maps from what their surrogates left behind, corrected as asked.
@@ -225,7 +250,9 @@ function M.test(x, opts)
   end
   if o.mcp == 'maxstat' then
     local top, k = o.maxima, o.maxima.shape[o.maxima.ndim]
+    local groups = o.groups or top:numel() / k
     if o.groups then top = mc.max(top:reshape(o.groups, -1, k), 2) end
+    if o.near then return M.step_down(x:reshape(groups, -1), top:reshape(groups, k), o.near:reshape(groups, -1, o.near.shape[o.near.ndim - 2], shape[#shape - 1] * shape[#shape])):reshape(shape) end
     return M.maxstat(family(x), top):reshape(shape)
   end
   if not o.k then error('pac.test: option k (number of surrogates) is missing', 2) end

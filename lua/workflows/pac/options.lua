@@ -16,7 +16,7 @@ M.SPEC = {
   edges = { 0, 'integer >= 0' }, demean = { nil, 'bool' }, mask = { nil, 'table | tensor' }, windows = { nil, 'table' },
   measure = { 'mi', M.MEASURES }, n_bins = { 18, 'integer >= 2' }, bin_norm = { nil, { 'mean', 'sum', 'pooled' } }, binning = { 'hard', { 'hard', 'soft' } },
   tau = { 0.01, 'number > 0' }, ndpac_p = { 0.05, 'number > 0' }, plv_entry = { 'filterfit', { 'filterfit', 'fit' } },
-  n_perm = { 0, 'integer >= 0' }, surrogate = { 'block_swap', M.SURROGATES }, min_shift = { nil, 'integer >= 1' }, shifts = { nil, 'table | tensor' },
+  n_perm = { 0, 'integer >= 0' }, surrogate = { 'block_swap', M.SURROGATES }, min_shift = { nil, 'integer >= 1' }, null_shift = { nil, 'integer >= 0' }, shifts = { nil, 'table | tensor' },
   permutations = { nil, 'table | tensor' },
   norm = { 'z', { 'none', 'sub', 'div', 'subdiv', 'z' } }, mcp = { 'maxstat', { 'none', 'maxstat', 'fdr', 'bonferroni' } },
   mcp_scope = { 'run', { 'run', 'channel' } }, maxstat_of = { nil, { 'z', 'raw' } }, p_threshold = { 0.05, 'number > 0' },

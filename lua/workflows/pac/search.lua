@@ -6,11 +6,9 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local bands = require 'workflows.pac.bands'
-local engine = require 'workflows.pac.engine'
 local filters = require 'workflows.pac.filters'
 local normalize = require 'workflows.pac.normalize'
 local options = require 'workflows.pac.options'
-local surrogate = require 'workflows.pac.surrogate'
 local tensor = require 'mascon.core.tensor'
 local error = check.error
 local M = {}
@@ -92,8 +90,7 @@ end
 local function inner_options(opts, o, T, pha, amp)
   local inner = { return_surrogates = true, mcp = 'none' }
   for k, v in pairs(opts) do if OWN[k] == nil and k ~= 'progress' then inner[k] = v end end
-  local L = select(2, engine.windows(o, T))
-  inner.min_shift = surrogate.min_shift(o, L, mc.min(pha):item())
+  inner.null_shift = o.null_shift or not (o.min_shift or o.shifts) and o.compat == 'native' and math.max(1, math.floor(o.fs / mc.min(pha):item())) or nil
   if o.filter == 'fir1' then
     local pad = o.pad or 0
     for _, order in ipairs(filters.orders(pha, amp, { T = T, fs = o.fs, n_cycles = o.n_cycles }).orders) do pad = math.max(pad, order) end
@@ -140,7 +137,7 @@ end
 ---  top 10 rows of the table · block 24 bands of each kind in work at once · progress function(done, pairs) · and options of compute that do not
 ---  name bands: n_perm, surrogate, measure, seed, n_cycles, dtype, axes, ... (min_shift: one cycle of the lowest frequency of the grid)
 ---@return table result best { pha_hz {lo, hi}, amp_hz {lo, hi}, pha_index, amp_index, value, z, p, p_search } or nil when no pair is finite · table (the
----  `top` best of them) · value, z, p, p_search f64 [P, A] · pha_bands_hz [P, 2], amp_bands_hz [A, 2] · n_pairs (ranked) · n_surrogates · min_shift
+---  `top` best of them) · value, z, p, p_search f64 [P, A] · pha_bands_hz [P, 2], amp_bands_hz [A, 2] · n_pairs (ranked) · n_surrogates · min_shift · null_shift
 --- Source: triangular frequency vectors of comodulogram programs; maximum statistic: Nonparametric permutation tests for functional
 --- neuroimaging, 2002, with each pair on the scale of its own null.
 function M.best(x, opts)
@@ -181,7 +178,7 @@ function M.best(x, opts)
     maps.p_search = normalize.maxstat(ranked_z, top)
   end
   local list, ranked = ranking(pha, amp, maps, o.top)
-  local out = { best = list[1], table = list, pha_bands_hz = pha, amp_bands_hz = amp, n_pairs = ranked, n_surrogates = K, min_shift = probe.min_shift, warnings = {} }
+  local out = { best = list[1], table = list, pha_bands_hz = pha, amp_bands_hz = amp, n_pairs = ranked, n_surrogates = K, min_shift = probe.min_shift, null_shift = probe.engine.near, warnings = {} }
   for name, map in pairs(maps) do out[name] = map end
   for _, w in ipairs(probe.options.notes) do table.insert(out.warnings, w) end
   if K > 0 then table.insert(out.warnings, (normalize.few_surrogates(K, o.p_threshold))) end

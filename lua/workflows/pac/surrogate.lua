@@ -8,12 +8,26 @@ local generate = require 'workflows.pac.generate'
 local error = check.error
 local M = {}
 
---- Smallest allowed shift: one sample in the compat modes, one cycle of the slowest phase band otherwise.
+--- Smallest allowed shift, samples: 1 where nothing is said. The observation is one of its own circular shifts only if none is left out:
+--- with shifts of less than a cycle left out, p < 0.05 in 57 % of 60 recordings of 5 s without coupling (400 pairs, corrected), else in 3 %.
+function M.min_shift(o) return o.min_shift or 1 end
+
+--- Surrogates below this shift keep some of the coupling: they count in p, not in the mean and spread that z is made of. One cycle of the
+--- slowest phase band; 0 in the compat modes, where shifts or min_shift are given, and where too few shifts would be left.
+---@param L integer samples
 ---@param slowest number|nil Hz, the lowest edge of the phase bands
-function M.min_shift(o, L, slowest)
-  if o.min_shift then return o.min_shift end
-  if o.compat ~= 'native' or not (o.fs and slowest) then return 1 end
-  return math.max(1, math.min(math.floor(o.fs / slowest), math.floor(L / 2)))
+---@param shifts any i64 [K]
+---@return integer near
+---@return integer count of the surrogates that make mean and spread
+function M.near(o, L, slowest, shifts)
+  local K, m = shifts:numel(), o.null_shift
+  if not m then
+    if o.compat ~= 'native' or o.min_shift or o.shifts or not (o.fs and slowest) then return 0, K end
+    m = math.max(1, math.floor(o.fs / slowest))
+  end
+  local far = mc.sum(mc.logical_and(mc.ge(shifts, m), mc.le(shifts, L - m)):to 'i64'):item()
+  if far >= 2 then return m, far end
+  return 0, K
 end
 
 --- Shifts brought by the caller: whole numbers of samples within 0..L-1, at least two.

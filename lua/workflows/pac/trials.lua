@@ -51,6 +51,8 @@ end
 local function given(o, e)
   local out = {}
   for k, v in pairs(o) do out[k] = v end
+  -- shifts near 0 are others in rows of another length, so they cannot be kept side by side
+  out.single_step = not (o.pool_segments and o.trial_mask.ndim == 2)
   out.P, out.A, out.trial_mask, out.pool_segments, out.max_memory = e.P, e.A, nil, false, nil
   return out
 end
@@ -115,7 +117,10 @@ function M.run(plan, make, x, xa, n)
       error('pac: masks leave a different number of samples in each trial, so they have different numbers of shifts; use surrogate = "block_swap" with n_perm, or pool_segments', 4)
     end
     lengths = L
-    return p:_execute(phase, amp, { B = 1, C = 1, S = 1 })
+    local r = p:_execute(phase, amp, { B = 1, C = 1, S = 1 })
+    -- as if all surrogates made the spread: how many do differs from trial to trial
+    if r.m2 and p.engine.far then r.m2 = r.m2 * (K / p.engine.far) end
+    return r
   end
   for b = 0, n.B - 1 do
     for _, pair in ipairs(pairs_) do

@@ -14,6 +14,14 @@ end
 --- Folder of a result given as folder or manifest.
 local function folder(path) return (path:gsub('/?[^/]*%.json$', ''):gsub('^$', '.')) end
 
+--- Whether two arrays of texts, or whatever else is no tensor, hold the same.
+local function same_words(p, q)
+  if type(p) ~= 'table' or type(q) ~= 'table' then return p == q end
+  for k, v in pairs(p) do if not same_words(v, q[k]) then return false end end
+  for k in pairs(q) do if p[k] == nil then return false end end
+  return true
+end
+
 --- Largest absolute difference of the arrays of two npz files, as lines.
 local function npz_apart(a, b)
   local mc = require 'mascon'
@@ -28,10 +36,13 @@ local function npz_apart(a, b)
     local p, q = x[k], y[k]
     if not p or not q then
       lines[#lines + 1] = ('  %s: only in the %s'):format(k, p and 'first' or 'second')
+    elseif not mc.is_tensor(p) or not mc.is_tensor(q) then -- names and other texts
+      if not same_words(p, q) then lines[#lines + 1] = ('  %s: other words'):format(k) end
     elseif p.dtype ~= q.dtype or p.shape ~= q.shape then
       lines[#lines + 1] = ('  %s: %s%s and %s%s'):format(k, p.dtype, tostring(p.shape), q.dtype, tostring(q.shape))
     elseif p:numel() > 0 and not mc.array_equal(p, q) then
-      local d = mc.abs(p:to('f64') - q:to('f64'))
+      local kind = p.dtype == 'bool' and 'u8' or p.dtype
+      local d = mc.abs(p:to(kind):to('f64') - q:to(kind):to('f64'))
       local odd = mc.isnan(d)
       local most = mc.where(odd, 0, d):max():item()
       local nan = mc.ne(mc.isnan(p:to('f64')), mc.isnan(q:to('f64'))):sum():item()

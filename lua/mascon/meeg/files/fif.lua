@@ -126,6 +126,7 @@ local function open_raw(parts, head)
     end
   end
   if total == 0 then parts[1]:fail('it holds no sample') end
+  warnings[#warnings + 1] = fif_info.idle(head.info.projs)
   local scale, annotations = {}, {}
   for i = 1, n do scale[i] = head.ranges[i] * head.cals[i] end
   local found, shift = annotations_in(parts[1], head)

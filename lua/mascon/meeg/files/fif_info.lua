@@ -122,6 +122,16 @@ local function dig_of(f, node)
   return out
 end
 
+--- A sentence on projectors that a file holds and nobody has applied, or nil. Other programs apply them when epochs are cut.
+---@param projs table[]|nil
+function M.idle(projs)
+  local names = {}
+  for _, p in ipairs(projs or {}) do if not p.active then names[#names + 1] = p.name ~= '' and p.name or '(no name)' end end
+  if #names == 0 then return nil end
+  return ('the file holds %d projectors that are not applied to its samples (%s); they are not applied here either, where MNE applies them when it cuts epochs: decisions on epochs differ then'):format(
+    #names, table.concat(names, ', '))
+end
+
 local function projs_of(f, node, long)
   local out = {}
   local block = f:find(PROJ, node)[1]

@@ -1,0 +1,214 @@
+/* mc_plan_device.c - steps of a plan on a device: bound once, run at the addresses of each call.
+ *
+ * Operands are (slot, offset), so that nothing is looked up at a call but where its arguments and the arena lie. What is made of numbers
+ * alone stays in host memory and is computed there: it travels on as a value. */
+#include "replay/mc_plan_device.h"
+
+#include <string.h>
+
+typedef struct bound_step {
+    mci_bound bound;
+    mci_device_step step;
+    int host; /* of numbers alone: the CPU computes it */
+} bound_step;
+
+struct mci_device_plan {
+    int device, nslots, nsteps;
+    mci_slot *slots;
+    char *host;       /* per slot: it lies in host memory */
+    bound_step *steps;
+    mci_ref *refs;    /* per slot, of this call */
+    mci_ref *list;    /* of a step: operands, then results */
+    int64_t arena;
+    int numbers;      /* some step is computed on the host */
+};
+
+void mci_device_plan_free(mci_device_plan *p)
+{
+    if (!p)
+        return;
+    for (int i = 0; i < p->nsteps; i++)
+        mci_bound_free(&p->steps[i].bound);
+    mci_free(p->slots);
+    mci_free(p->host);
+    mci_free(p->steps);
+    mci_free(p->refs);
+    mci_free(p->list);
+    mci_free(p);
+}
+
+static int same_place(const mci_slot *a, const mci_slot *b) { return a->where == b->where && a->where != MC_PLAN_CONST && a->index == b->index; }
+
+/* Every slot of the place that a step on the host writes lies in host memory. */
+static void mark_host(mci_device_plan *p, int slot)
+{
+    for (int i = 0; i < p->nslots; i++)
+        p->host[i] |= (char)same_place(&p->slots[i], &p->slots[slot]);
+}
+
+/* A place that is written on the device again later belongs to it from there on: places are shared over time. */
+static void mark_device(mci_device_plan *p, int slot)
+{
+    for (int i = 0; i < p->nslots; i++)
+        if (same_place(&p->slots[i], &p->slots[slot]) && !(p->slots[i].t->flags & MCI_WEAK))
+            p->host[i] = 0;
+}
+
+static int bind_step(mci_device_plan *p, bound_step *b)
+{
+    const mci_device_step *s = &b->step;
+    const mc_tensor *in[64], **list = s->nin <= 64 ? in : mci_alloc(sizeof *list * (size_t)s->nin);
+    mc_tensor *out[4];
+    mci_result r = {.nout = s->nout, .compute = -1};
+    static const mc_params none = {.naxes = -1, .dtype = -1};
+    const mci_op *op = s->op ? s->op : &mci_copy_op;
+    if (!list)
+        return mc_errstatus();
+    if (s->nout > 4)
+        return mci_error(MC_EUNSUPPORTED, "%s: it has no form for %s yet; move the operands with :to \"cpu\" first", op->name, mci_device_text(p->device));
+    b->host = s->nin > 0;
+    for (int i = 0; i < s->nin; i++) {
+        list[i] = p->slots[s->slots[s->nout + i]].t;
+        b->host &= (list[i]->flags & MCI_WEAK) != 0;
+    }
+    for (int i = 0; i < s->nout; i++)
+        out[i] = p->slots[s->slots[i]].t;
+    b->host &= s->op != NULL;
+    const mci_job job = {op, s->params ? s->params : &none, s->nin, list};
+    int rc = MC_OK;
+    if (b->host) {
+        for (int i = 0; i < s->nout; i++)
+            mark_host(p, s->slots[i]);
+        p->numbers = 1;
+    } else {
+        for (int i = 0; i < s->nout; i++)
+            mark_device(p, s->slots[i]);
+        if (!s->op) {
+            r.dtype[0] = out[0]->dtype;
+            r.ndim[0] = out[0]->ndim;
+            memcpy(r.shape[0], out[0]->shape, sizeof out[0]->shape);
+        } else if (mci_families[op->family].infer) {
+            rc = mci_families[op->family].infer(&job, &r);
+        }
+        rc = rc ? rc : mci_bind(p->device, &job, &r, out, &b->bound);
+    }
+    if (list != in)
+        mci_free((void *)(uintptr_t)list);
+    return rc;
+}
+
+mci_device_plan *mci_device_plan_new(int device, int nslots, const mci_slot *slots, int nsteps, const mci_device_step *steps, int64_t arena)
+{
+    int most = 0;
+    mci_device_plan *p = mci_calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    for (int i = 0; i < nsteps; i++)
+        most = steps[i].nin + steps[i].nout > most ? steps[i].nin + steps[i].nout : most;
+    p->device = device;
+    p->nslots = nslots;
+    p->arena = arena;
+    p->slots = mci_alloc(sizeof *slots * (size_t)(nslots + 1));
+    p->host = mci_calloc((size_t)nslots + 1, 1);
+    p->steps = mci_calloc((size_t)nsteps + 1, sizeof *p->steps);
+    p->refs = mci_calloc((size_t)nslots + 1, sizeof *p->refs);
+    p->list = mci_calloc((size_t)most + 1, sizeof *p->list);
+    int rc = p->slots && p->host && p->steps && p->refs && p->list ? MC_OK : mc_errstatus();
+    if (!rc)
+        memcpy(p->slots, slots, sizeof *slots * (size_t)nslots);
+    for (int i = 0; i < nslots && !rc; i++)
+        p->host[i] = (slots[i].t->flags & MCI_WEAK) != 0;
+    for (; p->nsteps < nsteps && !rc; p->nsteps++) {
+        p->steps[p->nsteps].step = steps[p->nsteps];
+        rc = bind_step(p, &p->steps[p->nsteps]);
+    }
+    if (rc) {
+        mci_device_plan_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+int mci_device_plan_number(const mci_device_plan *p, int64_t index)
+{
+    for (int i = 0; i < p->nslots; i++)
+        if (p->slots[i].where == MC_PLAN_OUTPUT && p->slots[i].index == index)
+            return p->host[i];
+    return 0;
+}
+
+/* Where each slot lies in this call. */
+static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout, const mci_block *arena, char *numbers)
+{
+    for (int i = 0; i < p->nslots; i++) {
+        const mci_slot *s = &p->slots[i];
+        mci_ref *r = &p->refs[i];
+        char a[MCI_TEXT];
+        if (s->where == MC_PLAN_ARENA) {
+            if (p->host[i])
+                *r = (mci_ref){.number = numbers + s->index + s->offset};
+            else if (arena)
+                *r = (mci_ref){.mem = arena->mem, .at = arena->at + s->index + s->offset};
+            continue;
+        }
+        if (s->where == MC_PLAN_TILE)
+            continue;
+        int n = s->where == MC_PLAN_INPUT ? nin : nout;
+        const mc_tensor *t = s->where == MC_PLAN_CONST ? s->t : s->index < n ? (s->where == MC_PLAN_INPUT ? in : out)[s->index] : NULL;
+        if (!t)
+            return mci_error(MC_EINVAL, "plan: argument %lld is missing", (long long)s->index + 1);
+        if (mci_check_released("plan", t))
+            return mc_errstatus();
+        if (p->host[i] ? t->device != 0 : t->device != p->device)
+            return mci_error(MC_EINVAL, "compile: operands are on different devices, one is %s and others are on %s; move it with :to \"%s\"",
+                             mci_tensor_text(a, sizeof a, t), mci_device_text(p->device), mci_device_text(p->device));
+        const int64_t offset = s->where == MC_PLAN_CONST ? 0 : s->offset; /* a constant's header shows its place */
+        if (p->host[i]) {
+            *r = (mci_ref){.number = (const char *)t->data + offset};
+        } else {
+            *r = mci_ref_of(t);
+            r->at += offset;
+        }
+    }
+    return MC_OK;
+}
+
+/* Numbers: their headers lie in host memory. */
+static int run_host(mci_device_plan *p, const mci_device_step *s)
+{
+    mc_tensor copies[16], *out[4];
+    const mc_tensor *in[12];
+    if (s->nin > 12)
+        return mci_error(MC_EUNSUPPORTED, "%s: too many numbers", s->op->name);
+    for (int i = 0; i < s->nin + s->nout; i++) {
+        int slot = s->slots[i];
+        memcpy(&copies[i], p->slots[slot].t, sizeof copies[i]);
+        copies[i].data = (void *)(uintptr_t)p->refs[slot].number;
+        copies[i].storage = NULL;
+        copies[i].device = 0;
+        if (i < s->nout) {
+            copies[i].flags |= MC_FLAG_OUT;
+            out[i] = &copies[i];
+        } else {
+            in[i - s->nout] = &copies[i];
+        }
+    }
+    return mc_op(s->op->id, s->nout, out, s->nin, in, s->params);
+}
+
+int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout)
+{
+    mci_block *arena = p->arena ? mci_device_alloc(p->device, p->arena) : NULL;
+    char *numbers = p->numbers && p->arena ? mci_alloc((size_t)p->arena) : NULL;
+    int rc = (p->arena && !arena) || (p->numbers && p->arena && !numbers) ? mc_errstatus() : place(p, in, nin, out, nout, arena, numbers);
+    for (int k = 0; k < p->nsteps && !rc; k++) {
+        bound_step *b = &p->steps[k];
+        const mci_device_step *s = &b->step;
+        for (int i = 0; i < s->nin + s->nout; i++)
+            p->list[i] = p->refs[s->slots[i < s->nin ? s->nout + i : i - s->nin]];
+        rc = mc_cancel_pending() ? mci_error(MC_ECANCELLED, "interrupted") : b->host ? run_host(p, s) : mci_bound_run(&b->bound, p->list);
+    }
+    mci_free(numbers);
+    mci_device_free(arena);
+    return rc;
+}
