@@ -1,7 +1,7 @@
-/* pac_job.h - the argument structs of one job taken out of many: every pointer moved on so that job
+/* job.h - the argument structs of one job taken out of many: every pointer moved on so that job
  * 0 is the wanted one.
  *
- * Body, included per dtype after pac_scalar.h. Lets one stage run another on a single job. */
+ * Body, included per dtype after scalar.h. Lets one stage run another on a single job. */
 
 #define PAC_STEP(type, p, n) ((p) ? (type *)(p) + (n) : NULL)
 

@@ -1,5 +1,5 @@
-/* pac_body.h - body of pac.c, once per dtype. Letters as in mck_pac.h. */
-#include "pac_measure.h"
+/* table_body.h - body of table.c, once per dtype. Letters as in pac.h. */
+#include "measure.h"
 
 #define PAC_STAGE(name, struct_name)                                                               \
     void FN(name)(const struct_name *a, int64_t begin, int64_t end, void *work);                   \

@@ -1,11 +1,11 @@
-/* pac_lanes.h - lanes for coupling: the relative entropy of a share, and when its short form holds.
+/* lanes.h - lanes for coupling: the relative entropy of a share, and when its short form holds.
  *
- * Built on mck_lanes.h; reached through LN(name) of pac_scalar.h. Knows no coupling measure. */
+ * Built on mck_lanes.h; reached through LN(name) of scalar.h. Knows no coupling measure. */
 #ifndef PAC_LANES_H
 #define PAC_LANES_H
 
-#include "../mck_lanes.h"
-#include "../mck_pac.h"
+#include "mck_lanes.h"
+#include "../pac.h"
 
 /* relent(u) = u ln u - u + 1 >= 0, the relative entropy of one share u against a share of 1. Small
  * near u = 1, where it is (u-1)^2/2: all terms are built from u - 1, so the relative error stays at

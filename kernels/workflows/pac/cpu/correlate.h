@@ -1,7 +1,7 @@
-/* pac_correlate.h - correlation of phase functions with amplitudes at every circular shift, by
+/* correlate.h - correlation of phase functions with amplitudes at every circular shift, by
  * transforms.
  *
- * Body, included per dtype after pac_scalar.h. r(c) = sum_t w(t) a[(t+c) mod L] = IFFT(W A): A is
+ * Body, included per dtype after scalar.h. r(c) = sum_t w(t) a[(t+c) mod L] = IFFT(W A): A is
  * the spectrum of a minus its mean (the mean returns exactly, as mean * sum w, so that f32
  * transforms only carry what varies), W the *backward* transform of w = w1 + i w2, which is
  * conj(W1) + i conj(W2): both real correlations come out of one transform, as real and imaginary

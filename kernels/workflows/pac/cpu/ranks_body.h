@@ -1,4 +1,4 @@
-/* pac_ranks_body.h - body of pac_ranks.c, once per dtype. Letters as in mck_pac.h. */
+/* ranks_body.h - body of ranks.c, once per dtype. Letters as in pac.h. */
 
 #undef PAC_KEY
 #if PAC_BITS == 32

@@ -1,4 +1,4 @@
-/* mck_pac.h - phase-amplitude coupling: argument structs and entry points of the native path.
+/* pac.h - phase-amplitude coupling: argument structs and entry points of the native path.
  *
  * Stages, each usable alone:
  *   analytic    row -> analytic signal of all bands: phase bins, phases, tiled amplitudes

@@ -1,8 +1,8 @@
-/* pac_scalar.h - what a pac body file needs to be compiled once per dtype.
+/* scalar.h - what a pac body file needs to be compiled once per dtype.
  *
  * A body is included with PAC_BITS 32 or 64. Here T, the names and the lanes of that dtype are
  * chosen, anew at every inclusion (no include guard). FN(name) is exported, SN(name) is static to
- * the file. Knows mck_pac.h, the lanes and the functions of mck_math.h. */
+ * the file. Knows pac.h, the lanes and the functions of mck_math.h. */
 #undef T
 #undef FN
 #undef SN

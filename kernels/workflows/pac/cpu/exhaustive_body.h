@@ -1,9 +1,9 @@
-/* pac_exhaustive_body.h - body of pac_exhaustive.c, once per dtype. Letters as in mck_pac.h. Soft
+/* exhaustive_body.h - body of exhaustive.c, once per dtype. Letters as in pac.h. Soft
  * bins are not served here. */
-#include "pac_job.h"
-#include "pac_measure.h"
-#include "pac_null.h"
-#include "pac_correlate.h"
+#include "job.h"
+#include "measure.h"
+#include "null.h"
+#include "correlate.h"
 
 void FN(bins)(const mck_pac_bins *a, int64_t begin, int64_t end, void *work);
 int64_t FN(bins_work)(const mck_pac_bins *a);

@@ -1,10 +1,10 @@
-/* pac_ranks.c - copula normalisation: each value of a row replaced by the normal score of its rank.
+/* ranks.c - copula normalisation: each value of a row replaced by the normal score of its rank.
  *
  * Ranks by a stable radix sort of order-preserving integer keys, so ties rank in order of position.
  * The scores Phi^-1(k/(L+1)) depend on L alone and are made once per plan. May know nothing of what
  * the rows mean. */
-#include "pac_lanes.h"
-#include "pac_work.h"
+#include "lanes.h"
+#include "work.h"
 
 /* Phi^-1(p) by Halley's iteration on erfc, from a start that is right to about 5e-4 (Abramowitz and
  * Stegun 26.2.23). */
@@ -26,9 +26,9 @@ static double pac_probit(double p)
 }
 
 #define PAC_BITS 32
-#include "pac_scalar.h"
-#include "pac_ranks_body.h"
+#include "scalar.h"
+#include "ranks_body.h"
 #undef PAC_BITS
 #define PAC_BITS 64
-#include "pac_scalar.h"
-#include "pac_ranks_body.h"
+#include "scalar.h"
+#include "ranks_body.h"

@@ -1,11 +1,11 @@
-/* pac_work.h - cuts one workspace into aligned pieces.
+/* work.h - cuts one workspace into aligned pieces.
  *
  * The same function lays out the pieces and measures them: with base NULL it only counts. Every
  * piece starts on a 64-byte line, as transforms ask for. Knows nothing of coupling. */
 #ifndef PAC_WORK_H
 #define PAC_WORK_H
 
-#include "../mck_pac.h"
+#include "../pac.h"
 
 typedef struct pac_work {
     char *base;

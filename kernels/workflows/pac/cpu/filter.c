@@ -1,4 +1,4 @@
-/* pac_filter.c - filter and analytic signal in one step: a row -> phases, phase bins and tiled
+/* filter.c - filter and analytic signal in one step: a row -> phases, phase bins and tiled
  * amplitudes of all bands.
  *
  * One forward transform serves all bands; filter, zero phase and Hilbert transform are one real
@@ -6,8 +6,8 @@
  * inverse into D interleaved ones of length N/D was tried and is not worth it: what short
  * transforms save, the turns and the interleaving take (0.39 ms a row either way, L = 2048, 32
  * bands). Owns the phase bins of a complex number; may know nothing of filter design. */
-#include "pac_lanes.h"
-#include "pac_work.h"
+#include "lanes.h"
+#include "work.h"
 
 /* Samples handled between deinterleaving a complex row and using it. */
 #define PAC_CHUNK 64
@@ -35,9 +35,9 @@ static void pac_edge(int64_t j, int64_t bins, double *c, double *s)
 }
 
 #define PAC_BITS 32
-#include "pac_scalar.h"
-#include "pac_filter_body.h"
+#include "scalar.h"
+#include "filter_body.h"
 #undef PAC_BITS
 #define PAC_BITS 64
-#include "pac_scalar.h"
-#include "pac_filter_body.h"
+#include "scalar.h"
+#include "filter_body.h"

@@ -1,7 +1,7 @@
-/* pac_moments_body.h - body of pac_moments.c, once per dtype. Letters as in mck_pac.h. */
-#include "pac_job.h"
-#include "pac_null.h"
-#include "pac_correlate.h"
+/* moments_body.h - body of moments.c, once per dtype. Letters as in pac.h. */
+#include "job.h"
+#include "null.h"
+#include "correlate.h"
 
 typedef struct SN(moments_work) {
     double *phase; /* [P][5]: sums of u1, u2, u1^2, u1 u2, u2^2 */

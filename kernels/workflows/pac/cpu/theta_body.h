@@ -1,4 +1,4 @@
-/* pac_theta_body.h - body of pac_theta.c, once per dtype. Letters as in mck_pac.h. */
+/* theta_body.h - body of theta.c, once per dtype. Letters as in pac.h. */
 
 typedef struct SN(theta_work) {
     T *real;     /* [N] */

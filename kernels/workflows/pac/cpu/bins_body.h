@@ -1,6 +1,6 @@
-/* pac_bins_body.h - body of pac_bins.c, once per dtype. Letters as in mck_pac.h. */
-#include "pac_measure.h"
-#include "pac_null.h"
+/* bins_body.h - body of bins.c, once per dtype. Letters as in pac.h. */
+#include "measure.h"
+#include "null.h"
 
 /* Shifts at once: their accumulators and nothing else fill the registers. */
 #undef PAC_GROUP

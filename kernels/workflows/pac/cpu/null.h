@@ -1,7 +1,7 @@
-/* pac_null.h - streaming statistics over surrogates: mean and spread (Welford), exceedances,
+/* null.h - streaming statistics over surrogates: mean and spread (Welford), exceedances,
  * largest value per shift, raw and standardised.
  *
- * Body, included per dtype after pac_scalar.h. Memory does not grow with the number of surrogates.
+ * Body, included per dtype after scalar.h. Memory does not grow with the number of surrogates.
  * f64 sums: the variance of tiny indices survives, and equal surrogates give exactly zero spread.
  * Lanes: n = P*W values of one tile, flat. */
 

@@ -1,12 +1,12 @@
-/* pac_bins.c - coupling by phase bins: bin sums, value and drawn circular shifts.
+/* bins.c - coupling by phase bins: bin sums, value and drawn circular shifts.
  *
  * The phase index is piecewise constant and never shifted, so each job sorts its samples by bin
  * once, in blocks of BLOCK samples, as lists of row offsets; a shift only moves the amplitude base
  * the offsets are added to. The sums of one bin then stay in registers over its whole list, several
  * shifts at a time. Runs inside one bin use precomputed sums of neighbouring samples. Owns the
  * body's instances; may know nothing of filters, threads or tensors. */
-#include "pac_lanes.h"
-#include "pac_work.h"
+#include "lanes.h"
+#include "work.h"
 
 /* Samples of a block: BLOCK + the span of a group of sorted shifts, in rows of 64 bytes and LEVELS,
  * stay in 32 KiB of L1. Tuned on Zen 3. Entries are uint16_t: BLOCK * LEVELS < 65536. */
@@ -23,9 +23,9 @@
 #define PAC_FOLD 64
 
 #define PAC_BITS 32
-#include "pac_scalar.h"
-#include "pac_bins_body.h"
+#include "scalar.h"
+#include "bins_body.h"
 #undef PAC_BITS
 #define PAC_BITS 64
-#include "pac_scalar.h"
-#include "pac_bins_body.h"
+#include "scalar.h"
+#include "bins_body.h"

@@ -1,5 +1,5 @@
-/* pac_row_body.h - body of pac_row.c, once per dtype. Letters as in mck_pac.h. */
-#include "pac_job.h"
+/* row_body.h - body of row.c, once per dtype. Letters as in pac.h. */
+#include "job.h"
 
 void FN(analytic)(const mck_pac_analytic *a, int64_t begin, int64_t end, void *work);
 int64_t FN(analytic_work)(const mck_pac_analytic *a);

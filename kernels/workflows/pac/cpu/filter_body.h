@@ -1,4 +1,4 @@
-/* pac_filter_body.h - body of pac_filter.c, once per dtype. Letters as in mck_pac.h; complex
+/* filter_body.h - body of filter.c, once per dtype. Letters as in pac.h; complex
  * numbers are pairs of T. */
 
 void FN(edges)(void *out, int64_t bins)

@@ -1,7 +1,7 @@
-/* pac_measure.h - value of one tile row from its bin sums: modulation index or height ratio, W
+/* measure.h - value of one tile row from its bin sums: modulation index or height ratio, W
  * bands at once.
  *
- * Body, included per dtype after pac_scalar.h. MI-2010 in the form sum_j relent(u_j) / (B ln B),
+ * Body, included per dtype after scalar.h. MI-2010 in the form sum_j relent(u_j) / (B ln B),
  * u_j = B a_j / sum a: equal to 1 + sum p ln p / ln B since the u_j average 1, but without its
  * cancellation (an MI of 1e-4 keeps its digits in f32). Shared by drawn shifts, all shifts and sums
  * given by the caller. Owns no memory. */
