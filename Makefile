@@ -189,6 +189,11 @@ endif
 $(B)/tests/rules.mk: tests/c/build.sh $(wildcard tests/c/*.c tests/fuzz/*.c)
 	$(Q)mkdir -p $(@D) && tests/c/build.sh > $@.new && mv $@.new $@
 
+# make soak      long jobs of tests/soak, each for SECONDS (3600); goes on where it stopped. JOBS_OF_SOAK='calls kills' picks, SEED=n draws others
+.PHONY: soak
+soak: all
+	@SEED=$(SEED) tests/soak/run.sh $(B) 100 $(or $(SECONDS),3600) $(JOBS_OF_SOAK)
+
 # make check     everything else: lint, asserts, sanitizers, threads, ISA, JIT off, forced collection, fuzzing (STEPS='lint asan')
 check: deps
 	@$(MAKE) --no-print-directory DEBS='$(DEBS_CHECK)' deps
@@ -261,6 +266,9 @@ install: all
 	install -d $(DEST)/bin $(DEST)/lib/mascon/plugins $(DEST)/share/mascon $(DEST)/include/mascon/formats
 	install -m 755 $(B)/mascon $(DEST)/bin/
 	install -m 644 $(B)/libmascon.so $(DEST)/lib/mascon/
+	install -d $(DEST)/lib/pkgconfig
+	printf 'prefix=%s\nlibdir=$${prefix}/lib/mascon\nincludedir=$${prefix}/include/mascon\n\nName: mascon\nDescription: tensors, kernels and workflows for scientific analyses\nVersion: %s\nLibs: -L$${libdir} -lmascon -Wl,-rpath,$${libdir}\nCflags: -I$${includedir}\n' \
+	  '$(PREFIX)' '$(VERSION)' > $(DEST)/lib/pkgconfig/mascon.pc
 	install -m 644 $(B)/plugins/*.so $(DEST)/lib/mascon/plugins/
 	rm -rf $(DEST)/share/mascon/lua && cp -R lua $(DEST)/share/mascon/ && cp -R $(B)/lua/. $(DEST)/share/mascon/lua/
 	install -d $(DEST)/include/mascon/base
@@ -270,6 +278,11 @@ install: all
 	install -m 644 kernels/native/*.h $(DEST)/share/mascon/kernels/native/
 	install -m 644 kernels/mck*.h $(DEST)/share/mascon/kernels/ && install -m 644 runtime/base/mc_def.h $(DEST)/share/mascon/runtime/base/
 	for extra in scripts LICENSE; do [ ! -e $$extra ] || cp -R $$extra $(DEST)/share/mascon/; done
+
+# make uninstall removes what make install PREFIX=... put there
+.PHONY: uninstall
+uninstall:
+	rm -rf $(DEST)/bin/mascon $(DEST)/lib/mascon $(DEST)/share/mascon $(DEST)/include/mascon $(DEST)/lib/pkgconfig/mascon.pc
 
 # make dist      a relocatable folder and .tar.gz in build/dist; WITH_TESTS=1 adds tests and bench
 VERSION := $(shell sed -n "s/^T\.version = '\(.*\)'/\1/p" runtime/ops/ops.lua)
