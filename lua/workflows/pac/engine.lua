@@ -13,6 +13,7 @@ local normalize = require 'workflows.pac.normalize'
 local surrogate = require 'workflows.pac.surrogate'
 local raw, error = op.raw, check.error
 local M = {}
+require 'mascon.base.workflow'.native 'pac' -- the ops pac_*
 
 local NORM = { mean = 0, sum = 1, pooled = 2 }
 local BINS = { mi = 0, hr = 1 }
