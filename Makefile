@@ -170,10 +170,16 @@ run: deps
 	@$(MAKE) --no-print-directory all
 	@$(B)/mascon scripts/pac.lua $(if $(INPUT),'$(INPUT)',--demo) $(ARGS)
 
-# make test      install what is missing, build, run every test; the last line counts them
+# make test      install what is missing, build, run every test; the last line counts them (ONLY='index fft': the specs so named, ONLY=changed: those of changed files)
+ifdef ONLY
+test: all
+	@bad=0; only='$(ONLY)'; [ "$$only" != changed ] || only=$$(tests/changed.sh) || exit 1; \
+	for word in $$only; do MASCON_CACHE=$(B)/cache $(B)/mascon tests/run.lua $$word || bad=1; done; exit $$bad
+else
 test: deps
 	@$(MAKE) --no-print-directory tests-c
 	@JOBS=$(JOBS) tests/run.sh $(B)
+endif
 
 # The C tests: tests/c/build.sh makes their rules from what the tests say about themselves.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -220,6 +226,10 @@ lint: all
 # make debug     a build with assertions in build-debug
 debug:
 	@$(MAKE) --no-print-directory MODE=debug all
+
+# make cuda      the CUDA plug-in
+cuda:
+	@echo "mascon: there is no CUDA back end in this tree; tensors live on the CPU"; exit 1
 
 # make fuzz      fuzzes each file parser for SECONDS (default 60) with clang
 fuzz: all
