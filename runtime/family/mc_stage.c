@@ -1,4 +1,4 @@
-/* mc_stage.c - operands, results and parallel tasks of workflow families. May not know any op. */
+/* mc_stage.c - operands, results and parallel tasks of workflow families. */
 #include "family/mc_stage.h"
 
 typedef struct stage_job {

@@ -262,7 +262,7 @@ describe('names of devices', function()
 end)
 
 describe('memory of a device', function()
-  local function live() 
+  local function live()
     local out = ffi.new 'int64_t[9]'
     assert(C.mc_device_memory(C.mc_device_find 'ref:2', out) == 0)
     return tonumber(out[0]), tonumber(out[6])
