@@ -18,43 +18,15 @@
 #ifndef MASCON_H
 #define MASCON_H
 
-#ifndef MC_CDEF
-#include "base/mc_def.h"
-#include <stdint.h>
-#include <stddef.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-#else
+#ifdef MC_CDEF
 #define MC_API
 #endif
+#include "base/mc_types.h"
+#if !defined(MC_CDEF) && defined(__cplusplus)
+extern "C" {
+#endif
 
-#include "mc_gen_enums.h" /* statuses, dtypes, op ids: generated from ops.lua */
-
-#define MC_MAX_RANK 8
-#define MC_INLINE_BYTES 1024
-
-typedef struct mc_storage mc_storage;
 struct DLManagedTensor;
-
-typedef struct mc_tensor {
-    void *data;          /* first element; NULL when released */
-    mc_storage *storage; /* shared owner, NULL when inline */
-    int64_t numel;
-    int32_t dtype, ndim;
-    int32_t flags, device; /* device: a number of mc_device_find, 0 cpu */
-    int32_t small;         /* bytes of all elements when at most MC_INLINE_BYTES, else 0: sizes results without 64-bit boxes */
-    int32_t capacity;      /* bytes of payload behind this header that a result may use; 0 once it has storage */
-    int64_t shape[8];
-    int64_t strides[8];    /* in elements */
-    double payload[];
-} mc_tensor;
-
-enum {
-    MC_FLAG_RELEASED = 1, /* x:release() was called */
-    MC_FLAG_READONLY = 2, /* memory-mapped file or broadcast view: not a target of in-place writes */
-    MC_FLAG_OUT = 4       /* set by callers on a result header that must keep its shape and memory (out=) */
-};
 
 /* ---- library ---- */
 MC_API const char *mc_version(void);
@@ -69,6 +41,8 @@ MC_API int mc_cancel_pending(void);
 MC_API int mc_working(void);
 /* Worker threads of the one pool, 1..1024. Results do not depend on it. */
 MC_API int mc_set_num_threads(int n);
+/* Where the number comes from, in words: a variable, the cgroup, the processors of the process. Borrowed for ever. */
+MC_API const char *mc_threads_source(void);
 MC_API int mc_get_num_threads(void);
 /* "v2", "v3" or "v4": the instruction level of the kernels in use; set accepts a level the machine has. */
 MC_API const char *mc_isa_name(void);
@@ -92,6 +66,8 @@ MC_API int mc_sha256_tensor(const mc_tensor *t, char *hex);
 MC_API void mc_memory_stats(int64_t out[9]);
 MC_API void mc_memory_reset_peak(void);
 MC_API int mc_memory_limit_set(int64_t bytes);
+/* The same for the limit of memory; "none" without one. */
+MC_API const char *mc_memory_limit_source(void);
 /* Gives cached blocks back to the system. */
 MC_API void mc_memory_trim(void);
 /* Blocks in use and cached ones together stay within this many bytes where they can: the cache goes first. 0: no such bound. Returns the bound
@@ -203,16 +179,6 @@ MC_API int mc_svg_to_png(const char *svg, int64_t bytes, double scale, const cha
 MC_API int mc_terminal_width(int fd);
 
 /* ---- ops ---- */
-/* Parameters of an op, packed by the generated wrappers: `i` and `d` hold the row's parameters in order, `axes` a list of
- * 0-based axes (naxes < 0: not given). base: index base of positions, 0 or 1. */
-typedef struct mc_params {
-    int32_t naxes, keepdim;
-    int32_t dtype, base; /* dtype: result dtype asked for, -1 none */
-    int64_t axes[8];
-    int64_t i[24];
-    double d[16];
-} mc_params;
-
 /* Runs an op. `out` headers: empty (capacity set, dtype -1) or MC_FLAG_OUT with memory (out=). scalar operands travel as
  * 0-d tensors marked weak by mc_scalar. */
 MC_API int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
@@ -222,6 +188,7 @@ MC_API int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b
  * -1 instead of 0 when the result needed storage, so that it must be given a finalizer; -2, and nothing done, when the result may need more
  * room than the first operand takes. _into: out= without marking it. */
 MC_API int mc_op1_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a);
+MC_API int mc_op1_with_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_params *p);
 MC_API int mc_op2_scalar_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, double s, int swapped);
 MC_API int mc_op2_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_tensor *b);
 MC_API int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b);
@@ -236,6 +203,15 @@ MC_API int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask);
  * elsewhere. -2: a function is being recorded, where does the same. */
 MC_API int mc_triangle(mc_tensor *out, const mc_tensor *t, int64_t k, int lower);
 MC_API int mc_op3(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, const mc_tensor *c);
+/* ---- ops of workflows (mc_workflow.c) ---- */
+typedef struct mc_workflow mc_workflow;
+/* The native part of a workflow, opened once and kept; NULL with the error set. */
+MC_API mc_workflow *mc_workflow_open(const char *path);
+/* Name of its k-th row (from 0), NULL behind the last. */
+MC_API const char *mc_workflow_row(const mc_workflow *w, int k);
+/* Makes row k an op. nin, nout: 255 for a list; promote: 0 numeric, 1 float, 2 bool; compute: for each dtype that of the arithmetic, -1 where the
+ * row is not defined. Its number, or -1 with the error set. */
+MC_API int mc_workflow_add(mc_workflow *w, int k, int nin, int nout, int promote, const int8_t *compute);
 /* ---- recording (mc_record.c): what a function does with its traced operands ---- */
 typedef struct mc_record_operand {
     int64_t serial;      /* of its buffer, 0: none */

@@ -11,6 +11,7 @@
 #include "../../runtime/base/mc_def.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -59,9 +60,38 @@ static void enlist(team *t, int worker)
     if (t->avoided && elsewhere(t->avoided - 1, &set)) (void)sched_setaffinity(0, sizeof set, &set);
 }
 
+/* ---- threads that the system may refuse ---- */
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static int proven = 1; /* threads that have been there at one time */
+
+static void *pass(void *arg)
+{
+    (void)pthread_mutex_lock(arg);
+    (void)pthread_mutex_unlock(arg);
+    return NULL;
+}
+
+/* libgomp ends the process when it cannot start a thread. So as many as are wanted are started and ended once before the pool grows;
+ * the answer is how many there can be. */
+static int granted(int threads)
+{
+    pthread_t probe[KNOWN];
+    int n = 0;
+    if (threads <= proven) return threads;
+    if (threads > KNOWN) threads = KNOWN;
+    (void)pthread_mutex_lock(&gate);
+    while (n < threads - 1 && pthread_create(&probe[n], NULL, pass, &gate) == 0) n++;
+    (void)pthread_mutex_unlock(&gate);
+    for (int i = 0; i < n; i++) (void)pthread_join(probe[i], NULL);
+    if (n + 1 > proven) proven = n + 1;
+    return n + 1 < threads ? n + 1 : threads;
+}
+
 static void run(int64_t tasks, int threads, mc_range_fn fn, void *arg)
 {
     if (threads > tasks) threads = (int)tasks;
+    if (threads > 1 && !omp_in_parallel()) threads = granted(threads);
     if (threads <= 1 || omp_in_parallel()) {
         for (int64_t i = 0; i < tasks; i++) fn(arg, i, i + 1, 0);
         return;
@@ -89,5 +119,6 @@ int mc_plugin_open(const mc_host_api *host, void *api)
     const char *places = getenv("OMP_PLACES");
     bound = omp_get_proc_bind() != omp_proc_bind_false || (places && *places);
     t->run = run;
+    own.threads = 0; /* memory of the thread that opens us, while there is some */
     return 0;
 }

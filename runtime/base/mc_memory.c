@@ -11,6 +11,7 @@
  * read by two threads: 24 GB/s with small pages, 37 with large ones) and the first write costs a 512th of the faults. May not know tensors
  * or Lua. */
 #include "base/mc_memory.h"
+#include "base/mc_machine.h"
 #include "base/mc_error.h"
 
 #include <pthread.h>
@@ -42,6 +43,7 @@ static struct {
     pthread_mutex_t lock; /* guards everything below */
     block *list[CLASSES];
     int64_t live, cached, peak, calls, limit, blocks;
+    const char *source; /* of the limit, in words */
     int64_t room;  /* for live and cached blocks together, 0: as much as the cache may take */
     int64_t kept;  /* live after the last collection */
     int64_t small; /* in small and huge blocks that were taken since then */
@@ -52,29 +54,12 @@ static struct {
 
 static int pressure; /* read without the lock by the wrapper; a hint, not a promise */
 
-static int64_t parse_bytes(const char *s)
-{
-    char *end = NULL;
-    double v = strtod(s, &end);
-    if (end == s || !(v > 0))
-        return 0;
-    switch (*end) {
-    case 'k': case 'K': v *= 1024.0; break;
-    case 'm': case 'M': v *= 1048576.0; break;
-    case 'g': case 'G': v *= 1073741824.0; break;
-    default: break;
-    }
-    return v < 9e18 ? (int64_t)v : 0;
-}
-
 static void pool_ready(void)
 {
     if (pool.ready)
         return;
     pool.ready = 1;
-    const char *s = getenv("MASCON_MEMORY_LIMIT");
-    if (s)
-        pool.limit = parse_bytes(s);
+    pool.limit = mci_machine_memory(&pool.source);
     const char *c = getenv("MASCON_MEMORY_CACHE");
     if (c && c[0] == '0')
         pool.cache_on = 0;
@@ -314,6 +299,7 @@ int mc_memory_limit_set(int64_t bytes)
     pthread_mutex_lock(&pool.lock);
     pool_ready();
     pool.limit = bytes;
+    pool.source = "set_memory_limit";
     trim_locked();
     pthread_mutex_unlock(&pool.lock);
     return MC_OK;
@@ -348,4 +334,13 @@ void mci_memory_peak_reset(void)
     pthread_mutex_lock(&pool.lock);
     pool.peak = pool.live;
     pthread_mutex_unlock(&pool.lock);
+}
+
+const char *mc_memory_limit_source(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool_ready();
+    const char *source = pool.limit ? pool.source : "none";
+    pthread_mutex_unlock(&pool.lock);
+    return source;
 }

@@ -20,6 +20,9 @@ void mci_free(void *p);
 /* a*b with overflow check: 0 and an error record when it does not fit. */
 int mci_size_mul(int64_t a, int64_t b, int64_t *out);
 
+/* CRC-32 of n more bytes. */
+uint32_t mci_crc32(uint32_t crc, const void *p, size_t n);
+
 /* Counters for mc_memory_stats: live, cached, peak, calls, soft, limit, blocks. */
 void mci_memory_counts(int64_t out[7]);
 void mci_memory_peak_reset(void);

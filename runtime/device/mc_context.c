@@ -2,6 +2,7 @@
  *
  * Owns dlopen of the plug-ins and the table of host functions they receive. May not know ops or tensors. */
 #include "device/mc_context.h"
+#include "base/mc_machine.h"
 #include "base/mc_memory.h"
 #include "mc_gen_kernels.h"
 
@@ -20,7 +21,8 @@ static struct {
     char dir[1024];
     int engine, measure;  /* engine: 0 auto, 1 fftw, 2 ours */
     int isa;              /* 0..2, -1 not chosen yet */
-    int threads;          /* 0 not chosen yet */
+    int threads;                /* 0 not chosen yet */
+    const char *threads_source;
 } ctx = {.lock = PTHREAD_MUTEX_INITIALIZER, .isa = -1};
 
 static atomic_int working; /* calls of mci_parallel under way: read from a signal handler */
@@ -249,14 +251,9 @@ mci_cast_fn mci_cast(int to, int from) { return (mci_cast_fn)mck_cast_tables[mci
 int mc_get_num_threads(void)
 {
     if (ctx.threads == 0) {
-        const char *s = getenv("MASCON_NUM_THREADS");
-        if (!s)
-            s = getenv("OMP_NUM_THREADS");
-        int n = s ? atoi(s) : 0;
-        cpu_set_t set;
-        if (n < 1 && sched_getaffinity(0, sizeof set, &set) == 0)
-            n = CPU_COUNT(&set);
-        ctx.threads = n < 1 ? 1 : n > 1024 ? 1024 : n;
+        const char *source;
+        ctx.threads = mci_machine_threads(&source);
+        ctx.threads_source = source;
     }
     return ctx.threads;
 }
@@ -266,7 +263,14 @@ int mc_set_num_threads(int n)
     if (n < 1 || n > 1024)
         return mci_error(MC_EINVAL, "set_num_threads: %d is not in 1..1024", n);
     ctx.threads = n;
+    ctx.threads_source = "set_num_threads";
     return MC_OK;
+}
+
+const char *mc_threads_source(void)
+{
+    (void)mc_get_num_threads();
+    return ctx.threads_source;
 }
 
 int mci_workers(int64_t tasks)
@@ -283,6 +287,7 @@ typedef struct job {
 static void run_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const job *j = arg;
+    (void)mc_errstatus(); /* the thread gets its error record now, not when there is no memory left */
     if (!mc_cancel_pending())
         j->fn(j->arg, begin, end, worker);
 }

@@ -109,9 +109,9 @@ static const mc_params no_params = {.naxes = -1, .dtype = -1};
 
 int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    if (op < 0 || op >= mci_nop)
+    const mci_op *o = mci_op_at(op);
+    if (!o)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
-    const mci_op *o = &mci_ops[op];
     int device = 0;
     for (int i = 0; i < nin; i++) {
         if (mci_check_released(o->name, in[i]))
@@ -218,8 +218,8 @@ int mc_op1(int op, mc_tensor *out, const mc_tensor *a, const mc_params *p)
 
 int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
 {
-    const mci_op *o = &mci_ops[op];
-    if (op < 0 || op >= mci_nop)
+    const mci_op *o = mci_op_at(op);
+    if (!o)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
     if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && a->dtype == b->dtype && b->data && same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1, 0))
         return MC_OK;
@@ -248,6 +248,12 @@ int mc_op1_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a)
     return end_new(mc_op1(op, out, a, NULL), out);
 }
 
+int mc_op1_with_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_params *p)
+{
+    begin_new(out, bytes);
+    return end_new(mc_op1(op, out, a, p), out);
+}
+
 int mc_op2_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_tensor *b)
 {
     if (a->small != b->small)
@@ -266,7 +272,7 @@ int mc_op2_scalar_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a,
 
 int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
 {
-    if (mci_check_released(mci_ops[op].name, out))
+    if (mci_check_released(mci_op_at(op)->name, out))
         return mc_errstatus();
     int32_t flags = out->flags;
     out->flags |= MC_FLAG_OUT;

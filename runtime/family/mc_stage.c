@@ -34,6 +34,8 @@ int mci_operand(const mci_op *op, const mc_tensor *const *in, int nin, int k, in
     if (k >= nin)
         return mci_error(MC_EINVAL, "%s: operand %d is missing", op->name, k + 1);
     const mc_tensor *t = in[k];
+    if ((dtype < 0 || t->dtype == dtype) && t->numel >= least && !mci_contiguous(t))
+        return mci_error(MC_EDTYPE, "%s: operand %d is %s, which is not contiguous; give x:contiguous()", op->name, k + 1, mci_tensor_text(s, sizeof s, t));
     if ((dtype >= 0 && t->dtype != dtype) || !mci_contiguous(t) || t->numel < least)
         return mci_error(MC_EDTYPE, "%s: operand %d is %s; it must be contiguous %s with at least %lld elements", op->name, k + 1,
                          mci_tensor_text(s, sizeof s, t), mc_dtype_name(dtype), (long long)least);

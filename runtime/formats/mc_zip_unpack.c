@@ -70,7 +70,7 @@ static int stream_start(mc_zip_stream *s, const mc_zip *z, const mci_zip_member 
     s->m = m;
     if (check_readable(z, m) != MC_OK) return mc_errstatus();
     s->zlib = mci_zlib();
-    if (!s->zlib) return mc_errstatus();
+    if (!s->zlib && m->method == MCI_ZIP_DEFLATED) return mc_errstatus();
     if (m->method == MCI_ZIP_DEFLATED) {
         s->inflate = s->zlib->inflate_new(1);
         if (!s->inflate) return no_memory(z, m);
@@ -115,7 +115,7 @@ static int stream_step(mc_zip_stream *s, unsigned char *out, int64_t n, size_t *
         s->in += (int64_t)*made;
     }
     if (rc != MC_OK) return rc;
-    s->crc = s->zlib->crc32(s->crc, out, *made);
+    s->crc = (s->zlib ? s->zlib->crc32 : mci_crc32)(s->crc, out, *made);
     s->out += (int64_t)*made;
     return MC_OK;
 }
@@ -212,10 +212,9 @@ int mc_zip_verify(const mc_zip *z, int i)
     if (!m) return MC_EINVAL;
     if (mc_zip_stored(z, i)) { /* no copy */
         const mc_zlib_api *zlib = mci_zlib();
-        if (!zlib) return mc_errstatus();
         s.z = z;
         s.m = m;
-        if (zlib->crc32(0, mc_zip_stored(z, i), (size_t)m->size) != m->crc)
+        if ((zlib ? zlib->crc32 : mci_crc32)(0, mc_zip_stored(z, i), (size_t)m->size) != m->crc)
             return bad_member(&s, "its checksum differs");
         return MC_OK;
     }

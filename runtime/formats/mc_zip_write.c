@@ -75,8 +75,7 @@ static int64_t clip32(int64_t v)
 mc_zip_writer *mc_zip_create(const char *path)
 {
     mc_zip_writer *w;
-    const mc_zlib_api *zlib = mci_zlib();
-    if (!zlib) return NULL;
+    const mc_zlib_api *zlib = mci_zlib(); /* NULL: members are stored */
     w = mci_calloc(1, sizeof *w);
     if (!w) return NULL;
     w->zlib = zlib;
@@ -224,6 +223,11 @@ int mc_zip_begin(mc_zip_writer *w, const char *name, int level, int64_t size)
     rc = reserve(w, n + 1);
     if (rc != MC_OK) return rc;
     if (level > 0) {
+        if (!w->zlib) {
+            (void)mci_zlib(); /* its record says what is missing */
+            mci_error_prefix("npz: packed members need zlib, level = 0 stores them");
+            return mc_errstatus();
+        }
         w->deflate = w->zlib->deflate_new(1, level);
         if (!w->deflate)
             return mci_error(MC_ENOMEM,
@@ -305,7 +309,7 @@ int mc_zip_write(mc_zip_writer *w, const void *bytes, int64_t n)
         w->failed = 1;
         return rc;
     }
-    m->crc = w->zlib->crc32(m->crc, bytes, (size_t)n);
+    m->crc = (w->zlib ? w->zlib->crc32 : mci_crc32)(m->crc, bytes, (size_t)n);
     m->size += n;
     return MC_OK;
 }

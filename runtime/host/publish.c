@@ -77,6 +77,23 @@ static int host_make_folder(lua_State *L)
     return 1;
 }
 
+/* variables(prefix) -> names of the environment that begin so. */
+static int host_variables(lua_State *L)
+{
+    size_t length;
+    const char *prefix = luaL_checklstring(L, 1, &length);
+    int n = 0;
+    extern char **environ;
+    lua_newtable(L);
+    for (char **e = environ; e && *e; e++) {
+        if (strncmp(*e, prefix, length) != 0)
+            continue;
+        lua_pushlstring(L, *e, strcspn(*e, "="));
+        lua_rawseti(L, -2, ++n);
+    }
+    return 1;
+}
+
 /* on_exit(fn): fn() runs at every way out but SIGKILL and the third Ctrl-C; the last registered
  * runs first. */
 static int host_on_exit(lua_State *L)
@@ -179,6 +196,7 @@ void mci_publish(lua_State *L, const mci_place *place)
     static const luaL_Reg FUNCTIONS[] = {
         { "clock", host_clock },   { "isatty", host_isatty },   { "width", host_width },
         { "list", host_list },     { "on_exit", host_on_exit }, { "make_folder", host_make_folder },
+        { "variables", host_variables },
         { NULL, NULL },
     };
     set_search_paths(L, place);

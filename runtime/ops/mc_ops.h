@@ -53,12 +53,19 @@ struct mci_op {
 extern const mci_op mci_ops[];
 extern const int mci_nop; /* how many */
 
+/* Ops that were added while the program runs (mc_registry.c): their number, at least mci_nop, is given by _add; they are never taken away. An op
+ * of a number or name, NULL when there is none. */
+int mci_op_add(mci_op *op);
+const mci_op *mci_op_added(int id);
+const mci_op *mci_op_named(const char *name);
+static inline const mci_op *mci_op_at(int id) { return id >= 0 && id < mci_nop ? &mci_ops[id] : mci_op_added(id); }
+
 /* Runs an op where its operands are (mc_dispatch.c): nothing is recorded. */
 int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 
 /* MCI_FAMILY_*, and mci_<family>_run of every family in the table, one per mc_<family>.c. */
 #include "mc_gen_families.h"
-enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILIES }; /* copies and fills are no row */
+enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILY_ADDED, MCI_FAMILIES }; /* copies and fills are no row; ops that were added run on the CPU */
 extern const mci_family mci_families[MCI_FAMILIES]; /* mc_family.c */
 
 #endif

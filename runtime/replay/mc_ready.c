@@ -20,7 +20,7 @@ int mci_ready_program(mci_ready *r, const mci_vm *vm, const mci_native *native, 
 
 void mci_ready_op(mci_ready *r, int op, mc_tensor *out, const mc_tensor *in, const mc_params *p)
 {
-    const mci_op *o = &mci_ops[op];
+    const mci_op *o = mci_op_at(op);
     int ok = o->family == MCI_FAMILY_REDUCE ? mci_reduce_rows(&r->row, o, out, in, p) : o->family == MCI_FAMILY_SOFTMAX ? mci_softmax_rows(&r->row, o, out, in, p) : 0;
     if (!ok)
         r->row.run = NULL;

@@ -31,7 +31,7 @@ echo "# made by tests/c/build.sh: rules of the C tests"
 echo 'TEST_CC = $(CC) $(CSTD) -Wno-conversion $(INC) -MMD -MP -MF $@.d -o $@ $<'
 # Kernels and their tests know no runtime: the archive holds the kernels alone.
 for level in ${LEVELS:-v2 v3 v4}; do
-  echo "\$(B)/tests/kernels.$level.a: \$(KERNELS:%.c=\$(B)/obj/$level/%.o)"
+  echo "\$(B)/tests/kernels.$level.a: \$(KERNELS:%.c=\$(B)/obj/$level/%.o) \$(WORKFLOW_KERNELS:%.c=\$(B)/obj/$level/%.o)"
   printf '\t%s\n' '$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^'
 done
 

@@ -4,7 +4,7 @@
  * transform library, its own slow transform serves as `fft`. Run-time `prec` 4 or 8 picks the
  * dtype; every buffer is read and written through get and put. Prints "N passed, M failed" and
  * returns 1 on a failure. The known values are those of the spec's conformance list. */
-#include "../../kernels/mck_pac.h"
+#include "../../kernels/workflows/pac/pac.h"
 #include "count_check.h"
 #include <math.h>
 #include <stdio.h>

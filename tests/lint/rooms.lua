@@ -1,18 +1,18 @@
 -- rooms.lua - knowledge flows one way: an include or a require against the arrow fails.
 --
 -- usage: luajit tests/lint/rooms.lua   (from the top of the tree)
--- Owns the table of who may know whom (house style, section 1). Reads text only: `#include "..."` in C, `require` and dofile in Lua.
--- The lists of files that touch the FFI stand here, each with its reason, and nowhere else.
+-- Between rooms: the table C below and the rules for scripts, workflows and the FFI. Inside runtime/ and lua/: the floors of floors.lua, by
+-- include, by quoted module name and, where objects are built, by the functions that C files call.
 
 -- C: files that match a pattern may include headers whose base name matches one of these. First match wins.
 local C = {
-  { '^kernels/workflows/xpcs/', { '^mck', '^mc_def%.h$', '^mc_plugin%.h$', '^xpcs%.h$', '^body%.h$' }, 'kernels of a workflow know kernels/mck*.h, mc_plugin.h and their own folder' },
-  { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^pac_', '^autoreject_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
+  { '^kernels/workflows/', { '^mc_plugin%.h$', '^mck', '^mc_def%.h$', '^[^m][%w_]*%.h$', '^m[^ac][%w_]*%.h$', '^%.%./[%w_]+%.h$' }, 'a workflow knows mc_plugin.h, kernels/mck*.h and its own headers' },
+  { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^autoreject_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
   { '^bindings/luajit/', { '^mascon%.h$' }, 'bindings/luajit knows the public header' },
   { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },
   { '^bindings/', { '^mc_backend%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h and mck.h' },
   { '^runtime/host/', { '^host%.h$', '^mc_backend%.h$', '^mc_def%.h$' }, 'the program knows host.h and, for the line editor, mc_backend.h' },
-  { '^tests/c/', { '^mascon%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$' }, 'C tests know the public header, what a neighbour implements, or kernels' },
+  { '^tests/c/', { '^mascon%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$', '^%.%./%.%./kernels/workflows/' }, 'C tests know the public header, what a neighbour implements, or kernels' },
   { '^tests/fuzz/host%.c$', { '^mc_' }, 'the stand-in runtime of the fuzz targets knows the runtime' },
   { '^tests/fuzz/', { '^mascon%.h$', '^mc_formats%.h$' }, 'fuzz targets know the public header' },
   { '^runtime/formats/', { '^mascon%.h$', '^mc_formats%.h$', '^mc_error%.h$', '^mc_memory%.h$', '^mc_context%.h$', '^mc_backend%.h$', '^mc_def%.h$', '^mc_gen_enums%.h$' }, 'formats know errors, memory and the door to zlib, no tensors' },
@@ -24,7 +24,7 @@ local C = {
 local FFI = {
   ['report/results.lua'] = 'a finalizer', ['core/ffi.lua'] = 'opens libmascon', ['core/tensor.lua'] = 'the handle', ['core/index.lua'] = 'index triples handed to C', ['core/view.lua'] = 'shapes handed to C',
   ['core/dlpack.lua'] = 'finalizers of pointers',
-  ['base/file.lua'] = 'the writer of files in pieces',
+  ['base/file.lua'] = 'the writer of files in pieces', ['base/child.lua'] = 'a process',
   ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/launch.lua'] = 'launches of compiled functions',
   ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/door.lua'] = 'compilers and compiled code',
 }
@@ -32,19 +32,13 @@ local FFI = {
 -- Lua modules of LuaJIT itself, free for all.
 local PLAIN = { ['bit'] = true, ['jit'] = true, ['table.new'] = true, ['table.clear'] = true, ['jit.opt'] = true, ['jit.util'] = true }
 
+local floors = dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/floors.lua')
+local list = floors.list
+
 local failures, files = 0, 0
 local function complain(path, line, text)
   failures = failures + 1
   io.stderr:write(('%s:%d: %s\n'):format(path, line, text))
-end
-
-local function list(command)
-  local pipe = assert(io.popen(command))
-  local out = {}
-  for path in pipe:lines() do out[#out + 1] = path end
-  pipe:close()
-  table.sort(out)
-  return out
 end
 
 local function any(text, patterns)
@@ -80,9 +74,7 @@ local function library_may(path, name)
     return FFI[file] ~= nil or file:find 'native[%w_]*%.lua$' ~= nil, 'touches the FFI; only the modules listed in tests/lint/rooms.lua do'
   end
   if path:find '^lua/mascon/host/' then return true end
-  if name:find '^mascon%.host%.' then return false, 'the library may not know the program' end
-  if PLAIN[name] or name:find '^mascon' then return true end
-  if path:find '^lua/workflows/' and name:find '^workflows%.' then return true end
+  if PLAIN[name] or name:find '^mascon' or name:find '^workflows%.' then return true end
   return false, 'the library needs nothing but itself and LuaJIT'
 end
 
@@ -100,7 +92,7 @@ local function check_lua(path)
       end
     end
     if path:find '^lua/mascon/' and not path:find '^lua/mascon/host/' and code:find 'ffi%.C%f[^%w_]' then
-      complain(path, at, 'uses ffi.C; the library is reached through mascon.ffi')
+      complain(path, at, 'uses ffi.C; the library is reached through mascon.core.ffi')
     end
   end
 end
@@ -113,5 +105,66 @@ for _, path in ipairs(list [[find lua scripts -name '*.lua']]) do
   files = files + 1
   check_lua(path)
 end
-print(('rooms: %d files, %d against the arrow'):format(files, failures))
+
+-- ---------------------------------------------------------------- floors
+
+local arrows = floors.lua_arrows()
+for _, path in ipairs(list [[find lua/mascon -name '*.lua']]) do
+  if not floors.lua_floor(path) then complain(path, 1, 'stands on no floor; put it into a folder of lua/mascon (tests/lint/floors.lua lists them)') end
+end
+for _, path in ipairs(list [[find runtime -name '*.[ch]']]) do
+  local file = path:gsub('^runtime/', '')
+  if file:find '/' and not floors.floor_of(floors.place_c, file) then complain(path, 1, 'stands on no floor; the folders of runtime/ are those of tests/lint/floors.lua') end
+end
+
+--- What a file of a workflow may name: the library and itself.
+local function check_workflow(a)
+  local own, other = a.path:match '^lua/workflows/([%w_]+)', a.to:match '^workflows%.([%w_]+)'
+  if other and own ~= other then complain(a.path, a.line, ('names %s; a workflow knows the library and itself'):format(a.to)) end
+  if a.to:find '^mascon%.host%.' then complain(a.path, a.line, ('names %s; a workflow does not know the program'):format(a.to)) end
+end
+
+for _, a in ipairs(arrows) do
+  if a.path:find '^lua/workflows/' then check_workflow(a)
+  elseif a.to:find '^workflows%.' then complain(a.path, a.line, ('names %s; the library names no workflow'):format(a.to))
+  else
+    local from = floors.lua_floor(a.path)
+    local to = a.to == 'mascon' and floors.TABLES['init.lua'] or a.target and floors.lua_floor(a.target) or a.to:match '^mascon%.(gen)%.'
+    if from and to and floors.place_lua[to] > floors.place_lua[from] then
+      complain(a.path, a.line, ('names %s: %s stands above %s'):format(a.to, to, from))
+    end
+  end
+end
+for _, a in ipairs(floors.c_arrows()) do
+  if a.from and a.to and floors.place_c[a.to] > floors.place_c[a.from] then
+    complain(a.path, a.line, ('includes "%s": %s stands above %s'):format(a.header, a.to, a.from))
+  end
+end
+local calls, still = floors.c_calls(), {}
+for _, c in ipairs(calls) do
+  if floors.place_c[c.to] > floors.place_c[c.from] then
+    local key = c.file .. ' ' .. c.name
+    still[key] = true
+    if not floors.CALLS[key] then complain('runtime/' .. c.file, 1, ('calls %s of %s: %s stands above %s'):format(c.name, c.target, c.to, c.from)) end
+  end
+end
+for key in pairs(#calls > 0 and floors.CALLS or {}) do
+  if not still[key] and io.open('runtime/' .. key:match '^%S+') then complain('tests/lint/floors.lua', 1, ('CALLS lists %s, which is gone; take it off the list'):format(key)) end
+end
+for _, circle in ipairs(floors.circles(arrows, function(a) return a.eager end)) do
+  complain(circle:match '^%S+', 1, ('is loaded in a circle: %s'):format(circle))
+end
+local seen = {}
+for _, circle in ipairs(floors.circles(arrows, function() return true end)) do
+  seen[circle] = true
+  if not floors.CIRCLES[circle] then complain(circle:match '^%S+', 1, ('stands in a circle: %s; give what they share a file of its own'):format(circle)) end
+end
+
+for circle in pairs(floors.CIRCLES) do
+  local there = true
+  for m in circle:gmatch '%S+' do there = there and io.open('lua/' .. m:gsub('%.', '/') .. '.lua') ~= nil or io.open('lua/' .. m:gsub('%.', '/') .. '/init.lua') ~= nil end
+  if there and not seen[circle] then complain('tests/lint/floors.lua', 1, ('CIRCLES lists %s, which is none any more; take it off the list'):format(circle)) end
+end
+
+print(('rooms: %d files, %s, %d against the arrow'):format(files, calls[1] and #calls .. ' calls of C' or 'calls of C not read (nothing is built)', failures))
 os.exit(failures == 0 and 0 or 1)

@@ -106,23 +106,55 @@ describe('tests/lint', function()
 
   it('finds includes and requires against the arrow', function()
     if not sources then return pending 'no sources in this folder' end
-    for _, room in ipairs { 'kernels/cpu', 'runtime', 'bindings', 'tests', 'scripts', 'lua/mascon' } do os.execute('mkdir -p ' .. quote(folder .. '/' .. room)) end
+    for _, room in ipairs { 'kernels/cpu', 'runtime/base', 'runtime/tensor', 'bindings', 'tests', 'scripts', 'lua/mascon/core', 'lua/mascon/fft', 'lua/mascon/stats', 'lua/mascon/host',
+      'lua/workflows/one', 'lua/workflows/two', 'build/obj/runtime/base', 'build/obj/runtime/tensor' } do os.execute('mkdir -p ' .. quote(folder .. '/' .. room)) end
     write('kernels/cpu/good.c', '/* x */\n#include "mck.h"\n#include <math.h>\n')
-    write('lua/mascon/good.lua', "-- x\nlocal tensor = require 'mascon.core.tensor'\n")
+    write('runtime/tensor/good.c', '/* x */\n#include "base/mc_def.h"\n')
+    write('lua/mascon/stats/good.lua', "-- x\nlocal tensor = require 'mascon.core.tensor'\nlocal function f() return require('mascon.fft') end\n")
+    write('lua/mascon/core/tensor.lua', "-- x\nlocal host = package.loaded['mascon.host']\n-- see require 'mascon.stats.good'\n")
+    write('lua/mascon/fft/init.lua', '-- x\n')
+    write('lua/mascon/host/repl.lua', '-- x\n')
+    write('lua/workflows/one/init.lua', "-- x\nlocal part = require 'workflows.one.part'\nlocal fft = require 'mascon.fft'\n")
     write('scripts/good.lua', "-- x\nlocal mc = require 'mascon'\n")
     local out, status = lint 'rooms'
     assert.equal(0, status, out)
-    write('kernels/cpu/bad.c', '/* x */\n#include "mc_tensor.h"\n')
-    write('bindings/fftw/fftw.c', '/* x */\n#include "mascon.h"\n')
-    write('lua/mascon/bad.lua', "-- x\nlocal ffi = require 'ffi'\n")
-    write('lua/mascon/worse.lua', "-- x\nlocal repl = require('mascon.host.repl')\n")
-    write('scripts/bad.lua', "-- x\nlocal lib = require 'mascon.core.ffi'\n")
+    local planted = {}
+    --- Writes a file about which the lint is to complain in these words.
+    local function plant(path, text, complaint)
+      write(path, text)
+      planted[#planted + 1] = complaint
+    end
+    plant('kernels/cpu/bad.c', '/* x */\n#include "mc_tensor.h"\n', 'kernels/cpu/bad.c:2: includes "mc_tensor.h"')
+    plant('bindings/fftw/fftw.c', '/* x */\n#include "mascon.h"\n', 'bindings/fftw/fftw.c:2: includes "mascon.h"')
+    plant('scripts/bad.lua', "-- x\nlocal lib = require 'mascon.core.ffi'\n", 'scripts/bad.lua:2: requires mascon.core.ffi')
+    plant('lua/mascon/stats/ffi.lua', "-- x\nlocal ffi = require 'ffi'\n", 'lua/mascon/stats/ffi.lua:2: requires ffi')
+    -- floors of C: an include, a call that no include shows
+    plant('runtime/base/bad.c', '/* x */\n#include "tensor/mc_tensor.h"\n', 'runtime/base/bad.c:2: includes "tensor/mc_tensor.h": tensor stands above base')
+    write('low.c', 'void above(void);\nvoid below(void);\nvoid below(void) { above(); }\n')
+    write('high.c', 'void above(void);\nvoid above(void) {}\n')
+    out, status = shell(('cd %s && cc -c low.c -o build/obj/runtime/base/low.o && cc -c high.c -o build/obj/runtime/tensor/high.o'):format(quote(folder)))
+    assert.equal(0, status, out)
+    plant('note.txt', '', 'runtime/base/low.c:1: calls above of tensor/high.c: tensor stands above base')
+    -- floors of Lua: at once, at the first call, in a table, the program, no floor
+    plant('lua/mascon/core/now.lua', "-- x\nlocal fft = require 'mascon.fft'\n", 'lua/mascon/core/now.lua:2: names mascon.fft: fft stands above core')
+    plant('lua/mascon/core/later.lua', "-- x\nlocal function f()\n  return require('mascon.fft').fft\nend\n", 'lua/mascon/core/later.lua:3: names mascon.fft: fft stands above core')
+    plant('lua/mascon/core/listed.lua', "-- x\nlocal FROM = { fft = 'mascon.fft' }\n", 'lua/mascon/core/listed.lua:2: names mascon.fft: fft stands above core')
+    plant('lua/mascon/core/public.lua', "-- x\nlocal mc = require 'mascon'\n", 'lua/mascon/core/public.lua:2: names mascon: help stands above core')
+    plant('lua/mascon/stats/worse.lua', "-- x\nlocal repl = require('mascon.host.repl')\n", 'lua/mascon/stats/worse.lua:2: names mascon.host.repl: host stands above stats')
+    plant('lua/mascon/flat.lua', '-- x\n', 'lua/mascon/flat.lua:1: stands on no floor')
+    -- workflows
+    plant('lua/mascon/stats/two.lua', "-- x\nlocal two = require 'workflows.two'\n", 'lua/mascon/stats/two.lua:2: names workflows.two; the library names no workflow')
+    plant('lua/workflows/two/init.lua', "-- x\nlocal one = require 'workflows.one'\n", 'lua/workflows/two/init.lua:2: names workflows.one; a workflow knows the library and itself')
+    -- circles: of files loaded at once (which are also circles), of files loaded later
+    write('lua/mascon/fft/a.lua', "-- x\nlocal function f() return require 'mascon.fft.b' end\n")
+    plant('lua/mascon/fft/b.lua', "-- x\nlocal function f() return require 'mascon.fft.a' end\n", 'stands in a circle: mascon.fft.a mascon.fft.b')
+    planted[#planted + 1] = 'stands in a circle: mascon.stats.a mascon.stats.b'
+    write('lua/mascon/stats/a.lua', "-- x\nlocal b = require 'mascon.stats.b'\n")
+    plant('lua/mascon/stats/b.lua', "-- x\nlocal a = require 'mascon.stats.a'\n", 'is loaded in a circle: mascon.stats.a mascon.stats.b')
     out, status = lint 'rooms'
     assert.equal(1, status)
-    for _, part in ipairs { 'kernels/cpu/bad.c:2: includes "mc_tensor.h"', 'bindings/fftw/fftw.c:2: includes "mascon.h"', 'lua/mascon/bad.lua:2: requires ffi',
-      'lua/mascon/worse.lua:2: requires mascon.host.repl', 'scripts/bad.lua:2: requires mascon.core.ffi', '5 against the arrow' } do
-      assert.is_truthy(out:find(part, 1, true), part)
-    end
+    for _, complaint in ipairs(planted) do assert.is_truthy(out:find(complaint, 1, true), complaint .. '\n' .. out) end
+    assert.is_truthy(out:find(#planted .. ' against the arrow', 1, true), out)
   end)
 
   it('finds files without an opening comment, tabs, blanks at line ends and paths of one machine', function()

@@ -38,9 +38,9 @@ describe('mascon why', function()
     end
     local why = require 'mascon.host.verbs.why'
     local kept, said = io.stdout, {}
-    io.stdout = { write = function(_, ...) for _, v in ipairs { ... } do said[#said + 1] = v end end }
+    rawset(io, 'stdout', { write = function(_, ...) for _, v in ipairs { ... } do said[#said + 1] = v end end })
     local ok, status = pcall(why.main, { folder .. 1, folder .. 2 })
-    io.stdout = kept
+    rawset(io, 'stdout', kept)
     os.execute("rm -rf '" .. folder .. "1' '" .. folder .. "2'")
     assert.is_true(ok, tostring(status))
     assert.equal(1, status)

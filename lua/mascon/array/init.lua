@@ -6,6 +6,7 @@ local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'
 require 'mascon.core.view'
+require 'mascon.core.several'
 local index = require 'mascon.core.index'
 local create = require 'mascon.array.create'
 local print_ = require 'mascon.core.print'
@@ -26,6 +27,7 @@ for _, from in ipairs { create, select_, dlpack } do
   for name, f in pairs(from) do M[name] = f end
 end
 M.from_table = nil
+M.complex = into.wrap('complex', create.complex)
 M.newaxis, M.ellipsis = index.newaxis, index.ellipsis
 M.scope, M.keep, M.is_tensor = tensor.scope, tensor.keep, tensor.is
 M.repr = print_.repr

@@ -2,7 +2,8 @@
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
-local P = lib.params
+local create = require 'mascon.array.create'
+local P, F, methods = lib.params, op.functions, tensor.methods
 local M = {}
 
 local IIR = op.rows.iir.id
@@ -17,6 +18,19 @@ function M.recurse(x, coef, state, reverse, level, inplace)
   local last = tensor.header(0)
   local y = op.run('signal.filter', (level or 2) + 1, inplace and { out = x } or nil, 0, run, x, coef, state, last)
   return y, last._storage ~= nil and tensor.finish(last) or last
+end
+
+--- States of rows that begin at rest.
+function M.rest(m, coef)
+  return create.zeros { m, coef.shape[1] * (coef.shape[2] / 2 - 1) }
+end
+
+--- Rows through plain taps h f64 [k], from rest.
+function M.fir_rows(x, h)
+  local k = h.shape[1]
+  local coef = F.concat({ methods.reshape(h, { 1, k }), create.zeros { 1, k } }, 2)
+  coef[{ 1, k + 1 }] = 1
+  return (M.recurse(x, coef, M.rest(x.shape[1], coef), false, 3))
 end
 
 return M

@@ -15,10 +15,11 @@ local SIZES = { 4096, 8192, 12288, 16384, 24576, 32768, 49152, 65536 }
 local ELEMENTS, ROUNDS, NAME = 2 ^ 20, 7, 'vm-cache'
 
 --- Times a chain of ops on the vector machine for each size; the best size and all { bytes, rate (bytes of operands and results per second) }.
+---@param compile function mc.compile
 ---@return integer best
 ---@return table[] rows
-function M.measure()
-  local f = require('mascon.compile').compile(function(x, y)
+function M.measure(compile)
+  local f = compile(function(x, y)
     local h = x
     for _ = 1, 3 do h = mc.maximum(h * y + x, y) - x * 0.5 end
     return h

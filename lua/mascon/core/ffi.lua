@@ -23,11 +23,16 @@ if type(host) == 'table' and host.set_cancel then
 end
 
 M.C, M.gen, M.libdir = C, gen, libdir
+M.by_id = {} -- rows of the ops that have a number in C
+for _, r in ipairs(gen.ops) do if r.id >= 0 then M.by_id[r.id] = r end end
 M.params = ffi.new 'mc_params'
 M.status = {}
 for i, name in ipairs(gen.statuses) do M.status[name] = i - 1 end
 
 --- Text of the last failing call.
+--- Text of C's as a Lua string.
+M.text = ffi.string
+
 function M.message() return ffi.string(C.mc_errmsg()) end
 
 --- Raises the library's last error at the caller's caller (level as in error()).
@@ -39,6 +44,31 @@ end
 --- rc ~= 0 becomes an error at `level` (2: the caller of the function that calls check).
 function M.check(rc, level)
   if rc ~= 0 then error(ffi.string(C.mc_errmsg()), level and level + 1 or 3) end
+end
+
+--- The native part of a workflow, opened: it and { row = its place }; nil and why it cannot be.
+function M.open_rows(path)
+  local part = C.mc_workflow_open(path)
+  if part == nil then return nil, M.message() end
+  local places, k = {}, 0
+  while true do
+    local name = C.mc_workflow_row(part, k)
+    if name == nil then return part, places end
+    places[ffi.string(name)] = k
+    k = k + 1
+  end
+end
+
+local PROMOTE = { numeric = 0, float = 1, bool = 2 }
+--- Makes the row at place k of a native part an op of the library: its number; nil and why it cannot be.
+function M.add_row(part, k, row)
+  local compute = ffi.new('int8_t[?]', #gen.dtypes)
+  local given = {}
+  for _, name in ipairs(row.dtypes) do given[name] = true end
+  for i, d in ipairs(gen.dtypes) do compute[i - 1] = given[d[1]] and d.code or -1 end
+  local id = C.mc_workflow_add(part, k, row.nin, row.nout == 'list' and 255 or row.nout or 1, PROMOTE[row.promote or 'numeric'], compute)
+  if id < 0 then return nil, M.message() end
+  return id
 end
 
 --- Neighbours and process facts, as plain Lua values.

@@ -60,6 +60,8 @@ function M.maker(row)
   end
 end
 
+op.makers.linalg = M.maker
+
 --- An internal row, for compositions: results of `name` with parameters by name.
 ---@param n? integer how many results, for rows where that depends
 function M.raw(name, list, values, n)

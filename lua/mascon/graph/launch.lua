@@ -20,8 +20,7 @@ local numbers = 0
 local KIND = { [0] = 'op', 'copy', 'put', 'base', 'call' }
 local calls = {} -- of each recording: what its CALL entries stand for, by number
 
-local by_id = {}
-for _, r in ipairs(lib.gen.ops) do if r.id >= 0 then by_id[r.id] = r end end
+local by_id = lib.by_id
 
 --- A C array of handles; the list keeps them alive.
 local function array(tensors)

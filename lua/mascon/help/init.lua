@@ -110,7 +110,7 @@ local function of_row(row)
 end
 
 --- Rows by the functions made from them.
-local row_of = {}
+local row_of = setmetatable({}, { __index = op.added })
 for name, f in pairs(op.functions) do row_of[f] = op.rows[name] or row_of[f] end
 
 --- Comment about function `f` called `name`: above the line that begins it, else above the line of its file that defines the name.

@@ -9,6 +9,7 @@ local nearest = require 'mascon.host.nearest'
 local source = require 'mascon.host.source'
 local strict = require 'mascon.host.strict'
 local traceback = require 'mascon.host.traceback'
+local variables = require 'mascon.host.variables'
 
 local M = {}
 
@@ -209,9 +210,18 @@ function M.main(argv)
     return 0
   end
 
+  local trouble = variables.trouble()
+  if trouble then return wrong_use(trouble) end
   find_public_modules()
   local word = o.script and argv[o.script]
-  if word and not o.stdin and not o.file_only and is_verb(word) then return run_verb(word, argv, o.script) end
+  if word and not o.stdin and not o.file_only and is_verb(word) then
+    local first = argv[o.script + 1]
+    if (first == '--help' or first == '-h') and word ~= 'cache' then
+      io.write('usage: mascon ', VERB_HELP[word], '\n')
+      return 0
+    end
+    return run_verb(word, argv, o.script)
+  end
   if word and not o.stdin and not exists(word) then
     local hint = nearest.hint(word, VERBS)
     return wrong_use(("there is no verb and no file '%s'%s\nverbs: %s"):format(word, hint, table.concat(VERBS, ', ')))

@@ -67,7 +67,7 @@ end
 function M.choose(condition, yes, no, ...)
   local now = says(condition)
   if now ~= nil then return (now and yes or no)(...) end
-  return require('mascon').cond(condition, function(...) return unpack(codes(yes(...))) end, function(...) return unpack(codes(no(...))) end, ...)
+  return require('mascon.transform.branch').cond(condition, function(...) return unpack(codes(yes(...))) end, function(...) return unpack(codes(no(...))) end, ...)
 end
 
 --- w less its components along the rows of V, twice, so that what is left is orthogonal to working precision; the components.

@@ -163,7 +163,7 @@ function M.cut(r, opts)
       for k, i in ipairs(picks) do inner[k] = from[i] end
       local trend, offset = o.detrend and mask_of(known, picks), a and mask_of(known, picks, CORRECTED)
       for j, row in ipairs(which) do
-        require('mascon').scope(function()
+        tensor.scope(function()
           local x = r._fetch(inner, starts[row], T)
           if trend then x = F.where(F.greater(trend, 0), require('mascon.signal').detrend(x, { type = o.detrend }), x) end
           if offset then x = x - x[{ { 1, #picks }, { a, b } }]:mean { 2, keepdim = true } * offset end

@@ -128,7 +128,7 @@ local function block_of(p, seg, b, picks)
   local out = tensor.empty('raw.filter', { #picks, min(p.step, seg.to - seg.from - b * p.step) }, 'f64', 3)
   for k = 1, #picks, p.group do
     local last = min(k + p.group - 1, #picks)
-    out[{ { k, last } }] = require('mascon').scope(function() return part_of(p, seg, b, { unpack(picks, k, last) }) end)
+    out[{ { k, last } }] = tensor.scope(function() return part_of(p, seg, b, { unpack(picks, k, last) }) end)
   end
   return out
 end
@@ -155,7 +155,7 @@ local function remembered(p, seg, b, picks)
       return hit.y
     end
   end
-  local y = require('mascon').scope(function() return block_of(p, seg, b, picks) end) -- transforms are many times a block
+  local y = tensor.scope(function() return block_of(p, seg, b, picks) end) -- transforms are many times a block
   table.insert(p.memory, 1, { key = key, y = tensor.outlive(y) })
   forget(p)
   return y

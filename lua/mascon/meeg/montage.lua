@@ -91,7 +91,7 @@ local METRES = { m = 1, cm = 1e-2, mm = 1e-3 }
 function M.read(path, opts)
   local fname = 'meeg.montage.read'
   local o = check.opts(fname, opts, READ)
-  local t = require('mascon').load(path)
+  local t = require('mascon.io').load(path)
   local columns = {}
   for k, v in pairs(type(t) == 'table' and t.columns or {}) do
     if type(k) == 'string' then columns[k:lower()] = v end

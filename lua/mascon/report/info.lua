@@ -13,7 +13,7 @@ local function memory()
   local c = lib.memory_stats()
   return {
     total = kib 'MemTotal', available = kib 'MemAvailable', cgroup_limit = machine.cgroup 'memory.max',
-    limit = c.limit > 0 and c.limit or nil, soft_ceiling = c.soft_ceiling, live = c.live, cached = c.cached, peak = c.peak,
+    limit = c.limit > 0 and c.limit or nil, limit_source = lib.text(lib.C.mc_memory_limit_source()), soft_ceiling = c.soft_ceiling, live = c.live, cached = c.cached, peak = c.peak,
   }
 end
 
@@ -42,7 +42,7 @@ function M.info() return M.about { 'fft', 'blas', 'zlib', 'threads', 'raster', '
 function M.about(kinds)
   return {
     version = lib.version(), lua = jit.version, processor = machine.processor(), cores = machine.cores(), isa = lib.isa(),
-    threads = lib.C.mc_get_num_threads(), libraries = libraries(kinds), devices = { 'cpu' }, cache = cache(), memory = memory(),
+    threads = lib.C.mc_get_num_threads(), threads_source = lib.text(lib.C.mc_threads_source()), libraries = libraries(kinds), devices = { 'cpu' }, cache = cache(), memory = memory(),
     system = (machine.first '/proc/version' or 'unknown'):match '^(%S+ version %S+)' or 'unknown',
   }
 end

@@ -42,6 +42,13 @@ end
 
 local function call(n, x, p) return launch.call(n.row, #n.outs, x, p or n.params) end
 
+--- Ops that take leading axes as copies of one another (rows of workflows that say batch = 'leading').
+function R.leading(n, x, batched, size)
+  local y = {}
+  for i, t in ipairs(x) do y[i] = spread(t, batched[i], size):contiguous() end
+  return call(n, y, n.params.naxes >= 1 and moved(n) or nil)
+end
+
 -- ---------------------------------------------------------------- elementwise
 
 local function elementwise(n, x, batched)

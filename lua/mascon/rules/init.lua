@@ -30,6 +30,7 @@ local function nothing() return {} end
 
 --- The rule of a row in one of three lists: reverse, forward, without. Files are read when they are asked.
 local function find(list, row)
+  if type(row.rules) == 'table' then return row.rules[list] end -- a row that came along with a workflow
   for _, name in ipairs(HOME[row.family] or FILES) do
     local rules = require('mascon.rules.' .. name)[list] or {}
     local f = rules[row[1]] or list ~= 'without' and rules[row.rules or '']
@@ -41,7 +42,7 @@ end
 ---@return function? rule
 ---@return string? why
 function M.reverse(row)
-  local why = (row.rules or ''):match '^none: (.*)'
+  local why = type(row.rules) == 'string' and row.rules:match '^none: (.*)' or nil
   local f = not why and (row.rules ~= 'auto' and find('reverse', row) or row.d and formula.rule(row) or find('reverse', row))
   if f then return f end
   if why == 'piecewise constant' then return nothing end

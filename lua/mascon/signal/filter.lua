@@ -15,19 +15,7 @@ local M = {}
 
 -- ---------------------------------------------------------------- the recursion
 
-local recurse = recurrence.recurse
-
-local function rest(m, coef)
-  return create.zeros { m, coef.shape[1] * (coef.shape[2] / 2 - 1) }
-end
-
---- Rows through plain taps h f64 [k], from rest (for fourier.lua).
-function M.fir_rows(x, h)
-  local k = h.shape[1]
-  local coef = F.concat({ methods.reshape(h, { 1, k }), create.zeros { 1, k } }, 2)
-  coef[{ 1, k + 1 }] = 1
-  return (recurse(x, coef, rest(x.shape[1], coef), false, 3))
-end
+local recurse, rest = recurrence.recurse, recurrence.rest
 
 --- Both parts of complex rows, or real rows, through f.
 local function each_part(x, f)

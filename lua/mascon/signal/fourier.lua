@@ -7,6 +7,7 @@ local create = require 'mascon.array.create'
 local check = require 'mascon.core.check'
 local fft = require 'mascon.fft'
 local rows = require 'mascon.signal.rows'
+local recurrence = require 'mascon.array.recurrence'
 local methods, F = tensor.methods, op.functions
 local cut, ALL = rows.cut, rows.all
 local M = {}
@@ -180,9 +181,8 @@ local function convolve(fname, x, h, o, level)
     if o.method == 'fft' or o.method == 'auto' and not rows.is_short(short, r) then
       y = M.convolve_rows(r, h, first, count)
     else
-      local filter = require 'mascon.signal.filter'
       local tail = tensor.empty(fname, { r.shape[1], h.shape[1] - 1 }, r.dtype, level):fill_(0)
-      y = cut(filter.fir_rows(F.concat({ r, tail }, 2), methods.to(h, 'f64')), first + 1, first + count)
+      y = cut(recurrence.fir_rows(F.concat({ r, tail }, 2), methods.to(h, 'f64')), first + 1, first + count)
     end
     if whole then y = methods.to(F.round(y), 'i64') end
     return back(y)

@@ -50,7 +50,8 @@ end
 local KINDS = {}
 
 function KINDS.op(n, x, batched, size)
-  local rule = rules[n.row.family]
+  local own = type(n.row.rules) == 'table' and n.row.rules.batch
+  local rule = own == 'leading' and rules.leading or own or rules[n.row.family]
   return rule and rule(n, x, batched, size) or nil
 end
 

@@ -2,7 +2,7 @@
 --
 -- Lua turns the result of a comparison into true or false at once. Where values are not known, the condition is run once for each way its comparisons may
 -- come out, and what the runs return is chosen by the comparisons themselves. Owns these runs. May not know loops or branches.
-local mc = require 'mascon'
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

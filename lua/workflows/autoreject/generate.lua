@@ -3,7 +3,7 @@
 -- Owns one recipe, so that every program can make the same numbers: sums and products of SplitMix64 uniforms in a stated order, no special
 -- function. May not know thresholds.
 local mc = require 'mascon'
-local pac_generate = require 'workflows.pac.generate'
+local splitmix = require 'mascon.array.splitmix'
 local M = {}
 
 local E, C, T = 30, 16, 50
@@ -12,7 +12,7 @@ local UNIFORMS = 2 * C + 12 * (E * 3 * T + E * C * T + (E - E / 3) * T)
 
 --- Uniform numbers one by one, and g: twelve of them added up, minus 6.
 local function stream()
-  local list, at = pac_generate.uniform(UNIFORMS, SEED):totable(), 0
+  local list, at = splitmix.uniforms(UNIFORMS, { SEED })[1]:totable(), 0
   local function u()
     at = at + 1
     return list[at]

@@ -13,6 +13,7 @@ local normalize = require 'workflows.pac.normalize'
 local surrogate = require 'workflows.pac.surrogate'
 local raw, error = op.raw, check.error
 local M = {}
+require 'mascon.base.workflow'.native 'pac' -- the ops pac_*
 
 local NORM = { mean = 0, sum = 1, pooled = 2 }
 local BINS = { mi = 0, hr = 1 }
@@ -264,7 +265,7 @@ local function wanted(e)
     w.mean, w.m2, w.exceed = true, true, true
     if o.mcp == 'maxstat' then
       w[o.maxstat_of == 'z' and 'zmax' or 'max'], w.zvalue = true, o.maxstat_of == 'z' or nil
-      w.znear = o.maxstat_of == 'z' and e.far < e.K or nil
+      w.znear = o.maxstat_of == 'z' and e.far < e.K and not o.single_step or nil
     end
     w.all = keeps_all(e)
   end

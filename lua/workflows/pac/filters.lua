@@ -10,6 +10,7 @@ local mc = require 'mascon'
 local fft = require 'mascon.fft'
 local bands = require 'workflows.pac.bands'
 local M = {}
+require 'mascon.base.workflow'.native 'pac' -- the ops pac_*
 
 --- Taps of the fir1 band-pass: difference of two ideal low-passes under a symmetric Hamming window, gain 1 at the band's mean.
 ---@param order integer

@@ -5,9 +5,9 @@
 -- measures. Everything runs as whole-tensor ops; 64-bit words are i64 tensors, whose products wrap as the recipe wants.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local splitmix = require 'mascon.array.splitmix'
 local M = {}
 
-local GAMMA, MIX1, MIX2 = 0x9E3779B97F4A7C15LL, 0xBF58476D1CE4E5B9LL, 0x94D049BB133111EBLL
 local TWO_PI = 2 * math.pi
 
 -- ---------------------------------------------------------------- seeds and streams
@@ -29,26 +29,6 @@ local function seed_list(fname, what, v, level)
   return list, type(v) ~= 'table'
 end
 
--- z ^= z >>> bits, in place; the sign bits that the arithmetic shift copies in are masked off
-local function fold(z, bits)
-  local t = mc.bitwise_right_shift(z, bits)
-  mc.bitwise_and(t, 2 ^ (64 - bits) - 1, { out = t })
-  mc.bitwise_xor(z, t, { out = z })
-  t:release()
-end
-
-local function words(n, seeds)
-  local column = mc.tensor(seeds)
-  if column.dtype ~= 'i64' then column = column:to 'i64' end
-  local z = mc.arange(1, n, 1, { dtype = 'i64' }) * mc.tensor { GAMMA } + column:reshape(-1, 1)
-  fold(z, 30)
-  z:mul_(mc.tensor { MIX1 })
-  fold(z, 27)
-  z:mul_(mc.tensor { MIX2 })
-  fold(z, 31)
-  return z
-end
-
 --- The first n outputs of SplitMix64.
 ---
 --- Word k (from 1) is mix(seed + k 0x9E3779B97F4A7C15), mix being two rounds of xor-shift and multiply and a last xor-shift.
@@ -59,28 +39,18 @@ end
 function M.splitmix64(n, seed)
   check.arg('pac.splitmix64', 'n', n, 'integer >= 0', 3)
   local list, one = seed_list('pac.splitmix64', 'seed', seed, 3)
-  local z = words(n, list)
+  local z = splitmix.words(n, list)
   return one and z[1] or z
 end
 
-local function uniforms(n, seeds)
-  local z = words(n, seeds)
-  local t = mc.bitwise_right_shift(z, 11)
-  mc.bitwise_and(t, 2 ^ 53 - 1, { out = t })
-  z:release()
-  local u = t:to 'f64'
-  t:release()
-  return u:mul_(2 ^ -53)
-end
-
-local function noises(n, seeds) return (uniforms(n, seeds) - 0.5):mul_(math.sqrt(12)) end
+local function noises(n, seeds) return (splitmix.uniforms(n, seeds) - 0.5):mul_(math.sqrt(12)) end
 
 --- n uniform numbers on [0, 1): the upper 53 bits of the words of splitmix64, times 2^-53.
 ---@return any f64 [n], or [S, n] for a list of seeds
 function M.uniform(n, seed)
   check.arg('pac.uniform', 'n', n, 'integer >= 0', 3)
   local list, one = seed_list('pac.uniform', 'seed', seed, 3)
-  local u = uniforms(n, list)
+  local u = splitmix.uniforms(n, list)
   return one and u[1] or u
 end
 
@@ -224,14 +194,14 @@ function M.g2(opts)
   local o = options('pac.g2', opts, G2, 3)
   local seeds, one = seeds_of('pac.g2', o, { { 'seed', o.seed }, { 'jitter_seed', default_seed(o.jitter_seed, o.seed, 2000) } }, 3)
   local t = time(o)
-  local draw = uniforms(2, seeds[2]) * 2 - 1
+  local draw = splitmix.uniforms(2, seeds[2]) * 2 - 1
   local function oscillation(f, jitter, column)
     if jitter == 0 then return sine(f, t) end
     return mc.sin((TWO_PI * f) * (1 + jitter * draw[{ mc.all, { column, column } }]) * t)
   end
   local slow, fast = oscillation(o.fp, o.fp_jitter, 1), oscillation(o.fa, o.fa_jitter, 2)
   local envelope = 0.5 * ((1 - o.chi) * slow + (1 + o.chi))
-  return shaped(envelope * fast + slow + o.sigma * uniforms(o.n, seeds[1]), one)
+  return shaped(envelope * fast + slow + o.sigma * splitmix.uniforms(o.n, seeds[1]), one)
 end
 
 -- ---------------------------------------------------------------- G3, G4: random drivers

@@ -396,7 +396,7 @@ function Plan:finish(r, n, axes)
       out.surr_exceed = shaped(r.exceed, P, A)
       if r.zmax then
         out.surr_max, out.standard = shaped(r.zmax, K), shaped(r.zvalue, P, A)
-        if r.znear then out.surr_near = shaped(r.znear, e.K - e.far, P, A) end
+        if r.znear then out.surr_near = shaped(r.znear, r.znear.shape[2], P, A) end
       elseif r.max then out.surr_max = shaped(r.max, K) end
       out.p = M.correct(out, { mcp = o.mcp, recordings = n.B })
     end

@@ -51,6 +51,8 @@ end
 local function given(o, e)
   local out = {}
   for k, v in pairs(o) do out[k] = v end
+  -- shifts near 0 are others in rows of another length, so they cannot be kept side by side
+  out.single_step = not (o.pool_segments and o.trial_mask.ndim == 2)
   out.P, out.A, out.trial_mask, out.pool_segments, out.max_memory = e.P, e.A, nil, false, nil
   return out
 end

@@ -13,8 +13,7 @@ local M = {}
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
 local SHORT, BLOCK = 16, 256 -- BLOCK: elements of what one loop hands to the next; stays in the first-level cache
 
-local by_id, by_code, by_name = {}, {}, {}
-for _, r in ipairs(lib.gen.ops) do if r.id >= 0 then by_id[r.id] = r end end
+local by_id, by_code, by_name = lib.by_id, {}, {}
 for _, d in ipairs(lib.gen.dtypes) do by_code[d.code], by_name[d[1]] = d, d end
 M.by_code, M.by_name = by_code, by_name
 

@@ -59,7 +59,7 @@ function action.tune(cache)
   local path, why = cache.path()
   if not path then return absent(why) end
   local tune = require 'mascon.compile.tune'
-  local best, rows = tune.measure()
+  local best, rows = tune.measure(require 'mascon'.compile)
   for _, r in ipairs(rows) do say('%9s  %.2f GB/s%s', amount(r.bytes), r.rate / 1e9, r.bytes == best and '  <-' or '') end
   local kept, trouble = tune.keep(best)
   if not kept then return absent(trouble) end

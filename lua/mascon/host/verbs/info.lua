@@ -137,6 +137,8 @@ local function library_lines(put)
     return 1
   end
   if type(info) == 'table' then put_table(put, info, '  ') end
+  put('threads from', info.threads_source)
+  put('memory limit', info.memory.limit and info.memory.limit > 0 and bytes(info.memory.limit) .. ' from ' .. info.memory.limit_source or 'none')
   return 0
 end
 

@@ -8,7 +8,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
-local ask = require 'mascon.optim.search.ask'
+local ask = require 'mascon.optim.ask'
 local objective = require 'mascon.optim.objective'
 local parameters = require 'mascon.optim.parameters'
 local methods, F = tensor.methods, op.functions

@@ -9,7 +9,7 @@
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
-local ask = require 'mascon.optim.search.ask'
+local ask = require 'mascon.optim.ask'
 local objective = require 'mascon.optim.objective'
 local parameters = require 'mascon.optim.parameters'
 local random = require 'mascon.random'

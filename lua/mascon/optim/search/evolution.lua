@@ -8,7 +8,7 @@
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
-local ask = require 'mascon.optim.search.ask'
+local ask = require 'mascon.optim.ask'
 local objective = require 'mascon.optim.objective'
 local create = require 'mascon.array.create'
 local random = require 'mascon.random'

@@ -9,7 +9,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
-local ask = require 'mascon.optim.search.ask'
+local ask = require 'mascon.optim.ask'
 local random = require 'mascon.random'
 local kernels = require 'mascon.optim.search.bayes.kernels'
 local process = require 'mascon.optim.search.bayes.process'

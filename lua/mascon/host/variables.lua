@@ -1,0 +1,54 @@
+-- variables.lua - the variables of the environment that the program understands: an unknown or unusable one is an error.
+--
+-- Owns their names and what they may hold. A value that other code has to judge (a folder, a device, a compiler) is left to it.
+local host = require 'mascon.host'
+local nearest = require 'mascon.host.nearest'
+
+local M = {}
+
+local function one_of(...)
+  local list = { ... }
+  return function(v)
+    for _, c in ipairs(list) do if v == c then return nil end end
+    return 'choose ' .. table.concat(list, ', ')
+  end
+end
+local function count(v) if not (tonumber(v) and tonumber(v) >= 1 and tonumber(v) % 1 == 0 and tonumber(v) <= 1024) then return 'give a whole number from 1 to 1024' end end
+local function size(v)
+  local n, unit = v:match '^(%d+%.?%d*)(%a*)$'
+  if not n or tonumber(n) <= 0 or not ({ [''] = 1, K = 1, M = 1, G = 1, T = 1, B = 1 })[unit:upper():gsub('IB$', ''):gsub('(.)B$', '%1')] then return 'give a size such as 512M or 2G' end
+end
+local function seconds(v) if not (tonumber(v) and tonumber(v) > 0) then return 'give a number of seconds above 0' end end
+local function any() end
+
+--- What each variable may hold: a function of its text that returns advice, or nil.
+M.KNOWN = {
+  MASCON_CACHE = any, MASCON_CACHE_SIZE = size, MASCON_CC = any, MASCON_CC_TIMEOUT = seconds, MASCON_COMPILE = any, MASCON_DEVICE = any, MASCON_EDIT = one_of('plain', 'auto', 'libedit'),
+  MASCON_ISA = one_of('v2', 'v3', 'v4'), MASCON_JIT = one_of('on', 'off'), MASCON_KEEP_SOURCE = any, MASCON_LIBDIR = any, MASCON_LOG = any, MASCON_MEMORY_CACHE = one_of('0', '1'),
+  MASCON_MEMORY_LIMIT = size, MASCON_NUM_THREADS = count, MASCON_PASSES = any, MASCON_PATH = any, MASCON_PLAN = one_of('0', '1'), MASCON_PROGRESS = any,
+  MASCON_TRACEBACK = any,
+}
+-- those of the tests and benchmarks of this source tree
+local OTHERS = { '^MASCON_TEST_', '^MASCON_BENCH', '^MASCON_SOAK' }
+
+--- The first variable that is unknown or cannot be used, in words; nil when all are good.
+---@return string|nil
+function M.trouble()
+  local names = host.variables 'MASCON_'
+  if #names == 0 then return nil end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local known, other = M.KNOWN[name], false
+    for _, pattern in ipairs(OTHERS) do other = other or name:find(pattern) ~= nil end
+    if not known and not other then
+      local list = {}
+      for k in pairs(M.KNOWN) do list[#list + 1] = k end
+      return ('the environment has %s, which means nothing here%s'):format(name, nearest.hint(name, list))
+    end
+    local value = os.getenv(name)
+    local advice = known and value ~= '' and known(value)
+    if advice then return ("the environment has %s='%s'; %s"):format(name, value, advice) end
+  end
+end
+
+return M

@@ -1,0 +1,189 @@
+/* mc_workflow.c - ops that workflows bring along in a plug-in of their own: what they are given, how they are opened and run.
+ *
+ * A plug-in stays open until the process ends, as its ops do. */
+#include "mc_plugin.h"
+#include "family/mc_fft.h"
+#include "family/mc_stage.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what a plug-in is given ---- */
+
+static int dtype_size(int dtype) { return (int)MCI_SIZE(dtype); }
+
+static int axis(const mc_call *c, int k, int64_t given, int *at) { return mci_axis(c->name, c->in[k], given, at); }
+
+static int broadcast(const mc_call *c, int *ndim, int64_t *shape) { return mci_broadcast(c->name, c->in, c->nin, ndim, shape); }
+
+static int promoted(const mc_call *c, int *dtype)
+{
+    int compute;
+    return mci_resolve(c->row, c->nin, c->in, dtype, &compute);
+}
+
+static int operand(const mc_call *c, int k, int dtype, int64_t least) { return mci_operand(c->row, c->in, c->nin, k, dtype, least); }
+
+static void *result(const mc_call *c, int k, int dtype, int ndim, const int64_t *shape)
+{
+    if (k < 0 || k >= c->nout) {
+        mci_error(MC_EINVAL, "%s: result %d of %d is asked for", c->name, k + 1, c->nout);
+        return NULL;
+    }
+    return mci_out(c->name, c->out[k], dtype, ndim, shape) ? NULL : c->out[k]->data;
+}
+
+static void *wanted(mc_results *r, int64_t bit, int dtype, int ndim, const int64_t *shape)
+{
+    if (r->rc || !(r->want & bit))
+        return NULL;
+    if (r->next >= r->call->nout) {
+        r->rc = mci_error(MC_EINVAL, "%s: %d results are not enough for what is wanted", r->call->name, r->call->nout);
+        return NULL;
+    }
+    void *to = result(r->call, r->next++, dtype, ndim, shape);
+    r->rc = to ? MC_OK : mc_errstatus();
+    return to;
+}
+
+static int finish(mc_results *r, int rc)
+{
+    if (!rc && r->next != r->call->nout)
+        return mci_error(MC_EINVAL, "%s: %d results given, %d wanted", r->call->name, r->call->nout, r->next);
+    return rc;
+}
+
+static int run_named(const char *name, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    const mci_op *op = mci_op_named(name);
+    return op ? mc_op(op->id, nout, out, nin, in, p) : mci_error(MC_EINVAL, "there is no op %s", name);
+}
+
+static int fft_plan(mc_fft_use *use, int kind, int prec, int64_t n)
+{
+    mci_fft_use own;
+    int rc = mci_fft_plan(&own, kind, prec, n);
+    *use = (mc_fft_use){own.plan, own.execute, own.slot, own.held, own.align};
+    return rc;
+}
+
+static void fft_done(mc_fft_use *use)
+{
+    mci_fft_use own = {use->plan, use->execute, use->slot, use->held, use->align};
+    mci_fft_done(&own);
+    use->held = own.held;
+}
+
+static int gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c,
+                int64_t ldc)
+{
+    const mc_blas_api *blas = mci_blas();
+    if (!blas)
+        return mc_errstatus();
+    blas->gemm(type, transa, transb, m, n, k, a, lda, b, ldb, c, ldc);
+    return MC_OK;
+}
+
+static const mc_host_table host = {
+    .abi = MC_PLUGIN_ABI, .error = mci_error, .status = mc_errstatus, .alloc = mci_alloc, .free = mci_free, .size = mci_size_mul, .parallel = mci_parallel,
+    .workers = mci_workers, .tasks = mci_stage_run, .cancelled = mc_cancel_pending, .isa = mci_isa, .clock = mc_clock,
+#ifdef MC_DEBUG
+    .assert_failed = mci_assert_failed,
+#endif
+    .text = mci_tensor_text,
+    .dtype_name = mc_dtype_name, .dtype_size = dtype_size, .dtype_kind = mci_kind, .contiguous = mci_contiguous, .overlap = mci_overlap, .axis = axis,
+    .broadcast = broadcast, .broadcast_strides = mci_broadcast_strides, .promoted = promoted, .dense = mci_materialize, .gather = mci_gather,
+    .scatter = mci_scatter, .create = mc_create, .drop = mc_drop, .operand = operand, .result = result, .wanted = wanted, .finish = finish,
+    .op = run_named, .fft_plan = fft_plan, .fft_done = fft_done, .gemm = gemm,
+};
+
+/* ---- opened ---- */
+
+struct mc_workflow {
+    const mc_plugin_row *rows;
+    mc_workflow *next;
+    char path[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list of those that are open */
+static mc_workflow *opened;
+
+static mc_workflow *open_locked(const char *path)
+{
+    for (mc_workflow *w = opened; w; w = w->next)
+        if (!strcmp(w->path, path))
+            return w;
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    mc_plugin_rows_fn rows_of = NULL;
+    if (!lib) {
+        mci_error(MC_EUNSUPPORTED, "%s cannot be opened: %s", path, dlerror());
+        return NULL;
+    }
+    *(void **)(&rows_of) = dlsym(lib, "mc_plugin_rows");
+    const mc_plugin_row *rows = rows_of ? rows_of(&host) : NULL;
+    mc_workflow *w = rows ? mci_alloc(sizeof *w + strlen(path) + 1) : NULL;
+    if (!rows_of)
+        mci_error(MC_EUNSUPPORTED, "%s is no native part of a workflow: it has no MC_PLUGIN(...)", path);
+    else if (!rows)
+        mci_error(MC_EUNSUPPORTED, "%s was built for another version of mc_plugin.h than %d; compile it again", path, MC_PLUGIN_ABI);
+    if (!w) {
+        dlclose(lib);
+        return NULL;
+    }
+    strcpy(w->path, path);
+    w->rows = rows;
+    w->next = opened;
+    opened = w;
+    return w;
+}
+
+mc_workflow *mc_workflow_open(const char *path)
+{
+    pthread_mutex_lock(&lock);
+    mc_workflow *w = open_locked(path);
+    pthread_mutex_unlock(&lock);
+    return w;
+}
+
+const char *mc_workflow_row(const mc_workflow *w, int k) { return w->rows[k].name; }
+
+/* ---- rows ---- */
+
+typedef struct row {
+    mci_op op; /* first: a row is found from its op */
+    int (*run)(const mc_call *c);
+} row;
+
+static int run_row(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    const row *r = (const row *)op;
+    const mc_call call = {op->name, nin, nout, in, out, p, op};
+    int given = 0;
+    if (nin == 0 && op->nin == 255)
+        return mci_error(MC_EINVAL, "%s: operands are missing", op->name);
+    for (int i = 0; i < nout && i < 31; i++)
+        given |= (out[i]->flags & MC_FLAG_OUT) ? 1 << i : 0;
+    int rc = r->run(&call);
+    for (int i = 0; !rc && i < nout; i++)
+        if (!out[i]->data)
+            rc = mci_error(MC_EINTERNAL, "%s: result %d was not made", op->name, i + 1);
+    for (int i = 0; rc && i < nout; i++)
+        mci_out_fail(out[i], i < 31 && given >> i & 1);
+    return rc;
+}
+
+int mc_workflow_add(mc_workflow *w, int k, int nin, int nout, int promote, const int8_t *compute)
+{
+    row *r = mci_alloc(sizeof *r);
+    if (!r)
+        return -1;
+    *r = (row){.op = {.name = w->rows[k].name, .run = run_row, .nin = (uint8_t)nin, .nout = (uint8_t)nout, .promote = (uint8_t)promote}, .run = w->rows[k].run};
+    memcpy(r->op.compute, compute, sizeof r->op.compute);
+    if (mci_op_add(&r->op)) {
+        mci_free(r);
+        return -1;
+    }
+    return r->op.id;
+}

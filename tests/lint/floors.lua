@@ -1,0 +1,218 @@
+-- floors.lua - the floors of runtime/ and lua/ from the ground up, and every arrow between them.
+--
+-- A file may name what stands on its own floor or below it: in C by #include and by the functions it calls, in Lua by every quoted module name,
+-- whether it is required at once, at the first call, or stands in a table of files to load. rooms.lua checks, draw.lua draws.
+local M = {}
+
+-- runtime/<folder>
+M.C = {
+  { 'base', 'errors, memory, hash, folders, the compiler process' },
+  { 'device', 'what a device is: a table of functions; threads, instruction levels, neighbours' },
+  { 'tensor', 'storage, header, views, exchange with others' },
+  { 'ops', 'the op table: rows, generator, what is derived from a row' },
+  { 'record', 'what a traced function did' },
+  { 'family', 'per family of ops: infer and run; dispatch; copies and casts' },
+  { 'replay', 'plans, vector machine, native code' },
+  { 'formats', 'files, on bytes' },
+  { 'host', 'the program: verbs, scripts, prompt' },
+}
+
+-- lua/mascon/<folder>; a folder within one may have a floor of its own
+M.LUA = {
+  { 'gen', 'written by the build: declarations, rows of the op table' },
+  { 'core', 'the library opened, the handle, checks of arguments, ops by name, indices, views' },
+  { 'random', 'keys, generators, distributions' },
+  { 'array', 'makers, joins, products, statistics: functions composed of ops' },
+  { 'base', 'text, files, JSON, arguments of scripts, workflows by name' },
+  { 'graph', 'recordings as graphs, trees of tensors' },
+  { 'compile', 'plans, passes, native code' },
+  { 'rules', 'derivatives and batching, by op' },
+  { 'transform', 'grad, vmap, loops, branches, the tape' },
+  { 'kernel', "functions of one's own from a few lines of text" },
+  { 'special', 'special functions' },
+  { 'fft', 'discrete transforms' },
+  { 'linalg', 'linear algebra' },
+  { 'signal', 'windows, filters, spectra' },
+  { 'stats', 'distributions, tests, correlation' },
+  { 'interpolate', 'lines, splines, grids' },
+  { 'optim', 'what all parts share: objectives, parameters as vectors' },
+  { 'optim/train', 'update rules, schedules' },
+  { 'optim/minimize', 'minimisers and roots' },
+  { 'optim/fit', 'least squares, curves' },
+  { 'optim/search', 'global and Bayesian search' },
+  { 'integrate', 'integrals, differential equations' },
+  { 'io', 'formats of files as tensors' },
+  { 'plot', 'figures' },
+  { 'report', 'pages, manifests, what the machine offers' },
+  { 'meeg', 'recordings of EEG and MEG' },
+  { 'help', 'documentation of every public name' },
+  { 'host', 'the program in Lua: runner, prompt, verbs' },
+}
+-- public tables of a floor in parts know the parts, and these alone; the public table of all knows everything but the program
+M.TABLES = { ['optim/init.lua'] = 'optim/search', ['optim/minimize/init.lua'] = 'optim/search', ['init.lua'] = 'help' }
+
+-- Files that name each other, because the methods of one object load their parts when called. Every other circle is an error.
+M.CIRCLES = {
+  ['mascon.random mascon.random.source'] = 'the methods of a generator are the functions of mc.random',
+  ['mascon.host.repl mascon.host.runner mascon.host.session mascon.host.traceback'] = 'a prompt can end in a script and a script in a prompt',
+  ['mascon mascon.help'] = 'help describes the public table, which holds help',
+  ['mascon.meeg.cut mascon.meeg.epochs mascon.meeg.events mascon.meeg.files mascon.meeg.files.arrays mascon.meeg.files.fif mascon.meeg.raw'] =
+    'a recording can be cut, filtered and saved, a file opened is a recording',
+  ['workflows.autoreject.state workflows.autoreject.transform'] = 'a model saves itself and is loaded',
+}
+
+-- Calls in C that still run up. Nothing may be added here.
+M.CALLS = {
+  ['device/mc_context.c mci_fft_own'] = true,
+  ['record/mc_record.c mci_families'] = true, ['record/mc_record.c mci_op_run'] = true,
+  ['tensor/mc_rows.c mc_copy'] = true, ['tensor/mc_rows.c mci_materialize'] = true,
+}
+
+local function list(command)
+  local pipe = assert(io.popen(command))
+  local out = {}
+  for path in pipe:lines() do out[#out + 1] = path end
+  pipe:close()
+  table.sort(out)
+  return out
+end
+M.list = list
+
+local function places(floors)
+  local at = {}
+  for i, f in ipairs(floors) do at[f[1]] = i end
+  return at
+end
+M.place_c, M.place_lua = places(M.C), places(M.LUA)
+
+--- Floor of a path below runtime/ or lua/mascon/: the longest folder that is one, or nil.
+local function floor_of(at, path)
+  local folder = path:match '^(.*)/[^/]*$'
+  while folder do
+    if at[folder] then return folder end
+    folder = folder:match '^(.*)/[^/]*$'
+  end
+end
+M.floor_of = floor_of
+
+--- Floor of a Lua file; the public tables stand on the floor that TABLES names, just above their parts.
+function M.lua_floor(path)
+  local file = path:gsub('^lua/mascon/', '')
+  return M.TABLES[file] or floor_of(M.place_lua, file)
+end
+
+--- Module name of a path, and path of a module.
+local function module_of(path) return (path:gsub('^lua/', ''):gsub('%.lua$', ''):gsub('/init$', ''):gsub('/', '.')) end
+M.module_of = module_of
+
+--- Quoted module names of a line of Lua: name, and whether the line begins at the margin and requires it (then it is loaded with the file).
+--- package.loaded['mascon.host'] is no module but the table of C functions of the program, where there is one.
+local function modules(line)
+  local code = line:gsub('%-%-.*$', ''):gsub("package%.loaded%[?%s*['\"][^'\"]*['\"]", '')
+  local out = {}
+  for _, q in ipairs { "'", '"' } do
+    for name in code:gmatch(q .. '([%l_]+%.[%w_.]*[%w_])' .. q) do
+      if name:find '^mascon%.' or name:find '^workflows%.' then out[#out + 1] = { name, (code:find '^local[^()]*=%s*require' or code:find '^require') ~= nil } end
+    end
+  end
+  if code:find "require%s*%(?%s*['\"]mascon['\"]" then out[#out + 1] = { 'mascon', (code:find '^local[^()]*=%s*require' or code:find '^require') ~= nil } end
+  return out
+end
+
+--- Arrows of Lua: { path, line, from (module), to (module), eager }.
+function M.lua_arrows()
+  local out, is = {}, {}
+  local paths = list [[find lua -name '*.lua']]
+  for _, path in ipairs(paths) do is[module_of(path)] = path end
+  for _, path in ipairs(paths) do
+    local at = 0
+    for line in io.lines(path) do
+      at = at + 1
+      for _, m in ipairs(modules(line)) do
+        out[#out + 1] = { path = path, line = at, from = module_of(path), to = m[1], eager = m[2], target = is[m[1]] }
+      end
+    end
+  end
+  return out, is
+end
+
+--- Arrows of C between the folders of runtime/: { path, line, from (floor), to (floor), header }.
+function M.c_arrows()
+  local out = {}
+  for _, path in ipairs(list [[find runtime -name '*.[ch]']]) do
+    local from, at = floor_of(M.place_c, path:gsub('^runtime/', '')), 0
+    for line in io.lines(path) do
+      at = at + 1
+      local header = line:match '^%s*#%s*include%s*"([^"]+)"'
+      if header then
+        local to = header:find '/' and floor_of(M.place_c, (header:gsub('^%.%./', ''):gsub('^runtime/', ''))) or from
+        if header == 'mascon.h' or header:find '^mc_gen_' or header:find 'mck' then to = nil end
+        out[#out + 1] = { path = path, line = at, from = from, to = to, header = header }
+      end
+    end
+  end
+  return out
+end
+
+--- Calls of C from floor to floor, read from the objects where they are built: { from, to, file, name, target }.
+function M.c_calls()
+  local defined, wanted = {}, {}
+  for _, path in ipairs(list [[find build/obj/runtime -name '*.o' 2>/dev/null]]) do
+    local file = path:gsub('^build/obj/runtime/', '')
+    local from = floor_of(M.place_c, file)
+    for _, line in ipairs(from and list(('nm -g %s 2>/dev/null'):format(path)) or {}) do
+      local kind, name = line:match '%s(%a)%s+([%w_]+)$'
+      if kind == 'U' then wanted[#wanted + 1] = { from = from, file = file:gsub('%.o$', '.c'), name = name }
+      elseif kind and kind:find '%u' then defined[name] = { from, (file:gsub('%.o$', '.c')) } end
+    end
+  end
+  local out = {}
+  for _, w in ipairs(wanted) do
+    local d = defined[w.name]
+    if d then
+      w.to, w.target = d[1], d[2]
+      out[#out + 1] = w
+    end
+  end
+  return out
+end
+
+--- Circles of Lua files, as sorted lists of modules; of the arrows that `take` chooses.
+function M.circles(arrows, take)
+  local next_, names = {}, {}
+  for _, a in ipairs(arrows) do
+    if not next_[a.from] then
+      next_[a.from] = {}
+      names[#names + 1] = a.from
+    end
+    if a.target and a.from ~= a.to and take(a) then table.insert(next_[a.from], a.to) end
+  end
+  table.sort(names)
+  local number, low, on, stack, n, found = {}, {}, {}, {}, 0, {}
+  local function visit(m)
+    n = n + 1
+    number[m], low[m] = n, n
+    stack[#stack + 1], on[m] = m, true
+    for _, r in ipairs(next_[m] or {}) do
+      if not number[r] then
+        visit(r)
+        low[m] = math.min(low[m], low[r])
+      elseif on[r] then low[m] = math.min(low[m], number[r]) end
+    end
+    if low[m] == number[m] then
+      local circle = {}
+      repeat
+        local x = table.remove(stack)
+        on[x] = nil
+        circle[#circle + 1] = x
+      until x == m
+      table.sort(circle)
+      if #circle > 1 then found[#found + 1] = table.concat(circle, ' ') end
+    end
+  end
+  for _, m in ipairs(names) do if not number[m] then visit(m) end end
+  table.sort(found)
+  return found
+end
+
+return M
