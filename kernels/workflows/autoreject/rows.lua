@@ -1,11 +1,16 @@
--- autoreject.lua - epochs of many channels (mc.autoreject calls these).
+-- rows.lua - the ops on epochs of many channels, called by mc.autoreject; shapes of operands and results stand in autoreject.c.
 --
--- Rows of the op table; what their fields mean stands in runtime/ops/ops.lua.
-local W = ...
-local op, ints = W.op, W.ints
+-- What the fields of a row mean stands in runtime/ops/ops.lua.
 
--- ---------------------------------------------------------------- epochs of many channels (mc.autoreject calls these; shapes in runtime/mc_autoreject.c)
-for _, r in ipairs {
+--- Integer parameters that are 0 by default, by their names.
+local function ints(text)
+  local out = {}
+  for n in text:gmatch '%S+' do out[#out + 1] = { n, 'int', 0 } end
+  return out
+end
+
+local rows = {}
+for i, r in ipairs {
   { 'ar_range', nil, 'epochs -> largest minus smallest sample of each channel, NaN where one is not finite' },
   { 'ar_mix', ints 'want', 'epochs -> weighted sums of channels and their ranges' },
   { 'ar_sums', nil, 'epochs -> squared distances of medians and growing means of folds, added to sums' },
@@ -14,5 +19,6 @@ for _, r in ipairs {
   { 'ar_weights', nil, 'inverse and sets of bad channels -> weights that repair them' },
   { 'ar_predict', nil, 'epochs -> correlation of channels with the median of their predictions' },
 } do
-  op { r[1], family = 'autoreject', nin = 'list', nout = 'list', dtypes = { 'f32', 'f64' }, params = r[2], method = false, tol = 'ACCUM', rules = 'none: analysis end point', doc = r[3], source = 'Autoreject: automated artifact rejection for MEG and EEG data, 2017; shared medians and running sums: docstring of mc.autoreject.fit' }
+  rows[i] = { r[1], nin = 'list', nout = 'list', dtypes = { 'f32', 'f64' }, params = r[2], tol = 'ACCUM', rules = 'none: analysis end point', doc = r[3], source = 'Autoreject: automated artifact rejection for MEG and EEG data, 2017; shared medians and running sums: docstring of mc.autoreject.fit' }
 end
+return rows
