@@ -188,6 +188,7 @@ MC_API int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b
  * -1 instead of 0 when the result needed storage, so that it must be given a finalizer; -2, and nothing done, when the result may need more
  * room than the first operand takes. _into: out= without marking it. */
 MC_API int mc_op1_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a);
+MC_API int mc_op1_with_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_params *p);
 MC_API int mc_op2_scalar_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, double s, int swapped);
 MC_API int mc_op2_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_tensor *b);
 MC_API int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b);

@@ -241,6 +241,12 @@ int mc_op1_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a)
     return end_new(mc_op1(op, out, a, NULL), out);
 }
 
+int mc_op1_with_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_params *p)
+{
+    begin_new(out, bytes);
+    return end_new(mc_op1(op, out, a, p), out);
+}
+
 int mc_op2_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_tensor *b)
 {
     if (a->small != b->small)

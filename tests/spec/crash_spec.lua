@@ -17,6 +17,21 @@ describe('a call that is wrong', function()
   end
 end)
 
+describe('a method', function()
+  it('called without its tensor is an error, never a signal', function()
+    local r = process.within(60, [[
+      require 'mascon'
+      local n, raised = 0, 0
+      for name, f in pairs(require 'mascon.core.tensor'.methods) do
+        n = n + 1
+        if not pcall(f) then raised = raised + 1 else print(name) end
+      end
+      print(n > 200, n - raised)]])
+    assert.equal(0, r.status, r.text)
+    assert.truthy(r.text:find 'true\t%d+\n$', r.text)
+  end)
+end)
+
 describe('a kernel of extreme arguments', function()
   local ENDLESS = {
     { 'mc.stats.poisson.isf(0.5, 1e300)', 1e300 }, { 'mc.stats.poisson.ppf(0.5, 1e300)', 1e300 }, { 'mc.stats.poisson.ppf(0.5, 1e17)', 1e17 },
