@@ -499,7 +499,7 @@ static int bind_steps(mc_plan *p)
             rc = mci_error(MC_EUNSUPPORTED, "compile: %s has no form for %s yet; move the operands with :to \"cpu\" first",
                            s->kind == STEP_PUT ? "writing to positions" : s->kind == STEP_LOOP ? "a loop or a choice" : "a fused group", mci_device_text(p->device));
         else
-            steps[i] = (mci_device_step){s->kind == STEP_OP ? &mci_ops[s->op] : NULL, s->kind == STEP_OP ? &s->params : NULL, s->nin, s->nout, p->refs + s->first};
+            steps[i] = (mci_device_step){s->kind == STEP_OP ? mci_op_at(s->op) : NULL, s->kind == STEP_OP ? &s->params : NULL, s->nin, s->nout, p->refs + s->first};
     }
     if (!rc && !(p->bound = mci_device_plan_new(p->device, p->nheaders, slots, p->nsteps, steps, p->arena)))
         rc = mc_errstatus();

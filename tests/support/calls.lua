@@ -208,7 +208,7 @@ for _, name in ipairs { 'sum', 'prod', 'max', 'min', 'mean' } do
 end
 M.call = CALL
 
-local internal = { random = true, filter = true, native = true, autoreject = true }
+local internal = { random = true, filter = true, native = true }
 --- Whether a row is the inside of functions that other rows or specs stand for.
 function M.inside(row) return row.internal or internal[row.family] or op.functions[row[1]] == nil and row.family ~= 'lua' end
 

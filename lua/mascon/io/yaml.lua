@@ -239,7 +239,7 @@ local function emit(v, indent, out, open)
 end
 
 --- A Lua value as YAML: keys sorted, lists of plain values on one line. Readers of YAML 1.1 and 1.2 take it for the same.
----     require('mascon.io.yaml').encode { a = 1, b = { 1, 2 } }  --> 'a: 1\nb: [1, 2]\n'
+---     (require('mascon.io.yaml').encode { b = { 1, 2 } }:gsub('\n', ''))  --> b: [1, 2]
 ---@param value any
 ---@return string
 function M.encode(value)

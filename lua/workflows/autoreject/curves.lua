@@ -7,6 +7,7 @@ local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local folds_ = require 'workflows.autoreject.folds'
 local raw = op.raw
+require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
 local M = {}
 
 --- Samples that the kernels sum together; blocks of time begin at multiples of it (MCK_AR_TILE of kernels/mck_autoreject.h).

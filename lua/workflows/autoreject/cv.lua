@@ -9,6 +9,7 @@ local folds_ = require 'workflows.autoreject.folds'
 local repair = require 'workflows.autoreject.repair'
 local vote_ = require 'workflows.autoreject.vote'
 local raw = op.raw
+require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
 local M = {}
 
 local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end

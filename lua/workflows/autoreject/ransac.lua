@@ -12,6 +12,7 @@ local transform = require 'workflows.autoreject.transform'
 local twister = require 'workflows.autoreject.twister'
 local verdict = require 'workflows.autoreject.verdict'
 local error, raw = check.error, op.raw
+require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
 local M = {}
 
 local ALLOWED = { eeg = true, mag = true, grad = true }

@@ -6,6 +6,7 @@
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local raw = op.raw
+require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
 local M = {}
 
 local Cells = {}

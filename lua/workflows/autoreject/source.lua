@@ -10,6 +10,7 @@ local tensor = require 'mascon.core.tensor'
 local curves = require 'workflows.autoreject.curves'
 local scratch = require 'mascon.io.scratch'
 local error, raw = check.error, op.raw
+require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
 local M = {}
 
 --- Types that have a place in the local analysis.
