@@ -142,7 +142,7 @@ $(B)/plugins/mc_%.so: | $(GEN)
 	$(Q)$(CC) $(CSTD) $(CFLAGS) $(INC) $(INC.$*) $(if $(filter gomp,$*),-fopenmp) -MMD -MP -MF $@.d -shared -o $@ $(wildcard bindings/$*/*.c) $(LIBS.$*) 2>$@.log \
 	  || { echo "mascon: plug-in $* is left out (see $@.log)"; rm -f $@; }
 # ---- workflows: rows, driver and kernels of each, built into a plug-in of its own ------------------------------------------
-# kernels/workflows/NAME/: rows.lua, drivers *.c, kernels cpu/*.c (once per level). WITH.NAME: kernels of the library that its kernels call.
+# kernels/workflows/NAME/: rows.lua, drivers *.c, kernels cpu/*.c (once per level); kernels of the library that those call are linked in.
 WORKFLOW_KERNELS := $(wildcard kernels/workflows/*/cpu/*.c)
 .PHONY: workflows
 workflows: $(WORKFLOWS:%=$(B)/plugins/mc_wf_%.so) $(WORKFLOWS:%=$(B)/lua/workflows/%/rows.lua)
@@ -151,9 +151,12 @@ $(B)/obj/kernels/workflows/%.o: kernels/workflows/%.c | $(GEN)
 	$(Q)$(CC) $(CSTD) $(CFLAGS) $(INC) $(LEVELS:%=-DMC_HAS_%) -MMD -MP -c $< -o $@
 $(B)/lua/workflows/%/rows.lua: kernels/workflows/%/rows.lua
 	$(Q)mkdir -p $(@D) && cp $< $@
+$(B)/obj/kernels.%.a:
+	$(Q)rm -f $@ && ar qcs $@ $^
+$(foreach l,$(LEVELS),$(eval $(B)/obj/kernels.$(l).a: $(KERNELS:%.c=$(B)/obj/$(l)/%.o)))
 define workflow_rules
 $(B)/plugins/mc_wf_$(1).so: $$(patsubst %.c,$(B)/obj/%.o,$$(wildcard kernels/workflows/$(1)/*.c)) \
-  $$(foreach l,$(LEVELS),$$(patsubst %.c,$(B)/obj/$$(l)/%.o,$$(wildcard kernels/workflows/$(1)/cpu/*.c) $$(WITH.$(1):%=kernels/cpu/%.c)))
+  $$(foreach l,$(LEVELS),$$(patsubst %.c,$(B)/obj/$$(l)/%.o,$$(wildcard kernels/workflows/$(1)/cpu/*.c))) $(LEVELS:%=$(B)/obj/kernels.%.a)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS) -shared $$(if $$(filter asan,$$(MODE)),,-Wl,-z,defs) -Wl,-z,now -o $$@ $$^ -lm
 endef

@@ -1,8 +1,8 @@
 /* mc_ewise.c - driver of elementwise ops: broadcasting, conversion, blocks, threads.
  *
- * The flat index space of the result is cut into tasks of MCI_GRAIN elements (by shape only) and each task into blocks. Kernels see
- * contiguous operands or one value; anything else (other dtype, stride, broadcast inside a block) is gathered into a block buffer
- * first. May not know which function is computed. */
+ * The flat index space of the result is cut into tasks of MCI_GRAIN elements (by shape only) and
+ * each task into blocks. Kernels see contiguous operands or one value; anything else (other
+ * dtype, stride, broadcast inside a block) is gathered into a block buffer first. */
 #include "tensor/mc_blocks.h"
 #include "family/mc_family.h"
 #include "record/mc_record.h"
@@ -151,5 +151,15 @@ int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *ou
 
 int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    return mci_family_run(op, nout, outs, nin, in, p);
+    mc_tensor *out = outs[0];
+    const mci_job job = {op, p, nin, in};
+    mci_result r;
+    const int given = out->flags & MC_FLAG_OUT;
+    (void)nout;
+    int rc = mci_ewise_infer(&job, &r);
+    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
+        return rc;
+    if ((rc = mci_ewise_exec(&job, &r, outs)) != 0)
+        mci_out_fail(out, given);
+    return rc;
 }

@@ -7,7 +7,7 @@
 -- C: files that match a pattern may include headers whose base name matches one of these. First match wins.
 local C = {
   { '^kernels/workflows/', { '^mc_plugin%.h$', '^mck', '^mc_def%.h$', '^[^m][%w_]*%.h$', '^m[^ac][%w_]*%.h$', '^%.%./[%w_]+%.h$' }, 'a workflow knows mc_plugin.h, kernels/mck*.h and its own headers' },
-  { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^autoreject_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
+  { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
   { '^bindings/luajit/', { '^mascon%.h$' }, 'bindings/luajit knows the public header' },
   { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },
   { '^bindings/', { '^mc_backend%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h and mck.h' },

@@ -1,8 +1,8 @@
 -- manifest.lua - the record beside every result: what ran, on what, with what, and a hash of each stage.
 --
--- Owns the format of manifest.json (format 1), the hash of a value, and the comparison of two records, on which `mascon rerun` and
--- `mascon why` stand. A record is made by the script or workflow: new, stage after stage, output for each file, write at the end.
--- May not know workflows. The clock is read here because times are part of the record; they are never compared.
+-- Holds the format of manifest.json (format 1), the hash of a value, and the comparison of two records, on which
+-- `mascon rerun` and `mascon why` stand. A record is made by the script or workflow: new, stage after stage, output for
+-- each file, write at the end. The clock is read here because times are part of the record; they are never compared.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
