@@ -43,9 +43,17 @@ char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape);
 #define MCI_TEXT 128
 
 /* MC_ERELEASED with advice when the operand has no memory any more. */
-int mci_check_released(const char *op, const mc_tensor *t);
+int mci_refuse_released(const char *op, const mc_tensor *t);
+static inline int mci_check_released(const char *op, const mc_tensor *t)
+{
+    return MC_LIKELY(t->data != NULL) ? MC_OK : mci_refuse_released(op, t);
+}
 /* The same, and MC_EUNSUPPORTED when the memory is that of another device than the CPU: for all code that reads or writes elements. */
-int mci_check_live(const char *op, const mc_tensor *t);
+int mci_refuse(const char *op, const mc_tensor *t);
+static inline int mci_check_live(const char *op, const mc_tensor *t)
+{
+    return MC_LIKELY(t->data != NULL && t->device == 0) ? MC_OK : mci_refuse(op, t);
+}
 /* The device of operands and of results that are given or asked for on one (numbers, MCI_WEAK, belong to any); an error when there are several. */
 int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout, mc_tensor *const *out, int *device);
 

@@ -61,7 +61,7 @@ local function expected(row, e, dtype, rdtype, lists, n, isa)
       v = f(a[i], b and b[i], c and c[i] or dtype)
       if rdtype ~= 'bool' then v = ref.wrap(rdtype, v) end
     elseif b == nil then v = f(a[i])
-    elseif c == nil then v = f(a[i], b[i])
+    elseif c == nil then v = f(a[i], b[i], nil, compute, fused, bits)
     else v = f(a[i], b[i], c[i], compute, fused, bits) end
     if type(v) == 'number' and round then v = round(v)
     elseif type(v) == 'table' and round then v = { re = round(v.re), im = round(v.im) } end

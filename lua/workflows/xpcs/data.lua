@@ -122,6 +122,26 @@ function Data:matrix(f)
   end)
 end
 
+--- Iterates over blocks of tiles from tile `from` on: { first, y, holes }. At most block_values values a block when set, always whole tiles.
+---@param from? integer
+function Data:blocks(from)
+  local tile, tiles = from or 1, self.tiles
+  local limit = self.block_values
+  return function()
+    if tile > #tiles then return nil end
+    local first, last, sum = tile, tile, tiles[tile].values
+    while last < #tiles and (not limit or sum + tiles[last + 1].values <= limit) do
+      last = last + 1
+      sum = sum + tiles[last].values
+    end
+    tile = last + 1
+    local a = tiles[first].at
+    local b = { first = first, holes = self.holes[{ { first, last } }] }
+    if self.file then b.y = self.file[{ { a + 1, a + sum } }]:contiguous() else b.y = self.packed[{ { a + 1, a + sum } }] end
+    return b
+  end
+end
+
 --- Data of matrices that are in memory.
 ---@param o table c2 f64|f32 [angles, n, n] symmetric, phi, t, and the options of new; mask bool like c2
 ---@return mascon.xpcs.Data
