@@ -1,6 +1,6 @@
 /* mc_cross.c - driver of vector products in space: broadcasting, rows, blocks of rows.
  *
- * Operands are read in place whatever their strides; the result is new and dense. May not know the arithmetic. */
+ * Operands are read in place whatever their strides; the result is new and dense. */
 #include "family/mc_family.h"
 
 #include <string.h>

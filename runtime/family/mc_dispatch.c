@@ -1,7 +1,7 @@
 /* mc_dispatch.c - from an op number to its family driver; promotion; the short way for small operands.
  *
- * Owns the promotion lattice (Python array API: within a kind by size, mixed kinds to the next kind, plain numbers are weak).
- * May not know what an op computes. */
+ * Holds the promotion lattice (Python array API: within a kind by size, mixed kinds to the next
+ * kind, plain numbers are weak). */
 #include "family/mc_family.h"
 #include "record/mc_record.h"
 

@@ -1,8 +1,8 @@
 /* mc_dot.c - driver of inner products along one axis: broadcasting, rows, pieces of long rows.
  *
- * Operands are read in place whatever their strides; only a dtype without a kernel is converted first. A row longer than a piece is cut
- * at fixed multiples of MCK_REDUCE_CHUNK and its partial sums are folded by the sum kernel, so that the bits depend on shapes and
- * strides only. May not know the arithmetic. */
+ * Operands are read in place whatever their strides; only a dtype without a kernel is converted
+ * first. A row longer than a piece is cut at fixed multiples of MCK_REDUCE_CHUNK and its partial
+ * sums are folded by the sum kernel, so that the bits depend on shapes and strides only. */
 #include "family/mc_family.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* mc_ewise.c - driver of elementwise ops: broadcasting, conversion, blocks, threads.
  *
- * The flat index space of the result is cut into tasks of MCI_GRAIN elements (by shape only) and each task into blocks. Kernels see
- * contiguous operands or one value; anything else (other dtype, stride, broadcast inside a block) is gathered into a block buffer
- * first. May not know which function is computed. */
+ * The flat index space of the result is cut into tasks of MCI_GRAIN elements (by shape only) and
+ * each task into blocks. Kernels see contiguous operands or one value; anything else (other
+ * dtype, stride, broadcast inside a block) is gathered into a block buffer first. */
 #include "tensor/mc_blocks.h"
 #include "family/mc_family.h"
 #include "record/mc_record.h"

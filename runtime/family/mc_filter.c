@@ -1,8 +1,9 @@
 /* mc_filter.c - driver of recursive filters: a cascade of sections along one axis.
  *
- * Operands: samples, coefficients f64[sections, 2 (order + 1)] (b, then a with a[0] = 1), state f64 (the other axes of the samples,
- * then sections * order). Results: samples filtered, state after the last one. Long rows go in stretches of time, so that Ctrl-C
- * is heard; the state carries over. Owns that split and the work buffers. May not know how filters are designed or padded. */
+ * Operands: samples, coefficients f64[sections, 2 (order + 1)] (b, then a with a[0] = 1), state
+ * f64 (the other axes of the samples, then sections * order). Results: samples filtered, state
+ * after the last one. Long rows go in stretches of time, so that Ctrl-C is heard; the state
+ * carries over. Holds that split and the work buffers. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 

@@ -1,10 +1,11 @@
 /* mc_matmul.c - driver of the matrix product: shapes, batches, tiles.
  *
- * OpenBLAS is called single-threaded on tiles of the result. The cut depends on the shape only (`cut` says how), so the bits do not
- * depend on the number of threads. Operands whose rows or columns have unit stride go in place, others are copied. A tile of more than
- * PIECE multiplications is handed over in pieces of columns, between which the cancel flag is read. A finished tile can be handed on while it
- * is in cache (a fused epilogue). Integers and machines without
- * OpenBLAS use the plain kernel. May not know BLAS names. */
+ * OpenBLAS is called single-threaded on tiles of the result. The cut depends on the shape only
+ * (`cut` says how), so the bits do not depend on the number of threads. Operands whose rows or
+ * columns have unit stride go in place, others are copied. A tile of more than PIECE
+ * multiplications is handed over in pieces of columns, between which the cancel flag is read. A
+ * finished tile can be handed on while it is in cache (a fused epilogue). Integers and machines
+ * without OpenBLAS use the plain kernel. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck.h"

@@ -1,5 +1,5 @@
-/* mc_recurrence.c - driver of linear recurrences along one axis. Two operands of one rank, sizes broadcast; the rows of both and of the result are
- * made contiguous and cut into tasks by shape. May not know the arithmetic. */
+/* mc_recurrence.c - driver of linear recurrences along one axis. Two operands of one rank, sizes
+ * broadcast; the rows of both and of the result are made contiguous and cut into tasks by shape. */
 #include "family/mc_family.h"
 #include "family/mc_rows.h"
 

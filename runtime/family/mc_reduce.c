@@ -1,11 +1,13 @@
 /* mc_reduce.c - driver of reductions over axis lists.
  *
- * Kept and reduced axes are collapsed separately. Three ways through memory: rows (reduced axis walked with one stride), columns
- * (the kept axis is contiguous), gather (anything else, and dtypes without a kernel: pieces are converted into a buffer). Rows are
- * cut at MCK_REDUCE_CHUNK, columns at a number of rows that depends on the shape only; partial results are folded by the same
- * kernels, so the bits do not depend on the number of threads. The elements can also come from a source that makes them piece by piece (the
- * operand of a fused reduction), which changes no order. Ops that leave NaN out run the same kernels on copies of the pieces, made in
- * cache. May not know Lua. */
+ * Kept and reduced axes are collapsed separately. Three ways through memory: rows (reduced axis
+ * walked with one stride), columns (the kept axis is contiguous), gather (anything else, and
+ * dtypes without a kernel: pieces are converted into a buffer). Rows are cut at
+ * MCK_REDUCE_CHUNK, columns at a number of rows that depends on the shape only; partial results
+ * are folded by the same kernels, so the bits do not depend on the number of threads. The
+ * elements can also come from a source that makes them piece by piece (the operand of a fused
+ * reduction), which changes no order. Ops that leave NaN out run the same kernels on copies of
+ * the pieces, made in cache. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck_partial.h"

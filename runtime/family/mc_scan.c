@@ -1,4 +1,4 @@
-/* mc_scan.c - driver of running sums, products and extremes along one axis. May not know the arithmetic. */
+/* mc_scan.c - driver of running sums, products and extremes along one axis. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck.h"

@@ -1,8 +1,9 @@
 /* mc_softmax.c - driver of softmax and log_softmax over axis lists.
  *
- * Three ways, chosen by layout and shape only: rows (the axis lies contiguous in operand and result), columns (a kept axis does), and
- * rows by way of a buffer (conversions, several axes, anything else). What fits the cache is done in one go; longer rows get their
- * maximum and sum from the reductions first. May not know the arithmetic. */
+ * Three ways, chosen by layout and shape only: rows (the axis lies contiguous in operand and
+ * result), columns (a kept axis does), and rows by way of a buffer (conversions, several axes,
+ * anything else). What fits the cache is done in one go; longer rows get their maximum and sum
+ * from the reductions first. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck_partial.h"

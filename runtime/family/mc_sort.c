@@ -1,5 +1,5 @@
-/* mc_sort.c - drivers of sorting (sort, argsort), of parts of the order (partition, topk) and of order statistics (median, quantile) by
- * rows. May not know the algorithms. */
+/* mc_sort.c - drivers of sorting (sort, argsort), of parts of the order (partition, topk) and of
+ * order statistics (median, quantile) by rows. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck.h"

@@ -7,7 +7,7 @@
  *
  * An argument that the function writes keeps its contents from before the first write beside it: who runs the log again starts from those.
  *
- * Owns the logs. Recordings nest; all are made by the thread that began the first. May not know what becomes of the log. */
+ * Holds the logs. Recordings nest; all are made by the thread that began the first. */
 #include "record/mc_record.h"
 
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* mc_plan.c - a flat list of steps over buffers that are laid out beforehand.
  *
- * What a compiled function replays: no Lua, no allocation but the arena, headers made once and pointed at this call's memory. Results of
- * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
+ * What a compiled function replays: no Lua, no allocation but the arena, headers made once and
+ * pointed at this call's memory. Results of steps are written as with out=. Holds plans. Not to
+ * be run by two threads at once. */
 #include "replay/mc_loop.h"
 #include "replay/mc_native_rows.h"
 #include "replay/mc_plan_device.h"

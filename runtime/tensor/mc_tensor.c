@@ -1,7 +1,7 @@
 /* mc_tensor.c - storages, headers, element copies.
  *
- * Owns the refcount of storages and the list of live ones. A header never owns anything but one reference. Views are pure
- * arithmetic on shape, strides and first element. May not know ops or Lua. */
+ * Holds the refcount of storages and the list of live ones. A header never owns anything but one
+ * reference. Views are pure arithmetic on shape, strides and first element. */
 #include "tensor/mc_tensor.h"
 #include "mc_gen_kernels.h"
 

@@ -1,6 +1,6 @@
 -- create.lua - tensors from sizes, numbers, tables and random streams; conversion and copies.
 --
--- Owns reading of nested Lua tables (path in errors). Random tensors come from mascon.random.
+-- Reads nested Lua tables (path in errors). Random tensors come from mascon.random.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -1,7 +1,8 @@
 -- child.lua - work that may end its process, done in a process of its own.
 --
--- Neighbours that abort when they get no memory (GLib below librsvg) run in a second copy of the program. Owns that process: its private folder, its
--- end, also when the caller is interrupted. May not know what the work is. Binding module: touches the FFI for the finalizer.
+-- Neighbours that abort when they get no memory (GLib below librsvg) run in a second copy of the program. Holds that
+-- process: its private folder, its end, also when the caller is interrupted. Binding module: touches the FFI for the
+-- finalizer.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local file = require 'mascon.base.file'

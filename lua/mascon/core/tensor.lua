@@ -1,7 +1,8 @@
 -- tensor.lua - the handle: making, releasing, scopes, properties, the metatable.
 --
--- Owns the metatype of mc_tensor, scopes and when to collect. Small results live inline in the Lua heap without a finalizer; a result
--- that needed storage gets ffi.gc with the plain C release. Ops (op.lua), indexing (index.lua) and printing (print.lua) add methods.
+-- Holds the metatype of mc_tensor, scopes and when to collect. Small results live inline in the Lua heap without a
+-- finalizer; a result that needed storage gets ffi.gc with the plain C release. Ops (op.lua), indexing (index.lua) and
+-- printing (print.lua) add methods.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'

@@ -1,6 +1,6 @@
--- plot/init.lua: figures.
+-- plot/init.lua - figures.
 --
--- Owns: the figure record, one-shot plots, saving by extension. A figure is plain data ({ width, height, rows, cols,
+-- Holds: the figure record, one-shot plots, saving by extension. A figure is plain data ({ width, height, rows, cols,
 -- panels }): it can be written as JSON, compared, and rendered again, also without the methods. Rendering gives SVG;
 -- PNG comes from the raster plug-in behind mascon.core.ffi, the terminal form from plot/ascii.lua.
 --

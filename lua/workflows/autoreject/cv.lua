@@ -1,7 +1,7 @@
---- workflows.autoreject.cv: the loss of every pair of consensus and number of repairs, in every fold.
+-- cv.lua - the loss of every pair of consensus and number of repairs, in every fold.
 --
--- Epochs are binned by how many channels are bad, once; means of all training sets are sums of bins, medians of test epochs belong to no pair. Owns
--- the bins and the table of cells that differ between numbers of repairs. May not know thresholds.
+-- Epochs are binned by how many channels are bad, once; means of all training sets are sums of bins, medians of test
+-- epochs belong to no pair. Holds the bins and the table of cells that differ between numbers of repairs.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local curves = require 'workflows.autoreject.curves'

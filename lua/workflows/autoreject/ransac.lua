@@ -1,6 +1,6 @@
---- workflows.autoreject.ransac: channels that the others cannot predict.
+-- ransac.lua - channels that the others cannot predict.
 --
--- Owns the random subsets, the verdict from correlations, and the repair of the channels found. May not know thresholds.
+-- Holds the random subsets, the verdict from correlations, and the repair of the channels found.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local augment = require 'workflows.autoreject.augment'

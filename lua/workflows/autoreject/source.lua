@@ -1,8 +1,9 @@
---- workflows.autoreject.source: epochs as the analyses read them: by type of channel, block by block.
+-- source.lua - epochs as the analyses read them: by type of channel, block by block.
 --
--- Owns which channels take part, that their samples are finite, and the two ways through the samples: all samples of some epochs, or some
--- samples of all epochs. Samples in memory are viewed in place. Those in a file are read once, epoch by epoch, into a scratch file that
--- is laid out by time, so that the number of passes depends on no size, and a set larger than memory passes through. May not know thresholds.
+-- Decides which channels take part, that their samples are finite, and the two ways through the samples: all samples of
+-- some epochs, or some samples of all epochs. Samples in memory are viewed in place. Those in a file are read once,
+-- epoch by epoch, into a scratch file that is laid out by time, so that the number of passes depends on no size, and a
+-- set larger than memory passes through.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
