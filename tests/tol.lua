@@ -1,4 +1,4 @@
--- tol.lua: tolerance classes, the only place where numbers of accuracy stand.
+-- tol.lua - tolerance classes, the only place where numbers of accuracy stand.
 --
 -- compare(class, dtype, got, want, more) is the one comparison of the specs: nil when `got` fits, else a sentence. A
 -- spec names a class, never a number. NaN and infinities must match exactly in every class. Real numbers are Lua

@@ -1,4 +1,4 @@
---- mascon: tensors, kernels and workflows for scientific analyses.
+-- mascon/init.lua - tensors, kernels and workflows for scientific analyses.
 --
 -- The public table. Core modules are loaded at once, everything else (signal, stats, plot, ...) when first touched,
 -- which keeps the start in milliseconds; a name that is not there is looked for among the workflows.

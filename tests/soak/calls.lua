@@ -1,4 +1,4 @@
--- calls.lua: every public function with random wrong arguments: an error in words or a result, never a signal, an endless loop, a raw Lua error.
+-- calls.lua - every public function with random wrong arguments: an error in words or a result, never a signal, an endless loop, a raw Lua error.
 -- soak: 100000
 --
 --     mascon tests/soak/calls.lua [--count N] [--seed N] [--seconds N] [--state FILE]

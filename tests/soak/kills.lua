@@ -1,4 +1,4 @@
--- kills.lua: both analysis scripts are killed at a random moment over results that are there; what is left is the old set or the new one, whole.
+-- kills.lua - both analysis scripts are killed at a random moment over results that are there; what is left is the old set or the new one, whole.
 -- soak: 400
 --
 --     mascon tests/soak/kills.lua [--count N] [--seed N] [--seconds N] [--state FILE]

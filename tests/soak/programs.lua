@@ -1,4 +1,4 @@
--- programs.lua: random functions with writes, aliases, objects and captured tables: plain against compiled, batched and differentiated.
+-- programs.lua - random functions with writes, aliases, objects and captured tables: plain against compiled, batched and differentiated.
 --
 --     mascon tests/soak/programs.lua [--count N] [--seed N] [--seconds N] [--state FILE]
 --

@@ -1,4 +1,4 @@
--- autoreject_conformance_spec.lua: the conformance list of the autoreject workflow, by its numbers.
+-- autoreject_conformance_spec.lua - the conformance list of the autoreject workflow, by its numbers.
 --
 -- Figures are those of an independent program in f64 (NumPy, scikit-learn and upstream's own code); what is defined by
 -- a formula stands here once more as a plain loop. Items 8 to 11 are those of the splines (meeg_spline_spec).

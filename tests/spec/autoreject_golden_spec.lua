@@ -1,4 +1,4 @@
--- autoreject_golden_spec.lua: decisions compared with those of upstream (golden files autoreject, autoreject_recording).
+-- autoreject_golden_spec.lua - decisions compared with those of upstream (golden files autoreject, autoreject_recording).
 --
 -- One set is S1, the other a recording of 26 EEG channels with 16-bit steps, freed of ties by a dither. What must be
 -- equal: everything compat = 'upstream' reproduces. What must not be worse: the loss of the exact limits.

@@ -1,4 +1,4 @@
--- bayes_spec.lua: mc.optim.bayes and bayes_search: published optima, spaces, several points at once, states, messages.
+-- bayes_spec.lua - mc.optim.bayes and bayes_search: published optima, spaces, several points at once, states, messages.
 --
 -- Formulas of acquisition are checked against plain quadrature.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- crash_spec.lua: calls that once ended the process or never came back, each in a process of its own.
+-- crash_spec.lua - calls that once ended the process or never came back, each in a process of its own.
 local mc = require 'mascon'
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'

@@ -1,4 +1,4 @@
--- device_spec.lua: devices, seen through `ref`: the CPU's kernels on memory that the host cannot touch by mistake.
+-- device_spec.lua - devices, seen through `ref`: the CPU's kernels on memory that the host cannot touch by mistake.
 --
 -- What is computed there has the bits that the CPU gives for the same layouts; everything else raises and says what to do.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

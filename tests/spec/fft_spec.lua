@@ -1,4 +1,4 @@
--- fft_spec.lua: both engines of mc.fft against the definition, shapes and norms, wisdom, helpers.
+-- fft_spec.lua - both engines of mc.fft against the definition, shapes and norms, wisdom, helpers.
 --
 -- The naive sum is the oracle for every length up to 64 and for awkward long ones; golden answers stand in
 -- ops_golden_spec.

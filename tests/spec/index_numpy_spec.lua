@@ -1,4 +1,4 @@
--- index_numpy_spec.lua: index expressions in every mixture, read, written and accumulated, against NumPy's answers and plain loops.
+-- index_numpy_spec.lua - index expressions in every mixture, read, written and accumulated, against NumPy's answers and plain loops.
 --
 -- x holds 1, 2, 3, ..., so that the elements of x[key] say where they came from. The plain reference
 -- (tests/support/index_reference.lua) is itself held to NumPy's stored answers, then draws expressions of its own with

@@ -1,4 +1,4 @@
--- index_spec.lua: x[...] and x[...] = v in all their forms against nested Lua tables.
+-- index_spec.lua - x[...] and x[...] = v in all their forms against nested Lua tables.
 --
 -- The oracle is a table of numbers with row-major positions; keys are drawn at random with printed seeds.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- linalg_structured_spec.lua: banded, tridiagonal, Toeplitz and circulant matrices of mc.linalg: laws, batches, edges, messages.
+-- linalg_structured_spec.lua - banded, tridiagonal, Toeplitz and circulant matrices of mc.linalg: laws, batches, edges, messages.
 --
 -- Answers of other programs stand in cases_structured.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- memory_spec.lua: who owns tensor memory, when it goes back, and what happens when there is none.
+-- memory_spec.lua - who owns tensor memory, when it goes back, and what happens when there is none.
 --
 -- Allocation failure is tried by letting the n-th allocation fail for n = 1, 2, ... until the call succeeds.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- ops_golden_spec.lua: ops against stored answers of other programs (tests/golden/README.md says which).
+-- ops_golden_spec.lua - ops against stored answers of other programs (tests/golden/README.md says which).
 --
 -- Special values, wrap-around, promotion, order statistics and transforms. Positions in the files count from 0.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- ops_matrix_spec.lua: every op of the table, every dtype, awkward shapes and layouts, every instruction level, against the plain loop.
+-- ops_matrix_spec.lua - every op of the table, every dtype, awkward shapes and layouts, every instruction level, against the plain loop.
 --
 -- The cases come from the op table itself: a row without a reference fails. Families with their own sense of shape (fft, random, gather,
 -- layout) are held to their definitions here as well, in their simplest form; their own specs go further.

@@ -1,4 +1,4 @@
--- optim_laws_spec.lua: laws of minimisers, roots, integrals and differential equations, tried on random problems.
+-- optim_laws_spec.lua - laws of minimisers, roots, integrals and differential equations, tried on random problems.
 --
 -- Every failure prints its seed and the smallest case that fails (tests/support/property.lua).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- pac_bands_spec.lua: every way to name bands, what is refused and in which words, and the warnings.
+-- pac_bands_spec.lua - every way to name bands, what is refused and in which words, and the warnings.
 --
 -- The default and preset bands come from the conformance list (C2, C3) and pac_conformance; other expectations stand
 -- here in full.

@@ -1,4 +1,4 @@
--- pac_compat_spec.lua: compat = "tensorpac" and compat = "gpac" against those programs' own answers.
+-- pac_compat_spec.lua - compat = "tensorpac" and compat = "gpac" against those programs' own answers.
 --
 -- Answers come from the golden files pac_tensorpac_seeg, pac_tensorpac_synth and pac_gpac; the draws of their random
 -- numbers are in there too and are handed in as shifts and permutations. The recording is looked for in shared/data

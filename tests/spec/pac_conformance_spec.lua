@@ -1,4 +1,4 @@
--- pac_conformance_spec.lua: the conformance list of phase-amplitude coupling, C1 to C19, in f64 and f32.
+-- pac_conformance_spec.lua - the conformance list of phase-amplitude coupling, C1 to C19, in f64 and f32.
 --
 -- Figures come from the golden files pac_conformance, pac_filters and pac_native (an independent float64 program) and
 -- from closed forms; the definitions stand here once more as plain loops over Lua tables.

@@ -1,4 +1,4 @@
--- pac_event_spec.lua: event-related coupling, peak-locked averages, coherence, spectrum, binned amplitudes.
+-- pac_event_spec.lua - event-related coupling, peak-locked averages, coherence, spectrum, binned amplitudes.
 --
 -- Golden files pac_event (an independent program) and pac_tensorpac_event (Tensorpac's own answers on a recording that
 -- is not stored: it is looked for in shared/data beside the project, and those tests are pending without it). The rest

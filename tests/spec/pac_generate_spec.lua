@@ -1,4 +1,4 @@
--- pac_generate_spec.lua: the SplitMix64 stream, the generators G1..G4 and the demonstration recording.
+-- pac_generate_spec.lua - the SplitMix64 stream, the generators G1..G4 and the demonstration recording.
 --
 -- Figures come from the golden files pac_conformance, pac_filters, pac_native and pac_event (an independent program),
 -- from the published words of SplitMix64, and from properties that hold for any seed.

@@ -1,4 +1,4 @@
--- pac_normalize_spec.lua: norms, p-values and corrections, native and as Tensorpac and gPAC form them.
+-- pac_normalize_spec.lua - norms, p-values and corrections, native and as Tensorpac and gPAC form them.
 --
 -- Tensorpac's and gPAC's own answers come from the golden files pac_tensorpac_* and pac_gpac, the native ones from
 -- pac_native, and small cases are worked out by plain loops here.

@@ -1,4 +1,4 @@
--- print_spec.lua: tensors as text.
+-- print_spec.lua - tensors as text.
 --
 -- Whole texts stand here, so that a change of form is seen.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- property_spec.lua: laws that hold for all inputs, tried on random ones: inverses, linearity, symmetry, permutation, broadcasting, aliasing.
+-- property_spec.lua - laws that hold for all inputs, tried on random ones: inverses, linearity, symmetry, permutation, broadcasting, aliasing.
 --
 -- Every failure prints its seed and the smallest case that fails (tests/support/property.lua).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

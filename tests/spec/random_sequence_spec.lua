@@ -1,4 +1,4 @@
--- random_sequence_spec.lua: Sobol', Halton and Latin hypercube points: SciPy's numbers, evenness, discrepancy, splits.
+-- random_sequence_spec.lua - Sobol', Halton and Latin hypercube points: SciPy's numbers, evenness, discrepancy, splits.
 --
 -- The unscrambled sequences are golden (tests/golden/make_cases_random.py); scrambled ones are held to what scrambling
 -- must keep.

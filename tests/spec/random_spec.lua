@@ -1,4 +1,4 @@
--- random_spec.lua: streams of random numbers: published vectors, any split, statistics, seeds.
+-- random_spec.lua - streams of random numbers: published vectors, any split, statistics, seeds.
 --
 -- Philox4x32-10 is checked against its published answers through the public functions; the map from words to numbers is
 -- written out here once more.

@@ -1,4 +1,4 @@
--- soak_spec.lua: a twentieth of each long job of tests/soak; `make soak` runs them whole.
+-- soak_spec.lua - a twentieth of each long job of tests/soak; `make soak` runs them whole.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'
 local host = require 'mascon.host'

@@ -1,4 +1,4 @@
--- tensor_spec.lua: making tensors, their properties, elements in and out, shapes and views, conversion.
+-- tensor_spec.lua - making tensors, their properties, elements in and out, shapes and views, conversion.
 --
 -- Indexing, printing, memory and errors have files of their own.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- accuracy.lua: the error of the special functions against golden answers, in units in the last place.
+-- accuracy.lua - the error of the special functions against golden answers, in units in the last place.
 --
 -- Read by special_spec.lua, which holds the committed files (tests/golden/special_*.npz) to the table
 -- tests/golden/accuracy_special.lua, and by tests/golden/measure_special.lua, which writes that table from many more

@@ -1,4 +1,4 @@
--- calls.lua: one large call per op of the table, for measurements over the whole table (memory, machine limits).
+-- calls.lua - one large call per op of the table, for measurements over the whole table (memory, machine limits).
 --
 -- M.list(row, dtype) gives calls { what =, f =, args = { ... } } with operands of about M.BYTES bytes (a quarter for
 -- elementwise ops, which need no more to show), contiguous and transposed; nil when nothing is known about the op (a

@@ -1,4 +1,4 @@
--- cases.lua: golden cases (tests/golden/cases.py says what they are), loaded, run and compared.
+-- cases.lua - golden cases (tests/golden/cases.py says what they are), loaded, run and compared.
 --
 -- Holds: the reading of cases_<part>.npz, the arguments of one run (a dtype, a layout), the comparison with the answer.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- epochs.lua: sets of epochs for the specs of mc.autoreject. Loaded with support.load 'epochs'.
+-- epochs.lua - sets of epochs for the specs of mc.autoreject. Loaded with support.load 'epochs'.
 --
 -- Holds S1 as an Epochs object, made once, and a random set with a few bad cells.
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- examples.lua: the examples of docstrings and of rows of the op table, collected from source and run.
+-- examples.lua - the examples of docstrings and of rows of the op table, collected from source and run.
 --
 -- A line of a docstring with four blanks of indentation is code: `---     EXPR  --> RESULT`, where RESULT is what EXPR
 -- prints, with runs of white space folded to one blank; or a statement that the lines below it in the same docstring

@@ -1,4 +1,4 @@
--- footprint.lua: memory a call takes beside its result, from the pool's own counters.
+-- footprint.lua - memory a call takes beside its result, from the pool's own counters.
 --
 -- M.measure(call) -> bytes beside the result, unit. The unit of a workspace is what the operands take in the dtype of
 -- their arithmetic (small integers count as i64, halves as f32), or the result if that is more: a row's `work` states

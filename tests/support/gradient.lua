@@ -1,4 +1,4 @@
--- gradient.lua: derivatives held to differences of the function itself.
+-- gradient.lua - derivatives held to differences of the function itself.
 --
 -- A function of tensors becomes a number, sum Re conj(w) f with random weights w, and each operand moves along a random
 -- direction v. The slope is taken from five points at two steps; what both steps disagree by bounds their error, so

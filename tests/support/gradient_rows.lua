@@ -1,4 +1,4 @@
--- gradient_rows.lua: derivatives of the rows of some families and modules of the op table, one test for each row, from a table of cases.
+-- gradient_rows.lua - derivatives of the rows of some families and modules of the op table, one test for each row, from a table of cases.
 --
 -- A case is { f, operands..., options of gradient.check by name }; cases of a row: a function of r(sizes...) (random
 -- operands) and the dtype that gives a list of them, or the name of the row whose cases go through this one too. A row

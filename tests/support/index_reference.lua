@@ -1,4 +1,4 @@
--- index_reference.lua: what an index expression takes, by plain loops; drawing of random ones; shrinking of one that fails.
+-- index_reference.lua - what an index expression takes, by plain loops; drawing of random ones; shrinking of one that fails.
 --
 -- A key is a list of numbers, 'all', 'new', 'dots', { r = { a, b, step } }, { i = flat positions, s = shape }, { m =
 -- flat booleans, s = shape }, all counted from 1 (tests/golden/index_expressions.json holds such keys with NumPy's

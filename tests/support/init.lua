@@ -1,4 +1,4 @@
--- init.lua: what the specs of the array core share. Loaded with
+-- support/init.lua - what the specs of the array core share. Loaded with
 --   local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 --
 -- Holds the loading of support modules, the two stress switches (MASCON_TEST_JITOFF=1: no compiled traces;

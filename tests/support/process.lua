@@ -1,4 +1,4 @@
--- process.lua: scripts run by the program in processes of their own, and the folders they work in.
+-- process.lua - scripts run by the program in processes of their own, and the folders they work in.
 --
 -- Holds the commands of the shell that specs about faults need.
 local M = {}

@@ -1,4 +1,4 @@
--- property.lua: laws tried on random cases; a failing case is shrunk to a small one and printed with its seed.
+-- property.lua - laws tried on random cases; a failing case is shrunk to a small one and printed with its seed.
 --
 -- A law receives `draw`, from which it takes all its choices: draw(lo, hi) is a whole number, draw.shape, draw.axis,
 -- draw.dtype, draw.layout, draw.tensor, draw.permutation stand on it. A case is therefore a list of whole numbers, and

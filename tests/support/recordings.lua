@@ -1,4 +1,4 @@
--- recordings.lua: files of labs for the specs of mc.meeg: a folder of their own, the files kept in goldens, and damage to them.
+-- recordings.lua - files of labs for the specs of mc.meeg: a folder of their own, the files kept in goldens, and damage to them.
 --
 -- Holds the folder and the comparison with what another program read.
 local mc = require 'mascon'

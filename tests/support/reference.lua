@@ -1,4 +1,4 @@
--- reference.lua: what every op of the table means, as plain loops over Lua lists.
+-- reference.lua - what every op of the table means, as plain loops over Lua lists.
 --
 -- ewise[name] gives scalar functions by kind of dtype: f (reals, in double precision; r rounds to the dtype of the
 -- arithmetic), i (int64 boxes; wrapped to the width afterwards), b (booleans), c (complex { re, im }). Functions Lua

@@ -1,4 +1,4 @@
--- sample.lua: tensors with awkward values in awkward layouts, and their elements read by the shortest way.
+-- sample.lua - tensors with awkward values in awkward layouts, and their elements read by the shortest way.
 --
 -- Holds the values of each dtype, the memory layouts, and read(): elements of any view by walking data and strides
 -- through raw pointers, so that what a test expects does not pass through the library's own copying.

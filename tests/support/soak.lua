@@ -1,4 +1,4 @@
--- soak.lua: the frame of a long job: cases drawn from a seed, a time box, a state from which it goes on.
+-- soak.lua - the frame of a long job: cases drawn from a seed, a time box, a state from which it goes on.
 --
 -- A job is a script tests/soak/NAME.lua with a line `-- soak: COUNT` in its head, run as
 --     mascon tests/soak/NAME.lua [--count N] [--seed N] [--seconds N] [--state FILE]

@@ -1,4 +1,4 @@
---- einsum.lua - sums of products in index notation.
+-- einsum.lua - sums of products in index notation.
 --
 -- Reads subscripts ('ij,jk->ik', '...' for any axes, repeated letters for diagonals) and lowers them: diagonals are
 -- views, the order of products comes from contraction.lua, each product from contract.lua. Makes no copy that the

@@ -1,4 +1,4 @@
---- pad.lua - tensors with elements added at the ends of their axes.
+-- pad.lua - tensors with elements added at the ends of their axes.
 --
 -- Modes that copy elements or constants are one pass of the C op; ramps, statistics and odd reflections fill what that
 -- pass left empty, axis by axis, each axis over the padded range of the ones before it (NumPy's order, which decides

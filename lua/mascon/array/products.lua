@@ -1,4 +1,4 @@
---- products.lua - products of tensors beyond matmul: inner, outer, over named axes, Kronecker, cross.
+-- products.lua - products of tensors beyond matmul: inner, outer, over named axes, Kronecker, cross.
 --
 -- Holds the names; sums over several axes are lowered by contract.lua to one matrix product, sums along one axis by the
 -- op vecdot.

@@ -1,4 +1,4 @@
--- stack.lua - what the compositions of linear algebra share: operands as stacks of matrices, their sizes, columns and diagonals.
+-- stacks.lua - what the compositions of linear algebra share: operands as stacks of matrices, their sizes, columns and diagonals.
 --
 -- Holds the messages about operands that are no matrices.
 local tensor = require 'mascon.core.tensor'

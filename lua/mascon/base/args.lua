@@ -1,4 +1,4 @@
---- mascon.args: command lines of scripts, declared once: parsing, checking, --help.
+-- args.lua - command lines of scripts, declared once: parsing, checking, --help.
 --
 -- Reads `--name value`, `--name=value`, flags and positional words.
 local check = require 'mascon.core.check'

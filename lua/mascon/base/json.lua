@@ -1,4 +1,4 @@
--- json.lua: JSON (RFC 8259) to and from Lua values.
+-- json.lua - JSON (RFC 8259) to and from Lua values.
 --
 -- Holds: a strict decoder that is safe on hostile bytes (bounded depth, no code, no guessing) and an encoder whose text
 -- depends on the value alone: keys are sorted, numbers take their shortest round-trip form.

@@ -1,4 +1,4 @@
--- progress.lua: how far a long job has come.
+-- progress.lua - how far a long job has come.
 --
 -- Holds: the line with bar, rate and time left, and the decision when to draw it. On a terminal one line is redrawn, at
 -- most ten times a second; elsewhere (a log file, a batch job) one line is written at every tenth of the way.

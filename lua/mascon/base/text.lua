@@ -1,4 +1,4 @@
--- text.lua: values as text for people and for files.
+-- text.lua - values as text for people and for files.
 --
 -- Holds: the shortest decimal form of a number that reads back to the same bits, display width of UTF-8 text, console
 -- tables, CSV rows quoted after RFC 4180, byte counts and durations.

@@ -1,4 +1,4 @@
---- mascon.compile: a Lua function of tensors as a plan that replays without Lua.
+-- compile/init.lua - a Lua function of tensors as a plan that replays without Lua.
 ---
 --- The first call with arguments of a new form runs the function for real and writes down what it did with its
 --- arguments; the next calls of the same form replay that. A form is the structure of the arguments, dtypes, sizes and

@@ -1,4 +1,4 @@
---- mascon.compile.outside: the variables that a Lua function finds outside itself.
+-- outside.lua - the variables that a Lua function finds outside itself.
 ---
 --- A function that is written down once has to notice when a variable it read has another value at a later call.
 --- Variables are upvalues and globals of the function and of the functions that these hold, the library's own left out.

@@ -1,4 +1,4 @@
---- mascon.compile.variables: what a compiled function makes of the variables outside it.
+-- variables.lua - what a compiled function makes of the variables outside it.
 ---
 --- Each is either watched (a call compares it with what it was; another value is another form) or given (its value is
 --- an argument in front of the caller's). Tensors are given from the start; numbers, keys and trees of tensors when

@@ -1,4 +1,4 @@
--- call.lua - the functions of the rows of the family 'linalg': operands first, then one table of options.
+-- several.lua - the functions of the rows of the family 'linalg': operands first, then one table of options.
 --
 -- Holds the call rule of the family and the form of several results (two: two values; three or more: a table with the
 -- names of the row).

@@ -1,4 +1,4 @@
---- dct.lua - discrete cosine and sine transforms in SciPy's conventions.
+-- dct.lua - discrete cosine and sine transforms in SciPy's conventions.
 --
 -- The transforms along one axis are a C op; over several axes they are made one axis after the other. Holds the
 -- options.

@@ -1,4 +1,4 @@
---- mascon.tree: nested tables of tensors and numbers, leaf by leaf.
+-- tree.lua - nested tables of tensors and numbers, leaf by leaf.
 ---
 --- Functions that compile, differentiate or optimise take and return trees: a tensor, a number, a random key, or a
 --- table of trees, which may be an object of a class of the user's: its fields are walked and trees made from it are of

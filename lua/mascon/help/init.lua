@@ -1,4 +1,4 @@
--- help.lua - documentation of every public name: from its row of the op table, the comment above its definition, or its file's head.
+-- help/init.lua - documentation of every public name: from its row of the op table, the comment above its definition, or its file's head.
 --
 -- Holds the list of public names (walked from the public table, never written down), the reading of docstrings and
 -- their layout as text. `?name` and `??text` at the prompt, help(value), and the reference page

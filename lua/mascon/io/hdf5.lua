@@ -1,4 +1,4 @@
---- mascon.io.hdf5: HDF5 files: read whole, as a lazy tree, written from nested tables.
+-- hdf5.lua - HDF5 files: read whole, as a lazy tree, written from nested tables.
 ---
 --- Groups are tables, datasets tensors in their own dtype (u16 -> i32, u32 and u64 -> i64), texts Lua strings; what has
 --- no axes is a number, a boolean or a string. libhdf5 trusts the bytes of a file: one that is cut short or of another

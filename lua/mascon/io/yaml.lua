@@ -1,4 +1,4 @@
---- mascon.io.yaml: YAML texts as Lua values, with the line of every value; Lua values as YAML.
+-- yaml.lua - YAML texts as Lua values, with the line of every value; Lua values as YAML.
 ---
 --- Mappings are tables with string keys, sequences lists, null is mc.json.null. Plain scalars follow the core schema of YAML 1.2: true and false, but yes, no, on and off are
 --- texts; 1e-8 is a number; dates are texts. Anchors, aliases and merge keys (<<) work. Tags other than those of the core schema are refused: a text never becomes an object.

@@ -1,4 +1,4 @@
---- mascon.linalg: linear algebra on stacks of matrices, under the names of the array API, then those of SciPy and NumPy.
+-- linalg/init.lua - linear algebra on stacks of matrices, under the names of the array API, then those of SciPy and NumPy.
 --
 -- Matrices stand in the last two axes, all axes before them are a batch and broadcast. f32, f64, c64, c128; integers
 -- count as f64, f16 and bf16 are refused. LAPACK through OpenBLAS, one thread per matrix; small matrices of large

@@ -1,4 +1,4 @@
---- mascon.meeg.caps: places of the electrode caps of BioSemi, as the maker states them: angles on a sphere.
+-- caps.lua - places of the electrode caps of BioSemi, as the maker states them: angles on a sphere.
 --
 -- Holds the tables. An electrode stands at an inclination from the vertex (degrees, negative on the left) and an
 -- azimuth from the right ear towards the nasion (degrees, seen from its own side). The caps of 16, 32 and 64 are named

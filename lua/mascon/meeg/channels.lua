@@ -1,4 +1,4 @@
---- mascon.meeg.channels: tables of channels: name, type, unit, position.
+-- channels.lua - tables of channels: name, type, unit, position.
 --
 -- Holds the types that are known, their SI units, the factors of the units found in files, and how channels are picked.
 -- A channel is a table { name, type, unit, position = { x, y, z } (m, head frame) or nil, and what its file knows

@@ -1,4 +1,4 @@
---- mascon.meeg.coils: what a MEG sensor measures: points in space with directions and weights.
+-- coils.lua - what a MEG sensor measures: points in space with directions and weights.
 --
 -- Holds the geometry of the coils of known systems at the accuracy that field mapping uses: a coil is replaced by a few
 -- points, so that the weighted sum of the field along their directions is the signal, T for magnetometers and axial

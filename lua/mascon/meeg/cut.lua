@@ -1,4 +1,4 @@
---- mascon.meeg.cut: epochs around the events of a continuous recording.
+-- cut.lua - epochs around the events of a continuous recording.
 --
 -- Decides which events are meant, which samples belong to them, what keeps an epoch out (no data, a stretch marked bad,
 -- limits of peak to peak) and what is done to each (detrending, baseline). The samples stay in the recording until

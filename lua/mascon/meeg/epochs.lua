@@ -1,4 +1,4 @@
---- mascon.meeg.epochs: stretches of a recording around events, with what is known of their channels.
+-- epochs.lua - stretches of a recording around events, with what is known of their channels.
 --
 -- Holds the Epochs object: its fields, its check, and what makes one from another (pick, drop, copy). The samples are a
 -- tensor in memory, or lie in a file until somebody asks (field data, :read, :blocks), so that a set larger than memory

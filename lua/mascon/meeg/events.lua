@@ -1,4 +1,4 @@
---- mascon.meeg.events: when something happened, as [n, 3]: sample, value before, id.
+-- events.lua - when something happened, as [n, 3]: sample, value before, id.
 --
 -- Holds the ways to a list of events: annotations (BrainVision markers among them), a trigger channel, a fixed grid, an
 -- event file. Samples are 0-based and counted as in the file of the recording (FIF recordings start at their

@@ -1,4 +1,4 @@
---- mascon.meeg.field: magnetic fields from sensors to sensors, through a sphere of sources.
+-- field.lua - magnetic fields from sensors to sensors, through a sphere of sources.
 --
 -- Holds the lead field products of coils, the noise that weighs them, and the truncated inverse: the field at any coil
 -- is estimated as that of the currents of least norm which explain the fields at the others. Points of a coil:

@@ -1,4 +1,4 @@
---- mascon.meeg.files: which module reads a recording, by the name of its file.
+-- files.lua - which module reads a recording, by the name of its file.
 --
 -- Dispatches by extension and checks the options of opening. The modules of files/ each offer open(path, options)
 -- -> Raw or Epochs object.

@@ -1,4 +1,4 @@
---- mascon.meeg.filter: a recording seen through a zero-phase filter, computed where it is read.
+-- filter.lua - a recording seen through a zero-phase filter, computed where it is read.
 --
 -- Holds the design (a linear-phase low, high or band pass by the window method, its length from the width of the
 -- transitions), the treatment of ends and junctions, and the grid of blocks on which it is computed: a sample comes out

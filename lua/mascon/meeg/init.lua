@@ -1,4 +1,4 @@
---- mascon.meeg: recordings of the electric and magnetic fields of the brain, as a domain of its own.
+-- meeg/init.lua - recordings of the electric and magnetic fields of the brain, as a domain of its own.
 --
 -- The public table: open(path) for any file, channels (tables of types, units, positions), raw (continuous recordings),
 -- events, epochs; montage (positions by name), sphere, spline and field (interpolation between electrodes, between

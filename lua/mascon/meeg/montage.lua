@@ -1,4 +1,4 @@
---- mascon.meeg.montage: where electrodes stand, by name.
+-- montage.lua - where electrodes stand, by name.
 --
 -- Holds the montages that are known (computed on the sphere or read from a table of a file), how a name of a recording
 -- finds its place, and the positions of channels as every interpolator asks for them. Positions are { x, y, z } in

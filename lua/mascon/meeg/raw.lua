@@ -1,4 +1,4 @@
---- mascon.meeg.raw: one continuous recording, whatever file it lies in.
+-- raw.lua - one continuous recording, whatever file it lies in.
 --
 -- Holds the Raw object: which samples of which channels a caller means, and their way to SI units in memory, a piece at
 -- a time, so that a recording larger than memory passes through. Samples stay in the file until asked for. The files

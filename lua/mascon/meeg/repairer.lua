@@ -1,4 +1,4 @@
---- mascon.meeg.repairer: weights that rebuild bad sensors from good ones, kept by set of bad ones.
+-- repairer.lua - weights that rebuild bad sensors from good ones, kept by set of bad ones.
 --
 -- Holds the check of a set and the store; how weights come about is the caller's (splines, field mapping).
 local mc = require 'mascon.array'

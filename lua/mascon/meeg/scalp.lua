@@ -1,4 +1,4 @@
---- mascon.meeg.scalp: sensors and their values as a flat map of the head.
+-- scalp.lua - sensors and their values as a flat map of the head.
 --
 -- Holds the projection of positions to a disc and the values between sensors; the drawing is mc.plot's. The projection
 -- keeps angles from the vertex: a sensor lies at its inclination over 95 degrees from the middle, so that the rim of

@@ -1,4 +1,4 @@
---- mascon.meeg.sphere: sensor positions as points of a sphere.
+-- sphere.lua - sensor positions as points of a sphere.
 --
 -- Decides what every interpolator needs of positions: that they are valid at all, unit vectors about a centre, the
 -- sphere that fits them best.

@@ -1,4 +1,4 @@
---- mascon.meeg.spline: spherical splines, from sensors to any place on the head.
+-- spline.lua - spherical splines, from sensors to any place on the head.
 --
 -- Holds the functions g and h, the spline system and everything that follows from its one inverse: leave-one-out
 -- weights of all sensors and the repair of any set of bad ones. Values lie on the unit sphere; only directions of

@@ -1,4 +1,4 @@
---- mascon.meeg.ten_five: the places of the 10-20 system and its extensions, computed from their definition on a sphere.
+-- ten_five.lua - the places of the 10-20 system and its extensions, computed from their definition on a sphere.
 --
 -- Holds names and geometry. The definition: arcs between landmarks are cut into twentieths. The midline runs from the
 -- nasion (Nz) over the vertex (Cz) to the inion (Iz); three rings run round the head through places of the midline and

@@ -1,4 +1,4 @@
---- mascon.optim: minimisers, optimisers for training, roots of equations, fits.
+-- optim/init.lua - minimisers, optimisers for training, roots of equations, fits.
 --
 -- The public table; every function is defined and documented in the file of its concept and loads when touched. Names
 -- are SciPy's for minimisers and roots, PyTorch's for training.

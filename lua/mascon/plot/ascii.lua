@@ -1,4 +1,4 @@
--- plot/ascii.lua: a figure as text for a terminal.
+-- ascii.lua - a figure as text for a terminal.
 --
 -- Holds: braille canvases for lines and points, shaded or coloured cells for heat maps, sideways bars for bars,
 -- histograms and polar marks, one panel below the other. Reads the same record as the SVG renderer.

@@ -1,4 +1,4 @@
--- plot/axes.lua: the methods that put marks on a panel.
+-- axes.lua - the methods that put marks on a panel.
 --
 -- Holds: names, defaults and checks of everything one can say about a panel, and the plain records that result. A panel
 -- is { row, col, marks = { { kind = 'line', x = {...}, ... } }, title = ..., ... } and holds data only: it can be

@@ -1,4 +1,4 @@
--- plot/colormap.lua: numbers to colours.
+-- colormap.lua - numbers to colours.
 --
 -- Holds: the colour maps, the cycle of line colours, conversion between sRGB and Oklab.
 --

@@ -1,4 +1,4 @@
--- plot/contour.lua: lines of equal value through a grid, and outlines of cell sets.
+-- contour.lua - lines of equal value through a grid, and outlines of cell sets.
 --
 -- Holds: marching squares ("Marching cubes", 1987, in two dimensions) with linear interpolation along cell sides, and
 -- the joining of pieces into long lines. A cell with a missing corner is skipped. Knows arrays only.

@@ -1,4 +1,4 @@
--- plot/data.lua: takes what users hand to a plot and makes plain arrays of numbers of it.
+-- data.lua - takes what users hand to a plot and makes plain arrays of numbers of it.
 --
 -- Holds: reading of arrays, nested arrays and tensors (through `totable`), the errors about their shape, order
 -- statistics and histograms of plain arrays. The result is a copy, so a figure never changes with its source.

@@ -1,4 +1,4 @@
--- plot/font.lua: how wide a text will be, and the small markup that labels may carry.
+-- font.lua - how wide a text will be, and the small markup that labels may carry.
 --
 -- Holds: advance widths, the markup ^{..} and _{..} for raised and lowered text, line breaking.
 --

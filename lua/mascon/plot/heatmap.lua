@@ -1,4 +1,4 @@
--- plot/heatmap.lua: draws heat maps and their colour bars.
+-- heatmap.lua - draws heat maps and their colour bars.
 --
 -- Holds: limits of the colour scale, cells as vector paths (one path per colour) or, when there are many, as one
 -- embedded image, hatching of missing cells, contours, outlines, the colour bar. A heat map of classes has whole

@@ -1,4 +1,4 @@
--- plot/init.lua: figures.
+-- plot/init.lua - figures.
 --
 -- Holds: the figure record, one-shot plots, saving by extension. A figure is plain data ({ width, height, rows, cols,
 -- panels }): it can be written as JSON, compared, and rendered again, also without the methods. Rendering gives SVG;

@@ -1,4 +1,4 @@
--- plot/layout.lua: where everything stands.
+-- layout.lua - where everything stands.
 --
 -- Holds: axis limits, ticks and their labels, margins, frames, the place of legend and colour bar. Draws nothing.
 --

@@ -1,4 +1,4 @@
--- plot/png.lua: a palette image as PNG bytes, for heat maps too fine to be drawn cell by cell.
+-- png.lua - a palette image as PNG bytes, for heat maps too fine to be drawn cell by cell.
 --
 -- Holds: chunk framing, CRC-32, Adler-32, base64. Pixels go out in stored (uncompressed) deflate blocks: it keeps the
 -- writer free of any library, and the images are at most a few hundred kilobytes.

@@ -1,4 +1,4 @@
--- plot/polar.lua: draws a polar histogram with its mean vector.
+-- polar.lua - draws a polar histogram with its mean vector.
 --
 -- Holds: rings, spokes, sectors, arrow and caption of a polar panel. The radius of a sector is proportional to its
 -- height; the arrow is the mean vector, whose length R = 1 would reach the outer ring ("Statistical analysis of

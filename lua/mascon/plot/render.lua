@@ -1,4 +1,4 @@
--- plot/render.lua: a figure as SVG text.
+-- render.lua - a figure as SVG text.
 --
 -- Holds: the order of drawing, frames, grid, ticks, titles, colour bars and legends. The text is a function of the
 -- figure alone: no clock, no random ids, one number format.

@@ -1,4 +1,4 @@
--- plot/scale.lua: from data to page and back to round numbers.
+-- scale.lua - from data to page and back to round numbers.
 --
 -- Holds: linear and logarithmic axes, tick placement, tick labels. Pure functions of numbers; knows no figure.
 --

@@ -1,4 +1,4 @@
--- plot/scalp.lua: draws a map of the scalp: the head from above, nose up.
+-- scalp.lua - draws a map of the scalp: the head from above, nose up.
 --
 -- Holds: the disc of colours with its contours, the outline of head, nose and ears, the sensors and their names.
 -- Colours fill a square image; a plate with a round hole covers what lies outside the disc, so the rim is sharp at any

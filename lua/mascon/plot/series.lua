@@ -1,4 +1,4 @@
--- plot/series.lua: draws lines, points, bands, bars, histograms, rules and text.
+-- series.lua - draws lines, points, bands, bars, histograms, rules and text.
 --
 -- Holds: how each of these marks looks, how far it reaches, its key in the legend, and which spots of the page it uses.
 -- Long series are thinned without visible change: per pixel column the first, least, greatest and last point are kept

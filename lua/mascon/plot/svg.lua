@@ -1,4 +1,4 @@
--- plot/svg.lua: writes SVG elements into a list of strings.
+-- svg.lua - writes SVG elements into a list of strings.
 --
 -- Holds: escaping, the fixed number format, text with raised and lowered runs, clipped groups.
 --

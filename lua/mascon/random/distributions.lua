@@ -1,4 +1,4 @@
---- distributions.lua - random numbers of one distribution each, as functions of sizes and options.
+-- distributions.lua - random numbers of one distribution each, as functions of sizes and options.
 --
 -- Every function is called f(sizes, opts), or with both in one table, f{ 2, 3, name = value }. Parameters are numbers,
 -- tensors or nested tables; tensors broadcast to the sizes, and give them where none are named. All take the options of

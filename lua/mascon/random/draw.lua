@@ -1,4 +1,4 @@
---- draw.lua - the call of a random op: sizes, dtype, parameters that are numbers or tensors, source.
+-- draw.lua - the call of a random op: sizes, dtype, parameters that are numbers or tensors, source.
 --
 -- Holds the signature of all distributions, f(sizes, opts) or f{ sizes..., name = value }: sizes are those of the
 -- result, parameters are options by name and may be tensors or nested tables, which broadcast to the sizes (and give

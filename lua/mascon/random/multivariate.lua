@@ -1,4 +1,4 @@
---- multivariate.lua - random vectors and matrices: Dirichlet, multinomial, multivariate normal, Wishart.
+-- multivariate.lua - random vectors and matrices: Dirichlet, multinomial, multivariate normal, Wishart.
 --
 -- Holds the shapes: sizes of the result come first, the components of a vector (or matrix) last. Parameters with more
 -- axes than a vector has broadcast to the sizes.

@@ -1,4 +1,4 @@
---- sample.lua - random orders and choices out of given things.
+-- sample.lua - random orders and choices out of given things.
 --
 -- Holds permutation, shuffle and choice: each is one sort, search or gather of drawn numbers, so that an order is a
 -- function of its source alone. Positions count from 1.

@@ -1,4 +1,4 @@
---- sequence.lua - points that fill the unit cube more evenly than random ones: Sobol', Halton, Latin hypercube.
+-- sequence.lua - points that fill the unit cube more evenly than random ones: Sobol', Halton, Latin hypercube.
 --
 -- Holds the numbers that define the dimensions (primes; the table of sobol_numbers.lua) and the signatures f(n, d,
 -- opts), f{ n, d, ... }. The points come from the sequence family of ops. Point k is a function of the source and k

@@ -1,4 +1,4 @@
---- source.lua - where random numbers come from: a key, a generator, or the default generator of this Lua state.
+-- source.lua - where random numbers come from: a key, a generator, or the default generator of this Lua state.
 --
 -- Holds the one rule of all random functions: the numbers of a call come from `key =` (a key, or a whole number
 -- standing for key(number)), from `seed =` (the same, numbers only), from `generator =`, or else from the default

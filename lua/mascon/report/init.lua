@@ -1,4 +1,4 @@
--- report.lua: results as one HTML file that needs nothing else.
+-- report/init.lua - results as one HTML file that needs nothing else.
 --
 -- Holds: the page (inline style, inline SVG, a few lines of script that sort tables), escaping, the table of contents.
 -- The page loads nothing from anywhere, forbids itself to do so, reads well without scripts, follows the reader's light

@@ -1,4 +1,4 @@
---- mascon.results: the files of a result, which appear in their folder together or not at all.
+-- results.lua - the files of a result, which appear in their folder together or not at all.
 --
 -- write(dir, record, body) hands body a set; the files that it makes go to a private folder inside dir and are moved
 -- when all of them are whole, the manifest last. A failure, an interruption or a kill leaves the results that were

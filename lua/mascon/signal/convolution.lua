@@ -1,4 +1,4 @@
---- convolution.lua - convolution and correlation of vectors in NumPy's conventions.
+-- convolution.lua - convolution and correlation of vectors in NumPy's conventions.
 --
 -- Integers are summed exactly as inner products with sliding windows; floats go through mc.signal, which chooses
 -- between the recursion and transforms by cost. Holds the modes: parts of the full result.

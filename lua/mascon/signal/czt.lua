@@ -1,4 +1,4 @@
---- czt.lua - the z-transform on a spiral: chirp-z, and the Fourier transform zoomed into a band.
+-- czt.lua - the z-transform on a spiral: chirp-z, and the Fourier transform zoomed into a band.
 --
 -- Holds Bluestein's chirp: n k = (n^2 + k^2 - (k - n)^2) / 2 turns the sum into a convolution, made by transforms.
 -- Angles are reduced to one turn before the cosine, so that long chirps keep their digits.

@@ -1,4 +1,4 @@
---- fir.lua - finite impulse responses by the window method.
+-- fir.lua - finite impulse responses by the window method.
 --
 -- Holds band edges and their checks, shared with iir.lua.
 local tensor = require 'mascon.core.tensor'

@@ -1,4 +1,4 @@
---- fourier.lua - convolution by transforms, analytic signals.
+-- fourier.lua - convolution by transforms, analytic signals.
 --
 -- Makes the choice of block length (overlap-save) and the cut of the full result. Rows in, rows out; knows no filter
 -- design.

@@ -1,4 +1,4 @@
---- iir.lua - recursive filters designed in zeros and poles, given as second-order sections.
+-- iir.lua - recursive filters designed in zeros and poles, given as second-order sections.
 --
 -- Holds prototypes, band transforms, the bilinear map and the pairing of zeros with poles. Design is a handful of
 -- complex numbers, so it is plain Lua.

@@ -1,4 +1,4 @@
---- rows.lua - the working shape of mc.signal: samples as contiguous rows [m, n], one axis last.
+-- rows.lua - the working shape of mc.signal: samples as contiguous rows [m, n], one axis last.
 --
 -- Holds the way there and back, the size of blocks that stay in cache, and the edge extensions.
 local lib = require 'mascon.core.ffi'

@@ -1,4 +1,4 @@
---- spectrum.lua - power spectra by averaged, windowed segments.
+-- spectrum.lua - power spectra by averaged, windowed segments.
 --
 -- Holds segmentation, scaling and averaging. Rows go in blocks that stay in cache. Windows come from window.lua, trends
 -- from filter.lua.

@@ -1,4 +1,4 @@
---- wavelet.lua - Morlet wavelets and the transform by them.
+-- wavelet.lua - Morlet wavelets and the transform by them.
 --
 -- Holds the normalisation (unit energy in continuous time) and the crop to the length of the samples.
 local tensor = require 'mascon.core.tensor'

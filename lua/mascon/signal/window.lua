@@ -1,4 +1,4 @@
---- window.lua - tapering windows under SciPy's names.
+-- window.lua - tapering windows under SciPy's names.
 --
 -- Holds their formulas and parameters. Symmetric windows (sym = true, for filters) run from edge to edge; periodic ones
 -- (for spectra) are the first n points of the symmetric window of n + 1.

@@ -1,4 +1,4 @@
---- circular.lua - statistics of angles.
+-- circular.lua - statistics of angles.
 --
 -- Holds the resultant vector and what follows from it. Angles are radians unless low and high say what one turn is.
 local tensor = require 'mascon.core.tensor'

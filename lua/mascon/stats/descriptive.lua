@@ -1,4 +1,4 @@
---- descriptive.lua - location, spread and shape of samples along an axis.
+-- descriptive.lua - location, spread and shape of samples along an axis.
 --
 -- Holds defaults: axis = nil means over everything, NaN gives NaN. Order statistics are rows of the op table.
 local tensor = require 'mascon.core.tensor'

@@ -1,4 +1,4 @@
---- family.lua - how a distribution becomes a table of functions: arguments, location and scale, support, domain of its shapes.
+-- family.lua - how a distribution becomes a table of functions: arguments, location and scale, support, domain of its shapes.
 --
 -- A distribution states its standard form (location 0, scale 1) once; the functions made here take tensors or numbers
 -- that broadcast, with location and scale as options. Holds the call rule of cdf, sf, ppf, isf, pdf and kin.

@@ -1,4 +1,4 @@
---- multiple.lua - p-values corrected for many tests.
+-- multiple.lua - p-values corrected for many tests.
 --
 -- Holds the step-up and step-down rules. Results are adjusted p-values: compare them with the level wanted.
 local tensor = require 'mascon.core.tensor'

@@ -1,4 +1,4 @@
---- rank.lua - ranks, correlation, t tests.
+-- rank.lua - ranks, correlation, t tests.
 --
 -- Holds tie rules and the p-values of correlation coefficients. Samples run along one axis, the last by default.
 local tensor = require 'mascon.core.tensor'

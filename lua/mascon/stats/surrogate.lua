@@ -1,4 +1,4 @@
---- surrogate.lua - an observed map against its surrogates.
+-- surrogate.lua - an observed map against its surrogates.
 --
 -- Holds the three answers: standardised distance, empirical p-value, p-value against the maximum over the map.
 -- Surrogates are one axis more than the map, the first by default. Where they come from is the workflow's business.

@@ -1,4 +1,4 @@
---- mascon.transform.branch: choosing between functions by a value that is not known yet.
+-- branch.lua - choosing between functions by a value that is not known yet.
 ---
 --- Holds mc.cond and mc.switch, and the primitive that stands for a choice in a graph. Where the value is known
 --- (nothing is being recorded, or the recording is for these values alone) the function is simply called.

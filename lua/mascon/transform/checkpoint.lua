@@ -1,4 +1,4 @@
---- mascon.transform.checkpoint: memory for time on the way back.
+-- checkpoint.lua - memory for time on the way back.
 ---
 --- Holds mc.checkpoint. The function stands in the graph as one call, of which nothing but operands and results is
 --- kept; going back runs its body again.

@@ -1,4 +1,4 @@
---- mascon.transform.custom: derivatives that a user states himself.
+-- custom.lua - derivatives that a user states himself.
 ---
 --- Holds mc.custom_vjp, mc.custom_jvp, mc.stop_gradient and the primitive that stands for a function with rules of its
 --- own. The function is still traced, so that it compiles and maps over batches; only derivatives go by the rule.

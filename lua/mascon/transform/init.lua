@@ -1,4 +1,4 @@
---- mascon.transform: derivatives of Lua functions of tensors.
+-- transform/init.lua - derivatives of Lua functions of tensors.
 ---
 --- A function is run once while libmascon writes down its ops; transforms walk what was written and call ops again, so
 --- that they compose: with one another, with mc.compile and with mc.vmap. Holds the public functions.

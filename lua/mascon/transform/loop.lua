@@ -1,4 +1,4 @@
---- mascon.transform.loop: repetition as long as a condition holds.
+-- loop.lua - repetition as long as a condition holds.
 ---
 --- Holds mc.while_loop and mc.fori_loop, and the primitive that stands for a loop of unknown length in a graph. Where
 --- values are known the loop is a plain loop in Lua.

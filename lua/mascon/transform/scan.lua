@@ -1,4 +1,4 @@
---- mascon.transform.scan: a function applied along rows, with a carry.
+-- scan.lua - a function applied along rows, with a carry.
 ---
 --- Holds mc.scan and the primitive that stands for a loop of known length in a graph. Going back, the carry of every
 --- turn is kept and the inside of a turn is computed again; with `checkpoint` only some carries are kept.

@@ -1,4 +1,4 @@
---- workflows.autoreject.adjacency: which channels are neighbours, and what bad neighbours do to each other.
+-- adjacency.lua - which channels are neighbours, and what bad neighbours do to each other.
 --
 -- Two electrodes bridged by gel, or one blow to the cap, make neighbours bad together: a repair of one from the other
 -- would copy the artefact. Holds the neighbour table and clusters of bad channels.

@@ -1,4 +1,4 @@
---- workflows.autoreject.augment: what a channel would be if the others had to tell.
+-- augment.lua - what a channel would be if the others had to tell.
 --
 -- Decides which interpolator serves a type of channel: spherical splines for EEG, field mapping for MEG, none for the
 -- others. Gives the weights that predict every channel from all others, and what repairs any set of bad ones.

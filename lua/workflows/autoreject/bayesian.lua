@@ -1,4 +1,4 @@
---- workflows.autoreject.bayesian: the search of upstream over a curve that is already known.
+-- bayesian.lua - the search of upstream over a curve that is already known.
 --
 -- Holds the start points, the Gaussian process of fixed unit length and the acquisition that upstream minimises. It
 -- exists to reproduce upstream's thresholds; mc.autoreject.exact never has a higher loss.

@@ -1,4 +1,4 @@
---- workflows.autoreject.curves: the loss of every threshold of every channel, from one pass over medians and running sums.
+-- curves.lua - the loss of every threshold of every channel, from one pass over medians and running sums.
 --
 -- A threshold keeps the quietest rows of a training set, so it acts through their number alone: with rows in order of
 -- their range, one running sum gives the means of all numbers at once, and the median of the test rows is needed once a

@@ -1,4 +1,4 @@
---- workflows.autoreject.cv: the loss of every pair of consensus and number of repairs, in every fold.
+-- cv.lua - the loss of every pair of consensus and number of repairs, in every fold.
 --
 -- Epochs are binned by how many channels are bad, once; means of all training sets are sums of bins, medians of test
 -- epochs belong to no pair. Holds the bins and the table of cells that differ between numbers of repairs.

@@ -1,4 +1,4 @@
---- workflows.autoreject.exact: the threshold of the lowest loss among all candidates.
+-- exact.lua - the threshold of the lowest loss among all candidates.
 --
 -- Holds the rule for ties.
 local mc = require 'mascon'

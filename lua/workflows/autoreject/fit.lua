@@ -1,4 +1,4 @@
---- workflows.autoreject.fit: the local analysis: thresholds, then how many bad channels make an epoch bad and how many are repaired.
+-- fit.lua - the local analysis: thresholds, then how many bad channels make an epoch bad and how many are repaired.
 --
 -- Chains thresholds, votes and cross-validation for each type of channel and makes the model that transform.lua
 -- applies. Holds the fields of a model.

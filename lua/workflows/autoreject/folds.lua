@@ -1,4 +1,4 @@
---- workflows.autoreject.folds: how rows are split into training and test sets.
+-- folds.lua - how rows are split into training and test sets.
 --
 -- Holds the contiguous K-fold, the stratified shuffle split of the threshold search and the check of splits that are
 -- given. A fold is { train = list, test = list } of 1-based rows.

@@ -1,4 +1,4 @@
---- workflows.autoreject.generate: a small set of epochs with known bad channels and bad epochs.
+-- generate.lua - a small set of epochs with known bad channels and bad epochs.
 --
 -- Holds one recipe, so that every program can make the same numbers: sums and products of SplitMix64 uniforms in a
 -- stated order, no special function.

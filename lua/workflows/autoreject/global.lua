@@ -1,4 +1,4 @@
---- workflows.autoreject.global: one limit for all channels of a type.
+-- global.lua - one limit for all channels of a type.
 --
 -- Holds get_rejection_threshold and validation_curve: an epoch has one value, its largest range, and a threshold that
 -- keeps no epoch costs +inf.

@@ -1,4 +1,4 @@
---- workflows.autoreject: epochs of EEG and MEG cleaned by limits that cross-validation finds.
+-- autoreject/init.lua - epochs of EEG and MEG cleaned by limits that cross-validation finds.
 --
 -- fit(epochs) gives a model, model:transform(epochs) clean epochs and a log of what was decided;
 -- get_rejection_threshold gives one limit for all channels; ransac finds channels that others cannot predict.

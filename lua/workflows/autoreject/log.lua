@@ -1,4 +1,4 @@
---- workflows.autoreject.log: what was decided for every epoch and channel.
+-- log.lua - what was decided for every epoch and channel.
 --
 -- Holds the RejectLog object and its file, which holds the three arrays that upstream writes, so that either program
 -- reads the other's.

@@ -1,4 +1,4 @@
---- workflows.autoreject.options: the options of the analyses, their defaults and their limits.
+-- options.lua - the options of the analyses, their defaults and their limits.
 --
 -- Holds the tables of options and every check that needs no samples.
 local mc = require 'mascon'

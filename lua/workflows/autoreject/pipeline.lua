@@ -1,4 +1,4 @@
---- workflows.autoreject.pipeline: the sequence seen in labs as one call: high-pass, epochs around events, local analysis, report.
+-- pipeline.lua - the sequence seen in labs as one call: high-pass, epochs around events, local analysis, report.
 --
 -- Decides the order of the steps and what of them is handed back. Each step stands alone elsewhere; may not know how
 -- any works.

@@ -1,4 +1,4 @@
---- workflows.autoreject.plan: what an analysis will cost, before it runs.
+-- plan.lua - what an analysis will cost, before it runs.
 --
 -- Holds the sums of bytes: every large piece that fit() holds at one time, from sizes alone.
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
---- workflows.autoreject.random_search: twenty random thresholds, the best of them.
+-- random_search.lua - twenty random thresholds, the best of them.
 --
 -- Holds the draws. It exists to reproduce upstream's thresholds.
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
---- workflows.autoreject.ransac: channels that the others cannot predict.
+-- ransac.lua - channels that the others cannot predict.
 --
 -- Holds the random subsets, the verdict from correlations, and the repair of the channels found.
 local mc = require 'mascon'

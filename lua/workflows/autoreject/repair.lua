@@ -1,4 +1,4 @@
---- workflows.autoreject.repair: values of bad cells from the other channels of their epoch.
+-- repair.lua - values of bad cells from the other channels of their epoch.
 --
 -- A cell is one channel of one epoch. Holds the table of cells to repair: sets of bad channels by epoch, each set once,
 -- and the weights of their rows. Channels that are bad and not repaired are sources, but for neighbours of repaired

@@ -1,4 +1,4 @@
---- workflows.autoreject.report: figures and the page of a cleaning.
+-- report.lua - figures and the page of a cleaning.
 --
 -- Decides what a reader sees: the log as an image, threshold curves with their optimum, the loss over kappa and rho,
 -- averages before and after, the map of bad channels, tables, the HTML page. Takes plain tables and tensors; decides

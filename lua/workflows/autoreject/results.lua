@@ -1,4 +1,4 @@
---- workflows.autoreject.results: the folder a cleaning leaves behind.
+-- results.lua - the folder a cleaning leaves behind.
 --
 -- Holds names and order of its files: clean epochs, log, thresholds, figures, page. What they show is in report.lua.
 local mc = require 'mascon'

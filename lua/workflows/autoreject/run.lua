@@ -1,4 +1,4 @@
---- workflows.autoreject.run: what surrounds an analysis: the number of threads, the memory it keeps, and how far it has come.
+-- run.lua - what surrounds an analysis: the number of threads, the memory it keeps, and how far it has come.
 --
 -- Results depend on neither.
 local mc = require 'mascon'

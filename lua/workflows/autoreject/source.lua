@@ -1,4 +1,4 @@
---- workflows.autoreject.source: epochs as the analyses read them: by type of channel, block by block.
+-- source.lua - epochs as the analyses read them: by type of channel, block by block.
 --
 -- Decides which channels take part, that their samples are finite, and the two ways through the samples: all samples of
 -- some epochs, or some samples of all epochs. Samples in memory are viewed in place. Those in a file are read once,

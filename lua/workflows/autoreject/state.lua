@@ -1,4 +1,4 @@
---- workflows.autoreject.state: a fitted model as a file.
+-- state.lua - a fitted model as a file.
 --
 -- Holds the layout: an .npz with the tensors of each type under type/name and one JSON text for everything else; a file
 -- of Python's autoreject is upstream.lua's.

@@ -1,4 +1,4 @@
---- workflows.autoreject.thresholds: one limit of peak-to-peak amplitude for each channel.
+-- thresholds.lua - one limit of peak-to-peak amplitude for each channel.
 --
 -- Chains the parts: interpolated rows, folds, losses of all candidates, the choice among them. Decides the order of
 -- these steps and the public compute_thresholds.

@@ -1,4 +1,4 @@
---- workflows.autoreject.transform: a model applied to epochs: votes, labels, repair, and what is dropped.
+-- transform.lua - a model applied to epochs: votes, labels, repair, and what is dropped.
 --
 -- Holds the Model object and its two steps: a log from a model and epochs, and clean epochs from a log. Neither changes
 -- the model.

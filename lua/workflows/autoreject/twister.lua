@@ -1,4 +1,4 @@
---- workflows.autoreject.twister: the Mersenne Twister in the forms of NumPy's legacy generator.
+-- twister.lua - the Mersenne Twister in the forms of NumPy's legacy generator.
 --
 -- Holds one stream: seeding by one integer, words, bounded integers by masked rejection, uniform doubles, permutations.
 -- Splits that other programs drew from an integer seed can so be drawn again to the last index.

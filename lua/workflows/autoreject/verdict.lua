@@ -1,4 +1,4 @@
---- workflows.autoreject.verdict: votes of cells, and verdicts on whole channels.
+-- verdict.lua - votes of cells, and verdicts on whole channels.
 --
 -- Decides what goes beyond a limit for each channel: channels without signal, and channels so often bad that they are
 -- bad altogether.

@@ -1,4 +1,4 @@
---- workflows.autoreject.vote: which channels are bad in which epochs, which of them are repaired, which epochs are given up.
+-- vote.lua - which channels are bad in which epochs, which of them are repaired, which epochs are given up.
 --
 -- Holds the rules: a cell is bad when its range is above the limit of its channel; an epoch is bad when its bad
 -- channels reach a fraction of all; the worst are repaired.

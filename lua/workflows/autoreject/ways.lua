@@ -1,4 +1,4 @@
---- workflows.autoreject.ways: the three ways of cleaning under one name, with the same kind of answer.
+-- ways.lua - the three ways of cleaning under one name, with the same kind of answer.
 --
 -- Holds the log and the tables of types where a way gives none of its own: limits of whole types, channels that others
 -- cannot predict. What decides stands in fit.lua, global.lua and ransac.lua.

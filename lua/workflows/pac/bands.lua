@@ -1,4 +1,4 @@
---- workflows.pac.bands: frequency bands of phase and amplitude.
+-- bands.lua - frequency bands of phase and amplitude.
 --
 -- Holds every way to name bands (ranges, presets, lists, vectors, search grids), their checks, and the warnings about
 -- bands that do not suit the recording. Results are f64 [n, 2] edges and [n] centres in Hz.

@@ -1,4 +1,4 @@
---- workflows.pac.engine: rows of signals to coupling values and statistics of their surrogates.
+-- engine.lua - rows of signals to coupling values and statistics of their surrogates.
 --
 -- Two routes. The row route chains filter, binning and measure for one row inside the cache; it serves the native
 -- filter and measures of one row. The staged route keeps phases and amplitudes of a block of rows and pairs them

@@ -1,4 +1,4 @@
---- workflows.pac.event: coupling and rhythm around events, across trials.
+-- event.lua - coupling and rhythm around events, across trials.
 --
 -- Holds event-related coupling (circular-linear correlation and Gaussian copula), its permutation test, peak-locked
 -- averages, inter-trial coherence, the mean power spectrum, and amplitudes by phase bin. Letters: n trials, P phase

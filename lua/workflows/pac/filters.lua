@@ -1,4 +1,4 @@
---- workflows.pac.filters: the band filters of phase-amplitude coupling, as tables for the fused transform or as tensor operations.
+-- filters.lua - the band filters of phase-amplitude coupling, as tables for the fused transform or as tensor operations.
 --
 -- Holds the three designs: fir1 (windowed band-pass, forward and backward), butter_trunc (truncated Butterworth
 -- response, as gPAC has it), morlet.

@@ -1,4 +1,4 @@
---- workflows.pac.generate: synthetic signals with known phase-amplitude coupling.
+-- generate.lua - synthetic signals with known phase-amplitude coupling.
 --
 -- Holds the SplitMix64 stream of the conformance recipes and the four generators G1..G4. Every sample is a function of
 -- options and seeds alone, so that other programs can make the same signals; noise has variance 1 and no mean.

@@ -1,4 +1,4 @@
---- workflows.pac: phase-amplitude coupling with exact statistics.
+-- pac/init.lua - phase-amplitude coupling with exact statistics.
 --
 -- compute(x, opts), plan(T, opts) and from_phases(phase, amp, opts): from recordings to comodulograms, surrogates,
 -- p-values. Holds the shapes of input and output, blocks of rows, memory planning and progress. The arithmetic is in

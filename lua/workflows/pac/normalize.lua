@@ -1,4 +1,4 @@
---- workflows.pac.normalize: from surrogates to normalised maps and p-values.
+-- normalize.lua - from surrogates to normalised maps and p-values.
 --
 -- Holds the norms, the empirical p-values and their corrections for many pairs, native and as Tensorpac and gPAC form
 -- them. Maps are [..., P, A]: the last two axes are one row's map, the axes before them count rows. Works on statistics

@@ -1,4 +1,4 @@
---- workflows.pac.options: the options of a coupling analysis, their defaults and their limits.
+-- options.lua - the options of a coupling analysis, their defaults and their limits.
 --
 -- Holds the table of options and the checks that need more than one of them.
 local check = require 'mascon.core.check'

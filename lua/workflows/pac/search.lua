@@ -1,4 +1,4 @@
---- workflows.pac.search: the best pair of frequency bands, from all bands that a grid of frequencies spans.
+-- search.lua - the best pair of frequency bands, from all bands that a grid of frequencies spans.
 --
 -- Holds the triangular grid, the blocks of bands, the ranking and the correction for having searched. A grid f_1 < ...
 -- < f_n spans the bands [f_i, f_j], i < j; every phase band meets every amplitude band. One set of shifts serves all

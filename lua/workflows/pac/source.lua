@@ -1,4 +1,4 @@
---- workflows.pac.source: recordings for coupling, from memory, arrays, or whatever mc.meeg.open opens, read channel by channel.
+-- source.lua - recordings for coupling, from memory, arrays, or whatever mc.meeg.open opens, read channel by channel.
 --
 -- Holds finding the samples, the sampling rate, the channels and the axes in a file, and which channels and samples
 -- take part. A source never holds more than the channels it was asked for, so that a recording larger than memory

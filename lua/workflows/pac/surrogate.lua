@@ -1,4 +1,4 @@
---- workflows.pac.surrogate: which shifts and permutations the null distribution is made of.
+-- surrogate.lua - which shifts and permutations the null distribution is made of.
 --
 -- Holds the draws: counter-based (SplitMix64 of the seed), one shift for all pairs of a row, so that corrections over
 -- the map hold; and the checks of draws that the caller brings.

@@ -1,4 +1,4 @@
---- workflows.xpcs.fit: values, errors and a verdict from data.
+-- fit.lua - values, errors and a verdict from data.
 --
 -- Joins what the other files know: starting values, the problem, the solver of mascon.optim, closing Gauss-Newton steps, covariance. Takes data that are ready
 -- (data.lua) and options; reads and writes no file.

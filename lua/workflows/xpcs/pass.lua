@@ -1,4 +1,4 @@
---- workflows.xpcs.pass: one pass over the data, as numbers.
+-- pass.lua - one pass over the data, as numbers.
 --
 -- The sums, in order: cost (sum of rho), gradient of the 7 physical parameters, upper triangle of their normal matrix (28), then per block of the scaling (none, one of
 -- all angles, or one per angle) contrast x contrast, contrast x offset, offset x offset, contrast x r, offset x r, contrast x physics (7), offset x physics (7).

@@ -1,4 +1,4 @@
---- mascon.meeg.files.arrays: .npy and .npz arrays with a side table as Raw [C, T] or Epochs [E, C, T].
+-- arrays.lua - .npy and .npz arrays with a side table as Raw [C, T] or Epochs [E, C, T].
 --
 -- Holds finding the samples, the rate, the events and the names. Arrays stored plainly are mapped, so that one larger
 -- than memory passes through. The side table is in side_table.lua.

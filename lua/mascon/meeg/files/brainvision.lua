@@ -1,4 +1,4 @@
---- mascon.meeg.files.brainvision: BrainVision recordings as Raw objects.
+-- brainvision.lua - BrainVision recordings as Raw objects.
 --
 -- Holds the factors to SI units, the types that names and units tell, the positions and the markers as annotations. The
 -- format itself is mascon.io.brainvision.

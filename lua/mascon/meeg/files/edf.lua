@@ -1,4 +1,4 @@
---- mascon.meeg.files.edf: EDF and BDF recordings as Raw objects.
+-- edf.lua - EDF and BDF recordings as Raw objects.
 --
 -- Makes the choice of channels when a file mixes sampling rates (those of the commonest rate, or of option fs), the
 -- units, and the way from a clock with gaps to one without: what EDF+D files leave out becomes a junction marked by an

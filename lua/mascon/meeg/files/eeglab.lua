@@ -1,4 +1,4 @@
---- mascon.meeg.files.eeglab: EEGLAB data sets (.set, with or without .fdt) as Raw or Epochs objects.
+-- eeglab.lua - EEGLAB data sets (.set, with or without .fdt) as Raw or Epochs objects.
 --
 -- Holds the fields of EEGLAB's structure: where the samples lie, channels and their axes, events, epochs. The container
 -- is mascon.io.mat. Source: EEGLAB's description of the fields of EEG (eeg_checkset, pop_loadset), 2023.

@@ -1,4 +1,4 @@
---- mascon.meeg.files.fif_info: the measurement info of a FIF file: channels, bad ones, head points, projectors, transforms.
+-- fif_info.lua - the measurement info of a FIF file: channels, bad ones, head points, projectors, transforms.
 --
 -- Holds the kinds of tags that describe a recording, in both directions: from a file to the fields of a Raw or Epochs
 -- object, and from such an object to a file. Tags that have no field here are kept as they stand, in info.fif, and

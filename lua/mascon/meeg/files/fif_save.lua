@@ -1,4 +1,4 @@
---- mascon.meeg.files.fif_save: epochs and annotations written as FIF files that other programs open.
+-- fif_save.lua - epochs and annotations written as FIF files that other programs open.
 --
 -- Holds the blocks of epochs and of annotations, and the parts into which a set too large for one file falls. What came
 -- with the recording and has no field here is written back as it was (fif_info.lua). All parts get their names at the

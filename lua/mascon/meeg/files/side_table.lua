@@ -1,4 +1,4 @@
---- mascon.meeg.files.side_table: what an array of samples does not say about its channels, from a CSV or JSON file beside it.
+-- side_table.lua - what an array of samples does not say about its channels, from a CSV or JSON file beside it.
 --
 -- Holds the columns name, type, unit, x, y, z (m, head frame), bad, and what a JSON table may say of the whole
 -- recording (fs, tmin, events, event_id, bads, selection, drop_log).

@@ -1,4 +1,4 @@
--- minimize.lua - the door to the minimisers of one function: options by method, one form of results.
+-- minimize/init.lua - the door to the minimisers of one function: options by method, one form of results.
 --
 -- Holds the list of methods and which options each takes.
 local check = require 'mascon.core.check'

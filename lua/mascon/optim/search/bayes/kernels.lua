@@ -1,4 +1,4 @@
---- kernels: covariance functions of Gaussian processes, with derivatives in the logarithms of their hyperparameters.
+-- kernels.lua - covariance functions of Gaussian processes, with derivatives in the logarithms of their hyperparameters.
 ---
 --- Kernels add and multiply: constant(2) * rbf(0.5) + white(0.1). Hyperparameters are positive; each is fitted between
 --- its bounds. Holds the formulas.
