@@ -32,7 +32,7 @@ describe('a call of an op along axes', function()
     for what, f in pairs {
       ['x:sum(2)'] = function() return x:sum(2) end, ['x:sum()'] = function() return x:sum() end, ['x:sum { 2, keepdim = true }'] = function() return x:sum { 2, keepdim = true } end,
       ['x:sum { 1, 2 }'] = function() return x:sum { 1, 2 } end, ['x:std'] = function() return x:std(1, { correction = 1, keepdim = true }) end,
-      ['x:sort'] = function() return x:sort(1, { descending = true }) end, ['x:roll'] = function() return x:roll(1, 2) end, ['rfft'] = function() return mc.fft.rfft(x, { axis = 1 }) end,
+      ['x:sort'] = function() return x:sort(1, { descending = true }) end, ['x:roll'] = function() return x:roll(1, 2) end, ['x:cumsum'] = function() return x:cumsum { axis = 1 } end,
     } do
       local n = entered(f)
       assert(n <= 8, ('%s enters %d functions'):format(what, n))
