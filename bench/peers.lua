@@ -1,8 +1,9 @@
 -- peers.lua - the competition beside us: the same work in the same run, written into bench/RESULTS.md.
 --
 -- usage: mascon bench/peers.lua [--threads N] [--rounds N] [--venv FOLDER] [--out FILE] [--skip-ablation] [--render]
--- Family by family ours and theirs take turns, for a number of rounds; a ratio is the median over rounds. The Python environment is made by
--- peers/setup.sh when it is missing. Owns the order of runs and the merging of rounds; results.lua owns the page. May not know cases.
+-- Family by family ours and theirs take turns, for a number of rounds; a ratio is the median over rounds. The Python
+-- environment is made by peers/setup.sh when it is missing. Decides the order of runs and the merging of rounds;
+-- results.lua owns the page.
 local mc = require 'mascon'
 local rows = require 'rows'
 local measure = require 'measure'

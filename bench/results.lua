@@ -1,6 +1,7 @@
 -- results.lua - the page bench/RESULTS.md: floors and goals, machine limits, peers, coupling, ablation, and what we lose.
 --
--- page(facts, ours, theirs, old) -> text; old: the page before, whose tables stand for families without rows. Owns the tables and the verdicts; numbers come from rows alone. May not run anything.
+-- page(facts, ours, theirs, old) -> text; old: the page before, whose tables stand for families without rows. Holds the
+-- tables and the verdicts; numbers come from rows alone. May not run anything.
 local measure = require 'measure'
 local earlier = require 'earlier'
 local results_functions = require 'results_functions'

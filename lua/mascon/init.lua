@@ -1,7 +1,7 @@
---- mascon: tensors, kernels and workflows for scientific analyses.
+-- mascon/init.lua - tensors, kernels and workflows for scientific analyses.
 --
--- The public table. Core modules are loaded at once, everything else (signal, stats, plot, ...) when first touched, which keeps
--- the start in milliseconds; a name that is not there is looked for among the workflows. Owns no logic.
+-- The public table. Core modules are loaded at once, everything else (signal, stats, plot, ...) when first touched,
+-- which keeps the start in milliseconds; a name that is not there is looked for among the workflows.
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'

@@ -1,7 +1,8 @@
 /* mc_kernel.c - drivers of a user's own reductions and range kernels, generated as C and compiled at run time.
  *
- * A reduction is cut into chunks of fixed length and its states are joined in a fixed tree, a range into tasks of a given grain: nothing depends
- * on the number of threads. Operands come contiguous and converted. Owns the cut. May not know what is computed. */
+ * A reduction is cut into chunks of fixed length and its states are joined in a fixed tree, a
+ * range into tasks of a given grain: nothing depends on the number of threads. Operands come
+ * contiguous and converted. Holds the cut. */
 #include "family/mc_family.h"
 
 #define CHUNK 16384

@@ -1,8 +1,9 @@
 /* mc_scratch.c - rows of samples turned on disk, so that one stretch of time of all rows lies together.
  *
- * A set larger than memory comes row by row and is wanted stretch by stretch. Written once in runs, [run][row][samples of the run], every
- * stretch is read in one piece, whatever the number of rows. Owns the file: it has no name, so it goes with the process however that ends,
- * and its room is taken when it is made, so that a full disk is said before the work. May not know what rows are. */
+ * A set larger than memory comes row by row and is wanted stretch by stretch. Written once in
+ * runs, [run][row][samples of the run], every stretch is read in one piece, whatever the number
+ * of rows. Holds the file: it has no name, so it goes with the process however that ends, and
+ * its room is taken when it is made, so that a full disk is said before the work. */
 #include "mascon.h"
 #include "base/mc_error.h"
 #include "base/mc_memory.h"

@@ -28,6 +28,7 @@ for _, from in ipairs { create, select_, dlpack } do
   for name, f in pairs(from) do M[name] = f end
 end
 M.from_table = nil
+M.complex = into.wrap('complex', create.complex)
 M.newaxis, M.ellipsis = index.newaxis, index.ellipsis
 M.scope, M.keep, M.is_tensor = tensor.scope, tensor.keep, tensor.is
 M.repr = print_.repr

@@ -1,4 +1,4 @@
---- join.lua - tensors put together and taken apart: stacks in rows, columns and depth, blocks, pieces.
+-- join.lua - tensors put together and taken apart: stacks in rows, columns and depth, blocks, pieces.
 --
 -- Names of NumPy over the ops concat and stack; pieces are views.
 local tensor = require 'mascon.core.tensor'

@@ -1,6 +1,7 @@
---- products.lua - products of tensors beyond matmul: inner, outer, over named axes, Kronecker, cross.
+-- products.lua - products of tensors beyond matmul: inner, outer, over named axes, Kronecker, cross.
 --
--- Owns the names; sums over several axes are lowered by contract.lua to one matrix product, sums along one axis by the op vecdot.
+-- Holds the names; sums over several axes are lowered by contract.lua to one matrix product, sums along one axis by the
+-- op vecdot.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,4 +1,4 @@
---- shapes.lua - axes exchanged and turned, windows over several axes, places of non-zero elements.
+-- shapes.lua - axes exchanged and turned, windows over several axes, places of non-zero elements.
 --
 -- Views where the name says no more than another look at the same elements.
 local tensor = require 'mascon.core.tensor'

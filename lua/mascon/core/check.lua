@@ -1,7 +1,7 @@
 -- check.lua - options and arguments, checked once with the same words everywhere.
 --
--- Owns the nearest-name search, the option types, and whom an error blames: the innermost line outside the library, found by walking
--- the stack, since levels counted by hand go wrong with every tail call. Knows nothing of tensors beyond that they are cdata.
+-- Holds the nearest-name search, the option types, and whom an error blames: the innermost line outside the library,
+-- found by walking the stack, since levels counted by hand go wrong with every tail call.
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local M = {}
 

@@ -1,7 +1,7 @@
 -- into.lua - out= for functions that are composed of others: the result is copied into the tensor that was given.
 --
--- Ops write into out= themselves and need no memory; a composition has its result first and copies it, so that a call that fails changes nothing and out
--- may be an operand. Owns the wrappers and which function stands behind one. May not know the functions.
+-- Ops write into out= themselves and need no memory; a composition has its result first and copies it, so that a call
+-- that fails changes nothing and out may be an operand. Holds the wrappers and which function stands behind one.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error, is, methods = check.error, tensor.is, tensor.methods

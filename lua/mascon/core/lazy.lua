@@ -1,6 +1,6 @@
 -- lazy.lua - tables of functions that load the file of a function when it is touched.
 --
--- Owns the loading and the message for a name that is not there. May not know what is in a table.
+-- Holds the loading and the message for a name that is not there.
 local check = require 'mascon.core.check'
 local guard = require 'mascon.core.guard'
 

@@ -1,7 +1,8 @@
 -- op.lua - the functions and methods that come from the op table.
 --
--- One maker per family turns a row into a Lua function: arguments checked, parameters packed, result header sized, C called. Owns the
--- call rule (array part positional, hash part options). Touches C only through tensor.lua's handles and the entry points of ffi.lua.
+-- One maker per family turns a row into a Lua function: arguments checked, parameters packed, result header sized, C
+-- called. Holds the call rule (array part positional, hash part options). Touches C only through tensor.lua's handles
+-- and the entry points of ffi.lua.
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'

@@ -1,6 +1,6 @@
 -- view.lua - methods that look at the same elements in another shape.
 --
--- Owns reshape, permute_dims, broadcast_to, squeeze, windows and kin. Nothing here copies unless it says so.
+-- Holds reshape, permute_dims, broadcast_to, squeeze, windows and kin. Nothing here copies unless it says so.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'

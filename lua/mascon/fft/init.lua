@@ -1,6 +1,6 @@
---- mascon.fft: discrete Fourier transforms under the names of the array API.
+-- fft/init.lua - discrete Fourier transforms under the names of the array API.
 --
--- Rows of the op table plus what follows from them in Lua. Owns nothing.
+-- Rows of the op table plus what follows from them in Lua.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

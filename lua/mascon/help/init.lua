@@ -1,8 +1,8 @@
--- help.lua - documentation of every public name: from its row of the op table, the comment above its definition, or its file's head.
+-- help/init.lua - documentation of every public name: from its row of the op table, the comment above its definition, or its file's head.
 --
--- Owns the list of public names (walked from the public table, never written down), the reading of docstrings and their layout as text.
--- `?name` and `??text` at the prompt, help(value), and the reference page (runtime/ops/gen/docs.lua) all stand on entries(). Source files
--- are read when help is asked for. May not know any op.
+-- Holds the list of public names (walked from the public table, never written down), the reading of docstrings and
+-- their layout as text. `?name` and `??text` at the prompt, help(value), and the reference page
+-- (runtime/ops/gen/docs.lua) all stand on entries(). Source files are read when help is asked for.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'

@@ -1,9 +1,10 @@
 -- edf.lua - EDF, EDF+, BDF and BDF+ recordings: what they hold, and slices of it as tensors in physical units.
 --
--- Owns the recording object: channels, sampling rates, annotations, gaps, and the way from seconds to samples. Samples stay in the file
--- until asked for; libmascon decodes them. Times are seconds after the start given in the header, the clock of the annotations; spans
--- are half open, [from, to), so that neighbouring reads meet without a sample lost or doubled. Sample positions are 1-based and count
--- what is stored. Binding module: touches the FFI for the handle and its arrays.
+-- Holds the recording object: channels, sampling rates, annotations, gaps, and the way from seconds to samples. Samples
+-- stay in the file until asked for; libmascon decodes them. Times are seconds after the start given in the header, the
+-- clock of the annotations; spans are half open, [from, to), so that neighbouring reads meet without a sample lost or
+-- doubled. Sample positions are 1-based and count what is stored. Binding module: touches the FFI for the handle and
+-- its arrays.
 local ffi = require 'ffi'
 local bit = require 'bit'
 local lib = require 'mascon.core.ffi'

@@ -1,9 +1,9 @@
 -- fif.lua - FIF files: blocks and tags of MEG and EEG recordings, read and written.
 --
--- Owns the tree of blocks over the chain of tags that libmascon walks, the values of tags as Lua values and tensors, and a writer of tags. What
--- the kinds of a recording mean together (channels, buffers, epochs) is for its callers. All of a FIF file is big-endian. Binding module:
--- touches the FFI for the handle and for numbers in bytes.
--- Source: Functional Image File Format, description of Elekta Neuromag, 2006.
+-- Holds the tree of blocks over the chain of tags that libmascon walks, the values of tags as Lua values and tensors,
+-- and a writer of tags. What the kinds of a recording mean together (channels, buffers, epochs) is for its callers. All
+-- of a FIF file is big-endian. Binding module: touches the FFI for the handle and for numbers in bytes. Source:
+-- Functional Image File Format, description of Elekta Neuromag, 2006.
 local ffi = require 'ffi'
 local bit = require 'bit'
 local lib = require 'mascon.core.ffi'

@@ -1,7 +1,7 @@
 -- hdf5_file.lua - objects of HDF5 files and a writer of them, as libmascon's handles give them.
 --
--- Owns the handles (a C finalizer each) and the way from a selection to tensors and strings. A file stays open as long as an object of it. Starts and
--- counts are lists of 0-based numbers here. May not know what groups mean to anybody. Binding module: touches the FFI.
+-- Holds the handles (a C finalizer each) and the way from a selection to tensors and strings. A file stays open as long
+-- as an object of it. Starts and counts are lists of 0-based numbers here. Binding module: touches the FFI.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'

@@ -1,8 +1,8 @@
 -- npy.lua - .npy and .npz files to tensors and back, whole, mapped, or in pieces.
 --
--- Owns the file handles of libmascon for these formats: each becomes a cdata with a C finalizer. Arrays stored plainly are mapped, read
--- only, without a copy, when asked for; others are read into memory. Tensors that are neither row nor column major are written in slabs,
--- so that saving a view never doubles its memory. Binding module: touches the FFI.
+-- Holds the file handles of libmascon for these formats: each becomes a cdata with a C finalizer. Arrays stored plainly
+-- are mapped, read only, without a copy, when asked for; others are read into memory. Tensors that are neither row nor
+-- column major are written in slabs, so that saving a view never doubles its memory. Binding module: touches the FFI.
 local ffi = require 'ffi'
 local bit = require 'bit'
 local lib = require 'mascon.core.ffi'

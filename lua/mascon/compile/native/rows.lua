@@ -1,8 +1,9 @@
 -- rows.lua - the steps of tiles as one C function that takes row after row through all of them.
 --
--- Each elementwise step is the function that codegen.lua makes of it, called for one row; a reduction or softmax among them is a call of the op's
--- own kernel, so that the bits are those of the ops. What passes between steps is a buffer of one row or a variable. Lengths and distances are
--- handed in: a new shape of the same layout is the same text. Owns the text of the walk. May not know compilers, plans or kernels.
+-- Each elementwise step is the function that codegen.lua makes of it, called for one row; a reduction or softmax among
+-- them is a call of the op's own kernel, so that the bits are those of the ops. What passes between steps is a buffer
+-- of one row or a variable. Lengths and distances are handed in: a new shape of the same layout is the same text. Holds
+-- the text of the walk.
 local codegen = require 'mascon.compile.native.codegen'
 local lib = require 'mascon.core.ffi'
 

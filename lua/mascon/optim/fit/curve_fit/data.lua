@@ -1,7 +1,7 @@
 -- data.lua - observations as the methods of least squares see them: whole, or in pieces of a stream.
 --
--- Owns weights, the calls of the model, and the cutting of a stream into blocks by the number of the observation alone, so that a fit
--- does not depend on the chunks the data came in. May not know steps or statistics.
+-- Holds weights, the calls of the model, and the cutting of a stream into blocks by the number of the observation
+-- alone, so that a fit does not depend on the chunks the data came in.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -454,24 +454,17 @@ static void finish_angles(const mck_xpcs_pass *a, double *s)
 void MCK(xpcs_pass)(const mck_xpcs_pass *a, int64_t begin, int64_t end, void *work)
 {
     const mck_xpcs_model *m = a->model;
-    const int64_t n = m->n, F = m->F, sums = xpcs_sums(m->scaling, F), edge = xpcs_edge(n);
+    const int64_t sums = xpcs_sums(m->scaling, m->F);
     double *acc = work, *rest = acc + sums * XPCS_G;
-    int64_t number = 0, place = 0;
-    for (int64_t I = 0; I < edge; I++)
-        for (int64_t J = I; J < edge; J++, number++) {
-            if (number < a->first) continue;
-            const int64_t t = number - a->first;
-            if (t >= end) return;
-            if (t >= begin) {
-                double *out = a->out + t * sums;
-                memset(acc, 0, (size_t)(sums * XPCS_G) * sizeof *acc);
-                bodies[m->laminar][a->single][m->scaling](a, I, J, place, rest, acc, a->holes[t] || a->weight || a->loss);
-                for (int64_t k = 0; k < sums; k++) out[k] = fold(acc + k * XPCS_G);
-                finish(m, out);
-                if (m->scaling == XPCS_EACH) finish_angles(a, out + XPCS_SCALING);
-            }
-            place += xpcs_values(n, F, I, J);
-        }
+    for (int64_t t = begin; t < end; t++) {
+        double *out = a->out + t * sums;
+        const mck_xpcs_tile *at = a->tiles + t;
+        memset(acc, 0, (size_t)(sums * XPCS_G) * sizeof *acc);
+        bodies[m->laminar][a->single][m->scaling](a, at->I, at->J, at->place, rest, acc, a->holes[t] || a->weight || a->loss);
+        for (int64_t k = 0; k < sums; k++) out[k] = fold(acc + k * XPCS_G);
+        finish(m, out);
+        if (m->scaling == XPCS_EACH) finish_angles(a, out + XPCS_SCALING);
+    }
 }
 
 int64_t MCK(xpcs_pass_work)(const mck_xpcs_pass *a)
