@@ -83,7 +83,7 @@ end)
 describe('every public function', function()
   -- what would end or change the process, or waits for input
   local APART = {}
-  for name in ('mc.args.run mc.scope'):gmatch '%S+' do APART[name] = true end
+  for name in ('mc.args.run mc.scope mc.set_memory_limit mc.set_num_threads mc.seed'):gmatch '%S+' do APART[name] = true end
   -- these take any number of operands, any value, or any table
   local ANY = {}
   for name in ([[mc.atleast_1d mc.atleast_2d mc.atleast_3d mc.broadcast_arrays mc.broadcast_shapes mc.column_stack mc.dstack mc.hstack mc.result_type
