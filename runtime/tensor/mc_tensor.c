@@ -144,6 +144,7 @@ void mci_storage_unref(mc_storage *s)
         mci_device_free(s->block);
     else
         mci_free(s->data);
+    mci_free(s->note);
     mci_free(s);
 }
 

@@ -11,13 +11,10 @@
 #include "base/mc_memory.h"
 #include <stdatomic.h>
 
-#define MCI_RECORDINGS 12
 struct mc_storage {
     _Atomic int32_t refs;
-    int32_t traced[MCI_RECORDINGS]; /* of each nested recording: its contents depend on an argument of the recorded function (mc_record.c) */
-    /* what the tape needs: writes so far while it is on; a leaf; references held by its log; the last search that wanted it; whether what made
-     * it was dropped by a backward() (mc_record.c) */
-    int32_t version, leaf, logged, wanted, gone;
+    int32_t version;           /* writes so far while something was being recorded */
+    void *note;                /* of the recorder (mc_record.c), NULL as long as it has nothing to say; freed with the storage */
     int64_t serial;            /* never used twice in a process */
     int32_t dtype, ndim;       /* of the tensor it was made for: shown in the out-of-memory table */
     int64_t bytes;

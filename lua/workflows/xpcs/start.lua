@@ -55,7 +55,7 @@ function M.find(p)
   local data, k = coarse(p.data)
   local settings = {}
   for key, v in pairs(p) do settings[key] = v end
-  settings.data, settings.t, settings.kd, settings.ks, settings.watch, settings.weights = data, data.t, p.kd * k, p.ks * k, nil, nil
+  settings.data, settings.t, settings.kd, settings.ks, settings.watch, settings.weights, settings.engine = data, data.t, p.kd * k, p.ks * k, nil, nil, nil
   local linear = settings
   if p.loss ~= 'linear' then
     linear = {}
