@@ -33,7 +33,8 @@ composed('mascon.fft', { 'f32', 'f64', 'c64', 'c128' }, {
   { 'fftshift', namespace = 'fft', method = false, dtypes = ALL, doc = 'zero frequency moved to the middle' }, { 'ifftshift', namespace = 'fft', method = false, dtypes = ALL, doc = 'inverse of fftshift' },
 })
 composed('mascon.array.products', NUM, {
-  { 'dot', nin = 2, tol = 'ACCUM', doc = 'product of vectors and matrices, the last axis of a with the last but one of b', source = 'NumPy dot', own_out = true },
+  { 'dot', nin = 2, tol = 'ACCUM', doc = 'product of vectors and matrices, the last axis of a with the last but one of b',
+    source = 'NumPy dot', own_out = true },
   { 'vdot', nin = 2, tol = 'ACCUM', doc = 'sum of conj(a) b over all elements', source = 'NumPy vdot', own_out = true },
   { 'inner', nin = 2, tol = 'ACCUM', doc = 'sum of products over the last axis of both', source = 'NumPy inner' },
   { 'outer', nin = 2, doc = 'all products of an element of a with one of b', own_out = true },
