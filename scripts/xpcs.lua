@@ -35,6 +35,7 @@ local o = mc.args.parse(words, {
     { 'frames', 'integer', 'frames of a simulation', default = 100 }, { 'noise', 'number', 'standard deviation of its noise', default = 0.01 },
     { 'mode', { 'static', 'laminar_flow' }, 'mode of a new configuration', default = 'laminar_flow' }, { 'output', 'string', 'file of a new configuration', value = 'FILE', default = 'xpcs.yaml' },
     { 'output_format', { 'yaml', 'json', 'npz' }, 'tables as YAML too, JSON alone, or arrays', default = 'yaml' }, { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
+    { 'checkpoint_dir', 'string', 'folder of checkpoints: a fit that was stopped goes on from there', value = 'DIR' },
     { 'verbose', 'integer', 'more words' }, { 'quiet', 'flag', 'no progress' },
   },
 })

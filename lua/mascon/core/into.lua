@@ -8,6 +8,7 @@ local error, is, methods = check.error, tensor.is, tensor.methods
 local M = {}
 
 M.behind = setmetatable({}, { __mode = 'k' }) -- wrapper -> function
+M.guard = nil -- guard.of, once it is loaded
 
 -- functions in modules that take out= themselves
 M.own = {}
@@ -43,6 +44,8 @@ end
 
 --- f with the option out in a last table.
 function M.wrap(name, f)
+  local real = f
+  f = M.guard and M.guard(name, f) or f
   local function g(...)
     local n = select('#', ...)
     if n > 0 then
@@ -51,7 +54,7 @@ function M.wrap(name, f)
     end
     return f(...)
   end
-  M.behind[g] = f
+  M.behind[g] = real
   return g
 end
 

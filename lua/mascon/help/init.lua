@@ -65,6 +65,7 @@ local function parameters(f)
   local info = debug.getinfo(f, 'u')
   local names = {}
   for i = 1, info.nparams or 0 do names[i] = debug.getlocal(f, i) end
+  if names[#names] == 'extra' then names[#names] = nil end -- there to be refused
   if info.isvararg then names[#names + 1] = '...' end
   return names
 end
@@ -228,7 +229,7 @@ function M.entries()
     end
   end
   for _, space in ipairs(sorted(lazy)) do
-    local ok, module = pcall(require, lazy[space])
+    local ok, module = pcall(function() return mc[space] end)
     local path = package.searchpath(lazy[space], package.path)
     if not ok then
       add { name = 'mc.' .. space, kind = 'module', space = space, failed = tostring(module) }

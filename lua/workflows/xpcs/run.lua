@@ -1,4 +1,4 @@
---- workflows.xpcs.run: a command of the program: settings from a configuration and options, data, fit, files.
+-- run.lua - a command of the program: settings from a configuration and options, data, fit, files.
 --
 -- What scripts/xpcs.lua and a user's own script have in common. Checks everything that can be checked before the data are read.
 local mc = require 'mascon'
@@ -70,6 +70,7 @@ function M.settings(o)
   s.dir = o.out or o.output_dir or s.directory or './homodyne_results'
   s.format = o.output_format or 'yaml'
   s.level = o.profile
+  s.checkpoints = o.checkpoint_dir or s.streaming.enable_checkpoints and (s.streaming.checkpoint_dir or './checkpoints') or nil
   s.save_plots = o.save_plots or s.plotting.save_plots or false
   return s
 end
@@ -111,6 +112,9 @@ function M.fit(s, data, quiet)
   if s.multi_start.enable then
     r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = s.multi_start.n_starts, seed = s.multi_start.seed, sampling_strategy = s.multi_start.sampling_strategy,
       use_screening = s.multi_start.use_screening })
+  elseif s.checkpoints then
+    local c = s.streaming
+    r = require('workflows.xpcs.state').fit(data, o, { dir = s.checkpoints, keep = c.keep_last_checkpoints, resume = c.resume_from_checkpoint })
   else r = require('workflows.xpcs.fit').fit(data, o) end
   if s.level then
     if r.loss == 'linear' then require('workflows.xpcs.intervals').profile(r, nil, s.level)

@@ -1,4 +1,4 @@
---- workflows.xpcs.start: where a fit begins when nobody says: a scan of a coarse copy of the data, then short fits of the best places.
+-- start.lua - where a fit begins when nobody says: a scan of a coarse copy of the data, then short fits of the best places.
 --
 -- The cost has several valleys: D too large and shear too small look alike. Every k-th time is enough to tell them apart. For each place of a grid one pass over the
 -- coarse data gives the cost with the best contrast and offset in closed form, since the model is linear in them; the three best places are fitted on the coarse data.
@@ -55,7 +55,7 @@ function M.find(p)
   local data, k = coarse(p.data)
   local settings = {}
   for key, v in pairs(p) do settings[key] = v end
-  settings.data, settings.t, settings.kd, settings.ks, settings.watch, settings.weights = data, data.t, p.kd * k, p.ks * k, nil, nil
+  settings.data, settings.t, settings.kd, settings.ks, settings.watch, settings.weights, settings.engine = data, data.t, p.kd * k, p.ks * k, nil, nil, nil
   local linear = settings
   if p.loss ~= 'linear' then
     linear = {}
