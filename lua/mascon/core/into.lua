@@ -12,9 +12,7 @@ M.guard = nil -- guard.of, once it is loaded
 
 -- functions in modules that take out= themselves
 M.own = {}
-for name in ('cumulative_sum cumulative_prod dot vdot vecdot outer pad interp ppoly tridiagonal polyval quantile percentile nanquantile nanpercentile nanmedian dct dst idct idst'):gmatch '%S+' do
-  M.own[name] = true
-end
+for _, row in ipairs(require 'mascon.gen.ops'.ops) do if row.own_out then M.own[row[1]] = true end end
 
 local function copied(name, out, ...)
   local r, second = ...
