@@ -24,6 +24,8 @@ local function copied(name, out, ...)
   error(('%s: out is %s but the result is %s; give a tensor of that shape and dtype'):format(name, tensor.describe(out), tensor.describe(r)), 3)
 end
 
+M.copied = copied
+
 --- Calls f(...), whose last argument is a table of options with out in it.
 function M.call(name, f, opts, ...)
   local out, rest, n = opts.out, nil, select('#', ...)

@@ -90,7 +90,8 @@ composed('mascon.signal.convolution', ALL, {
   { 'correlate', nin = 2, method = false, tol = 'ACCUM', doc = 'correlation of vectors', source = 'NumPy correlate', work = 3.9 },
 })
 composed('mascon.array.polynomial', NUM, {
-  { 'polyval', nin = 2, method = false, tol = 'ACCUM', doc = 'a polynomial at x', source = 'NumPy polyval', own_out = true },
+  { 'polyval', nin = 2, method = false, tol = 'ACCUM', doc = 'a polynomial at x',
+    source = 'NumPy polyval', own_out = true },
   { 'polyadd', nin = 2, method = false, doc = 'sum of polynomials', source = 'NumPy polyadd' },
   { 'polysub', nin = 2, method = false, doc = 'difference of polynomials', source = 'NumPy polysub' },
   { 'polymul', nin = 2, method = false, tol = 'ACCUM', doc = 'product of polynomials', source = 'NumPy polymul', work = 2.4 },
