@@ -92,14 +92,20 @@ local function wait()
   end
 end
 
-local before = earlier.read(o.out) -- once: later writes of the page would otherwise take their own text for an earlier run
+local TABLES = 'stored/tables.md' -- beside the page
+local tables = (o.out:match '^(.*/)' or '') .. TABLES
+local before = earlier.read(tables) -- once: later writes of the page would otherwise take their own text for an earlier run
 
 --- Writes the page from the rows on disk.
 local function page()
   local ours, why = rows.load_rows(OURS)
   if not ours then error('peers: ' .. why .. '; run without --render first', 0) end
-  local ok, wrong = mc.file.write(o.out, results.page(rows.load_rows(FACTS)[1], ours, rows.load_rows(THEIRS), before))
-  if not ok then error('peers: ' .. wrong, 0) end
+  local all = results.page(rows.load_rows(FACTS)[1], ours, rows.load_rows(THEIRS), before)
+  os.execute(("mkdir -p '%s'"):format((tables:match '^(.*)/'):gsub("'", "'\\''")))
+  for path, text in pairs { [tables] = all, [o.out] = results.front(all, TABLES) } do
+    local ok, wrong = mc.file.write(path, text)
+    if not ok then error('peers: ' .. wrong, 0) end
+  end
   print('written: ' .. o.out)
 end
 

@@ -579,6 +579,7 @@ function maker.lua(row)
     if not f then
       f = require(module)[name]
       if type(f) ~= 'function' then error(('%s: the op table names %s, which has no such function'):format(name, module)) end
+      f = into.guard and into.guard(row.namespace and row.namespace .. '.' .. name or name, f) or f
     end
     return f(...)
   end
@@ -639,6 +640,7 @@ end
 
 local functions = {}
 M.functions = functions
+M.in_place = {} -- methods add_ and kin, as a set
 for _, row in ipairs(lib.gen.ops) do
   local name = row[1]
   local f
@@ -655,8 +657,9 @@ for _, row in ipairs(lib.gen.ops) do
     end
     if row.inplace then
       local binary = row.family == 'binary'
-      local into_first = binary and function(a, b) return f(a, b, { out = a }) end or function(a) return f(a, { out = a }) end
+      local into_first = binary and function(a, b, extra) return f(a, b, { out = a }, extra) end or function(a, extra) return f(a, { out = a }, extra) end
       methods[name .. '_'] = into_first
+      M.in_place[into_first] = true
       for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into_first end
     end
   end

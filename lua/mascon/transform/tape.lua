@@ -50,6 +50,7 @@ end
 
 -- x:requires_grad, see leaf.lua
 function M.requires_grad(x, yes)
+  if yes ~= nil then check.arg('requires_grad', 'the argument', yes, 'bool', 3) end
   if yes == nil then yes = true end
   if leaves[x] then
     if not yes then

@@ -1,4 +1,4 @@
---- workflows.xpcs.config: the YAML configuration of homodyne, read and checked, as options of this workflow.
+-- config.lua - the YAML configuration of homodyne, read and checked, as options of this workflow.
 --
 -- Unknown keys are errors with the nearest name and the line; so are values of the wrong kind. Keys that steer machinery that does not exist here are accepted.
 -- Any key can be set by its path from outside the file.

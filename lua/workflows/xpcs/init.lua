@@ -1,4 +1,4 @@
---- workflows.xpcs: two-time correlation under diffusion and shear: from the beamline's file to values one can defend.
+-- xpcs/init.lua - two-time correlation under diffusion and shear: from the beamline's file to values one can defend.
 --
 -- open(path, opts) reads, fit(data, opts) fits, report and results write. config reads the YAML of homodyne. The formulas stand in model.lua, the fast pass in
 -- kernels/workflows/xpcs.

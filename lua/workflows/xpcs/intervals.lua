@@ -1,4 +1,4 @@
---- workflows.xpcs.intervals: profile likelihood: how far a parameter can move before the fit gets worse by a given chi2, all others fitted anew.
+-- intervals.lua - profile likelihood: how far a parameter can move before the fit gets worse by a given chi2, all others fitted anew.
 --
 -- Near a bound or along a curved valley the interval is not symmetric and not what the normal matrix says. Each point of a profile is a fit of the other parameters
 -- from where the last one ended.

@@ -1,4 +1,4 @@
---- workflows.xpcs.keys: every key that a configuration may hold, its kind, and whether it does something here.
+-- keys.lua - every key that a configuration may hold, its kind, and whether it does something here.
 --
 -- A leaf is the kind of its value: 'number', 'integer', 'bool', 'string', 'list', 'map', 'any' or a list of choices. UNUSED marks a key or a whole section that steers
 -- machinery of homodyne which does not exist here; it is accepted, so that a configuration works unchanged, and listed on request.

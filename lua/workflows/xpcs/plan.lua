@@ -1,4 +1,4 @@
---- workflows.xpcs.plan: what a fit costs before it runs, and the strategy labels of homodyne.
+-- plan.lua - what a fit costs before it runs, and the strategy labels of homodyne.
 --
 -- A pass is the same arithmetic wherever the data live, so the label only tells where: in memory at once, or in blocks. Upstream's formulas are printed beside ours.
 local data = require 'workflows.xpcs.data'

@@ -1,4 +1,4 @@
---- workflows.xpcs.report: what a reader sees of a fit: tables, figures, the HTML page.
+-- report.lua - what a reader sees of a fit: tables, figures, the HTML page.
 --
 -- The verdict stands before the numbers. Figures: per angle experiment, fit and residual as heat maps on one scale each; cuts of C2 along the age; the histogram
 -- of residuals. Takes results and data; fits nothing.

@@ -1,4 +1,4 @@
---- workflows.xpcs.results: what a fit leaves on disk, under the names that homodyne gives.
+-- results.lua - what a fit leaves on disk, under the names that homodyne gives.
 --
 -- parameters.json, analysis_results_nlsq.json, convergence_metrics.json, fitted_data.npz; the same tables as .yaml when asked. NaN and infinity become null. Two side
 -- files list the angles and the q.

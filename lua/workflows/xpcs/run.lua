@@ -1,4 +1,4 @@
---- workflows.xpcs.run: a command of the program: settings from a configuration and options, data, fit, files.
+-- run.lua - a command of the program: settings from a configuration and options, data, fit, files.
 --
 -- What scripts/xpcs.lua and a user's own script have in common. Checks everything that can be checked before the data are read.
 local mc = require 'mascon'

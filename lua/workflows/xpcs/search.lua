@@ -1,4 +1,4 @@
---- workflows.xpcs.search: fits from many starts, for data where the first one may end in the wrong valley.
+-- search.lua - fits from many starts, for data where the first one may end in the wrong valley.
 --
 -- The fit from the given start comes first; when it is good (converged, nothing at a bound, reduced chi2 below a threshold) the search is skipped, since a global search
 -- from a good start only costs. Starts are a Latin hypercube over the bounds, screened by one pass each; the better half is fitted.

@@ -1,4 +1,4 @@
---- workflows.xpcs.start: where a fit begins when nobody says: a scan of a coarse copy of the data, then short fits of the best places.
+-- start.lua - where a fit begins when nobody says: a scan of a coarse copy of the data, then short fits of the best places.
 --
 -- The cost has several valleys: D too large and shear too small look alike. Every k-th time is enough to tell them apart. For each place of a grid one pass over the
 -- coarse data gives the cost with the best contrast and offset in closed form, since the model is linear in them; the three best places are fitted on the coarse data.

@@ -1,4 +1,4 @@
---- workflows.xpcs.state: checkpoints of a fit, from which it goes on to the same bits.
+-- state.lua - checkpoints of a fit, from which it goes on to the same bits.
 --
 -- A fit is a chain of passes, and everything between two passes follows from their sums. So a checkpoint is the list of points visited with their sums, and the state inside
 -- the pass that was under way; resuming runs the solver again from its start and answers from the list until it ends. Files are written under a temporary name, synced and

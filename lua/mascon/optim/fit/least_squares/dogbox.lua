@@ -5,7 +5,7 @@
 -- Source: Voglis and Lagaris, A rectangular trust region dogleg approach for unconstrained and bound constrained nonlinear optimization,
 -- 2004; Nocedal and Wright, Numerical optimization, 2006, section 4.1.
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
-local region = require 'mascon.optim.fit.least_squares.region'
+local region = require 'mascon.optim.fit.least_squares.trust_region'
 local M = {}
 
 local max, min = math.max, math.min

@@ -4,7 +4,7 @@
 --
 -- Source: More, The Levenberg-Marquardt algorithm: implementation and theory, 1978.
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
-local region = require 'mascon.optim.fit.least_squares.region'
+local region = require 'mascon.optim.fit.least_squares.trust_region'
 local M = {}
 
 local sqrt, abs, max, min = math.sqrt, math.abs, math.max, math.min

@@ -6,7 +6,7 @@
 -- Source: Branch, Coleman and Li, A subspace, interior, and conjugate gradient method for large-scale bound-constrained minimization
 -- problems, 1999.
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
-local region = require 'mascon.optim.fit.least_squares.region'
+local region = require 'mascon.optim.fit.least_squares.trust_region'
 local M = {}
 
 local sqrt, max, min, INF = math.sqrt, math.max, math.min, math.huge

@@ -1,4 +1,4 @@
--- region.lua - the step of least length-limited residual: min |J p + r| with |p| <= Delta, by singular values.
+-- trust_region.lua - the step of least length-limited residual: min |J p + r| with |p| <= Delta, by singular values.
 --
 -- Holds the secular equation |(s^2 + a)^-1 s u^T r| = Delta and the rules by which a trust region grows, shrinks and
 -- ends a run.
