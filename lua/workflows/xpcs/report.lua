@@ -122,13 +122,15 @@ function M.residuals(r, data)
   local bins, low, high = 81, -5, 5
   for k = 0, bins do edges[k + 1] = low + (high - low) * k / bins end
   for f = 1, data.F do
-    local c, _, fitted = results.angle(r, data, f)
-    local t = mc.arange(1, data.n)
-    local z = ((c - fitted) / r.sigma[f])[mc.logical_and(mc.gt(t:expand_dims(1), t:expand_dims(2)), mc.isfinite(c))]
-    local k = mc.floor((mc.clip(z, low, high - 1e-9) - low) * (bins / (high - low))):to 'i64'
-    local h = mc.bincount(k, { minlength = bins }):to 'f64'
-    counts = counts and counts + h or h
-    total = total + z:numel()
+    counts = mc.scope(function()
+      local c, _, fitted = results.angle(r, data, f)
+      local t = mc.arange(1, data.n)
+      local z = ((c - fitted) / r.sigma[f])[mc.logical_and(mc.gt(t:expand_dims(1), t:expand_dims(2)), mc.isfinite(c))]
+      local k = mc.floor((mc.clip(z, low, high - 1e-9) - low) * (bins / (high - low))):to 'i64'
+      local h = mc.bincount(k, { minlength = bins }):to 'f64'
+      total = total + z:numel()
+      return counts and counts + h or h
+    end)
   end
   local y, x, normal = (counts / (total * (high - low) / bins)):totable(), {}, {}
   for k = 1, bins do

@@ -98,11 +98,46 @@ local function written(value, path, format)
   else mc.save(path, value) end
 end
 
+--- Bytes of one array above which fitted_data is an .h5 with one dataset per angle, so that never more than an angle is in memory.
+M.LARGE = 2 ^ 28
+
+--- fitted_data.h5: the arrays of fitted_data.npz, angle by angle.
+function M.write_pieces(dir, r, data)
+  local w = mc.open(dir .. '/fitted_data.h5', { mode = 'w' })
+  local ok, why = pcall(function()
+    local posthoc, solver = {}, {}
+    for f = 1, data.F do
+      mc.scope(function()
+        local c, raw, fitted, contrast, offset = M.angle(r, data, f)
+        local solved = raw * r.contrast[f] + r.offset[f]
+        local name = ('%05d'):format(f)
+        w:put('c2_exp/' .. name, c)
+        w:put('c2_theoretical_raw/' .. name, raw)
+        w:put('c2_theoretical_scaled/' .. name, fitted)
+        w:put('residuals/' .. name, c - solved)
+        posthoc[f], solver[f] = { contrast, offset }, { r.contrast[f], r.offset[f] }
+      end)
+    end
+    w:put('phi_angles', mc.tensor(data.phi))
+    w:put('per_angle_scaling', mc.tensor(posthoc))
+    w:put('per_angle_scaling_solver', mc.tensor(solver))
+    w:put('t1', data.t)
+    w:put('t2', data.t)
+    w:put('q', mc.tensor(r.geometry.q))
+    w:close()
+  end)
+  if not ok then
+    w:abort()
+    error(why, 0)
+  end
+  return 'fitted_data.h5'
+end
+
 --- Writes the files of a fit into a folder; the names of what was written.
 ---@param dir string
 ---@param r table result of fit
 ---@param data mascon.xpcs.Data
----@param o? table format 'json'|'yaml'|'npz', arrays true: fitted_data.npz with the matrices
+---@param o? table format 'json'|'yaml'|'npz', arrays true: fitted_data.npz with the matrices (.h5, angle by angle, when one of them has more than 256 MiB)
 ---@return string[]
 function M.write(dir, r, data, o)
   o = o or {}
@@ -118,7 +153,10 @@ function M.write(dir, r, data, o)
     written(M.parameters(r), dir .. '/parameters.json', 'yaml')
     files[#files + 1] = 'parameters.yaml'
   end
-  if o.arrays ~= false then
+  local large = data.F * data.n ^ 2 * 8 > M.LARGE
+  if o.arrays ~= false and large then
+    files[#files + 1] = M.write_pieces(dir, r, data)
+  elseif o.arrays ~= false then
     local n, F = data.n, data.F
     local path = dir .. '/fitted_data.npz'
     local archive = mc.open(path, { mode = 'w' })
