@@ -93,6 +93,16 @@ function M.angle(r, data, f)
   return c, raw, raw * contrast + offset, contrast, offset
 end
 
+--- Experiment and fit of one angle for figures: every k-th time, so that at most `limit` are left, and the contrast and offset of the fit.
+---@return mc.tensor experiment, mc.tensor fit, mc.tensor t
+function M.figure(r, data, f, limit)
+  local k = math.ceil(data.n / limit)
+  local c, t = data:matrix(f), data.t
+  if k > 1 then c, t = c[{ { 1, data.n, k }, { 1, data.n, k } }]:contiguous(), t[{ { 1, data.n, k } }]:contiguous() end
+  local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs, step = k }, data.phi[f])
+  return c, g1 * g1 * r.contrast[f] + r.offset[f], t
+end
+
 local function written(value, path, format)
   if format == 'yaml' then mc.save(path:gsub('%.json$', '.yaml'), value)
   else mc.save(path, value) end
