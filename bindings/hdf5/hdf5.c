@@ -6,7 +6,8 @@
  * chunks, between which Ctrl-C is looked at. What remains: memory that libhdf5 takes for chunks
  * and names is its own, not counted; and it trusts the bytes of a file more than our own parsers
  * do: changed bytes in its heaps and headers can end the process (seen with 1.10.8), while a
- * file that is cut short, or of another kind, is an error. */
+ * file that is cut short, or of another kind, is an error; therefore the host reads files of
+ * others with it in a process of their own. */
 #include "parts.h"
 
 #include <errno.h>

@@ -413,6 +413,9 @@ enum {
     MC_HDF5_INFO_LEN = 74
 };
 
+/* Answers for another process that reads a file through this one (descriptors 3 and 4): the program's
+ * hidden verb --read-hdf5. Returns an exit status. */
+MC_API int mc_hdf5_serve(void);
 /* The root group of a file. Owns. MC_EIO, MC_EFORMAT, MC_EUNSUPPORTED without the plug-in. */
 MC_API mc_hdf5 *mc_hdf5_open(const char *path);
 /* What a path of links leads to from a group: soft and external links are followed. Owns. */

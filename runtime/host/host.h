@@ -28,6 +28,10 @@ typedef struct mci_place {
 /* Fills `place`; 0 on success, else -1 with the folders tried in `tried` (one per line). */
 int mci_place_find(mci_place *place, char *tried, size_t tried_bytes);
 
+/* serve.c: reads one HDF5 file for the process that started this one so; its exit status, or -1 for
+ * any other start. */
+int mci_serve(int argc, char **argv, const mci_place *place);
+
 /* chunks.c: load, loadstring, loadfile, dofile and require give chunks with plain loops over next(). */
 void mci_chunks_install(lua_State *L);
 

@@ -77,6 +77,9 @@ int main(int argc, char **argv)
                         "keep the program beside its folder, or install it again\n", tried);
         return 1;
     }
+    const int served = mci_serve(argc, argv, &place);
+    if (served >= 0)
+        return served;
     lua_State *L = luaL_newstate();
     if (!L) {
         fputs("mascon: not enough memory to start\n", stderr);

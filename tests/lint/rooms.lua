@@ -15,7 +15,7 @@ local C = {
   { '^tests/c/', { '^mascon%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$', '^%.%./%.%./kernels/workflows/' }, 'C tests know the public header, what a neighbour implements, or kernels' },
   { '^tests/fuzz/host%.c$', { '^mc_' }, 'the stand-in runtime of the fuzz targets knows the runtime' },
   { '^tests/fuzz/', { '^mascon%.h$', '^mc_formats%.h$' }, 'fuzz targets know the public header' },
-  { '^runtime/formats/', { '^mascon%.h$', '^mc_formats%.h$', '^mc_error%.h$', '^mc_memory%.h$', '^mc_context%.h$', '^mc_backend%.h$', '^mc_def%.h$', '^mc_gen_enums%.h$' }, 'formats know errors, memory and the door to zlib, no tensors' },
+  { '^runtime/formats/', { '^mascon%.h$', '^mc_formats%.h$', '^mc_hdf5_apart%.h$', '^mc_error%.h$', '^mc_memory%.h$', '^mc_context%.h$', '^mc_backend%.h$', '^mc_def%.h$', '^mc_gen_enums%.h$' }, 'formats know errors, memory and the door to zlib, no tensors' },
   { '^runtime/base/mc_error%.h$', { '^mascon%.h$', '^mc_def%.h$' }, 'errors know no tensors' },
   { '^runtime/', { '^mascon%.h$', '^mc_', '^formats/', '^mck' }, 'the runtime knows itself and the kernels as table entries' },
 }

@@ -25,6 +25,7 @@ local function any() end
 --- What each variable may hold: a function of its text that returns advice, or nil.
 M.KNOWN = {
   MASCON_CACHE = any, MASCON_CACHE_SIZE = size, MASCON_CC = any, MASCON_CC_TIMEOUT = seconds, MASCON_COMPILE = any, MASCON_DEVICE = any, MASCON_EDIT = one_of('plain', 'auto', 'libedit'),
+  MASCON_HDF5 = one_of('inprocess', 'child'),
   MASCON_ISA = one_of('v2', 'v3', 'v4'), MASCON_JIT = one_of('on', 'off'), MASCON_KEEP_SOURCE = any, MASCON_LIBDIR = any, MASCON_LOG = any, MASCON_MEMORY_CACHE = one_of('0', '1'),
   MASCON_MEMORY_LIMIT = size, MASCON_NUM_THREADS = count, MASCON_PASSES = any, MASCON_PATH = any, MASCON_PLAN = one_of('0', '1'), MASCON_PROGRESS = any,
   MASCON_TRACEBACK = any,
