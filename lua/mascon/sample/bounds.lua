@@ -114,7 +114,7 @@ end
 
 --- dx/du at x.
 function Bounds:slope(x)
-  local s = F.ones_like(x)
+  local s = methods.fill_(tensor.empty('sample', x.shape, x.dtype, 3), 1)
   if self.lower then s = F.where(self.lower, F.subtract(x, self.low), s) end
   if self.upper then s = F.where(self.upper, F.subtract(x, self.high), s) end
   if self.both then

@@ -45,7 +45,7 @@ end
 --- Names of the leaves: a path in a tree, or the given names of the elements of a vector; shapes beside them.
 local function names_of(fname, start, names, n)
   if names then
-    if not (is(start) and start.ndim == 1 or parameters.numbers(start)) then error(fname .. ': option names goes with a start that is a vector; a tree has names of its own', 3) end
+    if not (is(start) and start.ndim == 1) then error(fname .. ': option names goes with a start that is a vector; a tree has names of its own', 3) end
     if #names ~= n then error(('%s: there are %d names for %d parameters; give as many'):format(fname, #names, n), 3) end
     local list, seen = {}, {}
     for i, name in ipairs(names) do
@@ -54,10 +54,7 @@ local function names_of(fname, start, names, n)
     end
     return list
   end
-  if type(start) == 'number' or parameters.numbers(start) or is(start) then
-    local shape = type(start) == 'number' and {} or is(start) and start.shape or { n }
-    return { { name = 'x', shape = shape, first = 1, size = n } }
-  end
+  if is(start) then return { { name = 'x', shape = start.shape, first = 1, size = n } } end
   local leaves, paths = parameters.leaves(fname, '', start)
   local list, at = {}, 1
   for i, v in ipairs(leaves) do
@@ -67,10 +64,20 @@ local function names_of(fname, start, names, n)
   return list
 end
 
+--- start with its numbers as 0-d tensors: { mu = 0, tau = 1 }; lists of numbers as vectors.
+local function with_tensors(v)
+  if type(v) == 'number' or parameters.numbers(v) then return op.from_table(v) end
+  if not tree.is_branch(v) then return v end
+  local out = {}
+  for _, k in ipairs(tree.keys(v)) do out[k] = with_tensors(v[k]) end
+  return out
+end
+
 --- A density made ready. o: bounds, args, jac, compile, names.
 ---@return mascon.sample.Density
 function M.new(fname, f, start, o)
   scalar.callable(fname, 'the log density', f)
+  start = with_tensors(start)
   local self = setmetatable({ fname = fname, gradients = 0 }, Density)
   local x
   x, self.unravel = parameters.ravel(fname, 'start', start)

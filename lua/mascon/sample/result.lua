@@ -22,12 +22,13 @@ local function flags(lists) return methods.to(op.from_table(lists), 'bool') end
 --- The result of chains.
 ---@return mascon.sample.Result
 function M.new(density, chains, o)
-  local self = setmetatable({ posterior = {}, sample_stats = {}, names = {}, step_size = {}, metric = {}, gradients = density.gradients, max_depth = o.max_depth, flat = {} }, Result)
+  local self = setmetatable({ posterior = {}, sample_stats = {}, names = {}, step_size = {}, metric = {}, gradients = density.gradients, max_depth = o.max_depth, unravel = density.unravel }, Result)
   local positions = {}
   for c, chain in ipairs(chains) do
     positions[c], self.step_size[c], self.metric[c] = chain.q, chain.step_size, chain.metric
   end
   local x = density:inside(F.stack(positions, 1)) -- [chain, draw, n]
+  self.positions = x
   for i, leaf in ipairs(density.leaves) do
     local shape = { #chains, o.draws }
     for _, s in ipairs(leaf.shape) do shape[#shape + 1] = s end
@@ -167,7 +168,8 @@ end
 function Result:save(path, opts)
   local o = check.opts('result:save', opts, { posterior_predictive = { nil, 'table' }, observed_data = { nil, 'table' } })
   local out = {}
-  for group, arrays in pairs { posterior = self.posterior, sample_stats = self.sample_stats, posterior_predictive = o.posterior_predictive, observed_data = o.observed_data } do
+  local groups = { posterior = self.posterior, sample_stats = self.sample_stats, posterior_predictive = o.posterior_predictive, observed_data = o.observed_data }
+  for group, arrays in pairs(groups) do
     for name, x in pairs(arrays) do out[group .. '/' .. name] = x end
   end
   require 'mascon.io'.save(path, out)

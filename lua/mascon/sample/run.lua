@@ -74,8 +74,10 @@ local function first_metric(density, o)
     error(('%s: option covariance is %s for %d parameters; give finite variances [n] or a covariance matrix [n, n], of the parameters in the order of start'):format(fname, tensor.describe(c), n), 3)
   end
   c = methods.to(c, 'f64')
-  local slope = methods.to(density.bounds and density.bounds:slope(density.x) or F.ones_like(density.x), 'f64')
-  if c.ndim == 2 then c = F.divide(c, F.outer(slope, slope)) else c = F.divide(c, F.square(slope)) end
+  if density.bounds then
+    local slope = methods.to(density.bounds:slope(density.x), 'f64')
+    c = F.divide(c, c.ndim == 2 and F.outer(slope, slope) or F.square(slope))
+  end
   local variances = c.ndim == 2 and F.diagonal(c) or c
   if not F.gt(variances, 0):all() then error(fname .. ': option covariance has a variance that is not above 0; give the variances of a fit that determines every parameter', 3) end
   if o.metric == 'dense' and c.ndim == 1 then c = F.multiply(F.eye(n), c)
