@@ -1,9 +1,9 @@
 /* mc_inflate.c - packed bytes of a file unpacked into memory: a whole gzip file, or one zlib stream
  * within a file.
  *
- * Owns the gzip frame (RFC 1952): header, one or more members, length and checksum behind each; zlib
- * inflates what is inside. Memory grows with what comes out, so that no promise of a hostile file is
- * believed. May not know what is packed. */
+ * Holds the gzip frame (RFC 1952): header, one or more members, length and checksum behind each;
+ * zlib inflates what is inside. Memory grows with what comes out, so that no promise of a
+ * hostile file is believed. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "device/mc_backend.h"

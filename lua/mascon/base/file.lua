@@ -1,7 +1,7 @@
 -- file.lua - text and bytes to disk and back, safely: temporary name, sync, rename.
 --
--- Owns the writer of files in pieces (its handle carries the C release). Failures are facts of the world: nil and a message. May not know
--- any format. Binding module: touches the FFI for the finalizer.
+-- Holds the writer of files in pieces (its handle carries the C release). Failures are facts of the world: nil and a
+-- message. Binding module: touches the FFI for the finalizer.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local C = lib.C

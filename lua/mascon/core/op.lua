@@ -1,7 +1,8 @@
 -- op.lua - the functions and methods that come from the op table.
 --
--- One maker per family turns a row into a Lua function: arguments checked, parameters packed, result header sized, C called. Owns the
--- call rule (array part positional, hash part options). Touches C only through tensor.lua's handles and the entry points of ffi.lua.
+-- One maker per family turns a row into a Lua function: arguments checked, parameters packed, result header sized, C
+-- called. Holds the call rule (array part positional, hash part options). Touches C only through tensor.lua's handles
+-- and the entry points of ffi.lua.
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
@@ -578,6 +579,7 @@ function maker.lua(row)
     if not f then
       f = require(module)[name]
       if type(f) ~= 'function' then error(('%s: the op table names %s, which has no such function'):format(name, module)) end
+      f = into.guard and into.guard(row.namespace and row.namespace .. '.' .. name or name, f) or f
     end
     return f(...)
   end
@@ -638,6 +640,7 @@ end
 
 local functions = {}
 M.functions = functions
+M.in_place = {} -- methods add_ and kin, as a set
 for _, row in ipairs(lib.gen.ops) do
   local name = row[1]
   local f
@@ -654,8 +657,9 @@ for _, row in ipairs(lib.gen.ops) do
     end
     if row.inplace then
       local binary = row.family == 'binary'
-      local into_first = binary and function(a, b) return f(a, b, { out = a }) end or function(a) return f(a, { out = a }) end
+      local into_first = binary and function(a, b, extra) return f(a, b, { out = a }, extra) end or function(a, extra) return f(a, { out = a }, extra) end
       methods[name .. '_'] = into_first
+      M.in_place[into_first] = true
       for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into_first end
     end
   end

@@ -1,7 +1,7 @@
 -- brainvision.lua - BrainVision recordings: a header (.vhdr), markers (.vmrk) and samples (.eeg) as one object.
 --
--- Owns the reading of the two texts and where the numbers lie; the numbers themselves come through samples.lua, or, in ASCII files, from
--- text. Samples stay in the file until asked for. Values are in the unit of each channel, positions are 1-based.
+-- Reads the two texts and where the numbers lie; the numbers themselves come through samples.lua, or, in ASCII files,
+-- from text. Samples stay in the file until asked for. Values are in the unit of each channel, positions are 1-based.
 -- Source: BrainVision Core Data Format 1.0, 2021.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -1,8 +1,8 @@
 -- csv.lua - tables of numbers and words in CSV and TSV files (RFC 4180) to tensors and back.
 --
--- Owns the reading of records (quotes, line ends, line and column of errors) and of numbers; writing of cells is in text.lua. A file is
--- read once in pieces, numbers go straight into tensor memory; only when words turn up below numbers is it read a second time, for the
--- columns that hold them. Knows tensors by their constructors alone.
+-- Reads records (quotes, line ends, line and column of errors) and numbers; writing of cells is in text.lua. A file
+-- is read once in pieces, numbers go straight into tensor memory; only when words turn up below numbers is it read a
+-- second time, for the columns that hold them. Knows tensors by their constructors alone.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error

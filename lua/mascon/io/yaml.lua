@@ -1,4 +1,4 @@
---- mascon.io.yaml: YAML texts as Lua values, with the line of every value; Lua values as YAML.
+-- yaml.lua - YAML texts as Lua values, with the line of every value; Lua values as YAML.
 ---
 --- Mappings are tables with string keys, sequences lists, null is mc.json.null. Plain scalars follow the core schema of YAML 1.2: true and false, but yes, no, on and off are
 --- texts; 1e-8 is a number; dates are texts. Anchors, aliases and merge keys (<<) work. Tags other than those of the core schema are refused: a text never becomes an object.
@@ -239,7 +239,7 @@ local function emit(v, indent, out, open)
 end
 
 --- A Lua value as YAML: keys sorted, lists of plain values on one line. Readers of YAML 1.1 and 1.2 take it for the same.
----     require('mascon.io.yaml').encode { a = 1, b = { 1, 2 } }  --> 'a: 1\nb: [1, 2]\n'
+---     (require('mascon.io.yaml').encode { b = { 1, 2 } }:gsub('\n', ''))  --> b: [1, 2]
 ---@param value any
 ---@return string
 function M.encode(value)

@@ -1,4 +1,4 @@
---- workflows.xpcs.data: the pairs i < j of all angles, packed in the order in which the pass reads them.
+-- data.lua - the pairs i < j of all angles, packed in the order in which the pass reads them.
 --
 -- The matrix is symmetric, so its triangle is kept once: square tiles of 64 times, in a tile its rows, in a row groups of 8 columns, in a group the 8 values of
 -- every angle. NaN stands where there is no pair and where a point is masked. Angles come one after the other, so that never more than one full matrix is in memory.
@@ -120,6 +120,26 @@ function Data:matrix(f)
     local u = mc.where(mc.gt(t:expand_dims(1), t:expand_dims(2)), full[{ mc.all, { 1, n } }], 0)
     return require('workflows.xpcs.prepare').diagonal(u + u.mT)
   end)
+end
+
+--- Iterates over blocks of tiles from tile `from` on: { first, y, holes }. At most block_values values a block when set, always whole tiles.
+---@param from? integer
+function Data:blocks(from)
+  local tile, tiles = from or 1, self.tiles
+  local limit = self.block_values
+  return function()
+    if tile > #tiles then return nil end
+    local first, last, sum = tile, tile, tiles[tile].values
+    while last < #tiles and (not limit or sum + tiles[last + 1].values <= limit) do
+      last = last + 1
+      sum = sum + tiles[last].values
+    end
+    tile = last + 1
+    local a = tiles[first].at
+    local b = { first = first, holes = self.holes[{ { first, last } }] }
+    if self.file then b.y = self.file[{ { a + 1, a + sum } }]:contiguous() else b.y = self.packed[{ { a + 1, a + sum } }] end
+    return b
+  end
 end
 
 --- Data of matrices that are in memory.

@@ -1,4 +1,4 @@
---- workflows.xpcs.model: two-time correlation of diffusion and shear, in tensors.
+-- model.lua - two-time correlation of diffusion and shear, in tensors.
 --
 -- The definition in its plainest form, for simulation, plots and the test of the fused pass, which computes the same without these arrays.
 -- C2(phi, t_i, t_j) = offset + contrast g1^2, g1 = exp(-kD |A_j - A_i|) sinc(x)^2, x = kS cos(phi0 - phi) |B_j - B_i|, where A and B are running trapezoids

@@ -1,7 +1,7 @@
---- mascon.meeg.files.arrays: .npy and .npz arrays with a side table as Raw [C, T] or Epochs [E, C, T].
+-- arrays.lua - .npy and .npz arrays with a side table as Raw [C, T] or Epochs [E, C, T].
 --
--- Owns finding the samples, the rate, the events and the names. Arrays stored plainly are mapped, so that one larger than memory passes
--- through. The side table is in side_table.lua.
+-- Holds finding the samples, the rate, the events and the names. Arrays stored plainly are mapped, so that one larger
+-- than memory passes through. The side table is in side_table.lua.
 local tensor = require 'mascon.core.tensor'
 local create = require 'mascon.array.create'
 local check = require 'mascon.core.check'

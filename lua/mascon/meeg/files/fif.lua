@@ -1,7 +1,7 @@
---- mascon.meeg.files.fif: FIF recordings as Raw, epochs files as Epochs objects, event files.
+-- fif.lua - FIF recordings as Raw, epochs files as Epochs objects, event files.
 --
--- Owns the buffers of raw data (gaps, split files), the block of epochs, annotations and event lists. What describes the recording is in
--- fif_info.lua, saving in fif_save.lua.
+-- Holds the buffers of raw data (gaps, split files), the block of epochs, annotations and event lists. What describes
+-- the recording is in fif_info.lua, saving in fif_save.lua.
 local fif = require 'mascon.io.fif'
 local file = require 'mascon.base.file'
 local tensor = require 'mascon.core.tensor'

@@ -1,7 +1,7 @@
 -- space.lua - what a search may vary: ranges, logarithmic ranges, whole numbers, as points of the unit cube.
 --
--- Owns the maps between values and the cube, and the forms of points (tensors for a list of ranges, tables for named ones). May not know
--- models or searches.
+-- Holds the maps between values and the cube, and the forms of points (tensors for a list of ranges, tables for named
+-- ones).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

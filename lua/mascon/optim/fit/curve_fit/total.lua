@@ -1,7 +1,8 @@
--- tree.lua - a running total of pieces whose rounding depends on their number alone.
+-- total.lua - a running total of pieces whose rounding depends on their number alone.
 --
--- Pieces join in pairs, pairs in pairs of pairs, as digits carry in a binary counter: what is added to what follows from the position of a
--- piece, never from how many came at once, and errors grow with the logarithm of the count. Owns the order. May not know what is joined.
+-- Pieces join in pairs, pairs in pairs of pairs, as digits carry in a binary counter: what is added to what follows
+-- from the position of a piece, never from how many came at once, and errors grow with the logarithm of the count.
+-- Decides the order.
 local M = {}
 
 --- A total whose pieces are joined by `join(earlier, later)`.

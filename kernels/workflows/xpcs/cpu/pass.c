@@ -35,7 +35,7 @@ typedef struct job {
     int64_t F;
     const double *row; /* [2][F] sine and cosine of row i */
     const double *sj, *cj; /* [groups][F][G] of the columns, turned to the row tile */
-    double *buffer; /* [4][F][VL] */
+    double *buffer; /* [8][F][VL] */
 } job;
 
 MC_INLINE vec at(const double *angle, int64_t F, int what, int64_t f) { return set(angle[what * F + f]); }
@@ -222,53 +222,60 @@ MC_INLINE void add_pair(const job *b, double *acc, const angular *s, const vec *
     }
 }
 
-/* rho and the factors of rows: root of the curvature, and rho' over it. z = (r / f)^2. */
-MC_INLINE double robust(int loss, double z, double *row, double *residual)
+/* Robust losses, one loop each: z = (r / f_scale)^2 in, rho(z), rho' and the curvature rho' + 2 z rho'' out. */
+static void losses(int loss, int64_t n, const double *MC_RESTRICT z, double *MC_RESTRICT rho, double *MC_RESTRICT slope, double *MC_RESTRICT curve)
 {
-    double rho, d1, d2;
     if (loss == XPCS_SOFT_L1) {
-        const double t = mck_sqrt_f64(1 + z);
-        rho = 2 * (z / (1 + t));
-        d1 = 1 / t;
-        d2 = -0.5 / (t * t * t);
+        for (int64_t i = 0; i < n; i++) {
+            const double t = mck_sqrt_f64(1 + z[i]), d = 1 / t;
+            rho[i] = 2 * (z[i] / (1 + t));
+            slope[i] = d;
+            curve[i] = d * d * d; /* d - z d^3 */
+        }
     } else if (loss == XPCS_HUBER) {
-        const double t = mck_sqrt_f64(z > 1 ? z : 1);
-        rho = z > 1 ? 2 * t - 1 : z;
-        d1 = 1 / t;
-        d2 = z > 1 ? -0.5 / (t * t * t) : 0;
+        for (int64_t i = 0; i < n; i++) {
+            const double t = mck_sqrt_f64(z[i] > 1 ? z[i] : 1);
+            rho[i] = z[i] > 1 ? 2 * t - 1 : z[i];
+            slope[i] = 1 / t;
+            curve[i] = z[i] > 1 ? 0 : 1;
+        }
     } else if (loss == XPCS_CAUCHY) {
-        rho = mck_log1p_f64(z);
-        d1 = 1 / (1 + z);
-        d2 = -d1 * d1;
+        for (int64_t i = 0; i < n; i++) {
+            const double d = 1 / (1 + z[i]);
+            rho[i] = mck_log1p_f64(z[i]);
+            slope[i] = d;
+            curve[i] = d * d * (1 - z[i]);
+        }
     } else {
-        rho = mck_atan_f64(z);
-        d1 = 1 / (1 + z * z);
-        d2 = -2 * z * d1 * d1;
+        for (int64_t i = 0; i < n; i++) {
+            const double d = 1 / (1 + z[i] * z[i]);
+            rho[i] = mck_atan_f64(z[i]);
+            slope[i] = d;
+            curve[i] = d * d * (1 - 3 * z[i] * z[i]);
+        }
     }
-    const double curve = d1 + 2 * d2 * z;
-    *row = mck_sqrt_f64(curve > 0x1p-52 ? curve : 0x1p-52);
-    *residual = d1 / *row;
-    return rho;
 }
 
-/* Points of all angles for one vector of pairs under a robust loss: rows and residuals are scaled in the buffer. */
-static vec bend(const job *b, double *o, double *g, double *f, double *r)
+/* Points of all angles for one vector of pairs under a robust loss: rows get the root of the curvature, residuals rho' over it. The buffer holds o, g, f, r
+ * of n points and room for four lists of n. Returns the cost per lane. */
+static vec bend(const job *b, double *buffer)
 {
+    const int64_t n = b->F * VL;
+    double *MC_RESTRICT o = buffer, *MC_RESTRICT g = o + n, *MC_RESTRICT f = g + n, *MC_RESTRICT r = f + n;
+    double *MC_RESTRICT z = r + n, *MC_RESTRICT rho = z + n, *MC_RESTRICT slope = rho + n, *MC_RESTRICT curve = slope + n;
     const double scale = b->a->f_scale, inverse = 1 / scale;
-    double cost[VL];
-    for (int l = 0; l < VL; l++) cost[l] = 0;
-    for (int64_t k = 0; k < b->F; k++)
-        for (int l = 0; l < VL; l++) {
-            const int64_t i = k * VL + l;
-            const double u = r[i] * inverse;
-            double row, residual;
-            cost[l] += scale * scale * robust(b->a->loss, u * u, &row, &residual);
-            o[i] *= row;
-            g[i] *= row;
-            f[i] *= row;
-            r[i] *= residual;
-        }
-    return ld(cost);
+    for (int64_t i = 0; i < n; i++) z[i] = (r[i] * inverse) * (r[i] * inverse);
+    losses(b->a->loss, n, z, rho, slope, curve);
+    for (int64_t i = 0; i < n; i++) {
+        const double row = mck_sqrt_f64(curve[i] > 0x1p-52 ? curve[i] : 0x1p-52);
+        o[i] *= row;
+        g[i] *= row;
+        f[i] *= row;
+        r[i] *= slope[i] / row;
+    }
+    vec sum = set(0);
+    for (int64_t i = 0; i < n; i += VL) sum = add(sum, ld(rho + i));
+    return mul(sum, set(scale * scale));
 }
 
 /* All angles of one vector of pairs. acc starts at the lanes of this vector. */
@@ -287,7 +294,7 @@ MC_INLINE void vector(const job *b, const pair *p, const vec *d, int64_t place, 
             st(fb + f * VL, q.f);
             st(r + f * VL, q.r);
         }
-        s.rr = bend(b, o, g, fb, r);
+        s.rr = bend(b, b->buffer);
         for (int64_t f = 0; f < F; f++) {
             const point q = {ld(o + f * VL), ld(g + f * VL), ld(fb + f * VL), ld(r + f * VL)};
             add_angle(b, &s, &q, f, 0);
@@ -454,30 +461,23 @@ static void finish_angles(const mck_xpcs_pass *a, double *s)
 void MCK(xpcs_pass)(const mck_xpcs_pass *a, int64_t begin, int64_t end, void *work)
 {
     const mck_xpcs_model *m = a->model;
-    const int64_t n = m->n, F = m->F, sums = xpcs_sums(m->scaling, F), edge = xpcs_edge(n);
+    const int64_t sums = xpcs_sums(m->scaling, m->F);
     double *acc = work, *rest = acc + sums * XPCS_G;
-    int64_t number = 0, place = 0;
-    for (int64_t I = 0; I < edge; I++)
-        for (int64_t J = I; J < edge; J++, number++) {
-            if (number < a->first) continue;
-            const int64_t t = number - a->first;
-            if (t >= end) return;
-            if (t >= begin) {
-                double *out = a->out + t * sums;
-                memset(acc, 0, (size_t)(sums * XPCS_G) * sizeof *acc);
-                bodies[m->laminar][a->single][m->scaling](a, I, J, place, rest, acc, a->holes[t] || a->weight || a->loss);
-                for (int64_t k = 0; k < sums; k++) out[k] = fold(acc + k * XPCS_G);
-                finish(m, out);
-                if (m->scaling == XPCS_EACH) finish_angles(a, out + XPCS_SCALING);
-            }
-            place += xpcs_values(n, F, I, J);
-        }
+    for (int64_t t = begin; t < end; t++) {
+        double *out = a->out + t * sums;
+        const mck_xpcs_tile *at = a->tiles + t;
+        memset(acc, 0, (size_t)(sums * XPCS_G) * sizeof *acc);
+        bodies[m->laminar][a->single][m->scaling](a, at->I, at->J, at->place, rest, acc, a->holes[t] || a->weight || a->loss);
+        for (int64_t k = 0; k < sums; k++) out[k] = fold(acc + k * XPCS_G);
+        finish(m, out);
+        if (m->scaling == XPCS_EACH) finish_angles(a, out + XPCS_SCALING);
+    }
 }
 
 int64_t MCK(xpcs_pass_work)(const mck_xpcs_pass *a)
 {
     const int64_t F = a->model->F, sums = xpcs_sums(a->model->scaling, F);
-    return (int64_t)sizeof(double) * (sums * XPCS_G + 11 * XPCS_T + 2 * F + 8 + 2 * XPCS_T * F + 4 * F * VL);
+    return (int64_t)sizeof(double) * (sums * XPCS_G + 11 * XPCS_T + 2 * F + 8 + 2 * XPCS_T * F + 8 * F * VL);
 }
 
 extern const mck_xpcs_ops MCK(xpcs);

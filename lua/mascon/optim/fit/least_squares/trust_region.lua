@@ -1,7 +1,7 @@
--- region.lua - the step of least length-limited residual: min |J p + r| with |p| <= Delta, by singular values.
+-- trust_region.lua - the step of least length-limited residual: min |J p + r| with |p| <= Delta, by singular values.
 --
--- Owns the secular equation |(s^2 + a)^-1 s u^T r| = Delta and the rules by which a trust region grows, shrinks and ends a run. May not know
--- models, losses or bounds.
+-- Holds the secular equation |(s^2 + a)^-1 s u^T r| = Delta and the rules by which a trust region grows, shrinks and
+-- ends a run.
 --
 -- Source: More, The Levenberg-Marquardt algorithm: implementation and theory, 1978, section 5; Conn, Gould and Toint, Trust-region
 -- methods, 2000, section 7.3.

@@ -1,4 +1,4 @@
-/* autoreject_tile.h - a tile of MCK_AR_TILE samples in f64, as the kernels for epochs see it.
+/* tile.h - a tile of MCK_AR_TILE samples in f64, as the kernels for epochs see it.
  *
  * Owns: how a tile is loaded and padded, sums over its lanes, and medians of many tiles at once. A sum over
  * a tile runs in eight lanes, sample t in lane t mod 8, folded as one tree, so that all levels with fused
@@ -6,8 +6,8 @@
 #ifndef AUTOREJECT_TILE_H
 #define AUTOREJECT_TILE_H
 
-#include "../mck_autoreject.h"
-#include "../mck_lanes.h"
+#include "../autoreject.h"
+#include "mck_lanes.h"
 
 #define TILE MCK_AR_TILE
 #define VL MCK_VL64

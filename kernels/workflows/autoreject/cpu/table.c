@@ -1,5 +1,5 @@
-/* autoreject.c - the table of kernels for epochs of one ISA level. Owns nothing else. */
-#include "autoreject_tile.h"
+/* table.c - the table of kernels for epochs of one ISA level. Owns nothing else. */
+#include "tile.h"
 
 const mck_autoreject_ops MCK(autoreject) = {
     .range = MCK(ar_range), .mix = MCK(ar_mix), .mix_work = MCK(ar_mix_work), .sums = MCK(ar_sums), .sums_work = MCK(ar_sums_work),

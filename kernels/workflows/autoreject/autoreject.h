@@ -1,4 +1,4 @@
-/* mck_autoreject.h - entry points of the kernels for epochs of many channels: ranges, weighted sums of
+/* autoreject.h - entry points of the kernels for epochs of many channels: ranges, weighted sums of
  * channels, medians over epochs, losses of growing means.
  *
  * Owns: the argument structs and the table of one ISA level. Everything is computed in f64, also for

@@ -5,8 +5,8 @@
 #ifndef XPCS_BODY_H
 #define XPCS_BODY_H
 
-#include "../../mck_lanes.h"
-#include "xpcs.h"
+#include "../../../mck_lanes.h"
+#include "../xpcs.h"
 
 #define VL MCK_VL64
 typedef mck_vec64 vec;
