@@ -1,6 +1,7 @@
 -- sample_spec.lua - mc.sample: diagnostics against ArviZ, samplers against exact moments, and the laws they rest on.
 --
--- A mean of draws is compared in units of its Monte Carlo error (STAT: a z-score of 5), which the goldens of ArviZ check beforehand.
+-- A mean of draws is compared in units of its Monte Carlo error (STAT: a z-score of 5), which the goldens of ArviZ
+-- check beforehand.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes()
 local mc = require 'mascon'
@@ -25,11 +26,14 @@ describe('diagnostics', function()
         seen = seen + 1
         local want = g[name .. '_answers']
         local got = { S.rhat(x):item() }
-        for _, method in ipairs { 'bulk', 'tail', 'mean', 'sd', 'median' } do got[#got + 1] = S.ess(x, { method = method }):item() end
+        for _, method in ipairs { 'bulk', 'tail', 'mean', 'sd', 'median' } do
+          got[#got + 1] = S.ess(x, { method = method }):item()
+        end
         for _, method in ipairs { 'mean', 'sd' } do got[#got + 1] = S.mcse(x, { method = method }):item() end
         for i, v in ipairs(got) do
           local w = want[i]:item()
-          if w == w then below(math.abs(v - w), 1e-10 * math.abs(w), ('%s %d'):format(name, i)) end -- ArviZ has no R-hat of one chain
+          if w == w then below(math.abs(v - w), 1e-10 * math.abs(w),
+            ('%s %d'):format(name, i)) end -- ArviZ has no R-hat of one chain
         end
         below(mc.max(mc.abs(S.bfmi(x) / g[name .. '_bfmi'] - 1)):item(), 1e-10, name)
       end
@@ -50,7 +54,8 @@ describe('diagnostics', function()
     x[1][3] = 0 / 0
     assert.is_true(mc.isnan(S.rhat(x)):item())
     assert.is_true(mc.isnan(S.ess(x)):item())
-    assert.matches('sample.rhat: the draws are f64%[10%].*%[chain, draw, ...%]', support.message(S.rhat, mc.zeros { 10 }))
+    assert.matches('sample.rhat: the draws are f64%[10%].*%[chain, draw, ...%]',
+      support.message(S.rhat, mc.zeros { 10 }))
     assert.matches('at least 4 per chain', support.message(S.ess, mc.zeros { 2, 3 }))
     assert.matches('option method is .bulky.*did you mean "bulk"', support.message(S.ess, x, { method = 'bulky' }))
     assert.matches('%[chain, draw%]', support.message(S.bfmi, mc.zeros { 3 }))
@@ -107,7 +112,8 @@ describe('adaptation', function()
   end)
   it('reaches the acceptance that is asked for', function()
     local function accepted(target)
-      local r = S.nuts(function(x) return -0.5 * mc.sum(mc.square(x)) end, mc.zeros { 20 }, { key = 1, chains = 1, target_accept = target, warmup = 300, draws = 200 })
+      local r = S.nuts(function(x) return -0.5 * mc.sum(mc.square(x)) end, mc.zeros { 20 },
+        { key = 1, chains = 1, target_accept = target, warmup = 300, draws = 200 })
       return r.sample_stats.acceptance_rate:mean():item()
     end
     local low, high = accepted(0.6), accepted(0.95)
@@ -123,7 +129,8 @@ describe('adaptation', function()
     below(mc.max(mc.abs(diag / mc.diagonal(C) - 1)):item(), 0.4)
   end)
   it('begins with a covariance that is known, in the coordinates of the sampler', function()
-    local r = S.nuts(function(x) return -x[1] - 0.5 * mc.square(x[2]) end, { 2, 1 }, { key = 1, chains = 1, draws = 4, warmup = 0, step_size = 0.1,
+    local r = S.nuts(function(x) return -x[1] - 0.5 * mc.square(x[2]) end, { 2, 1 },
+      { key = 1, chains = 1, draws = 4, warmup = 0, step_size = 0.1,
       metric = 'dense', covariance = mc.tensor { { 4, 0.6 }, { 0.6, 1 } }, bounds = { { 0 }, {} } })
     below(mc.max(mc.abs(r.metric[1] - mc.tensor { { 1, 0.3 }, { 0.3, 1 } })):item(), 1e-15)
   end)
@@ -206,7 +213,9 @@ describe('draws', function()
     local function f(p) return -2 * p.rate - 0.5 * (5 - p.top) + mc.log(p.share - 2) + 3 * mc.log(6 - p.share) end
     for _, jac in ipairs { false, true } do
       local g = mc.compile(mc.value_and_grad(f))
-      local r = S.nuts(jac and g or f, { rate = 1, top = 4, share = 3 }, { key = 2, chains = 2, draws = 700, warmup = 400, jac = jac, bounds = { rate = { 0 }, top = { nil, 5 }, share = { 2, 6 } } })
+      local r = S.nuts(jac and g or f, { rate = 1, top = 4, share = 3 },
+        { key = 2, chains = 2, draws = 700, warmup = 400, jac = jac,
+        bounds = { rate = { 0 }, top = { nil, 5 }, share = { 2, 6 } } })
       expect(0.5, r.posterior.rate)
       expect(0.5, mc.square(r.posterior.rate))
       expect(3, r.posterior.top)
@@ -217,9 +226,11 @@ describe('draws', function()
   it('of eight schools agree with the integral over tau', function()
     local y, sigma = mc.tensor { 28, 8, -3, 7, -1, 1, 18, 12 }, mc.tensor { 15, 10, 16, 11, 9, 11, 10, 18 }
     local function f(p)
-      return -0.5 * mc.sum(mc.square((y - p.mu - p.tau * p.eta) / sigma)) - 0.5 * mc.sum(mc.square(p.eta)) - 0.5 * mc.square(p.mu / 5) - mc.log1p(mc.square(p.tau / 5))
+      local z = (y - p.mu - p.tau * p.eta) / sigma
+      return -0.5 * (mc.sum(z * z) + mc.sum(p.eta * p.eta) + mc.square(p.mu / 5)) - mc.log1p(mc.square(p.tau / 5))
     end
-    local r = S.nuts(f, { mu = 0, tau = 1, eta = mc.zeros { 8 } }, { key = 3, bounds = { tau = { 0 } }, chains = 2, draws = 700, warmup = 500, target_accept = 0.9 })
+    local r = S.nuts(f, { mu = 0, tau = 1, eta = mc.zeros { 8 } },
+      { key = 3, bounds = { tau = { 0 } }, chains = 2, draws = 700, warmup = 500, target_accept = 0.9 })
     -- given tau everything is Gaussian; what is left is one integral, here a sum over tau = 5 sinh-spaced points
     local t = mc.exp(mc.linspace(-12, 9, 4001)):reshape { 4001, 1 }
     local v = mc.square(sigma) + t * t
@@ -248,10 +259,12 @@ describe('draws', function()
   it('have ranks of prior draws that are uniform (simulation-based calibration)', function()
     local ranks, rounds, kept = { {}, {} }, 60, 7
     local o = { chains = 1, draws = 4 * kept, warmup = 120, bounds = { scale = { 0 } }, args = {}, jitter = 0 }
-    local function f(p, y) return -0.5 * p.mu * p.mu - p.scale - 0.5 * mc.sum(mc.square((y - p.mu) / p.scale)) - 5 * mc.log(p.scale) end
+    local function f(p,
+      y) return -0.5 * p.mu * p.mu - p.scale - 0.5 * mc.sum(mc.square((y - p.mu) / p.scale)) - 5 * mc.log(p.scale) end
     for i = 1, rounds do
       local k = mc.random.key(77):fold_in(i):split(4)
-      local mu, scale = mc.random.normal({}, { key = k[1] }):item(), -math.log(1 - mc.random.uniform({}, { key = k[2] }):item())
+      local mu, scale = mc.random.normal({}, { key = k[1] }):item(),
+        -math.log(1 - mc.random.uniform({}, { key = k[2] }):item())
       o.args[1], o.key = mu + scale * mc.random.normal({ 5 }, { key = k[3] }), k[4]
       local r = S.nuts(f, { mu = mu, scale = scale }, o)
       for j, truth in ipairs { mu, scale } do
@@ -283,13 +296,15 @@ describe('draws', function()
     mc.set_num_threads(threads)
   end)
   it('that diverge say so and stay', function()
-    local r = S.nuts(function(x) return -0.5 * mc.sum(mc.square(x * 1e4)) end, { 1e-5 }, { key = 1, chains = 1, draws = 20, warmup = 0, step_size = 1, jitter = 0 })
+    local r = S.nuts(function(x) return -0.5 * mc.sum(mc.square(x * 1e4)) end, { 1e-5 },
+      { key = 1, chains = 1, draws = 20, warmup = 0, step_size = 1, jitter = 0 })
     assert.is_true(r.sample_stats.diverging:all())
     assert.is_true(mc.all(mc.eq(r.posterior.x, 1e-5)))
     assert.matches('20 transitions of 20 ended in a divergence', r:warnings()[1])
   end)
   it('that end at the longest trajectory say so', function()
-    local r = S.nuts(function(x) return -0.5 * mc.sum(mc.square(x)) end, { 0 }, { key = 1, chains = 1, draws = 10, warmup = 0, step_size = 1e-3, max_depth = 3 })
+    local r = S.nuts(function(x) return -0.5 * mc.sum(mc.square(x)) end, { 0 },
+      { key = 1, chains = 1, draws = 10, warmup = 0, step_size = 1e-3, max_depth = 3 })
     assert.is_true(mc.all(mc.eq(r.sample_stats.n_steps, 7)))
     assert.matches('10 trajectories of 10 reached max_depth = 3', table.concat(r:warnings(), '\n'))
   end)
@@ -298,17 +313,22 @@ end)
 describe('a result', function()
   local function f(p) return -0.5 * mc.sum(mc.square(p.w.a)) - 0.5 * mc.square(p.b) end
   local r
-  setup(function() r = S.nuts(f, { w = { a = mc.zeros { 2, 3 } }, b = 0 }, { key = 1, chains = 2, draws = 60, warmup = 60 }) end)
+  setup(function()
+    r = S.nuts(f, { w = { a = mc.zeros { 2, 3 } }, b = 0 }, { key = 1, chains = 2, draws = 60, warmup = 60 })
+  end)
   teardown(function() r = nil end)
   it('names arrays by the places in start', function()
     assert.same({ 'b', 'w.a' }, r.names)
     assert.equal('{2, 60, 2, 3}', tostring(r.posterior['w.a'].shape))
     assert.equal('{2, 60}', tostring(r.posterior.b.shape))
-    local v = S.nuts(function(x) return -0.5 * mc.sum(mc.square(x)) end, { 0, 0 }, { key = 1, chains = 1, draws = 5, warmup = 5, names = { 'D0', 'alpha' } })
+    local v = S.nuts(function(x) return -0.5 * mc.sum(mc.square(x)) end, { 0, 0 },
+      { key = 1, chains = 1, draws = 5, warmup = 5, names = { 'D0', 'alpha' } })
     assert.equal('{1, 5}', tostring(v.posterior.alpha.shape))
   end)
   it('has statistics of every draw, whose lp is the density', function()
-    for _, name in ipairs { 'lp', 'energy', 'diverging', 'acceptance_rate', 'step_size', 'tree_depth', 'n_steps' } do assert.equal('{2, 60}', tostring(r.sample_stats[name].shape), name) end
+    for _, name in ipairs { 'lp', 'energy', 'diverging', 'acceptance_rate', 'step_size', 'tree_depth', 'n_steps' } do
+      assert.equal('{2, 60}', tostring(r.sample_stats[name].shape), name)
+    end
     local a, b = r.posterior['w.a'][2][7], r.posterior.b[2][7]
     near(f { w = { a = a }, b = b }:item(), r.sample_stats.lp[2][7]:item(), 'lp', 1e-13)
   end)
@@ -348,7 +368,8 @@ describe('a result', function()
     assert.equal(7, panels(S.marginals(r)))
     assert.equal(28, panels(S.corner(r)))
     assert.equal(1, panels(S.predictive(mc.zeros { 3 }, S.predict(r, function(x) return x.w.a[1] end))))
-    assert.matches('choose parameters by the option names', support.message(S.corner, { posterior = { x = mc.zeros { 1, 4, 20 } }, names = { 'x' } }))
+    assert.matches('choose parameters by the option names',
+      support.message(S.corner, { posterior = { x = mc.zeros { 1, 4, 20 } }, names = { 'x' } }))
     assert.matches('give %[n%] and %[chain, draw, n%]', support.message(S.predictive, mc.zeros { 3 }, mc.zeros { 3 }))
   end)
 end)
@@ -360,13 +381,15 @@ describe('errors say', function()
     fails('element 2 of start is 0, on a bound or outside', f, { 1, 0 }, { bounds = { 0, mc.none } })
     fails('start is f64%[2%].*holds NaN', f, mc.tensor { 1, 0 / 0 })
     fails('the log density is %-inf at start', function(x) return mc.sum(mc.log(x)) end, { 0 }, { jitter = 0 })
-    fails('bounds name taw, which start does not hold; did you mean tau', function(p) return -p.tau end, { tau = 1 }, { bounds = { taw = { 0 } } })
+    fails('bounds name taw, which start does not hold; did you mean tau', function(p) return -p.tau end, { tau = 1 },
+      { bounds = { taw = { 0 } } })
     fails('the first must not exceed', f, { 0 }, { bounds = { { 1, -1 } } })
     fails('bounds 1 are equal', f, { 1 }, { bounds = { { 1, 1 } } })
   end)
   it('what is wrong with the function', function()
     fails('the log density gave f64%[2%].*one element', function(x) return -x end, { 0, 0 })
-    fails('the gradient %(second result%) is f64%[1%]', function(x) return f(x), mc.zeros { 1 } end, { 0, 0 }, { jac = true })
+    fails('the gradient %(second result%) is f64%[1%]', function(x) return f(x), mc.zeros { 1 } end, { 0, 0 },
+      { jac = true })
     fails('the step size grows without end', function(x) return mc.sum(x) * 0 end, { 0 })
   end)
   it('what is wrong with options', function()

@@ -1,7 +1,9 @@
 -- adapt.lua - what a sampler learns while it warms up: the step size and the metric.
 --
--- Step size: dual averaging (Hoffman and Gelman, The No-U-Turn Sampler, 2014, section 3.2). Metric: windows of doubling length, each of which gives the
--- covariance of its draws, shrunk towards a small multiple of the identity (Stan Reference Manual, section HMC algorithm parameters).
+-- Step size: dual averaging (Hoffman and Gelman, The No-U-Turn Sampler, 2014, section 3.2). Metric: windows of doubling
+-- length, each of which gives the
+-- covariance of its draws, shrunk towards a small multiple of the identity (Stan Reference Manual, section HMC
+-- algorithm parameters).
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local methods, F = tensor.methods, op.functions
@@ -49,8 +51,13 @@ function M.reasonable(density, state, metric, momentum, eps)
     local up = from.energy - to.energy > math.log(0.8)
     if direction == nil then direction = up and 1 or -1 end
     if (direction == 1) ~= up then return eps end
-    if eps > 1e7 then return nil, 'grows without end: the density is not proper, or does not depend on the parameters' end
-    if eps < 1e-300 then return nil, 'shrinks to 0: the gradient does not belong to the log density, or start lies where the density is not smooth' end
+    if eps > 1e7 then
+      return nil, 'grows without end: the density is not proper, or does not depend on the parameters'
+    end
+    if eps < 1e-300 then
+      return nil, 'shrinks to 0: the gradient does not belong to the log density, or start lies where the density '
+        .. 'is not smooth'
+    end
     eps = eps * 2 ^ direction
   end
   return eps

@@ -1,7 +1,10 @@
--- bounds.lua - parameters between bounds as parameters without: the transforms, their inverse and the logarithm of the Jacobian.
+-- bounds.lua - parameters between bounds as parameters without: the transforms, their inverse and the logarithm of the
+-- Jacobian.
 --
--- The sampler moves in u, the log density is a function of x. One bound: x = low + exp(u) or high - exp(u). Two: x = low + (high - low) logistic(u).
--- Source: Stan Reference Manual, section Constraint transforms. Where several kinds meet in one vector every formula runs on all elements, with 0 for the
+-- The sampler moves in u, the log density is a function of x. One bound: x = low + exp(u) or high - exp(u). Two: x =
+-- low + (high - low) logistic(u).
+-- Source: Stan Reference Manual, section Constraint transforms. Where several kinds meet in one vector every formula
+-- runs on all elements, with 0 for the
 -- elements of other kinds, so that no derivative of a branch that is not taken is infinite.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -23,16 +26,21 @@ local function by_name(fname, bounds, start)
   for _, k in ipairs(tree.keys(bounds)) do
     if start[k] == nil then
       local near = type(k) == 'string' and check.nearest(k, start)
-      error(('%s: bounds name %s, which start does not hold%s'):format(fname, tostring(k), near and ('; did you mean %s?'):format(near) or ''), 4)
+      error(('%s: bounds name %s, which start does not hold%s'):format(fname, tostring(k), near
+        and ('; did you mean %s?'):format(near) or ''), 4)
     end
-    if type(bounds[k]) ~= 'table' or is(bounds[k]) then error(('%s: bounds.%s is %s; give { low, high }'):format(fname, tostring(k), check.show(bounds[k])), 4) end
+    if type(bounds[k]) ~= 'table' or is(bounds[k]) then
+      error(('%s: bounds.%s is %s; give { low, high }'):format(fname, tostring(k), check.show(bounds[k])), 4)
+    end
   end
   for _, k in ipairs(tree.keys(start)) do
     local pair = bounds[k] or {}
     local function side(v, open)
       if v == nil or v == tensor.none then v = open end
       if type(v) ~= 'number' then return v end
-      return parameters.map(fname, 'start', start[k], function(leaf) return methods.fill_(tensor.empty(fname, leaf.shape, 'f64', 3), v) end)
+      return parameters.map(fname, 'start', start[k], function(leaf)
+        return methods.fill_(tensor.empty(fname, leaf.shape, 'f64', 3), v)
+      end)
     end
     low[k], high[k] = side(pair[1], -math.huge), side(pair[2], math.huge)
   end
@@ -56,13 +64,18 @@ function M.new(fname, bounds, start, n, dtype)
   if named(bounds, start) then bounds = by_name(fname, bounds, start) end
   local low, high = objective.bounds(fname, bounds, n, dtype, function(what, v)
     local flat = parameters.vector(v)
-    if not flat or flat:numel() ~= n then error(('%s: %s are %s for %d parameters; give as many values'):format(fname, what, is(v) and tensor.describe(v) or check.show(v), n), 4) end
+    if not flat or flat:numel() ~= n then
+      error(('%s: %s are %s for %d parameters; give as many values'):format(fname, what, is(v) and tensor.describe(v)
+        or check.show(v), n), 4)
+    end
     return methods.to(flat, dtype)
   end)
   if not low then return nil end
   local below, above = F.isfinite(low), F.isfinite(high)
   local equal = F.flatnonzero(F.eq(low, high))
-  if equal:numel() > 0 then error(('%s: bounds %d are equal; leave a fixed parameter out of start'):format(fname, equal[1]:item()), 3) end
+  if equal:numel() > 0 then
+    error(('%s: bounds %d are equal; leave a fixed parameter out of start'):format(fname, equal[1]:item()), 3)
+  end
   local self = setmetatable({ low = F.where(below, low, 0), high = F.where(above, high, 0) }, Bounds)
   local both = F.logical_and(below, above)
   local lower, upper = F.logical_and(below, F.logical_not(above)), F.logical_and(above, F.logical_not(below))

@@ -1,7 +1,10 @@
--- density.lua - a user's log density as the samplers see it: a function of a flat vector without bounds, and one leapfrog step over it.
+-- density.lua - a user's log density as the samplers see it: a function of a flat vector without bounds, and one
+-- leapfrog step over it.
 --
--- A state is a point with what belongs to it: position q, momentum p, gradient g and velocity v (metric times momentum), each a tensor [n], the log
--- density and the energy H = v.p / 2 - log density as numbers. A compiled density is traced together with the step around it: one call per
+-- A state is a point with what belongs to it: position q, momentum p, gradient g and velocity v (metric times
+-- momentum), each a tensor [n], the log
+-- density and the energy H = v.p / 2 - log density as numbers. A compiled density is traced together with the step
+-- around it: one call per
 -- step. States are never written to, so that trees of states may share them.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -38,18 +41,27 @@ local function kick(half, g, metric, step, value)
 end
 
 local function one_number(fname, v)
-  if is(v) and v:numel() == 1 and tensor.kind[v.dtype] == 'f' then return v.ndim == 0 and v or methods.reshape(v, {}) end
-  error(('%s: the log density gave %s; it must give a real tensor of one element, computed from the parameters (option jac = true: value and gradient)'):format(fname, is(v) and tensor.describe(v) or check.show(v)), 3)
+  if is(v) and v:numel() == 1 and tensor.kind[v.dtype] == 'f' then
+    return v.ndim == 0 and v or methods.reshape(v, {})
+  end
+  error(('%s: the log density gave %s; it must give a real tensor of one element, computed from the parameters '
+    .. '(option jac = true: value and gradient)'):format(fname, is(v) and tensor.describe(v) or check.show(v)), 3)
 end
 
 --- Names of the leaves: a path in a tree, or the given names of the elements of a vector; shapes beside them.
 local function names_of(fname, start, names, n)
   if names then
-    if not (is(start) and start.ndim == 1) then error(fname .. ': option names goes with a start that is a vector; a tree has names of its own', 3) end
-    if #names ~= n then error(('%s: there are %d names for %d parameters; give as many'):format(fname, #names, n), 3) end
+    if not (is(start) and start.ndim == 1) then
+      error(fname .. ': option names goes with a start that is a vector; a tree has names of its own', 3)
+    end
+    if #names ~= n then
+      error(('%s: there are %d names for %d parameters; give as many'):format(fname, #names, n), 3)
+    end
     local list, seen = {}, {}
     for i, name in ipairs(names) do
-      if type(name) ~= 'string' or seen[name] then error(('%s: name %d is %s; give texts that differ'):format(fname, i, check.show(name)), 3) end
+      if type(name) ~= 'string' or seen[name] then
+        error(('%s: name %d is %s; give texts that differ'):format(fname, i, check.show(name)), 3)
+      end
       list[i], seen[name] = { name = name, shape = {}, first = i, size = 1 }, true
     end
     return list
@@ -83,14 +95,17 @@ function M.new(fname, f, start, o)
   x, self.unravel = parameters.ravel(fname, 'start', start)
   self.n, self.dtype = x:numel(), x.dtype
   self.leaves = names_of(fname, start, o.names, self.n)
-  if not F.isfinite(x):all() then error(('%s: start is %s and holds NaN or infinity; find them with isfinite'):format(fname, tensor.describe(x)), 3) end
+  if not F.isfinite(x):all() then
+    error(('%s: start is %s and holds NaN or infinity; find them with isfinite'):format(fname, tensor.describe(x)), 3)
+  end
   self.bounds = bounds.new(fname, o.bounds, tree.is_branch(start) and start or x, self.n, self.dtype)
   self.x = x
   self.q = self.bounds and self.bounds:free(x) or x
   local wrong = F.flatnonzero(F.logical_not(F.isfinite(self.q)))
   if wrong:numel() > 0 then
     local i = wrong[1]:item()
-    error(('%s: element %d of start is %g, on a bound or outside; start inside the bounds'):format(fname, i, x[i]:item()), 3)
+    error(('%s: element %d of start is %g, on a bound or outside; start inside the bounds'):format(fname, i,
+      x[i]:item()), 3)
   end
   local args = o.args or {}
   local count = #args
@@ -102,14 +117,19 @@ function M.new(fname, f, start, o)
   end
   local both
   if o.jac then -- f gives value and gradient by x; the chain to q is ours
-    local chain = limits and compile(transform.value_and_grad(function(q, gx) return F.add(F.sum(F.multiply(limits:inside(q), gx)), limits:log_volume(q)) end))
+    local chain = limits and compile(transform.value_and_grad(function(q, gx)
+      return F.add(F.sum(F.multiply(limits:inside(q), gx)), limits:log_volume(q))
+    end))
     local volume = limits and compile(function(q) return limits:log_volume(q) end)
     local inside = limits and compile(function(q) return limits:inside(q) end)
     function both(q, ...)
       local y, g = f(unravel(inside and inside(q) or methods.copy(q)), ...)
       if type(y) == 'number' then y = op.from_table(y) end
       local flat = parameters.vector(g)
-      if not flat or flat:numel() ~= self.n then error(('%s: the gradient (second result) is %s for %d parameters; it must have the form of start'):format(fname, is(g) and tensor.describe(g) or check.show(g), self.n), 3) end
+      if not flat or flat:numel() ~= self.n then
+        error(('%s: the gradient (second result) is %s for %d parameters; it must have the form of '
+          .. 'start'):format(fname, is(g) and tensor.describe(g) or check.show(g), self.n), 3)
+      end
       y, flat = one_number(fname, y), methods.to(flat, self.dtype)
       if not limits then return y, flat end
       local _, gq = chain(q, flat)
@@ -126,7 +146,8 @@ function M.new(fname, f, start, o)
       return new, momentum, gradient, v, y, energy
     end)
     local first = compile(both)
-    self.step = count == 0 and step or function(q, p, g, metric, eps) return step(q, p, g, metric, eps, unpack(args, 1, count)) end
+    self.step = count == 0 and step
+      or function(q, p, g, metric, eps) return step(q, p, g, metric, eps, unpack(args, 1, count)) end
     self.both = function(q) return first(q, unpack(args, 1, count)) end
   else
     local before, after = compile(drift), compile(kick)

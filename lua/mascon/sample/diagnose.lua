@@ -1,6 +1,7 @@
 -- diagnose.lua - how far chains can be trusted: R-hat, effective sample sizes, Monte Carlo errors, E-BFMI.
 --
--- Source: Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of MCMC, 2021; Practical Markov chain Monte Carlo,
+-- Source: Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of MCMC, 2021;
+-- Practical Markov chain Monte Carlo,
 -- 1992 (initial monotone sequence); Stan Reference Manual, section Posterior analysis; numbers as ArviZ 0.x gives them.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -14,13 +15,17 @@ local M = {}
 --- Draws as f64 [chain, draw, elements] and the shape of an element.
 local function elements(fname, x)
   if not is(x) then x = op.from_table(x) end
-  if x.ndim < 2 or tensor.kind[x.dtype] == 'c' then error(('%s: the draws are %s; give real numbers [chain, draw, ...]'):format(fname, tensor.describe(x)), 3) end
+  if x.ndim < 2 or tensor.kind[x.dtype] == 'c' then
+    error(('%s: the draws are %s; give real numbers [chain, draw, ...]'):format(fname, tensor.describe(x)), 3)
+  end
   local shape, m = {}, 1
   for i = 3, x.ndim do
     shape[#shape + 1] = x.shape[i]
     m = m * x.shape[i]
   end
-  if x.shape[2] < 4 then error(('%s: the draws are %s; give at least 4 per chain'):format(fname, tensor.describe(x)), 3) end
+  if x.shape[2] < 4 then
+    error(('%s: the draws are %s; give at least 4 per chain'):format(fname, tensor.describe(x)), 3)
+  end
   return methods.reshape(methods.to(x, 'f64'), { x.shape[1], x.shape[2], m }), shape, m
 end
 
@@ -113,23 +118,28 @@ local ESS = {
 
 --- Rank-normalised split R-hat: the larger of that of the draws and that of their distances from the median.
 ---
---- x: f32|f64 [chain, draw, ...]. Result: f64 [...], near 1 where the chains agree; above 1.01 they do not yet. NaN where a draw is not finite.
+--- x: f32|f64 [chain, draw, ...]. Result: f64 [...], near 1 where the chains agree; above 1.01 they do not yet. NaN
+--- where a draw is not finite.
 --- Errors: fewer than two axes, or than 4 draws.
---- Source: Rank-normalization, folding, and localization, 2021, section 4; equals arviz.rhat. One chain is compared with its own halves.
+--- Source: Rank-normalization, folding, and localization, 2021, section 4; equals arviz.rhat. One chain is compared
+--- with its own halves.
 ---     mc.sample.rhat(mc.random.normal({ 4, 500 }, { key = 1 })):item() < 1.02  --> true
 ---@param x mascon.Tensor
 ---@return mascon.Tensor
 function M.rhat(x)
   return (each('sample.rhat', x, function(one)
     local halves = split(one)
-    return math.max(plain_rhat(scores(halves)), plain_rhat(scores(F.abs(F.subtract(halves, F.median(methods.reshape(halves, { halves:numel() })))))))
+    return math.max(plain_rhat(scores(halves)),
+      plain_rhat(scores(F.abs(F.subtract(halves, F.median(methods.reshape(halves, { halves:numel() })))))))
   end))
 end
 
 --- Effective sample size: how many independent draws would be as good.
 ---
---- x: f32|f64 [chain, draw, ...]. Option method ('bulk'): 'bulk' for the middle of the distribution, 'tail' the lower of those of the 5 % and 95 % quantiles, 'mean', 'sd', 'median'.
---- Result: f64 [...]; below 100 per chain the errors and R-hat themselves are uncertain. NaN where a draw is not finite.
+--- x: f32|f64 [chain, draw, ...]. Option method ('bulk'): 'bulk' for the middle of the distribution, 'tail' the lower
+--- of those of the 5 % and 95 % quantiles, 'mean', 'sd', 'median'.
+--- Result: f64 [...]; below 100 per chain the errors and R-hat themselves are uncertain. NaN where a draw is not
+--- finite.
 --- Errors: fewer than two axes, or than 4 draws.
 --- Source: Rank-normalization, folding, and localization, 2021, section 3; equals arviz.ess.
 ---     mc.sample.ess(mc.random.normal({ 4, 500 }, { key = 1 })):item() > 1500  --> true
@@ -154,7 +164,8 @@ local MCSE = {
 
 --- Monte Carlo standard error: how much an estimate from these draws may be off.
 ---
---- x: f32|f64 [chain, draw, ...]. Option method ('mean'): of the 'mean', or of the standard deviation ('sd'). Result: f64 [...], in the unit of x.
+--- x: f32|f64 [chain, draw, ...]. Option method ('mean'): of the 'mean', or of the standard deviation ('sd'). Result:
+--- f64 [...], in the unit of x.
 --- Errors: fewer than two axes, or than 4 draws.
 --- Source: Rank-normalization, folding, and localization, 2021; equals arviz.mcse.
 ---     mc.sample.mcse(mc.random.normal({ 4, 2500 }, { key = 1 })):item() < 0.02  --> true
@@ -166,16 +177,20 @@ function M.mcse(x, opts)
   return (each('sample.mcse', x, MCSE[o.method]))
 end
 
---- Energy Bayesian fraction of missing information of every chain: below 0.3 the momenta do not move the energy as far as it varies.
+--- Energy Bayesian fraction of missing information of every chain: below 0.3 the momenta do not move the energy as far
+--- as it varies.
 ---
 --- energy: f64 [chain, draw], sample_stats.energy of a result. Result: f64 [chain].
---- Source: Robust statistical workflow with PyStan; Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte Carlo, 2016; equals arviz.bfmi.
+--- Source: Robust statistical workflow with PyStan; Diagnosing suboptimal cotangent disintegrations in Hamiltonian
+--- Monte Carlo, 2016; equals arviz.bfmi.
 ---     mc.round(mc.sample.bfmi(mc.tensor { { 1, 2, 1, 2 } }))  --> f64[1]@cpu { 3 }
 ---@param energy mascon.Tensor
 ---@return mascon.Tensor
 function M.bfmi(energy)
   if not is(energy) then energy = op.from_table(energy) end
-  if energy.ndim ~= 2 then error(('sample.bfmi: the energies are %s; give [chain, draw]'):format(tensor.describe(energy)), 2) end
+  if energy.ndim ~= 2 then
+    error(('sample.bfmi: the energies are %s; give [chain, draw]'):format(tensor.describe(energy)), 2)
+  end
   local n = energy.shape[2]
   local jump = F.subtract(energy[{ all, { 2, n } }], energy[{ all, { 1, n - 1 } }])
   return F.divide(F.mean(F.square(jump), 2), variance(energy, 2))

@@ -11,18 +11,25 @@ local M = {}
 local PICK = { names = { nil, 'table' } }
 
 local function picked(fname, r, o, most)
-  if type(r) ~= 'table' or type(r.posterior) ~= 'table' then error(('%s: the first argument is %s; give a result of mc.sample.nuts'):format(fname, check.show(r)), 3) end
+  if type(r) ~= 'table' or type(r.posterior) ~= 'table' then
+    error(('%s: the first argument is %s; give a result of mc.sample.nuts'):format(fname, check.show(r)), 3)
+  end
   local rows = results.scalars(r, fname, o.names)
-  if #rows > most then error(('%s: there are %d numbers to show, and room for %d; choose parameters by the option names'):format(fname, #rows, most), 3) end
+  if #rows > most then
+    error(('%s: there are %d numbers to show, and room for %d; choose parameters by the option names'):format(fname,
+      #rows, most), 3)
+  end
   return rows
 end
 
 local function everything(x) return methods.reshape(x, { x:numel() }) end
 
---- A figure of every parameter: the distribution in each chain on the left, the draws in order on the right; divergent transitions as points below.
+--- A figure of every parameter: the distribution in each chain on the left, the draws in order on the right; divergent
+--- transitions as points below.
 ---
 --- Options: names: parameters to show, 30 numbers at most. Result: a figure; mc.plot.save writes it.
----     local r = mc.sample.nuts(function(x) return -0.5 * mc.sum(x * x) end, { 0 }, { key = 1, chains = 2, draws = 50, warmup = 50 })
+---     local function f(x) return -0.5 * mc.sum(x * x) end
+---     local r = mc.sample.nuts(f, { 0 }, { key = 1, chains = 2, draws = 50, warmup = 50 })
 ---     mc.sample.trace(r).rows  --> 1
 ---@param r mascon.sample.Result
 ---@param opts? table names
@@ -42,7 +49,9 @@ function M.trace(r, opts)
     end
     for c = 1, chains do
       local at = F.flatnonzero(diverging[c])
-      if at:numel() > 0 then right:scatter(at, F.add(F.multiply(methods.to(at, 'f64'), 0), bottom), { color = '#d62728', size = 4 }) end
+      if at:numel() > 0 then
+        right:scatter(at, F.add(F.multiply(methods.to(at, 'f64'), 0), bottom), { color = '#d62728', size = 4 })
+      end
     end
   end
   return fig
@@ -50,8 +59,10 @@ end
 
 --- A figure of all pairs of parameters: distributions on the diagonal, draws below it; divergent transitions in red.
 ---
---- Options: names: parameters to show, 10 numbers at most · points (2000): draws shown per panel, evenly taken. Result: a figure.
----     local r = mc.sample.nuts(function(x) return -0.5 * mc.sum(x * x) end, { 0, 0 }, { key = 1, chains = 2, draws = 50, warmup = 50 })
+--- Options: names: parameters to show, 10 numbers at most · points (2000): draws shown per panel, evenly taken. Result:
+--- a figure.
+---     local function f(x) return -0.5 * mc.sum(x * x) end
+---     local r = mc.sample.nuts(f, { 0, 0 }, { key = 1, chains = 2, draws = 50, warmup = 50 })
 ---     #mc.sample.corner(r).panels  --> 3
 ---@param r mascon.sample.Result
 ---@param opts? table names, points
@@ -67,12 +78,15 @@ function M.corner(r, opts)
   for i = 1, n do
     local y = everything(rows[i].draws)
     for j = 1, i do
-      local at = fig:axes(i, j, { xlabel = i == n and rows[j].label or nil, ylabel = j == 1 and i > 1 and rows[i].label or nil })
+      local at = fig:axes(i, j,
+        { xlabel = i == n and rows[j].label or nil, ylabel = j == 1 and i > 1 and rows[i].label or nil })
       local x = everything(rows[j].draws)
       if i == j then at:hist(x, { density = true, ylabel = j == 1 and 'Density' or '' })
       else
         at:scatter(x[{ { 1, total, stride } }], y[{ { 1, total, stride } }], { size = 2, alpha = 0.35 })
-        if diverged:numel() > 0 then at:scatter(F.take(x, diverged, 1), F.take(y, diverged, 1), { size = 3, color = '#d62728' }) end
+        if diverged:numel() > 0 then
+          at:scatter(F.take(x, diverged, 1), F.take(y, diverged, 1), { size = 3, color = '#d62728' })
+        end
       end
     end
   end
@@ -82,7 +96,8 @@ end
 --- A figure of the distribution of every parameter, with median and 5 % and 95 % quantiles as lines.
 ---
 --- Options: names: parameters to show, 40 numbers at most. Result: a figure.
----     local r = mc.sample.nuts(function(x) return -0.5 * mc.sum(x * x) end, { 0 }, { key = 1, chains = 2, draws = 50, warmup = 50 })
+---     local function f(x) return -0.5 * mc.sum(x * x) end
+---     local r = mc.sample.nuts(f, { 0 }, { key = 1, chains = 2, draws = 50, warmup = 50 })
 ---     #mc.sample.marginals(r).panels  --> 1
 ---@param r mascon.sample.Result
 ---@param opts? table names
@@ -95,14 +110,18 @@ function M.marginals(r, opts)
     local x = everything(row.draws)
     local at = fig:axes(math.ceil(i / cols), (i - 1) % cols + 1, { xlabel = row.label })
     at:hist(x, { density = true })
-    for _, q in ipairs { 0.05, 0.5, 0.95 } do at:vline(F.quantile(x, q):item(), { dash = q == 0.5 and 'solid' or 'dashed', width = 1.2, color = '#333333' }) end
+    for _, q in ipairs { 0.05, 0.5, 0.95 } do
+      at:vline(F.quantile(x, q):item(), { dash = q == 0.5 and 'solid' or 'dashed', width = 1.2, color = '#333333' })
+    end
   end
   return fig
 end
 
---- A figure of predictions beside what was observed: median, bands from 5 % to 95 % and from 25 % to 75 %, observations as points.
+--- A figure of predictions beside what was observed: median, bands from 5 % to 95 % and from 25 % to 75 %, observations
+--- as points.
 ---
---- observed: f32|f64 [n]. predictions: f32|f64 [chain, draw, n], as mc.sample.predict gives them. Options: x: f32|f64 [n], 1 to n by default · xlabel · ylabel. Result: a figure.
+--- observed: f32|f64 [n]. predictions: f32|f64 [chain, draw, n], as mc.sample.predict gives them. Options: x: f32|f64
+--- [n], 1 to n by default · xlabel · ylabel. Result: a figure.
 --- Errors: observed and predictions have other lengths.
 ---     mc.sample.predictive(mc.zeros { 3 }, mc.random.normal({ 2, 20, 3 }, { key = 1 })).rows  --> 1
 ---@param observed mascon.Tensor
@@ -110,11 +129,14 @@ end
 ---@param opts? table x, xlabel, ylabel
 ---@return mascon.plot.Figure
 function M.predictive(observed, predictions, opts)
-  local o = check.opts('sample.predictive', opts, { x = { nil, 'any' }, xlabel = { nil, 'string' }, ylabel = { nil, 'string' } })
+  local o = check.opts('sample.predictive', opts,
+    { x = { nil, 'any' }, xlabel = { nil, 'string' }, ylabel = { nil, 'string' } })
   if not is(observed) then observed = op.from_table(observed) end
   local n = observed:numel()
   if not is(predictions) or predictions.ndim ~= 3 or observed.ndim ~= 1 or predictions.shape[3] ~= n then
-    error(('sample.predictive: observed is %s, predictions are %s; give [n] and [chain, draw, n]'):format(tensor.describe(observed), is(predictions) and tensor.describe(predictions) or check.show(predictions)), 2)
+    error(('sample.predictive: observed is %s, predictions are %s; give [n] and [chain, draw, '
+      .. 'n]'):format(tensor.describe(observed), is(predictions) and tensor.describe(predictions)
+      or check.show(predictions)), 2)
   end
   local all = methods.reshape(predictions, { predictions.shape[1] * predictions.shape[2], n })
   local function level(q) return F.quantile(all, q, 1) end

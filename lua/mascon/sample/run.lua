@@ -1,6 +1,7 @@
 -- run.lua - chains from a log density: warm-up, draws, and the table of results.
 --
--- Chains run one after another; a chain is a function of its key, of start and of the options alone, so that it is the same bits whatever the number of
+-- Chains run one after another; a chain is a function of its key, of start and of the options alone, so that it is the
+-- same bits whatever the number of
 -- chains or threads.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -17,9 +18,12 @@ local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
 
 local SHARED = {
-  chains = { 4, 'integer >= 1' }, draws = { 1000, 'integer >= 4' }, warmup = { 1000, 'integer >= 0' }, key = { nil, 'any' }, seed = { nil, 'integer >= 0' },
-  generator = { nil, 'table' }, metric = { 'diag', { 'diag', 'dense' } }, covariance = { nil, 'any' }, target_accept = { 0.8, 'number > 0' }, step_size = { nil, 'number > 0' },
-  bounds = { nil, 'any' }, jitter = { 1, 'number >= 0' }, names = { nil, 'table' }, args = { nil, 'table' }, jac = { false, 'bool' }, compile = { true, 'bool' },
+  chains = { 4, 'integer >= 1' }, draws = { 1000, 'integer >= 4' }, warmup = { 1000, 'integer >= 0' },
+    key = { nil, 'any' }, seed = { nil, 'integer >= 0' },
+  generator = { nil, 'table' }, metric = { 'diag', { 'diag', 'dense' } }, covariance = { nil, 'any' },
+    target_accept = { 0.8, 'number > 0' }, step_size = { nil, 'number > 0' },
+  bounds = { nil, 'any' }, jitter = { 1, 'number >= 0' }, names = { nil, 'table' }, args = { nil, 'table' },
+    jac = { false, 'bool' }, compile = { true, 'bool' },
   progress = { false, 'any' },
 }
 
@@ -42,14 +46,16 @@ local function stream(key, n, dtype)
   local choices, at, choice_block, list = nil, CHOICES, 0, nil
   local function vector()
     if not vectors or row == rows then
-      vectors, row, vector_block = random.normal({ rows, n }, { key = of_vectors:fold_in(vector_block), dtype = dtype }), 0, vector_block + 1
+      vectors, row, vector_block = random.normal({ rows, n },
+        { key = of_vectors:fold_in(vector_block), dtype = dtype }), 0, vector_block + 1
     end
     row = row + 1
     return vectors[row]
   end
   local function uniform()
     if at == CHOICES then
-      choices, at, choice_block = random.uniform({ CHOICES }, { key = of_choices:fold_in(choice_block) }), 0, choice_block + 1
+      choices, at, choice_block = random.uniform({ CHOICES }, { key = of_choices:fold_in(choice_block) }), 0,
+        choice_block + 1
       list = tensor.pointer(choices)
     end
     at = at + 1
@@ -71,7 +77,8 @@ local function first_metric(density, o)
   if not is(c) then c = op.from_table(c) end
   local shape_ok = c.shape[1] == n and (c.ndim == 1 or c.ndim == 2 and c.shape[2] == n)
   if not shape_ok or not F.isfinite(c):all() then
-    error(('%s: option covariance is %s for %d parameters; give finite variances [n] or a covariance matrix [n, n], of the parameters in the order of start'):format(fname, tensor.describe(c), n), 3)
+    error(('%s: option covariance is %s for %d parameters; give finite variances [n] or a covariance matrix [n, '
+      .. 'n], of the parameters in the order of start'):format(fname, tensor.describe(c), n), 3)
   end
   c = methods.to(c, 'f64')
   if density.bounds then
@@ -79,13 +86,17 @@ local function first_metric(density, o)
     c = F.divide(c, c.ndim == 2 and F.outer(slope, slope) or F.square(slope))
   end
   local variances = c.ndim == 2 and F.diagonal(c) or c
-  if not F.gt(variances, 0):all() then error(fname .. ': option covariance has a variance that is not above 0; give the variances of a fit that determines every parameter', 3) end
+  if not F.gt(variances, 0):all() then
+    error(fname .. ': option covariance has a variance that is not above 0; give the variances of a fit that '
+      .. 'determines every parameter', 3)
+  end
   if o.metric == 'dense' and c.ndim == 1 then c = F.multiply(F.eye(n), c)
   elseif o.metric == 'diag' and c.ndim == 2 then c = variances:contiguous() end
   return adapt.metric(methods.to(c, density.dtype))
 end
 
---- The state at start, moved by at most jitter standard deviations of the metric in every coordinate; closer where the density is 0 there.
+--- The state at start, moved by at most jitter standard deviations of the metric in every coordinate; closer where the
+--- density is 0 there.
 local function begin(density, metric, key, o)
   local u = random.uniform({ density.n }, { key = key, low = -1, high = 1, dtype = density.dtype })
   local size = o.jitter
@@ -94,7 +105,8 @@ local function begin(density, metric, key, o)
     local s = density:at(q)
     if math.abs(s.value) < math.huge and F.isfinite(s.g):all() then return s end
     if size == 0 then
-      error(('%s: the log density is %g at start%s; start where both are finite'):format(density.fname, s.value, math.abs(s.value) < math.huge and ' and its gradient is not finite' or ''), 3)
+      error(('%s: the log density is %g at start%s; start where both are finite'):format(density.fname, s.value,
+        math.abs(s.value) < math.huge and ' and its gradient is not finite' or ''), 3)
     end
     size = size > 1e-6 and size / 2 or 0
   end
@@ -117,7 +129,8 @@ local function chain(density, move, key, o, tick)
   local ends, from, to = adapt.windows(o.warmup)
   local seen = {}
   local n, draws = density.n, o.draws
-  local out = { q = tensor.empty(density.fname, { draws, n }, density.dtype, 3), lp = {}, energy = {}, diverging = {}, acceptance_rate = {}, tree_depth = {}, n_steps = {} }
+  local out = { q = tensor.empty(density.fname, { draws, n }, density.dtype, 3), lp = {}, energy = {}, diverging = {},
+    acceptance_rate = {}, tree_depth = {}, n_steps = {} }
   local eps = step.eps
   for i = 1, o.warmup + draws do
     local t
@@ -147,7 +160,9 @@ end
 
 local function run(fname, move, spec, f, start, opts)
   local o = check.opts(fname, opts, spec, 4)
-  if o.target_accept >= 1 then error(('%s: option target_accept is %g; give a number between 0 and 1'):format(fname, o.target_accept), 3) end
+  if o.target_accept >= 1 then
+    error(('%s: option target_accept is %g; give a number between 0 and 1'):format(fname, o.target_accept), 3)
+  end
   local key, number = source.resolve(fname, { key = o.key, seed = o.seed, generator = o.generator })
   if o.key == nil and o.seed == nil then key = key:fold_in(number) end
   local density = densities.new(fname, f, start, o)
@@ -172,26 +187,40 @@ end
 
 --- Draws from a density by the No-U-Turn Sampler.
 ---
---- f(x, args...): logarithm of the density, up to a constant, as a real number computed by ops from x, which has the form of start. mc.compile and
+--- f(x, args...): logarithm of the density, up to a constant, as a real number computed by ops from x, which has the
+--- form of start. mc.compile and
 --- mc.value_and_grad make one call per leapfrog step of it.
 --- start: f32|f64 tensor, a list of numbers, or a tree of tensors; in the bounds, where the density is not 0.
 ---
---- Options: chains (4) · draws (1000) per chain · warmup (1000) iterations per chain, which adapt step size and metric and are not kept · key: mc.random.key(...) or
---- a whole number; also seed, generator; none draws from the default generator · metric ('diag'): 'dense' also learns correlations · covariance: what is known of the
---- covariance of the parameters near start, variances [n] or [n, n], for example that of a fit; a warm-up of 200 iterations is then enough ·
---- target_accept (0.8): closer to 1 for fewer divergences by smaller steps · step_size: the first one; without warm-up the only one · max_depth (10): at most 2^max_depth - 1 steps in a trajectory ·
---- bounds: { low, high } of numbers or trees like start, n pairs { low, high }, or by name, { tau = { 0 } }; nil or mc.none is an open side. A parameter with bounds is sampled as a
---- logarithm or logit, its Jacobian included · jitter (1): chains begin up to so many standard deviations of the first metric (1 without covariance) from start ·
---- names: of the elements of a start that is a vector · args: list of further arguments of f, not differentiated · jac (false): f returns log density and gradient ·
---- compile (true): false for an f that reads values of tensors (and for jac = true) · progress (false): true, a label or a mc.progress line.
+--- Options: chains (4) · draws (1000) per chain · warmup (1000) iterations per chain, which adapt step size and metric
+--- and are not kept · key: mc.random.key(...) or
+--- a whole number; also seed, generator; none draws from the default generator · metric ('diag'): 'dense' also learns
+--- correlations · covariance: what is known of the
+--- covariance of the parameters near start, variances [n] or [n, n], for example that of a fit; a warm-up of 200
+--- iterations is then enough ·
+--- target_accept (0.8): closer to 1 for fewer divergences by smaller steps · step_size: the first one; without warm-up
+--- the only one · max_depth (10): at most 2^max_depth - 1 steps in a trajectory ·
+--- bounds: { low, high } of numbers or trees like start, n pairs { low, high }, or by name, { tau = { 0 } }; nil or
+--- mc.none is an open side. A parameter with bounds is sampled as a
+--- logarithm or logit, its Jacobian included · jitter (1): chains begin up to so many standard deviations of the first
+--- metric (1 without covariance) from start ·
+--- names: of the elements of a start that is a vector · args: list of further arguments of f, not differentiated · jac
+--- (false): f returns log density and gradient ·
+--- compile (true): false for an f that reads values of tensors (and for jac = true) · progress (false): true, a label
+--- or a mc.progress line.
 ---
---- Result: posterior: { name = f64|f32 [chain, draw, ...] }, names as in start ('x' for a tensor or a list) · sample_stats: { lp (of the sampler's coordinates, Jacobian included), energy,
---- diverging, acceptance_rate, step_size, tree_depth, n_steps }, each [chain, draw] · names: of the parameters, in order · step_size: one per chain · metric: covariance that was learned, one per
---- chain, in the sampler's coordinates · gradients: evaluations in all. Methods: summary(), warnings(), save(path); print(result) shows the summary and warnings. The same key gives the same bits for any number of threads.
+--- Result: posterior: { name = f64|f32 [chain, draw, ...] }, names as in start ('x' for a tensor or a list) ·
+--- sample_stats: { lp (of the sampler's coordinates, Jacobian included), energy,
+--- diverging, acceptance_rate, step_size, tree_depth, n_steps }, each [chain, draw] · names: of the parameters, in
+--- order · step_size: one per chain · metric: covariance that was learned, one per
+--- chain, in the sampler's coordinates · gradients: evaluations in all. Methods: summary(), warnings(), save(path);
+--- print(result) shows the summary and warnings. The same key gives the same bits for any number of threads.
 --- Figures: mc.sample.trace, corner, marginals, predictive.
 ---
---- Errors: start outside the bounds, or a log density there that is not finite; f gives no number of tensors; names or bounds that do not fit start.
---- Source: The No-U-Turn Sampler, 2014; A Conceptual Introduction to Hamiltonian Monte Carlo, 2017; adaptation as in the Stan Reference Manual.
+--- Errors: start outside the bounds, or a log density there that is not finite; f gives no number of tensors; names or
+--- bounds that do not fit start.
+--- Source: The No-U-Turn Sampler, 2014; A Conceptual Introduction to Hamiltonian Monte Carlo, 2017; adaptation as in
+--- the Stan Reference Manual.
 ---     local function f(x) return -0.5 * mc.sum(mc.square((x - 3) / 2)) end
 ---     local r = mc.sample.nuts(f, { 0 }, { key = 1, draws = 500, warmup = 300 })
 ---     mc.abs(r.posterior.x:mean() - 3):item() < 0.3  --> true
@@ -206,7 +235,8 @@ end
 
 --- Draws from a density by Hamiltonian Monte Carlo with trajectories of a drawn length.
 ---
---- As mc.sample.nuts, without max_depth. Options: length (pi / 2): mean time of a trajectory, in standard deviations of what the metric holds; each is uniform in
+--- As mc.sample.nuts, without max_depth. Options: length (pi / 2): mean time of a trajectory, in standard deviations of
+--- what the metric holds; each is uniform in
 --- (0, 2 length) · max_steps (1000): steps of a trajectory at most. tree_depth of the result is 0.
 --- Source: MCMC using Hamiltonian dynamics, 2011, sections 2 and 3.2.
 ---     local function f(x) return -0.5 * mc.sum(mc.square(x)) end

@@ -1,8 +1,11 @@
 -- trajectory.lua - one transition of a chain: a no-U-turn trajectory, or one of drawn length.
 --
--- Source: A Conceptual Introduction to Hamiltonian Monte Carlo, 2017, appendix A (multinomial sampling, generalised criterion); The No-U-Turn
--- Sampler, 2014; Stan's base_nuts for the two checks across the halves of a tree. MCMC using Hamiltonian dynamics, 2011, section 3.2 (drawn length).
--- A tree is { first, last: states at its ends in the order in which they were made, rho: sum of momenta, weight: log of the sum of exp(H0 - H),
+-- Source: A Conceptual Introduction to Hamiltonian Monte Carlo, 2017, appendix A (multinomial sampling, generalised
+-- criterion); The No-U-Turn
+-- Sampler, 2014; Stan's base_nuts for the two checks across the halves of a tree. MCMC using Hamiltonian dynamics,
+-- 2011, section 3.2 (drawn length).
+-- A tree is { first, last: states at its ends in the order in which they were made, rho: sum of momenta, weight: log of
+-- the sum of exp(H0 - H),
 -- proposal: a state drawn by weight }.
 local tensor = require 'mascon.core.tensor'
 local pointer, empty = tensor.pointer, tensor.empty
@@ -18,7 +21,8 @@ end
 
 --- Joins two neighbouring trees: the sum of momenta of both, and whether the whole still moves apart.
 ---
---- a_out, a_in, b_in, b_out: the states at the ends in their order along the trajectory. Six products over one reading of the vectors: a loop
+--- a_out, a_in, b_in, b_out: the states at the ends in their order along the trajectory. Six products over one reading
+--- of the vectors: a loop
 --- here takes 0.1 us for 10 parameters where a compiled function takes 6, and as long as ops for 10^5.
 local function join(a_rho, b_rho, a_out, a_in, b_in, b_out, n)
   local rho = empty('sample', { n }, a_rho.dtype, 3)
@@ -37,7 +41,8 @@ local function join(a_rho, b_rho, a_out, a_in, b_in, b_out, n)
   return rho, s1 > 0 and s2 > 0 and s3 > 0 and s4 > 0 and s5 > 0 and s6 > 0
 end
 
---- A tree of 2^depth states from the state after `from` on; nil when it diverges or turns back within. t: what the transition counts.
+--- A tree of 2^depth states from the state after `from` on; nil when it diverges or turns back within. t: what the
+--- transition counts.
 local function grow(t, from, depth)
   if depth == 0 then
     local s = t.density:leapfrog(from, t.metric, t.eps)
@@ -65,7 +70,8 @@ end
 ---@return table state
 ---@return table stats accept, steps, depth, diverging
 function M.nuts(density, start, metric, eps, uniform, o)
-  local t = { density = density, metric = metric, energy = start.energy, uniform = uniform, n = density.n, steps = 0, accept = 0, diverging = false }
+  local t = { density = density, metric = metric, energy = start.energy, uniform = uniform, n = density.n, steps = 0,
+    accept = 0, diverging = false }
   local back, front, rho, weight, sample, depth = start, start, start.p, 0, start, 0
   while depth < o.max_depth do
     local forward = uniform() > 0.5
