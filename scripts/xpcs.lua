@@ -36,6 +36,8 @@ local o = mc.args.parse(words, {
     { 'mode', { 'static', 'laminar_flow' }, 'mode of a new configuration', default = 'laminar_flow' }, { 'output', 'string', 'file of a new configuration', value = 'FILE', default = 'xpcs.yaml' },
     { 'output_format', { 'yaml', 'json', 'npz' }, 'tables as YAML too, JSON alone, or arrays', default = 'yaml' }, { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'checkpoint_dir', 'string', 'folder of checkpoints: a fit that was stopped goes on from there', value = 'DIR' },
+    { 'max_memory', 'string', 'memory the data may take; larger ones are streamed from a packed file', value = 'SIZE' },
+    { 'pack', 'string', 'packed file to stream from, made when it is not there', value = 'FILE' }, { 'no_arrays', 'flag', 'no fitted_data' },
     { 'verbose', 'integer', 'more words' }, { 'quiet', 'flag', 'no progress' },
   },
 })

@@ -56,6 +56,17 @@ function M.new(o)
   return d
 end
 
+--- Data that lie in a file: everything but the values. The caller adds store (the open file), store_blocks, holes, masked, points and read_matrix(f).
+---@param o table as for new
+---@return mascon.xpcs.Data
+function M.streamed(o)
+  local d = setmetatable({}, Data)
+  for k, v in pairs(o) do d[k] = v end
+  d.F, d.dtype = #o.phi, o.dtype or 'f64'
+  d.tiles = M.tiles(d.n, d.F)
+  return d
+end
+
 --- The place of an angle in a tile: a view [rows, groups, G].
 local function slot(packed, tile, F, f)
   return packed[{ { tile.at + 1, tile.at + tile.values } }]:reshape(tile.rows, tile.groups, F, G)[{ mc.all, mc.all, f, mc.all }]
@@ -108,6 +119,7 @@ end
 --- The matrix of one angle, f64 [n, n], symmetric, its diagonal corrected; NaN where points are masked.
 ---@param f integer
 function Data:matrix(f)
+  if self.read_matrix then return self.read_matrix(f) end
   local n = self.n
   return mc.scope(function()
     local full = mc.full({ n, ceil(n / G) * G }, mc.nan)
@@ -126,6 +138,18 @@ end
 ---@param from? integer
 function Data:blocks(from)
   local tile, tiles = from or 1, self.tiles
+  if self.store then
+    local k = 0
+    return function()
+      local block
+      repeat
+        k = k + 1
+        block = self.store_blocks[k]
+      until not block or block.first >= tile
+      if not block then return nil end
+      return { first = block.first, holes = self.holes[{ { block.first, block.last } }], y = self.store:get(('blocks/%06d'):format(k)) }
+    end
+  end
   local limit = self.block_values
   return function()
     if tile > #tiles then return nil end
@@ -137,7 +161,7 @@ function Data:blocks(from)
     tile = last + 1
     local a = tiles[first].at
     local b = { first = first, holes = self.holes[{ { first, last } }] }
-    if self.file then b.y = self.file[{ { a + 1, a + sum } }]:contiguous() else b.y = self.packed[{ { a + 1, a + sum } }] end
+    b.y = self.packed[{ { a + 1, a + sum } }]
     return b
   end
 end

@@ -9,7 +9,7 @@ local M = {}
 
 local FROM = {}
 for _, name in ipairs { 'angles', 'config', 'covariance', 'data', 'dense', 'generate', 'intervals', 'layout', 'model', 'parameters', 'pass', 'plan', 'prepare', 'problem', 'report', 'results', 'run',
-  'scaling', 'search', 'source', 'start', 'state', 'verdict' } do
+  'scaling', 'search', 'source', 'start', 'state', 'stream', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end
 

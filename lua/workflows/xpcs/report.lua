@@ -5,7 +5,6 @@
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
 local text = require 'mascon.base.text'
-local prepare = require 'workflows.xpcs.prepare'
 local results = require 'workflows.xpcs.results'
 local M = {}
 
@@ -49,16 +48,16 @@ local function thinned(c, t, limit)
   return c[{ { 1, n, step }, { 1, n, step } }], t[{ { 1, n, step } }]
 end
 
+--- The fit with the diagonal of the experiment, which holds no pair.
+local function with_diagonal_of(x, fitted) return fitted - mc.diag(mc.diagonal(fitted)) + mc.diag(mc.diagonal(x)) end
+
 --- Experiment, fit and residual of one angle.
 ---@param o? table limit 100 (cells a side), vmin, vmax
 function M.heatmaps(r, data, f, o)
   o = o or {}
-  local c, _, fitted = results.angle(r, data, f)
-  fitted = prepare.diagonal(fitted) -- as the data are
-  local limit = o.limit or 100
-  local residual = thinned((c - fitted) / r.sigma[f], data.t, limit)
-  local x = thinned(c, data.t, limit)
-  local y, t = thinned(fitted, data.t, limit)
+  local x, fitted, t = results.figure(r, data, f, o.limit or 100)
+  local y = with_diagonal_of(x, fitted)
+  local residual = (x - y) / r.sigma[f]
   local ticks = t:totable()
   local flat = x:reshape(-1)
   local finite = flat[mc.isfinite(flat)]
@@ -93,11 +92,11 @@ end
 
 --- C2 against the lag at three ages, data and fit.
 function M.cuts(r, data, f)
-  local c, _, fitted = results.angle(r, data, f)
-  local n = data.n
+  local c, fitted, times = results.figure(r, data, f, 400)
+  local n = c.shape[1]
   local fig = plot.figure { title = ('C2 along the age, phi = %.4g deg'):format(data.phi[f]), width = 760, height = 420 }
   local ax = fig:axes(1, 1)
-  local t = data.t:totable()
+  local t = times:totable()
   local rows, lines = c:totable(), fitted:totable()
   for k, share in ipairs { 0.02, 0.3, 0.6 } do
     local i = math.max(1, math.floor(share * n))
@@ -116,19 +115,21 @@ function M.cuts(r, data, f)
   return fig
 end
 
---- Histogram of residuals over sigma of all angles (at most a million points of each).
+--- Histogram of residuals over sigma of all angles (about two million points of all).
 function M.residuals(r, data)
   local counts, edges, total = nil, {}, 0
   local bins, low, high = 81, -5, 5
   for k = 0, bins do edges[k + 1] = low + (high - low) * k / bins end
   for f = 1, data.F do
-    local c, _, fitted = results.angle(r, data, f)
-    local t = mc.arange(1, data.n)
-    local z = ((c - fitted) / r.sigma[f])[mc.logical_and(mc.gt(t:expand_dims(1), t:expand_dims(2)), mc.isfinite(c))]
-    local k = mc.floor((mc.clip(z, low, high - 1e-9) - low) * (bins / (high - low))):to 'i64'
-    local h = mc.bincount(k, { minlength = bins }):to 'f64'
-    counts = counts and counts + h or h
-    total = total + z:numel()
+    counts = mc.scope(function()
+      local c, fitted, times = results.figure(r, data, f, math.max(60, math.floor(2000 / math.sqrt(data.F))))
+      local t = mc.arange(1, times.shape[1])
+      local z = ((c - fitted) / r.sigma[f])[mc.logical_and(mc.gt(t:expand_dims(1), t:expand_dims(2)), mc.isfinite(c))]
+      local k = mc.floor((mc.clip(z, low, high - 1e-9) - low) * (bins / (high - low))):to 'i64'
+      local h = mc.bincount(k, { minlength = bins }):to 'f64'
+      total = total + z:numel()
+      return counts and counts + h or h
+    end)
   end
   local y, x, normal = (counts / (total * (high - low) / bins)):totable(), {}, {}
   for k = 1, bins do

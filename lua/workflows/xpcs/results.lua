@@ -93,16 +93,61 @@ function M.angle(r, data, f)
   return c, raw, raw * contrast + offset, contrast, offset
 end
 
+--- Experiment and fit of one angle for figures: every k-th time, so that at most `limit` are left, and the contrast and offset of the fit.
+---@return mc.tensor experiment, mc.tensor fit, mc.tensor t
+function M.figure(r, data, f, limit)
+  local k = math.ceil(data.n / limit)
+  local c, t = data:matrix(f), data.t
+  if k > 1 then c, t = c[{ { 1, data.n, k }, { 1, data.n, k } }]:contiguous(), t[{ { 1, data.n, k } }]:contiguous() end
+  local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs, step = k }, data.phi[f])
+  return c, g1 * g1 * r.contrast[f] + r.offset[f], t
+end
+
 local function written(value, path, format)
   if format == 'yaml' then mc.save(path:gsub('%.json$', '.yaml'), value)
   else mc.save(path, value) end
+end
+
+--- Bytes of one array above which fitted_data is an .h5 with one dataset per angle, so that never more than an angle is in memory.
+M.LARGE = 2 ^ 28
+
+--- fitted_data.h5: the arrays of fitted_data.npz, angle by angle.
+function M.write_pieces(dir, r, data)
+  local w = mc.open(dir .. '/fitted_data.h5', { mode = 'w' })
+  local ok, why = pcall(function()
+    local posthoc, solver = {}, {}
+    for f = 1, data.F do
+      mc.scope(function()
+        local c, raw, fitted, contrast, offset = M.angle(r, data, f)
+        local solved = raw * r.contrast[f] + r.offset[f]
+        local name = ('%05d'):format(f)
+        w:put('c2_exp/' .. name, c)
+        w:put('c2_theoretical_raw/' .. name, raw)
+        w:put('c2_theoretical_scaled/' .. name, fitted)
+        w:put('residuals/' .. name, c - solved)
+        posthoc[f], solver[f] = { contrast, offset }, { r.contrast[f], r.offset[f] }
+      end)
+    end
+    w:put('phi_angles', mc.tensor(data.phi))
+    w:put('per_angle_scaling', mc.tensor(posthoc))
+    w:put('per_angle_scaling_solver', mc.tensor(solver))
+    w:put('t1', data.t)
+    w:put('t2', data.t)
+    w:put('q', mc.tensor(r.geometry.q))
+    w:close()
+  end)
+  if not ok then
+    w:abort()
+    error(why, 0)
+  end
+  return 'fitted_data.h5'
 end
 
 --- Writes the files of a fit into a folder; the names of what was written.
 ---@param dir string
 ---@param r table result of fit
 ---@param data mascon.xpcs.Data
----@param o? table format 'json'|'yaml'|'npz', arrays true: fitted_data.npz with the matrices
+---@param o? table format 'json'|'yaml'|'npz', arrays true: fitted_data.npz with the matrices (.h5, angle by angle, when one of them has more than 256 MiB)
 ---@return string[]
 function M.write(dir, r, data, o)
   o = o or {}
@@ -118,7 +163,10 @@ function M.write(dir, r, data, o)
     written(M.parameters(r), dir .. '/parameters.json', 'yaml')
     files[#files + 1] = 'parameters.yaml'
   end
-  if o.arrays ~= false then
+  local large = data.F * data.n ^ 2 * 8 > M.LARGE
+  if o.arrays ~= false and large then
+    files[#files + 1] = M.write_pieces(dir, r, data)
+  elseif o.arrays ~= false then
     local n, F = data.n, data.F
     local path = dir .. '/fitted_data.npz'
     local archive = mc.open(path, { mode = 'w' })

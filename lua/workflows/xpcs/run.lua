@@ -65,11 +65,18 @@ function M.settings(o)
     end
   end
   if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start, seed = o.seed } end
+  if o.max_memory then
+    local amount, unit = o.max_memory:match '^([%d.]+)%s*([KMGkmg]?)i?[Bb]?$'
+    if not tonumber(amount) then error(('--max-memory is %q; give a size such as 2GiB'):format(o.max_memory), 0) end
+    s.open.max_memory = tonumber(amount) * ({ [''] = 1, k = 2 ^ 10, m = 2 ^ 20, g = 2 ^ 30 })[unit:lower()]
+  elseif s.memory_gb then s.open.max_memory = s.memory_gb * 2 ^ 30 end
   s.method = o.method or s.method
   s.threads = o.threads or s.threads
   s.dir = o.out or o.output_dir or s.directory or './homodyne_results'
   s.format = o.output_format or 'yaml'
-  s.level = o.profile
+  s.open.pack_default = s.dir .. '/packed_c2.h5'
+  s.open.pack = o.pack or (s.strategy == 'STREAMING' or s.strategy == 'CHUNKED') and s.open.pack_default or nil
+  s.level, s.arrays = o.profile, not o.no_arrays
   s.checkpoints = o.checkpoint_dir or s.streaming.enable_checkpoints and (s.streaming.checkpoint_dir or './checkpoints') or nil
   s.save_plots = o.save_plots or s.plotting.save_plots or false
   return s
@@ -137,7 +144,7 @@ function M.write(s, data, r, record)
     if record then record:output(dir .. '/' .. path, { compare = compare, name = path }) end
   end
   -- the tables hold times, so only the arrays are compared
-  for _, name in ipairs(results.write(inner, r, data, { format = s.format })) do note('nlsq/' .. name, name == 'fitted_data.npz') end
+  for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/' .. name, name:find '^fitted_data' ~= nil) end
   for _, name in ipairs(results.side_files(dir, data)) do note(name, true) end
   local limits = {}
   local scale = s.plotting.color_scale or {}

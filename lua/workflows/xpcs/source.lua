@@ -16,7 +16,7 @@ local M = {}
 local OPTS = {
   q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' }, end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
   diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' }, q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
-  dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
+  dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' }, pack = { nil, 'string' }, max_memory = { nil, 'number > 0' }, pack_default = { nil, 'string' }, block_values = { 2 ^ 22, 'integer >= 1' },
 }
 
 --- First and last frame inside N, 1-based.
@@ -111,6 +111,20 @@ local function of_hdf5(path, o)
   local shape = file:dataset(list[1].name).shape
   if #shape ~= 2 or shape[1] ~= shape[2] then error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[1], table.concat(shape, ', ')), 3) end
   first, last = frames(o, shape[1], warnings)
+  local F, n = #list, last - first + 1
+  if not o.pack and o.max_memory and data.bytes(n, F, o.dtype) + 8 * n * n * 8 > o.max_memory - 2 ^ 26 then
+    o.pack = o.pack_default or os.tmpname() .. '.h5'
+    table.insert(warnings, ('the data need %.0f MiB and max_memory is %.0f MiB: they are read from %s block by block'):format(data.bytes(n, F, o.dtype) / 2 ^ 20, o.max_memory / 2 ^ 20, o.pack))
+  end
+  if o.pack then
+    local datasets = {}
+    for i, e in ipairs(list) do datasets[i] = e.name end
+    checked('dt', o.dt, 's')
+    local d = require('workflows.xpcs.stream').open(path, file, { q = q, phi = kept_phi, names = names, datasets = datasets, first = first, last = last, layout = kind }, o, warnings)
+    d.first_frame, d.last_frame = first, last
+    file:close()
+    return d
+  end
   local d = collect(o, { q = q, phi = kept_phi, names = names, path = path, layout = kind }, #list, last - first + 1, read, warnings)
   d.q_list = {}
   for i, e in ipairs(list) do d.q_list[i] = e.q end
@@ -169,7 +183,9 @@ end
 --- Data of a file, ready for a fit.
 ---@param path string .h5, .hdf, .hdf5, .nxs of the APS or APS-U layout, or .npz with c2_exp [angles, n, n] (full, symmetric), phi_angles_list, t1, q
 ---@param opts? table q 1/A (the nearest one is taken; not needed when the file holds one q) · dt s · gap 2e6 A · start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
----  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1, strict_q (APS) · dtype 'f64'|'f32' · mode · key (array of an .npz)
+---  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1, strict_q (APS) · dtype 'f64'|'f32' · mode · key (array of an .npz) ·
+---  pack: a file into which the matrices are packed and from which every pass reads block by block, for data larger than memory; kept as a cache · block_values 2^22 ·
+---  max_memory bytes: pack (into pack_default) when the data do not fit
 ---@return mascon.xpcs.Data with start_contrast, start_offset, quality, warnings
 function M.open(path, opts)
   local o = check.opts('xpcs.open', opts, OPTS, 3)

@@ -40,7 +40,7 @@ local function fingerprint(data, opts)
   for k, v in pairs(opts or {}) do
     if type(v) ~= 'function' and k ~= 'progress' then plain[k] = v end
   end
-  return mc.manifest.hash { packed = data.packed, holes = data.holes, phi = data.phi, t = data.t, options = plain, version = M.VERSION }
+  return mc.manifest.hash { packed = data.packed or data.key, holes = data.holes, phi = data.phi, t = data.t, options = plain, version = M.VERSION }
 end
 
 --- Reads the newest checkpoint that is whole and belongs to this fit.
