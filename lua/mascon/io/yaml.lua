@@ -170,11 +170,14 @@ function M.decode(source, name)
   return value, r.lines
 end
 
+-- bytes of a file: what a person writes takes less
+local LONGEST = 2 ^ 26
+
 --- The value of a file, and its lines as for decode.
 ---@param path string
 ---@return any value, table lines
 function M.load(path)
-  local source, why = require('mascon.base.file').read(path)
+  local source, why = require('mascon.base.file').read(path, LONGEST)
   if not source then error('load: ' .. why, 2) end
   local value, lines = M.decode(source, path)
   return value, lines
