@@ -11,6 +11,7 @@ local vectors = require 'mascon.optim.fit.least_squares.vectors'
 local parameters = require 'workflows.xpcs.parameters'
 local model = require 'workflows.xpcs.model'
 local scaling = require 'workflows.xpcs.scaling'
+local pass = require 'workflows.xpcs.pass'
 local problem = require 'workflows.xpcs.problem'
 local covariance = require 'workflows.xpcs.covariance'
 local verdict = require 'workflows.xpcs.verdict'
@@ -271,7 +272,7 @@ local function describe(p, o, point, status, iterations, seconds, left)
   local plain = point.sums[1]
   if p.loss ~= 'linear' then
     local q = problem.new(p)
-    q.loss, q.watch = 'linear', nil
+    q.loss, q.watch, q.engine = 'linear', nil, pass.run -- no part of the fit: checkpoints do not hold it
     plain = q:at(point.x).sums[1]
   end
   local chi2 = loss_scale * plain
@@ -340,7 +341,7 @@ local function describe(p, o, point, status, iterations, seconds, left)
   if p.weights then
     local q = problem.new(p)
     q.sigma = sigmas(o, data.F)
-    q.watch = nil
+    q.watch, q.engine = nil, pass.run
     r.unweighted_chi2 = loss_scale * q:at(point.x).sums[1]
   end
   r.verdict = verdict.of(r)
