@@ -114,6 +114,21 @@ describe('xpcs.fit', function()
     end
   end)
 
+  it('is not caught where D or G is floored: a fit that starts at the truth ends below it', function()
+    local list = xpcs.parameters.LIST
+    for _, seed in ipairs { 3, 4, 6 } do
+      local s = generate.simulate { n = 60, q = 0.01, dt = 0.25, phi = { -60, -20, 20, 55, 85 }, seed = seed, sigma = 0.004 }
+      local d, initial, fixed = data_of.of(s), {}, {}
+      for i, p in ipairs(list) do
+        initial[p.name] = s.physics[i]
+        if p.name ~= 'phi0' then fixed[#fixed + 1] = p.name end
+      end
+      local r = xpcs.fit(d, { sigma = 0.004, initial = initial })
+      local near_truth = xpcs.fit(d, { sigma = 0.004, initial = initial, fixed = fixed })
+      assert.is_true(r.chi2 < near_truth.chi2, ('seed %d: %g, %g'):format(seed, r.chi2, near_truth.chi2))
+    end
+  end)
+
   it('is the same to the bit when it is run again and on other threads', function()
     local threads, first = mc.get_num_threads(), nil
     for _, n in ipairs { 1, 1, 2 } do

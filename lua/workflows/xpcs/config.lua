@@ -203,7 +203,7 @@ local function meaning(tree)
       or 'soft_l1', f_scale = above(n .. 'f_scale', 0), sigma = g 'experimental_data.sigma',
     legacy_counting = g(n .. 'legacy_counting'), legacy_abs = g(n .. 'legacy_abs'),
       phase_convention = g 'analyzer_parameters.phase_convention',
-    reduced_limit = g(n .. 'quality_validation.reduced_chi_squared_threshold'), max_nfev = iterations,
+    reduced_limit = g(n .. 'quality_validation.reduced_chi_squared_threshold'), max_nfev = iterations, trust_region_scale = above(n .. 'trust_region_scale', 0),
   }
   local threads = g 'performance.computation.cpu_threads'
   return {

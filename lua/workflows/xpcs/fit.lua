@@ -34,7 +34,7 @@ M.OPTS = {
     phase_convention = { 'qL/2pi', { 'qL/2pi', 'qL/2' } },
   q = { nil, 'number' }, gap = { nil, 'number' }, dt = { nil, 'number' }, progress = { nil, 'any' }, watch = { nil,
     'function' }, engine = { nil, 'function' }, reduced_limit = { 10, 'number > 0' },
-  start = { 'auto', { 'auto', 'given' } },
+  start = { 'auto', { 'auto', 'given' } }, trust_region_scale = { 1, 'number > 0' },
 }
 
 local function positive(name, v, unit, low, high, warnings)
@@ -256,6 +256,18 @@ local function polish(p, point, low, high, scale)
   return point, left
 end
 
+--- Whether D or G is at its floor at any of the measured times.
+local function floored(p, point)
+  local _, _, physics = p:split(p:full(point.x))
+  local first, last = p.t[1]:item(), p.t[p.t.shape[1]]:item()
+  local function below(k)
+    -- a power is monotonic: its least value stands at an end
+    local least = math.min(math.max(first, 1e-8) ^ physics[k + 1], last ^ physics[k + 1])
+    return physics[k] * least + physics[k + 2] <= 1e-10
+  end
+  return below(1) or (p.P > 3 and below(4)) or false
+end
+
 local function at_bound(v, low, high)
   if low > -math.huge and v - low <= 1e-9 * (1 + math.abs(low)) then return 'lower' end
   if high < math.huge and high - v <= 1e-9 * (1 + math.abs(high)) then return 'upper' end
@@ -383,7 +395,19 @@ function M.fit(data, opts)
   end
   local x0 = picked(p, p.start)
   for k = 1, #x0 do x0[k] = math.max(low[k], math.min(high[k], x0[k])) end
+  settings.trust = o.trust_region_scale
   local point, small, status, _, iterations = trf.run(p, x0, settings)
+  -- a first step too long may end where D or G is floored and nothing changes any more: again with short ones
+  if status >= 0 and floored(p, point) then
+    for _, trust in ipairs { 0.03, 0.001 } do
+      settings.trust = o.trust_region_scale * trust
+      local other, small_, status_, _, iterations_ = trf.run(p, x0, settings)
+      if other.cost and status_ >= 0 and other.cost < point.cost then
+        point, small, status, iterations = other, small_, status_, iterations_
+      end
+      if not floored(p, point) then break end
+    end
+  end
   if status == -4 then
     error('xpcs: the cost is not finite at the start; check the data for overflow and the starting values', 2) end
   if not small then error('xpcs: the derivatives are not finite; check the starting values', 2) end
