@@ -142,7 +142,7 @@ $(B)/plugins/mc_%.so: | $(GEN)
 	$(Q)$(CC) $(CSTD) $(CFLAGS) $(INC) $(INC.$*) $(if $(filter gomp,$*),-fopenmp) -MMD -MP -MF $@.d -shared -o $@ $(wildcard bindings/$*/*.c) $(LIBS.$*) 2>$@.log \
 	  || { echo "mascon: plug-in $* is left out (see $@.log)"; rm -f $@; }
 # ---- workflows: rows, driver and kernels of each, built into a plug-in of its own ------------------------------------------
-# kernels/workflows/NAME/: rows.lua, drivers *.c, kernels cpu/*.c (once per level). WITH.NAME: kernels of the library that its kernels call.
+# kernels/workflows/NAME/: rows.lua, drivers *.c, kernels cpu/*.c (once per level); kernels of the library that those call are linked in.
 WORKFLOW_KERNELS := $(wildcard kernels/workflows/*/cpu/*.c)
 .PHONY: workflows
 workflows: $(WORKFLOWS:%=$(B)/plugins/mc_wf_%.so) $(WORKFLOWS:%=$(B)/lua/workflows/%/rows.lua)
@@ -151,9 +151,12 @@ $(B)/obj/kernels/workflows/%.o: kernels/workflows/%.c | $(GEN)
 	$(Q)$(CC) $(CSTD) $(CFLAGS) $(INC) $(LEVELS:%=-DMC_HAS_%) -MMD -MP -c $< -o $@
 $(B)/lua/workflows/%/rows.lua: kernels/workflows/%/rows.lua
 	$(Q)mkdir -p $(@D) && cp $< $@
+$(B)/obj/kernels.%.a:
+	$(Q)rm -f $@ && ar qcs $@ $^
+$(foreach l,$(LEVELS),$(eval $(B)/obj/kernels.$(l).a: $(KERNELS:%.c=$(B)/obj/$(l)/%.o)))
 define workflow_rules
 $(B)/plugins/mc_wf_$(1).so: $$(patsubst %.c,$(B)/obj/%.o,$$(wildcard kernels/workflows/$(1)/*.c)) \
-  $$(foreach l,$(LEVELS),$$(patsubst %.c,$(B)/obj/$$(l)/%.o,$$(wildcard kernels/workflows/$(1)/cpu/*.c) $$(WITH.$(1):%=kernels/cpu/%.c)))
+  $$(foreach l,$(LEVELS),$$(patsubst %.c,$(B)/obj/$$(l)/%.o,$$(wildcard kernels/workflows/$(1)/cpu/*.c))) $(LEVELS:%=$(B)/obj/kernels.%.a)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS) -shared $$(if $$(filter asan,$$(MODE)),,-Wl,-z,defs) -Wl,-z,now -o $$@ $$^ -lm
 endef
@@ -170,14 +173,20 @@ run: deps
 	@$(MAKE) --no-print-directory all
 	@$(B)/mascon scripts/pac.lua $(if $(INPUT),'$(INPUT)',--demo) $(ARGS)
 
-# make test      install what is missing, build, run every test; the last line counts them
+# make test      install what is missing, build, run every test; the last line counts them (ONLY='index fft': the specs so named, ONLY=changed: those of changed files)
+ifdef ONLY
+test: all
+	@bad=0; only='$(ONLY)'; [ "$$only" != changed ] || only=$$(tests/changed.sh) || exit 1; \
+	for word in $$only; do MASCON_CACHE=$(B)/cache $(B)/mascon tests/run.lua $$word || bad=1; done; exit $$bad
+else
 test: deps
 	@$(MAKE) --no-print-directory tests-c
 	@JOBS=$(JOBS) tests/run.sh $(B)
+endif
 
 # The C tests: tests/c/build.sh makes their rules from what the tests say about themselves.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-FUZZ_PARTS := tests/fuzz/host.c $(wildcard runtime/formats/*.c) runtime/base/mc_error.c bindings/zlib/zlib.c
+FUZZ_PARTS := tests/fuzz/host.c $(wildcard runtime/formats/*.c) runtime/base/mc_error.c runtime/base/mc_crc.c bindings/zlib/zlib.c
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_LIBS := -lz -lm
 .PHONY: tests-c tests-c-built
@@ -188,6 +197,11 @@ include $(B)/tests/rules.mk
 endif
 $(B)/tests/rules.mk: tests/c/build.sh $(wildcard tests/c/*.c tests/fuzz/*.c)
 	$(Q)mkdir -p $(@D) && tests/c/build.sh > $@.new && mv $@.new $@
+
+# make soak      long jobs of tests/soak, each for SECONDS (3600); goes on where it stopped. JOBS_OF_SOAK='calls kills' picks, SEED=n draws others
+.PHONY: soak
+soak: all
+	@SEED=$(SEED) tests/soak/run.sh $(B) 100 $(or $(SECONDS),3600) $(JOBS_OF_SOAK)
 
 # make check     everything else: lint, asserts, sanitizers, threads, ISA, JIT off, forced collection, fuzzing (STEPS='lint asan')
 check: deps
@@ -215,6 +229,10 @@ lint: all
 # make debug     a build with assertions in build-debug
 debug:
 	@$(MAKE) --no-print-directory MODE=debug all
+
+# make cuda      the CUDA plug-in
+cuda:
+	@echo "mascon: there is no CUDA back end in this tree; tensors live on the CPU"; exit 1
 
 # make fuzz      fuzzes each file parser for SECONDS (default 60) with clang
 fuzz: all
@@ -261,6 +279,9 @@ install: all
 	install -d $(DEST)/bin $(DEST)/lib/mascon/plugins $(DEST)/share/mascon $(DEST)/include/mascon/formats
 	install -m 755 $(B)/mascon $(DEST)/bin/
 	install -m 644 $(B)/libmascon.so $(DEST)/lib/mascon/
+	install -d $(DEST)/lib/pkgconfig
+	printf 'prefix=%s\nlibdir=$${prefix}/lib/mascon\nincludedir=$${prefix}/include/mascon\n\nName: mascon\nDescription: tensors, kernels and workflows for scientific analyses\nVersion: %s\nLibs: -L$${libdir} -lmascon -Wl,-rpath,$${libdir}\nCflags: -I$${includedir}\n' \
+	  '$(PREFIX)' '$(VERSION)' > $(DEST)/lib/pkgconfig/mascon.pc
 	install -m 644 $(B)/plugins/*.so $(DEST)/lib/mascon/plugins/
 	rm -rf $(DEST)/share/mascon/lua && cp -R lua $(DEST)/share/mascon/ && cp -R $(B)/lua/. $(DEST)/share/mascon/lua/
 	install -d $(DEST)/include/mascon/base
@@ -270,6 +291,11 @@ install: all
 	install -m 644 kernels/native/*.h $(DEST)/share/mascon/kernels/native/
 	install -m 644 kernels/mck*.h $(DEST)/share/mascon/kernels/ && install -m 644 runtime/base/mc_def.h $(DEST)/share/mascon/runtime/base/
 	for extra in scripts LICENSE; do [ ! -e $$extra ] || cp -R $$extra $(DEST)/share/mascon/; done
+
+# make uninstall removes what make install PREFIX=... put there
+.PHONY: uninstall
+uninstall:
+	rm -rf $(DEST)/bin/mascon $(DEST)/lib/mascon $(DEST)/share/mascon $(DEST)/include/mascon $(DEST)/lib/pkgconfig/mascon.pc
 
 # make dist      a relocatable folder and .tar.gz in build/dist; WITH_TESTS=1 adds tests and bench
 VERSION := $(shell sed -n "s/^T\.version = '\(.*\)'/\1/p" runtime/ops/ops.lua)

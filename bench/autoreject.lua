@@ -1,8 +1,9 @@
 -- autoreject.lua - epoch rejection: the local analysis, its transform, RANSAC, repair; what each trick of it gains; memory against the plan; files larger than
 -- memory.
 --
--- Owns the jobs. The samples are sums of SplitMix64 uniforms, written down once more in peers/bench_autoreject.py. The ablation goes from the way
--- other programs take to ours, step by step, on part of the channels where the slow steps would take minutes.
+-- Holds the jobs. The samples are sums of SplitMix64 uniforms, written down once more in peers/bench_autoreject.py. The
+-- ablation goes from the way other programs take to ours, step by step, on part of the channels where the slow steps
+-- would take minutes.
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
 local ar, op = mc.autoreject, require 'mascon.core.op'

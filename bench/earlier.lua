@@ -1,7 +1,7 @@
 -- earlier.lua - what the page said before, for the families that a run left out.
 --
--- A machine that has no rows of a family cannot write its tables anew; they are taken over from the page, with the date and commit of their run.
--- Owns reading the page. May not know rows or cases.
+-- A machine that has no rows of a family cannot write its tables anew; they are taken over from the page, with the date
+-- and commit of their run. Reads the page.
 local M = {}
 
 local function cells(line)

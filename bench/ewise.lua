@@ -1,7 +1,7 @@
 -- ewise.lua - elementwise ops, chains of them, and reductions over 16 million f32, against streams over the same memory.
 --
--- Plain stores are the yardstick (the reader of a line that will be written is part of them); streams with non-temporal stores stand in
--- the family `limit`. Chains are compiled functions. Owns shapes; may not know kernels.
+-- Plain stores are the yardstick (the reader of a line that will be written is part of them); streams with non-temporal
+-- stores stand in the family `limit`. Chains are compiled functions. Holds shapes.
 local mc = require 'mascon'
 local limits = require 'limits'
 local BIG, MID = 16 * 2 ^ 20, 2 ^ 20

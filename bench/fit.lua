@@ -1,7 +1,7 @@
 -- fit.lua - least squares and fits of models on the same data as SciPy: the NIST suite, a million points, a thousand small fits, a surrogate.
 --
--- Owns data and starts; the names are those of the peers' bench (`op_<name>`). A row holds evaluations and, as its value, the sum of squares or the
--- number of NIST runs (of 54) that reach six digits. May not know how anything is solved.
+-- Holds data and starts; the names are those of the peers' bench (`op_<name>`). A row holds evaluations and, as its
+-- value, the sum of squares or the number of NIST runs (of 54) that reach six digits.
 local mc = require 'mascon'
 local HERE = debug.getinfo(1, 'S').source:match '^@(.*)/[^/]*$' or 'bench'
 

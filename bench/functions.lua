@@ -1,10 +1,11 @@
 -- functions.lua - the op table against NumPy, SciPy and PyTorch: one row per function, size and layout.
 --
--- A row names its function, inputs and call; the peers' bench reads the same rows from a plan file and has a call under the same key, so
--- shapes and values stand once. Sizes: small (100 elements: the call is the cost), cache (10^4), memory (4 * 10^6); layouts: contiguous and
--- strided (every second element; matrices transposed). Functions that this build lacks are left out of the plan. The limit beside a row
--- is a copy of as many bytes as the function has to move, a read of them, a direct cblas product of as many operations, or FFTW.
--- Owns rows, inputs and the checksum by which the results of both sides are compared. May not know the peers.
+-- A row names its function, inputs and call; the peers' bench reads the same rows from a plan file and has a call under
+-- the same key, so shapes and values stand once. Sizes: small (100 elements: the call is the cost), cache (10^4),
+-- memory (4 * 10^6); layouts: contiguous and strided (every second element; matrices transposed). Functions that this
+-- build lacks are left out of the plan. The limit beside a row is a copy of as many bytes as the function has to move,
+-- a read of them, a direct cblas product of as many operations, or FFTW. Holds rows, inputs and the checksum by which
+-- the results of both sides are compared.
 local mc = require 'mascon'
 local limits = require 'limits'
 local measure = require 'measure'

@@ -1,7 +1,8 @@
 -- handle.lua - what the lifetime of a handle costs: the alternatives behind the layout of mc_tensor (see runtime/mascon.h).
 --
--- Each case is c = a + b on 16 f64 through the same C entry point; only how the result's header and payload live differs. With 10 and
--- with 1e5 handles alive, compiled by LuaJIT and interpreted. Owns the alternatives; they are written on the FFI, below the API.
+-- Each case is c = a + b on 16 f64 through the same C entry point; only how the result's header and payload live
+-- differs. With 10 and with 1e5 handles alive, compiled by LuaJIT and interpreted. Holds the alternatives; they are
+-- written on the FFI, below the API.
 local ffi = require 'ffi'
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'

@@ -1,10 +1,10 @@
 /* limits.c - what this machine can do: the yardsticks that bench/ sets our kernels against.
  *
  * Built by `make bench` into build/bench/liblimits.so with -O3 -march=native and opened by
- * limits.lua through the FFI. Owns memory streams (plain and non-temporal stores), OpenBLAS called
- * once over the whole product, FFTW with estimated plans in a plain loop over rows, the time of a
- * new process, a slab of fixed-size records for handle.lua. Every loop takes the number of threads.
- * May not know mascon: the numbers must hold without it. */
+ * limits.lua through the FFI. Holds memory streams (plain and non-temporal stores), OpenBLAS
+ * called once over the whole product, FFTW with estimated plans in a plain loop over rows, the
+ * time of a new process, a slab of fixed-size records for handle.lua. Every loop takes the
+ * number of threads. */
 #define _GNU_SOURCE
 #include <cblas.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 -- limits.lua - the machine's limits as functions of tensors: bench/limits.c behind the FFI.
 --
--- Owns the opening of liblimits.so (made by `make bench`, or here when it is missing) and the passing of tensors' memory. The yardsticks
--- run in our process, on the same memory, threads and clock as what they are compared with. May not know cases.
+-- Opens liblimits.so (made by `make bench`, or here when it is missing), passes tensors' memory. The
+-- yardsticks run in our process, on the same memory, threads and clock as what they are compared with.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local M = {}

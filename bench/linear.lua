@@ -1,7 +1,7 @@
 -- linear.lua - matrix products against one direct call of the same OpenBLAS, batched transforms against a direct loop over FFTW.
 --
--- Small M, odd K, tall and thin shapes as well as square ones; at all threads and at one. The direct call may cut the product as it likes,
--- ours cuts by shape. Owns shapes; may not know tiles.
+-- Small M, odd K, tall and thin shapes as well as square ones; at all threads and at one. The direct call may cut the
+-- product as it likes, ours cuts by shape. Holds shapes.
 local mc = require 'mascon'
 local limits = require 'limits'
 

@@ -1,8 +1,8 @@
 -- measure.lua - how a case is timed and what its row holds.
 --
--- A case gives `run(n)`, which does the work n times, and may give `limit(n)`, the machine's own way of doing the same work. Both are
--- timed in turn, so that a change of the machine's mood meets both; the share is the median over pairs of limit time / our time.
--- Owns warm-up, number of repetitions, medians and percentiles, the row. May not know what is timed, nor where rows go.
+-- A case gives `run(n)`, which does the work n times, and may give `limit(n)`, the machine's own way of doing the same
+-- work. Both are timed in turn, so that a change of the machine's mood meets both; the share is the median over pairs
+-- of limit time / our time. Holds warm-up, number of repetitions, medians and percentiles, the row.
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
 local C = lib.C

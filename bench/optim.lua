@@ -1,7 +1,7 @@
 -- optim.lua - minimisers, roots, integrals and differential equations on the same problems as SciPy; a training step beside PyTorch.
 --
--- Owns the problems and starts; the names are those of the peers' bench (`op_<name>`), ours also with _compiled where mc.compile takes the function.
--- A row holds the evaluations of f and the value reached beside the time. May not know how anything is solved.
+-- Holds the problems and starts; the names are those of the peers' bench (`op_<name>`), ours also with _compiled where
+-- mc.compile takes the function. A row holds the evaluations of f and the value reached beside the time.
 local mc = require 'mascon'
 
 local function part(x, a, b) return x[{ { a, b } }] end

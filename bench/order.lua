@@ -1,6 +1,6 @@
 -- order.lua - sorting and medians by row: many short rows, few long ones, one very long one.
 --
--- There is no limit of the machine to set beside them; the peers' table compares. Owns shapes; may not know algorithms.
+-- There is no limit of the machine to set beside them; the peers' table compares. Holds shapes.
 local mc = require 'mascon'
 
 return function(bench)

@@ -1,8 +1,8 @@
 -- pac.lua - the coupling job: 512 rows of 2048 samples, 16 x 16 bands; alone (w1), with 200 drawn shifts (w2), with all 2047 (w3).
 --
--- Then the ablation: each trick of the coupling engine that can be switched from outside, cumulatively from the way other programs
--- go, and what each alternative costs at the end of that road; and peak memory against what the plan says. Owns the job. The peers' bench runs
--- the same job on the same samples (MASCON_BENCH_PAC names their file).
+-- Then the ablation: each trick of the coupling engine that can be switched from outside, cumulatively from the way
+-- other programs go, and what each alternative costs at the end of that road; and peak memory against what the plan
+-- says. Holds the job. The peers' bench runs the same job on the same samples (MASCON_BENCH_PAC names their file).
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
 local ROWS, T, FS = 512, 2048, 512

@@ -1,8 +1,9 @@
 -- peers.lua - the competition beside us: the same work in the same run, written into bench/RESULTS.md.
 --
 -- usage: mascon bench/peers.lua [--threads N] [--rounds N] [--venv FOLDER] [--out FILE] [--skip-ablation] [--render]
--- Family by family ours and theirs take turns, for a number of rounds; a ratio is the median over rounds. The Python environment is made by
--- peers/setup.sh when it is missing. Owns the order of runs and the merging of rounds; results.lua owns the page. May not know cases.
+-- Family by family ours and theirs take turns, for a number of rounds; a ratio is the median over rounds. The Python
+-- environment is made by peers/setup.sh when it is missing. Decides the order of runs and the merging of rounds;
+-- results.lua owns the page.
 local mc = require 'mascon'
 local rows = require 'rows'
 local measure = require 'measure'
@@ -91,14 +92,20 @@ local function wait()
   end
 end
 
-local before = earlier.read(o.out) -- once: later writes of the page would otherwise take their own text for an earlier run
+local TABLES = 'stored/tables.md' -- beside the page
+local tables = (o.out:match '^(.*/)' or '') .. TABLES
+local before = earlier.read(tables) -- once: later writes of the page would otherwise take their own text for an earlier run
 
 --- Writes the page from the rows on disk.
 local function page()
   local ours, why = rows.load_rows(OURS)
   if not ours then error('peers: ' .. why .. '; run without --render first', 0) end
-  local ok, wrong = mc.file.write(o.out, results.page(rows.load_rows(FACTS)[1], ours, rows.load_rows(THEIRS), before))
-  if not ok then error('peers: ' .. wrong, 0) end
+  local all = results.page(rows.load_rows(FACTS)[1], ours, rows.load_rows(THEIRS), before)
+  os.execute(("mkdir -p '%s'"):format((tables:match '^(.*)/'):gsub("'", "'\\''")))
+  for path, text in pairs { [tables] = all, [o.out] = results.front(all, TABLES) } do
+    local ok, wrong = mc.file.write(path, text)
+    if not ok then error('peers: ' .. wrong, 0) end
+  end
   print('written: ' .. o.out)
 end
 

@@ -1,6 +1,7 @@
--- results.lua - the page bench/RESULTS.md: floors and goals, machine limits, peers, coupling, ablation, and what we lose.
+-- results.lua - bench/RESULTS.md and, with every row, bench/stored/tables.md: floors and goals, machine limits, peers, coupling, ablation, and what we lose.
 --
--- page(facts, ours, theirs, old) -> text; old: the page before, whose tables stand for families without rows. Owns the tables and the verdicts; numbers come from rows alone. May not run anything.
+-- page(facts, ours, theirs, old) -> text; old: the page before, whose tables stand for families without rows. Holds the
+-- tables and the verdicts; numbers come from rows alone. May not run anything.
 local measure = require 'measure'
 local earlier = require 'earlier'
 local results_functions = require 'results_functions'
@@ -336,6 +337,23 @@ function M.page(facts, ours, theirs, old)
   local skipped = {}
   for _, r in ipairs(theirs) do if r.skipped then skipped[#skipped + 1] = r.name .. ' (' .. r.skipped .. ')' end end
   if #skipped > 0 then put('Not run: ' .. table.concat(skipped, ', ') .. '.') end
+  return table.concat(out, '\n\n') .. '\n'
+end
+
+-- Sections of the page that people read; the others are in the file of all tables.
+local FRONT = { ['Floors and goals'] = true, ['Limits of the machine'] = true, ['Coupling: 512 rows x 2048 samples, 16 x 16 bands'] = true,
+  ['Where we lose'] = true, Failed = true }
+
+--- The page of the figures that matter, cut from the text of all tables.
+---@param all string what page() returned
+---@param path string the file of all tables, as the page links to it
+---@return string
+function M.front(all, path)
+  local head, rest = all:match '^(.-)\n\n(## .*)$'
+  local out = { head, ('All tables of all rows: [%s](%s).'):format(path, path) }
+  for section in ('\n' .. rest):gsub('\n## ', '\1'):gmatch '\1([^\1]*)' do
+    if FRONT[section:match '^[^\n]*'] then out[#out + 1] = '## ' .. section:match '^(.-)%s*$' end
+  end
   return table.concat(out, '\n\n') .. '\n'
 end
 

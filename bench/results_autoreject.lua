@@ -1,6 +1,6 @@
 -- results_autoreject.lua - the part of the page about epoch rejection: against upstream, growth, ablation, memory.
 --
--- Owns its tables. Rows come from bench/autoreject.lua and peers/bench_autoreject.py. May not know how anything is timed.
+-- Holds its tables. Rows come from bench/autoreject.lua and peers/bench_autoreject.py.
 local measure = require 'measure'
 local M = {}
 

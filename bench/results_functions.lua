@@ -1,7 +1,7 @@
 -- results_functions.lua - the page's table of functions: ratios to the peers, geometric means, rows that lose and why.
 --
--- section(ours, theirs) -> text. A ratio is theirs / ours, the median over rounds; the sums of both results must agree. Owns the
--- reasons for rows under the floor. May not run anything.
+-- section(ours, theirs) -> text. A ratio is theirs / ours, the median over rounds; the sums of both results must agree.
+-- Holds the reasons for rows under the floor. May not run anything.
 local measure = require 'measure'
 local M = {}
 

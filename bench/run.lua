@@ -1,15 +1,15 @@
 -- run.lua - our benchmarks: a table to read, one JSON line per case to keep, a comparison with an earlier run.
 --
 -- usage: mascon bench/run.lua [FILTER] [--threads N] [--family A,B] [--save FILE] [--compare FILE] [--least SECONDS] [--list]
--- FILTER is a part of the case's name. Exit status 1 when a case fails its check, or is slower than in FILE beyond the spread. Owns the
--- order of families and the verdict. May not know how anything is computed.
+-- FILTER is a part of the case's name. Exit status 1 when a case fails its check, or is slower than in FILE beyond the
+-- spread. Decides the order of families and the verdict.
 local mc = require 'mascon'
 local measure = require 'measure'
 local rows = require 'rows'
 
 local FAMILIES = {
   { 'start', 'small' }, { 'small', 'small' }, { 'handle', 'handle' }, { 'limit', 'ewise' }, { 'ewise', 'ewise' }, { 'reduce', 'ewise' }, { 'matmul', 'linear' },
-  { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' }, { 'ablation', 'pac' }, { 'memory', 'pac' },
+  { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' }, { 'ablation', 'pac' }, { 'memory', 'pac' }, { 'xpcs', 'xpcs' },
   { 'autoreject', 'autoreject' }, { 'autoreject_growth', 'autoreject' }, { 'autoreject_ablation', 'autoreject' }, { 'autoreject_memory', 'autoreject' }, { 'autoreject_stream', 'autoreject', asked = true },
   { 'transform', 'transforms' }, { 'optim', 'optim' }, { 'optim', 'fit' },
 }

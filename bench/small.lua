@@ -1,7 +1,7 @@
 -- small.lua - small operations and the start: where the handle, the call and the process are the cost, not the arithmetic.
 --
--- Owns shapes of 16 and 1000 elements, compiled and interpreted, with 10 and 1e5 results alive, and new processes. The names are those of
--- the peers' bench. May not know how a handle is made.
+-- Holds shapes of 16 and 1000 elements, compiled and interpreted, with 10 and 1e5 results alive, and new processes. The
+-- names are those of the peers' bench.
 local mc = require 'mascon'
 local limits = require 'limits'
 

@@ -1,8 +1,8 @@
 -- transforms.lua - named functions, plain and compiled, with and without gradients: what a user would hand to mc.compile.
 --
--- Owns the functions, their shapes and inputs; the names are those of the peers' bench (`tr_<name>`, ours with _eager, _compiled and _vm), so are the
--- inputs: sin(i k) for the i-th element, scaled. A row also holds the time of the first call and the peak of tensor memory. May not know how
--- functions are compiled.
+-- Holds the functions, their shapes and inputs; the names are those of the peers' bench (`tr_<name>`, ours with _eager,
+-- _compiled and _vm), so are the inputs: sin(i k) for the i-th element, scaled. A row also holds the time of the first
+-- call and the peak of tensor memory.
 local mc = require 'mascon'
 local measure = require 'measure'
 

@@ -164,6 +164,12 @@ mc.args.run('autoreject', function()
   })
   print()
   io.write(ar.report.text(r.types, ar.report.counts(r.log), o.mark))
+  local total = ar.report.counts(r.log)
+  local cells = total.good + total.bad + total.repaired
+  if cells > 0 and (total.bad + total.repaired) / cells > 0.25 then
+    table.insert(r.warnings, ('%.0f %% of the cells are bad; with so many the limits say more about the recording than about single channels: check its unit, reference, filter and montage, or drop the channels that are bad throughout'):format(
+      100 * (total.bad + total.repaired) / cells))
+  end
   for _, w in ipairs(r.warnings) do print('note: ' .. w) end
   r.marked, r.settings, r.subtitle = o.mark, { { 'input', o[1] }, { 'epochs', E }, { 'samples', T }, { 'sampling rate, Hz', epochs.fs }, { 'from, s', epochs.tmin } }, o[1]:match '[^/]*$'
   for _, k in ipairs { 'reject_by', 'method', 'cv', 'seed', 'compat' } do table.insert(r.settings, { k, o[k] }) end

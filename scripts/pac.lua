@@ -123,11 +123,20 @@ mc.args.run('pac', function()
   -- how far the definition is from Tensorpac's pooled counts, on these data
   local note
   if o.measure == 'mi' and o.compat == 'native' and rows * source.T <= 2e7 and not (source.mask and source.mask.ndim > 1) then
-    local plain = { fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, axes = 'CST', dtype = o.dtype, windows = source.windows, mask = source.mask }
-    local x = source:read(1, source.C)
-    local a = pac.compute(x, plain).pac
-    plain.bin_norm = 'pooled'
-    note = pac.report.pooled_note(a, pac.compute(x, plain).pac)
+    local plain = { fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, axes = 'CST', dtype = o.dtype, windows = source.windows, mask = source.mask,
+      threads = o.threads, bin_norm = 'pooled' }
+    -- counts of all rows are pooled, so all rows are in work at a time, beside the samples read and converted
+    local bytes, room = pac.plan(source.T, plain):bytes(rows, rows) + 12 * rows * source.T, plan.options.max_memory
+    if room and bytes > room then
+      print(('no comparison with pooled counts: it would take %.1f MiB, --max-memory is %.1f MiB'):format(bytes / 2 ^ 20, room / 2 ^ 20))
+    else
+      note = mc.scope(function()
+        local x = source:read(1, source.C)
+        local pooled_map = pac.compute(x, plain).pac
+        plain.bin_norm = nil
+        return pac.report.pooled_note(pac.compute(x, plain).pac, pooled_map)
+      end)
+    end
   end
 
   local report = pac.report

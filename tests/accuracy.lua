@@ -1,10 +1,10 @@
 -- accuracy.lua - measures the accuracy table: worst error per function, dtype and ISA level.
 --
 -- usage: mascon tests/accuracy.lua LOGS OUT   (run by `make accuracy`; LOGS holds ulp.LEVEL.log as tests/c/ulp.c prints them)
--- Two sources. Elementwise functions of the scalar language: the sweeps of tests/c/ulp.c against a wider libm. Everything else: the golden cases.
--- Units: `ulp`, units in the last place of the correct result, for elementwise ops; `eps`, errors over the largest magnitude of the answer in
--- units of the dtype's eps, for all others, whose elements share their rounding errors. OUT is a table of tab-separated columns with the machine
--- and the date in its head. May not know any op.
+-- Two sources. Elementwise functions of the scalar language: the sweeps of tests/c/ulp.c against a wider libm.
+-- Everything else: the golden cases. Units: `ulp`, units in the last place of the correct result, for elementwise ops;
+-- `eps`, errors over the largest magnitude of the answer in units of the dtype's eps, for all others, whose elements
+-- share their rounding errors. OUT is a table of tab-separated columns with the machine and the date in its head.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local C = require 'mascon.core.ffi'.C

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check.sh - what `make check` runs beyond `make test`: lint, asserts, sanitizers, stress, fuzzing. One line per step at the end.
 #
-# usage: tests/check.sh [STEP...]   Steps: lint docs debug threads plain repeat asan fuzz (these by default); isa jitoff gc (one at a time what
+# usage: tests/check.sh [STEP...]   Steps: lint docs debug threads plain alone repeat asan fuzz (these by default); isa jitoff gc (one at a time what
 # plain and debug do together, to find out which of them a failure is about)
 # B is the release build to check (default build); LEVELS=v3 keeps the others to one ISA level.
 # Each step builds what it needs (debug into build-debug, the sanitizers into build-asan), writes build/check-STEP.log and counts as
@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(lint docs debug threads plain repeat asan fuzz)
+[ ${#steps[@]} -gt 0 ] || steps=(lint docs debug threads plain alone repeat asan fuzz)
 MAKE=${MAKE:-make}
 B=${B:-build}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:detect_stack_use_after_return=0} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
@@ -22,6 +22,14 @@ level() { "$B/mascon" -e 'io.write(require "mascon".info().isa)'; }
 # release: one level will do, and their own tests are those of `make test`.
 step_debug() {
   $MAKE --no-print-directory MODE=debug WERROR=1 LEVELS="$(level)" tests-c && MASCON_NUM_THREADS=4 MASCON_TEST_GC=1 tests/run.sh build-debug runtime
+}
+# Without any optional neighbour: no plug-in is there, and what needs none has to work.
+step_alone() {
+  local at=build-alone spec
+  rm -rf "$at" && mkdir -p "$at" && cp "$B/mascon" "$B/libmascon.so" "$at/" && ln -s "$(realpath "$B/lua")" "$at/lua" || return 1
+  for spec in tensor_spec index_spec fft_spec products_spec reduce_spec matmul_spec tables_spec sort_spec text_spec edf_spec; do
+    timeout 600 "$at/mascon" tests/run.lua "$spec" || return 1
+  done
 }
 # What cuts large work, with as many threads as it may meet; the other specs run with 4 in `debug`, with 1 in `plain`.
 step_threads() {

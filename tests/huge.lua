@@ -1,7 +1,7 @@
 -- huge.lua - tensors of more than 2^31 elements: ops whose counts, positions or offsets would overflow 32 bits show it here.
 --
 -- usage: mascon tests/huge.lua   (run by `make long`). Each check says what memory it needs; one that does not fit into what is available is skipped with a word.
--- Prints `N passed, M failed, K skipped`. May not know how ops are made.
+-- Prints `N passed, M failed, K skipped`.
 local mc = require 'mascon'
 local host = require 'mascon.host'
 

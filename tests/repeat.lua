@@ -1,7 +1,7 @@
 -- repeat.lua - one line per hash of results that must have the same bits in every run, whatever the number of threads.
 --
--- Run many times by tests/check.sh, which compares the lines. Owns the choice of operations: sums, products, transforms, sorting,
--- filters and random streams, all large enough to be cut into tasks.
+-- Run many times by tests/check.sh, which compares the lines. Makes the choice of operations: sums, products,
+-- transforms, sorting, filters and random streams, all large enough to be cut into tasks.
 local mc = require 'mascon'
 local manifest = require 'mascon.report.manifest'
 

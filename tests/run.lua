@@ -1,10 +1,10 @@
 -- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--share K/N] [--verbose]
 --
 -- Assembles busted from its parts instead of calling its command line, for three reasons: the last line is ours ("N
--- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and
--- reload the library for each file, which an FFI library with registered types does not survive). Files and tests are
--- shuffled; the seed is printed. FILTER picks the spec files whose name (or path) contains it or, when there is none, the tests
--- whose full name does; --share K/N the K-th of N shares of the files. May not know any spec.
+-- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and reload
+-- the library for each file, which an FFI library with registered types does not survive). Files and tests are
+-- shuffled; the seed is printed. FILTER picks the spec files whose name (or path) contains it or, when there is none,
+-- the tests whose full name does; --share K/N the K-th of N shares of the files.
 
 local function missing(what)
   io.stderr:write('tests need busted (', what, '); `make deps` installs it\n')

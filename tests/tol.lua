@@ -1,8 +1,8 @@
--- tol.lua: tolerance classes, the only place where numbers of accuracy stand.
+-- tol.lua - tolerance classes, the only place where numbers of accuracy stand.
 --
--- compare(class, dtype, got, want, more) is the one comparison of the specs: nil when `got` fits, else a sentence. A spec names a
--- class, never a number. NaN and infinities must match exactly in every class. Real numbers are Lua numbers, integers and booleans
--- int64 boxes or Lua numbers, complex numbers { re =, im = }. May not know tensors or ops.
+-- compare(class, dtype, got, want, more) is the one comparison of the specs: nil when `got` fits, else a sentence. A
+-- spec names a class, never a number. NaN and infinities must match exactly in every class. Real numbers are Lua
+-- numbers, integers and booleans int64 boxes or Lua numbers, complex numbers { re =, im = }.
 --
 -- EXACT      the same value; in `more.zero` also the same sign of zero
 -- ULP4       at most 4 units in the last place of the dtype (of the larger part for complex numbers)

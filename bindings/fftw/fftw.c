@@ -1,10 +1,10 @@
 /* fftw.c - the FFTW neighbour: transforms of rows behind mc_fft_api.
  *
- * Owns: plans and their scratch. Plans are made for aligned rows and executed on other arrays
- * that FFTW calls as aligned (16 bytes, it says), which it allows from any thread; making and dropping plans is not
- * thread-safe, the caller holds a lock. Estimated plans depend on the shape alone unless wisdom was
- * loaded; measured ones on the machine's mood. FFTW ends the process when memory runs out, so what
- * a plan may need is asked of the host first. May not know tensors. */
+ * Holds: plans and their scratch. Plans are made for aligned rows and executed on other arrays
+ * that FFTW calls as aligned (16 bytes, it says), which it allows from any thread; making and
+ * dropping plans is not thread-safe, the caller holds a lock. Estimated plans depend on the
+ * shape alone unless wisdom was loaded; measured ones on the machine's mood. FFTW ends the
+ * process when memory runs out, so what a plan may need is asked of the host first. */
 #include "../../runtime/device/mc_backend.h"
 #include "../../runtime/base/mc_def.h"
 

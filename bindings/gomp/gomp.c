@@ -1,12 +1,13 @@
 /* gomp.c - the libgomp neighbour: the one thread pool, behind mc_threads_api.
  *
- * The pool is libgomp's and lives until the process ends. Tasks are handed out one by one, since they
- * are already coarse (the runtime cuts by shape) and their costs differ. A call from inside a parallel
- * region, or for one thread or one task, runs on the calling thread as worker 0, so nesting neither
- * multiplies threads nor deadlocks. Owns where workers may run: never on the processor of the thread
- * that calls them, because a sleeping worker is often woken there and the two then take turns for tens
- * of milliseconds (measured on Linux 6.18, two virtual cores: 256^3 in 475 us that way, 190 us apart).
- * Whoever sets OMP_PROC_BIND or OMP_PLACES decides alone. May not know what a task does. */
+ * The pool is libgomp's and lives until the process ends. Tasks are handed out one by one, since
+ * they are already coarse (the runtime cuts by shape) and their costs differ. A call from inside
+ * a parallel region, or for one thread or one task, runs on the calling thread as worker 0, so
+ * nesting neither multiplies threads nor deadlocks. Decides where workers may run: never on the
+ * processor of the thread that calls them, because a sleeping worker is often woken there and
+ * the two then take turns for tens of milliseconds (measured on Linux 6.18, two virtual cores:
+ * 256^3 in 475 us that way, 190 us apart). Whoever sets OMP_PROC_BIND or OMP_PLACES decides
+ * alone. */
 #include "../../runtime/device/mc_backend.h"
 #include "../../runtime/base/mc_def.h"
 

@@ -1,11 +1,11 @@
 /* hdf5.c - the HDF5 neighbour, its reading half: objects, their shapes, numbers and texts.
  *
- * Owns libhdf5's ids, each behind an object with its label for messages, and the lock: libhdf5 as
- * distributions build it knows no threads. A file stays open as long as an object of it. Links to
- * other places and files are followed by libhdf5. Reading goes in slabs of whole chunks, between
- * which Ctrl-C is looked at. May not know tensors. What remains: memory that libhdf5 takes for
- * chunks and names is its own, not counted; and it trusts the bytes of a file more than our own
- * parsers do: changed bytes in its heaps and headers can end the process (seen with 1.10.8), while a
+ * Holds libhdf5's ids, each behind an object with its label for messages, and the lock: libhdf5
+ * as distributions build it knows no threads. A file stays open as long as an object of it.
+ * Links to other places and files are followed by libhdf5. Reading goes in slabs of whole
+ * chunks, between which Ctrl-C is looked at. What remains: memory that libhdf5 takes for chunks
+ * and names is its own, not counted; and it trusts the bytes of a file more than our own parsers
+ * do: changed bytes in its heaps and headers can end the process (seen with 1.10.8), while a
  * file that is cut short, or of another kind, is an error. */
 #include "parts.h"
 

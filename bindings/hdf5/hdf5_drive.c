@@ -1,12 +1,12 @@
 /* hdf5_drive.c - the file driver under libhdf5, for reading and for writing.
  *
- * Why not libhdf5's own: it takes two openings of one file for one, and would answer from what it
- * kept of the first, although the file has been replaced in between while some object of it waits for
- * the collector; it locks files, which fails on file systems that are mounted read-only; and a file
- * that cannot be written to its end, on a full disk, can never be closed. Ours opens each file anew,
- * locks nothing, and writes to a descriptor that the host opened under a temporary name: after a
- * failure, which it remembers, or when the file is given up, it takes everything and writes nothing.
- * May not know what the bytes mean. */
+ * Why not libhdf5's own: it takes two openings of one file for one, and would answer from what
+ * it kept of the first, although the file has been replaced in between while some object of it
+ * waits for the collector; it locks files, which fails on file systems that are mounted
+ * read-only; and a file that cannot be written to its end, on a full disk, can never be closed.
+ * Ours opens each file anew, locks nothing, and writes to a descriptor that the host opened
+ * under a temporary name: after a failure, which it remembers, or when the file is given up, it
+ * takes everything and writes nothing. */
 #include "parts.h"
 
 #include <errno.h>

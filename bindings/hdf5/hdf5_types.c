@@ -1,8 +1,8 @@
 /* hdf5_types.c - which types of HDF5 files are numbers, texts or references here.
  *
- * Owns the table from types in the file to what is delivered, and the types in memory. Numbers without
- * a dtype of their own come in the next wider signed one; what loses digits or has no meaning here
- * (long doubles, dates, tables, opaque bytes) stays unknown. */
+ * Holds the table from types in the file to what is delivered, and the types in memory. Numbers
+ * without a dtype of their own come in the next wider signed one; what loses digits or has no
+ * meaning here (long doubles, dates, tables, opaque bytes) stays unknown. */
 #include "parts.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* hdf5_write.c - the HDF5 neighbour, its writing half: groups, datasets, texts, attributes.
  *
  * The file is a descriptor that the host opened under a temporary name (hdf5_drive.c). Equal
- * contents give equal bytes: no times are stored. May not know names of files but for messages. */
+ * contents give equal bytes: no times are stored. */
 #include "parts.h"
 
 #include <string.h>

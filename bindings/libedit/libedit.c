@@ -1,13 +1,11 @@
 /* libedit.c - line editing for the prompt, through libedit.
  *
- * Implements mc_edit_api. Owns: the editor, the history in memory and its file, the terminal while
- * a line is read, and SIGINT, SIGTERM, SIGHUP, SIGWINCH and SIGCONT for that time (the program's
- * own handlers would leave the terminal raw). Reading of bytes is ours, so that a signal ends a
- * line at once.
- * History file: one line of input per line, newest last, private to the user. Lines are appended as
- * they are entered, so two prompts at once lose nothing; when a prompt ends the file is rewritten
- * without repeats. Input that begins with a space is not kept. May not know Lua: completion is a
- * function it was given. */
+ * Implements mc_edit_api. Holds: the editor, the history in memory and its file, the terminal
+ * while a line is read, and SIGINT, SIGTERM, SIGHUP, SIGWINCH and SIGCONT for that time (the
+ * program's own handlers would leave the terminal raw). Reading of bytes is ours, so that a
+ * signal ends a line at once. History file: one line of input per line, newest last, private to
+ * the user. Lines are appended as they are entered, so two prompts at once lose nothing; when a
+ * prompt ends the file is rewritten without repeats. Input that begins with a space is not kept. */
 #include "../../runtime/device/mc_backend.h"
 #include "../../runtime/base/mc_def.h"
 #include <errno.h>

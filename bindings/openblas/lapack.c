@@ -1,10 +1,9 @@
 /* lapack.c - LAPACK as OpenBLAS carries it, behind mc_lapack_api.
  *
- * Owns: the choice of the routine by type letter, the declarations of the Fortran routines (every
- * argument by address, the lengths of the character arguments behind), the meaning of the work
- * areas that differ between real and complex routines. Bad arguments go to the handler in
- * openblas.c. May not know tensors, and checks nothing: sizes, NaN where a routine would not
- * return, and singular leading dimensions are the caller's. */
+ * Holds: the choice of the routine by type letter, the declarations of the Fortran routines
+ * (every argument by address, the lengths of the character arguments behind), the meaning of the
+ * work areas that differ between real and complex routines. Bad arguments go to the handler in
+ * openblas.c. */
 #include "../../kernels/mck.h"
 #include "../../runtime/device/mc_backend.h"
 

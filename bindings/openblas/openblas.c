@@ -1,11 +1,11 @@
 /* openblas.c - the OpenBLAS neighbour: matrix products behind mc_blas_api.
  *
- * Owns: the switch to one thread (the runtime runs tiles in parallel itself), the splitting of
- * sizes that do not fit the 32-bit integers of BLAS, and the handler of bad arguments: BLAS's own
- * prints, and other builds of it exit. Defined here the two handlers come first in the lookup of
- * the libraries that this plug-in pulls in, and only write the record. What remains: OpenBLAS keeps
- * a fixed number of work buffers (MAX_THREADS of its build, 64 in Debian); more threads than that
- * in products at once is beyond it. May not know tensors. */
+ * Holds: the switch to one thread (the runtime runs tiles in parallel itself), the splitting of
+ * sizes that do not fit the 32-bit integers of BLAS, and the handler of bad arguments: BLAS's
+ * own prints, and other builds of it exit. Defined here the two handlers come first in the
+ * lookup of the libraries that this plug-in pulls in, and only write the record. What remains:
+ * OpenBLAS keeps a fixed number of work buffers (MAX_THREADS of its build, 64 in Debian); more
+ * threads than that in products at once is beyond it. */
 #include "../../kernels/mck.h"
 #include "../../runtime/device/mc_backend.h"
 

@@ -1,10 +1,10 @@
 /* rsvg.c - the librsvg neighbour: SVG text to a PNG file behind mc_raster_api.
  *
- * Owns the parse, the cairo surface and the file. The SVG is parsed from memory without a base
- * address, so librsvg loads nothing from anywhere but data: addresses. The image is written beside
- * its place, synced and renamed: a reader never sees half a file. May not know what is drawn. Pixel
- * memory is cairo's own, 4 bytes a pixel, bounded first. What remains: GLib, below librsvg, ends
- * the process when it gets no memory for its own small objects. */
+ * Holds the parse, the cairo surface and the file. The SVG is parsed from memory without a base
+ * address, so librsvg loads nothing from anywhere but data: addresses. The image is written
+ * beside its place, synced and renamed: a reader never sees half a file. Pixel memory is cairo's
+ * own, 4 bytes a pixel, bounded first. What remains: GLib, below librsvg, ends the process when
+ * it gets no memory for its own small objects. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif

@@ -1,8 +1,9 @@
 /* yaml.c - the libyaml neighbour: a YAML text as a row of events behind mc_yaml_api.
  *
- * Owns the parser and nothing after the call. Texts are handed on as libyaml gives them: UTF-8, with their lengths, since a text may hold zero bytes. What plain
- * scalars mean, anchors and merging are the caller's matter. libyaml takes its memory from malloc, which is
- * not counted; it is bounded by the length of the text. */
+ * Holds the parser and nothing after the call. Texts are handed on as libyaml gives them: UTF-8,
+ * with their lengths, since a text may hold zero bytes. What plain scalars mean, anchors and
+ * merging are the caller's matter. libyaml takes its memory from malloc, which is not counted;
+ * it is bounded by the length of the text. */
 #include "../../runtime/device/mc_backend.h"
 #include "../../runtime/base/mc_def.h"
 

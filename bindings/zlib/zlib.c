@@ -1,8 +1,8 @@
 /* zlib.c - the zlib neighbour: crc32, inflate and deflate streams behind mc_zlib_api.
  *
- * Owns the z_stream of each call and its memory, all of which comes from the host's allocator and
- * is counted there. zlib counts in 32 bits; calls hand it at most CHUNK bytes at a time and loop.
- * May not know what is packed. */
+ * Holds the z_stream of each call and its memory, all of which comes from the host's allocator
+ * and is counted there. zlib counts in 32 bits; calls hand it at most CHUNK bytes at a time and
+ * loop. */
 #include "../../runtime/device/mc_backend.h"
 #include "../../runtime/base/mc_def.h"
 

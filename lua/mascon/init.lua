@@ -1,12 +1,13 @@
---- mascon: tensors, kernels and workflows for scientific analyses.
+-- mascon/init.lua - tensors, kernels and workflows for scientific analyses.
 --
--- The public table. Core modules are loaded at once, everything else (signal, stats, plot, ...) when first touched, which keeps
--- the start in milliseconds; a name that is not there is looked for among the workflows. Owns no logic.
+-- The public table. Core modules are loaded at once, everything else (signal, stats, plot, ...) when first touched,
+-- which keeps the start in milliseconds; a name that is not there is looked for among the workflows.
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local array = require 'mascon.array'
+local guard = require 'mascon.core.guard'
 local workflow = require 'mascon.base.workflow'
 require 'mascon.transform.leaf'
 local error = check.error
@@ -61,6 +62,11 @@ local LAZY = {
   text = 'mascon.base.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.graph.tree', optim = 'mascon.optim',
   integrate = 'mascon.integrate', meeg = 'mascon.meeg',
 }
+-- plain tables of functions; the others put checks before theirs themselves
+local PLAIN = {}
+for name in ('args file manifest results json text random tree meeg plot report help'):gmatch '%S+' do
+  PLAIN[name] = true
+end
 local FROM = {
   compile = 'mascon.compile', kernel = 'mascon.kernel', grad = 'mascon.transform', value_and_grad = 'mascon.transform', vjp = 'mascon.transform', jvp = 'mascon.transform',
   vmap = 'mascon.transform', jacrev = 'mascon.transform', jacfwd = 'mascon.transform', hessian = 'mascon.transform', hvp = 'mascon.transform',
@@ -76,15 +82,30 @@ for name, module in pairs(LAZY) do
   end
 end
 
+do -- ops check their own calls
+  local ops = {}
+  for _, f in pairs(op.functions) do ops[f] = true end
+  for f in pairs(op.in_place) do ops[f] = true end
+  guard.all('', M, ops)
+  for name, f in pairs(tensor.methods) do if not ops[f] then tensor.methods[name] = guard.method(name, f) end end
+end
+
 return setmetatable(M, {
   __index = function(t, k)
     local v
-    if LAZY[k] then v = require(LAZY[k])
-    elseif FROM[k] then v = require(FROM[k])[k]
+    if LAZY[k] then
+      v = require(LAZY[k])
+      if PLAIN[k] then guard.all(k .. '.', v) end
+    elseif FROM[k] then
+      v = require(FROM[k])[k]
+      if type(v) == 'function' then v = guard.of(k, v) end
     elseif type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil
     else
       local module = workflow.find(k)
-      if module then v = require(module) end
+      if module then
+        v = require(module)
+        if type(v) == 'table' then guard.all(k .. '.', v) end
+      end
     end
     if v == nil then
       local names = {}

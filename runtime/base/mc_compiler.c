@@ -1,9 +1,10 @@
 /* mc_compiler.c - a compiler beside us, and what it made.
  *
- * A compiler runs as a process of its own group with its output in a log file, is polled and never waited for, and is killed when its time is
- * over. Its folder (sources, log, result) is private and goes with it, also when the program ends while it runs. What it made is looked over
- * (a truncated library would crash on loading) and opened for good: code that plans may call is never unloaded. Owns processes and opened
- * libraries. May not know what is compiled. */
+ * A compiler runs as a process of its own group with its output in a log file, is polled and
+ * never waited for, and is killed when its time is over. Its folder (sources, log, result) is
+ * private and goes with it, also when the program ends while it runs. What it made is looked
+ * over (a truncated library would crash on loading) and opened for good: code that plans may
+ * call is never unloaded. Holds processes and opened libraries. */
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 

@@ -1,7 +1,7 @@
 /* mc_error.c - the thread-local record of the last failing call.
  *
- * Owns the only thread-local of the library. A fixed buffer, so that reporting "out of memory" needs no memory. May not
- * know tensors: callers format operands themselves (mci_tensor_text). */
+ * Holds the only thread-local of the library. A fixed buffer, so that reporting "out of memory"
+ * needs no memory. */
 #include "base/mc_error.h"
 
 #include <errno.h>

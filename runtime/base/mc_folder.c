@@ -1,7 +1,8 @@
 /* mc_folder.c - a folder that is ours alone.
  *
- * The cache of compiled code is loaded into the process, so nobody else may write it: the folder belongs to the user and is closed to
- * others, and so are the files in it. Owns these checks and the list of a folder. May not know what the files are. */
+ * The cache of compiled code is loaded into the process, so nobody else may write it: the folder
+ * belongs to the user and is closed to others, and so are the files in it. Holds these checks
+ * and the list of a folder. */
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 

@@ -1,8 +1,9 @@
 /* mc_machine.c - how many threads and how much memory this process has been given, and by whom.
  *
- * The environment (our own variables, OpenMP's, those of Slurm), the processors the process may run on, and the limits of its cgroup (version 2,
- * every folder up to the root; version 1 at its usual places). Owns the reading of these. What cannot be used counts as absent here; the program
- * refuses it by name before it starts. */
+ * The environment (our own variables, OpenMP's, those of Slurm), the processors the process may
+ * run on, and the limits of its cgroup (version 2, every folder up to the root; version 1 at its
+ * usual places). Reads these. What cannot be used counts as absent here; the program refuses it
+ * by name before it starts. */
 #include "base/mc_machine.h"
 
 #include <sched.h>

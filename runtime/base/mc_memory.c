@@ -1,15 +1,18 @@
 /* mc_memory.c - allocation with a cache of blocks, counters, a limit and a test hook.
  *
- * Every block carries a 64-byte prefix with its size class. Freed blocks of 128 bytes and more go to a free list per size class
- * (eight classes per power of two, at most 12.5 % slack) because fresh pages cost more than the arithmetic on them: a chain of
- * 16 MiB temporaries ran 6 to 40 times slower on plain malloc. Live bytes that grew past a step since the last collection raise
- * `pressure`, which the Lua wrapper reads before it allocates again: results that nobody holds come back while their memory is still in
- * the caches (y = square(x) in a loop, 80 KB each: 6 us with steps of 8 to 16 MiB, 15 to 37 us with 512). Large results lose less by a
- * miss than a collection costs, so they have a step of their own and do not count towards that of small ones (a training step that makes
- * ten arrays of 0.8 MB: 0.43 ms; 0.75 where every 8 MiB of them is a collection). Beside a huge one a collection costs nothing; where room
- * is bounded, memory counts for more than time. Large blocks ask for pages of 2 MiB, so that the hardware reads ahead past 4 KiB (64 MiB
- * read by two threads: 24 GB/s with small pages, 37 with large ones) and the first write costs a 512th of the faults. May not know tensors
- * or Lua. */
+ * Every block carries a 64-byte prefix with its size class. Freed blocks of 128 bytes and more
+ * go to a free list per size class (eight classes per power of two, at most 12.5 % slack)
+ * because fresh pages cost more than the arithmetic on them: a chain of 16 MiB temporaries ran 6
+ * to 40 times slower on plain malloc. Live bytes that grew past a step since the last collection
+ * raise `pressure`, which the Lua wrapper reads before it allocates again: results that nobody
+ * holds come back while their memory is still in the caches (y = square(x) in a loop, 80 KB
+ * each: 6 us with steps of 8 to 16 MiB, 15 to 37 us with 512). Large results lose less by a miss
+ * than a collection costs, so they have a step of their own and do not count towards that of
+ * small ones (a training step that makes ten arrays of 0.8 MB: 0.43 ms; 0.75 where every 8 MiB
+ * of them is a collection). Beside a huge one a collection costs nothing; where room is bounded,
+ * memory counts for more than time. Large blocks ask for pages of 2 MiB, so that the hardware
+ * reads ahead past 4 KiB (64 MiB read by two threads: 24 GB/s with small pages, 37 with large
+ * ones) and the first write costs a 512th of the faults. */
 #include "base/mc_memory.h"
 #include "base/mc_machine.h"
 #include "base/mc_error.h"

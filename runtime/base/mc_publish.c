@@ -1,9 +1,11 @@
 /* mc_publish.c - files of a result that appear together.
  *
- * They are written to a folder of their own inside the target, .mascon-XXXXXXXX, which a lock marks as in use. Publishing writes a journal
- * into it, renames it to .mascon-publish (from here on the new set holds), removes the file that vouches for the old set, moves the files one
- * by one and the vouching file last. Whoever comes next completes a publication that was killed, and removes folders whose process is gone.
- * So the vouching file (a manifest) stands only beside the files it names. Owns these names. May not know what the files are. */
+ * They are written to a folder of their own inside the target, .mascon-XXXXXXXX, which a lock
+ * marks as in use. Publishing writes a journal into it, renames it to .mascon-publish (from here
+ * on the new set holds), removes the file that vouches for the old set, moves the files one by
+ * one and the vouching file last. Whoever comes next completes a publication that was killed,
+ * and removes folders whose process is gone. So the vouching file (a manifest) stands only
+ * beside the files it names. Holds these names. */
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 

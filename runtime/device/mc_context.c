@@ -1,6 +1,6 @@
 /* mc_context.c - the process-wide state: neighbours opened at first use, ISA level, number of threads, cancel flag.
  *
- * Owns dlopen of the plug-ins and the table of host functions they receive. May not know ops or tensors. */
+ * Holds dlopen of the plug-ins and the table of host functions they receive. */
 #include "device/mc_context.h"
 #include "base/mc_machine.h"
 #include "base/mc_memory.h"

@@ -1,7 +1,8 @@
 /* mc_fft_own.c - our mixed-radix transform behind the interface of a neighbour: the fallback and the oracle of FFTW.
  *
- * Owns plans: the twiddle table of one length and nothing else. A call takes its workspace from the allocator; when there is none,
- * the output is filled with NaN so that nobody takes it for a result (executing cannot fail by contract). */
+ * Holds plans: the twiddle table of one length and nothing else. A call takes its workspace from
+ * the allocator; when there is none, the output is filled with NaN so that nobody takes it for a
+ * result (executing cannot fail by contract). */
 #include "base/mc_memory.h"
 #include "device/mc_context.h"
 

@@ -113,7 +113,7 @@ static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 static int copy_run(mc_tensor *dst, const mc_tensor *src);
-static int copy_elements(mc_tensor *dst, const mc_tensor *src);
+static inline int copy_elements(mc_tensor *dst, const mc_tensor *src);
 
 int mc_copy(mc_tensor *dst, const mc_tensor *src)
 {
@@ -155,7 +155,7 @@ int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out
 }
 
 /* src broadcasts to the shape of dst, which has elements. */
-static int copy_elements(mc_tensor *dst, const mc_tensor *src)
+static inline int copy_elements(mc_tensor *dst, const mc_tensor *src)
 {
     const int nd = dst->ndim;
     mc_tensor tmp = {0};

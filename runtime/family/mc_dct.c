@@ -1,9 +1,10 @@
 /* mc_dct.c - driver of discrete cosine and sine transforms along one axis.
  *
- * Owns which Fourier transform a type needs and the table of factors of a call. Rows run as in mc_fft.c: a task is a fixed number of rows,
- * so the bits do not depend on the threads; the engine is whatever mc_fft.c found. Complex operands are real ones with a last axis of two.
- * Workspace: the table (at most 4 n + 12 sqrt n + 6 doubles) and, for each worker, one operand and one result of the transform. May not
- * know the arithmetic. */
+ * Decides which Fourier transform a type needs and the table of factors of a call. Rows run as
+ * in mc_fft.c: a task is a fixed number of rows, so the bits do not depend on the threads; the
+ * engine is whatever mc_fft.c found. Complex operands are real ones with a last axis of two.
+ * Workspace: the table (at most 4 n + 12 sqrt n + 6 doubles) and, for each worker, one operand
+ * and one result of the transform. */
 #include "family/mc_fft.h"
 #include "base/mc_memory.h"
 #include "family/mc_family.h"

@@ -1,7 +1,7 @@
 /* mc_dispatch.c - from an op number to its family driver; promotion; the short way for small operands.
  *
- * Owns the promotion lattice (Python array API: within a kind by size, mixed kinds to the next kind, plain numbers are weak).
- * May not know what an op computes. */
+ * Holds the promotion lattice (Python array API: within a kind by size, mixed kinds to the next
+ * kind, plain numbers are weak). */
 #include "family/mc_family.h"
 #include "record/mc_record.h"
 
@@ -112,14 +112,21 @@ int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in
     const mci_op *o = mci_op_at(op);
     if (!o)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
-    for (int i = 0; i < nin; i++)
+    int device = 0;
+    for (int i = 0; i < nin; i++) {
         if (mci_check_released(o->name, in[i]))
             return mc_errstatus();
+        device |= in[i]->device;
+    }
+    for (int i = 0; i < nout; i++)
+        device |= out[i]->device;
     if ((o->nin != 255 && nin != o->nin) || (o->nout != 255 && nout != o->nout))
         return mci_error(MC_EINVAL, "%s: %d operands and %d results given, it takes %d and %d", o->name, nin, nout, o->nin, o->nout);
     if (MC_UNLIKELY(mci_recording))
         return mci_record_op(o, nout, out, nin, in, p ? p : &no_params);
-    return mci_op_run(o, nout, out, nin, in, p ? p : &no_params);
+    if (MC_UNLIKELY(device != 0))
+        return mci_device_run(o, nout, out, nin, in, p ? p : &no_params);
+    return o->run(o, nout, out, nin, in, p ? p : &no_params);
 }
 
 int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
@@ -239,6 +246,12 @@ int mc_op1_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a)
         return UNSUITABLE;
     begin_new(out, bytes);
     return end_new(mc_op1(op, out, a, NULL), out);
+}
+
+int mc_op1_with_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_params *p)
+{
+    begin_new(out, bytes);
+    return end_new(mc_op1(op, out, a, p), out);
 }
 
 int mc_op2_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const mc_tensor *b)

@@ -1,8 +1,8 @@
 /* mc_dot.c - driver of inner products along one axis: broadcasting, rows, pieces of long rows.
  *
- * Operands are read in place whatever their strides; only a dtype without a kernel is converted first. A row longer than a piece is cut
- * at fixed multiples of MCK_REDUCE_CHUNK and its partial sums are folded by the sum kernel, so that the bits depend on shapes and
- * strides only. May not know the arithmetic. */
+ * Operands are read in place whatever their strides; only a dtype without a kernel is converted
+ * first. A row longer than a piece is cut at fixed multiples of MCK_REDUCE_CHUNK and its partial
+ * sums are folded by the sum kernel, so that the bits depend on shapes and strides only. */
 #include "family/mc_family.h"
 
 #include <string.h>
@@ -45,42 +45,52 @@ static void dot_task(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 /* params: axes[0] < 0, counted from the end of either operand; i[0] 1: without the conjugate (dot) */
-int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_dot_infer(const mci_job *job, mci_result *r)
 {
-    (void)nout;
-    mc_tensor *out = outs[0], tmp[2] = {{0}}, v[2], lead[2], flat = {0};
+    const mci_op *op = job->op;
+    const mc_tensor *const *in = job->in;
+    const int64_t axis = job->params->naxes < 1 ? -1 : job->params->axes[0];
+    mc_tensor lead[2];
     char s1[MCI_TEXT], s2[MCI_TEXT];
-    int dtype, compute, nd, given = (out->flags & MC_FLAG_OUT) != 0;
-    int64_t shape[MC_MAX_RANK], elem[2], strides[2][MC_MAX_RANK];
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    int dtype;
+    r->nout = 1;
+    int rc = mci_resolve(op, job->nin, in, &dtype, &r->compute);
     if (rc)
         return rc;
-    const int64_t axis = p->naxes < 1 ? -1 : p->axes[0];
-    for (int k = 0; k < 2; k++) {
-        v[k] = *in[k];
-        const int64_t at = axis + v[k].ndim;
-        if (axis >= 0 || at < 0)
+    for (int k = 0; k < 2; k++)
+        if (axis >= 0 || axis + in[k]->ndim < 0)
             return mci_error(MC_ESHAPE, "%s: the axis is outside an operand, a is %s and b is %s; both need it", op->name,
                              mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
-    }
-    int64_t n = v[0].shape[axis + v[0].ndim];
-    if (n != v[1].shape[axis + v[1].ndim])
+    if (in[0]->shape[axis + in[0]->ndim] != in[1]->shape[axis + in[1]->ndim])
         return mci_error(MC_ESHAPE, "%s: sizes differ on the axis, a is %s and b is %s; they must be equal", op->name,
                          mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
     for (int k = 0; k < 2; k++) { /* the outer axes */
-        const int at = (int)(axis + v[k].ndim);
-        lead[k] = v[k];
-        for (int i = at; i + 1 < v[k].ndim; i++)
-            lead[k].shape[i] = v[k].shape[i + 1];
+        lead[k] = *in[k];
+        for (int i = (int)(axis + lead[k].ndim); i + 1 < lead[k].ndim; i++)
+            lead[k].shape[i] = lead[k].shape[i + 1];
         lead[k].ndim--;
     }
     const mc_tensor *both[2] = {&lead[0], &lead[1]};
-    if (mci_broadcast(op->name, both, 2, &nd, shape))
+    if (mci_broadcast(op->name, both, 2, &r->ndim[0], r->shape[0]))
         return mci_error(MC_ESHAPE, "%s: outer sizes do not broadcast, a is %s and b is %s; they must be equal or 1", op->name,
                          mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
-    const int kind = mci_kind(compute), acc = kind == 'c' ? MC_C128 : kind == 'f' ? MC_F64 : MC_I64;
-    if ((rc = mci_out(op->name, out, kind == 'i' ? MC_I64 : dtype, nd, shape)) != 0)
+    r->dtype[0] = mci_kind(r->compute) == 'i' ? MC_I64 : dtype;
+    return MC_OK;
+}
+
+int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    (void)nout;
+    mc_tensor *out = outs[0], tmp[2] = {{0}}, v[2] = {*in[0], *in[1]}, lead[2], flat = {0};
+    const int given = (out->flags & MC_FLAG_OUT) != 0;
+    const int64_t axis = p->naxes < 1 ? -1 : p->axes[0];
+    int64_t elem[2], strides[2][MC_MAX_RANK];
+    mci_result r;
+    int rc = mci_dot_infer(&(mci_job){op, p, nin, in}, &r);
+    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
         return rc;
+    const int compute = r.compute, nd = r.ndim[0], kind = mci_kind(compute), acc = kind == 'c' ? MC_C128 : kind == 'f' ? MC_F64 : MC_I64;
+    const int64_t n = v[0].shape[axis + v[0].ndim], *shape = r.shape[0];
     const int64_t total = out->numel;
     if (total == 0)
         return MC_OK;
@@ -106,7 +116,7 @@ int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     if (rc)
         goto done;
     dot_job j = {.size = MCI_SIZE(compute), .acc = MCI_SIZE(acc), .groups = 1};
-    memcpy(j.shape, shape, sizeof shape);
+    memcpy(j.shape, shape, sizeof j.shape);
     j.nd = mci_collapse(nd, j.shape, 2, strides);
     memcpy(j.sa, strides[0], sizeof j.sa);
     memcpy(j.sb, strides[1], sizeof j.sb);

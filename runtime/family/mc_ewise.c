@@ -1,8 +1,8 @@
 /* mc_ewise.c - driver of elementwise ops: broadcasting, conversion, blocks, threads.
  *
- * The flat index space of the result is cut into tasks of MCI_GRAIN elements (by shape only) and each task into blocks. Kernels see
- * contiguous operands or one value; anything else (other dtype, stride, broadcast inside a block) is gathered into a block buffer
- * first. May not know which function is computed. */
+ * The flat index space of the result is cut into tasks of MCI_GRAIN elements (by shape only) and
+ * each task into blocks. Kernels see contiguous operands or one value; anything else (other
+ * dtype, stride, broadcast inside a block) is gathered into a block buffer first. */
 #include "tensor/mc_blocks.h"
 #include "family/mc_family.h"
 #include "record/mc_record.h"
@@ -76,7 +76,7 @@ static void ewise_task(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-int mci_ewise_infer(const mci_job *job, mci_result *r)
+static inline int infer(const mci_job *job, mci_result *r)
 {
     int dtype;
     r->nout = 1;
@@ -84,6 +84,8 @@ int mci_ewise_infer(const mci_job *job, mci_result *r)
     r->dtype[0] = mci_result_dtype(job->op, dtype);
     return rc ? rc : mci_broadcast(job->op->name, job->in, job->nin, &r->ndim[0], r->shape[0]);
 }
+
+int mci_ewise_infer(const mci_job *job, mci_result *r) { return infer(job, r); }
 
 /* Whether the result may not be written while operands are read: they share elements, but not as the same ones of one dtype. */
 static int apart(const mci_job *job, const mc_tensor *out, int computed)
@@ -96,7 +98,7 @@ static int apart(const mci_job *job, const mc_tensor *out, int computed)
     return 0;
 }
 
-int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *outs)
+static inline int exec(const mci_job *job, const mci_result *r, mc_tensor *const *outs)
 {
     const mci_op *op = job->op;
     const mc_tensor *const *in = job->in;
@@ -149,7 +151,19 @@ int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *ou
     return rc;
 }
 
+int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *outs) { return exec(job, r, outs); }
+
 int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    return mci_family_run(op, nout, outs, nin, in, p);
+    mc_tensor *out = outs[0];
+    const mci_job job = {op, p, nin, in};
+    mci_result r;
+    const int given = out->flags & MC_FLAG_OUT;
+    (void)nout;
+    int rc = infer(&job, &r);
+    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
+        return rc;
+    if ((rc = exec(&job, &r, outs)) != 0)
+        mci_out_fail(out, given);
+    return rc;
 }

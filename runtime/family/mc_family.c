@@ -1,27 +1,29 @@
 /* mc_family.c - the families that are split into infer and exec, and the run of an op of one. */
 #include "family/mc_family.h"
 
+/* The CPU's form of families whose driver computes into results that are there. */
+static int drive(const mci_job *job, const mci_result *r, mc_tensor *const *out)
+{
+    mc_tensor *list[4];
+    for (int i = 0; i < r->nout; i++)
+        list[i] = out[i];
+    return job->op->run(job->op, r->nout, list, job->nin, job->in, job->params);
+}
+
 const mci_family mci_families[MCI_FAMILIES] = {
     [MCI_FAMILY_EWISE] = {"ewise", mci_ewise_infer, mci_ewise_exec, NULL},
     [MCI_FAMILY_REDUCE] = {"reduce", mci_reduce_infer, mci_reduce_exec, NULL},
+    [MCI_FAMILY_SOFTMAX] = {"softmax", mci_softmax_infer, drive, NULL},
+    [MCI_FAMILY_SCAN] = {"scan", mci_scan_infer, drive, NULL},
+    [MCI_FAMILY_CROSS] = {"cross", mci_cross_infer, drive, NULL},
+    [MCI_FAMILY_LAYOUT] = {"layout", mci_layout_infer, drive, NULL},
+    [MCI_FAMILY_RECURRENCE] = {"recurrence", mci_recurrence_infer, drive, NULL},
+    [MCI_FAMILY_MATMUL] = {"matmul", mci_matmul_infer, drive, NULL},
+    [MCI_FAMILY_DOT] = {"dot", mci_dot_infer, drive, NULL},
+    [MCI_FAMILY_SELECT] = {"select", mci_select_infer, drive, NULL},
+    [MCI_FAMILY_SORT] = {"sort", mci_sort_infer, drive, NULL},
+    [MCI_FAMILY_PAD] = {"pad", mci_pad_infer, drive, NULL},
+    [MCI_FAMILY_GATHER] = {"gather", mci_gather_infer, drive, NULL},
+    [MCI_FAMILY_FILTER] = {"filter", mci_filter_infer, drive, NULL},
     [MCI_FAMILY_COPY] = {"copy", NULL, mci_copy_exec, NULL}, /* into a result that is there: nothing to infer */
 };
-
-int mci_family_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
-{
-    const mci_family *f = &mci_families[op->family];
-    const mci_job job = {op, p, nin, in};
-    mci_result r;
-    int rc = f->infer(&job, &r), made = 0, given = 0;
-    for (; !rc && made < nout; made++) {
-        given |= (out[made]->flags & MC_FLAG_OUT) ? 1 << made : 0;
-        rc = mci_out(op->name, out[made], r.dtype[made], r.ndim[made], r.shape[made]);
-    }
-    if (!rc)
-        rc = f->exec(&job, &r, out);
-    else
-        made--;
-    for (int i = 0; rc && i < made; i++)
-        mci_out_fail(out[i], given >> i & 1);
-    return rc;
-}

@@ -12,15 +12,27 @@ int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtyp
 /* dtype of the result of an op whose operands met in `dtype`. */
 int mci_result_dtype(const mci_op *op, int dtype);
 
-/* infer and exec of the families that are split (mc_family.c), and an op of one of them: infer, results, exec. */
+/* infer of the families that are split, and exec where it is apart from the driver (mc_family.c). */
 int mci_ewise_infer(const mci_job *job, mci_result *r);
 int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
 int mci_reduce_infer(const mci_job *job, mci_result *r);
 int mci_reduce_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
+int mci_softmax_infer(const mci_job *job, mci_result *r);
+int mci_scan_infer(const mci_job *job, mci_result *r);
+int mci_cross_infer(const mci_job *job, mci_result *r);
+int mci_layout_infer(const mci_job *job, mci_result *r);
+int mci_recurrence_infer(const mci_job *job, mci_result *r);
+int mci_matmul_infer(const mci_job *job, mci_result *r);
+int mci_dot_infer(const mci_job *job, mci_result *r);
+int mci_select_infer(const mci_job *job, mci_result *r);
+int mci_sort_infer(const mci_job *job, mci_result *r);
+int mci_pad_infer(const mci_job *job, mci_result *r);
+int mci_take_infer(const mci_job *job, mci_result *r);
+int mci_gather_infer(const mci_job *job, mci_result *r);
+int mci_filter_infer(const mci_job *job, mci_result *r);
 int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
 /* The same on a device other than the CPU (mc_bind.c). */
 int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
-int mci_family_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 
 /* A temporary on the C stack: header `t` becomes a contiguous copy of src in `dtype`; mc_drop when done. */
 int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype);

@@ -1,8 +1,9 @@
 /* mc_fft.c - driver of discrete Fourier transforms and the cache of plans.
  *
- * Owns the plans (least recently used of 64, one per kind, precision, length and row count) and the rows they run on: a task is a
- * fixed number of rows, so the bits do not depend on the threads. Lengths are cropped or zero-filled as in the array API. The engine
- * is a neighbour (FFTW) or our own transform; this file does not know which. */
+ * Holds the plans (least recently used of 64, one per kind, precision, length and row count) and
+ * the rows they run on: a task is a fixed number of rows, so the bits do not depend on the
+ * threads. Lengths are cropped or zero-filled as in the array API. The engine is a neighbour
+ * (FFTW) or our own transform; this file does not know which. */
 #include "family/mc_fft.h"
 #include "family/mc_rows.h"
 #include "family/mc_family.h"

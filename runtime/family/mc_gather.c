@@ -88,11 +88,12 @@ static int run_along(along_job *j)
     return mci_parallel((j->m + j->rows - 1) / j->rows, along_task, j);
 }
 
-static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_tensor *values, const mc_params *p)
+static int along_infer(const mci_job *job, int writes, mci_result *r)
 {
+    const mci_op *op = job->op;
+    const mc_tensor *t = job->in[0], *index = job->in[1], *like = writes ? t : index;
     char s1[MCI_TEXT], s2[MCI_TEXT];
-    int axis, given = (out->flags & MC_FLAG_OUT) != 0, writes = values != NULL;
-    int rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis);
+    int axis, rc = mci_axis(op->name, t, job->params->naxes < 1 ? -1 : job->params->axes[0], &axis);
     if (rc)
         return rc;
     int ok = index->ndim == t->ndim;
@@ -101,6 +102,19 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
     if (!ok)
         return mci_error(MC_ESHAPE, "%s: index must match x off the axis, x is %s and index is %s", op->name, mci_tensor_text(s1, sizeof s1, t),
                          mci_tensor_text(s2, sizeof s2, index));
+    *r = (mci_result){.nout = 1, .compute = -1, .dtype = {t->dtype}, .ndim = {like->ndim}};
+    memcpy(r->shape[0], like->shape, sizeof like->shape);
+    return MC_OK;
+}
+
+static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_tensor *values, const mc_params *p)
+{
+    const int given = (out->flags & MC_FLAG_OUT) != 0, writes = values != NULL;
+    int axis;
+    mci_result r;
+    int rc = along_infer(&(mci_job){op, p, 2, (const mc_tensor *const[]){t, index}}, writes, &r);
+    if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
+        return rc;
     mc_tensor tmp = {0};
     mci_places pos;
     if ((rc = mci_places_of(op->name, index, t->shape[axis], p->base, &pos)) != 0)
@@ -344,21 +358,33 @@ static void search_task(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 /* One sorted row for all values, or rows [..., n] for values [..., m] of the same leading axes. */
-static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorted, const mc_tensor *values, const mc_params *p)
+static int search_infer(const mci_job *job, mci_result *r)
 {
+    const mc_tensor *sorted = job->in[0], *values = job->in[1];
     char s1[MCI_TEXT], s2[MCI_TEXT];
-    mc_tensor a = {0}, b = {0}, tmp = {0};
-    int given = (out->flags & MC_FLAG_OUT) != 0, last = sorted->ndim - 1;
     if (sorted->ndim == 0)
         return mci_error(MC_ESHAPE, "searchsorted: the sorted tensor is %s; give it at least one axis", mci_tensor_text(s1, sizeof s1, sorted));
     int fits = sorted->ndim == 1 || sorted->ndim == values->ndim;
-    for (int i = 0; fits && sorted->ndim > 1 && i < last; i++)
+    for (int i = 0; fits && sorted->ndim > 1 && i < sorted->ndim - 1; i++)
         fits = sorted->shape[i] == values->shape[i];
     if (!fits)
         return mci_error(MC_ESHAPE, "searchsorted: the sorted tensor is %s and the values are %s; give one sorted row, or one for each row of values",
                          mci_tensor_text(s1, sizeof s1, sorted), mci_tensor_text(s2, sizeof s2, values));
+    *r = (mci_result){.nout = 1, .compute = -1, .dtype = {MC_I64}, .ndim = {values->ndim}};
+    memcpy(r->shape[0], values->shape, sizeof values->shape);
+    return MC_OK;
+}
+
+static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorted, const mc_tensor *values, const mc_params *p)
+{
+    mc_tensor a = {0}, b = {0}, tmp = {0};
+    const int given = (out->flags & MC_FLAG_OUT) != 0, last = sorted->ndim - 1;
+    mci_result r;
+    int rc = search_infer(&(mci_job){op, p, 2, (const mc_tensor *const[]){sorted, values}}, &r);
+    if (rc)
+        return rc;
     int integers = mci_kind(sorted->dtype) != 'f' && mci_kind(values->dtype) != 'f', dt = integers ? MC_I64 : MC_F64;
-    int rc = mci_materialize(&a, sorted, dt);
+    rc = mci_materialize(&a, sorted, dt);
     if (!rc)
         rc = mci_materialize(&b, values, dt);
     if (!rc)
@@ -491,6 +517,19 @@ static int bincount(const mci_op *op, mc_tensor *out, const mc_tensor *t, const 
     mc_drop(&v);
     mc_drop(&w);
     return rc;
+}
+
+int mci_gather_infer(const mci_job *job, mci_result *r)
+{
+    switch (job->op->id) {
+    case MC_OP_TAKE: return mci_take_infer(job, r);
+    case MC_OP_TAKE_ALONG_AXIS: return along_infer(job, 0, r);
+    case MC_OP_SEARCHSORTED: return search_infer(job, r);
+    case MC_OP_NONZERO_FLAT: case MC_OP_BINCOUNT: case MC_OP_BINCOUNT_WEIGHTED:
+        return mci_error(MC_EUNSUPPORTED, "%s: the size of its result depends on values, so that it has a form on the CPU only; move the operands with :to \"cpu\" first",
+                         job->op->name);
+    default: return along_infer(job, 1, r);
+    }
 }
 
 int mci_gather_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)

@@ -1,7 +1,7 @@
 /* mc_interp.c - driver of interpolation between knots on one axis.
  *
- * Queries of any shape are cut into fixed pieces; knots and values are shared by all. Checks that the knots ascend, since a search in
- * anything else answers nonsense. May not know the arithmetic. */
+ * Queries of any shape are cut into fixed pieces; knots and values are shared by all. Checks
+ * that the knots ascend, since a search in anything else answers nonsense. */
 #include "family/mc_family.h"
 
 #include <string.h>

@@ -6,20 +6,28 @@
 
 #include <string.h>
 
-static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *const *in, const mc_params *p)
+/* The axis of a join within its result. */
+static int join_axis(const mci_job *job, int nd)
 {
+    int64_t a = job->params->naxes < 1 ? 0 : job->params->axes[0];
+    return (int)(a < 0 ? a + nd : a);
+}
+
+static int join_infer(const mci_job *job, mci_result *r)
+{
+    const mci_op *op = job->op;
+    const mc_tensor *const *in = job->in;
+    const int nin = job->nin, stack = op->id == MC_OP_STACK;
     char s1[MCI_TEXT], s2[MCI_TEXT];
-    int stack = op->id == MC_OP_STACK, given = (out->flags & MC_FLAG_OUT) != 0, axis;
     if (nin < 1)
         return mci_error(MC_ESHAPE, "%s: the list is empty; give at least one tensor", op->name);
     int dtype = in[0]->dtype, nd = in[0]->ndim + stack;
     if (nd < 1 || nd > MC_MAX_RANK)
         return mci_error(MC_ESHAPE, "%s: the result would have %d axes; reshape the operands first", op->name, nd);
-    int64_t a = p->naxes < 1 ? 0 : p->axes[0];
-    axis = (int)(a < 0 ? a + nd : a);
+    const int axis = join_axis(job, nd);
     if (axis < 0 || axis >= nd)
         return mci_error(MC_ESHAPE, "%s: the axis is outside a result of %d axes; first operand is %s", op->name, nd, mci_tensor_text(s1, sizeof s1, in[0]));
-    int64_t shape[MC_MAX_RANK], total = 0;
+    int64_t total = 0;
     for (int k = 0; k < nin; k++) {
         const mc_tensor *t = in[k];
         int ok = t->ndim == in[0]->ndim;
@@ -32,10 +40,21 @@ static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *cons
         total += stack ? 1 : t->shape[axis];
     }
     for (int i = 0, j = 0; i < nd; i++)
-        shape[i] = i == axis ? total : in[0]->shape[stack ? j++ : i];
-    int rc = mci_out(op->name, out, dtype, nd, shape);
-    if (rc)
+        r->shape[0][i] = i == axis ? total : in[0]->shape[stack ? j++ : i];
+    r->dtype[0] = dtype;
+    r->ndim[0] = nd;
+    return MC_OK;
+}
+
+static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    const int stack = op->id == MC_OP_STACK, given = (out->flags & MC_FLAG_OUT) != 0;
+    const mci_job job = {op, p, nin, in};
+    mci_result r;
+    int rc = mci_layout_infer(&job, &r);
+    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
         return rc;
+    const int nd = r.ndim[0], axis = join_axis(&job, nd);
     for (int k = 0; given && k < nin; k++)
         if (mci_overlap(out, in[k]) >= 0)
             return mci_error(MC_EINVAL, "%s: out shares memory with operand %d; give a tensor of its own", op->name, k + 1);
@@ -173,7 +192,7 @@ static void triangle_task(void *arg, int64_t begin, int64_t end, int worker)
 
 int mc_triangle(mc_tensor *out, const mc_tensor *t, int64_t k, int lower)
 {
-    if (mci_recording)
+    if (mci_recording || t->device)
         return -2;
     if (mci_check_live("triangle", t))
         return mc_errstatus();
@@ -189,6 +208,20 @@ int mc_triangle(mc_tensor *out, const mc_tensor *t, int64_t k, int lower)
     if (rc)
         mc_drop(out);
     return rc;
+}
+
+int mci_layout_infer(const mci_job *job, mci_result *r)
+{
+    int64_t shift[MC_MAX_RANK];
+    const mc_tensor *t = job->nin > 0 ? job->in[0] : NULL;
+    r->nout = 1;
+    r->compute = -1;
+    if (job->op->id != MC_OP_ROLL)
+        return join_infer(job, r);
+    r->dtype[0] = t->dtype;
+    r->ndim[0] = t->ndim;
+    memcpy(r->shape[0], t->shape, sizeof t->shape);
+    return roll_shifts(job->op, t, job->params, shift);
 }
 
 int mci_layout_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)

@@ -1,8 +1,10 @@
 /* mc_linalg.c - driver of linear algebra: batches of small or large problems through the plans of mc_linalg.h.
  *
- * LAPACK runs single-threaded, the matrices of a batch in parallel; the cut into tasks depends on the shapes only. A single large matrix
- * may use more threads on request (option threads), which gives up the promise of equal bits. Sizes that overflow the 32-bit integers of
- * LAPACK are refused, and NaN where a routine would not return. Owns the copies in and out, the work areas, the messages. */
+ * LAPACK runs single-threaded, the matrices of a batch in parallel; the cut into tasks depends
+ * on the shapes only. A single large matrix may use more threads on request (option threads),
+ * which gives up the promise of equal bits. Sizes that overflow the 32-bit integers of LAPACK
+ * are refused, and NaN where a routine would not return. Holds the copies in and out, the work
+ * areas, the messages. */
 #include "family/mc_linalg.h"
 
 #include <limits.h>

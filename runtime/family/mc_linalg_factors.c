@@ -1,6 +1,4 @@
-/* mc_linalg_factors.c - plans of factorisations by elimination and reflection: Cholesky, LDL, QR with and without pivoting, Hessenberg.
- *
- * Owns nothing. May not know batches or threads. */
+/* mc_linalg_factors.c - plans of factorisations by elimination and reflection: Cholesky, LDL, QR with and without pivoting, Hessenberg. */
 #include "family/mc_linalg.h"
 
 #include <string.h>

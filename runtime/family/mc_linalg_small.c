@@ -1,7 +1,8 @@
 /* mc_linalg_small.c - many small matrices: tiles of a batch through the kernels of the small family.
  *
- * Used from FEW matrices of at most MCK_SMALL rows on; fewer go through LAPACK, with results that agree within the tolerance class. Matrices that lie
- * as the kernels want them are read in place. Owns the split into tiles. May not know the arithmetic. */
+ * Used from FEW matrices of at most MCK_SMALL rows on; fewer go through LAPACK, with results
+ * that agree within the tolerance class. Matrices that lie as the kernels want them are read in
+ * place. Holds the split into tiles. */
 #include "family/mc_linalg.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* mc_linalg_spectral.c - plans of spectra: singular values, Hermitian and general eigenproblems, Schur form.
  *
- * Their routines iterate and may not return when they meet NaN, so operands are checked first. Owns nothing. May not know batches or
- * threads. */
+ * Their routines iterate and may not return when they meet NaN, so operands are checked first. */
 #include "family/mc_linalg.h"
 
 #include <math.h>

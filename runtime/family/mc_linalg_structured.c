@@ -1,7 +1,8 @@
 /* mc_linalg_structured.c - plans of systems with structure: banded matrices through LAPACK, Toeplitz matrices by Levinson's recursion.
  *
- * Bands are loaded so that a column of ab is a column of LAPACK's band storage; a tridiagonal matrix as it is, its three rows being what gtsv
- * takes. Toeplitz systems are solved in f64 or c128 whatever the dtype. Owns nothing. May not know batches or threads. */
+ * Bands are loaded so that a column of ab is a column of LAPACK's band storage; a tridiagonal
+ * matrix as it is, its three rows being what gtsv takes. Toeplitz systems are solved in f64 or
+ * c128 whatever the dtype. */
 #include "family/mc_linalg.h"
 #include "../../kernels/mck.h"
 

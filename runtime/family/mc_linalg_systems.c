@@ -1,7 +1,7 @@
 /* mc_linalg_systems.c - plans of systems of equations: solve, inverse, determinants, LU, triangles, least squares.
  *
- * A X = B with A loaded as it is: LAPACK factors the transpose and solves with its transpose, so that only B is turned (and not even that
- * when it is one column). Owns nothing. May not know batches or threads. */
+ * A X = B with A loaded as it is: LAPACK factors the transpose and solves with its transpose, so
+ * that only B is turned (and not even that when it is one column). */
 #include "family/mc_linalg.h"
 
 #include <math.h>

@@ -1,9 +1,11 @@
 /* mc_linalg_upper.c - square root and logarithm of upper triangular matrices, the middle step of sqrtm and logm.
  *
- * Both run in c128. The root goes column by column (Bjorck and Hammarling, A Schur method for the square root of a matrix, 1983); the
- * logarithm takes roots until the matrix is near the identity, then a Pade approximant as a sum of fractions (Functions of
- * matrices, 2008, algorithm 11.9), with the diagonal minus 1 free of cancellation and the two leading diagonals of the result from their
- * closed forms (Al-Mohy and Higham, Improved inverse scaling and squaring algorithms for the matrix logarithm, 2012). Owns nothing. */
+ * Both run in c128. The root goes column by column (Bjorck and Hammarling, A Schur method for
+ * the square root of a matrix, 1983); the logarithm takes roots until the matrix is near the
+ * identity, then a Pade approximant as a sum of fractions (Functions of matrices, 2008,
+ * algorithm 11.9), with the diagonal minus 1 free of cancellation and the two leading diagonals
+ * of the result from their closed forms (Al-Mohy and Higham, Improved inverse scaling and
+ * squaring algorithms for the matrix logarithm, 2012). */
 #include "family/mc_linalg.h"
 
 #include <complex.h>

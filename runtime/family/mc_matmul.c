@@ -1,10 +1,11 @@
 /* mc_matmul.c - driver of the matrix product: shapes, batches, tiles.
  *
- * OpenBLAS is called single-threaded on tiles of the result. The cut depends on the shape only (`cut` says how), so the bits do not
- * depend on the number of threads. Operands whose rows or columns have unit stride go in place, others are copied. A tile of more than
- * PIECE multiplications is handed over in pieces of columns, between which the cancel flag is read. A finished tile can be handed on while it
- * is in cache (a fused epilogue). Integers and machines without
- * OpenBLAS use the plain kernel. May not know BLAS names. */
+ * OpenBLAS is called single-threaded on tiles of the result. The cut depends on the shape only
+ * (`cut` says how), so the bits do not depend on the number of threads. Operands whose rows or
+ * columns have unit stride go in place, others are copied. A tile of more than PIECE
+ * multiplications is handed over in pieces of columns, between which the cancel flag is read. A
+ * finished tile can be handed on while it is in cache (a fused epilogue). Integers and machines
+ * without OpenBLAS use the plain kernel. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck.h"
@@ -149,56 +150,84 @@ static int prepare(operand *o, const mc_tensor *t, int dtype, int nb, int64_t ro
     return MC_OK;
 }
 
-static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
+/* The operands as stacks of matrices: a vector is a row on the left and a column on the right. */
+static void matrices(const mc_tensor *const *in, mc_tensor *a, mc_tensor *b)
 {
-    mc_tensor a = *in[0], b = *in[1], oa, ob, res = {0};
+    *a = *in[0];
+    *b = *in[1];
+    if (a->ndim == 1) {
+        a->ndim = 2;
+        a->shape[1] = a->shape[0];
+        a->strides[1] = a->strides[0];
+        a->shape[0] = 1;
+        a->strides[0] = 0;
+    }
+    if (b->ndim == 1) {
+        b->ndim = 2;
+        b->shape[1] = 1;
+        b->strides[1] = 0;
+    }
+}
+
+/* a, b: of matrices; their outer axes broadcast to shape[nb]. */
+static int infer(const mc_tensor *const *in, mci_result *r, mc_tensor *a, mc_tensor *b, int *nb, int64_t *shape)
+{
     char s1[MCI_TEXT], s2[MCI_TEXT];
-    int dtype, compute, nb, given = (out->flags & MC_FLAG_OUT) != 0;
-    int64_t shape[MC_MAX_RANK];
-    int rc = mci_resolve(&mci_ops[MC_OP_MATMUL], 2, in, &dtype, &compute);
+    int dtype;
+    r->nout = 1;
+    int rc = mci_resolve(&mci_ops[MC_OP_MATMUL], 2, in, &dtype, &r->compute);
     if (rc)
         return rc;
-    int va = a.ndim == 1, vb = b.ndim == 1;
-    if (a.ndim == 0 || b.ndim == 0)
+    if (in[0]->ndim == 0 || in[1]->ndim == 0)
         return mci_error(MC_ESHAPE, "matmul: operands need at least one axis, a is %s and b is %s; use multiply for scalars",
                          mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
-    if (va) { /* row vector */
-        a.ndim = 2;
-        a.shape[1] = a.shape[0];
-        a.strides[1] = a.strides[0];
-        a.shape[0] = 1;
-        a.strides[0] = 0;
-    }
-    if (vb) { /* column vector */
-        b.ndim = 2;
-        b.shape[1] = 1;
-        b.strides[1] = 0;
-    }
-    int64_t m = a.shape[a.ndim - 2], k = a.shape[a.ndim - 1], n = b.shape[b.ndim - 1];
-    if (k != b.shape[b.ndim - 2])
+    matrices(in, a, b);
+    if (a->shape[a->ndim - 1] != b->shape[b->ndim - 2])
         return mci_error(MC_ESHAPE, "matmul: inner sizes differ, a is %s and b is %s; transpose b or reshape a",
                          mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
-    oa = a;
-    ob = b;
+    mc_tensor oa = *a, ob = *b;
     oa.ndim -= 2;
     ob.ndim -= 2;
     const mc_tensor *outer[2] = {&oa, &ob};
-    if (mci_broadcast("matmul", outer, 2, &nb, shape))
+    if (mci_broadcast("matmul", outer, 2, nb, shape))
         return mci_error(MC_ESHAPE, "matmul: batch sizes do not broadcast, a is %s and b is %s; they must be equal or 1",
                          mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
-    int64_t batches = mci_numel(nb, shape), full[MC_MAX_RANK];
-    memcpy(full, shape, sizeof full);
-    int nd = nb;
-    if (!va)
-        full[nd++] = m;
-    if (!vb)
-        full[nd++] = n;
-    if (vb && !va && !after && (dtype == MC_F32 || dtype == MC_F64) && a.strides[a.ndim - 1] == 1 && (double)m * (double)k >= DOTS) {
+    int nd = *nb;
+    memcpy(r->shape[0], shape, sizeof *shape * (size_t)nd);
+    if (in[0]->ndim > 1)
+        r->shape[0][nd++] = a->shape[a->ndim - 2];
+    if (in[1]->ndim > 1)
+        r->shape[0][nd++] = b->shape[b->ndim - 1];
+    r->ndim[0] = nd;
+    r->dtype[0] = mci_kind(r->compute) == 'i' ? r->compute : dtype;
+    return MC_OK;
+}
+
+int mci_matmul_infer(const mci_job *job, mci_result *r)
+{
+    mc_tensor a, b;
+    int nb;
+    int64_t shape[MC_MAX_RANK];
+    return infer(job->in, r, &a, &b, &nb, shape);
+}
+
+static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
+{
+    mc_tensor a, b, res = {0};
+    const int given = (out->flags & MC_FLAG_OUT) != 0, va = in[0]->ndim == 1, vb = in[1]->ndim == 1;
+    int nb;
+    int64_t shape[MC_MAX_RANK];
+    mci_result r;
+    int rc = infer(in, &r, &a, &b, &nb, shape);
+    if (rc)
+        return rc;
+    const int compute = r.compute, nd = r.ndim[0];
+    const int64_t m = a.shape[a.ndim - 2], k = a.shape[a.ndim - 1], n = b.shape[b.ndim - 1], batches = mci_numel(nb, shape), *full = r.shape[0];
+    if (vb && !va && !after && (r.dtype[0] == MC_F32 || r.dtype[0] == MC_F64) && a.strides[a.ndim - 1] == 1 && (double)m * (double)k >= DOTS) {
         const mc_params last = {.naxes = 1, .axes = {-1}};
         return mci_dot_run(&mci_ops[MC_OP_MATMUL], 1, &out, 2, in, &last);
     }
-    int rdtype = mci_kind(compute) == 'i' ? compute : dtype;
-    if ((rc = mci_out("matmul", out, rdtype, nd, full)) != 0)
+    if ((rc = mci_out("matmul", out, r.dtype[0], nd, full)) != 0)
         return rc;
     int direct = out->dtype == compute && mci_contiguous(out) && mci_overlap(out, in[0]) < 0 && mci_overlap(out, in[1]) < 0;
     mc_tensor *target = out;

@@ -113,14 +113,14 @@ static void pad_task(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 /* operands: x, and for the mode constant values[ndim, 2] in its dtype. i[0] mode, i[1 + 2 axis], i[2 + 2 axis] widths */
-int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_pad_infer(const mci_job *job, mci_result *r)
 {
-    (void)nout;
-    const mc_tensor *x = in[0];
-    mc_tensor *out = outs[0], values = {0}, res = {0};
+    const mci_op *op = job->op;
+    const mc_params *p = job->params;
+    const mc_tensor *x = job->in[0];
     char s[MCI_TEXT];
-    const int nd = x->ndim, mode = (int)p->i[0], given = (out->flags & MC_FLAG_OUT) != 0;
-    int64_t shape[MC_MAX_RANK], places = 0;
+    const int nd = x->ndim, mode = (int)p->i[0];
+    *r = (mci_result){.nout = 1, .compute = -1, .dtype = {x->dtype}, .ndim = {nd}};
     if (nd == 0)
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, x));
     for (int i = 0; i < nd; i++) {
@@ -128,16 +128,29 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
         if (before < 0 || after < 0 || before > INT64_MAX / 4 || after > INT64_MAX / 4)
             return mci_error(MC_EINVAL, "%s: widths %lld and %lld of %s are not both whole numbers from 0", op->name, (long long)before,
                              (long long)after, mci_tensor_text(s, sizeof s, x));
-        shape[i] = x->shape[i] + before + after;
-        places += i + 1 < nd ? shape[i] : 0;
+        r->shape[0][i] = x->shape[i] + before + after;
         if (x->shape[i] == 0 && before + after > 0 && mode != PAD_CONSTANT && mode != PAD_EMPTY)
             return mci_error(MC_ESHAPE, "%s: an axis of %s is empty and has nothing to repeat; use the mode constant", op->name, mci_tensor_text(s, sizeof s, x));
     }
-    if (mode == PAD_CONSTANT && (nin < 2 || in[1]->numel != 2 * nd))
+    if (mode == PAD_CONSTANT && (job->nin < 2 || job->in[1]->numel != 2 * nd))
         return mci_error(MC_EINVAL, "%s: values are missing; give two for each axis of %s", op->name, mci_tensor_text(s, sizeof s, x));
-    int rc = mci_out(op->name, out, x->dtype, nd, shape);
-    if (rc || out->numel == 0)
+    return MC_OK;
+}
+
+int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    (void)nout;
+    const mc_tensor *x = in[0];
+    mc_tensor *out = outs[0], values = {0}, res = {0};
+    const int nd = x->ndim, mode = (int)p->i[0], given = (out->flags & MC_FLAG_OUT) != 0;
+    int64_t places = 0;
+    mci_result r;
+    int rc = mci_pad_infer(&(mci_job){op, p, nin, in}, &r);
+    if (rc || (rc = mci_out(op->name, out, x->dtype, nd, r.shape[0])) != 0 || out->numel == 0)
         return rc;
+    const int64_t *shape = r.shape[0];
+    for (int i = 0; i + 1 < nd; i++)
+        places += shape[i];
     if (mode == PAD_CONSTANT)
         rc = mci_materialize(&values, in[1], x->dtype);
     const int direct = mci_contiguous(out) && (!given || mci_overlap(out, x) < 0);
@@ -148,7 +161,7 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
         rc = mc_errstatus();
     if (!rc) {
         pad_job j = {.x = x, .out = direct ? out->data : res.data, .values = values.data, .nd = nd, .mode = mode, .size = MCI_SIZE(x->dtype)};
-        memcpy(j.shape, shape, sizeof shape);
+        memcpy(j.shape, shape, sizeof j.shape);
         int64_t *at = maps;
         for (int i = 0; i < nd; i++) {
             j.before[i] = p->i[1 + 2 * i];

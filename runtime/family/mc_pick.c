@@ -120,23 +120,33 @@ static int pick(slab_job *j)
 }
 
 /* out[.., i.., ..] = t[.., pos[i], ..]: the axis is replaced by the shape of the index */
-int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_params *p)
+int mci_take_infer(const mci_job *job, mci_result *r)
 {
+    const mc_tensor *t = job->in[0], *index = job->in[1];
+    const mc_params *p = job->params;
     char s[MCI_TEXT];
-    int axis, given = (out->flags & MC_FLAG_OUT) != 0;
-    int rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis);
+    int axis, rc = mci_axis(job->op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis);
     if (rc)
         return rc;
-    int nd = t->ndim - 1 + index->ndim;
-    if (nd > MC_MAX_RANK)
+    if (t->ndim - 1 + index->ndim > MC_MAX_RANK)
         return mci_error(MC_ESHAPE, "take: the result of %s would have more than %d axes", mci_tensor_text(s, sizeof s, t), MC_MAX_RANK);
-    int64_t shape[MC_MAX_RANK];
-    for (int i = 0; i < axis; i++)
-        shape[i] = t->shape[i];
-    for (int i = 0; i < index->ndim; i++)
-        shape[axis + i] = index->shape[i];
-    for (int i = axis + 1; i < t->ndim; i++)
-        shape[i - 1 + index->ndim] = t->shape[i];
+    *r = (mci_result){.nout = 1, .compute = -1, .dtype = {t->dtype}, .ndim = {t->ndim - 1 + index->ndim}};
+    memcpy(r->shape[0], t->shape, sizeof *t->shape * (size_t)axis);
+    memcpy(r->shape[0] + axis, index->shape, sizeof *index->shape * (size_t)index->ndim);
+    memcpy(r->shape[0] + axis + index->ndim, t->shape + axis + 1, sizeof *t->shape * (size_t)(t->ndim - axis - 1));
+    return MC_OK;
+}
+
+int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_params *p)
+{
+    const int given = (out->flags & MC_FLAG_OUT) != 0;
+    int axis;
+    mci_result r;
+    int rc = mci_take_infer(&(mci_job){op, p, 2, (const mc_tensor *const[]){t, index}}, &r);
+    if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
+        return rc;
+    const int nd = r.ndim[0];
+    const int64_t *shape = r.shape[0];
     mc_tensor tmp = {0}, *target = out;
     mci_places pos;
     if ((rc = mci_places_of(op->name, index, t->shape[axis], p->base, &pos)) != 0)

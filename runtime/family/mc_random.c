@@ -1,10 +1,12 @@
 /* mc_random.c - driver of random tensors: element i of a result is element first + i of the stream, whatever the cut.
  *
- * Parameters: i[0], i[1] key (low and high 32 bits), i[2], i[3] stream, i[4] first, i[5] bit set of the distribution's parameters that are
- * tensors (in[] in order; the others stand in d[], or in i[6..] for whole numbers), i[10] results per element, i[12] bit set of what stands
- * in further operands instead: 1 the key, 2 `first`. axes/naxes carry the shape. Tensor parameters broadcast to it. Keys and firsts of k axes
- * are those of the first k axes of the result: each of its rows is drawn as if alone. Kernels give f64 unless they have one for the dtype asked for; the rest is conversion. May not know
- * Philox or any distribution. */
+ * Parameters: i[0], i[1] key (low and high 32 bits), i[2], i[3] stream, i[4] first, i[5] bit set
+ * of the distribution's parameters that are tensors (in[] in order; the others stand in d[], or
+ * in i[6..] for whole numbers), i[10] results per element, i[12] bit set of what stands in
+ * further operands instead: 1 the key, 2 `first`. axes/naxes carry the shape. Tensor parameters
+ * broadcast to it. Keys and firsts of k axes are those of the first k axes of the result: each
+ * of its rows is drawn as if alone. Kernels give f64 unless they have one for the dtype asked
+ * for; the rest is conversion. */
 #include "family/mc_family.h"
 #include "../../kernels/mck.h"
 

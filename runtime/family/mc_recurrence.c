@@ -1,5 +1,5 @@
-/* mc_recurrence.c - driver of linear recurrences along one axis. Two operands of one rank, sizes broadcast; the rows of both and of the result are
- * made contiguous and cut into tasks by shape. May not know the arithmetic. */
+/* mc_recurrence.c - driver of linear recurrences along one axis. Two operands of one rank, sizes
+ * broadcast; the rows of both and of the result are made contiguous and cut into tasks by shape. */
 #include "family/mc_family.h"
 #include "family/mc_rows.h"
 
@@ -29,25 +29,39 @@ static void backwards(mc_tensor *t, int axis)
 }
 
 /* operands: a, b; axes[0]: the axis; i[0]: from its end */
+int mci_recurrence_infer(const mci_job *job, mci_result *r)
+{
+    const mci_op *op = job->op;
+    const mc_params *p = job->params;
+    const mc_tensor *const *in = job->in;
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    int axis;
+    r->nout = 1;
+    int rc = mci_resolve(op, job->nin, in, &r->dtype[0], &r->compute);
+    if (rc)
+        return rc;
+    if (in[0]->ndim != in[1]->ndim || mci_broadcast(op->name, in, 2, &r->ndim[0], r->shape[0]))
+        return mci_error(MC_ESHAPE, "%s: the shapes do not fit, a is %s and b is %s; give as many axes, of equal sizes or 1", op->name,
+                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+    if (p->naxes < 1 && r->ndim[0] != 1)
+        return mci_error(MC_ESHAPE, "%s: operands are %s and %s; name the axis to run along", op->name, mci_tensor_text(s1, sizeof s1, in[0]),
+                         mci_tensor_text(s2, sizeof s2, in[1]));
+    return mci_axis(op->name, in[0], p->naxes < 1 ? 0 : p->axes[0], &axis);
+}
+
 int mci_recurrence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     mc_tensor *out = outs[0], v[2];
-    char s1[MCI_TEXT], s2[MCI_TEXT];
-    int dtype, compute, nd, axis, given = (out->flags & MC_FLAG_OUT) != 0;
-    int64_t shape[MC_MAX_RANK];
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
-    if (rc)
+    const int given = (out->flags & MC_FLAG_OUT) != 0;
+    int axis;
+    mci_result r;
+    int rc = mci_recurrence_infer(&(mci_job){op, p, nin, in}, &r);
+    if (rc || (rc = mci_axis(op->name, in[0], p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
         return rc;
-    if (in[0]->ndim != in[1]->ndim || mci_broadcast(op->name, in, 2, &nd, shape))
-        return mci_error(MC_ESHAPE, "%s: the shapes do not fit, a is %s and b is %s; give as many axes, of equal sizes or 1", op->name,
-                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
-    if (p->naxes < 1 && nd != 1)
-        return mci_error(MC_ESHAPE, "%s: operands are %s and %s; name the axis to run along", op->name, mci_tensor_text(s1, sizeof s1, in[0]),
-                         mci_tensor_text(s2, sizeof s2, in[1]));
-    if ((rc = mci_axis(op->name, in[0], p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
-        return rc;
-    if ((rc = mci_out(op->name, out, dtype, nd, shape)) != 0 || out->numel == 0)
+    const int compute = r.compute, nd = r.ndim[0];
+    const int64_t *shape = r.shape[0];
+    if ((rc = mci_out(op->name, out, r.dtype[0], nd, shape)) != 0 || out->numel == 0)
         return rc;
     mci_rows rows[2] = {{.data = NULL}, {.data = NULL}};
     mci_rows_out res = {0};

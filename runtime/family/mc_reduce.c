@@ -1,11 +1,13 @@
 /* mc_reduce.c - driver of reductions over axis lists.
  *
- * Kept and reduced axes are collapsed separately. Three ways through memory: rows (reduced axis walked with one stride), columns
- * (the kept axis is contiguous), gather (anything else, and dtypes without a kernel: pieces are converted into a buffer). Rows are
- * cut at MCK_REDUCE_CHUNK, columns at a number of rows that depends on the shape only; partial results are folded by the same
- * kernels, so the bits do not depend on the number of threads. The elements can also come from a source that makes them piece by piece (the
- * operand of a fused reduction), which changes no order. Ops that leave NaN out run the same kernels on copies of the pieces, made in
- * cache. May not know Lua. */
+ * Kept and reduced axes are collapsed separately. Three ways through memory: rows (reduced axis
+ * walked with one stride), columns (the kept axis is contiguous), gather (anything else, and
+ * dtypes without a kernel: pieces are converted into a buffer). Rows are cut at
+ * MCK_REDUCE_CHUNK, columns at a number of rows that depends on the shape only; partial results
+ * are folded by the same kernels, so the bits do not depend on the number of threads. The
+ * elements can also come from a source that makes them piece by piece (the operand of a fused
+ * reduction), which changes no order. Ops that leave NaN out run the same kernels on copies of
+ * the pieces, made in cache. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck_partial.h"
@@ -14,6 +16,7 @@
 #include <string.h>
 
 #define CHUNK MCK_REDUCE_CHUNK
+#define SHORT 4096 /* results that are converted without asking for threads */
 #define TASK 65536 /* elements a task should have at least */
 #define PIECES (TASK / CHUNK) /* of a long row in one task */
 
@@ -496,7 +499,9 @@ static int reduce(const mci_job *job, const mci_result *r, mc_tensor *out, const
         if (!rc)
             rc = finish(op, &plan, m, (double)n, v, numbers, p);
     }
-    if (!rc) {
+    if (!rc && m <= SHORT && mci_contiguous(out)) {
+        mci_cast(out->dtype, plan.dtype)(m, out->data, 1, v, 1);
+    } else if (!rc) {
         flat.data = v;
         flat.dtype = plan.dtype;
         flat.ndim = nd;
@@ -516,14 +521,9 @@ static int reduce(const mci_job *job, const mci_result *r, mc_tensor *out, const
 
 int mci_reduce_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out) { return reduce(job, r, out[0], NULL); }
 
-int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+static int reduce_op(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mci_source *source, const mc_params *p)
 {
-    return mci_family_run(op, nout, outs, nin, in, p);
-}
-
-int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, const mci_source *source, const mc_params *p)
-{
-    mci_job job = {op, p, 1, &like};
+    mci_job job = {op, p, 1, &t};
     mci_result r;
     int given = (out->flags & MC_FLAG_OUT) != 0, rc = mci_reduce_infer(&job, &r);
     if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
@@ -531,6 +531,17 @@ int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, con
     if ((rc = reduce(&job, &r, out, source)) != 0)
         mci_out_fail(out, given);
     return rc;
+}
+
+int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    (void)nout, (void)nin;
+    return reduce_op(op, outs[0], in[0], NULL, p);
+}
+
+int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, const mci_source *source, const mc_params *p)
+{
+    return reduce_op(op, out, like, source, p);
 }
 
 /* ---- rows whose layout is known ---- */

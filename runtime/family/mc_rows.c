@@ -1,4 +1,4 @@
-/* mc_rows.c - operands and results as contiguous rows along chosen axes. See mc_rows.h. May not know ops. */
+/* mc_rows.c - operands and results as contiguous rows along chosen axes. See mc_rows.h. */
 #include "family/mc_rows.h"
 
 #include <string.h>

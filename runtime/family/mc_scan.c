@@ -1,7 +1,9 @@
-/* mc_scan.c - driver of running sums, products and extremes along one axis. May not know the arithmetic. */
+/* mc_scan.c - driver of running sums, products and extremes along one axis. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck.h"
+
+#include <string.h>
 
 typedef struct scan_job {
     mck_reduce_fn fn;
@@ -20,29 +22,47 @@ static void scan_task(void *arg, int64_t begin, int64_t end, int worker)
     j->fn(&k);
 }
 
-int mci_scan_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_scan_infer(const mci_job *job, mci_result *r)
 {
-    (void)nout;
-    const mc_tensor *t = in[0];
-    mc_tensor *out = outs[0];
+    const mci_op *op = job->op;
+    const mc_params *p = job->params;
+    const mc_tensor *t = job->in[0];
     char s[MCI_TEXT];
-    int dtype, compute, axis, given = (out->flags & MC_FLAG_OUT) != 0;
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    int dtype, axis;
+    r->nout = 1;
+    r->ndim[0] = t->ndim;
+    memcpy(r->shape[0], t->shape, sizeof t->shape);
+    int rc = mci_resolve(op, job->nin, job->in, &dtype, &r->compute);
     if (rc)
         return rc;
     if (p->naxes < 1 && t->ndim != 1)
         return mci_error(MC_ESHAPE, "%s: operand is %s; name the axis to run along", op->name, mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
         return rc;
-    int positions = op->result == MCI_RESULT_I64, kdt = compute == MC_BOOL ? MC_U8 : compute;
-    int rdtype = positions ? MC_I64 : mci_kind(compute) == 'i' ? compute : dtype, written = positions ? MC_I64 : compute;
+    r->dtype[0] = op->result == MCI_RESULT_I64 ? MC_I64 : mci_kind(r->compute) == 'i' ? r->compute : dtype;
     if (p->dtype >= 0) {
-        rdtype = p->dtype;
-        if (op->compute[rdtype] >= 0 && (mci_kind(rdtype) == 'f' || mci_kind(rdtype) == 'c'))
-            compute = written = kdt = op->compute[rdtype];
+        r->dtype[0] = p->dtype;
+        if (op->compute[p->dtype] >= 0 && (mci_kind(p->dtype) == 'f' || mci_kind(p->dtype) == 'c'))
+            r->compute = op->compute[p->dtype];
     }
-    if ((rc = mci_out(op->name, out, rdtype, t->ndim, t->shape)) != 0 || t->numel == 0)
+    return MC_OK;
+}
+
+int mci_scan_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    (void)nout;
+    const mc_tensor *t = in[0];
+    mc_tensor *out = outs[0];
+    const int given = (out->flags & MC_FLAG_OUT) != 0, positions = op->result == MCI_RESULT_I64;
+    int axis;
+    mci_result r;
+    int rc = mci_scan_infer(&(mci_job){op, p, nin, in}, &r);
+    if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
         return rc;
+    if ((rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 || t->numel == 0)
+        return rc;
+    const int compute = r.compute, kdt = compute == MC_BOOL ? MC_U8 : compute;
+    const int written = positions && !(p->dtype >= 0 && op->compute[p->dtype] >= 0 && (mci_kind(p->dtype) == 'f' || mci_kind(p->dtype) == 'c')) ? MC_I64 : compute;
     mci_rows rows = {0};
     mci_rows_out res = {0};
     mc_tensor from = *t, to = *out;

@@ -1,8 +1,9 @@
 /* mc_segment.c - drivers of segment reductions (rows joined by their segment) and of scatter_add and scatter_reduce (elements joined at
  * positions along an axis).
  *
- * Both convert to the widest dtype of the kind, join in order and convert back. Segments: the rows are cut into blocks and the columns
- * into strips by shape alone, blocks are joined in order. Scatters: one line along the axis at a time. May not know the arithmetic. */
+ * Both convert to the widest dtype of the kind, join in order and convert back. Segments: the
+ * rows are cut into blocks and the columns into strips by shape alone, blocks are joined in
+ * order. Scatters: one line along the axis at a time. */
 #include "family/mc_family.h"
 #include "tensor/mc_tensor.h"
 

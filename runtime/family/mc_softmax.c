@@ -1,8 +1,9 @@
 /* mc_softmax.c - driver of softmax and log_softmax over axis lists.
  *
- * Three ways, chosen by layout and shape only: rows (the axis lies contiguous in operand and result), columns (a kept axis does), and
- * rows by way of a buffer (conversions, several axes, anything else). What fits the cache is done in one go; longer rows get their
- * maximum and sum from the reductions first. May not know the arithmetic. */
+ * Three ways, chosen by layout and shape only: rows (the axis lies contiguous in operand and
+ * result), columns (a kept axis does), and rows by way of a buffer (conversions, several axes,
+ * anything else). What fits the cache is done in one go; longer rows get their maximum and sum
+ * from the reductions first. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck_partial.h"
@@ -149,17 +150,29 @@ static int run(softmax_job *j, const mc_tensor *t, const mc_tensor *out, unsigne
     return rc;
 }
 
+int mci_softmax_infer(const mci_job *job, mci_result *r)
+{
+    const mc_tensor *t = job->in[0];
+    unsigned mask;
+    r->nout = 1;
+    int rc = mci_resolve(job->op, job->nin, job->in, &r->dtype[0], &r->compute);
+    r->ndim[0] = t->ndim;
+    memcpy(r->shape[0], t->shape, sizeof t->shape);
+    return rc ? rc : mci_axes_mask(job->op->name, t, job->params, &mask);
+}
+
 int mci_softmax_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     const mc_tensor *t = in[0];
     mc_tensor *out = outs[0], tmp = {0};
-    int dtype, given = (out->flags & MC_FLAG_OUT) != 0;
-    softmax_job j = {.log = op->id == MC_OP_LOG_SOFTMAX};
+    const int given = (out->flags & MC_FLAG_OUT) != 0;
     unsigned mask;
-    int rc = mci_resolve(op, nin, in, &dtype, &j.compute);
-    if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0 || (rc = mci_out(op->name, out, dtype, t->ndim, t->shape)) != 0)
+    mci_result r;
+    int rc = mci_softmax_infer(&(mci_job){op, p, nin, in}, &r);
+    if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0 || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
         return rc;
+    softmax_job j = {.log = op->id == MC_OP_LOG_SOFTMAX, .compute = r.compute};
     if (t->numel == 0)
         return MC_OK;
     j.fn = (mck_softmax_fn)mci_kernel_get(MCK_K_SOFTMAX, j.compute);

@@ -1,8 +1,10 @@
-/* mc_sort.c - drivers of sorting (sort, argsort), of parts of the order (partition, topk) and of order statistics (median, quantile) by
- * rows. May not know the algorithms. */
+/* mc_sort.c - drivers of sorting (sort, argsort), of parts of the order (partition, topk) and of
+ * order statistics (median, quantile) by rows. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck.h"
+
+#include <string.h>
 
 typedef size_t (*sort_work_fn)(int elem_bytes, int64_t n, int want_index);
 typedef size_t (*select_work_fn)(int elem_bytes, int64_t n, int64_t q); /* topk_work too */
@@ -61,38 +63,59 @@ static int place(const mci_op *op, const mc_tensor *t, int axis, const mc_params
 
 /* Parameters: i[0] of sort and argsort: descending; of partition and argpartition: the place; of topk: how many, i[1] the largest,
  * i[2] in order. topk gives values and positions, the others one of them. */
-int mci_sort_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_sort_infer(const mci_job *job, mci_result *r)
 {
-    const mc_tensor *t = in[0];
+    const mci_op *op = job->op;
+    const mc_params *p = job->params;
+    const mc_tensor *t = job->in[0];
+    const int topk = op->id == MC_OP_TOPK, part = op->id == MC_OP_PARTITION || op->id == MC_OP_ARGPARTITION;
     char s[MCI_TEXT];
-    int topk = op->id == MC_OP_TOPK, part = op->id == MC_OP_PARTITION || op->id == MC_OP_ARGPARTITION;
-    mc_tensor *values = op->result == MCI_RESULT_I64 ? NULL : outs[0], *index = topk ? outs[1] : values ? NULL : outs[0];
-    int dtype, compute, axis, given[2] = {0, 0};
-    for (int i = 0; i < nout; i++)
-        given[i] = (outs[i]->flags & MC_FLAG_OUT) != 0;
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    int dtype, axis;
+    int64_t kth;
+    int rc = mci_resolve(op, job->nin, job->in, &dtype, &r->compute);
     if (rc)
         return rc;
     if (t->ndim == 0)
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
         return rc;
-    int64_t shape[MC_MAX_RANK], kth = 0;
-    for (int i = 0; i < t->ndim; i++)
-        shape[i] = t->shape[i];
     if (part && t->numel > 0 && (rc = place(op, t, axis, p, &kth)) != 0)
         return rc;
-    if (topk) {
-        kth = p->i[0] - 1;
-        if (kth < -1 || kth >= shape[axis])
-            return mci_error(MC_ESHAPE, "topk: %lld elements are asked of an axis of size %lld of %s; ask for 0 to that many", (long long)p->i[0],
-                             (long long)shape[axis], mci_tensor_text(s, sizeof s, t));
-        shape[axis] = kth + 1;
+    if (topk && (p->i[0] < 0 || p->i[0] > t->shape[axis]))
+        return mci_error(MC_ESHAPE, "topk: %lld elements are asked of an axis of size %lld of %s; ask for 0 to that many", (long long)p->i[0],
+                         (long long)t->shape[axis], mci_tensor_text(s, sizeof s, t));
+    r->nout = topk ? 2 : 1;
+    for (int k = 0; k < r->nout; k++) {
+        r->dtype[k] = op->result == MCI_RESULT_I64 || k ? MC_I64 : dtype;
+        r->ndim[k] = t->ndim;
+        memcpy(r->shape[k], t->shape, sizeof t->shape);
+        if (topk)
+            r->shape[k][axis] = p->i[0];
     }
-    if (values)
-        rc = mci_out(op->name, values, dtype, t->ndim, shape);
-    if (!rc && index)
-        rc = mci_out(op->name, index, MC_I64, t->ndim, shape);
+    return MC_OK;
+}
+
+int mci_sort_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+{
+    const mc_tensor *t = in[0];
+    const int topk = op->id == MC_OP_TOPK, part = op->id == MC_OP_PARTITION || op->id == MC_OP_ARGPARTITION;
+    mc_tensor *values = op->result == MCI_RESULT_I64 ? NULL : outs[0], *index = topk ? outs[1] : values ? NULL : outs[0];
+    int axis, made = 0, given[2] = {0, 0};
+    int64_t kth = 0;
+    mci_result r;
+    for (int i = 0; i < nout; i++)
+        given[i] = (outs[i]->flags & MC_FLAG_OUT) != 0;
+    int rc = mci_sort_infer(&(mci_job){op, p, nin, in}, &r);
+    if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
+        return rc;
+    if (part && t->numel > 0 && (rc = place(op, t, axis, p, &kth)) != 0)
+        return rc;
+    if (topk)
+        kth = p->i[0] - 1;
+    const int compute = r.compute;
+    const int64_t *shape = r.shape[0];
+    for (; !rc && made < nout; made++)
+        rc = mci_out(op->name, outs[made], r.dtype[made], r.ndim[made], r.shape[made]);
     mci_rows rows = {0};
     mci_rows_out res = {0}, pos = {0};
     if (!rc && outs[0]->numel > 0) {
@@ -130,33 +153,50 @@ int mci_sort_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
 
 /* Parameters: i[0] method, i[1] skip NaN, i[2] number of probabilities q (0: one, without an axis of its own), d[0..] or a second
  * operand would carry them: up to 16 in d. The axis of probabilities comes first in the result, as in NumPy. */
+int mci_select_infer(const mci_job *job, mci_result *r)
+{
+    const mci_op *op = job->op;
+    const mc_params *p = job->params;
+    const mc_tensor *t = job->in[0];
+    char s[MCI_TEXT];
+    int nd;
+    int64_t shape[MC_MAX_RANK];
+    unsigned mask;
+    r->nout = 1;
+    int rc = mci_resolve(op, job->nin, job->in, &r->dtype[0], &r->compute);
+    if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0)
+        return rc;
+    const int lead = op->id != MC_OP_MEDIAN && p->i[2] >= 1;
+    mci_reduced_shape(t, mask, p->keepdim, &nd, shape);
+    if (nd + lead > MC_MAX_RANK)
+        return mci_error(MC_ESHAPE, "%s: the result would have more than %d axes", op->name, MC_MAX_RANK);
+    r->ndim[0] = nd + lead;
+    r->shape[0][0] = p->i[2];
+    for (int i = 0; i < nd; i++)
+        r->shape[0][i + lead] = shape[i];
+    if (mci_numel(nd, shape) > 0 && t->numel == 0)
+        return mci_error(MC_ESHAPE, "%s: nothing to order in %s; give it at least one element", op->name, mci_tensor_text(s, sizeof s, t));
+    return MC_OK;
+}
+
 int mci_select_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     const mc_tensor *t = in[0];
     mc_tensor *out = outs[0], tmp = {0};
-    char s[MCI_TEXT];
     double half = 0.5;
-    int dtype, compute, nd, given = (out->flags & MC_FLAG_OUT) != 0;
-    int64_t shape[MC_MAX_RANK], full[MC_MAX_RANK];
+    const int given = (out->flags & MC_FLAG_OUT) != 0, median = op->id == MC_OP_MEDIAN, lead = !median && p->i[2] >= 1;
+    const int64_t q = lead ? p->i[2] : 1;
     unsigned mask;
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    mci_result r;
+    int rc = mci_select_infer(&(mci_job){op, p, nin, in}, &r);
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0)
         return rc;
-    int median = op->id == MC_OP_MEDIAN;
-    int64_t q = median || p->i[2] < 1 ? 1 : p->i[2];
-    int lead = !median && p->i[2] >= 1;
-    mci_reduced_shape(t, mask, p->keepdim, &nd, shape);
-    if (nd + lead > MC_MAX_RANK)
-        return mci_error(MC_ESHAPE, "%s: the result would have more than %d axes", op->name, MC_MAX_RANK);
-    full[0] = q;
-    for (int i = 0; i < nd; i++)
-        full[i + lead] = shape[i];
-    mci_rows rows = {0};
-    if (mci_numel(nd, shape) > 0 && t->numel == 0)
-        return mci_error(MC_ESHAPE, "%s: nothing to order in %s; give it at least one element", op->name, mci_tensor_text(s, sizeof s, t));
-    if ((rc = mci_out(op->name, out, dtype, nd + lead, full)) != 0 || out->numel == 0)
+    if ((rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 || out->numel == 0)
         return rc;
+    const int compute = r.compute, nd = r.ndim[0] - lead;
+    const int64_t *shape = r.shape[0] + lead;
+    mci_rows rows = {0};
     /* rows give [m][q]; the result wants [q][m] */
     int64_t mq[2] = {t->numel, q};
     rc = mci_rows_in(&rows, t, mask, compute);

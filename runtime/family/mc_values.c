@@ -37,28 +37,32 @@ int mc_numbers(const mc_tensor *t, int64_t first, int64_t count, double *out)
     return MC_OK;
 }
 
+/* The one element of a tensor on a device. */
+static MC_NOINLINE int fetched(const mc_tensor *t, double v[2], int64_t *exact)
+{
+    MC_ALIGNED(16) char one[16];
+    int rc = mci_device_get(one, mci_ref_of(t), MCI_SIZE(t->dtype));
+    const mc_tensor host = {.data = one, .numel = 1, .dtype = t->dtype};
+    return rc ? rc : mc_item(&host, v, exact);
+}
+
 int mc_item(const mc_tensor *t, double v[2], int64_t *exact)
 {
     char s[MCI_TEXT];
-    MC_ALIGNED(16) char one[16];
-    const void *data = t->data;
     if (mci_check_released("item", t) || (mci_recording && mci_record_check_value("item", t)))
         return mc_errstatus();
     if (t->numel != 1)
         return mci_error(MC_ESHAPE, "item: %s has %lld elements; index one of them first", mci_tensor_text(s, sizeof s, t),
                          (long long)t->numel);
     v[1] = 0;
-    if (t->device) {
-        if (mci_device_get(one, mci_ref_of(t), MCI_SIZE(t->dtype)))
-            return mc_errstatus();
-        data = one;
-    }
-    mci_cast(MC_C128, t->dtype)(1, v, 1, data, 1);
+    if (MC_UNLIKELY(t->device != 0))
+        return fetched(t, v, exact);
+    mci_cast(MC_C128, t->dtype)(1, v, 1, t->data, 1);
     one_nan(v, 2);
     int kind = mci_kind(t->dtype);
     *exact = 0;
     if (kind != 'f' && kind != 'c')
-        mci_cast(MC_I64, t->dtype)(1, exact, 1, data, 1);
+        mci_cast(MC_I64, t->dtype)(1, exact, 1, t->data, 1);
     return MC_OK;
 }
 

@@ -3,7 +3,7 @@
  * A plug-in stays open until the process ends, as its ops do. */
 #include "mc_plugin.h"
 #include "family/mc_fft.h"
-#include "family/mc_stage.h"
+#include "family/mc_family.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -11,6 +11,33 @@
 #include <string.h>
 
 /* ---- what a plug-in is given ---- */
+
+typedef struct tasks_job {
+    mc_tasks_fn fn;
+    const void *args;
+    char *work;
+    int64_t bytes;
+} tasks_job;
+
+static void run_tasks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const tasks_job *j = arg;
+    j->fn(j->args, begin, end, j->work + worker * j->bytes);
+}
+
+static int tasks(mc_tasks_fn fn, const void *args, int64_t n, int64_t work)
+{
+    tasks_job j = {fn, args, NULL, (work + 63) & ~(int64_t)63};
+    int64_t total;
+    if (n == 0)
+        return MC_OK;
+    if (mci_size_mul(j.bytes, mci_workers(n), &total))
+        return mc_errstatus();
+    j.work = mci_alloc((size_t)total);
+    int rc = j.work ? mci_parallel(n, run_tasks, &j) : mc_errstatus();
+    mci_free(j.work);
+    return rc;
+}
 
 static int dtype_size(int dtype) { return (int)MCI_SIZE(dtype); }
 
@@ -24,7 +51,19 @@ static int promoted(const mc_call *c, int *dtype)
     return mci_resolve(c->row, c->nin, c->in, dtype, &compute);
 }
 
-static int operand(const mc_call *c, int k, int dtype, int64_t least) { return mci_operand(c->row, c->in, c->nin, k, dtype, least); }
+static int operand(const mc_call *c, int k, int dtype, int64_t least)
+{
+    char s[MCI_TEXT];
+    if (k >= c->nin)
+        return mci_error(MC_EINVAL, "%s: operand %d is missing", c->name, k + 1);
+    const mc_tensor *t = c->in[k];
+    if ((dtype < 0 || t->dtype == dtype) && t->numel >= least && !mci_contiguous(t))
+        return mci_error(MC_EDTYPE, "%s: operand %d is %s, which is not contiguous; give x:contiguous()", c->name, k + 1, mci_tensor_text(s, sizeof s, t));
+    if ((dtype >= 0 && t->dtype != dtype) || !mci_contiguous(t) || t->numel < least)
+        return mci_error(MC_EDTYPE, "%s: operand %d is %s; it must be contiguous %s with at least %lld elements", c->name, k + 1,
+                         mci_tensor_text(s, sizeof s, t), mc_dtype_name(dtype), (long long)least);
+    return MC_OK;
+}
 
 static void *result(const mc_call *c, int k, int dtype, int ndim, const int64_t *shape)
 {
@@ -88,7 +127,7 @@ static int gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t 
 
 static const mc_host_table host = {
     .abi = MC_PLUGIN_ABI, .error = mci_error, .status = mc_errstatus, .alloc = mci_alloc, .free = mci_free, .size = mci_size_mul, .parallel = mci_parallel,
-    .workers = mci_workers, .tasks = mci_stage_run, .cancelled = mc_cancel_pending, .isa = mci_isa, .clock = mc_clock,
+    .workers = mci_workers, .tasks = tasks, .cancelled = mc_cancel_pending, .isa = mci_isa, .clock = mc_clock,
 #ifdef MC_DEBUG
     .assert_failed = mci_assert_failed,
 #endif

@@ -1,10 +1,10 @@
 /* mc_edf.c - the header of EDF, EDF+, BDF and BDF+ recordings.
  *
- * A recording is a header of 256 bytes, 256 more for each signal, then records of equal length in
- * which each signal has its own fixed number of samples: 2 bytes little-endian in EDF (1992), 3 in
- * BDF. EDF+ (2003) adds signals that hold annotation lists; its +D kind allows gaps between
- * records. All header fields are space-padded text and none is believed before it is checked. Owns
- * the handle; samples are read in mc_edf_read.c, annotations in mc_edf_notes.c. */
+ * A recording is a header of 256 bytes, 256 more for each signal, then records of equal length
+ * in which each signal has its own fixed number of samples: 2 bytes little-endian in EDF (1992),
+ * 3 in BDF. EDF+ (2003) adds signals that hold annotation lists; its +D kind allows gaps between
+ * records. All header fields are space-padded text and none is believed before it is checked.
+ * Holds the handle; samples are read in mc_edf_read.c, annotations in mc_edf_notes.c. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "base/mc_error.h"

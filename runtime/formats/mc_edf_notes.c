@@ -1,10 +1,10 @@
 /* mc_edf_notes.c - annotations, record onsets and gaps of EDF+ and BDF+.
  *
  * An annotation signal holds, in each record, time-stamped lists:
- * `+onset[\x15duration]\x14text\x14text\x14\0`, padded with zero bytes. The first list of the first
- * such signal opens with an empty text and tells when the record itself starts. Sources: the EDF+
- * specification (2003), section 2.2. Owns the parsing; a malformed list costs the rest of its
- * signal in that record and sets a warning, nothing else. May not know samples. */
+ * `+onset[\x15duration]\x14text\x14text\x14\0`, padded with zero bytes. The first list of the
+ * first such signal opens with an empty text and tells when the record itself starts. Sources:
+ * the EDF+ specification (2003), section 2.2. Holds the parsing; a malformed list costs the rest
+ * of its signal in that record and sets a warning, nothing else. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "base/mc_error.h"

@@ -2,8 +2,8 @@
  *
  * A record holds its signals one after the other, so a slice of some channels is scattered: the
  * reader takes the span from the first to the last wanted byte of each record, many records at a
- * time when the span is most of a record, else one by one. Memory stays below 1 MiB or one record.
- * May not know annotations. */
+ * time when the span is most of a record, else one by one. Memory stays below 1 MiB or one
+ * record. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "base/mc_error.h"

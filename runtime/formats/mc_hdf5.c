@@ -1,8 +1,8 @@
 /* mc_hdf5.c - HDF5 files through the plug-in: its objects under public names, its writer on a file
  * that appears when it is whole.
  *
- * Owns the way between the plug-in's types and dtypes and the temporary file behind a writer. What
- * lies in the file is libhdf5's matter. */
+ * Holds the way between the plug-in's types and dtypes and the temporary file behind a writer.
+ * What lies in the file is libhdf5's matter. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "device/mc_context.h"

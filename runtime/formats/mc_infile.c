@@ -1,9 +1,9 @@
 /* mc_infile.c - a file or a piece of memory to read from.
  *
- * Owns: the read-only private mapping, the descriptor, short reads and EINTR, and a reference
+ * Holds: the read-only private mapping, the descriptor, short reads and EINTR, and a reference
  * count, so that a handle made from a part of a file keeps the whole alive. A mapped file that
- * somebody shortens raises SIGBUS in the reader; formats that stay open for long therefore read by
- * position. May not know any file format. */
+ * somebody shortens raises SIGBUS in the reader; formats that stay open for long therefore read
+ * by position. */
 #define _XOPEN_SOURCE 700
 #define MCI_FORMATS
 #include "formats/mc_formats.h"

@@ -1,10 +1,10 @@
 /* mc_npy_header.c - the text at the start of an npy image: parsed without trust, written as NumPy
  * writes it.
  *
- * Layout (NumPy enhancement proposal 1): 6 magic bytes, version major and minor, header length (2
- * bytes in version 1, 4 in 2 and 3, little-endian), then a Python dict literal with the keys descr,
- * fortran_order and shape. The parser knows exactly the literals which can stand there and names
- * what it meets instead. Owns the table of dtype codes; may not know files. */
+ * Layout (NumPy enhancement proposal 1): 6 magic bytes, version major and minor, header length
+ * (2 bytes in version 1, 4 in 2 and 3, little-endian), then a Python dict literal with the keys
+ * descr, fortran_order and shape. The parser knows exactly the literals which can stand there
+ * and names what it meets instead. Holds the table of dtype codes. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "base/mc_error.h"

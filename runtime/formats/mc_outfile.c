@@ -1,10 +1,9 @@
 /* mc_outfile.c - the one way in which the library writes a file.
  *
- * Owns: temporary name, buffer, short writes and EINTR, fsync, rename, clean-up. The bytes go to
- * `path.tmp-XXXXXX` beside the target, so that the rename stays within one file system and a reader
- * sees the old file or the whole new one, never a part. What is not a regular file (a pipe,
- * /dev/null) has no old content to protect and is written directly. May not know any file format.
- */
+ * Holds: temporary name, buffer, short writes and EINTR, fsync, rename, clean-up. The bytes go
+ * to `path.tmp-XXXXXX` beside the target, so that the rename stays within one file system and a
+ * reader sees the old file or the whole new one, never a part. What is not a regular file (a
+ * pipe, /dev/null) has no old content to protect and is written directly. */
 #define _XOPEN_SOURCE 700
 #define MCI_FORMATS
 #include "formats/mc_formats.h"

@@ -1,9 +1,8 @@
 /* mc_samples.c - numbers on a grid: the samples of recordings whose description lies elsewhere.
  *
- * Many formats keep their samples as plain numbers, channel by channel or sample by sample, in one
- * of a few types. This file owns that reading: bounds, byte order, a bounded buffer, the factor to
- * physical units; and the packing of numbers for files that are written. May not know any file
- * format. */
+ * Many formats keep their samples as plain numbers, channel by channel or sample by sample, in
+ * one of a few types. This file owns that reading: bounds, byte order, a bounded buffer, the
+ * factor to physical units; and the packing of numbers for files that are written. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "base/mc_error.h"

@@ -2,9 +2,9 @@
  *
  * Trusts nothing: the directory at the end is checked against the file's size and against every
  * local header before any member can be read, members may not overlap, and a deflated member may
- * not promise more than deflate can deliver (1032:1), so that a small file cannot ask for a large
- * buffer. The names of fields and their places are those of PKWARE's APPNOTE 6.3. Owns the
- * directory; members are unpacked in mc_zip_unpack.c. May not know what the members hold. */
+ * not promise more than deflate can deliver (1032:1), so that a small file cannot ask for a
+ * large buffer. The names of fields and their places are those of PKWARE's APPNOTE 6.3. Holds
+ * the directory; members are unpacked in mc_zip_unpack.c. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "base/mc_error.h"

@@ -1,9 +1,8 @@
 /* mc_zip_unpack.c - the bytes of a zip member: in place, whole, or piece by piece.
  *
  * Every way ends with the same checks: the packed stream ends exactly where the directory says,
- * gives exactly the promised number of bytes, and their crc fits. Owns the inflate stream of a
- * reader; trusts the places which mc_zip.c has checked. May not know what the members hold, except
- * mc_zip_npy, which joins the two formats. */
+ * gives exactly the promised number of bytes, and their crc fits. Holds the inflate stream of a
+ * reader; trusts the places which mc_zip.c has checked. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "device/mc_backend.h"

@@ -1,10 +1,10 @@
 /* mc_zip_write.c - writes zip files, the container of npz.
  *
  * Members are streamed: the local header goes out with sizes to come and is completed when the
- * member ends; the directory follows at the end. zip64 fields appear where a size may pass 4 GiB.
- * All times are 1980-01-01 and nothing else depends on the machine, so equal contents give equal
- * bytes (for one version of zlib). The data of stored members begins at a multiple of 64 bytes, so
- * that a mapped array is aligned. Owns writing only. */
+ * member ends; the directory follows at the end. zip64 fields appear where a size may pass 4
+ * GiB. All times are 1980-01-01 and nothing else depends on the machine, so equal contents give
+ * equal bytes (for one version of zlib). The data of stored members begins at a multiple of 64
+ * bytes, so that a mapped array is aligned. Holds writing only. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "device/mc_backend.h"

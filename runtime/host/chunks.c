@@ -6,8 +6,8 @@
  * fresh chunk gets the plain instructions from the start: same meaning, no switch. The opcodes are found by
  * compiling two loops that differ in nothing else, so a LuaJIT without the pair leaves chunks alone.
  *
- * Owns: the globals load, loadstring, loadfile, dofile, next and pairs, and the searcher of Lua modules. May not know what
- * chunks do. */
+ * Holds: the globals load, loadstring, loadfile, dofile, next and pairs, and the searcher of Lua
+ * modules. */
 #include "host.h"
 #include <lauxlib.h>
 #include <stdint.h>

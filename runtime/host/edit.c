@@ -1,8 +1,8 @@
 /* edit.c - opens the line editor plug-in and hands its calls to Lua.
  *
- * Owns: the plug-in's handle and table, the Lua function that completes words, and the list handed
- * back to the editor. The editor never sees Lua: completion runs inside edit_read, on the state
- * that called it. May not know which editor it is. */
+ * Holds: the plug-in's handle and table, the Lua function that completes words, and the list
+ * handed back to the editor. The editor never sees Lua: completion runs inside edit_read, on the
+ * state that called it. */
 #include "host.h"
 #include "device/mc_backend.h"
 #include <dlfcn.h>

@@ -9,11 +9,10 @@
  * The way out of compiled code is described further down. It costs nothing until somebody presses
  * Ctrl-C.
  *
- * Owns: dispositions of the signals above, of SIGURG (the tick; chosen because strays are ignored
- * by default) and, while it steps, of SIGTRAP. Handlers call only async-signal-safe functions and
- * lua_sethook, which LuaJIT's own program also calls from its handler. Other processors than x86-64
- * have the hook, the cancel flag and the third Ctrl-C. May not know the library but through three
- * function pointers. */
+ * Holds: dispositions of the signals above, of SIGURG (the tick; chosen because strays are
+ * ignored by default) and, while it steps, of SIGTRAP. Handlers call only async-signal-safe
+ * functions and lua_sethook, which LuaJIT's own program also calls from its handler. Other
+ * processors than x86-64 have the hook, the cancel flag and the third Ctrl-C. */
 #include "host.h"
 #include <errno.h>
 #include <fcntl.h>

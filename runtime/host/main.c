@@ -1,9 +1,9 @@
 /* main.c - entry of the program `mascon`.
  *
- * Owns: the order of the start. Environment defaults come first because the libraries they steer
- * read them when they are loaded; then the installation is found, the Lua state made, the host
- * table published, signals installed, and the rest is lua/mascon/host/runner.lua, whose number is
- * the exit status. May not know verbs, scripts or tensors. */
+ * Holds: the order of the start. Environment defaults come first because the libraries they
+ * steer read them when they are loaded; then the installation is found, the Lua state made, the
+ * host table published, signals installed, and the rest is lua/mascon/host/runner.lua, whose
+ * number is the exit status. */
 #include "host.h"
 #include <lauxlib.h>
 #include <lualib.h>

@@ -1,8 +1,8 @@
 /* place.c - finds the installation from the place of the program.
  *
  * Three layouts are known: the source tree (build/mascon beside lua/), a relocatable folder
- * (mascon, lua/ and libmascon.so together) and an installed prefix (bin/mascon, share/mascon/lua,
- * lib/mascon). The first that holds the runner wins. Owns no state. May not know Lua. */
+ * (mascon, lua/ and libmascon.so together) and an installed prefix (bin/mascon,
+ * share/mascon/lua, lib/mascon). The first that holds the runner wins. */
 #include "host.h"
 #include <limits.h>
 #include <stddef.h>

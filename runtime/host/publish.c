@@ -1,8 +1,7 @@
 /* publish.c - the table that Lua finds as require "mascon.host".
  *
- * Owns: package.path and package.cpath, the table's texts and plain functions, and the functions
- * that run at the way out. No globals are made: the table lies in package.loaded only. May not know
- * scripts or the prompt. */
+ * Holds: package.path and package.cpath, the table's texts and plain functions, and the
+ * functions that run at the way out. No globals are made: the table lies in package.loaded only. */
 #include "host.h"
 #include <dirent.h>
 #include <errno.h>

@@ -7,13 +7,13 @@
  *
  * An argument that the function writes keeps its contents from before the first write beside it: who runs the log again starts from those.
  *
- * Owns the logs. Recordings nest; all are made by the thread that began the first. May not know what becomes of the log. */
+ * Holds the logs. Recordings nest; all are made by the thread that began the first. */
 #include "record/mc_record.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#define DEEPEST MCI_RECORDINGS
+#define DEEPEST 12 /* recordings within one another */
 #define LONGEST (1 << 19) /* ops of a function that is compiled or batched: half a GiB of log */
 /* Values of mci_recording. While recording pauses, writes are still seen. */
 enum { OFF, ON, COUNTING };
@@ -50,7 +50,33 @@ static pthread_t owner;
 static int recorder(void) { return pthread_equal(pthread_self(), owner) != 0; }
 static int ours(void) { return mci_recording == ON && recorder(); }
 
-static int traced_at(const mc_tensor *t, int level) { return t->storage && t->storage->traced[level] == levels[level].id; }
+/* What is known of a buffer; kept with its storage. */
+typedef struct note {
+    int32_t traced[DEEPEST]; /* the number of the recording at a level whose arguments its contents depend on; minus that: read as a constant */
+    int32_t leaf;            /* the tape: a leaf */
+    int32_t logged;          /* references held by the log of the tape */
+    int32_t wanted;          /* the last search that wanted it */
+    int32_t gone;            /* what made it was dropped by a backward() */
+} note;
+
+static const note *known(const mc_storage *s)
+{
+    static const note nothing;
+    return s && s->note ? s->note : &nothing;
+}
+
+/* The same, to be written; NULL with the record set when there is no memory. */
+static note *noted(mc_storage *s)
+{
+    if (!s->note)
+        s->note = mci_calloc(1, sizeof(note));
+    return s->note;
+}
+
+/* Of a buffer that has one: what a log holds. */
+static note *of(mc_storage *s) { return s->note; }
+
+static int traced_at(const mc_tensor *t, int level) { return t->storage && known(t->storage)->traced[level] == levels[level].id; }
 
 /* Innermost recording that traces t, -1: none. */
 static int level_of(const mc_tensor *t)
@@ -72,7 +98,14 @@ static int logged_at(int level)
 
 static int later(int a, int b) { return a > b ? a : b; }
 
-static void mark(mc_storage *s, int level) { s->traced[level] = levels[level].id; }
+static int mark(mc_storage *s, int level)
+{
+    note *n = noted(s);
+    if (!n)
+        return mc_errstatus();
+    n->traced[level] = levels[level].id;
+    return MC_OK;
+}
 
 static void operands_free(mc_record_operand *o, int n)
 {
@@ -172,7 +205,12 @@ int mc_record_trace(mc_tensor *t, int on)
         return MC_OK;
     if (on && add_argument(&rec, t->storage))
         return mc_errstatus();
-    t->storage->traced[depth - 1] = on ? rec.id : 0;
+    if (!on && !t->storage->note)
+        return MC_OK;
+    note *n = noted(t->storage);
+    if (!n)
+        return mc_errstatus();
+    n->traced[depth - 1] = on ? rec.id : 0;
     return MC_OK;
 }
 
@@ -261,8 +299,15 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
         if (result ? levels[level].keep : !o->traced || levels[level].tape) {
             o->kept = t->storage;
             mci_storage_ref(t->storage);
-            if (!result && !o->traced)
-                t->storage->traced[level] = -levels[level].id; /* known as a constant: see set_aside */
+            if (!result && !o->traced) {
+                note *n = noted(t->storage);
+                if (!n) {
+                    mci_storage_unref(t->storage);
+                    o->kept = NULL;
+                    return 1;
+                }
+                n->traced[level] = -levels[level].id; /* known as a constant: see set_aside */
+            }
         }
         return 0;
     }
@@ -318,7 +363,7 @@ static void append(int level, int kind, int op, int nout, mc_tensor *const *out,
         operand(&o[nin + i], out[i], 1, level);
     for (int i = 0; levels[level].tape && i < nin + nout; i++)
         if (o[i].kept)
-            o[i].kept->logged++;
+            of(o[i].kept)->logged++; /* operands and results of the log have one */
 }
 
 /* Copies of the operands before the write, since it may change them, with room for the results. */
@@ -337,7 +382,7 @@ static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int n
 static int target(const char *op, const mc_tensor *t)
 {
     char s[MCI_TEXT];
-    if (t->storage && t->storage->leaf)
+    if (known(t->storage)->leaf)
         return mci_error(MC_EINVAL, "%s: %s requires a gradient and is written in place; do it within mc.no_grad(function() ... end), or use the new value",
                          op, mci_tensor_text(s, sizeof s, t));
     if (t->storage)
@@ -355,12 +400,12 @@ static int set_aside(mc_storage *s, int level, mc_tensor *copy)
     memset(copy, 0, sizeof *copy); /* no room for elements: it gets storage */
     if (mci_create_on(s->device, copy, s->dtype, 1, all))
         return mc_errstatus();
-    if (mci_storage_copy(copy->storage, s, s->bytes)) {
+    if (!noted(copy->storage) || mci_storage_copy(copy->storage, s, s->bytes)) {
         mc_drop(copy);
         return mc_errstatus();
     }
     mc_storage *c = copy->storage;
-    for (int64_t k = 0; s->traced[level] == -r->id && k < r->n; k++) {
+    for (int64_t k = 0; known(s)->traced[level] == -r->id && k < r->n; k++) {
         const mc_record_entry *e = &r->entries[k];
         for (int i = 0; i < e->nin; i++) {
             mc_record_operand *o = &e->operands[i];
@@ -369,13 +414,14 @@ static int set_aside(mc_storage *s, int level, mc_tensor *copy)
             o->kept = c;
             o->serial = c->serial;
             o->version = c->version;
-            c->logged += r->tape;
-            s->logged -= r->tape;
+            of(c)->logged += r->tape;
+            of(s)->logged -= r->tape;
             mci_storage_ref(c);
             mci_storage_unref(s);
         }
     }
-    s->traced[level] = 0;
+    if (s->note)
+        of(s)->traced[level] = 0;
     return MC_OK;
 }
 
@@ -451,7 +497,7 @@ static int keep_read(const mc_tensor *t, int level)
         return mc_errstatus();
     for (int d = 0; t->storage && d < depth; d++) {
         mc_tensor copy;
-        if (d == level || levels[d].tape || t->storage->traced[d] != -levels[d].id)
+        if (d == level || levels[d].tape || known(t->storage)->traced[d] != -levels[d].id)
             continue;
         if (set_aside(t->storage, d, &copy))
             return mc_errstatus();
@@ -466,6 +512,8 @@ static int snapshot(const mc_tensor *t, int level)
     char s[MCI_TEXT];
     if (!t->storage || traced_at(t, level))
         return MC_OK;
+    if (!noted(t->storage))
+        return mc_errstatus();
     int outer = level_of(t);
     if (outer >= 0 && t->storage->serial <= levels[level].since)
         return mci_error(MC_EINVAL, "record: %s belongs to the enclosing function and is written inside an inner one; return the new value instead",
@@ -486,7 +534,7 @@ static int snapshot(const mc_tensor *t, int level)
     }
     if (outer >= 0) {
         mc_tensor *made_there = &copy;
-        mark(copy.storage, outer);
+        of(copy.storage)->traced[outer] = levels[outer].id;
         append(outer, MC_RECORD_COPY, -1, 1, &made_there, 1, o, NULL, 0, 0, -1);
     }
     const mc_tensor *from = &copy;
@@ -495,8 +543,7 @@ static int snapshot(const mc_tensor *t, int level)
     if (!o)
         return mc_errstatus();
     append(level, MC_RECORD_BASE, -1, 1, &out, 1, o, NULL, 0, 0, -1);
-    mark(t->storage, level);
-    return MC_OK;
+    return mark(t->storage, level);
 }
 
 /* Tensors given as out= have other contents now. */
@@ -563,7 +610,8 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
         for (int i = 0; i < nout && !rc; i++) {
             if (!out[i]->storage && (rc = mc_promote(out[i])) != 0) /* no elements need no memory, but a serial */
                 break;
-            mark(out[i]->storage, level);
+            if ((rc = mark(out[i]->storage, level)) != 0)
+                break;
             if (weak && out[i]->ndim == 0 && (out[i]->dtype == MC_F64 || out[i]->dtype == MC_C128))
                 out[i]->flags |= MCI_WEAK;
         }
@@ -613,7 +661,7 @@ int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc
     if (logged != 2)
         return rc;
     if (!rc) {
-        mark(dst->storage, pending_level);
+        of(dst->storage)->traced[pending_level] = levels[pending_level].id; /* it has a note since it was looked at before the write */
         append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate, -1);
     } else {
         operands_free(pending, nin);
@@ -631,7 +679,7 @@ int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const m
     if (at < 0)
         return mci_error(MC_EINTERNAL, "record: no operand of the call is traced");
     for (int i = 0; i < nout; i++) {
-        if (mc_promote(out[i]))
+        if (mc_promote(out[i]) || !noted(out[i]->storage))
             return mc_errstatus();
         out[i]->flags &= ~MCI_WEAK;
     }
@@ -639,7 +687,7 @@ int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const m
     if (!o)
         return mc_errstatus();
     for (int i = 0; i < nout; i++)
-        mark(out[i]->storage, at);
+        of(out[i]->storage)->traced[at] = levels[at].id;
     append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0, -1);
     *level = at;
     return MC_OK;
@@ -723,8 +771,11 @@ int mc_tape_leaf(mc_tensor *t, int on)
         t->storage = alias.storage;
     }
     if (t->storage) {
-        t->storage->leaf = on;
-        t->storage->traced[0] = on ? levels[0].id : 0;
+        note *n = noted(t->storage);
+        if (!n)
+            return mc_errstatus();
+        n->leaf = on;
+        n->traced[0] = on ? levels[0].id : 0;
     }
     return MC_OK;
 }
@@ -737,11 +788,11 @@ static int wants(mc_record_entry *e, int alive)
     int yes = 0;
     for (int i = e->nin; i < e->nin + e->nout; i++) {
         const mc_storage *s = e->operands[i].kept;
-        yes |= s && (s->wanted == search || (alive && s->refs > s->logged));
+        yes |= s && (known(s)->wanted == search || (alive && s->refs > known(s)->logged));
     }
     for (int i = 0; yes && i < e->nin; i++)
         if (e->operands[i].kept && e->operands[i].traced)
-            e->operands[i].kept->wanted = search;
+            of(e->operands[i].kept)->wanted = search;
     return yes;
 }
 
@@ -750,8 +801,8 @@ int64_t mc_tape_find(int n, mc_tensor *const *t)
     search++;
     levels[0].held = 1;
     for (int i = 0; i < n; i++)
-        if (t[i]->storage)
-            t[i]->storage->wanted = search;
+        if (t[i]->storage && t[i]->storage->note) /* without one nothing on the tape made it */
+            of(t[i]->storage)->wanted = search;
     int64_t before = -1, found = 0;
     while (found != before) { /* again: a buffer found may be written by an entry after the one that led to it */
         before = found;
@@ -784,8 +835,9 @@ void mc_tape_drop(int which)
         }
         for (int i = 0; i < e->nin + e->nout; i++)
             if (e->operands[i].kept) {
-                e->operands[i].kept->logged--;
-                e->operands[i].kept->gone |= which == MC_TAPE_FOUND && i >= e->nin;
+                note *n = of(e->operands[i].kept);
+                n->logged--;
+                n->gone |= which == MC_TAPE_FOUND && i >= e->nin;
             }
         operands_free(e->operands, e->nin + e->nout);
     }
@@ -810,5 +862,5 @@ int mc_tape_buffer(mc_tensor *out, const mc_tensor *t)
     return MC_OK;
 }
 
-int mc_tape_gone(const mc_record_operand *o) { return o->kept && o->kept->gone; }
+int mc_tape_gone(const mc_record_operand *o) { return known(o->kept)->gone; }
 int mc_tape_version(const mc_record_operand *o) { return o->kept ? o->kept->version : o->version; }

@@ -1,8 +1,9 @@
 /* mc_loop.c - choice and repetition inside a plan: steps whose parts are plans.
  *
- * A turn reads one set of state buffers and writes the other, so that a part never overwrites what it reads; which set is first follows
- * from the number of turns, or a copy at the end puts the state where it belongs. Rows are headers that move along the first axis: nothing is
- * gathered. Owns the order of turns. May not know what parts compute. */
+ * A turn reads one set of state buffers and writes the other, so that a part never overwrites
+ * what it reads; which set is first follows from the number of turns, or a copy at the end puts
+ * the state where it belongs. Rows are headers that move along the first axis: nothing is
+ * gathered. Decides the order of turns. */
 #include "replay/mc_loop.h"
 
 #include <string.h>

@@ -1,9 +1,10 @@
 /* mc_native.c - runs a generated elementwise function over operands of any layout.
  *
- * Such a function is a plain loop over n elements: every leaf runs along or is one value, results run along. What lies otherwise is brought
- * into that form here: rows are walked one by one, short rows and strided leaves are gathered block by block. Layouts are looked at once, when
- * the function is bound to its operands; a call only follows pointers. Tasks are cut by shape only. Owns the walk. May not know what is
- * computed or who generated it. */
+ * Such a function is a plain loop over n elements: every leaf runs along or is one value,
+ * results run along. What lies otherwise is brought into that form here: rows are walked one by
+ * one, short rows and strided leaves are gathered block by block. Layouts are looked at once,
+ * when the function is bound to its operands; a call only follows pointers. Tasks are cut by
+ * shape only. Holds the walk. */
 #include "replay/mc_native.h"
 #include "tensor/mc_blocks.h"
 #include "family/mc_family.h"

@@ -1,8 +1,10 @@
 /* mc_native_rows.c - runs a generated function that takes whole rows through all steps of a group, one row after the other.
  *
- * What passes between the steps of a row stays in the first-level cache: a norm reads its operand once and writes its result once. The function
- * is handed runs of rows: addresses of the first row of every operand, the distance of rows, room for buffers, and the reductions among the
- * steps as calls (mci_row_op), so that their bits are those of the ops. Tasks are cut by shape only. May not know what is computed or who generated it. */
+ * What passes between the steps of a row stays in the first-level cache: a norm reads its
+ * operand once and writes its result once. The function is handed runs of rows: addresses of the
+ * first row of every operand, the distance of rows, room for buffers, and the reductions among
+ * the steps as calls (mci_row_op), so that their bits are those of the ops. Tasks are cut by
+ * shape only. */
 #include "replay/mc_native_rows.h"
 #include "tensor/mc_blocks.h"
 #include "family/mc_family.h"

@@ -1,7 +1,8 @@
 /* mc_plan.c - a flat list of steps over buffers that are laid out beforehand.
  *
- * What a compiled function replays: no Lua, no allocation but the arena, headers made once and pointed at this call's memory. Results of
- * steps are written as with out=. Owns plans. Not to be run by two threads at once. May not know where steps come from. */
+ * What a compiled function replays: no Lua, no allocation but the arena, headers made once and
+ * pointed at this call's memory. Results of steps are written as with out=. Holds plans. Not to
+ * be run by two threads at once. */
 #include "replay/mc_loop.h"
 #include "replay/mc_native_rows.h"
 #include "replay/mc_plan_device.h"
@@ -499,7 +500,7 @@ static int bind_steps(mc_plan *p)
             rc = mci_error(MC_EUNSUPPORTED, "compile: %s has no form for %s yet; move the operands with :to \"cpu\" first",
                            s->kind == STEP_PUT ? "writing to positions" : s->kind == STEP_LOOP ? "a loop or a choice" : "a fused group", mci_device_text(p->device));
         else
-            steps[i] = (mci_device_step){s->kind == STEP_OP ? &mci_ops[s->op] : NULL, s->kind == STEP_OP ? &s->params : NULL, s->nin, s->nout, p->refs + s->first};
+            steps[i] = (mci_device_step){s->kind == STEP_OP ? mci_op_at(s->op) : NULL, s->kind == STEP_OP ? &s->params : NULL, s->nin, s->nout, p->refs + s->first};
     }
     if (!rc && !(p->bound = mci_device_plan_new(p->device, p->nheaders, slots, p->nsteps, steps, p->arena)))
         rc = mc_errstatus();

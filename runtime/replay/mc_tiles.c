@@ -1,9 +1,10 @@
 /* mc_tiles.c - a list of steps run tile by tile, so that what passes between them stays in the second-level cache.
  *
- * The steps do to each row (all that stands behind k leading axes) something that depends on this row only: elementwise ops, reductions and
- * softmax along the other axes. So they may be run on a few rows at a time, one step after the other, and give the bits they give on all rows.
- * A tile fixes the first axes and takes a range of the next one; its size depends on shapes only. Buffers for what stays inside belong to the
- * worker. Owns tiles. May not know what a step does. */
+ * The steps do to each row (all that stands behind k leading axes) something that depends on
+ * this row only: elementwise ops, reductions and softmax along the other axes. So they may be
+ * run on a few rows at a time, one step after the other, and give the bits they give on all
+ * rows. A tile fixes the first axes and takes a range of the next one; its size depends on
+ * shapes only. Buffers for what stays inside belong to the worker. Holds tiles. */
 #include "replay/mc_tiles.h"
 #include "tensor/mc_blocks.h"
 

@@ -1,10 +1,12 @@
 /* mc_vm.c - a group of elementwise ops over blocks that stay in the first-level cache.
  *
- * A program is a list of instructions over registers; a register is a block of elements of one dtype. The first registers are the leaves
- * (operands from memory), the others are temporaries. An instruction is one call of the kernel that the op has anyway, or a conversion, so the
- * bits are those of the ops run one by one. The block is chosen such that all registers fit the cache; tasks are cut by shape only. A program can
- * also be run over ranges that somebody else chooses: a reduction that reads what it makes, a matrix product that hands over tiles. Owns
- * programs. May not know how groups are found. */
+ * A program is a list of instructions over registers; a register is a block of elements of one
+ * dtype. The first registers are the leaves (operands from memory), the others are temporaries.
+ * An instruction is one call of the kernel that the op has anyway, or a conversion, so the bits
+ * are those of the ops run one by one. The block is chosen such that all registers fit the
+ * cache; tasks are cut by shape only. A program can also be run over ranges that somebody else
+ * chooses: a reduction that reads what it makes, a matrix product that hands over tiles. Holds
+ * programs. */
 #include "tensor/mc_blocks.h"
 #include "family/mc_family.h"
 #include "replay/mc_vm.h"

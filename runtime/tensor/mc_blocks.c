@@ -1,6 +1,6 @@
 /* mc_blocks.c - blocks of an index space: gathering what kernels cannot walk.
  *
- * Shared by the drivers of single and of fused elementwise ops. May not know which function is computed. */
+ * Shared by the drivers of single and of fused elementwise ops. */
 #include "tensor/mc_blocks.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* mc_dlpack.c - tensors handed over and taken as DLPack's DLManagedTensor (its ABI before version 1, which every producer still offers).
  *
- * Owns the layout of that struct, which is DLPack's and stands here and not in mascon.h, where it would clash with dlpack.h. A tensor that
- * is handed over shares its storage until the consumer calls the deleter; one that is taken keeps the producer's memory until its last view
- * goes, and then calls the deleter. Reads no elements. May not know ops or Lua. */
+ * Holds the layout of that struct, which is DLPack's and stands here and not in mascon.h, where
+ * it would clash with dlpack.h. A tensor that is handed over shares its storage until the
+ * consumer calls the deleter; one that is taken keeps the producer's memory until its last view
+ * goes, and then calls the deleter. Reads no elements. */
 #include "tensor/mc_tensor.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* mc_scratch.c - rows of samples turned on disk, so that one stretch of time of all rows lies together.
  *
- * A set larger than memory comes row by row and is wanted stretch by stretch. Written once in runs, [run][row][samples of the run], every
- * stretch is read in one piece, whatever the number of rows. Owns the file: it has no name, so it goes with the process however that ends,
- * and its room is taken when it is made, so that a full disk is said before the work. May not know what rows are. */
+ * A set larger than memory comes row by row and is wanted stretch by stretch. Written once in
+ * runs, [run][row][samples of the run], every stretch is read in one piece, whatever the number
+ * of rows. Holds the file: it has no name, so it goes with the process however that ends, and
+ * its room is taken when it is made, so that a full disk is said before the work. */
 #include "mascon.h"
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
@@ -137,6 +138,8 @@ static int turn(mc_scratch *s, int64_t row, int64_t count, int64_t first, int64_
 static int rows_of(const mc_scratch *s, const mc_tensor *x, int64_t *count, int64_t *k)
 {
     char text[MCI_TEXT];
+    if (mci_check_live("scratch", x))
+        return mc_errstatus();
     if (x->ndim < 1 || x->dtype != s->dtype || !mci_contiguous(x) || x->shape[x->ndim - 1] < 1)
         return mci_error(MC_EDTYPE, "scratch: rows are %s; they must be contiguous %s", mci_tensor_text(text, sizeof text, x), mc_dtype_name(s->dtype));
     *k = x->shape[x->ndim - 1];

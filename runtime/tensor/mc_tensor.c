@@ -1,7 +1,7 @@
 /* mc_tensor.c - storages, headers, element copies.
  *
- * Owns the refcount of storages and the list of live ones. A header never owns anything but one reference. Views are pure
- * arithmetic on shape, strides and first element. May not know ops or Lua. */
+ * Holds the refcount of storages and the list of live ones. A header never owns anything but one
+ * reference. Views are pure arithmetic on shape, strides and first element. */
 #include "tensor/mc_tensor.h"
 #include "mc_gen_kernels.h"
 
@@ -38,11 +38,9 @@ char *mci_tensor_text(char *buf, size_t n, const mc_tensor *t)
     return buf;
 }
 
-int mci_check_live(const char *op, const mc_tensor *t)
+int mci_refuse(const char *op, const mc_tensor *t)
 {
     char s[MCI_TEXT];
-    if (MC_LIKELY(t->data != NULL && t->device == 0))
-        return MC_OK;
     if (mci_check_released(op, t))
         return mc_errstatus();
     return mci_error(MC_EUNSUPPORTED, "%s: it has no form for %s yet, an operand is %s; move it with :to \"cpu\" first", op, mci_device_text(t->device),
@@ -69,10 +67,9 @@ int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout
     return MC_OK;
 }
 
-int mci_check_released(const char *op, const mc_tensor *t)
+int mci_refuse_released(const char *op, const mc_tensor *t)
 {
-    if (MC_LIKELY(t->data != NULL))
-        return MC_OK;
+    (void)t;
     return mci_error(MC_ERELEASED, "%s: a tensor was released and cannot be used; keep it with mc.keep or copy it first", op);
 }
 
@@ -147,6 +144,7 @@ void mci_storage_unref(mc_storage *s)
         mci_device_free(s->block);
     else
         mci_free(s->data);
+    mci_free(s->note);
     mci_free(s);
 }
 

@@ -11,13 +11,10 @@
 #include "base/mc_memory.h"
 #include <stdatomic.h>
 
-#define MCI_RECORDINGS 12
 struct mc_storage {
     _Atomic int32_t refs;
-    int32_t traced[MCI_RECORDINGS]; /* of each nested recording: its contents depend on an argument of the recorded function (mc_record.c) */
-    /* what the tape needs: writes so far while it is on; a leaf; references held by its log; the last search that wanted it; whether what made
-     * it was dropped by a backward() (mc_record.c) */
-    int32_t version, leaf, logged, wanted, gone;
+    int32_t version;           /* writes so far while something was being recorded */
+    void *note;                /* of the recorder (mc_record.c), NULL as long as it has nothing to say; freed with the storage */
     int64_t serial;            /* never used twice in a process */
     int32_t dtype, ndim;       /* of the tensor it was made for: shown in the out-of-memory table */
     int64_t bytes;
@@ -43,9 +40,17 @@ char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape);
 #define MCI_TEXT 128
 
 /* MC_ERELEASED with advice when the operand has no memory any more. */
-int mci_check_released(const char *op, const mc_tensor *t);
+int mci_refuse_released(const char *op, const mc_tensor *t);
+static inline int mci_check_released(const char *op, const mc_tensor *t)
+{
+    return MC_LIKELY(t->data != NULL) ? MC_OK : mci_refuse_released(op, t);
+}
 /* The same, and MC_EUNSUPPORTED when the memory is that of another device than the CPU: for all code that reads or writes elements. */
-int mci_check_live(const char *op, const mc_tensor *t);
+int mci_refuse(const char *op, const mc_tensor *t);
+static inline int mci_check_live(const char *op, const mc_tensor *t)
+{
+    return MC_LIKELY(t->data != NULL && t->device == 0) ? MC_OK : mci_refuse(op, t);
+}
 /* The device of operands and of results that are given or asked for on one (numbers, MCI_WEAK, belong to any); an error when there are several. */
 int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout, mc_tensor *const *out, int *device);
 

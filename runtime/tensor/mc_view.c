@@ -1,7 +1,7 @@
 /* mc_view.c - views: new headers over the storage of another tensor.
  *
- * Owns nothing but the reference each view takes. Indices arrive 0-based and in range-checked form from the caller's language;
- * they are checked again here, because C programs call these too. */
+ * Indices arrive 0-based and in range-checked form from the caller's language; they are checked
+ * again here, because C programs call these too. */
 #include "tensor/mc_tensor.h"
 
 #include <string.h>

@@ -32,7 +32,7 @@ echo 'TEST_CC = $(CC) $(CSTD) -Wno-conversion $(INC) -MMD -MP -MF $@.d -o $@ $<'
 # Kernels and their tests know no runtime: the archive holds the kernels alone.
 for level in ${LEVELS:-v2 v3 v4}; do
   echo "\$(B)/tests/kernels.$level.a: \$(KERNELS:%.c=\$(B)/obj/$level/%.o) \$(WORKFLOW_KERNELS:%.c=\$(B)/obj/$level/%.o)"
-  printf '\t%s\n' '$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^'
+  printf '\t%s\n' '$(Q)mkdir -p $(@D) && rm -f $@ && ar qcs $@ $^'
 done
 
 # Programs for v4 are built where they can run; tests/run.sh says that the others were skipped.

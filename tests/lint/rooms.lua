@@ -7,10 +7,10 @@
 -- C: files that match a pattern may include headers whose base name matches one of these. First match wins.
 local C = {
   { '^kernels/workflows/', { '^mc_plugin%.h$', '^mck', '^mc_def%.h$', '^[^m][%w_]*%.h$', '^m[^ac][%w_]*%.h$', '^%.%./[%w_]+%.h$' }, 'a workflow knows mc_plugin.h, kernels/mck*.h and its own headers' },
-  { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^autoreject_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
+  { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
   { '^bindings/luajit/', { '^mascon%.h$' }, 'bindings/luajit knows the public header' },
   { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },
-  { '^bindings/', { '^mc_backend%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h and mck.h' },
+  { '^bindings/', { '^mc_backend%.h$', '^mc_device_api%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h or mc_device_api.h, and mck.h' },
   { '^runtime/host/', { '^host%.h$', '^mc_backend%.h$', '^mc_def%.h$' }, 'the program knows host.h and, for the line editor, mc_backend.h' },
   { '^tests/c/', { '^mascon%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$', '^%.%./%.%./kernels/workflows/' }, 'C tests know the public header, what a neighbour implements, or kernels' },
   { '^tests/fuzz/host%.c$', { '^mc_' }, 'the stand-in runtime of the fuzz targets knows the runtime' },
@@ -24,7 +24,7 @@ local C = {
 local FFI = {
   ['report/results.lua'] = 'a finalizer', ['core/ffi.lua'] = 'opens libmascon', ['core/tensor.lua'] = 'the handle', ['core/index.lua'] = 'index triples handed to C', ['core/view.lua'] = 'shapes handed to C',
   ['core/dlpack.lua'] = 'finalizers of pointers',
-  ['base/file.lua'] = 'the writer of files in pieces',
+  ['base/file.lua'] = 'the writer of files in pieces', ['base/child.lua'] = 'a process',
   ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/launch.lua'] = 'launches of compiled functions',
   ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/door.lua'] = 'compilers and compiled code',
 }

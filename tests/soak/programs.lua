@@ -1,10 +1,11 @@
--- programs.lua: random functions with writes, aliases, objects and captured tables: plain against compiled, batched and differentiated.
+-- programs.lua - random functions with writes, aliases, objects and captured tables: plain against compiled, batched and differentiated.
 --
 --     mascon tests/soak/programs.lua [--count N] [--seed N] [--seconds N] [--state FILE]
 --
--- A program is drawn from its seed. It runs in two worlds made alike, plainly in one and transformed in the other; results and all tensors of the worlds
--- must agree after each call, also when the program's surroundings change between calls. Gradients are held against central differences. The run
--- stops after --seconds and goes on where --state says it stopped. May not know how transforms work.
+-- A program is drawn from its seed. It runs in two worlds made alike, plainly in one and transformed in the other;
+-- results and all tensors of the worlds must agree after each call, also when the program's surroundings change between
+-- calls. Gradients are held against central differences. The run stops after --seconds and goes on where --state says
+-- it stopped.
 local mc = require 'mascon'
 
 local M = {}

@@ -1,4 +1,4 @@
--- arrayapi_spec.lua: the names of the Python array API standard 2023.12, and what its functions promise beyond single values.
+-- arrayapi_spec.lua - the names of the Python array API standard 2023.12, and what its functions promise beyond single values.
 --
 -- Names come from the standard's own stubs (tests/golden/array_api_names.json); what is not there must stand in lua/mascon/help/deviations.lua.
 -- Special values are in special_cases_spec, golden answers in cases_spec, index expressions in index_numpy_spec.

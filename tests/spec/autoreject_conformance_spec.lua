@@ -1,7 +1,7 @@
--- autoreject_conformance_spec.lua: the conformance list of the autoreject workflow, by its numbers.
+-- autoreject_conformance_spec.lua - the conformance list of the autoreject workflow, by its numbers.
 --
--- Figures are those of an independent program in f64 (NumPy, scikit-learn and upstream's own code); what is defined by a formula stands here once more
--- as a plain loop. Items 8 to 11 are those of the splines (meeg_spline_spec). May not know blocks, threads or files.
+-- Figures are those of an independent program in f64 (NumPy, scikit-learn and upstream's own code); what is defined by
+-- a formula stands here once more as a plain loop. Items 8 to 11 are those of the splines (meeg_spline_spec).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local sets = support.load 'epochs'

@@ -1,6 +1,6 @@
--- autoreject_errors_spec.lua: what the autoreject workflow says about input that cannot be right, line by line of the table of bad input.
+-- autoreject_errors_spec.lua - what the autoreject workflow says about input that cannot be right, line by line of the table of bad input.
 --
--- Every message names the thing, its value and what to do, and blames the line that made the call. May not know how the checks are done.
+-- Every message names the thing, its value and what to do, and blames the line that made the call.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local sets = support.load 'epochs'
 local process = support.load 'process'

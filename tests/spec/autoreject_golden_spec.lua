@@ -1,7 +1,7 @@
--- autoreject_golden_spec.lua: decisions compared with those of upstream (golden files autoreject, autoreject_recording).
+-- autoreject_golden_spec.lua - decisions compared with those of upstream (golden files autoreject, autoreject_recording).
 --
--- One set is S1, the other a recording of 26 EEG channels with 16-bit steps, freed of ties by a dither. What must be equal: everything compat = 'upstream'
--- reproduces. What must not be worse: the loss of the exact limits. May not know how anything is computed.
+-- One set is S1, the other a recording of 26 EEG channels with 16-bit steps, freed of ties by a dither. What must be
+-- equal: everything compat = 'upstream' reproduces. What must not be worse: the loss of the exact limits.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local sets = support.load 'epochs'

@@ -1,4 +1,4 @@
--- autoreject_memory_spec.lua: what cleaning takes of memory and of files: passes, peaks against the plan, the scratch file.
+-- autoreject_memory_spec.lua - what cleaning takes of memory and of files: passes, peaks against the plan, the scratch file.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local sets = support.load 'epochs'
 local process = support.load 'process'

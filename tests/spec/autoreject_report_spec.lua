@@ -1,4 +1,4 @@
--- autoreject_report_spec.lua: figures, tables and the page of a cleaning, from made-up results.
+-- autoreject_report_spec.lua - figures, tables and the page of a cleaning, from made-up results.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local figure, tol = support.load 'figure', support.load 'tol'

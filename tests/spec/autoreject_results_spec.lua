@@ -1,4 +1,4 @@
--- autoreject_results_spec.lua: the three ways of cleaning under one name, and the folder they leave.
+-- autoreject_results_spec.lua - the three ways of cleaning under one name, and the folder they leave.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

@@ -1,4 +1,4 @@
--- autoreject_spec.lua: what the autoreject workflow promises beside its numbers: the same results whatever threads, blocks, storage and files, and what
+-- autoreject_spec.lua - what the autoreject workflow promises beside its numbers: the same results whatever threads, blocks, storage and files, and what
 -- each option does.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local sets = support.load 'epochs'

@@ -1,6 +1,6 @@
--- bayes_spec.lua: mc.optim.bayes and bayes_search: published optima, spaces, several points at once, states, messages.
+-- bayes_spec.lua - mc.optim.bayes and bayes_search: published optima, spaces, several points at once, states, messages.
 --
--- May not know the model. Formulas of acquisition are checked against plain quadrature.
+-- Formulas of acquisition are checked against plain quadrature.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

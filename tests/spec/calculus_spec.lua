@@ -1,4 +1,4 @@
--- calculus_spec.lua: laws and messages of differences, integrals, interpolation, polynomials, cosine transforms, chirp-z (golden answers:
+-- calculus_spec.lua - laws and messages of differences, integrals, interpolation, polynomials, cosine transforms, chirp-z (golden answers:
 -- cases_spec).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'

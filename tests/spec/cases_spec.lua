@@ -1,6 +1,6 @@
--- cases_spec.lua: golden cases of ops (tests/golden/cases_*.npz) over dtypes, memory layouts and instruction levels.
+-- cases_spec.lua - golden cases of ops (tests/golden/cases_*.npz) over dtypes, memory layouts and instruction levels.
 --
--- A composed or linear-algebra row of the op table without a case fails, so that no such op goes untested. May not know any op.
+-- A composed or linear-algebra row of the op table without a case fails, so that no such op goes untested.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local C = require 'mascon.core.ffi'.C

@@ -1,4 +1,4 @@
--- checkpoint_spec.lua: functions run again on the way back: the same derivatives in less memory.
+-- checkpoint_spec.lua - functions run again on the way back: the same derivatives in less memory.
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'

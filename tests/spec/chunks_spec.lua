@@ -1,4 +1,4 @@
--- chunks_spec.lua: loops over pairs and next run to their end, however often they are compiled and given up (runtime/host/chunks.c).
+-- chunks_spec.lua - loops over pairs and next run to their end, however often they are compiled and given up (runtime/host/chunks.c).
 local program = os.getenv 'MASCON' or require 'mascon.host'.exe
 
 -- One loop becomes hot with an inner loop that cannot join it: LuaJIT gives the compiled form up in the middle of a round.

@@ -1,4 +1,4 @@
--- compile_alias_spec.lua: memory that arguments, captures and results share, objects of classes, and tables found outside. Plain against compiled.
+-- compile_alias_spec.lua - memory that arguments, captures and results share, objects of classes, and tables found outside. Plain against compiled.
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- compile_passes_spec.lua: any subset of the passes gives the bits of the plain function; each pass does what it says and no more.
+-- compile_passes_spec.lua - any subset of the passes gives the bits of the plain function; each pass does what it says and no more.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local property, programs = support.load 'property', support.load 'programs'

@@ -1,4 +1,4 @@
--- compile_spec.lua: compiled functions give what the plain ones give, bit by bit, fused or not, and say what they cannot do.
+-- compile_spec.lua - compiled functions give what the plain ones give, bit by bit, fused or not, and say what they cannot do.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 

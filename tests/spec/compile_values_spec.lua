@@ -1,4 +1,4 @@
--- compile_values_spec.lua: what depends on values in a compiled function: dtypes of numbers, errors, conditions, sizes, clocks and chance.
+-- compile_values_spec.lua - what depends on values in a compiled function: dtypes of numbers, errors, conditions, sizes, clocks and chance.
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- control_spec.lua: cond, switch, while_loop, fori_loop, scan: eager, compiled, differentiated, batched; what they refuse.
+-- control_spec.lua - cond, switch, while_loop, fori_loop, scan: eager, compiled, differentiated, batched; what they refuse.
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'

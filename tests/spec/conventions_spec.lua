@@ -1,4 +1,4 @@
--- conventions_spec.lua: exact integers, signed zeros of complex numbers and the conventions of the array API that no other spec holds.
+-- conventions_spec.lua - exact integers, signed zeros of complex numbers and the conventions of the array API that no other spec holds.
 local mc = require 'mascon'
 local BIG = 9007199254740993LL -- 2^53 + 1: no double holds it
 

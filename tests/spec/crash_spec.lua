@@ -1,4 +1,4 @@
--- crash_spec.lua: calls that once ended the process or never came back, each in a process of its own.
+-- crash_spec.lua - calls that once ended the process or never came back, each in a process of its own.
 local mc = require 'mascon'
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'
@@ -15,6 +15,21 @@ describe('a call that is wrong', function()
       assert.falsy(r.text:find 'attempt to' or r.text:find 'cdata>' or r.text:find 'bad argument', r.text)
     end)
   end
+end)
+
+describe('a method', function()
+  it('called without its tensor is an error, never a signal', function()
+    local r = process.within(60, [[
+      require 'mascon'
+      local n, raised = 0, 0
+      for name, f in pairs(require 'mascon.core.tensor'.methods) do
+        n = n + 1
+        if not pcall(f) then raised = raised + 1 else print(name) end
+      end
+      print(n > 200, n - raised)]])
+    assert.equal(0, r.status, r.text)
+    assert.truthy(r.text:find 'true\t%d+\n$', r.text)
+  end)
 end)
 
 describe('a kernel of extreme arguments', function()

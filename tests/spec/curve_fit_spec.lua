@@ -1,7 +1,5 @@
--- curve_fit_spec.lua: mc.optim.curve_fit: standard errors against SciPy and NIST; parameters that are named, fixed, tied, bounded; streams;
+-- curve_fit_spec.lua - mc.optim.curve_fit: standard errors against SciPy and NIST; parameters that are named, fixed, tied, bounded; streams;
 -- intervals, bands, report; messages.
---
--- May not know the solver, whose spec is least_squares_spec.lua.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

@@ -1,4 +1,4 @@
--- custom_spec.lua: derivatives that a user states, in every composition; stop_gradient; what they refuse.
+-- custom_spec.lua - derivatives that a user states, in every composition; stop_gradient; what they refuse.
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- distributions_spec.lua: the tables of distributions in mascon.stats against SciPy, their tails, laws and messages.
+-- distributions_spec.lua - the tables of distributions in mascon.stats against SciPy, their tails, laws and messages.
 --
 -- Answers of SciPy stand in tests/golden/distributions.npz; the functions below have their own accuracy in special_spec.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- dlpack_spec.lua: tensors handed over and taken as DLPack structs.
+-- dlpack_spec.lua - tensors handed over and taken as DLPack structs.
 --
 -- The struct is declared here as dlpack.h has it, so that the layout of runtime/mc_dlpack.c is held to the published one; tests/c/dlpack.c does
 -- the same from C.

@@ -1,4 +1,4 @@
--- ends_spec.lua: values at the ends of the range, where formulas underflow, cancel or meet their poles. Truth: mpmath at 50 digits, exact fractions.
+-- ends_spec.lua - values at the ends of the range, where formulas underflow, cancel or meet their poles. Truth: mpmath at 50 digits, exact fractions.
 local mc = require 'mascon'
 local F, S = mc, mc.special
 local INF, NAN = 1 / 0, 0 / 0

@@ -1,6 +1,6 @@
--- errors_spec.lua: what a mistake says: the operation, the operands, the advice, and the line of the script that made it.
+-- errors_spec.lua - what a mistake says: the operation, the operands, the advice, and the line of the script that made it.
 --
--- Every case stands on a line of its own; the blamed line must be that one. May not know where in the library an error is raised.
+-- Every case stands on a line of its own; the blamed line must be that one.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 

@@ -1,4 +1,4 @@
--- examples_spec.lua: every example of a docstring or a row of the op table does what it says; every family and namespace has some.
+-- examples_spec.lua - every example of a docstring or a row of the op table does what it says; every family and namespace has some.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local help = require 'mascon.help'

@@ -1,6 +1,7 @@
--- fft_spec.lua: both engines of mc.fft against the definition, shapes and norms, wisdom, helpers.
+-- fft_spec.lua - both engines of mc.fft against the definition, shapes and norms, wisdom, helpers.
 --
--- The naive sum is the oracle for every length up to 64 and for awkward long ones; golden answers stand in ops_golden_spec. May not know plans.
+-- The naive sum is the oracle for every length up to 64 and for awkward long ones; golden answers stand in
+-- ops_golden_spec.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

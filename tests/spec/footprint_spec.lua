@@ -1,4 +1,4 @@
--- footprint_spec.lua: no op takes more memory than its result and the workspace its row states, over ops, dtypes and layouts.
+-- footprint_spec.lua - no op takes more memory than its result and the workspace its row states, over ops, dtypes and layouts.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local calls, footprint = support.load 'calls', support.load 'footprint'

@@ -1,6 +1,4 @@
--- gp_spec.lua: mc.optim.gaussian_process and mc.optim.kernels against scikit-learn; laws of kernels and posteriors; messages.
---
--- May not know how hyperparameters are sought.
+-- gp_spec.lua - mc.optim.gaussian_process and mc.optim.kernels against scikit-learn; laws of kernels and posteriors; messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

@@ -1,4 +1,4 @@
--- grad_corner_spec.lua: derivatives at corners, poles and ends of domains by value, operands without derivatives by message.
+-- grad_corner_spec.lua - derivatives at corners, poles and ends of domains by value, operands without derivatives by message.
 local mc = require 'mascon'
 local INF, NAN = math.huge, 0 / 0
 

@@ -1,4 +1,4 @@
--- grad_elementwise_spec.lua: derivatives of every elementwise row of the op table against differences, forwards, backwards, twice and compiled.
+-- grad_elementwise_spec.lua - derivatives of every elementwise row of the op table against differences, forwards, backwards, twice and compiled.
 --
 -- The rows come from the table: a new one is tried on [0.2, 0.9] unless a domain stands here, and fails without a rule or a mark.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- grad_filter_spec.lua: derivatives of recursive filters and of values between knots, in samples, coefficients, states, places and knots.
+-- grad_filter_spec.lua - derivatives of recursive filters and of values between knots, in samples, coefficients, states, places and knots.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local gradient, gradient_rows = support.load 'gradient', support.load 'gradient_rows'

@@ -1,4 +1,4 @@
--- grad_fourier_spec.lua: derivatives of transforms: every norm, type, length longer and shorter than the data, odd and even.
+-- grad_fourier_spec.lua - derivatives of transforms: every norm, type, length longer and shorter than the data, odd and even.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local gradient_rows = support.load 'gradient_rows'

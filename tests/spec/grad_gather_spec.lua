@@ -1,4 +1,4 @@
--- grad_gather_spec.lua: derivatives of what orders, picks, puts, joins and pads elements, against differences; ties and repeated positions by value.
+-- grad_gather_spec.lua - derivatives of what orders, picks, puts, joins and pads elements, against differences; ties and repeated positions by value.
 --
 -- A row of the families sort, select, gather, segment, layout and pad without a case here fails.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

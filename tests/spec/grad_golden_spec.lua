@@ -1,4 +1,4 @@
--- grad_golden_spec.lua: gradients against PyTorch, JAX and mpmath where derivatives have traps (tests/golden/make_grad_elements.py).
+-- grad_golden_spec.lua - gradients against PyTorch, JAX and mpmath where derivatives have traps (tests/golden/make_grad_elements.py).
 --
 -- Every case of the file must be named here; a call says how the op is asked for the same thing.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

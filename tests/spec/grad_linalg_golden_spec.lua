@@ -1,4 +1,4 @@
--- grad_linalg_golden_spec.lua: gradients of linear algebra and transforms against PyTorch and JAX (tests/golden/make_grad_linalg.py).
+-- grad_linalg_golden_spec.lua - gradients of linear algebra and transforms against PyTorch and JAX (tests/golden/make_grad_linalg.py).
 --
 -- Every case of the file must have its loss here, in operands and then weights.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- grad_linalg_spec.lua: derivatives of linear algebra: every row by differences, then the values at the traps and answers of PyTorch.
+-- grad_linalg_spec.lua - derivatives of linear algebra: every row by differences, then the values at the traps and answers of PyTorch.
 --
 -- Vectors of factorisations are compared through what does not depend on their phases.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

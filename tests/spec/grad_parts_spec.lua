@@ -1,4 +1,4 @@
--- grad_parts_spec.lua: compositions of ops are differentiated by their parts: against differences, twice, and compiled.
+-- grad_parts_spec.lua - compositions of ops are differentiated by their parts: against differences, twice, and compiled.
 --
 -- Every composition of the modules named here is tried; one without a case fails, unless its row says why it has no derivative.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- grad_random_spec.lua: derivatives of random numbers in their parameters: the draw stays, the number moves.
+-- grad_random_spec.lua - derivatives of random numbers in their parameters: the draw stays, the number moves.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local gradient, gradient_rows = support.load 'gradient', support.load 'gradient_rows'

@@ -1,4 +1,4 @@
--- grad_reduce_spec.lua: derivatives of reductions, softmax and scans against differences, with zeros, ties, NaN and infinities by value.
+-- grad_reduce_spec.lua - derivatives of reductions, softmax and scans against differences, with zeros, ties, NaN and infinities by value.
 --
 -- Rows of the families reduce, softmax and scan are all tried, over several axes.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

@@ -1,4 +1,4 @@
--- grad_table_spec.lua: every row of the op table whose results are continuous has a derivative, or says why not.
+-- grad_table_spec.lua - every row of the op table whose results are continuous has a derivative, or says why not.
 local rules = require 'mascon.rules'
 local ops = require 'mascon.gen.ops'.ops
 

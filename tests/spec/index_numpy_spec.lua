@@ -1,7 +1,8 @@
--- index_numpy_spec.lua: index expressions in every mixture, read, written and accumulated, against NumPy's answers and plain loops.
+-- index_numpy_spec.lua - index expressions in every mixture, read, written and accumulated, against NumPy's answers and plain loops.
 --
--- x holds 1, 2, 3, ..., so that the elements of x[key] say where they came from. The plain reference (tests/support/index_reference.lua)
--- is itself held to NumPy's stored answers, then draws expressions of its own with printed seeds; one that fails is shrunk. May not know views.
+-- x holds 1, 2, 3, ..., so that the elements of x[key] say where they came from. The plain reference
+-- (tests/support/index_reference.lua) is itself held to NumPy's stored answers, then draws expressions of its own with
+-- printed seeds; one that fails is shrunk.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

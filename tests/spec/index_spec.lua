@@ -1,6 +1,6 @@
--- index_spec.lua: x[...] and x[...] = v in all their forms against nested Lua tables.
+-- index_spec.lua - x[...] and x[...] = v in all their forms against nested Lua tables.
 --
--- The oracle is a table of numbers with row-major positions; keys are drawn at random with printed seeds. May not know views.
+-- The oracle is a table of numbers with row-major positions; keys are drawn at random with printed seeds.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- integrate_spec.lua: integrals with known values, differential equations with known solutions, evaluation counts and errors beside SciPy.
+-- integrate_spec.lua - integrals with known values, differential equations with known solutions, evaluation counts and errors beside SciPy.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes()
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- kernel_spec.lua: functions of one's own: they give what the ops give, follow their rules, and name the line of a mistake.
+-- kernel_spec.lua - functions of one's own: they give what the ops give, follow their rules, and name the line of a mistake.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

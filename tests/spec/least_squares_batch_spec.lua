@@ -1,6 +1,4 @@
--- least_squares_batch_spec.lua: many problems at once: the answers of least_squares one by one, independence of neighbours, messages.
---
--- May not know the damping.
+-- least_squares_batch_spec.lua - many problems at once: the answers of least_squares one by one, independence of neighbours, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

@@ -1,6 +1,6 @@
--- least_squares_spec.lua: mc.optim.least_squares against SciPy and the certified problems of NIST; bounds, losses, stopping, messages.
+-- least_squares_spec.lua - mc.optim.least_squares against SciPy and the certified problems of NIST; bounds, losses, stopping, messages.
 --
--- May not know how steps are chosen. The problems of tests/golden/make_least_squares.py stand here again under the same names.
+-- The problems of tests/golden/make_least_squares.py stand here again under the same names.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

@@ -1,6 +1,4 @@
--- linalg_iterative_spec.lua: the iterative solvers of mc.linalg: what each promises, operators that are functions, stopping, messages.
---
--- May not know the recurrences.
+-- linalg_iterative_spec.lua - the iterative solvers of mc.linalg: what each promises, operators that are functions, stopping, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

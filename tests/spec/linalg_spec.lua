@@ -1,4 +1,4 @@
--- linalg_spec.lua: laws of decompositions, what they refuse, and how they treat memory, views and threads.
+-- linalg_spec.lua - laws of decompositions, what they refuse, and how they treat memory, views and threads.
 --
 -- Answers that are unique stand in the golden cases (tests/golden/make_cases_linalg*.py); here are those that are not: factors multiply back to
 -- the matrix, bases are orthonormal. Bounds are of class ITERATIVE: the backward error of an orthogonal method, a small multiple of n eps |A|

@@ -1,6 +1,6 @@
--- linalg_structured_spec.lua: banded, tridiagonal, Toeplitz and circulant matrices of mc.linalg: laws, batches, edges, messages.
+-- linalg_structured_spec.lua - banded, tridiagonal, Toeplitz and circulant matrices of mc.linalg: laws, batches, edges, messages.
 --
--- Answers of other programs stand in cases_structured. May not know how a system is solved.
+-- Answers of other programs stand in cases_structured.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

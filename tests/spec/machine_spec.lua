@@ -1,4 +1,4 @@
--- machine_spec.lua: threads and memory that the machine, the batch system and the environment give, and variables that mean nothing.
+-- machine_spec.lua - threads and memory that the machine, the batch system and the environment give, and variables that mean nothing.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'
 local exe = require 'mascon.host'.exe

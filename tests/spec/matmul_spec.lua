@@ -1,6 +1,6 @@
--- matmul_spec.lua: the matrix product on shapes that are cut into tiles, on views, and its mistakes.
+-- matmul_spec.lua - the matrix product on shapes that are cut into tiles, on views, and its mistakes.
 --
--- Large products are checked by products with random vectors (a probabilistic check known since 1979) and against f64. May not know BLAS.
+-- Large products are checked by products with random vectors (a probabilistic check known since 1979) and against f64.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- meeg_field_spec.lua: maps of magnetic fields between sensors against autoreject and MNE-Python, their laws, messages.
+-- meeg_field_spec.lua - maps of magnetic fields between sensors against autoreject and MNE-Python, their laws, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

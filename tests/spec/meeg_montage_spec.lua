@@ -1,4 +1,4 @@
--- meeg_montage_spec.lua: places of electrodes against MNE-Python, how labels find them, what is said when they do not.
+-- meeg_montage_spec.lua - places of electrodes against MNE-Python, how labels find them, what is said when they do not.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

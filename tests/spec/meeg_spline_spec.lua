@@ -1,4 +1,4 @@
--- meeg_spline_spec.lua: spherical splines and sphere geometry against mpmath and MNE-Python, their laws, messages.
+-- meeg_spline_spec.lua - spherical splines and sphere geometry against mpmath and MNE-Python, their laws, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

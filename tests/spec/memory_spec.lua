@@ -1,6 +1,6 @@
--- memory_spec.lua: who owns tensor memory, when it goes back, and what happens when there is none.
+-- memory_spec.lua - who owns tensor memory, when it goes back, and what happens when there is none.
 --
--- Allocation failure is tried by letting the n-th allocation fail for n = 1, 2, ... until the call succeeds. May not know the cache.
+-- Allocation failure is tried by letting the n-th allocation fail for n = 1, 2, ... until the call succeeds.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- native_spec.lua: groups as compiled C: the bits of the plain ops, for every op, dtype and layout; the compiler that is missing, fails, hangs or
+-- native_spec.lua - groups as compiled C: the bits of the plain ops, for every op, dtype and layout; the compiler that is missing, fails, hangs or
 -- lies; the cache that is read-only, full, damaged, foreign or shared by many.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'

@@ -1,6 +1,6 @@
--- ops_golden_spec.lua: ops against stored answers of other programs (tests/golden/README.md says which).
+-- ops_golden_spec.lua - ops against stored answers of other programs (tests/golden/README.md says which).
 --
--- Special values, wrap-around, promotion, order statistics and transforms. Positions in the files count from 0. May not know how ops are made.
+-- Special values, wrap-around, promotion, order statistics and transforms. Positions in the files count from 0.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

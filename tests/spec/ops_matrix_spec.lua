@@ -1,4 +1,4 @@
--- ops_matrix_spec.lua: every op of the table, every dtype, awkward shapes and layouts, every instruction level, against the plain loop.
+-- ops_matrix_spec.lua - every op of the table, every dtype, awkward shapes and layouts, every instruction level, against the plain loop.
 --
 -- The cases come from the op table itself: a row without a reference fails. Families with their own sense of shape (fft, random, gather,
 -- layout) are held to their definitions here as well, in their simplest form; their own specs go further.
@@ -61,7 +61,7 @@ local function expected(row, e, dtype, rdtype, lists, n, isa)
       v = f(a[i], b and b[i], c and c[i] or dtype)
       if rdtype ~= 'bool' then v = ref.wrap(rdtype, v) end
     elseif b == nil then v = f(a[i])
-    elseif c == nil then v = f(a[i], b[i])
+    elseif c == nil then v = f(a[i], b[i], nil, compute, fused, bits)
     else v = f(a[i], b[i], c[i], compute, fused, bits) end
     if type(v) == 'number' and round then v = round(v)
     elseif type(v) == 'table' and round then v = { re = round(v.re), im = round(v.im) } end

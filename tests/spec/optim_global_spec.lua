@@ -1,4 +1,4 @@
--- optim_global_spec.lua: CMA-ES and differential evolution: known minima within the evaluations of SciPy, ask and tell, restored states, messages.
+-- optim_global_spec.lua - CMA-ES and differential evolution: known minima within the evaluations of SciPy, ask and tell, restored states, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local optima = support.load 'optima'
 local BEFORE = support.tensor_bytes()

@@ -1,6 +1,6 @@
--- optim_laws_spec.lua: laws of minimisers, roots, integrals and differential equations, tried on random problems.
+-- optim_laws_spec.lua - laws of minimisers, roots, integrals and differential equations, tried on random problems.
 --
--- Every failure prints its seed and the smallest case that fails (tests/support/property.lua). May not know how anything is solved.
+-- Every failure prints its seed and the smallest case that fails (tests/support/property.lua).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes()
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- optim_minimize_spec.lua: minimise functions with known minima; derivatives of every form; bounds; what results, callbacks and messages say.
+-- optim_minimize_spec.lua - minimise functions with known minima; derivatives of every form; bounds; what results, callbacks and messages say.
 --
 -- Evaluation counts are those of SciPy 1.17.1 on the same starts (bench/peers/bench_optim.py); ours may take half as many again.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

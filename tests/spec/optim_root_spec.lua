@@ -1,4 +1,4 @@
--- optim_root_spec.lua: roots of one equation and of systems: known roots, evaluations beside SciPy and MINPACK, failures, messages.
+-- optim_root_spec.lua - roots of one equation and of systems: known roots, evaluations beside SciPy and MINPACK, failures, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes()
 local mc = require 'mascon'

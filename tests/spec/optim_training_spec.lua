@@ -1,4 +1,4 @@
--- optim_training_spec.lua: optimisers, schedules and clipping against PyTorch over 20 steps; trees, dtypes, in place, compiled, messages.
+-- optim_training_spec.lua - optimisers, schedules and clipping against PyTorch over 20 steps; trees, dtypes, in place, compiled, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes()
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- out_spec.lua: out= of every public function that gives one tensor: ops write into it, compositions copy into it.
+-- out_spec.lua - out= of every public function that gives one tensor: ops write into it, compositions copy into it.
 --
 -- The calls are those of the examples in docstrings, caught on their way and made again with out=.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

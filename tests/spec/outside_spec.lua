@@ -1,4 +1,4 @@
--- outside_spec.lua: variables that a compiled function finds outside itself. Each case is compared with the plain function, value by value.
+-- outside_spec.lua - variables that a compiled function finds outside itself. Each case is compared with the plain function, value by value.
 local mc = require 'mascon'
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 

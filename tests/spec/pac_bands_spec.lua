@@ -1,7 +1,7 @@
--- pac_bands_spec.lua: every way to name bands, what is refused and in which words, and the warnings.
+-- pac_bands_spec.lua - every way to name bands, what is refused and in which words, and the warnings.
 --
--- The default and preset bands come from the conformance list (C2, C3) and pac_conformance; other expectations stand here in full.
--- May not know how bands are computed.
+-- The default and preset bands come from the conformance list (C2, C3) and pac_conformance; other expectations stand
+-- here in full.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'

@@ -1,8 +1,8 @@
--- pac_compat_spec.lua: compat = "tensorpac" and compat = "gpac" against those programs' own answers.
+-- pac_compat_spec.lua - compat = "tensorpac" and compat = "gpac" against those programs' own answers.
 --
--- Answers come from the golden files pac_tensorpac_seeg, pac_tensorpac_synth and pac_gpac; the draws of their random numbers are in there too and
--- are handed in as shifts and permutations. The recording is looked for in shared/data beside the project, and its tests are pending
--- without it. May not know the native forms beyond the correlations that the conformance list states.
+-- Answers come from the golden files pac_tensorpac_seeg, pac_tensorpac_synth and pac_gpac; the draws of their random
+-- numbers are in there too and are handed in as shifts and permutations. The recording is looked for in shared/data
+-- beside the project, and its tests are pending without it.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- pac_compute_spec.lua: pac.compute, pac.plan, pac.from_phases and pac.search: shapes, laws, status bits, memory.
+-- pac_compute_spec.lua - pac.compute, pac.plan, pac.from_phases and pac.search: shapes, laws, status bits, memory.
 --
 -- Numbers of the definitions are compared in pac_conformance_spec.lua; here stands what must hold for any input: shapes of all combinations,
 -- invariances, the same bits for any threads, blocks and batches, what bad rows do, and what a plan says about memory.

@@ -1,7 +1,7 @@
--- pac_conformance_spec.lua: the conformance list of phase-amplitude coupling, C1 to C19, in f64 and f32.
+-- pac_conformance_spec.lua - the conformance list of phase-amplitude coupling, C1 to C19, in f64 and f32.
 --
--- Figures come from the golden files pac_conformance, pac_filters and pac_native (an independent float64 program) and from closed forms; the
--- definitions stand here once more as plain loops over Lua tables. May not know blocks, threads or options that change no number.
+-- Figures come from the golden files pac_conformance, pac_filters and pac_native (an independent float64 program) and
+-- from closed forms; the definitions stand here once more as plain loops over Lua tables.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'

@@ -1,6 +1,6 @@
--- pac_errors_spec.lua: what pac.compute, pac.plan, pac.from_phases and pac.search say about input that cannot be right.
+-- pac_errors_spec.lua - what pac.compute, pac.plan, pac.from_phases and pac.search say about input that cannot be right.
 --
--- Every message names the parameter, its value and the limit, and blames the line that made the call. May not know how the checks are done.
+-- Every message names the parameter, its value and the limit, and blames the line that made the call.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local pac = mc.pac

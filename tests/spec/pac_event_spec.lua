@@ -1,7 +1,8 @@
--- pac_event_spec.lua: event-related coupling, peak-locked averages, coherence, spectrum, binned amplitudes.
+-- pac_event_spec.lua - event-related coupling, peak-locked averages, coherence, spectrum, binned amplitudes.
 --
--- Golden files pac_event (an independent program) and pac_tensorpac_event (Tensorpac's own answers on a recording that is not stored: it is
--- looked for in shared/data beside the project, and those tests are pending without it). The rest are laws. May not know blocks of time.
+-- Golden files pac_event (an independent program) and pac_tensorpac_event (Tensorpac's own answers on a recording that
+-- is not stored: it is looked for in shared/data beside the project, and those tests are pending without it). The rest
+-- are laws.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'

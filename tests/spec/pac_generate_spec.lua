@@ -1,7 +1,7 @@
--- pac_generate_spec.lua: the SplitMix64 stream, the generators G1..G4 and the demonstration recording.
+-- pac_generate_spec.lua - the SplitMix64 stream, the generators G1..G4 and the demonstration recording.
 --
--- Figures come from the golden files pac_conformance, pac_filters, pac_native and pac_event (an independent program), from the published words
--- of SplitMix64, and from properties that hold for any seed. May not know how the generators compute.
+-- Figures come from the golden files pac_conformance, pac_filters, pac_native and pac_event (an independent program),
+-- from the published words of SplitMix64, and from properties that hold for any seed.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'

@@ -1,7 +1,7 @@
--- pac_normalize_spec.lua: norms, p-values and corrections, native and as Tensorpac and gPAC form them.
+-- pac_normalize_spec.lua - norms, p-values and corrections, native and as Tensorpac and gPAC form them.
 --
--- Tensorpac's and gPAC's own answers come from the golden files pac_tensorpac_* and pac_gpac, the native ones from pac_native, and small cases
--- are worked out by plain loops here. May not know where surrogates come from.
+-- Tensorpac's and gPAC's own answers come from the golden files pac_tensorpac_* and pac_gpac, the native ones from
+-- pac_native, and small cases are worked out by plain loops here.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- plot_parts_spec.lua: the parts figures are made of: scales, colour maps, contours, PNG, font measures.
+-- plot_parts_spec.lua - the parts figures are made of: scales, colour maps, contours, PNG, font measures.
 --
 -- Runs inside mascon and in a bare LuaJIT.
 local colormap = require 'mascon.plot.colormap'

@@ -1,4 +1,4 @@
--- plot_scalp_spec.lua: maps of the scalp and heat maps of classes, as SVG, as text, and from sensors.
+-- plot_scalp_spec.lua - maps of the scalp and heat maps of classes, as SVG, as text, and from sensors.
 local json = require 'mascon.base.json'
 local mc = require 'mascon'
 local plot = require 'mascon.plot'

@@ -1,4 +1,4 @@
--- plot_spec.lua: figures, the terminal form and the HTML report.
+-- plot_spec.lua - figures, the terminal form and the HTML report.
 --
 -- The SVG is read back by a small XML checker (tests/support/figure.lua); the layout is tested by the boxes of its texts, which must not meet.
 -- Runs inside mascon and in a bare LuaJIT.

@@ -1,6 +1,6 @@
--- print_spec.lua: tensors as text.
+-- print_spec.lua - tensors as text.
 --
--- Whole texts stand here, so that a change of form is seen. May not know how corners are found.
+-- Whole texts stand here, so that a change of form is seen.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- products_spec.lua: laws and messages of products, einsum, padding, matrices of a structure, joins (golden answers: cases_spec).
+-- products_spec.lua - laws and messages of products, einsum, padding, matrices of a structure, joins (golden answers: cases_spec).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local sample, tol = support.load 'sample', support.load 'tol'

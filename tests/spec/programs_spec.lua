@@ -1,4 +1,4 @@
--- programs_spec.lua: 5 % of the programs of tests/soak/programs.lua, which `make soak` runs all.
+-- programs_spec.lua - 5 % of the programs of tests/soak/programs.lua, which `make soak` runs all.
 local folder = debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests'
 local programs = dofile(folder .. '/soak/programs.lua')
 

@@ -1,6 +1,6 @@
--- property_spec.lua: laws that hold for all inputs, tried on random ones: inverses, linearity, symmetry, permutation, broadcasting, aliasing.
+-- property_spec.lua - laws that hold for all inputs, tried on random ones: inverses, linearity, symmetry, permutation, broadcasting, aliasing.
 --
--- Every failure prints its seed and the smallest case that fails (tests/support/property.lua). May not know how ops are made.
+-- Every failure prints its seed and the smallest case that fails (tests/support/property.lua).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- random_key_spec.lua: keys as values that are known when a function runs: one trace serves all of them, and gives the numbers of the plain function.
+-- random_key_spec.lua - keys as values that are known when a function runs: one trace serves all of them, and gives the numbers of the plain function.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

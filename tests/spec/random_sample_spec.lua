@@ -1,6 +1,4 @@
--- random_sample_spec.lua: permutations, choices and random vectors of mc.random: what they must keep, how often they must come.
---
--- May not know how numbers are drawn.
+-- random_sample_spec.lua - permutations, choices and random vectors of mc.random: what they must keep, how often they must come.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

@@ -1,7 +1,7 @@
--- random_sequence_spec.lua: Sobol', Halton and Latin hypercube points: SciPy's numbers, evenness, discrepancy, splits.
+-- random_sequence_spec.lua - Sobol', Halton and Latin hypercube points: SciPy's numbers, evenness, discrepancy, splits.
 --
--- The unscrambled sequences are golden (tests/golden/make_cases_random.py); scrambled ones are held to what scrambling must keep. May not
--- know how points are made.
+-- The unscrambled sequences are golden (tests/golden/make_cases_random.py); scrambled ones are held to what scrambling
+-- must keep.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

@@ -1,6 +1,4 @@
--- random_source_spec.lua: keys, generators and the one rule of where numbers come from; sizes, parameters and dtypes of all distributions.
---
--- May not know how numbers are drawn.
+-- random_source_spec.lua - keys, generators and the one rule of where numbers come from; sizes, parameters and dtypes of all distributions.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

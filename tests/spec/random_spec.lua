@@ -1,7 +1,7 @@
--- random_spec.lua: streams of random numbers: published vectors, any split, statistics, seeds.
+-- random_spec.lua - streams of random numbers: published vectors, any split, statistics, seeds.
 --
--- Philox4x32-10 is checked against its published answers through the public functions; the map from words to numbers is written out here
--- once more. May not know the kernels.
+-- Philox4x32-10 is checked against its published answers through the public functions; the map from words to numbers is
+-- written out here once more.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

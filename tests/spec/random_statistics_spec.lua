@@ -1,4 +1,4 @@
--- random_statistics_spec.lua: every distribution of mc.random against its exact distribution function, with stated power.
+-- random_statistics_spec.lua - every distribution of mc.random against its exact distribution function, with stated power.
 --
 -- Continuous laws by Kolmogorov and Smirnov: sqrt(n) sup |F_n - F| has the tail 2 exp(-2 z^2) (Kolmogorov 1933); refused where that is
 -- below ALARM. Counts by Pearson's chi-square over classes of 10 or more expected. Seeds are fixed: a test passes always or never.

@@ -1,4 +1,4 @@
--- recurrence_spec.lua: mc.linear_recurrence against its definition, both ways, over dtypes, layouts and levels; its special cases and messages.
+-- recurrence_spec.lua - mc.linear_recurrence against its definition, both ways, over dtypes, layouts and levels; its special cases and messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local C = require 'mascon.core.ffi'.C

@@ -1,4 +1,4 @@
--- reduce_spec.lua: reductions, running extremes, parts of the order, segments: what the matrix cannot show: long rows that are cut into
+-- reduce_spec.lua - reductions, running extremes, parts of the order, segments: what the matrix cannot show: long rows that are cut into
 -- pieces, columns, exactness of variances, NaN left out, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'

@@ -1,4 +1,4 @@
--- results_spec.lua: mc.results, files of a result that appear together: after failures, kills at every step, two writers at once.
+-- results_spec.lua - mc.results, files of a result that appear together: after failures, kills at every step, two writers at once.
 local mc = require 'mascon'
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'

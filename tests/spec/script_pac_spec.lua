@@ -38,6 +38,19 @@ describe('scripts/pac.lua', function()
     for _, name in ipairs { 'pac', 'z', 'p', 'pref_phase', 'status' } do assert.is_true(mc.array_equal(a[name], b[name]), name) end
   end)
 
+  it('keeps the comparison with pooled counts within --max-memory, or says that it is left out', function()
+    os.execute("mkdir -p '" .. folder .. "-in'")
+    mc.save(folder .. '-in/many.npy', mc.randn { 40, 5000, seed = 3, dtype = 'f32' })
+    local line = ('%s-in/many.npy --fs 250 --axes CT --pha-bands 3 --amp-bands 3 --amp-range 40-90 --surrogate none --quiet --out %s-m'):format(folder, folder)
+    local said, rc = run(line .. ' --max-memory 6MiB')
+    assert.equal(0, rc, said)
+    assert.truthy(said:find 'no comparison with pooled counts: it would take [%d.]+ MiB', said)
+    said, rc = run(line .. ' --max-memory 1GiB')
+    assert.equal(0, rc, said)
+    assert.falsy(said:find 'no comparison')
+    assert.truthy(script.read(folder .. '-m/report.html'):find 'Tensorpac divides')
+  end)
+
   it('reads a file of the user, with names and pick', function()
     local rec = mc.pac.generate.recording { channels = 2, segments = 1, seconds = 4 }
     os.execute("mkdir -p '" .. folder .. "-in'")

@@ -1,4 +1,4 @@
--- signal_spec.lua: windows, filter design, filtering, transforms and spectra of mascon.signal.
+-- signal_spec.lua - windows, filter design, filtering, transforms and spectra of mascon.signal.
 --
 -- Golden answers are SciPy's (tests/golden/README.md). Laws that need no reference (splitting a signal, rows beside each other, plain
 -- recursions written out here) cover the kernel paths: one row, two rows, a full set of lanes and the rest.

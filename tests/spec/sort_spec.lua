@@ -1,6 +1,6 @@
--- sort_spec.lua: sort, argsort, median, quantile, nanquantile, searchsorted, histogram, nonzero: contract beyond the matrix.
+-- sort_spec.lua - sort, argsort, median, quantile, nanquantile, searchsorted, histogram, nonzero: contract beyond the matrix.
 --
--- Golden answers of the nine quantile types stand in ops_golden_spec. May not know the algorithms.
+-- Golden answers of the nine quantile types stand in ops_golden_spec.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

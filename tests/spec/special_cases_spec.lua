@@ -1,4 +1,4 @@
--- special_cases_spec.lua: the special-case tables of the Python array API standard, every sentence, every float and complex dtype and level.
+-- special_cases_spec.lua - the special-case tables of the Python array API standard, every sentence, every float and complex dtype and level.
 --
 -- The table is data (tests/support/special_cases.lua, made from the standard's text). Results that are multiples of pi are compared
 -- within ULP4 of the dtype; all others, zeros and their signs included, exactly.

@@ -1,4 +1,4 @@
--- special_spec.lua: special functions against mpmath, their special values, their laws and their messages.
+-- special_spec.lua - special functions against mpmath, their special values, their laws and their messages.
 --
 -- Answers stand in tests/golden/special_*.npz; how far a function may be from them stands in tests/golden/accuracy_special.lua and nowhere else.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

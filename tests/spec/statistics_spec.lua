@@ -1,4 +1,4 @@
--- statistics_spec.lua: quantiles, histograms, covariances, sets along axes and the statistics of samples: laws and messages.
+-- statistics_spec.lua - quantiles, histograms, covariances, sets along axes and the statistics of samples: laws and messages.
 --
 -- Golden answers stand in cases_stat and cases_order. Random inputs print their seed when a law fails.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')

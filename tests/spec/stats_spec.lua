@@ -1,4 +1,4 @@
--- stats_spec.lua: distributions, descriptive and circular statistics, ranks, tests and their correction in mascon.stats.
+-- stats_spec.lua - distributions, descriptive and circular statistics, ranks, tests and their correction in mascon.stats.
 --
 -- Golden answers are SciPy's, the normal distribution mpmath's (tests/golden/README.md); the rest are laws and cases small enough to
 -- count by hand.

@@ -1,4 +1,4 @@
--- tape_spec.lua: requires_grad, backward, x.grad, hooks, detach, no_grad: what PyTorch does, and what it refuses.
+-- tape_spec.lua - requires_grad, backward, x.grad, hooks, detach, no_grad: what PyTorch does, and what it refuses.
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'

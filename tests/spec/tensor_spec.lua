@@ -1,6 +1,6 @@
--- tensor_spec.lua: making tensors, their properties, elements in and out, shapes and views, conversion.
+-- tensor_spec.lua - making tensors, their properties, elements in and out, shapes and views, conversion.
 --
--- Indexing, printing, memory and errors have files of their own. May not know the handle.
+-- Indexing, printing, memory and errors have files of their own.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

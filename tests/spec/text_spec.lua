@@ -1,4 +1,4 @@
--- text_spec.lua: numbers, tables and CSV as text, JSON, and the progress line.
+-- text_spec.lua - numbers, tables and CSV as text, JSON, and the progress line.
 --
 -- Covers mascon.text, mascon.json and mascon.progress. What they write is read back by code of this file (a small CSV
 -- reader, tonumber) or compared with text that stands here in full. Runs inside mascon and in a bare LuaJIT.

@@ -1,6 +1,6 @@
--- threads_spec.lua: results have the same bits for any number of threads and every time.
+-- threads_spec.lua - results have the same bits for any number of threads and every time.
 --
--- Shapes are large enough to be cut into several tasks. May not know where the cuts are.
+-- Shapes are large enough to be cut into several tasks.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'

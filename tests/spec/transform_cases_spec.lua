@@ -1,4 +1,4 @@
--- transform_cases_spec.lua: every golden case again, compiled and over batches: the bits of the plain call, and the loop over the batch.
+-- transform_cases_spec.lua - every golden case again, compiled and over batches: the bits of the plain call, and the loop over the batch.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tree = require 'mascon.graph.tree'

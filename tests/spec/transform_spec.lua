@@ -1,4 +1,4 @@
--- transform_spec.lua: grad, vjp, jvp, vmap, Jacobians and Hessians: values, trees, composition, errors.
+-- transform_spec.lua - grad, vjp, jvp, vmap, Jacobians and Hessians: values, trees, composition, errors.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 

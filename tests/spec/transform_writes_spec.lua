@@ -1,4 +1,4 @@
--- transform_writes_spec.lua: functions that write into their arguments, into parts, and into what they made themselves, under every transform.
+-- transform_writes_spec.lua - functions that write into their arguments, into parts, and into what they made themselves, under every transform.
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'

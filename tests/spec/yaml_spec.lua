@@ -1,4 +1,4 @@
--- YAML: values, lines, and what is refused. The other opinion is the schema of YAML 1.2 written out; round trips go through our own writer.
+-- yaml_spec.lua - values, lines, and what is refused. The other opinion is the schema of YAML 1.2 written out; round trips go through our own writer.
 local mc = require 'mascon'
 local yaml = require 'mascon.io.yaml'
 local null = mc.json.null

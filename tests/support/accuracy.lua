@@ -1,8 +1,8 @@
--- accuracy.lua: the error of the special functions against golden answers, in units in the last place.
+-- accuracy.lua - the error of the special functions against golden answers, in units in the last place.
 --
--- Read by special_spec.lua, which holds the committed files (tests/golden/special_*.npz) to the table tests/golden/accuracy_special.lua, and by
--- tests/golden/measure_special.lua, which writes that table from many more points. The unit is that of the answer, or of the amplitude stored
--- beside it where a function oscillates. May not know any op.
+-- Read by special_spec.lua, which holds the committed files (tests/golden/special_*.npz) to the table
+-- tests/golden/accuracy_special.lua, and by tests/golden/measure_special.lua, which writes that table from many more
+-- points. The unit is that of the answer, or of the amplitude stored beside it where a function oscillates.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

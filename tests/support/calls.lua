@@ -1,9 +1,8 @@
--- calls.lua: one large call per op of the table, for measurements over the whole table (memory, machine limits).
+-- calls.lua - one large call per op of the table, for measurements over the whole table (memory, machine limits).
 --
 -- M.list(row, dtype) gives calls { what =, f =, args = { ... } } with operands of about M.BYTES bytes (a quarter for
--- elementwise ops, which need no more to show), contiguous and transposed; nil when
--- nothing is known about the op (a composed row then needs a line in COMPOSED). Values suit the op: positive, below 1, or what COMPOSED says. May
--- not know how an op works.
+-- elementwise ops, which need no more to show), contiguous and transposed; nil when nothing is known about the op (a
+-- composed row then needs a line in COMPOSED). Values suit the op: positive, below 1, or what COMPOSED says.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local M = { BYTES = 2 ^ 20 }
@@ -208,7 +207,7 @@ for _, name in ipairs { 'sum', 'prod', 'max', 'min', 'mean' } do
 end
 M.call = CALL
 
-local internal = { random = true, filter = true, native = true, autoreject = true }
+local internal = { random = true, filter = true, native = true }
 --- Whether a row is the inside of functions that other rows or specs stand for.
 function M.inside(row) return row.internal or internal[row.family] or op.functions[row[1]] == nil and row.family ~= 'lua' end
 

@@ -1,6 +1,6 @@
--- cases.lua: golden cases (tests/golden/cases.py says what they are), loaded, run and compared.
+-- cases.lua - golden cases (tests/golden/cases.py says what they are), loaded, run and compared.
 --
--- Owns: the reading of cases_<part>.npz, the arguments of one run (a dtype, a layout), the comparison with the answer. May not know any op.
+-- Holds: the reading of cases_<part>.npz, the arguments of one run (a dtype, a layout), the comparison with the answer.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local json = require 'mascon.base.json'

@@ -1,6 +1,6 @@
--- epochs.lua: sets of epochs for the specs of mc.autoreject. Loaded with support.load 'epochs'.
+-- epochs.lua - sets of epochs for the specs of mc.autoreject. Loaded with support.load 'epochs'.
 --
--- Owns S1 as an Epochs object, made once, and a random set with a few bad cells. May not know what is tested.
+-- Holds S1 as an Epochs object, made once, and a random set with a few bad cells.
 local mc = require 'mascon'
 local epochs = require 'mascon.meeg.epochs'
 local M = {}

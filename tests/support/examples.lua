@@ -1,9 +1,10 @@
--- examples.lua: the examples of docstrings and of rows of the op table, collected from source and run.
+-- examples.lua - the examples of docstrings and of rows of the op table, collected from source and run.
 --
--- A line of a docstring with four blanks of indentation is code: `---     EXPR  --> RESULT`, where RESULT is what EXPR prints, with runs of
--- white space folded to one blank; or a statement that the lines below it in the same docstring stand on (`---     local x = mc.arange(1, 4)`).
--- Several results are separated by ', '; strings print bare, tables as mc.repr shows them; an error prints as `error: MESSAGE`. A row's
--- `example` is one such line or a list of them. Owns the reading and the running. May not know any op.
+-- A line of a docstring with four blanks of indentation is code: `---     EXPR  --> RESULT`, where RESULT is what EXPR
+-- prints, with runs of white space folded to one blank; or a statement that the lines below it in the same docstring
+-- stand on (`---     local x = mc.arange(1, 4)`). Several results are separated by ', '; strings print bare, tables as
+-- mc.repr shows them; an error prints as `error: MESSAGE`. A row's `example` is one such line or a list of them. Reads
+-- and the running.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local M = {}

@@ -1,6 +1,6 @@
--- figure.lua: what the specs of figures share: a small XML reader, the texts of a picture and their boxes, sample data.
+-- figure.lua - what the specs of figures share: a small XML reader, the texts of a picture and their boxes, sample data.
 --
--- Runs inside mascon and in a bare LuaJIT. May not know any kind of figure.
+-- Runs inside mascon and in a bare LuaJIT.
 local font = require 'mascon.plot.font'
 
 -- Helpers

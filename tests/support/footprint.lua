@@ -1,8 +1,8 @@
--- footprint.lua: memory a call takes beside its result, from the pool's own counters.
+-- footprint.lua - memory a call takes beside its result, from the pool's own counters.
 --
--- M.measure(call) -> bytes beside the result, unit. The unit of a workspace is what the operands take in the dtype of their arithmetic (small
--- integers count as i64, halves as f32), or the result if that is more: a row's `work` states its multiple. Garbage is not collected
--- during the call, so that a composition pays for all its steps. May not know any op.
+-- M.measure(call) -> bytes beside the result, unit. The unit of a workspace is what the operands take in the dtype of
+-- their arithmetic (small integers count as i64, halves as f32), or the result if that is more: a row's `work` states
+-- its multiple. Garbage is not collected during the call, so that a composition pays for all its steps.
 local mc = require 'mascon'
 local calls = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua').load 'calls'
 local M = {}

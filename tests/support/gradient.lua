@@ -1,9 +1,10 @@
--- gradient.lua: derivatives held to differences of the function itself.
+-- gradient.lua - derivatives held to differences of the function itself.
 --
--- A function of tensors becomes a number, sum Re conj(w) f with random weights w, and each operand moves along a random direction v. The slope is
--- taken from five points at two steps; what both steps disagree by bounds their error, so that the bound comes from the method (central
--- differences of order 4: error h^4, rounding eps / h) and a point that is no smooth one shows. Also: jvp against vjp, second derivatives as first
--- ones of the gradient, compiled against plain. May not know any op.
+-- A function of tensors becomes a number, sum Re conj(w) f with random weights w, and each operand moves along a random
+-- direction v. The slope is taken from five points at two steps; what both steps disagree by bounds their error, so
+-- that the bound comes from the method (central differences of order 4: error h^4, rounding eps / h) and a point that
+-- is no smooth one shows. Also: jvp against vjp, second derivatives as first ones of the gradient, compiled against
+-- plain.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

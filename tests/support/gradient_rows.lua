@@ -1,9 +1,10 @@
--- gradient_rows.lua: derivatives of the rows of some families and modules of the op table, one test for each row, from a table of cases.
+-- gradient_rows.lua - derivatives of the rows of some families and modules of the op table, one test for each row, from a table of cases.
 --
--- A case is { f, operands..., options of gradient.check by name }; cases of a row: a function of r(sizes...) (random operands) and the dtype that gives
--- a list of them, or the name of the row whose cases go through this one too. A row without cases must say why it has no derivative; one with
--- both is a contradiction. The first case of a row is also compiled, others when they ask for it. Every case is tried in f64 and, where the row
--- has it, c128; gradients of f32 and c64 are held to those of the wide dtypes. May not know any op.
+-- A case is { f, operands..., options of gradient.check by name }; cases of a row: a function of r(sizes...) (random
+-- operands) and the dtype that gives a list of them, or the name of the row whose cases go through this one too. A row
+-- without cases must say why it has no derivative; one with both is a contradiction. The first case of a row is also
+-- compiled, others when they ask for it. Every case is tried in f64 and, where the row has it, c128; gradients of f32
+-- and c64 are held to those of the wide dtypes.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local rules = require 'mascon.rules'

@@ -1,7 +1,8 @@
--- index_reference.lua: what an index expression takes, by plain loops; drawing of random ones; shrinking of one that fails.
+-- index_reference.lua - what an index expression takes, by plain loops; drawing of random ones; shrinking of one that fails.
 --
--- A key is a list of numbers, 'all', 'new', 'dots', { r = { a, b, step } }, { i = flat positions, s = shape }, { m = flat booleans, s = shape },
--- all counted from 1 (tests/golden/index_expressions.json holds such keys with NumPy's answers). May not know how the library does it.
+-- A key is a list of numbers, 'all', 'new', 'dots', { r = { a, b, step } }, { i = flat positions, s = shape }, { m =
+-- flat booleans, s = shape }, all counted from 1 (tests/golden/index_expressions.json holds such keys with NumPy's
+-- answers).
 local M = {}
 
 local function count(s)

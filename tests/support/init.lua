@@ -1,8 +1,8 @@
--- init.lua: what the specs of the array core share. Loaded with
+-- support/init.lua - what the specs of the array core share. Loaded with
 --   local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 --
--- Owns the loading of support modules, the two stress switches (MASCON_TEST_JITOFF=1: no compiled traces; MASCON_TEST_GC=1: full
--- collections before tensors are made) and the check that no tensor memory is left. May not know any op.
+-- Holds the loading of support modules, the two stress switches (MASCON_TEST_JITOFF=1: no compiled traces;
+-- MASCON_TEST_GC=1: full collections before tensors are made) and the check that no tensor memory is left.
 local key = 'mascon tests support'
 if package.loaded[key] then
   package.loaded[key].restart()

@@ -1,6 +1,6 @@
--- nist.lua: the nonlinear regression problems of NIST (tests/golden/nist.npz): models, data, starts, certified values.
+-- nist.lua - the nonlinear regression problems of NIST (tests/golden/nist.npz): models, data, starts, certified values.
 --
--- Models are written over tensors x and a list of parameters b, for specs and benches. May not know any solver.
+-- Models are written over tensors x and a list of parameters b, for specs and benches.
 local mc = require 'mascon'
 local M = {}
 

@@ -1,7 +1,8 @@
--- optima.lua: functions whose minima are known, for the specs and the bench of minimisers.
+-- optima.lua - functions whose minima are known, for the specs and the bench of minimisers.
 --
--- Each is { f = function of x [n], n = dimension or nil for any, low, high = usual box, x = minimiser or list of them, fun = minimum }. Formulas and
--- minima: A literature survey of benchmark functions for global optimization problems, 2013. Owns them. May not know minimisers.
+-- Each is { f = function of x [n], n = dimension or nil for any, low, high = usual box, x = minimiser or list of them,
+-- fun = minimum }. Formulas and minima: A literature survey of benchmark functions for global optimization problems,
+-- 2013. Holds them.
 local mc = require 'mascon'
 local M = {}
 

@@ -1,6 +1,6 @@
--- process.lua: scripts run by the program in processes of their own, and the folders they work in.
+-- process.lua - scripts run by the program in processes of their own, and the folders they work in.
 --
--- Owns the commands of the shell that specs about faults need. May not know what the scripts test.
+-- Holds the commands of the shell that specs about faults need.
 local M = {}
 
 local host = package.loaded['mascon.host']

@@ -1,8 +1,8 @@
--- programs.lua: random programs of tensors, for laws about what is made of a function.
+-- programs.lua - random programs of tensors, for laws about what is made of a function.
 --
--- A program is a list of drawn steps over values of a few shapes that broadcast with one another: elementwise ops and numbers, identities,
--- reductions, softmax, views, products, writes into parts, conversions, and the same step twice. Owns the steps and the bitwise comparison.
--- May not know what is checked.
+-- A program is a list of drawn steps over values of a few shapes that broadcast with one another: elementwise ops and
+-- numbers, identities, reductions, softmax, views, products, writes into parts, conversions, and the same step twice.
+-- Holds the steps and the bitwise comparison.
 local mc = require 'mascon'
 
 local M = {}

@@ -1,10 +1,11 @@
--- property.lua: laws tried on random cases; a failing case is shrunk to a small one and printed with its seed.
+-- property.lua - laws tried on random cases; a failing case is shrunk to a small one and printed with its seed.
 --
--- A law receives `draw`, from which it takes all its choices: draw(lo, hi) is a whole number, draw.shape, draw.axis, draw.dtype, draw.layout,
--- draw.tensor, draw.permutation stand on it. A case is therefore a list of whole numbers, and shrinking knows nothing of laws: it cuts pieces off the list
--- (what is missing counts as the lowest choice), sets numbers to the lowest, halves them and lowers them by one, as long as the law still fails,
--- greedily until nothing helps. Lower means simpler: smaller shapes, the first dtype and layout, ones instead of random values.
--- MASCON_TEST_SEED=n repeats one run; otherwise seeds are fixed, so that a failing suite fails again. May not know any op.
+-- A law receives `draw`, from which it takes all its choices: draw(lo, hi) is a whole number, draw.shape, draw.axis,
+-- draw.dtype, draw.layout, draw.tensor, draw.permutation stand on it. A case is therefore a list of whole numbers, and
+-- shrinking knows nothing of laws: it cuts pieces off the list (what is missing counts as the lowest choice), sets
+-- numbers to the lowest, halves them and lowers them by one, as long as the law still fails, greedily until nothing
+-- helps. Lower means simpler: smaller shapes, the first dtype and layout, ones instead of random values.
+-- MASCON_TEST_SEED=n repeats one run; otherwise seeds are fixed, so that a failing suite fails again.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua')
 local sample = support.load 'sample'
 local M = {}

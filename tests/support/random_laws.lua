@@ -1,8 +1,8 @@
--- random_laws.lua: the distributions of mc.random as mathematics: cases of parameters with exact mean, variance and distribution function.
+-- random_laws.lua - the distributions of mc.random as mathematics: cases of parameters with exact mean, variance and distribution function.
 --
--- M[name] is a list of cases { p = options, mean =, var =, cdf = f(x) } (continuous: x a sorted f64 tensor) or { p =, mean =, var =,
--- pmf = f(k) } (counts: k a Lua number). var = nil where there is none. The formulas are the textbook ones over mc's special functions,
--- independent of how numbers are drawn. May not know random numbers.
+-- M[name] is a list of cases { p = options, mean =, var =, cdf = f(x) } (continuous: x a sorted f64 tensor) or { p =,
+-- mean =, var =, pmf = f(k) } (counts: k a Lua number). var = nil where there is none. The formulas are the textbook
+-- ones over mc's special functions, independent of how numbers are drawn.
 local mc = require 'mascon'
 local pi, exp, log, sqrt = math.pi, math.exp, math.log, math.sqrt
 local M = {}

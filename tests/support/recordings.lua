@@ -1,6 +1,6 @@
--- recordings.lua: files of labs for the specs of mc.meeg: a folder of their own, the files kept in goldens, and damage to them.
+-- recordings.lua - files of labs for the specs of mc.meeg: a folder of their own, the files kept in goldens, and damage to them.
 --
--- Owns the folder and the comparison with what another program read. May not know any format.
+-- Holds the folder and the comparison with what another program read.
 local mc = require 'mascon'
 local M = {}
 

@@ -1,15 +1,16 @@
--- reference.lua: what every op of the table means, as plain loops over Lua lists.
+-- reference.lua - what every op of the table means, as plain loops over Lua lists.
 --
--- ewise[name] gives scalar functions by kind of dtype: f (reals, in double precision; r rounds to the dtype of the arithmetic), i (int64
--- boxes; wrapped to the width afterwards), b (booleans), c (complex { re, im }). Functions Lua lacks come from the C library, another
--- implementation than the kernels'. The other families are functions on flat lists. May not know tensors.
+-- ewise[name] gives scalar functions by kind of dtype: f (reals, in double precision; r rounds to the dtype of the
+-- arithmetic), i (int64 boxes; wrapped to the width afterwards), b (booleans), c (complex { re, im }). Functions Lua
+-- lacks come from the C library, another implementation than the kernels'. The other families are functions on flat
+-- lists.
 local ffi = require 'ffi'
 
 ffi.cdef [[
 double exp2(double); double expm1(double); double log2(double); double log1p(double); double asinh(double); double acosh(double);
 double atanh(double); double erf(double); double erfc(double); double hypot(double, double); double fmod(double, double);
 double fma(double, double, double); float fmaf(float, float, float); double copysign(double, double); double nearbyint(double);
-double floor(double); double ceil(double); double trunc(double);
+double floor(double); double ceil(double); double trunc(double); double nextafter(double, double); float nextafterf(float, float);
 double complex casin(double complex); double complex cacos(double complex); double complex catan(double complex);
 double complex casinh(double complex); double complex cacosh(double complex); double complex catanh(double complex);
 ]]
@@ -117,6 +118,7 @@ E.minimum = {
   i = function(a, b) return a < b and a or b end, b = function(a, b) return a and b end,
 }
 E.atan2 = { f = math.atan2, zero = true }
+E.nextafter = { f = function(a, b, _, _, _, bits) return bits == 64 and C.nextafter(a, b) or C.nextafterf(a, b) end }
 E.hypot = { f = function(a, b) return C.hypot(a, b) end }
 E.copysign = { f = function(a, b) return C.copysign(a, b) end, zero = true, no_nan = true }
 E.logaddexp = {

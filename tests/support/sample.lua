@@ -1,7 +1,7 @@
--- sample.lua: tensors with awkward values in awkward layouts, and their elements read by the shortest way.
+-- sample.lua - tensors with awkward values in awkward layouts, and their elements read by the shortest way.
 --
--- Owns the values of each dtype, the memory layouts, and read(): elements of any view by walking data and strides through raw pointers,
--- so that what a test expects does not pass through the library's own copying. May not know any op.
+-- Holds the values of each dtype, the memory layouts, and read(): elements of any view by walking data and strides
+-- through raw pointers, so that what a test expects does not pass through the library's own copying.
 local ffi = require 'ffi'
 local mc = require 'mascon'
 

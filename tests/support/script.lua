@@ -1,6 +1,6 @@
--- script.lua: a script of the scripts folder run by the program under test, as a person runs it, and what it left in a folder.
+-- script.lua - a script of the scripts folder run by the program under test, as a person runs it, and what it left in a folder.
 --
--- Owns the command line and the reading of files that may not be there. May not know what the scripts do.
+-- Holds the command line and the reading of files that may not be there.
 local M = {}
 
 M.program = os.getenv 'MASCON' or require 'mascon.host'.exe

@@ -1,4 +1,4 @@
--- special_cases.lua: the special values that the Python array API standard 2023.12 asks of elementwise functions, as data.
+-- special_cases.lua - the special values that the Python array API standard 2023.12 asks of elementwise functions, as data.
 --
 -- Written by tests/golden/make_special_cases.py from the documentation of the standard (github.com/data-apis/array-api); do not edit.
 -- A row: { function, 'r' real or 'c' complex, n numbers per point, { points }, { result of each point, or one for all }, open =, also =, part = }.

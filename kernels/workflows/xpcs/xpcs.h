@@ -75,14 +75,19 @@ typedef struct mck_xpcs_model {
     double kd, ks; /* q^2 dt / 2, q L dt / 2 pi */
 } mck_xpcs_model;
 
+/* A tile, and where its values begin. */
+typedef struct mck_xpcs_tile {
+    int64_t I, J, place;
+} mck_xpcs_tile;
+
 typedef struct mck_xpcs_pass {
     const mck_xpcs_model *model;
     mck_xpcs_tables tables;
-    const void *y;       /* tiles first .. */
+    const void *y;
     const void *weight;  /* [like y] factor of 1 / sigma per point, or NULL */
     int single;          /* y and weight are f32 */
     const uint8_t *holes; /* [tiles given] whether a tile holds masked pairs */
-    int64_t first;       /* number of the first tile given */
+    const mck_xpcs_tile *tiles;
     int loss;
     double f_scale;
     double *out;         /* [tiles given][sums] */

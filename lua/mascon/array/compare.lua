@@ -1,6 +1,6 @@
 -- compare.lua - comparisons with a tolerance, of whole tensors, and with sets of values; what stands in for NaN.
 --
--- Owns the tolerances' defaults. May not know how elements are compared.
+-- Holds the tolerances' defaults.
 local C = require('mascon.core.ffi').C
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -1,7 +1,7 @@
 -- contract.lua - two tensors with named axes become one: the step of which einsum, tensordot and dot are made.
 --
--- Owns the choice between an elementwise product, a sum along one axis and a batched matrix product, and the order of axes that avoids
--- copies. Knows no subscripts and no order of contractions.
+-- Makes the choice between an elementwise product, a sum along one axis and a batched matrix product, and the order
+-- of axes that avoids copies.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

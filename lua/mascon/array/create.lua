@@ -1,6 +1,6 @@
 -- create.lua - tensors from sizes, numbers, tables and random streams; conversion and copies.
 --
--- Owns reading of nested Lua tables (path in errors). Random tensors come from mascon.random.
+-- Reads nested Lua tables (path in errors). Random tensors come from mascon.random.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -44,6 +44,10 @@ end
 
 local function filled(fname, v)
   return function(shape, opts)
+    if opts ~= nil and type(opts) ~= 'table' then
+      error(('%s: options are %s; write sizes as a list, %s { 2, 3 }, and options in a table'):format(fname,
+        check.show(opts), fname), 2)
+    end
     local s, dt, _, number = shape_opts(fname, shape, opts, nil, 3)
     return tensor.empty(fname, s, dt, 2, number):fill_(v)
   end
@@ -294,7 +298,8 @@ end
 ---@param re any
 ---@param im? any
 ---@return any
-function M.complex(re, im)
+function M.complex(re, im, ...)
+  if select('#', ...) > 0 then error('complex: too many arguments; give the real and the imaginary part', 2) end
   im = im or 0
   if not is(re) and not is(im) then
     check.arg('complex', 'the real part', re, 'number', 3)

@@ -1,7 +1,8 @@
---- einsum.lua - sums of products in index notation.
+-- einsum.lua - sums of products in index notation.
 --
--- Owns the reading of subscripts ('ij,jk->ik', '...' for any axes, repeated letters for diagonals) and their lowering: diagonals are views,
--- the order of products comes from contraction.lua, each product from contract.lua. Makes no copy that the products do not need.
+-- Reads subscripts ('ij,jk->ik', '...' for any axes, repeated letters for diagonals) and lowers them: diagonals are
+-- views, the order of products comes from contraction.lua, each product from contract.lua. Makes no copy that the
+-- products do not need.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

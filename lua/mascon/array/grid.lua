@@ -1,4 +1,4 @@
---- grid.lua - coordinates: grids from vectors, evenly spaced numbers on a logarithmic scale, flat positions and positions along axes.
+-- grid.lua - coordinates: grids from vectors, evenly spaced numbers on a logarithmic scale, flat positions and positions along axes.
 --
 -- Grids are views where they can be. Positions count from 1 unless base = 0.
 local tensor = require 'mascon.core.tensor'

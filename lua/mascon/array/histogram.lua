@@ -1,7 +1,7 @@
 -- histogram.lua - counts in bins: digitize, histogram, histogram2d, histogramdd and the rules that choose bins.
 --
--- A bin is [edge, next edge), the last one closed on both sides, as in NumPy. Owns the rules. Positions come from searchsorted, counts from
--- bincount.
+-- A bin is [edge, next edge), the last one closed on both sides, as in NumPy. Holds the rules. Positions come from
+-- searchsorted, counts from bincount.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error

@@ -5,6 +5,7 @@
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'
+require 'mascon.core.guard'
 require 'mascon.core.view'
 require 'mascon.core.several'
 local index = require 'mascon.core.index'
@@ -27,6 +28,7 @@ for _, from in ipairs { create, select_, dlpack } do
   for name, f in pairs(from) do M[name] = f end
 end
 M.from_table = nil
+M.complex = into.wrap('complex', create.complex)
 M.newaxis, M.ellipsis = index.newaxis, index.ellipsis
 M.scope, M.keep, M.is_tensor = tensor.scope, tensor.keep, tensor.is
 M.repr = print_.repr
@@ -45,6 +47,8 @@ M.all = index.all
 for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims', 'flip', 'copy' } do
   M[name] = into.wrap(name, function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end)
 end
+
+M.complex = into.wrap('complex', M.complex)
 
 --- Namespaces whose ops stand here: linalg, fft, special and so on. Their other functions are in the folders of that name.
 M.spaces = {}

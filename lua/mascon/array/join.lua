@@ -1,4 +1,4 @@
---- join.lua - tensors put together and taken apart: stacks in rows, columns and depth, blocks, pieces.
+-- join.lua - tensors put together and taken apart: stacks in rows, columns and depth, blocks, pieces.
 --
 -- Names of NumPy over the ops concat and stack; pieces are views.
 local tensor = require 'mascon.core.tensor'
@@ -159,6 +159,7 @@ local function splitter(fname, even)
     local a = tensor.axis(fname, x, o.axis, 3) + 1
     if tensor.is(parts) then parts = parts:totable() end
     if type(parts) == 'table' then
+      check.list(fname, parts)
       for i, v in ipairs(parts) do check.arg(fname, 'position ' .. i, v, 'integer', 3) end
       return pieces(x, a, parts)
     end

@@ -155,6 +155,7 @@ end
 ---@return any
 function M.tile(x, reps)
   x = op.operand('tile', x, 2)
+  check.list('tile', reps)
   if type(reps) == 'number' then reps = { reps } end
   if x._ndim == 1 and type(reps) == 'table' and #reps == 1 then -- without a loop: see check.opts
     local n, r = tonumber(x._numel), check.arg('tile', 'reps', reps[1], 'integer >= 0', 3)

@@ -1,7 +1,8 @@
---- pad.lua - tensors with elements added at the ends of their axes.
+-- pad.lua - tensors with elements added at the ends of their axes.
 --
--- Modes that copy elements or constants are one pass of the C op; ramps, statistics and odd reflections fill what that pass left empty, axis
--- by axis, each axis over the padded range of the ones before it (NumPy's order, which decides the corners). Owns the mode names.
+-- Modes that copy elements or constants are one pass of the C op; ramps, statistics and odd reflections fill what that
+-- pass left empty, axis by axis, each axis over the padded range of the ones before it (NumPy's order, which decides
+-- the corners). Holds the mode names.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

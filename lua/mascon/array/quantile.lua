@@ -1,6 +1,6 @@
 -- quantile.lua - quantiles, percentiles and weighted quantiles over axes.
 --
--- Thin Lua over the row select_quantile. Owns the names of the methods and the weighted form.
+-- Thin Lua over the row select_quantile. Holds the names of the methods and the weighted form.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

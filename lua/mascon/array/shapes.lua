@@ -1,4 +1,4 @@
---- shapes.lua - axes exchanged and turned, windows over several axes, places of non-zero elements.
+-- shapes.lua - axes exchanged and turned, windows over several axes, places of non-zero elements.
 --
 -- Views where the name says no more than another look at the same elements.
 local tensor = require 'mascon.core.tensor'
@@ -109,6 +109,7 @@ local WINDOW = { axis = { nil, 'integer | table' }, step = { 1, 'integer | table
 function M.sliding_window_view(x, size, opts)
   x = op.operand('sliding_window_view', x, 2)
   local o = check.opts('sliding_window_view', opts, WINDOW, 3)
+  check.list('sliding_window_view', size)
   local sizes = type(size) == 'table' and size or { size }
   local axes = o.axis
   if type(axes) == 'number' then axes = { axes } end

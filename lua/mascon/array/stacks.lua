@@ -1,6 +1,6 @@
--- stack.lua - what the compositions of linear algebra share: operands as stacks of matrices, their sizes, columns and diagonals.
+-- stacks.lua - what the compositions of linear algebra share: operands as stacks of matrices, their sizes, columns and diagonals.
 --
--- Owns the messages about operands that are no matrices. May not know what is computed from them.
+-- Holds the messages about operands that are no matrices.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,6 +1,6 @@
 -- statistics.lua - weighted means, spreads and covariances, reductions of consecutive pieces.
 --
--- Owns the weights of averages and covariances. May not know how sums are made.
+-- Holds the weights of averages and covariances.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error

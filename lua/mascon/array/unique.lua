@@ -1,7 +1,7 @@
 -- unique.lua - distinct slices along an axis, and runs of equal neighbours.
 --
--- The distinct elements of a whole tensor stand in sets.lua. Slices are ordered column by column, which stops as soon as all are told
--- apart. Positions count from 1. Owns nothing.
+-- The distinct elements of a whole tensor stand in sets.lua. Slices are ordered column by column, which stops as soon
+-- as all are told apart. Positions count from 1.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error

@@ -1,6 +1,6 @@
---- mascon.args: command lines of scripts, declared once: parsing, checking, --help.
+-- args.lua - command lines of scripts, declared once: parsing, checking, --help.
 --
--- Owns the reading of `--name value`, `--name=value`, flags and positional words. May not know what a script does.
+-- Reads `--name value`, `--name=value`, flags and positional words.
 local check = require 'mascon.core.check'
 local M = {}
 

@@ -1,8 +1,7 @@
--- json.lua: JSON (RFC 8259) to and from Lua values.
+-- json.lua - JSON (RFC 8259) to and from Lua values.
 --
--- Owns: a strict decoder that is safe on hostile bytes (bounded depth, no code, no guessing) and an encoder whose
--- text depends on the value alone: keys are sorted, numbers take their shortest round-trip form. May not know
--- tensors beyond their `totable` method, and neither reads nor writes files.
+-- Holds: a strict decoder that is safe on hostile bytes (bounded depth, no code, no guessing) and an encoder whose text
+-- depends on the value alone: keys are sorted, numbers take their shortest round-trip form.
 --
 -- What Lua cannot tell apart is marked: `json.null` stands for null inside tables, `json.array(t)` marks a table
 -- that must stay an array when it is empty. The decoder marks empty arrays itself.

@@ -1,10 +1,10 @@
--- progress.lua: how far a long job has come.
+-- progress.lua - how far a long job has come.
 --
--- Owns: the line with bar, rate and time left, and the decision when to draw it. On a terminal one line is redrawn,
--- at most ten times a second; elsewhere (a log file, a batch job) one line is written at every tenth of the way.
--- MASCON_PROGRESS=0 silences it, MASCON_PROGRESS=1 forces the terminal form. Writes to standard error, so that
--- results on standard output stay clean. Clock, stream and terminal test can be handed in; the job itself never
--- depends on them.
+-- Holds: the line with bar, rate and time left, and the decision when to draw it. On a terminal one line is redrawn, at
+-- most ten times a second; elsewhere (a log file, a batch job) one line is written at every tenth of the way.
+-- MASCON_PROGRESS=0 silences it, MASCON_PROGRESS=1 forces the terminal form. Writes to standard error, so that results
+-- on standard output stay clean. Clock, stream and terminal test can be handed in; the job itself never depends on
+-- them.
 --
 -- The rate is the mean over all so far, blended with the pace of the last seconds: a steady estimate that still follows
 -- a job whose steps get slower.

@@ -1,8 +1,7 @@
--- text.lua: values as text for people and for files.
+-- text.lua - values as text for people and for files.
 --
--- Owns: the shortest decimal form of a number that reads back to the same bits, display width of UTF-8 text,
--- console tables, CSV rows quoted after RFC 4180, byte counts and durations. May not know tensors beyond their
--- `totable` and `item` methods, and neither reads nor writes files.
+-- Holds: the shortest decimal form of a number that reads back to the same bits, display width of UTF-8 text, console
+-- tables, CSV rows quoted after RFC 4180, byte counts and durations.
 --
 -- The idea: a double is given by at most 17 significant digits and most need 15 or fewer; '%.15g' therefore
 -- goes first and wins nearly always.

@@ -1,9 +1,10 @@
 -- workflow.lua - analyses found by name: mc.NAME is the Lua package workflows.NAME.
 --
--- A workflow is a folder workflows/NAME/ with an init.lua (or a file workflows/NAME.lua) in one of the places of package.path: those that come with
--- mascon, the folder of the script, then the folders that MASCON_PATH names, colons between them. Its native part is a list of rows, rows.lua, and a
--- shared object mc_wf_NAME.so in that folder (or among the plug-ins); runtime/mc_plugin.h says how one is written. Owns the search, and what a
--- row that comes along must have. May not know any workflow.
+-- A workflow is a folder workflows/NAME/ with an init.lua (or a file workflows/NAME.lua) in one of the places of
+-- package.path: those that come with mascon, the folder of the script, then the folders that MASCON_PATH names, colons
+-- between them. Its native part is a list of rows, rows.lua, and a shared object mc_wf_NAME.so in that folder (or among
+-- the plug-ins); runtime/mc_plugin.h says how one is written. Holds the search, and what a row that comes along must
+-- have.
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'

@@ -1,8 +1,9 @@
 -- aliases.lua - results of a compiled function that show memory of its arguments, of one another, or of tensors from outside.
 --
--- A replay makes its results anew. What the plain function returns as a view of an argument, as two views of one buffer, or as a tensor that was there
--- before is put together from the arguments, the plan's results and that tensor, so that writes to it reach what they reach without mc.compile. Owns
--- the outline of results and where each of their tensors comes from. May not know plans.
+-- A replay makes its results anew. What the plain function returns as a view of an argument, as two views of one
+-- buffer, or as a tensor that was there before is put together from the arguments, the plan's results and that tensor,
+-- so that writes to it reach what they reach without mc.compile. Holds the outline of results and where each of their
+-- tensors comes from.
 local launch = require 'mascon.graph.launch'
 local random = require 'mascon.random.key'
 local tensor = require 'mascon.core.tensor'

@@ -1,6 +1,6 @@
 -- dot.lua - a graph as DOT, the language of graphviz, and as SVG where graphviz is there.
 --
--- Source: Gansner, Koutsofios and North, Drawing graphs with dot, 2015. May not know passes or memory.
+-- Source: Gansner, Koutsofios and North, Drawing graphs with dot, 2015.
 local file = require 'mascon.base.file'
 local graphs = require 'mascon.graph.graph'
 local text = require 'mascon.compile.text'

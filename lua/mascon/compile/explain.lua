@@ -1,7 +1,7 @@
 -- explain.lua - what a compiled function does, in words and numbers.
 --
--- Owns the report: passes with time and effect, what was put together and what was not and why, frozen constants, planned memory, cost. A graph
--- is built anew from the log when somebody asks, so that compiled functions carry none. May not know how passes decide.
+-- Holds the report: passes with time and effect, what was put together and what was not and why, frozen constants,
+-- planned memory, cost. A graph is built anew from the log when somebody asks, so that compiled functions carry none.
 local check = require 'mascon.core.check'
 local dot = require 'mascon.compile.dot'
 local file = require 'mascon.base.file'

@@ -1,8 +1,8 @@
 -- groups.lua - nodes that are joined to the nodes that make their operands, as long as no path leaves a group and comes back.
 --
--- Such a detour would have to run in the middle of the group. Who may join whom is the caller's rule; here are the merging, the search for
--- detours (bounded, so that a graph of n nodes takes of the order of n steps) and the reason why a node was left alone. Owns groups while they
--- are found. May not know what they become.
+-- Such a detour would have to run in the middle of the group. Who may join whom is the caller's rule; here are the
+-- merging, the search for detours (bounded, so that a graph of n nodes takes of the order of n steps) and the reason
+-- why a node was left alone. Holds groups while they are found.
 local M = {}
 
 local SEARCH = 64 -- nodes a search for detours looks at; past that, none is taken for granted

@@ -1,8 +1,9 @@
---- mascon.compile: a Lua function of tensors as a plan that replays without Lua.
+-- compile/init.lua - a Lua function of tensors as a plan that replays without Lua.
 ---
---- The first call with arguments of a new form runs the function for real and writes down what it did with its arguments; the next calls of the
---- same form replay that. A form is the structure of the arguments, dtypes, sizes and strides of the tensors, and the values of what is no
---- tensor and no number; variables outside the function are looked after by variables.lua. Owns the cache of forms. May not know passes, steps or C.
+--- The first call with arguments of a new form runs the function for real and writes down what it did with its
+--- arguments; the next calls of the same form replay that. A form is the structure of the arguments, dtypes, sizes and
+--- strides of the tensors, and the values of what is no tensor and no number; variables outside the function are looked
+--- after by variables.lua. Holds the cache of forms.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local random = require 'mascon.random.key'

@@ -1,7 +1,7 @@
 -- log.lua - what compiling says when MASCON_LOG names it.
 --
--- MASCON_LOG=compile (or a list with it, or all) writes one line per trace, compile, cache hit and failure to standard error. Owns the lines.
--- May not know who writes them.
+-- MASCON_LOG=compile (or a list with it, or all) writes one line per trace, compile, cache hit and failure to standard
+-- error. Holds the lines.
 local M = {}
 
 local state = {}

@@ -1,8 +1,9 @@
---- mascon.compile.outside: the variables that a Lua function finds outside itself.
+-- outside.lua - the variables that a Lua function finds outside itself.
 ---
---- A function that is written down once has to notice when a variable it read has another value at a later call. Variables are upvalues and globals of
---- the function and of the functions that these hold, the library's own left out. Owns finding them, the function that compares them with what they
---- were, and the run in which some of them hold other values. May not know forms, plans or recordings.
+--- A function that is written down once has to notice when a variable it read has another value at a later call.
+--- Variables are upvalues and globals of the function and of the functions that these hold, the library's own left out.
+--- Holds finding them, the function that compares them with what they were, and the run in which some of them hold
+--- other values.
 ---
 --- Reading is made by functions that share the upvalues themselves (debug.upvaluejoin): machine code compares them without a call.
 local bit = require 'bit'

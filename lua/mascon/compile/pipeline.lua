@@ -1,7 +1,6 @@
 -- pipeline.lua - the passes in their order, which of them run, and what each did.
 --
--- Owns the list, the switches (option `passes`, environment MASCON_PASSES, `fuse`) and the record of time and effect. May not know what a
--- pass does.
+-- Holds the list, the switches (option `passes`, environment MASCON_PASSES, `fuse`) and the record of time and effect.
 local check = require 'mascon.core.check'
 local graphs = require 'mascon.graph.graph'
 local lib = require 'mascon.core.ffi'

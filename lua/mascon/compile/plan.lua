@@ -1,8 +1,8 @@
 -- plan.lua - a graph laid out: which step writes which memory.
 --
--- Owns the order of steps, the life of values, the arena (best fit over a list of free ranges), in-place updates, and results that take the place
--- of an operand nobody needs any more. The result is a C plan and a description that explain() prints. May not know passes or how graphs come
--- about.
+-- Decides the order of steps, the life of values, the arena (best fit over a list of free ranges), in-place updates,
+-- and results that take the place of an operand nobody needs any more. The result is a C plan and a description that
+-- explain() prints.
 local graphs = require 'mascon.graph.graph'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

@@ -1,7 +1,7 @@
 -- rewrite.lua - values of a graph replaced by others, wherever they are seen.
 --
--- Owns: a use seen through another use, one sweep that puts substitutes in place, and the order in which operands come first. May not know
--- which pass wants it.
+-- Holds: a use seen through another use, one sweep that puts substitutes in place, and the order in which operands come
+-- first.
 local graphs = require 'mascon.graph.graph'
 
 local M = {}

@@ -1,6 +1,6 @@
 -- text.lua - a graph as text, one value per line: `%5: f32[8,16] <- multiply(%1, 0.5)`.
 --
--- Owns the names of values and nodes as people read them. May not know passes or memory.
+-- Holds the names of values and nodes as people read them.
 local graphs = require 'mascon.graph.graph'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'

@@ -1,8 +1,8 @@
 -- tune.lua - settings measured on this computer, on request only.
 --
--- One setting so far: how many bytes of registers the vector machine works on at a time, which wants to be the part of the first-level cache that
--- is free. `mascon cache tune` measures it and keeps it beside the compiled code; later runs take it from there. No result depends on it. Owns the
--- measurement and the note. May not know who asks.
+-- One setting so far: how many bytes of registers the vector machine works on at a time, which wants to be the part of
+-- the first-level cache that is free. `mascon cache tune` measures it and keeps it beside the compiled code; later runs
+-- take it from there. No result depends on it. Holds the measurement and the note.
 local mc = require 'mascon.array'
 local lib = require 'mascon.core.ffi'
 local machine = require 'mascon.base.machine'

@@ -1,7 +1,7 @@
 -- unsteady.lua - functions of Lua whose result is another one at each call: a trace must not freeze it.
 --
--- While a function is traced, math.random, os.time, os.clock and os.date raise an error that names the remedy, in the tables of Lua and in the local
--- variables that hold them; the library itself may call them. Owns the list. May not know traces.
+-- While a function is traced, math.random, os.time, os.clock and os.date raise an error that names the remedy, in the
+-- tables of Lua and in the local variables that hold them; the library itself may call them. Holds the list.
 local check = require 'mascon.core.check'
 local error = check.error
 

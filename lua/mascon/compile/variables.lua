@@ -1,9 +1,9 @@
---- mascon.compile.variables: what a compiled function makes of the variables outside it.
+-- variables.lua - what a compiled function makes of the variables outside it.
 ---
---- Each is either watched (a call compares it with what it was; another value is another form) or given (its value is an argument in front of the
---- caller's). Tensors are given from the start; numbers, keys and trees of tensors when they have changed, numbers and trees on trial. Owns these lists, which
---- stand in the compiled function as watched, given, guard, give, values, fixed (static places behind the given ones), and who moves between them. May not
---- know plans.
+--- Each is either watched (a call compares it with what it was; another value is another form) or given (its value is
+--- an argument in front of the caller's). Tensors are given from the start; numbers, keys and trees of tensors when
+--- they have changed, numbers and trees on trial. Holds these lists, which stand in the compiled function as watched,
+--- given, guard, give, values, fixed (static places behind the given ones), and who moves between them.
 local launch = require 'mascon.graph.launch'
 local outside = require 'mascon.compile.outside'
 local tensor = require 'mascon.core.tensor'

@@ -1,7 +1,7 @@
 -- check.lua - options and arguments, checked once with the same words everywhere.
 --
--- Owns the nearest-name search, the option types, and whom an error blames: the innermost line outside the library, found by walking
--- the stack, since levels counted by hand go wrong with every tail call. Knows nothing of tensors beyond that they are cdata.
+-- Holds the nearest-name search, the option types, and whom an error blames: the innermost line outside the library,
+-- found by walking the stack, since levels counted by hand go wrong with every tail call.
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local M = {}
 
@@ -43,6 +43,9 @@ local error = M.error
 
 --- Whether a function was written in the library.
 function M.library(f) return library(getinfo(f, 'S').source) end
+
+--- Whether a file, as messages name it, is one of the library.
+function M.inside(path) return library('@' .. path) end
 
 --- The innermost line outside the library, as "file:line".
 function M.site()
@@ -175,7 +178,9 @@ end
 
 --- One option into out.
 local function enter(fname, out, spec, k, v, level)
-  if type(k) ~= 'string' then return end
+  if type(k) ~= 'string' then
+    error(('%s: the options hold %s without a name; write name = value'):format(fname, show(v)), level + 1)
+  end
   if spec[k] == nil and SPELLING[k] and spec[SPELLING[k]] then k = SPELLING[k] end
   local rule = spec[k]
   if not rule then
@@ -233,6 +238,19 @@ end
 function M.arg(fname, what, v, kind, level)
   if not fits(v, kind) then error(('%s: %s is %s; it must be %s'):format(fname, what, show(v), kind), level or 3) end
   return v
+end
+
+--- Raises where a list holds anything by name: an option that nobody reads.
+---@param fname string
+---@param list any
+---@param spec? table what it may hold by name
+function M.list(fname, list, spec, level)
+  if type(list) ~= 'table' then return end
+  for k in pairs(list) do
+    if type(k) == 'string' and not (spec and spec[k]) then
+      error(('%s: option %q is unknown%s'):format(fname, k, spec and '; it takes ' .. M.names(spec) or ''), (level or 3))
+    end
+  end
 end
 
 M.show = show

@@ -1,7 +1,7 @@
 -- ffi.lua - libmascon opened, its errors as Lua errors.
 --
--- Owns the library handle, the parameter buffer and the way from a status to error(). With tensor.lua the only place that touches the
--- FFI. May not know ops or the shape of the API above.
+-- Holds the library handle, the parameter buffer and the way from a status to error(). With tensor.lua the only place
+-- that touches the FFI.
 local ffi = require 'ffi'
 local gen = require 'mascon.gen.ops'
 local error = require 'mascon.core.check'.error

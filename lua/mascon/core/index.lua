@@ -1,7 +1,8 @@
 -- index.lua - x[...] and x[...] = v in all their forms.
 --
--- Keys: a number; a table of numbers, ranges {first, last, step}, mc.all, mc.newaxis, mc.ellipsis, tensors; a string "2:-1, ..., ::2"; a
--- boolean mask; an integer tensor. 1-based, inclusive, negative from the end. Owns their reading; views are made by C.
+-- Keys: a number; a table of numbers, ranges {first, last, step}, mc.all, mc.newaxis, mc.ellipsis, tensors; a string
+-- "2:-1, ..., ::2"; a boolean mask; an integer tensor. 1-based, inclusive, negative from the end. Holds their reading;
+-- views are made by C.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'

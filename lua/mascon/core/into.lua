@@ -1,19 +1,18 @@
 -- into.lua - out= for functions that are composed of others: the result is copied into the tensor that was given.
 --
--- Ops write into out= themselves and need no memory; a composition has its result first and copies it, so that a call that fails changes nothing and out
--- may be an operand. Owns the wrappers and which function stands behind one. May not know the functions.
+-- Ops write into out= themselves and need no memory; a composition has its result first and copies it, so that a call
+-- that fails changes nothing and out may be an operand. Holds the wrappers and which function stands behind one.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error, is, methods = check.error, tensor.is, tensor.methods
 local M = {}
 
 M.behind = setmetatable({}, { __mode = 'k' }) -- wrapper -> function
+M.guard = nil -- guard.of, once it is loaded
 
 -- functions in modules that take out= themselves
 M.own = {}
-for name in ('cumulative_sum cumulative_prod dot vdot vecdot outer pad interp ppoly tridiagonal polyval quantile percentile nanquantile nanpercentile nanmedian dct dst idct idst'):gmatch '%S+' do
-  M.own[name] = true
-end
+for _, row in ipairs(require 'mascon.gen.ops'.ops) do if row.own_out then M.own[row[1]] = true end end
 
 local function copied(name, out, ...)
   local r, second = ...
@@ -24,6 +23,8 @@ local function copied(name, out, ...)
   ::wrong::
   error(('%s: out is %s but the result is %s; give a tensor of that shape and dtype'):format(name, tensor.describe(out), tensor.describe(r)), 3)
 end
+
+M.copied = copied
 
 --- Calls f(...), whose last argument is a table of options with out in it.
 function M.call(name, f, opts, ...)
@@ -43,6 +44,8 @@ end
 
 --- f with the option out in a last table.
 function M.wrap(name, f)
+  local real = f
+  f = M.guard and M.guard(name, f) or f
   local function g(...)
     local n = select('#', ...)
     if n > 0 then
@@ -51,7 +54,7 @@ function M.wrap(name, f)
     end
     return f(...)
   end
-  M.behind[g] = f
+  M.behind[g] = real
   return g
 end
 

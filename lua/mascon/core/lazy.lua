@@ -1,7 +1,8 @@
 -- lazy.lua - tables of functions that load the file of a function when it is touched.
 --
--- Owns the loading and the message for a name that is not there. May not know what is in a table.
+-- Holds the loading and the message for a name that is not there.
 local check = require 'mascon.core.check'
+local guard = require 'mascon.core.guard'
 
 local M = {}
 
@@ -18,8 +19,15 @@ function M.table(namespace, files, tables)
   return setmetatable({}, {
     __index = function(t, k)
       local v
-      if LAZY[k] then v = require(LAZY[k])
-      elseif FROM[k] then v = require(FROM[k])[k]
+      if LAZY[k] then
+        v = require(LAZY[k])
+        if type(v) == 'table' then
+          guard.all(('%s.%s.'):format(namespace:gsub('^mc%.', ''), k), v)
+          if type(rawget(v, 'methods')) == 'table' then guard.all(k .. ':', v.methods) end
+        end
+      elseif FROM[k] then
+        v = require(FROM[k])[k]
+        if type(v) == 'function' then v = guard.of(namespace:gsub('^mc%.', '') .. '.' .. k, v) end
       elseif type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil
       else
         local near = check.nearest(k, FROM)

@@ -1,12 +1,14 @@
 -- op.lua - the functions and methods that come from the op table.
 --
--- One maker per family turns a row into a Lua function: arguments checked, parameters packed, result header sized, C called. Owns the
--- call rule (array part positional, hash part options). Touches C only through tensor.lua's handles and the entry points of ffi.lua.
+-- One maker per family turns a row into a Lua function: arguments checked, parameters packed, result header sized, C
+-- called. Holds the call rule (array part positional, hash part options). Touches C only through tensor.lua's handles
+-- and the entry points of ffi.lua.
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local into = require 'mascon.core.into'
+local calls = require 'mascon.core.call'
 local error = check.error
 local C, P = lib.C, lib.params
 local is, header, finish, failed, make = tensor.is, tensor.header, tensor.finish, tensor.failed, tensor.make
@@ -115,6 +117,12 @@ local function ewise_opts(fname, opts, level)
   return check.opts(fname, opts, EWISE_OPTS, level + 1)
 end
 
+--- An argument that a call has no place for.
+local function one_too_many(fname, v, level)
+  error(('%s: %s is one argument too many'):format(fname, check.show(v)), level + 1)
+end
+M.one_too_many = one_too_many
+
 -- ---------------------------------------------------------------- families
 
 local maker = {}
@@ -124,7 +132,8 @@ local STORED, UNSUITABLE = -1, -2 -- what the entry points for new results retur
 function maker.unary(row)
   local id, name = row.id, row[1]
   local function call(out, a) return C.mc_op1(id, out, a, nil) end
-  return function(a, opts)
+  return function(a, opts, extra)
+    if extra ~= nil then one_too_many(name, extra, 2) end
     if opts == nil and istype(ct, a) then
       local n = a._small
       local out = new(ct, (n + 7) / 8)
@@ -153,7 +162,8 @@ function maker.binary(row)
     n = n > m and n or m
     return run(name, 3, opts, n <= 1024 and n or 1024, call, a, b)
   end
-  return function(a, b, opts)
+  return function(a, b, opts, extra)
+    if extra ~= nil then one_too_many(name, extra, 2) end
     if istype(ct, a) then
       if opts == nil then
         local n = a._small
@@ -203,7 +213,8 @@ local function ternary_maker(row)
   local id, name = row.id, row[1]
   local function call(out, a, b, c) return C.mc_op3(id, out, a, b, c) end
   local without = row.without
-  return function(a, b, c, opts)
+  return function(a, b, c, opts, extra)
+    if extra ~= nil then one_too_many(name, extra, 2) end
     if without then -- operands that may be absent, or stand as { min =, max = }
       if type(b) == 'table' and c == nil and (b.min ~= nil or b.max ~= nil or b.out ~= nil) then
         local o = check.opts(name, b, { min = { nil, 'any' }, max = { nil, 'any' }, out = { nil, 'tensor' } }, 3)
@@ -258,40 +269,42 @@ local function param_spec(row)
   return spec
 end
 
+--- One option into a list of options, once.
+local function once(fname, opts, k, v, level)
+  if opts[k] ~= nil then error(('%s: %s is given twice'):format(fname, k), level + 1) end
+  opts[k] = v
+end
+
 --- Splits `f(x, axis, opts)`, `f(x, {axes..., name = v})`, `x:sum{2, keepdim = true}` into options; positional values fill row.params in order.
 local function collect_args(row, spec, fname, first, second, level)
-  local opts
-  if type(second) == 'number' and row.params and row.params[2] then second = { [row.params[2][1]] = second } end
-  if type(first) == 'table' and type(second) == 'table' and row.params and row.params[1] and row.params[1][2] == 'ints' then
-    opts = check.opts(fname, second, spec, level + 1) -- roll({ 1, 2 }, { axis = { 1, 2 } }): the list is the parameter itself
-    opts[row.params[1][1]] = first
-  elseif type(first) == 'table' and not is(first) then
-    opts = {}
+  local opts, params = {}, row.params or {}
+  local whole = params[1] and (params[1][2] == 'ints' and type(second) == 'table') -- roll({ 1, 2 }, { axis = { 1, 2 } }): the list is the parameter itself
+  if type(first) == 'table' and not whole then
     local list
     for k, v in pairs(first) do
       if type(k) == 'number' then
         list = list or {}
         list[k] = v
-      else
-        opts[k] = v
+      else once(fname, opts, k, v, level) end
+    end
+    local n = 0
+    for _ in pairs(list or {}) do n = n + 1 end
+    if list and #list ~= n then error(('%s: the list of arguments has gaps'):format(fname), level) end
+    if list and params[1] and params[1][2] == 'axes' then once(fname, opts, params[1][1], list, level)
+    else
+      for k, v in ipairs(list or {}) do
+        if not params[k] then one_too_many(fname, v, level) end
+        once(fname, opts, params[k][1], v, level)
       end
     end
-    if type(second) == 'table' then for k, v in pairs(second) do opts[k] = v end end
-    opts = check.opts(fname, opts, spec, level + 1)
-    if list then
-      local p = row.params and row.params[1]
-      if p and p[2] == 'axes' then opts[p[1]] = list
-      else for i, v in ipairs(list) do if row.params[i] then opts[row.params[i][1]] = v end end end
-    end
-  else
-    opts = check.opts(fname, second, spec, level + 1)
-    if first ~= nil then
-      local p = row.params and row.params[1]
-      if not p then error(('%s: takes no further argument, got %s'):format(fname, check.show(first)), level) end
-      opts[p[1]] = first
-    end
+  elseif first ~= nil then
+    if not params[1] then one_too_many(fname, first, level) end
+    opts[params[1][1]] = first
   end
-  return opts
+  if type(second) == 'number' and params[2] then once(fname, opts, params[2][1], second, level)
+  elseif type(second) == 'table' then for k, v in pairs(second) do once(fname, opts, k, v, level) end
+  elseif second ~= nil then check.opts(fname, second, spec, level + 1) end
+  return check.opts(fname, opts, spec, level + 1)
 end
 
 local AXES = { params = { { 'axis', 'axes' } } }
@@ -322,7 +335,9 @@ local function packer(row)
   local function add(text, ...) lines[#lines + 1] = '  ' .. text:format(...) end
   for _, p in ipairs(row.params or {}) do
     local name, kind = p[1], p[2]
-    if kind == 'axes' or kind == 'axis' then
+    if kind == 'axes' then add('axes(fname, t, o.%s, level + 1)', name)
+    elseif kind == 'axis' then
+      add('if o.%s ~= nil and type(o.%s) ~= "number" then check.error(("%%s: %s is %%s; give one number"):format(fname, check.show(o.%s)), level + 1) end', name, name, name, name)
       add('axes(fname, t, o.%s, level + 1)', name)
     elseif name == 'keepdim' then
       add 'P.keepdim = o.keepdim and 1 or 0'
@@ -403,36 +418,23 @@ function M.parameters(row, p)
   return table.concat(out, ', ')
 end
 
-function maker.reduce(row)
+--- Rows of one operand and parameters: the plain calls are written out (call.lua), the others come here.
+local function along(row, bytes, truth)
   local id, name, spec = row.id, row[1], param_spec(row)
-  local function call(out, a) return C.mc_op1(id, out, a, P) end
-  local truth, plain = name == 'any' or name == 'all', #row.params == 2 -- no parameters beyond axis and keepdim
-  return function(x, axis, opts)
-    x = subject(name, x, 2)
-    if axis == nil and opts == nil and plain then
-      fresh()
-      local out = run(name, 2, nil, 16, call, x)
-      if truth then return out:item() end
-      return out
-    end
-    opts = collect_args(row, spec, name, axis, opts, 3)
-    pack(row, name, x, opts, 3)
-    local out = run(name, 2, opts, 1024, call, x)
+  local function c(out, a) return C.mc_op1(id, out, a, P) end
+  local function general(x, first, second, extra)
+    x = subject(name, x, 3)
+    if extra ~= nil then one_too_many(name, extra, 3) end
+    local opts = collect_args(row, spec, name, first, second, 4)
+    pack(row, name, x, opts, 4)
+    local out = run(name, 3, opts, bytes or room(x), c, x)
     if truth and opts.axis == nil and not opts.keepdim and not opts.out then return out:item() end
     return out
   end
+  return calls.of(row, general, { dtype = spec.dtype ~= nil, all_is_item = truth })
 end
-
-function maker.scan(row)
-  local id, name, spec = row.id, row[1], param_spec(row)
-  local function call(out, a) return C.mc_op1(id, out, a, P) end
-  return function(x, axis, opts)
-    x = subject(name, x, 2)
-    opts = collect_args(row, spec, name, axis, opts, 3)
-    pack(row, name, x, opts, 3)
-    return run(name, 2, opts, room(x), call, x)
-  end
-end
+function maker.reduce(row) return along(row, 1024, row.truth) end
+function maker.scan(row) return along(row) end
 maker.fft, maker.layout, maker.softmax = maker.scan, maker.scan, maker.scan
 
 --- Calls an op with lists of operands and results; the parameters are packed.
@@ -467,7 +469,8 @@ end
 local function several(row)
   local id, name, spec = row.id, row[1], param_spec(row)
   spec.out = nil
-  return function(x, first, opts)
+  return function(x, first, opts, extra)
+    if extra ~= nil then one_too_many(name, extra, 2) end
     x = subject(name, x, 2)
     opts = collect_args(row, spec, name, first, opts, 3)
     pack(row, name, x, opts, 3)
@@ -481,7 +484,8 @@ maker.select = maker.scan
 function maker.matmul(row)
   local id, name = row.id, row[1]
   local function call(out, a, b) return C.mc_op2(id, out, a, b) end
-  return function(a, b, opts)
+  return function(a, b, opts, extra)
+    if extra ~= nil then one_too_many(name, extra, 2) end
     if not is(a) or not is(b) then
       error(('matmul: operands are %s and %s; give two tensors'):format(tensor.describe(a), tensor.describe(b)), 2)
     end
@@ -502,14 +506,16 @@ function maker.gather(row)
   local function call2(out, a, b) return call_list(id, out, { a, b }) end
   local function call3(out, a, b, c) return call_list(id, out, { a, b, c }) end
   if nin == 1 then
-    return function(x, first, opts)
+    return function(x, first, opts, extra)
+      if extra ~= nil then one_too_many(name, extra, 2) end
       x = operand(name, x, 2)
       opts = collect_args(row, spec, name, first, opts, 3)
       pack(row, name, x, opts, 3)
       return run(name, 2, opts, 0, call1, x)
     end
   elseif nin == 2 then
-    return function(x, index, first, opts)
+    return function(x, index, first, opts, extra)
+      if extra ~= nil then one_too_many(name, extra, 2) end
       x, index = operand(name, x, 2), operand(name, index, 2)
       opts = collect_args(row, spec, name, first, opts, 3)
       if opts.side then opts.right = opts.side == 'right' end
@@ -518,7 +524,8 @@ function maker.gather(row)
       return run(name, 2, opts, 1024, call2, x, index)
     end
   end
-  return function(x, index, values, first, opts)
+  return function(x, index, values, first, opts, extra)
+    if extra ~= nil then one_too_many(name, extra, 2) end
     x, index, values = operand(name, x, 2), operand(name, index, 2), operand(name, values, 2)
     values._flags = bit.band(values._flags, -1 - WEAK)
     opts = collect_args(row, spec, name, first, opts, 3)
@@ -532,7 +539,8 @@ maker.segment, maker.recurrence = maker.gather, maker.gather
 local function list_maker(row)
   local id, name, spec = row.id, row[1], param_spec(row)
   local function call(out, list) return call_list(id, out, list) end
-  return function(list, axis, opts)
+  return function(list, axis, opts, extra)
+    if extra ~= nil then one_too_many(name, extra, 2) end
     if type(list) ~= 'table' then error(('%s: the first argument is %s; give a list of tensors'):format(name, check.show(list)), 2) end
     local n = #list
     local tensors, more
@@ -555,9 +563,9 @@ local function list_maker(row)
       for i = 1, #given do tensors[i] = methods.flatten(given[i]) end
       more.axis = 1
     end
-    local extra = name == 'stack' and 1 or 0
+    local more_axes = name == 'stack' and 1 or 0
     local a = more.axis
-    n = tensors[1]._ndim + extra
+    n = tensors[1]._ndim + more_axes
     if type(a) ~= 'number' or a == 0 or a > n or a < -n then error(('%s: axis %s is outside a result of %d axes'):format(name, tostring(a), n), 2) end
     P.naxes, P.axes[0] = 1, a > 0 and a - 1 or a + n
     return run(name, 2, more, 0, call, tensors)
@@ -571,6 +579,7 @@ function maker.lua(row)
     if not f then
       f = require(module)[name]
       if type(f) ~= 'function' then error(('%s: the op table names %s, which has no such function'):format(name, module)) end
+      f = into.guard and into.guard(row.namespace and row.namespace .. '.' .. name or name, f) or f
     end
     return f(...)
   end
@@ -631,6 +640,7 @@ end
 
 local functions = {}
 M.functions = functions
+M.in_place = {} -- methods add_ and kin, as a set
 for _, row in ipairs(lib.gen.ops) do
   local name = row[1]
   local f
@@ -647,8 +657,9 @@ for _, row in ipairs(lib.gen.ops) do
     end
     if row.inplace then
       local binary = row.family == 'binary'
-      local into_first = binary and function(a, b) return f(a, b, { out = a }) end or function(a) return f(a, { out = a }) end
+      local into_first = binary and function(a, b, extra) return f(a, b, { out = a }, extra) end or function(a, extra) return f(a, { out = a }, extra) end
       methods[name .. '_'] = into_first
+      M.in_place[into_first] = true
       for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into_first end
     end
   end

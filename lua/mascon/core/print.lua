@@ -1,6 +1,6 @@
 -- print.lua - tensors as text: a header line and at most 3 entries from each end of an axis.
 --
--- One number format for all shown entries; only the corners are copied. Owns repr for any Lua value at the prompt.
+-- One number format for all shown entries; only the corners are copied. Holds repr for any Lua value at the prompt.
 local tensor = require 'mascon.core.tensor'
 local M = {}
 

@@ -1,7 +1,7 @@
--- call.lua - the functions of the rows of the family 'linalg': operands first, then one table of options.
+-- several.lua - the functions of the rows of the family 'linalg': operands first, then one table of options.
 --
--- Owns the call rule of the family and the form of several results (two: two values; three or more: a table with the names of the row).
--- May not know what an op computes.
+-- Holds the call rule of the family and the form of several results (two: two values; three or more: a table with the
+-- names of the row).
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

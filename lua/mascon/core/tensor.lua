@@ -1,7 +1,8 @@
 -- tensor.lua - the handle: making, releasing, scopes, properties, the metatable.
 --
--- Owns the metatype of mc_tensor, scopes and when to collect. Small results live inline in the Lua heap without a finalizer; a result
--- that needed storage gets ffi.gc with the plain C release. Ops (op.lua), indexing (index.lua) and printing (print.lua) add methods.
+-- Holds the metatype of mc_tensor, scopes and when to collect. Small results live inline in the Lua heap without a
+-- finalizer; a result that needed storage gets ffi.gc with the plain C release. Ops (op.lua), indexing (index.lua) and
+-- printing (print.lua) add methods.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
@@ -38,6 +39,10 @@ end
 
 --- The dtype in which two dtypes meet.
 function M.promote_dtypes(a, b) return NAME[C.mc_promote_types(CODE[a], CODE[b])] end
+
+local function no_tensor(name, v)
+  error(('%s: the operand is %s; give a tensor (a method is called with a colon, x:%s())'):format(name, check.show(v), name), 3)
+end
 
 --- x is a tensor.
 ---     mc.is_tensor(mc.zeros{ 2 }), mc.is_tensor(2)  --> true, false
@@ -410,7 +415,10 @@ end
 function methods.numel(t) return tonumber(t._numel) end
 --- Whether the elements lie in memory in row-major order without gaps.
 ---     mc.zeros({ 2, 3 }).T:is_contiguous()  --> false
-function methods.is_contiguous(t) return C.mc_is_contiguous(t) ~= 0 end
+function methods.is_contiguous(t)
+  if not istype(ct, t) then no_tensor('is_contiguous', t) end
+  return C.mc_is_contiguous(t) ~= 0
+end
 --- Whether two tensors are views of one storage.
 ---     local x = mc.zeros { 400 }
 ---     x:shares_memory(x['1:2'])  --> true
@@ -505,6 +513,7 @@ end
 --- The one element as a Lua value: number, boolean, mc.complex, or a boxed int64 beyond 2^53.
 ---     mc.tensor(2.5):item()  --> 2.5
 function methods.item(t)
+  if not istype(ct, t) then no_tensor('item', t) end
   local rc = C.mc_item(t, pair, exact)
   if rc ~= 0 then failed(rc, 2, true, t) end
   return to_lua(KIND[NAME[t._dtype]], pair, exact)

@@ -1,11 +1,12 @@
 -- view.lua - methods that look at the same elements in another shape.
 --
--- Owns reshape, permute_dims, broadcast_to, squeeze, windows and kin. Nothing here copies unless it says so.
+-- Holds reshape, permute_dims, broadcast_to, squeeze, windows and kin. Nothing here copies unless it says so.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error
+local AXIS = { axis = true }
 local C = lib.C
 local methods, is = tensor.methods, tensor.is
 local M = {}
@@ -98,6 +99,7 @@ methods.expand = methods.broadcast_to
 ---     mc.zeros({ 1, 3 }):squeeze().shape  --> {3}
 function methods.squeeze(t, axis)
   local s, keep, gone = tensor.shape_of(t), {}, nil
+  check.list('squeeze', axis, AXIS)
   if axis ~= nil then
     gone = {}
     for _, a in ipairs(type(axis) == 'table' and (axis.axis or axis) or { axis }) do
@@ -113,6 +115,7 @@ end
 --- A new axis of size 1 at place `axis` of the result (default 1), or several at a list of places.
 ---     mc.zeros({ 3 }):expand_dims(1).shape  --> {1, 3}
 function methods.expand_dims(t, axis)
+  check.list('expand_dims', axis, AXIS)
   local list = type(axis) == 'table' and (type(axis.axis) == 'table' and axis.axis or axis.axis and { axis.axis } or axis) or { axis or 1 }
   local n, new = t._ndim + #list, {}
   for _, a in ipairs(list) do
@@ -148,6 +151,7 @@ function methods.view_imag(t) return view(2, C.mc_view_part, t, 1) end
 --- Reversed along one axis or several (all of them without an argument): a view.
 ---     mc.arange(1, 3):flip()  --> f64[3]@cpu { 3, 2, 1 }
 function methods.flip(t, axes)
+  check.list('flip', axes, AXIS)
   local mark = {}
   if type(axes) == 'table' and axes.axis ~= nil then axes = check.opts('flip', axes, { axis = { nil, 'any' } }, 3).axis end
   if axes == nil then for i = 1, t._ndim do mark[i] = true end end

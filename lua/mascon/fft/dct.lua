@@ -1,6 +1,7 @@
---- dct.lua - discrete cosine and sine transforms in SciPy's conventions.
+-- dct.lua - discrete cosine and sine transforms in SciPy's conventions.
 --
--- The transforms along one axis are a C op; over several axes they are made one axis after the other. Owns the options.
+-- The transforms along one axis are a C op; over several axes they are made one axis after the other. Holds the
+-- options.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -1,6 +1,6 @@
---- mascon.fft: discrete Fourier transforms under the names of the array API.
+-- fft/init.lua - discrete Fourier transforms under the names of the array API.
 --
--- Rows of the op table plus what follows from them in Lua. Owns nothing.
+-- Rows of the op table plus what follows from them in Lua.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -159,6 +159,7 @@ local function shift(fname, sign)
   return function(x, axes)
     x = op.operand(fname, x, 2)
     if type(axes) == 'table' and axes.axes ~= nil then axes = check.opts(fname, axes, { axes = { nil, 'any' } }, 3).axes end
+    check.list(fname, axes, { axes = true })
     if type(axes) == 'number' then axes = { axes } end
     if axes ~= nil and type(axes) ~= 'table' then error(('%s: axes are %s; give a number or a list'):format(fname, check.show(axes)), 2) end
     if axes == nil then

@@ -1,8 +1,8 @@
 -- graph.lua - the log of a recording as a graph of values without side effects.
 --
--- A value is a whole buffer at one moment. A use is a value seen through a layout (shape, strides, offset), so views need no node; a write
--- into a part of a buffer makes a new value (`update`, `put`) and the buffer's name moves on to it, so aliases see what they should. Owns
--- this form. May not know how a graph is run or changed.
+-- A value is a whole buffer at one moment. A use is a value seen through a layout (shape, strides, offset), so views
+-- need no node; a write into a part of a buffer makes a new value (`update`, `put`) and the buffer's name moves on to
+-- it, so aliases see what they should. Holds this form.
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'
 

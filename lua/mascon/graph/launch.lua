@@ -1,7 +1,7 @@
 -- launch.lua - the door to the recorder and to plans of libmascon, as plain Lua values.
 --
--- Owns: reading the log of a recording into tables, building the C plan from a list of steps, running it. With tensor.lua one of the few
--- files that touch the FFI. May not know graphs, passes or rules.
+-- Holds: reading the log of a recording into tables, building the C plan from a list of steps, running it. With
+-- tensor.lua one of the few files that touch the FFI.
 local bit = require 'bit'
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'

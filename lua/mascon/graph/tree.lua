@@ -1,8 +1,8 @@
---- mascon.tree: nested tables of tensors and numbers, leaf by leaf.
+-- tree.lua - nested tables of tensors and numbers, leaf by leaf.
 ---
---- Functions that compile, differentiate or optimise take and return trees: a tensor, a number, a random key, or a table of trees, which may be
---- an object of a class of the user's: its fields are walked and trees made from it are of the same class. Owns the order of leaves
---- (sorted keys: numbers before strings). May not know what leaves are used for.
+--- Functions that compile, differentiate or optimise take and return trees: a tensor, a number, a random key, or a
+--- table of trees, which may be an object of a class of the user's: its fields are walked and trees made from it are of
+--- the same class. Decides the order of leaves (sorted keys: numbers before strings).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local random = require 'mascon.random.key'

@@ -1,8 +1,8 @@
--- help.lua - documentation of every public name: from its row of the op table, the comment above its definition, or its file's head.
+-- help/init.lua - documentation of every public name: from its row of the op table, the comment above its definition, or its file's head.
 --
--- Owns the list of public names (walked from the public table, never written down), the reading of docstrings and their layout as text.
--- `?name` and `??text` at the prompt, help(value), and the reference page (runtime/ops/gen/docs.lua) all stand on entries(). Source files
--- are read when help is asked for. May not know any op.
+-- Holds the list of public names (walked from the public table, never written down), the reading of docstrings and
+-- their layout as text. `?name` and `??text` at the prompt, help(value), and the reference page
+-- (runtime/ops/gen/docs.lua) all stand on entries(). Source files are read when help is asked for.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'
@@ -65,18 +65,16 @@ local function parameters(f)
   local info = debug.getinfo(f, 'u')
   local names = {}
   for i = 1, info.nparams or 0 do names[i] = debug.getlocal(f, i) end
+  if names[#names] == 'extra' then names[#names] = nil end -- there to be refused
   if info.isvararg then names[#names + 1] = '...' end
   return names
 end
 
 local OPERANDS = { { 'x' }, { 'a', 'b' }, { 'a', 'b', 'c' } }
-local GATHER = { take = { 'x', 'index' }, take_along_axis = { 'x', 'index' }, put_along_axis = { 'x', 'index', 'values' }, scatter_add = { 'x', 'index', 'values' },
-  scatter_reduce = { 'x', 'index', 'values' },
-  segment_sum = { 'x', 'segments' }, segment_prod = { 'x', 'segments' }, segment_max = { 'x', 'segments' }, segment_min = { 'x', 'segments' }, segment_mean = { 'x', 'segments' }, searchsorted = { 'x', 'values' }, bincount_weighted = { 'x', 'weights' } }
 
 --- Text of an op from its row: what it computes, dtypes, parameters, other spellings, source.
 local function of_row(row)
-  local operands = GATHER[row[1]] or (row.nin == 255 and { row.nout and 'list' or 'tensors' }) or OPERANDS[row.nin] or {}
+  local operands = row.operands or (row.nin == 255 and { row.nout and 'list' or 'tensors' }) or OPERANDS[row.nin] or {}
   local text = { row.doc .. '.' }
   if row.expr and row.expr:gsub('[%s()]', '') ~= row.doc:gsub('[%s()]', '') then text[#text + 1] = 'Formula: ' .. row.expr end
   text[#text + 1] = 'dtypes: ' .. table.concat(row.dtypes, ', ') .. (row.promote == 'float' and ' (integers become f64)' or '')
@@ -228,7 +226,7 @@ function M.entries()
     end
   end
   for _, space in ipairs(sorted(lazy)) do
-    local ok, module = pcall(require, lazy[space])
+    local ok, module = pcall(function() return mc[space] end)
     local path = package.searchpath(lazy[space], package.path)
     if not ok then
       add { name = 'mc.' .. space, kind = 'module', space = space, failed = tostring(module) }

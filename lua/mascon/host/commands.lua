@@ -1,7 +1,7 @@
 -- commands.lua - the lines of the prompt that are not Lua: ?name, ??text, %time, %who, !command, quit and kin.
 --
--- Works on a session. Documentation comes from the library's `help` module; without it the value and the comment
--- above a function are shown. Owns the texts of these commands. May not know where lines come from.
+-- Works on a session. Documentation comes from the library's `help` module; without it the value and the comment above
+-- a function are shown. Holds the texts of these commands.
 
 local host = require 'mascon.host'
 local nearest = require 'mascon.host.nearest'

@@ -2,8 +2,8 @@
 --
 -- Names and keywords, fields after a dot and methods after a colon, file names inside quotes, module names inside
 -- require, commands after a percent sign. Walks tables and the __index tables of metatables only: no function of the
--- user's is ever called, so that pressing Tab has no effect on the session. Objects of the library, whose fields
--- cannot be enumerated from outside, are asked through require('mascon').complete. May not know the line editor.
+-- user's is ever called, so that pressing Tab has no effect on the session. Objects of the library, whose fields cannot
+-- be enumerated from outside, are asked through require('mascon').complete.
 
 local host = require 'mascon.host'
 local show = require 'mascon.host.show'

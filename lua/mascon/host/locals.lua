@@ -1,10 +1,10 @@
 -- locals.lua - lets top-level locals of the prompt outlive their line.
 --
--- `local x = 1` typed at the prompt would end with its chunk. The text is therefore rewritten before it is compiled:
--- a `local` that stands outside of every block loses that word, and the names go to the session. Inside functions,
--- loops and do-blocks nothing changes. Closures made on the same line then share the name with later lines, which
--- copying the values of locals after the run would not give. Line numbers are kept. Owns a small scanner of Lua
--- tokens; compiles nothing.
+-- `local x = 1` typed at the prompt would end with its chunk. The text is therefore rewritten before it is compiled: a
+-- `local` that stands outside of every block loses that word, and the names go to the session. Inside functions, loops
+-- and do-blocks nothing changes. Closures made on the same line then share the name with later lines, which copying the
+-- values of locals after the run would not give. Line numbers are kept. Holds a small scanner of Lua tokens; compiles
+-- nothing.
 
 local M = {}
 

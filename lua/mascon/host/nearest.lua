@@ -1,7 +1,7 @@
 -- nearest.lua - the known name that is closest to one that does not exist.
 --
--- For messages only: undeclared globals, unknown verbs, misspelt prompt commands. Owns the edit distance (insert,
--- delete, replace, and a swap of neighbours count one each: "restricted Damerau-Levenshtein"). May not know who asks.
+-- For messages only: undeclared globals, unknown verbs, misspelt prompt commands. Holds the edit distance (insert,
+-- delete, replace, and a swap of neighbours count one each: "restricted Damerau-Levenshtein").
 
 local M = {}
 

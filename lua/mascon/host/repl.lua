@@ -1,9 +1,8 @@
 -- repl.lua - the prompt: reads a chunk, has the session run it, and so on until the user leaves.
 --
 -- A chunk goes on over lines while its syntax is unfinished. On a terminal lines come from the editor plug-in or,
--- without it, plainly. Without a terminal the same loop serves pipes: no prompts, and the exit status is 1 when a
--- chunk failed. Owns reading and the history's place. May not know which line editor there is, nor what commands and
--- chunks do.
+-- without it, plainly. Without a terminal the same loop serves pipes: no prompts, and the exit status is 1 when a chunk
+-- failed. The history is kept between sessions.
 
 local host = require 'mascon.host'
 local Session = require 'mascon.host.session'

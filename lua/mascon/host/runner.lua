@@ -1,8 +1,8 @@
 -- runner.lua - the verbs of the program: what `mascon ARGUMENTS` does.
 --
 -- Called by the C part with the raw arguments; its number is the exit status: 0, 1 for a failed script, 2 for wrong
--- use, 128 + signal when a signal ended the run. Owns the command line, the running of scripts and the choice of the
--- message that a failure gets. May not know tensors; the library is loaded when a script asks for it.
+-- use, 128 + signal when a signal ended the run. Holds the command line, the running of scripts and the choice of the
+-- message that a failure gets.
 
 local host = require 'mascon.host'
 local nearest = require 'mascon.host.nearest'

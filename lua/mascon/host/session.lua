@@ -1,9 +1,8 @@
 -- session.lua - what the prompt remembers, and how it runs a chunk.
 --
--- Owns the environment in which chunks run (their kept locals, the globals behind them, an error with the nearest
--- name for what is neither), the last results, the compilation of a chunk as an expression or as statements, and the
--- form in which values and errors are written. The library is loaded when `mc` is first read. May not know where
--- lines come from.
+-- Holds the environment in which chunks run (their kept locals, the globals behind them, an error with the nearest name
+-- for what is neither), the last results, the compilation of a chunk as an expression or as statements, and the form in
+-- which values and errors are written. The library is loaded when `mc` is first read.
 
 local host = require 'mascon.host'
 local locals = require 'mascon.host.locals'

@@ -2,7 +2,7 @@
 --
 -- Strings are quoted, numbers shortest that read back the same, tables with sorted keys and limits on depth, entries
 -- and width. Tensors and other objects of the library print as the library says (its `repr`). Objects with __tostring
--- use it. May not know the prompt; prints nothing.
+-- use it.
 
 local M = {}
 

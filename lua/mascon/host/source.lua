@@ -1,7 +1,7 @@
 -- source.lua - reads chunks of Lua text and remembers them for error messages.
 --
--- Owns the texts by chunk name, so that lines of `-e` code, standard input and the prompt can be shown as those of
--- files. Text only: bytecode is refused, since LuaJIT does not verify it. May not know how chunks are run.
+-- Holds the texts by chunk name, so that lines of `-e` code, standard input and the prompt can be shown as those of
+-- files. Text only: bytecode is refused, since LuaJIT does not verify it.
 
 local M = {}
 

@@ -1,10 +1,9 @@
 -- strict.lua - the global environment of a script: a misspelt name is an error, not nil.
 --
--- A script runs in an empty table that stands before the real globals. Reads and writes pass through to _G, so
--- modules, loadstring and dofile see what the script defines and nothing that other code does is restricted; only the
--- script's own text is held to the rule. Assigning at the top level of a chunk declares, also with nil; assigning an
--- unknown name inside a function is an error. Owns the set of declared names. May not know scripts, files or the
--- prompt.
+-- A script runs in an empty table that stands before the real globals. Reads and writes pass through to _G, so modules,
+-- loadstring and dofile see what the script defines and nothing that other code does is restricted; only the script's
+-- own text is held to the rule. Assigning at the top level of a chunk declares, also with nil; assigning an unknown
+-- name inside a function is an error. Holds the set of declared names.
 
 local nearest = require 'mascon.host.nearest'
 

@@ -2,7 +2,7 @@
 --
 -- First `file:line: message`, then three lines of source around the innermost line of the user's own code, then the
 -- frames of the user's code. Frames of our library are folded to one line unless MASCON_TRACEBACK=full; frames of the
--- host never show. Owns the form of the report. May not know how scripts are started, nor write anything itself.
+-- host never show. Holds the form of the report.
 
 local host = require 'mascon.host'
 local source = require 'mascon.host.source'

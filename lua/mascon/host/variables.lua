@@ -1,6 +1,7 @@
 -- variables.lua - the variables of the environment that the program understands: an unknown or unusable one is an error.
 --
--- Owns their names and what they may hold. A value that other code has to judge (a folder, a device, a compiler) is left to it.
+-- Holds their names and what they may hold. A value that other code has to judge (a folder, a device, a compiler) is
+-- left to it.
 local host = require 'mascon.host'
 local nearest = require 'mascon.host.nearest'
 

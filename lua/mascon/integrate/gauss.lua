@@ -1,6 +1,6 @@
 -- gauss.lua - Gauss-Legendre quadrature of a given number of points.
 --
--- Owns nodes and weights. May not know adaptive integration.
+-- Holds nodes and weights.
 local mc = require 'mascon.array'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -1,6 +1,7 @@
 -- ivp.lua - initial value problems: y' = f(t, y) from a start.
 --
--- Owns the choice of steps, events, the solution between steps, and results. The arithmetic of a step stands in runge_kutta.lua.
+-- Makes the choice of steps, events, the solution between steps, and results. The arithmetic of a step stands in
+-- runge_kutta.lua.
 --
 -- Source: Hairer, Norsett and Wanner, Solving ordinary differential equations I, 1993, section II.4; SciPy integrate.solve_ivp.
 local tensor = require 'mascon.core.tensor'

@@ -1,8 +1,8 @@
 -- quad.lua - the integral of a function of one number, to a wanted precision.
 --
--- Ten Gauss points and 21 Kronrod points on every interval; the interval with the largest error is halved. Where halving goes on towards one place,
--- the sums are extrapolated by the epsilon algorithm, which copes with singular ends. Infinite ranges are mapped to (0, 1]. Owns all that. May
--- not know where the function comes from.
+-- Ten Gauss points and 21 Kronrod points on every interval; the interval with the largest error is halved. Where
+-- halving goes on towards one place, the sums are extrapolated by the epsilon algorithm, which copes with singular
+-- ends. Infinite ranges are mapped to (0, 1]. Holds all that.
 --
 -- Source: QUADPACK: a subroutine package for automatic integration, 1983, algorithm QAGS (sections 2.2.3 and 3.4.2) and QAGI.
 local op = require 'mascon.core.op'

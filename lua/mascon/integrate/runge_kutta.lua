@@ -1,6 +1,6 @@
 -- runge_kutta.lua - one step of an embedded explicit Runge-Kutta pair, and the polynomial between its ends.
 --
--- Owns the tableaux and the arithmetic of a step over a state vector. May not know step sizes, events or results.
+-- Holds the tableaux and the arithmetic of a step over a state vector.
 --
 -- Source: A family of embedded Runge-Kutta formulae, 1980 (RK45); its interpolant: Some practical Runge-Kutta formulas, 1986; A 3(2) pair of
 -- Runge-Kutta formulas, 1989 (RK23), interpolated by the cubic through its ends.

@@ -1,7 +1,8 @@
---- mascon.interpolate: values between samples: lines, steps, splines, grids.
+-- interpolate/init.lua - values between samples: lines, steps, splines, grids.
 --
--- interp (mc.interp), interp1d and grids stand here; splines in spline.lua. Computes in f64 and gives the dtype of the samples, except
--- interp and ppoly, which compute in the common dtype of their operands. Owns what happens outside the samples.
+-- interp (mc.interp), interp1d and grids stand here; splines in spline.lua. Computes in f64 and gives the dtype of the
+-- samples, except interp and ppoly, which compute in the common dtype of their operands. Decides what happens outside
+-- the samples.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

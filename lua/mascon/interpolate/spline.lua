@@ -1,8 +1,8 @@
---- spline.lua - piecewise polynomials: cubic splines, monotone and local cubics, their derivatives and integrals.
+-- spline.lua - piecewise polynomials: cubic splines, monotone and local cubics, their derivatives and integrals.
 --
--- A piecewise polynomial is a table { knots = f64 [k], coef = f64 [c, k - 1, ...], axis = } that is called with the places to look at:
--- s(x), s(x, { derivative = 1 }), s:derivative(n), s:antiderivative(n), s:integrate(a, b). Owns slopes and end conditions; evaluation and
--- the equations of the cubic spline are C ops.
+-- A piecewise polynomial is a table { knots = f64 [k], coef = f64 [c, k - 1, ...], axis = } that is called with the
+-- places to look at: s(x), s(x, { derivative = 1 }), s:derivative(n), s:antiderivative(n), s:integrate(a, b). Holds
+-- slopes and end conditions; evaluation and the equations of the cubic spline are C ops.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

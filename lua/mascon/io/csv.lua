@@ -1,8 +1,8 @@
 -- csv.lua - tables of numbers and words in CSV and TSV files (RFC 4180) to tensors and back.
 --
--- Owns the reading of records (quotes, line ends, line and column of errors) and of numbers; writing of cells is in text.lua. A file is
--- read once in pieces, numbers go straight into tensor memory; only when words turn up below numbers is it read a second time, for the
--- columns that hold them. Knows tensors by their constructors alone.
+-- Reads records (quotes, line ends, line and column of errors) and numbers; writing of cells is in text.lua. A file
+-- is read once in pieces, numbers go straight into tensor memory; only when words turn up below numbers is it read a
+-- second time, for the columns that hold them. Knows tensors by their constructors alone.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error
@@ -18,6 +18,9 @@ local NUMBERS = 131072    -- numbers in one block while the count of rows is not
 local SLAB = 4096         -- rows turned into text at a time
 
 -- ---------------------------------------------------------------- records
+
+-- bytes of the longest line
+local LINE, ENDLESS = 2 ^ 28, 'a zero byte, or a line of more than 256 MiB; this is no text file'
 
 local Reader = {}
 Reader.__index = Reader
@@ -53,6 +56,7 @@ function Reader:next_line()
     stopped = find(self.buffer, '\n', from, true)
     if stopped then break end
     local have = #self.buffer - self.at + 1
+    if have > LINE or find(self.buffer, '\0', 1, true) then stop(self, self.line + 1, nil, ENDLESS) end
     local more = self.f:read(math.max(CHUNK, have)) -- as much again, so that one endless line costs linear time
     if not more then break end
     self.buffer = sub(self.buffer, self.at) .. more

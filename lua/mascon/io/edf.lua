@@ -1,9 +1,10 @@
 -- edf.lua - EDF, EDF+, BDF and BDF+ recordings: what they hold, and slices of it as tensors in physical units.
 --
--- Owns the recording object: channels, sampling rates, annotations, gaps, and the way from seconds to samples. Samples stay in the file
--- until asked for; libmascon decodes them. Times are seconds after the start given in the header, the clock of the annotations; spans
--- are half open, [from, to), so that neighbouring reads meet without a sample lost or doubled. Sample positions are 1-based and count
--- what is stored. Binding module: touches the FFI for the handle and its arrays.
+-- Holds the recording object: channels, sampling rates, annotations, gaps, and the way from seconds to samples. Samples
+-- stay in the file until asked for; libmascon decodes them. Times are seconds after the start given in the header, the
+-- clock of the annotations; spans are half open, [from, to), so that neighbouring reads meet without a sample lost or
+-- doubled. Sample positions are 1-based and count what is stored. Binding module: touches the FFI for the handle and
+-- its arrays.
 local ffi = require 'ffi'
 local bit = require 'bit'
 local lib = require 'mascon.core.ffi'
@@ -374,12 +375,14 @@ end
 --- Options of a read; the array part of the table names channels, too.
 local function options(fname, opts, spec)
   if type(opts) == 'string' or type(opts) == 'number' then opts = { channels = opts } end
-  local o = check.opts(fname, opts, spec, 4)
-  if opts and opts[1] ~= nil then
-    if o.channels ~= nil then error(fname .. ': channels are given twice, as option and as list; give one', 3) end
-    o.channels = {}
-    for i, v in ipairs(opts) do o.channels[i] = v end
+  if type(opts) ~= 'table' or opts[1] == nil then return check.opts(fname, opts, spec, 4) end
+  local named, list = {}, {}
+  for k, v in pairs(opts) do
+    if type(k) == 'number' then list[k] = v else named[k] = v end
   end
+  if named.channels ~= nil then error(fname .. ': channels are given twice, as option and as list; give one', 3) end
+  local o = check.opts(fname, named, spec, 4)
+  o.channels = list
   return o
 end
 

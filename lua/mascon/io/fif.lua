@@ -1,9 +1,9 @@
 -- fif.lua - FIF files: blocks and tags of MEG and EEG recordings, read and written.
 --
--- Owns the tree of blocks over the chain of tags that libmascon walks, the values of tags as Lua values and tensors, and a writer of tags. What
--- the kinds of a recording mean together (channels, buffers, epochs) is for its callers. All of a FIF file is big-endian. Binding module:
--- touches the FFI for the handle and for numbers in bytes.
--- Source: Functional Image File Format, description of Elekta Neuromag, 2006.
+-- Holds the tree of blocks over the chain of tags that libmascon walks, the values of tags as Lua values and tensors,
+-- and a writer of tags. What the kinds of a recording mean together (channels, buffers, epochs) is for its callers. All
+-- of a FIF file is big-endian. Binding module: touches the FFI for the handle and for numbers in bytes. Source:
+-- Functional Image File Format, description of Elekta Neuromag, 2006.
 local ffi = require 'ffi'
 local bit = require 'bit'
 local lib = require 'mascon.core.ffi'
@@ -304,7 +304,8 @@ local SLAB = 2 ^ 18
 function Writer:pack(t, as)
   local size = as == 'f32' and 4 or 8
   local buffer, n, at = byte_list(SLAB * size), t:numel(), 0
-  local from = ffi.cast('const char *', tensor.pointer(t))
+  local host = tensor.hosted(t)
+  local from = ffi.cast('const char *', tensor.pointer(host))
   while at < n do
     local k = math.min(SLAB, n - at)
     lib.check(C.mc_samples_pack((as == 'f32' and F32 or F64) + BIG, tensor.code[t.dtype], from + at * tensor.size[t.dtype], k, buffer), 4)

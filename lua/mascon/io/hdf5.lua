@@ -1,9 +1,10 @@
---- mascon.io.hdf5: HDF5 files: read whole, as a lazy tree, written from nested tables.
+-- hdf5.lua - HDF5 files: read whole, as a lazy tree, written from nested tables.
 ---
---- Groups are tables, datasets tensors in their own dtype (u16 -> i32, u32 and u64 -> i64), texts Lua strings; what has no axes is a number, a boolean or a
---- string. libhdf5 trusts the bytes of a file: one that is cut short or of another kind is an error, one that was changed on purpose can end the process.
---- Owns this translation and the ranges of :read. The bytes are libhdf5's, behind a plug-in. May not know what fields mean.
---- Source: The HDF Group, HDF5 specification, version 3.0; booleans, complex numbers and texts as h5py 3 keeps them.
+--- Groups are tables, datasets tensors in their own dtype (u16 -> i32, u32 and u64 -> i64), texts Lua strings; what has
+--- no axes is a number, a boolean or a string. libhdf5 trusts the bytes of a file: one that is cut short or of another
+--- kind is an error, one that was changed on purpose can end the process. Holds this translation and the ranges of
+--- :read. The bytes are libhdf5's, behind a plug-in. Source: The HDF Group, HDF5 specification, version 3.0; booleans,
+--- complex numbers and texts as h5py 3 keeps them.
 local file = require 'mascon.io.hdf5_file'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -1,7 +1,7 @@
 -- hdf5_file.lua - objects of HDF5 files and a writer of them, as libmascon's handles give them.
 --
--- Owns the handles (a C finalizer each) and the way from a selection to tensors and strings. A file stays open as long as an object of it. Starts and
--- counts are lists of 0-based numbers here. May not know what groups mean to anybody. Binding module: touches the FFI.
+-- Holds the handles (a C finalizer each) and the way from a selection to tensors and strings. A file stays open as long
+-- as an object of it. Starts and counts are lists of 0-based numbers here. Binding module: touches the FFI.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
@@ -154,6 +154,7 @@ function Writer:group(name) done(self, C.mc_hdf5_put_group(writing(self), name))
 function Writer:tensor(of, name, t, chunk, level)
   local h = writing(self)
   if t._data == nil then tensor.promote(t, 4) end -- raises: it was released
+  t = tensor.hosted(t)
   for k = 0, t._ndim - 1 do
     count_[k] = t._shape[k]
     step_[k] = chunk and chunk[k + 1] or 0

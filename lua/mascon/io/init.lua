@@ -1,7 +1,7 @@
--- io - mc.load, mc.open, mc.save: files by their extension.
+-- io/init.lua - mc.load, mc.open, mc.save: files by their extension.
 --
--- load reads whole, open is lazy (or, with mode = "w", writes in pieces), save writes through a temporary name. Owns the dispatch by
--- extension, no format. A file that is not there or not what its name says is an error that names it.
+-- load reads whole, open is lazy (or, with mode = "w", writes in pieces), save writes through a temporary name.
+-- Dispatches by extension; the formats have files of their own. A file that is not there or not what its name says is an error that names it.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error
@@ -84,7 +84,7 @@ function M.load(path, opts)
     elseif YAML[ext] then out = require('mascon.io.yaml').load(path)
     elseif ext == 'npz' then out = require('mascon.io.npy').load_npz(path)
     else
-      out, msg = require('mascon.base.file').read(path)
+      out, msg = require('mascon.base.file').read(path, ext == 'json' and 2 ^ 28 or nil)
       if out and ext == 'json' then
         out, msg = require('mascon.base.json').decode(out)
         if msg then msg = path .. ': ' .. msg end

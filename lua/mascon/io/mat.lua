@@ -1,8 +1,8 @@
 -- mat.lua - MAT-files: variables, structs and cells of MATLAB as Lua values and tensors.
 --
--- Owns the handle of libmascon's reader and the way from its tree of arrays to Lua. Sizes are MATLAB's; tensors have the same axes in the same
--- order. Files of version 7.3 are HDF5 and belong to mat73.lua, which gives the same interface. May not know
--- what fields mean. Binding module: touches the FFI for the handle and its arrays.
+-- Holds the handle of libmascon's reader and the way from its tree of arrays to Lua. Sizes are MATLAB's; tensors have
+-- the same axes in the same order. Files of version 7.3 are HDF5 and belong to mat73.lua, which gives the same
+-- interface. Binding module: touches the FFI for the handle and its arrays.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'

@@ -1,8 +1,9 @@
 -- mat73.lua - MAT-files of version 7.3: variables, structs and cells of MATLAB that lie in HDF5, with the interface of mat.lua.
 --
--- A struct is a group whose datasets are its fields; an array of structs has references for fields; a cell is a dataset of references. Shapes lie backwards,
--- since MATLAB counts down columns. Owns this translation. May not know what fields mean, nor bytes.
--- Source: the attributes that MATLAB R2006b to R2023b writes (MATLAB_class, MATLAB_empty, MATLAB_fields), as scipy's and MNE's readers describe them.
+-- A struct is a group whose datasets are its fields; an array of structs has references for fields; a cell is a dataset
+-- of references. Shapes lie backwards, since MATLAB counts down columns. Holds this translation. Source: the attributes
+-- that MATLAB R2006b to R2023b writes (MATLAB_class, MATLAB_empty, MATLAB_fields), as scipy's and MNE's readers
+-- describe them.
 local file = require 'mascon.io.hdf5_file'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -1,7 +1,8 @@
 -- samples.lua - numbers on a grid of channels and samples in a file, as tensors.
 --
--- Owns the handle of a file whose layout its caller knows: type of the numbers, place of the first, steps between channels and between
--- samples. For formats that keep plain numbers (BrainVision, EEGLAB). May not know any format. Binding module: touches the FFI.
+-- Holds the handle of a file whose layout its caller knows: type of the numbers, place of the first, steps between
+-- channels and between samples. For formats that keep plain numbers (BrainVision, EEGLAB). Binding module: touches the
+-- FFI.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'

@@ -1,6 +1,6 @@
 -- scratch.lua - rows larger than memory, written once and read stretch by stretch.
 --
--- Owns the handle of a nameless file that goes with the process. May not know what the rows are. Binding module: touches the FFI.
+-- Holds the handle of a nameless file that goes with the process. Binding module: touches the FFI.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'

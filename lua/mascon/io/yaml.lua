@@ -1,4 +1,4 @@
---- mascon.io.yaml: YAML texts as Lua values, with the line of every value; Lua values as YAML.
+-- yaml.lua - YAML texts as Lua values, with the line of every value; Lua values as YAML.
 ---
 --- Mappings are tables with string keys, sequences lists, null is mc.json.null. Plain scalars follow the core schema of YAML 1.2: true and false, but yes, no, on and off are
 --- texts; 1e-8 is a number; dates are texts. Anchors, aliases and merge keys (<<) work. Tags other than those of the core schema are refused: a text never becomes an object.
@@ -162,11 +162,14 @@ function M.decode(source, name)
   return value, r.lines
 end
 
+-- bytes of a file: what a person writes takes less
+local LONGEST = 2 ^ 26
+
 --- The value of a file, and its lines as for decode.
 ---@param path string
 ---@return any value, table lines
 function M.load(path)
-  local source, why = require('mascon.base.file').read(path)
+  local source, why = require('mascon.base.file').read(path, LONGEST)
   if not source then error('load: ' .. why, 2) end
   local value, lines = M.decode(source, path)
   return value, lines
@@ -239,7 +242,7 @@ local function emit(v, indent, out, open)
 end
 
 --- A Lua value as YAML: keys sorted, lists of plain values on one line. Readers of YAML 1.1 and 1.2 take it for the same.
----     require('mascon.io.yaml').encode { a = 1, b = { 1, 2 } }  --> 'a: 1\nb: [1, 2]\n'
+---     (require('mascon.io.yaml').encode { b = { 1, 2 } }:gsub('\n', ''))  --> b: [1, 2]
 ---@param value any
 ---@return string
 function M.encode(value)

@@ -1,7 +1,7 @@
 -- body.lua - the text of a user's kernel: statements `name = formula;` of the scalar language.
 --
--- Owns reading and checking: lines, comments, `&&`, `||` and `!`, names that are defined before they are used, functions that exist. A formula
--- alone is the first output. Trees are those of the scalar language. May not know dtypes or how a body is run.
+-- Reads and checks lines, comments, `&&`, `||` and `!`, names that are defined before they are used, functions that
+-- exist. A formula alone is the first output. Trees are those of the scalar language.
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
 local scalar = require 'mascon.compile.native.scalar'

@@ -1,7 +1,7 @@
 -- elementwise.lua - a user's elementwise kernel: its formulas as ops, compiled as one group.
 --
--- A body is run through the ops themselves, so that it follows their dtypes and broadcasting, takes part in mc.compile, grad and vmap, and needs no
--- compiler to begin with; mc.compile makes one loop of it. May not know C.
+-- A body is run through the ops themselves, so that it follows their dtypes and broadcasting, takes part in mc.compile,
+-- grad and vmap, and needs no compiler to begin with; mc.compile makes one loop of it.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

@@ -1,7 +1,7 @@
 -- fold.lua - a user's reduction over tensors: axes, dtypes, compiled code per combination of dtypes.
 --
--- Brings the reduced axes to the end and hands contiguous rows to the driver in C. Owns the results' dtypes and shapes. May not know the text of
--- the generated code.
+-- Brings the reduced axes to the end and hands contiguous rows to the driver in C. Holds the results' dtypes and
+-- shapes.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'

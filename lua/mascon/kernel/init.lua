@@ -1,7 +1,7 @@
---- mascon.kernel: functions of one's own, from a few lines of text, that run like the library's.
+-- kernel/init.lua - functions of one's own, from a few lines of text, that run like the library's.
 ---
---- Three kinds: formulas for every element, reductions (init, step, combine, finish), and plain C over a range. Owns the checks of what the user
---- gives and the way from tensors to compiled code. May not know how text becomes C.
+--- Three kinds: formulas for every element, reductions (init, step, combine, finish), and plain C over a range. Holds
+--- the checks of what the user gives and the way from tensors to compiled code.
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local error = check.error

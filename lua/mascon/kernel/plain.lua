@@ -1,7 +1,7 @@
 -- plain.lua - a user's C over a range of indices, with typed operands.
 --
--- Owns the frame around the text (names, pointers, sizes, numbers) and what becomes of the compiler's complaints about it. May not know how pieces
--- of the range are run.
+-- Holds the frame around the text (names, pointers, sizes, numbers) and what becomes of the compiler's complaints about
+-- it.
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

@@ -1,8 +1,8 @@
 -- reduction.lua - a user's reduction as generated C: init, step, combine, finish.
 --
--- Every variable of the state runs in LANES copies side by side, joined by the user's own `combine` in a fixed tree; so are chunks of long rows
--- (mc_kernel.c). Formulas mean what they mean in elementwise kernels: every call is the formula of that op's row. Owns the text. May not know
--- how operands get there.
+-- Every variable of the state runs in LANES copies side by side, joined by the user's own `combine` in a fixed tree; so
+-- are chunks of long rows (mc_kernel.c). Formulas mean what they mean in elementwise kernels: every call is the formula
+-- of that op's row. Holds the text.
 local check = require 'mascon.core.check'
 local codegen = require 'mascon.compile.native.codegen'
 local scalar = require 'mascon.compile.native.scalar'

@@ -1,6 +1,6 @@
 -- banded.lua - systems with few diagonals, composed from solve_banded (a row of the op table).
 --
--- Owns the band storage of a tridiagonal matrix. May not know LAPACK.
+-- Holds the band storage of a tridiagonal matrix.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local stack = require 'mascon.array.stacks'

@@ -1,8 +1,9 @@
 -- exponential.lua - the exponential of matrices, where their values are known and where they are not.
 --
--- Scaling and squaring decide by norms. Where values are known Lua decides; in a function that is compiled or vectorised the body decides by
--- mc.switch and a loop, with the same ops in the same order. A recording sees one call. Its derivatives are those of the body forwards, in
--- both directions: the adjoint of the derivative of exp at a is the derivative at the adjoint of a. May not know LAPACK.
+-- Scaling and squaring decide by norms. Where values are known Lua decides; in a function that is compiled or
+-- vectorised the body decides by mc.switch and a loop, with the same ops in the same order. A recording sees one call.
+-- Its derivatives are those of the body forwards, in both directions: the adjoint of the derivative of exp at a is the
+-- derivative at the adjoint of a.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local stack = require 'mascon.array.stacks'

@@ -1,7 +1,7 @@
 -- functions.lua - functions of matrices: powers, logarithm, square root, and those of Hermitian matrices; the exponential stands in exponential.lua.
 --
--- Owns the return to real numbers after complex arithmetic. The steps on triangles are the internal ops sqrt_upper and log_upper. May not know
--- LAPACK.
+-- Holds the return to real numbers after complex arithmetic. The steps on triangles are the internal ops sqrt_upper and
+-- log_upper.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

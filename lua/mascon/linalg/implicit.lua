@@ -1,9 +1,10 @@
 -- implicit.lua - iterative solvers in a recording: one call of the graph, whose derivatives are those of what is solved, not of the steps.
 --
--- A system says what its solution depends on: operators are traced as graphs, and what they read of the enclosing functions becomes operands,
--- beside b, the goal and x0. Going back through A x = b takes one solve with the adjoint operator; through least squares, one with the normal
--- equations; both are such calls again, so that derivatives of any order compose. x0 and preconditioners only steer. Owns that. May not know a method.
--- Source: Evaluating Derivatives, 2008, section 15.4 (implicit differentiation); jax.lax.custom_linear_solve
+-- A system says what its solution depends on: operators are traced as graphs, and what they read of the enclosing
+-- functions becomes operands, beside b, the goal and x0. Going back through A x = b takes one solve with the adjoint
+-- operator; through least squares, one with the normal equations; both are such calls again, so that derivatives of any
+-- order compose. x0 and preconditioners only steer. Holds that. Source: Evaluating Derivatives, 2008, section 15.4
+-- (implicit differentiation); jax.lax.custom_linear_solve
 local create = require 'mascon.array.create'
 local op = require 'mascon.core.op'
 local krylov = require 'mascon.linalg.krylov'

@@ -1,8 +1,8 @@
---- mascon.linalg: linear algebra on stacks of matrices, under the names of the array API, then those of SciPy and NumPy.
+-- linalg/init.lua - linear algebra on stacks of matrices, under the names of the array API, then those of SciPy and NumPy.
 --
--- Matrices stand in the last two axes, all axes before them are a batch and broadcast. f32, f64, c64, c128; integers count as f64, f16
--- and bf16 are refused. LAPACK through OpenBLAS, one thread per matrix; small matrices of large batches by kernels of our own. Rows of
--- the op table plus what is composed from them. Owns nothing.
+-- Matrices stand in the last two axes, all axes before them are a batch and broadcast. f32, f64, c64, c128; integers
+-- count as f64, f16 and bf16 are refused. LAPACK through OpenBLAS, one thread per matrix; small matrices of large
+-- batches by kernels of our own. Rows of the op table plus what is composed from them.
 --
 -- Where this differs from the array API and from SciPy: two results are two values (q, r = qr(a)), three or more a table with their names
 -- (svd(a).S); positions (lu_factor, qr with pivoting, ldl) count from 1, or from 0 with base = 0; axes count from 1; lstsq always gives

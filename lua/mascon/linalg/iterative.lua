@@ -1,7 +1,7 @@
 -- iterative.lua - systems solved by products with the matrix alone, with short recurrences: conjugate gradients, BiCGSTAB.
 --
--- The matrix is a tensor or a Lua function. Owns the recurrences; operators, turns and results stand in krylov.lua, derivatives in implicit.lua.
--- May not know how a product is computed.
+-- The matrix is a tensor or a Lua function. Holds the recurrences; operators, turns and results stand in krylov.lua,
+-- derivatives in implicit.lua.
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'
 local op = require 'mascon.core.op'

@@ -1,8 +1,8 @@
 -- krylov.lua - what the iterative solvers share: operators, scalars, turns, stopping, results.
 --
--- An operator is a square tensor or a Lua function x -> A x of tensors. The scalars of the recurrences are 0-d tensors and their turns a loop of
--- the graph, so that one text serves plain calls and functions that are compiled or vectorised. Owns the options, the messages and the table of
--- results of the family. May not know any method, nor derivatives (implicit.lua).
+-- An operator is a square tensor or a Lua function x -> A x of tensors. The scalars of the recurrences are 0-d tensors
+-- and their turns a loop of the graph, so that one text serves plain calls and functions that are compiled or
+-- vectorised. Holds the options, the messages and the table of results of the family.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'

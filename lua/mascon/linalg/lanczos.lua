@@ -1,7 +1,7 @@
 -- lanczos.lua - extreme eigenvalues by products with the matrix alone: thick-restart Lanczos.
 --
--- The matrix is a tensor or a Lua function. Owns the recurrence, which Lua steers by values; vectors and operators stand in krylov.lua. May not
--- know how a product is computed.
+-- The matrix is a tensor or a Lua function. Holds the recurrence, which Lua steers by values; vectors and operators
+-- stand in krylov.lua.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

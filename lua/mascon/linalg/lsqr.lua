@@ -1,7 +1,7 @@
 -- lsqr.lua - least squares by products with the matrix and its adjoint alone.
 --
--- The matrix is a tensor or a Lua function. Owns the bidiagonalisation and its rotations; operators and turns stand in krylov.lua, derivatives in
--- implicit.lua. May not know how a product is computed.
+-- The matrix is a tensor or a Lua function. Holds the bidiagonalisation and its rotations; operators and turns stand in
+-- krylov.lua, derivatives in implicit.lua.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'

@@ -1,6 +1,6 @@
 -- norms.lua - norms of vectors and matrices, condition numbers, rank.
 --
--- Owns the reading of the order ord. Norms by singular values go through svdvals, the others through reductions.
+-- Reads the order ord. Norms by singular values go through svdvals, the others through reductions.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

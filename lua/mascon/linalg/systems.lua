@@ -1,6 +1,6 @@
 -- systems.lua - least squares, pseudo-inverses, subspaces and chains of products, composed from the factorisations.
 --
--- Owns the cut-offs of small singular values. May not know LAPACK.
+-- Holds the cut-offs of small singular values.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

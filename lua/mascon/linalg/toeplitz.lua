@@ -1,7 +1,7 @@
 -- toeplitz.lua - matrices that are constant along their diagonals: built, multiplied, solved.
 --
--- Owns the embedding of a Toeplitz product into a cyclic one. Products go through mc.fft, systems through Levinson's recursion (the row
--- levinson). May not know either.
+-- Holds the embedding of a Toeplitz product into a cyclic one. Products go through mc.fft, systems through Levinson's
+-- recursion (the row levinson).
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

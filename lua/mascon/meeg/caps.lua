@@ -1,9 +1,9 @@
---- mascon.meeg.caps: places of the electrode caps of BioSemi, as the maker states them: angles on a sphere.
+-- caps.lua - places of the electrode caps of BioSemi, as the maker states them: angles on a sphere.
 --
--- Owns the tables. An electrode stands at an inclination from the vertex (degrees, negative on the left) and an azimuth from the right ear
--- towards the nasion (degrees, seen from its own side). The caps of 16, 32 and 64 are named by the 10-20 system; the places of a name are
--- the same on all three, whole degrees. Those of 128, 160 and 256 are named by plug and pin (A1 .. A32, B1 ..) and lie on rings about the
--- vertex; nasion and ears stand at 115 degrees. May not know channels or files.
+-- Holds the tables. An electrode stands at an inclination from the vertex (degrees, negative on the left) and an
+-- azimuth from the right ear towards the nasion (degrees, seen from its own side). The caps of 16, 32 and 64 are named
+-- by the 10-20 system; the places of a name are the same on all three, whole degrees. Those of 128, 160 and 256 are
+-- named by plug and pin (A1 .. A32, B1 ..) and lie on rings about the vertex; nasion and ears stand at 115 degrees.
 -- Source: BioSemi, cap coordinates of the ActiveTwo caps.
 local M = {}
 

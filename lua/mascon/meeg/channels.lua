@@ -1,8 +1,8 @@
---- mascon.meeg.channels: tables of channels: name, type, unit, position.
+-- channels.lua - tables of channels: name, type, unit, position.
 --
--- Owns the types that are known, their SI units, the factors of the units found in files, and how channels are picked. A channel is a
--- table { name, type, unit, position = { x, y, z } (m, head frame) or nil, and what its file knows beside }; a list of them stands beside
--- the data of a recording. May not know samples or files.
+-- Holds the types that are known, their SI units, the factors of the units found in files, and how channels are picked.
+-- A channel is a table { name, type, unit, position = { x, y, z } (m, head frame) or nil, and what its file knows
+-- beside }; a list of them stands beside the data of a recording.
 local check = require 'mascon.core.check'
 local error = check.error
 local tensor = require 'mascon.core.tensor'

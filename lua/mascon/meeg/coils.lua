@@ -1,10 +1,10 @@
---- mascon.meeg.coils: what a MEG sensor measures: points in space with directions and weights.
+-- coils.lua - what a MEG sensor measures: points in space with directions and weights.
 --
--- Owns the geometry of the coils of known systems at the accuracy that field mapping uses: a coil is replaced by a few points, so that the
--- weighted sum of the field along their directions is the signal, T for magnetometers and axial gradiometers, T/m for planar ones. In the
--- frame of a coil x and y lie in its plane and z is its normal; distances are in metres. May not know recordings.
--- Source: sizes and baselines of Neuromag-122, VectorView (Elekta, MEGIN), Magnes (4D), CTF, KIT, BabyMEG, KRISS, Artemis, Compumedics and
--- optically pumped sensors as their makers state them, numbered as in FIF files.
+-- Holds the geometry of the coils of known systems at the accuracy that field mapping uses: a coil is replaced by a few
+-- points, so that the weighted sum of the field along their directions is the signal, T for magnetometers and axial
+-- gradiometers, T/m for planar ones. In the frame of a coil x and y lie in its plane and z is its normal; distances are
+-- in metres. Source: sizes and baselines of Neuromag-122, VectorView (Elekta, MEGIN), Magnes (4D), CTF, KIT, BabyMEG,
+-- KRISS, Artemis, Compumedics and optically pumped sensors as their makers state them, numbered as in FIF files.
 local M = {}
 
 --- Four points of a square coil at (+-q, +-q), which integrate polynomials of degree 3 over it when q is a quarter of the side.

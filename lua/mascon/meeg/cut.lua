@@ -1,8 +1,8 @@
---- mascon.meeg.cut: epochs around the events of a continuous recording.
+-- cut.lua - epochs around the events of a continuous recording.
 --
--- Owns which events are meant, which samples belong to them, what keeps an epoch out (no data, a stretch marked bad, limits of peak to peak)
--- and what is done to each (detrending, baseline). The samples stay in the recording until asked for, so that a set larger than memory passes
--- through block by block. May not know any file format.
+-- Decides which events are meant, which samples belong to them, what keeps an epoch out (no data, a stretch marked bad,
+-- limits of peak to peak) and what is done to each (detrending, baseline). The samples stay in the recording until
+-- asked for, so that a set larger than memory passes through block by block.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'

@@ -1,7 +1,7 @@
 -- date.lua - dates of measurements between text and seconds since 1970.
 --
--- Owns the one form in which mascon.meeg keeps them: '2013-11-13T16:14:03.794232', UTC or the clock of the file, fractions where known. Knows
--- no clock and no time zone.
+-- Holds the one form in which mascon.meeg keeps them: '2013-11-13T16:14:03.794232', UTC or the clock of the file,
+-- fractions where known.
 local floor = math.floor
 local M = {}
 

@@ -1,8 +1,8 @@
---- mascon.meeg.epochs: stretches of a recording around events, with what is known of their channels.
+-- epochs.lua - stretches of a recording around events, with what is known of their channels.
 --
--- Owns the Epochs object: its fields, its check, and what makes one from another (pick, drop, copy). The samples are a tensor in memory,
--- or lie in a file until somebody asks (field data, :read, :blocks), so that a set larger than memory passes through block by block.
--- Cutting from a recording is in cut.lua, files are in files.lua. May not know what is done with epochs.
+-- Holds the Epochs object: its fields, its check, and what makes one from another (pick, drop, copy). The samples are a
+-- tensor in memory, or lie in a file until somebody asks (field data, :read, :blocks), so that a set larger than memory
+-- passes through block by block. Cutting from a recording is in cut.lua, files are in files.lua.
 --
 -- Fields: data f64|f32 [E, C, T] in SI units · fs (Hz) · tmin (s, time of the first sample) · samples (T) · channels (list of C tables, see
 -- mascon.meeg.channels) · bads (names) · events i64 [E, 3]: sample (0-based, as in files), value before, id · event_id (name = id) ·

@@ -1,8 +1,8 @@
---- mascon.meeg.events: when something happened, as [n, 3]: sample, value before, id.
+-- events.lua - when something happened, as [n, 3]: sample, value before, id.
 --
--- Owns the ways to a list of events: annotations (BrainVision markers among them), a trigger channel, a fixed grid, an event file. Samples are
--- 0-based and counted as in the file of the recording (FIF recordings start at their first_sample), as in the event files labs keep. May
--- not know epochs.
+-- Holds the ways to a list of events: annotations (BrainVision markers among them), a trigger channel, a fixed grid, an
+-- event file. Samples are 0-based and counted as in the file of the recording (FIF recordings start at their
+-- first_sample), as in the event files labs keep.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'

@@ -1,11 +1,10 @@
---- mascon.meeg.field: magnetic fields from sensors to sensors, through a sphere of sources.
+-- field.lua - magnetic fields from sensors to sensors, through a sphere of sources.
 --
--- Owns the lead field products of coils, the noise that weighs them, and the truncated inverse: the field at any coil is estimated as that of
--- the currents of least norm which explain the fields at the others. May not know epochs; channels come with `loc` (12 numbers: place, then
--- the axes of the coil) and `coil` (its number). Points of a coil: mascon.meeg.coils.
--- Source: Hamalainen and Ilmoniemi, Interpreting magnetic fields of the brain: minimum norm estimates, 1994; parameters as in MNE-Python:
--- sources on a sphere of 0.06 m about (0, 0, 0.04) m, 50 Legendre terms (fast) or 100, noise 20 fT and 5 fT/cm, 1e-4 of the sum of singular
--- values left out.
+-- Holds the lead field products of coils, the noise that weighs them, and the truncated inverse: the field at any coil
+-- is estimated as that of the currents of least norm which explain the fields at the others. Points of a coil:
+-- mascon.meeg.coils. Source: Hamalainen and Ilmoniemi, Interpreting magnetic fields of the brain: minimum norm
+-- estimates, 1994; parameters as in MNE-Python: sources on a sphere of 0.06 m about (0, 0, 0.04) m, 50 Legendre terms
+-- (fast) or 100, noise 20 fT and 5 fT/cm, 1e-4 of the sum of singular values left out.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local coils = require 'mascon.meeg.coils'

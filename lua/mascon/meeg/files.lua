@@ -1,7 +1,7 @@
---- mascon.meeg.files: which module reads a recording, by the name of its file.
+-- files.lua - which module reads a recording, by the name of its file.
 --
--- Owns the dispatch by extension and the options of opening, no format. The modules of files/ each offer open(path, options) -> Raw or Epochs
--- object.
+-- Dispatches by extension and checks the options of opening. The modules of files/ each offer open(path, options)
+-- -> Raw or Epochs object.
 local check = require 'mascon.core.check'
 local error = check.error
 local M = {}

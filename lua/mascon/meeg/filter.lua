@@ -1,9 +1,9 @@
---- mascon.meeg.filter: a recording seen through a zero-phase filter, computed where it is read.
+-- filter.lua - a recording seen through a zero-phase filter, computed where it is read.
 --
--- Owns the design (a linear-phase low, high or band pass by the window method, its length from the width of the transitions), the
--- treatment of ends and junctions, and the grid of blocks on which it is computed: a sample comes out the same whatever stretch is asked
--- for, and a recording larger than memory passes through. May not know any file format.
--- Source: Widmann, Schroeger, Maess, Digital filter design for electrophysiological data, 2015; widths as MNE-Python 1.13 chooses them.
+-- Holds the design (a linear-phase low, high or band pass by the window method, its length from the width of the
+-- transitions), the treatment of ends and junctions, and the grid of blocks on which it is computed: a sample comes out
+-- the same whatever stretch is asked for, and a recording larger than memory passes through. Source: Widmann,
+-- Schroeger, Maess, Digital filter design for electrophysiological data, 2015; widths as MNE-Python 1.13 chooses them.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'

@@ -1,8 +1,8 @@
---- mascon.meeg.montage: where electrodes stand, by name.
+-- montage.lua - where electrodes stand, by name.
 --
--- Owns the montages that are known (computed on the sphere or read from a table of a file), how a name of a recording finds its place, and the
--- positions of channels as every interpolator asks for them. Positions are { x, y, z } in metres in the head frame: x through the right ear
--- point, y through the nasion, z up, the origin between the ears. May not know samples.
+-- Holds the montages that are known (computed on the sphere or read from a table of a file), how a name of a recording
+-- finds its place, and the positions of channels as every interpolator asks for them. Positions are { x, y, z } in
+-- metres in the head frame: x through the right ear point, y through the nasion, z up, the origin between the ears.
 local check = require 'mascon.core.check'
 local caps = require 'mascon.meeg.caps'
 local sphere = require 'mascon.meeg.sphere'

@@ -1,8 +1,8 @@
---- mascon.meeg.raw: one continuous recording, whatever file it lies in.
+-- raw.lua - one continuous recording, whatever file it lies in.
 --
--- Owns the Raw object: which samples of which channels a caller means, and their way to SI units in memory, a piece at a time, so that a
--- recording larger than memory passes through. Samples stay in the file until asked for. The files themselves are read by the modules of
--- files/; cutting epochs is in cut.lua. May not know any file format.
+-- Holds the Raw object: which samples of which channels a caller means, and their way to SI units in memory, a piece at
+-- a time, so that a recording larger than memory passes through. Samples stay in the file until asked for. The files
+-- themselves are read by the modules of files/; cutting epochs is in cut.lua.
 --
 -- Fields: path · format · fs (Hz) · samples · duration (s) · first_sample (number of the first sample in the counting of the file's events,
 -- 0-based) · channels (list, see mascon.meeg.channels) · bads (names) · annotations (list of { onset (s after the first sample), duration

@@ -1,6 +1,6 @@
---- mascon.meeg.repairer: weights that rebuild bad sensors from good ones, kept by set of bad ones.
+-- repairer.lua - weights that rebuild bad sensors from good ones, kept by set of bad ones.
 --
--- Owns the check of a set and the store; how weights come about is the caller's (splines, field mapping). May not know positions or coils.
+-- Holds the check of a set and the store; how weights come about is the caller's (splines, field mapping).
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local error = check.error

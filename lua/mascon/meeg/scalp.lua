@@ -1,8 +1,8 @@
---- mascon.meeg.scalp: sensors and their values as a flat map of the head.
+-- scalp.lua - sensors and their values as a flat map of the head.
 --
--- Owns the projection of positions to a disc and the values between sensors; the drawing is mc.plot's. The projection keeps angles from the
--- vertex: a sensor lies at its inclination over 95 degrees from the middle, so that the rim of the head (radius 1) is a little below the
--- ring of Fpz, T7, Oz and T8. May not know epochs or thresholds.
+-- Holds the projection of positions to a disc and the values between sensors; the drawing is mc.plot's. The projection
+-- keeps angles from the vertex: a sensor lies at its inclination over 95 degrees from the middle, so that the rim of
+-- the head (radius 1) is a little below the ring of Fpz, T7, Oz and T8.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local montage = require 'mascon.meeg.montage'

@@ -1,7 +1,7 @@
---- mascon.meeg.sphere: sensor positions as points of a sphere.
+-- sphere.lua - sensor positions as points of a sphere.
 --
--- Owns what every interpolator needs of positions: that they are valid at all, unit vectors about a centre, the sphere that fits them best.
--- May not know channels, montages or data.
+-- Decides what every interpolator needs of positions: that they are valid at all, unit vectors about a centre, the
+-- sphere that fits them best.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

@@ -1,9 +1,10 @@
---- mascon.meeg.spline: spherical splines, from sensors to any place on the head.
+-- spline.lua - spherical splines, from sensors to any place on the head.
 --
--- Owns the functions g and h, the spline system and everything that follows from its one inverse: leave-one-out weights of all sensors and
--- the repair of any set of bad ones. Values lie on the unit sphere; only directions of positions count. May not know channels or epochs:
--- positions in, weight matrices out. The idea: setting the spline coefficients of left-out sensors to zero gives exactly the system of the
--- others, and coefficients are M y with M the inverse of the whole system; so a missing value is the one that makes its coefficient zero.
+-- Holds the functions g and h, the spline system and everything that follows from its one inverse: leave-one-out
+-- weights of all sensors and the repair of any set of bad ones. Values lie on the unit sphere; only directions of
+-- positions count. The idea: setting the spline coefficients of left-out sensors to zero gives exactly the system of
+-- the others, and coefficients are M y with M the inverse of the whole system; so a missing value is the one that makes
+-- its coefficient zero.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local repairer = require 'mascon.meeg.repairer'

@@ -1,10 +1,10 @@
---- mascon.meeg.ten_five: the places of the 10-20 system and its extensions, computed from their definition on a sphere.
+-- ten_five.lua - the places of the 10-20 system and its extensions, computed from their definition on a sphere.
 --
--- Owns names and geometry. The definition: arcs between landmarks are cut into twentieths. The midline runs from the nasion (Nz) over the
--- vertex (Cz) to the inion (Iz); three rings run round the head through places of the midline and of the line from ear to ear; each
--- transverse row is the arc through its two places on the upper ring and its place on the midline. On a sphere the arc through three points
--- is a circle. Angles are in degrees. May not know channels or files.
--- Source: Oostenveld and Praamstra, The five percent electrode system for high-resolution EEG and ERP measurements, 2001; Jurcak, Tsuzuki and
+-- Holds names and geometry. The definition: arcs between landmarks are cut into twentieths. The midline runs from the
+-- nasion (Nz) over the vertex (Cz) to the inion (Iz); three rings run round the head through places of the midline and
+-- of the line from ear to ear; each transverse row is the arc through its two places on the upper ring and its place on
+-- the midline. On a sphere the arc through three points is a circle. Angles are in degrees. Source: Oostenveld and
+-- Praamstra, The five percent electrode system for high-resolution EEG and ERP measurements, 2001; Jurcak, Tsuzuki and
 -- Dan, 10/20, 10/10, and 10/5 systems revisited, 2007.
 local M = {}
 

@@ -1,9 +1,9 @@
 -- ask.lua - minimisers that are asked for points and told values, so that the loop can be anybody's.
 --
--- A method is four functions on a state s, a plain table of numbers, strings, tensors and tables of them: start makes it, ask(s) gives the points
--- wanted next [k, n], tell(s, points, values) takes their values and returns true at the end of an iteration; it sets s.status when it has
--- ended. Owns the object around a state, its keeping and restoring, the best point so far, random numbers, and the loop that drives a
--- method over an objective. May not know any method.
+-- A method is four functions on a state s, a plain table of numbers, strings, tensors and tables of them: start makes
+-- it, ask(s) gives the points wanted next [k, n], tell(s, points, values) takes their values and returns true at the
+-- end of an iteration; it sets s.status when it has ended. Holds the object around a state, its keeping and restoring,
+-- the best point so far, random numbers, and the loop that drives a method over an objective.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

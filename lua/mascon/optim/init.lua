@@ -1,7 +1,7 @@
---- mascon.optim: minimisers, optimisers for training, roots of equations, fits.
+-- optim/init.lua - minimisers, optimisers for training, roots of equations, fits.
 --
--- The public table; every function is defined and documented in the file of its concept and loads when touched. Names are SciPy's for
--- minimisers and roots, PyTorch's for training. Owns nothing.
+-- The public table; every function is defined and documented in the file of its concept and loads when touched. Names
+-- are SciPy's for minimisers and roots, PyTorch's for training.
 return require('mascon.core.lazy').table('mc.optim', {
   ['mascon.optim.train.update'] = { 'sgd', 'adam', 'adamw', 'rmsprop', 'adagrad', 'lion' },
   ['mascon.optim.train.schedule'] = { 'constant', 'step_decay', 'exponential_decay', 'cosine', 'warmup', 'one_cycle' },

@@ -1,7 +1,7 @@
 -- objective.lua - a user's function as minimisers see it: a number, and perhaps a gradient, at a flat vector.
 --
--- Owns counting, the forms of derivatives (the user's, those of mc.value_and_grad, differences), the checks of what the user's functions give,
--- the callback, the progress line, and the table of results. May not know any method.
+-- Holds counting, the forms of derivatives (the user's, those of mc.value_and_grad, differences), the checks of what
+-- the user's functions give, the callback, the progress line, and the table of results.
 --
 -- A value that is NaN or infinite is no error but at the start: methods take it for a place outside the domain.
 local tensor = require 'mascon.core.tensor'

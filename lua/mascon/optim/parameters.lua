@@ -1,7 +1,7 @@
 -- parameters.lua - trees of tensors as optimisers take them: checked, compared, as one vector and back.
 --
--- Trees are those of mascon.tree without numbers as leaves. Owns the messages that name a leaf by its path, and the flat vector. May not know
--- what the leaves mean.
+-- Trees are those of mascon.tree without numbers as leaves. Holds the messages that name a leaf by its path, and the
+-- flat vector.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,6 +1,6 @@
 -- scalar.lua - what a user's function gives where one real number is wanted.
 --
--- Owns the conversion and its message. May not know who asks.
+-- Holds the conversion and its message.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error

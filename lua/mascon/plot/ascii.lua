@@ -1,6 +1,6 @@
--- plot/ascii.lua: a figure as text for a terminal.
+-- ascii.lua - a figure as text for a terminal.
 --
--- Owns: braille canvases for lines and points, shaded or coloured cells for heat maps, sideways bars for bars,
+-- Holds: braille canvases for lines and points, shaded or coloured cells for heat maps, sideways bars for bars,
 -- histograms and polar marks, one panel below the other. Reads the same record as the SVG renderer.
 --
 -- A braille character is a raster of 2 x 4 dots (Unicode U+2800 plus a bit for each dot), so a canvas of w x h

@@ -1,8 +1,8 @@
--- plot/axes.lua: the methods that put marks on a panel.
+-- axes.lua - the methods that put marks on a panel.
 --
--- Owns: names, defaults and checks of everything one can say about a panel, and the plain records that result. A panel
+-- Holds: names, defaults and checks of everything one can say about a panel, and the plain records that result. A panel
 -- is { row, col, marks = { { kind = 'line', x = {...}, ... } }, title = ..., ... } and holds data only: it can be
--- written to a file, compared and drawn again. May not know how anything is drawn.
+-- written to a file, compared and drawn again.
 
 local check = require 'mascon.core.check'
 local colormap = require 'mascon.plot.colormap'

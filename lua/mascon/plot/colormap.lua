@@ -1,6 +1,6 @@
--- plot/colormap.lua: numbers to colours.
+-- colormap.lua - numbers to colours.
 --
--- Owns: the colour maps, the cycle of line colours, conversion between sRGB and Oklab. Knows no figure.
+-- Holds: the colour maps, the cycle of line colours, conversion between sRGB and Oklab.
 --
 -- A map is a few control points, joined in Oklab, the colour space in which equal distances look equal ("A perceptual
 -- color space for image processing", 2020). 'viridis', 'magma' and 'cividis' are given by points read off the published

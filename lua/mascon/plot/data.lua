@@ -1,8 +1,7 @@
--- plot/data.lua: takes what users hand to a plot and makes plain arrays of numbers of it.
+-- data.lua - takes what users hand to a plot and makes plain arrays of numbers of it.
 --
--- Owns: reading of arrays, nested arrays and tensors (through `totable`), the errors about their shape, order
+-- Holds: reading of arrays, nested arrays and tensors (through `totable`), the errors about their shape, order
 -- statistics and histograms of plain arrays. The result is a copy, so a figure never changes with its source.
--- May not know figures.
 --
 -- Absent values (nil inside a counted array, json.null, NaN) become NaN; infinities stay.
 

@@ -1,6 +1,6 @@
--- plot/font.lua: how wide a text will be, and the small markup that labels may carry.
+-- font.lua - how wide a text will be, and the small markup that labels may carry.
 --
--- Owns: advance widths, the markup ^{..} and _{..} for raised and lowered text, line breaking. May not know SVG.
+-- Holds: advance widths, the markup ^{..} and _{..} for raised and lowered text, line breaking.
 --
 -- A figure is laid out before anybody knows which of the listed fonts the viewer has. The widths here are those of
 -- DejaVu Sans, the widest of them; with any other the text is shorter than planned, so it never collides.

@@ -1,8 +1,8 @@
--- plot/heatmap.lua: draws heat maps and their colour bars.
+-- heatmap.lua - draws heat maps and their colour bars.
 --
--- Owns: limits of the colour scale, cells as vector paths (one path per colour) or, when there are many, as one
--- embedded image, hatching of missing cells, contours, outlines, the colour bar. A heat map of classes has whole numbers
--- for values and a list of colours for a map. May not know the layout around it.
+-- Holds: limits of the colour scale, cells as vector paths (one path per colour) or, when there are many, as one
+-- embedded image, hatching of missing cells, contours, outlines, the colour bar. A heat map of classes has whole
+-- numbers for values and a list of colours for a map.
 
 local colormap = require 'mascon.plot.colormap'
 local contour = require 'mascon.plot.contour'

@@ -1,6 +1,6 @@
--- plot/init.lua: figures.
+-- plot/init.lua - figures.
 --
--- Owns: the figure record, one-shot plots, saving by extension. A figure is plain data ({ width, height, rows, cols,
+-- Holds: the figure record, one-shot plots, saving by extension. A figure is plain data ({ width, height, rows, cols,
 -- panels }): it can be written as JSON, compared, and rendered again, also without the methods. Rendering gives SVG;
 -- PNG comes from the raster plug-in behind mascon.core.ffi, the terminal form from plot/ascii.lua.
 --
@@ -117,6 +117,25 @@ local function write_file(path, bytes)
   return true
 end
 
+-- GLib, below librsvg, ends its process when there is no memory for it: it gets one of its own.
+local DRAW = [[
+local folder = arg[1]
+local file = io.open(folder .. '/figure.svg', 'rb')
+local about = io.open(folder .. '/about', 'rb'):read '*a'
+local scale, path = about:match '^(%S+) (.*)$'
+local ok, why = require 'mascon.core.ffi'.svg_to_png(file:read '*a', tonumber(scale), path)
+if not ok then
+  io.stderr:write(why, '\n')
+  os.exit(1)
+end
+]]
+
+local function picture(ffi, svg_text, scale, path)
+  local child = require 'mascon.base.child'
+  if not child.possible() then return ffi.svg_to_png(svg_text, scale, path) end
+  return child.run(DRAW, { ['figure.svg'] = svg_text, about = ('%.17g %s'):format(scale, path) }, 120)
+end
+
 local SAVE = { scale = { 2, 'number > 0' } }
 
 --- Writes a figure; the extension says how: .svg, .png, or .txt for the terminal form.
@@ -148,7 +167,7 @@ function M.save(fig, path, opts)
     if not found or not ffi.svg_to_png then
       return nil, 'plot.save: this program has no PNG writer; save as .svg, or run it with mascon and librsvg installed'
     end
-    ok, msg = ffi.svg_to_png(text, o.scale, path)
+    ok, msg = picture(ffi, text, o.scale, path)
     if not ok then return nil, fmt('plot.save: %s; saving as .svg needs no library', tostring(msg)) end
   end
   if not ok then return nil, msg end

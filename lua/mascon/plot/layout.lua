@@ -1,6 +1,6 @@
--- plot/layout.lua: where everything stands.
+-- layout.lua - where everything stands.
 --
--- Owns: axis limits, ticks and their labels, margins, frames, the place of legend and colour bar. Draws nothing.
+-- Holds: axis limits, ticks and their labels, margins, frames, the place of legend and colour bar. Draws nothing.
 --
 -- Ticks depend on the room and the room on the width of tick labels, so the layout is computed three times, each time
 -- with the frames of the round before; widths come from plot/font.lua and are upper bounds. Panels of a row share the

@@ -1,7 +1,7 @@
--- plot/png.lua: a palette image as PNG bytes, for heat maps too fine to be drawn cell by cell.
+-- png.lua - a palette image as PNG bytes, for heat maps too fine to be drawn cell by cell.
 --
--- Owns: chunk framing, CRC-32, Adler-32, base64. Pixels go out in stored (uncompressed) deflate blocks: it keeps the
--- writer free of any library, and the images are at most a few hundred kilobytes. Knows no figure.
+-- Holds: chunk framing, CRC-32, Adler-32, base64. Pixels go out in stored (uncompressed) deflate blocks: it keeps the
+-- writer free of any library, and the images are at most a few hundred kilobytes.
 --
 -- Formats: PNG (ISO/IEC 15948), zlib (RFC 1950), deflate (RFC 1951), base64 (RFC 4648).
 

@@ -1,8 +1,8 @@
--- plot/polar.lua: draws a polar histogram with its mean vector.
+-- polar.lua - draws a polar histogram with its mean vector.
 --
--- Owns: rings, spokes, sectors, arrow and caption of a polar panel. The radius of a sector is proportional to its
+-- Holds: rings, spokes, sectors, arrow and caption of a polar panel. The radius of a sector is proportional to its
 -- height; the arrow is the mean vector, whose length R = 1 would reach the outer ring ("Statistical analysis of
--- circular data", 1993). May not know the layout around it.
+-- circular data", 1993).
 
 local scale = require 'mascon.plot.scale'
 local svg = require 'mascon.plot.svg'

@@ -1,6 +1,6 @@
--- plot/render.lua: a figure as SVG text.
+-- render.lua - a figure as SVG text.
 --
--- Owns: the order of drawing, frames, grid, ticks, titles, colour bars and legends. The text is a function of the
+-- Holds: the order of drawing, frames, grid, ticks, titles, colour bars and legends. The text is a function of the
 -- figure alone: no clock, no random ids, one number format.
 
 local font = require 'mascon.plot.font'

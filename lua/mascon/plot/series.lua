@@ -1,8 +1,8 @@
--- plot/series.lua: draws lines, points, bands, bars, histograms, rules and text.
+-- series.lua - draws lines, points, bands, bars, histograms, rules and text.
 --
--- Owns: how each of these marks looks, how far it reaches, its key in the legend, and which spots of the page it uses.
+-- Holds: how each of these marks looks, how far it reaches, its key in the legend, and which spots of the page it uses.
 -- Long series are thinned without visible change: per pixel column the first, least, greatest and last point are kept
--- ("M4: a visualization-oriented time series data aggregation", 2014). May not know the layout around the panel.
+-- ("M4: a visualization-oriented time series data aggregation", 2014).
 
 local svg = require 'mascon.plot.svg'
 

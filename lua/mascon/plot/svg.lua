@@ -1,6 +1,6 @@
--- plot/svg.lua: writes SVG elements into a list of strings.
+-- svg.lua - writes SVG elements into a list of strings.
 --
--- Owns: escaping, the fixed number format, text with raised and lowered runs, clipped groups. May not know plots.
+-- Holds: escaping, the fixed number format, text with raised and lowered runs, clipped groups.
 --
 -- There are no ids in the output (clipping is done by nested <svg> elements, hatching by real lines), so any number
 -- of figures can share one HTML page. Classes name the roles fg, ax, grid, bg and void; a page may recolour them.

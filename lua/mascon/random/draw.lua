@@ -1,8 +1,8 @@
---- draw.lua - the call of a random op: sizes, dtype, parameters that are numbers or tensors, source.
+-- draw.lua - the call of a random op: sizes, dtype, parameters that are numbers or tensors, source.
 --
--- Owns the signature of all distributions, f(sizes, opts) or f{ sizes..., name = value }: sizes are those of the result, parameters are
--- options by name and may be tensors or nested tables, which broadcast to the sizes (and give them where none are named). May not know
--- any distribution: names, defaults and dtypes stand in its row of the op table.
+-- Holds the signature of all distributions, f(sizes, opts) or f{ sizes..., name = value }: sizes are those of the
+-- result, parameters are options by name and may be tensors or nested tables, which broadcast to the sizes (and give
+-- them where none are named).
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'

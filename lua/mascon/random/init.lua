@@ -1,7 +1,7 @@
---- mascon.random: keys, generators, distributions, permutations and choices, low-discrepancy points.
+-- random/init.lua - keys, generators, distributions, permutations and choices, low-discrepancy points.
 --
--- The public table; every function is defined and documented in the file of its concept. Numbers are functions of (key, stream, index):
--- the same whatever the threads, the split of the work or the order of the calls that name a key. Owns nothing.
+-- The public table; every function is defined and documented in the file of its concept. Numbers are functions of (key,
+-- stream, index): the same whatever the threads, the split of the work or the order of the calls that name a key.
 local source = require 'mascon.random.source'
 local M = {}
 

@@ -1,8 +1,9 @@
 -- key.lua - keys: 64-bit values from which random numbers and further keys are derived.
 --
--- A key is two halves of 32 bits, or a word (i64) of a tensor: the second where it is an argument of a function that is compiled, vectorised or
--- differentiated, a carry of a loop, or one of several stacked keys. What is derived from a traced key is computed by ops from its word,
--- so that one trace serves all keys; from any other key with the same bits in Lua. Owns that choice. May not know generators or distributions.
+-- A key is two halves of 32 bits, or a word (i64) of a tensor: the second where it is an argument of a function that is
+-- compiled, vectorised or differentiated, a carry of a loop, or one of several stacked keys. What is derived from a
+-- traced key is computed by ops from its word, so that one trace serves all keys; from any other key with the same bits
+-- in Lua. Here the choice is made.
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'

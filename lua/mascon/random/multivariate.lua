@@ -1,7 +1,7 @@
---- multivariate.lua - random vectors and matrices: Dirichlet, multinomial, multivariate normal, Wishart.
+-- multivariate.lua - random vectors and matrices: Dirichlet, multinomial, multivariate normal, Wishart.
 --
--- Owns the shapes: sizes of the result come first, the components of a vector (or matrix) last. Parameters with more axes than a vector
--- has broadcast to the sizes. May not know how numbers are drawn.
+-- Holds the shapes: sizes of the result come first, the components of a vector (or matrix) last. Parameters with more
+-- axes than a vector has broadcast to the sizes.
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

@@ -1,7 +1,7 @@
---- sample.lua - random orders and choices out of given things.
+-- sample.lua - random orders and choices out of given things.
 --
--- Owns permutation, shuffle and choice: each is one sort, search or gather of drawn numbers, so that an order is a function of its source
--- alone. Positions count from 1. May not know how numbers are drawn.
+-- Holds permutation, shuffle and choice: each is one sort, search or gather of drawn numbers, so that an order is a
+-- function of its source alone. Positions count from 1.
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

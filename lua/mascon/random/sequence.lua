@@ -1,7 +1,8 @@
---- sequence.lua - points that fill the unit cube more evenly than random ones: Sobol', Halton, Latin hypercube.
+-- sequence.lua - points that fill the unit cube more evenly than random ones: Sobol', Halton, Latin hypercube.
 --
--- Owns the numbers that define the dimensions (primes; the table of sobol_numbers.lua) and the signatures f(n, d, opts), f{ n, d, ... }.
--- The points come from the sequence family of ops. Point k is a function of the source and k alone. May not know the arithmetic.
+-- Holds the numbers that define the dimensions (primes; the table of sobol_numbers.lua) and the signatures f(n, d,
+-- opts), f{ n, d, ... }. The points come from the sequence family of ops. Point k is a function of the source and k
+-- alone.
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

@@ -1,9 +1,9 @@
---- source.lua - where random numbers come from: a key, a generator, or the default generator of this Lua state.
+-- source.lua - where random numbers come from: a key, a generator, or the default generator of this Lua state.
 --
--- Owns the one rule of all random functions: the numbers of a call come from `key =` (a key, or a whole number standing for
--- key(number)), from `seed =` (the same, numbers only), from `generator =`, or else from the default generator; at most one of them. A
--- key gives the same numbers at every call; a generator is a key and a counter of the streams it has given out. A stream is a function of
--- (key, stream, index) alone, see kernels/mck_philox.h. May not know how keys derive keys, or distributions.
+-- Holds the one rule of all random functions: the numbers of a call come from `key =` (a key, or a whole number
+-- standing for key(number)), from `seed =` (the same, numbers only), from `generator =`, or else from the default
+-- generator; at most one of them. A key gives the same numbers at every call; a generator is a key and a counter of the
+-- streams it has given out. A stream is a function of (key, stream, index) alone, see kernels/mck_philox.h.
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local keys = require 'mascon.random.key'

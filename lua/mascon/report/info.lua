@@ -1,6 +1,6 @@
 -- info.lua - mc.info(): what this machine offers and what the library makes of it.
 --
--- Reads /proc, /sys and the library's own reports. Owns nothing; the texts are for people and for manifests. May not know ops.
+-- Reads /proc, /sys and the library's own reports. The texts are for people and for manifests.
 local lib = require 'mascon.core.ffi'
 local file = require 'mascon.base.file'
 local machine = require 'mascon.base.machine'

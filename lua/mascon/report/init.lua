@@ -1,6 +1,6 @@
--- report.lua: results as one HTML file that needs nothing else.
+-- report/init.lua - results as one HTML file that needs nothing else.
 --
--- Owns: the page (inline style, inline SVG, a few lines of script that sort tables), escaping, the table of contents.
+-- Holds: the page (inline style, inline SVG, a few lines of script that sort tables), escaping, the table of contents.
 -- The page loads nothing from anywhere, forbids itself to do so, reads well without scripts, follows the reader's light
 -- or dark theme and prints on white. The text is a function of the content alone. May not write files.
 

@@ -1,8 +1,8 @@
 -- manifest.lua - the record beside every result: what ran, on what, with what, and a hash of each stage.
 --
--- Owns the format of manifest.json (format 1), the hash of a value, and the comparison of two records, on which `mascon rerun` and
--- `mascon why` stand. A record is made by the script or workflow: new, stage after stage, output for each file, write at the end.
--- May not know workflows. The clock is read here because times are part of the record; they are never compared.
+-- Holds the format of manifest.json (format 1), the hash of a value, and the comparison of two records, on which
+-- `mascon rerun` and `mascon why` stand. A record is made by the script or workflow: new, stage after stage, output for
+-- each file, write at the end. The clock is read here because times are part of the record; they are never compared.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -199,14 +199,14 @@ end
 --- Notes a file of the result; call it after the file is written. A file that differs from run to run by design (a report with times)
 --- is noted with compare = false.
 ---@param path string
----@param opts? table compare true
+---@param opts? table compare true · name: the path inside the folder of the result, for files in folders of it
 ---@return string path
 function Manifest:output(path, opts)
-  local o = check.opts('manifest:output', opts, { compare = { true, 'bool' } }, 3)
+  local o = check.opts('manifest:output', opts, { compare = { true, 'bool' }, name = { nil, 'string' } }, 3)
   check.arg('manifest:output', 'path', path, 'string', 3)
   local hash, why = lib.sha256_file(path)
   if not hash then error('manifest:output: ' .. why, 2) end
-  table.insert(self.record.outputs, { name = path:match '[^/]*$', sha256 = hash, compare = o.compare })
+  table.insert(self.record.outputs, { name = o.name or path:match '[^/]*$', sha256 = hash, compare = o.compare })
   return path
 end
 

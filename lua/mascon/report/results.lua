@@ -1,9 +1,9 @@
---- mascon.results: the files of a result, which appear in their folder together or not at all.
+-- results.lua - the files of a result, which appear in their folder together or not at all.
 --
--- write(dir, record, body) hands body a set; the files that it makes go to a private folder inside dir and are moved when all of them are
--- whole, the manifest last. A failure, an interruption or a kill leaves the results that were there. Leftovers of processes that were killed are
--- removed by the next, a publication that was killed is completed. May not know what the files hold. Binding module: touches the FFI for the
--- finalizer.
+-- write(dir, record, body) hands body a set; the files that it makes go to a private folder inside dir and are moved
+-- when all of them are whole, the manifest last. A failure, an interruption or a kill leaves the results that were
+-- there. Leftovers of processes that were killed are removed by the next, a publication that was killed is completed.
+-- Binding module: touches the FFI for the finalizer.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'

@@ -1,7 +1,7 @@
 -- axes.lua - the shapes that rules of reductions and scans share: reduced axes and back, pieces of one axis.
 --
--- p is what transform/params.lua read: p.axes (nil: all), p.keepdim. Everything depends on shapes only, so that it records. May not know any op's
--- derivative.
+-- p is what transform/params.lua read: p.axes (nil: all), p.keepdim. Everything depends on shapes only, so that it
+-- records.
 local mc = require 'mascon.array'
 
 local M = {}

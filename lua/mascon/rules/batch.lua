@@ -1,7 +1,8 @@
 -- batch.lua - what an op becomes when some of its operands carry one more axis in front.
 --
--- rule(n, x, batched, size) -> results with a batch axis in front, or nil: no rule, run the elements one by one. n: the node; x: its operands,
--- with batched[i] those that have `size` copies along a new first axis. By family of the op table. May not know graphs.
+-- rule(n, x, batched, size) -> results with a batch axis in front, or nil: no rule, run the elements one by one. n: the
+-- node; x: its operands, with batched[i] those that have `size` copies along a new first axis. By family of the op
+-- table.
 local mc = require 'mascon.array'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

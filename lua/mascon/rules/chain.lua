@@ -1,9 +1,9 @@
 -- chain.lua - the chain rule of elementwise ops: rules made of derivatives.
 --
--- A derivative is a function d(y, a, b, c) of the result and the operands. What comes back is multiplied with it so that a cotangent of zero
--- gives zero whatever the derivative is: a branch that was not taken (where, maximum, clip) sends no NaN through log, sqrt or a division on its
--- way. Operands without axes take the dtype of the result first, so that a number given as f64 does not lift all that is computed from it.
--- Owns that convention. May not know any op's derivative.
+-- A derivative is a function d(y, a, b, c) of the result and the operands. What comes back is multiplied with it so
+-- that a cotangent of zero gives zero whatever the derivative is: a branch that was not taken (where, maximum, clip)
+-- sends no NaN through log, sqrt or a division on its way. Operands without axes take the dtype of the result first, so
+-- that a number given as f64 does not lift all that is computed from it. Holds that convention.
 local mc = require 'mascon.array'
 
 local M = {}

@@ -1,10 +1,10 @@
 -- factor.lua - derivatives of factorisations: LU, Cholesky, QR.
 --
--- Reverse of a factorisation: the condition that keeps the factors in their form (triangular, orthonormal) tells which part of a^-1 da each takes.
--- Hermitian operands: of which one triangle is read; the cotangent is Hermitian, as if both were. What is arbitrary (columns beyond the rank of
--- the question, phases) is held still, so that losses that do not depend on it are differentiated right. Form of a rule: see init.lua.
--- Source: Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Auto-differentiating linear algebra,
--- 2017. May not know graphs.
+-- Reverse of a factorisation: the condition that keeps the factors in their form (triangular, orthonormal) tells which
+-- part of a^-1 da each takes. Hermitian operands: of which one triangle is read; the cotangent is Hermitian, as if both
+-- were. What is arbitrary (columns beyond the rank of the question, phases) is held still, so that losses that do not
+-- depend on it are differentiated right. Form of a rule: see init.lua. Source: Collected matrix derivative results for
+-- forward and reverse mode algorithmic differentiation, 2008; Auto-differentiating linear algebra, 2017.
 local mc = require 'mascon.array'
 local stack = require 'mascon.array.stacks'
 local adjoint, some_rows, some_columns = stack.adjoint, stack.some_rows, stack.some_columns

@@ -1,9 +1,9 @@
 -- filter.lua - derivatives of recursive filters.
 --
--- One section of order q satisfies A y = B u + z in delays, z the state before the first sample in its first q places; past the last sample
--- the same line reads off the state that is left. Multipliers w of these lines solve A^T w = cotangent of y: a filter run backwards, begun with the
--- cotangent of the last state. Then u gets B^T w, z the first q of w, coefficients the correlations of w with u and y.
--- Form of a rule: see init.lua. May not know graphs.
+-- One section of order q satisfies A y = B u + z in delays, z the state before the first sample in its first q places;
+-- past the last sample the same line reads off the state that is left. Multipliers w of these lines solve A^T w =
+-- cotangent of y: a filter run backwards, begun with the cotangent of the last state. Then u gets B^T w, z the first q
+-- of w, coefficients the correlations of w with u and y. Form of a rule: see init.lua.
 local mc = require 'mascon.array'
 local recurrence = require 'mascon.array.recurrence'
 

@@ -1,8 +1,8 @@
 -- fourier.lua - derivatives of Fourier, cosine and sine transforms.
 --
--- All are linear: the reverse rule is the adjoint transform, the forward rule the transform itself. The adjoint of a cut is a fill with zeros and
--- the other way round (`fitted`). The adjoint of a scaled transform carries the same scale, which for the transform the other way is the
--- other norm. Form of a rule: see init.lua. May not know graphs.
+-- All are linear: the reverse rule is the adjoint transform, the forward rule the transform itself. The adjoint of a
+-- cut is a fill with zeros and the other way round (`fitted`). The adjoint of a scaled transform carries the same
+-- scale, which for the transform the other way is the other norm. Form of a rule: see init.lua.
 local mc = require 'mascon.array'
 local launch = require 'mascon.graph.launch'
 

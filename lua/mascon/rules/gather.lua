@@ -1,7 +1,8 @@
 -- gather.lua - derivatives of elements picked and put by position, and of segments.
 --
--- Form of a rule: rules/init.lua. Positions are constants, in the base of the call (p.base), negative ones from the end. What was picked several
--- times gets the sum; of values put to one place only the last one counts. Equal extremes share. May not know graphs.
+-- Form of a rule: rules/init.lua. Positions are constants, in the base of the call (p.base), negative ones from the
+-- end. What was picked several times gets the sum; of values put to one place only the last one counts. Equal extremes
+-- share.
 local mc = require 'mascon.array'
 local axes = require 'mascon.rules.axes'
 local chain = require 'mascon.rules.chain'

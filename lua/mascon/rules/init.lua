@@ -1,17 +1,18 @@
 -- rules/init.lua - where transforms find what they need to know about an op.
 --
--- Reverse rule of an op: rule(g, x, y, p) -> list of cotangents, one for each operand (nil: none). x: operands, y: results, p: parameters
--- (transform/params.lua), g: the cotangent of the result; for ops of several results a list of them (nil where nothing came back). A cotangent that is
--- costly may come as a function that makes it: it is called when it is needed. An
--- elementwise rule answers in the shape of the result; the caller sums over broadcast axes, and turns every cotangent into the dtype of its
--- operand. Cotangents of complex numbers are those of the inner product Re sum(conj(a) b): a holomorphic op multiplies by the conjugate of its
--- derivative, and gradients point uphill.
--- Elementwise rows have their derivative as formulas (rules/formula.lua); the rest stands in the files of this folder, by name or by the key of the row.
--- Rows that are 'none: piecewise constant' have the derivative zero. A file's `without` names operands that have no derivative: { op = { [operand] = why } }.
--- Forward rule: rule(t, x, y, p) -> list of tangents of the results; t: tangents of the operands (nil: zero). 'linear' stands for an op that is
--- linear in its one operand, 'multilinear' for one linear in each, 'elementwise' for one whose results depend on the same element of each
--- operand. Without a forward rule the reverse one is transposed.
--- Owns the order of looking up: name of the op, then the key its row carries. May not know graphs.
+-- Reverse rule of an op: rule(g, x, y, p) -> list of cotangents, one for each operand (nil: none). x: operands, y:
+-- results, p: parameters (transform/params.lua), g: the cotangent of the result; for ops of several results a list of
+-- them (nil where nothing came back). A cotangent that is costly may come as a function that makes it: it is called
+-- when it is needed. An elementwise rule answers in the shape of the result; the caller sums over broadcast axes, and
+-- turns every cotangent into the dtype of its operand. Cotangents of complex numbers are those of the inner product Re
+-- sum(conj(a) b): a holomorphic op multiplies by the conjugate of its derivative, and gradients point uphill.
+-- Elementwise rows have their derivative as formulas (rules/formula.lua); the rest stands in the files of this folder,
+-- by name or by the key of the row. Rows that are 'none: piecewise constant' have the derivative zero. A file's
+-- `without` names operands that have no derivative: { op = { [operand] = why } }. Forward rule: rule(t, x, y, p) ->
+-- list of tangents of the results; t: tangents of the operands (nil: zero). 'linear' stands for an op that is linear in
+-- its one operand, 'multilinear' for one linear in each, 'elementwise' for one whose results depend on the same element
+-- of each operand. Without a forward rule the reverse one is transposed. Decides the order of looking up: name of the
+-- op, then the key its row carries.
 local op = require 'mascon.core.op'
 local formula = require 'mascon.rules.formula'
 

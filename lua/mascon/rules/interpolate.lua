@@ -1,7 +1,7 @@
 -- interpolate.lua - derivatives of values between knots and of the tridiagonal systems of splines.
 --
--- Which piece a place lies in is constant; within it everything is differentiable: places, knots and values. Form of a rule: see init.lua. May not
--- know graphs.
+-- Which piece a place lies in is constant; within it everything is differentiable: places, knots and values. Form of a
+-- rule: see init.lua.
 local mc = require 'mascon.array'
 
 local R = {}

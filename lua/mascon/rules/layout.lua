@@ -1,6 +1,6 @@
 -- layout.lua - derivatives of tensors joined, rolled and padded: what moves elements as they are.
 --
--- Form of a rule: rules/init.lua. May not know graphs.
+-- Form of a rule: rules/init.lua.
 local mc = require 'mascon.array'
 local axes = require 'mascon.rules.axes'
 

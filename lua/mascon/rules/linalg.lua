@@ -1,8 +1,8 @@
 -- linalg.lua - derivatives of solutions of linear systems, inverses, determinants, least squares.
 --
--- With a x = b: the cotangent of b is h = a^-H g, that of a is -h x^H, whatever way x is computed; special matrices keep of it what their
--- storage holds. Form of a rule: see init.lua. Source: Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
--- 2008. May not know graphs.
+-- With a x = b: the cotangent of b is h = a^-H g, that of a is -h x^H, whatever way x is computed; special matrices
+-- keep of it what their storage holds. Form of a rule: see init.lua. Source: Collected matrix derivative results for
+-- forward and reverse mode algorithmic differentiation, 2008.
 local mc = require 'mascon.array'
 local lengths = require 'mascon.base.lengths'
 local call = require 'mascon.core.several'

@@ -1,8 +1,8 @@
 -- order.lua - derivatives of sorted elements and of quantiles.
 --
--- Form of a rule: rules/init.lua. Ordering moves elements, so that cotangents move back to where elements came from; positions are constants. Equal
--- elements keep their order. A quantile is a weighted mean of two neighbours in the sorted row: which two and with what weights, the op itself says
--- of the row 1, 2, ..., n. May not know graphs.
+-- Form of a rule: rules/init.lua. Ordering moves elements, so that cotangents move back to where elements came from;
+-- positions are constants. Equal elements keep their order. A quantile is a weighted mean of two neighbours in the
+-- sorted row: which two and with what weights, the op itself says of the row 1, 2, ..., n.
 local mc = require 'mascon.array'
 local launch = require 'mascon.graph.launch'
 local axes = require 'mascon.rules.axes'

@@ -1,9 +1,9 @@
 -- random.lua - derivatives of random numbers in the parameters of their distribution: the draw stays, its place moves with the parameters.
 --
--- Where a number is an explicit function of a draw without parameters (location and scale, inversion) the derivative follows from the number
--- itself. The truncated normal goes by the derivative of its distribution function. Shapes of gamma, beta and their kin would need the
--- derivative of incomplete functions in their order; counts jump. Form of a rule: see init.lua.
--- Source: Auto-encoding variational Bayes, 2014; Implicit reparameterization gradients, 2018. May not know how numbers are drawn.
+-- Where a number is an explicit function of a draw without parameters (location and scale, inversion) the derivative
+-- follows from the number itself. The truncated normal goes by the derivative of its distribution function. Shapes of
+-- gamma, beta and their kin would need the derivative of incomplete functions in their order; counts jump. Form of a
+-- rule: see init.lua. Source: Auto-encoding variational Bayes, 2014; Implicit reparameterization gradients, 2018.
 local mc = require 'mascon.array'
 
 local R = {}

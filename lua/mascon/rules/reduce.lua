@@ -1,7 +1,7 @@
 -- reduce.lua - derivatives of reductions and of softmax.
 --
--- Form of a rule: rules/init.lua; p.axes lists the reduced axes (all when nil). Elements that NaN-skipping reductions leave out get nothing. Equal
--- largest elements share. Source of the moments: differentiation of sum (x - mean)^k / n. May not know graphs.
+-- Form of a rule: rules/init.lua; p.axes lists the reduced axes (all when nil). Elements that NaN-skipping reductions
+-- leave out get nothing. Equal largest elements share. Source of the moments: differentiation of sum (x - mean)^k / n.
 local mc = require 'mascon.array'
 local axes = require 'mascon.rules.axes'
 local chain = require 'mascon.rules.chain'

@@ -1,8 +1,8 @@
 -- scan.lua - derivatives of running sums, products, extremes and sums of exponentials.
 --
--- Form of a rule: rules/init.lua. Products and exponentials are linear recurrences backwards, which need no division; a recurrence's own
--- cotangents are a recurrence the other way. Running
--- extremes give their cotangents to the element that was first to reach them. May not know graphs.
+-- Form of a rule: rules/init.lua. Products and exponentials are linear recurrences backwards, which need no division; a
+-- recurrence's own cotangents are a recurrence the other way. Running extremes give their cotangents to the element
+-- that was first to reach them.
 local mc = require 'mascon.array'
 local axes = require 'mascon.rules.axes'
 local chain = require 'mascon.rules.chain'

@@ -1,11 +1,11 @@
 -- spectral.lua - derivatives of singular values, eigenvalues and their vectors.
 --
--- Vectors of equal values are arbitrary within their span: differences 1 / (a - b) are taken as 0 where a = b, which is right for losses that
--- do not depend on the choice. Where the sum 1 / (a + b) carries the derivative (polar factor, nuclear norm) it is kept apart, so that these
--- stay exact for equal singular values. Phases of complex vectors are held still in the same sense. Hermitian operands: the cotangent
--- is Hermitian. Form of a rule: see init.lua.
--- Source: Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Differentiating the singular
--- value decomposition, 2020 (complex). May not know graphs.
+-- Vectors of equal values are arbitrary within their span: differences 1 / (a - b) are taken as 0 where a = b, which is
+-- right for losses that do not depend on the choice. Where the sum 1 / (a + b) carries the derivative (polar factor,
+-- nuclear norm) it is kept apart, so that these stay exact for equal singular values. Phases of complex vectors are
+-- held still in the same sense. Hermitian operands: the cotangent is Hermitian. Form of a rule: see init.lua. Source:
+-- Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Differentiating
+-- the singular value decomposition, 2020 (complex).
 local mc = require 'mascon.array'
 local stack = require 'mascon.array.stacks'
 local adjoint, columns, some_rows, some_columns = stack.adjoint, stack.columns, stack.some_rows, stack.some_columns

@@ -1,7 +1,7 @@
---- convolution.lua - convolution and correlation of vectors in NumPy's conventions.
+-- convolution.lua - convolution and correlation of vectors in NumPy's conventions.
 --
--- Integers are summed exactly as inner products with sliding windows; floats go through mc.signal, which chooses between the recursion and
--- transforms by cost. Owns the modes: parts of the full result.
+-- Integers are summed exactly as inner products with sliding windows; floats go through mc.signal, which chooses
+-- between the recursion and transforms by cost. Holds the modes: parts of the full result.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

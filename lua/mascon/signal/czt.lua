@@ -1,7 +1,7 @@
---- czt.lua - the z-transform on a spiral: chirp-z, and the Fourier transform zoomed into a band.
+-- czt.lua - the z-transform on a spiral: chirp-z, and the Fourier transform zoomed into a band.
 --
--- Owns Bluestein's chirp: n k = (n^2 + k^2 - (k - n)^2) / 2 turns the sum into a convolution, made by transforms. Angles are reduced to one
--- turn before the cosine, so that long chirps keep their digits.
+-- Holds Bluestein's chirp: n k = (n^2 + k^2 - (k - n)^2) / 2 turns the sum into a convolution, made by transforms.
+-- Angles are reduced to one turn before the cosine, so that long chirps keep their digits.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

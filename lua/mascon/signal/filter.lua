@@ -1,7 +1,8 @@
---- filter.lua - running filters over samples: once, or forward and backward for zero phase.
+-- filter.lua - running filters over samples: once, or forward and backward for zero phase.
 --
--- Owns start-up states, edge extension and the choice between recursion and transforms. The recursion itself is the op `iir`. Designs come
--- from fir.lua and iir.lua. Arithmetic is f64 inside the recursion for every dtype; results keep the dtype of the samples.
+-- Holds start-up states, edge extension and the choice between recursion and transforms. The recursion itself is the op
+-- `iir`. Designs come from fir.lua and iir.lua. Arithmetic is f64 inside the recursion for every dtype; results keep
+-- the dtype of the samples.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

@@ -1,6 +1,6 @@
---- fir.lua - finite impulse responses by the window method.
+-- fir.lua - finite impulse responses by the window method.
 --
--- Owns band edges and their checks, shared with iir.lua. Knows nothing of filtering.
+-- Holds band edges and their checks, shared with iir.lua.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

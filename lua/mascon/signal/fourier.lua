@@ -1,6 +1,7 @@
---- fourier.lua - convolution by transforms, analytic signals.
+-- fourier.lua - convolution by transforms, analytic signals.
 --
--- Owns the choice of block length (overlap-save) and the cut of the full result. Rows in, rows out; knows no filter design.
+-- Makes the choice of block length (overlap-save) and the cut of the full result. Rows in, rows out; knows no filter
+-- design.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

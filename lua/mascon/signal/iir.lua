@@ -1,7 +1,7 @@
---- iir.lua - recursive filters designed in zeros and poles, given as second-order sections.
+-- iir.lua - recursive filters designed in zeros and poles, given as second-order sections.
 --
--- Owns prototypes, band transforms, the bilinear map and the pairing of zeros with poles. Design is a handful of complex numbers, so it
--- is plain Lua. Knows nothing of filtering.
+-- Holds prototypes, band transforms, the bilinear map and the pairing of zeros with poles. Design is a handful of
+-- complex numbers, so it is plain Lua.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'

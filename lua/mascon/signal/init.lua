@@ -1,7 +1,7 @@
---- mascon.signal: windows, filters and spectra under SciPy's names.
+-- signal/init.lua - windows, filters and spectra under SciPy's names.
 --
--- The public table; every function is defined and documented in the file of its concept. Axes are 1-based, the last by default; samples
--- keep their dtype (f32 or f64, integers become f64). Owns nothing.
+-- The public table; every function is defined and documented in the file of its concept. Axes are 1-based, the last by
+-- default; samples keep their dtype (f32 or f64, integers become f64).
 local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'
 local M = {}

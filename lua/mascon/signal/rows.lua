@@ -1,6 +1,6 @@
---- rows.lua - the working shape of mc.signal: samples as contiguous rows [m, n], one axis last.
+-- rows.lua - the working shape of mc.signal: samples as contiguous rows [m, n], one axis last.
 --
--- Owns the way there and back, the size of blocks that stay in cache, and the edge extensions. Knows no filter and no transform.
+-- Holds the way there and back, the size of blocks that stay in cache, and the edge extensions.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'

@@ -1,6 +1,7 @@
---- spectrum.lua - power spectra by averaged, windowed segments.
+-- spectrum.lua - power spectra by averaged, windowed segments.
 --
--- Owns segmentation, scaling and averaging. Rows go in blocks that stay in cache. Windows come from window.lua, trends from filter.lua.
+-- Holds segmentation, scaling and averaging. Rows go in blocks that stay in cache. Windows come from window.lua, trends
+-- from filter.lua.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

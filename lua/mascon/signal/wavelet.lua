@@ -1,6 +1,6 @@
---- wavelet.lua - Morlet wavelets and the transform by them.
+-- wavelet.lua - Morlet wavelets and the transform by them.
 --
--- Owns the normalisation (unit energy in continuous time) and the crop to the length of the samples.
+-- Holds the normalisation (unit energy in continuous time) and the crop to the length of the samples.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

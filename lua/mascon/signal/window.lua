@@ -1,7 +1,7 @@
---- window.lua - tapering windows under SciPy's names.
+-- window.lua - tapering windows under SciPy's names.
 --
--- Owns their formulas and parameters. Symmetric windows (sym = true, for filters) run from edge to edge; periodic ones (for spectra)
--- are the first n points of the symmetric window of n + 1.
+-- Holds their formulas and parameters. Symmetric windows (sym = true, for filters) run from edge to edge; periodic ones
+-- (for spectra) are the first n points of the symmetric window of n + 1.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

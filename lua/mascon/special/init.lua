@@ -1,4 +1,4 @@
---- mascon.special: special functions under SciPy's names and argument orders.
+-- special/init.lua - special functions under SciPy's names and argument orders.
 --
 -- Elementwise functions of real tensors: f16, bf16, f32 and f64, integers count as f64; results keep the dtype, operands broadcast. Outside
 -- the domain NaN, at a pole the infinity SciPy gives. Everything is computed in f64 and rounded once. Rows of the op table, their

@@ -1,6 +1,6 @@
---- circular.lua - statistics of angles.
+-- circular.lua - statistics of angles.
 --
--- Owns the resultant vector and what follows from it. Angles are radians unless low and high say what one turn is.
+-- Holds the resultant vector and what follows from it. Angles are radians unless low and high say what one turn is.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

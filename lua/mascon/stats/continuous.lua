@@ -1,8 +1,8 @@
---- continuous.lua - continuous distributions as tables of functions: mc.stats.norm.cdf(x), mc.stats.t.ppf(p, df), ...
+-- continuous.lua - continuous distributions as tables of functions: mc.stats.norm.cdf(x), mc.stats.t.ppf(p, df), ...
 --
--- Each table has cdf, sf, logcdf, logsf, ppf, isf, pdf, logpdf of (x, shapes..., { loc = 0, scale = 1 }); x and shapes are real tensors or numbers that
--- broadcast. sf and isf keep the upper tail that 1 - cdf loses. Shapes or scales outside their domain give NaN. Owns the standard forms; the special
--- functions are rows of the op table.
+-- Each table has cdf, sf, logcdf, logsf, ppf, isf, pdf, logpdf of (x, shapes..., { loc = 0, scale = 1 }); x and shapes
+-- are real tensors or numbers that broadcast. sf and isf keep the upper tail that 1 - cdf loses. Shapes or scales
+-- outside their domain give NaN. Holds the standard forms; the special functions are rows of the op table.
 local op = require 'mascon.core.op'
 local family = require 'mascon.stats.family'
 local F = op.functions

@@ -1,6 +1,6 @@
---- descriptive.lua - location, spread and shape of samples along an axis.
+-- descriptive.lua - location, spread and shape of samples along an axis.
 --
--- Owns defaults: axis = nil means over everything, NaN gives NaN. Order statistics are rows of the op table.
+-- Holds defaults: axis = nil means over everything, NaN gives NaN. Order statistics are rows of the op table.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local along = require 'mascon.array.along'

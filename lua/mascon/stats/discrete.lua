@@ -1,8 +1,9 @@
---- discrete.lua - counting distributions as tables of functions: mc.stats.binom.pmf(k, n, p), mc.stats.poisson.ppf(q, mu), ...
+-- discrete.lua - counting distributions as tables of functions: mc.stats.binom.pmf(k, n, p), mc.stats.poisson.ppf(q, mu), ...
 --
--- Each table has cdf, sf, logcdf, logsf, ppf, isf, pmf, logpmf of (k, shapes..., { loc = 0 }); tensors or numbers that broadcast. cdf and sf take
--- any real k and count up to floor(k); pmf is 0 between whole numbers. ppf(p) is the smallest k with cdf(k) >= p, isf(q) the smallest with
--- sf(k) <= q; at p = 0 they give the number below the support, as SciPy does. Shapes outside their domain give NaN. Owns the standard forms.
+-- Each table has cdf, sf, logcdf, logsf, ppf, isf, pmf, logpmf of (k, shapes..., { loc = 0 }); tensors or numbers that
+-- broadcast. cdf and sf take any real k and count up to floor(k); pmf is 0 between whole numbers. ppf(p) is the
+-- smallest k with cdf(k) >= p, isf(q) the smallest with sf(k) <= q; at p = 0 they give the number below the support, as
+-- SciPy does. Shapes outside their domain give NaN. Holds the standard forms.
 local op = require 'mascon.core.op'
 local family = require 'mascon.stats.family'
 local F = op.functions

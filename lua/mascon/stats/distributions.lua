@@ -1,6 +1,7 @@
---- distributions.lua - short names of the normal, t, chi-squared and F distributions: norm_cdf(x), t_sf(t, df), ...
+-- distributions.lua - short names of the normal, t, chi-squared and F distributions: norm_cdf(x), t_sf(t, df), ...
 --
--- The tables of continuous.lua (mc.stats.norm.cdf) have every distribution; these stay for their brevity and take mean and std. Owns no formula.
+-- The tables of continuous.lua (mc.stats.norm.cdf) have every distribution; these stay for their brevity and take mean
+-- and std.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'

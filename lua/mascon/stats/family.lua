@@ -1,7 +1,7 @@
---- family.lua - how a distribution becomes a table of functions: arguments, location and scale, support, domain of its shapes.
+-- family.lua - how a distribution becomes a table of functions: arguments, location and scale, support, domain of its shapes.
 --
--- A distribution states its standard form (location 0, scale 1) once; the functions made here take tensors or numbers that broadcast, with
--- location and scale as options. Owns the call rule of cdf, sf, ppf, isf, pdf and kin. May not know any distribution.
+-- A distribution states its standard form (location 0, scale 1) once; the functions made here take tensors or numbers
+-- that broadcast, with location and scale as options. Holds the call rule of cdf, sf, ppf, isf, pdf and kin.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'

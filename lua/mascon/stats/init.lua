@@ -1,6 +1,6 @@
---- mascon.stats: distributions, descriptive and circular statistics, correlation, tests and their correction.
+-- stats/init.lua - distributions, descriptive and circular statistics, correlation, tests and their correction.
 --
--- The public table; every function is defined and documented in the file of its concept. Axes are 1-based. Owns nothing.
+-- The public table; every function is defined and documented in the file of its concept. Axes are 1-based.
 local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'
 local M = {}

@@ -1,6 +1,6 @@
---- multiple.lua - p-values corrected for many tests.
+-- multiple.lua - p-values corrected for many tests.
 --
--- Owns the step-up and step-down rules. Results are adjusted p-values: compare them with the level wanted.
+-- Holds the step-up and step-down rules. Results are adjusted p-values: compare them with the level wanted.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

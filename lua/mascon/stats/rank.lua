@@ -1,6 +1,6 @@
---- rank.lua - ranks, correlation, t tests.
+-- rank.lua - ranks, correlation, t tests.
 --
--- Owns tie rules and the p-values of correlation coefficients. Samples run along one axis, the last by default.
+-- Holds tie rules and the p-values of correlation coefficients. Samples run along one axis, the last by default.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

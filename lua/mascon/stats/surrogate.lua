@@ -1,7 +1,7 @@
---- surrogate.lua - an observed map against its surrogates.
+-- surrogate.lua - an observed map against its surrogates.
 --
--- Owns the three answers: standardised distance, empirical p-value, p-value against the maximum over the map. Surrogates are one axis more
--- than the map, the first by default. Where they come from is the workflow's business.
+-- Holds the three answers: standardised distance, empirical p-value, p-value against the maximum over the map.
+-- Surrogates are one axis more than the map, the first by default. Where they come from is the workflow's business.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'

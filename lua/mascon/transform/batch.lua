@@ -1,7 +1,7 @@
 -- batch.lua - the nodes of a graph over batches of its inputs.
 --
--- A batched value is a tensor with the batch in front of its axes, dense; a use of it is the same view once per element. Ops become batched
--- ops by rules; what has no rule runs element by element. Owns the walk. May not know how an op is batched.
+-- A batched value is a tensor with the batch in front of its axes, dense; a use of it is the same view once per
+-- element. Ops become batched ops by rules; what has no rule runs element by element. Holds the walk.
 local mc = require 'mascon.array'
 local graphs = require 'mascon.graph.graph'
 local launch = require 'mascon.graph.launch'

@@ -1,7 +1,7 @@
---- mascon.transform.branch: choosing between functions by a value that is not known yet.
+-- branch.lua - choosing between functions by a value that is not known yet.
 ---
---- Owns mc.cond and mc.switch, and the primitive that stands for a choice in a graph. Where the value is known (nothing is being recorded, or
---- the recording is for these values alone) the function is simply called. May not know loops.
+--- Holds mc.cond and mc.switch, and the primitive that stands for a choice in a graph. Where the value is known
+--- (nothing is being recorded, or the recording is for these values alone) the function is simply called.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'

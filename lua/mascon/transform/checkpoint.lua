@@ -1,7 +1,7 @@
---- mascon.transform.checkpoint: memory for time on the way back.
+-- checkpoint.lua - memory for time on the way back.
 ---
---- Owns mc.checkpoint. The function stands in the graph as one call, of which nothing but operands and results is kept; going back runs its body
---- again. May not know anything else.
+--- Holds mc.checkpoint. The function stands in the graph as one call, of which nothing but operands and results is
+--- kept; going back runs its body again.
 local forms = require 'mascon.transform.forms'
 local launch = require 'mascon.graph.launch'
 local region = require 'mascon.transform.region'

@@ -1,7 +1,7 @@
---- mascon.transform.custom: derivatives that a user states himself.
+-- custom.lua - derivatives that a user states himself.
 ---
---- Owns mc.custom_vjp, mc.custom_jvp, mc.stop_gradient and the primitive that stands for a function with rules of its own. The function is still
---- traced, so that it compiles and maps over batches; only derivatives go by the rule. May not know the derivative of any op.
+--- Holds mc.custom_vjp, mc.custom_jvp, mc.stop_gradient and the primitive that stands for a function with rules of its
+--- own. The function is still traced, so that it compiles and maps over batches; only derivatives go by the rule.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local graphs = require 'mascon.graph.graph'

@@ -1,7 +1,8 @@
 -- decide.lua - a condition written with <, <=, and, or, not, as a truth value that is not known yet.
 --
--- Lua turns the result of a comparison into true or false at once. Where values are not known, the condition is run once for each way its comparisons may
--- come out, and what the runs return is chosen by the comparisons themselves. Owns these runs. May not know loops or branches.
+-- Lua turns the result of a comparison into true or false at once. Where values are not known, the condition is run
+-- once for each way its comparisons may come out, and what the runs return is chosen by the comparisons themselves.
+-- Holds these runs.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'

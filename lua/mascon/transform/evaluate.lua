@@ -1,7 +1,8 @@
 -- evaluate.lua - the nodes of a graph, run with ops.
 --
--- Transforms run graphs again with other operands: cotangents, tangents, batches. Since that happens through the ops themselves, an enclosing
--- recording sees it, and transforms compose. Owns how a use becomes a view and how a node becomes a call. May not know rules.
+-- Transforms run graphs again with other operands: cotangents, tangents, batches. Since that happens through the ops
+-- themselves, an enclosing recording sees it, and transforms compose. Decides how a use becomes a view and how a node
+-- becomes a call.
 local graphs = require 'mascon.graph.graph'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

@@ -1,8 +1,8 @@
 -- forms.lua - trees of tensors that keep their form from turn to turn.
 --
--- Loops and branches hand trees to functions and get trees back: the same tables with the same keys, each leaf with its shape and dtype. Owns
--- taking trees apart, putting them together, and the words for a leaf that changed. A form holds no tensors, so that it may outlive a call. May not
--- know graphs.
+-- Loops and branches hand trees to functions and get trees back: the same tables with the same keys, each leaf with its
+-- shape and dtype. Holds taking trees apart, putting them together, and the words for a leaf that changed. A form holds
+-- no tensors, so that it may outlive a call.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local random = require 'mascon.random.key'

@@ -1,7 +1,7 @@
 -- forward.lua - tangents of the inputs of a graph on to its outputs.
 --
--- Owns the walk and the three general forms of a forward rule: linear, multilinear and elementwise ops; what has none of them is the transposed
--- of its reverse rule. May not know the derivative of any op.
+-- Holds the walk and the three general forms of a forward rule: linear, multilinear and elementwise ops; what has none
+-- of them is the transposed of its reverse rule.
 local mc = require 'mascon.array'
 local launch = require 'mascon.graph.launch'
 local evaluate = require 'mascon.transform.evaluate'

@@ -1,7 +1,7 @@
---- mascon.transform: derivatives of Lua functions of tensors.
+-- transform/init.lua - derivatives of Lua functions of tensors.
 ---
---- A function is run once while libmascon writes down its ops; transforms walk what was written and call ops again, so that they compose: with
---- one another, with mc.compile and with mc.vmap. Owns the public functions. May not know the derivative of any op.
+--- A function is run once while libmascon writes down its ops; transforms walk what was written and call ops again, so
+--- that they compose: with one another, with mc.compile and with mc.vmap. Holds the public functions.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

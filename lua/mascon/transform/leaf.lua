@@ -1,6 +1,7 @@
 -- leaf.lua - what a tensor says of its gradient: methods and fields that the tape answers.
 --
--- The tape (transform/tape.lua) is loaded by the first of these calls, so that programs without it pay nothing. Owns the names, no logic.
+-- The tape (transform/tape.lua) is loaded by the first of these calls, so that programs without it pay nothing. Holds
+-- the names, no logic.
 local tensor = require 'mascon.core.tensor'
 local methods, properties = tensor.methods, tensor.properties
 

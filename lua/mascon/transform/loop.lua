@@ -1,7 +1,7 @@
---- mascon.transform.loop: repetition as long as a condition holds.
+-- loop.lua - repetition as long as a condition holds.
 ---
---- Owns mc.while_loop and mc.fori_loop, and the primitive that stands for a loop of unknown length in a graph. Where values are known the loop is a
---- plain loop in Lua. May not know choices; loops of known length are scans.
+--- Holds mc.while_loop and mc.fori_loop, and the primitive that stands for a loop of unknown length in a graph. Where
+--- values are known the loop is a plain loop in Lua.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'

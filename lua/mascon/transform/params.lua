@@ -1,7 +1,7 @@
 -- params.lua - the parameter block of a logged op, as rules read it.
 --
--- The inverse of how op.lua packs: axes, keepdim, then the row's own parameters by name. Owns that reading; the block itself stays reachable
--- as `raw` for families that pack by hand. May not know rules.
+-- The inverse of how op.lua packs: axes, keepdim, then the row's own parameters by name. Holds that reading; the block
+-- itself stays reachable as `raw` for families that pack by hand.
 local M = {}
 
 --- Parameters of a node of kind op.

@@ -1,7 +1,7 @@
 -- reverse.lua - cotangents from the outputs of a graph back to its inputs.
 --
--- Owns the walk, the sum of what reaches a value through several uses, and the transposition of views (a view is linear: what comes back
--- through it is added where it looked). May not know the derivative of any op: those are rules.
+-- Holds the walk, the sum of what reaches a value through several uses, and the transposition of views (a view is
+-- linear: what comes back through it is added where it looked).
 local mc = require 'mascon.array'
 local graphs = require 'mascon.graph.graph'
 local launch = require 'mascon.graph.launch'

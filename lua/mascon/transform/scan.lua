@@ -1,7 +1,7 @@
---- mascon.transform.scan: a function applied along rows, with a carry.
+-- scan.lua - a function applied along rows, with a carry.
 ---
---- Owns mc.scan and the primitive that stands for a loop of known length in a graph. Going back, the carry of every turn is kept and the inside of a
---- turn is computed again; with `checkpoint` only some carries are kept. May not know choices or loops of unknown length.
+--- Holds mc.scan and the primitive that stands for a loop of known length in a graph. Going back, the carry of every
+--- turn is kept and the inside of a turn is computed again; with `checkpoint` only some carries are kept.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local launch = require 'mascon.graph.launch'

@@ -1,8 +1,8 @@
---- mascon.transform.tape: gradients in the manner of PyTorch: x:requires_grad(), y:backward(), x.grad.
+-- tape.lua - gradients in the manner of PyTorch: x:requires_grad(), y:backward(), x.grad.
 ---
---- A recording that stays writes down what depends on leaves; backward() makes a graph of what its tensor depends on, goes through it in reverse, adds up gradients in
---- the leaves and drops those entries. While there is no leaf nothing is recorded and nothing costs. Owns leaves, their gradients and hooks. May not
---- know the derivative of any op.
+--- A recording that stays writes down what depends on leaves; backward() makes a graph of what its tensor depends on,
+--- goes through it in reverse, adds up gradients in the leaves and drops those entries. While there is no leaf nothing
+--- is recorded and nothing costs. Holds leaves, their gradients and hooks.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
@@ -50,6 +50,7 @@ end
 
 -- x:requires_grad, see leaf.lua
 function M.requires_grad(x, yes)
+  if yes ~= nil then check.arg('requires_grad', 'the argument', yes, 'bool', 3) end
   if yes == nil then yes = true end
   if leaves[x] then
     if not yes then

@@ -1,6 +1,6 @@
 -- trace.lua - a function of trees as a graph, for transforms.
 --
--- Owns which leaves of the arguments are traced and how results find their places again. May not know derivatives.
+-- Decides which leaves of the arguments are traced and how results find their places again.
 local graphs = require 'mascon.graph.graph'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'

@@ -1,7 +1,7 @@
 -- transpose.lua - a linear function turned round.
 --
--- Owns the one step that both directions of differentiation share: what a linear function of tensors does is written down and gone through in
--- reverse. May not know where the function comes from.
+-- Holds the one step that both directions of differentiation share: what a linear function of tensors does is written
+-- down and gone through in reverse.
 local launch = require 'mascon.graph.launch'
 local evaluate = require 'mascon.transform.evaluate'
 local reverse = require 'mascon.transform.reverse'

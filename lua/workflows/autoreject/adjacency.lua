@@ -1,7 +1,7 @@
---- workflows.autoreject.adjacency: which channels are neighbours, and what bad neighbours do to each other.
+-- adjacency.lua - which channels are neighbours, and what bad neighbours do to each other.
 --
--- Two electrodes bridged by gel, or one blow to the cap, make neighbours bad together: a repair of one from the other would copy the artefact. Owns the
--- neighbour table and clusters of bad channels. May not know samples.
+-- Two electrodes bridged by gel, or one blow to the cap, make neighbours bad together: a repair of one from the other
+-- would copy the artefact. Holds the neighbour table and clusters of bad channels.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error

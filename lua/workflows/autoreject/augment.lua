@@ -1,7 +1,7 @@
---- workflows.autoreject.augment: what a channel would be if the others had to tell.
+-- augment.lua - what a channel would be if the others had to tell.
 --
--- Owns which interpolator serves a type of channel: spherical splines for EEG, field mapping for MEG, none for the others. Gives the weights
--- that predict every channel from all others, and what repairs any set of bad ones. May not know samples.
+-- Decides which interpolator serves a type of channel: spherical splines for EEG, field mapping for MEG, none for the
+-- others. Gives the weights that predict every channel from all others, and what repairs any set of bad ones.
 local check = require 'mascon.core.check'
 local mc = require 'mascon'
 local error = check.error

@@ -1,7 +1,7 @@
---- workflows.autoreject.bayesian: the search of upstream over a curve that is already known.
+-- bayesian.lua - the search of upstream over a curve that is already known.
 --
--- Owns the start points, the Gaussian process of fixed unit length and the acquisition that upstream minimises. It exists to reproduce
--- upstream's thresholds; mc.autoreject.exact never has a higher loss. May not know how losses were found.
+-- Holds the start points, the Gaussian process of fixed unit length and the acquisition that upstream minimises. It
+-- exists to reproduce upstream's thresholds; mc.autoreject.exact never has a higher loss.
 --
 -- The process has zero mean, covariance exp(-(x - x')^2 / 2) and 1e-10 on the diagonal. With data in volts all covariances are 1 to eight
 -- digits, so the result depends on the unit; that is part of what is reproduced. A new point adds one row to the Cholesky factor and one to

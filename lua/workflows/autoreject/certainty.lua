@@ -1,7 +1,7 @@
---- workflows.autoreject.certainty: how sure a vote is: how often it stays the same with other splits.
+-- certainty.lua - how sure a vote is: how often it stays the same with other splits.
 --
--- A limit rests on ten random splits. Other seeds give other splits, and leaving out one split of ten gives another limit from the same ones. Owns this
--- resampling. May not know repair.
+-- A limit rests on ten random splits. Other seeds give other splits, and leaving out one split of ten gives another
+-- limit from the same ones. Holds this resampling.
 local mc = require 'mascon'
 local exact = require 'workflows.autoreject.exact'
 local M = {}

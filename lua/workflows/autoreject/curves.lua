@@ -1,12 +1,13 @@
---- workflows.autoreject.curves: the loss of every threshold of every channel, from one pass over medians and running sums.
+-- curves.lua - the loss of every threshold of every channel, from one pass over medians and running sums.
 --
--- A threshold keeps the quietest rows of a training set, so it acts through their number alone: with rows in order of their range, one running
--- sum gives the means of all numbers at once, and the median of the test rows is needed once a fold. Owns this algebra, block by block over
--- time; rows made by interpolation exist for one block only. May not know how a threshold is chosen from the losses.
+-- A threshold keeps the quietest rows of a training set, so it acts through their number alone: with rows in order of
+-- their range, one running sum gives the means of all numbers at once, and the median of the test rows is needed once a
+-- fold. Holds this algebra, block by block over time; rows made by interpolation exist for one block only.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local folds_ = require 'workflows.autoreject.folds'
 local raw = op.raw
+require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
 local M = {}
 
 --- Samples that the kernels sum together; blocks of time begin at multiples of it (MCK_AR_TILE of kernels/mck_autoreject.h).

@@ -1,6 +1,6 @@
---- workflows.autoreject.exact: the threshold of the lowest loss among all candidates.
+-- exact.lua - the threshold of the lowest loss among all candidates.
 --
--- Owns the rule for ties. May not know how losses were found.
+-- Holds the rule for ties.
 local mc = require 'mascon'
 local M = {}
 

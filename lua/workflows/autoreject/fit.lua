@@ -1,7 +1,7 @@
---- workflows.autoreject.fit: the local analysis: thresholds, then how many bad channels make an epoch bad and how many are repaired.
+-- fit.lua - the local analysis: thresholds, then how many bad channels make an epoch bad and how many are repaired.
 --
--- Chains thresholds, votes and cross-validation for each type of channel and makes the model that transform.lua applies. Owns the fields of a model.
--- May not know how any part works.
+-- Chains thresholds, votes and cross-validation for each type of channel and makes the model that transform.lua
+-- applies. Holds the fields of a model.
 local adjacency = require 'workflows.autoreject.adjacency'
 local augment = require 'workflows.autoreject.augment'
 local certainty = require 'workflows.autoreject.certainty'

@@ -1,7 +1,7 @@
---- workflows.autoreject.folds: how rows are split into training and test sets.
+-- folds.lua - how rows are split into training and test sets.
 --
--- Owns the contiguous K-fold, the stratified shuffle split of the threshold search and the check of splits that are given. A fold is
--- { train = list, test = list } of 1-based rows. May not know what a row is.
+-- Holds the contiguous K-fold, the stratified shuffle split of the threshold search and the check of splits that are
+-- given. A fold is { train = list, test = list } of 1-based rows.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local twister = require 'workflows.autoreject.twister'

@@ -1,7 +1,7 @@
---- workflows.autoreject.generate: a small set of epochs with known bad channels and bad epochs.
+-- generate.lua - a small set of epochs with known bad channels and bad epochs.
 --
--- Owns one recipe, so that every program can make the same numbers: sums and products of SplitMix64 uniforms in a stated order, no special
--- function. May not know thresholds.
+-- Holds one recipe, so that every program can make the same numbers: sums and products of SplitMix64 uniforms in a
+-- stated order, no special function.
 local mc = require 'mascon'
 local splitmix = require 'mascon.array.splitmix'
 local M = {}

@@ -1,7 +1,7 @@
---- workflows.autoreject.global: one limit for all channels of a type.
+-- global.lua - one limit for all channels of a type.
 --
--- Owns get_rejection_threshold and validation_curve: an epoch has one value, its largest range, and a threshold that keeps no epoch costs +inf.
--- May not know thresholds of single channels.
+-- Holds get_rejection_threshold and validation_curve: an epoch has one value, its largest range, and a threshold that
+-- keeps no epoch costs +inf.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local bayesian = require 'workflows.autoreject.bayesian'

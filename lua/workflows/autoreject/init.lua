@@ -1,8 +1,7 @@
---- workflows.autoreject: epochs of EEG and MEG cleaned by limits that cross-validation finds.
+-- autoreject/init.lua - epochs of EEG and MEG cleaned by limits that cross-validation finds.
 --
--- fit(epochs) gives a model, model:transform(epochs) clean epochs and a log of what was decided; get_rejection_threshold gives one limit for all
--- channels; ransac finds channels that others cannot predict. Owns nothing but the names: each part stands in a file of its own and is
--- loaded when touched.
+-- fit(epochs) gives a model, model:transform(epochs) clean epochs and a log of what was decided;
+-- get_rejection_threshold gives one limit for all channels; ransac finds channels that others cannot predict.
 local lazy = require 'mascon.core.lazy'
 
 return lazy.table('mc.autoreject', {

@@ -1,7 +1,7 @@
---- workflows.autoreject.log: what was decided for every epoch and channel.
+-- log.lua - what was decided for every epoch and channel.
 --
--- Owns the RejectLog object and its file, which holds the three arrays that upstream writes, so that either program reads the other's. May not know
--- how decisions came about.
+-- Holds the RejectLog object and its file, which holds the three arrays that upstream writes, so that either program
+-- reads the other's.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

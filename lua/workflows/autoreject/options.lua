@@ -1,6 +1,6 @@
---- workflows.autoreject.options: the options of the analyses, their defaults and their limits.
+-- options.lua - the options of the analyses, their defaults and their limits.
 --
--- Owns the tables of options and every check that needs no samples. May not know how anything is computed.
+-- Holds the tables of options and every check that needs no samples.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error

@@ -1,6 +1,7 @@
---- workflows.autoreject.pipeline: the sequence seen in labs as one call: high-pass, epochs around events, local analysis, report.
+-- pipeline.lua - the sequence seen in labs as one call: high-pass, epochs around events, local analysis, report.
 --
--- Owns the order of the steps and what of them is handed back. Each step stands alone elsewhere; may not know how any works.
+-- Decides the order of the steps and what of them is handed back. Each step stands alone elsewhere; may not know how
+-- any works.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local fit = require 'workflows.autoreject.fit'

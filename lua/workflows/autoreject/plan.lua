@@ -1,6 +1,6 @@
---- workflows.autoreject.plan: what an analysis will cost, before it runs.
+-- plan.lua - what an analysis will cost, before it runs.
 --
--- Owns the sums of bytes: every large piece that fit() holds at one time, from sizes alone. May not know samples.
+-- Holds the sums of bytes: every large piece that fit() holds at one time, from sizes alone.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local curves = require 'workflows.autoreject.curves'

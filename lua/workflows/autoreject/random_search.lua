@@ -1,6 +1,6 @@
---- workflows.autoreject.random_search: twenty random thresholds, the best of them.
+-- random_search.lua - twenty random thresholds, the best of them.
 --
--- Owns the draws. It exists to reproduce upstream's thresholds. May not know how losses were found.
+-- Holds the draws. It exists to reproduce upstream's thresholds.
 local mc = require 'mascon'
 local twister = require 'workflows.autoreject.twister'
 local M = {}

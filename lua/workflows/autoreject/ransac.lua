@@ -1,6 +1,6 @@
---- workflows.autoreject.ransac: channels that the others cannot predict.
+-- ransac.lua - channels that the others cannot predict.
 --
--- Owns the random subsets, the verdict from correlations, and the repair of the channels found. May not know thresholds.
+-- Holds the random subsets, the verdict from correlations, and the repair of the channels found.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local augment = require 'workflows.autoreject.augment'
@@ -12,6 +12,7 @@ local transform = require 'workflows.autoreject.transform'
 local twister = require 'workflows.autoreject.twister'
 local verdict = require 'workflows.autoreject.verdict'
 local error, raw = check.error, op.raw
+require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
 local M = {}
 
 local ALLOWED = { eeg = true, mag = true, grad = true }

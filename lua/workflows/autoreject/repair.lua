@@ -1,11 +1,12 @@
---- workflows.autoreject.repair: values of bad cells from the other channels of their epoch.
+-- repair.lua - values of bad cells from the other channels of their epoch.
 --
--- A cell is one channel of one epoch. Owns the table of cells to repair: sets of bad channels by epoch, each set once, and the weights of their
--- rows. Channels that are bad and not repaired are sources, but for neighbours of repaired ones where adjacency is asked for. May not know how cells
--- were chosen.
+-- A cell is one channel of one epoch. Holds the table of cells to repair: sets of bad channels by epoch, each set once,
+-- and the weights of their rows. Channels that are bad and not repaired are sources, but for neighbours of repaired
+-- ones where adjacency is asked for.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local raw = op.raw
+require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
 local M = {}
 
 local Cells = {}

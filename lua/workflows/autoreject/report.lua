@@ -1,7 +1,8 @@
---- workflows.autoreject.report: figures and the page of a cleaning.
+-- report.lua - figures and the page of a cleaning.
 --
--- Owns what a reader sees: the log as an image, threshold curves with their optimum, the loss over kappa and rho, averages before and after,
--- the map of bad channels, tables, the HTML page. Takes plain tables and tensors; decides nothing about data.
+-- Decides what a reader sees: the log as an image, threshold curves with their optimum, the loss over kappa and rho,
+-- averages before and after, the map of bad channels, tables, the HTML page. Takes plain tables and tensors; decides
+-- nothing about data.
 --
 -- A log is that of workflows.autoreject.log, or a table { labels [E, C] (NaN not considered, 0 good, 1 bad, 2 repaired, 3 bad beside a bad one),
 -- bad_epochs [E], names }. What is known of one channel type: { type, channels (names), members (names, where one row stands for several

@@ -1,7 +1,6 @@
---- workflows.autoreject.results: the folder a cleaning leaves behind.
+-- results.lua - the folder a cleaning leaves behind.
 --
--- Owns names and order of its files: clean epochs, log, thresholds, figures, page. What they show is in report.lua. May not know how anything
--- was decided.
+-- Holds names and order of its files: clean epochs, log, thresholds, figures, page. What they show is in report.lua.
 local mc = require 'mascon'
 local report = require 'workflows.autoreject.report'
 local run = require 'workflows.autoreject.run'

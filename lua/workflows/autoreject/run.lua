@@ -1,6 +1,6 @@
---- workflows.autoreject.run: what surrounds an analysis: the number of threads, the memory it keeps, and how far it has come.
+-- run.lua - what surrounds an analysis: the number of threads, the memory it keeps, and how far it has come.
 --
--- Owns nothing else. Results depend on neither.
+-- Results depend on neither.
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
 local M = {}

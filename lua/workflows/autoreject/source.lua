@@ -1,8 +1,9 @@
---- workflows.autoreject.source: epochs as the analyses read them: by type of channel, block by block.
+-- source.lua - epochs as the analyses read them: by type of channel, block by block.
 --
--- Owns which channels take part, that their samples are finite, and the two ways through the samples: all samples of some epochs, or some
--- samples of all epochs. Samples in memory are viewed in place. Those in a file are read once, epoch by epoch, into a scratch file that
--- is laid out by time, so that the number of passes depends on no size, and a set larger than memory passes through. May not know thresholds.
+-- Decides which channels take part, that their samples are finite, and the two ways through the samples: all samples of
+-- some epochs, or some samples of all epochs. Samples in memory are viewed in place. Those in a file are read once,
+-- epoch by epoch, into a scratch file that is laid out by time, so that the number of passes depends on no size, and a
+-- set larger than memory passes through.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
@@ -10,6 +11,7 @@ local tensor = require 'mascon.core.tensor'
 local curves = require 'workflows.autoreject.curves'
 local scratch = require 'mascon.io.scratch'
 local error, raw = check.error, op.raw
+require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
 local M = {}
 
 --- Types that have a place in the local analysis.

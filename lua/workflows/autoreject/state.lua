@@ -1,7 +1,7 @@
---- workflows.autoreject.state: a fitted model as a file.
+-- state.lua - a fitted model as a file.
 --
--- Owns the layout: an .npz with the tensors of each type under type/name and one JSON text for everything else; a file of Python's autoreject is upstream.lua's. May not know
--- what the fields mean beyond which of them are needed.
+-- Holds the layout: an .npz with the tensors of each type under type/name and one JSON text for everything else; a file
+-- of Python's autoreject is upstream.lua's.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local json = require 'mascon.base.json'

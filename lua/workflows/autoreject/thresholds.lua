@@ -1,7 +1,7 @@
---- workflows.autoreject.thresholds: one limit of peak-to-peak amplitude for each channel.
+-- thresholds.lua - one limit of peak-to-peak amplitude for each channel.
 --
--- Chains the parts: interpolated rows, folds, losses of all candidates, the choice among them. Owns the order of these steps and the public
--- compute_thresholds. May not know voting or repair.
+-- Chains the parts: interpolated rows, folds, losses of all candidates, the choice among them. Decides the order of
+-- these steps and the public compute_thresholds.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local augment = require 'workflows.autoreject.augment'

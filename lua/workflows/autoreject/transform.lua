@@ -1,7 +1,7 @@
---- workflows.autoreject.transform: a model applied to epochs: votes, labels, repair, and what is dropped.
+-- transform.lua - a model applied to epochs: votes, labels, repair, and what is dropped.
 --
--- Owns the Model object and its two steps: a log from a model and epochs, and clean epochs from a log. Neither changes the model. May not know how
--- limits were found.
+-- Holds the Model object and its two steps: a log from a model and epochs, and clean epochs from a log. Neither changes
+-- the model.
 local mc = require 'mascon'
 local adjacency = require 'workflows.autoreject.adjacency'
 local augment = require 'workflows.autoreject.augment'

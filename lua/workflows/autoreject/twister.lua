@@ -1,8 +1,7 @@
---- workflows.autoreject.twister: the Mersenne Twister in the forms of NumPy's legacy generator.
+-- twister.lua - the Mersenne Twister in the forms of NumPy's legacy generator.
 --
--- Owns one stream: seeding by one integer, words, bounded integers by masked rejection, uniform doubles, permutations. Splits that other
--- programs drew from an integer seed can so be drawn again to the last index. May not know folds. mc.random is the generator for
--- everything else.
+-- Holds one stream: seeding by one integer, words, bounded integers by masked rejection, uniform doubles, permutations.
+-- Splits that other programs drew from an integer seed can so be drawn again to the last index.
 local bit = require 'bit'
 local check = require 'mascon.core.check'
 local band, bor, bxor, lshift, rshift, tobit = bit.band, bit.bor, bit.bxor, bit.lshift, bit.rshift, bit.tobit

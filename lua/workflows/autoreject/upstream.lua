@@ -1,7 +1,7 @@
---- workflows.autoreject.upstream: a model that Python's autoreject saved (ar.save('x-ar.hdf5')).
+-- upstream.lua - a model that Python's autoreject saved (ar.save('x-ar.hdf5')).
 --
--- Owns h5io's layout, as far as such a state needs it, and the names upstream gives to the fields of a model. May not know how a model is applied.
--- Source: autoreject 0.5.1, AutoReject.__getstate__; h5io 0.2.5, write_hdf5.
+-- Holds h5io's layout, as far as such a state needs it, and the names upstream gives to the fields of a model. Source:
+-- autoreject 0.5.1, AutoReject.__getstate__; h5io 0.2.5, write_hdf5.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local file = require 'mascon.io.hdf5_file'

@@ -1,7 +1,7 @@
---- workflows.autoreject.verdict: votes of cells, and verdicts on whole channels.
+-- verdict.lua - votes of cells, and verdicts on whole channels.
 --
--- Owns what goes beyond a limit for each channel: channels without signal, and channels so often bad that they are bad altogether. May not know samples
--- or repair.
+-- Decides what goes beyond a limit for each channel: channels without signal, and channels so often bad that they are
+-- bad altogether.
 local mc = require 'mascon'
 local vote_ = require 'workflows.autoreject.vote'
 local M = {}

@@ -1,7 +1,7 @@
---- workflows.autoreject.vote: which channels are bad in which epochs, which of them are repaired, which epochs are given up.
+-- vote.lua - which channels are bad in which epochs, which of them are repaired, which epochs are given up.
 --
--- Owns the rules: a cell is bad when its range is above the limit of its channel; an epoch is bad when its bad channels reach a fraction of all;
--- the worst are repaired. May not know samples or weights.
+-- Holds the rules: a cell is bad when its range is above the limit of its channel; an epoch is bad when its bad
+-- channels reach a fraction of all; the worst are repaired.
 local mc = require 'mascon'
 local M = {}
 

@@ -1,7 +1,7 @@
---- workflows.autoreject.ways: the three ways of cleaning under one name, with the same kind of answer.
+-- ways.lua - the three ways of cleaning under one name, with the same kind of answer.
 --
--- Owns the log and the tables of types where a way gives none of its own: limits of whole types, channels that others cannot predict. What
--- decides stands in fit.lua, global.lua and ransac.lua. May not know files.
+-- Holds the log and the tables of types where a way gives none of its own: limits of whole types, channels that others
+-- cannot predict. What decides stands in fit.lua, global.lua and ransac.lua.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local fit = require 'workflows.autoreject.fit'

@@ -1,8 +1,7 @@
---- workflows.pac.bands: frequency bands of phase and amplitude.
+-- bands.lua - frequency bands of phase and amplitude.
 --
--- Owns every way to name bands (ranges, presets, lists, vectors, search grids), their checks, and the warnings about bands that do not
--- suit the recording. Results are f64 [n, 2] edges and [n] centres in Hz. May not know filters or signals: of a filter it knows the
--- order alone, because the order decides whether a recording is too short.
+-- Holds every way to name bands (ranges, presets, lists, vectors, search grids), their checks, and the warnings about
+-- bands that do not suit the recording. Results are f64 [n, 2] edges and [n] centres in Hz.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error

@@ -1,9 +1,10 @@
---- workflows.pac.engine: rows of signals to coupling values and statistics of their surrogates.
+-- engine.lua - rows of signals to coupling values and statistics of their surrogates.
 --
--- Two routes. The row route chains filter, binning and measure for one row inside the cache; it serves the native filter and measures of one
--- row. The staged route keeps phases and amplitudes of a block of rows and pairs them freely: other filters, phases that are given, channel
--- pairs, pooled counts, pooled segments, trial permutations, soft bins. Owns the choice and the memory of a block; knows options as
--- options.lua completed them. Everything that can be refused is refused in prepare(), before the first row.
+-- Two routes. The row route chains filter, binning and measure for one row inside the cache; it serves the native
+-- filter and measures of one row. The staged route keeps phases and amplitudes of a block of rows and pairs them
+-- freely: other filters, phases that are given, channel pairs, pooled counts, pooled segments, trial permutations, soft
+-- bins. Makes the choice and the memory of a block; knows options as options.lua completed them. Everything that can
+-- be refused is refused in prepare(), before the first row.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,8 +1,8 @@
---- workflows.pac.event: coupling and rhythm around events, across trials.
+-- event.lua - coupling and rhythm around events, across trials.
 --
--- Owns event-related coupling (circular-linear correlation and Gaussian copula), its permutation test, peak-locked averages, inter-trial
--- coherence, the mean power spectrum, and amplitudes by phase bin. Letters: n trials, P phase bands, A amplitude bands, T samples. May not
--- know filters: phases and amplitudes come in.
+-- Holds event-related coupling (circular-linear correlation and Gaussian copula), its permutation test, peak-locked
+-- averages, inter-trial coherence, the mean power spectrum, and amplitudes by phase bin. Letters: n trials, P phase
+-- bands, A amplitude bands, T samples.
 --
 -- Both kinds of event-related coupling are one computation. With s, c, a the trials of sin phi, cos phi and the amplitude, scaled to unit
 -- sum of squares, R^2 = (a.s^2 + a.c^2 - 2 a.s a.c s.c) / (1 - s.c^2) is the share of a that s and c explain; rho = R when s, c, a are

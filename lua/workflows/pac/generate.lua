@@ -1,8 +1,8 @@
---- workflows.pac.generate: synthetic signals with known phase-amplitude coupling.
+-- generate.lua - synthetic signals with known phase-amplitude coupling.
 --
--- Owns the SplitMix64 stream of the conformance recipes and the four generators G1..G4. Every sample is a function of options and
--- seeds alone, so that other programs can make the same signals; noise has variance 1 and no mean. May not know filters, bands or
--- measures. Everything runs as whole-tensor ops; 64-bit words are i64 tensors, whose products wrap as the recipe wants.
+-- Holds the SplitMix64 stream of the conformance recipes and the four generators G1..G4. Every sample is a function of
+-- options and seeds alone, so that other programs can make the same signals; noise has variance 1 and no mean.
+-- Everything runs as whole-tensor ops; 64-bit words are i64 tensors, whose products wrap as the recipe wants.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local splitmix = require 'mascon.array.splitmix'

@@ -1,8 +1,8 @@
---- workflows.pac: phase-amplitude coupling with exact statistics.
+-- pac/init.lua - phase-amplitude coupling with exact statistics.
 --
--- compute(x, opts), plan(T, opts) and from_phases(phase, amp, opts): from recordings to comodulograms, surrogates, p-values. Owns the shapes
--- of input and output, blocks of rows, memory planning and progress. The arithmetic is in engine.lua, the bands in bands.lua, the search for
--- the best pair of bands in search.lua, generators in generate.lua.
+-- compute(x, opts), plan(T, opts) and from_phases(phase, amp, opts): from recordings to comodulograms, surrogates,
+-- p-values. Holds the shapes of input and output, blocks of rows, memory planning and progress. The arithmetic is in
+-- engine.lua, the bands in bands.lua, the search for the best pair of bands in search.lua, generators in generate.lua.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

@@ -1,9 +1,9 @@
---- workflows.pac.normalize: from surrogates to normalised maps and p-values.
+-- normalize.lua - from surrogates to normalised maps and p-values.
 --
--- Owns the norms, the empirical p-values and their corrections for many pairs, native and as Tensorpac and gPAC form them. Maps are
--- [..., P, A]: the last two axes are one row's map, the axes before them count rows. Works on statistics of surrogates (mean, sum of
--- squared deviations, exceedance counts, maxima), so it does not care how many surrogates there were or whether they were kept.
--- May not know signals, bands or how surrogates are made.
+-- Holds the norms, the empirical p-values and their corrections for many pairs, native and as Tensorpac and gPAC form
+-- them. Maps are [..., P, A]: the last two axes are one row's map, the axes before them count rows. Works on statistics
+-- of surrogates (mean, sum of squared deviations, exceedance counts, maxima), so it does not care how many surrogates
+-- there were or whether they were kept.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local M = {}

@@ -1,6 +1,6 @@
---- workflows.pac.options: the options of a coupling analysis, their defaults and their limits.
+-- options.lua - the options of a coupling analysis, their defaults and their limits.
 --
--- Owns the table of options and the checks that need more than one of them. May not know tensors of signals.
+-- Holds the table of options and the checks that need more than one of them.
 local check = require 'mascon.core.check'
 local error = check.error
 local M = {}

@@ -1,7 +1,8 @@
---- workflows.pac.report: tables and figures of a coupling analysis, and the folder they go to.
+-- report.lua - tables and figures of a coupling analysis, and the folder they go to.
 --
--- Owns what a reader sees: the strongest couplings, comodulograms, preferred phases, the CSV of all cells, the HTML page, the note on
--- Tensorpac's pooled counts. Takes results of pac.compute on [C, S, T] or [C, T]; computes nothing but averages.
+-- Decides what a reader sees: the strongest couplings, comodulograms, preferred phases, the CSV of all cells, the HTML
+-- page, the note on Tensorpac's pooled counts. Takes results of pac.compute on [C, S, T] or [C, T]; computes nothing
+-- but averages.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
 local text = require 'mascon.base.text'

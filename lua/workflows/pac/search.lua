@@ -1,8 +1,9 @@
---- workflows.pac.search: the best pair of frequency bands, from all bands that a grid of frequencies spans.
+-- search.lua - the best pair of frequency bands, from all bands that a grid of frequencies spans.
 --
--- Owns the triangular grid, the blocks of bands, the ranking and the correction for having searched. A grid f_1 < ... < f_n spans the bands
--- [f_i, f_j], i < j; every phase band meets every amplitude band. One set of shifts serves all blocks, so the null distribution of the
--- largest z over the whole search is known and the best pair gets a p-value that the search has not spoilt. May not know filters or kernels.
+-- Holds the triangular grid, the blocks of bands, the ranking and the correction for having searched. A grid f_1 < ...
+-- < f_n spans the bands [f_i, f_j], i < j; every phase band meets every amplitude band. One set of shifts serves all
+-- blocks, so the null distribution of the largest z over the whole search is known and the best pair gets a p-value
+-- that the search has not spoilt.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local bands = require 'workflows.pac.bands'

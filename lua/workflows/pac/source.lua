@@ -1,7 +1,8 @@
---- workflows.pac.source: recordings for coupling, from memory, arrays, or whatever mc.meeg.open opens, read channel by channel.
+-- source.lua - recordings for coupling, from memory, arrays, or whatever mc.meeg.open opens, read channel by channel.
 --
--- Owns finding the samples, the sampling rate, the channels and the axes in a file, and which channels and samples take part. A source never holds more than the channels it
--- was asked for, so that a recording larger than memory passes through. May not know bands or measures.
+-- Holds finding the samples, the sampling rate, the channels and the axes in a file, and which channels and samples
+-- take part. A source never holds more than the channels it was asked for, so that a recording larger than memory
+-- passes through.
 local mc = require 'mascon'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -1,7 +1,7 @@
---- workflows.pac.surrogate: which shifts and permutations the null distribution is made of.
+-- surrogate.lua - which shifts and permutations the null distribution is made of.
 --
--- Owns the draws: counter-based (SplitMix64 of the seed), one shift for all pairs of a row, so that corrections over the map hold; and
--- the checks of draws that the caller brings. May not know measures.
+-- Holds the draws: counter-based (SplitMix64 of the seed), one shift for all pairs of a row, so that corrections over
+-- the map hold; and the checks of draws that the caller brings.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local generate = require 'workflows.pac.generate'

@@ -1,4 +1,4 @@
---- workflows.pac.trials: coupling where every trial has a mask of its own.
+-- trials.lua - coupling where every trial has a mask of its own.
 --
 -- Trials keep different numbers of samples, so rows are filtered whole, cut, and coupled one by one. With pooled segments the samples that the
 -- trials of a channel keep are joined end to end and shifted as one. Takes a plan for whole rows; makes one for each length.

@@ -1,4 +1,4 @@
---- workflows.xpcs.angles: angles in degrees: wrapping, ranges that wrap, the choice of angles of an analysis.
+-- angles.lua - angles in degrees: wrapping, ranges that wrap, the choice of angles of an analysis.
 local M = {}
 
 --- An angle in (-180, 180].

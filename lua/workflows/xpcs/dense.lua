@@ -1,4 +1,4 @@
---- workflows.xpcs.dense: residuals and derivatives of one angle written out, as a textbook would.
+-- dense.lua - residuals and derivatives of one angle written out, as a textbook would.
 --
 -- What the fused pass computes without them. Serves the tests as the other opinion, and the covariance of nearly degenerate fits, where a QR factorisation
 -- of the columns keeps twice the digits of a normal matrix. One angle at a time: n^2 times a dozen numbers.

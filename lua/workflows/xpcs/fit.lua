@@ -1,4 +1,4 @@
---- workflows.xpcs.fit: values, errors and a verdict from data.
+-- fit.lua - values, errors and a verdict from data.
 --
 -- Joins what the other files know: starting values, the problem, the solver of mascon.optim, closing Gauss-Newton steps, covariance. Takes data that are ready
 -- (data.lua) and options; reads and writes no file.
@@ -26,7 +26,7 @@ M.OPTS = {
   ftol = { 1e-8, 'number >= 0' }, xtol = { 1e-8, 'number >= 0' }, gtol = { 1e-8, 'number >= 0' }, max_nfev = { nil, 'integer >= 1' }, x_scale = { 'jac', 'any' },
   shear_weighting = { nil, 'any' }, legacy_counting = { false, 'bool' }, legacy_abs = { false, 'bool' }, phase_convention = { 'qL/2pi', { 'qL/2pi', 'qL/2' } },
   q = { nil, 'number' }, gap = { nil, 'number' }, dt = { nil, 'number' }, progress = { nil, 'any' }, watch = { nil, 'function' }, engine = { nil, 'function' }, reduced_limit = { 10, 'number > 0' },
-  resume = { nil, 'table' },
+  start = { 'auto', { 'auto', 'given' } },
 }
 
 local function positive(name, v, unit, low, high, warnings)
@@ -92,8 +92,8 @@ local function set_up(data, o)
     local c, f_ = data.start_contrast, data.start_offset
     if not c then
       c, f_ = {}, {}
-      for f = 1, F do c[f], f_[f] = scaling.start(data:matrix(f)) end
-      scaling.release()
+      local masks = scaling.lags(data.n)
+      for f = 1, F do c[f], f_[f] = scaling.start(data:matrix(f), masks) end
     end
     contrast, offset = contrast or c, offset or f_
     if resolved == 'constant' and not (o.contrast and o.offset) then
@@ -295,7 +295,7 @@ end
 --- Fits the model to data.
 ---
 ---@param data mascon.xpcs.Data
----@param opts? table mode 'static'|'laminar_flow' (the data's) · scaling 'auto'|'individual'|'constant'|'averaged'|'fourier' · initial { name = value } ·
+---@param opts? table mode 'static'|'laminar_flow' (the data's) · scaling 'auto'|'individual'|'constant'|'averaged'|'fourier' · initial { name = value }; without it a scan of a coarse copy of the data finds the start (start = 'given': the defaults) ·
 ---  bounds { name = { low, high } } · fixed (names, or name = value) · active (names: all other physical ones are fixed) · ties { name = { to, factor, shift } } ·
 ---  contrast, offset (lists per angle) · sigma (number or list per angle; 0.01) · absolute_sigma (true when sigma is given) · loss · f_scale ·
 ---  ftol, xtol, gtol 1e-8 · max_nfev 100 per parameter · shear_weighting · legacy_counting · legacy_abs · phase_convention · watch(problem, point)
@@ -315,6 +315,9 @@ function M.fit(data, opts)
       return o.progress(point, iteration, optimality, p)
     end or nil,
   }
+  if o.start == 'auto' and next(o.initial or {}) == nil then
+    for place, v in pairs(require('workflows.xpcs.start').find(p)) do p.start[place] = v end
+  end
   local x0 = picked(p, p.start)
   for k = 1, #x0 do x0[k] = math.max(low[k], math.min(high[k], x0[k])) end
   local point, small, status, _, iterations = trf.run(p, x0, settings)

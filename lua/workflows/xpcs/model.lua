@@ -1,4 +1,4 @@
---- workflows.xpcs.model: two-time correlation of diffusion and shear, in tensors.
+-- model.lua - two-time correlation of diffusion and shear, in tensors.
 --
 -- The definition in its plainest form, for simulation, plots and the test of the fused pass, which computes the same without these arrays.
 -- C2(phi, t_i, t_j) = offset + contrast g1^2, g1 = exp(-kD |A_j - A_i|) sinc(x)^2, x = kS cos(phi0 - phi) |B_j - B_i|, where A and B are running trapezoids
@@ -54,15 +54,20 @@ local function sinc(x)
 end
 
 --- g1 [n, n] of one angle, and with `derivatives` the list dC2/dp of the physical parameters for contrast 1.
----@param o table t f64 [n], kd, ks, physics (list of 3 or 7), legacy_abs
+---@param o table t f64 [n], kd, ks, physics (list of 3 or 7), legacy_abs; step: only every step-th time, integrated over all of them
 ---@param phi number deg
 function M.g1(o, phi, derivatives)
   local p = o.physics
-  local A = M.integrals(o.t, p[1], p[2], p[3])
+  local function at(scale, power, shift)
+    local list = M.integrals(o.t, scale, power, shift)
+    for k = 1, o.step and o.step > 1 and 4 or 0 do list[k] = list[k][{ { 1, list[k].shape[1], o.step } }] end
+    return list
+  end
+  local A = at(p[1], p[2], p[3])
   local E = mc.exp(mc.maximum(size(differences(A[1]), o.legacy_abs) * -o.kd, -700))
   local g1, S, D, b, B, turn = E, nil, nil, nil, nil, nil
   if #p > 3 then
-    B = M.integrals(o.t, p[4], p[5], p[6])
+    B = at(p[4], p[5], p[6])
     turn = (p[7] - phi) * DEGREE
     b = size(differences(B[1]), o.legacy_abs)
     S, D = sinc(b * (o.ks * math.cos(turn)))

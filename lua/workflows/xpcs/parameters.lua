@@ -1,4 +1,4 @@
---- workflows.xpcs.parameters: the physical parameters: names, units, defaults, bounds, priors, checks.
+-- parameters.lua - the physical parameters: names, units, defaults, bounds, priors, checks.
 --
 -- Names what a fit is about; the model's formulas stand in model.lua. Order: diffusion, then shear.
 local check = require 'mascon.core.check'

@@ -1,4 +1,4 @@
---- workflows.xpcs.prepare: matrices as they come from a detector made ready for a fit: symmetric, diagonal corrected.
+-- prepare.lua - matrices as they come from a detector made ready for a fit: symmetric, diagonal corrected.
 --
 -- The diagonal of a two-time matrix holds shot noise, not correlation; every program replaces it by values beside it. Fits leave it out; plots, starting
 -- values and what is written use it. Tensors in, tensors out.
@@ -18,8 +18,9 @@ function M.symmetric(h, where, full)
   h = h:to 'f64'
   if full then return h end
   local upper, lower = mc.triu(h, 1), mc.tril(h, -1)
-  local function filled(x) return mc.any(mc.logical_and(mc.ne(x, 0), mc.logical_not(mc.isnan(x)))) end
-  if filled(upper) and filled(lower) then
+  -- NaN alone fills no triangle
+  local function filled(x) return mc.any(x) and mc.any(mc.logical_and(mc.ne(x, 0), mc.logical_not(mc.isnan(x)))) end
+  if filled(lower) and filled(upper) then
     error(('xpcs: both triangles of %s hold values; two-time matrices are stored as one triangle, and adding the two would double them. '
       .. 'When the file holds full symmetric matrices, say so with full_matrices = true'):format(where), 3)
   end
@@ -84,14 +85,15 @@ end
 ---@return table points, missing, infinite, least, most, mean
 function M.quality(c)
   local n = c.shape[1]
-  local upper = mc.triu(mc.ones { n, n }, 1)
-  local inside = mc.gt(upper, 0)
-  local finite = mc.logical_and(mc.isfinite(c), inside)
-  local good = mc.sum(finite:to 'f64'):item()
   local points = n * (n - 1) / 2
+  local finite = mc.isfinite(c)
+  if mc.all(finite) then return { points = points, good = points, missing = 0, least = mc.min(c):item(), most = mc.max(c):item(), mean = mc.mean(c):item() } end
+  local t = mc.arange(1, n)
+  local inside = mc.logical_and(finite, mc.gt(t:expand_dims(1), t:expand_dims(2)))
+  local good = mc.sum(inside:to 'f64'):item()
   return {
-    points = points, good = good, missing = points - good, least = mc.min(mc.where(finite, c, math.huge)):item(),
-    most = mc.max(mc.where(finite, c, -math.huge)):item(), mean = good > 0 and mc.sum(mc.where(finite, c, 0)):item() / good or 0 / 0,
+    points = points, good = good, missing = points - good, least = mc.min(mc.where(inside, c, math.huge)):item(), most = mc.max(mc.where(inside, c, -math.huge)):item(),
+    mean = good > 0 and mc.sum(mc.where(inside, c, 0)):item() / good or 0 / 0,
   }
 end
 

@@ -1,4 +1,4 @@
---- workflows.xpcs.scaling: contrast and offset: starting values, modes, how free numbers become values per angle.
+-- scaling.lua - contrast and offset: starting values, modes, how free numbers become values per angle.
 --
 -- Starting values are quantiles of the data. A mode is a matrix: the value of each angle is a sum of free numbers times entries of it. Takes symmetric
 -- matrices with a corrected diagonal; fits nothing.
@@ -8,18 +8,13 @@ local M = {}
 
 local function clip(v, p) return math.max(p.min, math.min(p.max, v)) end
 
-local LAGS = {} -- per number of times: masks of long and short lags
-
---- Masks of the pairs whose lag is at least the 80th, at most the 20th percentile of all lags, of equally spaced times.
-local function lags(n)
-  local found = LAGS[n]
-  if found then return found[1], found[2] end
+--- Masks of the pairs whose lag is at least the 80th, at most the 20th percentile of all lags, of n equally spaced times.
+---@return { long: mc.tensor, short: mc.tensor }
+function M.lags(n)
   local t = mc.arange(0, n - 1)
   local lag = mc.abs(t:expand_dims(1) - t:expand_dims(2))
   local flat = lag:reshape(-1)
-  local long, short = mc.ge(lag, mc.quantile(flat, 0.8):item()), mc.le(lag, mc.quantile(flat, 0.2):item())
-  LAGS = { [n] = { mc.keep(long), mc.keep(short) } } -- one size at a time
-  return long, short
+  return { long = mc.ge(lag, mc.quantile(flat, 0.8):item()), short = mc.le(lag, mc.quantile(flat, 0.2):item()) }
 end
 
 local function percentile(c, mask, q, all)
@@ -32,18 +27,16 @@ end
 --- Starting contrast and offset of one angle from quantiles over all pairs: the offset from long lags, the contrast from short ones. The middle of the
 --- bounds when fewer than 100 points are finite. Biased low where the decay is faster than a fifth of the lags.
 ---@param c mc.tensor f64 [n, n]
+---@param masks? table of lags(n), for many matrices of one size
 ---@return number contrast, number offset
-function M.start(c)
+function M.start(c, masks)
   local C, O = parameters.CONTRAST, parameters.OFFSET
   local all = c[mc.isfinite(c)]
   if all:numel() < 100 then return (C.min + C.max) / 2, (O.min + O.max) / 2 end
-  local long, short = lags(c.shape[1])
-  local offset = clip(percentile(c, long, 0.1, all), O)
-  return clip(percentile(c, short, 0.9, all) - offset, C), offset
+  masks = masks or M.lags(c.shape[1])
+  local offset = clip(percentile(c, masks.long, 0.1, all), O)
+  return clip(percentile(c, masks.short, 0.9, all) - offset, C), offset
 end
-
---- Gives the masks back.
-function M.release() LAGS = {} end
 
 M.MODES = { 'auto', 'individual', 'constant', 'averaged', 'fourier' }
 

@@ -1,4 +1,4 @@
---- workflows.xpcs.source: data of a fit from a file: HDF5 of the beamline, NPZ, or arrays.
+-- source.lua - data of a fit from a file: HDF5 of the beamline, NPZ, or arrays.
 --
 -- Matrices are read one after the other, only those that are wanted and only their frames; each is made symmetric, its diagonal corrected, its first time dropped, its
 -- quality noted, its starting contrast and offset taken, and packed. Two matrices are in memory at a time, beside the packed triangle.
@@ -9,13 +9,14 @@ local layout = require 'workflows.xpcs.layout'
 local prepare = require 'workflows.xpcs.prepare'
 local scaling = require 'workflows.xpcs.scaling'
 local data = require 'workflows.xpcs.data'
+local start = require 'workflows.xpcs.start'
 local error = check.error
 local M = {}
 
 local OPTS = {
   q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' }, end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
   diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' }, q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
-  dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
+  dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' }, pack = { nil, 'string' }, max_memory = { nil, 'number > 0' }, pack_default = { nil, 'string' }, block_values = { 2 ^ 22, 'integer >= 1' },
 }
 
 --- First and last frame inside N, 1-based.
@@ -43,7 +44,8 @@ local function collect(o, about, count, N, read, warnings)
   local drop = o.exclude_first and N >= 2 and 1 or 0
   local n = N - drop
   local d
-  local quality, contrast, offset = {}, {}, {}
+  local masks = scaling.lags(n)
+  local quality, contrast, offset, coarse = {}, {}, {}, {}
   for f = 1, count do
     local c
     mc.scope(function()
@@ -57,19 +59,19 @@ local function collect(o, about, count, N, read, warnings)
       d = data.new { n = n, phi = about.phi, t = mc.arange(drop, N - 1) * dt, dtype = o.dtype, q = about.q, dt = dt, gap = o.gap, mode = o.mode, path = about.path, layout = about.layout }
     end
     quality[f] = prepare.quality(c)
-    contrast[f], offset[f] = scaling.start(c)
+    contrast[f], offset[f] = scaling.start(c, masks)
+    coarse[f] = mc.keep((start.thin(c)))
     d:put(f, c)
-    c:release()
+    if coarse[f] ~= c then c:release() end
     if o.progress then o.progress(f, count) end
   end
-  scaling.release()
   local missing = 0
   for f = 1, count do
     missing = missing + quality[f].missing
     if quality[f].good == 0 then error(('xpcs: %s holds no finite value'):format(about.names[f]), 3) end
   end
   if missing > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(missing, count * n * (n - 1) / 2)) end
-  d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = contrast, offset, quality, warnings, about.names
+  d.coarse, d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = coarse, contrast, offset, quality, warnings, about.names
   return d
 end
 
@@ -77,7 +79,16 @@ local function of_hdf5(path, o)
   local warnings = {}
   local file = mc.open(path, { format = 'h5' })
   local entries, kind = layout.read(file, path, warnings)
-  local wanted = checked('q (wavevector_q)', o.q, '1/A')
+  local wanted = o.q
+  if wanted == nil then
+    local list, seen = {}, {}
+    for _, e in ipairs(entries) do
+      if not seen[e.q] then list[#list + 1], seen[e.q] = ('%g'):format(e.q), true end
+    end
+    if #list > 1 then error(('xpcs: %s holds matrices of %d q (1/A): %s; say which one with q'):format(path, #list, table.concat(list, ', ')), 3) end
+    wanted = entries[1].q
+  end
+  wanted = checked('q (wavevector_q)', wanted, '1/A')
   local kept, q = layout.select_q(entries, kind, wanted, o, warnings)
   local phi = {}
   for k, e in ipairs(kept) do phi[k] = angles.wrap(e.phi) end
@@ -100,6 +111,20 @@ local function of_hdf5(path, o)
   local shape = file:dataset(list[1].name).shape
   if #shape ~= 2 or shape[1] ~= shape[2] then error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[1], table.concat(shape, ', ')), 3) end
   first, last = frames(o, shape[1], warnings)
+  local F, n = #list, last - first + 1
+  if not o.pack and o.max_memory and data.bytes(n, F, o.dtype) + 8 * n * n * 8 > o.max_memory - 2 ^ 26 then
+    o.pack = o.pack_default or os.tmpname() .. '.h5'
+    table.insert(warnings, ('the data need %.0f MiB and max_memory is %.0f MiB: they are read from %s block by block'):format(data.bytes(n, F, o.dtype) / 2 ^ 20, o.max_memory / 2 ^ 20, o.pack))
+  end
+  if o.pack then
+    local datasets = {}
+    for i, e in ipairs(list) do datasets[i] = e.name end
+    checked('dt', o.dt, 's')
+    local d = require('workflows.xpcs.stream').open(path, file, { q = q, phi = kept_phi, names = names, datasets = datasets, first = first, last = last, layout = kind }, o, warnings)
+    d.first_frame, d.last_frame = first, last
+    file:close()
+    return d
+  end
   local d = collect(o, { q = q, phi = kept_phi, names = names, path = path, layout = kind }, #list, last - first + 1, read, warnings)
   d.q_list = {}
   for i, e in ipairs(list) do d.q_list[i] = e.q end
@@ -139,24 +164,28 @@ local function of_npz(path, o)
   local chosen = angles.choose(phi, o.phi_ranges, warnings)
   local kept, names = {}, {}
   for i, k in ipairs(chosen) do kept[i], names[i] = phi[k], ('%s: matrix %d'):format(path, k) end
-  q = o.q or q and (mc.is_tensor(q) and q:to('f64'):reshape(-1)[1]:item() or q)
+  q = q and (mc.is_tensor(q) and q:to('f64'):reshape(-1)[1]:item() or q)
+  if q and o.q and math.abs(o.q - q) > 1e-6 * q then table.insert(warnings, ('the file says q = %g 1/A and %g is asked for; %g is used'):format(q, o.q, o.q)) end
+  q = o.q or q
   local first, last = frames(o, c2.shape[2], warnings)
   local opts = {}
   for k, v in pairs(o) do opts[k] = v end
   opts.dt = dt
   -- times that start after 0 say that the first one was dropped already
-  local start = t and t[first]:item() or 0
-  if t and start > 1e-12 then opts.exclude_first = false end
+  local earliest = t and t[first]:item() or 0
+  if t and earliest > 1e-12 then opts.exclude_first = false end
   local d = collect(opts, { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ' }, #kept, last - first + 1,
     function(i) return c2[chosen[i]][{ { first, last }, { first, last } }], names[i], true end, warnings)
-  if start > 1e-12 then d.t = t[{ { first, last } }]:contiguous() end
+  if earliest > 1e-12 then d.t = t[{ { first, last } }]:contiguous() end
   return d
 end
 
 --- Data of a file, ready for a fit.
 ---@param path string .h5, .hdf, .hdf5, .nxs of the APS or APS-U layout, or .npz with c2_exp [angles, n, n] (full, symmetric), phi_angles_list, t1, q
----@param opts? table q 1/A (nearest one is taken) · dt s · gap 2e6 A · start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
----  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1, strict_q (APS) · dtype 'f64'|'f32' · mode · key (array of an .npz)
+---@param opts? table q 1/A (the nearest one is taken; not needed when the file holds one q) · dt s · gap 2e6 A · start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
+---  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1, strict_q (APS) · dtype 'f64'|'f32' · mode · key (array of an .npz) ·
+---  pack: a file into which the matrices are packed and from which every pass reads block by block, for data larger than memory; kept as a cache · block_values 2^22 ·
+---  max_memory bytes: pack (into pack_default) when the data do not fit
 ---@return mascon.xpcs.Data with start_contrast, start_offset, quality, warnings
 function M.open(path, opts)
   local o = check.opts('xpcs.open', opts, OPTS, 3)

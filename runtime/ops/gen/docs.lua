@@ -1,8 +1,8 @@
 -- docs.lua - writes the reference: one Markdown page per namespace, an index, and the table of ops.
 --
 -- usage: mascon runtime/ops/gen/docs.lua OUT    (run by `make docs` inside the program, since the public names are those the program has)
--- Everything comes from mascon.help: rows of the op table, docstrings, heads of files. Exit status 1 and a list when a public name has
--- no docstring. May not know any name.
+-- Everything comes from mascon.help: rows of the op table, docstrings, heads of files. Exit status 1 and a list when a
+-- public name has no docstring.
 local mc = require 'mascon'
 local help = require 'mascon.help'
 local file = require 'mascon.base.file'

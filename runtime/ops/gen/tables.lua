@@ -1,7 +1,7 @@
 -- tables.lua - the generated tables of the reference: support (op x dtype x device x differentiable) and accuracy.
 --
--- Called by docs.lua. support() comes from rows and what is known of their derivatives; accuracy() from runtime/ops/gen/accuracy.tsv, which `make accuracy` measures. Both give the lines of a
--- Markdown page. May not know any op.
+-- Called by docs.lua. support() comes from rows and what is known of their derivatives; accuracy() from
+-- runtime/ops/gen/accuracy.tsv, which `make accuracy` measures. Both give the lines of a Markdown page.
 local M = {}
 
 local function cell(text) return (tostring(text):gsub('|', '\\|')) end

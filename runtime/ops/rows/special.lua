@@ -144,7 +144,7 @@ special('ternary', {
   { 'elliprg', 'Carlson\'s symmetric integral RG(a, b, c) of the second kind', 'DLMF 19.16.3', d = { 'elliprf(a, b, c) / 4 - multiply_no_nan(elliprd(b, c, a), a) / 12', 'elliprf(b, a, c) / 4 - multiply_no_nan(elliprd(a, c, b), b) / 12', 'elliprf(c, a, b) / 4 - multiply_no_nan(elliprd(a, b, c), c) / 12' } },
   { 'lpmv', 'associated Legendre function of whole order a and degree b at c in [-1, 1], with the phase (-1)^a', 'DLMF 14.7.15, 14.10.3', example = "mc.special.lpmv(1, 1, 0)  --> f64[]@cpu -1", d = { 'none: the order is whole', NO_FORM, '(b * c * y - (a + b) * lpmv(a, maximum(b - 1, 0), c)) / (c * c - 1)' } },
   { 'sph_legendre_p', 'associated Legendre function of degree a and order b at cos(c), normalised on the sphere', 'DLMF 14.30.1', d = { 'none: the degree is whole', 'none: the order is whole',
-    '(sqrt(maximum((a - b) * (a + b + 1), 0)) * sph_legendre_p(a, b + 1, c) - sqrt(maximum((a + b) * (a - b + 1), 0)) * sph_legendre_p(a, b - 1, c)) * 0.5' } },
+    '(sqrt(maximum((a - b) * (a + b + 1), 0)) * sph_legendre_p(a, b + 1, c) - sqrt(maximum((a + b) * (a - b + 1), 0)) * sph_legendre_p(a, b - 1, c)) * (sin(c) < 0 ? -0.5 : 0.5)' } },
   { 'binom_ppf', 'smallest k at which the binomial distribution of b trials with chance c reaches probability a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },
   { 'binom_isf', 'smallest k whose upper tail under the binomial distribution of b trials with chance c is at most a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },
   { 'nbinom_ppf', 'smallest k at which the negative binomial distribution of b successes with chance c reaches probability a', 'DLMF 8.17.5', rules = 'none: piecewise constant' },

@@ -1,8 +1,9 @@
 -- cache.lua - compiled code on disk.
 --
--- A folder that is ours alone ($XDG_CACHE_HOME/mascon/kernels, MASCON_CACHE names another one or `off`), one library per key, its checksum
--- and key in a line behind it, so that an entry appears whole by one rename and is checked before it is opened. Entries unused for longest go
--- first when MASCON_CACHE_SIZE (256M) is reached. Any trouble only means that nothing is kept. Owns the folder. May not know what keys mean.
+-- A folder that is ours alone ($XDG_CACHE_HOME/mascon/kernels, MASCON_CACHE names another one or `off`), one library
+-- per key, its checksum and key in a line behind it, so that an entry appears whole by one rename and is checked before
+-- it is opened. Entries unused for longest go first when MASCON_CACHE_SIZE (256M) is reached. Any trouble only means
+-- that nothing is kept. Holds the folder.
 local lib = require 'mascon.core.ffi'
 local door = require 'mascon.compile.native.door'
 

@@ -1,10 +1,11 @@
 -- codegen.lua - a fused group as a C function.
 --
--- One function per group: a loop over n elements in which every op of the group is one line, the same text as in the op's own kernel, so the
--- bits are the same. Sizes and strides are not in it: a leaf runs along or is one value, and the driver (mc_native.c) brings operands into
--- that form; a new shape of the same layout is the same text. A group with several long functions (exp, tanh, ...) is a loop per function over
--- blocks that stay in cache: in one loop they would push each other's constants out of the registers (measured: half the speed). Ops that
--- need a slow path for rare elements, or forbid some, go over their block again. The name of a function is the hash of its text. Owns the text. May not know compilers or plans.
+-- One function per group: a loop over n elements in which every op of the group is one line, the same text as in the
+-- op's own kernel, so the bits are the same. Sizes and strides are not in it: a leaf runs along or is one value, and
+-- the driver (mc_native.c) brings operands into that form; a new shape of the same layout is the same text. A group
+-- with several long functions (exp, tanh, ...) is a loop per function over blocks that stay in cache: in one loop they
+-- would push each other's constants out of the registers (measured: half the speed). Ops that need a slow path for rare
+-- elements, or forbid some, go over their block again. The name of a function is the hash of its text. Holds the text.
 local lib = require 'mascon.core.ffi'
 local scalar = require 'mascon.compile.native.scalar'
 

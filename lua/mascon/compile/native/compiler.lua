@@ -1,7 +1,7 @@
 -- compiler.lua - the C compiler of this machine: which one, with which options, and the running of one at a time beside us.
 --
--- Owns the queue of sources. Nothing here waits unless asked to: poll() is called where calls begin. A missing, failing, hanging or lying
--- compiler ends in a message for whoever asked. May not know what sources are for.
+-- Holds the queue of sources. Nothing here waits unless asked to: poll() is called where calls begin. A missing,
+-- failing, hanging or lying compiler ends in a message for whoever asked.
 local lib = require 'mascon.core.ffi'
 local door = require 'mascon.compile.native.door'
 

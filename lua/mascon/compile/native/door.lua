@@ -1,7 +1,7 @@
 -- door.lua - compilers, compiled code and the folder of the cache, as plain Lua values.
 --
--- Owns the handles of running compilers (killed with their folder by the C release) and of opened code. With launch.lua the only place of the
--- compiler that touches the FFI. May not know what is compiled or where the cache lies.
+-- Holds the handles of running compilers (killed with their folder by the C release) and of opened code. With
+-- launch.lua the only place of the compiler that touches the FFI.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local C = lib.C

@@ -1,8 +1,9 @@
 -- algebra.lua - identities of elementwise ops.
 --
--- Strict ones keep every bit, signed zeros, infinities and NaN included: x * 1, x + (-0), x - 0, --x, where(c, a, a), x / 2^k, conversions
--- that only go there and back. With math = 'fast' also those that hold for numbers but not for rounding or for inf and NaN: x * 0, x + 0,
--- x - x, x / x, exp(log(x)), x / c as x * (1 / c), (x * a) * b as x * (a b). Owns the list. May not know groups or memory.
+-- Strict ones keep every bit, signed zeros, infinities and NaN included: x * 1, x + (-0), x - 0, --x, where(c, a, a), x
+-- / 2^k, conversions that only go there and back. With math = 'fast' also those that hold for numbers but not for
+-- rounding or for inf and NaN: x * 0, x + 0, x - x, x / x, exp(log(x)), x / c as x * (1 / c), (x * a) * b as x * (a b).
+-- Holds the list.
 local graphs = require 'mascon.graph.graph'
 local rewrite = require 'mascon.compile.rewrite'
 local mc = require 'mascon.array'

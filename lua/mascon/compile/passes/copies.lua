@@ -1,7 +1,7 @@
 -- copies.lua - copies that only move what is there already are left out; what they would have been read through is read through the source.
 --
--- A copy of the same dtype goes when its source lies row-major, or when one node reads it. Source and copy are values, so nobody can write
--- into one of them in between: a write makes a new value. May not know how memory is laid out.
+-- A copy of the same dtype goes when its source lies row-major, or when one node reads it. Source and copy are values,
+-- so nobody can write into one of them in between: a write makes a new value.
 local graphs = require 'mascon.graph.graph'
 local rewrite = require 'mascon.compile.rewrite'
 

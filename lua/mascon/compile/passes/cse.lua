@@ -1,8 +1,8 @@
 -- cse.lua - what is computed twice is computed once.
 --
--- Two nodes are the same when op, parameters, dtype of the arithmetic and operands (value and layout) are. Nodes that a checkpoint computes
--- anew (`remat`) are only compared with others of the same turn, else they would vanish. Writes are never merged: they need buffers of
--- their own. May not know what ops mean.
+-- Two nodes are the same when op, parameters, dtype of the arithmetic and operands (value and layout) are. Nodes that a
+-- checkpoint computes anew (`remat`) are only compared with others of the same turn, else they would vanish. Writes are
+-- never merged: they need buffers of their own.
 local launch = require 'mascon.graph.launch'
 local rewrite = require 'mascon.compile.rewrite'
 local graphs = require 'mascon.graph.graph'

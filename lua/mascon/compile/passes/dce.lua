@@ -1,7 +1,7 @@
 -- dce.lua - nodes whose results nobody reads are left out.
 --
--- Read means: by an output, by what an argument becomes, or by a node that is read. A node that looks at values and may refuse them stays, alone:
--- the plain function would raise its error. May not know what nodes compute.
+-- Read means: by an output, by what an argument becomes, or by a node that is read. A node that looks at values and may
+-- refuse them stays, alone: the plain function would raise its error.
 local M = { name = 'dce', doc = 'leaves out what nobody reads' }
 
 -- families whose kernels refuse values: positions, segments, matrices, knots

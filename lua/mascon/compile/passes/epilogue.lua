@@ -1,7 +1,7 @@
 -- epilogue.lua - elementwise work on a matrix product is done tile by tile, while the tile is in cache: bias, activation, scale, residual.
 --
--- The product is cut as it is without, so its bits stay; the group then runs over each finished tile. Where nobody else reads the product it
--- is overwritten by the result. Owns the choice of group. May not know how a product is cut.
+-- The product is cut as it is without, so its bits stay; the group then runs over each finished tile. Where nobody else
+-- reads the product it is overwritten by the result. Makes the choice of group.
 local fuse = require 'mascon.compile.passes.fuse'
 local graphs = require 'mascon.graph.graph'
 local rewrite = require 'mascon.compile.rewrite'

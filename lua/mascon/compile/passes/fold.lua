@@ -1,7 +1,7 @@
 -- fold.lua - what depends on constants only is computed once, when the function is compiled.
 --
--- Constants are numbers of the text, tensors that the function makes itself, and random draws with a fixed key. Tensors from outside are read
--- again at every call and so are no constants. Large results are computed again rather than kept. May not know what ops mean.
+-- Constants are numbers of the text, tensors that the function makes itself, and random draws with a fixed key. Tensors
+-- from outside are read again at every call and so are no constants. Large results are computed again rather than kept.
 local graphs = require 'mascon.graph.graph'
 local plans = require 'mascon.compile.plan'
 local rewrite = require 'mascon.compile.rewrite'

@@ -1,7 +1,8 @@
 -- fuse.lua - elementwise nodes of one shape become groups that run block by block.
 --
--- A node joins the groups of its operands when they have its shape. Only values that somebody outside reads are written to memory. Owns the groups and their programs for
--- the vector machine. Results are the same bits, but for f16 and bf16, which stay in f32 inside a group.
+-- A node joins the groups of its operands when they have its shape. Only values that somebody outside reads are written
+-- to memory. Holds the groups and their programs for the vector machine. Results are the same bits, but for f16 and
+-- bf16, which stay in f32 inside a group.
 local graphs = require 'mascon.graph.graph'
 local groups = require 'mascon.compile.groups'
 local rewrite = require 'mascon.compile.rewrite'

@@ -1,8 +1,8 @@
 -- prologue.lua - a reduction reads what an elementwise group makes piece by piece, so that its operand is never written.
 --
--- The reduction asks for the pieces it would cut its operand into anyway and joins them in the same order: the same bits. Only where nobody
--- else reads the operand, and along axes the reduction walks in such pieces: the last ones, or neighbours with at least four elements behind
--- them. May not know how a reduction sums.
+-- The reduction asks for the pieces it would cut its operand into anyway and joins them in the same order: the same
+-- bits. Only where nobody else reads the operand, and along axes the reduction walks in such pieces: the last ones, or
+-- neighbours with at least four elements behind them.
 local fuse = require 'mascon.compile.passes.fuse'
 local graphs = require 'mascon.graph.graph'
 local rewrite = require 'mascon.compile.rewrite'

@@ -1,8 +1,9 @@
 -- rows.lua - reductions along the last axes, softmax, and the elementwise work around them run row by row in cache: one read, one write.
 --
--- Softmax by hand, layer and RMS norms, log-likelihoods: each step depends on its own row only (all that stands behind some leading axes), so
--- the steps can be run on a few rows at a time, one after the other, with the bits they give on all rows. Nodes join when their leading axes
--- are the same. What only they read lives in a buffer of the tile. Owns the choice of groups and buffers. May not know how tiles are cut.
+-- Softmax by hand, layer and RMS norms, log-likelihoods: each step depends on its own row only (all that stands behind
+-- some leading axes), so the steps can be run on a few rows at a time, one after the other, with the bits they give on
+-- all rows. Nodes join when their leading axes are the same. What only they read lives in a buffer of the tile. Decides
+-- the choice of groups and buffers.
 local fuse = require 'mascon.compile.passes.fuse'
 local graphs = require 'mascon.graph.graph'
 local groups = require 'mascon.compile.groups'

@@ -1,8 +1,8 @@
 -- split.lua - what a group makes for one reduction only is taken out of it, so that the reduction can make it as it reads.
 --
--- `h` and `sum(h * h)`: the group that makes h would write h * h as well, to be read once. Taken out, it is made from h piece by piece and never
--- written (prologue.lua). Only where what it needs of the group is written anyway, and where that is less to read than what is spared. May not
--- know how a reduction reads.
+-- `h` and `sum(h * h)`: the group that makes h would write h * h as well, to be read once. Taken out, it is made from h
+-- piece by piece and never written (prologue.lua). Only where what it needs of the group is written anyway, and where
+-- that is less to read than what is spared.
 local fuse = require 'mascon.compile.passes.fuse'
 local graphs = require 'mascon.graph.graph'
 local prologue = require 'mascon.compile.passes.prologue'

@@ -1,7 +1,7 @@
 -- cache.lua - `mascon cache list|clear|verify|tune`: compiled code on disk.
 --
--- Shows, empties and checks the folder, and measures the setting of the vector machine that is kept there. Exit status 0, 1 when verify found
--- damage or there is no cache, 2 for wrong use. May not know how code is compiled.
+-- Shows, empties and checks the folder, and measures the setting of the vector machine that is kept there. Exit status
+-- 0, 1 when verify found damage or there is no cache, 2 for wrong use.
 local M = {}
 
 local HELP = [[

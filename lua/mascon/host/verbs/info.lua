@@ -1,8 +1,7 @@
 -- info.lua - `mascon info`: what this machine offers and what the program makes of it.
 --
 -- First what can be read from the system without the library (so that it answers even where the library cannot be
--- opened), then what the library reports about itself. Reads /proc and /sys only. May not know the library's
--- internals: mc.info() is printed as it comes.
+-- opened), then what the library reports about itself. Reads /proc and /sys only.
 
 local host = require 'mascon.host'
 local show = require 'mascon.host.show'

@@ -1,7 +1,7 @@
 -- plan.lua - `mascon plan FILE [args]`: what a script would cost, before it runs.
 --
--- Runs the script with the host's flag `planning` set. Workflows ask for it through mascon.manifest.planning(), print time and peak
--- memory and stop. Says so when nothing in the script asked. May not know workflows.
+-- Runs the script with the host's flag `planning` set. Workflows ask for it through mascon.manifest.planning(), print
+-- time and peak memory and stop. Says so when nothing in the script asked.
 local host = require 'mascon.host'
 
 local M = {}

@@ -1,8 +1,8 @@
 -- rerun.lua - `mascon rerun RESULT [--out DIR]`: repeats a result from its manifest and compares.
 --
--- Owns the order: read the record, compare inputs, versions and machine with it and say what differs, run the script with the recorded
--- arguments in its recorded folder into DIR (default: RESULT-rerun), compare stage hashes and files. Exit status 0 when identical, 1 when
--- not. May not know workflows; the script puts its results where `--out` says.
+-- Decides the order: read the record, compare inputs, versions and machine with it and say what differs, run the script
+-- with the recorded arguments in its recorded folder into DIR (default: RESULT-rerun), compare stage hashes and files.
+-- Exit status 0 when identical, 1 when not.
 local host = require 'mascon.host'
 
 local M = {}

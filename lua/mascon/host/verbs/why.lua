@@ -1,7 +1,7 @@
 -- why.lua - `mascon why A B`: where two results part, and which recorded facts could be the reason.
 --
--- Reads the two manifests only; of npz files that differ and lie beside them it says by how much. Exit status 0 when the results
--- agree, 1 when they part, 2 for wrong use. May not know workflows.
+-- Reads the two manifests only; of npz files that differ and lie beside them it says by how much. Exit status 0 when
+-- the results agree, 1 when they part, 2 for wrong use.
 local M = {}
 
 local function say(...) io.stdout:write(string.format(...), '\n') end

@@ -1,7 +1,7 @@
---- mascon.meeg.files.brainvision: BrainVision recordings as Raw objects.
+-- brainvision.lua - BrainVision recordings as Raw objects.
 --
--- Owns the factors to SI units, the types that names and units tell, the positions and the markers as annotations. The format itself is
--- mascon.io.brainvision.
+-- Holds the factors to SI units, the types that names and units tell, the positions and the markers as annotations. The
+-- format itself is mascon.io.brainvision.
 local brainvision = require 'mascon.io.brainvision'
 local channels = require 'mascon.meeg.channels'
 local raw = require 'mascon.meeg.raw'

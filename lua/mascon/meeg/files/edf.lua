@@ -1,7 +1,8 @@
---- mascon.meeg.files.edf: EDF and BDF recordings as Raw objects.
+-- edf.lua - EDF and BDF recordings as Raw objects.
 --
--- Owns the choice of channels when a file mixes sampling rates (those of the commonest rate, or of option fs), the units, and the way from a clock with gaps
--- to one without: what EDF+D files leave out becomes a junction marked by an annotation 'BAD boundary'. The format itself is mascon.io.edf.
+-- Makes the choice of channels when a file mixes sampling rates (those of the commonest rate, or of option fs), the
+-- units, and the way from a clock with gaps to one without: what EDF+D files leave out becomes a junction marked by an
+-- annotation 'BAD boundary'. The format itself is mascon.io.edf.
 local edf = require 'mascon.io.edf'
 local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'

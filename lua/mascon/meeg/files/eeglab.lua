@@ -1,7 +1,7 @@
---- mascon.meeg.files.eeglab: EEGLAB data sets (.set, with or without .fdt) as Raw or Epochs objects.
+-- eeglab.lua - EEGLAB data sets (.set, with or without .fdt) as Raw or Epochs objects.
 --
--- Owns the fields of EEGLAB's structure: where the samples lie, channels and their axes, events, epochs. The container is mascon.io.mat.
--- Source: EEGLAB's description of the fields of EEG (eeg_checkset, pop_loadset), 2023.
+-- Holds the fields of EEGLAB's structure: where the samples lie, channels and their axes, events, epochs. The container
+-- is mascon.io.mat. Source: EEGLAB's description of the fields of EEG (eeg_checkset, pop_loadset), 2023.
 local mat = require 'mascon.io.mat'
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'

@@ -1,7 +1,7 @@
---- mascon.meeg.files.fif: FIF recordings as Raw, epochs files as Epochs objects, event files.
+-- fif.lua - FIF recordings as Raw, epochs files as Epochs objects, event files.
 --
--- Owns the buffers of raw data (gaps, split files), the block of epochs, annotations and event lists. What describes the recording is in
--- fif_info.lua, saving in fif_save.lua.
+-- Holds the buffers of raw data (gaps, split files), the block of epochs, annotations and event lists. What describes
+-- the recording is in fif_info.lua, saving in fif_save.lua.
 local fif = require 'mascon.io.fif'
 local file = require 'mascon.base.file'
 local tensor = require 'mascon.core.tensor'
@@ -21,6 +21,9 @@ local REF_ROLE, REF_NAME, REF_NUMBER, NEXT_FILE = 115, 118, 117, 2
 local BASELINE_MIN, BASELINE_MAX, SELECTION, DROP_LOG, EVENT_LIST, RAW_RATE, EVENT_COMMENTS = 3568, 3569, 3800, 3801, 3561, 3803, 3566
 local REJECT, METADATA_BLOCK = 3802, 3811
 local MOST_PARTS = 1000
+-- samples of gaps for each one that was recorded, and numbers that gaps may always have; numbers of an epoch where
+-- there is none
+local GAP_SHARE, GAP_NUMBERS, EMPTY = 1000, 2 ^ 23, 2 ^ 24
 
 -- ---------------------------------------------------------------- what raw and epochs share
 
@@ -126,6 +129,11 @@ local function open_raw(parts, head)
     end
   end
   if total == 0 then parts[1]:fail('it holds no sample') end
+  local gaps = 0
+  for _, b in ipairs(list) do gaps = gaps + (b.tag and 0 or b.count) end
+  if gaps * n > math.max(GAP_NUMBERS, GAP_SHARE * (total - gaps) * n) then
+    parts[1]:fail('gaps of %.0f samples among %.0f recorded ones; the file is damaged', gaps, total - gaps)
+  end
   warnings[#warnings + 1] = fif_info.idle(head.info.projs)
   local scale, annotations = {}, {}
   for i = 1, n do scale[i] = head.ranges[i] * head.cals[i] end
@@ -270,6 +278,9 @@ local function part_of(f, head)
   for _, s in ipairs(f:shape(p.tag)) do numbers = numbers * s end
   if p.samples < 1 or numbers ~= p.count * #head.channels * p.samples then
     f:fail('%.0f numbers for %d epochs of %d channels and %.0f samples; the file is damaged', numbers, p.count, #head.channels, p.samples)
+  end
+  if p.count == 0 and p.samples * #head.channels > EMPTY then
+    f:fail('epochs of %.0f samples, and none of them; the file is damaged', p.samples)
   end
   local selection, low, high = f:tag(node, SELECTION), f:tag(node, BASELINE_MIN), f:tag(node, BASELINE_MAX)
   if selection then

@@ -1,9 +1,9 @@
---- mascon.meeg.files.fif_info: the measurement info of a FIF file: channels, bad ones, head points, projectors, transforms.
+-- fif_info.lua - the measurement info of a FIF file: channels, bad ones, head points, projectors, transforms.
 --
--- Owns the kinds of tags that describe a recording, in both directions: from a file to the fields of a Raw or Epochs object, and from such
--- an object to a file. Tags that have no field here are kept as they stand, in info.fif, and written back unchanged. Samples are in
--- fif.lua. May not know events.
--- Source: Functional Image File Format, description of Elekta Neuromag, 2006; extensions as MNE-Python 1.13 writes them.
+-- Holds the kinds of tags that describe a recording, in both directions: from a file to the fields of a Raw or Epochs
+-- object, and from such an object to a file. Tags that have no field here are kept as they stand, in info.fif, and
+-- written back unchanged. Samples are in fif.lua. Source: Functional Image File Format, description of Elekta Neuromag,
+-- 2006; extensions as MNE-Python 1.13 writes them.
 local fif = require 'mascon.io.fif'
 local text = require 'mascon.base.text'
 local date = require 'mascon.meeg.date'

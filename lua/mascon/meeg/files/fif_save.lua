@@ -1,8 +1,8 @@
---- mascon.meeg.files.fif_save: epochs and annotations written as FIF files that other programs open.
+-- fif_save.lua - epochs and annotations written as FIF files that other programs open.
 --
--- Owns the blocks of epochs and of annotations, and the parts into which a set too large for one file falls. What came with the recording and
--- has no field here is written back as it was (fif_info.lua). All parts get their names at the end, so that a failure leaves none.
--- Source: the layout of epochs files as MNE-Python 1.13 writes and reads it.
+-- Holds the blocks of epochs and of annotations, and the parts into which a set too large for one file falls. What came
+-- with the recording and has no field here is written back as it was (fif_info.lua). All parts get their names at the
+-- end, so that a failure leaves none. Source: the layout of epochs files as MNE-Python 1.13 writes and reads it.
 local fif = require 'mascon.io.fif'
 local check = require 'mascon.core.check'
 local mc = require 'mascon.array'

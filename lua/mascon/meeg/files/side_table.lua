@@ -1,7 +1,7 @@
---- mascon.meeg.files.side_table: what an array of samples does not say about its channels, from a CSV or JSON file beside it.
+-- side_table.lua - what an array of samples does not say about its channels, from a CSV or JSON file beside it.
 --
--- Owns the columns name, type, unit, x, y, z (m, head frame), bad, and what a JSON table may say of the whole recording (fs, tmin, events,
--- event_id, bads, selection, drop_log). May not know samples.
+-- Holds the columns name, type, unit, x, y, z (m, head frame), bad, and what a JSON table may say of the whole
+-- recording (fs, tmin, events, event_id, bads, selection, drop_log).
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
 local error = check.error
@@ -88,7 +88,7 @@ function M.load(path, given)
     from = given or beside(path)
     if not from then return {} end
     if from:lower():match '%.json$' then
-      local text, msg = file.read(from)
+      local text, msg = file.read(from, 2 ^ 28)
       if not text then error('meeg.open: ' .. msg .. '; check the path of the table', 3) end
       t, msg = require('mascon.base.json').decode(text)
       if type(t) ~= 'table' then error(('meeg.open: %s: %s'):format(from, msg or 'no table of channels'), 3) end

@@ -1,6 +1,6 @@
 -- conjugate.lua - nonlinear conjugate gradients, and Newton's method whose linear systems are solved by conjugate gradients.
 --
--- Both need only vectors. Owns the two recurrences and their stopping. May not know derivatives or results.
+-- Both need only vectors. Holds the two recurrences and their stopping.
 local op = require 'mascon.core.op'
 local line_search = require 'mascon.optim.minimize.line_search'
 local objective = require 'mascon.optim.objective'

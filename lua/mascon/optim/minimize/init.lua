@@ -1,6 +1,6 @@
--- minimize.lua - the door to the minimisers of one function: options by method, one form of results.
+-- minimize/init.lua - the door to the minimisers of one function: options by method, one form of results.
 --
--- Owns the list of methods and which options each takes. May not know how any of them works.
+-- Holds the list of methods and which options each takes.
 local check = require 'mascon.core.check'
 local objective = require 'mascon.optim.objective'
 local error = check.error

@@ -1,7 +1,7 @@
 -- lbfgs.lua - limited-memory BFGS: the inverse curvature from the last few steps, with or without bounds.
 --
--- Owns the two-loop recursion and the steps. With bounds, coordinates that sit on a bound with the gradient pressing outwards rest, the others
--- move in the quasi-Newton direction along the projected path. May not know derivatives or results.
+-- Holds the two-loop recursion and the steps. With bounds, coordinates that sit on a bound with the gradient pressing
+-- outwards rest, the others move in the quasi-Newton direction along the projected path.
 local op = require 'mascon.core.op'
 local line_search = require 'mascon.optim.minimize.line_search'
 local objective = require 'mascon.optim.objective'

@@ -1,8 +1,8 @@
 -- line_search.lua - a step along a direction that satisfies the strong Wolfe conditions.
 --
--- phi(a) = f(x + a d): f falls enough, phi(a) <= phi(0) + c1 a phi'(0), and the slope has flattened, |phi'(a)| <= c2 |phi'(0)|. The interval of
--- uncertainty and the trial steps by cubic and quadratic interpolation are those of More and Thuente. Owns that. May not know what gives the
--- direction.
+-- phi(a) = f(x + a d): f falls enough, phi(a) <= phi(0) + c1 a phi'(0), and the slope has flattened, |phi'(a)| <= c2
+-- |phi'(0)|. The interval of uncertainty and the trial steps by cubic and quadratic interpolation are those of More and
+-- Thuente. Holds that.
 --
 -- Source: Line search algorithms with guaranteed sufficient decrease, 1994, sections 2 to 4.
 local M = {}

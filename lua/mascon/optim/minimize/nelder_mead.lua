@@ -1,7 +1,7 @@
 -- nelder_mead.lua - the simplex method of Nelder and Mead.
 --
--- A simplex of n + 1 points is reflected, expanded, contracted or shrunk, by comparisons of values only. Each step asks for one point, the first one
--- and a shrinking for n + 1 and n. Owns the moves and their stopping. May not know who evaluates.
+-- A simplex of n + 1 points is reflected, expanded, contracted or shrunk, by comparisons of values only. Each step asks
+-- for one point, the first one and a shrinking for n + 1 and n. Holds the moves and their stopping.
 --
 -- Source: A simplex method for function minimization, 1965, in the form of Lagarias and others, 1998, section 2; adaptive factors: Implementing the
 -- Nelder-Mead simplex algorithm with adaptive parameters, 2012. Stopping and the first simplex are SciPy's.

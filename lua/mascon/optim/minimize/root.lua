@@ -1,6 +1,6 @@
 -- root.lua - roots of systems of n equations in n unknowns.
 --
--- Owns the three methods (Powell's hybrid, Newton with a line search, Broyden) and how a Jacobian is come by. May not know minimisers.
+-- Holds the three methods (Powell's hybrid, Newton with a line search, Broyden) and how a Jacobian is come by.
 local mc = require 'mascon.array'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

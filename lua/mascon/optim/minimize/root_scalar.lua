@@ -1,6 +1,6 @@
 -- root_scalar.lua - roots of functions of one real number.
 --
--- Owns the brackets and the steps. A method that does not get there gives nil and the reason. May not know systems.
+-- Holds the brackets and the steps. A method that does not get there gives nil and the reason.
 local check = require 'mascon.core.check'
 local scalar = require 'mascon.optim.scalar'
 local error = check.error

@@ -1,7 +1,8 @@
 -- cma.lua - the evolution strategy with covariance matrix adaptation (CMA-ES).
 --
--- A population is drawn from a normal distribution, whose mean, step size and covariance follow the ranks of the values. Restarts double the
--- population (IPOP). Owns the strategy's constants, the update, the penalty of bounds and the stopping. May not know who evaluates.
+-- A population is drawn from a normal distribution, whose mean, step size and covariance follow the ranks of the
+-- values. Restarts double the population (IPOP). Holds the strategy's constants, the update, the penalty of bounds and
+-- the stopping.
 --
 -- Source: The CMA evolution strategy: a tutorial, arXiv 1604.00772, 2016, figure 6, table 1 and appendix B (names and equation numbers below are its);
 -- restarts: A restart CMA evolution strategy with increasing population size, 2005; penalty: A method for handling uncertainty in evolutionary

@@ -1,7 +1,7 @@
 -- evolution.lua - differential evolution: a population whose members try differences of others.
 --
--- Works in the unit cube that the bounds are mapped to; a whole generation is asked for at once (SciPy's updating = 'deferred'). Owns the
--- strategies, the generation step and its stopping. May not know who evaluates.
+-- Works in the unit cube that the bounds are mapped to; a whole generation is asked for at once (SciPy's updating =
+-- 'deferred'). Holds the strategies, the generation step and its stopping.
 --
 -- Source: Differential evolution - a simple and efficient heuristic for global optimization over continuous spaces, 1997; strategies and stopping of
 -- SciPy optimize.differential_evolution.

@@ -1,6 +1,6 @@
 -- clip.lua - gradients kept within bounds, over trees of tensors.
 --
--- Owns the norms over a tree. May not know optimisers.
+-- Holds the norms over a tree.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,7 +1,7 @@
 -- schedule.lua - learning rates as functions of the number of steps made.
 --
--- A schedule takes a number, or a 0-d tensor inside a compiled step, and gives the rate as the same. It is what the option lr of an
--- optimiser takes. Owns the formulas. May not know optimisers.
+-- A schedule takes a number, or a 0-d tensor inside a compiled step, and gives the rate as the same. It is what the
+-- option lr of an optimiser takes. Holds the formulas.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,8 +1,8 @@
 -- update.lua - optimisers for training: pure functions of parameters, gradients and a state, over trees of tensors.
 --
--- One rule per optimiser says what happens to one tensor; the walk over trees, the step counter, the rate and the half-precision policy
--- stand here once. Everything is tensor arithmetic without a look at a value, so that mc.compile takes a whole step into one plan. Owns
--- the formulas. May not know where gradients come from.
+-- One rule per optimiser says what happens to one tensor; the walk over trees, the step counter, the rate and the
+-- half-precision policy stand here once. Everything is tensor arithmetic without a look at a value, so that mc.compile
+-- takes a whole step into one plan. Holds the formulas.
 --
 -- f16 and bf16 parameters: arithmetic and state are f32, the parameter is rounded once per step. PyTorch keeps such state in half.
 local tensor = require 'mascon.core.tensor'

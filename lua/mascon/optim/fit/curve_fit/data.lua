@@ -1,7 +1,7 @@
 -- data.lua - observations as the methods of least squares see them: whole, or in pieces of a stream.
 --
--- Owns weights, the calls of the model, and the cutting of a stream into blocks by the number of the observation alone, so that a fit
--- does not depend on the chunks the data came in. May not know steps or statistics.
+-- Holds weights, the calls of the model, and the cutting of a stream into blocks by the number of the observation
+-- alone, so that a fit does not depend on the chunks the data came in.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -9,7 +9,7 @@ local loss = require 'mascon.optim.fit.least_squares.loss'
 local reduced = require 'mascon.optim.fit.least_squares.reduced'
 local exact_of = require 'mascon.optim.fit.least_squares.exact'
 local difference = require 'mascon.optim.fit.least_squares.difference'
-local tree = require 'mascon.optim.fit.curve_fit.tree'
+local running = require 'mascon.optim.fit.curve_fit.total'
 local index = require 'mascon.core.index'
 local create = require 'mascon.array.create'
 local error = check.error
@@ -232,8 +232,8 @@ local function plus(a, b) return a + b end
 --- Cost at a point, nil where it is not finite; also the plain sum of squares.
 function Data:at(x)
   self.nfev = self.nfev + 1
-  local add, total = tree.new(plus)
-  local add_square, squares = tree.new(plus)
+  local add, total = running.new(plus)
+  local add_square, squares = running.new(plus)
   each(self, function(piece)
     local r = evaluate(self, piece, x)
     add(loss.cost(self.loss, r, self.f_scale))
@@ -249,7 +249,7 @@ end
 function Data:linear(point)
   self.njev = self.njev + 1
   local fine = true
-  local add, total = tree.new(function(a, b) return reduced.stack(a, b) end)
+  local add, total = running.new(function(a, b) return reduced.stack(a, b) end)
   each(self, function(piece)
     if not fine then return end
     local all, r = rows_of(self, piece, point.x)

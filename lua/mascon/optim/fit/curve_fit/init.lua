@@ -1,6 +1,6 @@
 -- curve_fit/init.lua - fits of a user's model to data.
 --
--- Owns the public function: options, the choice of method, the order parameters, data, solver, result. May not know arithmetic.
+-- Holds the public function: options, the choice of method, the order parameters, data, solver, result.
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local solver = require 'mascon.optim.fit.least_squares'

@@ -1,7 +1,7 @@
 -- parameters.lua - the parameters of a model: named or numbered, free, fixed, tied, bounded.
 --
--- Owns the way from the vector of free values that a solver moves to the table that a model reads, and the checks of p0, fixed, tied and
--- bounds. May not know data or solvers.
+-- Holds the way from the vector of free values that a solver moves to the table that a model reads, and the checks of
+-- p0, fixed, tied and bounds.
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local error = check.error

@@ -1,7 +1,7 @@
 -- profile.lua - intervals by profile likelihood: how far a parameter may move while all others follow.
 --
--- Owns the search for the two values where the best sum of squares has risen to the level asked for. A fit with one parameter held is a
--- function that it is given. May not know models, data or solvers.
+-- Holds the search for the two values where the best sum of squares has risen to the level asked for. A fit with one
+-- parameter held is a function that it is given.
 --
 -- Source: Bates and Watts, Nonlinear regression analysis and its applications, 1988, section 6.1.
 local M = {}

@@ -1,6 +1,7 @@
 -- result.lua - a fit: its numbers, predictions, bands, intervals and its report.
 --
--- Owns the fields and methods of what curve_fit gives. Runs no first fit; profiles refit through the solver it is given.
+-- Holds the fields and methods of what curve_fit gives. Runs no first fit; profiles refit through the solver it is
+-- given.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

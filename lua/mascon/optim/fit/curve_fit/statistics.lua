@@ -1,6 +1,6 @@
 -- statistics.lua - what a fitted triangle says about its parameters: covariance, correlation, standard errors, criteria.
 --
--- Owns the pseudo-inverse that tells undetermined parameters from determined ones. May not know models or data.
+-- Holds the pseudo-inverse that tells undetermined parameters from determined ones.
 --
 -- Source: Press, Teukolsky, Vetterling and Flannery, Numerical recipes, 2007, section 15.4; Akaike, A new look at the statistical
 -- model identification, 1974; Schwarz, Estimating the dimension of a model, 1978.

@@ -1,8 +1,8 @@
 -- batch.lua - many small least-squares problems at once, each with its own damping and its own end.
 --
--- Levenberg-Marquardt on normal equations: a step of all problems is a few ops over the batch, whatever their number. Problems that ended
--- keep their values while others go on, so that a problem's result does not depend on its neighbours. Owns the damping and the projection
--- onto bounds. May not know models.
+-- Levenberg-Marquardt on normal equations: a step of all problems is a few ops over the batch, whatever their number.
+-- Problems that ended keep their values while others go on, so that a problem's result does not depend on its
+-- neighbours. Holds the damping and the projection onto bounds.
 --
 -- Source: More, The Levenberg-Marquardt algorithm: implementation and theory, 1978 (scaling); Nielsen, Damping parameter in
 -- Marquardt's method, 1999; Kanzow, Yamashita and Fukushima, Levenberg-Marquardt methods with strong local convergence properties for

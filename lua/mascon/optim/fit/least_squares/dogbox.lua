@@ -1,11 +1,11 @@
 -- dogbox.lua - dogleg steps in a box: the trust region is a box, so that with the bounds it stays one.
 --
--- Owns the dogleg path and the set of variables that stand on their bounds. May not know models or losses.
+-- Holds the dogleg path and the set of variables that stand on their bounds.
 --
 -- Source: Voglis and Lagaris, A rectangular trust region dogleg approach for unconstrained and bound constrained nonlinear optimization,
 -- 2004; Nocedal and Wright, Numerical optimization, 2006, section 4.1.
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
-local region = require 'mascon.optim.fit.least_squares.region'
+local region = require 'mascon.optim.fit.least_squares.trust_region'
 local M = {}
 
 local max, min = math.max, math.min

@@ -1,7 +1,7 @@
 -- exact.lua - derivatives of a residual function itself, recorded once and compiled.
 --
--- Owns the choice between them and differences where the user leaves it open: recording costs some milliseconds, which pays where one
--- evaluation takes long, and only functions of tensors alone can be recorded. May not know what is fitted.
+-- Makes the choice between them and differences where the user leaves it open: recording costs some milliseconds,
+-- which pays where one evaluation takes long, and only functions of tensors alone can be recorded.
 local M = {}
 
 --- Residuals from which derivatives are taken from the function itself (recording costs about as much as 50 evaluations there).

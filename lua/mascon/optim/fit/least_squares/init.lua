@@ -1,7 +1,7 @@
 -- least_squares/init.lua - nonlinear least squares with bounds and robust losses: options, methods, results.
 --
--- Owns the public function, its options and the words of its results. The methods stand in trf.lua, dogbox.lua and lm.lua and see the
--- residuals only through problem.lua. May not know what is fitted.
+-- Holds the public function, its options and the words of its results. The methods stand in trf.lua, dogbox.lua and
+-- lm.lua and see the residuals only through problem.lua.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

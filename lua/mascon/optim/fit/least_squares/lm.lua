@@ -1,10 +1,10 @@
 -- lm.lua - Levenberg-Marquardt for problems without bounds: a trust region in scaled variables, kept to within a tenth of its length.
 --
--- Owns the rules of More's paper for the region and for stopping. May not know models or losses.
+-- Holds the rules of More's paper for the region and for stopping.
 --
 -- Source: More, The Levenberg-Marquardt algorithm: implementation and theory, 1978.
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
-local region = require 'mascon.optim.fit.least_squares.region'
+local region = require 'mascon.optim.fit.least_squares.trust_region'
 local M = {}
 
 local sqrt, abs, max, min = math.sqrt, math.abs, math.max, math.min

@@ -1,7 +1,7 @@
 -- loss.lua - robust losses: what a large residual may cost, and the weights by which a robust problem becomes an ordinary one.
 --
--- The cost is 1/2 sum c^2 rho((r/c)^2). Owns the losses by name with their first two derivatives, and the scaling of rows of J and r after
--- which J^T J is the Gauss-Newton matrix and J^T r the gradient of the robust cost. May not know models, steps or bounds.
+-- The cost is 1/2 sum c^2 rho((r/c)^2). Holds the losses by name with their first two derivatives, and the scaling of
+-- rows of J and r after which J^T J is the Gauss-Newton matrix and J^T r the gradient of the robust cost.
 --
 -- Source: Triggs, McLauchlan, Hartley and Fitzgibbon, Bundle adjustment: a modern synthesis, 2000, section 4.3 (the second-order scaling).
 local tensor = require 'mascon.core.tensor'

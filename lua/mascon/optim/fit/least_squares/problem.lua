@@ -1,7 +1,7 @@
 -- problem.lua - a residual function as the methods see it: cost at a point, small linear problem at a point.
 --
--- Owns the calls of the user's functions, the checks of what they give, and the counts of them. Another object with the same two functions
--- (residuals that are read in pieces, say) serves the methods as well. May not know steps.
+-- Holds the calls of the user's functions, the checks of what they give, and the counts of them. Another object with
+-- the same two functions (residuals that are read in pieces, say) serves the methods as well.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,8 +1,8 @@
 -- reduced.lua - a tall linear least-squares problem as an equivalent one of at most n + 1 rows.
 --
--- The triangle of a QR factorisation of [J, r] has the same products J^T J, J^T r and r^T r as J[m, n] and r[m] themselves, without the
--- loss of half the digits that forming J^T J costs. Every method steps on it, so none sees m. Triangles of pieces of rows stack into
--- the triangle of the whole. Owns the small problem as Lua numbers. May not know losses, models or steps.
+-- The triangle of a QR factorisation of [J, r] has the same products J^T J, J^T r and r^T r as J[m, n] and r[m]
+-- themselves, without the loss of half the digits that forming J^T J costs. Every method steps on it, so none sees m.
+-- Triangles of pieces of rows stack into the triangle of the whole. Holds the small problem as Lua numbers.
 --
 -- Source: Demmel, Grigori, Hoemmen and Langou, Communication-optimal parallel and sequential QR and LU factorizations, 2012, section 2.
 local op = require 'mascon.core.op'

@@ -1,7 +1,7 @@
 -- vectors.lua - arithmetic on the few numbers of a parameter vector, as Lua lists.
 --
--- A step of a fit takes dozens of operations on vectors of a handful of numbers; as tensors each would cost a call. Owns boxes (lower and
--- upper bounds), and the line searches of quadratic functions in them. May not know residuals or models.
+-- A step of a fit takes dozens of operations on vectors of a handful of numbers; as tensors each would cost a call.
+-- Holds boxes (lower and upper bounds), and the line searches of quadratic functions in them.
 local M = {}
 
 local sqrt, abs, max, min, INF = math.sqrt, math.abs, math.max, math.min, math.huge

@@ -1,7 +1,7 @@
 -- acquisition.lua - how much a point promises, from what a model predicts there; to be made large.
 --
--- mean and std are tensors, best the least value known. Owns the formulas, in forms that stay exact where promises are tiny. May not know
--- models or searches.
+-- mean and std are tensors, best the least value known. Holds the formulas, in forms that stay exact where promises are
+-- tiny.
 --
 -- Source: Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, 1998 (ei); Srinivas, Krause, Kakade
 -- and Seeger, Gaussian process optimization in the bandit setting, 2010 (lcb); Ament, Daulton, Eriksson, Balandat and Bakshy, Unexpected

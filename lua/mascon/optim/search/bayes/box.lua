@@ -1,7 +1,7 @@
 -- box.lua - minimum of a smooth function of few variables within bounds, by a quasi-Newton method with projection.
 --
--- Dense, for tens of variables: hyperparameters, points of a search. Owns the approximate inverse Hessian and the search along the projected
--- path. May not know what is minimised.
+-- Dense, for tens of variables: hyperparameters, points of a search. Holds the approximate inverse Hessian and the
+-- search along the projected path.
 --
 -- Source: Bertsekas, Projected Newton methods for optimization problems with simple constraints, 1982; Nocedal and Wright, Numerical
 -- optimization, 2006, section 6.1.

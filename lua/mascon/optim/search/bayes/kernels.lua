@@ -1,7 +1,7 @@
---- kernels: covariance functions of Gaussian processes, with derivatives in the logarithms of their hyperparameters.
+-- kernels.lua - covariance functions of Gaussian processes, with derivatives in the logarithms of their hyperparameters.
 ---
---- Kernels add and multiply: constant(2) * rbf(0.5) + white(0.1). Hyperparameters are positive; each is fitted between its bounds. Owns the
---- formulas. May not know data or processes.
+--- Kernels add and multiply: constant(2) * rbf(0.5) + white(0.1). Hyperparameters are positive; each is fitted between
+--- its bounds. Holds the formulas.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

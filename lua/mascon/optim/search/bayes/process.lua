@@ -1,6 +1,6 @@
 -- process.lua - regression by Gaussian processes: posterior means, deviations, samples; hyperparameters by the marginal likelihood.
 --
--- Owns the factor of the covariance and the fit of hyperparameters. May not know formulas of kernels nor what predictions are for.
+-- Holds the factor of the covariance and the fit of hyperparameters.
 --
 -- Source: Rasmussen and Williams, Gaussian processes for machine learning, 2006, algorithm 2.1 and equation 5.9.
 local tensor = require 'mascon.core.tensor'

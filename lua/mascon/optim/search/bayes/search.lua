@@ -1,7 +1,7 @@
 -- search.lua - Bayesian optimisation: the next point is where a Gaussian process promises most.
 --
--- The state is a plain table (ranges, points, values, hyperparameters, random numbers), from which a search goes on with the same bits. Owns
--- the order: evenly spread points first, then model, promise, its maximum. May not know kernels' formulas nor who evaluates.
+-- The state is a plain table (ranges, points, values, hyperparameters, random numbers), from which a search goes on
+-- with the same bits. Decides the order: evenly spread points first, then model, promise, its maximum.
 --
 -- Source: Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, 1998; Ginsbourger, Le Riche and
 -- Carraro, Kriging is well-suited to parallelize optimization, 2010 (several points at once); Snoek, Larochelle and Adams, Practical

@@ -1,7 +1,7 @@
 -- space.lua - what a search may vary: ranges, logarithmic ranges, whole numbers, as points of the unit cube.
 --
--- Owns the maps between values and the cube, and the forms of points (tensors for a list of ranges, tables for named ones). May not know
--- models or searches.
+-- Holds the maps between values and the cube, and the forms of points (tensors for a list of ranges, tables for named
+-- ones).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -24,7 +24,9 @@ local function range(fname, key, given)
   if type(r) ~= 'table' or type(r[1]) ~= 'number' or type(r[2]) ~= 'number' or not (r[1] < r[2] and r[1] > -math.huge and r[2] < math.huge) then
     error(('%s: the range of %s is %s; give { low, high }, finite, low below high'):format(fname, tostring(key), type(r) == 'table' and ('{ %s, %s }'):format(tostring(r[1]), tostring(r[2])) or check.show(r)), 4)
   end
-  local o = check.opts(fname, given, RANGE, 5)
+  local named = {}
+  for k, v in pairs(given) do if k ~= 1 and k ~= 2 then named[k] = v end end
+  local o = check.opts(fname, named, RANGE, 5)
   if o.log and r[1] <= 0 then error(('%s: the range of %s starts at %g; a logarithmic one starts above 0'):format(fname, tostring(key), r[1]), 4) end
   if o.integer and (r[1] % 1 ~= 0 or r[2] % 1 ~= 0) then error(('%s: the range of %s is one of whole numbers; its ends are %g and %g'):format(fname, tostring(key), r[1], r[2]), 4) end
   return { r[1], r[2], log = o.log, integer = o.integer }

@@ -1,0 +1,225 @@
+-- guard.lua - the check in front of functions that are composed of others: arguments too many, and words for what they
+-- do not take.
+--
+-- A function says what it takes in its annotations (---@param). They are read when a call fails in the library itself
+-- (an index of nil, a conversion),
+-- never before: a call that is as it should be costs one protected call. Errors that have words pass as they are.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local into = require 'mascon.core.into'
+local M = {}
+
+local HERE = debug.getinfo(1, 'S').source
+local MOST = 8 -- parameters of a function that is guarded by straight code
+
+-- ---------------------------------------------------------------- what a function says it takes
+
+--- Annotations of a function: name -> { type, text, optional }, from the lines above it.
+local function annotations(f)
+  local info, out = debug.getinfo(f, 'S'), {}
+  local file = info.source:sub(1, 1) == '@' and io.open(info.source:sub(2), 'rb')
+  if not file then return out end
+  local list = {}
+  for line in file:lines() do
+    list[#list + 1] = line
+    if #list == info.linedefined then break end
+  end
+  file:close()
+  for i = #list - 1, 1, -1 do
+    if not list[i]:find '^%s*%-%-' then break end
+    local name, optional, rest = list[i]:match '^%s*%-%-%-@param%s+([%w_]+)(%??)%s+(.*)$'
+    if name then
+      local kind, text = rest:match '^(fun%b()%S*)%s*(.*)$'
+      if not kind then kind, text = rest:match '^(%b{}%S*)%s*(.*)$' end
+      if not kind then kind, text = rest:match '^(%S+)%s*(.*)$' end
+      out[name] = { kind or 'any', text or '', optional == '?' or (kind or ''):find('nil', 1, true) ~= nil }
+    end
+  end
+  return out
+end
+
+local LUA = { string = 'string', boolean = 'boolean', number = 'number', ['function'] = 'function', table = 'table' }
+
+--- Whether a value is of an annotated type.
+local function fits(v, kind, text)
+  for one in (kind .. '|'):gmatch '([^|]*)|' do
+    if one == 'any' then
+      local of_numbers = text:find '[fciu]%d%d' or text:find '%['
+      if not of_numbers or tensor.is(v) or type(v) ~= 'function' and type(v) ~= 'string' then return true end
+    elseif one == 'mc.tensor' or one == 'mascon.Tensor' then
+      if tensor.is(v) or type(v) == 'number' or type(v) == 'table' or type(v) == 'cdata' then return true end
+    elseif one == 'integer' then
+      if type(v) == 'number' and v % 1 == 0 then return true end
+    elseif one:find '^fun%(' then
+      if type(v) == 'function' or type(v) == 'table' then return true end
+    elseif LUA[one] then
+      if type(v) == LUA[one] then return true end
+    elseif type(v) == 'table' then return true end -- lists, records, objects
+  end
+  return false
+end
+
+local CALLABLE = setmetatable({}, { __mode = 'k' })
+--- Whether a function takes a function in place i: errors of that are not looked at.
+local function calls_back(f, i)
+  local places = CALLABLE[f]
+  if not places then
+    places = {}
+    local notes = annotations(f)
+    for k = 1, debug.getinfo(f, 'u').nparams do
+      local a = notes[debug.getlocal(f, k)]
+      places[k] = a ~= nil and a[1]:find('fun', 1, true) ~= nil
+    end
+    CALLABLE[f] = places
+  end
+  return places[i]
+end
+
+--- Where in the library an error of Lua's own came up.
+local function stopped(raw) return raw:match '([^/]*/[^/]*%.lua:%d+):' or '?' end
+
+local function shown(v) return tensor.is(v) and tensor.describe(v) or check.show(v) end
+
+--- Why a call failed, in words.
+local function words(name, f, raw, args, n)
+  local notes = annotations(f)
+  for i = 1, n do
+    local what = debug.getlocal(f, i)
+    local a, v = notes[what], args[i]
+    local wanted = a and (a[1] .. ' ' .. a[2]):gsub('%s+$', '')
+    if a and v == nil and not a[3] then return ('%s: %s is missing; it takes %s'):format(name, what, wanted) end
+    if a and v ~= nil and not fits(v, a[1], a[2]) then
+      return ('%s: %s is %s; it takes %s'):format(name, what, shown(v), wanted)
+    end
+  end
+  local list = {}
+  for i = 1, n do list[i] = shown(args[i]) end
+  while list[n] == 'nil' do
+    list[n] = nil
+    n = n - 1
+  end
+  return ('%s: it cannot be called with (%s); help says what it takes (it stopped at %s)'):format(name,
+    table.concat(list, ', '), stopped(raw))
+end
+
+local RAW = {
+  'attempt to ', 'bad argument #', 'cannot convert ', "has no member named '",
+  'wrong number of arguments for function call', 'table index is ', "'for' ",
+}
+--- Whether an error is one of Lua's own, raised inside the library.
+local function is_raw(why)
+  if type(why) ~= 'string' then return false end
+  local source, text = why:match '^(.-%.lua):%d+: (.*)$'
+  if source and not check.inside(source) then return false end
+  text = text or why:match '^bad argument #%d+ to .*' -- of a function that was called last of all: Lua names no place
+  if not text then return false end
+  for _, start in ipairs(RAW) do if text:find(start, 1, true) then return true end end
+  return false
+end
+
+-- ---------------------------------------------------------------- in front of a function
+
+local function after(name, f, ok, ...)
+  if ok then return ... end
+  local why = ...
+  if is_raw(why) then
+    check.error(('%s: its arguments are not what it takes; see help (it stopped at %s)'):format(name, stopped(why)), 3)
+  end
+  error(why, 0)
+end
+
+local makers = {}
+--- Writes out the guard of a function of n parameters.
+local function maker(n)
+  local names, functions = {}, {}
+  for i = 1, n do
+    names[i] = 'a' .. i
+    functions[i] = ("type(a%d) == 'function' and calls_back(f, %d)"):format(i, i)
+  end
+  local list = table.concat(names, ', ')
+  local text = ([[
+local name, f, pcall, type, is_raw, words, error, blame, calls_back, too_many = ...
+local function after(@LIST@COMMA ok, ...)
+  if ok then return ... end
+  local why = ...
+  if is_raw(why) then blame(words(name, f, why, { @LIST }, @N), 3) end
+  error(why, 0)
+end
+return function(@LIST@COMMA extra)
+  if extra ~= nil then too_many(name, extra, 2) end
+  if @FUNCTIONS then return f(@LIST) end
+  return after(@LIST@COMMA pcall(f@COMMA @LIST))
+end]]):gsub('@(%u+)', {
+    LIST = list, COMMA = n > 0 and ',' or '', N = n, FUNCTIONS = n > 0 and table.concat(functions, ' or ') or 'false',
+  })
+  if n == 0 then text = text:gsub('pcall%(f, *%)', 'pcall(f)') end
+  return assert(loadstring(text, HERE))
+end
+
+local function too_many(name, v, level)
+  check.error(('%s: %s is one argument too many'):format(name, shown(v)), level + 1)
+end
+
+local made = setmetatable({}, { __mode = 'k' })
+
+--- A function with its check in front. name: as messages say it.
+---@param name string
+---@param f function
+---@return function
+function M.of(name, f)
+  if made[f] then return made[f] end
+  local info = debug.getinfo(f, 'uS')
+  local g
+  if info.what == 'C' or into.behind[f] then return f end
+  if info.isvararg or info.nparams > MOST then
+    g = function(...) return after(name, f, pcall(f, ...)) end
+  else
+    makers[info.nparams] = makers[info.nparams] or maker(info.nparams)
+    g = makers[info.nparams](name, f, pcall, type, is_raw, words, error, check.error, calls_back, too_many)
+  end
+  into.behind[g], made[f], made[g] = f, g, g
+  return g
+end
+
+--- The same for methods of tensors: what stands in front of the colon is a tensor.
+---@param name string
+---@param f function
+---@return function
+function M.method(name, f)
+  if made[f] then return made[f] end
+  local info = debug.getinfo(f, 'uS')
+  if info.what == 'C' or (info.nparams < 1 and not info.isvararg) or info.nparams > MOST then return f end
+  local names = {}
+  for i = 1, math.max(info.nparams, 1) do names[i] = 'a' .. i end
+  local list = table.concat(names, ', ')
+  local g = assert(loadstring(([[
+local name, f, ct, istype, blame, show, too_many = ...
+return function(%s, @)
+  if not istype(ct, a1) then
+    blame(('%%s: the operand is %%s; give a tensor (a method is called with a colon, x:%%s(...))'):format(name,
+      show(a1), name), 2)
+  end
+  !
+  return f(%s?)
+end]]):format(list, list):gsub('[@!?]', info.isvararg and { ['@'] = '...', ['!'] = '', ['?'] = ', ...' }
+    or { ['@'] = 'extra', ['!'] = 'if extra ~= nil then too_many(name, extra, 2) end', ['?'] = '' }), HERE))(name, f,
+      tensor.ct, tensor.istype, check.error, shown, too_many)
+  into.behind[g], made[f], made[g] = f, g, g
+  return g
+end
+
+--- Guards the functions of a table in place, but those of `apart` (a set of functions).
+---@param prefix string as messages name them
+---@param t table
+---@param apart? table
+---@return table t
+function M.all(prefix, t, apart)
+  for name, f in pairs(t) do
+    if type(f) == 'function' and not (apart and apart[f]) then t[name] = M.of(prefix .. name, f) end
+  end
+  return t
+end
+
+into.guard = M.of
+
+return M

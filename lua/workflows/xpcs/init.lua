@@ -1,0 +1,40 @@
+-- xpcs/init.lua - two-time correlation under diffusion and shear: from the beamline's file to values one can defend.
+--
+-- open(path, opts) reads, fit(data, opts) fits, report and results write. config reads the YAML of homodyne. The formulas stand in model.lua, the fast pass in
+-- kernels/workflows/xpcs.
+---     local d = mc.xpcs.data.of(mc.xpcs.generate.set 'B')
+---     local r = mc.xpcs.fit(d, { sigma = 0.004 })
+---     ('%.3f %.2f'):format(r.values.beta, r.reduced_chi2)  --> -0.370 1.00
+local M = {}
+
+local FROM = {}
+for _, name in ipairs { 'angles', 'config', 'covariance', 'data', 'dense', 'generate', 'intervals', 'layout', 'model', 'parameters', 'pass', 'plan', 'prepare', 'problem', 'report', 'results', 'run',
+  'scaling', 'search', 'source', 'start', 'state', 'stream', 'verdict' } do
+  FROM[name] = 'workflows.xpcs.' .. name
+end
+
+--- Fits the model to data; see workflows.xpcs.fit.
+function M.fit(data, opts)
+  local r = require('workflows.xpcs.fit').fit(data, opts)
+  return r
+end
+
+--- Data of a file, ready for a fit; see workflows.xpcs.source.
+function M.open(path, opts)
+  local d = require('workflows.xpcs.source').open(path, opts)
+  return d
+end
+
+--- Matrices of the model with noise; see workflows.xpcs.generate.
+function M.simulate(opts)
+  local s = require('workflows.xpcs.generate').simulate(opts)
+  return s
+end
+
+return setmetatable(M, { __index = function(t, k)
+  if FROM[k] then
+    local m = require(FROM[k])
+    rawset(t, k, m)
+    return m
+  end
+end })

@@ -1,0 +1,206 @@
+-- state.lua - checkpoints of a fit, from which it goes on to the same bits.
+--
+-- A fit is a chain of passes, and everything between two passes follows from their sums. So a checkpoint is the list of points visited with their sums, and the state inside
+-- the pass that was under way; resuming runs the solver again from its start and answers from the list until it ends. Files are written under a temporary name, synced and
+-- renamed, carry a hash of data and options, and are checked by the CRC of their archive: a damaged one is passed over with a warning.
+local lib = require 'mascon.core.ffi'
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local pass = require 'workflows.xpcs.pass'
+local M = {}
+
+M.VERSION = 1
+M.BLOCK = 2 ^ 22 -- values of a block of tiles between two looks at the clock
+
+---@class mascon.xpcs.State
+local State = {}
+State.__index = State
+
+local OPTS = {
+  dir = { './checkpoints', 'string' }, keep = { 3, 'integer >= 1' }, resume = { true, 'bool' }, every = { 1, 'number >= 0' }, share = { 0.01, 'number > 0' }, block_values = { nil, 'integer >= 1' },
+}
+
+local function path_of(dir, k) return ('%s/xpcs_state_%06d.npz'):format(dir, k) end
+
+--- Numbers of the checkpoints of a folder, the newest first.
+local function numbers(dir)
+  local host = package.loaded['mascon.host']
+  local out = {}
+  for _, name in ipairs(type(host) == 'table' and host.list and host.list(dir) or {}) do
+    local k = name:match '^xpcs_state_(%d+)%.npz$'
+    if k then out[#out + 1] = tonumber(k) end
+  end
+  table.sort(out, function(a, b) return a > b end)
+  return out
+end
+
+--- What identifies a fit: its data and the options that change numbers.
+local function fingerprint(data, opts)
+  local plain = {}
+  for k, v in pairs(opts or {}) do
+    if type(v) ~= 'function' and k ~= 'progress' then plain[k] = v end
+  end
+  return mc.manifest.hash { packed = data.packed or data.key, holes = data.holes, phi = data.phi, t = data.t, options = plain, version = M.VERSION }
+end
+
+--- Reads the newest checkpoint that is whole and belongs to this fit.
+local function load(self)
+  for _, k in ipairs(numbers(self.dir)) do
+    local path = path_of(self.dir, k)
+    local ok, a = pcall(mc.load, path)
+    if not ok then
+      if tostring(a):find 'interrupted' or tostring(a):find 'terminated' then error(a, 0) end
+      table.insert(self.warnings, ('checkpoint %s is damaged and is passed over (%s)'):format(path, (tostring(a):gsub('^[^\n]-%.lua:%d+: ', ''))))
+    elseif a.fingerprint ~= self.fingerprint then
+      table.insert(self.warnings, ('checkpoint %s belongs to other data, options or another version; it is left alone'):format(path))
+    else
+      if a.points then
+        for i = 1, a.points.shape[1] do self.log[i] = { key = a.points[i]:totable(), sums = a.sums[i]:totable() } end
+      end
+      if a.state then self.partial = { key = a.at:totable(), state = a.state, tile = a.tile:item() } end
+      self.resumed, self.resume_batch_idx = true, k
+      self.number = k
+      return
+    end
+  end
+end
+
+--- Checkpoints of a fit.
+---@param data mascon.xpcs.Data
+---@param fit_options table
+---@param opts? table dir './checkpoints' · keep 3 · resume true · every 1 s at the earliest · share 0.01 of the time at most
+---@return mascon.xpcs.State with engine, warnings, resumed, statistics
+function M.new(data, fit_options, opts)
+  local o = check.opts('xpcs.state', opts, OPTS, 3)
+  local ok, why = mc.file.make_folder(o.dir)
+  if not ok then check.error('xpcs: ' .. why, 2) end
+  local self = setmetatable({ dir = o.dir, keep = o.keep, every = o.every, share = o.share, log = {}, at = 0, number = 0, warnings = {}, written = 0, saving = 0,
+    last = lib.clock_seconds(), started = lib.clock_seconds() }, State)
+  self.fingerprint = fingerprint(data, fit_options)
+  self.statistics = { total_batches = 0, total_successes = 0, total_failures = 0, success_rate = 1, average_loss = 0, average_iterations = 1, error_distribution = {}, recent_batches = {} }
+  data.block_values = o.block_values or data.block_values or M.BLOCK
+  if o.resume then load(self) end
+  self.engine = function(d, p, kind) return self:run(d, p, kind) end
+  return self
+end
+
+local function key_of(p)
+  local key = {}
+  for _, list in ipairs { p.physics, p.contrast, p.offset, p.sigma } do for _, v in ipairs(list) do key[#key + 1] = v end end
+  return key
+end
+
+local function same(a, b)
+  if #a ~= #b then return false end
+  for i = 1, #a do if a[i] ~= b[i] then return false end end
+  return true
+end
+
+--- Notes a block: what it added to the cost, and whether all of it is finite.
+local function note(self, state, before)
+  local s = self.statistics
+  local total = state[{ 1, 1 }]:item() + state[{ 2, 1 }]:item()
+  local loss = total - before
+  local fine = loss == loss and math.abs(loss) < math.huge
+  s.total_batches = s.total_batches + 1
+  if fine then
+    s.total_successes = s.total_successes + 1
+    s.average_loss = s.average_loss + (loss - s.average_loss) / s.total_successes
+  else
+    s.total_failures = s.total_failures + 1
+    s.error_distribution.not_finite = (s.error_distribution.not_finite or 0) + 1
+  end
+  table.insert(s.recent_batches, { batch_idx = s.total_batches, success = fine, loss = fine and loss or mc.json.null, iterations = 1, recovery_actions = mc.json.array {},
+    error_type = not fine and 'not_finite' or nil })
+  if #s.recent_batches > 100 then table.remove(s.recent_batches, 1) end
+  local good = 0
+  for _, b in ipairs(s.recent_batches) do if b.success then good = good + 1 end end
+  s.success_rate = good / #s.recent_batches
+  return total
+end
+
+--- A pass: from the list while it lasts, else over the data.
+function State:run(data, p, kind)
+  self.at = self.at + 1
+  local key = key_of(p)
+  local entry = self.log[self.at]
+  if entry then
+    if same(entry.key, key) and #entry.sums == pass.count(kind, data.F) then return entry.sums end
+    table.insert(self.warnings, ('the checkpoint parts from this run at evaluation %d; the fit goes on from the data'):format(self.at))
+    for i = #self.log, self.at, -1 do self.log[i] = nil end
+    self.partial = nil
+  end
+  if self.partial and same(self.partial.key, key) and self.partial.state.shape[2] == pass.count(kind, data.F) then p.from = { state = self.partial.state, tile = self.partial.tile } end
+  local before = p.from and p.from.state[{ 1, 1 }]:item() + p.from.state[{ 2, 1 }]:item() or 0
+  p.between = function(state, tile)
+    before = note(self, state, before)
+    self.partial = { key = key, state = state, tile = tile }
+    if tile <= #data.tiles then self:maybe() end
+    if self.watch then self.watch(self) end -- tests stop here
+  end
+  local sums = pass.run(data, p, kind)
+  self.log[self.at] = { key = key, sums = sums }
+  self.partial = nil
+  self:maybe()
+  return sums
+end
+
+--- Writes when the last writing is long enough ago, and writing has not taken more than its share.
+function State:maybe()
+  local now = lib.clock_seconds()
+  if now - self.last < self.every or self.saving > self.share * (now - self.started) and self.every > 0 then return end
+  self:save()
+end
+
+--- Writes a checkpoint now.
+---@return string path
+function State:save()
+  local start = lib.clock_seconds()
+  local arrays = { fingerprint = self.fingerprint }
+  if #self.log > 0 then
+    local points, sums, width = {}, {}, #self.log[#self.log].sums
+    for i, e in ipairs(self.log) do
+      if #e.sums ~= width then break end -- passes of another kind follow a fit, not precede it
+      points[i], sums[i] = e.key, e.sums
+    end
+    if #points > 0 then arrays.points, arrays.sums = mc.tensor(points), mc.tensor(sums) end
+  end
+  if self.partial then arrays.state, arrays.at, arrays.tile = self.partial.state, mc.tensor(self.partial.key), mc.tensor(self.partial.tile) end
+  self.number = self.number + 1
+  local path = path_of(self.dir, self.number)
+  mc.save(path, arrays)
+  for i, k in ipairs(numbers(self.dir)) do if i > self.keep then os.remove(path_of(self.dir, k)) end end
+  self.last = lib.clock_seconds()
+  self.saving = self.saving + self.last - start
+  self.written = self.written + 1
+  return path
+end
+
+--- Removes the checkpoints: the fit is done.
+function State:clear()
+  for _, k in ipairs(numbers(self.dir)) do os.remove(path_of(self.dir, k)) end
+end
+
+--- A fit with checkpoints: stopped by Ctrl-C or SIGTERM it leaves one.
+---@param data mascon.xpcs.Data
+---@param fit_options table
+---@param opts? table as for new; keep_files: leave the checkpoints of a fit that ended
+---@return table result with statistics, checkpoint_enabled, resumed, resume_batch_idx
+function M.fit(data, fit_options, opts)
+  local self = M.new(data, fit_options, opts)
+  local with = {}
+  for k, v in pairs(fit_options or {}) do with[k] = v end
+  with.engine = self.engine
+  local ok, r = pcall(require('workflows.xpcs.fit').fit, data, with)
+  if not ok then
+    if tostring(r):find 'interrupted' or tostring(r):find 'terminated' then self:save() end
+    error(r, 0)
+  end
+  for _, w in ipairs(self.warnings) do table.insert(r.warnings, w) end
+  r.statistics, r.checkpoint_enabled, r.resumed, r.resume_batch_idx = self.statistics, true, self.resumed or false, self.resume_batch_idx
+  r.n_batches, r.success_rate, r.checkpoint_seconds = self.statistics.total_batches, self.statistics.success_rate, self.saving
+  self:clear()
+  return r
+end
+
+return M

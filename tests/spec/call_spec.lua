@@ -1,0 +1,144 @@
+-- call_spec.lua - how many calls an op takes, and that what a call is given is understood or refused with words.
+local debug, jit, math = debug, jit, math -- looking a global up is a call in the environment of a spec
+local mc = require 'mascon'
+local ops = require 'mascon.gen.ops'.ops
+local functions = require 'mascon.core.op'.functions
+
+--- Lua functions entered during f(), f itself apart; the least of some runs, as a result may ask for a collection.
+local function entered(f)
+  f() -- modules are loaded, formulas compiled
+  local least, was = math.huge, jit.status()
+  jit.off()
+  for _ = 1, 5 do
+    local n = -1
+    debug.sethook(function() if debug.getinfo(2, 'S').what == 'Lua' then n = n + 1 end end, 'c')
+    f()
+    debug.sethook()
+    least = math.min(least, n)
+  end
+  if was then jit.on() end
+  return least
+end
+
+local function refused(text, f, ...)
+  local ok, why = pcall(f, ...)
+  assert.is_false(ok, 'taken: ' .. text)
+  assert.truthy(why:find(text, 1, true), why)
+end
+
+local ALONG = { reduce = true, scan = true, softmax = true }
+
+describe('a call of an op along axes', function()
+  local x = mc.randn({ 4, 5 }, { seed = 1 })
+
+  it('takes at most 8 Lua calls, options included', function()
+    for what, f in pairs {
+      ['x:sum(2)'] = function() return x:sum(2) end, ['x:sum()'] = function() return x:sum() end,
+      ['x:sum { 2, keepdim = true }'] = function() return x:sum { 2, keepdim = true } end,
+      ['x:sum { 1, 2 }'] = function() return x:sum { 1, 2 } end,
+      ['x:std'] = function() return x:std(1, { correction = 1, keepdim = true }) end,
+      ['x:sort'] = function() return x:sort(1, { descending = true }) end,
+      ['x:roll'] = function() return x:roll(1, 2) end, ['x:cumsum'] = function() return x:cumsum { axis = 1 } end,
+    } do
+      local n = entered(f)
+      assert(n <= 8, ('%s enters %d functions'):format(what, n))
+    end
+  end)
+
+  it('gives the same in every way of writing it', function()
+    for _, row in ipairs(ops) do
+      local f = functions[row[1]]
+      local p = row.params
+      if f and p and #p > 0 and ALONG[row.family] and not row.internal then
+        local want = f(x, { axis = 2 })
+        local out = mc.zeros(want.shape, { dtype = want.dtype })
+        local ways = {
+          f(x, 2), f(x, -1), f(x, { 2 }), f(x, { -1 }), f(x, 2, {}), f(x, nil, { axis = 2 }), (f(x, 2, { out = out })),
+        }
+        for k, got in ipairs(ways) do
+          assert(mc.array_equal(want, got, { equal_nan = true }), ('%s, way %d'):format(row[1], k))
+        end
+        if p[2] and p[2][1] == 'keepdim' then
+          assert.equal(2, f(x, { 2, keepdim = true }).ndim)
+          assert.equal(2, f(x, 2, { keepdim = true }).ndim)
+          assert.equal(1, f(x, 2, { keepdim = false }).ndim)
+        end
+      end
+    end
+  end)
+
+  it('swallows nothing', function()
+    refused('sum: axis 3 is outside', x.sum, x, 3)
+    refused('sum: axis is 1.5', x.sum, x, 1.5)
+    refused("sum: axes are 'two'", x.sum, x, 'two')
+    refused('one argument too many', x.sum, x, 1, {}, 2)
+    refused('option keepdim is 1', x.sum, x, 1, { keepdim = 1 })
+    refused('did you mean "keepdim"', x.sum, x, 1, { keepdims_ = true })
+    refused('option "axes" is unknown', x.sum, x, { axes = 1 })
+    refused('without a name', x.sum, x, 1, { 2 })
+    refused('axis is given twice', x.sum, x, { 1, axis = 2 })
+    refused('axis is given twice', x.sum, x, 1, { axis = 2 })
+    refused('choose', mc.fft.rfft, x, { norm = 'orto' })
+    refused('one argument too many', x.cumsum, x, { 1, 2 })
+    refused('axis is', x.sort, x, { { 1, 2 } })
+    refused('write sizes as a list', mc.zeros, 3, 4)
+    refused('options in a table', mc.ones, { 2 }, 'i64')
+    local a, b, out = mc.ones { 2, 3 }, mc.ones { 3, 2 }, mc.zeros { 2, 2 }
+    assert.equal(out, mc.dot(a, b, { out = out }))
+    assert.same({ { 3, 3 }, { 3, 3 } }, out:totable())
+    refused('one argument too many', x.exp, x, {}, 1)
+    refused('one argument too many', x.add, x, x, {}, 1)
+    refused('one argument too many', mc.where, x, x, x, {}, 1)
+    refused('one argument too many', mc.matmul, x, x, {}, 1)
+    refused('one argument too many', mc.take, x, mc.tensor { 1 }, 1, {}, 1)
+    refused('one argument too many', mc.concat, { x, x }, 1, {}, 1)
+  end)
+end)
+
+describe('every public function', function()
+  -- what would end or change the process, or waits for input
+  local APART = {}
+  for name in ('mc.args.run mc.scope mc.set_memory_limit mc.set_num_threads mc.seed'):gmatch '%S+' do
+    APART[name] = true
+  end
+  -- these take any number of operands, any value, or any table
+  local ANY = {}
+  for name in ([[mc.atleast_1d mc.atleast_2d mc.atleast_3d mc.broadcast_arrays mc.broadcast_shapes mc.column_stack
+    mc.dstack mc.hstack mc.vstack mc.result_type
+    mc.repr mc.tree.leaves mc.tree.like mc.tree.rebuild mc.file.write mc.isdtype]]):gmatch '%S+' do ANY[name] = true end
+
+  it('refuses what it does not take, in words', function()
+    local x = mc.tensor { { 1, 2 }, { 3, 4 } }
+    local none, empty = { no_such_option = 1 }, {}
+    local CALLS = {
+      { n = 0 }, { n = 1, 1 }, { n = 1, 'x' }, { n = 1, function() end }, { n = 1, empty },
+      { n = 2, x, { empty, empty } }, { n = 3, x, { 1, 2 }, { 1, 2 } }, { n = 3, nil, x, 1 },
+      { n = 2, function() end, empty }, { n = 12, x, x, x, x, x, x, x, x, x, x, x, x, refuse = true },
+      { n = 2, x, none, refuse = true }, { n = 3, x, x, none, refuse = true },
+    }
+    local RAW = {
+      'attempt to ', 'bad argument', 'cannot convert', 'is a cdata', 'has no member', 'not callable', "'for' ",
+    }
+    local wrong, count = {}, 0
+    local entries = require 'mascon.help'.entries()
+    for _, e in ipairs(entries) do
+      if (e.kind == 'function' or e.kind == 'method') and type(e.value) == 'function' and not APART[e.name] then
+        for k, call in ipairs(CALLS) do
+          local ok, why = pcall(e.value, unpack(call, 1, call.n))
+          count = count + 1
+          if ok and call.refuse and not ANY[e.name] and not e.name:find '^mc%.meeg%.' then
+            wrong[#wrong + 1] = ('%s takes call %d'):format(e.name, k)
+          end
+          for _, text in ipairs(ok and {} or RAW) do
+            if tostring(why):find(text, 1, true) and not ANY[e.name] then
+              wrong[#wrong + 1] = ('%s, call %d: %s'):format(e.name, k, tostring(why):sub(1, 200))
+              break
+            end
+          end
+        end
+      end
+    end
+    assert(#wrong == 0, ('%d of %d calls:\n%s'):format(#wrong, count, table.concat(wrong, '\n')))
+    assert(count > 10000, count)
+  end)
+end)

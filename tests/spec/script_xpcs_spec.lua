@@ -1,0 +1,136 @@
+-- script_xpcs_spec.lua - scripts/xpcs.lua as a person runs it: simulation, fit, configuration, and every line of the table of bad input.
+local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
+local folder = os.tmpname()
+os.remove(folder)
+
+local function run(line) return script.run('xpcs', line) end
+local function exists(path) return script.read(path) ~= nil end
+local function file(name, text)
+  local path = folder .. '/' .. name
+  local f = assert(io.open(path, 'w'))
+  f:write(text)
+  f:close()
+  return path
+end
+
+--- The run fails with this status and these words, and leaves no folder of results.
+local function fails(line, status, ...)
+  local out = folder .. '/none'
+  local text, code = run(line .. ' --output-dir ' .. out)
+  assert.equal(status, code, text)
+  for _, part in ipairs { ... } do assert.is_truthy(text:find(part, 1, true), text) end
+  assert.is_false(exists(out .. '/report.html'))
+end
+
+describe('scripts/xpcs.lua', function()
+  local mc = require 'mascon'
+  local data, yaml
+  setup(function()
+    assert(mc.file.make_folder(folder))
+    local text, status = run('simulate --laminar-flow --frames 60 --dt 0.25 --q 0.01 --phi-angles "-25,0,30,75,92" --initial-d0 5000 --initial-alpha 0.3 --initial-d-offset 900 '
+      .. '--initial-gamma-dot-t0 0.0004 --initial-beta -0.25 --initial-gamma-dot-offset 0.00012 --initial-phi0 4 --noise 0.004 --output-dir ' .. folder)
+    assert.equal(0, status, text)
+    data = folder .. '/simulated_data.npz'
+    yaml = file('c.yaml', ([[
+analysis_mode: laminar_flow
+analyzer_parameters: {dt: 0.25, start_frame: 1, end_frame: -1, scattering: {wavevector_q: 0.01}, geometry: {stator_rotor_gap: 2.0e+6}}
+experimental_data: {file_path: %s, sigma: 0.004}
+initial_parameters: {values: null}
+optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
+]]):format(data))
+  end)
+  teardown(function() os.execute("rm -rf '" .. folder .. "'*") end)
+
+  it('fits a simulation from its file alone and writes every result', function()
+    local out = folder .. '/a'
+    local text, status = run(data .. ' --laminar-flow --sigma 0.004 --profile 0.68 --output-dir ' .. out)
+    assert.equal(0, status, text)
+    for _, name in ipairs { 'nlsq/parameters.json', 'nlsq/parameters.yaml', 'nlsq/analysis_results_nlsq.json', 'nlsq/convergence_metrics.json', 'nlsq/fitted_data.npz', 'report.html', 'manifest.json',
+      'phi_angles_list.txt', 'wavevector_q_list.txt' } do
+      assert.is_true(exists(out .. '/' .. name), name)
+    end
+    local p = mc.load(out .. '/nlsq/parameters.json')
+    assert.equal('converged', p.convergence_status)
+    assert.is_true(math.abs(p.reduced_chi_squared - 1) < 0.05)
+    for name, want in pairs { gamma_dot_t0 = 4e-4, beta = -0.25, phi0 = 4, alpha = 0.3, contrast = 0.3, offset = 1 } do
+      local q = p.parameters[name]
+      assert.is_true(math.abs(q.value - want) < 5 * q.uncertainty, name)
+    end
+    assert.equal(5, #p.parameters.contrast.per_angle)
+    assert.equal('qL/2pi', p.phase_convention)
+    local r = mc.load(out .. '/nlsq/analysis_results_nlsq.json')
+    assert.equal(5 * 60 * 59 / 2, r.dataset_info.total_data_points)
+    assert.equal('good', r.fit_quality.quality_flag)
+    assert.equal(200, r.dataset_info.gap_um)
+    local a = mc.load(out .. '/nlsq/fitted_data.npz')
+    for _, name in ipairs { 'phi_angles', 'c2_exp', 'c2_theoretical_raw', 'c2_theoretical_scaled', 'per_angle_scaling', 'per_angle_scaling_solver', 'residuals', 'residuals_normalized', 't1', 't2',
+      'q', 'c2_solver_scaled' } do
+      assert.is_truthy(a[name], name)
+    end
+    assert.same({ 5, 60, 60 }, { a.c2_exp:size() })
+    local raw = a.c2_theoretical_raw[1] * a.per_angle_scaling[{ 1, 1 }] + a.per_angle_scaling[{ 1, 2 }]
+    assert.is_true(mc.allclose(raw, a.c2_theoretical_scaled[1], { rtol = 0, atol = 1e-14 }))
+    local page = script.read(out .. '/report.html')
+    for _, word in ipairs { 'What the data tell', 'Experiment, fit, residual', 'Residuals', 'gamma_dot_t0' } do assert.is_truthy(page:find(word, 1, true), word) end
+  end)
+
+  it('reads a configuration, and options go before it', function()
+    local out = folder .. '/b'
+    local text, status = run('--config ' .. yaml .. ' --output-format json --quiet --set optimization.nlsq.anti_degeneracy.per_angle_mode=individual --output-dir ' .. out)
+    assert.equal(0, status, text)
+    local p = mc.load(out .. '/nlsq/parameters.json')
+    assert.equal('individual', p.per_angle_mode)
+    assert.is_false(exists(out .. '/nlsq/parameters.yaml'))
+    assert.equal('soft_l1', mc.load(out .. '/nlsq/analysis_results_nlsq.json').optimization_summary.loss)
+  end)
+
+  it('writes a configuration that it reads, draws data, and plans', function()
+    local path = folder .. '/new.yaml'
+    local text, status = run('config --mode static --output ' .. path)
+    assert.equal(0, status, text)
+    assert.equal('static', require('mascon').xpcs.config.read(path).fit.mode)
+    text, status = run('plot ' .. data .. ' --output-dir ' .. folder .. '/p')
+    assert.equal(0, status, text)
+    assert.is_true(exists(folder .. '/p/experimental_data.svg'))
+  end)
+
+  it('refuses contradictions before it reads anything', function()
+    local nowhere = folder .. '/nowhere.h5'
+    fails(nowhere .. ' --static-mode --laminar-flow', 1, '--static-mode and --laminar-flow')
+    fails(nowhere .. ' -v --quiet', 1, '--verbose and --quiet')
+    fails(nowhere .. ' --max-iterations 0', 1, '--max-iterations is 0')
+    fails(nowhere .. ' --tolerance -1', 1, '--tolerance is -1')
+    fails(nowhere .. ' --n-samples 0', 1, '--n-samples')
+    fails(nowhere .. ' --threads 0', 1, '--threads')
+    fails(nowhere .. ' --initial-d0 0', 1, '--initial-d0')
+    fails(nowhere .. ' --phi-angles "0,x"', 1, '--phi-angles', '0,45,90')
+    fails(nowhere .. ' --method lm', 2, '--method', 'nlsq, cmc')
+    fails(nowhere .. ' --dt 0.1', 1, 'nowhere.h5', 'check the path')
+    fails('--config ' .. folder .. '/nowhere.yaml', 1, 'nowhere.yaml')
+    fails('', 1, 'no data file is named')
+    fails('fit ' .. data .. ' --frobnicate', 2, '--frobnicate')
+  end)
+
+  it('refuses wrong configurations with file, line and key', function()
+    local function bad(name, text, ...) fails('--config ' .. file(name, text), 1, name, ...) end
+    bad('1.yaml', 'analysis_mode: laminar\n', 'line 1', 'analysis_mode', 'laminar_flow')
+    bad('2.yaml', 'analysis_mode: static\noptimization:\n  nlsq:\n    los: linear\n', 'line 4', 'optimization.nlsq.los', 'loss')
+    bad('3.yaml', 'analysis_mode: static\n', 'analyzer_parameters.dt is missing')
+    bad('4.yaml', 'analyzer_parameters: {dt: 0.1}\noptimization: {method: mcmc}\n', 'line 2', 'optimization.method', 'nlsq, cmc')
+    bad('5.yaml', 'analyzer_parameters: {dt: 0.1}\nparameter_space:\n  bounds:\n    - {name: D0, min: 5, max: 1}\n', 'bounds[1]', 'min 5 above max 1')
+    bad('6.yaml', 'analyzer_parameters: {dt: 0.1}\ninitial_parameters: {parameter_names: [D0], values: [1, 2]}\n', '2 numbers for 1')
+    bad('7.yaml', 'analyzer_parameters: {dt: 0.1}\ninitial_parameters: {parameter_names: [DO], values: [1]}\n', 'there is no parameter', 'D0')
+    bad('8.yaml', 'analyzer_parameters: {dt: fast}\n', 'line 1', 'a number')
+    bad('9.yaml', 'analyzer_parameters: [\n', 'line 2')
+  end)
+
+  it('refuses data that cannot be fitted', function()
+    fails(data .. ' --dt 0', 1, '--dt is 0')
+    fails(data .. ' --sigma 0', 1, 'sigma are not positive')
+    fails(data .. ' --sigma 0.1,0.1', 1, 'sigma')
+    fails(data .. ' --fixed D0=x', 1, '--fixed D0=x')
+    local s = mc.xpcs.simulate { n = 2, phi = { 0 }, sigma = 0 }
+    mc.save(folder .. '/two.npz', { c2_exp = s.c2, phi_angles_list = mc.tensor { 0 }, t1 = s.t, q = mc.tensor(0.01) })
+    fails(folder .. '/two.npz', 1, '1 points cannot determine')
+  end)
+end)

@@ -1,0 +1,229 @@
+-- xpcs_fit_spec.lua - fits of mc.xpcs: SciPy's solutions under every loss, the reference values of sets A and B, covariance, what is not determined, intervals.
+local mc = require 'mascon'
+local xpcs = mc.xpcs
+local generate, data_of = xpcs.generate, xpcs.data
+local golden = mc.load((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/golden/xpcs.npz')
+
+local function near(want, got, bound, what)
+  assert.is_true(math.abs(want - got) <= bound, ('%s: %.15g instead of %.15g'):format(what or '', got, want))
+end
+
+local START_B = { D0 = 6000, alpha = 0.25, D_offset = 700, gamma_dot_0 = 4.5e-4, beta = -0.3, gamma_dot_offset = 1e-4, phi0 = 5 }
+
+--- Values and errors of a fit against references: x to 1e-4 standard errors, errors to 1e-5, chi2 to 1e-9.
+local function agrees(r, values, errors, chi2)
+  local at = 0
+  for _, q in ipairs(r.parameters) do
+    if q.state == 'free' then
+      at = at + 1
+      near(values[at], q.value, 1e-4 * q.error, q.name)
+    end
+  end
+  for name, e in pairs(errors or {}) do near(e, r.errors[name], 1e-5 * e, 'error of ' .. name) end
+  near(chi2, r.chi2, 1e-9 * chi2, 'chi2')
+  assert.is_true(r.last_step < 1e-6)
+end
+
+describe('xpcs.fit', function()
+  local A, B = generate.set 'A', generate.set 'B'
+  local a, b = data_of.of(A), data_of.of(B)
+  teardown(function() golden, A, B, a, b = nil, nil, nil, nil, nil end)
+
+  it('reaches the reference solutions of set A', function()
+    local r = xpcs.fit(a, { scaling = 'individual', sigma = A.sigma, initial = { D0 = 2800, alpha = -0.45, D_offset = 220 } })
+    agrees(r, { .2509403567791, .2998329927214, .3495318545216, .9990807696495, 1.019912051713, .9800248146658, 2213.650215769, -.3286880476571, 247.7344780952 },
+      { D0 = 138.3426, alpha = .03604042, D_offset = 153.5539 }, 910.8193519646)
+    near(-.98620, r.correlation[7][9] / 1, 1e-2)
+    r = xpcs.fit(a, { scaling = 'constant', contrast = A.contrast, offset = A.offset, sigma = A.sigma })
+    agrees(r, { 2219.608645157, -.329504343902, 251.5472620266 }, { D0 = 136.3076, alpha = .03563617, D_offset = 151.4344 }, 914.7000818785)
+    r = xpcs.fit(a, { scaling = 'averaged', sigma = A.sigma })
+    agrees(r, { .2836837417713, 1.001656340508, 2205.534644126, -.3312005720866, 258.2711580383 }, nil, 28321.49265527)
+  end)
+
+  it('reaches those of set B from a start, and from none', function()
+    local averaged = { .2999201824537, 1.000036692911, 7691.917678927, .2145785972324, -1843.684963939, 2.943108943595e-4, -.3704229765509, 2.267291248945e-4, 3.801734324578 }
+    local errors = { contrast = 5.297273e-4, offset = 1.32359e-4, D0 = 1870.878, alpha = .0438964, D_offset = 1886.257, gamma_dot_t0 = 3.220685e-5, beta = .04948819,
+      gamma_dot_t_offset = 3.128548e-5, phi0 = .1633753 }
+    for _, initial in ipairs { START_B, {} } do
+      local r = xpcs.fit(b, { sigma = B.sigma, initial = initial })
+      agrees(r, averaged, errors, 1886.027534285)
+      near(-.99976, r.correlation[3][5], 5e-6)
+      assert.equal('good', r.quality_flag)
+      assert.equal('converged', r.convergence_status)
+    end
+    local r = xpcs.fit(b, { sigma = B.sigma, scaling = 'individual', initial = START_B })
+    agrees(r, { .2997333359715, .299557033561, .3003031569015, .299066328578, .3007804879617, 1.000288292811, 1.00012545017, .9999060411569, .9998447428879, .9995874929193, 7618.549047067,
+      .215251957355, -1776.116914165, 2.924109285092e-4, -.3716069531347, 2.289599570523e-4, 3.62530680662 }, nil, 1881.272804047)
+    r = xpcs.fit(b, { sigma = B.sigma, scaling = 'constant', contrast = B.contrast, offset = B.offset, initial = START_B })
+    near(1886.122247333, r.chi2, 2e-6)
+    near(3.792676190965, r.values.phi0, 1e-4 * .1575972612728)
+    near(.1575972612728, r.errors.phi0, 1e-6)
+  end)
+
+  it('agrees with SciPy under every loss, contrast and offset common or per angle', function()
+    for _, way in ipairs { 'common', 'each' } do
+      for _, loss in ipairs { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' } do
+        local name = way .. ' ' .. loss
+        local x, e, cost = golden['x ' .. name]:totable(), golden['error ' .. name]:totable(), golden['cost ' .. name]:item()
+        local r = xpcs.fit(b, { sigma = B.sigma, scaling = way == 'common' and 'averaged' or 'individual', loss = loss, initial = START_B })
+        near(cost, r.cost, 1e-10 * cost, name)
+        for k, q in ipairs(r.parameters) do
+          near(x[k], q.value, 1e-4 * e[k], name .. ' ' .. q.name)
+          near(e[k], q.error, 1e-4 * e[k], name .. ' error of ' .. q.name)
+        end
+      end
+    end
+  end)
+
+  it('with five Fourier numbers for five angles is the individual fit', function()
+    local r = xpcs.fit(b, { sigma = B.sigma, scaling = 'fourier', initial = START_B })
+    near(1881.272804047, r.chi2, 1e-5)
+    local few = xpcs.fit(a, { sigma = A.sigma, scaling = 'fourier' })
+    assert.equal('individual', few.scaling)
+    assert.is_truthy(table.concat(few.warnings, '\n'):find('fourier needs at least 5 angles', 1, true))
+  end)
+
+  it('finds the truth of data without noise, from five starts and from none', function()
+    local s = generate.SETS.B
+    local clean = { c2 = B.model, phi = s.phi, t = B.t, q = s.q, gap = s.gap, dt = s.dt, mode = 'laminar_flow' }
+    local d = data_of.of(clean)
+    local list
+    for k = 0, 5 do
+      local initial = {}
+      if k > 0 then for i, p in ipairs(xpcs.parameters.LIST) do initial[p.name] = s.physics[i] * (1 + 0.1 * ((k * i) % 3 - 1)) end end
+      local r = xpcs.fit(d, { sigma = s.sigma, initial = initial })
+      assert.is_true(r.chi2 < 1e-10, ('start %d: chi2 %g'):format(k, r.chi2))
+      for i, p in ipairs(xpcs.parameters.LIST) do near(s.physics[i], r.values[p.name], 1e-6 * math.abs(s.physics[i]), p.name) end
+      list = list or r
+    end
+  end)
+
+  it('is the same to the bit when it is run again and on other threads', function()
+    local threads, first = mc.get_num_threads(), nil
+    for _, n in ipairs { 1, 1, 2 } do
+      mc.set_num_threads(n)
+      local r = xpcs.fit(b, { sigma = B.sigma })
+      first = first or r
+      for k, v in ipairs(first.point.x) do assert.is_true(v == r.point.x[k]) end
+      assert.is_true(first.chi2 == r.chi2)
+    end
+    mc.set_num_threads(threads)
+  end)
+
+  it('keeps fixed, tied and bounded parameters where they belong', function()
+    local r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, fixed = { phi0 = 4, 'beta' } })
+    assert.equal(4, r.values.phi0)
+    assert.equal(-0.3, r.values.beta)
+    assert.equal(7, r.n_parameters)
+    r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, active = { 'D0', 'alpha' } })
+    assert.equal(4, r.n_parameters)
+    r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, ties = { gamma_dot_t_offset = { to = 'gamma_dot_t0', factor = 0.3 } } })
+    near(0.3 * r.values.gamma_dot_t0, r.values.gamma_dot_t_offset, 1e-18)
+    near(0.3 * r.errors.gamma_dot_t0, r.errors.gamma_dot_t_offset, 1e-18)
+    r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, bounds = { D0 = { 100, 5000 }, alpha = { 0.3, 0.3 } } })
+    assert.equal(0.3, r.values.alpha)
+    assert.is_true(r.values.D0 <= 5000)
+    r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, bounds = { D0 = { 100, 3000 } } })
+    assert.equal('upper', r.parameters[3].at_bound)
+    assert.equal('marginal', r.quality_flag)
+    assert.is_truthy(table.concat(r.verdict.sentences, ' '):find('D0 ended at its upper bound', 1, true))
+    assert.is_truthy(table.concat(r.warnings, ' '):find('D0 starts at 6000', 1, true))
+  end)
+
+  it('counts pairs once unless told, and scales errors by the misfit when sigma is a default', function()
+    local r = xpcs.fit(b, { sigma = B.sigma, initial = START_B })
+    local old = xpcs.fit(b, { sigma = B.sigma, initial = START_B, legacy_counting = true })
+    assert.equal(1890, r.n_points)
+    assert.equal(5 * 28 * 28, old.n_points)
+    near(2 * r.chi2, old.chi2, 1e-8)
+    near(r.errors.D0 / math.sqrt(2), old.errors.D0, 1e-6)
+    local guess = xpcs.fit(b, { initial = START_B })
+    assert.is_true(guess.sigma_is_default)
+    near(r.errors.D0 * math.sqrt(r.reduced_chi2), guess.errors.D0, 1e-4)
+    assert.is_truthy(table.concat(guess.warnings, ' '):find('no sigma was given', 1, true))
+  end)
+
+  it('weights angles for shear only when asked, and says the unweighted chi2', function()
+    local r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, shear_weighting = {} })
+    assert.equal(5, #r.shear_weights)
+    assert.is_true(r.unweighted_chi2 > 1886.0275 and r.chi2 ~= r.unweighted_chi2)
+  end)
+
+  it('says qL/2 apart: shear rates pi times smaller', function()
+    local r = xpcs.fit(b, { sigma = B.sigma, initial = START_B })
+    local other = xpcs.fit(b, { sigma = B.sigma, phase_convention = 'qL/2' })
+    near(r.values.gamma_dot_t0 / math.pi, other.values.gamma_dot_t0, 1e-3 * other.errors.gamma_dot_t0)
+    near(r.chi2, other.chi2, 1e-6)
+  end)
+end)
+
+describe('xpcs verdict', function()
+  local function degenerate(physics, phi, o)
+    local s = generate.simulate { n = 30, dt = 0.25, q = 0.01, phi = phi, physics = physics, sigma = 0.004, seed = 3 }
+    o.sigma, o.mode = 0.004, #physics == 3 and 'static' or 'laminar_flow'
+    return xpcs.fit(data_of.of(s), o)
+  end
+
+  it('names D0 and D_offset at alpha = 0, g0 and its offset at beta = 0', function()
+    local r = degenerate({ 5000, 0, 900 }, { 0, 40, 80 }, { fixed = { alpha = 0 }, initial = { D0 = 4000, D_offset = 500 } })
+    assert.equal('undetermined', r.verdict.level)
+    assert.same({ 'D0', 'D_offset' }, r.verdict.undetermined[1].names)
+    assert.equal(math.huge, r.errors.D0)
+    assert.equal(math.huge, r.errors.D_offset)
+    assert.is_true(r.errors.contrast < 0.01)
+    near(5900, r.values.D0 + r.values.D_offset, 100)
+    r = degenerate({ 5000, 0.3, 900, 4e-4, 0, 1e-4, 4 }, { 0, 40, 80 }, { fixed = { beta = 0 }, initial = { gamma_dot_t0 = 4e-4, gamma_dot_t_offset = 5e-5, D0 = 5000, alpha = 0.3, D_offset = 900, phi0 = 4 } })
+    assert.same({ 'gamma_dot_t0', 'gamma_dot_t_offset' }, r.verdict.undetermined[1].names)
+    near(5e-4, r.values.gamma_dot_t0 + r.values.gamma_dot_t_offset, 2e-5)
+    assert.is_true(r.errors.D0 < math.huge)
+  end)
+
+  it('names phi0 with the shear rate for one angle and for angles 180 deg apart', function()
+    for _, phi in ipairs { { 20 }, { 20, 200, 20 } } do
+      local r = degenerate({ 5000, 0.3, 900, 4e-4, -0.25, 1.2e-4, 4 }, phi, { initial = START_B })
+      local found
+      for _, u in ipairs(r.verdict.undetermined) do
+        local list = table.concat(u.names, ' ')
+        found = found or (list:find 'phi0' and list:find 'gamma_dot_t0')
+      end
+      assert.is_truthy(found, table.concat(r.verdict.sentences, '\n'))
+      assert.equal(math.huge, r.errors.phi0)
+    end
+  end)
+
+  it('names shear when there is none', function()
+    local r = degenerate({ 5000, 0.3, 900, 0, 0, 0, 0 }, { 0, 45, 90 }, {})
+    assert.equal('undetermined', r.verdict.level)
+    assert.is_truthy(table.concat(r.verdict.sentences, ' '):find('gamma_dot', 1, true))
+  end)
+end)
+
+describe('xpcs.intervals and search', function()
+  it('finds profile intervals where chi2 has risen by the level', function()
+    local B = generate.set 'B'
+    local b = data_of.of(B)
+    local r = xpcs.fit(b, { sigma = B.sigma, initial = START_B })
+    local list = xpcs.intervals.profile(r, { 'beta', 'phi0' }, 0.95)
+    for name, i in pairs(list) do
+      for _, v in ipairs { i.low, i.high } do
+        local initial = {}
+        for _, p in ipairs(xpcs.parameters.LIST) do initial[p.name] = r.values[p.name] end
+        local held = xpcs.fit(b, { sigma = B.sigma, initial = initial, fixed = { [name] = v } })
+        near(3.84145882, held.chi2 - r.chi2, 0.02, name)
+      end
+      near(2 * 1.96 * r.errors[name], i.high - i.low, 0.3 * 2 * 1.96 * r.errors[name], name)
+    end
+  end)
+
+  it('tries other starts only when the first fit is not good', function()
+    local B = generate.set 'B'
+    local b = data_of.of(B)
+    local r = xpcs.search.multi_start(b, { sigma = B.sigma })
+    assert.is_true(r.search.skipped)
+    local bad = { D0 = 100, alpha = 1.9, D_offset = -5e4, gamma_dot_t0 = 0.4, beta = 1.9 }
+    local one = xpcs.fit(b, { sigma = B.sigma, initial = bad })
+    r = xpcs.search.multi_start(b, { sigma = B.sigma, initial = bad }, { n_starts = 12 })
+    assert.is_false(r.search.skipped)
+    assert.is_true(r.chi2 < one.chi2 and r.chi2 < 1.01 * 1886.03, ('%g from %g'):format(r.chi2, one.chi2))
+  end)
+end)

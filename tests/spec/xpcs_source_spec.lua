@@ -1,0 +1,194 @@
+-- xpcs_source_spec.lua - files of the beamline as h5py writes them: both layouts, bins out of order, wrapped angles, gzip, f32, what is refused by name.
+local mc = require 'mascon'
+local xpcs = mc.xpcs
+local golden = mc.load((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/golden/xpcs.npz')
+local folder = os.tmpname()
+os.remove(folder)
+
+local function write(name)
+  local path = folder .. '/' .. name .. '.h5'
+  local bytes, out = golden['file ' .. name]:totable(), {}
+  for i = 1, #bytes, 4096 do out[#out + 1] = string.char(unpack(bytes, i, math.min(i + 4095, #bytes))) end
+  local f = assert(io.open(path, 'wb'))
+  f:write(table.concat(out))
+  f:close()
+  return path
+end
+
+--- The matrices of data, stacked.
+local function matrices(d)
+  local out = {}
+  for f = 1, d.F do out[f] = d:matrix(f) end
+  return mc.stack(out, 1)
+end
+
+--- Pairs i < j of what NumPy computed, and of ours; the first time dropped.
+local function same(d, want)
+  local n = want.shape[2]
+  local u = mc.triu(mc.ones { n - 1, n - 1 }, 1)
+  local expected = want[{ mc.all, { 2, n }, { 2, n } }]
+  assert.is_true(mc.allclose(matrices(d) * u, expected * u, { rtol = 0, atol = 1e-15 }))
+end
+
+local function refused(f, ...)
+  local ok, why = pcall(f)
+  assert.is_false(ok)
+  for _, part in ipairs { ... } do assert.is_truthy(tostring(why):find(part, 1, true), tostring(why)) end
+end
+
+local function warned(d, text)
+  local all = table.concat(d.warnings, '\n')
+  assert.is_truthy(all:find(text, 1, true), all)
+end
+
+describe('xpcs.open', function()
+  setup(function() assert(mc.file.make_folder(folder)) end)
+  teardown(function()
+    os.execute("rm -rf '" .. folder .. "'")
+    golden = nil
+  end)
+
+  it('reads the APS-U layout: nearest q, frames, packed chunks, either triangle', function()
+    local path = write 'new'
+    local d = xpcs.open(path, { q = 0.0055, dt = 0.1, start_frame = 3, end_frame = 9 })
+    assert.same({ 0, 30, -170 }, d.phi)
+    assert.equal(0.0054, d.q)
+    assert.equal(6, d.n)
+    same(d, golden['matrices new'])
+    assert.is_true(mc.allclose(d.t, mc.arange(1, 6) * 0.1, { rtol = 0, atol = 1e-16 }))
+    warned(d, 'bin 99')
+    local all = xpcs.open(path, { q = 0.0055, dt = 0.1, start_frame = 3, end_frame = 9, exclude_first = false })
+    assert.equal(7, all.n)
+    assert.is_true(mc.allclose(matrices(all), golden['matrices new'], { rtol = 0, atol = 1e-15 }))
+    warned(xpcs.open(path, { q = 0.0055, dt = 0.1, end_frame = 50 }), 'end_frame is 50 and there are 12')
+    assert.equal(11, xpcs.open(path, { q = 0.0055, dt = 0.1, start_frame = -4, end_frame = -1 }).n)
+  end)
+
+  it('pairs bins and matrices by the numbers in the names, else by position', function()
+    local d = xpcs.open(write 'unsorted', { q = 0.0054, dt = 0.1 })
+    assert.same({ -170, 0, 30 }, d.phi)
+    same(d, golden['matrices unsorted'])
+    warned(d, 'another order')
+    d = xpcs.open(write 'position', { q = 0.0054, dt = 0.1 })
+    assert.same({ 0, 30 }, d.phi)
+    warned(d, '2 bins and 3 matrices')
+  end)
+
+  it('reads the APS layout, and says when q are mixed', function()
+    local path = write 'old'
+    local d = xpcs.open(path, { q = 0.0055, dt = 0.1 })
+    assert.equal(6, d.F)
+    warned(d, 'theirs run from 0.003 to 0.0062')
+    same(d, mc.take(golden['matrices old'], mc.tensor({ 1, 2, 3, 4, 5, 6 }, { dtype = 'i64' }), 1))
+    assert.equal(5, xpcs.open(path, { q = 0.0055, dt = 0.1, q_tolerance_fraction = 0.2 }).F)
+    assert.equal(4, xpcs.open(path, { q = 0.0055, dt = 0.1, strict_q = true }).F)
+    warned(xpcs.open(write 'old_short', { q = 0.0054, dt = 0.1 }), '6 q, 6 angles and 4 matrices')
+  end)
+
+  it('filters angles with ranges that wrap', function()
+    local path = write 'new'
+    local function phi(ranges) return xpcs.open(path, { q = 0.0054, dt = 0.1, phi_ranges = ranges }) end
+    assert.same({ -170 }, phi({ { 170, 200 } }).phi)
+    assert.same({ -170 }, phi({ { 175, -165 } }).phi)
+    assert.same({ 0, 30 }, phi({ { -10, 10 }, { 25, 35 } }).phi)
+    local none = phi { { 80, 85 } }
+    assert.equal(3, none.F)
+    warned(none, 'no angle lies in the ranges')
+    warned(phi {}, 'no ranges are given')
+    for _, a in ipairs { 175, 185, -178 } do assert.is_true(xpcs.angles.within(a, 170, 190)) end
+    assert.is_false(xpcs.angles.within(0, 170, 190))
+    assert.equal(180, xpcs.angles.wrap(-180))
+  end)
+
+  it('masks what is not finite and says how much', function()
+    local d = xpcs.open(write 'nan', { q = 0.0054, dt = 0.1 })
+    assert.equal(2, d.masked)
+    assert.equal(2 * 11 * 10 / 2 - 2, d.points)
+    warned(d, '2 of 110 points')
+    assert.equal(2, d.quality[1].missing)
+  end)
+
+  it('keeps data as f32 when asked', function()
+    local d = xpcs.open(write 'new', { q = 0.0055, dt = 0.1, dtype = 'f32' })
+    assert.equal('f32', d.packed.dtype)
+  end)
+
+  it('reads NPZ with times, angles and q', function()
+    local s = xpcs.simulate { n = 20, phi = { 0, 50, 190 }, q = 0.01 }
+    local path = folder .. '/s.npz'
+    mc.save(path, { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, t2 = s.t, q = mc.tensor(0.01) })
+    local d = xpcs.open(path, {})
+    assert.equal(20, d.n)
+    assert.same({ 0, 50, -170 }, d.phi)
+    assert.equal(0.01, d.q)
+    assert.is_true(math.abs(d.dt - 0.1) < 1e-15)
+    local u = mc.triu(mc.ones { 20, 20 }, 1)
+    assert.is_true(mc.array_equal(matrices(d) * u, s.c2 * u))
+    mc.save(path, { other = s.c2 })
+    refused(function() xpcs.open(path, { q = 0.01, dt = 0.1 }) end, 'has no array', 'other')
+  end)
+
+  it('refuses by name what cannot be read', function()
+    local o = { q = 0.0054, dt = 0.1 }
+    refused(function() xpcs.open(folder .. '/none.h5', o) end, 'none.h5', 'check the path')
+    refused(function() xpcs.open(write 'other', o) end, 'neither the APS-U layout', 'exchange/C2T_all')
+    refused(function() xpcs.open(write 'no_phi', o) end, 'dynamic_v_list_dim1')
+    refused(function() xpcs.open(write 'both_triangles', o) end, 'both triangles', 'c2_00005', 'full_matrices')
+    refused(function() xpcs.open(write 'not_square', o) end, 'c2_00005', '12, 9', 'square')
+    refused(function() xpcs.open(write 'two_sizes', o) end, 'c2_00006', '9, 9')
+    refused(function() xpcs.open(write 'no_bin', o) end, 'none of its bins')
+    refused(function() xpcs.open(write 'new', { q = 0.0054 }) end, 'dt is missing')
+    refused(function() xpcs.open(write 'new', { dt = 0.1 }) end, '3 q', '0.0041, 0.0054, 0.0062')
+    refused(function() xpcs.open(write 'new', { q = -1, dt = 0.1 }) end, 'q (wavevector_q) is -1')
+    refused(function() xpcs.open(write 'new', { q = 0.0054, dt = 0 / 0 }) end, 'dt')
+    refused(function() xpcs.open(write 'new', { q = 0.0054, dt = 0.1, start_frame = 12 }) end, 'too few')
+    refused(function() xpcs.open(write 'new', { q = 0.0054, dtt = 0.1 }) end, 'dtt', 'dt')
+    -- cut in the middle
+    local path = write 'new'
+    local f = assert(io.open(path, 'rb'))
+    local bytes = f:read '*a'
+    f:close()
+    f = assert(io.open(path, 'wb'))
+    f:write(bytes:sub(1, math.floor(#bytes * 0.6)))
+    f:close()
+    refused(function() xpcs.open(path, o) end, 'new.h5')
+  end)
+
+  it('streams from a packed file with the bits of data in memory, and makes it again for other frames', function()
+    local s = xpcs.simulate { n = 150, q = 0.01, phi = { -30, 0, 30, 75 }, seed = 4, first = 0 }
+    local path, pack = folder .. '/stream.h5', folder .. '/pack.h5'
+    local groups = {}
+    for f = 1, 4 do groups[('c2_%05d'):format(f)] = f % 2 == 0 and mc.triu(s.c2[f]) or mc.tril(s.c2[f]) end
+    groups.c2_00002[{ 20, 90 }] = 0 / 0
+    mc.save(path, { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 }, dynamic_v_list_dim1 = mc.tensor(s.phi) }, twotime = { processed_bins = mc.arange(1, 4), correlation_map = groups } } })
+    local o = { q = 0.01, dt = 0.1, mode = 'laminar_flow', dtype = 'f32' }
+    local whole = xpcs.open(path, o)
+    o.pack, o.block_values = pack, 20000
+    local d = xpcs.open(path, o)
+    assert.is_true(#d.store_blocks > 3 and d.packed == nil)
+    assert.equal(whole.masked, d.masked)
+    assert.equal(whole.points, d.points)
+    local with = { sigma = 0.01, initial = { D0 = 3000, alpha = -0.2, D_offset = 500, gamma_dot_t0 = 2e-3, beta = 0.1, gamma_dot_t_offset = 1e-4, phi0 = 3 }, contrast = { 0.3, 0.3, 0.3, 0.3 }, offset = { 1, 1, 1, 1 } }
+    local a, b = xpcs.fit(whole, with), xpcs.fit(d, with)
+    for k, v in ipairs(a.point.x) do assert.is_true(v == b.point.x[k]) end
+    assert.is_true(a.chi2 == b.chi2)
+    local m, w = d:matrix(2), whole:matrix(2)
+    local u = mc.logical_and(mc.isfinite(w), mc.gt(mc.triu(mc.ones { 149, 149 }, 1), 0))
+    assert.is_true(mc.max(mc.abs(m[u] - w[u])):item() < 1e-7)
+    -- again from the file, from other frames, and from a file that was cut
+    assert.equal(0, #xpcs.open(path, o).warnings - 1)
+    o.end_frame = 120
+    warned(xpcs.open(path, o), 'it is made again')
+    local f = assert(io.open(pack, 'rb'))
+    local bytes = f:read '*a'
+    f:close()
+    f = assert(io.open(pack, 'wb'))
+    f:write(bytes:sub(1, math.floor(#bytes / 2)))
+    f:close()
+    local again = xpcs.open(path, o)
+    warned(again, 'it is made again')
+    -- a start is found without any matrix in memory
+    local r = xpcs.fit(again, { sigma = 0.01 })
+    assert.is_true(math.abs(r.reduced_chi2 - 1) < 0.05)
+  end)
+end)

@@ -1,0 +1,94 @@
+-- xpcs_state_spec.lua - checkpoints of a fit: stopped anywhere, also inside a pass, it goes on to the same bits; damaged ones are passed over.
+local mc = require 'mascon'
+local xpcs = mc.xpcs
+local folder = os.tmpname()
+os.remove(folder)
+
+local function list()
+  local out = {}
+  for name in io.popen("ls '" .. folder .. "' 2>/dev/null"):lines() do out[#out + 1] = name end
+  return out
+end
+
+describe('xpcs.state', function()
+  local s, d, plain
+  local o = { sigma = 0.01, loss = 'soft_l1' }
+  setup(function()
+    s = xpcs.simulate { n = 140, q = 0.01, phi = { -30, 0, 30, 75 }, seed = 2 }
+    d = xpcs.data.of(s)
+    plain = xpcs.fit(d, o)
+  end)
+  teardown(function()
+    os.execute("rm -rf '" .. folder .. "'")
+    s, d, plain = nil, nil, nil
+  end)
+
+  before_each(function() os.execute("rm -rf '" .. folder .. "'") end)
+
+  --- A fit that dies after so many blocks; then one that resumes.
+  local function stopped(after)
+    local state = xpcs.state.new(d, o, { dir = folder, every = 0, block_values = 1 })
+    local left = after
+    state.watch = function()
+      left = left - 1
+      if left == 0 then error('terminated', 0) end
+    end
+    local with = { sigma = 0.01, loss = 'soft_l1', engine = state.engine }
+    assert.is_false(pcall(xpcs.fit, d, with))
+    assert.is_true(#list() >= 1 and #list() <= 3)
+    return state
+  end
+
+  local function same(r)
+    for k, v in ipairs(plain.point.x) do assert.is_true(v == r.point.x[k]) end
+    assert.is_true(plain.chi2 == r.chi2 and plain.nfev == r.nfev)
+    for i = 1, #plain.names do for j = 1, #plain.names do assert.is_true(plain.covariance[i][j] == r.covariance[i][j]) end end
+  end
+
+  it('resumes at any block to the same bits, and reads the data only for what is left', function()
+    for _, after in ipairs { 2, 7, 23, 40 } do
+      stopped(after)
+      local r = xpcs.state.fit(d, o, { dir = folder, every = 0, block_values = 1 })
+      same(r)
+      assert.is_true(r.resumed)
+      assert.equal(plain.nfev * 6 - after, r.statistics.total_batches)
+      assert.equal(1, r.statistics.success_rate)
+      assert.same({}, list())
+    end
+  end)
+
+  it('passes over checkpoints that are cut or changed, and those of other data', function()
+    stopped(30)
+    local names = list()
+    for k = 2, #names do os.remove(folder .. '/' .. names[k]) end
+    local path = folder .. '/' .. names[1]
+    local f = assert(io.open(path, 'rb'))
+    local bytes = f:read '*a'
+    f:close()
+    local at = math.floor(#bytes / 2)
+    for _, damaged in ipairs { bytes:sub(1, at), bytes:sub(1, at) .. string.char((bytes:byte(at + 1) + 1) % 256) .. bytes:sub(at + 2) } do
+      f = assert(io.open(path, 'wb'))
+      f:write(damaged)
+      f:close()
+      local r = xpcs.state.fit(d, o, { dir = folder, every = 1e9 })
+      same(r)
+      assert.is_false(r.resumed)
+      assert.is_truthy(table.concat(r.warnings, '\n'):find('is damaged and is passed over', 1, true))
+    end
+    stopped(30)
+    local other = xpcs.state.fit(d, { sigma = 0.01, loss = 'huber' }, { dir = folder, every = 1e9 })
+    assert.is_false(other.resumed)
+    assert.is_truthy(table.concat(other.warnings, '\n'):find('belongs to other data', 1, true))
+  end)
+
+  it('leaves a checkpoint when it is interrupted, and says when the folder cannot be made', function()
+    local calls = 0
+    local ok = pcall(xpcs.state.fit, d, { sigma = 0.01, loss = 'soft_l1', watch = function()
+      calls = calls + 1
+      if calls == 4 then error('terminated', 0) end
+    end }, { dir = folder, every = 1e9 })
+    assert.is_false(ok)
+    assert.equal(1, #list())
+    assert.has_error(function() xpcs.state.fit(d, o, { dir = '/dev/null/x' }) end)
+  end)
+end)
