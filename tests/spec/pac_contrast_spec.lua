@@ -1,4 +1,5 @@
--- pac_contrast_spec.lua: pac.contrast against loops over its permutations, on maps with a known difference and without one.
+-- pac_contrast_spec.lua - pac.contrast against loops over its permutations, on maps with a known difference and
+-- without one.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local mc = require 'mascon'
@@ -28,7 +29,8 @@ local function t_by_hand(x, y, paired)
   return (m - n) / math.sqrt(v + w)
 end
 
---- Masses of clusters of one map [P][A] of values above u: cells take the smallest label around them until none changes.
+--- Masses of clusters of one map [P][A] of values above u: cells take the smallest label around them until none
+--- changes.
 local function masses(map, u)
   local label, P, A = {}, #map, #map[1]
   for i = 1, P do
@@ -167,8 +169,10 @@ describe('pac.contrast.maps', function()
     local greater = pac.contrast.maps(observations(30, 1), observations(25, 2, 1.5), { n_perm = 200, tail = 'greater' })
     assert.is_true(mc.all(mc.gt(greater.p_maxz[{ 1, { 2, 3 }, { 2, 4 } }], 0.5)))
     -- each map by itself: the other map has no part in the first one's
-    local alone = pac.contrast.maps(observations(30, 1)[{ mc.all, { 1, 1 } }], observations(25, 2, 1.5)[{ mc.all, { 1, 1 } }], { n_perm = 200 })
-    local apart = pac.contrast.maps(observations(30, 1), observations(25, 2, 1.5), { n_perm = 200, mcp_scope = 'channel' })
+    local alone = pac.contrast.maps(observations(30, 1)[{ mc.all, { 1, 1 } }], observations(25, 2, 1.5)[{ mc.all, { 1,
+      1 } }], { n_perm = 200 })
+    local apart = pac.contrast.maps(observations(30, 1), observations(25, 2, 1.5), { n_perm = 200,
+      mcp_scope = 'channel' })
     close(alone.p_maxz[1], apart.p_maxz[1], 1e-12)
     close(alone.p_cluster[1], apart.p_cluster[1], 1e-12)
   end)
@@ -177,10 +181,12 @@ describe('pac.contrast.maps', function()
     local n, z, cluster, pairs_ = 80, 0, 0, 0
     for i = 1, n do
       mc.scope(function()
-        local r = pac.contrast.maps(observations(9, 2 * i), observations(14, 2 * i + 1), { n_perm = 39, seed = i, cluster_p = 0.05, mcp_scope = 'run' })
+        local r = pac.contrast.maps(observations(9, 2 * i), observations(14, 2 * i + 1), { n_perm = 39, seed = i,
+          cluster_p = 0.05, mcp_scope = 'run' })
         if mc.min(r.p_maxz):item() <= 0.1 then z = z + 1 end
         if mc.min(r.p_cluster):item() <= 0.1 then cluster = cluster + 1 end
-        r = pac.contrast.maps(observations(10, 2 * i), observations(10, 2 * i + 1), { n_perm = 39, seed = i, paired = true })
+        r = pac.contrast.maps(observations(10, 2 * i), observations(10, 2 * i + 1), { n_perm = 39, seed = i,
+          paired = true })
         if mc.min(r.p_maxz):item() <= 0.1 then pairs_ = pairs_ + 1 end
       end)
     end
@@ -199,15 +205,19 @@ describe('pac.contrast.maps', function()
     local a2, b2 = a:copy(), b:copy()
     a2[{ mc.all, 2 }], b2[{ mc.all, 2 }] = 0 / 0, 0 / 0
     r = pac.contrast.maps(a2, b2, { n_perm = 50 })
-    assert.is_true(mc.all(mc.isnan(r.p_maxz[2])) and mc.all(mc.isnan(r.p_cluster[2])) and mc.all(mc.isfinite(r.p_maxz[1])))
-    assert.truthy(table.concat(pac.contrast.maps(a['1:4'], b['1:4'], {}).warnings, ' '):find('70 distinct permutations', 1, true))
+    assert.is_true(mc.all(mc.isnan(r.p_maxz[2])) and mc.all(mc.isnan(r.p_cluster[2]))
+      and mc.all(mc.isfinite(r.p_maxz[1])))
+    assert.truthy(table.concat(pac.contrast.maps(a['1:4'], b['1:4'], {}).warnings,
+      ' '):find('70 distinct permutations', 1, true))
   end)
 
   it('refuses in words', function()
     local a, b = observations(8, 1), observations(7, 2)
     for _, case in ipairs {
-      { { a, b, { paired = true } }, 'with paired the first too' }, { { a, b['..., 1:3'] }, 'all axes but the first must be equal' }, { { a, 3 }, 'b is 3' },
-      { { a['1:1'], b }, '1 and 7 observations' }, { { a['1:3'], b['1:3'], { paired = true } }, 'at least 4 pairs' }, { { a, b, { cluster_p = 0.7 } }, 'cluster_p is 0.7' },
+      { { a, b, { paired = true } }, 'with paired the first too' }, { { a, b['..., 1:3'] },
+        'all axes but the first must be equal' }, { { a, 3 }, 'b is 3' },
+      { { a['1:1'], b }, '1 and 7 observations' }, { { a['1:3'], b['1:3'], { paired = true } }, 'at least 4 pairs' },
+        { { a, b, { cluster_p = 0.7 } }, 'cluster_p is 0.7' },
       { { a, b, { n_prem = 3 } }, 'n_perm' }, { { a * (0 / 0), b * (0 / 0) }, 'no value of a and b is finite' },
     } do
       local ok, why = pcall(pac.contrast.maps, unpack(case[1]))
@@ -220,10 +230,12 @@ end)
 describe('pac.contrast', function()
   local function trials(n, seed, strength)
     local list = {}
-    for i = 1, n do list[i] = pac.generate.g3 { n = 512, fs = 256, fp = 8, fa = 80, strength = strength, sigma = 0.6, driver_seed = seed + i, noise_seed = seed + 7000 + i } end
+    for i = 1, n do list[i] = pac.generate.g3 { n = 512, fs = 256, fp = 8, fa = 80, strength = strength, sigma = 0.6,
+      driver_seed = seed + i, noise_seed = seed + 7000 + i } end
     return mc.stack(list)
   end
-  local O = { fs = 256, pha_range_hz = { 4, 14 }, pha_n_bands = 5, amp_range_hz = { 60, 100 }, amp_n_bands = 4, n_perm = 100 }
+  local O = { fs = 256, pha_range_hz = { 4, 14 }, pha_n_bands = 5, amp_range_hz = { 60, 100 }, amp_n_bands = 4,
+    n_perm = 100 }
   local function with(more)
     local o = {}
     for k, v in pairs(O) do o[k] = v end
@@ -234,7 +246,8 @@ describe('pac.contrast', function()
   it('finds the pair of bands and the channel that differ between conditions', function()
     local a = mc.stack { trials(25, 1, 0), trials(25, 100, 0.9) }
     local b = mc.stack { trials(20, 3000, 0), trials(20, 4000, 0) }
-    for _, measure in ipairs { 'mi', 'mvl', function(p, q) return mc.abs(mc.matmul(mc.cos(p), mc.permute_dims(q, { 1, 3, 2 }))) end } do
+    for _, measure in ipairs { 'mi', 'mvl', function(p, q) return mc.abs(mc.matmul(mc.cos(p), mc.permute_dims(q, { 1,
+      3, 2 }))) end } do
       local r = pac.contrast(a, b, with { measure = measure })
       assert.same({ 2, 5, 4 }, { r.z:size() })
       local c = r.clusters[1]
@@ -243,7 +256,8 @@ describe('pac.contrast', function()
       assert.is_true(mc.min(r.p_maxz[2]):item() < 0.05 and mc.min(r.p_maxz[1]):item() > 0.05)
     end
     -- the values are those of compute, trial by trial
-    local r, v = pac.contrast(a, b, O), pac.compute(a, { fs = 256, axes = 'CST', pha_range_hz = { 4, 14 }, pha_n_bands = 5, amp_range_hz = { 60, 100 }, amp_n_bands = 4 }).pac
+    local r, v = pac.contrast(a, b, O), pac.compute(a, { fs = 256, axes = 'CST', pha_range_hz = { 4, 14 },
+      pha_n_bands = 5, amp_range_hz = { 60, 100 }, amp_n_bands = 4 }).pac
     close(v:to('f64'):mean(2), r.mean_a, 1e-12)
     local one = pac.contrast(a[2], b[2], O)
     assert.same({ 5, 4 }, { one.p_cluster:size() })
@@ -253,8 +267,10 @@ describe('pac.contrast', function()
   it('refuses in words', function()
     local a = mc.randn { 6, 300, seed = 1 }
     for _, case in ipairs {
-      { { a, a }, 'fs is missing' }, { { a, a['..., 1:200'], O }, 'channels and samples must be equal' }, { { a[1], a[1], O }, 'give trials' },
-      { { a, a, with { surrogate = 'exhaustive' } }, 'a contrast permutes trials between conditions' }, { { a, a, with { tial = 'less' } }, 'did you mean "tail"' },
+      { { a, a }, 'fs is missing' }, { { a, a['..., 1:200'], O }, 'channels and samples must be equal' }, { { a[1],
+        a[1], O }, 'give trials' },
+      { { a, a, with { surrogate = 'exhaustive' } }, 'a contrast permutes trials between conditions' }, { { a, a,
+        with { tial = 'less' } }, 'did you mean "tail"' },
     } do
       local ok, why = pcall(pac.contrast, unpack(case[1]))
       assert.is_false(ok)

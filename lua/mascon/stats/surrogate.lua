@@ -64,11 +64,14 @@ function M.p_empirical(x, s, opts)
   return F.where(F.eq(x, x), y, 0 / 0)
 end
 
-local MAX = { axis = { 1, 'integer' }, tail = { 'greater', TAIL }, map_axes = { nil, 'table | integer' }, standardise = { false, 'bool' } }
+local MAX = { axis = { 1, 'integer' }, tail = { 'greater', TAIL }, map_axes = { nil, 'table | integer' },
+  standardise = { false, 'bool' } }
 
 --- p-value against the distribution of the map's extreme: (1 + #{max over the map of s >= x}) / (1 + k) bounds the chance of any false
---- positive in the map, and needs no assumption about its dependence. Values are compared as they are: where the spread of surrogates differs
---- between the places of a map, the widest place decides for all. standardise = true first brings each place to (value - mean)/sd of its
+--- positive in the map, and needs no assumption about its dependence. Values are compared as they are: where the
+--- spread of surrogates differs
+--- between the places of a map, the widest place decides for all. standardise = true first brings each place to
+--- (value - mean)/sd of its
 --- surrogates and its observed value together, so that every place has the same weight.
 ---@param x any f32|f64 [map...]
 ---@param s any [k, map...]

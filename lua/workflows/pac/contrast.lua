@@ -1,7 +1,9 @@
---- workflows.pac.contrast: the difference of coupling between two conditions, and its permutation test.
+-- contrast.lua - the difference of coupling between two conditions, and its permutation test.
 --
--- of(a, b, opts) takes trials of two conditions; maps(a, b, opts) takes values that are there already, one map for each trial or subject. Permutes
--- the labels (paired: swaps the conditions within pairs), standardises each pair of bands by its own permutation distribution, and corrects with the
+-- of(a, b, opts) takes trials of two conditions; maps(a, b, opts) takes values that are there already, one map for
+-- each trial or subject. Permutes
+-- the labels (paired: swaps the conditions within pairs), standardises each pair of bands by its own permutation
+-- distribution, and corrects with the
 -- largest value of each permutation (max-z) and with the largest cluster.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
@@ -12,7 +14,8 @@ local error = check.error
 local M = {}
 
 local TEST = {
-  n_perm = { 1000, 'integer >= 2' }, seed = { 42, 'integer >= 0' }, tail = { 'two-sided', { 'two-sided', 'greater', 'less' } }, paired = { false, 'bool' },
+  n_perm = { 1000, 'integer >= 2' }, seed = { 42, 'integer >= 0' }, tail = { 'two-sided', { 'two-sided', 'greater',
+    'less' } }, paired = { false, 'bool' },
   mcp_scope = { 'run', { 'run', 'channel' } }, cluster_p = { 0.01, 'number > 0' }, p_threshold = { 0.05, 'number > 0' },
 }
 -- elements of one block of permutations x cells
@@ -63,7 +66,8 @@ end
 
 -- ---------------------------------------------------------------- clusters
 
---- Clusters of one map: cells above `least` that touch along phase or amplitude. Returns the largest mass and a list of { mass, cells }.
+--- Clusters of one map: cells above `least` that touch along phase or amplitude. Returns the largest mass and a list
+--- of { mass, cells }.
 ---@param z number[] P*A values, oriented so that large is extreme
 local function clusters(z, at, P, A, least, want_cells)
   local seen, out, largest, stack = {}, {}, 0, {}
@@ -101,7 +105,8 @@ local function largest(z, maps, P, A, least, sides, families)
   for f = 1, families do
     local top = 0
     for m = (f - 1) * per, f * per - 1 do
-      for _, side in ipairs(sides) do top = math.max(top, (clusters(side == 1 and z.plain or z.turned, m * P * A + 1, P, A, least))) end
+      for _, side in ipairs(sides) do top = math.max(top, (clusters(side == 1 and z.plain or z.turned, m * P * A + 1,
+        P, A, least))) end
     end
     out[f] = top
   end
@@ -142,13 +147,15 @@ end
 local function check_maps(fname, a, b, paired)
   for name, t in pairs { a = a, b = b } do
     if not mc.is_tensor(t) or t.ndim < 3 or tensor.kind[t.dtype] == 'c' then
-      error(('%s: %s is %s; give coupling values [observations, ..., P, A]'):format(fname, name, mc.is_tensor(t) and tensor.describe(t) or check.show(t)), 3)
+      error(('%s: %s is %s; give coupling values [observations, ..., P, A]'):format(fname, name, mc.is_tensor(t)
+        and tensor.describe(t) or check.show(t)), 3)
     end
   end
   local same = a.ndim == b.ndim and (not paired or a.shape[1] == b.shape[1])
   for i = 2, same and a.ndim or 1 do same = same and a.shape[i] == b.shape[i] end
   if not same then
-    error(('%s: a is %s and b is %s; all axes but the first must be equal%s'):format(fname, tensor.describe(a), tensor.describe(b), paired and ', and with paired the first too' or ''), 3)
+    error(('%s: a is %s and b is %s; all axes but the first must be equal%s'):format(fname, tensor.describe(a),
+      tensor.describe(b), paired and ', and with paired the first too' or ''), 3)
   end
 end
 
@@ -159,23 +166,33 @@ end
 
 local function least_observations(fname, n, m, paired)
   if paired and n < 4 or not paired and (n < 2 or m < 2 or n + m < 6) then
-    error(('%s: %s; a permutation test needs at least %s'):format(fname, paired and n .. ' pairs' or ('%d and %d observations'):format(n, m), paired and '4 pairs' or '2 of each and 6 together'), 3)
+    error(('%s: %s; a permutation test needs at least %s'):format(fname, paired and n .. ' pairs'
+      or ('%d and %d observations'):format(n, m), paired and '4 pairs' or '2 of each and 6 together'), 3)
   end
 end
 
 --- Difference of two sets of maps with its permutation test.
 ---
---- t = difference of means / standard error (Welch; paired: of the differences). z = (t - mean)/sd over all permutations of the labels and the
---- observation itself, pair by pair. p_maxz = (1 + #{max_k >= |z|})/(1 + K), max_k the largest |z| of permutation k over the family. p_cluster: the
---- same for clusters of neighbouring pairs of one sign with |z| above the normal quantile of cluster_p, by their sum of |z|.
+--- t = difference of means / standard error (Welch; paired: of the differences). z = (t - mean)/sd over all
+--- permutations of the labels and the
+--- observation itself, pair by pair. p_maxz = (1 + #{max_k >= |z|})/(1 + K), max_k the largest |z| of permutation k
+--- over the family. p_cluster: the
+--- same for clusters of neighbouring pairs of one sign with |z| above the normal quantile of cluster_p, by their sum
+--- of |z|.
 ---@param a any f32|f64 [n, ..., P, A] values of condition a, one map for each trial or subject
 ---@param b any f32|f64 [m, ..., P, A] of condition b
----@param opts? table n_perm 1000 permutations · seed 42 · tail 'two-sided'|'greater' (a > b)|'less' · paired false (observation i of a belongs to that of b) ·
----  mcp_scope 'run' (all maps are one family)|'channel' (each map) · cluster_p 0.01 (of one pair, two-sided where tail is) · p_threshold 0.05 (for the warning)
----@return table result mean_a, mean_b, difference, t, z, p (of each pair alone), p_maxz, p_cluster f64 [..., P, A] · clusters (list, best first: p, mass, sign 1
----  where a is larger, map: which of the maps, size, cells: 0-based pair numbers (phase * A + amplitude)) · n_a, n_b, n_perm, warnings
---- Errors: shapes; too few observations. Observations with NaN are left out with a warning; a map that is NaN throughout stays NaN.
---- Source: Nonparametric permutation tests for functional neuroimaging, 2002; clusters: Nonparametric statistical testing of EEG- and MEG-data, 2007.
+---@param opts? table n_perm 1000 permutations · seed 42 · tail 'two-sided'|'greater' (a > b)|'less' · paired false
+---  (observation i of a belongs to that of b) ·
+---  mcp_scope 'run' (all maps are one family)|'channel' (each map) · cluster_p 0.01 (of one pair, two-sided where
+---  tail is) · p_threshold 0.05 (for the warning)
+---@return table result mean_a, mean_b, difference, t, z, p (of each pair alone), p_maxz, p_cluster f64 [..., P, A] ·
+---  clusters (list, best first: p, mass, sign 1
+---  where a is larger, map: which of the maps, size, cells: 0-based pair numbers (phase * A + amplitude)) · n_a, n_b,
+---  n_perm, warnings
+--- Errors: shapes; too few observations. Observations with NaN are left out with a warning; a map that is NaN
+--- throughout stays NaN.
+--- Source: Nonparametric permutation tests for functional neuroimaging, 2002; clusters: Nonparametric statistical
+--- testing of EEG- and MEG-data, 2007.
 function M.maps(a, b, opts)
   local fname = 'pac.contrast'
   local o = check.opts(fname, opts, TEST, 3)
@@ -197,10 +214,14 @@ function M.maps(a, b, opts)
   local before = x.shape[1] + y.shape[1]
   x, y = mc.take(x, mc.nonzero(good_x):reshape(-1), 1), mc.take(y, mc.nonzero(good_y):reshape(-1), 1)
   local n, m = x.shape[1], y.shape[1]
-  if n + m < before then warnings[1] = ('%d of %d observations hold values that are not finite; they are left out'):format(before - n - m, before) end
+  if n + m < before then warnings[1] = ('%d of %d observations hold values that are not finite; they are left ' ..
+    'out'):format(before - n - m, before) end
   least_observations(fname, n, m, o.paired)
   local distinct = labellings(n, m, o.paired)
-  if distinct < 20 / o.p_threshold then warnings[#warnings + 1] = ('%d observations have %d distinct permutations, so p is at least about %.2g'):format(n + m, distinct, 1 / distinct) end
+  if distinct < 20 / o.p_threshold then
+    warnings[#warnings + 1] = ('%d observations have %d distinct permutations, so p is at least about %.2g'):format(
+      n + m, distinct, 1 / distinct)
+  end
   local few = require('workflows.pac.normalize').few_surrogates(o.n_perm, o.p_threshold)
   if few then warnings[#warnings + 1] = few end
 
@@ -243,7 +264,8 @@ function M.maps(a, b, opts)
     blocks(function(s, first, last)
       s = scaled(s)
       for k = math.max(first, 2), last do
-        for f, mass in ipairs(largest(lists(s[k - first + 1]), maps, P, A, least, sides, families)) do tops[f][k - 1] = mass end
+        for f, mass in ipairs(largest(lists(s[k - first + 1]), maps, P, A, least, sides,
+          families)) do tops[f][k - 1] = mass end
       end
       local from = first == 1 and 2 or 1
       if last - first + 1 < from then return end
@@ -251,19 +273,23 @@ function M.maps(a, b, opts)
       -- permutations that equal the observed labelling tie with it up to rounding
       count[mc.all] = count + mc.sum(mc.ge(e, size - 1e-9 * mc.abs(size)):to 'f64', 1)
       local finite = mc.where(mc.isnan(e), -math.huge, e)
-      top[{ mc.all, { math.max(first, 2) - 1, last - 1 } }] = mc.max(finite:reshape(-1, families, cells / families), 3).T
+      top[{ mc.all, { math.max(first, 2) - 1, last - 1 } }] = mc.max(finite:reshape(-1, families, cells / families),
+        3).T
     end)
     local groups = size:reshape(families, -1, 1)
     local reached = mc.zeros { families, cells / families }
     for f = 1, families do
       local sorted = mc.sort(top[f])
-      reached[f] = K - mc.searchsorted(sorted, (groups[f] - 1e-9 * mc.abs(groups[f])):reshape(-1), { base = 0 }):to 'f64'
+      reached[f] = K - mc.searchsorted(sorted, (groups[f] - 1e-9 * mc.abs(groups[f])):reshape(-1),
+        { base = 0 }):to 'f64'
     end
     local function keep(p) return mc.where(mc.isnan(z), mc.nan, p) end
     local list, p_cluster = observed_clusters(lists(z), lead, P, A, least, sides, tops, families)
     local tensors = {
-      mean_a = shaped(x:mean(1)), mean_b = shaped(y:mean(1)), t = shaped(t), z = shaped(z), p = shaped(keep((1 + count) / (1 + K))),
-      p_maxz = shaped(keep((1 + reached:reshape(-1)) / (1 + K))), p_cluster = mc.where(mc.isnan(shaped(z)), mc.nan, p_cluster), maxima = top,
+      mean_a = shaped(x:mean(1)), mean_b = shaped(y:mean(1)), t = shaped(t), z = shaped(z),
+        p = shaped(keep((1 + count) / (1 + K))),
+      p_maxz = shaped(keep((1 + reached:reshape(-1)) / (1 + K))), p_cluster = mc.where(mc.isnan(shaped(z)), mc.nan,
+        p_cluster), maxima = top,
     }
     tensors.difference = tensors.mean_a - tensors.mean_b
     tensors.clusters = list
@@ -276,7 +302,8 @@ end
 -- ---------------------------------------------------------------- trials
 
 -- options of compute that make surrogates of single trials, which the contrast does not use
-local WITHOUT = { 'surrogate', 'min_shift', 'null_shift', 'shifts', 'permutations', 'norm', 'mcp', 'maxstat_of', 'return_surrogates', 'return_dist', 'pool_segments', 'x_amp' }
+local WITHOUT = { 'surrogate', 'min_shift', 'null_shift', 'shifts', 'permutations', 'norm', 'mcp', 'maxstat_of',
+  'return_surrogates', 'return_dist', 'pool_segments', 'x_amp' }
 
 --- Options of the coupling of single trials, and of the test.
 ---@return table compute
@@ -284,7 +311,8 @@ local WITHOUT = { 'surrogate', 'min_shift', 'null_shift', 'shifts', 'permutation
 function M.split(opts)
   local compute, test, known = {}, {}, {}
   for _, name in ipairs(WITHOUT) do
-    if opts[name] ~= nil then error(('pac.contrast: option %s is for surrogates of single recordings; a contrast permutes trials between conditions (n_perm)'):format(name), 3) end
+    if opts[name] ~= nil then error(('pac.contrast: option %s is for surrogates of single recordings; a contrast ' ..
+      'permutes trials between conditions (n_perm)'):format(name), 3) end
   end
   for k in pairs(options.SPEC) do known[k] = true end
   for k, v in pairs(opts) do
@@ -295,7 +323,8 @@ function M.split(opts)
       for name in pairs(TEST) do names[name] = true end
       for name in pairs(known) do names[name] = true end
       local near = check.nearest(tostring(k), names)
-      error(('pac.contrast: option %s is unknown%s'):format(check.show(k), near and ('; did you mean %q?'):format(near) or ''), 3)
+      error(('pac.contrast: option %s is unknown%s'):format(check.show(k), near
+        and ('; did you mean %q?'):format(near) or ''), 3)
     end
   end
   return compute, test
@@ -306,25 +335,31 @@ function M.observations(values) return mc.permute_dims(values, { 2, 1, 3, 4 }):c
 
 --- Difference of coupling between two conditions of one recording: of each trial its own map, then maps(a, b).
 ---
---- The test is exact when trials are exchangeable between the conditions. Conditions that differ in rhythm strength or noise differ in coupling
+--- The test is exact when trials are exchangeable between the conditions. Conditions that differ in rhythm strength
+--- or noise differ in coupling
 --- values too, so compare power spectra before you call a difference one of coupling.
 ---@param a any samples of condition a: [S, T], or [C, S, T]
 ---@param b any samples of condition b: the same channels and samples, any number of trials
----@param opts table options of compute for the maps (fs required; measure, bands, filter, ...), without those of surrogates · n_perm 1000, tail, paired, mcp_scope,
+---@param opts table options of compute for the maps (fs required; measure, bands, filter, ...), without those of
+---  surrogates · n_perm 1000, tail, paired, mcp_scope,
 ---  cluster_p, seed of maps
----@return table result as of maps, [P, A] or [C, P, A], with pha_bands_hz, amp_bands_hz, and of each cluster channel, pha_hz {lo, hi}, amp_hz {lo, hi}
+---@return table result as of maps, [P, A] or [C, P, A], with pha_bands_hz, amp_bands_hz, and of each cluster channel,
+---  pha_hz {lo, hi}, amp_hz {lo, hi}
 --- Errors name the option or shape. Source: as maps.
 function M.of(a, b, opts)
   for name, t in pairs { a = a, b = b } do
     if not mc.is_tensor(t) or t.ndim < 2 or t.ndim > 3 then
-      error(('pac.contrast: %s is %s; give trials [S, T], or [C, S, T]'):format(name, mc.is_tensor(t) and tensor.describe(t) or check.show(t)), 2)
+      error(('pac.contrast: %s is %s; give trials [S, T], or [C, S, T]'):format(name, mc.is_tensor(t)
+        and tensor.describe(t) or check.show(t)), 2)
     end
   end
   local ndim = a.ndim
   if ndim ~= b.ndim or a.shape[ndim] ~= b.shape[ndim] or ndim == 3 and a.shape[1] ~= b.shape[1] then
-    error(('pac.contrast: a is %s and b is %s; channels and samples must be equal, trials may differ in number'):format(tensor.describe(a), tensor.describe(b)), 2)
+    error(('pac.contrast: a is %s and b is %s; channels and samples must be equal, trials may differ in ' ..
+      'number'):format(tensor.describe(a), tensor.describe(b)), 2)
   end
-  if type(opts) ~= 'table' then error('pac.contrast: option fs is missing; give the sampling rate in Hz, fs = 512', 2) end
+  if type(opts) ~= 'table' then error('pac.contrast: option fs is missing; give the sampling rate in Hz, fs = 512',
+    2) end
   local compute, test = M.split(opts)
   compute.axes = 'CST'
   local plan = require('workflows.pac').plan(a.shape[ndim], compute)
@@ -349,7 +384,8 @@ function M.finish(r, plan)
     local p, a = { math.huge, 0 }, { math.huge, 0 }
     for _, cell in ipairs(c.cells) do
       local i, j = math.floor(cell / A) + 1, cell % A + 1
-      p[1], p[2], a[1], a[2] = math.min(p[1], pha[i][1]), math.max(p[2], pha[i][2]), math.min(a[1], amp[j][1]), math.max(a[2], amp[j][2])
+      p[1], p[2], a[1], a[2] = math.min(p[1], pha[i][1]), math.max(p[2], pha[i][2]), math.min(a[1], amp[j][1]),
+        math.max(a[2], amp[j][2])
     end
     c.channel, c.pha_hz, c.amp_hz = c.map, p, a
   end

@@ -493,7 +493,8 @@ local function swap(e, f, layout, r, divisor)
       end
     end
   end
-  local v = o.own and own.values(e, f, pha, amp) or jobs(e, f, pha, amp, e.K * layout.jobs, layout.G, divisor, { value = true }, 0).value
+  local v = o.own and own.values(e, f, pha, amp) or jobs(e, f, pha, amp, e.K * layout.jobs, layout.G, divisor,
+    { value = true }, 0).value
   r.all = v:reshape(e.K, layout.jobs, e.P, e.A):permute_dims(2, 1, 3, 4):contiguous()
   local last = mc.moveaxis(r.all, 2, -1):to 'f64'
   local mean, m2 = normalize.moments(last)
@@ -536,7 +537,8 @@ local function bad_jobs(f, layout)
   return flags
 end
 
---- Phases [R, P, L] and amplitudes [R, A, L] for a measure of the user. What is not finite is 0 before the filter, and its results are replaced later.
+--- Phases [R, P, L] and amplitudes [R, A, L] for a measure of the user. What is not finite is 0 before the filter,
+--- and its results are replaced later.
 local function plain_features(e, x, xa)
   local f = {}
   if e.given then

@@ -142,7 +142,8 @@ local STATISTIC = {
 
 local ERPAC = {
   method = { 'circular', { 'circular', 'gc' } }, smooth = { 0, 'integer >= 0' }, n_perm = { 0, 'integer >= 0' }, seed = { 42, 'integer >= 0' },
-  mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, maxstat_of = { nil, { 'z', 'raw' } }, compat = { 'native', { 'native', 'tensorpac' } },
+  mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, maxstat_of = { nil, { 'z', 'raw' } },
+    compat = { 'native', { 'native', 'tensorpac' } },
 }
 -- values of all permutations of a block of time, which maxima of standardised values need at once: 64 MiB
 local KEPT = 2 ^ 23
@@ -169,8 +170,10 @@ end
 --- permutations p = exp(-n rho^2/2) (chi-square with 2 degrees of freedom). 'gc': mutual information in bits of the normal scores of the
 --- ranks over trials; smooth = h pools the samples t - h..t + h (NaN where the window does not fit). With n_perm = K the trials of the
 --- amplitude are permuted, one permutation for all bands and samples, and p = (1 + #{s >= x})/(1 + K); mcp = 'maxstat' compares with the
---- maximum over bands and samples of values standardised by the permutations and the observation of each sample and pair of bands
---- (maxstat_of = 'raw': of values as they are, the default with compat), 'fdr' and 'bonferroni' correct over all P A T values. compat = 'tensorpac': r_sc is taken over all
+--- maximum over bands and samples of values standardised by the permutations and the observation of each sample and
+--- pair of bands
+--- (maxstat_of = 'raw': of values as they are, the default with compat), 'fdr' and 'bonferroni' correct over all P A
+--- T values. compat = 'tensorpac': r_sc is taken over all
 --- phase bands together, and smooth gives each sample the mean of all windows that cover it.
 ---@param phase any f32|f64 [n, P, T] rad within one turn, or analytic signal c64|c128
 ---@param amp any f32|f64 [n, A, T], or analytic signal
@@ -178,7 +181,8 @@ end
 ---  maxstat_of 'z'|'raw' · compat 'native'|'tensorpac'
 ---@return any stat f64 [P, A, T]: rho in [0, 1], or bits; NaN where a band does not vary over trials or is not finite
 ---@return any p f64 [P, A, T], nil for 'gc' without permutations
----@return table info method, n, n_perm, maxima (f64 [K]) with permutations, of standardised values (standard f64 [P, A, T]) or raw ones
+---@return table info method, n, n_perm, maxima (f64 [K]) with permutations, of standardised values (standard f64 [P,
+---  A, T]) or raw ones
 --- Source: A method for event-related phase/amplitude coupling, 2013; A statistical framework for neuroimaging data analysis based on mutual
 --- information estimated via a Gaussian copula, 2017.
 function M.erpac(phase, amp, opts)
@@ -200,7 +204,8 @@ function M.erpac(phase, amp, opts)
   local standardise = o.mcp == 'maxstat' and (o.maxstat_of or o.compat == 'native' and 'z' or 'raw') == 'z'
   local standard = standardise and mc.full({ bands_p, bands_a, samples }, mc.nan) or nil
   local block = cover and samples or math.max(1, math.floor(BLOCK / (n * (2 * bands_p + bands_a))))
-  if standardise and not cover then block = math.max(1, math.min(block, math.floor(KEPT / ((o.n_perm + 1) * bands_p * bands_a)))) end
+  if standardise and not cover then block = math.max(1, math.min(block,
+    math.floor(KEPT / ((o.n_perm + 1) * bands_p * bands_a)))) end
   local first_out, last_out = cover and 1 or half + 1, cover and samples or samples - half
   for first = first_out, last_out, block do
     local last = math.min(first + block - 1, last_out)

@@ -1,7 +1,9 @@
---- workflows.pac.own: coupling measures written in Lua by the user.
+-- own.lua - coupling measures written in Lua by the user.
 --
--- measure(phase, amp, info) gets phases [n, P, L] in rad and amplitudes [n, A, L] and returns coupling [n, P, A]. Observed rows and surrogates are both
--- rows of the first axis. Batches rows and surrogates, checks what the function returns, and gives the engine the same statistics that the kernels give
+-- measure(phase, amp, info) gets phases [n, P, L] in rad and amplitudes [n, A, L] and returns coupling [n, P, A].
+-- Observed rows and surrogates are both
+-- rows of the first axis. Batches rows and surrogates, checks what the function returns, and gives the engine the
+-- same statistics that the kernels give
 -- for built-in measures. Does no filtering.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
@@ -14,7 +16,8 @@ local ZERO_AMPLITUDE, BAD_INPUT = 2, 4 -- bits of status
 
 -- numbers of phases and amplitudes in one call of the measure: 16 MiB in f64
 local BATCH = 2 ^ 21
--- values of a batch may differ from those of rows alone by rounding, so surrogates within this share of the observed value count as equal
+-- values of a batch may differ from those of rows alone by rounding, so surrogates within this share of the observed
+-- value count as equal
 local TIE = { f32 = 1e-5, f64 = 1e-11 }
 -- rows of a batch and rows alone: sums of another order
 local SAME = { f32 = 1e-3, f64 = 1e-8 }
@@ -22,7 +25,8 @@ local SAME = { f32 = 1e-3, f64 = 1e-8 }
 --- Rows of one call.
 function M.batch(e) return math.max(1, math.floor(BATCH / ((e.P + e.A) * e.L))) end
 
---- Bytes of the calls: phases, amplitudes, amplitudes twice over for shifts, and as much again for what the measure makes.
+--- Bytes of the calls: phases, amplitudes, amplitudes twice over for shifts, and as much again for what the measure
+--- makes.
 function M.work_bytes(e)
   return 6 * e.size * (e.P + e.A) * e.L * M.batch(e)
 end
@@ -34,9 +38,12 @@ local function call(e, phase, amp)
   local o, n = e.o, phase.shape[1]
   local y = o.own(phase, amp, { fs = o.fs, n_bins = o.n_bins, pha_bands_hz = o.pha, amp_bands_hz = o.amp })
   local kind = mc.is_tensor(y) and tensor.kind[y.dtype]
-  if not kind or kind == 'c' or kind == 'b' or y.ndim ~= 3 or y.shape[1] ~= n or y.shape[2] ~= e.P or y.shape[3] ~= e.A then
-    error(('pac: measure returned %s for phases %s and amplitudes %s; it must return real coupling values [%d, %d, %d]: one for each row, phase band and amplitude band'):format(
-      mc.is_tensor(y) and tensor.describe(y) or check.show(y), tensor.describe(phase), tensor.describe(amp), n, e.P, e.A), 0)
+  if not kind or kind == 'c' or kind == 'b' or y.ndim ~= 3 or y.shape[1] ~= n or y.shape[2] ~= e.P
+    or y.shape[3] ~= e.A then
+    error(('pac: measure returned %s for phases %s and amplitudes %s; it must return real coupling values [%d, %d, ' ..
+      '%d]: one for each row, phase band and amplitude band'):format(
+      mc.is_tensor(y) and tensor.describe(y) or check.show(y), tensor.describe(phase), tensor.describe(amp), n, e.P,
+        e.A), 0)
   end
   return y:to 'f64'
 end
@@ -47,9 +54,11 @@ local function check_rows(e, phase, amp, y)
   e.own_checked = true
   local alone = call(e, phase['1:1']:contiguous(), amp['1:1']:contiguous())
   local a, b = y['1:1'], alone
-  local close = mc.logical_or(mc.le(mc.abs(a - b), SAME[e.dtype] * mc.maximum(mc.abs(a), mc.abs(b)) + 1e-12), mc.logical_and(mc.isnan(a), mc.isnan(b)))
+  local close = mc.logical_or(mc.le(mc.abs(a - b), SAME[e.dtype] * mc.maximum(mc.abs(a), mc.abs(b)) + 1e-12),
+    mc.logical_and(mc.isnan(a), mc.isnan(b)))
   if not mc.all(mc.logical_or(close, mc.eq(a, b))) then
-    error('pac: measure gives a row another value in a batch than alone; rows of the first axis must not depend on each other: reduce over the last axis only', 0)
+    error('pac: measure gives a row another value in a batch than alone; rows of the first axis must not depend on ' ..
+      'each other: reduce over the last axis only', 0)
   end
 end
 
@@ -86,7 +95,8 @@ function M.values(e, f, pha_rows, amp_rows, shifts)
   return out
 end
 
---- Observed value and surrogates on the scale of those at least `near` away on the circle: z [..., K + 1], the observation first.
+--- Observed value and surrogates on the scale of those at least `near` away on the circle: z [..., K + 1], the
+--- observation first.
 local function circle(all, positions, near, L)
   local n = positions:numel()
   local d = all - all[{ mc.ellipsis, { 1, 1 } }] -- exactly 0 when nothing varies
@@ -96,7 +106,8 @@ local function circle(all, positions, near, L)
     local order = mc.argsort(positions)
     local sorted = mc.take(positions, order, 1)
     local three = mc.concat({ sorted - L, sorted, sorted + L }, 1)
-    local lo, hi = mc.searchsorted(three, positions - near, { right = true, base = 0 }), mc.searchsorted(three, positions + near, { base = 0 })
+    local lo, hi = mc.searchsorted(three, positions - near, { right = true, base = 0 }), mc.searchsorted(three,
+      positions + near, { base = 0 })
     rest = n - (hi - lo):to 'f64'
     local row = mc.take(d, order, -1)
     local width = {}
@@ -126,7 +137,8 @@ end
 local function statistics(e, r, value, s, want)
   local last = mc.moveaxis(s, 2, -1)
   local shifts, near = e.shifts:to 'f64', e.near or 0
-  local far = near > 0 and mc.logical_and(mc.ge(shifts, near), mc.le(shifts, e.L - near)) or mc.full({ e.K }, true, { dtype = 'bool' })
+  local far = near > 0 and mc.logical_and(mc.ge(shifts, near), mc.le(shifts, e.L - near)) or mc.full({ e.K }, true,
+    { dtype = 'bool' })
   local far_at = mc.nonzero(far):reshape(-1)
   local kept = e.far < e.K and mc.take(last, far_at, -1) or last
   local mean, m2 = normalize.moments(kept)
@@ -168,7 +180,8 @@ function M.block(e, f, layout, want, K)
   local still = mc.eq(mc.max(f.amp, -1), mc.min(f.amp, -1))
   local dead = mc.take(still, mc.tensor(layout.amp, { dtype = 'i64' }) + 1, 1):reshape(jobs, 1, e.A)
   local bad = f.bad_amp and mc.take(f.bad_amp, mc.tensor(layout.amp, { dtype = 'i64' }) + 1, 1):reshape(jobs, 1, e.A)
-  r.status = mc.broadcast_to(bad and mc.where(bad, BAD_INPUT, mc.where(dead, ZERO_AMPLITUDE, 0)) or mc.where(dead, ZERO_AMPLITUDE, 0), { jobs, e.P, e.A }):to 'i32':contiguous()
+  r.status = mc.broadcast_to(bad and mc.where(bad, BAD_INPUT, mc.where(dead, ZERO_AMPLITUDE, 0)) or mc.where(dead,
+    ZERO_AMPLITUDE, 0), { jobs, e.P, e.A }):to 'i32':contiguous()
   if K == 0 then return r end
   local pha, amp, shifts, list = {}, {}, {}, e.shifts:totable()
   for job = 1, jobs do

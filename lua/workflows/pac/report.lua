@@ -199,9 +199,11 @@ local function contrast_cells(r, names, count)
   local function band(b) return ('%.4g-%.4g'):format(b[1], b[2]) end
   for i = 1, math.min(count or 10, #r.clusters) do
     local c = r.clusters[i]
-    rows[i] = { names[c.channel], c.sign > 0 and 'A > B' or 'A < B', band(c.pha_hz), band(c.amp_hz), c.size, c.mass, c.p, c.p_maxz }
+    rows[i] = { names[c.channel], c.sign > 0 and 'A > B' or 'A < B', band(c.pha_hz), band(c.amp_hz), c.size, c.mass,
+      c.p, c.p_maxz }
   end
-  return { 'channel', 'difference', 'phase, Hz', 'amplitude, Hz', 'pairs', 'sum of z', 'p of the cluster', 'least p, max-z' }, rows
+  return { 'channel', 'difference', 'phase, Hz', 'amplitude, Hz', 'pairs', 'sum of z', 'p of the cluster',
+    'least p, max-z' }, rows
 end
 
 --- Smallest p_maxz in each cluster, for the table.
@@ -229,9 +231,13 @@ end
 function M.contrast_summary(r)
   local t = r.test
   local maps = r.z:numel() / (r.pha_bands_hz.shape[1] * r.amp_bands_hz.shape[1])
-  return ('A - B of %s, %d permutations%s. p of clusters and of max-z is corrected over %s. Clusters join neighbouring pairs of one channel with %s beyond p = %g. Conditions that differ in rhythm strength or noise differ in coupling values too.'):format(
-    t.paired and ('%d pairs of trials'):format(r.n_a) or ('%d and %d trials'):format(r.n_a, r.n_b), r.n_perm, t.paired and ' of the conditions within pairs' or ' of the labels',
-    t.mcp_scope == 'run' and maps > 1 and ('the maps of %d channels'):format(maps) or 'the map of each channel', t.tail == 'two-sided' and '|z|' or 'z', t.cluster_p)
+  return ('A - B of %s, %d permutations%s. p of clusters and of max-z is corrected over %s. Clusters join ' ..
+    'neighbouring pairs of one channel with %s beyond p = %g. Conditions that differ in rhythm strength or noise ' ..
+    'differ in coupling values too.'):format(
+    t.paired and ('%d pairs of trials'):format(r.n_a) or ('%d and %d trials'):format(r.n_a, r.n_b), r.n_perm,
+      t.paired and ' of the conditions within pairs' or ' of the labels',
+    t.mcp_scope == 'run' and maps > 1 and ('the maps of %d channels'):format(maps) or 'the map of each channel',
+      t.tail == 'two-sided' and '|z|' or 'z', t.cluster_p)
 end
 
 --- z of the difference for the channels with the strongest differences (at most 16).
@@ -243,10 +249,12 @@ function M.contrast_figure(r, names)
   local n = math.min(16, C)
   local cols = math.min(4, n)
   local rows = math.ceil(n / cols)
-  local fig = plot.figure { title = 'z of the difference A - B' .. (C > n and (' (%d of %d channels)'):format(n, C) or ''), width = 280 * cols + 60, height = 250 * rows + 50, rows = rows, cols = cols }
+  local fig = plot.figure { title = 'z of the difference A - B' .. (C > n and (' (%d of %d channels)'):format(n, C)
+    or ''), width = 280 * cols + 60, height = 250 * rows + 50, rows = rows, cols = cols }
   for k = 1, n do
     local c = order[k]
-    fig:axes(math.ceil(k / cols), (k - 1) % cols + 1):heatmap(x, y, mc.permute_dims(r.z[c], { 2, 1 }):contiguous():totable(),
+    fig:axes(math.ceil(k / cols), (k - 1) % cols + 1):heatmap(x, y, mc.permute_dims(r.z[c], { 2,
+      1 }):contiguous():totable(),
       { title = names[c], colorbar = true, cmap = 'tide', vmin = -top, vmax = top, xlabel = 'Hz', ylabel = 'Hz' })
   end
   return fig
@@ -267,7 +275,8 @@ function M.contrast_csv(r, names)
       end
     end
   end
-  return text.csv(rows, { header = { 'channel', 'phase_lo_hz', 'phase_hi_hz', 'amp_lo_hz', 'amp_hi_hz', unpack(columns) }, newline = 'lf' })
+  return text.csv(rows, { header = { 'channel', 'phase_lo_hz', 'phase_hi_hz', 'amp_lo_hz', 'amp_hi_hz',
+    unpack(columns) }, newline = 'lf' })
 end
 
 --- How far the native map is from Tensorpac's pooled counts, and why. nil when it does not apply.
@@ -299,7 +308,8 @@ function M.page(r, info)
   end
   if info.contrast then
     local c = info.contrast
-    local section = { heading = 'Contrast of two conditions', paragraphs = { info.contrast_text, M.contrast_summary(c) }, figure = info.contrast_figure }
+    local section = { heading = 'Contrast of two conditions', paragraphs = { info.contrast_text,
+      M.contrast_summary(c) }, figure = info.contrast_figure }
     if #c.clusters > 0 then
       local h, cells = contrast_cells(c, info.names)
       section.table = { header = h, rows = cells }

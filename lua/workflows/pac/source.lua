@@ -338,9 +338,11 @@ end
 function M.comparable(a, b, paired)
   local function list(s) return table.concat(s.names, ', ', 1, math.min(4, #s.names)) end
   if table.concat(a.names, '\n') ~= table.concat(b.names, '\n') then
-    fail('the conditions have different channels (%d: %s ...; %d: %s ...); --pick those they share', a.C, list(a), b.C, list(b))
+    fail('the conditions have different channels (%d: %s ...; %d: %s ...); --pick those they share', a.C, list(a),
+      b.C, list(b))
   end
-  if a.fs ~= b.fs or a.T ~= b.T then fail('the conditions have segments of %d samples at %g Hz and of %d at %g Hz; both must be equal', a.T, a.fs, b.T, b.fs) end
+  if a.fs ~= b.fs or a.T ~= b.T then fail('the conditions have segments of %d samples at %g Hz and of %d at %g Hz; ' ..
+    'both must be equal', a.T, a.fs, b.T, b.fs) end
   for _, s in ipairs { a, b } do
     if s.S < 2 then fail('%s has one segment; a contrast compares trials, give epochs', s.path or 'a condition') end
     if s.mask or s.windows then fail('%s is masked; a contrast takes whole segments', s.path or 'a condition') end
