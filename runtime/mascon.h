@@ -200,7 +200,7 @@ MC_API int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_ten
  * mask, or a function is being recorded): nonzero_flat and take do the same in two steps. */
 MC_API int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask);
 /* A triangle of the last two axes of t (at least two axes): on row i the columns up to i + k stay (lower), or those from i + k on; zeros
- * elsewhere. -2: a function is being recorded, where does the same. */
+ * elsewhere. -2: a function is being recorded, or t is on a device: where does the same. */
 MC_API int mc_triangle(mc_tensor *out, const mc_tensor *t, int64_t k, int lower);
 MC_API int mc_op3(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, const mc_tensor *c);
 /* ---- ops of workflows (mc_workflow.c) ---- */

@@ -60,10 +60,13 @@ local LAZY = {
   fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', progress = 'mascon.base.progress',
   report = 'mascon.report', args = 'mascon.base.args', file = 'mascon.base.file', manifest = 'mascon.report.manifest', results = 'mascon.report.results', interpolate = 'mascon.interpolate', json = 'mascon.base.json',
   text = 'mascon.base.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.graph.tree', optim = 'mascon.optim',
-  integrate = 'mascon.integrate', meeg = 'mascon.meeg',
+  integrate = 'mascon.integrate', sample = 'mascon.sample', meeg = 'mascon.meeg',
 }
 -- plain tables of functions; the others put checks before theirs themselves
-local PLAIN = { args = true, file = true, manifest = true, results = true, json = true, text = true, random = true, tree = true, meeg = true, plot = true, report = true, help = true }
+local PLAIN = {}
+for name in ('args file manifest results json text random tree meeg plot report help'):gmatch '%S+' do
+  PLAIN[name] = true
+end
 local FROM = {
   compile = 'mascon.compile', kernel = 'mascon.kernel', grad = 'mascon.transform', value_and_grad = 'mascon.transform', vjp = 'mascon.transform', jvp = 'mascon.transform',
   vmap = 'mascon.transform', jacrev = 'mascon.transform', jacfwd = 'mascon.transform', hessian = 'mascon.transform', hvp = 'mascon.transform',

@@ -54,12 +54,23 @@ static void chunks(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
+/* Whether one of the tensors has no elements for the CPU, with the error. */
+static int elsewhere(int n, mc_tensor *const *t)
+{
+    int rc = MC_OK;
+    for (int i = 0; i < n && !rc; i++)
+        rc = mci_check_live("kernel", t[i]);
+    return rc;
+}
+
 int mc_kernel_reduce(const mc_reduction *r, int64_t m, int64_t n, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out)
 {
     reduction j = {.r = r, .m = m, .n = n, .nin = nin, .nout = nout, .in = in, .out = out};
     int64_t bytes;
     if (nin > 8 || nout > 8 || r->bytes > STATE)
         return mci_error(MC_EINVAL, "kernel: at most 8 inputs, 8 outputs and %d bytes of state", STATE);
+    if (elsewhere(nin, in) || elsewhere(nout, out))
+        return mc_errstatus();
     if (m == 0)
         return MC_OK;
     j.chunks = n > CHUNK ? (n + CHUNK - 1) / CHUNK : 1;
@@ -105,6 +116,8 @@ int mc_kernel_range(mc_range_kernel fn, int64_t n, int64_t grain, int nin, mc_te
     range j = {.fn = fn, .n = n, .grain = grain, .nin = nin, .nout = nout, .values = values};
     if (nin > 16 || nout > 16 || grain < 1)
         return mci_error(MC_EINVAL, "kernel: at most 16 inputs and 16 outputs, and a grain of at least 1");
+    if (elsewhere(nin, in) || elsewhere(nout, out))
+        return mc_errstatus();
     for (int i = 0; i < nin; i++) {
         j.in[i] = in[i]->data;
         j.shape[i] = in[i]->shape;

@@ -192,7 +192,7 @@ static void triangle_task(void *arg, int64_t begin, int64_t end, int worker)
 
 int mc_triangle(mc_tensor *out, const mc_tensor *t, int64_t k, int lower)
 {
-    if (mci_recording)
+    if (mci_recording || t->device)
         return -2;
     if (mci_check_live("triangle", t))
         return mc_errstatus();

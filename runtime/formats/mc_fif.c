@@ -15,6 +15,8 @@
 #define FILE_ID 100
 #define ID_BYTES 20
 #define NEXT_NONE (-1)
+/* A month in buffers of a second takes 2.6 million; a packed file of empty ones costs nothing. */
+#define MOST_TAGS ((int64_t)1 << 22)
 #define MATRIX 0x40000000u
 
 typedef struct tag {
@@ -60,6 +62,19 @@ static int append(mc_fif *f, tag t)
     return MC_OK;
 }
 
+static int other(const char *name)
+{
+    return mci_error(MC_EFORMAT,
+                     "fif: %s does not begin like a FIF file; it is another kind of file", name);
+}
+
+/* The first bytes of a packed file. */
+static int look(const unsigned char *p, int64_t n, const char *name)
+{
+    return n >= HEAD_BYTES && signed32(p) == FILE_ID && signed32(p + 8) == ID_BYTES ? MC_OK
+                                                                                    : other(name);
+}
+
 static int walk(mc_fif *f)
 {
     int64_t at = 0, size = mci_infile_size(f->src);
@@ -78,9 +93,8 @@ static int walk(mc_fif *f)
         t.pos = at + HEAD_BYTES;
         t.bytes = bytes;
         if (at == 0 && (t.kind != FILE_ID || bytes != ID_BYTES))
-            return mci_error(MC_EFORMAT,
-                             "fif: %s does not begin like a FIF file; it is another kind of file",
-                             mci_infile_name(f->src));
+            return other(mci_infile_name(f->src));
+        if (f->count == MOST_TAGS) return bad(f, "more than 4 million tags", at);
         if (bytes < 0) return bad(f, "a tag of negative length", at);
         if (bytes > size - t.pos) return bad(f, "a tag reaches beyond the end of the file", at);
         rc = append(f, t);
@@ -109,7 +123,7 @@ static mc_fif *open_fif(mci_infile *src)
         }
         packed = magic[0] == 0x1f && magic[1] == 0x8b;
     }
-    if (packed) src = mci_infile_gunzip("fif", src);
+    if (packed) src = mci_infile_gunzip("fif", src, look);
     if (!src) return NULL;
     f = mci_calloc(1, sizeof *f);
     if (!f) {

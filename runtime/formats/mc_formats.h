@@ -490,8 +490,10 @@ const unsigned char *mci_infile_data(const mci_infile *f);
 /* Exactly n bytes from `at`; MC_EIO when the file is shorter by now. */
 int mci_infile_read(const mci_infile *f, int64_t at, void *out, int64_t n);
 
-/* What the gzip file `src` holds, unpacked in memory; releases src, also on failure. */
-mci_infile *mci_infile_gunzip(const char *op, mci_infile *src);
+/* What the gzip file `src` holds, unpacked in memory; releases src, also on failure. look, unless
+ * NULL, judges its first MiB before more is unpacked: a status. */
+mci_infile *mci_infile_gunzip(const char *op, mci_infile *src,
+                              int (*look)(const unsigned char *first, int64_t n, const char *name));
 /* What the zlib stream in the bytes [at, at + n) of `src` holds, unpacked in memory; the caller has
  * checked that they are within. */
 mci_infile *mci_infile_inflate(const char *op, mci_infile *src, int64_t at, int64_t n);

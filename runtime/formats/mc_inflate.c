@@ -26,6 +26,7 @@ typedef struct unpacker {
     int64_t at, size; /* place in the packed file, and where it ends */
     unsigned char *out;
     int64_t have, room;
+    int (*look)(const unsigned char *first, int64_t n, const char *name); /* or NULL */
 } unpacker;
 
 static int damaged(const unpacker *u, const char *what)
@@ -76,6 +77,10 @@ static int skip_header(unpacker *u)
 static int grow(unpacker *u)
 {
     int64_t room = u->room ? u->room * 2 : FIRST_BYTES;
+    if (u->look && u->room == FIRST_BYTES) { /* more than that only of what begins well */
+        const int rc = u->look(u->out, u->have, mci_infile_name(u->src));
+        if (rc != MC_OK) return rc;
+    }
     unsigned char *p = u->out ? mci_realloc(u->out, (size_t)room) : mci_alloc((size_t)room);
     if (!p) return mc_errstatus();
     u->out = p;
@@ -146,9 +151,10 @@ static mci_infile *result(unpacker *u, int rc)
     return NULL;
 }
 
-mci_infile *mci_infile_gunzip(const char *op, mci_infile *src)
+mci_infile *mci_infile_gunzip(const char *op, mci_infile *src,
+                              int (*look)(const unsigned char *, int64_t, const char *))
 {
-    unpacker u = { op, src, mci_zlib(), 0, mci_infile_size(src), NULL, 0, 0 };
+    unpacker u = { op, src, mci_zlib(), 0, mci_infile_size(src), NULL, 0, 0, look };
     mci_infile *out;
     int rc = u.zlib ? grow(&u) : mc_errstatus();
     while (rc == MC_OK && u.at < u.size) rc = unpack_member(&u);
@@ -159,7 +165,7 @@ mci_infile *mci_infile_gunzip(const char *op, mci_infile *src)
 
 mci_infile *mci_infile_inflate(const char *op, mci_infile *src, int64_t at, int64_t n)
 {
-    unpacker u = { op, src, mci_zlib(), at, at + n, NULL, 0, 0 };
+    unpacker u = { op, src, mci_zlib(), at, at + n, NULL, 0, 0, NULL };
     int rc = u.zlib ? grow(&u) : mc_errstatus();
     if (rc == MC_OK) rc = inflate_stream(&u, 0);
     return result(&u, rc);

@@ -19,10 +19,15 @@
 --            hold a block of its own, whatever the size of the operands. Operands whose axis is not the innermost one are copied.
 --   named    C names this row (MC_OP_*), as it may every row that is neither elementwise nor has `kernel`
 --   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition)
---   rules    derivative and batching: 'auto', 'none: why', or the key of lua/mascon/rules; for an elementwise row 'auto' is derived from expr (derivative.lua),
---            or the formulas d: one for each operand in a, b, c and the result y, or 'none: why'; cd: the same for complex dtypes when it differs. of a
---            reduction d is the derivative by an element a. A rule by hand says in `hand` why. At corners d takes the mean of both sides or one of them, and 0 where a function has a cone (|a|, hypot at the origin).
+--   rules    derivative and batching: 'auto', 'none: why', or the key of lua/mascon/rules. For an elementwise row 'auto' is
+--            derived from expr (derivative.lua), or the formulas d: one for each operand in a, b, c and the result y, or
+--            'none: why'; cd: the same for complex dtypes when it differs. Of a reduction d is the derivative by an
+--            element a. A rule by hand says in `hand` why. At corners d takes the mean of both sides or one of them, and 0
+--            where a function has a cone (|a|, hypot at the origin).
 --   by_value the size of the result depends on the values of the operands (where num_segments is not given): what to do instead under tracing
+--   own_out  the Lua function takes out= itself (else the result is copied into it)
+--   by_rows  fused native code calls the kernel along rows
+--   operands names of the operands in the reference, where they are not x or a, b, c
 --   truth    over everything the result is a Lua boolean
 --   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its

@@ -138,6 +138,8 @@ static int turn(mc_scratch *s, int64_t row, int64_t count, int64_t first, int64_
 static int rows_of(const mc_scratch *s, const mc_tensor *x, int64_t *count, int64_t *k)
 {
     char text[MCI_TEXT];
+    if (mci_check_live("scratch", x))
+        return mc_errstatus();
     if (x->ndim < 1 || x->dtype != s->dtype || !mci_contiguous(x) || x->shape[x->ndim - 1] < 1)
         return mci_error(MC_EDTYPE, "scratch: rows are %s; they must be contiguous %s", mci_tensor_text(text, sizeof text, x), mc_dtype_name(s->dtype));
     *k = x->shape[x->ndim - 1];

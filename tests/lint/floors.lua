@@ -43,6 +43,7 @@ M.LUA = {
   { 'integrate', 'integrals, differential equations' },
   { 'io', 'formats of files as tensors' },
   { 'plot', 'figures' },
+  { 'sample', 'draws from log densities, their diagnostics and figures' },
   { 'report', 'pages, manifests, what the machine offers' },
   { 'meeg', 'recordings of EEG and MEG' },
   { 'help', 'documentation of every public name' },
@@ -63,9 +64,7 @@ M.CIRCLES = {
 
 -- Calls in C that still run up. Nothing may be added here.
 M.CALLS = {
-  ['device/mc_context.c mci_fft_own'] = true,
   ['record/mc_record.c mci_families'] = true, ['record/mc_record.c mci_op_run'] = true,
-  ['tensor/mc_rows.c mc_copy'] = true, ['tensor/mc_rows.c mci_materialize'] = true,
 }
 
 local function list(command)
@@ -159,7 +158,9 @@ function M.c_calls()
   local defined, wanted = {}, {}
   for _, path in ipairs(list [[find build/obj/runtime -name '*.o' 2>/dev/null]]) do
     local file = path:gsub('^build/obj/runtime/', '')
-    local from = floor_of(M.place_c, file)
+    local source = io.open('runtime/' .. file:gsub('%.o$', '.c')) -- an object may outlive its source
+    if source then source:close() end
+    local from = source and floor_of(M.place_c, file)
     for _, line in ipairs(from and list(('nm -g %s 2>/dev/null'):format(path)) or {}) do
       local kind, name = line:match '%s(%a)%s+([%w_]+)$'
       if kind == 'U' then wanted[#wanted + 1] = { from = from, file = file:gsub('%.o$', '.c'), name = name }

@@ -10,7 +10,7 @@ local C = {
   { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
   { '^bindings/luajit/', { '^mascon%.h$' }, 'bindings/luajit knows the public header' },
   { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },
-  { '^bindings/', { '^mc_backend%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h and mck.h' },
+  { '^bindings/', { '^mc_backend%.h$', '^mc_device_api%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h or mc_device_api.h, and mck.h' },
   { '^runtime/host/', { '^host%.h$', '^mc_backend%.h$', '^mc_def%.h$' }, 'the program knows host.h and, for the line editor, mc_backend.h' },
   { '^tests/c/', { '^mascon%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$', '^%.%./%.%./kernels/workflows/' }, 'C tests know the public header, what a neighbour implements, or kernels' },
   { '^tests/fuzz/host%.c$', { '^mc_' }, 'the stand-in runtime of the fuzz targets knows the runtime' },

@@ -130,9 +130,9 @@ describe('tests/lint', function()
     plant('lua/mascon/stats/ffi.lua', "-- x\nlocal ffi = require 'ffi'\n", 'lua/mascon/stats/ffi.lua:2: requires ffi')
     -- floors of C: an include, a call that no include shows
     plant('runtime/base/bad.c', '/* x */\n#include "tensor/mc_tensor.h"\n', 'runtime/base/bad.c:2: includes "tensor/mc_tensor.h": tensor stands above base')
-    write('low.c', 'void above(void);\nvoid below(void);\nvoid below(void) { above(); }\n')
-    write('high.c', 'void above(void);\nvoid above(void) {}\n')
-    out, status = shell(('cd %s && cc -c low.c -o build/obj/runtime/base/low.o && cc -c high.c -o build/obj/runtime/tensor/high.o'):format(quote(folder)))
+    write('runtime/base/low.c', '/* x */\nvoid above(void);\nvoid below(void);\nvoid below(void) { above(); }\n')
+    write('runtime/tensor/high.c', '/* x */\nvoid above(void);\nvoid above(void) {}\n')
+    out, status = shell(('cd %s && for o in base/low tensor/high; do cc -c runtime/$o.c -o build/obj/runtime/$o.o || exit 1; done'):format(quote(folder)))
     assert.equal(0, status, out)
     plant('note.txt', '', 'runtime/base/low.c:1: calls above of tensor/high.c: tensor stands above base')
     -- floors of Lua: at once, at the first call, in a table, the program, no floor

@@ -26,14 +26,19 @@ local function refused(text, f, ...)
   assert.truthy(why:find(text, 1, true), why)
 end
 
+local ALONG = { reduce = true, scan = true, softmax = true }
+
 describe('a call of an op along axes', function()
   local x = mc.randn({ 4, 5 }, { seed = 1 })
 
   it('takes at most 8 Lua calls, options included', function()
     for what, f in pairs {
-      ['x:sum(2)'] = function() return x:sum(2) end, ['x:sum()'] = function() return x:sum() end, ['x:sum { 2, keepdim = true }'] = function() return x:sum { 2, keepdim = true } end,
-      ['x:sum { 1, 2 }'] = function() return x:sum { 1, 2 } end, ['x:std'] = function() return x:std(1, { correction = 1, keepdim = true }) end,
-      ['x:sort'] = function() return x:sort(1, { descending = true }) end, ['x:roll'] = function() return x:roll(1, 2) end, ['x:cumsum'] = function() return x:cumsum { axis = 1 } end,
+      ['x:sum(2)'] = function() return x:sum(2) end, ['x:sum()'] = function() return x:sum() end,
+      ['x:sum { 2, keepdim = true }'] = function() return x:sum { 2, keepdim = true } end,
+      ['x:sum { 1, 2 }'] = function() return x:sum { 1, 2 } end,
+      ['x:std'] = function() return x:std(1, { correction = 1, keepdim = true }) end,
+      ['x:sort'] = function() return x:sort(1, { descending = true }) end,
+      ['x:roll'] = function() return x:roll(1, 2) end, ['x:cumsum'] = function() return x:cumsum { axis = 1 } end,
     } do
       local n = entered(f)
       assert(n <= 8, ('%s enters %d functions'):format(what, n))
@@ -44,9 +49,13 @@ describe('a call of an op along axes', function()
     for _, row in ipairs(ops) do
       local f = functions[row[1]]
       local p = row.params
-      if f and p and #p > 0 and (row.family == 'reduce' or row.family == 'scan' or row.family == 'softmax') and not row.internal then
+      if f and p and #p > 0 and ALONG[row.family] and not row.internal then
         local want = f(x, { axis = 2 })
-        for k, got in ipairs { f(x, 2), f(x, -1), f(x, { 2 }), f(x, { -1 }), f(x, 2, {}), f(x, nil, { axis = 2 }), (f(x, 2, { out = mc.zeros(want.shape, { dtype = want.dtype }) })) } do
+        local out = mc.zeros(want.shape, { dtype = want.dtype })
+        local ways = {
+          f(x, 2), f(x, -1), f(x, { 2 }), f(x, { -1 }), f(x, 2, {}), f(x, nil, { axis = 2 }), (f(x, 2, { out = out })),
+        }
+        for k, got in ipairs(ways) do
           assert(mc.array_equal(want, got, { equal_nan = true }), ('%s, way %d'):format(row[1], k))
         end
         if p[2] and p[2][1] == 'keepdim' then
@@ -72,6 +81,11 @@ describe('a call of an op along axes', function()
     refused('choose', mc.fft.rfft, x, { norm = 'orto' })
     refused('one argument too many', x.cumsum, x, { 1, 2 })
     refused('axis is', x.sort, x, { { 1, 2 } })
+    refused('write sizes as a list', mc.zeros, 3, 4)
+    refused('options in a table', mc.ones, { 2 }, 'i64')
+    local a, b, out = mc.ones { 2, 3 }, mc.ones { 3, 2 }, mc.zeros { 2, 2 }
+    assert.equal(out, mc.dot(a, b, { out = out }))
+    assert.same({ { 3, 3 }, { 3, 3 } }, out:totable())
     refused('one argument too many', x.exp, x, {}, 1)
     refused('one argument too many', x.add, x, x, {}, 1)
     refused('one argument too many', mc.where, x, x, x, {}, 1)
@@ -84,20 +98,27 @@ end)
 describe('every public function', function()
   -- what would end or change the process, or waits for input
   local APART = {}
-  for name in ('mc.args.run mc.scope mc.set_memory_limit mc.set_num_threads mc.seed'):gmatch '%S+' do APART[name] = true end
+  for name in ('mc.args.run mc.scope mc.set_memory_limit mc.set_num_threads mc.seed'):gmatch '%S+' do
+    APART[name] = true
+  end
   -- these take any number of operands, any value, or any table
   local ANY = {}
-  for name in ([[mc.atleast_1d mc.atleast_2d mc.atleast_3d mc.broadcast_arrays mc.broadcast_shapes mc.column_stack mc.dstack mc.hstack mc.vstack mc.result_type
+  for name in ([[mc.atleast_1d mc.atleast_2d mc.atleast_3d mc.broadcast_arrays mc.broadcast_shapes mc.column_stack
+    mc.dstack mc.hstack mc.vstack mc.result_type
     mc.repr mc.tree.leaves mc.tree.like mc.tree.rebuild mc.file.write mc.isdtype]]):gmatch '%S+' do ANY[name] = true end
 
   it('refuses what it does not take, in words', function()
     local x = mc.tensor { { 1, 2 }, { 3, 4 } }
     local none, empty = { no_such_option = 1 }, {}
     local CALLS = {
-      { n = 0 }, { n = 1, 1 }, { n = 1, 'x' }, { n = 1, function() end }, { n = 1, empty }, { n = 2, x, { empty, empty } }, { n = 3, x, { 1, 2 }, { 1, 2 } }, { n = 3, nil, x, 1 },
-      { n = 2, function() end, empty }, { n = 12, x, x, x, x, x, x, x, x, x, x, x, x, refuse = true }, { n = 2, x, none, refuse = true }, { n = 3, x, x, none, refuse = true },
+      { n = 0 }, { n = 1, 1 }, { n = 1, 'x' }, { n = 1, function() end }, { n = 1, empty },
+      { n = 2, x, { empty, empty } }, { n = 3, x, { 1, 2 }, { 1, 2 } }, { n = 3, nil, x, 1 },
+      { n = 2, function() end, empty }, { n = 12, x, x, x, x, x, x, x, x, x, x, x, x, refuse = true },
+      { n = 2, x, none, refuse = true }, { n = 3, x, x, none, refuse = true },
     }
-    local RAW = { 'attempt to ', 'bad argument', 'cannot convert', 'is a cdata', 'has no member', 'not callable', "'for' " }
+    local RAW = {
+      'attempt to ', 'bad argument', 'cannot convert', 'is a cdata', 'has no member', 'not callable', "'for' ",
+    }
     local wrong, count = {}, 0
     local entries = require 'mascon.help'.entries()
     for _, e in ipairs(entries) do
@@ -105,7 +126,9 @@ describe('every public function', function()
         for k, call in ipairs(CALLS) do
           local ok, why = pcall(e.value, unpack(call, 1, call.n))
           count = count + 1
-          if ok and call.refuse and not ANY[e.name] and not e.name:find '^mc%.meeg%.' then wrong[#wrong + 1] = ('%s takes call %d'):format(e.name, k) end
+          if ok and call.refuse and not ANY[e.name] and not e.name:find '^mc%.meeg%.' then
+            wrong[#wrong + 1] = ('%s takes call %d'):format(e.name, k)
+          end
           for _, text in ipairs(ok and {} or RAW) do
             if tostring(why):find(text, 1, true) and not ANY[e.name] then
               wrong[#wrong + 1] = ('%s, call %d: %s'):format(e.name, k, tostring(why):sub(1, 200))

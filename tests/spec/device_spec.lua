@@ -181,6 +181,22 @@ describe('ref', function()
     end)
   end)
 
+  it('is saved as the CPU would save it', function()
+    mc.scope(function()
+      local x = mc.randn({ 3, 4 }, { seed = 5 })
+      local y = x:to('ref')['1:2'].T
+      for _, extension in ipairs { 'npy', 'npz', mc.info().libraries.hdf5 and 'h5' or nil } do
+        local name = os.tmpname()
+        local path = name .. '.' .. extension
+        mc.save(path, extension == 'npy' and y or { a = y })
+        local z = mc.load(path)
+        assert.same(x['1:2'].T:totable(), (extension == 'npy' and z or z.a):totable())
+        os.remove(name)
+        os.remove(path)
+      end
+    end)
+  end)
+
   it('moves tensors there, back and between two of them', function()
     mc.scope(function()
       local x = mc.randn({ 5, 7 }, { seed = 3 }):to 'f32'

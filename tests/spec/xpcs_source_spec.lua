@@ -1,4 +1,5 @@
--- xpcs_source_spec.lua - files of the beamline as h5py writes them: both layouts, bins out of order, wrapped angles, gzip, f32, what is refused by name.
+-- xpcs_source_spec.lua - files of the beamline as h5py writes them: both layouts, bins out of order, wrapped angles,
+-- gzip, f32, what is refused by name.
 local mc = require 'mascon'
 local xpcs = mc.xpcs
 local golden = mc.load((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/golden/xpcs.npz')
@@ -152,5 +153,46 @@ describe('xpcs.open', function()
     f:write(bytes:sub(1, math.floor(#bytes * 0.6)))
     f:close()
     refused(function() xpcs.open(path, o) end, 'new.h5')
+  end)
+
+  it('streams from a packed file with the bits of data in memory, and makes it again for other frames', function()
+    local s = xpcs.simulate { n = 150, q = 0.01, phi = { -30, 0, 30, 75 }, seed = 4, first = 0 }
+    local path, pack = folder .. '/stream.h5', folder .. '/pack.h5'
+    local groups = {}
+    for f = 1, 4 do groups[('c2_%05d'):format(f)] = f % 2 == 0 and mc.triu(s.c2[f]) or mc.tril(s.c2[f]) end
+    groups.c2_00002[{ 20, 90 }] = 0 / 0
+    mc.save(path, { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 },
+      dynamic_v_list_dim1 = mc.tensor(s.phi) }, twotime = { processed_bins = mc.arange(1, 4),
+      correlation_map = groups } } })
+    local o = { q = 0.01, dt = 0.1, mode = 'laminar_flow', dtype = 'f32' }
+    local whole = xpcs.open(path, o)
+    o.pack, o.block_values = pack, 20000
+    local d = xpcs.open(path, o)
+    assert.is_true(#d.store_blocks > 3 and d.packed == nil)
+    assert.equal(whole.masked, d.masked)
+    assert.equal(whole.points, d.points)
+    local with = { sigma = 0.01, initial = { D0 = 3000, alpha = -0.2, D_offset = 500, gamma_dot_t0 = 2e-3, beta = 0.1,
+      gamma_dot_t_offset = 1e-4, phi0 = 3 }, contrast = { 0.3, 0.3, 0.3, 0.3 }, offset = { 1, 1, 1, 1 } }
+    local a, b = xpcs.fit(whole, with), xpcs.fit(d, with)
+    for k, v in ipairs(a.point.x) do assert.is_true(v == b.point.x[k]) end
+    assert.is_true(a.chi2 == b.chi2)
+    local m, w = d:matrix(2), whole:matrix(2)
+    local u = mc.logical_and(mc.isfinite(w), mc.gt(mc.triu(mc.ones { 149, 149 }, 1), 0))
+    assert.is_true(mc.max(mc.abs(m[u] - w[u])):item() < 1e-7)
+    -- again from the file, from other frames, and from a file that was cut
+    assert.equal(0, #xpcs.open(path, o).warnings - 1)
+    o.end_frame = 120
+    warned(xpcs.open(path, o), 'it is made again')
+    local f = assert(io.open(pack, 'rb'))
+    local bytes = f:read '*a'
+    f:close()
+    f = assert(io.open(pack, 'wb'))
+    f:write(bytes:sub(1, math.floor(#bytes / 2)))
+    f:close()
+    local again = xpcs.open(path, o)
+    warned(again, 'it is made again')
+    -- a start is found without any matrix in memory
+    local r = xpcs.fit(again, { sigma = 0.01 })
+    assert.is_true(math.abs(r.reduced_chi2 - 1) < 0.05)
   end)
 end)

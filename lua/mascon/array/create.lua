@@ -44,6 +44,10 @@ end
 
 local function filled(fname, v)
   return function(shape, opts)
+    if opts ~= nil and type(opts) ~= 'table' then
+      error(('%s: options are %s; write sizes as a list, %s { 2, 3 }, and options in a table'):format(fname,
+        check.show(opts), fname), 2)
+    end
     local s, dt, _, number = shape_opts(fname, shape, opts, nil, 3)
     return tensor.empty(fname, s, dt, 2, number):fill_(v)
   end

@@ -77,7 +77,7 @@ local function triangle(fname, lower)
     if rc == 0 then return out._storage ~= nil and tensor.finish(out) or out end
     if rc ~= ELSEWHERE then tensor.failed(rc, 2, true, x) end
     local n, m = x.shape[x.ndim - 1], x.shape[x.ndim]
-    local mask = M.below(n, m, lower and k or k - 1)
+    local mask = tensor.moved(M.below(n, m, lower and k or k - 1), x._device, 3)
     if x.dtype == 'bool' then return F.logical_and(x, lower and mask or F.logical_not(mask)) end
     if lower then return F.where(mask, x, 0) end
     return F.where(mask, 0, x)

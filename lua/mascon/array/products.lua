@@ -4,6 +4,7 @@
 -- op vecdot.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local into = require 'mascon.core.into'
 local op = require 'mascon.core.op'
 local contract = require 'mascon.array.contract'
 local error = check.error
@@ -48,7 +49,8 @@ function M.dot(a, b, opts)
   a, b = pair('dot', a, b)
   if a.ndim == 0 or b.ndim == 0 then return F.multiply(a, b, o.out and o or nil) end
   if a.ndim == 1 and b.ndim == 1 then return contract.along('dot', a, b, -1, true, o) end
-  return contract.axes('dot', a, b, { a.ndim }, { math.max(1, b.ndim - 1) })
+  local r = contract.axes('dot', a, b, { a.ndim }, { math.max(1, b.ndim - 1) })
+  return o.out and into.copied('dot', o.out, r) or r
 end
 
 --- The inner product of all elements, the first operand conjugated: sum conj(a) b over the flattened tensors.

@@ -22,23 +22,43 @@ function M.write(path, bytes)
   return true
 end
 
---- The whole file as a string, or nil and a message.
+-- bytes of a text that are read at once, and of the longest: a device or a sparse file has no end
+local PIECE, LONGEST = 2 ^ 20, 2 ^ 29
+
+--- Bytes of an open file up to `most`, or nil and why not.
+local function bytes_of(f, most)
+  local size = f:seek 'end' -- nil for a pipe, 0 for a device
+  if size then f:seek('set', 0) end
+  if size and size > most and size < 2 ^ 62 then return nil, 'holds more' end -- a folder says 2^63 - 1
+  local parts, n = {}, 0
+  repeat
+    local part, why = f:read(math.min(PIECE, most + 1 - n))
+    if not part and why then return nil, why end
+    parts[#parts + 1] = part
+    n = n + (part and #part or 0)
+    if n > most then return nil, 'holds more' end
+  until not part
+  return table.concat(parts)
+end
+
+--- The whole file as a string, or nil and a message, also where it holds more than `most` bytes (512 MiB).
 ---@param path string
+---@param most? integer
 ---@return string|nil
 ---@return string|nil
-function M.read(path)
+function M.read(path, most)
   local bad = named(path)
   if bad then return nil, 'read: ' .. bad end
   local f, msg = io.open(path, 'rb')
   if not f then return nil, msg end
-  local text, why = f:read '*a'
-  if text == '' then -- a directory opens and reads as nothing; so does an empty file
-    local _, reason = f:read(1)
-    text, why = not reason and text or nil, reason
-  end
+  most = most or LONGEST
+  local bytes, why = bytes_of(f, most)
   f:close()
-  if not text then return nil, ('%s: %s'):format(path, why or 'cannot be read') end
-  return text
+  if bytes then return bytes end
+  if why == 'holds more' then
+    return nil, ('%s holds more than %.0f bytes, the longest text that is read; give a smaller file'):format(path, most)
+  end
+  return nil, ('%s: %s'):format(path, why)
 end
 
 local Writer = {}

@@ -178,7 +178,9 @@ end
 
 --- One option into out.
 local function enter(fname, out, spec, k, v, level)
-  if type(k) ~= 'string' then error(('%s: the options hold %s without a name; write name = value'):format(fname, show(v)), level + 1) end
+  if type(k) ~= 'string' then
+    error(('%s: the options hold %s without a name; write name = value'):format(fname, show(v)), level + 1)
+  end
   if spec[k] == nil and SPELLING[k] and spec[SPELLING[k]] then k = SPELLING[k] end
   local rule = spec[k]
   if not rule then

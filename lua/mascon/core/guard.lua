@@ -1,6 +1,8 @@
--- guard.lua - the check that stands in front of functions that are composed of others: arguments too many, and words for what they do not take.
+-- guard.lua - the check in front of functions that are composed of others: arguments too many, and words for what they
+-- do not take.
 --
--- A function says what it takes in its annotations (---@param). They are read when a call fails in the library itself (an index of nil, a conversion),
+-- A function says what it takes in its annotations (---@param). They are read when a call fails in the library itself
+-- (an index of nil, a conversion),
 -- never before: a call that is as it should be costs one protected call. Errors that have words pass as they are.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -42,7 +44,8 @@ local LUA = { string = 'string', boolean = 'boolean', number = 'number', ['funct
 local function fits(v, kind, text)
   for one in (kind .. '|'):gmatch '([^|]*)|' do
     if one == 'any' then
-      if not (text:find '[fciu]%d%d' or text:find '%[') or tensor.is(v) or type(v) ~= 'function' and type(v) ~= 'string' then return true end
+      local of_numbers = text:find '[fciu]%d%d' or text:find '%['
+      if not of_numbers or tensor.is(v) or type(v) ~= 'function' and type(v) ~= 'string' then return true end
     elseif one == 'mc.tensor' or one == 'mascon.Tensor' then
       if tensor.is(v) or type(v) == 'number' or type(v) == 'table' or type(v) == 'cdata' then return true end
     elseif one == 'integer' then
@@ -72,6 +75,9 @@ local function calls_back(f, i)
   return places[i]
 end
 
+--- Where in the library an error of Lua's own came up.
+local function stopped(raw) return raw:match '([^/]*/[^/]*%.lua:%d+):' or '?' end
+
 local function shown(v) return tensor.is(v) and tensor.describe(v) or check.show(v) end
 
 --- Why a call failed, in words.
@@ -80,8 +86,11 @@ local function words(name, f, raw, args, n)
   for i = 1, n do
     local what = debug.getlocal(f, i)
     local a, v = notes[what], args[i]
-    if a and v == nil and not a[3] then return ('%s: %s is missing; it takes %s'):format(name, what, (a[1] .. ' ' .. a[2]):gsub('%s+$', '')) end
-    if a and v ~= nil and not fits(v, a[1], a[2]) then return ('%s: %s is %s; it takes %s'):format(name, what, shown(v), (a[1] .. ' ' .. a[2]):gsub('%s+$', '')) end
+    local wanted = a and (a[1] .. ' ' .. a[2]):gsub('%s+$', '')
+    if a and v == nil and not a[3] then return ('%s: %s is missing; it takes %s'):format(name, what, wanted) end
+    if a and v ~= nil and not fits(v, a[1], a[2]) then
+      return ('%s: %s is %s; it takes %s'):format(name, what, shown(v), wanted)
+    end
   end
   local list = {}
   for i = 1, n do list[i] = shown(args[i]) end
@@ -89,10 +98,14 @@ local function words(name, f, raw, args, n)
     list[n] = nil
     n = n - 1
   end
-  return ('%s: it cannot be called with (%s); help says what it takes (it stopped at %s)'):format(name, table.concat(list, ', '), raw:match '([^/]*/[^/]*%.lua:%d+):' or '?')
+  return ('%s: it cannot be called with (%s); help says what it takes (it stopped at %s)'):format(name,
+    table.concat(list, ', '), stopped(raw))
 end
 
-local RAW = { 'attempt to ', 'bad argument #', 'cannot convert ', "has no member named '", 'wrong number of arguments for function call', 'table index is ', "'for' " }
+local RAW = {
+  'attempt to ', 'bad argument #', 'cannot convert ', "has no member named '",
+  'wrong number of arguments for function call', 'table index is ', "'for' ",
+}
 --- Whether an error is one of Lua's own, raised inside the library.
 local function is_raw(why)
   if type(why) ~= 'string' then return false end
@@ -109,7 +122,9 @@ end
 local function after(name, f, ok, ...)
   if ok then return ... end
   local why = ...
-  if is_raw(why) then check.error(('%s: its arguments are not what it takes; see help (it stopped at %s)'):format(name, why:match '([^/]*/[^/]*%.lua:%d+):' or '?'), 3) end
+  if is_raw(why) then
+    check.error(('%s: its arguments are not what it takes; see help (it stopped at %s)'):format(name, stopped(why)), 3)
+  end
   error(why, 0)
 end
 
@@ -134,12 +149,16 @@ return function(@LIST@COMMA extra)
   if extra ~= nil then too_many(name, extra, 2) end
   if @FUNCTIONS then return f(@LIST) end
   return after(@LIST@COMMA pcall(f@COMMA @LIST))
-end]]):gsub('@(%u+)', { LIST = list, COMMA = n > 0 and ',' or '', N = n, FUNCTIONS = n > 0 and table.concat(functions, ' or ') or 'false' })
+end]]):gsub('@(%u+)', {
+    LIST = list, COMMA = n > 0 and ',' or '', N = n, FUNCTIONS = n > 0 and table.concat(functions, ' or ') or 'false',
+  })
   if n == 0 then text = text:gsub('pcall%(f, *%)', 'pcall(f)') end
   return assert(loadstring(text, HERE))
 end
 
-local function too_many(name, v, level) check.error(('%s: %s is one argument too many'):format(name, shown(v)), level + 1) end
+local function too_many(name, v, level)
+  check.error(('%s: %s is one argument too many'):format(name, shown(v)), level + 1)
+end
 
 local made = setmetatable({}, { __mode = 'k' })
 
@@ -176,11 +195,15 @@ function M.method(name, f)
   local g = assert(loadstring(([[
 local name, f, ct, istype, blame, show, too_many = ...
 return function(%s, @)
-  if not istype(ct, a1) then blame(('%%s: the operand is %%s; give a tensor (a method is called with a colon, x:%%s(...))'):format(name, show(a1), name), 2) end
+  if not istype(ct, a1) then
+    blame(('%%s: the operand is %%s; give a tensor (a method is called with a colon, x:%%s(...))'):format(name,
+      show(a1), name), 2)
+  end
   !
   return f(%s?)
 end]]):format(list, list):gsub('[@!?]', info.isvararg and { ['@'] = '...', ['!'] = '', ['?'] = ', ...' }
-    or { ['@'] = 'extra', ['!'] = 'if extra ~= nil then too_many(name, extra, 2) end', ['?'] = '' }), HERE))(name, f, tensor.ct, tensor.istype, check.error, shown, too_many)
+    or { ['@'] = 'extra', ['!'] = 'if extra ~= nil then too_many(name, extra, 2) end', ['?'] = '' }), HERE))(name, f,
+      tensor.ct, tensor.istype, check.error, shown, too_many)
   into.behind[g], made[f], made[g] = f, g, g
   return g
 end

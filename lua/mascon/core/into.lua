@@ -12,9 +12,7 @@ M.guard = nil -- guard.of, once it is loaded
 
 -- functions in modules that take out= themselves
 M.own = {}
-for name in ('cumulative_sum cumulative_prod dot vdot vecdot outer pad interp ppoly tridiagonal polyval quantile percentile nanquantile nanpercentile nanmedian dct dst idct idst'):gmatch '%S+' do
-  M.own[name] = true
-end
+for _, row in ipairs(require 'mascon.gen.ops'.ops) do if row.own_out then M.own[row[1]] = true end end
 
 local function copied(name, out, ...)
   local r, second = ...
@@ -25,6 +23,8 @@ local function copied(name, out, ...)
   ::wrong::
   error(('%s: out is %s but the result is %s; give a tensor of that shape and dtype'):format(name, tensor.describe(out), tensor.describe(r)), 3)
 end
+
+M.copied = copied
 
 --- Calls f(...), whose last argument is a table of options with out in it.
 function M.call(name, f, opts, ...)

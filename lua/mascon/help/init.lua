@@ -71,13 +71,10 @@ local function parameters(f)
 end
 
 local OPERANDS = { { 'x' }, { 'a', 'b' }, { 'a', 'b', 'c' } }
-local GATHER = { take = { 'x', 'index' }, take_along_axis = { 'x', 'index' }, put_along_axis = { 'x', 'index', 'values' }, scatter_add = { 'x', 'index', 'values' },
-  scatter_reduce = { 'x', 'index', 'values' },
-  segment_sum = { 'x', 'segments' }, segment_prod = { 'x', 'segments' }, segment_max = { 'x', 'segments' }, segment_min = { 'x', 'segments' }, segment_mean = { 'x', 'segments' }, searchsorted = { 'x', 'values' }, bincount_weighted = { 'x', 'weights' } }
 
 --- Text of an op from its row: what it computes, dtypes, parameters, other spellings, source.
 local function of_row(row)
-  local operands = GATHER[row[1]] or (row.nin == 255 and { row.nout and 'list' or 'tensors' }) or OPERANDS[row.nin] or {}
+  local operands = row.operands or (row.nin == 255 and { row.nout and 'list' or 'tensors' }) or OPERANDS[row.nin] or {}
   local text = { row.doc .. '.' }
   if row.expr and row.expr:gsub('[%s()]', '') ~= row.doc:gsub('[%s()]', '') then text[#text + 1] = 'Formula: ' .. row.expr end
   text[#text + 1] = 'dtypes: ' .. table.concat(row.dtypes, ', ') .. (row.promote == 'float' and ' (integers become f64)' or '')

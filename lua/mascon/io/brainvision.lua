@@ -20,9 +20,12 @@ local function fail(path, fmt, ...) error(('brainvision: %s: ' .. fmt):format(pa
 local function folder_of(path) return path:match '^(.*/)[^/]*$' or '' end
 local function stem_of(path) return (path:match '[^/]*$'):gsub('%.[^.]*$', '') end
 
+-- bytes of a header or a list of markers: a million markers take 40 MB
+local LONGEST = 2 ^ 26
+
 --- Lines of a header or marker file, after a look at its first one.
 local function lines_of(path, kind)
-  local bytes, msg = file.read(path)
+  local bytes, msg = file.read(path, LONGEST)
   if not bytes then error(('brainvision: %s; check the path'):format(msg), 4) end
   if bytes:sub(1, 3) == '\239\187\191' then bytes = bytes:sub(4) end
   local first = bytes:match '^[^\r\n]*'
@@ -197,7 +200,7 @@ end
 
 --- All numbers of an ASCII file as a tensor [C, T].
 local function ascii_of(h)
-  local bytes, msg = file.read(h.data_file)
+  local bytes, msg = file.read(h.data_file, 2 ^ 30)
   if not bytes then error(('brainvision: %s; check the path'):format(msg), 4) end
   local skip_lines, skip_columns = tonumber(h.ascii.skiplines) or 0, tonumber(h.ascii.skipcolumns) or 0
   local comma = (h.ascii.decimalsymbol or '.') == ','

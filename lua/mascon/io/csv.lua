@@ -19,6 +19,9 @@ local SLAB = 4096         -- rows turned into text at a time
 
 -- ---------------------------------------------------------------- records
 
+-- bytes of the longest line
+local LINE, ENDLESS = 2 ^ 28, 'a zero byte, or a line of more than 256 MiB; this is no text file'
+
 local Reader = {}
 Reader.__index = Reader
 
@@ -53,6 +56,7 @@ function Reader:next_line()
     stopped = find(self.buffer, '\n', from, true)
     if stopped then break end
     local have = #self.buffer - self.at + 1
+    if have > LINE or find(self.buffer, '\0', 1, true) then stop(self, self.line + 1, nil, ENDLESS) end
     local more = self.f:read(math.max(CHUNK, have)) -- as much again, so that one endless line costs linear time
     if not more then break end
     self.buffer = sub(self.buffer, self.at) .. more

@@ -375,12 +375,14 @@ end
 --- Options of a read; the array part of the table names channels, too.
 local function options(fname, opts, spec)
   if type(opts) == 'string' or type(opts) == 'number' then opts = { channels = opts } end
-  local o = check.opts(fname, opts, spec, 4)
-  if opts and opts[1] ~= nil then
-    if o.channels ~= nil then error(fname .. ': channels are given twice, as option and as list; give one', 3) end
-    o.channels = {}
-    for i, v in ipairs(opts) do o.channels[i] = v end
+  if type(opts) ~= 'table' or opts[1] == nil then return check.opts(fname, opts, spec, 4) end
+  local named, list = {}, {}
+  for k, v in pairs(opts) do
+    if type(k) == 'number' then list[k] = v else named[k] = v end
   end
+  if named.channels ~= nil then error(fname .. ': channels are given twice, as option and as list; give one', 3) end
+  local o = check.opts(fname, named, spec, 4)
+  o.channels = list
   return o
 end
 

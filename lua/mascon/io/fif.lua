@@ -304,7 +304,8 @@ local SLAB = 2 ^ 18
 function Writer:pack(t, as)
   local size = as == 'f32' and 4 or 8
   local buffer, n, at = byte_list(SLAB * size), t:numel(), 0
-  local from = ffi.cast('const char *', tensor.pointer(t))
+  local host = tensor.hosted(t)
+  local from = ffi.cast('const char *', tensor.pointer(host))
   while at < n do
     local k = math.min(SLAB, n - at)
     lib.check(C.mc_samples_pack((as == 'f32' and F32 or F64) + BIG, tensor.code[t.dtype], from + at * tensor.size[t.dtype], k, buffer), 4)

@@ -154,6 +154,7 @@ function Writer:group(name) done(self, C.mc_hdf5_put_group(writing(self), name))
 function Writer:tensor(of, name, t, chunk, level)
   local h = writing(self)
   if t._data == nil then tensor.promote(t, 4) end -- raises: it was released
+  t = tensor.hosted(t)
   for k = 0, t._ndim - 1 do
     count_[k] = t._shape[k]
     step_[k] = chunk and chunk[k + 1] or 0

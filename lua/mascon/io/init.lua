@@ -84,7 +84,7 @@ function M.load(path, opts)
     elseif YAML[ext] then out = require('mascon.io.yaml').load(path)
     elseif ext == 'npz' then out = require('mascon.io.npy').load_npz(path)
     else
-      out, msg = require('mascon.base.file').read(path)
+      out, msg = require('mascon.base.file').read(path, ext == 'json' and 2 ^ 28 or nil)
       if out and ext == 'json' then
         out, msg = require('mascon.base.json').decode(out)
         if msg then msg = path .. ': ' .. msg end

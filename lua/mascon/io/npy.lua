@@ -171,6 +171,7 @@ end
 --- The tensor to write from, its sizes in `shape`, and whether its elements come first axis fastest.
 local function layout(t)
   if t._data == nil and bit.band(t._flags, 1) ~= 0 then tensor.promote(t, 4) end -- raises: it was released
+  t = tensor.hosted(t)
   for i = 0, t._ndim - 1 do shape[i] = t._shape[i] end
   if t._ndim > 1 and not t:is_contiguous() then
     local r = reversed(t)
@@ -351,7 +352,7 @@ function Stream:append(t)
   if not fits(t.dtype, self.dtype) then
     error(('save: a block is %s and %s holds %s; convert it with :to %q first'):format(tensor.describe(t), self.path, self.dtype, self.dtype), 2)
   end
-  local x = t:to(self.dtype)
+  local x = tensor.hosted(t:to(self.dtype))
   if not x:is_contiguous() then x = x:copy() end
   if C.mc_npy_write(self._w, x._data, x._numel) ~= 0 then
     local msg = lib.message()

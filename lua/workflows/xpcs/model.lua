@@ -1,8 +1,11 @@
 -- model.lua - two-time correlation of diffusion and shear, in tensors.
 --
--- The definition in its plainest form, for simulation, plots and the test of the fused pass, which computes the same without these arrays.
--- C2(phi, t_i, t_j) = offset + contrast g1^2, g1 = exp(-kD |A_j - A_i|) sinc(x)^2, x = kS cos(phi0 - phi) |B_j - B_i|, where A and B are running trapezoids
--- (without dt) of D(t) = D0 t^alpha + D_offset and G(t) = g0 t^beta + g_off, kD = q^2 dt / 2, kS = q L dt / (2 pi). Times below half a step count as half a step.
+-- The definition in its plainest form, for simulation, plots and the test of the fused pass, which computes the same
+-- without these arrays.
+-- C2(phi, t_i, t_j) = offset + contrast g1^2, g1 = exp(-kD |A_j - A_i|) sinc(x)^2, x = kS cos(phi0 - phi) |B_j - B_i|,
+-- where A and B are running trapezoids
+-- (without dt) of D(t) = D0 t^alpha + D_offset and G(t) = g0 t^beta + g_off, kD = q^2 dt / 2, kS = q L dt / (2 pi).
+-- Times below half a step count as half a step.
 local mc = require 'mascon'
 local M = {}
 
@@ -34,7 +37,8 @@ function M.integrals(t, scale, power, shift)
   local p = tau ^ power
   local rate = p * scale + shift
   local above = mc.gt(rate, LEAST)
-  return { running(mc.where(above, rate, LEAST)), running(mc.where(above, p, 0)), running(mc.where(above, p * scale * mc.log(tau), 0)),
+  return { running(mc.where(above, rate, LEAST)), running(mc.where(above, p, 0)), running(mc.where(above,
+    p * scale * mc.log(tau), 0)),
     running(mc.where(above, mc.ones { n }, 0)) }
 end
 
@@ -54,15 +58,21 @@ local function sinc(x)
 end
 
 --- g1 [n, n] of one angle, and with `derivatives` the list dC2/dp of the physical parameters for contrast 1.
----@param o table t f64 [n], kd, ks, physics (list of 3 or 7), legacy_abs
+---@param o table t f64 [n], kd, ks, physics (list of 3 or 7), legacy_abs; step: only every step-th time, integrated
+---  over all of them
 ---@param phi number deg
 function M.g1(o, phi, derivatives)
   local p = o.physics
-  local A = M.integrals(o.t, p[1], p[2], p[3])
+  local function at(scale, power, shift)
+    local list = M.integrals(o.t, scale, power, shift)
+    for k = 1, o.step and o.step > 1 and 4 or 0 do list[k] = list[k][{ { 1, list[k].shape[1], o.step } }] end
+    return list
+  end
+  local A = at(p[1], p[2], p[3])
   local E = mc.exp(mc.maximum(size(differences(A[1]), o.legacy_abs) * -o.kd, -700))
   local g1, S, D, b, B, turn = E, nil, nil, nil, nil, nil
   if #p > 3 then
-    B = M.integrals(o.t, p[4], p[5], p[6])
+    B = at(p[4], p[5], p[6])
     turn = (p[7] - phi) * DEGREE
     b = size(differences(B[1]), o.legacy_abs)
     S, D = sinc(b * (o.ks * math.cos(turn)))

@@ -36,7 +36,6 @@ end
 -- ---------------------------------------------------------------- rows checked and completed
 local EWISE = { unary = 1, binary = 2, ternary = 3, where = 3 }
 local NIN = { unary = 1, binary = 2, ternary = 3, where = 3, reduce = 1, scan = 1, sort = 1, select = 1, fft = 1, matmul = 2 }
-local GATHER_NIN = { take = 2, take_along_axis = 2, put_along_axis = 3, nonzero_flat = 1, searchsorted = 2, bincount = 1, bincount_weighted = 2 }
 local seen, composite, compiled = {}, {}, {}
 for _, r in ipairs(T.ops) do -- rows of the family 'lua' are compositions of other ops: they have no number in C
   if r.family == 'lua' then
@@ -63,7 +62,7 @@ for _, r in ipairs(T.ops) do
   assert(not seen[name], 'op ' .. name .. ' twice')
   seen[name] = true
   r.set = set(r.dtypes)
-  r.nin_n = type(r.nin) == 'number' and r.nin or r.nin == 'list' and 255 or NIN[r.family] or GATHER_NIN[name]
+  r.nin_n = type(r.nin) == 'number' and r.nin or r.nin == 'list' and 255 or NIN[r.family]
   assert(r.nin_n, name .. ': number of inputs')
   assert(r.doc and r.source and r.tol and r.rules, name .. ': a row needs doc, source, tol and rules')
   if EWISE[r.family] then assert(r.expr, name .. ': an elementwise row needs expr') end
@@ -382,10 +381,10 @@ end
 do
   local EXPORTED = { -- fields of a row that Lua sees
     'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module',
-    'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value', 'truth',
+    'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value', 'truth', 'own_out', 'by_rows',
   }
   -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
-  local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'd', 'cd', 'hand', 'fix', 'guard', 'kernels', 'example', 'work' }
+  local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'd', 'cd', 'hand', 'fix', 'guard', 'kernels', 'example', 'work', 'operands' }
   local lists, at = {}, {} -- equal lists of rows stand once
   local function list_text(v)
     local text = lua_value(v)

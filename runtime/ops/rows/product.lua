@@ -7,7 +7,7 @@ local op, FC, ALL, STD, kernels, functions, ACC = W.op, W.FC, W.ALL, W.STD, W.ke
 -- ---------------------------------------------------------------- products
 op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD, work = 1.3, example = "mc.matmul(mc.tensor{{1, 2}, {3, 4}}, mc.tensor{1, 1})  --> f64[2]@cpu { 3, 7 }" }
 op { 'cross_product', family = 'cross', internal = true, says = 'cross', nin = 2, dtypes = { 'f32', 'f64' }, method = false, tol = 'EXACT', rules = 'none: cross takes it where nothing is recorded', doc = 'vector products along the last axis', source = STD }
-op { 'vecdot', family = 'dot', module = 'mascon.array.products', nin = 2, dtypes = ALL, tol = 'ACCUM', rules = 'auto', doc = 'sum of conj(a) b along one axis, batched over the others', source = STD }
+op { 'vecdot', family = 'dot', module = 'mascon.array.products', nin = 2, dtypes = ALL, tol = 'ACCUM', rules = 'auto', doc = 'sum of conj(a) b along one axis, batched over the others', source = STD, own_out = true }
 
 -- ---------------------------------------------------------------- transforms
 local FP = { { 'n', 'int', -1 }, { 'axis', 'axis', -1 }, { 'norm', { 'backward', 'ortho', 'forward' }, 'backward' } }
@@ -21,7 +21,7 @@ end
 for _, r in ipairs {
   { 'dct', 'discrete cosine transform, types 1 to 4', work = 1.2 }, { 'idct', 'inverse of dct', work = 1.2 }, { 'dst', 'discrete sine transform, types 1 to 4' }, { 'idst', 'inverse of dst' },
 } do
-  op { r[1], family = 'dct', module = 'mascon.fft.dct', nin = 1, dtypes = FC, promote = 'float', tol = 'FFT', rules = r[1], namespace = 'fft', method = false, work = r.work, example = r.example, doc = r[2], source = 'SciPy fft.' .. r[1] .. '; A fast cosine transform in one and two dimensions, 1980' }
+  op { r[1], family = 'dct', own_out = true, module = 'mascon.fft.dct', nin = 1, dtypes = FC, promote = 'float', tol = 'FFT', rules = r[1], namespace = 'fft', method = false, work = r.work, example = r.example, doc = r[2], source = 'SciPy fft.' .. r[1] .. '; A fast cosine transform in one and two dimensions, 1980' }
 end
 
 -- ---------------------------------------------------------------- kernels and their other functions

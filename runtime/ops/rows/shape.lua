@@ -10,7 +10,7 @@ composed('mascon.array.manipulate', ALL, {
   { 'broadcast_shapes', method = false, doc = 'the shape to which shapes broadcast', rules = 'none: shapes' }, { 'broadcast_arrays', nin = 'list', method = false, doc = 'tensors as views of their common shape' },
   { 'unstack', doc = 'the slices along one axis as a list' }, { 'matrix_transpose', doc = 'the last two axes exchanged' },
   { 'repeat_each', alias = { 'repeat' }, doc = 'each element several times' }, { 'tile', doc = 'the whole tensor several times along each axis' },
-  { 'cumulative_sum', tol = 'ACCUM', doc = 'running sum, optionally with a leading 0' }, { 'cumulative_prod', tol = 'ACCUM', doc = 'running product, optionally with a leading 1' },
+  { 'cumulative_sum', tol = 'ACCUM', doc = 'running sum, optionally with a leading 0', own_out = true }, { 'cumulative_prod', tol = 'ACCUM', doc = 'running product, optionally with a leading 1', own_out = true },
 })
 composed('mascon.core.index', ALL, {
   { 'put', nin = 3, rules = 'put', source = 'NumPy advanced indexing', doc = 'a copy with values written at any index expression' },
@@ -33,10 +33,11 @@ composed('mascon.fft', { 'f32', 'f64', 'c64', 'c128' }, {
   { 'fftshift', namespace = 'fft', method = false, dtypes = ALL, doc = 'zero frequency moved to the middle' }, { 'ifftshift', namespace = 'fft', method = false, dtypes = ALL, doc = 'inverse of fftshift' },
 })
 composed('mascon.array.products', NUM, {
-  { 'dot', nin = 2, tol = 'ACCUM', doc = 'product of vectors and matrices, the last axis of a with the last but one of b', source = 'NumPy dot' },
-  { 'vdot', nin = 2, tol = 'ACCUM', doc = 'sum of conj(a) b over all elements', source = 'NumPy vdot' },
+  { 'dot', nin = 2, tol = 'ACCUM', doc = 'product of vectors and matrices, the last axis of a with the last but one of b',
+    source = 'NumPy dot', own_out = true },
+  { 'vdot', nin = 2, tol = 'ACCUM', doc = 'sum of conj(a) b over all elements', source = 'NumPy vdot', own_out = true },
   { 'inner', nin = 2, tol = 'ACCUM', doc = 'sum of products over the last axis of both', source = 'NumPy inner' },
-  { 'outer', nin = 2, doc = 'all products of an element of a with one of b' },
+  { 'outer', nin = 2, doc = 'all products of an element of a with one of b', own_out = true },
   { 'tensordot', nin = 2, tol = 'ACCUM', doc = 'sum of products over chosen axes' },
   { 'kron', nin = 2, doc = 'Kronecker product', source = 'NumPy kron' },
   { 'cross', nin = 2, tol = 'ACCUM', doc = 'vector product in space', work = 1.6 },
@@ -89,7 +90,8 @@ composed('mascon.signal.convolution', ALL, {
   { 'correlate', nin = 2, method = false, tol = 'ACCUM', doc = 'correlation of vectors', source = 'NumPy correlate', work = 3.9 },
 })
 composed('mascon.array.polynomial', NUM, {
-  { 'polyval', nin = 2, method = false, tol = 'ACCUM', doc = 'a polynomial at x', source = 'NumPy polyval' },
+  { 'polyval', nin = 2, method = false, tol = 'ACCUM', doc = 'a polynomial at x',
+    source = 'NumPy polyval', own_out = true },
   { 'polyadd', nin = 2, method = false, doc = 'sum of polynomials', source = 'NumPy polyadd' },
   { 'polysub', nin = 2, method = false, doc = 'difference of polynomials', source = 'NumPy polysub' },
   { 'polymul', nin = 2, method = false, tol = 'ACCUM', doc = 'product of polynomials', source = 'NumPy polymul', work = 2.4 },

@@ -7,11 +7,11 @@ local composed, FLOAT, REAL, FC, NUM, ALL, ORD = W.composed, W.FLOAT, W.REAL, W.
 -- ---------------------------------------------------------------- compositions: statistics along axes
 local NP, SP = 'NumPy 2.4: ', 'SciPy 1.17: '
 composed('mascon.array.quantile', FLOAT, {
-  { 'quantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes: nine types, weights', source = 'Sample quantiles in statistical packages, 1996', work = 2.3 },
-  { 'nanquantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes, NaN left out', source = NP .. 'nanquantile', work = 2.3 },
-  { 'percentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent', source = NP .. 'percentile', work = 2.3 },
-  { 'nanpercentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent, NaN left out', source = NP .. 'nanpercentile', work = 2.3 },
-  { 'nanmedian', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'median over axes, NaN left out', source = NP .. 'nanmedian', work = 2.3 },
+  { 'quantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes: nine types, weights', source = 'Sample quantiles in statistical packages, 1996', work = 2.3, own_out = true },
+  { 'nanquantile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles over axes, NaN left out', source = NP .. 'nanquantile', work = 2.3, own_out = true },
+  { 'percentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent', source = NP .. 'percentile', work = 2.3, own_out = true },
+  { 'nanpercentile', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'quantiles for q in percent, NaN left out', source = NP .. 'nanpercentile', work = 2.3, own_out = true },
+  { 'nanmedian', promote = 'float', tol = 'ULP4', rules = 'quantile', doc = 'median over axes, NaN left out', source = NP .. 'nanmedian', work = 2.3, own_out = true },
 })
 composed('mascon.array.histogram', REAL, {
   { 'digitize', nin = 2, rules = 'none: positions', doc = 'the bin of each element', source = NP .. 'digitize', work = 2.1 },

@@ -11,8 +11,6 @@ local M = {}
 
 local SHORTEST, LONGEST = 64, 16384 -- elements of a row: shorter ones go better many at a time, longer ones are summed in pieces
 local OPERANDS, OPS = 56, 16
-local ALONG = {}
-for name in ('sum mean max min prod var std logsumexp skew kurtosis softmax log_softmax'):gmatch '%S+' do ALONG[name] = true end
 local FULL = { f32 = true, f64 = true }
 
 local function numel(shape)
@@ -137,7 +135,7 @@ function M.emit(owner, members, layout)
 ]]):format(table.concat(from, ', '), table.concat(to, ', '), number, length(n), length_of[n])
     else
       local h = layout[m.ins[1]]
-      if not (m.row and #m.ins == 1 and ALONG[m.row[1]] and FULL[codegen.by_code[h.dtype][1]]) or m.params.dtype >= 0 or #m.ins ~= 1 or #m.outs ~= 1 then return nil, 'a step that works otherwise' end
+      if not (m.row and #m.ins == 1 and m.row.by_rows and FULL[codegen.by_code[h.dtype][1]]) or m.params.dtype >= 0 or #m.ins ~= 1 or #m.outs ~= 1 then return nil, 'a step that works otherwise' end
       local out = layout[m.outs[1]]
       local kept = numel(out.shape) / rows
       if n == 1 or not from[1] or given[1].shape[1] == nil or (kept ~= 1 and kept ~= n) or #along == OPS then return nil, 'a step that works otherwise' end

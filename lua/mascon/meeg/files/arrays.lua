@@ -14,6 +14,8 @@ local side_table = require 'mascon.meeg.files.side_table'
 local error = check.error
 local M = {}
 
+-- channels times samples of epochs that there are none of
+local EMPTY = 2 ^ 24
 local RATES = { 'fs', 'sfreq', 'srate', 'sf', 'sampling_rate' }
 
 local function number_in(file, names)
@@ -65,6 +67,11 @@ function M.open(path, o)
   else data = require('mascon.io').open(path) end
   if data.ndim ~= 2 and data.ndim ~= 3 or tensor.kind[data.dtype] == 'c' then
     error(('meeg.open: %s is %s; a recording is [channels, samples], epochs are [epochs, channels, samples]'):format(path, tensor.describe(data)), 3)
+  end
+  local n_channels, n_samples = data.shape[data.ndim - 1], data.shape[data.ndim]
+  -- an array without elements can be of any shape
+  if n_channels < 1 or n_samples < 1 or data:numel() == 0 and n_channels * n_samples > EMPTY then
+    error(('meeg.open: %s is %s; a recording has channels and samples'):format(path, tensor.describe(data)), 3)
   end
   local side = side_table.load(path, o.table)
   fs, tmin, events = o.fs or side.fs or fs, o.tmin or side.tmin or tmin or 0, events or side.events

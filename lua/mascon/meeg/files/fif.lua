@@ -21,6 +21,9 @@ local REF_ROLE, REF_NAME, REF_NUMBER, NEXT_FILE = 115, 118, 117, 2
 local BASELINE_MIN, BASELINE_MAX, SELECTION, DROP_LOG, EVENT_LIST, RAW_RATE, EVENT_COMMENTS = 3568, 3569, 3800, 3801, 3561, 3803, 3566
 local REJECT, METADATA_BLOCK = 3802, 3811
 local MOST_PARTS = 1000
+-- samples of gaps for each one that was recorded, and numbers that gaps may always have; numbers of an epoch where
+-- there is none
+local GAP_SHARE, GAP_NUMBERS, EMPTY = 1000, 2 ^ 23, 2 ^ 24
 
 -- ---------------------------------------------------------------- what raw and epochs share
 
@@ -126,6 +129,11 @@ local function open_raw(parts, head)
     end
   end
   if total == 0 then parts[1]:fail('it holds no sample') end
+  local gaps = 0
+  for _, b in ipairs(list) do gaps = gaps + (b.tag and 0 or b.count) end
+  if gaps * n > math.max(GAP_NUMBERS, GAP_SHARE * (total - gaps) * n) then
+    parts[1]:fail('gaps of %.0f samples among %.0f recorded ones; the file is damaged', gaps, total - gaps)
+  end
   warnings[#warnings + 1] = fif_info.idle(head.info.projs)
   local scale, annotations = {}, {}
   for i = 1, n do scale[i] = head.ranges[i] * head.cals[i] end
@@ -271,6 +279,9 @@ local function part_of(f, head)
   if p.samples < 1 or numbers ~= p.count * #head.channels * p.samples then
     f:fail('%.0f numbers for %d epochs of %d channels and %.0f samples; the file is damaged', numbers, p.count, #head.channels, p.samples)
   end
+  if p.count == 0 and p.samples * #head.channels > EMPTY then
+    f:fail('epochs of %.0f samples, and none of them; the file is damaged', p.samples)
+  end
   local selection, low, high = f:tag(node, SELECTION), f:tag(node, BASELINE_MIN), f:tag(node, BASELINE_MAX)
   if selection then
     p.selection = f:numbers(selection)
@@ -317,11 +328,13 @@ local function open_epochs(files, head)
   local one, n = parts[1], #head.channels
   head.info.raw_fs, head.info.reject = one.raw_fs, one.reject
   head.info.fif.annotations = fif_info.block(files[1], BLOCK.annotations)
-  local samples, cals = one.samples, head.cals
+  local samples, cals, warnings = one.samples, head.cals, { unpack(head.warnings) }
+  warnings[#warnings + 1] = fif_info.idle(head.info.projs)
   return epochs.over('meeg.open', {
     path = files[1].path, fs = head.fs, tmin = one.first / head.fs, samples = samples, channels = head.channels, bads = head.bads, baseline = one.baseline,
     events = #event_rows > 0 and require('mascon.core.op').functions.concat(event_rows) or one.events, event_id = ids, selection = selection,
     drop_log = selection and joined_log(parts), metadata = metadata, info = head.info,
+    warnings = warnings,
   }, {
     count = total, dtype = 'f64', read = function(rows, picks)
       local out = tensor.empty('epochs.read', { #rows, #picks, samples }, 'f64', 3)

@@ -88,7 +88,7 @@ function M.load(path, given)
     from = given or beside(path)
     if not from then return {} end
     if from:lower():match '%.json$' then
-      local text, msg = file.read(from)
+      local text, msg = file.read(from, 2 ^ 28)
       if not text then error('meeg.open: ' .. msg .. '; check the path of the table', 3) end
       t, msg = require('mascon.base.json').decode(text)
       if type(t) ~= 'table' then error(('meeg.open: %s: %s'):format(from, msg or 'no table of channels'), 3) end
