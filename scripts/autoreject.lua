@@ -17,7 +17,7 @@ local o = mc.args.parse(arg, {
     { 'unit', 'string', 'unit of an array, such as uV (SI)' }, { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
     { 'bads', 'list', 'channels known to be bad: left alone' },
     { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ') .. ', or a table .csv (where the file has none: 10-05, or a cap whose pins are all there)', value = 'NAME' },
-    { 'picks', 'list', 'channels or types to clean; the others are neither read nor kept (all that can be are cleaned, all are kept)' },
+    { 'picks', 'list', 'channels or types to clean; others are neither read nor kept (all that can be; all are kept)' },
     { 'reject_by', { 'local', 'global', 'ransac' }, 'limits by channel with repair, one limit a type, or channels that others cannot predict', default = 'local' },
     { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact' },
     { 'kappa', 'numbers', 'shares of bad channels that make an epoch bad (0 to 1 in tenths)' }, { 'rho', 'numbers', 'numbers of channels repaired at most (1, 4, 32)' },

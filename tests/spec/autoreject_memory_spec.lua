@@ -138,13 +138,15 @@ describe('peak memory', function()
     for i = 1, 2 * C do
       local h, turn = 1 - (i - 0.5) / 2 / C, 2.4 * i
       local r = math.sqrt(1 - h * h)
-      rows[#rows + 1] = ('c%d,%s,%.9f,%.9f,%.9f'):format(i, i <= C and 'eeg' or 'misc', 0.09 * r * math.cos(turn), 0.09 * r * math.sin(turn), 0.09 * h)
+      local x, y, z = 0.09 * r * math.cos(turn), 0.09 * r * math.sin(turn), 0.09 * h
+      rows[#rows + 1] = ('c%d,%s,%.9f,%.9f,%.9f'):format(i, i <= C and 'eeg' or 'misc', x, y, z)
     end
     local x = 1e-5 * mc.randn({ 2 * C, 2 * E * T }, { seed = 1, dtype = 'f32' })
     for i = 1, 300 do x[{ 1 + i * 7 % C, { i * 900 + 1, i * 900 + 200 } }] = 2e-3 * (i % 2) end
     mc.save(folder .. '/wide.npy', x)
     assert(mc.file.write(folder .. '/wide.csv', table.concat(rows, '\n') .. '\n'))
-    local line = ('scripts/autoreject.lua %s/wide.npy --fs 500 --events fixed --tmin 0 --tmax 1 --cv 3 --rho 1,4 --quiet --picks eeg --out %s'):format(folder, folder)
+    local line = ('scripts/autoreject.lua %s/wide.npy --fs 500 --events fixed --tmin 0 --tmax 1 --cv 3 '
+      .. '--rho 1,4 --quiet --picks eeg --out %s'):format(folder, folder)
     local function run(more)
       local out = process.mascon(([[
         local words = {}
@@ -156,7 +158,8 @@ describe('peak memory', function()
             if k then return k * 1024 end
           end
         end
-        local function peak() return status 'VmHWM' - status 'RssFile' end -- pages of the mapped array are the system's to take back
+        -- pages of the mapped array are the system's to take back
+        local function peak() return status 'VmHWM' - status 'RssFile' end
         local before = peak()
         dofile(arg[0])
         print('\npeak', peak() - before)

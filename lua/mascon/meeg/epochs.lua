@@ -331,8 +331,8 @@ local function derived(e, rows, cols)
   return setmetatable(out, meta)
 end
 
---- The same epochs with their samples behind read(rows, picks), which gives [#rows, #picks, T] of 1-based positions, the caller's to write to. For what
---- changes samples on their way, block by block.
+--- The same epochs with their samples behind read(rows, picks), which gives [#rows, #picks, T] of 1-based positions,
+--- the caller's to write to. For what changes samples on their way, block by block.
 ---@param e table epochs
 ---@param read function
 ---@return table epochs

@@ -140,7 +140,8 @@ function Ransac:transform(epochs)
     found[name], bad[k] = true, here[name]
   end
   local o, clean, E = self.options, epochs:copy(), epochs:count()
-  local far = not rawget(clean, 'data') and not source.fits(E, #epochs.channels, epochs.samples, tensor.size[epochs:dtype()], o.max_memory)
+  local size = tensor.size[epochs:dtype()]
+  local far = not rawget(clean, 'data') and not source.fits(E, #epochs.channels, epochs.samples, size, o.max_memory)
   if not far then clean:load() end
   if #bad == 0 then return clean end
   local from = sources_of(self, epochs, found, o.compat)
@@ -154,7 +155,9 @@ function Ransac:transform(epochs)
   local settings = { alpha = o.alpha, centre = o.compat == 'upstream' and o.centre == 'none' and 'fit' or o.centre }
   local interpolator = augment.interpolator(fname, epochs, { type = self.group.type, picks = all }, settings)
   local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end
-  local W = tensor.outlive(mc.scope(function() return mc.take(interpolator.subsets({ places })[1], i64(targets), 1) end))
+  local W = tensor.outlive(mc.scope(function()
+    return mc.take(interpolator.subsets({ places })[1], i64(targets), 1)
+  end))
   if far then
     local inner, row = clean, {}
     for k, i in ipairs(bad) do row[i] = k end
@@ -165,7 +168,10 @@ function Ransac:transform(epochs)
         if row[i] then at[#at + 1], rows[#rows + 1] = k, row[i] end
       end
       if #at > 0 then
-        mc.scope(function() data[{ mc.all, i64(at) }] = mc.matmul(mc.take(W, i64(rows), 1), inner:read({ epochs = which, channels = from }):to 'f64'):to(data.dtype) end)
+        mc.scope(function()
+          local x = inner:read({ epochs = which, channels = from }):to 'f64'
+          data[{ mc.all, i64(at) }] = mc.matmul(mc.take(W, i64(rows), 1), x):to(data.dtype)
+        end)
       end
       return data
     end)

@@ -23,7 +23,8 @@ function M.folder(dir, overwrite) mc.results.folder('autoreject.results', dir, n
 ---@param epochs table
 ---@param picks integer[]
 function M.average(epochs, picks)
-  local sum, next_ = mc.zeros { #picks, epochs.samples }, epochs:blocks { channels = picks, size = math.max(1, math.floor(BLOCK / (8 * #picks * epochs.samples))) }
+  local size = math.max(1, math.floor(BLOCK / (8 * #picks * epochs.samples)))
+  local sum, next_ = mc.zeros { #picks, epochs.samples }, epochs:blocks { channels = picks, size = size }
   local left = true
   while left do
     local before = sum

@@ -156,12 +156,16 @@ local function interpolator_of(fname, model, epochs, g, labels, kept)
       if l == log_.REPAIRED then count = count + 1 elseif l == log_.CLUSTER then excluded = excluded + 1 end
     end
     any = any or count > 0
-    if count >= #g.picks then error(('%s: the log wants all %d %s channels of epoch %d repaired; at least one must be left to repair from'):format(fname, #g.picks, g.type, e), 3) end
+    if count >= #g.picks then
+      error(('%s: the log wants all %d %s channels of epoch %d repaired; at least one must be left to repair from'):format(
+        fname, #g.picks, g.type, e), 3)
+    end
   end
   if not any then return nil end
   local interpolator = augment.interpolator(fname, epochs, g, model.options)
   if interpolator or model.options.compat == 'upstream' then return interpolator end
-  error(('%s: channels of type %s have no interpolator and cannot be repaired; set their labels 2 to 1'):format(fname, g.type), 3)
+  error(('%s: channels of type %s have no interpolator and cannot be repaired; set their labels 2 to 1'):format(
+    fname, g.type), 3)
 end
 
 --- Writes repaired values of one group into data [kept, columns, T]; places: the columns of g.picks, from 1.
@@ -180,7 +184,8 @@ local function mend(g, labels, kept, data, places)
   end)
 end
 
---- Epochs whose cells are repaired when they are read, for sets that memory does not hold. rows[k]: the row of labels of epoch k.
+--- Epochs whose cells are repaired when they are read, for sets that memory does not hold.
+--- rows[k]: the row of labels of epoch k.
 local function mended(model, clean, groups, labels, rows)
   return epochs_.behind(clean, function(which, picks)
     local need, column, kept = { unpack(picks) }, {}, {}
@@ -246,8 +251,9 @@ local OPTS = { reject_log = { nil, 'any' }, allow_empty = { nil, 'bool' }, mark 
 ---@param epochs table of the channels the model was fitted on, the same epochs or others
 ---@param opts? table reject_log (a log of these epochs, overrides the model) · mark (bad epochs stay, unchanged; the log tells which) · allow_empty (no error when
 ---  every epoch is bad); the last two default to what the fit was given
----@return table clean epochs, new samples; bad epochs dropped with the reason AUTOREJECT. Of a set in a file that takes more than half of max_memory (of 1 GiB where
----  that is not given), samples are repaired as they are read: keep the file open
+---@return table clean epochs, new samples; bad epochs dropped with the reason AUTOREJECT. Of a set
+---  in a file that takes more than half of max_memory (of 1 GiB where that is not given), samples are repaired as they
+---  are read: keep the file open
 ---@return table log
 --- Errors: channels that differ from those of the fit; a log of another kind, shape or names; every epoch bad.
 function Model:transform(epochs, opts)
@@ -283,7 +289,8 @@ function Model:transform(epochs, opts)
     if g.interpolator then repaired[#repaired + 1] = g end
   end
   local shared = rawget(clean, 'data')
-  if not shared and not source.fits(#rows, #epochs.channels, epochs.samples, tensor.size[epochs:dtype()], self.options.max_memory) then
+  local size, limit = tensor.size[epochs:dtype()], self.options.max_memory
+  if not shared and not source.fits(#rows, #epochs.channels, epochs.samples, size, limit) then
     return #repaired > 0 and mended(self, clean, repaired, labels, rows) or clean, log
   end
   local data = shared or clean:read()
