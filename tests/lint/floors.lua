@@ -43,6 +43,7 @@ M.LUA = {
   { 'integrate', 'integrals, differential equations' },
   { 'io', 'formats of files as tensors' },
   { 'plot', 'figures' },
+  { 'sample', 'draws from log densities, their diagnostics and figures' },
   { 'report', 'pages, manifests, what the machine offers' },
   { 'meeg', 'recordings of EEG and MEG' },
   { 'help', 'documentation of every public name' },
