@@ -6,7 +6,7 @@
  *
  * Headers in Lua. A header is made in three ways:
  *   inline   the payload follows the header in memory that somebody else owns (the Lua heap).
- *            No finalizer. Used up to MC_INLINE_BYTES. Promoted to storage when a view must keep it.
+ *            No finalizer. Used up to MC_INLINE_BYTES. A view that must keep it promotes it.
  *   stored   `storage` is a refcounted block shared by views; mc_drop() gives the reference back.
  *   view     a stored tensor whose shape, strides or first element differ.
  * Why (16-element f64 add, one core of a Zen 3, ns, traced/interpreted, 10 live handles; then 1e5
