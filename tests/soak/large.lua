@@ -4,7 +4,7 @@
 --     mascon tests/soak/large.lua [--count N] [--seed N] [--seconds N] [--state FILE]
 --
 -- Cases 1 and 2 take 12 MB, 3 and 4 300 MB of disk (folder TMPDIR), by turns for autoreject.lua and pac.lua; case 5 is
--- 6 GB for autoreject.lua alone: pac.lua does not analyse rows of two hours in segments yet, and takes or asks for more.
+-- 6 GB for autoreject.lua alone: pac.lua does not analyse rows of two hours in segments yet.
 local mc = require 'mascon'
 local here = debug.getinfo(1, 'S').source:match '^@(.*)/soak/[^/]*$' or 'tests'
 local soak = dofile(here .. '/support/soak.lua')
