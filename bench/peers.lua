@@ -29,6 +29,7 @@ local FAMILIES = {
   { nil, 'bench_ops.py', '--family elementwise' }, { 'matmul', 'bench_ops.py', '--family matmul' }, { 'fft', 'bench_ops.py', '--family fft' },
   { 'order', 'bench_ops.py', '--family order' }, { nil, 'bench_ops.py', '--family compiled' }, { 'pac', 'bench_pac.py', '' },
   { 'autoreject', 'bench_autoreject.py', '' }, { 'transform', 'bench_transforms.py', '' }, { 'optim', 'bench_optim.py', '' }, { nil, 'bench_fit.py', '' },
+  { nil, 'bench_sample.py', '' },
 }
 -- the table of functions reads its rows from a file, so that shapes and values stand once
 for _, name in ipairs(functions.families()) do table.insert(FAMILIES, #FAMILIES, { name, 'bench_functions.py', '--plan %PLAN% --family ' .. name }) end

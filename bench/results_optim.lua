@@ -17,7 +17,7 @@ function M.section(ours, theirs)
   for _, r in ipairs(ours) do
     if r.family == 'optim' and r.seconds then
       local base = r.name:gsub('_compiled$', '')
-      local t = by[base .. '_scipy'] or by[base .. '_torch']
+      local t = by[base .. '_scipy'] or by[base .. '_torch'] or by[base .. '_numpyro']
       lines[#lines + 1] = ('| %s | %s | %s | %s | %s | %s | %s | %s |'):format(r.op, measure.time(r.seconds), r.nfev and ('%d'):format(r.nfev) or '', r.fun and ('%.6g'):format(r.fun) or '',
         t and measure.time(t.seconds) or '', t and t.nfev and ('%d'):format(t.nfev) or '', t and t.fun and ('%.6g'):format(t.fun) or '', t and ('%.2f'):format(ratio(t, r)) or '')
     end

@@ -17,7 +17,7 @@ local o = mc.args.parse(arg, {
     { 'unit', 'string', 'unit of an array, such as uV (SI)' }, { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
     { 'bads', 'list', 'channels known to be bad: left alone' },
     { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ') .. ', or a table .csv (where the file has none: 10-05, or a cap whose pins are all there)', value = 'NAME' },
-    { 'picks', 'list', 'channels or types to clean (all that can be)' },
+    { 'picks', 'list', 'channels or types to clean; others are neither read nor kept (all that can be; all are kept)' },
     { 'reject_by', { 'local', 'global', 'ransac' }, 'limits by channel with repair, one limit a type, or channels that others cannot predict', default = 'local' },
     { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact' },
     { 'kappa', 'numbers', 'shares of bad channels that make an epoch bad (0 to 1 in tenths)' }, { 'rho', 'numbers', 'numbers of channels repaired at most (1, 4, 32)' },
@@ -116,11 +116,12 @@ local function sources_of(raw)
   return #list > 0 and (', but ' .. table.concat(list, ', ')) or ''
 end
 
-local function cut(raw)
+local function cut(raw, picks)
   local events, ids = events_of(raw)
   if events.shape[1] == 0 then
     error(('%s has no event%s%s; give --events, or --events fixed for stretches of equal length'):format(o[1], o.events and (' %q'):format(o.events) or '', o.events and sources_of(raw) or ''), 0)
   end
+  if picks then raw = raw:pick(picks) end
   local wanted
   for _, id in ipairs(o.event_id or {}) do
     wanted = wanted or {}
@@ -144,7 +145,9 @@ mc.args.run('autoreject', function()
   for _, w in ipairs(rawget(x, 'warnings') or {}) do print('note: ' .. w) end
   local picks = prepare(x)
   if not meeg.raw.is(x) and (o.highpass or o.lowpass) then error('--highpass and --lowpass are for recordings; ' .. o[1] .. ' holds epochs', 0) end
-  local epochs = meeg.raw.is(x) and cut(x) or x
+  -- only what is picked is read and kept; upstream predicts a channel from others of its type too
+  local only = o.compat ~= 'upstream' and o.picks or nil
+  local epochs = meeg.raw.is(x) and cut(x, only) or only and x:pick(only) or x
   local E, T = epochs:count(), epochs.samples
   if mc.manifest.planning() then
     local plan = ar.ways.plan(epochs, o.max_memory)
@@ -158,7 +161,7 @@ mc.args.run('autoreject', function()
   local record = mc.manifest.new { options = given, inputs = { o[1] }, seed = o.seed }
   print(tostring(epochs))
   local r = ar.ways.clean(epochs, o.reject_by, {
-    picks = picks, random_state = o.seed, compat = o.compat, threads = o.threads, max_memory = o.max_memory, verbose = not o.quiet, method = o.method, consensus = o.kappa,
+    picks = only and epochs:names() or picks, random_state = o.seed, compat = o.compat, threads = o.threads, max_memory = o.max_memory, verbose = not o.quiet, method = o.method, consensus = o.kappa,
     n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log), flat = o.flat, bad_channel = o.bad_channel, partial = o.partial,
     adjacency = o.adjacency, adjacency_drop = o.adjacency_drop, certainty = o.certainty, mark = o.mark,
   })

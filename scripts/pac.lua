@@ -2,7 +2,9 @@
 --
 -- usage: mascon scripts/pac.lua INPUT [options]; --help lists them. INPUT is an array (.npz, .npy) or a recording
 -- (.fif, .edf, .bdf, .vhdr, .set); --demo makes one.
--- Writes DIR/pac.npz, comodulogram.svg/.png, channels.svg, preferred.svg, pac.csv, report.html and manifest.json.
+-- Writes DIR/pac.npz, comodulogram.svg/.png, channels.svg, preferred.svg, pac.csv, report.html and manifest.json;
+-- with --contrast also
+-- contrast.npz, contrast.csv and contrast.svg.
 local mc = require 'mascon'
 local pac = mc.pac
 
@@ -21,7 +23,9 @@ local o = mc.args.parse(arg, {
     { 'pha_range', 'range', 'range of phase centres, Hz', default = { 2, 20 } }, { 'pha_bands', 'integer', 'number of phase bands', default = 10 },
     { 'amp_range', 'range', 'range of amplitude centres, Hz', default = { 60, 160 } }, { 'amp_bands', 'integer', 'number of amplitude bands', default = 10 },
     { 'spacing', { 'linear', 'log' }, 'spacing of centres', default = 'linear' },
-    { 'measure', pac.options.MEASURES, 'coupling measure', default = 'mi' }, { 'filter', { 'fir1', 'butter_trunc', 'morlet' }, 'band filter', default = 'fir1' },
+    { 'measure', 'string', 'coupling measure: ' .. table.concat(pac.options.MEASURES, ', ') ..
+      '; or a file FILE.lua that returns function(phase, amp, info)', default = 'mi' }, { 'filter', { 'fir1',
+      'butter_trunc', 'morlet' }, 'band filter', default = 'fir1' },
     { 'n_bins', 'integer', 'phase bins', default = 18 }, { 'bin_norm', { 'mean', 'sum', 'pooled' }, 'bin normalisation (mean; pooled with --compat tensorpac)' },
     { 'surrogate', pac.options.SURROGATES, 'kind of surrogates (exhaustive for mi and hr, else block_swap)' },
     { 'n_perm', 'integer', 'number of drawn surrogates', default = 200 }, { 'min_shift', 'integer', 'smallest shift, samples (a cycle of the slowest band)' },
@@ -32,6 +36,10 @@ local o = mc.args.parse(arg, {
     { 'seed', 'integer', 'seed of drawn surrogates', default = 42 }, { 'dtype', { 'f32', 'f64' }, 'precision', default = 'f32' }, { 'device', 'string', 'auto or cpu', default = 'auto' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' }, { 'max_memory', 'string', 'memory the analysis may use, such as 2GiB' },
     { 'search', 'integer', 'also find the best bands of each channel among all that a grid of so many frequencies spans (6 is a start)' },
+    { 'contrast', 'string', 'epochs of a second condition: test how coupling of INPUT (A) differs from it (B)',
+      value = 'FILE' },
+    { 'contrast_perm', 'integer', 'permutations of the contrast', default = 1000 }, { 'paired', 'flag',
+      'trial i of INPUT belongs to trial i of --contrast' },
     { 'top', 'integer', 'rows of the table', default = 10 }, { 'out', 'string', 'folder for the results', value = 'DIR', default = 'pac-results' }, { 'quiet', 'flag', 'no progress bar' },
   },
 })
@@ -52,7 +60,23 @@ local function types_of(list)
   return out
 end
 
+--- The measure: a name, or the function that a Lua file returns, with the file's name.
+local function measure_of(word)
+  if not word:find '%.lua$' then
+    for _, name in ipairs(pac.options.MEASURES) do if name == word then return word end end
+    error(('--measure: %q is no measure; choose %s, or a file that ends in .lua'):format(word,
+      table.concat(pac.options.MEASURES, ', ')), 0)
+  end
+  local chunk, why = loadfile(word)
+  if not chunk then error(('--measure: %s'):format(why), 0) end
+  local f = chunk()
+  if type(f) ~= 'function' then error(('--measure: %s returns a %s; it must return function(phase, amp, info), which ' ..
+    'returns coupling [n, P, A]'):format(word, type(f)), 0) end
+  return f, word:match '([^/]+)%.lua$'
+end
+
 mc.args.run('pac', function()
+  local measure, measure_name = measure_of(o.measure)
   local dir, source, truth = o.out
   if not mc.manifest.planning() then -- before the work, not after it
     mc.results.folder('--out', dir)
@@ -68,18 +92,33 @@ mc.args.run('pac', function()
   local pooled = source.segmented and source.S > 1 and o.segments == 'pool' and bins and o.compat == 'native' and o.bin_norm ~= 'pooled'
   local surrogate = o.surrogate or (bins and o.compat == 'native' and 'exhaustive' or 'block_swap')
   local opts = {
-    fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, measure = o.measure,
+    fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range,
+      amp_n_bands = o.amp_bands, spacing = o.spacing, measure = measure, measure_name = measure_name,
     filter = o.filter, n_bins = o.n_bins, bin_norm = o.bin_norm, surrogate = surrogate, n_perm = surrogate == 'none' and 0 or o.n_perm, min_shift = o.min_shift, norm = o.norm,
     mcp = surrogate ~= 'none' and o.mcp or nil, mcp_scope = o.mcp_scope, maxstat_of = o.maxstat_of, windows = source.windows, mask = source.mask, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, max_memory = o.max_memory, pool_segments = pooled, axes = 'CST',
   }
   if o.compat == 'gpac' then opts.filter = 'butter_trunc' end
   local plan = pac.plan(source.T, opts)
   local rows = source.C * source.S
+  local second = o.contrast and pac.source.open(o.contrast, { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick,
+    from = o.from, to = o.to, keep_marked = o.keep_marked, types = types_of(o.types) })
+  if second then pac.source.comparable(source, second, o.paired) end
   if mc.manifest.planning() then
+    if measure_name then print(('pac: time without that of %s, which is not known'):format(o.measure)) end
     print(('pac: %d channels x %d segments x %d samples, %d surrogates: about %.1f s, peak %.1f MiB'):format(source.C, source.S, source.T, plan.n_surrogates, plan:seconds(rows), plan:bytes(rows, math.min(rows, 64)) / 2 ^ 20))
     os.exit(0)
   end
-  local record = mc.manifest.new { options = opts, inputs = o[1] and { o[1] } or nil, seed = o.seed }
+  local recorded, inputs = {}, { o[1] }
+  for k, v in pairs(opts) do recorded[k] = v end
+  if measure_name then
+    recorded.measure = o.measure
+    inputs[#inputs + 1] = o.measure
+  end
+  if o.contrast then
+    recorded.contrast, recorded.contrast_perm, recorded.paired = o.contrast, o.contrast_perm, o.paired or false
+    inputs[#inputs + 1] = o.contrast
+  end
+  local record = mc.manifest.new { options = recorded, inputs = #inputs > 0 and inputs or nil, seed = o.seed }
   print(('%s: %d channels, %d segments of %.1f s at %g Hz, %d surrogates (%s)'):format(o[1] or 'demonstration recording', source.C, source.S, source.T / source.fs, source.fs, plan.n_surrogates, surrogate))
 
   for _, w in ipairs(source.notes) do print('note: ' .. w) end
@@ -120,11 +159,29 @@ mc.args.run('pac', function()
   if o.search then
     bar = not o.quiet and mc.progress.new(source.C, { label = 'bands', unit = 'channels' }) or nil
     local function grid(range) return mc.linspace(range[1], range[2], o.search) end
-    bands, band_pairs = pac.source.search(source, { fs = source.fs, pha_grid_hz = grid(o.pha_range), amp_grid_hz = grid(o.amp_range), measure = o.measure, n_bins = o.n_bins,
+    bands, band_pairs = pac.source.search(source, { fs = source.fs, pha_grid_hz = grid(o.pha_range),
+      amp_grid_hz = grid(o.amp_range), measure = measure, measure_name = measure_name, n_bins = o.n_bins,
       n_perm = o.n_perm, seed = o.seed, dtype = o.dtype, windows = source.windows, mask = source.mask, top = 1 }, bar)
     if bar then bar:done() end
     print(('\nbest bands of %d pairs, %d drawn surrogates:'):format(band_pairs, o.n_perm))
     io.write(report.bands(bands))
+  end
+
+  local contrast, contrast_figure
+  if second then
+    bar = not o.quiet and mc.progress.new(source.C + second.C, { label = 'contrast', unit = 'channels' }) or nil
+    contrast = pac.source.contrast(source, second, { fs = source.fs, pha_range_hz = o.pha_range,
+      pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing,
+      measure = measure, measure_name = measure_name, filter = o.filter, n_bins = o.n_bins, dtype = o.dtype,
+        threads = o.threads, max_memory = o.max_memory, mcp_scope = o.mcp_scope,
+      n_perm = o.contrast_perm, paired = o.paired, seed = o.seed }, bar)
+    if bar then bar:done() end
+    print(('\ncontrast of %s (A) with %s (B):'):format(o[1] or 'the demonstration', o.contrast))
+    io.write(report.contrast_table(contrast, source.names, o.top))
+    print(report.contrast_summary(contrast))
+    for _, w in ipairs(contrast.warnings) do print('note: ' .. w) end
+    contrast_figure = report.contrast_figure(contrast, source.names)
+    record:stage('contrast', contrast.z)
   end
 
   local arrays = { pac = r.pac, z = r.z, p = r.p, surr_mean = r.surr_mean, surr_std = r.surr_std, pref_phase = r.pref_phase, status = r.status, bin_centers = r.bin_centers,
@@ -139,7 +196,20 @@ mc.args.run('pac', function()
     for _, f in ipairs { { 'comodulogram.svg', como }, { 'channels.svg', channels }, { 'preferred.svg', preferred } } do
       if f[2] then set:put(f[1], mc.plot.render(f[2])) end
     end
-    set:put('report.html', report.page(r, { strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note, bands = bands, band_pairs = band_pairs, settings = settings,
+    if contrast then
+      local keep = {}
+      for _, name in ipairs { 'mean_a', 'mean_b', 'difference', 't', 'z', 'p', 'p_maxz', 'p_cluster', 'maxima',
+        'pha_bands_hz', 'amp_bands_hz' } do keep[name] = contrast[name] end
+      mc.save(set:path 'contrast.npz', keep)
+      set:put('contrast.csv', report.contrast_csv(contrast, source.names))
+      set:put('contrast.svg', mc.plot.render(contrast_figure))
+    end
+    set:put('report.html', report.page(r, { contrast = contrast, contrast_figure = contrast_figure,
+      names = source.names,
+      contrast_text = contrast and ('A: %s. B: %s.'):format((o[1] or 'demonstration'):match '[^/]*$',
+        o.contrast:match '[^/]*$'),
+       strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note,
+         bands = bands, band_pairs = band_pairs, settings = settings,
       subtitle = ('%s, %d channels'):format(o[1] and o[1]:match '[^/]*$' or 'demonstration recording', source.C),
       summary = (pooled and 'Amplitudes of all segments are binned together.' or source.S > 1 and 'Values of segments are averaged.' or '') .. ' ' .. report.family(r) }), { compare = false })
     png, why = set:try('comodulogram.png', function(path) return mc.plot.save(como, path) end, { compare = false })

@@ -1,7 +1,10 @@
--- xpcs.lua - two-time correlation of X-ray scattering: transport parameters with errors, and what the data do not determine.
+-- xpcs.lua - two-time correlation of X-ray scattering: transport parameters with errors, and what the data do not
+-- determine.
 --
--- usage: mascon scripts/xpcs.lua [fit|simulate|plot|config] [FILE] [options]; --help lists them. FILE: .h5, .hdf, .hdf5 (APS, APS-U) or .npz.
--- Writes DIR/nlsq/parameters.json, analysis_results_nlsq.json, convergence_metrics.json, fitted_data.npz, DIR/report.html and manifest.json.
+-- usage: mascon scripts/xpcs.lua [fit|simulate|plot|config] [FILE] [options]; --help lists them. FILE: .h5, .hdf, .hdf5
+-- (APS, APS-U) or .npz.
+-- Writes DIR/nlsq/parameters.json, analysis_results_nlsq.json, convergence_metrics.json, fitted_data.npz,
+-- DIR/report.html and manifest.json.
 local mc = require 'mascon'
 local xpcs = mc.xpcs
 
@@ -15,29 +18,51 @@ local o = mc.args.parse(words, {
   name = 'xpcs', usage = 'usage: mascon scripts/xpcs.lua [fit|simulate|plot|config] [FILE] [options]', positional = 2,
   about = 'Fits diffusion and shear to two-time correlation matrices of a beamline file. Units: A^2/s, 1/A, s, degrees; the gap in A (2e6 A = 200 um).',
   options = {
-    { 'config', 'string', 'configuration, .yaml or .json, with the keys of homodyne', value = 'FILE' }, { 'set', 'list', 'keys of the configuration, by their whole paths', value = 'KEY=VALUE,...' },
-    { 'data_file', 'string', 'data, instead of that of the configuration', value = 'FILE' }, { 'output_dir', 'string', 'folder for the results (./homodyne_results)', value = 'DIR' }, { 'out', 'string', 'the same', value = 'DIR' },
-    { 'method', { 'nlsq', 'cmc', 'both' }, 'least squares, posterior, or both' }, { 'static_mode', 'flag', 'diffusion alone (3 parameters)' }, { 'laminar_flow', 'flag', 'diffusion and shear (7 parameters)' },
-    { 'q', 'number', 'wave vector, 1/A: the nearest one of the file' }, { 'dt', 'number', 'time between frames, s' }, { 'gap', 'number', 'stator-rotor gap, A' },
-    { 'start_frame', 'integer', 'first frame, from 1' }, { 'end_frame', 'integer', 'last frame; -1: all' }, { 'full_matrices', 'flag', 'the file holds both triangles' },
-    { 'strict_q', 'flag', 'never take matrices of other q' }, { 'dtype', { 'f32', 'f64' }, 'precision in which data are kept' },
+    { 'config', 'string', 'configuration, .yaml or .json, with the keys of homodyne', value = 'FILE' }, { 'set', 'list',
+      'keys of the configuration, by their whole paths', value = 'KEY=VALUE,...' },
+    { 'data_file', 'string', 'data, instead of that of the configuration', value = 'FILE' }, { 'output_dir', 'string',
+      'folder for the results (./homodyne_results)', value = 'DIR' }, { 'out', 'string', 'the same', value = 'DIR' },
+    { 'method', { 'nlsq', 'cmc', 'both' }, 'least squares, posterior, or both' }, { 'static_mode', 'flag',
+      'diffusion alone (3 parameters)' }, { 'laminar_flow', 'flag', 'diffusion and shear (7 parameters)' },
+    { 'q', 'number', 'wave vector, 1/A: the nearest one of the file' }, { 'dt', 'number', 'time between frames, s' },
+      { 'gap', 'number', 'stator-rotor gap, A' },
+    { 'start_frame', 'integer', 'first frame, from 1' }, { 'end_frame', 'integer', 'last frame; -1: all' },
+      { 'full_matrices', 'flag', 'the file holds both triangles' },
+    { 'strict_q', 'flag', 'never take matrices of other q' }, { 'dtype', { 'f32', 'f64' },
+      'precision in which data are kept' },
     { 'sigma', 'numbers', 'standard deviation of C2, one number or one per angle (0.01)' },
-    { 'scaling', { 'auto', 'averaged', 'individual', 'constant', 'fourier' }, 'contrast and offset: free for all angles together, for each, or fixed' },
-    { 'loss', { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' }, 'loss of large residuals (linear; with --config soft_l1)' }, { 'f_scale', 'number', 'residual, in sigma, from which a loss bends' },
-    { 'max_iterations', 'number', 'most evaluations' }, { 'tolerance', 'number', 'relative change that ends the fit' }, { 'fixed', 'list', 'parameters kept', value = 'NAME=VALUE,...' },
-    { 'initial_d0', 'number', 'start of D0, A^2/s' }, { 'initial_alpha', 'number', 'start of alpha' }, { 'initial_d_offset', 'number', 'start of D_offset, A^2/s' },
-    { 'initial_gamma_dot_t0', 'number', 'start of the shear rate, 1/s' }, { 'initial_beta', 'number', 'start of beta' }, { 'initial_gamma_dot_offset', 'number', 'start of its offset, 1/s' },
-    { 'initial_phi0', 'number', 'start of phi0, degrees' }, { 'multi_start', 'integer', 'also try so many starts, when the first fit is not good' }, { 'seed', 'integer', 'seed of starts and of simulation', default = 42 },
-    { 'profile', 'number', 'profile likelihood intervals at this level: 0.68, 0.9, 0.95, 0.99' }, { 'legacy_counting', 'flag', 'count both triangles, as homodyne does (errors too small by sqrt 2)' },
-    { 'n_samples', 'number', 'samples of a posterior' }, { 'n_warmup', 'number', 'its warm-up' }, { 'n_chains', 'number', 'its chains' },
-    { 'save_plots', 'flag', 'heat maps of every angle' }, { 'plot_experimental_data', 'flag', 'the same as the command plot' }, { 'plot_simulated_data', 'flag', 'the same as the command simulate' },
-    { 'contrast', 'number', 'contrast of a simulation', default = 0.3 }, { 'offset', 'number', 'offset of a simulation', default = 1 }, { 'phi_angles', 'string', 'angles of a simulation, degrees', value = '"0,45,90"' },
-    { 'frames', 'integer', 'frames of a simulation', default = 100 }, { 'noise', 'number', 'standard deviation of its noise', default = 0.01 },
-    { 'mode', { 'static', 'laminar_flow' }, 'mode of a new configuration', default = 'laminar_flow' }, { 'output', 'string', 'file of a new configuration', value = 'FILE', default = 'xpcs.yaml' },
-    { 'output_format', { 'yaml', 'json', 'npz' }, 'tables as YAML too, JSON alone, or arrays', default = 'yaml' }, { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
+    { 'scaling', { 'auto', 'averaged', 'individual', 'constant', 'fourier' },
+      'contrast and offset: free for all angles together, for each, or fixed' },
+    { 'loss', { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' },
+      'loss of large residuals (linear; with --config soft_l1)' }, { 'f_scale', 'number',
+      'residual, in sigma, from which a loss bends' },
+    { 'max_iterations', 'number', 'most evaluations' }, { 'tolerance', 'number', 'relative change that ends the fit' },
+      { 'fixed', 'list', 'parameters kept', value = 'NAME=VALUE,...' },
+    { 'initial_d0', 'number', 'start of D0, A^2/s' }, { 'initial_alpha', 'number', 'start of alpha' },
+      { 'initial_d_offset', 'number', 'start of D_offset, A^2/s' },
+    { 'initial_gamma_dot_t0', 'number', 'start of the shear rate, 1/s' }, { 'initial_beta', 'number', 'start of beta' },
+      { 'initial_gamma_dot_offset', 'number', 'start of its offset, 1/s' },
+    { 'initial_phi0', 'number', 'start of phi0, degrees' }, { 'multi_start', 'integer',
+      'also try so many starts, when the first fit is not good' }, { 'seed', 'integer',
+      'seed of starts and of simulation', default = 42 },
+    { 'profile', 'number', 'profile likelihood intervals at this level: 0.68, 0.9, 0.95, 0.99' }, { 'legacy_counting',
+      'flag', 'count both triangles, as homodyne does (errors too small by sqrt 2)' },
+    { 'n_samples', 'number', 'samples of a posterior' }, { 'n_warmup', 'number', 'its warm-up' }, { 'n_chains',
+      'number', 'its chains' },
+    { 'save_plots', 'flag', 'heat maps of every angle' }, { 'plot_experimental_data', 'flag',
+      'the same as the command plot' }, { 'plot_simulated_data', 'flag', 'the same as the command simulate' },
+    { 'contrast', 'number', 'contrast of a simulation', default = 0.3 }, { 'offset', 'number', 'offset of a simulation',
+      default = 1 }, { 'phi_angles', 'string', 'angles of a simulation, degrees', value = '"0,45,90"' },
+    { 'frames', 'integer', 'frames of a simulation', default = 100 }, { 'noise', 'number',
+      'standard deviation of its noise', default = 0.01 },
+    { 'mode', { 'static', 'laminar_flow' }, 'mode of a new configuration', default = 'laminar_flow' }, { 'output',
+      'string', 'file of a new configuration', value = 'FILE', default = 'xpcs.yaml' },
+    { 'output_format', { 'yaml', 'json', 'npz' }, 'tables as YAML too, JSON alone, or arrays', default = 'yaml' },
+      { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'checkpoint_dir', 'string', 'folder of checkpoints: a fit that was stopped goes on from there', value = 'DIR' },
     { 'max_memory', 'string', 'memory the data may take; larger ones are streamed from a packed file', value = 'SIZE' },
-    { 'pack', 'string', 'packed file to stream from, made when it is not there', value = 'FILE' }, { 'no_arrays', 'flag', 'no fitted_data' },
+    { 'pack', 'string', 'packed file to stream from, made when it is not there', value = 'FILE' }, { 'no_arrays',
+      'flag', 'no fitted_data' },
     { 'verbose', 'integer', 'more words' }, { 'quiet', 'flag', 'no progress' },
   },
 })
@@ -52,7 +77,8 @@ mc.args.run('xpcs', function()
   o.data_file = o.data_file or file
   local run = xpcs.run
   if command == 'config' then
-    mc.save(o.output:gsub('%.ya?ml$', '') .. '.txt', xpcs.config.template(o.mode, { dt = o.dt, q = o.q, gap = o.gap, file = o.data_file }))
+    mc.save(o.output:gsub('%.ya?ml$', '') .. '.txt', xpcs.config.template(o.mode, { dt = o.dt, q = o.q, gap = o.gap,
+      file = o.data_file }))
     assert(os.rename(o.output:gsub('%.ya?ml$', '') .. '.txt', o.output))
     print('wrote ' .. o.output)
     return
@@ -69,10 +95,12 @@ mc.args.run('xpcs', function()
   end
   local data = run.data(s, o.quiet)
   if mc.manifest.planning() then
-    for _, line in ipairs(xpcs.plan.lines { n = data.n, F = data.F, dtype = data.dtype, mode = s.open.mode, threads = mc.get_num_threads(), strategy = s.strategy }) do print(line) end
+    for _, line in ipairs(xpcs.plan.lines { n = data.n, F = data.F, dtype = data.dtype, mode = s.open.mode,
+      threads = mc.get_num_threads(), strategy = s.strategy }) do print(line) end
     os.exit(0)
   end
-  print(('%s: %d angles x %d times, q = %.6g 1/A, %d points%s'):format(s.path, data.F, data.n, data.q, data.points, data.masked > 0 and (', %d masked'):format(data.masked) or ''))
+  print(('%s: %d angles x %d times, q = %.6g 1/A, %d points%s'):format(s.path, data.F, data.n, data.q, data.points,
+    data.masked > 0 and (', %d masked'):format(data.masked) or ''))
   if command == 'plot' then
     print('wrote ' .. run.plot(s, data))
     return
@@ -88,7 +116,8 @@ mc.args.run('xpcs', function()
   print()
   io.write(xpcs.report.table(r))
   print(xpcs.report.line(r))
-  for _, list in ipairs { data.warnings, r.warnings, r.checks.errors, r.checks.warnings } do for _, w in ipairs(list) do print('note: ' .. w) end end
+  for _, list in ipairs { data.warnings, r.warnings, r.checks.errors, r.checks.warnings } do for _,
+    w in ipairs(list) do print('note: ' .. w) end end
   if (o.verbose or 0) > 1 then for _, key in ipairs(s.unused) do print('no effect here: ' .. key) end end
   print(('\nresults in %s: %s  manifest.json'):format(s.dir, table.concat(files, '  ')))
   if not r.success then os.exit(3) end

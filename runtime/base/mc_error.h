@@ -6,7 +6,7 @@
 #ifndef MC_ERROR_H
 #define MC_ERROR_H
 
-#include "mascon.h"
+#include "mc_lua.h"
 #include "base/mc_def.h"
 #include <stddef.h>
 #include <stdint.h>

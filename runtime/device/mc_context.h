@@ -5,7 +5,7 @@
 #ifndef MC_CONTEXT_H
 #define MC_CONTEXT_H
 
-#include "mascon.h"
+#include "mc_lua.h"
 #include "mc_gen_kernels.h"
 #include "../../kernels/mck.h"
 #include "device/mc_device_api.h"

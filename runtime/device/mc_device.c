@@ -337,7 +337,7 @@ mci_mem *mci_device_at(int number, const void *address)
 int mc_device_memory(int number, int64_t out[9])
 {
     memset(out, 0, 9 * sizeof *out);
-    if (number < 1 || number >= ndevices)
+    if (number < 1 || number >= ndevices || number >= MCI_DEVICES)
         return mci_error(MC_EINVAL, "device %d is not open", number);
     pthread_mutex_lock(&lock);
     const device *d = &devices[number];
@@ -349,7 +349,7 @@ int mc_device_memory(int number, int64_t out[9])
 
 int mc_device_limit_set(int number, int64_t bytes)
 {
-    if (number < 1 || number >= ndevices || bytes < 0)
+    if (number < 1 || number >= ndevices || number >= MCI_DEVICES || bytes < 0)
         return mci_error(MC_EINVAL, "memory limit: device %d, %lld bytes; give an open device and a positive number, or 0 for none", number, (long long)bytes);
     pthread_mutex_lock(&lock);
     devices[number].limit = bytes;

@@ -23,13 +23,11 @@
 /* How an op is computed: kernel and the kernel that joins its partial results, what a NaN is replaced by where they are left out. */
 typedef struct reduce_plan {
     int kernel, fold, positions;
-    int skip;               /* leave NaN out: nothing, a copy with `fill`, a copy that holds the number before, a kernel that
-                             * does it and counts, one whose results hold the count */
+    int skip;               /* how NaN is left out: MCI_SKIP_* */
     int64_t size;           /* bytes of a partial result */
     int dtype;              /* of partial results that are one number */
     double fill[2];
 } reduce_plan;
-enum { SKIP_NONE, SKIP_FILL, SKIP_HOLD, SKIP_COUNT, SKIP_KERNEL };
 
 typedef struct reduce_job {
     reduce_plan plan;
@@ -46,7 +44,7 @@ typedef struct reduce_job {
     char *out;               /* [m][parts] (rows) or [parts][m] (columns) partial results */
     char *buf;               /* twice `room` elements of compute per worker: a gathered piece, and what is left of one without NaN */
     int64_t room;
-    int64_t *numbers;        /* SKIP_FILL, SKIP_HOLD, SKIP_COUNT: elements that are numbers, as out */
+    int64_t *numbers;        /* MCI_SKIP_FILL, MCI_SKIP_HOLD, MCI_SKIP_COUNT: elements that are numbers, as out */
 } reduce_job;
 
 static int64_t kept_offset(const reduce_job *j, int64_t row)
@@ -68,9 +66,9 @@ static char *buffer(const reduce_job *j, int worker, int which)
 static void apply(const reduce_job *j, mck_reduce *k, int64_t at, int worker)
 {
     k->out = j->out + at * j->plan.size;
-    if (j->plan.skip == SKIP_COUNT)
+    if (j->plan.skip == MCI_SKIP_COUNT)
         k->status = j->numbers + at;
-    if (j->plan.skip != SKIP_FILL && j->plan.skip != SKIP_HOLD) {
+    if (j->plan.skip != MCI_SKIP_FILL && j->plan.skip != MCI_SKIP_HOLD) {
         j->fn(k);
         return;
     }
@@ -79,13 +77,13 @@ static void apply(const reduce_job *j, mck_reduce *k, int64_t at, int worker)
     mck_reduce c = *k;
     c.out = buffer(j, worker, 1);
     c.p = j->plan.fill;
-    c.status = j->plan.skip == SKIP_HOLD ? count : j->numbers + at;
+    c.status = j->plan.skip == MCI_SKIP_HOLD ? count : j->numbers + at;
     j->copy(&c);
     k->in = c.out;
     k->row_stride = columns ? 1 : k->n;
     k->elem_stride = columns ? k->m : 1;
     j->fn(k);
-    if (j->plan.skip == SKIP_HOLD) { /* one row; a NaN in front took the value of the first number */
+    if (j->plan.skip == MCI_SKIP_HOLD) { /* one row; a NaN in front took the value of the first number */
         int64_t *best = k->out;
         j->numbers[at] = count[0];
         if (*best < count[1])
@@ -129,7 +127,7 @@ static void rows_task(void *arg, int64_t begin, int64_t end, int worker)
     }
     int64_t r0 = begin * j->rows, r1 = r0 + j->rows < j->m ? r0 + j->rows : j->m;
     int64_t rs = j->rd ? j->rstr[0] : 1, ks = j->kd ? j->kstr[0] : 1;
-    if (j->source && j->plan.skip != SKIP_HOLD) { /* as many rows as a piece holds */
+    if (j->source && j->plan.skip != MCI_SKIP_HOLD) { /* as many rows as a piece holds */
         int64_t most = CHUNK / j->n;
         for (int64_t r = r0; r < r1 && !mc_cancel_pending(); r += most) {
             mck_reduce k = {.m = r1 - r < most ? r1 - r : most, .n = j->n, .in = buffer(j, worker, 0), .row_stride = j->n, .elem_stride = 1};
@@ -139,8 +137,8 @@ static void rows_task(void *arg, int64_t begin, int64_t end, int worker)
         return;
     }
     /* several rows at once, unless they would be read as columns: the same numbers, other order */
-    if (j->direct && j->kd <= 1 && !(ks == 1 && rs != 1) && j->plan.skip != SKIP_HOLD) {
-        int64_t most = j->plan.skip == SKIP_FILL ? CHUNK / j->n : r1 - r0;
+    if (j->direct && j->kd <= 1 && !(ks == 1 && rs != 1) && j->plan.skip != MCI_SKIP_HOLD) {
+        int64_t most = j->plan.skip == MCI_SKIP_FILL ? CHUNK / j->n : r1 - r0;
         for (int64_t r = r0; r < r1; r += most) {
             mck_reduce k = {.m = r1 - r < most ? r1 - r : most, .n = j->n, .in = mci_at(j->t, kept_offset(j, r)), .row_stride = ks, .elem_stride = rs};
             apply(j, &k, r, worker);
@@ -178,52 +176,20 @@ static void columns_task(void *arg, int64_t begin, int64_t end, int worker)
     apply(j, &k, part * j->m + row, worker);
 }
 
-static reduce_plan plan_of(int op, int compute)
+/* A kernel and what joins its results. A kernel of a row's own gives pieces in f64, c128 or i64 that are joined by addition. */
+static reduce_plan plan_by(int kernel, int compute)
 {
-    reduce_plan p = {.fold = -1, .dtype = compute};
-    int floating = mci_kind(compute) == 'f' || mci_kind(compute) == 'c';
-    switch (op) {
-    case MC_OP_NANSUM: case MC_OP_NANMEAN:
-        p.skip = compute == MC_F32 || compute == MC_F64 ? SKIP_COUNT : SKIP_FILL;
-        p.kernel = p.skip == SKIP_COUNT ? MCK_K_NANSUM : MCK_K_SUM;
-        break;
-    case MC_OP_SUM: case MC_OP_MEAN: p.kernel = MCK_K_SUM; break;
-    case MC_OP_NANPROD: p.skip = SKIP_FILL; p.fill[0] = 1; /* fall through */
-    case MC_OP_PROD: p.kernel = MCK_K_PROD; break;
-    case MC_OP_NANMAX: p.skip = SKIP_FILL; p.fill[0] = -INFINITY; /* fall through */
-    case MC_OP_MAX: p.kernel = MCK_K_MAX; break;
-    case MC_OP_NANMIN: p.skip = SKIP_FILL; p.fill[0] = INFINITY; /* fall through */
-    case MC_OP_MIN: p.kernel = MCK_K_MIN; break;
-    case MC_OP_NANARGMAX: p.skip = SKIP_HOLD; /* fall through */
-    case MC_OP_ARGMAX: p.kernel = MCK_K_ARGMAX; break;
-    case MC_OP_NANARGMIN: p.skip = SKIP_HOLD; /* fall through */
-    case MC_OP_ARGMIN: p.kernel = MCK_K_ARGMIN; break;
-    case MC_OP_NANVAR: case MC_OP_NANSTD: p.skip = SKIP_KERNEL; p.kernel = MCK_K_NANMOMENTS; break;
-    case MC_OP_VAR: case MC_OP_STD: p.kernel = MCK_K_MOMENTS; break;
-    case MC_OP_SKEW: case MC_OP_KURTOSIS: p.kernel = MCK_K_MOMENTS4; break;
-    case MC_OP_ANY: p.kernel = MCK_K_ANY; break;
-    case MC_OP_ALL: p.kernel = MCK_K_ALL; break;
-    case MC_OP_COUNT_NONZERO: p.kernel = MCK_K_COUNT; break;
-    case MC_OP_LOGSUMEXP: p.kernel = MCK_K_LSE; break;
-    default: /* a row with a kernel of its own: pieces in f64, c128 or i64, joined by addition */
-        p.kernel = mci_ops[op].kernel;
-        p.dtype = compute == MC_F32 ? MC_F64 : compute == MC_C64 ? MC_C128 : compute;
-        p.fold = MCK_K_SUM;
-        break;
-    }
-    if (!floating)
-        p.skip = SKIP_NONE;
-    switch (p.kernel) {
-    case MCK_K_SUM: case MCK_K_NANSUM: case MCK_K_PROD:
-        p.dtype = compute == MC_F32 ? MC_F64 : compute == MC_C64 ? MC_C128 : compute;
-        p.fold = p.kernel == MCK_K_PROD ? MCK_K_PROD : MCK_K_SUM;
-        break;
+    const int wide = compute == MC_F32 ? MC_F64 : compute == MC_C64 ? MC_C128 : compute;
+    reduce_plan p = {.kernel = kernel, .fold = kernel, .dtype = compute};
+    switch (kernel) {
+    case MCK_K_MAX: case MCK_K_MIN: case MCK_K_ANY: case MCK_K_ALL: break;
+    case MCK_K_PROD: p.dtype = wide; break;
     case MCK_K_ARGMAX: case MCK_K_ARGMIN: p.dtype = MC_I64; p.positions = 1; break;
     case MCK_K_COUNT: p.dtype = MC_I64; p.fold = MCK_K_SUM; break;
     case MCK_K_MOMENTS: case MCK_K_NANMOMENTS: p.dtype = MC_F64; p.fold = MCK_K_MOMENTS_FOLD; break;
     case MCK_K_MOMENTS4: p.dtype = MC_F64; p.fold = MCK_K_MOMENTS4_FOLD; break;
     case MCK_K_LSE: p.dtype = MC_F64; p.fold = MCK_K_LSE_FOLD; break;
-    default: p.fold = p.fold < 0 ? p.kernel : p.fold; break;
+    default: p.dtype = wide; p.fold = MCK_K_SUM; break; /* sum and nansum too */
     }
     p.size = MCI_SIZE(p.dtype);
     switch (p.fold) {
@@ -231,6 +197,22 @@ static reduce_plan plan_of(int op, int compute)
     case MCK_K_MOMENTS4_FOLD: p.size = (int64_t)sizeof(mck_moments4); break;
     case MCK_K_LSE_FOLD: p.size = (int64_t)sizeof(mck_lse); break;
     }
+    return p;
+}
+
+/* The plan of an op in a dtype: its kernel, unless another one leaves NaN out on the way. */
+static reduce_plan plan_of(const mci_op *op, int compute)
+{
+    int kernel = op->pieces, skip = mci_kind(compute) == 'f' || mci_kind(compute) == 'c' ? op->skip : MCI_SKIP_NONE;
+    if (skip == MCI_SKIP_COUNT) {
+        if (compute == MC_F32 || compute == MC_F64)
+            kernel = MCK_K_NANSUM;
+        else
+            skip = MCI_SKIP_FILL;
+    }
+    reduce_plan p = plan_by(kernel, compute);
+    p.skip = skip;
+    p.fill[0] = op->fill;
     return p;
 }
 
@@ -301,11 +283,11 @@ static int reduce_kernel(const mc_tensor *t, const mci_source *source, unsigned 
     reduce_job j = {.t = t, .source = source, .compute = compute, .plan = plan, .room = CHUNK};
     *result = NULL;
     *numbers = NULL;
-    int kdtype = compute == MC_BOOL ? MC_U8 : compute, copies = plan.skip == SKIP_FILL || plan.skip == SKIP_HOLD;
-    int counts = copies || plan.skip == SKIP_COUNT;
+    int kdtype = compute == MC_BOOL ? MC_U8 : compute, copies = plan.skip == MCI_SKIP_FILL || plan.skip == MCI_SKIP_HOLD;
+    int counts = copies || plan.skip == MCI_SKIP_COUNT;
     j.fn = (mck_reduce_fn)mci_kernel_get(plan.kernel, kdtype);
     if (copies)
-        j.copy = (mck_reduce_fn)mci_kernel_get(plan.skip == SKIP_FILL ? MCK_K_NANFILL : MCK_K_NANHOLD, kdtype);
+        j.copy = (mck_reduce_fn)mci_kernel_get(plan.skip == MCI_SKIP_FILL ? MCK_K_NANFILL : MCK_K_NANHOLD, kdtype);
     mc_assert(j.fn != NULL && (!copies || j.copy != NULL));
     int64_t ks[1][MC_MAX_RANK], rs[1][MC_MAX_RANK];
     for (int i = 0; i < t->ndim; i++) {
@@ -372,18 +354,15 @@ int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, mck_lse **pai
 {
     void *v;
     int64_t *numbers;
-    int rc = reduce_kernel(t, NULL, mask, plan_of(MC_OP_LOGSUMEXP, compute), compute, &v, &numbers);
+    int rc = reduce_kernel(t, NULL, mask, plan_by(MCK_K_LSE, compute), compute, &v, &numbers);
     *pairs = v;
     return rc;
 }
 
-/* Value of an empty reduction in dtype. */
-static void fill_identity(int op, int dtype, int64_t m, void *v)
+/* Value of an empty reduction in dtype; a complex NaN has two. */
+static void fill_identity(const mci_op *op, int dtype, int64_t m, void *v)
 {
-    int one = op == MC_OP_PROD || op == MC_OP_NANPROD || op == MC_OP_ALL;
-    int zero = !one && (mci_ops[op].kernel >= 0 || op == MC_OP_COUNT_NONZERO); /* a kernel of the op's own name: a sum of pieces */
-    double none = op == MC_OP_LOGSUMEXP ? -INFINITY : NAN;
-    double x[2] = {one ? 1 : zero ? 0 : none, one || zero || op == MC_OP_LOGSUMEXP ? 0 : none};
+    double x[2] = {op->nothing, isnan(op->nothing) ? NAN : 0};
     mci_cast(dtype, MC_C128)(m, v, 1, x, 0);
 }
 
@@ -391,47 +370,47 @@ static void fill_identity(int op, int dtype, int64_t m, void *v)
 static int finish(const mci_op *op, const reduce_plan *plan, int64_t m, double n, void *v, const int64_t *numbers, const mc_params *p)
 {
     double *d = v;
-    switch (op->id) {
-    case MC_OP_MEAN: case MC_OP_NANMEAN: {
+    switch (op->finish) {
+    case MCI_FINISH_MEAN: {
         int width = plan->dtype == MC_C128 ? 2 : 1;
         for (int64_t i = 0; i < width * m; i++)
             d[i] /= numbers ? (double)numbers[i / width] : n;
         break;
     }
-    case MC_OP_VAR: case MC_OP_STD: case MC_OP_NANVAR: case MC_OP_NANSTD: {
+    case MCI_FINISH_VAR: case MCI_FINISH_STD: {
         const mck_moments *q = v;
         for (int64_t i = 0; i < m; i++) {
             double dof = q[i].n - p->d[0], var = dof > 0 && q[i].n > 0 ? q[i].m2 / dof : NAN;
-            d[i] = op->id == MC_OP_STD || op->id == MC_OP_NANSTD ? sqrt(var) : var;
+            d[i] = op->finish == MCI_FINISH_STD ? sqrt(var) : var;
         }
         break;
     }
-    case MC_OP_SKEW: case MC_OP_KURTOSIS: { /* i[0]: the biased form */
+    case MCI_FINISH_SKEW: case MCI_FINISH_KURTOSIS: { /* i[0]: the biased form */
         const mck_moments4 *q = v;
         for (int64_t i = 0; i < m; i++) {
             double k = q[i].n, m2 = q[i].m2 / k;
             double skew = q[i].m3 / k / (m2 * sqrt(m2)), tail = q[i].m4 / k / (m2 * m2) - 3;
-            if (op->id == MC_OP_SKEW)
+            if (op->finish == MCI_FINISH_SKEW)
                 d[i] = p->i[0] ? skew : skew * (sqrt(k * (k - 1)) / (k - 2));
             else
                 d[i] = p->i[0] ? tail : (tail * (k + 1) + 6) * ((k - 1) / ((k - 2) * (k - 3)));
         }
         break;
     }
-    case MC_OP_LOGSUMEXP: {
+    case MCI_FINISH_LOG: {
         const mck_lse *q = v;
         for (int64_t i = 0; i < m; i++)
             d[i] = isfinite(q[i].max) ? q[i].max + log(q[i].sum) : q[i].max;
         break;
     }
-    case MC_OP_NANMAX: case MC_OP_NANMIN: {
+    case MCI_FINISH_NAN: {
         double none = NAN;
         for (int64_t i = 0; numbers && i < m; i++)
             if (numbers[i] == 0)
                 mci_cast(plan->dtype, MC_F64)(1, (char *)v + i * plan->size, 1, &none, 1);
         break;
     }
-    case MC_OP_NANARGMAX: case MC_OP_NANARGMIN:
+    case MCI_FINISH_REFUSE:
         for (int64_t i = 0; numbers && i < m; i++)
             if (numbers[i] == 0)
                 return mci_error(MC_EINVAL, "%s: there is nothing but NaN to choose from in one place of the result; mask such rows first", op->name);
@@ -462,7 +441,7 @@ int mci_reduce_infer(const mci_job *job, mci_result *r)
         if (op->result == MCI_RESULT_SAME && op->compute[p->dtype] >= 0)
             r->compute = op->compute[p->dtype];
     }
-    if (p->naxes > 1 && plan_of(op->id, r->compute).positions)
+    if (p->naxes > 1 && plan_of(op, r->compute).positions)
         return mci_error(MC_ESHAPE, "%s: takes one axis, or none for everything; operand is %s", op->name, mci_tensor_text(s, sizeof s, t));
     mci_reduced_shape(t, mask, p->keepdim, &r->ndim[0], r->shape[0]);
     int64_t n = 1;
@@ -485,7 +464,7 @@ static int reduce(const mci_job *job, const mci_result *r, mc_tensor *out, const
     const int64_t *shape = r->shape[0], m = out->numel, n = m > 0 ? t->numel / m : 0;
     if (rc || m == 0)
         return rc;
-    reduce_plan plan = plan_of(op->id, r->compute);
+    reduce_plan plan = plan_of(op, r->compute);
     void *v = NULL;
     int64_t *numbers = NULL;
     if (n == 0) {
@@ -493,7 +472,7 @@ static int reduce(const mci_job *job, const mci_result *r, mc_tensor *out, const
         if (!v)
             rc = mc_errstatus();
         else
-            fill_identity(op->id, plan.dtype, m, v);
+            fill_identity(op, plan.dtype, m, v);
     } else {
         rc = reduce_kernel(t, source, mask, plan, r->compute, &v, &numbers);
         if (!rc)
@@ -572,9 +551,9 @@ int mci_reduce_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const
     if (mci_resolve(op, 1, &in, &dtype, &compute) || compute != in->dtype || p->dtype >= 0 || !mci_last_axes(in, p, &m, &n) || m * n == 0 || n > CHUNK ||
         !mci_contiguous(out))
         return 0;
-    reduce_plan plan = plan_of(op->id, compute);
+    reduce_plan plan = plan_of(op, compute);
     int rdtype = op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c' ? compute : mci_result_dtype(op, dtype);
-    if (plan.positions || plan.skip != SKIP_NONE || rdtype != out->dtype)
+    if (plan.positions || plan.skip != MCI_SKIP_NONE || rdtype != out->dtype)
         return 0;
     row_reduce *q = mci_alloc(sizeof *q + (size_t)(m * plan.size));
     if (!q)

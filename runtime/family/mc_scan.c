@@ -66,8 +66,7 @@ int mci_scan_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     mci_rows rows = {0};
     mci_rows_out res = {0};
     mc_tensor from = *t, to = *out;
-    int ordered = op->id == MC_OP_CUMMAX || op->id == MC_OP_CUMMIN || op->id == MC_OP_LOGCUMSUMEXP;
-    if (ordered && p->i[0]) { /* from the end: both seen backwards */
+    if (op->reverse && p->i[0]) { /* from the end: both seen backwards */
         mc_tensor *both[2] = {&from, &to};
         for (int i = 0; i < 2; i++) {
             both[i]->data = mci_at(both[i], (t->shape[axis] - 1) * both[i]->strides[axis]);

@@ -37,6 +37,14 @@ typedef int (*mci_run_fn)(const mci_op *op, int nout, mc_tensor **out, int nin, 
 
 enum { MCI_PROMOTE_NUMERIC, MCI_PROMOTE_FLOAT, MCI_PROMOTE_BOOL };
 enum { MCI_RESULT_SAME, MCI_RESULT_BOOL, MCI_RESULT_REAL, MCI_RESULT_I64 };
+/* How a reduction leaves NaN out: not at all, a copy with `fill`, a copy that holds the number before, a kernel that does it and counts, one
+ * whose results hold the count. */
+enum { MCI_SKIP_NONE, MCI_SKIP_FILL, MCI_SKIP_HOLD, MCI_SKIP_COUNT, MCI_SKIP_KERNEL };
+/* What is made of the joined pieces of a row: nothing, a mean, a spread or shape from moments, a logarithm, NaN or an error without numbers. */
+enum {
+    MCI_FINISH_NONE, MCI_FINISH_MEAN, MCI_FINISH_VAR, MCI_FINISH_STD, MCI_FINISH_SKEW, MCI_FINISH_KURTOSIS, MCI_FINISH_LOG, MCI_FINISH_NAN,
+    MCI_FINISH_REFUSE
+};
 
 struct mci_op {
     const char *name;
@@ -48,6 +56,10 @@ struct mci_op {
     uint8_t empty_error;    /* nothing to reduce is an error */
     const char *guard;      /* what a kernel's status means */
     int8_t compute[MC_NDTYPE]; /* dtype of the arithmetic for operands of a dtype, -1: not supported */
+    int16_t pieces;         /* reductions: kernel of the pieces, -1 none */
+    uint8_t skip, finish;   /* reductions: MCI_SKIP_*, MCI_FINISH_* */
+    uint8_t reverse;        /* the first parameter of kind int or bool is `reverse` */
+    double fill, nothing;   /* reductions: stands for NaN that is left out; the value over nothing */
 };
 
 extern const mci_op mci_ops[];

@@ -18,6 +18,10 @@
 --            f32), or of the result if that is more; none by default. tests/spec/footprint_spec.lua holds every op to it with two threads; a further one may
 --            hold a block of its own, whatever the size of the operands. Operands whose axis is not the innermost one are copied.
 --   named    C names this row (MC_OP_*), as it may every row that is neither elementwise nor has `kernel`
+--   pieces   reductions: the kernel of the pieces of a row, where it has not the op's name; skip: how NaN is left out ('fill', 'hold', 'count',
+--            'kernel'), fill: C text of what stands for it; finish: what is made of the joined pieces; nothing: C text of the value over nothing, 0
+--            by default (MCI_SKIP_*, MCI_FINISH_* of mc_ops.h)
+--   joins    takes a list of tensors and an axis: how many axes the result has more than an operand
 --   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition)
 --   rules    derivative and batching: 'auto', 'none: why', or the key of lua/mascon/rules. For an elementwise row 'auto' is
 --            derived from expr (derivative.lua), or the formulas d: one for each operand in a, b, c and the result y, or

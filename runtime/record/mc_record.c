@@ -529,7 +529,8 @@ static int snapshot(const mc_tensor *t, int level)
             return mc_errstatus();
     }
     if (set_aside(t->storage, level, &copy)) {
-        operands_free(o, o ? 1 : 0);
+        if (o)
+            operands_free(o, 1);
         return mc_errstatus();
     }
     if (outer >= 0) {

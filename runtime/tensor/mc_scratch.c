@@ -4,7 +4,7 @@
  * runs, [run][row][samples of the run], every stretch is read in one piece, whatever the number
  * of rows. Holds the file: it has no name, so it goes with the process however that ends, and
  * its room is taken when it is made, so that a full disk is said before the work. */
-#include "mascon.h"
+#include "mc_lua.h"
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 #include "tensor/mc_tensor.h"

@@ -4,7 +4,7 @@
 #ifndef MC_TENSOR_H
 #define MC_TENSOR_H
 
-#include "mascon.h"
+#include "mc_lua.h"
 #include "device/mc_context.h"
 #include "device/mc_device.h"
 #include "base/mc_error.h"

@@ -7,7 +7,7 @@
 #ifndef FORMATS_CHECK_H
 #define FORMATS_CHECK_H
 
-#include "../../runtime/mascon.h"
+#include "../../runtime/mc_lua.h"
 #include "count_check.h"
 
 #include <dirent.h>

@@ -3,7 +3,7 @@
  *
  * A libFuzzer target (clang -fsanitize=fuzzer,address,undefined); linked with replay.c instead it
  * replays files. */
-#include "../../runtime/mascon.h"
+#include "../../runtime/mc_lua.h"
 
 #include <stdlib.h>
 #include <string.h>

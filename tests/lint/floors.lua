@@ -43,6 +43,7 @@ M.LUA = {
   { 'integrate', 'integrals, differential equations' },
   { 'io', 'formats of files as tensors' },
   { 'plot', 'figures' },
+  { 'sample', 'draws from log densities, their diagnostics and figures' },
   { 'report', 'pages, manifests, what the machine offers' },
   { 'meeg', 'recordings of EEG and MEG' },
   { 'help', 'documentation of every public name' },
@@ -144,7 +145,7 @@ function M.c_arrows()
       local header = line:match '^%s*#%s*include%s*"([^"]+)"'
       if header then
         local to = header:find '/' and floor_of(M.place_c, (header:gsub('^%.%./', ''):gsub('^runtime/', ''))) or from
-        if header == 'mascon.h' or header:find '^mc_gen_' or header:find 'mck' then to = nil end
+        if header == 'mascon.h' or header == 'mc_lua.h' or header:find '^mc_gen_' or header:find 'mck' then to = nil end
         out[#out + 1] = { path = path, line = at, from = from, to = to, header = header }
       end
     end

@@ -8,16 +8,20 @@
 local C = {
   { '^kernels/workflows/', { '^mc_plugin%.h$', '^mck', '^mc_def%.h$', '^[^m][%w_]*%.h$', '^m[^ac][%w_]*%.h$', '^%.%./[%w_]+%.h$' }, 'a workflow knows mc_plugin.h, kernels/mck*.h and its own headers' },
   { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
-  { '^bindings/luajit/', { '^mascon%.h$' }, 'bindings/luajit knows the public header' },
   { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },
   { '^bindings/', { '^mc_backend%.h$', '^mc_device_api%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h or mc_device_api.h, and mck.h' },
   { '^runtime/host/', { '^host%.h$', '^mc_backend%.h$', '^mc_def%.h$' }, 'the program knows host.h and, for the line editor, mc_backend.h' },
-  { '^tests/c/', { '^mascon%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$', '^%.%./%.%./kernels/workflows/' }, 'C tests know the public header, what a neighbour implements, or kernels' },
+  { '^tests/c/', { '^mascon%.h$', '^mc_lua%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$', '^%.%./%.%./kernels/workflows/' }, 'C tests know the public headers, what a neighbour implements, or kernels' },
   { '^tests/fuzz/host%.c$', { '^mc_' }, 'the stand-in runtime of the fuzz targets knows the runtime' },
-  { '^tests/fuzz/', { '^mascon%.h$', '^mc_formats%.h$' }, 'fuzz targets know the public header' },
-  { '^runtime/formats/', { '^mascon%.h$', '^mc_formats%.h$', '^mc_hdf5_apart%.h$', '^mc_error%.h$', '^mc_memory%.h$', '^mc_context%.h$', '^mc_backend%.h$', '^mc_def%.h$', '^mc_gen_enums%.h$' }, 'formats know errors, memory and the door to zlib, no tensors' },
-  { '^runtime/base/mc_error%.h$', { '^mascon%.h$', '^mc_def%.h$' }, 'errors know no tensors' },
-  { '^runtime/', { '^mascon%.h$', '^mc_', '^formats/', '^mck' }, 'the runtime knows itself and the kernels as table entries' },
+  { '^tests/fuzz/', { '^mc_lua%.h$' }, 'fuzz targets know the header of the Lua side' },
+  { '^runtime/formats/', { '^mc_files%.h$', '^mc_formats%.h$', '^mc_hdf5_apart%.h$', '^mc_error%.h$', '^mc_memory%.h$', '^mc_context%.h$', '^mc_backend%.h$', '^mc_def%.h$', '^mc_gen_enums%.h$' }, 'formats know errors, memory and the door to zlib, no tensors' },
+  { '^runtime/mascon%.h$', { '^base/mc_types%.h$', '^formats/mc_files%.h$' },
+    'the public header knows the types and the files it shows' },
+  { '^runtime/mc_lua%.h$', { '^mascon%.h$', '^mc_formats%.h$' },
+    'the header of the Lua side knows the public one and the formats' },
+  { '^runtime/mc_plugin%.h$', { '^base/mc_types%.h$' }, 'the header of workflows knows the types' },
+  { '^runtime/base/mc_error%.h$', { '^mc_lua%.h$', '^mc_def%.h$' }, 'errors know no tensors' },
+  { '^runtime/', { '^mc_', '^formats/', '^mck' }, 'the runtime knows itself and the kernels as table entries' },
 }
 
 -- Lua modules that touch the FFI, with the reason. Files named *native*.lua are those of a workflow's own kernels.

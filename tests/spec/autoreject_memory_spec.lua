@@ -133,6 +133,55 @@ describe('peak memory', function()
     assert.is_true(peak <= 1.125 * planned + 16 * 2 ^ 20, ('%.1f MiB, planned %.1f'):format(peak / 2 ^ 20, planned / 2 ^ 20))
   end)
 
+  it('of the script is the one planned: only what is picked is read, and what is cleaned passes through', function()
+    local rows = { 'name,type,x,y,z' }
+    for i = 1, 2 * C do
+      local h, turn = 1 - (i - 0.5) / 2 / C, 2.4 * i
+      local r = math.sqrt(1 - h * h)
+      local x, y, z = 0.09 * r * math.cos(turn), 0.09 * r * math.sin(turn), 0.09 * h
+      rows[#rows + 1] = ('c%d,%s,%.9f,%.9f,%.9f'):format(i, i <= C and 'eeg' or 'misc', x, y, z)
+    end
+    local x = 1e-5 * mc.randn({ 2 * C, 2 * E * T }, { seed = 1, dtype = 'f32' })
+    for i = 1, 300 do x[{ 1 + i * 7 % C, { i * 900 + 1, i * 900 + 200 } }] = 2e-3 * (i % 2) end
+    mc.save(folder .. '/wide.npy', x)
+    assert(mc.file.write(folder .. '/wide.csv', table.concat(rows, '\n') .. '\n'))
+    local line = ('scripts/autoreject.lua %s/wide.npy --fs 500 --events fixed --tmin 0 --tmax 1 --cv 3 '
+      .. '--rho 1,4 --quiet --picks eeg --out %s'):format(folder, folder)
+    local function run(more)
+      local out = process.mascon(([[
+        local words = {}
+        for w in ('%s'):gmatch '%%S+' do words[#words + 1] = w end
+        arg = { [0] = table.remove(words, 1), unpack(words) }
+        local function status(name)
+          for l in io.lines '/proc/self/status' do
+            local k = l:match('^' .. name .. ':%%s*(%%d+)')
+            if k then return k * 1024 end
+          end
+        end
+        -- pages of the mapped array are the system's to take back
+        local function peak() return status 'VmHWM' - status 'RssFile' end
+        local before = peak()
+        dofile(arg[0])
+        print('\npeak', peak() - before)
+      ]]):format(line .. more), {})
+      return tonumber(out.text:match 'peak%s+(%d+)'), out.text
+    end
+    local said = process.shell(require('mascon.host').exe .. ' plan ' .. line .. '/a --max-memory 32MiB').text
+    local planned = tonumber(said:match 'peak (%S+) MiB')
+    assert.is_number(planned, said)
+    local near, text = run '/near'
+    assert.is_number(near, text)
+    local far, words = run '/far --max-memory 32MiB'
+    assert.is_number(far, words)
+    local mib = ('%.1f MiB, %.1f without a limit, planned %.1f'):format(far / 2 ^ 20, near / 2 ^ 20, planned)
+    assert.is_true(far < near - 0.5 * 16 * E * C * T and far / 2 ^ 20 <= 1.3 * planned, mib)
+    local a, b = mc.manifest.read(folder .. '/near'), mc.manifest.read(folder .. '/far')
+    assert.is_nil((mc.manifest.stage_apart(a, b)))
+    assert.equal(process.read(folder .. '/near/cleaned-epo.fif'), process.read(folder .. '/far/cleaned-epo.fif'))
+    assert.equal(C, #mc.meeg.open(folder .. '/far/cleaned-epo.fif').channels)
+    assert.is_truthy(words:match '[1-9]%d* cells repaired', words)
+  end)
+
   it('of a mapped file is what is read at a time', function()
     mc.save(folder .. '/epochs.npy', 1e-5 * mc.randn({ E, C, T }, { seed = 1 }))
     local out = process.mascon(([[

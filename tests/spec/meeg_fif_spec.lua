@@ -148,6 +148,7 @@ describe('mc.meeg.epochs.open of FIF', function()
   it('leaves the samples in the file until they are asked for', function()
     local e = mc.meeg.epochs.open(at 'single-epo.fif')
     assert.is_nil(rawget(e, 'data'))
+    assert.truthy(e.warnings[1]:find('1 projectors that are not applied to its samples (P1)', 1, true))
     local whole = g.data 'single-epo.fif'
     assert.is_true(mc.array_equal(whole['2:3, 5:5'], e:read { first = 2, last = 3, channels = 'EOG 061' }))
     assert.is_nil(rawget(e, 'data'))

@@ -141,8 +141,23 @@ describe('pac.erpac', function()
       assert.is_false(mc.array_equal(p, p3))
       local _, family = event.erpac(phi, amp, { method = method, n_perm = 99, mcp = 'maxstat' })
       assert.is_true(mc.all(mc.ge(family, p)))
-      assert.is_true(family:min():item() == 0.01 and family[{ 1, 1, { 1, 15 } }]:min():item() > 0.1)
+      assert.is_true(family:min():item() == 0.01 and family[{ 1, 1, { 1, 15 } }]:min():item() >= 0.05)
+      local _, raw, about = event.erpac(phi, amp, { method = method, n_perm = 99, mcp = 'maxstat', maxstat_of = 'raw' })
+      assert.is_nil(about.standard)
+      assert.is_true(mc.array_equal(info.maxima, about.maxima) and family:min():item() == raw:min():item())
     end
+  end)
+
+  it('gives every sample the weight of its own null', function()
+    local phi, amp = bands(12, 1, 1, 40, 5)
+    local value, _, info = event.erpac(phi, amp, { n_perm = 60, mcp = 'maxstat', smooth = 0 })
+    local all = {}
+    for k = 1, 60 do all[k] = event.erpac(phi, mc.take(amp, mc.randperm(12, { seed = 42, stream = k }), 1)) end
+    all[61] = value
+    local s = mc.stack(all)
+    local z = (s - s:mean { 1, keepdim = true }) / s:std { 1, keepdim = true }
+    assert.is_true(mc.all(mc.le(mc.abs(z[61] - info.standard), 1e-9)))
+    assert.is_true(mc.all(mc.le(mc.abs(mc.max(z['1:60']:reshape(60, -1), 2) - info.maxima), 1e-9)))
   end)
 
   it('finds nothing in trials without coupling: p of permutations is uniform', function()

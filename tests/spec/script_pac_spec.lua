@@ -71,6 +71,63 @@ describe('scripts/pac.lua', function()
     f:close()
   end)
 
+  it('takes a measure from a Lua file and tests a contrast of two files of epochs', function()
+    local list = { {}, {} }
+    for c = 1, 2 do
+      for i = 1, 12 do
+        list[c][i] = mc.stack { mc.randn { 512, seed = 50 * c + i },
+          mc.pac.generate.g3 { n = 512, fs = 256, fp = 8, fa = 80, strength = c == 1 and 1 or 0, sigma = 0.3,
+            driver_seed = 100 * c + i } }
+      end
+      os.execute("mkdir -p '" .. folder .. "-in'")
+      mc.save(('%s-in/%d.npy'):format(folder, c), mc.permute_dims(mc.stack(list[c]), { 2, 1, 3 }):contiguous())
+    end
+    local f = assert(io.open(folder .. '-in/length.lua', 'w'))
+    f:write [[
+      local mc = require 'mascon'
+      return function(phase, amp)
+        local t = mc.permute_dims(amp, { 1, 3, 2 })
+        return mc.hypot(mc.matmul(mc.cos(phase), t), mc.matmul(mc.sin(phase), t)) / phase.shape[3]
+      end]]
+    f:close()
+    local line = ('%s-in/1.npy --fs 256 --axes CST --pha-range 4-14 --pha-bands 5 --amp-range 60-100 --amp-bands 4 ' ..
+      '--n-perm 40 '):format(folder)
+    local said, rc = run(('%s --measure %s-in/length.lua --contrast %s-in/2.npy --contrast-perm 100 --out ' ..
+      '%s-4'):format(line, folder, folder, folder))
+    assert.equal(0, rc, said)
+    local r = mc.load(folder .. '-4/contrast.npz')
+    assert.is_true(mc.min(r.p_maxz[2]):item() < 0.05 and mc.min(r.p_maxz[1]):item() > 0.05
+      and mc.min(r.p_cluster[2]):item() < 0.05)
+    assert.truthy(said:find('ch2 +A > B'), said)
+    assert.truthy(script.read(folder .. '-4/report.html'):find('Contrast of two conditions', 1, true))
+    assert.truthy(script.read(folder .. '-4/pac.csv'):find('length', 1, true))
+    assert.truthy(script.read(folder .. '-4/manifest.json'):find('length.lua', 1, true))
+    -- the same as the built-in measure of that formula
+    said, rc = run(('%s --measure mvl --surrogate block_swap --out %s-5'):format(line, folder))
+    assert.equal(0, rc, said)
+    local a, b = mc.load(folder .. '-4/pac.npz'), mc.load(folder .. '-5/pac.npz')
+    assert.is_true(mc.allclose(a.pac, b.pac, { rtol = 1e-4, atol = 1e-6 }) and mc.allclose(a.z, b.z, { rtol = 1e-3,
+      atol = 1e-3 }))
+    for words, more in pairs {
+      ['one segment'] = ('--contrast %s-in/1.npy --axes CT'):format(folder),
+        ['No such file'] = '--contrast /nonexistent.npy --axes CST',
+      ['must return function'] = ('--measure %s-in/none.lua'):format(folder),
+        ['cannot open'] = '--measure /nonexistent.lua',
+    } do
+      local g = assert(io.open(folder .. '-in/none.lua', 'w'))
+      g:write 'return 3'
+      g:close()
+      local input = words == 'one segment' and folder .. '-in/x.npy' or folder .. '-in/1.npy'
+      if words == 'one segment' then
+        mc.save(input, mc.randn { 2, 600, seed = 1 })
+        more = ('--contrast %s'):format(input)
+      end
+      said, rc = run(('%s --fs 512 %s --out %s-bad'):format(input, more, folder))
+      assert.equal(1, rc, said)
+      assert.truthy(said:find(words, 1, true), said)
+    end
+  end)
+
   it('says what is wrong and leaves no result', function()
     for line, words in pairs {
       ['/nonexistent/x.npz'] = { 'No such file', 'check the path' },

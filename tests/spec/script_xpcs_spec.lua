@@ -1,5 +1,7 @@
--- script_xpcs_spec.lua - scripts/xpcs.lua as a person runs it: simulation, fit, configuration, and every line of the table of bad input.
-local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
+-- script_xpcs_spec.lua - scripts/xpcs.lua as a person runs it: simulation, fit, configuration, and every line of the
+-- table of bad input.
+local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
+  .. '/support/init.lua').load 'script'
 local folder = os.tmpname()
 os.remove(folder)
 
@@ -27,7 +29,8 @@ describe('scripts/xpcs.lua', function()
   local data, yaml
   setup(function()
     assert(mc.file.make_folder(folder))
-    local text, status = run('simulate --laminar-flow --frames 60 --dt 0.25 --q 0.01 --phi-angles "-25,0,30,75,92" --initial-d0 5000 --initial-alpha 0.3 --initial-d-offset 900 '
+    local text,
+      status = run('simulate --laminar-flow --frames 60 --dt 0.25 --q 0.01 --phi-angles "-25,0,30,75,92" --initial-d0 5000 --initial-alpha 0.3 --initial-d-offset 900 '
       .. '--initial-gamma-dot-t0 0.0004 --initial-beta -0.25 --initial-gamma-dot-offset 0.00012 --initial-phi0 4 --noise 0.004 --output-dir ' .. folder)
     assert.equal(0, status, text)
     data = folder .. '/simulated_data.npz'
@@ -45,7 +48,8 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     local out = folder .. '/a'
     local text, status = run(data .. ' --laminar-flow --sigma 0.004 --profile 0.68 --output-dir ' .. out)
     assert.equal(0, status, text)
-    for _, name in ipairs { 'nlsq/parameters.json', 'nlsq/parameters.yaml', 'nlsq/analysis_results_nlsq.json', 'nlsq/convergence_metrics.json', 'nlsq/fitted_data.npz', 'report.html', 'manifest.json',
+    for _, name in ipairs { 'nlsq/parameters.json', 'nlsq/parameters.yaml', 'nlsq/analysis_results_nlsq.json',
+      'nlsq/convergence_metrics.json', 'nlsq/fitted_data.npz', 'report.html', 'manifest.json',
       'phi_angles_list.txt', 'wavevector_q_list.txt' } do
       assert.is_true(exists(out .. '/' .. name), name)
     end
@@ -63,7 +67,8 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     assert.equal('good', r.fit_quality.quality_flag)
     assert.equal(200, r.dataset_info.gap_um)
     local a = mc.load(out .. '/nlsq/fitted_data.npz')
-    for _, name in ipairs { 'phi_angles', 'c2_exp', 'c2_theoretical_raw', 'c2_theoretical_scaled', 'per_angle_scaling', 'per_angle_scaling_solver', 'residuals', 'residuals_normalized', 't1', 't2',
+    for _, name in ipairs { 'phi_angles', 'c2_exp', 'c2_theoretical_raw', 'c2_theoretical_scaled', 'per_angle_scaling',
+      'per_angle_scaling_solver', 'residuals', 'residuals_normalized', 't1', 't2',
       'q', 'c2_solver_scaled' } do
       assert.is_truthy(a[name], name)
     end
@@ -71,12 +76,15 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     local raw = a.c2_theoretical_raw[1] * a.per_angle_scaling[{ 1, 1 }] + a.per_angle_scaling[{ 1, 2 }]
     assert.is_true(mc.allclose(raw, a.c2_theoretical_scaled[1], { rtol = 0, atol = 1e-14 }))
     local page = script.read(out .. '/report.html')
-    for _, word in ipairs { 'What the data tell', 'Experiment, fit, residual', 'Residuals', 'gamma_dot_t0' } do assert.is_truthy(page:find(word, 1, true), word) end
+    for _, word in ipairs { 'What the data tell', 'Experiment, fit, residual', 'Residuals',
+      'gamma_dot_t0' } do assert.is_truthy(page:find(word, 1, true), word) end
   end)
 
   it('reads a configuration, and options go before it', function()
     local out = folder .. '/b'
-    local text, status = run('--config ' .. yaml .. ' --output-format json --quiet --set optimization.nlsq.anti_degeneracy.per_angle_mode=individual --output-dir ' .. out)
+    local text, status = run('--config ' .. yaml
+      .. ' --output-format json --quiet --set optimization.nlsq.anti_degeneracy.per_angle_mode=individual --output-dir '
+      .. out)
     assert.equal(0, status, text)
     local p = mc.load(out .. '/nlsq/parameters.json')
     assert.equal('individual', p.per_angle_mode)
@@ -114,12 +122,17 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
   it('refuses wrong configurations with file, line and key', function()
     local function bad(name, text, ...) fails('--config ' .. file(name, text), 1, name, ...) end
     bad('1.yaml', 'analysis_mode: laminar\n', 'line 1', 'analysis_mode', 'laminar_flow')
-    bad('2.yaml', 'analysis_mode: static\noptimization:\n  nlsq:\n    los: linear\n', 'line 4', 'optimization.nlsq.los', 'loss')
+    bad('2.yaml', 'analysis_mode: static\noptimization:\n  nlsq:\n    los: linear\n', 'line 4', 'optimization.nlsq.los',
+      'loss')
     bad('3.yaml', 'analysis_mode: static\n', 'analyzer_parameters.dt is missing')
-    bad('4.yaml', 'analyzer_parameters: {dt: 0.1}\noptimization: {method: mcmc}\n', 'line 2', 'optimization.method', 'nlsq, cmc')
-    bad('5.yaml', 'analyzer_parameters: {dt: 0.1}\nparameter_space:\n  bounds:\n    - {name: D0, min: 5, max: 1}\n', 'bounds[1]', 'min 5 above max 1')
-    bad('6.yaml', 'analyzer_parameters: {dt: 0.1}\ninitial_parameters: {parameter_names: [D0], values: [1, 2]}\n', '2 numbers for 1')
-    bad('7.yaml', 'analyzer_parameters: {dt: 0.1}\ninitial_parameters: {parameter_names: [DO], values: [1]}\n', 'there is no parameter', 'D0')
+    bad('4.yaml', 'analyzer_parameters: {dt: 0.1}\noptimization: {method: mcmc}\n', 'line 2', 'optimization.method',
+      'nlsq, cmc')
+    bad('5.yaml', 'analyzer_parameters: {dt: 0.1}\nparameter_space:\n  bounds:\n    - {name: D0, min: 5, max: 1}\n',
+      'bounds[1]', 'min 5 above max 1')
+    bad('6.yaml', 'analyzer_parameters: {dt: 0.1}\ninitial_parameters: {parameter_names: [D0], values: [1, 2]}\n',
+      '2 numbers for 1')
+    bad('7.yaml', 'analyzer_parameters: {dt: 0.1}\ninitial_parameters: {parameter_names: [DO], values: [1]}\n',
+      'there is no parameter', 'D0')
     bad('8.yaml', 'analyzer_parameters: {dt: fast}\n', 'line 1', 'a number')
     bad('9.yaml', 'analyzer_parameters: [\n', 'line 2')
   end)

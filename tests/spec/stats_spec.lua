@@ -242,6 +242,14 @@ describe('stats.p_maxstat', function()
     for i = 1, 2 do exact(stats.p_maxstat(x[i], k[{ mc.all, i }]), apart[i]) end
   end)
 
+  it('standardises each place by its own spread when asked', function()
+    local k = mc.randn { 99, 2, seed = 8 } * mc.tensor { 1, 100 }
+    local x = mc.tensor { 8, 0 }
+    assert.is_true(stats.p_maxstat(x, k)[1]:item() > 0.3)
+    exact(mc.tensor { 0.01 }, stats.p_maxstat(x, k, { standardise = true })['1:1'])
+    exact(mc.tensor { 0.01 }, stats.p_maxstat(-x, k, { standardise = true, tail = 'less' })['1:1'])
+  end)
+
   it('holds the rate of any false positive', function()
     local n = 300
     local draws = mc.randn { n, 100, 20, seed = 7 }

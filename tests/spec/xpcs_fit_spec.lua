@@ -1,4 +1,5 @@
--- xpcs_fit_spec.lua - fits of mc.xpcs: SciPy's solutions under every loss, the reference values of sets A and B, covariance, what is not determined, intervals.
+-- xpcs_fit_spec.lua - fits of mc.xpcs: SciPy's solutions under every loss, the reference values of sets A and B,
+-- covariance, what is not determined, intervals.
 local mc = require 'mascon'
 local xpcs = mc.xpcs
 local generate, data_of = xpcs.generate, xpcs.data
@@ -8,7 +9,8 @@ local function near(want, got, bound, what)
   assert.is_true(math.abs(want - got) <= bound, ('%s: %.15g instead of %.15g'):format(what or '', got, want))
 end
 
-local START_B = { D0 = 6000, alpha = 0.25, D_offset = 700, gamma_dot_0 = 4.5e-4, beta = -0.3, gamma_dot_offset = 1e-4, phi0 = 5 }
+local START_B = { D0 = 6000, alpha = 0.25, D_offset = 700, gamma_dot_0 = 4.5e-4, beta = -0.3, gamma_dot_offset = 1e-4,
+  phi0 = 5 }
 
 --- Values and errors of a fit against references: x to 1e-4 standard errors, errors to 1e-5, chi2 to 1e-9.
 local function agrees(r, values, errors, chi2)
@@ -30,19 +32,24 @@ describe('xpcs.fit', function()
   teardown(function() golden, A, B, a, b = nil, nil, nil, nil, nil end)
 
   it('reaches the reference solutions of set A', function()
-    local r = xpcs.fit(a, { scaling = 'individual', sigma = A.sigma, initial = { D0 = 2800, alpha = -0.45, D_offset = 220 } })
-    agrees(r, { .2509403567791, .2998329927214, .3495318545216, .9990807696495, 1.019912051713, .9800248146658, 2213.650215769, -.3286880476571, 247.7344780952 },
+    local r = xpcs.fit(a, { scaling = 'individual', sigma = A.sigma, initial = { D0 = 2800, alpha = -0.45,
+      D_offset = 220 } })
+    agrees(r, { .2509403567791, .2998329927214, .3495318545216, .9990807696495, 1.019912051713, .9800248146658,
+      2213.650215769, -.3286880476571, 247.7344780952 },
       { D0 = 138.3426, alpha = .03604042, D_offset = 153.5539 }, 910.8193519646)
     near(-.98620, r.correlation[7][9] / 1, 1e-2)
     r = xpcs.fit(a, { scaling = 'constant', contrast = A.contrast, offset = A.offset, sigma = A.sigma })
-    agrees(r, { 2219.608645157, -.329504343902, 251.5472620266 }, { D0 = 136.3076, alpha = .03563617, D_offset = 151.4344 }, 914.7000818785)
+    agrees(r, { 2219.608645157, -.329504343902, 251.5472620266 }, { D0 = 136.3076, alpha = .03563617,
+      D_offset = 151.4344 }, 914.7000818785)
     r = xpcs.fit(a, { scaling = 'averaged', sigma = A.sigma })
     agrees(r, { .2836837417713, 1.001656340508, 2205.534644126, -.3312005720866, 258.2711580383 }, nil, 28321.49265527)
   end)
 
   it('reaches those of set B from a start, and from none', function()
-    local averaged = { .2999201824537, 1.000036692911, 7691.917678927, .2145785972324, -1843.684963939, 2.943108943595e-4, -.3704229765509, 2.267291248945e-4, 3.801734324578 }
-    local errors = { contrast = 5.297273e-4, offset = 1.32359e-4, D0 = 1870.878, alpha = .0438964, D_offset = 1886.257, gamma_dot_t0 = 3.220685e-5, beta = .04948819,
+    local averaged = { .2999201824537, 1.000036692911, 7691.917678927, .2145785972324, -1843.684963939,
+      2.943108943595e-4, -.3704229765509, 2.267291248945e-4, 3.801734324578 }
+    local errors = { contrast = 5.297273e-4, offset = 1.32359e-4, D0 = 1870.878, alpha = .0438964, D_offset = 1886.257,
+      gamma_dot_t0 = 3.220685e-5, beta = .04948819,
       gamma_dot_t_offset = 3.128548e-5, phi0 = .1633753 }
     for _, initial in ipairs { START_B, {} } do
       local r = xpcs.fit(b, { sigma = B.sigma, initial = initial })
@@ -52,9 +59,12 @@ describe('xpcs.fit', function()
       assert.equal('converged', r.convergence_status)
     end
     local r = xpcs.fit(b, { sigma = B.sigma, scaling = 'individual', initial = START_B })
-    agrees(r, { .2997333359715, .299557033561, .3003031569015, .299066328578, .3007804879617, 1.000288292811, 1.00012545017, .9999060411569, .9998447428879, .9995874929193, 7618.549047067,
-      .215251957355, -1776.116914165, 2.924109285092e-4, -.3716069531347, 2.289599570523e-4, 3.62530680662 }, nil, 1881.272804047)
-    r = xpcs.fit(b, { sigma = B.sigma, scaling = 'constant', contrast = B.contrast, offset = B.offset, initial = START_B })
+    agrees(r, { .2997333359715, .299557033561, .3003031569015, .299066328578, .3007804879617, 1.000288292811,
+      1.00012545017, .9999060411569, .9998447428879, .9995874929193, 7618.549047067,
+      .215251957355, -1776.116914165, 2.924109285092e-4, -.3716069531347, 2.289599570523e-4, 3.62530680662 }, nil,
+        1881.272804047)
+    r = xpcs.fit(b, { sigma = B.sigma, scaling = 'constant', contrast = B.contrast, offset = B.offset,
+      initial = START_B })
     near(1886.122247333, r.chi2, 2e-6)
     near(3.792676190965, r.values.phi0, 1e-4 * .1575972612728)
     near(.1575972612728, r.errors.phi0, 1e-6)
@@ -64,9 +74,13 @@ describe('xpcs.fit', function()
     for _, way in ipairs { 'common', 'each' } do
       for _, loss in ipairs { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' } do
         local name = way .. ' ' .. loss
-        local x, e, cost = golden['x ' .. name]:totable(), golden['error ' .. name]:totable(), golden['cost ' .. name]:item()
-        local r = xpcs.fit(b, { sigma = B.sigma, scaling = way == 'common' and 'averaged' or 'individual', loss = loss, initial = START_B })
+        local x, e, cost = golden['x ' .. name]:totable(), golden['error ' .. name]:totable(), golden['cost '
+          .. name]:item()
+        local r = xpcs.fit(b, { sigma = B.sigma, scaling = way == 'common' and 'averaged' or 'individual', loss = loss,
+          initial = START_B })
         near(cost, r.cost, 1e-10 * cost, name)
+        assert.is_true(r.chi2 >= 1886 - 4.8 and r.chi2 < 1920,
+          ('%s: chi2 %g is that of the residuals themselves'):format(name, r.chi2))
         for k, q in ipairs(r.parameters) do
           near(x[k], q.value, 1e-4 * e[k], name .. ' ' .. q.name)
           near(e[k], q.error, 1e-4 * e[k], name .. ' error of ' .. q.name)
@@ -90,11 +104,28 @@ describe('xpcs.fit', function()
     local list
     for k = 0, 5 do
       local initial = {}
-      if k > 0 then for i, p in ipairs(xpcs.parameters.LIST) do initial[p.name] = s.physics[i] * (1 + 0.1 * ((k * i) % 3 - 1)) end end
+      if k > 0 then for i,
+        p in ipairs(xpcs.parameters.LIST) do initial[p.name] = s.physics[i] * (1 + 0.1 * ((k * i) % 3 - 1)) end end
       local r = xpcs.fit(d, { sigma = s.sigma, initial = initial })
       assert.is_true(r.chi2 < 1e-10, ('start %d: chi2 %g'):format(k, r.chi2))
-      for i, p in ipairs(xpcs.parameters.LIST) do near(s.physics[i], r.values[p.name], 1e-6 * math.abs(s.physics[i]), p.name) end
+      for i, p in ipairs(xpcs.parameters.LIST) do near(s.physics[i], r.values[p.name], 1e-6 * math.abs(s.physics[i]),
+        p.name) end
       list = list or r
+    end
+  end)
+
+  it('is not caught where D or G is floored: a fit that starts at the truth ends below it', function()
+    local list = xpcs.parameters.LIST
+    for _, seed in ipairs { 3, 4, 6 } do
+      local s = generate.simulate { n = 60, q = 0.01, dt = 0.25, phi = { -60, -20, 20, 55, 85 }, seed = seed, sigma = 0.004 }
+      local d, initial, fixed = data_of.of(s), {}, {}
+      for i, p in ipairs(list) do
+        initial[p.name] = s.physics[i]
+        if p.name ~= 'phi0' then fixed[#fixed + 1] = p.name end
+      end
+      local r = xpcs.fit(d, { sigma = 0.004, initial = initial })
+      local near_truth = xpcs.fit(d, { sigma = 0.004, initial = initial, fixed = fixed })
+      assert.is_true(r.chi2 < near_truth.chi2, ('seed %d: %g, %g'):format(seed, r.chi2, near_truth.chi2))
     end
   end)
 
@@ -117,12 +148,14 @@ describe('xpcs.fit', function()
     assert.equal(7, r.n_parameters)
     r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, active = { 'D0', 'alpha' } })
     assert.equal(4, r.n_parameters)
-    r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, ties = { gamma_dot_t_offset = { to = 'gamma_dot_t0', factor = 0.3 } } })
+    r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, ties = { gamma_dot_t_offset = { to = 'gamma_dot_t0',
+      factor = 0.3 } } })
     near(0.3 * r.values.gamma_dot_t0, r.values.gamma_dot_t_offset, 1e-18)
     near(0.3 * r.errors.gamma_dot_t0, r.errors.gamma_dot_t_offset, 1e-18)
     r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, bounds = { D0 = { 100, 5000 }, alpha = { 0.3, 0.3 } } })
     assert.equal(0.3, r.values.alpha)
     assert.is_true(r.values.D0 <= 5000)
+    assert.equal('upper', r.parameters[3].at_bound)
     r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, bounds = { D0 = { 100, 3000 } } })
     assert.equal('upper', r.parameters[3].at_bound)
     assert.equal('marginal', r.quality_flag)
@@ -165,14 +198,16 @@ describe('xpcs verdict', function()
   end
 
   it('names D0 and D_offset at alpha = 0, g0 and its offset at beta = 0', function()
-    local r = degenerate({ 5000, 0, 900 }, { 0, 40, 80 }, { fixed = { alpha = 0 }, initial = { D0 = 4000, D_offset = 500 } })
+    local r = degenerate({ 5000, 0, 900 }, { 0, 40, 80 }, { fixed = { alpha = 0 }, initial = { D0 = 4000,
+      D_offset = 500 } })
     assert.equal('undetermined', r.verdict.level)
     assert.same({ 'D0', 'D_offset' }, r.verdict.undetermined[1].names)
     assert.equal(math.huge, r.errors.D0)
     assert.equal(math.huge, r.errors.D_offset)
     assert.is_true(r.errors.contrast < 0.01)
     near(5900, r.values.D0 + r.values.D_offset, 100)
-    r = degenerate({ 5000, 0.3, 900, 4e-4, 0, 1e-4, 4 }, { 0, 40, 80 }, { fixed = { beta = 0 }, initial = { gamma_dot_t0 = 4e-4, gamma_dot_t_offset = 5e-5, D0 = 5000, alpha = 0.3, D_offset = 900, phi0 = 4 } })
+    r = degenerate({ 5000, 0.3, 900, 4e-4, 0, 1e-4, 4 }, { 0, 40, 80 }, { fixed = { beta = 0 },
+      initial = { gamma_dot_t0 = 4e-4, gamma_dot_t_offset = 5e-5, D0 = 5000, alpha = 0.3, D_offset = 900, phi0 = 4 } })
     assert.same({ 'gamma_dot_t0', 'gamma_dot_t_offset' }, r.verdict.undetermined[1].names)
     near(5e-4, r.values.gamma_dot_t0 + r.values.gamma_dot_t_offset, 2e-5)
     assert.is_true(r.errors.D0 < math.huge)

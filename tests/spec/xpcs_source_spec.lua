@@ -1,4 +1,5 @@
--- xpcs_source_spec.lua - files of the beamline as h5py writes them: both layouts, bins out of order, wrapped angles, gzip, f32, what is refused by name.
+-- xpcs_source_spec.lua - files of the beamline as h5py writes them: both layouts, bins out of order, wrapped angles,
+-- gzip, f32, what is refused by name.
 local mc = require 'mascon'
 local xpcs = mc.xpcs
 local golden = mc.load((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/golden/xpcs.npz')
@@ -160,7 +161,9 @@ describe('xpcs.open', function()
     local groups = {}
     for f = 1, 4 do groups[('c2_%05d'):format(f)] = f % 2 == 0 and mc.triu(s.c2[f]) or mc.tril(s.c2[f]) end
     groups.c2_00002[{ 20, 90 }] = 0 / 0
-    mc.save(path, { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 }, dynamic_v_list_dim1 = mc.tensor(s.phi) }, twotime = { processed_bins = mc.arange(1, 4), correlation_map = groups } } })
+    mc.save(path, { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 },
+      dynamic_v_list_dim1 = mc.tensor(s.phi) }, twotime = { processed_bins = mc.arange(1, 4),
+      correlation_map = groups } } })
     local o = { q = 0.01, dt = 0.1, mode = 'laminar_flow', dtype = 'f32' }
     local whole = xpcs.open(path, o)
     o.pack, o.block_values = pack, 20000
@@ -168,7 +171,8 @@ describe('xpcs.open', function()
     assert.is_true(#d.store_blocks > 3 and d.packed == nil)
     assert.equal(whole.masked, d.masked)
     assert.equal(whole.points, d.points)
-    local with = { sigma = 0.01, initial = { D0 = 3000, alpha = -0.2, D_offset = 500, gamma_dot_t0 = 2e-3, beta = 0.1, gamma_dot_t_offset = 1e-4, phi0 = 3 }, contrast = { 0.3, 0.3, 0.3, 0.3 }, offset = { 1, 1, 1, 1 } }
+    local with = { sigma = 0.01, initial = { D0 = 3000, alpha = -0.2, D_offset = 500, gamma_dot_t0 = 2e-3, beta = 0.1,
+      gamma_dot_t_offset = 1e-4, phi0 = 3 }, contrast = { 0.3, 0.3, 0.3, 0.3 }, offset = { 1, 1, 1, 1 } }
     local a, b = xpcs.fit(whole, with), xpcs.fit(d, with)
     for k, v in ipairs(a.point.x) do assert.is_true(v == b.point.x[k]) end
     assert.is_true(a.chi2 == b.chi2)

@@ -1,7 +1,9 @@
--- xpcs_spec.lua - the model, the data and the fused pass of mc.xpcs: conformance list of the definition, values computed by other programs, bits.
+-- xpcs_spec.lua - the model, the data and the fused pass of mc.xpcs: conformance list of the definition, values
+-- computed by other programs, bits.
 local mc = require 'mascon'
 local xpcs = mc.xpcs
-local model, prepare, generate, data_of, pass, dense, scaling = xpcs.model, xpcs.prepare, xpcs.generate, xpcs.data, xpcs.pass, xpcs.dense, xpcs.scaling
+local model, prepare, generate, data_of, pass, dense, scaling = xpcs.model, xpcs.prepare, xpcs.generate, xpcs.data,
+  xpcs.pass, xpcs.dense, xpcs.scaling
 
 local function near(want, got, bound, what)
   assert.is_true(math.abs(want - got) <= bound, ('%s: %.15g instead of %.15g'):format(what or '', got, want))
@@ -19,10 +21,12 @@ describe('xpcs.model', function()
     local kd, ks = model.constants { q = 0.01, gap = 2e6, dt = 0.1 }
     near(5e-6, kd, 1e-20)
     near(318.309886183791, ks, 1e-11)
-    local want = { { 0, 0, 0, 1.299999979887 }, { 0, 0, 1, 1.181288420809 }, { 0, 1, 2, 1.106741357115 }, { 0, 0, 7, 1.000000000004 }, { 45, 0, 3, 1.000059235580 },
+    local want = { { 0, 0, 0, 1.299999979887 }, { 0, 0, 1, 1.181288420809 }, { 0, 1, 2, 1.106741357115 }, { 0, 0, 7,
+      1.000000000004 }, { 45, 0, 3, 1.000059235580 },
       { 45, 2, 5, 1.000599586217 }, { 90, 0, 7, 1.124688628132 } }
     for _, w in ipairs(want) do
-      near(w[4], grid(LAMINAR, w[1], true)[{ w[2] + 1, w[3] + 1 }]:item(), 1e-11, ('phi %g [%d,%d]'):format(w[1], w[2], w[3]))
+      near(w[4], grid(LAMINAR, w[1], true)[{ w[2] + 1, w[3] + 1 }]:item(), 1e-11, ('phi %g [%d,%d]'):format(w[1], w[2],
+        w[3]))
       near(w[4], grid(LAMINAR, w[1])[{ w[2] + 1, w[3] + 1 }]:item(), 3e-8)
     end
     local still = { { 0, 1.299999999997 }, { 1, 1.299161422364 }, { 3, 1.296483454524 }, { 7, 1.288163466612 } }
@@ -40,7 +44,9 @@ describe('xpcs.model', function()
     end
     local c = grid({ 1000, 0.5, 10 }, 0)
     for j = 2, 7 do assert.is_true(c[{ 1, j + 1 }]:item() < c[{ 1, j }]:item()) end
-    assert.is_true(mc.allclose(grid({ 1000, 0.5, 10, 0.01, 0.5, 0, 120 }, 30), grid({ 1000, 0.5, 10 }, 0), { rtol = 0, atol = 1e-9 })) -- across the flow
+    -- across the flow
+    assert.is_true(mc.allclose(grid({ 1000, 0.5, 10, 0.01, 0.5, 0, 120 }, 30), grid({ 1000, 0.5, 10 }, 0), { rtol = 0,
+      atol = 1e-9 }))
     assert.is_true(mc.allclose(grid(LAMINAR, 45), grid(LAMINAR, 225), { rtol = 0, atol = 1e-12 }))
   end)
 
@@ -87,7 +93,8 @@ describe('xpcs.prepare', function()
 
   it('corrects the diagonal in each way', function()
     local function diagonal(c, method) return mc.diagonal(prepare.diagonal(c, method)):totable() end
-    local want = { median = { 1.2, 1.4, 1.3, 1.25 }, mean = { 1.266667, 1.383333, 1.3, 1.216667 }, trimmed = { 1.25, 1.3875, 1.3, 1.225 }, interpolation = { 1.5, 1.45, 1.35, 1.3 } }
+    local want = { median = { 1.2, 1.4, 1.3, 1.25 }, mean = { 1.266667, 1.383333, 1.3, 1.216667 }, trimmed = { 1.25,
+      1.3875, 1.3, 1.225 }, interpolation = { 1.5, 1.45, 1.35, 1.3 } }
     for method, list in pairs(want) do
       local got = diagonal(m, method)
       for k = 1, 4 do near(list[k], got[k], 6e-7, method) end
@@ -115,8 +122,10 @@ describe('xpcs.generate', function()
     local noise = generate.splitmix(1)
     near(1.26042255786762, generate.noise(noise), 2e-14)
     local want = {
-      A = { 1.20432578722005, 1.20810705489365, 944.787445403958, 944.617644181836, 1.20810705489365, 1.27673261157979, 0.2064369319192, 0.2408060138229, 1.022902481641, 1.05063902465 },
-      B = { 1.23411941113962, 1.23897882970126, 1987.60377042957, 1987.60286421008, 1.23897882970126, 1.22568427142917, 0.2393013860217, 0.2367487339555, 0.9954581247975, 0.9939217575077 },
+      A = { 1.20432578722005, 1.20810705489365, 944.787445403958, 944.617644181836, 1.20810705489365, 1.27673261157979,
+        0.2064369319192, 0.2408060138229, 1.022902481641, 1.05063902465 },
+      B = { 1.23411941113962, 1.23897882970126, 1987.60377042957, 1987.60286421008, 1.23897882970126, 1.22568427142917,
+        0.2393013860217, 0.2367487339555, 0.9954581247975, 0.9939217575077 },
     }
     for name, w in pairs(want) do
       local s = generate.set(name)
@@ -139,18 +148,23 @@ describe('xpcs.generate', function()
   end)
 end)
 
--- cost, gradient and normal matrix of the averaged model at contrast 0.3, offset 1, the true physics; derivatives of the model over sigma
+-- cost, gradient and normal matrix of the averaged model at contrast 0.3, offset 1, the true physics; derivatives of
+-- the model over sigma
 local SUMS = {
   A = { 31372.78813289, { -222780.438174, -352686.4589764, 9.767875749782, 36479.53843225, 18.05511959861 },
-    { 16497826.21906, 58956666.66667, .06366842496095, 878792.3271678, .2105108796444 }, { { 3, 4, 225.8381454875 }, { 1, 5, -1447.840280381 } } },
-  B = { 1897.526478013, { -909.9329250852, -56.63871842263, .02440138018887, 485.2230184489, .0008112038103927, 433946.1188172, 156.8907740327, 585869.2531359, -10.04581018179 },
-    { 10698407.56825, 118125000, .00846226454809, 378440.1791857, .004288163262099, 647557603642.5, 127102.4392528, 1042693823419, 55.47472359431 },
+    { 16497826.21906, 58956666.66667, .06366842496095, 878792.3271678, .2105108796444 }, { { 3, 4, 225.8381454875 },
+      { 1, 5, -1447.840280381 } } },
+  B = { 1897.526478013, { -909.9329250852, -56.63871842263, .02440138018887, 485.2230184489, .0008112038103927,
+    433946.1188172, 156.8907740327, 585869.2531359, -10.04581018179 },
+    { 10698407.56825, 118125000, .00846226454809, 378440.1791857, .004288163262099, 647557603642.5, 127102.4392528,
+      1042693823419, 55.47472359431 },
     { { 3, 4, 52.09272249606 }, { 1, 9, -6445.866865525 } } },
 }
 
 local function point_of(s, loss)
   local kd, ks = model.constants(s)
-  local p = { physics = s.physics, contrast = {}, offset = {}, sigma = s.sigma, kd = kd, ks = ks, t = s.t, loss = loss or 'linear', f_scale = 1 }
+  local p = { physics = s.physics, contrast = {}, offset = {}, sigma = s.sigma, kd = kd, ks = ks, t = s.t, loss = loss
+    or 'linear', f_scale = 1 }
   for f = 1, #s.phi do p.contrast[f], p.offset[f] = 0.3, 1 end
   return p
 end
@@ -199,7 +213,8 @@ describe('xpcs.pass', function()
             assert.equal(#b, #a)
             for k = 1, #a do
               -- products of two columns, against their norms
-              assert.is_true(math.abs(a[k] - b[k]) <= 1e-9 * math.abs(b[k]) + 1e-12 * math.abs(b[1]), ('n %d %s %s sum %d: %.17g, %.17g'):format(n, dtype, kind, k, a[k], b[k]))
+              assert.is_true(math.abs(a[k] - b[k]) <= 1e-9 * math.abs(b[k]) + 1e-12 * math.abs(b[1]),
+                ('n %d %s %s sum %d: %.17g, %.17g'):format(n, dtype, kind, k, a[k], b[k]))
             end
           end
         end

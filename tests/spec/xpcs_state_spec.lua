@@ -1,4 +1,5 @@
--- xpcs_state_spec.lua - checkpoints of a fit: stopped anywhere, also inside a pass, it goes on to the same bits; damaged ones are passed over.
+-- xpcs_state_spec.lua - checkpoints of a fit: stopped anywhere, also inside a pass, it goes on to the same bits;
+-- damaged ones are passed over.
 local mc = require 'mascon'
 local xpcs = mc.xpcs
 local folder = os.tmpname()
@@ -42,7 +43,8 @@ describe('xpcs.state', function()
   local function same(r)
     for k, v in ipairs(plain.point.x) do assert.is_true(v == r.point.x[k]) end
     assert.is_true(plain.chi2 == r.chi2 and plain.nfev == r.nfev)
-    for i = 1, #plain.names do for j = 1, #plain.names do assert.is_true(plain.covariance[i][j] == r.covariance[i][j]) end end
+    for i = 1, #plain.names do for j = 1,
+      #plain.names do assert.is_true(plain.covariance[i][j] == r.covariance[i][j]) end end
   end
 
   it('resumes at any block to the same bits, and reads the data only for what is left', function()
@@ -66,7 +68,8 @@ describe('xpcs.state', function()
     local bytes = f:read '*a'
     f:close()
     local at = math.floor(#bytes / 2)
-    for _, damaged in ipairs { bytes:sub(1, at), bytes:sub(1, at) .. string.char((bytes:byte(at + 1) + 1) % 256) .. bytes:sub(at + 2) } do
+    for _, damaged in ipairs { bytes:sub(1, at), bytes:sub(1, at) .. string.char((bytes:byte(at + 1) + 1) % 256)
+      .. bytes:sub(at + 2) } do
       f = assert(io.open(path, 'wb'))
       f:write(damaged)
       f:close()

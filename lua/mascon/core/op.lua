@@ -537,7 +537,7 @@ end
 maker.segment, maker.recurrence = maker.gather, maker.gather
 
 local function list_maker(row)
-  local id, name, spec = row.id, row[1], param_spec(row)
+  local id, name, spec, more_axes = row.id, row[1], param_spec(row), row.joins
   local function call(out, list) return call_list(id, out, list) end
   return function(list, axis, opts, extra)
     if extra ~= nil then one_too_many(name, extra, 2) end
@@ -557,13 +557,12 @@ local function list_maker(row)
     more = check.opts(name, more, spec, 3)
     if axis ~= nil then more.axis = axis end
     fresh()
-    if more.axis == tensor.none and name == 'concat' then -- axis=None of the array API
+    if more.axis == tensor.none and more_axes == 0 then -- axis=None of the array API
       local given = tensors
       tensors = {}
       for i = 1, #given do tensors[i] = methods.flatten(given[i]) end
       more.axis = 1
     end
-    local more_axes = name == 'stack' and 1 or 0
     local a = more.axis
     n = tensors[1]._ndim + more_axes
     if type(a) ~= 'number' or a == 0 or a > n or a < -n then error(('%s: axis %s is outside a result of %d axes'):format(name, tostring(a), n), 2) end
@@ -645,7 +644,7 @@ for _, row in ipairs(lib.gen.ops) do
   local name = row[1]
   local f
   if row.internal and row.family ~= 'linalg' then f = nil -- a step of compositions, which pack its parameters themselves
-  elseif name == 'concat' or name == 'stack' then f = list_maker(row)
+  elseif row.joins then f = list_maker(row)
   elseif row.module then f = maker.lua(row)
   elseif maker[row.family] then f = maker[row.family](row) end
   if f then

@@ -1,7 +1,9 @@
 -- yaml.lua - YAML texts as Lua values, with the line of every value; Lua values as YAML.
 ---
---- Mappings are tables with string keys, sequences lists, null is mc.json.null. Plain scalars follow the core schema of YAML 1.2: true and false, but yes, no, on and off are
---- texts; 1e-8 is a number; dates are texts. Anchors, aliases and merge keys (<<) work. Tags other than those of the core schema are refused: a text never becomes an object.
+--- Mappings are tables with string keys, sequences lists, null is mc.json.null. Plain scalars follow the core schema of
+--- YAML 1.2: true and false, but yes, no, on and off are
+--- texts; 1e-8 is a number; dates are texts. Anchors, aliases and merge keys (<<) work. Tags other than those of the
+--- core schema are refused: a text never becomes an object.
 --- The syntax is libyaml's, behind a plug-in.
 --- Source: YAML 1.2.2, chapter 10 (schema); the merge key of YAML 1.1.
 local lib = require 'mascon.core.ffi'
@@ -16,8 +18,10 @@ local DEEPEST = 200
 -- ---------------------------------------------------------------- scalars
 
 local WORDS = {
-  [''] = json.null, ['~'] = json.null, null = json.null, Null = json.null, NULL = json.null, ['true'] = true, True = true, TRUE = true, ['false'] = false, False = false, FALSE = false,
-  ['.inf'] = math.huge, ['.Inf'] = math.huge, ['.INF'] = math.huge, ['+.inf'] = math.huge, ['-.inf'] = -math.huge, ['-.Inf'] = -math.huge, ['-.INF'] = -math.huge,
+  [''] = json.null, ['~'] = json.null, null = json.null, Null = json.null, NULL = json.null, ['true'] = true,
+    True = true, TRUE = true, ['false'] = false, False = false, FALSE = false,
+  ['.inf'] = math.huge, ['.Inf'] = math.huge, ['.INF'] = math.huge, ['+.inf'] = math.huge, ['-.inf'] = -math.huge,
+    ['-.Inf'] = -math.huge, ['-.INF'] = -math.huge,
   ['.nan'] = 0 / 0, ['.NaN'] = 0 / 0, ['.NAN'] = 0 / 0,
 }
 
@@ -26,7 +30,8 @@ local function number(s)
   if s:find '^0o[0-7]+$' then return tonumber(s:sub(3), 8) end
   if s:find '^0x%x+$' then return tonumber(s:sub(3), 16) end
   local mantissa, exponent = s:match '^([-+]?[%d.]+)([eE]?[-+]?%d*)$'
-  if mantissa and (mantissa:find '^[-+]?%.?%d+$' or mantissa:find '^[-+]?%d+%.%d*$') and (exponent == '' or exponent:find '^[eE][-+]?%d+$') then return tonumber(s) end
+  if mantissa and (mantissa:find '^[-+]?%.?%d+$' or mantissa:find '^[-+]?%d+%.%d*$') and (exponent == ''
+    or exponent:find '^[eE][-+]?%d+$') then return tonumber(s) end
 end
 
 local PREFIX = 'tag:yaml.org,2002:'
@@ -59,7 +64,8 @@ local function next_event(r)
   assert(from, 'yaml: a broken row of events')
   a, t, v = tonumber(a), tonumber(t), tonumber(v)
   local e = {
-    kind = kind, line = tonumber(line), column = tonumber(column), anchor = r.events:sub(to + 1, to + a), tag = r.events:sub(to + a + 1, to + a + t),
+    kind = kind, line = tonumber(line), column = tonumber(column), anchor = r.events:sub(to + 1, to + a),
+      tag = r.events:sub(to + a + 1, to + a + t),
     value = r.events:sub(to + a + t + 1, to + a + t + v),
   }
   r.at = to + a + t + v + 1
@@ -78,7 +84,8 @@ local function merge(r, e, into, lines, from)
   local list = type(from) == 'table' and (from[1] ~= nil and from or { from }) or nil
   if not list or from == json.null then r.fail(e, 'the merge key << must name a mapping or a list of them') end
   for _, m in ipairs(list) do
-    if type(m) ~= 'table' or m == json.null or m[1] ~= nil then r.fail(e, 'the merge key << must name a mapping or a list of them') end
+    if type(m) ~= 'table' or m == json.null or m[1] ~= nil then r.fail(e,
+      'the merge key << must name a mapping or a list of them') end
     for k, v in pairs(m) do
       if into[k] == nil then into[k], lines[k] = v, (r.lines[m] or {})[k] or e.line end
     end
@@ -129,7 +136,8 @@ function node(r, e, depth)
     return known.value
   end
   if e.kind == '{' or e.kind == '[' then
-    if e.tag ~= '' and e.tag ~= '!' and e.tag ~= PREFIX .. (e.kind == '{' and 'map' or 'seq') then r.fail(e, ('the tag %s is not read; tags cannot make anything but plain values'):format(e.tag)) end
+    if e.tag ~= '' and e.tag ~= '!' and e.tag ~= PREFIX .. (e.kind == '{' and 'map' or 'seq') then r.fail(e,
+      ('the tag %s is not read; tags cannot make anything but plain values'):format(e.tag)) end
     return (e.kind == '{' and mapping or sequence)(r, e, depth)
   end
   local v = scalar(r, e)
@@ -179,7 +187,8 @@ end
 
 local function quoted(s)
   return '"' .. s:gsub('[%z\1-\31\\"\127]', function(c)
-    if c == '\n' then return '\\n' elseif c == '\t' then return '\\t' elseif c == '"' then return '\\"' elseif c == '\\' then return '\\\\' end
+    if c == '\n' then return '\\n' elseif c == '\t' then return '\\t' elseif c == '"' then
+      return '\\"' elseif c == '\\' then return '\\\\' end
     return ('\\x%02x'):format(c:byte())
   end) .. '"'
 end
@@ -228,7 +237,8 @@ local function emit(v, indent, out, open)
   else
     local keys = {}
     for k in pairs(v) do
-      if type(k) ~= 'string' then error(('save: the key %s is no text; keys of a mapping are texts'):format(tostring(k)), 0) end
+      if type(k) ~= 'string' then
+        error(('save: the key %s is no text; keys of a mapping are texts'):format(tostring(k)), 0) end
       keys[#keys + 1] = k
     end
     table.sort(keys)
@@ -241,7 +251,8 @@ local function emit(v, indent, out, open)
   open[v] = nil
 end
 
---- A Lua value as YAML: keys sorted, lists of plain values on one line. Readers of YAML 1.1 and 1.2 take it for the same.
+--- A Lua value as YAML: keys sorted, lists of plain values on one line. Readers of YAML 1.1 and 1.2 take it for the
+--- same.
 ---     (require('mascon.io.yaml').encode { b = { 1, 2 } }:gsub('\n', ''))  --> b: [1, 2]
 ---@param value any
 ---@return string

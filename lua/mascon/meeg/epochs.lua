@@ -331,6 +331,18 @@ local function derived(e, rows, cols)
   return setmetatable(out, meta)
 end
 
+--- The same epochs with their samples behind read(rows, picks), which gives [#rows, #picks, T] of 1-based positions,
+--- the caller's to write to. For what changes samples on their way, block by block.
+---@param e table epochs
+---@param read function
+---@return table epochs
+function M.behind(e, read)
+  local out, n = derived(e), e:count()
+  out.data, out._rows, out._cols = nil, range(1, n), range(1, #e.channels)
+  out._source = { count = n, dtype = e:dtype(), read = read, work = e._source and e._source.work }
+  return out
+end
+
 --- New epochs with some channels, in their order; `what` as in :picks. Marked bads are left out only where a type is asked for.
 ---@param what string|integer|table
 ---@return table epochs

@@ -64,14 +64,20 @@ function M.p_empirical(x, s, opts)
   return F.where(F.eq(x, x), y, 0 / 0)
 end
 
-local MAX = { axis = { 1, 'integer' }, tail = { 'greater', TAIL }, map_axes = { nil, 'table | integer' } }
+local MAX = { axis = { 1, 'integer' }, tail = { 'greater', TAIL }, map_axes = { nil, 'table | integer' },
+  standardise = { false, 'bool' } }
 
 --- p-value against the distribution of the map's extreme: (1 + #{max over the map of s >= x}) / (1 + k) bounds the chance of any false
---- positive in the map, and needs no assumption about its dependence.
+--- positive in the map, and needs no assumption about its dependence. Values are compared as they are: where the
+--- spread of surrogates differs
+--- between the places of a map, the widest place decides for all. standardise = true first brings each place to
+--- (value - mean)/sd of its
+--- surrogates and its observed value together, so that every place has the same weight.
 ---@param x any f32|f64 [map...]
 ---@param s any [k, map...]
 ---@param opts table|nil axis of s that counts surrogates (1) · tail: 'greater' | 'less' (smallest) | 'two-sided' (largest |.|)
 --- · map_axes: axes of x that form one family (all); others are corrected apart
+--- · standardise: false
 ---@return any f64 [map...]
 --- Source: Nonparametric permutation tests for functional neuroimaging, 2002, section "single threshold test".
 function M.p_maxstat(x, s, opts)
@@ -79,6 +85,13 @@ function M.p_maxstat(x, s, opts)
   local o = check.opts(fname, opts, MAX, 3)
   local k
   x, s, k = pair(fname, x, s, o.axis, 3)
+  if o.standardise then
+    -- with the observed value, so that it is exchangeable with the surrogates
+    local all = F.concat({ methods.expand_dims(x, 1), s }, 1)
+    local mean, std = F.mean(all, { 1, keepdim = true }), F.std(all, { 1, keepdim = true })
+    all = F.where(F.gt(std, 0), (all - mean) / std, all * 0)
+    x, s = all[1], all[{ { 2, k + 1 } }]
+  end
   if o.tail == 'two-sided' then x, s = F.abs(x), F.abs(s) end
   local axes = {}
   if o.map_axes == nil then

@@ -8,9 +8,11 @@ local check = require 'mascon.core.check'
 local options = require 'workflows.autoreject.options'
 local run = require 'workflows.autoreject.run'
 local source = require 'workflows.autoreject.source'
+local tensor = require 'mascon.core.tensor'
 local transform = require 'workflows.autoreject.transform'
 local twister = require 'workflows.autoreject.twister'
 local verdict = require 'workflows.autoreject.verdict'
+local epochs_ = require 'mascon.meeg.epochs'
 local error, raw = check.error, op.raw
 require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
 local M = {}
@@ -137,9 +139,11 @@ function Ransac:transform(epochs)
     if not here[name] then error(('%s: channel %s was there at fit and is missing here; give the same channels'):format(fname, name), 2) end
     found[name], bad[k] = true, here[name]
   end
-  local clean = epochs:copy():load()
+  local o, clean, E = self.options, epochs:copy(), epochs:count()
+  local size = tensor.size[epochs:dtype()]
+  local far = not rawget(clean, 'data') and not source.fits(E, #epochs.channels, epochs.samples, size, o.max_memory)
+  if not far then clean:load() end
   if #bad == 0 then return clean end
-  local o = self.options
   local from = sources_of(self, epochs, found, o.compat)
   if #from == 0 then error(fname .. ': no channel is left to repair from', 2) end
   local all, places, targets = {}, {}, {}
@@ -151,11 +155,32 @@ function Ransac:transform(epochs)
   local settings = { alpha = o.alpha, centre = o.compat == 'upstream' and o.centre == 'none' and 'fit' or o.centre }
   local interpolator = augment.interpolator(fname, epochs, { type = self.group.type, picks = all }, settings)
   local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end
-  mc.scope(function()
-    local W = mc.take(interpolator.subsets({ places })[1], i64(targets), 1)
-    local x = mc.take(clean.data, i64(from), 2):to 'f64'
-    clean.data[{ mc.all, i64(bad) }] = mc.matmul(W, x):to(clean.data.dtype)
-  end)
+  local W = tensor.outlive(mc.scope(function()
+    return mc.take(interpolator.subsets({ places })[1], i64(targets), 1)
+  end))
+  if far then
+    local inner, row = clean, {}
+    for k, i in ipairs(bad) do row[i] = k end
+    clean = epochs_.behind(inner, function(which, picks)
+      local data = inner:read { epochs = which, channels = picks }
+      local at, rows = {}, {}
+      for k, i in ipairs(picks) do
+        if row[i] then at[#at + 1], rows[#rows + 1] = k, row[i] end
+      end
+      if #at > 0 then
+        mc.scope(function()
+          local x = inner:read({ epochs = which, channels = from }):to 'f64'
+          data[{ mc.all, i64(at) }] = mc.matmul(mc.take(W, i64(rows), 1), x):to(data.dtype)
+        end)
+      end
+      return data
+    end)
+  else
+    mc.scope(function()
+      local x = mc.take(clean.data, i64(from), 2):to 'f64'
+      clean.data[{ mc.all, i64(bad) }] = mc.matmul(W, x):to(clean.data.dtype)
+    end)
+  end
   if o.compat == 'upstream' then clean.bads = {} end
   return clean
 end

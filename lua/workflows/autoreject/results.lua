@@ -2,12 +2,13 @@
 --
 -- Holds names and order of its files: clean epochs, log, thresholds, figures, page. What they show is in report.lua.
 local mc = require 'mascon'
+local epochs_ = require 'mascon.meeg.epochs'
 local report = require 'workflows.autoreject.report'
 local run = require 'workflows.autoreject.run'
 local M = {}
 
--- bytes of blocks of epochs on their way to averages and files
-local ROOM = 64 * 2 ^ 20
+-- bytes of a block of epochs on its way to an average; of such blocks on their way to averages and files
+local BLOCK, ROOM = 2 ^ 24, 64 * 2 ^ 20
 
 --- Names of the files that every cleaning leaves.
 M.FILES = { 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'report.html' }
@@ -22,7 +23,8 @@ function M.folder(dir, overwrite) mc.results.folder('autoreject.results', dir, n
 ---@param epochs table
 ---@param picks integer[]
 function M.average(epochs, picks)
-  local sum, next_ = mc.zeros { #picks, epochs.samples }, epochs:blocks { channels = picks }
+  local size = math.max(1, math.floor(BLOCK / (8 * #picks * epochs.samples)))
+  local sum, next_ = mc.zeros { #picks, epochs.samples }, epochs:blocks { channels = picks, size = size }
   local left = true
   while left do
     local before = sum
@@ -72,11 +74,20 @@ end
 --- Writes every file of the set. See M.write.
 function M.fill(set, r, record)
   local counts = report.counts(r.log)
-  if record then
-    record:stage('labels', r.log.labels)
-    if r.clean:count() > 0 then record:stage('cleaned', r.clean.data) end
+  if record then record:stage('labels', r.log.labels) end
+  local hashes, clean = {}, r.clean
+  local data = rawget(clean, 'data')
+  if record and data then
+    for k = 1, clean:count() do hashes[k] = mc.manifest.hash(data[k]) end
+  elseif record then -- epoch by epoch on their way to the file, so that no set is made in memory and no block shows
+    clean = epochs_.behind(clean, function(rows, picks)
+      local x = r.clean:read { epochs = rows, channels = picks }
+      for k, row in ipairs(rows) do hashes[row] = hashes[row] or mc.manifest.hash(x[k]) end
+      return x
+    end)
   end
-  r.clean:save(set:path 'cleaned-epo.fif', { overwrite = true })
+  clean:save(set:path 'cleaned-epo.fif', { overwrite = true })
+  if #hashes > 0 then record:stage('cleaned', hashes) end
   set:parts 'cleaned-epo.fif'
   r.log:save(set:path 'reject_log.npz', { overwrite = true })
   set:put('thresholds.csv', report.csv(r.types, counts))

@@ -10,8 +10,10 @@ local log_ = require 'workflows.autoreject.log'
 local repair = require 'workflows.autoreject.repair'
 local run = require 'workflows.autoreject.run'
 local source = require 'workflows.autoreject.source'
+local tensor = require 'mascon.core.tensor'
 local verdict = require 'workflows.autoreject.verdict'
 local vote_ = require 'workflows.autoreject.vote'
+local epochs_ = require 'mascon.meeg.epochs'
 local error = check.error
 local M = {}
 
@@ -130,7 +132,7 @@ local function check_log(fname, log, epochs)
 end
 
 --- Cells of one type that the log wants repaired, in the rows of `kept`.
-local function wanted(fname, g, labels, kept)
+local function wanted(g, labels, kept)
   local cells, at = repair.cells(#kept, #g.picks), {}
   for row, e in ipairs(kept) do
     local list, excluded = {}, {}
@@ -138,32 +140,80 @@ local function wanted(fname, g, labels, kept)
       local l = labels[e][i]
       if l == log_.REPAIRED then list[#list + 1] = c elseif l == log_.CLUSTER then excluded[#excluded + 1] = c end
     end
-    if #list >= #g.picks then error(('%s: the log wants all %d %s channels of epoch %d repaired; at least one must be left to repair from'):format(fname, #g.picks, g.type, e), 3) end
     while #list + #excluded >= #g.picks do excluded[#excluded] = nil end
     if #list > 0 then at[#at + 1] = { row, cells:want(row, list, excluded), list } end
   end
   return cells:number(), at
 end
 
---- Writes repaired values of one type into data [kept, channels, T].
-local function mend(fname, model, epochs, g, labels, kept, data)
-  local cells, at = wanted(fname, g, labels, kept)
-  if cells.count == 0 then return end
-  local interpolator = augment.interpolator(fname, epochs, g, model.options)
-  if not interpolator then
-    if model.options.compat == 'upstream' then return end
-    error(('%s: channels of type %s have no interpolator and cannot be repaired; set their labels 2 to 1'):format(fname, g.type), 3)
+--- What repairs the channels of a group, or nil where nothing is to be repaired.
+local function interpolator_of(fname, model, epochs, g, labels, kept)
+  local any = false
+  for _, e in ipairs(kept) do
+    local count, excluded = 0, 0
+    for _, i in ipairs(g.picks) do
+      local l = labels[e][i]
+      if l == log_.REPAIRED then count = count + 1 elseif l == log_.CLUSTER then excluded = excluded + 1 end
+    end
+    any = any or count > 0
+    if count >= #g.picks then
+      error(('%s: the log wants all %d %s channels of epoch %d repaired; at least one must be left to repair from'):format(
+        fname, #g.picks, g.type, e), 3)
+    end
   end
+  if not any then return nil end
+  local interpolator = augment.interpolator(fname, epochs, g, model.options)
+  if interpolator or model.options.compat == 'upstream' then return interpolator end
+  error(('%s: channels of type %s have no interpolator and cannot be repaired; set their labels 2 to 1'):format(
+    fname, g.type), 3)
+end
+
+--- Writes repaired values of one group into data [kept, columns, T]; places: the columns of g.picks, from 1.
+local function mend(g, labels, kept, data, places)
+  local cells, at = wanted(g, labels, kept)
+  if cells.count == 0 then return end
   mc.scope(function()
-    local picks = mc.tensor(g.picks, { dtype = 'i64' }) - 1
-    local values = cells:values(data, picks, cells:weights(interpolator))
+    local values = cells:values(data, mc.tensor(places, { dtype = 'i64' }) - 1, cells:weights(g.interpolator))
     local row, channel, cell = {}, {}, {}
     for _, a in ipairs(at) do
       local first = cells:at(a[1], a[2])
-      for i, c in ipairs(a[3]) do row[#row + 1], channel[#channel + 1], cell[#cell + 1] = a[1], g.picks[c], first + i end
+      for i, c in ipairs(a[3]) do row[#row + 1], channel[#channel + 1], cell[#cell + 1] = a[1], places[c], first + i end
     end
     local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end
     data[{ i64(row), i64(channel) }] = mc.take(values, i64(cell), 1):to(data.dtype)
+  end)
+end
+
+--- Epochs whose cells are repaired when they are read, for sets that memory does not hold.
+--- rows[k]: the row of labels of epoch k.
+local function mended(model, clean, groups, labels, rows)
+  return epochs_.behind(clean, function(which, picks)
+    local need, column, kept = { unpack(picks) }, {}, {}
+    for k, i in ipairs(picks) do column[i] = k end
+    for k, i in ipairs(which) do kept[k] = rows[i] end
+    local touched = {}
+    for _, g in ipairs(groups) do
+      local here = false
+      for _, i in ipairs(g.picks) do here = here or column[i] ~= nil end
+      if here then touched[#touched + 1] = g end
+    end
+    for _, g in ipairs(touched) do
+      for _, i in ipairs(g.picks) do
+        if not column[i] then
+          need[#need + 1] = i
+          column[i] = #need
+        end
+      end
+    end
+    local data = clean:read { epochs = which, channels = need }
+    run.with(model.options, function()
+      for _, g in ipairs(touched) do
+        local places = {}
+        for c, i in ipairs(g.picks) do places[c] = column[i] end
+        mend(g, labels, kept, data, places)
+      end
+    end)
+    return #need == #picks and data or data[{ mc.all, { 1, #picks } }]:contiguous()
   end)
 end
 
@@ -201,7 +251,9 @@ local OPTS = { reject_log = { nil, 'any' }, allow_empty = { nil, 'bool' }, mark 
 ---@param epochs table of the channels the model was fitted on, the same epochs or others
 ---@param opts? table reject_log (a log of these epochs, overrides the model) · mark (bad epochs stay, unchanged; the log tells which) · allow_empty (no error when
 ---  every epoch is bad); the last two default to what the fit was given
----@return table clean epochs, new samples; bad epochs dropped with the reason AUTOREJECT
+---@return table clean epochs, new samples; bad epochs dropped with the reason AUTOREJECT. Of a set
+---  in a file that takes more than half of max_memory (of 1 GiB where that is not given), samples are repaired as they
+---  are read: keep the file open
 ---@return table log
 --- Errors: channels that differ from those of the fit; a log of another kind, shape or names; every epoch bad.
 function Model:transform(epochs, opts)
@@ -230,15 +282,23 @@ function Model:transform(epochs, opts)
     end
   end
   local clean = mark and epochs:copy() or epochs:drop(log.bad_epochs, 'AUTOREJECT')
-  if #rows > 0 then
-    local shared = rawget(clean, 'data')
-    local data = shared or clean:read()
-    if shared and not mark and #rows == #bad then data = data:copy() end
-    run.with(self.options, function()
-      for _, g in ipairs(repaired_together(self, groups)) do mend(fname, self, epochs, g, labels, rows, data) end
-    end)
-    clean.data, clean._source = data, nil
+  if #rows == 0 then return clean, log end
+  local repaired = {}
+  for _, g in ipairs(repaired_together(self, groups)) do
+    g.interpolator = interpolator_of(fname, self, epochs, g, labels, rows)
+    if g.interpolator then repaired[#repaired + 1] = g end
   end
+  local shared = rawget(clean, 'data')
+  local size, limit = tensor.size[epochs:dtype()], self.options.max_memory
+  if not shared and not source.fits(#rows, #epochs.channels, epochs.samples, size, limit) then
+    return #repaired > 0 and mended(self, clean, repaired, labels, rows) or clean, log
+  end
+  local data = shared or clean:read()
+  if shared and not mark and #rows == #bad then data = data:copy() end
+  run.with(self.options, function()
+    for _, g in ipairs(repaired) do mend(g, labels, rows, data, g.picks) end
+  end)
+  clean.data, clean._source = data, nil
   return clean, log
 end
 

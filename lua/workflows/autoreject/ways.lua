@@ -92,8 +92,8 @@ end
 
 -- measured on two cores: seconds per sample of a fit; per cube of the channels of a decomposition in field mapping; per pair of points of coils
 local PER_SAMPLE, PER_CUBE, PER_PAIR = 30e-9, 4.1e-10, 2.1e-6
--- points of a coil, numbers of repairs tried, blocks of epochs read for averages and files (meeg.epochs.blocks) and what is made of one
-local POINTS, REPAIRS, BLOCK, COPIES = 4, 3, 64 * 2 ^ 20, 2
+-- points of a coil, numbers of repairs tried, blocks of epochs on their way to averages and files and what is made of one
+local POINTS, REPAIRS, BLOCK, COPIES = 4, 3, 16 * 2 ^ 20, 4
 -- bytes of the page for each cell of the log
 local PAGE = 512
 
@@ -116,7 +116,9 @@ function M.plan(epochs, max_memory)
     fitting, turned = math.max(fitting, part.bytes + (read and E * n * T * size or 0)), math.max(turned, part.scratch)
   end
   local whole = E * C * T * size
-  local writing = whole + COPIES * math.min(BLOCK, whole) + PAGE * E * C
+  -- what is too large for memory is repaired block by block on its way to the file
+  local held = (here or source.fits(E, C, T, size, limit)) and whole or 0
+  local writing = held + COPIES * math.min(BLOCK, whole) + PAGE * E * C
   return { seconds = seconds, bytes = (epochs._source and epochs._source.work or 0) + math.max(fitting, writing), scratch = turned }
 end
 

@@ -11,6 +11,7 @@ local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local filters = require 'workflows.pac.filters'
 local normalize = require 'workflows.pac.normalize'
+local own = require 'workflows.pac.own'
 local surrogate = require 'workflows.pac.surrogate'
 local raw, error = op.raw, check.error
 local M = {}
@@ -130,7 +131,7 @@ function M.prepare(o, T)
   local alone -- the measure needs nothing but one row
   if o.moments then alone = o.measure ~= 'plv' and o.measure ~= 'gc'
   else alone = o.bin_norm ~= 'pooled' and o.binning == 'hard' and not o.pool_segments end
-  e.row_route = e.fused and alone and not o.pairs and o.surrogate ~= 'swap_trials'
+  e.row_route = e.fused and alone and not o.own and not o.pairs and o.surrogate ~= 'swap_trials'
   prepare_surrogates(e)
   e.threshold = -1
   if o.measure == 'ndpac' and o.ndpac_p < 1 then
@@ -152,6 +153,10 @@ function M.row_bytes(e)
   local s, o, L = e.size, e.o, e.L
   local b = e.T * s
   if e.row_route then return b end
+  if o.own then
+    b = b + 2 * s * (e.P + e.A) * L + own.row_bytes(e)
+    return e.fused and b or b + 8 * e.T + 8 * math.max(e.P, e.A) * L + 100 * e.T
+  end
   local tiles = e.tiles * e.W * L
   b = b + tiles * s -- amplitudes
   b = b + (o.moments and 2 * s or o.binning == 'soft' and s or 1) * e.P * L -- phases
@@ -170,7 +175,8 @@ function M.work_bytes(e, workers, segments)
   local s, o, L = e.size, e.o, e.L
   local G = o.pool_segments and segments or 1
   local filter = e.plan and 6 * e.plan.N * s + e.W * L * s or 0
-  local own = e.row_route and e.tiles * e.W * L * s + (o.moments and 2 * s or 1) * e.P * L or 0
+  local held = e.row_route and e.tiles * e.W * L * s + (o.moments and 2 * s or 1) * e.P * L or 0
+  if o.own then return workers * filter + own.work_bytes(e) end
   local stage = 2 * e.K * (s + 8)
   if o.binning == 'soft' then
     stage = stage + G * L * s * (o.n_bins + 2 * e.W)
@@ -180,7 +186,7 @@ function M.work_bytes(e, workers, segments)
     elseif e.by_fft then stage = stage + (G * (e.A + pairs_) + pairs_ + 3) * wave
     else stage = stage + G * L * (2 * e.W * s + 2 * e.P) + (o.mcp == 'maxstat' and o.maxstat_of == 'z' and e.K * e.P * e.W * s or 0) end
   end
-  return workers * (own + math.max(filter, stage))
+  return workers * (held + math.max(filter, stage))
 end
 
 --- Bytes of all results of `rows` rows, with what making the p-values takes.
@@ -379,7 +385,7 @@ function M.analytic(e, x, which)
     { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, want = which == 'pha' and 4 or 8 }, 2)[1]
   if which == 'pha' then return out end
   local R = out.shape[1]
-  return mc.permute_dims(out, { 1, 2, 4, 3 }):reshape(R, e.tiles * e.W, e.T)[{ mc.all, { 1, e.A } }]
+  return mc.permute_dims(out, { 1, 2, 4, 3 }):reshape(R, e.tiles * e.W, e.L)[{ mc.all, { 1, e.A } }]
 end
 
 local function tensor_features(e, x, which)
@@ -487,7 +493,8 @@ local function swap(e, f, layout, r, divisor)
       end
     end
   end
-  local v = jobs(e, f, pha, amp, e.K * layout.jobs, layout.G, divisor, { value = true }, 0).value
+  local v = o.own and own.values(e, f, pha, amp) or jobs(e, f, pha, amp, e.K * layout.jobs, layout.G, divisor,
+    { value = true }, 0).value
   r.all = v:reshape(e.K, layout.jobs, e.P, e.A):permute_dims(2, 1, 3, 4):contiguous()
   local last = mc.moveaxis(r.all, 2, -1):to 'f64'
   local mean, m2 = normalize.moments(last)
@@ -530,6 +537,38 @@ local function bad_jobs(f, layout)
   return flags
 end
 
+--- Phases [R, P, L] and amplitudes [R, A, L] for a measure of the user. What is not finite is 0 before the filter,
+--- and its results are replaced later.
+local function plain_features(e, x, xa)
+  local f = {}
+  if e.given then
+    f.phase, f.amp = kept(e, x):to(e.dtype), kept(e, xa):to(e.dtype)
+    f.bad = bad_rows(f.phase)
+    local fine = mc.all(mc.isfinite(f.amp), 3)
+    if not mc.all(fine) then f.bad_amp = mc.logical_not(fine) end
+  else
+    f.bad = bad_rows(x)
+    local other = xa and bad_rows(xa)
+    if other then f.bad_amp = mc.broadcast_to(mc.tensor(other, { dtype = 'bool' }):reshape(-1, 1), { #other, e.A }) end
+    local function clean(rows, bad) return bad and mc.where(mc.isfinite(rows), rows, 0) or rows end
+    f.phase = M.analytic(e, clean(x, f.bad), 'pha'):to(e.dtype)
+    f.amp = M.analytic(e, xa and clean(xa, other) or clean(x, f.bad), 'amp'):to(e.dtype)
+  end
+  if f.bad then f.phase = mc.where(mc.isfinite(f.phase), f.phase, 0) end
+  f.phase, f.amp = f.phase:contiguous(), f.amp:contiguous()
+  return f
+end
+
+--- Coupling of one block by a measure of the user.
+local function own_block(e, x, xa, layout)
+  local f = plain_features(e, x, xa)
+  local swapped = e.o.surrogate == 'swap_trials'
+  local r = own.block(e, f, layout, wanted(e), swapped and 0 or e.K)
+  if swapped then r = swap(e, f, layout, r) end
+  if f.bad then r = poison(r, bad_jobs(f, layout), e.K) end
+  return r
+end
+
 --- Coupling of one block.
 ---@param x any [R, T] rows in the dtype of the analysis; given phases [R, P, T]
 ---@param xa any|nil amplitudes from other rows; given amplitudes [R, A, T]
@@ -538,6 +577,7 @@ end
 function M.block(e, x, xa, layout)
   return mc.scope(function()
     if e.row_route then return run_rows(e, x, xa) end
+    if e.o.own then return own_block(e, x, xa, layout) end
     local f = features(e, x, xa)
     local divisor = e.o.bin_norm == 'pooled' and not e.o.moments and pooled_counts(e, f, x.shape[1]) or nil
     local want = wanted(e)

@@ -142,8 +142,11 @@ local STATISTIC = {
 
 local ERPAC = {
   method = { 'circular', { 'circular', 'gc' } }, smooth = { 0, 'integer >= 0' }, n_perm = { 0, 'integer >= 0' }, seed = { 42, 'integer >= 0' },
-  mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, compat = { 'native', { 'native', 'tensorpac' } },
+  mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, maxstat_of = { nil, { 'z', 'raw' } },
+    compat = { 'native', { 'native', 'tensorpac' } },
 }
+-- values of all permutations of a block of time, which maxima of standardised values need at once: 64 MiB
+local KEPT = 2 ^ 23
 
 local function erpac_options(opts, phase, level)
   local o = check.opts('pac.erpac', opts, ERPAC, level + 1)
@@ -167,15 +170,19 @@ end
 --- permutations p = exp(-n rho^2/2) (chi-square with 2 degrees of freedom). 'gc': mutual information in bits of the normal scores of the
 --- ranks over trials; smooth = h pools the samples t - h..t + h (NaN where the window does not fit). With n_perm = K the trials of the
 --- amplitude are permuted, one permutation for all bands and samples, and p = (1 + #{s >= x})/(1 + K); mcp = 'maxstat' compares with the
---- maximum over bands and samples, 'fdr' and 'bonferroni' correct over all P A T values. compat = 'tensorpac': r_sc is taken over all
+--- maximum over bands and samples of values standardised by the permutations and the observation of each sample and
+--- pair of bands
+--- (maxstat_of = 'raw': of values as they are, the default with compat), 'fdr' and 'bonferroni' correct over all P A
+--- T values. compat = 'tensorpac': r_sc is taken over all
 --- phase bands together, and smooth gives each sample the mean of all windows that cover it.
 ---@param phase any f32|f64 [n, P, T] rad within one turn, or analytic signal c64|c128
 ---@param amp any f32|f64 [n, A, T], or analytic signal
 ---@param opts? table method 'circular'|'gc' · smooth 0 samples · n_perm 0 · seed 42 · mcp 'none'|'maxstat'|'fdr'|'bonferroni' ·
----  compat 'native'|'tensorpac'
+---  maxstat_of 'z'|'raw' · compat 'native'|'tensorpac'
 ---@return any stat f64 [P, A, T]: rho in [0, 1], or bits; NaN where a band does not vary over trials or is not finite
 ---@return any p f64 [P, A, T], nil for 'gc' without permutations
----@return table info method, n, n_perm, maxima (f64 [K]) with permutations
+---@return table info method, n, n_perm, maxima (f64 [K]) with permutations, of standardised values (standard f64 [P,
+---  A, T]) or raw ones
 --- Source: A method for event-related phase/amplitude coupling, 2013; A statistical framework for neuroimaging data analysis based on mutual
 --- information estimated via a Gaussian copula, 2017.
 function M.erpac(phase, amp, opts)
@@ -194,7 +201,11 @@ function M.erpac(phase, amp, opts)
 
   local out = mc.full({ bands_p, bands_a, samples }, mc.nan)
   local count = o.n_perm > 0 and mc.zeros { bands_p, bands_a, samples }
+  local standardise = o.mcp == 'maxstat' and (o.maxstat_of or o.compat == 'native' and 'z' or 'raw') == 'z'
+  local standard = standardise and mc.full({ bands_p, bands_a, samples }, mc.nan) or nil
   local block = cover and samples or math.max(1, math.floor(BLOCK / (n * (2 * bands_p + bands_a))))
+  if standardise and not cover then block = math.max(1, math.min(block,
+    math.floor(KEPT / ((o.n_perm + 1) * bands_p * bands_a)))) end
   local first_out, last_out = cover and 1 or half + 1, cover and samples or samples - half
   for first = first_out, last_out, block do
     local last = math.min(first + block - 1, last_out)
@@ -209,20 +220,29 @@ function M.erpac(phase, amp, opts)
       local here = { mc.all, mc.all, { first, last } }
       local x = value(a)
       out[here] = x
+      local all = standardise and mc.empty { x.shape[1], x.shape[2], x.shape[3], o.n_perm + 1 }
       for k = 1, o.n_perm do
         mc.scope(function()
           local s = value(mc.take(a, orders[k], 2))
           count:index_add_(here, mc.ge(s, x):to 'f64')
-          maxima[k] = mc.maximum(maxima[k], mc.max(mc.where(mc.isnan(s), -mc.inf, s)))
+          if all then all[{ mc.ellipsis, k }] = s
+          else maxima[k] = mc.maximum(maxima[k], mc.max(mc.where(mc.isnan(s), -mc.inf, s))) end
         end)
+      end
+      if all then
+        all[{ mc.ellipsis, o.n_perm + 1 }] = x
+        local z = normalize.standardised(all)
+        standard[here] = z[{ mc.ellipsis, o.n_perm + 1 }]
+        local s = z[{ mc.ellipsis, { 1, o.n_perm } }]
+        maxima[mc.all] = mc.maximum(maxima, mc.max(mc.where(mc.isnan(s), -mc.inf, s), { 1, 2, 3 }))
       end
     end)
   end
 
-  local info = { method = o.method, n = n, n_perm = o.n_perm, maxima = maxima }
+  local info = { method = o.method, n = n, n_perm = o.n_perm, maxima = maxima, standard = standard }
   local p
   if o.n_perm > 0 then
-    if o.mcp == 'maxstat' then p = normalize.maxstat(out:reshape(1, -1), maxima):reshape(out.shape)
+    if o.mcp == 'maxstat' then p = normalize.maxstat((standard or out):reshape(1, -1), maxima):reshape(out.shape)
     else p = normalize.p_native(count, o.n_perm, out) end
   elseif o.method == 'circular' then
     p = mc.exp(mc.square(out) * (-n / 2))

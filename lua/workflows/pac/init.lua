@@ -416,7 +416,11 @@ end
 ---  spacing 'linear'|'log' · band_clip · filter 'fir1'|'butter_trunc'|'morlet' · n_cycles {3, 6} · pad (samples of odd reflection at both ends, at least and by default
 ---  the largest filter order) · morlet_width 7 · edges 0 samples · demean · mask (bool, true where a sample counts, after filtering: [T], [S, T] or the shape of x; pooled segments are joined end to end then)
 ---  · windows {{first, last}, ...} samples that count ·
----  measure 'mi' · n_bins 18 · bin_norm 'mean'|'sum'|'pooled' · binning 'hard'|'soft' · n_perm 0 · surrogate 'block_swap'|'swap_trials'|'time_lag'|'exhaustive' ·
+---  measure 'mi', or a function (phase [n, P, L] rad, amp [n, A, L], info { fs, n_bins, pha_bands_hz, amp_bands_hz })
+---  -> values [n, P, A] whose rows do not
+---  depend on each other, called with batches of rows and surrogates · measure_name (of a function, for reports) ·
+---  n_bins 18 · bin_norm 'mean'|'sum'|'pooled' · binning 'hard'|'soft' · n_perm 0 · surrogate
+---  'block_swap'|'swap_trials'|'time_lag'|'exhaustive' ·
 ---  min_shift 1 sample (larger ones make p too small, see docs/pac-statistics.md) · null_shift samples (mean and spread for z are those of
 ---  surrogates at least so far from 0; one cycle of the slowest phase band) · shifts (list, samples) · permutations (lists of segments) · norm 'z' · mcp 'maxstat'|'none'|'fdr'|'bonferroni' (of p, see pac.correct) · mcp_scope 'run'|'channel' ·
 ---  maxstat_of 'z'|'raw' (raw values as Tensorpac: the pair with the widest null decides for all; default in the compat modes) · seed 42 · return_surrogates · return_dist · dtype 'f32'|'f64' ·
@@ -501,7 +505,8 @@ function M.from_phases(phase, amp, opts)
 end
 
 local FROM = {} -- parts that load when first touched
-for _, name in ipairs { 'generate', 'event', 'normalize', 'filters', 'search', 'report', 'source' } do FROM[name] = 'workflows.pac.' .. name end
+for _, name in ipairs { 'generate', 'event', 'normalize', 'filters', 'search', 'report', 'source',
+  'contrast' } do FROM[name] = 'workflows.pac.' .. name end
 
 return setmetatable(M, { __index = function(t, k)
   if FROM[k] then

@@ -14,7 +14,8 @@ M.SPEC = {
   pha_bands_hz = { nil, 'any' }, amp_bands_hz = { nil, 'any' }, spacing = { 'linear', { 'linear', 'log' } }, band_clip = { nil, 'bool' },
   filter = { 'fir1', { 'fir1', 'butter_trunc', 'morlet' } }, n_cycles = { { 3, 6 }, 'table' }, pad = { nil, 'integer >= 0' }, morlet_width = { 7, 'number > 0' },
   edges = { 0, 'integer >= 0' }, demean = { nil, 'bool' }, mask = { nil, 'table | tensor' }, windows = { nil, 'table' },
-  measure = { 'mi', M.MEASURES }, n_bins = { 18, 'integer >= 2' }, bin_norm = { nil, { 'mean', 'sum', 'pooled' } }, binning = { 'hard', { 'hard', 'soft' } },
+  measure = { 'mi', M.MEASURES }, measure_name = { nil, 'string' }, n_bins = { 18, 'integer >= 2' }, bin_norm = { nil,
+    { 'mean', 'sum', 'pooled' } }, binning = { 'hard', { 'hard', 'soft' } },
   tau = { 0.01, 'number > 0' }, ndpac_p = { 0.05, 'number > 0' }, plv_entry = { 'filterfit', { 'filterfit', 'fit' } },
   n_perm = { 0, 'integer >= 0' }, surrogate = { 'block_swap', M.SURROGATES }, min_shift = { nil, 'integer >= 1' }, null_shift = { nil, 'integer >= 0' }, shifts = { nil, 'table | tensor' },
   permutations = { nil, 'table | tensor' },
@@ -94,13 +95,43 @@ local function complete_surrogates(o, given)
   o.notes = notes
 end
 
+--- A measure of the user taken out of the options, for what checks choices by name.
+---@param opts table|nil
+---@return table|nil opts without the function
+---@return function|nil measure
+function M.take_own(opts)
+  if type(opts) ~= 'table' or type(opts.measure) ~= 'function' then return opts, nil end
+  local rest = {}
+  for k, v in pairs(opts) do rest[k] = v end
+  rest.measure = nil
+  return rest, opts.measure
+end
+
+local function complete_own(o, own)
+  if not own then
+    if o.measure_name then fail('measure_name is %s and measure is %s; a name is for a measure that is a function',
+      check.show(o.measure_name), check.show(o.measure)) end
+    return
+  end
+  o.own, o.measure = own, o.measure_name or 'own measure'
+  for _, name in ipairs(M.MEASURES) do
+    if o.measure == name then fail('measure_name is %s, which is a built-in measure; choose another name',
+      check.show(name)) end
+  end
+  if o.compat ~= 'native' then fail('measure is a function and compat is %s; functions need compat = "native"',
+    check.show(o.compat)) end
+end
+
 --- Options checked and completed with what follows from others.
 ---@param opts table
 ---@param phases? boolean phases and amplitudes are given, so that nothing is filtered and fs may be missing
 ---@return table
 function M.complete(opts, phases)
+  local own
+  opts, own = M.take_own(opts)
   local o = check.opts('pac', opts, M.SPEC, 4)
   opts = opts or {}
+  complete_own(o, own)
   if phases then
     for _, name in ipairs(FILTERING) do
       if opts[name] ~= nil then fail('option %s is for filters; phases and amplitudes that are given are not filtered', name) end

@@ -192,6 +192,93 @@ function M.csv(r, names)
   return text.csv(rows, { header = { 'channel', 'phase_lo_hz', 'phase_hi_hz', 'amp_lo_hz', 'amp_hi_hz', r.options.measure, 'z', 'p', 'preferred_phase_rad', 'status' }, newline = 'lf' })
 end
 
+-- ---------------------------------------------------------------- contrast of two conditions
+
+local function contrast_cells(r, names, count)
+  local rows = {}
+  local function band(b) return ('%.4g-%.4g'):format(b[1], b[2]) end
+  for i = 1, math.min(count or 10, #r.clusters) do
+    local c = r.clusters[i]
+    rows[i] = { names[c.channel], c.sign > 0 and 'A > B' or 'A < B', band(c.pha_hz), band(c.amp_hz), c.size, c.mass,
+      c.p, c.p_maxz }
+  end
+  return { 'channel', 'difference', 'phase, Hz', 'amplitude, Hz', 'pairs', 'sum of z', 'p of the cluster',
+    'least p, max-z' }, rows
+end
+
+--- Smallest p_maxz in each cluster, for the table.
+local function add_maxz(r)
+  local cells = r.pha_bands_hz.shape[1] * r.amp_bands_hz.shape[1]
+  local p = r.p_maxz:reshape(-1, cells):totable()
+  for _, c in ipairs(r.clusters) do
+    c.p_maxz = 1
+    for _, cell in ipairs(c.cells) do c.p_maxz = math.min(c.p_maxz, p[c.map][cell + 1]) end
+  end
+end
+
+--- The clusters of a contrast for a terminal, best first; a sentence when there are none.
+---@param r table result of pac.contrast [C, P, A]
+---@param names string[] of channels
+---@param count? integer rows, 10
+function M.contrast_table(r, names, count)
+  if #r.clusters == 0 then return 'no cluster: |z| of no pair reaches the threshold\n' end
+  add_maxz(r)
+  local head, rows = contrast_cells(r, names, count)
+  return text.table(rows, { header = head, digits = 4 })
+end
+
+--- What was tested, in words.
+function M.contrast_summary(r)
+  local t = r.test
+  local maps = r.z:numel() / (r.pha_bands_hz.shape[1] * r.amp_bands_hz.shape[1])
+  return ('A - B of %s, %d permutations%s. p of clusters and of max-z is corrected over %s. Clusters join ' ..
+    'neighbouring pairs of one channel with %s beyond p = %g. Conditions that differ in rhythm strength or noise ' ..
+    'differ in coupling values too.'):format(
+    t.paired and ('%d pairs of trials'):format(r.n_a) or ('%d and %d trials'):format(r.n_a, r.n_b), r.n_perm,
+      t.paired and ' of the conditions within pairs' or ' of the labels',
+    t.mcp_scope == 'run' and maps > 1 and ('the maps of %d channels'):format(maps) or 'the map of each channel',
+      t.tail == 'two-sided' and '|z|' or 'z', t.cluster_p)
+end
+
+--- z of the difference for the channels with the strongest differences (at most 16).
+function M.contrast_figure(r, names)
+  local x, y = edges_text(r)
+  local C = r.z.shape[1]
+  local size = mc.max(mc.abs(mc.where(mc.isnan(r.z), 0, r.z)):reshape(C, -1), 2)
+  local order, top = mc.argsort(size, { descending = true }):totable(), math.max(mc.max(size):item(), 1)
+  local n = math.min(16, C)
+  local cols = math.min(4, n)
+  local rows = math.ceil(n / cols)
+  local fig = plot.figure { title = 'z of the difference A - B' .. (C > n and (' (%d of %d channels)'):format(n, C)
+    or ''), width = 280 * cols + 60, height = 250 * rows + 50, rows = rows, cols = cols }
+  for k = 1, n do
+    local c = order[k]
+    fig:axes(math.ceil(k / cols), (k - 1) % cols + 1):heatmap(x, y, mc.permute_dims(r.z[c], { 2,
+      1 }):contiguous():totable(),
+      { title = names[c], colorbar = true, cmap = 'tide', vmin = -top, vmax = top, xlabel = 'Hz', ylabel = 'Hz' })
+  end
+  return fig
+end
+
+--- All cells of a contrast as CSV.
+function M.contrast_csv(r, names)
+  local pha, amp = r.pha_bands_hz:totable(), r.amp_bands_hz:totable()
+  local columns = { 'mean_a', 'mean_b', 't', 'z', 'p', 'p_maxz', 'p_cluster' }
+  local values, rows = {}, {}
+  for k, name in ipairs(columns) do values[k] = r[name]:totable() end
+  for c = 1, #names do
+    for i = 1, #pha do
+      for j = 1, #amp do
+        local row = { names[c], pha[i][1], pha[i][2], amp[j][1], amp[j][2] }
+        for k = 1, #columns do row[#row + 1] = values[k][c][i][j] end
+        rows[#rows + 1] = row
+      end
+    end
+  end
+  return text.csv(rows, { header = { 'channel', 'phase_lo_hz', 'phase_hi_hz', 'amp_lo_hz', 'amp_hi_hz',
+    unpack(columns) }, newline = 'lf' })
+end
+
 --- How far the native map is from Tensorpac's pooled counts, and why. nil when it does not apply.
 function M.pooled_note(native, pooled)
   local a, b = by_channel(native:to 'f64'):reshape(-1), by_channel(pooled:to 'f64'):reshape(-1)
@@ -218,6 +305,17 @@ function M.page(r, info)
     local h, cells = search_cells(info.bands)
     sections[#sections + 1] = { heading = 'Best bands', table = { header = h, rows = cells },
       paragraphs = { ('Every band between two of the frequencies of a grid was tried for phase and for amplitude (%d pairs). p is that of the pair alone, p of the search counts how often a surrogate of the whole search reaches this z.'):format(info.band_pairs) } }
+  end
+  if info.contrast then
+    local c = info.contrast
+    local section = { heading = 'Contrast of two conditions', paragraphs = { info.contrast_text,
+      M.contrast_summary(c) }, figure = info.contrast_figure }
+    if #c.clusters > 0 then
+      local h, cells = contrast_cells(c, info.names)
+      section.table = { header = h, rows = cells }
+    else table.insert(section.paragraphs, 'There is no cluster: |z| of no pair reaches the threshold.') end
+    for _, w in ipairs(c.warnings) do table.insert(section.paragraphs, w) end
+    sections[#sections + 1] = section
   end
   local care = {}
   for _, list in ipairs { r.notes or {}, r.warnings } do for _, w in ipairs(list) do care[#care + 1] = w end end

@@ -331,6 +331,43 @@ function M.run(plan, source, opts)
   return out
 end
 
+--- Refuses two sources whose segments cannot be compared.
+---@param a table source
+---@param b table source
+---@param paired? boolean
+function M.comparable(a, b, paired)
+  local function list(s) return table.concat(s.names, ', ', 1, math.min(4, #s.names)) end
+  if table.concat(a.names, '\n') ~= table.concat(b.names, '\n') then
+    fail('the conditions have different channels (%d: %s ...; %d: %s ...); --pick those they share', a.C, list(a),
+      b.C, list(b))
+  end
+  if a.fs ~= b.fs or a.T ~= b.T then fail('the conditions have segments of %d samples at %g Hz and of %d at %g Hz; ' ..
+    'both must be equal', a.T, a.fs, b.T, b.fs) end
+  for _, s in ipairs { a, b } do
+    if s.S < 2 then fail('%s has one segment; a contrast compares trials, give epochs', s.path or 'a condition') end
+    if s.mask or s.windows then fail('%s is masked; a contrast takes whole segments', s.path or 'a condition') end
+  end
+  if paired and a.S ~= b.S then fail('--paired with %d and %d segments; pairs need as many of each', a.S, b.S) end
+end
+
+--- The contrast of two sources (pac.contrast) with the same channels: values of each segment, a few channels at a time.
+---@param a table source of condition A
+---@param b table source of condition B
+---@param opts table options of pac.contrast
+---@param progress? table bar counted in channels of both
+---@return table result of pac.contrast [C, P, A]
+function M.contrast(a, b, opts, progress)
+  M.comparable(a, b, opts.paired)
+  local contrast, pac = require 'workflows.pac.contrast', require 'workflows.pac'
+  local compute, test = contrast.split(opts)
+  compute.axes = 'CST'
+  local plan = pac.plan(a.T, compute)
+  local function values(s)
+    return contrast.observations(M.run(plan, s, { progress = progress }).pac)
+  end
+  return contrast.finish(contrast.maps(values(a), values(b), test), plan)
+end
+
 --- The best pair of bands of each channel (pac.search.best), over all its segments.
 ---@param source table
 ---@param opts table options of pac.search.best

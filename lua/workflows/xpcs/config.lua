@@ -1,6 +1,7 @@
 -- config.lua - the YAML configuration of homodyne, read and checked, as options of this workflow.
 --
--- Unknown keys are errors with the nearest name and the line; so are values of the wrong kind. Keys that steer machinery that does not exist here are accepted.
+-- Unknown keys are errors with the nearest name and the line; so are values of the wrong kind. Keys that steer
+-- machinery that does not exist here are accepted.
 -- Any key can be set by its path from outside the file.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
@@ -20,7 +21,8 @@ local KINDS = {
   map = function(v) return type(v) == 'table' and v[1] == nil end,
   any = function() return true end,
 }
-local WORDS = { number = 'a number', integer = 'a whole number', bool = 'true or false', string = 'a text', list = 'a list', map = 'names with values' }
+local WORDS = { number = 'a number', integer = 'a whole number', bool = 'true or false', string = 'a text',
+  list = 'a list', map = 'names with values' }
 
 local function known_names(node)
   local out = {}
@@ -34,7 +36,8 @@ local function check_value(where, path, kind, v)
   if type(kind) == 'table' and kind[1] then
     for _, c in ipairs(kind) do if v == c then return end end
     local near = type(v) == 'string' and check.nearest(v, kind)
-    error(('%s%s is %s; choose %s%s'):format(where, path, check.show(v), table.concat(kind, ', '), near and (' (did you mean %s?)'):format(near) or ''), 0)
+    error(('%s%s is %s; choose %s%s'):format(where, path, check.show(v), table.concat(kind, ', '), near
+      and (' (did you mean %s?)'):format(near) or ''), 0)
   end
   if not KINDS[kind](v) then
     local hint = kind == 'bool' and type(v) == 'string' and ' (yes, no, on and off are texts)' or ''
@@ -89,10 +92,13 @@ local function override(tree, list)
     local path, value = text:match '^%s*([%w_.]+)%s*=%s*(.*)$'
     local kind = path and keys.at(path)
     if not path then error(('option %q: give KEY=VALUE, such as optimization.nlsq.loss=linear'):format(text), 0) end
-    if kind == nil then error(('option %s: there is no such key; write its whole path, such as optimization.nlsq.loss'):format(path), 0) end
+    if kind == nil then
+      error(('option %s: there is no such key; write its whole path, such as optimization.nlsq.loss'):format(path),
+      0) end
     if kind ~= keys.UNUSED then
       local v = yaml.decode(value, path)
-      if type(kind) == 'table' and not kind[1] then error(('option %s: this is a section; name a key of it'):format(path), 0) end
+      if type(kind) == 'table' and not kind[1] then
+        error(('option %s: this is a section; name a key of it'):format(path), 0) end
       if v ~= null then check_value('option ', path, kind, v) end
       set(tree, path, v)
     end
@@ -116,7 +122,8 @@ local function numbers(what, v)
 end
 
 --- What a tree of keys means: options of open and fit, and the rest.
----@return table { path, open, fit, method, plotting, streaming, multi_start, cmaes, memory_gb, strategy, progress, directory, cache, threads }
+---@return table { path, open, fit, method, plotting, streaming, multi_start, cmaes, memory_gb, strategy, progress,
+---  directory, cache, threads }
 local function meaning(tree)
   local g = function(path) return get(tree, path) end
   local path = g 'experimental_data.file_path'
@@ -135,30 +142,38 @@ local function meaning(tree)
   end
   local mode = g 'analysis_mode' or 'static'
   local open = {
-    q = g 'analyzer_parameters.scattering.wavevector_q' or 0.0054, dt = g 'analyzer_parameters.dt', gap = g 'analyzer_parameters.geometry.stator_rotor_gap',
-    start_frame = g 'analyzer_parameters.start_frame', end_frame = g 'analyzer_parameters.end_frame', phi_ranges = ranges,
-    dtype = g 'experimental_data.data_type' == 'float32' and 'f32' or nil, full_matrices = g 'experimental_data.full_matrices', diagonal = g 'experimental_data.diagonal',
-    q_tolerance_fraction = g 'experimental_data.q_tolerance_fraction', strict_q = g 'experimental_data.strict_q', mode = mode,
+    q = g 'analyzer_parameters.scattering.wavevector_q' or 0.0054, dt = g 'analyzer_parameters.dt',
+      gap = g 'analyzer_parameters.geometry.stator_rotor_gap',
+    start_frame = g 'analyzer_parameters.start_frame', end_frame = g 'analyzer_parameters.end_frame',
+      phi_ranges = ranges,
+    dtype = g 'experimental_data.data_type' == 'float32' and 'f32' or nil,
+      full_matrices = g 'experimental_data.full_matrices', diagonal = g 'experimental_data.diagonal',
+    q_tolerance_fraction = g 'experimental_data.q_tolerance_fraction', strict_q = g 'experimental_data.strict_q',
+      mode = mode,
   }
   if open.dt == nil then error('analyzer_parameters.dt is missing; give the time between frames in s', 0) end
 
   local initial, names, values = {}, g 'initial_parameters.parameter_names', g 'initial_parameters.values'
   if values then
     names = names or parameters.names(mode == 'laminar_flow' and mode or 'static')
-    if #names ~= #values then error(('initial_parameters.values holds %d numbers for %d parameter_names'):format(#values, #names), 0) end
-    for i, name in ipairs(names) do initial[parameters.get('initial_parameters', name, 0).name] = numbers('initial_parameters.values', values)[i] end
+    if #names ~= #values then
+      error(('initial_parameters.values holds %d numbers for %d parameter_names'):format(#values, #names), 0) end
+    for i, name in ipairs(names) do initial[parameters.get('initial_parameters', name,
+      0).name] = numbers('initial_parameters.values', values)[i] end
   end
   local bounds = {}
   for i, b in ipairs(g 'parameter_space.bounds' or {}) do
     if type(b) ~= 'table' or type(b.name) ~= 'string' or type(b.min) ~= 'number' or type(b.max) ~= 'number' then
       error(('parameter_space.bounds[%d] needs name, min and max'):format(i), 0)
     end
-    if b.min > b.max then error(('parameter_space.bounds[%d]: %s has min %g above max %g'):format(i, b.name, b.min, b.max), 0) end
+    if b.min > b.max then error(('parameter_space.bounds[%d]: %s has min %g above max %g'):format(i, b.name, b.min,
+      b.max), 0) end
     bounds[parameters.get('parameter_space.bounds', b.name, 0).name] = { b.min, b.max }
   end
   local fixed = {}
   for name, v in pairs(g 'initial_parameters.fixed_parameters' or {}) do
-    if type(v) ~= 'number' then error(('initial_parameters.fixed_parameters.%s is %s; give a number'):format(name, check.show(v)), 0) end
+    if type(v) ~= 'number' then error(('initial_parameters.fixed_parameters.%s is %s; give a number'):format(name,
+      check.show(v)), 0) end
     fixed[name] = v
   end
   local active = g 'initial_parameters.active_parameters'
@@ -167,7 +182,8 @@ local function meaning(tree)
   local a = n .. 'anti_degeneracy.'
   local weighting
   if g(a .. 'shear_weighting.enable') then
-    weighting = { alpha = g(a .. 'shear_weighting.alpha'), min_weight = g(a .. 'shear_weighting.min_weight'), normalize = g(a .. 'shear_weighting.normalize') }
+    weighting = { alpha = g(a .. 'shear_weighting.alpha'), min_weight = g(a .. 'shear_weighting.min_weight'),
+      normalize = g(a .. 'shear_weighting.normalize') }
   end
   local iterations = g(n .. 'max_iterations')
   local function above(path_, least)
@@ -177,19 +193,28 @@ local function meaning(tree)
   end
   above(n .. 'max_iterations', 0)
   local fit = {
-    mode = mode, initial = initial, bounds = bounds, fixed = next(fixed) and fixed or nil, active = active, ties = g 'initial_parameters.tied_parameters',
-    contrast = numbers('per_angle_scaling.contrast', g 'initial_parameters.per_angle_scaling.contrast'), offset = numbers('per_angle_scaling.offset', g 'initial_parameters.per_angle_scaling.offset'),
-    scaling = g(a .. 'per_angle_mode'), constant_scaling_threshold = g(a .. 'constant_scaling_threshold'), fourier_order = g(a .. 'fourier_order'), shear_weighting = weighting,
-    ftol = above(n .. 'tolerance', 0), xtol = above(n .. 'xtol', 0), gtol = above(n .. 'gtol', 0), loss = g(n .. 'loss') or 'soft_l1', f_scale = above(n .. 'f_scale', 0), sigma = g 'experimental_data.sigma',
-    legacy_counting = g(n .. 'legacy_counting'), legacy_abs = g(n .. 'legacy_abs'), phase_convention = g 'analyzer_parameters.phase_convention',
-    reduced_limit = g(n .. 'quality_validation.reduced_chi_squared_threshold'), max_nfev = iterations,
+    mode = mode, initial = initial, bounds = bounds, fixed = next(fixed) and fixed or nil, active = active,
+      ties = g 'initial_parameters.tied_parameters',
+    contrast = numbers('per_angle_scaling.contrast', g 'initial_parameters.per_angle_scaling.contrast'),
+      offset = numbers('per_angle_scaling.offset', g 'initial_parameters.per_angle_scaling.offset'),
+    scaling = g(a .. 'per_angle_mode'), constant_scaling_threshold = g(a .. 'constant_scaling_threshold'),
+      fourier_order = g(a .. 'fourier_order'), shear_weighting = weighting,
+    ftol = above(n .. 'tolerance', 0), xtol = above(n .. 'xtol', 0), gtol = above(n .. 'gtol', 0), loss = g(n .. 'loss')
+      or 'soft_l1', f_scale = above(n .. 'f_scale', 0), sigma = g 'experimental_data.sigma',
+    legacy_counting = g(n .. 'legacy_counting'), legacy_abs = g(n .. 'legacy_abs'),
+      phase_convention = g 'analyzer_parameters.phase_convention',
+    reduced_limit = g(n .. 'quality_validation.reduced_chi_squared_threshold'), max_nfev = iterations, trust_region_scale = above(n .. 'trust_region_scale', 0),
   }
   local threads = g 'performance.computation.cpu_threads'
   return {
-    path = path, open = open, fit = fit, method = g 'optimization.method' or 'nlsq', plotting = g 'plotting' or {}, streaming = g 'optimization.streaming' or {},
-    multi_start = g(n .. 'multi_start') or {}, cmaes = g(n .. 'cmaes') or {}, memory_gb = g 'performance.memory_limit_gb', strategy = g 'performance.strategy_override',
-    progress = g 'performance.enable_progress' ~= false, directory = g 'output.directory', cache = { folder = g 'experimental_data.cache_file_path',
-    template = g 'experimental_data.cache_filename_template', compressed = g 'experimental_data.cache_compression', use = g 'experimental_data.cache' },
+    path = path, open = open, fit = fit, method = g 'optimization.method' or 'nlsq', plotting = g 'plotting' or {},
+      streaming = g 'optimization.streaming' or {},
+    multi_start = g(n .. 'multi_start') or {}, cmaes = g(n .. 'cmaes') or {},
+      memory_gb = g 'performance.memory_limit_gb', strategy = g 'performance.strategy_override',
+    progress = g 'performance.enable_progress' ~= false, directory = g 'output.directory',
+      cache = { folder = g 'experimental_data.cache_file_path',
+    template = g 'experimental_data.cache_filename_template', compressed = g 'experimental_data.cache_compression',
+      use = g 'experimental_data.cache' },
     threads = type(threads) == 'number' and threads or nil, tree = tree,
   }
 end
@@ -215,7 +240,8 @@ end
 --- Reads a configuration, .yaml, .yml or .json.
 ---@param path string
 ---@param overrides? string[] 'KEY=VALUE', KEY by its whole path
----@return table open (options of open), fit (options of fit), path (of the data), method, plotting, streaming, unused (keys without effect), ...
+---@return table open (options of open), fit (options of fit), path (of the data), method, plotting, streaming, unused
+---  (keys without effect), ...
 function M.read(path, overrides)
   check.arg('xpcs.config', 'path', path, 'string', 3)
   local tree, lines
@@ -259,7 +285,8 @@ function M.template(mode, o)
   line '  bounds:'
   for i = 1, #names do
     local p = parameters.LIST[i]
-    line('    - {name: %s, min: %g, max: %g}   # %s%s', p.name, p.min, p.max, p.about, p.unit ~= '' and ', ' .. p.unit or '')
+    line('    - {name: %s, min: %g, max: %g}   # %s%s', p.name, p.min, p.max, p.about, p.unit ~= '' and ', ' .. p.unit
+      or '')
   end
   line 'optimization:'
   line '  method: nlsq'

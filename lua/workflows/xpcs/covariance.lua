@@ -1,7 +1,9 @@
 -- covariance.lua - errors of a fit, and what the data do not determine.
 --
--- The normal matrix, scaled to a unit diagonal, tells by its condition: up to 1e8 its inverse is good; up to 1e12 the columns themselves are factorised (QR), which
--- keeps twice the digits; beyond that some combination of parameters is not determined, and its members get an infinite variance instead of a number.
+-- The normal matrix, scaled to a unit diagonal, tells by its condition: up to 1e8 its inverse is good; up to 1e12 the
+-- columns themselves are factorised (QR), which
+-- keeps twice the digits; beyond that some combination of parameters is not determined, and its members get an infinite
+-- variance instead of a number.
 local mc = require 'mascon'
 local problem = require 'workflows.xpcs.problem'
 local dense = require 'workflows.xpcs.dense'
@@ -9,7 +11,8 @@ local M = {}
 
 M.GOOD, M.LIMIT = 1e8, 1e12
 
---- Inverse of a normal matrix from its scaled spectrum; combinations below 1 / LIMIT of the largest eigenvalue are left out.
+--- Inverse of a normal matrix from its scaled spectrum; combinations below 1 / LIMIT of the largest eigenvalue are left
+--- out.
 ---@return number[][] covariance, table[] null each { vector over scaled parameters }, number condition
 local function invert(values, vectors, norms)
   local n = #values
@@ -48,7 +51,8 @@ local function factorised(p, point, norms)
   local reduced = require 'mascon.optim.fit.least_squares.reduced'
   local z = p:full(point.x)
   local contrast, offset, physics = p:split(z)
-  local at = { physics = physics, contrast = contrast, offset = offset, sigma = p.sigma, kd = p.kd, ks = p.ks, t = p.t, legacy_abs = p.legacy_abs }
+  local at = { physics = physics, contrast = contrast, offset = offset, sigma = p.sigma, kd = p.kd, ks = p.ks, t = p.t,
+    legacy_abs = p.legacy_abs }
   local n, m, P = #p.free, p.m, p.P
   local triangle
   for f = 1, p.data.F do
@@ -96,7 +100,8 @@ function M.of(p, point)
   end
   local cov, null
   cov, null, condition = invert(values, vectors, norms)
-  return { covariance = cov, null = null, condition = condition, how = how, values = values, vectors = vectors, norms = norms }
+  return { covariance = cov, null = null, condition = condition, how = how, values = values, vectors = vectors,
+    norms = norms }
 end
 
 return M

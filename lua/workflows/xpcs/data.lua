@@ -1,7 +1,9 @@
 -- data.lua - the pairs i < j of all angles, packed in the order in which the pass reads them.
 --
--- The matrix is symmetric, so its triangle is kept once: square tiles of 64 times, in a tile its rows, in a row groups of 8 columns, in a group the 8 values of
--- every angle. NaN stands where there is no pair and where a point is masked. Angles come one after the other, so that never more than one full matrix is in memory.
+-- The matrix is symmetric, so its triangle is kept once: square tiles of 64 times, in a tile its rows, in a row groups
+-- of 8 columns, in a group the 8 values of
+-- every angle. NaN stands where there is no pair and where a point is masked. Angles come one after the other, so that
+-- never more than one full matrix is in memory.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error
@@ -56,7 +58,8 @@ function M.new(o)
   return d
 end
 
---- Data that lie in a file: everything but the values. The caller adds store (the open file), store_blocks, holes, masked, points and read_matrix(f).
+--- Data that lie in a file: everything but the values. The caller adds store (the open file), store_blocks, holes,
+--- masked, points and read_matrix(f).
 ---@param o table as for new
 ---@return mascon.xpcs.Data
 function M.streamed(o)
@@ -69,7 +72,8 @@ end
 
 --- The place of an angle in a tile: a view [rows, groups, G].
 local function slot(packed, tile, F, f)
-  return packed[{ { tile.at + 1, tile.at + tile.values } }]:reshape(tile.rows, tile.groups, F, G)[{ mc.all, mc.all, f, mc.all }]
+  return packed[{ { tile.at + 1, tile.at + tile.values } }]:reshape(tile.rows, tile.groups, F, G)[{ mc.all, mc.all, f,
+    mc.all }]
 end
 
 --- A matrix padded to whole tiles, NaN on and below the diagonal.
@@ -126,7 +130,8 @@ function Data:matrix(f)
     for _, tile in ipairs(self.tiles) do
       local i, j = tile.I * T, tile.J * T
       local place = slot(self.packed, tile, self.F, f)
-      full[{ { i + 1, i + tile.rows }, { j + 1, j + tile.groups * G } }] = place:to('f64'):reshape(tile.rows, tile.groups * G)
+      full[{ { i + 1, i + tile.rows }, { j + 1, j + tile.groups * G } }] = place:to('f64'):reshape(tile.rows,
+        tile.groups * G)
     end
     local t = mc.arange(1, n)
     local u = mc.where(mc.gt(t:expand_dims(1), t:expand_dims(2)), full[{ mc.all, { 1, n } }], 0)
@@ -134,7 +139,8 @@ function Data:matrix(f)
   end)
 end
 
---- Iterates over blocks of tiles from tile `from` on: { first, y, holes }. At most block_values values a block when set, always whole tiles.
+--- Iterates over blocks of tiles from tile `from` on: { first, y, holes }. At most block_values values a block when
+--- set, always whole tiles.
 ---@param from? integer
 function Data:blocks(from)
   local tile, tiles = from or 1, self.tiles
@@ -147,7 +153,8 @@ function Data:blocks(from)
         block = self.store_blocks[k]
       until not block or block.first >= tile
       if not block then return nil end
-      return { first = block.first, holes = self.holes[{ { block.first, block.last } }], y = self.store:get(('blocks/%06d'):format(k)) }
+      return { first = block.first, holes = self.holes[{ { block.first, block.last } }],
+        y = self.store:get(('blocks/%06d'):format(k)) }
     end
   end
   local limit = self.block_values

@@ -1,12 +1,14 @@
 -- dense.lua - residuals and derivatives of one angle written out, as a textbook would.
 --
--- What the fused pass computes without them. Serves the tests as the other opinion, and the covariance of nearly degenerate fits, where a QR factorisation
+-- What the fused pass computes without them. Serves the tests as the other opinion, and the covariance of nearly
+-- degenerate fits, where a QR factorisation
 -- of the columns keeps twice the digits of a normal matrix. One angle at a time: n^2 times a dozen numbers.
 local mc = require 'mascon'
 local model = require 'workflows.xpcs.model'
 local M = {}
 
---- Residuals [m] and columns [2 + P, m] (contrast, offset, physics) of an angle over its pairs i < j that are not masked, both over sigma.
+--- Residuals [m] and columns [2 + P, m] (contrast, offset, physics) of an angle over its pairs i < j that are not
+--- masked, both over sigma.
 ---@param data mascon.xpcs.Data
 ---@param p table physics, contrast, offset (lists per angle), sigma (list), kd, ks, legacy_abs, t
 ---@param f integer
@@ -14,7 +16,8 @@ function M.angle(data, p, f)
   return mc.scope(function()
     local n = data.n
     local y = data:matrix(f)
-    local g1, columns = model.g1({ t = p.t, kd = p.kd, ks = p.ks, physics = p.physics, legacy_abs = p.legacy_abs }, data.phi[f], true)
+    local g1, columns = model.g1({ t = p.t, kd = p.kd, ks = p.ks, physics = p.physics, legacy_abs = p.legacy_abs },
+      data.phi[f], true)
     local inside = mc.logical_and(mc.gt(mc.triu(mc.ones { n, n }, 1), 0), mc.isfinite(y))
     local g2 = (g1 * g1)[inside]
     local c, w = p.contrast[f], 1 / p.sigma[f]

@@ -1,6 +1,7 @@
 -- fit.lua - values, errors and a verdict from data.
 --
--- Joins what the other files know: starting values, the problem, the solver of mascon.optim, closing Gauss-Newton steps, covariance. Takes data that are ready
+-- Joins what the other files know: starting values, the problem, the solver of mascon.optim, closing Gauss-Newton
+-- steps, covariance. Takes data that are ready
 -- (data.lua) and options; reads and writes no file.
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
@@ -10,6 +11,7 @@ local vectors = require 'mascon.optim.fit.least_squares.vectors'
 local parameters = require 'workflows.xpcs.parameters'
 local model = require 'workflows.xpcs.model'
 local scaling = require 'workflows.xpcs.scaling'
+local pass = require 'workflows.xpcs.pass'
 local problem = require 'workflows.xpcs.problem'
 local covariance = require 'workflows.xpcs.covariance'
 local verdict = require 'workflows.xpcs.verdict'
@@ -20,20 +22,27 @@ local MODES = { 'static', 'laminar_flow', 'static_isotropic' }
 M.LOSSES = { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' }
 
 M.OPTS = {
-  mode = { nil, MODES }, scaling = { 'auto', scaling.MODES }, constant_scaling_threshold = { 3, 'integer >= 1' }, fourier_order = { 2, 'integer >= 1' },
-  initial = { nil, 'table' }, bounds = { nil, 'table' }, fixed = { nil, 'table' }, active = { nil, 'table' }, ties = { nil, 'table' }, contrast = { nil, 'table' }, offset = { nil, 'table' },
-  sigma = { nil, 'any' }, absolute_sigma = { nil, 'bool' }, loss = { 'linear', M.LOSSES }, f_scale = { 1, 'number > 0' },
-  ftol = { 1e-8, 'number >= 0' }, xtol = { 1e-8, 'number >= 0' }, gtol = { 1e-8, 'number >= 0' }, max_nfev = { nil, 'integer >= 1' }, x_scale = { 'jac', 'any' },
-  shear_weighting = { nil, 'any' }, legacy_counting = { false, 'bool' }, legacy_abs = { false, 'bool' }, phase_convention = { 'qL/2pi', { 'qL/2pi', 'qL/2' } },
-  q = { nil, 'number' }, gap = { nil, 'number' }, dt = { nil, 'number' }, progress = { nil, 'any' }, watch = { nil, 'function' }, engine = { nil, 'function' }, reduced_limit = { 10, 'number > 0' },
-  start = { 'auto', { 'auto', 'given' } },
+  mode = { nil, MODES }, scaling = { 'auto', scaling.MODES }, constant_scaling_threshold = { 3, 'integer >= 1' },
+    fourier_order = { 2, 'integer >= 1' },
+  initial = { nil, 'table' }, bounds = { nil, 'table' }, fixed = { nil, 'table' }, active = { nil, 'table' },
+    ties = { nil, 'table' }, contrast = { nil, 'table' }, offset = { nil, 'table' },
+  sigma = { nil, 'any' }, absolute_sigma = { nil, 'bool' }, loss = { 'linear', M.LOSSES }, f_scale = { 1,
+    'number > 0' },
+  ftol = { 1e-8, 'number >= 0' }, xtol = { 1e-8, 'number >= 0' }, gtol = { 1e-8, 'number >= 0' }, max_nfev = { nil,
+    'integer >= 1' }, x_scale = { 'jac', 'any' },
+  shear_weighting = { nil, 'any' }, legacy_counting = { false, 'bool' }, legacy_abs = { false, 'bool' },
+    phase_convention = { 'qL/2pi', { 'qL/2pi', 'qL/2' } },
+  q = { nil, 'number' }, gap = { nil, 'number' }, dt = { nil, 'number' }, progress = { nil, 'any' }, watch = { nil,
+    'function' }, engine = { nil, 'function' }, reduced_limit = { 10, 'number > 0' },
+  start = { 'auto', { 'auto', 'given' } }, trust_region_scale = { 1, 'number > 0' },
 }
 
 local function positive(name, v, unit, low, high, warnings)
   if type(v) ~= 'number' or not (v > 0 and v < math.huge) then
     error(('xpcs: %s is %s; give a positive number, %s'):format(name, check.show(v), unit), 4)
   end
-  if v < low or v > high then table.insert(warnings, ('%s = %g %s is outside the usual range %g .. %g; check its unit'):format(name, v, unit, low, high)) end
+  if v < low or v > high then table.insert(warnings,
+    ('%s = %g %s is outside the usual range %g .. %g; check its unit'):format(name, v, unit, low, high)) end
 end
 
 --- sigma as a list per angle; and whether it is the default.
@@ -45,7 +54,9 @@ local function sigmas(o, F)
   else list = least_squares.list('xpcs', 'sigma', s, F) end
   local bad = 0
   for f = 1, F do if not (list[f] > 0 and list[f] < math.huge) then bad = bad + 1 end end
-  if bad > 0 then error(('xpcs: %d of the %d values of sigma are not positive and finite; mask points with mask instead'):format(bad, F), 4) end
+  if bad > 0 then
+    error(('xpcs: %d of the %d values of sigma are not positive and finite; mask points with mask instead'):format(bad,
+    F), 4) end
   return list, o.sigma == nil
 end
 
@@ -57,7 +68,9 @@ local function bound_of(o, p)
   end
   local low, high = p.min, p.max
   if given then low, high = tonumber(given.min or given[1]) or low, tonumber(given.max or given[2]) or high end
-  if low > high then error(('xpcs: the bounds of %s are %g and %g; the lower one must not exceed the upper one'):format(p.name, low, high), 5) end
+  if low > high then
+    error(('xpcs: the bounds of %s are %g and %g; the lower one must not exceed the upper one'):format(p.name, low,
+    high), 5) end
   return low, high
 end
 
@@ -97,11 +110,13 @@ local function set_up(data, o)
     end
     contrast, offset = contrast or c, offset or f_
     if resolved == 'constant' and not (o.contrast and o.offset) then
-      table.insert(warnings, 'constant scaling is frozen at quantiles of the data, which are biased where the decay is fast; parameters may end at their bounds. Give contrast and offset, or use averaged')
+      table.insert(warnings,
+        'constant scaling is frozen at quantiles of the data, which are biased where the decay is fast; parameters may end at their bounds. Give contrast and offset, or use averaged')
     end
   end
   for _, list in ipairs { contrast, offset } do
-    if #list ~= F then error(('xpcs: contrast and offset need one number per angle; there are %d and %d angles'):format(#list, F), 3) end
+    if #list ~= F then
+      error(('xpcs: contrast and offset need one number per angle; there are %d and %d angles'):format(#list, F), 3) end
   end
 
   local names, start, low, high = {}, {}, {}, {}
@@ -121,7 +136,8 @@ local function set_up(data, o)
   for k = 1, P do
     local p = parameters.LIST[k]
     local v = initial[p.name]
-    if v ~= nil and type(v) ~= 'number' then error(('xpcs: the initial value of %s is %s; give a number'):format(p.name, check.show(v)), 3) end
+    if v ~= nil and type(v) ~= 'number' then error(('xpcs: the initial value of %s is %s; give a number'):format(p.name,
+      check.show(v)), 3) end
     place(2 * m + k, p.name, v or p.default, p)
   end
 
@@ -131,7 +147,8 @@ local function set_up(data, o)
   for i, name in ipairs(names) do place_of[name] = i end
   for name, t in pairs(o.ties or {}) do
     local i, to = place_of[parameters.get('xpcs', name, 3).name], place_of[parameters.get('xpcs', t.to, 3).name]
-    if not i or not to or i == to or (o.ties[t.to]) then error(('xpcs: %s cannot be tied to %s; tie a physical parameter to another one that is not tied itself'):format(name, tostring(t.to)), 3) end
+    if not i or not to or i == to or (o.ties[t.to]) then
+      error(('xpcs: %s cannot be tied to %s; tie a physical parameter to another one that is not tied itself'):format(name, tostring(t.to)), 3) end
     ties[i] = { to = to, factor = t.factor or 1, shift = t.shift or 0 }
   end
   for i, name in ipairs(names) do
@@ -143,7 +160,8 @@ local function set_up(data, o)
     if v == nil or v == false then
       local inside = math.max(low[i], math.min(high[i], start[i]))
       if inside ~= start[i] then
-        table.insert(warnings, ('%s starts at %g, outside its bounds %g .. %g; it starts at %g'):format(name, start[i], low[i], high[i], inside))
+        table.insert(warnings, ('%s starts at %g, outside its bounds %g .. %g; it starts at %g'):format(name, start[i],
+          low[i], high[i], inside))
         start[i] = inside
       end
       if not ties[i] then free[#free + 1] = i end
@@ -151,23 +169,27 @@ local function set_up(data, o)
   end
   if #free == 0 then error('xpcs: every parameter is fixed; leave at least one free', 3) end
   if data.points < #free then
-    error(('xpcs: %d points cannot determine %d parameters; use more data or fix parameters'):format(data.points, #free), 3)
+    error(('xpcs: %d points cannot determine %d parameters; use more data or fix parameters'):format(data.points,
+      #free), 3)
   end
 
   local weights
   if o.shear_weighting and mode ~= 'static' then
     local w = type(o.shear_weighting) == 'table' and o.shear_weighting or {}
-    weights = scaling.shear_weights(data.phi, { phi0 = start[2 * m + 7], alpha = w.alpha, min_weight = w.min_weight, normalize = w.normalize })
+    weights = scaling.shear_weights(data.phi, { phi0 = start[2 * m + 7], alpha = w.alpha, min_weight = w.min_weight,
+      normalize = w.normalize })
     local plain = sigma
     sigma = {}
     for f = 1, F do sigma[f] = plain[f] / math.sqrt(math.max(weights[f], 0.01)) end
   end
   local kd, ks = model.constants { q = q, gap = gap, dt = dt, phase_convention = o.phase_convention }
   local p = problem.new {
-    data = data, mode = resolved, shares = shares, P = P, start = start, free = free, ties = ties, sigma = sigma, kd = kd, ks = ks, t = data.t, loss = o.loss, f_scale = o.f_scale,
+    data = data, mode = resolved, shares = shares, P = P, start = start, free = free, ties = ties, sigma = sigma,
+      kd = kd, ks = ks, t = data.t, loss = o.loss, f_scale = o.f_scale,
     contrast = contrast, offset = offset, legacy_abs = o.legacy_abs, engine = o.engine, watch = o.watch,
   }
-  p.names, p.low, p.high, p.warnings, p.kind_of_flow, p.default_sigma, p.weights = names, low, high, warnings, mode, default_sigma, weights
+  p.names, p.low, p.high, p.warnings, p.kind_of_flow, p.default_sigma, p.weights = names, low, high, warnings, mode,
+    default_sigma, weights
   p.geometry = { q = q, gap = gap, dt = dt, convention = o.phase_convention }
   return p
 end
@@ -178,16 +200,30 @@ local function picked(p, list)
   return out
 end
 
---- Gauss-Newton steps from where the solver stopped, until a step is below 1e-6 standard errors. Numbers that lean on a bound stay there.
+--- Gauss-Newton steps from where the solver stopped, until a step is below 1e-6 standard errors. Numbers that lean on a
+--- bound stay there.
 local function polish(p, point, low, high, scale)
   local left = 0
+  -- onto the bounds that it leans on
+  local leaned, any = {}, false
+  local slope = p:normal(point)
+  for k, v in ipairs(point.x) do
+    local reach = math.min(1e-5 * (high[k] - low[k]), 1e-3 * (1 + math.abs(v)))
+    local to = slope[k] > 0 and v - low[k] < reach and low[k] or slope[k] < 0 and high[k] - v < reach and high[k] or v
+    leaned[k], any = to, any or to ~= v
+  end
+  if any then
+    local moved = p:at(vectors.strictly(leaned, low, high, 0))
+    if moved.cost and moved.cost <= point.cost * (1 + 1e-13) then point = moved end
+  end
   for _ = 1, 12 do
     local g, H = p:normal(point)
     local inside = {}
     for k = 1, #g do
       local range = high[k] - low[k]
       local near = range < math.huge and 1e-6 * range or 1e-9 * (1 + math.abs(point.x[k]))
-      if not ((point.x[k] - low[k] < near and g[k] > 0) or (high[k] - point.x[k] < near and g[k] < 0)) then inside[#inside + 1] = k end
+      if not ((point.x[k] - low[k] < near and g[k] > 0) or (high[k] - point.x[k] < near and g[k] < 0)) then
+        inside[#inside + 1] = k end
     end
     if #inside == 0 then return point, 0 end
     local sub = {}
@@ -220,6 +256,18 @@ local function polish(p, point, low, high, scale)
   return point, left
 end
 
+--- Whether D or G is at its floor at any of the measured times.
+local function floored(p, point)
+  local _, _, physics = p:split(p:full(point.x))
+  local first, last = p.t[1]:item(), p.t[p.t.shape[1]]:item()
+  local function below(k)
+    -- a power is monotonic: its least value stands at an end
+    local least = math.min(math.max(first, 1e-8) ^ physics[k + 1], last ^ physics[k + 1])
+    return physics[k] * least + physics[k + 2] <= 1e-10
+  end
+  return below(1) or (p.P > 3 and below(4)) or false
+end
+
 local function at_bound(v, low, high)
   if low > -math.huge and v - low <= 1e-9 * (1 + math.abs(low)) then return 'lower' end
   if high < math.huge and high - v <= 1e-9 * (1 + math.abs(high)) then return 'upper' end
@@ -232,12 +280,20 @@ local function describe(p, o, point, status, iterations, seconds, left)
   local data, n = p.data, #p.free
   local loss_scale = o.legacy_counting and 2 or 1
   local N = o.legacy_counting and data.F * data.n ^ 2 or data.points
-  local chi2 = loss_scale * point.sums[1]
+  -- a robust cost is no chi2: that is the sum of squares of the residuals themselves
+  local plain = point.sums[1]
+  if p.loss ~= 'linear' then
+    local q = problem.new(p)
+    q.loss, q.watch, q.engine = 'linear', nil, pass.run -- no part of the fit: checkpoints do not hold it
+    plain = q:at(point.x).sums[1]
+  end
+  local chi2 = loss_scale * plain
   local reduced = chi2 / math.max(N - n, 1)
+  local misfit = loss_scale * point.sums[1] / math.max(N - n, 1)
   local absolute = o.absolute_sigma
   if absolute == nil then absolute = not p.default_sigma end
   local c = covariance.of(p, point)
-  local s2 = (absolute and 1 or reduced) / loss_scale
+  local s2 = (absolute and 1 or misfit) / loss_scale
   if data.points <= n then s2 = math.huge end
   local cov, corr, error_of = {}, {}, {}
   for i = 1, n do
@@ -258,7 +314,8 @@ local function describe(p, o, point, status, iterations, seconds, left)
     local base = i <= p.m and parameters.CONTRAST or i <= 2 * p.m and parameters.OFFSET or parameters.LIST[i - 2 * p.m]
     local hit = is_free[i] and at_bound(z[i], p.low[i], p.high[i]) or nil
     if hit then bounds_hit = bounds_hit + 1 end
-    list[i] = { name = name, unit = base.unit, about = base.about, value = z[i], error = is_free[i] and error_of[i] or p.ties[i] and error_of[i] or nil, low = p.low[i], high = p.high[i],
+    list[i] = { name = name, unit = base.unit, about = base.about, value = z[i], error = is_free[i] and error_of[i]
+      or p.ties[i] and error_of[i] or nil, low = p.low[i], high = p.high[i],
       at_bound = hit, start = p.start[i], state = is_free[i] and 'free' or p.ties[i] and 'tied' or 'fixed' }
     values[name], errors[name] = z[i], list[i].error
   end
@@ -271,21 +328,32 @@ local function describe(p, o, point, status, iterations, seconds, left)
     return v
   end)())
   local r = {
-    mode = p.kind_of_flow, scaling = p.mode, parameters = list, values = values, errors = errors, physics = physics, contrast = contrast, offset = offset,
-    names = picked(p, p.names), covariance = cov, correlation = corr, condition = c.condition, covariance_by = c.how, null = c.null, spectrum = c,
-    chi2 = chi2, reduced_chi2 = reduced, n_points = N, n_parameters = n, dof = math.max(N - n, 1), cost = point.cost, loss = o.loss, f_scale = o.f_scale, sigma = p.sigma,
-    sigma_is_default = p.default_sigma, absolute_sigma = absolute, counting = o.legacy_counting and 'both triangles (legacy)' or 'unique pairs', shear_weights = p.weights,
-    status = status, message = least_squares.MESSAGES[status], success = status > 0, convergence_status = status > 0 and 'converged' or STATUS[status] or 'failed',
-    nfev = p.nfev, iterations = iterations, seconds = seconds, points_per_second = p.nfev * data.points / math.max(seconds, 1e-9), last_step = left,
-    geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks, problem = p, point = point,
+    mode = p.kind_of_flow, scaling = p.mode, parameters = list, values = values, errors = errors, physics = physics,
+      contrast = contrast, offset = offset,
+    names = picked(p, p.names), covariance = cov, correlation = corr, condition = c.condition, covariance_by = c.how,
+      null = c.null, spectrum = c,
+    chi2 = chi2, reduced_chi2 = reduced, n_points = N, n_parameters = n, dof = math.max(N - n, 1), cost = point.cost,
+      loss = o.loss, f_scale = o.f_scale, sigma = p.sigma,
+    sigma_is_default = p.default_sigma, absolute_sigma = absolute, counting = o.legacy_counting
+      and 'both triangles (legacy)' or 'unique pairs', shear_weights = p.weights,
+    status = status, message = least_squares.MESSAGES[status], success = status > 0, convergence_status = status > 0
+      and 'converged' or STATUS[status] or 'failed',
+    nfev = p.nfev, iterations = iterations, seconds = seconds,
+      points_per_second = p.nfev * data.points / math.max(seconds, 1e-9), last_step = left,
+    geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks,
+      problem = p, point = point,
   }
-  r.quality_flag = reduced < 1.5 and bounds_hit == 0 and 'good' or reduced < 3 and bounds_hit <= 2 and 'marginal' or 'poor'
-  if reduced > o.reduced_limit then table.insert(r.warnings, ('reduced chi2 is %.4g, above %g: the model does not describe the data within sigma'):format(reduced, o.reduced_limit)) end
-  if p.default_sigma then table.insert(r.warnings, 'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and reduced chi2 does not test the fit') end
+  r.quality_flag = reduced < 1.5 and bounds_hit == 0 and 'good' or reduced < 3 and bounds_hit <= 2 and 'marginal'
+    or 'poor'
+  if reduced > o.reduced_limit then table.insert(r.warnings,
+    ('reduced chi2 is %.4g, above %g: the model does not describe the data within sigma'):format(reduced,
+    o.reduced_limit)) end
+  if p.default_sigma then table.insert(r.warnings,
+    'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and reduced chi2 does not test the fit') end
   if p.weights then
     local q = problem.new(p)
     q.sigma = sigmas(o, data.F)
-    q.watch = nil
+    q.watch, q.engine = nil, pass.run
     r.unweighted_chi2 = loss_scale * q:at(point.x).sums[1]
   end
   r.verdict = verdict.of(r)
@@ -295,11 +363,17 @@ end
 --- Fits the model to data.
 ---
 ---@param data mascon.xpcs.Data
----@param opts? table mode 'static'|'laminar_flow' (the data's) · scaling 'auto'|'individual'|'constant'|'averaged'|'fourier' · initial { name = value }; without it a scan of a coarse copy of the data finds the start (start = 'given': the defaults) ·
----  bounds { name = { low, high } } · fixed (names, or name = value) · active (names: all other physical ones are fixed) · ties { name = { to, factor, shift } } ·
----  contrast, offset (lists per angle) · sigma (number or list per angle; 0.01) · absolute_sigma (true when sigma is given) · loss · f_scale ·
----  ftol, xtol, gtol 1e-8 · max_nfev 100 per parameter · shear_weighting · legacy_counting · legacy_abs · phase_convention · watch(problem, point)
----@return table result parameters (list of { name, unit, value, error, low, high, at_bound, state }), values, errors, contrast, offset, physics, covariance,
+---@param opts? table mode 'static'|'laminar_flow' (the data's) · scaling
+---  'auto'|'individual'|'constant'|'averaged'|'fourier' · initial { name = value }; without it a scan of a coarse copy
+---  of the data finds the start (start = 'given': the defaults) ·
+---  bounds { name = { low, high } } · fixed (names, or name = value) · active (names: all other physical ones are
+---  fixed) · ties { name = { to, factor, shift } } ·
+---  contrast, offset (lists per angle) · sigma (number or list per angle; 0.01) · absolute_sigma (true when sigma is
+---  given) · loss · f_scale ·
+---  ftol, xtol, gtol 1e-8 · max_nfev 100 per parameter · shear_weighting · legacy_counting · legacy_abs ·
+---  phase_convention · watch(problem, point)
+---@return table result parameters (list of { name, unit, value, error, low, high, at_bound, state }), values, errors,
+---  contrast, offset, physics, covariance,
 ---  correlation, chi2, reduced_chi2, verdict (sentences), quality_flag, convergence_status, ...
 --- Source: Branch, Coleman and Li, 1999 (the solver); the model: X-ray photon correlation under flow, see model.lua.
 function M.fit(data, opts)
@@ -309,7 +383,8 @@ function M.fit(data, opts)
   local low, high = picked(p, p.low), picked(p, p.high)
   local iterations_shown
   local settings = {
-    low = low, high = high, ftol = o.ftol, xtol = o.xtol, gtol = o.gtol, max_nfev = o.max_nfev or 100 * #p.free, x_scale = o.x_scale,
+    low = low, high = high, ftol = o.ftol, xtol = o.xtol, gtol = o.gtol, max_nfev = o.max_nfev or 100 * #p.free,
+      x_scale = o.x_scale,
     notify = o.progress and function(point, iteration, _, _, optimality)
       iterations_shown = iteration
       return o.progress(point, iteration, optimality, p)
@@ -320,8 +395,21 @@ function M.fit(data, opts)
   end
   local x0 = picked(p, p.start)
   for k = 1, #x0 do x0[k] = math.max(low[k], math.min(high[k], x0[k])) end
+  settings.trust = o.trust_region_scale
   local point, small, status, _, iterations = trf.run(p, x0, settings)
-  if status == -4 then error('xpcs: the cost is not finite at the start; check the data for overflow and the starting values', 2) end
+  -- a first step too long may end where D or G is floored and nothing changes any more: again with short ones
+  if status >= 0 and floored(p, point) then
+    for _, trust in ipairs { 0.03, 0.001 } do
+      settings.trust = o.trust_region_scale * trust
+      local other, small_, status_, _, iterations_ = trf.run(p, x0, settings)
+      if other.cost and status_ >= 0 and other.cost < point.cost then
+        point, small, status, iterations = other, small_, status_, iterations_
+      end
+      if not floored(p, point) then break end
+    end
+  end
+  if status == -4 then
+    error('xpcs: the cost is not finite at the start; check the data for overflow and the starting values', 2) end
   if not small then error('xpcs: the derivatives are not finite; check the starting values', 2) end
   local absolute = o.absolute_sigma
   if absolute == nil then absolute = not p.default_sigma end

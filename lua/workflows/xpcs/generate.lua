@@ -1,6 +1,7 @@
 -- generate.lua - data with a known answer: simulation, and two sets that are the same to the bit everywhere.
 --
--- The noise of the sets is a sum of four numbers of SplitMix64, so that any program can make them again; simulate uses mascon's own
+-- The noise of the sets is a sum of four numbers of SplitMix64, so that any program can make them again; simulate uses
+-- mascon's own
 -- generator. The fits that these sets must give stand in tests/spec/xpcs_spec.lua.
 local mc = require 'mascon'
 local bit = require 'bit'
@@ -31,13 +32,16 @@ function M.noise(draw)
 end
 
 M.SETS = {
-  A = { seed = 1, n = 24, dt = 0.5, q = 0.012, phi = { 0, 60, 120 }, physics = { 2200, -0.35, 300 }, contrast = { 0.25, 0.3, 0.35 }, offset = { 1, 1.02, 0.98 },
+  A = { seed = 1, n = 24, dt = 0.5, q = 0.012, phi = { 0, 60, 120 }, physics = { 2200, -0.35, 300 }, contrast = { 0.25,
+    0.3, 0.35 }, offset = { 1, 1.02, 0.98 },
     sigma = { 0.003, 0.004, 0.005 } },
-  B = { seed = 2, n = 28, dt = 0.25, q = 0.01, gap = 2e6, phi = { -25, 0, 30, 75, 92 }, physics = { 5000, 0.3, 900, 4e-4, -0.25, 1.2e-4, 4 },
+  B = { seed = 2, n = 28, dt = 0.25, q = 0.01, gap = 2e6, phi = { -25, 0, 30, 75, 92 }, physics = { 5000, 0.3, 900,
+    4e-4, -0.25, 1.2e-4, 4 },
     contrast = { 0.3, 0.3, 0.3, 0.3, 0.3 }, offset = { 1, 1, 1, 1, 1 }, sigma = { 0.004, 0.004, 0.004, 0.004, 0.004 } },
 }
 
---- Matrices of one of the sets A (static) and B (laminar flow): the description with t, model and c2, f64 [angles, n, n].
+--- Matrices of one of the sets A (static) and B (laminar flow): the description with t, model and c2, f64 [angles, n,
+--- n].
 ---@param name 'A'|'B'
 function M.set(name)
   local s = M.SETS[name]
@@ -64,12 +68,15 @@ function M.set(name)
 end
 
 local OPTS = {
-  n = { 100, 'integer >= 2' }, dt = { 0.1, 'number > 0' }, q = { 0.0054, 'number > 0' }, gap = { 2e6, 'number > 0' }, phi = { nil, 'table' }, physics = { nil, 'table' },
-  contrast = { 0.3, 'number' }, offset = { 1, 'number' }, sigma = { 0.01, 'number >= 0' }, seed = { 1, 'integer' }, first = { 1, 'integer >= 0' },
+  n = { 100, 'integer >= 2' }, dt = { 0.1, 'number > 0' }, q = { 0.0054, 'number > 0' }, gap = { 2e6, 'number > 0' },
+    phi = { nil, 'table' }, physics = { nil, 'table' },
+  contrast = { 0.3, 'number' }, offset = { 1, 'number' }, sigma = { 0.01, 'number >= 0' }, seed = { 1, 'integer' },
+    first = { 1, 'integer >= 0' },
 }
 
 --- Two-time matrices of the model with normal noise, symmetric, diagonal corrected.
----@param opts? table n 100 frames · dt 0.1 s · q 0.0054 1/A · gap 2e6 A · phi list of deg · physics list of 3 (static) or 7 numbers · contrast 0.3 · offset 1 ·
+---@param opts? table n 100 frames · dt 0.1 s · q 0.0054 1/A · gap 2e6 A · phi list of deg · physics list of 3 (static)
+---  or 7 numbers · contrast 0.3 · offset 1 ·
 ---  sigma 0.01 · seed 1 · first 1: the first time in steps
 ---@return table description with t f64 [n] and c2 f64 [angles, n, n]
 function M.simulate(opts)
@@ -89,7 +96,8 @@ function M.simulate(opts)
       return prepare.diagonal(c2)
     end)
   end
-  return { n = o.n, dt = o.dt, q = o.q, gap = o.gap, phi = phi, physics = physics, t = t, c2 = mc.stack(all, 1), mode = #physics == 3 and 'static' or 'laminar_flow',
+  return { n = o.n, dt = o.dt, q = o.q, gap = o.gap, phi = phi, physics = physics, t = t, c2 = mc.stack(all, 1),
+    mode = #physics == 3 and 'static' or 'laminar_flow',
     sigma = o.sigma, contrast = o.contrast, offset = o.offset }
 end
 

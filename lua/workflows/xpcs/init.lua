@@ -1,6 +1,7 @@
 -- xpcs/init.lua - two-time correlation under diffusion and shear: from the beamline's file to values one can defend.
 --
--- open(path, opts) reads, fit(data, opts) fits, report and results write. config reads the YAML of homodyne. The formulas stand in model.lua, the fast pass in
+-- open(path, opts) reads, fit(data, opts) fits, report and results write. config reads the YAML of homodyne. The
+-- formulas stand in model.lua, the fast pass in
 -- kernels/workflows/xpcs.
 ---     local d = mc.xpcs.data.of(mc.xpcs.generate.set 'B')
 ---     local r = mc.xpcs.fit(d, { sigma = 0.004 })
@@ -8,7 +9,8 @@
 local M = {}
 
 local FROM = {}
-for _, name in ipairs { 'angles', 'config', 'covariance', 'data', 'dense', 'generate', 'intervals', 'layout', 'model', 'parameters', 'pass', 'plan', 'prepare', 'problem', 'report', 'results', 'run',
+for _, name in ipairs { 'angles', 'config', 'covariance', 'data', 'dense', 'generate', 'intervals', 'layout', 'model',
+  'parameters', 'pass', 'plan', 'prepare', 'problem', 'report', 'results', 'run',
   'scaling', 'search', 'source', 'start', 'state', 'stream', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end

@@ -1,6 +1,8 @@
--- intervals.lua - profile likelihood: how far a parameter can move before the fit gets worse by a given chi2, all others fitted anew.
+-- intervals.lua - profile likelihood: how far a parameter can move before the fit gets worse by a given chi2, all
+-- others fitted anew.
 --
--- Near a bound or along a curved valley the interval is not symmetric and not what the normal matrix says. Each point of a profile is a fit of the other parameters
+-- Near a bound or along a curved valley the interval is not symmetric and not what the normal matrix says. Each point
+-- of a profile is a fit of the other parameters
 -- from where the last one ended.
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local check = require 'mascon.core.check'
@@ -35,7 +37,8 @@ local function held(r, k, v, from)
     local point = q:at {}
     return point.cost, { v }
   end
-  local point = trf.run(q, x0, { low = low, high = high, ftol = 1e-10, xtol = 1e-10, gtol = 1e-10, max_nfev = 50 * #free, x_scale = 'jac' })
+  local point = trf.run(q, x0, { low = low, high = high, ftol = 1e-10, xtol = 1e-10, gtol = 1e-10,
+    max_nfev = 50 * #free, x_scale = 'jac' })
   point = fit.polish(q, point, low, high, 1)
   local x = {}
   for i = 1, #p.free do x[i] = i == k and v or point.x[i < k and i or i - 1] end
@@ -92,8 +95,11 @@ end
 function M.profile(r, names, level)
   level = level or 0.95
   local rise = LEVELS[level]
-  if not rise then error(('xpcs.profile: level %s is not tabled; choose 0.68, 0.6827, 0.9, 0.95 or 0.99'):format(tostring(level)), 2) end
-  if r.problem.loss ~= 'linear' then error('xpcs.profile: intervals need the linear loss; a robust cost is no likelihood', 2) end
+  if not rise then
+    error(('xpcs.profile: level %s is not tabled; choose 0.68, 0.6827, 0.9, 0.95 or 0.99'):format(tostring(level)),
+    2) end
+  if r.problem.loss ~= 'linear' then
+    error('xpcs.profile: intervals need the linear loss; a robust cost is no likelihood', 2) end
   local place = {}
   for k, name in ipairs(r.names) do place[name] = k end
   if not names then
@@ -110,7 +116,8 @@ function M.profile(r, names, level)
     out[r.names[k]] = { low = low, high = high, low_open = low_open, high_open = high_open, level = level }
   end
   r.intervals = out
-  if r.better then table.insert(r.warnings, ('a profile found a better fit (chi2 %.8g): this one is a local minimum; fit again from other starts (multi_start)'):format(2 * r.better.cost)) end
+  if r.better then table.insert(r.warnings,
+    ('a profile found a better fit (chi2 %.8g): this one is a local minimum; fit again from other starts (multi_start)'):format(2 * r.better.cost)) end
   return out
 end
 

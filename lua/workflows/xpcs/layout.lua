@@ -1,13 +1,15 @@
 -- layout.lua - the two HDF5 layouts of two-time files: which matrix belongs to which q and angle.
 --
--- APS-U: xpcs/qmap with lists of q and phi, bins that count through them, one dataset per bin. APS: one q, one phi and one dataset per pair. Reads lists
+-- APS-U: xpcs/qmap with lists of q and phi, bins that count through them, one dataset per bin. APS: one q, one phi and
+-- one dataset per pair. Reads lists
 -- and names, no matrix; gives entries { q, phi, dataset } in the order of the file.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
-local NEW = { q = 'xpcs/qmap/dynamic_v_list_dim0', phi = 'xpcs/qmap/dynamic_v_list_dim1', bins = 'xpcs/twotime/processed_bins', matrices = 'xpcs/twotime/correlation_map' }
+local NEW = { q = 'xpcs/qmap/dynamic_v_list_dim0', phi = 'xpcs/qmap/dynamic_v_list_dim1',
+  bins = 'xpcs/twotime/processed_bins', matrices = 'xpcs/twotime/correlation_map' }
 local OLD = { q = 'xpcs/dqlist', phi = 'xpcs/dphilist', matrices = 'exchange/C2T_all' }
 
 --- A dataset as a flat list of numbers.
@@ -39,7 +41,8 @@ local function pair(bins, names, warnings)
     if matches and by_number[b] ~= names[k] then differ = true end
   end
   if differ then
-    table.insert(warnings, 'the bins are listed in another order than the names of the matrices; they are paired by the number in the name (pairing by position would exchange matrices)')
+    table.insert(warnings,
+      'the bins are listed in another order than the names of the matrices; they are paired by the number in the name (pairing by position would exchange matrices)')
   end
   if not matches and #names ~= #bins then
     table.insert(warnings, ('there are %d bins and %d matrices; the longer list is cut'):format(#bins, #names))
@@ -57,13 +60,15 @@ local function new_layout(file, path, warnings)
     local b = bins[k] - 1
     local iq = math.floor(b / #phi)
     if b < 0 or iq >= #q then
-      table.insert(warnings, ('bin %d lies outside of %d q x %d angles and is skipped, its matrix too'):format(bins[k], #q, #phi))
+      table.insert(warnings, ('bin %d lies outside of %d q x %d angles and is skipped, its matrix too'):format(bins[k],
+        #q, #phi))
     else
       out[#out + 1] = { q = q[iq + 1], phi = phi[b % #phi + 1], name = NEW.matrices .. '/' .. name, k = k }
     end
   end
   table.sort(out, function(a, b) return a.k < b.k end)
-  if #out == 0 then error(('xpcs: %s: none of its bins lies inside %d q x %d angles; the file is damaged or of another layout'):format(path, #q, #phi), 4) end
+  if #out == 0 then
+    error(('xpcs: %s: none of its bins lies inside %d q x %d angles; the file is damaged or of another layout'):format(path, #q, #phi), 4) end
   return out
 end
 
@@ -72,7 +77,8 @@ local function old_layout(file, path, warnings)
   local names = file:group(OLD.matrices).names
   local n = math.min(#q, #phi, #names)
   if n < math.max(#q, #phi, #names) then
-    table.insert(warnings, ('there are %d q, %d angles and %d matrices; the longer lists are cut'):format(#q, #phi, #names))
+    table.insert(warnings, ('there are %d q, %d angles and %d matrices; the longer lists are cut'):format(#q, #phi,
+      #names))
   end
   local out = {}
   for k = 1, n do out[k] = { q = q[k], phi = phi[k], name = OLD.matrices .. '/' .. names[k], k = k } end
@@ -87,8 +93,10 @@ end
 ---@return table[] entries, 'APS-U'|'APS' layout
 function M.read(file, path, warnings)
   if file:has(NEW.q) and file:has(NEW.matrices) then return new_layout(file, path, warnings), 'APS-U' end
-  if file:has(OLD.q) and file:has(OLD.phi) and file:has(OLD.matrices) then return old_layout(file, path, warnings), 'APS' end
-  error(('xpcs: %s has neither the APS-U layout (%s and %s) nor the APS layout (%s, %s and %s)'):format(path, NEW.q, NEW.matrices, OLD.q, OLD.phi, OLD.matrices), 3)
+  if file:has(OLD.q) and file:has(OLD.phi) and file:has(OLD.matrices) then return old_layout(file, path, warnings),
+    'APS' end
+  error(('xpcs: %s has neither the APS-U layout (%s and %s) nor the APS layout (%s, %s and %s)'):format(path, NEW.q,
+    NEW.matrices, OLD.q, OLD.phi, OLD.matrices), 3)
 end
 
 --- The entries of one q.
@@ -121,10 +129,12 @@ function M.select_q(entries, layout, wanted, o, warnings)
       for i = 1, math.min(10, #all) do kept[i] = all[i][1] end
       local least, most = math.huge, 0
       for _, e in ipairs(kept) do least, most = math.min(least, e.q), math.max(most, e.q) end
-      table.insert(warnings, ('fewer than 5 matrices lie within %g of q = %g 1/A; the %d nearest are taken and fitted as one q although theirs run from %g to %g 1/A. strict_q = true refuses this')
+      table.insert(warnings,
+        ('fewer than 5 matrices lie within %g of q = %g 1/A; the %d nearest are taken and fitted as one q although theirs run from %g to %g 1/A. strict_q = true refuses this')
         :format(o.q_tolerance_fraction or 0.1, near, #kept, least, most))
     elseif mixed then
-      table.insert(warnings, ('matrices of several q within %g of %g 1/A are fitted as one q'):format(o.q_tolerance_fraction or 0.1, near))
+      table.insert(warnings,
+        ('matrices of several q within %g of %g 1/A are fitted as one q'):format(o.q_tolerance_fraction or 0.1, near))
     end
   end
   if #kept == 0 then error(('xpcs: no matrix belongs to q = %g 1/A'):format(wanted), 3) end

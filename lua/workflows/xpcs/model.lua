@@ -1,8 +1,11 @@
 -- model.lua - two-time correlation of diffusion and shear, in tensors.
 --
--- The definition in its plainest form, for simulation, plots and the test of the fused pass, which computes the same without these arrays.
--- C2(phi, t_i, t_j) = offset + contrast g1^2, g1 = exp(-kD |A_j - A_i|) sinc(x)^2, x = kS cos(phi0 - phi) |B_j - B_i|, where A and B are running trapezoids
--- (without dt) of D(t) = D0 t^alpha + D_offset and G(t) = g0 t^beta + g_off, kD = q^2 dt / 2, kS = q L dt / (2 pi). Times below half a step count as half a step.
+-- The definition in its plainest form, for simulation, plots and the test of the fused pass, which computes the same
+-- without these arrays.
+-- C2(phi, t_i, t_j) = offset + contrast g1^2, g1 = exp(-kD |A_j - A_i|) sinc(x)^2, x = kS cos(phi0 - phi) |B_j - B_i|,
+-- where A and B are running trapezoids
+-- (without dt) of D(t) = D0 t^alpha + D_offset and G(t) = g0 t^beta + g_off, kD = q^2 dt / 2, kS = q L dt / (2 pi).
+-- Times below half a step count as half a step.
 local mc = require 'mascon'
 local M = {}
 
@@ -34,7 +37,8 @@ function M.integrals(t, scale, power, shift)
   local p = tau ^ power
   local rate = p * scale + shift
   local above = mc.gt(rate, LEAST)
-  return { running(mc.where(above, rate, LEAST)), running(mc.where(above, p, 0)), running(mc.where(above, p * scale * mc.log(tau), 0)),
+  return { running(mc.where(above, rate, LEAST)), running(mc.where(above, p, 0)), running(mc.where(above,
+    p * scale * mc.log(tau), 0)),
     running(mc.where(above, mc.ones { n }, 0)) }
 end
 
@@ -54,7 +58,8 @@ local function sinc(x)
 end
 
 --- g1 [n, n] of one angle, and with `derivatives` the list dC2/dp of the physical parameters for contrast 1.
----@param o table t f64 [n], kd, ks, physics (list of 3 or 7), legacy_abs; step: only every step-th time, integrated over all of them
+---@param o table t f64 [n], kd, ks, physics (list of 3 or 7), legacy_abs; step: only every step-th time, integrated
+---  over all of them
 ---@param phi number deg
 function M.g1(o, phi, derivatives)
   local p = o.physics

@@ -14,19 +14,26 @@ local M = {}
 ---@field prior number[] mean and width of a truncated normal
 
 M.LIST = {
-  { name = 'D0', unit = 'A^2/s', default = 1000, min = 100, max = 1e5, prior = { 1000, 1000 }, about = 'diffusion coefficient at 1 s' },
-  { name = 'alpha', unit = '', default = 0.5, min = -2, max = 2, prior = { 0.5, 0.5 }, about = 'exponent of diffusion' },
-  { name = 'D_offset', unit = 'A^2/s', default = 10, min = -1e5, max = 1e5, prior = { 10, 200 }, about = 'constant part of diffusion' },
-  { name = 'gamma_dot_t0', unit = '1/s', default = 0.01, min = 1e-6, max = 0.5, prior = { 0.01, 0.1 }, about = 'shear rate at 1 s' },
+  { name = 'D0', unit = 'A^2/s', default = 1000, min = 100, max = 1e5, prior = { 1000, 1000 },
+    about = 'diffusion coefficient at 1 s' },
+  { name = 'alpha', unit = '', default = 0.5, min = -2, max = 2, prior = { 0.5, 0.5 },
+    about = 'exponent of diffusion' },
+  { name = 'D_offset', unit = 'A^2/s', default = 10, min = -1e5, max = 1e5, prior = { 10, 200 },
+    about = 'constant part of diffusion' },
+  { name = 'gamma_dot_t0', unit = '1/s', default = 0.01, min = 1e-6, max = 0.5, prior = { 0.01, 0.1 },
+    about = 'shear rate at 1 s' },
   { name = 'beta', unit = '', default = 0.5, min = -2, max = 2, prior = { 0, 0.5 }, about = 'exponent of shear' },
-  { name = 'gamma_dot_t_offset', unit = '1/s', default = 0, min = -0.1, max = 0.1, prior = { 0, 0.02 }, about = 'constant part of the shear rate' },
+  { name = 'gamma_dot_t_offset', unit = '1/s', default = 0, min = -0.1, max = 0.1, prior = { 0, 0.02 },
+    about = 'constant part of the shear rate' },
   { name = 'phi0', unit = 'deg', default = 0, min = -10, max = 10, prior = { 0, 5 }, about = 'angle of the flow' },
 }
-M.CONTRAST = { name = 'contrast', unit = '', default = 0.5, min = 0, max = 1, prior = { 0.5, 0.25 }, about = 'speckle contrast' }
+M.CONTRAST = { name = 'contrast', unit = '', default = 0.5, min = 0, max = 1, prior = { 0.5, 0.25 },
+  about = 'speckle contrast' }
 M.OFFSET = { name = 'offset', unit = '', default = 1, min = 0.5, max = 1.5, prior = { 1, 0.25 }, about = 'baseline' }
 
 --- Other names under which a parameter is known.
-M.ALIAS = { gamma_dot_0 = 'gamma_dot_t0', gamma_dot_offset = 'gamma_dot_t_offset', gamma_dot_t0_offset = 'gamma_dot_t_offset' }
+M.ALIAS = { gamma_dot_0 = 'gamma_dot_t0', gamma_dot_offset = 'gamma_dot_t_offset',
+  gamma_dot_t0_offset = 'gamma_dot_t_offset' }
 
 local BY_NAME = { contrast = M.CONTRAST, offset = M.OFFSET }
 for i, p in ipairs(M.LIST) do
@@ -67,7 +74,8 @@ function M.examine(values)
   local out = { errors = {}, warnings = {}, remarks = {} }
   local function say(list, name, what)
     local p = BY_NAME[name]
-    table.insert(out[list], ('%s = %s%s %s'):format(name, text(values[name]), p.unit ~= '' and ' ' .. p.unit or '', what))
+    table.insert(out[list], ('%s = %s%s %s'):format(name, text(values[name]), p.unit ~= '' and ' ' .. p.unit or '',
+      what))
   end
   local function when(name, test, list, what)
     local v = values[name]
@@ -77,13 +85,17 @@ function M.examine(values)
   when('gamma_dot_t0', function(v) return v < 0 end, 'errors', 'is negative: turn phi0 by 180 deg instead')
   when('contrast', function(v) return v <= 0 or v > 1 end, 'errors', 'is outside (0, 1]')
   when('offset', function(v) return v <= 0 end, 'errors', 'is not positive')
-  when('D0', function(v) return v > 1e7 end, 'warnings', 'is above 1e7: check the unit, which is A^2/s (1 nm^2/s = 100 A^2/s)')
-  when('alpha', function(v) return v < -1.5 or v > 1 end, 'warnings', 'is outside -1.5 .. 1: an unusual kind of diffusion')
-  when('D_offset', function(v) return v < 0 end, 'warnings', 'is negative: check that D0 t^alpha + D_offset stays positive over the measured times')
+  when('D0', function(v) return v > 1e7 end, 'warnings',
+    'is above 1e7: check the unit, which is A^2/s (1 nm^2/s = 100 A^2/s)')
+  when('alpha', function(v) return v < -1.5 or v > 1 end, 'warnings',
+    'is outside -1.5 .. 1: an unusual kind of diffusion')
+  when('D_offset', function(v) return v < 0 end, 'warnings',
+    'is negative: check that D0 t^alpha + D_offset stays positive over the measured times')
   when('gamma_dot_t0', function(v) return v > 0.5 end, 'warnings', 'is above 0.5: an unusually fast flow')
   when('beta', function(v) return v < -2 or v > 2 end, 'warnings', 'is outside -2 .. 2')
   when('gamma_dot_t_offset', function(v) return v < -0.1 or v > 0.1 end, 'warnings', 'is outside -0.1 .. 0.1')
-  when('contrast', function(v) return v > 0 and v < 0.1 end, 'warnings', 'is below 0.1: the decay is hard to tell from noise')
+  when('contrast', function(v) return v > 0 and v < 0.1 end, 'warnings',
+    'is below 0.1: the decay is hard to tell from noise')
   when('phi0', function(v) return v < -10 or v > 10 end, 'remarks', 'is outside -10 .. 10: the sample may be turned')
   return out
 end

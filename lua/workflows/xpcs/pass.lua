@@ -1,8 +1,11 @@
 -- pass.lua - one pass over the data, as numbers.
 --
--- The sums, in order: cost (sum of rho), gradient of the 7 physical parameters, upper triangle of their normal matrix (28), then per block of the scaling (none, one of
--- all angles, or one per angle) contrast x contrast, contrast x offset, offset x offset, contrast x r, offset x r, contrast x physics (7), offset x physics (7).
--- Derivatives are those of the model over sigma; r is (data - model) / sigma. Data come in blocks of tiles; the state between two blocks is a sum and its rounding error,
+-- The sums, in order: cost (sum of rho), gradient of the 7 physical parameters, upper triangle of their normal matrix
+-- (28), then per block of the scaling (none, one of
+-- all angles, or one per angle) contrast x contrast, contrast x offset, offset x offset, contrast x r, offset x r,
+-- contrast x physics (7), offset x physics (7).
+-- Derivatives are those of the model over sigma; r is (data - model) / sigma. Data come in blocks of tiles; the state
+-- between two blocks is a sum and its rounding error,
 -- so neither blocks nor threads change a bit.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
@@ -18,7 +21,8 @@ function M.count(kind, F) return 36 + 19 * (kind == 'fixed' and 0 or kind == 'co
 
 --- Sums of a pass.
 ---@param data mascon.xpcs.Data
----@param p table physics, contrast, offset, sigma, kd, ks, t, loss, f_scale, legacy_abs; between(state, tile) is called after each block;
+---@param p table physics, contrast, offset, sigma, kd, ks, t, loss, f_scale, legacy_abs; between(state, tile) is called
+---  after each block;
 ---  from = { state, tile }: a pass that stopped before this tile
 ---@param kind 'fixed'|'common'|'each'
 ---@return number[]
@@ -26,7 +30,8 @@ function M.run(data, p, kind)
   if p.legacy_abs then return dense.sums(data, p, kind) end
   local physics = {}
   for k = 1, 7 do physics[k] = p.physics[k] or 0 end
-  local values = { laminar = #p.physics > 3 and 1 or 0, scaling = SCALING[kind], loss = LOSS[p.loss or 'linear'], kd = p.kd, ks = p.ks or 0, f_scale = p.f_scale or 1 }
+  local values = { laminar = #p.physics > 3 and 1 or 0, scaling = SCALING[kind], loss = LOSS[p.loss or 'linear'],
+    kd = p.kd, ks = p.ks or 0, f_scale = p.f_scale or 1 }
   local angles, theta = mc.tensor { data.phi, p.sigma, p.contrast, p.offset }, mc.tensor(physics)
   local state = p.from and p.from.state or mc.zeros { 2, M.count(kind, data.F) }
   local from = p.from and p.from.tile or 1

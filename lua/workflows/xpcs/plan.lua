@@ -1,12 +1,14 @@
 -- plan.lua - what a fit costs before it runs, and the strategy labels of homodyne.
 --
--- A pass is the same arithmetic wherever the data live, so the label only tells where: in memory at once, or in blocks. Upstream's formulas are printed beside ours.
+-- A pass is the same arithmetic wherever the data live, so the label only tells where: in memory at once, or in blocks.
+-- Upstream's formulas are printed beside ours.
 local data = require 'workflows.xpcs.data'
 local M = {}
 
 M.LABELS = { 'STANDARD', 'LARGE', 'CHUNKED', 'STREAMING' }
 
---- Strategy label of N published points and p parameters on a machine with `free` bytes, by the rule of points and by that of memory.
+--- Strategy label of N published points and p parameters on a machine with `free` bytes, by the rule of points and by
+--- that of memory.
 ---@return string label, table { points_label, upstream_gb, upstream_path }
 function M.strategy(N, p, free)
   local k = N < 1e6 and 1 or N < 1e7 and 2 or N < 1e8 and 3 or 4
@@ -15,10 +17,12 @@ function M.strategy(N, p, free)
   if free and gb * 2 ^ 30 > 0.7 * free and k < 4 then label = k + 1 end
   local limit = free and 0.75 * free or 12e9
   local path = N * 8 > limit and 'hybrid streaming' or 6.5 * N * p * 8 > limit and 'out-of-core' or 'in memory'
-  return M.LABELS[label], { points_label = M.LABELS[k], upstream_gb = gb, upstream_path = path, upstream_jacobian_gb = 6.5 * N * p * 8 / 2 ^ 30 }
+  return M.LABELS[label], { points_label = M.LABELS[k], upstream_gb = gb, upstream_path = path,
+    upstream_jacobian_gb = 6.5 * N * p * 8 / 2 ^ 30 }
 end
 
--- measured: laminar, averaged scaling, points (pairs i < j times angles) per second and thread of one AVX2 core at 2.4 GHz
+-- measured: laminar, averaged scaling, points (pairs i < j times angles) per second and thread of one AVX2 core at 2.4
+-- GHz
 local RATE = { static = 1.2e9, laminar_flow = 2.5e8 }
 
 --- Bytes and seconds of a fit.
@@ -30,7 +34,8 @@ function M.cost(o)
   local pairs_ = o.F * o.n * (o.n - 1) / 2
   local pass = pairs_ / (RATE[o.mode] or RATE.laminar_flow) / math.max(o.threads or 1, 1)
   local label, details = M.strategy(o.F * o.n ^ 2, o.p or 9, o.free)
-  return { bytes = packed + 8 * matrix + 64 * 2 ^ 20, packed = packed, seconds = pass * (o.passes or 25), seconds_per_pass = pass, label = label, details = details, points = pairs_ }
+  return { bytes = packed + 8 * matrix + 64 * 2 ^ 20, packed = packed, seconds = pass * (o.passes or 25),
+    seconds_per_pass = pass, label = label, details = details, points = pairs_ }
 end
 
 --- The lines that `mascon plan` prints.
@@ -38,7 +43,8 @@ function M.lines(o)
   local c = M.cost(o)
   local d = c.details
   return {
-    ('xpcs: %d angles x %d times: %.4g pairs (%.4g published points), %d parameters'):format(o.F, o.n, c.points, o.F * o.n ^ 2, o.p or 9),
+    ('xpcs: %d angles x %d times: %.4g pairs (%.4g published points), %d parameters'):format(o.F, o.n, c.points,
+      o.F * o.n ^ 2, o.p or 9),
     ('time about %.2g s (%.2g s a pass, 25 passes) and the reading of the file; peak memory %.0f MiB (data %.0f MiB in %s)'):format(c.seconds, c.seconds_per_pass, c.bytes / 2 ^ 20, c.packed / 2 ^ 20,
       o.dtype or 'f64'),
     ('strategy %s (by points %s); homodyne would estimate %.2f GB and, since 2.13, choose %s (Jacobian %.2f GB)'):format(o.strategy or c.label, d.points_label, d.upstream_gb, d.upstream_path,

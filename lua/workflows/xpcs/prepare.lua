@@ -1,13 +1,15 @@
 -- prepare.lua - matrices as they come from a detector made ready for a fit: symmetric, diagonal corrected.
 --
--- The diagonal of a two-time matrix holds shot noise, not correlation; every program replaces it by values beside it. Fits leave it out; plots, starting
+-- The diagonal of a two-time matrix holds shot noise, not correlation; every program replaces it by values beside it.
+-- Fits leave it out; plots, starting
 -- values and what is written use it. Tensors in, tensors out.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
---- The full matrix of one triangle: H + H^T with the diagonal once. Raises when both triangles are filled, unless `full` says that the matrix is full.
+--- The full matrix of one triangle: H + H^T with the diagonal once. Raises when both triangles are filled, unless
+--- `full` says that the matrix is full.
 ---@param h mc.tensor [n, n]
 ---@param where string for messages
 ---@param full? boolean
@@ -70,7 +72,8 @@ M.METHODS = { 'basic', 'median', 'mean', 'trimmed', 'interpolation' }
 
 --- A symmetric matrix with its diagonal replaced by values beside it.
 ---@param c mc.tensor f64 [n, n]
----@param method? string 'basic' (mean of the two nearest averages), 'median', 'mean', 'trimmed' (distances 1 to 3), 'interpolation' (along the row)
+---@param method? string 'basic' (mean of the two nearest averages), 'median', 'mean', 'trimmed' (distances 1 to 3),
+---  'interpolation' (along the row)
 function M.diagonal(c, method)
   local n = c.shape[1]
   method = method or 'basic'
@@ -87,12 +90,14 @@ function M.quality(c)
   local n = c.shape[1]
   local points = n * (n - 1) / 2
   local finite = mc.isfinite(c)
-  if mc.all(finite) then return { points = points, good = points, missing = 0, least = mc.min(c):item(), most = mc.max(c):item(), mean = mc.mean(c):item() } end
+  if mc.all(finite) then return { points = points, good = points, missing = 0, least = mc.min(c):item(),
+    most = mc.max(c):item(), mean = mc.mean(c):item() } end
   local t = mc.arange(1, n)
   local inside = mc.logical_and(finite, mc.gt(t:expand_dims(1), t:expand_dims(2)))
   local good = mc.sum(inside:to 'f64'):item()
   return {
-    points = points, good = good, missing = points - good, least = mc.min(mc.where(inside, c, math.huge)):item(), most = mc.max(mc.where(inside, c, -math.huge)):item(),
+    points = points, good = good, missing = points - good, least = mc.min(mc.where(inside, c, math.huge)):item(),
+      most = mc.max(mc.where(inside, c, -math.huge)):item(),
     mean = good > 0 and mc.sum(mc.where(inside, c, 0)):item() / good or 0 / 0,
   }
 end

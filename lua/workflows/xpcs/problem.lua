@@ -1,7 +1,9 @@
 -- problem.lua - the fit as the solver of mascon.optim sees it: cost at a point, small linear problem at a point.
 --
--- The free numbers x are some of the full vector z = (scaling of contrast, scaling of offset, physics); the others are fixed or tied to one. One pass over the data
--- gives cost, gradient and normal matrix at once, so an accepted step needs no second one. The normal matrix is scaled to a unit diagonal and cut by eigenvalues;
+-- The free numbers x are some of the full vector z = (scaling of contrast, scaling of offset, physics); the others are
+-- fixed or tied to one. One pass over the data
+-- gives cost, gradient and normal matrix at once, so an accepted step needs no second one. The normal matrix is scaled
+-- to a unit diagonal and cut by eigenvalues;
 -- its square root takes the place of the Jacobian.
 local mc = require 'mascon'
 local scaling = require 'workflows.xpcs.scaling'
@@ -106,7 +108,8 @@ function Problem:at(x)
   self.nfev = self.nfev + 1
   local z = self:full(x)
   local contrast, offset, physics = self:split(z)
-  local s = self.engine(self.data, { physics = physics, contrast = contrast, offset = offset, sigma = self.sigma, kd = self.kd, ks = self.ks, t = self.t,
+  local s = self.engine(self.data, { physics = physics, contrast = contrast, offset = offset, sigma = self.sigma,
+    kd = self.kd, ks = self.ks, t = self.t,
     loss = self.loss, f_scale = self.f_scale, legacy_abs = self.legacy_abs }, self.kind)
   local point = { x = x, sums = s }
   local cost = 0.5 * s[1]
@@ -162,7 +165,8 @@ function Problem:linear(point)
 end
 
 --- A problem on data.
----@param o table data, mode (resolved), shares (matrix of the scaling, nil for constant), P, start (full vector), free (places), ties, sigma, kd, ks, t, loss, f_scale
+---@param o table data, mode (resolved), shares (matrix of the scaling, nil for constant), P, start (full vector), free
+---  (places), ties, sigma, kd, ks, t, loss, f_scale
 ---@return mascon.xpcs.Problem
 function M.new(o)
   local p = setmetatable({ nfev = 0, njev = 0 }, Problem)

@@ -1,6 +1,7 @@
 -- report.lua - what a reader sees of a fit: tables, figures, the HTML page.
 --
--- The verdict stands before the numbers. Figures: per angle experiment, fit and residual as heat maps on one scale each; cuts of C2 along the age; the histogram
+-- The verdict stands before the numbers. Figures: per angle experiment, fit and residual as heat maps on one scale
+-- each; cuts of C2 along the age; the histogram
 -- of residuals. Takes results and data; fits nothing.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
@@ -21,7 +22,8 @@ local function cells(r)
   for i, q in ipairs(r.parameters) do
     local interval = r.intervals and r.intervals[q.name]
     rows[i] = { q.name, q.unit, shown(q.value, 7), q.state == 'free' and shown(q.error, 3) or q.state,
-      interval and ('%s .. %s'):format(shown(interval.low, 5), shown(interval.high, 5)) or '', q.at_bound and ('at %s bound'):format(q.at_bound) or '' }
+      interval and ('%s .. %s'):format(shown(interval.low, 5), shown(interval.high, 5)) or '', q.at_bound
+        and ('at %s bound'):format(q.at_bound) or '' }
   end
   return { 'parameter', 'unit', 'value', 'standard error', 'interval', '' }, rows
 end
@@ -63,7 +65,8 @@ function M.heatmaps(r, data, f, o)
   local finite = flat[mc.isfinite(flat)]
   local low, high = o.vmin or mc.quantile(finite, 0.01):item(), o.vmax or mc.quantile(finite, 0.99):item()
   if not (high > low) then high = low + 1e-6 end
-  local fig = plot.figure { title = ('phi = %.4g deg'):format(data.phi[f]), width = 1180, height = 400, rows = 1, cols = 3 }
+  local fig = plot.figure { title = ('phi = %.4g deg'):format(data.phi[f]), width = 1180, height = 400, rows = 1,
+    cols = 3 }
   local function panel(k, map, opts)
     opts.xlabel, opts.ylabel, opts.xunit, opts.yunit, opts.colorbar = 't1', 't2', 's', 's', true
     fig:axes(1, k):heatmap(ticks, ticks, map:totable(), opts)
@@ -80,11 +83,13 @@ function M.experiment(data, o)
   local F = math.min(data.F, 16)
   local cols = math.min(4, F)
   local rows = math.ceil(F / cols)
-  local fig = plot.figure { title = o.title or 'two-time correlation', width = 300 * cols + 40, height = 270 * rows + 50, rows = rows, cols = cols }
+  local fig = plot.figure { title = o.title or 'two-time correlation', width = 300 * cols + 40,
+    height = 270 * rows + 50, rows = rows, cols = cols }
   for f = 1, F do
     local x, t = thinned(data:matrix(f), data.t, 80)
     local ticks = t:totable()
-    fig:axes(math.ceil(f / cols), (f - 1) % cols + 1):heatmap(ticks, ticks, x:totable(), { title = ('%.4g deg'):format(data.phi[f]), xlabel = 't1', ylabel = 't2', xunit = 's', yunit = 's',
+    fig:axes(math.ceil(f / cols), (f - 1) % cols + 1):heatmap(ticks, ticks, x:totable(),
+      { title = ('%.4g deg'):format(data.phi[f]), xlabel = 't1', ylabel = 't2', xunit = 's', yunit = 's',
       colorbar = true, cmap = 'viridis', vmin = o.vmin, vmax = o.vmax })
   end
   return fig
@@ -94,7 +99,8 @@ end
 function M.cuts(r, data, f)
   local c, fitted, times = results.figure(r, data, f, 400)
   local n = c.shape[1]
-  local fig = plot.figure { title = ('C2 along the age, phi = %.4g deg'):format(data.phi[f]), width = 760, height = 420 }
+  local fig = plot.figure { title = ('C2 along the age, phi = %.4g deg'):format(data.phi[f]), width = 760,
+    height = 420 }
   local ax = fig:axes(1, 1)
   local t = times:totable()
   local rows, lines = c:totable(), fitted:totable()
@@ -154,10 +160,12 @@ function M.page(r, data, info)
   info = info or {}
   local head, rows = cells(r)
   local notes = {}
-  for _, list in ipairs { data.warnings or {}, r.warnings, r.checks.errors, r.checks.warnings, r.checks.remarks } do for _, w in ipairs(list) do notes[#notes + 1] = w end end
+  for _, list in ipairs { data.warnings or {}, r.warnings, r.checks.errors, r.checks.warnings,
+    r.checks.remarks } do for _, w in ipairs(list) do notes[#notes + 1] = w end end
   local sections = {
     { heading = 'What the data tell', paragraphs = r.verdict.sentences },
-    { heading = 'Parameters', table = { header = head, rows = rows }, paragraphs = { M.line(r), ('Errors are standard errors from the normal matrix (%s), condition %.3g, %s.'):format(r.covariance_by,
+    { heading = 'Parameters', table = { header = head, rows = rows }, paragraphs = { M.line(r),
+      ('Errors are standard errors from the normal matrix (%s), condition %.3g, %s.'):format(r.covariance_by,
       r.condition, r.absolute_sigma and 'for sigma as given' or 'scaled by the misfit') } },
   }
   if #notes > 0 then table.insert(sections, { heading = 'Read with care', paragraphs = notes }) end
@@ -169,22 +177,30 @@ function M.page(r, data, info)
   local corr = {}
   for i, name in ipairs(r.names) do
     corr[i] = { name }
-    for j = 1, #r.names do corr[i][j + 1] = r.correlation[i][j] == r.correlation[i][j] and ('%.3f'):format(r.correlation[i][j]) or '' end
+    for j = 1, #r.names do corr[i][j + 1] = r.correlation[i][j] == r.correlation[i][j]
+      and ('%.3f'):format(r.correlation[i][j]) or '' end
   end
-  if #r.names <= 20 then table.insert(sections, { heading = 'Correlations', table = { header = { '', unpack(r.names) }, rows = corr } }) end
+  if #r.names <= 20 then table.insert(sections, { heading = 'Correlations', table = { header = { '', unpack(r.names) },
+    rows = corr } }) end
   local quality = {}
   for f = 1, data.F do
     local q = data.quality and data.quality[f]
-    quality[f] = { data.phi[f], q and q.points or '', q and q.missing or '', q and q.least or '', q and q.most or '', r.contrast[f], r.offset[f], r.sigma[f] }
+    quality[f] = { data.phi[f], q and q.points or '', q and q.missing or '', q and q.least or '', q and q.most or '',
+      r.contrast[f], r.offset[f], r.sigma[f] }
   end
-  table.insert(sections, { heading = 'Angles', table = { header = { 'phi, deg', 'pairs', 'masked', 'least C2', 'largest C2', 'contrast', 'offset', 'sigma' }, rows = quality } })
+  table.insert(sections, { heading = 'Angles', table = { header = { 'phi, deg', 'pairs', 'masked', 'least C2',
+    'largest C2', 'contrast', 'offset', 'sigma' }, rows = quality } })
   local g = r.geometry
-  local settings = { { 'q, 1/A', g.q }, { 'dt, s', g.dt }, { 'gap', ('%g A = %g um'):format(g.gap, g.gap / 1e4) }, { 'phase convention', g.convention .. ': the phase is q L / 2 pi times the integral of the shear rate' },
-    { 'counting', r.counting }, { 'loss', r.loss }, { 'times', data.n }, { 'angles', data.F }, { 'mode', r.mode }, { 'scaling', r.scaling } }
-  if g.convention ~= 'qL/2pi' then settings[4][2] = 'qL/2: the phase is q L / 2 times the integral, pi times the default' end
+  local settings = { { 'q, 1/A', g.q }, { 'dt, s', g.dt }, { 'gap', ('%g A = %g um'):format(g.gap, g.gap / 1e4) },
+    { 'phase convention', g.convention .. ': the phase is q L / 2 pi times the integral of the shear rate' },
+    { 'counting', r.counting }, { 'loss', r.loss }, { 'times', data.n }, { 'angles', data.F }, { 'mode', r.mode },
+      { 'scaling', r.scaling } }
+  if g.convention ~= 'qL/2pi' then
+    settings[4][2] = 'qL/2: the phase is q L / 2 times the integral, pi times the default' end
   for _, s in ipairs(info.settings or {}) do settings[#settings + 1] = s end
   table.insert(sections, { heading = 'Settings', table = { header = { 'name', 'value' }, rows = settings } })
-  return mc.report.html { title = 'Two-time correlation fit', subtitle = info.subtitle, sections = sections, footer = 'mascon ' .. mc.version }
+  return mc.report.html { title = 'Two-time correlation fit', subtitle = info.subtitle, sections = sections,
+    footer = 'mascon ' .. mc.version }
 end
 
 return M

@@ -1,6 +1,7 @@
 -- results.lua - what a fit leaves on disk, under the names that homodyne gives.
 --
--- parameters.json, analysis_results_nlsq.json, convergence_metrics.json, fitted_data.npz; the same tables as .yaml when asked. NaN and infinity become null. Two side
+-- parameters.json, analysis_results_nlsq.json, convergence_metrics.json, fitted_data.npz; the same tables as .yaml when
+-- asked. NaN and infinity become null. Two side
 -- files list the angles and the q.
 local mc = require 'mascon'
 local model = require 'workflows.xpcs.model'
@@ -30,7 +31,8 @@ end
 --- Standard errors of a mean of free numbers: from their covariance.
 local function error_of_mean(r, prefix)
   local places = {}
-  for k, name in ipairs(r.names) do if name:sub(1, #prefix) == prefix and (name == prefix or name:sub(#prefix + 1, #prefix + 1) == '[') then places[#places + 1] = k end end
+  for k, name in ipairs(r.names) do if name:sub(1, #prefix) == prefix and (name == prefix or name:sub(#prefix + 1,
+    #prefix + 1) == '[') then places[#places + 1] = k end end
   if #places == 0 then return nil end
   if r.scaling == 'fourier' then return r.errors[prefix .. '[mean]'] end
   local s = 0
@@ -38,23 +40,28 @@ local function error_of_mean(r, prefix)
   return math.sqrt(s) / #places
 end
 
-local function residual_word(r) return { value = finite(r.value), uncertainty = finite(r.error), unit = r.unit, at_bound = r.at_bound or null, state = r.state } end
+local function residual_word(r) return { value = finite(r.value), uncertainty = finite(r.error), unit = r.unit,
+  at_bound = r.at_bound or null, state = r.state } end
 
 --- The table of parameters.json.
 function M.parameters(r)
   local out = {
-    timestamp = os.date '!%Y-%m-%dT%H:%M:%SZ', analysis_mode = r.mode, chi_squared = finite(r.chi2), reduced_chi_squared = finite(r.reduced_chi2), convergence_status = r.convergence_status,
-    phase_convention = r.geometry.convention, counting = r.counting, per_angle_mode = r.scaling, verdict = mc.json.array(r.verdict.sentences), parameters = {},
+    timestamp = os.date '!%Y-%m-%dT%H:%M:%SZ', analysis_mode = r.mode, chi_squared = finite(r.chi2),
+      reduced_chi_squared = finite(r.reduced_chi2), convergence_status = r.convergence_status,
+    phase_convention = r.geometry.convention, counting = r.counting, per_angle_mode = r.scaling,
+      verdict = mc.json.array(r.verdict.sentences), parameters = {},
   }
   for _, q in ipairs(r.parameters) do
     if not q.name:find '^contrast' and not q.name:find '^offset' then out.parameters[q.name] = residual_word(q) end
   end
   for _, what in ipairs { 'contrast', 'offset' } do
-    out.parameters[what] = { value = finite(mean(r[what])), uncertainty = finite(error_of_mean(r, what)), unit = '', per_angle = finite_list(r[what]) }
+    out.parameters[what] = { value = finite(mean(r[what])), uncertainty = finite(error_of_mean(r, what)), unit = '',
+      per_angle = finite_list(r[what]) }
   end
   local rows = mc.json.array {}
   for i = 1, #r.names do rows[i] = finite_list(r.covariance[i]) end
-  out.covariance = { names = mc.json.array { unpack(r.names) }, matrix = rows, method = r.covariance_by, condition = finite(r.condition), absolute_sigma = r.absolute_sigma }
+  out.covariance = { names = mc.json.array { unpack(r.names) }, matrix = rows, method = r.covariance_by,
+    condition = finite(r.condition), absolute_sigma = r.absolute_sigma }
   if r.intervals then out.intervals = r.intervals end
   return out
 end
@@ -62,44 +69,56 @@ end
 --- The table of analysis_results_nlsq.json.
 function M.analysis(r, data)
   return {
-    fit_quality = { chi_squared = finite(r.chi2), reduced_chi_squared = finite(r.reduced_chi2), degrees_of_freedom = r.dof, quality_flag = r.quality_flag,
+    fit_quality = { chi_squared = finite(r.chi2), reduced_chi_squared = finite(r.reduced_chi2),
+      degrees_of_freedom = r.dof, quality_flag = r.quality_flag,
       unweighted_chi_squared = finite(r.unweighted_chi2) },
-    dataset_info = { n_angles = data.F, n_time_points = data.n, total_data_points = r.n_points, q_value = r.geometry.q, masked_points = data.masked, dt = r.geometry.dt, gap_angstrom = r.geometry.gap,
+    dataset_info = { n_angles = data.F, n_time_points = data.n, total_data_points = r.n_points, q_value = r.geometry.q,
+      masked_points = data.masked, dt = r.geometry.dt, gap_angstrom = r.geometry.gap,
       gap_um = r.geometry.gap / 1e4, file = data.path or null },
-    optimization_summary = { convergence_status = r.convergence_status, message = r.message, iterations = r.iterations, function_evaluations = r.nfev, execution_time = r.seconds, loss = r.loss },
-    shear_weights = r.shear_weights and finite_list(r.shear_weights) or null, verdict = mc.json.array(r.verdict.sentences), sigma_is_default = r.sigma_is_default,
+    optimization_summary = { convergence_status = r.convergence_status, message = r.message, iterations = r.iterations,
+      function_evaluations = r.nfev, execution_time = r.seconds, loss = r.loss },
+    shear_weights = r.shear_weights and finite_list(r.shear_weights) or null,
+      verdict = mc.json.array(r.verdict.sentences), sigma_is_default = r.sigma_is_default,
   }
 end
 
 --- The table of convergence_metrics.json.
 function M.convergence(r)
   local warnings = mc.json.array {}
-  for _, list in ipairs { r.warnings, r.checks.errors, r.checks.warnings } do for _, w in ipairs(list) do warnings[#warnings + 1] = w end end
+  for _, list in ipairs { r.warnings, r.checks.errors, r.checks.warnings } do for _,
+    w in ipairs(list) do warnings[#warnings + 1] = w end end
   return {
-    convergence_status = r.convergence_status, message = r.message, iterations = r.iterations, execution_time = r.seconds, final_chi_squared = finite(r.chi2),
-    recovery_actions = mc.json.array(r.recovery_actions or {}), quality_flag = r.quality_flag, device_info = { device = 'cpu', threads = mc.get_num_threads() },
-    last_step_in_standard_errors = finite(r.last_step), points_per_second = finite(r.points_per_second), quality_warnings = warnings,
-    batch_statistics = r.statistics or null, checkpoint_enabled = r.checkpoint_enabled or false, resumed_from_checkpoint = r.resumed or false,
+    convergence_status = r.convergence_status, message = r.message, iterations = r.iterations,
+      execution_time = r.seconds, final_chi_squared = finite(r.chi2),
+    recovery_actions = mc.json.array(r.recovery_actions or {}), quality_flag = r.quality_flag,
+      device_info = { device = 'cpu', threads = mc.get_num_threads() },
+    last_step_in_standard_errors = finite(r.last_step), points_per_second = finite(r.points_per_second),
+      quality_warnings = warnings,
+    batch_statistics = r.statistics or null, checkpoint_enabled = r.checkpoint_enabled or false,
+      resumed_from_checkpoint = r.resumed or false,
   }
 end
 
 --- Matrices of experiment, raw theory (g1^2), scaled theory and residual of one angle, f64 [n, n].
 ---@return mc.tensor experiment, mc.tensor raw, mc.tensor scaled, number contrast, number offset
 function M.angle(r, data, f)
-  local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs }, data.phi[f])
+  local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs },
+    data.phi[f])
   local raw = g1 * g1
   local c = data:matrix(f)
   local contrast, offset = scaling.posthoc(c, raw)
   return c, raw, raw * contrast + offset, contrast, offset
 end
 
---- Experiment and fit of one angle for figures: every k-th time, so that at most `limit` are left, and the contrast and offset of the fit.
+--- Experiment and fit of one angle for figures: every k-th time, so that at most `limit` are left, and the contrast and
+--- offset of the fit.
 ---@return mc.tensor experiment, mc.tensor fit, mc.tensor t
 function M.figure(r, data, f, limit)
   local k = math.ceil(data.n / limit)
   local c, t = data:matrix(f), data.t
   if k > 1 then c, t = c[{ { 1, data.n, k }, { 1, data.n, k } }]:contiguous(), t[{ { 1, data.n, k } }]:contiguous() end
-  local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs, step = k }, data.phi[f])
+  local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
+    step = k }, data.phi[f])
   return c, g1 * g1 * r.contrast[f] + r.offset[f], t
 end
 
@@ -108,7 +127,8 @@ local function written(value, path, format)
   else mc.save(path, value) end
 end
 
---- Bytes of one array above which fitted_data is an .h5 with one dataset per angle, so that never more than an angle is in memory.
+--- Bytes of one array above which fitted_data is an .h5 with one dataset per angle, so that never more than an angle is
+--- in memory.
 M.LARGE = 2 ^ 28
 
 --- fitted_data.h5: the arrays of fitted_data.npz, angle by angle.
@@ -147,7 +167,8 @@ end
 ---@param dir string
 ---@param r table result of fit
 ---@param data mascon.xpcs.Data
----@param o? table format 'json'|'yaml'|'npz', arrays true: fitted_data.npz with the matrices (.h5, angle by angle, when one of them has more than 256 MiB)
+---@param o? table format 'json'|'yaml'|'npz', arrays true: fitted_data.npz with the matrices (.h5, angle by angle, when
+---  one of them has more than 256 MiB)
 ---@return string[]
 function M.write(dir, r, data, o)
   o = o or {}
@@ -172,7 +193,8 @@ function M.write(dir, r, data, o)
     local archive = mc.open(path, { mode = 'w' })
     local ok, why = pcall(function()
       local posthoc, solver = {}, {}
-      local stacks = { c2_exp = mc.empty({ F, n, n }), c2_theoretical_raw = mc.empty({ F, n, n }), c2_theoretical_scaled = mc.empty({ F, n, n }), residuals = mc.empty({ F, n, n }),
+      local stacks = { c2_exp = mc.empty({ F, n, n }), c2_theoretical_raw = mc.empty({ F, n, n }),
+        c2_theoretical_scaled = mc.empty({ F, n, n }), residuals = mc.empty({ F, n, n }),
         residuals_normalized = mc.empty({ F, n, n }), c2_solver_scaled = mc.empty({ F, n, n }) }
       for f = 1, F do
         mc.scope(function()
@@ -184,7 +206,8 @@ function M.write(dir, r, data, o)
           posthoc[f], solver[f] = { contrast, offset }, { r.contrast[f], r.offset[f] }
         end)
       end
-      for _, name in ipairs { 'c2_exp', 'c2_theoretical_raw', 'c2_theoretical_scaled', 'c2_solver_scaled', 'residuals', 'residuals_normalized' } do
+      for _, name in ipairs { 'c2_exp', 'c2_theoretical_raw', 'c2_theoretical_scaled', 'c2_solver_scaled', 'residuals',
+        'residuals_normalized' } do
         archive:put(name, stacks[name])
         stacks[name]:release()
       end

@@ -1,6 +1,7 @@
 -- run.lua - a command of the program: settings from a configuration and options, data, fit, files.
 --
--- What scripts/xpcs.lua and a user's own script have in common. Checks everything that can be checked before the data are read.
+-- What scripts/xpcs.lua and a user's own script have in common. Checks everything that can be checked before the data
+-- are read.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error
@@ -8,7 +9,8 @@ local source = require 'workflows.xpcs.source'
 local parameters = require 'workflows.xpcs.parameters'
 local M = {}
 
-local INITIAL = { initial_d0 = 'D0', initial_alpha = 'alpha', initial_d_offset = 'D_offset', initial_gamma_dot_t0 = 'gamma_dot_t0', initial_beta = 'beta',
+local INITIAL = { initial_d0 = 'D0', initial_alpha = 'alpha', initial_d_offset = 'D_offset',
+  initial_gamma_dot_t0 = 'gamma_dot_t0', initial_beta = 'beta',
   initial_gamma_dot_offset = 'gamma_dot_t_offset', initial_phi0 = 'phi0' }
 
 --- A list of angles such as "0,45,90".
@@ -17,7 +19,8 @@ local function angle_list(text)
   local out = {}
   for word in (text .. ','):gmatch '([^,]*),' do
     local v = tonumber(word)
-    if not v or v ~= v or math.abs(v) == math.huge then error(('--phi-angles is %q; give angles in degrees such as "0,45,90"'):format(text), 0) end
+    if not v or v ~= v or math.abs(v) == math.huge then
+      error(('--phi-angles is %q; give angles in degrees such as "0,45,90"'):format(text), 0) end
     out[#out + 1] = v
   end
   return out
@@ -28,8 +31,10 @@ end
 function M.check(o)
   if o.static_mode and o.laminar_flow then error('--static-mode and --laminar-flow exclude each other; give one', 0) end
   if o.verbose and o.quiet then error('--verbose and --quiet exclude each other; give one', 0) end
-  for _, name in ipairs { 'max_iterations', 'tolerance', 'n_samples', 'n_warmup', 'n_chains', 'threads', 'initial_d0', 'dt', 'q' } do
-    if o[name] and not (o[name] > 0 and o[name] < math.huge) then error(('--%s is %g; it must be positive'):format(name:gsub('_', '-'), o[name]), 0) end
+  for _, name in ipairs { 'max_iterations', 'tolerance', 'n_samples', 'n_warmup', 'n_chains', 'threads', 'initial_d0',
+    'dt', 'q' } do
+    if o[name] and not (o[name] > 0 and o[name] < math.huge) then
+      error(('--%s is %g; it must be positive'):format(name:gsub('_', '-'), o[name]), 0) end
   end
   angle_list(o.phi_angles)
 end
@@ -41,18 +46,21 @@ function M.settings(o)
   local s
   if o.config then s = require('workflows.xpcs.config').read(o.config, o.set)
   else
-    s = { open = { q = o.q, dt = o.dt, mode = 'static' }, fit = { loss = 'linear' }, plotting = {}, streaming = {}, multi_start = {}, cmaes = {}, cache = {}, method = 'nlsq', progress = true, unused = {} }
+    s = { open = { q = o.q, dt = o.dt, mode = 'static' }, fit = { loss = 'linear' }, plotting = {}, streaming = {},
+      multi_start = {}, cmaes = {}, cache = {}, method = 'nlsq', progress = true, unused = {} }
     if o.set then error('--set changes keys of a configuration; name one with --config', 0) end
   end
   s.path = o.data_file or s.path
-  for key, name in pairs { q = 'q', dt = 'dt', gap = 'gap', start_frame = 'start_frame', end_frame = 'end_frame', dtype = 'dtype' } do if o[key] ~= nil then s.open[name] = o[key] end end
+  for key, name in pairs { q = 'q', dt = 'dt', gap = 'gap', start_frame = 'start_frame', end_frame = 'end_frame',
+    dtype = 'dtype' } do if o[key] ~= nil then s.open[name] = o[key] end end
   if o.full_matrices then s.open.full_matrices = true end
   if o.strict_q then s.open.strict_q = true end
   if o.static_mode then s.fit.mode = 'static' elseif o.laminar_flow then s.fit.mode = 'laminar_flow' end
   s.open.mode = s.fit.mode or s.open.mode
   s.fit.initial = s.fit.initial or {}
   for option, name in pairs(INITIAL) do if o[option] then s.fit.initial[name] = o[option] end end
-  for _, name in ipairs { 'scaling', 'loss', 'sigma', 'f_scale', 'legacy_counting', 'fourier_order' } do if o[name] ~= nil then s.fit[name] = o[name] end end
+  for _, name in ipairs { 'scaling', 'loss', 'sigma', 'f_scale', 'legacy_counting',
+    'fourier_order' } do if o[name] ~= nil then s.fit[name] = o[name] end end
   if o.sigma and #o.sigma == 1 then s.fit.sigma = o.sigma[1] end
   if o.max_iterations then s.fit.max_nfev = o.max_iterations end
   if o.tolerance then s.fit.ftol, s.fit.xtol, s.fit.gtol = o.tolerance, o.tolerance, o.tolerance end
@@ -77,14 +85,16 @@ function M.settings(o)
   s.open.pack_default = s.dir .. '/packed_c2.h5'
   s.open.pack = o.pack or (s.strategy == 'STREAMING' or s.strategy == 'CHUNKED') and s.open.pack_default or nil
   s.level, s.arrays = o.profile, not o.no_arrays
-  s.checkpoints = o.checkpoint_dir or s.streaming.enable_checkpoints and (s.streaming.checkpoint_dir or './checkpoints') or nil
+  s.checkpoints = o.checkpoint_dir or s.streaming.enable_checkpoints and (s.streaming.checkpoint_dir or './checkpoints')
+    or nil
   s.save_plots = o.save_plots or s.plotting.save_plots or false
   return s
 end
 
 --- The data of the settings, with a progress line for files of many matrices.
 function M.data(s, quiet)
-  if not s.path then error('no data file is named; give --data-file, or experimental_data.file_path in the configuration', 0) end
+  if not s.path then
+    error('no data file is named; give --data-file, or experimental_data.file_path in the configuration', 0) end
   local bar
   local o = {}
   for k, v in pairs(s.open) do o[k] = v end
@@ -111,17 +121,20 @@ function M.fit(s, data, quiet)
       local now = clock()
       if now - shown > 1 then
         shown = now
-        io.stderr:write(('iteration %d: cost %.8g, gradient %.3g, %.3g points/s\n'):format(iteration, point.cost, gradient, p.nfev * data.points / math.max(now - first, 1e-9)))
+        io.stderr:write(('iteration %d: cost %.8g, gradient %.3g, %.3g points/s\n'):format(iteration, point.cost,
+          gradient, p.nfev * data.points / math.max(now - first, 1e-9)))
       end
     end
   end
   local r
   if s.multi_start.enable then
-    r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = s.multi_start.n_starts, seed = s.multi_start.seed, sampling_strategy = s.multi_start.sampling_strategy,
+    r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = s.multi_start.n_starts,
+      seed = s.multi_start.seed, sampling_strategy = s.multi_start.sampling_strategy,
       use_screening = s.multi_start.use_screening })
   elseif s.checkpoints then
     local c = s.streaming
-    r = require('workflows.xpcs.state').fit(data, o, { dir = s.checkpoints, keep = c.keep_last_checkpoints, resume = c.resume_from_checkpoint })
+    r = require('workflows.xpcs.state').fit(data, o, { dir = s.checkpoints, keep = c.keep_last_checkpoints,
+      resume = c.resume_from_checkpoint })
   else r = require('workflows.xpcs.fit').fit(data, o) end
   if s.level then
     if r.loss == 'linear' then require('workflows.xpcs.intervals').profile(r, nil, s.level)
@@ -130,7 +143,8 @@ function M.fit(s, data, quiet)
   return r
 end
 
---- Writes everything a fit leaves: <dir>/nlsq/ with the tables and arrays, report.html, heat maps when asked, manifest.json.
+--- Writes everything a fit leaves: <dir>/nlsq/ with the tables and arrays, report.html, heat maps when asked,
+--- manifest.json.
 ---@return string[] files relative to dir
 function M.write(s, data, r, record)
   local results, report = require 'workflows.xpcs.results', require 'workflows.xpcs.report'
@@ -144,11 +158,13 @@ function M.write(s, data, r, record)
     if record then record:output(dir .. '/' .. path, { compare = compare, name = path }) end
   end
   -- the tables hold times, so only the arrays are compared
-  for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/' .. name, name:find '^fitted_data' ~= nil) end
+  for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/'
+    .. name, name:find '^fitted_data' ~= nil) end
   for _, name in ipairs(results.side_files(dir, data)) do note(name, true) end
   local limits = {}
   local scale = s.plotting.color_scale or {}
-  if scale.mode == 'fixed' or scale.mode == 'legacy' then limits = { vmin = scale.fixed_min or 1, vmax = scale.fixed_max or 1.5 } end
+  if scale.mode == 'fixed' or scale.mode == 'legacy' then limits = { vmin = scale.fixed_min or 1, vmax = scale.fixed_max
+    or 1.5 } end
   if s.save_plots then
     local form = s.plotting.format or 'png'
     for f = 1, data.F do
@@ -174,7 +190,8 @@ function M.simulate(s, o)
   local mode = s.fit.mode or 'static'
   local physics = {}
   for k, name in ipairs(parameters.names(mode)) do physics[k] = s.fit.initial[name] or parameters.LIST[k].default end
-  local sim = require('workflows.xpcs.generate').simulate { n = o.frames, dt = s.open.dt or 0.1, q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics, contrast = o.contrast, offset = o.offset,
+  local sim = require('workflows.xpcs.generate').simulate { n = o.frames, dt = s.open.dt or 0.1, q = s.open.q or 0.0054,
+    gap = s.open.gap or 2e6, phi = phi, physics = physics, contrast = o.contrast, offset = o.offset,
     sigma = o.noise, seed = o.seed, first = 1 }
   local ok, why = mc.file.make_folder(s.dir)
   if not ok then error(why, 0) end

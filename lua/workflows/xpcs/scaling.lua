@@ -1,6 +1,7 @@
 -- scaling.lua - contrast and offset: starting values, modes, how free numbers become values per angle.
 --
--- Starting values are quantiles of the data. A mode is a matrix: the value of each angle is a sum of free numbers times entries of it. Takes symmetric
+-- Starting values are quantiles of the data. A mode is a matrix: the value of each angle is a sum of free numbers times
+-- entries of it. Takes symmetric
 -- matrices with a corrected diagonal; fits nothing.
 local mc = require 'mascon'
 local parameters = require 'workflows.xpcs.parameters'
@@ -8,7 +9,8 @@ local M = {}
 
 local function clip(v, p) return math.max(p.min, math.min(p.max, v)) end
 
---- Masks of the pairs whose lag is at least the 80th, at most the 20th percentile of all lags, of n equally spaced times.
+--- Masks of the pairs whose lag is at least the 80th, at most the 20th percentile of all lags, of n equally spaced
+--- times.
 ---@return { long: mc.tensor, short: mc.tensor }
 function M.lags(n)
   local t = mc.arange(0, n - 1)
@@ -24,7 +26,8 @@ local function percentile(c, mask, q, all)
   return mc.quantile(list, q):item()
 end
 
---- Starting contrast and offset of one angle from quantiles over all pairs: the offset from long lags, the contrast from short ones. The middle of the
+--- Starting contrast and offset of one angle from quantiles over all pairs: the offset from long lags, the contrast
+--- from short ones. The middle of the
 --- bounds when fewer than 100 points are finite. Biased low where the decay is faster than a fifth of the lags.
 ---@param c mc.tensor f64 [n, n]
 ---@param masks? table of lags(n), for many matrices of one size
@@ -40,7 +43,8 @@ end
 
 M.MODES = { 'auto', 'individual', 'constant', 'averaged', 'fourier' }
 
---- What a mode means for F angles: 'individual', 'constant', 'averaged' or 'fourier', and a note where it is not what was asked for.
+--- What a mode means for F angles: 'individual', 'constant', 'averaged' or 'fourier', and a note where it is not what
+--- was asked for.
 ---@param mode string
 ---@param F integer
 ---@param o table constant_scaling_threshold 3, fourier_order 2
@@ -49,12 +53,14 @@ function M.resolve(mode, F, o)
   if mode == 'auto' then return F >= (o.constant_scaling_threshold or 3) and 'averaged' or 'individual' end
   if mode == 'fourier' then
     local need = 2 * (o.fourier_order or 2) + 1
-    if F < need then return 'individual', ('fourier needs at least %d angles for order %d and there are %d; contrast and offset are free per angle'):format(need, o.fourier_order or 2, F) end
+    if F < need then return 'individual',
+      ('fourier needs at least %d angles for order %d and there are %d; contrast and offset are free per angle'):format(need, o.fourier_order or 2, F) end
   end
   return mode
 end
 
---- Matrix of a mode, rows per angle: value of angle f = sum_k matrix[f][k] free[k]; nil for 'constant'. And names of the columns.
+--- Matrix of a mode, rows per angle: value of angle f = sum_k matrix[f][k] free[k]; nil for 'constant'. And names of
+--- the columns.
 ---@param mode string resolved
 ---@param phi number[] deg
 ---@return number[][]|nil matrix, string[] suffixes
@@ -92,7 +98,8 @@ function M.free(rows, values)
     for _, v in ipairs(values) do s = s + v end
     return { s / #values }
   end
-  if #rows[1] == #rows and rows[1][1] == 1 and (#rows == 1 or rows[1][2] == 0) and rows[#rows][1] == (#rows == 1 and 1 or 0) then
+  if #rows[1] == #rows and rows[1][1] == 1 and (#rows == 1 or rows[1][2] == 0) and rows[#rows][1] == (#rows == 1 and 1
+    or 0) then
     return { unpack(values) }
   end
   local x = mc.linalg.lstsq(mc.tensor(rows), mc.tensor(values)).x
@@ -110,7 +117,8 @@ function M.values(rows, free, first)
   return out
 end
 
---- Contrast and offset that fit one angle best by unweighted least squares on [g1^2, 1] over pairs i < j; 0 and the mean where g1^2 does not vary.
+--- Contrast and offset that fit one angle best by unweighted least squares on [g1^2, 1] over pairs i < j; 0 and the
+--- mean where g1^2 does not vary.
 ---@param c mc.tensor f64 [n, n]
 ---@param g2 mc.tensor g1^2 [n, n]
 ---@return number contrast, number offset

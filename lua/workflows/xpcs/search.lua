@@ -1,7 +1,9 @@
 -- search.lua - fits from many starts, for data where the first one may end in the wrong valley.
 --
--- The fit from the given start comes first; when it is good (converged, nothing at a bound, reduced chi2 below a threshold) the search is skipped, since a global search
--- from a good start only costs. Starts are a Latin hypercube over the bounds, screened by one pass each; the better half is fitted.
+-- The fit from the given start comes first; when it is good (converged, nothing at a bound, reduced chi2 below a
+-- threshold) the search is skipped, since a global search
+-- from a good start only costs. Starts are a Latin hypercube over the bounds, screened by one pass each; the better
+-- half is fitted.
 local check = require 'mascon.core.check'
 local fit = require 'workflows.xpcs.fit'
 local parameters = require 'workflows.xpcs.parameters'
@@ -9,11 +11,13 @@ local generate = require 'workflows.xpcs.generate'
 local M = {}
 
 local OPTS = {
-  n_starts = { 10, 'integer >= 1' }, seed = { 42, 'integer >= 0' }, sampling_strategy = { 'latin_hypercube', { 'latin_hypercube', 'random' } }, use_screening = { true, 'bool' },
+  n_starts = { 10, 'integer >= 1' }, seed = { 42, 'integer >= 0' }, sampling_strategy = { 'latin_hypercube',
+    { 'latin_hypercube', 'random' } }, use_screening = { true, 'bool' },
   skip_below = { 1.5, 'number >= 0' }, always = { false, 'bool' },
 }
 
---- Starts over the bounds of the free physical parameters: { name = value } each. Positive ranges of more than two decades are spread by their logarithm.
+--- Starts over the bounds of the free physical parameters: { name = value } each. Positive ranges of more than two
+--- decades are spread by their logarithm.
 local function starts(p, o)
   local draw = generate.splitmix(o.seed)
   local list = {}
@@ -41,7 +45,8 @@ end
 --- The best fit from the given start and others.
 ---@param data mascon.xpcs.Data
 ---@param opts table options of fit
----@param search? table n_starts 10 · seed 42 · sampling_strategy · use_screening true · skip_below 1.5 (reduced chi2 that needs no search) · always
+---@param search? table n_starts 10 · seed 42 · sampling_strategy · use_screening true · skip_below 1.5 (reduced chi2
+---  that needs no search) · always
 ---@return table result with search = { skipped, fits = list of { chi2, status, values } }
 function M.multi_start(data, opts, search)
   local o = check.opts('xpcs.multi_start', search, OPTS, 3)

@@ -1,7 +1,9 @@
 -- source.lua - data of a fit from a file: HDF5 of the beamline, NPZ, or arrays.
 --
--- Matrices are read one after the other, only those that are wanted and only their frames; each is made symmetric, its diagonal corrected, its first time dropped, its
--- quality noted, its starting contrast and offset taken, and packed. Two matrices are in memory at a time, beside the packed triangle.
+-- Matrices are read one after the other, only those that are wanted and only their frames; each is made symmetric, its
+-- diagonal corrected, its first time dropped, its
+-- quality noted, its starting contrast and offset taken, and packed. Two matrices are in memory at a time, beside the
+-- packed triangle.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local angles = require 'workflows.xpcs.angles'
@@ -14,9 +16,13 @@ local error = check.error
 local M = {}
 
 local OPTS = {
-  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' }, end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
-  diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' }, q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
-  dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' }, pack = { nil, 'string' }, max_memory = { nil, 'number > 0' }, pack_default = { nil, 'string' }, block_values = { 2 ^ 22, 'integer >= 1' },
+  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' },
+    end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
+  diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' },
+    q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
+  dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
+    pack = { nil, 'string' }, max_memory = { nil, 'number > 0' }, pack_default = { nil, 'string' },
+    block_values = { 2 ^ 22, 'integer >= 1' },
 }
 
 --- First and last frame inside N, 1-based.
@@ -28,13 +34,15 @@ local function frames(o, N, warnings)
     last = N
   end
   if first > last then error(('xpcs: frames %d to %d hold nothing; the file has %d'):format(first, last, N), 4) end
-  if last - first + 1 < 2 then error(('xpcs: frames %d to %d are too few; two-time correlation needs at least 2'):format(first, last), 4) end
+  if last - first + 1 < 2 then
+    error(('xpcs: frames %d to %d are too few; two-time correlation needs at least 2'):format(first, last), 4) end
   return first, last
 end
 
 local function checked(name, v, unit)
   if type(v) ~= 'number' then error(('xpcs: %s is missing; give it in %s'):format(name, unit), 4) end
-  if not (v > 0 and v < math.huge) then error(('xpcs: %s is %s; it must be positive and finite, %s'):format(name, check.show(v), unit), 4) end
+  if not (v > 0 and v < math.huge) then error(('xpcs: %s is %s; it must be positive and finite, %s'):format(name,
+    check.show(v), unit), 4) end
   return v
 end
 
@@ -50,13 +58,15 @@ local function collect(o, about, count, N, read, warnings)
     local c
     mc.scope(function()
       c = prepare.symmetric(read(f))
-      if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(about.names[f], tostring(c.shape), N, N), 4) end
+      if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(about.names[f],
+        tostring(c.shape), N, N), 4) end
       c = prepare.diagonal(c, o.diagonal)
       if drop > 0 then c = c[{ { 2, N }, { 2, N } }]:contiguous() end
       return mc.keep(c)
     end)
     if not d then
-      d = data.new { n = n, phi = about.phi, t = mc.arange(drop, N - 1) * dt, dtype = o.dtype, q = about.q, dt = dt, gap = o.gap, mode = o.mode, path = about.path, layout = about.layout }
+      d = data.new { n = n, phi = about.phi, t = mc.arange(drop, N - 1) * dt, dtype = o.dtype, q = about.q, dt = dt,
+        gap = o.gap, mode = o.mode, path = about.path, layout = about.layout }
     end
     quality[f] = prepare.quality(c)
     contrast[f], offset[f] = scaling.start(c, masks)
@@ -70,8 +80,10 @@ local function collect(o, about, count, N, read, warnings)
     missing = missing + quality[f].missing
     if quality[f].good == 0 then error(('xpcs: %s holds no finite value'):format(about.names[f]), 3) end
   end
-  if missing > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(missing, count * n * (n - 1) / 2)) end
-  d.coarse, d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = coarse, contrast, offset, quality, warnings, about.names
+  if missing > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(missing,
+    count * n * (n - 1) / 2)) end
+  d.coarse, d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = coarse, contrast, offset, quality,
+    warnings, about.names
   return d
 end
 
@@ -85,7 +97,8 @@ local function of_hdf5(path, o)
     for _, e in ipairs(entries) do
       if not seen[e.q] then list[#list + 1], seen[e.q] = ('%g'):format(e.q), true end
     end
-    if #list > 1 then error(('xpcs: %s holds matrices of %d q (1/A): %s; say which one with q'):format(path, #list, table.concat(list, ', ')), 3) end
+    if #list > 1 then error(('xpcs: %s holds matrices of %d q (1/A): %s; say which one with q'):format(path, #list,
+      table.concat(list, ', ')), 3) end
     wanted = entries[1].q
   end
   wanted = checked('q (wavevector_q)', wanted, '1/A')
@@ -102,30 +115,37 @@ local function of_hdf5(path, o)
     if #shape ~= 2 or shape[1] ~= shape[2] then
       error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[i], table.concat(shape, ', ')), 4)
     end
-    if size and shape[1] ~= size then error(('xpcs: %s is [%d, %d] and %s is [%d, %d]; all matrices must have one shape'):format(names[i], shape[1], shape[2], names[1], size, size), 4) end
+    if size and shape[1] ~= size then
+      error(('xpcs: %s is [%d, %d] and %s is [%d, %d]; all matrices must have one shape'):format(names[i], shape[1],
+      shape[2], names[1], size, size), 4) end
     size = shape[1]
     local t = set:read { { first, last }, { first, last } }
     set:close()
     return t, names[i], o.full_matrices
   end
   local shape = file:dataset(list[1].name).shape
-  if #shape ~= 2 or shape[1] ~= shape[2] then error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[1], table.concat(shape, ', ')), 3) end
+  if #shape ~= 2 or shape[1] ~= shape[2] then error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[1],
+    table.concat(shape, ', ')), 3) end
   first, last = frames(o, shape[1], warnings)
   local F, n = #list, last - first + 1
   if not o.pack and o.max_memory and data.bytes(n, F, o.dtype) + 8 * n * n * 8 > o.max_memory - 2 ^ 26 then
     o.pack = o.pack_default or os.tmpname() .. '.h5'
-    table.insert(warnings, ('the data need %.0f MiB and max_memory is %.0f MiB: they are read from %s block by block'):format(data.bytes(n, F, o.dtype) / 2 ^ 20, o.max_memory / 2 ^ 20, o.pack))
+    table.insert(warnings,
+      ('the data need %.0f MiB and max_memory is %.0f MiB: they are read from %s block by block'):format(data.bytes(n,
+      F, o.dtype) / 2 ^ 20, o.max_memory / 2 ^ 20, o.pack))
   end
   if o.pack then
     local datasets = {}
     for i, e in ipairs(list) do datasets[i] = e.name end
     checked('dt', o.dt, 's')
-    local d = require('workflows.xpcs.stream').open(path, file, { q = q, phi = kept_phi, names = names, datasets = datasets, first = first, last = last, layout = kind }, o, warnings)
+    local d = require('workflows.xpcs.stream').open(path, file, { q = q, phi = kept_phi, names = names,
+      datasets = datasets, first = first, last = last, layout = kind }, o, warnings)
     d.first_frame, d.last_frame = first, last
     file:close()
     return d
   end
-  local d = collect(o, { q = q, phi = kept_phi, names = names, path = path, layout = kind }, #list, last - first + 1, read, warnings)
+  local d = collect(o, { q = q, phi = kept_phi, names = names, path = path, layout = kind }, #list, last - first + 1,
+    read, warnings)
   d.q_list = {}
   for i, e in ipairs(list) do d.q_list[i] = e.q end
   d.first_frame, d.last_frame = first, last
@@ -133,23 +153,27 @@ local function of_hdf5(path, o)
   return d
 end
 
-local NAMES = { c2 = { 'c2_exp', 'c2', 'C2', 'correlation' }, phi = { 'phi_angles_list', 'phi_angles', 'phi' }, q = { 'q', 'wavevector_q', 'wavevector_q_list' }, t = { 't1', 't' } }
+local NAMES = { c2 = { 'c2_exp', 'c2', 'C2', 'correlation' }, phi = { 'phi_angles_list', 'phi_angles', 'phi' },
+  q = { 'q', 'wavevector_q', 'wavevector_q_list' }, t = { 't1', 't' } }
 
 local function of_npz(path, o)
   local warnings = {}
   local arrays = mc.load(path, { format = 'npz' })
   local function find(what, needed)
-    for _, name in ipairs(what == 'c2' and o.key and { o.key } or NAMES[what]) do if arrays[name] ~= nil then return arrays[name] end end
+    for _, name in ipairs(what == 'c2' and o.key and { o.key } or NAMES[what]) do if arrays[name] ~= nil then
+      return arrays[name] end end
     if needed then
       local all = {}
       for k in pairs(arrays) do all[#all + 1] = k end
       table.sort(all)
-      error(('xpcs: %s has no array %s; it holds %s'):format(path, table.concat(NAMES[what], ' or '), table.concat(all, ', ')), 4)
+      error(('xpcs: %s has no array %s; it holds %s'):format(path, table.concat(NAMES[what], ' or '), table.concat(all,
+        ', ')), 4)
     end
   end
   local c2, phi = find('c2', true), find('phi', true):to('f64'):reshape(-1):totable()
   if c2.ndim ~= 3 or c2.shape[1] ~= #phi or c2.shape[2] ~= c2.shape[3] then
-    error(('xpcs: %s: the matrices are %s for %d angles; they must be [angles, n, n]'):format(path, tostring(c2.shape), #phi), 3)
+    error(('xpcs: %s: the matrices are %s for %d angles; they must be [angles, n, n]'):format(path, tostring(c2.shape),
+      #phi), 3)
   end
   local q, t = find 'q', find 't'
   local dt = o.dt
@@ -157,7 +181,8 @@ local function of_npz(path, o)
     t = t:to('f64')
     if t.ndim == 2 then t = t[{ mc.all, 1 }]:totable()[1] == t[{ 1, 1 }]:item() and mc.diagonal(t) or t[1] end
     t = t:reshape(-1)
-    if t.shape[1] ~= c2.shape[2] then error(('xpcs: %s: there are %d times and %d rows'):format(path, t.shape[1], c2.shape[2]), 3) end
+    if t.shape[1] ~= c2.shape[2] then error(('xpcs: %s: there are %d times and %d rows'):format(path, t.shape[1],
+      c2.shape[2]), 3) end
     dt = dt or (t[2]:item() - t[1]:item())
   end
   for k = 1, #phi do phi[k] = angles.wrap(phi[k]) end
@@ -165,7 +190,8 @@ local function of_npz(path, o)
   local kept, names = {}, {}
   for i, k in ipairs(chosen) do kept[i], names[i] = phi[k], ('%s: matrix %d'):format(path, k) end
   q = q and (mc.is_tensor(q) and q:to('f64'):reshape(-1)[1]:item() or q)
-  if q and o.q and math.abs(o.q - q) > 1e-6 * q then table.insert(warnings, ('the file says q = %g 1/A and %g is asked for; %g is used'):format(q, o.q, o.q)) end
+  if q and o.q and math.abs(o.q - q) > 1e-6 * q then table.insert(warnings,
+    ('the file says q = %g 1/A and %g is asked for; %g is used'):format(q, o.q, o.q)) end
   q = o.q or q
   local first, last = frames(o, c2.shape[2], warnings)
   local opts = {}
@@ -174,17 +200,22 @@ local function of_npz(path, o)
   -- times that start after 0 say that the first one was dropped already
   local earliest = t and t[first]:item() or 0
   if t and earliest > 1e-12 then opts.exclude_first = false end
-  local d = collect(opts, { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ' }, #kept, last - first + 1,
+  local d = collect(opts, { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ' }, #kept,
+    last - first + 1,
     function(i) return c2[chosen[i]][{ { first, last }, { first, last } }], names[i], true end, warnings)
   if earliest > 1e-12 then d.t = t[{ { first, last } }]:contiguous() end
   return d
 end
 
 --- Data of a file, ready for a fit.
----@param path string .h5, .hdf, .hdf5, .nxs of the APS or APS-U layout, or .npz with c2_exp [angles, n, n] (full, symmetric), phi_angles_list, t1, q
----@param opts? table q 1/A (the nearest one is taken; not needed when the file holds one q) · dt s · gap 2e6 A · start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
----  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1, strict_q (APS) · dtype 'f64'|'f32' · mode · key (array of an .npz) ·
----  pack: a file into which the matrices are packed and from which every pass reads block by block, for data larger than memory; kept as a cache · block_values 2^22 ·
+---@param path string .h5, .hdf, .hdf5, .nxs of the APS or APS-U layout, or .npz with c2_exp [angles, n, n] (full,
+---  symmetric), phi_angles_list, t1, q
+---@param opts? table q 1/A (the nearest one is taken; not needed when the file holds one q) · dt s · gap 2e6 A ·
+---  start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
+---  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1, strict_q (APS) ·
+---  dtype 'f64'|'f32' · mode · key (array of an .npz) ·
+---  pack: a file into which the matrices are packed and from which every pass reads block by block, for data larger
+---  than memory; kept as a cache · block_values 2^22 ·
 ---  max_memory bytes: pack (into pack_default) when the data do not fit
 ---@return mascon.xpcs.Data with start_contrast, start_offset, quality, warnings
 function M.open(path, opts)

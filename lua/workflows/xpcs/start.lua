@@ -1,7 +1,10 @@
--- start.lua - where a fit begins when nobody says: a scan of a coarse copy of the data, then short fits of the best places.
+-- start.lua - where a fit begins when nobody says: a scan of a coarse copy of the data, then short fits of the best
+-- places.
 --
--- The cost has several valleys: D too large and shear too small look alike. Every k-th time is enough to tell them apart. For each place of a grid one pass over the
--- coarse data gives the cost with the best contrast and offset in closed form, since the model is linear in them; the three best places are fitted on the coarse data.
+-- The cost has several valleys: D too large and shear too small look alike. Every k-th time is enough to tell them
+-- apart. For each place of a grid one pass over the
+-- coarse data gives the cost with the best contrast and offset in closed form, since the model is linear in them; the
+-- three best places are fitted on the coarse data.
 local mc = require 'mascon'
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local parameters = require 'workflows.xpcs.parameters'
@@ -29,7 +32,8 @@ local function coarse(data)
   return data_of.of { c2 = mc.stack(list, 1), phi = data.phi, t = data.t[{ { 1, data.n, k } }]:contiguous() }, k
 end
 
-local LEVELS = { D0 = { 150, 400, 1000, 2500, 6000, 15000, 40000 }, alpha = { -1, -0.3, 0.3 }, gamma_dot_t0 = { 3e-6, 3e-5, 2e-4, 8e-4, 3e-3, 1.2e-2, 5e-2, 0.2 }, beta = { -0.4, 0.3 } }
+local LEVELS = { D0 = { 150, 400, 1000, 2500, 6000, 15000, 40000 }, alpha = { -1, -0.3, 0.3 }, gamma_dot_t0 = { 3e-6,
+  3e-5, 2e-4, 8e-4, 3e-3, 1.2e-2, 5e-2, 0.2 }, beta = { -0.4, 0.3 } }
 local REST = { D_offset = 0, gamma_dot_t_offset = 0, phi0 = 0 }
 local ORDER = { 'D0', 'alpha', 'gamma_dot_t0', 'beta' }
 
@@ -55,7 +59,8 @@ function M.find(p)
   local data, k = coarse(p.data)
   local settings = {}
   for key, v in pairs(p) do settings[key] = v end
-  settings.data, settings.t, settings.kd, settings.ks, settings.watch, settings.weights, settings.engine = data, data.t, p.kd * k, p.ks * k, nil, nil, nil
+  settings.data, settings.t, settings.kd, settings.ks, settings.watch, settings.weights, settings.engine = data, data.t,
+    p.kd * k, p.ks * k, nil, nil, nil
   local linear = settings
   if p.loss ~= 'linear' then
     linear = {}
@@ -105,7 +110,8 @@ function M.find(p)
   local c = problem.new(settings)
   for i = 1, math.min(3, #found) do
     c.nfev = 0
-    local point = trf.run(c, found[i][3], { low = low, high = high, ftol = 1e-5, xtol = 1e-6, gtol = 1e-10, max_nfev = 30, x_scale = 'jac' })
+    local point = trf.run(c, found[i][3], { low = low, high = high, ftol = 1e-5, xtol = 1e-6, gtol = 1e-10,
+      max_nfev = 30, x_scale = 'jac' })
     if point.cost and (not best or point.cost < best.cost) then best = point end
   end
   local out = {}

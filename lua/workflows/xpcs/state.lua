@@ -1,8 +1,11 @@
 -- state.lua - checkpoints of a fit, from which it goes on to the same bits.
 --
--- A fit is a chain of passes, and everything between two passes follows from their sums. So a checkpoint is the list of points visited with their sums, and the state inside
--- the pass that was under way; resuming runs the solver again from its start and answers from the list until it ends. Files are written under a temporary name, synced and
--- renamed, carry a hash of data and options, and are checked by the CRC of their archive: a damaged one is passed over with a warning.
+-- A fit is a chain of passes, and everything between two passes follows from their sums. So a checkpoint is the list of
+-- points visited with their sums, and the state inside
+-- the pass that was under way; resuming runs the solver again from its start and answers from the list until it ends.
+-- Files are written under a temporary name, synced and
+-- renamed, carry a hash of data and options, and are checked by the CRC of their archive: a damaged one is passed over
+-- with a warning.
 local lib = require 'mascon.core.ffi'
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
@@ -17,7 +20,8 @@ local State = {}
 State.__index = State
 
 local OPTS = {
-  dir = { './checkpoints', 'string' }, keep = { 3, 'integer >= 1' }, resume = { true, 'bool' }, every = { 1, 'number >= 0' }, share = { 0.01, 'number > 0' }, block_values = { nil, 'integer >= 1' },
+  dir = { './checkpoints', 'string' }, keep = { 3, 'integer >= 1' }, resume = { true, 'bool' }, every = { 1,
+    'number >= 0' }, share = { 0.01, 'number > 0' }, block_values = { nil, 'integer >= 1' },
 }
 
 local function path_of(dir, k) return ('%s/xpcs_state_%06d.npz'):format(dir, k) end
@@ -40,7 +44,8 @@ local function fingerprint(data, opts)
   for k, v in pairs(opts or {}) do
     if type(v) ~= 'function' and k ~= 'progress' then plain[k] = v end
   end
-  return mc.manifest.hash { packed = data.packed or data.key, holes = data.holes, phi = data.phi, t = data.t, options = plain, version = M.VERSION }
+  return mc.manifest.hash { packed = data.packed or data.key, holes = data.holes, phi = data.phi, t = data.t,
+    options = plain, version = M.VERSION }
 end
 
 --- Reads the newest checkpoint that is whole and belongs to this fit.
@@ -50,9 +55,11 @@ local function load(self)
     local ok, a = pcall(mc.load, path)
     if not ok then
       if tostring(a):find 'interrupted' or tostring(a):find 'terminated' then error(a, 0) end
-      table.insert(self.warnings, ('checkpoint %s is damaged and is passed over (%s)'):format(path, (tostring(a):gsub('^[^\n]-%.lua:%d+: ', ''))))
+      table.insert(self.warnings, ('checkpoint %s is damaged and is passed over (%s)'):format(path,
+        (tostring(a):gsub('^[^\n]-%.lua:%d+: ', ''))))
     elseif a.fingerprint ~= self.fingerprint then
-      table.insert(self.warnings, ('checkpoint %s belongs to other data, options or another version; it is left alone'):format(path))
+      table.insert(self.warnings,
+        ('checkpoint %s belongs to other data, options or another version; it is left alone'):format(path))
     else
       if a.points then
         for i = 1, a.points.shape[1] do self.log[i] = { key = a.points[i]:totable(), sums = a.sums[i]:totable() } end
@@ -68,16 +75,19 @@ end
 --- Checkpoints of a fit.
 ---@param data mascon.xpcs.Data
 ---@param fit_options table
----@param opts? table dir './checkpoints' · keep 3 · resume true · every 1 s at the earliest · share 0.01 of the time at most
+---@param opts? table dir './checkpoints' · keep 3 · resume true · every 1 s at the earliest · share 0.01 of the time at
+---  most
 ---@return mascon.xpcs.State with engine, warnings, resumed, statistics
 function M.new(data, fit_options, opts)
   local o = check.opts('xpcs.state', opts, OPTS, 3)
   local ok, why = mc.file.make_folder(o.dir)
   if not ok then check.error('xpcs: ' .. why, 2) end
-  local self = setmetatable({ dir = o.dir, keep = o.keep, every = o.every, share = o.share, log = {}, at = 0, number = 0, warnings = {}, written = 0, saving = 0,
+  local self = setmetatable({ dir = o.dir, keep = o.keep, every = o.every, share = o.share, log = {}, at = 0,
+    number = 0, warnings = {}, written = 0, saving = 0,
     last = lib.clock_seconds(), started = lib.clock_seconds() }, State)
   self.fingerprint = fingerprint(data, fit_options)
-  self.statistics = { total_batches = 0, total_successes = 0, total_failures = 0, success_rate = 1, average_loss = 0, average_iterations = 1, error_distribution = {}, recent_batches = {} }
+  self.statistics = { total_batches = 0, total_successes = 0, total_failures = 0, success_rate = 1, average_loss = 0,
+    average_iterations = 1, error_distribution = {}, recent_batches = {} }
   data.block_values = o.block_values or data.block_values or M.BLOCK
   if o.resume then load(self) end
   self.engine = function(d, p, kind) return self:run(d, p, kind) end
@@ -86,7 +96,8 @@ end
 
 local function key_of(p)
   local key = {}
-  for _, list in ipairs { p.physics, p.contrast, p.offset, p.sigma } do for _, v in ipairs(list) do key[#key + 1] = v end end
+  for _, list in ipairs { p.physics, p.contrast, p.offset, p.sigma } do for _,
+    v in ipairs(list) do key[#key + 1] = v end end
   return key
 end
 
@@ -110,7 +121,8 @@ local function note(self, state, before)
     s.total_failures = s.total_failures + 1
     s.error_distribution.not_finite = (s.error_distribution.not_finite or 0) + 1
   end
-  table.insert(s.recent_batches, { batch_idx = s.total_batches, success = fine, loss = fine and loss or mc.json.null, iterations = 1, recovery_actions = mc.json.array {},
+  table.insert(s.recent_batches, { batch_idx = s.total_batches, success = fine, loss = fine and loss or mc.json.null,
+    iterations = 1, recovery_actions = mc.json.array {},
     error_type = not fine and 'not_finite' or nil })
   if #s.recent_batches > 100 then table.remove(s.recent_batches, 1) end
   local good = 0
@@ -126,11 +138,13 @@ function State:run(data, p, kind)
   local entry = self.log[self.at]
   if entry then
     if same(entry.key, key) and #entry.sums == pass.count(kind, data.F) then return entry.sums end
-    table.insert(self.warnings, ('the checkpoint parts from this run at evaluation %d; the fit goes on from the data'):format(self.at))
+    table.insert(self.warnings,
+      ('the checkpoint parts from this run at evaluation %d; the fit goes on from the data'):format(self.at))
     for i = #self.log, self.at, -1 do self.log[i] = nil end
     self.partial = nil
   end
-  if self.partial and same(self.partial.key, key) and self.partial.state.shape[2] == pass.count(kind, data.F) then p.from = { state = self.partial.state, tile = self.partial.tile } end
+  if self.partial and same(self.partial.key, key) and self.partial.state.shape[2] == pass.count(kind, data.F) then
+    p.from = { state = self.partial.state, tile = self.partial.tile } end
   local before = p.from and p.from.state[{ 1, 1 }]:item() + p.from.state[{ 2, 1 }]:item() or 0
   p.between = function(state, tile)
     before = note(self, state, before)
@@ -165,7 +179,8 @@ function State:save()
     end
     if #points > 0 then arrays.points, arrays.sums = mc.tensor(points), mc.tensor(sums) end
   end
-  if self.partial then arrays.state, arrays.at, arrays.tile = self.partial.state, mc.tensor(self.partial.key), mc.tensor(self.partial.tile) end
+  if self.partial then arrays.state, arrays.at, arrays.tile = self.partial.state, mc.tensor(self.partial.key),
+    mc.tensor(self.partial.tile) end
   self.number = self.number + 1
   local path = path_of(self.dir, self.number)
   mc.save(path, arrays)
@@ -197,8 +212,10 @@ function M.fit(data, fit_options, opts)
     error(r, 0)
   end
   for _, w in ipairs(self.warnings) do table.insert(r.warnings, w) end
-  r.statistics, r.checkpoint_enabled, r.resumed, r.resume_batch_idx = self.statistics, true, self.resumed or false, self.resume_batch_idx
-  r.n_batches, r.success_rate, r.checkpoint_seconds = self.statistics.total_batches, self.statistics.success_rate, self.saving
+  r.statistics, r.checkpoint_enabled, r.resumed, r.resume_batch_idx = self.statistics, true, self.resumed or false,
+    self.resume_batch_idx
+  r.n_batches, r.success_rate, r.checkpoint_seconds = self.statistics.total_batches, self.statistics.success_rate,
+    self.saving
   self:clear()
   return r
 end

@@ -1,7 +1,9 @@
---- workflows.xpcs.stream: data larger than memory: packed once, block by block, into a file that every pass reads from front to back.
+-- stream.lua - data larger than memory: packed once, then read by every pass from front to back.
 --
--- The packed file is HDF5 with one dataset per block of tiles, so reading holds one block. It also serves as a cache: it names its source by size and a hash of both ends, the
--- q, the frames and the angles, and is made again when any of them differs. Matrices are read by rectangles; none is ever whole in memory.
+-- The packed file is HDF5 with one dataset per block of tiles, so reading holds one block. It also serves as a cache:
+-- it names its source by size and a hash of both ends, the
+-- q, the frames and the angles, and is made again when any of them differs. Matrices are read by rectangles; none is
+-- ever whole in memory.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local file_ = require 'mascon.base.file'
@@ -30,7 +32,8 @@ end
 
 --- What a packed file must agree in.
 local function key_of(path, about, o)
-  return mc.manifest.hash { version = M.VERSION, source = source_key(path), q = about.q, phi = about.phi, first = about.first, last = about.last, drop = about.drop, names = about.datasets,
+  return mc.manifest.hash { version = M.VERSION, source = source_key(path), q = about.q, phi = about.phi,
+    first = about.first, last = about.last, drop = about.drop, names = about.datasets,
     dtype = o.dtype, block = o.block_values, full = o.full_matrices }
 end
 
@@ -52,11 +55,13 @@ end
 --- Which triangle a half matrix fills, seen from its first row and column.
 local function triangle_of(set, first, last, where, full)
   if full then return 'upper' end
-  local row, column = set:read { first, { first + 1, last } }:to 'f64', set:read({ { first + 1, last }, first }):to 'f64'
+  local row, column = set:read { first, { first + 1, last } }:to 'f64', set:read({ { first + 1, last },
+    first }):to 'f64'
   local function filled(x) return mc.any(mc.logical_and(mc.ne(x, 0), mc.logical_not(mc.isnan(x)))) end
   local up, low = filled(row), filled(column)
   if up and low then
-    error(('xpcs: both triangles of %s hold values; two-time matrices are stored as one triangle. When the file holds full symmetric matrices, say so with full_matrices = true'):format(where), 4)
+    error(('xpcs: both triangles of %s hold values; two-time matrices are stored as one triangle. '
+      .. 'When the file holds full symmetric matrices, say so with full_matrices = true'):format(where), 4)
   end
   return low and 'lower' or 'upper'
 end
@@ -103,7 +108,8 @@ local function pack(to, file, about, o, report)
             for k = block.first, block.last do
               local tile = tiles[k]
               local at, c = tile.at - a.at, tile.J * T - j0
-              local place = buffer[{ { at + 1, at + tile.values } }]:reshape(tile.rows, tile.groups, F, G)[{ mc.all, mc.all, f, mc.all }]
+              local place = buffer[{ { at + 1, at + tile.values } }]:reshape(tile.rows, tile.groups, F, G)[{ mc.all,
+                mc.all, f, mc.all }]
               place:copy_(full[{ mc.all, { c + 1, c + tile.groups * G } }]:reshape(place.shape))
               if lost > 0 then holes[k] = 1 end -- of the block; a tile without holes only takes the slower way
             end
@@ -125,11 +131,13 @@ local function pack(to, file, about, o, report)
   end
 end
 
---- Data that are read from a packed file, which is made from the entries of a source when it is not there or belongs to something else.
+--- Data that are read from a packed file, which is made from the entries of a source when it is not there or belongs to
+--- something else.
 ---@param path string the source
 ---@param file table its open tree
 ---@param about table q, phi, datasets, names, first, last (frames), layout
----@param o table options of open: pack (the packed file), dtype, block_values, dt, gap, exclude_first, full_matrices, progress
+---@param o table options of open: pack (the packed file), dtype, block_values, dt, gap, exclude_first, full_matrices,
+---  progress
 ---@param warnings string[]
 ---@return mascon.xpcs.Data
 function M.open(path, file, about, o, warnings)
@@ -139,8 +147,11 @@ function M.open(path, file, about, o, warnings)
   local n, F = about.n, #about.phi
   for f = 1, F do
     local shape = file:dataset(about.datasets[f]).shape
-    if #shape ~= 2 or shape[1] ~= shape[2] then error(('xpcs: %s is [%s]; a two-time matrix is square'):format(about.names[f], table.concat(shape, ', ')), 3) end
-    if shape[1] < about.last then error(('xpcs: %s is [%d, %d] and %s has more frames; all matrices must have one shape'):format(about.names[f], shape[1], shape[2], about.names[1]), 3) end
+    if #shape ~= 2 or shape[1] ~= shape[2] then
+      error(('xpcs: %s is [%s]; a two-time matrix is square'):format(about.names[f], table.concat(shape, ', ')), 3) end
+    if shape[1] < about.last then
+      error(('xpcs: %s is [%d, %d] and %s has more frames; all matrices must have one shape'):format(about.names[f],
+      shape[1], shape[2], about.names[1]), 3) end
   end
   about.key = key_of(path, about, o)
   local known
@@ -148,7 +159,8 @@ function M.open(path, file, about, o, warnings)
     local ok, old = pcall(mc.open, o.pack, { format = 'h5' })
     if ok and old:has 'key' and old:get 'key' == about.key then known = old
     else
-      table.insert(warnings, ('%s is damaged or belongs to other data, q, frames or angles; it is made again'):format(o.pack))
+      table.insert(warnings,
+        ('%s is damaged or belongs to other data, q, frames or angles; it is made again'):format(o.pack))
       if ok then old:close() end
     end
   end
@@ -156,14 +168,16 @@ function M.open(path, file, about, o, warnings)
     pack(o.pack, file, about, o, o.progress)
     known = mc.open(o.pack, { format = 'h5' })
   end
-  local d = data_of.streamed { n = n, phi = about.phi, t = mc.arange(about.drop, N - 1) * o.dt, dtype = o.dtype, q = about.q, dt = o.dt, gap = o.gap, mode = o.mode, path = path,
+  local d = data_of.streamed { n = n, phi = about.phi, t = mc.arange(about.drop, N - 1) * o.dt, dtype = o.dtype,
+    q = about.q, dt = o.dt, gap = o.gap, mode = o.mode, path = path,
     layout = about.layout, names = about.names, warnings = warnings }
   d.store, d.store_blocks, d.key = known, blocks_of(d.tiles, o.block_values), about.key
   d.holes = known:get 'holes'
   local masked = known:get 'masked'
   d.masked = type(masked) == 'number' and masked or masked:item()
   d.points = F * n * (n - 1) / 2 - d.masked
-  if d.masked > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(d.masked, F * n * (n - 1) / 2)) end
+  if d.masked > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(d.masked,
+    F * n * (n - 1) / 2)) end
   -- starts from thinned matrices
   local first = about.first + about.drop
   local k, fine = math.ceil(n / start.TIMES), math.ceil(n / QUANTILES)
@@ -182,7 +196,8 @@ function M.open(path, file, about, o, warnings)
     local source = mc.open(path, { format = 'h5' })
     local set = source:dataset(about.datasets[f])
     local c = mc.scope(function()
-      local h = prepare.diagonal(prepare.symmetric(set:read { { about.first, about.last }, { about.first, about.last } }, about.names[f], o.full_matrices), o.diagonal)
+      local h = prepare.diagonal(prepare.symmetric(set:read { { about.first, about.last }, { about.first,
+        about.last } }, about.names[f], o.full_matrices), o.diagonal)
       return (about.drop > 0 and h[{ { 2, N }, { 2, N } }] or h):contiguous()
     end)
     set:close()

@@ -1,7 +1,9 @@
 -- verdict.lua - what a fit tells and what it does not, in sentences, before any number.
 --
--- Three findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal matrix without curvature), combinations whose
--- one-standard-error range exceeds the bounds, and single parameters known worse than to half of their value or tied closely to another one.
+-- Three findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal
+-- matrix without curvature), combinations whose
+-- one-standard-error range exceeds the bounds, and single parameters known worse than to half of their value or tied
+-- closely to another one.
 local M = {}
 
 local function text(v) return ('%.4g'):format(v) end
@@ -25,8 +27,10 @@ end
 
 local WHY = {
   { { 'D0', 'D_offset' }, 'at alpha = 0 both are constants of the same diffusion, only their sum acts' },
-  { { 'gamma_dot_t0', 'gamma_dot_t_offset' }, 'at beta = 0 both are constants of the same shear rate, only their sum acts' },
-  { { 'phi0' }, 'angles that are equal, or differ by 180 deg, see phi0 only through the product with the shear rate; measure at angles further apart' },
+  { { 'gamma_dot_t0', 'gamma_dot_t_offset' },
+    'at beta = 0 both are constants of the same shear rate, only their sum acts' },
+  { { 'phi0' },
+    'angles that are equal, or differ by 180 deg, see phi0 only through the product with the shear rate; measure at angles further apart' },
 }
 
 local function reason(list)
@@ -88,11 +92,14 @@ function M.of(r)
     if q.state == 'free' and not known[q.name] then
       local e = q.error
       if q.at_bound then
-        say('%s ended at its %s bound, %s: its error is not meaningful; widen the bound or fix it.', q.name, q.at_bound, text(q.at_bound == 'lower' and q.low or q.high))
+        say('%s ended at its %s bound, %s: its error is not meaningful; widen the bound or fix it.', q.name, q.at_bound,
+          text(q.at_bound == 'lower' and q.low or q.high))
         if out.level == 'determined' then out.level = 'weak' end
         table.insert(out.weak, q.name)
-      elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0' or q.name:find '^contrast') then
-        say('%s is known only to %s of its value.', q.name, ('%.0f %%'):format(100 * e / math.max(math.abs(q.value), 1e-300)))
+      elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0'
+        or q.name:find '^contrast') then
+        say('%s is known only to %s of its value.', q.name, ('%.0f %%'):format(100 * e / math.max(math.abs(q.value),
+          1e-300)))
         table.insert(out.weak, q.name)
         if out.level == 'determined' then out.level = 'weak' end
       end
@@ -107,7 +114,8 @@ function M.of(r)
     end
   end
   if #pairs_told > 0 then
-    say('These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4 and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pairs'):format(#pairs_told - 4) or join(pairs_told))
+    say('These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4
+      and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pairs'):format(#pairs_told - 4) or join(pairs_told))
     if out.level == 'determined' then out.level = 'weak' end
   end
   if #out.sentences == 0 then say('The data determine all %d free parameters.', n) end

@@ -338,18 +338,29 @@ end
 do
   local PROMOTE = { numeric = 0, float = 1, bool = 2 }
   local RES = { same = 0, bool = 1, real = 2, i64 = 3 }
-  local o = { header 'dispatch table', '#include "ops/mc_ops.h"\n#include "mc_gen_kernels.h"\n\n' }
+  local function field(r, what, known) -- the C name of a word in a row
+    local word = r[what]
+    assert(not word or known:find('%f[%w]' .. word .. '%f[%W]'), ('%s: %s = %s is none of: %s'):format(r[1], what, tostring(word), known))
+    return ('MCI_%s_%s'):format(what:upper(), (word or 'none'):upper())
+  end
+  local o = { header 'dispatch table', '#include "ops/mc_ops.h"\n#include "mc_gen_kernels.h"\n#include <math.h>\n\n' }
   o[#o + 1] = 'const mci_op mci_ops[] = {\n'
   for _, r in ipairs(order) do
     local family = EWISE[r.family] and 'ewise' or r.family
     local comp = {}
     for _, d in ipairs(DT) do comp[#comp + 1] = r.set[d[1]] and CODE[compute(r, d)] or -1 end
     local kn = kid[r[1]] or -1
-    local nin = r.nin_n
-    for _, p in ipairs(r.params or {}) do if p[2] == 'tensor' then nin = 255 end end -- an operand that may be absent
-    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}},\n'):format(r.says or r[1], r.id, family:upper(), family, nin, r.nout == 'list' and 255 or r.nout or 1,
+    local pieces = r.family == 'reduce' and (kid[r.pieces or r[1]] or error(r[1] .. ': there is no kernel ' .. (r.pieces or r[1]) .. ' for its pieces')) or -1
+    local nin, reverse, ints = r.nin_n, 0, 0
+    for _, p in ipairs(r.params or {}) do
+      if p[2] == 'tensor' then nin = 255 end -- an operand that may be absent
+      if p[2] == 'int' or p[2] == 'bool' then ints = ints + 1 end
+      if p[1] == 'reverse' and ints == 1 then reverse = 1 end
+    end
+    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %s, %s},\n'):format(r.says or r[1], r.id, family:upper(), family, nin, r.nout == 'list' and 255 or r.nout or 1,
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
-      r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '))
+      r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '),
+      pieces, field(r, 'skip', 'fill hold count kernel'), field(r, 'finish', 'mean var std skew kurtosis log nan refuse'), reverse, r.fill or '0', r.nothing or '0')
   end
   o[#o + 1] = ('};\nconst int mci_nop = %d;\n\nconst int32_t mci_itemsize_table[] = {'):format(#T.ops)
   for _, d in ipairs(DT) do o[#o + 1] = d.size .. ', ' end
@@ -381,7 +392,7 @@ end
 do
   local EXPORTED = { -- fields of a row that Lua sees
     'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module',
-    'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value', 'truth', 'own_out', 'by_rows',
+    'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value', 'truth', 'own_out', 'by_rows', 'joins',
   }
   -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
   local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'd', 'cd', 'hand', 'fix', 'guard', 'kernels', 'example', 'work', 'operands' }

@@ -328,11 +328,13 @@ local function open_epochs(files, head)
   local one, n = parts[1], #head.channels
   head.info.raw_fs, head.info.reject = one.raw_fs, one.reject
   head.info.fif.annotations = fif_info.block(files[1], BLOCK.annotations)
-  local samples, cals = one.samples, head.cals
+  local samples, cals, warnings = one.samples, head.cals, { unpack(head.warnings) }
+  warnings[#warnings + 1] = fif_info.idle(head.info.projs)
   return epochs.over('meeg.open', {
     path = files[1].path, fs = head.fs, tmin = one.first / head.fs, samples = samples, channels = head.channels, bads = head.bads, baseline = one.baseline,
     events = #event_rows > 0 and require('mascon.core.op').functions.concat(event_rows) or one.events, event_id = ids, selection = selection,
     drop_log = selection and joined_log(parts), metadata = metadata, info = head.info,
+    warnings = warnings,
   }, {
     count = total, dtype = 'f64', read = function(rows, picks)
       local out = tensor.empty('epochs.read', { #rows, #picks, samples }, 'f64', 3)

@@ -128,7 +128,7 @@ function M.idle(projs)
   local names = {}
   for _, p in ipairs(projs or {}) do if not p.active then names[#names + 1] = p.name ~= '' and p.name or '(no name)' end end
   if #names == 0 then return nil end
-  return ('the file holds %d projectors that are not applied to its samples (%s); they are not applied here either, where MNE applies them when it cuts epochs: decisions on epochs differ then'):format(
+  return ('the file holds %d projectors that are not applied to its samples (%s); they are not applied here either, where MNE applies them when it cuts or reads epochs (proj=True): decisions on epochs differ then. Apply them in MNE, or read with proj=False there, before you compare'):format(
     #names, table.concat(names, ', '))
 end
 

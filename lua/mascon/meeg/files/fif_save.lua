@@ -72,7 +72,7 @@ end
 
 --- Epochs [first, last] as the iterator of blocks that a matrix is written from; a block is given back before the next is read.
 local function blocks_of(e, first, last, cals)
-  local size = max(1, floor(2 ^ 25 / (#e.channels * e.samples * 8)))
+  local size = max(1, floor(2 ^ 24 / (#e.channels * e.samples * 8)))
   local at, held = first, nil
   return function()
     if held then held:release() end

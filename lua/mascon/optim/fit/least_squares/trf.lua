@@ -68,7 +68,7 @@ end
 --- Minimises the cost of a problem from x0.
 ---@param problem table at(x), linear(point)
 ---@param x number[]
----@param o table low, high, ftol, xtol, gtol, max_nfev, x_scale, notify
+---@param o table low, high, ftol, xtol, gtol, max_nfev, x_scale, notify; trust 1: factor of the first region's radius
 ---@return table point, mascon.Reduced small, integer status, number optimality
 function M.run(problem, x, o)
   local low, high = o.low, o.high
@@ -90,7 +90,7 @@ function M.run(problem, x, o)
   do
     local s = {}
     for i = 1, #x do s[i] = x[i] * inverse[i] / sqrt(v[i]) end
-    radius = norm(s)
+    radius = norm(s) * (o.trust or 1)
     if radius == 0 then radius = 1 end
   end
   local alpha, status, iteration = 0, nil, 0
