@@ -1,4 +1,5 @@
-/* mc_ops.h - the table of ops as C sees it: rows (generated from ops.lua), families, and what is known of a call before it runs. */
+/* mc_ops.h - the table of ops as C sees it: rows (generated from ops.lua), families, and what
+ * is known of a call before it runs. */
 #ifndef MC_OPS_H
 #define MC_OPS_H
 
@@ -6,7 +7,8 @@
 
 typedef struct mci_op mci_op;
 
-/* One call of an op: operands as headers. Numbers are operands that carry MCI_WEAK; their value is read through mci_number. */
+/* One call of an op: operands as headers. Numbers are operands that carry MCI_WEAK; their value
+ * is read through mci_number. */
 typedef struct mci_job {
     const mci_op *op;
     const mc_params *params;
@@ -40,7 +42,8 @@ enum { MCI_RESULT_SAME, MCI_RESULT_BOOL, MCI_RESULT_REAL, MCI_RESULT_I64 };
 /* How a reduction leaves NaN out: not at all, a copy with `fill`, a copy that holds the number before, a kernel that does it and counts, one
  * whose results hold the count. */
 enum { MCI_SKIP_NONE, MCI_SKIP_FILL, MCI_SKIP_HOLD, MCI_SKIP_COUNT, MCI_SKIP_KERNEL };
-/* What is made of the joined pieces of a row: nothing, a mean, a spread or shape from moments, a logarithm, NaN or an error without numbers. */
+/* What is made of the joined pieces of a row: nothing, a mean, a spread or shape from moments,
+ * a logarithm, NaN or an error without numbers. */
 enum {
     MCI_FINISH_NONE, MCI_FINISH_MEAN, MCI_FINISH_VAR, MCI_FINISH_STD, MCI_FINISH_SKEW, MCI_FINISH_KURTOSIS, MCI_FINISH_LOG, MCI_FINISH_NAN,
     MCI_FINISH_REFUSE
@@ -77,7 +80,8 @@ int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_te
 
 /* MCI_FAMILY_*, and mci_<family>_run of every family in the table, one per mc_<family>.c. */
 #include "mc_gen_families.h"
-enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILY_ADDED, MCI_FAMILIES }; /* copies and fills are no row; ops that were added run on the CPU */
+/* copies and fills are no row; ops that were added run on the CPU */
+enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILY_ADDED, MCI_FAMILIES };
 extern const mci_family mci_families[MCI_FAMILIES]; /* mc_family.c */
 
 #endif

@@ -18,9 +18,9 @@
 --            f32), or of the result if that is more; none by default. tests/spec/footprint_spec.lua holds every op to it with two threads; a further one may
 --            hold a block of its own, whatever the size of the operands. Operands whose axis is not the innermost one are copied.
 --   named    C names this row (MC_OP_*), as it may every row that is neither elementwise nor has `kernel`
---   pieces   reductions: the kernel of the pieces of a row, where it has not the op's name; skip: how NaN is left out ('fill', 'hold', 'count',
---            'kernel'), fill: C text of what stands for it; finish: what is made of the joined pieces; nothing: C text of the value over nothing, 0
---            by default (MCI_SKIP_*, MCI_FINISH_* of mc_ops.h)
+--   pieces   reductions: the kernel of the pieces of a row, where it has not the op's name; skip: how NaN is left out
+--            ('fill', 'hold', 'count', 'kernel'), fill: C text of what stands for it; finish: what is made of the joined
+--            pieces; nothing: C text of the value over nothing, 0 by default (MCI_SKIP_*, MCI_FINISH_* of mc_ops.h)
 --   joins    takes a list of tensors and an axis: how many axes the result has more than an operand
 --   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition)
 --   rules    derivative and batching: 'auto', 'none: why', or the key of lua/mascon/rules. For an elementwise row 'auto' is
@@ -58,7 +58,8 @@ T.dtypes = {
 }
 
 T.statuses = {
-  'OK', 'EINVAL', 'ESHAPE', 'EDTYPE', 'ENOMEM', 'EIO', 'EFORMAT', 'ECANCELLED', 'EDEVICE', 'EUNSUPPORTED', 'ENUMERIC', 'EINTERNAL', 'ERELEASED',
+  'OK', 'EINVAL', 'ESHAPE', 'EDTYPE', 'ENOMEM', 'EIO', 'EFORMAT', 'ECANCELLED',
+  'EDEVICE', 'EUNSUPPORTED', 'ENUMERIC', 'EINTERNAL', 'ERELEASED',
 }
 
 T.isa = { { 'v2', march = 'x86-64-v2' }, { 'v3', march = 'x86-64-v3' }, { 'v4', march = 'x86-64-v4' } }

@@ -861,6 +861,7 @@ local FAMILY = {
 
 -- families with specs of their own
 local ELSEWHERE = {
+  native = 'workflow_native_spec', -- rows that workflows of other specs added
   autoreject = 'autoreject_*_spec',
   dct = 'cases_spec',
   dot = 'cases_spec',

@@ -340,7 +340,8 @@ do
   local RES = { same = 0, bool = 1, real = 2, i64 = 3 }
   local function field(r, what, known) -- the C name of a word in a row
     local word = r[what]
-    assert(not word or known:find('%f[%w]' .. word .. '%f[%W]'), ('%s: %s = %s is none of: %s'):format(r[1], what, tostring(word), known))
+    local fine = not word or known:find('%f[%w]' .. word .. '%f[%W]')
+    assert(fine, ('%s: %s = %s is none of: %s'):format(r[1], what, tostring(word), known))
     return ('MCI_%s_%s'):format(what:upper(), (word or 'none'):upper())
   end
   local o = { header 'dispatch table', '#include "ops/mc_ops.h"\n#include "mc_gen_kernels.h"\n#include <math.h>\n\n' }
@@ -350,14 +351,19 @@ do
     local comp = {}
     for _, d in ipairs(DT) do comp[#comp + 1] = r.set[d[1]] and CODE[compute(r, d)] or -1 end
     local kn = kid[r[1]] or -1
-    local pieces = r.family == 'reduce' and (kid[r.pieces or r[1]] or error(r[1] .. ': there is no kernel ' .. (r.pieces or r[1]) .. ' for its pieces')) or -1
+    local pieces = -1
+    if r.family == 'reduce' then
+      local of = r.pieces or r[1]
+      pieces = kid[of] or error(('%s: there is no kernel %s for its pieces'):format(r[1], of))
+    end
     local nin, reverse, ints = r.nin_n, 0, 0
     for _, p in ipairs(r.params or {}) do
       if p[2] == 'tensor' then nin = 255 end -- an operand that may be absent
       if p[2] == 'int' or p[2] == 'bool' then ints = ints + 1 end
       if p[1] == 'reverse' and ints == 1 then reverse = 1 end
     end
-    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %s, %s},\n'):format(r.says or r[1], r.id, family:upper(), family, nin, r.nout == 'list' and 255 or r.nout or 1,
+    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %s, %s},\n'):format(
+      r.says or r[1], r.id, family:upper(), family, nin, r.nout == 'list' and 255 or r.nout or 1,
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
       r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '),
       pieces, field(r, 'skip', 'fill hold count kernel'), field(r, 'finish', 'mean var std skew kurtosis log nan refuse'), reverse, r.fill or '0', r.nothing or '0')
@@ -431,6 +437,7 @@ local L = {
 ]]):format(table.concat(keys, ', ')), table.concat(lists), '}\nreturn {\n  version = ', lua_value(T.version), ',\n  dtypes = {\n' }
   for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute, c = d.c, wide = d.wide } .. ',\n' end
   o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n' .. table.concat(rows) .. '  },\n}\n'
-  write(out .. '/lua/mascon/gen/ops_text.lua', header('what the rows of ops say of themselves', '-- ') .. 'return {\n' .. table.concat(texts) .. '}\n')
+  local said = header('what the rows of ops say of themselves', '-- ')
+  write(out .. '/lua/mascon/gen/ops_text.lua', said .. 'return {\n' .. table.concat(texts) .. '}\n')
   write(out .. '/lua/mascon/gen/ops.lua', table.concat(o))
 end
