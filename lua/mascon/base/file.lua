@@ -47,6 +47,9 @@ end
 ---@return string|nil
 ---@return string|nil
 function M.read(path, most)
+  if most ~= nil and type(most) ~= 'number' then
+    error(('file.read: most is a %s; give a number of bytes'):format(type(most)), 2)
+  end
   local bad = named(path)
   if bad then return nil, 'read: ' .. bad end
   local f, msg = io.open(path, 'rb')

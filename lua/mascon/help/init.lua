@@ -194,7 +194,7 @@ end
 
 local function callable(v) return type(v) == 'function' or (type(v) == 'table' and (getmetatable(v) or {}).__call ~= nil) end
 
-local all
+local all, there -- the list, and the workflows it was made with
 --- Some value of a table is a function, in whatever order its keys come.
 local function holds_functions(t)
   for _, v in pairs(t) do if type(v) == 'function' then return true end end
@@ -205,7 +205,9 @@ end
 --- args = names or nil, space = 'fft' }. Modules that cannot be loaded stand with `failed`.
 ---@return table list sorted by name within each space
 function M.entries()
-  if all then return all end
+  local found = table.concat(workflow.names(), ' ') -- a workflow may have come since
+  if all and found == there then return all end
+  there = found
   local list, seen = {}, {}
   local function add(e)
     if not seen[e.name] then

@@ -74,7 +74,9 @@ function M.get_rejection_threshold(epochs, opts)
     for _, t in ipairs(types) do
       if there[t] then
         local curve = curves.compute { fname = fname, source = source.new(thin, there[t], o), folds = split, pooled = true }
-        local chosen = (o.method == 'exact' and exact or bayesian).choose(curve.candidates, curve.mean, 5)
+        local chosen
+        if o.method == 'exact' then chosen = exact.choose(curve.candidates, curve.mean)
+        else chosen = bayesian.choose(curve.candidates, curve.mean, 5) end
         out[t] = chosen.threshold:item()
         details[t] = { candidates = curve.candidates[1], losses = curve.mean[1], loss = chosen.loss:item() }
       end
