@@ -95,6 +95,20 @@ describe('a call of an op along axes', function()
   end)
 end)
 
+describe('a mistake', function()
+  it('is blamed on the line of the script, however the function raised it', function()
+    for _, f in ipairs {
+      function() mc.plot.line({}, {}) end, function() mc.report.html {} end,
+      function() mc.signal.welch(mc.ones { 10 }, { fs = -1 }) end,
+      function() mc.signal.firwin(1) end, function() mc.linalg.solve(mc.ones { 2, 3 }, mc.ones { 2 }) end,
+    } do
+      local ok, why = pcall(f)
+      assert.is_false(ok)
+      assert.matches('call_spec%.lua:%d+: ', why)
+    end
+  end)
+end)
+
 describe('every public function', function()
   -- what would end or change the process, or waits for input
   local APART = {}

@@ -119,13 +119,24 @@ end
 
 -- ---------------------------------------------------------------- in front of a function
 
+--- Raises an error again. One raised with a level counted by hand found the guard in the place of the caller: it blames
+--- the line of the script now.
+local function again(why)
+  if type(why) == 'string' then
+    local source, text = why:match '^(%S-%.lua):%d+: (.*)$'
+    if source and HERE:sub(-#source) == source then why, source = text, nil end
+    if not source and not why:find '^[^\n:]*:%d+: ' then check.error(why, 4) end
+  end
+  error(why, 0)
+end
+
 local function after(name, f, ok, ...)
   if ok then return ... end
   local why = ...
   if is_raw(why) then
     check.error(('%s: its arguments are not what it takes; see help (it stopped at %s)'):format(name, stopped(why)), 3)
   end
-  error(why, 0)
+  again(why)
 end
 
 local makers = {}
@@ -138,12 +149,12 @@ local function maker(n)
   end
   local list = table.concat(names, ', ')
   local text = ([[
-local name, f, pcall, type, is_raw, words, error, blame, calls_back, too_many = ...
+local name, f, pcall, type, is_raw, words, again, blame, calls_back, too_many = ...
 local function after(@LIST@COMMA ok, ...)
   if ok then return ... end
   local why = ...
   if is_raw(why) then blame(words(name, f, why, { @LIST }, @N), 3) end
-  error(why, 0)
+  again(why)
 end
 return function(@LIST@COMMA extra)
   if extra ~= nil then too_many(name, extra, 2) end
@@ -175,7 +186,7 @@ function M.of(name, f)
     g = function(...) return after(name, f, pcall(f, ...)) end
   else
     makers[info.nparams] = makers[info.nparams] or maker(info.nparams)
-    g = makers[info.nparams](name, f, pcall, type, is_raw, words, error, check.error, calls_back, too_many)
+    g = makers[info.nparams](name, f, pcall, type, is_raw, words, again, check.error, calls_back, too_many)
   end
   into.behind[g], made[f], made[g] = f, g, g
   return g
