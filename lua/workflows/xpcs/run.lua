@@ -111,7 +111,7 @@ end
 
 --- Fits by the settings: with other starts when they ask for it.
 function M.fit(s, data, quiet)
-  if s.method == 'cmc' then error('--method cmc is not there yet; fit with nlsq', 0) end
+  if s.method ~= 'nlsq' then error(('--method %s: the posterior is not there yet; fit with nlsq'):format(s.method), 0) end
   local o = {}
   for k, v in pairs(s.fit) do o[k] = v end
   if s.progress and not quiet then
