@@ -119,8 +119,8 @@ $(B)/obj/$(1)/gen/%.o: $(B)/gen/%.c
 endef
 $(foreach l,$(LEVELS),$(eval $(call kernel_rules,$(l))))
 
-$(B)/libmascon.so: $(OBJ.runtime) $(OBJ.kernels)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libmascon.so -Wl,-z,now -o $@ $^ -ldl -lpthread -lm
+$(B)/libmascon.so: $(OBJ.runtime) $(OBJ.kernels) $(B)/gen/.levels
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libmascon.so -Wl,-z,now -o $@ $(filter %.o,$^) -ldl -lpthread -lm
 $(B)/mascon: $(OBJ.host)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LJ_LIBS) -Wl,-E -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' -ldl -lm
 
@@ -148,7 +148,8 @@ $(B)/plugins/mc_%.so: | $(GEN)
 WORKFLOW_KERNELS := $(wildcard kernels/workflows/*/cpu/*.c)
 .PHONY: workflows
 workflows: $(WORKFLOWS:%=$(B)/plugins/mc_wf_%.so) $(WORKFLOWS:%=$(B)/lua/workflows/%/rows.lua)
-$(B)/obj/kernels/workflows/%.o: kernels/workflows/%.c | $(GEN)
+# a driver names the levels it dispatches to
+$(B)/obj/kernels/workflows/%.o: kernels/workflows/%.c $(B)/gen/.levels | $(GEN)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CSTD) $(CFLAGS) $(INC) $(LEVELS:%=-DMC_HAS_%) -MMD -MP -c $< -o $@
 $(B)/lua/workflows/%/rows.lua: kernels/workflows/%/rows.lua

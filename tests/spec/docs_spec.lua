@@ -1,5 +1,4 @@
 -- docs_spec.lua - the generator of the reference: what it writes, and that a name without docstring fails it.
-local mc = require 'mascon'
 local host = require 'mascon.host'
 
 local PROGRAM = os.getenv 'MASCON' or host.exe
@@ -45,7 +44,9 @@ describe('the reference', function()
     assert.is_true(count > 500, count)
     local ops = read(folder .. '/ops.md')
     assert.matches('| `mc.special.gamma` | %d+ | %d | %d |', read(folder .. '/accuracy.md'))
-    for name in pairs(mc.ops) do assert.is_truthy(ops:find('| `' .. name .. '` |', 1, true), name) end
+    local rows = assert(io.popen(([[%s -e 'for name in pairs(require("mascon").ops) do print(name) end']]):format(quote(PROGRAM))))
+    for name in rows:lines() do assert.is_truthy(ops:find('| `' .. name .. '` |', 1, true), name) end
+    rows:close()
   end)
 
   it('fails and names the function that has no docstring', function()

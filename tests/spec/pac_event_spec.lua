@@ -245,16 +245,17 @@ describe('pac.event against Tensorpac', function()
     near(theirs 'p_uncorrected', kept(p), 'ITERATIVE', loose)
     local _, q = event.erpac(pha, amp, { compat = 'tensorpac', mcp = 'fdr' })
     near(theirs 'p_fdr', kept(q), 'ITERATIVE', loose)
+    -- The odd extension of the filter makes the first sample of a band-passed signal zero up to rounding in every trial: its ranks are no property
+    -- of the data, so the information by ranks is compared from the next kept sample on.
+    local function inner(v) return v['..., 2:'] end
+    near(inner(theirs 'gc'), inner(kept((event.erpac(pha, amp, { method = 'gc' })))), 'ITERATIVE', C19)
+    local smoothed = event.erpac(pha, amp, { method = 'gc', smooth = 5, compat = 'tensorpac' })
+    near(inner(theirs 'gc_smooth_5'), inner(kept(smoothed)), 'ITERATIVE', C19)
     near(g.itc, kept(event.itc(pha)), 'ITERATIVE', C19)
     local f, psd = event.psd(x, { fs = fs })
     near({ 0, fs / 2 }, f['1:801:800'], 'ULP4')
     near(g.psd, psd['1:801:4'], 'ITERATIVE', { bound = 1e-10 * g.psd:max():item() })
   end)
-end)
-
-describe('pac.event on a recording, by ranks', function()
-  -- open: element 161 of gc of the golden (0.03778) comes out as 0.03923: one rank at an edge sample, or a defect
-  pending 'information by ranks, and smoothed, agrees with Tensorpac on the recording'
 end)
 
 describe('pac.itc', function()
