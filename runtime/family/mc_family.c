@@ -1,5 +1,5 @@
 /* mc_family.c - the families that are split into infer and exec, and the run of an op of one. */
-#include "family/mc_family.h"
+#include "family/mc_launch.h"
 
 /* The CPU's form of families whose driver computes into results that are there. */
 static int drive(const mci_job *job, const mci_result *r, mc_tensor *const *out)
@@ -11,7 +11,7 @@ static int drive(const mci_job *job, const mci_result *r, mc_tensor *const *out)
 }
 
 const mci_family mci_families[MCI_FAMILIES] = {
-    [MCI_FAMILY_EWISE] = {"ewise", mci_ewise_infer, mci_ewise_exec, NULL},
+    [MCI_FAMILY_EWISE] = {"ewise", mci_ewise_infer, mci_ewise_exec, mci_ewise_launches},
     [MCI_FAMILY_REDUCE] = {"reduce", mci_reduce_infer, mci_reduce_exec, NULL},
     [MCI_FAMILY_SOFTMAX] = {"softmax", mci_softmax_infer, drive, NULL},
     [MCI_FAMILY_SCAN] = {"scan", mci_scan_infer, drive, NULL},
@@ -25,5 +25,5 @@ const mci_family mci_families[MCI_FAMILIES] = {
     [MCI_FAMILY_PAD] = {"pad", mci_pad_infer, drive, NULL},
     [MCI_FAMILY_GATHER] = {"gather", mci_gather_infer, drive, NULL},
     [MCI_FAMILY_FILTER] = {"filter", mci_filter_infer, drive, NULL},
-    [MCI_FAMILY_COPY] = {"copy", NULL, mci_copy_exec, NULL}, /* into a result that is there: nothing to infer */
+    [MCI_FAMILY_COPY] = {"copy", NULL, mci_copy_exec, mci_copy_launches}, /* into a result that is there: nothing to infer */
 };
