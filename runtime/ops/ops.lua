@@ -22,6 +22,8 @@
 --   pieces   reductions: the kernel of the pieces of a row, where it has not the op's name; skip: how NaN is left out
 --            ('fill', 'hold', 'count', 'kernel'), fill: C text of what stands for it; finish: what is made of the joined
 --            pieces; nothing: C text of the value over nothing, 0 by default (MCI_SKIP_*, MCI_FINISH_* of mc_ops.h)
+--   variant  what the driver of the family does for this row, where it does several things; rows may share one.
+--            A word, in C MCI_<FAMILY>_<VARIANT>; all rows of a family have one or none has
 --   joins    takes a list of tensors and an axis: how many axes the result has more than an operand
 --   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition)
 --   rules    derivative and batching: 'auto', 'none: why', or the key of lua/mascon/rules. For an elementwise row 'auto' is

@@ -30,7 +30,8 @@ end
 -- what the library reads of this folder
 for _, name in ipairs { 'scalar', 'emit' } do
   local f = assert(io.open(('%s/runtime/ops/%s.lua'):format(src, name), 'rb'))
-  write(('%s/lua/mascon/gen/%s.lua'):format(out, name), ('-- copied by runtime/ops/gen/gen.lua from runtime/ops/%s.lua\n'):format(name) .. f:read '*a')
+  local head = ('-- copied by runtime/ops/gen/gen.lua from runtime/ops/%s.lua\n'):format(name)
+  write(('%s/lua/mascon/gen/%s.lua'):format(out, name), head .. f:read '*a')
   f:close()
 end
 
@@ -324,6 +325,21 @@ do
   write(out .. '/gen/mck_gen_table.c', table.concat(o))
 end
 
+-- ---------------------------------------------------------------- variants of families: words in the order of their rows
+local function variants()
+  local of, without = {}, {}
+  for _, r in ipairs(T.ops) do
+    local list = of[r.family] or {}
+    if r.variant then
+      list[r.variant] = list[r.variant] or #list
+      if list[r.variant] == #list then list[#list + 1] = r.variant end
+      of[r.family] = list
+    else without[r.family] = r[1] end
+    assert(not (of[r.family] and without[r.family]), r[1] .. ': a variant stands in every row of its family or in none')
+  end
+  return of
+end
+
 -- ---------------------------------------------------------------- mc_gen_families.h: the drivers, one per family of the table
 do
   local names = {}
@@ -334,6 +350,14 @@ do
   local o = { header 'families and their drivers; part of mc_ops.h', 'enum {\n' }
   for i, n in ipairs(list) do o[#o + 1] = ('    MCI_FAMILY_%s = %d,\n'):format(n:upper(), i - 1) end
   o[#o + 1] = ('    MCI_NFAMILY = %d\n};\n'):format(#list)
+  local VARIANTS = variants()
+  for _, n in ipairs(list) do
+    local words = {}
+    for i, word in ipairs(VARIANTS[n] or {}) do
+      words[i] = ('    MCI_%s_%s = %d,\n'):format(n:upper(), word:upper(), i - 1)
+    end
+    if words[1] then o[#o + 1] = 'enum {\n' .. table.concat(words) .. '};\n' end
+  end
   for _, n in ipairs(list) do o[#o + 1] = ('int mci_%s_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);\n'):format(n) end
   write(out .. '/gen/mc_gen_families.h', table.concat(o))
 end
@@ -348,6 +372,7 @@ do
     assert(fine, ('%s: %s = %s is none of: %s'):format(r[1], what, tostring(word), known))
     return ('MCI_%s_%s'):format(what:upper(), (word or 'none'):upper())
   end
+  local VARIANTS = variants()
   local o = { header 'dispatch table', '#include "ops/mc_ops.h"\n#include "mc_gen_kernels.h"\n#include <math.h>\n\n' }
   o[#o + 1] = 'const mci_op mci_ops[] = {\n'
   for _, r in ipairs(order) do
@@ -366,11 +391,12 @@ do
       if p[2] == 'int' or p[2] == 'bool' then ints = ints + 1 end
       if p[1] == 'reverse' and ints == 1 then reverse = 1 end
     end
-    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %s, %s},\n'):format(
+    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %d, %d, %s, %s},\n'):format(
       r.says or r[1], r.id, family:upper(), family, nin, r.nout == 'list' and 255 or r.nout or 1,
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
       r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '),
-      pieces, field(r, 'skip', 'fill hold count kernel'), field(r, 'finish', 'mean var std skew kurtosis log nan refuse'), reverse, r.fill or '0', r.nothing or '0')
+      pieces, field(r, 'skip', 'fill hold count kernel'), field(r, 'finish', 'mean var std skew kurtosis log nan refuse'), reverse,
+      r.joins or 0, r.variant and VARIANTS[r.family][r.variant] or 0, r.fill or '0', r.nothing or '0')
   end
   o[#o + 1] = ('};\nconst int mci_nop = %d;\n\nconst int32_t mci_itemsize_table[] = {'):format(#T.ops)
   for _, d in ipairs(DT) do o[#o + 1] = d.size .. ', ' end
@@ -402,7 +428,8 @@ end
 do
   local EXPORTED = { -- fields of a row that Lua sees
     'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module',
-    'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value', 'truth', 'own_out', 'by_rows', 'joins', 'light',
+    'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value', 'truth', 'own_out', 'by_rows', 'joins',
+    'light',
   }
   -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
   local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'd', 'cd', 'hand', 'fix', 'guard', 'kernels', 'example', 'work', 'operands' }
