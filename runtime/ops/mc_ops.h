@@ -80,8 +80,8 @@ static inline const mci_op *mci_op_at(int id) { return id >= 0 && id < mci_nop ?
 /* Runs an op where its operands are (mc_dispatch.c): nothing is recorded. */
 int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 
-/* MCI_FAMILY_*, MCI_<FAMILY>_<VARIANT> where rows say `variant`, and mci_<family>_run of every family
- * in the table, one per mc_<family>.c. */
+/* MCI_FAMILY_*, MCI_<FAMILY>_<VARIANT> where rows say `variant`, and mci_<family>_run of every
+ * family in the table, one per mc_<family>.c. */
 #include "mc_gen_families.h"
 /* copies and fills are no row; ops that were added run on the CPU */
 enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILY_ADDED, MCI_FAMILIES };
