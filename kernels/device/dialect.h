@@ -48,6 +48,7 @@ typedef ulong uint64_t;
 #define GLOBAL_LANE ((int64_t)get_group_id(0) * (int64_t)get_local_size(0) + (int64_t)get_local_id(0))
 #define ATOMIC_MIN(p, v) atomic_min((volatile __global uint *)(p), (v))
 #define half mcd_half /* no type here, but a name in the headers */
+#define ATOMIC_MAX(p, v) atomic_max((volatile __global uint *)(p), (v))
 #define sqrtf sqrt
 #define fabsf fabs
 #define floorf floor
@@ -92,6 +93,7 @@ typedef unsigned long long uint64_t;
 #define GROUP_AT(axis) ((int64_t)MCD_BLOCK_##axis)
 #define GLOBAL_LANE ((int64_t)blockIdx.x * (int64_t)blockDim.x + (int64_t)threadIdx.x)
 #define ATOMIC_MIN(p, v) atomicMin((unsigned *)(p), (v))
+#define ATOMIC_MAX(p, v) atomicMax((unsigned *)(p), (v))
 MC_INLINE uint64_t mck_bits_f64(double x) { return (uint64_t)__double_as_longlong(x); }
 MC_INLINE double mck_from_bits_f64(uint64_t u) { return __longlong_as_double((long long)u); }
 MC_INLINE uint32_t mck_bits_f32(float x) { return __float_as_uint(x); }

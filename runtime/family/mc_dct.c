@@ -109,7 +109,7 @@ int mci_dct_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
         return rc;
-    const int inverse = op->id == MC_OP_IDCT || op->id == MC_OP_IDST, sine = op->id == MC_OP_DST || op->id == MC_OP_IDST;
+    const int inverse = op->variant == MCI_DCT_IDCT || op->variant == MCI_DCT_IDST, sine = op->variant == MCI_DCT_DST || op->variant == MCI_DCT_IDST;
     const int type = (int)p->i[0], least = type == 1 && !sine ? 2 : 1, norm = (int)p->i[2];
     const int64_t len = t->shape[axis], n = p->i[1] >= 0 ? p->i[1] : len;
     if (n < least || n > INT64_MAX / 64)

@@ -147,7 +147,7 @@ int mci_fft_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
         return rc;
-    int kind = op->id == MC_OP_FFT ? 0 : op->id == MC_OP_IFFT ? 1 : op->id == MC_OP_RFFT ? 2 : 3;
+    int kind = op->variant; /* fft, ifft, rfft, irfft: as mck_fft counts */
     int is_complex = mci_kind(compute) == 'c';
     if (kind == 2 && is_complex)
         return mci_error(MC_EDTYPE, "rfft: operand is %s; take its real part, or use fft", mci_tensor_text(s, sizeof s, t));

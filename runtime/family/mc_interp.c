@@ -56,7 +56,8 @@ int mci_interp_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     mc_tensor *out = outs[0], tmp[3] = {{0}}, res = {0};
     const mc_tensor *use[3], *knots = in[1], *values = in[2];
     char s1[MCI_TEXT], s2[MCI_TEXT];
-    int dtype, compute, given = (out->flags & MC_FLAG_OUT) != 0, poly = op->id == MC_OP_PPOLY;
+    const int poly = op->variant == MCI_INTERP_PIECES, given = (out->flags & MC_FLAG_OUT) != 0;
+    int dtype, compute;
     int rc = mci_resolve(op, nin, in, &dtype, &compute);
     if (rc)
         return rc;

@@ -17,6 +17,7 @@
 #define TASK 16384
 
 enum { SUM, PROD, MAX, MIN, MEAN };
+_Static_assert(MCI_SEGMENT_MEAN - MCI_SEGMENT_SUM == MEAN, "rows of segments stand in this order");
 
 static mck_segment_fn kernel_of(int how, int wide)
 {
@@ -338,13 +339,10 @@ int mci_segment_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const
 {
     (void)nout;
     (void)nin;
-    switch (op->id) {
-    case MC_OP_SEGMENT_SUM: return segment(op, SUM, outs[0], in[0], in[1], p);
-    case MC_OP_SEGMENT_PROD: return segment(op, PROD, outs[0], in[0], in[1], p);
-    case MC_OP_SEGMENT_MAX: return segment(op, MAX, outs[0], in[0], in[1], p);
-    case MC_OP_SEGMENT_MIN: return segment(op, MIN, outs[0], in[0], in[1], p);
-    case MC_OP_SEGMENT_MEAN: return segment(op, MEAN, outs[0], in[0], in[1], p);
-    case MC_OP_SCATTER_ADD: return scatter(op, SUM, 1, outs[0], in[0], in[1], in[2], p);
-    default: return scatter(op, (int)p->i[0], (int)p->i[1], outs[0], in[0], in[1], in[2], p);
+    switch (op->variant) {
+    case MCI_SEGMENT_SCATTER_ADD: return scatter(op, SUM, 1, outs[0], in[0], in[1], in[2], p);
+    case MCI_SEGMENT_SCATTER:
+        return scatter(op, (int)p->i[0], (int)p->i[1], outs[0], in[0], in[1], in[2], p);
+    default: return segment(op, op->variant - MCI_SEGMENT_SUM, outs[0], in[0], in[1], p);
     }
 }

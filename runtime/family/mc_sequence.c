@@ -31,7 +31,7 @@ int mci_sequence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, cons
     (void)nout;
     mc_tensor *out = outs[0], numbers = {0}, table = {0}, tmp = {0};
     int64_t key = (int64_t)((uint64_t)(uint32_t)p->i[0] | (uint64_t)(uint32_t)p->i[1] << 32);
-    int given = (out->flags & MC_FLAG_OUT) != 0, sobol = op->id == MC_OP_RANDOM_SOBOL;
+    int given = (out->flags & MC_FLAG_OUT) != 0, sobol = op->variant == MCI_SEQUENCE_SOBOL;
     int64_t d = in[0]->ndim ? in[0]->shape[0] : 0, shape[2] = {p->i[6], d}, cells = d * MCK_SEQUENCE_TABLE;
     if (p->i[12]) {
         if (nin < 2 || in[1]->numel != 1 || mci_check_live(op->name, in[1]))

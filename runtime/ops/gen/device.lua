@@ -3,19 +3,10 @@
 -- Called by gen.lua; gives the C text of mc_gen_device.c. A program is a few #define lines and one #include (runtime/device/mc_program.c). Light
 -- elementwise rows share a program for each number of operands and dtype, with a switch; the others have one each, so that nobody waits
 -- for what he does not use.
+local emit = require 'mascon.gen.emit'
+
 local M = {}
-
--- functions of the scalar language that are a few instructions
-local LIGHT = {}
-for name in ('abs sign floor ceil trunc round maximum minimum copysign isnan isinf isfinite signbit conj real imag shl shr sqrt fma nextafter'):gmatch '%S+' do LIGHT[name] = true end
-local CLASS = { isnan = true, isinf = true, isfinite = true, signbit = true, fma = true }
-local HEAVY_COMPLEX = { abs = true, sqrt = true, sign = true, round = true } -- of complex numbers
-
-local function calls(tree, found)
-  if tree[1] == 'call' then found[tree[2]] = true end
-  for i = 2, #tree do if type(tree[i]) == 'table' then calls(tree[i], found) end end
-  return found
-end
+local LETTERS = { 'a', 'b', 'c' }
 
 local function literal(text)
   local out = {}
@@ -32,13 +23,11 @@ local function read(path)
   return text
 end
 
--- C compound literals are no CUDA: the maker of the type instead
-local function portable(text) return (text:gsub('%(mck_(c%d+)%)(%b{})', function(name, values) return 'mck_make_' .. name .. '(' .. values:sub(2, -2) .. ')' end)) end
-
---- @param env table src: source folder; files: their paths; T: the op table; order: rows by number; DT: dtypes; expr: scalar language; ewise: operands by
---- family; compute: function(row, dtype) -> name of the dtype of the arithmetic
+---@param env table files: their paths; order: rows by number; DT: dtypes; ewise: operands by family; compute: function(row, dtype) -> name of
+--- the dtype of the arithmetic
 function M.text(env)
-  local DT, expr = env.DT, env.expr
+  local DT = env.DT
+  local E = emit.new('device', DT, env.order)
   local o = { env.header, '#include "device/mc_program.h"\n#include "family/mc_launch.h"\n\n' }
   o[#o + 1] = 'const mci_text mci_device_texts[] = {\n'
   for _, path in ipairs(env.files) do o[#o + 1] = ('    {"%s",\n%s},\n'):format(path:match '[^/]*$', literal(read(path))) end
@@ -49,7 +38,7 @@ function M.text(env)
     local cases = {}
     for _, from in ipairs(DT) do
       if from ~= to then
-        cases[#cases + 1] = ('case %d: v = %s; break;'):format(from.code, portable(expr.cast(('AT(const %s, in, j.at[1])[off[1]]'):format(from.c), from, to, DT)))
+        cases[#cases + 1] = ('case %d: v = %s; break;'):format(from.code, E.cast(('AT(const %s, in, j.at[1])[off[1]]'):format(from.c), from, to))
       end
     end
     o[#o + 1] = literal(('#include "mck_cast.h"\n#include "mck_math_c.h"\n#define TO %s\n#define NUMBER MCD_NUMBER_%s\n#define CASTS %s\n#include "copy.c"\n'):format(to.c, to[1], table.concat(cases, ' '))) .. ',\n'
@@ -64,25 +53,13 @@ function M.text(env)
     for _, s in ipairs(DT) do -- as operands lie
       if n and r.set[s[1]] then
         local d = DT[env.compute(r, s)]
-        local rd = expr.result(r, d, DT)
-        local od = r.result and rd or s
-        if r.result == 'real' then od = s.real and DT[s.real] or s end
-        local tree = expr.parse(expr.text(r, d))
-        local used = calls(tree, {})
-        local body = portable(expr.c(tree, d))
-        local guarded, light = expr.guarded(r, d), not r.fix and (r.kernels or 'ewise') == 'ewise'
-        for name in pairs(used) do if not LIGHT[name] or (d.kind == 'c' and HEAVY_COMPLEX[name]) then light = false end end
-        local class = false
-        for name in pairs(used) do class = class or CLASS[name] end
-        if guarded then light = false end
-        if r.fix and d.kind == 'f' then
-          local args = table.concat({ 'a', 'b', 'c' }, ', ', 1, n)
-          body = ('(MCK_NEEDS_FIX_%s_%s(%s) ? mck_%s_%s_slow(%s) : %s)'):format(r.fix, d[1], args, r.fix, d[1], args, body)
-        end
+        local e = E.element(r, d, { unpack(LETTERS, 1, n) })
+        local rd, od = e.dtype, emit.result(r, s, DT)
+        local light = not e.heavy and not e.test and not e.forbidden
         local half = s.compute and ('#define LOAD(x) mck_%s_to_f32(x)\n'):format(s[1]) or '#define LOAD(x) (x)\n'
         local back = od.compute and ('#define STORE(x) mck_f32_to_%s(x)\n'):format(od[1]) or '#define STORE(x) (x)\n'
         local need = {}
-        if r.kernels == 'special' then need[#need + 1] = '#include "mck_special.h"\n'
+        if e.special then need[#need + 1] = '#include "mck_special.h"\n'
         elseif d.kind == 'c' then need[#need + 1] = '#include "mck_class.h"\n'
         elseif d.kind == 'f' then need[#need + 1] = '#define MCK_REAL\n#include "mck_math.h"\n#include "mck_class.h"\n'
         else need[#need + 1] = '#include "mck_int.h"\n' end
@@ -99,10 +76,10 @@ function M.text(env)
             sources[#sources + 1] = { head = head, need = need, group = g }
             g.at = #sources - 1
           end
-          g.list[#g.list + 1] = ('case %d: return %s;'):format(#g.list, body)
+          g.list[#g.list + 1] = ('case %d: return %s;'):format(#g.list, e.careful)
           row[s.code] = { g.at, #g.list - 1, od.code }
         else
-          sources[#sources + 1] = { head = head .. (guarded and ('#define GUARD (%s)\n'):format(r.guard) or '') .. ('#define APPLY (%s)\n'):format(body), need = need }
+          sources[#sources + 1] = { head = head .. (e.forbidden and ('#define GUARD (%s)\n'):format(e.forbidden) or '') .. ('#define APPLY %s\n'):format(e.careful), need = need }
           row[s.code] = { #sources - 1, 0, od.code }
         end
       end
