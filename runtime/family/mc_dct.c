@@ -114,8 +114,8 @@ static int describe(const mci_job *job, dct_call *c, mci_result *r)
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0)
         return rc;
-    c->inverse = op->id == MC_OP_IDCT || op->id == MC_OP_IDST;
-    c->sine = op->id == MC_OP_DST || op->id == MC_OP_IDST;
+    c->inverse = op->variant == MCI_DCT_IDCT || op->variant == MCI_DCT_IDST;
+    c->sine = op->variant == MCI_DCT_DST || op->variant == MCI_DCT_IDST;
     c->type = (int)p->i[0];
     c->len = t->shape[c->axis];
     c->n = p->i[1] >= 0 ? p->i[1] : c->len;

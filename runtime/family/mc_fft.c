@@ -152,7 +152,7 @@ static int describe(const mci_job *job, fft_call *c, mci_result *r)
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0)
         return rc;
-    c->kind = op->id == MC_OP_FFT ? 0 : op->id == MC_OP_IFFT ? 1 : op->id == MC_OP_RFFT ? 2 : 3;
+    c->kind = op->variant; /* fft, ifft, rfft, irfft: as mck_fft counts */
     if (c->kind == 2 && mci_kind(compute) == 'c')
         return mci_error(MC_EDTYPE, "rfft: operand is %s; take its real part, or use fft", mci_tensor_text(s, sizeof s, t));
     c->prec = compute == MC_F32 || compute == MC_C64 ? 4 : 8;

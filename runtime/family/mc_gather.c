@@ -517,11 +517,11 @@ static int bincount(const mci_op *op, mc_tensor *out, const mc_tensor *t, const 
 
 int mci_gather_infer(const mci_job *job, mci_result *r)
 {
-    switch (job->op->id) {
-    case MC_OP_TAKE: return mci_take_infer(job, r);
-    case MC_OP_TAKE_ALONG_AXIS: return along_infer(job, 0, r);
-    case MC_OP_SEARCHSORTED: return search_infer(job, r);
-    case MC_OP_NONZERO_FLAT: case MC_OP_BINCOUNT: case MC_OP_BINCOUNT_WEIGHTED:
+    switch (job->op->variant) {
+    case MCI_GATHER_TAKE: return mci_take_infer(job, r);
+    case MCI_GATHER_ALONG: return along_infer(job, 0, r);
+    case MCI_GATHER_SEARCH: return search_infer(job, r);
+    case MCI_GATHER_NONZERO: case MCI_GATHER_BINCOUNT:
         return mci_by_value(job->op);
     default: return along_infer(job, 1, r);
     }
@@ -530,14 +530,12 @@ int mci_gather_infer(const mci_job *job, mci_result *r)
 int mci_gather_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
-    (void)nin;
-    switch (op->id) {
-    case MC_OP_TAKE: return mci_take(op, outs[0], in[0], in[1], p);
-    case MC_OP_TAKE_ALONG_AXIS: return along(op, outs[0], in[0], in[1], NULL, p);
-    case MC_OP_NONZERO_FLAT: return nonzero(op, outs[0], in[0], p);
-    case MC_OP_SEARCHSORTED: return searchsorted(op, outs[0], in[0], in[1], p);
-    case MC_OP_BINCOUNT: return bincount(op, outs[0], in[0], NULL, p);
-    case MC_OP_BINCOUNT_WEIGHTED: return bincount(op, outs[0], in[0], in[1], p);
+    switch (op->variant) {
+    case MCI_GATHER_TAKE: return mci_take(op, outs[0], in[0], in[1], p);
+    case MCI_GATHER_ALONG: return along(op, outs[0], in[0], in[1], NULL, p);
+    case MCI_GATHER_NONZERO: return nonzero(op, outs[0], in[0], p);
+    case MCI_GATHER_SEARCH: return searchsorted(op, outs[0], in[0], in[1], p);
+    case MCI_GATHER_BINCOUNT: return bincount(op, outs[0], in[0], nin > 1 ? in[1] : NULL, p);
     default: return along(op, outs[0], in[0], in[1], in[2], p);
     }
 }

@@ -55,7 +55,7 @@ int mci_interp_infer(const mci_job *job, mci_result *r)
     const mci_op *op = job->op;
     const mc_tensor *x = job->in[0], *knots = job->in[1], *values = job->in[2];
     char s1[MCI_TEXT], s2[MCI_TEXT];
-    int dtype, compute, poly = op->id == MC_OP_PPOLY, rc = mci_resolve(op, job->nin, job->in, &dtype, &compute);
+    int dtype, compute, poly = op->variant == MCI_INTERP_PIECES, rc = mci_resolve(op, job->nin, job->in, &dtype, &compute);
     if (rc)
         return rc;
     if (knots->ndim != 1 || knots->numel < (poly ? 2 : 1))
@@ -80,7 +80,7 @@ int mci_interp_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     mc_tensor *out = outs[0], tmp[3] = {{0}}, res = {0};
     const mc_tensor *use[3], *knots = in[1], *values = in[2];
     char s1[MCI_TEXT];
-    const int given = (out->flags & MC_FLAG_OUT) != 0, poly = op->id == MC_OP_PPOLY;
+    const int given = (out->flags & MC_FLAG_OUT) != 0, poly = op->variant == MCI_INTERP_PIECES;
     mci_result r;
     int rc = mci_interp_infer(&(mci_job){op, p, nin, in, nout}, &r);
     if (rc)

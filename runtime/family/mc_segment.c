@@ -17,6 +17,7 @@
 #define TASK 16384
 
 enum { SUM, PROD, MAX, MIN, MEAN };
+_Static_assert(MCI_SEGMENT_MEAN - MCI_SEGMENT_SUM == MEAN, "rows of segments stand in this order");
 
 static mck_segment_fn kernel_of(int how, int wide)
 {
@@ -363,25 +364,22 @@ static int scatter(const mci_op *op, int how, int self, mc_tensor *out, const mc
     return rc;
 }
 
-/* What an op joins by; -1: scatter_reduce, whose parameters say it. */
-static int how_of(const mci_op *op)
+/* What an op joins by. */
+static int how_of(const mci_op *op, const mc_params *p)
 {
-    switch (op->id) {
-    case MC_OP_SEGMENT_SUM: case MC_OP_SCATTER_ADD: return SUM;
-    case MC_OP_SEGMENT_PROD: return PROD;
-    case MC_OP_SEGMENT_MAX: return MAX;
-    case MC_OP_SEGMENT_MIN: return MIN;
-    case MC_OP_SEGMENT_MEAN: return MEAN;
-    default: return -1;
+    switch (op->variant) {
+    case MCI_SEGMENT_SCATTER_ADD: return SUM;
+    case MCI_SEGMENT_SCATTER: return (int)p->i[0];
+    default: return op->variant - MCI_SEGMENT_SUM;
     }
 }
 
 int mci_segment_infer(const mci_job *job, mci_result *r)
 {
-    const int how = how_of(job->op);
+    const int how = how_of(job->op, job->params);
     int axis;
     if (job->nin > 2)
-        return scatter_infer(job, how < 0 ? (int)job->params->i[0] : how, r);
+        return scatter_infer(job, how, r);
     int rc = segment_shape(job, how, &axis, r);
     if (!rc && job->params->i[0] < 0)
         rc = mci_by_value(job->op);
@@ -392,8 +390,8 @@ int mci_segment_infer(const mci_job *job, mci_result *r)
 int mci_segment_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
-    const int how = how_of(op);
+    const int how = how_of(op, p), self = op->variant == MCI_SEGMENT_SCATTER_ADD || p->i[1] != 0;
     if (nin < 3)
         return segment(op, how, outs[0], in[0], in[1], p);
-    return scatter(op, how < 0 ? (int)p->i[0] : how, how < 0 ? (int)p->i[1] : 1, outs[0], in[0], in[1], in[2], p);
+    return scatter(op, how, self, outs[0], in[0], in[1], in[2], p);
 }

@@ -26,7 +26,7 @@ static void sequence_task(void *arg, int64_t begin, int64_t end, int worker)
     j->fn(&k);
 }
 
-static const char *public_name(const mci_op *op) { return op->id == MC_OP_RANDOM_SOBOL ? "random.sobol" : "random.halton"; }
+static const char *public_name(const mci_op *op) { return op->variant == MCI_SEQUENCE_SOBOL ? "random.sobol" : "random.halton"; }
 
 int mci_sequence_infer(const mci_job *job, mci_result *r)
 {
@@ -41,7 +41,7 @@ int mci_sequence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, cons
     (void)nout;
     mc_tensor *out = outs[0], numbers = {0}, table = {0}, tmp = {0};
     int64_t key = (int64_t)((uint64_t)(uint32_t)p->i[0] | (uint64_t)(uint32_t)p->i[1] << 32);
-    const int given = (out->flags & MC_FLAG_OUT) != 0, sobol = op->id == MC_OP_RANDOM_SOBOL;
+    const int given = (out->flags & MC_FLAG_OUT) != 0, sobol = op->variant == MCI_SEQUENCE_SOBOL;
     mci_result r;
     int rc = mci_sequence_infer(&(mci_job){op, p, nin, in, nout}, &r);
     const int64_t *shape = r.shape[0], d = rc ? 0 : shape[1], cells = d * MCK_SEQUENCE_TABLE;

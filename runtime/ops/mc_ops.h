@@ -80,6 +80,8 @@ struct mci_op {
     int16_t pieces;         /* reductions: kernel of the pieces, -1 none */
     uint8_t skip, finish;   /* reductions: MCI_SKIP_*, MCI_FINISH_* */
     uint8_t reverse;        /* the first parameter of kind int or bool is `reverse` */
+    uint8_t joins;          /* axes a result has more than the operands that are joined */
+    uint8_t variant;        /* MCI_<FAMILY>_<VARIANT>, 0 where rows have none */
     double fill, nothing;   /* reductions: stands for NaN that is left out; the value over nothing */
     uint8_t by_value;       /* the sizes of its results may depend on elements: then it runs on the CPU only */
 };
@@ -97,7 +99,8 @@ static inline const mci_op *mci_op_at(int id) { return id >= 0 && id < mci_nop ?
 /* Runs an op where its operands are (mc_dispatch.c): nothing is recorded. */
 int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 
-/* MCI_FAMILY_*, and mci_<family>_run of every family in the table, one per mc_<family>.c. */
+/* MCI_FAMILY_*, MCI_<FAMILY>_<VARIANT> where rows say `variant`, and mci_<family>_run of every
+ * family in the table, one per mc_<family>.c. */
 #include "mc_gen_families.h"
 /* copies and fills are no row; ops that were added run on the CPU */
 enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILY_ADDED, MCI_FAMILIES };

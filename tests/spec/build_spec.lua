@@ -129,6 +129,8 @@ describe('tests/lint', function()
     plant('scripts/bad.lua', "-- x\nlocal lib = require 'mascon.core.ffi'\n", 'scripts/bad.lua:2: requires mascon.core.ffi')
     plant('lua/mascon/stats/ffi.lua', "-- x\nlocal ffi = require 'ffi'\n", 'lua/mascon/stats/ffi.lua:2: requires ffi')
     -- floors of C: an include, a call that no include shows
+    plant('kernels/cpu/names.c', '/* x */\nint f(int id)\n{\n    return id == MC_OP_ADD;\n}\n',
+      'kernels/cpu/names.c:4: names MC_OP_ADD')
     plant('runtime/base/bad.c', '/* x */\n#include "tensor/mc_tensor.h"\n', 'runtime/base/bad.c:2: includes "tensor/mc_tensor.h": tensor stands above base')
     write('runtime/base/low.c', '/* x */\nvoid above(void);\nvoid below(void);\nvoid below(void) { above(); }\n')
     write('runtime/tensor/high.c', '/* x */\nvoid above(void);\nvoid above(void) {}\n')

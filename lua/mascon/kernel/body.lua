@@ -4,7 +4,7 @@
 -- exist. A formula alone is the first output. Trees are those of the scalar language.
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
-local scalar = require 'mascon.compile.native.scalar'
+local scalar = require 'mascon.gen.scalar'
 local error = check.error
 
 local M = {}

@@ -50,7 +50,7 @@ for _, r in ipairs {
   { 'sobol', "Sobol' points in [0, 1)^d", "Sobol', Distribution of points in a cube, 1967; direction numbers: Constructing Sobol sequences with better two-dimensional projections, 2008" },
   { 'halton', 'Halton points in [0, 1)^d', 'Halton, On the efficiency of certain quasi-random sequences of points, 1960' },
 } do
-  op { 'random_' .. r[1], family = 'sequence', nin = 'list', dtypes = { 'f64' }, method = false, tol = 'EXACT', rules = 'none: constant', doc = r[2], source = r[3] }
+  op { 'random_' .. r[1], family = 'sequence', variant = r[1], nin = 'list', dtypes = { 'f64' }, method = false, tol = 'EXACT', rules = 'none: constant', doc = r[2], source = r[3] }
   kernels('sequence', { { 'random_' .. r[1], { 'f64' } } })
   functions(r[1] .. '_table')
 end
