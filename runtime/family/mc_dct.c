@@ -112,8 +112,7 @@ static int describe(const mci_job *job, dct_call *c, mci_result *r)
         return rc;
     if (t->ndim == 0)
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
-    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0)
-        return rc;
+    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0) return rc;
     c->inverse = op->variant == MCI_DCT_IDCT || op->variant == MCI_DCT_IDST;
     c->sine = op->variant == MCI_DCT_DST || op->variant == MCI_DCT_IDST;
     c->type = (int)p->i[0];
@@ -121,7 +120,8 @@ static int describe(const mci_job *job, dct_call *c, mci_result *r)
     c->n = p->i[1] >= 0 ? p->i[1] : c->len;
     const int least = c->type == 1 && !c->sine ? 2 : 1;
     if (c->n < least || c->n > INT64_MAX / 64)
-        return mci_error(MC_ESHAPE, "%s: %lld points from %s; type %d needs at least %d", op->name, (long long)c->n, mci_tensor_text(s, sizeof s, t), c->type, least);
+        return mci_error(MC_ESHAPE, "%s: %lld points from %s; type %d needs at least %d", op->name,
+                         (long long)c->n, mci_tensor_text(s, sizeof s, t), c->type, least);
     mci_result_one(r, dtype, t->ndim, t->shape);
     r->compute = compute;
     r->shape[0][c->axis] = c->n;
@@ -134,18 +134,22 @@ int mci_dct_infer(const mci_job *job, mci_result *r)
     return describe(job, &c, r);
 }
 
-int mci_dct_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_dct_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
+                const mc_params *p)
 {
     (void)nout;
     const mc_tensor *t = in[0];
-    mc_tensor *out = outs[0], src, dst, copy = {0};
+    mc_tensor *out = outs[0], src, dst, copy = { 0 };
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     dct_call c;
     mci_result result;
-    int rc = describe(&(mci_job){op, p, nin, in, nout}, &c, &result);
-    if (rc || (rc = mci_out(op->name, out, result.dtype[0], result.ndim[0], result.shape[0])) != 0 || out->numel == 0)
+    int rc = describe(&(mci_job){ op, p, nin, in, nout }, &c, &result);
+    if (rc ||
+        (rc = mci_out(op->name, out, result.dtype[0], result.ndim[0], result.shape[0])) != 0 ||
+        out->numel == 0)
         return rc;
-    const int compute = result.compute, axis = c.axis, type = c.type, inverse = c.inverse, sine = c.sine, norm = (int)p->i[2];
+    const int compute = result.compute, axis = c.axis, type = c.type, inverse = c.inverse,
+              sine = c.sine, norm = (int)p->i[2];
     const int64_t n = c.n, len = c.len;
     const int prec = compute == MC_F32 || compute == MC_C64 ? 4 : 8, rt = prec == 4 ? MC_F32 : MC_F64;
     dct_job j = {.have = len, .take = len < n ? len : n, .size = prec};

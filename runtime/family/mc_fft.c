@@ -150,8 +150,7 @@ static int describe(const mci_job *job, fft_call *c, mci_result *r)
         return rc;
     if (t->ndim == 0)
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
-    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0)
-        return rc;
+    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0) return rc;
     c->kind = op->variant; /* fft, ifft, rfft, irfft: as mck_fft counts */
     if (c->kind == 2 && mci_kind(compute) == 'c')
         return mci_error(MC_EDTYPE, "rfft: operand is %s; take its real part, or use fft", mci_tensor_text(s, sizeof s, t));
@@ -161,7 +160,8 @@ static int describe(const mci_job *job, fft_call *c, mci_result *r)
     c->len = t->shape[c->axis];
     c->n = p->i[0] >= 0 ? p->i[0] : c->kind == 3 ? 2 * (c->len - 1) : c->len;
     if (c->n < 1)
-        return mci_error(MC_ESHAPE, "%s: %lld points from %s; give a length of at least 1", op->name, (long long)c->n, mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_ESHAPE, "%s: %lld points from %s; give a length of at least 1",
+                         op->name, (long long)c->n, mci_tensor_text(s, sizeof s, t));
     mci_result_one(r, c->kind == 3 ? rt : ct, t->ndim, t->shape);
     r->compute = compute;
     r->shape[0][c->axis] = c->kind == 2 ? c->n / 2 + 1 : c->n;
@@ -174,7 +174,8 @@ int mci_fft_infer(const mci_job *job, mci_result *r)
     return describe(job, &c, r);
 }
 
-int mci_fft_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_fft_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
+                const mc_params *p)
 {
     (void)nout;
     const mc_tensor *t = in[0];
@@ -182,13 +183,19 @@ int mci_fft_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     fft_call c;
     mci_result r;
-    int rc = describe(&(mci_job){op, p, nin, in, nout}, &c, &r);
-    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 || out->numel == 0)
+    int rc = describe(&(mci_job){ op, p, nin, in, nout }, &c, &r);
+    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 ||
+        out->numel == 0)
         return rc;
     const int kind = c.kind, prec = c.prec, axis = c.axis, idt = c.idt, odt = r.dtype[0];
     const int64_t n = c.n, len = c.len;
-    fft_job j = {.have = len, .ilen = kind == 3 ? n / 2 + 1 : n, .olen = r.shape[0][axis], .isize = MCI_SIZE(idt), .osize = MCI_SIZE(odt),
-                 .prec = prec, .reals_out = kind == 3 ? 1 : 2};
+    fft_job j = { .have = len,
+                  .ilen = kind == 3 ? n / 2 + 1 : n,
+                  .olen = r.shape[0][axis],
+                  .isize = MCI_SIZE(idt),
+                  .osize = MCI_SIZE(odt),
+                  .prec = prec,
+                  .reals_out = kind == 3 ? 1 : 2 };
     j.take = len < j.ilen ? len : j.ilen;
     j.copy_in = len != j.ilen || kind == 3; /* c2r may overwrite its input */
     int inverse = kind == 1 || kind == 3, norm = (int)p->i[1];

@@ -110,7 +110,8 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
     const int given = (out->flags & MC_FLAG_OUT) != 0, writes = values != NULL;
     int axis;
     mci_result r;
-    int rc = along_infer(&(mci_job){op, p, 2, (const mc_tensor *const[]){t, index}, 1}, writes, &r);
+    int rc =
+        along_infer(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ t, index }, 1 }, writes, &r);
     if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
         return rc;
     mc_tensor tmp = {0};
@@ -376,7 +377,8 @@ static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorte
     mc_tensor a = {0}, b = {0}, tmp = {0};
     const int given = (out->flags & MC_FLAG_OUT) != 0, last = sorted->ndim - 1;
     mci_result r;
-    int rc = search_infer(&(mci_job){op, p, 2, (const mc_tensor *const[]){sorted, values}, 1}, &r);
+    int rc =
+        search_infer(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ sorted, values }, 1 }, &r);
     if (rc)
         return rc;
     int integers = mci_kind(sorted->dtype) != 'f' && mci_kind(values->dtype) != 'f', dt = integers ? MC_I64 : MC_F64;
@@ -521,8 +523,8 @@ int mci_gather_infer(const mci_job *job, mci_result *r)
     case MCI_GATHER_TAKE: return mci_take_infer(job, r);
     case MCI_GATHER_ALONG: return along_infer(job, 0, r);
     case MCI_GATHER_SEARCH: return search_infer(job, r);
-    case MCI_GATHER_NONZERO: case MCI_GATHER_BINCOUNT:
-        return mci_by_value(job->op);
+    case MCI_GATHER_NONZERO:
+    case MCI_GATHER_BINCOUNT: return mci_by_value(job->op);
     default: return along_infer(job, 1, r);
     }
 }

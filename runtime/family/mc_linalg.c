@@ -355,13 +355,13 @@ static int describe(const mci_job *job, mci_linalg *j, mci_batch *b, mci_result 
     const mci_op *op = job->op;
     const mci_plan_fn plan = plans[op->variant].plan;
     if (!plan || job->nin < 1 || job->nin > 3 || j->nout < 1 || j->nout > 3)
-        return mci_error(MC_EINTERNAL, "%s: %d operands and %d results have no plan; please report it", op->name, job->nin, j->nout);
-    if (!(j->lapack = mci_lapack()))
-        return mc_errstatus();
+        return mci_error(MC_EINTERNAL,
+                         "%s: %d operands and %d results have no plan; please report it", op->name,
+                         job->nin, j->nout);
+    if (!(j->lapack = mci_lapack())) return mc_errstatus();
     describe_operands(j);
     int rc = take_operands(j);
-    if (!rc)
-        rc = plan(j);
+    if (!rc) rc = plan(j);
     if (rc)
         return rc;
     if ((rc = mci_linalg_fits(j, j->w.lwork > j->w.lrwork ? j->w.lwork : j->w.lrwork)) != 0)
@@ -374,41 +374,42 @@ static int describe(const mci_job *job, mci_linalg *j, mci_batch *b, mci_result 
         outers[k] = &outer[k];
     }
     if (mci_broadcast(op->name, outers, j->nin, &b->nb, b->shape))
-        return mci_linalg_wrong(j, MC_ESHAPE, "batch sizes do not broadcast", "they must be equal or 1");
-    for (int k = 0; k < j->nin; k++)
-        mci_broadcast_strides(&outer[k], b->nb, j->in[k].batch);
+        return mci_linalg_wrong(j, MC_ESHAPE, "batch sizes do not broadcast",
+                                "they must be equal or 1");
+    for (int k = 0; k < j->nin; k++) mci_broadcast_strides(&outer[k], b->nb, j->in[k].batch);
     b->count = mci_numel(b->nb, b->shape);
     r->nout = j->nout;
     r->compute = j->dtype;
     for (int k = 0; k < j->nout; k++) {
         const mci_part_out *x = &j->out[k];
         if (b->nb + x->rank > MC_MAX_RANK)
-            return mci_linalg_wrong(j, MC_ESHAPE, "a result would have more than 8 axes", "use fewer batch axes");
+            return mci_linalg_wrong(j, MC_ESHAPE, "a result would have more than 8 axes",
+                                    "use fewer batch axes");
         mci_result_set(r, k, x->dtype, b->nb, b->shape);
-        if (x->rank > 0)
-            r->shape[k][r->ndim[k]++] = x->rows;
-        if (x->rank > 1)
-            r->shape[k][r->ndim[k]++] = x->cols;
+        if (x->rank > 0) r->shape[k][r->ndim[k]++] = x->rows;
+        if (x->rank > 1) r->shape[k][r->ndim[k]++] = x->cols;
     }
     return MC_OK;
 }
 
 int mci_linalg_infer(const mci_job *job, mci_result *r)
 {
-    mci_linalg j = {.op = job->op, .p = job->params, .t = job->in, .nin = job->nin, .nout = job->nout};
-    mci_batch b = {.j = &j};
+    mci_linalg j = {
+        .op = job->op, .p = job->params, .t = job->in, .nin = job->nin, .nout = job->nout
+    };
+    mci_batch b = { .j = &j };
     return describe(job, &j, &b, r);
 }
 
-int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
 {
-    mci_linalg j = {.op = op, .p = p, .t = in, .nin = nin, .nout = nout};
-    mci_batch b = {.j = &j};
-    mc_tensor temp[3] = {{0}};
+    mci_linalg j = { .op = op, .p = p, .t = in, .nin = nin, .nout = nout };
+    mci_batch b = { .j = &j };
+    mc_tensor temp[3] = { { 0 } };
     mci_result r;
-    int given[3], made = 0, rc = describe(&(mci_job){op, p, nin, in, nout}, &j, &b, &r);
-    if (rc)
-        return rc;
+    int given[3], made = 0, rc = describe(&(mci_job){ op, p, nin, in, nout }, &j, &b, &r);
+    if (rc) return rc;
     for (int k = 0; k < nout && !rc; k++) {
         given[k] = (outs[k]->flags & MC_FLAG_OUT) != 0;
         rc = mci_out(op->name, outs[k], r.dtype[k], r.ndim[k], r.shape[k]);

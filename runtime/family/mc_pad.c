@@ -145,7 +145,7 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     const int nd = x->ndim, mode = (int)p->i[0], given = (out->flags & MC_FLAG_OUT) != 0;
     int64_t places = 0;
     mci_result r;
-    int rc = mci_pad_infer(&(mci_job){op, p, nin, in, nout}, &r);
+    int rc = mci_pad_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_out(op->name, out, x->dtype, nd, r.shape[0])) != 0 || out->numel == 0)
         return rc;
     const int64_t *shape = r.shape[0];

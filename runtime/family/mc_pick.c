@@ -145,7 +145,7 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     int axis;
     mci_result r;
-    int rc = mci_take_infer(&(mci_job){op, p, 2, (const mc_tensor *const[]){t, index}, 1}, &r);
+    int rc = mci_take_infer(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ t, index }, 1 }, &r);
     if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
         return rc;
     const int nd = r.ndim[0];

@@ -125,7 +125,8 @@ static int refused(const mci_op *op, const random_job *j)
 }
 
 /* Whether parameter p may be this tensor. */
-static int check_param(const mci_op *op, const random_job *j, int p, const mc_tensor *t, int nd, const int64_t *shape)
+static int check_param(const mci_op *op, const random_job *j, int p, const mc_tensor *t, int nd,
+                       const int64_t *shape)
 {
     char name[64], s[MCI_TEXT], w[MCI_TEXT];
     int per = p == 1 && j->k.width > 1, own = t->ndim - per, fits = own <= nd && own >= 0;
@@ -142,7 +143,8 @@ static int check_param(const mci_op *op, const random_job *j, int p, const mc_te
 }
 
 /* Parameter p as a tensor over the elements; a multinomial's weights as contiguous rows. */
-static int take_param(random_job *j, int p, const mc_tensor *t, int nd, const int64_t *shape, mc_tensor *rows)
+static int take_param(random_job *j, int p, const mc_tensor *t, int nd, const int64_t *shape,
+                      mc_tensor *rows)
 {
     mc_tensor *v = &j->param[p];
     const int per = p == 1 && j->k.width > 1;
@@ -170,7 +172,8 @@ static int take_param(random_job *j, int p, const mc_tensor *t, int nd, const in
 }
 
 /* An operand that says where the stream is read: one number for all rows, or one for each. floats: whole numbers may stand in floats. */
-static int check_source(const mci_op *op, random_job *j, const mc_tensor *t, int nd, const int64_t *shape, int floats)
+static int check_source(const mci_op *op, random_job *j, const mc_tensor *t, int nd,
+                        const int64_t *shape, int floats)
 {
     char name[64], s[MCI_TEXT], w[MCI_TEXT];
     int64_t rows = 1;
@@ -230,10 +233,10 @@ static int describe(const mci_job *job, random_job *j, mci_result *r)
     for (int k = 0; k < j->nparam && !rc; k++) {
         j->scalar[k] = p->d[k];
         j->whole[k] = p->i[6 + k];
-        if (!(p->i[5] >> k & 1))
-            continue;
+        if (!(p->i[5] >> k & 1)) continue;
         if (at >= job->nin)
-            return mci_error(MC_EINTERNAL, "%s: %d parameter tensors given, more are announced", op->name, job->nin);
+            return mci_error(MC_EINTERNAL, "%s: %d parameter tensors given, more are announced",
+                             op->name, job->nin);
         j->tensors |= 1u << k;
         rc = check_param(op, j, k, job->in[at++], nd, p->axes);
     }
@@ -247,29 +250,26 @@ static int describe(const mci_job *job, random_job *j, mci_result *r)
     if (!rc && j->row >= (int64_t)1 << 48)
         rc = mci_error(MC_ESHAPE, "%s: a stream has 2^48 elements; draw fewer", op->name);
     mci_result_one(r, p->dtype, nd, p->axes);
-    if (p->i[10] > 0)
-        r->shape[0][r->ndim[0]++] = p->i[10];
+    if (p->i[10] > 0) r->shape[0][r->ndim[0]++] = p->i[10];
     return rc;
 }
 
 int mci_random_infer(const mci_job *job, mci_result *r)
 {
-    random_job j = {.fn = NULL};
+    random_job j = { .fn = NULL };
     return describe(job, &j, r);
 }
 
 /* The elements of the operands: parameters, then keys and first elements. */
-static int take_operands(random_job *j, const mc_tensor *const *in, const mc_params *p, mc_tensor *rows)
+static int take_operands(random_job *j, const mc_tensor *const *in, const mc_params *p,
+                         mc_tensor *rows)
 {
     int rc = MC_OK;
     const int nd = p->naxes < 0 ? 0 : p->naxes;
     for (int k = 0; k < j->nparam && !rc; k++)
-        if (j->tensors >> k & 1)
-            rc = take_param(j, k, *in++, nd, p->axes, rows);
-    if (!rc && (p->i[12] & 1))
-        rc = mci_materialize(&j->keys, *in++, MC_I64);
-    if (!rc && (p->i[12] & 2))
-        rc = whole_numbers(*in, &j->firsts);
+        if (j->tensors >> k & 1) rc = take_param(j, k, *in++, nd, p->axes, rows);
+    if (!rc && (p->i[12] & 1)) rc = mci_materialize(&j->keys, *in++, MC_I64);
+    if (!rc && (p->i[12] & 2)) rc = whole_numbers(*in, &j->firsts);
     /* one number for all rows stands with what they share */
     if (!rc && j->keys.data && j->keys.ndim == 0) {
         j->k.key = *(const uint64_t *)j->keys.data;
@@ -287,12 +287,11 @@ int mci_random_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     (void)nout;
     mc_tensor *out = outs[0], rows = {0}, tmp = {0};
     const int given = (out->flags & MC_FLAG_OUT) != 0;
-    random_job j = {.out = out};
+    random_job j = { .out = out };
     char name[64];
     mci_result r;
-    int rc = describe(&(mci_job){op, p, nin, in, nout}, &j, &r);
-    if (rc)
-        return rc;
+    int rc = describe(&(mci_job){ op, p, nin, in, nout }, &j, &r);
+    if (rc) return rc;
     const int nd = r.ndim[0];
     const int64_t *shape = r.shape[0];
     rc = take_operands(&j, in, p, &rows);

@@ -114,29 +114,38 @@ static int segment_shape(const mci_job *job, int how, int *axis, mci_result *r)
     const mc_tensor *t = job->in[0], *ids = job->in[1];
     char s1[MCI_TEXT], s2[MCI_TEXT];
     int dtype, wide, rc = mci_resolve(op, 1, &t, &dtype, &wide), kind = mci_kind(ids->dtype);
-    if (rc || (rc = mci_axis(op->name, t, job->params->naxes < 1 ? 0 : job->params->axes[0], axis)) != 0)
+    if (rc ||
+        (rc = mci_axis(op->name, t, job->params->naxes < 1 ? 0 : job->params->axes[0], axis)) != 0)
         return rc;
     if (ids->ndim != 1 || ids->shape[0] != t->shape[*axis])
         return mci_error(MC_ESHAPE, "%s: segments are %s; give one for each element of the axis of %s", op->name, mci_tensor_text(s1, sizeof s1, ids),
                          mci_tensor_text(s2, sizeof s2, t));
     if (kind != 'i' && kind != 'u')
-        return mci_error(MC_EDTYPE, "%s: segments are %s; give an integer tensor", op->name, mci_tensor_text(s1, sizeof s1, ids));
-    mci_result_one(r, mci_kind(wide) == 'i' && (how == SUM || how == PROD) ? MC_I64 : dtype, t->ndim, t->shape);
+        return mci_error(MC_EDTYPE, "%s: segments are %s; give an integer tensor", op->name,
+                         mci_tensor_text(s1, sizeof s1, ids));
+    mci_result_one(r, mci_kind(wide) == 'i' && (how == SUM || how == PROD) ? MC_I64 : dtype,
+                   t->ndim, t->shape);
     r->compute = wide;
     r->shape[0][*axis] = job->params->i[0];
     return MC_OK;
 }
 
-static int segment(const mci_op *op, int how, mc_tensor *out, const mc_tensor *t, const mc_tensor *ids, const mc_params *p)
+static int segment(const mci_op *op, int how, mc_tensor *out, const mc_tensor *t,
+                   const mc_tensor *ids, const mc_params *p)
 {
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     int axis;
     mci_result r;
-    int rc = segment_shape(&(mci_job){op, p, 2, (const mc_tensor *const[]){t, ids}, 1}, how, &axis, &r);
-    if (rc)
-        return rc;
+    int rc = segment_shape(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ t, ids }, 1 }, how,
+                           &axis, &r);
+    if (rc) return rc;
     const int wide = r.compute;
-    segment_job j = {.wide = wide, .how = how, .dtype = t->dtype, .segments = p->i[0], .size = MCI_SIZE(wide), .n = t->shape[axis]};
+    segment_job j = { .wide = wide,
+                      .how = how,
+                      .dtype = t->dtype,
+                      .segments = p->i[0],
+                      .size = MCI_SIZE(wide),
+                      .n = t->shape[axis] };
     mc_tensor id = {0};
     double *count = NULL;
     if ((rc = segment_ids(op, ids, p->base, &j.segments, &id)) != 0)
@@ -303,7 +312,8 @@ static int scatter_infer(const mci_job *job, int how, mci_result *r)
     const mc_tensor *t = job->in[0], *index = job->in[1];
     char s1[MCI_TEXT], s2[MCI_TEXT];
     int dtype, axis, rc = mci_resolve(op, 1, &t, &dtype, &r->compute);
-    if (rc || (rc = mci_axis(op->name, t, job->params->naxes < 1 ? -1 : job->params->axes[0], &axis)) != 0)
+    if (rc || (rc = mci_axis(op->name, t, job->params->naxes < 1 ? -1 : job->params->axes[0],
+                             &axis)) != 0)
         return rc;
     const int wide = r->compute;
     if (how == MEAN && mci_kind(wide) == 'i')
@@ -321,16 +331,16 @@ static int scatter_infer(const mci_job *job, int how, mci_result *r)
     return MC_OK;
 }
 
-static int scatter(const mci_op *op, int how, int self, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_tensor *values,
-                   const mc_params *p)
+static int scatter(const mci_op *op, int how, int self, mc_tensor *out, const mc_tensor *t,
+                   const mc_tensor *index, const mc_tensor *values, const mc_params *p)
 {
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     int axis;
     mci_result r;
-    int rc = scatter_infer(&(mci_job){op, p, 2, (const mc_tensor *const[]){t, index}, 1}, how, &r);
-    if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
-        return rc;
-    scatter_job j = {.how = how, .self = self, .wide = r.compute};
+    int rc =
+        scatter_infer(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ t, index }, 1 }, how, &r);
+    if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0) return rc;
+    scatter_job j = { .how = how, .self = self, .wide = r.compute };
     mc_tensor pos = {0}, v = {0};
     if ((rc = mci_positions(op->name, index, t->shape[axis], p->base, &pos)) != 0)
         return rc;
@@ -378,11 +388,9 @@ int mci_segment_infer(const mci_job *job, mci_result *r)
 {
     const int how = how_of(job->op, job->params);
     int axis;
-    if (job->nin > 2)
-        return scatter_infer(job, how, r);
+    if (job->nin > 2) return scatter_infer(job, how, r);
     int rc = segment_shape(job, how, &axis, r);
-    if (!rc && job->params->i[0] < 0)
-        rc = mci_by_value(job->op);
+    if (!rc && job->params->i[0] < 0) rc = mci_by_value(job->op);
     return rc;
 }
 
@@ -391,7 +399,6 @@ int mci_segment_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const
 {
     (void)nout;
     const int how = how_of(op, p), self = op->variant == MCI_SEGMENT_SCATTER_ADD || p->i[1] != 0;
-    if (nin < 3)
-        return segment(op, how, outs[0], in[0], in[1], p);
+    if (nin < 3) return segment(op, how, outs[0], in[0], in[1], p);
     return scatter(op, how, self, outs[0], in[0], in[1], in[2], p);
 }

@@ -34,10 +34,11 @@ int mci_tridiagonal_infer(const mci_job *job, mci_result *r)
     const mc_tensor *bands = job->in[0], *rhs = job->in[1];
     char s1[MCI_TEXT], s2[MCI_TEXT];
     int dtype, compute, rc = mci_resolve(job->op, job->nin, job->in, &dtype, &compute);
-    if (rc)
-        return rc;
-    if (bands->ndim != 2 || bands->shape[0] != 3 || rhs->ndim < 1 || rhs->shape[0] != bands->shape[1])
-        return mci_error(MC_ESHAPE, "%s: bands are %s and right sides %s; give [3, n] and [n, ...]", job->op->name, mci_tensor_text(s1, sizeof s1, bands),
+    if (rc) return rc;
+    if (bands->ndim != 2 || bands->shape[0] != 3 || rhs->ndim < 1 ||
+        rhs->shape[0] != bands->shape[1])
+        return mci_error(MC_ESHAPE, "%s: bands are %s and right sides %s; give [3, n] and [n, ...]",
+                         job->op->name, mci_tensor_text(s1, sizeof s1, bands),
                          mci_tensor_text(s2, sizeof s2, rhs));
     return mci_result_one(r, dtype, rhs->ndim, rhs->shape);
 }
@@ -50,8 +51,9 @@ int mci_tridiagonal_run(const mci_op *op, int nout, mc_tensor **outs, int nin, c
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     double *factor = NULL;
     mci_result r;
-    int rc = mci_tridiagonal_infer(&(mci_job){op, p, nin, in, nout}, &r);
-    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 || out->numel == 0)
+    int rc = mci_tridiagonal_infer(&(mci_job){ op, p, nin, in, nout }, &r);
+    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 ||
+        out->numel == 0)
         return rc;
     const int64_t n = in[1]->shape[0];
     int64_t bytes;

@@ -74,7 +74,7 @@ static int bind_step(mci_device_plan *p, bound_step *b)
     for (int i = 0; i < s->nout; i++)
         out[i] = p->slots[s->slots[i]].t;
     b->host &= s->op != NULL;
-    const mci_job job = {op, s->params ? s->params : &none, s->nin, list, s->nout};
+    const mci_job job = { op, s->params ? s->params : &none, s->nin, list, s->nout };
     int rc = MC_OK;
     r.nout = s->nout;
     r.compute = -1;
