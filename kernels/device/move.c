@@ -56,6 +56,13 @@ KERNEL along(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, G
     }
 }
 
+KERNEL clear(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused, GLOBAL char *guards, const mcd_move j)
+{
+    const int64_t i = GLOBAL_LANE;
+    if (i < j.n)
+        AT(uint32_t, out, j.at[0])[i] = 0;
+}
+
 /* The winner of each place: the last write to it. out: [rows * size] of 32 bits, zero before. */
 KERNEL claim(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused, GLOBAL char *guards, const mcd_move j)
 {

@@ -7,6 +7,19 @@
 #include "index.h"
 #include "state.h"
 
+#if KIND == MCD_MOMENTS
+MC_INLINE double skewness(state s, int biased)
+{
+    const double n = (double)s.n, m2 = s.m2 / n, v = s.m3 / n / (m2 * sqrt(m2));
+    return biased ? v : v * (sqrt(n * (n - 1)) / (n - 2));
+}
+MC_INLINE double tailedness(state s, int biased)
+{
+    const double n = (double)s.n, m2 = s.m2 / n, v = s.m4 / n / (m2 * m2) - 3;
+    return biased ? v : (v * (n + 1) + 6) * ((n - 1) / ((n - 2) * (n - 3)));
+}
+#endif
+
 MC_INLINE int64_t row_at(int64_t row, int64_t m, int nd, const int64_t *shape, const int64_t *stride)
 {
     int64_t off[1];

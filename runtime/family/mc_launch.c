@@ -6,6 +6,8 @@
 #include "device/mc_program.h"
 #include "../../kernels/device/jobs.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ALIGN 256 /* bytes, of pieces of workspace */
@@ -164,6 +166,57 @@ int mci_launch_dense(mci_bound *b, mci_place *p, int dtype)
     int rc = mci_launch_copy(b, &w, p);
     *p = w;
     return rc;
+}
+
+int mci_launch_loads(mci_bound *b, mci_place *p, int compute, char *text, size_t room)
+{
+    const int whole = mci_kind(compute) != 'f' && mci_kind(compute) != 'c', complex = mci_kind(compute) == 'c', half = p->dtype == MC_F16 || p->dtype == MC_BF16;
+    const int wide = complex ? MC_C128 : whole ? MC_I64 : MC_F64;
+    const char *load = "(x)";
+    if (half && compute == MC_F32)
+        load = p->dtype == MC_F16 ? "mck_f16_to_f32(x)" : "mck_bf16_to_f32(x)";
+    else if (compute == MC_I64 && mci_kind(p->dtype) != 'f' && mci_kind(p->dtype) != 'c')
+        load = "((int64_t)(x))";
+    else if (p->dtype != compute) {
+        int rc = mci_launch_dense(b, p, compute);
+        if (rc)
+            return rc;
+    }
+    snprintf(text, room, "#include \"mck_cast.h\"\n#include \"%s\"\n#define S %s\n#define T %s\n#define NAME %s\n#define LOAD(x) %s\n#define COMPLEX %d\n"
+                         "#define WHOLE %d\n#define W %s\n#define WNAME %s\n",
+             complex ? "mck_math_c.h" : whole ? "mck_int.h" : "mck_math.h", mci_device_types[p->dtype], mci_device_types[compute], mc_dtype_name(compute), load,
+             complex, whole, mci_device_types[wide], mc_dtype_name(wide));
+    return MC_OK;
+}
+
+mci_place mci_launch_stores(mci_bound *b, const mci_place *p, int from, char *text, size_t room)
+{
+    const int real = from == MC_F32 || from == MC_F64;
+    const char *store = p->dtype == from                                                 ? "(x)"
+                        : real && p->dtype == MC_F32                                     ? "((float)(x))"
+                        : real && p->dtype == MC_F64                                     ? "((double)(x))"
+                        : real && p->dtype == MC_F16                                     ? "mck_f32_to_f16((float)(x))"
+                        : real && p->dtype == MC_BF16                                    ? "mck_f32_to_bf16((float)(x))"
+                        : from == MC_C128 && p->dtype == MC_C64                          ? "mck_narrow_c128(x)"
+                                                                                         : NULL;
+    mci_place to = store && mci_place_dense(p) ? *p : mci_place_work(b, store ? p->dtype : from, p->ndim, p->shape);
+    snprintf(text, room, "#define O %s\n#define STORE(x) %s\n", mci_device_types[to.dtype], store ? store : "(x)");
+    return to;
+}
+
+mci_place mci_place_rows(const mci_place *p, unsigned mask, int64_t *m, int64_t *n)
+{
+    mci_place q = *p;
+    int at = 0;
+    *m = *n = 1;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < p->ndim; i++)
+            if ((int)(mask >> i & 1) == pass) {
+                q.shape[at] = p->shape[i];
+                q.strides[at++] = p->strides[i];
+                *(pass ? n : m) *= p->shape[i];
+            }
+    return q;
 }
 
 int mci_copy_launches(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out, mci_bound *b)

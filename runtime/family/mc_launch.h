@@ -11,6 +11,7 @@ typedef struct mci_formula {
 extern const char *const mci_device_formulas[];
 extern const mci_formula mci_device_ewise[][MC_NDTYPE];
 extern const char *const mci_device_casts[MC_NDTYPE]; /* from any dtype to this one */
+extern const char *const mci_device_types[MC_NDTYPE]; /* as C names them */
 
 /* An operand or a piece of workspace as launches see it: bytes behind the start of a slot, and a layout. operand: the one whose number travels
  * in the job, -1 where there is memory. */
@@ -45,6 +46,14 @@ int mci_launch_number(mci_bound *b, int operand, int dtype, size_t at);
 int mci_launch_copy(mci_bound *b, const mci_place *to, const mci_place *from);
 /* p itself when it is contiguous and of that dtype, else a copy in workspace. */
 int mci_launch_dense(mci_bound *b, mci_place *p, int dtype);
+
+/* #define lines for kernels that read p and compute in a dtype: S, T, NAME, LOAD(x), COMPLEX, WHOLE; W and WNAME, the dtype of sums. Where p is
+ * read in no such way it is converted into workspace first. */
+int mci_launch_loads(mci_bound *b, mci_place *p, int compute, char *text, size_t room);
+/* #define lines O, STORE(x) for results that are computed in `from` and written as p: p itself, or workspace that mci_launch_copy brings there. */
+mci_place mci_launch_stores(mci_bound *b, const mci_place *p, int from, char *text, size_t room);
+/* p seen with the masked axes behind the others; as contiguous rows of a dtype, with how many and how long. */
+mci_place mci_place_rows(const mci_place *p, unsigned mask, int64_t *m, int64_t *n);
 
 /* Forms of families (mc_launch_<family>.c). */
 typedef int mci_launches_fn(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out, mci_bound *b);

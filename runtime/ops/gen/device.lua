@@ -33,6 +33,9 @@ function M.text(env)
   for _, path in ipairs(env.files) do o[#o + 1] = ('    {"%s",\n%s},\n'):format(path:match '[^/]*$', literal(read(path))) end
   o[#o + 1] = '    {0, 0},\n};\n\n'
 
+  local types = {}
+  for i, d in ipairs(DT) do types[i] = ('"%s"'):format(d.c) end
+  o[#o + 1] = ('const char *const mci_device_types[MC_NDTYPE] = {%s};\n\n'):format(table.concat(types, ', '))
   o[#o + 1] = 'const char *const mci_device_casts[MC_NDTYPE] = {\n'
   for _, to in ipairs(DT) do
     local cases = {}
