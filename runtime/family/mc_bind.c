@@ -149,7 +149,7 @@ static int bring(const mci_bound *b, const mc_tensor *h, const mci_ref *from, co
     static const mc_params none = {.naxes = -1, .dtype = -1};
     mc_tensor header = *h, *out = &header;
     const mc_tensor *in = &header;
-    const mci_job job = {&mci_copy_op, &none, 1, &in};
+    const mci_job job = { &mci_copy_op, &none, 1, &in, 1 };
     mci_result r = {.nout = 1, .compute = -1, .dtype = {h->dtype}, .ndim = {h->ndim}};
     mci_bound c;
     memcpy(r.shape[0], h->shape, sizeof h->shape);
