@@ -38,6 +38,7 @@ typedef ulong uint64_t;
 #define KERNEL __kernel void
 #define GLOBAL __global
 #define GROUP __local
+#define MC_MAKE(type) (type)
 #define MC_TABLE __constant
 #define MC_TABLE_LOCAL __constant
 #define MC_TABLE_AT __constant
@@ -80,6 +81,7 @@ typedef unsigned long long uint64_t;
 #define KERNEL extern "C" __global__ void
 #define GLOBAL
 #define GROUP
+#define MC_MAKE(type) type
 #define MC_TABLE static __device__ const
 #define MC_TABLE_LOCAL static const
 #define MC_TABLE_AT const

@@ -175,6 +175,24 @@ int mci_device_open(const char *name)
 }
 
 int mc_device_find(const char *name) { return mci_device_open(name); }
+int mc_device_count(const char *kind)
+{
+    const mc_device_api *api = driver(kind);
+    return api ? api->count() : -mc_errstatus();
+}
+
+int mc_device_about(int number, char *name, int64_t room, int64_t out[3])
+{
+    if (number < 1 || number >= ndevices)
+        return mci_error(MC_EINVAL, "device %d is not open", number);
+    const mc_device_caps *c = &devices[number].caps;
+    snprintf(name, (size_t)room, "%s", c->name);
+    out[0] = c->memory;
+    out[1] = c->f64;
+    out[2] = c->processor;
+    return MC_OK;
+}
+
 const char *mci_device_text(int d) { return d >= 0 && d < ndevices ? devices[d].text : "?"; }
 const char *mc_device_name(int d) { return mci_device_text(d); }
 const mc_device_api *mci_device_api(int d) { return devices[d].api; }
@@ -449,7 +467,8 @@ int mci_device_check(int number)
             char none[GUARDS * 4];
             memset(none, 0xff, sizeof none);
             (void)d->api->put(d->handle, d->stream, d->guards, 0, none, 4 * (int64_t)n);
-            return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", d->guard[i].op, d->guard[i].why, (long long)seen[i]);
+            const char *why = d->guard[i].why, *advice = strchr(why, ';') ? "" : "; mask such elements out first";
+            return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1)%s", d->guard[i].op, why, (long long)seen[i], advice);
         }
     return MC_OK;
 }

@@ -6,6 +6,7 @@
 #include "device/mc_program.h"
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
+#include "mc_lua.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -172,5 +173,17 @@ int mc_device_program(int device, int index, char *source, int64_t room)
         if (p->device == device && n++ == index)
             snprintf(source, (size_t)room, "%s", p->source);
     pthread_mutex_unlock(&lock);
+    return n;
+}
+
+int64_t mc_device_source(const char *kind, const char *source, char *text, int64_t room)
+{
+    char *all = mci_device_source(kind, source);
+    if (!all)
+        return -1;
+    const int64_t n = (int64_t)strlen(all);
+    if (room > 0)
+        snprintf(text, (size_t)room, "%s", all);
+    mci_free(all);
     return n;
 }

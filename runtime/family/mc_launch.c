@@ -138,6 +138,14 @@ int mci_launch_guard(mci_bound *b, const char *why, size_t at)
     return patch(b, (mci_patch){.launch = b->nlaunch - 1, .operand = -1, .at = (int32_t)at, .why = why});
 }
 
+const char *mc_device_formula(int i)
+{
+    int n = 0;
+    while (mci_device_formulas[n])
+        n++;
+    return i < n ? mci_device_formulas[i] : i - n < MC_NDTYPE ? mci_device_casts[i - n] : NULL;
+}
+
 /* ---- copies ---- */
 
 int mci_launch_copy(mci_bound *b, const mci_place *to, const mci_place *from)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SOURCE "#include \"move.c\"\n"
-#define OUTSIDE "a position is outside the axis (they count from the base, negative ones from the end)"
+#define OUTSIDE "positions count from the base, negative ones from the end; the one is outside the axis"
 
 /* A launch of move.c: buffers out, x, index, values, guards. */
 static int move(mci_bound *b, const char *source, const char *kernel, const mcd_move *j, const mci_place *out, const mci_place *x, const mci_place *index, const char *why)

@@ -99,7 +99,7 @@ function M.text(env)
     end
     o[#o + 1] = literal(text .. '#include "ewise.c"\n') .. ',\n'
   end
-  o[#o + 1] = '};\n\nconst mci_formula mci_device_ewise[][MC_NDTYPE] = {\n'
+  o[#o + 1] = '    0,\n};\n\nconst mci_formula mci_device_ewise[][MC_NDTYPE] = {\n'
   for i, row in ipairs(rows) do
     local cells = {}
     for _, d in ipairs(DT) do
