@@ -207,8 +207,11 @@ static void one_problem(mci_batch *b, int64_t at, char *area)
         if ((j->finite >> k & 1) && !loaded_finite(j, k, q.in[k]))
             why = MCI_NOT_FINITE;
     }
-    if (!why)
+    if (!why) {
+        j->blas->enter();
         why = j->solve(j, &q);
+        j->blas->leave();
+    }
     for (int k = 0; k < j->nout && !why; k++) {
         const mci_part_out *x = &j->out[k];
         if (x->from != MCI_PLACE)
@@ -353,7 +356,7 @@ int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
             plan = plans[i].plan;
     if (!plan || nin < 1 || nin > 3 || nout < 1 || nout > 3)
         return mci_error(MC_EINTERNAL, "%s: %d operands and %d results have no plan; please report it", op->name, nin, nout);
-    if (!(j.lapack = mci_lapack()))
+    if (!(j.lapack = mci_lapack()) || !(j.blas = mci_blas()))
         return mc_errstatus();
     describe_operands(&j);
     int rc = take_operands(&j);
