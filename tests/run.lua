@@ -64,17 +64,18 @@ local function stopped()
   os.exit(128 + number)
 end
 
--- Without the optional neighbours (MASCON_TEST_BARE=1) a test that meets one is pending: what it met has to name the plug-in and the package.
+-- Without the optional neighbours (MASCON_TEST_BARE=1) a test that meets one is pending, if what it met names the
+-- plug-in and the package.
 if os.getenv 'MASCON_TEST_BARE' == '1' then
   busted.subscribe({ 'test', 'start' }, function(element)
     local body = element.run
     element.run = function(...)
-      local ok, e = xpcall(body, function(e)
-        local text = type(e) == 'table' and tostring(e.message or e) or tostring(e)
+      local fine, e = xpcall(body, function(object)
+        local text = type(object) == 'table' and tostring(object.message or object) or tostring(object)
         local plugin = text:match '(mc_%w+%.so): cannot be opened [^\n]*install'
-        return plugin and { needs = plugin } or { e = e, trace = debug.traceback() }
+        return plugin and { needs = plugin } or { e = object, trace = debug.traceback() }
       end, ...)
-      if ok then return end
+      if fine then return end
       if e.needs then busted.pending('needs ' .. e.needs) end
       if type(e.e) == 'string' then error(e.e .. '\n' .. e.trace, 0) end
       error(e.e, 0)

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#define MOST 60 /* buffers in use at one time; builds have room for twice MAX_THREADS, 50 at least */
+/* Buffers in use at one time: builds have room for twice MAX_THREADS, 50 at least. */
+#define MOST 48
 
 extern void *blas_memory_alloc(int place);
 extern void blas_memory_free(void *buffer);

@@ -91,9 +91,10 @@ typedef struct mc_lapack_api {
     int (*pbsv)(int type, char uplo, int n, int kd, int nrhs, void *ab, int ldab, void *b, int ldb);
 } mc_lapack_api;
 
-/* OpenBLAS. Row-major, single-threaded; dtype letters as in BLAS: 's','d','c','z'. C = A*B (+ C when accumulate). ready: 0 once a thread can
- * work in it, else a status with the record. Calls of LAPACK that work, not those that ask for sizes, stand between enter and leave; enter
- * waits where memory is short of a work buffer for one thread more. gemm does so itself. */
+/* OpenBLAS. Row-major, single-threaded; dtype letters as in BLAS: 's','d','c','z'. C = A*B.
+ * ready: 0 once a thread can work in it, else a status with the record. Calls of LAPACK that work,
+ * not those that ask for sizes, stand between enter and leave; enter waits where memory is short of
+ * a work buffer for one thread more. gemm does so itself. */
 typedef struct mc_blas_api {
     int abi;
     const char *name;

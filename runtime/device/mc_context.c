@@ -75,7 +75,7 @@ static int open_locked(int k, void *api)
     snprintf(path, sizeof path, "%s/%s", ctx.dir, p->file);
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const char *why = lib ? NULL : dlerror();
-    if (why && (strstr(why, "Cannot allocate memory") || strstr(why, "cannot allocate memory") || strstr(why, "failed to map segment") ||
+    if (why && (strstr(why, "annot allocate memory") || strstr(why, "failed to map segment") ||
                 strstr(why, "out of memory"))) {
         p->starved = 1;
         p->tried = 0;
@@ -100,7 +100,8 @@ static int open_locked(int k, void *api)
 static void refuse(const plugin *p)
 {
     if (p->starved)
-        mci_error(MC_ENOMEM, "memory: %s cannot be opened (%s); raise ulimit -v or release tensors", p->file, p->text);
+        mci_error(MC_ENOMEM, "memory: %s cannot be opened (%s); raise ulimit -v or release tensors",
+                  p->file, p->text);
     else
         mci_error(MC_EUNSUPPORTED, "%s: cannot be opened (%s); %s", p->file, p->text, p->advice);
 }

@@ -35,7 +35,7 @@ enum {
      * guardless. Hash chains are walked in inner loops without guards: a few turns. */
     GUARDLESS_STEPS = 4000,
     GUARDLESS_TURNS = 64,
-    DEAF_SECONDS = 2,       /* after a signal that nothing answered, by whole seconds of the clock: the next one ends the process */
+    DEAF_SECONDS = 2,       /* the next signal after one that nothing answered ends the process */
     PATIENT_TICKS = 5,      /* ticks outside of compiled code before stepping starts there */
     MAX_RANGES = 64
 };
@@ -334,12 +334,14 @@ static void on_signal(int sig, siginfo_t *info, void *context)
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (++presses == 1)
             first_press = now;
-        /* A neighbour that is deaf while it works cannot be told to stop. Results are published by one rename, so that the end of the process leaves
-         * the old ones or the new ones. */
-        if (presses >= 3 || (presses == 2 && pending && now.tv_sec - first_press.tv_sec >= DEAF_SECONDS)) {
+        /* A neighbour that is deaf while it works cannot be told to stop. Results are published by
+         * one rename, so that the end of the process leaves the old ones or the new ones. */
+        int deaf = pending && now.tv_sec - first_press.tv_sec >= DEAF_SECONDS;
+        if (presses >= 3 || (presses == 2 && deaf)) {
             static const char last[] = "mascon: ended by a further signal\n";
             ssize_t said = write(STDERR_FILENO, last, sizeof last - 1);
-            _exit(128 + sig + (said < 0 ? 0 : 0));
+            (void)said; /* nobody is left to be told */
+            _exit(128 + sig);
         }
     }
     pending = sig;
