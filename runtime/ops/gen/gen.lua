@@ -425,11 +425,18 @@ local function lua_value(v, indent)
   for _, k in ipairs(keys) do o[#o + 1] = ('[%q] = %s'):format(k, lua_value(v[k])) end
   return '{ ' .. table.concat(o, ', ') .. ' }'
 end
+local function named_numbers(t)
+  local keys, o = {}, {}
+  for k in pairs(t) do keys[#keys + 1] = k end
+  table.sort(keys)
+  for i, k in ipairs(keys) do o[i] = ('%s = %d'):format(k, t[k]) end
+  return '{ ' .. table.concat(o, ', ') .. ' }'
+end
 do
   local EXPORTED = { -- fields of a row that Lua sees
     'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module',
     'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value', 'truth', 'own_out', 'by_rows', 'joins',
-    'light',
+    'light', 'variant', 'compute', 'columns', 'law', 'inverse', 'batch', 'wide',
   }
   -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
   local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'd', 'cd', 'hand', 'fix', 'guard', 'kernels', 'example', 'work', 'operands' }
@@ -467,7 +474,7 @@ local function row(r) return setmetatable(r, meta) end
 local L = {
 ]]):format(table.concat(keys, ', ')), table.concat(lists), '}\nreturn {\n  version = ', lua_value(T.version), ',\n  dtypes = {\n' }
   for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute, c = d.c, wide = d.wide } .. ',\n' end
-  o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n' .. table.concat(rows) .. '  },\n}\n'
+  o[#o + 1] = '  },\n  elementwise = ' .. named_numbers(EWISE) .. ',\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n' .. table.concat(rows) .. '  },\n}\n'
   local said = header('what the rows of ops say of themselves', '-- ')
   write(out .. '/lua/mascon/gen/ops_text.lua', said .. 'return {\n' .. table.concat(texts) .. '}\n')
   write(out .. '/lua/mascon/gen/ops.lua', table.concat(o))
