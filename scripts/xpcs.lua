@@ -31,6 +31,8 @@ local o = mc.args.parse(words, {
     { 'strict_q', 'flag', 'never take matrices of other q' }, { 'dtype', { 'f32', 'f64' },
       'precision in which data are kept' },
     { 'sigma', 'numbers', 'standard deviation of C2, one number or one per angle (0.01)' },
+    { 'sigma_file', 'string', 'standard deviation of every point: .npy, .npz or .h5, [n, n] or [angles, n, n]',
+      value = 'FILE' }, { 'mask', 'string', 'which points count (not 0), in the same forms', value = 'FILE' },
     { 'scaling', { 'auto', 'averaged', 'individual', 'constant', 'fourier' },
       'contrast and offset: free for all angles together, for each, or fixed' },
     { 'loss', { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' },
@@ -57,7 +59,7 @@ local o = mc.args.parse(words, {
       'standard deviation of its noise', default = 0.01 },
     { 'mode', { 'static', 'laminar_flow' }, 'mode of a new configuration', default = 'laminar_flow' }, { 'output',
       'string', 'file of a new configuration', value = 'FILE', default = 'xpcs.yaml' },
-    { 'output_format', { 'yaml', 'json', 'npz' }, 'tables as YAML too, JSON alone, or arrays', default = 'yaml' },
+    { 'output_format', { 'yaml', 'json', 'npz' }, 'beside the JSON: tables as YAML, nothing, or parameters.npz', default = 'yaml' },
       { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'checkpoint_dir', 'string', 'folder of checkpoints: a fit that was stopped goes on from there', value = 'DIR' },
     { 'max_memory', 'string', 'memory the data may take; larger ones are streamed from a packed file', value = 'SIZE' },
@@ -118,7 +120,11 @@ mc.args.run('xpcs', function()
   print(xpcs.report.line(r))
   for _, list in ipairs { data.warnings, r.warnings, r.checks.errors, r.checks.warnings } do for _,
     w in ipairs(list) do print('note: ' .. w) end end
-  if (o.verbose or 0) > 1 then for _, key in ipairs(s.unused) do print('no effect here: ' .. key) end end
+  if (o.verbose or 0) > 1 then for _, key in ipairs(s.unused) do print('no effect here: ' .. key) end
+  elseif #s.unused > 0 then
+    print(('note: %d keys of the configuration steer other programs and have no effect here; -vv lists them'):format(
+      #s.unused))
+  end
   print(('\nresults in %s: %s  manifest.json'):format(s.dir, table.concat(files, '  ')))
   if not r.success then os.exit(3) end
 end)

@@ -112,6 +112,8 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     fails(nowhere .. ' --threads 0', 1, '--threads')
     fails(nowhere .. ' --initial-d0 0', 1, '--initial-d0')
     fails(nowhere .. ' --phi-angles "0,x"', 1, '--phi-angles', '0,45,90')
+    fails(nowhere .. ' --sigma 1 --sigma-file x.npy', 1, '--sigma and --sigma-file')
+    fails(nowhere .. ' --mask ' .. folder .. '/none.npy', 1, '--mask', 'none.npy', 'check the path')
     fails(nowhere .. ' --method lm', 2, '--method', 'nlsq, cmc')
     fails(nowhere .. ' --dt 0.1', 1, 'nowhere.h5', 'check the path')
     fails('--config ' .. folder .. '/nowhere.yaml', 1, 'nowhere.yaml')

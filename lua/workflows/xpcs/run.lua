@@ -36,6 +36,13 @@ function M.check(o)
     if o[name] and not (o[name] > 0 and o[name] < math.huge) then
       error(('--%s is %g; it must be positive'):format(name:gsub('_', '-'), o[name]), 0) end
   end
+  if o.sigma and o.sigma_file then error('--sigma and --sigma-file exclude each other; give one', 0) end
+  for _, name in ipairs { 'sigma_file', 'mask' } do
+    local file = o[name] and (mc.file.exists(o[name]) and o[name] or o[name]:gsub(':[^:]*$', ''))
+    if file and not mc.file.exists(file) then
+      error(('--%s %s: there is no such file; check the path'):format(name:gsub('_', '-'), o[name]), 0)
+    end
+  end
   angle_list(o.phi_angles)
 end
 
@@ -47,7 +54,7 @@ function M.settings(o)
   if o.config then s = require('workflows.xpcs.config').read(o.config, o.set)
   else
     s = { open = { q = o.q, dt = o.dt, mode = 'static' }, fit = { loss = 'linear' }, plotting = {}, streaming = {},
-      multi_start = {}, cmaes = {}, cache = {}, method = 'nlsq', progress = true, unused = {} }
+      multi_start = {}, cmaes = {}, posterior = {}, method = 'nlsq', progress = true, unused = {} }
     if o.set then error('--set changes keys of a configuration; name one with --config', 0) end
   end
   s.path = o.data_file or s.path
@@ -62,6 +69,9 @@ function M.settings(o)
   for _, name in ipairs { 'scaling', 'loss', 'sigma', 'f_scale', 'legacy_counting',
     'fourier_order' } do if o[name] ~= nil then s.fit[name] = o[name] end end
   if o.sigma and #o.sigma == 1 then s.fit.sigma = o.sigma[1] end
+  if o.sigma then s.open.sigma = nil end
+  if o.sigma_file then s.open.sigma, s.fit.sigma = o.sigma_file, nil end
+  s.open.mask = o.mask or s.open.mask
   if o.max_iterations then s.fit.max_nfev = o.max_iterations end
   if o.tolerance then s.fit.ftol, s.fit.xtol, s.fit.gtol = o.tolerance, o.tolerance, o.tolerance end
   if o.fixed then
@@ -127,15 +137,32 @@ function M.fit(s, data, quiet)
     end
   end
   local r
-  if s.multi_start.enable then
-    r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = s.multi_start.n_starts,
-      seed = s.multi_start.seed, sampling_strategy = s.multi_start.sampling_strategy,
-      use_screening = s.multi_start.use_screening })
-  elseif s.checkpoints then
-    local c = s.streaming
-    r = require('workflows.xpcs.state').fit(data, o, { dir = s.checkpoints, keep = c.keep_last_checkpoints,
-      resume = c.resume_from_checkpoint })
-  else r = require('workflows.xpcs.fit').fit(data, o) end
+  local c, m, e = s.streaming, s.multi_start, s.cmaes
+  if c.batch_size then data.block_values = c.batch_size end
+  if m.enable and e.enable then error('multi_start and cmaes are both enabled; enable one of them', 0) end
+  if (m.enable or e.enable) and s.checkpoints then
+    table.insert(data.warnings, 'a search from several starts keeps no checkpoints')
+  end
+  if m.enable then
+    r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = m.n_starts, seed = m.seed,
+      sampling_strategy = m.sampling_strategy, use_screening = m.use_screening, ftol = m.refinement_ftol })
+  elseif e.enable then
+    r = require('workflows.xpcs.search').evolve(data, o, { max_generations = e.max_generations, sigma = e.sigma,
+      popsize = e.popsize, tolfun = e.tol_fun, tolx = e.tol_x, seed = e.seed, ftol = e.refinement_ftol,
+      restarts = e.restart_strategy == 'none' and 0 or e.max_restarts, always = e.warmstart_auto_skip == false,
+      skip_below = e.warmstart_skip_threshold })
+  else
+    local run
+    if s.checkpoints then
+      function run(d, with)
+        return (require('workflows.xpcs.state').fit(d, with, { dir = s.checkpoints, keep = c.keep_last_checkpoints,
+          resume = c.resume_from_checkpoint, blocks = c.checkpoint_frequency, block_values = c.batch_size,
+          min_success_rate = c.min_success_rate }))
+      end
+    end
+    local retries = c.enable_fault_tolerance == false and 0 or c.max_retries_per_batch
+    r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
+  end
   if s.level then
     if r.loss == 'linear' then require('workflows.xpcs.intervals').profile(r, nil, s.level)
     else table.insert(r.warnings, 'profile intervals need the linear loss; none were computed') end
@@ -161,19 +188,20 @@ function M.write(s, data, r, record)
   for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/'
     .. name, name:find '^fitted_data' ~= nil) end
   for _, name in ipairs(results.side_files(dir, data)) do note(name, true) end
-  local limits = {}
+  local limits
   local scale = s.plotting.color_scale or {}
   if scale.mode == 'fixed' or scale.mode == 'legacy' then limits = { vmin = scale.fixed_min or 1, vmax = scale.fixed_max
-    or 1.5 } end
+    or 1.5 }
+  else limits = { low = scale.percentile_min, high = scale.percentile_max } end
   if s.save_plots then
     local form = s.plotting.format or 'png'
     for f = 1, data.F do
       local name = ('nlsq/c2_heatmaps_phi_%.1f.%s'):format(data.phi[f], form)
-      local saved, reason = mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name)
+      local saved, reason = mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name, { required = false })
       if not saved then
         name = name:gsub('%.%w+$', '.svg')
         table.insert(r.warnings, ('no %s: %s; figures are .svg'):format(form, tostring(reason)))
-        assert(mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name))
+        mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name)
       end
       note(name, false)
     end
@@ -200,7 +228,7 @@ function M.simulate(s, o)
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
   local fig = require('workflows.xpcs.report').experiment(d, { title = ('simulated, %s'):format(mode) })
   local figure = s.dir .. '/simulated_data.svg'
-  assert(mc.plot.save(fig, figure))
+  mc.plot.save(fig, figure)
   return ('wrote %s and %s'):format(path, figure)
 end
 
@@ -208,7 +236,7 @@ end
 ---@return string path
 function M.plot(s, data)
   local path = s.dir .. '/experimental_data.svg'
-  assert(mc.plot.save(require('workflows.xpcs.report').experiment(data), path))
+  mc.plot.save(require('workflows.xpcs.report').experiment(data), path)
   return path
 end
 
