@@ -166,15 +166,17 @@ if queue then
   ffi.cdef 'int mkdir(const char *, unsigned int);'
   for _, file in ipairs(busted.context.children(busted.context.get())) do
     local name, run = file.name, file.run
-    file.run = function()
+    local function begin(_, ...)
       if ffi.C.mkdir(queue .. '/' .. path.basename(name), 448) ~= 0 then
         if ffi.errno() == 17 then return end -- EEXIST
         error(('%s cannot be written; files would be left out'):format(queue))
       end
       begun[name] = true
       busted.wrap(run)
-      return run()
+      return run(...)
     end
+    -- a table that is called, as busted makes them: it looks for getTrace there
+    file.run = setmetatable({ getTrace = run.getTrace, rewriteMessage = run.rewriteMessage }, { __call = begin })
   end
 end
 
