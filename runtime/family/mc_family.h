@@ -30,7 +30,18 @@ int mci_pad_infer(const mci_job *job, mci_result *r);
 int mci_take_infer(const mci_job *job, mci_result *r);
 int mci_gather_infer(const mci_job *job, mci_result *r);
 int mci_filter_infer(const mci_job *job, mci_result *r);
+int mci_random_infer(const mci_job *job, mci_result *r);
+int mci_sequence_infer(const mci_job *job, mci_result *r);
+int mci_segment_infer(const mci_job *job, mci_result *r);
+int mci_interp_infer(const mci_job *job, mci_result *r);
+int mci_tridiagonal_infer(const mci_job *job, mci_result *r);
+int mci_fft_infer(const mci_job *job, mci_result *r);
+int mci_dct_infer(const mci_job *job, mci_result *r);
+int mci_linalg_infer(const mci_job *job, mci_result *r);
+int mci_added_infer(const mci_job *job, mci_result *r);
 int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
+/* The error of an op whose results depend on elements in size, where those are not at hand. */
+int mci_by_value(const mci_op *op);
 /* The same on a device other than the CPU (mc_bind.c). */
 int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 

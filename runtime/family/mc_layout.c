@@ -49,7 +49,7 @@ static int join_infer(const mci_job *job, mci_result *r)
 static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     const int stack = op->joins, given = (out->flags & MC_FLAG_OUT) != 0;
-    const mci_job job = {op, p, nin, in};
+    const mci_job job = { op, p, nin, in, 1 };
     mci_result r;
     int rc = mci_layout_infer(&job, &r);
     if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)

@@ -216,8 +216,11 @@ static void one_problem(mci_batch *b, int64_t at, char *area)
         if ((j->finite >> k & 1) && !loaded_finite(j, k, q.in[k]))
             why = MCI_NOT_FINITE;
     }
-    if (!why)
+    if (!why) {
+        j->blas->enter();
         why = j->solve(j, &q);
+        j->blas->leave();
+    }
     for (int k = 0; k < j->nout && !why; k++) {
         const mci_part_out *x = &j->out[k];
         if (x->from != MCI_PLACE)
@@ -349,55 +352,77 @@ static void describe_operands(mci_linalg *j)
         j->in[2].rank = 1;
 }
 
-int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+/* All that headers say of a call: the plan, the batches, the results. */
+static int describe(const mci_job *job, mci_linalg *j, mci_batch *b, mci_result *r)
 {
-    mci_linalg j = {.op = op, .p = p, .t = in, .nin = nin, .nout = nout};
-    mci_batch b = {.j = &j};
-    mc_tensor temp[3] = {{0}};
+    const mci_op *op = job->op;
     const mci_plan_fn plan = plans[op->variant].plan;
-    int given[3], made = 0;
-    if (!plan || nin < 1 || nin > 3 || nout < 1 || nout > 3)
-        return mci_error(MC_EINTERNAL, "%s: %d operands and %d results have no plan; please report it", op->name, nin, nout);
-    if (!(j.lapack = mci_lapack()))
-        return mc_errstatus();
-    describe_operands(&j);
-    int rc = take_operands(&j);
-    if (!rc)
-        rc = plan(&j);
+    if (!plan || job->nin < 1 || job->nin > 3 || j->nout < 1 || j->nout > 3)
+        return mci_error(MC_EINTERNAL,
+                         "%s: %d operands and %d results have no plan; please report it", op->name,
+                         job->nin, j->nout);
+    if (!(j->lapack = mci_lapack()) || !(j->blas = mci_blas())) return mc_errstatus();
+    describe_operands(j);
+    int rc = take_operands(j);
+    if (!rc) rc = plan(j);
     if (rc)
         return rc;
-    if ((rc = mci_linalg_fits(&j, j.w.lwork > j.w.lrwork ? j.w.lwork : j.w.lrwork)) != 0)
+    if ((rc = mci_linalg_fits(j, j->w.lwork > j->w.lrwork ? j->w.lwork : j->w.lrwork)) != 0)
         return rc;
     mc_tensor outer[3];
     const mc_tensor *outers[3];
-    for (int k = 0; k < nin; k++) {
-        outer[k] = *in[k];
-        outer[k].ndim -= j.in[k].rank;
+    for (int k = 0; k < j->nin; k++) {
+        outer[k] = *j->t[k];
+        outer[k].ndim -= j->in[k].rank;
         outers[k] = &outer[k];
     }
-    if (mci_broadcast(op->name, outers, nin, &b.nb, b.shape))
-        return mci_linalg_wrong(&j, MC_ESHAPE, "batch sizes do not broadcast", "they must be equal or 1");
-    for (int k = 0; k < nin; k++)
-        mci_broadcast_strides(&outer[k], b.nb, j.in[k].batch);
-    b.count = mci_numel(b.nb, b.shape);
+    if (mci_broadcast(op->name, outers, j->nin, &b->nb, b->shape))
+        return mci_linalg_wrong(j, MC_ESHAPE, "batch sizes do not broadcast",
+                                "they must be equal or 1");
+    for (int k = 0; k < j->nin; k++) mci_broadcast_strides(&outer[k], b->nb, j->in[k].batch);
+    b->count = mci_numel(b->nb, b->shape);
+    r->nout = j->nout;
+    r->compute = j->dtype;
+    for (int k = 0; k < j->nout; k++) {
+        const mci_part_out *x = &j->out[k];
+        if (b->nb + x->rank > MC_MAX_RANK)
+            return mci_linalg_wrong(j, MC_ESHAPE, "a result would have more than 8 axes",
+                                    "use fewer batch axes");
+        mci_result_set(r, k, x->dtype, b->nb, b->shape);
+        if (x->rank > 0) r->shape[k][r->ndim[k]++] = x->rows;
+        if (x->rank > 1) r->shape[k][r->ndim[k]++] = x->cols;
+    }
+    return MC_OK;
+}
+
+int mci_linalg_infer(const mci_job *job, mci_result *r)
+{
+    mci_linalg j = {
+        .op = job->op, .p = job->params, .t = job->in, .nin = job->nin, .nout = job->nout
+    };
+    mci_batch b = { .j = &j };
+    return describe(job, &j, &b, r);
+}
+
+int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
+{
+    mci_linalg j = { .op = op, .p = p, .t = in, .nin = nin, .nout = nout };
+    mci_batch b = { .j = &j };
+    mc_tensor temp[3] = { { 0 } };
+    mci_result r;
+    int given[3], made = 0, rc = describe(&(mci_job){ op, p, nin, in, nout }, &j, &b, &r);
+    if (rc) return rc;
     for (int k = 0; k < nout && !rc; k++) {
-        const mci_part_out *x = &j.out[k];
-        int64_t full[MC_MAX_RANK + 2];
-        int nd = b.nb;
-        memcpy(full, b.shape, sizeof b.shape);
-        if (x->rank > 0)
-            full[nd++] = x->rows;
-        if (x->rank > 1)
-            full[nd++] = x->cols;
         given[k] = (outs[k]->flags & MC_FLAG_OUT) != 0;
-        rc = mci_out(op->name, outs[k], x->dtype, nd, full);
+        rc = mci_out(op->name, outs[k], r.dtype[k], r.ndim[k], r.shape[k]);
         made += rc == MC_OK;
         int direct = !rc && mci_contiguous(outs[k]);
         for (int i = 0; direct && i < nin; i++)
             direct = mci_overlap(outs[k], in[i]) < 0;
         b.target[k] = outs[k];
         if (!rc && !direct) {
-            rc = mc_create(&temp[k], x->dtype, nd, full);
+            rc = mc_create(&temp[k], r.dtype[k], r.ndim[k], r.shape[k]);
             b.target[k] = &temp[k];
         }
     }

@@ -56,7 +56,7 @@ int mci_recurrence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, co
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     int axis;
     mci_result r;
-    int rc = mci_recurrence_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_recurrence_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axis(op->name, in[0], p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
         return rc;
     const int compute = r.compute, nd = r.ndim[0];

@@ -169,7 +169,7 @@ int mci_softmax_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     unsigned mask;
     mci_result r;
-    int rc = mci_softmax_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_softmax_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0 || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
         return rc;
     softmax_job j = {.log = op->variant == MCI_SOFTMAX_LOG, .compute = r.compute};

@@ -105,7 +105,7 @@ int mci_sort_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     mci_result r;
     for (int i = 0; i < nout; i++)
         given[i] = (outs[i]->flags & MC_FLAG_OUT) != 0;
-    int rc = mci_sort_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_sort_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
         return rc;
     if (part && t->numel > 0 && (rc = place(op, t, axis, p, &kth)) != 0)
@@ -189,7 +189,7 @@ int mci_select_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     const int64_t q = lead ? p->i[2] : 1;
     unsigned mask;
     mci_result r;
-    int rc = mci_select_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_select_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0)
         return rc;
     if ((rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 || out->numel == 0)

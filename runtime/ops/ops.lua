@@ -24,6 +24,11 @@
 --            pieces; nothing: C text of the value over nothing, 0 by default (MCI_SKIP_*, MCI_FINISH_* of mc_ops.h)
 --   variant  what the driver of the family does for this row, where it does several things; rows may share one.
 --            A word, in C MCI_<FAMILY>_<VARIANT>; all rows of a family have one or none has
+--   columns  false: a reduction whose kernel has no form along columns
+--   law      an identity of the op that rewriting may use (compile/passes/algebra.lua): 'involution' f(f(x)) = x,
+--            'idempotent' f(f(x)) = f(x), 'even' f(-x) = f(x), 'same' f(x, x) = x; inverse: the op g with f(g(x)) = x
+--   batch    linear algebra of two operands: 'system', which takes a batch axis in front of both
+--   wide     random numbers: the parameter (from 1) that has an axis of its own
 --   joins    takes a list of tensors and an axis: how many axes the result has more than an operand
 --   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition)
 --   rules    derivative and batching: 'auto', 'none: why', or the key of lua/mascon/rules. For an elementwise row 'auto' is

@@ -9,7 +9,7 @@ local error = check.error
 
 local M = {}
 
-local EWISE = { unary = 1, binary = 2, ternary = 3, where = 3 }
+local EWISE = lib.gen.elementwise
 
 local rows
 --- Elementwise functions by name (aliases too).

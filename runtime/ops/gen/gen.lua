@@ -391,12 +391,12 @@ do
       if p[2] == 'int' or p[2] == 'bool' then ints = ints + 1 end
       if p[1] == 'reverse' and ints == 1 then reverse = 1 end
     end
-    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %d, %d, %s, %s},\n'):format(
+    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %d, %d, %s, %s, %d},\n'):format(
       r.says or r[1], r.id, family:upper(), family, nin, r.nout == 'list' and 255 or r.nout or 1,
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
       r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '),
       pieces, field(r, 'skip', 'fill hold count kernel'), field(r, 'finish', 'mean var std skew kurtosis log nan refuse'), reverse,
-      r.joins or 0, r.variant and VARIANTS[r.family][r.variant] or 0, r.fill or '0', r.nothing or '0')
+      r.joins or 0, r.variant and VARIANTS[r.family][r.variant] or 0, r.fill or '0', r.nothing or '0', r.by_value and 1 or 0)
   end
   o[#o + 1] = ('};\nconst int mci_nop = %d;\n\nconst int32_t mci_itemsize_table[] = {'):format(#T.ops)
   for _, d in ipairs(DT) do o[#o + 1] = d.size .. ', ' end
@@ -425,11 +425,18 @@ local function lua_value(v, indent)
   for _, k in ipairs(keys) do o[#o + 1] = ('[%q] = %s'):format(k, lua_value(v[k])) end
   return '{ ' .. table.concat(o, ', ') .. ' }'
 end
+local function named_numbers(t)
+  local keys, o = {}, {}
+  for k in pairs(t) do keys[#keys + 1] = k end
+  table.sort(keys)
+  for i, k in ipairs(keys) do o[i] = ('%s = %d'):format(k, t[k]) end
+  return '{ ' .. table.concat(o, ', ') .. ' }'
+end
 do
   local EXPORTED = { -- fields of a row that Lua sees
     'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module',
     'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value', 'truth', 'own_out', 'by_rows', 'joins',
-    'light',
+    'light', 'variant', 'compute', 'columns', 'law', 'inverse', 'batch', 'wide',
   }
   -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
   local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'd', 'cd', 'hand', 'fix', 'guard', 'kernels', 'example', 'work', 'operands' }
@@ -467,7 +474,7 @@ local function row(r) return setmetatable(r, meta) end
 local L = {
 ]]):format(table.concat(keys, ', ')), table.concat(lists), '}\nreturn {\n  version = ', lua_value(T.version), ',\n  dtypes = {\n' }
   for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute, c = d.c, wide = d.wide } .. ',\n' end
-  o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n' .. table.concat(rows) .. '  },\n}\n'
+  o[#o + 1] = '  },\n  elementwise = ' .. named_numbers(EWISE) .. ',\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n' .. table.concat(rows) .. '  },\n}\n'
   local said = header('what the rows of ops say of themselves', '-- ')
   write(out .. '/lua/mascon/gen/ops_text.lua', said .. 'return {\n' .. table.concat(texts) .. '}\n')
   write(out .. '/lua/mascon/gen/ops.lua', table.concat(o))

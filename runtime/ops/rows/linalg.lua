@@ -15,8 +15,8 @@ local function linalg(name, nin, params, more)
   more.variant = more.variant or name -- which factorisation
   op(more)
 end
-linalg('solve', 2, {}, { doc = 'x with a x = b for square matrices a[..., n, n]; b is a vector [n] or matrices [..., n, k]; LU with partial pivoting', source = STD, work = 1.1, example = "mc.linalg.solve({ { 2, 0 }, { 0, 4 } }, { 2, 4 })  --> f64[2]@cpu { 1, 1 }" })
-linalg('solve_triangular', 2, { { 'lower', 'bool', false }, { 'trans', TRANS, 'none' }, { 'unit_diagonal', 'bool', false } }, { doc = 'x with a x = b, or with the transpose or adjoint of a, for triangular a; the other triangle is not read', work = 1.1, example = "mc.linalg.solve_triangular({ { 2, 1 }, { 0, 4 } }, { 4, 8 })  --> f64[2]@cpu { 1, 2 }" })
+linalg('solve', 2, {}, { batch = 'system', doc = 'x with a x = b for square matrices a[..., n, n]; b is a vector [n] or matrices [..., n, k]; LU with partial pivoting', source = STD, work = 1.1, example = "mc.linalg.solve({ { 2, 0 }, { 0, 4 } }, { 2, 4 })  --> f64[2]@cpu { 1, 1 }" })
+linalg('solve_triangular', 2, { { 'lower', 'bool', false }, { 'trans', TRANS, 'none' }, { 'unit_diagonal', 'bool', false } }, { batch = 'system', doc = 'x with a x = b, or with the transpose or adjoint of a, for triangular a; the other triangle is not read', work = 1.1, example = "mc.linalg.solve_triangular({ { 2, 1 }, { 0, 4 } }, { 4, 8 })  --> f64[2]@cpu { 1, 2 }" })
 linalg('inv', 1, {}, { doc = 'inverse of square matrices', source = STD, work = 1, example = "mc.linalg.inv { { 1, 1 }, { 1, 2 } }  --> f64[2,2]@cpu { { 2, -1 }, { -1, 1 } }" })
 linalg('det', 1, {}, { doc = 'determinant of square matrices', source = STD, work = 1.2, example = "mc.linalg.det { { 1, 2 }, { 3, 5 } }  --> f64[]@cpu -1" })
 linalg('slogdet', 1, {}, { variant = 'det', nout = 2, doc = 'sign (a phase for complex matrices) and logarithm of the modulus of the determinant; 0 and -inf when singular', source = STD, work = 1.2, example = "mc.linalg.slogdet { { 0, 1 }, { 1, 0 } }  --> f64[]@cpu -1, f64[]@cpu 0" })

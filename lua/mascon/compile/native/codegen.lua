@@ -11,7 +11,7 @@ local emit = require 'mascon.gen.emit'
 
 local M = {}
 
-local EWISE = { unary = true, binary = true, ternary = true, where = true }
+local EWISE = lib.gen.elementwise
 local SHORT, BLOCK = 16, 256 -- BLOCK: elements of what one loop hands to the next; stays in the first-level cache
 
 local by_id, by_code, by_name = lib.by_id, {}, {}
