@@ -208,6 +208,11 @@ $(B)/tests/rules.mk: tests/c/build.sh $(wildcard tests/c/*.c tests/fuzz/*.c)
 soak: all
 	@SEED=$(SEED) tests/soak/run.sh $(B) 100 $(or $(SECONDS),3600) $(JOBS_OF_SOAK)
 
+# make test-bare the specs without any optional plug-in: what needs one names its package, and is skipped
+.PHONY: test-bare
+test-bare: all
+	@+tests/check.sh bare
+
 # make check     everything else: lint, asserts, sanitizers, threads, ISA, JIT off, forced collection, fuzzing (STEPS='lint asan')
 check: deps
 	@$(MAKE) --no-print-directory DEBS='$(DEBS_CHECK)' deps
@@ -310,4 +315,4 @@ dist: $(if $(WITH_TESTS),tests-c,all)
 
 # make clean     removes every build folder
 clean:
-	rm -rf $(B) build-debug build-asan
+	rm -rf $(B) build-debug build-asan build-bare

@@ -13,10 +13,12 @@ local o = mc.args.parse(arg, {
     { 'event_id', 'list', 'ids or names of the events to take' }, { 'tmin', 'number', 'start of an epoch, s from its event', default = -0.2 },
     { 'tmax', 'number', 'end of an epoch, s', default = 0.5 }, { 'baseline', 'numbers', 'stretch whose mean is taken off, s', value = 'FROM,TO' },
     { 'highpass', 'number', 'zero-phase high-pass of the recording, Hz' }, { 'lowpass', 'number', 'zero-phase low-pass of the recording, Hz' },
+    { 'no_proj', 'flag', 'leave projectors of a FIF file (SSP, average reference) unapplied' },
     { 'keep_marked', 'flag', 'keep epochs in stretches annotated "bad"' }, { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)' },
     { 'unit', 'string', 'unit of an array, such as uV (SI)' }, { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
     { 'bads', 'list', 'channels known to be bad: left alone' },
-    { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ') .. ', or a table .csv (where the file has none: 10-05, or a cap whose pins are all there)', value = 'NAME' },
+    { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ')
+      .. ', or a file .csv .tsv .elc .sfp .elp .locs .txt (where the file has none: 10-05, or a cap whose pins are all there)', value = 'NAME' },
     { 'picks', 'list', 'channels or types to clean; others are neither read nor kept (all that can be; all are kept)' },
     { 'reject_by', { 'local', 'global', 'ransac' }, 'limits by channel with repair, one limit a type, or channels that others cannot predict', default = 'local' },
     { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact' },
@@ -66,7 +68,6 @@ local function prepare(x)
   end
   if o.montage or (eeg > 0 and placed == 0) then
     local m = o.montage or meeg.montage.guess(x.channels)
-    if m:find '%.[ct]sv$' then m = meeg.montage.read(m) end
     local report
     x.channels, report = meeg.montage.join(x.channels, m)
     if not o.montage and 2 * report.matched < eeg then
@@ -74,7 +75,7 @@ local function prepare(x)
     end
     print('positions: ' .. report.text)
     if m == '10-05' or m == '10-10' or m == '10-20' then
-      print 'note: these positions follow from the definition on a sphere; those of the digitised head that MNE calls standard_1005 lie up to 28 mm away, and decisions can differ (--montage TABLE.csv gives others)'
+      print 'note: these positions follow from the definition on a sphere; those of the digitised head that MNE calls standard_1005 lie up to 31 mm away, and decisions can differ (--montage FILE takes those: help of mc.meeg.montage.read)'
     end
     placed = report.matched
   end
@@ -136,12 +137,13 @@ local function cut(raw, picks)
   end
   if o.highpass or o.lowpass then raw = raw:filter { highpass = o.highpass, lowpass = o.lowpass } end
   return meeg.epochs.cut(raw, {
-    events = events, event_id = wanted or ids, tmin = o.tmin, tmax = o.tmax, baseline = o.baseline, reject_by_annotation = not o.keep_marked, repeated = 'drop',
+    events = events, event_id = wanted or ids, tmin = o.tmin, tmax = o.tmax, baseline = o.baseline,
+      reject_by_annotation = not o.keep_marked, repeated = 'drop', proj = not o.no_proj,
   })
 end
 
 mc.args.run('autoreject', function()
-  local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types) })
+  local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types), proj = not o.no_proj })
   for _, w in ipairs(rawget(x, 'warnings') or {}) do print('note: ' .. w) end
   local picks = prepare(x)
   if not meeg.raw.is(x) and (o.highpass or o.lowpass) then error('--highpass and --lowpass are for recordings; ' .. o[1] .. ' holds epochs', 0) end

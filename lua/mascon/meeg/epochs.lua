@@ -148,7 +148,8 @@ end
 
 --- Opens epochs: -epo.fif (.fif.gz, split files), epoched .set, .npy and .npz [E, C, T]. Samples stay in the file until asked for.
 --
--- Options as in mc.meeg.raw.open; tmin (s) for arrays.
+-- Options as in mc.meeg.raw.open; tmin (s) for arrays; proj (true): projectors of a FIF file that are not applied to
+-- its samples are applied where epochs are read.
 -- Errors: a file that is not there, not of its format, or holds a continuous recording.
 ---@param path string
 ---@param opts? table
@@ -162,7 +163,8 @@ end
 --- Epochs around the events of a recording; see mascon.meeg.cut, where the options stand.
 --
 -- raw: from mc.meeg.raw.open. opts: events (i64 [n, 3] or a pattern for annotations; all annotations when left out), event_id, tmin (-0.2 s),
--- tmax (0.5 s), baseline ({ from, to } s), reject_by_annotation (true), detrend, channels, reject, flat, repeated, dtype.
+-- tmax (0.5 s), baseline ({ from, to } s), reject_by_annotation (true), detrend, proj (true), channels, reject, flat,
+-- repeated, dtype.
 ---     mc.meeg.epochs.cut(mc.meeg.raw.new{ data = mc.zeros{ 1, 500 }, fs = 100 }, { events = { { 50, 0, 1 }, { 495, 0, 1 } } }).drop_log[2][1]  --> TOO_SHORT
 ---@param raw table
 ---@param opts table
@@ -405,6 +407,20 @@ function methods.astype(e, dtype)
   if source then
     out._source = { count = source.count, dtype = dtype, read = function(rows, picks) return source.read(rows, picks):to { dtype = dtype } end }
   end
+  return out
+end
+
+--- New epochs with the projectors of info.projs applied that are not yet: patterns over channels taken out of the
+--- samples, where they are read.
+---
+--- Channels marked bad take no part. mc.meeg.epochs.cut and mc.meeg.open do this already, unless told proj = false.
+--- Source: Uusitalo and Ilmoniemi, Signal-space projection method for separating MEG or EEG into components, 1997.
+---@return table epochs
+function methods.apply_proj(e)
+  local read, projs = require('mascon.meeg.project').reader(e)
+  if not read then return e end
+  local out = M.behind(e, read)
+  out.info.projs = projs
   return out
 end
 
