@@ -9,7 +9,7 @@ local name, why
 function M.name()
   if name == nil then
     ffi.cdef 'int setenv(const char *name, const char *value, int overwrite);'
-    local libdir = require 'mascon.host'.libdir
+    local libdir = require "mascon.host".libdir
     ffi.C.setenv('POCL_CACHE_DIR', libdir .. '/pocl', 0)
     os.execute(("mkdir -p '%s/pocl'"):format(libdir))
     local want = os.getenv 'MASCON_TEST_DEVICE' or 'opencl:0'
