@@ -4,6 +4,7 @@
  * parallel; writing is serial in the order of the positions, so that the last write of a place wins and sums are the same every time. */
 #include "record/mc_record.h"
 #include "family/mc_family.h"
+#include "../../kernels/mck_ewise.h"
 
 #include <string.h>
 
