@@ -40,15 +40,25 @@ typedef struct plugin {
 } plugin;
 
 static plugin plugins[] = {
-    {"mc_zlib.so", "install zlib (Debian: zlib1g) to read and write compressed files", 0, ""},
-    {"mc_openblas.so", "install OpenBLAS (Debian: libopenblas0-pthread) for matrix products and linear algebra", 0, ""},
-    {"mc_rsvg.so", "install librsvg (Debian: librsvg2-2) for PNG figures, or write .svg", 0, ""},
-    {"mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, ""},
-    {"mc_fftw.so", "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, ""},
-    {"mc_hdf5.so", "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version 7.3", 0, ""},
-    {"mc_yaml.so", "install libyaml (Debian: libyaml-0-2) to read .yaml files, or write the same as .json", 0, ""},
-    {"mc_cuda.so", "install the NVIDIA driver and NVRTC", 0, ""},
-    {"mc_opencl.so", "install an OpenCL loader and driver (Debian: ocl-icd-libopencl1 and pocl-opencl-icd)", 0, ""},
+    { "mc_zlib.so", "install zlib (Debian: zlib1g) to read and write compressed files", 0, "" },
+    { "mc_openblas.so",
+      "install OpenBLAS (Debian: libopenblas0-pthread) for matrix products and linear algebra", 0,
+      "" },
+    { "mc_rsvg.so", "install librsvg (Debian: librsvg2-2) for PNG figures, or write .svg", 0, "" },
+    { "mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, "" },
+    { "mc_fftw.so",
+      "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, "" },
+    { "mc_hdf5.so",
+      "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version "
+      "7.3",
+      0, "" },
+    { "mc_yaml.so",
+      "install libyaml (Debian: libyaml-0-2) to read .yaml files, or write the same as .json", 0,
+      "" },
+    { "mc_cuda.so", "install the NVIDIA driver and NVRTC", 0, "" },
+    { "mc_opencl.so",
+      "install an OpenCL loader and driver (Debian: ocl-icd-libopencl1 and pocl-opencl-icd)", 0,
+      "" },
 };
 
 static void default_dir(void)
@@ -91,17 +101,17 @@ static int open_locked(int k, void *api)
     return *abi != 0;
 }
 
-#define NEIGHBOUR(type, name, k)                                                                                          \
-    static type name##_api;                                                                                               \
-    static const type *name##_open(void)                                                                                  \
-    {                                                                                                                     \
-        pthread_mutex_lock(&ctx.lock);                                                                                    \
-        int ok = open_locked(k, &name##_api);                                                                             \
-        pthread_mutex_unlock(&ctx.lock);                                                                                  \
-        if (ok)                                                                                                           \
-            return &name##_api;                                                                                           \
-        mci_error(MC_EUNSUPPORTED, "%s: cannot be opened (%s); %s", plugins[k].file, plugins[k].text, plugins[k].advice); \
-        return NULL;                                                                                                      \
+#define NEIGHBOUR(type, name, k)                                                     \
+    static type name##_api;                                                          \
+    static const type *name##_open(void)                                             \
+    {                                                                                \
+        pthread_mutex_lock(&ctx.lock);                                               \
+        int ok = open_locked(k, &name##_api);                                        \
+        pthread_mutex_unlock(&ctx.lock);                                             \
+        if (ok) return &name##_api;                                                  \
+        mci_error(MC_EUNSUPPORTED, "%s: cannot be opened (%s); %s", plugins[k].file, \
+                  plugins[k].text, plugins[k].advice);                               \
+        return NULL;                                                                 \
     }
 
 NEIGHBOUR(mc_zlib_api, zlib, 0)
@@ -115,7 +125,10 @@ NEIGHBOUR(mc_device_api, cuda, 7)
 NEIGHBOUR(mc_device_api, opencl, 8)
 
 const mc_zlib_api *mci_zlib(void) { return zlib_open(); }
-const mc_blas_api *mci_blas(void) { return blas_open(); }
+const mc_blas_api *mci_blas(void)
+{
+    return blas_open();
+}
 
 const mc_lapack_api *mci_lapack(void)
 {

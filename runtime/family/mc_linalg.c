@@ -216,8 +216,7 @@ static void one_problem(mci_batch *b, int64_t at, char *area)
         if ((j->finite >> k & 1) && !loaded_finite(j, k, q.in[k]))
             why = MCI_NOT_FINITE;
     }
-    if (!why)
-        why = j->solve(j, &q);
+    if (!why) why = j->solve(j, &q);
     for (int k = 0; k < j->nout && !why; k++) {
         const mci_part_out *x = &j->out[k];
         if (x->from != MCI_PLACE)
