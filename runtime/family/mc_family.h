@@ -50,6 +50,7 @@ int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const m
 int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype);
 
 /* Maximum and sum of exp(x - maximum) over the masked axes of a tensor that is not empty (owns: mci_free). */
+struct mck_lse;
 int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, struct mck_lse **pairs);
 
 /* A dense tensor that is made while it is read: elements [first, first + n) into buf. */

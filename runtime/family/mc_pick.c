@@ -4,6 +4,7 @@
  * parallel; writing is serial in the order of the positions, so that the last write of a place wins and sums are the same every time. */
 #include "family/mc_bind.h"
 #include "record/mc_record.h"
+#include "../../kernels/mck_ewise.h"
 
 #include <string.h>
 

@@ -146,7 +146,8 @@ describe('tensors of several devices are one error', function()
     it(name, function()
       local m = support.message(ENTRIES[name])
       local operand = '[%w_]+%[[%d,]*%]@[%w:]+'
-      assert.matches(('%s: operands are on different devices, %s and %s; move one with :to "ref:0"'):format(name, operand, operand), m)
+      local pattern = '%s: operands are on different devices, %s and %s; move one with :to "ref:0"'
+      assert.matches(pattern:format(name, operand, operand), m)
       assert.matches('@cpu.*@ref:0.*move', (m:gsub('(@ref:0)(.*)(@cpu)', '%3%2%1')))
     end)
   end
