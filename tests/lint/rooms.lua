@@ -186,16 +186,11 @@ for _, a in ipairs(floors.c_arrows()) do
     complain(a.path, a.line, ('includes "%s": %s stands above %s'):format(a.header, a.to, a.from))
   end
 end
-local calls, still = floors.c_calls(), {}
+local calls = floors.c_calls()
 for _, c in ipairs(calls) do
   if floors.place_c[c.to] > floors.place_c[c.from] then
-    local key = c.file .. ' ' .. c.name
-    still[key] = true
-    if not floors.CALLS[key] then complain('runtime/' .. c.file, 1, ('calls %s of %s: %s stands above %s'):format(c.name, c.target, c.to, c.from)) end
+    complain('runtime/' .. c.file, 1, ('calls %s of %s: %s stands above %s'):format(c.name, c.target, c.to, c.from))
   end
-end
-for key in pairs(#calls > 0 and floors.CALLS or {}) do
-  if not still[key] and io.open('runtime/' .. key:match '^%S+') then complain('tests/lint/floors.lua', 1, ('CALLS lists %s, which is gone; take it off the list'):format(key)) end
 end
 for _, circle in ipairs(floors.circles(arrows, function(a) return a.eager end)) do
   complain(circle:match '^%S+', 1, ('is loaded in a circle: %s'):format(circle))
