@@ -32,7 +32,7 @@ MCK_CLASS(f64, double, 63, 1.7976931348623157e308)
     MC_INLINE C mck_sign_##name(C a)                                                                               \
     {                                                                                                              \
         const T r = mck_abs_##name(a);                                                                             \
-        return mck_make_##name(r == 0 ? 0 : a.re / r, r == 0 ? 0 : a.im / r);                                                       \
+        return mck_make_##name(r == 0 ? 0 : a.re / r, r == 0 ? 0 : a.im / r);                        \
     }
 MCK_CLASS_COMPLEX(c64, mck_c64, float, f32)
 MCK_CLASS_COMPLEX(c128, mck_c128, double, f64)

@@ -153,7 +153,8 @@ MC_INLINE double mck_gamma_core_f64(double x, double low_x, int inverse)
         const mck_pair g = mck_gamma_log2(top, 0);
         if (inverse) /* Gamma(-x) may overflow where the product does not */
             return mck_pair_exp2(mck_pair_add(g, MC_MAKE(mck_pair){-64.0, 0})) * s * 0x1p64;
-        return mck_pair_exp2(mck_pair_add(MC_MAKE(mck_pair){-g.hi, -g.lo}, MC_MAKE(mck_pair){128.0, 0})) / s * 0x1p-128;
+        return mck_pair_exp2(mck_pair_add(MC_MAKE(mck_pair){-g.hi, -g.lo},
+                                          MC_MAKE(mck_pair){128.0, 0})) / s * 0x1p-128;
     }
     if (x >= 2.0) {
         const double g = mck_gamma_row(x);

@@ -198,7 +198,8 @@ MC_INLINE mck_pair mck_pair_log2_small(mck_pair u)
 {
     const int tiny = u.hi < 1e-250;
     const double scale = tiny ? 0x1p600 : 1.0;
-    return mck_pair_add(mck_pair_log2(u.hi * scale, u.lo * scale), MC_MAKE(mck_pair){tiny ? -600.0 : 0.0, 0});
+    return mck_pair_add(mck_pair_log2(u.hi * scale, u.lo * scale),
+                        MC_MAKE(mck_pair){tiny ? -600.0 : 0.0, 0});
 }
 
 /* x^a y^b / B(a, b) with x and y = 1 - x as pairs. */

@@ -136,6 +136,8 @@ MC_API int mc_record_active(void);
 /* A tensor over the same memory with a buffer number of its own, so that an argument is told from
  * what else shows its memory. Shares. */
 MC_API int mc_record_alias(mc_tensor *out, const mc_tensor *t);
+/* The error of operands that lie on different devices, wherever they meet. */
+MC_API int mc_mixed_devices(const char *op, const mc_tensor *a, const mc_tensor *b);
 MC_API void mc_record_end(void);
 /* Stops (1) or resumes (0) all recordings; returns what was in force. */
 MC_API int mc_record_pause(int on);
@@ -258,7 +260,8 @@ MC_API int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *pa
                         const int32_t *out, int nin, const int32_t *in);
 /* Programs of devices, for tests: source i of those that `device` has built (how many there are is
  * returned); formula i of the op table or conversion behind them (NULL at the end, borrowed); the
- * whole text that a kind of device ("opencl", "cuda") is given for a source, its length returned. */
+ * whole text that a kind of device ("opencl", "cuda") is given for a source, its length
+ * returned. */
 MC_API int mc_device_program(int device, int i, char *source, int64_t room);
 MC_API const char *mc_device_formula(int i);
 MC_API int64_t mc_device_source(const char *kind, const char *source, char *text, int64_t room);

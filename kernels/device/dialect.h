@@ -1,9 +1,11 @@
 /* dialect.h - the language of device kernels: C that is OpenCL C 1.2 and CUDA C++ at once.
  *
- * Rules. Address spaces are spelled on every pointer: GLOBAL, GROUP, or none (a lane's own). Arguments of a kernel: buffers, then one struct by
- * value (jobs.h) whose first members say how many bytes into its buffer each operand begins. One lane does one element or one row; lanes beyond
- * the end do nothing, but meet every BARRIER. Math is ours (mck_math*.h), contraction is off: a fused multiply-add is asked for by name.
- * No compound literals, function pointers, restrict, printf; no fmin, fmax, min, max, whose NaN rules differ. */
+ * Rules. Address spaces are spelled on every pointer: GLOBAL, GROUP, or none (a lane's own).
+ * Arguments of a kernel: buffers, then one struct by value (jobs.h) whose first members say how
+ * many bytes into its buffer each operand begins. One lane does one element or one row; lanes
+ * beyond the end do nothing, but meet every BARRIER. Math is ours (mck_math*.h), contraction is
+ * off: a fused multiply-add is asked for by name. No compound literals, function pointers,
+ * restrict, printf; no fmin, fmax, min, max, whose NaN rules differ. */
 #ifndef MCD_DIALECT_H
 #define MCD_DIALECT_H
 
@@ -46,7 +48,8 @@ typedef ulong uint64_t;
 #define LANE ((int)get_local_id(0))
 #define LANES ((int)get_local_size(0))
 #define GROUP_AT(axis) ((int64_t)get_group_id(axis))
-#define GLOBAL_LANE ((int64_t)get_group_id(0) * (int64_t)get_local_size(0) + (int64_t)get_local_id(0))
+#define GLOBAL_LANE \
+    ((int64_t)get_group_id(0) * (int64_t)get_local_size(0) + (int64_t)get_local_id(0))
 #define ATOMIC_MIN(p, v) atomic_min((volatile __global uint *)(p), (v))
 #define half mcd_half /* no type here, but a name in the headers */
 #define ATOMIC_MAX(p, v) atomic_max((volatile __global uint *)(p), (v))
@@ -60,10 +63,22 @@ typedef ulong uint64_t;
 #define fmodf fmod
 #define copysignf copysign
 #define ldexpf ldexp
-MC_INLINE uint64_t mck_bits_f64(double x) { return as_ulong(x); }
-MC_INLINE double mck_from_bits_f64(uint64_t u) { return as_double(u); }
-MC_INLINE uint32_t mck_bits_f32(float x) { return as_uint(x); }
-MC_INLINE float mck_from_bits_f32(uint32_t u) { return as_float(u); }
+MC_INLINE uint64_t mck_bits_f64(double x)
+{
+    return as_ulong(x);
+}
+MC_INLINE double mck_from_bits_f64(uint64_t u)
+{
+    return as_double(u);
+}
+MC_INLINE uint32_t mck_bits_f32(float x)
+{
+    return as_uint(x);
+}
+MC_INLINE float mck_from_bits_f32(uint32_t u)
+{
+    return as_float(u);
+}
 #define MCD_HIGH(a, b) mul_hi((ulong)(a), (ulong)(b))
 
 #else /* CUDA C++ */
@@ -96,10 +111,22 @@ typedef unsigned long long uint64_t;
 #define GLOBAL_LANE ((int64_t)blockIdx.x * (int64_t)blockDim.x + (int64_t)threadIdx.x)
 #define ATOMIC_MIN(p, v) atomicMin((unsigned *)(p), (v))
 #define ATOMIC_MAX(p, v) atomicMax((unsigned *)(p), (v))
-MC_INLINE uint64_t mck_bits_f64(double x) { return (uint64_t)__double_as_longlong(x); }
-MC_INLINE double mck_from_bits_f64(uint64_t u) { return __longlong_as_double((long long)u); }
-MC_INLINE uint32_t mck_bits_f32(float x) { return __float_as_uint(x); }
-MC_INLINE float mck_from_bits_f32(uint32_t u) { return __uint_as_float(u); }
+MC_INLINE uint64_t mck_bits_f64(double x)
+{
+    return (uint64_t)__double_as_longlong(x);
+}
+MC_INLINE double mck_from_bits_f64(uint64_t u)
+{
+    return __longlong_as_double((long long)u);
+}
+MC_INLINE uint32_t mck_bits_f32(float x)
+{
+    return __float_as_uint(x);
+}
+MC_INLINE float mck_from_bits_f32(uint32_t u)
+{
+    return __uint_as_float(u);
+}
 #define MCD_HIGH(a, b) __umul64hi((a), (b))
 
 #endif
@@ -119,8 +146,12 @@ MC_INLINE float mck_from_bits_f32(uint32_t u) { return __uint_as_float(u); }
 #define NAN mck_from_bits_f32(0x7fc00000u)
 #endif
 
-typedef struct mck_c64 { float re, im; } mck_c64;
-typedef struct mck_c128 { double re, im; } mck_c128;
+typedef struct mck_c64 {
+    float re, im;
+} mck_c64;
+typedef struct mck_c128 {
+    double re, im;
+} mck_c128;
 typedef uint8_t mck_bool;
 
 /* Element i of a buffer argument b whose operand begins `at` bytes in. */

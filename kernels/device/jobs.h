@@ -1,13 +1,16 @@
-/* jobs.h - the structs that launches pass by value, for the host and for kernels: 8-byte members first, no pointers.
+/* jobs.h - the structs that launches pass by value, for the host and for kernels: 8-byte members
+ * first, no pointers.
  *
- * at[k]: bytes from the start of buffer k to its operand, written by the runtime at every run. Strides are in elements. Indices of a flat
- * position run over shape[0..nd), the last one fastest. */
+ * at[k]: bytes from the start of buffer k to its operand, written by the runtime at every run.
+ * Strides are in elements. Indices of a flat position run over shape[0..nd), the last one fastest.
+ * */
 #ifndef MCD_JOBS_H
 #define MCD_JOBS_H
 
 #define MCD_RANK 8
 
-/* out[i] = in[i], converted. Buffers: out, in. num: the value instead of in, as the number of dtype `from`. */
+/* out[i] = in[i], converted. Buffers: out, in. num: the value instead of in, as the number of dtype
+ * `from`. */
 typedef struct mcd_copy {
     int64_t at[2], n, shape[MCD_RANK], stride[2][MCD_RANK], num[2];
     int32_t nd, from, is_num, size;
@@ -19,10 +22,12 @@ typedef struct mcd_ewise {
     int32_t nd, op, is_num, guard;
 } mcd_ewise;
 
-/* m rows of n elements, each to one result. Buffers: out, in, and the counts or second results. Row r of in begins at its place under
- * shape[0..kd), kept axes; its elements lie under rshape[0..rd). A row is cut into `parts` pieces of `step`; results are [m][parts]. */
+/* m rows of n elements, each to one result. Buffers: out, in, and the counts or second results. Row
+ * r of in begins at its place under shape[0..kd), kept axes; its elements lie under rshape[0..rd).
+ * A row is cut into `parts` pieces of `step`; results are [m][parts]. */
 typedef struct mcd_reduce {
-    int64_t at[4], m, n, parts, step, base, shape[MCD_RANK], stride[MCD_RANK], rshape[MCD_RANK], rstride[MCD_RANK];
+    int64_t at[4], m, n, parts, step, base, shape[MCD_RANK], stride[MCD_RANK], rshape[MCD_RANK],
+        rstride[MCD_RANK];
     double p;
     int32_t kd, rd, guard, flag;
 } mcd_reduce;

@@ -1,10 +1,15 @@
-/* move.c - elements by position: take, take_along_axis, searchsorted. Positions count from `base`, negative ones from the end. */
+/* move.c - elements by position: take, take_along_axis, searchsorted. Positions count from `base`,
+ * negative ones from the end. */
 #include "jobs.h"
 #include "index.h"
 
-typedef struct pair { uint64_t a, b; } pair;
+typedef struct pair {
+    uint64_t a, b;
+} pair;
 
-#define REFUSED(i) ATOMIC_MIN(AT(uint32_t, guards, j.at[4]) + j.guard, (uint32_t)((i) < 0xfffffffe ? (i) + 1 : 0xfffffffe))
+#define REFUSED(i)                                      \
+    ATOMIC_MIN(AT(uint32_t, guards, j.at[4]) + j.guard, \
+               (uint32_t)((i) < 0xfffffffe ? (i) + 1 : 0xfffffffe))
 
 /* Places of position p on an axis of `size`, -1 outside. */
 MC_INLINE int64_t place_of(int64_t p, int64_t base, int64_t size)
@@ -14,21 +19,24 @@ MC_INLINE int64_t place_of(int64_t p, int64_t base, int64_t size)
 }
 
 #define MOVE(T) AT(T, out, j.at[0])[to] = AT(const T, x, j.at[1])[from]
-#define MOVE_ANY                                 \
-    switch (j.bytes) {                           \
-    case 1: MOVE(uint8_t); break;                \
-    case 2: MOVE(uint16_t); break;               \
-    case 4: MOVE(uint32_t); break;               \
-    case 8: MOVE(uint64_t); break;               \
-    default: MOVE(pair); break;                  \
+#define MOVE_ANY                   \
+    switch (j.bytes) {             \
+    case 1: MOVE(uint8_t); break;  \
+    case 2: MOVE(uint16_t); break; \
+    case 4: MOVE(uint32_t); break; \
+    case 8: MOVE(uint64_t); break; \
+    default: MOVE(pair); break;    \
     }
 
-/* out[a][i][c] = x[a][index[i]][c] for a, i < count, c < width; x [][size][width], all contiguous. */
-KERNEL take(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused, GLOBAL char *guards, const mcd_move j)
+/* out[a][i][c] = x[a][index[i]][c] for a, i < count, c < width; x [][size][width], all contiguous.
+ * */
+KERNEL take(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+            GLOBAL char *guards, const mcd_move j)
 {
     const int64_t to = GLOBAL_LANE;
     if (to < j.n) {
-        const int64_t row = to / j.width, c = to - row * j.width, a = row / j.count, i = row - a * j.count;
+        const int64_t row = to / j.width, c = to - row * j.width, a = row / j.count,
+                      i = row - a * j.count;
         const int64_t at = place_of(AT(const int64_t, index, j.at[2])[i], j.base, j.size);
         if (at < 0) {
             REFUSED(i);
@@ -39,8 +47,10 @@ KERNEL take(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GL
     }
 }
 
-/* out[i] = x[...index[i]...] along an axis: stride[0] those of x without the axis, size and width its size and stride in x; index like out. */
-KERNEL along(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused, GLOBAL char *guards, const mcd_move j)
+/* out[i] = x[...index[i]...] along an axis: stride[0] those of x without the axis, size and width
+ * its size and stride in x; index like out. */
+KERNEL along(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+             GLOBAL char *guards, const mcd_move j)
 {
     const int64_t to = GLOBAL_LANE;
     if (to < j.n) {
@@ -56,15 +66,16 @@ KERNEL along(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, G
     }
 }
 
-KERNEL clear(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused, GLOBAL char *guards, const mcd_move j)
+KERNEL clear(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+             GLOBAL char *guards, const mcd_move j)
 {
     const int64_t i = GLOBAL_LANE;
-    if (i < j.n)
-        AT(uint32_t, out, j.at[0])[i] = 0;
+    if (i < j.n) AT(uint32_t, out, j.at[0])[i] = 0;
 }
 
 /* The winner of each place: the last write to it. out: [rows * size] of 32 bits, zero before. */
-KERNEL claim(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused, GLOBAL char *guards, const mcd_move j)
+KERNEL claim(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+             GLOBAL char *guards, const mcd_move j)
 {
     const int64_t i = GLOBAL_LANE;
     if (i < j.n) {
@@ -79,7 +90,8 @@ KERNEL claim(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, G
 }
 
 /* out[i] = values[w - 1] where w = index[i], of 32 bits, is not 0; else it stays. */
-KERNEL settle(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused, GLOBAL char *guards, const mcd_move j)
+KERNEL settle(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+              GLOBAL char *guards, const mcd_move j)
 {
     const int64_t to = GLOBAL_LANE;
     if (to < j.n) {
@@ -91,8 +103,10 @@ KERNEL settle(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, 
 }
 
 #if defined(KEY)
-/* How many of a sorted row stand before each value. size: of a row, width: values of a row (0: one row for all), axis 1: behind equal ones. */
-KERNEL search(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *values, GLOBAL char *unused, GLOBAL char *guards, const mcd_move j)
+/* How many of a sorted row stand before each value. size: of a row, width: values of a row (0: one
+ * row for all), axis 1: behind equal ones. */
+KERNEL search(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *values,
+              GLOBAL char *unused, GLOBAL char *guards, const mcd_move j)
 {
     const int64_t i = GLOBAL_LANE;
     if (i < j.n) {

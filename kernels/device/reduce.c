@@ -1,8 +1,10 @@
 /* reduce.c - reductions: a row to one result, by the states of state.h.
  *
- * A row is cut into pieces by shape alone; a piece is one lane's (columns, short rows) or one group's, whose lanes take every LANES-th element
- * and join in a tree. With one piece the result is finished at once, else `join` does it. S: operands as they lie, LOAD to T; N: the result
- * as it is computed, FINISH(s, n) makes it of a state and the number of elements; STORE to O. REFUSE: nothing seen is an error. */
+ * A row is cut into pieces by shape alone; a piece is one lane's (columns, short rows) or one
+ * group's, whose lanes take every LANES-th element and join in a tree. With one piece the result is
+ * finished at once, else `join` does it. S: operands as they lie, LOAD to T; N: the result as it is
+ * computed, FINISH(s, n) makes it of a state and the number of elements; STORE to O. REFUSE:
+ * nothing seen is an error. */
 #include "jobs.h"
 #include "index.h"
 #include "state.h"
@@ -20,7 +22,8 @@ MC_INLINE double tailedness(state s, int biased)
 }
 #endif
 
-MC_INLINE int64_t row_at(int64_t row, int64_t m, int nd, const int64_t *shape, const int64_t *stride)
+MC_INLINE int64_t row_at(int64_t row, int64_t m, int nd, const int64_t *shape,
+                         const int64_t *stride)
 {
     int64_t off[1];
     mcd_place1(row, m, nd, shape, stride, off);
@@ -28,7 +31,8 @@ MC_INLINE int64_t row_at(int64_t row, int64_t m, int nd, const int64_t *shape, c
 }
 
 /* Elements first, first + step, ... before `last` of a row. */
-MC_INLINE state walk(GLOBAL const S *x, state s, int64_t first, int64_t last, int64_t step, const mcd_reduce *j)
+MC_INLINE state walk(GLOBAL const S *x, state s, int64_t first, int64_t last, int64_t step,
+                     const mcd_reduce *j)
 {
     if (j->rd <= 1) {
         for (int64_t i = first; i < last; i += step)
@@ -43,21 +47,25 @@ MC_INLINE state walk(GLOBAL const S *x, state s, int64_t first, int64_t last, in
     return s;
 }
 
-#define WRITE(row, s)                                                                                                              \
-    do {                                                                                                                           \
-        if (REFUSE && (s).n == 0)                                                                                                  \
-            ATOMIC_MIN(AT(uint32_t, guards, j.at[3]) + j.guard, (uint32_t)((row) < 0xfffffffe ? (row) + 1 : 0xfffffffe));           \
-        const N result = FINISH(s);                                                                                                \
-        AT(O, out, j.at[0])[row] = STORE(result);                                                                                  \
+#define WRITE(row, s)                                                            \
+    do {                                                                         \
+        if (REFUSE && (s).n == 0)                                                \
+            ATOMIC_MIN(AT(uint32_t, guards, j.at[3]) + j.guard,                  \
+                       (uint32_t)((row) < 0xfffffffe ? (row) + 1 : 0xfffffffe)); \
+        const N result = FINISH(s);                                              \
+        AT(O, out, j.at[0])[row] = STORE(result);                                \
     } while (0)
 
 /* A lane for each piece of each row; neighbours take neighbouring rows. */
-KERNEL lanes(GLOBAL char *out, GLOBAL const char *in, GLOBAL char *partial, GLOBAL char *guards, const mcd_reduce j)
+KERNEL lanes(GLOBAL char *out, GLOBAL const char *in, GLOBAL char *partial, GLOBAL char *guards,
+             const mcd_reduce j)
 {
     const int64_t i = GLOBAL_LANE;
     if (i < j.m * j.parts) {
-        const int64_t part = i / j.m, row = i - part * j.m, first = part * j.step, last = first + j.step < j.n ? first + j.step : j.n;
-        const state s = walk(AT(const S, in, j.at[1]) + row_at(row, j.m, j.kd, j.shape, j.stride), state_none(), first, last, 1, &j);
+        const int64_t part = i / j.m, row = i - part * j.m, first = part * j.step,
+                      last = first + j.step < j.n ? first + j.step : j.n;
+        const state s = walk(AT(const S, in, j.at[1]) + row_at(row, j.m, j.kd, j.shape, j.stride),
+                             state_none(), first, last, 1, &j);
         if (j.parts > 1)
             AT(state, partial, j.at[2])[row * j.parts + part] = s;
         else
@@ -66,19 +74,21 @@ KERNEL lanes(GLOBAL char *out, GLOBAL const char *in, GLOBAL char *partial, GLOB
 }
 
 /* The states of a group's lanes into the first one. */
-#define TREE(seen)                                                      \
-    for (int h = LANES / 2; h > 0; h /= 2) {                            \
-        BARRIER;                                                        \
-        if (LANE < h)                                                   \
-            seen[LANE] = state_join(seen[LANE], seen[LANE + h]);        \
+#define TREE(seen)                                                         \
+    for (int h = LANES / 2; h > 0; h /= 2) {                               \
+        BARRIER;                                                           \
+        if (LANE < h) seen[LANE] = state_join(seen[LANE], seen[LANE + h]); \
     }
 
 /* A group for each piece of each row. */
-KERNEL groups(GLOBAL char *out, GLOBAL const char *in, GLOBAL char *partial, GLOBAL char *guards, const mcd_reduce j)
+KERNEL groups(GLOBAL char *out, GLOBAL const char *in, GLOBAL char *partial, GLOBAL char *guards,
+              const mcd_reduce j)
 {
     MCD_GROUP_MEMORY state seen[256];
-    const int64_t i = GROUP_AT(0), row = i / j.parts, part = i - row * j.parts, first = part * j.step, last = first + j.step < j.n ? first + j.step : j.n;
-    seen[LANE] = walk(AT(const S, in, j.at[1]) + row_at(row, j.m, j.kd, j.shape, j.stride), state_none(), first + LANE, last, LANES, &j);
+    const int64_t i = GROUP_AT(0), row = i / j.parts, part = i - row * j.parts,
+                  first = part * j.step, last = first + j.step < j.n ? first + j.step : j.n;
+    seen[LANE] = walk(AT(const S, in, j.at[1]) + row_at(row, j.m, j.kd, j.shape, j.stride),
+                      state_none(), first + LANE, last, LANES, &j);
     TREE(seen)
     if (LANE == 0) {
         const state s = seen[0];
@@ -90,7 +100,8 @@ KERNEL groups(GLOBAL char *out, GLOBAL const char *in, GLOBAL char *partial, GLO
 }
 
 /* A group for each row: its pieces. */
-KERNEL join(GLOBAL char *out, GLOBAL const char *in, GLOBAL char *partial, GLOBAL char *guards, const mcd_reduce j)
+KERNEL join(GLOBAL char *out, GLOBAL const char *in, GLOBAL char *partial, GLOBAL char *guards,
+            const mcd_reduce j)
 {
     MCD_GROUP_MEMORY state seen[256];
     const int64_t row = GROUP_AT(0);

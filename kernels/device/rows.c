@@ -1,4 +1,5 @@
-/* rows.c - ops along contiguous rows of n, m of them, a group for each: softmax, scans. S, T, LOAD, STORE as in reduce.c, results as O. */
+/* rows.c - ops along contiguous rows of n, m of them, a group for each: softmax, scans. S, T, LOAD,
+ * STORE as in reduce.c, results as O. */
 #include "jobs.h"
 #include "state.h"
 
@@ -11,13 +12,11 @@ KERNEL softmax(GLOBAL char *out, GLOBAL const char *in, const mcd_rows j)
     const int64_t row = GROUP_AT(0);
     GLOBAL const S *x = AT(const S, in, j.at[1]) + row * j.n;
     state s = state_none();
-    for (int64_t i = LANE; i < j.n; i += LANES)
-        s = state_push(s, LOAD(x[i]), i);
+    for (int64_t i = LANE; i < j.n; i += LANES) s = state_push(s, LOAD(x[i]), i);
     seen[LANE] = s;
     for (int h = LANES / 2; h > 0; h /= 2) {
         BARRIER;
-        if (LANE < h)
-            seen[LANE] = state_join(seen[LANE], seen[LANE + h]);
+        if (LANE < h) seen[LANE] = state_join(seen[LANE], seen[LANE + h]);
     }
     BARRIER;
     s = seen[0];
@@ -42,17 +41,14 @@ KERNEL scan(GLOBAL char *out, GLOBAL const char *in, const mcd_rows j)
     for (int64_t first = 0; first < j.n; first += LANES) {
         const int64_t i = first + LANE, at = j.flag ? j.n - 1 - i : i;
         state s = state_none();
-        if (i < j.n)
-            s = state_push(s, LOAD(x[at]), i);
+        if (i < j.n) s = state_push(s, LOAD(x[at]), i);
         seen[LANE] = s;
         BARRIER;
         for (int h = 1; h < LANES; h *= 2) {
             state left = state_none();
-            if (LANE >= h)
-                left = seen[LANE - h];
+            if (LANE >= h) left = seen[LANE - h];
             BARRIER;
-            if (LANE >= h)
-                seen[LANE] = state_join(left, seen[LANE]);
+            if (LANE >= h) seen[LANE] = state_join(left, seen[LANE]);
             BARRIER;
         }
         const state mine = state_join(before, seen[LANE]);

@@ -1,7 +1,8 @@
 /* state.h - what a lane keeps of the elements it has seen, for reductions and scans: KIND names it.
  *
- * T: dtype of the arithmetic, its name NAME; W: dtype of sums. SKIP: NaN are left out. A state knows how many numbers it has seen (n), so that
- * one that has seen none joins as nothing. push takes elements in any order, `at` is the element's place; join keeps the first of equal ones. */
+ * T: dtype of the arithmetic, its name NAME; W: dtype of sums. SKIP: NaN are left out. A state
+ * knows how many numbers it has seen (n), so that one that has seen none joins as nothing. push
+ * takes elements in any order, `at` is the element's place; join keeps the first of equal ones. */
 #ifndef MCD_STATE_H
 #define MCD_STATE_H
 
@@ -29,7 +30,10 @@
 
 #if KIND == MCD_SUM || KIND == MCD_PROD
 
-typedef struct state { W v; int64_t n; } state;
+typedef struct state {
+    W v;
+    int64_t n;
+} state;
 MC_INLINE state state_none(void)
 {
     state s;
@@ -61,8 +65,7 @@ MC_INLINE state state_join(state a, state b)
 MC_INLINE state state_push(state s, T v, int64_t at)
 {
     W w;
-    if (LEFT_OUT(v))
-        return s;
+    if (LEFT_OUT(v)) return s;
 #if COMPLEX
     w.re = v.re;
     w.im = v.im;
@@ -77,7 +80,10 @@ MC_INLINE state state_push(state s, T v, int64_t at)
 
 #elif KIND == MCD_MAX || KIND == MCD_MIN
 
-typedef struct state { T v; int64_t n; } state;
+typedef struct state {
+    T v;
+    int64_t n;
+} state;
 MC_INLINE state state_none(void)
 {
     state s;
@@ -87,10 +93,8 @@ MC_INLINE state state_none(void)
 }
 MC_INLINE state state_join(state a, state b)
 {
-    if (b.n == 0)
-        return a;
-    if (a.n == 0)
-        return b;
+    if (b.n == 0) return a;
+    if (a.n == 0) return b;
 #if KIND == MCD_MAX
     a.v = FN(maximum)(a.v, b.v);
 #else
@@ -115,7 +119,10 @@ MC_INLINE state state_push(state s, T v, int64_t at)
 #else
 #define BETTER(a, b) ((a) < (b) || (IS_NAN(a) && !IS_NAN(b)))
 #endif
-typedef struct state { T v; int64_t at, n; } state;
+typedef struct state {
+    T v;
+    int64_t at, n;
+} state;
 MC_INLINE state state_none(void)
 {
     state s;
@@ -127,8 +134,7 @@ MC_INLINE state state_none(void)
 MC_INLINE state state_join(state a, state b)
 {
     const int64_t n = a.n + b.n;
-    if (a.n == 0 || (b.n > 0 && (BETTER(b.v, a.v) || (!BETTER(a.v, b.v) && b.at < a.at))))
-        a = b;
+    if (a.n == 0 || (b.n > 0 && (BETTER(b.v, a.v) || (!BETTER(a.v, b.v) && b.at < a.at)))) a = b;
     a.n = n;
     return a;
 }
@@ -144,7 +150,9 @@ MC_INLINE state state_push(state s, T v, int64_t at)
 
 #elif KIND == MCD_TRUE /* n: elements, v: those that are not zero */
 
-typedef struct state { int64_t v, n; } state;
+typedef struct state {
+    int64_t v, n;
+} state;
 MC_INLINE state state_none(void)
 {
     state s;
@@ -170,9 +178,15 @@ MC_INLINE state state_push(state s, T v, int64_t at)
 }
 #define RESULT(s) (s).v
 
-#elif KIND == MCD_MOMENTS /* n numbers, their mean, sums of powers of the distance from it (Pebay, Formulas for robust one-pass parallel computation, 2008) */
+#elif KIND == \
+    MCD_MOMENTS
 
-typedef struct state { double mean, m2, m3, m4; int64_t n; } state;
+/* n numbers, their mean, sums of powers of the distance from it (Pebay, Formulas for robust,
+ * one-pass parallel computation of covariances and arbitrary-order statistical moments, 2008) */
+typedef struct state {
+    double mean, m2, m3, m4;
+    int64_t n;
+} state;
 MC_INLINE state state_none(void)
 {
     state s;
@@ -182,18 +196,16 @@ MC_INLINE state state_none(void)
 }
 MC_INLINE state state_join(state a, state b)
 {
-    if (b.n == 0)
-        return a;
-    if (a.n == 0)
-        return b;
+    if (b.n == 0) return a;
+    if (a.n == 0) return b;
     const double na = (double)a.n, nb = (double)b.n, n = na + nb, d = b.mean - a.mean, dn = d / n;
     state s;
     s.n = a.n + b.n;
     s.mean = a.mean + nb * dn;
     s.m2 = a.m2 + b.m2 + d * dn * na * nb;
     s.m3 = a.m3 + b.m3 + d * dn * dn * na * nb * (na - nb) + 3 * dn * (na * b.m2 - nb * a.m2);
-    s.m4 = a.m4 + b.m4 + d * dn * dn * dn * na * nb * (na * na - na * nb + nb * nb) + 6 * dn * dn * (na * na * b.m2 + nb * nb * a.m2) +
-           4 * dn * (na * b.m3 - nb * a.m3);
+    s.m4 = a.m4 + b.m4 + d * dn * dn * dn * na * nb * (na * na - na * nb + nb * nb) +
+           6 * dn * dn * (na * na * b.m2 + nb * nb * a.m2) + 4 * dn * (na * b.m3 - nb * a.m3);
     return s;
 }
 MC_INLINE state state_push(state s, T v, int64_t at)
@@ -206,7 +218,10 @@ MC_INLINE state state_push(state s, T v, int64_t at)
 
 #else /* MCD_LSE: the largest, and the sum of exponentials of the distances from it */
 
-typedef struct state { double v, sum; int64_t n; } state;
+typedef struct state {
+    double v, sum;
+    int64_t n;
+} state;
 MC_INLINE state state_none(void)
 {
     state s;

@@ -12,7 +12,10 @@
 #define MCD_NUMBER_bf16(v) ((uint16_t)(v)[0])
 #define MCD_NUMBER_f32(v) mck_from_bits_f32((uint32_t)(v)[0])
 #define MCD_NUMBER_f64(v) mck_from_bits_f64((uint64_t)(v)[0])
-#define MCD_NUMBER_c64(v) mck_make_c64(mck_from_bits_f32((uint32_t)(v)[0]), mck_from_bits_f32((uint32_t)((uint64_t)(v)[0] >> 32)))
-#define MCD_NUMBER_c128(v) mck_make_c128(mck_from_bits_f64((uint64_t)(v)[0]), mck_from_bits_f64((uint64_t)(v)[1]))
+#define MCD_NUMBER_c64(v)                             \
+    mck_make_c64(mck_from_bits_f32((uint32_t)(v)[0]), \
+                 mck_from_bits_f32((uint32_t)((uint64_t)(v)[0] >> 32)))
+#define MCD_NUMBER_c128(v) \
+    mck_make_c128(mck_from_bits_f64((uint64_t)(v)[0]), mck_from_bits_f64((uint64_t)(v)[1]))
 
 #endif

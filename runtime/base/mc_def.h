@@ -46,7 +46,8 @@
 #define MC_PRODUCT(a, b) ((a) * (b))
 #endif
 
-/* Tables of numbers, in a file and in a function, and what a pointer to one is to: a device's language says otherwise (kernels/device/dialect.h). */
+/* Tables of numbers, in a file and in a function, and what a pointer to one is to: a device's
+ * language says otherwise (kernels/device/dialect.h). */
 #define MC_TABLE MC_UNUSED static const
 #define MC_TABLE_LOCAL static const
 #define MC_TABLE_AT const

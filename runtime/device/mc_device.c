@@ -45,8 +45,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static device devices[MCI_DEVICES] = {{.text = "cpu"}};
 static int ndevices = 1;
 
-/* Queued work ends before the process does: drivers that are torn down under it crash. Asked for when a driver is there, so that it runs before
- * the driver's own ends. */
+/* Queued work ends before the process does: drivers that are torn down under it crash. Asked for
+ * when a driver is there, so that it runs before the driver's own ends. */
 static void finish_all(void)
 {
     for (int i = ndevices - 1; i > 0; i--)
@@ -133,7 +133,8 @@ static int split(const char *name, char *kind, size_t room, int *index)
 
 static int open_locked(const char *name);
 
-/* The device that MASCON_DEVICE names, else a card of CUDA, else one of OpenCL; the processor under OpenCL's name only where it was named. */
+/* The device that MASCON_DEVICE names, else a card of CUDA, else one of OpenCL; the processor under
+ * OpenCL's name only where it was named. */
 static int open_gpu(void)
 {
     const char *s = getenv("MASCON_DEVICE");
@@ -144,9 +145,12 @@ static int open_gpu(void)
         return d;
     d = open_kind("opencl:0", "opencl", 0);
     if (d >= 0 && devices[d].caps.processor)
-        return -mci_error(MC_EUNSUPPORTED, "device \"gpu\" is not there: OpenCL has this machine's processor alone; use \"cpu\", or set "
-                                           "MASCON_DEVICE=opencl:0 to have that");
-    return d >= 0 ? d : -mci_error(MC_EUNSUPPORTED, "device \"gpu\" is not there: neither CUDA nor OpenCL has a device; use \"cpu\"");
+        return -mci_error(MC_EUNSUPPORTED,
+                          "device \"gpu\" is not there: OpenCL has this machine's processor alone; "
+                          "use \"cpu\", or set MASCON_DEVICE=opencl:0 to have that");
+    if (d >= 0) return d;
+    return -mci_error(MC_EUNSUPPORTED, "device \"gpu\" is not there: neither CUDA nor OpenCL has a "
+                                       "device; use \"cpu\"");
 }
 
 static int open_locked(const char *name)
@@ -467,8 +471,10 @@ int mci_device_check(int number)
             char none[GUARDS * 4];
             memset(none, 0xff, sizeof none);
             (void)d->api->put(d->handle, d->stream, d->guards, 0, none, 4 * (int64_t)n);
-            const char *why = d->guard[i].why, *advice = strchr(why, ';') ? "" : "; mask such elements out first";
-            return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1)%s", d->guard[i].op, why, (long long)seen[i], advice);
+            const char *why = d->guard[i].why;
+            return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1)%s", d->guard[i].op,
+                             why, (long long)seen[i],
+                             strchr(why, ';') ? "" : "; mask such elements out first");
         }
     return MC_OK;
 }
@@ -484,7 +490,8 @@ int mci_device_put(mci_ref to, const void *from, int64_t bytes)
 int mci_device_get(void *to, mci_ref from, int64_t bytes)
 {
     const device *d = &devices[from.mem->device];
-    int rc = bytes > 0 ? d->api->get(d->handle, d->stream, to, from.mem->handle, from.at, bytes) : MC_OK;
+    int rc = MC_OK;
+    if (bytes > 0) rc = d->api->get(d->handle, d->stream, to, from.mem->handle, from.at, bytes);
     return rc ? rc : mci_device_check(from.mem->device);
 }
 

@@ -101,7 +101,8 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
         void *segment[MC_LAUNCH_BUFFERS];
         for (int k = 0; k < l->nbuf; k++) {
             const int guards = l->slot[k] == MCI_SLOT_GUARDS;
-            const mci_ref *r = guards ? NULL : l->slot[k] < b->nin + b->nout ? &refs[l->slot[k]] : work;
+            const int own = l->slot[k] < b->nin + b->nout;
+            const mci_ref *r = guards ? NULL : own ? &refs[l->slot[k]] : work;
             const int64_t at = guards ? 0 : r->at + l->off[k];
             segment[k] = !guards ? r->mem->handle : mci_device_guards(b->device);
             if (!segment[k]) /* no launch refused anything so far */
@@ -115,7 +116,8 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
     return MC_OK;
 }
 
-/* Whether result `o` may not be written while operands are read: they share elements, and not as the same ones of one dtype of an elementwise op. */
+/* Whether result `o` may not be written while operands are read: they share elements, and not as the
+ * same ones of one dtype of an elementwise op. */
 static int apart(const mci_bound *b, const mci_ref *refs, int o)
 {
     const int walks = b->op->family == MCI_FAMILY_EWISE || b->op->family == MCI_FAMILY_COPY;
@@ -178,21 +180,24 @@ int mci_bound_run(mci_bound *b, const mci_ref *refs)
         return run_hosted(b, refs);
     if (b->nlaunch == 0)
         return MC_OK;
-    mci_block *work = b->work ? mci_device_alloc(b->device, b->work) : NULL, *aside[MCI_RESULTS] = {0};
+    mci_block *work = b->work ? mci_device_alloc(b->device, b->work) : NULL;
+    mci_block *aside[MCI_RESULTS] = { 0 };
     mci_ref few[20], target[MCI_RESULTS], *list = (mci_ref *)(uintptr_t)refs;
     int rc = b->work && !work ? mc_errstatus() : MC_OK, moved = 0;
     for (int o = 0; o < b->nout && !rc; o++) {
         if (!apart(b, refs, o))
             continue;
         int64_t first;
-        if (!moved && (list = b->nin + b->nout <= 20 ? few : mci_alloc(sizeof *list * (size_t)(b->nin + b->nout))) != NULL)
-            memcpy(list, refs, sizeof *list * (size_t)(b->nin + b->nout));
+        const size_t bytes = sizeof *list * (size_t)(b->nin + b->nout);
+        if (!moved && (list = bytes <= sizeof few ? few : mci_alloc(bytes)) != NULL)
+            memcpy(list, refs, bytes);
         moved = 1;
         aside[o] = list ? beside(&b->headers[b->nin + o], b->device, &first) : NULL;
         if (!aside[o])
             rc = mc_errstatus();
         else
-            list[b->nin + o] = target[o] = (mci_ref){.mem = aside[o]->mem, .at = aside[o]->at + first};
+            list[b->nin + o] = target[o] =
+                (mci_ref){ .mem = aside[o]->mem, .at = aside[o]->at + first };
     }
     if (!rc)
         rc = run_launches(b, list, work ? &(mci_ref){.mem = work->mem, .at = work->at} : NULL);
@@ -252,6 +257,20 @@ int mci_device_copy_run(mc_tensor *dst, const mc_tensor *src)
 {
     static const mc_params none = {.naxes = -1, .dtype = -1};
     const mci_job job = { &mci_copy_op, &none, 1, &src, 1 };
+    mci_result r;
+    mci_result_one(&r, dst->dtype, dst->ndim, dst->shape);
+    return run_once(dst->device, &job, &r, &dst);
+}
+
+const mci_op mci_put_op = {
+    .name = "index", .id = -1, .family = MCI_FAMILY_PUT, .nin = 2, .nout = 1, .kernel = -1
+};
+
+int mci_device_put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values,
+                       int accumulate)
+{
+    const mc_params params = { .naxes = 1, .axes = { axis }, .dtype = -1, .i = { accumulate } };
+    const mci_job job = { &mci_put_op, &params, 2, (const mc_tensor *const[]){ index, values }, 1 };
     mci_result r;
     mci_result_one(&r, dst->dtype, dst->ndim, dst->shape);
     return run_once(dst->device, &job, &r, &dst);

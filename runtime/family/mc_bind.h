@@ -4,8 +4,9 @@
 
 #include "family/mc_family.h"
 
-/* A number that travels in the struct of a launch: operand `operand`, converted to dtype, at byte `at` of launch `launch`; with operand -1 the
- * number of its guard, where `why` says what is refused (NULL: the kernel refuses nothing). */
+/* A number that travels in the struct of a launch: operand `operand`, converted to dtype, at byte
+ * `at` of launch `launch`; with operand -1 the number of its guard, where `why` says what is refused
+ * (NULL: the kernel refuses nothing). */
 typedef struct mci_patch {
     int32_t launch, operand, dtype, at;
     const char *why;
@@ -34,6 +35,10 @@ void mci_bound_free(mci_bound *b);
 
 /* Copies `src` into `dst`, on one device: checked by the caller. */
 int mci_device_copy_run(mc_tensor *dst, const mc_tensor *src);
-extern const mci_op mci_copy_op;
+/* Writes to positions along an axis (mc_put), on one device: checked by the caller. */
+int mci_device_put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values,
+                       int accumulate);
+/* operand -> result; positions, values -> result along axes[0], which is added to where i[0] is set */
+extern const mci_op mci_copy_op, mci_put_op;
 
 #endif

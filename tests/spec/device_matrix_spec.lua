@@ -1,16 +1,19 @@
--- device_matrix_spec.lua - rows of the op table on a device with programs, within the class of the row of what the CPU gives.
+-- device_matrix_spec.lua - rows of the op table on a device with programs, within the class of the row of what the
+-- CPU gives.
 --
--- A sample of each row and dtype, contiguous and transposed. Rows without a form there are listed and counted: a number that may only go down.
+-- A sample of each row and dtype, contiguous and transposed. Rows without a form there are listed and counted: a
+-- number that may only go down.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local ops = require 'mascon.gen.ops'.ops
-local calls, device, tol, sample = support.load 'calls', support.load 'device', support.load 'tol', support.load 'sample'
+local calls, device = support.load 'calls', support.load 'device'
+local tol, sample = support.load 'tol', support.load 'sample'
 
 -- rows that have no form on a device yet
 local MISSING = 1000
 
--- Compiling costs a quarter of a second for each kernel: rows that share a program with others are tried in every dtype, the others in one of f64
--- and f32 by turns, in complex numbers and integers.
+-- Compiling costs a quarter of a second for each kernel: rows that share a program with others are tried in every
+-- dtype, the others in one of f64 and f32 by turns, in complex numbers and integers.
 local EVERY = { sum = true, max = true, add = true, where = true }
 local turn = 0
 local function dtypes(row)
@@ -45,12 +48,15 @@ end
 local EPS = { f32 = 2 ^ -23, f64 = 2 ^ -52, c64 = 2 ^ -23, c128 = 2 ^ -52, f16 = 2 ^ -10, bf16 = 2 ^ -7 }
 
 local function same(row, got, want, n)
-  if got.dtype ~= want.dtype or got.shape ~= want.shape then error(('%s[%s], want %s[%s]'):format(got.dtype, got.shape, want.dtype, want.shape), 0) end
+  if got.dtype ~= want.dtype or got.shape ~= want.shape then
+    error(('%s[%s], want %s[%s]'):format(got.dtype, got.shape, want.dtype, want.shape), 0)
+  end
   local class = (want.dtype:find '^c' and row.ctol) or row.tol
   if not EPS[want.dtype] then class = 'EXACT' end
   local a, b = sample.read(got), sample.read(want)
   for i = 1, #b do
-    local size = type(b[i]) == 'table' and math.max(math.abs(b[i].re), math.abs(b[i].im)) or type(b[i]) == 'number' and math.abs(b[i]) or 1
+    local v = b[i]
+    local size = type(v) == 'table' and math.max(math.abs(v.re), math.abs(v.im)) or type(v) == 'number' and math.abs(v) or 1
     local more = { n = n, scale = math.max(size, 1), bound = 1000 * (EPS[want.dtype] or 0) * math.max(size, 1) }
     local wrong = tol.compare(class, want.dtype, a[i], b[i], more)
     if wrong then error(('element %d: %s'):format(i, wrong), 0) end
@@ -65,9 +71,9 @@ local function case(row, dtype, call)
     local good, got = pcall(function() return { call.f(unpack(device.moved(call.args))) } end)
     local a
     if good then good, a = pcall(function() -- errors of values come where the host waits
-      local list = flat(got, {})
-      for i, t in ipairs(list) do list[i] = t:to 'cpu' end
-      return list
+      local moved = flat(got, {})
+      for i, t in ipairs(moved) do moved[i] = t:to 'cpu' end
+      return moved
     end) end
     if not good then
       local message = tostring(good and got or a or got)
@@ -125,7 +131,8 @@ describe('rows on a device', function()
   it('are listed where they are missing', function()
     local name, why = device.name()
     if not name then return pending(why) end
-    print(('%s: %d rows of %d have a form; missing: %s'):format(name, covered, covered + #missing, table.concat(missing, ' ')))
+    local list = table.concat(missing, ' ')
+    print(('%s: %d rows of %d have a form; missing: %s'):format(name, covered, covered + #missing, list))
     assert.is_true(#missing <= MISSING, #missing .. ' rows are missing')
   end)
 end)

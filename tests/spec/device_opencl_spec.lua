@@ -1,4 +1,5 @@
--- device_opencl_spec.lua - tensors on a device with programs: there and back, operations in a row, compiled functions, memory, errors.
+-- device_opencl_spec.lua - tensors on a device with programs: there and back, operations in a row, compiled
+-- functions, memory, errors.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local C = require 'mascon.core.ffi'.C
@@ -23,7 +24,10 @@ local function near(want, got)
   assert.equal(want.dtype, got.dtype)
   assert.is_true(want.shape == got.shape)
   local a, b = want:reshape(-1):totable(), got:reshape(-1):totable()
-  for i = 1, #a do assert.is_true(a[i] == b[i] or math.abs(a[i] - b[i]) <= 1e-12 * math.max(1, math.abs(a[i])), ('%d: %.17g, want %.17g'):format(i, b[i], a[i])) end
+  for i = 1, #a do
+    local fine = a[i] == b[i] or math.abs(a[i] - b[i]) <= 1e-12 * math.max(1, math.abs(a[i]))
+    assert.is_true(fine, ('%d: %.17g, want %.17g'):format(i, b[i], a[i]))
+  end
 end
 
 describe('a device with programs', function()
@@ -39,7 +43,8 @@ describe('a device with programs', function()
   end)
 
   on('has the bits of the CPU where the math is ours', function(d)
-    local x = mc.concat({ mc.randn({ 5000 }, { seed = 1 }) * 30, mc.tensor { 0, -0.0, 1 / 0, -1 / 0, 0 / 0, 1e-310, 1e308, -745.2 } }, 1)
+    local ends = mc.tensor { 0, -0.0, 1 / 0, -1 / 0, 0 / 0, 1e-310, 1e308, -745.2 }
+    local x = mc.concat({ mc.randn({ 5000 }, { seed = 1 }) * 30, ends }, 1)
     local y = x:to(d)
     -- not sin, cos, tan beyond their range, lgamma, digamma: these call the device's own library
     for _, name in ipairs { 'exp', 'log', 'sqrt', 'tanh', 'erf', 'asinh', 'log1p', 'expm1', 'logistic', 'atan' } do
@@ -68,7 +73,8 @@ describe('a device with programs', function()
 
   on('says what an integer division by zero or a position outside is, where the host waits', function(d)
     local x = mc.tensor({ 1, 2, 0, 4 }, { dtype = 'i32' }):to(d)
-    assert.matches('floor_divide: integer division by zero at flat position 3', support.message(function() return (mc.floor_divide(8, x)):to 'cpu' end))
+    assert.matches('floor_divide: integer division by zero at flat position 3',
+      support.message(function() return (mc.floor_divide(8, x)):to 'cpu' end))
     assert.same({ 2, 4, 0, 8 }, (x * 2):totable()) -- and goes on
     local at = mc.tensor({ 1, 9 }, { dtype = 'i64' }):to(d)
     assert.matches('take: .*outside.*flat position 2', support.message(function() return mc.take(x, at):to 'cpu' end))
@@ -93,7 +99,8 @@ describe('a device with programs', function()
       for i = 1, 5 do
         if i ~= 4 then
           assert.equal(d, got[i].device)
-          if i == 5 then assert.is_true(mc.allclose(want[i], got[i]:to 'cpu', { rtol = 1e-6 })) else near(want[i], got[i]:to 'cpu') end
+          local back = got[i]:to 'cpu'
+          if i == 5 then assert.is_true(mc.allclose(want[i], back, { rtol = 1e-6 })) else near(want[i], back) end
         end
       end
     end
@@ -107,7 +114,8 @@ describe('a device with programs', function()
     local used = mc.memory { device = d }.live
     assert.equal(0, C.mc_device_limit_set(number, used + 2 ^ 24))
     for _ = 1, 40 do mc.zeros({ 2 ^ 17 }, { device = d }) end -- dropped ones are collected when memory is short
-    assert.matches('MiB more on ' .. d .. ' would pass its', support.message(function() return mc.zeros({ 2 ^ 22 }, { device = d }) end))
+    assert.matches('MiB more on ' .. d .. ' would pass its',
+      support.message(function() return mc.zeros({ 2 ^ 22 }, { device = d }) end))
     assert.equal(3, mc.ones({ 3 }, { device = d }):sum():item())
     assert.equal(0, C.mc_device_limit_set(number, 0))
     collectgarbage()
@@ -132,7 +140,8 @@ describe('a device with programs', function()
     local function run(env)
       return process.shell(env .. ' ' .. exe .. [[ -e 'print(require "mascon".ones({ 2 }, { device = "gpu" }).device)' 2>&1]]).text
     end
-    assert.matches('this machine\'s processor alone; use "cpu", or set MASCON_DEVICE=opencl:0', run 'env -u MASCON_DEVICE', 1, true)
+    assert.matches('this machine\'s processor alone; use "cpu", or set MASCON_DEVICE=opencl:0',
+      run 'env -u MASCON_DEVICE', 1, true)
     assert.matches('^opencl:0', run 'MASCON_DEVICE=opencl:0')
   end)
 end)

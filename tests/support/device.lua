@@ -1,4 +1,5 @@
--- device.lua - the device that specs run on beside the CPU: OpenCL on this machine's processor, or what MASCON_TEST_DEVICE names.
+-- device.lua - the device that specs run on beside the CPU: OpenCL on this machine's processor, or what
+-- MASCON_TEST_DEVICE names.
 --
 -- What the driver compiles is kept with the build, so that only the first run of a change pays for it.
 local ffi = require 'ffi'
@@ -21,7 +22,9 @@ function M.name()
 end
 
 --- Whether an error says that an operation has no form on the device.
-function M.lacks(message) return message:find('has no form', 1, true) ~= nil or message:find('has a form on the CPU only', 1, true) ~= nil end
+function M.lacks(message)
+  return message:find('has no form', 1, true) ~= nil or message:find('has a form on the CPU only', 1, true) ~= nil
+end
 
 --- A copy of a call's arguments on the device, tables of tensors included.
 function M.moved(v)

@@ -20,7 +20,8 @@ function M.list()
       local ok, number = pcall(tensor.device_number, 'devices', name, 2)
       if ok and C.mc_device_about(number, text, 128, numbers) == 0 then
         out[#out + 1] = {
-          name = name, kind = kind, title = ffi.string(text), memory = numbers[0] > 0 and tonumber(numbers[0]) or nil, f64 = numbers[1] ~= 0, processor = numbers[2] ~= 0,
+          name = name, kind = kind, title = ffi.string(text), memory = numbers[0] > 0 and tonumber(numbers[0]) or nil,
+          f64 = numbers[1] ~= 0, processor = numbers[2] ~= 0,
         }
       elseif not ok then missing[name] = tostring(number) end
     end

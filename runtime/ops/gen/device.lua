@@ -1,8 +1,8 @@
 -- device.lua - what devices compile, as text in the library: files of kernels, conversions, elementwise rows.
 --
--- Called by gen.lua; gives the C text of mc_gen_device.c. A program is a few #define lines and one #include (runtime/device/mc_program.c). Light
--- elementwise rows share a program for each number of operands and dtype, with a switch; the others have one each, so that nobody waits
--- for what he does not use.
+-- Called by gen.lua; gives the C text of mc_gen_device.c. A program is a few #define lines and one #include
+-- (runtime/device/mc_program.c). Light elementwise rows share a program for each number of operands and dtype, with a
+-- switch; the others have one each, so that nobody waits for what he does not use.
 local emit = require 'mascon.gen.emit'
 
 local M = {}
@@ -23,14 +23,16 @@ local function read(path)
   return text
 end
 
----@param env table files: their paths; order: rows by number; DT: dtypes; ewise: operands by family; compute: function(row, dtype) -> name of
---- the dtype of the arithmetic
+---@param env table files: their paths; order: rows by number; DT: dtypes; ewise: operands by family; compute:
+--- function(row, dtype) -> name of the dtype of the arithmetic
 function M.text(env)
   local DT = env.DT
   local E = emit.new('device', DT, env.order)
   local o = { env.header, '#include "device/mc_program.h"\n#include "family/mc_launch.h"\n\n' }
   o[#o + 1] = 'const mci_text mci_device_texts[] = {\n'
-  for _, path in ipairs(env.files) do o[#o + 1] = ('    {"%s",\n%s},\n'):format(path:match '[^/]*$', literal(read(path))) end
+  for _, path in ipairs(env.files) do
+    o[#o + 1] = ('    {"%s",\n%s},\n'):format(path:match '[^/]*$', literal(read(path)))
+  end
   o[#o + 1] = '    {0, 0},\n};\n\n'
 
   local types = {}
@@ -41,15 +43,18 @@ function M.text(env)
     local cases = {}
     for _, from in ipairs(DT) do
       if from ~= to then
-        cases[#cases + 1] = ('case %d: v = %s; break;'):format(from.code, E.cast(('AT(const %s, in, j.at[1])[off[1]]'):format(from.c), from, to))
+        local v = E.cast(('AT(const %s, in, j.at[1])[off[1]]'):format(from.c), from, to)
+        cases[#cases + 1] = ('case %d: v = %s; break;'):format(from.code, v)
       end
     end
-    o[#o + 1] = literal(('#include "mck_cast.h"\n#include "mck_math_c.h"\n#define TO %s\n#define NUMBER MCD_NUMBER_%s\n#define CASTS %s\n#include "copy.c"\n'):format(to.c, to[1], table.concat(cases, ' '))) .. ',\n'
+    local head = '#include "mck_cast.h"\n#include "mck_math_c.h"\n#define TO %s\n#define NUMBER MCD_NUMBER_%s\n'
+    local body = '#define CASTS %s\n#include "copy.c"\n'
+    o[#o + 1] = literal((head .. body):format(to.c, to[1], table.concat(cases, ' '))) .. ',\n'
   end
   o[#o + 1] = '};\n\n'
 
   -- elementwise rows: which program and which number in its switch, for each dtype of the operands
-  local sources, at, groups, rows = {}, {}, {}, {}
+  local sources, groups, rows = {}, {}, {}
   for _, r in ipairs(env.order) do
     local n = env.ewise[r.family]
     local row = {}
@@ -67,8 +72,8 @@ function M.text(env)
         elseif d.kind == 'f' then need[#need + 1] = '#define MCK_REAL\n#include "mck_math.h"\n#include "mck_class.h"\n'
         else need[#need + 1] = '#include "mck_int.h"\n' end
         if s.compute or od.compute then need[#need + 1] = '#include "mck_cast.h"\n' end
-        local head = ('#define S %s\n#define T %s\n#define R %s\n#define O %s\n#define NIN %d\n#define NUMBER MCD_NUMBER_%s\n%s%s%s'):format(
-          s.c, d.c, rd.c, od.c, n, d[1], r.family == 'where' and '#define C uint8_t\n' or '', half, back)
+        local form = '#define S %s\n#define T %s\n#define R %s\n#define O %s\n#define NIN %d\n'
+        local head = (form .. '#define NUMBER MCD_NUMBER_%s\n%s%s%s'):format(s.c, d.c, rd.c, od.c, n, d[1], r.family == 'where' and '#define C uint8_t\n' or '', half, back)
         local key
         if light then
           key = head .. '@' .. table.concat(need)
@@ -82,7 +87,8 @@ function M.text(env)
           g.list[#g.list + 1] = ('case %d: return %s;'):format(#g.list, e.careful)
           row[s.code] = { g.at, #g.list - 1, od.code }
         else
-          sources[#sources + 1] = { head = head .. (e.forbidden and ('#define GUARD (%s)\n'):format(e.forbidden) or '') .. ('#define APPLY %s\n'):format(e.careful), need = need }
+          if e.forbidden then head = head .. ('#define GUARD (%s)\n'):format(e.forbidden) end
+          sources[#sources + 1] = { head = head .. ('#define APPLY %s\n'):format(e.careful), need = need }
           row[s.code] = { #sources - 1, 0, od.code }
         end
       end

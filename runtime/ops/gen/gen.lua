@@ -1,7 +1,8 @@
 -- gen.lua - build-time generator: reads runtime/ops/ops.lua, writes build/gen and build/lua/mascon/gen.
 --
 -- usage: luajit gen.lua SRC OUT [LEVELS [FILES]]    (SRC: the source tree, OUT: the build folder, LEVELS: 'v3' builds one ISA level
--- only, FILES: what programs of devices include). Every output names this file in line 1 and is rewritten only when its text changed, so that make rebuilds what depends on a real change.
+-- only, FILES: what programs of devices include). Every output names this file in line 1 and is rewritten only when its
+-- text changed, so that make rebuilds what depends on a real change.
 local src, out, levels = arg[1], arg[2], arg[3] or 'v2 v3 v4'
 local T = dofile(src .. '/runtime/ops/ops.lua')
 for _, name in ipairs { 'scalar', 'emit' } do -- under the names that the library finds their copies by
