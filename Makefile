@@ -79,8 +79,10 @@ deps-check:
 	  echo "mascon: LuaJIT (luajit, libluajit-5.1-dev) or pkg-config is missing; run: make deps"; exit 1; }
 
 # ---- generated sources ------------------------------------------------------------------------------------------------
-# what generated code includes at run time: shipped as text
-NATIVE_HEADERS := $(wildcard kernels/mck*.h kernels/native/*.h) runtime/base/mc_def.h
+# arguments of the kernels of a family: compiled code calls none of those
+FAMILY_HEADERS := $(patsubst %,kernels/mck_%.h,dct dot ewise fft filter interp levinson matmul partial random recurrence reduce segment select sequence small softmax sort)
+# what code compiled at run time includes: shipped as text
+NATIVE_HEADERS := $(filter-out $(FAMILY_HEADERS),$(wildcard kernels/mck*.h kernels/native/*.h)) runtime/base/mc_def.h
 # what the FFI declares
 CDEF_HEADERS := runtime/mc_lua.h runtime/mascon.h runtime/base/mc_types.h runtime/formats/mc_formats.h runtime/formats/mc_files.h
 # LEVELS=v3 builds one ISA level, for the time in which kernels are written

@@ -8,7 +8,7 @@
  * without OpenBLAS use the plain kernel. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_matmul.h"
 
 #include <math.h>
 #include <string.h>
