@@ -92,7 +92,7 @@ typedef unsigned int uint32_t;
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
 #define MC_INLINE static __device__ __forceinline__
-#define MC_NOINLINE
+#define MC_NOINLINE __device__ __noinline__
 #define KERNEL extern "C" __global__ void
 #define GLOBAL
 #define GROUP
