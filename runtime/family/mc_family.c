@@ -25,5 +25,6 @@ const mci_family mci_families[MCI_FAMILIES] = {
     [MCI_FAMILY_PAD] = {"pad", mci_pad_infer, drive, NULL},
     [MCI_FAMILY_GATHER] = {"gather", mci_gather_infer, drive, NULL},
     [MCI_FAMILY_FILTER] = {"filter", mci_filter_infer, drive, NULL},
+    [MCI_FAMILY_CONV] = {"conv", mci_conv_infer, drive, NULL},
     [MCI_FAMILY_COPY] = {"copy", NULL, mci_copy_exec, NULL}, /* into a result that is there: nothing to infer */
 };
