@@ -86,13 +86,15 @@ typedef struct mck_matmul {
 } mck_matmul;
 typedef void (*mck_matmul_fn)(const mck_matmul *p);
 
-/* conv family: sums of products of planes of places with shifted planes. A plane holds the places of a result along one axis after the other,
- * the last one contiguous, with gaps behind each axis, so that a tap of the kernel is one distance for all places (runtime/family/mc_conv.h).
- * MCK_CONV_SLACK elements behind everything that is read are there; dots: and finite.
- * rows: out[c][p] = sum_k w[c][k] in[off[k] + p] for n places and m channels, out_row apart; k in steps of MCK_CONV_STEP, each
- * of them summed up from zero. w: panels of MCK_CONV_PANEL channels, [panel][k][channel], the last one with as many as are left. Writes to
- * the next multiple of 64 bytes of places.
- * dots: out[c][k] += sum_p g[c][p] x[off[k] + p]; n places a multiple of 64 bytes, k a multiple of MCK_CONV_TAPS. */
+/* conv family: sums of products of planes of places with shifted planes. A plane holds the
+ * places of a result along one axis after the other, the last one contiguous, with gaps behind
+ * each axis, so that a tap of the kernel is one distance for all places
+ * (runtime/family/mc_conv.h). MCK_CONV_SLACK elements behind everything that is read are there;
+ * dots: and finite. rows: out[c][p] = sum_k w[c][k] in[off[k] + p] for n places and m channels,
+ * out_row apart; k in steps of MCK_CONV_STEP, each of them summed up from zero. w: panels of
+ * MCK_CONV_PANEL channels, [panel][k][channel], the last one with as many as are left. Writes to
+ * the next multiple of 64 bytes of places. dots: out[c][k] += sum_p g[c][p] x[off[k] + p]; n
+ * places a multiple of 64 bytes, k a multiple of MCK_CONV_TAPS. */
 #define MCK_CONV_PANEL 4
 #define MCK_CONV_SLACK 16
 #define MCK_CONV_STEP 256
@@ -105,9 +107,10 @@ typedef struct mck_conv {
     int64_t out_row, w_row; /* w_row: dots, distance of the channels of w (the result's gradient) */
 } mck_conv;
 
-/* Planes of places from and to an operand: place q of axis i is element map[i][q] of the operand, or none where that is negative. On the last axis
- * places lo .. hi - 1 are elements `step` apart. copy: plane[size[0]][size[1]][size[2]] from the operand, 0 where there is none. fold: back
- * to the operand, added, or stored where every element has one place (store). */
+/* Planes of places from and to an operand: place q of axis i is element map[i][q] of the
+ * operand, or none where that is negative. On the last axis places lo .. hi - 1 are elements
+ * `step` apart. copy: plane[size[0]][size[1]][size[2]] from the operand, 0 where there is none.
+ * fold: back to the operand, added, or stored where every element has one place (store). */
 typedef struct mck_conv_plane {
     int64_t size[3], stride[3];
     const int64_t *map[3];

@@ -1,13 +1,16 @@
-/* conv.c - convolutions as sums over shifted planes: the loops of the result, of both derivatives, and of what goes in and out of planes.
+/* conv.c - convolutions as sums over shifted planes: the loops of the result, of both
+ * derivatives, and of what goes in and out of planes.
  *
- * conv_rows: out[c][p] = sum_k w[c][k] in[off[k] + p]; m channels, k taps of all channels of the operand, n places. conv_dots: out[c][k] +=
- * sum_p g[c][p] x[off[k] + p]. A tile of channels and places stays in registers; a sum runs over k in steps of MCK_CONV_STEP (places: in lanes
- * of 64 bytes and stretches of STRETCH), whatever the tile, so that v3 and v4 agree bitwise. */
+ * conv_rows: out[c][p] = sum_k w[c][k] in[off[k] + p]; m channels, k taps of all channels of the
+ * operand, n places. conv_dots: out[c][k] += sum_p g[c][p] x[off[k] + p]. A tile of channels and
+ * places stays in registers; a sum runs over k in steps of MCK_CONV_STEP (places: in lanes of 64
+ * bytes and stretches of STRETCH), whatever the tile, so that v3 and v4 agree bitwise. */
 #include "../mck.h"
 #include "../mck_lanes.h"
 
-#define STRETCH 1024 /* places of conv_dots between two sums: three rows of f32 fill a third of the first cache */
-#if MCK_VL32 == 16   /* 32 registers */
+/* Places of conv_dots between two sums: three rows of f32 fill a third of the first cache. */
+#define STRETCH 1024
+#if MCK_VL32 == 16 /* 32 registers */
 enum { WIDE4 = 6, WIDE3 = 8, WIDE2 = 8, WIDE1 = 8, DOT_ROWS = 6 };
 #else /* 16: accumulators, one row of the operand, one weight */
 enum { WIDE4 = 3, WIDE3 = 4, WIDE2 = 6, WIDE1 = 8, DOT_ROWS = 3 };

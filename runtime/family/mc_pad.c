@@ -81,7 +81,8 @@ static void pad_row(const pad_job *j, char *dst, const char *src, const char *co
             move_run(dst + first * size, j->values + (2 * last + side) * size, end - first, 0, size);
         else
             for (int64_t i = first; i < end; i++)
-                memcpy(dst + i * size, src + mci_pad_source(j->mode, i, b, n) * step * size, (size_t)size);
+                memcpy(dst + i * size, src + mci_pad_source(j->mode, i, b, n) * step * size,
+                       (size_t)size);
     }
 }
 
@@ -128,7 +129,8 @@ int mci_pad_infer(const mci_job *job, mci_result *r)
             return mci_error(MC_EINVAL, "%s: widths %lld and %lld of %s are not both whole numbers from 0", op->name, (long long)before,
                              (long long)after, mci_tensor_text(s, sizeof s, x));
         r->shape[0][i] = x->shape[i] + before + after;
-        if (x->shape[i] == 0 && before + after > 0 && mode != MCI_PAD_CONSTANT && mode != MCI_PAD_EMPTY)
+        const int none = mode == MCI_PAD_CONSTANT || mode == MCI_PAD_EMPTY;
+        if (x->shape[i] == 0 && before + after > 0 && !none)
             return mci_error(MC_ESHAPE, "%s: an axis of %s is empty and has nothing to repeat; use the mode constant", op->name, mci_tensor_text(s, sizeof s, x));
     }
     if (mode == MCI_PAD_CONSTANT && (job->nin < 2 || job->in[1]->numel != 2 * nd))

@@ -205,6 +205,14 @@ for _, name in ipairs { 'norm', 'vector_norm' } do CALL[name] = function(dt) ret
 for _, name in ipairs { 'sum', 'prod', 'max', 'min', 'mean' } do
   CALL['segment_' .. name] = function(dt) return { matrix(dt), positions(matrix(dt).shape[1], 9) } end
 end
+for d, shape in ipairs { { 1, 8, 16384 }, { 1, 4, 128, 256 }, { 1, 2, 32, 32, 64 } } do
+  local size = { 4, shape[2] }
+  for k = 1, d do size[2 + k] = 3 end
+  CALL['conv' .. d .. 'd'] = function(dt) return { values(shape, dt, 1), values(size, dt, 2), { padding = 1 } } end
+  CALL['conv_transpose' .. d .. 'd'] = function(dt)
+    return { values(shape, dt, 1), values({ size[2], size[1], unpack(size, 3) }, dt, 2), { padding = 1 } }
+  end
+end
 M.call = CALL
 
 local internal = { random = true, filter = true, native = true }

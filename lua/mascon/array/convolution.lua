@@ -1,8 +1,8 @@
 -- convolution.lua - the three forms of a convolution as recorded ops, as layers and derivative rules call them.
 --
--- y is a convolution of x with w; `conv` gives y, `conv_input` the gradient of x from y's and w, `conv_weight` that of w from x and y's.
--- One block of parameters serves all three. Axes: [convolutions of their own,] batch, channel, one to three of places. Places of the
--- block: runtime/family/mc_conv.c.
+-- y is a convolution of x with w; `conv` gives y, `conv_input` the gradient of x from y's and w, `conv_weight` that
+-- of w from x and y's. One block of parameters serves all three. Axes: [convolutions of their own,] batch, channel,
+-- one to three of places. Places of the block: runtime/family/mc_conv.c.
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
 local P = lib.params
@@ -20,8 +20,8 @@ for _, name in ipairs { 'conv', 'conv_input', 'conv_weight' } do
   call[name] = function(out, a, b) return op.call_list(id, out, { a, b }) end
 end
 
---- One of the forms, with a geometry of lists stride, before, after, dilation and numbers groups, mode; sizes: of x for conv_input, of the
---- kernel for conv_weight.
+--- One of the forms, with a geometry of lists stride, before, after, dilation and numbers groups, mode; sizes: of x
+--- for conv_input, of the kernel for conv_weight.
 ---@param name string
 ---@param fname string for messages
 ---@param a any

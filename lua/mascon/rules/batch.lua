@@ -221,12 +221,11 @@ function R.conv(n, x, batched, size)
   for i = 1, 2 do several = math.max(several, y[i].shape[batched[i] and 2 or 1]) end
   for i = 1, 2 do
     local t = y[i]
-    local shape = t.shape
     if batched[i] or several > 1 then
       if not batched[i] then t = t:expand_dims(1) end
       local full, flat = { size, several }, { size * several }
       for k = 3, t.ndim do full[k], flat[k - 1] = t.shape[k], t.shape[k] end
-      if shape[1] ~= size or t.shape[2] ~= several then t = mc.broadcast_to(t, full) end
+      if t.shape[1] ~= size or t.shape[2] ~= several then t = mc.broadcast_to(t, full) end
       y[i] = t:reshape(flat)
     end
   end
