@@ -1,10 +1,11 @@
--- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--share K/N] [--verbose]
+-- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--queue FOLDER] [--verbose]
 --
 -- Assembles busted from its parts instead of calling its command line, for three reasons: the last line is ours ("N
 -- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and reload
 -- the library for each file, which an FFI library with registered types does not survive). Files and tests are
 -- shuffled; the seed is printed. FILTER picks the spec files whose name (or path) contains it or, when there is none,
--- the tests whose full name does; --share K/N the K-th of N shares of the files.
+-- the tests whose full name does. Processes that are given one --queue FOLDER (a new, empty one) divide the files among themselves: each
+-- takes the next file that no other has begun.
 
 local function missing(what)
   io.stderr:write('tests need busted (', what, '); `make deps` installs it\n')
@@ -12,7 +13,7 @@ local function missing(what)
 end
 
 local folder = arg[0]:match('^(.*)/[^/]*$') or '.'
-local filter, seed, verbose, share, shares
+local filter, seed, verbose, queue
 do
   local i = 1
   while arg[i] do
@@ -23,18 +24,17 @@ do
         io.stderr:write('--seed needs a number\n')
         os.exit(2)
       end
-    elseif arg[i] == '--share' then
+    elseif arg[i] == '--queue' then
       i = i + 1
-      share, shares = (arg[i] or ''):match '^(%d+)/(%d+)$'
-      share, shares = tonumber(share), tonumber(shares)
-      if not share or share < 1 or share > shares then
-        io.stderr:write('--share needs K/N, such as 1/2\n')
+      queue = arg[i]
+      if not queue then
+        io.stderr:write('--queue needs a folder\n')
         os.exit(2)
       end
     elseif arg[i] == '--verbose' then
       verbose = true
     elseif arg[i]:sub(1, 1) == '-' then
-      io.stderr:write('unknown option ', arg[i], '; there are --seed N, --share K/N and --verbose\n')
+      io.stderr:write('unknown option ', arg[i], '; there are --seed N, --queue FOLDER and --verbose\n')
       os.exit(2)
     else
       filter = arg[i]:match '^.*/([^/]+_spec%.lua)$' or arg[i]
@@ -62,6 +62,26 @@ local function stopped()
   if not number then return end
   print(('%s (signal %d)'):format(word, number))
   os.exit(128 + number)
+end
+
+-- Without the optional neighbours (MASCON_TEST_BARE=1) a test that meets one is pending, if what it met names the
+-- plug-in and the package.
+if os.getenv 'MASCON_TEST_BARE' == '1' then
+  busted.subscribe({ 'test', 'start' }, function(element)
+    local body = element.run
+    element.run = function(...)
+      local fine, e = xpcall(body, function(object)
+        local text = type(object) == 'table' and tostring(object.message or object) or tostring(object)
+        local plugin = text:match '(mc_%w+%.so): cannot be opened [^\n]*install'
+        return plugin and { needs = plugin } or { e = object, trace = debug.traceback() }
+      end, ...)
+      if fine then return end
+      if e.needs then busted.pending('needs ' .. e.needs) end
+      if type(e.e) == 'string' then error(e.e .. '\n' .. e.trace, 0) end
+      error(e.e, 0)
+    end
+    return nil, true
+  end)
 end
 
 local passed, failed, skipped = 0, 0, 0
@@ -104,8 +124,15 @@ local function tensor_bytes()
   collectgarbage()
   return mascon.memory().tensors
 end
+local clock, times, begun = host.clock, {}, {} -- begun: files that this process runs
+busted.subscribe({ 'file', 'start' }, function(file)
+  times[file.name] = clock()
+  return nil, true
+end)
 busted.subscribe({ 'file', 'end' }, function(file)
   forget(file)
+  if queue and not begun[file.name] then return nil, true end
+  times[#times + 1] = { file.name, clock() - times[file.name] }
   local left = tensor_bytes()
   if left > held then leaks[#leaks + 1] = ('%s leaves %d bytes of tensors'):format(file.name, left - held) end
   held = left
@@ -122,12 +149,6 @@ if filter then
   end
   if #chosen > 0 then files, filter = chosen, nil end
 end
-if share then
-  local mine = {}
-  for i, file in ipairs(files) do if i % shares == share % shares then mine[#mine + 1] = file end end
-  files = mine
-end
-
 require 'busted.modules.output_handler_loader'()(busted, 'plainTerminal', {
   defaultOutput = 'plainTerminal', verbose = verbose, language = 'en', arguments = {},
 })
@@ -139,8 +160,28 @@ if filter then
 end
 require 'busted.modules.test_file_loader'(busted, { 'lua' })(files, { '_spec' }, { excludes = {}, recursive = true })
 
+-- a file belongs to the process whose mkdir makes the folder of its name
+if queue then
+  local ffi = require 'ffi'
+  ffi.cdef 'int mkdir(const char *, unsigned int);'
+  for _, file in ipairs(busted.context.children(busted.context.get())) do
+    local name, run = file.name, file.run
+    local function begin(_, ...)
+      if ffi.C.mkdir(queue .. '/' .. path.basename(name), 448) ~= 0 then
+        if ffi.errno() == 17 then return end -- EEXIST
+        error(('%s cannot be written; files would be left out'):format(queue))
+      end
+      begun[name] = true
+      busted.wrap(run)
+      return run(...)
+    end
+    -- a table that is called, as busted makes them: it looks for getTrace there
+    file.run = setmetatable({ getTrace = run.getTrace, rewriteMessage = run.rewriteMessage }, { __call = begin })
+  end
+end
+
 print(('%d spec files, seed %s'):format(#files, tostring(busted.randomseed)))
-local started = host.clock()
+local started = clock()
 require 'busted.execute'(busted)(1, { seed = busted.randomseed, shuffle = true })
 busted.publish { 'exit' }
 
@@ -150,6 +191,12 @@ if filter and passed + failed + skipped == 0 then
 end
 for _, leak in ipairs(leaks) do print(leak) end
 failed = failed + #leaks
-print(('%.1f s'):format(host.clock() - started))
+table.sort(times, function(a, b) return a[2] > b[2] end)
+if #times > 1 then
+  local longest = {}
+  for i = 1, math.min(8, #times) do longest[i] = ('%s %.1f'):format(path.basename(times[i][1]):gsub('_spec%.lua$', ''), times[i][2]) end
+  print(('%d files run, longest in s: %s'):format(#times, table.concat(longest, ', ')))
+end
+print(('%.1f s'):format(clock() - started))
 print(('%d passed, %d failed%s'):format(passed, failed, skipped > 0 and (', %d skipped'):format(skipped) or ''))
 os.exit(failed == 0 and 0 or 1)

@@ -94,13 +94,16 @@ run_lua() {
   local n=${JOBS:-2} k rc
   mkdir -p "$B/tests"
   [ $# -gt 0 ] && n=1
+  local queue
+  queue=$(mktemp -d) || exit 1
   for ((k = 1; k <= n; k++)); do
     (
-      timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua --share "$k/$n" "$@" >"$B/tests/specs$k.log" 2>&1 </dev/null
+      timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua --queue "$queue" "$@" >"$B/tests/specs$k.log" 2>&1 </dev/null
       echo $? >"$B/tests/specs$k.rc"
     ) &
   done
   wait
+  rm -rf "$queue"
   for ((k = 1; k <= n; k++)); do
     rc=$(cat "$B/tests/specs$k.rc")
     grep -vE '^[0-9]+ passed, [0-9]+ failed' "$B/tests/specs$k.log"

@@ -5,7 +5,7 @@
  * operand, n places. conv_dots: out[c][k] += sum_p g[c][p] x[off[k] + p]. A tile of channels and
  * places stays in registers; a sum runs over k in steps of MCK_CONV_STEP (places: in lanes of 64
  * bytes and stretches of STRETCH), whatever the tile, so that v3 and v4 agree bitwise. */
-#include "../mck.h"
+#include "../mck_conv.h"
 #include "../mck_lanes.h"
 
 /* Places of conv_dots between two sums: three rows of f32 fill a third of the first cache. */

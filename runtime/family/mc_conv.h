@@ -14,7 +14,7 @@
 
 #include "family/mc_family.h"
 
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_conv.h"
 
 enum { CONV_RESULT, CONV_INPUT, CONV_WEIGHT }; /* form: y from x, w; x from y, w; w from x, y */
 

@@ -4,6 +4,7 @@
  * kind, plain numbers are weak). */
 #include "family/mc_family.h"
 #include "record/mc_record.h"
+#include "../../kernels/mck_ewise.h"
 
 #include <math.h>
 #include <stdio.h>

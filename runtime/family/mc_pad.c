@@ -120,7 +120,7 @@ int mci_pad_infer(const mci_job *job, mci_result *r)
     const mc_tensor *x = job->in[0];
     char s[MCI_TEXT];
     const int nd = x->ndim, mode = (int)p->i[0];
-    *r = (mci_result){.nout = 1, .compute = -1, .dtype = {x->dtype}, .ndim = {nd}};
+    mci_result_one(r, x->dtype, nd, x->shape);
     if (nd == 0)
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, x));
     for (int i = 0; i < nd; i++) {
@@ -146,7 +146,7 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     const int nd = x->ndim, mode = (int)p->i[0], given = (out->flags & MC_FLAG_OUT) != 0;
     int64_t places = 0;
     mci_result r;
-    int rc = mci_pad_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_pad_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_out(op->name, out, x->dtype, nd, r.shape[0])) != 0 || out->numel == 0)
         return rc;
     const int64_t *shape = r.shape[0];

@@ -4,6 +4,7 @@
  * parallel; writing is serial in the order of the positions, so that the last write of a place wins and sums are the same every time. */
 #include "record/mc_record.h"
 #include "family/mc_family.h"
+#include "../../kernels/mck_ewise.h"
 
 #include <string.h>
 
@@ -130,7 +131,10 @@ int mci_take_infer(const mci_job *job, mci_result *r)
         return rc;
     if (t->ndim - 1 + index->ndim > MC_MAX_RANK)
         return mci_error(MC_ESHAPE, "take: the result of %s would have more than %d axes", mci_tensor_text(s, sizeof s, t), MC_MAX_RANK);
-    *r = (mci_result){.nout = 1, .compute = -1, .dtype = {t->dtype}, .ndim = {t->ndim - 1 + index->ndim}};
+    r->nout = 1;
+    r->compute = -1;
+    r->dtype[0] = t->dtype;
+    r->ndim[0] = t->ndim - 1 + index->ndim;
     memcpy(r->shape[0], t->shape, sizeof *t->shape * (size_t)axis);
     memcpy(r->shape[0] + axis, index->shape, sizeof *index->shape * (size_t)index->ndim);
     memcpy(r->shape[0] + axis + index->ndim, t->shape + axis + 1, sizeof *t->shape * (size_t)(t->ndim - axis - 1));
@@ -142,7 +146,7 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     int axis;
     mci_result r;
-    int rc = mci_take_infer(&(mci_job){op, p, 2, (const mc_tensor *const[]){t, index}}, &r);
+    int rc = mci_take_infer(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ t, index }, 1 }, &r);
     if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
         return rc;
     const int nd = r.ndim[0];

@@ -589,7 +589,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
     mc_record_operand *o = NULL;
     if (log && op->family == MCI_FAMILY_EWISE) {
         mci_result r;
-        if (mci_families[op->family].infer(&(mci_job){op, p, nin, in}, &r))
+        if (mci_families[op->family].infer(&(mci_job){ op, p, nin, in, nout }, &r))
             return mc_errstatus();
         compute = r.compute;
     }

@@ -58,13 +58,13 @@ static int bind_step(mci_device_plan *p, bound_step *b)
 {
     const mci_device_step *s = &b->step;
     const mc_tensor *in[64], **list = s->nin <= 64 ? in : mci_alloc(sizeof *list * (size_t)s->nin);
-    mc_tensor *out[4];
-    mci_result r = {.nout = s->nout, .compute = -1};
+    mc_tensor *out[MCI_RESULTS];
+    mci_result r;
     static const mc_params none = {.naxes = -1, .dtype = -1};
     const mci_op *op = s->op ? s->op : &mci_copy_op;
     if (!list)
         return mc_errstatus();
-    if (s->nout > 4)
+    if (s->nout > MCI_RESULTS)
         return mci_error(MC_EUNSUPPORTED, "%s: it has no form for %s yet; move the operands with :to \"cpu\" first", op->name, mci_device_text(p->device));
     b->host = s->nin > 0;
     for (int i = 0; i < s->nin; i++) {
@@ -74,8 +74,10 @@ static int bind_step(mci_device_plan *p, bound_step *b)
     for (int i = 0; i < s->nout; i++)
         out[i] = p->slots[s->slots[i]].t;
     b->host &= s->op != NULL;
-    const mci_job job = {op, s->params ? s->params : &none, s->nin, list};
+    const mci_job job = { op, s->params ? s->params : &none, s->nin, list, s->nout };
     int rc = MC_OK;
+    r.nout = s->nout;
+    r.compute = -1;
     if (b->host) {
         for (int i = 0; i < s->nout; i++)
             mark_host(p, s->slots[i]);
@@ -84,9 +86,7 @@ static int bind_step(mci_device_plan *p, bound_step *b)
         for (int i = 0; i < s->nout; i++)
             mark_device(p, s->slots[i]);
         if (!s->op) {
-            r.dtype[0] = out[0]->dtype;
-            r.ndim[0] = out[0]->ndim;
-            memcpy(r.shape[0], out[0]->shape, sizeof out[0]->shape);
+            mci_result_set(&r, 0, out[0]->dtype, out[0]->ndim, out[0]->shape);
         } else if (mci_families[op->family].infer) {
             rc = mci_families[op->family].infer(&job, &r);
         }
@@ -176,7 +176,7 @@ static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *c
 /* Numbers: their headers lie in host memory. */
 static int run_host(mci_device_plan *p, const mci_device_step *s)
 {
-    mc_tensor copies[16], *out[4];
+    mc_tensor copies[16], *out[MCI_RESULTS];
     const mc_tensor *in[12];
     if (s->nin > 12)
         return mci_error(MC_EUNSUPPORTED, "%s: too many numbers", s->op->name);

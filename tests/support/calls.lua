@@ -237,7 +237,7 @@ end
 --- Calls of a row for a dtype.
 function M.list(row, dtype)
   local f, given = op.functions[row[1]], CALL[row[1]]
-  M.BYTES = M.ewise[row.family] and 2 ^ 18 or 2 ^ 20
+  M.BYTES = M.SMALL or M.ewise[row.family] and 2 ^ 18 or 2 ^ 20
   if WORDS[row[1]] then return { { what = 'words', f = function() end, args = {} } } end
   if row.family == 'lua' and not given then
     for _, args in ipairs { { matrix(dtype) }, { matrix(dtype), matrix(dtype, 2) }, { vector(dtype) } } do

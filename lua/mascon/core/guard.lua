@@ -60,7 +60,7 @@ local function fits(v, kind, text)
 end
 
 local CALLABLE = setmetatable({}, { __mode = 'k' })
---- Whether a function takes a function in place i: errors of that are not looked at.
+--- Whether a function takes a function in place i: errors of that are not looked at. A place that its list does not name may.
 local function calls_back(f, i)
   local places = CALLABLE[f]
   if not places then
@@ -72,7 +72,15 @@ local function calls_back(f, i)
     end
     CALLABLE[f] = places
   end
-  return places[i]
+  return places[i] ~= false
+end
+
+--- The same for any of the arguments given.
+local function any_calls_back(f, ...)
+  for i = 1, select('#', ...) do
+    if type((select(i, ...))) == 'function' and calls_back(f, i) then return true end
+  end
+  return false
 end
 
 --- Where in the library an error of Lua's own came up.
@@ -183,7 +191,10 @@ function M.of(name, f)
   local g
   if info.what == 'C' or into.behind[f] then return f end
   if info.isvararg or info.nparams > MOST then
-    g = function(...) return after(name, f, pcall(f, ...)) end
+    g = function(...)
+      if any_calls_back(f, ...) then return f(...) end
+      return after(name, f, pcall(f, ...))
+    end
   else
     makers[info.nparams] = makers[info.nparams] or maker(info.nparams)
     g = makers[info.nparams](name, f, pcall, type, is_raw, words, again, check.error, calls_back, too_many)

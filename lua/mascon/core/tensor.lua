@@ -285,6 +285,7 @@ end
 --- Runs f(...); all tensors made inside are released at its end, also on error, except those it returns (also inside tables) and those
 --- given to mc.keep. Yielding out of a scope is an error.
 ---     mc.scope(function() return mc.sum(mc.ones{ 3 }) end)  --> f64[]@cpu 3
+---@param f fun(...): any
 ---@return any ... what f returned
 function M.scope(f, ...)
   if type(f) ~= 'function' then error('scope: the argument is ' .. check.show(f) .. '; give a function', 2) end

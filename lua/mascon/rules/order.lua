@@ -66,8 +66,8 @@ end
 --- For rows [m, n]: the positions of the two neighbours of each quantile in the row, [m, q], and the weight of the second one.
 local function neighbours(rows, p)
   local m, n = rows.shape[1], rows.shape[2]
-  local many = p.op == 'select_quantile' and tonumber(p.raw.i[2]) or 0
-  local skips = p.op == 'select_quantile' and p.raw.i[1] ~= 0
+  local many = p.row.variant == 'quantile' and tonumber(p.raw.i[2]) or 0
+  local skips = p.row.variant == 'quantile' and p.raw.i[1] ~= 0
   local order = mc.argsort(rows, { axis = 2, stable = true })
   local ramp = mc.broadcast_to(mc.arange(1, n):reshape { 1, n }, { skips and m or 1, n })
   if skips then ramp = mc.where(mc.isnan(mc.take_along_axis(rows, order, { axis = 2 })), 0 / 0, ramp) end

@@ -1,8 +1,101 @@
--- network.lua - layers of networks: convolution and its derivatives.
+-- network.lua - layers of networks: activations, convolution and its derivatives, compositions.
 --
 -- Rows of the op table; what their fields mean stands in runtime/ops/ops.lua.
 local W = ...
 local op, composed, FLOAT, kernels, functions = W.op, W.composed, W.FLOAT, W.kernels, W.functions
+
+-- ---------------------------------------------------------------- activations
+local function unary(name, expr, d, doc, source, more)
+  local row = { name, family = 'unary', dtypes = FLOAT, promote = 'float', namespace = 'nn', method = false,
+    tol = 'ULP4',
+    expr = expr, rules = 'auto', d = d, doc = doc, source = source }
+  for k, v in pairs(more or {}) do row[k] = v end
+  op(row)
+end
+unary('relu', 'maximum(a, 0)', 'a > 0 ? 1 : 0', 'the positive part: max(a, 0)', 'PyTorch nn.functional.relu',
+  { tol = 'EXACT', example = 'mc.nn.relu(mc.tensor{ -1, 2 })  --> f64[2]@cpu { 0, 2 }' })
+local GAUSSIAN = 'Gaussian error linear units, 2016'
+unary('gelu', '0.5 * a * erfc(a * -0.7071067811865476)',
+  '0.5 * erfc(a * -0.7071067811865476) + a * exp(-0.5 * a * a) * 0.3989422804014327',
+  'a times the normal distribution function of a', GAUSSIAN, { example = 'mc.nn.gelu(0)  --> f64[]@cpu 0' })
+-- beyond 20 the logistic function is 0 or 1, and the cube stays finite
+local function wave(sign)
+  return ('(S1.5957691216057308 * (C + 0.044715 * C * C * C))'):gsub('C',
+    '(a < -20 ? -20 : a > 20 ? 20 : a)'):gsub('S', sign)
+end
+unary('gelu_tanh', 'a * logistic(' .. wave '' .. ')',
+  ('logistic(U) + a * logistic(U) * logistic(V) * 1.5957691216057308 * (1 + 0.134145 * C * C)')
+    :gsub('C', '(a < -20 ? -20 : a > 20 ? 20 : a)'):gsub('U', (wave '')):gsub('V', (wave '-')),
+  'nn.gelu with tanh in place of the normal distribution, as older models have it', GAUSSIAN)
+unary('silu', 'a * logistic(a)', 'logistic(a) * (1 + a * logistic(-a))', 'a times the logistic function of a',
+  'Searching for activation functions, 2017', { alias = { 'swish' } })
+unary('softplus', 'maximum(a, 0) + log1p(exp(-abs(a)))', 'logistic(a)', 'log(1 + e^a) without overflow',
+  'PyTorch nn.functional.softplus, without its threshold')
+unary('mish', 'a * tanh(maximum(a, 0) + log1p(exp(-abs(a))))',
+  ('tanh(S) + a * (1 - tanh(S) * tanh(S)) * logistic(a)'):gsub('S', 'maximum(a, 0) + log1p(exp(-abs(a)))'),
+  'a tanh(log(1 + e^a))', 'Mish: a self regularized non-monotonic activation function, 2019')
+unary('log_sigmoid', 'minimum(a, 0) - log1p(exp(-abs(a)))', 'logistic(-a)',
+  'logarithm of the logistic function, without overflow',
+  'PyTorch nn.functional.logsigmoid', { alias = { 'logsigmoid' } })
+unary('hardswish', 'a < -3 ? 0 : a > 3 ? a : a * (a + 3) / 6', 'a < -3 ? 0 : a > 3 ? 1 : a / 3 + 0.5',
+  'a clip(a + 3, 0, 6) / 6', 'Searching for MobileNetV3, 2019')
+local function of(module, list)
+  for _, r in ipairs(list) do r.namespace, r.method, r.tol, r.promote = 'nn', false, r.tol or 'ACCUM', 'float' end
+  composed('mascon.nn.' .. module, FLOAT, list)
+end
+local GLU = 'GLU variants improve transformer, 2020'
+of('activation', {
+  { 'leaky_relu', tol = 'ULP4', doc = 'a where positive, slope a elsewhere',
+    source = 'PyTorch nn.functional.leaky_relu', work = 2.2 },
+  { 'elu', tol = 'ULP4', doc = 'a where positive, alpha (e^a - 1) elsewhere',
+    source = 'Fast and accurate deep network learning by exponential linear units, 2016', work = 4.2 },
+  { 'glu', tol = 'ULP4', doc = 'first half of an axis times the logistic function of the second', source = GLU },
+  { 'reglu', tol = 'ULP4', doc = 'first half of an axis times nn.relu of the second', source = GLU },
+  { 'geglu', tol = 'ULP4', doc = 'first half of an axis times nn.gelu of the second', source = GLU },
+  { 'swiglu', tol = 'ULP4', doc = 'first half of an axis times nn.silu of the second', source = GLU },
+})
+
+-- ---------------------------------------------------------------- normalisations
+of('norm', {
+  { 'layer_norm', doc = 'each sample standardised over its last axes', source = 'Layer normalization, 2016',
+    work = 4.2 },
+  { 'rms_norm', doc = 'each sample divided by the root mean square of its last axes',
+    source = 'Root mean square layer normalization, 2019', work = 2.2 },
+  { 'group_norm', doc = 'groups of channels of each sample standardised', source = 'Group normalization, 2018',
+    work = 4.2 },
+  { 'instance_norm', doc = 'each channel of each sample standardised over its places',
+    source = 'Instance normalization: the missing ingredient for fast stylization, 2016', work = 4.2 },
+  { 'batch_norm', nin = 3, doc = 'each channel standardised over the batch, or by running moments',
+    source = 'Batch normalization, 2015', work = 5.2 },
+})
+
+-- ---------------------------------------------------------------- losses
+local function torch(name) return 'PyTorch nn.functional.' .. name end
+local losses = {
+  { 'mse_loss', doc = 'squared differences', source = torch 'mse_loss', work = 2.2 },
+    { 'l1_loss', doc = 'absolute differences', source = torch 'l1_loss', work = 2.2 },
+  { 'huber_loss', doc = 'squared near 0, absolute beyond delta',
+    source = 'Robust estimation of a location parameter, 1964', work = 3.2 },
+  { 'smooth_l1_loss', doc = 'nn.huber_loss with delta = beta, divided by beta', source = 'Fast R-CNN, 2015',
+    work = 3.2 },
+  { 'binary_cross_entropy', doc = 'cross entropy of probabilities', source = torch 'binary_cross_entropy', work = 6.2 },
+  { 'binary_cross_entropy_with_logits', doc = 'cross entropy of logits of two classes',
+    source = torch 'binary_cross_entropy_with_logits', work = 5.2 },
+  { 'cross_entropy', doc = 'cross entropy of logits with classes or distributions', source = torch 'cross_entropy',
+    work = 3.2 },
+  { 'nll_loss', doc = 'negative log likelihood of classes', source = torch 'nll_loss', work = 2.2 },
+  { 'focal_loss', doc = 'cross entropy that weighs easy examples down',
+    source = 'Focal loss for dense object detection, 2017', work = 3.2 },
+  { 'kl_div', doc = 'Kullback-Leibler divergence from logarithms of probabilities', source = torch 'kl_div',
+    work = 5.2 },
+  { 'cosine_similarity', doc = 'cosine of the angle between vectors', source = torch 'cosine_similarity', work = 3.2 },
+  { 'cosine_embedding_loss', nin = 3, doc = '1 - cosine for pairs, its excess over a margin for others',
+    source = torch 'cosine_embedding_loss', work = 3.2 },
+  { 'triplet_margin_loss', nin = 3, doc = 'how much farther a negative is than a positive',
+    source = torch 'triplet_margin_loss', work = 4.2 },
+}
+for _, r in ipairs(losses) do r.nin = r.nin or 2 end
+of('loss', losses)
 
 -- ---------------------------------------------------------------- convolution
 local DUMOULIN = 'A guide to convolution arithmetic for deep learning, 2016'
