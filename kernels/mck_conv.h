@@ -1,4 +1,4 @@
-/* mck_conv.h - arguments of convolutions: sums over shifted planes, and what goes in and out of planes.
+/* mck_conv.h - arguments of convolutions: sums over shifted planes, what goes in and out of them.
  *
  * A plane holds the places of a result along one axis after the other, the last one contiguous,
  * with gaps behind each axis, so that a tap of the kernel is one distance for all places

@@ -49,12 +49,10 @@ int mci_conv_of(const mci_job *job, mci_conv *c, mci_result *r)
     const mc_params *p = job->params;
     const mc_tensor *a = job->in[0], *b = job->in[1];
     memset(c, 0, sizeof *c);
-    *r = (mci_result){ .nout = 1 };
+    r->nout = 1;
     int rc = mci_resolve(job->op, job->nin, job->in, &r->dtype[0], &r->compute);
     if (rc) return rc;
-    c->form = job->op->id == MC_OP_CONV         ? CONV_RESULT
-              : job->op->id == MC_OP_CONV_INPUT ? CONV_INPUT
-                                                : CONV_WEIGHT;
+    c->form = job->op->variant;
     c->nd = (int)p->i[0];
     c->g = p->i[GROUPS];
     c->mode = (int)p->i[MODE];
@@ -69,12 +67,12 @@ int mci_conv_of(const mci_job *job, mci_conv *c, mci_result *r)
     c->b = !lead ? 1 : a->shape[0] == 1 ? b->shape[0] : a->shape[0];
     const int64_t *sa = a->shape + lead, *sb = b->shape + lead;
     int fits;
-    if (c->form == CONV_RESULT) { /* x [n, g cg], w [g og, cg] */
+    if (c->form == MCI_CONV_RESULT) { /* x [n, g cg], w [g og, cg] */
         c->n = sa[0];
         c->cg = sb[1];
         c->og = sb[0] / c->g;
         fits = sa[1] == c->cg * c->g && sb[0] == c->og * c->g;
-    } else if (c->form == CONV_INPUT) { /* y [n, g og], w [g og, cg] */
+    } else if (c->form == MCI_CONV_INPUT) { /* y [n, g og], w [g og, cg] */
         c->n = sa[0];
         c->cg = sb[1];
         c->og = sb[0] / c->g;
@@ -100,25 +98,25 @@ int mci_conv_of(const mci_job *job, mci_conv *c, mci_result *r)
         if (ax->stride < 1 || ax->dilation < 1 || p->i[BEFORE + i] < 0 || p->i[AFTER + i] < 0)
             return mci_error(MC_EINVAL, "%s: strides and dilations start at 1, padding at 0",
                              job->op->name);
-        ax->in = c->form == CONV_INPUT ? p->i[SIZES + i] : sa[2 + i];
-        ax->taps = c->form == CONV_WEIGHT ? p->i[SIZES + i] : sb[2 + i];
+        ax->in = c->form == MCI_CONV_INPUT ? p->i[SIZES + i] : sa[2 + i];
+        ax->taps = c->form == MCI_CONV_WEIGHT ? p->i[SIZES + i] : sb[2 + i];
         if (!axis_of(ax, p, i, c->mode))
             return mismatch(job, c, "the kernel is longer than the padded input");
-        const int64_t given = c->form == CONV_INPUT ? sa[2 + i] : sb[2 + i];
-        if (c->form != CONV_RESULT && given != ax->out)
+        const int64_t given = c->form == MCI_CONV_INPUT ? sa[2 + i] : sb[2 + i];
+        if (c->form != MCI_CONV_RESULT && given != ax->out)
             return mismatch(job, c, "the sizes do not belong to one convolution");
     }
     int64_t *shape = r->shape[0];
     int nd = 0;
     if (lead) shape[nd++] = c->b;
-    shape[nd++] = c->form == CONV_WEIGHT ? c->g * c->og : c->n;
-    shape[nd++] = c->form == CONV_RESULT  ? c->g * c->og
-                  : c->form == CONV_INPUT ? c->g * c->cg
-                                          : c->cg;
+    shape[nd++] = c->form == MCI_CONV_WEIGHT ? c->g * c->og : c->n;
+    shape[nd++] = c->form == MCI_CONV_RESULT  ? c->g * c->og
+                  : c->form == MCI_CONV_INPUT ? c->g * c->cg
+                                              : c->cg;
     for (int k = c->band_axis; k < 3; k++)
-        shape[nd++] = c->form == CONV_RESULT  ? c->axis[k].out
-                      : c->form == CONV_INPUT ? c->axis[k].in
-                                              : c->axis[k].taps;
+        shape[nd++] = c->form == MCI_CONV_RESULT  ? c->axis[k].out
+                      : c->form == MCI_CONV_INPUT ? c->axis[k].in
+                                                  : c->axis[k].taps;
     r->ndim[0] = nd;
     return MC_OK;
 }
@@ -195,7 +193,7 @@ static void band(mci_conv *c, int64_t rows)
 int mci_conv_plan(mci_conv *c, int64_t x_planes, int64_t y_planes, int64_t budget)
 {
     mci_conv_axis *first = &c->axis[c->band_axis];
-    const int64_t places = c->form == CONV_INPUT ? first->q : first->out;
+    const int64_t places = c->form == MCI_CONV_INPUT ? first->q : first->out;
     int64_t inner = 1, lists = 0;
     for (int k = c->band_axis + 1; k < 3; k++) inner *= c->axis[k].q;
     int64_t rows = (budget / inner - x_planes * first->shift) / (x_planes + y_planes),
@@ -256,13 +254,12 @@ void mci_conv_drop(mci_conv *c)
 int mci_conv_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
                  const mc_params *p)
 {
-    (void)nout;
     mc_tensor *out = outs[0], res = { 0 }, tmp[2] = { { 0 }, { 0 } };
     const mc_tensor *operand[2];
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     mci_conv c;
     mci_result r;
-    int rc = mci_conv_of(&(mci_job){ op, p, nin, in }, &c, &r);
+    int rc = mci_conv_of(&(mci_job){ op, p, nin, in, nout }, &c, &r);
     if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 ||
         out->numel == 0)
         return rc;
@@ -283,9 +280,9 @@ int mci_conv_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     if (!rc && (in[0]->numel == 0 || in[1]->numel == 0))
         rc = mc_fill(target, 0, 0);
     else if (!rc)
-        rc = (c.form == CONV_RESULT  ? mci_conv_result
-              : c.form == CONV_INPUT ? mci_conv_input
-                                     : mci_conv_weight)(&c, target, operand[0], operand[1]);
+        rc = (c.form == MCI_CONV_RESULT  ? mci_conv_result
+              : c.form == MCI_CONV_INPUT ? mci_conv_input
+                                         : mci_conv_weight)(&c, target, operand[0], operand[1]);
     mci_conv_drop(&c);
     if (!rc && target == &res) rc = mc_copy(out, &res);
     mc_drop(&res);

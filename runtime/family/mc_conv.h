@@ -16,8 +16,6 @@
 
 #include "../../kernels/mck_conv.h"
 
-enum { CONV_RESULT, CONV_INPUT, CONV_WEIGHT }; /* form: y from x, w; x from y, w; w from x, y */
-
 typedef struct mci_conv_axis {
     int64_t in, out, taps, stride, dilation, before;
     int64_t shift, q;        /* largest shift of a tap; places of a plane: out + shift */

@@ -76,8 +76,8 @@ static void begin(conv_job *j, const mci_conv *c, int dtype)
 {
     const int single = dtype == MC_F32;
     *j = (conv_job){ .c = c, .size = MCI_SIZE(dtype), .per = 1, .stack = 1 };
-    j->sum =
-        (conv_fn)mci_kernel_get(c->form == CONV_WEIGHT ? MCK_K_CONV_DOTS : MCK_K_CONV_ROWS, dtype);
+    j->sum = (conv_fn)mci_kernel_get(c->form == MCI_CONV_WEIGHT ? MCK_K_CONV_DOTS : MCK_K_CONV_ROWS,
+                                     dtype);
     j->copy = (plane_fn)mci_function(single ? MCK_FN_CONV_COPY_F32 : MCK_FN_CONV_COPY_F64);
     j->fold = (plane_fn)mci_function(single ? MCK_FN_CONV_FOLD_F32 : MCK_FN_CONV_FOLD_F64);
 }

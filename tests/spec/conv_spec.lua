@@ -1,4 +1,5 @@
--- conv_spec.lua - convolutions: known values, adjoints, bits, batches of convolutions, messages. Answers of another program: cases_conv.npz.
+-- conv_spec.lua - convolutions: known values, adjoints, bits, batches of convolutions, messages.
+-- Answers of another program: cases_conv.npz.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'

@@ -40,11 +40,13 @@ local function gated(name, act)
   return function(x, axis)
     x = op.operand(fname, x, 2)
     if axis == nil then axis = -1 end
-    if x.ndim == 0 then error(('%s: operand is %s; it needs an axis of values and gates'):format(fname, tensor.describe(x)), 2) end
+    if x.ndim == 0 then error(('%s: operand is %s; it needs an axis of values and gates'):format(fname,
+      tensor.describe(x)), 2) end
     local at = tensor.axis(fname, x, axis, 3) + 1
     local n = x.shape[at]
     if n % 2 ~= 0 then
-      error(('%s: axis %d of %s has an odd size; it holds as many values as gates'):format(fname, axis, tensor.describe(x)), 2)
+      error(('%s: axis %d of %s has an odd size; it holds as many values as gates'):format(fname, axis,
+        tensor.describe(x)), 2)
     end
     local parts = methods.split(x, 2, at)
     return parts[1] * act(parts[2])

@@ -57,7 +57,7 @@ local function paddings(fname, o, n, taps, level)
   for k = 1, n do
     local v = type(p) == 'table' and p[k] or p
     local pair = type(v) == 'table' and v or { v, v }
-    if #pair ~= 2 then error(('%s: padding of an axis is a list of %d; give a number or { before, after }'):format(fname, #pair), level) end
+    if #pair ~= 2 then error(('%s: a pair of paddings has %d entries; give { before, after }'):format(fname, #pair), level) end
     before[k], after[k] = check.arg(fname, 'padding', pair[1], 'integer >= 0', level + 1),
       check.arg(fname, 'padding', pair[2], 'integer >= 0', level + 1)
   end
@@ -119,7 +119,8 @@ local function plain(n)
     end
     for k = 1, n do
       if taps[k] < 1 or padded[k] < span[k] then
-        error(('%s: the kernel of %s covers %s and the padded input %s of %s; pad more, or take a smaller kernel'):format(fname, tensor.describe(weight),
+        local words = '%s: the kernel of %s covers %s and the padded input %s of %s; pad more, or take a smaller kernel'
+        error(words:format(fname, tensor.describe(weight),
           text(span), text(padded), tensor.describe(x)), 2)
       end
       if o.padding_mode ~= 'zeros' and size[k] == 0 then
@@ -186,7 +187,7 @@ end
 --- Errors: channels that do not fit the groups, a kernel longer than the padded input.
 --- Source: PyTorch nn.functional.conv1d; A guide to convolution arithmetic for deep learning, 2016.
 ---     mc.nn.conv1d(mc.tensor{ { 1, 2, 3, 4 } }, mc.tensor{ { { 1, -1 } } })  --> f64[1,3]@cpu { { -1, -1, -1 } }
----     mc.nn.conv1d(mc.tensor{ { 1, 2, 3 } }, mc.ones{ 1, 1, 3 }, { padding = 'same', padding_mode = 'circular' })  --> f64[1,3]@cpu { { 6, 6, 6 } }
+---     mc.nn.conv1d(mc.tensor{ { 1, 2, 3 } }, mc.ones{ 1, 1, 3 }, { padding = 'same' })  --> f64[1,3]@cpu { { 3, 6, 5 } }
 M.conv1d = plain(1)
 --- Convolution over two axes, as nn.conv1d; lists of stride, padding and dilation hold one number for each axis.
 ---@param x any [batch, channels in, height, width] or [channels in, height, width]
@@ -194,7 +195,7 @@ M.conv1d = plain(1)
 ---@param opts? table as conv1d
 ---@return any [batch, channels out, height, width], or without the batch axis
 --- Errors: as conv1d. Source: PyTorch nn.functional.conv2d.
----     mc.nn.conv2d(mc.arange(1, 9):reshape(1, 3, 3), mc.tensor{ { { { 1, 2 }, { 3, -4 } } } })  --> f64[1,2,2]@cpu { { { -3, -1 }, { 3, 5 } } }
+---     mc.nn.conv2d(mc.arange(1, 4):reshape(1, 2, 2), mc.tensor{ { { { 1, 2 } } } })  --> f64[1,2,1]@cpu { { { 5 }, { 11 } } }
 M.conv2d = plain(2)
 --- Convolution over three axes, as nn.conv1d.
 ---@param x any [batch, channels in, depth, height, width] or without the batch axis
@@ -214,7 +215,7 @@ M.conv3d = plain(3)
 --- · groups (1); integers or lists
 ---@return any [batch, channels out, places], or without the batch axis
 --- Errors: channels that do not fit the groups, no places left. Source: PyTorch nn.functional.conv_transpose1d.
----     mc.nn.conv_transpose1d(mc.tensor{ { 1, 2 } }, mc.tensor{ { { 1, 10 } } }, { stride = 2 })  --> f64[1,4]@cpu { { 1, 10, 2, 20 } }
+---     mc.nn.conv_transpose1d(mc.tensor{ { 1, 2 } }, mc.tensor{ { { 1, 10 } } })  --> f64[1,3]@cpu { { 1, 12, 20 } }
 M.conv_transpose1d = transposed(1)
 --- Transposed convolution over two axes, as nn.conv_transpose1d.
 ---@param x any [batch, channels in, height, width] or without the batch axis
@@ -222,7 +223,7 @@ M.conv_transpose1d = transposed(1)
 ---@param opts? table as conv_transpose1d
 ---@return any [batch, channels out, height, width], or without the batch axis
 --- Errors: as conv_transpose1d. Source: PyTorch nn.functional.conv_transpose2d.
----     mc.nn.conv_transpose2d(mc.ones{ 1, 2, 2 }, mc.ones{ 1, 1, 2, 2 })  --> f64[1,3,3]@cpu { { { 1, 2, 1 }, { 2, 4, 2 }, { 1, 2, 1 } } }
+---     mc.nn.conv_transpose2d(mc.ones{ 1, 2, 2 }, mc.ones{ 1, 1, 2, 2 })[{ 1, 2 }]  --> f64[3]@cpu { 2, 4, 2 }
 M.conv_transpose2d = transposed(2)
 --- Transposed convolution over three axes, as nn.conv_transpose1d.
 ---@param x any [batch, channels in, depth, height, width] or without the batch axis

@@ -1,7 +1,7 @@
 -- loss.lua - losses of classification, regression, distributions and embeddings.
 --
--- Every loss has `reduction`: 'mean', 'sum' or 'none'. Class labels are values, counted from 0 as in files. Cross entropy works on logits
--- with their logarithm of sums, so that no probability is ever rounded to 0.
+-- Every loss has `reduction`: 'mean', 'sum' or 'none'. Class labels are values, counted from 0 as in files. Cross entropy
+-- works on logits with their logarithm of sums, so that no probability is ever rounded to 0.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -141,15 +141,16 @@ end
 
 --- Cross entropy of logits with class labels or with distributions over classes; the last axis holds the classes.
 ---
---- Labels: -log p[target], times the weight of the class; the mean divides by the sum of the weights of the labels that count.
---- Distributions: -sum target log p, the mean divides by the number of rows. label_smoothing e mixes targets with the uniform distribution:
---- (1 - e) target + e / classes. If no label counts, the sum is 0 and the mean NaN.
+--- Labels: -log p[target], times the weight of the class; the mean divides by the weights of the labels that count.
+--- Distributions: -sum target log p, the mean divides by the number of rows. label_smoothing e mixes targets with the
+--- uniform distribution: (1 - e) target + e / classes. If no label counts, the sum is 0 and the mean NaN.
 ---@param x any f32|f64 logits [..., classes]
 ---@param target any integers from 0 [...], or probabilities [..., classes]
 ---@param opts? table weight: [classes] (none) · ignore_index: a label that does not count (-100) · label_smoothing
 --- (0) · reduction ('mean')
 ---@return any a number, or the shape of target (of its rows)
---- Errors: shapes that do not belong together, labels outside the classes. Source: PyTorch nn.functional.cross_entropy, whose classes are on axis 2.
+--- Errors: shapes that do not belong together, labels outside the classes.
+--- Source: PyTorch nn.functional.cross_entropy, whose classes are on axis 2.
 ---     mc.nn.cross_entropy(mc.tensor{ { 1000, 0 } }, mc.tensor({ 1 }, { dtype = 'i64' }))  --> f64[]@cpu 1000
 function M.cross_entropy(x, target, opts)
   local fname = 'nn.cross_entropy'
@@ -191,7 +192,7 @@ end
 ---@param opts? table weight: [classes] (none) · ignore_index (-100) · reduction ('mean')
 ---@return any a number, or the shape of target
 --- Errors: as cross_entropy. Source: PyTorch nn.functional.nll_loss.
----     mc.nn.nll_loss(mc.log(mc.tensor{ { 0.5, 0.5 } }), mc.tensor({ 0 }, { dtype = 'i64' }), { reduction = 'sum' }):exp()  --> f64[]@cpu 2
+---     mc.nn.nll_loss(mc.tensor{ { -0.5, -1 } }, mc.tensor({ 1 }, { dtype = 'i64' }))  --> f64[]@cpu 1
 function M.nll_loss(x, target, opts)
   local fname = 'nn.nll_loss'
   x, target = op.operand(fname, x, 2), op.operand(fname, target, 2)
@@ -214,7 +215,7 @@ end
 ---@param opts? table alpha (1) · gamma (2) · reduction ('mean')
 ---@return any a number, or the shape of target
 --- Errors: as cross_entropy. Source: Focal loss for dense object detection, 2017.
----     mc.nn.focal_loss(mc.tensor{ { 0, 0 } }, mc.tensor({ 1 }, { dtype = 'i64' }), { gamma = 0 }):exp()  --> f64[]@cpu 2
+---     mc.nn.focal_loss(mc.zeros{ 1, 1 }, mc.tensor({ 0 }, { dtype = 'i64' }))  --> f64[]@cpu 0
 function M.focal_loss(x, target, opts)
   local fname = 'nn.focal_loss'
   x, target = op.operand(fname, x, 2), op.operand(fname, target, 2)
@@ -235,10 +236,10 @@ end
 --- 'none' ('mean')
 ---@return any a number, or the shape of x
 --- Errors: shapes that differ. Source: PyTorch nn.functional.kl_div.
----     mc.nn.kl_div(mc.zeros{ 1, 2 }, mc.tensor{ { 0, 1 } }, { reduction = 'batchmean' })  --> f64[]@cpu 0
-function M.kl_div(x, target, opts)
-  x, target = pair('nn.kl_div', x, target, 3)
-  local o = check.opts('nn.kl_div', opts, { reduction = { 'mean', { 'mean', 'batchmean', 'sum', 'none' } } }, 3)
+---     mc.nn.kl_div_loss(mc.zeros{ 1, 2 }, mc.tensor{ { 0, 1 } }, { reduction = 'batchmean' })  --> f64[]@cpu 0
+function M.kl_div_loss(x, target, opts)
+  x, target = pair('nn.kl_div_loss', x, target, 3)
+  local o = check.opts('nn.kl_div_loss', opts, { reduction = { 'mean', { 'mean', 'batchmean', 'sum', 'none' } } }, 3)
   local some = F.gt(target, 0)
   local each = F.where(some, target * (F.log(F.where(some, target, 1)) - x), 0)
   if o.reduction == 'batchmean' then return F.sum(each) / (x.ndim > 0 and x.shape[1] or 1) end

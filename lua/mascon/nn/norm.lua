@@ -1,7 +1,7 @@
 -- norm.lua - normalisation over axes, groups of channels and batches.
 --
--- All subtract a mean, divide by the root of a biased variance plus eps, and scale: what differs is over which elements the moments are
--- taken. Holds these axes.
+-- All subtract a mean, divide by the root of a biased variance plus eps, and scale: what differs is over which
+-- elements the moments are taken. Holds these axes.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -61,7 +61,7 @@ local SCALED = { weight = { nil, 'tensor' }, bias = { nil, 'tensor' }, eps = { 1
 ---@param sizes integer|table of the last axes, over which moments are taken
 ---@param opts? table weight, bias: tensors of those sizes (none) · eps (1e-5)
 ---@return any dtype and shape of x
---- Errors: sizes that are not those of the last axes. Source: Layer normalization, 2016; PyTorch nn.functional.layer_norm.
+--- Errors: sizes that are not those of the last axes. Source: Layer normalization, 2016; PyTorch layer_norm.
 ---     mc.nn.layer_norm(mc.tensor{ 1, 3 }, 2, { eps = 0 })  --> f64[2]@cpu { -1, 1 }
 function M.layer_norm(x, sizes, opts)
   x = op.operand('nn.layer_norm', x, 2)
@@ -157,8 +157,8 @@ local BATCH = {
 }
 --- Standardises each channel over the batch and its places (training), or by running moments, then scales.
 ---
---- In training the running moments move towards those of the batch: running (1 - momentum) + batch momentum, with the unbiased variance
---- (n - 1 below). They come as second and third result; the operands stay as they are.
+--- In training the running moments move towards those of the batch: running (1 - momentum) + batch momentum, with the
+--- unbiased variance (n - 1 below). They come as second and third result; the operands stay as they are.
 ---@param x any f16|bf16|f32|f64 [batch, channels, ...]
 ---@param running_mean? any [channels]; may be absent in training
 ---@param running_var? any [channels]
@@ -167,7 +167,7 @@ local BATCH = {
 ---@return any running_mean after this batch, nil where none was given
 ---@return any running_var
 --- Errors: one value per channel in training; no running moments outside. Source: Batch normalization, 2015; PyTorch.
----     mc.nn.batch_norm(mc.tensor{ { 1 }, { 3 } }, nil, nil, { training = true, eps = 0 })  --> f64[2,1]@cpu { { -1 }, { 1 } }
+---     mc.nn.batch_norm(mc.tensor{ { 3 } }, mc.ones{ 1 }, mc.ones{ 1 }, { eps = 0 })  --> f64[1,1]@cpu { { 2 } }
 function M.batch_norm(x, running_mean, running_var, opts)
   local fname = 'nn.batch_norm'
   x = op.operand(fname, x, 2)

@@ -14,6 +14,8 @@ local function unary(name, expr, d, doc, source, more)
 end
 unary('relu', 'maximum(a, 0)', 'a > 0 ? 1 : 0', 'the positive part: max(a, 0)', 'PyTorch nn.functional.relu',
   { tol = 'EXACT', example = 'mc.nn.relu(mc.tensor{ -1, 2 })  --> f64[2]@cpu { 0, 2 }' })
+-- the row logistic, written out: a kernel is one formula
+local function sigmoid(z) return (('((Z < 0 ? exp(-abs(Z)) : 1) / (1 + exp(-abs(Z))))'):gsub('Z', z)) end
 local GAUSSIAN = 'Gaussian error linear units, 2016'
 unary('gelu', '0.5 * a * erfc(a * -0.7071067811865476)',
   '0.5 * erfc(a * -0.7071067811865476) + a * exp(-0.5 * a * a) * 0.3989422804014327',
@@ -23,11 +25,11 @@ local function wave(sign)
   return ('(S1.5957691216057308 * (C + 0.044715 * C * C * C))'):gsub('C',
     '(a < -20 ? -20 : a > 20 ? 20 : a)'):gsub('S', sign)
 end
-unary('gelu_tanh', 'a * logistic(' .. wave '' .. ')',
+unary('gelu_tanh', 'a * ' .. sigmoid(wave ''),
   ('logistic(U) + a * logistic(U) * logistic(V) * 1.5957691216057308 * (1 + 0.134145 * C * C)')
     :gsub('C', '(a < -20 ? -20 : a > 20 ? 20 : a)'):gsub('U', (wave '')):gsub('V', (wave '-')),
   'nn.gelu with tanh in place of the normal distribution, as older models have it', GAUSSIAN)
-unary('silu', 'a * logistic(a)', 'logistic(a) * (1 + a * logistic(-a))', 'a times the logistic function of a',
+unary('silu', 'a * ' .. sigmoid 'a', 'logistic(a) * (1 + a * logistic(-a))', 'a times the logistic function of a',
   'Searching for activation functions, 2017', { alias = { 'swish' } })
 unary('softplus', 'maximum(a, 0) + log1p(exp(-abs(a)))', 'logistic(a)', 'log(1 + e^a) without overflow',
   'PyTorch nn.functional.softplus, without its threshold')
@@ -46,53 +48,54 @@ end
 local GLU = 'GLU variants improve transformer, 2020'
 of('activation', {
   { 'leaky_relu', tol = 'ULP4', doc = 'a where positive, slope a elsewhere',
-    source = 'PyTorch nn.functional.leaky_relu', work = 2.2 },
+    source = 'PyTorch nn.functional.leaky_relu', work = 1.2 },
   { 'elu', tol = 'ULP4', doc = 'a where positive, alpha (e^a - 1) elsewhere',
-    source = 'Fast and accurate deep network learning by exponential linear units, 2016', work = 4.2 },
-  { 'glu', tol = 'ULP4', doc = 'first half of an axis times the logistic function of the second', source = GLU },
-  { 'reglu', tol = 'ULP4', doc = 'first half of an axis times nn.relu of the second', source = GLU },
-  { 'geglu', tol = 'ULP4', doc = 'first half of an axis times nn.gelu of the second', source = GLU },
-  { 'swiglu', tol = 'ULP4', doc = 'first half of an axis times nn.silu of the second', source = GLU },
+    source = 'Fast and accurate deep network learning by exponential linear units, 2016', work = 3.3 },
+  { 'glu', tol = 'ULP4', doc = 'first half of an axis times the logistic function of the second', source = GLU,
+    work = 0.6 },
+  { 'reglu', tol = 'ULP4', doc = 'first half of an axis times nn.relu of the second', source = GLU, work = 0.6 },
+  { 'geglu', tol = 'ULP4', doc = 'first half of an axis times nn.gelu of the second', source = GLU, work = 0.6 },
+  { 'swiglu', tol = 'ULP4', doc = 'first half of an axis times nn.silu of the second', source = GLU, work = 0.6 },
 })
 
 -- ---------------------------------------------------------------- normalisations
 of('norm', {
   { 'layer_norm', doc = 'each sample standardised over its last axes', source = 'Layer normalization, 2016',
-    work = 4.2 },
+    work = 2.1 },
   { 'rms_norm', doc = 'each sample divided by the root mean square of its last axes',
-    source = 'Root mean square layer normalization, 2019', work = 2.2 },
+    source = 'Root mean square layer normalization, 2019', work = 1.1 },
   { 'group_norm', doc = 'groups of channels of each sample standardised', source = 'Group normalization, 2018',
-    work = 4.2 },
+    work = 2.1 },
   { 'instance_norm', doc = 'each channel of each sample standardised over its places',
-    source = 'Instance normalization: the missing ingredient for fast stylization, 2016', work = 4.2 },
+    source = 'Instance normalization: the missing ingredient for fast stylization, 2016', work = 2.1 },
   { 'batch_norm', nin = 3, doc = 'each channel standardised over the batch, or by running moments',
-    source = 'Batch normalization, 2015', work = 5.2 },
+    source = 'Batch normalization, 2015', work = 2.1 },
 })
 
 -- ---------------------------------------------------------------- losses
 local function torch(name) return 'PyTorch nn.functional.' .. name end
 local losses = {
-  { 'mse_loss', doc = 'squared differences', source = torch 'mse_loss', work = 2.2 },
-    { 'l1_loss', doc = 'absolute differences', source = torch 'l1_loss', work = 2.2 },
+  { 'mse_loss', doc = 'squared differences', source = torch 'mse_loss', work = 1.1 },
+    { 'l1_loss', doc = 'absolute differences', source = torch 'l1_loss', work = 1.1 },
   { 'huber_loss', doc = 'squared near 0, absolute beyond delta',
-    source = 'Robust estimation of a location parameter, 1964', work = 3.2 },
+    source = 'Robust estimation of a location parameter, 1964', work = 3.1 },
   { 'smooth_l1_loss', doc = 'nn.huber_loss with delta = beta, divided by beta', source = 'Fast R-CNN, 2015',
-    work = 3.2 },
-  { 'binary_cross_entropy', doc = 'cross entropy of probabilities', source = torch 'binary_cross_entropy', work = 6.2 },
+    work = 3.6 },
+  { 'binary_cross_entropy', doc = 'cross entropy of probabilities', source = torch 'binary_cross_entropy', work = 5.1 },
   { 'binary_cross_entropy_with_logits', doc = 'cross entropy of logits of two classes',
-    source = torch 'binary_cross_entropy_with_logits', work = 5.2 },
+    source = torch 'binary_cross_entropy_with_logits', work = 4.1 },
   { 'cross_entropy', doc = 'cross entropy of logits with classes or distributions', source = torch 'cross_entropy',
-    work = 3.2 },
-  { 'nll_loss', doc = 'negative log likelihood of classes', source = torch 'nll_loss', work = 2.2 },
+    work = 1.1 },
+  { 'nll_loss', doc = 'negative log likelihood of classes', source = torch 'nll_loss', work = 0.1 },
   { 'focal_loss', doc = 'cross entropy that weighs easy examples down',
-    source = 'Focal loss for dense object detection, 2017', work = 3.2 },
-  { 'kl_div', doc = 'Kullback-Leibler divergence from logarithms of probabilities', source = torch 'kl_div',
-    work = 5.2 },
-  { 'cosine_similarity', doc = 'cosine of the angle between vectors', source = torch 'cosine_similarity', work = 3.2 },
+    source = 'Focal loss for dense object detection, 2017', work = 1.1 },
+  { 'kl_div_loss', doc = 'Kullback-Leibler divergence from logarithms of probabilities', source = torch 'kl_div',
+    work = 2.7 },
+  { 'cosine_similarity', doc = 'cosine of the angle between vectors', source = torch 'cosine_similarity', work = 1.6 },
   { 'cosine_embedding_loss', nin = 3, doc = '1 - cosine for pairs, its excess over a margin for others',
-    source = torch 'cosine_embedding_loss', work = 3.2 },
+    source = torch 'cosine_embedding_loss', work = 1.6 },
   { 'triplet_margin_loss', nin = 3, doc = 'how much farther a negative is than a positive',
-    source = torch 'triplet_margin_loss', work = 4.2 },
+    source = torch 'triplet_margin_loss', work = 2.8 },
 }
 for _, r in ipairs(losses) do r.nin = r.nin or 2 end
 of('loss', losses)
@@ -100,11 +103,11 @@ of('loss', losses)
 -- ---------------------------------------------------------------- convolution
 local DUMOULIN = 'A guide to convolution arithmetic for deep learning, 2016'
 for _, r in ipairs {
-  { 'conv', 'sums over channels and taps of a kernel that slides over the places of x' },
-    { 'conv_input', 'gradient of the operand of a convolution; a transposed convolution' },
-  { 'conv_weight', 'gradient of the kernel of a convolution' },
+  { 'conv', 'sums over channels and taps of a kernel that slides over the places of x', 'result' },
+    { 'conv_input', 'gradient of the operand of a convolution; a transposed convolution', 'input' },
+  { 'conv_weight', 'gradient of the kernel of a convolution', 'weight' },
 } do
-  op { r[1], family = 'conv', internal = true, nin = 2, dtypes = FLOAT, promote = 'float', method = false,
+  op { r[1], family = 'conv', internal = true, variant = r[3], nin = 2, dtypes = FLOAT, promote = 'float', method = false,
     tol = 'ACCUM', rules = r[1], doc = r[2], source = DUMOULIN }
 end
 
@@ -115,7 +118,8 @@ for d = 1, 3 do
   list[#list + 1] = { 'conv_transpose' .. d .. 'd', doc = ('transposed convolution over %d %s'):format(d,
     d == 1 and 'axis' or 'axes'), source = 'PyTorch nn.functional.conv_transpose' .. d .. 'd; ' .. DUMOULIN }
 end
-for _, r in ipairs(list) do r.nin, r.namespace, r.method, r.tol, r.promote = 2, 'nn', false, 'ACCUM', 'float' end
+for _, r in ipairs(list) do r.nin, r.namespace, r.method, r.tol, r.promote, r.work = 2, 'nn', false, 'ACCUM', 'float',
+  1.1 end
 composed('mascon.nn.convolution', FLOAT, list)
 
 -- ---------------------------------------------------------------- kernels
