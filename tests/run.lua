@@ -4,7 +4,8 @@
 -- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and reload
 -- the library for each file, which an FFI library with registered types does not survive). Files and tests are
 -- shuffled; the seed is printed. FILTER picks the spec files whose name (or path) contains it or, when there is none,
--- the tests whose full name does. Processes that are given one --queue FOLDER (a new, empty one) divide the files among themselves: each
+-- the tests whose full name does. Processes that are given one --queue FOLDER (a new, empty one) divide the files
+-- among themselves: each
 -- takes the next file that no other has begun.
 
 local function missing(what)
@@ -55,7 +56,8 @@ busted.sort = false
 busted.randomize = true
 busted.randomseed = seed or require 'busted.utils'.urandom() or os.time()
 
--- A signal reaches the test that runs as an error, which busted would count and go on: the run ends with the test instead.
+-- A signal reaches the test that runs as an error, which busted would count and go on: the run ends with the test
+-- instead.
 local host = require 'mascon.host'
 local function stopped()
   local number, word = host.signal()
@@ -104,9 +106,11 @@ end
 busted.subscribe({ 'error' }, outside_of_tests)
 busted.subscribe({ 'failure' }, outside_of_tests)
 
--- What a spec file made dies with it: its tests are forgotten once they ran, and the tensor memory that is left then was leaked by the
+-- What a spec file made dies with it: its tests are forgotten once they ran, and the tensor memory that is left then
+-- was leaked by the
 -- file, or is held by the library, which keeps none.
-local FIELDS = { 'run', 'env', 'before_each', 'after_each', 'lazy_setup', 'lazy_teardown', 'strict_setup', 'strict_teardown', 'setup', 'teardown' }
+local FIELDS = { 'run', 'env', 'before_each', 'after_each', 'lazy_setup', 'lazy_teardown', 'strict_setup',
+  'strict_teardown', 'setup', 'teardown' }
 local function forget(element)
   local children = busted.context.children(element)
   for i = #children, 1, -1 do
@@ -194,7 +198,8 @@ failed = failed + #leaks
 table.sort(times, function(a, b) return a[2] > b[2] end)
 if #times > 1 then
   local longest = {}
-  for i = 1, math.min(8, #times) do longest[i] = ('%s %.1f'):format(path.basename(times[i][1]):gsub('_spec%.lua$', ''), times[i][2]) end
+  for i = 1, math.min(8, #times) do longest[i] = ('%s %.1f'):format(path.basename(times[i][1]):gsub('_spec%.lua$', ''),
+    times[i][2]) end
   print(('%d files run, longest in s: %s'):format(#times, table.concat(longest, ', ')))
 end
 print(('%.1f s'):format(clock() - started))

@@ -10,6 +10,7 @@ local log_ = require 'workflows.autoreject.log'
 local repair = require 'workflows.autoreject.repair'
 local run = require 'workflows.autoreject.run'
 local source = require 'workflows.autoreject.source'
+local state = require 'workflows.autoreject.state'
 local tensor = require 'mascon.core.tensor'
 local verdict = require 'workflows.autoreject.verdict'
 local vote_ = require 'workflows.autoreject.vote'
@@ -312,7 +313,7 @@ end
 --- Errors: a file that is there; what cannot be written.
 function Model:save(path, opts)
   log_.free('autoreject.save', path, opts)
-  require('workflows.autoreject.state').write(self, path)
+  state.write(self, path)
 end
 
 return M
