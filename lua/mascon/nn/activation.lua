@@ -11,7 +11,7 @@ local M = {}
 ---@param slope? number (0.01)
 ---@return any dtype and shape of x
 --- Source: PyTorch nn.functional.leaky_relu.
----     mc.nn.leaky_relu(mc.tensor{ -1, 2 })  --> f64[2]@cpu { -0.0100, 2 }
+---     mc.nn.leaky_relu(mc.tensor{ -1, 1.5 })  --> f64[2]@cpu { -0.0100, 1.5000 }
 function M.leaky_relu(x, slope)
   x = op.operand('nn.leaky_relu', x, 2)
   if slope == nil then slope = 0.01 end

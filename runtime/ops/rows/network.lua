@@ -107,8 +107,8 @@ for _, r in ipairs {
     { 'conv_input', 'gradient of the operand of a convolution; a transposed convolution', 'input' },
   { 'conv_weight', 'gradient of the kernel of a convolution', 'weight' },
 } do
-  op { r[1], family = 'conv', internal = true, variant = r[3], nin = 2, dtypes = FLOAT, promote = 'float', method = false,
-    tol = 'ACCUM', rules = r[1], doc = r[2], source = DUMOULIN }
+  op { r[1], family = 'conv', internal = true, variant = r[3], nin = 2, dtypes = FLOAT, promote = 'float',
+    method = false, tol = 'ACCUM', rules = r[1], doc = r[2], source = DUMOULIN }
 end
 
 local list = {}
