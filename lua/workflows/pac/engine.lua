@@ -101,10 +101,10 @@ local function prepare_surrogates(e)
     e.K = surrogate.permutation_count(o)
   elseif o.surrogate ~= 'none' then
     local slowest = o.pha and mc.min(o.pha['..., 1']):item()
+    local all
     e.m = surrogate.min_shift(o)
-    e.shifts = surrogate.shifts(o, e.L, e.m)
-    e.K = e.shifts:numel()
-    e.near, e.far = surrogate.near(o, e.L, slowest, e.shifts)
+    e.K, all = surrogate.shift_count(o, e.L, e.m)
+    e.near, e.far = surrogate.near(o, e.L, slowest, e.K, e.m, not all and function() return e.shifts end or nil)
     if e.K < 2 then error(('pac: min_shift is %d and leaves %d shift of %d samples; at least 2 are needed'):format(e.m, e.K, e.L), 2) end
     e.by_fft = o.surrogate == 'exhaustive' and not o.moments and o.binning == 'hard' and not o.shifts
   end
@@ -115,6 +115,7 @@ end
 ---@param T integer
 function M.prepare(o, T)
   local e = { o = o, T = T, P = o.P or o.pha.shape[1], A = o.A or o.amp.shape[1], given = o.P ~= nil }
+  filters.later(e, { shifts = function() return surrogate.shifts(o, e.L, e.m) end })
   -- ranks of sin phi near its turning points need more digits than f32 has (measured: 3e-4 bit from swapped neighbours)
   e.dtype = o.measure == 'gc' and 'f64' or o.dtype
   e.W = e.dtype == 'f32' and 16 or 8
@@ -460,7 +461,8 @@ local function jobs(e, f, pha_rows, amp_rows, count, G, divisor, want, K)
   local o, L = e.o, e.L
   K = K or e.K
   local amp_at = mc.tensor(amp_rows, { dtype = 'i64' }) * (e.tiles * L * e.W)
-  local shifts = K > 0 and e.shifts or none64()
+  local by_fft = K > 0 and e.by_fft and not o.moments
+  local shifts = K > 0 and not by_fft and e.shifts or none64()
   if o.moments then
     local unit_at = mc.tensor(pha_rows, { dtype = 'i64' }) * (e.P * 2 * L)
     return couple('pac_moments', { f.unit, f.cosine or f.amp, f.sine or mc.zeros({ 0 }, { dtype = e.dtype }), unit_at, amp_at, shifts },
@@ -468,8 +470,7 @@ local function jobs(e, f, pha_rows, amp_rows, count, G, divisor, want, K)
   end
   local soft = o.binning == 'soft'
   local idx_at = mc.tensor(pha_rows, { dtype = 'i64' }) * (e.P * L)
-  local by_fft = K > 0 and e.by_fft
-  return couple('pac_bins', { soft and f.angle or f.idx, f.amp, idx_at, amp_at, by_fft and none64() or shifts, divisor or mc.zeros { 0 } }, {
+  return couple('pac_bins', { soft and f.angle or f.idx, f.amp, idx_at, amp_at, shifts, divisor or mc.zeros { 0 } }, {
     P = e.P, A = e.A, L = L, G = G, bins = o.n_bins, norm = divisor and 2 or NORM[o.bin_norm == 'pooled' and 'mean' or o.bin_norm], measure = BINS[o.measure],
     exhaustive = by_fft, N = filters.correlation_length(L), first = e.m or 0, K = K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, asymmetric = o.compat == 'gpac', idx_band = L, amp_tile = L * e.W, jobs = count,
     epsilon = o.compat == 'gpac' and EPSILON_GPAC or 0, tau = soft and o.tau or 0,
