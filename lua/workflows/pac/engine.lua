@@ -144,7 +144,8 @@ end
 
 -- ---------------------------------------------------------------- memory
 
-local function keeps_all(e)
+--- Whether every surrogate is kept.
+function M.keeps_all(e)
   local o = e.o
   return e.K > 0 and (o.return_surrogates or o.surrogate == 'swap_trials' or o.compat == 'tensorpac')
 end
@@ -196,7 +197,7 @@ function M.result_bytes(e, rows)
   local cell = s + 4 + 4 + (o.moments and 0 or 2 * s + 12)
   if e.K > 0 then cell = cell + 16 * 8 end
   if o.return_dist and not o.moments then cell = cell + s * o.n_bins end
-  if keeps_all(e) then
+  if M.keeps_all(e) then
     cell = cell + s * e.K -- as the kernel leaves them
     if o.return_surrogates then cell = cell + s * e.K end
     if o.surrogate == 'swap_trials' then cell = cell + 32 * e.K end
@@ -217,7 +218,7 @@ local function bad_rows(x)
 end
 
 --- NaN and status 4 in the jobs whose phase is bad: a phase bin cannot say so, an amplitude can.
-local function poison(r, flags, K)
+function M.poison(r, flags, K)
   local any = false
   for _, b in ipairs(flags) do any = any or b end
   if not any then return r end
@@ -268,6 +269,7 @@ local function wanted(e)
   if not o.moments then
     w.pref, w.best = true, true
     w.dist = o.return_dist
+    w.sums, w.count = o.return_sums, o.return_sums
   end
   if e.K > 0 and o.surrogate ~= 'swap_trials' then
     w.mean, w.m2, w.exceed = true, true, true
@@ -275,7 +277,7 @@ local function wanted(e)
       w[o.maxstat_of == 'z' and 'zmax' or 'max'], w.zvalue = true, o.maxstat_of == 'z' or nil
       w.znear = o.maxstat_of == 'z' and e.far < e.K and not o.single_step or nil
     end
-    w.all = keeps_all(e)
+    w.all = M.keeps_all(e)
   end
   return w
 end
@@ -289,7 +291,7 @@ local function run_rows(e, x, xa)
     norm = NORM[o.bin_norm], measure = BINS[o.measure] or MOMENT[o.measure], NX = filters.correlation_length(e.L), first = e.m or 0, K = e.K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, threshold = e.threshold,
   }, wanted(e))
   local bad = xa and bad_rows(x)
-  return bad and poison(r, bad, e.K) or r
+  return bad and M.poison(r, bad, e.K) or r
 end
 
 -- ---------------------------------------------------------------- staged route: phases and amplitudes of a block
@@ -499,6 +501,12 @@ local function swap(e, f, layout, r, divisor)
   local v = o.own and own.values(e, f, pha, amp) or jobs(e, f, pha, amp, e.K * layout.jobs, layout.G, divisor,
     { value = true }, 0).value
   r.all = v:reshape(e.K, layout.jobs, e.P, e.A):permute_dims(2, 1, 3, 4):contiguous()
+  return M.statistics(e, r)
+end
+
+--- What the results say of surrogates r.all [jobs, K, P, A] that were kept: mean, m2, exceed and, for maxstat, maxima.
+function M.statistics(e, r)
+  local o = e.o
   local last = mc.moveaxis(r.all, 2, -1):to 'f64'
   local mean, m2 = normalize.moments(last)
   -- equal surrogates have no spread, whatever rounding their mean got
@@ -568,7 +576,7 @@ local function own_block(e, x, xa, layout)
   local swapped = e.o.surrogate == 'swap_trials'
   local r = own.block(e, f, layout, wanted(e), swapped and 0 or e.K)
   if swapped then r = swap(e, f, layout, r) end
-  if f.bad then r = poison(r, bad_jobs(f, layout), e.K) end
+  if f.bad then r = M.poison(r, bad_jobs(f, layout), e.K) end
   return r
 end
 
@@ -592,7 +600,7 @@ function M.block(e, x, xa, layout)
       if f.still then dead = mc.logical_or(dead, mc.take(f.still, mc.tensor(layout.pha, { dtype = 'i64' }) + 1, 1):reshape(-1, 1)) end
       r = deaden(r, dead, e.K)
     end
-    if f.bad then r = poison(r, bad_jobs(f, layout), e.K) end
+    if f.bad then r = M.poison(r, bad_jobs(f, layout), e.K) end
     return r
   end)
 end

@@ -78,7 +78,8 @@ function M.fused(pha, amp, o)
   local lo, hi, at = {}, {}, {}
   for i = 1, #list do lo[i], hi[i], at[i] = 0, half, (i - 1) * half end
   local spans = mc.tensor({ lo, hi, at }, { dtype = 'i64' })
-  return M.later({ pad = pad, N = N, spans = spans, orders = orders, cut = cut, bytes = #list * half * (o.dtype == 'f32' and 4 or 8) }, {
+  local bytes = #list * half * (o.dtype == 'f32' and 4 or 8)
+  return M.later({ pad = pad, N = N, spans = spans, orders = orders, cut = cut, bytes = bytes }, {
     table = function()
       local flat = mc.empty({ #list * half }, { dtype = o.dtype or 'f64' })
       for i, b in ipairs(list) do
