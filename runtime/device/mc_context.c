@@ -33,6 +33,8 @@ int mc_working(void) { return working > 0; }
 
 static const mc_host_api host = {MC_BACKEND_ABI, mci_alloc, mci_free, mci_error, mc_cancel_pending};
 
+#define ROOM ((size_t)1 << 20) /* that there has to be before a library is loaded */
+
 typedef struct plugin {
     const char *file, *advice;
     int tried, starved; /* starved: by lack of memory; tried again */
@@ -73,8 +75,12 @@ static int open_locked(int k, void *api)
     default_dir();
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", ctx.dir, p->file);
-    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const char *why = lib ? NULL : dlerror();
+    /* What libraries do when they are loaded may end the process where memory is refused. */
+    void *room = malloc(ROOM), *lib = NULL;
+    free(room);
+    if (room)
+        lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *why = lib ? NULL : room ? dlerror() : "cannot allocate memory";
     if (why && (strstr(why, "annot allocate memory") || strstr(why, "failed to map segment") ||
                 strstr(why, "out of memory"))) {
         p->starved = 1;

@@ -1,9 +1,8 @@
 /* refuse.c - a library that is loaded before the others and refuses threads or memory.
  *
- * MASCON_TEST_REFUSE=WHAT:N refuses the N-th call, WHAT:N+ that one and all after it; WHAT is
- * thread (pthread_create) or memory (malloc, calloc, realloc, aligned blocks and mmap without a
- * file). WHAT:0 counts: the number of calls is written to standard error at the end. Calls are
- * counted from the moment a file called by MASCON_TEST_REFUSE_AFTER is there, at once without it.
+ * MASCON_TEST_REFUSE=memory:N refuses the N-th call of malloc, calloc, realloc, aligned blocks and
+ * mmap without a file; memory:N+ that one and all after it. memory:0 counts: the number of calls is
+ * written to standard error at the end. threads:N refuses a thread where N beside the first live.
  * Built by tests/spec/refuse_spec.lua: cc -shared -fPIC refuse.c -ldl. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,7 +21,7 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
-enum { NOTHING, THREAD, MEMORY };
+enum { NOTHING, THREADS, MEMORY };
 static int what, onwards;
 static long nth;
 static atomic_long calls;
@@ -37,12 +36,12 @@ __attribute__((constructor)) static void set_up(void)
     if (!colon) return;
     nth = atol(colon + 1);
     onwards = s[strlen(s) - 1] == '+';
-    what = strncmp(s, "thread", 6) == 0 ? THREAD : MEMORY;
+    what = strncmp(s, "threads", 7) == 0 ? THREADS : MEMORY;
 }
 
 __attribute__((destructor)) static void tell(void)
 {
-    if (what && nth == 0 && getpid() == of) fprintf(stderr, "calls:%ld\n", (long)calls);
+    if (what == MEMORY && nth == 0 && getpid() == of) fprintf(stderr, "calls:%ld\n", (long)calls);
 }
 
 static int refused(int kind)
@@ -52,9 +51,37 @@ static int refused(int kind)
     return nth > 0 && (k == nth || (onwards && k > nth));
 }
 
-int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg)
+typedef struct thread {
+    void *(*f)(void *);
+    void *arg;
+} thread;
+
+static atomic_long alive;
+
+static void *counted(void *p)
 {
-    return refused(THREAD) ? EAGAIN : real_create(t, a, f, arg);
+    const thread t = *(thread *)p;
+    free(p);
+    void *r = t.f(t.arg);
+    alive--;
+    return r;
+}
+
+int pthread_create(pthread_t *id, const pthread_attr_t *a, void *(*f)(void *), void *arg)
+{
+    thread *t = __libc_malloc(sizeof *t);
+    if (!t || (++alive > nth && what == THREADS)) {
+        if (t) alive--;
+        free(t);
+        return EAGAIN;
+    }
+    *t = (thread){ f, arg };
+    const int rc = real_create(id, a, counted, t);
+    if (rc) {
+        alive--;
+        free(t);
+    }
+    return rc;
 }
 
 static void *none(void)

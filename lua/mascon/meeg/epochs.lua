@@ -239,7 +239,7 @@ local function taken(data, list, axis)
     for k, i in ipairs(list) do same = same and k == i end
     if same then return data end
   end
-  return op.functions.take(data, create.tensor(list, { dtype = 'i64' }), axis)
+  return op.functions.take(data, create.tensor(list, { dtype = 'i64', device = data.device }), axis)
 end
 
 local function range(first, last)
