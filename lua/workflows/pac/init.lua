@@ -38,7 +38,8 @@ local function plan_of(o, T)
   end
   for _, note in ipairs(o.notes) do table.insert(plan.warnings, note) end
   if n then
-    local text = 'rows of %d samples are analysed in %d segments of %.4g s each (segment_length), whose sums are added up%s'
+    local text = 'rows of %d samples are analysed in %d segments of %.4g s each (segment_length), '
+      .. 'whose sums are added up%s'
     table.insert(plan.warnings, text:format(T, e.count, o.segment_length, e.K > 0 and '; a surrogate shifts the amplitude of every segment by an amount of its own' or ''))
   end
   if e.K > 0 then table.insert(plan.warnings, (normalize.few_surrogates(e.K, o.p_threshold))) end

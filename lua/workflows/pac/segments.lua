@@ -1,11 +1,11 @@
 -- segments.lua - coupling of rows that are too long to be held: a stretch at a time, sums over all of them.
 --
 -- Stretches are filtered with their neighbourhood, so that the filter is that of the whole row, and what a measure
--- needs is added up: sums of amplitude by phase bin, or moments. Surrogates shift the amplitude of every stretch circularly
--- by an amount of its own, drawn for the stretch: the observation is one member (all shifts 0) of the group of such
--- shifts, surrogates are drawn from it, so that p = (1 + #{s >= x})/(1 + K) holds whatever the stretches have of slow
--- trends. Holds which analyses can be done so, the length of a stretch, its reading and the sums. Results do not depend
--- on memory or threads.
+-- needs is added up: sums of amplitude by phase bin, or moments. Surrogates shift the amplitude of every stretch
+-- circularly by an amount of its own, drawn for the stretch: the observation is one member (all shifts 0) of the group
+-- of such shifts, surrogates are drawn from it, so that p = (1 + #{s >= x})/(1 + K) holds whatever the stretches have
+-- of slow trends. Holds which analyses can be done so, the length of a stretch, its reading and the sums. Results do
+-- not depend on memory or threads.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local ceiling = require 'mascon.base.ceiling'
