@@ -3,9 +3,10 @@
 -- Holds the three designs: fir1 (windowed band-pass, forward and backward), butter_trunc (truncated Butterworth
 -- response, as gPAC has it), morlet.
 --
--- Why rows are never filtered directly: measured (AVX-512 core, f32, order T/3), one band as an inverse transform against one complex
--- convolution with the combined kernel takes 0.11 / 0.09 us at T = 32, 0.15 / 0.29 at 64, 0.27 / 0.89 at 128, 0.42 / 3.6 at 256, 1.6 / 17 at 512.
--- The crossover lies near 40 samples, less than a cycle of any phase band.
+-- Why rows are never filtered directly: measured (AVX-512 core, f32, order T/3), one band as an inverse transform
+-- against one complex convolution with the combined kernel takes 0.11 / 0.09 us at T = 32, 0.15 / 0.29 at 64, 0.27 /
+-- 0.89 at 128, 0.42 / 3.6 at 256, 1.6 / 17 at 512. The crossover lies near 40 samples, less than a cycle of any phase
+-- band.
 local mc = require 'mascon'
 local fft = require 'mascon.fft'
 local bands = require 'workflows.pac.bands'

@@ -1,7 +1,8 @@
 -- trials.lua - coupling where every trial has a mask of its own.
 --
--- Trials keep different numbers of samples, so rows are filtered whole, cut, and coupled one by one. With pooled segments the samples that the
--- trials of a channel keep are joined end to end and shifted as one. Takes a plan for whole rows; makes one for each length.
+-- Trials keep different numbers of samples, so rows are filtered whole, cut, and coupled one by one. With pooled
+-- segments the samples that the trials of a channel keep are joined end to end and shifted as one. Takes a plan for
+-- whole rows; makes one for each length.
 local mc = require 'mascon'
 local ceiling = require 'mascon.base.ceiling'
 local check = require 'mascon.core.check'
