@@ -5,7 +5,6 @@
 -- normal matrices, with the columns of a shared parameter in one place. Solver, closing steps and covariance are
 -- those
 -- of a single fit.
-
 local check = require 'mascon.core.check'
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local fit = require 'workflows.xpcs.fit'
@@ -86,8 +85,8 @@ function M.fit(list, opts)
   if shared.contrast or shared.offset then
     error('xpcs.joint: contrast and offset belong to a data set; share physical parameters', 2)
   end
-  local self = setmetatable({ problems = {}, place = {}, low = {}, high = {}, names = {}, nfev = 0, njev = 0, rows = 1 },
-    Joint)
+  local self = setmetatable({ problems = {}, place = {}, low = {}, high = {}, names = {}, nfev = 0, njev = 0,
+    rows = 1 }, Joint)
   local settings, x0, at_name, points = {}, {}, {}, 0
   local singles = {}
   for i, data in ipairs(list) do
