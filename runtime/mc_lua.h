@@ -136,6 +136,8 @@ MC_API int mc_record_active(void);
 /* A tensor over the same memory with a buffer number of its own, so that an argument is told from
  * what else shows its memory. Shares. */
 MC_API int mc_record_alias(mc_tensor *out, const mc_tensor *t);
+/* The error of operands that lie on different devices, wherever they meet. */
+MC_API int mc_mixed_devices(const char *op, const mc_tensor *a, const mc_tensor *b);
 MC_API void mc_record_end(void);
 /* Stops (1) or resumes (0) all recordings; returns what was in force. */
 MC_API int mc_record_pause(int on);
@@ -307,9 +309,10 @@ typedef struct mc_reduction {
     void (*finish)(const void *state, void *const *out);
     int64_t bytes; /* of a state */
 } mc_reduction;
-/* m rows of n elements, contiguous, into m results each. */
-MC_API int mc_kernel_reduce(const mc_reduction *r, int64_t m, int64_t n, int nin,
-                            mc_tensor *const *in, int nout, mc_tensor *const *out);
+/* Makes it an op: operands of these dtypes and of one shape, reduced along their last axis. Its
+ * number, or -1 with the error set; code and op stay until the process ends. */
+MC_API int mc_kernel_row(const char *name, const mc_reduction *r, int nin, const int8_t *in,
+                         int nout, const int8_t *out);
 /* A user's function over [first, last); called for pieces of [0, n) of `grain` elements. shape[k]:
  * sizes of input k. */
 typedef void (*mc_range_kernel)(int64_t first, int64_t last, void *const *out,

@@ -1,6 +1,7 @@
 /* mc_family.h - what the family drivers share: promotion, temporaries, positions, row forms.
  *
- * One driver per family (mc_<family>.c) implements mci_<family>_run: check all, then allocate, then compute. */
+ * One driver per family (mc_<family>.c) implements mci_<family>_run: check all, then allocate,
+ * then compute. */
 #ifndef MC_FAMILY_H
 #define MC_FAMILY_H
 
@@ -39,6 +40,7 @@ int mci_fft_infer(const mci_job *job, mci_result *r);
 int mci_dct_infer(const mci_job *job, mci_result *r);
 int mci_linalg_infer(const mci_job *job, mci_result *r);
 int mci_added_infer(const mci_job *job, mci_result *r);
+int mci_put_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
 int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
 /* The error of an op whose results depend on elements in size, where those are not at hand. */
 int mci_by_value(const mci_op *op);

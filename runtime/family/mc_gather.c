@@ -1,7 +1,9 @@
-/* mc_gather.c - ops that look elements up one by one: take_along_axis, put_along_axis, nonzero, searchsorted, bincount.
+/* mc_gather.c - ops that look elements up one by one: take_along_axis, put_along_axis, nonzero,
+ * searchsorted, bincount.
  *
- * Positions arrive in the caller's base (p->base) and may count from the end when negative (mc_pick.c checks them before anything is
- * written). Rows are independent and each is written in order, so that "the last write wins" is the same every time. */
+ * Positions arrive in the caller's base (p->base) and may count from the end when negative
+ * (mc_pick.c checks them before anything is written). Rows are independent and each is written in
+ * order, so that "the last write wins" is the same every time. */
 #include "record/mc_record.h"
 #include "family/mc_family.h"
 
@@ -249,8 +251,8 @@ static void masked_task(void *arg, int64_t begin, int64_t end, int worker)
 
 int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask)
 {
-    if (mci_check_live("index", t) || mci_check_live("index", mask))
-        return mc_errstatus();
+    if (mci_check_released("index", t) || mci_check_released("index", mask)) return mc_errstatus();
+    if (t->device || mask->device) return -2;
     int same = !mci_recording && mask->dtype == MC_BOOL && t->ndim > 0 && t->ndim == mask->ndim && mci_contiguous(mask);
     for (int i = 0; same && i < t->ndim; i++)
         same = t->shape[i] == mask->shape[i];

@@ -39,7 +39,7 @@ local FFI = {
   ['core/dlpack.lua'] = 'finalizers of pointers',
   ['base/file.lua'] = 'the writer of files in pieces', ['base/child.lua'] = 'a process',
   ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/launch.lua'] = 'launches of compiled functions',
-  ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/door.lua'] = 'compilers and compiled code',
+  ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/handles.lua'] = 'compilers and compiled code',
 }
 
 -- Lua modules of LuaJIT itself, free for all.
@@ -186,16 +186,11 @@ for _, a in ipairs(floors.c_arrows()) do
     complain(a.path, a.line, ('includes "%s": %s stands above %s'):format(a.header, a.to, a.from))
   end
 end
-local calls, still = floors.c_calls(), {}
+local calls = floors.c_calls()
 for _, c in ipairs(calls) do
   if floors.place_c[c.to] > floors.place_c[c.from] then
-    local key = c.file .. ' ' .. c.name
-    still[key] = true
-    if not floors.CALLS[key] then complain('runtime/' .. c.file, 1, ('calls %s of %s: %s stands above %s'):format(c.name, c.target, c.to, c.from)) end
+    complain('runtime/' .. c.file, 1, ('calls %s of %s: %s stands above %s'):format(c.name, c.target, c.to, c.from))
   end
-end
-for key in pairs(#calls > 0 and floors.CALLS or {}) do
-  if not still[key] and io.open('runtime/' .. key:match '^%S+') then complain('tests/lint/floors.lua', 1, ('CALLS lists %s, which is gone; take it off the list'):format(key)) end
 end
 for _, circle in ipairs(floors.circles(arrows, function(a) return a.eager end)) do
   complain(circle:match '^%S+', 1, ('is loaded in a circle: %s'):format(circle))

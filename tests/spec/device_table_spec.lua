@@ -1,4 +1,4 @@
--- device_table_spec.lua - rows of the op table on `ref`: the bits of the CPU, or a place in the list of those of the CPU.
+-- device_table_spec.lua - rows of the op table on `ref`: the bits of the CPU, or a place in the list of the CPU's.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local C = require 'mascon.core.ffi'.C
