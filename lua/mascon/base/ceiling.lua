@@ -93,18 +93,26 @@ function M.need(fname, need, what, level)
     fname, M.text(asked), M.text(math.max(0, left)), what, M.text(need), M.text(least)), (level or 1) + 1)
 end
 
+local function checked(fname, bytes, f)
+  if bytes ~= nil then check.arg(fname, 'bytes', bytes, 'number > 0', 4) end
+  check.arg(fname, 'f', f, 'function', 4)
+end
+
 --- Runs f(...) under a bound, which ends with it, also after an error. A bound within another never widens it.
 ---@param bytes number|nil bytes that may be resident; nil: no bound of its own
 ---@param f function
 ---@return any what f returns
 function M.with(bytes, f, ...)
+  checked('ceiling.with', bytes, f)
   if not bytes then return f(...) end
   local before = active
   if before and before.at <= bytes then return f(...) end
   local room = C.mc_memory_room_set(0)
   active = { at = bytes, base = 0 }
-  M.left()
-  local r = { pcall(f, ...) }
+  local r = { pcall(function(...)
+    M.left()
+    return f(...)
+  end, ...) }
   active = before
   C.mc_memory_trim()
   C.mc_memory_room_set(room)
@@ -117,6 +125,7 @@ end
 ---@param f function
 ---@return any
 function M.beside(bytes, f, ...)
+  checked('ceiling.beside', bytes, f)
   if not bytes then return f(...) end
   give_back()
   local base = M.resident()
