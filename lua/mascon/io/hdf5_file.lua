@@ -16,7 +16,8 @@ local WHAT = { links = C.MC_HDF5_LINKS, attributes = C.MC_HDF5_ATTRIBUTES, filte
 -- bytes of one slab of a strided tensor on its way to the file
 local SLAB = 8 * 2 ^ 20
 
-local info, start_, count_, step_ = ffi.new 'int64_t[74]', ffi.new 'int64_t[32]', ffi.new 'int64_t[32]', ffi.new 'int64_t[32]'
+local info, start_, count_, step_ = ffi.new 'int64_t[74]', ffi.new 'int64_t[32]', ffi.new 'int64_t[32]',
+  ffi.new 'int64_t[32]'
 local bytes = ffi.new 'int64_t[1]'
 local references = ffi.typeof 'int64_t[?]'
 
@@ -30,8 +31,10 @@ local function object(h, level)
   lib.check(C.mc_hdf5_info(h, info), level + 1)
   local rank = tonumber(info[C.MC_HDF5_RANK])
   local o = {
-    _h = h, kind = KIND[tonumber(info[C.MC_HDF5_KIND])], holds = HOLDS[tonumber(info[C.MC_HDF5_HOLDS])], dtype = tensor.name[tonumber(info[C.MC_HDF5_DTYPE])],
-    numel = tonumber(info[C.MC_HDF5_NUMEL]), stored = tonumber(info[C.MC_HDF5_STORED]), null = info[C.MC_HDF5_NULL] ~= 0, shape = {},
+    _h = h, kind = KIND[tonumber(info[C.MC_HDF5_KIND])], holds = HOLDS[tonumber(info[C.MC_HDF5_HOLDS])],
+      dtype = tensor.name[tonumber(info[C.MC_HDF5_DTYPE])],
+    numel = tonumber(info[C.MC_HDF5_NUMEL]), stored = tonumber(info[C.MC_HDF5_STORED]),
+      null = info[C.MC_HDF5_NULL] ~= 0, shape = {},
     key = ('%.0f:%.0f'):format(tonumber(info[C.MC_HDF5_FILE]), tonumber(info[C.MC_HDF5_ADDRESS])),
   }
   if info[C.MC_HDF5_CHUNKED] ~= 0 then o.chunk = {} end
@@ -76,7 +79,8 @@ end
 local function select(o, start, count, step)
   local n = o.null and 0 or 1
   for k = 1, #o.shape do
-    start_[k - 1], count_[k - 1], step_[k - 1] = start and start[k] or 0, count and count[k] or o.shape[k], step and step[k] or 1
+    start_[k - 1], count_[k - 1], step_[k - 1] = start and start[k] or 0, count and count[k] or o.shape[k],
+      step and step[k] or 1
     n = n * tonumber(count_[k - 1])
   end
   return n
@@ -178,6 +182,27 @@ function Writer:tensor(of, name, t, chunk, level)
         if rc ~= 0 then break end
       end
     end
+  end
+  done(self, rc)
+end
+
+--- A dataset whose rows come in pieces: next() gives tensors of the dtype and of the sizes after the first until all
+--- rows are there.
+function Writer:rows(name, dtype, shape, chunk, level, next)
+  local h = writing(self)
+  for k = 1, #shape do
+    count_[k - 1] = shape[k]
+    step_[k - 1] = chunk and chunk[k] or 0
+  end
+  local rc = C.mc_hdf5_begin(h, nil, name, tensor.code[dtype], #shape, count_, chunk and step_ or nil, level or 0)
+  local at = 0
+  while rc == 0 and at < shape[1] do
+    local part = tensor.hosted(next())
+    local copy = not part:is_contiguous() and part:copy()
+    local n = part.shape[1]
+    rc = C.mc_hdf5_write(h, at, n, (copy or part)._data)
+    if copy then copy:release() end
+    at = at + n
   end
   done(self, rc)
 end
