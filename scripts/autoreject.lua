@@ -13,10 +13,12 @@ local o = mc.args.parse(arg, {
     { 'event_id', 'list', 'ids or names of the events to take' }, { 'tmin', 'number', 'start of an epoch, s from its event', default = -0.2 },
     { 'tmax', 'number', 'end of an epoch, s', default = 0.5 }, { 'baseline', 'numbers', 'stretch whose mean is taken off, s', value = 'FROM,TO' },
     { 'highpass', 'number', 'zero-phase high-pass of the recording, Hz' }, { 'lowpass', 'number', 'zero-phase low-pass of the recording, Hz' },
+    { 'no_proj', 'flag', 'leave projectors of a FIF file (SSP, average reference) unapplied' },
     { 'keep_marked', 'flag', 'keep epochs in stretches annotated "bad"' }, { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)' },
     { 'unit', 'string', 'unit of an array, such as uV (SI)' }, { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
     { 'bads', 'list', 'channels known to be bad: left alone' },
-    { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ') .. ', or a table .csv (where the file has none: 10-05, or a cap whose pins are all there)', value = 'NAME' },
+    { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ')
+      .. ', or a file .csv .tsv .elc .sfp .elp .locs .txt (where the file has none: 10-05, or a cap whose pins are all there)', value = 'NAME' },
     { 'picks', 'list', 'channels or types to clean; others are neither read nor kept (all that can be; all are kept)' },
     { 'reject_by', { 'local', 'global', 'ransac' }, 'limits by channel with repair, one limit a type, or channels that others cannot predict', default = 'local' },
     { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact' },
@@ -29,7 +31,8 @@ local o = mc.args.parse(arg, {
     { 'certainty', 'integer', 'seeds beside the first that tell how sure each vote is: certainty.csv', value = 'SEEDS' },
     { 'mark', 'flag', 'keep bad epochs as they are; the log tells which' },
     { 'log', 'string', 'a reject log that was edited: it decides', value = 'FILE' }, { 'allow_empty', 'flag', 'no error when every epoch is bad' },
-    { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' }, { 'max_memory', 'string', 'memory the analysis may use, such as 2GiB' },
+    { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
+    { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'autoreject-results' }, { 'overwrite', 'flag', 'replace results that are there' },
     { 'quiet', 'flag', 'no progress bar' },
   },
@@ -66,7 +69,6 @@ local function prepare(x)
   end
   if o.montage or (eeg > 0 and placed == 0) then
     local m = o.montage or meeg.montage.guess(x.channels)
-    if m:find '%.[ct]sv$' then m = meeg.montage.read(m) end
     local report
     x.channels, report = meeg.montage.join(x.channels, m)
     if not o.montage and 2 * report.matched < eeg then
@@ -74,7 +76,7 @@ local function prepare(x)
     end
     print('positions: ' .. report.text)
     if m == '10-05' or m == '10-10' or m == '10-20' then
-      print 'note: these positions follow from the definition on a sphere; those of the digitised head that MNE calls standard_1005 lie up to 28 mm away, and decisions can differ (--montage TABLE.csv gives others)'
+      print 'note: these positions follow from the definition on a sphere; those of the digitised head that MNE calls standard_1005 lie up to 31 mm away, and decisions can differ (--montage FILE takes those: help of mc.meeg.montage.read)'
     end
     placed = report.matched
   end
@@ -89,6 +91,14 @@ local function prepare(x)
 end
 
 local EVENT_FILES = { csv = true, tsv = true, npy = true, eve = true, txt = true, fif = true }
+
+-- what is loaded on the way: linear algebra, transforms, figures
+local LIBRARIES = 16 * 2 ^ 20
+
+local function limit_of(word)
+  if not word then return nil end
+  return mc.ceiling.bytes(word) or error(('--max-memory: %q is no size; give bytes, or a size such as 2GiB'):format(word), 0)
+end
 
 local function events_of(raw)
   local what = o.events
@@ -134,14 +144,20 @@ local function cut(raw, picks)
       error(('--event-id: there is no event %q; there are %s'):format(id, table.concat(names, ', ')), 0)
     end
   end
-  if o.highpass or o.lowpass then raw = raw:filter { highpass = o.highpass, lowpass = o.lowpass } end
+  if o.highpass or o.lowpass then
+    local left = mc.ceiling.left() -- a part of it for what a filter remembers
+    raw = raw:filter { highpass = o.highpass, lowpass = o.lowpass,
+      max_memory = left and math.min(128 * 2 ^ 20, math.max(left / 5, 2 ^ 20)) }
+  end
   return meeg.epochs.cut(raw, {
-    events = events, event_id = wanted or ids, tmin = o.tmin, tmax = o.tmax, baseline = o.baseline, reject_by_annotation = not o.keep_marked, repeated = 'drop',
+    events = events, event_id = wanted or ids, tmin = o.tmin, tmax = o.tmax, baseline = o.baseline,
+      reject_by_annotation = not o.keep_marked, repeated = 'drop', proj = not o.no_proj,
   })
 end
 
-mc.args.run('autoreject', function()
-  local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types) })
+--- Everything, within --max-memory.
+local function clean()
+  local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types), proj = not o.no_proj })
   for _, w in ipairs(rawget(x, 'warnings') or {}) do print('note: ' .. w) end
   local picks = prepare(x)
   if not meeg.raw.is(x) and (o.highpass or o.lowpass) then error('--highpass and --lowpass are for recordings; ' .. o[1] .. ' holds epochs', 0) end
@@ -150,8 +166,10 @@ mc.args.run('autoreject', function()
   local epochs = meeg.raw.is(x) and cut(x, only) or only and x:pick(only) or x
   local E, T = epochs:count(), epochs.samples
   if mc.manifest.planning() then
-    local plan = ar.ways.plan(epochs, o.max_memory)
-    print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB%s'):format(E, #epochs.channels, T, plan.seconds, plan.bytes / 2 ^ 20,
+    local here, left = mc.ceiling.resident() + LIBRARIES, mc.ceiling.left()
+    local plan = ar.ways.plan(epochs, left and math.max(1, left - LIBRARIES))
+    print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB%s'):format(
+      E, #epochs.channels, T, plan.seconds, (here + plan.bytes) / 2 ^ 20,
       plan.scratch > 0 and (', temporary file %.1f MiB'):format(plan.scratch / 2 ^ 20) or ''))
     os.exit(0)
   end
@@ -161,7 +179,8 @@ mc.args.run('autoreject', function()
   local record = mc.manifest.new { options = given, inputs = { o[1] }, seed = o.seed }
   print(tostring(epochs))
   local r = ar.ways.clean(epochs, o.reject_by, {
-    picks = only and epochs:names() or picks, random_state = o.seed, compat = o.compat, threads = o.threads, max_memory = o.max_memory, verbose = not o.quiet, method = o.method, consensus = o.kappa,
+    picks = only and epochs:names() or picks, random_state = o.seed, compat = o.compat, threads = o.threads,
+    verbose = not o.quiet, method = o.method, consensus = o.kappa,
     n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log), flat = o.flat, bad_channel = o.bad_channel, partial = o.partial,
     adjacency = o.adjacency, adjacency_drop = o.adjacency_drop, certainty = o.certainty, mark = o.mark,
   })
@@ -178,4 +197,6 @@ mc.args.run('autoreject', function()
   for _, k in ipairs { 'reject_by', 'method', 'cv', 'seed', 'compat' } do table.insert(r.settings, { k, o[k] }) end
   local names = ar.results.write(o.out, r, record)
   print(('\nresults in %s: %s'):format(o.out, table.concat(names, '  ')))
-end)
+end
+
+mc.args.run('autoreject', function() mc.ceiling.with(limit_of(o.max_memory), clean) end)

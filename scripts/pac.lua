@@ -212,7 +212,8 @@ mc.args.run('pac', function()
          bands = bands, band_pairs = band_pairs, settings = settings,
       subtitle = ('%s, %d channels'):format(o[1] and o[1]:match '[^/]*$' or 'demonstration recording', source.C),
       summary = (pooled and 'Amplitudes of all segments are binned together.' or source.S > 1 and 'Values of segments are averaged.' or '') .. ' ' .. report.family(r) }), { compare = false })
-    png, why = set:try('comodulogram.png', function(path) return mc.plot.save(como, path) end, { compare = false })
+    png, why = set:try('comodulogram.png', function(path) return mc.plot.save(como, path, { required = false }) end,
+      { compare = false })
   end)
   if truth then
     print '\ncouplings put into the demonstration recording:'

@@ -137,7 +137,8 @@ mc.args.run('surrogate', function()
     set:put('history.csv', table.concat(rows, '\n') .. '\n')
     set:put('state.json', mc.json.encode(r.state) .. '\n')
     set:put('search.svg', mc.plot.render(fig))
-    png, reason = set:try('search.png', function(path) return mc.plot.save(fig, path) end, { compare = false })
+    png, reason = set:try('search.png', function(path) return mc.plot.save(fig, path, { required = false }) end,
+      { compare = false })
   end)
   print(('results in %s: %s'):format(dir, table.concat(files, '  ')))
   if not png then print('no PNG: ' .. tostring(reason)) end

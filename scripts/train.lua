@@ -102,7 +102,8 @@ mc.args.run('train', function()
     mc.save(set:path 'history.csv', table_of, { header = { 'epoch', 'loss', 'accuracy' } })
     set:put('loss.svg', mc.plot.render(loss))
     if map then set:put('boundary.svg', mc.plot.render(map)) end
-    png, no_png = set:try('loss.png', function(path) return mc.plot.save(loss, path) end, { compare = false })
+    png, no_png = set:try('loss.png', function(path) return mc.plot.save(loss, path, { required = false }) end,
+      { compare = false })
   end)
   print(('results in %s: %s'):format(o.out, table.concat(names, '  ')))
   if not png then print('no PNG: ' .. tostring(no_png)) end

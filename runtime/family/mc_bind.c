@@ -6,17 +6,26 @@
 
 #include <string.h>
 
-static int no_form(const char *name, int device)
+static int no_form(const mci_op *op, int device)
 {
+    const char *name = op->name;
+    if (op->by_value && !mci_families[op->family].infer) return mci_by_value(op);
     return mci_error(MC_EUNSUPPORTED, "%s: it has no form for %s yet; move the operands with :to \"cpu\" first", name, mci_device_text(device));
+}
+
+int mci_by_value(const mci_op *op)
+{
+    return mci_error(MC_EUNSUPPORTED,
+                     "%s: the size of its result depends on values, so that it has a form on the "
+                     "CPU only; move the operands with :to \"cpu\" first",
+                     op->name);
 }
 
 int mci_bind(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out, mci_bound *b)
 {
     const mci_family *f = &mci_families[job->op->family];
     memset(b, 0, sizeof *b);
-    if (mci_device_hosted(device) ? !f->exec : !f->launches)
-        return no_form(job->op->name, device);
+    if (mci_device_hosted(device) ? !f->exec : !f->launches) return no_form(job->op, device);
     b->device = device;
     b->op = job->op;
     b->params = *job->params;
@@ -54,7 +63,7 @@ void mci_bound_free(mci_bound *b)
 static int run_hosted(const mci_bound *b, const mci_ref *refs)
 {
     const mc_tensor *in[64], **list = b->nin <= 64 ? in : mci_alloc(sizeof *list * (size_t)b->nin);
-    mc_tensor *out[4];
+    mc_tensor *out[MCI_RESULTS];
     if (!list)
         return mc_errstatus();
     for (int i = 0; i < b->nin + b->nout; i++) {
@@ -65,7 +74,7 @@ static int run_hosted(const mci_bound *b, const mci_ref *refs)
         else
             out[i - b->nin] = h;
     }
-    const mci_job job = {b->op, &b->params, b->nin, list};
+    const mci_job job = { b->op, &b->params, b->nin, list, b->nout };
     int rc = mci_families[b->op->family].exec(&job, &b->result, out);
     if (list != in)
         mci_free((void *)(uintptr_t)list);
@@ -127,13 +136,13 @@ static int run_once(int device, const mci_job *job, const mci_result *r, mc_tens
 int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     const mci_family *f = &mci_families[op->family];
-    const mci_job job = {op, p, nin, in};
+    const mci_job job = { op, p, nin, in, nout };
     mci_result r;
     int device, made = 0, given = 0, rc = mci_check_devices(op->name, nin, in, nout, out, &device);
     if (rc)
         return rc;
-    if (!f->infer || nout > 4 || (mci_device_hosted(device) ? !f->exec : !f->launches))
-        return no_form(op->name, device);
+    if (!f->infer || nout > MCI_RESULTS || (mci_device_hosted(device) ? !f->exec : !f->launches))
+        return no_form(op, device);
     for (rc = f->infer(&job, &r); !rc && made < nout; made++) {
         given |= out[made]->flags & MC_FLAG_OUT ? 1 << made : 0;
         rc = mci_out_on(device, op->name, out[made], r.dtype[made], r.ndim[made], r.shape[made]);
@@ -151,8 +160,22 @@ const mci_op mci_copy_op = {.name = "copy", .id = -1, .family = MCI_FAMILY_COPY,
 int mci_device_copy_run(mc_tensor *dst, const mc_tensor *src)
 {
     static const mc_params none = {.naxes = -1, .dtype = -1};
-    const mci_job job = {&mci_copy_op, &none, 1, &src};
-    mci_result r = {.nout = 1, .compute = -1, .dtype = {dst->dtype}, .ndim = {dst->ndim}};
-    memcpy(r.shape[0], dst->shape, sizeof dst->shape);
+    const mci_job job = { &mci_copy_op, &none, 1, &src, 1 };
+    mci_result r;
+    mci_result_one(&r, dst->dtype, dst->ndim, dst->shape);
+    return run_once(dst->device, &job, &r, &dst);
+}
+
+const mci_op mci_put_op = {
+    .name = "index", .id = -1, .family = MCI_FAMILY_PUT, .nin = 2, .nout = 1, .kernel = -1
+};
+
+int mci_device_put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values,
+                       int accumulate)
+{
+    const mc_params params = { .naxes = 1, .axes = { axis }, .dtype = -1, .i = { accumulate } };
+    const mci_job job = { &mci_put_op, &params, 2, (const mc_tensor *const[]){ index, values }, 1 };
+    mci_result r;
+    mci_result_one(&r, dst->dtype, dst->ndim, dst->shape);
     return run_once(dst->device, &job, &r, &dst);
 }

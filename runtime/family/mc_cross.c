@@ -2,6 +2,7 @@
  *
  * Operands are read in place whatever their strides; the result is new and dense. */
 #include "family/mc_family.h"
+#include "../../kernels/mck_dot.h"
 
 #include <string.h>
 
@@ -79,7 +80,7 @@ int mci_cross_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const m
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     int64_t strides[2][MC_MAX_RANK], elem[2];
     mci_result r;
-    int rc = mci_cross_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_cross_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc)
         return rc;
     if (given && (!mci_contiguous(out) || mci_overlap(out, in[0]) >= 0 || mci_overlap(out, in[1]) >= 0))

@@ -9,6 +9,7 @@
 #include "base/mc_memory.h"
 #include "family/mc_family.h"
 #include "family/mc_rows.h"
+#include "../../kernels/mck_dct.h"
 
 #include <math.h>
 #include <string.h>
@@ -94,31 +95,63 @@ static double *factors(mck_dct *k)
     return t;
 }
 
+/* What headers say of a transform. */
+typedef struct dct_call {
+    int axis, type, inverse, sine;
+    int64_t n, len;
+} dct_call;
+
 /* params: i[0] type 1..4, i[1] n (-1: as given), axes[0], i[2] norm: 0 backward, 1 ortho, 2 forward, i[3] orthogonal */
-int mci_dct_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+static int describe(const mci_job *job, dct_call *c, mci_result *r)
 {
-    (void)nout;
-    const mc_tensor *t = in[0];
-    mc_tensor *out = outs[0], src, dst, copy = {0};
+    const mci_op *op = job->op;
+    const mc_params *p = job->params;
+    const mc_tensor *t = job->in[0];
     char s[MCI_TEXT];
-    int dtype, compute, axis, given = (out->flags & MC_FLAG_OUT) != 0;
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    int dtype, compute, rc = mci_resolve(op, job->nin, job->in, &dtype, &compute);
     if (rc)
         return rc;
     if (t->ndim == 0)
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
-    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
+    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0) return rc;
+    c->inverse = op->variant == MCI_DCT_IDCT || op->variant == MCI_DCT_IDST;
+    c->sine = op->variant == MCI_DCT_DST || op->variant == MCI_DCT_IDST;
+    c->type = (int)p->i[0];
+    c->len = t->shape[c->axis];
+    c->n = p->i[1] >= 0 ? p->i[1] : c->len;
+    const int least = c->type == 1 && !c->sine ? 2 : 1;
+    if (c->n < least || c->n > INT64_MAX / 64)
+        return mci_error(MC_ESHAPE, "%s: %lld points from %s; type %d needs at least %d", op->name,
+                         (long long)c->n, mci_tensor_text(s, sizeof s, t), c->type, least);
+    mci_result_one(r, dtype, t->ndim, t->shape);
+    r->compute = compute;
+    r->shape[0][c->axis] = c->n;
+    return MC_OK;
+}
+
+int mci_dct_infer(const mci_job *job, mci_result *r)
+{
+    dct_call c;
+    return describe(job, &c, r);
+}
+
+int mci_dct_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
+                const mc_params *p)
+{
+    (void)nout;
+    const mc_tensor *t = in[0];
+    mc_tensor *out = outs[0], src, dst, copy = { 0 };
+    const int given = (out->flags & MC_FLAG_OUT) != 0;
+    dct_call c;
+    mci_result result;
+    int rc = describe(&(mci_job){ op, p, nin, in, nout }, &c, &result);
+    if (rc ||
+        (rc = mci_out(op->name, out, result.dtype[0], result.ndim[0], result.shape[0])) != 0 ||
+        out->numel == 0)
         return rc;
-    const int inverse = op->id == MC_OP_IDCT || op->id == MC_OP_IDST, sine = op->id == MC_OP_DST || op->id == MC_OP_IDST;
-    const int type = (int)p->i[0], least = type == 1 && !sine ? 2 : 1, norm = (int)p->i[2];
-    const int64_t len = t->shape[axis], n = p->i[1] >= 0 ? p->i[1] : len;
-    if (n < least || n > INT64_MAX / 64)
-        return mci_error(MC_ESHAPE, "%s: %lld points from %s; type %d needs at least %d", op->name, (long long)n, mci_tensor_text(s, sizeof s, t), type, least);
-    int64_t shape[MC_MAX_RANK];
-    memcpy(shape, t->shape, sizeof shape);
-    shape[axis] = n;
-    if ((rc = mci_out(op->name, out, dtype, t->ndim, shape)) != 0 || out->numel == 0)
-        return rc;
+    const int compute = result.compute, axis = c.axis, type = c.type, inverse = c.inverse,
+              sine = c.sine, norm = (int)p->i[2];
+    const int64_t n = c.n, len = c.len;
     const int prec = compute == MC_F32 || compute == MC_C64 ? 4 : 8, rt = prec == 4 ? MC_F32 : MC_F64;
     dct_job j = {.have = len, .take = len < n ? len : n, .size = prec};
     j.k = (mck_dct){.n = n, .type = inverse && type == 2 ? 3 : inverse && type == 3 ? 2 : type, .sine = sine, .orthogonal = p->i[3] != 0};

@@ -4,6 +4,8 @@
  * first. A row longer than a piece is cut at fixed multiples of MCK_REDUCE_CHUNK and its partial
  * sums are folded by the sum kernel, so that the bits depend on shapes and strides only. */
 #include "family/mc_family.h"
+#include "../../kernels/mck_dot.h"
+#include "../../kernels/mck_reduce.h"
 
 #include <string.h>
 
@@ -86,7 +88,7 @@ int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     const int64_t axis = p->naxes < 1 ? -1 : p->axes[0];
     int64_t elem[2], strides[2][MC_MAX_RANK];
     mci_result r;
-    int rc = mci_dot_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_dot_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
         return rc;
     const int compute = r.compute, nd = r.ndim[0], kind = mci_kind(compute), acc = kind == 'c' ? MC_C128 : kind == 'f' ? MC_F64 : MC_I64;

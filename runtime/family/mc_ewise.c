@@ -6,7 +6,7 @@
 #include "tensor/mc_blocks.h"
 #include "family/mc_family.h"
 #include "record/mc_record.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_ewise.h"
 
 #include <string.h>
 
@@ -156,7 +156,7 @@ int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *ou
 int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     mc_tensor *out = outs[0];
-    const mci_job job = {op, p, nin, in};
+    const mci_job job = { op, p, nin, in, nout };
     mci_result r;
     const int given = out->flags & MC_FLAG_OUT;
     (void)nout;

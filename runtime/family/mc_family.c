@@ -4,26 +4,38 @@
 /* The CPU's form of families whose driver computes into results that are there. */
 static int drive(const mci_job *job, const mci_result *r, mc_tensor *const *out)
 {
-    mc_tensor *list[4];
+    mc_tensor *list[MCI_RESULTS];
     for (int i = 0; i < r->nout; i++)
         list[i] = out[i];
     return job->op->run(job->op, r->nout, list, job->nin, job->in, job->params);
 }
 
 const mci_family mci_families[MCI_FAMILIES] = {
-    [MCI_FAMILY_EWISE] = {"ewise", mci_ewise_infer, mci_ewise_exec, NULL},
-    [MCI_FAMILY_REDUCE] = {"reduce", mci_reduce_infer, mci_reduce_exec, NULL},
-    [MCI_FAMILY_SOFTMAX] = {"softmax", mci_softmax_infer, drive, NULL},
-    [MCI_FAMILY_SCAN] = {"scan", mci_scan_infer, drive, NULL},
-    [MCI_FAMILY_CROSS] = {"cross", mci_cross_infer, drive, NULL},
-    [MCI_FAMILY_LAYOUT] = {"layout", mci_layout_infer, drive, NULL},
-    [MCI_FAMILY_RECURRENCE] = {"recurrence", mci_recurrence_infer, drive, NULL},
-    [MCI_FAMILY_MATMUL] = {"matmul", mci_matmul_infer, drive, NULL},
-    [MCI_FAMILY_DOT] = {"dot", mci_dot_infer, drive, NULL},
-    [MCI_FAMILY_SELECT] = {"select", mci_select_infer, drive, NULL},
-    [MCI_FAMILY_SORT] = {"sort", mci_sort_infer, drive, NULL},
-    [MCI_FAMILY_PAD] = {"pad", mci_pad_infer, drive, NULL},
-    [MCI_FAMILY_GATHER] = {"gather", mci_gather_infer, drive, NULL},
-    [MCI_FAMILY_FILTER] = {"filter", mci_filter_infer, drive, NULL},
-    [MCI_FAMILY_COPY] = {"copy", NULL, mci_copy_exec, NULL}, /* into a result that is there: nothing to infer */
+    [MCI_FAMILY_EWISE] = { "ewise", mci_ewise_infer, mci_ewise_exec, NULL },
+    [MCI_FAMILY_REDUCE] = { "reduce", mci_reduce_infer, mci_reduce_exec, NULL },
+    [MCI_FAMILY_SOFTMAX] = { "softmax", mci_softmax_infer, drive, NULL },
+    [MCI_FAMILY_SCAN] = { "scan", mci_scan_infer, drive, NULL },
+    [MCI_FAMILY_CROSS] = { "cross", mci_cross_infer, drive, NULL },
+    [MCI_FAMILY_LAYOUT] = { "layout", mci_layout_infer, drive, NULL },
+    [MCI_FAMILY_RECURRENCE] = { "recurrence", mci_recurrence_infer, drive, NULL },
+    [MCI_FAMILY_MATMUL] = { "matmul", mci_matmul_infer, drive, NULL },
+    [MCI_FAMILY_DOT] = { "dot", mci_dot_infer, drive, NULL },
+    [MCI_FAMILY_SELECT] = { "select", mci_select_infer, drive, NULL },
+    [MCI_FAMILY_SORT] = { "sort", mci_sort_infer, drive, NULL },
+    [MCI_FAMILY_PAD] = { "pad", mci_pad_infer, drive, NULL },
+    [MCI_FAMILY_GATHER] = { "gather", mci_gather_infer, drive, NULL },
+    [MCI_FAMILY_FILTER] = { "filter", mci_filter_infer, drive, NULL },
+    [MCI_FAMILY_CONV] = { "conv", mci_conv_infer, drive, NULL },
+    [MCI_FAMILY_RANDOM] = { "random", mci_random_infer, drive, NULL },
+    [MCI_FAMILY_SEQUENCE] = { "sequence", mci_sequence_infer, drive, NULL },
+    [MCI_FAMILY_SEGMENT] = { "segment", mci_segment_infer, drive, NULL },
+    [MCI_FAMILY_INTERP] = { "interp", mci_interp_infer, drive, NULL },
+    [MCI_FAMILY_TRIDIAGONAL] = { "tridiagonal", mci_tridiagonal_infer, drive, NULL },
+    [MCI_FAMILY_FFT] = { "fft", mci_fft_infer, drive, NULL },
+    [MCI_FAMILY_DCT] = { "dct", mci_dct_infer, drive, NULL },
+    [MCI_FAMILY_LINALG] = { "linalg", mci_linalg_infer, drive, NULL },
+    [MCI_FAMILY_ADDED] = { "added", mci_added_infer, drive, NULL },
+    [MCI_FAMILY_PUT] = { "put", NULL, mci_put_exec, NULL },
+    [MCI_FAMILY_COPY] = { "copy", NULL, mci_copy_exec,
+                          NULL }, /* into a result that is there: nothing to infer */
 };

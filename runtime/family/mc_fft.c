@@ -7,6 +7,7 @@
 #include "family/mc_fft.h"
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
+#include "../../kernels/mck_fft.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -132,37 +133,70 @@ static void fft_task(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
+/* What headers say of a transform. */
+typedef struct fft_call {
+    int axis, kind, prec, idt; /* idt: dtype of the rows that go in */
+    int64_t n, len;
+} fft_call;
+
 /* params: i[0] n (-1: as given), axes[0], i[1] norm: 0 backward, 1 ortho, 2 forward */
-int mci_fft_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+static int describe(const mci_job *job, fft_call *c, mci_result *r)
 {
-    (void)nout;
-    const mc_tensor *t = in[0];
-    mc_tensor *out = outs[0];
+    const mci_op *op = job->op;
+    const mc_params *p = job->params;
+    const mc_tensor *t = job->in[0];
     char s[MCI_TEXT];
-    int dtype, compute, axis, given = (out->flags & MC_FLAG_OUT) != 0;
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    int dtype, compute, rc = mci_resolve(op, job->nin, job->in, &dtype, &compute);
     if (rc)
         return rc;
     if (t->ndim == 0)
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
-    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
-        return rc;
-    int kind = op->id == MC_OP_FFT ? 0 : op->id == MC_OP_IFFT ? 1 : op->id == MC_OP_RFFT ? 2 : 3;
-    int is_complex = mci_kind(compute) == 'c';
-    if (kind == 2 && is_complex)
+    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0) return rc;
+    c->kind = op->variant; /* fft, ifft, rfft, irfft: as mck_fft counts */
+    if (c->kind == 2 && mci_kind(compute) == 'c')
         return mci_error(MC_EDTYPE, "rfft: operand is %s; take its real part, or use fft", mci_tensor_text(s, sizeof s, t));
-    int prec = compute == MC_F32 || compute == MC_C64 ? 4 : 8, ct = prec == 4 ? MC_C64 : MC_C128, rt = prec == 4 ? MC_F32 : MC_F64;
-    int idt = kind == 2 ? rt : ct, odt = kind == 3 ? rt : ct;
-    int64_t len = t->shape[axis], n = p->i[0] >= 0 ? p->i[0] : kind == 3 ? 2 * (len - 1) : len;
-    if (n < 1)
-        return mci_error(MC_ESHAPE, "%s: %lld points from %s; give a length of at least 1", op->name, (long long)n, mci_tensor_text(s, sizeof s, t));
-    int64_t shape[MC_MAX_RANK];
-    memcpy(shape, t->shape, sizeof shape);
-    shape[axis] = kind == 2 ? n / 2 + 1 : n;
-    if ((rc = mci_out(op->name, out, odt, t->ndim, shape)) != 0 || out->numel == 0)
+    c->prec = compute == MC_F32 || compute == MC_C64 ? 4 : 8;
+    const int ct = c->prec == 4 ? MC_C64 : MC_C128, rt = c->prec == 4 ? MC_F32 : MC_F64;
+    c->idt = c->kind == 2 ? rt : ct;
+    c->len = t->shape[c->axis];
+    c->n = p->i[0] >= 0 ? p->i[0] : c->kind == 3 ? 2 * (c->len - 1) : c->len;
+    if (c->n < 1)
+        return mci_error(MC_ESHAPE, "%s: %lld points from %s; give a length of at least 1",
+                         op->name, (long long)c->n, mci_tensor_text(s, sizeof s, t));
+    mci_result_one(r, c->kind == 3 ? rt : ct, t->ndim, t->shape);
+    r->compute = compute;
+    r->shape[0][c->axis] = c->kind == 2 ? c->n / 2 + 1 : c->n;
+    return MC_OK;
+}
+
+int mci_fft_infer(const mci_job *job, mci_result *r)
+{
+    fft_call c;
+    return describe(job, &c, r);
+}
+
+int mci_fft_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
+                const mc_params *p)
+{
+    (void)nout;
+    const mc_tensor *t = in[0];
+    mc_tensor *out = outs[0];
+    const int given = (out->flags & MC_FLAG_OUT) != 0;
+    fft_call c;
+    mci_result r;
+    int rc = describe(&(mci_job){ op, p, nin, in, nout }, &c, &r);
+    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 ||
+        out->numel == 0)
         return rc;
-    fft_job j = {.have = len, .ilen = kind == 3 ? n / 2 + 1 : n, .olen = shape[axis], .isize = MCI_SIZE(idt), .osize = MCI_SIZE(odt),
-                 .prec = prec, .reals_out = kind == 3 ? 1 : 2};
+    const int kind = c.kind, prec = c.prec, axis = c.axis, idt = c.idt, odt = r.dtype[0];
+    const int64_t n = c.n, len = c.len;
+    fft_job j = { .have = len,
+                  .ilen = kind == 3 ? n / 2 + 1 : n,
+                  .olen = r.shape[0][axis],
+                  .isize = MCI_SIZE(idt),
+                  .osize = MCI_SIZE(odt),
+                  .prec = prec,
+                  .reals_out = kind == 3 ? 1 : 2 };
     j.take = len < j.ilen ? len : j.ilen;
     j.copy_in = len != j.ilen || kind == 3; /* c2r may overwrite its input */
     int inverse = kind == 1 || kind == 3, norm = (int)p->i[1];

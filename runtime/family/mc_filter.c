@@ -6,6 +6,7 @@
  * carries over. Holds that split and the work buffers. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
+#include "../../kernels/mck_filter.h"
 
 #include <string.h>
 
@@ -90,7 +91,7 @@ int mci_filter_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     mc_tensor *out = outs[0], *last = outs[1];
     int axis, given = (out->flags & MC_FLAG_OUT) != 0, given_last = (last->flags & MC_FLAG_OUT) != 0;
     mci_result r;
-    int rc = mci_filter_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_filter_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axis(op->name, x, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
         return rc;
     const int dtype = r.dtype[0], compute = r.compute;

@@ -102,9 +102,7 @@ static int along_infer(const mci_job *job, int writes, mci_result *r)
     if (!ok)
         return mci_error(MC_ESHAPE, "%s: index must match x off the axis, x is %s and index is %s", op->name, mci_tensor_text(s1, sizeof s1, t),
                          mci_tensor_text(s2, sizeof s2, index));
-    *r = (mci_result){.nout = 1, .compute = -1, .dtype = {t->dtype}, .ndim = {like->ndim}};
-    memcpy(r->shape[0], like->shape, sizeof like->shape);
-    return MC_OK;
+    return mci_result_one(r, t->dtype, like->ndim, like->shape);
 }
 
 static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_tensor *values, const mc_params *p)
@@ -112,7 +110,8 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
     const int given = (out->flags & MC_FLAG_OUT) != 0, writes = values != NULL;
     int axis;
     mci_result r;
-    int rc = along_infer(&(mci_job){op, p, 2, (const mc_tensor *const[]){t, index}}, writes, &r);
+    int rc =
+        along_infer(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ t, index }, 1 }, writes, &r);
     if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
         return rc;
     mc_tensor tmp = {0};
@@ -250,8 +249,8 @@ static void masked_task(void *arg, int64_t begin, int64_t end, int worker)
 
 int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask)
 {
-    if (mci_check_live("index", t) || mci_check_live("index", mask))
-        return mc_errstatus();
+    if (mci_check_released("index", t) || mci_check_released("index", mask)) return mc_errstatus();
+    if (t->device || mask->device) return -2;
     int same = !mci_recording && mask->dtype == MC_BOOL && t->ndim > 0 && t->ndim == mask->ndim && mci_contiguous(mask);
     for (int i = 0; same && i < t->ndim; i++)
         same = t->shape[i] == mask->shape[i];
@@ -370,9 +369,7 @@ static int search_infer(const mci_job *job, mci_result *r)
     if (!fits)
         return mci_error(MC_ESHAPE, "searchsorted: the sorted tensor is %s and the values are %s; give one sorted row, or one for each row of values",
                          mci_tensor_text(s1, sizeof s1, sorted), mci_tensor_text(s2, sizeof s2, values));
-    *r = (mci_result){.nout = 1, .compute = -1, .dtype = {MC_I64}, .ndim = {values->ndim}};
-    memcpy(r->shape[0], values->shape, sizeof values->shape);
-    return MC_OK;
+    return mci_result_one(r, MC_I64, values->ndim, values->shape);
 }
 
 static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorted, const mc_tensor *values, const mc_params *p)
@@ -380,7 +377,8 @@ static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorte
     mc_tensor a = {0}, b = {0}, tmp = {0};
     const int given = (out->flags & MC_FLAG_OUT) != 0, last = sorted->ndim - 1;
     mci_result r;
-    int rc = search_infer(&(mci_job){op, p, 2, (const mc_tensor *const[]){sorted, values}}, &r);
+    int rc =
+        search_infer(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ sorted, values }, 1 }, &r);
     if (rc)
         return rc;
     int integers = mci_kind(sorted->dtype) != 'f' && mci_kind(values->dtype) != 'f', dt = integers ? MC_I64 : MC_F64;
@@ -521,13 +519,12 @@ static int bincount(const mci_op *op, mc_tensor *out, const mc_tensor *t, const 
 
 int mci_gather_infer(const mci_job *job, mci_result *r)
 {
-    switch (job->op->id) {
-    case MC_OP_TAKE: return mci_take_infer(job, r);
-    case MC_OP_TAKE_ALONG_AXIS: return along_infer(job, 0, r);
-    case MC_OP_SEARCHSORTED: return search_infer(job, r);
-    case MC_OP_NONZERO_FLAT: case MC_OP_BINCOUNT: case MC_OP_BINCOUNT_WEIGHTED:
-        return mci_error(MC_EUNSUPPORTED, "%s: the size of its result depends on values, so that it has a form on the CPU only; move the operands with :to \"cpu\" first",
-                         job->op->name);
+    switch (job->op->variant) {
+    case MCI_GATHER_TAKE: return mci_take_infer(job, r);
+    case MCI_GATHER_ALONG: return along_infer(job, 0, r);
+    case MCI_GATHER_SEARCH: return search_infer(job, r);
+    case MCI_GATHER_NONZERO:
+    case MCI_GATHER_BINCOUNT: return mci_by_value(job->op);
     default: return along_infer(job, 1, r);
     }
 }
@@ -535,14 +532,12 @@ int mci_gather_infer(const mci_job *job, mci_result *r)
 int mci_gather_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
-    (void)nin;
-    switch (op->id) {
-    case MC_OP_TAKE: return mci_take(op, outs[0], in[0], in[1], p);
-    case MC_OP_TAKE_ALONG_AXIS: return along(op, outs[0], in[0], in[1], NULL, p);
-    case MC_OP_NONZERO_FLAT: return nonzero(op, outs[0], in[0], p);
-    case MC_OP_SEARCHSORTED: return searchsorted(op, outs[0], in[0], in[1], p);
-    case MC_OP_BINCOUNT: return bincount(op, outs[0], in[0], NULL, p);
-    case MC_OP_BINCOUNT_WEIGHTED: return bincount(op, outs[0], in[0], in[1], p);
+    switch (op->variant) {
+    case MCI_GATHER_TAKE: return mci_take(op, outs[0], in[0], in[1], p);
+    case MCI_GATHER_ALONG: return along(op, outs[0], in[0], in[1], NULL, p);
+    case MCI_GATHER_NONZERO: return nonzero(op, outs[0], in[0], p);
+    case MCI_GATHER_SEARCH: return searchsorted(op, outs[0], in[0], in[1], p);
+    case MCI_GATHER_BINCOUNT: return bincount(op, outs[0], in[0], nin > 1 ? in[1] : NULL, p);
     default: return along(op, outs[0], in[0], in[1], in[2], p);
     }
 }

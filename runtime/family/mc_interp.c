@@ -3,6 +3,7 @@
  * Queries of any shape are cut into fixed pieces; knots and values are shared by all. Checks
  * that the knots ascend, since a search in anything else answers nonsense. */
 #include "family/mc_family.h"
+#include "../../kernels/mck_interp.h"
 
 #include <string.h>
 
@@ -50,14 +51,13 @@ static int contiguous_in(mc_tensor *tmp, const mc_tensor *t, int dtype, const mc
 
 /* operands: queries, knots[k], values. interp: values[k]; i[0], i[1]: left, right are given; d[0], d[1]: their values.
  * ppoly: values[c, k - 1, ...], i[0] order of the derivative, i[1] NaN outside. */
-int mci_interp_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_interp_infer(const mci_job *job, mci_result *r)
 {
-    (void)nout;
-    mc_tensor *out = outs[0], tmp[3] = {{0}}, res = {0};
-    const mc_tensor *use[3], *knots = in[1], *values = in[2];
+    const mci_op *op = job->op;
+    const mc_tensor *x = job->in[0], *knots = job->in[1], *values = job->in[2];
     char s1[MCI_TEXT], s2[MCI_TEXT];
-    int dtype, compute, given = (out->flags & MC_FLAG_OUT) != 0, poly = op->id == MC_OP_PPOLY;
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
+    int dtype, compute, poly = op->variant == MCI_INTERP_PIECES,
+                        rc = mci_resolve(op, job->nin, job->in, &dtype, &compute);
     if (rc)
         return rc;
     if (knots->ndim != 1 || knots->numel < (poly ? 2 : 1))
@@ -65,16 +65,30 @@ int mci_interp_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     if (poly ? values->ndim < 2 || values->shape[0] < 1 || values->shape[1] != knots->numel - 1 : values->ndim != 1 || values->numel != knots->numel)
         return mci_error(MC_ESHAPE, "%s: values are %s for knots %s; give %s", op->name, mci_tensor_text(s1, sizeof s1, values),
                          mci_tensor_text(s2, sizeof s2, knots), poly ? "coefficients [c, knots - 1, ...]" : "one value per knot");
-    int nd = in[0]->ndim;
-    int64_t shape[MC_MAX_RANK], m = 1;
-    memcpy(shape, in[0]->shape, sizeof shape);
-    for (int i = 2; poly && i < values->ndim; i++) {
-        if (nd == MC_MAX_RANK)
-            return mci_error(MC_ESHAPE, "%s: the result would have more than 8 axes; queries are %s and values %s", op->name,
-                             mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, values));
-        m *= values->shape[i];
-        shape[nd++] = values->shape[i];
-    }
+    const int more = poly ? values->ndim - 2 : 0;
+    if (x->ndim + more > MC_MAX_RANK)
+        return mci_error(
+            MC_ESHAPE, "%s: the result would have more than 8 axes; queries are %s and values %s",
+            op->name, mci_tensor_text(s1, sizeof s1, x), mci_tensor_text(s2, sizeof s2, values));
+    mci_result_one(r, dtype, x->ndim, x->shape);
+    r->compute = compute;
+    for (int i = 0; i < more; i++) r->shape[0][r->ndim[0]++] = values->shape[2 + i];
+    return MC_OK;
+}
+
+int mci_interp_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
+{
+    (void)nout;
+    mc_tensor *out = outs[0], tmp[3] = { { 0 } }, res = { 0 };
+    const mc_tensor *use[3], *knots = in[1], *values = in[2];
+    char s1[MCI_TEXT];
+    const int given = (out->flags & MC_FLAG_OUT) != 0, poly = op->variant == MCI_INTERP_PIECES;
+    mci_result r;
+    int rc = mci_interp_infer(&(mci_job){ op, p, nin, in, nout }, &r);
+    if (rc) return rc;
+    const int dtype = r.dtype[0], compute = r.compute, nd = r.ndim[0];
+    const int64_t *shape = r.shape[0], m = mci_numel(nd - in[0]->ndim, shape + in[0]->ndim);
     for (int k = 0; k < 3 && !rc; k++)
         rc = contiguous_in(&tmp[k], in[k], compute, &use[k]);
     if (!rc && !ascending(use[1], poly))

@@ -17,7 +17,7 @@ static int join_infer(const mci_job *job, mci_result *r)
 {
     const mci_op *op = job->op;
     const mc_tensor *const *in = job->in;
-    const int nin = job->nin, stack = op->id == MC_OP_STACK;
+    const int nin = job->nin, stack = op->joins;
     char s1[MCI_TEXT], s2[MCI_TEXT];
     if (nin < 1)
         return mci_error(MC_ESHAPE, "%s: the list is empty; give at least one tensor", op->name);
@@ -48,8 +48,8 @@ static int join_infer(const mci_job *job, mci_result *r)
 
 static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
-    const int stack = op->id == MC_OP_STACK, given = (out->flags & MC_FLAG_OUT) != 0;
-    const mci_job job = {op, p, nin, in};
+    const int stack = op->joins, given = (out->flags & MC_FLAG_OUT) != 0;
+    const mci_job job = { op, p, nin, in, 1 };
     mci_result r;
     int rc = mci_layout_infer(&job, &r);
     if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
@@ -216,7 +216,7 @@ int mci_layout_infer(const mci_job *job, mci_result *r)
     const mc_tensor *t = job->nin > 0 ? job->in[0] : NULL;
     r->nout = 1;
     r->compute = -1;
-    if (job->op->id != MC_OP_ROLL)
+    if (job->op->variant != MCI_LAYOUT_ROLL)
         return join_infer(job, r);
     r->dtype[0] = t->dtype;
     r->ndim[0] = t->ndim;
@@ -227,7 +227,7 @@ int mci_layout_infer(const mci_job *job, mci_result *r)
 int mci_layout_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
-    if (op->id == MC_OP_ROLL)
+    if (op->variant == MCI_LAYOUT_ROLL)
         return roll(op, outs[0], in[0], p);
     return join(op, outs[0], nin, in, p);
 }

@@ -16,22 +16,31 @@
 #define TASK 300000.0 /* flops per task: about 100 us, well above the 2 us of starting one */
 
 static const struct {
-    int op;
     mci_plan_fn plan;
+    int system;    /* operand 2 is a right-hand side: a vector if it has one axis (array API) */
+    int positions; /* the last operand holds positions */
 } plans[] = {
-    {MC_OP_SOLVE, mci_plan_solve},           {MC_OP_SOLVE_TRIANGULAR, mci_plan_solve_triangular},
-    {MC_OP_INV, mci_plan_inv},               {MC_OP_DET, mci_plan_det},
-    {MC_OP_SLOGDET, mci_plan_det},           {MC_OP_LU_FACTOR, mci_plan_lu_factor},
-    {MC_OP_LU_SOLVE, mci_plan_lu_solve},     {MC_OP_LU, mci_plan_lu},
-    {MC_OP_LEAST_SQUARES, mci_plan_least_squares},           {MC_OP_CHOLESKY, mci_plan_cholesky},
-    {MC_OP_QR, mci_plan_qr},                 {MC_OP_HESSENBERG, mci_plan_hessenberg},
-    {MC_OP_SVD, mci_plan_svd},               {MC_OP_SVDVALS, mci_plan_svd},
-    {MC_OP_EIGH, mci_plan_eigh},             {MC_OP_EIGVALSH, mci_plan_eigh},
-    {MC_OP_EIG, mci_plan_eig},               {MC_OP_EIGVALS, mci_plan_eig},
-    {MC_OP_SCHUR_FORM, mci_plan_schur},           {MC_OP_SQRT_UPPER, mci_plan_upper},
-    {MC_OP_LOG_UPPER, mci_plan_upper},       {MC_OP_LDL, mci_plan_ldl},
-    {MC_OP_SOLVE_BANDED, mci_plan_banded},   {MC_OP_SOLVEH_BANDED, mci_plan_bandedh},
-    {MC_OP_LEVINSON, mci_plan_levinson},
+    [MCI_LINALG_SOLVE] = {mci_plan_solve, .system = 1},
+    [MCI_LINALG_SOLVE_TRIANGULAR] = {mci_plan_solve_triangular, .system = 1},
+    [MCI_LINALG_INV] = {mci_plan_inv},
+    [MCI_LINALG_DET] = {mci_plan_det},
+    [MCI_LINALG_LU_FACTOR] = {mci_plan_lu_factor},
+    [MCI_LINALG_LU_SOLVE] = {mci_plan_lu_solve, .system = 1, .positions = 1},
+    [MCI_LINALG_LU] = {mci_plan_lu},
+    [MCI_LINALG_LEAST_SQUARES] = {mci_plan_least_squares, .system = 1},
+    [MCI_LINALG_CHOLESKY] = {mci_plan_cholesky},
+    [MCI_LINALG_QR] = {mci_plan_qr},
+    [MCI_LINALG_HESSENBERG] = {mci_plan_hessenberg},
+    [MCI_LINALG_SVD] = {mci_plan_svd},
+    [MCI_LINALG_EIGH] = {mci_plan_eigh},
+    [MCI_LINALG_EIG] = {mci_plan_eig},
+    [MCI_LINALG_SCHUR_FORM] = {mci_plan_schur},
+    [MCI_LINALG_SQRT_UPPER] = {mci_plan_upper},
+    [MCI_LINALG_LOG_UPPER] = {mci_plan_upper},
+    [MCI_LINALG_LDL] = {mci_plan_ldl},
+    [MCI_LINALG_SOLVE_BANDED] = {mci_plan_banded, .system = 1},
+    [MCI_LINALG_SOLVEH_BANDED] = {mci_plan_bandedh, .system = 1},
+    [MCI_LINALG_LEVINSON] = {mci_plan_levinson},
 };
 
 static const struct {
@@ -65,7 +74,7 @@ void mci_linalg_result(mci_linalg *j, int k, int rank, int dtype, int64_t rows, 
 int mci_linalg_wrong(const mci_linalg *j, int status, const char *what, const char *advice)
 {
     char text[3 * MCI_TEXT], one[MCI_TEXT];
-    const int toeplitz = j->op->id == MC_OP_LEVINSON; /* a step of solve_toeplitz(c, b, r) */
+    const int toeplitz = j->op->variant == MCI_LINALG_LEVINSON; /* solve_toeplitz(c, b, r) */
     const char *const names[] = {toeplitz ? "c" : "a", toeplitz ? "r" : "b", toeplitz ? "b" : "c"};
     size_t used = 0;
     text[0] = 0;
@@ -207,8 +216,11 @@ static void one_problem(mci_batch *b, int64_t at, char *area)
         if ((j->finite >> k & 1) && !loaded_finite(j, k, q.in[k]))
             why = MCI_NOT_FINITE;
     }
-    if (!why)
+    if (!why) {
+        j->blas->enter();
         why = j->solve(j, &q);
+        j->blas->leave();
+    }
     for (int k = 0; k < j->nout && !why; k++) {
         const mci_part_out *x = &j->out[k];
         if (x->from != MCI_PLACE)
@@ -325,74 +337,92 @@ static int take_operands(mci_linalg *j)
 /* How many of the operands meet in one dtype, and which ranks they have. */
 static void describe_operands(mci_linalg *j)
 {
-    int id = j->op->id;
-    j->floats = id == MC_OP_LU_SOLVE ? 2 : j->nin;
+    const int what = j->op->variant;
+    j->floats = j->nin - plans[what].positions;
     for (int k = 0; k < j->nin; k++)
         j->in[k].rank = 2;
-    if (id == MC_OP_LEVINSON) { /* first column, first row, right-hand side */
+    if (what == MCI_LINALG_LEVINSON) { /* first column, first row, right-hand side */
         j->in[0].rank = j->in[1].rank = 1;
         j->in[2].rank = j->t[2]->ndim == 1 ? 1 : 2;
         return;
     }
-    int systems = id == MC_OP_SOLVE || id == MC_OP_SOLVE_BANDED || id == MC_OP_SOLVEH_BANDED || id == MC_OP_SOLVE_TRIANGULAR || id == MC_OP_LEAST_SQUARES || id == MC_OP_LU_SOLVE;
-    if (systems && j->t[1]->ndim == 1) /* the array API: one axis is a vector, more are matrices */
+    if (plans[what].system && j->t[1]->ndim == 1)
         j->in[1].rank = 1;
-    if (id == MC_OP_LU_SOLVE)
+    if (plans[what].positions)
         j->in[2].rank = 1;
 }
 
-int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+/* All that headers say of a call: the plan, the batches, the results. */
+static int describe(const mci_job *job, mci_linalg *j, mci_batch *b, mci_result *r)
 {
-    mci_linalg j = {.op = op, .p = p, .t = in, .nin = nin, .nout = nout};
-    mci_batch b = {.j = &j};
-    mc_tensor temp[3] = {{0}};
-    mci_plan_fn plan = NULL;
-    int given[3], made = 0;
-    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++)
-        if (plans[i].op == op->id)
-            plan = plans[i].plan;
-    if (!plan || nin < 1 || nin > 3 || nout < 1 || nout > 3)
-        return mci_error(MC_EINTERNAL, "%s: %d operands and %d results have no plan; please report it", op->name, nin, nout);
-    if (!(j.lapack = mci_lapack()))
-        return mc_errstatus();
-    describe_operands(&j);
-    int rc = take_operands(&j);
-    if (!rc)
-        rc = plan(&j);
+    const mci_op *op = job->op;
+    const mci_plan_fn plan = plans[op->variant].plan;
+    if (!plan || job->nin < 1 || job->nin > 3 || j->nout < 1 || j->nout > 3)
+        return mci_error(MC_EINTERNAL,
+                         "%s: %d operands and %d results have no plan; please report it", op->name,
+                         job->nin, j->nout);
+    if (!(j->lapack = mci_lapack()) || !(j->blas = mci_blas())) return mc_errstatus();
+    describe_operands(j);
+    int rc = take_operands(j);
+    if (!rc) rc = plan(j);
     if (rc)
         return rc;
-    if ((rc = mci_linalg_fits(&j, j.w.lwork > j.w.lrwork ? j.w.lwork : j.w.lrwork)) != 0)
+    if ((rc = mci_linalg_fits(j, j->w.lwork > j->w.lrwork ? j->w.lwork : j->w.lrwork)) != 0)
         return rc;
     mc_tensor outer[3];
     const mc_tensor *outers[3];
-    for (int k = 0; k < nin; k++) {
-        outer[k] = *in[k];
-        outer[k].ndim -= j.in[k].rank;
+    for (int k = 0; k < j->nin; k++) {
+        outer[k] = *j->t[k];
+        outer[k].ndim -= j->in[k].rank;
         outers[k] = &outer[k];
     }
-    if (mci_broadcast(op->name, outers, nin, &b.nb, b.shape))
-        return mci_linalg_wrong(&j, MC_ESHAPE, "batch sizes do not broadcast", "they must be equal or 1");
-    for (int k = 0; k < nin; k++)
-        mci_broadcast_strides(&outer[k], b.nb, j.in[k].batch);
-    b.count = mci_numel(b.nb, b.shape);
+    if (mci_broadcast(op->name, outers, j->nin, &b->nb, b->shape))
+        return mci_linalg_wrong(j, MC_ESHAPE, "batch sizes do not broadcast",
+                                "they must be equal or 1");
+    for (int k = 0; k < j->nin; k++) mci_broadcast_strides(&outer[k], b->nb, j->in[k].batch);
+    b->count = mci_numel(b->nb, b->shape);
+    r->nout = j->nout;
+    r->compute = j->dtype;
+    for (int k = 0; k < j->nout; k++) {
+        const mci_part_out *x = &j->out[k];
+        if (b->nb + x->rank > MC_MAX_RANK)
+            return mci_linalg_wrong(j, MC_ESHAPE, "a result would have more than 8 axes",
+                                    "use fewer batch axes");
+        mci_result_set(r, k, x->dtype, b->nb, b->shape);
+        if (x->rank > 0) r->shape[k][r->ndim[k]++] = x->rows;
+        if (x->rank > 1) r->shape[k][r->ndim[k]++] = x->cols;
+    }
+    return MC_OK;
+}
+
+int mci_linalg_infer(const mci_job *job, mci_result *r)
+{
+    mci_linalg j = {
+        .op = job->op, .p = job->params, .t = job->in, .nin = job->nin, .nout = job->nout
+    };
+    mci_batch b = { .j = &j };
+    return describe(job, &j, &b, r);
+}
+
+int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
+{
+    mci_linalg j = { .op = op, .p = p, .t = in, .nin = nin, .nout = nout };
+    mci_batch b = { .j = &j };
+    mc_tensor temp[3] = { { 0 } };
+    mci_result r;
+    int given[3], made = 0, rc = describe(&(mci_job){ op, p, nin, in, nout }, &j, &b, &r);
+    if (rc) return rc;
     for (int k = 0; k < nout && !rc; k++) {
-        const mci_part_out *x = &j.out[k];
-        int64_t full[MC_MAX_RANK + 2];
-        int nd = b.nb;
-        memcpy(full, b.shape, sizeof b.shape);
-        if (x->rank > 0)
-            full[nd++] = x->rows;
-        if (x->rank > 1)
-            full[nd++] = x->cols;
         given[k] = (outs[k]->flags & MC_FLAG_OUT) != 0;
-        rc = mci_out(op->name, outs[k], x->dtype, nd, full);
+        rc = mci_out(op->name, outs[k], r.dtype[k], r.ndim[k], r.shape[k]);
         made += rc == MC_OK;
         int direct = !rc && mci_contiguous(outs[k]);
         for (int i = 0; direct && i < nin; i++)
             direct = mci_overlap(outs[k], in[i]) < 0;
         b.target[k] = outs[k];
         if (!rc && !direct) {
-            rc = mc_create(&temp[k], x->dtype, nd, full);
+            rc = mc_create(&temp[k], r.dtype[k], r.ndim[k], r.shape[k]);
             b.target[k] = &temp[k];
         }
     }

@@ -4,6 +4,7 @@
  * that agree within the tolerance class. Matrices that lie as the kernels want them are read in
  * place. Holds the split into tiles. */
 #include "family/mc_linalg.h"
+#include "../../kernels/mck_small.h"
 
 #include <string.h>
 
@@ -45,7 +46,7 @@ static void small_tile(const small_job *job, int64_t first, char *area)
     int64_t left = b->count - first, count = left < job->lanes ? left : job->lanes, n = j->in[0].rows;
     int64_t pivots[MCK_SMALL_LANES][MCK_SMALL];
     int32_t bad[MCK_SMALL_LANES] = {0};
-    int here[2] = {in_place(j, 0), j->nin == 2 && in_place(j, 1)}, det = j->op->id == MC_OP_DET || j->op->id == MC_OP_SLOGDET;
+    int here[2] = {in_place(j, 0), j->nin == 2 && in_place(j, 1)}, det = j->op->variant == MCI_LINALG_DET;
     mck_small s = {.count = count, .n = n, .k = j->nin == 2 ? j->in[1].cols : n, .bad = bad, .upper = (int)j->p->i[1]};
     for (int64_t l = 0; l < count; l++) {
         for (int k = 0; k < j->nin; k++) {
@@ -71,7 +72,7 @@ static void small_tile(const small_job *job, int64_t first, char *area)
             for (int64_t i = 0; i < n; i++)
                 ipiv[i] = (int)pivots[l][i] + 1;
             mci_linalg_product(j, s.out[l], ipiv, mci_linalg_place(b, 0, first + l), j->nout == 2 ? mci_linalg_place(b, 1, first + l) : NULL);
-        } else if (j->op->id == MC_OP_LU_FACTOR) {
+        } else if (j->op->variant == MCI_LINALG_LU_FACTOR) {
             int64_t *out = (int64_t *)(void *)mci_linalg_place(b, 1, first + l);
             for (int64_t i = 0; i < n; i++)
                 out[i] = pivots[l][i] + j->p->base;

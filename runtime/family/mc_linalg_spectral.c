@@ -36,7 +36,7 @@ static int svd_one(const mci_linalg *j, mci_problem *q)
 int mci_plan_svd(mci_linalg *j)
 {
     int64_t m = j->in[0].rows, n = j->in[0].cols, k = m < n ? m : n;
-    int vectors = j->op->id == MC_OP_SVD, full = vectors && j->p->i[1];
+    int vectors = j->nout > 1, full = vectors && j->p->i[1];
     int rc = mci_linalg_fits(j, (vectors ? 7.0 : 0.0) * (double)k * (double)k + 200.0 * (double)(m + n));
     if (!rc && vectors)
         rc = mci_linalg_fits(j, 2.0 * (double)m * (double)n + 2.0 * (double)k * (double)k);
@@ -152,7 +152,7 @@ int mci_plan_eig(mci_linalg *j)
     if (rc)
         return rc;
     int n = (int)j->in[0].rows, vectors = j->nout > 1, left = j->nout == 3, dtype = j->real == MC_F32 ? MC_C64 : MC_C128;
-    if (j->op->id == MC_OP_EIG && left != (j->p->i[1] != 0))
+    if (j->op->nout != 1 && left != (j->p->i[1] != 0))
         return mci_linalg_wrong(j, MC_EINVAL, "the number of results does not fit the option left", "values and vectors, and with left the left vectors");
     mci_linalg_result(j, 0, 1, dtype, n, 1, MCI_PLACE);
     if (vectors)

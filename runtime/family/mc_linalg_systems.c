@@ -154,7 +154,7 @@ static int det_one(const mci_linalg *j, mci_problem *q)
     int n = (int)j->in[0].rows, ld = mci_ld(n), *ipiv = (int *)(void *)q->extra;
     if (j->lapack->getrf(j->type, n, n, q->in[0], ld, ipiv) < 0)
         return MCI_REFUSED;
-    mci_linalg_product(j, q->in[0], ipiv, q->out[0], j->op->id == MC_OP_SLOGDET ? q->out[1] : NULL);
+    mci_linalg_product(j, q->in[0], ipiv, q->out[0], j->nout == 2 ? q->out[1] : NULL);
     return MCI_FINE;
 }
 
@@ -165,7 +165,7 @@ int mci_plan_det(mci_linalg *j)
         return rc;
     j->in[0].as_is = 1;
     mci_linalg_result(j, 0, 0, j->dtype, 1, 1, MCI_PLACE);
-    if (j->op->id == MC_OP_SLOGDET)
+    if (j->nout == 2)
         mci_linalg_result(j, 1, 0, j->real, 1, 1, MCI_PLACE);
     mci_linalg_extra(j, j->in[0].rows, (int64_t)sizeof(int));
     j->cost = cube(j);

@@ -142,7 +142,9 @@ static int upper_one(const mci_linalg *j, mci_problem *q)
     number *work = (number *)(void *)q->extra;
     if (n == 0)
         return MCI_FINE;
-    return j->op->id == MC_OP_SQRT_UPPER ? root(n, q->in[0], q->out[0], work) : logarithm(j, n, q->in[0], q->out[0], work);
+    if (j->op->variant == MCI_LINALG_SQRT_UPPER)
+        return root(n, q->in[0], q->out[0], work);
+    return logarithm(j, n, q->in[0], q->out[0], work);
 }
 
 int mci_plan_upper(mci_linalg *j)
@@ -153,9 +155,10 @@ int mci_plan_upper(mci_linalg *j)
     int64_t n = j->in[0].rows;
     j->in[0].as_is = 1;
     mci_linalg_result(j, 0, 2, j->dtype, n, n, MCI_PLACE);
-    mci_linalg_extra(j, j->op->id == MC_OP_SQRT_UPPER ? n : 3 * n * n + n, MCI_SIZE(j->dtype));
+    const int square_root = j->op->variant == MCI_LINALG_SQRT_UPPER;
+    mci_linalg_extra(j, square_root ? n : 3 * n * n + n, MCI_SIZE(j->dtype));
     j->finite = 1;
-    j->cost = (j->op->id == MC_OP_SQRT_UPPER ? 2 : 60) * n * n * n;
+    j->cost = (square_root ? 2 : 60) * n * n * n;
     j->solve = upper_one;
     return MC_OK;
 }

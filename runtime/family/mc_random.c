@@ -8,7 +8,7 @@
  * of its rows is drawn as if alone. Kernels give f64 unless they have one for the dtype asked
  * for; the rest is conversion. */
 #include "family/mc_family.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -124,11 +124,11 @@ static int refused(const mci_op *op, const random_job *j)
                      op->guard ? op->guard : "they make no distribution");
 }
 
-/* Parameter p as a tensor over the elements; a multinomial's weights as contiguous rows. */
-static int take_param(const mci_op *op, random_job *j, int p, const mc_tensor *t, int nd, const int64_t *shape, mc_tensor *rows)
+/* Whether parameter p may be this tensor. */
+static int check_param(const mci_op *op, const random_job *j, int p, const mc_tensor *t, int nd,
+                       const int64_t *shape)
 {
     char name[64], s[MCI_TEXT], w[MCI_TEXT];
-    mc_tensor *v = &j->param[p];
     int per = p == 1 && j->k.width > 1, own = t->ndim - per, fits = own <= nd && own >= 0;
     for (int i = 0; fits && i < own; i++)
         fits = t->shape[i] == 1 || t->shape[i] == shape[nd - own + i];
@@ -139,7 +139,15 @@ static int take_param(const mci_op *op, random_job *j, int p, const mc_tensor *t
         return mci_error(MC_EDTYPE, "%s: a parameter is %s; give real numbers", public_name(op, name, sizeof name), mci_tensor_text(s, sizeof s, t));
     if (j->ptype == MC_I64 && mci_kind(t->dtype) == 'f')
         return mci_error(MC_EDTYPE, "%s: a parameter is %s; give whole numbers (x:to 'i64')", public_name(op, name, sizeof name), mci_tensor_text(s, sizeof s, t));
-    j->tensors |= 1u << p;
+    return MC_OK;
+}
+
+/* Parameter p as a tensor over the elements; a multinomial's weights as contiguous rows. */
+static int take_param(random_job *j, int p, const mc_tensor *t, int nd, const int64_t *shape,
+                      mc_tensor *rows)
+{
+    mc_tensor *v = &j->param[p];
+    const int per = p == 1 && j->k.width > 1;
     *v = *t;
     if (!per) {
         mci_broadcast_strides(t, nd, v->strides);
@@ -163,12 +171,13 @@ static int take_param(const mci_op *op, random_job *j, int p, const mc_tensor *t
     return rc;
 }
 
-/* An operand that says where the stream is read: one number for all rows, or one for each. */
-static int take_source(const mci_op *op, random_job *j, const mc_tensor *t, int nd, const int64_t *shape, mc_tensor *whole)
+/* An operand that says where the stream is read: one number for all rows, or one for each. floats: whole numbers may stand in floats. */
+static int check_source(const mci_op *op, random_job *j, const mc_tensor *t, int nd,
+                        const int64_t *shape, int floats)
 {
     char name[64], s[MCI_TEXT], w[MCI_TEXT];
     int64_t rows = 1;
-    int fits = t->ndim <= nd && strchr("iu", mci_kind(t->dtype)) != NULL;
+    int fits = t->ndim <= nd && strchr(floats ? "iubf" : "iu", mci_kind(t->dtype)) != NULL;
     for (int i = 0; fits && i < t->ndim; i++) {
         fits = t->shape[i] == shape[i];
         rows *= t->shape[i];
@@ -182,7 +191,7 @@ static int take_source(const mci_op *op, random_job *j, const mc_tensor *t, int 
             return mci_error(MC_EINTERNAL, "%s: keys and their numbers are of different ranks", public_name(op, name, sizeof name));
         j->row = row;
     }
-    return mci_materialize(whole, t, MC_I64);
+    return MC_OK;
 }
 
 /* Whole numbers below 2^53 that a float may hold, as the integers they are. */
@@ -203,25 +212,64 @@ static int whole_numbers(const mc_tensor *t, mc_tensor *out)
     return rc;
 }
 
-/* The operands behind the parameters: keys, then first elements. */
-static int take_sources(const mci_op *op, random_job *j, const mc_params *p, int nin, const mc_tensor *const *in, const int64_t *shape)
+/* All that headers say of a call: the kernel, dtypes, numbers, which operand is what, the result. */
+static int describe(const mci_job *job, random_job *j, mci_result *r)
 {
-    int rc = MC_OK, nd = p->naxes < 0 ? 0 : p->naxes;
-    j->row = j->total;
+    const mci_op *op = job->op;
+    const mc_params *p = job->params;
+    const int nd = p->naxes < 0 ? 0 : p->naxes;
+    int rc = MC_OK, at = 0;
+    j->dtype = p->dtype;
+    j->fn = (mck_random_fn)mci_kernel_get(op->kernel, p->dtype);
+    for (int k = 0; !j->fn && k < 2; k++)
+        j->fn = (mck_random_fn)mci_kernel_get(op->kernel, j->dtype = k ? MC_I64 : MC_F64);
+    j->ptype = j->dtype == MC_I64 ? MC_I64 : MC_F64;
+    j->nparam = (int)p->i[11];
+    j->k.width = p->i[10] > 0 ? p->i[10] : 1;
+    j->k.key = (uint64_t)(uint32_t)p->i[0] | (uint64_t)(uint32_t)p->i[1] << 32;
+    j->k.stream = (uint64_t)(uint32_t)p->i[2] | (uint64_t)(uint32_t)p->i[3] << 32;
+    j->k.first = p->i[4];
+    j->row = j->total = mci_numel(nd, p->axes);
+    for (int k = 0; k < j->nparam && !rc; k++) {
+        j->scalar[k] = p->d[k];
+        j->whole[k] = p->i[6 + k];
+        if (!(p->i[5] >> k & 1)) continue;
+        if (at >= job->nin)
+            return mci_error(MC_EINTERNAL, "%s: %d parameter tensors given, more are announced",
+                             op->name, job->nin);
+        j->tensors |= 1u << k;
+        rc = check_param(op, j, k, job->in[at++], nd, p->axes);
+    }
     for (int k = 0; k < 2 && !rc; k++) {
         if (!(p->i[12] >> k & 1))
             continue;
-        if (nin-- <= 0)
+        if (at >= job->nin)
             return mci_error(MC_EINTERNAL, "%s: a key is announced and not given", op->name);
-        const mc_tensor *t = *in++;
-        mc_tensor whole = {0};
-        rc = mci_check_live(op->name, t);
-        if (!rc && k == 1)
-            rc = whole_numbers(t, &whole);
-        if (!rc)
-            rc = take_source(op, j, k ? &whole : t, nd, shape, k ? &j->firsts : &j->keys);
-        mc_drop(&whole);
+        rc = check_source(op, j, job->in[at++], nd, p->axes, k);
     }
+    if (!rc && j->row >= (int64_t)1 << 48)
+        rc = mci_error(MC_ESHAPE, "%s: a stream has 2^48 elements; draw fewer", op->name);
+    mci_result_one(r, p->dtype, nd, p->axes);
+    if (p->i[10] > 0) r->shape[0][r->ndim[0]++] = p->i[10];
+    return rc;
+}
+
+int mci_random_infer(const mci_job *job, mci_result *r)
+{
+    random_job j = { .fn = NULL };
+    return describe(job, &j, r);
+}
+
+/* The elements of the operands: parameters, then keys and first elements. */
+static int take_operands(random_job *j, const mc_tensor *const *in, const mc_params *p,
+                         mc_tensor *rows)
+{
+    int rc = MC_OK;
+    const int nd = p->naxes < 0 ? 0 : p->naxes;
+    for (int k = 0; k < j->nparam && !rc; k++)
+        if (j->tensors >> k & 1) rc = take_param(j, k, *in++, nd, p->axes, rows);
+    if (!rc && (p->i[12] & 1)) rc = mci_materialize(&j->keys, *in++, MC_I64);
+    if (!rc && (p->i[12] & 2)) rc = whole_numbers(*in, &j->firsts);
     /* one number for all rows stands with what they share */
     if (!rc && j->keys.data && j->keys.ndim == 0) {
         j->k.key = *(const uint64_t *)j->keys.data;
@@ -234,47 +282,19 @@ static int take_sources(const mci_op *op, random_job *j, const mc_params *p, int
     return rc;
 }
 
-/* Parameters a distribution of the table has; the shape of in[] is checked by the caller. */
 int mci_random_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     mc_tensor *out = outs[0], rows = {0}, tmp = {0};
-    int given = (out->flags & MC_FLAG_OUT) != 0, nd = p->naxes < 0 ? 0 : p->naxes;
-    random_job j = {.out = out, .nparam = MCK_RANDOM_PARAMS, .ptype = MC_F64};
-    j.dtype = p->dtype;
-    j.fn = (mck_random_fn)mci_kernel_get(op->kernel, p->dtype);
-    for (int k = 0; !j.fn && k < 2; k++)
-        j.fn = (mck_random_fn)mci_kernel_get(op->kernel, j.dtype = k ? MC_I64 : MC_F64);
-    if (j.dtype == MC_I64)
-        j.ptype = MC_I64;
-    j.nparam = (int)p->i[11];
-    j.k.width = p->i[10] > 0 ? p->i[10] : 1;
-    j.k.key = (uint64_t)(uint32_t)p->i[0] | (uint64_t)(uint32_t)p->i[1] << 32;
-    j.k.stream = (uint64_t)(uint32_t)p->i[2] | (uint64_t)(uint32_t)p->i[3] << 32;
-    j.k.first = p->i[4];
-    j.total = mci_numel(nd, p->axes);
-    int64_t shape[MC_MAX_RANK];
-    memcpy(shape, p->axes, sizeof *shape * (size_t)nd);
-    int rc = MC_OK, at = 0;
-    for (int k = 0; k < j.nparam && !rc; k++) {
-        j.scalar[k] = p->d[k];
-        j.whole[k] = p->i[6 + k];
-        if (p->i[5] >> k & 1) {
-            if (at >= nin)
-                rc = mci_error(MC_EINTERNAL, "%s: %d parameter tensors given, more are announced", op->name, nin);
-            if (!rc)
-                rc = mci_check_live(op->name, in[at]);
-            if (!rc)
-                rc = take_param(op, &j, k, in[at++], nd, shape, &rows);
-        }
-    }
-    if (!rc)
-        rc = take_sources(op, &j, p, nin - at, in + at, shape);
-    if (!rc && j.row >= (int64_t)1 << 48)
-        rc = mci_error(MC_ESHAPE, "%s: a stream has 2^48 elements; draw fewer", op->name);
-    if (p->i[10] > 0)
-        shape[nd++] = p->i[10];
+    const int given = (out->flags & MC_FLAG_OUT) != 0;
+    random_job j = { .out = out };
     char name[64];
+    mci_result r;
+    int rc = describe(&(mci_job){ op, p, nin, in, nout }, &j, &r);
+    if (rc) return rc;
+    const int nd = r.ndim[0];
+    const int64_t *shape = r.shape[0];
+    rc = take_operands(&j, in, p, &rows);
     if (!rc)
         rc = mci_out(public_name(op, name, sizeof name), out, p->dtype, nd, shape);
     if (rc)

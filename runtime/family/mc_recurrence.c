@@ -2,8 +2,8 @@
  * broadcast; the rows of both and of the result are made contiguous and cut into tasks by shape. */
 #include "family/mc_family.h"
 #include "family/mc_rows.h"
+#include "../../kernels/mck_recurrence.h"
 
-#include "../../kernels/mck.h"
 
 typedef struct recurrence_job {
     mck_recurrence_fn fn;
@@ -56,7 +56,7 @@ int mci_recurrence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, co
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     int axis;
     mci_result r;
-    int rc = mci_recurrence_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_recurrence_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axis(op->name, in[0], p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
         return rc;
     const int compute = r.compute, nd = r.ndim[0];

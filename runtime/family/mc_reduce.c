@@ -11,6 +11,7 @@
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck_partial.h"
+#include "../../kernels/mck_reduce.h"
 
 #include <math.h>
 #include <string.h>
@@ -502,7 +503,7 @@ int mci_reduce_exec(const mci_job *job, const mci_result *r, mc_tensor *const *o
 
 static int reduce_op(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mci_source *source, const mc_params *p)
 {
-    mci_job job = {op, p, 1, &t};
+    mci_job job = { op, p, 1, &t, 1 };
     mci_result r;
     int given = (out->flags & MC_FLAG_OUT) != 0, rc = mci_reduce_infer(&job, &r);
     if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)

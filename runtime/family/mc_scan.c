@@ -1,7 +1,7 @@
 /* mc_scan.c - driver of running sums, products and extremes along one axis. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_reduce.h"
 
 #include <string.h>
 
@@ -56,7 +56,7 @@ int mci_scan_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     const int given = (out->flags & MC_FLAG_OUT) != 0, positions = op->result == MCI_RESULT_I64;
     int axis;
     mci_result r;
-    int rc = mci_scan_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_scan_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
         return rc;
     if ((rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 || t->numel == 0)

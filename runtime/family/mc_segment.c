@@ -6,6 +6,7 @@
  * order. Scatters: one line along the axis at a time. */
 #include "family/mc_family.h"
 #include "tensor/mc_tensor.h"
+#include "../../kernels/mck_segment.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #define TASK 16384
 
 enum { SUM, PROD, MAX, MIN, MEAN };
+_Static_assert(MCI_SEGMENT_MEAN - MCI_SEGMENT_SUM == MEAN, "rows of segments stand in this order");
 
 static mck_segment_fn kernel_of(int how, int wide)
 {
@@ -86,10 +88,7 @@ static void segment_task(void *arg, int64_t begin, int64_t end, int worker)
 /* Ids as numbers from 0, contiguous; *segments grows to hold them when it is negative. */
 static int segment_ids(const mci_op *op, const mc_tensor *ids, int base, int64_t *segments, mc_tensor *id)
 {
-    char s[MCI_TEXT];
-    int kind = mci_kind(ids->dtype), open = *segments < 0;
-    if (kind != 'i' && kind != 'u')
-        return mci_error(MC_EDTYPE, "%s: segments are %s; give an integer tensor", op->name, mci_tensor_text(s, sizeof s, ids));
+    const int open = *segments < 0;
     int rc = mci_materialize(id, ids, MC_I64);
     if (rc)
         return rc;
@@ -109,17 +108,45 @@ static int segment_ids(const mci_op *op, const mc_tensor *ids, int base, int64_t
     return MC_OK;
 }
 
-static int segment(const mci_op *op, int how, mc_tensor *out, const mc_tensor *t, const mc_tensor *ids, const mc_params *p)
+/* The result but for the number of segments, which may depend on the ids: then it is negative. */
+static int segment_shape(const mci_job *job, int how, int *axis, mci_result *r)
 {
+    const mci_op *op = job->op;
+    const mc_tensor *t = job->in[0], *ids = job->in[1];
     char s1[MCI_TEXT], s2[MCI_TEXT];
-    int dtype, wide, axis, given = (out->flags & MC_FLAG_OUT) != 0;
-    int rc = mci_resolve(op, 1, &t, &dtype, &wide);
-    if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
+    int dtype, wide, rc = mci_resolve(op, 1, &t, &dtype, &wide), kind = mci_kind(ids->dtype);
+    if (rc ||
+        (rc = mci_axis(op->name, t, job->params->naxes < 1 ? 0 : job->params->axes[0], axis)) != 0)
         return rc;
-    if (ids->ndim != 1 || ids->shape[0] != t->shape[axis])
+    if (ids->ndim != 1 || ids->shape[0] != t->shape[*axis])
         return mci_error(MC_ESHAPE, "%s: segments are %s; give one for each element of the axis of %s", op->name, mci_tensor_text(s1, sizeof s1, ids),
                          mci_tensor_text(s2, sizeof s2, t));
-    segment_job j = {.wide = wide, .how = how, .dtype = dtype, .segments = p->i[0], .size = MCI_SIZE(wide), .n = t->shape[axis]};
+    if (kind != 'i' && kind != 'u')
+        return mci_error(MC_EDTYPE, "%s: segments are %s; give an integer tensor", op->name,
+                         mci_tensor_text(s1, sizeof s1, ids));
+    mci_result_one(r, mci_kind(wide) == 'i' && (how == SUM || how == PROD) ? MC_I64 : dtype,
+                   t->ndim, t->shape);
+    r->compute = wide;
+    r->shape[0][*axis] = job->params->i[0];
+    return MC_OK;
+}
+
+static int segment(const mci_op *op, int how, mc_tensor *out, const mc_tensor *t,
+                   const mc_tensor *ids, const mc_params *p)
+{
+    const int given = (out->flags & MC_FLAG_OUT) != 0;
+    int axis;
+    mci_result r;
+    int rc = segment_shape(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ t, ids }, 1 }, how,
+                           &axis, &r);
+    if (rc) return rc;
+    const int wide = r.compute;
+    segment_job j = { .wide = wide,
+                      .how = how,
+                      .dtype = t->dtype,
+                      .segments = p->i[0],
+                      .size = MCI_SIZE(wide),
+                      .n = t->shape[axis] };
     mc_tensor id = {0};
     double *count = NULL;
     if ((rc = segment_ids(op, ids, p->base, &j.segments, &id)) != 0)
@@ -134,8 +161,7 @@ static int segment(const mci_op *op, int how, mc_tensor *out, const mc_tensor *t
         }
     }
     j.columns = mci_numel(nr, rest);
-    int rdtype = mci_kind(wide) == 'i' && (how == SUM || how == PROD) ? MC_I64 : dtype;
-    rc = mci_out(op->name, out, rdtype, t->ndim, shape);
+    rc = mci_out(op->name, out, r.dtype[0], t->ndim, shape);
     if (rc || out->numel == 0)
         goto end;
     nr = mci_collapse(nr, rest, 1, rs);
@@ -281,18 +307,19 @@ static void scatter_task(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-static int scatter(const mci_op *op, int how, int self, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_tensor *values,
-                   const mc_params *p)
+static int scatter_infer(const mci_job *job, int how, mci_result *r)
 {
+    const mci_op *op = job->op;
+    const mc_tensor *t = job->in[0], *index = job->in[1];
     char s1[MCI_TEXT], s2[MCI_TEXT];
-    int dtype, axis, given = (out->flags & MC_FLAG_OUT) != 0;
-    scatter_job j = {.how = how, .self = self};
-    int rc = mci_resolve(op, 1, &t, &dtype, &j.wide);
-    if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
+    int dtype, axis, rc = mci_resolve(op, 1, &t, &dtype, &r->compute);
+    if (rc || (rc = mci_axis(op->name, t, job->params->naxes < 1 ? -1 : job->params->axes[0],
+                             &axis)) != 0)
         return rc;
-    if (how == MEAN && mci_kind(j.wide) == 'i')
+    const int wide = r->compute;
+    if (how == MEAN && mci_kind(wide) == 'i')
         return mci_error(MC_EDTYPE, "%s: a mean of integers is no integer, x is %s; convert it to f64 first", op->name, mci_tensor_text(s1, sizeof s1, t));
-    if (how != SUM && how != PROD && mci_kind(j.wide) == 'c' && how != MEAN)
+    if (how != SUM && how != PROD && mci_kind(wide) == 'c' && how != MEAN)
         return mci_error(MC_EDTYPE, "%s: complex numbers have no order, x is %s; take :abs() first", op->name, mci_tensor_text(s1, sizeof s1, t));
     int ok = index->ndim == t->ndim;
     for (int i = 0; ok && i < t->ndim; i++)
@@ -300,6 +327,21 @@ static int scatter(const mci_op *op, int how, int self, mc_tensor *out, const mc
     if (!ok)
         return mci_error(MC_ESHAPE, "%s: index must match x off the axis, x is %s and index is %s", op->name, mci_tensor_text(s1, sizeof s1, t),
                          mci_tensor_text(s2, sizeof s2, index));
+    mci_result_one(r, t->dtype, t->ndim, t->shape);
+    r->compute = wide;
+    return MC_OK;
+}
+
+static int scatter(const mci_op *op, int how, int self, mc_tensor *out, const mc_tensor *t,
+                   const mc_tensor *index, const mc_tensor *values, const mc_params *p)
+{
+    const int given = (out->flags & MC_FLAG_OUT) != 0;
+    int axis;
+    mci_result r;
+    int rc =
+        scatter_infer(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ t, index }, 1 }, how, &r);
+    if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0) return rc;
+    scatter_job j = { .how = how, .self = self, .wide = r.compute };
     mc_tensor pos = {0}, v = {0};
     if ((rc = mci_positions(op->name, index, t->shape[axis], p->base, &pos)) != 0)
         return rc;
@@ -333,18 +375,31 @@ static int scatter(const mci_op *op, int how, int self, mc_tensor *out, const mc
     return rc;
 }
 
+/* What an op joins by. */
+static int how_of(const mci_op *op, const mc_params *p)
+{
+    switch (op->variant) {
+    case MCI_SEGMENT_SCATTER_ADD: return SUM;
+    case MCI_SEGMENT_SCATTER: return (int)p->i[0];
+    default: return op->variant - MCI_SEGMENT_SUM;
+    }
+}
+
+int mci_segment_infer(const mci_job *job, mci_result *r)
+{
+    const int how = how_of(job->op, job->params);
+    int axis;
+    if (job->nin > 2) return scatter_infer(job, how, r);
+    int rc = segment_shape(job, how, &axis, r);
+    if (!rc && job->params->i[0] < 0) rc = mci_by_value(job->op);
+    return rc;
+}
+
 /* Segments: i[0] their number, negative: as many as the ids name. scatter_reduce: i[0] SUM.., i[1] the elements of x take part. */
 int mci_segment_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
-    (void)nin;
-    switch (op->id) {
-    case MC_OP_SEGMENT_SUM: return segment(op, SUM, outs[0], in[0], in[1], p);
-    case MC_OP_SEGMENT_PROD: return segment(op, PROD, outs[0], in[0], in[1], p);
-    case MC_OP_SEGMENT_MAX: return segment(op, MAX, outs[0], in[0], in[1], p);
-    case MC_OP_SEGMENT_MIN: return segment(op, MIN, outs[0], in[0], in[1], p);
-    case MC_OP_SEGMENT_MEAN: return segment(op, MEAN, outs[0], in[0], in[1], p);
-    case MC_OP_SCATTER_ADD: return scatter(op, SUM, 1, outs[0], in[0], in[1], in[2], p);
-    default: return scatter(op, (int)p->i[0], (int)p->i[1], outs[0], in[0], in[1], in[2], p);
-    }
+    const int how = how_of(op, p), self = op->variant == MCI_SEGMENT_SCATTER_ADD || p->i[1] != 0;
+    if (nin < 3) return segment(op, how, outs[0], in[0], in[1], p);
+    return scatter(op, how, self, outs[0], in[0], in[1], in[2], p);
 }

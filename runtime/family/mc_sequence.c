@@ -4,7 +4,7 @@
  * i[5] scrambled, i[6] points, i[12] the key stands in in[1] instead; in[0] the numbers that
  * define the dimensions, i64 [d] or [d, k]. */
 #include "family/mc_family.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_sequence.h"
 
 #define GRAIN 32768 /* numbers per task */
 
@@ -26,21 +26,31 @@ static void sequence_task(void *arg, int64_t begin, int64_t end, int worker)
     j->fn(&k);
 }
 
+static const char *public_name(const mci_op *op)
+{
+    return op->variant == MCI_SEQUENCE_SOBOL ? "random.sobol" : "random.halton";
+}
+
+int mci_sequence_infer(const mci_job *job, mci_result *r)
+{
+    const int64_t shape[2] = { job->params->i[6], job->in[0]->ndim ? job->in[0]->shape[0] : 0 };
+    if (job->params->i[12] && (job->nin < 2 || job->in[1]->numel != 1))
+        return mci_error(MC_EINTERNAL, "%s: one key is announced and not given", job->op->name);
+    return mci_result_one(r, MC_F64, 2, shape);
+}
+
 int mci_sequence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     mc_tensor *out = outs[0], numbers = {0}, table = {0}, tmp = {0};
     int64_t key = (int64_t)((uint64_t)(uint32_t)p->i[0] | (uint64_t)(uint32_t)p->i[1] << 32);
-    int given = (out->flags & MC_FLAG_OUT) != 0, sobol = op->id == MC_OP_RANDOM_SOBOL;
-    int64_t d = in[0]->ndim ? in[0]->shape[0] : 0, shape[2] = {p->i[6], d}, cells = d * MCK_SEQUENCE_TABLE;
-    if (p->i[12]) {
-        if (nin < 2 || in[1]->numel != 1 || mci_check_live(op->name, in[1]))
-            return mci_error(MC_EINTERNAL, "%s: one key is announced and not given", op->name);
-        mci_gather(in[1], 0, 1, MC_I64, &key);
-    }
-    int rc = mci_out(sobol ? "random.sobol" : "random.halton", out, MC_F64, 2, shape);
-    if (rc || out->numel == 0)
+    const int given = (out->flags & MC_FLAG_OUT) != 0, sobol = op->variant == MCI_SEQUENCE_SOBOL;
+    mci_result r;
+    int rc = mci_sequence_infer(&(mci_job){ op, p, nin, in, nout }, &r);
+    const int64_t *shape = r.shape[0], d = rc ? 0 : shape[1], cells = d * MCK_SEQUENCE_TABLE;
+    if (rc || (rc = mci_out(public_name(op), out, MC_F64, 2, shape)) != 0 || out->numel == 0)
         return rc;
+    if (p->i[12]) mci_gather(in[1], 0, 1, MC_I64, &key);
     rc = mci_materialize(&numbers, in[0], MC_I64);
     if (!rc)
         rc = mc_create(&table, MC_I64, 1, &cells);

@@ -7,6 +7,7 @@
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck_partial.h"
+#include "../../kernels/mck_softmax.h"
 
 #include <string.h>
 
@@ -169,10 +170,10 @@ int mci_softmax_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     unsigned mask;
     mci_result r;
-    int rc = mci_softmax_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_softmax_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0 || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
         return rc;
-    softmax_job j = {.log = op->id == MC_OP_LOG_SOFTMAX, .compute = r.compute};
+    softmax_job j = {.log = op->variant == MCI_SOFTMAX_LOG, .compute = r.compute};
     if (t->numel == 0)
         return MC_OK;
     j.fn = (mck_softmax_fn)mci_kernel_get(MCK_K_SOFTMAX, j.compute);
@@ -205,7 +206,7 @@ int mci_softmax_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, cons
     if (!j)
         return 0;
     j->fn = (mck_softmax_fn)mci_kernel_get(MCK_K_SOFTMAX, compute);
-    j->log = op->id == MC_OP_LOG_SOFTMAX;
+    j->log = op->variant == MCI_SOFTMAX_LOG;
     j->m = m;
     j->n = n;
     *r = (mci_row_op){run_rows, j};

@@ -2,7 +2,8 @@
  * order statistics (median, quantile) by rows. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_select.h"
+#include "../../kernels/mck_sort.h"
 
 #include <string.h>
 
@@ -68,7 +69,7 @@ int mci_sort_infer(const mci_job *job, mci_result *r)
     const mci_op *op = job->op;
     const mc_params *p = job->params;
     const mc_tensor *t = job->in[0];
-    const int topk = op->id == MC_OP_TOPK, part = op->id == MC_OP_PARTITION || op->id == MC_OP_ARGPARTITION;
+    const int topk = op->variant == MCI_SORT_TOP, part = op->variant == MCI_SORT_PART;
     char s[MCI_TEXT];
     int dtype, axis;
     int64_t kth;
@@ -98,14 +99,14 @@ int mci_sort_infer(const mci_job *job, mci_result *r)
 int mci_sort_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     const mc_tensor *t = in[0];
-    const int topk = op->id == MC_OP_TOPK, part = op->id == MC_OP_PARTITION || op->id == MC_OP_ARGPARTITION;
+    const int topk = op->variant == MCI_SORT_TOP, part = op->variant == MCI_SORT_PART;
     mc_tensor *values = op->result == MCI_RESULT_I64 ? NULL : outs[0], *index = topk ? outs[1] : values ? NULL : outs[0];
     int axis, made = 0, given[2] = {0, 0};
     int64_t kth = 0;
     mci_result r;
     for (int i = 0; i < nout; i++)
         given[i] = (outs[i]->flags & MC_FLAG_OUT) != 0;
-    int rc = mci_sort_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_sort_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
         return rc;
     if (part && t->numel > 0 && (rc = place(op, t, axis, p, &kth)) != 0)
@@ -166,7 +167,7 @@ int mci_select_infer(const mci_job *job, mci_result *r)
     int rc = mci_resolve(op, job->nin, job->in, &r->dtype[0], &r->compute);
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0)
         return rc;
-    const int lead = op->id != MC_OP_MEDIAN && p->i[2] >= 1;
+    const int lead = op->variant != MCI_SELECT_MEDIAN && p->i[2] >= 1;
     mci_reduced_shape(t, mask, p->keepdim, &nd, shape);
     if (nd + lead > MC_MAX_RANK)
         return mci_error(MC_ESHAPE, "%s: the result would have more than %d axes", op->name, MC_MAX_RANK);
@@ -185,11 +186,11 @@ int mci_select_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     const mc_tensor *t = in[0];
     mc_tensor *out = outs[0], tmp = {0};
     double half = 0.5;
-    const int given = (out->flags & MC_FLAG_OUT) != 0, median = op->id == MC_OP_MEDIAN, lead = !median && p->i[2] >= 1;
+    const int given = (out->flags & MC_FLAG_OUT) != 0, median = op->variant == MCI_SELECT_MEDIAN, lead = !median && p->i[2] >= 1;
     const int64_t q = lead ? p->i[2] : 1;
     unsigned mask;
     mci_result r;
-    int rc = mci_select_infer(&(mci_job){op, p, nin, in}, &r);
+    int rc = mci_select_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0)
         return rc;
     if ((rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 || out->numel == 0)

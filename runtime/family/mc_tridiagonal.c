@@ -4,6 +4,7 @@
  * are independent and cut into fixed blocks. Computes in f64. */
 #include "base/mc_memory.h"
 #include "family/mc_family.h"
+#include "../../kernels/mck_interp.h"
 
 #include <string.h>
 
@@ -29,21 +30,31 @@ static void solve_task(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 /* operands: bands [3, n] (below the diagonal from its second entry, the diagonal, above it up to the last but one), right sides [n, ...] */
+int mci_tridiagonal_infer(const mci_job *job, mci_result *r)
+{
+    const mc_tensor *bands = job->in[0], *rhs = job->in[1];
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    int dtype, compute, rc = mci_resolve(job->op, job->nin, job->in, &dtype, &compute);
+    if (rc) return rc;
+    if (bands->ndim != 2 || bands->shape[0] != 3 || rhs->ndim < 1 ||
+        rhs->shape[0] != bands->shape[1])
+        return mci_error(MC_ESHAPE, "%s: bands are %s and right sides %s; give [3, n] and [n, ...]",
+                         job->op->name, mci_tensor_text(s1, sizeof s1, bands),
+                         mci_tensor_text(s2, sizeof s2, rhs));
+    return mci_result_one(r, dtype, rhs->ndim, rhs->shape);
+}
+
 int mci_tridiagonal_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
-    (void)p;
     mc_tensor *out = outs[0], bands = {0}, rhs = {0}, res = {0};
-    char s1[MCI_TEXT], s2[MCI_TEXT];
-    int dtype, compute, given = (out->flags & MC_FLAG_OUT) != 0;
+    char s1[MCI_TEXT];
+    const int given = (out->flags & MC_FLAG_OUT) != 0;
     double *factor = NULL;
-    int rc = mci_resolve(op, nin, in, &dtype, &compute);
-    if (rc)
-        return rc;
-    if (in[0]->ndim != 2 || in[0]->shape[0] != 3 || in[1]->ndim < 1 || in[1]->shape[0] != in[0]->shape[1])
-        return mci_error(MC_ESHAPE, "%s: bands are %s and right sides %s; give [3, n] and [n, ...]", op->name, mci_tensor_text(s1, sizeof s1, in[0]),
-                         mci_tensor_text(s2, sizeof s2, in[1]));
-    if ((rc = mci_out(op->name, out, dtype, in[1]->ndim, in[1]->shape)) != 0 || out->numel == 0)
+    mci_result r;
+    int rc = mci_tridiagonal_infer(&(mci_job){ op, p, nin, in, nout }, &r);
+    if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 ||
+        out->numel == 0)
         return rc;
     const int64_t n = in[1]->shape[0];
     int64_t bytes;

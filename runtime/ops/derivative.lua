@@ -4,40 +4,12 @@
 -- rows of those functions: `d`, a formula for each operand in terms of the operands a, b, c and the result y; or 'none: why'. A row that gives d itself
 -- (the functions of the language must; others do where the plain derivation loses digits) has those formulas as they stand.
 -- The generator calls this at build time; the answers are text, so that the library, the reference and later device code read one thing.
+local scalar = require 'mascon.gen.scalar'
+
 local M = {}
 
 local LETTERS = { 'a', 'b', 'c' }
-local INFIX = { ['|'] = 1, ['^'] = 2, ['&'] = 3, ['=='] = 4, ['!='] = 4, ['<'] = 5, ['<='] = 5, ['>'] = 5, ['>='] = 5, ['+'] = 6, ['-'] = 6, ['*'] = 7, ['/'] = 7 }
-local CHOICE, PREFIX, ATOM = 0, 8, 9
-
-local function level(e)
-  if e[1] == '?' then return CHOICE end
-  if e[1] == 'neg' or e[1] == 'not' then return PREFIX end
-  if e[1] == 'num' and e[2]:sub(1, 1) == '-' then return PREFIX end
-  return INFIX[e[1]] or ATOM
-end
-
---- A tree as text that parses to it.
----@param e table
----@return string
-function M.text(e)
-  local o = e[1]
-  local function inside(x, least)
-    local s = M.text(x)
-    return level(x) < least and '(' .. s .. ')' or s
-  end
-  if o == 'num' or o == 'var' then return e[2] end
-  if o == 'call' then
-    local args = {}
-    for i = 3, #e do args[#args + 1] = M.text(e[i]) end
-    return ('%s(%s)'):format(e[2], table.concat(args, ', '))
-  end
-  if o == '?' then return ('%s ? %s : %s'):format(inside(e[2], 1), inside(e[3], 1), M.text(e[4])) end
-  if o == 'neg' then return '-' .. inside(e[2], PREFIX + 1) end
-  if o == 'not' then return '~' .. inside(e[2], PREFIX + 1) end
-  return ('%s %s %s'):format(inside(e[2], INFIX[o]), o, inside(e[3], INFIX[o] + 1))
-end
-local text = M.text
+local text = scalar.text
 
 local function same(a, b) return text(a) == text(b) end
 
@@ -152,12 +124,12 @@ local function through_result(e, whole)
 end
 
 --- Derivatives of a formula by its n operands, as text.
----@param parse fun(text: string): table of the scalar language
 ---@param formula string
 ---@param n integer
 ---@param of fun(name: string): table? the derivatives `d` of a function, one text for each operand
 ---@return string[]
-function M.of(parse, formula, n, of)
+function M.of(formula, n, of)
+  local parse = scalar.parse
   local whole, out = parse(formula), {}
   local function known(name, i)
     local d = of(name)

@@ -14,14 +14,31 @@ typedef struct mci_job {
     const mc_params *params;
     int nin;
     const mc_tensor *const *in;
+    int nout; /* read by families whose ops have several results */
 } mci_job;
 
-/* What the results of a call look like, found from headers alone. */
+/* What the results of a call look like, found from headers alone. It is large: set its fields. */
+#define MCI_RESULTS 16
 typedef struct mci_result {
     int nout, compute; /* compute: dtype of the arithmetic, -1 where there is none */
-    int dtype[4], ndim[4];
-    int64_t shape[4][MC_MAX_RANK];
+    int dtype[MCI_RESULTS], ndim[MCI_RESULTS];
+    int64_t shape[MCI_RESULTS][MC_MAX_RANK];
 } mci_result;
+
+static inline void mci_result_set(mci_result *r, int k, int dtype, int ndim, const int64_t *shape)
+{
+    r->dtype[k] = dtype;
+    r->ndim[k] = ndim;
+    for (int i = 0; i < ndim; i++) r->shape[k][i] = shape[i];
+}
+/* One result, no arithmetic. */
+static inline int mci_result_one(mci_result *r, int dtype, int ndim, const int64_t *shape)
+{
+    r->nout = 1;
+    r->compute = -1;
+    mci_result_set(r, 0, dtype, ndim, shape);
+    return MC_OK;
+}
 
 struct mci_bound; /* family/mc_bind.h */
 
@@ -62,7 +79,10 @@ struct mci_op {
     int16_t pieces;         /* reductions: kernel of the pieces, -1 none */
     uint8_t skip, finish;   /* reductions: MCI_SKIP_*, MCI_FINISH_* */
     uint8_t reverse;        /* the first parameter of kind int or bool is `reverse` */
+    uint8_t joins;          /* axes a result has more than the operands that are joined */
+    uint8_t variant;        /* MCI_<FAMILY>_<VARIANT>, 0 where rows have none */
     double fill, nothing;   /* reductions: stands for NaN that is left out; the value over nothing */
+    uint8_t by_value;       /* the sizes of its results may depend on elements: CPU only */
 };
 
 extern const mci_op mci_ops[];
@@ -78,10 +98,11 @@ static inline const mci_op *mci_op_at(int id) { return id >= 0 && id < mci_nop ?
 /* Runs an op where its operands are (mc_dispatch.c): nothing is recorded. */
 int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 
-/* MCI_FAMILY_*, and mci_<family>_run of every family in the table, one per mc_<family>.c. */
+/* MCI_FAMILY_*, MCI_<FAMILY>_<VARIANT> where rows say `variant`, and mci_<family>_run of every
+ * family in the table, one per mc_<family>.c. */
 #include "mc_gen_families.h"
-/* copies and fills are no row; ops that were added run on the CPU */
-enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILY_ADDED, MCI_FAMILIES };
+/* copies, fills and writes to positions are no rows; rows that were added are one family */
+enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILY_PUT, MCI_FAMILY_ADDED, MCI_FAMILIES };
 extern const mci_family mci_families[MCI_FAMILIES]; /* mc_family.c */
 
 #endif

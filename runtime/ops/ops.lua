@@ -7,10 +7,11 @@
 --   family   which C driver runs it (runtime/mc_<family>.c) and which signature its Lua function has
 --   dtypes   dtypes a kernel exists for, after promotion; f16 and bf16 are computed in f32 when listed
 --   result   'same' | 'bool' | 'real' (complex -> real) | 'i64' | 'f64' ... ; promote: how inputs meet: 'numeric' | 'float' (integers -> f64)
---   expr     elementwise formula in the scalar language of lua/mascon/compile/native/scalar.lua: + - * / ( ) ?: comparisons, functions of mck_math.h;
---            a, b, c are the operands, p0.. scalar parameters. cexpr: the same for complex dtypes when it differs. ix: for integers.
+--   expr     elementwise formula in the scalar language (scalar.lua): + - * / ( ) ?: comparisons, functions of
+--            mck_math.h; a, b, c are the operands, p0.. scalar parameters. cexpr: the same for complex dtypes when it differs. ix: for integers.
 --   params   { name, kind, default } in the order they are packed; kind: 'int' 'ints' 'number' 'axes' 'axis' 'bool' 'dtype' 'shape'
 --   compute  dtype of the arithmetic whatever the operand (else it follows from the family); nin, nout: operands and results
+--   light    its function takes a few instructions: a loop of fused code may hold several such
 --   kernels  'special': the body stands in kernels/mck_special.h, whose loops are compiled apart
 --   alias    other names; method=false keeps it off the tensor; inplace=true adds name_ ; tol: class of tests/tol.lua
 --   example  'EXPR  --> RESULT', or a list of such lines, run as tests by tests/spec/examples_spec.lua
@@ -21,6 +22,13 @@
 --   pieces   reductions: the kernel of the pieces of a row, where it has not the op's name; skip: how NaN is left out
 --            ('fill', 'hold', 'count', 'kernel'), fill: C text of what stands for it; finish: what is made of the joined
 --            pieces; nothing: C text of the value over nothing, 0 by default (MCI_SKIP_*, MCI_FINISH_* of mc_ops.h)
+--   variant  what the driver of the family does for this row, where it does several things; rows may share one.
+--            A word, in C MCI_<FAMILY>_<VARIANT>; all rows of a family have one or none has
+--   columns  false: a reduction whose kernel has no form along columns
+--   law      an identity of the op that rewriting may use (compile/passes/algebra.lua): 'involution' f(f(x)) = x,
+--            'idempotent' f(f(x)) = f(x), 'even' f(-x) = f(x), 'same' f(x, x) = x; inverse: the op g with f(g(x)) = x
+--   batch    linear algebra of two operands: 'system', which takes a batch axis in front of both
+--   wide     random numbers: the parameter (from 1) that has an axis of its own
 --   joins    takes a list of tensors and an axis: how many axes the result has more than an operand
 --   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition)
 --   rules    derivative and batching: 'auto', 'none: why', or the key of lua/mascon/rules. For an elementwise row 'auto' is
@@ -69,7 +77,7 @@ local HERE = debug.getinfo(1, 'S').source:match '^@(.*)ops%.lua$'
 local function read(name, ...) return assert(loadfile(HERE .. name .. '.lua'))(...) end
 local W = read('words', T)
 for name in ([[
-  elementwise special ternary reduce product move random linalg shape statistics sample matrix
+  elementwise special ternary reduce product move random linalg shape statistics sample matrix network
 ]]):gmatch '%S+' do read('rows/' .. name, W) end
 
 return T

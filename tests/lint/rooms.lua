@@ -8,6 +8,8 @@
 local C = {
   { '^kernels/workflows/', { '^mc_plugin%.h$', '^mck', '^mc_def%.h$', '^[^m][%w_]*%.h$', '^m[^ac][%w_]*%.h$', '^%.%./[%w_]+%.h$' }, 'a workflow knows mc_plugin.h, kernels/mck*.h and its own headers' },
   { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
+  { '^bindings/openblas/', { '^mc_backend%.h$', '^mck%.h$', '^parts%.h$' }, 'openblas knows its own parts.h' },
+  { '^bindings/fftw/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'fftw knows its own parts.h' },
   { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },
   { '^bindings/', { '^mc_backend%.h$', '^mc_device_api%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h or mc_device_api.h, and mck.h' },
   { '^runtime/host/', { '^host%.h$', '^mc_backend%.h$', '^mc_def%.h$' }, 'the program knows host.h and, for the line editor, mc_backend.h' },
@@ -22,6 +24,13 @@ local C = {
   { '^runtime/mc_plugin%.h$', { '^base/mc_types%.h$' }, 'the header of workflows knows the types' },
   { '^runtime/base/mc_error%.h$', { '^mc_lua%.h$', '^mc_def%.h$' }, 'errors know no tensors' },
   { '^runtime/', { '^mc_', '^formats/', '^mck' }, 'the runtime knows itself and the kernels as table entries' },
+}
+
+-- C that names single ops (MC_OP_*), with the reason; elsewhere what a driver knows of a row is a field of the row.
+local NAMES_OPS = {
+  ['runtime/mascon.h'] = 'the example and the words of the public interface',
+  ['runtime/family/mc_pick.c'] = 'sums at positions are additions: it runs add',
+  ['runtime/family/mc_matmul.c'] = 'products within other ops are its own',
 }
 
 -- Lua modules that touch the FFI, with the reason. Files named *native*.lua are those of a workflow's own kernels.
@@ -48,6 +57,21 @@ end
 local function any(text, patterns)
   for _, p in ipairs(patterns) do if text:find(p) then return true end end
   return false
+end
+
+local function check_names(path)
+  local at, named = 0, false
+  for line in io.lines(path) do
+    at = at + 1
+    local name = line:match '%f[%w_]MC_OP_[%u%d_]+'
+    named = named or name ~= nil
+    if name and not NAMES_OPS[path] then
+      complain(path, at, ('names %s; make what it asks for a field of the row'):format(name))
+    end
+  end
+  if NAMES_OPS[path] and not named then
+    complain('tests/lint/rooms.lua', 1, ('NAMES_OPS lists %s, which names no op; take it off the list'):format(path))
+  end
 end
 
 local function check_c(path)
@@ -82,6 +106,22 @@ local function library_may(path, name)
   return false, 'the library needs nothing but itself and LuaJIT'
 end
 
+-- Names of ops, for lists of them: what the library knows of single ops stands in their rows.
+local HERE = arg[0]:match '^(.*)/[^/]*$' or '.'
+local is_op = {}
+local ROWS = dofile(HERE .. '/../../runtime/ops/ops.lua').ops
+for _, r in ipairs(ROWS) do is_op[r[1]] = true end
+for _, r in ipairs(ROWS) do is_op[r.family] = nil end
+local LISTS = 3 -- so many names in a line `name = true` are a list
+
+local function check_ops(path, at, code)
+  local name = code:match "row%[1%]%s*[~=]=%s*['\"]([%w_]+)['\"]"
+  if name then complain(path, at, ('asks for the op %s by name; make what it asks for a field of the row'):format(name)) end
+  local count = 0
+  for key in code:gmatch '%f[%w_]([%w_]+)%s*=%s*true' do if is_op[key] then count = count + 1 end end
+  if count >= LISTS then complain(path, at, 'lists ops by name; make what they share a field of their rows') end
+end
+
 local function check_lua(path)
   local at = 0
   for line in io.lines(path) do
@@ -95,6 +135,7 @@ local function check_lua(path)
         if not fine then complain(path, at, ('requires %s: %s'):format(name, why)) end
       end
     end
+    if path:find '^lua/mascon/' then check_ops(path, at, code) end
     if path:find '^lua/mascon/' and not path:find '^lua/mascon/host/' and code:find 'ffi%.C%f[^%w_]' then
       complain(path, at, 'uses ffi.C; the library is reached through mascon.core.ffi')
     end
@@ -104,6 +145,7 @@ end
 for _, path in ipairs(list [[find kernels runtime bindings tests -name '*.[ch]']]) do
   files = files + 1
   check_c(path)
+  if not path:find '^tests/' then check_names(path) end
 end
 for _, path in ipairs(list [[find lua scripts -name '*.lua']]) do
   files = files + 1
@@ -144,16 +186,11 @@ for _, a in ipairs(floors.c_arrows()) do
     complain(a.path, a.line, ('includes "%s": %s stands above %s'):format(a.header, a.to, a.from))
   end
 end
-local calls, still = floors.c_calls(), {}
+local calls = floors.c_calls()
 for _, c in ipairs(calls) do
   if floors.place_c[c.to] > floors.place_c[c.from] then
-    local key = c.file .. ' ' .. c.name
-    still[key] = true
-    if not floors.CALLS[key] then complain('runtime/' .. c.file, 1, ('calls %s of %s: %s stands above %s'):format(c.name, c.target, c.to, c.from)) end
+    complain('runtime/' .. c.file, 1, ('calls %s of %s: %s stands above %s'):format(c.name, c.target, c.to, c.from))
   end
-end
-for key in pairs(#calls > 0 and floors.CALLS or {}) do
-  if not still[key] and io.open('runtime/' .. key:match '^%S+') then complain('tests/lint/floors.lua', 1, ('CALLS lists %s, which is gone; take it off the list'):format(key)) end
 end
 for _, circle in ipairs(floors.circles(arrows, function(a) return a.eager end)) do
   complain(circle:match '^%S+', 1, ('is loaded in a circle: %s'):format(circle))

@@ -127,8 +127,14 @@ describe('tests/lint', function()
     plant('kernels/cpu/bad.c', '/* x */\n#include "mc_tensor.h"\n', 'kernels/cpu/bad.c:2: includes "mc_tensor.h"')
     plant('bindings/fftw/fftw.c', '/* x */\n#include "mascon.h"\n', 'bindings/fftw/fftw.c:2: includes "mascon.h"')
     plant('scripts/bad.lua', "-- x\nlocal lib = require 'mascon.core.ffi'\n", 'scripts/bad.lua:2: requires mascon.core.ffi')
+    plant('lua/mascon/stats/name.lua', "-- x\nlocal function f(n) return n.row[1] == 'matmul' end\n",
+      'lua/mascon/stats/name.lua:2: asks for the op matmul by name')
+    plant('lua/mascon/stats/names.lua', '-- x\nlocal CHEAP = { sqrt = true, floor = true, abs = true }\n',
+      'lua/mascon/stats/names.lua:2: lists ops by name')
     plant('lua/mascon/stats/ffi.lua', "-- x\nlocal ffi = require 'ffi'\n", 'lua/mascon/stats/ffi.lua:2: requires ffi')
     -- floors of C: an include, a call that no include shows
+    plant('kernels/cpu/names.c', '/* x */\nint f(int id)\n{\n    return id == MC_OP_ADD;\n}\n',
+      'kernels/cpu/names.c:4: names MC_OP_ADD')
     plant('runtime/base/bad.c', '/* x */\n#include "tensor/mc_tensor.h"\n', 'runtime/base/bad.c:2: includes "tensor/mc_tensor.h": tensor stands above base')
     write('runtime/base/low.c', '/* x */\nvoid above(void);\nvoid below(void);\nvoid below(void) { above(); }\n')
     write('runtime/tensor/high.c', '/* x */\nvoid above(void);\nvoid above(void) {}\n')

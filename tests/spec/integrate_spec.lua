@@ -212,6 +212,40 @@ describe('solve_ivp', function()
     assert.same({ 0 }, { unpack(r.t_events[1].shape) })
     assert.same({ 0, 2 }, { unpack(r.y_events[1].shape) })
   end)
+  it('takes one event with its fields in one table, and refuses what no event has', function()
+    local function height(_, y) return y[1] end
+    local start, span = { math.cos(0.1), -math.sin(0.1) }, { 0.1, 60 }
+    local function solve(events) return I.solve_ivp(rotation, span, start, { events = events, rtol = 1e-9,
+      atol = 1e-9 }) end
+    local want = solve { { f = height, terminal = 2, direction = 1 } }
+    assert.equal(1, want.status)
+    for _, e in ipairs { { height, terminal = 2, direction = 1 }, { f = height, terminal = 2, direction = 1 },
+      { { height, terminal = 2, direction = 1 } } } do
+      local r = solve(e)
+      assert.equal(1, r.status)
+      assert.is_true(mc.array_equal(want.t, r.t))
+      assert.equal(2, r.t_events[1]:numel())
+      below(r.t_events[1][2]:item() - 3.5 * math.pi, 1e-3)
+    end
+    -- as SciPy counts: events of one step in order of time, those after the terminal one are not entered
+    local r = I.solve_ivp(rotation, { 0.1, 20 }, start, { events = { { function(t) return t - 1.55 end,
+      terminal = true }, height,
+      function(t) return t - 1.5 end, function(t) return t - 1.6 end }, max_step = 20, first_step = 4, rtol = 10,
+        atol = 10 })
+    assert.same({ 1, 0, 1, 0 }, { r.t_events[1]:numel(), r.t_events[2]:numel(), r.t_events[3]:numel(),
+      r.t_events[4]:numel() })
+    assert.equal(r.t[-1]:item(), r.t_events[1][1]:item())
+    says('integrate.solve_ivp: events%[1%] has a field terminl; .*did you mean "terminal"', function() solve { { height,
+      terminl = true } } end)
+    says('integrate.solve_ivp: events has a field terminl', function() solve { height, terminl = true } end)
+    says('integrate.solve_ivp: events is a list of 2 with the field terminal', function() solve { height, height,
+      terminal = true } end)
+    says("integrate.solve_ivp: events%.direction is 'up'; give 1", function() solve { height, direction = 'up' } end)
+    says('integrate.solve_ivp: events names its function twice', function() solve { height, f = height } end)
+    says('integrate.solve_ivp: events is 3; give a function', function() solve(3) end)
+    says('integrate.solve_ivp: t_span is a table; give { t0, t1 }', function() I.solve_ivp(rotation, { 0, 1, 2 },
+      start) end)
+  end)
   it('obeys its steps, its callback, and stops where the solution does', function()
     local r = I.solve_ivp(rotation, { 0, 10 }, { 1, 0 }, { max_step = 0.25, first_step = 0.01 })
     assert.is_true(mc.max(mc.diff(r.t)):item() <= 0.25 + 1e-12)

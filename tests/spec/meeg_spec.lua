@@ -385,7 +385,8 @@ describe('mc.meeg.epochs.cut', function()
     local r, want = mc.meeg.raw.open(at 'source_raw.fif'), g.files.cut
     local events = mc.meeg.events.find(r)
     assert.same(g.about.events, events:totable())
-    local e = mc.meeg.epochs.cut(r, { events = events, event_id = { a = 1, c = 3 }, tmin = -0.05, tmax = 0.1, baseline = { -0.03, 0 }, detrend = 'linear', reject = { eog = 9.6e-4 }, flat = { mag = 1e-14 } })
+    local e = mc.meeg.epochs.cut(r, { events = events, event_id = { a = 1, c = 3 }, tmin = -0.05, tmax = 0.1,
+      baseline = { -0.03, 0 }, detrend = 'linear', reject = { eog = 9.6e-4 }, flat = { mag = 1e-14 }, proj = false })
     local log, reasons = {}, {}
     for i, l in ipairs(want.drop_log) do
       log[i] = { unpack(l) }

@@ -680,7 +680,7 @@ local OPERATOR = {
 --- precision (reals) or on int64 boxes (integers). nil for what needs a reference of its own: complex dtypes, bits, unknown functions.
 function M.from_formula(row)
   local file = debug.getinfo(1, 'S').source:match '^@(.*)/tests/support/[^/]*$' or '.'
-  local loader = loadfile(file .. '/lua/mascon/compile/native/scalar.lua')
+  local loader = loadfile(file .. '/runtime/ops/scalar.lua')
   if not loader or not row.expr then return nil end
   local tree = loader().parse(row.expr)
   local function known(x)

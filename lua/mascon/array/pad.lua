@@ -191,7 +191,7 @@ function M.pad(x, width, opts)
   if mode == 'constant' then
     local value = o.value
     if tensor.is(value) then value = value:totable() end
-    list[2] = tensor.empty('pad', { n, 2 }, x.dtype, 2)
+    list[2] = tensor.empty('pad', { n, 2 }, x.dtype, 2, x._device)
     if type(value) == 'number' then methods.fill_(list[2], value)
     else for i, pair in ipairs(pairs_of('values', value, n, x, 3)) do
       for k = 1, 2 do list[2][{ i, k }] = pair[k] end

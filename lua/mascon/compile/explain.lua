@@ -170,7 +170,7 @@ local function cost_of(n)
   local function count(m)
     if m.members then
       for _, q in ipairs(m.members) do count(q) end
-    elseif m.kind == 'op' and m.row[1] == 'matmul' then
+    elseif m.kind == 'op' and m.row.family == 'matmul' then
       local s = m.ins[1].shape
       work = work + 2 * graphs.numel(m.outs[1].shape) * (s[#s] or 1)
     elseif m.kind == 'op' then

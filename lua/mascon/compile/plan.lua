@@ -10,7 +10,7 @@ local tensor = require 'mascon.core.tensor'
 local M = {}
 
 local ALIGN = 64
-local EWISE = { unary = true, binary = true, ternary = true, where = true }
+local EWISE = require('mascon.core.ffi').gen.elementwise
 
 --- A list of free ranges of one arena.
 local function arena()
@@ -178,7 +178,7 @@ function M.lay(graph, options)
     for v, s in pairs(n.slot_of) do place[v] = { where = 'tile', index = s } end
     for _, m in ipairs(n.members) do
       local ins, outs = {}, {}
-      local rank = m.kind == 'op' and m.row[1] ~= 'matmul' and #m.ins[1].shape or #m.outs[1].shape
+      local rank = m.kind == 'op' and m.row.family ~= 'matmul' and #m.ins[1].shape or #m.outs[1].shape
       local function view(layout, v, by_head)
         owner.shift[#owner.shift + 1] = by_head and 0 or #layout.shape - rank
         owner.slot[#owner.slot + 1] = (n.slot_of[v] or 0) - 1

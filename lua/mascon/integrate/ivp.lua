@@ -75,20 +75,54 @@ end
 
 -- ---------------------------------------------------------------- events
 
+local EVENT = { f = true, terminal = true, direction = true, [1] = true }
+
+--- One event: a function, or { f, terminal =, direction = } with f first or by name.
+local function event_of(fname, what, e)
+  local given = type(e) == 'function' and { f = e } or e
+  if type(given) ~= 'table' then
+    error(('%s: %s is %s; give a function, or { f, terminal =, direction = }'):format(fname, what, check.show(e)),
+      4) end
+  for k in pairs(given) do
+    if not EVENT[k] then
+      local near = type(k) == 'string' and check.nearest(k, { 'f', 'terminal', 'direction' })
+      error(('%s: %s has a field %s; an event has terminal and direction%s'):format(fname, what, tostring(k), near
+        and (' (did you mean %q?)'):format(near) or ''), 4)
+    end
+  end
+  if given.f ~= nil and given[1] ~= nil then
+    error(('%s: %s names its function twice, first and as f; give it once'):format(fname, what), 4) end
+  local f = scalar.callable(fname, what, given.f or given[1])
+  local terminal, direction = given.terminal, given.direction
+  if terminal ~= nil and type(terminal) ~= 'boolean' and not (type(terminal) == 'number' and terminal >= 1
+    and terminal % 1 == 0) then
+    error(('%s: %s.terminal is %s; give true, or after how many times'):format(fname, what, check.show(terminal)), 4)
+  end
+  if direction ~= nil and not (type(direction) == 'number' and direction == direction) then
+    error(('%s: %s.direction is %s; give 1 for zeros from below, -1 from above, 0 for both'):format(fname, what,
+      check.show(direction)), 4)
+  end
+  return { f = f, after = terminal == true and 1 or terminal or math.huge, direction = direction or 0, t = {}, y = {} }
+end
+
+--- The events of a call: one, or a list of them. A table with a name in it is one event.
 local function event_list(fname, events)
   if events == nil then return {} end
-  if type(events) == 'function' or events[1] == nil and (events.f or events.direction) then events = { events } end
-  local list = {}
-  for i, e in ipairs(events) do
-    local given = type(e) == 'function' and { f = e } or e
-    if type(given) ~= 'table' then error(('%s: events[%d] is %s; give a function, or { f, terminal =, direction = }'):format(fname, i, check.show(e)), 3) end
-    local f = scalar.callable(fname, ('events[%d]'):format(i), given.f or given[1])
-    local terminal = given.terminal
-    if terminal ~= nil and type(terminal) ~= 'boolean' and not (type(terminal) == 'number' and terminal >= 1 and terminal % 1 == 0) then
-      error(('%s: events[%d].terminal is %s; give true, or after how many times'):format(fname, i, check.show(terminal)), 3)
+  if type(events) == 'function' then return { event_of(fname, 'events', events) } end
+  if type(events) ~= 'table' then
+    error(('%s: events is %s; give a function, { f, terminal =, direction = }, or a list of these'):format(fname,
+      check.show(events)), 3) end
+  for k in pairs(events) do
+    if type(k) ~= 'number' then
+      if #events > 1 then
+        error(('%s: events is a list of %d with the field %s; write a table for each: { { f, terminal = true }, g }'):format(
+          fname, #events, tostring(k)), 3)
+      end
+      return { event_of(fname, 'events', events) }
     end
-    list[i] = { f = f, after = terminal == true and 1 or terminal or math.huge, direction = given.direction or 0, t = {}, y = {} }
   end
+  local list = {}
+  for i, e in ipairs(events) do list[i] = event_of(fname, ('events[%d]'):format(i), e) end
   return list
 end
 
@@ -100,18 +134,17 @@ local function happened(fname, list, values, fresh, piece, to, shape, args)
     local up, down = a <= 0 and b >= 0, a >= 0 and b <= 0
     if (e.direction > 0 and up) or (e.direction < 0 and down) or (e.direction == 0 and (up or down)) then
       local t
-      if a == 0 and b == 0 then t = to
-      elseif a == 0 then t = piece.t
+      if a == 0 then t = piece.t
       elseif b == 0 then t = to
       else
         t = roots.brentq(function(s) return scalar.number(fname, 'an event', e.f(s, methods.reshape(rk.at(piece, s), shape), unpack(args, 1, #args))) end,
           piece.t, to, { xtol = 4 * EPS, rtol = 4 * EPS })
       end
-      if t then found[#found + 1] = { event = e, t = t } end
+      found[#found + 1] = { event = e, t = t, place = i }
     end
   end
   local direction = to >= piece.t and 1 or -1
-  table.sort(found, function(p, q) return (p.t - q.t) * direction < 0 end)
+  table.sort(found, function(p, q) return p.t == q.t and p.place < q.place or (p.t - q.t) * direction < 0 end)
   for _, x in ipairs(found) do
     local e = x.event
     e.t[#e.t + 1], e.y[#e.y + 1] = x.t, methods.reshape(rk.at(piece, x.t), shape)
@@ -152,11 +185,13 @@ local MESSAGES = { [0] = 'the end of the range is reached', [1] = 'a terminal ev
 
 --- The solution of y' = f(t, y), y(t0) = y0, by explicit Runge-Kutta steps that keep the error within bounds.
 ---
---- f(t, y, args...): t a number, y f32|f64|c64|c128 [n] in the form of y0; gives as many values, a tensor or list, and may not write into y. t_span: { t0, t1 }, also t1 < t0.
---- y0: tensor, list or number; real ones compute in f64 unless f32. Options: method: 'RK45' (default) or 'RK23' · rtol (1e-3), atol (1e-6; number or tensor
---- [n]): the error of a step is kept below atol + rtol |y|, root mean square · t_eval: times at which to give y, in order within the range; else the
---- steps · dense_output (false) · events: a function(t, y, args...) or { f, terminal = true or after how many, direction = 1 | -1 }, or a list of them: its zeros
---- are found · first_step, max_step · args · callback(t, y): after every step, true stops · progress.
+--- f(t, y, args...): t a number, y f32|f64|c64|c128 [n] in the form of y0; gives as many values, a tensor or list, and
+--- may not write into y. t_span: { t0, t1 }, also t1 < t0. y0: tensor, list or number; real ones compute in f64 unless
+--- f32. Options: method: 'RK45' (default) or 'RK23' · rtol (1e-3), atol (1e-6; number or tensor [n]): the error of a
+--- step is kept below atol + rtol |y|, root mean square · t_eval: times at which to give y, in order within the range;
+--- else the steps · dense_output (false) · events: a function(t, y, args...) or { f, terminal = true or after how many,
+--- direction = 1 | -1 }, or a list of them: their zeros are found, and the first terminal one ends the solution ·
+--- first_step, max_step · args · callback(t, y): after every step, true stops · progress.
 --- Result: { t f64 [m], y [n, m], sol (function of time, with dense_output), t_events, y_events (one tensor for each event), nfev, nsteps, status, message,
 --- success }: status 0 end reached, 1 terminal event, 2 callback, -1 the steps became too small. y of a start with more axes keeps them before the last.
 --- Errors: sizes that do not fit; t_eval outside the range. Source: A family of embedded Runge-Kutta formulae, 1980; A 3(2) pair of Runge-Kutta
@@ -172,7 +207,8 @@ function M.solve_ivp(f, t_span, y0, opts)
   local fname = 'integrate.solve_ivp'
   scalar.callable(fname, 'f', f)
   local o = check.opts(fname, opts, OPTS, 3)
-  if type(t_span) ~= 'table' or type(t_span[1]) ~= 'number' or type(t_span[2]) ~= 'number' or not (math.abs(t_span[1]) < math.huge and t_span[2] == t_span[2]) then
+  if type(t_span) ~= 'table' or #t_span ~= 2 or type(t_span[1]) ~= 'number' or type(t_span[2]) ~= 'number'
+    or not (math.abs(t_span[1]) < math.huge and t_span[2] == t_span[2]) then
     error(('%s: t_span is %s; give { t0, t1 }'):format(fname, check.show(t_span)), 2)
   end
   local t, t1 = t_span[1], t_span[2]

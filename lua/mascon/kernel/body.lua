@@ -4,12 +4,12 @@
 -- exist. A formula alone is the first output. Trees are those of the scalar language.
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
-local scalar = require 'mascon.compile.native.scalar'
+local scalar = require 'mascon.gen.scalar'
 local error = check.error
 
 local M = {}
 
-local EWISE = { unary = 1, binary = 2, ternary = 3, where = 3 }
+local EWISE = lib.gen.elementwise
 
 local rows
 --- Elementwise functions by name (aliases too).

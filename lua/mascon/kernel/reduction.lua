@@ -5,7 +5,6 @@
 -- of that op's row. Holds the text.
 local check = require 'mascon.core.check'
 local codegen = require 'mascon.compile.native.codegen'
-local scalar = require 'mascon.compile.native.scalar'
 local body = require 'mascon.kernel.body'
 local error = check.error
 
@@ -13,12 +12,7 @@ local M = {}
 
 local LANES = 8
 
-local trees = {}
-local function formula(row, d)
-  local text = scalar.text(row, d)
-  trees[text] = trees[text] or scalar.parse(text)
-  return trees[text]
-end
+local E = codegen.emitter
 
 --- C of a tree in dtype row d; calls become lines of their own.
 local function printer(what, d, lines, counter)
@@ -34,28 +28,23 @@ local function printer(what, d, lines, counter)
       local row = body.functions()[tree[2]]
       if not row then -- a conversion and back
         local to = codegen.by_name[tree[2]]
-        return ('(%s)'):format(scalar.cast(('(%s)'):format(scalar.cast(args[1], d, to, codegen.by_name)), to, d, codegen.by_name))
+        return ('(%s)'):format(E.cast(('(%s)'):format(E.cast(args[1], d, to)), to, d))
       end
       local fits = false
       for _, name in ipairs(row.dtypes) do fits = fits or name == d[1] end
       if not fits then error(('%s: line %d: %s is not defined for %s, in which the state is kept'):format(what, line, tree[2], d[1]), 0) end
-      local value = scalar.c(formula(row, d), d, { a = args[1], b = args[2], c = args[3] })
-      local made = scalar.result(row, d, codegen.by_name)
-      if made ~= d then value = scalar.cast('(' .. value .. ')', made, d, codegen.by_name) end
-      if row.fix and d.kind == 'f' then
-        local list = table.concat(args, ', ')
-        value = ('(MCK_NEEDS_FIX_%s_%s(%s) ? mck_%s_%s_slow(%s) : %s)'):format(row.fix, d[1], list, row.fix, d[1], list, value)
-      end
-      return value
+      local e = E.element(row, d, args)
+      if e.dtype ~= d then return E.cast('(' .. e.value .. ')', e.dtype, d) end
+      return e.test and '(' .. e.careful .. ')' or e.value
     end
     if tree[1] == 'var' then return names[tree[2]] end
-    if tree[1] == 'num' then return scalar.c(tree, d) end
+    if tree[1] == 'num' then return E.expr(tree, d) end
     local copy, leaves = { tree[1] }, {}
     for i = 2, #tree do -- operands as names of their own, so that the scalar language prints only the operator
       leaves[('o%d'):format(i)] = '(' .. go(tree[i], names, line) .. ')'
       copy[i] = { 'var', ('o%d'):format(i) }
     end
-    return scalar.c(copy, d, leaves)
+    return E.expr(copy, d, leaves)
   end
   return go
 end
@@ -148,7 +137,7 @@ function M.source(k, parts, dtypes, d, results)
   for i, p in ipairs(k.inputs) do
     local from = codegen.by_name[dtypes[i]]
     local x = ('x_%s[i + l]'):format(p.name)
-    into[i] = ('const %s v_%s = %s;'):format(d.c, p.name, from == d and x or scalar.cast(x, from, d, codegen.by_name))
+    into[i] = ('const %s v_%s = %s;'):format(d.c, p.name, from == d and x or E.cast(x, from, d))
   end
   lines, made = lines_of(what .. ', step', parts.step, lanes, d, counter)
   o[#o + 1] = ('    for (int64_t i = 0; i < n; i += LANES) {\n        const int m = n - i < LANES ? (int)(n - i) : LANES;\n        if (m == LANES) {\n            MC_IVDEP\n            for (int l = 0; l < LANES; l++) {\n%s%s%s            }\n        } else {\n            for (int l = 0; l < m; l++) {\n%s%s%s            }\n        }\n    }\n'):format(
@@ -161,7 +150,7 @@ function M.source(k, parts, dtypes, d, results)
   local last = {}
   for i, p in ipairs(k.outputs) do
     local to = codegen.by_name[results[i]]
-    last[i] = ('*(%s *)out[%d] = %s;'):format(to.c, i - 1, to == d and made[p.name] or scalar.cast(made[p.name], d, to, codegen.by_name))
+    last[i] = ('*(%s *)out[%d] = %s;'):format(to.c, i - 1, to == d and made[p.name] or E.cast(made[p.name], d, to))
   end
   o[#o + 1] = ('MC_API void k_finish(const void *state, void *const *out)\n{\n    const struct state *s = state;\n    (void)s;\n%s%s}\n'):format(indent(lines, 4), indent(last, 4))
   return table.concat(o), #parts.state * d.size

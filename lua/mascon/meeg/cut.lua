@@ -1,7 +1,8 @@
 -- cut.lua - epochs around the events of a continuous recording.
 --
 -- Decides which events are meant, which samples belong to them, what keeps an epoch out (no data, a stretch marked bad,
--- limits of peak to peak) and what is done to each (detrending, baseline). The samples stay in the recording until
+-- limits of peak to peak) and what is done to each (detrending, baseline, projectors). The samples stay in the
+-- recording until
 -- asked for, so that a set larger than memory passes through block by block.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -99,18 +100,22 @@ end
 local CUT = {
   events = { nil, 'tensor | table | string' }, event_id = { nil, 'table | integer' }, tmin = { -0.2, 'number' }, tmax = { 0.5, 'number' }, baseline = { nil, 'table' },
   reject_by_annotation = { true, 'bool' }, detrend = { nil, { 'constant', 'linear' } }, channels = { nil, 'any' }, repeated = { 'error', { 'error', 'drop' } },
-  reject = { nil, 'table' }, flat = { nil, 'table' }, dtype = { 'f64', { 'f64', 'f32' } },
+  reject = { nil, 'table' }, flat = { nil, 'table' }, dtype = { 'f64', { 'f64', 'f32' } }, proj = { true, 'bool' },
 }
 
 --- Epochs around events: samples from event + tmin to event + tmax, both included, times rounded to the nearest sample.
 --
--- events: i64 [n, 3] (sample as in the recording's own counting, value before, id), a list of such rows, or a pattern for annotations (when left
--- out, all annotations, or triggers where there are none; see mc.meeg.events.of). event_id: name = id, or a list of ids or names; other events are left out. baseline: { from, to } in seconds
--- whose mean is taken off (none by default; either may be left to math.huge). reject_by_annotation: whether stretches annotated "bad..." keep
--- epochs out. detrend: 'constant' or 'linear', of data channels, before the baseline. channels: as in :picks (all by default). repeated: two
--- events at one sample are an 'error' or the later is dropped. reject, flat: limits of peak to peak by type, see :drop_bad.
--- Epochs that are left out stand in drop_log with their reason: IGNORED, NO_DATA, TOO_SHORT, the text of an annotation, DROP DUPLICATE, names of
--- channels. Samples are read from the recording when asked for, or all at once by :load(); keep it open until then.
+-- events: i64 [n, 3] (sample as in the recording's own counting, value before, id), a list of such rows, or a pattern
+-- for annotations (when left out, all annotations, or triggers where there are none; see mc.meeg.events.of). event_id:
+-- name = id, or a list of ids or names; other events are left out. baseline: { from, to } in seconds whose mean is
+-- taken off (none by default; either may be left to math.huge). reject_by_annotation: whether stretches annotated
+-- "bad..." keep epochs out. detrend: 'constant' or 'linear', of data channels, before the baseline. channels: as in
+-- :picks (all by default). repeated: two events at one sample are an 'error' or the later is dropped. proj (true):
+-- projectors that came with the recording and are not applied to its samples are applied to the epochs, after
+-- detrending and baseline; marked bads take no part. reject, flat: limits of peak to peak by type, see :drop_bad.
+-- Epochs that are left out stand in drop_log with their reason: IGNORED, NO_DATA, TOO_SHORT, the text of an annotation,
+-- DROP DUPLICATE, names of channels. Samples are read from the recording when asked for, or all at once by :load();
+-- keep it open until then.
 -- Errors: no such event, no sample between tmin and tmax, two events at one sample.
 ---@param r table raw
 ---@param opts table
@@ -158,7 +163,7 @@ function M.cut(r, opts)
     selection = selection, drop_log = drop_log, info = info, annotations = r.annotations,
     baseline = a and { (first + a - 1) / r.fs, (first + b - 1) / r.fs } or nil,
   }, {
-    count = #rows, dtype = o.dtype, work = r._work, read = function(which, picks)
+    count = #rows, dtype = o.dtype, work = r._work, forget = r._forget, read = function(which, picks)
       local out, inner = tensor.empty('epochs.read', { #which, #picks, T }, o.dtype, 3), {}
       for k, i in ipairs(picks) do inner[k] = from[i] end
       local trend, offset = o.detrend and mask_of(known, picks), a and mask_of(known, picks, CORRECTED)
@@ -173,6 +178,7 @@ function M.cut(r, opts)
       return out
     end,
   })
+  if o.proj then e = e:apply_proj() end
   if o.reject or o.flat then e = e:drop_bad { reject = o.reject, flat = o.flat } end
   return e
 end

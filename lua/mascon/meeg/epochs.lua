@@ -10,6 +10,7 @@
 -- ({ from, to } s, or nil) · info (what files carry beside).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local ceiling = require 'mascon.base.ceiling'
 local create = require 'mascon.array.create'
 local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
@@ -148,7 +149,8 @@ end
 
 --- Opens epochs: -epo.fif (.fif.gz, split files), epoched .set, .npy and .npz [E, C, T]. Samples stay in the file until asked for.
 --
--- Options as in mc.meeg.raw.open; tmin (s) for arrays.
+-- Options as in mc.meeg.raw.open; tmin (s) for arrays; proj (true): projectors of a FIF file that are not applied to
+-- its samples are applied where epochs are read.
 -- Errors: a file that is not there, not of its format, or holds a continuous recording.
 ---@param path string
 ---@param opts? table
@@ -162,7 +164,8 @@ end
 --- Epochs around the events of a recording; see mascon.meeg.cut, where the options stand.
 --
 -- raw: from mc.meeg.raw.open. opts: events (i64 [n, 3] or a pattern for annotations; all annotations when left out), event_id, tmin (-0.2 s),
--- tmax (0.5 s), baseline ({ from, to } s), reject_by_annotation (true), detrend, channels, reject, flat, repeated, dtype.
+-- tmax (0.5 s), baseline ({ from, to } s), reject_by_annotation (true), detrend, proj (true), channels, reject, flat,
+-- repeated, dtype.
 ---     mc.meeg.epochs.cut(mc.meeg.raw.new{ data = mc.zeros{ 1, 500 }, fs = 100 }, { events = { { 50, 0, 1 }, { 495, 0, 1 } } }).drop_log[2][1]  --> TOO_SHORT
 ---@param raw table
 ---@param opts table
@@ -279,7 +282,8 @@ function methods.blocks(e, opts)
   local o = check.opts('epochs.blocks', opts, BLOCKS, 3)
   local picks = o.channels ~= nil and channels.pick(e.channels, o.channels, nil, 'epochs.blocks') or nil
   local width = picks and #picks or #e.channels
-  local size = o.size or max(1, floor(BLOCK / (width * e.samples * tensor.size[e:dtype()])))
+  local bytes = width * e.samples * tensor.size[e:dtype()]
+  local size = o.size or max(1, floor(ceiling.block(BLOCK, e:work()) / bytes))
   local next_, n = 1, e:count()
   return function()
     local first = next_
@@ -287,6 +291,16 @@ function methods.blocks(e, opts)
     next_ = min(first + size, n + 1)
     return e:read { first = first, last = next_ - 1, channels = picks }, first
   end
+end
+
+--- Bytes that reading takes beside the samples it gives: a filter on the way remembers blocks.
+---@return number
+function methods.work(e) return e._source and e._source.work or 0 end
+
+--- What is remembered on the way from the file goes; the next read makes it again.
+function methods.forget(e)
+  local s = e._source
+  if s and s.forget then s.forget() end
 end
 
 --- The samples in memory from here on; returns the object.
@@ -339,7 +353,7 @@ end
 function M.behind(e, read)
   local out, n = derived(e), e:count()
   out.data, out._rows, out._cols = nil, range(1, n), range(1, #e.channels)
-  out._source = { count = n, dtype = e:dtype(), read = read, work = e._source and e._source.work }
+  out._source = { count = n, dtype = e:dtype(), read = read, work = e._source and e._source.work, forget = e._source and e._source.forget }
   return out
 end
 
@@ -403,8 +417,23 @@ function methods.astype(e, dtype)
   local out, source = derived(e), e._source
   if out.data then out.data = out.data:to { dtype = dtype } end
   if source then
-    out._source = { count = source.count, dtype = dtype, read = function(rows, picks) return source.read(rows, picks):to { dtype = dtype } end }
+    out._source = { count = source.count, dtype = dtype, work = source.work, forget = source.forget,
+      read = function(rows, picks) return source.read(rows, picks):to { dtype = dtype } end }
   end
+  return out
+end
+
+--- New epochs with the projectors of info.projs applied that are not yet: patterns over channels taken out of the
+--- samples, where they are read.
+---
+--- Channels marked bad take no part. mc.meeg.epochs.cut and mc.meeg.open do this already, unless told proj = false.
+--- Source: Uusitalo and Ilmoniemi, Signal-space projection method for separating MEG or EEG into components, 1997.
+---@return table epochs
+function methods.apply_proj(e)
+  local read, projs = require('mascon.meeg.project').reader(e)
+  if not read then return e end
+  local out = M.behind(e, read)
+  out.info.projs = projs
   return out
 end
 

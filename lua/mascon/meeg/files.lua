@@ -10,6 +10,7 @@ local FORMATS = { edf = 'edf', bdf = 'edf', npy = 'arrays', npz = 'arrays', vhdr
 
 local OPEN = {
   fs = { nil, 'number > 0' }, table = { nil, 'string | table' }, key = { nil, 'string' }, types = { nil, 'table' }, unit = { nil, 'string' }, tmin = { nil, 'number' },
+  proj = { true, 'bool' },
 }
 
 --- Opens a file of continuous samples or of epochs, as what it holds: a Raw or an Epochs object. Options as in mc.meeg.raw.open and
@@ -41,7 +42,7 @@ function M.open(path, opts)
     if not found then error(('%s: option types names the channel %q, which %s does not have'):format(fname, tostring(channel), path), 2) end
   end
   if o.types then require('mascon.meeg.channels').check(fname, r.channels) end
-  return r
+  return o.proj and require('mascon.meeg.epochs').is(r) and r:apply_proj() or r
 end
 
 --- A file read whole: { data f64 [C, n], fs, channels, bads, annotations, info, warnings, path } of a recording, or an Epochs object with its

@@ -5,6 +5,7 @@
 -- metres in the head frame: x through the right ear point, y through the nasion, z up, the origin between the ears.
 local check = require 'mascon.core.check'
 local caps = require 'mascon.meeg.caps'
+local electrodes = require 'mascon.meeg.electrodes'
 local sphere = require 'mascon.meeg.sphere'
 local ten_five = require 'mascon.meeg.ten_five'
 local error = check.error
@@ -29,12 +30,22 @@ local function index_of(m)
   return m
 end
 
+-- heads that others measured; their numbers are not ours to give
+local TEMPLATES = {}
+for _, head in ipairs { 'standard', 'colin27', 'fsaverage' } do
+  for _, names in ipairs { '1005', '1010', '1020', 'alphabetic', 'postfixed', 'prefixed', 'primed' } do
+    TEMPLATES[head .. '_' .. names] = true
+  end
+end
+
 local STANDARD = { radius = { 0.095, 'number > 0' }, inclination = { nil, 'number >= 45' } }
 local made = {}
 
 --- A montage computed on the sphere.
 ---
---- '10-20' (21 places), '10-10' (89) and '10-05' (345) follow from their definition; biosemi16 to biosemi256 are the maker's angles.
+--- '10-20' (21 places), '10-10' (89) and '10-05' (345) follow from their definition on a sphere. They are not the
+--- digitised head that MNE calls standard_1005, whose places lie up to 31 mm away: mc.meeg.montage.read takes its file.
+--- biosemi16 to biosemi256 are the maker's angles.
 ---@param name string one of mc.meeg.montage.NAMES
 ---@param opts? table radius of the head (0.095 m); inclination: angle of nasion, inion and ears from the vertex, degrees (10-20 and kin: 115,
 ---  as on the caps of the trade, where T7, Fpz and Oz stand at 92; 90 puts the landmarks on the equator)
@@ -64,7 +75,13 @@ function M.standard(name, opts)
   end
   if not names then
     local near = type(name) == 'string' and check.nearest(name, M.NAMES)
-    error(('%s: montage %s is not known%s; there are %s'):format(fname, check.show(name), near and (' (did you mean %q?)'):format(near) or '', table.concat(M.NAMES, ', ')), 2)
+    if TEMPLATES[name] then
+      error(('%s: %s is a digitised head that comes with other programs; give its file, or a table (help of '
+        .. 'mc.meeg.montage.read); "10-05" has the same names on a sphere, up to 31 mm away'):format(fname, name), 2)
+    end
+    error(('%s: montage %s is not known%s; there are %s, and files (.csv, .tsv, .%s)'):format(fname, check.show(name),
+      near and (' (did you mean %q?)'):format(near) or '',
+      table.concat(M.NAMES, ', '), table.concat(electrodes.FORMATS, ', .')), 2)
   end
   local r = o.radius
   local a = math.rad(inclination)
@@ -80,17 +97,42 @@ function M.standard(name, opts)
   return made[key]
 end
 
-local READ = { unit = { 'm', { 'm', 'cm', 'mm' } } }
+local READ = { unit = { 'm', { 'm', 'cm', 'mm' } }, radius = { 0.095, 'number > 0 | boolean' } }
 local METRES = { m = 1, cm = 1e-2, mm = 1e-3 }
+local KINDS = { csv = true, tsv = true }
+for _, kind in ipairs(electrodes.FORMATS) do KINDS[kind] = true end
 
---- A montage from a table in a file (.csv, .tsv): columns name (or label, channel), x, y, z; head frame.
+local function kind_of(path) return path:lower():match '%.(%w+)$' end
+
+--- A montage from a file: a table of positions in the head frame (.csv, .tsv), or electrodes of a digitiser or another
+--- program (.elc of ASA, .sfp of EGI, .elp of BESA, .loc, .locs, .eloc of EEGLAB, .txt with angles).
+---
+--- Tables have the columns name (or label, channel), x, y, z, in `unit`. The other files are scaled so that their
+--- median place lies `radius` (0.095 m) from their origin, as MNE's read_custom_montage does (false: as they stand);
+--- where they name nasion and ears, places are moved into the head frame of these. The digitised head standard_1005
+--- comes with MNE-Python as mne/channels/data/montages/standard_1005.elc.
 ---@param path string
----@param opts? table unit of the numbers: m (default), cm, mm
----@return table montage, without landmarks
---- Errors: columns that are missing, a name twice.
+---@param opts? table unit of a table's numbers: m (default), cm, mm; radius of the head of other files, m, or false
+---@return table montage; landmarks where the file names them
+--- Errors: columns or lines that are missing, a name twice.
 function M.read(path, opts)
   local fname = 'meeg.montage.read'
+  check.arg(fname, 'path', path, 'string', 3)
   local o = check.opts(fname, opts, READ)
+  local kind = kind_of(path)
+  if not KINDS[kind] then
+    error(('%s: %s; give a table (.csv, .tsv) or a file of electrodes (.%s)'):format(fname, path,
+      table.concat(electrodes.FORMATS, ', .')), 2)
+  end
+  if kind ~= 'csv' and kind ~= 'tsv' then
+    if opts and opts.unit then
+      error(('%s: option unit is for tables; %s has its own, and radius scales it'):format(fname, path), 2) end
+    if o.radius == true then error(fname .. ': option radius is true; give metres, or false', 2) end
+    local names, positions, landmarks = electrodes.read(fname, path, kind, o.radius)
+    return index_of { name = path, names = names, positions = positions, landmarks = landmarks }
+  end
+  if opts and opts.radius ~= nil then
+    error(('%s: option radius is for files of electrodes; a table is taken as it stands'):format(fname), 2) end
   local t = require('mascon.io').load(path)
   local columns = {}
   for k, v in pairs(type(t) == 'table' and t.columns or {}) do
@@ -115,6 +157,13 @@ function M.read(path, opts)
   return index_of(m)
 end
 
+--- A montage as callers give it: a table, the path of a file, or a name.
+local function montage_of(m)
+  if type(m) == 'table' then return m end
+  if type(m) == 'string' and KINDS[kind_of(m) or ''] then return M.read(m) end
+  return M.standard(m)
+end
+
 -- what recorders write about the reference after a name
 local REFERENCES = { ref = true, le = true, re = true, avg = true, ave = true, ar = true, a1 = true, a2 = true, m1 = true, m2 = true, a1a2 = true, m1m2 = true, org = true, linked = true }
 
@@ -134,7 +183,7 @@ end
 ---@param montage? string|table name or montage ('10-05')
 ---@return string|nil
 function M.find(label, montage)
-  local m = type(montage) == 'table' and montage or M.standard(montage or '10-05')
+  local m = montage_of(montage or '10-05')
   if m.positions[label] then return label end
   return m.fold[label:lower()] or m.fold[bare(label)]
 end
@@ -168,7 +217,7 @@ end
 
 --- Channels with positions of a montage joined by name; other fields stay. The list given is not changed.
 ---@param channels table[] tables of channels (see mc.meeg.channels)
----@param montage string|table a name of mc.meeg.montage.NAMES, or a montage
+---@param montage string|table a name of mc.meeg.montage.NAMES, the path of a file (see mc.meeg.montage.read), or a montage
 ---@param opts? table overwrite (true): positions there are replaced; types ({ 'eeg' }) that take part; missing: 'report' (default) or 'error' when a name has no place
 ---@return table[] channels
 ---@return table report { matched = number, places = channel name -> place, unmatched = names, text = one sentence }
@@ -178,7 +227,7 @@ end
 function M.join(channels, montage, opts)
   local fname = 'meeg.montage.join'
   local o = check.opts(fname, opts, JOIN)
-  local m = type(montage) == 'table' and montage or M.standard(montage)
+  local m = montage_of(montage)
   local wanted, out = {}, {}
   for _, t in ipairs(o.types) do wanted[t] = true end
   local report = { matched = 0, places = {}, unmatched = {} }

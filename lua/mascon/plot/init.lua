@@ -136,14 +136,18 @@ local function picture(ffi, svg_text, scale, path)
   return child.run(DRAW, { ['figure.svg'] = svg_text, about = ('%.17g %s'):format(scale, path) }, 120)
 end
 
-local SAVE = { scale = { 2, 'number > 0' } }
+local SAVE = { scale = { 2, 'number > 0' }, required = { true, 'bool' } }
 
 --- Writes a figure; the extension says how: .svg, .png, or .txt for the terminal form.
+---
+--- Options: scale: pixels per px of a .png (2) · required (true): false gives nil and the reason where a .png cannot be
+--- drawn (librsvg is missing, or there is no memory for it), for results that go on without it. Result: the path.
+--- Errors: another extension; a folder that is not there or cannot be written.
 ---@param fig table
 ---@param path string
----@param opts? table scale 2: pixels per px for .png
+---@param opts? table
 ---@return string|nil path
----@return string|nil message when the file cannot be written or PNG is not available
+---@return string|nil reason
 function M.save(fig, path, opts)
   local o = check.opts('plot.save', opts, SAVE)
   check_figure('plot.save', fig, 2)
@@ -154,7 +158,7 @@ function M.save(fig, path, opts)
   end
   if extension == 'txt' then
     local ok, msg = write_file(path, M.ascii(fig))
-    if not ok then return nil, msg end
+    if not ok then error(fmt('plot.save: %s; make the folder, or choose another', tostring(msg)), 2) end
     return path
   end
   local text, problem = render.svg(fig)
@@ -165,12 +169,24 @@ function M.save(fig, path, opts)
   else
     local found, ffi = pcall(require, 'mascon.core.ffi')
     if not found or not ffi.svg_to_png then
-      return nil, 'plot.save: this program has no PNG writer; save as .svg, or run it with mascon and librsvg installed'
+      local why = 'plot.save: this program has no PNG writer; save as .svg, or run it with mascon and librsvg installed'
+      if o.required then error(why, 2) end
+      return nil, why
     end
+    local there = io.open(path, 'rb')
+    if there then there:close() end
+    local folder = io.open(path, 'ab') -- a folder that is missing is no reason to go on without the figure
+    if not folder then error(fmt('plot.save: %s cannot be written; make its folder, or choose another', path), 2) end
+    folder:close()
     ok, msg = picture(ffi, text, o.scale, path)
-    if not ok then return nil, fmt('plot.save: %s; saving as .svg needs no library', tostring(msg)) end
+    if not ok then
+      if not there then os.remove(path) end
+      local why = fmt('plot.save: %s; saving as .svg needs no library', tostring(msg))
+      if o.required then error(why, 2) end
+      return nil, why
+    end
   end
-  if not ok then return nil, msg end
+  if not ok then error(fmt('plot.save: %s; make the folder, or choose another', tostring(msg)), 2) end
   return path
 end
 

@@ -7,6 +7,7 @@ local mc = require 'mascon.array'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'
 local random = require 'mascon.random.key'
+local convolution = require 'mascon.array.convolution'
 
 local R = {}
 
@@ -103,7 +104,7 @@ for family, default in pairs { scan = 0, sort = -1, fft = -1, dct = -1 } do
 end
 
 function R.layout(n, x, batched, size)
-  if n.row[1] == 'roll' then
+  if n.row.variant == 'roll' then
     if n.params.naxes < 1 then
       local p = launch.params(n.params)
       p.naxes, p.axes[0] = 1, 1
@@ -143,7 +144,7 @@ function R.select(n, x)
     for i = 1, p.naxes do p.axes[i - 1] = i end
   end
   local out = call(n, { t }, p)[1]
-  if n.row[1] == 'select_quantile' and p.i[2] > 0 then out = out:moveaxis(2, 1) end
+  if n.row.variant == 'quantile' and p.i[2] > 0 then out = out:moveaxis(2, 1) end
   local shape = { t.shape[1] }
   for i, s in ipairs(n.outs[1].shape) do shape[i + 1] = s end
   return { out:reshape(shape) }
@@ -181,20 +182,14 @@ function R.matmul(n, x, batched, size)
   return { out }
 end
 
-local ONE = { -- one operand, batched over all but its last axes
-  inv = true, det = true, slogdet = true, cholesky = true, lu_factor = true, lu = true, ldl = true, qr = true, svd = true, svdvals = true, eigh = true,
-  eigvalsh = true, eig = true, eigvals = true, hessenberg = true, schur_form = true, sqrt_upper = true, log_upper = true,
-}
-local SEVERAL = { eigh = true, eigvalsh = true } -- a second operand for the generalised problem
-local SOLVE = { solve = true, solve_triangular = true }
 function R.linalg(n, x, batched, size)
-  local name = n.row[1]
-  if SEVERAL[name] and x[2] then
+  local row = n.row
+  if row.nin == 1 and x[2] then -- the second operand of a generalised problem
     local rank = math.max(#n.ins[1].shape, #n.ins[2].shape) + 1
     return call(n, { lift(spread(x[1], batched[1], size), rank, true), lift(spread(x[2], batched[2], size), rank, true) })
   end
-  if ONE[name] then return call(n, x) end
-  if not SOLVE[name] then return nil end
+  if row.nin == 1 then return call(n, x) end -- batched over all but its last axes
+  if row.batch ~= 'system' then return nil end
   local a, b = x[1], x[2]
   local ra, rb = a.ndim - (batched[1] and 1 or 0), b.ndim - (batched[2] and 1 or 0)
   local vector = rb == 1
@@ -205,9 +200,36 @@ function R.linalg(n, x, batched, size)
   return { vector and out:squeeze(-1) or out }
 end
 
--- ---------------------------------------------------------------- random numbers
+-- ---------------------------------------------------------------- convolutions
 
-local PER_ELEMENT = { random_multinomial = 2 } -- parameters with an axis of their own
+--- A first axis of convolutions of their own; an operand they share has size 1 there.
+function R.conv(n, x, batched, size)
+  local p = launch.params(n.params)
+  local y = { x[1], x[2] }
+  if p.i[convolution.BATCHED] == 0 then
+    p.i[convolution.BATCHED] = 1
+    for i = 1, 2 do if not batched[i] then y[i] = y[i]:expand_dims(1) end end
+    return call(n, y, p)
+  end
+  local several = 1 -- convolutions before: both axes become one
+  for i = 1, 2 do several = math.max(several, y[i].shape[batched[i] and 2 or 1]) end
+  for i = 1, 2 do
+    local t = y[i]
+    if batched[i] or several > 1 then
+      if not batched[i] then t = t:expand_dims(1) end
+      local full, flat = { size, several }, { size * several }
+      for k = 3, t.ndim do full[k], flat[k - 1] = t.shape[k], t.shape[k] end
+      if t.shape[1] ~= size or t.shape[2] ~= several then t = mc.broadcast_to(t, full) end
+      y[i] = t:reshape(flat)
+    end
+  end
+  local out = call(n, y, p)[1]
+  local shape = { size, out.shape[1] / size }
+  for k = 2, out.ndim do shape[k + 1] = out.shape[k] end
+  return { out:reshape(shape) }
+end
+
+-- ---------------------------------------------------------------- random numbers
 
 --- Each element draws as if alone: from its key where keys are batched, else all from the same one.
 function R.random(n, x, batched, size)
@@ -219,7 +241,7 @@ function R.random(n, x, batched, size)
   for j = 1, tonumber(p.i[11]) do
     if math.floor(mask / 2 ^ (j - 1)) % 2 == 1 then
       local k = #y + 1
-      local rank = p.naxes + (PER_ELEMENT[n.row[1]] == j and 1 or 0)
+      local rank = p.naxes + (n.row.wide == j and 1 or 0)
       y[k] = batched[k] and lift(x[k], rank, true) or x[k]
     end
   end
@@ -238,8 +260,8 @@ end
 -- ---------------------------------------------------------------- picking and placing
 
 function R.gather(n, x, batched, size)
-  local name = n.row[1]
-  if name == 'take' then
+  local variant = n.row.variant
+  if variant == 'take' then
     local p = moved(n, 0)
     if not batched[2] then return call(n, x, p) end
     local axis = tonumber(p.axes[0]) -- from 0 with the batch axis counted, from 1 without
@@ -255,7 +277,7 @@ function R.gather(n, x, batched, size)
       if p.base == 1 then index = mc.where(mc.lt(index, 0), index + length, index - 1) else index = mc.where(mc.lt(index, 0), index + length, index) end
       local far = { size }
       for k = 1, #many do far[k + 1] = 1 end
-      index = index + mc.arange(0, size - 1, 1, { dtype = 'i64' }):reshape(far) * length
+      index = index + mc.arange(0, size - 1, 1, { dtype = 'i64', device = index.device }):reshape(far) * length
       p.base, p.axes[0] = 0, 0
       axis = 1
     else
@@ -281,10 +303,10 @@ function R.gather(n, x, batched, size)
       return { out:permute_dims(order) }
     end
     return { out:moveaxis(axis, 1) }
-  elseif name == 'searchsorted' then
+  elseif variant == 'search' then
     if batched[1] or n.params.naxes >= 1 then return nil end
     return call(n, x)
-  elseif name == 'take_along_axis' or name == 'put_along_axis' then
+  elseif variant == 'along' or variant == 'put' then
     local y = {}
     for i, t in ipairs(x) do y[i] = spread(t, batched[i], size) end
     local rank = y[1].ndim
@@ -295,7 +317,7 @@ function R.gather(n, x, batched, size)
 end
 
 function R.segment(n, x, batched, size)
-  if n.row[1] ~= 'scatter_add' and n.row[1] ~= 'scatter_reduce' then return nil end
+  if n.row.variant ~= 'scatter_add' and n.row.variant ~= 'scatter' then return nil end
   local y = {}
   for i, t in ipairs(x) do y[i] = spread(t, batched[i], size) end
   return call(n, y, moved(n, -1))

@@ -6,7 +6,7 @@
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
-local scalar = require 'mascon.compile.native.scalar'
+local scalar = require 'mascon.gen.scalar'
 local chain = require 'mascon.rules.chain'
 
 local M = {}

@@ -284,7 +284,7 @@ local function run_rows(e, x, xa)
   local list = { x, p.table, p.spans, e.window, e.K > 0 and not e.by_fft and e.shifts or none64(), mc.zeros { 0 } }
   if xa then list[7] = xa end
   local r = couple('pac_row', list, {
-    P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, kind = o.moments and 2 or e.by_fft and 1 or 0,
+    P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, L = e.L, kind = o.moments and 2 or e.by_fft and 1 or 0,
     norm = NORM[o.bin_norm], measure = BINS[o.measure] or MOMENT[o.measure], NX = filters.correlation_length(e.L), first = e.m or 0, K = e.K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, threshold = e.threshold,
   }, wanted(e))
   local bad = xa and bad_rows(x)
@@ -309,7 +309,8 @@ local function fused_features(e, x, which)
     if soft then ask('angle', 4) end
   end
   if which ~= 'pha' then ask('amp', 8) end
-  local out = raw('pac_analytic', { x, p.table, p.spans, e.window }, { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, want = want }, #names + 1)
+  local out = raw('pac_analytic', { x, p.table, p.spans, e.window }, { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, L = e.L, want = want },
+    #names + 1)
   local r = {}
   for i, n in ipairs(names) do r[n] = out[i] end
   return r
@@ -382,7 +383,8 @@ function M.analytic(e, x, which)
   end
   local p = e.plan
   local out = raw('pac_analytic', { x:to(e.dtype):contiguous(), p.table, p.spans, e.window },
-    { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, want = which == 'pha' and 4 or 8 }, 2)[1]
+    { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, L = e.L,
+      want = which == 'pha' and 4 or 8 }, 2)[1]
   if which == 'pha' then return out end
   local R = out.shape[1]
   return mc.permute_dims(out, { 1, 2, 4, 3 }):reshape(R, e.tiles * e.W, e.L)[{ mc.all, { 1, e.A } }]

@@ -26,7 +26,7 @@ local WORDS = { number = 'a number', integer = 'a whole number', bool = 'true or
 
 local function known_names(node)
   local out = {}
-  for k in pairs(node) do out[#out + 1] = k end
+  for k in pairs(node) do if k ~= '*' then out[#out + 1] = k end end
   table.sort(out)
   return out
 end
@@ -51,6 +51,7 @@ local function walk(value, node, path, lines, name, unused)
     local where = line and ('%s: line %d: '):format(name, line) or name .. ': '
     local here = path == '' and k or path .. '.' .. k
     local kind = node[k]
+    if kind == nil or k == '*' then kind = node['*'] end
     if kind == nil then
       local near = check.nearest(tostring(k), known_names(node))
       error(('%sthere is no key %s%s'):format(where, here, near and (' (did you mean %s?)'):format(near)
@@ -121,9 +122,50 @@ local function numbers(what, v)
   return out
 end
 
+--- Options of the posterior: optimization.cmc, per_shard_mcmc before the keys beside it, and the priors.
+local function posterior_of(tree)
+  local g = function(path) return get(tree, path) end
+  local c = 'optimization.cmc.'
+  local function number(...)
+    for _, path in ipairs { ... } do
+      local v = g(c .. path)
+      if v ~= nil and type(v) ~= 'number' then
+        error(('%s%s is %s; give a number'):format(c, path, check.show(v)), 0)
+      end
+      if v ~= nil then return v end
+    end
+  end
+  local dense = g(c .. 'per_shard_mcmc.dense_mass')
+  if dense == nil then dense = g(c .. 'dense_mass_matrix') end
+  local shards = g(c .. 'sharding.num_shards')
+  local o = {
+    draws = number('per_shard_mcmc.num_samples', 'num_samples'), warmup = number('per_shard_mcmc.num_warmup',
+      'num_warmup'), chains = number('per_shard_mcmc.num_chains', 'num_chains'),
+    target_accept = number('per_shard_mcmc.target_accept_prob', 'target_accept_prob'),
+    max_depth = number('per_shard_mcmc.max_tree_depth', 'max_tree_depth'), seed = number('per_shard_mcmc.seed', 'seed'),
+    metric = dense == false and 'diag' or dense and 'dense' or nil, prior = g(c .. 'prior'), noise = g(c .. 'noise'),
+    shards = type(shards) == 'number' and shards > 1 and shards or nil,
+  }
+  local list = g 'parameter_space.priors'
+  if type(list) == 'table' and list[1] then
+    o.priors = {}
+    for i, p in ipairs(list) do
+      local mu, width = p.mu or p.mean, p.sigma or p.std
+      if type(p.name) ~= 'string' or type(mu) ~= 'number' or type(width) ~= 'number' or not (width > 0) then
+        error(('parameter_space.priors[%d] needs name, mu and sigma > 0 (a normal distribution inside the bounds)')
+          :format(i), 0)
+      end
+      o.priors[parameters.get('parameter_space.priors', p.name, 0).name] = { mu, width }
+    end
+  elseif list ~= nil then
+    error('parameter_space.priors must be a list of { name, mu, sigma }', 0)
+  end
+  return o
+end
+
 --- What a tree of keys means: options of open and fit, and the rest.
 ---@return table { path, open, fit, method, plotting, streaming, multi_start, cmaes, memory_gb, strategy, progress,
----  directory, cache, threads }
+---  directory, posterior, threads }
 local function meaning(tree)
   local g = function(path) return get(tree, path) end
   local path = g 'experimental_data.file_path'
@@ -149,9 +191,22 @@ local function meaning(tree)
     dtype = g 'experimental_data.data_type' == 'float32' and 'f32' or nil,
       full_matrices = g 'experimental_data.full_matrices', diagonal = g 'experimental_data.diagonal',
     q_tolerance_fraction = g 'experimental_data.q_tolerance_fraction', strict_q = g 'experimental_data.strict_q',
-      mode = mode,
+      mode = mode, mask = g 'experimental_data.mask', zero_sigma_is_mask = g 'experimental_data.zero_sigma_is_mask',
   }
   if open.dt == nil then error('analyzer_parameters.dt is missing; give the time between frames in s', 0) end
+
+  local sigma = g 'experimental_data.sigma'
+  if type(sigma) == 'string' then open.sigma, sigma = sigma, nil
+  elseif type(sigma) == 'table' then sigma = numbers('experimental_data.sigma', sigma)
+  elseif sigma ~= nil and type(sigma) ~= 'number' then
+    error(('experimental_data.sigma is %s; give a number, a list per angle or the name of a file'):format(check.show(
+      sigma)), 0)
+  end
+  local folder = g 'experimental_data.cache_file_path'
+  if g 'experimental_data.cache' == true or folder and g 'experimental_data.cache' ~= false then
+    open.cache = { folder = folder, template = g 'experimental_data.cache_filename_template',
+      compressed = g 'experimental_data.cache_compression' }
+  end
 
   local initial, names, values = {}, g 'initial_parameters.parameter_names', g 'initial_parameters.values'
   if values then
@@ -200,10 +255,11 @@ local function meaning(tree)
     scaling = g(a .. 'per_angle_mode'), constant_scaling_threshold = g(a .. 'constant_scaling_threshold'),
       fourier_order = g(a .. 'fourier_order'), shear_weighting = weighting,
     ftol = above(n .. 'tolerance', 0), xtol = above(n .. 'xtol', 0), gtol = above(n .. 'gtol', 0), loss = g(n .. 'loss')
-      or 'soft_l1', f_scale = above(n .. 'f_scale', 0), sigma = g 'experimental_data.sigma',
+      or 'soft_l1', f_scale = above(n .. 'f_scale', 0), sigma = sigma,
     legacy_counting = g(n .. 'legacy_counting'), legacy_abs = g(n .. 'legacy_abs'),
       phase_convention = g 'analyzer_parameters.phase_convention',
-    reduced_limit = g(n .. 'quality_validation.reduced_chi_squared_threshold'), max_nfev = iterations, trust_region_scale = above(n .. 'trust_region_scale', 0),
+    reduced_limit = g(n .. 'quality_validation.reduced_chi_squared_threshold'), max_nfev = iterations, x_scale = g(n .. 'x_scale_map'),
+    trust_region_scale = above(n .. 'trust_region_scale', 0),
   }
   local threads = g 'performance.computation.cpu_threads'
   return {
@@ -212,10 +268,7 @@ local function meaning(tree)
     multi_start = g(n .. 'multi_start') or {}, cmaes = g(n .. 'cmaes') or {},
       memory_gb = g 'performance.memory_limit_gb', strategy = g 'performance.strategy_override',
     progress = g 'performance.enable_progress' ~= false, directory = g 'output.directory',
-      cache = { folder = g 'experimental_data.cache_file_path',
-    template = g 'experimental_data.cache_filename_template', compressed = g 'experimental_data.cache_compression',
-      use = g 'experimental_data.cache' },
-    threads = type(threads) == 'number' and threads or nil, tree = tree,
+    posterior = posterior_of(tree), threads = type(threads) == 'number' and threads or nil, tree = tree,
   }
 end
 

@@ -94,7 +94,7 @@ function M.of(p, point)
   local n = #values
   local how = 'normal matrix'
   local condition = values[1] > 0 and values[n] / values[1] or math.huge
-  if condition > M.GOOD and p.loss == 'linear' and not p.data.weight then
+  if condition > M.GOOD and p.loss == 'linear' then
     values, vectors = factorised(p, point, norms)
     how = 'QR'
   end

@@ -19,6 +19,7 @@ local ceil, min = math.ceil, math.min
 ---@field packed mc.tensor f32|f64
 ---@field holes mc.tensor u8 [tiles]
 ---@field points integer pairs that are not masked
+---@field weight? mc.tensor like packed: factor of 1 / sigma per point; sigma: list per angle that goes with it
 local Data = {}
 Data.__index = Data
 
@@ -85,18 +86,34 @@ local function upper(c, dtype)
   return full
 end
 
-local function each(d, f, full, store)
+--- Writes a padded matrix [n, columns] into the place of angle f of a packed tensor.
+local function into(packed, d, f, full)
   for _, tile in ipairs(d.tiles) do
     local i, j = tile.I * T, tile.J * T
-    store(slot(d.packed, tile, d.F, f), full[{ { i + 1, i + tile.rows }, { j + 1, j + tile.groups * G } }], tile)
+    local place = slot(packed, tile, d.F, f)
+    place:copy_(full[{ { i + 1, i + tile.rows }, { j + 1, j + tile.groups * G } }]:reshape(place.shape))
   end
+end
+
+--- The values of angle f of a packed tensor as a matrix; 0 on and below the diagonal.
+local function out_of(packed, d, f)
+  local n = d.n
+  local full = mc.full({ n, ceil(n / G) * G }, mc.nan)
+  for _, tile in ipairs(d.tiles) do
+    local i, j = tile.I * T, tile.J * T
+    full[{ { i + 1, i + tile.rows }, { j + 1, j + tile.groups * G } }] = slot(packed, tile, d.F, f):to('f64'):reshape(
+      tile.rows, tile.groups * G)
+  end
+  local t = mc.arange(1, n)
+  return mc.where(mc.gt(t:expand_dims(1), t:expand_dims(2)), full[{ mc.all, { 1, n } }], 0)
 end
 
 --- Takes the matrix of one angle. Points that are not finite, and those where mask is false, are masked.
 ---@param f integer
 ---@param c mc.tensor f64 [n, n] symmetric
 ---@param mask? mc.tensor bool [n, n]
-function Data:put(f, c, mask)
+---@param sigma? mc.tensor f64 [n, n] symmetric: standard deviations; what is masked may be anything
+function Data:put(f, c, mask, sigma)
   local n = self.n
   if c.ndim ~= 2 or c.shape[1] ~= n or c.shape[2] ~= n then
     error(('xpcs: the matrix of angle %d is %s; it must be [%d, %d]'):format(f, tostring(c.shape), n, n), 2)
@@ -108,7 +125,20 @@ function Data:put(f, c, mask)
     local missing = mc.logical_and(inside, mc.logical_not(good))
     local count = mc.sum(missing:to 'f64'):item()
     local full = upper(mc.where(good, c, mc.nan), self.dtype)
-    each(self, f, full, function(place, block) place:copy_(block:reshape(place.shape)) end)
+    into(self.packed, self, f, full)
+    if sigma then
+      local counted = mc.logical_and(inside, good)
+      local w = mc.where(counted, 1 / mc.where(counted, sigma, 1), 0)
+      -- one number for the angle, of the weight of its mean point; the weights hold what is left
+      local each = 1 / math.sqrt(mc.sum(w * w):item() / math.max(mc.sum(counted:to 'f64'):item(), 1))
+      if not (each > 0 and each < math.huge) then each = 1 end
+      self.sigma = self.sigma or {}
+      self.sigma[f] = each
+      if not self.weight then
+        self.weight = mc.keep(mc.full({ self.packed.shape[1] }, mc.nan, { dtype = self.dtype }))
+      end
+      into(self.weight, self, f, upper(w * each, self.dtype))
+    end
     if count > 0 then
       for k, tile in ipairs(self.tiles) do
         local i, j = tile.I * T, tile.J * T
@@ -124,18 +154,20 @@ end
 ---@param f integer
 function Data:matrix(f)
   if self.read_matrix then return self.read_matrix(f) end
-  local n = self.n
   return mc.scope(function()
-    local full = mc.full({ n, ceil(n / G) * G }, mc.nan)
-    for _, tile in ipairs(self.tiles) do
-      local i, j = tile.I * T, tile.J * T
-      local place = slot(self.packed, tile, self.F, f)
-      full[{ { i + 1, i + tile.rows }, { j + 1, j + tile.groups * G } }] = place:to('f64'):reshape(tile.rows,
-        tile.groups * G)
-    end
-    local t = mc.arange(1, n)
-    local u = mc.where(mc.gt(t:expand_dims(1), t:expand_dims(2)), full[{ mc.all, { 1, n } }], 0)
+    local u = out_of(self.packed, self, f)
     return require('workflows.xpcs.prepare').diagonal(u + u.mT)
+  end)
+end
+
+--- Standard deviation over that of the angle of every point of angle f, f64 [n, n], 1 on the diagonal; nil when the
+--- points of an angle share one.
+---@param f integer
+function Data:spread(f)
+  if not self.weight then return nil end
+  return mc.scope(function()
+    local u = out_of(self.weight, self, f)
+    return 1 / (u + u.mT + mc.eye(self.n))
   end)
 end
 
@@ -169,19 +201,21 @@ function Data:blocks(from)
     local a = tiles[first].at
     local b = { first = first, holes = self.holes[{ { first, last } }] }
     b.y = self.packed[{ { a + 1, a + sum } }]
+    if self.weight then b.weight = self.weight[{ { a + 1, a + sum } }] end
     return b
   end
 end
 
 --- Data of matrices that are in memory.
----@param o table c2 f64|f32 [angles, n, n] symmetric, phi, t, and the options of new; mask bool like c2
+---@param o table c2 f64|f32 [angles, n, n] symmetric, phi, t, and the options of new; mask bool like c2 (true: the
+---  point counts), sigma_c2 like c2: standard deviations of points
 ---@return mascon.xpcs.Data
 function M.of(o)
   local d = {}
-  for k, v in pairs(o) do if k ~= 'c2' and k ~= 'mask' then d[k] = v end end
+  for k, v in pairs(o) do if k ~= 'c2' and k ~= 'mask' and k ~= 'sigma_c2' and k ~= 'sigma' then d[k] = v end end
   d.n = o.c2.shape[2]
   d = M.new(d)
-  for f = 1, d.F do d:put(f, o.c2[f]:to 'f64', o.mask and o.mask[f]) end
+  for f = 1, d.F do d:put(f, o.c2[f]:to 'f64', o.mask and o.mask[f], o.sigma_c2 and o.sigma_c2[f]:to 'f64') end
   return d
 end
 

@@ -21,6 +21,8 @@ function M.angle(data, p, f)
     local inside = mc.logical_and(mc.gt(mc.triu(mc.ones { n, n }, 1), 0), mc.isfinite(y))
     local g2 = (g1 * g1)[inside]
     local c, w = p.contrast[f], 1 / p.sigma[f]
+    local spread = data:spread(f)
+    if spread then w = 1 / (spread[inside] * p.sigma[f]) end
     local r = (y[inside] - (g2 * c + p.offset[f])) * w
     local rows = { g2 * w, mc.ones { g2:numel() } * w }
     for k = 1, #p.physics do rows[2 + k] = columns[k][inside] * (c * w) end

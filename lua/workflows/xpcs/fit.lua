@@ -46,8 +46,12 @@ local function positive(name, v, unit, low, high, warnings)
 end
 
 --- sigma as a list per angle; and whether it is the default.
-local function sigmas(o, F)
-  local s = o.sigma
+local function sigmas(o, data)
+  local s, F = o.sigma, data.F
+  if s == nil then s = data.sigma
+  elseif data.weight then
+    error('xpcs: sigma is given twice, per point with the data and as an option; give one of them', 4)
+  end
   if s == nil then s = 0.01 end
   local list = {}
   if type(s) == 'number' then for f = 1, F do list[f] = s end
@@ -57,7 +61,7 @@ local function sigmas(o, F)
   if bad > 0 then
     error(('xpcs: %d of the %d values of sigma are not positive and finite; mask points with mask instead'):format(bad,
     F), 4) end
-  return list, o.sigma == nil
+  return list, o.sigma == nil and not data.sigma
 end
 
 --- Lower and upper bound of a parameter, after the user's.
@@ -97,7 +101,7 @@ local function set_up(data, o)
   if note then table.insert(warnings, note) end
   local shares, suffix = scaling.matrix(resolved, data.phi, o.fourier_order)
   local m = shares and #shares[1] or 0
-  local sigma, default_sigma = sigmas(o, F)
+  local sigma, default_sigma = sigmas(o, data)
 
   -- where contrast and offset start: given, or quantiles of the data
   local contrast, offset = o.contrast, o.offset
@@ -352,12 +356,28 @@ local function describe(p, o, point, status, iterations, seconds, left)
     'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and reduced chi2 does not test the fit') end
   if p.weights then
     local q = problem.new(p)
-    q.sigma = sigmas(o, data.F)
+    q.sigma = sigmas(o, data)
     q.watch, q.engine = nil, pass.run
     r.unweighted_chi2 = loss_scale * q:at(point.x).sums[1]
   end
   r.verdict = verdict.of(r)
   return r
+end
+
+--- Scales of the free numbers from a map by name; 1 for those that it leaves out.
+local function scales(p, map)
+  local by_name, out = {}, {}
+  for name, v in pairs(map) do
+    if type(v) ~= 'number' or not (v > 0 and v < math.huge) then
+      error(('xpcs: x_scale of %s is %s; give a positive number'):format(tostring(name), check.show(v)), 4)
+    end
+    by_name[parameters.get('xpcs', name, 4).name] = v
+  end
+  for k, place in ipairs(p.free) do
+    local base = place <= p.m and 'contrast' or place <= 2 * p.m and 'offset' or p.names[place]
+    out[k] = by_name[base] or 1
+  end
+  return out
 end
 
 --- Fits the model to data.
@@ -370,7 +390,7 @@ end
 ---  fixed) · ties { name = { to, factor, shift } } ·
 ---  contrast, offset (lists per angle) · sigma (number or list per angle; 0.01) · absolute_sigma (true when sigma is
 ---  given) · loss · f_scale ·
----  ftol, xtol, gtol 1e-8 · max_nfev 100 per parameter · shear_weighting · legacy_counting · legacy_abs ·
+---  ftol, xtol, gtol 1e-8 · x_scale 'jac', or { name = scale } · max_nfev 100 per parameter · shear_weighting · legacy_counting · legacy_abs ·
 ---  phase_convention · watch(problem, point)
 ---@return table result parameters (list of { name, unit, value, error, low, high, at_bound, state }), values, errors,
 ---  contrast, offset, physics, covariance,
@@ -396,6 +416,7 @@ function M.fit(data, opts)
   local x0 = picked(p, p.start)
   for k = 1, #x0 do x0[k] = math.max(low[k], math.min(high[k], x0[k])) end
   settings.trust = o.trust_region_scale
+  if type(o.x_scale) == 'table' then settings.x_scale = scales(p, o.x_scale) end
   local point, small, status, _, iterations = trf.run(p, x0, settings)
   -- a first step too long may end where D or G is floored and nothing changes any more: again with short ones
   if status >= 0 and floored(p, point) then

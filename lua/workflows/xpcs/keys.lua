@@ -2,8 +2,8 @@
 --
 -- A leaf is the kind of its value: 'number', 'integer', 'bool', 'string', 'list', 'map', 'any' or a list of choices.
 -- UNUSED marks a key or a whole section that steers
--- machinery of homodyne which does not exist here; it is accepted, so that a configuration works unchanged, and listed
--- on request.
+-- machinery of homodyne which does not exist here; it is accepted, so that a configuration works unchanged, counted in
+-- the notes of a run, and listed on request. Under '*' stands the kind of every other key of a section.
 local M = {}
 
 M.UNUSED = setmetatable({}, { __tostring = function() return 'unused' end })
@@ -20,6 +20,17 @@ local CHECKPOINTS = {
   enable_checkpoints = 'bool', checkpoint_dir = 'string', checkpoint_frequency = 'integer',
     resume_from_checkpoint = 'bool', keep_last_checkpoints = 'integer', enable_fault_tolerance = 'bool',
   max_retries_per_batch = 'integer', min_success_rate = 'number', batch_size = 'integer', adaptive_batching = U,
+  seed = 'integer',
+}
+
+-- the posterior: what is not named here steers upstream's shards and back ends
+M.CMC = { ['*'] = U,
+  per_angle_mode = { 'auto', 'individual', 'constant', 'averaged', 'fourier' },
+  sharding = { ['*'] = U, num_shards = 'any', seed = 'any' },
+  per_shard_mcmc = { ['*'] = U, num_warmup = 'any', num_samples = 'any', num_chains = 'any', target_accept_prob = 'any',
+    max_tree_depth = 'any', dense_mass = 'any', seed = 'any' },
+  num_warmup = 'any', num_samples = 'any', num_chains = 'any', target_accept_prob = 'any', max_tree_depth = 'any',
+  dense_mass_matrix = 'any', seed = 'any', prior = { 'flat', 'normal', 'nlsq' }, noise = { 'auto', 'fixed', 'free' },
 }
 
 M.SCHEMA = {
@@ -33,7 +44,7 @@ M.SCHEMA = {
   experimental_data = unused('phi_angles_path phi_angles_file exchange_key file_format', {
     file_path = 'string', data_folder_path = 'string', data_file_name = 'string', cache_file_path = 'string',
       cache_filename_template = 'string', cache_compression = 'bool',
-    data_type = { 'float64', 'float32' }, sigma = 'any', zero_sigma_is_mask = 'bool', full_matrices = 'bool',
+    data_type = { 'float64', 'float32' }, sigma = 'any', mask = 'string', zero_sigma_is_mask = 'bool', full_matrices = 'bool',
       diagonal = 'string', q_tolerance_fraction = 'number', strict_q = 'bool', cache = 'bool',
   }),
   phi_filtering = unused('fallback_to_all_angles algorithm tolerance quality_control', { enabled = 'bool',
@@ -42,7 +53,7 @@ M.SCHEMA = {
     parameter_names = 'list', values = 'list', active_parameters = 'list', fixed_parameters = 'map',
       tied_parameters = 'map', per_angle_scaling = { contrast = 'list', offset = 'list' },
   }),
-  parameter_space = { model = U, bounds = 'list', priors = U },
+  parameter_space = { model = U, bounds = 'list', priors = 'any' },
   optimization = {
     method = { 'nlsq', 'cmc' },
     nlsq = unused('workflow goal memory_fraction verbose progress diagnostics hybrid_streaming', {
@@ -59,14 +70,16 @@ M.SCHEMA = {
         enable = 'bool', n_starts = 'integer', seed = 'integer', sampling_strategy = { 'latin_hypercube', 'random' },
           use_screening = 'bool', refinement_ftol = 'number',
       }),
-      cmaes = unused([[preset sigma_warmstart popsize tol_fun tol_x restart_strategy max_restarts population_batch_size data_chunk_size memory_limit_gb auto_select scale_threshold normalize
-        normalization_epsilon refine_with_nlsq refinement_workflow refinement_ftol refinement_xtol refinement_gtol refinement_max_nfev refinement_loss]], {
+      cmaes = unused([[preset sigma_warmstart population_batch_size data_chunk_size memory_limit_gb auto_select
+        scale_threshold normalize normalization_epsilon refine_with_nlsq refinement_workflow refinement_xtol refinement_gtol
+        refinement_max_nfev refinement_loss]], {
         enable = 'bool', max_generations = 'integer', sigma = 'number', warmstart_auto_skip = 'bool',
-          warmstart_skip_threshold = 'number', seed = 'integer',
+          warmstart_skip_threshold = 'number', seed = 'integer', popsize = 'integer', tol_fun = 'number', tol_x = 'number',
+          restart_strategy = { 'none', 'ipop', 'bipop' }, max_restarts = 'integer', refinement_ftol = 'number',
       }),
       quality_validation = unused('enable warn_on_max_restarts warn_on_bounds_hit warn_on_convergence_failure bounds_tolerance', { reduced_chi_squared_threshold = 'number' }),
     }),
-    streaming = CHECKPOINTS, stratification = U, sequential = U, recovery = U, mcmc = U, cmc = U,
+    streaming = CHECKPOINTS, stratification = U, sequential = U, recovery = U, mcmc = U, cmc = M.CMC,
   },
   performance = unused('memory_optimization', {
     strategy_override = { 'STANDARD', 'LARGE', 'CHUNKED', 'STREAMING' }, memory_limit_gb = 'number',
@@ -90,7 +103,7 @@ function M.at(path)
   for part in path:gmatch '[^.]+' do
     if node == U then return U end
     if type(node) ~= 'table' or node[1] then return nil end
-    node = node[part]
+    node = node[part] or node['*']
     if node == nil then return nil end
   end
   return node

@@ -54,16 +54,17 @@ end
 local function with_diagonal_of(x, fitted) return fitted - mc.diag(mc.diagonal(fitted)) + mc.diag(mc.diagonal(x)) end
 
 --- Experiment, fit and residual of one angle.
----@param o? table limit 100 (cells a side), vmin, vmax
+---@param o? table limit 100 (cells a side), vmin, vmax, or low 1 and high 99: percentiles of the experiment
 function M.heatmaps(r, data, f, o)
   o = o or {}
-  local x, fitted, t = results.figure(r, data, f, o.limit or 100)
+  local x, fitted, t, sigma = results.figure(r, data, f, o.limit or 100)
   local y = with_diagonal_of(x, fitted)
-  local residual = (x - y) / r.sigma[f]
+  local residual = (x - y) / sigma
   local ticks = t:totable()
   local flat = x:reshape(-1)
   local finite = flat[mc.isfinite(flat)]
-  local low, high = o.vmin or mc.quantile(finite, 0.01):item(), o.vmax or mc.quantile(finite, 0.99):item()
+  local low, high = o.vmin or mc.quantile(finite, (o.low or 1) / 100):item(),
+    o.vmax or mc.quantile(finite, (o.high or 99) / 100):item()
   if not (high > low) then high = low + 1e-6 end
   local fig = plot.figure { title = ('phi = %.4g deg'):format(data.phi[f]), width = 1180, height = 400, rows = 1,
     cols = 3 }
@@ -128,9 +129,9 @@ function M.residuals(r, data)
   for k = 0, bins do edges[k + 1] = low + (high - low) * k / bins end
   for f = 1, data.F do
     counts = mc.scope(function()
-      local c, fitted, times = results.figure(r, data, f, math.max(60, math.floor(2000 / math.sqrt(data.F))))
+      local c, fitted, times, sigma = results.figure(r, data, f, math.max(60, math.floor(2000 / math.sqrt(data.F))))
       local t = mc.arange(1, times.shape[1])
-      local z = ((c - fitted) / r.sigma[f])[mc.logical_and(mc.gt(t:expand_dims(1), t:expand_dims(2)), mc.isfinite(c))]
+      local z = ((c - fitted) / sigma)[mc.logical_and(mc.gt(t:expand_dims(1), t:expand_dims(2)), mc.isfinite(c))]
       local k = mc.floor((mc.clip(z, low, high - 1e-9) - low) * (bins / (high - low))):to 'i64'
       local h = mc.bincount(k, { minlength = bins }):to 'f64'
       total = total + z:numel()
@@ -174,6 +175,21 @@ function M.page(r, data, info)
   table.insert(sections, { heading = 'Experiment, fit, residual', figures = figures })
   table.insert(sections, { heading = 'Cuts along the age', figure = M.cuts(r, data, 1) })
   table.insert(sections, { heading = 'Residuals', figure = M.residuals(r, data) })
+  if info.posterior then
+    local s = info.posterior.result
+    local t, lines = s.table, {}
+    for i, name in ipairs(t.labels) do
+      local function at(c, digits) return shown(t[c][i]:item(), digits) end
+      lines[i] = { name, at('mean', 6), at('sd', 3), at('q5', 5), at('median', 5), at('q95', 5), at('rhat', 4),
+        at('ess_bulk', 4) }
+    end
+    local words = s:warnings(t)
+    for _, w in ipairs(s.warnings_of_run) do words[#words + 1] = w end
+    local drawings = {}
+    for i, f in ipairs(info.posterior.figures) do drawings[i] = f[2] end
+    table.insert(sections, { heading = 'Posterior', table = { header = { 'parameter', 'mean', 'sd', '5 %', 'median',
+      '95 %', 'R-hat', 'ESS' }, rows = lines }, paragraphs = words, figures = drawings })
+  end
   local corr = {}
   for i, name in ipairs(r.names) do
     corr[i] = { name }

@@ -112,19 +112,33 @@ end
 
 --- Experiment and fit of one angle for figures: every k-th time, so that at most `limit` are left, and the contrast and
 --- offset of the fit.
----@return mc.tensor experiment, mc.tensor fit, mc.tensor t
+---@return mc.tensor experiment, mc.tensor fit, mc.tensor t, mc.tensor|number sigma
 function M.figure(r, data, f, limit)
   local k = math.ceil(data.n / limit)
-  local c, t = data:matrix(f), data.t
-  if k > 1 then c, t = c[{ { 1, data.n, k }, { 1, data.n, k } }]:contiguous(), t[{ { 1, data.n, k } }]:contiguous() end
+  local c, t, s = data:matrix(f), data.t, data:spread(f)
+  local places = { { 1, data.n, k }, { 1, data.n, k } }
+  if k > 1 then c, t, s = c[places]:contiguous(), t[{ { 1, data.n, k } }]:contiguous(), s and s[places]:contiguous() end
   local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
     step = k }, data.phi[f])
-  return c, g1 * g1 * r.contrast[f] + r.offset[f], t
+  return c, g1 * g1 * r.contrast[f] + r.offset[f], t, s and s * r.sigma[f] or r.sigma[f]
 end
 
-local function written(value, path, format)
-  if format == 'yaml' then mc.save(path:gsub('%.json$', '.yaml'), value)
-  else mc.save(path, value) end
+--- The numbers of a fit as arrays, for parameters.npz: name and name_error (0-d), contrast and offset (per angle),
+--- covariance over free_values, chi_squared and its kin. The order of free_values is that of `covariance.names` in
+--- parameters.json.
+function M.arrays(r)
+  local out = { contrast = mc.tensor(r.contrast), offset = mc.tensor(r.offset), covariance = mc.tensor(r.covariance),
+    correlation = mc.tensor(r.correlation), chi_squared = mc.tensor(r.chi2), free_values = mc.tensor(r.point.x),
+    reduced_chi_squared = mc.tensor(r.reduced_chi2), degrees_of_freedom = mc.tensor(r.dof),
+    sigma = mc.tensor(r.sigma) }
+  for _, q in ipairs(r.parameters) do
+    if not q.name:find '^contrast' and not q.name:find '^offset' then
+      out[q.name], out[q.name .. '_error'] = mc.tensor(q.value), mc.tensor(q.error or 0)
+      local i = r.intervals and r.intervals[q.name]
+      if i then out[q.name .. '_interval'] = mc.tensor { i.low, i.high } end
+    end
+  end
+  return out
 end
 
 --- Bytes of one array above which fitted_data is an .h5 with one dataset per angle, so that never more than an angle is
@@ -181,8 +195,9 @@ function M.write(dir, r, data, o)
   put('analysis_results_nlsq.json', M.analysis(r, data))
   put('convergence_metrics.json', M.convergence(r))
   if o.format == 'yaml' then
-    written(M.parameters(r), dir .. '/parameters.json', 'yaml')
-    files[#files + 1] = 'parameters.yaml'
+    put('parameters.yaml', M.parameters(r))
+  elseif o.format == 'npz' then
+    put('parameters.npz', M.arrays(r))
   end
   local large = data.F * data.n ^ 2 * 8 > M.LARGE
   if o.arrays ~= false and large then
@@ -202,7 +217,9 @@ function M.write(dir, r, data, o)
           stacks.c2_exp[f], stacks.c2_theoretical_raw[f], stacks.c2_theoretical_scaled[f] = c, raw, fitted
           local solved = raw * r.contrast[f] + r.offset[f]
           stacks.c2_solver_scaled[f] = solved
-          stacks.residuals[f], stacks.residuals_normalized[f] = c - solved, (c - solved) / r.sigma[f]
+          stacks.residuals[f] = c - solved
+          local spread = data:spread(f)
+          stacks.residuals_normalized[f] = (c - solved) / (spread and spread * r.sigma[f] or r.sigma[f])
           posthoc[f], solver[f] = { contrast, offset }, { r.contrast[f], r.offset[f] }
         end)
       end

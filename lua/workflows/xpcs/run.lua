@@ -36,7 +36,30 @@ function M.check(o)
     if o[name] and not (o[name] > 0 and o[name] < math.huge) then
       error(('--%s is %g; it must be positive'):format(name:gsub('_', '-'), o[name]), 0) end
   end
+  if o.sigma and o.sigma_file then error('--sigma and --sigma-file exclude each other; give one', 0) end
+  for _, name in ipairs { 'sigma_file', 'mask' } do
+    local file = o[name] and (mc.file.exists(o[name]) and o[name] or o[name]:gsub(':[^:]*$', ''))
+    if file and not mc.file.exists(file) then
+      error(('--%s %s: there is no such file; check the path'):format(name:gsub('_', '-'), o[name]), 0)
+    end
+  end
   angle_list(o.phi_angles)
+end
+
+--- Values of the physical parameters of an earlier fit: of DIR/parameters.json or DIR/nlsq/parameters.json.
+function M.values_of(dir)
+  local path = dir .. '/parameters.json'
+  if not mc.file.exists(path) then path = dir .. '/nlsq/parameters.json' end
+  if not mc.file.exists(path) then
+    error(('--nlsq-result %s: there is no parameters.json, nor nlsq/parameters.json; check the path'):format(dir), 0)
+  end
+  local out = {}
+  for name, q in pairs(mc.load(path).parameters or {}) do
+    if name ~= 'contrast' and name ~= 'offset' and type(q) == 'table' and type(q.value) == 'number' then
+      out[parameters.get('--nlsq-result', name, 0).name] = q.value
+    end
+  end
+  return out
 end
 
 --- Settings of a run from the options of the script: a configuration when one is named, else the options alone.
@@ -47,7 +70,7 @@ function M.settings(o)
   if o.config then s = require('workflows.xpcs.config').read(o.config, o.set)
   else
     s = { open = { q = o.q, dt = o.dt, mode = 'static' }, fit = { loss = 'linear' }, plotting = {}, streaming = {},
-      multi_start = {}, cmaes = {}, cache = {}, method = 'nlsq', progress = true, unused = {} }
+      multi_start = {}, cmaes = {}, posterior = {}, method = 'nlsq', progress = true, unused = {} }
     if o.set then error('--set changes keys of a configuration; name one with --config', 0) end
   end
   s.path = o.data_file or s.path
@@ -62,6 +85,9 @@ function M.settings(o)
   for _, name in ipairs { 'scaling', 'loss', 'sigma', 'f_scale', 'legacy_counting',
     'fourier_order' } do if o[name] ~= nil then s.fit[name] = o[name] end end
   if o.sigma and #o.sigma == 1 then s.fit.sigma = o.sigma[1] end
+  if o.sigma then s.open.sigma = nil end
+  if o.sigma_file then s.open.sigma, s.fit.sigma = o.sigma_file, nil end
+  s.open.mask = o.mask or s.open.mask
   if o.max_iterations then s.fit.max_nfev = o.max_iterations end
   if o.tolerance then s.fit.ftol, s.fit.xtol, s.fit.gtol = o.tolerance, o.tolerance, o.tolerance end
   if o.fixed then
@@ -79,6 +105,27 @@ function M.settings(o)
     s.open.max_memory = tonumber(amount) * ({ [''] = 1, k = 2 ^ 10, m = 2 ^ 20, g = 2 ^ 30 })[unit:lower()]
   elseif s.memory_gb then s.open.max_memory = s.memory_gb * 2 ^ 30 end
   s.method = o.method or s.method
+  local with = s.posterior
+  for option, name in pairs { n_samples = 'draws', n_warmup = 'warmup', n_chains = 'chains', cmc_num_shards = 'shards',
+    prior = 'prior' } do
+    if o[option] ~= nil then with[name] = o[option] end
+  end
+  if o.dense_mass_matrix then with.metric = 'dense' end
+  if o.no_nlsq_warmstart then with.warm_start = false end
+  if o.cmc_backend then table.insert(s.unused, '--cmc-backend (chains run in this process)') end
+  if s.method == 'nlsq' then
+    for _, name in ipairs { 'n_samples', 'n_warmup', 'n_chains', 'cmc_num_shards', 'cmc_backend', 'prior',
+      'dense_mass_matrix', 'no_nlsq_warmstart' } do
+      if o[name] then
+        error(('--%s belongs to a posterior; add --method cmc or --method both'):format(name:gsub('_', '-')), 0)
+      end
+    end
+  end
+  if o.nlsq_result then
+    for name, v in pairs(M.values_of(o.nlsq_result)) do
+      if s.fit.initial[name] == nil then s.fit.initial[name] = v end
+    end
+  end
   s.threads = o.threads or s.threads
   s.dir = o.out or o.output_dir or s.directory or './homodyne_results'
   s.format = o.output_format or 'yaml'
@@ -111,7 +158,6 @@ end
 
 --- Fits by the settings: with other starts when they ask for it.
 function M.fit(s, data, quiet)
-  if s.method ~= 'nlsq' then error(('--method %s: the posterior is not there yet; fit with nlsq'):format(s.method), 0) end
   local o = {}
   for k, v in pairs(s.fit) do o[k] = v end
   if s.progress and not quiet then
@@ -127,15 +173,32 @@ function M.fit(s, data, quiet)
     end
   end
   local r
-  if s.multi_start.enable then
-    r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = s.multi_start.n_starts,
-      seed = s.multi_start.seed, sampling_strategy = s.multi_start.sampling_strategy,
-      use_screening = s.multi_start.use_screening })
-  elseif s.checkpoints then
-    local c = s.streaming
-    r = require('workflows.xpcs.state').fit(data, o, { dir = s.checkpoints, keep = c.keep_last_checkpoints,
-      resume = c.resume_from_checkpoint })
-  else r = require('workflows.xpcs.fit').fit(data, o) end
+  local c, m, e = s.streaming, s.multi_start, s.cmaes
+  if c.batch_size then data.block_values = c.batch_size end
+  if m.enable and e.enable then error('multi_start and cmaes are both enabled; enable one of them', 0) end
+  if (m.enable or e.enable) and s.checkpoints then
+    table.insert(data.warnings, 'a search from several starts keeps no checkpoints')
+  end
+  if m.enable then
+    r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = m.n_starts, seed = m.seed,
+      sampling_strategy = m.sampling_strategy, use_screening = m.use_screening, ftol = m.refinement_ftol })
+  elseif e.enable then
+    r = require('workflows.xpcs.search').evolve(data, o, { max_generations = e.max_generations, sigma = e.sigma,
+      popsize = e.popsize, tolfun = e.tol_fun, tolx = e.tol_x, seed = e.seed, ftol = e.refinement_ftol,
+      restarts = e.restart_strategy == 'none' and 0 or e.max_restarts, always = e.warmstart_auto_skip == false,
+      skip_below = e.warmstart_skip_threshold })
+  else
+    local run
+    if s.checkpoints then
+      function run(d, with)
+        return (require('workflows.xpcs.state').fit(d, with, { dir = s.checkpoints, keep = c.keep_last_checkpoints,
+          resume = c.resume_from_checkpoint, blocks = c.checkpoint_frequency, block_values = c.batch_size,
+          min_success_rate = c.min_success_rate }))
+      end
+    end
+    local retries = c.enable_fault_tolerance == false and 0 or c.max_retries_per_batch
+    r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
+  end
   if s.level then
     if r.loss == 'linear' then require('workflows.xpcs.intervals').profile(r, nil, s.level)
     else table.insert(r.warnings, 'profile intervals need the linear loss; none were computed') end
@@ -143,42 +206,74 @@ function M.fit(s, data, quiet)
   return r
 end
 
+--- Draws from the posterior of a fit by the settings; nil for nlsq.
+---@return table|nil posterior, table|nil shards
+function M.posterior(s, r, quiet)
+  if s.method == 'nlsq' then return nil end
+  local o = {}
+  for k, v in pairs(s.posterior) do o[k] = v end
+  local count = o.shards
+  o.shards, o.checkpoint = nil, s.checkpoints
+  if s.checkpoints then o.resume = s.streaming.resume_from_checkpoint end
+  o.progress = s.progress and not quiet and 'posterior' or false
+  local shards
+  if count then
+    local with = { shards = count }
+    for k, v in pairs(o) do with[k] = v end
+    with.checkpoint, with.resume, with.progress = nil, nil, nil
+    shards = require('workflows.xpcs.shards').run(r, with)
+  end
+  return require('workflows.xpcs.posterior').run(r, o), shards
+end
+
 --- Writes everything a fit leaves: <dir>/nlsq/ with the tables and arrays, report.html, heat maps when asked,
 --- manifest.json.
 ---@return string[] files relative to dir
-function M.write(s, data, r, record)
+function M.write(s, data, r, record, posterior, shards)
   local results, report = require 'workflows.xpcs.results', require 'workflows.xpcs.report'
   local dir = s.dir
   local inner = dir .. '/nlsq'
-  local ok, why = mc.file.make_folder(inner)
-  if not ok then error(why, 0) end
+  for _, folder in ipairs { s.method ~= 'cmc' and inner or dir, posterior and dir .. '/cmc' or dir } do
+    local ok, why = mc.file.make_folder(folder)
+    if not ok then error(why, 0) end
+  end
   local files = {}
   local function note(path, compare)
     files[#files + 1] = path
     if record then record:output(dir .. '/' .. path, { compare = compare, name = path }) end
   end
   -- the tables hold times, so only the arrays are compared
-  for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/'
-    .. name, name:find '^fitted_data' ~= nil) end
+  if s.method ~= 'cmc' then
+    for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/'
+      .. name, name:find '^fitted_data' ~= nil) end
+  end
+  local drawn
+  if posterior then
+    local names, figures = require('workflows.xpcs.posterior_files').write(dir .. '/cmc', posterior, shards)
+    for _, name in ipairs(names) do note('cmc/' .. name, name == 'samples.npz') end
+    drawn = { result = posterior, figures = figures }
+  end
   for _, name in ipairs(results.side_files(dir, data)) do note(name, true) end
-  local limits = {}
+  local limits
   local scale = s.plotting.color_scale or {}
   if scale.mode == 'fixed' or scale.mode == 'legacy' then limits = { vmin = scale.fixed_min or 1, vmax = scale.fixed_max
-    or 1.5 } end
+    or 1.5 }
+  else limits = { low = scale.percentile_min, high = scale.percentile_max } end
   if s.save_plots then
     local form = s.plotting.format or 'png'
-    for f = 1, data.F do
+    for f = 1, s.method ~= 'cmc' and data.F or 0 do
       local name = ('nlsq/c2_heatmaps_phi_%.1f.%s'):format(data.phi[f], form)
-      local saved, reason = mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name)
+      local saved, reason = mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name, { required = false })
       if not saved then
         name = name:gsub('%.%w+$', '.svg')
         table.insert(r.warnings, ('no %s: %s; figures are .svg'):format(form, tostring(reason)))
-        assert(mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name))
+        mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name)
       end
       note(name, false)
     end
   end
-  mc.save(dir .. '/report.html', report.page(r, data, { subtitle = s.path and s.path:match '[^/]*$' or nil }))
+  mc.save(dir .. '/report.html', report.page(r, data, { subtitle = s.path and s.path:match '[^/]*$' or nil,
+    posterior = drawn }))
   note('report.html', false)
   return files
 end
@@ -200,7 +295,7 @@ function M.simulate(s, o)
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
   local fig = require('workflows.xpcs.report').experiment(d, { title = ('simulated, %s'):format(mode) })
   local figure = s.dir .. '/simulated_data.svg'
-  assert(mc.plot.save(fig, figure))
+  mc.plot.save(fig, figure)
   return ('wrote %s and %s'):format(path, figure)
 end
 
@@ -208,7 +303,7 @@ end
 ---@return string path
 function M.plot(s, data)
   local path = s.dir .. '/experimental_data.svg'
-  assert(mc.plot.save(require('workflows.xpcs.report').experiment(data), path))
+  mc.plot.save(require('workflows.xpcs.report').experiment(data), path)
   return path
 end
 

@@ -12,6 +12,7 @@ local prepare = require 'workflows.xpcs.prepare'
 local scaling = require 'workflows.xpcs.scaling'
 local data = require 'workflows.xpcs.data'
 local start = require 'workflows.xpcs.start'
+local uncertainty = require 'workflows.xpcs.uncertainty'
 local error = check.error
 local M = {}
 
@@ -23,6 +24,8 @@ local OPTS = {
   dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
     pack = { nil, 'string' }, max_memory = { nil, 'number > 0' }, pack_default = { nil, 'string' },
     block_values = { 2 ^ 22, 'integer >= 1' },
+  sigma = { nil, 'any' }, mask = { nil, 'any' }, zero_sigma_is_mask = { false, 'bool' }, cache = { nil, 'table' },
+  shape_only = { false, 'bool' },
 }
 
 --- First and last frame inside N, 1-based.
@@ -46,16 +49,26 @@ local function checked(name, v, unit)
   return v
 end
 
---- Data with room for the kept entries; takes the matrix of each from `read(k)`.
-local function collect(o, about, count, N, read, warnings)
+--- What a plan needs to know of data that are not read.
+local function shape_of(o, about, count, N)
+  local n = N - (o.exclude_first and N >= 2 and 1 or 0)
+  return { n = n, F = count, dtype = o.dtype, phi = about.phi, q = about.q, path = about.path, layout = about.layout,
+    masked = 0, points = count * n * (n - 1) / 2, streamed = about.streamed }
+end
+
+--- Data with room for the kept entries; takes the matrix of each from `read(k)`. place: what of sigma and mask.
+local function collect(o, about, count, N, read, warnings, place)
   local dt = checked('dt', o.dt or about.dt, 's')
   local drop = o.exclude_first and N >= 2 and 1 or 0
   local n = N - drop
   local d
   local masks = scaling.lags(n)
   local quality, contrast, offset, coarse = {}, {}, {}, {}
+  place.count, place.n, place.drop, place.names = count, n, drop, about.names
+  local given = uncertainty.of(o, place)
+  local left_out = 0
   for f = 1, count do
-    local c
+    local c, mask, sigma
     mc.scope(function()
       c = prepare.symmetric(read(f))
       if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(about.names[f],
@@ -68,10 +81,22 @@ local function collect(o, about, count, N, read, warnings)
       d = data.new { n = n, phi = about.phi, t = mc.arange(drop, N - 1) * dt, dtype = o.dtype, q = about.q, dt = dt,
         gap = o.gap, mode = o.mode, path = about.path, layout = about.layout }
     end
+    if given then
+      mask, sigma = given:at(f)
+      if mask then
+        local before = prepare.quality(c).good
+        local masked = mc.where(mask, c, mc.nan)
+        if prepare.quality(masked).good == 0 then
+          error(('xpcs: mask and sigma leave no point of %s; leave out the angle instead'):format(about.names[f]), 3)
+        end
+        left_out = left_out + before - prepare.quality(masked).good
+        c = masked
+      end
+    end
     quality[f] = prepare.quality(c)
     contrast[f], offset[f] = scaling.start(c, masks)
     coarse[f] = mc.keep((start.thin(c)))
-    d:put(f, c)
+    d:put(f, c, nil, sigma)
     if coarse[f] ~= c then c:release() end
     if o.progress then o.progress(f, count) end
   end
@@ -80,11 +105,31 @@ local function collect(o, about, count, N, read, warnings)
     missing = missing + quality[f].missing
     if quality[f].good == 0 then error(('xpcs: %s holds no finite value'):format(about.names[f]), 3) end
   end
+  if left_out > 0 then table.insert(warnings, ('%d of %d points are left out by the mask or by sigma = 0'):format(
+    left_out, count * n * (n - 1) / 2)) end
+  missing = missing - left_out
   if missing > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(missing,
     count * n * (n - 1) / 2)) end
+  if given and given.uneven then table.insert(warnings,
+    'sigma differs between the two triangles; the weights of both are averaged') end
   d.coarse, d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = coarse, contrast, offset, quality,
     warnings, about.names
   return d
+end
+
+--- What a cache of these matrices must agree in.
+local function cache_key(path, about, list, o, first, last)
+  local stream = require 'workflows.xpcs.stream'
+  local names = {}
+  for i, e in ipairs(list) do names[i] = e.name end
+  local beside = {}
+  for _, what in ipairs { 'sigma', 'mask' } do
+    local v = o[what]
+    beside[what] = type(v) == 'string' and { v, mc.file.exists(v) and stream.source_key(v) or 'inside' } or v
+  end
+  return mc.manifest.hash { version = 1, source = stream.source_key(path), q = about.q, phi = about.phi, first = first,
+    last = last, names = names, dtype = o.dtype, full = o.full_matrices, diagonal = o.diagonal,
+    exclude_first = o.exclude_first, zero = o.zero_sigma_is_mask, beside = beside }
 end
 
 local function of_hdf5(path, o)
@@ -106,8 +151,11 @@ local function of_hdf5(path, o)
   local phi = {}
   for k, e in ipairs(kept) do phi[k] = angles.wrap(e.phi) end
   local chosen = angles.choose(phi, o.phi_ranges, warnings)
-  local list, names, kept_phi = {}, {}, {}
-  for i, k in ipairs(chosen) do list[i], names[i], kept_phi[i] = kept[k], path .. ':' .. kept[k].name, phi[k] end
+  local list, names, kept_phi, numbers = {}, {}, {}, {}
+  for i, k in ipairs(chosen) do
+    list[i], names[i], kept_phi[i] = kept[k], path .. ':' .. kept[k].name, phi[k]
+    for number, e in ipairs(entries) do if e == kept[k] then numbers[i] = number end end
+  end
   local first, last, size
   local function read(i)
     local set = file:dataset(list[i].name)
@@ -128,6 +176,16 @@ local function of_hdf5(path, o)
     table.concat(shape, ', ')), 3) end
   first, last = frames(o, shape[1], warnings)
   local F, n = #list, last - first + 1
+  local about = { q = q, phi = kept_phi, names = names, path = path, layout = kind }
+  local fits = not o.pack and not (o.max_memory and data.bytes(n, F, o.dtype) + 8 * n * n * 8 > o.max_memory - 2 ^ 26)
+  if o.shape_only then
+    file:close()
+    about.streamed = not fits
+    return shape_of(o, about, F, n)
+  end
+  if not fits and (o.sigma ~= nil or o.mask ~= nil) then
+    error('xpcs: sigma and mask per point need the data in memory; raise max_memory, or give sigma per angle', 3)
+  end
   if not o.pack and o.max_memory and data.bytes(n, F, o.dtype) + 8 * n * n * 8 > o.max_memory - 2 ^ 26 then
     o.pack = o.pack_default or os.tmpname() .. '.h5'
     table.insert(warnings,
@@ -144,8 +202,30 @@ local function of_hdf5(path, o)
     file:close()
     return d
   end
-  local d = collect(o, { q = q, phi = kept_phi, names = names, path = path, layout = kind }, #list, last - first + 1,
-    read, warnings)
+  local d, cached, key
+  if o.cache then
+    local cache = require 'workflows.xpcs.cache'
+    cached, key = cache.path(o.cache, { q = q, first = first, last = last }), cache_key(path, about, list, o, first, last)
+    local drop = o.exclude_first and 1 or 0
+    local why, foreign
+    d, why, foreign = cache.read(cached, key, { n = n - drop, phi = kept_phi, dtype = o.dtype, q = q, dt = o.dt,
+      t = mc.arange(drop, n - 1) * checked('dt', o.dt, 's'), gap = o.gap, mode = o.mode, path = path, layout = kind,
+      names = names, warnings = warnings })
+    if why then
+      table.insert(warnings, ('cache %s: %s; the data are read from %s%s'):format(cached, why, path, foreign
+        and ' and it is left alone' or ' and it is made again'))
+      if foreign then cached = nil end
+    end
+    if d then
+      d.from_cache = cached
+      if d.masked > 0 then table.insert(warnings, ('%d of %d points are masked (from the cache)'):format(d.masked,
+        F * d.n * (d.n - 1) / 2)) end
+    end
+  end
+  if not d then
+    d = collect(o, about, F, n, read, warnings, { entries = #entries, chosen = numbers, N = shape[1], first = first })
+    if cached then require('workflows.xpcs.cache').write(cached, key, d, o.cache) end
+  end
   d.q_list = {}
   for i, e in ipairs(list) do d.q_list[i] = e.q end
   d.first_frame, d.last_frame = first, last
@@ -153,12 +233,21 @@ local function of_hdf5(path, o)
   return d
 end
 
+local SIGMA = { 'sigma', 'c2_sigma', 'c2_std' } -- beside the matrices of an .npz
+local MASK = { 'mask', 'c2_mask' }
+
 local NAMES = { c2 = { 'c2_exp', 'c2', 'C2', 'correlation' }, phi = { 'phi_angles_list', 'phi_angles', 'phi' },
   q = { 'q', 'wavevector_q', 'wavevector_q_list' }, t = { 't1', 't' } }
 
 local function of_npz(path, o)
   local warnings = {}
-  local arrays = mc.load(path, { format = 'npz' })
+  local archive, arrays = mc.open(path, { format = 'npz' }), {}
+  for _, name in ipairs(archive.names) do
+    if not o.shape_only or not name:find 'theor' and not name:find 'residual' then
+      arrays[name] = archive:get(name, { map = o.shape_only })
+    end
+  end
+  archive:close()
   local function find(what, needed)
     for _, name in ipairs(what == 'c2' and o.key and { o.key } or NAMES[what]) do if arrays[name] ~= nil then
       return arrays[name] end end
@@ -194,15 +283,31 @@ local function of_npz(path, o)
     ('the file says q = %g 1/A and %g is asked for; %g is used'):format(q, o.q, o.q)) end
   q = o.q or q
   local first, last = frames(o, c2.shape[2], warnings)
+  if o.shape_only then
+    local late = t and t[first]:item() > 1e-12
+    return shape_of({ dtype = o.dtype, exclude_first = not late and o.exclude_first }, { q = q, phi = kept, path = path,
+      layout = 'NPZ' }, #kept, last - first + 1)
+  end
   local opts = {}
   for k, v in pairs(o) do opts[k] = v end
   opts.dt = dt
+  for _, pair in ipairs { { 'sigma', SIGMA }, { 'mask', MASK } } do
+    local what = pair[1]
+    for _, name in ipairs(pair[2]) do
+      local x = arrays[name]
+      if opts[what] == nil and o[what] == nil and mc.is_tensor(x) and x.ndim > 1 then
+        opts[what] = x
+        table.insert(warnings, ('%s is that of the array %s of the file'):format(what, name))
+      end
+    end
+  end
   -- times that start after 0 say that the first one was dropped already
   local earliest = t and t[first]:item() or 0
   if t and earliest > 1e-12 then opts.exclude_first = false end
   local d = collect(opts, { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ' }, #kept,
     last - first + 1,
-    function(i) return c2[chosen[i]][{ { first, last }, { first, last } }], names[i], true end, warnings)
+    function(i) return c2[chosen[i]][{ { first, last }, { first, last } }], names[i], true end, warnings,
+    { entries = c2.shape[1], chosen = chosen, N = c2.shape[2], first = first })
   if earliest > 1e-12 then d.t = t[{ { first, last } }]:contiguous() end
   return d
 end
@@ -216,7 +321,11 @@ end
 ---  dtype 'f64'|'f32' · mode · key (array of an .npz) ·
 ---  pack: a file into which the matrices are packed and from which every pass reads block by block, for data larger
 ---  than memory; kept as a cache · block_values 2^22 ·
----  max_memory bytes: pack (into pack_default) when the data do not fit
+---  max_memory bytes: pack (into pack_default) when the data do not fit ·
+---  sigma, mask: standard deviations of points, and which points count (true): a file (.npy, .npz, .h5, FILE:NAME) or a
+---  tensor, [n, n] for all angles or [angles, n, n] · zero_sigma_is_mask: points of sigma 0 do not count ·
+---  cache { folder, template, compressed }: keep what is read from HDF5 and take it from there the next time ·
+---  shape_only: give n, F, points and q alone, reading no matrix
 ---@return mascon.xpcs.Data with start_contrast, start_offset, quality, warnings
 function M.open(path, opts)
   local o = check.opts('xpcs.open', opts, OPTS, 3)

@@ -38,7 +38,7 @@ local REST = { D_offset = 0, gamma_dot_t_offset = 0, phi0 = 0 }
 local ORDER = { 'D0', 'alpha', 'gamma_dot_t0', 'beta' }
 
 --- Cost with the best contrast and offset: those of a pass less what one linear step takes off.
-local function projected(p, point)
+function M.projected(p, point)
   if not point.cost then return math.huge end
   local s, gain = point.sums, 0
   if p.kind == 'fixed' then return point.cost end
@@ -52,15 +52,28 @@ local function projected(p, point)
   return left == left and left or math.huge
 end
 
---- Starting values of the free physical parameters (by place), from the problem of the whole data.
----@param p mascon.xpcs.Problem
----@return table { [place] = value }
-function M.find(p)
+--- The fields of a problem on a coarse copy of its data.
+local function on_coarse(p)
   local data, k = coarse(p.data)
   local settings = {}
   for key, v in pairs(p) do settings[key] = v end
   settings.data, settings.t, settings.kd, settings.ks, settings.watch, settings.weights, settings.engine = data, data.t,
     p.kd * k, p.ks * k, nil, nil, nil
+  return settings
+end
+
+--- A problem on a coarse copy of the data, with the linear loss.
+function M.coarse_problem(p)
+  local settings = on_coarse(p)
+  settings.loss = 'linear'
+  return problem.new(settings)
+end
+
+--- Starting values of the free physical parameters (by place), from the problem of the whole data.
+---@param p mascon.xpcs.Problem
+---@return table { [place] = value }
+function M.find(p)
+  local settings = on_coarse(p)
   local linear = settings
   if p.loss ~= 'linear' then
     linear = {}
@@ -100,7 +113,7 @@ function M.find(p)
   for i, z in ipairs(list) do
     local x = {}
     for a, place in ipairs(p.free) do x[a] = z[place] end
-    found[i] = { projected(q, mc.scope(function() return q:at(x) end)), i, x }
+    found[i] = { M.projected(q, mc.scope(function() return q:at(x) end)), i, x }
   end
   table.sort(found, function(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end)
   -- short fits from the best places

@@ -22,6 +22,7 @@ State.__index = State
 local OPTS = {
   dir = { './checkpoints', 'string' }, keep = { 3, 'integer >= 1' }, resume = { true, 'bool' }, every = { 1,
     'number >= 0' }, share = { 0.01, 'number > 0' }, block_values = { nil, 'integer >= 1' },
+  blocks = { nil, 'integer >= 1' }, min_success_rate = { 0, 'number >= 0' },
 }
 
 local function path_of(dir, k) return ('%s/xpcs_state_%06d.npz'):format(dir, k) end
@@ -44,7 +45,7 @@ local function fingerprint(data, opts)
   for k, v in pairs(opts or {}) do
     if type(v) ~= 'function' and k ~= 'progress' then plain[k] = v end
   end
-  return mc.manifest.hash { packed = data.packed or data.key, holes = data.holes, phi = data.phi, t = data.t,
+  return mc.manifest.hash { packed = data.packed or data.key, weight = data.weight, sigma = data.sigma, holes = data.holes, phi = data.phi, t = data.t,
     options = plain, version = M.VERSION }
 end
 
@@ -76,13 +77,15 @@ end
 ---@param data mascon.xpcs.Data
 ---@param fit_options table
 ---@param opts? table dir './checkpoints' · keep 3 · resume true · every 1 s at the earliest · share 0.01 of the time at
----  most
+---  most · blocks: instead of every and share, one after so many blocks · block_values · min_success_rate 0: least share
+---  of the last 100 blocks whose sums are finite
 ---@return mascon.xpcs.State with engine, warnings, resumed, statistics
 function M.new(data, fit_options, opts)
   local o = check.opts('xpcs.state', opts, OPTS, 3)
   local ok, why = mc.file.make_folder(o.dir)
   if not ok then check.error('xpcs: ' .. why, 2) end
-  local self = setmetatable({ dir = o.dir, keep = o.keep, every = o.every, share = o.share, log = {}, at = 0,
+  local self = setmetatable({ dir = o.dir, keep = o.keep, every = o.every, share = o.share, blocks = o.blocks,
+    since = 0, least_success = o.min_success_rate, log = {}, at = 0,
     number = 0, warnings = {}, written = 0, saving = 0,
     last = lib.clock_seconds(), started = lib.clock_seconds() }, State)
   self.fingerprint = fingerprint(data, fit_options)
@@ -148,6 +151,11 @@ function State:run(data, p, kind)
   local before = p.from and p.from.state[{ 1, 1 }]:item() + p.from.state[{ 2, 1 }]:item() or 0
   p.between = function(state, tile)
     before = note(self, state, before)
+    self.since = self.since + 1
+    if self.statistics.success_rate < self.least_success and self.statistics.total_batches >= 10 then
+      check.error(('xpcs: only %.0f %% of the last blocks gave finite sums, and min_success_rate is %g; look at the '
+        .. 'starting values and the data'):format(100 * self.statistics.success_rate, self.least_success), 0)
+    end
     self.partial = { key = key, state = state, tile = tile }
     if tile <= #data.tiles then self:maybe() end
     if self.watch then self.watch(self) end -- tests stop here
@@ -161,6 +169,10 @@ end
 
 --- Writes when the last writing is long enough ago, and writing has not taken more than its share.
 function State:maybe()
+  if self.blocks then
+    if self.since >= self.blocks then self:save() end
+    return
+  end
   local now = lib.clock_seconds()
   if now - self.last < self.every or self.saving > self.share * (now - self.started) and self.every > 0 then return end
   self:save()
@@ -185,7 +197,7 @@ function State:save()
   local path = path_of(self.dir, self.number)
   mc.save(path, arrays)
   for i, k in ipairs(numbers(self.dir)) do if i > self.keep then os.remove(path_of(self.dir, k)) end end
-  self.last = lib.clock_seconds()
+  self.last, self.since = lib.clock_seconds(), 0
   self.saving = self.saving + self.last - start
   self.written = self.written + 1
   return path

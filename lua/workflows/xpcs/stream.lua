@@ -19,7 +19,7 @@ local T, G = data_of.TILE, data_of.GROUP
 local QUANTILES = 300 -- times of the thinned matrices from which contrast and offset start
 
 --- Size and a hash of the first and last MiB of a file.
-local function source_key(path)
+function M.source_key(path)
   local f = assert(io.open(path, 'rb'))
   local size = f:seek 'end'
   f:seek('set', 0)
@@ -32,7 +32,7 @@ end
 
 --- What a packed file must agree in.
 local function key_of(path, about, o)
-  return mc.manifest.hash { version = M.VERSION, source = source_key(path), q = about.q, phi = about.phi,
+  return mc.manifest.hash { version = M.VERSION, source = M.source_key(path), q = about.q, phi = about.phi,
     first = about.first, last = about.last, drop = about.drop, names = about.datasets,
     dtype = o.dtype, block = o.block_values, full = o.full_matrices }
 end

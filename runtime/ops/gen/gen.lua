@@ -4,7 +4,10 @@
 -- output names this file in line 1 and is rewritten only when its text changed, so that make rebuilds what depends on a real change.
 local src, out, levels = arg[1], arg[2], arg[3] or 'v2 v3 v4'
 local T = dofile(src .. '/runtime/ops/ops.lua')
-local expr = dofile(src .. '/lua/mascon/compile/native/scalar.lua')
+for _, name in ipairs { 'scalar', 'emit' } do -- under the names that the library finds their copies by
+  package.preload['mascon.gen.' .. name] = function() return dofile(('%s/runtime/ops/%s.lua'):format(src, name)) end
+end
+local scalar, emit = require 'mascon.gen.scalar', require 'mascon.gen.emit'
 local derivative = dofile(src .. '/runtime/ops/derivative.lua')
 
 local DT, CODE = T.dtypes, {}
@@ -12,6 +15,7 @@ for i, d in ipairs(DT) do
   d.code, CODE[d[1]], DT[d[1]] = i - 1, i - 1, d
   d.wide = (d.size == 8) and 'uint64_t' or 'uint32_t'
 end
+local E = emit.new('c', DT)
 
 local function write(path, text)
   local f = io.open(path, 'rb')
@@ -20,6 +24,14 @@ local function write(path, text)
   if old == text then return end
   f = assert(io.open(path, 'wb'))
   f:write(text)
+  f:close()
+end
+
+-- what the library reads of this folder
+for _, name in ipairs { 'scalar', 'emit' } do
+  local f = assert(io.open(('%s/runtime/ops/%s.lua'):format(src, name), 'rb'))
+  local head = ('-- copied by runtime/ops/gen/gen.lua from runtime/ops/%s.lua\n'):format(name)
+  write(('%s/lua/mascon/gen/%s.lua'):format(out, name), head .. f:read '*a')
   f:close()
 end
 
@@ -87,11 +99,11 @@ do
     if n and r.rules == 'auto' then
       assert(not r.d or #r.d == n, r[1] .. ': d needs a formula for each operand')
       if continuous and not r.d then
-        r.d = derivative.of(expr.parse, r.fx or r.expr, n, of)
-        if r.cexpr and not r.cd then r.cd = derivative.of(expr.parse, r.cexpr, n, of) end
+        r.d = derivative.of(r.fx or r.expr, n, of)
+        if r.cexpr and not r.cd then r.cd = derivative.of(r.cexpr, n, of) end
       end
       for _, list in ipairs { r.d or {}, r.cd or {} } do
-        for i, text in ipairs(list) do if not text:find '^none: ' then list[i] = derivative.text(expr.parse(text)) end end
+        for i, text in ipairs(list) do if not text:find '^none: ' then list[i] = scalar.text(scalar.parse(text)) end end
       end
     elseif r.family == 'reduce' and r.rules == 'auto' then
       assert(r.d, r[1] .. ": a reduction needs d, the derivative by an element a (y: the result), or the key of a rule")
@@ -176,28 +188,22 @@ end
 -- ---------------------------------------------------------------- elementwise kernels and the table of one ISA level (compiled per level)
 local function ewise(o, r, d)
   local name, n = r[1], EWISE[r.family]
-  local body = expr.c(expr.parse(expr.text(r, d)), d)
-  local rd = expr.result(r, d, DT)
+  local v = { 'a', 'b', 'c' }
+  local e = E.element(r, d, { unpack(v, 1, n) })
+  local body, rd = e.value, e.dtype
   local types = { d.c, d.c, d.c }
   if r.family == 'where' then types[1] = 'uint8_t' end
-  local v = { 'a', 'b', 'c' }
   o[#o + 1] = ('void MCK(%s_%s)(const mck_ewise *k);\nvoid MCK(%s_%s)(const mck_ewise *k)\n{\n    const int64_t n = k->n;\n    %s *const o = k->out;\n'):format(name, d[1], name, d[1], rd.c)
   for i = 1, n do o[#o + 1] = ('    const %s *const x%d = k->in[%d];\n'):format(types[i], i, i - 1) end
-  if expr.guarded(r, d) then
-    o[#o + 1] = '    for (int64_t i = 0; i < n; i++) {\n        const ' .. d.c .. ' b = x2[i * k->stride[1]];\n        if (' .. r.guard .. ') {\n            if (!*k->status)\n                *k->status = i + 1;\n            break;\n        }\n    }\n'
+  if e.forbidden then
+    o[#o + 1] = '    for (int64_t i = 0; i < n; i++) {\n        const ' .. d.c .. ' b = x2[i * k->stride[1]];\n        if (' .. e.forbidden .. ') {\n            if (!*k->status)\n                *k->status = i + 1;\n            break;\n        }\n    }\n'
   end
-  if r.fix and d.kind == 'f' then -- exact only on a range: blocks that leave it take the slow, exact function where needed
-    local args, list = {}, {}
-    for i = 1, n do
-      args[i] = ('x%d[i * k->stride[%d]]'):format(i, i - 1)
-      list[i] = v[i]
-    end
-    local call = table.concat(list, ', ')
+  if e.test then -- exact only on a range: blocks that leave it take the slow, exact function where needed
     local load = ''
-    for i = 1, n do load = load .. ('        const %s %s = %s;\n'):format(d.c, v[i], args[i]) end
-    o[#o + 1] = ('    int off = 0;\n    for (int64_t i = 0; i < n; i++) {\n%s        off |= (MCK_NEEDS_FIX_%s_%s(%s)) != 0;\n    }\n'):format(load, r.fix, d[1], call)
-    o[#o + 1] = ('    if (off) {\n        for (int64_t i = 0; i < n; i++) {\n%s            o[i] = MCK_NEEDS_FIX_%s_%s(%s) ? mck_%s_%s_slow(%s) : %s;\n        }\n        return;\n    }\n'):format(
-      load:gsub('        const', '            const'), r.fix, d[1], call, r.fix, d[1], call, body)
+    for i = 1, n do load = load .. ('        const %s %s = x%d[i * k->stride[%d]];\n'):format(d.c, v[i], i, i - 1) end
+    o[#o + 1] = ('    int off = 0;\n    for (int64_t i = 0; i < n; i++) {\n%s        off |= (%s) != 0;\n    }\n'):format(load, e.test)
+    o[#o + 1] = ('    if (off) {\n        for (int64_t i = 0; i < n; i++) {\n%s            o[i] = %s;\n        }\n        return;\n    }\n'):format(
+      load:gsub('        const', '            const'), e.careful)
   end
   -- one loop per pattern of strides: all contiguous, or one value for all i in some operands
   local patterns = n == 1 and { { 1 } } or n == 2 and { { 1, 1 }, { 1, 0 }, { 0, 1 } }
@@ -213,19 +219,18 @@ local function ewise(o, r, d)
       elseif p[i] == 1 then t[#t + 1] = ('%s    const %s %s = x%d[i];\n'):format(indent, types[i], v[i], i) end
     end
     for i = 1, n do if not body:find('%f[%w_]' .. v[i] .. '%f[^%w_]') then t[#t + 1] = ('%s    (void)%s;\n'):format(indent, v[i]) end end
-    t[#t + 1] = ('%s    o[i] = (%s)%s;\n%s}\n'):format(indent, rd.c, body, indent)
-    if rd.kind == 'c' then t[#t] = ('%s    o[i] = %s;\n%s}\n'):format(indent, body, indent) end
+    t[#t + 1] = ('%s    o[i] = %s;\n%s}\n'):format(indent, body, indent)
     return table.concat(t)
   end
   if n == 1 then
     o[#o + 1] = loop(patterns[1], '    ')
-  elseif body:find 'mck_[a-z0-9_]+%(' and n == 2 and not body:find '^mck_m[ai][xn]i' then
+  elseif body:find 'mck_[a-z0-9_]+%(' and n == 2 and not body:find '^%([%w_]+%)mck_m[ai][xn]i' then
     -- a function call per element: one loop; an operand that is one value is spread over a buffer, so that the function stands here once
     o[#o + 1] = ('    for (int64_t first = 0; first < n; first += SPREAD) {\n        const int64_t m = n - first < SPREAD ? n - first : SPREAD;\n        %s sa[SPREAD], sb[SPREAD];\n'):format(d.c)
     o[#o + 1] = '        const int one_a = k->stride[0] == 0 && n > 1, one_b = k->stride[1] == 0 && n > 1;\n'
     o[#o + 1] = '        for (int64_t i = 0; one_a && i < m; i++)\n            sa[i] = *x1;\n        for (int64_t i = 0; one_b && i < m; i++)\n            sb[i] = *x2;\n'
     o[#o + 1] = ('        const %s *const pa = one_a ? sa : x1 + first, *const pb = one_b ? sb : x2 + first;\n        %s *const po = o + first;\n        MC_IVDEP\n        for (int64_t i = 0; i < m; i++) {\n            const %s a = pa[i], b = pb[i];\n'):format(d.c, rd.c, d.c)
-    o[#o + 1] = (rd.kind == 'c' and '            po[i] = %s;\n        }\n    }\n' or '            po[i] = (' .. rd.c .. ')%s;\n        }\n    }\n'):format(body)
+    o[#o + 1] = ('            po[i] = %s;\n        }\n    }\n'):format(body)
   else
     for q, p in ipairs(patterns) do
       local c = {}
@@ -245,7 +250,7 @@ local function cast(o, to, from)
     o[#o + 1] = ('static void %s(int64_t n, void *out, int64_t so, const void *in, int64_t si)\n{\n    cast_i16_i16(n, out, so, in, si);\n}\n\n'):format(name)
     return
   end
-  local body = from == to and 'x[i * si]' or expr.cast('x[i * si]', from, to, DT)
+  local body = from == to and 'x[i * si]' or E.cast('x[i * si]', from, to)
   local flat = body:gsub('x%[i %* si%]', 'x[i]')
   local same = from == to and ('    if (si == 1 && so == 1) {\n        memcpy(out, in, (size_t)n * sizeof *x);\n        return;\n    }\n'):format() or
     ('    if (si == 1 && so == 1) {\n        MC_IVDEP\n        for (int64_t i = 0; i < n; i++)\n            o[i] = %s;\n        return;\n    }\n'):format(flat)
@@ -261,7 +266,7 @@ local function cast(o, to, from)
   o[#o + 1] = ('    for (int64_t i = 0; i < n; i++)\n        o[i * so] = %s;\n}\n\n'):format(body)
 end
 
-local INCLUDES = '#include "mck.h"\n#include "mck_math.h"\n%s#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include <string.h>\n\n#define SPREAD 256\n\n'
+local INCLUDES = '#include "%s"\n#include "mck_math.h"\n%s#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include <string.h>\n\n#define SPREAD 256\n\n'
 do -- elementwise kernels, in files that compile in parallel; the long special functions apart, so that their headers touch nothing else
   local GROUPS = { { 'ewise', 12, '' }, { 'special', 6, '#include "mck_special.h"\n' } }
   local function part(name, count) -- by the name alone, so that a new row leaves the other parts as they are
@@ -271,7 +276,7 @@ do -- elementwise kernels, in files that compile in parallel; the long special f
   end
   for _, group in ipairs(GROUPS) do
     local parts = {}
-    for i = 1, group[2] do parts[i] = { header(('elementwise kernels of one ISA level, %s part %d'):format(group[1], i)), INCLUDES:format(group[3]) } end
+    for i = 1, group[2] do parts[i] = { header(('elementwise kernels of one ISA level, %s part %d'):format(group[1], i)), INCLUDES:format('mck_ewise.h', group[3]) } end
     for _, r in ipairs(T.ops) do
       if EWISE[r.family] and (r.kernels or 'ewise') == group[1] then
         local at = part(r[1], group[2])
@@ -285,7 +290,7 @@ do -- elementwise kernels, in files that compile in parallel; the long special f
 end
 
 do -- conversions apart from the table, which a new row changes
-  local o = { header 'conversions of one ISA level', INCLUDES:format '', '#include "mc_gen_kernels.h"\n\n' }
+  local o = { header 'conversions of one ISA level', INCLUDES:format('mck.h', ''), '#include "mc_gen_kernels.h"\n\n' }
   cast(o, DT.i16, DT.i16)
   for _, to in ipairs(DT) do
     for _, from in ipairs(DT) do
@@ -304,8 +309,13 @@ end
 
 do
   local o = { header 'the kernel table of one ISA level', '#include "mck.h"\n#include "mc_gen_kernels.h"\n\n' }
+  local declared = {}
   for _, k in ipairs(kernels) do
-    for _, d in ipairs(DT) do if k[2][d[1]] then o[#o + 1] = ('void MCK(%s_%s)(const mck_%s *k);\n'):format(k[1], d[1], k.sig) end end
+    if not declared[k.sig] then o[#o + 1] = ('struct mck_%s;\n'):format(k.sig) end
+    declared[k.sig] = true
+    for _, d in ipairs(DT) do
+      if k[2][d[1]] then o[#o + 1] = ('void MCK(%s_%s)(const struct mck_%s *k);\n'):format(k[1], d[1], k.sig) end
+    end
   end
   for _, f in ipairs(T.functions) do o[#o + 1] = ('void MCK(%s)(void);\n'):format(f) end
   o[#o + 1] = '\nconst mck_any_fn MCK_CAT(mck_kernels, MC_ISA)[][MC_NDTYPE] = {\n'
@@ -320,6 +330,21 @@ do
   write(out .. '/gen/mck_gen_table.c', table.concat(o))
 end
 
+-- ---------------------------------------------------------------- variants of families: words in the order of their rows
+local function variants()
+  local of, without = {}, {}
+  for _, r in ipairs(T.ops) do
+    local list = of[r.family] or {}
+    if r.variant then
+      list[r.variant] = list[r.variant] or #list
+      if list[r.variant] == #list then list[#list + 1] = r.variant end
+      of[r.family] = list
+    else without[r.family] = r[1] end
+    assert(not (of[r.family] and without[r.family]), r[1] .. ': a variant stands in every row of its family or in none')
+  end
+  return of
+end
+
 -- ---------------------------------------------------------------- mc_gen_families.h: the drivers, one per family of the table
 do
   local names = {}
@@ -330,6 +355,14 @@ do
   local o = { header 'families and their drivers; part of mc_ops.h', 'enum {\n' }
   for i, n in ipairs(list) do o[#o + 1] = ('    MCI_FAMILY_%s = %d,\n'):format(n:upper(), i - 1) end
   o[#o + 1] = ('    MCI_NFAMILY = %d\n};\n'):format(#list)
+  local VARIANTS = variants()
+  for _, n in ipairs(list) do
+    local words = {}
+    for i, word in ipairs(VARIANTS[n] or {}) do
+      words[i] = ('    MCI_%s_%s = %d,\n'):format(n:upper(), word:upper(), i - 1)
+    end
+    if words[1] then o[#o + 1] = 'enum {\n' .. table.concat(words) .. '};\n' end
+  end
   for _, n in ipairs(list) do o[#o + 1] = ('int mci_%s_run(const mci_op *, int, mc_tensor **, int, const mc_tensor *const *, const mc_params *);\n'):format(n) end
   write(out .. '/gen/mc_gen_families.h', table.concat(o))
 end
@@ -344,6 +377,7 @@ do
     assert(fine, ('%s: %s = %s is none of: %s'):format(r[1], what, tostring(word), known))
     return ('MCI_%s_%s'):format(what:upper(), (word or 'none'):upper())
   end
+  local VARIANTS = variants()
   local o = { header 'dispatch table', '#include "ops/mc_ops.h"\n#include "mc_gen_kernels.h"\n#include <math.h>\n\n' }
   o[#o + 1] = 'const mci_op mci_ops[] = {\n'
   for _, r in ipairs(order) do
@@ -362,11 +396,12 @@ do
       if p[2] == 'int' or p[2] == 'bool' then ints = ints + 1 end
       if p[1] == 'reverse' and ints == 1 then reverse = 1 end
     end
-    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %s, %s},\n'):format(
+    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %d, %d, %s, %s, %d},\n'):format(
       r.says or r[1], r.id, family:upper(), family, nin, r.nout == 'list' and 255 or r.nout or 1,
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
       r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '),
-      pieces, field(r, 'skip', 'fill hold count kernel'), field(r, 'finish', 'mean var std skew kurtosis log nan refuse'), reverse, r.fill or '0', r.nothing or '0')
+      pieces, field(r, 'skip', 'fill hold count kernel'), field(r, 'finish', 'mean var std skew kurtosis log nan refuse'), reverse,
+      r.joins or 0, r.variant and VARIANTS[r.family][r.variant] or 0, r.fill or '0', r.nothing or '0', r.by_value and 1 or 0)
   end
   o[#o + 1] = ('};\nconst int mci_nop = %d;\n\nconst int32_t mci_itemsize_table[] = {'):format(#T.ops)
   for _, d in ipairs(DT) do o[#o + 1] = d.size .. ', ' end
@@ -395,10 +430,18 @@ local function lua_value(v, indent)
   for _, k in ipairs(keys) do o[#o + 1] = ('[%q] = %s'):format(k, lua_value(v[k])) end
   return '{ ' .. table.concat(o, ', ') .. ' }'
 end
+local function named_numbers(t)
+  local keys, o = {}, {}
+  for k in pairs(t) do keys[#keys + 1] = k end
+  table.sort(keys)
+  for i, k in ipairs(keys) do o[i] = ('%s = %d'):format(k, t[k]) end
+  return '{ ' .. table.concat(o, ', ') .. ' }'
+end
 do
   local EXPORTED = { -- fields of a row that Lua sees
     'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module',
     'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value', 'truth', 'own_out', 'by_rows', 'joins',
+    'light', 'variant', 'compute', 'columns', 'law', 'inverse', 'batch', 'wide',
   }
   -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
   local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'd', 'cd', 'hand', 'fix', 'guard', 'kernels', 'example', 'work', 'operands' }
@@ -436,7 +479,7 @@ local function row(r) return setmetatable(r, meta) end
 local L = {
 ]]):format(table.concat(keys, ', ')), table.concat(lists), '}\nreturn {\n  version = ', lua_value(T.version), ',\n  dtypes = {\n' }
   for _, d in ipairs(DT) do o[#o + 1] = '    ' .. lua_value { d[1], code = d.code, kind = d.kind, size = d.size, npy = d.npy, real = d.real, compute = d.compute, c = d.c, wide = d.wide } .. ',\n' end
-  o[#o + 1] = '  },\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n' .. table.concat(rows) .. '  },\n}\n'
+  o[#o + 1] = '  },\n  elementwise = ' .. named_numbers(EWISE) .. ',\n  statuses = ' .. lua_value(T.statuses) .. ',\n  ops = {\n' .. table.concat(rows) .. '  },\n}\n'
   local said = header('what the rows of ops say of themselves', '-- ')
   write(out .. '/lua/mascon/gen/ops_text.lua', said .. 'return {\n' .. table.concat(texts) .. '}\n')
   write(out .. '/lua/mascon/gen/ops.lua', table.concat(o))

@@ -15,13 +15,13 @@ for _, r in ipairs {
   { 'fft', 'discrete Fourier transform X_k = sum_t x_t exp(-2 pi i k t / n)', work = 3.2 }, { 'ifft', 'inverse of fft, scaled by 1/n', work = 3.2 },
   { 'rfft', 'transform of a real signal, bins 0..n/2', work = 3.4, example = "mc.fft.rfft(mc.tensor{1, 1, 1, 1})  --> c128[3]@cpu { 4+0i, 0+0i, 0+0i }" }, { 'irfft', 'inverse of rfft; n is 2 (bins - 1) by default', work = 3.2 },
 } do
-  op { r[1], family = 'fft', dtypes = { 'f32', 'f64', 'c64', 'c128' }, promote = 'float', params = FP, tol = 'FFT', rules = r[1], namespace = 'fft', method = false, work = r.work, example = r.example, doc = r[2], source = STD }
+  op { r[1], family = 'fft', variant = r[1], dtypes = { 'f32', 'f64', 'c64', 'c128' }, promote = 'float', params = FP, tol = 'FFT', rules = r[1], namespace = 'fft', method = false, work = r.work, example = r.example, doc = r[2], source = STD }
 end
 
 for _, r in ipairs {
   { 'dct', 'discrete cosine transform, types 1 to 4', work = 1.2 }, { 'idct', 'inverse of dct', work = 1.2 }, { 'dst', 'discrete sine transform, types 1 to 4' }, { 'idst', 'inverse of dst' },
 } do
-  op { r[1], family = 'dct', own_out = true, module = 'mascon.fft.dct', nin = 1, dtypes = FC, promote = 'float', tol = 'FFT', rules = r[1], namespace = 'fft', method = false, work = r.work, example = r.example, doc = r[2], source = 'SciPy fft.' .. r[1] .. '; A fast cosine transform in one and two dimensions, 1980' }
+  op { r[1], family = 'dct', variant = r[1], own_out = true, module = 'mascon.fft.dct', nin = 1, dtypes = FC, promote = 'float', tol = 'FFT', rules = r[1], namespace = 'fft', method = false, work = r.work, example = r.example, doc = r[2], source = 'SciPy fft.' .. r[1] .. '; A fast cosine transform in one and two dimensions, 1980' }
 end
 
 -- ---------------------------------------------------------------- kernels and their other functions

@@ -40,17 +40,17 @@ for _, r in ipairs {
   { 'binomial', COUNTS, { number 'n', number 'p' }, 'whole n with 0 <= n <= 2^53 and 0 <= p <= 1 are needed', 'successes in n trials, each with probability p', PHILOX .. 'Hoermann, The generation of binomial random variates, 1993; inversion below a mean of 10', result = 'i64' },
   { 'negative_binomial', COUNTS, { number 'n', number 'p' }, 'n > 0 and 0 < p <= 1 are needed', 'failures before success n, each trial succeeding with probability p', MARSAGLIA .. '; Poisson numbers of gamma means', result = 'i64' },
   { 'hypergeometric', COUNTS, { number 'ngood', number 'nbad', number 'nsample' }, 'whole counts >= 0 with nsample <= ngood + nbad <= 10^15 are needed', 'good ones among nsample drawn without replacement from ngood and nbad', PHILOX .. 'Stadlober, The ratio of uniforms approach for generating discrete random variates, 1990', result = 'i64' },
-  { 'multinomial', COUNTS, { number 'n', number 'p' }, 'a whole n >= 0 and weights >= 0 with a positive finite sum are needed', 'how n trials fall into categories with the weights p (last axis)', PHILOX .. 'binomial counts category by category: Non-uniform random variate generation, 1986, XI.1', result = 'i64' },
+  { 'multinomial', COUNTS, { number 'n', number 'p' }, 'a whole n >= 0 and weights >= 0 with a positive finite sum are needed', 'how n trials fall into categories with the weights p (last axis)', PHILOX .. 'binomial counts category by category: Non-uniform random variate generation, 1986, XI.1', result = 'i64', wide = 2 },
 } do
   local name = 'random_' .. r[1]
-  op { name, family = 'random', nin = 'list', dtypes = r[2], result = r.result, params = r[3], guard_text = r[4], method = false, tol = 'EXACT', rules = (r.result or r[1] == 'rademacher') and 'none: counts' or name, doc = r[5], source = r[6] }
+  op { name, family = 'random', wide = r.wide, nin = 'list', dtypes = r[2], result = r.result, params = r[3], guard_text = r[4], method = false, tol = 'EXACT', rules = (r.result or r[1] == 'rademacher') and 'none: counts' or name, doc = r[5], source = r[6] }
   kernels('random', { { name, r.kernel and { r.kernel } or (r[1] == 'uniform' or r[1] == 'normal') and { 'f32', 'f64' } or { 'f64' } } })
 end
 for _, r in ipairs {
   { 'sobol', "Sobol' points in [0, 1)^d", "Sobol', Distribution of points in a cube, 1967; direction numbers: Constructing Sobol sequences with better two-dimensional projections, 2008" },
   { 'halton', 'Halton points in [0, 1)^d', 'Halton, On the efficiency of certain quasi-random sequences of points, 1960' },
 } do
-  op { 'random_' .. r[1], family = 'sequence', nin = 'list', dtypes = { 'f64' }, method = false, tol = 'EXACT', rules = 'none: constant', doc = r[2], source = r[3] }
+  op { 'random_' .. r[1], family = 'sequence', variant = r[1], nin = 'list', dtypes = { 'f64' }, method = false, tol = 'EXACT', rules = 'none: constant', doc = r[2], source = r[3] }
   kernels('sequence', { { 'random_' .. r[1], { 'f64' } } })
   functions(r[1] .. '_table')
 end

@@ -7,11 +7,11 @@
 -- would push each other's constants out of the registers (measured: half the speed). Ops that need a slow path for rare
 -- elements, or forbid some, go over their block again. The name of a function is the hash of its text. Holds the text.
 local lib = require 'mascon.core.ffi'
-local scalar = require 'mascon.compile.native.scalar'
+local emit = require 'mascon.gen.emit'
 
 local M = {}
 
-local EWISE = { unary = true, binary = true, ternary = true, where = true }
+local EWISE = lib.gen.elementwise
 local SHORT, BLOCK = 16, 256 -- BLOCK: elements of what one loop hands to the next; stays in the first-level cache
 
 local by_id, by_code, by_name = lib.by_id, {}, {}
@@ -40,26 +40,8 @@ end
 
 -- ---------------------------------------------------------------- one op
 
-local trees, heavy = {}, {}
-local function formula(row, d)
-  local text = scalar.text(row, d)
-  trees[text] = trees[text] or scalar.parse(text)
-  return trees[text], text
-end
-
--- functions of a few instructions; a loop with two of the others keeps neither's constants in registers
-local LIGHT = {}
-for name in ('abs maximum minimum sqrt floor ceil trunc rint round sign copysign isnan isinf isfinite signbit fma real imag make add sub mul neg eq ne conj shl shr bits'):gmatch '%S+' do
-  LIGHT[name] = true
-end
-
-local function is_heavy(tree)
-  if tree[1] == 'call' and not LIGHT[tree[2]] then return true end
-  for i = 2, #tree do if type(tree[i]) == 'table' and is_heavy(tree[i]) then return true end end
-  return false
-end
-
-local LETTERS = { 'a', 'b', 'c' }
+local E = emit.new('c', by_name, lib.gen.ops)
+M.emitter = E
 
 --- An instruction as C: { fast, slow (lines), uses, var, c (type), heavy, careful (has a slow path or a forbidden operand), special }.
 local function instruction(c, var, register)
@@ -67,35 +49,23 @@ local function instruction(c, var, register)
   local e = { var = var, c = rd.c, uses = {}, fast = {}, slow = {} }
   for i, r in ipairs(c.src) do e.uses[i] = register[r] end
   if c.op < 0 then
-    e.fast[1] = ('const %s %s = %s;'):format(rd.c, var, scalar.cast(register[c.src[1]], d, rd, by_name))
+    e.fast[1] = ('const %s %s = %s;'):format(rd.c, var, E.cast(register[c.src[1]], d, rd))
     e.slow = e.fast
     return e
   end
   local row = by_id[c.op]
   if not row or not EWISE[row.family] then return nil, 'an op that is no elementwise one' end
-  local names = {}
-  for i, v in ipairs(e.uses) do names[LETTERS[i]] = v end
-  local tree, text = formula(row, d)
-  if heavy[text] == nil then heavy[text] = is_heavy(tree) end
-  e.heavy, e.special = heavy[text] or row.kernels == 'special', row.kernels == 'special'
-  local value = scalar.c(tree, d, names)
-  if rd.kind ~= 'c' then value = ('(%s)%s'):format(rd.c, value) end
-  local careful = value
-  if row.fix and d.kind == 'f' then
-    local list = table.concat(e.uses, ', ')
-    local test = ('MCK_NEEDS_FIX_%s_%s(%s)'):format(row.fix, d[1], list)
-    e.fast[1] = ('off |= (%s) != 0;'):format(test)
-    careful = ('%s ? mck_%s_%s_slow(%s) : %s'):format(test, row.fix, d[1], list, value)
-  end
-  if scalar.guarded(row, d) then
-    local test = row.guard:gsub('%f[%w_][abc]%f[^%w_]', names)
-    e.fast[#e.fast + 1] = ('off |= (%s);'):format(test)
-    e.slow[1] = ('if (%s) {\n    *op = MC_OP_%s;\n    return first + i + 1;\n}'):format(test, row[1]:upper())
+  local x = E.element(row, d, e.uses)
+  e.heavy, e.special = x.heavy, x.special
+  if x.test then e.fast[1] = ('off |= (%s) != 0;'):format(x.test) end
+  if x.forbidden then
+    e.fast[#e.fast + 1] = ('off |= (%s);'):format(x.forbidden)
+    e.slow[1] = ('if (%s) {\n    *op = MC_OP_%s;\n    return first + i + 1;\n}'):format(x.forbidden, row[1]:upper())
     e.guard = row[1]:upper()
   end
   e.careful = #e.fast > 0
-  e.fast[#e.fast + 1] = ('const %s %s = %s; /* %s */'):format(rd.c, var, value, row[1])
-  e.slow[#e.slow + 1] = ('const %s %s = %s; /* %s */'):format(rd.c, var, careful, row[1])
+  e.fast[#e.fast + 1] = ('const %s %s = %s; /* %s */'):format(rd.c, var, x.value, row[1])
+  e.slow[#e.slow + 1] = ('const %s %s = %s; /* %s */'):format(rd.c, var, x.careful, row[1])
   return e
 end
 
@@ -199,11 +169,11 @@ function M.emit(group, leaves, results)
     register[k - 1] = v
     if one[k] then
       local x = ('*(const %s *)in[%d]'):format(from.c, k - 1)
-      alone[v] = { c = want.c, k = k, text = from == want and x or scalar.cast('(' .. x .. ')', from, want, by_name) }
+      alone[v] = { c = want.c, k = k, text = from == want and x or E.cast('(' .. x .. ')', from, want) }
     else
       head[#head + 1] = ('const %s *const x%d = in[%d];'):format(from.c, k, k - 1)
       local x = ('x%d[first + i]'):format(k)
-      load[v] = ('const %s %s = %s;'):format(want.c, v, from == want and x or scalar.cast(x, from, want, by_name))
+      load[v] = ('const %s %s = %s;'):format(want.c, v, from == want and x or E.cast(x, from, want))
     end
   end
   local special, ops = false, {}

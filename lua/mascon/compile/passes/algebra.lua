@@ -65,7 +65,9 @@ local function constant(graph, x)
   return graphs.use_of(graphs.constant(graph, mc.tensor(x), true), true)
 end
 
--- ---------------------------------------------------------------- rules: op name -> function(n, fast, graph) -> use of the same elements, or true when n changed
+-- ---------------------------------------------------------------- rules of arithmetic
+
+-- op name -> function(n, fast, graph) -> use of the same elements, or true when n changed; others by `law` and `inverse` of their rows
 
 local rules = {}
 
@@ -125,33 +127,28 @@ function rules.divide(n, fast, graph)
   end
 end
 
+local laws = {} -- by the word that rows have
+
 --- f(f(x)) = x
-local function involution(name)
-  return function(n)
-    local inner = made_by(n.ins[1], name)
-    if inner and fits(inner.ins[1], n) then return inner.ins[1] end
-  end
+function laws.involution(n)
+  local inner = made_by(n.ins[1], n.row[1])
+  if inner and fits(inner.ins[1], n) then return inner.ins[1] end
 end
-rules.negative, rules.bitwise_invert = involution 'negative', involution 'bitwise_invert'
-rules.logical_not = involution 'logical_not'
 
 --- f(f(x)) = f(x)
-local function idempotent(name)
-  return function(n)
-    if made_by(n.ins[1], name) and fits(n.ins[1], n) then return n.ins[1] end
-  end
+function laws.idempotent(n)
+  if made_by(n.ins[1], n.row[1]) and fits(n.ins[1], n) then return n.ins[1] end
 end
-for _, name in ipairs { 'floor', 'ceil', 'trunc', 'round' } do rules[name] = idempotent(name) end
 
 function rules.conj(n)
   if not complex(n) and fits(n.ins[1], n) then return n.ins[1] end
-  return involution 'conj'(n)
+  return laws.involution(n)
 end
 function rules.real(n) return not complex(n) and fits(n.ins[1], n) and n.ins[1] or nil end
 function rules.positive(n) return fits(n.ins[1], n) and n.ins[1] or nil end
 
---- abs and square do not see the sign.
-local function even(n)
+--- The sign does not count.
+function laws.even(n)
   local kind = KIND[NAME[n.compute]]
   if kind ~= 'f' and kind ~= 'i' then return nil end -- -x of an unsigned x is another number
   local inner = made_by(n.ins[1], 'negative') or made_by(n.ins[1], 'abs')
@@ -160,14 +157,11 @@ local function even(n)
     return true
   end
 end
-function rules.abs(n) return even(n) end
-function rules.square(n) return even(n) end
 
-local function of_itself(n)
+--- f(x, x) = x
+function laws.same(n)
   if same_use(n.ins[1], n.ins[2]) and fits(n.ins[1], n) then return n.ins[1] end
 end
-rules.maximum, rules.minimum, rules.logical_and, rules.logical_or = of_itself, of_itself, of_itself, of_itself
-rules.bitwise_and, rules.bitwise_or = of_itself, of_itself
 
 rules['where'] = function(n)
   local c, a, b = n.ins[1], n.ins[2], n.ins[3]
@@ -177,14 +171,14 @@ rules['where'] = function(n)
   if NAME[c.value.dtype] == 'bool' and fits(chosen, n) then return chosen end
 end
 
---- inverse(f(x)) = x, for numbers in the domain.
-local function undoes(name)
-  return function(n, fast)
-    local inner = fast and made_by(n.ins[1], name)
-    if inner and fits(inner.ins[1], n) then return inner.ins[1] end
-  end
+--- f(inverse(x)) = x, for numbers in the domain.
+local function undoes(n, fast)
+  local inner = fast and made_by(n.ins[1], n.row.inverse)
+  if inner and fits(inner.ins[1], n) then return inner.ins[1] end
 end
-rules.exp, rules.log, rules.expm1, rules.log1p, rules.reciprocal = undoes 'log', undoes 'exp', undoes 'log1p', undoes 'expm1', undoes 'reciprocal'
+
+--- The rule of a row: one of its own, or by what its row says of it.
+local function rule_of(row) return rules[row[1]] or laws[row.law] or row.inverse and undoes end
 
 -- ---------------------------------------------------------------- conversions
 
@@ -217,7 +211,7 @@ end
 function M.run(graph, options)
   local fast, report = options.math == 'fast', { applied = 0 }
   rewrite.sweep(graph, function(n, map)
-    local rule = n.kind == 'op' and n.compute >= 0 and rules[n.row[1]]
+    local rule = n.kind == 'op' and n.compute >= 0 and rule_of(n.row)
     for _ = 1, 4 do
       local r
       if n.kind == 'copy' then r = conversion(n) elseif rule then r = rule(n, fast, graph) end
@@ -227,7 +221,7 @@ function M.run(graph, options)
         map[n.outs[1]] = r
         break
       end
-      rule = n.kind == 'op' and rules[n.row[1]]
+      rule = n.kind == 'op' and rule_of(n.row)
     end
   end)
   return report

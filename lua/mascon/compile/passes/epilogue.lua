@@ -37,7 +37,7 @@ function M.run(graph)
     if n.kind == 'fused' or (n.kind == 'op' and fuse.eligible(n)) then
       for _, u in ipairs(n.ins) do
         local p = u.value.node
-        if p and p.kind == 'op' and p.row[1] == 'matmul' and not taken[p] then
+        if p and p.kind == 'op' and p.row.family == 'matmul' and not taken[p] then
           local v, why = u.value, nil
           local plain, read = true, kept[v] -- read: by others too
           for reader in pairs(readers[v]) do read = read or reader ~= n end

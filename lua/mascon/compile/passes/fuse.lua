@@ -11,7 +11,7 @@ local tensor = require 'mascon.core.tensor'
 local M = { name = 'fuse', doc = 'runs neighbouring elementwise ops of one shape block by block' }
 
 local CODE, NAME = tensor.code, tensor.name
-local EWISE = { unary = true, binary = true, ternary = true, where = true }
+local EWISE = require('mascon.core.ffi').gen.elementwise
 local REAL = { c64 = 'f32', c128 = 'f64' }
 local MOST, OPERANDS, REGISTERS = 28, 60, 62 -- nodes of a group; leaves and results, and registers, of a program
 

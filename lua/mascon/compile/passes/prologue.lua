@@ -11,8 +11,6 @@ local tensor = require 'mascon.core.tensor'
 local M = { name = 'prologue', doc = 'lets reductions read what groups make without writing it' }
 
 local FULL = { [tensor.code.f32] = true, [tensor.code.f64] = true }
-local TRUTH = { any = true, all = true, count_nonzero = true }
-local BY_ROWS = { prod = true, nanprod = true, argmax = true, argmin = true, nanargmax = true, nanargmin = true } -- have no column form
 local COLUMNS = 4 -- elements behind the reduced axes from which on columns are walked
 
 --- The reduced axes (1-based, ascending) of a node.
@@ -31,8 +29,8 @@ M.axes_of = axes_of
 
 --- Axes and dtype are such that the reduction can read pieces; else why not.
 local function suits(n)
-  local v, name = n.ins[1].value, n.row[1]
-  if TRUTH[name] then
+  local v, row = n.ins[1].value, n.row
+  if row.compute == 'bool' then
     if v.dtype ~= tensor.code.bool then return false, 'its operand is converted first' end
   elseif not FULL[v.dtype] then return false, 'its operand is converted first' end
   if n.params.dtype >= 0 then return false, 'it reduces in another dtype' end
@@ -43,7 +41,7 @@ local function suits(n)
   if axes[#axes] == nd then return true end
   local behind = 1
   for i = axes[#axes] + 1, nd do behind = behind * v.shape[i] end
-  if BY_ROWS[name] or behind < COLUMNS then return false, 'it walks its operand in strides' end
+  if row.columns == false or behind < COLUMNS then return false, 'it walks its operand in strides' end
   return true
 end
 

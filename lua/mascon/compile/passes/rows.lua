@@ -39,7 +39,7 @@ local function batch(n)
   return nd - 2
 end
 
-local function is_product(n) return n.kind == 'product' or (n.kind == 'op' and n.row[1] == 'matmul') end
+local function is_product(n) return n.kind == 'product' or (n.kind == 'op' and n.row.family == 'matmul') end
 
 --- The number of leading axes of a node that works along its last axes; nil when it is none.
 local function leading(n)

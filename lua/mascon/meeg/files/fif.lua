@@ -134,7 +134,7 @@ local function open_raw(parts, head)
   if gaps * n > math.max(GAP_NUMBERS, GAP_SHARE * (total - gaps) * n) then
     parts[1]:fail('gaps of %.0f samples among %.0f recorded ones; the file is damaged', gaps, total - gaps)
   end
-  warnings[#warnings + 1] = fif_info.idle(head.info.projs)
+  warnings[#warnings + 1] = fif_info.idle(head.info.projs, 'epochs that are cut from it have them applied, as in MNE')
   local scale, annotations = {}, {}
   for i = 1, n do scale[i] = head.ranges[i] * head.cals[i] end
   local found, shift = annotations_in(parts[1], head)
@@ -329,7 +329,7 @@ local function open_epochs(files, head)
   head.info.raw_fs, head.info.reject = one.raw_fs, one.reject
   head.info.fif.annotations = fif_info.block(files[1], BLOCK.annotations)
   local samples, cals, warnings = one.samples, head.cals, { unpack(head.warnings) }
-  warnings[#warnings + 1] = fif_info.idle(head.info.projs)
+  warnings[#warnings + 1] = fif_info.idle(head.info.projs, 'they are applied where the epochs are read, as in MNE')
   return epochs.over('meeg.open', {
     path = files[1].path, fs = head.fs, tmin = one.first / head.fs, samples = samples, channels = head.channels, bads = head.bads, baseline = one.baseline,
     events = #event_rows > 0 and require('mascon.core.op').functions.concat(event_rows) or one.events, event_id = ids, selection = selection,

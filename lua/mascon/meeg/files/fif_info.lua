@@ -8,6 +8,7 @@ local fif = require 'mascon.io.fif'
 local text = require 'mascon.base.text'
 local date = require 'mascon.meeg.date'
 local channels = require 'mascon.meeg.channels'
+local project = require 'mascon.meeg.project'
 local M = {}
 
 --- Blocks and kinds of tags that more than one file of this folder needs.
@@ -122,14 +123,14 @@ local function dig_of(f, node)
   return out
 end
 
---- A sentence on projectors that a file holds and nobody has applied, or nil. Other programs apply them when epochs are cut.
+--- A sentence on projectors that a file holds and that are not applied to its samples, or nil.
 ---@param projs table[]|nil
-function M.idle(projs)
-  local names = {}
-  for _, p in ipairs(projs or {}) do if not p.active then names[#names + 1] = p.name ~= '' and p.name or '(no name)' end end
+---@param what string what becomes of them
+function M.idle(projs, what)
+  local names = project.waiting(projs)
   if #names == 0 then return nil end
-  return ('the file holds %d projectors that are not applied to its samples (%s); they are not applied here either, where MNE applies them when it cuts or reads epochs (proj=True): decisions on epochs differ then. Apply them in MNE, or read with proj=False there, before you compare'):format(
-    #names, table.concat(names, ', '))
+  local words = 'the file holds %d projector%s not applied to its samples (%s); %s (not with proj = false, --no-proj)'
+  return words:format(#names, #names == 1 and '' or 's', table.concat(names, ', '), what)
 end
 
 local function projs_of(f, node, long)

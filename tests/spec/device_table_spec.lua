@@ -1,0 +1,112 @@
+-- device_table_spec.lua - rows of the op table on `ref`: the bits of the CPU, or a place in the list of the CPU's.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local mc = require 'mascon'
+local C = require 'mascon.core.ffi'.C
+local ffi = require 'ffi'
+local op = require 'mascon.core.op'
+local rows = require 'mascon.gen.ops'.ops
+local calls = support.load 'calls'
+
+local digest = ffi.new 'char[65]'
+local function sha(t)
+  assert(C.mc_sha256_tensor(t, digest) == 0)
+  return ffi.string(digest)
+end
+
+--- The same argument on the device, matrices in the same order of elements.
+local function there(v)
+  if mc.is_tensor(v) then return v.ndim == 2 and not v:is_contiguous() and v.mT:to('ref').mT or v:to 'ref' end
+  if type(v) ~= 'table' then return v end
+  local o = {}
+  for k, x in pairs(v) do o[k] = there(x) end
+  return o
+end
+
+--- Where two results differ; nil when they do not.
+local function difference(want, got, at)
+  if mc.is_tensor(want) then
+    if not mc.is_tensor(got) then return at .. ' is no tensor' end
+    if got.device ~= 'ref:0' then return at .. ' is on ' .. got.device end
+    if got.dtype ~= want.dtype or got.shape ~= want.shape then
+      return ('%s is %s[%s], want %s[%s]'):format(at, got.dtype, got.shape, want.dtype, want.shape)
+    end
+    return sha(got) ~= sha(want) and at .. ' has other bits' or nil
+  elseif type(want) == 'table' then
+    for k, x in pairs(want) do
+      local d = difference(x, got[k], at .. '.' .. tostring(k))
+      if d then return d end
+    end
+  elseif want ~= got and want == want then
+    return ('%s is %s, want %s'):format(at, tostring(got), tostring(want))
+  end
+end
+
+--- What differs between a call on the CPU and on the device; nil when nothing does.
+local function compare(call)
+  local want = { pcall(call.f, unpack(call.args)) }
+  if not want[1] then return 'fails on the CPU: ' .. tostring(want[2]) end
+  local got = { pcall(call.f, unpack(there(call.args))) }
+  if not got[1] then return tostring(got[2]) end
+  for i = 2, #want do
+    local d = difference(want[i], got[i], 'result ' .. i - 1)
+    if d then return d end
+  end
+end
+
+-- Ops whose results depend on elements in size run on the CPU only; docs/ARCHITECTURE.md names them.
+local HOST = { nonzero_flat = true, bincount = true, bincount_weighted = true, group_runs = true }
+-- without num_segments
+for _, how in ipairs { 'sum', 'prod', 'max', 'min', 'mean' } do HOST['segment_' .. how] = true end
+
+describe('the op table on a device', function()
+  local COUNTED = { gather = true, segment = true, unique = true }
+  teardown(function() calls.forget() end)
+
+  for family in ([[elementwise reduce scan sort select softmax dot matmul layout pad gather segment recurrence
+    interp tridiagonal fft dct linalg]]):gmatch '%S+' do
+    it(('gives the bits of the CPU: %s'):format(family), function()
+      local count = 0
+      calls.SMALL = 2 ^ 11
+      for _, row in ipairs(rows) do
+        local of = calls.ewise[row.family] and 'elementwise' or row.family
+        if of == family and not calls.inside(row) and not HOST[row[1]] then
+          for _, dtype in ipairs(calls.dtypes(row)) do
+            for _, call in ipairs(mc.scope(function() return mc.keep(calls.list(row, dtype)) end) or {}) do
+              local wrong = mc.scope(compare, call)
+              if wrong then error(('%s %s %s: %s'):format(row[1], dtype, call.what, wrong), 0) end
+              count = count + 1
+            end
+          end
+          calls.forget()
+        end
+      end
+      calls.SMALL = nil
+      assert.is_true(count > 0)
+    end)
+  end
+
+  it('names the CPU where the size of a result depends on values', function()
+    local names = {}
+    for _, row in ipairs(rows) do
+      if row.by_value then
+        assert.is_true(HOST[row[1]], row[1])
+        assert.is_true(COUNTED[row.family])
+        names[#names + 1] = row[1]
+      end
+    end
+    local i, x = mc.tensor({ 1, 1, 2 }, { dtype = 'i64' }):to 'ref', mc.tensor({ 1, 2, 3 }):to 'ref'
+    local f = op.functions
+    local try = { nonzero_flat = { x }, bincount = { i }, bincount_weighted = { i:to 'f64', x } }
+    for _, name in ipairs(names) do
+      if f[name] then
+        local args = name:find '^segment' and { x, i } or try[name]
+        assert.matches(name .. ': the size of its result depends on values, so that it has a form on '
+          .. 'the CPU only; move the operands with :to "cpu" first',
+          support.message(function() return f[name](unpack(args)) end), 1, true)
+      end
+    end
+    print('CPU only: ' .. table.concat(names, ' '))
+    assert.equal(9, #names)
+    assert.same(mc.segment_sum(x:to 'cpu', i:to 'cpu'):totable(), mc.segment_sum(x, i, { num_segments = 2 }):totable())
+  end)
+end)

@@ -1,0 +1,297 @@
+-- xpcs_options_spec.lua - everything that a configuration may say has the effect it names: sigma and masks per point,
+-- the cache, retries, scales, searches, checkpoints, npz results.
+local mc = require 'mascon'
+local xpcs = mc.xpcs
+local folder = os.tmpname()
+os.remove(folder)
+
+local function near(want, got, bound, what)
+  assert.is_true(math.abs(want - got) <= bound, ('%s: %.15g instead of %.15g'):format(what or '', got, want))
+end
+
+local function refused(f, ...)
+  local ok, why = pcall(f)
+  assert.is_false(ok)
+  for _, part in ipairs { ... } do assert.is_truthy(tostring(why):find(part, 1, true), tostring(why)) end
+end
+
+local function warned(list, text)
+  local all = table.concat(list, '\n')
+  assert.is_truthy(all:find(text, 1, true), all)
+end
+
+local START = { D0 = 2500, alpha = -0.3, D_offset = 300 }
+
+--- Simulated matrices whose noise grows with the lag, with their standard deviations.
+local function uneven(n, phi, seed)
+  local s = xpcs.simulate { n = n, q = 0.012, dt = 0.5, phi = phi, physics = { 2200, -0.35, 300 }, sigma = 0 }
+  local t = mc.arange(1, n)
+  local sigma = 0.002 + 0.0003 * mc.abs(t:expand_dims(1) - t:expand_dims(2))
+  local all = {}
+  for f = 1, #phi do
+    local e = mc.triu(mc.randn { n, n, seed = seed * 10 + f }, 1)
+    all[f] = xpcs.prepare.diagonal(s.c2[f] + (e + e.mT) * sigma)
+  end
+  s.c2, s.sigma = mc.stack(all, 1), nil
+  return s, sigma
+end
+
+local function saved(name, arrays)
+  local path = folder .. '/' .. name
+  mc.save(path, arrays)
+  return path
+end
+
+local function npz(name, s, more)
+  local arrays = { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor(s.q) }
+  for k, v in pairs(more or {}) do arrays[k] = v end
+  return saved(name, arrays)
+end
+
+describe('sigma and mask per point', function()
+  local s, sigma, n, path
+  setup(function()
+    assert(mc.file.make_folder(folder))
+    n = 40
+    s, sigma = uneven(n, { 0, 60 }, 1)
+    path = npz('a.npz', s)
+  end)
+  teardown(function()
+    os.execute("rm -rf '" .. folder .. "'")
+    s, sigma = nil, nil
+  end)
+
+  --- Values, errors and cost by the general solver on residuals written out.
+  local function reference(mask, of_angle)
+    local keep = mc.gt(mc.triu(mc.ones { n, n }, 1), 0)
+    if mask then keep = mc.logical_and(keep, mask) end
+    local kd = xpcs.model.constants { q = s.q, dt = 0.5 }
+    local fit = mc.optim.least_squares(function(x)
+      local v, out = x:totable(), {}
+      for f = 1, 2 do
+        local m = xpcs.model.c2({ t = s.t, kd = kd, physics = { v[3], v[4], v[5] } }, s.phi[f], v[1], v[2])
+        out[f] = ((m - s.c2[f]) / (of_angle and of_angle(f) or sigma))[keep]
+      end
+      return mc.concat(out, 1)
+    end, { 0.3, 1, 2500, -0.3, 300 }, { x_scale = 'jac', ftol = 1e-15, xtol = 1e-15, gtol = 1e-15, jac = '3-point' })
+    return fit
+  end
+
+  local function agrees(r, want)
+    near(2 * want.cost, r.chi2, 1e-8 * r.chi2, 'chi2')
+    for k, v in ipairs(want.x:totable()) do
+      near(v, r.point.x[k], 1e-4 * math.sqrt(r.covariance[k][k]), r.names[k])
+    end
+  end
+
+  it('weights every point by its own standard deviation, from a file and from the data file', function()
+    local want = reference()
+    for _, d in ipairs {
+      xpcs.open(path, { sigma = saved('sigma.npy', sigma) }),
+      xpcs.open(path, { sigma = saved('s.npz', { sigma = mc.stack({ sigma, sigma }, 1) }) }),
+      xpcs.open(path, { sigma = saved('s.h5', { deep = { er = mc.triu(sigma, 1) } }) .. ':deep/er' }),
+      xpcs.open(npz('b.npz', s, { sigma = sigma }), {}),
+    } do
+      local r = xpcs.fit(d, { scaling = 'averaged', initial = START })
+      agrees(r, want)
+      assert.is_false(r.sigma_is_default)
+      assert.is_true(r.absolute_sigma and math.abs(r.reduced_chi2 - 1) < 0.12)
+      -- the sums of the pass against residuals written out
+      local p = { physics = { 2000, -0.2, 100 }, contrast = { 0.3, 0.25 }, offset = { 1, 1.1 }, sigma = d.sigma,
+        kd = r.kd, ks = r.ks, t = d.t, loss = 'linear', f_scale = 1 }
+      local a, b = xpcs.pass.run(d, p, 'each'), xpcs.dense.sums(d, p, 'each')
+      for k = 1, #a do near(b[k], a[k], 1e-9 * math.abs(b[k]) + 1e-12 * math.abs(b[1]), 'sum ' .. k) end
+    end
+    warned(xpcs.open(npz('b.npz', s, { sigma = sigma }), {}).warnings, 'sigma is that of the array sigma')
+    refused(function() xpcs.fit(xpcs.open(npz('b.npz', s, { sigma = sigma }), {}), { sigma = 0.1 }) end, 'given twice')
+  end)
+
+  it('averages the weights of two triangles that differ', function()
+    local up = mc.triu(sigma, 1)
+    local both = up + up.mT * 2 + mc.eye(n)
+    local d = xpcs.open(path, { sigma = both })
+    warned(d.warnings, 'differs between the two triangles')
+    local alone = xpcs.fit(xpcs.open(path, { sigma = sigma }), { scaling = 'averaged', initial = START })
+    local r = xpcs.fit(d, { scaling = 'averaged', initial = START })
+    near(alone.chi2 * (1 + 0.25) / 2, r.chi2, 1e-9 * r.chi2)
+  end)
+
+  it('leaves out what a mask or, when told so, a sigma of 0 excludes', function()
+    local mask = mc.ones { n, n }
+    mask[{ { 1, 3 } }] = 0
+    local keep = mc.logical_and(mc.gt(mask, 0), mc.gt(mask.mT, 0))
+    local want = reference(keep)
+    local gone = 2 * (n - 1 + n - 2 + n - 3)
+    local d = xpcs.open(path, { sigma = sigma, mask = saved('mask.npy', mask) })
+    assert.equal(gone, d.masked)
+    assert.equal(n * (n - 1) - gone, d.points)
+    warned(d.warnings, ('%d of %d points are left out'):format(gone, n * (n - 1)))
+    agrees(xpcs.fit(d, { scaling = 'averaged', initial = START }), want)
+    local zero = mc.where(keep, sigma, 0)
+    refused(function() xpcs.open(path, { sigma = zero }) end, ('%d of the %d values of sigma'):format(gone / 2,
+      n * (n - 1) / 2), 'zero_sigma_is_mask')
+    local same = xpcs.open(path, { sigma = zero, zero_sigma_is_mask = true })
+    assert.equal(d.points, same.points)
+    agrees(xpcs.fit(same, { scaling = 'averaged', initial = START }), want)
+    refused(function() xpcs.open(path, { sigma = mc.where(keep, sigma, -1), zero_sigma_is_mask = true }) end,
+      'not positive and finite')
+    refused(function() xpcs.open(path, { mask = mc.zeros { n, n } }) end, 'leave no point')
+    refused(function() xpcs.open(path, { mask = mc.ones { n, 3 } }) end, 'mask is', 'over the frames of the file')
+    local other = saved('t.npz', { other = sigma, more = sigma })
+    refused(function() xpcs.open(path, { sigma = other }) end, 'holds no array', 'FILE:NAME')
+  end)
+end)
+
+describe('the cache', function()
+  local path, o, at
+  setup(function()
+    assert(mc.file.make_folder(folder))
+    local s = xpcs.simulate { n = 90, q = 0.01, phi = { -30, 0, 30 }, seed = 4, first = 0 }
+    local groups = {}
+    for f = 1, 3 do groups[('c2_%05d'):format(f)] = mc.triu(s.c2[f]) end
+    groups.c2_00002[{ 20, 80 }] = 0 / 0
+    path = saved('c.h5', { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 },
+      dynamic_v_list_dim1 = mc.tensor(s.phi) }, twotime = { processed_bins = mc.arange(1, 3),
+      correlation_map = groups } } })
+    o = { q = 0.01, dt = 0.1, mode = 'laminar_flow', cache = { folder = folder .. '/kept', compressed = true } }
+    at = folder .. '/kept/cached_c2_q0.0100_frames_1_90.h5'
+  end)
+  teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
+
+  it('gives the data of its source to the bit, and is made again when the source or an option differs', function()
+    local first = xpcs.open(path, o)
+    assert.is_nil(first.from_cache)
+    local d = xpcs.open(path, o)
+    assert.equal(at, d.from_cache)
+    for _, name in ipairs { 'points', 'masked', 'n', 'q', 'dt' } do assert.equal(first[name], d[name]) end
+    assert.same({ first.start_contrast, first.start_offset, first.quality[2] }, { d.start_contrast, d.start_offset,
+      d.quality[2] })
+    local a, b = xpcs.fit(first, { sigma = 0.01 }), xpcs.fit(d, { sigma = 0.01 })
+    for k, v in ipairs(a.point.x) do assert.is_true(v == b.point.x[k]) end
+    o.diagonal = 'mean'
+    warned(xpcs.open(path, o).warnings, 'belongs to other data')
+    assert.equal(at, xpcs.open(path, o).from_cache)
+    o.diagonal = nil
+    xpcs.open(path, o)
+    -- the source changes, and is put back
+    local bytes = assert(mc.file.read(path))
+    local f = assert(io.open(path, 'ab'))
+    f:write 'x'
+    f:close()
+    local other = xpcs.open(path, o)
+    assert.is_nil(other.from_cache)
+    warned(other.warnings, 'it is made again')
+    assert(mc.file.write(path, bytes))
+    -- cut in the middle
+    local whole = assert(mc.file.read(at))
+    assert(mc.file.write(at, whole:sub(1, math.floor(#whole / 2))))
+    warned(xpcs.open(path, o).warnings, 'it is damaged')
+    -- a file of somebody else is left alone
+    mc.save(at, { c2 = mc.ones { 3 } })
+    local bytes_of = mc.file.read(at)
+    warned(xpcs.open(path, o).warnings, 'left alone')
+    assert.equal(bytes_of, mc.file.read(at))
+  end)
+
+  it('refuses names that lead elsewhere', function()
+    local function named(template) return xpcs.open(path, { q = 0.01, dt = 0.1, cache = { folder = folder,
+      template = template } }) end
+    refused(function() named '../{start_frame}.npz' end, 'path separator')
+    refused(function() named '{nothing}.npz' end, '{nothing}', '{start_frame}')
+    named 'x_{end_frame}.npz'
+    assert.is_truthy(mc.file.exists(folder .. '/x_90.h5'))
+  end)
+end)
+
+describe('other keys', function()
+  local s, d
+  setup(function()
+    s = xpcs.simulate { n = 60, q = 0.01, phi = { -30, 0, 30, 75 }, seed = 2 }
+    d = xpcs.data.of(s)
+  end)
+  teardown(function() s, d = nil, nil end)
+
+  it('moves the start and tries again when a fit does not converge', function()
+    local o = { sigma = 0.01, max_nfev = 3, initial = { D0 = 90000, alpha = 1.5 } }
+    local r = xpcs.recovery.fit(d, o, { retries = 2 })
+    assert.equal(2, #r.recovery_actions)
+    assert.is_truthy(r.recovery_actions[2]:find('at most 6 evaluations, tolerance 1e-06', 1, true))
+    assert.equal(0, #xpcs.recovery.fit(d, o, { retries = 0 }).recovery_actions)
+    assert.equal(0, #xpcs.recovery.fit(d, { sigma = 0.01 }).recovery_actions)
+    assert.same(r.recovery_actions, xpcs.results.convergence(r).recovery_actions)
+  end)
+
+  it('steps by the scales of x_scale_map, to the same values', function()
+    local initial = { D0 = 4000, alpha = -0.1, D_offset = 300, gamma_dot_t0 = 1.8e-3, beta = 0.1,
+      gamma_dot_t_offset = 1e-4, phi0 = 2 }
+    local plain = xpcs.fit(d, { sigma = 0.01, initial = initial })
+    local r = xpcs.fit(d, { sigma = 0.01, initial = initial, x_scale = { D0 = 1e3, D_offset = 1e2,
+      gamma_dot_t0 = 1e-3, gamma_dot_0_offset = nil, gamma_dot_t_offset = 1e-4 } })
+    assert.is_true(r.nfev ~= plain.nfev)
+    near(plain.chi2, r.chi2, 1e-6)
+    refused(function() xpcs.fit(d, { x_scale = { D0 = -1 } }) end, 'x_scale of D0')
+    refused(function() xpcs.fit(d, { x_scale = { DD0 = 1 } }) end, 'D0')
+  end)
+
+  it('finds the minimum by the evolution strategy, only when the first fit is not good', function()
+    local skipped = xpcs.search.evolve(d, { sigma = 0.01 })
+    assert.is_true(skipped.search.skipped)
+    local bad = { D0 = 100, alpha = 1.9, D_offset = -5e4, gamma_dot_t0 = 0.4, beta = 1.9 }
+    local r = xpcs.search.evolve(d, { sigma = 0.01, initial = bad, max_nfev = 2 }, { max_generations = 60, seed = 3 })
+    assert.is_false(r.success) -- two evaluations end no fit
+    r = xpcs.search.evolve(d, { sigma = 0.01, initial = bad }, { max_generations = 60, seed = 3, always = true })
+    assert.is_true(r.search.evaluations > 100 and not r.search.skipped and #r.search.fits == 4)
+    near(1, r.reduced_chi2, 0.05)
+    near(skipped.chi2, r.chi2, 1e-3)
+  end)
+
+  it('writes a checkpoint after so many blocks', function()
+    assert(mc.file.make_folder(folder))
+    local written = 0
+    local state = xpcs.state.new(d, { sigma = 0.01 }, { dir = folder .. '/cp', blocks = 4, block_values = 1 })
+    local save = state.save
+    function state.save(self)
+      written = written + 1
+      return save(self)
+    end
+    xpcs.fit(d, { sigma = 0.01, engine = state.engine })
+    assert.is_true(written > 0 and math.abs(written - state.statistics.total_batches / 4) <= 1, written)
+    os.execute("rm -rf '" .. folder .. "'")
+  end)
+
+  it('reads them from a configuration, and counts what steers other programs', function()
+    local c = xpcs.config.of {
+      analyzer_parameters = { dt = 0.1 },
+      experimental_data = { file_path = 'a.h5', sigma = 'sigma.npy', mask = 'mask.npy', zero_sigma_is_mask = true,
+        cache_file_path = 'cache', cache_filename_template = '{start_frame}.npz', cache_compression = true },
+      optimization = { nlsq = { x_scale_map = { D0 = 10 }, cmaes = { enable = true, popsize = 12, preset = 'fast' } },
+        cmc = { num_chains = 2, per_shard_mcmc = { num_samples = 70 }, backend = 'auto' } },
+      parameter_space = { priors = { { name = 'D0', mu = 1000, sigma = 50 } } },
+    }
+    assert.same({ 'sigma.npy', 'mask.npy', true }, { c.open.sigma, c.open.mask, c.open.zero_sigma_is_mask })
+    assert.same({ folder = 'cache', template = '{start_frame}.npz', compressed = true }, c.open.cache)
+    assert.same({ D0 = 10 }, c.fit.x_scale)
+    assert.same({ 2, 70, 12 }, { c.posterior.chains, c.posterior.draws, c.cmaes.popsize })
+    assert.same({ D0 = { 1000, 50 } }, c.posterior.priors)
+    assert.same({ 'optimization.cmc.backend', 'optimization.nlsq.cmaes.preset' }, c.unused)
+    refused(function() xpcs.config.of { analyzer_parameters = { dt = 0.1 }, parameter_space = { priors = { {
+      name = 'D0', mu = 1 } } } } end, 'priors[1]', 'sigma > 0')
+    refused(function()
+      xpcs.config.of { analyzer_parameters = { dt = 0.1 }, experimental_data = { sigma = true } }
+    end, 'experimental_data.sigma')
+  end)
+
+  it('writes the numbers of a fit as arrays', function()
+    assert(mc.file.make_folder(folder))
+    local r = xpcs.fit(d, { sigma = 0.01 })
+    local files = xpcs.results.write(folder, r, d, { format = 'npz', arrays = false })
+    assert.same({ 'parameters.json', 'analysis_results_nlsq.json', 'convergence_metrics.json', 'parameters.npz' },
+      files)
+    local a = mc.load(folder .. '/parameters.npz')
+    for name, v in pairs(r.values) do if a[name] and a[name].ndim == 0 then assert.equal(v, a[name]:item()) end end
+    assert.equal(r.values.alpha, a.alpha:item())
+    assert.equal(r.errors.phi0, a.phi0_error:item())
+    assert.same(r.covariance, a.covariance:totable())
+    os.execute("rm -rf '" .. folder .. "'")
+  end)
+end)
