@@ -108,7 +108,7 @@ function run.merge()
 end
 
 function run.bench()
-  for _, line in ipairs(rollout.report.bench(configuration())) do print(line) end
+  rollout.report.bench(configuration(), print)
 end
 
 mc.args.run('rollout', function()

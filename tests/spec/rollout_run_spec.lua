@@ -1,5 +1,4 @@
 -- rollout_run_spec.lua - a whole run of rollouts: configuration, resume after kills, shards, replay, bad input.
-local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local host = require 'mascon.host'
 
@@ -97,7 +96,8 @@ describe('rollout, a run', function()
     -- killed at some moment, as often as it takes
     local killed = path 'k.h5'
     for k = 1, 12 do
-      script(('generate --config %s --resume --output %s & sleep 0.%d; kill -9 $!; wait $! 2>/dev/null; true'):format(quote(path 'c.yaml'), quote(killed), 2 + k % 7))
+      local line = 'generate --config %s --resume --output %s & sleep 0.%d; kill -9 $!; wait $! 2>/dev/null; true'
+      script(line:format(quote(path 'c.yaml'), quote(killed), 2 + k % 7))
       local f = io.open(killed)
       if f then
         f:close()
@@ -121,6 +121,9 @@ describe('rollout, a run', function()
     out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'v.svg')))
     assert.equal(0, status, out)
     assert.is_truthy(io.open(path 'v.svg'))
+    out, status = script('bench --total-samples 2 --config ' .. quote(path 'c.yaml'))
+    assert.equal(0, status, out)
+    assert.matches('L%d b%d k%d gelu', out)
     mc.rollout.features.forget()
   end)
 
@@ -140,7 +143,8 @@ describe('rollout, a run', function()
     fails('%[3, 5%]', '[3, 4]', 'kernel_size is 4; an even kernel')
     fails('weights: %[0.75, 0.25%]', 'weights: [0.75, 0.5]', 'weights sum to 1.25')
     fails('bounds: %[0.00001', 'bounds: [0', 'a logarithmic scale begins above 0')
-    fails('residual, convex', 'residual, convexe', 'update_policy is "convexe"')
+    fails('residual, convex', 'residual, convexe',
+      "update_policy is 'convexe'; choose autoregressive, residual, convex")
     fails('  num_timesteps', '\tnum_timesteps', 'bad.yaml')
     fails('base_channels', 'base_chanels',
       'there is no parameter architecture.base_chanels (did you mean base_channels?)')

@@ -5,7 +5,6 @@ local generate = require 'workflows.rollout.generate'
 local operator = require 'workflows.rollout.operator'
 local sampling = require 'workflows.rollout.sampling'
 local features = require 'workflows.rollout.features'
-local space = require 'workflows.rollout.space'
 local M = {}
 
 --- Lines on the work and the size of rows first .. last (from 0).
@@ -120,35 +119,38 @@ function M.write(path)
   return out
 end
 
---- Lines on the speed of this machine with the operators of a configuration: applications, features, share of time.
-function M.bench(config)
-  local points = sampling.points(config, 1, math.min(8, config.sampling.total_samples))
-  local out = { ('%-28s %10s %12s %12s'):format('operator', 'GFLOP', 'GFLOP/s', 'features ms') }
-  for i = 1, points.shape[1] do
-    local arch = generate.describe(config, points[i]:totable())
-    local B = config.simulation.num_realizations
-    local apply = operator.build(arch, operator.weights(arch, 1, i))
-    local x = mc.random.normal { B, arch.channels, arch.grid, arch.grid, seed = 1 }:to 'f32'
-    apply(x)
-    local best = math.huge
-    for _ = 1, 3 do
-      local t = host.clock()
-      mc.scope(function() apply(x) end)
-      best = math.min(best, host.clock() - t)
-    end
-    local t = host.clock()
-    mc.scope(function()
-      local c = features.collector(B, arch.channels, arch.grid)
-      for _ = 1, 8 do c:add(x, { true, true, true, true, true, true, true, true, true, true }) end
-      c:finish()
-    end)
-    local per = (host.clock() - t) / 8
-    local work = operator.flops(arch) * B / 1e9
-    out[#out + 1] = ('L%d b%-3d k%d %-4s %dx%d          %10.3f %12.1f %12.2f'):format(arch.layers, arch.base,
-      arch.kernel, arch.activation, arch.grid, arch.grid, work, work / best, per * 1e3)
+--- Speed of this machine with the operators of a configuration, a line each through say: an application to one state,
+--- features of one state.
+function M.bench(config, say)
+  local points = sampling.points(config, 1, math.min(6, config.sampling.total_samples))
+  say(('%-28s %10s %12s %14s'):format('operator', 'GFLOP', 'GFLOP/s', 'features, ms'))
+  local function best(f)
+    local least, spent = math.huge, 0
+    repeat
+      local begun = host.clock()
+      mc.scope(f)
+      local took = host.clock() - begun
+      least, spent = math.min(least, took), spent + took
+    until spent > 0.5
+    return least
   end
-  out[#out + 1] = ('space: %s'):format(table.concat(space.names(config.space), ' '))
-  return out
+  for i = 1, points.shape[1] do
+    mc.scope(function()
+      local arch = generate.describe(config, points[i]:totable())
+      local apply = operator.build(arch, operator.weights(arch, 1, i))
+      local x = mc.random.normal { 1, arch.channels, arch.grid, arch.grid, seed = 1 }:to 'f32'
+      local seconds = best(function() apply(x) end)
+      local per = best(function()
+        local c = features.collector(1, arch.channels, arch.grid)
+        for _ = 1, 8 do c:add(x, { true }) end
+        c:finish()
+      end) / 8
+      local work = operator.flops(arch) / 1e9
+      local name = ('L%d b%d k%d %s %dx%d'):format(arch.layers, arch.base, arch.kernel, arch.activation, arch.grid,
+        arch.grid)
+      say(('%-28s %10.3f %12.1f %14.2f'):format(name, work, work / seconds, per * 1e3))
+    end)
+  end
 end
 
 return M

@@ -13,7 +13,7 @@ M.NAMES = { 'eigenvalue_1', 'eigenvalue_2', 'eigenvalue_3', 'trace', 'condition_
 function M.bins(x, n)
   local low = x:min(2, { keepdim = true })
   local range = mc.maximum(x:max(2, { keepdim = true }) - low, 1e-8)
-  return mc.minimum(mc.floor((n - 1) * (x - low) / range), n - 1):to 'i64'
+  return mc.minimum(mc.floor((x - low) / range * (n - 1)), n - 1):to 'i64'
 end
 
 --- Counts of bins over rows, b i64 [R, N] from 0 to n - 1: f64 [R, n].
