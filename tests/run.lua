@@ -1,4 +1,4 @@
--- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--queue FOLDER] [--verbose]
+-- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--queue FOLDER [--files N]] [--verbose]
 --
 -- Assembles busted from its parts instead of calling its command line, for three reasons: the last line is ours ("N
 -- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and reload
@@ -6,7 +6,7 @@
 -- shuffled; the seed is printed. FILTER picks the spec files whose name (or path) contains it or, when there is none,
 -- the tests whose full name does. Processes that are given one --queue FOLDER (a new, empty one) divide the files
 -- among themselves: each
--- takes the next file that no other has begun.
+-- takes the next file that no other has begun, at most N of them.
 
 local function missing(what)
   io.stderr:write('tests need busted (', what, '); `make deps` installs it\n')
@@ -15,6 +15,7 @@ end
 
 local folder = arg[0]:match('^(.*)/[^/]*$') or '.'
 local filter, seed, verbose, queue
+local most = math.huge
 do
   local i = 1
   while arg[i] do
@@ -32,10 +33,17 @@ do
         io.stderr:write('--queue needs a folder\n')
         os.exit(2)
       end
+    elseif arg[i] == '--files' then
+      i = i + 1
+      most = tonumber(arg[i])
+      if not most then
+        io.stderr:write('--files needs a number\n')
+        os.exit(2)
+      end
     elseif arg[i] == '--verbose' then
       verbose = true
     elseif arg[i]:sub(1, 1) == '-' then
-      io.stderr:write('unknown option ', arg[i], '; there are --seed N, --queue FOLDER and --verbose\n')
+      io.stderr:write('unknown option ', arg[i], '; there are --seed N, --queue FOLDER, --files N and --verbose\n')
       os.exit(2)
     else
       filter = arg[i]:match '^.*/([^/]+_spec%.lua)$' or arg[i]
@@ -171,11 +179,12 @@ if queue then
   for _, file in ipairs(busted.context.children(busted.context.get())) do
     local name, run = file.name, file.run
     local function begin(_, ...)
+      if most < 1 then return end
       if ffi.C.mkdir(queue .. '/' .. path.basename(name), 448) ~= 0 then
         if ffi.errno() == 17 then return end -- EEXIST
         error(('%s cannot be written; files would be left out'):format(queue))
       end
-      begun[name] = true
+      begun[name], most = true, most - 1
       busted.wrap(run)
       return run(...)
     end

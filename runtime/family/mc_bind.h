@@ -1,4 +1,5 @@
-/* mc_bind.h - a call of an op bound to a device: done once for operands of one layout, run at any addresses. */
+/* mc_bind.h - a call of an op bound to a device: done once for operands of one layout, run at any
+ * addresses. */
 #ifndef MC_BIND_H
 #define MC_BIND_H
 
@@ -33,7 +34,7 @@ int mci_device_copy_run(mc_tensor *dst, const mc_tensor *src);
 /* Writes to positions along an axis (mc_put), on one device: checked by the caller. */
 int mci_device_put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values,
                        int accumulate);
-/* operand -> result; positions, values -> result along axes[0], which is added to where i[0] is set */
+/* operand -> result; positions, values -> result along axes[0], added to where i[0] is set */
 extern const mci_op mci_copy_op, mci_put_op;
 
 #endif

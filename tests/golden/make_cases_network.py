@@ -34,6 +34,7 @@ def activations(c):
     c.add('nn.leaky_relu', [x, 0.25], want=F.leaky_relu(t(x), 0.25).numpy(), bits=8)
     c.add('nn.elu', [x], want=F.elu(t(x)).numpy(), bits=8, dtypes=HALF)
     c.add('nn.elu', [x, 2.5], want=F.elu(t(x), 2.5).numpy(), bits=8)
+    c.add('nn.gelu_tanh', [x], want=F.gelu(t(x), approximate='tanh').numpy(), bits=8, dtypes=HALF, tol='ACCUM', terms=40, size=30)
     y = draw(c, 3, 4, 6)
     for name, act in [('glu', torch.sigmoid), ('reglu', F.relu), ('geglu', F.gelu), ('swiglu', F.silu)]:
         def f(v, act=act):

@@ -71,6 +71,7 @@ local function classes(f, ...)
 end
 
 local CASES = {
+  gelu_tanh = function(r) return { { nn.gelu_tanh, r(7) } } end,
   leaky_relu = function() return { { with(nn.leaky_relu, 0.25), FAR } } end,
   elu = function() return { { with(nn.elu, 1.5), FAR } } end,
   glu = function(r) return { { nn.glu, r(3, 4) }, { with(nn.glu, 1), r(4, 3) } } end,

@@ -93,7 +93,7 @@ return {
       batch = 'leading',
     } },
   { 'moon_range', nin = 'list', nout = 2, dtypes = { 'f64', 'f32' }, tol = 'EXACT', doc = 'smallest and largest element', source = 'this file', rules = 'none: a summary' },
-  { 'moon_lazy', nin = 1, dtypes = { 'f64' }, params = { { 'how', 'int', 0 } }, tol = 'EXACT', doc = 'nothing', source = 'this file', rules = {} },
+  { 'moon_lazy', nin = 1, dtypes = { 'f64' }, params = { { 'how', 'int', 0 } }, tol = 'EXACT', doc = 'nothing', source = 'this file', rules = 'none: no value' },
 }
 ]]
 

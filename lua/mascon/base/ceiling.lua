@@ -52,13 +52,18 @@ end
 ---@return number
 function M.peak() return status() 'VmHWM' end
 
+--- What nobody holds goes back to the system.
+local function give_back()
+  collectgarbage()
+  collectgarbage()
+  C.mc_memory_trim()
+end
+
 --- Bytes that may still be taken, or nil without a bound. Gives freed blocks back to the system.
 ---@return number|nil
 function M.left()
   if not active then return nil end
-  collectgarbage()
-  collectgarbage()
-  C.mc_memory_trim()
+  give_back()
   local left = active.at - M.resident()
   -- some of it is for what is no tensor: Lua values
   C.mc_memory_room_set(math.max(1, lib.memory_stats().live + left - math.min(left / 8, 2 ^ 24)))
@@ -113,6 +118,7 @@ end
 ---@return any
 function M.beside(bytes, f, ...)
   if not bytes then return f(...) end
+  give_back()
   local base = M.resident()
   return M.with(base + bytes, function(...)
     if active.at == base + bytes then active.base = base end

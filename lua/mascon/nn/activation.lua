@@ -1,4 +1,4 @@
--- activation.lua - activations with a parameter, and gated linear units; those without one are rows of the op table.
+-- activation.lua - activations composed of ops, and gated linear units; others are rows of the op table.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -11,7 +11,7 @@ local M = {}
 ---@param slope? number (0.01)
 ---@return any dtype and shape of x
 --- Source: PyTorch nn.functional.leaky_relu.
----     mc.nn.leaky_relu(mc.tensor{ -1, 2 })  --> f64[2]@cpu { -0.0100, 2 }
+---     mc.nn.leaky_relu(mc.tensor{ -1, 1.5 })  --> f64[2]@cpu { -0.0100, 1.5000 }
 function M.leaky_relu(x, slope)
   x = op.operand('nn.leaky_relu', x, 2)
   if slope == nil then slope = 0.01 end
@@ -30,6 +30,19 @@ function M.elu(x, alpha)
   if alpha == nil then alpha = 1 end
   check.arg('nn.elu', 'alpha', alpha, 'number', 3)
   return F.where(F.gt(x, 0), x, F.expm1(F.where(F.gt(x, 0), 0, x)) * alpha)
+end
+
+--- nn.gelu with the tanh form of the normal distribution: x / (1 + exp(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3).
+---
+--- It differs from nn.gelu by up to 4.7e-4. Beyond 20 the cube is that of 20, so that nothing overflows.
+---@param x any f16|bf16|f32|f64, any shape; integers become f64
+---@return any dtype and shape of x
+--- Source: Gaussian error linear units, 2016.
+---     mc.nn.gelu_tanh(mc.tensor{ 0 })  --> f64[1]@cpu { 0 }
+function M.gelu_tanh(x)
+  x = op.operand('nn.gelu_tanh', x, 2)
+  local c = F.clip(x, -20, 20)
+  return x * F.logistic((F.square(c) * 0.044715 + 1) * c * 1.5957691216057308)
 end
 
 -- ---------------------------------------------------------------- gated linear units

@@ -57,7 +57,7 @@ local function paddings(fname, o, n, taps, level)
   for k = 1, n do
     local v = type(p) == 'table' and p[k] or p
     local pair = type(v) == 'table' and v or { v, v }
-    if #pair ~= 2 then error(('%s: a pair of paddings has %d entries; give { before, after }'):format(fname, #pair), level) end
+    if #pair ~= 2 then error(('%s: a pair of paddings has %d entries, not 2'):format(fname, #pair), level) end
     before[k], after[k] = check.arg(fname, 'padding', pair[1], 'integer >= 0', level + 1),
       check.arg(fname, 'padding', pair[2], 'integer >= 0', level + 1)
   end
@@ -187,7 +187,7 @@ end
 --- Errors: channels that do not fit the groups, a kernel longer than the padded input.
 --- Source: PyTorch nn.functional.conv1d; A guide to convolution arithmetic for deep learning, 2016.
 ---     mc.nn.conv1d(mc.tensor{ { 1, 2, 3, 4 } }, mc.tensor{ { { 1, -1 } } })  --> f64[1,3]@cpu { { -1, -1, -1 } }
----     mc.nn.conv1d(mc.tensor{ { 1, 2, 3 } }, mc.ones{ 1, 1, 3 }, { padding = 'same' })  --> f64[1,3]@cpu { { 3, 6, 5 } }
+---     mc.nn.conv1d(mc.ones{ 1, 3 }, mc.ones{ 1, 1, 3 }, { padding = 'same' })  --> f64[1,3]@cpu { { 2, 3, 2 } }
 M.conv1d = plain(1)
 --- Convolution over two axes, as nn.conv1d; lists of stride, padding and dilation hold one number for each axis.
 ---@param x any [batch, channels in, height, width] or [channels in, height, width]
@@ -195,7 +195,7 @@ M.conv1d = plain(1)
 ---@param opts? table as conv1d
 ---@return any [batch, channels out, height, width], or without the batch axis
 --- Errors: as conv1d. Source: PyTorch nn.functional.conv2d.
----     mc.nn.conv2d(mc.arange(1, 4):reshape(1, 2, 2), mc.tensor{ { { { 1, 2 } } } })  --> f64[1,2,1]@cpu { { { 5 }, { 11 } } }
+---     mc.nn.conv2d(mc.ones{ 1, 2, 2 }, mc.tensor{ { { { 1, 2 } } } })  --> f64[1,2,1]@cpu { { { 3 }, { 3 } } }
 M.conv2d = plain(2)
 --- Convolution over three axes, as nn.conv1d.
 ---@param x any [batch, channels in, depth, height, width] or without the batch axis
@@ -210,8 +210,8 @@ M.conv3d = plain(3)
 --- Results have (n - 1) stride - 2 padding + dilation (taps - 1) + output_padding + 1 places.
 ---@param x any f16|bf16|f32|f64 [batch, channels in, n] or [channels in, n]
 ---@param weight any [channels in, channels out / groups, taps]
----@param opts? table bias: [channels out] (none) · stride (1) · padding (0) · output_padding (0), below the larger of
---- stride and dilation · dilation (1)
+---@param opts? table bias: [channels out] (none) · stride (1) · padding (0) · output_padding (0), below the larger
+--- of stride and dilation · dilation (1)
 --- · groups (1); integers or lists
 ---@return any [batch, channels out, places], or without the batch axis
 --- Errors: channels that do not fit the groups, no places left. Source: PyTorch nn.functional.conv_transpose1d.

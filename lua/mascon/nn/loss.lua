@@ -1,6 +1,6 @@
 -- loss.lua - losses of classification, regression, distributions and embeddings.
 --
--- Every loss has `reduction`: 'mean', 'sum' or 'none'. Class labels are values, counted from 0 as in files. Cross entropy
+-- Every loss has `reduction`: 'mean', 'sum' or 'none'. Class labels are values, from 0 as in files. Cross entropy
 -- works on logits with their logarithm of sums, so that no probability is ever rounded to 0.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -167,7 +167,7 @@ local BATCH = {
 ---@return any running_mean after this batch, nil where none was given
 ---@return any running_var
 --- Errors: one value per channel in training; no running moments outside. Source: Batch normalization, 2015; PyTorch.
----     mc.nn.batch_norm(mc.tensor{ { 3 } }, mc.ones{ 1 }, mc.ones{ 1 }, { eps = 0 })  --> f64[1,1]@cpu { { 2 } }
+---     (mc.nn.batch_norm(mc.tensor{ { 3 } }, mc.ones{ 1 }, mc.ones{ 1 }, { eps = 0 }))  --> f64[1,1]@cpu { { 2 } }
 function M.batch_norm(x, running_mean, running_var, opts)
   local fname = 'nn.batch_norm'
   x = op.operand(fname, x, 2)

@@ -1,8 +1,10 @@
 -- formula.lua - reverse rules of elementwise rows, made from the formulas of their derivatives.
 --
--- The op table gives each operand of such a row a formula in the operands a, b, c and the result y (runtime/ops/derivative.lua). Here it becomes a Lua
--- function of ops, each step once: what a formula repeats is computed once, numbers are folded. Choices send the cotangent down the branch that was taken,
--- and what multiplies it does so by the convention of chain.lua. This file has the way from text to functions and names no op beyond arithmetic.
+-- The op table gives each operand of such a row a formula in the operands a, b, c and the result y
+-- (runtime/ops/derivative.lua). Here it becomes a Lua function of ops, each step once: what a formula repeats is
+-- computed once, numbers are folded. Choices send the cotangent down the branch that was taken, and what multiplies
+-- it does so by the convention of chain.lua. This file has the way from text to functions and names no op beyond
+-- arithmetic.
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -11,6 +13,7 @@ local chain = require 'mascon.rules.chain'
 
 local M = {}
 local F = op.functions
+local HERE = debug.getinfo(1, 'S').source -- what is made here is the library's
 local ARITHMETIC = {
   ['+'] = 'add', ['-'] = 'subtract', ['*'] = 'multiply', ['/'] = 'divide', ['<'] = 'lt', ['<='] = 'le', ['>'] = 'gt', ['>='] = 'ge', ['=='] = 'eq', ['!='] = 'ne',
   ['&'] = 'logical_and', ['|'] = 'logical_or', ['^'] = 'logical_xor', ['neg'] = 'negative', ['not'] = 'logical_not', ['?'] = 'where',
@@ -63,7 +66,7 @@ local function compiled(text)
   local v = through(scalar.parse(text))
   if not v then return false end
   lines[#lines + 1] = ('  return %s\nend'):format(v)
-  return assert(loadstring(table.concat(lines, '\n'), '=formula'))(F, chain.times)
+  return assert(loadstring(table.concat(lines, '\n'), HERE))(F, chain.times)
 end
 
 --- Functions of the derivatives of a row, one for each operand: false where it is zero, a text where there is none.

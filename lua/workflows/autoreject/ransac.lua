@@ -2,7 +2,6 @@
 --
 -- Holds the random subsets, the verdict from correlations, and the repair of the channels found.
 local mc = require 'mascon'
-local op = require 'mascon.core.op'
 local augment = require 'workflows.autoreject.augment'
 local check = require 'mascon.core.check'
 local options = require 'workflows.autoreject.options'
@@ -13,8 +12,9 @@ local transform = require 'workflows.autoreject.transform'
 local twister = require 'workflows.autoreject.twister'
 local verdict = require 'workflows.autoreject.verdict'
 local epochs_ = require 'mascon.meeg.epochs'
-local error, raw = check.error, op.raw
-require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
+local workflow = require 'mascon.base.workflow'
+local error, raw = check.error, workflow.call
+workflow.native 'autoreject' -- the ops ar_*
 local M = {}
 
 local ALLOWED = { eeg = true, mag = true, grad = true }

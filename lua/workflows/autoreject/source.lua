@@ -5,15 +5,15 @@
 -- epoch by epoch, into a scratch file that is laid out by time, so that the number of passes depends on no size, and a
 -- set larger than memory passes through.
 local mc = require 'mascon'
-local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local ceiling = require 'mascon.base.ceiling'
 local curves = require 'workflows.autoreject.curves'
 local folds = require 'workflows.autoreject.folds'
 local scratch = require 'mascon.io.scratch'
-local error, raw = check.error, op.raw
-require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
+local workflow = require 'mascon.base.workflow'
+local error, raw = check.error, workflow.call
+workflow.native 'autoreject' -- the ops ar_*
 local M = {}
 
 --- Types that have a place in the local analysis.

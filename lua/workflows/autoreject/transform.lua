@@ -183,7 +183,9 @@ local function mend(g, labels, kept, data, places)
       for i, c in ipairs(a[3]) do row[#row + 1], channel[#channel + 1], cell[#cell + 1] = a[1], places[c], first + i end
     end
     local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end
-    data[{ i64(row), i64(channel) }] = mc.take(values, i64(cell), 1):to(data.dtype)
+    local function key(list) return i64(list):to(data.device) end
+    local new = mc.take(values, i64(cell), 1)
+    data[{ key(row), key(channel) }] = new:to { dtype = data.dtype, device = data.device }
   end)
 end
 

@@ -1,7 +1,9 @@
 -- posterior.lua - draws from the distribution of the parameters given all data, by the No-U-Turn Sampler.
 --
--- One fused pass gives the log likelihood and its gradient, so the whole data set is used and no shards are needed. The
--- fit gives the start and the coordinates (coordinates.lua); bounds are transformed away. The likelihood is normal with
+-- One fused pass gives the log likelihood and its gradient, so the whole data set is used and no shards are needed.
+-- The
+-- fit gives the start and the coordinates (coordinates.lua); bounds are transformed away. The likelihood is normal
+-- with
 -- sigma as given; where sigma is only assumed, a factor on it ("noise") is drawn too.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
@@ -177,10 +179,14 @@ local function plain(name) return (name:gsub('%[(%d+)[^%]]*%]', '_%1'):gsub('[^%
 ---
 ---@param r table result of mc.xpcs.fit; a robust fit is taken with the normal likelihood
 ---@param opts? table draws 1000 and warmup 500 per chain · chains 4 · seed 42 · target_accept 0.85 ·
----  max_depth 10 · metric 'dense'|'diag' · prior 'flat' (uniform between the bounds), 'normal' (normal distributions of
----  the table of parameters, inside the bounds) or 'nlsq' (around the fit with twice its errors; counts the data twice) ·
----  priors { name = { mean, width } } · noise 'auto'|'fixed'|'free': a factor on sigma; auto: free when sigma was not
----  given · warm_start true: begin at the fit with its covariance · checkpoint: a folder; a run that was stopped goes
+---  max_depth 10 · metric 'dense'|'diag' · prior 'flat' (uniform between the bounds), 'normal' (normal
+---  distributions of
+---  the table of parameters, inside the bounds) or 'nlsq' (around the fit with twice its errors; counts the data
+---  twice) ·
+---  priors { name = { mean, width } } · noise 'auto'|'fixed'|'free': a factor on sigma; auto: free when sigma was
+---  not
+---  given · warm_start true: begin at the fit with its covariance · checkpoint: a folder; a run that was stopped
+---  goes
 ---  on to the same bits · every 20 s · keep true: Ctrl-C ends the run with the draws so far
 ---@return mascon.sample.Result with names, priors, seconds, gradients_per_second, warnings_of_run, summary_of, labels
 --- Source: mc.sample.nuts; the prior of the noise is 1 / noise.

@@ -14,26 +14,16 @@ local function unary(name, expr, d, doc, source, more)
 end
 unary('relu', 'maximum(a, 0)', 'a > 0 ? 1 : 0', 'the positive part: max(a, 0)', 'PyTorch nn.functional.relu',
   { tol = 'EXACT', example = 'mc.nn.relu(mc.tensor{ -1, 2 })  --> f64[2]@cpu { 0, 2 }' })
--- the row logistic, written out: a kernel is one formula
-local function sigmoid(z) return (('((Z < 0 ? exp(-abs(Z)) : 1) / (1 + exp(-abs(Z))))'):gsub('Z', z)) end
 local GAUSSIAN = 'Gaussian error linear units, 2016'
-unary('gelu', '0.5 * a * erfc(a * -0.7071067811865476)',
-  '0.5 * erfc(a * -0.7071067811865476) + a * exp(-0.5 * a * a) * 0.3989422804014327',
-  'a times the normal distribution function of a', GAUSSIAN, { example = 'mc.nn.gelu(0)  --> f64[]@cpu 0' })
--- beyond 20 the logistic function is 0 or 1, and the cube stays finite
-local function wave(sign)
-  return ('(S1.5957691216057308 * (C + 0.044715 * C * C * C))'):gsub('C',
-    '(a < -20 ? -20 : a > 20 ? 20 : a)'):gsub('S', sign)
-end
-unary('gelu_tanh', 'a * ' .. sigmoid(wave ''),
-  ('logistic(U) + a * logistic(U) * logistic(V) * 1.5957691216057308 * (1 + 0.134145 * C * C)')
-    :gsub('C', '(a < -20 ? -20 : a > 20 ? 20 : a)'):gsub('U', (wave '')):gsub('V', (wave '-')),
-  'nn.gelu with tanh in place of the normal distribution, as older models have it', GAUSSIAN)
-unary('silu', 'a * ' .. sigmoid 'a', 'logistic(a) * (1 + a * logistic(-a))', 'a times the logistic function of a',
-  'Searching for activation functions, 2017', { alias = { 'swish' } })
+unary('gelu', 'a * ndtr(a)', 'ndtr(a) + a * exp(-0.5 * a * a) * 0.3989422804014327', 'a times the normal distribution function of a',
+  GAUSSIAN, { kernels = 'special', example = 'mc.nn.gelu(0)  --> f64[]@cpu 0' })
+-- powers of e in two halves, so that the tail keeps the digits of its smallest numbers
+unary('silu', 'a < 0 ? a * exp(0.5 * a) / (1 + exp(a)) * exp(0.5 * a) : a / (1 + exp(-a))', 'logistic(a) * (1 + a * logistic(-a))',
+  'a times the logistic function of a', 'Searching for activation functions, 2017', { alias = { 'swish' } })
 unary('softplus', 'maximum(a, 0) + log1p(exp(-abs(a)))', 'logistic(a)', 'log(1 + e^a) without overflow',
   'PyTorch nn.functional.softplus, without its threshold')
-unary('mish', 'a * tanh(maximum(a, 0) + log1p(exp(-abs(a))))',
+unary('mish', 'a < 0 ? a * exp(0.5 * a) * (exp(a) + 2) / (exp(a) * (exp(a) + 2) + 2) * exp(0.5 * a) : '
+  .. 'a * (1 + 2 * exp(-a)) / (1 + 2 * exp(-a) * (1 + exp(-a)))',
   ('tanh(S) + a * (1 - tanh(S) * tanh(S)) * logistic(a)'):gsub('S', 'maximum(a, 0) + log1p(exp(-abs(a)))'),
   'a tanh(log(1 + e^a))', 'Mish: a self regularized non-monotonic activation function, 2019')
 unary('log_sigmoid', 'minimum(a, 0) - log1p(exp(-abs(a)))', 'logistic(-a)',
@@ -47,6 +37,8 @@ local function of(module, list)
 end
 local GLU = 'GLU variants improve transformer, 2020'
 of('activation', {
+  { 'gelu_tanh', doc = 'nn.gelu with tanh in place of the normal distribution, as older models have it', source = GAUSSIAN,
+    work = 7.1 },
   { 'leaky_relu', tol = 'ULP4', doc = 'a where positive, slope a elsewhere',
     source = 'PyTorch nn.functional.leaky_relu', work = 1.2 },
   { 'elu', tol = 'ULP4', doc = 'a where positive, alpha (e^a - 1) elsewhere',
@@ -107,8 +99,8 @@ for _, r in ipairs {
     { 'conv_input', 'gradient of the operand of a convolution; a transposed convolution', 'input' },
   { 'conv_weight', 'gradient of the kernel of a convolution', 'weight' },
 } do
-  op { r[1], family = 'conv', internal = true, variant = r[3], nin = 2, dtypes = FLOAT, promote = 'float', method = false,
-    tol = 'ACCUM', rules = r[1], doc = r[2], source = DUMOULIN }
+  op { r[1], family = 'conv', internal = true, variant = r[3], nin = 2, dtypes = FLOAT, promote = 'float',
+    method = false, tol = 'ACCUM', rules = r[1], doc = r[2], source = DUMOULIN }
 end
 
 local list = {}
