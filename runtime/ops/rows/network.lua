@@ -15,10 +15,12 @@ end
 unary('relu', 'maximum(a, 0)', 'a > 0 ? 1 : 0', 'the positive part: max(a, 0)', 'PyTorch nn.functional.relu',
   { tol = 'EXACT', example = 'mc.nn.relu(mc.tensor{ -1, 2 })  --> f64[2]@cpu { 0, 2 }' })
 local GAUSSIAN = 'Gaussian error linear units, 2016'
-unary('gelu', 'a * ndtr(a)', 'ndtr(a) + a * exp(-0.5 * a * a) * 0.3989422804014327', 'a times the normal distribution function of a',
-  GAUSSIAN, { kernels = 'special', example = 'mc.nn.gelu(0)  --> f64[]@cpu 0' })
+unary('gelu', 'a * ndtr(a)', 'ndtr(a) + a * exp(-0.5 * a * a) * 0.3989422804014327',
+  'a times the normal distribution function of a', GAUSSIAN,
+  { kernels = 'special', example = 'mc.nn.gelu(0)  --> f64[]@cpu 0' })
 -- powers of e in two halves, so that the tail keeps the digits of its smallest numbers
-unary('silu', 'a < 0 ? a * exp(0.5 * a) / (1 + exp(a)) * exp(0.5 * a) : a / (1 + exp(-a))', 'logistic(a) * (1 + a * logistic(-a))',
+unary('silu', 'a < 0 ? a * exp(0.5 * a) / (1 + exp(a)) * exp(0.5 * a) : a / (1 + exp(-a))',
+  'logistic(a) * (1 + a * logistic(-a))',
   'a times the logistic function of a', 'Searching for activation functions, 2017', { alias = { 'swish' } })
 unary('softplus', 'maximum(a, 0) + log1p(exp(-abs(a)))', 'logistic(a)', 'log(1 + e^a) without overflow',
   'PyTorch nn.functional.softplus, without its threshold')
@@ -37,8 +39,8 @@ local function of(module, list)
 end
 local GLU = 'GLU variants improve transformer, 2020'
 of('activation', {
-  { 'gelu_tanh', doc = 'nn.gelu with tanh in place of the normal distribution, as older models have it', source = GAUSSIAN,
-    work = 7.1 },
+  { 'gelu_tanh', doc = 'nn.gelu with tanh in place of the normal distribution, as older models have it',
+    source = GAUSSIAN, work = 7.1 },
   { 'leaky_relu', tol = 'ULP4', doc = 'a where positive, slope a elsewhere',
     source = 'PyTorch nn.functional.leaky_relu', work = 1.2 },
   { 'elu', tol = 'ULP4', doc = 'a where positive, alpha (e^a - 1) elsewhere',
