@@ -16,8 +16,7 @@ local WHAT = { links = C.MC_HDF5_LINKS, attributes = C.MC_HDF5_ATTRIBUTES, filte
 -- bytes of one slab of a strided tensor on its way to the file
 local SLAB = 8 * 2 ^ 20
 
-local info, start_, count_, step_ = ffi.new 'int64_t[74]', ffi.new 'int64_t[32]', ffi.new 'int64_t[32]',
-  ffi.new 'int64_t[32]'
+local info, start_, count_, step_ = ffi.new 'int64_t[74]', ffi.new 'int64_t[32]', ffi.new 'int64_t[32]', ffi.new 'int64_t[32]'
 local bytes = ffi.new 'int64_t[1]'
 local references = ffi.typeof 'int64_t[?]'
 
@@ -31,10 +30,8 @@ local function object(h, level)
   lib.check(C.mc_hdf5_info(h, info), level + 1)
   local rank = tonumber(info[C.MC_HDF5_RANK])
   local o = {
-    _h = h, kind = KIND[tonumber(info[C.MC_HDF5_KIND])], holds = HOLDS[tonumber(info[C.MC_HDF5_HOLDS])],
-      dtype = tensor.name[tonumber(info[C.MC_HDF5_DTYPE])],
-    numel = tonumber(info[C.MC_HDF5_NUMEL]), stored = tonumber(info[C.MC_HDF5_STORED]),
-      null = info[C.MC_HDF5_NULL] ~= 0, shape = {},
+    _h = h, kind = KIND[tonumber(info[C.MC_HDF5_KIND])], holds = HOLDS[tonumber(info[C.MC_HDF5_HOLDS])], dtype = tensor.name[tonumber(info[C.MC_HDF5_DTYPE])],
+    numel = tonumber(info[C.MC_HDF5_NUMEL]), stored = tonumber(info[C.MC_HDF5_STORED]), null = info[C.MC_HDF5_NULL] ~= 0, shape = {},
     key = ('%.0f:%.0f'):format(tonumber(info[C.MC_HDF5_FILE]), tonumber(info[C.MC_HDF5_ADDRESS])),
   }
   if info[C.MC_HDF5_CHUNKED] ~= 0 then o.chunk = {} end
@@ -79,8 +76,7 @@ end
 local function select(o, start, count, step)
   local n = o.null and 0 or 1
   for k = 1, #o.shape do
-    start_[k - 1], count_[k - 1], step_[k - 1] = start and start[k] or 0, count and count[k] or o.shape[k],
-      step and step[k] or 1
+    start_[k - 1], count_[k - 1], step_[k - 1] = start and start[k] or 0, count and count[k] or o.shape[k], step and step[k] or 1
     n = n * tonumber(count_[k - 1])
   end
   return n
