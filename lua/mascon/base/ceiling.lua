@@ -75,6 +75,8 @@ end
 ---@param held? number bytes that will be taken beside them
 ---@return number
 function M.block(most, held)
+  check.arg('ceiling.block', 'most', most, 'number > 0', 3)
+  if held ~= nil then check.arg('ceiling.block', 'held', held, 'number >= 0', 3) end
   local left = M.left()
   return left and math.min(most, math.max(2 ^ 16, (left - (held or 0)) / 8)) or most
 end
@@ -85,6 +87,10 @@ end
 ---@param what string what needs them
 ---@param level? integer
 function M.need(fname, need, what, level)
+  check.arg('ceiling.need', 'fname', fname, 'string', 3)
+  check.arg('ceiling.need', 'need', need, 'number >= 0', 3)
+  check.arg('ceiling.need', 'what', what, 'string', 3)
+  if level ~= nil then check.arg('ceiling.need', 'level', level, 'integer >= 1', 3) end
   local left = M.left()
   if not left or left >= need then return end
   local asked = active.at - active.base
@@ -93,18 +99,26 @@ function M.need(fname, need, what, level)
     fname, M.text(asked), M.text(math.max(0, left)), what, M.text(need), M.text(least)), (level or 1) + 1)
 end
 
+local function checked(fname, bytes, f)
+  if bytes ~= nil then check.arg(fname, 'bytes', bytes, 'number > 0', 4) end
+  check.arg(fname, 'f', f, 'function', 4)
+end
+
 --- Runs f(...) under a bound, which ends with it, also after an error. A bound within another never widens it.
 ---@param bytes number|nil bytes that may be resident; nil: no bound of its own
 ---@param f function
 ---@return any what f returns
 function M.with(bytes, f, ...)
+  checked('ceiling.with', bytes, f)
   if not bytes then return f(...) end
   local before = active
   if before and before.at <= bytes then return f(...) end
   local room = C.mc_memory_room_set(0)
   active = { at = bytes, base = 0 }
-  M.left()
-  local r = { pcall(f, ...) }
+  local r = { pcall(function(...)
+    M.left()
+    return f(...)
+  end, ...) }
   active = before
   C.mc_memory_trim()
   C.mc_memory_room_set(room)
@@ -117,6 +131,7 @@ end
 ---@param f function
 ---@return any
 function M.beside(bytes, f, ...)
+  checked('ceiling.beside', bytes, f)
   if not bytes then return f(...) end
   give_back()
   local base = M.resident()
