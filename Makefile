@@ -79,8 +79,10 @@ deps-check:
 	  echo "mascon: LuaJIT (luajit, libluajit-5.1-dev) or pkg-config is missing; run: make deps"; exit 1; }
 
 # ---- generated sources ------------------------------------------------------------------------------------------------
-# what generated code includes at run time: shipped as text
-NATIVE_HEADERS := $(wildcard kernels/mck*.h kernels/native/*.h) runtime/base/mc_def.h
+# arguments of the kernels of a family: compiled code calls none of those
+FAMILY_HEADERS := $(patsubst %,kernels/mck_%.h,dct dot ewise fft filter interp levinson matmul partial random recurrence reduce segment select sequence small softmax sort)
+# what code compiled at run time includes: shipped as text
+NATIVE_HEADERS := $(filter-out $(FAMILY_HEADERS),$(wildcard kernels/mck*.h kernels/native/*.h)) runtime/base/mc_def.h
 # what the FFI declares
 CDEF_HEADERS := runtime/mc_lua.h runtime/mascon.h runtime/base/mc_types.h runtime/formats/mc_formats.h runtime/formats/mc_files.h
 # LEVELS=v3 builds one ISA level, for the time in which kernels are written
@@ -206,6 +208,11 @@ $(B)/tests/rules.mk: tests/c/build.sh $(wildcard tests/c/*.c tests/fuzz/*.c)
 soak: all
 	@SEED=$(SEED) tests/soak/run.sh $(B) 100 $(or $(SECONDS),3600) $(JOBS_OF_SOAK)
 
+# make test-bare the specs without any optional plug-in: what needs one names its package, and is skipped
+.PHONY: test-bare
+test-bare: all
+	@+tests/check.sh bare
+
 # make check     everything else: lint, asserts, sanitizers, threads, ISA, JIT off, forced collection, fuzzing (STEPS='lint asan')
 check: deps
 	@$(MAKE) --no-print-directory DEBS='$(DEBS_CHECK)' deps
@@ -308,4 +315,4 @@ dist: $(if $(WITH_TESTS),tests-c,all)
 
 # make clean     removes every build folder
 clean:
-	rm -rf $(B) build-debug build-asan
+	rm -rf $(B) build-debug build-asan build-bare

@@ -1,7 +1,6 @@
 /* mck_random.h - entry points of the random family (kernels/cpu/random*.c) and what they share.
  *
- * Owns: the prototypes and the meaning of the parameters p. The layout of a stream stands in mck_philox.h. Elements are numbered from
- * `first`; 32-bit and 64-bit draws number the same counter space, so use one distribution per stream.
+ * The layout of a stream stands in mck_philox.h. Elements are numbered from `first`; 32-bit and 64-bit draws number the same counter space, so use one distribution per stream.
  *   random_bits_u32, random_bits_u64     raw words
  *   random_uniform_f32, _f64             low <= high: low <= x < high (x = low where low == high)
  *   random_normal_f32, _f64              mean, standard deviation
@@ -11,6 +10,24 @@
 #define MCK_RANDOM_H
 
 #include "mck.h"
+
+/* elements first, first + 1, ... of the stream (key, stream); mck_philox.h has its layout. Any
+ * split of [0, n) into calls with the matching `first` gives the same numbers. Parameter j of
+ * out[i] is p[j][i * stride[j]] (f64; i64 for integers), stride 0 or 1; what the parameters of a
+ * kernel are stands in mck_random.h. width: results per element (multinomial: categories; p of its
+ * probabilities then advances by width). status: the first element + 1 whose parameters make no
+ * distribution, when it was 0. */
+#define MCK_RANDOM_PARAMS 4
+typedef struct mck_random {
+    int64_t n;
+    void *out;
+    uint64_t key, stream;
+    int64_t first, width;
+    const void *p[MCK_RANDOM_PARAMS];
+    int64_t stride[MCK_RANDOM_PARAMS];
+    int64_t *status;
+} mck_random;
+typedef void (*mck_random_fn)(const mck_random *a);
 
 /* Kernels drawn word by word: random_ref_* draw element by element; the others block by block, with the same bits. */
 #define MCK_RANDOM_KERNELS(X) \

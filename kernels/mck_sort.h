@@ -1,8 +1,7 @@
-/* mck_sort.h - entry points of the sort and select families and the workspace they ask for.
+/* mck_sort.h - arguments and entry points of the sort family.
  *
- * Owns: the prototypes of kernels/cpu/sort.c, sort_v3.c and select.c. The runtime asks the *_work
- * functions for the bytes of workspace one worker needs, allocates them 64-byte aligned and hands
- * them in. May not know tensors.
+ * The *_work functions tell the bytes of workspace of one worker; the runtime hands them in,
+ * 64-byte aligned.
  *
  * sort: ascending or descending, NaN last either way and written back as the canonical quiet NaN.
  * Sorting values puts -0 before +0 (after it when descending); positions treat the two as equal and
@@ -11,6 +10,26 @@
 #define MCK_SORT_H
 
 #include "mck.h"
+
+/* m contiguous rows of n. `out` receives the sorted row (sort), `index` the positions + base
+ * (argsort); either may be NULL. NaN sorts last (ascending and descending). Ties keep their order
+ * when `stable`. partition: the element at place kth (from 0) of the sorted row, those before it in
+ * front, those behind it after, else in the order of the row. topk: the kth + 1 first of the sorted
+ * row, out[m][kth + 1]; ordered: in that order, else in the order of the row. work: what
+ * mck_sort_work() or mck_topk_work() asked for, for one row; rows of one call share it (one
+ * worker). */
+typedef struct mck_sort {
+    int64_t m, n;
+    void *out;
+    int64_t *index;
+    const void *in;
+    int64_t base;
+    int descending, stable;
+    void *work;
+    int64_t kth;
+    int ordered;
+} mck_sort;
+typedef void (*mck_sort_fn)(const mck_sort *a);
 
 #define MCK_SORT_DTYPES(X) \
     X(u8, uint8_t) \
@@ -35,14 +54,6 @@ size_t MCK(sort_work)(int elem_bytes, int64_t n, int want_index);
 
 /* The same for topk of k elements, and for partition (k = 0). */
 size_t MCK(topk_work)(int elem_bytes, int64_t n, int64_t k);
-
-void MCK(select_f32)(const mck_select *a);
-void MCK(select_f64)(const mck_select *a);
-void MCK(select_ref_f32)(const mck_select *a);
-void MCK(select_ref_f64)(const mck_select *a);
-
-/* Bytes of workspace per worker for rows of n elements and q probabilities. */
-size_t MCK(select_work)(int elem_bytes, int64_t n, int64_t q);
 
 /* Between the files of the family. Sorts n signed keys ascending in `key`; `tmp` holds n more. When
  * `rank` is given (ascending, inside [0,n)), only the keys at those positions are sure to stand

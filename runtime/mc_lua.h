@@ -136,6 +136,8 @@ MC_API int mc_record_active(void);
 /* A tensor over the same memory with a buffer number of its own, so that an argument is told from
  * what else shows its memory. Shares. */
 MC_API int mc_record_alias(mc_tensor *out, const mc_tensor *t);
+/* The error of operands that lie on different devices, wherever they meet. */
+MC_API int mc_mixed_devices(const char *op, const mc_tensor *a, const mc_tensor *b);
 MC_API void mc_record_end(void);
 /* Stops (1) or resumes (0) all recordings; returns what was in force. */
 MC_API int mc_record_pause(int on);

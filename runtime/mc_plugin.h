@@ -7,14 +7,17 @@
  *   #include "mc_plugin.h"
  *   static void half(const void *args, int64_t begin, int64_t end, void *work)  // [begin, end) of the tasks
  *   { const double *const *a = args; (void)work; for (int64_t i = begin; i < end; i++) ((double *)a[1])[i] = a[0][i] / 2; }
- *   static int run_half(const mc_call *c)
+ *   static int infer_half(const mc_call *c)                // what headers say: dtypes and shapes
  *   {
  *       int rc = mc_operand(c, 0, MC_F64, 0);              // contiguous f64, or the error says what it is
- *       double *out = rc ? NULL : mc_result(c, 0, MC_F64, c->in[0]->ndim, c->in[0]->shape);
- *       const void *a[2] = {rc ? NULL : c->in[0]->data, out};
- *       return out ? mc_tasks(half, a, c->in[0]->numel, 0) : mc_status();
+ *       return rc ? rc : mc_shape(c, 0, MC_F64, c->in[0]->ndim, c->in[0]->shape);
  *   }
- *   MC_PLUGIN({"moon_half", run_half})
+ *   static int run_half(const mc_call *c)                  // elements
+ *   {
+ *       const void *a[2] = {c->in[0]->data, mc_result(c, 0)};
+ *       return mc_tasks(half, a, c->in[0]->numel, 0);
+ *   }
+ *   MC_PLUGIN({"moon_half", infer_half, run_half})
  *
  *   gcc -std=c11 -O3 -march=x86-64-v3 -ffp-contract=off -fPIC -fvisibility=hidden -shared -I INCLUDE -o mc_wf_moon.so moon.c
  *
@@ -31,10 +34,10 @@
 extern "C" {
 #endif
 
-#define MC_PLUGIN_ABI 1
+#define MC_PLUGIN_ABI 2
 #define MC_TEXT 128 /* bytes that describe a tensor in a message */
 
-/* One call of a row: operands as they were given (any layout), headers to fill, parameters in the order of the row. */
+/* One call of a row: operands as they were given (any layout), results, parameters in the order of the row. */
 typedef struct mc_call {
     const char *name; /* of the row */
     int nin, nout;
@@ -42,11 +45,19 @@ typedef struct mc_call {
     mc_tensor *const *out;
     const mc_params *params;
     const void *row;
+    int infer; /* headers only */
 } mc_call;
 
+/* A row is called twice, each time for 0, or a status with the text left by mc_error.
+ * infer: says what the results look like (mc_shape or mc_wanted for each) from headers and
+ * parameters, and checks what these tell. It may not read elements: operands may lie in the memory
+ * of a device. run: computes. Every operand and result is in host memory; results have the dtypes
+ * and shapes that were inferred, are contiguous and share no memory with operands; their elements
+ * are not set. */
 typedef struct mc_plugin_row {
     const char *name;
-    int (*run)(const mc_call *c); /* 0, or a status with the text left by mc_error; results that were made are taken back after a failure */
+    int (*infer)(const mc_call *c);
+    int (*run)(const mc_call *c);
 } mc_plugin_row;
 
 /* fn(arg, begin, end, worker): tasks [begin, end) by the worker of this number. */
@@ -104,7 +115,7 @@ typedef struct mc_host_table {
     void (*drop)(mc_tensor *t);
     /* operands and results of a call */
     int (*operand)(const mc_call *c, int k, int dtype, int64_t least);
-    void *(*result)(const mc_call *c, int k, int dtype, int ndim, const int64_t *shape);
+    int (*shape)(const mc_call *c, int k, int dtype, int ndim, const int64_t *shape);
     void *(*wanted)(mc_results *r, int64_t bit, int dtype, int ndim, const int64_t *shape);
     int (*finish)(mc_results *r, int rc);
     /* other ops, transforms, products */
@@ -173,11 +184,20 @@ static inline void mc_give_back(mc_tensor *t) { mc_host_->drop(t); }
 /* ---- operands and results of a call ---- */
 /* Operand k (from 0) must be contiguous, of dtype (any when < 0), with at least `least` elements. */
 static inline int mc_operand(const mc_call *c, int k, int dtype, int64_t least) { return mc_host_->operand(c, k, dtype, least); }
-/* Memory of result k (from 0), contiguous, its elements not set; NULL with the error set. */
-static inline void *mc_result(const mc_call *c, int k, int dtype, int ndim, const int64_t *shape) { return mc_host_->result(c, k, dtype, ndim, shape); }
-/* Memory of the next result when this bit is wanted, else NULL; NULL too once r->rc is set. */
+/* In infer: result k (from 0) has this dtype and shape. */
+static inline int mc_shape(const mc_call *c, int k, int dtype, int ndim, const int64_t *shape)
+{
+    return mc_host_->shape(c, k, dtype, ndim, shape);
+}
+/* In run: memory of result k. */
+static inline void *mc_result(const mc_call *c, int k)
+{
+    return c->out[k]->data;
+}
+/* The next result when this bit is wanted, else NULL: in infer as mc_shape (NULL, too), in run its
+ * memory. NULL once r->rc is set. */
 static inline void *mc_wanted(mc_results *r, int64_t bit, int dtype, int ndim, const int64_t *shape) { return mc_host_->wanted(r, bit, dtype, ndim, shape); }
-/* rc, or an error when not all results were handed out. */
+/* rc, else r->rc, or an error when not all results were handed out. */
 static inline int mc_finish(mc_results *r, int rc) { return mc_host_->finish(r, rc); }
 
 /* ---- other ops, transforms, products ---- */
@@ -213,7 +233,7 @@ static inline int mc_gemm(int type, int transa, int transb, int64_t m, int64_t n
 #endif
 #define MC_LEVELS(x) MC_LEVEL_v2(x), MC_LEVEL_v3(x), MC_LEVEL_v4(x)
 
-/* What the library looks for: the rows by name, { "moon_half", run_half }, ... Stands once, in one file of the plug-in. */
+/* What the library looks for: the rows by name, { "moon_half", infer_half, run_half }, ... Stands once, in one file of the plug-in. */
 typedef const mc_plugin_row *(*mc_plugin_rows_fn)(const mc_host_table *host);
 #ifdef MC_DEBUG /* what mc_assert calls */
 #define MC_PLUGIN_ASSERT                                                                                                    \
@@ -224,17 +244,16 @@ typedef const mc_plugin_row *(*mc_plugin_rows_fn)(const mc_host_table *host);
 #else
 #define MC_PLUGIN_ASSERT
 #endif
-#define MC_PLUGIN(...)                                                          \
-    const mc_host_table *mc_host_;                                              \
-    MC_PLUGIN_ASSERT                                                            \
-    MC_API const mc_plugin_row *mc_plugin_rows(const mc_host_table *host);      \
-    MC_API const mc_plugin_row *mc_plugin_rows(const mc_host_table *host)       \
-    {                                                                           \
-        static const mc_plugin_row rows[] = {__VA_ARGS__, {NULL, NULL}};        \
-        if (host->abi != MC_PLUGIN_ABI)                                         \
-            return NULL;                                                        \
-        mc_host_ = host;                                                        \
-        return rows;                                                            \
+#define MC_PLUGIN(...)                                                             \
+    const mc_host_table *mc_host_;                                                 \
+    MC_PLUGIN_ASSERT                                                               \
+    MC_API const mc_plugin_row *mc_plugin_rows(const mc_host_table *host);         \
+    MC_API const mc_plugin_row *mc_plugin_rows(const mc_host_table *host)          \
+    {                                                                              \
+        static const mc_plugin_row rows[] = { __VA_ARGS__, { NULL, NULL, NULL } }; \
+        if (host->abi != MC_PLUGIN_ABI) return NULL;                               \
+        mc_host_ = host;                                                           \
+        return rows;                                                               \
     }
 
 #ifdef __cplusplus

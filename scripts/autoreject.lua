@@ -31,7 +31,8 @@ local o = mc.args.parse(arg, {
     { 'certainty', 'integer', 'seeds beside the first that tell how sure each vote is: certainty.csv', value = 'SEEDS' },
     { 'mark', 'flag', 'keep bad epochs as they are; the log tells which' },
     { 'log', 'string', 'a reject log that was edited: it decides', value = 'FILE' }, { 'allow_empty', 'flag', 'no error when every epoch is bad' },
-    { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' }, { 'max_memory', 'string', 'memory the analysis may use, such as 2GiB' },
+    { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
+    { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'autoreject-results' }, { 'overwrite', 'flag', 'replace results that are there' },
     { 'quiet', 'flag', 'no progress bar' },
   },
@@ -91,6 +92,14 @@ end
 
 local EVENT_FILES = { csv = true, tsv = true, npy = true, eve = true, txt = true, fif = true }
 
+-- what is loaded on the way: linear algebra, transforms, figures
+local LIBRARIES = 16 * 2 ^ 20
+
+local function limit_of(word)
+  if not word then return nil end
+  return mc.ceiling.bytes(word) or error(('--max-memory: %q is no size; give bytes, or a size such as 2GiB'):format(word), 0)
+end
+
 local function events_of(raw)
   local what = o.events
   if what == 'fixed' then
@@ -135,14 +144,19 @@ local function cut(raw, picks)
       error(('--event-id: there is no event %q; there are %s'):format(id, table.concat(names, ', ')), 0)
     end
   end
-  if o.highpass or o.lowpass then raw = raw:filter { highpass = o.highpass, lowpass = o.lowpass } end
+  if o.highpass or o.lowpass then
+    local left = mc.ceiling.left() -- a part of it for what a filter remembers
+    raw = raw:filter { highpass = o.highpass, lowpass = o.lowpass,
+      max_memory = left and math.min(128 * 2 ^ 20, math.max(left / 5, 2 ^ 20)) }
+  end
   return meeg.epochs.cut(raw, {
     events = events, event_id = wanted or ids, tmin = o.tmin, tmax = o.tmax, baseline = o.baseline,
       reject_by_annotation = not o.keep_marked, repeated = 'drop', proj = not o.no_proj,
   })
 end
 
-mc.args.run('autoreject', function()
+--- Everything, within --max-memory.
+local function clean()
   local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types), proj = not o.no_proj })
   for _, w in ipairs(rawget(x, 'warnings') or {}) do print('note: ' .. w) end
   local picks = prepare(x)
@@ -152,8 +166,10 @@ mc.args.run('autoreject', function()
   local epochs = meeg.raw.is(x) and cut(x, only) or only and x:pick(only) or x
   local E, T = epochs:count(), epochs.samples
   if mc.manifest.planning() then
-    local plan = ar.ways.plan(epochs, o.max_memory)
-    print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB%s'):format(E, #epochs.channels, T, plan.seconds, plan.bytes / 2 ^ 20,
+    local here, left = mc.ceiling.resident() + LIBRARIES, mc.ceiling.left()
+    local plan = ar.ways.plan(epochs, left and math.max(1, left - LIBRARIES))
+    print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB%s'):format(
+      E, #epochs.channels, T, plan.seconds, (here + plan.bytes) / 2 ^ 20,
       plan.scratch > 0 and (', temporary file %.1f MiB'):format(plan.scratch / 2 ^ 20) or ''))
     os.exit(0)
   end
@@ -163,7 +179,8 @@ mc.args.run('autoreject', function()
   local record = mc.manifest.new { options = given, inputs = { o[1] }, seed = o.seed }
   print(tostring(epochs))
   local r = ar.ways.clean(epochs, o.reject_by, {
-    picks = only and epochs:names() or picks, random_state = o.seed, compat = o.compat, threads = o.threads, max_memory = o.max_memory, verbose = not o.quiet, method = o.method, consensus = o.kappa,
+    picks = only and epochs:names() or picks, random_state = o.seed, compat = o.compat, threads = o.threads,
+    verbose = not o.quiet, method = o.method, consensus = o.kappa,
     n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log), flat = o.flat, bad_channel = o.bad_channel, partial = o.partial,
     adjacency = o.adjacency, adjacency_drop = o.adjacency_drop, certainty = o.certainty, mark = o.mark,
   })
@@ -180,4 +197,6 @@ mc.args.run('autoreject', function()
   for _, k in ipairs { 'reject_by', 'method', 'cv', 'seed', 'compat' } do table.insert(r.settings, { k, o[k] }) end
   local names = ar.results.write(o.out, r, record)
   print(('\nresults in %s: %s'):format(o.out, table.concat(names, '  ')))
-end)
+end
+
+mc.args.run('autoreject', function() mc.ceiling.with(limit_of(o.max_memory), clean) end)

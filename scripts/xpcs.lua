@@ -49,8 +49,14 @@ local o = mc.args.parse(words, {
       'seed of starts and of simulation', default = 42 },
     { 'profile', 'number', 'profile likelihood intervals at this level: 0.68, 0.9, 0.95, 0.99' }, { 'legacy_counting',
       'flag', 'count both triangles, as homodyne does (errors too small by sqrt 2)' },
-    { 'n_samples', 'number', 'samples of a posterior' }, { 'n_warmup', 'number', 'its warm-up' }, { 'n_chains',
-      'number', 'its chains' },
+    { 'n_samples', 'integer', 'draws per chain of a posterior (1000)' }, { 'n_warmup', 'integer',
+      'its warm-up (500)' }, { 'n_chains', 'integer', 'its chains (4)' },
+    { 'prior', { 'flat', 'normal', 'nlsq' }, 'its prior: flat between the bounds, the table of priors, or around the fit' },
+    { 'dense_mass_matrix', 'flag', 'its metric holds correlations (the default)' }, { 'no_nlsq_warmstart', 'flag',
+      'chains begin at the starting values, not at the fit' },
+    { 'nlsq_result', 'string', 'starting values of an earlier fit', value = 'DIR' },
+    { 'cmc_num_shards', 'integer', 'also the combination of so many shards, as homodyne makes it' },
+    { 'cmc_backend', 'string', 'accepted, without effect' },
     { 'save_plots', 'flag', 'heat maps of every angle' }, { 'plot_experimental_data', 'flag',
       'the same as the command plot' }, { 'plot_simulated_data', 'flag', 'the same as the command simulate' },
     { 'contrast', 'number', 'contrast of a simulation', default = 0.3 }, { 'offset', 'number', 'offset of a simulation',
@@ -111,13 +117,21 @@ mc.args.run('xpcs', function()
   local r = run.fit(s, data, o.quiet)
   record:stage('parameters', r.point.x)
   record:stage('chi2', r.chi2)
-  local files = run.write(s, data, r, record)
+  local posterior, shards = run.posterior(s, r, o.quiet)
+  local files = run.write(s, data, r, record, posterior, shards)
   record:write(s.dir)
   print()
   for _, sentence in ipairs(r.verdict.sentences) do print(sentence) end
   print()
   io.write(xpcs.report.table(r))
   print(xpcs.report.line(r))
+  if posterior then
+    print('\n' .. xpcs.posterior_files.text(posterior))
+    for _, list in ipairs { posterior:warnings(posterior.table), posterior.warnings_of_run,
+      shards and shards.warnings or {} } do
+      for _, w in ipairs(list) do print('note: ' .. w) end
+    end
+  end
   for _, list in ipairs { data.warnings, r.warnings, r.checks.errors, r.checks.warnings } do for _,
     w in ipairs(list) do print('note: ' .. w) end end
   if (o.verbose or 0) > 1 then for _, key in ipairs(s.unused) do print('no effect here: ' .. key) end
@@ -126,5 +140,9 @@ mc.args.run('xpcs', function()
       #s.unused))
   end
   print(('\nresults in %s: %s  manifest.json'):format(s.dir, table.concat(files, '  ')))
+  if posterior and posterior.interrupted then
+    print(posterior.interrupted .. ': the draws so far are kept; --checkpoint-dir goes on from them')
+    os.exit(130)
+  end
   if not r.success then os.exit(3) end
 end)

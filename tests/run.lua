@@ -1,11 +1,12 @@
--- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--queue FOLDER] [--verbose]
+-- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--queue FOLDER [--files N]] [--verbose]
 --
 -- Assembles busted from its parts instead of calling its command line, for three reasons: the last line is ours ("N
 -- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and reload
 -- the library for each file, which an FFI library with registered types does not survive). Files and tests are
 -- shuffled; the seed is printed. FILTER picks the spec files whose name (or path) contains it or, when there is none,
--- the tests whose full name does. Processes that are given one --queue FOLDER (a new, empty one) divide the files among themselves: each
--- takes the next file that no other has begun.
+-- the tests whose full name does. Processes that are given one --queue FOLDER (a new, empty one) divide the files
+-- among themselves: each
+-- takes the next file that no other has begun, at most N of them.
 
 local function missing(what)
   io.stderr:write('tests need busted (', what, '); `make deps` installs it\n')
@@ -14,6 +15,7 @@ end
 
 local folder = arg[0]:match('^(.*)/[^/]*$') or '.'
 local filter, seed, verbose, queue
+local most = math.huge
 do
   local i = 1
   while arg[i] do
@@ -31,10 +33,17 @@ do
         io.stderr:write('--queue needs a folder\n')
         os.exit(2)
       end
+    elseif arg[i] == '--files' then
+      i = i + 1
+      most = tonumber(arg[i])
+      if not most then
+        io.stderr:write('--files needs a number\n')
+        os.exit(2)
+      end
     elseif arg[i] == '--verbose' then
       verbose = true
     elseif arg[i]:sub(1, 1) == '-' then
-      io.stderr:write('unknown option ', arg[i], '; there are --seed N, --queue FOLDER and --verbose\n')
+      io.stderr:write('unknown option ', arg[i], '; there are --seed N, --queue FOLDER, --files N and --verbose\n')
       os.exit(2)
     else
       filter = arg[i]:match '^.*/([^/]+_spec%.lua)$' or arg[i]
@@ -55,13 +64,34 @@ busted.sort = false
 busted.randomize = true
 busted.randomseed = seed or require 'busted.utils'.urandom() or os.time()
 
--- A signal reaches the test that runs as an error, which busted would count and go on: the run ends with the test instead.
+-- A signal reaches the test that runs as an error, which busted would count and go on: the run ends with the test
+-- instead.
 local host = require 'mascon.host'
 local function stopped()
   local number, word = host.signal()
   if not number then return end
   print(('%s (signal %d)'):format(word, number))
   os.exit(128 + number)
+end
+
+-- Without the optional neighbours (MASCON_TEST_BARE=1) a test that meets one is pending, if what it met names the
+-- plug-in and the package.
+if os.getenv 'MASCON_TEST_BARE' == '1' then
+  busted.subscribe({ 'test', 'start' }, function(element)
+    local body = element.run
+    element.run = function(...)
+      local fine, e = xpcall(body, function(object)
+        local text = type(object) == 'table' and tostring(object.message or object) or tostring(object)
+        local plugin = text:match '(mc_%w+%.so): cannot be opened [^\n]*install'
+        return plugin and { needs = plugin } or { e = object, trace = debug.traceback() }
+      end, ...)
+      if fine then return end
+      if e.needs then busted.pending('needs ' .. e.needs) end
+      if type(e.e) == 'string' then error(e.e .. '\n' .. e.trace, 0) end
+      error(e.e, 0)
+    end
+    return nil, true
+  end)
 end
 
 local passed, failed, skipped = 0, 0, 0
@@ -84,9 +114,11 @@ end
 busted.subscribe({ 'error' }, outside_of_tests)
 busted.subscribe({ 'failure' }, outside_of_tests)
 
--- What a spec file made dies with it: its tests are forgotten once they ran, and the tensor memory that is left then was leaked by the
+-- What a spec file made dies with it: its tests are forgotten once they ran, and the tensor memory that is left then
+-- was leaked by the
 -- file, or is held by the library, which keeps none.
-local FIELDS = { 'run', 'env', 'before_each', 'after_each', 'lazy_setup', 'lazy_teardown', 'strict_setup', 'strict_teardown', 'setup', 'teardown' }
+local FIELDS = { 'run', 'env', 'before_each', 'after_each', 'lazy_setup', 'lazy_teardown', 'strict_setup',
+  'strict_teardown', 'setup', 'teardown' }
 local function forget(element)
   local children = busted.context.children(element)
   for i = #children, 1, -1 do
@@ -146,15 +178,18 @@ if queue then
   ffi.cdef 'int mkdir(const char *, unsigned int);'
   for _, file in ipairs(busted.context.children(busted.context.get())) do
     local name, run = file.name, file.run
-    file.run = function()
+    local function begin(_, ...)
+      if most < 1 then return end
       if ffi.C.mkdir(queue .. '/' .. path.basename(name), 448) ~= 0 then
         if ffi.errno() == 17 then return end -- EEXIST
         error(('%s cannot be written; files would be left out'):format(queue))
       end
-      begun[name] = true
+      begun[name], most = true, most - 1
       busted.wrap(run)
-      return run()
+      return run(...)
     end
+    -- a table that is called, as busted makes them: it looks for getTrace there
+    file.run = setmetatable({ getTrace = run.getTrace, rewriteMessage = run.rewriteMessage }, { __call = begin })
   end
 end
 
@@ -172,7 +207,8 @@ failed = failed + #leaks
 table.sort(times, function(a, b) return a[2] > b[2] end)
 if #times > 1 then
   local longest = {}
-  for i = 1, math.min(8, #times) do longest[i] = ('%s %.1f'):format(path.basename(times[i][1]):gsub('_spec%.lua$', ''), times[i][2]) end
+  for i = 1, math.min(8, #times) do longest[i] = ('%s %.1f'):format(path.basename(times[i][1]):gsub('_spec%.lua$', ''),
+    times[i][2]) end
   print(('%d files run, longest in s: %s'):format(#times, table.concat(longest, ', ')))
 end
 print(('%.1f s'):format(clock() - started))

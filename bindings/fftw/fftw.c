@@ -4,9 +4,11 @@
  * that FFTW calls as aligned (16 bytes, it says), which it allows from any thread; making and
  * dropping plans is not thread-safe, the caller holds a lock. Estimated plans depend on the
  * shape alone unless wisdom was loaded; measured ones on the machine's mood. FFTW ends the
- * process when memory runs out, so what a plan may need is asked of the host first. */
+ * process when memory runs out, so what a plan may need is asked of the host first, and FFTW gets
+ * its memory through memory.c. */
 #include "../../runtime/device/mc_backend.h"
 #include "../../runtime/base/mc_def.h"
+#include "parts.h"
 
 #include <fftw3.h>
 #include <stdio.h>
@@ -77,7 +79,8 @@ static void *plan(int kind, int prec, int64_t n, int64_t howmany, int64_t idist,
     fft_plan *p = host->alloc(sizeof *p);
     void *in = host->alloc(in_bytes), *out = host->alloc(out_bytes);
     void *reserve = host->alloc(16 * complex * (size_t)n + ((size_t)1 << 20));
-    if (!p || !in || !out || !reserve) {
+    if (!p || !in || !out || !reserve ||
+        !mco_reserve(4 * complex * (size_t)n + ((size_t)1 << 20))) {
         host->free(p);
         host->free(in);
         host->free(out);

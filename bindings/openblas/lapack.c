@@ -6,11 +6,9 @@
  * openblas.c. */
 #include "../../kernels/mck.h"
 #include "../../runtime/device/mc_backend.h"
+#include "parts.h"
 
 #include <limits.h>
-
-extern void openblas_set_num_threads(int n);
-extern const mc_lapack_api mco_lapack;
 
 /* One routine of the four types, all with the same arguments. */
 #define FOUR(name, ...)           \
@@ -394,7 +392,7 @@ static int pbsv(int type, char uplo, int n, int kd, int nrhs, void *ab, int ldab
 }
 
 const mc_lapack_api mco_lapack = {
-    .threads = openblas_set_num_threads,
+    .threads = mco_threads,
     .getrf = getrf,
     .getrs = getrs,
     .getri = getri,

@@ -3,25 +3,32 @@
  * Holds: the switch to one thread (the runtime runs tiles in parallel itself), the splitting of
  * sizes that do not fit the 32-bit integers of BLAS, and the handler of bad arguments: BLAS's
  * own prints, and other builds of it exit. Defined here the two handlers come first in the
- * lookup of the libraries that this plug-in pulls in, and only write the record. What remains:
- * OpenBLAS keeps a fixed number of work buffers (MAX_THREADS of its build, 64 in Debian); more
- * threads than that in products at once is beyond it. */
+ * lookup of the libraries that this plug-in pulls in, and only write the record. Threads enter
+ * through a gate that knows OpenBLAS's work buffers (buffers.c). */
 #include "../../kernels/mck.h"
 #include "../../runtime/device/mc_backend.h"
+#include "parts.h"
 
 #include <cblas.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { STATUS_UNSUPPORTED = 9, STATUS_INTERNAL = 11 };
+enum { STATUS_NOMEM = 4, STATUS_UNSUPPORTED = 9, STATUS_INTERNAL = 11 };
 #define PIECE ((int64_t)1 << 30) /* largest size handed to BLAS */
-
-extern const mc_lapack_api mco_lapack; /* lapack.c */
 
 /* Set once by mc_plugin_open, before any other call. */
 static const mc_host_api *host;
 static char name[160] = "OpenBLAS";
+
+static int ready(void)
+{
+    return mco_ready() ? 0
+                       : host->error(STATUS_NOMEM,
+                                     "memory: the system has no %d MiB of addresses for the work "
+                                     "buffer of OpenBLAS; raise ulimit -v or release tensors",
+                                     MCO_BUFFER_MIB);
+}
 
 /* The Fortran handler: routine name without terminator, 1-based number of the bad argument. */
 MC_API void xerbla_(const char *routine, const int *argument, size_t length);
@@ -92,6 +99,7 @@ static void gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t
     if (ldb > INT_MAX) *(transb ? &np : &kp) = 1;
     if (ldc > INT_MAX) mp = 1;
     int64_t k0 = 0;
+    mco_enter();
     do { /* once even for k = 0, which clears C */
         const int64_t kn = least(kp, k - k0);
         for (int64_t i = 0; i < m; i += mp) {
@@ -108,6 +116,7 @@ static void gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t
         }
         k0 += kp;
     } while (k0 < k);
+    mco_leave();
 }
 
 /* "OpenBLAS 0.3.21 Zen": the first two words of the build's configuration and the kernels it chose.
@@ -135,6 +144,9 @@ int mc_plugin_open(const mc_host_api *h, void *api)
     openblas_set_num_threads(1);
     set_name();
     blas->name = name;
+    blas->ready = ready;
+    blas->enter = mco_enter;
+    blas->leave = mco_leave;
     blas->gemm = gemm;
     blas->lapack = &mco_lapack;
     return 0;

@@ -2,7 +2,7 @@
  *
  * Arguments are those of the dot family with n = 3; out is dense, in the dtype of the operands. Every component is the difference of two rounded
  * products, as the operations multiply and subtract give it. May not know tensors or threads. */
-#include "../mck.h"
+#include "../mck_dot.h"
 
 #define ROW(oa, ob, ea, eb)                                         \
     const T x = a[oa], y = a[(oa) + (ea)], z = a[(oa) + 2 * (ea)];  \

@@ -5,7 +5,7 @@
  * 1980), type 4 by a complex transform of n / 2, or of 2 n for odd n, type 1 by an even or odd extension. Sine transforms are cosine
  * transforms of the row with every second sign changed or read backwards. The plain sum is dct_ref below. Owns the twiddle factors:
  * e^(-i pi j / (4 n)) from two short tables, so that no more than their product is rounded. Letters: n samples, N = n, k bin. */
-#include "../mck.h"
+#include "../mck_dct.h"
 
 #include <math.h>
 

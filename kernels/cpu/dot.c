@@ -4,7 +4,8 @@
  * runs in LANES fixed lanes folded as a tree, each real product fused into its lane where the machine can (named: MC_MULADD). May not
  * know tensors, threads or how long a row really is: the runtime hands over pieces of MCK_REDUCE_CHUNK. Letters: m rows, n elements of
  * a row. */
-#include "../mck.h"
+#include "../mck_dot.h"
+#include "../mck_reduce.h"
 #include "../mck_math.h"
 
 void MCK(dot_ref)(const mck_dot *k);

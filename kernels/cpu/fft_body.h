@@ -92,7 +92,7 @@ static void NAME(tangle)(const T *w, int64_t h, T *zr, T *zi, const T *in)
     }
 }
 
-/* in[m][row] -> out[m][row] by kind; see mck.h */
+/* in[m][row] -> out[m][row] by kind; see mck_fft.h */
 void NAME(fft)(const mck_fft *a)
 {
     const fft_table *t = a->table;

@@ -8,7 +8,7 @@
  * its neighbours. Arithmetic is f64 for every dtype, fused by name. Measured on Zen 3, four sections, ns a row and sample: 8 lanes
  * 2.0, 16 lanes 3.5 (registers run out), plain loops over 8 or 12 lanes 5 (gcc 12 leaves the states in memory), one row 5.0.
  * May not know tensors, designs or padding. */
-#include "../mck.h"
+#include "../mck_filter.h"
 #include "../mck_math.h"
 #include "../mck_lanes.h"
 

@@ -4,7 +4,7 @@
  * both, padded by 0, in the new row decide two combinations of them; then x grows by its error times g. About 4 n^2 multiplications for the
  * matrix and 2 n^2 for each right-hand side, no matrix stored. Source: Levinson, "The Wiener rms error criterion in filter design and
  * prediction", 1946; Matrix computations, 2013, section 4.7. Sums run in LANES partial sums. */
-#include "../mck.h"
+#include "../mck_levinson.h"
 #include <math.h>
 
 enum { LANES = 8 };

@@ -2,7 +2,7 @@
  *
  * out[m][n] = sum_k a[m][k] b[k][n], all row-major and contiguous. The loop order i, k, j streams b and out, so that the inner loop
  * vectorises; f32 accumulates row blocks of k in f32 (the tolerance class grows with sqrt k). May not know tensors. */
-#include "../mck.h"
+#include "../mck_matmul.h"
 
 #define MATMUL(name, T)                                                             \
     void MCK(matmul_##name)(const mck_matmul *p);                                   \

@@ -9,6 +9,7 @@
  * to 2.3. May not know threads. */
 #include "../mck_lanes.h"
 #include "../mck_partial.h"
+#include "../mck_reduce.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  *
  * y[i] = a[i] y[i - 1] + b[i], starting with y[1] = b[1]. Each step waits for the one before, so four rows run side by side. Arithmetic in f64, as
  * in running sums, so that f32 loses nothing over long rows. Letters: m rows of n. May not know tensors. */
-#include "../mck.h"
+#include "../mck_recurrence.h"
 
 enum { ROWS = 4 };
 

@@ -1,7 +1,7 @@
 /* scan.c - running sums, products, extremes and log sums of exponentials along contiguous rows: out[i][j] = in[i][0] o ... o in[i][j].
  *
  * f32 runs in an f64 accumulator, so that the error does not grow with the row; integers wrap modulo 2^64. May not know tensors. */
-#include "../mck.h"
+#include "../mck_reduce.h"
 #include "../mck_math.h"
 
 #define SCAN_REAL(op, name, T, ACC, start, o)                                       \

@@ -2,7 +2,7 @@
  *
  * One dtype per kind, the widest: the runtime converts on the way in and out, so f32 adds in f64. Extremes keep NaN. May not know
  * tensors, threads or what an empty segment holds. Letters: n rows of `inner` elements. */
-#include "../mck.h"
+#include "../mck_segment.h"
 
 #define SEGMENT(op, name, T, step)                                                                          \
     void MCK(segment_##op##_##name)(const mck_segment *k);                                                  \

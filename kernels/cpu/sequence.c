@@ -4,7 +4,7 @@
  * 1979) and Halton points from digits (Halton, "On the efficiency of certain quasi-random sequences of points", 1960). Scrambling: a random
  * lower triangular matrix and shift of the binary digits, digit -> multiplier digit + shift in other bases (Matousek, "On the L2-discrepancy
  * for anchored boxes", 1998). Any split of the points gives the same numbers. May not know where the defining numbers come from. */
-#include "../mck.h"
+#include "../mck_sequence.h"
 #include "../mck_philox.h"
 
 enum { BITS = MCK_SEQUENCE_BITS, TABLE = MCK_SEQUENCE_TABLE };

@@ -12,7 +12,7 @@
  *   c128 4       63  5.5x         89  4.9x     79  2.9x     51  2.4x     68  3.7x
  * The whole call, with making the result, is in both; runtime/mc_linalg_small.c says up to which size each is used.
  * Owns nothing. May not know tensors, LAPACK or threads. Letters: n rows and columns, k right-hand sides, both up to MCK_SMALL. */
-#include "../mck.h"
+#include "../mck_small.h"
 #include "../mck_math.h"
 
 #include <math.h>

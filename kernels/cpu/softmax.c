@@ -8,6 +8,8 @@
 #include "../mck_math.h"
 #include "../mck_extremes.h"
 #include "../mck_partial.h"
+#include "../mck_reduce.h"
+#include "../mck_softmax.h"
 
 #include <math.h>
 

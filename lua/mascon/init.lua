@@ -60,11 +60,11 @@ local LAZY = {
   fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', progress = 'mascon.base.progress',
   report = 'mascon.report', args = 'mascon.base.args', file = 'mascon.base.file', manifest = 'mascon.report.manifest', results = 'mascon.report.results', interpolate = 'mascon.interpolate', json = 'mascon.base.json',
   text = 'mascon.base.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.graph.tree', optim = 'mascon.optim',
-  integrate = 'mascon.integrate', sample = 'mascon.sample', meeg = 'mascon.meeg',
+  integrate = 'mascon.integrate', ceiling = 'mascon.base.ceiling', sample = 'mascon.sample', meeg = 'mascon.meeg',
 }
 -- plain tables of functions; the others put checks before theirs themselves
 local PLAIN = {}
-for name in ('args file manifest results json text random tree meeg plot report help'):gmatch '%S+' do
+for name in ('args ceiling file manifest results json text random tree meeg plot report help'):gmatch '%S+' do
   PLAIN[name] = true
 end
 local FROM = {

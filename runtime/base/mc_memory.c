@@ -23,6 +23,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
+#ifdef __GLIBC__ /* known from here on */
+#include <malloc.h>
+#endif
 
 #define PREFIX 64
 #define MAGIC 0x6d6173636f6e2121ULL
@@ -249,6 +252,9 @@ void mc_memory_trim(void)
     pthread_mutex_lock(&pool.lock);
     trim_locked();
     pthread_mutex_unlock(&pool.lock);
+#ifdef __GLIBC__
+    (void)malloc_trim(0); /* what small blocks left between others goes back to the system too */
+#endif
 }
 
 int64_t mc_memory_room_set(int64_t bytes)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MC_BACKEND_ABI 1
+#define MC_BACKEND_ABI 2
 
 typedef void (*mc_range_fn)(void *arg, int64_t begin, int64_t end, int worker);
 
@@ -91,10 +91,16 @@ typedef struct mc_lapack_api {
     int (*pbsv)(int type, char uplo, int n, int kd, int nrhs, void *ab, int ldab, void *b, int ldb);
 } mc_lapack_api;
 
-/* OpenBLAS. Row-major, single-threaded; dtype letters as in BLAS: 's','d','c','z'. C = A*B (+ C when accumulate). */
+/* OpenBLAS. Row-major, single-threaded; dtype letters as in BLAS: 's','d','c','z'. C = A*B.
+ * ready: 0 once a thread can work in it, else a status with the record. Calls of LAPACK that work,
+ * not those that ask for sizes, stand between enter and leave; enter waits where memory is short of
+ * a work buffer for one thread more. gemm does so itself. */
 typedef struct mc_blas_api {
     int abi;
     const char *name;
+    int (*ready)(void);
+    void (*enter)(void);
+    void (*leave)(void);
     const mc_lapack_api *lapack;                       /* NULL: built without */
     void (*gemm)(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
                  const void *b, int64_t ldb, void *c, int64_t ldc);

@@ -33,22 +33,24 @@ int mc_working(void) { return working > 0; }
 
 static const mc_host_api host = {MC_BACKEND_ABI, mci_alloc, mci_free, mci_error, mc_cancel_pending};
 
+#define ROOM ((size_t)1 << 20) /* that there has to be before a library is loaded */
+
 typedef struct plugin {
     const char *file, *advice;
-    int tried;
+    int tried, starved; /* starved: by lack of memory; tried again */
     char text[512];
 } plugin;
 
 static plugin plugins[] = {
-    {"mc_zlib.so", "install zlib (Debian: zlib1g) to read and write compressed files", 0, ""},
-    {"mc_openblas.so", "install OpenBLAS (Debian: libopenblas0-pthread) for matrix products and linear algebra", 0, ""},
-    {"mc_rsvg.so", "install librsvg (Debian: librsvg2-2) for PNG figures, or write .svg", 0, ""},
-    {"mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, ""},
-    {"mc_fftw.so", "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, ""},
-    {"mc_hdf5.so", "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version 7.3", 0, ""},
-    {"mc_yaml.so", "install libyaml (Debian: libyaml-0-2) to read .yaml files, or write the same as .json", 0, ""},
-    {"mc_cuda.so", "install the NVIDIA driver and NVRTC", 0, ""},
-    {"mc_opencl.so", "install an OpenCL loader and driver (Debian: ocl-icd-libopencl1 and pocl-opencl-icd)", 0, ""},
+    {"mc_zlib.so", "install zlib (Debian: zlib1g) to read and write compressed files", 0, 0, ""},
+    {"mc_openblas.so", "install OpenBLAS (Debian: libopenblas0-pthread) for matrix products and linear algebra", 0, 0, ""},
+    {"mc_rsvg.so", "install librsvg (Debian: librsvg2-2) for PNG figures, or write .svg", 0, 0, ""},
+    {"mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, 0, ""},
+    {"mc_fftw.so", "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, 0, ""},
+    {"mc_hdf5.so", "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version 7.3", 0, 0, ""},
+    {"mc_yaml.so", "install libyaml (Debian: libyaml-0-2) to read .yaml files, or write the same as .json", 0, 0, ""},
+    {"mc_cuda.so", "install the NVIDIA driver and NVRTC", 0, 0, ""},
+    {"mc_opencl.so", "install an OpenCL loader and driver (Debian: ocl-icd-libopencl1 and pocl-opencl-icd)", 0, 0, ""},
 };
 
 static void default_dir(void)
@@ -69,11 +71,21 @@ static int open_locked(int k, void *api)
     if (p->tried)
         return *abi != 0;
     p->tried = 1;
+    p->starved = 0;
     default_dir();
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", ctx.dir, p->file);
-    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const char *why = lib ? NULL : dlerror();
+    /* What libraries do when they are loaded may end the process where memory is refused. */
+    void *room = malloc(ROOM), *lib = NULL;
+    free(room);
+    if (room)
+        lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *why = lib ? NULL : room ? dlerror() : "cannot allocate memory";
+    if (why && (strstr(why, "annot allocate memory") || strstr(why, "failed to map segment") ||
+                strstr(why, "out of memory"))) {
+        p->starved = 1;
+        p->tried = 0;
+    }
     mc_plugin_open_fn open_fn = NULL;
     if (lib)
         *(void **)(&open_fn) = dlsym(lib, "mc_plugin_open");
@@ -91,6 +103,15 @@ static int open_locked(int k, void *api)
     return *abi != 0;
 }
 
+static void refuse(const plugin *p)
+{
+    if (p->starved)
+        mci_error(MC_ENOMEM, "memory: %s cannot be opened (%s); raise ulimit -v or release tensors",
+                  p->file, p->text);
+    else
+        mci_error(MC_EUNSUPPORTED, "%s: cannot be opened (%s); %s", p->file, p->text, p->advice);
+}
+
 #define NEIGHBOUR(type, name, k)                                                                                          \
     static type name##_api;                                                                                               \
     static const type *name##_open(void)                                                                                  \
@@ -100,7 +121,7 @@ static int open_locked(int k, void *api)
         pthread_mutex_unlock(&ctx.lock);                                                                                  \
         if (ok)                                                                                                           \
             return &name##_api;                                                                                           \
-        mci_error(MC_EUNSUPPORTED, "%s: cannot be opened (%s); %s", plugins[k].file, plugins[k].text, plugins[k].advice); \
+        refuse(&plugins[k]);                                                                                              \
         return NULL;                                                                                                      \
     }
 
@@ -115,11 +136,16 @@ NEIGHBOUR(mc_device_api, cuda, 7)
 NEIGHBOUR(mc_device_api, opencl, 8)
 
 const mc_zlib_api *mci_zlib(void) { return zlib_open(); }
-const mc_blas_api *mci_blas(void) { return blas_open(); }
+
+const mc_blas_api *mci_blas(void)
+{
+    const mc_blas_api *blas = blas_open();
+    return blas && blas->ready() == 0 ? blas : NULL;
+}
 
 const mc_lapack_api *mci_lapack(void)
 {
-    const mc_blas_api *blas = blas_open();
+    const mc_blas_api *blas = mci_blas();
     if (blas && !blas->lapack)
         mci_error(MC_EUNSUPPORTED, "%s has no LAPACK; install a full OpenBLAS", blas->name);
     return blas ? blas->lapack : NULL;

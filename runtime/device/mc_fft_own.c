@@ -5,6 +5,7 @@
  * result (executing cannot fail by contract). */
 #include "base/mc_memory.h"
 #include "device/mc_context.h"
+#include "../../kernels/mck_fft.h"
 
 #include <math.h>
 #include <string.h>

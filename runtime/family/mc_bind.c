@@ -165,3 +165,17 @@ int mci_device_copy_run(mc_tensor *dst, const mc_tensor *src)
     mci_result_one(&r, dst->dtype, dst->ndim, dst->shape);
     return run_once(dst->device, &job, &r, &dst);
 }
+
+const mci_op mci_put_op = {
+    .name = "index", .id = -1, .family = MCI_FAMILY_PUT, .nin = 2, .nout = 1, .kernel = -1
+};
+
+int mci_device_put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values,
+                       int accumulate)
+{
+    const mc_params params = { .naxes = 1, .axes = { axis }, .dtype = -1, .i = { accumulate } };
+    const mci_job job = { &mci_put_op, &params, 2, (const mc_tensor *const[]){ index, values }, 1 };
+    mci_result r;
+    mci_result_one(&r, dst->dtype, dst->ndim, dst->shape);
+    return run_once(dst->device, &job, &r, &dst);
+}

@@ -30,6 +30,10 @@ void mci_bound_free(mci_bound *b);
 
 /* Copies `src` into `dst`, on one device: checked by the caller. */
 int mci_device_copy_run(mc_tensor *dst, const mc_tensor *src);
-extern const mci_op mci_copy_op;
+/* Writes to positions along an axis (mc_put), on one device: checked by the caller. */
+int mci_device_put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values,
+                       int accumulate);
+/* operand -> result; positions, values -> result along axes[0], added to where i[0] is set */
+extern const mci_op mci_copy_op, mci_put_op;
 
 #endif

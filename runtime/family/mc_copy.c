@@ -133,8 +133,7 @@ static int copy_run(mc_tensor *dst, const mc_tensor *src)
     if (mci_check_released("copy", dst) || mci_check_released("copy", src))
         return mc_errstatus();
     if (dst->device != src->device && !(src->flags & MCI_WEAK))
-        return mci_error(MC_EINVAL, "copy: the tensors are on different devices, %s and %s; move one with :to \"%s\"", mci_tensor_text(a, sizeof a, src),
-                         mci_tensor_text(b, sizeof b, dst), mci_device_text(dst->device));
+        return mc_mixed_devices("copy", src, dst);
     if (dst->flags & MC_FLAG_READONLY)
         return mci_error(MC_EINVAL, "copy: the destination is read-only (a mapped file or a broadcast view); copy it first");
     const mc_tensor *both[2] = {dst, src};

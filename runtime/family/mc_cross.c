@@ -2,6 +2,7 @@
  *
  * Operands are read in place whatever their strides; the result is new and dense. */
 #include "family/mc_family.h"
+#include "../../kernels/mck_dot.h"
 
 #include <string.h>
 

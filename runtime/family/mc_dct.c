@@ -9,6 +9,7 @@
 #include "base/mc_memory.h"
 #include "family/mc_family.h"
 #include "family/mc_rows.h"
+#include "../../kernels/mck_dct.h"
 
 #include <math.h>
 #include <string.h>

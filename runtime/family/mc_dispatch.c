@@ -4,6 +4,7 @@
  * kind, plain numbers are weak). */
 #include "family/mc_family.h"
 #include "record/mc_record.h"
+#include "../../kernels/mck_ewise.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -123,7 +124,8 @@ int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in
     if ((o->nin != 255 && nin != o->nin) || (o->nout != 255 && nout != o->nout))
         return mci_error(MC_EINVAL, "%s: %d operands and %d results given, it takes %d and %d", o->name, nin, nout, o->nin, o->nout);
     if (MC_UNLIKELY(mci_recording))
-        return mci_record_op(o, nout, out, nin, in, p ? p : &no_params);
+        return mci_record_op(mci_op_run, &mci_families[o->family], o, nout, out, nin, in,
+                             p ? p : &no_params);
     if (MC_UNLIKELY(device != 0))
         return mci_device_run(o, nout, out, nin, in, p ? p : &no_params);
     return o->run(o, nout, out, nin, in, p ? p : &no_params);

@@ -4,6 +4,8 @@
  * first. A row longer than a piece is cut at fixed multiples of MCK_REDUCE_CHUNK and its partial
  * sums are folded by the sum kernel, so that the bits depend on shapes and strides only. */
 #include "family/mc_family.h"
+#include "../../kernels/mck_dot.h"
+#include "../../kernels/mck_reduce.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "tensor/mc_blocks.h"
 #include "family/mc_family.h"
 #include "record/mc_record.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_ewise.h"
 
 #include <string.h>
 

@@ -33,6 +33,8 @@ const mci_family mci_families[MCI_FAMILIES] = {
     [MCI_FAMILY_FFT] = { "fft", mci_fft_infer, drive, NULL },
     [MCI_FAMILY_DCT] = { "dct", mci_dct_infer, drive, NULL },
     [MCI_FAMILY_LINALG] = { "linalg", mci_linalg_infer, drive, NULL },
+    [MCI_FAMILY_ADDED] = { "added", mci_added_infer, drive, NULL },
+    [MCI_FAMILY_PUT] = { "put", NULL, mci_put_exec, NULL },
     [MCI_FAMILY_COPY] = { "copy", NULL, mci_copy_exec,
                           NULL }, /* into a result that is there: nothing to infer */
 };

@@ -38,6 +38,8 @@ int mci_tridiagonal_infer(const mci_job *job, mci_result *r);
 int mci_fft_infer(const mci_job *job, mci_result *r);
 int mci_dct_infer(const mci_job *job, mci_result *r);
 int mci_linalg_infer(const mci_job *job, mci_result *r);
+int mci_added_infer(const mci_job *job, mci_result *r);
+int mci_put_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
 int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
 /* The error of an op whose results depend on elements in size, where those are not at hand. */
 int mci_by_value(const mci_op *op);
@@ -48,6 +50,7 @@ int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const m
 int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype);
 
 /* Maximum and sum of exp(x - maximum) over the masked axes of a tensor that is not empty (owns: mci_free). */
+struct mck_lse;
 int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, struct mck_lse **pairs);
 
 /* A dense tensor that is made while it is read: elements [first, first + n) into buf. */

@@ -7,6 +7,7 @@
 #include "family/mc_fft.h"
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
+#include "../../kernels/mck_fft.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -6,6 +6,7 @@
  * carries over. Holds that split and the work buffers. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
+#include "../../kernels/mck_filter.h"
 
 #include <string.h>
 

@@ -249,8 +249,8 @@ static void masked_task(void *arg, int64_t begin, int64_t end, int worker)
 
 int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask)
 {
-    if (mci_check_live("index", t) || mci_check_live("index", mask))
-        return mc_errstatus();
+    if (mci_check_released("index", t) || mci_check_released("index", mask)) return mc_errstatus();
+    if (t->device || mask->device) return -2;
     int same = !mci_recording && mask->dtype == MC_BOOL && t->ndim > 0 && t->ndim == mask->ndim && mci_contiguous(mask);
     for (int i = 0; same && i < t->ndim; i++)
         same = t->shape[i] == mask->shape[i];

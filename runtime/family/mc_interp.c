@@ -3,6 +3,7 @@
  * Queries of any shape are cut into fixed pieces; knots and values are shared by all. Checks
  * that the knots ascend, since a search in anything else answers nonsense. */
 #include "family/mc_family.h"
+#include "../../kernels/mck_interp.h"
 
 #include <string.h>
 

@@ -216,8 +216,11 @@ static void one_problem(mci_batch *b, int64_t at, char *area)
         if ((j->finite >> k & 1) && !loaded_finite(j, k, q.in[k]))
             why = MCI_NOT_FINITE;
     }
-    if (!why)
+    if (!why) {
+        j->blas->enter();
         why = j->solve(j, &q);
+        j->blas->leave();
+    }
     for (int k = 0; k < j->nout && !why; k++) {
         const mci_part_out *x = &j->out[k];
         if (x->from != MCI_PLACE)
@@ -358,7 +361,7 @@ static int describe(const mci_job *job, mci_linalg *j, mci_batch *b, mci_result 
         return mci_error(MC_EINTERNAL,
                          "%s: %d operands and %d results have no plan; please report it", op->name,
                          job->nin, j->nout);
-    if (!(j->lapack = mci_lapack())) return mc_errstatus();
+    if (!(j->lapack = mci_lapack()) || !(j->blas = mci_blas())) return mc_errstatus();
     describe_operands(j);
     int rc = take_operands(j);
     if (!rc) rc = plan(j);

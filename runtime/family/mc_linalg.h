@@ -60,6 +60,7 @@ typedef struct mci_problem {
 struct mci_linalg {
     const mci_op *op;
     const mc_lapack_api *lapack;
+    const mc_blas_api *blas; /* whose gate calls of lapack pass */
     const mc_params *p;
     const mc_tensor *const *t; /* the operands as given */
     int nin, nout;

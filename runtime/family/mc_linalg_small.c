@@ -4,6 +4,7 @@
  * that agree within the tolerance class. Matrices that lie as the kernels want them are read in
  * place. Holds the split into tiles. */
 #include "family/mc_linalg.h"
+#include "../../kernels/mck_small.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * matrix as it is, its three rows being what gtsv takes. Toeplitz systems are solved in f64 or
  * c128 whatever the dtype. */
 #include "family/mc_linalg.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_levinson.h"
 
 #include <math.h>
 #include <string.h>

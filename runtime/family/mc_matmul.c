@@ -8,7 +8,7 @@
  * without OpenBLAS use the plain kernel. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_matmul.h"
 
 #include <math.h>
 #include <string.h>
@@ -243,7 +243,10 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
         j.blas = j.type ? mci_blas() : NULL;
         j.plain = (mck_matmul_fn)mci_kernel_get(MCK_K_MATMUL, compute);
         memcpy(j.bshape, shape, sizeof j.bshape);
-        rc = prepare(&j.a, &a, compute, nb, m, k, !j.blas);
+        if (j.type && !j.blas && mc_errstatus() == MC_ENOMEM)
+            rc = MC_ENOMEM; /* the plain kernel would answer with other bits */
+        if (!rc)
+            rc = prepare(&j.a, &a, compute, nb, m, k, !j.blas);
         if (!rc)
             rc = prepare(&j.b, &b, compute, nb, k, n, !j.blas);
         if (!rc) {

@@ -2,8 +2,9 @@
  *
  * Positions stay in the caller's base and are turned into places where they are used, so that they need no copy of their own. Reading is
  * parallel; writing is serial in the order of the positions, so that the last write of a place wins and sums are the same every time. */
+#include "family/mc_bind.h"
 #include "record/mc_record.h"
-#include "family/mc_family.h"
+#include "../../kernels/mck_ewise.h"
 
 #include <string.h>
 
@@ -329,6 +330,13 @@ static int put_through_copy(mc_tensor *dst, int axis, const mci_places *pos, con
 /* dst along one axis at positions (1-based) = or += values, broadcast to the shape of taking. */
 static int put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate);
 
+int mci_put_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out)
+{
+    (void)r;
+    return put_run(out[0], (int)job->params->axes[0], job->in[0], job->in[1],
+                   job->params->i[0] != 0);
+}
+
 int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate)
 {
     if (MC_LIKELY(!mci_recording))
@@ -344,7 +352,13 @@ static int put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_te
 {
     char s1[MCI_TEXT], s2[MCI_TEXT];
     const mci_op *op = &mci_ops[MC_OP_ADD];
-    if (mci_check_live("index", dst) || mci_check_live("index", index) || mci_check_live("index", values))
+    if (mci_check_released("index", dst) || mci_check_released("index", index) ||
+        mci_check_released("index", values))
+        return mc_errstatus();
+    const mc_tensor *const all[3] = { dst, index, values };
+    int device;
+    if ((dst->device | index->device | values->device) &&
+        mci_check_devices("index", 3, all, 0, NULL, &device))
         return mc_errstatus();
     if (axis < 0 || axis >= dst->ndim)
         return mci_error(MC_ESHAPE, "index: the axis is outside %s", mci_tensor_text(s1, sizeof s1, dst));
@@ -368,6 +382,7 @@ static int put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_te
         if (values->shape[values->ndim - i] != 1 && values->shape[values->ndim - i] != shape[nd - i])
             return mci_error(MC_ESHAPE, "index: values %s do not fit the shape [%s] of what the key takes; shapes must be equal or broadcast",
                              mci_tensor_text(s1, sizeof s1, values), mci_shape_text(s2, sizeof s2, nd, shape));
+    if (dst->device) return mci_device_put_run(dst, axis, index, values, accumulate);
     int rc = mci_places_of("index", index, dst->shape[axis], 1, &pos);
     if (rc)
         return rc;

@@ -8,7 +8,7 @@
  * of its rows is drawn as if alone. Kernels give f64 unless they have one for the dtype asked
  * for; the rest is conversion. */
 #include "family/mc_family.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_random.h"
 
 #include <math.h>
 #include <stdio.h>

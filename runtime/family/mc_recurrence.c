@@ -2,8 +2,8 @@
  * broadcast; the rows of both and of the result are made contiguous and cut into tasks by shape. */
 #include "family/mc_family.h"
 #include "family/mc_rows.h"
+#include "../../kernels/mck_recurrence.h"
 
-#include "../../kernels/mck.h"
 
 typedef struct recurrence_job {
     mck_recurrence_fn fn;

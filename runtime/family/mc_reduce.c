@@ -11,6 +11,7 @@
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck_partial.h"
+#include "../../kernels/mck_reduce.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* mc_scan.c - driver of running sums, products and extremes along one axis. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_reduce.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
  * order. Scatters: one line along the axis at a time. */
 #include "family/mc_family.h"
 #include "tensor/mc_tensor.h"
+#include "../../kernels/mck_segment.h"
 
 #include <math.h>
 #include <string.h>

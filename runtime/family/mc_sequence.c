@@ -4,7 +4,7 @@
  * i[5] scrambled, i[6] points, i[12] the key stands in in[1] instead; in[0] the numbers that
  * define the dimensions, i64 [d] or [d, k]. */
 #include "family/mc_family.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_sequence.h"
 
 #define GRAIN 32768 /* numbers per task */
 

@@ -7,6 +7,7 @@
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck_partial.h"
+#include "../../kernels/mck_softmax.h"
 
 #include <string.h>
 

@@ -2,7 +2,8 @@
  * order statistics (median, quantile) by rows. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
-#include "../../kernels/mck.h"
+#include "../../kernels/mck_select.h"
+#include "../../kernels/mck_sort.h"
 
 #include <string.h>
 

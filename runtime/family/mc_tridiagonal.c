@@ -4,6 +4,7 @@
  * are independent and cut into fixed blocks. Computes in f64. */
 #include "base/mc_memory.h"
 #include "family/mc_family.h"
+#include "../../kernels/mck_interp.h"
 
 #include <string.h>
 

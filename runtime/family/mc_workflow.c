@@ -65,13 +65,19 @@ static int operand(const mc_call *c, int k, int dtype, int64_t least)
     return MC_OK;
 }
 
-static void *result(const mc_call *c, int k, int dtype, int ndim, const int64_t *shape)
+static int shape_of(const mc_call *c, int k, int dtype, int ndim, const int64_t *shape)
 {
-    if (k < 0 || k >= c->nout) {
-        mci_error(MC_EINVAL, "%s: result %d of %d is asked for", c->name, k + 1, c->nout);
-        return NULL;
-    }
-    return mci_out(c->name, c->out[k], dtype, ndim, shape) ? NULL : c->out[k]->data;
+    if (k < 0 || k >= c->nout)
+        return mci_error(MC_EINVAL, "%s: result %d of %d is asked for", c->name, k + 1, c->nout);
+    if (!c->infer || dtype < 0 || dtype >= MC_NDTYPE || ndim < 0 || ndim > MC_MAX_RANK)
+        return mci_error(MC_EINTERNAL,
+                         "%s: result %d has no such dtype or rank, or none is asked for", c->name,
+                         k + 1);
+    mc_tensor *t = c->out[k];
+    t->dtype = dtype;
+    t->ndim = ndim;
+    for (int i = 0; i < ndim; i++) t->shape[i] = shape[i];
+    return MC_OK;
 }
 
 static void *wanted(mc_results *r, int64_t bit, int dtype, int ndim, const int64_t *shape)
@@ -82,13 +88,14 @@ static void *wanted(mc_results *r, int64_t bit, int dtype, int ndim, const int64
         r->rc = mci_error(MC_EINVAL, "%s: %d results are not enough for what is wanted", r->call->name, r->call->nout);
         return NULL;
     }
-    void *to = result(r->call, r->next++, dtype, ndim, shape);
-    r->rc = to ? MC_OK : mc_errstatus();
-    return to;
+    const int k = r->next++;
+    if (r->call->infer) r->rc = shape_of(r->call, k, dtype, ndim, shape);
+    return r->call->infer ? NULL : r->call->out[k]->data;
 }
 
 static int finish(mc_results *r, int rc)
 {
+    rc = rc ? rc : r->rc;
     if (!rc && r->next != r->call->nout)
         return mci_error(MC_EINVAL, "%s: %d results given, %d wanted", r->call->name, r->call->nout, r->next);
     return rc;
@@ -126,16 +133,44 @@ static int gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t 
 }
 
 static const mc_host_table host = {
-    .abi = MC_PLUGIN_ABI, .error = mci_error, .status = mc_errstatus, .alloc = mci_alloc, .free = mci_free, .size = mci_size_mul, .parallel = mci_parallel,
-    .workers = mci_workers, .tasks = tasks, .cancelled = mc_cancel_pending, .isa = mci_isa, .clock = mc_clock,
+    .abi = MC_PLUGIN_ABI,
+    .error = mci_error,
+    .status = mc_errstatus,
+    .alloc = mci_alloc,
+    .free = mci_free,
+    .size = mci_size_mul,
+    .parallel = mci_parallel,
+    .workers = mci_workers,
+    .tasks = tasks,
+    .cancelled = mc_cancel_pending,
+    .isa = mci_isa,
+    .clock = mc_clock,
 #ifdef MC_DEBUG
     .assert_failed = mci_assert_failed,
 #endif
     .text = mci_tensor_text,
-    .dtype_name = mc_dtype_name, .dtype_size = dtype_size, .dtype_kind = mci_kind, .contiguous = mci_contiguous, .overlap = mci_overlap, .axis = axis,
-    .broadcast = broadcast, .broadcast_strides = mci_broadcast_strides, .promoted = promoted, .dense = mci_materialize, .gather = mci_gather,
-    .scatter = mci_scatter, .create = mc_create, .drop = mc_drop, .operand = operand, .result = result, .wanted = wanted, .finish = finish,
-    .op = run_named, .fft_plan = fft_plan, .fft_done = fft_done, .gemm = gemm,
+    .dtype_name = mc_dtype_name,
+    .dtype_size = dtype_size,
+    .dtype_kind = mci_kind,
+    .contiguous = mci_contiguous,
+    .overlap = mci_overlap,
+    .axis = axis,
+    .broadcast = broadcast,
+    .broadcast_strides = mci_broadcast_strides,
+    .promoted = promoted,
+    .dense = mci_materialize,
+    .gather = mci_gather,
+    .scatter = mci_scatter,
+    .create = mc_create,
+    .drop = mc_drop,
+    .operand = operand,
+    .shape = shape_of,
+    .wanted = wanted,
+    .finish = finish,
+    .op = run_named,
+    .fft_plan = fft_plan,
+    .fft_done = fft_done,
+    .gemm = gemm,
 };
 
 /* ---- opened ---- */
@@ -192,24 +227,68 @@ const char *mc_workflow_row(const mc_workflow *w, int k) { return w->rows[k].nam
 
 typedef struct row {
     mci_op op; /* first: a row is found from its op */
-    int (*run)(const mc_call *c);
+    const mc_plugin_row *of;
 } row;
 
-static int run_row(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_added_infer(const mci_job *job, mci_result *r)
 {
-    const row *r = (const row *)op;
-    const mc_call call = {op->name, nin, nout, in, out, p, op};
-    int given = 0;
-    if (nin == 0 && op->nin == 255)
+    const mci_op *op = job->op;
+    mc_tensor headers[MCI_RESULTS], *out[MCI_RESULTS];
+    if (job->nin == 0 && op->nin == 255)
         return mci_error(MC_EINVAL, "%s: operands are missing", op->name);
-    for (int i = 0; i < nout && i < 31; i++)
-        given |= (out[i]->flags & MC_FLAG_OUT) ? 1 << i : 0;
-    int rc = r->run(&call);
-    for (int i = 0; !rc && i < nout; i++)
-        if (!out[i]->data)
-            rc = mci_error(MC_EINTERNAL, "%s: result %d was not made", op->name, i + 1);
-    for (int i = 0; rc && i < nout; i++)
-        mci_out_fail(out[i], i < 31 && given >> i & 1);
+    if (job->nout > MCI_RESULTS)
+        return mci_error(MC_EINVAL, "%s: %d results are asked for; there are at most %d", op->name,
+                         job->nout, MCI_RESULTS);
+    for (int i = 0; i < job->nout; i++) {
+        headers[i].dtype = -1;
+        headers[i].data = NULL;
+        out[i] = &headers[i];
+    }
+    const mc_call call = { op->name, job->nin, job->nout, job->in, out, job->params, op, 1 };
+    int rc = ((const row *)op)->of->infer(&call);
+    r->nout = job->nout;
+    r->compute = -1;
+    for (int i = 0; !rc && i < job->nout; i++) {
+        if (headers[i].dtype < 0)
+            rc = mci_error(MC_EINTERNAL, "%s: result %d was not inferred", op->name, i + 1);
+        else
+            mci_result_set(r, i, headers[i].dtype, headers[i].ndim, headers[i].shape);
+    }
+    return rc;
+}
+
+/* Whether a result may be written while operands are read. */
+static int apart(const mc_tensor *out, int nin, const mc_tensor *const *in)
+{
+    int yes = mci_contiguous(out);
+    for (int k = 0; yes && k < nin; k++) yes = mci_overlap(out, in[k]) < 0;
+    return yes;
+}
+
+static int run_row(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in,
+                   const mc_params *p)
+{
+    mci_result r;
+    mc_tensor tmp[MCI_RESULTS], *to[MCI_RESULTS];
+    int made = 0, given = 0, rc = mci_added_infer(&(mci_job){ op, p, nin, in, nout }, &r);
+    for (int k = 0; !rc && k < nout; k++) {
+        given |= (out[k]->flags & MC_FLAG_OUT) ? 1 << k : 0;
+        if ((rc = mci_out(op->name, out[k], r.dtype[k], r.ndim[k], r.shape[k])) != 0) break;
+        made++;
+        to[k] = out[k];
+        if ((given >> k & 1) && !apart(out[k], nin, in)) {
+            to[k] = &tmp[k];
+            memset(to[k], 0, sizeof *to[k]);
+            rc = mc_create(to[k], r.dtype[k], r.ndim[k], r.shape[k]);
+        }
+    }
+    const mc_call call = { op->name, nin, nout, in, to, p, op, 0 };
+    if (!rc) rc = ((const row *)op)->of->run(&call);
+    for (int i = 0; i < made; i++) {
+        if (!rc && to[i] != out[i]) rc = mc_copy(out[i], to[i]);
+        if (to[i] != out[i]) mc_drop(to[i]);
+    }
+    for (int i = 0; rc && i < made; i++) mci_out_fail(out[i], given >> i & 1);
     return rc;
 }
 
@@ -218,7 +297,12 @@ int mc_workflow_add(mc_workflow *w, int k, int nin, int nout, int promote, const
     row *r = mci_alloc(sizeof *r);
     if (!r)
         return -1;
-    *r = (row){.op = {.name = w->rows[k].name, .run = run_row, .nin = (uint8_t)nin, .nout = (uint8_t)nout, .promote = (uint8_t)promote}, .run = w->rows[k].run};
+    *r = (row){ .op = { .name = w->rows[k].name,
+                        .run = run_row,
+                        .nin = (uint8_t)nin,
+                        .nout = (uint8_t)nout,
+                        .promote = (uint8_t)promote },
+                .of = &w->rows[k] };
     memcpy(r->op.compute, compute, sizeof r->op.compute);
     if (mci_op_add(&r->op)) {
         mci_free(r);

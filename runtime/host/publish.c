@@ -180,6 +180,10 @@ static void set_search_paths(lua_State *L, const mci_place *place)
     lua_setfield(L, package, "path");
     lua_pop(L, 1);
     append_missing(L, package, "path", LUA_PLACES);
+    lua_getfield(L, package, "cpath"); /* modules in C that a relocatable folder carries */
+    lua_pushfstring(L, "%s;%s/lib/lua/?.so", lua_tostring(L, -1), place->lib);
+    lua_setfield(L, package, "cpath");
+    lua_pop(L, 1);
     append_missing(L, package, "cpath", C_PLACES);
     lua_pop(L, 1);
 }
@@ -222,6 +226,7 @@ void mci_publish(lua_State *L, const mci_place *place)
         lua_setfield(L, -2, f->name);
     }
     mci_interrupt_functions(L);
+    mci_heap_functions(L);
     mci_edit_functions(L, place);
     set_text(L, "exe", place->exe);
     set_text(L, "luadir", place->lua);

@@ -101,8 +101,8 @@ int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_te
 /* MCI_FAMILY_*, MCI_<FAMILY>_<VARIANT> where rows say `variant`, and mci_<family>_run of every
  * family in the table, one per mc_<family>.c. */
 #include "mc_gen_families.h"
-/* copies and fills are no row; ops that were added run on the CPU */
-enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILY_ADDED, MCI_FAMILIES };
+/* copies, fills and writes to positions are no rows; rows that were added are one family */
+enum { MCI_FAMILY_COPY = MCI_NFAMILY, MCI_FAMILY_PUT, MCI_FAMILY_ADDED, MCI_FAMILIES };
 extern const mci_family mci_families[MCI_FAMILIES]; /* mc_family.c */
 
 #endif

@@ -556,7 +556,8 @@ static void written(int nout, mc_tensor **out)
 }
 
 /* Without a log: while recording pauses, or by a thread that does not record, which leaves the state alone. */
-static int run_counting(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+static int run_counting(mci_run_fn run, const mci_op *op, int nout, mc_tensor **out, int nin,
+                        const mc_tensor *const *in, const mc_params *p)
 {
     int before = mci_recording, mine = recorder();
     for (int i = 0; mine && i < nout; i++)
@@ -564,17 +565,18 @@ static int run_counting(const mci_op *op, int nout, mc_tensor **out, int nin, co
             return mc_errstatus();
     if (mine)
         mci_recording = OFF;
-    int rc = mci_op_run(op, nout, out, nin, in, p);
+    int rc = run(op, nout, out, nin, in, p);
     if (mine)
         mci_recording = before;
     written(nout, out);
     return rc;
 }
 
-int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, int nout,
+                  mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     if (!ours())
-        return run_counting(op, nout, out, nin, in, p);
+        return run_counting(run, op, nout, out, nin, in, p);
     int level = op->family == MCI_FAMILY_RANDOM && !levels[depth - 1].tape ? depth - 1 : -1;
     for (int i = 0; i < nin; i++)
         level = later(level, level_of(in[i]));
@@ -589,7 +591,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
     mc_record_operand *o = NULL;
     if (log && op->family == MCI_FAMILY_EWISE) {
         mci_result r;
-        if (mci_families[op->family].infer(&(mci_job){ op, p, nin, in, nout }, &r))
+        if (family->infer(&(mci_job){ op, p, nin, in, nout }, &r))
             return mc_errstatus();
         compute = r.compute;
     }
@@ -599,7 +601,7 @@ int mci_record_op(const mci_op *op, int nout, mc_tensor **out, int nin, const mc
     if (log && !(o = operands_of(nin, in, nout, level)))
         return mc_errstatus();
     mci_recording = OFF;
-    int rc = mci_op_run(op, nout, out, nin, in, p);
+    int rc = run(op, nout, out, nin, in, p);
     mci_recording = ON;
     written(nout, out);
     if (!log)

@@ -48,11 +48,26 @@ void mci_loop_free(mci_loop *l)
     mci_free(l);
 }
 
+/* The one element of t, wherever it is, in dtype. */
+static int value_of(const mc_tensor *t, int dtype, void *value)
+{
+    MC_ALIGNED(16) char one[16];
+    mc_tensor host = { .data = t->data, .dtype = t->dtype, .numel = 1 };
+    if (t->device) {
+        int rc = mci_device_get(one, mci_ref_of(t), MCI_SIZE(t->dtype));
+        if (rc) return rc;
+        host.data = one;
+    }
+    mci_gather(&host, 0, 1, dtype, value);
+    return MC_OK;
+}
+
 static int choose(mci_loop *l, mc_tensor *const *in, mc_tensor *const *out)
 {
     const mc_loop_spec *s = &l->spec;
     int64_t k;
-    mci_gather(in[0], 0, 1, MC_I64, &k);
+    int rc = value_of(in[0], MC_I64, &k);
+    if (rc) return rc;
     k = k < 0 ? 0 : k >= s->nparts ? s->nparts - 1 : k;
     return mc_plan_run(l->parts[k], in + 1, s->fixed, out, s->made);
 }
@@ -82,11 +97,10 @@ static int repeat(mci_loop *l, mc_tensor *const *in, mc_tensor *const *out)
     memcpy(l->in, in, sizeof *in * (size_t)s->fixed);
     for (int64_t turn = 0;; turn++) {
         bind_state(l, now);
+        uint8_t on;
         int rc = mc_plan_run(l->parts[0], l->in, s->fixed + s->state, &flag, 1);
-        if (rc)
-            return rc;
-        if (!*(const uint8_t *)flag->data)
-            break;
+        if (rc || (rc = value_of(flag, MC_BOOL, &on)) != 0) return rc;
+        if (!on) break;
         if (mc_cancel_pending())
             return mci_error(MC_ECANCELLED, "while_loop: interrupted");
         mc_tensor *const *next = sets[turn & 1];

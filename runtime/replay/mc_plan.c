@@ -496,11 +496,25 @@ static int bind_steps(mc_plan *p)
     }
     for (int i = 0; i < p->nsteps && !rc; i++) {
         step *s = &p->steps[i];
-        if (s->kind != STEP_OP && s->kind != STEP_COPY)
-            rc = mci_error(MC_EUNSUPPORTED, "compile: %s has no form for %s yet; move the operands with :to \"cpu\" first",
-                           s->kind == STEP_PUT ? "writing to positions" : s->kind == STEP_LOOP ? "a loop or a choice" : "a fused group", mci_device_text(p->device));
+        if (s->kind == STEP_PUT)
+            s->params =
+                (mc_params){ .naxes = 1, .axes = { s->axis }, .dtype = -1, .i = { s->accumulate } };
+        if (s->kind == STEP_OP || s->kind == STEP_COPY || s->kind == STEP_PUT ||
+            s->kind == STEP_LOOP)
+            steps[i] = (mci_device_step){ s->kind == STEP_OP     ? mci_op_at(s->op)
+                                          : s->kind == STEP_PUT  ? &mci_put_op
+                                          : s->kind == STEP_COPY ? &mci_copy_op
+                                                                 : NULL,
+                                          s->kind == STEP_COPY ? NULL : &s->params,
+                                          s->nin,
+                                          s->nout,
+                                          p->refs + s->first,
+                                          s->loop };
         else
-            steps[i] = (mci_device_step){s->kind == STEP_OP ? mci_op_at(s->op) : NULL, s->kind == STEP_OP ? &s->params : NULL, s->nin, s->nout, p->refs + s->first};
+            rc = mci_error(MC_EUNSUPPORTED,
+                           "compile: a fused group has no form for %s yet; move the operands with "
+                           ":to \"cpu\" first",
+                           mci_device_text(p->device));
     }
     if (!rc && !(p->bound = mci_device_plan_new(p->device, p->nheaders, slots, p->nsteps, steps, p->arena)))
         rc = mc_errstatus();

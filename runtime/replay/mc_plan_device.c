@@ -9,15 +9,20 @@
 typedef struct bound_step {
     mci_bound bound;
     mci_device_step step;
-    int host; /* of numbers alone: the CPU computes it */
+    int host;           /* of numbers alone: the CPU computes it */
+    mc_tensor *headers; /* of a loop: results, then operands */
+    mc_tensor **list;   /* pointers to them */
 } bound_step;
 
 struct mci_device_plan {
     int device, nslots, nsteps;
     mci_slot *slots;
     char *host;       /* per slot: it lies in host memory */
+    char *
+        read; /* per slot: a step other than a loop reads it; parts of loops say themselves where a number goes */
     bound_step *steps;
     mci_ref *refs;    /* per slot, of this call */
+    mci_block **sent; /* per slot: a number that steps of this call read on the device */
     mci_ref *list;    /* of a step: operands, then results */
     int64_t arena;
     int numbers;      /* some step is computed on the host */
@@ -27,12 +32,17 @@ void mci_device_plan_free(mci_device_plan *p)
 {
     if (!p)
         return;
-    for (int i = 0; i < p->nsteps; i++)
+    for (int i = 0; i < p->nsteps; i++) {
         mci_bound_free(&p->steps[i].bound);
+        mci_free(p->steps[i].headers);
+        mci_free(p->steps[i].list);
+    }
     mci_free(p->slots);
     mci_free(p->host);
+    mci_free(p->read);
     mci_free(p->steps);
     mci_free(p->refs);
+    mci_free(p->sent);
     mci_free(p->list);
     mci_free(p);
 }
@@ -54,14 +64,46 @@ static void mark_device(mci_device_plan *p, int slot)
             p->host[i] = 0;
 }
 
+/* Its parts bind themselves; headers are pointed at the memory of each call. */
+static int bind_loop(mci_device_plan *p, bound_step *b)
+{
+    const mci_device_step *s = &b->step;
+    const int n = s->nin + s->nout;
+    b->headers = mci_alloc(sizeof *b->headers * (size_t)(n + 1));
+    b->list = mci_alloc(sizeof *b->list * (size_t)(n + 1));
+    if (!b->headers || !b->list) return mc_errstatus();
+    for (int i = 0; i < n; i++) {
+        memcpy(&b->headers[i], p->slots[s->slots[i]].t, sizeof *b->headers);
+        b->headers[i].storage = NULL;
+        b->headers[i].capacity = 0;
+        b->headers[i].small = 0;
+        b->list[i] = &b->headers[i];
+        if (i < s->nout) mark_device(p, s->slots[i]);
+    }
+    return MC_OK;
+}
+
+static int run_loop(mci_device_plan *p, bound_step *b)
+{
+    const mci_device_step *s = &b->step;
+    for (int i = 0; i < s->nin + s->nout; i++) {
+        const mci_ref *r = &p->refs[s->slots[i]];
+        b->headers[i].data = r->mem ? r->mem->base + r->at : (char *)(uintptr_t)r->number;
+        b->headers[i].device = r->mem ? p->device : 0;
+        b->headers[i].flags = r->mem ? 0 : MCI_WEAK;
+    }
+    return mci_loop_run(s->loop, b->list + s->nout, b->list);
+}
+
 static int bind_step(mci_device_plan *p, bound_step *b)
 {
+    if (b->step.loop) return bind_loop(p, b);
     const mci_device_step *s = &b->step;
     const mc_tensor *in[64], **list = s->nin <= 64 ? in : mci_alloc(sizeof *list * (size_t)s->nin);
     mc_tensor *out[MCI_RESULTS];
     mci_result r;
     static const mc_params none = {.naxes = -1, .dtype = -1};
-    const mci_op *op = s->op ? s->op : &mci_copy_op;
+    const mci_op *op = s->op;
     if (!list)
         return mc_errstatus();
     if (s->nout > MCI_RESULTS)
@@ -73,7 +115,7 @@ static int bind_step(mci_device_plan *p, bound_step *b)
     }
     for (int i = 0; i < s->nout; i++)
         out[i] = p->slots[s->slots[i]].t;
-    b->host &= s->op != NULL;
+    b->host &= op->id >= 0;
     const mci_job job = { op, s->params ? s->params : &none, s->nin, list, s->nout };
     int rc = MC_OK;
     r.nout = s->nout;
@@ -85,7 +127,7 @@ static int bind_step(mci_device_plan *p, bound_step *b)
     } else {
         for (int i = 0; i < s->nout; i++)
             mark_device(p, s->slots[i]);
-        if (!s->op) {
+        if (op->id < 0) {
             mci_result_set(&r, 0, out[0]->dtype, out[0]->ndim, out[0]->shape);
         } else if (mci_families[op->family].infer) {
             rc = mci_families[op->family].infer(&job, &r);
@@ -110,14 +152,21 @@ mci_device_plan *mci_device_plan_new(int device, int nslots, const mci_slot *slo
     p->arena = arena;
     p->slots = mci_alloc(sizeof *slots * (size_t)(nslots + 1));
     p->host = mci_calloc((size_t)nslots + 1, 1);
+    p->read = mci_calloc((size_t)nslots + 1, 1);
     p->steps = mci_calloc((size_t)nsteps + 1, sizeof *p->steps);
     p->refs = mci_calloc((size_t)nslots + 1, sizeof *p->refs);
+    p->sent = mci_calloc((size_t)nslots + 1, sizeof *p->sent);
     p->list = mci_calloc((size_t)most + 1, sizeof *p->list);
-    int rc = p->slots && p->host && p->steps && p->refs && p->list ? MC_OK : mc_errstatus();
+    int rc = p->slots && p->host && p->read && p->steps && p->refs && p->sent && p->list
+                 ? MC_OK
+                 : mc_errstatus();
     if (!rc)
         memcpy(p->slots, slots, sizeof *slots * (size_t)nslots);
     for (int i = 0; i < nslots && !rc; i++)
         p->host[i] = (slots[i].t->flags & MCI_WEAK) != 0;
+    for (int i = 0; i < nsteps && !rc; i++)
+        for (int k = 0; k < steps[i].nin && !steps[i].loop; k++)
+            p->read[steps[i].slots[steps[i].nout + k]] = 1;
     for (; p->nsteps < nsteps && !rc; p->nsteps++) {
         p->steps[p->nsteps].step = steps[p->nsteps];
         rc = bind_step(p, &p->steps[p->nsteps]);
@@ -137,13 +186,42 @@ int mci_device_plan_number(const mci_device_plan *p, int64_t index)
     return 0;
 }
 
+/* t is not where the plan runs; the error names an argument or a constant that is. */
+static int mixed(const mci_device_plan *p, const mc_tensor *t, mc_tensor *const *in, int nin)
+{
+    const mc_tensor *other = t;
+    for (int i = 0; i < nin; i++) other = in[i]->device != t->device ? in[i] : other;
+    for (int i = 0; i < p->nslots; i++)
+        other = p->slots[i].where == MC_PLAN_CONST && p->slots[i].t->device != t->device
+                    ? p->slots[i].t
+                    : other;
+    return mc_mixed_devices("compile", t, other);
+}
+
+/* A number of the caller, for steps that read it as a tensor. */
+static int send(mci_device_plan *p, int slot, const mc_tensor *t, int64_t offset)
+{
+    const int64_t size = MCI_SIZE(t->dtype);
+    mci_block *b = p->sent[slot] = mci_device_alloc(p->device, size);
+    if (!b) return mc_errstatus();
+    p->refs[slot] = (mci_ref){ .mem = b->mem, .at = b->at };
+    return mci_device_put(p->refs[slot], (const char *)t->data + offset, size);
+}
+
+static void sent_free(mci_device_plan *p)
+{
+    for (int i = 0; i < p->nslots; i++) {
+        mci_device_free(p->sent[i]);
+        p->sent[i] = NULL;
+    }
+}
+
 /* Where each slot lies in this call. */
 static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout, const mci_block *arena, char *numbers)
 {
     for (int i = 0; i < p->nslots; i++) {
         const mci_slot *s = &p->slots[i];
         mci_ref *r = &p->refs[i];
-        char a[MCI_TEXT];
         if (s->where == MC_PLAN_ARENA) {
             if (p->host[i])
                 *r = (mci_ref){.number = numbers + s->index + s->offset};
@@ -159,9 +237,16 @@ static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *c
             return mci_error(MC_EINVAL, "plan: argument %lld is missing", (long long)s->index + 1);
         if (mci_check_released("plan", t))
             return mc_errstatus();
-        if (p->host[i] ? t->device != 0 : t->device != p->device)
-            return mci_error(MC_EINVAL, "compile: operands are on different devices, one is %s and others are on %s; move it with :to \"%s\"",
-                             mci_tensor_text(a, sizeof a, t), mci_device_text(p->device), mci_device_text(p->device));
+        if (!p->host[i] && t->device == 0 && (t->flags & MCI_WEAK) && s->where == MC_PLAN_INPUT) {
+            int rc = MC_OK;
+            if (p->read[i])
+                rc = send(p, i, t, s->offset);
+            else
+                *r = (mci_ref){ .number = (const char *)t->data + s->offset };
+            if (rc) return rc;
+            continue;
+        }
+        if (p->host[i] ? t->device != 0 : t->device != p->device) return mixed(p, t, in, nin);
         const int64_t offset = s->where == MC_PLAN_CONST ? 0 : s->offset; /* a constant's header shows its place */
         if (p->host[i]) {
             *r = (mci_ref){.number = (const char *)t->data + offset};
@@ -206,8 +291,12 @@ int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_te
         const mci_device_step *s = &b->step;
         for (int i = 0; i < s->nin + s->nout; i++)
             p->list[i] = p->refs[s->slots[i < s->nin ? s->nout + i : i - s->nin]];
-        rc = mc_cancel_pending() ? mci_error(MC_ECANCELLED, "interrupted") : b->host ? run_host(p, s) : mci_bound_run(&b->bound, p->list);
+        rc = mc_cancel_pending() ? mci_error(MC_ECANCELLED, "interrupted")
+             : s->loop           ? run_loop(p, b)
+             : b->host           ? run_host(p, s)
+                                 : mci_bound_run(&b->bound, p->list);
     }
+    sent_free(p);
     mci_free(numbers);
     mci_device_free(arena);
     return rc;

@@ -3,6 +3,7 @@
 #define MC_PLAN_DEVICE_H
 
 #include "family/mc_bind.h"
+#include "replay/mc_loop.h"
 
 /* An operand of a step as (slot, offset): the slot is an argument, a result, the arena or a constant. */
 typedef struct mci_slot {
@@ -12,12 +13,13 @@ typedef struct mci_slot {
     mc_tensor *t;   /* its header in the plan; of a constant with its memory */
 } mci_slot;
 
-/* A step: an op, or a copy where op is NULL. Steps run in their order, so those with effects on others keep their place. */
+/* A step: an op (copies and writes to positions are ops without a row), or a loop. Steps run in their order, so those with effects on others keep their place. */
 typedef struct mci_device_step {
     const mci_op *op;
     const mc_params *params;
     int nin, nout;
     const int32_t *slots; /* results, then operands: places in the list of slots */
+    mci_loop *loop;       /* of plans for the same device; NULL: an op */
 } mci_device_step;
 
 typedef struct mci_device_plan mci_device_plan;

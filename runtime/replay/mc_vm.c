@@ -10,6 +10,7 @@
 #include "tensor/mc_blocks.h"
 #include "family/mc_family.h"
 #include "replay/mc_vm.h"
+#include "../../kernels/mck_ewise.h"
 
 #include <string.h>
 

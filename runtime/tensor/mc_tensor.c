@@ -47,20 +47,24 @@ int mci_refuse(const char *op, const mc_tensor *t)
                      mci_tensor_text(s, sizeof s, t));
 }
 
+int mc_mixed_devices(const char *op, const mc_tensor *a, const mc_tensor *b)
+{
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    return mci_error(MC_EINVAL,
+                     "%s: operands are on different devices, %s and %s; move one with :to \"%s\"",
+                     op, mci_tensor_text(s1, sizeof s1, a), mci_tensor_text(s2, sizeof s2, b),
+                     mci_device_text(a->device ? a->device : b->device));
+}
+
 int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout, mc_tensor *const *out, int *device)
 {
-    char a[MCI_TEXT], b[MCI_TEXT];
     const mc_tensor *first = NULL;
     *device = 0;
     for (int i = 0; i < n + nout; i++) {
         const mc_tensor *x = i < n ? t[i] : out[i - n];
         if (i < n ? (x->flags & MCI_WEAK) != 0 : !(x->flags & MC_FLAG_OUT) && x->device == 0)
             continue;
-        if (first && x->device != first->device) {
-            const mc_tensor *there = first->device ? first : x;
-            return mci_error(MC_EINVAL, "%s: operands are on different devices, %s and %s; move one with :to \"%s\"", op, mci_tensor_text(a, sizeof a, first),
-                             mci_tensor_text(b, sizeof b, x), mci_device_text(there->device));
-        }
+        if (first && x->device != first->device) return mc_mixed_devices(op, first, x);
         first = first ? first : x;
         *device = first->device;
     }

@@ -7,6 +7,7 @@
  * Prints `N passed, M failed`; exit status 1 when something failed. May not know the
  * runtime. Every buffer is guarded: a kernel that writes behind its row or its workspace fails
  * here. */
+#include "../../kernels/mck_select.h"
 #include "../../kernels/mck_sort.h"
 #include "count_check.h"
 #include <math.h>

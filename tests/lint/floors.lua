@@ -54,17 +54,9 @@ M.TABLES = { ['optim/init.lua'] = 'optim/search', ['optim/minimize/init.lua'] = 
 
 -- Files that name each other, because the methods of one object load their parts when called. Every other circle is an error.
 M.CIRCLES = {
-  ['mascon.random mascon.random.source'] = 'the methods of a generator are the functions of mc.random',
-  ['mascon.host.repl mascon.host.runner mascon.host.session mascon.host.traceback'] = 'a prompt can end in a script and a script in a prompt',
   ['mascon mascon.help'] = 'help describes the public table, which holds help',
   ['mascon.meeg.cut mascon.meeg.epochs mascon.meeg.events mascon.meeg.files mascon.meeg.files.arrays mascon.meeg.files.fif mascon.meeg.raw'] =
     'a recording can be cut, filtered and saved, a file opened is a recording',
-  ['workflows.autoreject.state workflows.autoreject.transform'] = 'a model saves itself and is loaded',
-}
-
--- Calls in C that still run up. Nothing may be added here.
-M.CALLS = {
-  ['record/mc_record.c mci_families'] = true, ['record/mc_record.c mci_op_run'] = true,
 }
 
 local function list(command)

@@ -297,7 +297,8 @@ describe('operands on several devices', function()
     says('add: operands are on different devices, f64%[2,3%]@ref:0 and f64%[2,3%]@cpu; move one with :to "ref:0"', function() return y + x end)
     says('add: operands are on different devices, f64%[2,3%]@ref:0 and f64%[2,3%]@ref:1; move one with :to "ref:0"', function() return y + y:to 'ref:1' end)
     says('exp: operands are on different devices', function() return mc.exp(x, { out = y }) end)
-    says('copy: the tensors are on different devices, f64%[2,3%]@cpu and f64%[2,3%]@ref:0; move one with :to "ref:0"', function() return y:copy_(x) end)
+    says('copy: operands are on different devices, f64%[2,3%]@cpu and f64%[2,3%]@ref:0; move one with :to "ref:0"',
+      function() return y:copy_(x) end)
   end)
 
   it('are an error where an operation has no form for the device', function()

@@ -1,4 +1,4 @@
--- device_table_spec.lua - rows of the op table on `ref`: the bits of the CPU, or a place in the list of those that run there only.
+-- device_table_spec.lua - rows of the op table on `ref`: the bits of the CPU, or a place in the list of the CPU's.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local C = require 'mascon.core.ffi'.C
@@ -101,7 +101,8 @@ describe('the op table on a device', function()
       if f[name] then
         local args = name:find '^segment' and { x, i } or try[name]
         assert.matches(name .. ': the size of its result depends on values, so that it has a form on '
-          .. 'the CPU only; move the operands with :to "cpu" first', support.message(function() return f[name](unpack(args)) end), 1, true)
+          .. 'the CPU only; move the operands with :to "cpu" first',
+          support.message(function() return f[name](unpack(args)) end), 1, true)
       end
     end
     print('CPU only: ' .. table.concat(names, ' '))

@@ -44,7 +44,8 @@ describe('the reference', function()
     assert.is_true(count > 500, count)
     local ops = read(folder .. '/ops.md')
     assert.matches('| `mc.special.gamma` | %d+ | %d | %d |', read(folder .. '/accuracy.md'))
-    local rows = assert(io.popen(([[%s -e 'for name in pairs(require("mascon").ops) do print(name) end']]):format(quote(PROGRAM))))
+    local listing = [[%s -e 'for name in pairs(require("mascon").ops) do print(name) end']]
+    local rows = assert(io.popen(listing:format(quote(PROGRAM))))
     for name in rows:lines() do assert.is_truthy(ops:find('| `' .. name .. '` |', 1, true), name) end
     rows:close()
   end)

@@ -53,7 +53,10 @@ end)
 describe('projectors of a FIF file', function()
   it('are named where nobody applied them', function()
     local idle = require('mascon.meeg.files.fif_info').idle
-    assert.is_nil(idle { { name = 'PCA-v1', active = true } })
-    assert.truthy(idle({ { name = 'PCA-v1', active = true }, { name = 'Average EEG reference', active = false } }):find('1 projectors that are not applied to its samples (Average EEG reference)', 1, true))
+    local channels, data = { 'EEG 001', 'EEG 002' }, mc.ones { 1, 2 }
+    local function projector(name, active) return { name = name, active = active, kind = 1, channels = channels, data = data } end
+    assert.is_nil(idle({ projector('PCA-v1', true) }, 'epochs get them'))
+    local text = idle({ projector('PCA-v1', true), projector('Average EEG reference', false) }, 'epochs get them')
+    assert.truthy(text:find('the file holds 1 projector not applied to its samples (Average EEG reference); epochs get them', 1, true), text)
   end)
 end)

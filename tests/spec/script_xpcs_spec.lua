@@ -92,6 +92,25 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     assert.equal('soft_l1', mc.load(out .. '/nlsq/analysis_results_nlsq.json').optimization_summary.loss)
   end)
 
+  it('draws from the posterior beside the fit, or alone, from the values of an earlier fit', function()
+    local out = folder .. '/post'
+    local short = ' --sigma 0.004 --laminar-flow --n-samples 12 --n-warmup 24 --n-chains 1 --quiet --no-arrays '
+    local text, status = run(data .. short .. '--method both --output-dir ' .. out)
+    assert.equal(0, status, text)
+    for _, name in ipairs { 'nlsq/parameters.json', 'cmc/samples.npz', 'cmc/diagnostics.json', 'cmc/corner.svg',
+      'report.html' } do assert.is_true(exists(out .. '/' .. name), name) end
+    assert.is_truthy(script.read(out .. '/report.html'):find('Posterior', 1, true))
+    assert.is_truthy(text:find('1 chains of 12 draws', 1, true), text)
+    text, status = run(data .. short .. '--method cmc --prior normal --nlsq-result ' .. out .. ' --output-dir ' .. out
+      .. '2')
+    assert.equal(0, status, text)
+    assert.is_true(exists(out .. '2/cmc/samples.npz'))
+    assert.is_false(exists(out .. '2/nlsq/parameters.json'))
+    assert.equal('normal', mc.load(out .. '2/cmc/diagnostics.json').prior)
+    fails(data .. ' --n-samples 10', 1, '--n-samples belongs to a posterior', '--method both')
+    fails(data .. ' --nlsq-result ' .. folder .. '/none', 1, '--nlsq-result', 'parameters.json')
+  end)
+
   it('writes a configuration that it reads, draws data, and plans', function()
     local path = folder .. '/new.yaml'
     local text, status = run('config --mode static --output ' .. path)

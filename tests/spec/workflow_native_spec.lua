@@ -25,7 +25,7 @@ static void scale(const void *args, int64_t begin, int64_t end, void *work)
 }
 
 /* by x + y of one shape; the last axis is a row */
-static int run_scale(const mc_call *c)
+static int infer_scale(const mc_call *c)
 {
     char s[MC_TEXT], t[MC_TEXT];
     int rc = mc_operand(c, 0, MC_F64, 0);
@@ -37,12 +37,24 @@ static int run_scale(const mc_call *c)
         same = x->shape[i] == y->shape[i];
     if (!same)
         return mc_error(MC_ESHAPE, "%s: operands are %s and %s; give two of one shape with at least one axis", c->name, mc_text(s, sizeof s, x), mc_text(t, sizeof t, y));
-    scaled a = {(const double *)x->data, (const double *)y->data, NULL, c->params->d[0], x->shape[x->ndim - 1]};
-    a.out = (double *)mc_result(c, 0, MC_F64, x->ndim, x->shape);
-    return a.out ? mc_tasks(scale, &a, a.n ? x->numel / a.n : 0, 0) : mc_status();
+    return mc_shape(c, 0, MC_F64, x->ndim, x->shape);
+}
+
+static int run_scale(const mc_call *c)
+{
+    const mc_tensor *x = c->in[0], *y = c->in[1];
+    scaled a = {(const double *)x->data, (const double *)y->data, (double *)mc_result(c, 0), c->params->d[0],
+                x->shape[x->ndim - 1]};
+    return mc_tasks(scale, &a, a.n ? x->numel / a.n : 0, 0);
 }
 
 /* smallest and largest of a list of tensors, of any dtype and layout */
+static int infer_range(const mc_call *c)
+{
+    int rc = mc_shape(c, 0, MC_F64, 0, NULL);
+    return rc ? rc : mc_shape(c, 1, MC_F64, 0, NULL);
+}
+
 static int run_range(const mc_call *c)
 {
     double lo = 1e308, hi = -1e308;
@@ -59,21 +71,17 @@ static int run_range(const mc_call *c)
         if (rc)
             return rc;
     }
-    double *a = (double *)mc_result(c, 0, MC_F64, 0, NULL), *b = a ? (double *)mc_result(c, 1, MC_F64, 0, NULL) : NULL;
-    if (!b)
-        return mc_status();
-    *a = lo;
-    *b = hi;
+    *(double *)mc_result(c, 0) = lo;
+    *(double *)mc_result(c, 1) = hi;
     return MC_OK;
 }
 
-/* makes no result when it is told to */
-static int run_lazy(const mc_call *c)
-{
-    return c->params->i[0] ? MC_OK : mc_result(c, 0, MC_F64, 0, NULL) ? mc_error(MC_EINVAL, "%s: is not in the mood", c->name) : mc_status();
-}
+/* names no result when it is told to */
+static int infer_lazy(const mc_call *c) { return c->params->i[0] ? MC_OK : mc_shape(c, 0, MC_F64, 0, NULL); }
+static int run_lazy(const mc_call *c) { return mc_error(MC_EINVAL, "%s: is not in the mood", c->name); }
 
-MC_PLUGIN({"moon_scale", run_scale}, {"moon_range", run_range}, {"moon_lazy", run_lazy})
+MC_PLUGIN({"moon_scale", infer_scale, run_scale}, {"moon_range", infer_range, run_range},
+          {"moon_lazy", infer_lazy, run_lazy})
 ]]
 
 local ROWS = [[
@@ -85,7 +93,7 @@ return {
       batch = 'leading',
     } },
   { 'moon_range', nin = 'list', nout = 2, dtypes = { 'f64', 'f32' }, tol = 'EXACT', doc = 'smallest and largest element', source = 'this file', rules = 'none: a summary' },
-  { 'moon_lazy', nin = 1, dtypes = { 'f64' }, params = { { 'how', 'int', 0 } }, tol = 'EXACT', doc = 'nothing', source = 'this file', rules = {} },
+  { 'moon_lazy', nin = 1, dtypes = { 'f64' }, params = { { 'how', 'int', 0 } }, tol = 'EXACT', doc = 'nothing', source = 'this file', rules = 'none: no value' },
 }
 ]]
 
@@ -137,6 +145,22 @@ describe("a workflow's own C", function()
     end)
   end
 
+  it_c('runs on a device, at once and compiled', function()
+    local x, y = mc.randn { 5, 7, seed = 1 }, mc.randn { 5, 7, seed = 2 }
+    local p, q = x:to 'ref', y:to 'ref'
+    local z = moon.scale(p, q, 3)
+    assert.equal('ref:0', z.device)
+    assert.is_true(mc.array_equal(moon.scale(x, y, 3), z:to 'cpu'))
+    local lo, hi = moon.range({ p, q })
+    assert.equal((moon.range { x, y }):item(), lo:item())
+    assert.equal('ref:0', hi.device)
+    local g = mc.compile(function(a, b) return moon.scale(a, b, 3) + 1 end)
+    for _ = 1, 2 do assert.is_true(mc.array_equal(moon.scale(x, y, 3) + 1, g(p, q):to 'cpu')) end
+    local function says(pattern, a, b) assert.matches(pattern, support.message(function() return moon.scale(a, b) end)) end
+    says('moon_scale: operands are on different devices', p, y)
+    says('moon_scale: operands are f64%[5,7%]@ref:0', p, q['1:3'])
+  end)
+
   it_c('computes, with parameters by place and name, out=, and lists', function()
     local x, y = mc.randn { 5, 7, seed = 1 }, mc.randn { 5, 7, seed = 2 }
     assert.is_true(mc.array_equal(x * 2 + y, moon.scale(x, y)))
@@ -146,6 +170,13 @@ describe("a workflow's own C", function()
     assert.is_true(rawequal(out, moon.scale(x, y, { by = -1, out = out })))
     assert.is_true(mc.array_equal(y - x, out))
     assert.same({ 0, 3 }, { mc.zeros({ 0, 3 }).shape[1], moon.scale(mc.zeros { 0, 3 }, mc.zeros { 0, 3 }).shape[2] })
+    local wide = mc.zeros { 5, 14 }
+    moon.scale(x, y, { out = wide[':, ::2'] })
+    assert.is_true(mc.array_equal(x * 2 + y, wide[':, ::2']))
+    assert.is_true(mc.array_equal(mc.zeros { 5, 7 }, wide[':, 2::2']))
+    local self = x:copy()
+    moon.scale(self, self.T:copy().T:contiguous(), { out = self }) -- written over what it reads
+    assert.is_true(mc.array_equal(x * 2 + x, self))
     local lo, hi = moon.range({ mc.arange(1, 6):reshape(2, 3).T, mc.tensor({ -4, 9 }, { dtype = 'i32' }) })
     assert.same({ -4, 9 }, { lo:item(), hi:item() })
     for _, threads in ipairs { 1, 2 } do
@@ -165,7 +196,7 @@ describe("a workflow's own C", function()
       ['moon_scale: operand is nil'] = function() moon.scale(x) end,
       ['moon_scale: takes 2 operands and options'] = function() moon.scale(x, x, 1, {}, 5) end,
       ['moon_lazy: is not in the mood'] = function() moon.lazy(x) end,
-      ['moon_lazy: result 1 was not made'] = function() moon.lazy(x, 1) end,
+      ['moon_lazy: result 1 was not inferred'] = function() moon.lazy(x, 1) end,
       ['moon_range: operands are missing'] = function() moon.range {} end,
       ['moon_range: the first argument is'] = function() moon.range(x) end,
       ['mc.moom: there is no such name; did you mean mc.moon?'] = function() return mc.moom end,

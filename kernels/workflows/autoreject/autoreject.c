@@ -23,8 +23,8 @@ static int check_index(const mc_call *c, const char *what, const int64_t *v, int
     return MC_OK;
 }
 
-/* Operands 0 and 1: samples f32|f64 [E, channels, T] with contiguous rows, and the picked channels i64 [C]. */
-static int samples_of(const mc_call *c, mck_ar_samples *x)
+/* Operands 0 and 1: samples f32|f64 [E, channels, T] with contiguous rows, and the picked channels i64 [C]. Sizes of them. */
+static int samples_sizes(const mc_call *c, mck_ar_samples *x)
 {
     const mc_tensor *const *in = c->in;
     char s[MC_TEXT];
@@ -33,24 +33,47 @@ static int samples_of(const mc_call *c, mck_ar_samples *x)
     if ((t->dtype != MC_F32 && t->dtype != MC_F64) || t->ndim != 3 || (t->shape[2] > 1 && t->strides[2] != 1) || t->numel == 0)
         return mc_error(MC_EDTYPE, "%s: samples are %s; they must be f32 or f64 [epochs, channels, samples] with contiguous rows", c->name,
                          mc_text(s, sizeof s, t));
-    if ((rc = mc_operand(c, 1, MC_I64, 1)) != 0 || (rc = check_index(c, "channel", in[1]->data, in[1]->numel, t->shape[1])) != 0)
-        return rc;
-    *x = (mck_ar_samples){.x = t->data, .single = t->dtype == MC_F32, .E = t->shape[0], .C = in[1]->numel, .T = t->shape[2], .e_stride = t->strides[0],
-                          .c_stride = t->strides[1], .pick = in[1]->data};
+    if ((rc = mc_operand(c, 1, MC_I64, 1)) != 0) return rc;
+    *x = (mck_ar_samples){ .single = t->dtype == MC_F32,
+                           .E = t->shape[0],
+                           .C = in[1]->numel,
+                           .T = t->shape[2],
+                           .e_stride = t->strides[0],
+                           .c_stride = t->strides[1] };
     return MC_OK;
 }
 
-/* Operands k and k + 1: where the list of each fold starts, i64 [K + 1], and the lists, rows below `rows`. */
-static int lists_of(const mc_call *c, int k, int64_t rows, int64_t *K, const int64_t **at, const int64_t **list)
+/* The same with their elements. */
+static int samples_of(const mc_call *c, mck_ar_samples *x)
 {
     const mc_tensor *const *in = c->in;
+    int rc = samples_sizes(c, x);
+    x->x = in[0]->data;
+    x->pick = in[1]->data;
+    return rc ? rc : check_index(c, "channel", x->pick, x->C, in[0]->shape[1]);
+}
+
+/* Operands k and k + 1: where the list of each fold starts, i64 [K + 1], and the lists. *K: how many folds, -1 before the first lists. */
+static int lists_sizes(const mc_call *c, int k, int64_t *K)
+{
     int rc;
     if ((rc = mc_operand(c, k, MC_I64, 2)) != 0 || (rc = mc_operand(c, k + 1, MC_I64, 0)) != 0)
         return rc;
-    const int64_t *v = in[k]->data, n = in[k]->numel - 1;
+    const int64_t n = c->in[k]->numel - 1;
     if (*K >= 0 && *K != n)
         return mc_error(MC_ESHAPE, "%s: lists of %lld and %lld folds", c->name, (long long)*K, (long long)n);
     *K = n;
+    return MC_OK;
+}
+
+/* Their elements: rows below `rows`. */
+static int lists_of(const mc_call *c, int k, int64_t rows, int64_t *K, const int64_t **at,
+                    const int64_t **list)
+{
+    const mc_tensor *const *in = c->in;
+    int rc = lists_sizes(c, k, K);
+    if (rc) return rc;
+    const int64_t *v = in[k]->data, n = *K;
     for (int64_t f = 0; f < n; f++)
         if (v[0] != 0 || v[f + 1] < v[f] || v[f + 1] > in[k + 1]->numel)
             return mc_error(MC_EINVAL, "%s: the list of fold %lld does not lie in the %lld rows given", c->name, (long long)f, (long long)in[k + 1]->numel);
@@ -112,33 +135,52 @@ static int networks_make(networks *n, int64_t K, const int64_t *list_at)
     return MC_OK;
 }
 
+static int infer_range(const mc_call *c)
+{
+    mck_ar_samples x;
+    int rc = samples_sizes(c, &x);
+    return rc ? rc : mc_shape(c, 0, MC_F64, 2, (int64_t[]){ x.E, x.C });
+}
+
 static int run_range(const mc_call *c)
 {
-    mck_ar_range a = {0};
+    mck_ar_range a = { .out = mc_result(c, 0) };
     int rc = samples_of(c, &a.x);
-    if (rc)
-        return rc;
-    mc_results o = {c, 1, 0, 0};
-    a.out = mc_wanted(&o, 1, MC_F64, 2, (int64_t[]){a.x.E, a.x.C});
-    rc = o.rc ? o.rc : mc_tasks((mc_tasks_fn)kernels()->range, &a, a.x.E, 0);
-    return mc_finish(&o, rc);
+    return rc ? rc : mc_tasks((mc_tasks_fn)kernels()->range, &a, a.x.E, 0);
 }
 
 /* in: samples, picks, weights f64 [rows, C], first row of each epoch i64 [E + 1] or empty: the same C rows for all. want: 1 sums, 2 ranges */
+static int infer_mix(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in;
+    mck_ar_samples x;
+    int rc = samples_sizes(c, &x);
+    if (rc || (rc = mc_operand(c, 2, MC_F64, 0)) != 0 || (rc = mc_operand(c, 3, MC_I64, 0)) != 0)
+        return rc;
+    const int64_t rows = in[2]->numel / x.C;
+    const int shared = in[3]->numel == 0;
+    if (shared && rows != x.C)
+        return mc_error(MC_ESHAPE, "%s: %lld rows of weights for %lld channels", c->name,
+                        (long long)rows, (long long)x.C);
+    mc_results o = { c, c->params->i[0], 0, 0 };
+    if (shared) {
+        mc_wanted(&o, 1, MC_F64, 3, (int64_t[]){ x.C, x.E, x.T });
+        mc_wanted(&o, 2, MC_F64, 2, (int64_t[]){ x.E, x.C });
+    } else {
+        mc_wanted(&o, 1, MC_F64, 2, (int64_t[]){ rows, x.T });
+        mc_wanted(&o, 2, MC_F64, 1, &rows);
+    }
+    return mc_finish(&o, 0);
+}
+
 static int run_mix(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
-    const mc_params *p = c->params;
-    mck_ar_mix a = {0};
+    mck_ar_mix a = { .w = in[2]->data };
     int rc = samples_of(c, &a.x);
-    if (rc || (rc = mc_operand(c, 2, MC_F64, 0)) != 0 || (rc = mc_operand(c, 3, MC_I64, 0)) != 0)
-        return rc;
-    int64_t E = a.x.E, C = a.x.C, rows = in[2]->numel / C;
-    int shared = in[3]->numel == 0;
-    a.w = in[2]->data;
-    if (shared && rows != C)
-        return mc_error(MC_ESHAPE, "%s: %lld rows of weights for %lld channels", c->name, (long long)rows, (long long)C);
-    if (!shared) {
+    if (rc) return rc;
+    const int64_t E = a.x.E, rows = in[2]->numel / a.x.C;
+    if (in[3]->numel != 0) {
         a.first = in[3]->data;
         if (in[3]->numel != E + 1 || a.first[0] != 0 || a.first[E] != rows)
             return mc_error(MC_ESHAPE, "%s: first rows do not cover %lld rows of %lld epochs", c->name, (long long)rows, (long long)E);
@@ -146,80 +188,100 @@ static int run_mix(const mc_call *c)
             if (a.first[e + 1] < a.first[e])
                 return mc_error(MC_EINVAL, "%s: first rows of epochs do not ascend", c->name);
     }
-    mc_results o = {c, p->i[0], 0, 0};
-    if (shared) {
-        a.out = mc_wanted(&o, 1, MC_F64, 3, (int64_t[]){C, E, a.x.T});
-        a.range = mc_wanted(&o, 2, MC_F64, 2, (int64_t[]){E, C});
-    } else {
-        a.out = mc_wanted(&o, 1, MC_F64, 2, (int64_t[]){rows, a.x.T});
-        a.range = mc_wanted(&o, 2, MC_F64, 1, &rows);
-    }
-    rc = o.rc ? o.rc : mc_tasks((mc_tasks_fn)kernels()->mix, &a, E, kernels()->mix_work(&a));
-    return mc_finish(&o, rc);
+    mc_results o = { c, c->params->i[0], 0, 0 };
+    a.out = mc_wanted(&o, 1, MC_F64, 0, NULL);
+    a.range = mc_wanted(&o, 2, MC_F64, 0, NULL);
+    return mc_tasks((mc_tasks_fn)kernels()->mix, &a, E, kernels()->mix_work(&a));
 }
 
-/* The result of the shape of operand k, begun with what stands there. */
-static double *go_on(mc_results *o, const mc_tensor *sum)
+/* The result, begun with what stands in `sum`, an operand of its shape. */
+static double *go_on(const mc_call *c, const mc_tensor *sum)
 {
-    double *out = mc_wanted(o, 1, MC_F64, sum->ndim, sum->shape);
-    if (out)
-        memcpy(out, sum->data, (size_t)sum->numel * sizeof *out);
+    double *out = mc_result(c, 0);
+    memcpy(out, sum->data, (size_t)sum->numel * sizeof *out);
     return out;
 }
 
 /* in: samples, picks, more f64 [C, E, T] or empty, order i64 [C, N] or [N], train_at, train, middle_at, middle, sum f64 [C, K, M] */
-static int run_sums(const mc_call *c)
+static int infer_sums(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
-    mck_ar_sums a = {.K = -1};
-    int rc = samples_of(c, &a.x);
+    mck_ar_samples x;
+    int64_t K = -1;
+    int rc = samples_sizes(c, &x);
     if (rc || (rc = mc_operand(c, 2, MC_F64, 0)) != 0 || (rc = mc_operand(c, 3, MC_I64, 0)) != 0)
         return rc;
-    int64_t E = a.x.E, C = a.x.C;
-    if (in[2]->numel != 0 && in[2]->numel != C * E * a.x.T)
-        return mc_error(MC_ESHAPE, "%s: more rows have %lld elements, not %lld", c->name, (long long)in[2]->numel, (long long)(C * E * a.x.T));
+    if (in[2]->numel != 0 && in[2]->numel != x.C * x.E * x.T)
+        return mc_error(MC_ESHAPE, "%s: more rows have %lld elements, not %lld", c->name,
+                        (long long)in[2]->numel, (long long)(x.C * x.E * x.T));
+    const int64_t N = in[2]->numel ? 2 * x.E : x.E;
+    if (in[3]->numel != N && in[3]->numel != x.C * N)
+        return mc_error(MC_ESHAPE, "%s: an order of %lld for %lld channels of %lld rows", c->name,
+                        (long long)in[3]->numel, (long long)x.C, (long long)N);
+    if ((rc = lists_sizes(c, 4, &K)) != 0 || (rc = lists_sizes(c, 6, &K)) != 0 ||
+        (rc = mc_operand(c, 8, MC_F64, 1)) != 0)
+        return rc;
+    const mc_tensor *sum = in[8];
+    if (sum->ndim != 3 || sum->shape[0] != x.C || sum->shape[1] != K)
+        return mc_error(MC_ESHAPE, "%s: sums are not [%lld, %lld, rows]", c->name, (long long)x.C,
+                        (long long)K);
+    return mc_shape(c, 0, MC_F64, sum->ndim, sum->shape);
+}
+
+static int run_sums(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in, *sum = in[8];
+    mck_ar_sums a = { .K = -1, .M = sum->shape[2] };
+    int rc = samples_of(c, &a.x);
+    if (rc) return rc;
+    const int64_t E = a.x.E, C = a.x.C;
     a.more = in[2]->numel ? in[2]->data : NULL;
     a.N = a.more ? 2 * E : E;
     a.order = in[3]->data;
     a.order_stride = in[3]->numel == a.N ? 0 : a.N;
-    if (in[3]->numel != a.N && in[3]->numel != C * a.N)
-        return mc_error(MC_ESHAPE, "%s: an order of %lld for %lld channels of %lld rows", c->name, (long long)in[3]->numel, (long long)C, (long long)a.N);
-    if ((rc = check_order(c, a.order, in[3]->numel / a.N, a.N)) != 0 || (rc = lists_of(c, 4, a.N, &a.K, &a.train_at, &a.train)) != 0 ||
-        (rc = lists_of(c, 6, a.N, &a.K, &a.middle_at, &a.middle)) != 0 || (rc = mc_operand(c, 8, MC_F64, 1)) != 0)
+    if ((rc = check_order(c, a.order, in[3]->numel / a.N, a.N)) != 0 ||
+        (rc = lists_of(c, 4, a.N, &a.K, &a.train_at, &a.train)) != 0 ||
+        (rc = lists_of(c, 6, a.N, &a.K, &a.middle_at, &a.middle)) != 0)
         return rc;
-    const mc_tensor *sum = in[8];
-    if (sum->ndim != 3 || sum->shape[0] != C || sum->shape[1] != a.K)
-        return mc_error(MC_ESHAPE, "%s: sums are not [%lld, %lld, rows]", c->name, (long long)C, (long long)a.K);
-    a.M = sum->shape[2];
     for (int64_t f = 0; f < a.K; f++)
         if (a.train_at[f + 1] - a.train_at[f] > a.M || a.middle_at[f + 1] == a.middle_at[f])
             return mc_error(MC_ESHAPE, "%s: fold %lld has more than %lld training rows, or no middle rows", c->name, (long long)f, (long long)a.M);
     networks net = {0};
-    mc_results o = {c, 1, 0, 0};
-    a.sum = go_on(&o, sum);
-    rc = o.rc ? o.rc : networks_make(&net, a.K, a.middle_at);
+    a.sum = go_on(c, sum);
+    rc = networks_make(&net, a.K, a.middle_at);
     a.network = net.pairs;
     a.network_at = net.at;
     if (!rc)
         rc = mc_tasks((mc_tasks_fn)kernels()->sums, &a, C, kernels()->sums_work(&a));
     networks_drop(&net);
-    return mc_finish(&o, rc);
+    return rc;
 }
 
 /* in: sum f64 [C, K, M], value f64 [C, N], at f64 [C, Q] ascending, order i64 [C, N], train_at, train; points: squares in a sum */
-static int run_losses(const mc_call *c)
+static int infer_losses(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
-    const mc_params *p = c->params;
-    mck_ar_losses a = {.K = -1, .points = p->i[0], .fallback = (int)p->i[1]};
+    int64_t K = -1;
     int rc;
     if ((rc = mc_operand(c, 0, MC_F64, 1)) != 0 || (rc = mc_operand(c, 1, MC_F64, 1)) != 0 || (rc = mc_operand(c, 2, MC_F64, 1)) != 0 ||
         (rc = mc_operand(c, 3, MC_I64, 1)) != 0)
         return rc;
     const mc_tensor *sum = in[0], *value = in[1], *at = in[2];
-    if (sum->ndim != 3 || value->ndim != 2 || at->ndim != 2 || value->shape[0] != sum->shape[0] || at->shape[0] != sum->shape[0] || in[3]->numel != value->numel || a.points < 1)
+    if (sum->ndim != 3 || value->ndim != 2 || at->ndim != 2 || value->shape[0] != sum->shape[0] ||
+        at->shape[0] != sum->shape[0] || in[3]->numel != value->numel || c->params->i[0] < 1)
         return mc_error(MC_ESHAPE, "%s: sums, values, thresholds and orders do not belong together", c->name);
-    int64_t C = sum->shape[0];
+    if ((rc = lists_sizes(c, 4, &K)) != 0) return rc;
+    return mc_shape(c, 0, MC_F64, 3, (int64_t[]){ sum->shape[0], K, at->shape[1] });
+}
+
+static int run_losses(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in, *sum = in[0], *value = in[1], *at = in[2];
+    const int64_t C = sum->shape[0];
+    mck_ar_losses a = {
+        .K = -1, .points = c->params->i[0], .fallback = (int)c->params->i[1], .out = mc_result(c, 0)
+    };
+    int rc;
     a.N = value->shape[1];
     a.Q = at->shape[1];
     a.M = sum->shape[2];
@@ -232,10 +294,7 @@ static int run_losses(const mc_call *c)
     a.value = value->data;
     a.at = at->data;
     a.order = in[3]->data;
-    mc_results o = {c, 1, 0, 0};
-    a.out = mc_wanted(&o, 1, MC_F64, 3, (int64_t[]){C, a.K, a.Q});
-    rc = o.rc ? o.rc : mc_tasks((mc_tasks_fn)kernels()->losses, &a, C, kernels()->losses_work(&a));
-    return mc_finish(&o, rc);
+    return mc_tasks((mc_tasks_fn)kernels()->losses, &a, C, kernels()->losses_work(&a));
 }
 
 /* The only group that each fold does not train, or NULL. */
@@ -256,26 +315,38 @@ static const int64_t *left_out(const mck_ar_levels *a, int64_t *without)
 
 /* in: samples, picks, repaired f64 [cells, T], cell i64 [R, E, C], level i64 [R, E], group i64 [E], in_fold u8 [K, G], count i64 [R, K, L], middle_at,
  * middle, sum f64 [C, R, K, L] */
-static int run_levels(const mc_call *c)
+static int infer_levels(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
-    mck_ar_levels a = {.K = -1};
-    int rc = samples_of(c, &a.x);
+    mck_ar_samples x;
+    int64_t K = -1;
+    int rc = samples_sizes(c, &x);
     if (rc)
         return rc;
-    int64_t E = a.x.E, C = a.x.C;
-    if ((rc = mc_operand(c, 2, MC_F64, 0)) != 0 || (rc = mc_operand(c, 3, MC_I64, E * C)) != 0 || (rc = mc_operand(c, 4, MC_I64, E)) != 0 ||
-        (rc = mc_operand(c, 5, MC_I64, E)) != 0 || (rc = mc_operand(c, 6, MC_U8, 1)) != 0 || (rc = mc_operand(c, 7, MC_I64, 1)) != 0 ||
-        (rc = lists_of(c, 8, E, &a.K, &a.middle_at, &a.middle)) != 0 || (rc = mc_operand(c, 10, MC_F64, 1)) != 0)
+    const int64_t E = x.E, C = x.C;
+    if ((rc = mc_operand(c, 2, MC_F64, 0)) != 0 || (rc = mc_operand(c, 3, MC_I64, E * C)) != 0 ||
+        (rc = mc_operand(c, 4, MC_I64, E)) != 0 || (rc = mc_operand(c, 5, MC_I64, E)) != 0 ||
+        (rc = mc_operand(c, 6, MC_U8, 1)) != 0 || (rc = mc_operand(c, 7, MC_I64, 1)) != 0 ||
+        (rc = lists_sizes(c, 8, &K)) != 0 || (rc = mc_operand(c, 10, MC_F64, 1)) != 0)
         return rc;
     const mc_tensor *sum = in[10];
-    if (sum->ndim != 4 || sum->shape[0] != C || sum->shape[2] != a.K || in[6]->ndim != 2 || in[6]->shape[0] != a.K)
-        return mc_error(MC_ESHAPE, "%s: sums are not [%lld, repairs, %lld, levels]", c->name, (long long)C, (long long)a.K);
-    a.R = sum->shape[1];
-    a.L = sum->shape[3];
-    a.G = in[6]->shape[1];
-    if (in[3]->numel != a.R * E * C || in[4]->numel != a.R * E || in[7]->numel != a.R * a.K * a.L)
+    if (sum->ndim != 4 || sum->shape[0] != C || sum->shape[2] != K || in[6]->ndim != 2 ||
+        in[6]->shape[0] != K)
+        return mc_error(MC_ESHAPE, "%s: sums are not [%lld, repairs, %lld, levels]", c->name,
+                        (long long)C, (long long)K);
+    const int64_t R = sum->shape[1];
+    if (in[3]->numel != R * E * C || in[4]->numel != R * E || in[7]->numel != R * K * sum->shape[3])
         return mc_error(MC_ESHAPE, "%s: cells or counts do not belong to these sums", c->name);
+    return mc_shape(c, 0, MC_F64, sum->ndim, sum->shape);
+}
+
+static int run_levels(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in, *sum = in[10];
+    mck_ar_levels a = { .K = -1, .R = sum->shape[1], .L = sum->shape[3], .G = in[6]->shape[1] };
+    int rc = samples_of(c, &a.x);
+    const int64_t E = a.x.E, C = a.x.C;
+    if (rc || (rc = lists_of(c, 8, E, &a.K, &a.middle_at, &a.middle)) != 0) return rc;
     int64_t cells = in[2]->numel / a.x.T;
     const int64_t *cell = in[3]->data;
     for (int64_t i = 0; i < in[3]->numel; i++)
@@ -294,68 +365,86 @@ static int run_levels(const mc_call *c)
         return mc_status();
     a.without = left_out(&a, without);
     networks net = {0};
-    mc_results o = {c, 1, 0, 0};
-    a.sum = go_on(&o, sum);
-    rc = o.rc ? o.rc : networks_make(&net, a.K, a.middle_at);
+    a.sum = go_on(c, sum);
+    rc = networks_make(&net, a.K, a.middle_at);
     a.network = net.pairs;
     a.network_at = net.at;
     if (!rc)
         rc = mc_tasks((mc_tasks_fn)kernels()->levels, &a, C, kernels()->levels_work(&a));
     networks_drop(&net);
     mc_free(without);
-    return mc_finish(&o, rc);
+    return rc;
 }
 
 /* in: samples, picks, subset i64 [S, n] within the picks, w f64 [S, C, n] */
+static int infer_predict(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in;
+    mck_ar_samples x;
+    int rc = samples_sizes(c, &x);
+    if (rc || (rc = mc_operand(c, 2, MC_I64, 1)) != 0 || (rc = mc_operand(c, 3, MC_F64, 1)) != 0)
+        return rc;
+    if (in[2]->ndim != 2 || in[3]->numel != in[2]->numel * x.C)
+        return mc_error(MC_ESHAPE, "%s: subsets and weights do not belong together", c->name);
+    return mc_shape(c, 0, MC_F64, 2, (int64_t[]){ x.E, x.C });
+}
+
 static int run_predict(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
-    mck_ar_predict a = {0};
+    mck_ar_predict a = { .S = in[2]->shape[0],
+                         .n = in[2]->shape[1],
+                         .subset = in[2]->data,
+                         .w = in[3]->data,
+                         .out = mc_result(c, 0) };
     int rc = samples_of(c, &a.x);
-    if (rc || (rc = mc_operand(c, 2, MC_I64, 1)) != 0 || (rc = mc_operand(c, 3, MC_F64, 1)) != 0)
-        return rc;
-    if (in[2]->ndim != 2 || in[3]->numel != in[2]->numel * a.x.C)
-        return mc_error(MC_ESHAPE, "%s: subsets and weights do not belong together", c->name);
-    a.S = in[2]->shape[0];
-    a.n = in[2]->shape[1];
-    a.subset = in[2]->data;
-    a.w = in[3]->data;
-    if ((rc = check_index(c, "channel", a.subset, in[2]->numel, a.x.C)) != 0)
-        return rc;
+    if (rc || (rc = check_index(c, "channel", a.subset, in[2]->numel, a.x.C)) != 0) return rc;
     networks net = {0};
-    mc_results o = {c, 1, 0, 0};
-    a.out = mc_wanted(&o, 1, MC_F64, 2, (int64_t[]){a.x.E, a.x.C});
-    rc = o.rc ? o.rc : networks_make(&net, 1, (int64_t[]){0, a.S});
+    rc = networks_make(&net, 1, (int64_t[]){ 0, a.S });
     a.network = net.pairs;
     if (!rc) {
         a.network_pairs = net.at[1];
         rc = mc_tasks((mc_tasks_fn)kernels()->predict, &a, a.x.E, kernels()->predict_work(&a));
     }
     networks_drop(&net);
-    return mc_finish(&o, rc);
+    return rc;
 }
 
 /* in: inverse f64 [C, C], bad i64 [cells], first cell of each set i64 [S + 1] */
-static int run_weights(const mc_call *c)
+static int infer_weights(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
     int rc;
     if ((rc = mc_operand(c, 0, MC_F64, 1)) != 0 || (rc = mc_operand(c, 1, MC_I64, 0)) != 0 || (rc = mc_operand(c, 2, MC_I64, 1)) != 0)
         return rc;
-    int64_t C = in[0]->shape[0], cells = in[1]->numel, S = in[2]->numel - 1;
-    mck_ar_weights a = {.inverse = in[0]->data, .bad = in[1]->data, .first = in[2]->data, .S = S, .C = C};
-    if (in[0]->ndim != 2 || in[0]->shape[1] != C || a.first[0] != 0 || a.first[S] != cells)
-        return mc_error(MC_ESHAPE, "%s: the inverse is not square, or the sets do not cover %lld cells", c->name, (long long)cells);
+    if (in[0]->ndim != 2 || in[0]->shape[1] != in[0]->shape[0])
+        return mc_error(MC_ESHAPE, "%s: the inverse is not square", c->name);
+    return mc_shape(c, 0, MC_F64, 2, (int64_t[]){ in[1]->numel, in[0]->shape[0] });
+}
+
+static int run_weights(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in;
+    const int64_t C = in[0]->shape[0], cells = in[1]->numel, S = in[2]->numel - 1;
+    mck_ar_weights a = { .inverse = in[0]->data,
+                         .bad = in[1]->data,
+                         .first = in[2]->data,
+                         .S = S,
+                         .C = C,
+                         .out = mc_result(c, 0) };
+    int rc;
+    if (a.first[0] != 0 || a.first[S] != cells)
+        return mc_error(MC_ESHAPE, "%s: the sets do not cover %lld cells", c->name,
+                        (long long)cells);
     if ((rc = check_index(c, "channel", a.bad, cells, C)) != 0)
         return rc;
     for (int64_t s = 0; s < S; s++)
         if (a.first[s + 1] < a.first[s] || a.first[s + 1] - a.first[s] >= C)
             return mc_error(MC_EINVAL, "%s: set %lld leaves no channel of %lld", c->name, (long long)s, (long long)C);
-    mc_results o = {c, 1, 0, 0};
-    a.out = mc_wanted(&o, 1, MC_F64, 2, (int64_t[]){cells, C});
-    rc = o.rc ? o.rc : mc_tasks((mc_tasks_fn)kernels()->weights, &a, S, kernels()->weights_work(&a));
-    return mc_finish(&o, rc);
+    return mc_tasks((mc_tasks_fn)kernels()->weights, &a, S, kernels()->weights_work(&a));
 }
 
-MC_PLUGIN({"ar_range", run_range}, {"ar_mix", run_mix}, {"ar_sums", run_sums}, {"ar_losses", run_losses}, {"ar_levels", run_levels},
-          {"ar_weights", run_weights}, {"ar_predict", run_predict})
+MC_PLUGIN({ "ar_range", infer_range, run_range }, { "ar_mix", infer_mix, run_mix },
+          { "ar_sums", infer_sums, run_sums }, { "ar_losses", infer_losses, run_losses },
+          { "ar_levels", infer_levels, run_levels }, { "ar_weights", infer_weights, run_weights },
+          { "ar_predict", infer_predict, run_predict })

@@ -48,8 +48,8 @@ static int plan_make(analytic_plan *p, int dtype, int64_t N, int64_t bins)
     return MC_OK;
 }
 
-/* Fills the struct from operands x, table, spans, windows (in[0..3]) and the shared leading parameters. */
-static int analytic_args(const mc_call *c, mck_pac_analytic *a, int64_t *rows)
+/* Sizes from the headers of x, table, spans, windows (in[0..3]) and the shared leading parameters. */
+static int analytic_sizes(const mc_call *c, mck_pac_analytic *a, int64_t *rows)
 {
     const mc_tensor *const *in = c->in;
     const mc_params *p = c->params;
@@ -66,22 +66,51 @@ static int analytic_args(const mc_call *c, mck_pac_analytic *a, int64_t *rows)
     int tdt = p->i[7] ? (dt == MC_F32 ? MC_C64 : MC_C128) : dt;
     if ((rc = mc_operand(c, 1, tdt, 0)) != 0 || (rc = mc_operand(c, 2, MC_I64, 3 * nb)) != 0 || (rc = mc_operand(c, 3, MC_I64, 0)) != 0)
         return rc;
-    const int64_t *span = in[2]->data, *win = in[3]->data;
+    int64_t nw = in[3]->numel / 2;
+    *rows = x->shape[0];
+    *a = (mck_pac_analytic){ .x_stride = x->strides[0],
+                             .P = P,
+                             .A = A,
+                             .samples = T,
+                             .L = nw ? p->i[8] : T,
+                             .N = N,
+                             .pad = pad,
+                             .n_window = nw,
+                             .bins = bins,
+                             .demean = (int)p->i[5],
+                             .zero_ext = (int)p->i[6],
+                             .complex_table = (int)p->i[7] };
+    return MC_OK;
+}
+
+/* The same with the elements. */
+static int analytic_args(const mc_call *c, mck_pac_analytic *a, int64_t *rows)
+{
+    const mc_tensor *const *in = c->in;
+    int rc = analytic_sizes(c, a, rows);
+    if (rc) return rc;
+    const int64_t *span = in[2]->data, *win = in[3]->data, nb = a->P + a->A, N = a->N,
+                  T = a->samples;
     for (int64_t b = 0; b < nb; b++) {
         int64_t lo = span[b], hi = span[nb + b], at = span[2 * nb + b];
         if (lo < 0 || hi < lo || hi > N / 2 + 1 || at < 0 || at + (hi - lo) > in[1]->numel)
             return mc_error(MC_EINVAL, "%s: band %lld spans [%lld,%lld) of %lld bins", c->name, (long long)b, (long long)lo, (long long)hi, (long long)(N / 2 + 1));
     }
-    int64_t nw = in[3]->numel / 2, L = nw ? 0 : T;
-    for (int64_t w = 0; w < nw; w++) {
+    int64_t L = a->n_window ? 0 : T;
+    for (int64_t w = 0; w < a->n_window; w++) {
         if (win[2 * w] < 0 || win[2 * w + 1] <= win[2 * w] || win[2 * w + 1] > T)
             return mc_error(MC_EINVAL, "%s: window [%lld,%lld) is outside the %lld samples", c->name, (long long)win[2 * w], (long long)win[2 * w + 1], (long long)T);
         L += win[2 * w + 1] - win[2 * w];
     }
-    *rows = x->shape[0];
-    *a = (mck_pac_analytic){.x = x->data, .x_stride = x->strides[0], .P = P, .A = A, .samples = T, .L = L, .N = N, .pad = pad,
-                            .window = nw ? win : NULL, .n_window = nw, .lo = span, .hi = span + nb, .at = span + 2 * nb,
-                            .table = in[1]->data, .bins = bins, .demean = (int)p->i[5], .zero_ext = (int)p->i[6], .complex_table = (int)p->i[7]};
+    if (L != a->L)
+        return mc_error(MC_EINVAL, "%s: windows keep %lld samples and L is %lld", c->name,
+                        (long long)L, (long long)a->L);
+    a->x = in[0]->data;
+    a->window = a->n_window ? win : NULL;
+    a->lo = span;
+    a->hi = span + nb;
+    a->at = span + 2 * nb;
+    a->table = in[1]->data;
     return MC_OK;
 }
 
@@ -105,29 +134,40 @@ static int64_t lanes_of(int dtype)
 }
 
 /* want: 1 idx u8 [R,P,L], 2 unit [R,P,2,L], 4 angle [R,P,L], 8 amp [R,tiles,L,W], 16 z complex [R,P+A,L]; status i32 [R] last */
+static void analytic_outputs(mc_results *o, mck_pac_analytic *a, int dt, int64_t R)
+{
+    a->idx = mc_wanted(o, 1, MC_U8, 3, (int64_t[]){ R, a->P, a->L });
+    a->unit = mc_wanted(o, 2, dt, 4, (int64_t[]){ R, a->P, 2, a->L });
+    a->angle = mc_wanted(o, 4, dt, 3, (int64_t[]){ R, a->P, a->L });
+    a->amp = mc_wanted(o, 8, dt, 4, (int64_t[]){ R, tiles_of(dt, a->A), a->L, lanes_of(dt) });
+    a->z =
+        mc_wanted(o, 16, dt == MC_F32 ? MC_C64 : MC_C128, 3, (int64_t[]){ R, a->P + a->A, a->L });
+    a->status = mc_wanted(o, 32, MC_I32, 1, &R);
+}
+
+static int infer_analytic(const mc_call *c)
+{
+    mck_pac_analytic a;
+    int64_t R;
+    int rc = analytic_sizes(c, &a, &R);
+    mc_results o = { c, c->params->i[9] | 32, 0, 0 };
+    if (!rc) analytic_outputs(&o, &a, c->in[0]->dtype, R);
+    return mc_finish(&o, rc);
+}
+
 static int run_analytic(const mc_call *c)
 {
-    const mc_tensor *const *in = c->in;
-    const mc_params *p = c->params;
     mck_pac_analytic a;
     analytic_plan plan = {0};
     int64_t R;
+    const int dt = c->in[0]->dtype;
+    mc_results o = { c, c->params->i[9] | 32, 0, 0 };
     int rc = analytic_args(c, &a, &R);
     if (rc)
         return rc;
-    int dt = in[0]->dtype, ct = dt == MC_F32 ? MC_C64 : MC_C128;
-    mc_results o = {c, p->i[8] | 32, 0, 0};
-    a.idx = mc_wanted(&o, 1, MC_U8, 3, (int64_t[]){R, a.P, a.L});
-    a.unit = mc_wanted(&o, 2, dt, 4, (int64_t[]){R, a.P, 2, a.L});
-    a.angle = mc_wanted(&o, 4, dt, 3, (int64_t[]){R, a.P, a.L});
-    a.amp = mc_wanted(&o, 8, dt, 4, (int64_t[]){R, tiles_of(dt, a.A), a.L, lanes_of(dt)});
-    a.z = mc_wanted(&o, 16, ct, 3, (int64_t[]){R, a.P + a.A, a.L});
-    a.status = mc_wanted(&o, 32, MC_I32, 1, &R);
-    rc = o.rc;
-    if (!rc) {
-        memset(a.status, 0, sizeof *a.status * (size_t)R);
-        rc = plan_make(&plan, dt, a.N, a.bins);
-    }
+    analytic_outputs(&o, &a, dt, R);
+    memset(a.status, 0, sizeof *a.status * (size_t)R);
+    rc = plan_make(&plan, dt, a.N, a.bins);
     if (!rc) {
         analytic_bind(&a, &plan);
         const mck_pac_ops *k = kernels(dt);
@@ -194,7 +234,7 @@ static int check_offsets(const mc_call *c, const mc_tensor *t, int64_t n, int64_
 }
 
 /* in: idx (or angle), amp, idx_at, amp_at, shifts, divisor */
-static int run_bins(const mc_call *c)
+static int bins_sizes(const mc_call *c, mck_pac_bins *to)
 {
     const mc_tensor *const *in = c->in;
     const mc_params *p = c->params;
@@ -207,15 +247,37 @@ static int run_bins(const mc_call *c)
         return mc_error(MC_EDTYPE, "%s: amplitudes are %s; give f32 or f64", c->name, mc_dtype_text(dt));
     mck_pac_bins b = {.P = i[0], .A = i[1], .L = i[2], .G = i[3], .bins = i[4], .norm = (int)i[5], .measure = (int)i[6], .N = i[8], .asymmetric = (int)i[12],
                       .idx_band = i[13], .amp_tile = i[14], .epsilon = p->d[0], .tau = p->d[1]};
-    int64_t jobs = i[15], tiles = tiles_of(dt, b.A), W = lanes_of(dt);
     b.null.first = i[9];
     b.null.near = i[16];
     b.null.near_count = i[17];
     b.null.K = i[10];
     if ((rc = mc_operand(c, 0, soft ? dt : MC_U8, 0)) != 0 || (rc = mc_operand(c, 1, dt, 0)) != 0)
         return rc;
-    if (b.idx_band < b.L || b.amp_tile < b.L * W || b.L < 1 || b.G < 1)
+    if (b.idx_band < b.L || b.amp_tile < b.L * lanes_of(dt) || b.L < 1 || b.G < 1)
         return mc_error(MC_EINVAL, "%s: strides %lld, %lld are too small for %lld samples", c->name, (long long)b.idx_band, (long long)b.amp_tile, (long long)b.L);
+    if (b.norm == MCK_PAC_GIVEN && (rc = mc_operand(c, 5, MC_F64, b.bins)) != 0) return rc;
+    *to = b;
+    return MC_OK;
+}
+
+static int infer_bins(const mc_call *c)
+{
+    mck_pac_bins b;
+    int rc = bins_sizes(c, &b);
+    mc_results o = { c, c->params->i[11], 0, 0 };
+    if (!rc) bins_outputs(&o, &b, c->in[1]->dtype, c->params->i[15]);
+    return mc_finish(&o, rc);
+}
+
+static int run_bins(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in;
+    const int64_t *i = c->params->i, jobs = i[15];
+    const int dt = in[1]->dtype, soft = c->params->d[1] > 0;
+    mck_pac_bins b;
+    int rc = bins_sizes(c, &b);
+    if (rc) return rc;
+    const int64_t tiles = tiles_of(dt, b.A), W = lanes_of(dt);
     /* the last band of a block need not be followed by a whole stride */
     if ((rc = check_offsets(c, in[2], jobs * b.G, (b.P - 1) * b.idx_band + b.L, in[0]->numel, &b.idx_at)) != 0 ||
         (rc = check_offsets(c, in[3], jobs * b.G, (tiles - 1) * b.amp_tile + b.L * W, in[1]->numel, &b.amp_at)) != 0)
@@ -225,11 +287,7 @@ static int run_bins(const mc_call *c)
             return rc;
         b.null.shift = in[4]->data;
     }
-    if (b.norm == MCK_PAC_GIVEN) {
-        if ((rc = mc_operand(c, 5, MC_F64, b.bins)) != 0)
-            return rc;
-        b.divisor = in[5]->data;
-    }
+    if (b.norm == MCK_PAC_GIVEN) b.divisor = in[5]->data;
     if (soft)
         b.angle = in[0]->data;
     else
@@ -237,7 +295,6 @@ static int run_bins(const mc_call *c)
     b.amp = in[1]->data;
     mc_results o = {c, i[11], 0, 0};
     bins_outputs(&o, &b, dt, jobs);
-    rc = o.rc;
     mc_fft_use forward = {0}, inverse = {0};
     const mck_pac_ops *k = kernels(dt);
     int prec = dt == MC_F32 ? 4 : 8;
@@ -260,50 +317,100 @@ static int run_bins(const mc_call *c)
 
 /* ---- rows ---- */
 
-/* in: x, table, spans, windows, shifts, divisor[, x of the amplitude side]. kind 0 bins, 1 exhaustive, 2 moments */
+static void moments_outputs(mc_results *o, mck_pac_moments *m, int dt, int64_t jobs)
+{
+    int64_t map[3] = { jobs, m->P, m->A };
+    m->value = mc_wanted(o, 1, dt, 3, map);
+    m->moment = mc_wanted(o, 2, MC_F64, 4, (int64_t[]){ jobs, m->P, 2, m->A });
+    m->status = mc_wanted(o, 64, MC_I32, 3, map);
+    null_outputs(o, &m->null, dt, jobs, m->P, m->A);
+}
+
+enum { ROW_BINS, ROW_EXHAUSTIVE, ROW_MOMENTS }; /* kinds of pac_row */
+
+/* What follows the filter in a row, from parameters. */
+static void row_sizes(const mc_call *c, const mck_pac_analytic *a, mck_pac_bins *b,
+                      mck_pac_moments *m)
+{
+    const int64_t *i = c->params->i;
+    const double *d = c->params->d;
+    mck_pac_null null = { .first = i[13], .K = i[14], .near = i[16], .near_count = i[17] };
+    *b = (mck_pac_bins){ .P = a->P,
+                         .A = a->A,
+                         .L = a->L,
+                         .G = 1,
+                         .bins = a->bins,
+                         .norm = (int)i[10],
+                         .measure = (int)i[11],
+                         .N = i[12],
+                         .epsilon = d[0],
+                         .null = null };
+    *m = (mck_pac_moments){
+        .P = a->P, .A = a->A, .L = a->L, .measure = (int)i[11], .threshold = d[1], .null = null
+    };
+}
+
+/* in: x, table, spans, windows, shifts, divisor[, x of the amplitude side] */
+static int infer_row(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in;
+    const int64_t *i = c->params->i;
+    mck_pac_analytic a;
+    mck_pac_bins b;
+    mck_pac_moments m;
+    int64_t R;
+    if (c->nin < 6) return mc_error(MC_EINVAL, "%s: takes six or seven operands", c->name);
+    int rc = analytic_sizes(c, &a, &R), dt = in[0]->dtype;
+    if (rc) return rc;
+    row_sizes(c, &a, &b, &m);
+    if (b.norm == MCK_PAC_GIVEN && i[9] != ROW_MOMENTS &&
+        (rc = mc_operand(c, 5, MC_F64, b.bins)) != 0)
+        return rc;
+    if (c->nin > 6) { /* amplitudes come from another signal of the same shape */
+        const mc_tensor *y = in[6];
+        if (y->dtype != dt || y->ndim != 2 || y->shape[0] != R || y->shape[1] != a.samples ||
+            (a.samples > 1 && y->strides[1] != 1))
+            return mc_error(
+                MC_ESHAPE,
+                "%s: the amplitude signal differs from the phase signal in shape or dtype",
+                c->name);
+    }
+    mc_results o = { c, i[15], 0, 0 };
+    if (i[9] == ROW_MOMENTS)
+        moments_outputs(&o, &m, dt, R);
+    else
+        bins_outputs(&o, &b, dt, R);
+    return mc_finish(&o, 0);
+}
+
 static int run_row(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
-    const mc_params *p = c->params;
     mck_pac_analytic a, side;
+    mck_pac_bins b;
+    mck_pac_moments m;
     analytic_plan plan = {0};
     mc_fft_use forward = {0}, inverse = {0};
-    const int64_t *i = p->i;
+    const int64_t *i = c->params->i;
     int64_t R;
     int rc = analytic_args(c, &a, &R);
     if (rc)
         return rc;
-    int dt = in[0]->dtype, kind = (int)i[8], prec = dt == MC_F32 ? 4 : 8;
+    int dt = in[0]->dtype, kind = (int)i[9], prec = dt == MC_F32 ? 4 : 8;
     const mck_pac_ops *k = kernels(dt);
-    if (c->nin < 6)
-        return mc_error(MC_EINVAL, "%s: takes six or seven operands", c->name);
-    mck_pac_null null = {.first = i[12], .K = i[13], .near = i[15], .near_count = i[16]};
-    if (null.K > 0 && kind != 1) {
-        if ((rc = check_shifts(c, in[4], null.K, a.L)) != 0)
-            return rc;
-        null.shift = in[4]->data;
+    row_sizes(c, &a, &b, &m);
+    if (b.null.K > 0 && kind != ROW_EXHAUSTIVE) {
+        if ((rc = check_shifts(c, in[4], b.null.K, a.L)) != 0) return rc;
+        b.null.shift = m.null.shift = in[4]->data;
     }
-    mck_pac_bins b = {.P = a.P, .A = a.A, .L = a.L, .G = 1, .bins = a.bins, .norm = (int)i[9], .measure = (int)i[10], .N = i[11], .epsilon = p->d[0], .null = null};
-    mck_pac_moments m = {.P = a.P, .A = a.A, .L = a.L, .measure = (int)i[10], .threshold = p->d[1], .null = null};
-    if (b.norm == MCK_PAC_GIVEN && kind != 2) {
-        if ((rc = mc_operand(c, 5, MC_F64, b.bins)) != 0)
-            return rc;
-        b.divisor = in[5]->data;
-    }
-    mc_results o = {c, i[14], 0, 0};
-    if (kind == 2) {
-        int64_t map[3] = {R, a.P, a.A};
-        m.value = mc_wanted(&o, 1, dt, 3, map);
-        m.moment = mc_wanted(&o, 2, MC_F64, 4, (int64_t[]){R, a.P, 2, a.A});
-        m.status = mc_wanted(&o, 64, MC_I32, 3, map);
-        null_outputs(&o, &m.null, dt, R, a.P, a.A);
-    } else {
+    if (b.norm == MCK_PAC_GIVEN && kind != ROW_MOMENTS) b.divisor = in[5]->data;
+    mc_results o = { c, i[15], 0, 0 };
+    if (kind == ROW_MOMENTS)
+        moments_outputs(&o, &m, dt, R);
+    else
         bins_outputs(&o, &b, dt, R);
-    }
-    rc = o.rc;
-    if (!rc)
-        rc = plan_make(&plan, dt, a.N, a.bins);
-    if (!rc && kind != 0) {
+    rc = plan_make(&plan, dt, a.N, a.bins);
+    if (!rc && kind != ROW_BINS) {
         rc = mc_fft_plan(&forward, 2, prec, b.N);
         if (!rc)
             rc = mc_fft_plan(&inverse, 1, prec, b.N);
@@ -314,14 +421,14 @@ static int run_row(const mc_call *c)
     }
     if (!rc) {
         analytic_bind(&a, &plan);
-        mck_pac_row row = {.pha = &a, .bins = kind == 2 ? NULL : &b, .moments = kind == 2 ? &m : NULL, .exhaustive = kind == 1};
-        if (c->nin > 6) { /* amplitudes come from another signal of the same shape */
-            const mc_tensor *y = in[6];
-            if (y->dtype != dt || y->ndim != 2 || y->shape[0] != R || y->shape[1] != a.samples || (a.samples > 1 && y->strides[1] != 1))
-                rc = mc_error(MC_ESHAPE, "%s: the amplitude signal differs from the phase signal in shape or dtype", c->name);
+        mck_pac_row row = { .pha = &a,
+                            .bins = kind == ROW_MOMENTS ? NULL : &b,
+                            .moments = kind == ROW_MOMENTS ? &m : NULL,
+                            .exhaustive = kind == ROW_EXHAUSTIVE };
+        if (c->nin > 6) {
             side = a;
-            side.x = y->data;
-            side.x_stride = y->strides[0];
+            side.x = in[6]->data;
+            side.x_stride = in[6]->strides[0];
             side.P = 0;
             side.lo += a.P;
             side.hi += a.P;
@@ -329,8 +436,7 @@ static int run_row(const mc_call *c)
             a.A = 0;
             row.amp = &side;
         }
-        if (!rc)
-            rc = mc_tasks((mc_tasks_fn)k->row, &row, R, k->row_work(&row));
+        rc = mc_tasks((mc_tasks_fn)k->row, &row, R, k->row_work(&row));
     }
     mc_fft_done(&forward);
     mc_fft_done(&inverse);
@@ -361,30 +467,52 @@ static int64_t correlation_length(int64_t L)
 }
 
 /* in: unit, amp, amp2 (empty: none), unit_at, amp_at, shifts */
-static int run_moments(const mc_call *c)
+static int moments_sizes(const mc_call *c, mck_pac_moments *to)
 {
     const mc_tensor *const *in = c->in;
     const mc_params *p = c->params;
     const int64_t *i = p->i;
-    int rc;
     if (c->nin != 6)
         return mc_error(MC_EINVAL, "%s: takes six operands", c->name);
     int dt = in[1]->dtype;
     mck_pac_moments m = {.P = i[0], .A = i[1], .L = i[2], .measure = (int)i[3], .unit_band = i[7], .amp_tile = i[8], .threshold = p->d[0]};
-    int64_t jobs = i[9], tiles = tiles_of(dt, m.A), W = lanes_of(dt);
     m.null.K = i[4];
     m.null.first = i[5];
     m.null.near = i[10];
     m.null.near_count = i[11];
-    if ((dt != MC_F32 && dt != MC_F64) || (rc = mc_operand(c, 0, dt, 0)) != 0 || (rc = mc_operand(c, 1, dt, 0)) != 0 || (rc = mc_operand(c, 2, dt, 0)) != 0)
+    if ((dt != MC_F32 && dt != MC_F64) || mc_operand(c, 0, dt, 0) || mc_operand(c, 1, dt, 0) ||
+        mc_operand(c, 2, dt, 0))
         return mc_error(MC_EDTYPE, "%s: unit phasors and amplitudes must be contiguous f32 or f64 alike", c->name);
-    if (m.unit_band < m.L || m.amp_tile < m.L * W || m.L < 1)
+    if (m.unit_band < m.L || m.amp_tile < m.L * lanes_of(dt) || m.L < 1)
         return mc_error(MC_EINVAL, "%s: strides are too small for %lld samples", c->name, (long long)m.L);
+    if (m.measure == MCK_PAC_PLV && in[2]->numel < in[1]->numel)
+        return mc_error(MC_EINVAL, "%s: phase locking needs cosine and sine of equal size",
+                        c->name);
+    *to = m;
+    return MC_OK;
+}
+
+static int infer_moments(const mc_call *c)
+{
+    mck_pac_moments m;
+    int rc = moments_sizes(c, &m);
+    mc_results o = { c, c->params->i[6], 0, 0 };
+    if (!rc) moments_outputs(&o, &m, c->in[1]->dtype, c->params->i[9]);
+    return mc_finish(&o, rc);
+}
+
+static int run_moments(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in;
+    const int64_t *i = c->params->i, jobs = i[9];
+    const int dt = in[1]->dtype;
+    mck_pac_moments m;
+    int rc = moments_sizes(c, &m);
+    if (rc) return rc;
+    const int64_t tiles = tiles_of(dt, m.A), W = lanes_of(dt);
     if ((rc = check_offsets(c, in[3], jobs, (2 * m.P - 1) * m.unit_band + m.L, in[0]->numel, &m.unit_at)) != 0 ||
         (rc = check_offsets(c, in[4], jobs, (tiles - 1) * m.amp_tile + m.L * W, in[1]->numel, &m.amp_at)) != 0)
         return rc;
-    if (m.measure == MCK_PAC_PLV && in[2]->numel < in[1]->numel)
-        return mc_error(MC_EINVAL, "%s: phase locking needs cosine and sine of equal size", c->name);
     if (m.null.K > 0) {
         if ((rc = check_shifts(c, in[5], m.null.K, m.L)) != 0)
             return rc;
@@ -393,13 +521,8 @@ static int run_moments(const mc_call *c)
     m.unit = in[0]->data;
     m.amp = in[1]->data;
     m.amp2 = in[2]->numel ? in[2]->data : NULL;
-    int64_t map[3] = {jobs, m.P, m.A};
     mc_results o = {c, i[6], 0, 0};
-    m.value = mc_wanted(&o, 1, dt, 3, map);
-    m.moment = mc_wanted(&o, 2, MC_F64, 4, (int64_t[]){jobs, m.P, 2, m.A});
-    m.status = mc_wanted(&o, 64, MC_I32, 3, map);
-    null_outputs(&o, &m.null, dt, jobs, m.P, m.A);
-    rc = o.rc;
+    moments_outputs(&o, &m, dt, jobs);
     const mck_pac_ops *k = kernels(dt);
     mc_fft_use forward = {0}, inverse = {0};
     int prec = dt == MC_F32 ? 4 : 8;
@@ -420,7 +543,7 @@ static int run_moments(const mc_call *c)
 }
 
 /* in: amp [.., L, W] -> cosine, sine of the same shape */
-static int run_theta(const mc_call *c)
+static int infer_theta(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
     const mc_params *p = c->params;
@@ -430,15 +553,22 @@ static int run_theta(const mc_call *c)
         return rc;
     if ((dt != MC_F32 && dt != MC_F64) || L < 1 || N < L || A < 1 || in[0]->numel % (tiles_of(dt, A) * L * W))
         return mc_error(MC_ESHAPE, "%s: amplitudes are no tiles of %lld samples", c->name, (long long)L);
+    rc = mc_shape(c, 0, dt, in[0]->ndim, in[0]->shape);
+    return rc ? rc : mc_shape(c, 1, dt, in[0]->ndim, in[0]->shape);
+}
+
+static int run_theta(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in;
+    const mc_params *p = c->params;
+    const int dt = in[0]->dtype;
+    const int64_t W = lanes_of(dt), L = p->i[0], N = p->i[1], A = p->i[2];
     mck_pac_theta a = {.amp = in[0]->data, .amp_tile = L * W, .A = A, .L = L, .N = N};
-    mc_results o = {c, 3, 0, 0};
-    a.cosine = mc_wanted(&o, 1, dt, in[0]->ndim, in[0]->shape);
-    a.sine = mc_wanted(&o, 2, dt, in[0]->ndim, in[0]->shape);
+    a.cosine = mc_result(c, 0);
+    a.sine = mc_result(c, 1);
     mc_fft_use forward = {0}, inverse = {0};
-    int prec = dt == MC_F32 ? 4 : 8;
-    rc = o.rc;
-    if (!rc && (rc = mc_fft_plan(&forward, 2, prec, N)) == 0)
-        rc = mc_fft_plan(&inverse, 1, prec, N);
+    int prec = dt == MC_F32 ? 4 : 8, rc = mc_fft_plan(&forward, 2, prec, N);
+    if (!rc) rc = mc_fft_plan(&inverse, 1, prec, N);
     a.fft = transform;
     a.forward = &forward;
     a.inverse = &inverse;
@@ -447,11 +577,11 @@ static int run_theta(const mc_call *c)
         rc = mc_tasks((mc_tasks_fn)k->theta, &a, in[0]->numel / (L * W), k->theta_work(&a));
     mc_fft_done(&forward);
     mc_fft_done(&inverse);
-    return mc_finish(&o, rc);
+    return rc;
 }
 
 /* in: rows; step 1: contiguous rows of L; step W: lanes of tiles [.., L, W] -> normal scores of the same shape */
-static int run_ranks(const mc_call *c)
+static int infer_ranks(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
     const mc_params *p = c->params;
@@ -461,10 +591,16 @@ static int run_ranks(const mc_call *c)
         return rc;
     if ((dt != MC_F32 && dt != MC_F64) || L < 1 || step < 1 || in[0]->numel % (L * step))
         return mc_error(MC_ESHAPE, "%s: operand is no whole number of rows of %lld", c->name, (long long)L);
+    return mc_shape(c, 0, dt, in[0]->ndim, in[0]->shape);
+}
+
+static int run_ranks(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in;
+    const int dt = in[0]->dtype;
+    const int64_t L = c->params->i[0], step = c->params->i[1];
     const mck_pac_ops *k = kernels(dt);
-    mc_results o = {c, 1, 0, 0};
-    mck_pac_ranks a = {.in = in[0]->data, .L = L, .step = step};
-    a.out = mc_wanted(&o, 1, dt, in[0]->ndim, in[0]->shape);
+    mck_pac_ranks a = { .in = in[0]->data, .out = mc_result(c, 0), .L = L, .step = step };
     int64_t rows = in[0]->numel / L, *at = NULL;
     void *score = mc_alloc((size_t)(L * mc_dtype_bytes(dt)));
     if (step > 1) {
@@ -473,7 +609,7 @@ static int run_ranks(const mc_call *c)
             at[r] = r / step * L * step + r % step;
         a.in_at = a.out_at = at;
     }
-    rc = o.rc ? o.rc : !score || (step > 1 && !at) ? mc_status() : MC_OK;
+    int rc = !score || (step > 1 && !at) ? mc_status() : MC_OK;
     if (!rc) {
         k->scores(score, L);
         a.score = score;
@@ -481,11 +617,11 @@ static int run_ranks(const mc_call *c)
     }
     mc_free(score);
     mc_free(at);
-    return mc_finish(&o, rc);
+    return rc;
 }
 
 /* in: [jobs, A, L] -> [jobs, tiles, L, W] */
-static int run_tile(const mc_call *c)
+static int infer_tile(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
     const mc_params *p = c->params;
@@ -495,16 +631,22 @@ static int run_tile(const mc_call *c)
         return rc;
     if ((dt != MC_F32 && dt != MC_F64) || A < 1 || L < 1 || in[0]->numel % (A * L))
         return mc_error(MC_ESHAPE, "%s: operand is no whole number of [%lld,%lld] blocks", c->name, (long long)A, (long long)L);
-    int64_t jobs = in[0]->numel / (A * L);
-    mck_pac_tile a = {.in = in[0]->data, .A = A, .L = L, .row = L, .job = A * L};
-    mc_results o = {c, 1, 0, 0};
-    a.out = mc_wanted(&o, 1, dt, 4, (int64_t[]){jobs, tiles_of(dt, A), L, lanes_of(dt)});
-    rc = o.rc ? o.rc : mc_tasks((mc_tasks_fn)kernels(dt)->tile, &a, jobs, 64);
-    return mc_finish(&o, rc);
+    return mc_shape(c, 0, dt, 4,
+                    (int64_t[]){ in[0]->numel / (A * L), tiles_of(dt, A), L, lanes_of(dt) });
+}
+
+static int run_tile(const mc_call *c)
+{
+    const mc_tensor *x = c->in[0];
+    const int64_t A = c->params->i[0], L = c->params->i[1];
+    mck_pac_tile a = {
+        .in = x->data, .out = mc_result(c, 0), .A = A, .L = L, .row = L, .job = A * L
+    };
+    return mc_tasks((mc_tasks_fn)kernels(x->dtype)->tile, &a, x->numel / (A * L), 64);
 }
 
 /* in: angles [.., L] within [-pi, pi] -> u8 of the same shape */
-static int run_index(const mc_call *c)
+static int infer_index(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
     const mc_params *p = c->params;
@@ -514,15 +656,20 @@ static int run_index(const mc_call *c)
         return rc;
     if ((dt != MC_F32 && dt != MC_F64) || L < 1 || bins < 2 || bins > 256 || in[0]->numel % L)
         return mc_error(MC_ESHAPE, "%s: operand is no whole number of rows of %lld", c->name, (long long)L);
-    mck_pac_index a = {.angle = in[0]->data, .L = L, .bins = bins};
-    mc_results o = {c, 1, 0, 0};
-    a.idx = mc_wanted(&o, 1, MC_U8, in[0]->ndim, in[0]->shape);
-    rc = o.rc ? o.rc : mc_tasks((mc_tasks_fn)kernels(dt)->index, &a, in[0]->numel / L, 64);
-    return mc_finish(&o, rc);
+    return mc_shape(c, 0, MC_U8, in[0]->ndim, in[0]->shape);
+}
+
+static int run_index(const mc_call *c)
+{
+    const mc_tensor *x = c->in[0];
+    mck_pac_index a = {
+        .angle = x->data, .idx = mc_result(c, 0), .L = c->params->i[0], .bins = c->params->i[1]
+    };
+    return mc_tasks((mc_tasks_fn)kernels(x->dtype)->index, &a, x->numel / a.L, 64);
 }
 
 /* in: sums f64 [m,B,A], counts f64 [m,B], divisor f64 [B] (norm given), like (dtype of the results) */
-static int run_measure(const mc_call *c)
+static int measure_sizes(const mc_call *c, mck_pac_bins *b, int64_t *rows)
 {
     const mc_tensor *const *in = c->in;
     const mc_params *p = c->params;
@@ -535,16 +682,47 @@ static int run_measure(const mc_call *c)
         return rc;
     if (P < 1 || m % P || (dt != MC_F32 && dt != MC_F64))
         return mc_error(MC_ESHAPE, "%s: %lld rows of sums are no whole number of %lld phase bands", c->name, (long long)m, (long long)P);
-    mck_pac_bins b = {.P = P, .A = A, .L = 1, .G = 1, .bins = B, .norm = (int)i[3], .measure = (int)i[4], .epsilon = p->d[0]};
-    mc_results o = {c, i[5] & ~(int64_t)6, 0, 0};
-    bins_outputs(&o, &b, dt, m / P);
+    *b = (mck_pac_bins){ .P = P,
+                         .A = A,
+                         .L = 1,
+                         .G = 1,
+                         .bins = B,
+                         .norm = (int)i[3],
+                         .measure = (int)i[4],
+                         .epsilon = p->d[0] };
+    *rows = m;
+    return MC_OK;
+}
+
+static int infer_measure(const mc_call *c)
+{
+    mck_pac_bins b;
+    int64_t m;
+    int rc = measure_sizes(c, &b, &m);
+    mc_results o = { c, c->params->i[5] & ~(int64_t)6, 0, 0 };
+    if (!rc) bins_outputs(&o, &b, c->in[3]->dtype, m / b.P);
+    return mc_finish(&o, rc);
+}
+
+static int run_measure(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in;
+    const int dt = in[3]->dtype;
+    mck_pac_bins b;
+    int64_t m;
+    int rc = measure_sizes(c, &b, &m);
+    if (rc) return rc;
+    mc_results o = { c, c->params->i[5] & ~(int64_t)6, 0, 0 };
+    bins_outputs(&o, &b, dt, m / b.P);
     b.sums = in[0]->data;
     b.count = in[1]->data;
     b.divisor = in[2]->data;
     const mck_pac_ops *k = kernels(dt);
-    rc = o.rc ? o.rc : mc_tasks((mc_tasks_fn)k->measure, &b, m, k->measure_work(&b));
-    return mc_finish(&o, rc);
+    return mc_tasks((mc_tasks_fn)k->measure, &b, m, k->measure_work(&b));
 }
 
-MC_PLUGIN({"pac_analytic", run_analytic}, {"pac_bins", run_bins}, {"pac_row", run_row}, {"pac_moments", run_moments}, {"pac_theta", run_theta},
-          {"pac_ranks", run_ranks}, {"pac_tile", run_tile}, {"pac_index", run_index}, {"pac_measure", run_measure})
+MC_PLUGIN({ "pac_analytic", infer_analytic, run_analytic }, { "pac_bins", infer_bins, run_bins },
+          { "pac_row", infer_row, run_row }, { "pac_moments", infer_moments, run_moments },
+          { "pac_theta", infer_theta, run_theta }, { "pac_ranks", infer_ranks, run_ranks },
+          { "pac_tile", infer_tile, run_tile }, { "pac_index", infer_index, run_index },
+          { "pac_measure", infer_measure, run_measure })

@@ -16,7 +16,7 @@ local function params(...)
   return out
 end
 local PACSRC = 'modulation index: J. Neurophysiol. 104, 1195, 2010; the other measures stand in the docstring of mc.pac.compute'
-local ANALYTIC = ints 'N pad bins demean zero_ext complex_table'
+local ANALYTIC = ints 'N pad bins demean zero_ext complex_table L'
 local rows = {}
 for i, r in ipairs {
   { 'pac_analytic', params(PA, ANALYTIC, ints 'want'), 'rows -> analytic signals of bands: phase bins, unit phasors, angles, amplitudes' },

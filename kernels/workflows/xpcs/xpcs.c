@@ -37,7 +37,7 @@ static void take(double *sum, double *low, double v)
 
 /* Operands y f32|f64 [values of the tiles], holes u8 [tiles], times f64 [n], angles f64 [4, F] (phi, sigma, contrast, offset), physics f64 [7],
  * state f64 [2, sums], optionally weights like y. Parameters: laminar, scaling, loss, first tile; kd, ks, f_scale. Result: the state after these tiles. */
-static int run_pass(const mc_call *c)
+static int infer_pass(const mc_call *c)
 {
     char s[MC_TEXT];
     const mc_tensor *const *in = c->in;
@@ -50,7 +50,7 @@ static int run_pass(const mc_call *c)
     const int weighted = c->nin > 6;
     if (weighted && (rc = mc_operand(c, 6, in[0]->dtype, in[0]->numel)) != 0) return rc;
     const int64_t n = in[2]->numel, F = in[3]->numel / 4, tiles = in[1]->numel, first = c->params->i[3];
-    const int laminar = c->params->i[0] != 0, scaling = (int)c->params->i[1], loss = (int)c->params->i[2];
+    const int scaling = (int)c->params->i[1], loss = (int)c->params->i[2];
     if (scaling < XPCS_FIXED || scaling > XPCS_EACH || loss < XPCS_LINEAR || loss > XPCS_ARCTAN)
         return mc_error(MC_EINVAL, "%s: scaling %d or loss %d is unknown", c->name, scaling, loss);
     const int64_t sums = xpcs_sums(scaling, F), values = layout(n, F, first, tiles, NULL);
@@ -58,6 +58,17 @@ static int run_pass(const mc_call *c)
         return mc_error(MC_ESHAPE, "%s: %s and %lld sums do not fit %lld times, %lld angles, tiles %lld to %lld (%lld values, %lld sums)", c->name,
                         mc_text(s, sizeof s, in[0]), (long long)(in[5]->numel / 2), (long long)n, (long long)F, (long long)first, (long long)(first + tiles - 1),
                         (long long)values, (long long)sums);
+    return mc_shape(c, 0, MC_F64, 2, (int64_t[]){ 2, sums });
+}
+
+static int run_pass(const mc_call *c)
+{
+    const mc_tensor *const *in = c->in;
+    const int weighted = c->nin > 6, laminar = c->params->i[0] != 0, scaling = (int)c->params->i[1],
+              loss = (int)c->params->i[2];
+    const int64_t n = in[2]->numel, F = in[3]->numel / 4, tiles = in[1]->numel,
+                  first = c->params->i[3], sums = xpcs_sums(scaling, F);
+    int rc;
     const double *angle = in[3]->data;
     mck_xpcs_model m = {.n = n, .F = F, .laminar = laminar, .scaling = scaling, .time = in[2]->data, .phi = angle, .sigma = angle + F, .contrast = angle + 2 * F,
                         .offset = angle + 3 * F, .kd = c->params->d[0], .ks = c->params->d[1]};
@@ -79,16 +90,14 @@ static int run_pass(const mc_call *c)
     a.out = (double *)(void *)(at + tiles);
     k->prepare(&m, &a.tables);
     rc = mc_tasks((mc_tasks_fn)k->pass, &a, tiles, k->pass_work(&a));
-    double *out = rc ? NULL : mc_result(c, 0, MC_F64, 2, (int64_t[]){2, sums});
-    if (out) {
+    double *out = mc_result(c, 0);
+    if (!rc) {
         memcpy(out, in[5]->data, (size_t)(2 * sums) * sizeof *out);
         for (int64_t t = 0; t < tiles; t++)
             for (int64_t q = 0; q < sums; q++) take(out + q, out + sums + q, a.out[t * sums + q]);
-    } else if (!rc) {
-        rc = mc_status();
     }
     mc_free(memory);
     return rc;
 }
 
-MC_PLUGIN({"xpcs_pass", run_pass})
+MC_PLUGIN({ "xpcs_pass", infer_pass, run_pass })

@@ -372,6 +372,7 @@ function methods.to_device(t, name) return methods.to(t, { device = name }) end
 -- ---------------------------------------------------------------- random streams: short names; mc.random has the rest
 
 local source = require 'mascon.random.source'
+function source.load_draws() return require 'mascon.random' end
 local draw = require 'mascon.random.draw'
 local UNIFORM, NORMAL, INTEGERS = op.rows.random_uniform, op.rows.random_normal, op.rows.random_integers
 

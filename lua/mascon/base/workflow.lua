@@ -7,6 +7,7 @@
 -- have.
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
+local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
@@ -55,6 +56,21 @@ function M.names()
 end
 
 -- ---------------------------------------------------------------- native parts
+
+--- An op where its first operand is: the others are moved there, and results come to host memory unless they stay.
+---@param name string of the row
+---@param list any[] operands
+---@param values table parameters by name
+---@param count integer results
+---@param stay? boolean results stay on the device
+---@return any[] results
+function M.call(name, list, values, count, stay)
+  local number = list[1]._device
+  for i = 2, #list do list[i] = tensor.moved(list[i], number, 3) end
+  local out = op.raw(name, list, values, count)
+  for i = 1, stay and 0 or #out do out[i] = tensor.hosted(out[i]) end
+  return out
+end
 
 local FIELDS = {
   nin = 'any', nout = 'any', dtypes = 'table', promote = 'string', params = 'table', base = 'any', method = 'boolean', tol = 'string', rules = 'any', doc = 'string',

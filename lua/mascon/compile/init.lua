@@ -119,8 +119,9 @@ local function numbers_of(tensors, record)
   return how
 end
 
---- Number of the device on which a graph runs: that of its arguments and of what it captured. The plan refuses others.
+--- Number of the device on which a graph runs: that of its arguments and of what it captured.
 local function device_of(graph, tensors)
+  tensor.one_device('compile', tensors, 0)
   for _, t in ipairs(tensors) do if t._device ~= 0 then return t._device end end
   for _, v in ipairs(graph.consts) do if v.const._device ~= 0 then return v.const._device end end
   return 0

@@ -16,6 +16,7 @@ local tree = require 'mascon.graph.tree'
 local error = require('mascon.core.check').error
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 
+local HERE = debug.getinfo(1, 'S').source -- what is made here is the library's
 local M = {}
 
 local MOST = 50 -- variables that one function reads: fewer than the upvalues it may have
@@ -250,7 +251,7 @@ local function generate(list, text)
     end
   end
   local head = (names[1] and 'local ' .. table.concat(names, ', ') .. '\n' or '') .. (holders[1] and 'local ' .. table.concat(holders, ', ') .. ' = ...\n' or '')
-  local f = assert(loadstring(head .. text, '=mascon.compile.outside'))(unpack(envs))
+  local f = assert(loadstring(head .. text, HERE))(unpack(envs))
   for i = 1, UPVALUES do
     local name = debug.getupvalue(f, i)
     if not name then break end

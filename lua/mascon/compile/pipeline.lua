@@ -61,7 +61,9 @@ function M.on_device(options, device)
   if device == 0 then return options end
   local on = {}
   for name, value in pairs(options.on) do on[name] = value and not HOST[name] end
-  return setmetatable({ on = on, device = device }, { __index = options })
+  local own = setmetatable({ on = on, device = device }, { __index = options })
+  if options.prepare then function own.prepare(graph) return M.run(graph, own) end end
+  return own
 end
 
 --- Bytes of the values that nodes hand to one another.

@@ -60,7 +60,8 @@ local function fits(v, kind, text)
 end
 
 local CALLABLE = setmetatable({}, { __mode = 'k' })
---- Whether a function takes a function in place i: errors of that are not looked at. A place that its list does not name may.
+--- Whether a function takes a function in place i: errors of that are not looked at. A place that its list does not
+--- name may.
 local function calls_back(f, i)
   local places = CALLABLE[f]
   if not places then

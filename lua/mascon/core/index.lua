@@ -223,6 +223,12 @@ local function pair_up(a, b, level)
   end
 end
 
+--- Positions of a mask that are set. Their number is known on the host alone: a mask on a device passes through it.
+local function set_places(mask, level)
+  if mask._device == 0 or tensor.recorded(mask) then return F.nonzero_flat(mask) end
+  return tensor.moved(F.nonzero_flat(tensor.hosted(mask)), mask._device, level + 1)
+end
+
 --- Tensor keys: the plain part is taken as a view first; the axes under tensors are flattened into one, addressed by one linear position.
 --- Tensors side by side leave their result in their place, tensors apart put it first (as NumPy; a plain number takes its axis away before).
 --- Returns the view, its shape with the axes under tensors flattened, the positions (1-based i64), and the place of the flattened axis.
@@ -256,7 +262,7 @@ local function advanced_view(t, list, level)
       n = n * shape[at]
       at = at - 1
     end
-    local pos = p.mask and F.nonzero_flat(p.mask) or checked(t, p, n, level + 1)
+    local pos = p.mask and set_places(p.mask, level + 1) or checked(t, p, n, level + 1)
     if #picks == 1 then linear = pos
     else
       if linear then pair_up(pos, linear, level + 1) end
@@ -326,12 +332,12 @@ end
 --- A value to be written into t as a tensor; numbers, booleans and complex numbers must fit its dtype.
 local function written(t, value, level)
   if is(value) then return value end
-  if type(value) == 'table' then return op.from_table(value) end
+  if type(value) == 'table' then return tensor.moved(op.from_table(value), t._device, level + 1) end
   local k = type(value)
   if k ~= 'number' and k ~= 'boolean' and not tensor.is_complex(value) and not (k == 'cdata' and tonumber(value)) then
     error(("index: value is %s; give a number, a table or a tensor"):format(check.show(value)), level)
   end
-  return methods.fill_(tensor.empty('index', {}, tensor.name[t._dtype], level), value)
+  return methods.fill_(tensor.empty('index', {}, tensor.name[t._dtype], level, t._device), value)
 end
 
 --- t[list] = value (or += value) through tensor keys; later positions win, sums run in order.

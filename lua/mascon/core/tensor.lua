@@ -364,6 +364,27 @@ function M.moved(t, number, level)
   return make(level, bytes <= 1024 and bytes or 0, C.mc_to_device, number, t)
 end
 
+--- Name of the device that tensors of a list share: that of the first one that is not on the CPU.
+function M.shared_device(list)
+  for i = 1, table.maxn(list) do
+    local t = list[i]
+    if M.is(t) and t._device ~= 0 then return M.device_name(t._device) end
+  end
+  return 'cpu'
+end
+
+--- Refuses tensors of a list that are on different devices; numbers that stand in tensors belong to any.
+function M.one_device(fname, list, level)
+  local first
+  for i = 1, table.maxn(list) do
+    local t = list[i]
+    if M.is(t) and t._flags ~= 256 then
+      if first and first._device ~= t._device and C.mc_mixed_devices(fname, first, t) ~= 0 then lib.raise(level + 1) end
+      first = first or t
+    end
+  end
+end
+
 --- The tensor in host memory, for code that reads its elements.
 function M.hosted(t)
   if t._device == 0 then return t end

@@ -5,6 +5,7 @@
 -- failed. The history is kept between sessions.
 
 local host = require 'mascon.host'
+local full = require 'mascon.host.full'
 local Session = require 'mascon.host.session'
 local commands = require 'mascon.host.commands'
 
@@ -12,6 +13,7 @@ local M = {}
 
 local PROMPT, CONTINUED = '> ', '. '
 local SIGINT = 2
+local MOST_FAILURES = 20 -- one after the other of reading and compiling, for lack of memory
 
 ---The folder of the history, made if need be; nil when there is no home.
 local function state_folder()
@@ -30,11 +32,11 @@ end
 local function read_plain(prompt)
   io.stdout:write(prompt)
   io.stdout:flush()
-  local ok, line = pcall(io.read, '*l')
+  local ok, line = full.settle(host.read_line)
   local signal = host.signal()
   if signal then return nil, signal end
-  if ok and line then return (line:gsub('\r$', '')) end
-  return nil, 0
+  if not ok then error(line, 0) end
+  return line, 0
 end
 
 ---The editor's reader and the path of its history; nil when lines are to be read plainly.
@@ -73,7 +75,8 @@ local function read_chunk(session, read, prompt)
     end
     local text = table.concat(lines, '\n')
     if not text:find('%S') then return true end
-    local chunk, _, unfinished = session:compile(text)
+    local ok, chunk, _, unfinished = full.settle(session.compile, session, text)
+    if not ok then error(chunk, 0) end
     if chunk or not unfinished then return text end
   end
 end
@@ -100,6 +103,8 @@ local function step(session, read, options)
   return signal == 0 and 0 or 128 + signal
 end
 
+local function report_full(session) session:complain(full.report()) end
+
 ---@param options table prompt: print prompts; banner: greet on a terminal
 ---@return integer status
 function M.main(options)
@@ -114,7 +119,19 @@ function M.main(options)
       (jit.version:gsub('%-beta.*', ''))))
   end
   local status
-  repeat status = step(session, read or read_plain, options) until status
+  local failures = 0
+  repeat
+    local ok, why = pcall(step, session, read or read_plain, options)
+    if ok then
+      status, failures = why, 0
+    elseif full.is(why) and failures < MOST_FAILURES then -- outside of what the user's chunk runs
+      failures = failures + 1
+      if not full.settle(report_full, session) then full.last() end
+    else
+      error(why, 0)
+    end
+    pcall(full.again)
+  until status
   if history then host.edit_history_save(history) end
   return status == 0 and not options.prompt and session.failed and 1 or status
 end

@@ -5,6 +5,7 @@
 -- message that a failure gets.
 
 local host = require 'mascon.host'
+local full = require 'mascon.host.full'
 local nearest = require 'mascon.host.nearest'
 local source = require 'mascon.host.source'
 local strict = require 'mascon.host.strict'
@@ -71,6 +72,7 @@ end
 local function run(fn, ...)
   local ok, record = xpcall(fn, traceback.collect, ...)
   if ok then return 0 end
+  if full.is(record) then record = full.report() end
   if type(record) ~= 'table' or not record.frames then
     record = traceback.bare(record)
   end

@@ -5,6 +5,7 @@
 -- which values and errors are written. The library is loaded when `mc` is first read.
 
 local host = require 'mascon.host'
+local full = require 'mascon.host.full'
 local locals = require 'mascon.host.locals'
 local nearest = require 'mascon.host.nearest'
 local show = require 'mascon.host.show'
@@ -144,6 +145,20 @@ local function split(ok, ...)
   return ok, { n = select('#', ...), ... }
 end
 
+---Whether a value of package.loaded is the mark that require leaves where loading failed: light userdata, or what looks
+---like a denormal number in the version of Debian 12.
+local function is_mark(value)
+  if type(value) == 'userdata' then return not debug.getmetatable(value) end
+  return type(value) == 'number' and value < 0 and value > -1e-307
+end
+
+---A module whose loading failed (memory, Ctrl-C) may be loaded again.
+local function forget_unfinished()
+  for name, value in next, package.loaded do
+    if is_mark(value) then package.loaded[name] = nil end
+  end
+end
+
 ---Calls fn(...); an error or a signal is reported.
 ---@param brief boolean without source lines
 ---@return table? values packed, nil after an error
@@ -151,6 +166,9 @@ function Session:guarded(brief, fn, ...)
   local ok, values = split(xpcall(fn, traceback.collect, ...))
   if ok then return values end
   local record = values[1]
+  if full.is(record) then
+    record = full.report()
+  end
   if type(record) ~= 'table' or not record.frames then record = traceback.bare(record) end
   local signal, word = host.signal()
   if signal and traceback.is_signal(record.object, word) then
@@ -217,8 +235,10 @@ end
 
 ---Compiles and calls `text`, keeps its first value and prints all of them unless muted.
 function Session:run(text)
-  local chunk, muted = self:compile(text)
+  local ok, chunk, muted = full.settle(self.compile, self, text)
+  if not ok then error(chunk, 0) end
   self.count = self.count + 1
+  forget_unfinished()
   if not chunk then return self:complain(muted) end
   local values = self:guarded(not text:find('\n', 1, true), chunk, identity)
   if not values then return end

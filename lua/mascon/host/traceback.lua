@@ -41,7 +41,7 @@ function M.collect(object)
     local module = module_of(info.source)
     if module then places[info.short_src] = module end
     if module and module:find('^mascon%.host%.') then
-      if #frames > 0 and module == 'mascon.host.runner' then break end
+      if #frames > 0 and module:find '%.runner$' then break end
     else
       frames[#frames + 1] = {
         source = info.source,

@@ -163,7 +163,7 @@ function M.cut(r, opts)
     selection = selection, drop_log = drop_log, info = info, annotations = r.annotations,
     baseline = a and { (first + a - 1) / r.fs, (first + b - 1) / r.fs } or nil,
   }, {
-    count = #rows, dtype = o.dtype, work = r._work, read = function(which, picks)
+    count = #rows, dtype = o.dtype, work = r._work, forget = r._forget, read = function(which, picks)
       local out, inner = tensor.empty('epochs.read', { #which, #picks, T }, o.dtype, 3), {}
       for k, i in ipairs(picks) do inner[k] = from[i] end
       local trend, offset = o.detrend and mask_of(known, picks), a and mask_of(known, picks, CORRECTED)

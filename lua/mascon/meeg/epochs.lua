@@ -10,6 +10,7 @@
 -- ({ from, to } s, or nil) · info (what files carry beside).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local ceiling = require 'mascon.base.ceiling'
 local create = require 'mascon.array.create'
 local op = require 'mascon.core.op'
 local channels = require 'mascon.meeg.channels'
@@ -238,7 +239,7 @@ local function taken(data, list, axis)
     for k, i in ipairs(list) do same = same and k == i end
     if same then return data end
   end
-  return op.functions.take(data, create.tensor(list, { dtype = 'i64' }), axis)
+  return op.functions.take(data, create.tensor(list, { dtype = 'i64', device = data.device }), axis)
 end
 
 local function range(first, last)
@@ -281,7 +282,8 @@ function methods.blocks(e, opts)
   local o = check.opts('epochs.blocks', opts, BLOCKS, 3)
   local picks = o.channels ~= nil and channels.pick(e.channels, o.channels, nil, 'epochs.blocks') or nil
   local width = picks and #picks or #e.channels
-  local size = o.size or max(1, floor(BLOCK / (width * e.samples * tensor.size[e:dtype()])))
+  local bytes = width * e.samples * tensor.size[e:dtype()]
+  local size = o.size or max(1, floor(ceiling.block(BLOCK, e:work()) / bytes))
   local next_, n = 1, e:count()
   return function()
     local first = next_
@@ -289,6 +291,16 @@ function methods.blocks(e, opts)
     next_ = min(first + size, n + 1)
     return e:read { first = first, last = next_ - 1, channels = picks }, first
   end
+end
+
+--- Bytes that reading takes beside the samples it gives: a filter on the way remembers blocks.
+---@return number
+function methods.work(e) return e._source and e._source.work or 0 end
+
+--- What is remembered on the way from the file goes; the next read makes it again.
+function methods.forget(e)
+  local s = e._source
+  if s and s.forget then s.forget() end
 end
 
 --- The samples in memory from here on; returns the object.
@@ -341,7 +353,7 @@ end
 function M.behind(e, read)
   local out, n = derived(e), e:count()
   out.data, out._rows, out._cols = nil, range(1, n), range(1, #e.channels)
-  out._source = { count = n, dtype = e:dtype(), read = read, work = e._source and e._source.work }
+  out._source = { count = n, dtype = e:dtype(), read = read, work = e._source and e._source.work, forget = e._source and e._source.forget }
   return out
 end
 
@@ -405,7 +417,8 @@ function methods.astype(e, dtype)
   local out, source = derived(e), e._source
   if out.data then out.data = out.data:to { dtype = dtype } end
   if source then
-    out._source = { count = source.count, dtype = dtype, read = function(rows, picks) return source.read(rows, picks):to { dtype = dtype } end }
+    out._source = { count = source.count, dtype = dtype, work = source.work, forget = source.forget,
+      read = function(rows, picks) return source.read(rows, picks):to { dtype = dtype } end }
   end
   return out
 end

@@ -20,6 +20,8 @@ local HAMMING = 3.3
 local TRANSFORM, REMEMBERED = 16384, 4
 -- bytes that remembered blocks and the work on one may take when nothing is said, and how many arrays of a block that work holds
 local MEMORY, ARRAYS = 128 * 2 ^ 20, 8
+-- bytes per point of what transforms of a length keep or take once
+local TABLES = 320
 
 -- ---------------------------------------------------------------- design
 
@@ -128,17 +130,18 @@ local function block_of(p, seg, b, picks)
   local out = tensor.empty('raw.filter', { #picks, min(p.step, seg.to - seg.from - b * p.step) }, 'f64', 3)
   for k = 1, #picks, p.group do
     local last = min(k + p.group - 1, #picks)
-    out[{ { k, last } }] = tensor.scope(function() return part_of(p, seg, b, { unpack(picks, k, last) }) end)
+    local part = tensor.scope(function() return part_of(p, seg, b, { unpack(picks, k, last) }) end)
+    out[{ { k, last } }] = part
+    part:release() -- the scope around the block would keep it
   end
   return out
 end
 
---- Remembered blocks beyond what the memory holds go, the oldest first; the newest stays.
-local function forget(p)
-  local bytes = 0
+--- Room for a block of `bytes`: remembered ones beyond what the memory holds beside it go, the oldest first.
+local function forget(p, bytes)
   for k = 1, #p.memory do
     bytes = bytes + 8 * p.memory[k].y:numel()
-    if k > REMEMBERED or k > 1 and bytes > p.bytes then
+    if k >= REMEMBERED or bytes > p.bytes then
       for j = #p.memory, k, -1 do table.remove(p.memory, j).y:release() end -- no scope does it
       return
     end
@@ -155,9 +158,9 @@ local function remembered(p, seg, b, picks)
       return hit.y
     end
   end
+  forget(p, 8 * #picks * p.step) -- before the new one is made
   local y = tensor.scope(function() return block_of(p, seg, b, picks) end) -- transforms are many times a block
   table.insert(p.memory, 1, { key = key, y = tensor.outlive(y) })
-  forget(p)
   return y
 end
 
@@ -172,7 +175,9 @@ local function filtered(p, picks, first, count)
       for b = floor((a - seg.from) / p.step), floor((z - 1 - seg.from) / p.step) do
         local start = seg.from + b * p.step
         local u, v = max(a, start), min(z, start + p.step)
-        out[{ all, { u - first + 1, v - first } }] = remembered(p, seg, b, picks)[{ all, { u - start + 1, v - start } }]
+        local part = remembered(p, seg, b, picks)[{ all, { u - start + 1, v - start } }]
+        out[{ all, { u - first + 1, v - first } }] = part
+        part:release() -- or its block would stay beside the next one
       end
     end
   end
@@ -205,7 +210,12 @@ function M.fields(r, opts)
   p.response = tensor.outlive(require('mascon.fft').rfft(h, { n = n }))
   local out = {}
   for k, v in pairs(r) do out[k] = v end
-  out._work = (r._work or 0) + max(p.bytes, 8 * #picked * p.step) + 8 * ARRAYS * n * min(p.group, #picked)
+  out._work = (r._work or 0) + max(p.bytes, 8 * #picked * p.step) + 8 * ARRAYS * n * min(p.group, #picked) + TABLES * n
+  local inner_forget = r._forget
+  out._forget = function()
+    forget(p, math.huge)
+    if inner_forget then inner_forget() end
+  end
   out.channels, out.info = channels.copy(r.channels), {}
   for k, v in pairs(r.info) do out.info[k] = v end
   if data then -- the edges of the recording are those of its data channels

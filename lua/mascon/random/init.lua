@@ -19,7 +19,7 @@ for part, names in pairs(PARTS) do
   local from = require('mascon.random.' .. part)
   for _, name in ipairs(names) do
     M[name] = from[name]
-    source.draws[name] = (part == 'distributions' or part == 'multivariate') or nil
+    if part == 'distributions' or part == 'multivariate' then source.draws[name] = from[name] end
   end
 end
 

@@ -22,8 +22,7 @@ local PART = 0x01000000 -- in the high half of a stream: a second draw of the sa
 --- g:normal{ 3 } is mc.random.normal{ 3, generator = g }.
 local Generator = {}
 
-local function method(name)
-  local f = require 'mascon.random'[name]
+local function method(f)
   return function(self, sizes, opts)
     local given = { generator = self }
     if type(sizes) == 'table' and not tensor.is(sizes) then
@@ -36,19 +35,20 @@ local function method(name)
   end
 end
 
--- what a generator can be asked for: the functions whose first argument is a table of sizes and options
+-- what a generator can be asked for: functions by name, whose first argument is a table of sizes and options. mc.random
+-- puts them here; array/create.lua gives load_draws, which loads it.
 local DRAWS = {}
 M.draws = DRAWS
 
 Generator.__index = function(_, name)
   local own = rawget(Generator, name)
   if own ~= nil or type(name) ~= 'string' then return own end
-  require 'mascon.random'
+  if M.load_draws then M.load_draws() end
   if not DRAWS[name] then
     local near = check.nearest(name, DRAWS)
     error(('generator: it has no method %s%s'):format(name, near and ('; did you mean %s?'):format(near) or ''), 2)
   end
-  local f = method(name)
+  local f = method(DRAWS[name])
   Generator[name] = f
   return f
 end

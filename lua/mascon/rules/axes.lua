@@ -58,7 +58,7 @@ end
 function M.shifted(t, axis, k, value)
   local n = t.shape[axis]
   if n == 0 then return t end
-  local new = mc.full(M.with_size(t, axis, 1), value, { dtype = t.dtype })
+  local new = mc.full(M.with_size(t, axis, 1), value, { dtype = t.dtype, device = t.device })
   if n == 1 then return new end
   if k > 0 then return mc.concat({ new, M.slab(t, axis, 1, n - 1) }, axis) end
   return mc.concat({ M.slab(t, axis, 2, n), new }, axis)

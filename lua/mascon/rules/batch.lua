@@ -247,7 +247,7 @@ function R.gather(n, x, batched, size)
       if p.base == 1 then index = mc.where(mc.lt(index, 0), index + length, index - 1) else index = mc.where(mc.lt(index, 0), index + length, index) end
       local far = { size }
       for k = 1, #many do far[k + 1] = 1 end
-      index = index + mc.arange(0, size - 1, 1, { dtype = 'i64' }):reshape(far) * length
+      index = index + mc.arange(0, size - 1, 1, { dtype = 'i64', device = index.device }):reshape(far) * length
       p.base, p.axes[0] = 0, 0
       axis = 1
     else

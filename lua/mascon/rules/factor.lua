@@ -77,10 +77,10 @@ R.lu_factor = function(g, _, y, p)
   local lu, piv = y[1], y[2]
   local m, n = lu.shape[1], lu.shape[2]
   local k = math.min(m, n)
-  local l = mc.tril(some_columns(lu, 1, k), -1) + mc.eye(m, k, { dtype = lu.dtype })
+  local l = mc.tril(some_columns(lu, 1, k), -1) + mc.eye(m, k, { dtype = lu.dtype, device = lu.device })
   local ga = back_lu(l, mc.triu(some_rows(lu, 1, k)), mc.tril(some_columns(g[1], 1, k), -1), mc.triu(some_rows(g[1], 1, k)))
   if m > k then -- lu_solve takes as many exchanges as rows: the last ones stay where they are
-    local more = mc.arange(k + p.base, m - 1 + p.base, { dtype = piv.dtype })
+    local more = mc.arange(k + p.base, m - 1 + p.base, { dtype = piv.dtype, device = piv.device })
     piv = mc.concat({ piv, more }, 1)
   end
   return { exchanged_back(ga, ga, piv, p.base) }

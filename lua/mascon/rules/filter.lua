@@ -18,8 +18,9 @@ local function cut(t, first, last) return t[{ ALL, { first, last } }] end
 ---@return any w [m, n + q]
 local function back_section(b, a, gy, ge)
   local m, n, q = gy.shape[1], gy.shape[2], b.shape[2] - 1
-  local unit = mc.concat({ mc.ones { 1, 1 }, mc.zeros { 1, q } }, 2)
-  local rest = mc.zeros { m, q }
+  local at = { device = gy.device }
+  local unit = mc.concat({ mc.ones({ 1, 1 }, at), mc.zeros({ 1, q }, at) }, 2)
+  local rest = mc.zeros({ m, q }, at)
   if q == 0 then return gy * b, rest, gy end
   local tail = rest
   if ge then -- so that w is ge there: A^T applied to it
@@ -34,7 +35,7 @@ end
 local function lags(t, w, first, q)
   local n, out = t.shape[2], {}
   for k = first, q do out[#out + 1] = mc.sum(t * cut(w, 1 + k, n + k)) end
-  return #out > 0 and mc.stack(out):reshape(1, -1) or mc.zeros { 1, 0 }
+  return #out > 0 and mc.stack(out):reshape(1, -1) or mc.zeros({ 1, 0 }, { device = t.device })
 end
 
 --- Operands: samples, coefficients f64 [sections, 2 (q + 1)], state f64; results: samples, state.
@@ -58,7 +59,7 @@ R.iir = function(g, x, y, p)
   local function of_section(t, s) return cut(t, (s - 1) * q + 1, s * q) end
   local function b_of(s) return x[2][{ { s, s }, { 1, q + 1 } }] end
   local function a_of(s) return x[2][{ { s, s }, { q + 2, 2 * q + 2 } }] end
-  local c = g[1] and rows(g[1]) or mc.zeros { m, n }
+  local c = g[1] and rows(g[1]) or mc.zeros({ m, n }, { device = x[1].device })
   local gz, w = {}, {}
   for s = sections, 1, -1 do
     c, gz[s], w[s] = back_section(b_of(s), a_of(s), c, ge and of_section(ge, s))
@@ -67,7 +68,7 @@ R.iir = function(g, x, y, p)
     local u, out = rows(x[1]), {}
     for s = 1, sections do
       local v = s < sections and recurrence.recurse(u, x[2][{ { s, s }, ALL }], of_section(state, s), false) or rows(y[1])
-      out[s] = mc.concat({ lags(u, w[s], 0, q), mc.zeros { 1, 1 }, -lags(v, w[s], 1, q) }, 2)
+      out[s] = mc.concat({ lags(u, w[s], 0, q), mc.zeros({ 1, 1 }, { device = x[1].device }), -lags(v, w[s], 1, q) }, 2)
       u = v
     end
     return mc.concat(out, 1)

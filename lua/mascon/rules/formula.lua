@@ -11,6 +11,7 @@ local chain = require 'mascon.rules.chain'
 
 local M = {}
 local F = op.functions
+local HERE = debug.getinfo(1, 'S').source -- what is made here is the library's
 local ARITHMETIC = {
   ['+'] = 'add', ['-'] = 'subtract', ['*'] = 'multiply', ['/'] = 'divide', ['<'] = 'lt', ['<='] = 'le', ['>'] = 'gt', ['>='] = 'ge', ['=='] = 'eq', ['!='] = 'ne',
   ['&'] = 'logical_and', ['|'] = 'logical_or', ['^'] = 'logical_xor', ['neg'] = 'negative', ['not'] = 'logical_not', ['?'] = 'where',
@@ -63,7 +64,7 @@ local function compiled(text)
   local v = through(scalar.parse(text))
   if not v then return false end
   lines[#lines + 1] = ('  return %s\nend'):format(v)
-  return assert(loadstring(table.concat(lines, '\n'), '=formula'))(F, chain.times)
+  return assert(loadstring(table.concat(lines, '\n'), HERE))(F, chain.times)
 end
 
 --- Functions of the derivatives of a row, one for each operand: false where it is zero, a text where there is none.

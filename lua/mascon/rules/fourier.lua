@@ -46,7 +46,7 @@ end
 --- the first and (n even) the last, which stand for themselves.
 local function weights(t, n, axis, single, double)
   local bins = t.shape[axis]
-  local k = mc.arange(0, bins - 1)
+  local k = mc.arange(0, bins - 1, 1, { device = t.device })
   local alone = mc.eq(k, 0)
   if n % 2 == 0 then alone = mc.logical_or(alone, mc.eq(k, n / 2)) end
   local shape = {}
@@ -76,7 +76,7 @@ local NORMS = { [0] = 'backward', 'ortho', 'forward' }
 --- t with the entries at `places` of an axis multiplied by a factor.
 local function scaled(t, axis, places, factor)
   local n = t.shape[axis]
-  local k = mc.arange(1, n)
+  local k = mc.arange(1, n, 1, { device = t.device })
   local hit
   for _, at in ipairs(places) do
     local here = mc.eq(k, at > 0 and at or n + 1 + at)

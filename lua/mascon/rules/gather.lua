@@ -10,7 +10,7 @@ local chain = require 'mascon.rules.chain'
 local R, forward = {}, {}
 local conj = chain.conj
 
-local function zeros(shape, g) return mc.zeros(shape, { dtype = g.dtype }) end
+local function zeros(shape, g) return mc.zeros(shape, { dtype = g.dtype, device = g.device }) end
 
 -- ---------------------------------------------------------------- slices
 
@@ -55,7 +55,7 @@ forward.take_along_axis = function(t, x, _, p) return { mc.take_along_axis(t[1],
 local function numbered(t, axis)
   local shape = {}
   for i = 1, t.ndim do shape[i] = i == axis and t.shape[i] or 1 end
-  return mc.broadcast_to(mc.arange(1, t.shape[axis]):to 'i64':reshape(shape), t.shape)
+  return mc.broadcast_to(mc.arange(1, t.shape[axis], 1, { dtype = 'i64', device = t.device }):reshape(shape), t.shape)
 end
 
 -- of values put to the same place the last one counts: each leaves its number there
@@ -65,7 +65,7 @@ R.put_along_axis = function(g, x, _, p)
     function() return mc.put_along_axis(g, index, 0, o) end, nil,
     function()
       local numbers = numbered(index, o.axis)
-      local left = mc.put_along_axis(mc.zeros(g.shape, { dtype = 'i64' }), index, numbers, o)
+      local left = mc.put_along_axis(mc.zeros(g.shape, { dtype = 'i64', device = g.device }), index, numbers, o)
       return mc.where(mc.eq(picked(left, index, o), numbers), picked(g, index, o), 0)
     end,
   }
@@ -82,7 +82,8 @@ local function others_of_group(e, ids, axis)
     local k = up and 1 or -1
     local same = mc.eq(ids, axes.shifted(ids, axis, k, -1))
     local factor = mc.where(same, axes.shifted(e, axis, k, 1), 0)
-    return mc.linear_recurrence(factor, mc.where(same, 0, mc.ones(e.shape, { dtype = e.dtype })), { axis = axis, reverse = not up })
+    local ones = mc.ones(e.shape, { dtype = e.dtype, device = e.device })
+    return mc.linear_recurrence(factor, mc.where(same, 0, ones), { axis = axis, reverse = not up })
   end
   return side(true) * side(false)
 end
@@ -91,7 +92,7 @@ end
 
 --- Places of x to which no value came.
 local function untouched(x, index, o)
-  return mc.put_along_axis(mc.ones(x.shape, { dtype = 'bool' }), index, false, o)
+  return mc.put_along_axis(mc.ones(x.shape, { dtype = 'bool', device = x.device }), index, false, o)
 end
 
 local SCATTER = {}
@@ -99,8 +100,8 @@ function SCATTER.sum(g, x, _, p, o)
   return p.include_self and g or mc.where(untouched(x[1], x[2], o), g, 0), picked(g, x[2], o)
 end
 function SCATTER.mean(g, x, _, p, o)
-  local own = p.include_self and mc.ones(g.shape, { dtype = 'f64' }) or mc.zeros(g.shape, { dtype = 'f64' })
-  local n = mc.maximum(mc.scatter_add(own, x[2], mc.ones(x[2].shape), o), 1)
+  local own = mc.full(g.shape, p.include_self and 1 or 0, { dtype = 'f64', device = g.device })
+  local n = mc.maximum(mc.scatter_add(own, x[2], mc.ones(x[2].shape, { device = x[2].device }), o), 1)
   local share = g * (1 / n):to(g.dtype)
   return p.include_self and share or mc.where(untouched(x[1], x[2], o), g, 0), picked(share, x[2], o)
 end
@@ -161,7 +162,8 @@ end
 R.segment_sum = function(g, x, _, p) return { mc.take(g, x[2], segments(p)) } end
 R.segment_mean = function(g, x, _, p)
   local o = segments(p)
-  local n = mc.segment_sum(mc.ones(x[2].shape), x[2], { num_segments = g.shape[o.axis], base = o.base })
+  local ones = mc.ones(x[2].shape, { device = x[2].device })
+  local n = mc.segment_sum(ones, x[2], { num_segments = g.shape[o.axis], base = o.base })
   return { mc.take(g * upright(1 / mc.maximum(n, 1), g, o.axis):to(g.dtype), x[2], o) }
 end
 R.segment_max = function(g, x, y, p)

@@ -63,7 +63,8 @@ R.ppoly = function(g, x, _, p)
       for s = 0, nu - 1 do f = f * (e - s) end
       factor[i], power[i] = f, math.max(e - nu, 0)
     end
-    local powers = mc.pow(d, mc.tensor(power):to(dtype):reshape { c, 1 }) * mc.tensor(factor):to(dtype):reshape { c, 1 }
+    local function column(list) return mc.tensor(list, { dtype = dtype, device = d.device }):reshape { c, 1 } end
+    local powers = mc.pow(d, column(power)) * column(factor)
     local terms = powers:expand_dims(-1) * gr:expand_dims(1)
     return mc.segment_sum(terms, j, { num_segments = k - 1, axis = 2 }):reshape { unpack(x[3].shape) }
   end

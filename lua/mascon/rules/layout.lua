@@ -12,7 +12,8 @@ R.concat = function(g, x, _, p)
   local axis, at, out = axes.axis(p, 1), 0, {}
   for i, t in ipairs(x) do
     local first, n = at + 1, t.shape[axis]
-    out[i] = n > 0 and function() return axes.slab(g, axis, first, first + n - 1) end or mc.zeros(t.shape, { dtype = g.dtype })
+    out[i] = n > 0 and function() return axes.slab(g, axis, first, first + n - 1) end
+      or mc.zeros(t.shape, { dtype = g.dtype, device = g.device })
     at = at + n
   end
   return out
@@ -29,7 +30,7 @@ end
 local function joined(f)
   return function(t, x, y, p)
     local list = {}
-    for i, v in ipairs(x) do list[i] = t[i] or mc.zeros(v.shape, { dtype = y[1].dtype }) end
+    for i, v in ipairs(x) do list[i] = t[i] or mc.zeros(v.shape, { dtype = y[1].dtype, device = y[1].device }) end
     return { f(list, axes.axis(p, 1)) }
   end
 end
@@ -56,11 +57,12 @@ R.pad = function(g, x, _, p)
     local before, after = widths(p, i)
     local n = t.shape[i]
     if before + after > 0 then
-      if n == 0 then return { mc.zeros(t.shape, { dtype = g.dtype }) } end
+      if n == 0 then return { mc.zeros(t.shape, { dtype = g.dtype, device = g.device }) } end
       if mode == 'constant' or mode == 'empty' then
         g = axes.slab(g, i, before + 1, before + n)
       else
-        local from = mc.pad(mc.arange(1, n):to 'i64', { before, after }, { mode = mode })
+        local places = mc.arange(1, n, 1, { dtype = 'i64', device = g.device })
+        local from = mc.pad(places, { before, after }, { mode = mode })
         g = mc.segment_sum(g, from, { num_segments = n, axis = i })
       end
     end

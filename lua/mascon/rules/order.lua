@@ -10,7 +10,8 @@ local axes = require 'mascon.rules.axes'
 local R, forward = {}, {}
 
 local function home(g, like, at, axis, base)
-  return mc.scatter_add(mc.zeros(like.shape, { dtype = g.dtype }), at, g, { axis = axis, base = base })
+  local zeros = mc.zeros(like.shape, { dtype = g.dtype, device = g.device })
+  return mc.scatter_add(zeros, at, g, { axis = axis, base = base })
 end
 
 -- ---------------------------------------------------------------- sorting
@@ -69,7 +70,7 @@ local function neighbours(rows, p)
   local many = p.row.variant == 'quantile' and tonumber(p.raw.i[2]) or 0
   local skips = p.row.variant == 'quantile' and p.raw.i[1] ~= 0
   local order = mc.argsort(rows, { axis = 2, stable = true })
-  local ramp = mc.broadcast_to(mc.arange(1, n):reshape { 1, n }, { skips and m or 1, n })
+  local ramp = mc.broadcast_to(mc.arange(1, n, 1, { device = rows.device }):reshape { 1, n }, { skips and m or 1, n })
   if skips then ramp = mc.where(mc.isnan(mc.take_along_axis(rows, order, { axis = 2 })), 0 / 0, ramp) end
   local q = launch.params(p.raw)
   q.naxes, q.axes[0], q.keepdim = 1, 1, 0
@@ -85,7 +86,7 @@ end
 
 local function quantile(g, x, _, p)
   local rows, restore = rows_of(x[1], p)
-  if g:numel() == 0 then return { mc.zeros(x[1].shape, { dtype = g.dtype }) } end
+  if g:numel() == 0 then return { mc.zeros(x[1].shape, { dtype = g.dtype, device = g.device }) } end
   local low, high, weight, none = neighbours(rows, p)
   local back = g:reshape { weight.shape[2], weight.shape[1] }.T
   weight = weight:to(g.dtype)
@@ -97,7 +98,7 @@ R.median, R.select_quantile = quantile, quantile
 
 local function quantile_forward(t, x, y, p)
   local rows, _, as_rows = rows_of(x[1], p)
-  if y[1]:numel() == 0 then return { mc.zeros(y[1].shape, { dtype = y[1].dtype }) } end
+  if y[1]:numel() == 0 then return { mc.zeros(y[1].shape, { dtype = y[1].dtype, device = y[1].device }) } end
   local low, high, weight = neighbours(rows, p)
   local d = x[1].ndim == 0 and t[1]:reshape { 1, 1 } or as_rows(t[1])
   weight = weight:to(d.dtype)

@@ -24,7 +24,7 @@ local SHARED = {
     target_accept = { 0.8, 'number > 0' }, step_size = { nil, 'number > 0' },
   bounds = { nil, 'any' }, jitter = { 1, 'number >= 0' }, names = { nil, 'table' }, args = { nil, 'table' },
     jac = { false, 'bool' }, compile = { true, 'bool' },
-  progress = { false, 'any' },
+  progress = { false, 'any' }, notify = { nil, 'function' }, resume = { nil, 'table' }, keep = { false, 'bool' },
 }
 
 local function with(more)
@@ -39,8 +39,9 @@ local HMC = with { length = { math.pi / 2, 'number > 0' }, max_steps = { 1000, '
 
 local BLOCK, CHOICES = 64, 1024
 
---- Standard normal vectors and uniform numbers from a key, drawn many at a time.
-local function stream(key, n, dtype)
+--- Standard normal vectors and uniform numbers from a key, drawn many at a time; and the place in both, from which
+--- another stream goes on.
+local function stream(key, n, dtype, from)
   local of_vectors, of_choices = unpack(key:split(2))
   local vectors, row, vector_block, rows = nil, 0, 0, n <= 1024 and BLOCK or 1
   local choices, at, choice_block, list = nil, CHOICES, 0, nil
@@ -61,7 +62,21 @@ local function stream(key, n, dtype)
     at = at + 1
     return list[at - 1]
   end
-  return vector, uniform
+  if from then
+    if from.row < rows and from.vector_block > 0 then
+      row, vector_block, vectors = rows, from.vector_block - 1, nil
+      vector()
+      row = from.row
+    else row, vector_block, vectors = rows, from.vector_block, nil end
+    if from.at < CHOICES and from.choice_block > 0 then
+      at, choice_block = CHOICES, from.choice_block - 1
+      uniform()
+      at = from.at
+    else at, choice_block = CHOICES, from.choice_block end
+  end
+  return vector, uniform, function()
+    return { row = row, vector_block = vector_block, at = at, choice_block = choice_block }
+  end
 end
 
 -- ---------------------------------------------------------------- a chain
@@ -113,11 +128,47 @@ local function begin(density, metric, key, o)
   error(density.fname .. ': no point near start has a finite log density', 3)
 end
 
-local function chain(density, move, key, o, tick)
+local LISTS = { 'lp', 'energy', 'acceptance_rate', 'tree_depth', 'n_steps' }
+
+--- Draws 1 .. k of a chain as tensors by name, nil for none.
+local function packed(out, k)
+  if k == 0 then return nil end
+  local t = { q = out.q[{ { 1, k } }]:copy(), diverging = {} }
+  for _, name in ipairs(LISTS) do t[name] = op.from_table({ unpack(out[name], 1, k) }) end
+  for i = 1, k do t.diverging[i] = out.diverging[i] and 1 or 0 end
+  t.diverging = op.from_table(t.diverging)
+  return t
+end
+
+--- The draws of `packed` as the lists of a chain; the rest of q is empty.
+local function unpacked(t, draws, n, density)
+  local out = { q = tensor.empty(density.fname, { draws, n }, density.dtype, 3), diverging = {} }
+  for _, name in ipairs(LISTS) do out[name] = t and t[name]:totable() or {} end
+  if t then
+    local k = t.q.shape[1]
+    out.q[{ { 1, k } }] = t.q
+    for i, v in ipairs(t.diverging:totable()) do out.diverging[i] = v ~= 0 end
+  end
+  return out
+end
+
+--- What a chain needs to go on after an iteration, as a tree of numbers and tensors. at: what changed in it.
+local function chain_state(at, out, warmup)
+  local seen = {}
+  for k = 1, at.count do seen[k] = at.seen[k] end
+  return {
+    i = at.i, q = at.state.q, g = at.state.g, value = at.state.value, eps = at.eps, place = at.place,
+    metric = at.metric.inverse, step = at.step, seen = at.count > 0 and F.stack(seen, 1) or nil,
+    draws = packed(out, math.max(0, at.i - warmup)),
+  }
+end
+
+--- One chain. from: a state of it to go on from. after(i, state_of): called after every iteration.
+local function chain(density, move, key, o, from, after)
   local first, numbers = unpack(key:split(2))
-  local vector, uniform = stream(numbers, density.n, density.dtype)
-  local metric = first_metric(density, o)
-  local state = begin(density, metric, first, o)
+  local vector, uniform, place = stream(numbers, density.n, density.dtype, from and from.place)
+  local metric = from and adapt.metric(from.metric) or first_metric(density, o)
+  local state = from and { q = from.q, g = from.g, value = from.value } or begin(density, metric, first, o)
   local function momentum() return metric:momentum(vector()) end
   local function search(eps)
     local found, why = adapt.reasonable(density, state, metric.inverse, momentum, eps)
@@ -125,32 +176,40 @@ local function chain(density, move, key, o, tick)
     return found
   end
   local step = adapt.step_size(o.target_accept)
-  step:restart(o.step_size or search(1))
-  local ends, from, to = adapt.windows(o.warmup)
+  if from then for k, v in pairs(from.step) do step[k] = v end
+  else step:restart(o.step_size or search(1)) end
+  local ends, first_seen, last_seen = adapt.windows(o.warmup)
   local seen = {}
+  if from and from.seen then for i = 1, from.seen.shape[1] do seen[i] = from.seen[i] end end
   local n, draws = density.n, o.draws
-  local out = { q = tensor.empty(density.fname, { draws, n }, density.dtype, 3), lp = {}, energy = {}, diverging = {},
-    acceptance_rate = {}, tree_depth = {}, n_steps = {} }
-  local eps = step.eps
-  for i = 1, o.warmup + draws do
+  local out = unpacked(from and from.draws, draws, n, density)
+  local eps = from and from.eps or step.eps
+  local at_end -- of the last iteration: an interruption may come in the middle of the next one
+  local function now() return chain_state(at_end, out, o.warmup), at_end.gradients end
+  for k = from and from.i + 1 or 1, o.warmup + draws do
     local t
     state, t = move(density, density.kicked(state, momentum(), metric.inverse), metric.inverse, eps, uniform, o)
-    if i <= o.warmup then
+    if k <= o.warmup then
       step:learn(t.accept)
-      if i >= from and i <= to then seen[#seen + 1] = state.q end
-      if ends[i] then
+      if k >= first_seen and k <= last_seen then seen[#seen + 1] = state.q end
+      if ends[k] then
         metric = adapt.learned(seen, o.metric == 'dense', density.dtype)
         seen = {}
         step:restart(search(step.eps))
       end
-      eps = i == o.warmup and step:settled() or step.eps
+      eps = k == o.warmup and step:settled() or step.eps
     else
-      local k = i - o.warmup
-      out.q[k] = state.q
-      out.lp[k], out.energy[k], out.diverging[k] = state.value, state.energy, t.diverging
-      out.acceptance_rate[k], out.tree_depth[k], out.n_steps[k] = t.accept, t.depth, t.steps
+      local at = k - o.warmup
+      out.q[at] = state.q
+      out.lp[at], out.energy[at], out.diverging[at] = state.value, state.energy, t.diverging
+      out.acceptance_rate[at], out.tree_depth[at], out.n_steps[at] = t.accept, t.depth, t.steps
     end
-    if tick then tick() end
+    if after then
+      at_end = { i = k, state = state, eps = eps, metric = metric, seen = seen, count = #seen, place = place(),
+        gradients = density.gradients, step = { mu = step.mu, count = step.count, deficit = step.deficit,
+        mean = step.mean, eps = step.eps } }
+      after(k, now)
+    end
   end
   out.step_size, out.metric = eps, metric.inverse
   return out
@@ -167,22 +226,66 @@ local function run(fname, move, spec, f, start, opts)
   if o.key == nil and o.seed == nil then key = key:fold_in(number) end
   local density = densities.new(fname, f, start, o)
   local bar = objective.bar(fname, o.progress, o.chains * (o.warmup + o.draws))
-  local count = 0
-  local function tick()
-    count = count + 1
-    bar:update(count)
+  local length = o.warmup + o.draws
+  local from = o.resume
+  local ended, chains = {}, {} -- states and results of the chains that have ended
+  local current -- the state of the chain under way, as a function
+  local gradients = 0 -- of the chains that have ended
+  --- The whole run as a tree of numbers and tensors with names as keys.
+  local function state()
+    local s = { chains = #ended, n = density.n, draws = o.draws, warmup = o.warmup, gradients = gradients }
+    for c, e in ipairs(ended) do s['chain_' .. c] = e end
+    if current then s.current, s.gradients = current() end
+    return s
   end
-  local chains = {}
+  if from and (from.n ~= density.n or from.draws ~= o.draws or from.warmup ~= o.warmup) then
+    error(('%s: the state to resume from has %s parameters, %s draws and %s of warm-up; this run has %d, %d and %d')
+      :format(fname, tostring(from.n), tostring(from.draws), tostring(from.warmup), density.n, o.draws, o.warmup), 3)
+  end
   local function all()
-    for c = 1, o.chains do chains[c] = chain(density, move, key:fold_in(c), o, bar and tick) end
+    for c = 1, o.chains do
+      local known = from and from['chain_' .. c]
+      if known then
+        chains[c] = unpacked(known.draws, o.draws, density.n, density)
+        chains[c].step_size, chains[c].metric = known.step_size, known.metric
+        ended[c] = known
+      else
+        chains[c] = nil
+        local begun = from and c == from.chains + 1 and from.current or nil
+        local result_of_chain = chain(density, move, key:fold_in(c), o, begun, function(i, now)
+          current = now
+          if bar then bar:update((c - 1) * length + i) end
+          if o.notify and i < length then o.notify(state) end
+        end)
+        chains[c], current = result_of_chain, nil
+        ended[c] = { draws = packed(result_of_chain, o.draws), step_size = result_of_chain.step_size,
+          metric = result_of_chain.metric }
+        gradients = density.gradients
+        if o.notify then o.notify(state) end
+      end
+    end
   end
-  if not bar then all()
-  else
-    local ok, why = pcall(all)
-    bar:done() -- the line ends also when Ctrl-C or an error ends the work
-    if not ok then error(why, 0) end
+  if from then density.gradients, gradients = from.gradients, from.gradients end
+  local ok, why = true, nil
+  if bar or o.keep then
+    ok, why = pcall(all)
+    if bar then bar:done() end -- the line ends also when Ctrl-C or an error ends the work
+  else all() end
+  local settings = o
+  if not ok then
+    local text = tostring(why)
+    if not (o.keep and (text:find 'interrupted' or text:find 'terminated')) then error(why, 0) end
+    -- what ended in time: whole chains, else what the first one has
+    local s = current and #chains == 0 and current()
+    if s and s.draws and s.draws.q.shape[1] >= 4 then
+      chains[1] = unpacked(s.draws, s.draws.q.shape[1], density.n, density)
+      chains[1].step_size, chains[1].metric = s.eps, s.metric
+    elseif #chains == 0 then error(why, 0) end
+    settings = setmetatable({ draws = chains[1].q.shape[1] }, { __index = o })
   end
-  return result.new(density, chains, o)
+  local r = result.new(density, chains, settings)
+  if not ok then r.interrupted = tostring(why):find 'terminated' and 'terminated' or 'interrupted' end
+  return r
 end
 
 --- Draws from a density by the No-U-Turn Sampler.
@@ -207,7 +310,9 @@ end
 --- names: of the elements of a start that is a vector · args: list of further arguments of f, not differentiated · jac
 --- (false): f returns log density and gradient ·
 --- compile (true): false for an f that reads values of tensors (and for jac = true) · progress (false): true, a label
---- or a mc.progress line.
+--- or a mc.progress line · notify: notify(state) is called after every iteration; state() gives the run so far, a tree
+--- of tensors and numbers (mc.save to .h5) · resume: such a tree; the run goes on from it to the same bits · keep
+--- (false): Ctrl-C and SIGTERM end the run with the chains drawn so far, and the result says interrupted.
 ---
 --- Result: posterior: { name = f64|f32 [chain, draw, ...] }, names as in start ('x' for a tensor or a list) ·
 --- sample_stats: { lp (of the sampler's coordinates, Jacobian included), energy,

@@ -66,7 +66,7 @@ function M.morlet_transform(x, f, fs, opts)
   local r, _, n = rows.of(fname, x, -1, 3)
   local m, k = r.shape[1], #list
   local complex = x.dtype == 'f32' and 'c64' or 'c128'
-  local out = tensor.empty(fname, { m, k, n }, complex, 2)
+  local out = tensor.empty(fname, { m, k, n }, complex, 2, x._device)
   if n > 0 then
     local waves, longest = {}, 1
     for i = 1, k do
@@ -75,7 +75,9 @@ function M.morlet_transform(x, f, fs, opts)
     end
     local size = fft.next_fast_len(n + longest - 1)
     local taps = {}
-    for i = 1, k do taps[i] = methods.to(fft.fft(waves[i], { n = size }), complex) end
+    for i = 1, k do
+      taps[i] = tensor.moved(methods.to(fft.fft(waves[i], { n = size }), complex), x._device, 3)
+    end
     rows.blocks(m, 4 * size, 1, function(r0, r1)
       local spec = fft.fft(r[{ { r0, r1 }, ALL }], { n = size })
       for i = 1, k do

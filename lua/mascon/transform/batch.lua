@@ -57,7 +57,7 @@ end
 
 function KINDS.copy(n, x, _, size)
   local v = n.outs[1]
-  local out = tensor.empty('copy', with(size, v.shape), tensor.name[v.dtype], 2)
+  local out = tensor.empty('copy', with(size, v.shape), tensor.name[v.dtype], 2, x[1]._device)
   return { out:copy_(rules.lift(x[1], #v.shape + 1, true)) }
 end
 
@@ -116,8 +116,11 @@ function M.run(graph, inputs, batched, size)
         outs = one_by_one(n, x, flags, size)
         loops[#loops + 1] = n.row and n.row[1] or n.kind
       elseif not outs then
+        local device = tensor.shared_device(x)
         outs = {}
-        for i, v in ipairs(n.outs) do outs[i] = mc.zeros(with(0, v.shape), { dtype = tensor.name[v.dtype] }) end
+        for i, v in ipairs(n.outs) do
+          outs[i] = mc.zeros(with(0, v.shape), { dtype = tensor.name[v.dtype], device = device })
+        end
       end
     end
     for i, v in ipairs(n.outs) do

@@ -36,6 +36,9 @@ local function choose(name, index, fs, ins, agree)
   return prim:call(region.join({ index }, region.join(captured, ins)))
 end
 
+--- The index of the first of two branches where a 0-d bool tensor holds, else of the second.
+function M.number(holds) return 1 - holds:to 'i64' end
+
 local function rest(list, n) return region.part(list, 2, n) end
 
 function Choice:run(ins)
@@ -137,7 +140,7 @@ local function branches(name, words, fs, count, args)
     list[k] = function(ins)
       local a = forms.together(form, ins)
       local outs
-      outs, results[k] = forms.apart({ f(unpack(a, 1, count)) })
+      outs, results[k] = forms.apart({ f(unpack(a, 1, count)) }, false, ins)
       results.last = results[k]
       return outs
     end
@@ -191,11 +194,12 @@ function M.cond(pred, then_f, else_f, ...)
   if type(pred) == 'boolean' then
     index = mc.full({}, pred and 0 or 1, { dtype = 'i64' })
   elseif tensor.is(pred) and pred:numel() == 1 and pred.dtype:sub(1, 1) ~= 'c' then
-    index = mc.where(mc.ne(pred:reshape {}, 0), mc.full({}, 0, { dtype = 'i64' }), mc.full({}, 1, { dtype = 'i64' }))
+    index = M.number(mc.ne(pred:reshape {}, 0))
   else
     error(('cond: the first argument is %s; give one truth value (for a choice element by element use mc.where)'):format(tensor.describe(pred)), 2)
   end
   local leaves, list, agree, results = branches('cond', function(k) return k == 1 and 'then_f' or 'else_f' end, { then_f, else_f }, select('#', ...), { ... })
+  tensor.one_device('cond', region.join({ pred }, leaves), 2)
   return finish(results, choose('cond', index, list, leaves, agree))
 end
 
@@ -212,6 +216,7 @@ end
 function M.switch(index, list, ...)
   if type(list) ~= 'table' or #list == 0 then error(('switch: the second argument is %s; give a list of functions'):format(check.show(list)), 2) end
   for k, f in ipairs(list) do forms.callable('switch', 'branch ' .. k, f) end
+  local given = index
   if type(index) == 'number' then
     if index ~= math.floor(index) then error(('switch: the index is %s; give a whole number from 1'):format(check.show(index)), 2) end
     index = mc.full({}, index, { dtype = 'i64' })
@@ -221,6 +226,7 @@ function M.switch(index, list, ...)
     error(('switch: the index is %s; give a whole number or a 0-d tensor of integers'):format(tensor.describe(index)), 2)
   end
   local leaves, fs, agree, results = branches('switch', function(k) return 'branch ' .. k end, list, select('#', ...), { ... })
+  tensor.one_device('switch', region.join({ given }, leaves), 2)
   return finish(results, choose('switch', index:reshape({}):to 'i64' - 1, fs, leaves, agree))
 end
 

@@ -140,7 +140,8 @@ function Custom:batch(x, flags, size)
         for k, i in ipairs(places) do list[i] = dots[k] end
         local found = self.push(one, list)
         for i, u in ipairs(self.graph.outputs) do
-          found[i] = found[i] or mc.zeros(u.shape, { dtype = reverse.continuous(u.dtype) and tensor.name[u.dtype] or 'f64' })
+          local dtype = reverse.continuous(u.dtype) and tensor.name[u.dtype] or 'f64'
+          found[i] = found[i] or mc.zeros(u.shape, { dtype = dtype, device = tensor.shared_device(one) })
         end
         return found
       end, axes, spec)(ins, given)
@@ -208,9 +209,12 @@ local function match(name, what, like, given, out)
     end
   elseif forms.is_leaf(like) then
     out.n = out.n + 1
-    if type(given) == 'number' then given = mc.full(like.shape, given, { dtype = like.dtype }) end
+    if type(given) == 'number' then given = mc.full(like.shape, given, { dtype = like.dtype, device = like.device }) end
     if not tensor.is(given) or tostring(given.shape) ~= tostring(like.shape) then
       error(('%s: %s is %s, but belongs to %s; shapes must agree'):format(name, what, tensor.describe(given), like.text), 2)
+    end
+    if given.device ~= like.device then
+      tensor.one_device(name, { given, mc.zeros(like.shape, { dtype = like.dtype, device = like.device }) }, 2)
     end
     if reverse.continuous(like._dtype) then out[out.n] = reverse.cast(given, like.dtype) end
   elseif tree.is_branch(like) then

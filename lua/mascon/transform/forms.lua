@@ -23,7 +23,8 @@ Leaf.__index = Leaf
 function Leaf.__tostring(l) return l.text end
 
 local function leaf_of(t, key)
-  return setmetatable({ _dtype = t._dtype, dtype = t.dtype, shape = t.shape, text = key and ('key%s'):format(tostring(t.shape)) or tensor.describe(t), key = key }, Leaf)
+  local text = key and ('key%s'):format(tostring(t.shape)) or tensor.describe(t)
+  return setmetatable({ _dtype = t._dtype, dtype = t.dtype, device = t.device, shape = t.shape, text = text, key = key }, Leaf)
 end
 
 --- Whether an element of the tree of a form stands for a tensor.
@@ -43,8 +44,17 @@ function M.callable(name, what, f)
   error(('%s: %s is %s; give a function'):format(name, what, check.show(f)), 2)
 end
 
+--- Name of the device of the first tensor of a tree that is not on the CPU.
+local function device_of(v)
+  if tensor.is(v) then return v._device ~= 0 and v.device or nil end
+  for _, k in ipairs(tree.is_branch(v) and tree.keys(v) or {}) do
+    local name = device_of(v[k])
+    if name then return name end
+  end
+end
+
 local function take(v, where, numbers, form, tensors, text)
-  if type(v) == 'number' and not numbers then v = mc.full({}, v) end
+  if type(v) == 'number' and not numbers then v = mc.full({}, v, { device = device_of(form.beside) or 'cpu' }) end
   local key = random.is_key(v)
   if key then v = v:words() end
   if tensor.is(v) then
@@ -69,11 +79,14 @@ end
 --- A tree taken apart; numbers become 0-d tensors of f64, or stay what they are.
 ---@param v any
 ---@param numbers? boolean numbers stay
+---@param beside? any a tree; the numbers of v go to the device of the tensors in v and in it
 ---@return any[] tensors
 ---@return mascon.Form form
-function M.apart(v, numbers)
+function M.apart(v, numbers, beside)
   local tensors, form, text = {}, { leaves = {}, names = {} }, {}
+  form.beside = numbers and {} or { v, beside }
   form.tree = take(v, '', numbers, form, tensors, text)
+  form.beside = nil
   form.text = table.concat(text)
   return tensors, form
 end

@@ -57,7 +57,7 @@ end
 ---@return table tangents of the results
 function M.transposed(back, t, x, y, pick)
   local seeds, places = { n = #y }, {}
-  for k, v in ipairs(y) do seeds[k] = mc.zeros(v.shape, { dtype = v.dtype }) end
+  for k, v in ipairs(y) do seeds[k] = mc.zeros(v.shape, { dtype = v.dtype, device = v.device }) end
   return transpose.run(function(...)
     local found, out = back { ... }, {}
     for i = 1, #x do
@@ -113,7 +113,8 @@ end
 
 --- copy, update and put are linear in everything but positions.
 local function forward_move(n, env, dot)
-  local any, ins = false, {}
+  local any, ins, device = false, {}, 'cpu'
+  for _, u in ipairs(n.ins) do device = dot[u.value] and dot[u.value].device or device end
   for i, u in ipairs(n.ins) do
     local t = dot[u.value]
     if t then
@@ -121,7 +122,9 @@ local function forward_move(n, env, dot)
       ins[i] = evaluate.see(t, u)
     else
       local v = u.value
-      ins[i] = (n.kind == 'put' and i == 2) and evaluate.see(env[v], u) or evaluate.see(mc.zeros(v.shape, { dtype = tensor.name[v.dtype] }), u)
+      local positions = n.kind == 'put' and i == 2
+      local held = positions and env[v] or mc.zeros(v.shape, { dtype = tensor.name[v.dtype], device = device })
+      ins[i] = evaluate.see(held, u)
     end
   end
   if any and reverse.continuous(n.outs[1].dtype) then dot[n.outs[1]] = evaluate.node(n, ins)[1] end

@@ -75,7 +75,7 @@ local function of_argument(t, i, back)
     at = at + 1
     local x = t.inputs[at]
     if back[at] then return back[at] end
-    return mc.zeros(x.shape, { dtype = reverse.continuous(x._dtype) and x.dtype or 'f64' })
+    return mc.zeros(x.shape, { dtype = reverse.continuous(x._dtype) and x.dtype or 'f64', device = x.device })
   end)
   t, back = nil, nil -- machine code may keep the function above
   return out
@@ -164,7 +164,7 @@ local function cotangents(name, t, given, level)
     elseif tensor.is(y) then
       at = at + 1
       if c ~= nil then
-        if type(c) == 'number' then c = mc.full(y.shape, c, { dtype = y.dtype }) end
+        if type(c) == 'number' then c = mc.full(y.shape, c, { dtype = y.dtype, device = y.device }) end
         if not tensor.is(c) then error(('%s: the cotangent%s is %s; give a tensor'):format(name, where, check.show(c)), level + 2) end
         if tostring(c.shape) ~= tostring(y.shape) then
           error(('%s: the cotangent%s is %s, but the result is %s; shapes must agree'):format(name, where, tensor.describe(c), tensor.describe(y)), level + 2)
@@ -228,7 +228,7 @@ function M.jvp(f, args, tangents)
         at = at + 1
         local want = t.inputs[at]
         if d ~= nil then
-          if type(d) == 'number' then d = mc.full(want.shape, d, { dtype = want.dtype }) end
+          if type(d) == 'number' then d = mc.full(want.shape, d, { dtype = want.dtype, device = want.device }) end
           if not tensor.is(d) or tostring(d.shape) ~= tostring(want.shape) then
             error(('jvp: the tangent of argument %d is %s, but the argument is %s; shapes must agree'):format(i, tensor.describe(d), tensor.describe(want)), 4)
           end
@@ -242,7 +242,9 @@ function M.jvp(f, args, tangents)
   end
   local moved = forward.run(t.graph, t.env, dots)
   local leaves = {}
-  for i, v in ipairs(t.values) do leaves[i] = tensor.is(v) and mc.zeros(v.shape, { dtype = v.dtype }) or 0 end
+  for i, v in ipairs(t.values) do
+    leaves[i] = tensor.is(v) and mc.zeros(v.shape, { dtype = v.dtype, device = v.device }) or 0
+  end
   for i in ipairs(t.graph.outputs) do
     if moved[i] then leaves[t.outputs[i]] = moved[i] end
   end
@@ -332,7 +334,7 @@ function M.vmap(f, opts)
         else
           local rest = {}
           for k = 2, t.ndim do rest[k - 1] = t.shape[k] end
-          examples[i] = mc.zeros(rest, { dtype = t.dtype })
+          examples[i] = mc.zeros(rest, { dtype = t.dtype, device = t.device })
         end
         l[1] = t
       else
@@ -422,7 +424,7 @@ function M.jacrev(f, opts)
   return jacobian('jacrev', f, opts, function(g, x)
     local y, pull = M.vjp(g, x)
     y = one_tensor('jacrev', y, 'the result', 3)
-    if y:numel() == 0 then return mc.zeros(joined(y.shape, x.shape), { dtype = x.dtype }) end
+    if y:numel() == 0 then return mc.zeros(joined(y.shape, x.shape), { dtype = x.dtype, device = x.device }) end
     return M.vmap(function(ct) return (pull(ct)) end)(basis(y)):reshape(joined(y.shape, x.shape))
   end)
 end

@@ -130,11 +130,12 @@ function M.while_loop(cond, body, state, opts)
   forms.callable('while_loop', 'the second argument', body)
   local o = check.opts('while_loop', opts, { max_steps = { nil, 'integer >= 0' } }, 3)
   local leaves, form = forms.apart(state)
+  tensor.one_device('while_loop', leaves, 2)
   local function holds(s)
     return decide.run('while_loop', function() return cond(forms.together(form, s)) end, truth)
   end
   local function turn(s)
-    local outs, after = forms.apart(body(forms.together(form, s)))
+    local outs, after = forms.apart(body(forms.together(form, s)), false, s)
     forms.same(form, after, changed)
     return outs
   end
@@ -143,7 +144,7 @@ function M.while_loop(cond, body, state, opts)
     -- a scan of fixed length whose turns do nothing once the condition fails
     out = scan.scan_leaves('while_loop', function(s)
       local n = #s - 1
-      local next_state = branch.choose('while_loop', mc.where(s[n + 1], mc.full({}, 0, { dtype = 'i64' }), mc.full({}, 1, { dtype = 'i64' })), {
+      local next_state = branch.choose('while_loop', branch.number(s[n + 1]), {
         function(ins)
           local new = turn(region.part(ins, 1, n))
           new[n + 1] = holds(new)
@@ -177,23 +178,28 @@ function M.fori_loop(first, last, body, state)
     if not whole then error(('fori_loop: bound %d is %s; give a whole number or a 0-d tensor of integers'):format(k, tensor.describe(v)), 2) end
   end
   local leaves, form = forms.apart(state)
+  tensor.one_device('fori_loop', region.join(leaves, { first, last }), 2)
   local function turn(i, s)
-    local outs, after = forms.apart(body(i, forms.together(form, s)))
+    local outs, after = forms.apart(body(i, forms.together(form, s)), false, s)
     forms.same(form, after, function(...) return (changed(...):gsub('^while_loop', 'fori_loop')) end)
     return outs
   end
+  local device = tensor.shared_device(leaves)
   if type(first) == 'number' and type(last) == 'number' then
     local n = math.max(0, last - first + 1)
-    local rows = n > 0 and mc.arange(first, last, 1, { dtype = 'i64' }) or mc.zeros({ 0 }, { dtype = 'i64' })
+    local how = { dtype = 'i64', device = device }
+    local rows = n > 0 and mc.arange(first, last, 1, how) or mc.zeros({ 0 }, how)
     local out = scan.scan_leaves('fori_loop', function(s, x) return turn(x[1], s), {} end, leaves, { rows }, { length = n })
     return forms.together(form, out)
   end
-  local function count(v) return tensor.is(v) and v:reshape({}):to 'i64' or mc.full({}, v, { dtype = 'i64' }) end
+  local function count(v)
+    return tensor.is(v) and v:reshape({}):to 'i64' or mc.full({}, v, { dtype = 'i64', device = device })
+  end
   local n = #leaves
   local ending = count(last)
   local out = loop(function(s) return mc.le(s[n + 1], ending) end, function(s)
     local new = turn(s[n + 1], region.part(s, 1, n))
-    new[n + 1] = s[n + 1] + mc.full({}, 1, { dtype = 'i64' })
+    new[n + 1] = s[n + 1] + 1
     return new
   end, region.join(leaves, { count(first) }))
   return forms.together(form, out)

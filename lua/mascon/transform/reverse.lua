@@ -108,10 +108,10 @@ function Sums:add(v, c)
   end
 end
 
---- The buffer of a value's cotangent as a tensor that may be written.
-function Sums:buffer(v)
+--- The buffer of a value's cotangent as a tensor that may be written, for what c adds to it.
+function Sums:buffer(v, c)
   if not self.of[v] then
-    self.of[v] = mc.zeros(v.shape, { dtype = tensor.name[v.dtype] })
+    self.of[v] = mc.zeros(v.shape, { dtype = tensor.name[v.dtype], device = c.device })
   elseif not self.own[v] then
     self.of[v] = self.of[v]:copy()
   end
@@ -141,14 +141,15 @@ function Sums:push(u, c)
     end
   end
   if injective(layout) then
-    local part = evaluate.view(self:buffer(v), layout)
+    local part = evaluate.view(self:buffer(v, c), layout)
     part:add_(c)
     return
   end
   -- windows that overlap: every element goes home by its position
   local n = graphs.numel(v.shape)
-  local home = launch.strided(mc.arange(1, n, 1, { dtype = 'i64' }), layout.shape, layout.strides, layout.offset or 0)
-  local flat = mc.zeros({ n }, { dtype = c.dtype })
+  local places = mc.arange(1, n, 1, { dtype = 'i64', device = c.device })
+  local home = launch.strided(places, layout.shape, layout.strides, layout.offset or 0)
+  local flat = mc.zeros({ n }, { dtype = c.dtype, device = c.device })
   self:add(v, mc.scatter_add(flat, home:copy():reshape(-1), c:reshape(-1)):reshape(v.shape))
 end
 
@@ -217,8 +218,8 @@ local function back_put(n, env, yes, sum)
     local back = mc.take(evaluate.view(dense(c), n.at), positions, n.axis + 1)
     if not n.accumulate then -- of several values for one place the last one counts
       local k = positions:numel()
-      local order = mc.arange(1, k, 1, { dtype = 'i64' })
-      local owner = mc.zeros({ n.at.shape[n.axis + 1] }, { dtype = 'i64' })
+      local order = mc.arange(1, k, 1, { dtype = 'i64', device = c.device })
+      local owner = mc.zeros({ n.at.shape[n.axis + 1] }, { dtype = 'i64', device = c.device })
       launch.put(owner, 0, positions, order, false)
       local shape = {}
       for i = 1, #n.at.shape do shape[i] = i == n.axis + 1 and k or 1 end
@@ -231,7 +232,8 @@ local function back_put(n, env, yes, sum)
       sum:push(old, c)
     else
       local rest = c:copy()
-      launch.put(evaluate.view(rest, n.at), n.axis, positions, mc.zeros({}, { dtype = c.dtype }), false)
+      local none = mc.zeros({}, { dtype = c.dtype, device = c.device })
+      launch.put(evaluate.view(rest, n.at), n.axis, positions, none, false)
       sum:push(old, rest)
     end
   end

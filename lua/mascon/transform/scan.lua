@@ -38,11 +38,11 @@ end
 jit.off(plain) -- as machine code it would keep the turn of a call, and the tensors that it holds
 
 --- Rows of no turn: the forms that the graph of a turn gives.
-local function nothing(graph, first)
+local function nothing(graph, first, device)
   local made = {}
   for i = first, #graph.outputs do
     local u = graph.outputs[i]
-    made[#made + 1] = mc.zeros({ 0, unpack(u.shape) }, { dtype = tensor.name[u.dtype] })
+    made[#made + 1] = mc.zeros({ 0, unpack(u.shape) }, { dtype = tensor.name[u.dtype], device = device })
   end
   return made
 end
@@ -51,7 +51,7 @@ local function example(t)
   if t.shape[1] > 0 then return t[1] end
   local shape = {}
   for d = 2, t.ndim do shape[d - 1] = t.shape[d] end
-  return mc.zeros(shape, { dtype = t.dtype })
+  return mc.zeros(shape, { dtype = t.dtype, device = t.device })
 end
 
 --- turn(carry, x) -> carry, y over rows; all are lists of tensors, the carry keeps shapes and dtypes.
@@ -70,7 +70,9 @@ function M.scan_leaves(name, turn, carry, rows, how)
   end, region.join(carry, first))
   local captured = region.close { graph }
   local ins = region.join(captured, region.join(carry, rows))
-  if not region.is_traced(ins) then return plain(turn, carry, rows, how, function() return nothing(graph, ns + 1) end) end
+  if not region.is_traced(ins) then
+    return plain(turn, carry, rows, how, function() return nothing(graph, ns + 1, tensor.shared_device(ins)) end)
+  end
   local prim = setmetatable({ title = name, graph = graph, fixed = #captured, state = ns, rows = nx, made = #graph.outputs - ns, length = how.length, reversed = how.reverse }, Scan)
   local outs = prim:call(ins)
   return region.part(outs, 1, ns), region.part(outs, ns + 1, #outs)
@@ -86,7 +88,9 @@ function Scan:run(ins)
   local last, made = plain(function(c, x)
     local outs = region.run(self.graph, region.join(fixed, region.join(c, x)))
     return region.part(outs, 1, self.state), region.part(outs, self.state + 1, #outs)
-  end, carry, rows, { length = self.length, reverse = self.reversed, tidy = true }, function() return nothing(self.graph, self.state + 1) end)
+  end, carry, rows, { length = self.length, reverse = self.reversed, tidy = true }, function()
+    return nothing(self.graph, self.state + 1, tensor.shared_device(ins))
+  end)
   return region.join(last, made)
 end
 
@@ -247,18 +251,19 @@ end
 function M.scan(f, carry, xs, opts)
   forms.callable('scan', 'the first argument', f)
   local o = check.opts('scan', opts, OPTS, 3)
-  local c, carry_form = forms.apart(carry)
+  local c, carry_form = forms.apart(carry, false, xs)
   local x, x_form = forms.apart(xs)
+  tensor.one_device('scan', region.join(c, x), 2)
   local n = length_of(x, x_form.names, o.length)
   local y_form
   local function turn(state, r)
     local new, y = f(forms.together(carry_form, state), forms.together(x_form, r))
-    local outs, after = forms.apart(new)
+    local outs, after = forms.apart(new, false, state)
     forms.same(carry_form, after, function(what, where, a, b)
       return ('scan: %s of carry%s is %s before the step and %s after it; the carry keeps its structure, shapes and dtypes (convert with :to)'):format(what, where, a, b)
     end)
     local made
-    made, y_form = forms.apart(y)
+    made, y_form = forms.apart(y, false, state)
     return outs, made
   end
   local how = { length = n, reverse = o.reverse }

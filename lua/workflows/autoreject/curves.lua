@@ -4,10 +4,10 @@
 -- their range, one running sum gives the means of all numbers at once, and the median of the test rows is needed once a
 -- fold. Holds this algebra, block by block over time; rows made by interpolation exist for one block only.
 local mc = require 'mascon'
-local op = require 'mascon.core.op'
 local folds_ = require 'workflows.autoreject.folds'
-local raw = op.raw
-require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
+local workflow = require 'mascon.base.workflow'
+local raw = workflow.call
+workflow.native 'autoreject' -- the ops ar_*
 local M = {}
 
 --- Samples that the kernels sum together; blocks of time begin at multiples of it (MCK_AR_TILE of kernels/mck_autoreject.h).
@@ -71,14 +71,20 @@ function M.compute(job)
   source:ranges(job.fname)
   return mc.scope(function()
     local T, C = source.T, source.C
-    if job.W and source.data and size >= T then job.whole, job.mixed = unpack(raw('ar_mix', { source.data, source.picks, job.W, none 'i64' }, { want = 3 }, 2)) end
+    if job.W and source.data and size >= T then
+      local both = raw('ar_mix', { source.data, source.picks, job.W, none 'i64' }, { want = 3 }, 2, true)
+      job.whole, job.mixed = both[1], both[2]:to 'cpu'
+    end
     local values = values_of(job)
     if job.pooled then values = mc.max(values, { 1, keepdim = true }) end
     local order = mc.argsort(values, { 2, base = 0 })
     local train_at, train, most = folds_.lists(job.folds, 'train')
     local middle_at, middle = folds_.lists(job.folds, job.middle or 'test')
     local sum = M.over_time(source, size, mc.zeros { C, #job.folds, most }, function(x, _, _, before)
-      local more = job.whole or job.W and raw('ar_mix', { x, source.picks, job.W, none 'i64' }, { want = 1 }, 1)[1] or none 'f64'
+      local function predicted()
+        return raw('ar_mix', { x, source.picks, job.W, none 'i64' }, { want = 1 }, 1, true)[1]
+      end
+      local more = job.whole or job.W and predicted() or none 'f64'
       return raw('ar_sums', { x, source.picks, more, order, train_at, train, middle_at, middle, before }, {}, 1)[1]
     end, job.step)
     job.whole, job.mixed = nil, nil

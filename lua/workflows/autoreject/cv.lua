@@ -3,13 +3,13 @@
 -- Epochs are binned by how many channels are bad, once; means of all training sets are sums of bins, medians of test
 -- epochs belong to no pair. Holds the bins and the table of cells that differ between numbers of repairs.
 local mc = require 'mascon'
-local op = require 'mascon.core.op'
 local curves = require 'workflows.autoreject.curves'
 local folds_ = require 'workflows.autoreject.folds'
 local repair = require 'workflows.autoreject.repair'
 local vote_ = require 'workflows.autoreject.vote'
-local raw = op.raw
-require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
+local workflow = require 'mascon.base.workflow'
+local raw = workflow.call
+workflow.native 'autoreject' -- the ops ar_*
 local M = {}
 
 local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end

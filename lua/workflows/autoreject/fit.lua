@@ -58,7 +58,7 @@ end
 
 --- Everything about one type of channel.
 local function fit_type(fname, o, epochs, g, list, split, model)
-  local s = source.new(epochs, g.picks, o)
+  local s = source.new(epochs, g.picks)
   local W = not o.thresholds and o.augment and g.interpolator and g.interpolator.weights() or nil
   local range = s:ranges(fname, W)
   local step = run.progress(o, 2 * s.T, s.E * s.C)
@@ -119,6 +119,7 @@ function M.fit(epochs, opts)
   if o.adjacency_drop and not o.adjacency then error(fname .. ': adjacency_drop counts neighbours; give adjacency = true, a radius in metres, or pairs of names', 2) end
   transform.warn_marked(epochs, model.warnings)
   run.with(o, function()
+    model.seen = not rawget(epochs, 'data') and epochs or nil
     for k, g in ipairs(groups) do
       local t = fit_type(fname, o, epochs, g, list, split, model)
       local limit = t.threshold:totable()

@@ -73,7 +73,7 @@ function M.get_rejection_threshold(epochs, opts)
   run.with(o, function()
     for _, t in ipairs(types) do
       if there[t] then
-        local curve = curves.compute { fname = fname, source = source.new(thin, there[t], o), folds = split, pooled = true }
+        local curve = curves.compute { fname = fname, source = source.new(thin, there[t]), folds = split, pooled = true }
         local chosen
         if o.method == 'exact' then chosen = exact.choose(curve.candidates, curve.mean)
         else chosen = bayesian.choose(curve.candidates, curve.mean, 5) end
@@ -95,9 +95,9 @@ function M.validation_curve(epochs, opts)
   local o = options.complete(fname, opts, options.CURVE)
   source.check(fname, epochs)
   local _, picks = source.groups(fname, epochs, o.picks)
-  local s = source.new(epochs, picks, o)
-  local split = folds.of(o.cv, s.E)
-  return run.with(o, function()
+  local split = folds.of(o.cv, epochs:count())
+  local result = run.with(o, function()
+    local s = source.new(epochs, picks)
     local range = o.param_range and mc.tensor(o.param_range):to 'f64' or nil
     if not range then
       local q = s:ranges(fname)
@@ -111,7 +111,8 @@ function M.validation_curve(epochs, opts)
       out[side] = -curve.folds[1].T:contiguous()
     end
     return out
-  end)
+  end, source.room(epochs, o))
+  return result
 end
 
 return M

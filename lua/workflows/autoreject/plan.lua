@@ -5,7 +5,6 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local curves = require 'workflows.autoreject.curves'
 local folds = require 'workflows.autoreject.folds'
-local run = require 'workflows.autoreject.run'
 local source = require 'workflows.autoreject.source'
 local M = {}
 
@@ -13,7 +12,6 @@ local OPTS = {
   epochs = { nil, 'integer >= 1' }, channels = { nil, 'integer >= 1' }, samples = { nil, 'integer >= 1' }, dtype = { 'f64', { 'f64', 'f32' } }, in_memory = { true, 'bool' }, folds = { 10, 'integer >= 2' },
   consensus = { 11, 'integer >= 1' }, repairs = { 3, 'integer >= 1' }, bad = { 0.1, 'number >= 0' }, max_memory = { nil, 'number > 0' }, threads = { nil, 'integer >= 1' },
 }
-local TILE = 8 * curves.TILE -- bytes of a tile in f64
 -- bytes of Lua values for each cell: labels, votes, ranks; tensors of the same: ranges, and the cells that stand in
 local LUA, CELL = 128, 24
 -- copies of what is read at a time that the reading of a file makes
@@ -51,12 +49,12 @@ function M.plan(opts)
   local _, chunk = s:chunk()
   local reading = o.in_memory and 0 or READING * chunk
   local lasting = (CELL + LUA) * E * C + 24 * C * N
-  local worker = N * TILE + folds.SPLITS * (3 * TILE + 4 * N) + 8 * C * TILE + o.folds * o.consensus * TILE + 3 * C * TILE
   local scratch = not o.in_memory and block < T and E * C * T * size or 0
   -- freed blocks wait to be used again as far as the limit allows
-  local spare, room = (o.max_memory or not o.in_memory) and run.SPARE or 0, not o.in_memory and (o.max_memory or source.LARGE) or 0
+  local need = lasting + math.max(search, losses, repair, reading) + source.workspaces(E, C, threads)
+  local most = o.max_memory or not o.in_memory and source.LARGE
   local work = E * C * T * (C * MIX * (block >= T and 1 or 2) + REST) / threads + scratch * TURNED
-  return { bytes = math.ceil(math.max(lasting + math.max(search, losses, repair, reading) + threads * worker, room) + spare), seconds = work, block = block, passes = o.in_memory and 0 or scratch > 0 and 1 or 3,
+  return { bytes = math.ceil(most and math.min(1.25 * need, math.max(need, most)) or need), seconds = work, block = block, passes = o.in_memory and 0 or scratch > 0 and 1 or 3,
     scratch = scratch }
 end
 

@@ -2,7 +2,6 @@
 --
 -- Holds the random subsets, the verdict from correlations, and the repair of the channels found.
 local mc = require 'mascon'
-local op = require 'mascon.core.op'
 local augment = require 'workflows.autoreject.augment'
 local check = require 'mascon.core.check'
 local options = require 'workflows.autoreject.options'
@@ -13,8 +12,9 @@ local transform = require 'workflows.autoreject.transform'
 local twister = require 'workflows.autoreject.twister'
 local verdict = require 'workflows.autoreject.verdict'
 local epochs_ = require 'mascon.meeg.epochs'
-local error, raw = check.error, op.raw
-require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
+local workflow = require 'mascon.base.workflow'
+local error, raw = check.error, workflow.call
+workflow.native 'autoreject' -- the ops ar_*
 local M = {}
 
 local ALLOWED = { eeg = true, mag = true, grad = true }
@@ -86,7 +86,7 @@ function M.ransac(epochs, opts)
   local r = { names = names, group = g, options = o, warnings = {}, subsets = draw(o, good, n) }
   transform.warn_marked(epochs, r.warnings)
   run.with(o, function()
-    local s = source.new(epochs, g.picks, o)
+    local s = source.new(epochs, g.picks)
     r.warnings[#r.warnings + 1] = verdict.flat_remark(names, mc.all(mc.le(s:ranges(fname), 0), 1):totable(), s.E, 'no correlation tells that, mark them bad')
     r.mappings = mc.scope(function() return interpolator.subsets(r.subsets):contiguous() end)
     local places = mc.tensor(r.subsets, { dtype = 'i64' }) - 1
@@ -141,7 +141,8 @@ function Ransac:transform(epochs)
   end
   local o, clean, E = self.options, epochs:copy(), epochs:count()
   local size = tensor.size[epochs:dtype()]
-  local far = not rawget(clean, 'data') and not source.fits(E, #epochs.channels, epochs.samples, size, o.max_memory)
+  local share = source.share(epochs, o)
+  local far = not rawget(clean, 'data') and not source.fits(E, #epochs.channels, epochs.samples, size, share)
   if not far then clean:load() end
   if #bad == 0 then return clean end
   local from = sources_of(self, epochs, found, o.compat)

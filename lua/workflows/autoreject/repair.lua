@@ -4,9 +4,9 @@
 -- and the weights of their rows. Channels that are bad and not repaired are sources, but for neighbours of repaired
 -- ones where adjacency is asked for.
 local mc = require 'mascon'
-local op = require 'mascon.core.op'
-local raw = op.raw
-require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
+local workflow = require 'mascon.base.workflow'
+local raw = workflow.call
+workflow.native 'autoreject' -- the ops ar_*
 local M = {}
 
 local Cells = {}

@@ -2,6 +2,7 @@
 --
 -- Holds names and order of its files: clean epochs, log, thresholds, figures, page. What they show is in report.lua.
 local mc = require 'mascon'
+local ceiling = require 'mascon.base.ceiling'
 local epochs_ = require 'mascon.meeg.epochs'
 local report = require 'workflows.autoreject.report'
 local run = require 'workflows.autoreject.run'
@@ -23,17 +24,15 @@ function M.folder(dir, overwrite) mc.results.folder('autoreject.results', dir, n
 ---@param epochs table
 ---@param picks integer[]
 function M.average(epochs, picks)
-  local size = math.max(1, math.floor(BLOCK / (8 * #picks * epochs.samples)))
+  local size = math.max(1, math.floor(ceiling.block(BLOCK, epochs:work()) / (8 * #picks * epochs.samples)))
   local sum, next_ = mc.zeros { #picks, epochs.samples }, epochs:blocks { channels = picks, size = size }
   local left = true
   while left do
-    local before = sum
-    sum, left = mc.scope(function()
+    left = mc.scope(function()
       local x = next_()
-      if not x then return before, false end
-      return before + mc.sum(x:to 'f64', 1), true
+      for e = 1, x and x.shape[1] or 0 do mc.add(sum, x[e]:to 'f64', { out = sum }) end -- one by one: no block shows
+      return x ~= nil
     end)
-    if left then before:release() end
   end
   return sum / math.max(1, epochs:count())
 end
@@ -95,6 +94,7 @@ function M.fill(set, r, record)
     if fig then set:put(name .. '.svg', mc.plot.render(fig)) end
   end
   local evoked, by_type = M.averages(r.types, r.before, r.clean)
+  r.before:forget()
   figure('log', report.log_figure(r.log))
   for _, t in ipairs(r.types) do
     local suffix, e = #r.types > 1 and '_' .. t.type or '', by_type[t.type]
@@ -107,6 +107,7 @@ function M.fill(set, r, record)
     figure('evoked' .. suffix, e and report.evoked_figure(e.before, e.after, e.times, t.type))
     figure('bad_channels' .. suffix, report.scalp_figure(r.before.channels, counts, t.type))
   end
+  ceiling.left() -- what is kept for later goes
   set:put('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked, settings = r.settings, warnings = r.warnings, subtitle = r.subtitle, marked = r.marked }, { compare = false })
 end
 

@@ -2,27 +2,18 @@
 --
 -- Results depend on neither.
 local mc = require 'mascon'
-local lib = require 'mascon.core.ffi'
+local ceiling = require 'mascon.base.ceiling'
 local M = {}
 
---- Bytes of freed blocks that may wait to be used again beside those in use.
-M.SPARE = 64 * 2 ^ 20
-
---- Runs f with the threads asked for, freed memory given back beyond the room it has, and all of it at the end; sets both as they were again, also after
---- an error.
+--- Runs f with the threads asked for and in the memory it has; sets both as they were again, also after an error.
 ---@param o table options: threads
 ---@param f function
----@param room? number bytes that f may take; nothing is given back when left out
+---@param room? number bytes that f may take beside what is resident (mascon.base.ceiling)
 function M.with(o, f, room)
-  local threads, before = o.threads and mc.get_num_threads(), nil
+  local threads = o.threads and mc.get_num_threads()
   if threads then mc.set_num_threads(o.threads) end
-  if room then before = tonumber(lib.C.mc_memory_room_set(lib.memory_stats().live + room + M.SPARE)) end
-  local ok, a, b = pcall(f)
+  local ok, a, b = pcall(ceiling.beside, room, f)
   if threads then mc.set_num_threads(threads) end
-  if room then
-    lib.C.mc_memory_trim()
-    lib.C.mc_memory_room_set(before)
-  end
   if not ok then error(a, 0) end
   return a, b
 end

@@ -5,13 +5,15 @@
 -- epoch by epoch, into a scratch file that is laid out by time, so that the number of passes depends on no size, and a
 -- set larger than memory passes through.
 local mc = require 'mascon'
-local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
+local ceiling = require 'mascon.base.ceiling'
 local curves = require 'workflows.autoreject.curves'
+local folds = require 'workflows.autoreject.folds'
 local scratch = require 'mascon.io.scratch'
-local error, raw = check.error, op.raw
-require 'mascon.base.workflow'.native 'autoreject' -- the ops ar_*
+local workflow = require 'mascon.base.workflow'
+local error, raw = check.error, workflow.call
+workflow.native 'autoreject' -- the ops ar_*
 local M = {}
 
 --- Types that have a place in the local analysis.
@@ -19,6 +21,8 @@ M.FITTED = { mag = true, grad = true, eeg = true, hbo = true, hbr = true, ecog =
 
 -- bytes that a block of time may take when nothing is said, for samples in memory; bytes of the epochs read at a time
 local SMALL, CHUNK = 64 * 2 ^ 20, 32 * 2 ^ 20
+-- copies of what is read at a time that the reading makes
+local READING = 3
 --- The same for samples in a file.
 M.LARGE = 2 ^ 30
 local LARGE = M.LARGE
@@ -79,10 +83,35 @@ function M.groups(fname, epochs, what, allowed)
   return groups, picks
 end
 
+--- Bytes that what epochs are read through takes: a filter remembers blocks.
+---@param epochs table
+function M.work(epochs) return epochs:work() end
+
+-- bytes of a tile in f64; folds of the second stage, and values of consensus
+local TILE, FOLDS, LEVELS = 8 * curves.TILE, 10, 11
+
+--- Bytes of the workspaces of all threads.
+---@param E integer
+---@param C integer
+---@param threads? integer
+function M.workspaces(E, C, threads)
+  local N, S = 2 * E, folds.SPLITS
+  return (threads or mc.get_num_threads()) * (N * TILE + S * (3 * TILE + 4 * N) + 11 * C * TILE + FOLDS * LEVELS * TILE)
+end
+
 --- Bytes that an analysis keeps to, or nil where nothing is said and samples are in memory.
 ---@param epochs table
 ---@param o table options: max_memory
 function M.room(epochs, o) return o.max_memory or not rawget(epochs, 'data') and LARGE or nil end
+
+--- What of it is for samples and the work on them: max_memory or what is left of a bound, without what a filter takes.
+---@param epochs table
+---@param o table options: max_memory
+function M.share(epochs, o)
+  local left = ceiling.left()
+  local most = left and math.min(left, o.max_memory or left) or o.max_memory
+  return most and most - M.work(epochs)
+end
 
 --- Whether samples in a file are read as a whole: half of what may be taken is for them, half for the work on them.
 function M.fits(E, C, T, size, limit) return 2 * E * C * T * size <= (limit or LARGE) end
@@ -90,13 +119,22 @@ function M.fits(E, C, T, size, limit) return 2 * E * C * T * size <= (limit or L
 local Source = {}
 Source.__index = Source
 
+--- Refuses what cannot even be read epoch by epoch.
+---@param epochs table in a file
+---@param C integer channels that are read
+function M.afford(epochs, C)
+  local work = M.work(epochs)
+  ceiling.need('autoreject', work + READING * C * epochs.samples * tensor.size[epochs:dtype()],
+    work > 0 and 'the filter of the recording and an epoch' or 'an epoch', 4)
+end
+
 --- The samples of some channels of a set of epochs.
 ---@param epochs table
 ---@param picks integer[] 1-based
----@param opts? table max_memory bytes
----@return table source with E, C, T, picks; :each(f), :time(first, last), :block(fname, augmented), :search_block(fname, augmented), :ranges(fname, W), :mixed_ranges(W), :close()
-function M.new(epochs, picks, opts)
-  local s = { E = epochs:count(), C = #picks, T = epochs.samples, set = epochs, list = picks, limit = opts and opts.max_memory, channels = epochs.channels }
+---@return table source with E, C, T, picks; :each(f), :time(first, last), :block(fname, augmented),
+---  :search_block(fname, augmented), :ranges(fname, W), :mixed_ranges(W), :close()
+function M.new(epochs, picks)
+  local s = { E = epochs:count(), C = #picks, T = epochs.samples, set = epochs, list = picks, work = M.work(epochs), channels = epochs.channels }
   s.size, s.data = tensor.size[epochs:dtype()], rawget(epochs, 'data')
   if s.data then
     if not s.data:is_contiguous() then s.data = s.data:contiguous() end
@@ -106,20 +144,32 @@ function M.new(epochs, picks, opts)
   local all = {}
   for i = 1, s.C do all[i] = i end
   s.picks = curves.picks(all)
-  if M.fits(s.E, s.C, s.T, s.size, s.limit) then
-    if s.limit then s.limit = s.limit - s.E * s.C * s.T * s.size end
+  setmetatable(s, Source)
+  M.afford(epochs, s.C)
+  local room = s:room()
+  if M.fits(s.E, s.C, s.T, s.size, room and room - s.work) then
     s.data = epochs:read { channels = picks }
+    s:read_through()
   end
-  return setmetatable(s, Source)
+  return s
 end
 
 --- A source of these sizes without samples, for the planner.
-function M.sized(E, C, T, size, in_memory, limit) return setmetatable({ E = E, C = C, T = T, size = size, data = in_memory, limit = limit }, Source) end
+function M.sized(E, C, T, size, in_memory, limit) return setmetatable({ E = E, C = C, T = T, size = size, data = in_memory, limit = limit, work = 0 }, Source) end
+
+--- Bytes that may be taken now, or nil without a bound.
+function Source:room() return self.limit or ceiling.left() end
+
+--- Bytes that the reading of what is not read yet will take.
+function Source:reading() return (self.data or self.whole) and 0 or self.work end
+
+--- The file is read: what its filter remembers is not needed any more.
+function Source:read_through() if self.set then self.set:forget() end end
 
 --- Epochs read at a time, and the bytes of them.
 function Source:chunk()
   local epoch = self.C * self.T * self.size
-  local n = math.min(self.E, math.max(1, math.floor(math.min((self.limit or LARGE) / 4, CHUNK) / epoch)))
+  local n = math.min(self.E, math.max(1, math.floor(math.min(((self:room() or LARGE) - self:reading()) / 8, CHUNK) / epoch)))
   return n, n * epoch
 end
 
@@ -148,16 +198,20 @@ end
 ---@param more? number bytes per sample that the caller adds
 ---@param fixed? number bytes that the caller holds beside the block
 function Source:block(fname, augmented, more, fixed)
-  local per = self:sample_bytes(augmented, more)
-  local limit = self.limit or (self.data and SMALL or LARGE)
-  if self.limit or not self.data then limit = limit - (fixed or 0) end
-  if per * self.T <= limit and (self.data or not self.length) then return math.ceil(self.T / curves.TILE) * curves.TILE end
+  local per, room = self:sample_bytes(augmented, more), self:room()
+  local limit = room or (self.data and SMALL or LARGE)
+  fixed = (fixed or 0) + M.workspaces(self.E, self.C)
+  if room or not self.data then limit = limit - fixed end
+  if per * self.T + self:reading() <= limit and (self.data or not self.length) then return math.ceil(self.T / curves.TILE) * curves.TILE end
   local tiles = math.floor(limit / per / curves.TILE)
   if tiles < 1 then
-    if self.limit then
-      error(('%s: max_memory is %.1f MiB, but the smallest block of %d samples of %d epochs and %d channels needs %.1f MiB; raise max_memory'):format(
-        fname, self.limit / 2 ^ 20, curves.TILE, self.E, self.C, (per * curves.TILE + (fixed or 0)) / 2 ^ 20), 3)
+    local need = per * curves.TILE + fixed
+    if self.limit and self.limit < need then
+      error(('%s: max_memory is %s, but the smallest block of %d samples of %d epochs and %d channels needs %s; '
+        .. 'raise max_memory'):format(fname, ceiling.text(self.limit), curves.TILE, self.E, self.C, ceiling.text(need)), 3)
     end
+    local block = ('the smallest block, %d samples of %d epochs and %d channels,'):format(curves.TILE, self.E, self.C)
+    ceiling.need(fname, need, block, 3)
     tiles = 1
   end
   if not self.data and self.length then tiles = math.min(tiles, self.length / curves.TILE) end
@@ -177,6 +231,13 @@ function Source:note(x, first)
   if self.turned and not self.whole then self.turned:put((first - 1) * self.C + 1, x) end
 end
 
+--- All samples have gone to the scratch file, where there is one.
+function Source:noted()
+  if not self.turned or self.whole then return end
+  self.whole = true
+  self:read_through()
+end
+
 --- Room for the samples by time, when blocks of this length do not take all of them at once; the next pass over the file fills it.
 ---@param size integer
 function Source:turn(size)
@@ -190,7 +251,7 @@ function Source:time(first, last)
   self:turn(last - first + 1)
   if self.turned and not self.whole then
     self:each(function(x, at) self:note(x, at) end)
-    self.whole = true
+    self:noted()
   end
   if self.turned then return self.turned:get(first, last, { self.E, self.C }) end
   local out = mc.zeros({ self.E, self.C, self.T }, { dtype = self.set:dtype() })
@@ -217,7 +278,7 @@ function Source:ranges(fname, W)
     self:note(x, first)
     return { range = raw('ar_range', { x, self.picks }, {}, 1)[1], mixed = far and mixed(self, x, W) or nil }
   end)
-  if self.turned then self.whole = true end
+  self:noted()
   local range = joined(found, 'range')
   if not mc.all(mc.isfinite(range)) then
     local es, cs = mc.nonzero(mc.logical_not(mc.isfinite(range)))

@@ -6,7 +6,6 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local json = require 'mascon.base.json'
 local npy = require 'mascon.io.npy'
-local upstream = require 'workflows.autoreject.upstream'
 local error = check.error
 local M = {}
 
@@ -41,8 +40,8 @@ function M.write(model, path)
   w:close()
 end
 
---- What :save wrote.
-local function stored(path)
+--- The fields of a model that :save wrote. For load alone: errors blame its caller.
+function M.stored(path)
   local fname = 'autoreject.load'
   local archive = npy.open_npz(path)
   local about = archive:has 'about' and json.decode(archive:texts 'about'[1] or '')
@@ -58,23 +57,6 @@ local function stored(path)
   end
   archive:close()
   return about
-end
-
---- Reads a model that :save wrote, or one that Python's autoreject saved (.hdf5, .h5); the latter judges and repairs as with compat = 'upstream'.
----@param path string
----@return table model
---- Errors: a file that is not there or holds no model.
-function M.load(path)
-  check.arg('autoreject.load', 'path', path, 'string')
-  local about = upstream.is(path) and upstream.fields(path) or stored(path)
-  local model = { options = about.options, given = about.given, seed = about.seed, order = about.order, warnings = about.warnings, types = about.types, consensus_grid = about.consensus_grid,
-    thresholds = {}, consensus = {}, n_interpolate = {}, loss = {} }
-  for kind, t in pairs(about.types) do
-    local limit = t.threshold:totable()
-    for c, n in ipairs(t.names) do model.thresholds[n] = limit[c] end
-    model.consensus[kind], model.n_interpolate[kind], model.loss[kind] = t.consensus, t.n_interpolate, t.loss
-  end
-  return require('workflows.autoreject.transform').model(model)
 end
 
 return M

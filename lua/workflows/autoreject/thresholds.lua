@@ -62,7 +62,7 @@ function M.compute_thresholds(epochs, opts)
   local out, details = {}, { seed = o.seed }
   run.with(o, function()
     for _, g in ipairs(groups) do
-      local s = source.new(epochs, g.picks, o)
+      local s = source.new(epochs, g.picks)
       local curve = M.curve { fname = fname, source = s, seed = o.seed, W = g.interpolator and g.interpolator.weights(), doubled = o.augment and o.compat == 'upstream' }
       local chosen = M.choose(o.method, curve, o.seed, o.compat)
       local names, list = {}, chosen.threshold:totable()

@@ -10,6 +10,7 @@ local log_ = require 'workflows.autoreject.log'
 local repair = require 'workflows.autoreject.repair'
 local run = require 'workflows.autoreject.run'
 local source = require 'workflows.autoreject.source'
+local state = require 'workflows.autoreject.state'
 local tensor = require 'mascon.core.tensor'
 local verdict = require 'workflows.autoreject.verdict'
 local vote_ = require 'workflows.autoreject.vote'
@@ -78,8 +79,10 @@ end
 --- Labels of one type into `labels` (rows of Lua numbers), bad epochs into `bad`.
 local function judge(fname, model, epochs, g, labels, bad, warnings)
   local o, t = model.options, model.types[g.type]
-  local s = source.new(epochs, g.picks, o)
-  local vote = verdict.vote(s:ranges(fname), g.threshold, g.names, o, warnings, t.bad_channels)
+  -- samples in a file are those that the fit has read
+  local same = model.seen == epochs and #t.names == #g.picks
+  local range = same and t.range or source.new(epochs, g.picks):ranges(fname)
+  local vote = verdict.vote(range, g.threshold, g.names, o, warnings, t.bad_channels)
   local C, interpolator = #g.picks, nil
   if o.adjacency and augment.has(g.type) then interpolator = augment.interpolator(fname, epochs, g, o) end
   local neighbours = o.adjacency and adjacency.new(fname, o.adjacency, g.names, interpolator and interpolator.positions)
@@ -111,7 +114,7 @@ function Model:log(epochs)
   end
   run.with(self.options, function()
     for _, g in ipairs(groups_of(fname, self, epochs)) do judge(fname, self, epochs, g, labels, bad, warnings) end
-  end)
+  end, source.room(epochs, self.options))
   M.warn_marked(epochs, warnings)
   local log = log_.new(mc.tensor(labels, { dtype = 'f64' }), bad, epochs:names())
   log.warnings = warnings
@@ -180,7 +183,9 @@ local function mend(g, labels, kept, data, places)
       for i, c in ipairs(a[3]) do row[#row + 1], channel[#channel + 1], cell[#cell + 1] = a[1], places[c], first + i end
     end
     local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end
-    data[{ i64(row), i64(channel) }] = mc.take(values, i64(cell), 1):to(data.dtype)
+    local function key(list) return i64(list):to(data.device) end
+    local new = mc.take(values, i64(cell), 1)
+    data[{ key(row), key(channel) }] = new:to { dtype = data.dtype, device = data.device }
   end)
 end
 
@@ -289,7 +294,7 @@ function Model:transform(epochs, opts)
     if g.interpolator then repaired[#repaired + 1] = g end
   end
   local shared = rawget(clean, 'data')
-  local size, limit = tensor.size[epochs:dtype()], self.options.max_memory
+  local size, limit = tensor.size[epochs:dtype()], source.share(epochs, self.options)
   if not shared and not source.fits(#rows, #epochs.channels, epochs.samples, size, limit) then
     return #repaired > 0 and mended(self, clean, repaired, labels, rows) or clean, log
   end
@@ -310,7 +315,7 @@ end
 --- Errors: a file that is there; what cannot be written.
 function Model:save(path, opts)
   log_.free('autoreject.save', path, opts)
-  require('workflows.autoreject.state').write(self, path)
+  state.write(self, path)
 end
 
 return M

@@ -3,6 +3,7 @@
 -- Holds the log and the tables of types where a way gives none of its own: limits of whole types, channels that others
 -- cannot predict. What decides stands in fit.lua, global.lua and ransac.lua.
 local mc = require 'mascon'
+local ceiling = require 'mascon.base.ceiling'
 local check = require 'mascon.core.check'
 local fit = require 'workflows.autoreject.fit'
 local global = require 'workflows.autoreject.global'
@@ -33,6 +34,9 @@ local function chosen(opts, names)
   return out
 end
 
+-- bytes of a block of epochs on its way to averages, files and ranges
+local BLOCK = 16 * 2 ^ 20
+
 local WAYS = {}
 
 WAYS['local'] = function(epochs, opts)
@@ -51,7 +55,8 @@ WAYS.global = function(epochs, opts)
   for _, t in ipairs(mc.meeg.channels.types(epochs.channels)) do
     if limits[t] then
       local picks, parts = epochs:picks(t), {}
-      for x in epochs:blocks { channels = picks } do parts[#parts + 1] = mc.gt(mc.max(x, 3) - mc.min(x, 3), limits[t]) end
+      local size = math.max(1, math.floor(ceiling.block(BLOCK, epochs:work()) / (8 * #picks * epochs.samples)))
+      for x in epochs:blocks { channels = picks, size = size } do parts[#parts + 1] = mc.gt(mc.max(x, 3) - mc.min(x, 3), limits[t]) end
       local over = mc.concat(parts, 1)
       labels[{ mc.all, mc.tensor(picks, { dtype = 'i64' }) }] = over:to 'f64'
       bad = mc.logical_or(bad, mc.max(over:to 'u8', 2):to 'bool')
@@ -93,7 +98,7 @@ end
 -- measured on two cores: seconds per sample of a fit; per cube of the channels of a decomposition in field mapping; per pair of points of coils
 local PER_SAMPLE, PER_CUBE, PER_PAIR = 30e-9, 4.1e-10, 2.1e-6
 -- points of a coil, numbers of repairs tried, blocks of epochs on their way to averages and files and what is made of one
-local POINTS, REPAIRS, BLOCK, COPIES = 4, 3, 16 * 2 ^ 20, 4
+local POINTS, REPAIRS, COPIES = 4, 3, 4
 -- bytes of the page for each cell of the log
 local PAGE = 512
 
@@ -105,9 +110,14 @@ local PAGE = 512
 function M.plan(epochs, max_memory)
   local E, T, C, count, seconds = epochs:count(), epochs.samples, #epochs.channels, {}, 0
   local here, limit = rawget(epochs, 'data') ~= nil, max_memory and options.bytes('autoreject.ways.plan', max_memory)
-  local size = tensor.size[epochs:dtype()]
+  local size, work = tensor.size[epochs:dtype()], source.work(epochs)
   for _, c in ipairs(epochs.channels) do count[c.type] = (count[c.type] or 0) + 1 end
   local fitting, turned = 0, 0
+  local limited = limit
+  if limit then
+    if not here then source.afford(epochs, C) end
+    limit = math.max(1, limit - work)
+  end
   for kind, n in pairs(count) do
     seconds = seconds + PER_SAMPLE * 2 / mc.get_num_threads() * E * n * T
     if kind == 'mag' or kind == 'grad' then seconds = seconds + (n + REPAIRS * E) * n ^ 3 * PER_CUBE + (POINTS * n) ^ 2 * PER_PAIR end
@@ -119,7 +129,7 @@ function M.plan(epochs, max_memory)
   -- what is too large for memory is repaired block by block on its way to the file
   local held = (here or source.fits(E, C, T, size, limit)) and whole or 0
   local writing = held + COPIES * math.min(BLOCK, whole) + PAGE * E * C
-  return { seconds = seconds, bytes = (epochs._source and epochs._source.work or 0) + math.max(fitting, writing), scratch = turned }
+  return { seconds = seconds, bytes = math.min(work + math.max(fitting, writing), limited or math.huge), scratch = turned }
 end
 
 return M

@@ -13,7 +13,7 @@ local filters = require 'workflows.pac.filters'
 local normalize = require 'workflows.pac.normalize'
 local own = require 'workflows.pac.own'
 local surrogate = require 'workflows.pac.surrogate'
-local raw, error = op.raw, check.error
+local error = check.error
 local M = {}
 require 'mascon.base.workflow'.native 'pac' -- the ops pac_*
 
@@ -27,7 +27,27 @@ local WANT = { { 'value', 1 }, { 'sums', 2 }, { 'count', 4 }, { 'dist', 8 }, { '
 
 local function none64() return mc.zeros({ 0 }, { dtype = 'i64' }) end
 
---- Calls a coupling op and names its results.
+-- tables that several blocks read, on the device of the blocks
+local placed = setmetatable({}, { __mode = 'k' })
+
+--- An operand on the device of the block: a copy of a table is made once.
+local function beside(t, number)
+  if t._device == number then return t end
+  local have = placed[t]
+  if not have or have._device ~= number then
+    have = mc.keep(tensor.moved(t, number, 2))
+    placed[t] = have
+  end
+  return have
+end
+
+--- Results of an op of the workflow, where its first operand is.
+local function raw(name, list, values, count)
+  for i = 2, #list do list[i] = beside(list[i], list[1]._device) end
+  return op.raw(name, list, values, count)
+end
+
+--- Calls a coupling op and names its results: maps of the bands, in host memory.
 local function couple(name, list, values, want)
   local bits, names = 0, {}
   for _, w in ipairs(WANT) do
@@ -38,7 +58,7 @@ local function couple(name, list, values, want)
   end
   values.want = bits
   local out, r = raw(name, list, values, #names), {}
-  for i, n in ipairs(names) do r[n] = out[i] end
+  for i, n in ipairs(names) do r[n] = tensor.hosted(out[i]) end
   return r
 end
 
@@ -257,7 +277,7 @@ end
 --- Bands of tiles [R, tiles, L, W] that do not vary: bool [R, A].
 local function flat_bands(e, amp)
   local flat = mc.eq(mc.max(amp, 3), mc.min(amp, 3))
-  return flat:reshape(flat.shape[1], -1)[{ mc.all, { 1, e.A } }]
+  return tensor.hosted(flat:reshape(flat.shape[1], -1)[{ mc.all, { 1, e.A } }]:contiguous())
 end
 
 -- ---------------------------------------------------------------- row route
@@ -284,7 +304,7 @@ local function run_rows(e, x, xa)
   local list = { x, p.table, p.spans, e.window, e.K > 0 and not e.by_fft and e.shifts or none64(), mc.zeros { 0 } }
   if xa then list[7] = xa end
   local r = couple('pac_row', list, {
-    P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, kind = o.moments and 2 or e.by_fft and 1 or 0,
+    P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, L = e.L, kind = o.moments and 2 or e.by_fft and 1 or 0,
     norm = NORM[o.bin_norm], measure = BINS[o.measure] or MOMENT[o.measure], NX = filters.correlation_length(e.L), first = e.m or 0, K = e.K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, threshold = e.threshold,
   }, wanted(e))
   local bad = xa and bad_rows(x)
@@ -309,7 +329,8 @@ local function fused_features(e, x, which)
     if soft then ask('angle', 4) end
   end
   if which ~= 'pha' then ask('amp', 8) end
-  local out = raw('pac_analytic', { x, p.table, p.spans, e.window }, { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, want = want }, #names + 1)
+  local out = raw('pac_analytic', { x, p.table, p.spans, e.window }, { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, L = e.L, want = want },
+    #names + 1)
   local r = {}
   for i, n in ipairs(names) do r[n] = out[i] end
   return r
@@ -333,7 +354,7 @@ local function band_by_band(e, x)
     kernel = make
   end
   return function(set, side, f)
-    local out = mc.empty { R, set.shape[1], e.L }
+    local out = mc.empty({ R, set.shape[1], e.L }, { device = x.device })
     for i, b in ipairs(set:totable()) do
       mc.scope(function()
         local z
@@ -382,7 +403,8 @@ function M.analytic(e, x, which)
   end
   local p = e.plan
   local out = raw('pac_analytic', { x:to(e.dtype):contiguous(), p.table, p.spans, e.window },
-    { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, want = which == 'pha' and 4 or 8 }, 2)[1]
+    { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, L = e.L,
+      want = which == 'pha' and 4 or 8 }, 2)[1]
   if which == 'pha' then return out end
   local R = out.shape[1]
   return mc.permute_dims(out, { 1, 2, 4, 3 }):reshape(R, e.tiles * e.W, e.L)[{ mc.all, { 1, e.A } }]
@@ -440,13 +462,14 @@ local function features(e, x, xa)
   elseif o.measure == 'gc' then
     -- a phase that stands still has ranks as meaningless as those of a constant
     local still = mc.all(mc.eq(mc.max(f.unit, 4), mc.min(f.unit, 4)):reshape(f.unit.shape[1], -1), 2)
-    f.still = mc.any(still) and still or nil
+    f.still = mc.any(still) and tensor.hosted(still) or nil
     local silent = mc.eq(mc.max(f.amp, { 3, keepdim = true }), mc.min(f.amp, { 3, keepdim = true }))
     f.unit = raw('pac_ranks', { f.unit }, { L = e.L, step = 1 }, 1)[1]
     f.amp = raw('pac_ranks', { f.amp }, { L = e.L, step = e.W }, 1)[1]
     -- the ranks of a constant are those of a ramp: without them its surrogates stay out of the maxima
-    if mc.any(f.flat) then f.amp = mc.where(silent, mc.zeros({ 1 }, { dtype = f.amp.dtype }), f.amp) end
-    if f.still then f.unit = mc.where(still:reshape(-1, 1, 1, 1), mc.zeros({ 1 }, { dtype = f.unit.dtype }), f.unit) end
+    local function zero(t) return mc.zeros({ 1 }, { dtype = t.dtype, device = t.device }) end
+    if mc.any(f.flat) then f.amp = mc.where(silent, zero(f.amp), f.amp) end
+    if f.still then f.unit = mc.where(still:reshape(-1, 1, 1, 1), zero(f.unit), f.unit) end
   end
   return f
 end
@@ -545,7 +568,7 @@ local function plain_features(e, x, xa)
     f.phase, f.amp = kept(e, x):to(e.dtype), kept(e, xa):to(e.dtype)
     f.bad = bad_rows(f.phase)
     local fine = mc.all(mc.isfinite(f.amp), 3)
-    if not mc.all(fine) then f.bad_amp = mc.logical_not(fine) end
+    if not mc.all(fine) then f.bad_amp = tensor.hosted(mc.logical_not(fine)) end
   else
     f.bad = bad_rows(x)
     local other = xa and bad_rows(xa)

@@ -95,7 +95,8 @@ function M.unfused(x, band, o)
   local T = x.shape[2]
   local order = math.max(1, (bands.filter_order(T, o.fs, band[1], o.cycles)))
   local f = M.fused(mc.tensor { band }, mc.empty { 0, 2 }, { T = T, fs = o.fs, n_cycles = { o.cycles, o.cycles }, dtype = 'f64', pad = order })
-  local z = raw('pac_analytic', { x, f.table, f.spans, mc.zeros({ 0, 2 }, { dtype = 'i64' }) },
+  local none = mc.zeros({ 0, 2 }, { dtype = 'i64', device = x.device })
+  local z = raw('pac_analytic', { x, f.table:to(x.device), f.spans:to(x.device), none },
     { P = 1, A = 0, N = f.N, pad = f.pad, bins = 18, demean = 0, want = 16 }, 2)[1]
   return M.hilbert(mc.real(z:reshape(x.shape)), fft.next_fast_len(T))
 end
@@ -114,7 +115,7 @@ end
 function M.hilbert(x, n)
   local T = x.shape[x.ndim]
   local Z = fft.fft(x, { n = n })
-  local g = mc.zeros { n }
+  local g = mc.zeros({ n }, { device = x.device })
   g[1] = 1
   if n % 2 == 0 then
     g[n / 2 + 1] = 1
@@ -145,6 +146,7 @@ end
 --- Rows through a butter_trunc kernel: correlation with zero padding, cut to T, reversed, again, reversed; then the analytic signal of length T.
 function M.butter_rows(x, h)
   local T, L = x.shape[2], h:numel()
+  h = h:to(x.device)
   local function pass(y)
     return mc.signal.fftconvolve(y, mc.flip(h):reshape(1, L), { mode = 'full', axes = { 2 } })[{ mc.all, { L - math.floor(L / 2), L - math.floor(L / 2) + T - 1 } }]
   end

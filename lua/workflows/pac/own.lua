@@ -81,9 +81,10 @@ function M.values(e, f, pha_rows, amp_rows, shifts)
         -- surrogate s pairs the phase at t with the amplitude at t + s
         a[#a + 1] = s == 0 and row or mc.roll(row, { -s, axis = -1 })
       end
-      local pha, shifted = mc.take(phase, mc.tensor(p, { dtype = 'i64' }), 1), mc.stack(a)
+      local pha, shifted = mc.take(phase, mc.tensor(p, { dtype = 'i64', device = phase.device }), 1), mc.stack(a)
       local y = call(e, pha, shifted)
       check_rows(e, pha, shifted, y)
+      y = y:to 'cpu'
       if f.bad_amp then
         local at = {}
         for i = first, last do at[#at + 1] = amp_rows[i] + 1 end
@@ -177,7 +178,7 @@ function M.block(e, f, layout, want, K)
   local jobs = layout.jobs
   local r = { value = M.values(e, f, layout.pha, layout.amp) }
   -- a bit where the amplitude does not vary; the value is what the measure says
-  local still = mc.eq(mc.max(f.amp, -1), mc.min(f.amp, -1))
+  local still = mc.eq(mc.max(f.amp, -1), mc.min(f.amp, -1)):to { device = 'cpu' }
   local dead = mc.take(still, mc.tensor(layout.amp, { dtype = 'i64' }) + 1, 1):reshape(jobs, 1, e.A)
   local bad = f.bad_amp and mc.take(f.bad_amp, mc.tensor(layout.amp, { dtype = 'i64' }) + 1, 1):reshape(jobs, 1, e.A)
   r.status = mc.broadcast_to(bad and mc.where(bad, BAD_INPUT, mc.where(dead, ZERO_AMPLITUDE, 0)) or mc.where(dead,

@@ -9,9 +9,9 @@
 local M = {}
 
 local FROM = {}
-for _, name in ipairs { 'angles', 'cache', 'config', 'covariance', 'data', 'dense', 'generate', 'intervals', 'layout',
-  'model', 'parameters', 'pass', 'plan', 'prepare', 'problem', 'recovery', 'report', 'results', 'run', 'scaling',
-  'search', 'source', 'start', 'state', 'stream', 'uncertainty', 'verdict' } do
+for _, name in ipairs { 'angles', 'cache', 'config', 'coordinates', 'covariance', 'data', 'dense', 'generate', 'intervals', 'layout',
+  'model', 'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files', 'prepare', 'problem', 'recovery', 'report', 'results', 'run', 'scaling',
+  'search', 'shards', 'source', 'start', 'state', 'stream', 'uncertainty', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end
 

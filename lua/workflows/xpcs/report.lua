@@ -175,6 +175,21 @@ function M.page(r, data, info)
   table.insert(sections, { heading = 'Experiment, fit, residual', figures = figures })
   table.insert(sections, { heading = 'Cuts along the age', figure = M.cuts(r, data, 1) })
   table.insert(sections, { heading = 'Residuals', figure = M.residuals(r, data) })
+  if info.posterior then
+    local s = info.posterior.result
+    local t, lines = s.table, {}
+    for i, name in ipairs(t.labels) do
+      local function at(c, digits) return shown(t[c][i]:item(), digits) end
+      lines[i] = { name, at('mean', 6), at('sd', 3), at('q5', 5), at('median', 5), at('q95', 5), at('rhat', 4),
+        at('ess_bulk', 4) }
+    end
+    local words = s:warnings(t)
+    for _, w in ipairs(s.warnings_of_run) do words[#words + 1] = w end
+    local drawings = {}
+    for i, f in ipairs(info.posterior.figures) do drawings[i] = f[2] end
+    table.insert(sections, { heading = 'Posterior', table = { header = { 'parameter', 'mean', 'sd', '5 %', 'median',
+      '95 %', 'R-hat', 'ESS' }, rows = lines }, paragraphs = words, figures = drawings })
+  end
   local corr = {}
   for i, name in ipairs(r.names) do
     corr[i] = { name }

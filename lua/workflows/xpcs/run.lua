@@ -46,6 +46,22 @@ function M.check(o)
   angle_list(o.phi_angles)
 end
 
+--- Values of the physical parameters of an earlier fit: of DIR/parameters.json or DIR/nlsq/parameters.json.
+function M.values_of(dir)
+  local path = dir .. '/parameters.json'
+  if not mc.file.exists(path) then path = dir .. '/nlsq/parameters.json' end
+  if not mc.file.exists(path) then
+    error(('--nlsq-result %s: there is no parameters.json, nor nlsq/parameters.json; check the path'):format(dir), 0)
+  end
+  local out = {}
+  for name, q in pairs(mc.load(path).parameters or {}) do
+    if name ~= 'contrast' and name ~= 'offset' and type(q) == 'table' and type(q.value) == 'number' then
+      out[parameters.get('--nlsq-result', name, 0).name] = q.value
+    end
+  end
+  return out
+end
+
 --- Settings of a run from the options of the script: a configuration when one is named, else the options alone.
 ---@param o table
 function M.settings(o)
@@ -89,6 +105,27 @@ function M.settings(o)
     s.open.max_memory = tonumber(amount) * ({ [''] = 1, k = 2 ^ 10, m = 2 ^ 20, g = 2 ^ 30 })[unit:lower()]
   elseif s.memory_gb then s.open.max_memory = s.memory_gb * 2 ^ 30 end
   s.method = o.method or s.method
+  local with = s.posterior
+  for option, name in pairs { n_samples = 'draws', n_warmup = 'warmup', n_chains = 'chains', cmc_num_shards = 'shards',
+    prior = 'prior' } do
+    if o[option] ~= nil then with[name] = o[option] end
+  end
+  if o.dense_mass_matrix then with.metric = 'dense' end
+  if o.no_nlsq_warmstart then with.warm_start = false end
+  if o.cmc_backend then table.insert(s.unused, '--cmc-backend (chains run in this process)') end
+  if s.method == 'nlsq' then
+    for _, name in ipairs { 'n_samples', 'n_warmup', 'n_chains', 'cmc_num_shards', 'cmc_backend', 'prior',
+      'dense_mass_matrix', 'no_nlsq_warmstart' } do
+      if o[name] then
+        error(('--%s belongs to a posterior; add --method cmc or --method both'):format(name:gsub('_', '-')), 0)
+      end
+    end
+  end
+  if o.nlsq_result then
+    for name, v in pairs(M.values_of(o.nlsq_result)) do
+      if s.fit.initial[name] == nil then s.fit.initial[name] = v end
+    end
+  end
   s.threads = o.threads or s.threads
   s.dir = o.out or o.output_dir or s.directory or './homodyne_results'
   s.format = o.output_format or 'yaml'
@@ -121,7 +158,6 @@ end
 
 --- Fits by the settings: with other starts when they ask for it.
 function M.fit(s, data, quiet)
-  if s.method ~= 'nlsq' then error(('--method %s: the posterior is not there yet; fit with nlsq'):format(s.method), 0) end
   local o = {}
   for k, v in pairs(s.fit) do o[k] = v end
   if s.progress and not quiet then
@@ -170,23 +206,53 @@ function M.fit(s, data, quiet)
   return r
 end
 
+--- Draws from the posterior of a fit by the settings; nil for nlsq.
+---@return table|nil posterior, table|nil shards
+function M.posterior(s, r, quiet)
+  if s.method == 'nlsq' then return nil end
+  local o = {}
+  for k, v in pairs(s.posterior) do o[k] = v end
+  local count = o.shards
+  o.shards, o.checkpoint = nil, s.checkpoints
+  if s.checkpoints then o.resume = s.streaming.resume_from_checkpoint end
+  o.progress = s.progress and not quiet and 'posterior' or false
+  local shards
+  if count then
+    local with = { shards = count }
+    for k, v in pairs(o) do with[k] = v end
+    with.checkpoint, with.resume, with.progress = nil, nil, nil
+    shards = require('workflows.xpcs.shards').run(r, with)
+  end
+  return require('workflows.xpcs.posterior').run(r, o), shards
+end
+
 --- Writes everything a fit leaves: <dir>/nlsq/ with the tables and arrays, report.html, heat maps when asked,
 --- manifest.json.
 ---@return string[] files relative to dir
-function M.write(s, data, r, record)
+function M.write(s, data, r, record, posterior, shards)
   local results, report = require 'workflows.xpcs.results', require 'workflows.xpcs.report'
   local dir = s.dir
   local inner = dir .. '/nlsq'
-  local ok, why = mc.file.make_folder(inner)
-  if not ok then error(why, 0) end
+  for _, folder in ipairs { s.method ~= 'cmc' and inner or dir, posterior and dir .. '/cmc' or dir } do
+    local ok, why = mc.file.make_folder(folder)
+    if not ok then error(why, 0) end
+  end
   local files = {}
   local function note(path, compare)
     files[#files + 1] = path
     if record then record:output(dir .. '/' .. path, { compare = compare, name = path }) end
   end
   -- the tables hold times, so only the arrays are compared
-  for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/'
-    .. name, name:find '^fitted_data' ~= nil) end
+  if s.method ~= 'cmc' then
+    for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/'
+      .. name, name:find '^fitted_data' ~= nil) end
+  end
+  local drawn
+  if posterior then
+    local names, figures = require('workflows.xpcs.posterior_files').write(dir .. '/cmc', posterior, shards)
+    for _, name in ipairs(names) do note('cmc/' .. name, name == 'samples.npz') end
+    drawn = { result = posterior, figures = figures }
+  end
   for _, name in ipairs(results.side_files(dir, data)) do note(name, true) end
   local limits
   local scale = s.plotting.color_scale or {}
@@ -195,7 +261,7 @@ function M.write(s, data, r, record)
   else limits = { low = scale.percentile_min, high = scale.percentile_max } end
   if s.save_plots then
     local form = s.plotting.format or 'png'
-    for f = 1, data.F do
+    for f = 1, s.method ~= 'cmc' and data.F or 0 do
       local name = ('nlsq/c2_heatmaps_phi_%.1f.%s'):format(data.phi[f], form)
       local saved, reason = mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name, { required = false })
       if not saved then
@@ -206,7 +272,8 @@ function M.write(s, data, r, record)
       note(name, false)
     end
   end
-  mc.save(dir .. '/report.html', report.page(r, data, { subtitle = s.path and s.path:match '[^/]*$' or nil }))
+  mc.save(dir .. '/report.html', report.page(r, data, { subtitle = s.path and s.path:match '[^/]*$' or nil,
+    posterior = drawn }))
   note('report.html', false)
   return files
 end

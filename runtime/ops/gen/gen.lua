@@ -266,7 +266,7 @@ local function cast(o, to, from)
   o[#o + 1] = ('    for (int64_t i = 0; i < n; i++)\n        o[i * so] = %s;\n}\n\n'):format(body)
 end
 
-local INCLUDES = '#include "mck.h"\n#include "mck_math.h"\n%s#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include <string.h>\n\n#define SPREAD 256\n\n'
+local INCLUDES = '#include "%s"\n#include "mck_math.h"\n%s#include "mck_int.h"\n#include "mck_cast.h"\n#include "mck_class.h"\n#include <string.h>\n\n#define SPREAD 256\n\n'
 do -- elementwise kernels, in files that compile in parallel; the long special functions apart, so that their headers touch nothing else
   local GROUPS = { { 'ewise', 12, '' }, { 'special', 6, '#include "mck_special.h"\n' } }
   local function part(name, count) -- by the name alone, so that a new row leaves the other parts as they are
@@ -276,7 +276,7 @@ do -- elementwise kernels, in files that compile in parallel; the long special f
   end
   for _, group in ipairs(GROUPS) do
     local parts = {}
-    for i = 1, group[2] do parts[i] = { header(('elementwise kernels of one ISA level, %s part %d'):format(group[1], i)), INCLUDES:format(group[3]) } end
+    for i = 1, group[2] do parts[i] = { header(('elementwise kernels of one ISA level, %s part %d'):format(group[1], i)), INCLUDES:format('mck_ewise.h', group[3]) } end
     for _, r in ipairs(T.ops) do
       if EWISE[r.family] and (r.kernels or 'ewise') == group[1] then
         local at = part(r[1], group[2])
@@ -290,7 +290,7 @@ do -- elementwise kernels, in files that compile in parallel; the long special f
 end
 
 do -- conversions apart from the table, which a new row changes
-  local o = { header 'conversions of one ISA level', INCLUDES:format '', '#include "mc_gen_kernels.h"\n\n' }
+  local o = { header 'conversions of one ISA level', INCLUDES:format('mck.h', ''), '#include "mc_gen_kernels.h"\n\n' }
   cast(o, DT.i16, DT.i16)
   for _, to in ipairs(DT) do
     for _, from in ipairs(DT) do
@@ -309,8 +309,13 @@ end
 
 do
   local o = { header 'the kernel table of one ISA level', '#include "mck.h"\n#include "mc_gen_kernels.h"\n\n' }
+  local declared = {}
   for _, k in ipairs(kernels) do
-    for _, d in ipairs(DT) do if k[2][d[1]] then o[#o + 1] = ('void MCK(%s_%s)(const mck_%s *k);\n'):format(k[1], d[1], k.sig) end end
+    if not declared[k.sig] then o[#o + 1] = ('struct mck_%s;\n'):format(k.sig) end
+    declared[k.sig] = true
+    for _, d in ipairs(DT) do
+      if k[2][d[1]] then o[#o + 1] = ('void MCK(%s_%s)(const struct mck_%s *k);\n'):format(k[1], d[1], k.sig) end
+    end
   end
   for _, f in ipairs(T.functions) do o[#o + 1] = ('void MCK(%s)(void);\n'):format(f) end
   o[#o + 1] = '\nconst mck_any_fn MCK_CAT(mck_kernels, MC_ISA)[][MC_NDTYPE] = {\n'

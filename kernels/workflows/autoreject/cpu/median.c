@@ -7,6 +7,7 @@
  * Source: K. E. Batcher, Sorting networks and their applications, 1968. */
 #include "tile.h"
 #include "mck_network.h"
+#include "mck_select.h"
 #include "mck_sort.h"
 
 #define NETWORK_MAX 512

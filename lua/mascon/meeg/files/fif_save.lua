@@ -4,6 +4,7 @@
 -- with the recording and has no field here is written back as it was (fif_info.lua). All parts get their names at the
 -- end, so that a failure leaves none. Source: the layout of epochs files as MNE-Python 1.13 writes and reads it.
 local fif = require 'mascon.io.fif'
+local ceiling = require 'mascon.base.ceiling'
 local check = require 'mascon.core.check'
 local mc = require 'mascon.array'
 local create = require 'mascon.array.create'
@@ -72,7 +73,7 @@ end
 
 --- Epochs [first, last] as the iterator of blocks that a matrix is written from; a block is given back before the next is read.
 local function blocks_of(e, first, last, cals)
-  local size = max(1, floor(2 ^ 24 / (#e.channels * e.samples * 8)))
+  local size = max(1, floor(ceiling.block(2 ^ 24, e:work()) / (#e.channels * e.samples * 8)))
   local at, held = first, nil
   return function()
     if held then held:release() end

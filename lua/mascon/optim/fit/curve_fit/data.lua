@@ -10,6 +10,7 @@ local reduced = require 'mascon.optim.fit.least_squares.reduced'
 local exact_of = require 'mascon.optim.fit.least_squares.exact'
 local difference = require 'mascon.optim.fit.least_squares.difference'
 local running = require 'mascon.optim.fit.curve_fit.total'
+local fused = require 'mascon.optim.fit.curve_fit.fused'
 local index = require 'mascon.core.index'
 local create = require 'mascon.array.create'
 local error = check.error
@@ -183,8 +184,9 @@ local function piece_of(self, x, y, sigma)
   return piece
 end
 
---- Calls f(piece) for the blocks of a stream: observations first .. first + block - 1, whatever the chunks.
-local function blocks(self, f)
+--- Calls f(piece) for the blocks of a stream: observations first .. first + size - 1, whatever the chunks.
+local function blocks(self, f, size)
+  size = size or self.block
   local held, count = {}, 0
   local function give(n) -- a block of the n observations held first
     local xs, ys, ss, left = {}, {}, {}, n
@@ -209,7 +211,7 @@ local function blocks(self, f)
     if n > 0 then
       held[#held + 1] = { x = x, y = y, sigma = sigma, at = 1, n = n }
       count, seen = count + n, seen + n
-      while count >= self.block do give(self.block) end
+      while count >= size do give(size) end
     end
   end
   if count > 0 then give(count) end
@@ -229,9 +231,49 @@ local function plus(a, b) return a + b end
 
 -- ---------------------------------------------------------------- what the methods call
 
+--- Whether passes are fused: a stream of enough observations whose model can be recorded. What cannot be is known by
+--- recording the first unit.
+local function fuses(self)
+  if self.fused ~= nil then return self.fused end
+  if not self.source or not (self.jac == 'forward' or self.jac == 'auto') or not self.rows then return false end
+  if self.jac == 'auto' and self.rows < exact_of.LARGE then
+    self.fused = false
+    return false
+  end
+  local sums = fused.new(function(free, x, y, sigma)
+    return residuals(self, { x = x, y = y, sigma = sigma }, free)
+  end, #self.parameters.free, self.loss, self.f_scale, cut)
+  self.fused = sums
+  return sums
+end
+
+--- Sums of a pass; nil when the model cannot be recorded.
+local function pass(self, x)
+  local sums = fuses(self)
+  if not sums then return nil end
+  local s
+  local function run() s = sums:pass(x, function(f) blocks(self, f, fused.UNIT) end) end
+  if self.fused_known then run()
+  elseif not exact_of.attempt(function()
+    run()
+    return true
+  end) then
+    self.fused = false
+    return nil
+  end
+  self.fused_known, self.jac = true, 'forward'
+  return s
+end
+
 --- Cost at a point, nil where it is not finite; also the plain sum of squares.
 function Data:at(x)
   self.nfev = self.nfev + 1
+  local sums = pass(self, x)
+  if sums then
+    local cost = sums.cost
+    if not (cost < math.huge) then cost = nil end
+    return { x = x, cost = cost, squares = cost and sums.squares, sums = sums }
+  end
   local add, total = running.new(plus)
   local add_square, squares = running.new(plus)
   each(self, function(piece)
@@ -248,6 +290,11 @@ end
 --- The small problem at a point; nil when a derivative is not finite.
 function Data:linear(point)
   self.njev = self.njev + 1
+  local sums = point.sums or pass(self, point.x)
+  if sums then
+    local small = fused.reduced(sums)
+    if small ~= false then return small end
+  end
   local fine = true
   local add, total = running.new(function(a, b) return reduced.stack(a, b) end)
   each(self, function(piece)
@@ -283,6 +330,7 @@ function Data:with(parameters)
   local other = {}
   for k, v in pairs(self) do other[k] = v end
   other.parameters, other.sizes, other.exact, other.rows_buffer, other.nfev, other.njev = parameters, {}, nil, nil, 0, 0
+  other.fused, other.fused_known = nil, nil
   return setmetatable(other, Data)
 end
 
@@ -313,6 +361,7 @@ function M.new(fname, o)
     end
   end
   if o.block then
+    self.rows = y:numel()
     if y.ndim ~= 1 or length(fname, x) ~= y:numel() then
       error(('%s: option block takes y [m] and x [m] or [k, m], y is %s'):format(fname, tensor.describe(y)), 3)
     end

@@ -18,29 +18,48 @@ local OPTS = {
 for k, v in pairs(solver.OPTS) do OPTS[k] = v end
 OPTS.diff_step = nil
 
---- Parameters of a model that bring it closest to data: sum of ((model(x, p) - y) / sigma)^2 is least, or a robust sum.
+--- Parameters of a model that bring it closest to data: sum of ((model(x, p) - y) / sigma)^2 is least, or a robust
+--- sum.
 ---
----   model: function(x, p) -> values like y; p is a table of numbers, by name (p.a) where p0 has names, else p[1], p[2], ...
+---   model: function(x, p) -> values like y; p is a table of numbers, by name (p.a) where p0 has names, else p[1],
+---   p[2], ...; or an
+---   expression as text, 'a * exp(-k * x) + c', with the names of p0, x (x1, x2 for the rows of x), pi and functions
+---   of mc
 ---   x: what the model takes, a tensor [m] or [k, m] say; y: f32|f64 [m] or any shape
 ---   p0: starts, { a = 1, b = 0 } or { 1, 0 } or a tensor; names: their order in covariances (sorted without it)
----   sigma: standard deviations of y (a number, or like y), or their covariance [m, m]; absolute_sigma (false): sigma is in units of y, else only
+---   sigma: standard deviations of y (a number, or like y), or their covariance [m, m]; absolute_sigma (false): sigma
+---   is in units of y, else only
 ---   ratios count and errors are scaled by the residuals
 ---   bounds: { a = { low, high } }, either may be absent; for p0 without names { low, high } as in least_squares
 ---   fixed: { 'a' } at its start, or { a = 3 }, or positions; tied: { c = function(p) return 2 * p.a end }
----   method: 'trf' (default), 'lm' or 'dogbox'; loss, f_scale, ftol, xtol, gtol, x_scale ('jac'), max_nfev, callback, progress: as in least_squares
----   jac: '3-point' or '2-point' differences; 'forward' or 'reverse': derivatives of the model itself, compiled (p.a, ... are then 0-d tensors, the
----   model may not ask for their values); or a function(x, p) -> table of the model's derivatives by parameter. Without it: forward for
+---   method: 'trf' (default), 'lm' or 'dogbox'; loss, f_scale, ftol, xtol, gtol, x_scale ('jac'), max_nfev, callback,
+---   progress: as in least_squares
+---   jac: '3-point' or '2-point' differences; 'forward' or 'reverse': derivatives of the model itself, compiled (p.a,
+---   ... are then 0-d tensors, the
+---   model may not ask for their values); or a function(x, p) -> table of the model's derivatives by parameter.
+---   Without it: forward for
 ---   10000 points and more where the model can be recorded, else 3-point; the result says which
 ---   nan: 'raise' (default) or 'omit' points where y (or x) is not finite
----   block: evaluate the model on so many points at a time (65536, say), in memory for one block; the model must treat points one by one. The
----   fast way for a million points and more
+---   block: evaluate the model on blocks of points (65536, say), in memory for one block; the model must treat points
+---   one by one. The
+---   fast way for a million points and more: cost and normal matrix come from one compiled pass, in units of 32768
+---   points whatever the block,
+---   so that results depend neither on blocks nor on chunks. Where the normal matrix is close to singular (condition
+---   above 1e8), and for
+---   differences, derivatives of the user's and models that cannot be recorded, the columns of a block are factorised
+---   instead
 ---
---- Data larger than memory: curve_fit(model, source, opts), source() giving an iterator over chunks x, y, sigma (x [n] or [k, n], y [n]), anew at
---- each call. Points are cut into blocks by their number and sums follow a fixed tree, so any chunking gives the same bits.
+--- Data larger than memory: curve_fit(model, source, opts), source() giving an iterator over chunks x, y, sigma (x
+--- [n] or [k, n], y [n]), anew at
+--- each call. Points are cut into blocks by their number and sums follow a fixed tree, so any chunking gives the same
+--- bits.
 ---
---- Result: a table of p (values by name), stderr (same), covariance, correlation [nfree, nfree] in the order of free, chi2, reduced_chi2, dof, n,
---- aic, bic (n ln(chi2 / n) + 2 k, + k ln n), residuals [m] (none for a stream), cost, optimality, active_mask, nfev, njev, nit, status, message,
---- success, rank, derivatives (how they were taken); methods predict(x), band(x, opts), profile(name, opts), report(). Printed, it is a report. Directions without information give
+--- Result: a table of p (values by name), stderr (same), covariance, correlation [nfree, nfree] in the order of free,
+--- chi2, reduced_chi2, dof, n,
+--- aic, bic (n ln(chi2 / n) + 2 k, + k ln n), residuals [m] (none for a stream), cost, optimality, active_mask, nfev,
+--- njev, nit, status, message,
+--- success, rank, derivatives (how they were taken); methods predict(x), band(x, opts), profile(name, opts),
+--- report(). Printed, it is a report. Directions without information give
 --- infinite standard errors and a note.
 --- Errors: a start outside its bounds, names that are no parameters, shapes that do not fit, NaN.
 --- Source: SciPy optimize.curve_fit, for the meaning of sigma; lmfit, for the report.
@@ -54,12 +73,23 @@ OPTS.diff_step = nil
 ---@return mascon.Fit
 function M.curve_fit(model, x, y, opts)
   local fname = 'curve_fit'
-  if type(model) ~= 'function' then error(('%s: the model is %s; give a function of x and a table of parameters'):format(fname, check.show(model)), 2) end
+  if type(model) ~= 'function' and type(model) ~= 'string' then
+    error(('%s: the model is %s; give a function of x and a table of parameters, or an expression as text'):format(fname,
+      check.show(model)), 2)
+  end
   local stream = type(x) == 'function'
   if stream and opts == nil and type(y) == 'table' and not tensor.is(y) then y, opts = nil, y end
   if stream and y ~= nil then error(('%s: x is a source of chunks and y %s; the source gives y too'):format(fname, check.show(y)), 2) end
   local o = check.opts(fname, opts, OPTS, 3)
   local par = parameters_of.new(fname, o)
+  if type(model) == 'string' then
+    local known = {}
+    for _, key in ipairs(par.keys) do
+      if type(key) ~= 'string' then error(('%s: a model as text needs parameters with names, p0 = { a = 1 } say'):format(fname), 2) end
+      known[key] = true
+    end
+    model = require('mascon.optim.fit.curve_fit.expression').model(fname, model, known)
+  end
   local method, jac = o.method or 'trf', o.jac or 'auto'
   solver.check_jac(fname, o.jac)
   local rho = loss.resolve(fname, o.loss)

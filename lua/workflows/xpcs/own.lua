@@ -1,0 +1,141 @@
+-- own.lua - a user's own first-order correlation g1, fitted to the same data by one fused pass per step.
+--
+-- The function is written for tensors of times and recorded, so that its derivatives and its compiled form come from
+-- mascon itself; points are read from the packed data block by block. C2 = offset + contrast g1^2.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local data_of = require 'workflows.xpcs.data'
+local error = check.error
+local M = {}
+
+local OPTS = {
+  p0 = { nil, 'table' }, bounds = { nil, 'table' }, fixed = { nil, 'table' }, tied = { nil, 'table' },
+  scaling = { 'averaged', { 'averaged', 'individual' } }, sigma = { nil, 'any' }, absolute_sigma = { nil, 'bool' },
+  loss = { 'linear', { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' } }, f_scale = { 1, 'number > 0' },
+  ftol = { 1e-10, 'number > 0' }, xtol = { 1e-10, 'number > 0' }, gtol = { 1e-10, 'number > 0' },
+  max_nfev = { nil, 'integer >= 1' },
+}
+
+local T, G = data_of.TILE, data_of.GROUP
+
+--- Standard deviations per angle and whether they are in units of the data.
+local function sigmas(data, o)
+  local s, list = o.sigma or data.sigma or 0.01, {}
+  for f = 1, data.F do
+    list[f] = type(s) == 'number' and s or s[f]
+    if type(list[f]) ~= 'number' or not (list[f] > 0 and list[f] < math.huge) then
+      error(('xpcs.own: sigma of angle %d is %s; give a positive number, or one per angle'):format(f,
+        check.show(list[f])), 3)
+    end
+  end
+  local absolute = o.absolute_sigma
+  if absolute == nil then absolute = o.sigma ~= nil or data.sigma ~= nil end
+  return list, absolute
+end
+
+--- The points of a block of tiles: t1, t2, angle (deg), its number (from 1), C2 and sigma, without those that are
+--- masked.
+local function points(data, block, sigma)
+  return mc.scope(function()
+    local parts = { {}, {}, {}, {}, {}, {} }
+    local F, n, at = data.F, data.n, 0
+    local phi, s = mc.tensor(data.phi):reshape(1, 1, F, 1), mc.tensor(sigma):reshape(1, 1, F, 1)
+    local number = mc.arange(1, F):to('f64'):reshape(1, 1, F, 1)
+    for k = 0, block.holes.shape[1] - 1 do
+      local tile = data.tiles[block.first + k]
+      local shape = { tile.rows, tile.groups, F, G }
+      local y = block.y[{ { at + 1, at + tile.values } }]:to('f64'):reshape(shape)
+      local i = mc.arange(tile.I * T + 1, tile.I * T + tile.rows):to 'i64'
+      local j = mc.minimum(mc.arange(tile.J * T + 1, tile.J * T + tile.groups * G), n):to 'i64'
+      local t1, t2 = mc.take(data.t, i, 1):reshape(tile.rows, 1, 1, 1), mc.take(data.t, j, 1):reshape(1, tile.groups, 1,
+        G)
+      local good = mc.isfinite(y)
+      local e = s
+      if block.weight then e = s / block.weight[{ { at + 1, at + tile.values } }]:to('f64'):reshape(shape) end
+      for c, v in ipairs { t1, t2, phi, number, y, e } do parts[c][k + 1] = mc.broadcast_to(v, shape)[good] end
+      at = at + tile.values
+    end
+    local out = {}
+    for c = 1, 6 do out[c] = mc.keep(#parts[c] == 1 and parts[c][1]:contiguous() or mc.concat(parts[c], 1)) end
+    return out
+  end)
+end
+
+--- Fits C2 = offset + contrast g1^2 with a g1 of the user's.
+---
+---@param data mascon.xpcs.Data in memory or streamed
+---@param g1 fun(p: table, t1: mc.tensor, t2: mc.tensor, phi: mc.tensor): mc.tensor values for t1 <= t2 (s) and phi
+---  (deg),
+---  tensors of equal length; p holds the parameters by name. Only functions of mc on them, no value may be asked for
+---@param opts table p0 { name = start } of g1's parameters; contrast and offset start at quantiles of the data ·
+---  bounds
+---  { name = { low, high } } (contrast 0 to 1, offset 0.5 to 1.5) · fixed { name = value } · tied { name =
+---  function(p) } ·
+---  scaling 'averaged' or 'individual' (contrast_1, ...) · sigma (number, or list per angle; 0.01) · absolute_sigma
+---  (true when sigma is given) · loss · f_scale · ftol, xtol, gtol 1e-10 · max_nfev
+---@return mascon.Fit as mc.optim.curve_fit gives it: p, stderr, covariance, chi2, report(), profile(name), ...
+--- Source: mc.optim.curve_fit, fused.
+---     local data = mc.xpcs.data.of(mc.xpcs.generate.set 'A')
+---     local function g1(p, t1, t2) return mc.exp(-p.rate * (t2 - t1)) end
+---     mc.xpcs.own.fit(data, g1, { p0 = { rate = 0.1 } }).success  --> true
+function M.fit(data, g1, opts)
+  check.arg('xpcs.own', 'g1', g1, 'function', 3)
+  local o = check.opts('xpcs.own', opts, OPTS, 3)
+  local sigma, absolute = sigmas(data, o)
+  local p0, bounds, F = {}, {}, data.F
+  for name, v in pairs(o.p0 or {}) do p0[name] = v end
+  for name, b in pairs(o.bounds or {}) do bounds[name] = b end
+  local contrast, offset = data.start_contrast, data.start_offset
+  if not contrast then
+    contrast, offset = {}, {}
+    local scaling = require 'workflows.xpcs.scaling'
+    local masks = scaling.lags(data.n)
+    for f = 1, F do contrast[f], offset[f] = scaling.start(data:matrix(f), masks) end
+  end
+  local function start(name, list, low, high)
+    local function one(key, v)
+      if p0[key] == nil then p0[key] = math.max(low + 1e-3, math.min(high - 1e-3, v)) end
+      if bounds[key] == nil then bounds[key] = { low, high } end
+    end
+    local sum = 0
+    for f = 1, F do
+      sum = sum + list[f] / F
+      if o.scaling == 'individual' then one(('%s_%d'):format(name, f), list[f]) end
+    end
+    if o.scaling == 'averaged' then one(name, sum) end
+  end
+  start('contrast', contrast, 0, 1)
+  start('offset', offset, 0.5, 1.5)
+  for name in pairs(o.fixed or {}) do bounds[name] = nil end
+  for name in pairs(o.tied or {}) do p0[name], bounds[name] = nil, nil end
+  local function value(p, name, number)
+    if o.scaling == 'averaged' then return p[name] end
+    local sum
+    for f = 1, F do
+      local part = mc.where(mc.eq(number, f), p[('%s_%d'):format(name, f)], 0)
+      sum = sum and sum + part or part
+    end
+    return sum
+  end
+  local function model(x, p)
+    local g = g1(p, x[1], x[2], x[3])
+    return value(p, 'offset', x[4]) + value(p, 'contrast', x[4]) * g * g
+  end
+  data.block_values = data.block_values or 2 ^ 20
+  local function source()
+    local next_block = data:blocks()
+    return function()
+      local block = next_block()
+      if not block then return nil end
+      local v = points(data, block, sigma)
+      if data.store then block.y:release() end
+      return { v[1], v[2], v[3], v[4] }, v[5], v[6]
+    end
+  end
+  local fit = mc.optim.curve_fit(model, source, { p0 = p0, bounds = bounds, fixed = o.fixed, tied = o.tied,
+    absolute_sigma = absolute, loss = o.loss, f_scale = o.f_scale, ftol = o.ftol, xtol = o.xtol, gtol = o.gtol,
+    max_nfev = o.max_nfev, jac = 'forward' })
+  return fit
+end
+
+return M

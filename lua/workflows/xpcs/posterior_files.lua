@@ -1,0 +1,132 @@
+-- posterior_files.lua - what a posterior leaves on disk: samples for ArviZ, diagnostics, tables, figures.
+--
+-- Everything lies in DIR/cmc, under the names of upstream where it has one.
+local mc = require 'mascon'
+local model = require 'workflows.xpcs.model'
+local M = {}
+
+local null = mc.json.null
+local function finite(v) return v == v and math.abs(v) < math.huge and v or null end
+
+--- C2 along the age of one angle: lags, observed, predictions of draws [1, draw, n].
+---@param s table result of posterior.run
+---@param f? integer angle, 1
+---@param count? integer draws, 200
+function M.predictions(s, f, count)
+  local r = s.fit
+  local data, p = r.problem.data, r.problem
+  f = f or 1
+  local k = math.max(1, math.ceil(data.n / 120))
+  local places = { { 1, data.n, k } }
+  local t = data.t[places]:totable()
+  local row = math.max(1, math.floor(0.1 * #t))
+  local observed = data:matrix(f)[{ (row - 1) * k + 1, { 1, data.n, k } }]
+  local flat = s.positions:reshape(s.positions.shape[1] * s.positions.shape[2], s.positions.shape[3])
+  local total = flat.shape[1]
+  local stride = math.max(1, math.ceil(total / (count or 200)))
+  local lags, keep = {}, {}
+  for j = row + 1, #t do lags[#lags + 1], keep[#keep + 1] = t[j] - t[row], j end
+  local rows = flat[{ { 1, total, stride } }]:totable()
+  local out = {}
+  for i, x in ipairs(rows) do
+    out[i] = mc.scope(function()
+      local contrast, offset, physics = p:split(p:full(x))
+      local g = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = physics, step = k }, data.phi[f])[row]
+      return (g * g * contrast[f] + offset[f])[{ { row + 1, #t } }]:contiguous()
+    end)
+  end
+  local y = mc.stack(out, 1)
+  return lags, observed[{ { row + 1, #t } }]:contiguous(), y:reshape(1, y.shape[1], y.shape[2])
+end
+
+--- Tables of a posterior: parameters and diagnostics.
+function M.tables(s)
+  local t, list = s.table, {}
+  for i, name in ipairs(t.labels) do
+    local row = {}
+    for _, c in ipairs(t.columns) do row[c] = finite(t[c][i]:item()) end
+    list[name] = row
+  end
+  local stats = s.sample_stats
+  local bfmi = mc.sample.bfmi(stats.energy):totable()
+  local warnings = mc.json.array(s:warnings(t))
+  for _, w in ipairs(s.warnings_of_run) do warnings[#warnings + 1] = w end
+  local rhat, ess = mc.max(t.rhat):item(), mc.min(t.ess_bulk):item()
+  return {
+    parameters = list, chains = stats.lp.shape[1], draws = stats.lp.shape[2], prior = s.priors,
+    noise_is_free = s.noise_is_free, gradients = s.gradients, execution_time = s.seconds,
+    divergences = mc.sum(stats.diverging:to 'f64'):item(), step_size = mc.json.array(s.step_size),
+    energy_bfmi = mc.json.array(bfmi), max_rhat = finite(rhat), min_ess = finite(ess),
+    converged = rhat <= 1.1 and ess >= 400, interrupted = s.interrupted or null, resumed = s.resumed,
+    warnings = warnings,
+  }
+end
+
+--- Names of the physical parameters of a posterior (contrast and offset when there are none, or few).
+local function shown(s, most)
+  local out = {}
+  for _, name in ipairs(s.names) do
+    if not name:find '^contrast_' and not name:find '^offset_' then out[#out + 1] = name end
+  end
+  while #out > most do table.remove(out) end
+  return out
+end
+
+--- Figures by name.
+function M.figures(s)
+  local lags, observed, predicted = M.predictions(s)
+  return {
+    { 'trace', mc.sample.trace(s, { names = shown(s, 12) }) },
+    { 'corner', mc.sample.corner(s, { names = shown(s, 9), points = 1000 }) },
+    { 'marginals', mc.sample.marginals(s, { names = shown(s, 12) }) },
+    { 'posterior_predictive', mc.sample.predictive(observed, predicted, { x = lags, xlabel = 'lag, s',
+      ylabel = 'C2' }) },
+  }
+end
+
+--- Writes samples.npz, diagnostics.json, parameters.json and the figures into a folder.
+---@param dir string
+---@param s table result of posterior.run
+---@param shards? table result of shards.run: shard_diagnostics.json
+---@return string[] files, table[] figures
+function M.write(dir, s, shards)
+  local files = { 'samples.npz', 'diagnostics.json', 'parameters.json' }
+  local lags, observed, predicted = M.predictions(s)
+  s:save(dir .. '/samples.npz', { posterior_predictive = { c2 = predicted }, observed_data = { c2 = observed,
+    lag = mc.tensor(lags) } })
+  local t = M.tables(s)
+  mc.save(dir .. '/diagnostics.json', t)
+  local values = {}
+  for name, row in pairs(t.parameters) do
+    values[name] = { value = row.mean, uncertainty = row.sd, median = row.median, q5 = row.q5, q95 = row.q95 }
+  end
+  mc.save(dir .. '/parameters.json', { timestamp = os.date '!%Y-%m-%dT%H:%M:%SZ', analysis_mode = s.fit.mode,
+    parameters = values, phase_convention = s.fit.geometry.convention, prior = s.priors })
+  if shards then
+    local list = mc.json.array {}
+    for k, h in ipairs(shards.shards) do
+      list[k] = { points = h.points, mean = mc.json.array(h.mean), sd = mc.json.array(h.sd), max_rhat = finite(h.rhat),
+        min_ess = finite(h.ess), divergences = h.divergences, left_out = h.left_out or null }
+    end
+    mc.save(dir .. '/shard_diagnostics.json', { names = mc.json.array(shards.names), shards = list,
+      success_rate = shards.success_rate, combined = { mean = mc.json.array(shards.mean),
+      sd = mc.json.array(shards.sd) }, warnings = mc.json.array(shards.warnings) })
+    files[#files + 1] = 'shard_diagnostics.json'
+  end
+  local figures = M.figures(s)
+  for _, f in ipairs(figures) do
+    assert(mc.plot.save(f[2], dir .. '/' .. f[1] .. '.svg'))
+    files[#files + 1] = f[1] .. '.svg'
+  end
+  return files, figures
+end
+
+--- The table of a posterior for a terminal.
+function M.text(s)
+  local lines = { tostring(s.table) }
+  lines[#lines + 1] = ('%d chains of %d draws, %d gradients in %.3g s (%.3g per s); prior %s'):format(
+    s.sample_stats.lp.shape[1], s.sample_stats.lp.shape[2], s.gradients, s.seconds, s.gradients_per_second, s.priors)
+  return table.concat(lines, '\n')
+end
+
+return M

@@ -1,0 +1,110 @@
+-- xpcs_own_spec.lua - a user's own g1 in mc.xpcs: the solution of the built-in model written as a function, masks and
+-- weights, blocks and streams to the same bits, refusals.
+local mc = require 'mascon'
+local xpcs = mc.xpcs
+
+local function near(want, got, bound, what)
+  assert.is_true(math.abs(want - got) <= bound, ('%s: %.15g instead of %.15g'):format(what or '', got, want))
+end
+
+--- Diffusion with D = D0 t^alpha: the integral in closed form, with kd = q^2 / 2 (per second).
+local function anomalous(kd)
+  return function(p, t1, t2)
+    local a = p.alpha + 1
+    return mc.exp(-kd * (p.D0 / a) * (mc.exp(a * mc.log(t2)) - mc.exp(a * mc.log(t1))))
+  end
+end
+
+describe('xpcs.own', function()
+  local s, d, kd
+  setup(function()
+    kd = 0.012 ^ 2 / 2
+    local n, phi = 70, { 0, 60 }
+    local t = mc.arange(1, n) * 0.5
+    local all = {}
+    for f = 1, 2 do
+      local a, b = t:expand_dims(2), t:expand_dims(1)
+      local g = mc.exp(-kd * 2200 / 0.65 * mc.abs(mc.exp(0.65 * mc.log(b)) - mc.exp(0.65 * mc.log(a))))
+      local e = mc.triu(mc.randn { n, n, seed = f }, 1)
+      all[f] = xpcs.prepare.diagonal(g * g * (0.2 + 0.1 * f) + 1 + (e + e.mT) * 0.004)
+    end
+    s = { c2 = mc.stack(all, 1), phi = phi, t = t, n = n, q = 0.012, dt = 0.5, gap = 2e6, mode = 'static' }
+    s.c2[{ 2, 3, 66 }], s.c2[{ 2, 66, 3 }] = 0 / 0, 0 / 0
+    d = xpcs.data.of(s)
+  end)
+  teardown(function() s, d = nil, nil end)
+
+  it('reaches the least-squares solution of residuals written out', function()
+    local o = { p0 = { D0 = 3000, alpha = -0.2 }, bounds = { D0 = { 100, 1e5 } }, sigma = { 0.004, 0.005 },
+      scaling = 'individual' }
+    local r = xpcs.own.fit(d, anomalous(kd), o)
+    local n = s.n
+    local inside = mc.gt(mc.triu(mc.ones { n, n }, 1), 0)
+    local t1, t2 = mc.broadcast_to(s.t:expand_dims(2), { n, n })[inside], mc.broadcast_to(s.t:expand_dims(1),
+      { n, n })[inside]
+    local want = mc.optim.least_squares(function(x)
+      local v, out = x:totable(), {}
+      local g = anomalous(kd)({ D0 = v[1], alpha = v[2] }, t1, t2)
+      for f = 1, 2 do
+        local y = s.c2[f][inside]
+        local z = (g * g * v[2 + f] + v[4 + f] - y) / o.sigma[f]
+        out[f] = z[mc.isfinite(z)]
+      end
+      return mc.concat(out, 1)
+    end, { 3000, -0.2, 0.3, 0.4, 1, 1 }, { x_scale = 'jac', ftol = 1e-15, xtol = 1e-15, gtol = 1e-15, jac = '3-point' })
+    near(2 * want.cost, r.chi2, 1e-8 * r.chi2)
+    for k, name in ipairs { 'D0', 'alpha', 'contrast_1', 'contrast_2', 'offset_1', 'offset_2' } do
+      near(want.x[k]:item(), r.p[name], 1e-4 * r.stderr[name], name)
+    end
+    assert.equal(n * (n - 1) - 1, r.n)
+    assert.is_true(math.abs(r.p.D0 - 2200) < 5 * r.stderr.D0 and math.abs(r.p.alpha + 0.35) < 5 * r.stderr.alpha)
+    assert.is_true(r.reduced_chi2 > 0.8 and r.reduced_chi2 < 1.1)
+  end)
+
+  it('agrees with the built-in fit of one diffusion, and uses weights of points', function()
+    local function brownian(p, t1, t2) return mc.exp(-kd * p.D * (t2 - t1)) end
+    local fixed = { alpha = 0, D_offset = 0 }
+    local o = { sigma = 0.004, fixed = fixed, scaling = 'averaged', initial = { D0 = 1000 } }
+    local a = xpcs.fit(d, o)
+    local b = xpcs.own.fit(d, brownian, { p0 = { D = 900 }, bounds = { D = { 100, 1e5 } }, sigma = 0.004 })
+    near(a.chi2, b.chi2, 1e-8 * a.chi2)
+    near(a.values.D0, b.p.D, 1e-4 * a.errors.D0)
+    near(a.errors.D0, b.stderr.D, 1e-4 * a.errors.D0)
+    local lag = mc.abs(s.t:expand_dims(1) - s.t:expand_dims(2))
+    local w = { sigma_c2 = mc.stack({ 0.003 + 1e-4 * lag, 0.004 + 2e-4 * lag }, 1) }
+    for k, v in pairs(s) do w[k] = v end
+    local weighted = xpcs.data.of(w)
+    o.sigma = nil
+    a = xpcs.fit(weighted, o)
+    b = xpcs.own.fit(weighted, brownian, { p0 = { D = 900 } })
+    near(a.chi2, b.chi2, 1e-8 * a.chi2)
+    near(a.values.D0, b.p.D, 1e-4 * a.errors.D0)
+  end)
+
+  it('gives the same bits for any blocks', function()
+    local o = { p0 = { D0 = 2500, alpha = -0.3 }, sigma = 0.004 }
+    local first
+    for _, values in ipairs { 1, 5000, 2 ^ 22 } do
+      d.block_values = values
+      local r = xpcs.own.fit(d, anomalous(kd), o)
+      first = first or r
+      for _, name in ipairs(r.free) do
+        assert.is_true(first.p[name] == r.p[name] and first.stderr[name] == r.stderr[name])
+      end
+    end
+    d.block_values = nil
+  end)
+
+  it('refuses what is no function of tensors, and wrong sigma', function()
+    local function refused(f, ...)
+      local ok, why = pcall(f)
+      assert.is_false(ok)
+      for _, part in ipairs { ... } do assert.is_truthy(tostring(why):find(part, 1, true), tostring(why)) end
+    end
+    refused(function() xpcs.own.fit(d, 3, {}) end, 'g1')
+    refused(function() xpcs.own.fit(d, function() return 'no' end, { p0 = { a = 1 } }) end, 'no')
+    refused(function() xpcs.own.fit(d, anomalous(kd), { p0 = { D0 = 1, alpha = 0 }, sigma = { 1 } }) end,
+      'sigma of angle 2')
+    refused(function() xpcs.own.fit(d, anomalous(kd), { p00 = {} }) end, 'p00', 'p0')
+  end)
+end)

@@ -1,0 +1,215 @@
+-- xpcs_posterior_spec.lua - the posterior of mc.xpcs: gradients and Jacobians of its coordinates, quadrature, priors,
+-- noise, shards, stopping and going on, files.
+local mc = require 'mascon'
+local xpcs = mc.xpcs
+local posterior, coordinates = xpcs.posterior, xpcs.coordinates
+local folder = os.tmpname()
+os.remove(folder)
+
+local function near(want, got, bound, what)
+  assert.is_true(math.abs(want - got) <= bound, ('%s: %.15g instead of %.15g'):format(what or '', got, want))
+end
+
+describe('xpcs.coordinates', function()
+  --- Bounds and a covariance as fits give them, about a ridge with this power and time.
+  local function of(power, time)
+    local x = { 5000, power, 900, 4e-4, -0.25, 1.2e-4, 1.1 }
+    local low, high = { 100, -2, -1e5, 1e-6, -2, -0.1, 0 }, { 1e5, 2, 1e5, 0.5, 2, 0.1, math.huge }
+    local size, c = { 900, 0.05, 900, 3e-5, 0.05, 3e-5, 0.02 }, {}
+    for i = 1, 7 do
+      c[i] = {}
+      for j = 1, 7 do c[i][j] = (i == j and 1 or (i + j) % 2 == 0 and 0.3 or -0.3) * size[i] * size[j] end
+    end
+    return coordinates.new(x, low, high, c, { { scale = 1, power = 2, shift = 3, time = time },
+      { scale = 4, power = 5, shift = 6, time = 0.4 } }), x
+  end
+
+  it('begin at the fit and have the Jacobian that they say', function()
+    for _, case in ipairs { { 0.3, 2.5 }, { -0.4, 3 }, { 0, 2 }, { -0.9, 6 }, { 0.3, 1 } } do
+      local to, x = of(case[1], case[2])
+      local at = to:values { 0, 0, 0, 0, 0, 0, 0 }
+      for i = 1, 7 do near(x[i], at[i], 1e-10 * math.abs(x[i]) + 1e-13, 'parameter ' .. i) end
+      for _, w in ipairs { { 0, 0, 0, 0, 0, 0, 0 }, { 0.7, -0.4, 0.3, 1, -1.2, 0.5, -0.6 },
+        { -1.5, 0.9, -1, -0.8, 0.6, -0.3, 1 } } do
+        local _, _, volume = to:values(w)
+        local rows, h = {}, 1e-5
+        for j = 1, 7 do
+          local up, down = { unpack(w) }, { unpack(w) }
+          up[j], down[j] = up[j] + h, down[j] - h
+          local a, b, row = to:values(up), to:values(down), {}
+          for i = 1, 7 do row[i] = (a[i] - b[i]) / (2 * h) end
+          rows[j] = row
+        end
+        local sizes = 0
+        for i = 1, 7 do
+          local most = 0
+          for j = 1, 7 do most = math.max(most, math.abs(rows[j][i])) end
+          for j = 1, 7 do rows[j][i] = rows[j][i] / most end
+          sizes = sizes + math.log(most)
+        end
+        local numeric = math.log(math.abs(mc.linalg.det(mc.tensor(rows)):item())) + sizes
+        local whole = volume
+        for i = 1, 7 do whole = whole + math.log(to.L[i][i]) end
+        near(whole, numeric, 1e-5, ('power %g'):format(case[1]))
+      end
+    end
+  end)
+end)
+
+describe('xpcs.posterior', function()
+  local A, B, a, b, fit_a, fit_b
+  setup(function()
+    assert(mc.file.make_folder(folder))
+    A, B = xpcs.generate.set 'A', xpcs.generate.set 'B'
+    a, b = xpcs.data.of(A), xpcs.data.of(B)
+    fit_a, fit_b = xpcs.fit(a, { sigma = A.sigma, scaling = 'individual' }), xpcs.fit(b, { sigma = B.sigma })
+  end)
+  teardown(function()
+    os.execute("rm -rf '" .. folder .. "'")
+    A, B, a, b, fit_a, fit_b = nil, nil, nil, nil, nil, nil
+  end)
+
+  it('has a density whose gradient agrees with differences, for every prior and a free noise', function()
+    for _, prior in ipairs { 'flat', 'normal', 'nlsq' } do
+      for _, r in ipairs { fit_a, fit_b } do
+        local o = { prior = prior, temper = 1, warm_start = true }
+        local n, low, high = #r.problem.free, {}, {}
+        for k, place in ipairs(r.problem.free) do low[k], high[k] = r.problem.low[place], r.problem.high[place] end
+        local mu, width = posterior.priors_of(r, o)
+        local x, c = posterior.beginning(r, low, high, o)
+        local ridges = posterior.ridges_of(r, x, c)
+        x[n + 1], low[n + 1], high[n + 1] = 1, 0, math.huge
+        for i = 1, n do c[i][n + 1] = 0 end
+        c[n + 1] = {}
+        for j = 1, n do c[n + 1][j] = 0 end
+        c[n + 1][n + 1] = 1e-4
+        local to = coordinates.new(x, low, high, c, ridges)
+        local f = posterior.density(r.problem, to, mu, width, true)
+        local w = {}
+        for k = 1, n + 1 do w[k] = 0.3 * math.sin(7 * k) end
+        local _, g = f(mc.tensor(w))
+        for k = 1, n + 1 do
+          local h = 1e-4
+          local up, down = { unpack(w) }, { unpack(w) }
+          up[k], down[k] = up[k] + h, down[k] - h
+          local slope = (f(mc.tensor(up)):item() - f(mc.tensor(down)):item()) / (2 * h)
+          near(slope, g[k]:item(), 2e-5 * (1 + math.abs(slope)), ('%s, coordinate %d'):format(prior, k))
+        end
+      end
+    end
+  end)
+
+  it('agrees with the integral over two parameters', function()
+    local fixed = {}
+    for name, v in pairs(fit_b.values) do
+      if name ~= 'alpha' and name ~= 'phi0' then fixed[name] = v end
+    end
+    local r = xpcs.fit(b, { sigma = B.sigma, fixed = fixed, initial = fit_b.values and { alpha = fit_b.values.alpha,
+      phi0 = fit_b.values.phi0 } })
+    local s = posterior.run(r, { draws = 300, warmup = 100, chains = 2, priors = { phi0 = { 3, 0.2 } } })
+    -- by the trapezoid on a grid of 5 standard errors, prior included
+    local sums = { 0, 0, 0, 0, 0 }
+    for i = -20, 20 do
+      for j = -20, 20 do
+        local x = { r.point.x[1] + i / 4 * r.errors.alpha, r.point.x[2] + j / 4 * r.errors.phi0 }
+        local z = (x[2] - 3) / 0.2
+        local p = math.exp(r.cost - r.problem:at(x).cost - 0.5 * z * z)
+        sums[1], sums[2], sums[3] = sums[1] + p, sums[2] + p * x[1], sums[3] + p * x[2]
+        sums[4], sums[5] = sums[4] + p * x[1] ^ 2, sums[5] + p * x[2] ^ 2
+      end
+    end
+    for k, name in ipairs { 'alpha', 'phi0' } do
+      local mean = sums[k + 1] / sums[1]
+      local sd = math.sqrt(sums[k + 3] / sums[1] - mean ^ 2)
+      local x = s.posterior[name]
+      near(mean, mc.mean(x):item(), 0.25 * sd, name)
+      near(sd, mc.std(x):item(), 0.2 * sd, 'sd of ' .. name)
+    end
+    assert.same({ 'alpha', 'phi0' }, s.names)
+  end)
+
+  it('moves along the ridge of set B in few steps, without divergences, to the errors of the fit', function()
+    local s = posterior.run(fit_b, { draws = 80, warmup = 120, chains = 2 })
+    assert.is_true(s.gradients < 40 * 400, s.gradients)
+    assert.is_true(mc.sum(s.sample_stats.diverging:to 'f64'):item() <= 3)
+    for i, name in ipairs(s.names) do
+      local row = s.table
+      near(fit_b.values[name], row.mean[i]:item(), 1.2 * fit_b.errors[name], name)
+      assert.is_true(row.sd[i]:item() > 0.5 * fit_b.errors[name] and row.sd[i]:item() < 2 * fit_b.errors[name], name)
+      assert.is_true(row.rhat[i]:item() < 1.2, name)
+    end
+  end)
+
+  it('draws the noise when no sigma was given', function()
+    local r = xpcs.fit(a, { scaling = 'individual' }) -- sigma 0.01 is assumed; it is 0.003 to 0.005
+    local s = posterior.run(r, { draws = 60, warmup = 80, chains = 1 })
+    assert.is_true(s.noise_is_free)
+    local want = math.sqrt(r.reduced_chi2)
+    local noise = s.posterior.noise
+    near(want, mc.mean(noise):item(), 3 * want / math.sqrt(2 * a.points))
+    near(want / math.sqrt(2 * a.points), mc.std(noise):item(), 0.5 * want / math.sqrt(2 * a.points))
+    assert.is_false(posterior.run(r, { draws = 10, warmup = 20, chains = 1, noise = 'fixed' }).noise_is_free)
+  end)
+
+  it('is stopped, keeps its draws, and goes on to the bits of a run that was not stopped', function()
+    local o = { draws = 10, warmup = 24, chains = 2, seed = 5 }
+    local whole = posterior.run(fit_a, o)
+    o.checkpoint, o.every = folder .. '/cp', 0
+    local run = xpcs.pass.run
+    for _, after in ipairs { 90, 330 } do
+      local left = after
+      local function stopping(...)
+        left = left - 1
+        if left == 0 then error('interrupted', 0) end
+        return run(...)
+      end
+      xpcs.pass.run = stopping
+      local ok, cut = pcall(posterior.run, fit_a, o)
+      xpcs.pass.run = run
+      assert.is_true(not ok or cut.interrupted == 'interrupted')
+      if ok then
+        local k = cut.positions.shape[2]
+        local chains = cut.positions.shape[1]
+        assert.is_true(mc.array_equal(whole.positions[{ { 1, chains }, { 1, k } }], cut.positions))
+      end
+      local r = posterior.run(fit_a, o)
+      assert.is_true(r.resumed)
+      assert.is_true(mc.array_equal(whole.positions, r.positions))
+      assert.equal(whole.gradients, r.gradients)
+      assert.is_falsy(mc.file.exists(folder .. '/cp/xpcs_posterior.h5'))
+    end
+  end)
+
+  it('combines shards as upstream does, near the posterior of all data', function()
+    local s = xpcs.shards.run(fit_a, { shards = 2, draws = 100, warmup = 80, chains = 2 })
+    assert.equal(a.points, s.shards[1].points + s.shards[2].points)
+    assert.is_true(math.abs(s.shards[1].points - a.points / 2) < 6 * math.sqrt(a.points) / 2)
+    for k, name in ipairs(fit_a.names) do
+      near(fit_a.values[name], s.mean[k], 1.2 * fit_a.errors[name], name)
+      assert.is_true(s.sd[k] > 0.6 * fit_a.errors[name] and s.sd[k] < 1.6 * fit_a.errors[name], name)
+    end
+    local ok, why = pcall(xpcs.shards.run, fit_a, { shards = 20 })
+    assert.is_false(ok)
+    assert.is_truthy(why:find('make fewer', 1, true))
+  end)
+
+  it('writes samples for ArviZ, diagnostics and figures', function()
+    local s = posterior.run(fit_b, { draws = 20, warmup = 40, chains = 2 })
+    local files = xpcs.posterior_files.write(folder, s)
+    assert.same({ 'samples.npz', 'diagnostics.json', 'parameters.json', 'trace.svg', 'corner.svg', 'marginals.svg',
+      'posterior_predictive.svg' }, files)
+    local z = mc.load(folder .. '/samples.npz')
+    assert.same({ 2, 20 }, { z['posterior/D0']:size() })
+    assert.is_true(mc.array_equal(s.posterior.phi0, z['posterior/phi0']))
+    for _, name in ipairs { 'lp', 'energy', 'diverging', 'acceptance_rate', 'step_size', 'tree_depth' } do
+      assert.is_truthy(z['sample_stats/' .. name], name)
+    end
+    assert.equal(3, z['posterior_predictive/c2'].ndim)
+    assert.equal(z['posterior_predictive/c2'].shape[3], z['observed_data/c2'].shape[1])
+    local d = mc.load(folder .. '/diagnostics.json')
+    for _, name in ipairs { 'max_rhat', 'min_ess', 'divergences', 'energy_bfmi', 'gradients', 'warnings' } do
+      assert.is_truthy(d[name], name)
+    end
+    assert.is_false(d.converged)
+  end)
+end)
