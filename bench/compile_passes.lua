@@ -1,9 +1,9 @@
 -- compile_passes.lua - what the passes of mc.compile do to named examples: steps, memory, time, with and without them.
 --
--- usage: mascon bench/compile_passes.lua [--save]     prints the table; --save keeps it for the page (stored/compile_passes.md)
--- Three columns of time: plain Lua, the log replayed with every pass switched off, and all passes. The vector machine
--- is used throughout, so that the difference is the passes' own. A last column has the compiled code on top. Holds the
--- examples.
+-- usage: mascon bench/compile_passes.lua [--save]     prints the table; --save keeps it for the page
+-- (stored/compile_passes.md) Three columns of time: plain Lua, the log replayed with every pass switched off, and all
+-- passes. The vector machine is used throughout, so that the difference is the passes' own. A last column has the
+-- compiled code on top. Holds the examples.
 local folder = arg[0]:match '^(.*)/[^/]*$' or '.'
 package.path = folder .. '/?.lua;' .. package.path
 local mc = require 'mascon'

@@ -1,6 +1,7 @@
 -- fft_engines.lua - our transform beside FFTW, one core, best of six: the measurement behind mci_fft_own_suits (runtime/device/mc_fft_own.c).
 --
--- usage: mascon bench/fft_engines.lua    (prints kind, dtype, length, rows, time of ours over that of FFTW, time of FFTW in us; two minutes)
+-- usage: mascon bench/fft_engines.lua    (prints kind, dtype, length, rows, time of ours over that of FFTW, time of
+-- FFTW in us; two minutes)
 local mc = require "mascon"
 mc.set_num_threads(1)
 local function clock() return os.clock() end

@@ -1,16 +1,13 @@
 -- pac_statistics.lua - power and false alarms of every correction of PAC's p-values, on three generators.
 --
 -- usage: mascon bench/pac_statistics.lua [RECORDINGS [CHANNELS [PART]]] (100 recordings of 4 channels, all parts).
--- Prints the tables of
--- docs/pac-statistics.md. PART: corrections, rows, contrast.
--- corrections: per recording CHANNELS channels of 20 s at 512 Hz, 10 x 10 default bands, all circular shifts. With
--- coupling, the first channel carries it (16 -> 100
--- Hz), the others have the same rhythm and carrier uncoupled; without, none does. found: some pair of the coupled channel with bands that hold both
--- frequencies has p < 0.05. false alarm: some pair of a recording without coupling has p < 0.05. beside: some pair of an uncoupled channel of a
--- recording with coupling has.
--- rows: false alarms in rows of 5 and 10 s without coupling, with all shifts and with small ones left out.
--- contrast: 30 trials of 2 s of each of two conditions, 2 channels; in condition A the first is coupled. 200
--- permutations.
+-- Prints the tables of docs/pac-statistics.md. PART: corrections, rows, contrast. corrections: per recording CHANNELS
+-- channels of 20 s at 512 Hz, 10 x 10 default bands, all circular shifts. With coupling, the first channel carries it
+-- (16 -> 100 Hz), the others have the same rhythm and carrier uncoupled; without, none does. found: some pair of the
+-- coupled channel with bands that hold both frequencies has p < 0.05. false alarm: some pair of a recording without
+-- coupling has p < 0.05. beside: some pair of an uncoupled channel of a recording with coupling has. rows: false
+-- alarms in rows of 5 and 10 s without coupling, with all shifts and with small ones left out. contrast: 30 trials of
+-- 2 s of each of two conditions, 2 channels; in condition A the first is coupled. 200 permutations.
 local mc = require 'mascon'
 local pac = mc.pac
 local g = pac.generate

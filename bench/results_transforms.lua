@@ -1,6 +1,7 @@
 -- results_transforms.lua - the page's tables of transformed functions: plain and compiled beside the peers, first calls, peaks of memory.
 --
--- section(ours, theirs) -> text. A ratio is the fastest peer's time / ours compiled, the median over rounds. May not run anything.
+-- section(ours, theirs) -> text. A ratio is the fastest peer's time / ours compiled, the median over rounds. May not
+-- run anything.
 local measure = require 'measure'
 local M = {}
 

@@ -1,7 +1,8 @@
 -- rows.lua - rows of benches on disk: writing, reading, comparing; the facts of the machine that every row carries.
 --
--- One JSON object per line. Two rows are compared when name, threads, processor and kernels agree: numbers of different machines say
--- nothing about our code. A loss counts when the fast tenth of the new run is more than 5 % behind the slow tenth of the old one.
+-- One JSON object per line. Two rows are compared when name, threads, processor and kernels agree: numbers of
+-- different machines say nothing about our code. A loss counts when the fast tenth of the new run is more than 5 %
+-- behind the slow tenth of the old one.
 local mc = require 'mascon'
 local M = {}
 

@@ -1,12 +1,13 @@
 /* mck.h - what every kernel has: scalar types and the suffix of the instruction level.
  *
  * A kernel is arithmetic on raw pointers that are checked, promoted and collapsed: it cannot fail,
- * allocate, lock or log. The kernels of a family share one signature, `void fn(const mck_<family> *)`;
- * the struct stands in mck_<family>.h, so that a change of it compiles that family alone. Kernel
- * files are compiled once for each level with -DMC_ISA=v2|v3|v4 and name their functions through
- * MCK(name), which appends the level. Sizes and strides are int64_t in elements. Output, inputs,
- * parameters, in that order. Letters in all families: n elements of a row, m rows (or batch).
- * Rows are 64-byte aligned where the runtime made the buffer, else aligned to their elements. */
+ * allocate, lock or log. The kernels of a family share one signature, `void fn(const mck_<family>
+ * *)`; the struct stands in mck_<family>.h, so that a change of it compiles that family alone.
+ * Kernel files are compiled once for each level with -DMC_ISA=v2|v3|v4 and name their functions
+ * through MCK(name), which appends the level. Sizes and strides are int64_t in elements. Output,
+ * inputs, parameters, in that order. Letters in all families: n elements of a row, m rows (or
+ * batch). Rows are 64-byte aligned where the runtime made the buffer, else aligned to their
+ * elements. */
 #ifndef MCK_H
 #define MCK_H
 

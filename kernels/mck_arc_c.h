@@ -1,8 +1,8 @@
 /* mck_arc_c.h - complex inverse functions, logarithms to other bases, and exp and log near 0 and 1.
  *
- * Owns: asin acos atan asinh acosh atanh, log2 log10 log1p, expm1 and round on mck_c64 and mck_c128,
- * with the special values of the Python array API standard (those of C99 Annex G). May not know any
- * kernel. Errors are normwise, as in mck_math_c.h, measured by tests/c/ulp.c.
+ * Asin acos atan asinh acosh atanh, log2 log10 log1p, expm1 and round on mck_c64 and mck_c128,
+ * with the special values of the Python array API standard (those of C99 Annex G). Errors are
+ * normwise, as in mck_math_c.h, measured by tests/c/ulp.c.
  *
  * asin and acos: with r = |z + 1|, s = |z - 1|, a = (r + s) / 2 and b = Re z / a the results are
  * asin b (or an arc tangent where b is close to 1) and log(a + sqrt(a^2 - 1)). Every difference is

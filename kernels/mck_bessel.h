@@ -1,8 +1,9 @@
 /* mck_bessel.h - Bessel functions of orders 0 and 1: J, Y, I, K and the scaled I, K.
  *
- * Owns the functions that loops live on: branch-free under the contract of mck_math.h, polynomials on two or three intervals chosen by
- * selects (tests/golden/special_fits.py), Hankel's form with fitted modulus functions beyond 8. Where J and Y oscillate the error is
- * absolute in units of the amplitude; accuracy in tests/golden/accuracy_special.lua. Other orders: mck_bessel_order.h. */
+ * The functions that loops live on: branch-free under the contract of mck_math.h, polynomials on
+ * two or three intervals chosen by selects (tests/golden/special_fits.py), Hankel's form with
+ * fitted modulus functions beyond 8. Where J and Y oscillate the error is absolute in units of the
+ * amplitude; accuracy in tests/golden/accuracy_special.lua. Other orders: mck_bessel_order.h. */
 #ifndef MCK_BESSEL_H
 #define MCK_BESSEL_H
 

@@ -1,10 +1,12 @@
-/* mck_bessel_order.h - Bessel functions of any real order: J, Y, I, K and the scaled forms, and the spherical j, y.
+/* mck_bessel_order.h - Bessel functions of any real order: J, Y, I, K and the scaled forms, and
+ * the spherical j, y.
  *
- * Owns four methods and the choice between them: for small x Temme's series (On the numerical evaluation of the ordinary Bessel function of
- * the second kind, 1976; of the modified one, 1975), else continued fractions for J'/J (DLMF 10.10, 3.10) and the Hankel
- * function (Steed's method, Coulomb wave functions with continued fractions, 1974; for K 10.33 by the same means) with recurrence in the
- * order; Hankel's expansion for large x (10.17, 10.40); for large order Debye's (10.19, 10.41) and,
- * where order and argument meet, Olver's uniform one (10.20). May not know tensors. */
+ * Four methods and the choice between them: for small x Temme's series (On the numerical
+ * evaluation of the ordinary Bessel function of the second kind, 1976; of the modified one, 1975),
+ * else continued fractions for J'/J (DLMF 10.10, 3.10) and the Hankel function (Steed's method,
+ * Coulomb wave functions with continued fractions, 1974; for K 10.33 by the same means) with
+ * recurrence in the order; Hankel's expansion for large x (10.17, 10.40); for large order Debye's
+ * (10.19, 10.41) and, where order and argument meet, Olver's uniform one (10.20). */
 #ifndef MCK_BESSEL_ORDER_H
 #define MCK_BESSEL_ORDER_H
 

@@ -1,11 +1,9 @@
-/* mck_bessel_phase.h - what J and Y of large order have in their exponent or phase, to more than
- * double precision.
+/* mck_bessel_phase.h - exponent and phase of J and Y of large order, to more than double precision.
  *
- * Below the turning point J falls like e^-w with w = v (artanh t - t), past it it oscillates with
- * the phase w - pi / 4,
- * w = v (t - arctan t), where t = sqrt(|v^2 - x^2|) / v. An error of w is a relative error of the
- * result, and both terms of w are v / t^2 times larger than it or more, so w is
- * a pair. May not know tensors. */
+ * Below the turning point J falls like e^-w with w = v (artanh t - t); past it, it oscillates with
+ * the phase w - pi / 4, w = v (t - arctan t), where t = sqrt(|v^2 - x^2|) / v. An error of w is a
+ * relative error of the result, and both terms of w are some 3 / t^2 times larger than w, so that w
+ * is a pair. */
 #ifndef MCK_BESSEL_PHASE_H
 #define MCK_BESSEL_PHASE_H
 

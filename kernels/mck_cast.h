@@ -1,7 +1,8 @@
 /* mck_cast.h - conversions that C leaves undefined or does not have.
  *
- * Owns float -> integer (truncation; out of range saturates, NaN gives 0: defined on every machine, unlike the C cast), f16 and
- * bf16 <-> f32 (round to nearest, ties to even). Branch-free, so that loops vectorise. */
+ * Float -> integer (truncation; out of range saturates, NaN gives 0: defined on every machine,
+ * unlike the C cast), f16 and bf16 <-> f32 (round to nearest, ties to even). Branch-free, so that
+ * loops vectorise. */
 #ifndef MCK_CAST_H
 #define MCK_CAST_H
 

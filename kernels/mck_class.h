@@ -1,6 +1,8 @@
-/* mck_class.h - classification and parts of numbers in the expression language, and the named fused multiply-add.
+/* mck_class.h - classification and parts of numbers in the expression language, and the named
+ * fused multiply-add.
  *
- * Owns isnan, isinf, isfinite, signbit (by comparisons and bits, so that loops vectorise), make/real/imag of complex numbers, fma. */
+ * Isnan, isinf, isfinite, signbit (by comparisons and bits, so that loops vectorise),
+ * make/real/imag of complex numbers, fma. */
 #ifndef MCK_CLASS_H
 #define MCK_CLASS_H
 

@@ -1,7 +1,8 @@
 /* mck_distribution.h - parts of distributions that are no compositions of the special functions.
  *
- * Owns the densities' common factors, quantiles of counting distributions (smallest k whose distribution function reaches p), the hypergeometric and
- * the von Mises distribution function. Accuracy: tests/golden/accuracy_special.lua. May not know tensors. */
+ * The densities' common factors, quantiles of counting distributions (smallest k whose
+ * distribution function reaches p), the hypergeometric and the von Mises distribution function.
+ * Accuracy: tests/golden/accuracy_special.lua. */
 #ifndef MCK_DISTRIBUTION_H
 #define MCK_DISTRIBUTION_H
 

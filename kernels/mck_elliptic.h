@@ -1,8 +1,9 @@
 /* mck_elliptic.h - elliptic integrals and Jacobi's functions, by parameter m = k^2.
  *
- * Owns Carlson's symmetric integrals RC, RD, RF, RG, Legendre's K, E (complete and not) and sn, cn, dn, am. Duplication until the arguments
- * agree to two digits, then the seventh-order series of DLMF 19.36 (Numerical computation of real or complex elliptic integrals,
- * 1995); complete integrals by the arithmetic-geometric mean. Accuracy: tests/golden/accuracy_special.lua. May not know tensors. */
+ * Carlson's symmetric integrals RC, RD, RF, RG, Legendre's K, E (complete and not) and sn, cn, dn,
+ * am. Duplication until the arguments agree to two digits, then the seventh-order series of DLMF
+ * 19.36 (Numerical computation of real or complex elliptic integrals, 1995); complete integrals by
+ * the arithmetic-geometric mean. Accuracy: tests/golden/accuracy_special.lua. */
 #ifndef MCK_ELLIPTIC_H
 #define MCK_ELLIPTIC_H
 

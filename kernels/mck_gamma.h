@@ -1,8 +1,9 @@
 /* mck_gamma.h - the gamma function and its relatives: beta, ratios, digamma, zeta.
  *
- * Owns the arithmetic in pairs of doubles that the powers x^a of this family need (their exponents are large, so that an error of one
- * unit in them would cost hundreds in the result), and gamma, rgamma, beta, betaln, comb, perm, poch, digamma, polygamma, zeta. Scalar
- * functions that stand once per object; f32 is f64 rounded once. Accuracy: tests/golden/accuracy_special.lua. May not know tensors. */
+ * The arithmetic in pairs of doubles that the powers x^a of this family need (their exponents are
+ * large, so that an error of one unit in them would cost hundreds in the result), and gamma,
+ * rgamma, beta, betaln, comb, perm, poch, digamma, polygamma, zeta. Scalar functions that stand
+ * once per object; f32 is f64 rounded once. Accuracy: tests/golden/accuracy_special.lua. */
 #ifndef MCK_GAMMA_H
 #define MCK_GAMMA_H
 

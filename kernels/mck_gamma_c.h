@@ -1,9 +1,11 @@
 /* mck_gamma_c.h - the logarithm of the gamma function of complex numbers, on its principal branch.
  *
- * Owns log Gamma for mck_c128, mck_c64 and its real restriction. The branch is the continuation from the positive reals with the cut along
- * the negative ones, not the logarithm of gamma. Four ways: near 0, 1 and 2 the series about 2 (DLMF 5.7.3) with the recurrence, so that the zeros at 1
- * and 2 keep their digits; Stirling's series far away; upward recurrence with the turns of the product counted; reflection: Computing
- * the principal branch of log-gamma, 1997. Errors are normwise, as in mck_math_c.h. May not know tensors. */
+ * Log Gamma for mck_c128, mck_c64 and its real restriction. The branch is the continuation from
+ * the positive reals with the cut along the negative ones, not the logarithm of gamma. Four ways:
+ * near 0, 1 and 2 the series about 2 (DLMF 5.7.3) with the recurrence, so that the zeros at 1 and
+ * 2 keep their digits; Stirling's series far away; upward recurrence with the turns of the product
+ * counted; reflection: Computing the principal branch of log-gamma, 1997. Errors are normwise, as
+ * in mck_math_c.h. */
 #ifndef MCK_GAMMA_C_H
 #define MCK_GAMMA_C_H
 

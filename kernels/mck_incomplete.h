@@ -1,9 +1,11 @@
 /* mck_incomplete.h - incomplete gamma and beta functions and their inverses.
  *
- * Owns gammainc, gammaincc, betainc, betaincc, their inverses, and the quantile of Student's t. Each function has one core that knows
- * which tail is wanted, so that the small tail never comes from 1 - large. The inverses run Halley's method on the logarithm of the smaller tail
- * over the logarithm (gamma) or logit (beta) of the variable: that curve is concave because both densities are log-concave
- * there; a bracket keeps the iteration inside. Accuracy: tests/golden/accuracy_special.lua. May not know tensors. */
+ * Gammainc, gammaincc, betainc, betaincc, their inverses, and the quantile of Student's t. Each
+ * function has one core that knows which tail is wanted, so that the small tail never comes from 1
+ * - large. The inverses run Halley's method on the logarithm of the smaller tail over the
+ * logarithm (gamma) or logit (beta) of the variable: that curve is concave because both densities
+ * are log-concave there; a bracket keeps the iteration inside. Accuracy:
+ * tests/golden/accuracy_special.lua. */
 #ifndef MCK_INCOMPLETE_H
 #define MCK_INCOMPLETE_H
 

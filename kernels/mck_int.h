@@ -1,7 +1,8 @@
 /* mck_int.h - integer and boolean scalars of the expression language.
  *
- * Owns the functions mck_<fn>_<dtype> for bool, u8, i8, i16, i32, i64 that rows of ops.lua name. Division by zero is caught by the
- * row's guard before; here it gives 0 so that no instruction traps. Wrap-around is modulo 2^bits. */
+ * The functions mck_<fn>_<dtype> for bool, u8, i8, i16, i32, i64 that rows of ops.lua name.
+ * Division by zero is caught by the row's guard before; here it gives 0 so that no instruction
+ * traps. Wrap-around is modulo 2^bits. */
 #ifndef MCK_INT_H
 #define MCK_INT_H
 

@@ -1,8 +1,10 @@
-/* mck_integrals.h - the error-function family and the exponential, trigonometric and Fresnel integrals; Lambert's W; Owen's T.
+/* mck_integrals.h - the error-function family and the exponential, trigonometric and Fresnel
+ * integrals; Lambert's W; Owen's T.
  *
- * Owns erfcx, erfi, dawsn, erfcinv, log_ndtr, exp1, expi, expn, si, ci, shi, chi, fresnel_s, fresnel_c, lambertw on its two real branches, owens_t.
- * Piecewise polynomials of tests/golden/special_fits.py on the integral with its leading behaviour divided out; scalar.
- * Accuracy: tests/golden/accuracy_special.lua. May not know tensors. */
+ * Erfcx, erfi, dawsn, erfcinv, log_ndtr, exp1, expi, expn, si, ci, shi, chi, fresnel_s, fresnel_c,
+ * lambertw on its two real branches, owens_t. Piecewise polynomials of
+ * tests/golden/special_fits.py on the integral with its leading behaviour divided out; scalar.
+ * Accuracy: tests/golden/accuracy_special.lua. */
 #ifndef MCK_INTEGRALS_H
 #define MCK_INTEGRALS_H
 

@@ -1,10 +1,12 @@
-/* mck_lanes.h - the few vector operations that kernels with hand-written lanes are built from, per ISA level.
+/* mck_lanes.h - the few vector operations that kernels with hand-written lanes are built from, per
+ * ISA level.
  *
  * Why not plain loops: gcc 12 unrolls loops over a fixed number of lanes before it vectorises them
- * and then keeps the accumulators in memory; the shifted bin sums of coupling ran 10 times slower that way
- * (2.3e9 against 2.6e10 additions a second, one Zen 3 core). Every operation is lane by lane and
- * correctly rounded, so a result does not depend on the vector width: v3 and v4 agree bitwise.
- * muladd is fused where the level has FMA, two roundings on v2; wide loads as many numbers as a vector of f64 holds. Knows no family. */
+ * and then keeps the accumulators in memory; the shifted bin sums of coupling ran 10 times slower
+ * that way (2.3e9 against 2.6e10 additions a second, one Zen 3 core). Every operation is lane by
+ * lane and correctly rounded, so a result does not depend on the vector width: v3 and v4 agree
+ * bitwise. muladd is fused where the level has FMA, two roundings on v2; wide loads as many
+ * numbers as a vector of f64 holds. Knows no family. */
 #ifndef MCK_LANES_H
 #define MCK_LANES_H
 

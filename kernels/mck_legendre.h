@@ -1,7 +1,7 @@
 /* mck_legendre.h - Legendre polynomials and associated functions of whole degree and order.
  *
- * Owns eval_legendre, lpmv (with the Condon-Shortley phase) and the functions normalised on the sphere. Upward recurrence in the degree, which
- * is stable on [-1, 1] (DLMF 14.10.3). May not know tensors. */
+ * Eval_legendre, lpmv (with the Condon-Shortley phase) and the functions normalised on the sphere.
+ * Upward recurrence in the degree, which is stable on [-1, 1] (DLMF 14.10.3). */
 #ifndef MCK_LEGENDRE_H
 #define MCK_LEGENDRE_H
 

@@ -1,7 +1,7 @@
 /* mck_math.h - elementary functions for kernel loops: what both precisions share.
  *
- * Owns: MC_MULADD, the bit helpers, the fix-ups and the contract below; includes the functions
- * themselves. May not know tensors, kernels or the op table.
+ * MC_MULADD, the bit helpers, the fix-ups and the contract below; includes the functions
+ * themselves.
  *
  * Contract. mck_<fn>_f32 and mck_<fn>_f64 are pure and branch-free: a plain loop over them
  * vectorises under `-O3 -ffp-contract=off -fno-math-errno -fno-trapping-math`. Special values

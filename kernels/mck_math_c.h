@@ -1,10 +1,10 @@
 /* mck_math_c.h - complex arithmetic and elementary functions on mck_c64 and mck_c128.
  *
- * Owns: the complex functions and their special values (C99 Annex G where a limit exists). May not
- * know any kernel. add, sub, neg, conj, mul and div are branch-free and vectorise; the rest are
- * plain scalar code on the real functions of mck_math.h. Transcendental c64 functions are the c128
- * ones rounded once. Errors are normwise: |got - exact| in ULP of |exact|, measured by
- * tests/c/ulp.c. A product may lose all digits of one component by cancellation. */
+ * The complex functions and their special values (C99 Annex G where a limit exists). add, sub,
+ * neg, conj, mul and div are branch-free and vectorise; the rest are plain scalar code on the real
+ * functions of mck_math.h. Transcendental c64 functions are the c128 ones rounded once. Errors are
+ * normwise: |got - exact| in ULP of |exact|, measured by tests/c/ulp.c. A product may lose all
+ * digits of one component by cancellation. */
 #ifndef MCK_MATH_C_H
 #define MCK_MATH_C_H
 

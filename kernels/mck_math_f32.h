@@ -1,9 +1,8 @@
 /* mck_math_f32.h - elementary functions on f32. Included by mck_math.h only, which has the rules.
  *
- * Owns: the f32 functions. May not know complex or any kernel. Two kinds: those that networks and
- * filters live on are computed in f32 throughout; the others widen to f64, where a short
- * polynomial gives nearly correct rounding and no care for overflow is needed, at about twice the
- * cost. Section heads say which. */
+ * The f32 functions. Two kinds: those that networks and filters live on are computed in f32
+ * throughout; the others widen to f64, where a short polynomial gives nearly correct rounding and
+ * no care for overflow is needed, at about twice the cost. Section heads say which. */
 #ifndef MCK_MATH_F32_H
 #define MCK_MATH_F32_H
 

@@ -1,9 +1,9 @@
 /* mck_math_f64.h - elementary functions on f64. Included by mck_math.h only, which has the rules.
  *
- * Owns: the f64 functions and the cores (reduction, log split, exponent scaling) that f32 borrows
- * where it computes in f64. May not know f32, complex or any kernel. Idea: reduce to a small
- * interval with constants split so that the products are exact, evaluate one minimax polynomial
- * for all lanes, rebuild, then patch special values by selects. */
+ * The f64 functions and the cores (reduction, log split, exponent scaling) that f32 borrows where
+ * it computes in f64. Idea: reduce to a small interval with constants split so that the products
+ * are exact, evaluate one minimax polynomial for all lanes, rebuild, then patch special values by
+ * selects. */
 #ifndef MCK_MATH_F64_H
 #define MCK_MATH_F64_H
 

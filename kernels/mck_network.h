@@ -1,8 +1,9 @@
-/* mck_network.h - the comparators of a merge exchange sort of 32 elements, as a list for C(i, j), i < j.
+/* mck_network.h - the comparators of a merge exchange sort of 32 elements, as a list for C(i, j),
+ * i < j.
  *
- * Without the comparators that name an element from n on it sorts n elements: what is missing would be
- * larger than all. Knows no numbers.
- * Source: The art of computer programming 3, 1998, algorithm 5.2.2M. */
+ * Without the comparators that name an element from n on it sorts n elements: what is missing
+ * would be larger than all. Knows no numbers. Source: The art of computer programming 3, 1998,
+ * algorithm 5.2.2M. */
 #ifndef MCK_NETWORK_H
 #define MCK_NETWORK_H
 

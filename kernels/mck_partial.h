@@ -1,7 +1,7 @@
 /* mck_partial.h - partial results of reductions that need more than one number.
  *
- * A kernel gives one struct per row piece (or column piece); the kernel <name>_fold joins
- * k->n of them per row, row_stride and elem_stride apart, in a binary tree that depends on k->n alone. */
+ * A kernel gives one struct per row piece (or column piece); the kernel <name>_fold joins k->n of
+ * them per row, row_stride and elem_stride apart, in a binary tree that depends on k->n alone. */
 #ifndef MCK_PARTIAL_H
 #define MCK_PARTIAL_H
 

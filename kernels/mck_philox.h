@@ -1,15 +1,15 @@
 /* mck_philox.h - Philox4x32-10 and the maps from its words to numbers, one text for C and CUDA.
  *
- * Owns: the layout of a stream. Block b of stream s under a key is the image of the counter { lo32
- * b, hi32 b, lo32 s, hi32 s }, four 32-bit words. Element i of a 32-bit distribution is word i mod
- * 4 of block i div 4; element i of a 64-bit one is the words 2(i mod 2), 2(i mod 2) + 1 of block i
- * div 2, low half first. Distributions that take several numbers or throw some away own a block per
- * element: attempt t of part c of element i < 2^48 is block i + t 2^48 + c 2^56. Normals come in pairs (elements 2j and 2j+1) from two neighbouring draws.
- * So every number is a function of (key, stream, index): no state, any split, any order. Only exact
- * integer steps and single rounded +, *, / and sqrt stand here, in a fixed order: built without
- * contraction
- * (-ffp-contract=off, -fmad=false) every machine gives the same bits. Knows nothing else.
- * Source: Parallel random numbers: as easy as 1, 2, 3 (2011), the 4x32 generator with 10 rounds;
+ * The layout of a stream. Block b of stream s under a key is the image of the counter { lo32 b,
+ * hi32 b, lo32 s, hi32 s }, four 32-bit words. Element i of a 32-bit distribution is word i mod 4
+ * of block i div 4; element i of a 64-bit one is the words 2(i mod 2), 2(i mod 2) + 1 of block i
+ * div 2, low half first. Distributions that take several numbers or throw some away own a block
+ * per element: attempt t of part c of element i < 2^48 is block i + t 2^48 + c 2^56. Normals come
+ * in pairs (elements 2j and 2j+1) from two neighbouring draws. So every number is a function of
+ * (key, stream, index): no state, any split, any order. Only exact integer steps and single
+ * rounded +, *, / and sqrt stand here, in a fixed order: built without contraction
+ * (-ffp-contract=off, -fmad=false) every machine gives the same bits. Knows nothing else. Source:
+ * Parallel random numbers: as easy as 1, 2, 3 (2011), the 4x32 generator with 10 rounds;
  * Box-Muller, 1958. */
 #ifndef MCK_PHILOX_H
 #define MCK_PHILOX_H

@@ -1,8 +1,8 @@
 /* mck_special.h - special functions for kernel loops: the short ones, and the door to the others.
  *
- * Owns ndtr, ndtri, erfinv, erfcinv and the elementary combinations (xlogy, logit, ...), branch-free under the contract of mck_math.h; includes the
- * families, one header per concept. Special values are the limits of the function, outside its domain NaN; f32 is f64
- * rounded once throughout. May not know tensors or the op table. */
+ * Ndtr, ndtri, erfinv, erfcinv and the elementary combinations (xlogy, logit, ...), branch-free
+ * under the contract of mck_math.h; includes the families, one header per concept. Special values
+ * are the limits of the function, outside its domain NaN; f32 is f64 rounded once throughout. */
 #ifndef MCK_SPECIAL_H
 #define MCK_SPECIAL_H
 

@@ -1,7 +1,8 @@
 /* mck_special_fit.h - polynomials and tables behind the special functions.
  *
- * Owns numbers only. Made by tests/golden/special_fits.py (mpmath, 40 digits), which says how; each function names what it fits, its variable
- * u, and the rest of the cut series against the smallest value on the interval (the largest where the function has a zero). */
+ * Numbers only. Made by tests/golden/special_fits.py (mpmath, 40 digits), which says how; each
+ * function names what it fits, its variable u, and the rest of the cut series against the smallest
+ * value on the interval (the largest where the function has a zero). */
 #ifndef MCK_SPECIAL_FIT_H
 #define MCK_SPECIAL_FIT_H
 

@@ -1,8 +1,9 @@
 /* mck_struve.h - Struve functions H and the modified L, of real order and argument.
  *
- * Owns the choice between two ways: expansions for large x (DLMF 11.6.1, 11.6.2: Y or I plus a series cut at its smallest term), taken where that
- * term is below a rounding, and else the power series (DLMF 11.2.1, 11.2.2), whose sum is carried in pairs of doubles since that of H cancels
- * by up to e^36. May not know tensors. */
+ * The choice between two ways: expansions for large x (DLMF 11.6.1, 11.6.2: Y or I plus a series
+ * cut at its smallest term), taken where that term is below a rounding, and else the power series
+ * (DLMF 11.2.1, 11.2.2), whose sum is carried in pairs of doubles since that of H cancels by up to
+ * e^36. */
 #ifndef MCK_STRUVE_H
 #define MCK_STRUVE_H
 

@@ -309,9 +309,10 @@ typedef struct mc_reduction {
     void (*finish)(const void *state, void *const *out);
     int64_t bytes; /* of a state */
 } mc_reduction;
-/* m rows of n elements, contiguous, into m results each. */
-MC_API int mc_kernel_reduce(const mc_reduction *r, int64_t m, int64_t n, int nin,
-                            mc_tensor *const *in, int nout, mc_tensor *const *out);
+/* Makes it an op: operands of these dtypes and of one shape, reduced along their last axis. Its
+ * number, or -1 with the error set; code and op stay until the process ends. */
+MC_API int mc_kernel_row(const char *name, const mc_reduction *r, int nin, const int8_t *in,
+                         int nout, const int8_t *out);
 /* A user's function over [first, last); called for pieces of [0, n) of `grain` elements. shape[k]:
  * sizes of input k. */
 typedef void (*mc_range_kernel)(int64_t first, int64_t last, void *const *out,

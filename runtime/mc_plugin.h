@@ -1,7 +1,9 @@
-/* mc_plugin.h - the one header of a workflow's native part: ops written in C, added to the library when the workflow is loaded.
+/* mc_plugin.h - the one header of a workflow's native part: ops written in C, added to the library
+ * when the workflow is loaded.
  *
- * A workflow NAME is a folder workflows/NAME/ with init.lua. Its native part is a shared object mc_wf_NAME.so and a list of rows, rows.lua, both
- * in that folder (those of mascon itself are built from kernels/workflows/NAME/). In Lua require('mascon.workflow').native 'NAME' loads both
+ * A workflow NAME is a folder workflows/NAME/ with init.lua. Its native part is a shared object
+ * mc_wf_NAME.so and a list of rows, rows.lua, both in that folder (those of mascon itself are
+ * built from kernels/workflows/NAME/). In Lua require('mascon.workflow').native 'NAME' loads both
  * and gives the functions; a row has the fields of the op table (runtime/ops/ops.lua). In C:
  *
  *   #include "mc_plugin.h"
@@ -21,10 +23,11 @@
  *
  *   gcc -std=c11 -O3 -march=x86-64-v3 -ffp-contract=off -fPIC -fvisibility=hidden -shared -I INCLUDE -o mc_wf_moon.so moon.c
  *
- * INCLUDE: include/mascon of an installation. The shared object never links libmascon: it receives a table of functions. Kernels that exist
- * for several instruction levels are compiled once for each with -DMC_ISA=v2|v3|v4, and mc_isa() chooses. Everything runs on the calling
- * thread but the functions given to mc_parallel and mc_tasks, which may only compute. Errors: a status and a text that names the row, what was
- * given and what to do. */
+ * INCLUDE: include/mascon of an installation. The shared object never links libmascon: it receives
+ * a table of functions. Kernels that exist for several instruction levels are compiled once for
+ * each with -DMC_ISA=v2|v3|v4, and mc_isa() chooses. Everything runs on the calling thread but the
+ * functions given to mc_parallel and mc_tasks, which may only compute. Errors: a status and a text
+ * that names the row, what was given and what to do. */
 #ifndef MC_PLUGIN_H
 #define MC_PLUGIN_H
 

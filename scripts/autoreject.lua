@@ -1,7 +1,8 @@
 -- autoreject.lua - epochs cleaned: thresholds by channel, repair, log, report.
 --
--- usage: mascon scripts/autoreject.lua INPUT [options]; --help lists them. INPUT is a recording or epochs: .fif, .edf, .bdf, .vhdr, .set, .npy, .npz.
--- Writes DIR/cleaned-epo.fif, reject_log.npz, thresholds.csv, figures as .svg, report.html and manifest.json.
+-- usage: mascon scripts/autoreject.lua INPUT [options]; --help lists them. INPUT is a recording or epochs: .fif,
+-- .edf, .bdf, .vhdr, .set, .npy, .npz. Writes DIR/cleaned-epo.fif, reject_log.npz, thresholds.csv, figures as .svg,
+-- report.html and manifest.json.
 local mc = require 'mascon'
 local ar, meeg = mc.autoreject, mc.meeg
 

@@ -27,14 +27,16 @@ local o = mc.args.parse(arg, {
       '; or a file FILE.lua that returns function(phase, amp, info)', default = 'mi' }, { 'filter', { 'fir1',
       'butter_trunc', 'morlet' }, 'band filter', default = 'fir1' },
     { 'n_bins', 'integer', 'phase bins', default = 18 }, { 'bin_norm', { 'mean', 'sum', 'pooled' }, 'bin normalisation (mean; pooled with --compat tensorpac)' },
-    { 'surrogate', pac.options.SURROGATES, 'kind of surrogates (exhaustive for mi and hr, else block_swap)' },
+    { 'surrogate', pac.options.SURROGATES, 'kind of surrogates (exhaustive for mi and hr, else and in segments block_swap)' },
     { 'n_perm', 'integer', 'number of drawn surrogates', default = 200 }, { 'min_shift', 'integer', 'smallest shift, samples (a cycle of the slowest band)' },
     { 'norm', { 'none', 'sub', 'div', 'subdiv', 'z' }, 'normalisation', default = 'z' }, { 'mcp', { 'none', 'maxstat', 'fdr', 'bonferroni' }, 'correction of p for many pairs', default = 'maxstat' },
     { 'mcp_scope', { 'run', 'channel' }, 'pairs that are corrected together: of all channels, or of each', default = 'run' },
     { 'maxstat_of', { 'z', 'raw' }, 'maxima of values on the scale of their own null, or raw (z; raw with --compat)' },
     { 'compat', { 'native', 'tensorpac', 'gpac' }, 'behave as another program', default = 'native' }, { 'segments', { 'pool', 'each' }, 'segments: one map from all, or one each', default = 'pool' },
     { 'seed', 'integer', 'seed of drawn surrogates', default = 42 }, { 'dtype', { 'f32', 'f64' }, 'precision', default = 'f32' }, { 'device', 'string', 'auto or cpu', default = 'auto' },
-    { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' }, { 'max_memory', 'string', 'memory the analysis may use, such as 2GiB' },
+    { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
+    { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
+    { 'segment_length', 'number', 'seconds: analyse a long recording in segments, whose sums are added up (60 s and 64 cycles beyond 2^20 samples; 0: never)' },
     { 'search', 'integer', 'also find the best bands of each channel among all that a grid of so many frequencies spans (6 is a start)' },
     { 'contrast', 'string', 'epochs of a second condition: test how coupling of INPUT (A) differs from it (B)',
       value = 'FILE' },
@@ -60,6 +62,14 @@ local function types_of(list)
   return out
 end
 
+-- bytes of what is loaded on the way: transforms, figures
+local LIBRARIES = 16 * 2 ^ 20
+
+local function limit_of(word)
+  if not word then return nil end
+  return mc.ceiling.bytes(word) or error(('--max-memory: %q is no size; give bytes, or a size such as 2GiB'):format(word), 0)
+end
+
 --- The measure: a name, or the function that a Lua file returns, with the file's name.
 local function measure_of(word)
   if not word:find '%.lua$' then
@@ -75,7 +85,8 @@ local function measure_of(word)
   return f, word:match '([^/]+)%.lua$'
 end
 
-mc.args.run('pac', function()
+--- Everything, within --max-memory.
+local function analyse()
   local measure, measure_name = measure_of(o.measure)
   local dir, source, truth = o.out
   if not mc.manifest.planning() then -- before the work, not after it
@@ -90,26 +101,36 @@ mc.args.run('pac', function()
 
   local bins = o.measure == 'mi' or o.measure == 'hr'
   local pooled = source.segmented and source.S > 1 and o.segments == 'pool' and bins and o.compat == 'native' and o.bin_norm ~= 'pooled'
-  local surrogate = o.surrogate or (bins and o.compat == 'native' and 'exhaustive' or 'block_swap')
+  local long = o.segment_length and o.segment_length > 0 or not o.segment_length and source.T > pac.segments.LONG
+  local surrogate = o.surrogate or (bins and o.compat == 'native' and not (long and source.S == 1) and 'exhaustive' or 'block_swap')
+  -- sums for the comparison with pooled counts, as long as they are small
+  local sums = o.measure == 'mi' and o.compat == 'native' and o.bin_norm ~= 'pooled' and not (source.mask and source.mask.ndim > 1)
+    and 8 * source.C * (pooled and 1 or source.S) * o.pha_bands * o.amp_bands * o.n_bins <= 2 ^ 25
   local opts = {
     fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range,
       amp_n_bands = o.amp_bands, spacing = o.spacing, measure = measure, measure_name = measure_name,
     filter = o.filter, n_bins = o.n_bins, bin_norm = o.bin_norm, surrogate = surrogate, n_perm = surrogate == 'none' and 0 or o.n_perm, min_shift = o.min_shift, norm = o.norm,
-    mcp = surrogate ~= 'none' and o.mcp or nil, mcp_scope = o.mcp_scope, maxstat_of = o.maxstat_of, windows = source.windows, mask = source.mask, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, max_memory = o.max_memory, pool_segments = pooled, axes = 'CST',
+    mcp = surrogate ~= 'none' and o.mcp or nil, mcp_scope = o.mcp_scope, maxstat_of = o.maxstat_of, windows = source.windows, mask = source.mask, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, pool_segments = pooled, axes = 'CST',
+    segment_length = o.segment_length, return_sums = sums or nil,
   }
   if o.compat == 'gpac' then opts.filter = 'butter_trunc' end
   local plan = pac.plan(source.T, opts)
+  if plan.engine.segment and o.search then
+    error('--search needs whole rows, and these are analysed in segments; name a part with --from and --to, or --segment-length 0', 0)
+  end
   local rows = source.C * source.S
   local second = o.contrast and pac.source.open(o.contrast, { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick,
     from = o.from, to = o.to, keep_marked = o.keep_marked, types = types_of(o.types) })
   if second then pac.source.comparable(source, second, o.paired) end
   if mc.manifest.planning() then
     if measure_name then print(('pac: time without that of %s, which is not known'):format(o.measure)) end
-    print(('pac: %d channels x %d segments x %d samples, %d surrogates: about %.1f s, peak %.1f MiB'):format(source.C, source.S, source.T, plan.n_surrogates, plan:seconds(rows), plan:bytes(rows, math.min(rows, 64)) / 2 ^ 20))
+    print(('pac: %d channels x %d segments x %d samples, %d surrogates: about %.1f s, peak %.1f MiB'):format(source.C, source.S, source.T, plan.n_surrogates, plan:seconds(rows),
+      math.min(mc.ceiling.resident() + LIBRARIES + pac.source.bytes(plan, source), limit_of(o.max_memory) or math.huge) / 2 ^ 20))
     os.exit(0)
   end
   local recorded, inputs = {}, { o[1] }
   for k, v in pairs(opts) do recorded[k] = v end
+  recorded.segment_length = plan.options.segment_length
   if measure_name then
     recorded.measure = o.measure
     inputs[#inputs + 1] = o.measure
@@ -131,22 +152,7 @@ mc.args.run('pac', function()
 
   -- how far the definition is from Tensorpac's pooled counts, on these data
   local note
-  if o.measure == 'mi' and o.compat == 'native' and rows * source.T <= 2e7 and not (source.mask and source.mask.ndim > 1) then
-    local plain = { fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing, axes = 'CST', dtype = o.dtype, windows = source.windows, mask = source.mask,
-      threads = o.threads, bin_norm = 'pooled' }
-    -- counts of all rows are pooled, so all rows are in work at a time, beside the samples read and converted
-    local bytes, room = pac.plan(source.T, plain):bytes(rows, rows) + 12 * rows * source.T, plan.options.max_memory
-    if room and bytes > room then
-      print(('no comparison with pooled counts: it would take %.1f MiB, --max-memory is %.1f MiB'):format(bytes / 2 ^ 20, room / 2 ^ 20))
-    else
-      note = mc.scope(function()
-        local x = source:read(1, source.C)
-        local pooled_map = pac.compute(x, plain).pac
-        plain.bin_norm = nil
-        return pac.report.pooled_note(pac.compute(x, plain).pac, pooled_map)
-      end)
-    end
-  end
+  if plan.options.return_sums then note = pac.report.pooled_note(r.pac, pac.pooled(r)) end
 
   local report = pac.report
   local best = report.strongest(r, source.names, o.top)
@@ -173,7 +179,7 @@ mc.args.run('pac', function()
     contrast = pac.source.contrast(source, second, { fs = source.fs, pha_range_hz = o.pha_range,
       pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing,
       measure = measure, measure_name = measure_name, filter = o.filter, n_bins = o.n_bins, dtype = o.dtype,
-        threads = o.threads, max_memory = o.max_memory, mcp_scope = o.mcp_scope,
+        threads = o.threads, mcp_scope = o.mcp_scope,
       n_perm = o.contrast_perm, paired = o.paired, seed = o.seed }, bar)
     if bar then bar:done() end
     print(('\ncontrast of %s (A) with %s (B):'):format(o[1] or 'the demonstration', o.contrast))
@@ -221,4 +227,6 @@ mc.args.run('pac', function()
   end
   print(('\nresults in %s: %s'):format(dir, table.concat(names, '  ')))
   if not png then print('no PNG: ' .. tostring(why)) end
-end)
+end
+
+mc.args.run('pac', function() mc.ceiling.with(limit_of(o.max_memory), analyse) end)

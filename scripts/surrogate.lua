@@ -1,7 +1,8 @@
 -- surrogate.lua - the least value of an expensive function, found with few evaluations by a Gaussian-process surrogate.
 --
--- usage: mascon scripts/surrogate.lua [options]; --help lists them. The function is a choice of --problem; put your own beside them in PROBLEMS.
--- Writes DIR/search.svg/.png (convergence, and the surrogate's surface), history.csv, state.json (--resume goes on from it) and manifest.json.
+-- usage: mascon scripts/surrogate.lua [options]; --help lists them. The function is a choice of --problem; put your
+-- own beside them in PROBLEMS. Writes DIR/search.svg/.png (convergence, and the surrogate's surface), history.csv,
+-- state.json (--resume goes on from it) and manifest.json.
 local mc = require 'mascon'
 
 -- ---------------------------------------------------------------- problems: ranges, a function of a table of values, the least value if known

@@ -1,7 +1,8 @@
 -- train.lua - a two-layer network trained with AdamW; the whole step (loss, gradient, update) is one compiled plan.
 --
--- usage: mascon scripts/train.lua [INPUT.npz] [options]; --help lists them. INPUT holds x (samples x features) and y (classes 1, 2, ... or 0, 1, ...);
--- without it three spirals are drawn. Writes DIR/model.npz, history.csv, loss.svg/.png, for two features boundary.svg, and manifest.json.
+-- usage: mascon scripts/train.lua [INPUT.npz] [options]; --help lists them. INPUT holds x (samples x features) and y
+-- (classes 1, 2, ... or 0, 1, ...); without it three spirals are drawn. Writes DIR/model.npz, history.csv,
+-- loss.svg/.png, for two features boundary.svg, and manifest.json.
 local mc = require 'mascon'
 
 local o = mc.args.parse(arg, {

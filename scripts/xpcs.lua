@@ -103,7 +103,7 @@ mc.args.run('xpcs', function()
   end
   local data = run.data(s, o.quiet)
   if mc.manifest.planning() then
-    for _, line in ipairs(xpcs.plan.lines { n = data.n, F = data.F, dtype = data.dtype, mode = s.open.mode,
+    for _, line in ipairs(xpcs.plan.lines { n = data.n, F = data.F, dtype = data.dtype, mode = s.open.mode, streamed = data.streamed,
       threads = mc.get_num_threads(), strategy = s.strategy }) do print(line) end
     os.exit(0)
   end

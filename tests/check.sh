@@ -28,7 +28,7 @@ step_bare() {
   local at=build-bare
   rm -rf "$at" && mkdir -p "$at/plugins" && cp "$B/mascon" "$B/libmascon.so" "$at/" && cp "$B"/plugins/mc_wf_*.so "$at/plugins/" &&
     ln -s "$(realpath "$B/lua")" "$at/lua" && ln -s "$(realpath "$B/gen")" "$at/gen" || return 1
-  MASCON=$at/mascon MASCON_CACHE=$(realpath "$B")/cache MASCON_TEST_BARE=1 tests/run.sh "$at" lua
+  MASCON=$(realpath "$at")/mascon MASCON_CACHE=$(realpath "$B")/cache MASCON_TEST_BARE=1 tests/run.sh "$at" lua
 }
 # What cuts large work, with as many threads as it may meet; the other specs run with 4 in `debug`, with 1 in `plain`.
 step_threads() {

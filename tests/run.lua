@@ -74,16 +74,20 @@ local function stopped()
   os.exit(128 + number)
 end
 
--- Without the optional neighbours (MASCON_TEST_BARE=1) a test that meets one is pending, if what it met names the
--- plug-in and the package.
-if os.getenv 'MASCON_TEST_BARE' == '1' then
+-- Without the optional neighbours (MASCON_TEST_BARE=1) what meets one is pending, if the error names the plug-in and the
+-- package: in a test, before it, or while a file is read.
+local bare = os.getenv 'MASCON_TEST_BARE' == '1'
+local met -- a plug-in that the running test met
+local function neighbour(message)
+  local text = type(message) == 'table' and tostring(message.message or message) or tostring(message)
+  return bare and text:match '(mc_%w+%.so): cannot be opened [^\n]*install' or nil
+end
+if bare then
   busted.subscribe({ 'test', 'start' }, function(element)
     local body = element.run
     element.run = function(...)
       local fine, e = xpcall(body, function(object)
-        local text = type(object) == 'table' and tostring(object.message or object) or tostring(object)
-        local plugin = text:match '(mc_%w+%.so): cannot be opened [^\n]*install'
-        return plugin and { needs = plugin } or { e = object, trace = debug.traceback() }
+        return { needs = neighbour(object), e = object, trace = debug.traceback() }
       end, ...)
       if fine then return end
       if e.needs then busted.pending('needs ' .. e.needs) end
@@ -98,17 +102,24 @@ local passed, failed, skipped = 0, 0, 0
 busted.subscribe({ 'test', 'end' }, function(_, _, status)
   if status == 'success' then
     passed = passed + 1
-  elseif status == 'pending' then
+  elseif status == 'pending' or met then
     skipped = skipped + 1
   else
     failed = failed + 1
   end
+  met = nil
   stopped()
   return nil, true
 end)
-local function outside_of_tests(element)
+local function outside_of_tests(element, _, message)
   stopped()
-  if not element or element.descriptor ~= 'it' then failed = failed + 1 end
+  met = neighbour(message) or met
+  if element and element.descriptor == 'it' then return nil, true end
+  if neighbour(message) then
+    skipped, met = skipped + 1, nil
+  else
+    failed = failed + 1
+  end
   return nil, true
 end
 busted.subscribe({ 'error' }, outside_of_tests)

@@ -1,7 +1,8 @@
 /* cross.c - vector products in space: out[i] = a[i] x b[i] for m rows of three.
  *
- * Arguments are those of the dot family with n = 3; out is dense, in the dtype of the operands. Every component is the difference of two rounded
- * products, as the operations multiply and subtract give it. May not know tensors or threads. */
+ * Arguments are those of the dot family with n = 3; out is dense, in the dtype of the operands.
+ * Every component is the difference of two rounded products, as the operations multiply and
+ * subtract give it. */
 #include "../mck_dot.h"
 
 #define ROW(oa, ob, ea, eb)                                         \

@@ -1,10 +1,13 @@
-/* dct.c - what stands before and after a Fourier transform to make a cosine or sine transform of it, types 1 to 4.
+/* dct.c - what stands before and after a Fourier transform to make a cosine or sine transform of
+ * it, types 1 to 4.
  *
- * A row of n reals is laid out for a transform of real or complex numbers, often of another length, and its
- * bins are turned back into n reals: types 2 and 3 by Makhoul's even reordering (A fast cosine transform in one and two dimensions,
- * 1980), type 4 by a complex transform of n / 2, or of 2 n for odd n, type 1 by an even or odd extension. Sine transforms are cosine
- * transforms of the row with every second sign changed or read backwards. The plain sum is dct_ref below. Owns the twiddle factors:
- * e^(-i pi j / (4 n)) from two short tables, so that no more than their product is rounded. Letters: n samples, N = n, k bin. */
+ * A row of n reals is laid out for a transform of real or complex numbers, often of another
+ * length, and its bins are turned back into n reals: types 2 and 3 by Makhoul's even reordering (A
+ * fast cosine transform in one and two dimensions, 1980), type 4 by a complex transform of n / 2,
+ * or of 2 n for odd n, type 1 by an even or odd extension. Sine transforms are cosine transforms
+ * of the row with every second sign changed or read backwards. The plain sum is dct_ref below. The
+ * twiddle factors: e^(-i pi j / (4 n)) from two short tables, so that no more than their product
+ * is rounded. Letters: n samples, N = n, k bin. */
 #include "../mck_dct.h"
 
 #include <math.h>

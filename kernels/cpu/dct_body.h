@@ -1,7 +1,9 @@
-/* dct_body.h - layout before and arithmetic after the transform, for one precision; included by dct.c with T and NAME defined.
+/* dct_body.h - layout before and arithmetic after the transform, for one precision; included by
+ * dct.c with T and NAME defined.
  *
- * in and out of `before` are the row and the operand of the plan, of `after` the plan's result and the row. Arithmetic with twiddles runs
- * in f64. orthogonal: the factors of sqrt 2 that make the matrix orthogonal, before (types 1, 3) and after (types 1, 2). */
+ * in and out of `before` are the row and the operand of the plan, of `after` the plan's result and
+ * the row. Arithmetic with twiddles runs in f64. orthogonal: the factors of sqrt 2 that make the
+ * matrix orthogonal, before (types 1, 3) and after (types 1, 2). */
 
 void NAME(dct_before)(const mck_dct *a);
 void NAME(dct_before)(const mck_dct *a)

@@ -1,9 +1,9 @@
 /* dot.c - inner products of rows: out[i] = sum_j a[i][j] b[i][j], with conj(a) for complex numbers.
  *
- * The plain definition is mck_dot_ref below. f32 multiplies and accumulates in f64, complex numbers in c128, integers modulo 2^64; a row
- * runs in LANES fixed lanes folded as a tree, each real product fused into its lane where the machine can (named: MC_MULADD). May not
- * know tensors, threads or how long a row really is: the runtime hands over pieces of MCK_REDUCE_CHUNK. Letters: m rows, n elements of
- * a row. */
+ * The plain definition is mck_dot_ref below. f32 multiplies and accumulates in f64, complex
+ * numbers in c128, integers modulo 2^64; a row runs in LANES fixed lanes folded as a tree, each
+ * real product fused into its lane where the machine can (named: MC_MULADD). Letters: m rows, n
+ * elements of a row. */
 #include "../mck_dot.h"
 #include "../mck_reduce.h"
 #include "../mck_math.h"

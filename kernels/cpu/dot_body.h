@@ -1,6 +1,7 @@
-/* dot_body.h - inner products of one dtype; included by dot.c with T, ACC, NAME and, for complex numbers, PAIRS defined (T is then the
- * type of a part). Rows of unit stride run in lanes along the row; all others column-wise, BLOCK rows at a time, so that rows that
- * lie side by side in memory are read as they lie. */
+/* dot_body.h - inner products of one dtype; included by dot.c with T, ACC, NAME and, for complex
+ * numbers, PAIRS defined (T is then the type of a part). Rows of unit stride run in lanes along
+ * the row; all others column-wise, BLOCK rows at a time, so that rows that lie side by side in
+ * memory are read as they lie. */
 #define CAT3_(a, b) a##_##b
 #define CAT3(a, b) CAT3_(a, b)
 

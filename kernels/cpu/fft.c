@@ -1,11 +1,11 @@
 /* fft.c - fft family: discrete Fourier transforms of rows, any length, f32 and f64.
  *
- * Owns: the plain sum (`fft_ref_*`), the choice of radices, the table of twiddles and the transform
- * in fft_body.h: Stockham stages of radix 8, 7, 5, 4, 3, 2 and odd primes up to 31 on split real
- * and imaginary arrays, Bluestein's convolution for larger primes, real rows of even length as
- * complex rows of half of it. Twiddles come from angles below pi/4, reduced in integers, so that
- * the error grows like eps sqrt(log n). May not know tensors or plans of others. Letters: n length
- * of a row, R radix, s product of the radices done, m of those still to do. */
+ * The plain sum (`fft_ref_*`), the choice of radices, the table of twiddles and the transform in
+ * fft_body.h: Stockham stages of radix 8, 7, 5, 4, 3, 2 and odd primes up to 31 on split real and
+ * imaginary arrays, Bluestein's convolution for larger primes, real rows of even length as complex
+ * rows of half of it. Twiddles come from angles below pi/4, reduced in integers, so that the error
+ * grows like eps sqrt(log n). Letters: n length of a row, R radix, s product of the radices done,
+ * m of those still to do. */
 #include "../mck_fft.h"
 #include "../mck_math.h"
 #include <math.h>

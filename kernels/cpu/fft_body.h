@@ -1,8 +1,8 @@
 /* fft_body.h - the transform of one precision; body included by fft.c once per precision.
  *
- * Wants T, MADD(a,b,c) (a*b + c, fused where the level fuses) and NAME(x). Owns what surrounds the
- * stages: parting and joining of complex rows, Bluestein's convolution, real rows, the filling of a
- * table, and the plain sum. */
+ * Wants T, MADD(a,b,c) (a*b + c, fused where the level fuses) and NAME(x). What surrounds the
+ * stages: parting and joining of complex rows, Bluestein's convolution, real rows, the filling of
+ * a table, and the plain sum. */
 
 #include "fft_stages.h"
 

@@ -1,4 +1,5 @@
-/* iir.c - rows of samples through a cascade of recursive filter sections (transposed direct form II).
+/* iir.c - rows of samples through a cascade of recursive filter sections (transposed direct form
+ * II).
  *
  * One section of order q with b[0..q], a[0..q], a[0] = 1 and states z[0..q-1]:
  *     y = b0 x + z0,   z[i] = b[i+1] x + z[i+1] - a[i+1] y,   z[q-1] = b[q] x - a[q] y.
@@ -6,8 +7,7 @@
  * into a buffer and every section passes over it with its states in registers. Up to three rows left over go sample by sample
  * through 8 sections at once, which overlap in the processor's window. Both ways round alike: the bits of a row do not depend on
  * its neighbours. Arithmetic is f64 for every dtype, fused by name. Measured on Zen 3, four sections, ns a row and sample: 8 lanes
- * 2.0, 16 lanes 3.5 (registers run out), plain loops over 8 or 12 lanes 5 (gcc 12 leaves the states in memory), one row 5.0.
- * May not know tensors, designs or padding. */
+ * 2.0, 16 lanes 3.5 (registers run out), plain loops over 8 or 12 lanes 5 (gcc 12 leaves the states in memory), one row 5.0. */
 #include "../mck_filter.h"
 #include "../mck_math.h"
 #include "../mck_lanes.h"

@@ -1,7 +1,7 @@
 /* iir_body.h - the driver loops of iir.c for one dtype of samples: tiles in, sections, tiles out.
  *
- * Included once per dtype with T (the element) and NAME (the kernel) defined. Owns the order of tiles (from the end when
- * `reverse`) and the moves between rows and lanes. */
+ * Included once per dtype with T (the element) and NAME (the kernel) defined. The order of tiles
+ * (from the end when `reverse`) and the moves between rows and lanes. */
 
 void MCK(NAME)(const mck_filter *k);
 void MCK(NAME)(const mck_filter *k)

@@ -1,8 +1,9 @@
 /* interp.c - values between knots: linear interpolation and piecewise polynomials.
  *
- * A query finds its interval from the one before (sorted queries then cost nothing) or by bisection, several in step: the largest j with
- * knot[j] <= x, whatever the way there. Arithmetic runs in f64. May not know tensors. Letters: n queries, k knots, c coefficients of a
- * piece (highest power first), m values per knot. */
+ * A query finds its interval from the one before (sorted queries then cost nothing) or by
+ * bisection, several in step: the largest j with knot[j] <= x, whatever the way there. Arithmetic
+ * runs in f64. Letters: n queries, k knots, c coefficients of a piece (highest power first), m
+ * values per knot. */
 #include "../mck_interp.h"
 
 #include <math.h>

@@ -1,9 +1,11 @@
 /* levinson.c - systems with a Toeplitz matrix by Levinson's recursion, real and complex.
  *
- * With T_m the leading block of m rows, f_m and g_m solve T_m f = (1, 0, ..., 0) and T_m g = (0, ..., 0, 1). From m to m + 1: the errors of
- * both, padded by 0, in the new row decide two combinations of them; then x grows by its error times g. About 4 n^2 multiplications for the
- * matrix and 2 n^2 for each right-hand side, no matrix stored. Source: Levinson, "The Wiener rms error criterion in filter design and
- * prediction", 1946; Matrix computations, 2013, section 4.7. Sums run in LANES partial sums. */
+ * With T_m the leading block of m rows, f_m and g_m solve T_m f = (1, 0, ..., 0) and T_m g = (0,
+ * ..., 0, 1). From m to m + 1: the errors of both, padded by 0, in the new row decide two
+ * combinations of them; then x grows by its error times g. About 4 n^2 multiplications for the
+ * matrix and 2 n^2 for each right-hand side, no matrix stored. Source: Levinson, "The Wiener rms
+ * error criterion in filter design and prediction", 1946; Matrix computations, 2013, section 4.7.
+ * Sums run in LANES partial sums. */
 #include "../mck_levinson.h"
 #include <math.h>
 

@@ -1,7 +1,9 @@
-/* matmul.c - plain matrix product: the oracle, the integer product, and the fallback where OpenBLAS is missing.
+/* matmul.c - plain matrix product: the oracle, the integer product, and the fallback where
+ * OpenBLAS is missing.
  *
- * out[m][n] = sum_k a[m][k] b[k][n], all row-major and contiguous. The loop order i, k, j streams b and out, so that the inner loop
- * vectorises; f32 accumulates row blocks of k in f32 (the tolerance class grows with sqrt k). May not know tensors. */
+ * out[m][n] = sum_k a[m][k] b[k][n], all row-major and contiguous. The loop order i, k, j streams
+ * b and out, so that the inner loop vectorises; f32 accumulates row blocks of k in f32 (the
+ * tolerance class grows with sqrt k). */
 #include "../mck_matmul.h"
 
 #define MATMUL(name, T)                                                             \

@@ -1,12 +1,13 @@
 /* moments.c - count, mean and sums of powers of deviations of rows and columns, memory read once.
  *
- * A row is taken in blocks that stay in cache. With any number near its mean as shift, s1 = sum (x - shift) and s2 = sum (x - shift)^2
- * give m2 = s2 - s1^2 / n without cancellation and the mean beyond f64. The shift is the mean so far; where that is more than a spread
- * away, the block is read again, from cache. Blocks are joined by their means. The error grows neither with the length nor with the
- * distance of the mean from 0.
- * Source: Updating formulae and a pairwise algorithm for computing sample variances, 1979, equations 2.1, 3.1; for the third and fourth
- * power: Formulas for robust, one-pass parallel computation of covariances and arbitrary-order statistical moments, 2008, equations 2.1
- * to 2.3. May not know threads. */
+ * A row is taken in blocks that stay in cache. With any number near its mean as shift, s1 = sum (x
+ * - shift) and s2 = sum (x - shift)^2 give m2 = s2 - s1^2 / n without cancellation and the mean
+ * beyond f64. The shift is the mean so far; where that is more than a spread away, the block is
+ * read again, from cache. Blocks are joined by their means. The error grows neither with the
+ * length nor with the distance of the mean from 0. Source: Updating formulae and a pairwise
+ * algorithm for computing sample variances, 1979, equations 2.1, 3.1; for the third and fourth
+ * power: Formulas for robust, one-pass parallel computation of covariances and arbitrary-order
+ * statistical moments, 2008, equations 2.1 to 2.3. */
 #include "../mck_lanes.h"
 #include "../mck_partial.h"
 #include "../mck_reduce.h"

@@ -1,5 +1,5 @@
-/* moments_body.h - moments of rows and columns of one dtype; included by moments.c with T, NAME(x), COUNT (an integer as wide as T) and
- * NEAR (relative error of a rough mean). */
+/* moments_body.h - moments of rows and columns of one dtype; included by moments.c with T,
+ * NAME(x), COUNT (an integer as wide as T) and NEAR (relative error of a rough mean). */
 
 void MCK(NAME(moments))(const mck_reduce *k);
 void MCK(NAME(nanmoments))(const mck_reduce *k);

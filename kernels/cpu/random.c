@@ -1,9 +1,9 @@
 /* random.c - random family: words, uniform and normal numbers, integers.
  *
- * Owns: the loops over blocks. The generator, the layout of a stream and the maps from words to numbers stand in mck_philox.h, shared with
- * CUDA. The plain form of each kernel draws one element at a time; the fast one computes LANES blocks side by side, which the compiler
- * turns into vectors. Both give the same bits, whatever the level, the length of a call and its first index. May not know tensors,
- * generators' state or other families. */
+ * The loops over blocks. The generator, the layout of a stream and the maps from words to numbers
+ * stand in mck_philox.h, shared with CUDA. The plain form of each kernel draws one element at a
+ * time; the fast one computes LANES blocks side by side, which the compiler turns into vectors.
+ * Both give the same bits, whatever the level, the length of a call and its first index. */
 #include "random_draw.h"
 
 #if !defined(__AVX2__)

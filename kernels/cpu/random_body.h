@@ -1,8 +1,8 @@
 /* random_body.h - the random kernel of one distribution; body included once per distribution.
  *
- * Wants T (element), DRAWS (elements per block: 4 or 2), NAME(x), DRAW (the four words of a block become its DRAWS standard numbers),
- * FINISH(x, a, b, c) (a standard number and the parameters of an element become its value) and CHECK(a, b, c) (the parameters make a
- * distribution). */
+ * Wants T (element), DRAWS (elements per block: 4 or 2), NAME(x), DRAW (the four words of a block
+ * become its DRAWS standard numbers), FINISH(x, a, b, c) (a standard number and the parameters of
+ * an element become its value) and CHECK(a, b, c) (the parameters make a distribution). */
 
 /* out[n]: element by element. */
 void NAME(random_ref)(const mck_random *a)

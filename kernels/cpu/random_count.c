@@ -1,11 +1,14 @@
-/* random_count.c - random family: counts (Poisson, binomial, negative binomial, hypergeometric, multinomial).
+/* random_count.c - random family: counts (Poisson, binomial, negative binomial, hypergeometric,
+ * multinomial).
  *
- * Owns: log probabilities without cancellation and two methods: small means by inversion, summing probabilities from 0 until they pass a
- * uniform number; large ones by transformed rejection. A block per element and attempt: two words for each of the two uniform numbers.
- * Parts: 0 and 1 a gamma number, 4 the count. Without fused multiply-add: every level gives the same bits.
- * Sources: Hoermann, "The transformed rejection method for generating Poisson random variables", 1993, and "The generation of binomial
- * random variates", 1993; Stadlober, "The ratio of uniforms approach for generating discrete random variates", 1990; Loader, "Fast and
- * accurate computation of binomial probabilities", 2000. */
+ * Log probabilities without cancellation and two methods: small means by inversion, summing
+ * probabilities from 0 until they pass a uniform number; large ones by transformed rejection. A
+ * block per element and attempt: two words for each of the two uniform numbers. Parts: 0 and 1 a
+ * gamma number, 4 the count. Without fused multiply-add: every level gives the same bits. Sources:
+ * Hoermann, "The transformed rejection method for generating Poisson random variables", 1993, and
+ * "The generation of binomial random variates", 1993; Stadlober, "The ratio of uniforms approach
+ * for generating discrete random variates", 1990; Loader, "Fast and accurate computation of
+ * binomial probabilities", 2000. */
 #define MCK_NO_FMA
 #include "../mck_math.h"
 #include "random_factorial.h"

@@ -1,6 +1,7 @@
-/* random_draw.h - standard numbers from the four words of a block: what random.c and random_inverse.c share.
+/* random_draw.h - standard numbers from the four words of a block: what random.c and
+ * random_inverse.c share.
  *
- * draw_<what>_<T>(a, b, c, d, out) writes the 4 (32-bit) or 2 (64-bit) elements of one block. May not know parameters. */
+ * draw_<what>_<T>(a, b, c, d, out) writes the 4 (32-bit) or 2 (64-bit) elements of one block. */
 #ifndef RANDOM_DRAW_H
 #define RANDOM_DRAW_H
 

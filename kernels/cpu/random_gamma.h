@@ -1,8 +1,10 @@
-/* random_gamma.h - standard gamma numbers of a group: what random_reject.c and random_count.c share.
+/* random_gamma.h - standard gamma numbers of a group: what random_reject.c and random_count.c
+ * share.
  *
- * Owns: the method of Marsaglia and Tsang, "A simple method for generating gamma variables", 2000, counter-based: one block an attempt,
- * its first two words the radius and its third the angle of a normal number, its fourth the test. Shapes below 1 take the number of shape
- * a + 1 times u^(1/a), u from the next part. */
+ * The method of Marsaglia and Tsang, "A simple method for generating gamma variables", 2000,
+ * counter-based: one block an attempt, its first two words the radius and its third the angle of a
+ * normal number, its fourth the test. Shapes below 1 take the number of shape a + 1 times u^(1/a),
+ * u from the next part. */
 #ifndef RANDOM_GAMMA_H
 #define RANDOM_GAMMA_H
 

@@ -1,7 +1,9 @@
-/* random_group.h - elements that own a block: taken in groups of LANES, their first blocks computed side by side.
+/* random_group.h - elements that own a block: taken in groups of LANES, their first blocks
+ * computed side by side.
  *
- * Owns: the loop over groups, the reading of parameters, the check of each. A law is a function that fills out[LANES] of a group; what it
- * throws away it draws again from blocks of later attempts (mck_philox_place), so that an element depends on its place alone. */
+ * The loop over groups, the reading of parameters, the check of each. A law is a function that
+ * fills out[LANES] of a group; what it throws away it draws again from blocks of later attempts
+ * (mck_philox_place), so that an element depends on its place alone. */
 #ifndef RANDOM_GROUP_H
 #define RANDOM_GROUP_H
 

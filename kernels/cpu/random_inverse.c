@@ -1,9 +1,11 @@
-/* random_inverse.c - random family: distributions that are a function of one uniform or normal number.
+/* random_inverse.c - random family: distributions that are a function of one uniform or normal
+ * number.
  *
- * Owns: the inverse distribution functions. u is uniform on (0, 1) in steps of 2^-52, never 0 or 1, so that every value is finite and
- * 1 - u is exact; tails end where the probability beyond is 2^-53. Two elements a block. Elementary functions are those of mck_math.h
- * without fused multiply-add: every level gives the same bits.
- * Source: inversion, Non-uniform random variate generation, 1986, section II.2. */
+ * The inverse distribution functions. u is uniform on (0, 1) in steps of 2^-52, never 0 or 1, so
+ * that every value is finite and 1 - u is exact; tails end where the probability beyond is 2^-53.
+ * Two elements a block. Elementary functions are those of mck_math.h without fused multiply-add:
+ * every level gives the same bits. Source: inversion, Non-uniform random variate generation, 1986,
+ * section II.2. */
 #define MCK_NO_FMA
 #include "../mck_math.h"
 #include "random_draw.h"

@@ -1,8 +1,8 @@
 /* random_reject.c - random family: continuous distributions that throw draws away or take several.
  *
- * Owns: gamma and what is made of gamma numbers (beta, chi-square, Student, F), von Mises, the truncated normal. A block per element and
- * attempt; parts: 0 and 1 the first gamma number, 2 and 3 the second, 4 a normal. Without fused multiply-add: every level gives the same
- * bits. */
+ * Gamma and what is made of gamma numbers (beta, chi-square, Student, F), von Mises, the truncated
+ * normal. A block per element and attempt; parts: 0 and 1 the first gamma number, 2 and 3 the
+ * second, 4 a normal. Without fused multiply-add: every level gives the same bits. */
 #define MCK_NO_FMA
 #include "../mck_math.h"
 #include "../mck_special.h"

@@ -1,9 +1,9 @@
 /* random_v3.c - Philox4x32-10 with 256-bit vectors (v3 and above; empty below).
  *
- * Owns: MCK(philox_lanes), whose plain form stands in random.c; the same bits. A word lives in a
- * 64-bit lane, where the multiplier wants it and leaves both halves of its product: no shuffle in
- * ten rounds. The upper halves of the lanes carry rubbish that no step reads. Measured on Zen
- * 3: 1.0 ns a word, the compiler's own vectors of the plain loop 4. */
+ * MCK(philox_lanes), whose plain form stands in random.c; the same bits. A word lives in a 64-bit
+ * lane, where the multiplier wants it and leaves both halves of its product: no shuffle in ten
+ * rounds. The upper halves of the lanes carry rubbish that no step reads. Measured on Zen 3: 1.0
+ * ns a word, the compiler's own vectors of the plain loop 4. */
 #include "../mck_philox.h"
 #include "../mck_random.h"
 

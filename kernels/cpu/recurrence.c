@@ -1,7 +1,8 @@
 /* recurrence.c - first-order linear recurrences with coefficients of their own at every step.
  *
- * y[i] = a[i] y[i - 1] + b[i], starting with y[1] = b[1]. Each step waits for the one before, so four rows run side by side. Arithmetic in f64, as
- * in running sums, so that f32 loses nothing over long rows. Letters: m rows of n. May not know tensors. */
+ * y[i] = a[i] y[i - 1] + b[i], starting with y[1] = b[1]. Each step waits for the one before, so
+ * four rows run side by side. Arithmetic in f64, as in running sums, so that f32 loses nothing
+ * over long rows. Letters: m rows of n. */
 #include "../mck_recurrence.h"
 
 enum { ROWS = 4 };

@@ -1,7 +1,7 @@
 /* reduce.c - sums, products, extremes, their positions, any/all, counts, copies without NaN.
  *
- * The plain definition is in mck_sum_ref below; the tests hold the others against it. Sums of f32 accumulate in f64, of integers in
- * i64 modulo 2^64. May not know tensors, threads or how long a row really is: the runtime hands over pieces of MCK_REDUCE_CHUNK. */
+ * The plain definition is in mck_sum_ref below; the tests hold the others against it. Sums of f32
+ * accumulate in f64, of integers in i64 modulo 2^64. */
 #include "../mck_reduce.h"
 #include "../mck_extremes.h"
 

@@ -1,10 +1,11 @@
-/* reduce_body.h - row and column reductions of one dtype; included by reduce.c with T, NAME, ACC, KIND, for floats with WANT_ORDER BITS, VEC and VL
- * (the lanes of mck_lanes.h) and, with WANT_NAN, COUNT (an integer as wide
- * as T) defined.
+/* reduce_body.h - row and column reductions of one dtype; included by reduce.c with T, NAME, ACC,
+ * KIND, for floats with WANT_ORDER BITS, VEC and VL (the lanes of mck_lanes.h) and, with WANT_NAN,
+ * COUNT (an integer as wide as T) defined.
  *
- * Row form: m rows of n elements at distance row_stride, walked with elem_stride. Column form (row_stride 1, elem_stride > 1):
- * m contiguous columns. Sums run in fixed lanes of ACC, which take two terms at a time, added in T: the error of a f32 sum
- * is that of one addition, however long the row. KIND: 0 integer, 1 float, 2 complex (T is the real type). */
+ * Row form: m rows of n elements at distance row_stride, walked with elem_stride. Column form
+ * (row_stride 1, elem_stride > 1): m contiguous columns. Sums run in fixed lanes of ACC, which
+ * take two terms at a time, added in T: the error of a f32 sum is that of one addition, however
+ * long the row. KIND: 0 integer, 1 float, 2 complex (T is the real type). */
 
 #define CAT3_(a, b) a##_##b
 #define CAT3(a, b) CAT3_(a, b)

@@ -1,6 +1,8 @@
-/* scan.c - running sums, products, extremes and log sums of exponentials along contiguous rows: out[i][j] = in[i][0] o ... o in[i][j].
+/* scan.c - running sums, products, extremes and log sums of exponentials along contiguous rows:
+ * out[i][j] = in[i][0] o ... o in[i][j].
  *
- * f32 runs in an f64 accumulator, so that the error does not grow with the row; integers wrap modulo 2^64. May not know tensors. */
+ * f32 runs in an f64 accumulator, so that the error does not grow with the row; integers wrap
+ * modulo 2^64. */
 #include "../mck_reduce.h"
 #include "../mck_math.h"
 

@@ -1,7 +1,7 @@
 /* segment.c - rows gathered into segments: out[id[i]] = out[id[i]] o in[i], in the order of i.
  *
- * One dtype per kind, the widest: the runtime converts on the way in and out, so f32 adds in f64. Extremes keep NaN. May not know
- * tensors, threads or what an empty segment holds. Letters: n rows of `inner` elements. */
+ * One dtype per kind, the widest: the runtime converts on the way in and out, so f32 adds in f64.
+ * Extremes keep NaN. Letters: n rows of `inner` elements. */
 #include "../mck_segment.h"
 
 #define SEGMENT(op, name, T, step)                                                                          \

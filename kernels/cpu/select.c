@@ -1,10 +1,9 @@
 /* select.c - select family: quantiles and medians of rows without a full sort.
  *
- * Owns: the thirteen definitions of a sample quantile (numbered as in mck_select.h) and the
- * choice of positions. The ordering of keys is that of the sort family. The result is computed in
- * f64 and rounded once to the row's type. May not know tensors, threads or other families but sort.
- * Letters: m rows, n elements of a row, q probabilities.
- * Source: Sample quantiles in statistical packages, 1996, definitions 1 to 9. */
+ * The thirteen definitions of a sample quantile (numbered as in mck_select.h) and the choice of
+ * positions. The ordering of keys is that of the sort family. The result is computed in f64 and
+ * rounded once to the row's type. Letters: m rows, n elements of a row, q probabilities. Source:
+ * Sample quantiles in statistical packages, 1996, definitions 1 to 9. */
 #include "../mck_select.h"
 #include "../mck_sort.h"
 #include <math.h>

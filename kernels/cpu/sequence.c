@@ -1,9 +1,11 @@
 /* sequence.c - sequence family: low-discrepancy points, each a function of its number.
  *
- * Owns: Sobol' points from direction numbers in Gray-code order (Antonov and Saleev, "An economic method of computing LP-tau sequences",
- * 1979) and Halton points from digits (Halton, "On the efficiency of certain quasi-random sequences of points", 1960). Scrambling: a random
- * lower triangular matrix and shift of the binary digits, digit -> multiplier digit + shift in other bases (Matousek, "On the L2-discrepancy
- * for anchored boxes", 1998). Any split of the points gives the same numbers. May not know where the defining numbers come from. */
+ * Sobol' points from direction numbers in Gray-code order (Antonov and Saleev, "An economic method
+ * of computing LP-tau sequences", 1979) and Halton points from digits (Halton, "On the efficiency
+ * of certain quasi-random sequences of points", 1960). Scrambling: a random lower triangular
+ * matrix and shift of the binary digits, digit -> multiplier digit + shift in other bases
+ * (Matousek, "On the L2-discrepancy for anchored boxes", 1998). Any split of the points gives the
+ * same numbers. */
 #include "../mck_sequence.h"
 #include "../mck_philox.h"
 

@@ -1,8 +1,10 @@
-/* small_linalg_body.h - elimination and Cholesky of small matrices of one dtype; included by small_linalg.c with T (type of a real
- * number), NUM (of an element), NAME, LANES and PLANES (2: complex, a plane of real parts and one of imaginary ones).
+/* small_linalg_body.h - elimination and Cholesky of small matrices of one dtype; included by
+ * small_linalg.c with T (type of a real number), NUM (of an element), NAME, LANES and PLANES (2:
+ * complex, a plane of real parts and one of imaginary ones).
  *
- * A tile holds LANES matrices, element by element: number e of matrix l stands at [e * W + l], its imaginary part LANES behind. Every step
- * runs over all lanes, so a lane that has no answer goes on with infinities and is marked. */
+ * A tile holds LANES matrices, element by element: number e of matrix l stands at [e * W + l], its
+ * imaginary part LANES behind. Every step runs over all lanes, so a lane that has no answer goes
+ * on with infinities and is marked. */
 
 #define W (LANES * PLANES)
 #define CAT_(a, b) a##_##b

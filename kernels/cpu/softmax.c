@@ -1,10 +1,11 @@
 /* softmax.c - log sum exp of rows and columns, and the two maps built on it.
  *
- * log sum exp goes in blocks that stay in cache: the largest of the block, then the sum of exp(x - largest); blocks are joined by
- * rescaling, so memory is read once. An infinite or NaN maximum is the answer itself. softmax and log_softmax of a row that fits the
- * cache are fused; longer rows arrive with their maximum and sum. Sums run in f64. Terms below the normal numbers (2^-125 of the
- * largest in f32) may count as 0.
- * Source: Accurately computing the log-sum-exp and softmax functions, 2021, algorithms 3.1, 4.1. May not know threads or tensors. */
+ * log sum exp goes in blocks that stay in cache: the largest of the block, then the sum of exp(x -
+ * largest); blocks are joined by rescaling, so memory is read once. An infinite or NaN maximum is
+ * the answer itself. softmax and log_softmax of a row that fits the cache are fused; longer rows
+ * arrive with their maximum and sum. Sums run in f64. Terms below the normal numbers (2^-125 of
+ * the largest in f32) may count as 0. Source: Accurately computing the log-sum-exp and softmax
+ * functions, 2021, algorithms 3.1, 4.1. */
 #include "../mck_math.h"
 #include "../mck_extremes.h"
 #include "../mck_partial.h"

@@ -1,4 +1,5 @@
-/* softmax_body.h - one dtype of softmax.c; included with T and NAME(x) defined. Letters: m rows (or columns), n elements each. */
+/* softmax_body.h - one dtype of softmax.c; included with T and NAME(x) defined. Letters: m rows
+ * (or columns), n elements each. */
 
 void MCK(NAME(lse))(const mck_reduce *k);
 void MCK(NAME(softmax))(const mck_softmax *k);

@@ -1,10 +1,10 @@
 /* sort.c - sort family: rows of numbers into order, values and positions.
  *
- * Owns: the plain insertion sort (`sort_ref_*`, the oracle), the mapping of every dtype to signed
+ * The plain insertion sort (`sort_ref_*`, the oracle), the mapping of every dtype to signed
  * integer keys, counting sort of 8-bit rows, positions by packing key and position into one 64-bit
- * word, and the radix sort of keys. What orders the keys is MCK(sort_keys_*): vector quicksort from
- * sort_v3.c where the level has 256-bit integers, radix sort here otherwise. May not know tensors,
- * threads or other families. Letters: m rows, n elements of a row. */
+ * word, and the radix sort of keys. What orders the keys is MCK(sort_keys_*): vector quicksort
+ * from sort_v3.c where the level has 256-bit integers, radix sort here otherwise. Letters: m rows,
+ * n elements of a row. */
 #include "../mck_sort.h"
 
 #define K int32_t

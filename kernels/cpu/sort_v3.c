@@ -1,9 +1,9 @@
 /* sort_v3.c - keys into order with 256-bit integer vectors (v3 and above; empty below).
  *
- * Owns: MCK(sort_keys_*) and MCK(sort_mapped_*), which sort.c and select.c call; sort.c holds the
- * plain forms. Knows keys only: no dtype, no order but ascending.
- * Measured on Zen 3, f32 rows, ns an element, beside the plain form: 64 elements 1.0 (17), 1000
- * elements 2.5 (15), a million 5.2 (13). */
+ * MCK(sort_keys_*) and MCK(sort_mapped_*), which sort.c and select.c call; sort.c holds the plain
+ * forms. Knows keys only: no dtype, no order but ascending. Measured on Zen 3, f32 rows, ns an
+ * element, beside the plain form: 64 elements 1.0 (17), 1000 elements 2.5 (15), a million 5.2
+ * (13). */
 #include "../mck_sort.h"
 
 #if defined(__AVX2__)

@@ -1,4 +1,5 @@
-/* math.h - stands for the system's where fused groups are compiled at run time (see stddef.h here): what the kernels' headers call. */
+/* math.h - stands for the system's where fused groups are compiled at run time (see stddef.h
+ * here): what the kernels' headers call. */
 #ifndef MCK_NATIVE_MATH_H
 #define MCK_NATIVE_MATH_H
 #define isinf(x) __builtin_isinf(x)

@@ -1,4 +1,5 @@
-/* stdint.h - stands for the system's where fused groups are compiled at run time (see stddef.h here). */
+/* stdint.h - stands for the system's where fused groups are compiled at run time (see stddef.h
+ * here). */
 #ifndef MCK_NATIVE_STDINT_H
 #define MCK_NATIVE_STDINT_H
 typedef __INT8_TYPE__ int8_t;

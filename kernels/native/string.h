@@ -1,4 +1,5 @@
-/* string.h - stands for the system's where fused groups are compiled at run time (see stddef.h here). */
+/* string.h - stands for the system's where fused groups are compiled at run time (see stddef.h
+ * here). */
 #ifndef MCK_NATIVE_STRING_H
 #define MCK_NATIVE_STRING_H
 #include <stddef.h>

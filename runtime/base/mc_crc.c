@@ -1,6 +1,7 @@
 /* mc_crc.c - CRC-32 (ISO/IEC 15948, annex D) of the members of archives where zlib is missing.
  *
- * One table of 256 words, filled at the first call. Every thread writes the same words, and the last one tells that all are there. */
+ * One table of 256 words, filled at the first call. Every thread writes the same words, and the
+ * last one tells that all are there. */
 #include "base/mc_memory.h"
 
 uint32_t mci_crc32(uint32_t crc, const void *p, size_t n)

@@ -1,7 +1,7 @@
 /* mc_def.h - the few macros that hide compiler differences.
  *
- * Owns: visibility, restrict, assertion and attribute spellings. The only file in which GNU syntax
- * may appear. Headers that CUDA files include stay valid C++, hence MC_RESTRICT. Knows nothing else. */
+ * Visibility, restrict, assertion and attribute spellings. The only file in which GNU syntax may
+ * appear. Headers that CUDA files include stay valid C++, hence MC_RESTRICT. Knows nothing else. */
 #ifndef MC_DEF_H
 #define MC_DEF_H
 

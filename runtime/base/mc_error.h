@@ -1,8 +1,8 @@
 /* mc_error.h - the thread-local error record.
  *
- * Owns the one thread-local of the library: status and text of the last failing call. A failing function
- * writes the record once, at the place that knows most, and returns the status; callers above hand it on
- * untouched. Releases never touch it. May not know tensors. */
+ * The one thread-local of the library: status and text of the last failing call. A failing
+ * function writes the record once, at the place that knows most, and returns the status; callers
+ * above hand it on untouched. Releases never touch it. */
 #ifndef MC_ERROR_H
 #define MC_ERROR_H
 

@@ -1,4 +1,5 @@
-/* mc_machine.h - what this process has been given of the machine. Names no variable but those it reads. */
+/* mc_machine.h - what this process has been given of the machine. Names no variable but those it
+ * reads. */
 #ifndef MC_MACHINE_H
 #define MC_MACHINE_H
 

@@ -1,7 +1,7 @@
 /* mc_memory.h - every byte the library allocates passes through here.
  *
- * Owns: aligned allocation, the counters (live, peak, calls), the size-class cache, the limit, and the hook
- * that makes the n-th allocation fail for tests. May not know tensors or Lua. All functions are thread-safe. */
+ * Aligned allocation, the counters (live, peak, calls), the size-class cache, the limit, and the
+ * hook that makes the n-th allocation fail for tests. All functions are thread-safe. */
 #ifndef MC_MEMORY_H
 #define MC_MEMORY_H
 

@@ -1,4 +1,5 @@
-/* mc_types.h - the header of a tensor and the parameters of an op, as plain structs: what every header that others include begins with. */
+/* mc_types.h - the header of a tensor and the parameters of an op, as plain structs: what every
+ * header that others include begins with. */
 #ifndef MC_TYPES_H
 #define MC_TYPES_H
 

@@ -1,13 +1,14 @@
 /* mc_fft_own.c - our mixed-radix transform behind the interface of a neighbour: the fallback and the oracle of FFTW.
  *
- * Holds plans: the twiddle table of one length and nothing else. A call takes its workspace from
- * the allocator; when there is none, the output is filled with NaN so that nobody takes it for a
- * result (executing cannot fail by contract). */
+ * Holds plans: the twiddle table of one length and one work area, so that executing, which cannot
+ * fail by contract, has one. Calls at the same time take theirs from the allocator, and where it
+ * has none wait for that of the plan. */
 #include "base/mc_memory.h"
 #include "device/mc_context.h"
 #include "../../kernels/mck_fft.h"
 
-#include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 typedef size_t (*table_bytes_fn)(int prec, int64_t n, int kind);
@@ -16,8 +17,9 @@ typedef void (*table_fn)(int prec, int64_t n, int kind, void *table);
 typedef struct own_plan {
     int kind, prec;
     int64_t n, howmany, idist, odist;
-    void *table;
+    void *table, *spare;
     size_t work;
+    atomic_int busy; /* the spare work area is in use */
 } own_plan;
 
 /* Largest prime factor. */
@@ -51,8 +53,10 @@ int mci_fft_own_suits(int kind, int prec, int64_t n)
 static void own_drop(void *plan)
 {
     own_plan *p = plan;
-    if (p)
+    if (p) {
         mci_free(p->table);
+        mci_free(p->spare);
+    }
     mci_free(p);
 }
 
@@ -62,34 +66,35 @@ static void *own_new(int kind, int prec, int64_t n, int64_t howmany, int64_t idi
     own_plan *p = mci_calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    *p = (own_plan){kind, prec, n, howmany, idist, odist, NULL, 0};
+    *p = (own_plan){.kind = kind, .prec = prec, .n = n, .howmany = howmany, .idist = idist, .odist = odist};
     p->table = mci_alloc(((table_bytes_fn)mci_function(MCK_FN_FFT_TABLE_BYTES))(prec, n, kind));
-    if (!p->table) {
+    p->work = ((table_bytes_fn)mci_function(MCK_FN_FFT_WORK))(prec, n, kind);
+    if (p->table) /* executing a plan cannot fail: its work area is there from the start */
+        p->spare = mci_alloc(p->work);
+    if (!p->table || !p->spare) {
         own_drop(p);
         return NULL;
     }
     ((table_fn)mci_function(MCK_FN_FFT_TABLE))(prec, n, kind, p->table);
-    p->work = ((table_bytes_fn)mci_function(MCK_FN_FFT_WORK))(prec, n, kind);
     return p;
 }
 
 static void own_execute(void *plan, const void *in, void *out)
 {
-    const own_plan *p = plan;
-    void *work = mci_alloc(p->work);
-    if (!work) {
-        int64_t reals = p->howmany * p->odist * (p->kind == 3 ? 1 : 2);
-        for (int64_t i = 0; i < reals; i++) {
-            if (p->prec == 4)
-                ((float *)out)[i] = NAN;
-            else
-                ((double *)out)[i] = NAN;
-        }
-        return;
+    own_plan *p = plan;
+    void *work = NULL, *own = NULL;
+    while (!work) { /* the plan's own work area, or one more; where there is none, until it is free */
+        if (!atomic_exchange(&p->busy, 1))
+            work = own = p->spare;
+        else if (!(work = mci_alloc(p->work)))
+            (void)sched_yield();
     }
     mck_fft k = {p->howmany, p->n, p->kind, out, in, p->idist, p->odist, p->table, work};
     ((mck_fft_fn)mci_function(p->prec == 4 ? MCK_FN_FFT_F32 : MCK_FN_FFT_F64))(&k);
-    mci_free(work);
+    if (own)
+        atomic_store(&p->busy, 0);
+    else
+        mci_free(work);
 }
 
 const mc_fft_api *mci_fft_own(void)

@@ -1,7 +1,7 @@
 /* mc_bind.c - ops on devices: infer, results, bind, run.
  *
- * A device of the tests runs the CPU's form of a family on addresses that only it may use; others run launches. What has no form raises, so
- * that nothing goes through the host unseen. */
+ * A device of the tests runs the CPU's form of a family on addresses that only it may use; others
+ * run launches. What has no form raises, so that nothing goes through the host unseen. */
 #include "family/mc_bind.h"
 
 #include <string.h>

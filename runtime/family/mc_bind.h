@@ -1,4 +1,5 @@
-/* mc_bind.h - a call of an op bound to a device: done once for operands of one layout, run at any addresses. */
+/* mc_bind.h - a call of an op bound to a device: done once for operands of one layout, run at any
+ * addresses. */
 #ifndef MC_BIND_H
 #define MC_BIND_H
 

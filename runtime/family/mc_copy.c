@@ -1,7 +1,7 @@
 /* mc_copy.c - copies with broadcasting and conversion, fills, temporaries.
  *
- * The index space is collapsed and cut into tasks by shape only; rows too short for a call each are copied column by column, transposes in
- * tiles, long rows past the caches. */
+ * The index space is collapsed and cut into tasks by shape only; rows too short for a call each
+ * are copied column by column, transposes in tiles, long rows past the caches. */
 #include "family/mc_bind.h"
 #include "record/mc_record.h"
 #include "tensor/mc_blocks.h"

@@ -1,4 +1,5 @@
-/* mc_dispatch.c - from an op number to its family driver; promotion; the short way for small operands.
+/* mc_dispatch.c - from an op number to its family driver; promotion; the short way for small
+ * operands.
  *
  * Holds the promotion lattice (Python array API: within a kind by size, mixed kinds to the next
  * kind, plain numbers are weak). */

@@ -1,6 +1,7 @@
 /* mc_family.h - what the family drivers share: promotion, temporaries, positions, row forms.
  *
- * One driver per family (mc_<family>.c) implements mci_<family>_run: check all, then allocate, then compute. */
+ * One driver per family (mc_<family>.c) implements mci_<family>_run: check all, then allocate,
+ * then compute. */
 #ifndef MC_FAMILY_H
 #define MC_FAMILY_H
 

@@ -1,6 +1,8 @@
-/* mc_fft.h - cached plans for those who run transforms themselves (the fft family, phase-amplitude coupling).
+/* mc_fft.h - cached plans for those who run transforms themselves (the fft family, phase-amplitude
+ * coupling).
  *
- * A plan stays in the cache while somebody holds a use of it. Executing is thread-safe; rows start at multiples of `align` bytes (at most 64). */
+ * A plan stays in the cache while somebody holds a use of it. Executing is thread-safe; rows start
+ * at multiples of `align` bytes (at most 64). */
 #ifndef MC_FFT_H
 #define MC_FFT_H
 

@@ -1,7 +1,9 @@
-/* mc_gather.c - ops that look elements up one by one: take_along_axis, put_along_axis, nonzero, searchsorted, bincount.
+/* mc_gather.c - ops that look elements up one by one: take_along_axis, put_along_axis, nonzero,
+ * searchsorted, bincount.
  *
- * Positions arrive in the caller's base (p->base) and may count from the end when negative (mc_pick.c checks them before anything is
- * written). Rows are independent and each is written in order, so that "the last write wins" is the same every time. */
+ * Positions arrive in the caller's base (p->base) and may count from the end when negative
+ * (mc_pick.c checks them before anything is written). Rows are independent and each is written in
+ * order, so that "the last write wins" is the same every time. */
 #include "record/mc_record.h"
 #include "family/mc_family.h"
 

@@ -1,24 +1,30 @@
-/* mc_kernel.c - drivers of a user's own reductions and range kernels, generated as C and compiled at run time.
+/* mc_kernel.c - drivers of a user's own reductions and range kernels, generated as C and compiled
+ * at run time.
  *
  * A reduction is cut into chunks of fixed length and its states are joined in a fixed tree, a
  * range into tasks of a given grain: nothing depends on the number of threads. Operands come
  * contiguous and converted. Holds the cut. */
+#include "family/mc_added.h"
 #include "family/mc_family.h"
+
+#include <string.h>
 
 #define CHUNK 16384
 #define STATE 1024
+#define MOST 8 /* inputs, outputs */
 
 typedef struct reduction {
     const mc_reduction *r;
     int64_t m, n, chunks, group; /* rows, their length, chunks of a row, rows of a task when a row is one chunk */
     int nin, nout;
-    mc_tensor *const *in, *const *out;
+    const mc_tensor *const *in;
+    mc_tensor *const *out;
     char *states;
 } reduction;
 
 static void part(const reduction *j, int64_t row, int64_t first, int64_t n, void *state)
 {
-    const void *in[8];
+    const void *in[MOST];
     for (int i = 0; i < j->nin; i++)
         in[i] = (const char *)j->in[i]->data + (row * j->n + first) * MCI_SIZE(j->in[i]->dtype);
     j->r->part(n, in, state);
@@ -26,7 +32,7 @@ static void part(const reduction *j, int64_t row, int64_t first, int64_t n, void
 
 static void finish(const reduction *j, int64_t row, const void *state)
 {
-    void *out[8];
+    void *out[MOST];
     for (int i = 0; i < j->nout; i++)
         out[i] = (char *)j->out[i]->data + row * MCI_SIZE(j->out[i]->dtype);
     j->r->finish(state, out);
@@ -63,16 +69,12 @@ static int elsewhere(int n, mc_tensor *const *t)
     return rc;
 }
 
-int mc_kernel_reduce(const mc_reduction *r, int64_t m, int64_t n, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out)
+static int reduce(const mc_reduction *r, int64_t m, int64_t n, int nin, const mc_tensor *const *in,
+                  int nout, mc_tensor *const *out)
 {
-    reduction j = {.r = r, .m = m, .n = n, .nin = nin, .nout = nout, .in = in, .out = out};
+    reduction j = { .r = r, .m = m, .n = n, .nin = nin, .nout = nout, .in = in, .out = out };
     int64_t bytes;
-    if (nin > 8 || nout > 8 || r->bytes > STATE)
-        return mci_error(MC_EINVAL, "kernel: at most 8 inputs, 8 outputs and %d bytes of state", STATE);
-    if (elsewhere(nin, in) || elsewhere(nout, out))
-        return mc_errstatus();
-    if (m == 0)
-        return MC_OK;
+    if (m == 0) return MC_OK;
     j.chunks = n > CHUNK ? (n + CHUNK - 1) / CHUNK : 1;
     if (j.chunks == 1) {
         j.group = n > 0 ? 4 * CHUNK / n : 4 * CHUNK;
@@ -91,6 +93,81 @@ int mc_kernel_reduce(const mc_reduction *r, int64_t m, int64_t n, int nin, mc_te
     }
     mci_free(j.states);
     return rc;
+}
+
+/* ---- a reduction as an op ---- */
+
+typedef struct reduction_row {
+    mc_plugin_row row; /* first: what an op leads to */
+    mc_reduction r;
+    int8_t in[MOST], out[MOST];
+    char name[];
+} reduction_row;
+
+static const reduction_row *row_of(const mc_call *c)
+{
+    return (const reduction_row *)(const void *)mci_added_row(c->row);
+}
+
+static int infer_row(const mc_call *c)
+{
+    const reduction_row *u = row_of(c);
+    const mc_tensor *first = c->in[0];
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    for (int k = 0; k < c->nin; k++) {
+        const mc_tensor *t = c->in[k];
+        int same = t->ndim == first->ndim && t->dtype == u->in[k] && t->ndim > 0;
+        for (int i = 0; same && i < t->ndim; i++) same = t->shape[i] == first->shape[i];
+        if (!same)
+            return mci_error(MC_ESHAPE, "%s: operand %d is %s beside %s", c->name, k + 1,
+                             mci_tensor_text(s1, sizeof s1, t),
+                             mci_tensor_text(s2, sizeof s2, first));
+    }
+    int rc = MC_OK;
+    for (int k = 0; k < c->nout && !rc; k++)
+        rc = mci_added_shape(c, k, u->out[k], first->ndim - 1, first->shape);
+    return rc;
+}
+
+static int run_row(const mc_call *c)
+{
+    const mc_tensor *first = c->in[0], *use[MOST];
+    mc_tensor tmp[MOST];
+    const int64_t n = first->shape[first->ndim - 1];
+    int made = 0, rc = MC_OK;
+    for (int k = 0; k < c->nin && !rc; k++) {
+        use[k] = c->in[k];
+        if (mci_contiguous(c->in[k])) continue;
+        rc = mci_materialize(&tmp[made], c->in[k], c->in[k]->dtype);
+        use[k] = &tmp[made];
+        made += rc == MC_OK;
+    }
+    const int64_t m = mci_numel(first->ndim - 1, first->shape);
+    if (!rc) rc = reduce(&row_of(c)->r, m, n, c->nin, use, c->nout, c->out);
+    for (int k = 0; k < made; k++) mc_drop(&tmp[k]);
+    return rc;
+}
+
+int mc_kernel_row(const char *name, const mc_reduction *r, int nin, const int8_t *in, int nout,
+                  const int8_t *out)
+{
+    int8_t compute[MC_NDTYPE];
+    if (nin < 1 || nin > MOST || nout < 1 || nout > MOST || r->bytes > STATE) {
+        mci_error(MC_EINVAL, "%s: at most %d inputs, %d outputs and %d bytes of state", name, MOST,
+                  MOST, STATE);
+        return -1;
+    }
+    reduction_row *u = mci_calloc(1, sizeof *u + strlen(name) + 1);
+    if (!u) return -1;
+    strcpy(u->name, name);
+    u->row = (mc_plugin_row){ u->name, infer_row, run_row };
+    u->r = *r;
+    memcpy(u->in, in, (size_t)nin);
+    memcpy(u->out, out, (size_t)nout);
+    for (int i = 0; i < MC_NDTYPE; i++) compute[i] = (int8_t)i;
+    int id = mci_added_new(&u->row, nin, nout, MCI_PROMOTE_NUMERIC, compute);
+    if (id < 0) mci_free(u);
+    return id;
 }
 
 typedef struct range {

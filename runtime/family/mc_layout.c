@@ -1,6 +1,7 @@
 /* mc_layout.c - ops that only move whole slabs: concat, stack, roll, triangles.
  *
- * Each input becomes a copy into a view of the result; no arithmetic, so every dtype works and conversion comes with mc_copy. */
+ * Each input becomes a copy into a view of the result; no arithmetic, so every dtype works and
+ * conversion comes with mc_copy. */
 #include "record/mc_record.h"
 #include "family/mc_family.h"
 

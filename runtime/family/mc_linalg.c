@@ -1,4 +1,5 @@
-/* mc_linalg.c - driver of linear algebra: batches of small or large problems through the plans of mc_linalg.h.
+/* mc_linalg.c - driver of linear algebra: batches of small or large problems through the methods of
+ * mc_linalg.h.
  *
  * LAPACK runs single-threaded, the matrices of a batch in parallel; the cut into tasks depends
  * on the shapes only. A single large matrix may use more threads on request (option threads),
@@ -16,31 +17,31 @@
 #define TASK 300000.0 /* flops per task: about 100 us, well above the 2 us of starting one */
 
 static const struct {
-    mci_plan_fn plan;
+    mci_method_fn method;
     int system;    /* operand 2 is a right-hand side: a vector if it has one axis (array API) */
     int positions; /* the last operand holds positions */
-} plans[] = {
-    [MCI_LINALG_SOLVE] = {mci_plan_solve, .system = 1},
-    [MCI_LINALG_SOLVE_TRIANGULAR] = {mci_plan_solve_triangular, .system = 1},
-    [MCI_LINALG_INV] = {mci_plan_inv},
-    [MCI_LINALG_DET] = {mci_plan_det},
-    [MCI_LINALG_LU_FACTOR] = {mci_plan_lu_factor},
-    [MCI_LINALG_LU_SOLVE] = {mci_plan_lu_solve, .system = 1, .positions = 1},
-    [MCI_LINALG_LU] = {mci_plan_lu},
-    [MCI_LINALG_LEAST_SQUARES] = {mci_plan_least_squares, .system = 1},
-    [MCI_LINALG_CHOLESKY] = {mci_plan_cholesky},
-    [MCI_LINALG_QR] = {mci_plan_qr},
-    [MCI_LINALG_HESSENBERG] = {mci_plan_hessenberg},
-    [MCI_LINALG_SVD] = {mci_plan_svd},
-    [MCI_LINALG_EIGH] = {mci_plan_eigh},
-    [MCI_LINALG_EIG] = {mci_plan_eig},
-    [MCI_LINALG_SCHUR_FORM] = {mci_plan_schur},
-    [MCI_LINALG_SQRT_UPPER] = {mci_plan_upper},
-    [MCI_LINALG_LOG_UPPER] = {mci_plan_upper},
-    [MCI_LINALG_LDL] = {mci_plan_ldl},
-    [MCI_LINALG_SOLVE_BANDED] = {mci_plan_banded, .system = 1},
-    [MCI_LINALG_SOLVEH_BANDED] = {mci_plan_bandedh, .system = 1},
-    [MCI_LINALG_LEVINSON] = {mci_plan_levinson},
+} methods[] = {
+    [MCI_LINALG_SOLVE] = {mci_method_solve, .system = 1},
+    [MCI_LINALG_SOLVE_TRIANGULAR] = {mci_method_solve_triangular, .system = 1},
+    [MCI_LINALG_INV] = {mci_method_inv},
+    [MCI_LINALG_DET] = {mci_method_det},
+    [MCI_LINALG_LU_FACTOR] = {mci_method_lu_factor},
+    [MCI_LINALG_LU_SOLVE] = {mci_method_lu_solve, .system = 1, .positions = 1},
+    [MCI_LINALG_LU] = {mci_method_lu},
+    [MCI_LINALG_LEAST_SQUARES] = {mci_method_least_squares, .system = 1},
+    [MCI_LINALG_CHOLESKY] = {mci_method_cholesky},
+    [MCI_LINALG_QR] = {mci_method_qr},
+    [MCI_LINALG_HESSENBERG] = {mci_method_hessenberg},
+    [MCI_LINALG_SVD] = {mci_method_svd},
+    [MCI_LINALG_EIGH] = {mci_method_eigh},
+    [MCI_LINALG_EIG] = {mci_method_eig},
+    [MCI_LINALG_SCHUR_FORM] = {mci_method_schur},
+    [MCI_LINALG_SQRT_UPPER] = {mci_method_upper},
+    [MCI_LINALG_LOG_UPPER] = {mci_method_upper},
+    [MCI_LINALG_LDL] = {mci_method_ldl},
+    [MCI_LINALG_SOLVE_BANDED] = {mci_method_banded, .system = 1},
+    [MCI_LINALG_SOLVEH_BANDED] = {mci_method_bandedh, .system = 1},
+    [MCI_LINALG_LEVINSON] = {mci_method_levinson},
 };
 
 static const struct {
@@ -57,7 +58,7 @@ static const struct {
     [MCI_REFUSED] = {"was refused by LAPACK", "please report it"},
 };
 
-/* ---- what plans use ---- */
+/* ---- what methods use ---- */
 
 int64_t mci_linalg_extra(mci_linalg *j, int64_t count, int64_t size)
 {
@@ -338,7 +339,7 @@ static int take_operands(mci_linalg *j)
 static void describe_operands(mci_linalg *j)
 {
     const int what = j->op->variant;
-    j->floats = j->nin - plans[what].positions;
+    j->floats = j->nin - methods[what].positions;
     for (int k = 0; k < j->nin; k++)
         j->in[k].rank = 2;
     if (what == MCI_LINALG_LEVINSON) { /* first column, first row, right-hand side */
@@ -346,25 +347,25 @@ static void describe_operands(mci_linalg *j)
         j->in[2].rank = j->t[2]->ndim == 1 ? 1 : 2;
         return;
     }
-    if (plans[what].system && j->t[1]->ndim == 1)
+    if (methods[what].system && j->t[1]->ndim == 1)
         j->in[1].rank = 1;
-    if (plans[what].positions)
+    if (methods[what].positions)
         j->in[2].rank = 1;
 }
 
-/* All that headers say of a call: the plan, the batches, the results. */
+/* All that headers say of a call: the method, the batches, the results. */
 static int describe(const mci_job *job, mci_linalg *j, mci_batch *b, mci_result *r)
 {
     const mci_op *op = job->op;
-    const mci_plan_fn plan = plans[op->variant].plan;
-    if (!plan || job->nin < 1 || job->nin > 3 || j->nout < 1 || j->nout > 3)
+    const mci_method_fn method = methods[op->variant].method;
+    if (!method || job->nin < 1 || job->nin > 3 || j->nout < 1 || j->nout > 3)
         return mci_error(MC_EINTERNAL,
                          "%s: %d operands and %d results have no plan; please report it", op->name,
                          job->nin, j->nout);
     if (!(j->lapack = mci_lapack()) || !(j->blas = mci_blas())) return mc_errstatus();
     describe_operands(j);
     int rc = take_operands(j);
-    if (!rc) rc = plan(j);
+    if (!rc) rc = method(j);
     if (rc)
         return rc;
     if ((rc = mci_linalg_fits(j, j->w.lwork > j->w.lrwork ? j->w.lwork : j->w.lrwork)) != 0)

@@ -1,12 +1,15 @@
-/* mc_linalg.h - one linear-algebra problem as its routine sees it, and what a plan says about it.
+/* mc_linalg.h - one linear-algebra problem as its routine sees it, and what a method says about it.
  *
- * A plan (mc_linalg_systems.c, mc_linalg_factors.c, mc_linalg_spectral.c, mc_linalg_upper.c, mc_linalg_structured.c) checks the sizes of an op, says how operands and
- * results lie, asks LAPACK for the work areas, and names the function that solves one problem. The driver (mc_linalg.c) does the rest: batches,
- * copies, threads, messages.
+ * A method (mc_linalg_systems.c, mc_linalg_factors.c, mc_linalg_spectral.c, mc_linalg_upper.c,
+ * mc_linalg_structured.c) checks the sizes of an op, says how operands and results lie, asks
+ * LAPACK for the work areas, and names the function that solves one problem. The driver
+ * (mc_linalg.c) does the rest: batches, copies, threads, messages.
  *
- * Orientation. A matrix in our memory runs by rows, LAPACK reads columns, so the same memory is the transpose to it. An operand is
- * loaded `as_is` (LAPACK sees the transpose, no reordering) or turned. A result is written by the routine into its place (MCI_PLACE: what
- * LAPACK calls the transpose of the result), or turned on the way out of an operand's copy or of a buffer of its own. */
+ * Orientation. A matrix in our memory runs by rows, LAPACK reads columns, so the same memory is
+ * the transpose to it. An operand is loaded `as_is` (LAPACK sees the transpose, no reordering) or
+ * turned. A result is written by the routine into its place (MCI_PLACE: what LAPACK calls the
+ * transpose of the result), or turned on the way out of an operand's copy or of a buffer of its
+ * own. */
 #ifndef MC_LINALG_H
 #define MC_LINALG_H
 
@@ -76,7 +79,7 @@ struct mci_linalg {
     int (*solve)(const mci_linalg *j, mci_problem *q); /* one of the reasons above */
 };
 
-typedef int (*mci_plan_fn)(mci_linalg *j);
+typedef int (*mci_method_fn)(mci_linalg *j);
 
 /* All problems of a call. */
 typedef struct mci_batch {
@@ -147,26 +150,26 @@ static inline void mci_linalg_set(int type, void *a, int64_t i, const double z[2
 /* Imaginary parts of n complex numbers change sign. */
 void mci_linalg_conj(int type, void *a, int64_t n);
 
-/* plans, by the names of their ops */
-int mci_plan_solve(mci_linalg *j);
-int mci_plan_solve_triangular(mci_linalg *j);
-int mci_plan_inv(mci_linalg *j);
-int mci_plan_det(mci_linalg *j); /* det and slogdet */
-int mci_plan_lu_factor(mci_linalg *j);
-int mci_plan_lu_solve(mci_linalg *j);
-int mci_plan_lu(mci_linalg *j);
-int mci_plan_least_squares(mci_linalg *j);
-int mci_plan_cholesky(mci_linalg *j);
-int mci_plan_ldl(mci_linalg *j);
-int mci_plan_qr(mci_linalg *j);
-int mci_plan_hessenberg(mci_linalg *j);
-int mci_plan_svd(mci_linalg *j); /* svd and svdvals */
-int mci_plan_eigh(mci_linalg *j); /* eigh and eigvalsh, with b generalised */
-int mci_plan_eig(mci_linalg *j); /* eig and eigvals */
-int mci_plan_schur(mci_linalg *j);
-int mci_plan_banded(mci_linalg *j);  /* solve_banded */
-int mci_plan_bandedh(mci_linalg *j); /* solveh_banded */
-int mci_plan_levinson(mci_linalg *j);
-int mci_plan_upper(mci_linalg *j); /* square root and logarithm of upper triangles */
+/* methods, by the names of their ops */
+int mci_method_solve(mci_linalg *j);
+int mci_method_solve_triangular(mci_linalg *j);
+int mci_method_inv(mci_linalg *j);
+int mci_method_det(mci_linalg *j); /* det and slogdet */
+int mci_method_lu_factor(mci_linalg *j);
+int mci_method_lu_solve(mci_linalg *j);
+int mci_method_lu(mci_linalg *j);
+int mci_method_least_squares(mci_linalg *j);
+int mci_method_cholesky(mci_linalg *j);
+int mci_method_ldl(mci_linalg *j);
+int mci_method_qr(mci_linalg *j);
+int mci_method_hessenberg(mci_linalg *j);
+int mci_method_svd(mci_linalg *j); /* svd and svdvals */
+int mci_method_eigh(mci_linalg *j); /* eigh and eigvalsh, with b generalised */
+int mci_method_eig(mci_linalg *j); /* eig and eigvals */
+int mci_method_schur(mci_linalg *j);
+int mci_method_banded(mci_linalg *j);  /* solve_banded */
+int mci_method_bandedh(mci_linalg *j); /* solveh_banded */
+int mci_method_levinson(mci_linalg *j);
+int mci_method_upper(mci_linalg *j); /* square root and logarithm of upper triangles */
 
 #endif

@@ -1,4 +1,5 @@
-/* mc_linalg_factors.c - plans of factorisations by elimination and reflection: Cholesky, LDL, QR with and without pivoting, Hessenberg. */
+/* mc_linalg_factors.c - methods of factorisations by elimination and reflection: Cholesky, LDL, QR
+ * with and without pivoting, Hessenberg. */
 #include "family/mc_linalg.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ static int cholesky_one(const mci_linalg *j, mci_problem *q)
     return info > 0 ? MCI_NOT_DEFINITE : info ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_cholesky(mci_linalg *j)
+int mci_method_cholesky(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (rc)
@@ -106,7 +107,7 @@ static int ldl_one(const mci_linalg *j, mci_problem *q)
     return MCI_FINE;
 }
 
-int mci_plan_ldl(mci_linalg *j)
+int mci_method_ldl(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (rc)
@@ -152,7 +153,7 @@ static int qr_one(const mci_linalg *j, mci_problem *q)
     return info ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_qr(mci_linalg *j)
+int mci_method_qr(mci_linalg *j)
 {
     int64_t m = j->in[0].rows, n = j->in[0].cols, k = least(m, n);
     int mode = (int)j->p->i[1], pivoting = j->p->i[2] != 0, unused = 0;
@@ -197,7 +198,7 @@ static int hessenberg_one(const mci_linalg *j, mci_problem *q)
     return info ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_hessenberg(mci_linalg *j)
+int mci_method_hessenberg(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (rc)

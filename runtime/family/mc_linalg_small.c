@@ -1,4 +1,5 @@
-/* mc_linalg_small.c - many small matrices: tiles of a batch through the kernels of the small family.
+/* mc_linalg_small.c - many small matrices: tiles of a batch through the kernels of the small
+ * family.
  *
  * Used from FEW matrices of at most MCK_SMALL rows on; fewer go through LAPACK, with results
  * that agree within the tolerance class. Matrices that lie as the kernels want them are read in

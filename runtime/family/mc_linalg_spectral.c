@@ -1,4 +1,5 @@
-/* mc_linalg_spectral.c - plans of spectra: singular values, Hermitian and general eigenproblems, Schur form.
+/* mc_linalg_spectral.c - methods of spectra: singular values, Hermitian and general eigenproblems,
+ * Schur form.
  *
  * Their routines iterate and may not return when they meet NaN, so operands are checked first. */
 #include "family/mc_linalg.h"
@@ -33,7 +34,7 @@ static int svd_one(const mci_linalg *j, mci_problem *q)
                                 vectors ? q->out[0] : NULL, full ? m : k, &q->w));
 }
 
-int mci_plan_svd(mci_linalg *j)
+int mci_method_svd(mci_linalg *j)
 {
     int64_t m = j->in[0].rows, n = j->in[0].cols, k = m < n ? m : n;
     int vectors = j->nout > 1, full = vectors && j->p->i[1];
@@ -75,7 +76,7 @@ static int eigh_one(const mci_linalg *j, mci_problem *q)
     return info > n ? MCI_B_NOT_DEFINITE : why(info);
 }
 
-int mci_plan_eigh(mci_linalg *j)
+int mci_method_eigh(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (rc)
@@ -146,7 +147,7 @@ static int eig_one(const mci_linalg *j, mci_problem *q)
     return MCI_FINE;
 }
 
-int mci_plan_eig(mci_linalg *j)
+int mci_method_eig(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (rc)
@@ -206,7 +207,7 @@ static int schur_one(const mci_linalg *j, mci_problem *q)
     return why(info);
 }
 
-int mci_plan_schur(mci_linalg *j)
+int mci_method_schur(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (rc)

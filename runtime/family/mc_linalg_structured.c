@@ -1,4 +1,5 @@
-/* mc_linalg_structured.c - plans of systems with structure: banded matrices through LAPACK, Toeplitz matrices by Levinson's recursion.
+/* mc_linalg_structured.c - methods of systems with structure: banded matrices through LAPACK,
+ * Toeplitz matrices by Levinson's recursion.
  *
  * Bands are loaded so that a column of ab is a column of LAPACK's band storage; a tridiagonal
  * matrix as it is, its three rows being what gtsv takes. Toeplitz systems are solved in f64 or
@@ -36,7 +37,7 @@ static int banded_one(const mci_linalg *j, mci_problem *q)
     return info > 0 ? MCI_SINGULAR : info ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_banded(mci_linalg *j)
+int mci_method_banded(mci_linalg *j)
 {
     int64_t lower = j->p->i[1], upper = j->p->i[2], n = j->in[0].cols;
     if (lower < 0 || upper < 0 || lower + upper + 1 != j->in[0].rows)
@@ -66,7 +67,7 @@ static int bandedh_one(const mci_linalg *j, mci_problem *q)
     return info > 0 ? MCI_NOT_DEFINITE : info ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_bandedh(mci_linalg *j)
+int mci_method_bandedh(mci_linalg *j)
 {
     int64_t n = j->in[0].cols, rows = j->in[0].rows;
     if (rows < 1)
@@ -111,7 +112,7 @@ static int levinson_one(const mci_linalg *j, mci_problem *q)
     return MCI_FINE;
 }
 
-int mci_plan_levinson(mci_linalg *j)
+int mci_method_levinson(mci_linalg *j)
 {
     int64_t n = j->in[0].rows, k = j->in[2].cols;
     if (j->in[1].rows != n)

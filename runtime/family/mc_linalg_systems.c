@@ -1,4 +1,5 @@
-/* mc_linalg_systems.c - plans of systems of equations: solve, inverse, determinants, LU, triangles, least squares.
+/* mc_linalg_systems.c - methods of systems of equations: solve, inverse, determinants, LU,
+ * triangles, least squares.
  *
  * A X = B with A loaded as it is: LAPACK factors the transpose and solves with its transpose, so
  * that only B is turned (and not even that when it is one column). */
@@ -43,7 +44,7 @@ static int solve_one(const mci_linalg *j, mci_problem *q)
     return info > 0 ? MCI_SINGULAR : info ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_solve(mci_linalg *j)
+int mci_method_solve(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (!rc)
@@ -66,7 +67,7 @@ static int inv_one(const mci_linalg *j, mci_problem *q)
     return info > 0 ? MCI_SINGULAR : info ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_inv(mci_linalg *j)
+int mci_method_inv(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (rc)
@@ -158,7 +159,7 @@ static int det_one(const mci_linalg *j, mci_problem *q)
     return MCI_FINE;
 }
 
-int mci_plan_det(mci_linalg *j)
+int mci_method_det(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (rc)
@@ -186,7 +187,7 @@ static int lu_factor_one(const mci_linalg *j, mci_problem *q)
     return info < 0 ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_lu_factor(mci_linalg *j)
+int mci_method_lu_factor(mci_linalg *j)
 {
     int64_t m = j->in[0].rows, n = j->in[0].cols, k = m < n ? m : n;
     mci_linalg_result(j, 0, 2, j->dtype, m, n, 0);
@@ -220,7 +221,7 @@ static int lu_solve_one(const mci_linalg *j, mci_problem *q)
     return info ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_lu_solve(mci_linalg *j)
+int mci_method_lu_solve(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (!rc)
@@ -268,7 +269,7 @@ static int lu_one(const mci_linalg *j, mci_problem *q)
     return MCI_FINE;
 }
 
-int mci_plan_lu(mci_linalg *j)
+int mci_method_lu(mci_linalg *j)
 {
     int64_t m = j->in[0].rows, n = j->in[0].cols, k = m < n ? m : n;
     mci_linalg_result(j, 0, 2, j->real, m, m, MCI_PLACE);
@@ -292,7 +293,7 @@ static int triangular_one(const mci_linalg *j, mci_problem *q)
     return info > 0 ? MCI_SINGULAR : info ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_solve_triangular(mci_linalg *j)
+int mci_method_solve_triangular(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (!rc)
@@ -317,7 +318,7 @@ static int lstsq_one(const mci_linalg *j, mci_problem *q)
     return info > 0 ? MCI_NO_CONVERGENCE : info ? MCI_REFUSED : MCI_FINE;
 }
 
-int mci_plan_least_squares(mci_linalg *j)
+int mci_method_least_squares(mci_linalg *j)
 {
     mci_part_in *b = &j->in[1];
     int64_t m = j->in[0].rows, n = j->in[0].cols, k = m < n ? m : n, most = m < n ? n : m;

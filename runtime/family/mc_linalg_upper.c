@@ -1,4 +1,5 @@
-/* mc_linalg_upper.c - square root and logarithm of upper triangular matrices, the middle step of sqrtm and logm.
+/* mc_linalg_upper.c - square root and logarithm of upper triangular matrices, the middle step of
+ * sqrtm and logm.
  *
  * Both run in c128. The root goes column by column (Bjorck and Hammarling, A Schur method for
  * the square root of a matrix, 1983); the logarithm takes roots until the matrix is near the
@@ -147,7 +148,7 @@ static int upper_one(const mci_linalg *j, mci_problem *q)
     return logarithm(j, n, q->in[0], q->out[0], work);
 }
 
-int mci_plan_upper(mci_linalg *j)
+int mci_method_upper(mci_linalg *j)
 {
     int rc = mci_linalg_square(j, 0);
     if (rc)

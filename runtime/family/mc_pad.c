@@ -1,7 +1,10 @@
-/* mc_pad.c - driver of padding: every element of the result is written once, from the operand or from a constant.
+/* mc_pad.c - driver of padding: every element of the result is written once, from the operand or
+ * from a constant.
  *
- * Each axis but the last gets a map from places of the result to places of the operand, so that all modes and widths are one loop over
- * rows; long rows are cut into pieces. No arithmetic: every dtype works, elements move as blocks of bytes. What lies beside the operand in mode `empty` is not written. */
+ * Each axis but the last gets a map from places of the result to places of the operand, so that
+ * all modes and widths are one loop over rows; long rows are cut into pieces. No arithmetic: every
+ * dtype works, elements move as blocks of bytes. What lies beside the operand in mode `empty` is
+ * not written. */
 #include "base/mc_memory.h"
 #include "family/mc_family.h"
 

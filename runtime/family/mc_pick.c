@@ -1,7 +1,9 @@
-/* mc_pick.c - whole slabs by position along one axis: positions checked, take, and what x[key] = v comes down to.
+/* mc_pick.c - whole slabs by position along one axis: positions checked, take, and what x[key] = v
+ * comes down to.
  *
- * Positions stay in the caller's base and are turned into places where they are used, so that they need no copy of their own. Reading is
- * parallel; writing is serial in the order of the positions, so that the last write of a place wins and sums are the same every time. */
+ * Positions stay in the caller's base and are turned into places where they are used, so that they
+ * need no copy of their own. Reading is parallel; writing is serial in the order of the positions,
+ * so that the last write of a place wins and sums are the same every time. */
 #include "family/mc_bind.h"
 #include "record/mc_record.h"
 #include "../../kernels/mck_ewise.h"

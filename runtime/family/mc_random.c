@@ -1,4 +1,5 @@
-/* mc_random.c - driver of random tensors: element i of a result is element first + i of the stream, whatever the cut.
+/* mc_random.c - driver of random tensors: element i of a result is element first + i of the
+ * stream, whatever the cut.
  *
  * Parameters: i[0], i[1] key (low and high 32 bits), i[2], i[3] stream, i[4] first, i[5] bit set
  * of the distribution's parameters that are tensors (in[] in order; the others stand in d[], or

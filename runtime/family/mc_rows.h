@@ -1,7 +1,7 @@
 /* mc_rows.h - operands and results as contiguous rows along chosen axes.
  *
- * For families whose kernels want rows (scan, sort, select, fft): the chosen axes become the last, contiguous dimension. No copy is
- * made where the tensor already lies like that. */
+ * For families whose kernels want rows (scan, sort, select, fft): the chosen axes become the last,
+ * contiguous dimension. No copy is made where the tensor already lies like that. */
 #ifndef MC_ROWS_H
 #define MC_ROWS_H
 

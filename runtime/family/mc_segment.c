@@ -1,5 +1,5 @@
-/* mc_segment.c - drivers of segment reductions (rows joined by their segment) and of scatter_add and scatter_reduce (elements joined at
- * positions along an axis).
+/* mc_segment.c - drivers of segment reductions (rows joined by their segment) and of scatter_add
+ * and scatter_reduce (elements joined at positions along an axis).
  *
  * Both convert to the widest dtype of the kind, join in order and convert back. Segments: the
  * rows are cut into blocks and the columns into strips by shape alone, blocks are joined in

@@ -1,4 +1,5 @@
-/* mc_sequence.c - driver of low-discrepancy points: the table of the dimensions, then blocks of points.
+/* mc_sequence.c - driver of low-discrepancy points: the table of the dimensions, then blocks of
+ * points.
  *
  * Parameters: i[0..3] key and stream as in mc_random.c, i[4] number of the first point (from 0),
  * i[5] scrambled, i[6] points, i[12] the key stands in in[1] instead; in[0] the numbers that

@@ -1,7 +1,8 @@
 /* mc_tridiagonal.c - driver of tridiagonal systems with many right sides: the equations of splines.
  *
- * Elimination without exchange of rows, which is stable where the diagonal dominates. The factors are made once; columns of right sides
- * are independent and cut into fixed blocks. Computes in f64. */
+ * Elimination without exchange of rows, which is stable where the diagonal dominates. The factors
+ * are made once; columns of right sides are independent and cut into fixed blocks. Computes in
+ * f64. */
 #include "base/mc_memory.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck_interp.h"

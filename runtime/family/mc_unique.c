@@ -1,7 +1,9 @@
-/* mc_unique.c - driver of group_runs: where runs of equal elements of a sorted row begin, how long they are, who belongs to them.
+/* mc_unique.c - driver of group_runs: where runs of equal elements of a sorted row begin, how long
+ * they are, who belongs to them.
  *
- * Elements are equal as the Python array API has it: NaN differs from NaN, -0 equals 0, complex numbers in both parts. What is sorted and
- * how is the caller's business (lua/mascon/array/sets.lua). Letters: n elements, u runs. */
+ * Elements are equal as the Python array API has it: NaN differs from NaN, -0 equals 0, complex
+ * numbers in both parts. What is sorted and how is the caller's business
+ * (lua/mascon/array/sets.lua). Letters: n elements, u runs. */
 #include "family/mc_family.h"
 
 /* begins[i] = 1 where element i differs from the one before; the type is that of one part, `parts` of them make an element */

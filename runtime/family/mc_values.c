@@ -1,4 +1,5 @@
-/* mc_values.c - elements as numbers of the caller's language, and the hash of a tensor: the ways from a tensor to host memory. */
+/* mc_values.c - elements as numbers of the caller's language, and the hash of a tensor: the ways
+ * from a tensor to host memory. */
 #include "base/mc_hash.h"
 #include "record/mc_record.h"
 

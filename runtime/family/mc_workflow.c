@@ -1,7 +1,8 @@
-/* mc_workflow.c - ops that workflows bring along in a plug-in of their own: what they are given, how they are opened and run.
+/* mc_workflow.c - ops that workflows bring along in a plug-in of their own: what they are given,
+ * how they are opened and run.
  *
  * A plug-in stays open until the process ends, as its ops do. */
-#include "mc_plugin.h"
+#include "family/mc_added.h"
 #include "family/mc_fft.h"
 #include "family/mc_family.h"
 
@@ -292,21 +293,33 @@ static int run_row(const mci_op *op, int nout, mc_tensor **out, int nin, const m
     return rc;
 }
 
-int mc_workflow_add(mc_workflow *w, int k, int nin, int nout, int promote, const int8_t *compute)
+const mc_plugin_row *mci_added_row(const void *op) { return ((const row *)op)->of; }
+
+int mci_added_shape(const mc_call *c, int k, int dtype, int ndim, const int64_t *shape)
+{
+    return shape_of(c, k, dtype, ndim, shape);
+}
+
+int mci_added_new(const mc_plugin_row *of, int nin, int nout, int promote, const int8_t *compute)
 {
     row *r = mci_alloc(sizeof *r);
     if (!r)
         return -1;
-    *r = (row){ .op = { .name = w->rows[k].name,
+    *r = (row){ .op = { .name = of->name,
                         .run = run_row,
                         .nin = (uint8_t)nin,
                         .nout = (uint8_t)nout,
                         .promote = (uint8_t)promote },
-                .of = &w->rows[k] };
+                .of = of };
     memcpy(r->op.compute, compute, sizeof r->op.compute);
     if (mci_op_add(&r->op)) {
         mci_free(r);
         return -1;
     }
     return r->op.id;
+}
+
+int mc_workflow_add(mc_workflow *w, int k, int nin, int nout, int promote, const int8_t *compute)
+{
+    return mci_added_new(&w->rows[k], nin, nout, promote, compute);
 }

@@ -1,7 +1,7 @@
 /* mc_fif.c - FIF files: the chain of tags and the numbers in them.
  *
  * A FIF file is a chain of tags, all big-endian: kind, type, bytes of data, place of the next tag
- * (0: it follows), then the data. Matrices carry their sizes behind their numbers. This file owns
+ * (0: it follows), then the data. Matrices carry their sizes behind their numbers. Here stand
  * the walk along the chain and every bound; what a kind means is for its caller, who sees no byte
  * outside a tag. Source: Functional Image File Format, description of Elekta Neuromag, 2006. */
 #define MCI_FORMATS

@@ -2,7 +2,7 @@
  *
  * A file is a header of 128 bytes and a chain of elements: type, length, data padded to 8 bytes; a
  * short form keeps up to 4 bytes beside its type. Arrays are elements made of elements, and packed
- * ones are zlib streams of one array. This file owns the walk and every bound. What fields mean is
+ * ones are zlib streams of one array. Here stand the walk and every bound. What fields mean is
  * for its caller. Source: MATLAB MAT-file format, R2017b, chapter 1. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"

@@ -2,8 +2,7 @@
  *
  * Reading never converts unless asked: mc_npy_info says whether the stored bytes are the array
  * (same byte order, no widening) and where they lie, mc_npy_read converts any range of elements.
- * Writing appends and enters the final shape at the end. Knows the header through mc_npy_header.c;
- * may not know tensors. */
+ * Writing appends and enters the final shape at the end. Headers are read by mc_npy_header.c. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "base/mc_error.h"

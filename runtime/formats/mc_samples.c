@@ -1,7 +1,7 @@
 /* mc_samples.c - numbers on a grid: the samples of recordings whose description lies elsewhere.
  *
  * Many formats keep their samples as plain numbers, channel by channel or sample by sample, in
- * one of a few types. This file owns that reading: bounds, byte order, a bounded buffer, the
+ * one of a few types. Here stands that reading: bounds, byte order, a bounded buffer, the
  * factor to physical units; and the packing of numbers for files that are written. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"

@@ -1,7 +1,9 @@
-/* mc_yaml.c - YAML texts through the plug-in: the events of a text written one behind the other into memory.
+/* mc_yaml.c - YAML texts through the plug-in: the events of a text written one behind the other
+ * into memory.
  *
- * An event is a line "kind line column anchor tag value" with the three lengths in bytes, a newline, then the three texts. Kinds: D document,
- * { } mapping, [ ] sequence, p plain scalar, q quoted one, * alias. One call of C per text instead of one per event. */
+ * An event is a line "kind line column anchor tag value" with the three lengths in bytes, a
+ * newline, then the three texts. Kinds: D document, { } mapping, [ ] sequence, p plain scalar, q
+ * quoted one, * alias. One call of C per text instead of one per event. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "device/mc_context.h"

@@ -1,10 +1,11 @@
 /* chunks.c - every chunk of Lua text is loaded without the specialised loop over next().
  *
- * LuaJIT compiles `for k, v in pairs(t)` to ISNEXT and ITERN. When such a loop cannot stay compiled it is
- * turned back into JMP and ITERC while it may be running, and then it ends early or skips an entry: silently,
- * and only in long runs (LuaJIT issues 827 and 1510; Debian 12 ships a version with both). So the bytecode of a
- * fresh chunk gets the plain instructions from the start: same meaning, no switch. The opcodes are found by
- * compiling two loops that differ in nothing else, so a LuaJIT without the pair leaves chunks alone.
+ * LuaJIT compiles `for k, v in pairs(t)` to ISNEXT and ITERN. When such a loop cannot stay
+ * compiled it is turned back into JMP and ITERC while it may be running, and then it ends early or
+ * skips an entry: silently, and only in long runs (LuaJIT issues 827 and 1510; Debian 12 ships a
+ * version with both). So the bytecode of a fresh chunk gets the plain instructions from the start:
+ * same meaning, no switch. The opcodes are found by compiling two loops that differ in nothing
+ * else, so a LuaJIT without the pair leaves chunks alone.
  *
  * Holds: the globals load, loadstring, loadfile, dofile, next and pairs, and the searcher of Lua
  * modules. */

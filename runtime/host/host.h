@@ -2,9 +2,9 @@
  *
  * The program embeds LuaJIT and links nothing else of ours: libmascon is opened by Lua through its
  * own path when a script first asks for it, so that a script that needs no tensor starts in a
- * millisecond or two. Here are only the things that Lua cannot do itself: finding the installation,
- * signals, the line editor and the way out. Everything a user sees (verbs, messages, prompt) is
- * Lua, in lua/mascon/host/. May not know tensors or libmascon's headers. */
+ * millisecond or two. Here are only the things that Lua cannot do itself: finding the
+ * installation, signals, the line editor and the way out. Everything a user sees (verbs, messages,
+ * prompt) is Lua, in lua/mascon/host/. */
 #ifndef MC_HOST_H
 #define MC_HOST_H
 

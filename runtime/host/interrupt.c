@@ -37,6 +37,7 @@ enum {
     GUARDLESS_TURNS = 64,
     DEAF_SECONDS = 2,       /* the next signal after one that nothing answered ends the process */
     PATIENT_TICKS = 5,      /* ticks outside of compiled code before stepping starts there */
+    MOST_PATIENT = 300,
     MAX_RANGES = 64
 };
 
@@ -114,7 +115,7 @@ static struct {
 static int n_ranges;
 static struct sigaction trap_before;
 static volatile sig_atomic_t stepping;
-static int steps, compiled_steps, turns, ticks_outside;
+static int steps, compiled_steps, turns, ticks_outside, patience;
 static uintptr_t turn_mark;
 
 static int hex_digit(char c)
@@ -252,6 +253,10 @@ static void on_trap(int sig, siginfo_t *info, void *context)
         }
     }
     if (done) {
+        /* All of it in a C function that takes long (string.gsub of 100 MB): stepping makes it 10^4
+         * times slower, so it gets more and more time of its own. */
+        if (compiled_steps == 0 && patience < MOST_PATIENT)
+            patience *= 4;
         reg[REG_EFL] &= ~(greg_t)0x100;
         stepping = 0;
         sigaction(SIGTRAP, &trap_before, NULL);
@@ -271,7 +276,7 @@ static void start_stepping(void *context)
         return;
     /* A loop that calls C functions is mostly in them, where stepping is long: a later tick may
      * find it outside. */
-    if (!compiled((uintptr_t)reg[REG_RIP], 1) && ++ticks_outside <= PATIENT_TICKS)
+    if (!compiled((uintptr_t)reg[REG_RIP], 1) && ++ticks_outside <= patience)
         return;
     if (sigaction(SIGTRAP, &trap, &trap_before))
         return;
@@ -285,6 +290,7 @@ static void start_stepping(void *context)
 
 #define CAN_BREAK 0
 static const int stepping = 0;
+static int patience;
 
 static void start_stepping(void *context)
 {
@@ -345,6 +351,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
         }
     }
     pending = sig;
+    patience = PATIENT_TICKS;
     if (cancel_request)
         cancel_request();
     set_hook();

@@ -1,4 +1,5 @@
-/* mc_registry.c - ops that are added while the program runs, numbered behind those of the table. They stay until the process ends. */
+/* mc_registry.c - ops that are added while the program runs, numbered behind those of the table.
+ * They stay until the process ends. */
 #include "ops/mc_ops.h"
 
 #include <pthread.h>

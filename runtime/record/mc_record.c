@@ -1,11 +1,14 @@
 /* mc_record.c - the log of what a function does with its traced operands.
  *
- * Tracing runs the function for real: ops compute, and those that see a traced operand are logged with copies of their headers. What depends
- * on no traced operand is not logged, so constants fold by themselves. A buffer is known by the serial number of its storage, not by its
- * address, so its memory may go as soon as the function lets go of it; views need no entry, since every operand carries shape, strides and
- * offset within its buffer. Operands from outside (captured tensors) are kept alive by the log; numbers and inline tensors are copied into it.
+ * Tracing runs the function for real: ops compute, and those that see a traced operand are logged
+ * with copies of their headers. What depends on no traced operand is not logged, so constants fold
+ * by themselves. A buffer is known by the serial number of its storage, not by its address, so its
+ * memory may go as soon as the function lets go of it; views need no entry, since every operand
+ * carries shape, strides and offset within its buffer. Operands from outside (captured tensors)
+ * are kept alive by the log; numbers and inline tensors are copied into it.
  *
- * An argument that the function writes keeps its contents from before the first write beside it: who runs the log again starts from those.
+ * An argument that the function writes keeps its contents from before the first write beside it:
+ * who runs the log again starts from those.
  *
  * Holds the logs. Recordings nest; all are made by the thread that began the first. */
 #include "record/mc_record.h"

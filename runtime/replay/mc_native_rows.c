@@ -1,4 +1,5 @@
-/* mc_native_rows.c - runs a generated function that takes whole rows through all steps of a group, one row after the other.
+/* mc_native_rows.c - runs a generated function that takes whole rows through all steps of a group,
+ * one row after the other.
  *
  * What passes between the steps of a row stays in the first-level cache: a norm reads its
  * operand once and writes its result once. The function is handed runs of rows: addresses of the

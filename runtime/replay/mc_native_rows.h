@@ -1,4 +1,5 @@
-/* mc_native_rows.h - generated functions that take whole rows through all steps of a tile, as plans see them. */
+/* mc_native_rows.h - generated functions that take whole rows through all steps of a tile, as
+ * plans see them. */
 #ifndef MC_NATIVE_ROWS_H
 #define MC_NATIVE_ROWS_H
 

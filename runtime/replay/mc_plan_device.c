@@ -1,7 +1,8 @@
 /* mc_plan_device.c - steps of a plan on a device: bound once, run at the addresses of each call.
  *
- * Operands are (slot, offset), so that nothing is looked up at a call but where its arguments and the arena lie. What is made of numbers
- * alone stays in host memory and is computed there: it travels on as a value. */
+ * Operands are (slot, offset), so that nothing is looked up at a call but where its arguments and
+ * the arena lie. What is made of numbers alone stays in host memory and is computed there: it
+ * travels on as a value. */
 #include "replay/mc_plan_device.h"
 
 #include <string.h>

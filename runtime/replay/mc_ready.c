@@ -1,4 +1,5 @@
-/* mc_ready.c - a step that is run many times over operands of one layout: shapes are read and memory is taken once.
+/* mc_ready.c - a step that is run many times over operands of one layout: shapes are read and
+ * memory is taken once.
  *
  * The steps of a tile are such: from tile to tile only addresses change, and what dispatch,
  * checks and allocations cost would be most of the time of a few rows. */

@@ -1,4 +1,5 @@
-/* mc_tiles.c - a list of steps run tile by tile, so that what passes between them stays in the second-level cache.
+/* mc_tiles.c - a list of steps run tile by tile, so that what passes between them stays in the
+ * second-level cache.
  *
  * The steps do to each row (all that stands behind k leading axes) something that depends on
  * this row only: elementwise ops, reductions and softmax along the other axes. So they may be

@@ -1,4 +1,5 @@
-/* mc_dlpack.c - tensors handed over and taken as DLPack's DLManagedTensor (its ABI before version 1, which every producer still offers).
+/* mc_dlpack.c - tensors handed over and taken as DLPack's DLManagedTensor (its ABI before version
+ * 1, which every producer still offers).
  *
  * Holds the layout of that struct, which is DLPack's and stands here and not in mascon.h, where
  * it would clash with dlpack.h. A tensor that is handed over shares its storage until the

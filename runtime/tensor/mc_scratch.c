@@ -1,4 +1,5 @@
-/* mc_scratch.c - rows of samples turned on disk, so that one stretch of time of all rows lies together.
+/* mc_scratch.c - rows of samples turned on disk, so that one stretch of time of all rows lies
+ * together.
  *
  * A set larger than memory comes row by row and is wanted stretch by stretch. Written once in
  * runs, [run][row][samples of the run], every stretch is read in one piece, whatever the number

@@ -1,6 +1,7 @@
 /* mc_tensor.h - tensor headers, storages and shapes as the op drivers see them.
  *
- * Owns: storage refcounts, views, broadcasting, collapsing of dimensions, the text of operands in messages. */
+ * Storage refcounts, views, broadcasting, collapsing of dimensions, the text of operands in
+ * messages. */
 #ifndef MC_TENSOR_H
 #define MC_TENSOR_H
 

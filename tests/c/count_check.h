@@ -1,7 +1,8 @@
-/* count_check.h - what C tests share: counting checks, the last line, whether this machine has the level under test.
+/* count_check.h - what C tests share: counting checks, the last line, whether this machine has the
+ * level under test.
  *
- * check(ok, format, ...) counts and prints the first failures; report() prints "N passed, M failed" and gives the exit status.
- * May not know what is tested. */
+ * check(ok, format, ...) counts and prints the first failures; report() prints "N passed, M
+ * failed" and gives the exit status. */
 #ifndef COUNT_CHECK_H
 #define COUNT_CHECK_H
 

@@ -1,6 +1,5 @@
-/* dlpack.c - a producer and a consumer of DLPack structs as other libraries write them: the deleter is called once, when the last view goes.
- * build: library
- * Prints "N passed, M failed". */
+/* dlpack.c - a producer and a consumer of DLPack structs as other libraries write them: the
+ * deleter is called once, when the last view goes. build: library Prints "N passed, M failed". */
 #include "../../runtime/mascon.h"
 #include "count_check.h"
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* kernels_fft.c - our own transform of one level against the definition and against laws.
  *
  * One program per level, linked with the kernel objects of that level; it passes at once where the
- * machine lacks the level.
- * build: -DMC_ISA=v2 $B/obj/v2/kernels/cpu/fft.o -lm && for l in v3 v4; do $CC $CSTD -O2 -g $INC -DMC_ISA=$l -o $out-$l $src $B/obj/$l/kernels/cpu/fft.o -lm; done
- * Prints `N passed, M failed`; exit status 1 when something failed. May not know the runtime or
- * FFTW. Small lengths are compared with the plain sum. Large ones get a few impulses, whose
- * spectrum is known in closed form, and a round trip. Bounds: relative root-mean-square error below
- * (0.6 + 0.4 log2 n) eps for direct lengths, where theory has sqrt(log n) with constants of the
- * radices, and three transforms' worth of it for Bluestein's. */
+ * machine lacks the level. build: -DMC_ISA=v2 $B/obj/v2/kernels/cpu/fft.o -lm && for l in v3 v4;
+ * do $CC $CSTD -O2 -g $INC -DMC_ISA=$l -o $out-$l $src $B/obj/$l/kernels/cpu/fft.o -lm; done
+ * Prints `N passed, M failed`; exit status 1 when something failed. Small lengths are compared
+ * with the plain sum. Large ones get a few impulses, whose spectrum is known in closed form, and a
+ * round trip. Bounds: relative root-mean-square error below (0.6 + 0.4 log2 n) eps for direct
+ * lengths, where theory has sqrt(log n) with constants of the radices, and three transforms' worth
+ * of it for Bluestein's. */
 #include "../../kernels/mck_fft.h"
 #include "count_check.h"
 #include <math.h>

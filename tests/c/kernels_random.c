@@ -3,9 +3,9 @@
  *
  * build: levels
  * It passes at once where the machine lacks the level.
- * Prints `N passed, M failed`; exit status 1 when something failed. May not know the
- * runtime. Statistical checks use fixed seeds and bounds of five standard deviations, so they
- * either always pass or always fail. */
+ * Prints `N passed, M failed`; exit status 1 when something failed.
+ * Statistical checks use fixed seeds and bounds of five standard deviations, so they either always
+ * pass or always fail. */
 #include "../../kernels/mck_philox.h"
 #include "count_check.h"
 #include "../../kernels/mck_random.h"

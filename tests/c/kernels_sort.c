@@ -2,11 +2,11 @@
  * laws.
  *
  * One program per level, linked with the kernel objects of that level; it passes at once where the
- * machine lacks the level.
- * build: -DMC_ISA=v2 $B/obj/v2/kernels/cpu/{sort,sort_v3,select}.o -lm && for l in v3 v4; do $CC $CSTD -O2 -g $INC -DMC_ISA=$l -o $out-$l $src $B/obj/$l/kernels/cpu/{sort,sort_v3,select}.o -lm; done
- * Prints `N passed, M failed`; exit status 1 when something failed. May not know the
- * runtime. Every buffer is guarded: a kernel that writes behind its row or its workspace fails
- * here. */
+ * machine lacks the level. build: -DMC_ISA=v2 $B/obj/v2/kernels/cpu/{sort,sort_v3,select}.o -lm &&
+ * for l in v3 v4; do $CC $CSTD -O2 -g $INC -DMC_ISA=$l -o $out-$l $src
+ * $B/obj/$l/kernels/cpu/{sort,sort_v3,select}.o -lm; done Prints `N passed, M failed`; exit status
+ * 1 when something failed. Every buffer is guarded: a kernel that writes behind its row or its
+ * workspace fails here. */
 #include "../../kernels/mck_select.h"
 #include "../../kernels/mck_sort.h"
 #include "count_check.h"

@@ -2,7 +2,7 @@
  *
  * Built once per ISA level with the kernel flags (-march=x86-64-v2, -v3, -v4), so that the
  * vectorised loops themselves are measured, fix-up pass included. Reference: double libm for f32,
- * 80-bit libm for f64. May not know the runtime.
+ * 80-bit libm for f64.
  *   ulp                 quick: every 997th f32 pattern, random and focused f64, all special values
  *   ulp -a fn ...       every f32 pattern of the named unary functions (under five minutes each)
  *   ulp -l              names of the unary functions, one per line

@@ -1,9 +1,9 @@
 /* host.c - the little of libmascon that the file formats stand on, for fuzz targets and sanitized
  * tests.
  *
- * Owns: an allocator straight on malloc, so that the address sanitizer sees the exact end of every
- * block (libmascon's own rounds up and keeps freed blocks), the n-th allocation that fails, a limit
- * on block size, and the door to zlib, whose plug-in is linked in. Stands in for mc_memory.c and
+ * An allocator straight on malloc, so that the address sanitizer sees the exact end of every block
+ * (libmascon's own rounds up and keeps freed blocks), the n-th allocation that fails, a limit on
+ * block size, and the door to zlib, whose plug-in is linked in. Stands in for mc_memory.c and
  * mc_context.c; mc_error.c is the real one. */
 #define _XOPEN_SOURCE 700
 #include "../../runtime/device/mc_backend.h"

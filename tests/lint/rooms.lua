@@ -39,7 +39,7 @@ local FFI = {
   ['core/dlpack.lua'] = 'finalizers of pointers',
   ['base/file.lua'] = 'the writer of files in pieces', ['base/child.lua'] = 'a process',
   ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/launch.lua'] = 'launches of compiled functions',
-  ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/door.lua'] = 'compilers and compiled code',
+  ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/handles.lua'] = 'compilers and compiled code',
 }
 
 -- Lua modules of LuaJIT itself, free for all.

@@ -1,6 +1,7 @@
 -- autoreject_memory_spec.lua - what cleaning takes of memory and of files: passes, peaks against the plan, the scratch file.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local sets = support.load 'epochs'
+local few = support.load 'ceiling'
 local process = support.load 'process'
 local mc = require 'mascon'
 local scratch = require 'mascon.io.scratch'
@@ -62,7 +63,7 @@ describe('samples in a file', function()
     local near = ar.fit(e, { random_state = 5, cv = 4 })
     for _, limit in ipairs { 1e6, 1.1e6, 1.4e6 } do
       local far, reads = sets.behind(e)
-      local m = sets.left(limit, function() return ar.fit(far, { random_state = 5, cv = 4 }) end)
+      local m = few.left(limit, function() return ar.fit(far, { random_state = 5, cv = 4 }) end)
       assert.equal(40, reads.rows)
       for _, f in ipairs { 'threshold', 'losses', 'loss' } do assert.is_true(mc.array_equal(near.types.eeg[f], m.types.eeg[f])) end
     end

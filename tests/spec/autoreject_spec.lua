@@ -2,6 +2,7 @@
 -- each option does.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local sets = support.load 'epochs'
+local few = support.load 'ceiling'
 local process = support.load 'process'
 local tol = support.load 'tol'
 local mc = require 'mascon'
@@ -54,14 +55,14 @@ describe('results do not depend on', function()
 
   it('the memory they may use', function()
     local cell = 40 * 11 * 8 * 64
-    same(decided(e), sets.left(1.1 * cell + 8 * 64 * 2500, function() return decided(e) end))
+    same(decided(e), few.left(1.1 * cell + 8 * 64 * 2500, function() return decided(e) end))
     same(decided(e), decided(e, { max_memory = '1GiB' }))
   end)
 
   it('where the samples lie', function()
     local far, reads = sets.behind(e)
     local limit = 1e6 -- the samples take 0.7e6 bytes, and as much is left for the work
-    same(decided(e), sets.left(limit, function() return decided(far) end))
+    same(decided(e), few.left(limit, function() return decided(far) end))
     assert.is_true(reads.count > 5)
     same(decided(e), decided((sets.behind(e))))
   end)

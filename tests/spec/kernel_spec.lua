@@ -129,10 +129,28 @@ describe('a reduction of one\'s own', function()
     mc.set_num_threads(before)
   end)
 
+  it_native('takes part in compiled functions, maps and custom derivatives', function()
+    local norm, x = mc.kernel(SQUARES), mc.randn { 4, 5, 6, seed = 7 }
+    local f = mc.compile(function(t) return norm(t * 2, { axis = { 1, 3 } }) + 1 end)
+    local want = norm(x * 2, { axis = { 1, 3 } }) + 1
+    for _ = 1, 3 do exact(want, f(x)) end
+    exact(norm(x, { axis = { 2, 3 } }), mc.vmap(function(t) return norm(t) end)(x))
+    exact(norm(x, { axis = { 1, 2 } }), mc.vmap(function(t) return norm(t) end, { in_axes = 3 })(x))
+    local dot = mc.kernel { inputs = { 'a', 'b' }, init = 'acc = 0', step = 'acc + a * b', combine = 'acc + acc_b' }
+    local y = mc.randn { 5, seed = 8 }
+    exact(dot(x[{ 1, {}, 1 }], y), mc.vmap(function(t) return dot(t, y) end)(x[{ {}, {}, 1 }])[1])
+    local smooth = mc.custom_vjp(function(t) return norm(t) end,
+      { forward = function(t) return norm(t), t end, backward = function(t, g) return g * t / norm(t) end })
+    near(x / norm(x), mc.grad(smooth)(x), 200)
+    exact(norm(x), mc.kernel(SQUARES)(x)) -- the same text is the same op
+  end)
+
   it_native('refuses what it cannot do', function()
     local norm = mc.kernel(SQUARES)
     refuses('kernel rss: axis 3 is not in 1..2 of f64[2,2]', function() norm(mc.ones { 2, 2 }, { axis = 3 }) end)
-    refuses('kernel rss: a reduction of your own cannot be part of a function that is being compiled', function() mc.compile(function(x) return norm(x) end)(mc.ones { 3 }) end)
+    refuses('has no derivative: it is a reduction of your own; give its derivative with custom_vjp', function()
+      mc.grad(function(x) return norm(x) end)(mc.ones { 3 })
+    end)
     refuses('kernel bad, combine: line 1: acc_c is not defined; did you mean acc_b?', function()
       mc.kernel { name = 'bad', inputs = { 'x' }, init = 'acc = 0', step = 'acc + x', combine = 'acc + acc_c' }
     end)

@@ -77,6 +77,7 @@ print(mc.hypot3(1, 2, 2), mc.tensor { 3 }:hypot3(4, 12), mc.sum_of_squares(mc.te
 describe('a row of the op table', function()
   it('is all that an op takes', function()
     if not read 'Makefile' or not read 'runtime/ops/ops.lua' then return pending 'no sources in this folder' end
+    if os.getenv 'MASCON_TEST_BARE' == '1' then return pending 'a build of its own, with all its plug-ins' end
     local build = os.getenv 'B' or 'build'
     if not read(build .. '/gen/.levels') then return pending 'this build has no generated sources' end
     local folder = os.tmpname()

@@ -1,16 +1,19 @@
--- scalp_clamp_spec.lua - a clamped scalp map stays between the sensors around every point; `mascon why` compares logs that hold names.
+-- scalp_clamp_spec.lua - a clamped scalp map stays between the sensors around every point; `mascon why` compares logs
+-- that hold names.
 local mc = require 'mascon'
 
 describe('a clamped scalp map', function()
   it('shows nothing beyond what the sensors around say', function()
-    local channels = mc.meeg.montage.join(mc.meeg.channels.new({ 'Fp1', 'Fp2', 'F3', 'F4', 'Fz', 'C3', 'C4', 'Cz', 'P3', 'P4', 'Pz', 'O1', 'O2', 'T7', 'T8' }, 'eeg'), '10-05')
+    local channels = mc.meeg.montage.join(mc.meeg.channels.new({ 'Fp1', 'Fp2', 'F3', 'F4', 'Fz', 'C3', 'C4', 'Cz',
+      'P3', 'P4', 'Pz', 'O1', 'O2', 'T7', 'T8' }, 'eeg'), '10-05')
     local values = {}
     for i = 1, 15 do values[i] = 8 + 2 * (i % 3) end
     values[1] = 90 -- one far channel is bad; the back of the head says 8 to 12
     local seen
     local axes = setmetatable({}, { __index = function(_, name)
       return function(_, ...)
-        for _, v in ipairs { ... } do if mc.is_tensor(v) and v.ndim == 2 and v.shape[1] > 20 or type(v) == 'table' and type(v[1]) == 'table' and #v > 20 then seen = v end end
+        for _, v in ipairs { ... } do if mc.is_tensor(v) and v.ndim == 2 and v.shape[1] > 20 or type(v) == 'table'
+          and type(v[1]) == 'table' and #v > 20 then seen = v end end
         return name
       end
     end })
@@ -54,7 +57,8 @@ describe('projectors of a FIF file', function()
   it('are named where nobody applied them', function()
     local idle = require('mascon.meeg.files.fif_info').idle
     local channels, data = { 'EEG 001', 'EEG 002' }, mc.ones { 1, 2 }
-    local function projector(name, active) return { name = name, active = active, kind = 1, channels = channels, data = data } end
+    local function projector(name, active) return { name = name, active = active, kind = 1, channels = channels,
+      data = data } end
     assert.is_nil(idle({ projector('PCA-v1', true) }, 'epochs get them'))
     local text = idle({ projector('PCA-v1', true), projector('Average EEG reference', false) }, 'epochs get them')
     assert.truthy(text:find('the file holds 1 projector not applied to its samples (Average EEG reference); epochs get them', 1, true), text)

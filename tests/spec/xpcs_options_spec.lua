@@ -193,6 +193,14 @@ describe('the cache', function()
     assert.equal(bytes_of, mc.file.read(at))
   end)
 
+  it('says the size of data without reading them, and the least memory they need', function()
+    local d = xpcs.open(path, { q = 0.01, dt = 0.1, shape_only = true })
+    assert.same({ 89, 3, 3 * 89 * 88 / 2 }, { d.n, d.F, d.points })
+    assert.is_nil(d.packed)
+    refused(function() xpcs.open(path, { q = 0.01, dt = 0.1, max_memory = 2 ^ 20 }) end, 'max_memory is 1 MiB',
+      'need at least')
+  end)
+
   it('refuses names that lead elsewhere', function()
     local function named(template) return xpcs.open(path, { q = 0.01, dt = 0.1, cache = { folder = folder,
       template = template } }) end

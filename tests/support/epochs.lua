@@ -56,15 +56,4 @@ function M.refuses(support, file)
   end
 end
 
---- f() as if so many bytes were left, however large the process is: blocks of small sets become short.
-function M.left(bytes, f)
-  local ceiling = require 'mascon.base.ceiling'
-  local left = ceiling.left
-  ceiling.left = function() return bytes end
-  local r = { pcall(f) }
-  ceiling.left = left
-  if not r[1] then error(r[2], 0) end
-  return r[2]
-end
-
 return M

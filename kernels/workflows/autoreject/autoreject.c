@@ -1,8 +1,10 @@
-/* autoreject.c - driver of the kernels for epochs: tensors to argument structs, every index checked, tasks in parallel.
+/* autoreject.c - driver of the kernels for epochs: tensors to argument structs, every index
+ * checked, tasks in parallel.
  *
- * One function per op of the family. A task is one epoch or one channel, so the bits do not depend on threads. Sums that go on over blocks
- * of time come in as an operand and leave as the result. May not know the formulas.
- * Letters: E epochs, C channels picked, T samples, N rows, K folds, M rows of the largest training set, Q thresholds. */
+ * One function per op of the family. A task is one epoch or one channel, so the bits do not depend
+ * on threads. Sums that go on over blocks of time come in as an operand and leave as the result.
+ * Letters: E epochs, C channels picked, T samples, N rows, K folds, M rows of the largest training
+ * set, Q thresholds. */
 #include "mc_plugin.h"
 #include "autoreject.h"
 

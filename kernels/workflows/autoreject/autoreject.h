@@ -1,12 +1,12 @@
 /* autoreject.h - entry points of the kernels for epochs of many channels: ranges, weighted sums of
  * channels, medians over epochs, losses of growing means.
  *
- * Owns: the argument structs and the table of one ISA level. Everything is computed in f64, also for
- * samples stored as f32; a sample is worked on in lanes of its own, so results do not depend on how time
- * is cut into blocks, as long as blocks begin at multiples of MCK_AR_TILE samples. A task is what one
- * call handles alone; calls on other tasks may run at the same time. May not know tensors.
- * Letters: E epochs, C channels picked, T samples of the block, N rows (epochs, or 2E with the
- * interpolated ones), K folds, M rows of the largest training set. */
+ * The argument structs and the table of one ISA level. Everything is computed in f64, also for
+ * samples stored as f32; a sample is worked on in lanes of its own, so results do not depend on
+ * how time is cut into blocks, as long as blocks begin at multiples of MCK_AR_TILE samples. A task
+ * is what one call handles alone; calls on other tasks may run at the same time. Letters: E
+ * epochs, C channels picked, T samples of the block, N rows (epochs, or 2E with the interpolated
+ * ones), K folds, M rows of the largest training set. */
 #ifndef MCK_AUTOREJECT_H
 #define MCK_AUTOREJECT_H
 

@@ -1,8 +1,10 @@
-/* pac.c - driver of the phase-amplitude kernels: tensors to argument structs, plans, workspaces, rows in parallel.
+/* pac.c - driver of the phase-amplitude kernels: tensors to argument structs, plans, workspaces,
+ * rows in parallel.
  *
- * One function per op of the family. A task is one row or job, so the bits do not depend on threads or on how rows are blocked.
- * Outputs are chosen by the bits of `want`, in the order of the bits. May not know the formulas.
- * Letters: R rows, P phase bands, A amplitude bands, T samples, L samples kept, B bins, K shifts, W lanes of a tile. */
+ * One function per op of the family. A task is one row or job, so the bits do not depend on
+ * threads or on how rows are blocked. Outputs are chosen by the bits of `want`, in the order of
+ * the bits. Letters: R rows, P phase bands, A amplitude bands, T samples, L samples kept, B bins,
+ * K shifts, W lanes of a tile. */
 #include "mc_plugin.h"
 #include "pac.h"
 

@@ -1,7 +1,9 @@
-/* xpcs.c - the native part of the XPCS workflow: tensors to the arguments of the pass, tiles in parallel, sums in order.
+/* xpcs.c - the native part of the XPCS workflow: tensors to the arguments of the pass, tiles in
+ * parallel, sums in order.
  *
- * A task is a tile, and tiles are added in the order of their numbers with the rounding errors kept beside, so the bits depend neither on threads nor on how the tiles
- * are cut into blocks. The state that goes in and comes out is that pair of sums: a pass may stop and go on. */
+ * A task is a tile, and tiles are added in the order of their numbers with the rounding errors
+ * kept beside, so the bits depend neither on threads nor on how the tiles are cut into blocks. The
+ * state that goes in and comes out is that pair of sums: a pass may stop and go on. */
 #include "mc_plugin.h"
 #include "xpcs.h"
 

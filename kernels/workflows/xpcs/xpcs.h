@@ -1,12 +1,15 @@
-/* xpcs.h - the pass over two-time correlation data: arguments, the order of the data, the order of the sums.
+/* xpcs.h - the pass over two-time correlation data: arguments, the order of the data, the order of
+ * the sums.
  *
- * One pass gives cost, gradient and normal matrix of the model C2 = offset + contrast g1^2 for all pairs i < j of
- * times and all angles; no residual and no derivative is ever stored. Letters: n times, F angles, P 7 physical
- * parameters (D0, alpha, D_offset, g0, beta, g_offset, phi0), T edge of a tile, G columns of a group.
+ * One pass gives cost, gradient and normal matrix of the model C2 = offset + contrast g1^2 for all
+ * pairs i < j of times and all angles; no residual and no derivative is ever stored. Letters: n
+ * times, F angles, P 7 physical parameters (D0, alpha, D_offset, g0, beta, g_offset, phi0), T edge
+ * of a tile, G columns of a group.
  *
- * Data: the upper triangle in square tiles of T times, tile row after tile row. A tile holds its rows, a row its
- * groups of G columns, a group the G values of every angle: y[tile][row][group][angle][G]. Places that are no pair
- * (below the diagonal, after the last time) and points that are masked hold NaN. */
+ * Data: the upper triangle in square tiles of T times, tile row after tile row. A tile holds its
+ * rows, a row its groups of G columns, a group the G values of every angle:
+ * y[tile][row][group][angle][G]. Places that are no pair (below the diagonal, after the last time)
+ * and points that are masked hold NaN. */
 #ifndef XPCS_H
 #define XPCS_H
 

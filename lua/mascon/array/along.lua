@@ -1,7 +1,6 @@
 -- along.lua - tensors as rows [m, n] along chosen axes, and results back in their place.
 --
--- Compositions over axes work on the last axis of a matrix; this is the way there and back. May not know what is
--- computed.
+-- Compositions over axes work on the last axis of a matrix; this is the way there and back.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'

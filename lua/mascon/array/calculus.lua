@@ -1,7 +1,8 @@
 -- calculus.lua - differences, gradients, integrals of samples, phases made continuous.
 --
--- Everything here is linear in the samples: differences are subtractions of views, integrals with fixed points are inner products with
--- weights. f16 and bf16 compute as their ops do. Spacing is a number or the positions of the samples.
+-- Everything here is linear in the samples: differences are subtractions of views, integrals with fixed points are
+-- inner products with weights. f16 and bf16 compute as their ops do. Spacing is a number or the positions of the
+-- samples.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,7 +1,8 @@
 -- array/init.lua - the functions of tensors in one table: what `mc` holds before anything that stands on arrays is loaded.
 --
--- Ops by name, makers of tensors, the markers of indices, constants; of the namespaces (linalg, fft, special ...) the ops alone. What stands above
--- this folder takes its `mc` from here, so that no file of the library needs the public table.
+-- Ops by name, makers of tensors, the markers of indices, constants; of the namespaces (linalg, fft, special ...) the
+-- ops alone. What stands above this folder takes its `mc` from here, so that no file of the library needs the public
+-- table.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'

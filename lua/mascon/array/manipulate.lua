@@ -1,7 +1,7 @@
 -- manipulate.lua - shapes of several tensors brought together, elements repeated, one tensor taken apart.
 --
--- Views where the elements can stay where they are, one copy where not. Views of one tensor are methods (view.lua); padding and grids are in
--- layout.lua.
+-- Views where the elements can stay where they are, one copy where not. Views of one tensor are methods (view.lua);
+-- padding and grids are in layout.lua.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error

@@ -1,7 +1,7 @@
 -- matrices.lua - matrices of a given structure: identity, triangles, diagonals, Vandermonde, Toeplitz, Hankel.
 --
--- Diagonals and windows are views over one row of memory; nothing here computes more than a selection. Offsets count as in NumPy: 0 the
--- main diagonal, positive above it, negative below.
+-- Diagonals and windows are views over one row of memory; nothing here computes more than a selection. Offsets count
+-- as in NumPy: 0 the main diagonal, positive above it, negative below.
 local C = require('mascon.core.ffi').C
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -1,7 +1,7 @@
 -- polynomial.lua - polynomials as vectors of coefficients, highest power first, and series of orthogonal polynomials, lowest first.
 --
--- Evaluation of real polynomials is the C op ppoly with one piece (Horner in f64); series run Clenshaw's recurrence. Fits and roots go
--- through linalg. A Lua table of coefficients takes the precision of what it is evaluated at.
+-- Evaluation of real polynomials is the C op ppoly with one piece (Horner in f64); series run Clenshaw's recurrence.
+-- Fits and roots go through linalg. A Lua table of coefficients takes the precision of what it is evaluated at.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,7 +1,8 @@
 -- sets.lua - the distinct values of a tensor: unique_all, unique_counts, unique_inverse, unique_values.
 --
--- Sorting is an op, the runs of equal neighbours are another (group_runs); here they are put together. Values come out in ascending order,
--- complex numbers by real, then imaginary part; every NaN counts as a value of its own and -0 equals 0, as the array API asks.
+-- Sorting is an op, the runs of equal neighbours are another (group_runs); here they are put together. Values come
+-- out in ascending order, complex numbers by real, then imaginary part; every NaN counts as a value of its own and -0
+-- equals 0, as the array API asks.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,6 +1,7 @@
 -- splitmix.lua - SplitMix64 as tensors: the numbers of conformance recipes, which other programs can make too.
 --
--- 64-bit words are i64 tensors, whose products wrap as the recipe wants. Random numbers of analyses come from mc.random.
+-- 64-bit words are i64 tensors, whose products wrap as the recipe wants. Random numbers of analyses come from
+-- mc.random.
 local mc = require 'mascon.array'
 local M = {}
 

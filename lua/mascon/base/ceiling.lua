@@ -52,13 +52,18 @@ end
 ---@return number
 function M.peak() return status() 'VmHWM' end
 
+--- What nobody holds goes back to the system.
+local function give_back()
+  collectgarbage()
+  collectgarbage()
+  C.mc_memory_trim()
+end
+
 --- Bytes that may still be taken, or nil without a bound. Gives freed blocks back to the system.
 ---@return number|nil
 function M.left()
   if not active then return nil end
-  collectgarbage()
-  collectgarbage()
-  C.mc_memory_trim()
+  give_back()
   local left = active.at - M.resident()
   -- some of it is for what is no tensor: Lua values
   C.mc_memory_room_set(math.max(1, lib.memory_stats().live + left - math.min(left / 8, 2 ^ 24)))
@@ -88,18 +93,26 @@ function M.need(fname, need, what, level)
     fname, M.text(asked), M.text(math.max(0, left)), what, M.text(need), M.text(least)), (level or 1) + 1)
 end
 
+local function checked(fname, bytes, f)
+  if bytes ~= nil then check.arg(fname, 'bytes', bytes, 'number > 0', 4) end
+  check.arg(fname, 'f', f, 'function', 4)
+end
+
 --- Runs f(...) under a bound, which ends with it, also after an error. A bound within another never widens it.
 ---@param bytes number|nil bytes that may be resident; nil: no bound of its own
 ---@param f function
 ---@return any what f returns
 function M.with(bytes, f, ...)
+  checked('ceiling.with', bytes, f)
   if not bytes then return f(...) end
   local before = active
   if before and before.at <= bytes then return f(...) end
   local room = C.mc_memory_room_set(0)
   active = { at = bytes, base = 0 }
-  M.left()
-  local r = { pcall(f, ...) }
+  local r = { pcall(function(...)
+    M.left()
+    return f(...)
+  end, ...) }
   active = before
   C.mc_memory_trim()
   C.mc_memory_room_set(room)
@@ -112,7 +125,9 @@ end
 ---@param f function
 ---@return any
 function M.beside(bytes, f, ...)
+  checked('ceiling.beside', bytes, f)
   if not bytes then return f(...) end
+  give_back()
   local base = M.resident()
   return M.with(base + bytes, function(...)
     if active.at == base + bytes then active.base = base end

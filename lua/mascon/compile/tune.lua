@@ -7,7 +7,7 @@ local mc = require 'mascon.array'
 local lib = require 'mascon.core.ffi'
 local machine = require 'mascon.base.machine'
 local cache = require 'mascon.compile.native.cache'
-local door = require 'mascon.compile.native.door'
+local handles = require 'mascon.compile.native.handles'
 
 local M = {}
 
@@ -25,20 +25,20 @@ function M.measure(compile)
     return h
   end, { tier = 'vm' })
   local x, y = mc.sin(mc.arange(1, ELEMENTS)):to 'f32', mc.cos(mc.arange(1, ELEMENTS)):to 'f32'
-  local before = door.vm_cache()
+  local before = handles.vm_cache()
   local rows, best = {}, 1
   for i, bytes in ipairs(SIZES) do rows[i] = { bytes = bytes, seconds = math.huge } end
   f(x, y)
   for _ = 1, ROUNDS do -- in turn, so that a disturbance hits all alike
     for _, r in ipairs(rows) do
-      door.vm_cache(r.bytes)
+      handles.vm_cache(r.bytes)
       f(x, y)
       local since = lib.clock_seconds()
       f(x, y)
       r.seconds = math.min(r.seconds, lib.clock_seconds() - since)
     end
   end
-  door.vm_cache(before)
+  handles.vm_cache(before)
   for i, r in ipairs(rows) do
     r.rate = 3 * 4 * ELEMENTS / r.seconds
     if r.seconds < rows[best].seconds then best = i end
@@ -48,7 +48,7 @@ end
 
 --- Keeps a size for later runs on this kind of processor: true, or nil and why not.
 function M.keep(bytes)
-  door.vm_cache(bytes)
+  handles.vm_cache(bytes)
   return cache.keep_note(NAME, ('%d %s\n'):format(bytes, machine.processor()))
 end
 
@@ -56,7 +56,7 @@ end
 function M.apply()
   local text = cache.note(NAME)
   local bytes, processor = (text or ''):match '^(%d+) (.-)\n$'
-  if bytes and processor == machine.processor() then door.vm_cache(tonumber(bytes)) end
+  if bytes and processor == machine.processor() then handles.vm_cache(tonumber(bytes)) end
 end
 
 return M

@@ -1,8 +1,8 @@
 -- call.lua - the calls of rows with one operand and parameters (reductions, scans, sorts, transforms), written out row by row.
 --
--- A call that is as it should be, x:sum(2), x:sum { 2, keepdim = true }, x:std(1, { correction = 1 }), is checked and packed by straight code made from
--- the parameters of its row: no table of options, no loop, no call but the one to C. Everything else, mistakes included, goes to the general way, which
--- finds the words.
+-- A call that is as it should be, x:sum(2), x:sum { 2, keepdim = true }, x:std(1, { correction = 1 }), is checked and
+-- packed by straight code made from the parameters of its row: no table of options, no loop, no call but the one to
+-- C. Everything else, mistakes included, goes to the general way, which finds the words.
 local tensor = require 'mascon.core.tensor'
 local lib = require 'mascon.core.ffi'
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c

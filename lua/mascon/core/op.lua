@@ -670,7 +670,8 @@ M.added = {} -- rows of ops that were added while the program runs, by their fun
 ---@return function
 function M.define(row)
   local list, f = lib.gen.ops, maker.native(row)
-  list[#list + 1], rows[row[1]], lib.by_id[row.id], M.added[f] = row, row, row, row
+  if not row.internal then list[#list + 1] = row end
+  rows[row[1]], lib.by_id[row.id], M.added[f] = row, row, row
   if row.method then methods[row[1]] = f end
   return f
 end

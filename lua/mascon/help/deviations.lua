@@ -1,8 +1,8 @@
 -- deviations.lua - where mascon differs from the Python array API standard 2023.12, as data: the one list.
 --
--- help('deviations') prints it, the reference has it as a page, tests/spec/arrayapi_spec.lua holds mascon's names to the standard's and to
--- this list. A row: about, text, names (of the standard that it concerns), absent (these names are not there), instead (expressions that
--- stand for them).
+-- help('deviations') prints it, the reference has it as a page, tests/spec/arrayapi_spec.lua holds mascon's names to
+-- the standard's and to this list. A row: about, text, names (of the standard that it concerns), absent (these names
+-- are not there), instead (expressions that stand for them).
 local M = {}
 
 M.rows = {

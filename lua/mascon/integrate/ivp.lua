@@ -3,7 +3,8 @@
 -- Makes the choice of steps, events, the solution between steps, and results. The arithmetic of a step stands in
 -- runge_kutta.lua.
 --
--- Source: Hairer, Norsett and Wanner, Solving ordinary differential equations I, 1993, section II.4; SciPy integrate.solve_ivp.
+-- Source: Hairer, Norsett and Wanner, Solving ordinary differential equations I, 1993, section II.4; SciPy
+-- integrate.solve_ivp.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -4,7 +4,8 @@
 -- halving goes on towards one place, the sums are extrapolated by the epsilon algorithm, which copes with singular
 -- ends. Infinite ranges are mapped to (0, 1]. Holds all that.
 --
--- Source: QUADPACK: a subroutine package for automatic integration, 1983, algorithm QAGS (sections 2.2.3 and 3.4.2) and QAGI.
+-- Source: QUADPACK: a subroutine package for automatic integration, 1983, algorithm QAGS (sections 2.2.3 and 3.4.2)
+-- and QAGI.
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

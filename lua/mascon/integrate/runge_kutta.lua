@@ -2,8 +2,8 @@
 --
 -- Holds the tableaux and the arithmetic of a step over a state vector.
 --
--- Source: A family of embedded Runge-Kutta formulae, 1980 (RK45); its interpolant: Some practical Runge-Kutta formulas, 1986; A 3(2) pair of
--- Runge-Kutta formulas, 1989 (RK23), interpolated by the cubic through its ends.
+-- Source: A family of embedded Runge-Kutta formulae, 1980 (RK45); its interpolant: Some practical Runge-Kutta
+-- formulas, 1986; A 3(2) pair of Runge-Kutta formulas, 1989 (RK23), interpolated by the cubic through its ends.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local F, methods = op.functions, tensor.methods

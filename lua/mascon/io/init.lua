@@ -1,7 +1,8 @@
 -- io/init.lua - mc.load, mc.open, mc.save: files by their extension.
 --
 -- load reads whole, open is lazy (or, with mode = "w", writes in pieces), save writes through a temporary name.
--- Dispatches by extension; the formats have files of their own. A file that is not there or not what its name says is an error that names it.
+-- Dispatches by extension; the formats have files of their own. A file that is not there or not what its name says is
+-- an error that names it.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error

@@ -1,7 +1,6 @@
 -- npy_text.lua - texts as the .npy image NumPy makes of them (dtype '<U': each text in UTF-32, filled up with zeros; 'S': bytes).
 --
--- Holds the translation of a text or a list of UTF-8 strings to such an image and back. Pure text work: may not know
--- files.
+-- Holds the translation of a text or a list of UTF-8 strings to such an image and back. Pure text work:
 local M = {}
 
 local char, byte, floor = string.char, string.byte, math.floor

@@ -1,10 +1,10 @@
 -- fold.lua - a user's reduction over tensors: axes, dtypes, compiled code per combination of dtypes.
 --
--- Brings the reduced axes to the end and hands contiguous rows to the driver in C. Holds the results' dtypes and
--- shapes.
+-- Brings the reduced axes to the end, as one, and calls the op of the reduction for these dtypes: a row that is added
+-- when it is first asked for (mc_kernel.c), so that it takes part in compiled functions and maps like any other.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
-local launch = require 'mascon.graph.launch'
+local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local codegen = require 'mascon.compile.native.codegen'
 local reductions = require 'mascon.kernel.reduction'
@@ -12,8 +12,17 @@ local error = check.error
 
 local M = {}
 
-local function native() return require 'mascon.compile.native', require 'mascon.compile.native.door' end
+local rows = {} -- those that were made, by dtypes and source: equal kernels are one op
 
+--- A name that no op has yet.
+local function free_name(name)
+  local free, count = name, 1
+  while op.rows[free] do
+    count = count + 1
+    free = ('%s #%d'):format(name, count)
+  end
+  return free
+end
 
 local function shown(x)
   local sizes = {}
@@ -42,28 +51,31 @@ end
 ---@param spec table state, init, step, combine, finish
 ---@param opts table dtype
 function M.make(k, spec, opts)
-  local parts = reductions.parse(k, spec, 4)
-  local made = {}
-  local function code_of(dtypes, d, results)
+  local parts, made = reductions.parse(k, spec, 4), {}
+  --- The row of the reduction for operands and results of these dtypes and a state of dtype row d.
+  local function row_for(dtypes, d, results)
     local key = table.concat(dtypes, ',') .. '>' .. d[1] .. '>' .. table.concat(results, ',')
-    if not made[key] then
-      local ok, source, bytes = pcall(reductions.source, k, parts, dtypes, d, results)
-      if not ok then error((tostring(source):gsub('^[^\n]-:%d+: ', '')), 4) end
-      local n, door = native()
-      local code, why = n.load(source, 'kernel ' .. k.name)
-      local r
-      if code then r, why = door.reduction(code, 'k', bytes) end
-      if not r then error(('kernel %s: it needs a C compiler: %s'):format(k.name, why), 4) end
-      made[key] = r
-    end
-    return made[key]
+    if made[key] then return made[key] end
+    local ok, source, bytes = pcall(reductions.source, k, parts, dtypes, d, results)
+    if not ok then error((tostring(source):gsub('^[^\n]-:%d+: ', '')), 4) end
+    made[key] = rows[key .. source]
+    if made[key] then return made[key] end
+    local native, handles = require 'mascon.compile.native', require 'mascon.compile.native.handles'
+    local code, why = native.load(source, 'kernel ' .. k.name)
+    local r
+    if code then r, why = handles.reduction(code, 'k', bytes) end
+    if not r then error(('kernel %s: it needs a C compiler: %s'):format(k.name, why), 4) end
+    local row = { free_name('kernel ' .. k.name), family = 'native', nin = #dtypes, nout = #results, dtypes = { d[1] }, method = false, internal = true,
+      rules = { batch = 'leading', none = 'it is a reduction of your own; give its derivative with custom_vjp' } }
+    row.id, why = handles.reduction_row(row[1], r, dtypes, results)
+    if not row.id then error(why, 4) end
+    op.define(row)
+    rows[key .. source], made[key] = row, row
+    return row
   end
   local CALL = { axis = { nil, 'any' }, keepdim = { false, 'bool' } }
   return function(...)
-    if launch.recording() then
-      error(('kernel %s: a reduction of your own cannot be part of a function that is being compiled, differentiated or mapped; call it outside, or write it with ops'):format(k.name), 2)
-    end
-    local n, args = select('#', ...), { ... }
+      local n, args = select('#', ...), { ... }
     local o = check.opts('kernel ' .. k.name, n > #k.inputs and args[n] or nil, CALL, 3)
     if n < #k.inputs or n > #k.inputs + 1 then error(('kernel %s: takes %d operand%s and options, and is given %d'):format(k.name, #k.inputs, #k.inputs == 1 and '' or 's', n), 2) end
     local xs, dtype = {}, nil
@@ -79,9 +91,9 @@ function M.make(k, spec, opts)
     local d = codegen.by_name[opts.dtype or kind == 'c' and 'c128' or 'f64']
     if kind == 'c' and d.kind ~= 'c' then error(('kernel %s: operands are complex (%s) and the state is kept in %s; choose dtype = "c128"'):format(k.name, dtype, d[1]), 2) end
     local axes = axes_of(k.name, xs[1], o.axis, 2)
-    local order, shape, inside = {}, {}, {}
+    local order, shape, kept, inside = {}, {}, {}, {}
     for _, a in ipairs(axes) do inside[a] = true end
-    local rows, length = 1, 1
+    local length = 1
     for a = 1, xs[1].ndim do
       local size = xs[1].shape[a]
       if inside[a] then
@@ -89,23 +101,24 @@ function M.make(k, spec, opts)
         if o.keepdim then shape[#shape + 1] = 1 end
       else
         order[#order + 1] = a
-        rows = rows * size
-        shape[#shape + 1] = size
+        shape[#shape + 1], kept[#kept + 1] = size, size
       end
     end
     for _, a in ipairs(axes) do order[#order + 1] = a end
-    local dtypes, results, outs = {}, {}, {}
+    local dtypes, results = {}, {}
+    kept[#kept + 1] = length
     for i, x in ipairs(xs) do
-      xs[i] = tensor.promote((x.ndim > 1 and x:permute_dims(order) or x):contiguous(), 2)
+      xs[i] = (x.ndim > 1 and x:permute_dims(order) or x):reshape(kept)
       dtypes[i] = x.dtype
     end
     for i, p in ipairs(k.outputs) do
       results[i] = p.dtype or (kind == 'f' or kind == 'c') and dtype or d[1]
       if p.dtype == nil and kind == 'f' and d.kind ~= 'f' then results[i] = d[1] end
-      outs[i] = tensor.empty('kernel ' .. k.name, shape, results[i], 2)
     end
-    local why = select(2, native()).reduce(code_of(dtypes, d, results), rows, length, xs, outs)
-    if why then error(('kernel %s: %s'):format(k.name, why), 2) end
+    local outs = op.raw(row_for(dtypes, d, results)[1], xs, {}, #results)
+    for i, y in ipairs(outs) do
+      if #shape ~= y.ndim then outs[i] = y:reshape(shape) end
+    end
     return unpack(outs)
   end
 end

@@ -40,6 +40,7 @@ function Kernel:__tostring() return ('kernel %s(%s)'):format(self.name, table.co
 --- Reduction: `init`, `step`, `combine`, `finish`, statements over the names in `state` ({ 'acc' }): init sets them, step takes one element into
 --- them, combine joins NAME_b of a later part into NAME, finish makes the outputs (the first name when absent). Called with options axis (all), keepdim
 --- (false). The state is f64 (c128 for complex operands) unless `dtype` says so; results have the operands' dtype when that is a float, else the state's.
+--- It takes part in mc.compile and vmap; mc.custom_vjp gives it a derivative.
 --- Plain C: `c`, the text of a function over [first, last) with typed pointers under the names of inputs and outputs, sizes as NAME_shape[0], ..., and
 --- numbers under the names in `values`. Every input and output needs a dtype; inputs come contiguous. Pieces of `grain` (65536) indices run in
 --- parallel. shape: a function of the operands that gives the shape of the outputs (default: that of the first input); range: likewise the number

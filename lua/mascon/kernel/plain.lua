@@ -11,7 +11,7 @@ local M = {}
 
 local IDENTIFIER = '^[%a_][%w_]*$'
 
-local function native() return require 'mascon.compile.native', require 'mascon.compile.native.door' end
+local function native() return require 'mascon.compile.native', require 'mascon.compile.native.handles' end
 
 
 local function shown(x)
@@ -51,9 +51,9 @@ function M.make(k, text, opts)
   local f
   local function ready()
     if f then return f end
-    local n, door = native()
+    local n, handles = native()
     local code, why = n.load(source, fname)
-    if code then f, why = door.range(code, 'k') end
+    if code then f, why = handles.range(code, 'k') end
     if not f then
       local said = {} -- the compiler's lines about the user's text
       for line in (why or ''):gmatch '[^\n]+' do
@@ -93,8 +93,8 @@ function M.make(k, text, opts)
     for i, p in ipairs(k.outputs) do outs[i] = tensor.promote(tensor.empty(fname, shape[i] or shape[1], p.dtype, 2), 2) end
     for i = 1, outs[1].ndim do total = total * outs[1].shape[i] end
     if opts.range then total = opts.range(unpack(args, 1, n)) end
-    local _, door = native()
-    local why = door.pieces(ready(), total, opts.grain, ins, outs, numbers)
+    local _, handles = native()
+    local why = handles.pieces(ready(), total, opts.grain, ins, outs, numbers)
     if why then error(('%s: %s'):format(fname, why), 2) end
     return unpack(outs)
   end

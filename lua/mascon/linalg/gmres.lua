@@ -1,9 +1,10 @@
 -- gmres.lua - systems solved by products with the matrix alone and a basis that is kept: generalised minimal residuals.
 --
--- Owns the basis, the small triangular system beside it, and restarts. A turn is one product; all sizes are those of the largest basis, of which
--- rows that are not there yet are zero and take part in products: how a library sums a product may depend on its size, and plain and compiled calls
--- give the same bits. Where values are known and f64 a turn finds its rotation in numbers (a turn at 40 unknowns: 15 us, as tensors 31). Operators,
--- turns and results stand in krylov.lua.
+-- The basis, the small triangular system beside it, and restarts. A turn is one product; all sizes are those of the
+-- largest basis, of which rows that are not there yet are zero and take part in products: how a library sums a
+-- product may depend on its size, and plain and compiled calls give the same bits. Where values are known and f64 a
+-- turn finds its rotation in numbers (a turn at 40 unknowns: 15 us, as tensors 31). Operators, turns and results
+-- stand in krylov.lua.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'

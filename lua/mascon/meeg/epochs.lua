@@ -4,10 +4,11 @@
 -- tensor in memory, or lie in a file until somebody asks (field data, :read, :blocks), so that a set larger than memory
 -- passes through block by block. Cutting from a recording is in cut.lua, files are in files.lua.
 --
--- Fields: data f64|f32 [E, C, T] in SI units · fs (Hz) · tmin (s, time of the first sample) · samples (T) · channels (list of C tables, see
--- mascon.meeg.channels) · bads (names) · events i64 [E, 3]: sample (0-based, as in files), value before, id · event_id (name = id) ·
--- selection (E original numbers, 1-based) · drop_log (list of reasons for each original epoch, empty for those that are kept) · baseline
--- ({ from, to } s, or nil) · info (what files carry beside).
+-- Fields: data f64|f32 [E, C, T] in SI units · fs (Hz) · tmin (s, time of the first sample) · samples (T) · channels
+-- (list of C tables, see mascon.meeg.channels) · bads (names) · events i64 [E, 3]: sample (0-based, as in files),
+-- value before, id · event_id (name = id) · selection (E original numbers, 1-based) · drop_log (list of reasons for
+-- each original epoch, empty for those that are kept) · baseline ({ from, to } s, or nil) · info (what files carry
+-- beside).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local ceiling = require 'mascon.base.ceiling'

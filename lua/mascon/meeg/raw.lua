@@ -4,9 +4,10 @@
 -- a time, so that a recording larger than memory passes through. Samples stay in the file until asked for. The files
 -- themselves are read by the modules of files/; cutting epochs is in cut.lua.
 --
--- Fields: path · format · fs (Hz) · samples · duration (s) · first_sample (number of the first sample in the counting of the file's events,
--- 0-based) · channels (list, see mascon.meeg.channels) · bads (names) · annotations (list of { onset (s after the first sample), duration
--- (s), text }) · info (what the file carries beside) · warnings (list of sentences).
+-- Fields: path · format · fs (Hz) · samples · duration (s) · first_sample (number of the first sample in the counting
+-- of the file's events, 0-based) · channels (list, see mascon.meeg.channels) · bads (names) · annotations (list of {
+-- onset (s after the first sample), duration (s), text }) · info (what the file carries beside) · warnings (list of
+-- sentences).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'

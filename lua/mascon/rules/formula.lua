@@ -1,8 +1,10 @@
 -- formula.lua - reverse rules of elementwise rows, made from the formulas of their derivatives.
 --
--- The op table gives each operand of such a row a formula in the operands a, b, c and the result y (runtime/ops/derivative.lua). Here it becomes a Lua
--- function of ops, each step once: what a formula repeats is computed once, numbers are folded. Choices send the cotangent down the branch that was taken,
--- and what multiplies it does so by the convention of chain.lua. This file has the way from text to functions and names no op beyond arithmetic.
+-- The op table gives each operand of such a row a formula in the operands a, b, c and the result y
+-- (runtime/ops/derivative.lua). Here it becomes a Lua function of ops, each step once: what a formula repeats is
+-- computed once, numbers are folded. Choices send the cotangent down the branch that was taken, and what multiplies
+-- it does so by the convention of chain.lua. This file has the way from text to functions and names no op beyond
+-- arithmetic.
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

@@ -43,7 +43,8 @@ end
 ---@return function? rule
 ---@return string? why
 function M.reverse(row)
-  local why = type(row.rules) == 'string' and row.rules:match '^none: (.*)' or nil
+  local why
+  if type(row.rules) == 'string' then why = row.rules:match '^none: (.*)' elseif row.rules then why = row.rules.none end
   local f = not why and (row.rules ~= 'auto' and find('reverse', row) or row.d and formula.rule(row) or find('reverse', row))
   if f then return f end
   if why == 'piecewise constant' then return nothing end

@@ -1,8 +1,9 @@
 -- special/init.lua - special functions under SciPy's names and argument orders.
 --
--- Elementwise functions of real tensors: f16, bf16, f32 and f64, integers count as f64; results keep the dtype, operands broadcast. Outside
--- the domain NaN, at a pole the infinity SciPy gives. Everything is computed in f64 and rounded once. Rows of the op table, their
--- second names, and functions of two and more results composed here. Measured errors: tests/golden/accuracy_special.lua.
+-- Elementwise functions of real tensors: f16, bf16, f32 and f64, integers count as f64; results keep the dtype,
+-- operands broadcast. Outside the domain NaN, at a pole the infinity SciPy gives. Everything is computed in f64 and
+-- rounded once. Rows of the op table, their second names, and functions of two and more results composed here.
+-- Measured errors: tests/golden/accuracy_special.lua.
 local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'
 local tensor = require 'mascon.core.tensor'

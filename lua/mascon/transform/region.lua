@@ -1,8 +1,8 @@
 -- region.lua - parts of a recorded function whose inside is a graph of its own.
 --
--- A region stands in the log of a recording as one entry, a call: a primitive with operands and results. Its body is traced by a recording that
--- captures: what the body reads of enclosing functions becomes operands. Owns the tracing of bodies, the logging of calls, and what primitives
--- have in common. May not know loops, choices or rules of users. A primitive may replace
+-- A region stands in the log of a recording as one entry, a call: a primitive with operands and results. Its body is
+-- traced by a recording that captures: what the body reads of enclosing functions becomes operands. Loops, choices and
+-- rules of users are primitives of other files. A primitive may replace
 --   run(ins) -> outs                  nothing is being recorded that sees the operands
 --   linearise(ins) -> outs, residual  the same, and what back() wants to find
 --   back(g, x, y, residual, wanted)   cotangents of the operands; g: of the results, nil where nothing came back

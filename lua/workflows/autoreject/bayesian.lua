@@ -3,9 +3,10 @@
 -- Holds the start points, the Gaussian process of fixed unit length and the acquisition that upstream minimises. It
 -- exists to reproduce upstream's thresholds; mc.autoreject.exact never has a higher loss.
 --
--- The process has zero mean, covariance exp(-(x - x')^2 / 2) and 1e-10 on the diagonal. With data in volts all covariances are 1 to eight
--- digits, so the result depends on the unit; that is part of what is reproduced. A new point adds one row to the Cholesky factor and one to
--- its solutions for all candidates, so a round costs n multiplications a candidate.
+-- The process has zero mean, covariance exp(-(x - x')^2 / 2) and 1e-10 on the diagonal. With data in volts all
+-- covariances are 1 to eight digits, so the result depends on the unit; that is part of what is reproduced. A new
+-- point adds one row to the Cholesky factor and one to its solutions for all candidates, so a round costs n
+-- multiplications a candidate.
 local mc = require 'mascon'
 local M = {}
 

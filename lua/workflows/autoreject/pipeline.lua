@@ -1,7 +1,6 @@
 -- pipeline.lua - the sequence seen in labs as one call: high-pass, epochs around events, local analysis, report.
 --
--- Decides the order of the steps and what of them is handed back. Each step stands alone elsewhere; may not know how
--- any works.
+-- Decides the order of the steps and what of them is handed back. Each step stands alone elsewhere.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local fit = require 'workflows.autoreject.fit'

@@ -4,12 +4,11 @@
 -- averages before and after, the map of bad channels, tables, the HTML page. Takes plain tables and tensors; decides
 -- nothing about data.
 --
--- A log is that of workflows.autoreject.log, or a table { labels [E, C] (NaN not considered, 0 good, 1 bad, 2 repaired, 3 bad beside a bad one),
--- bad_epochs [E], names }. What is known of one channel type: { type, channels (names), members (names, where one row stands for several
--- channels), thresholds (SI, optional), curves (list of { tau [n], loss [n] },
--- optional), consensus (list), n_interpolate (list), loss [kappa, rho] (mean over folds, optional), chosen = { consensus, n_interpolate }, certainty
--- [E, C] (optional) };
--- M.types makes these of a model.
+-- A log is that of workflows.autoreject.log, or a table { labels [E, C] (NaN not considered, 0 good, 1 bad, 2
+-- repaired, 3 bad beside a bad one), bad_epochs [E], names }. What is known of one channel type: { type, channels
+-- (names), members (names, where one row stands for several channels), thresholds (SI, optional), curves (list of {
+-- tau [n], loss [n] }, optional), consensus (list), n_interpolate (list), loss [kappa, rho] (mean over folds,
+-- optional), chosen = { consensus, n_interpolate }, certainty [E, C] (optional) }; M.types makes these of a model.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
 local text = require 'mascon.base.text'

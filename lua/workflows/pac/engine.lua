@@ -121,10 +121,10 @@ local function prepare_surrogates(e)
     e.K = surrogate.permutation_count(o)
   elseif o.surrogate ~= 'none' then
     local slowest = o.pha and mc.min(o.pha['..., 1']):item()
+    local all
     e.m = surrogate.min_shift(o)
-    e.shifts = surrogate.shifts(o, e.L, e.m)
-    e.K = e.shifts:numel()
-    e.near, e.far = surrogate.near(o, e.L, slowest, e.shifts)
+    e.K, all = surrogate.shift_count(o, e.L, e.m)
+    e.near, e.far = surrogate.near(o, e.L, slowest, e.K, e.m, not all and function() return e.shifts end or nil)
     if e.K < 2 then error(('pac: min_shift is %d and leaves %d shift of %d samples; at least 2 are needed'):format(e.m, e.K, e.L), 2) end
     e.by_fft = o.surrogate == 'exhaustive' and not o.moments and o.binning == 'hard' and not o.shifts
   end
@@ -135,6 +135,7 @@ end
 ---@param T integer
 function M.prepare(o, T)
   local e = { o = o, T = T, P = o.P or o.pha.shape[1], A = o.A or o.amp.shape[1], given = o.P ~= nil }
+  filters.later(e, { shifts = function() return surrogate.shifts(o, e.L, e.m) end })
   -- ranks of sin phi near its turning points need more digits than f32 has (measured: 3e-4 bit from swapped neighbours)
   e.dtype = o.measure == 'gc' and 'f64' or o.dtype
   e.W = e.dtype == 'f32' and 16 or 8
@@ -163,7 +164,8 @@ end
 
 -- ---------------------------------------------------------------- memory
 
-local function keeps_all(e)
+--- Whether every surrogate is kept.
+function M.keeps_all(e)
   local o = e.o
   return e.K > 0 and (o.return_surrogates or o.surrogate == 'swap_trials' or o.compat == 'tensorpac')
 end
@@ -215,7 +217,7 @@ function M.result_bytes(e, rows)
   local cell = s + 4 + 4 + (o.moments and 0 or 2 * s + 12)
   if e.K > 0 then cell = cell + 16 * 8 end
   if o.return_dist and not o.moments then cell = cell + s * o.n_bins end
-  if keeps_all(e) then
+  if M.keeps_all(e) then
     cell = cell + s * e.K -- as the kernel leaves them
     if o.return_surrogates then cell = cell + s * e.K end
     if o.surrogate == 'swap_trials' then cell = cell + 32 * e.K end
@@ -236,7 +238,7 @@ local function bad_rows(x)
 end
 
 --- NaN and status 4 in the jobs whose phase is bad: a phase bin cannot say so, an amplitude can.
-local function poison(r, flags, K)
+function M.poison(r, flags, K)
   local any = false
   for _, b in ipairs(flags) do any = any or b end
   if not any then return r end
@@ -287,6 +289,7 @@ local function wanted(e)
   if not o.moments then
     w.pref, w.best = true, true
     w.dist = o.return_dist
+    w.sums, w.count = o.return_sums, o.return_sums
   end
   if e.K > 0 and o.surrogate ~= 'swap_trials' then
     w.mean, w.m2, w.exceed = true, true, true
@@ -294,7 +297,7 @@ local function wanted(e)
       w[o.maxstat_of == 'z' and 'zmax' or 'max'], w.zvalue = true, o.maxstat_of == 'z' or nil
       w.znear = o.maxstat_of == 'z' and e.far < e.K and not o.single_step or nil
     end
-    w.all = keeps_all(e)
+    w.all = M.keeps_all(e)
   end
   return w
 end
@@ -308,7 +311,7 @@ local function run_rows(e, x, xa)
     norm = NORM[o.bin_norm], measure = BINS[o.measure] or MOMENT[o.measure], NX = filters.correlation_length(e.L), first = e.m or 0, K = e.K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, threshold = e.threshold,
   }, wanted(e))
   local bad = xa and bad_rows(x)
-  return bad and poison(r, bad, e.K) or r
+  return bad and M.poison(r, bad, e.K) or r
 end
 
 -- ---------------------------------------------------------------- staged route: phases and amplitudes of a block
@@ -481,7 +484,8 @@ local function jobs(e, f, pha_rows, amp_rows, count, G, divisor, want, K)
   local o, L = e.o, e.L
   K = K or e.K
   local amp_at = mc.tensor(amp_rows, { dtype = 'i64' }) * (e.tiles * L * e.W)
-  local shifts = K > 0 and e.shifts or none64()
+  local by_fft = K > 0 and e.by_fft and not o.moments
+  local shifts = K > 0 and not by_fft and e.shifts or none64()
   if o.moments then
     local unit_at = mc.tensor(pha_rows, { dtype = 'i64' }) * (e.P * 2 * L)
     return couple('pac_moments', { f.unit, f.cosine or f.amp, f.sine or mc.zeros({ 0 }, { dtype = e.dtype }), unit_at, amp_at, shifts },
@@ -489,8 +493,7 @@ local function jobs(e, f, pha_rows, amp_rows, count, G, divisor, want, K)
   end
   local soft = o.binning == 'soft'
   local idx_at = mc.tensor(pha_rows, { dtype = 'i64' }) * (e.P * L)
-  local by_fft = K > 0 and e.by_fft
-  return couple('pac_bins', { soft and f.angle or f.idx, f.amp, idx_at, amp_at, by_fft and none64() or shifts, divisor or mc.zeros { 0 } }, {
+  return couple('pac_bins', { soft and f.angle or f.idx, f.amp, idx_at, amp_at, shifts, divisor or mc.zeros { 0 } }, {
     P = e.P, A = e.A, L = L, G = G, bins = o.n_bins, norm = divisor and 2 or NORM[o.bin_norm == 'pooled' and 'mean' or o.bin_norm], measure = BINS[o.measure],
     exhaustive = by_fft, N = filters.correlation_length(L), first = e.m or 0, K = K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, asymmetric = o.compat == 'gpac', idx_band = L, amp_tile = L * e.W, jobs = count,
     epsilon = o.compat == 'gpac' and EPSILON_GPAC or 0, tau = soft and o.tau or 0,
@@ -519,6 +522,12 @@ local function swap(e, f, layout, r, divisor)
   local v = o.own and own.values(e, f, pha, amp) or jobs(e, f, pha, amp, e.K * layout.jobs, layout.G, divisor,
     { value = true }, 0).value
   r.all = v:reshape(e.K, layout.jobs, e.P, e.A):permute_dims(2, 1, 3, 4):contiguous()
+  return M.statistics(e, r)
+end
+
+--- What the results say of surrogates r.all [jobs, K, P, A] that were kept: mean, m2, exceed and, for maxstat, maxima.
+function M.statistics(e, r)
+  local o = e.o
   local last = mc.moveaxis(r.all, 2, -1):to 'f64'
   local mean, m2 = normalize.moments(last)
   -- equal surrogates have no spread, whatever rounding their mean got
@@ -588,7 +597,7 @@ local function own_block(e, x, xa, layout)
   local swapped = e.o.surrogate == 'swap_trials'
   local r = own.block(e, f, layout, wanted(e), swapped and 0 or e.K)
   if swapped then r = swap(e, f, layout, r) end
-  if f.bad then r = poison(r, bad_jobs(f, layout), e.K) end
+  if f.bad then r = M.poison(r, bad_jobs(f, layout), e.K) end
   return r
 end
 
@@ -612,7 +621,7 @@ function M.block(e, x, xa, layout)
       if f.still then dead = mc.logical_or(dead, mc.take(f.still, mc.tensor(layout.pha, { dtype = 'i64' }) + 1, 1):reshape(-1, 1)) end
       r = deaden(r, dead, e.K)
     end
-    if f.bad then r = poison(r, bad_jobs(f, layout), e.K) end
+    if f.bad then r = M.poison(r, bad_jobs(f, layout), e.K) end
     return r
   end)
 end

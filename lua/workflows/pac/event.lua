@@ -4,10 +4,11 @@
 -- averages, inter-trial coherence, the mean power spectrum, and amplitudes by phase bin. Letters: n trials, P phase
 -- bands, A amplitude bands, T samples.
 --
--- Both kinds of event-related coupling are one computation. With s, c, a the trials of sin phi, cos phi and the amplitude, scaled to unit
--- sum of squares, R^2 = (a.s^2 + a.c^2 - 2 a.s a.c s.c) / (1 - s.c^2) is the share of a that s and c explain; rho = R when s, c, a are
--- centred values, and the information is -log2(1 - R^2)/2 bits when they are normal scores of ranks. So a block of time is one batched
--- product, and permuting the trials of a changes that product alone.
+-- Both kinds of event-related coupling are one computation. With s, c, a the trials of sin phi, cos phi and the
+-- amplitude, scaled to unit sum of squares, R^2 = (a.s^2 + a.c^2 - 2 a.s a.c s.c) / (1 - s.c^2) is the share of a
+-- that s and c explain; rho = R when s, c, a are centred values, and the information is -log2(1 - R^2)/2 bits when
+-- they are normal scores of ranks. So a block of time is one batched product, and permuting the trials of a changes
+-- that product alone.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local normalize = require 'workflows.pac.normalize'

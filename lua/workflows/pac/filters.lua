@@ -3,12 +3,14 @@
 -- Holds the three designs: fir1 (windowed band-pass, forward and backward), butter_trunc (truncated Butterworth
 -- response, as gPAC has it), morlet.
 --
--- Why rows are never filtered directly: measured (AVX-512 core, f32, order T/3), one band as an inverse transform against one complex
--- convolution with the combined kernel takes 0.11 / 0.09 us at T = 32, 0.15 / 0.29 at 64, 0.27 / 0.89 at 128, 0.42 / 3.6 at 256, 1.6 / 17 at 512.
--- The crossover lies near 40 samples, less than a cycle of any phase band.
+-- Why rows are never filtered directly: measured (AVX-512 core, f32, order T/3), one band as an inverse transform
+-- against one complex convolution with the combined kernel takes 0.11 / 0.09 us at T = 32, 0.15 / 0.29 at 64, 0.27 /
+-- 0.89 at 128, 0.42 / 3.6 at 256, 1.6 / 17 at 512. The crossover lies near 40 samples, less than a cycle of any phase
+-- band.
 local mc = require 'mascon'
 local fft = require 'mascon.fft'
 local bands = require 'workflows.pac.bands'
+local tensor = require 'mascon.core.tensor'
 local M = {}
 require 'mascon.base.workflow'.native 'pac' -- the ops pac_*
 
@@ -64,7 +66,8 @@ end
 ---@param pha any f64 [P, 2] Hz
 ---@param amp any f64 [A, 2] Hz
 ---@param o table T, fs, n_cycles, dtype, pad (at least; default the largest order)
----@return table pad, N, table (dtype, flat), spans i64 [3, P + A], orders, cut (bands whose order was cut short)
+---@return table pad, N, table (dtype, flat; made when first asked for), spans i64 [3, P + A], orders, cut (bands whose
+---  order was cut short)
 function M.fused(pha, amp, o)
   local all = M.orders(pha, amp, o)
   local orders, cut, list = all.orders, all.cut, all.list
@@ -73,16 +76,35 @@ function M.fused(pha, amp, o)
   pad = math.min(pad, o.T - 1)
   local N = fft.next_fast_len(o.T + 2 * pad)
   local half = math.floor(N / 2) + 1
-  local rows, lo, hi, at = {}, {}, {}, {}
-  for i, b in ipairs(list) do
-    -- a scope: the spectra in between are large for long recordings
-    rows[i] = mc.scope(function() return response(M.fir1(b[1], b[2], b[3], o.fs), N):to(o.dtype or 'f64') end)
-    lo[i], hi[i], at[i] = 0, half, (i - 1) * half
-  end
+  local lo, hi, at = {}, {}, {}
+  for i = 1, #list do lo[i], hi[i], at[i] = 0, half, (i - 1) * half end
   local spans = mc.tensor({ lo, hi, at }, { dtype = 'i64' })
-  local flat = mc.concat(rows)
-  for _, r in ipairs(rows) do r:release() end
-  return { pad = pad, N = N, table = flat, spans = spans, orders = orders, cut = cut }
+  local bytes = #list * half * (o.dtype == 'f32' and 4 or 8)
+  return M.later({ pad = pad, N = N, spans = spans, orders = orders, cut = cut, bytes = bytes }, {
+    table = function()
+      local flat = mc.empty({ #list * half }, { dtype = o.dtype or 'f64' })
+      for i, b in ipairs(list) do
+        -- a scope: the spectra in between are large for long recordings
+        mc.scope(function()
+          flat[{ { (i - 1) * half + 1, i * half } }] = response(M.fir1(b[1], b[2], b[3], o.fs), N)
+        end)
+      end
+      return flat
+    end,
+  })
+end
+
+--- Adds fields that are made when first asked for and kept then: tensors that a plan may not need.
+---@param t table
+---@param make table<string, function>
+---@return table t
+function M.later(t, make)
+  return setmetatable(t, { __index = function(_, k)
+    if not make[k] then return nil end
+    local v = tensor.outlive(make[k]())
+    rawset(t, k, v)
+    return v
+  end })
 end
 
 --- Analytic signals of rows by the unfused route: each band forward and backward with its own odd extension, then the transform of the
@@ -98,6 +120,7 @@ function M.unfused(x, band, o)
   local none = mc.zeros({ 0, 2 }, { dtype = 'i64', device = x.device })
   local z = raw('pac_analytic', { x, f.table:to(x.device), f.spans:to(x.device), none },
     { P = 1, A = 0, N = f.N, pad = f.pad, bins = 18, demean = 0, want = 16 }, 2)[1]
+  f.table:release() -- one band is not asked for again
   return M.hilbert(mc.real(z:reshape(x.shape)), fft.next_fast_len(T))
 end
 

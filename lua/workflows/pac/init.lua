@@ -4,12 +4,14 @@
 -- p-values. Holds the shapes of input and output, blocks of rows, memory planning and progress. The arithmetic is in
 -- engine.lua, the bands in bands.lua, the search for the best pair of bands in search.lua, generators in generate.lua.
 local mc = require 'mascon'
+local ceiling = require 'mascon.base.ceiling'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local bands = require 'workflows.pac.bands'
 local engine = require 'workflows.pac.engine'
 local normalize = require 'workflows.pac.normalize'
 local options = require 'workflows.pac.options'
+local in_segments = require 'workflows.pac.segments'
 local trials = require 'workflows.pac.trials'
 local error = check.error
 local M = {}
@@ -24,10 +26,10 @@ local TWO_PI = 2 * math.pi
 local Plan = {}
 Plan.__index = Plan
 
-local function sized(b) return b >= 2 ^ 30 and ('%.2f GiB'):format(b / 2 ^ 30) or ('%.1f MiB'):format(b / 2 ^ 20) end
-
 local function plan_of(o, T)
-  local e = engine.prepare(o, T)
+  local n = in_segments.length(o, T)
+  local e = n and in_segments.prepare(o, T, n) or engine.prepare(o, T)
+  if n then o.segment_length = e.segment / o.fs end
   local plan = setmetatable({ T = T, options = o, engine = e, pha_bands_hz = o.pha, amp_bands_hz = o.amp, n_surrogates = e.K, min_shift = e.m, warnings = {} }, Plan)
   if o.pha and not e.given then
     -- only fir1 has an order that a short recording cuts
@@ -35,6 +37,11 @@ local function plan_of(o, T)
     plan.warnings = bands.warnings { phase = o.pha, amp = o.amp, fs = o.fs, n = T, cycles = cycles }
   end
   for _, note in ipairs(o.notes) do table.insert(plan.warnings, note) end
+  if n then
+    local text = 'rows of %d samples are analysed in %d segments of %.4g s each (segment_length), '
+      .. 'whose sums are added up%s'
+    table.insert(plan.warnings, text:format(T, e.count, o.segment_length, e.K > 0 and '; a surrogate shifts the amplitude of every segment by an amount of its own' or ''))
+  end
   if e.K > 0 then table.insert(plan.warnings, (normalize.few_surrogates(e.K, o.p_threshold))) end
   if e.K > 0 and e.plan and o.edges == 0 then
     -- measured on white noise, five bands from 2 Hz: p <= 0.05 in 4.6 % of rows at a share of 0.19, 6.3 % at 0.75, 10.3 % at 1.5
@@ -69,8 +76,10 @@ end
 ---@return number
 function Plan:bytes(rows, block, segments)
   local e = self.engine
+  if e.segment then return in_segments.bytes(e, rows, self.options.threads or mc.get_num_threads()) end
   block = block or math.min(rows, self:_most(1))
-  return engine.result_bytes(e, rows) + engine.row_bytes(e) * block + engine.work_bytes(e, self:_workers(rows, segments or 1), segments or 1)
+  local work = engine.work_bytes(e, self:_workers(rows, segments or 1), segments or 1)
+  return engine.result_bytes(e, rows) + (e.plan and e.plan.bytes or 0) + engine.row_bytes(e) * block + work
 end
 
 --- Workers with something to do: a job is a row, or all segments of one.
@@ -153,21 +162,24 @@ end
 
 -- ---------------------------------------------------------------- running
 
---- Rows per block: all that fit. Refuses with the size it would need when not even the smallest block fits.
+--- Rows per block, all that fit, and workers: fewer where their workspaces do not fit. Refuses with the size it would
+--- need when not even the smallest block of one worker fits.
+---@return integer rows
+---@return integer workers
 function Plan:block_rows(rows, together, segments)
-  local e, limit = self.engine, self.options.max_memory
-  local most = self:_most(together)
+  local e = self.engine
+  local _ = e.plan and e.plan.table -- before what is left is measured
+  local limit, most, workers = ceiling.left(), self:_most(together), self:_workers(rows, segments)
   if limit then
-    local per = engine.row_bytes(e)
-    local fixed, work = engine.result_bytes(e, rows), engine.work_bytes(e, self:_workers(rows, segments), segments)
-    local fit = math.floor((limit - fixed - work) / per / together) * together
-    if fit < together then
-      error(('pac: max_memory is %s, but the smallest block needs %s (results %s, workers %s, %d rows at %s each); raise max_memory or analyse fewer channels or bands at a time'):format(
-        sized(limit), sized(fixed + work + per * together), sized(fixed), sized(work), together, sized(per)), 2)
-    end
-    most = math.min(most, fit)
+    local per, fixed = engine.row_bytes(e), engine.result_bytes(e, rows)
+    local function need(n) return fixed + engine.work_bytes(e, n, segments) + per * together end
+    local block = 'the smallest block (results %s, a worker %s, %d rows of %s each)'
+    ceiling.need('pac', need(1), block:format(ceiling.text(fixed),
+      ceiling.text(engine.work_bytes(e, 1, segments)), together, ceiling.text(per)), 3)
+    while workers > 1 and need(workers) > limit do workers = workers - 1 end
+    most = math.min(most, math.floor((limit - need(workers) + per * together) / per / together) * together)
   end
-  return math.min(rows, most)
+  return math.min(rows, most), workers
 end
 
 local function progress_of(o, e, rows)
@@ -199,7 +211,8 @@ function Plan:_execute(rows, rows_a, n)
   local o, e = self.options, self.engine
   local R = n.B * n.C * n.S
   local together, batch = dependence(o, e, n)
-  local block = self:block_rows(R, together, n.S)
+  local block, workers = self:block_rows(R, together, n.S)
+  if workers < self:_workers(R, n.S) then mc.set_num_threads(workers) end
   local bar = progress_of(o, e, R)
   if bar and not o.max_memory then block = math.max(together, math.min(block, math.ceil(R / 40 / together) * together)) end
   local total, out, at = layout_of(o, n.B, n.C, n.S).jobs, nil, 0
@@ -235,12 +248,11 @@ function Plan:_execute(rows, rows_a, n)
   return out
 end
 
---- With the threads the options ask for; they are put back also after an error.
+--- With the threads and the memory the options ask for; the threads are put back also after an error.
 function Plan:_threaded(f, ...)
   local wanted, before = self.options.threads, mc.get_num_threads()
-  if not wanted then return f(self, ...) end
-  mc.set_num_threads(wanted)
-  local ok, r = pcall(f, self, ...)
+  if wanted then mc.set_num_threads(wanted) end
+  local ok, r = pcall(ceiling.beside, self.options.max_memory, f, self, ...)
   mc.set_num_threads(before)
   if not ok then error(r, 0) end
   return r
@@ -321,8 +333,40 @@ function Plan:run(x, x_amp)
     warnings[#warnings + 1], r.note = r.note, nil
     return Plan.finish(setmetatable({ engine = engine_, warnings = warnings }, { __index = self }), r, n, axes)
   end
+  if self.engine.segment then
+    local function rows_of(t)
+      local flat = t:reshape(R, T)
+      return function(rows, first, last)
+        return mc.take(flat[{ mc.all, { first, last } }], mc.tensor(rows, { dtype = 'i64' }), 1)
+      end
+    end
+    return self:_segments(rows_of(x), x_amp and rows_of(x_amp), n, axes)
+  end
   local r = self:_threaded(Plan._execute, x:reshape(R, T), x_amp and x_amp:reshape(R, T), n)
   return self:finish(r, n, axes)
+end
+
+--- Runs a plan in segments.
+function Plan:_segments(read, read_amp, n, axes, step)
+  local o, rows = self.options, n.B * n.C * n.S
+  local bar = not step and progress_of(o, self.engine, rows)
+  local layout = layout_of(o, n.B, n.C, n.S)
+  local r = self:_threaded(function()
+    return in_segments.run(self.engine, read, read_amp, layout, { threads = o.threads or mc.get_num_threads(),
+      step = step or bar and function(k) bar:add(k * rows / layout.jobs) end })
+  end)
+  if bar then bar:done() end
+  return self:finish(r, n, axes)
+end
+
+--- Runs a plan whose rows are analysed in segments over rows that are read a stretch at a time.
+---@param read function (rows, first, last) -> samples [#rows, n]; rows and samples count from 1
+---@param rows integer
+---@param step? function told of the rows done, in parts of rows
+---@return table result as for compute of [rows, 1, T] with axes "CST"
+function Plan:stream(read, rows, step)
+  if not self.engine.segment then error('pac: this plan has no segments; give segment_length, or use run', 2) end
+  return self:_segments(read, nil, { B = 1, C = rows, S = 1 }, 'CST', step)
 end
 
 -- ---------------------------------------------------------------- results
@@ -371,6 +415,23 @@ function M.correct(r, opts)
   return p
 end
 
+--- The values of a result with counts as Tensorpac has them: the sum of amplitudes of a phase bin divided by its count over
+--- all phase bands and rows of the result.
+---@param r table result of compute with return_sums
+---@return any of the shape of r.pac
+function M.pooled(r)
+  if not r.bin_sums then error('pac.pooled: the result has no sums by phase bin; compute it with return_sums = true', 2) end
+  local o, P, A = r.options, r.pac.shape[r.pac.ndim - 1], r.pac.shape[r.pac.ndim]
+  local B = o.n_bins
+  local bad = mc.any(mc.isnan(r.pac:reshape(-1, P * A)), 2):reshape(-1, 1, 1)
+  local counts = r.bin_counts:reshape(-1, P, B)
+  local divisor = mc.sum(mc.where(bad, 0, counts), { 1, 2 })
+  local list = { r.bin_sums:reshape(-1):contiguous(), counts:reshape(-1):contiguous(), divisor,
+    mc.zeros({ 0 }, { dtype = r.pac.dtype }) }
+  local value = require('mascon.core.op').raw('pac_measure', list, { P = P, A = A, bins = B, norm = 2, measure = o.measure == 'hr' and 1 or 0, want = 1 }, 1)[1]
+  return mc.where(mc.isnan(r.pac), mc.nan, value:reshape(r.pac.shape))
+end
+
 --- Names, norms and p-values of what the engine returned.
 function Plan:finish(r, n, axes)
   local o, e = self.options, self.engine
@@ -383,6 +444,7 @@ function Plan:finish(r, n, axes)
     out.pref_phase = shaped(r.pref, P, A)
     out.peak_phase = shaped(mc.where(mc.lt(r.best, 0), mc.nan, (r.best:to 'f64' + 0.5) * (TWO_PI / o.n_bins) - math.pi):to(o.dtype), P, A)
     if r.dist then out.dist = shaped(r.dist, P, A, o.n_bins) end
+    if r.sums then out.bin_sums, out.bin_counts = shaped(r.sums, P, o.n_bins, A), shaped(r.count, P, o.n_bins) end
   end
   if K > 0 then
     local value = r.value:to 'f64'
@@ -423,8 +485,14 @@ end
 ---  'block_swap'|'swap_trials'|'time_lag'|'exhaustive' ·
 ---  min_shift 1 sample (larger ones make p too small, see docs/pac-statistics.md) · null_shift samples (mean and spread for z are those of
 ---  surrogates at least so far from 0; one cycle of the slowest phase band) · shifts (list, samples) · permutations (lists of segments) · norm 'z' · mcp 'maxstat'|'none'|'fdr'|'bonferroni' (of p, see pac.correct) · mcp_scope 'run'|'channel' ·
----  maxstat_of 'z'|'raw' (raw values as Tensorpac: the pair with the widest null decides for all; default in the compat modes) · seed 42 · return_surrogates · return_dist · dtype 'f32'|'f64' ·
----  compat 'native'|'tensorpac'|'gpac' · x_amp · pairs {{phase_ch, amp_ch}, ...} · pool_segments · max_memory · threads · progress
+---  maxstat_of 'z'|'raw' (raw values as Tensorpac: the pair with the widest null decides for all; default in the compat modes) · seed 42 · return_surrogates · return_dist ·
+---  return_sums (bin_sums f64 [..., P, N, A], bin_counts [..., P, N], for pac.pooled) · dtype 'f32'|'f64' ·
+---  compat 'native'|'tensorpac'|'gpac' · x_amp · pairs {{phase_ch, amp_ch}, ...} · pool_segments · threads · progress ·
+---  max_memory (bytes that may be taken beside what is resident; results do not depend on it) ·
+---  segment_length s (rows are analysed in segments of about that length, whose sums are added up: values are those of
+---  the whole row to rounding, surrogates shift every segment by an amount of its own; measures mi, hr, mvl, ozk, ndpac,
+---  glm with drawn surrogates; default: whole rows up to 2^20 samples, 60 s and 64 cycles of the slowest band beyond;
+---  0: whole rows)
 ---@return table result pac [..., P, A], pref_phase rad (circular mean), peak_phase rad (largest bin), status bits, z, p, surr_mean, surr_std,
 ---  dist [..., N], surrogates [..., K], normalized (norm other than z), bin_centers rad, pha_bands_hz [P, 2], amp_bands_hz [A, 2], warnings
 --- Errors name the option, its value and the limit. A row with NaN or Inf gives NaN and status 4 and leaves the others alone; a constant row
@@ -505,7 +573,7 @@ function M.from_phases(phase, amp, opts)
 end
 
 local FROM = {} -- parts that load when first touched
-for _, name in ipairs { 'generate', 'event', 'normalize', 'filters', 'search', 'report', 'source',
+for _, name in ipairs { 'segments', 'generate', 'event', 'normalize', 'filters', 'search', 'report', 'source',
   'contrast' } do FROM[name] = 'workflows.pac.' .. name end
 
 return setmetatable(M, { __index = function(t, k)

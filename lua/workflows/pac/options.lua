@@ -17,18 +17,20 @@ M.SPEC = {
   measure = { 'mi', M.MEASURES }, measure_name = { nil, 'string' }, n_bins = { 18, 'integer >= 2' }, bin_norm = { nil,
     { 'mean', 'sum', 'pooled' } }, binning = { 'hard', { 'hard', 'soft' } },
   tau = { 0.01, 'number > 0' }, ndpac_p = { 0.05, 'number > 0' }, plv_entry = { 'filterfit', { 'filterfit', 'fit' } },
+  segment_length = { nil, 'number >= 0' },
   n_perm = { 0, 'integer >= 0' }, surrogate = { 'block_swap', M.SURROGATES }, min_shift = { nil, 'integer >= 1' }, null_shift = { nil, 'integer >= 0' }, shifts = { nil, 'table | tensor' },
   permutations = { nil, 'table | tensor' },
   norm = { 'z', { 'none', 'sub', 'div', 'subdiv', 'z' } }, mcp = { 'maxstat', { 'none', 'maxstat', 'fdr', 'bonferroni' } },
   mcp_scope = { 'run', { 'run', 'channel' } }, maxstat_of = { nil, { 'z', 'raw' } }, p_threshold = { 0.05, 'number > 0' },
-  seed = { 42, 'integer >= 0' }, return_surrogates = { false, 'bool' }, return_dist = { false, 'bool' },
+  seed = { 42, 'integer >= 0' }, return_surrogates = { false, 'bool' }, return_sums = { false, 'bool' }, return_dist = { false, 'bool' },
   dtype = { 'f32', { 'f32', 'f64' } }, compat = { 'native', { 'native', 'tensorpac', 'gpac' } },
   x_amp = { nil, 'tensor' }, pairs = { nil, 'table' }, pool_segments = { false, 'bool' }, axes = { nil, 'string' },
   device = { 'auto', 'string' }, threads = { nil, 'integer >= 1' }, max_memory = { nil, 'number > 0 | string' }, progress = { false, 'bool | function' },
 }
 
 -- what only a filter needs: not for phases and amplitudes that are given
-local FILTERING = { 'pha_range_hz', 'pha_n_bands', 'amp_range_hz', 'amp_n_bands', 'spacing', 'band_clip', 'filter', 'n_cycles', 'pad', 'morlet_width', 'demean', 'x_amp' }
+local FILTERING = { 'pha_range_hz', 'pha_n_bands', 'amp_range_hz', 'amp_n_bands', 'spacing', 'band_clip', 'filter', 'n_cycles', 'pad', 'morlet_width', 'demean',
+  'x_amp', 'segment_length' }
 
 local function fail(fmt, ...) error('pac: ' .. fmt:format(...), 2) end
 
@@ -145,6 +147,9 @@ function M.complete(opts, phases)
   complete_compat(o, opts)
   if o.binning == 'soft' and moments then fail('binning is "soft" and measure is %s; soft bins are for the measures mi and hr', check.show(o.measure)) end
   if o.binning == 'soft' and o.bin_norm == 'pooled' then fail('bin_norm is "pooled" and binning is "soft"; pooled counts need hard bins') end
+  if o.return_sums and (moments or o.own or o.binning == 'soft') then
+    fail('return_sums is true; sums by phase bin are there for the measures mi and hr with hard bins')
+  end
   if moments and o.pool_segments then fail('pool_segments is true and measure is %s; pooling adds up bins, so it is for mi and hr', check.show(o.measure)) end
   complete_surrogates(o, opts)
   return o

@@ -4,6 +4,7 @@
 -- take part. A source never holds more than the channels it was asked for, so that a recording larger than memory
 -- passes through.
 local mc = require 'mascon'
+local ceiling = require 'mascon.base.ceiling'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local M = {}
@@ -73,6 +74,11 @@ local function from_tensor(x, o)
   end
   return setmetatable({
     fs = o.fs, names = picked, S = size.S, T = last - first + 1, C = #chosen, segmented = axes:find 'S' ~= nil, notes = notes, first = first,
+    span = function(_, rows, from, to) -- of one segment
+      local at = {}
+      for k, i in ipairs(rows) do at[k] = chosen[i] end
+      return mc.take(flat[{ mc.all, 1, { first + from - 1, first + to - 1 } }], mc.tensor(at, { dtype = 'i64' }), 1)
+    end,
     read = function(_, a, b)
       local parts = {}
       for i = a, b do parts[#parts + 1] = flat[{ { chosen[i], chosen[i] }, mc.all, { first, last } }] end
@@ -165,6 +171,11 @@ local function from_raw(r, o, notes)
   end
   return setmetatable({
     path = r.path, fs = r.fs, names = names, C = #chosen, S = 1, T = T, segmented = false, notes = notes, windows = windows, first = first,
+    span = function(_, rows, from, to)
+      local list = {}
+      for k, i in ipairs(rows) do list[k] = chosen[i] end
+      return r:read { channels = list, first = first + from - 1, last = first + to - 1 }
+    end,
     read = function(_, a, b)
       local list = {}
       for i = a, b do list[#list + 1] = chosen[i] end
@@ -298,6 +309,27 @@ function M.wrap(x, opts)
   return from_tensor(x, o)
 end
 
+-- bytes of the samples of a turn
+local TURN = 64 * 2 ^ 20
+
+--- Channels of a turn. Counts that are pooled over the rows of a turn must not depend on memory.
+local function turn(plan, source)
+  local bytes = plan.options.bin_norm == 'pooled' and TURN or ceiling.block(TURN)
+  return math.max(1, math.min(source.C, math.floor(bytes / (8 * source.S * source.T))))
+end
+
+--- Bytes that M.run takes at its peak, with the samples read.
+---@param plan table of pac.plan
+---@param source table
+---@return number
+function M.bytes(plan, source)
+  local C, S = source.C, source.S
+  if plan.engine.segment and S == 1 and source.span then return plan:bytes(C) end
+  local per = turn(plan, source)
+  local results = plan:bytes(C * S, 0, S) - plan:bytes(0, 0, S) -- joined once more at the end
+  return 12 * per * S * source.T + plan:bytes(per * S, nil, S) + 2 * results
+end
+
 --- Runs a plan over a source, a few channels at a time, and joins the results along the channels.
 ---@param plan table of pac.plan
 ---@param source table
@@ -305,7 +337,12 @@ end
 ---@return table result as of pac.compute with a first axis of channels
 function M.run(plan, source, opts)
   local o = check.opts('pac.source.run', opts, { channels = { nil, 'integer >= 1' }, progress = { nil, 'table' } }, 3)
-  local per = o.channels or math.max(1, math.floor(64 * 2 ^ 20 / (8 * source.S * source.T)))
+  if plan.engine.segment and source.S == 1 and source.span then
+    local r = plan:stream(function(rows, first, last) return source:span(rows, first, last) end, source.C,
+      o.progress and function(n) o.progress:add(n) end)
+    return r
+  end
+  local per = o.channels or turn(plan, source)
   local parts = {}
   for first = 1, source.C, per do
     local last = math.min(first + per - 1, source.C)

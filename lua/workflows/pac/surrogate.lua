@@ -16,16 +16,24 @@ function M.min_shift(o) return o.min_shift or 1 end
 --- slowest phase band; 0 in the compat modes, where shifts or min_shift are given, and where too few shifts would be left.
 ---@param L integer samples
 ---@param slowest number|nil Hz, the lowest edge of the phase bands
----@param shifts any i64 [K]
+---@param K integer surrogates
+---@param first integer smallest shift
+---@param shifts? function that gives i64 [K], where they are no run of all from m
 ---@return integer near
 ---@return integer count of the surrogates that make mean and spread
-function M.near(o, L, slowest, shifts)
-  local K, m = shifts:numel(), o.null_shift
+function M.near(o, L, slowest, K, first, shifts)
+  local m = o.null_shift
   if not m then
     if o.compat ~= 'native' or o.min_shift or o.shifts or not (o.fs and slowest) then return 0, K end
     m = math.max(1, math.floor(o.fs / slowest))
   end
-  local far = mc.sum(mc.logical_and(mc.ge(shifts, m), mc.le(shifts, L - m)):to 'i64'):item()
+  local far
+  if shifts then
+    local s = shifts()
+    far = mc.sum(mc.logical_and(mc.ge(s, m), mc.le(s, L - m)):to 'i64'):item()
+  else
+    far = math.max(0, math.min(L - first, L - m) - math.max(first, m) + 1)
+  end
   if far >= 2 then return m, far end
   return 0, K
 end
@@ -44,13 +52,22 @@ local function given_shifts(list, L)
   return t:to('i64'):contiguous()
 end
 
+--- How many shifts there are, and whether they are all from m to L - m.
+---@return integer K
+---@return boolean all
+function M.shift_count(o, L, m)
+  if o.shifts then return given_shifts(o.shifts, L):numel(), false end
+  if 2 * m > L then
+    error(('pac: min_shift is %d of %d samples; it must satisfy 2 min_shift <= samples, use a longer recording or a smaller min_shift'):format(m, L), 2)
+  end
+  if o.surrogate == 'exhaustive' then return L - 2 * m + 1, true end
+  return o.n_perm, false
+end
+
 --- K shifts m + floor(u_k (L - 2m + 1)), u_k the SplitMix64 uniforms of the seed.
 ---@return any i64 [K]
 function M.shifts(o, L, m)
   if o.shifts then return given_shifts(o.shifts, L) end
-  if 2 * m > L then
-    error(('pac: min_shift is %d of %d samples; it must satisfy 2 min_shift <= samples, use a longer recording or a smaller min_shift'):format(m, L), 2)
-  end
   if o.surrogate == 'exhaustive' then return mc.arange(m, L - m, { dtype = 'i64' }) end
   local u = generate.uniform(o.n_perm, o.seed)
   return (mc.floor(u * (L - 2 * m + 1)) + m):to 'i64'

@@ -1,8 +1,10 @@
 -- trials.lua - coupling where every trial has a mask of its own.
 --
--- Trials keep different numbers of samples, so rows are filtered whole, cut, and coupled one by one. With pooled segments the samples that the
--- trials of a channel keep are joined end to end and shifted as one. Takes a plan for whole rows; makes one for each length.
+-- Trials keep different numbers of samples, so rows are filtered whole, cut, and coupled one by one. With pooled
+-- segments the samples that the trials of a channel keep are joined end to end and shifted as one. Takes a plan for
+-- whole rows; makes one for each length.
 local mc = require 'mascon'
+local ceiling = require 'mascon.base.ceiling'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local engine = require 'workflows.pac.engine'
@@ -94,9 +96,7 @@ function M.run(plan, make, x, xa, n)
   local masks = rows_of(o.trial_mask, n, x)
   local rows, amps = x:reshape(R, T), xa and xa:reshape(R, T)
   local need = 2 * S * (e.P + e.A) * T * e.size
-  if o.max_memory and need > o.max_memory then
-    error(('pac: max_memory is %d bytes, but the %d trials of a channel with masks of their own need %d; analyse fewer bands at a time'):format(o.max_memory, S, need), 3)
-  end
+  ceiling.need('pac', need, ('what the %d trials of a channel with masks of their own keep'):format(S), 3)
   local pairs_ = o.pairs
   if not pairs_ then
     pairs_ = {}

@@ -46,7 +46,7 @@ local function invert(values, vectors, norms)
   return cov, null, values[1] > 0 and top / values[1] or math.huge
 end
 
---- Singular values and vectors of the columns themselves, scaled: by QR of one angle after the other.
+--- Singular values and vectors of the columns themselves, scaled: by QR of one tile row of an angle after the other.
 local function factorised(p, point, norms)
   local reduced = require 'mascon.optim.fit.least_squares.reduced'
   local z = p:full(point.x)
@@ -56,26 +56,31 @@ local function factorised(p, point, norms)
   local n, m, P = #p.free, p.m, p.P
   local triangle
   for f = 1, p.data.F do
-    triangle = mc.scope(function()
-      local r, J = dense.angle(p.data, at, f)
-      -- columns of the free numbers: combinations of this angle's contrast, offset and physics
-      local mix = {}
-      for k, i in ipairs(p.free) do
-        local row = {}
-        for c = 1, 2 + P do row[c] = 0 end
-        local function take(place, factor)
-          if place <= m then row[1] = row[1] + factor * p.shares[f][place]
-          elseif place <= 2 * m then row[2] = row[2] + factor * p.shares[f][place - m]
-          else row[2 + place - 2 * m] = row[2 + place - 2 * m] + factor end
-        end
-        take(i, 1)
-        for place, t in pairs(p.ties) do if t.to == i then take(place, t.factor) end end
-        for c = 1, 2 + P do row[c] = norms[k] > 0 and row[c] / norms[k] or 0 end
-        mix[k] = row
+    -- columns of the free numbers: combinations of this angle's contrast, offset and physics
+    local mix = {}
+    for k, i in ipairs(p.free) do
+      local row = {}
+      for c = 1, 2 + P do row[c] = 0 end
+      local function take(place, factor)
+        if place <= m then row[1] = row[1] + factor * p.shares[f][place]
+        elseif place <= 2 * m then row[2] = row[2] + factor * p.shares[f][place - m]
+        else row[2 + place - 2 * m] = row[2 + place - 2 * m] + factor end
       end
-      local part = reduced.triangle(mc.matmul(mc.tensor(mix), J), r)
-      return triangle and reduced.stack(triangle, part) or part
-    end)
+      take(i, 1)
+      for place, t in pairs(p.ties) do if t.to == i then take(place, t.factor) end end
+      for c = 1, 2 + P do row[c] = norms[k] > 0 and row[c] / norms[k] or 0 end
+      mix[k] = row
+    end
+    mix = mc.tensor(mix)
+    for I = 0, dense.count(p.data) - 1 do
+      dense.rows(p.data, at, f, I, function(r, J)
+        if r:numel() == 0 then return end
+        local part = reduced.triangle(mc.matmul(mix, J), r)
+        local before = triangle
+        triangle = mc.keep(before and reduced.stack(before, part) or part)
+        if before then before:release() end
+      end)
+    end
   end
   local svd = mc.linalg.svd(triangle[{ mc.all, { 1, n } }], { full_matrices = false })
   local s, V = svd.S:totable(), svd.Vh:totable()

@@ -160,6 +160,29 @@ function Data:matrix(f)
   end)
 end
 
+--- Rows of tile row I (from 0) of angle f, f64 [rows, n]: pairs i < j, NaN elsewhere and where points are masked; and
+--- their standard deviations over that of the angle, nil when the points of an angle share one.
+---@param f integer
+---@param I integer
+---@return mc.tensor values, mc.tensor|nil spread, integer first, integer last
+function Data:rows(f, I)
+  local n = self.n
+  local first, last = I * T + 1, min(n, (I + 1) * T)
+  local function of(packed)
+    local full = mc.full({ last - first + 1, ceil(n / G) * G }, mc.nan)
+    for _, tile in ipairs(self.tiles) do
+      if tile.I == I then
+        local j = tile.J * T
+        full[{ mc.all, { j + 1, j + tile.groups * G } }] = slot(packed, tile, self.F, f):to('f64'):reshape(tile.rows,
+          tile.groups * G)
+      end
+    end
+    return full[{ mc.all, { 1, n } }]
+  end
+  if self.read_rows then return self.read_rows(f, first, last), nil, first, last end
+  return of(self.packed), self.weight and 1 / of(self.weight) or nil, first, last
+end
+
 --- Standard deviation over that of the angle of every point of angle f, f64 [n, n], 1 on the diagonal; nil when the
 --- points of an angle share one.
 ---@param f integer

@@ -2,32 +2,56 @@
 --
 -- What the fused pass computes without them. Serves the tests as the other opinion, and the covariance of nearly
 -- degenerate fits, where a QR factorisation
--- of the columns keeps twice the digits of a normal matrix. One angle at a time: n^2 times a dozen numbers.
+-- of the columns keeps twice the digits of a normal matrix. Some rows of an angle at a time.
 local mc = require 'mascon'
 local model = require 'workflows.xpcs.model'
 local M = {}
 
---- Residuals [m] and columns [2 + P, m] (contrast, offset, physics) of an angle over its pairs i < j that are not
---- masked, both over sigma.
+local POINTS = 2 ^ 13 -- pairs whose columns are in memory at a time
+
+--- Residuals [m] and columns [2 + P, m] (contrast, offset, physics) of the pairs i < j of one tile row of an angle that
+--- are not masked, both over sigma.
 ---@param data mascon.xpcs.Data
 ---@param p table physics, contrast, offset (lists per angle), sigma (list), kd, ks, legacy_abs, t
 ---@param f integer
+---@param I integer tile row, from 0
+---@param take fun(r: mc.tensor, J: mc.tensor) called for some rows after the other
+function M.rows(data, p, f, I, take)
+  local values, spreads, top, bottom = data:rows(f, I)
+  local step = math.max(1, math.floor(POINTS / data.n))
+  for first = top, bottom, step do
+    mc.scope(function()
+      local last = math.min(bottom, first + step - 1)
+      local part = { { first - top + 1, last - top + 1 } }
+      local y, spread = values[part], spreads and spreads[part]
+      local g1, columns = model.g1({ t = p.t, kd = p.kd, ks = p.ks, physics = p.physics, legacy_abs = p.legacy_abs,
+        rows = { first, last } }, data.phi[f], true)
+      local i, j = mc.arange(first, last), mc.arange(1, data.n)
+      local inside = mc.logical_and(mc.gt(j:expand_dims(1), i:expand_dims(2)), mc.isfinite(y))
+      local g2 = (g1 * g1)[inside]
+      local c, w = p.contrast[f], 1 / p.sigma[f]
+      if spread then w = 1 / (spread[inside] * p.sigma[f]) end
+      local r = (y[inside] - (g2 * c + p.offset[f])) * w
+      local list = { g2 * w, mc.ones { g2:numel() } * w }
+      for k = 1, #p.physics do list[2 + k] = columns[k][inside] * (c * w) end
+      take(r, mc.stack(list, 1))
+    end)
+  end
+  values:release()
+  if spreads then spreads:release() end
+end
+
+--- Tile rows of data.
+function M.count(data) return data.tiles[#data.tiles].I + 1 end
+
+--- Residuals and columns of all pairs of an angle.
 function M.angle(data, p, f)
-  return mc.scope(function()
-    local n = data.n
-    local y = data:matrix(f)
-    local g1, columns = model.g1({ t = p.t, kd = p.kd, ks = p.ks, physics = p.physics, legacy_abs = p.legacy_abs },
-      data.phi[f], true)
-    local inside = mc.logical_and(mc.gt(mc.triu(mc.ones { n, n }, 1), 0), mc.isfinite(y))
-    local g2 = (g1 * g1)[inside]
-    local c, w = p.contrast[f], 1 / p.sigma[f]
-    local spread = data:spread(f)
-    if spread then w = 1 / (spread[inside] * p.sigma[f]) end
-    local r = (y[inside] - (g2 * c + p.offset[f])) * w
-    local rows = { g2 * w, mc.ones { g2:numel() } * w }
-    for k = 1, #p.physics do rows[2 + k] = columns[k][inside] * (c * w) end
-    return r, mc.stack(rows, 1)
-  end)
+  local r, J = {}, {}
+  for I = 1, M.count(data) do
+    M.rows(data, p, f, I - 1, function(a, b) r[#r + 1], J[#J + 1] = mc.keep(a), mc.keep(b) end)
+  end
+  if #r == 1 then return r[1], J[1] end
+  return mc.concat(r, 1), mc.concat(J, 2)
 end
 
 --- Sums of the fused pass from these, in its order (see pass.lua), for a linear loss.

@@ -42,7 +42,7 @@ function M.integrals(t, scale, power, shift)
     running(mc.where(above, mc.ones { n }, 0)) }
 end
 
-local function differences(p) return p:expand_dims(1) - p:expand_dims(2) end
+local function differences(p, rows) return p:expand_dims(1) - (rows and p[{ rows }] or p):expand_dims(2) end
 
 --- |X|, or the smooth form of upstream.
 local function size(x, legacy) return legacy and mc.sqrt(x * x + 1e-12) or mc.abs(x) end
@@ -59,7 +59,7 @@ end
 
 --- g1 [n, n] of one angle, and with `derivatives` the list dC2/dp of the physical parameters for contrast 1.
 ---@param o table t f64 [n], kd, ks, physics (list of 3 or 7), legacy_abs; step: only every step-th time, integrated
----  over all of them
+---  over all of them; rows { first, last }: these rows alone
 ---@param phi number deg
 function M.g1(o, phi, derivatives)
   local p = o.physics
@@ -69,12 +69,13 @@ function M.g1(o, phi, derivatives)
     return list
   end
   local A = at(p[1], p[2], p[3])
-  local E = mc.exp(mc.maximum(size(differences(A[1]), o.legacy_abs) * -o.kd, -700))
+  local rows = o.rows
+  local E = mc.exp(mc.maximum(size(differences(A[1], rows), o.legacy_abs) * -o.kd, -700))
   local g1, S, D, b, B, turn = E, nil, nil, nil, nil, nil
   if #p > 3 then
     B = at(p[4], p[5], p[6])
     turn = (p[7] - phi) * DEGREE
-    b = size(differences(B[1]), o.legacy_abs)
+    b = size(differences(B[1], rows), o.legacy_abs)
     S, D = sinc(b * (o.ks * math.cos(turn)))
     g1 = E * S * S
   end
@@ -82,8 +83,8 @@ function M.g1(o, phi, derivatives)
   g1 = mc.where(above, g1, LEAST)
   if not derivatives then return g1 end
   local out = {}
-  local forward = mc.sign(differences(A[1]))
-  local function sized(prefix) return differences(prefix) * forward end
+  local forward = mc.sign(differences(A[1], rows))
+  local function sized(prefix) return differences(prefix, rows) * forward end
   local common = mc.where(above, g1 * g1 * (-2 * o.kd), 0)
   for k = 1, 3 do out[k] = common * sized(A[k + 1]) end
   if #p > 3 then

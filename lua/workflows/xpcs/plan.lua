@@ -34,7 +34,10 @@ function M.cost(o)
   local pairs_ = o.F * o.n * (o.n - 1) / 2
   local pass = pairs_ / (RATE[o.mode] or RATE.laminar_flow) / math.max(o.threads or 1, 1)
   local label, details = M.strategy(o.F * o.n ^ 2, o.p or 9, o.free)
-  return { bytes = packed + 8 * matrix + 64 * 2 ^ 20, packed = packed, seconds = pass * (o.passes or 25),
+  local source = require 'workflows.xpcs.source'
+  local least = source.least(o.n, o.F)
+  return { bytes = o.streamed and least + 8 * 2 ^ 22 * source.COPIES
+    or packed + source.SQUARES * matrix + source.BASE, least = least, packed = packed, seconds = pass * (o.passes or 25),
     seconds_per_pass = pass, label = label, details = details, points = pairs_ }
 end
 
@@ -45,8 +48,8 @@ function M.lines(o)
   return {
     ('xpcs: %d angles x %d times: %.4g pairs (%.4g published points), %d parameters'):format(o.F, o.n, c.points,
       o.F * o.n ^ 2, o.p or 9),
-    ('time about %.2g s (%.2g s a pass, 25 passes) and the reading of the file; peak memory %.0f MiB (data %.0f MiB in %s)'):format(c.seconds, c.seconds_per_pass, c.bytes / 2 ^ 20, c.packed / 2 ^ 20,
-      o.dtype or 'f64'),
+    ('time about %.2g s (%.2g s a pass, 25 passes) and the reading of the file; peak memory %.0f MiB (data %.0f MiB in %s), read block by block at least %.0f MiB'):format(c.seconds,
+      c.seconds_per_pass, c.bytes / 2 ^ 20, c.packed / 2 ^ 20, o.dtype or 'f64', c.least / 2 ^ 20),
     ('strategy %s (by points %s); homodyne would estimate %.2f GB and, since 2.13, choose %s (Jacobian %.2f GB)'):format(o.strategy or c.label, d.points_label, d.upstream_gb, d.upstream_path,
       d.upstream_jacobian_gb),
   }

@@ -179,4 +179,7 @@ function M.new(o)
   return p
 end
 
+--- The small problem of a point, for other problems with the same `normal`.
+M.linear = Problem.linear
+
 return M

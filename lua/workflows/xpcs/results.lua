@@ -99,13 +99,26 @@ function M.convergence(r)
   }
 end
 
+--- g1^2 of one angle, f64 [n, n], made by rows: the model takes a dozen arrays of the size of its result.
+function M.theory(r, data, f)
+  local n = data.n
+  local out = mc.empty({ n, n })
+  local step = math.max(64, math.floor(2 ^ 17 / n))
+  for first = 1, n, step do
+    mc.scope(function()
+      local rows = { first, math.min(n, first + step - 1) }
+      local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
+        rows = rows }, data.phi[f])
+      out[{ rows }] = g1 * g1
+    end)
+  end
+  return out
+end
+
 --- Matrices of experiment, raw theory (g1^2), scaled theory and residual of one angle, f64 [n, n].
 ---@return mc.tensor experiment, mc.tensor raw, mc.tensor scaled, number contrast, number offset
 function M.angle(r, data, f)
-  local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs },
-    data.phi[f])
-  local raw = g1 * g1
-  local c = data:matrix(f)
+  local raw, c = M.theory(r, data, f), data:matrix(f)
   local contrast, offset = scaling.posthoc(c, raw)
   return c, raw, raw * contrast + offset, contrast, offset
 end
@@ -115,9 +128,17 @@ end
 ---@return mc.tensor experiment, mc.tensor fit, mc.tensor t, mc.tensor|number sigma
 function M.figure(r, data, f, limit)
   local k = math.ceil(data.n / limit)
-  local c, t, s = data:matrix(f), data.t, data:spread(f)
-  local places = { { 1, data.n, k }, { 1, data.n, k } }
-  if k > 1 then c, t, s = c[places]:contiguous(), t[{ { 1, data.n, k } }]:contiguous(), s and s[places]:contiguous() end
+  local c, t, s
+  if data.read_thin then c, t = data.read_thin(f, k), data.t[{ { 1, data.n, k } }]:contiguous()
+  else
+    c, t, s = data:matrix(f), data.t, data:spread(f)
+    local places = { { 1, data.n, k }, { 1, data.n, k } }
+    if k > 1 then
+      local whole = c
+      c, t, s = c[places]:contiguous(), t[{ { 1, data.n, k } }]:contiguous(), s and s[places]:contiguous()
+      whole:release()
+    end
+  end
   local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
     step = k }, data.phi[f])
   return c, g1 * g1 * r.contrast[f] + r.offset[f], t, s and s * r.sigma[f] or r.sigma[f]

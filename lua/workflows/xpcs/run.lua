@@ -145,6 +145,7 @@ function M.data(s, quiet)
   local bar
   local o = {}
   for k, v in pairs(s.open) do o[k] = v end
+  o.shape_only = mc.manifest.planning() and true or nil
   if s.progress and not quiet then
     o.progress = function(k, n)
       bar = bar or (n > 8 and mc.progress.new(n, { label = 'reading', unit = 'matrices' }) or false)
@@ -244,6 +245,12 @@ function M.write(s, data, r, record, posterior, shards)
   end
   -- the tables hold times, so only the arrays are compared
   if s.method ~= 'cmc' then
+    local need = source.BASE + 8 * data.n ^ 2 * 8
+    if s.arrays and s.open.max_memory and need > s.open.max_memory then
+      s.arrays = false
+      table.insert(r.warnings, ('fitted_data is left out: matrices of %d times need max_memory of %.0f MiB'):format(
+        data.n, need / 2 ^ 20))
+    end
     for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/'
       .. name, name:find '^fitted_data' ~= nil) end
   end

@@ -49,6 +49,18 @@ local function checked(name, v, unit)
   return v
 end
 
+-- bytes of the program with its libraries; matrices that reading one into memory takes; copies of a block in flight
+M.BASE, M.SQUARES, M.COPIES = 96 * 2 ^ 20, 14, 4
+
+--- The least memory of data that are read block by block: tables of times and angles, coarse copies, a tile in flight.
+---@param n integer times
+---@param F integer angles
+function M.least(n, F)
+  local tables = (2 * F + 40) * n * 8 + 2 * math.min(n, 64) * n * 8 * 12
+  local coarse = (F * start.TIMES ^ 2 + 6 * 300 ^ 2) * 8
+  return M.BASE + tables + coarse + M.COPIES * 64 * 64 * F * 8
+end
+
 --- What a plan needs to know of data that are not read.
 local function shape_of(o, about, count, N)
   local n = N - (o.exclude_first and N >= 2 and 1 or 0)
@@ -177,7 +189,18 @@ local function of_hdf5(path, o)
   first, last = frames(o, shape[1], warnings)
   local F, n = #list, last - first + 1
   local about = { q = q, phi = kept_phi, names = names, path = path, layout = kind }
-  local fits = not o.pack and not (o.max_memory and data.bytes(n, F, o.dtype) + 8 * n * n * 8 > o.max_memory - 2 ^ 26)
+  local fits = not o.pack and not (o.max_memory and data.bytes(n, F, o.dtype) + M.SQUARES * n * n * 8 + M.BASE
+    > o.max_memory)
+  if not fits then
+    local least = M.least(n, F)
+    if o.max_memory and o.max_memory < least then
+      error(('xpcs: max_memory is %.0f MiB; %d angles x %d times need at least %.0f MiB, read block by block'):format(
+        o.max_memory / 2 ^ 20, F, n, math.ceil(least / 2 ^ 20)), 3)
+    end
+    if o.max_memory then
+      o.block_values = math.max(1, math.min(o.block_values, math.floor((o.max_memory - least) / (8 * M.COPIES))))
+    end
+  end
   if o.shape_only then
     file:close()
     about.streamed = not fits
@@ -186,7 +209,7 @@ local function of_hdf5(path, o)
   if not fits and (o.sigma ~= nil or o.mask ~= nil) then
     error('xpcs: sigma and mask per point need the data in memory; raise max_memory, or give sigma per angle', 3)
   end
-  if not o.pack and o.max_memory and data.bytes(n, F, o.dtype) + 8 * n * n * 8 > o.max_memory - 2 ^ 26 then
+  if not o.pack and not fits then
     o.pack = o.pack_default or os.tmpname() .. '.h5'
     table.insert(warnings,
       ('the data need %.0f MiB and max_memory is %.0f MiB: they are read from %s block by block'):format(data.bytes(n,

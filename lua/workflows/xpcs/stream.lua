@@ -191,7 +191,37 @@ function M.open(path, file, about, o, warnings)
     end)
     set:close()
   end
-  -- one whole matrix, for figures
+  -- rows first .. last of pairs i < j, for errors of nearly degenerate fits
+  local triangle = {}
+  d.read_rows = function(f, i, j)
+    local source = mc.open(path, { format = 'h5' })
+    local set = source:dataset(about.datasets[f])
+    local r0 = first - 1
+    triangle[f] = triangle[f] or triangle_of(set, first, about.last, about.names[f], o.full_matrices)
+    local rows = mc.scope(function()
+      local ri, rj = { r0 + i, r0 + j }, { first, about.last }
+      local x
+      if triangle[f] == 'upper' then x = set:read { ri, rj } else x = set:read({ rj, ri }).mT end
+      x = x:to 'f64'
+      local a, b = mc.arange(i, j), mc.arange(1, n)
+      return mc.where(mc.logical_and(mc.gt(b:expand_dims(1), a:expand_dims(2)), mc.isfinite(x)), x, mc.nan)
+    end)
+    set:close()
+    source:close()
+    return rows
+  end
+  -- every k-th row and column, for figures
+  d.read_thin = function(f, every)
+    local source = mc.open(path, { format = 'h5' })
+    local set = source:dataset(about.datasets[f])
+    local c = mc.scope(function()
+      return thinned(set, first, about.last, every, about.names[f], o.full_matrices)
+    end)
+    set:close()
+    source:close()
+    return c
+  end
+  -- one whole matrix, for fitted_data
   d.read_matrix = function(f)
     local source = mc.open(path, { format = 'h5' })
     local set = source:dataset(about.datasets[f])

@@ -1,9 +1,9 @@
-/* levels.c - how far the mean of repaired training epochs is from the median of test epochs, for every
- * set of repairs, fold and level of rejection of a channel at once.
+/* levels.c - how far the mean of repaired training epochs is from the median of test epochs, for
+ * every set of repairs, fold and level of rejection of a channel at once.
  *
- * Epochs are added up once by group and level; the mean of a fold and level is a sum of groups. Nothing is subtracted
- * from a total, so an artefact in one fold does not cost digits in the others. Repaired cells take the place of
- * samples; a repaired copy of the data is never made. May not know how cells were chosen. */
+ * Epochs are added up once by group and level; the mean of a fold and level is a sum of groups.
+ * Nothing is subtracted from a total, so an artefact in one fold does not cost digits in the
+ * others. Repaired cells take the place of samples; a repaired copy of the data is never made. */
 #include "tile.h"
 
 typedef struct levels_work {

@@ -1,10 +1,11 @@
 /* median.c - medians over rows, sample by sample, many samples at once.
  *
- * A network of comparators does not look at the data, so samples go through it side by side. Runs of RUN rows are sorted in registers,
- * two of them merged there; more are merged through memory by the odd-even merge. Each half of the rows becomes one sorted run, and the median is
- * picked from the two without a merge. The length of a network grows like n log^2 n; beyond NETWORK_MAX rows a selection of each sample alone
- * is faster. Both give the exact median: the mean of the two middle values for an even number. May not know what a row is.
- * Source: K. E. Batcher, Sorting networks and their applications, 1968. */
+ * A network of comparators does not look at the data, so samples go through it side by side. Runs
+ * of RUN rows are sorted in registers, two of them merged there; more are merged through memory by
+ * the odd-even merge. Each half of the rows becomes one sorted run, and the median is picked from
+ * the two without a merge. The length of a network grows like n log^2 n; beyond NETWORK_MAX rows a
+ * selection of each sample alone is faster. Both give the exact median: the mean of the two middle
+ * values for an even number. Source: K. E. Batcher, Sorting networks and their applications, 1968. */
 #include "tile.h"
 #include "mck_network.h"
 #include "mck_select.h"

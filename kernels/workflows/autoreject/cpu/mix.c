@@ -1,9 +1,9 @@
-/* mix.c - ranges of channels, and weighted sums of channels: every channel from all others, or the bad
- * cells of an epoch.
+/* mix.c - ranges of channels, and weighted sums of channels: every channel from all others, or the
+ * bad cells of an epoch.
  *
- * A sum over channels runs in the order of the channels with fused multiply-adds, one accumulator a sample: the
- * same bits however rows and samples are grouped, which no general matrix product promises. May not know where
- * weights come from. */
+ * A sum over channels runs in the order of the channels with fused multiply-adds, one accumulator
+ * a sample: the same bits however rows and samples are grouped, which no general matrix product
+ * promises. */
 #include "tile.h"
 
 #if defined(__AVX512F__)

@@ -1,8 +1,8 @@
 /* predict.c - how well channels are predicted from random subsets of channels.
  *
- * The predictions of a few channels from all subsets stay in cache until their median is taken. May not know how
- * subsets were drawn or weights made.
- * Source: The PREP pipeline, Front. Neuroinform. 9, 16, 2015, with the median of two middle values for an even number. */
+ * The predictions of a few channels from all subsets stay in cache until their median is taken.
+ * Source: The PREP pipeline, Front. Neuroinform. 9, 16, 2015, with the median of two middle values
+ * for an even number. */
 #include "tile.h"
 
 #define GROUP 6 /* channels predicted together: 50 subsets are 150 KiB */

@@ -1,9 +1,9 @@
-/* sums.c - how far the mean of the quietest training rows is from the median of other rows, for every
- * number of rows and every fold of a channel at once.
+/* sums.c - how far the mean of the quietest training rows is from the median of other rows, for
+ * every number of rows and every fold of a channel at once.
  *
- * The rows of a tile are laid down in their order, so that the kept rows of a threshold are the first k training
- * rows: one running sum a fold gives all means, and a threshold decides nothing but k. Running sums of all folds
- * advance through a stretch of rows while it is in cache. May not know thresholds or augmentation. */
+ * The rows of a tile are laid down in their order, so that the kept rows of a threshold are the
+ * first k training rows: one running sum a fold gives all means, and a threshold decides nothing
+ * but k. Running sums of all folds advance through a stretch of rows while it is in cache. */
 #include "tile.h"
 
 #define STRETCH 256 /* rows of a tile, 128 KiB */

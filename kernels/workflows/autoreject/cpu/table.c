@@ -1,4 +1,4 @@
-/* table.c - the table of kernels for epochs of one ISA level. Owns nothing else. */
+/* table.c - the table of kernels for epochs of one ISA level. */
 #include "tile.h"
 
 const mck_autoreject_ops MCK(autoreject) = {

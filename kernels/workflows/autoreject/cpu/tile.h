@@ -1,8 +1,8 @@
 /* tile.h - a tile of MCK_AR_TILE samples in f64, as the kernels for epochs see it.
  *
- * Owns: how a tile is loaded and padded, sums over its lanes, and medians of many tiles at once. A sum over
- * a tile runs in eight lanes, sample t in lane t mod 8, folded as one tree, so that all levels with fused
- * multiply-adds give the same bits. */
+ * How a tile is loaded and padded, sums over its lanes, and medians of many tiles at once. A sum
+ * over a tile runs in eight lanes, sample t in lane t mod 8, folded as one tree, so that all
+ * levels with fused multiply-adds give the same bits. */
 #ifndef AUTOREJECT_TILE_H
 #define AUTOREJECT_TILE_H
 

@@ -1,7 +1,9 @@
-/* weights.c - weights that repair a set of bad channels, from the inverse of the system of all channels.
+/* weights.c - weights that repair a set of bad channels, from the inverse of the system of all
+ * channels.
  *
- * With M the inverse, the missing values are those that make their own coefficients zero: w = -M_BB^-1 M_BA, by a Cholesky
- * factor of M_BB, which is positive definite for every set that leaves a channel. Rows of all channels are eliminated together. */
+ * With M the inverse, the missing values are those that make their own coefficients zero: w =
+ * -M_BB^-1 M_BA, by a Cholesky factor of M_BB, which is positive definite for every set that
+ * leaves a channel. Rows of all channels are eliminated together. */
 #include "tile.h"
 
 int64_t MCK(ar_weights_work)(const mck_ar_weights *a)

@@ -2,9 +2,9 @@
  *
  * The phase index is piecewise constant and never shifted, so each job sorts its samples by bin
  * once, in blocks of BLOCK samples, as lists of row offsets; a shift only moves the amplitude base
- * the offsets are added to. The sums of one bin then stay in registers over its whole list, several
- * shifts at a time. Runs inside one bin use precomputed sums of neighbouring samples. Owns the
- * body's instances; may know nothing of filters, threads or tensors. */
+ * the offsets are added to. The sums of one bin then stay in registers over its whole list,
+ * several shifts at a time. Runs inside one bin use precomputed sums of neighbouring samples. The
+ * body's instances. */
 #include "lanes.h"
 #include "work.h"
 

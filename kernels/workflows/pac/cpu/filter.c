@@ -5,7 +5,7 @@
  * table per band (fused path of the spec), so a band costs one complex inverse. Splitting an
  * inverse into D interleaved ones of length N/D was tried and is not worth it: what short
  * transforms save, the turns and the interleaving take (0.39 ms a row either way, L = 2048, 32
- * bands). Owns the phase bins of a complex number; may know nothing of filter design. */
+ * bands). The phase bins of a complex number. */
 #include "lanes.h"
 #include "work.h"
 

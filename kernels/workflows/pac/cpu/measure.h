@@ -1,10 +1,10 @@
 /* measure.h - value of one tile row from its bin sums: modulation index or height ratio, W
  * bands at once.
  *
- * Body, included per dtype after scalar.h. MI-2010 in the form sum_j relent(u_j) / (B ln B),
- * u_j = B a_j / sum a: equal to 1 + sum p ln p / ln B since the u_j average 1, but without its
- * cancellation (an MI of 1e-4 keeps its digits in f32). Shared by drawn shifts, all shifts and sums
- * given by the caller. Owns no memory. */
+ * Body, included per dtype after scalar.h. MI-2010 in the form sum_j relent(u_j) / (B ln B), u_j =
+ * B a_j / sum a: equal to 1 + sum p ln p / ln B since the u_j average 1, but without its
+ * cancellation (an MI of 1e-4 keeps its digits in f32). Shared by drawn shifts, all shifts and
+ * sums given by the caller. Allocates nothing. */
 
 /* What turns sums into a value. scale[j]: 1/n_j, 1 or 1/divisor_j; 0 for an empty bin. */
 #ifndef PAC_MEASURE_RULE

@@ -3,8 +3,7 @@
  *
  * All are functions of M = sum_t a u (a two-row matrix product) and of sums of a, a^2 and u alone:
  * a quadratic form in M, then a root or a logarithm. So one kernel and one FFT correlation serve
- * six measures. Sums run in f64 over blocks of lanes, so the rounding does not grow with length.
- * May know nothing of filters or ranks. */
+ * six measures. Sums run in f64 over blocks of lanes, so the rounding does not grow with length. */
 #include "lanes.h"
 #include "work.h"
 

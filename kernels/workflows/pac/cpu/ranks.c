@@ -1,8 +1,7 @@
 /* ranks.c - copula normalisation: each value of a row replaced by the normal score of its rank.
  *
- * Ranks by a stable radix sort of order-preserving integer keys, so ties rank in order of position.
- * The scores Phi^-1(k/(L+1)) depend on L alone and are made once per plan. May know nothing of what
- * the rows mean. */
+ * Ranks by a stable radix sort of order-preserving integer keys, so ties rank in order of
+ * position. The scores Phi^-1(k/(L+1)) depend on L alone and are made once per plan. */
 #include "lanes.h"
 #include "work.h"
 

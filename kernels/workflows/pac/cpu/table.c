@@ -1,7 +1,7 @@
 /* table.c - the table of phase-amplitude coupling kernels of one ISA level, and the measure kernel
  * for sums the caller pooled.
  *
- * Owns nothing else; the runtime picks mck_pac_f32_* or mck_pac_f64_* at start. */
+ * the runtime picks mck_pac_f32_* or mck_pac_f64_* at start. */
 #include "lanes.h"
 #include "work.h"
 

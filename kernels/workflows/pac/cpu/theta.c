@@ -2,7 +2,7 @@
  * analytic signal of a - mean a.
  *
  * For phase locking (PLV), where the slow rhythm is looked for inside the envelope itself. One
- * forward and one complex inverse transform per band. May know nothing of phase bands. */
+ * forward and one complex inverse transform per band. */
 #include "lanes.h"
 #include "work.h"
 

@@ -1,7 +1,8 @@
-/* body.h - what the files of this folder share: selections by lane, the sums of one pair of times over the angles.
+/* body.h - what the files of this folder share: selections by lane, the sums of one pair of times
+ * over the angles.
  *
- * A lane is a pair (i, j). Lanes never meet before the end of a tile, where eight of them are folded as one tree, so all levels with fused
- * multiply-adds give the same bits. */
+ * A lane is a pair (i, j). Lanes never meet before the end of a tile, where eight of them are
+ * folded as one tree, so all levels with fused multiply-adds give the same bits. */
 #ifndef XPCS_BODY_H
 #define XPCS_BODY_H
 

@@ -1,11 +1,13 @@
-/* pass.c - cost, gradient and normal matrix of one tile of pairs, without a residual or a derivative in memory.
+/* pass.c - cost, gradient and normal matrix of one tile of pairs, without a residual or a
+ * derivative in memory.
  *
- * For the pair (i, j) and an angle: x = K (B_j - B_i), S = sin x / x, h = exp(-2 kd (A_j - A_i)) S^2, g = h S^2 = g1^2, and
- * f = h S S' with S' = (cos x - S) / x. Then dC2 is c g (-2 kd dP) for a parameter of D, c 4 f K dP for one of G, c 4 f PHI dB for phi0,
- * g for the contrast, 1 for the offset, where dP is the parameter's integral between i and j. So the products of all derivatives follow from
- * a dozen sums over the angles, multiplied once per pair with the dP.
- * The sine of a difference comes from tables of its two times, the exponential from two factors that are at most 1.
- * The floor of g1 at 1e-10 is left out: what it changes is below the rounding of the offset. */
+ * For the pair (i, j) and an angle: x = K (B_j - B_i), S = sin x / x, h = exp(-2 kd (A_j - A_i))
+ * S^2, g = h S^2 = g1^2, and f = h S S' with S' = (cos x - S) / x. Then dC2 is c g (-2 kd dP) for
+ * a parameter of D, c 4 f K dP for one of G, c 4 f PHI dB for phi0, g for the contrast, 1 for the
+ * offset, where dP is the parameter's integral between i and j. So the products of all derivatives
+ * follow from a dozen sums over the angles, multiplied once per pair with the dP. The sine of a
+ * difference comes from tables of its two times, the exponential from two factors that are at most
+ * 1. The floor of g1 at 1e-10 is left out: what it changes is below the rounding of the offset. */
 #include "body.h"
 
 #include <math.h>

@@ -1,7 +1,9 @@
-/* prepare.c - tables of one set of parameters: integrals over time, sines and cosines, factors of angles.
+/* prepare.c - tables of one set of parameters: integrals over time, sines and cosines, factors of
+ * angles.
  *
- * Everything transcendental happens here, for n times and n F pairs of time and angle; the pass over the n^2 F points
- * only multiplies and adds. Integrals are running trapezoids without dt, which stands in kd and ks. */
+ * Everything transcendental happens here, for n times and n F pairs of time and angle; the pass
+ * over the n^2 F points only multiplies and adds. Integrals are running trapezoids without dt,
+ * which stands in kd and ks. */
 #include "body.h"
 
 #include <math.h>

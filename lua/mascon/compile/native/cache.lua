@@ -5,7 +5,7 @@
 -- it is opened. Entries unused for longest go first when MASCON_CACHE_SIZE (256M) is reached. Any trouble only means
 -- that nothing is kept. Holds the folder.
 local lib = require 'mascon.core.ffi'
-local door = require 'mascon.compile.native.door'
+local handles = require 'mascon.compile.native.handles'
 
 local M = {}
 
@@ -37,7 +37,7 @@ end
 local function open_folder()
   local path, why = M.path()
   if not path then return nil, why end
-  local ok, message = door.private(path)
+  local ok, message = handles.private(path)
   if not ok then return nil, message end
   return path
 end
@@ -66,7 +66,7 @@ function M.find(key)
   local folder, why = open_folder()
   if not folder then return nil, why end
   local path = ('%s/%s.so'):format(folder, key)
-  local facts = door.facts(path)
+  local facts = handles.facts(path)
   if not facts then return nil end
   if not facts.ours then return nil, 'the entry can be written by others' end
   local text = bytes_of(path)
@@ -76,16 +76,16 @@ function M.find(key)
     os.remove(path)
     return nil, 'the entry was damaged (' .. bad .. ') and is removed'
   end
-  if os.time() - facts.changed > FRESH then door.touch(path) end
+  if os.time() - facts.changed > FRESH then handles.touch(path) end
   return path
 end
 
 --- Entries with bytes, time of last use, and whether they are of ours, oldest first; leftovers of writers that died are removed.
 local function entries(folder)
   local list, total = {}, 0
-  for _, name in ipairs(door.list(folder) or {}) do
+  for _, name in ipairs(handles.list(folder) or {}) do
     local path = folder .. '/' .. name
-    local facts = door.facts(path)
+    local facts = handles.facts(path)
     if facts and name:find '^tmp%-' then
       if os.time() - facts.changed > STALE then os.remove(path) end
     elseif facts then
@@ -122,7 +122,7 @@ function M.store(key, bytes, info, tag)
   if #text > M.capacity() then return nil, 'it is larger than the whole cache' end
   local path, new = ('%s/%s.so'):format(folder, key), ('%s/tmp-%s'):format(folder, tag)
   os.remove(new)
-  local ok, message = door.keep(new, text)
+  local ok, message = handles.keep(new, text)
   if not ok then return nil, message end
   ok, message = os.rename(new, path)
   if not ok then
@@ -138,7 +138,7 @@ end
 --- A text kept under a name (measured settings), or nil.
 function M.note(name)
   local folder = M.path()
-  local facts = folder and door.facts(('%s/%s.txt'):format(folder, name))
+  local facts = folder and handles.facts(('%s/%s.txt'):format(folder, name))
   return facts and facts.ours and bytes_of(('%s/%s.txt'):format(folder, name)) or nil
 end
 
@@ -175,7 +175,7 @@ function M.clear()
   local folder, why = open_folder()
   if not folder then return nil, why end
   local n = 0
-  for _, name in ipairs(door.list(folder) or {}) do
+  for _, name in ipairs(handles.list(folder) or {}) do
     if os.remove(folder .. '/' .. name) then n = n + 1 end
   end
   return n

@@ -3,7 +3,7 @@
 -- Holds the queue of sources. Nothing here waits unless asked to: poll() is called where calls begin. A missing,
 -- failing, hanging or lying compiler ends in a message for whoever asked.
 local lib = require 'mascon.core.ffi'
-local door = require 'mascon.compile.native.door'
+local handles = require 'mascon.compile.native.handles'
 
 local M = {}
 
@@ -24,7 +24,7 @@ end
 
 local function look()
   local folder = headers()
-  local facts = folder and door.facts(folder .. '/mck_math.h')
+  local facts = folder and handles.facts(folder .. '/mck_math.h')
   if not facts then return { reason = ('the headers of the kernels are not in %s; install mascon again'):format(tostring(folder)) } end
   local own = os.getenv 'MASCON_CC'
   if own == '' then own = nil end
@@ -35,8 +35,8 @@ local function look()
     local path
     for i, w in ipairs(words) do
       if w:sub(1, 1) ~= '-' then -- a program: ccache gcc
-        path, why = door.program(w)
-        local f = path and door.facts(path)
+        path, why = handles.program(w)
+        local f = path and handles.facts(path)
         if not f then
           path = nil
           break
@@ -107,22 +107,22 @@ local function start(job)
   local cc, why = M.find()
   if not cc then return job.done(nil, why) end
   local folder
-  folder, why = door.temporary()
+  folder, why = handles.temporary()
   if not folder then return job.done(nil, why) end
   local source, library = folder .. '/fused.c', folder .. '/fused.so'
   local ok
   ok, why = write(source, job.source)
   if not ok then
-    door.remove(folder)
+    handles.remove(folder)
     return job.done(nil, why)
   end
   local words = {}
   for _, list in ipairs { cc.words, { '-shared', '-o', library, source }, M.flags(job.source, job.bare) } do
     for _, w in ipairs(list) do words[#words + 1] = w end
   end
-  job.handle, why = door.start(words, folder, tonumber(os.getenv 'MASCON_CC_TIMEOUT') or M.timeout)
+  job.handle, why = handles.start(words, folder, tonumber(os.getenv 'MASCON_CC_TIMEOUT') or M.timeout)
   if not job.handle then
-    door.remove(folder)
+    handles.remove(folder)
     return job.done(nil, why)
   end
   job.folder, job.library, job.since = folder, library, lib.clock_seconds()
@@ -141,8 +141,8 @@ end
 local function finish(job, state)
   local seconds = lib.clock_seconds() - job.since
   running = nil
-  if state == 'done' and door.facts(job.library) then
-    local code, why = door.open(job.library)
+  if state == 'done' and handles.facts(job.library) then
+    local code, why = handles.open(job.library)
     job.done(code, why, job, seconds)
   elseif state == 'timeout' then
     job.done(nil, ('the compiler ran for %.0f s and was stopped'):format(seconds))
@@ -150,13 +150,13 @@ local function finish(job, state)
     local text = said(job)
     job.done(nil, 'the compiler failed' .. (text ~= '' and ': ' .. text or ' and said nothing'), job)
   end
-  door.finish(job.handle)
+  handles.finish(job.handle)
 end
 
 --- Looks after the compiler: to be called often.
 function M.poll()
   if running then
-    local state = door.poll(running.handle)
+    local state = handles.poll(running.handle)
     if state == 'running' then return end
     finish(running, state)
   end
@@ -176,7 +176,7 @@ end
 function M.wait(still)
   M.poll()
   while M.pending() > 0 and (not still or still()) do
-    door.pause(0.0005)
+    handles.pause(0.0005)
     M.poll()
   end
 end

@@ -8,9 +8,9 @@ local lib = require 'mascon.core.ffi'
 local cache = require 'mascon.compile.native.cache'
 local codegen = require 'mascon.compile.native.codegen'
 local compiler = require 'mascon.compile.native.compiler'
-local door = require 'mascon.compile.native.door'
+local handles = require 'mascon.compile.native.handles'
 local log = require 'mascon.compile.log'
-local rows = require 'mascon.compile.native.rows'
+local tiles = require 'mascon.compile.native.tiles'
 
 local M = {}
 
@@ -40,8 +40,8 @@ end
 local function install(site, fn)
   local plan, inner = site.plan[1], site.plan[2]
   if not plan or not inner then return end
-  if site.f.by_rows then door.bind_rows(inner.plan, site.step, fn, site.f)
-  else door.bind(inner.plan, site.step, fn, site.f.one) end
+  if site.f.by_rows then handles.bind_rows(inner.plan, site.step, fn, site.f)
+  else handles.bind(inner.plan, site.step, fn, site.f.one) end
   plan.native = plan.native + 1
 end
 
@@ -61,7 +61,7 @@ local function each_group(plan, visit)
   local k, program = 1, plan.program
   while k <= #program do
     local step = program[k]
-    local f = step.kind == 'tiles' and rows.emit(step, { unpack(program, k + 1, k + step.count) }, plan.layout)
+    local f = step.kind == 'tiles' and tiles.emit(step, { unpack(program, k + 1, k + step.count) }, plan.layout)
     if f then
       visit(plan, k, f)
       k = k + step.count
@@ -76,7 +76,7 @@ end
 local function register(code, functions)
   local isa = functions.isa
   for _, f in ipairs(functions) do
-    local fn, why = door.find(code, f.name)
+    local fn, why = handles.find(code, f.name)
     if not fn then return nil, why end
     local key = isa .. '/' .. f.name
     opened[key] = fn
@@ -115,7 +115,7 @@ local function fetch(functions, options)
   local began = lib.clock_seconds()
   local path, bad = cache.find(key)
   if bad then log.say('cache: %s', bad) end
-  local code = path and door.open(path)
+  local code = path and handles.open(path)
   if code and register(code, functions) then
     stats.hits = stats.hits + 1
     log.say('%d group%s from the cache in %.1f ms (%s)', #functions, #functions > 1 and 's' or '', 1e3 * (lib.clock_seconds() - began), key:sub(1, 12))
@@ -215,7 +215,7 @@ function M.load(source, what)
   if failed[key] then return nil, failed[key] end
   keep(source, key)
   local path = cache.find(key)
-  local code = path and door.open(path)
+  local code = path and handles.open(path)
   if code then
     stats.hits = stats.hits + 1
     log.say('%s from the cache (%s)', what, key:sub(1, 12))

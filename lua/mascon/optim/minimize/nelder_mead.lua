@@ -3,8 +3,9 @@
 -- A simplex of n + 1 points is reflected, expanded, contracted or shrunk, by comparisons of values only. Each step asks
 -- for one point, the first one and a shrinking for n + 1 and n. Holds the moves and their stopping.
 --
--- Source: A simplex method for function minimization, 1965, in the form of Lagarias and others, 1998, section 2; adaptive factors: Implementing the
--- Nelder-Mead simplex algorithm with adaptive parameters, 2012. Stopping and the first simplex are SciPy's.
+-- Source: A simplex method for function minimization, 1965, in the form of Lagarias and others, 1998, section 2;
+-- adaptive factors: Implementing the Nelder-Mead simplex algorithm with adaptive parameters, 2012. Stopping and the
+-- first simplex are SciPy's.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -4,9 +4,10 @@
 -- values. Restarts double the population (IPOP). Holds the strategy's constants, the update, the penalty of bounds and
 -- the stopping.
 --
--- Source: The CMA evolution strategy: a tutorial, arXiv 1604.00772, 2016, figure 6, table 1 and appendix B (names and equation numbers below are its);
--- restarts: A restart CMA evolution strategy with increasing population size, 2005; penalty: A method for handling uncertainty in evolutionary
--- optimization with an application to feedback control of combustion, 2009, section IV B.
+-- Source: The CMA evolution strategy: a tutorial, arXiv 1604.00772, 2016, figure 6, table 1 and appendix B (names and
+-- equation numbers below are its); restarts: A restart CMA evolution strategy with increasing population size, 2005;
+-- penalty: A method for handling uncertainty in evolutionary optimization with an application to feedback control of
+-- combustion, 2009, section IV B.
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'

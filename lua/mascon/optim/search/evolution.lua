@@ -3,8 +3,8 @@
 -- Works in the unit cube that the bounds are mapped to; a whole generation is asked for at once (SciPy's updating =
 -- 'deferred'). Holds the strategies, the generation step and its stopping.
 --
--- Source: Differential evolution - a simple and efficient heuristic for global optimization over continuous spaces, 1997; strategies and stopping of
--- SciPy optimize.differential_evolution.
+-- Source: Differential evolution - a simple and efficient heuristic for global optimization over continuous spaces,
+-- 1997; strategies and stopping of SciPy optimize.differential_evolution.
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'

@@ -4,7 +4,8 @@
 -- half-precision policy stand here once. Everything is tensor arithmetic without a look at a value, so that mc.compile
 -- takes a whole step into one plan. Holds the formulas.
 --
--- f16 and bf16 parameters: arithmetic and state are f32, the parameter is rounded once per step. PyTorch keeps such state in half.
+-- f16 and bf16 parameters: arithmetic and state are f32, the parameter is rounded once per step. PyTorch keeps such
+-- state in half.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

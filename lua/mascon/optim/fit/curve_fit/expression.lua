@@ -13,7 +13,7 @@ local F = op.functions
 local M = {}
 
 local NAMES = { 'exp', 'log', 'log10', 'sqrt', 'abs', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh',
-  'tanh',  'erf', 'expm1', 'log1p', 'minimum', 'maximum', 'where', 'lt', 'le', 'gt', 'ge' }
+  'tanh', 'erf', 'expm1', 'log1p', 'minimum', 'maximum', 'where', 'lt', 'le', 'gt', 'ge' }
 
 --- The functions of a text: of numbers they give numbers.
 local function functions()

@@ -115,7 +115,8 @@ local function products(k)
   end
   local function first(R)
     kernel = require('mascon.kernel').kernel { name = 'products', inputs = { 'R f64' }, outputs = { 'out f64' },
-      grain = 2 ^ 20, c = PRODUCTS:format(k, PART), range = parts, shape = function(t) return { parts(t), k * (k + 1) / 2 } end }
+      grain = 2 ^ 20, c = PRODUCTS:format(k, PART), range = parts,
+      shape = function(t) return { parts(t), k * (k + 1) / 2 } end }
     return compiled(R)
   end
   local run

@@ -2,8 +2,8 @@
 --
 -- Holds the pseudo-inverse that tells undetermined parameters from determined ones.
 --
--- Source: Press, Teukolsky, Vetterling and Flannery, Numerical recipes, 2007, section 15.4; Akaike, A new look at the statistical
--- model identification, 1974; Schwarz, Estimating the dimension of a model, 1978.
+-- Source: Press, Teukolsky, Vetterling and Flannery, Numerical recipes, 2007, section 15.4; Akaike, A new look at the
+-- statistical model identification, 1974; Schwarz, Estimating the dimension of a model, 1978.
 local op = require 'mascon.core.op'
 local F = op.functions
 local M = {}

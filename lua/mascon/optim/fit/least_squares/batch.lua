@@ -4,9 +4,9 @@
 -- Problems that ended keep their values while others go on, so that a problem's result does not depend on its
 -- neighbours. Holds the damping and the projection onto bounds.
 --
--- Source: More, The Levenberg-Marquardt algorithm: implementation and theory, 1978 (scaling); Nielsen, Damping parameter in
--- Marquardt's method, 1999; Kanzow, Yamashita and Fukushima, Levenberg-Marquardt methods with strong local convergence properties for
--- solving nonlinear equations with convex constraints, 2004 (projection).
+-- Source: More, The Levenberg-Marquardt algorithm: implementation and theory, 1978 (scaling); Nielsen, Damping
+-- parameter in Marquardt's method, 1999; Kanzow, Yamashita and Fukushima, Levenberg-Marquardt methods with strong
+-- local convergence properties for solving nonlinear equations with convex constraints, 2004 (projection).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

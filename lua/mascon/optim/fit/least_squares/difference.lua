@@ -3,8 +3,8 @@
 -- Holds the sizes and directions of the steps: relative to |x|, as in MINPACK, where SciPy steps relative to max(1,
 -- |x|) and so across many times the value of a small variable. A variable near 0 steps by its largest size so far.
 --
--- Source: Press, Teukolsky, Vetterling and Flannery, Numerical recipes, 2007, section 5.7; Nocedal and Wright, Numerical optimization,
--- 2006, section 8.1 (eps^(1/2) and eps^(1/3)).
+-- Source: Press, Teukolsky, Vetterling and Flannery, Numerical recipes, 2007, section 5.7; Nocedal and Wright,
+-- Numerical optimization, 2006, section 8.1 (eps^(1/2) and eps^(1/3)).
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
 local F = op.functions

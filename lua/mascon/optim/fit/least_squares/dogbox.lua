@@ -2,8 +2,8 @@
 --
 -- Holds the dogleg path and the set of variables that stand on their bounds.
 --
--- Source: Voglis and Lagaris, A rectangular trust region dogleg approach for unconstrained and bound constrained nonlinear optimization,
--- 2004; Nocedal and Wright, Numerical optimization, 2006, section 4.1.
+-- Source: Voglis and Lagaris, A rectangular trust region dogleg approach for unconstrained and bound constrained
+-- nonlinear optimization, 2004; Nocedal and Wright, Numerical optimization, 2006, section 4.1.
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
 local region = require 'mascon.optim.fit.least_squares.trust_region'
 local M = {}

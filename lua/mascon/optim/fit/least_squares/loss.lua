@@ -3,7 +3,8 @@
 -- The cost is 1/2 sum c^2 rho((r/c)^2). Holds the losses by name with their first two derivatives, and the scaling of
 -- rows of J and r after which J^T J is the Gauss-Newton matrix and J^T r the gradient of the robust cost.
 --
--- Source: Triggs, McLauchlan, Hartley and Fitzgibbon, Bundle adjustment: a modern synthesis, 2000, section 4.3 (the second-order scaling).
+-- Source: Triggs, McLauchlan, Hartley and Fitzgibbon, Bundle adjustment: a modern synthesis, 2000, section 4.3 (the
+-- second-order scaling).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

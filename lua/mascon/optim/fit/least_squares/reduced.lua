@@ -4,7 +4,8 @@
 -- themselves, without the loss of half the digits that forming J^T J costs. Every method steps on it, so none sees m.
 -- Triangles of pieces of rows stack into the triangle of the whole. Holds the small problem as Lua numbers.
 --
--- Source: Demmel, Grigori, Hoemmen and Langou, Communication-optimal parallel and sequential QR and LU factorizations, 2012, section 2.
+-- Source: Demmel, Grigori, Hoemmen and Langou, Communication-optimal parallel and sequential QR and LU
+-- factorizations, 2012, section 2.
 local op = require 'mascon.core.op'
 local F = op.functions
 local M = {}

@@ -3,8 +3,8 @@
 -- Holds the scaling of Coleman and Li, the reflected and the gradient step. A problem gives costs and small linear
 -- problems; every iterate is strictly inside the bounds.
 --
--- Source: Branch, Coleman and Li, A subspace, interior, and conjugate gradient method for large-scale bound-constrained minimization
--- problems, 1999.
+-- Source: Branch, Coleman and Li, A subspace, interior, and conjugate gradient method for large-scale
+-- bound-constrained minimization problems, 1999.
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
 local region = require 'mascon.optim.fit.least_squares.trust_region'
 local M = {}

@@ -3,8 +3,8 @@
 -- Holds the secular equation |(s^2 + a)^-1 s u^T r| = Delta and the rules by which a trust region grows, shrinks and
 -- ends a run.
 --
--- Source: More, The Levenberg-Marquardt algorithm: implementation and theory, 1978, section 5; Conn, Gould and Toint, Trust-region
--- methods, 2000, section 7.3.
+-- Source: More, The Levenberg-Marquardt algorithm: implementation and theory, 1978, section 5; Conn, Gould and Toint,
+-- Trust-region methods, 2000, section 7.3.
 local op = require 'mascon.core.op'
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
 local F = op.functions

@@ -3,9 +3,10 @@
 -- mean and std are tensors, best the least value known. Holds the formulas, in forms that stay exact where promises are
 -- tiny.
 --
--- Source: Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, 1998 (ei); Srinivas, Krause, Kakade
--- and Seeger, Gaussian process optimization in the bandit setting, 2010 (lcb); Ament, Daulton, Eriksson, Balandat and Bakshy, Unexpected
--- improvements to expected improvement for Bayesian optimization, 2023 (its logarithm).
+-- Source: Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, 1998 (ei);
+-- Srinivas, Krause, Kakade and Seeger, Gaussian process optimization in the bandit setting, 2010 (lcb); Ament,
+-- Daulton, Eriksson, Balandat and Bakshy, Unexpected improvements to expected improvement for Bayesian optimization,
+-- 2023 (its logarithm).
 local op = require 'mascon.core.op'
 local F = op.functions
 local M = {}

@@ -3,8 +3,8 @@
 -- Dense, for tens of variables: hyperparameters, points of a search. Holds the approximate inverse Hessian and the
 -- search along the projected path.
 --
--- Source: Bertsekas, Projected Newton methods for optimization problems with simple constraints, 1982; Nocedal and Wright, Numerical
--- optimization, 2006, section 6.1.
+-- Source: Bertsekas, Projected Newton methods for optimization problems with simple constraints, 1982; Nocedal and
+-- Wright, Numerical optimization, 2006, section 6.1.
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
 local M = {}
 

@@ -3,9 +3,9 @@
 -- The state is a plain table (ranges, points, values, hyperparameters, random numbers), from which a search goes on
 -- with the same bits. Decides the order: evenly spread points first, then model, promise, its maximum.
 --
--- Source: Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, 1998; Ginsbourger, Le Riche and
--- Carraro, Kriging is well-suited to parallelize optimization, 2010 (several points at once); Snoek, Larochelle and Adams, Practical
--- Bayesian optimization of machine learning algorithms, 2012 (kernel).
+-- Source: Jones, Schonlau and Welch, Efficient global optimization of expensive black-box functions, 1998;
+-- Ginsbourger, Le Riche and Carraro, Kriging is well-suited to parallelize optimization, 2010 (several points at
+-- once); Snoek, Larochelle and Adams, Practical Bayesian optimization of machine learning algorithms, 2012 (kernel).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,4 +1,4 @@
--- rows.lua - the steps of tiles as one C function that takes row after row through all of them.
+-- tiles.lua - the steps of tiles as one C function that takes row after row through all of them.
 --
 -- Each elementwise step is the function that codegen.lua makes of it, called for one row; a reduction or softmax among
 -- them is a call of the op's own kernel, so that the bits are those of the ops. What passes between steps is a buffer

@@ -1,9 +1,10 @@
--- door.lua - compilers, compiled code and the folder of the cache, as plain Lua values.
+-- handles.lua - compilers, compiled code and the folder of the cache, as plain Lua values.
 --
 -- Holds the handles of running compilers (killed with their folder by the C release) and of opened code. With
 -- launch.lua the only place of the compiler that touches the FFI.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
 local C = lib.C
 
 local M = {}
@@ -169,9 +170,20 @@ local function list_of(tensors)
   return list
 end
 
---- m rows of n elements through a reduction; nil when all went well, else what was wrong.
-function M.reduce(r, m, n, ins, outs)
-  if C.mc_kernel_reduce(r, m, n, #ins, list_of(ins), #outs, list_of(outs)) ~= 0 then return lib.message() end
+--- A reduction as an op (mc_kernel_row): its number; nil and why it cannot be one.
+---@param name string
+---@param r ffi.cdata* of M.reduction
+---@param ins string[] dtypes of the operands
+---@param outs string[] dtypes of the results
+function M.reduction_row(name, r, ins, outs)
+  local codes = {}
+  for i, list in ipairs { ins, outs } do
+    codes[i] = ffi.new('int8_t[?]', #list)
+    for k, dtype in ipairs(list) do codes[i][k - 1] = tensor.code[dtype] end
+  end
+  local id = C.mc_kernel_row(name, r, #ins, codes[1], #outs, codes[2])
+  if id < 0 then return nil, lib.message() end
+  return id
 end
 
 --- A range kernel over [0, n).

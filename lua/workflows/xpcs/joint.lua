@@ -1,0 +1,177 @@
+-- joint.lua - several q or files fitted at once, with some parameters in common.
+--
+-- Each data set keeps its own problem (geometry, contrast, offset, sigma); the joint one adds their costs, gradients
+-- and
+-- normal matrices, with the columns of a shared parameter in one place. Solver, closing steps and covariance are
+-- those
+-- of a single fit.
+local check = require 'mascon.core.check'
+local trf = require 'mascon.optim.fit.least_squares.trf'
+local fit = require 'workflows.xpcs.fit'
+local parameters = require 'workflows.xpcs.parameters'
+local problem = require 'workflows.xpcs.problem'
+local error = check.error
+local M = {}
+
+local OPTS = { shared = { nil, 'table' }, each = { nil, 'table' } }
+
+---@class mascon.xpcs.JointProblem
+local Joint = {}
+Joint.__index = Joint
+
+--- Free numbers of data set i out of those of all.
+local function part(self, x, i)
+  local out = {}
+  for k, at in ipairs(self.place[i]) do out[k] = x[at] end
+  return out
+end
+
+--- Cost of all data sets at a point.
+function Joint:at(x)
+  self.nfev = self.nfev + 1
+  local point, cost = { x = x, parts = {} }, 0
+  for i, p in ipairs(self.problems) do
+    point.parts[i] = p:at(part(self, x, i))
+    cost = cost and point.parts[i].cost and cost + point.parts[i].cost
+  end
+  point.cost = cost
+  return point
+end
+
+--- Gradient and normal matrix of all.
+function Joint:normal(point)
+  if not point.H then
+    local n, g, H = #self.low, {}, {}
+    for a = 1, n do
+      g[a], H[a] = 0, {}
+      for b = 1, n do H[a][b] = 0 end
+    end
+    for i, p in ipairs(self.problems) do
+      local gi, Hi = p:normal(point.parts[i])
+      for k, a in ipairs(self.place[i]) do
+        g[a] = g[a] + gi[k]
+        for l, b in ipairs(self.place[i]) do H[a][b] = H[a][b] + Hi[k][l] end
+      end
+    end
+    point.g, point.H = g, H
+  end
+  return point.g, point.H
+end
+Joint.linear = problem.linear
+
+--- Fits several data sets at once.
+---
+---@param list mascon.xpcs.Data[]
+---@param opts? table options of mc.xpcs.fit for all · shared: names of the physical parameters in common (all of
+---  them)
+---  · each: a list of tables of options, one per data set, before those for all
+---@return table result parameters (list of { name, value, error, sets }), values (by name; NAME[i] for the one of set
+---  i), errors, covariance, names, chi2, reduced_chi2, dof, fits (one result of mc.xpcs.fit per data set, at the
+---  joint
+---  solution), success, status
+--- Source: mc.xpcs.fit.
+---     local a, b = mc.xpcs.generate.set 'A', mc.xpcs.generate.set 'A'
+---     local list = { mc.xpcs.data.of(a), mc.xpcs.data.of(b) }
+---     mc.xpcs.joint.fit(list, { sigma = a.sigma, shared = { 'D0', 'alpha', 'D_offset' } }).success  --> true
+function M.fit(list, opts)
+  local own, rest = {}, {}
+  for k, v in pairs(opts or {}) do if OPTS[k] then own[k] = v else rest[k] = v end end
+  check.opts('xpcs.joint', own, OPTS, 3)
+  if type(list) ~= 'table' or #list < 2 then error('xpcs.joint: give a list of at least two data sets', 2) end
+  local shared = {}
+  for _, name in ipairs(own.shared or parameters.names 'laminar_flow') do
+    shared[parameters.get('xpcs.joint', name, 2).name] = true
+  end
+  if shared.contrast or shared.offset then
+    error('xpcs.joint: contrast and offset belong to a data set; share physical parameters', 2)
+  end
+  local self = setmetatable({ problems = {}, place = {}, low = {}, high = {}, names = {}, nfev = 0, njev = 0,
+    rows = 1 }, Joint)
+  local settings, x0, at_name, points = {}, {}, {}, 0
+  local singles = {}
+  for i, data in ipairs(list) do
+    local o = {}
+    for k, v in pairs(rest) do o[k] = v end
+    for k, v in pairs(own.each and own.each[i] or {}) do o[k] = v end
+    -- where the set alone would end: a start for what is its own
+    singles[i] = fit.fit(data, o)
+    settings[i] = check.opts('xpcs.fit', o, fit.OPTS, 3)
+    local p = fit.set_up(data, settings[i])
+    self.problems[i], self.place[i] = p, {}
+    points = points + data.points
+    for k, place in ipairs(p.free) do
+      local name = p.names[place]
+      local common = place > 2 * p.m and shared[name]
+      local at = common and at_name[name]
+      if not at then
+        at = #self.low + 1
+        self.low[at], self.high[at] = p.low[place], p.high[place]
+        self.names[at] = common and name or ('%s[set %d]'):format(name, i)
+        x0[at] = singles[i].point.x[k]
+        if common then at_name[name] = at end
+      elseif p.low[place] ~= self.low[at] or p.high[place] ~= self.high[at] then
+        error(('xpcs.joint: the bounds of %s differ between data sets; give one pair'):format(name), 2)
+      end
+      self.place[i][k] = at
+    end
+  end
+  local first = settings[1]
+  -- from each set's own end, the best
+  local best, small, status
+  for i = 1, #list do
+    local x = { unpack(x0) }
+    for k, at in ipairs(self.place[i]) do x[at] = singles[i].point.x[k] end
+    for a = 1, #x do x[a] = math.max(self.low[a], math.min(self.high[a], x[a])) end
+    local point, s, st = trf.run(self, x, { low = self.low, high = self.high, ftol = first.ftol, xtol = first.xtol,
+      gtol = first.gtol, max_nfev = first.max_nfev or 100 * #x, x_scale = 'jac' })
+    if s and point.cost and (not best or point.cost < best.cost) then best, small, status = point, s, st end
+  end
+  if not small then error('xpcs.joint: the cost is not finite at any start; check the data', 2) end
+  best = fit.polish(self, best, self.low, self.high, 1)
+  local n = #self.low
+  local values, vectors, norms = problem.spectrum(select(2, self:normal(best)))
+  local dof = math.max(points - n, 1)
+  local absolute = not self.problems[1].default_sigma
+  local s2 = absolute and 1 or 2 * best.cost / dof
+  local cov = {}
+  for a = 1, n do
+    cov[a] = {}
+    for b = 1, n do
+      local sum, lost = 0, norms[a] == 0 or norms[b] == 0
+      for k = 1, n do
+        if values[k] > values[n] / 1e12 then sum = sum + vectors[k][a] * vectors[k][b] / values[k]
+        elseif math.abs(vectors[k][a]) > 1e-3 or math.abs(vectors[k][b]) > 1e-3 then lost = true end
+      end
+      cov[a][b] = lost and (a == b and math.huge or 0) or s2 * sum / (norms[a] * norms[b])
+    end
+  end
+  local r = { names = self.names, covariance = cov, values = {}, errors = {}, parameters = {}, fits = {}, dof = dof,
+    chi2 = 2 * best.cost, reduced_chi2 = 2 * best.cost / dof, n_points = points, n_parameters = n, status = status,
+    success = status > 0, nfev = self.nfev, point = best, shared = shared }
+  for a, name in ipairs(self.names) do
+    local e = math.sqrt(cov[a][a])
+    local sets = {}
+    for i = 1, #list do for _, at in ipairs(self.place[i]) do if at == a then sets[#sets + 1] = i end end end
+    r.values[name], r.errors[name] = best.x[a], e
+    r.parameters[a] = { name = name, value = best.x[a], error = e, low = self.low[a], high = self.high[a], sets = sets }
+  end
+  for i, p in ipairs(self.problems) do
+    r.fits[i] = fit.describe(p, settings[i], best.parts[i], status, 0, 0, nil)
+  end
+  return r
+end
+
+--- The table of a joint fit for a terminal.
+function M.table(r)
+  local rows = {}
+  local text = require 'mascon.base.text'
+  for i, q in ipairs(r.parameters) do
+    rows[i] = { q.name, text.significant(q.value, 7), q.error < math.huge and text.significant(q.error, 3)
+      or 'not determined', #q.sets > 1 and ('sets %s'):format(table.concat(q.sets, ', ')) or '' }
+  end
+  return text.table(rows, { header = { 'parameter', 'value', 'standard error', 'shared by' } })
+    .. ('chi2 %.6g, reduced %.4g, %d points, %d parameters\n'):format(r.chi2, r.reduced_chi2, r.n_points,
+    r.n_parameters)
+end
+
+return M
