@@ -354,7 +354,15 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
 
 
 def meshgrid(*arrays, indexing="xy"):
-    return _call("meshgrid", *arrays, dict(indexing=indexing))
+    return _listed(_call("meshgrid", *arrays, dict(indexing=indexing)))
+
+
+def _listed(result):
+    return result if isinstance(result, list) else [result]
+
+
+def unstack(x, /, *, axis=0):
+    return tuple(_listed(_run("return mc.unstack(A[%d],{axis=%d})" % (x._number, _axis(axis)))))
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
@@ -440,7 +448,7 @@ def _function(name, signature, target=None, after=None):
             if p.kind == p.VAR_POSITIONAL:
                 values += list(v)
                 continue
-            if p.name in ("axis", "axes", "source", "destination"):
+            if p.name in ("axis", "axes", "source", "destination") and not (name == "tensordot" and isinstance(v, int)):
                 v = _axis(v)
             elif p.name in ("shape", "repetitions", "s") and isinstance(v, (tuple, list)):
                 v = list(v)
@@ -467,9 +475,9 @@ _BINARY = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_s
 less less_equal logaddexp logical_and logical_or logical_xor maximum minimum multiply nextafter not_equal pow remainder subtract matmul""".split()
 _SIGNATURES = dict(
     clip="x, /, min=None, max=None", where="condition, x1, x2, /", tril="x, /, *, k=0", triu="x, /, *, k=0", broadcast_to="x, /, shape",
-    broadcast_arrays="*arrays", expand_dims="x, /, *, axis=0", flip="x, /, *, axis=None", moveaxis="x, source, destination, /", permute_dims="x, /, axes",
+    broadcast_arrays="*arrays", expand_dims="x, /, axis=0", flip="x, /, *, axis=None", moveaxis="x, source, destination, /", permute_dims="x, /, axes",
     reshape="x, /, shape, *, copy=None", roll="x, /, shift, *, axis=None", squeeze="x, /, axis", stack="arrays, /, *, axis=0", tile="x, repetitions, /",
-    unstack="x, /, *, axis=0", argmax="x, /, *, axis=None, keepdims=False", argmin="x, /, *, axis=None, keepdims=False",
+    argmax="x, /, *, axis=None, keepdims=False", argmin="x, /, *, axis=None, keepdims=False",
     searchsorted="x1, x2, /, *, side='left', sorter=None", argsort="x, /, *, axis=-1, descending=False, stable=True",
     sort="x, /, *, axis=-1, descending=False, stable=True", cumulative_sum="x, /, *, axis=None, dtype=None, include_initial=False",
     max="x, /, *, axis=None, keepdims=False", mean="x, /, *, axis=None, keepdims=False", min="x, /, *, axis=None, keepdims=False",
@@ -555,9 +563,9 @@ linalg = _Space("linalg", dict(
 _one, _many = "x, /, *, n=None, axis=-1, norm='backward'", "x, /, *, s=None, axes=None, norm='backward'"
 fft = _Space("fft", dict(
     {n: (_one, None) for n in "fft ifft rfft irfft hfft ihfft".split()}, **{n: (_many, None) for n in "fftn ifftn rfftn irfftn".split()},
-    fftfreq=("n, /, *, d=1.0, device=None", None), rfftfreq=("n, /, *, d=1.0, device=None", None), fftshift=("x, /, *, axes=None", None), ifftshift=("x, /, *, axes=None", None)))
+    fftfreq=("n, /, *, d=1.0, dtype=None, device=None", None), rfftfreq=("n, /, *, d=1.0, dtype=None, device=None", None), fftshift=("x, /, *, axes=None", None), ifftshift=("x, /, *, axes=None", None)))
 
-for _function_ in (asarray, arange, full, full_like, empty, empty_like, ones, ones_like, zeros, zeros_like, eye, linspace, meshgrid, from_dlpack, finfo, iinfo, astype,
+for _function_ in (asarray, arange, full, full_like, empty, empty_like, ones, ones_like, zeros, zeros_like, eye, linspace, meshgrid, unstack, from_dlpack, finfo, iinfo, astype,
                    isdtype, can_cast, result_type, __array_namespace_info__, concat, take, repeat, nonzero, unique_all, unique_counts, unique_inverse):
     PUBLIC[_function_.__name__] = _function_
 PUBLIC.update(empty=empty, empty_like=empty_like, ones=ones, ones_like=ones_like, zeros=zeros, zeros_like=zeros_like, linalg=linalg, fft=fft)
