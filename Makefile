@@ -80,7 +80,7 @@ deps-check:
 
 # ---- generated sources ------------------------------------------------------------------------------------------------
 # arguments of the kernels of a family: compiled code calls none of those
-FAMILY_HEADERS := $(patsubst %,kernels/mck_%.h,dct dot ewise fft filter interp levinson matmul partial random recurrence reduce segment select sequence small softmax sort)
+FAMILY_HEADERS := $(patsubst %,kernels/mck_%.h,conv dct dot ewise fft filter interp levinson matmul partial random recurrence reduce segment select sequence small softmax sort)
 # what code compiled at run time includes: shipped as text
 NATIVE_HEADERS := $(filter-out $(FAMILY_HEADERS),$(wildcard kernels/mck*.h kernels/native/*.h)) runtime/base/mc_def.h
 # what the FFI declares

@@ -61,6 +61,7 @@ local LAZY = {
   report = 'mascon.report', args = 'mascon.base.args', file = 'mascon.base.file', manifest = 'mascon.report.manifest', results = 'mascon.report.results', interpolate = 'mascon.interpolate', json = 'mascon.base.json',
   text = 'mascon.base.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.graph.tree', optim = 'mascon.optim',
   integrate = 'mascon.integrate', ceiling = 'mascon.base.ceiling', sample = 'mascon.sample', meeg = 'mascon.meeg',
+  nn = 'mascon.nn',
 }
 -- plain tables of functions; the others put checks before theirs themselves
 local PLAIN = {}

@@ -1,4 +1,5 @@
-/* mc_fft_own.c - our mixed-radix transform behind the interface of a neighbour: the fallback and the oracle of FFTW.
+/* mc_fft_own.c - our mixed-radix transform behind the interface of a neighbour: the fallback and
+ * the oracle of FFTW.
  *
  * Holds plans: the twiddle table of one length and one work area, so that executing, which cannot
  * fail by contract, has one. Calls at the same time take theirs from the allocator, and where it
@@ -83,7 +84,7 @@ static void own_execute(void *plan, const void *in, void *out)
 {
     own_plan *p = plan;
     void *work = NULL, *own = NULL;
-    while (!work) { /* the plan's own work area, or one more; where there is none, until it is free */
+    while (!work) { /* the plan's own area, or one more; where there is none, until it is free */
         if (!atomic_exchange(&p->busy, 1))
             work = own = p->spare;
         else if (!(work = mci_alloc(p->work)))

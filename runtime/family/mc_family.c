@@ -25,6 +25,7 @@ const mci_family mci_families[MCI_FAMILIES] = {
     [MCI_FAMILY_PAD] = { "pad", mci_pad_infer, drive, NULL },
     [MCI_FAMILY_GATHER] = { "gather", mci_gather_infer, drive, NULL },
     [MCI_FAMILY_FILTER] = { "filter", mci_filter_infer, drive, NULL },
+    [MCI_FAMILY_CONV] = { "conv", mci_conv_infer, drive, NULL },
     [MCI_FAMILY_RANDOM] = { "random", mci_random_infer, drive, NULL },
     [MCI_FAMILY_SEQUENCE] = { "sequence", mci_sequence_infer, drive, NULL },
     [MCI_FAMILY_SEGMENT] = { "segment", mci_segment_infer, drive, NULL },

@@ -31,6 +31,7 @@ int mci_pad_infer(const mci_job *job, mci_result *r);
 int mci_take_infer(const mci_job *job, mci_result *r);
 int mci_gather_infer(const mci_job *job, mci_result *r);
 int mci_filter_infer(const mci_job *job, mci_result *r);
+int mci_conv_infer(const mci_job *job, mci_result *r);
 int mci_random_infer(const mci_job *job, mci_result *r);
 int mci_sequence_infer(const mci_job *job, mci_result *r);
 int mci_segment_infer(const mci_job *job, mci_result *r);
@@ -85,6 +86,18 @@ void mci_places_drop(mci_places *p);
 int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_params *p);
 /* A contiguous i64 copy of positions, made 0-based and checked against an axis of size n. */
 int mci_positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos);
+
+/* Modes of padding, and the place of the operand for place i of n elements padded by `before`;
+ * negative: none. */
+enum {
+    MCI_PAD_CONSTANT,
+    MCI_PAD_EDGE,
+    MCI_PAD_REFLECT,
+    MCI_PAD_SYMMETRIC,
+    MCI_PAD_WRAP,
+    MCI_PAD_EMPTY
+};
+int64_t mci_pad_source(int mode, int64_t i, int64_t before, int64_t n);
 
 /* A matrix product that hands its result over in ranges of flat elements, tile by tile, as soon as they are done. *done: it did; else the
  * result is complete and nothing was handed over. */

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-enum { PAD_CONSTANT, PAD_EDGE, PAD_REFLECT, PAD_SYMMETRIC, PAD_WRAP, PAD_EMPTY };
 enum { BEFORE = -1, AFTER = -2 }; /* in a map: the constants of the axis */
 #define TASK 32768                /* elements of a task, about */
 
@@ -26,23 +25,23 @@ typedef struct pad_job {
 } pad_job;
 
 /* Place of the operand for place i of n elements padded by `before`. */
-static int64_t source(int mode, int64_t i, int64_t before, int64_t n)
+int64_t mci_pad_source(int mode, int64_t i, int64_t before, int64_t n)
 {
     const int64_t k = i - before;
     if (k >= 0 && k < n)
         return k;
     int64_t period, r;
     switch (mode) {
-    case PAD_EDGE:
+    case MCI_PAD_EDGE:
         return k < 0 ? 0 : n - 1;
-    case PAD_REFLECT:
+    case MCI_PAD_REFLECT:
         period = n > 1 ? 2 * (n - 1) : 1;
         r = (k % period + period) % period;
         return r < n ? r : period - r;
-    case PAD_SYMMETRIC:
+    case MCI_PAD_SYMMETRIC:
         r = (k % (2 * n) + 2 * n) % (2 * n);
         return r < n ? r : 2 * n - 1 - r;
-    case PAD_WRAP:
+    case MCI_PAD_WRAP:
         return (k % n + n) % n;
     default:
         return k < 0 ? BEFORE : AFTER;
@@ -79,13 +78,14 @@ static void pad_row(const pad_job *j, char *dst, const char *src, const char *co
         move_run(dst + lo * size, src + (lo - b) * step * size, hi - lo, step, size);
     for (int side = 0; side < 2; side++) {
         const int64_t first = side && from < b + n ? b + n : from, end = !side && to > b ? b : to;
-        if (first >= end || j->mode == PAD_EMPTY)
+        if (first >= end || j->mode == MCI_PAD_EMPTY)
             continue;
-        if (j->mode == PAD_CONSTANT)
+        if (j->mode == MCI_PAD_CONSTANT)
             move_run(dst + first * size, j->values + (2 * last + side) * size, end - first, 0, size);
         else
             for (int64_t i = first; i < end; i++)
-                memcpy(dst + i * size, src + source(j->mode, i, b, n) * step * size, (size_t)size);
+                memcpy(dst + i * size, src + mci_pad_source(j->mode, i, b, n) * step * size,
+                       (size_t)size);
     }
 }
 
@@ -110,7 +110,7 @@ static void pad_task(void *arg, int64_t begin, int64_t end, int worker)
             else if (!constant)
                 constant = j->values + (2 * i + (k == AFTER)) * j->size;
         }
-        if (!constant || j->mode != PAD_EMPTY)
+        if (!constant || j->mode != MCI_PAD_EMPTY)
             pad_row(j, j->out + r * len * j->size, mci_at(x, offset), constant, from, to);
     }
 }
@@ -132,10 +132,11 @@ int mci_pad_infer(const mci_job *job, mci_result *r)
             return mci_error(MC_EINVAL, "%s: widths %lld and %lld of %s are not both whole numbers from 0", op->name, (long long)before,
                              (long long)after, mci_tensor_text(s, sizeof s, x));
         r->shape[0][i] = x->shape[i] + before + after;
-        if (x->shape[i] == 0 && before + after > 0 && mode != PAD_CONSTANT && mode != PAD_EMPTY)
+        const int none = mode == MCI_PAD_CONSTANT || mode == MCI_PAD_EMPTY;
+        if (x->shape[i] == 0 && before + after > 0 && !none)
             return mci_error(MC_ESHAPE, "%s: an axis of %s is empty and has nothing to repeat; use the mode constant", op->name, mci_tensor_text(s, sizeof s, x));
     }
-    if (mode == PAD_CONSTANT && (job->nin < 2 || job->in[1]->numel != 2 * nd))
+    if (mode == MCI_PAD_CONSTANT && (job->nin < 2 || job->in[1]->numel != 2 * nd))
         return mci_error(MC_EINVAL, "%s: values are missing; give two for each axis of %s", op->name, mci_tensor_text(s, sizeof s, x));
     return MC_OK;
 }
@@ -154,7 +155,7 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     const int64_t *shape = r.shape[0];
     for (int i = 0; i + 1 < nd; i++)
         places += shape[i];
-    if (mode == PAD_CONSTANT)
+    if (mode == MCI_PAD_CONSTANT)
         rc = mci_materialize(&values, in[1], x->dtype);
     const int direct = mci_contiguous(out) && (!given || mci_overlap(out, x) < 0);
     if (!rc && !direct)
@@ -170,7 +171,7 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
             j.before[i] = p->i[1 + 2 * i];
             j.map[i] = at;
             for (int64_t k = 0; k < shape[i] && i + 1 < nd; k++)
-                *at++ = source(mode, k, j.before[i], x->shape[i]);
+                *at++ = mci_pad_source(mode, k, j.before[i], x->shape[i]);
         }
         const int64_t len = shape[nd - 1];
         j.total = out->numel / len;

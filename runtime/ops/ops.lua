@@ -77,7 +77,7 @@ local HERE = debug.getinfo(1, 'S').source:match '^@(.*)ops%.lua$'
 local function read(name, ...) return assert(loadfile(HERE .. name .. '.lua'))(...) end
 local W = read('words', T)
 for name in ([[
-  elementwise special ternary reduce product move random linalg shape statistics sample matrix
+  elementwise special ternary reduce product move random linalg shape statistics sample matrix network
 ]]):gmatch '%S+' do read('rows/' .. name, W) end
 
 return T

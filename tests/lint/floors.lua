@@ -40,6 +40,7 @@ M.LUA = {
   { 'optim/minimize', 'minimisers and roots' },
   { 'optim/fit', 'least squares, curves' },
   { 'optim/search', 'global and Bayesian search' },
+  { 'nn', 'layers of networks and their training' },
   { 'integrate', 'integrals, differential equations' },
   { 'io', 'formats of files as tensors' },
   { 'plot', 'figures' },

@@ -67,6 +67,14 @@ describe('a call of an op along axes', function()
     end
   end)
 
+  it('takes every axis of a list, whatever the number of parameters of the row', function()
+    local t = mc.ones { 2, 4, 3, 2, 2 }
+    for _, name in ipairs { 'sum', 'mean', 'var', 'std', 'max', 'logsumexp' } do
+      assert.same('{4, 2}', tostring(mc[name](t, { 1, 3, 4 }).shape), name)
+      assert.same('{4}', tostring(mc[name](t, { 1, 3, 4, 5 }).shape), name)
+    end
+  end)
+
   it('swallows nothing', function()
     refused('sum: axis 3 is outside', x.sum, x, 3)
     refused('sum: axis is 1.5', x.sum, x, 1.5)

@@ -100,6 +100,26 @@ describe('on a device', function()
     end)
   end)
 
+  it('counts and edges of a histogram have the bits of the CPU', function()
+    mc.scope(function()
+      local x = mc.randn({ 500 }, { seed = 1 })
+      local list = { { bins = 7 }, { bins = { -1, 0, 2 } }, { bins = 'fd', density = true }, { weights = x * x } }
+      for _, o in ipairs(list) do
+        local there = { bins = o.bins, density = o.density, weights = o.weights and o.weights:to 'ref' }
+        local counts, edges = mc.histogram(x, o)
+        local got, at = mc.histogram(x:to 'ref', there)
+        assert.is_true(mc.array_equal(counts, got:to 'cpu') and mc.array_equal(edges, at:to 'cpu'))
+      end
+    end)
+  end)
+
+  it('distinct elements are found on the CPU only', function()
+    for _, f in ipairs { mc.unique, mc.unique_values, mc.unique_all } do
+      assert.matches('the size of its result depends on values, so that it has a form on the CPU only',
+        support.message(function() return f(mc.ones({ 3 }, { device = 'ref' })) end))
+    end
+  end)
+
   it('the tape goes through', function()
     mc.scope(function()
       local x = mc.randn({ 4, 5 }, { seed = 1 }):to 'ref'
@@ -107,6 +127,7 @@ describe('on a device', function()
       (leaf * leaf):sum():backward()
       assert.equal('ref:0', leaf.grad.device)
       assert.is_true(mc.array_equal(x * 2, leaf.grad))
+      leaf:requires_grad(false) -- ends the tape
     end)
   end)
 end)
@@ -136,6 +157,8 @@ describe('tensors of several devices are one error', function()
     end,
     fori_loop = function() return mc.fori_loop(1, 2, function(_, s) return s end, { x, y }) end,
     cond = function() return mc.cond(x:sum():gt(0), mc.exp, mc.log, y) end,
+    histogram = function() return mc.histogram(y, { bins = mc.tensor { 0, 1, 2 } }) end,
+    concat = function() return mc.concat { x, y } end,
     switch = function() return mc.switch(x:sum():to 'i64', { mc.exp, mc.log }, y) end,
     custom_vjp = function() return mc.grad(function(a) return log(a):sum() end)(y) end,
   }

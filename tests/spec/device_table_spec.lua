@@ -58,6 +58,19 @@ local HOST = { nonzero_flat = true, bincount = true, bincount_weighted = true, g
 -- without num_segments
 for _, how in ipairs { 'sum', 'prod', 'max', 'min', 'mean' } do HOST['segment_' .. how] = true end
 
+-- functions composed of ops: those that need the ops above, and those that still make tensors of their own on the CPU
+local COUNTED_BY = { unique_all = true, unique_counts = true, unique_inverse = true, unique_values = true,
+  argwhere = true, flatnonzero = true, roots = true, unique = true, unique_consecutive = true }
+local OPEN = { polydiv = true, poly = true, shuffle = true, solve_tridiagonal = true, circulant = true,
+  matmul_toeplitz = true, cg = true, bicgstab = true, gmres = true, lsqr = true, eigsh = true }
+
+--- Whether a tensor stands among arguments.
+local function tensors(v)
+  if mc.is_tensor(v) then return true end
+  for _, x in pairs(type(v) == 'table' and v or {}) do if tensors(x) then return true end end
+  return false
+end
+
 describe('the op table on a device', function()
   local COUNTED = { gather = true, segment = true, unique = true }
   teardown(function() calls.forget() end)
@@ -84,6 +97,26 @@ describe('the op table on a device', function()
       assert.is_true(count > 0)
     end)
   end
+
+  it('gives the bits of the CPU: functions composed of ops', function()
+    local count, left = 0, {}
+    calls.SMALL = 2 ^ 11
+    for _, row in ipairs(rows) do
+      if row.family == 'lua' and not calls.inside(row) then
+        for _, call in ipairs(mc.scope(function() return mc.keep(calls.list(row, 'f64')) end) or {}) do
+          local wrong = tensors(call.args) and mc.scope(compare, call)
+          local known = COUNTED_BY[row[1]] and 'has a form on the CPU only'
+            or OPEN[row[1]] and 'are on different devices'
+          if known then assert.matches(known, tostring(wrong)) elseif wrong then error(row[1] .. ': ' .. wrong, 0) end
+          if known then left[#left + 1] = row[1] elseif wrong == nil then count = count + 1 end
+        end
+        calls.forget()
+      end
+    end
+    calls.SMALL = nil
+    print('composed functions that do not run there: ' .. table.concat(left, ' '))
+    assert.is_true(count > 130, count .. ' functions')
+  end)
 
   it('names the CPU where the size of a result depends on values', function()
     local names = {}

@@ -863,6 +863,7 @@ local FAMILY = {
 local ELSEWHERE = {
   native = 'workflow_native_spec', -- rows that workflows of other specs added
   autoreject = 'autoreject_*_spec',
+  conv = 'conv_spec',
   dct = 'cases_spec',
   dot = 'cases_spec',
   filter = 'signal_spec',

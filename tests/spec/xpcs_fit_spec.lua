@@ -226,6 +226,18 @@ describe('xpcs verdict', function()
     end
   end)
 
+  it('says where standard errors hold too little, and which intervals are open', function()
+    local s = generate.simulate { n = 40, q = 0.01, dt = 0.25, phi = { -60, -20, 20, 55, 85 }, sigma = 0.008, seed = 2,
+      physics = { 3000, -0.2, 500, 2e-3, 0.1, 1e-4, 3 } }
+    local r = xpcs.fit(data_of.of(s), { sigma = 0.008 })
+    local words = table.concat(r.verdict.sentences, '\n')
+    assert.is_truthy(words:find('D0, alpha and D_offset lie on a curved ridge', 1, true), words)
+    local list = xpcs.intervals.profile(r, { 'D0' }, 0.95)
+    words = table.concat(r.verdict.sentences, '\n')
+    assert.equal(list.D0.high_open, words:find('interval of D0 is open', 1, true) ~= nil)
+    assert.is_true(list.D0.high_open)
+  end)
+
   it('names shear when there is none', function()
     local r = degenerate({ 5000, 0.3, 900, 0, 0, 0, 0 }, { 0, 45, 90 }, {})
     assert.equal('undetermined', r.verdict.level)

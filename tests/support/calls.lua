@@ -56,7 +56,8 @@ local function elementwise(n)
     for k, first in ipairs(both(matrix(dtype))) do
       local args = { first[2] }
       for i = 2, n do args[i] = both(matrix(dtype, i))[k][2] end
-      if row.family == 'where' then args[1] = both(matrix('bool'))[k][2]['1:' .. args[2].shape[1] .. ', 1:' .. args[2].shape[2]] end
+      if row.family == 'where' then args[1] = both(matrix('bool'))[k][2]['1:' .. args[2].shape[1] .. ', 1:'
+        .. args[2].shape[2]] end
       out[k] = { what = first[1], args = args }
     end
     return out
@@ -80,7 +81,8 @@ FAMILY.reduce, FAMILY.scan, FAMILY.select = axes, axes, axes
 function FAMILY.sort(_, dtype)
   local out = {}
   for _, t in ipairs(both(matrix(dtype))) do
-    for axis = 1, 2 do out[#out + 1] = { what = ('%s, axis %d'):format(t[1], axis), args = { t[2], { axis = axis } } } end
+    for axis = 1, 2 do out[#out + 1] = { what = ('%s, axis %d'):format(t[1], axis),
+      args = { t[2], { axis = axis } } } end
   end
   return out
 end
@@ -88,17 +90,20 @@ function FAMILY.fft(row, dtype)
   local out = {}
   if row[1] == 'rfft' and KIND[dtype] == 'c' then return out end
   for _, t in ipairs(both(matrix(dtype))) do
-    for axis = 1, 2 do out[#out + 1] = { what = ('%s, axis %d'):format(t[1], axis), args = { t[2], { axis = axis } } } end
+    for axis = 1, 2 do out[#out + 1] = { what = ('%s, axis %d'):format(t[1], axis),
+      args = { t[2], { axis = axis } } } end
   end
   return out
 end
 function FAMILY.matmul(_, dtype)
   local a, b = matrix(dtype), matrix(dtype, 2)
-  return { { what = 'contiguous', args = { a, b:reshape(b.shape[2], b.shape[1]) } }, { what = 'transposed', args = { a, b:permute_dims(2, 1) } } }
+  return { { what = 'contiguous', args = { a, b:reshape(b.shape[2], b.shape[1]) } },
+    { what = 'transposed', args = { a, b:permute_dims(2, 1) } } }
 end
 function FAMILY.linalg(row, dtype)
   local args = {}
-  for k = 1, row.nin do args[k] = k == 1 and positive(dtype) or k == 2 and matrix(dtype)['1:' .. positive(dtype).shape[1]] or k == 3 and positions(positive(dtype).shape[1], 1) end
+  for k = 1, row.nin do args[k] = k == 1 and positive(dtype) or k == 2
+    and matrix(dtype)['1:' .. positive(dtype).shape[1]] or k == 3 and positions(positive(dtype).shape[1], 1) end
   return { { what = 'contiguous', args = args } }
 end
 
@@ -130,7 +135,8 @@ local CALL = {
 }
 -- nothing to measure: they take names, not elements
 local WORDS = {}
-for _, name in ipairs { 'broadcast_shapes', 'can_cast', 'finfo', 'iinfo', 'isdtype', 'result_type', 'namespace_info', 'complete' } do WORDS[name] = true end
+for _, name in ipairs { 'broadcast_shapes', 'can_cast', 'finfo', 'iinfo', 'isdtype', 'result_type', 'namespace_info',
+  'complete' } do WORDS[name] = true end
 local MORE = {
   astype = function(dt) return { matrix(dt), 'f32' } end,
   broadcast_arrays = function(dt) return { matrix(dt), values({ matrix(dt).shape[2] }, dt, 9) } end,
@@ -143,7 +149,8 @@ local MORE = {
   index_add = function(dt) return { matrix(dt), positions(20, 9), values({ 20, matrix(dt).shape[2] }, dt, 7) } end,
   isin = function(dt) return { vector(dt), values({ 100 }, dt, 5) } end,
   latin_hypercube = function() return { count 'f64' / 2, 2 } end,
-  multivariate_normal = function() return { { count 'f64' / 2 }, { mean = { 0, 0 }, cov = { { 1, 0 }, { 0, 1 } } } } end,
+  multivariate_normal = function() return { { count 'f64' / 2 },
+    { mean = { 0, 0 }, cov = { { 1, 0 }, { 0, 1 } } } } end,
   permutation = function() return { count 'i64' } end,
   nanpercentile = function(dt) return { matrix(dt), 25 } end, percentile = function(dt) return { matrix(dt), 25 } end,
   nanquantile = function(dt) return { matrix(dt), 0.25 } end, quantile = function(dt) return { matrix(dt), 0.25 } end,
@@ -161,55 +168,101 @@ for name, f in pairs {
   interp1d = function(dt) return { line(1000):to(dt), few(dt, 1000), vector(dt) } end,
   ppoly = function(dt) return { vector(dt), line(9):to(dt), values({ 4, 8 }, dt, 5) } end,
   array_split = function(dt) return { vector(dt), 7 } end, split = function(dt) return { vector(dt), 8 } end,
-  cross = function(dt) return { values({ math.floor(count(dt) / 3), 3 }, dt, 1), values({ math.floor(count(dt) / 3), 3 }, dt, 2) } end,
-  dot = function(dt) return { vector(dt), vector(dt, 2) } end, vecdot = function(dt) return { matrix(dt), matrix(dt, 2) } end,
-  einsum = function(dt) return { 'ij,jk->ik', square(dt), square(dt, 2) } end, einsum_path = function(dt) return { 'ij,jk->ik', square(dt), square(dt, 2) } end,
+  cross = function(dt) return { values({ math.floor(count(dt) / 3), 3 }, dt, 1),
+    values({ math.floor(count(dt) / 3), 3 }, dt, 2) } end,
+  dot = function(dt) return { vector(dt), vector(dt, 2) } end,
+    vecdot = function(dt) return { matrix(dt), matrix(dt, 2) } end,
+  einsum = function(dt) return { 'ij,jk->ik', square(dt), square(dt, 2) } end,
+    einsum_path = function(dt) return { 'ij,jk->ik', square(dt), square(dt, 2) } end,
   fill_diagonal_ = function(dt) return { square(dt):copy(), 5 } end,
   geomspace = function() return { 1, 8, count 'f64' } end, logspace = function() return { 0, 3, count 'f64' } end,
-  hankel = function(dt) return { few(dt, 300), few(dt, 400) } end, toeplitz = function(dt) return { few(dt, 300), few(dt, 400) } end,
+  hankel = function(dt) return { few(dt, 300), few(dt, 400) } end, toeplitz = function(dt) return { few(dt, 300),
+    few(dt, 400) } end,
   indices = function() return { { 300, 200 } } end, mgrid = function() return { { 1, 300 }, { 1, 200 } } end,
-  kron = function(dt) return { few(dt, 300), few(dt, 400) } end, outer = function(dt) return { few(dt, 300), few(dt, 400) } end,
+  kron = function(dt) return { few(dt, 300), few(dt, 400) } end,
+    outer = function(dt) return { few(dt, 300), few(dt, 400) } end,
   ravel_multi_index = function() return { { positions(count 'i64', 9), positions(count 'i64', 9, 4) }, { 9, 9 } } end,
   unravel_index = function() return { positions(count 'i64', 81), { 9, 9 } } end,
-  regular_grid = function(dt) return { { line(9):to(dt), line(9):to(dt) }, values({ 9, 9 }, dt, 5), vector(dt):reshape(-1, 2) } end,
+  regular_grid = function(dt) return { { line(9):to(dt), line(9):to(dt) }, values({ 9, 9 }, dt, 5),
+    vector(dt):reshape(-1, 2) } end,
   romb = function(dt) return { values({ 2 ^ 16 + 1 }, dt, 1) } end,
   sph_harm_y = function(dt) return { 2, 1, vector(dt), vector(dt, 2) } end,
   swapaxes = function(dt) return { matrix(dt), 1, 2 } end,
-  tri = function() return { 300 } end, eye = function() return { 300 } end, tril_indices = function() return { 300 } end, triu_indices = function() return { 300 } end,
-  tridiagonal = function(dt) return { values({ 3, math.floor(count(dt) / 3) }, dt, 1) + 1, values({ math.floor(count(dt) / 3) }, dt, 2) } end,
+  tri = function() return { 300 } end, eye = function() return { 300 } end,
+    tril_indices = function() return { 300 } end, triu_indices = function() return { 300 } end,
+  tridiagonal = function(dt) return { values({ 3, math.floor(count(dt) / 3) }, dt, 1) + 1,
+    values({ math.floor(count(dt) / 3) }, dt, 2) } end,
   pad = function(dt) return { vector(dt), { 2, 1 } } end, diagflat = function(dt) return { few(dt, 300) } end,
 } do CALL[name] = f end
 for _, name in ipairs { 'dct', 'dst', 'idct', 'idst' } do CALL[name] = function(dt) return { matrix(dt) } end end
-for _, name in ipairs { 'akima', 'pchip', 'cubic_spline' } do CALL[name] = function(dt) return { line(count(dt)):to(dt), vector(dt) } end end
+for _, name in ipairs { 'akima', 'pchip',
+  'cubic_spline' } do CALL[name] = function(dt) return { line(count(dt)):to(dt), vector(dt) } end end
 for name, f in pairs {
-  polyval = function(dt) return { few(dt, 9), vector(dt) } end, polydiv = function(dt) return { few(dt, 2000), few(dt, 1000) + 1 } end,
-  polyfit = function(dt) return { vector(dt), vector(dt, 2), 3 } end, poly = function(dt) return { few(dt, 50) } end, roots = function(dt) return { few(dt, 100) } end,
-  convolve = function(dt) return { vector(dt), few(dt, 100) } end, correlate = function(dt) return { vector(dt), few(dt, 100) } end,
+  polyval = function(dt) return { few(dt, 9), vector(dt) } end, polydiv = function(dt) return { few(dt, 2000),
+    few(dt, 1000) + 1 } end,
+  polyfit = function(dt) return { vector(dt), vector(dt, 2), 3 } end, poly = function(dt) return { few(dt, 50) } end,
+    roots = function(dt) return { few(dt, 100) } end,
+  convolve = function(dt) return { vector(dt), few(dt, 100) } end,
+    correlate = function(dt) return { vector(dt), few(dt, 100) } end,
   polymul = function(dt) return { vector(dt), few(dt, 100) } end,
-  circulant = function(dt) return { few(dt, 400) } end, solve_circulant = function(dt) return { few(dt, 4096), few(dt, 4096, 6) } end,
-  matmul_toeplitz = function(dt) return { vector(dt), vector(dt, 2) } end, solve_toeplitz = function(dt) return { few(dt, 500) + mc.eye(1, 500)[1] * 999, few(dt, 500, 6) } end,
-  solve_tridiagonal = function(dt) return { few(dt, 29999), few(dt, 30000, 6) + 4, few(dt, 29999, 7), few(dt, 30000, 8) } end,
+  circulant = function(dt) return { few(dt, 400) } end, solve_circulant = function(dt) return { few(dt, 4096),
+    few(dt, 4096, 6) } end,
+  matmul_toeplitz = function(dt) return { vector(dt), vector(dt, 2) } end,
+    solve_toeplitz = function(dt) return { few(dt, 500) + mc.eye(1, 500)[1] * 999, few(dt, 500, 6) } end,
+  solve_tridiagonal = function(dt) return { few(dt, 29999), few(dt, 30000, 6) + 4, few(dt, 29999, 7),
+    few(dt, 30000, 8) } end,
   solve_banded = function(dt) return { values({ 3, 10000 }, dt, 5) + 3, few(dt, 10000), { lower = 1, upper = 1 } } end,
-  solveh_banded = function(dt) return { mc.concat({ values({ 1, 10000 }, dt, 5), values({ 1, 10000 }, dt, 6) + 3 }, 1), few(dt, 10000) } end,
+  solveh_banded = function(dt) return { mc.concat({ values({ 1, 10000 }, dt, 5), values({ 1, 10000 }, dt, 6) + 3 },
+    1), few(dt, 10000) } end,
   eigsh = function(dt) return { positive(dt), { k = 2 } } end,
   vander = function(dt) return { few(dt, 10000), 13 } end,
 } do CALL[name] = f end
-for _, name in ipairs { 'chebval', 'hermval', 'hermeval', 'lagval', 'legval' } do CALL[name] = function(dt) return { vector(dt), few(dt, 9) } end end
-for _, name in ipairs { 'cg', 'bicgstab', 'gmres', 'lsqr' } do CALL[name] = function(dt) return { positive(dt), few(dt, positive(dt).shape[1]) } end end
+for _, name in ipairs { 'chebval', 'hermval', 'hermeval', 'lagval',
+  'legval' } do CALL[name] = function(dt) return { vector(dt), few(dt, 9) } end end
+for _, name in ipairs { 'cg', 'bicgstab', 'gmres', 'lsqr' } do CALL[name] = function(dt) return { positive(dt),
+  few(dt, positive(dt).shape[1]) } end end
 for _, name in ipairs { 'polyadd', 'polysub' } do CALL[name] = function(dt) return { vector(dt), vector(dt, 2) } end end
 for name, f in pairs(MORE) do CALL[name] = f end
-for _, name in ipairs { 'cond', 'expm', 'logm', 'matrix_norm', 'matrix_rank', 'null_space', 'orth', 'pinv', 'polar', 'schur', 'sqrtm' } do
+for _, name in ipairs { 'cond', 'expm', 'logm', 'matrix_norm', 'matrix_rank', 'null_space', 'orth', 'pinv', 'polar',
+  'schur', 'sqrtm' } do
   CALL[name] = function(dt) return { positive(dt) / 1000 } end
 end
 for _, name in ipairs { 'norm', 'vector_norm' } do CALL[name] = function(dt) return { matrix(dt) } end end
 for _, name in ipairs { 'sum', 'prod', 'max', 'min', 'mean' } do
   CALL['segment_' .. name] = function(dt) return { matrix(dt), positions(matrix(dt).shape[1], 9) } end
 end
+for d, shape in ipairs { { 1, 8, 16384 }, { 1, 4, 128, 256 }, { 1, 2, 32, 32, 64 } } do
+  local size = { 4, shape[2] }
+  for k = 1, d do size[2 + k] = 3 end
+  CALL['conv' .. d .. 'd'] = function(dt) return { values(shape, dt, 1), values(size, dt, 2), { padding = 1 } } end
+  CALL['conv_transpose' .. d .. 'd'] = function(dt)
+    return { values(shape, dt, 1), values({ size[2], size[1], unpack(size, 3) }, dt, 2), { padding = 1 } }
+  end
+end
+for _, name in ipairs {
+  'mse_loss', 'l1_loss', 'huber_loss', 'smooth_l1_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits',
+    'kl_div_loss',
+} do CALL[name] = function(dt) return { matrix(dt), matrix(dt, 2) } end end
+local function classes(dt)
+  local x = matrix(dt)
+  return { x, mc.randint(0, x.shape[2] - 1, { x.shape[1] }, { seed = 3 }) }
+end
+CALL.cross_entropy, CALL.nll_loss, CALL.focal_loss = classes, classes, classes
+for name, f in pairs {
+  layer_norm = function(dt) return { matrix(dt), matrix(dt).shape[2] } end,
+  rms_norm = function(dt) return { matrix(dt), matrix(dt).shape[2] } end,
+  group_norm = function(dt) return { matrix(dt), 4 } end,
+  instance_norm = function(dt) return { matrix(dt):reshape(8, 8, -1) } end,
+  batch_norm = function(dt) return { matrix(dt), nil, nil, { training = true } } end,
+  cosine_embedding_loss = function(dt) return { matrix(dt), matrix(dt, 2), few(dt, matrix(dt).shape[1]) } end,
+  triplet_margin_loss = function(dt) return { matrix(dt), matrix(dt, 2), matrix(dt, 3) } end,
+} do CALL[name] = f end
 M.call = CALL
 
 local internal = { random = true, filter = true, native = true }
 --- Whether a row is the inside of functions that other rows or specs stand for.
-function M.inside(row) return row.internal or internal[row.family] or op.functions[row[1]] == nil and row.family ~= 'lua' end
+function M.inside(row) return row.internal or internal[row.family] or op.functions[row[1]] == nil
+  and row.family ~= 'lua' end
 
 -- elementwise ops share one driver: a dtype of each kind is enough
 M.ewise = { unary = true, binary = true, ternary = true, where = true }

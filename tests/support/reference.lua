@@ -273,6 +273,21 @@ E.acosh = { f = function(a) return C.acosh(a) end, c = of_libm 'cacosh' }
 E.atanh = { f = function(a) return C.atanh(a) end, c = of_libm 'catanh' }
 E.rsqrt = { f = function(a) return 1 / math.sqrt(a) end }
 E.erf, E.erfc = { f = function(a) return C.erf(a) end }, { f = function(a) return C.erfc(a) end }
+-- a erfc(-a / sqrt 2) / 2, the argument with what its rounding lost (Dekker's product): erfc multiplies that by a^2
+E.gelu = { f = function(a)
+  local c, rest = 0.7071067811865476, -4.833646656726457e-17
+  local p = a * c
+  if p ~= p or math.abs(p) > 1e100 then return a * 0.5 * C.erfc(-p) end
+  local function split(x)
+    local t = 134217729 * x
+    local high = t - (t - x)
+    return high, x - high
+  end
+  local ah, al = split(a)
+  local ch, cl = split(c)
+  local lost = ((ah * ch - p) + ah * cl + al * ch) + al * cl + a * rest
+  return a * 0.5 * (C.erfc(-p) + 2 / math.sqrt(math.pi) * math.exp(-p * p) * lost)
+end }
 E.logistic = { f = function(a) return a < 0 and math.exp(a) / (1 + math.exp(a)) or 1 / (1 + math.exp(-a)) end }
 E.deg2rad = { f = function(a) return a * (math.pi / 180) end }
 E.rad2deg = { f = function(a) return a * (180 / math.pi) end }

@@ -109,7 +109,7 @@ local function real_of(dtype) return tensor.kind[dtype] == 'c' and (dtype == 'c6
 --- Central differences along axis a with uniform spacing h.
 local function even_steps(x, a, h, edge)
   local m = x.shape[a]
-  local out = tensor.empty('gradient', x.shape, x.dtype, 4)
+  local out = tensor.empty('gradient', x.shape, x.dtype, 4, x._device)
   local inner, first, last = cut(out, a, 2, m - 1), cut(out, a, 1, 1), cut(out, a, m, m)
   F.subtract(cut(x, a, 3, m), cut(x, a, 1, m - 2), { out = inner })
   F.divide(inner, 2 * h, { out = inner })
@@ -130,7 +130,7 @@ end
 --- The same at positions p [m].
 local function gradient_axis(x, a, p, edge)
   local m, rank = x.shape[a], x.ndim
-  local out = tensor.empty('gradient', x.shape, x.dtype, 4)
+  local out = tensor.empty('gradient', x.shape, x.dtype, 4, x._device)
   local function put(first, last, v) methods.copy_(cut(out, a, first, last), v) end
   local d = M.diff(methods.to(p, 'f64'))
   local d1, d2 = cut(d, 1, 1, m - 2), cut(d, 1, 2, m - 1)
@@ -255,7 +255,7 @@ function M.trapezoid(y, x, opts)
   local h = M.diff(p) * 0.5
   local n = p.ndim
   local shape = { unpack(p.shape) }
-  local w = tensor.empty('trapezoid', shape, 'f64', 2)
+  local w = tensor.empty('trapezoid', shape, 'f64', 2, p._device)
   methods.copy_(cut(w, n, 1, 1), cut(h, n, 1, 1))
   methods.copy_(cut(w, n, m, m), cut(h, n, m - 1, m - 1))
   if m > 2 then F.add(cut(h, n, 1, m - 2), cut(h, n, 2, m - 1), { out = cut(w, n, 2, m - 1) }) end
@@ -273,7 +273,7 @@ local function accumulate(fname, pieces, o, a)
   if o.initial == nil then return back(y, a) end
   local s = { unpack(y.shape) }
   s[#s] = s[#s] + 1
-  local out = tensor.empty(fname, s, y.dtype, 3)
+  local out = tensor.empty(fname, s, y.dtype, 3, y._device)
   methods.fill_(cut(out, #s, 1, 1), o.initial)
   F.add(y, o.initial, { out = cut(out, #s, 2, s[#s]) })
   return back(out, a)
@@ -297,10 +297,10 @@ function M.cumulative_trapezoid(y, x, opts)
 end
 
 --- Simpson's weights [..., m] f64 for positions p [..., m], or for even steps of 1 (p nil).
-local function simpson_weights(p, m)
+local function simpson_weights(p, m, device)
   local create = require 'mascon.array.create'
   if not p then
-    local w = create.zeros { m }
+    local w = create.zeros({ m }, { device = device })
     if m == 1 then return w end
     if m == 2 then
       w:fill_(0.5)
@@ -318,7 +318,7 @@ local function simpson_weights(p, m)
     return w
   end
   local n = p.ndim
-  local w = create.zeros({ unpack(p.shape) })
+  local w = create.zeros({ unpack(p.shape) }, { device = device })
   local h = M.diff(p)
   if m == 1 then return w end
   local function addto(first, last, step, v) F.add(cut(w, n, first, last, step), v, { out = cut(w, n, first, last, step) }) end
@@ -354,7 +354,7 @@ function M.simpson(y, x, opts)
   local t, p, o = samples('simpson', y, x, opts, INTEGRAL)
   local m = t.shape[t.ndim]
   if m == 0 then error(('simpson: samples are %s; the axis is empty'):format(tensor.describe(t)), 2) end
-  local w = simpson_weights(p, m)
+  local w = simpson_weights(p, m, t.device)
   return weighted(t, p and w or w * o.dx)
 end
 
@@ -379,7 +379,7 @@ function M.cumulative_simpson(y, x, opts)
   end
   local shape = { unpack(t.shape) }
   shape[n] = m - 1
-  local pieces = tensor.empty('cumulative_simpson', shape, t.dtype, 2)
+  local pieces = tensor.empty('cumulative_simpson', shape, t.dtype, 2, t._device)
   -- interval k of a parabola through samples k, k + 1, k + 2: first; interval k + 1 of it: second
   local f1, f2, f3 = cut(t, n, 1, m - 2), cut(t, n, 2, m - 1), cut(t, n, 3, m)
   local first, second

@@ -21,7 +21,8 @@ local M = {}
 function M.digitize(x, bins, opts)
   local fname = 'digitize'
   local o = check.opts(fname, opts, { right = { false, 'bool' } }, 3)
-  x, bins = op.operand(fname, x, 2), op.operand(fname, bins, 2)
+  x = op.operand(fname, x, 2)
+  bins = tensor.is(bins) and bins or tensor.moved(op.operand(fname, bins, 2), x._device, 2)
   if bins.ndim ~= 1 then error(('%s: bins are %s; give edges along one axis'):format(fname, tensor.describe(bins)), 2) end
   local n = bins:numel()
   local how = { right = not o.right, base = 0 }
@@ -90,10 +91,11 @@ local function edges_of(fname, x, bins, range, weights, whole, level)
       bins = width > 0 and math.max(1, math.ceil((hi - lo) / width)) or 1
     end
     if bins < 1 or bins ~= math.floor(bins) then error(('%s: bins is %s; give a whole number >= 1'):format(fname, tostring(bins)), level + 1) end
-    return create.linspace(lo, hi, bins + 1), bins
+    return create.linspace(lo, hi, bins + 1, { device = x.device }), bins
   end
   local e = op.operand(fname, bins, level + 1)
-  e = methods.to(e, 'f64')
+  e = methods.to(tensor.is(bins) and e or tensor.moved(e, x._device, level + 1), 'f64')
+  tensor.one_device(fname, { x, e }, level + 1)
   if e.ndim ~= 1 or e:numel() < 2 then error(('%s: bins must hold at least two edges, they are %s'):format(fname, tensor.describe(e)), level + 1) end
   if not op.certain(F.le(e[{ { 1, -2 } }], e[{ { 2, -1 } }])) then error(fname .. ': edges do not rise; sort them first', level + 1) end
   return e, e:numel() - 1
@@ -128,6 +130,16 @@ local function positions(v, edges, n)
   return F.minimum(F.maximum(F.searchsorted(edges, v, { right = true, base = 0 }) - 1, 0), n - 1), inside
 end
 
+--- Sums of the weights (ones) of n bins. pos: the bin of each element.
+local function counted(pos, weights, n)
+  if pos._device == 0 then
+    if weights then return F.bincount_weighted(pos, weights, { minlength = n }) end
+    return F.bincount(pos, { minlength = n })
+  end
+  weights = weights or create.ones(pos.shape, { dtype = 'i64', device = pos.device })
+  return F.segment_sum(weights, pos, { num_segments = n, base = 0 })
+end
+
 local HIST = { bins = BINS.bins, range = BINS.range, weights = BINS.weights, density = { false, 'bool' } }
 
 --- Counts of the elements of x in bins.
@@ -148,9 +160,9 @@ function M.histogram(x, opts)
   if o.weights then
     local w = flat(fname, o.weights, 2)
     if w:numel() ~= v:numel() then error(('%s: weights are %s and x is %s; give one for each'):format(fname, tensor.describe(w), tensor.describe(v)), 2) end
-    counts = F.bincount_weighted(pos, w[inside], { minlength = n })
+    counts = counted(pos, w[inside], n)
   else
-    counts = F.bincount(pos, { minlength = n })
+    counts = counted(pos, nil, n)
   end
   if o.density then counts = counts / ((edges[{ { 2, -1 } }] - edges[{ { 1, -2 } }]) * F.sum(counts):item()) end
   return counts, edges
@@ -179,9 +191,9 @@ local function count_cells(fname, list, o, level)
   if o.weights then
     local w = flat(fname, o.weights, level + 1)
     if w:numel() ~= list[1]:numel() then error(('%s: weights are %s for %d points; give one for each'):format(fname, tensor.describe(w), list[1]:numel()), level + 1) end
-    counts = F.bincount_weighted(flat_at, w[inside], { minlength = cells })
+    counts = counted(flat_at, w[inside], cells)
   else
-    counts = F.bincount(flat_at, { minlength = cells })
+    counts = counted(flat_at, nil, cells)
   end
   counts = methods.reshape(counts, shape)
   if o.density then

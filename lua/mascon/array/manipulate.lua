@@ -90,7 +90,7 @@ end
 local function repeated_positions(counts, n)
   local ends = F.cumsum(counts)
   local total = n > 0 and ends[n]:item() or 0
-  local steps = tensor.empty('repeat_each', { total }, 'i64', 3):fill_(0)
+  local steps = tensor.empty('repeat_each', { total }, 'i64', 3, counts._device):fill_(0)
   if total == 0 then return steps end
   -- each element adds one where its run starts: the running sum is its position, also where runs are empty
   local starts = ends - counts
@@ -130,7 +130,7 @@ function M.repeat_each(x, repeats, axis)
       out[i] = i == a and s[i] * repeats or s[i]
     end
     if #wide <= 8 then return tensor.reshaped(methods.copy(methods.broadcast_to(methods.expand_dims(x, a + 1), wide)), out) end
-    repeats = F.positive(tensor.empty('repeat_each', { s[a] }, 'i64', 2):fill_(repeats))
+    repeats = F.positive(tensor.empty('repeat_each', { s[a] }, 'i64', 2, x._device):fill_(repeats))
   end
   local counts = op.operand('repeat_each', repeats, 2)
   local kind = tensor.kind[counts.dtype]
@@ -197,7 +197,7 @@ local function scan(fname, one, initial)
     local sizes = {}
     for i = 1, #s do sizes[i], first[i], rest[i] = s[i] + (i == a and 1 or 0), index.all, index.all end
     first[a], rest[a] = 1, { 2, s[a] + 1 }
-    local y = o.out or tensor.empty(fname, sizes, dt, 2)
+    local y = o.out or tensor.empty(fname, sizes, dt, 2, x._device)
     if o.out and (y.shape ~= setmetatable(sizes, getmetatable(s)) or y.dtype ~= dt) then
       error(('%s: out is %s, the result is %s[%s]; give a tensor of that dtype and shape'):format(fname, tensor.describe(y), dt, table.concat(sizes, ',')), 2)
     end

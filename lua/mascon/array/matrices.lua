@@ -143,7 +143,7 @@ function M.diag(x, k, opts)
   if x.ndim == 2 then return methods.diagonal(x, { offset = k }) end
   if x.ndim ~= 1 then error(('diag: operand is %s; give one axis or two, or use diagonal'):format(tensor.describe(x)), 2) end
   local n = x.shape[1] + math.abs(k)
-  local out = create.zeros({ n, n }, { dtype = x.dtype })
+  local out = create.zeros({ n, n }, { dtype = x.dtype, device = x.device })
   if x.shape[1] > 0 then methods.copy_(methods.diagonal(out, { offset = k }), x) end
   return out
 end
@@ -204,7 +204,7 @@ function M.vander(x, n, opts)
   local sizes, dtype = { unpack(x.shape) }, x.dtype
   sizes[#sizes + 1] = n
   if tensor.kind[dtype] ~= 'f' and tensor.kind[dtype] ~= 'c' then dtype = 'i64' end
-  local out = tensor.empty('vander', sizes, dtype, 2)
+  local out = tensor.empty('vander', sizes, dtype, 2, x._device)
   if out:numel() == 0 then return out end
   local dots = require('mascon.core.index').ellipsis
   local powers = o.increasing and out or methods.flip(out, -1)

@@ -45,10 +45,11 @@ function M.polyval(p, x, opts)
   elseif tensor.kind[p.dtype] ~= 'c' and tensor.kind[x.dtype] ~= 'c' then
     local dtype = tensor.promote_dtypes(p.dtype, x.dtype)
     p = methods.to(p, dtype)
-    return F.ppoly(x, op.from_table({ 0, 1 }, dtype), methods.reshape(p, { n, 1 }), o.out and { out = o.out })
+    local knots = tensor.moved(op.from_table({ 0, 1 }, dtype), x._device, 2)
+    return F.ppoly(x, knots, methods.reshape(p, { n, 1 }), o.out and { out = o.out })
   end
   local y = F.multiply(x, 0)
-  y = methods.copy_(tensor.empty('polyval', y.shape, tensor.promote_dtypes(p.dtype, x.dtype), 2), p[1])
+  y = methods.copy_(tensor.empty('polyval', y.shape, tensor.promote_dtypes(p.dtype, x.dtype), 2, x._device), p[1])
   for k = 2, n do
     F.multiply(y, x, { out = y })
     F.add(y, p[k], { out = y })
@@ -141,15 +142,16 @@ function M.polyder(p, m)
   for _ = 1, m do
     local n = p:numel()
     if n == 1 then return create.zeros({ 1 }, { dtype = p.dtype }) end
-    p = F.multiply(p[{ { 1, n - 1 } }], M.powers(n, p.dtype))
+    p = F.multiply(p[{ { 1, n - 1 } }], M.powers(n, p.dtype, p.device))
   end
   return p
 end
 
 --- n - 1, ..., 1 in a dtype that keeps `dtype`.
-function M.powers(n, dtype)
+function M.powers(n, dtype, device)
   local k = tensor.kind[dtype]
-  return create.arange(n - 1, 1, -1, { dtype = k == 'c' and (dtype == 'c64' and 'f32' or 'f64') or dtype })
+  if k == 'c' then dtype = dtype == 'c64' and 'f32' or 'f64' end
+  return create.arange(n - 1, 1, -1, { dtype = dtype, device = device })
 end
 
 local INT = { k = { nil, 'number | table' } }
@@ -176,8 +178,8 @@ function M.polyint(p, m, opts)
   end
   for i = 1, m do
     local n = p:numel()
-    local out = create.zeros({ n + 1 }, { dtype = p.dtype })
-    F.divide(p, M.powers(n + 1, p.dtype), { out = out[{ { 1, n } }] })
+    local out = create.zeros({ n + 1 }, { dtype = p.dtype, device = p.device })
+    F.divide(p, M.powers(n + 1, p.dtype, p.device), { out = out[{ { 1, n } }] })
     if k and k[i] then out[n + 1] = k[i] end
     p = out
   end
@@ -296,7 +298,7 @@ local function series(name)
     local dtype = tensor.promote_dtypes(x.dtype, c.dtype)
     local function coefficient(k) return methods.reshape(c[k], one) end
     local function buffer(v)
-      local t = tensor.empty(name, shape, dtype, 3)
+      local t = tensor.empty(name, shape, dtype, 3, x._device)
       return v and methods.copy_(t, v) or t
     end
     if n == 1 then return buffer(F.add(coefficient(1), F.multiply(x, 0))) end

@@ -176,7 +176,8 @@ local function apart(x, y)
   local dtype = x.dtype == y.dtype and x.dtype or tensor.promote_dtypes(x.dtype, y.dtype)
   x, y = components(x), rawequal(x, y) and components(x) or components(y)
   local shape = F.broadcast_shapes({ unpack(x.shape, 2) }, { unpack(y.shape, 2) })
-  local parts, spare = tensor.empty('cross', { 3, unpack(shape) }, dtype, 2), tensor.empty('cross', shape, dtype, 2)
+  local parts = tensor.empty('cross', { 3, unpack(shape) }, dtype, 2, x._device)
+  local spare = tensor.empty('cross', shape, dtype, 2, x._device)
   for k = 1, 3 do
     local p, q = k % 3 + 1, (k + 1) % 3 + 1
     local part = parts[k]

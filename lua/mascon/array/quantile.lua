@@ -85,7 +85,8 @@ local function weighted(fname, x, list, one, o, skip)
   local share = F.cumsum(v, -1)
   share = share / share[{ ALL, { -1, -1 } }]
   share = F.where(F.eq(share, 0), -1, share) -- an element without weight is never the answer
-  local q = methods.broadcast_to(methods.reshape(op.from_table(list), { 1, #list }), { place.m, #list })
+  local q = tensor.moved(op.from_table(list), r._device, 3)
+  q = methods.broadcast_to(methods.reshape(q, { 1, #list }), { place.m, #list })
   local at = F.minimum(F.searchsorted(share, methods.contiguous(q)), place.n)
   local y = F.take_along_axis(r, at, -1)
   local hopeless = skip and F.all(bad, { -1, keepdim = true }) or not skip and F.any(bad, { -1, keepdim = true })

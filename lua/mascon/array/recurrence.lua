@@ -28,7 +28,7 @@ end
 --- Rows through plain taps h f64 [k], from rest.
 function M.fir_rows(x, h)
   local k = h.shape[1]
-  local coef = F.concat({ methods.reshape(h, { 1, k }), create.zeros { 1, k } }, 2)
+  local coef = F.concat({ methods.reshape(h, { 1, k }), create.zeros({ 1, k }, { device = h.device }) }, 2)
   coef[{ 1, k + 1 }] = 1
   return (M.recurse(x, coef, M.rest(x.shape[1], coef), false, 3))
 end

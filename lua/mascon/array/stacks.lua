@@ -58,7 +58,9 @@ function M.some_columns(x, first, last) return x[{ index.ellipsis, { first, last
 function M.some_rows(x, first, last) return x[{ index.ellipsis, { first, last }, index.all }] end
 
 --- eye(n) in a dtype.
-function M.eye(n, dtype) return require('mascon.core.op').functions.eye(n, { dtype = dtype }) end
+function M.eye(n, dtype, like)
+  return require('mascon.core.op').functions.eye(n, { dtype = dtype, device = like and like.device })
+end
 
 --- A relative tolerance given as a tensor, one for each matrix of a (or one for all), with an axis for the singular values: [..., 1].
 function M.relative(fname, rtol, a)

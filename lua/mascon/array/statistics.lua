@@ -115,7 +115,7 @@ function M.corrcoef(x, opts)
   local c = covariance('corrcoef', x, opts, 2)
   local v, complex = c.shape[c.ndim], tensor.kind[c.dtype] == 'c'
   local power = F.real(c)
-  local std = F.sqrt(F.sum(power * methods.to(F.eye(v), power.dtype), { -1, keepdim = true }))
+  local std = F.sqrt(F.sum(power * F.eye(v, { dtype = power.dtype, device = power.device }), { -1, keepdim = true }))
   local r = c / std / std.mT
   return complex and r or F.where(F.isnan(r), r, F.clip(r, -1, 1))
 end
@@ -147,7 +147,9 @@ function M.reduceat(x, offsets, opts)
   local first = k > 0 and offsets[1]:item() or n
   local key = {}
   for i = 1, x.ndim do key[i] = i == a and { first + 1, n } or ALL end
-  local id = n > first and F.searchsorted(offsets, methods.to(create.arange(first, n - 1), 'i64'), { right = true, base = 0 }) or create.zeros({ 0 }, { dtype = 'i64' })
+  local how = { dtype = 'i64', device = x.device }
+  local id = n > first and F.searchsorted(offsets, create.arange(first, n - 1, 1, how), { right = true, base = 0 })
+    or create.zeros({ 0 }, how)
   return F['segment_' .. o.reduce](x[key], id, { axis = a, num_segments = k })
 end
 

@@ -35,7 +35,7 @@ end
 local function begins(rows)
   local k = rows.shape[1]
   local step = F.any(F.ne(rows[{ { 2, k } }], rows[{ { 1, k - 1 } }]), 2)
-  return F.concat { create.ones({ 1 }, { dtype = 'i64' }), methods.to(step, 'i64') }
+  return F.concat { create.ones({ 1 }, { dtype = 'i64', device = rows.device }), methods.to(step, 'i64') }
 end
 
 --- Positions that order the rows of [k, rest] by their columns, equal rows in their order.

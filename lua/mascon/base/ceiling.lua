@@ -75,6 +75,8 @@ end
 ---@param held? number bytes that will be taken beside them
 ---@return number
 function M.block(most, held)
+  check.arg('ceiling.block', 'most', most, 'number > 0', 3)
+  if held ~= nil then check.arg('ceiling.block', 'held', held, 'number >= 0', 3) end
   local left = M.left()
   return left and math.min(most, math.max(2 ^ 16, (left - (held or 0)) / 8)) or most
 end
@@ -85,6 +87,10 @@ end
 ---@param what string what needs them
 ---@param level? integer
 function M.need(fname, need, what, level)
+  check.arg('ceiling.need', 'fname', fname, 'string', 3)
+  check.arg('ceiling.need', 'need', need, 'number >= 0', 3)
+  check.arg('ceiling.need', 'what', what, 'string', 3)
+  if level ~= nil then check.arg('ceiling.need', 'level', level, 'integer >= 1', 3) end
   local left = M.left()
   if not left or left >= need then return end
   local asked = active.at - active.base

@@ -44,9 +44,8 @@ function M.of(row, general, offers)
   for _, p in ipairs(params) do names[p[1]], in_first[p[1]] = true, true end
   if row.base then names.base, in_first.base = true, true end
   if offers.dtype then names.dtype, in_first.dtype = true, true end
-  for k = 1, #params do in_first[k] = true end
   local several = params[1] and params[1][2] == 'axes'
-  if several then in_first[2] = true end
+  for k = 1, several and 2 or #params do in_first[k] = true end -- a longer list of axes goes the general way
 
   o 'local ct, istype, new, op1, finish, P, next, type, names, in_first, general, id, code, places, item = ...'
   o 'return function(x, first, second, extra)'

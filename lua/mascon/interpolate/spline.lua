@@ -105,7 +105,7 @@ function Piecewise:derivative(n)
     if c == 1 then coef = create.zeros_like(coef) break end
     local s = {}
     for i = 1, coef.ndim do s[i] = i == 1 and c - 1 or 1 end
-    coef = rows(coef, 1, c - 1) * methods.reshape(create.arange(c - 1, 1, -1), s)
+    coef = rows(coef, 1, c - 1) * methods.reshape(create.arange(c - 1, 1, -1, { device = coef.device }), s)
   end
   return piecewise(self.knots, coef, self)
 end
@@ -121,8 +121,8 @@ function Piecewise:antiderivative(n)
     local s = {}
     for i = 1, #shape do s[i] = i == 1 and c or 1 end
     shape[1] = c + 1
-    local out = create.zeros(shape)
-    methods.copy_(rows(out, 1, c), coef / methods.reshape(create.arange(c, 1, -1), s))
+    local out = create.zeros(shape, { device = coef.device })
+    methods.copy_(rows(out, 1, c), coef / methods.reshape(create.arange(c, 1, -1, { device = coef.device }), s))
     -- each piece begins where the one before ends
     local ones = {}
     for i = 1, coef.ndim - 1 do ones[i] = i == 1 and k - 1 or 1 end
@@ -232,8 +232,8 @@ local function cubic_slopes(fname, v, h, bc)
     local bend = (slope[2] - slope[1]) / (h1 + h2)
     return F.stack({ slope[1] - bend * h1, slope[1] + bend * h1, slope[2] + bend * h2 }, 1)
   end
-  local bands = create.zeros { 3, k }
-  local b = create.zeros { unpack(v.shape) }
+  local bands = create.zeros({ 3, k }, { device = v.device })
+  local b = create.zeros({ unpack(v.shape) }, { device = v.device })
   if k > 2 then
     local left, right = h[':-2'], h['2:']
     bands[{ 1, { 2, k - 1 } }] = right

@@ -107,8 +107,9 @@ function M.make(k, spec, opts)
     for _, a in ipairs(axes) do order[#order + 1] = a end
     local dtypes, results = {}, {}
     kept[#kept + 1] = length
+    local last = #axes == 1 and axes[1] == xs[1].ndim -- it is there already
     for i, x in ipairs(xs) do
-      xs[i] = (x.ndim > 1 and x:permute_dims(order) or x):reshape(kept)
+      if not last then xs[i] = (x.ndim > 1 and x:permute_dims(order) or x):reshape(kept) end
       dtypes[i] = x.dtype
     end
     for i, p in ipairs(k.outputs) do

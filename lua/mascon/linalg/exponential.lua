@@ -125,7 +125,7 @@ function M.expm(a)
   if a:numel() == 0 then return methods.copy(a) end
   stack.finite('expm', a)
   if n == 1 then return F.exp(a) end
-  local eye = stack.eye(n, a.dtype)
+  local eye = stack.eye(n, a.dtype, a)
   if not tensor.recorded(a) then return by_values(a, eye) end
   Exponential = Exponential or kind()
   local prim = setmetatable({ title = 'expm', eye = eye }, Exponential)

@@ -46,7 +46,7 @@ function M.matrix_power(a, n)
   check.arg('matrix_power', 'n', n, 'integer', 3)
   local size
   a, size = stack.square('matrix_power', a)
-  if n == 0 then return methods.copy(methods.broadcast_to(stack.eye(size, a.dtype), a.shape)) end
+  if n == 0 then return methods.copy(methods.broadcast_to(stack.eye(size, a.dtype, a), a.shape)) end
   if n < 0 then a, n = F.inv(a), -n end
   local y
   while true do

@@ -143,7 +143,7 @@ function M.cond(a, opts)
   a = stack.square('cond', a)
   local _, log_abs = F.slogdet(a)
   local singular = F.eq(log_abs, -INF)
-  local safe = F.where(stack.factor(singular), stack.eye(a.shape[a.ndim], a.dtype), a)
+  local safe = F.where(stack.factor(singular), stack.eye(a.shape[a.ndim], a.dtype, a), a)
   local y = M.matrix_norm(a, { ord = o.p }) * M.matrix_norm(F.inv(safe), { ord = o.p })
   return F.where(singular, INF, y)
 end

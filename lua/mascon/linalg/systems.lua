@@ -69,8 +69,8 @@ function M.pinv(a, opts)
     return F.matmul(stack.adjoint(f.Vh) * stack.columns(inverse), stack.adjoint(f.U))
   end
   -- the solutions for all right sides; unlike singular vectors, they have a derivative where singular values are equal
-  if m > n then return methods.contiguous(stack.adjoint((call.raw('least_squares', { stack.adjoint(a), stack.eye(n, a.dtype) }, { rcond = rtol })))) end
-  return (call.raw('least_squares', { a, stack.eye(m, a.dtype) }, { rcond = rtol }))
+  if m > n then return methods.contiguous(stack.adjoint((call.raw('least_squares', { stack.adjoint(a), stack.eye(n, a.dtype, a) }, { rcond = rtol })))) end
+  return (call.raw('least_squares', { a, stack.eye(m, a.dtype, a) }, { rcond = rtol }))
 end
 
 --- x with a x = b from the Cholesky factor of a: cholesky_solve(c, b) with c = cholesky(a).

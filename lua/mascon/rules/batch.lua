@@ -7,6 +7,7 @@ local mc = require 'mascon.array'
 local launch = require 'mascon.graph.launch'
 local tensor = require 'mascon.core.tensor'
 local random = require 'mascon.random.key'
+local convolution = require 'mascon.array.convolution'
 
 local R = {}
 
@@ -197,6 +198,35 @@ function R.linalg(n, x, batched, size)
   a, b = spread(a, batched[1], size), spread(b, batched[2], size)
   local out = call(n, { lift(a, rank, true), lift(b, rank, true) })[1]
   return { vector and out:squeeze(-1) or out }
+end
+
+-- ---------------------------------------------------------------- convolutions
+
+--- A first axis of convolutions of their own; an operand they share has size 1 there.
+function R.conv(n, x, batched, size)
+  local p = launch.params(n.params)
+  local y = { x[1], x[2] }
+  if p.i[convolution.BATCHED] == 0 then
+    p.i[convolution.BATCHED] = 1
+    for i = 1, 2 do if not batched[i] then y[i] = y[i]:expand_dims(1) end end
+    return call(n, y, p)
+  end
+  local several = 1 -- convolutions before: both axes become one
+  for i = 1, 2 do several = math.max(several, y[i].shape[batched[i] and 2 or 1]) end
+  for i = 1, 2 do
+    local t = y[i]
+    if batched[i] or several > 1 then
+      if not batched[i] then t = t:expand_dims(1) end
+      local full, flat = { size, several }, { size * several }
+      for k = 3, t.ndim do full[k], flat[k - 1] = t.shape[k], t.shape[k] end
+      if t.shape[1] ~= size or t.shape[2] ~= several then t = mc.broadcast_to(t, full) end
+      y[i] = t:reshape(flat)
+    end
+  end
+  local out = call(n, y, p)[1]
+  local shape = { size, out.shape[1] / size }
+  for k = 2, out.ndim do shape[k + 1] = out.shape[k] end
+  return { out:reshape(shape) }
 end
 
 -- ---------------------------------------------------------------- random numbers

@@ -20,7 +20,7 @@ local function behind(x, u) return adjoint(tri(u, adjoint(x), {})) end
 local function before(x, l) return tri(l, x, { lower = true, unit_diagonal = true, trans = 'adjoint' }) end
 
 --- Matrices with a diagonal multiplied by a factor.
-local function diagonal_times(t, factor) return t * mc.where(stack.eye(t.shape[t.ndim], 'bool'), factor, 1):to(t.dtype) end
+local function diagonal_times(t, factor) return t * mc.where(stack.eye(t.shape[t.ndim], 'bool', t), factor, 1):to(t.dtype) end
 
 -- ---------------------------------------------------------------- LU
 
@@ -69,7 +69,7 @@ end
 local function exchanged_back(t, lu, piv, base)
   -- the exchanges are those of lu_solve with factors that are the identity
   local m = lu.shape[1]
-  return mc.linalg.lu_solve(stack.eye(m, t.dtype), t, piv, { trans = 'adjoint', base = base })
+  return mc.linalg.lu_solve(stack.eye(m, t.dtype, t), t, piv, { trans = 'adjoint', base = base })
 end
 
 R.lu_factor = function(g, _, y, p)
@@ -112,7 +112,9 @@ local function back_square(q, r, gq, gr)
     k = k and k - x or -x
   end
   local turn = mc.tril(k - adjoint(k), -1)
-  if is_complex(k) then turn = turn + mc.where(stack.eye(k.shape[k.ndim], 'bool'), mc.imag(k), 0) * mc.complex(0, 1) end
+  if is_complex(k) then
+    turn = turn + mc.where(stack.eye(k.shape[k.ndim], 'bool', k), mc.imag(k), 0) * mc.complex(0, 1)
+  end
   x = x and x + turn or turn
   if gq and q.shape[q.ndim - 1] > q.shape[q.ndim] then
     ga = gq + q:matmul(x - adjoint(q):matmul(gq))

@@ -19,12 +19,12 @@ local formula = require 'mascon.rules.formula'
 local M = {}
 
 local FILES = {
-  'linear', 'elementwise', 'reduce', 'scan', 'order', 'gather', 'layout', 'fourier', 'linalg', 'factor', 'spectral', 'filter', 'interpolate', 'random',
+  'linear', 'elementwise', 'reduce', 'scan', 'order', 'gather', 'layout', 'fourier', 'linalg', 'factor', 'spectral', 'filter', 'interpolate', 'random', 'convolution',
 }
 local EWISE = require('mascon.core.ffi').gen.elementwise
 -- Where the rules of a family stand; every file for the others. A rule stands in one file only, that of a name with that of the key it goes before.
 local HOME = { unary = { 'elementwise' }, where = { 'elementwise' }, matmul = { 'linear' }, reduce = { 'reduce' }, softmax = { 'reduce' }, dot = { 'reduce' },
-  gather = { 'gather' }, segment = { 'gather' }, layout = { 'layout' }, pad = { 'layout' }, scan = { 'scan' }, sort = { 'order' }, select = { 'order' } }
+  gather = { 'gather' }, segment = { 'gather' }, layout = { 'layout' }, pad = { 'layout' }, scan = { 'scan' }, conv = { 'convolution' }, sort = { 'order' }, select = { 'order' } }
 HOME.binary, HOME.ternary = HOME.unary, HOME.unary
 
 local function nothing() return {} end

@@ -84,7 +84,7 @@ R.inv = function(g, _, y)
 end
 
 --- Matrices with the identity in place of those that are marked.
-local function replaced(a, mark) return mc.where(stack.factor(mark), stack.eye(a.shape[a.ndim], a.dtype), a) end
+local function replaced(a, mark) return mc.where(stack.factor(mark), stack.eye(a.shape[a.ndim], a.dtype, a), a) end
 
 --- Of singular matrices the cofactors come from singular values, which lose nothing; of the others from the inverse, whose own derivative
 --- holds for equal singular values too.
@@ -94,7 +94,7 @@ R.det = function(g, x, y)
   local singular = mc.eq(y[1], 0)
   local regular = stack.factor(y[1]) * mc.linalg.inv(replaced(a, singular))
   local d = mc.linalg.svd(a, { full_matrices = false })
-  local others = mc.where(stack.eye(n, 'bool'), 1, d.S:expand_dims(-2)):prod(-1) -- product of all singular values but one
+  local others = mc.where(stack.eye(n, 'bool', d.S), 1, d.S:expand_dims(-2)):prod(-1) -- product of all singular values but one
   local phase = mc.linalg.det(d.U) * mc.linalg.det(d.Vh)
   local cofactors = stack.factor(conj(phase)) * (d.U * stack.columns(others)):matmul(d.Vh)
   return { stack.factor(g) * mc.where(stack.factor(singular), cofactors, adjoint(regular)) }

@@ -24,9 +24,9 @@ local function safe(t)
 end
 
 --- w[..., n] as a diagonal matrix in a dtype.
-local function diagonal(w, dtype) return mc.where(stack.eye(w.shape[w.ndim], 'bool'), w:expand_dims(-2), 0):to(dtype) end
+local function diagonal(w, dtype) return mc.where(stack.eye(w.shape[w.ndim], 'bool', w), w:expand_dims(-2), 0):to(dtype) end
 --- The diagonal part of a matrix.
-local function on_diagonal(t) return mc.where(stack.eye(t.shape[t.ndim], 'bool'), t, 0) end
+local function on_diagonal(t) return mc.where(stack.eye(t.shape[t.ndim], 'bool', t), t, 0) end
 
 local function plus(a, b)
   if a == nil then return b end
@@ -52,7 +52,7 @@ local function back_svd(a, u, s, v, gu, gs, gv)
     local du, dv = ku and skew(ku), kv and skew(kv)
     local sum, difference = plus(du, dv), plus(du, dv and -dv)
     local right, left = s:expand_dims(-2), s:expand_dims(-1)
-    local t = sum * (safe(right - left) * 0.5):to(dtype) + difference * (mc.where(stack.eye(k, 'bool'), 0, safe(right + left)) * 0.5):to(dtype)
+    local t = sum * (safe(right - left) * 0.5):to(dtype) + difference * (mc.where(stack.eye(k, 'bool', sum), 0, safe(right + left)) * 0.5):to(dtype)
     if ku and is_complex(a) then t = t + on_diagonal(mc.imag(ku) * columns(safe(s))):to(dtype) * mc.complex(0, 1) end
     inner = plus(inner, t)
   end

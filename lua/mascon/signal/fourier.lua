@@ -28,7 +28,7 @@ function M.convolve_rows(x, h, first, count)
   local size = block_length(n, k)
   local taps = fft.rfft(h, { n = size })
   taps = dtype == 'f32' and methods.to(taps, 'c64') or taps
-  local out = tensor.empty('convolve', { m, count }, dtype, 3)
+  local out = tensor.empty('convolve', { m, count }, dtype, 3, x._device)
   if m == 0 or count == 0 then return out end
   if size >= n + k - 1 then
     rows.blocks(m, 3 * size, 1, function(r0, r1)
@@ -52,7 +52,7 @@ function M.convolve_rows(x, h, first, count)
     if a == from and b == to then
       src = x[{ { r0, r1 }, { a + 1, b } }]
     else
-      src = tensor.empty('convolve', { r1 - r0 + 1, to - from }, dtype, 3):fill_(0)
+      src = tensor.empty('convolve', { r1 - r0 + 1, to - from }, dtype, 3, x._device):fill_(0)
       if b > a then methods.copy_(src[{ ALL, { a - from + 1, b - from } }], x[{ { r0, r1 }, { a + 1, b } }]) end
     end
     local spec = fft.rfft(methods.windows(src, size, { step = step }), { n = size })

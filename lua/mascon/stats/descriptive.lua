@@ -174,8 +174,8 @@ function M.mode(x, opts)
   local n = place.n
   if n == 0 then error(('%s: nothing to count in %s; give it at least one element'):format(fname, tensor.describe(x)), 2) end
   local sorted = F.sort(r, 2)
-  local at = methods.broadcast_to(methods.to(create.arange(1, n), 'i64'), { place.m, n })
-  local first = F.concat({ create.ones({ place.m, 1 }, { dtype = 'bool' }), F.ne(sorted[{ ALL, { 2, n } }], sorted[{ ALL, { 1, n - 1 } }]) }, 2)
+  local at = methods.broadcast_to(create.arange(1, n, 1, { dtype = 'i64', device = r.device }), { place.m, n })
+  local first = F.concat({ create.ones({ place.m, 1 }, { dtype = 'bool', device = r.device }), F.ne(sorted[{ ALL, { 2, n } }], sorted[{ ALL, { 1, n - 1 } }]) }, 2)
   local length = at - F.cummax(F.where(first, at, 0), 2) + 1
   local best = F.argmax(length, { 2, keepdim = true })
   local value = F.take_along_axis(sorted, best, 2)

@@ -20,13 +20,13 @@ local function rank_rows(r, method)
   local n = r.shape[2]
   local order = F.argsort(r, -1)
   local sorted = F.take_along_axis(r, order, -1)
-  local place = methods.broadcast_to(create.arange(1, n), r.shape)
+  local place = methods.broadcast_to(create.arange(1, n, 1, { device = r.device }), r.shape)
   local rank
   if method == 'ordinal' or n < 2 then
     rank = place
   else
     local step = F.ne(sorted[{ ALL, { 2, n } }], sorted[{ ALL, { 1, n - 1 } }])
-    local edge = methods.broadcast_to(op.from_table { { true } }, { r.shape[1], 1 })
+    local edge = methods.broadcast_to(create.ones({ 1, 1 }, { dtype = 'bool', device = r.device }), { r.shape[1], 1 })
     local first, last = F.concat({ edge, step }, 2), F.concat({ step, edge }, 2)
     if method == 'dense' then
       rank = F.cumsum(methods.to(first, 'f64'), -1)

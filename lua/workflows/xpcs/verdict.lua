@@ -87,6 +87,23 @@ function M.of(r)
       say('The data do not determine %s: it has no effect on the model here%s.', name, reason { name })
     end
   end
+  -- scale t^power + shift: along its ridge chi2 is no parabola once the scale is known to a fifth only
+  for _, three in ipairs { { 'D0', 'alpha', 'D_offset' }, { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' } } do
+    local i, k
+    for a, name in ipairs(r.names) do
+      if name == three[1] then i = a elseif name == three[3] then k = a end
+    end
+    if i and k and not known[three[1]] and not known[three[3]] then
+      local v, e = r.values[three[1]], r.errors[three[1]]
+      if e < math.huge and e > 0.2 * math.abs(v) and math.abs(r.correlation[i][k]) > 0.9 then
+        out.level = out.level == 'determined' and 'weak' or out.level
+        table.insert(out.weak, three[1])
+        say('%s, %s and %s lie on a curved ridge: their standard errors hold the truth less often than they say, and the '
+          .. 'true interval is not symmetric; use profile intervals (--profile 0.95) or the posterior (--method both).',
+          unpack(three))
+      end
+    end
+  end
   local pairs_told = {}
   for _, q in ipairs(r.parameters) do
     if q.state == 'free' and not known[q.name] then
@@ -117,6 +134,13 @@ function M.of(r)
     say('These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4
       and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pairs'):format(#pairs_told - 4) or join(pairs_told))
     if out.level == 'determined' then out.level = 'weak' end
+  end
+  for _, name in ipairs(r.names) do
+    local v = r.intervals and r.intervals[name]
+    if v and (v.low_open or v.high_open) then
+      say('The %g %% interval of %s is open %s: chi2 does not rise to the level before the bound.', 100 * v.level, name,
+        v.low_open and v.high_open and 'on both sides' or v.low_open and 'below' or 'above')
+    end
   end
   if #out.sentences == 0 then say('The data determine all %d free parameters.', n) end
   return out

@@ -1,0 +1,224 @@
+/* conv_body.h - the loops of conv.c for one dtype; T, NAME, V, VL (elements of a vector) and
+ * OP(name) are defined, and undefined at the end. */
+
+/* ---------------------------------------------------------------- rows: tiles of C channels and
+ * X vectors of places */
+
+/* C and X are constants where this is called; add: to what stands in out. */
+MC_INLINE void FN(tile)(const int C, const int X, T *out, int64_t out_row, const T *in,
+                        const int64_t *off, const T *w, int64_t taps, int add)
+{
+    V acc[4][8], v[8];
+    MC_UNROLL(4)
+    for (int c = 0; c < C; c++) MC_UNROLL(8) for (int x = 0; x < X; x++) acc[c][x] = OP(set)(0);
+    for (int64_t k = 0; k < taps; k++) {
+        const T *const row = in + off[k];
+        MC_UNROLL(8) for (int x = 0; x < X; x++) v[x] = OP(load)(row + x * VL);
+        MC_UNROLL(4) for (int c = 0; c < C; c++)
+        {
+            const V f = OP(set)(w[k * C + c]);
+            MC_UNROLL(8) for (int x = 0; x < X; x++) acc[c][x] = OP(muladd)(f, v[x], acc[c][x]);
+        }
+    }
+    MC_UNROLL(4) for (int c = 0; c < C; c++) MC_UNROLL(8) for (int x = 0; x < X; x++)
+    {
+        T *const o = out + c * out_row + x * VL;
+        OP(store)(o, add ? OP(add)(OP(load)(o), acc[c][x]) : acc[c][x]);
+    }
+}
+
+#define TILES(C, name, X)                                                                       \
+    static MC_NOINLINE void FN(tile_##C##_##name)(T * out, int64_t out_row, const T *in,        \
+                                                  const int64_t *off, const T *w, int64_t taps, \
+                                                  int add)                                      \
+    {                                                                                           \
+        FN(tile)(C, X, out, out_row, in, off, w, taps, add);                                    \
+    }
+TILES(4, wide, WIDE4)
+TILES(3, wide, WIDE3)
+TILES(2, wide, WIDE2)
+TILES(1, wide, WIDE1)
+TILES(4, one, 1)
+TILES(3, one, 1)
+TILES(2, one, 1)
+TILES(1, one, 1)
+#undef TILES
+
+/* Channels that do not fill a panel. */
+static void FN(rest)(const mck_conv *k, int64_t channels, T *out, const T *in, const T *w,
+                     const int64_t *off, int64_t taps, int64_t p, int64_t end, int add)
+{
+    while (p < end) {
+        const int wide = channels == 3   ? WIDE3
+                         : channels == 2 ? WIDE2
+                                         : WIDE1,
+                  many = p + wide * VL <= end;
+        if (channels == 3)
+            (many ? FN(tile_3_wide) : FN(tile_3_one))(out + p, k->out_row, in + p, off, w, taps,
+                                                      add);
+        else if (channels == 2)
+            (many ? FN(tile_2_wide) : FN(tile_2_one))(out + p, k->out_row, in + p, off, w, taps,
+                                                      add);
+        else
+            (many ? FN(tile_1_wide) : FN(tile_1_one))(out + p, k->out_row, in + p, off, w, taps,
+                                                      add);
+        p += many ? wide * VL : VL;
+    }
+}
+
+/* Places outside, panels inside: the rows of a tile stay in the first cache, weights stream. */
+void MCK(FN(conv_rows))(const mck_conv *k);
+void MCK(FN(conv_rows))(const mck_conv *k)
+{
+    const int64_t full = k->m / MCK_CONV_PANEL, left = k->m % MCK_CONV_PANEL;
+    const T *const in = k->in;
+    T *const out = k->out;
+    for (int64_t k0 = 0; k0 < k->k; k0 += MCK_CONV_STEP) {
+        const int64_t taps = k->k - k0 < MCK_CONV_STEP ? k->k - k0 : MCK_CONV_STEP;
+        const int64_t *const off = k->off + k0;
+        for (int64_t p = 0; full > 0 && p < k->n;) {
+            const int many = p + WIDE4 * VL <= k->n;
+            for (int64_t c = 0; c < full; c++) {
+                const T *const w =
+                    (const T *)k->w + c * MCK_CONV_PANEL * k->k + k0 * MCK_CONV_PANEL;
+                (many ? FN(tile_4_wide) : FN(tile_4_one))(out + c * MCK_CONV_PANEL * k->out_row + p,
+                                                          k->out_row, in + p, off, w, taps, k0 > 0);
+            }
+            p += many ? WIDE4 * VL : VL;
+        }
+        if (left > 0)
+            FN(rest)
+            (k, left, out + full * MCK_CONV_PANEL * k->out_row, in,
+             (const T *)k->w + full * MCK_CONV_PANEL * k->k + k0 * left, off, taps, 0, k->n,
+             k0 > 0);
+    }
+}
+
+/* ---------------------------------------------------------------- dots: tiles of C channels and
+ * MCK_CONV_TAPS taps */
+
+enum { FN(LANES) = 64 / (int)sizeof(T) };
+
+/* sum[c][t] = sum over n places, lane by lane, then lanes folded as a tree. */
+MC_INLINE void FN(dots)(const int C, T (*sum)[MCK_CONV_TAPS], const T *g, int64_t g_row, const T *x,
+                        const int64_t *off, int64_t n)
+{
+    enum { LANES = FN(LANES) };
+    T lane[8][MCK_CONV_TAPS][LANES];
+    for (int part = 0; part < LANES; part += VL) {
+        V acc[8][MCK_CONV_TAPS], v[8];
+        MC_UNROLL(8)
+        for (int c = 0; c < C; c++) MC_UNROLL(4) for (int t = 0; t < MCK_CONV_TAPS; t++) acc[c][t] =
+            OP(set)(0);
+        for (int64_t p = part; p < n; p += LANES) {
+            MC_UNROLL(8) for (int c = 0; c < C; c++) v[c] = OP(load)(g + c * g_row + p);
+            MC_UNROLL(4) for (int t = 0; t < MCK_CONV_TAPS; t++)
+            {
+                const V f = OP(load)(x + off[t] + p);
+                MC_UNROLL(8) for (int c = 0; c < C; c++) acc[c][t] = OP(muladd)(v[c], f, acc[c][t]);
+            }
+        }
+        MC_UNROLL(8)
+        for (int c = 0; c < C; c++) MC_UNROLL(4) for (int t = 0; t < MCK_CONV_TAPS; t++)
+            OP(store)(&lane[c][t][part], acc[c][t]);
+    }
+    for (int c = 0; c < C; c++)
+        for (int t = 0; t < MCK_CONV_TAPS; t++) {
+            T *const l = lane[c][t];
+            if (LANES == 16)
+                for (int i = 0; i < 8; i++) l[i] += l[i + LANES / 2];
+            for (int i = 0; i < 4; i++) l[i] += l[i + 4];
+            sum[c][t] = (l[0] + l[2]) + (l[1] + l[3]);
+        }
+}
+
+#define DOTS(name, C)                                                                          \
+    static MC_NOINLINE void FN(dots_##name)(T(*sum)[MCK_CONV_TAPS], const T *g, int64_t g_row, \
+                                            const T *x, const int64_t *off, int64_t n)         \
+    {                                                                                          \
+        FN(dots)(C, sum, g, g_row, x, off, n);                                                 \
+    }
+DOTS(wide, DOT_ROWS)
+DOTS(two, 2)
+DOTS(one, 1)
+#undef DOTS
+
+void MCK(FN(conv_dots))(const mck_conv *k);
+void MCK(FN(conv_dots))(const mck_conv *k)
+{
+    for (int64_t p = 0; p < k->n; p += STRETCH) {
+        const int64_t n = k->n - p < STRETCH ? k->n - p : STRETCH;
+        for (int64_t c = 0, step; c < k->m; c += step) {
+            const int64_t left = k->m - c;
+            step = left >= DOT_ROWS ? DOT_ROWS : left >= 2 ? 2 : 1;
+            const T *const g = (const T *)k->w + c * k->w_row + p, *const x = (const T *)k->in + p;
+            for (int64_t t = 0; t < k->k; t += MCK_CONV_TAPS) {
+                T sum[8][MCK_CONV_TAPS];
+                (step == DOT_ROWS ? FN(dots_wide)
+                 : step == 2      ? FN(dots_two)
+                                  : FN(dots_one))(sum, g, k->w_row, x, k->off + t, n);
+                for (int64_t i = 0; i < step; i++)
+                    for (int64_t j = 0; j < MCK_CONV_TAPS; j++)
+                        ((T *)k->out)[(c + i) * k->out_row + t + j] += sum[i][j];
+            }
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- planes */
+
+void MCK(FN(conv_copy))(const mck_conv_plane *p);
+void MCK(FN(conv_copy))(const mck_conv_plane *p)
+{
+    T *out = p->plane;
+    const int64_t n = p->size[2], s = p->step * p->stride[2];
+    for (int64_t i = 0; i < p->size[0]; i++)
+        for (int64_t j = 0; j < p->size[1]; j++, out += n) {
+            if (p->map[0][i] < 0 || p->map[1][j] < 0) {
+                memset(out, 0, (size_t)n * sizeof *out);
+                continue;
+            }
+            const T *const row =
+                (const T *)p->x + p->map[0][i] * p->stride[0] + p->map[1][j] * p->stride[1];
+            for (int64_t l = 0; l < n; l++) { /* beside the run */
+                if (l == p->lo && p->lo < p->hi) l = p->hi;
+                if (l < n) out[l] = p->map[2][l] < 0 ? 0 : row[p->map[2][l] * p->stride[2]];
+            }
+            if (p->lo >= p->hi) continue;
+            const T *const src = row + p->map[2][p->lo] * p->stride[2];
+            if (s == 1)
+                memcpy(out + p->lo, src, (size_t)(p->hi - p->lo) * sizeof *out);
+            else
+                for (int64_t l = 0; l < p->hi - p->lo; l++) out[p->lo + l] = src[l * s];
+        }
+}
+
+void MCK(FN(conv_fold))(const mck_conv_plane *p);
+void MCK(FN(conv_fold))(const mck_conv_plane *p)
+{
+    const T *in = p->plane;
+    const int64_t n = p->size[2], s = p->step * p->stride[2];
+    for (int64_t i = 0; i < p->size[0]; i++)
+        for (int64_t j = 0; j < p->size[1]; j++, in += n) {
+            if (p->map[0][i] < 0 || p->map[1][j] < 0) continue;
+            T *const row = (T *)p->x + p->map[0][i] * p->stride[0] + p->map[1][j] * p->stride[1];
+            T *const dst = p->lo < p->hi ? row + p->map[2][p->lo] * p->stride[2] : row;
+            const T *const src = in + p->lo;
+            if (p->store && s == 1 && p->lo < p->hi)
+                memcpy(dst, src, (size_t)(p->hi - p->lo) * sizeof *dst);
+            else if (p->store)
+                for (int64_t l = 0; l < p->hi - p->lo; l++) dst[l * s] = src[l];
+            else
+                for (int64_t l = 0; l < p->hi - p->lo; l++) dst[l * s] += src[l];
+            for (int64_t l = 0; l < n; l++) { /* places that stand for another element */
+                if (l == p->lo && p->lo < p->hi) l = p->hi;
+                if (l < n && p->map[2][l] >= 0) row[p->map[2][l] * p->stride[2]] += in[l];
+            }
+        }
+}
+
+#undef T
+#undef NAME
+#undef V
+#undef VL
+#undef OP

@@ -1,0 +1,45 @@
+-- convolution.lua - the three forms of a convolution as recorded ops, as layers and derivative rules call them.
+--
+-- y is a convolution of x with w; `conv` gives y, `conv_input` the gradient of x from y's and w, `conv_weight` that
+-- of w from x and y's. One block of parameters serves all three. Axes: [convolutions of their own,] batch, channel,
+-- one to three of places. Places of the block: runtime/family/mc_conv.c.
+local lib = require 'mascon.core.ffi'
+local op = require 'mascon.core.op'
+local P = lib.params
+local M = {}
+
+local STRIDE, BEFORE, AFTER, DILATION, GROUPS, MODE, BATCHED, SIZES = 1, 4, 7, 10, 13, 14, 15, 16
+M.BATCHED, M.SIZES = BATCHED, SIZES
+
+-- as runtime/family/mc_family.h numbers the modes of padding
+M.MODES = { zeros = 0, replicate = 1, reflect = 2, circular = 4 }
+
+local call = {}
+for _, name in ipairs { 'conv', 'conv_input', 'conv_weight' } do
+  local id = op.rows[name].id
+  call[name] = function(out, a, b) return op.call_list(id, out, { a, b }) end
+end
+
+--- One of the forms, with a geometry of lists stride, before, after, dilation and numbers groups, mode; sizes: of x
+--- for conv_input, of the kernel for conv_weight.
+---@param name string
+---@param fname string for messages
+---@param a any
+---@param b any
+---@param geometry table
+---@param sizes? integer[]
+---@param level? integer
+function M.form(name, fname, a, b, geometry, sizes, level)
+  op.fresh()
+  local nd = #geometry.stride
+  P.i[0] = nd
+  for k = 1, nd do
+    P.i[STRIDE + k - 1], P.i[DILATION + k - 1] = geometry.stride[k], geometry.dilation[k]
+    P.i[BEFORE + k - 1], P.i[AFTER + k - 1] = geometry.before[k], geometry.after[k]
+    P.i[SIZES + k - 1] = sizes and sizes[k] or 0
+  end
+  P.i[GROUPS], P.i[MODE], P.i[BATCHED] = geometry.groups, geometry.mode, 0
+  return op.run(fname, (level or 2) + 1, nil, 0, call[name], a, b)
+end
+
+return M

@@ -1,0 +1,196 @@
+-- norm.lua - normalisation over axes, groups of channels and batches.
+--
+-- All subtract a mean, divide by the root of a biased variance plus eps, and scale: what differs is over which
+-- elements the moments are taken. Holds these axes.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local error = check.error
+local methods, F = tensor.methods, op.functions
+local M = {}
+
+local function bad_scale(fname, what, t, expected, level)
+  error(('%s: %s is %s; give %s'):format(fname, what, tensor.describe(t), expected), level + 1)
+end
+
+--- (x - mean) / sqrt(variance + eps) over axes.
+local function standard(x, axes, eps)
+  local keep = { keepdim = true }
+  for i, a in ipairs(axes) do keep[i] = a end
+  local c = x - F.mean(x, keep)
+  keep = { keepdim = true }
+  for i, a in ipairs(axes) do keep[i] = a end
+  return c * F.rsqrt(F.mean(F.square(c), keep) + eps)
+end
+
+--- y weight + bias, of tensors that may be absent.
+local function affine(y, weight, bias)
+  if weight then y = y * weight end
+  if bias then y = y + bias end
+  return y
+end
+
+--- Sizes of the last axes of x as a list, from a number or a list.
+local function last_sizes(fname, x, sizes, level)
+  local list = type(sizes) == 'number' and { sizes } or sizes
+  if type(list) ~= 'table' or #list == 0 or #list > x.ndim then
+    error(('%s: sizes are %s for %s; give those of its last axes'):format(fname, check.show(sizes),
+      tensor.describe(x)), level)
+  end
+  local axes = {}
+  for i = 1, #list do
+    axes[i] = x.ndim - #list + i
+    if x.shape[axes[i]] ~= list[i] then
+      error(('%s: the last axes of %s are not of sizes %s'):format(fname, tensor.describe(x),
+        table.concat(list, ', ')), level)
+    end
+  end
+  return axes, list
+end
+
+local function same_shape(t, list)
+  if t.ndim ~= #list then return false end
+  for i, n in ipairs(list) do if t.shape[i] ~= n then return false end end
+  return true
+end
+
+local SCALED = { weight = { nil, 'tensor' }, bias = { nil, 'tensor' }, eps = { 1e-5, 'number >= 0' } }
+
+--- Standardises each sample over its last axes, then scales: weight (x - mean) / sqrt(variance + eps) + bias.
+---@param x any f16|bf16|f32|f64 [..., sizes]
+---@param sizes integer|table of the last axes, over which moments are taken
+---@param opts? table weight, bias: tensors of those sizes (none) · eps (1e-5)
+---@return any dtype and shape of x
+--- Errors: sizes that are not those of the last axes. Source: Layer normalization, 2016; PyTorch layer_norm.
+---     mc.nn.layer_norm(mc.tensor{ 1, 3 }, 2, { eps = 0 })  --> f64[2]@cpu { -1, 1 }
+function M.layer_norm(x, sizes, opts)
+  x = op.operand('nn.layer_norm', x, 2)
+  local o = check.opts('nn.layer_norm', opts, SCALED, 3)
+  local axes, list = last_sizes('nn.layer_norm', x, sizes, 3)
+  for _, what in ipairs { 'weight', 'bias' } do
+    if o[what] and not same_shape(o[what], list) then bad_scale('nn.layer_norm', what, o[what],
+      'one of the sizes of the last axes', 2) end
+  end
+  return affine(standard(x, axes, o.eps), o.weight, o.bias)
+end
+
+local RMS = { weight = { nil, 'tensor' }, eps = { 1e-6, 'number >= 0' } }
+--- Divides each sample by the root of the mean square of its last axes, then scales: weight x / sqrt(mean(x^2) + eps).
+---@param x any f16|bf16|f32|f64 [..., sizes]
+---@param sizes integer|table of the last axes
+---@param opts? table weight: a tensor of those sizes (none) · eps (1e-6)
+---@return any dtype and shape of x
+--- Errors: sizes that are not those of the last axes. Source: Root mean square layer normalization, 2019.
+---     mc.nn.rms_norm(mc.tensor{ 3, -3 }, 2, { eps = 0 })  --> f64[2]@cpu { 1, -1 }
+function M.rms_norm(x, sizes, opts)
+  x = op.operand('nn.rms_norm', x, 2)
+  local o = check.opts('nn.rms_norm', opts, RMS, 3)
+  local axes, list = last_sizes('nn.rms_norm', x, sizes, 3)
+  if o.weight and not same_shape(o.weight, list) then
+    bad_scale('nn.rms_norm', 'weight', o.weight, 'one of the sizes of the last axes', 2)
+  end
+  axes.keepdim = true
+  return affine(x * F.rsqrt(F.mean(F.square(x), axes) + o.eps), o.weight)
+end
+
+--- A tensor [channels] as one that broadcasts with x [batch, channels, ...].
+local function by_channel(fname, what, t, x, level)
+  if not t then return nil end
+  if t.ndim ~= 1 or t.shape[1] ~= x.shape[2] then
+    bad_scale(fname, what, t, ('one number for each of %d channels'):format(x.shape[2]), level + 1)
+  end
+  local shape = { 1, x.shape[2] }
+  for i = 3, x.ndim do shape[i] = 1 end
+  return methods.reshape(t, shape)
+end
+
+local function channels(fname, x, level)
+  if x.ndim < 2 then error(('%s: operand is %s; it needs axes of batch and channels'):format(fname,
+    tensor.describe(x)), level) end
+end
+
+--- Standardises groups of channels of each sample, then scales each channel.
+---@param x any f16|bf16|f32|f64 [batch, channels, ...]
+---@param groups integer that divides the channels
+---@param opts? table weight, bias: [channels] (none) · eps (1e-5)
+---@return any dtype and shape of x
+--- Errors: channels that the groups do not divide. Source: Group normalization, 2018.
+---     mc.nn.group_norm(mc.tensor{ { 1, 3, 5, 5 } }, 2, { eps = 1e-30 })  --> f64[1,4]@cpu { { -1, 1, 0, 0 } }
+function M.group_norm(x, groups, opts)
+  x = op.operand('nn.group_norm', x, 2)
+  check.arg('nn.group_norm', 'groups', groups, 'integer >= 1', 3)
+  local o = check.opts('nn.group_norm', opts, SCALED, 3)
+  channels('nn.group_norm', x, 3)
+  if x.shape[2] % groups ~= 0 then
+    error(('nn.group_norm: %d groups do not divide the channels of %s'):format(groups, tensor.describe(x)), 2)
+  end
+  local parts = methods.reshape(x, { x.shape[1], groups, -1 })
+  if x:numel() == 0 then return affine(x, by_channel('nn.group_norm', 'weight', o.weight, x, 2)) end
+  local y = methods.reshape(standard(parts, { 3 }, o.eps), x.shape)
+  return affine(y, by_channel('nn.group_norm', 'weight', o.weight, x, 2),
+    by_channel('nn.group_norm', 'bias', o.bias, x, 2))
+end
+
+--- Standardises each channel of each sample over its places, then scales.
+---@param x any f16|bf16|f32|f64 [batch, channels, ...]
+---@param opts? table weight, bias: [channels] (none) · eps (1e-5)
+---@return any dtype and shape of x
+--- Errors: fewer than three axes. Source: Instance normalization: the missing ingredient for fast stylization, 2016.
+---     mc.nn.instance_norm(mc.tensor{ { { 1, 3 } } }, { eps = 0 })  --> f64[1,1,2]@cpu { { { -1, 1 } } }
+function M.instance_norm(x, opts)
+  x = op.operand('nn.instance_norm', x, 2)
+  local o = check.opts('nn.instance_norm', opts, SCALED, 3)
+  if x.ndim < 3 then
+    error(('nn.instance_norm: operand is %s; it needs axes of batch, channels and places'):format(tensor.describe(x)),
+      2)
+  end
+  local axes = {}
+  for i = 3, x.ndim do axes[#axes + 1] = i end
+  local y = standard(x, axes, o.eps)
+  return affine(y, by_channel('nn.instance_norm', 'weight', o.weight, x, 2),
+    by_channel('nn.instance_norm', 'bias', o.bias, x, 2))
+end
+
+local BATCH = {
+  weight = { nil, 'tensor' }, bias = { nil, 'tensor' }, eps = { 1e-5, 'number >= 0' }, training = { false, 'bool' },
+    momentum = { 0.1, 'number' },
+}
+--- Standardises each channel over the batch and its places (training), or by running moments, then scales.
+---
+--- In training the running moments move towards those of the batch: running (1 - momentum) + batch momentum, with the
+--- unbiased variance (n - 1 below). They come as second and third result; the operands stay as they are.
+---@param x any f16|bf16|f32|f64 [batch, channels, ...]
+---@param running_mean? any [channels]; may be absent in training
+---@param running_var? any [channels]
+---@param opts? table weight, bias: [channels] (none) · eps (1e-5) · training (false) · momentum (0.1)
+---@return any y dtype and shape of x
+---@return any running_mean after this batch, nil where none was given
+---@return any running_var
+--- Errors: one value per channel in training; no running moments outside. Source: Batch normalization, 2015; PyTorch.
+---     (mc.nn.batch_norm(mc.tensor{ { 3 } }, mc.ones{ 1 }, mc.ones{ 1 }, { eps = 0 }))  --> f64[1,1]@cpu { { 2 } }
+function M.batch_norm(x, running_mean, running_var, opts)
+  local fname = 'nn.batch_norm'
+  x = op.operand(fname, x, 2)
+  local o = check.opts(fname, opts, BATCH, 3)
+  channels(fname, x, 3)
+  local weight, bias = by_channel(fname, 'weight', o.weight, x, 2), by_channel(fname, 'bias', o.bias, x, 2)
+  local mean, var = by_channel(fname, 'running_mean', running_mean, x, 2),
+    by_channel(fname, 'running_var', running_var, x, 2)
+  if not o.training then
+    if not mean or not var then error(fname .. ': running moments are missing; give both, or training = true', 2) end
+    return affine((x - mean) * F.rsqrt(var + o.eps), weight, bias), running_mean, running_var
+  end
+  local n = x:numel() / math.max(x.shape[2], 1)
+  if n < 2 then error(('%s: %s has %d values per channel; training needs two at least'):format(fname,
+    tensor.describe(x), n), 2) end
+  local axes = { 1 }
+  for i = 3, x.ndim do axes[#axes + 1] = i end
+  local y = affine(standard(x, axes, o.eps), weight, bias)
+  if not running_mean then return y end
+  local m, still = o.momentum, require 'mascon.transform.custom'.stop_gradient(x)
+  local new_mean = running_mean * (1 - m) + F.mean(still, axes) * m
+  axes.correction = 1
+  return y, new_mean, running_var * (1 - m) + F.var(still, axes) * m
+end
+
+return M

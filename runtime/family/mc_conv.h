@@ -1,0 +1,58 @@
+/* mc_conv.h - the geometry of a convolution and of its two derivatives.
+ *
+ * y[o][p] = sum over c and taps t of w[o][c][t] x[c][p stride + t dilation - before]. All three
+ * forms sum over three lists (channels of x, channels of y, places or taps) of the same products,
+ * so that each is the derivative of the others. x is seen through a padded grid; with a stride s
+ * the grid is taken apart into phases, the places q s + r of each residue r that a tap falls on:
+ * a plane for each. In a plane a tap is a shift by whole places, and when the rows of the plane
+ * are as long as the result's and the largest shift together, the shift is one distance for all
+ * places of the result, read as one long row; what is computed behind the ends of rows is thrown
+ * away. So one kernel serves any number of axes, stride, dilation and padding. Long planes are
+ * cut into bands along their first axis. */
+#ifndef MC_CONV_H
+#define MC_CONV_H
+
+#include "family/mc_family.h"
+
+#include "../../kernels/mck_conv.h"
+
+typedef struct mci_conv_axis {
+    int64_t in, out, taps, stride, dilation, before;
+    int64_t shift, q;        /* largest shift of a tap; places of a plane: out + shift */
+    int64_t phases;          /* residues that taps fall on, */
+    const int64_t *residue;  /* in order */
+    const int64_t *phase_of; /* [taps] */
+    const int64_t *map;      /* [phases][length]: element of x at place q, or -1 */
+    const int64_t *run;      /* [phases][2]: places whose elements are `stride` apart */
+    int covered;             /* every element of x stands in some plane */
+} mci_conv_axis;
+
+typedef struct mci_conv {
+    int form, nd, mode, batched;
+    int64_t b, n, g, cg,
+        og; /* convolutions of their own, samples, groups, channels of x and y in a group */
+    mci_conv_axis axis[3]; /* the last nd */
+    /* of a run */
+    int band_axis;          /* the first */
+    int64_t rows, bands;    /* of the result's places along it, in a band */
+    int64_t length[3];      /* of a map: q, and a band more on the band axis */
+    int64_t taps, phases;   /* products over the axes */
+    int64_t size[3], plane; /* of a band's plane, without and with the shift of the first axis */
+    int64_t pitch[3];       /* distance of neighbours along an axis in a plane */
+    int64_t *numbers;       /* owns all lists */
+    const int64_t *tap_phase, *tap_shift; /* [taps] */
+} mci_conv;
+
+/* Sizes and checks from headers and parameters. */
+int mci_conv_of(const mci_job *job, mci_conv *c, mci_result *r);
+/* Lists and bands; `weight` elements beside the planes of x count for the size of a band. */
+int mci_conv_plan(mci_conv *c, int64_t x_planes, int64_t y_planes, int64_t budget);
+void mci_conv_drop(mci_conv *c);
+
+/* The three forms, between contiguous results and operands of the dtype of the arithmetic with
+ * any strides. */
+int mci_conv_result(mci_conv *c, mc_tensor *y, const mc_tensor *x, const mc_tensor *w);
+int mci_conv_input(mci_conv *c, mc_tensor *x, const mc_tensor *y, const mc_tensor *w);
+int mci_conv_weight(mci_conv *c, mc_tensor *w, const mc_tensor *x, const mc_tensor *y);
+
+#endif
