@@ -1,9 +1,9 @@
 -- server.lua - mascon as a child of the array API bridge: one chunk of Lua a line in, one value out.
 --
--- usage: mascon tests/array_api/server.lua, driven by bridge.py over its two pipes. A chunk sees `mc` and the arrays `A`
--- by number; a tensor that it returns is stored there. Answers are lines: T number dtype sizes (a tensor), N (number),
--- I (64-bit integer), C (complex), B, S, Z (nil), L count and D count before the parts of a list and of a table with
--- names, E (an error).
+-- usage: mascon tests/array_api/server.lua, driven by bridge.py over its two pipes. A chunk sees `mc` and the
+-- arrays `A` by number; a tensor that it returns is stored there. Answers are lines: T number dtype sizes (a tensor),
+-- N (number), I (64-bit integer), C (complex), B, S, Z (nil), L count and D count before the parts of a list and of a
+-- table with names, E (an error).
 local mc = require 'mascon'
 local A, last = {}, 0
 
