@@ -50,14 +50,14 @@ describe('the conformance list', function()
     s.c2 = s.c2 + 0.02
     local d = xpcs.data.of(s)
     local kd, ks = xpcs.model.constants(s)
-    local p = { physics = s.physics, contrast = { 0.3, 0.3 }, offset = { 1, 1 }, sigma = { 0.01, 0.01 }, kd = kd, ks = ks,
-      t = d.t, loss = 'linear', f_scale = 1 }
+    local p = { physics = s.physics, contrast = { 0.3, 0.3 }, offset = { 1, 1 }, sigma = { 0.01, 0.01 }, kd = kd,
+      ks = ks, t = d.t, loss = 'linear', f_scale = 1 }
     near(380 * 4, xpcs.pass.run(d, p, 'common')[1], 1e-9 * 380 * 4)
     p.offset = { 1.02, 1.02 }
     assert.is_true(xpcs.pass.run(d, p, 'common')[1] < 1e-10)
   end)
 
-  it('16, 17: a linear problem takes few steps; every evaluation is inside, and a bound that holds is marked', function()
+  it('16, 17: a linear problem takes few steps; evaluations are inside, a bound that holds is marked', function()
     local s = xpcs.simulate { n = 30, q = 0.01, phi = { 0, 30, 60 }, sigma = 0, physics = { 3000, -0.2, 500 } }
     local d = xpcs.data.of(s)
     local r = xpcs.fit(d, { fixed = { D0 = 3000, alpha = -0.2, D_offset = 500 }, sigma = 0.01 })

@@ -98,8 +98,8 @@ function M.of(r)
       if e < math.huge and e > 0.2 * math.abs(v) and math.abs(r.correlation[i][k]) > 0.9 then
         out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, three[1])
-        say('%s, %s and %s lie on a curved ridge: their standard errors hold the truth less often than they say, and the '
-          .. 'true interval is not symmetric; use profile intervals (--profile 0.95) or the posterior (--method both).',
+        say('%s, %s and %s lie on a curved ridge: their standard errors hold the truth less often than they say, and '
+          .. 'the true interval is not symmetric; use profile intervals (--profile 0.95) or the posterior (--method both).',
           unpack(three))
       end
     end
