@@ -166,11 +166,19 @@ local function clean()
   local only = o.compat ~= 'upstream' and o.picks or nil
   local epochs = meeg.raw.is(x) and cut(x, only) or only and x:pick(only) or x
   local E, T = epochs:count(), epochs.samples
+  local opts = {
+    picks = only and epochs:names() or picks, random_state = o.seed, compat = o.compat, threads = o.threads,
+    verbose = not o.quiet, method = o.method, consensus = o.kappa,
+    n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log), flat = o.flat, bad_channel = o.bad_channel, partial = o.partial,
+    adjacency = o.adjacency, adjacency_drop = o.adjacency_drop, certainty = o.certainty, mark = o.mark,
+  }
   if mc.manifest.planning() then
     local here, left = mc.ceiling.resident() + LIBRARIES, mc.ceiling.left()
     local plan = ar.ways.plan(epochs, left and math.max(1, left - LIBRARIES))
+    local file = io.open(o[1], 'rb')
+    local seconds = ar.probe.seconds(epochs, o.reject_by, opts, plan, file and file:seek 'end' or 0)
     print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB%s'):format(
-      E, #epochs.channels, T, plan.seconds, (here + plan.bytes) / 2 ^ 20,
+      E, #epochs.channels, T, seconds, (here + plan.bytes) / 2 ^ 20,
       plan.scratch > 0 and (', temporary file %.1f MiB'):format(plan.scratch / 2 ^ 20) or ''))
     os.exit(0)
   end
@@ -179,12 +187,7 @@ local function clean()
   for k, v in pairs(o) do if type(k) == 'string' then given[k] = v end end
   local record = mc.manifest.new { options = given, inputs = { o[1] }, seed = o.seed }
   print(tostring(epochs))
-  local r = ar.ways.clean(epochs, o.reject_by, {
-    picks = only and epochs:names() or picks, random_state = o.seed, compat = o.compat, threads = o.threads,
-    verbose = not o.quiet, method = o.method, consensus = o.kappa,
-    n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log), flat = o.flat, bad_channel = o.bad_channel, partial = o.partial,
-    adjacency = o.adjacency, adjacency_drop = o.adjacency_drop, certainty = o.certainty, mark = o.mark,
-  })
+  local r = ar.ways.clean(epochs, o.reject_by, opts)
   print()
   io.write(ar.report.text(r.types, ar.report.counts(r.log), o.mark))
   local total = ar.report.counts(r.log)

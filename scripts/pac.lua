@@ -118,13 +118,15 @@ local function analyse()
   if plan.engine.segment and o.search then
     error('--search needs whole rows, and these are analysed in segments; name a part with --from and --to, or --segment-length 0', 0)
   end
-  local rows = source.C * source.S
   local second = o.contrast and pac.source.open(o.contrast, { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick,
     from = o.from, to = o.to, keep_marked = o.keep_marked, types = types_of(o.types) })
   if second then pac.source.comparable(source, second, o.paired) end
   if mc.manifest.planning() then
+    local file = o[1] and io.open(o[1], 'rb')
+    local size = file and file:seek 'end' or 0
     if measure_name then print(('pac: time without that of %s, which is not known'):format(o.measure)) end
-    print(('pac: %d channels x %d segments x %d samples, %d surrogates: about %.1f s, peak %.1f MiB'):format(source.C, source.S, source.T, plan.n_surrogates, plan:seconds(rows),
+    print(('pac: %d channels x %d segments x %d samples, %d surrogates: about %.1f s, peak %.1f MiB'):format(source.C, source.S, source.T, plan.n_surrogates,
+      pac.source.seconds(plan, source, opts) + mc.manifest.hash_seconds(size),
       math.min(mc.ceiling.resident() + LIBRARIES + pac.source.bytes(plan, source), limit_of(o.max_memory) or math.huge) / 2 ^ 20))
     os.exit(0)
   end

@@ -1,10 +1,11 @@
 -- large.lua - the analysis scripts on generated recordings of up to 6 GB: peaks of memory against --max-memory.
--- soak: 5
+-- soak: 6
 --
 --     mascon tests/soak/large.lua [--count N] [--seed N] [--seconds N] [--state FILE]
 --
--- Cases 1 and 2 take 12 MB, 3 and 4 300 MB of disk (folder TMPDIR), by turns for autoreject.lua and pac.lua; case 5 is
--- 6 GB for autoreject.lua alone: pac.lua does not analyse rows of two hours in segments yet.
+-- Cases 1 and 2 take 12 MB, 3 and 4 300 MB, 5 and 6 6 GB of disk (folder TMPDIR), by turns for autoreject.lua, which
+-- needs as much again and more for its results, and pac.lua. All memory of the process counts; small recordings have
+-- smaller limits.
 local mc = require 'mascon'
 local here = debug.getinfo(1, 'S').source:match '^@(.*)/soak/[^/]*$' or 'tests'
 local soak = dofile(here .. '/support/soak.lua')
@@ -12,10 +13,11 @@ local process = dofile(here .. '/support/process.lua')
 local host = require 'mascon.host'
 local ffi = require 'ffi'
 
-local FS, LIMIT = 2048, 2 ^ 30
--- the program itself, beside what it was told it may take
-local PROGRAM = 64 * 2 ^ 20
-local SIZES = { { channels = 32, seconds = 60 }, { channels = 128, seconds = 380 }, { channels = 128, seconds = 7630 } }
+local FS, MIB = 2048, 2 ^ 20
+-- rounding of pages and what a collection leaves
+local SLACK = 4 * MIB
+local SIZES = { { channels = 32, seconds = 60, mib = 128 }, { channels = 128, seconds = 380, mib = 512 },
+  { channels = 128, seconds = 7630, mib = 1024 } }
 
 local at = process.folder()
 host.on_exit(function() process.remove(at) end)
@@ -74,21 +76,21 @@ local PEAK = [[
 ]]
 
 local LINES = {
-  'scripts/autoreject.lua %s --montage %s.csv --events fixed --tmin 0 --tmax 1 --highpass 1 --max-memory 1GiB --quiet '
+  'scripts/autoreject.lua %s --montage %s.csv --events fixed --tmin 0 --tmax 1 --highpass 1 --max-memory %dMiB --quiet '
     .. '--overwrite --allow-empty --out %s/out',
-  'scripts/pac.lua %s --types E1=eeg --max-memory 1GiB --quiet --pick E1,E2 --n-perm 200 --surrogate block_swap '
+  'scripts/pac.lua %s --types E1=eeg --max-memory %dMiB --quiet --pick E1,E2 --n-perm 200 --surrogate block_swap '
     .. '--out %s/out',
 }
 
-soak.run('large', 5, arg, function(draw, k)
+soak.run('large', 6, arg, function(draw, k)
   local size, way = SIZES[math.ceil(k / 2)] or SIZES[3], 2 - k % 2
   local path = at .. '/x.bdf'
   recording(path, size.channels, size.seconds, draw)
-  local line = way == 1 and LINES[1]:format(path, path, at) or LINES[2]:format(path, at)
+  local line = way == 1 and LINES[1]:format(path, path, size.mib, at) or LINES[2]:format(path, size.mib, at)
   local r = process.mascon(PEAK:format(line), {})
   os.remove(path)
   local peak = tonumber(r.text:match 'peak (%d+)')
   assert(peak, r.text)
-  local allowed = LIMIT + PROGRAM
-  assert(peak <= allowed, ('%s: peak %.1f MiB, allowed %.1f'):format(line, peak / 2 ^ 20, allowed / 2 ^ 20))
+  assert(peak <= size.mib * MIB + SLACK, ('%s: peak %.1f MiB'):format(line, peak / MIB))
+  print(('%s: peak %.1f MiB of %d'):format(line:match '%S+', peak / MIB, size.mib))
 end)

@@ -79,6 +79,17 @@ function M.hash_file(path)
   return lib.sha256_file(path)
 end
 
+--- Seconds that hashing so many bytes takes here, from a measured MiB.
+---@param bytes number
+---@return number
+function M.hash_seconds(bytes)
+  check.arg('manifest.hash_seconds', 'bytes', bytes, 'number >= 0', 3)
+  local text = ('mascon__'):rep(2 ^ 17)
+  local start = lib.clock_seconds()
+  lib.sha256(text)
+  return bytes * (lib.clock_seconds() - start) / #text
+end
+
 -- ---------------------------------------------------------------- facts
 
 --- The working folder. Asked of a shell, since PWD is stale when a parent changed folder by itself.

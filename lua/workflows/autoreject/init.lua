@@ -11,5 +11,5 @@ return lazy.table('mc.autoreject', {
 }, {
   log = 'workflows.autoreject.log', generate = 'workflows.autoreject.generate', folds = 'workflows.autoreject.folds', twister = 'workflows.autoreject.twister',
   exact = 'workflows.autoreject.exact', bayesian = 'workflows.autoreject.bayesian', random_search = 'workflows.autoreject.random_search', curves = 'workflows.autoreject.curves',
-  vote = 'workflows.autoreject.vote', report = 'workflows.autoreject.report', results = 'workflows.autoreject.results', ways = 'workflows.autoreject.ways',
+  vote = 'workflows.autoreject.vote', report = 'workflows.autoreject.report', results = 'workflows.autoreject.results', ways = 'workflows.autoreject.ways', probe = 'workflows.autoreject.probe',
 })

@@ -100,6 +100,11 @@ local RANK_COST = 4.5e-9
 --- Seconds the run should take on this machine: measured costs per transform point and per binned sample, two cores, f32.
 function Plan:seconds(rows)
   local e = self.engine
+  if e.segment then
+    local N, cells = e.plan.N, e.P * math.ceil(e.A / e.W) * e.W
+    local per = (e.P + e.A) * N * math.log(N) * 0.55e-9 + cells * e.segment * (e.K + 1) * 0.12e-9
+    return rows * e.count * per * 2 / mc.get_num_threads() * (self.options.dtype == 'f64' and 2.3 or 1)
+  end
   local N = e.plan and e.plan.N or 2 * e.T
   local cells = e.P * e.A
   local per = (e.P + e.A) * N * math.log(N) * 0.55e-9 + cells * e.L * 0.12e-9

@@ -5,6 +5,7 @@
 -- passes through.
 local mc = require 'mascon'
 local ceiling = require 'mascon.base.ceiling'
+local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local M = {}
@@ -328,6 +329,52 @@ function M.bytes(plan, source)
   local per = turn(plan, source)
   local results = plan:bytes(C * S, 0, S) - plan:bytes(0, 0, S) -- joined once more at the end
   return 12 * per * S * source.T + plan:bytes(per * S, nil, S) + 2 * results
+end
+
+-- seconds of figures, page and table; of a smaller analysis that is timed; samples read for the time of reading
+local OUTPUT, PROBE, READ = 1.5, 1, 2 ^ 20
+
+local function clock(f)
+  local start = lib.clock_seconds()
+  f()
+  return lib.clock_seconds() - start
+end
+
+--- Seconds that M.run and the results should take here: the estimate of the plan, corrected by what a smaller analysis
+--- of the same kind takes now, and the reading, measured on a part.
+---@param plan table of pac.plan
+---@param source table
+---@param opts table options of the plan
+---@return number
+function M.seconds(plan, source, opts)
+  local pac, e = require 'workflows.pac', plan.engine
+  local o = {}
+  for k, v in pairs(opts) do o[k] = v end
+  o.mask, o.windows, o.progress, o.axes = nil, nil, nil, 'CST'
+  local C, S, T = math.min(source.C, mc.get_num_threads()), source.S, source.T
+  local small = plan
+  if e.segment then
+    C, S, T, o.segment_length = 1, 1, math.min(T, 2 * e.segment), e.segment / source.fs
+    small = pac.plan(T, o)
+  else
+    o.segment_length = 0
+    local least = math.ceil(4 * source.fs / mc.min(plan.pha_bands_hz):item())
+    while S > 2 and plan:seconds(C * S) > PROBE do S = math.ceil(S / 2) end
+    while T > 2 * least and small:seconds(C * S) > PROBE do
+      T = math.ceil(T / 2)
+      small = pac.plan(T, o)
+    end
+  end
+  local x = mc.randn({ C, S, T }, { seed = 1, dtype = 'f32' })
+  local took = clock(function() small:run(x) end)
+  x:release()
+  local n = math.min(source.T, READ)
+  local read = clock(function()
+    mc.scope(function() return source.span and source:span({ 1 }, 1, n):sum() or source:read(1, 1):sum() end)
+  end)
+  local passes = e.segment and 2 or 1
+  return took / small:seconds(C * S) * plan:seconds(source.C * source.S) + OUTPUT
+    + passes * read * source.C * (source.span and source.S * source.T / n or 1)
 end
 
 --- Runs a plan over a source, a few channels at a time, and joins the results along the channels.
