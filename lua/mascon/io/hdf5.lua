@@ -422,6 +422,40 @@ function Writer:put(name, v, opts)
   if o.attributes then guarded(self, put_attributes, self, name, o.attributes, 3) end
 end
 
+local ROWS = { dtype = { 'f32', 'string' }, chunk = { nil, 'table' }, level = { 0, 'integer >= 0' } }
+
+--- A dataset written block by block, so that it is never in memory as a whole: next() is called until shape[1] rows
+--- have come, and gives a tensor [rows, ...] of the dtype, at least one row at a time. opts: dtype (f32), chunk, level.
+---@param name string
+---@param shape integer[]
+---@param next fun(): mascon.Tensor
+---@param opts? table
+function Writer:rows(name, shape, next, opts)
+  local o = check.opts('hdf5.rows', opts, ROWS, 3)
+  if not tensor.code[o.dtype] then error(('hdf5.rows: there is no dtype %s'):format(o.dtype), 2) end
+  name = checked_name(self, name, 2)
+  local got = 0
+  local function block()
+    local t = next()
+    if not tensor.is(t) or t.dtype ~= o.dtype or t.ndim ~= #shape then
+      error(('hdf5.rows: %s: a block is %s; give %s with %d axes'):format(name, check.show(t), o.dtype, #shape), 0)
+    end
+    local s = t.shape
+    got = got + s[1]
+    if s[1] < 1 or got > shape[1] then
+      error(('hdf5.rows: %s: blocks hold %d rows for %d'):format(name, got, shape[1]), 0)
+    end
+    for k = 2, #shape do
+      if s[k] ~= shape[k] then
+        local rows = sizes(shape, ', ')
+        error(('hdf5.rows: %s: a block is %s for rows of {%s}'):format(name, tensor.describe(t), rows), 0)
+      end
+    end
+    return t
+  end
+  guarded(self, function() self._w:rows(name, o.dtype, shape, o.chunk, opts and opts.level or self.level, block) end)
+end
+
 --- An empty group, with those above it.
 ---@param name string
 function Writer:group(name) guarded(self, self._w.group, self._w, checked_name(self, name, 2)) end

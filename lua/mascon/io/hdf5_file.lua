@@ -182,6 +182,27 @@ function Writer:tensor(of, name, t, chunk, level)
   done(self, rc)
 end
 
+--- A dataset whose rows come in pieces: next() gives tensors of the dtype and of the sizes after the first until all
+--- rows are there.
+function Writer:rows(name, dtype, shape, chunk, level, next)
+  local h = writing(self)
+  for k = 1, #shape do
+    count_[k - 1] = shape[k]
+    step_[k - 1] = chunk and chunk[k] or 0
+  end
+  local rc = C.mc_hdf5_begin(h, nil, name, tensor.code[dtype], #shape, count_, chunk and step_ or nil, level or 0)
+  local at = 0
+  while rc == 0 and at < shape[1] do
+    local part = tensor.hosted(next())
+    local copy = not part:is_contiguous() and part:copy()
+    local n = part.shape[1]
+    rc = C.mc_hdf5_write(h, at, n, (copy or part)._data)
+    if copy then copy:release() end
+    at = at + n
+  end
+  done(self, rc)
+end
+
 --- A text or a list of texts as a dataset or an attribute.
 function Writer:texts(of, name, v)
   local h, n = writing(self), type(v) == 'table' and #v or 1

@@ -80,21 +80,21 @@ local function key_text(r, e, k)
 end
 
 --- Takes over what a merge key names, where the mapping has no such key itself.
-local function merge(r, e, into, lines, from)
+local function merge(r, e, into, lines, order, from)
   local list = type(from) == 'table' and (from[1] ~= nil and from or { from }) or nil
   if not list or from == json.null then r.fail(e, 'the merge key << must name a mapping or a list of them') end
   for _, m in ipairs(list) do
     if type(m) ~= 'table' or m == json.null or m[1] ~= nil then r.fail(e,
       'the merge key << must name a mapping or a list of them') end
-    for k, v in pairs(m) do
-      if into[k] == nil then into[k], lines[k] = v, (r.lines[m] or {})[k] or e.line end
+    for _, k in ipairs(r.order[m]) do
+      if into[k] == nil then into[k], lines[k], order[#order + 1] = m[k], r.lines[m][k], k end
     end
   end
 end
 
 local function mapping(r, start, depth)
-  local out, lines, merges = {}, {}, {}
-  r.lines[out] = lines
+  local out, lines, order, merges = {}, {}, {}, {}
+  r.lines[out], r.order[out] = lines, order
   if start.anchor ~= '' then r.anchors[start.anchor] = { value = out, open = true } end
   while true do
     local e = next_event(r)
@@ -105,10 +105,10 @@ local function mapping(r, start, depth)
     if plain_merge then merges[#merges + 1] = { e, v }
     else
       if out[k] ~= nil then r.fail(e, ('the key %q stands here again; it was on line %d'):format(k, lines[k])) end
-      out[k], lines[k] = v, e.line
+      out[k], lines[k], order[#order + 1] = v, e.line, k
     end
   end
-  for _, m in ipairs(merges) do merge(r, m[1], out, lines, m[2]) end
+  for _, m in ipairs(merges) do merge(r, m[1], out, lines, order, m[2]) end
   if start.anchor ~= '' then r.anchors[start.anchor].open = nil end
   return out
 end
@@ -145,17 +145,18 @@ function node(r, e, depth)
   return v
 end
 
---- The value of a text, and a table lines[mapping or list][key] = line. Raises with line and column.
+--- The value of a text, a table lines[mapping or list][key] = line, and order[mapping] = its keys as they stand in the
+--- text. Raises with line and column.
 ---     require('mascon.io.yaml').decode 'a: [1, 2e-3]'.a[2]  --> 0.002
 ---@param source string
 ---@param name? string what messages call it
----@return any value, table lines
+---@return any value, table lines, table order
 function M.decode(source, name)
   check.arg('yaml.decode', 'text', source, 'string', 3)
   name = name or 'yaml'
   local events, why = lib.yaml_events(source)
   if not events then error(why:gsub('^yaml: ', function() return name .. ': ' end), 2) end
-  local r = { events = events, at = 1, anchors = {}, lines = {} }
+  local r = { events = events, at = 1, anchors = {}, lines = {}, order = {} }
   function r.fail(e, what) error(('%s: line %d, column %d: %s'):format(name, e.line, e.column, what), 0) end
   local ok, value = pcall(function()
     local value
@@ -167,7 +168,7 @@ function M.decode(source, name)
     return value
   end)
   if not ok then error(value, 2) end
-  return value, r.lines
+  return value, r.lines, r.order
 end
 
 -- bytes of a file: what a person writes takes less
@@ -175,12 +176,12 @@ local LONGEST = 2 ^ 26
 
 --- The value of a file, and its lines as for decode.
 ---@param path string
----@return any value, table lines
+---@return any value, table lines, table order
 function M.load(path)
   local source, why = require('mascon.base.file').read(path, LONGEST)
   if not source then error('load: ' .. why, 2) end
-  local value, lines = M.decode(source, path)
-  return value, lines
+  local value, lines, order = M.decode(source, path)
+  return value, lines, order
 end
 
 -- ---------------------------------------------------------------- writing

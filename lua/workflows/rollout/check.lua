@@ -1,0 +1,141 @@
+-- check.lua - a data set looked at again: what it holds, whether it is whole, and rows computed anew.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local config_of = require 'workflows.rollout.config'
+local generate = require 'workflows.rollout.generate'
+local error = check.error
+local M = {}
+
+local function opened(path)
+  local ok, f = pcall(mc.open, path, { format = 'h5' })
+  if not ok then error(('rollout: %s cannot be read: %s'):format(path, tostring(f)), 0) end
+  return f
+end
+
+--- Lines that describe a file: every dataset with shape and dtype, then the attributes of /metadata.
+---@param path string
+---@param verbose? boolean with the configuration and the registries
+---@return string[]
+function M.info(path, verbose)
+  local f = opened(path)
+  local out = { path }
+  local function walk(g, at)
+    for _, name in ipairs(g.names) do
+      local here = at .. '/' .. name
+      if f:kind_of(here) == 'group' then walk(f:group(here), here)
+      else
+        local d = f:dataset(here)
+        out[#out + 1] = ('  %-50s %s %s'):format(here, d.dtype or '?', table.concat(d.shape, ' x '))
+      end
+    end
+  end
+  walk(f, '')
+  if f:has '/metadata' then
+    local a = f:group('/metadata').attributes
+    local names = {}
+    for k in pairs(a) do names[#names + 1] = k end
+    table.sort(names)
+    for _, k in ipairs(names) do
+      local v = tostring(a[k])
+      if verbose or (#v < 120 and k ~= 'config') then out[#out + 1] = ('  %s: %s'):format(k, v) end
+    end
+  end
+  f:close()
+  return out
+end
+
+local NEEDED = { '/parameters/params', '/inputs/fields', '/metadata/ic_types', '/metadata/evolution_policies',
+  '/metadata/noise_regimes', '/metadata/grid_sizes', '/metadata/status',
+  '/metadata/bad_step' }
+
+--- Checks a file: groups, numbers of rows, coordinates in [0, 1], NaN and Inf where nothing failed. Returns ok and
+--- lines.
+---@param path string
+---@return boolean ok
+---@return string[] lines
+function M.validate(path)
+  local f = opened(path)
+  local lines, ok = {}, true
+  local function say(good, fmt, ...)
+    ok = ok and good
+    lines[#lines + 1] = (good and 'ok    ' or 'FAIL  ') .. fmt:format(...)
+  end
+  local whole = true
+  for _, place in ipairs(NEEDED) do
+    local there = f:has(place)
+    whole = whole and there
+    if not there then say(false, '%s is missing', place) end
+  end
+  if whole then
+    local n = f:dataset('/parameters/params').shape[1]
+    for _, place in ipairs { '/inputs/fields', '/metadata/ic_types', '/metadata/evolution_policies',
+      '/metadata/noise_regimes', '/metadata/grid_sizes', '/metadata/status', '/metadata/bad_step',
+      '/features/temporal/features', '/features/summary/per_trajectory/features',
+        '/features/summary/aggregated/features', '/outputs/fields' } do
+      if f:has(place) then
+        local k = f:dataset(place).shape[1]
+        say(k == n, '%s has %d rows of %d', place, k, n)
+      end
+    end
+    local p = f:dataset('/parameters/params'):read()
+    local low, high = p:min():item(), p:max():item()
+    say(low >= 0 and high <= 1, 'coordinates lie in [%.4g, %.4g]', low, high)
+    local fields = f:dataset('/inputs/fields'):read()
+    local bad = mc.logical_not(mc.isfinite(fields)):to('f64'):sum():item()
+    say(bad == 0, 'initial fields: %d values are not finite', bad)
+    local status = f:dataset('/metadata/status'):read()
+    local failed = mc.gt(status, 0)
+    local count = failed:to('f64'):sum():item()
+    lines[#lines + 1] = ('note  %d of %d realisations failed'):format(count, status:numel())
+    if f:has '/features/summary/per_trajectory/features' then
+      local s = f:dataset('/features/summary/per_trajectory/features'):read()
+      local steps = f:has '/features/temporal/features' and f:dataset('/features/temporal/features').shape[2] or 99
+      local nan = mc.any(mc.logical_not(mc.isfinite(s)), 3)
+      local unexpected = mc.logical_and(nan, mc.logical_not(failed)):to('f64'):sum():item()
+      if steps >= 5 then say(unexpected == 0, 'per trajectory: %d realisations that did not fail hold NaN or Inf',
+        unexpected) end
+    end
+  end
+  f:close()
+  return ok, lines
+end
+
+--- The configuration that a file was made with.
+---@param path string
+---@return table config
+---@return mascon.Tensor params [N, P]
+---@return integer first row
+function M.configuration(path)
+  local f = opened(path)
+  local a = f:group('/metadata').attributes
+  local params = f:dataset('/parameters/params'):read()
+  local names = f:dataset('/parameters/params').attributes.names
+  f:close()
+  if not a.config then error(('rollout: %s holds no configuration'):format(path), 0) end
+  local tree = mc.json.decode(a.config)
+  local order = {}
+  for section, entries in pairs(tree.parameter_space) do
+    if type(entries) == 'table' then
+      local list, seen = {}, {}
+      for _, full in ipairs(names) do
+        local s, n = full:match '^([^.]+)%.([^%[]+)'
+        if s == section and not seen[n] then list[#list + 1], seen[n] = n, true end
+      end
+      order[entries] = list
+    end
+  end
+  return config_of.of(tree, { name = path, order = order }), params, tonumber(a.first_row)
+end
+
+--- Row i (from 0) of a file computed anew from its parameters; see generate.row.
+function M.replay(path, i, opts)
+  local config, params, first = M.configuration(path)
+  if i < first or i >= first + params.shape[1] then
+    error(('rollout: row %d is not in %s, which holds %d to %d'):format(i, path, first, first + params.shape[1] - 1),
+    0) end
+  local points = require 'workflows.rollout.sampling'.points(config, i + 1, i + 1)
+  local row = generate.row(config, i, points[1]:totable(), opts)
+  return row, config
+end
+
+return M

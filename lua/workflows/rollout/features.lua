@@ -1,0 +1,229 @@
+-- features.lua - states of a rollout as columns: per step, per trajectory, and over realisations.
+--
+-- A collector takes states as they come and keeps a few numbers of each, so that trajectories never exist as a whole.
+-- Rows do not depend on how many steps are taken at once. Source: specification of rollouts, 2.10.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local spatial = require 'workflows.rollout.features.spatial'
+local spectral = require 'workflows.rollout.features.spectral'
+local cross = require 'workflows.rollout.features.cross'
+local series = require 'workflows.rollout.features.series'
+local causality = require 'workflows.rollout.features.causality'
+local drift = require 'workflows.rollout.features.drift'
+local sensitivity = require 'workflows.rollout.features.sensitivity'
+local error = check.error
+local M = {}
+
+M.VERSION = '1'
+M.sensitivity = sensitivity
+
+local own = {} -- features of the user: { name, f, names }
+
+--- Adds columns per trajectory: f(states) with states [T, C, G, G] of one realisation gives one number per name.
+---@param name string category
+---@param names string[] names of the columns
+---@param f fun(states: mascon.Tensor): mascon.Tensor of as many numbers
+function M.register(name, names, f)
+  if type(name) ~= 'string' or type(names) ~= 'table' or type(f) ~= 'function' then
+    error('rollout.features.register: give a name, a list of column names and a function(states)', 2) end
+  for _, e in ipairs(own) do if e.name == name then
+    error(('rollout.features.register: there are features %s already'):format(name), 2) end end
+  own[#own + 1] = { name = name, names = names, f = f }
+end
+
+--- Takes registered columns away again.
+function M.forget()
+  own = {}
+  spectral.forget()
+end
+
+local function joined(...)
+  local out = {}
+  for _, list in ipairs { ... } do for _, n in ipairs(list) do out[#out + 1] = n end end
+  return out
+end
+
+--- Names of the 63 columns per step.
+function M.temporal_names() return joined(spatial.NAMES, spectral.NAMES, cross.NAMES) end
+
+--- Names of the columns per trajectory: 110, 120 with the operator's sensitivity, then registered ones.
+function M.summary_names(with_sensitivity)
+  local list = joined(series.NAMES, causality.NAMES, drift.NAMES, with_sensitivity and sensitivity.NAMES or {})
+  for _, e in ipairs(own) do for _, n in ipairs(e.names) do list[#list + 1] = n end end
+  return list
+end
+
+--- { category = { name = index from 0 } } of both families, as the file keeps it.
+function M.registry(with_sensitivity)
+  local function places(lists)
+    local out, at = {}, 0
+    for _, l in ipairs(lists) do
+      local one = {}
+      for _, n in ipairs(l[2]) do one[n], at = at, at + 1 end
+      out[l[1]] = one
+    end
+    return out
+  end
+  local summary = { { 'temporal', series.NAMES }, { 'causality', causality.NAMES }, { 'invariant_drift', drift.NAMES } }
+  if with_sensitivity then summary[4] = { 'operator_sensitivity', sensitivity.NAMES } end
+  for _, e in ipairs(own) do summary[#summary + 1] = { e.name, e.names } end
+  return places { { 'spatial', spatial.NAMES }, { 'spectral', spectral.NAMES }, { 'cross_channel', cross.NAMES } },
+    places(summary)
+end
+
+local BUFFER = 2 ^ 21 -- numbers of states that are looked at together
+
+local Collector = {}
+Collector.__index = Collector
+
+--- A collector for trajectories of B realisations, C channels and G x G places. opts: temporal, summary (bool), dtype.
+function M.collector(B, C, G, opts)
+  local o = opts or {}
+  local most = math.max(1, math.floor(BUFFER / (B * C * G * G)))
+  return setmetatable({ B = B, C = C, G = G, temporal = o.temporal ~= false, summary = o.summary ~= false, most = most,
+    waiting = {}, alive = {}, rows = {}, states = {},
+    drift = {}, flow = {}, moments = {}, kept = #own > 0 and {} or nil }, Collector)
+end
+
+--- The state of step t (from 0, in order); alive[m] says which realisations still run.
+function Collector:add(x, alive)
+  local now = {}
+  for m = 1, self.B do now[m] = alive[m] end
+  self.waiting[#self.waiting + 1] = mc.keep(x:copy())
+  self.alive[#self.alive + 1] = now
+  if self.kept then self.kept[#self.kept + 1] = mc.keep(x:copy()) end
+  if #self.waiting >= self.most then self:flush() end
+end
+
+function Collector:flush()
+  local n = #self.waiting
+  if n == 0 then return end
+  local B, C, G = self.B, self.C, self.G
+  mc.scope(function()
+    local x = mc.stack(self.waiting, 1) -- [n, B, C, G, G]
+    local one = x:reshape(n * B * C, G, G)
+    if self.temporal then
+      local per = mc.concat({ spatial.columns(one), spectral.columns(one) }, 2):reshape(n, B, C, 51):mean(3)
+      local all = mc.concat({ per, cross.columns(x:reshape(n * B, C, G, G)):reshape(n, B, 12) }, 3) -- [n, B, 63]
+      self.rows[#self.rows + 1] = mc.keep(all)
+    end
+    if self.summary then
+      local flat = one:reshape(n * B * C, -1)
+      local mean, energy, var = flat:mean(2), (flat * flat):sum(2), flat:var(2, { correction = 1 })
+      self.moments[#self.moments + 1] = mc.keep(mc.stack({ mean, energy, var }, 2):reshape(n, B * C, 3))
+      self.drift[#self.drift + 1] = mc.keep(drift.state(one):reshape(n, B * C, 15))
+      local before = self.last and mc.concat({ self.last:expand_dims(1), x }, 1) or x
+      local k = before.shape[1] - 1
+      if k > 0 then
+        local from = before[{ { 1, k } }]:reshape(k * B * C, G, G)
+        local to = before[{ { 2, k + 1 } }]:reshape(k * B * C, G, G)
+        local magnitude, anisotropy = causality.flow(from, to)
+        self.flow[#self.flow + 1] = mc.keep(mc.stack({ magnitude, anisotropy }, 2):reshape(k, B * C, 2))
+      end
+    end
+  end)
+  if self.last then self.last:release() end
+  self.last = self.waiting[n]
+  for i = 1, n - 1 do self.waiting[i]:release() end
+  self.waiting = {}
+end
+
+local function join(list) return #list > 0 and mc.concat(list, 1) or nil end
+
+--- What a trajectory gives: temporal [T, 63] (means over channels and living realisations), summary [B, D] (NaN for a
+--- realisation that failed),
+--- aggregated [3 D]: mean, std, cv over the realisations that did not fail. extra: columns [B, k] after the 110, or
+--- nil.
+---@param extra? mascon.Tensor
+---@return table { temporal, summary, aggregated }
+function Collector:finish(extra)
+  self:flush()
+  local B, C = self.B, self.C
+  local T = #self.alive
+  local out = {}
+  local good = {}
+  for m = 1, B do good[m] = self.alive[T][m] end
+  mc.scope(function()
+    if self.temporal then
+      local all = join(self.rows)
+      local weight = {}
+      for t = 1, T do
+        weight[t] = {}
+        local living = 0
+        for m = 1, B do if self.alive[t][m] then living = living + 1 end end
+        for m = 1, B do weight[t][m] = self.alive[t][m] and 1 / living or 0 end
+        if living == 0 then weight[t][1] = 0 / 0 end
+      end
+      out.temporal = mc.keep((all * mc.tensor(weight):to(all.dtype):reshape(T, B, 1)):sum(2))
+    end
+    if self.summary then
+      local m = join(self.moments):permute_dims(2, 1, 3) -- [B C, T, 3]
+      local mean = m[{ mc.all, mc.all, 1 }]
+      local flow = join(self.flow)
+      local R = B * C
+      local function nan() return mc.full({ R }, 0 / 0, { dtype = m.dtype }) end
+      local magnitude, anisotropy = flow and flow[{ mc.all, mc.all, 1 }]:mean(1) or nan(), flow and flow[{ mc.all,
+        mc.all, 2 }]:mean(1) or nan()
+      local parts = {
+        series.columns(mean, m[{ mc.all, mc.all, 2 }], m[{ mc.all, mc.all, 3 }]):reshape(B, C, -1):mean(2),
+        causality.columns(mean:reshape(B, C, -1), magnitude:reshape(B, C), anisotropy:reshape(B, C)):mean(2),
+        drift.columns(join(self.drift):permute_dims(2, 1, 3)):reshape(B, C, -1):mean(2),
+      }
+      if extra then parts[#parts + 1] = extra:to(m.dtype) end
+      for _, e in ipairs(own) do
+        local rows = {}
+        for b = 1, B do
+          local list = {}
+          for t = 1, T do list[t] = self.kept[t][b] end
+          local v = e.f(mc.stack(list, 1))
+          if not mc.is_tensor(v) or v:numel() ~= #e.names then
+            error(('rollout.features: %s gave %s for %d columns'):format(e.name, check.show(v), #e.names), 0) end
+          rows[b] = v:reshape(-1):to(m.dtype)
+        end
+        parts[#parts + 1] = mc.stack(rows, 1)
+      end
+      local all = mc.concat(parts, 2)
+      local mask = {}
+      for b = 1, B do mask[b] = good[b] and 1 or 0 / 0 end
+      all = all * mc.tensor(mask):to(all.dtype):reshape(B, 1)
+      out.summary = mc.keep(all)
+      local keep = {}
+      for b = 1, B do if good[b] then keep[#keep + 1] = b end end
+      local D = all.shape[2]
+      local function none() return mc.full({ D }, 0 / 0, { dtype = all.dtype }) end
+      if #keep == 0 then out.aggregated = mc.keep(mc.concat { none(), none(), none() })
+      else
+        local v = mc.take(all, mc.tensor(keep, { dtype = 'i64' }), 1)
+        local mu = v:mean(1)
+        local sd = #keep > 1 and v:std(1, { correction = 1 }) or none()
+        out.aggregated = mc.keep(mc.concat { mu, sd, sd / (mu:abs() + 1e-8) })
+      end
+    end
+  end)
+  for _, list in ipairs { self.rows, self.moments, self.drift, self.flow, self.kept or {} } do for _,
+    t in ipairs(list) do t:release() end end
+  if self.last then self.last:release() end
+  return out
+end
+
+--- Figures of one state x [B, C, G, G] as the reference's engine keeps them: energy, entropy, autocorrelation with the
+--- state before (nil: 0), variance, mean magnitude.
+---@return mascon.Tensor [B, 5]
+function M.step(x, before)
+  local B = x.shape[1]
+  local flat = x:reshape(B, -1)
+  local p = cross.counts(mc.minimum(mc.floor(50 * (flat - flat:min(2, { keepdim = true })) / mc.maximum(flat:max(2,
+    { keepdim = true }) - flat:min(2, { keepdim = true }), 1e-300)), 49):to 'i64', 50) / flat.shape[2]
+  local entropy = -(p * mc.log(mc.where(mc.gt(p, 0), p, 1))):sum(2)
+  local r = mc.zeros({ B }, { dtype = x.dtype })
+  if before then
+    local a, b = flat - flat:mean(2, { keepdim = true }), before:reshape(B, -1)
+    b = b - b:mean(2, { keepdim = true })
+    local norm = ((a * a):sum(2) * (b * b):sum(2)):sqrt()
+    r = (a * b):sum(2) / mc.where(mc.eq(norm, 0), 1, norm)
+  end
+  return mc.stack({ (flat * flat):sum(2), entropy:to(x.dtype), r, flat:var(2, { correction = 1 }),
+    flat:abs():mean(2) }, 2)
+end
+
+return M

@@ -1,0 +1,116 @@
+-- fields.lua - initial states [C, G, G]: which kind a row gets, and the kinds themselves.
+--
+-- A kind is a function f(source, C, G, options) -> f64 [C, G, G] in fields/ or one that a script registers. Source:
+-- specification of rollouts, 2.8.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local streams = require 'workflows.rollout.streams'
+local error = check.error
+local M = {}
+
+local FILES = { 'fields.noise', 'fields.shapes', 'fields.physics', 'fields.biology', 'fields.frontier' }
+local kinds, options
+
+local function load()
+  if kinds then return end
+  kinds, options = {}, {}
+  for _, name in ipairs(FILES) do
+    for kind, entry in pairs(require('workflows.rollout.' .. name)) do kinds[kind], options[kind] = entry[1],
+      entry[2] end
+  end
+end
+
+--- Names of the kinds there are, sorted.
+function M.names()
+  load()
+  local out = {}
+  for k in pairs(kinds) do out[#out + 1] = k end
+  table.sort(out)
+  return out
+end
+
+--- Adds a kind of one's own: f(source, C, G, options) -> tensor [C, G, G]; defaults names its options.
+---@param name string
+---@param f function
+---@param defaults? table
+function M.register(name, f, defaults)
+  load()
+  if type(name) ~= 'string' or type(f) ~= 'function' then
+    error('rollout.fields.register: give a name and a function(source, channels, grid, options)', 2) end
+  if kinds[name] then error(('rollout.fields.register: there is a field %s already'):format(name), 2) end
+  kinds[name], options[name] = f, defaults or {}
+  local config = require 'workflows.rollout.config'
+  config.FIELDS[#config.FIELDS + 1] = name
+end
+
+--- A field of a kind. block: options as the configuration names them.
+---@param kind string
+---@param source table of streams.source
+---@param C integer channels
+---@param G integer grid
+---@param block? table
+---@return mascon.Tensor f64 [C, G, G]
+function M.make(kind, source, C, G, block)
+  load()
+  local f = kinds[kind]
+  if not f then
+    local near = check.nearest(tostring(kind), M.names())
+    error(('there is no initial field %s%s'):format(tostring(kind), near and (' (did you mean %s?)'):format(near)
+      or ''), 0)
+  end
+  local o = {}
+  for k, v in pairs(options[kind]) do o[k] = v end
+  for k, v in pairs(block or {}) do
+    if options[kind][k] == nil then
+      local near = check.nearest(tostring(k), options[kind])
+      error(('simulation.input_generation.%s: there is no key %s%s'):format(kind, k,
+        near and (' (did you mean %s?)'):format(near) or ''), 0)
+    end
+    if type(v) ~= type(options[kind][k]) then error(('simulation.input_generation.%s.%s is %s; give a %s'):format(kind,
+      k, check.show(v), type(options[kind][k])), 0) end
+    o[k] = v
+  end
+  return mc.scope(function() return f(source, C, G, o):to 'f64' end)
+end
+
+--- Which kind a row gets: the name in the file (with its suffix) and the kind.
+function M.choose(config, index)
+  local g = config.simulation.input_generation
+  local weights = g.ic_type_weights
+  local names, sum = {}, 0
+  for k, w in pairs(weights or {}) do
+    if w > 0 then names[#names + 1] = k end
+    sum = sum + w
+  end
+  if g.method == 'sampled' and #names > 0 then
+    table.sort(names)
+    local u, c = streams.source(config.sampling.sobol.seed, index, 'kind'):number() * sum, 0
+    for _, k in ipairs(names) do
+      c = c + weights[k]
+      if c > u then return k, require 'workflows.rollout.config'.field_type(k) end
+    end
+    return names[#names], require 'workflows.rollout.config'.field_type(names[#names])
+  end
+  local method = g.method
+  if method == 'sampled' then method = 'gaussian_random_field' end
+  if method == 'mixed' then method = index % 2 == 0 and 'gaussian_random_field' or 'structured' end
+  return method, method
+end
+
+--- The initial state of a row: f64 [C, G, G], and the name of its kind.
+---@param config table
+---@param index integer row, from 0
+---@param G integer
+function M.initial(config, index, G)
+  local g = config.simulation.input_generation
+  local name, kind = M.choose(config, index)
+  local block = g[name]
+  if not block and (kind == 'gaussian_random_field' or kind == 'multiscale_grf') then block = nil end
+  if kind == 'gaussian_random_field' and not block then block = { length_scale = g.length_scale,
+    variance = g.variance } end
+  if kind == 'random' and not block then block = { distribution = g.distribution, variance = g.variance } end
+  return M.make(kind, streams.source(config.sampling.sobol.seed, index, 'field'), config.simulation.channels, G,
+    block), name
+end
+
+return M

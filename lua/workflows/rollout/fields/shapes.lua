@@ -1,0 +1,83 @@
+-- shapes.lua - stripes, blobs, discs and mixtures of them.
+local mc = require 'mascon'
+local noise = require 'workflows.rollout.fields.noise'
+local error = require 'mascon.core.check'.error
+local M = {}
+
+--- One channel of a stack, with something added.
+local function add(list, c, what) list[c] = list[c] and list[c] + what or what end
+
+local function stacked(list, C, G)
+  for c = 1, C do list[c] = list[c] or mc.zeros { G, G } end
+  return mc.stack(list, 1)
+end
+
+local SHAPES = {}
+function SHAPES.circle(s, G, y, x)
+  local cx, cy, r, a = s:number(0, G), s:number(0, G), s:number(0, 0.2 * G), 2 * s:gauss()
+  return a * mc.le((x - cx) ^ 2 + (y - cy) ^ 2, r * r):to 'f64'
+end
+function SHAPES.blob(s, G, y, x)
+  local cx, cy, width, a = s:number(0, G), s:number(0, G), math.max(s:number(0, 0.15 * G), 0.5), 3 * s:gauss()
+  return a * mc.exp(-((x - cx) ^ 2 + (y - cy) ^ 2) / (2 * width * width))
+end
+function SHAPES.stripe(s, G, y, x, o)
+  local angle, f, phase, a = s:number(0, 2 * math.pi), s:number(1, 6), 0, 1
+  if #o.wavelength_range == 2 then
+    f = G / s:number(o.wavelength_range[1], o.wavelength_range[2])
+    phase = s:number(0, 2 * math.pi)
+  end
+  if #o.amplitude_range == 2 then a = s:number(o.amplitude_range[1], o.amplitude_range[2]) end
+  return a * mc.sin(2 * math.pi * f * (x * math.cos(angle) + y * math.sin(angle)) / G + phase)
+end
+
+-- with num_modes every channel is that many stripes (sinusoids); without, structures stand on random channels
+M.structured = { function(s, C, G, o)
+  local y, x = noise.pixels(G)
+  local list = {}
+  if o.num_modes > 0 then
+    for c = 1, C do for _ = 1, o.num_modes do add(list, c, SHAPES.stripe(s, G, y, x, o)) end end
+  else
+    for _, t in ipairs(o.structure_types) do if not SHAPES[t] then
+      error(('structured.structure_types holds %s; there are circle, stripe, blob'):format(tostring(t)), 0) end end
+    for _ = 1, o.num_structures do
+      local kind, c = o.structure_types[s:integer(1, #o.structure_types)], s:integer(1, C)
+      add(list, c, SHAPES[kind](s, G, y, x, o))
+    end
+  end
+  return stacked(list, C, G)
+end, { num_structures = 5, structure_types = { 'circle', 'stripe', 'blob' }, num_modes = 0, wavelength_range = {},
+  amplitude_range = {} } }
+
+M.localized = { function(s, C, G, o)
+  local y, x = noise.pixels(G)
+  local list = {}
+  for c = 1, C do
+    for _ = 1, o.num_blobs do
+      local cx, cy, width, a = s:number(0, G), s:number(0, G), s:number(o.min_width, o.max_width), 2 * s:gauss()
+      add(list, c, a * mc.exp(-((x - cx) ^ 2 + (y - cy) ^ 2) / (2 * width * width)))
+    end
+  end
+  return stacked(list, C, G)
+end, { num_blobs = 5, min_width = 5, max_width = 15 } }
+
+M.composite = { function(s, C, G, o)
+  local y, x = noise.pixels(G)
+  local list = {}
+  for c = 1, C do
+    local pattern = o.pattern == 'mixed' and ({ 'waves', 'grid', 'radial' })[s:integer(1, 3)] or o.pattern
+    if pattern == 'waves' then
+      local f, angle = s:number(2, 6), s:number(0, 2 * math.pi)
+      list[c] = mc.sin(2 * math.pi * f * (x * math.cos(angle) + y * math.sin(angle)) / G)
+    elseif pattern == 'grid' then
+      local f = s:number(3, 6)
+      list[c] = mc.sin(2 * math.pi * f * x / G) * mc.sin(2 * math.pi * f * y / G)
+    else
+      local f = s:number(2, 6)
+      list[c] = mc.sin(2 * math.pi * f * ((x - G / 2) ^ 2 + (y - G / 2) ^ 2):sqrt() / G)
+    end
+  end
+  return stacked(list, C, G) + noise.grf(s, C, G, 0.05, 0.01)
+end, { pattern = 'mixed' } }
+
+return M

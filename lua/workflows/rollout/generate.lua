@@ -1,0 +1,259 @@
+-- generate.lua - rows of a configuration: sampled, rolled out, reduced, written, merged.
+--
+-- A row is a function of (seed, index, configuration). Batches only say how often something is written.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local file = require 'mascon.base.file'
+local host = require 'mascon.host'
+local sampling = require 'workflows.rollout.sampling'
+local space = require 'workflows.rollout.space'
+local operator = require 'workflows.rollout.operator'
+local roll = require 'workflows.rollout.roll'
+local fields = require 'workflows.rollout.fields'
+local features = require 'workflows.rollout.features'
+local streams = require 'workflows.rollout.streams'
+local store = require 'workflows.rollout.store'
+local error = check.error
+local M = {}
+
+M.VERSION = '1'
+
+local function dtype_of(config) return config.simulation.precision == 'float64' and 'f64' or 'f32' end
+
+local function regime(scale) return scale < 0.01 and 'low' or scale < 0.1 and 'medium' or 'high' end
+
+--- What a point of the space means: architecture and policy, checked.
+---@param config table
+---@param u number[]
+function M.describe(config, u)
+  if config.simulation.operator_type ~= 'cnn' then
+    error('rollout: simulation.operator_type u_afno: this version rolls out cnn operators', 0)
+  end
+  local values = space.values(config.space, u)
+  local ok, arch, policy = pcall(function() return operator.architecture(values, config.simulation),
+    roll.policy(values, config.simulation) end)
+  if not ok then error(('%s: %s'):format(config.name, tostring(arch)), 0) end
+  return arch, policy, values
+end
+
+--- Rolls out one row. visit(t, x, alive): called with every state. u: its point in the space.
+---@param config table
+---@param index integer row, from 0
+---@param u number[]
+---@param opts? table { visit, features (true), states (false) }
+---@return table row { input, kind, arch, policy, status, bad_step, temporal, summary, aggregated, states, seconds }
+function M.row(config, index, u, opts)
+  local o = opts or {}
+  local sim, dtype = config.simulation, dtype_of(config)
+  local seed, B = config.sampling.sobol.seed, sim.num_realizations
+  local begun = host.clock()
+  local arch, policy = M.describe(config, u)
+  local input, kind = fields.initial(config, index, arch.grid)
+  local weights = operator.weights(arch, seed, index, dtype)
+  local apply = operator.build(arch, weights)
+  local T = sim.num_timesteps
+  local f = config.features
+  local wanted = o.features ~= false and (f.temporal.enabled or f.summary.enabled)
+  local collector = wanted and features.collector(B, arch.channels, arch.grid, { temporal = f.temporal.enabled,
+    summary = f.summary.enabled })
+  local states = o.states and {} or nil
+  local x0 = input:to(dtype)
+  local outcome = roll.run({ apply = apply, policy = policy, x0 = x0, realisations = B, steps = T, single = T == 1,
+    seed = seed, index = index, divergence = sim.divergence,
+    noise = arch.scale > 0, timeout = sim.timeout, clock = host.clock }, function(t, x, alive)
+    if T == 1 and t == 0 then return end -- one application: its result is the trajectory
+    if collector then collector:add(x, alive) end
+    if states then states[#states + 1] = mc.keep(x:to 'f32') end
+    if o.visit then o.visit(t, x, alive) end
+  end)
+  local extra
+  if wanted and f.summary.enabled and sim.extract_operator_features then
+    local rows = {}
+    for m = 1, B do
+      rows[m] = features.sensitivity.of(function(x)
+        return apply(x, arch.scale > 0 and { streams.source(seed, index, 'noise', m - 1, 0) } or nil, 0, T)
+      end, x0:reshape(1, unpack(x0.shape)), streams.source(seed, index, 'probe', m - 1):normal { 1,
+        unpack(x0.shape) }:to(dtype))
+    end
+    extra = mc.tensor(rows)
+  end
+  local r = collector and collector:finish(extra) or {}
+  for _, w in ipairs(weights) do
+    w.w:release()
+    if w.b then w.b:release() end
+  end
+  return { input = input, kind = kind, arch = arch, policy = policy, status = outcome.status,
+    bad_step = outcome.bad_step, temporal = r.temporal, summary = r.summary,
+    aggregated = r.aggregated, states = states and mc.stack(states, 2) or nil, seconds = host.clock() - begun }
+end
+
+--- A field [.., g, g] in the middle of a larger grid of zeros.
+local function centred(x, G)
+  local nd = x.ndim
+  local g = x.shape[nd]
+  if g == G then return x end
+  local left = math.floor((G - g) / 2)
+  local pads = {}
+  for k = 1, nd do pads[k] = k > nd - 2 and { left, G - g - left } or { 0, 0 } end
+  return mc.pad(x, pads)
+end
+
+--- Largest grid that the space can give.
+function M.largest_grid(config)
+  for i, d in ipairs(config.space.dims) do
+    if d.section == 'operator' and d.name == 'grid_size' then
+      local best = 0
+      for k = 0, 1000 do best = math.max(best, d.map(math.min(k / 1000, 0.9999999))) end
+      return best, i
+    end
+  end
+  return 64
+end
+
+--- Rows first .. last (from 0) as tensors stacked over rows.
+function M.batch(config, points, first, last, opts)
+  local o = opts or {}
+  local G = M.largest_grid(config)
+  local lists = { params = {}, inputs = {}, status = {}, bad_step = {}, temporal = {}, summary = {}, aggregated = {},
+    outputs = {}, seconds = {}, grid = {} }
+  local out = { first = first, last = last, ic_types = {}, policies = {}, regimes = {} }
+  for index = first, last do
+    local u = points[index - (o.base or 0) + 1]
+    local row = M.row(config, index, u:totable(), { states = config.dataset.storage.store_trajectories })
+    local function add(name, v) lists[name][#lists[name] + 1] = v end
+    add('params', u:to 'f32')
+    add('inputs', centred(row.input, G):to 'f32')
+    add('status', row.status)
+    add('bad_step', row.bad_step)
+    add('seconds', row.seconds)
+    add('grid', row.arch.grid)
+    if row.temporal then add('temporal', row.temporal:to 'f32') end
+    if row.summary then
+      add('summary', row.summary:to 'f32')
+      add('aggregated', row.aggregated:to 'f32')
+    end
+    if row.states then
+      local s = centred(row.states, G)
+      add('outputs', config.simulation.num_timesteps == 1 and s[{ mc.all, 1 }] or s)
+    end
+    out.ic_types[#out.ic_types + 1], out.policies[#out.policies + 1], out.regimes[#out.regimes + 1] = row.kind,
+      row.policy.policy, regime(row.arch.scale)
+    if o.step then o.step(row) end
+  end
+  for _, name in ipairs { 'params', 'inputs', 'temporal', 'summary', 'aggregated',
+    'outputs' } do if #lists[name] > 0 then out[name] = mc.stack(lists[name], 1) end end
+  out.status, out.bad_step = mc.tensor(lists.status):to 'u8', mc.tensor(lists.bad_step):to 'i32'
+  out.seconds, out.grid = mc.tensor(lists.seconds), mc.tensor(lists.grid):to 'i32'
+  return out
+end
+
+--- Work of a row: multiplications and additions of all its steps.
+function M.cost(config, u)
+  local arch = M.describe(config, u)
+  return operator.flops(arch) * config.simulation.num_realizations * math.max(config.simulation.num_timesteps - 1, 1)
+end
+
+local function whole(n) return mc.tensor(n, { dtype = 'i64' }) end
+
+local function text_of(v)
+  local function clean(t)
+    if type(t) ~= 'table' then return t end
+    local out = {}
+    for k, w in pairs(t) do if type(w) ~= 'function' then out[k] = clean(w) end end
+    return out
+  end
+  return mc.json.encode(clean(v))
+end
+
+--- What of a configuration decides the rows, as a hash.
+function M.hash(config, first, last)
+  local c = {}
+  for _, k in ipairs { 'parameter_space', 'sampling', 'simulation', 'features' } do c[k] = config[k] end
+  local names = table.concat(space.names(config.space), ' ')
+  return mc.manifest.hash(text_of(c) .. names .. M.VERSION .. streams.SCHEME
+    .. tostring(config.dataset.storage.store_trajectories) .. first .. ' ' .. last
+    .. table.concat(features.summary_names(true), ' '))
+end
+
+local OPTS = { out = { nil, 'string' }, resume = { false, 'bool' }, overwrite = { false, 'bool' }, first = { 0,
+  'integer >= 0' }, last = { nil, 'integer >= 0' }, quiet = { false, 'bool' } }
+
+--- Generates the data set of a configuration.
+---@param config table of config.load
+---@param opts? table out (path), resume, overwrite, first and last (rows from 0: a shard), quiet
+---@return table { path, rows, failed, quality, seconds }
+function M.run(config, opts)
+  local o = check.opts('rollout.generate', opts, OPTS, 3)
+  local path = o.out or config.dataset.output_path
+  local N = config.sampling.total_samples
+  local first, last = o.first, o.last or N - 1
+  if last >= N or first > last then error(('rollout: rows %d to %d of %d are asked for'):format(first, last, N), 0) end
+  if file.exists(path) and not o.overwrite and not o.resume then
+    error(('rollout: %s is there already; use --overwrite, --resume, or another --output'):format(path), 0) end
+  local folder = path:match '^(.*)/[^/]*$'
+  if folder and folder ~= '' then
+    local ok, why = file.make_folder(folder)
+    if not ok then error('rollout: ' .. why, 0) end
+  end
+  local points = sampling.points(config, first + 1, last + 1)
+  local quality = sampling.quality(config, points)
+  local hash = M.hash(config, first, last)
+  if file.exists(path) and o.resume and not file.exists(store.folder(path)) then
+    return { path = path, rows = last - first + 1, failed = 0, quality = quality, seconds = 0, complete = true }
+  end
+  for i = 1, math.min(points.shape[1], 4096) do M.describe(config,
+    points[i]:totable()) end -- refuses before the work what no row could do
+  store.begin(path, hash, o.resume)
+  local have = {}
+  for _, p in ipairs(store.parts(path)) do have[p.first] = p.last end
+  local total, todo = 0, {}
+  local batch = config.sampling.batch_size
+  for a = first, last, batch do
+    local b = math.min(a + batch - 1, last)
+    if have[a] ~= b then todo[#todo + 1] = { a, b } end
+  end
+  for _, t in ipairs(todo) do for i = t[1], t[2] do total = total + M.cost(config,
+    points[i - first + 1]:totable()) end end
+  local bar = not o.quiet and total > 0 and mc.progress.new(total / 1e9, { label = 'rollout', unit = 'GFLOP' })
+  local begun, failed, done = host.clock(), 0, 0
+  for _, t in ipairs(todo) do
+    mc.scope(function()
+      local b = M.batch(config, points, t[1], t[2], { base = first, step = function(row)
+        for _, s in ipairs(row.status) do if s > 0 then failed = failed + 1 end end
+        local sim = config.simulation
+        done = done + operator.flops(row.arch) * sim.num_realizations * math.max(sim.num_timesteps - 1, 1)
+        if bar then bar:update(done / 1e9) end
+      end })
+      store.put(path, b)
+    end)
+  end
+  if bar then bar:done() end
+  store.merge(path, M.about(config, first, last, quality))
+  return { path = path, rows = last - first + 1, failed = failed, quality = quality, seconds = host.clock() - begun }
+end
+
+--- Attributes and plan of the file.
+function M.about(config, first, last, quality)
+  local f, sim, storage = config.features, config.simulation, config.dataset.storage
+  local with = sim.extract_operator_features
+  local temporal, summary = features.registry(with)
+  local now = os.date '!%Y-%m-%dT%H:%M:%SZ'
+  return { first = first, last = last, chunk = storage.chunk_size, level = storage.compression == 'gzip'
+    and storage.compression_level or 0, steps = sim.num_timesteps,
+    trajectories = storage.store_trajectories, names = space.names(config.space), temporal = f.temporal.enabled,
+    metadata = { creation_date = now, version = '1.0', grid_size = whole(M.largest_grid(config)),
+      num_realizations = whole(sim.num_realizations), num_parameter_sets = whole(last - first + 1),
+      first_row = whole(first), total_rows = whole(config.sampling.total_samples), track_ic_metadata = true,
+        config = text_of({ metadata = config.metadata, sampling = config.sampling, simulation = sim,
+        dataset = config.dataset, features = f, parameter_space = config.parameter_space }),
+          sampling_metrics = text_of(quality), seed_scheme = streams.SCHEME, configuration_sha256 = M.hash(config,
+          first, last) },
+    features = (f.temporal.enabled or f.summary.enabled)
+      and { family_versions = mc.json.encode { temporal = features.VERSION, summary = features.VERSION },
+      extraction_timestamp = now,
+      temporal_registry = mc.json.encode(temporal) } or nil,
+    summary = f.summary.enabled and { version = features.VERSION, feature_registry = mc.json.encode(summary),
+      num_features = whole(#features.summary_names(with)) } or nil }
+end
+
+return M

@@ -1,0 +1,20 @@
+-- rollout/init.lua - spaces of neural operators, rolled out in time and reduced to features in one HDF5 file.
+--
+-- config reads the YAML, space and sampling choose parameters, operator builds the network of a row, fields its initial
+-- state, roll steps it, features reduce it, store writes rows, generate does all of it. Source: specification of
+-- rollouts.
+local M = {}
+
+local FROM = {}
+for _, name in ipairs { 'config', 'space', 'sampling', 'operator', 'streams', 'fields', 'roll', 'features', 'store',
+  'generate', 'check', 'report', 'view' } do
+  FROM[name] = 'workflows.rollout.' .. name
+end
+
+return setmetatable(M, { __index = function(t, k)
+  if FROM[k] then
+    local m = require(FROM[k])
+    rawset(t, k, m)
+    return m
+  end
+end })

@@ -1,0 +1,183 @@
+-- space.lua - the parameter space of operators: which value a coordinate between 0 and 1 stands for.
+--
+-- A space is a list of dimensions in the order of the file. Each has a name, the section it stands in and a map from
+-- [0, 1] to values. Rules: specification of rollouts, 1.3.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local error = check.error
+local M = {}
+
+M.SECTIONS = { 'architecture', 'stochastic', 'operator', 'evolution', 'u_afno' }
+
+-- what a section may hold, for words when a name is not known
+M.NAMES = {
+  architecture = { 'num_layers', 'base_channels', 'kernel_size', 'activation', 'dropout_rate', 'padding_mode',
+    'num_groups' },
+  stochastic = { 'noise_type', 'noise_scale', 'noise_schedule', 'spatial_correlation', 'period' },
+  operator = { 'normalization', 'grid_size', 'num_groups', 'padding_mode' },
+  evolution = { 'update_policy', 'alpha', 'dt' },
+  u_afno = { 'modes', 'hidden_dim', 'encoder_levels', 'afno_blocks', 'blocks_per_level' },
+}
+
+local KEYS = {
+  integer = { type = true, bounds = true, description = true },
+  continuous = { type = true, bounds = true, description = true, log_scale = true },
+  choice = { type = true, choices = true, weights = true, description = true },
+  boolean = { type = true, description = true },
+  array = { type = true, length = true, element_type = true, bounds = true, choices = true, weights = true,
+    log_scale = true, description = true },
+}
+local KINDS = { 'integer', 'continuous', 'choice', 'boolean', 'array' }
+
+local function sorted(t)
+  local out = {}
+  for k in pairs(t) do out[#out + 1] = k end
+  table.sort(out)
+  return out
+end
+
+local function is_number(v) return type(v) == 'number' and v == v end
+
+local function bounds_of(where, e)
+  local b = e.bounds
+  if type(b) ~= 'table' or #b ~= 2 or not is_number(b[1]) or not is_number(b[2]) then
+    error(('%s.bounds is %s; give [lowest, highest]'):format(where, check.show(b)), 0)
+  end
+  if b[1] >= b[2] then error(('%s.bounds is [%g, %g]; the first must be below the second'):format(where, b[1], b[2]),
+    0) end
+  return b[1], b[2]
+end
+
+local MAKERS = {}
+
+function MAKERS.integer(where, e)
+  local low, high = bounds_of(where, e)
+  if low % 1 ~= 0 or high % 1 ~= 0 then error(('%s.bounds is [%g, %g]; an integer has whole bounds'):format(where, low,
+    high), 0) end
+  return function(u)
+    local x = low + u * (high - low)
+    local down = math.floor(x)
+    local rest = x - down
+    if rest > 0.5 or (rest == 0.5 and down % 2 == 1) then down = down + 1 end -- half to even
+    return down
+  end
+end
+
+function MAKERS.continuous(where, e)
+  local low, high = bounds_of(where, e)
+  if e.log_scale ~= nil and type(e.log_scale) ~= 'boolean' then
+    error(('%s.log_scale is %s; it must be true or false'):format(where, check.show(e.log_scale)), 0) end
+  if not e.log_scale then return function(u) return low + u * (high - low) end end
+  if low <= 0 then error(('%s.bounds begins at %g; a logarithmic scale begins above 0'):format(where, low), 0) end
+  local a, b = math.log10(low), math.log10(high)
+  return function(u) return 10 ^ (a + u * (b - a)) end
+end
+
+function MAKERS.choice(where, e)
+  local list = e.choices
+  if type(list) ~= 'table' or #list == 0 then error(('%s.choices is %s; give a list of at least one'):format(where,
+    check.show(list)), 0) end
+  local n, w = #list, e.weights
+  if w == nil then return function(u) return list[math.min(math.floor(u * n), n - 1) + 1] end end
+  if type(w) ~= 'table' or #w ~= n then error(('%s.weights has %s entries for %d choices'):format(where,
+    type(w) == 'table' and #w or 'no', n), 0) end
+  local sum = 0
+  for _, v in ipairs(w) do
+    if not is_number(v) or v < 0 then error(('%s.weights holds %s; weights are numbers from 0'):format(where,
+      check.show(v)), 0) end
+    sum = sum + v
+  end
+  if math.abs(sum - 1) > 1e-6 then error(('%s.weights sum to %g; they must sum to 1'):format(where, sum), 0) end
+  return function(u)
+    local c = 0
+    for i = 1, n do
+      c = c + w[i]
+      if c > u then return list[i] end
+    end
+    return list[n]
+  end
+end
+
+function MAKERS.boolean() return function(u) return u > 0.5 end end
+
+--- The map of one entry, its keys checked.
+local function maker(where, e)
+  if type(e) ~= 'table' or e[1] ~= nil then error(('%s is %s; it must hold type and bounds or choices'):format(where,
+    check.show(e)), 0) end
+  if not KEYS[e.type] then
+    local near = type(e.type) == 'string' and check.nearest(e.type, KINDS)
+    error(('%s.type is %s; choose %s%s'):format(where, check.show(e.type), table.concat(KINDS, ', '),
+      near and (' (did you mean %s?)'):format(near) or ''), 0)
+  end
+  for k in pairs(e) do
+    if not KEYS[e.type][k] then
+      local near = check.nearest(tostring(k), sorted(KEYS[e.type]))
+      error(('there is no key %s.%s for type %s%s'):format(where, k, e.type, near
+        and (' (did you mean %s?)'):format(near) or ''), 0)
+    end
+  end
+  return MAKERS[e.type]
+end
+
+---@class rollout.Space
+---@field dims table[] { name, section, map } in the order of the coordinates
+
+--- The space that a section `parameter_space` describes; order: { section = names in the order of the file }.
+---@param tree table
+---@param order table
+---@return rollout.Space
+function M.new(tree, order)
+  local dims = {}
+  for _, section in ipairs(M.SECTIONS) do
+    local entries = tree[section]
+    if entries ~= nil and entries ~= mc.json.null then
+      for _, name in ipairs(order[section]) do
+        local where = ('parameter_space.%s.%s'):format(section, name)
+        local e = entries[name]
+        local make = maker(where, e)
+        if make then dims[#dims + 1] = { name = name, section = section, map = make(where, e) }
+        else
+          if type(e.length) ~= 'number' or e.length < 1 or e.length % 1 ~= 0 then
+            error(('%s.length is %s; give a whole number from 1'):format(where, check.show(e.length)), 0) end
+          if e.element_type == 'array' or not KEYS[e.element_type] then
+            error(('%s.element_type is %s; choose integer, continuous, choice, boolean'):format(where,
+            check.show(e.element_type)), 0) end
+          local map = MAKERS[e.element_type](where, e)
+          for k = 1, e.length do dims[#dims + 1] = { name = ('%s[%d]'):format(name, k), section = section, map = map,
+            element = { name, k } } end
+        end
+      end
+    end
+  end
+  if #dims == 0 then error('parameter_space holds no parameter', 0) end
+  return { dims = dims }
+end
+
+--- Names of the coordinates, in order.
+function M.names(space)
+  local out = {}
+  for i, d in ipairs(space.dims) do out[i] = d.section .. '.' .. d.name end
+  return out
+end
+
+--- The values that a point stands for: { section = { name = value } }.
+---@param space rollout.Space
+---@param u number[] coordinates between 0 and 1
+---@return table
+function M.values(space, u)
+  if #u ~= #space.dims then error(('rollout.space: the point has %d coordinates, the space %d'):format(#u,
+    #space.dims), 2) end
+  local out = {}
+  for _, s in ipairs(M.SECTIONS) do out[s] = {} end
+  for i, d in ipairs(space.dims) do
+    local v = d.map(u[i])
+    if d.element then
+      local list = out[d.section][d.element[1]] or {}
+      list[d.element[2]] = v
+      out[d.section][d.element[1]] = list
+    else out[d.section][d.name] = v end
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,208 @@
+-- store.lua - rows on their way to one HDF5 file: part files while the work goes on, merged at the end.
+--
+-- A part holds the rows of a batch and appears by rename, so a kill leaves whole parts; --resume goes on with them. The
+-- layout of the merged file is that of the reference (specification of rollouts, 1.5), with status and bad_step beside
+-- it.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local file = require 'mascon.base.file'
+local host = require 'mascon.host'
+local error = check.error
+local M = {}
+
+--- Folder of the parts of an output.
+function M.folder(path) return path .. '.parts' end
+
+local function part_name(path, first, last) return ('%s/rows-%08d-%08d.h5'):format(M.folder(path), first, last) end
+
+--- Parts that are there, by their first row: { { path, first, last } ... }.
+function M.parts(path)
+  local out = {}
+  for _, name in ipairs(file.exists(M.folder(path)) and host.list(M.folder(path)) or {}) do
+    local a, b = name:match '^rows%-(%d+)%-(%d+)%.h5$'
+    if a then out[#out + 1] = { path = M.folder(path) .. '/' .. name, first = tonumber(a), last = tonumber(b) } end
+  end
+  table.sort(out, function(x, y) return x.first < y.first end)
+  return out
+end
+
+--- Which configuration and program the parts belong to: a hash in the folder.
+local function mark(path) return M.folder(path) .. '/config.sha256' end
+
+--- Makes the folder, or checks that the parts in it belong to this configuration.
+function M.begin(path, hash, resume)
+  local ok, why = file.make_folder(M.folder(path))
+  if not ok then error('rollout: ' .. why, 0) end
+  local have = file.read(mark(path))
+  if have and resume then
+    if have ~= hash then
+      error(('rollout: %s holds rows of another configuration; finish with that one, or remove the folder'):format(
+        M.folder(path)), 0)
+    end
+    return
+  end
+  for _, p in ipairs(M.parts(path)) do os.remove(p.path) end
+  local done, trouble = file.write(mark(path), hash)
+  if not done then error('rollout: ' .. trouble, 0) end
+end
+
+--- Writes the rows of a batch: lists of tensors and texts as generate.batch gives them.
+function M.put(path, batch)
+  local tree = { params = batch.params, inputs = batch.inputs, ic_types = batch.ic_types, policies = batch.policies,
+    regimes = batch.regimes, grid = batch.grid,
+    status = batch.status, bad_step = batch.bad_step, seconds = batch.seconds, temporal = batch.temporal,
+      summary = batch.summary, aggregated = batch.aggregated, outputs = batch.outputs }
+  mc.save(part_name(path, batch.first, batch.last), tree)
+end
+
+--- Rows of a list of parts in order, one dataset at a time: next() for Writer:rows.
+local function reader(parts, name)
+  local i = 0
+  return function()
+    i = i + 1
+    local f = mc.open(parts[i].path)
+    local d = f:dataset(name)
+    local t = d:read()
+    f:close()
+    return t
+  end
+end
+
+local function texts(parts, name)
+  local out = {}
+  for _, p in ipairs(parts) do
+    local f = mc.open(p.path)
+    local list = f:get(name)
+    f:close()
+    for _, v in ipairs(type(list) == 'table' and list or { list }) do out[#out + 1] = v end
+  end
+  return out
+end
+
+local function shape_of(parts, name)
+  local f = mc.open(parts[1].path)
+  local s, dtype
+  if f:has(name) then
+    local d = f:dataset(name)
+    s, dtype = d.shape, d.dtype
+  end
+  f:close()
+  return s, dtype
+end
+
+--- Merges parts into the file, which appears whole. about: attributes and the plan of datasets.
+---@param path string
+---@param about table { first, last, metadata, features, temporal, summary, chunk, level, trajectories, registry ... }
+function M.merge(path, about)
+  local parts, expect = M.parts(path), about.first
+  for _, p in ipairs(parts) do
+    if p.first ~= expect then error(('rollout: rows %d to %d are not there yet; run with --resume'):format(expect,
+      p.first - 1), 0) end
+    expect = p.last + 1
+  end
+  if expect ~= about.last + 1 then error(('rollout: rows %d to %d are not there yet; run with --resume'):format(expect,
+    about.last), 0) end
+  M.combine(path, parts, about)
+  for _, p in ipairs(parts) do os.remove(p.path) end
+  os.remove(mark(path))
+  os.remove(M.folder(path))
+end
+
+-- name in a part, place in the file, axes of a chunk: 0 the row chunk, -1 the whole axis, other numbers at most that
+local PLAN = {
+  { 'params', '/parameters/params', { 0, -1 } }, { 'inputs', '/inputs/fields', { 0, -1, -1, -1 } }, { 'grid',
+    '/metadata/grid_sizes', { 0 } },
+  { 'status', '/metadata/status', { 0, -1 } }, { 'bad_step', '/metadata/bad_step', { 0, -1 } }, { 'temporal',
+    '/features/temporal/features', { 0, -1, -1 } },
+  { 'summary', '/features/summary/per_trajectory/features', { 0, -1, -1 } }, { 'aggregated',
+    '/features/summary/aggregated/features', { 0, -1 } },
+  { 'seconds', '/features/summary/aggregated/metadata/extraction_time', { 0 } },
+}
+
+local function chunk_of(rule, shape, rows)
+  local out = {}
+  for k, r in ipairs(rule) do out[k] = r == 0 and math.min(rows, shape[1]) or r == -1 and shape[k] or math.min(r,
+    shape[k]) end
+  return out
+end
+
+--- Writes a file from parts (or from whole files, which have its names); groups and attributes as the reference has
+--- them.
+function M.combine(path, parts, about, whole)
+  local w = require('mascon.io.hdf5').create(path)
+  local n = about.last - about.first + 1
+  local function dataset(name, place, rule)
+    local from = whole and place or name
+    local s, dtype = shape_of(parts, from)
+    if not s then return end
+    s[1] = n
+    w:rows(place, s, reader(parts, from), { dtype = dtype, chunk = chunk_of(rule, s, about.chunk),
+      level = about.level })
+  end
+  w:group '/parameters'
+  w:group '/inputs'
+  w:group '/outputs'
+  w:group '/metadata'
+  if about.temporal or about.summary then w:group '/features' end
+  if about.temporal then w:group '/features/temporal' end
+  if about.summary then
+    for _, g in ipairs { '/features/summary', '/features/summary/per_trajectory', '/features/summary/aggregated',
+      '/features/summary/aggregated/metadata' } do w:group(g) end
+  end
+  for _, p in ipairs(PLAN) do if about.summary or p[1] ~= 'seconds' then dataset(unpack(p)) end end
+  dataset('outputs', '/outputs/fields', about.steps > 1 and { 1, 1, 32, -1, -1, -1 } or { 1, 1, -1, -1, -1 })
+  for name, place in pairs { ic_types = 'ic_types', policies = 'evolution_policies',
+    regimes = 'noise_regimes' } do w:put('/metadata/' .. place, texts(parts, whole
+    and '/metadata/' .. place or name)) end
+  w:attributes('/metadata', about.metadata)
+  w:attributes('/parameters/params', { names = about.names })
+  if not about.trajectories then w:attributes('/outputs', { feature_only_mode = true }) end
+  if about.features then w:attributes('/features', about.features) end
+  if about.summary then w:attributes('/features/summary', about.summary) end
+  w:close()
+end
+
+--- Joins files of shards, in the order of their rows, into one.
+---@param paths string[]
+---@param out string
+---@param overwrite? boolean
+---@return string out
+function M.join(paths, out, overwrite)
+  if file.exists(out) and not overwrite then
+    error(('rollout: %s is there already; use --overwrite or another --output'):format(out), 0) end
+  local list, hash = {}, nil
+  for _, p in ipairs(paths) do
+    local f = mc.open(p)
+    local a = f:group('/metadata').attributes
+    local first, n = a.first_row, f:dataset('/parameters/params').shape[1]
+    f:close()
+    if not first or not a.config then error(('rollout: %s is no data set of this program'):format(p), 0) end
+    local config = a.config:gsub('"output_path":"[^"]*"', '')
+    if hash and hash ~= config then error(('rollout: %s belongs to another configuration than %s'):format(p, paths[1]),
+      0) end
+    hash = config
+    list[#list + 1] = { path = p, first = first, last = first + n - 1, attributes = a }
+  end
+  table.sort(list, function(a, b) return a.first < b.first end)
+  for k = 2, #list do
+    if list[k].first ~= list[k - 1].last + 1 then
+      error(('rollout: rows %d to %d are missing or there twice'):format(list[k - 1].last + 1, list[k].first - 1),
+      0) end
+  end
+  local a = list[1].attributes
+  a.num_parameter_sets = list[#list].last - list[1].first + 1
+  local f = mc.open(list[1].path)
+  local chunk = f:dataset('/parameters/params').chunk[1]
+  local about = { first = list[1].first, last = list[#list].last, chunk = chunk,
+    level = f:dataset('/parameters/params').compression and 4 or 0, metadata = a,
+    names = f:dataset('/parameters/params').attributes.names, steps = f:has '/features/temporal/features'
+      and f:dataset('/features/temporal/features').shape[2] or 2,
+    trajectories = f:has '/outputs/fields', temporal = f:has '/features/temporal',
+      features = f:has '/features' and f:group('/features').attributes or nil,
+    summary = f:has '/features/summary' and f:group('/features/summary').attributes or nil }
+  f:close()
+  M.combine(out, list, about, true)
+  return out
+end
+
+return M

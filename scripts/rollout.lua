@@ -1,0 +1,123 @@
+-- rollout.lua - spaces of neural operators to data sets of features: sampled, rolled out, reduced, written.
+--
+-- usage: mascon scripts/rollout.lua COMMAND [FILE] [options]; --help lists them. generate writes one HDF5 file; a run
+-- that was stopped goes on with --resume.
+local mc = require 'mascon'
+local rollout = mc.rollout
+
+local COMMANDS = { 'generate', 'info', 'validate', 'extract-features', 'bench', 'view', 'merge' }
+local o = mc.args.parse(arg, {
+  name = 'rollout',
+    positional = 64,
+  usage = 'usage: mascon scripts/rollout.lua ' .. table.concat(COMMANDS, '|') .. ' [FILE...] [options]',
+  about = 'Samples neural operators from a space (YAML), rolls each out in time, writes features as HDF5.',
+  options = {
+    { 'config', 'string', 'configuration of generate and bench, .yaml or .json', value = 'FILE' }, { 'dataset',
+      'string', 'data set of the other commands', value = 'FILE' },
+    { 'output', 'string', 'file to write, instead of dataset.output_path', value = 'FILE' }, { 'set', 'list',
+      'keys of the configuration by their whole paths', value = 'KEY=VALUE,...' },
+    { 'device', { 'cpu' }, 'where it is computed' }, { 'total_samples', 'integer', 'operators' }, { 'batch_size',
+      'integer', 'operators per part file' },
+    { 'num_realizations', 'integer', 'realisations of each' }, { 'seed', 'integer', 'seed of everything random' },
+      { 'rows', 'string', 'rows of a shard, from 0', value = 'FIRST:LAST' },
+    { 'resume', 'flag', 'go on where an earlier run stopped' }, { 'overwrite', 'flag', 'replace the output' },
+      { 'dry_run', 'flag', 'check, count the work, write nothing' },
+    { 'row', 'integer', 'row for view and extract-features', default = 0 }, { 'threads', 'integer',
+      'worker threads (all cores); results do not depend on it' }, { 'verbose', 'flag', 'more words' },
+    { 'quiet', 'flag', 'no progress' },
+  },
+})
+
+local function settings()
+  local set = {}
+  for _, pair in ipairs(o.set or {}) do
+    local k, v = pair:match '^([%w_.]+)=(.*)$'
+    if not k then error(('--set %s: give KEY=VALUE'):format(pair), 0) end
+    set[k] = v -- read as YAML
+  end
+  set['sampling.total_samples'], set['sampling.batch_size'] = o.total_samples or set['sampling.total_samples'],
+    o.batch_size or set['sampling.batch_size']
+  set['simulation.num_realizations'], set['sampling.sobol.seed'] = o.num_realizations
+    or set['simulation.num_realizations'], o.seed or set['sampling.sobol.seed']
+  set['simulation.device'] = o.device or set['simulation.device']
+  return set
+end
+
+local function configuration()
+  local path = o.config or o[2]
+  if not path then error('give a configuration with --config FILE', 0) end
+  local c = rollout.config.load(path, { set = settings() })
+  for _, note in ipairs(c.notes) do print('note: ' .. note) end
+  if o.verbose then for _, key in ipairs(c.unused) do print('no effect here: ' .. key) end end
+  return c
+end
+
+local function dataset()
+  local path = o.dataset or o[2]
+  if not path then error('give a data set with --dataset FILE', 0) end
+  return path
+end
+
+local run = {}
+
+function run.generate()
+  local c = configuration()
+  local n = c.sampling.total_samples
+  local first, last = 0, n - 1
+  if o.rows then
+    local a, b = o.rows:match '^(%d+):(%d+)$'
+    if not a then error(('--rows %s: give FIRST:LAST, from 0'):format(o.rows), 0) end
+    first, last = tonumber(a), tonumber(b)
+  end
+  if o.dry_run or mc.manifest.planning() then
+    for _, line in ipairs(rollout.report.plan(c, first, last)) do print(line) end
+    return
+  end
+  local r = rollout.generate.run(c, { out = o.output, resume = o.resume, overwrite = o.overwrite, first = first,
+    last = last, quiet = o.quiet })
+  for _, line in ipairs(rollout.report.quality(r.quality)) do print(line) end
+  if r.complete then print(r.path .. ' is complete already') return end
+  print(('%d operators, %d failed realisations, %s: %s'):format(r.rows, r.failed, mc.text.duration(r.seconds), r.path))
+  print('report: ' .. rollout.report.write(r.path))
+end
+
+function run.info()
+  for _, line in ipairs(rollout.check.info(dataset(), o.verbose)) do print(line) end
+end
+
+function run.validate()
+  local ok, lines = rollout.check.validate(dataset())
+  for _, line in ipairs(lines) do print(line) end
+  if not ok then os.exit(1) end
+end
+
+run['extract-features'] = function()
+  local row = rollout.check.replay(dataset(), o.row)
+  local out = o.output or ('row-%d.npz'):format(o.row)
+  mc.save(out, { temporal = row.temporal, per_trajectory = row.summary, aggregated = row.aggregated })
+  print('wrote ' .. out)
+end
+
+function run.view() print('wrote ' .. table.concat(rollout.view.row(dataset(), o.row, o.output), '  ')) end
+
+function run.merge()
+  local files = {}
+  for i = 2, #o do files[#files + 1] = o[i] end
+  if #files == 0 or not o.output then error('give the files of the shards and --output FILE', 0) end
+  print('wrote ' .. rollout.store.join(files, o.output, o.overwrite))
+end
+
+function run.bench()
+  rollout.report.bench(configuration(), print)
+end
+
+mc.args.run('rollout', function()
+  local command = o[1]
+  if not run[command or ''] then
+    error(('%s; the commands are %s'):format(command and ('%q is no command'):format(command)
+      or 'a command is missing', table.concat(COMMANDS, ', ')), 0)
+  end
+  if command ~= 'merge' and #o > 2 then error(('%q is one argument too many'):format(o[3]), 0) end
+  if o.threads then mc.set_num_threads(o.threads) end
+  run[command]()
+end)

@@ -1,0 +1,169 @@
+-- rollout_run_spec.lua - a whole run of rollouts: configuration, resume after kills, shards, replay, bad input.
+local mc = require 'mascon'
+local host = require 'mascon.host'
+
+local PROGRAM = os.getenv 'MASCON' or host.exe
+local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
+
+local CONFIG = [[
+version: "1.0"
+metadata: { name: small, purpose: a test }
+parameter_space:
+  architecture:
+    num_layers: { type: integer, bounds: [2, 4] }
+    base_channels: { type: integer, bounds: [4, 6] }
+    kernel_size: { type: choice, choices: [3, 5] }
+  stochastic:
+    noise_scale: { type: continuous, bounds: [0.00001, 1.0], log_scale: true }
+    spatial_correlation: { type: continuous, bounds: [0.0, 0.3] }
+  operator:
+    grid_size: { type: choice, choices: [8, 16] }
+  evolution:
+    update_policy: { type: choice, choices: [residual, convex], weights: [0.75, 0.25] }
+sampling: { total_samples: 8, batch_size: 2, sobol: { seed: 7 } }
+simulation:
+  num_realizations: 2
+  num_timesteps: 6
+  input_generation:
+    method: sampled
+    ic_type_weights: { structured: 0.5, gaussian_random_field_v1: 0.5 }
+    gaussian_random_field_v1: { length_scale: 0.05, variance: 1.0 }
+dataset: { output_path: OUT, storage: { chunk_size: 3 } }
+]]
+
+local folder
+local function path(name) return folder .. '/' .. name end
+local function write(name, text)
+  local f = assert(io.open(path(name), 'wb'))
+  f:write(text)
+  f:close()
+  return path(name)
+end
+local function script(args)
+  local pipe = io.popen(('MASCON_PROGRESS=0 %s scripts/rollout.lua %s 2>&1; echo "<$?>"'):format(quote(PROGRAM), args))
+  local text = pipe:read '*a'
+  pipe:close()
+  local out, status = text:match '^(.*)<(%d+)>\n$'
+  return out, tonumber(status)
+end
+local DATA = { '/parameters/params', '/inputs/fields', '/features/temporal/features',
+  '/features/summary/per_trajectory/features', '/metadata/status',
+  '/metadata/bad_step', '/features/summary/aggregated/features' }
+-- NaN is equal to NaN here: the bits are compared
+local function same(a, b)
+  local A, B = mc.open(a), mc.open(b)
+  for _, name in ipairs(DATA) do
+    local x, y = A:dataset(name):read(), B:dataset(name):read()
+    assert.equal(mc.manifest.hash(x), mc.manifest.hash(y), name)
+  end
+  assert.same(A:get '/metadata/ic_types', B:get '/metadata/ic_types')
+  A:close()
+  B:close()
+end
+
+describe('rollout, a run', function()
+  setup(function()
+    folder = os.tmpname()
+    os.remove(folder)
+    os.execute('mkdir ' .. quote(folder))
+    write('c.yaml', (CONFIG:gsub('OUT', function() return path 'a.h5' end)))
+  end)
+  teardown(function() os.execute('rm -rf ' .. quote(folder)) end)
+
+  it('gives the same rows for any batch, any shard, and after kills; the file is what it should be', function()
+    if not host.list(host.plugindir or '') and not pcall(mc.save, path 'probe.h5',
+      { a = 1 }) then return pending 'no HDF5 here' end
+    local out, status = script('generate --config ' .. quote(path 'c.yaml'))
+    assert.equal(0, status, out)
+    assert.matches('8 operators, %d+ failed realisations', out)
+    assert.matches('a%.html', out)
+    out, status = script('generate --config ' .. quote(path 'c.yaml'))
+    assert.equal(1, status)
+    assert.matches('is there already; use %-%-overwrite, %-%-resume', out)
+    out, status = script(('generate --config %s --batch-size 8 --threads 1 --output %s'):format(quote(path 'c.yaml'),
+      quote(path 'b.h5')))
+    assert.equal(0, status, out)
+    same(path 'a.h5', path 'b.h5')
+    for k, rows in ipairs { '0:2', '3:7' } do
+      out, status = script(('generate --config %s --rows %s --output %s'):format(quote(path 'c.yaml'), rows,
+        quote(path('s' .. k .. '.h5'))))
+      assert.equal(0, status, out)
+    end
+    out, status = script(('merge %s %s --output %s'):format(quote(path 's2.h5'), quote(path 's1.h5'),
+      quote(path 'm.h5')))
+    assert.equal(0, status, out)
+    same(path 'a.h5', path 'm.h5')
+    -- killed at some moment, as often as it takes
+    local killed = path 'k.h5'
+    for k = 1, 12 do
+      local line = 'generate --config %s --resume --output %s & sleep 0.%d; kill -9 $!; wait $! 2>/dev/null; true'
+      script(line:format(quote(path 'c.yaml'), quote(killed), 2 + k % 7))
+      local f = io.open(killed)
+      if f then
+        f:close()
+        break
+      end
+    end
+    out, status = script(('generate --config %s --resume --output %s'):format(quote(path 'c.yaml'), quote(killed)))
+    assert.equal(0, status, out)
+    same(path 'a.h5', killed)
+    out, status = script('validate ' .. quote(path 'a.h5'))
+    assert.equal(0, status, out)
+    assert.is_nil(out:find 'FAIL')
+    out = script('info ' .. quote(path 'a.h5'))
+    assert.matches('/features/summary/aggregated/features%s+f32 8 x 330', out)
+    assert.matches('/features/temporal/features%s+f32 8 x 6 x 63', out)
+    local row = mc.rollout.check.replay(path 'a.h5', 5)
+    local f = mc.open(path 'a.h5')
+    assert.equal(mc.manifest.hash(f:dataset '/features/summary/aggregated/features':read { 6 }),
+      mc.manifest.hash(row.aggregated))
+    f:close()
+    out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'v.svg')))
+    assert.equal(0, status, out)
+    assert.is_truthy(io.open(path 'v.svg'))
+    out, status = script('bench --total-samples 2 --config ' .. quote(path 'c.yaml'))
+    assert.equal(0, status, out)
+    assert.matches('L%d b%d k%d gelu', out)
+    mc.rollout.features.forget()
+  end)
+
+  it('refuses what it cannot do, by key, value and range', function()
+    local function fails(change, by, words)
+      local text = CONFIG:gsub('OUT', function() return path 'x.h5' end):gsub(change, by, 1)
+      local name = write('bad.yaml', text)
+      local out, status = script('generate --config ' .. quote(name))
+      assert.equal(1, status, out)
+      assert.is_truthy(out:find(words, 1, true), out)
+      assert.is_nil(io.open(path 'x.h5'))
+    end
+    fails('num_realizations', 'num_realisations',
+      'there is no key simulation.num_realisations (did you mean num_realizations?)')
+    fails('num_timesteps: 6', 'num_timesteps: 0', 'simulation.num_timesteps is 0; it must be from 1 to 10000')
+    fails('total_samples: 8', 'total_samples: 9', 'which sampling.batch_size 2 does not divide')
+    fails('%[3, 5%]', '[3, 4]', 'kernel_size is 4; an even kernel')
+    fails('weights: %[0.75, 0.25%]', 'weights: [0.75, 0.5]', 'weights sum to 1.25')
+    fails('bounds: %[0.00001', 'bounds: [0', 'a logarithmic scale begins above 0')
+    fails('residual, convex', 'residual, convexe',
+      "update_policy is 'convexe'; choose autoregressive, residual, convex")
+    fails('  num_timesteps', '\tnum_timesteps', 'bad.yaml')
+    fails('base_channels', 'base_chanels',
+      'there is no parameter architecture.base_chanels (did you mean base_channels?)')
+    fails('metadata: {[^}]*}', 'metadata: {}', 'metadata.name is missing')
+    fails('simulation:', 'simulation:\n  alpha: 1.0', 'simulation.alpha is 1; it must be from 0 and below 1')
+    local out, status = script 'generate --config no-such.yaml'
+    assert.equal(1, status)
+    assert.matches('no%-such%.yaml', out)
+    out, status = script('info ' .. quote(write('not.h5', 'text')))
+    assert.equal(1, status)
+    assert.matches('cannot be read', out)
+  end)
+
+  it('takes own fields and own features', function()
+    local c = mc.rollout.config.load(path 'c.yaml', { set = { ['sampling.total_samples'] = 2 } })
+    mc.rollout.features.register('mine', { 'last_max' }, function(states) return states[{ -1 }]:max():reshape(1) end)
+    local row = mc.rollout.generate.row(c, 1, mc.rollout.sampling.points(c, 2, 2)[1]:totable(), { states = true })
+    mc.rollout.features.forget()
+    assert.equal(111, row.summary.shape[2])
+    assert.equal(row.states[{ 1, -1 }]:max():item(), row.summary[{ 1, 111 }]:item())
+  end)
+end)
