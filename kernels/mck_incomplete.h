@@ -271,7 +271,7 @@ MC_INLINE double mck_beta_fraction_f64(double a, double b, mck_pair x, mck_pair 
     return 1.0 / f;
 }
 
-#define MCK_BETA_LARGE 1e15 /* both parameters from here: the normal limit serves, its error is of order 1 / n */
+#define MCK_BETA_LARGE 1e15 /* from here on both sides the normal limit serves: error 1 / n */
 
 /* I_x(a, b) for large a and b, or its complement: the error function of the exponent itself, and
  * the
@@ -286,8 +286,10 @@ MC_INLINE double mck_beta_normal_f64(double a, double b, mck_pair u0, mck_pair u
     const double u = d / p, v = -d / q;
     const double left = fabs(u) < 0.5 ? mck_log1pmx_f64(d, p) : log1p(u) - u;
     const double right = fabs(v) < 0.5 ? mck_log1pmx_f64(-d, q) : log1p(v) - v;
-    const double half = -(a * left + b * right), z = sqrt(half > 0 ? half : 0.0); /* of a normal variable, over root 2 */
-    const double n = p + q, skew = (q - p) / n / (3.0 * sqrt(p / n * q)) * sqrt(scale); /* (b - a) / (3 sqrt(n a b)) */
+    const double half = -(a * left + b * right);
+    const double z = sqrt(half > 0 ? half : 0.0); /* of a normal variable, over root 2 */
+    const double n = p + q; /* below: (b - a) / (3 sqrt(n a b)) */
+    const double skew = (q - p) / n / (3.0 * sqrt(p / n * q)) * sqrt(scale);
     const double rest = exp(-half) * skew / sqrt(2.0 * MCK_PI), side = d < 0 ? -z : z;
     return upper ? 0.5 * mck_erfc_f64(side) - rest : 0.5 * mck_erfc_f64(-side) + rest;
 }
