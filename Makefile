@@ -208,6 +208,11 @@ $(B)/tests/rules.mk: tests/c/build.sh $(wildcard tests/c/*.c tests/fuzz/*.c)
 soak: all
 	@SEED=$(SEED) tests/soak/run.sh $(B) 100 $(or $(SECONDS),3600) $(JOBS_OF_SOAK)
 
+# make array-api SUITE=DIR  the public test suite of the Python array API (a checkout with its submodule) over the bridge of tests/array_api
+.PHONY: array-api
+array-api: all
+	@tests/array_api/run.sh $(B) "$(SUITE)" $(or $(EXAMPLES),20) $(ONLY)
+
 # make test-bare the specs without any optional plug-in: what needs one names its package, and is skipped
 .PHONY: test-bare
 test-bare: all

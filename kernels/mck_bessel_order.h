@@ -5,16 +5,17 @@
  * evaluation of the ordinary Bessel function of the second kind, 1976; of the modified one, 1975),
  * else continued fractions for J'/J (DLMF 10.10, 3.10) and the Hankel function (Steed's method,
  * Coulomb wave functions with continued fractions, 1974; for K 10.33 by the same means) with
- * recurrence in the order; Hankel's expansion for large x (10.17, 10.40); Debye's for large order
- * (10.19, 10.41). Time grows like the order's cube root where order and argument meet, and stays
- * constant elsewhere. */
+ * recurrence in the order; Hankel's expansion for large x (10.17, 10.40); for large order Debye's
+ * (10.19, 10.41) and, where order and argument meet, Olver's uniform one (10.20). */
 #ifndef MCK_BESSEL_ORDER_H
 #define MCK_BESSEL_ORDER_H
 
 #include "mck_bessel.h"
+#include "mck_bessel_phase.h"
 
 enum { MCK_BESSEL_STEPS = 100000 };
-#define MCK_BESSEL_ORDER_LIMIT 1e7 /* orders past this, where x is within a few thousandths of them: NaN */
+#define MCK_BESSEL_LARGE 100.0 /* from here the uniform expansion serves near the turning point */
+#define MCK_BESSEL_PHASE 1e18 /* phases past this have no digit left: NaN */
 
 typedef struct mck_two { double a, b; } mck_two; /* J and Y, or I and K */
 
@@ -74,19 +75,23 @@ MC_INLINE mck_two mck_hankel_order(double v, double x)
 }
 
 /* Debye's expansions away from the turning point: DLMF 10.19.3 and 10.19.6. */
-MC_INLINE mck_two mck_debye_order(double v, double x)
+MC_INLINE mck_two mck_debye_order(double v, mck_pair w, double t, double y)
 {
-    const double d = (v - x) * (v + x);
     double even, odd;
-    if (d > 0) {
-        const double r = sqrt(d), t = r / v, alpha = log((v + r) / x), e = r - v * alpha;
+    if (y > 0) {
         mck_debye_sums(v, 1.0 / t, 0, &even, &odd);
-        const double f = sqrt(2.0 * MCK_PI * r);
-        return (mck_two){exp(e) / f * (even + odd), -2.0 * exp(-e) / f * (even - odd)};
+        if (w.hi > 800.0)
+            return (mck_two){0.0, -MCK_INF_F64};
+        const double f = sqrt(2.0 * MCK_PI * v * t);
+        const double e = exp(-w.hi) * (1.0 - w.lo), g = exp(w.hi) * (1.0 + w.lo);
+        return (mck_two){e / f * (even + odd), -2.0 * g / f * (even - odd)};
     }
-    const double r = sqrt(-d), t = r / v, beta = atan(t), phase = r - v * beta - 0.25 * MCK_PI;
+    if (!(w.hi < MCK_BESSEL_PHASE))
+        return (mck_two){MCK_NAN_F64, MCK_NAN_F64};
     mck_debye_sums(v, 1.0 / t, 1, &even, &odd);
-    const double f = sqrt(2.0 / (MCK_PI * r)), s = sin(phase), c = cos(phase);
+    const double f = sqrt(1.0 / (MCK_PI * v * t)), s0 = sin(w.hi), c0 = cos(w.hi);
+    const double sl = sin(w.lo), cl = cos(w.lo), s1 = s0 * cl + c0 * sl, c1 = c0 * cl - s0 * sl;
+    const double s = s1 - c1, c = c1 + s1; /* of w - pi / 4, times the root of 2 */
     return (mck_two){f * (MC_PRODUCT(even, c) + MC_PRODUCT(odd, s)), f * (MC_PRODUCT(even, s) - MC_PRODUCT(odd, c))};
 }
 
@@ -166,24 +171,16 @@ MC_INLINE mck_two mck_hankel_fraction(double m, double x)
     return (mck_two){p, q};
 }
 
-/* J and Y at order v >= 0, x > 0. Below the turning point both come up from an order m in [-1/2, 1/2], where that recurrence is stable;
+/* J and Y at order v >= 0, x > 0 by recurrence. Below the turning point both come up from an order
+ * m in [-1/2, 1/2], where that recurrence is stable;
  * past it Y still does, and J follows from the continued fraction and the Wronskian (DLMF 10.5.2). */
-MCK_HEAVY mck_two mck_jy(double v, double x)
+MCK_HEAVY mck_two mck_jy_recurrence(double v, double x)
 {
-    if (x > 25.0 && x > 0.5 * v * v)
-        return mck_hankel_order(v, x);
-    if (v > 50.0) {
-        const double t = sqrt(fabs((v - x) * (v + x))) / v;
-        if (v * t * t * t > 130.0 || t > 50.0)
-            return mck_debye_order(v, x);
-    }
-    if (v > MCK_BESSEL_ORDER_LIMIT)
-        return (mck_two){MCK_NAN_F64, MCK_NAN_F64};
     const int n = (int)(v + 0.5), up = v <= x;
     const double m = v - n, xi = 1.0 / x;
     mck_two j = {0, 0}, y;
     int sign;
-    if (x > 25.0) {
+    if (x > 20.0) {
         const mck_two h0 = mck_hankel_order(fabs(m), x), h1 = mck_hankel_order(m + 1.0, x);
         j = (mck_two){h0.a, h1.a};
         y = (mck_two){h0.b, h1.b};
@@ -217,6 +214,65 @@ MCK_HEAVY mck_two mck_jy(double v, double x)
         j.a = y.a > -MCK_INF_F64 && y.b > -MCK_INF_F64 ? MCK_2_PI * xi / ((v * xi - h) * y.a - y.b) : 0.0;
     }
     return (mck_two){j.a, y.a > -MCK_INF_F64 ? y.a : -MCK_INF_F64};
+}
+
+MCK_HEAVY mck_two mck_ik_recurrence(double v, double x, int scaled);
+
+/* The uniform expansion by Airy functions, DLMF 10.20.4 and 10.20.5, with these as Bessel functions
+ * of orders 1/3 and 2/3 (9.6.2 to 9.6.9) of w itself. */
+MC_INLINE mck_two mck_turning_order(double v, mck_pair w, double t, double y)
+{
+    const double third = 1.0 / 3.0, root3 = 1.73205080756887729353, c = cbrt(v);
+    const double s = cbrt(1.5 * w.hi), a = s * s; /* |argument of the Airy functions| */
+    double ai = 0.355028053887817239, di = -0.258819403792806798; /* Ai, Ai' at 0 */
+    double bi = 0.614926627446000736, ei = 0.448288357353826359;  /* Bi, Bi' */
+    if (w.hi > 1e-30 && y > 0) {
+        const mck_two p = mck_ik_recurrence(third, w.hi, 1);
+        const mck_two q = mck_ik_recurrence(2.0 * third, w.hi, 1);
+        const double down = exp(-w.hi) * (1.0 - w.lo), up = exp(w.hi) * (1.0 + w.lo);
+        const double f = sqrt(a / 3.0);
+        ai = f * p.b / MCK_PI * down;
+        bi = f * (2.0 * p.a * up + root3 / MCK_PI * p.b * down);
+        di = -a / (MCK_PI * root3) * q.b * down;
+        ei = a / root3 * (2.0 * q.a * up + root3 / MCK_PI * q.b * down);
+    } else if (w.hi > 1e-30) {
+        const mck_two p = mck_jy_recurrence(third, w.hi), q = mck_jy_recurrence(2.0 * third, w.hi);
+        ai = 0.5 * s * (p.a - p.b / root3);
+        bi = -0.5 * s * (p.a / root3 + p.b);
+        di = 0.5 * a * (q.a + q.b / root3);
+        ei = 0.5 * a * (q.a / root3 - q.b);
+        const double ai0 = ai, bi0 = bi; /* w.lo turns the phase */
+        ai -= w.lo * di / s;
+        bi -= w.lo * ei / s;
+        di += w.lo * s * ai0;
+        ei += w.lo * s * bi0;
+    }
+    const double zeta = (y < 0 ? -a : a) / (c * c), iv = 1.0 / v, i2 = iv * iv;
+    const double ratio = /* 4 zeta / y */
+        t < 1e-4 ? 2.5198420997897463 * (1.0 + 0.4 * y) : 4.0 * fabs(zeta) / (t * t);
+    const double a2 = mck_fit_olver_a2_f64(zeta) + i2 * mck_fit_olver_a3_f64(zeta);
+    const double b2 = mck_fit_olver_b2_f64(zeta);
+    const double even = 1.0 + i2 * (mck_fit_olver_a1_f64(zeta) + i2 * a2);
+    const double b1 = mck_fit_olver_b1_f64(zeta) + i2 * b2;
+    const double odd = (mck_fit_olver_b0_f64(zeta) + i2 * b1) / (c * v);
+    const double f = sqrt(sqrt(ratio)) / c;
+    return (mck_two){f * (ai * even + di * odd), -f * (bi * even + ei * odd)};
+}
+
+/* J and Y at order v >= 0, x > 0. */
+MCK_HEAVY mck_two mck_jy(double v, double x)
+{
+    if (x > 20.0 && x > 0.5 * v * v)
+        return mck_hankel_order(v, x);
+    if (v > 50.0) {
+        double t, y;
+        const mck_pair w = mck_bessel_phase(v, x, &t, &y);
+        if (v * t * t * t > (v < MCK_BESSEL_LARGE ? 130.0 : 90.0) || t > 50.0)
+            return mck_debye_order(v, w, t, y);
+        if (v >= MCK_BESSEL_LARGE)
+            return mck_turning_order(v, w, t, y);
+    }
+    return mck_jy_recurrence(v, x);
 }
 
 /* J (want 0) or Y (want 1) for any real order and argument: reflections DLMF 10.2.2, 10.2.3 and the parity of whole orders. */
@@ -287,26 +343,10 @@ MC_INLINE double mck_times_exp(double y, double s)
     return y == 0 ? y : y * h * h;
 }
 
-/* exp(-x) I and exp(x) K for scaled, else I and K. */
-MCK_HEAVY mck_two mck_ik(double v, double x, int scaled)
+/* exp(-x) I and exp(x) K for scaled, else I and K, of small order. */
+MCK_HEAVY mck_two mck_ik_recurrence(double v, double x, int scaled)
 {
     const double up = scaled ? 0.0 : x; /* exponent that is missing in scaled functions */
-    if (v > 50.0) { /* DLMF 10.41.3, 10.41.4; the exponent r - x + v log(x / (v + r)), r^2 = v^2 + x^2, in pairs while that pays */
-        if (x > 1e150)
-            return (mck_two){mck_times_exp(1.0 / sqrt(2.0 * MCK_PI * x), up), mck_times_exp(sqrt(0.5 * MCK_PI / x), -up)};
-        const double v2 = v * v, x2 = x * x;
-        mck_pair s = mck_pair_add((mck_pair){v2, mck_prod_err_f64(v, v, v2)}, (mck_pair){x2, mck_prod_err_f64(x, x, x2)});
-        const double r = sqrt(s.hi), r2 = r * r, low = ((s.hi - r2) - mck_prod_err_f64(r, r, r2) + s.lo) / (2.0 * r), p = v / r;
-        mck_pair w = mck_pair_add((mck_pair){r, low}, (mck_pair){v, 0}), lw = mck_pair_log2(w.hi, w.lo);
-        const mck_pair d = mck_pair_add((mck_pair){r, low}, (mck_pair){up - x, 0});
-        mck_pair e = mck_pair_scale((mck_pair){MCK_LOG2E, MCK_LOG2E_LO}, d.hi);
-        e.lo += d.lo * MCK_LOG2E;
-        e = mck_pair_add(e, mck_pair_scale(mck_pair_add(mck_pair_log2(x, 0), (mck_pair){-lw.hi, -lw.lo}), v));
-        double even, odd;
-        mck_debye_sums(v, p, 0, &even, &odd);
-        const double f = 1.0 / sqrt(r);
-        return (mck_two){mck_pair_exp2(e) * f / sqrt(2.0 * MCK_PI) * (even + odd), mck_pair_exp2((mck_pair){-e.hi, -e.lo}) * f * sqrt(0.5 * MCK_PI) * (even - odd)};
-    }
     if (x > 36.0 && x > 0.5 * v * v) { /* DLMF 10.40.1, 10.40.2 */
         const double m = 4.0 * v * v;
         double term = 1.0, i = 1.0, k = 1.0;
@@ -406,6 +446,29 @@ MCK_HEAVY mck_two mck_ik(double v, double x, int scaled)
         k1 = t;
     }
     return (mck_two){mck_times_exp(iv, up), mck_times_exp(km, -up)};
+}
+
+/* exp(-x) I and exp(x) K for scaled, else I and K. */
+MCK_HEAVY mck_two mck_ik(double v, double x, int scaled)
+{
+    const double up = scaled ? 0.0 : x; /* exponent that is missing in scaled functions */
+    if (v > 50.0) { /* DLMF 10.41.3, 10.41.4; the exponent r - x + v log(x / (v + r)), r^2 = v^2 + x^2, in pairs while that pays */
+        if (x > 1e150)
+            return (mck_two){mck_times_exp(1.0 / sqrt(2.0 * MCK_PI * x), up), mck_times_exp(sqrt(0.5 * MCK_PI / x), -up)};
+        const double v2 = v * v, x2 = x * x;
+        mck_pair s = mck_pair_add((mck_pair){v2, mck_prod_err_f64(v, v, v2)}, (mck_pair){x2, mck_prod_err_f64(x, x, x2)});
+        const double r = sqrt(s.hi), r2 = r * r, low = ((s.hi - r2) - mck_prod_err_f64(r, r, r2) + s.lo) / (2.0 * r), p = v / r;
+        mck_pair w = mck_pair_add((mck_pair){r, low}, (mck_pair){v, 0}), lw = mck_pair_log2(w.hi, w.lo);
+        const mck_pair d = mck_pair_add((mck_pair){r, low}, (mck_pair){up - x, 0});
+        mck_pair e = mck_pair_scale((mck_pair){MCK_LOG2E, MCK_LOG2E_LO}, d.hi);
+        e.lo += d.lo * MCK_LOG2E;
+        e = mck_pair_add(e, mck_pair_scale(mck_pair_add(mck_pair_log2(x, 0), (mck_pair){-lw.hi, -lw.lo}), v));
+        double even, odd;
+        mck_debye_sums(v, p, 0, &even, &odd);
+        const double f = 1.0 / sqrt(r);
+        return (mck_two){mck_pair_exp2(e) * f / sqrt(2.0 * MCK_PI) * (even + odd), mck_pair_exp2((mck_pair){-e.hi, -e.lo}) * f * sqrt(0.5 * MCK_PI) * (even - odd)};
+    }
+    return mck_ik_recurrence(v, x, scaled);
 }
 
 MC_INLINE double mck_iv_any(double v, double x, int scaled)

@@ -43,6 +43,12 @@ MC_INLINE mck_pair mck_pair_scale(mck_pair a, double x)
     return (mck_pair){p, mck_prod_err_f64(a.hi, x, p) + a.lo * x};
 }
 
+MC_INLINE mck_pair mck_pair_times(mck_pair a, mck_pair b)
+{
+    const double p = a.hi * b.hi;
+    return mck_pair_sum(p, mck_prod_err_f64(a.hi, b.hi, p) + (a.hi * b.lo + a.lo * b.hi));
+}
+
 /* (a + low) / d */
 MC_INLINE mck_pair mck_pair_quotient(double a, double low, mck_pair d)
 {

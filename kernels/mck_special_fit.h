@@ -1547,6 +1547,139 @@ MC_UNUSED static const double mck_debye_f64[MCK_DEBYE_ROWS][MCK_DEBYE_ROWS] = {
     {0x1.1d47059b0d98ap14, -0x1.d8a2cb8a63829p21, 0x1.110d4e9701237p27, -0x1.0258a06e72954p31, 0x1.06c7289bb5702p34, -0x1.475491eb205f5p36, 0x1.0c20dd26c89a3p38, -0x1.2c857cd0fac0cp39, 0x1.d575cfc9e2c3ap39, -0x1.ff7885a2e2725p39, 0x1.7d7a79bfd9279p39, -0x1.73aff169e1ddbp38, 0x1.aa8a07524069bp36, -0x1.b579e01fd909fp33},
 };
 
+/* A_1 of DLMF 10.20.10 over zeta, u in [-0.5, 1.4]; 19 terms, rest 2^-45 */
+MC_INLINE double mck_fit_olver_a1_f64(double u)
+{
+    const double t = MC_MULADD(u, 0x1.0d79435e50d79p0, -0x1.e50d79435e50dp-2);
+    const double s = t * t;
+    double e = 0x1.1708cf0db9f14p-31, o = 0x1.db851708ff0fap-31;
+    e = MC_MULADD(e, s, -0x1.27f64a7b08ed5p-28);
+    o = MC_MULADD(o, s, -0x1.d00577b29436fp-27);
+    e = MC_MULADD(e, s, 0x1.28d266161a9fep-27);
+    o = MC_MULADD(o, s, 0x1.c2ed8d3ccfc1p-24);
+    e = MC_MULADD(e, s, 0x1.1d583ac03207cp-23);
+    o = MC_MULADD(o, s, -0x1.d4f9a1be364dep-22);
+    e = MC_MULADD(e, s, -0x1.bc0b068ee88ddp-20);
+    o = MC_MULADD(o, s, -0x1.068e7b9e5c21dp-22);
+    e = MC_MULADD(e, s, 0x1.4b6b89cf45c58p-17);
+    o = MC_MULADD(o, s, 0x1.3feac152d121bp-16);
+    e = MC_MULADD(e, s, -0x1.acb13980e5783p-16);
+    o = MC_MULADD(o, s, -0x1.434895b0964a9p-13);
+    e = MC_MULADD(e, s, -0x1.e336a5a558c44p-14);
+    o = MC_MULADD(o, s, 0x1.49dcaabebdb48p-11);
+    e = MC_MULADD(e, s, 0x1.95fbbd86e7acp-10);
+    o = MC_MULADD(o, s, -0x1.7b5634969456bp-12);
+    e = MC_MULADD(e, s, -0x1.40baae4be22fep-8);
+    return MC_MULADD(o, t, e);
+}
+
+/* A_2 of DLMF 10.20.10 over zeta, u in [-0.5, 1.4]; 15 terms, rest 2^-29 */
+MC_INLINE double mck_fit_olver_a2_f64(double u)
+{
+    const double t = MC_MULADD(u, 0x1.0d79435e50d79p0, -0x1.e50d79435e50dp-2);
+    const double s = t * t;
+    double e = 0x1.a236303d82ceap-25, o = -0x1.4bd66b74c1172p-23;
+    e = MC_MULADD(e, s, -0x1.6d5dfd9c04ed7p-21);
+    o = MC_MULADD(o, s, 0x1.163013e9eafc8p-21);
+    e = MC_MULADD(e, s, 0x1.279d845230371p-18);
+    o = MC_MULADD(o, s, 0x1.b305153fd5d21p-19);
+    e = MC_MULADD(e, s, -0x1.ffdd80de8d9e1p-17);
+    o = MC_MULADD(o, s, -0x1.2c6bb0c073255p-15);
+    e = MC_MULADD(e, s, 0x1.772bfdbb1c577p-17);
+    o = MC_MULADD(o, s, 0x1.3d2fea9610805p-13);
+    e = MC_MULADD(e, s, 0x1.4914f55eb0ae4p-13);
+    o = MC_MULADD(o, s, -0x1.22db998ac41bp-12);
+    e = MC_MULADD(e, s, -0x1.7409c305743f6p-11);
+    o = MC_MULADD(o, s, -0x1.afb1f61475dap-14);
+    e = MC_MULADD(e, s, 0x1.93c7a4b773d6ap-11);
+    return MC_MULADD(o, t, e);
+}
+
+/* A_3 of DLMF 10.20.10 over zeta, u in [-0.5, 1.4]; 9 terms, rest 2^-13 */
+MC_INLINE double mck_fit_olver_a3_f64(double u)
+{
+    const double t = MC_MULADD(u, 0x1.0d79435e50d79p0, -0x1.e50d79435e50dp-2);
+    const double s = t * t;
+    double e = 0x1.9aa27be51b80ap-18, o = 0x1.ed0d5cb148563p-15;
+    e = MC_MULADD(e, s, 0x1.3b02fff11eb19p-15);
+    o = MC_MULADD(o, s, -0x1.c3600f4598e84p-13);
+    e = MC_MULADD(e, s, -0x1.424e9c8aef4c4p-12);
+    o = MC_MULADD(o, s, 0x1.b6515327dbd24p-13);
+    e = MC_MULADD(e, s, 0x1.69a06411b0a3cp-11);
+    o = MC_MULADD(o, s, 0x1.a71d3082f7c3fp-13);
+    e = MC_MULADD(e, s, -0x1.8f6d026cb797p-12);
+    return MC_MULADD(o, t, e);
+}
+
+/* B_0 of DLMF 10.20.11 over zeta, u in [-0.5, 1.4]; 19 terms, rest 2^-47 */
+MC_INLINE double mck_fit_olver_b0_f64(double u)
+{
+    const double t = MC_MULADD(u, 0x1.0d79435e50d79p0, -0x1.e50d79435e50dp-2);
+    const double s = t * t;
+    double e = -0x1.70f54aa0a1bb6p-34, o = 0x1.ead41faf0425cp-33;
+    e = MC_MULADD(e, s, 0x1.9679d04baf4ap-30);
+    o = MC_MULADD(o, s, -0x1.409f60ef9799cp-31);
+    e = MC_MULADD(e, s, -0x1.c44071d3c4397p-27);
+    o = MC_MULADD(o, s, -0x1.39649e1228404p-26);
+    e = MC_MULADD(e, s, 0x1.13914ad37b4edp-24);
+    o = MC_MULADD(o, s, 0x1.1a11469ab5091p-22);
+    e = MC_MULADD(e, s, 0x1.3dae24a65b6fbp-25);
+    o = MC_MULADD(o, s, -0x1.01b640df56cbdp-19);
+    e = MC_MULADD(e, s, -0x1.1334e015f8ce2p-18);
+    o = MC_MULADD(o, s, 0x1.b55829b9de3c7p-18);
+    e = MC_MULADD(e, s, 0x1.73bd7ca3a4cd8p-15);
+    o = MC_MULADD(o, s, 0x1.35e7563a6376ep-15);
+    e = MC_MULADD(e, s, -0x1.1fcd2f2076609p-12);
+    o = MC_MULADD(o, s, -0x1.b672c5eda00f8p-11);
+    e = MC_MULADD(e, s, 0x1.5923a6d5641b5p-11);
+    o = MC_MULADD(o, s, 0x1.37a5c09d3e0d7p-7);
+    e = MC_MULADD(e, s, 0x1.6d0fd2e77676fp-6);
+    return MC_MULADD(o, t, e);
+}
+
+/* B_1 of DLMF 10.20.11 over zeta, u in [-0.5, 1.4]; 17 terms, rest 2^-37 */
+MC_INLINE double mck_fit_olver_b1_f64(double u)
+{
+    const double t = MC_MULADD(u, 0x1.0d79435e50d79p0, -0x1.e50d79435e50dp-2);
+    const double s = t * t;
+    double e = -0x1.5e9eb0dfed745p-28, o = -0x1.9b864b7b00dcap-28;
+    e = MC_MULADD(e, s, 0x1.6cb2c351d6ae5p-25);
+    o = MC_MULADD(o, s, 0x1.a3d527a73f485p-24);
+    e = MC_MULADD(e, s, -0x1.fd0d4e27a65dep-24);
+    o = MC_MULADD(o, s, -0x1.9216efd87cc5fp-21);
+    e = MC_MULADD(e, s, -0x1.34204f5e5708ap-21);
+    o = MC_MULADD(o, s, 0x1.a8b1fa85fc419p-19);
+    e = MC_MULADD(e, s, 0x1.182bb4e6d93d1p-17);
+    o = MC_MULADD(o, s, -0x1.8bff81095f5dcp-19);
+    e = MC_MULADD(e, s, -0x1.8998d5517c078p-15);
+    o = MC_MULADD(o, s, -0x1.e92a1d5bfa2b6p-15);
+    e = MC_MULADD(e, s, 0x1.0d564f2a87f44p-13);
+    o = MC_MULADD(o, s, 0x1.c5af91625756dp-12);
+    e = MC_MULADD(e, s, 0x1.19525ab008e54p-14);
+    o = MC_MULADD(o, s, -0x1.8653aee7fc2fp-10);
+    e = MC_MULADD(e, s, -0x1.1d061405a6a91p-9);
+    return MC_MULADD(o, t, e);
+}
+
+/* B_2 of DLMF 10.20.11 over zeta, u in [-0.5, 1.4]; 12 terms, rest 2^-21 */
+MC_INLINE double mck_fit_olver_b2_f64(double u)
+{
+    const double t = MC_MULADD(u, 0x1.0d79435e50d79p0, -0x1.e50d79435e50dp-2);
+    const double s = t * t;
+    double e = 0x1.85a3e2b4014d9p-19, o = 0x1.58b74c1e27e4p-20;
+    o = MC_MULADD(o, s, -0x1.5afb13da608ccp-18);
+    e = MC_MULADD(e, s, -0x1.70f5f1b18cfc4p-16);
+    o = MC_MULADD(o, s, -0x1.854a3aefceec7p-18);
+    e = MC_MULADD(e, s, 0x1.3d3736a590e38p-14);
+    o = MC_MULADD(o, s, 0x1.dc2ffab3660bfp-14);
+    e = MC_MULADD(e, s, -0x1.a9403e9931839p-14);
+    o = MC_MULADD(o, s, -0x1.c1bba41677466p-12);
+    e = MC_MULADD(e, s, -0x1.7633fb0c34715p-13);
+    o = MC_MULADD(o, s, 0x1.80ce7bf9a27fp-11);
+    e = MC_MULADD(e, s, 0x1.d88b11c1a45c9p-11);
+    return MC_MULADD(o, t, e);
+}
+
 /* Gauss-Legendre rule with 32 nodes: the positive nodes and their weights */
 enum { MCK_GAUSS_HALF = 16 };
 MC_UNUSED static const double mck_gauss_f64[MCK_GAUSS_HALF][2] = {

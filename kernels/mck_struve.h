@@ -13,12 +13,6 @@ enum { MCK_STRUVE_STEPS = 100000, MCK_STRUVE_TAIL = 400 };
 #define MCK_STRUVE_FAR 30.0 /* below, the smallest term (about e^-x) is no rounding */
 #define MCK_ROOT_PI 1.77245385090551602730
 
-MC_INLINE mck_pair mck_pair_times(mck_pair a, mck_pair b)
-{
-    const double p = a.hi * b.hi;
-    return mck_pair_sum(p, mck_prod_err_f64(a.hi, b.hi, p) + (a.hi * b.lo + a.lo * b.hi));
-}
-
 /* (x / 2)^a / Gamma(a + 1/2) for x > 0. */
 MC_INLINE double mck_struve_front(double a, double x)
 {

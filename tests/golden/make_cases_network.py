@@ -70,6 +70,38 @@ def norms(c):
               want=[y, m.numpy(), v.numpy()], bits=8, terms=60, size=20)
 
 
+def pools(c):
+    for n, sizes in ((1, [13]), (2, [8, 9])):
+        for batch in ([2], []):
+            x = draw(c, *batch, 3, *sizes)
+            for o in ({}, {'stride': 2, 'padding': 1}, {'stride': 3}):
+                k = [3, 2][:n]
+                stride, pad = o.get('stride', k), o.get('padding', 0)
+                top, mid = (F.max_pool1d, F.avg_pool1d) if n == 1 else (F.max_pool2d, F.avg_pool2d)
+                c.add(f'nn.max_pool{n}d', [x, k], o, want=top(t(x), k, stride, pad).numpy(), bits=8, dtypes=HALF)
+                for counted in (True, False):
+                    c.add(f'nn.avg_pool{n}d', [x, k], dict(o, count_include_pad=counted),
+                          want=mid(t(x), k, stride, pad, False, counted).numpy(), bits=8, terms=8, size=4)
+
+
+def attention(c):
+    f = F.scaled_dot_product_attention
+    more = dict(bits=8, terms=400, size=4)
+    q, k, v = draw(c, 2, 4, 5, 6), draw(c, 2, 4, 7, 6), draw(c, 2, 4, 7, 3)
+    mask, add = rng.uniform(size=(5, 7)) < 0.7, draw(c, 4, 5, 7)
+    mask[:, 0] = True
+    name = 'nn.scaled_dot_product_attention'
+    c.add(name, [q, k, v], want=f(t(q), t(k), t(v)).numpy(), **more)
+    c.add(name, [q, k, v], {'causal': True, 'scale': 0.5}, want=f(t(q), t(k), t(v), is_causal=True, scale=0.5).numpy(), **more)
+    c.add(name, [q, k, v], {'mask': mask}, want=f(t(q), t(k), t(v), t(mask)).numpy(), **more)
+    c.add(name, [q, k, v], {'mask': add}, want=f(t(q), t(k), t(v), t(add)).numpy(), **more)
+    late = np.tril(np.ones((5, 7), bool), 2)
+    c.add(name, [q, k, v], {'causal': True, 'start': 2}, want=f(t(q), t(k), t(v), t(late)).numpy(), **more)
+    k, v = draw(c, 2, 2, 7, 6), draw(c, 2, 2, 7, 3)
+    c.add(name, [q, k, v], want=f(t(q), t(k), t(v), enable_gqa=True).numpy(), **more)
+    c.add(name, [q[0, 0], k[0, 0], v[0, 0]], want=f(t(q[0, 0]), t(k[0, 0]), t(v[0, 0])).numpy(), **more)
+
+
 def losses(c):
     x, y = draw(c, 5, 3), draw(c, 5, 3)
     for how in ('mean', 'sum', 'none'):
@@ -128,6 +160,8 @@ def network():
     activations(c)
     norms(c)
     losses(c)
+    pools(c)
+    attention(c)
     return c.save(torch=torch.__version__.split('+')[0])
 
 

@@ -261,6 +261,7 @@ def main():
     emit("lambertw", "W(x) on both branches, u = +-sqrt(2 (e x + 1))", lambert, -0.6, 0.6)
     temme()
     debye()
+    olver()
     gauss(32)
     bernoulli(14)
     loggamma_row(50)
@@ -308,23 +309,72 @@ def temme():
     print("};\n")
 
 
-def debye():
-    """Coefficients of the polynomials U_k of DLMF 10.41.9 as powers of p: U_k(p) = p^k sum_j c[k][j] p^(2 j)."""
+def debye_rows(n):
+    """The first n polynomials U_k of DLMF 10.41.9: U_k(p) = p^k sum_j c[k][j] p^(2 j)."""
     from fractions import Fraction as F
     u = [[F(1)]]
-    for k in range(13):
+    for k in range(n - 1):
         p = u[-1]
         new = [F(0)] * (len(p) + 3)
         for i, c in enumerate(p):  # (1/2) p^2 (1 - p^2) U' + (1/8) int (1 - 5 p^2) U
             new[i + 1] += F(i, 2) * c + c * F(1, 8) / (i + 1)
             new[i + 3] += -F(i, 2) * c - c * F(5, 8) / (i + 3)
         u.append(new)
+    return [[p[k + 2 * j] if k + 2 * j < len(p) else F(0) for j in range(k + 1)] for k, p in enumerate(u)]
+
+
+def debye():
+    """Coefficients of the polynomials U_k."""
+    u = debye_rows(14)
     print("/* U_k(p) = p^k sum_j c[k][j] p^(2 j), DLMF 10.41.9 */")
     print("enum { MCK_DEBYE_ROWS = %d };\nMC_UNUSED static const double mck_debye_f64[MCK_DEBYE_ROWS][MCK_DEBYE_ROWS] = {" % len(u))
-    for k, p in enumerate(u):
-        row = [p[k + 2 * j] if k + 2 * j < len(p) else F(0) for j in range(k + 1)]
-        print("    {%s}," % ", ".join(hexa(mpf(c.numerator) / c.denominator) for c in row))
+    for p in u:
+        print("    {%s}," % ", ".join(hexa(mpf(c.numerator) / c.denominator) for c in p))
     print("};\n")
+
+
+def olver():
+    """A_k and B_k of DLMF 10.20.10, 10.20.11 over zeta."""
+    mp.dps = 100
+    u, v = [mpf(1)], [mpf(1)]  # DLMF 9.7.1, 9.7.2
+    for k in range(1, 7):
+        u.append(u[-1] * (6 * k - 5) * (6 * k - 3) * (6 * k - 1) / (216 * k * (2 * k - 1)))
+        v.append(u[-1] * (6 * k + 1) / (1 - 6 * k))
+    rows = debye_rows(7)
+
+    def parts(zeta):
+        """zeta^(1/2) and p = (1 - z^2)^(-1/2), on one branch: zeta^(3/2) = (3/2)(artanh(1 / p) - 1 / p)."""
+        a, side = m.sqrt(abs(zeta)) ** 3 * 2 / 3, 1 if zeta > 0 else -1
+        f = (lambda t: m.atanh(t) - t) if side > 0 else (lambda t: t - m.atan(t))
+        t = m.cbrt(3 * a) if side < 0 else min(m.cbrt(3 * a), mpf(0.9))
+        for _ in range(200):
+            g = f(t) - a
+            step = g / (t * t / (1 - side * t * t))
+            t = t - step if 0 < t - step and (side < 0 or t - step < 1) else (t + (1 if side > 0 else 2 * t)) / 2
+            if abs(step) < t * mpf(10) ** -90:
+                break
+        return (m.sqrt(zeta), 1 / t) if side > 0 else (m.mpc(0, m.sqrt(-zeta)), m.mpc(0, -1 / t))
+
+    def poly(k, p):
+        return p ** k * sum(mpf(c.numerator) / c.denominator * p ** (2 * j) for j, c in enumerate(rows[k]))
+
+    def a(k):
+        def f(zeta):
+            r, p = parts(zeta)
+            return m.re(sum(mpf(1.5) ** j * v[j] * r ** (-3 * j) * poly(2 * k - j, p) for j in range(2 * k + 1)))
+        return f
+
+    def b(k):
+        def f(zeta):
+            r, p = parts(zeta)
+            return m.re(-sum(mpf(1.5) ** j * u[j] * r ** (-3 * j) * poly(2 * k - j + 1, p) for j in range(2 * k + 2)) / r)
+        return f
+
+    for k, bits in ((1, 40), (2, 27), (3, 12)):
+        emit("olver_a%d" % k, "A_%d of DLMF 10.20.10 over zeta" % k, a(k), -0.5, 1.4, bits=bits)
+    for k, bits in ((0, 46), (1, 33), (2, 20)):
+        emit("olver_b%d" % k, "B_%d of DLMF 10.20.11 over zeta" % k, b(k), -0.5, 1.4, bits=bits)
+    mp.dps = 40
 
 
 def gauss(n):

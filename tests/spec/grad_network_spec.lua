@@ -71,6 +71,20 @@ local function classes(f, ...)
 end
 
 local CASES = {
+  max_pool1d = function(r) return { { function(x) return nn.max_pool1d(x, 3, { stride = 2, padding = 1 }) end,
+    r(2, 2, 7) } } end,
+  max_pool2d = function(r) return { { function(x) return nn.max_pool2d(x, 2, { stride = { 1, 2 } }) end,
+    r(2, 4, 5) } } end,
+  avg_pool1d = function(r) return { { function(x) return nn.avg_pool1d(x, 3, { stride = 2, padding = 1 }) end,
+    r(2, 2, 7) } } end,
+  avg_pool2d = function(r)
+    return { { function(x) return nn.avg_pool2d(x, 2, { padding = 1, count_include_pad = false }) end, r(1, 2, 4, 5) } }
+  end,
+  scaled_dot_product_attention = function(r)
+    local f = nn.scaled_dot_product_attention
+    return { { f, r(2, 3, 4), r(2, 5, 4), r(2, 5, 3) }, { with(f, { causal = true }), r(4, 3, 2), r(2, 3, 2),
+      r(2, 3, 2) } }
+  end,
   gelu_tanh = function(r) return { { nn.gelu_tanh, r(7) } } end,
   leaky_relu = function() return { { with(nn.leaky_relu, 0.25), FAR } } end,
   elu = function() return { { with(nn.elu, 1.5), FAR } } end,

@@ -128,6 +128,39 @@ describe('normalisations', function()
   end)
 end)
 
+describe('windows and attention', function()
+  it('have known values (nn C38, C39)', function()
+    local image, o = mc.arange(1, 16):reshape(1, 4, 4), { stride = 2, padding = 1 }
+    near({ 14 / 9, 10 / 3, 19 / 3, 11 }, nn.avg_pool2d(image, 3, o))
+    near({ -1, -2, -5, -6 }, nn.max_pool2d(-image, 3, o))
+    o.count_include_pad = false
+    near({ 3.5, 5, 9.5, 11 }, nn.avg_pool2d(image, 3, o))
+    near({ 1, 0, 0 }, mc.grad(function(t) return mc.sum(nn.max_pool1d(t, 3)) end)(mc.ones { 1, 3 }))
+    local q, k = mc.tensor { { 1, 0 }, { 0, 1 }, { 1, 1 } }, mc.tensor { { 1, 2 }, { 0, -1 }, { 2, 0 } }
+    local v, g = mc.tensor { { 1, 2 }, { 3, 4 }, { 5, 6 } }, mc.tensor { { 1, 0 }, { 0, 1 }, { 1, -1 } }
+    local y, back = mc.vjp(nn.scaled_dot_product_attention, q, k, v)
+    local dq, dk, dv = back(g)
+    near({ 3.58395987095, 4.58395987095, 1.88937809646, 2.88937809646, 2.34681141989, 3.34681141989 }, y, 11)
+    near({ 0.634540415896, -0.979975062903, 0.323263986942, -0.991871132342, 0, 0 }, dq, 12)
+    near({ -0.518898108341, -0.461401250325, -0.0578211537777, 0.0690686316915, 0.576719262118, 0.392332618634 }, dk,
+      12)
+    near({ 0.928252894948, 0.0894236212905, 0.178108564685, 0.0498694191343, 0.893638540368, -0.139293040425 }, dv, 12)
+    y, back = mc.vjp(function(a, b, c) return nn.scaled_dot_product_attention(a, b, c, { causal = true }) end, q, k, v)
+    dq, dk = back(g)
+    near({ 1, 2, 1.21408360293, 2.21408360293, 2.34681141989, 3.34681141989 }, y, 11)
+    near({ 0, 0, -0.13517598296, -0.405527948879, 0, 0 }, dq, 11)
+    near({ 0, -0.13517598296, 0, 0.13517598296, 0, 0 }, dk, 11)
+  end)
+
+  it('give zeros and no gradient where a query sees no key', function()
+    local t = mc.ones { 2, 2 }
+    local mask = mc.tensor { { true, true }, { false, false } }
+    local y, back = mc.vjp(function(x) return nn.scaled_dot_product_attention(x, t, t, { mask = mask }) end, t)
+    near({ 1, 1, 0, 0 }, y)
+    near({ 0, 0, 0, 0 }, back(t))
+  end)
+end)
+
 describe('losses', function()
   local function label(...) return mc.tensor({ ... }, { dtype = 'i64' }) end
 

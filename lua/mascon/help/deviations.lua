@@ -25,6 +25,8 @@ M.rows = {
   { about = 'number of axes', text = 'A tensor has at most 8 axes.', names = { 'reshape', 'expand_dims', 'stack' } },
   { about = 'floor_divide', text = 'floor_divide of an infinity is NaN and of a finite number by an infinity of the other sign is -1, as in Python; the standard allows both.', names = { 'floor_divide' } },
   { about = 'tanh of complex numbers', text = 'The imaginary zero of tanh(inf + b i) takes the sign of sin 2b, as in C99 annex G; the standard writes +0.', names = { 'tanh' } },
+  { about = 'sign of NaN', names = { 'signbit' },
+    text = 'Lua has one NaN, whose sign bit is set: signbit of a tensor made from it is true.' },
   { about = 'sets', text = 'Distinct values come in ascending order (complex ones by real, then imaginary part), which the standard leaves open.', names = { 'unique_all', 'unique_counts', 'unique_inverse', 'unique_values' } },
   { about = 'squeeze and expand_dims', text = 'squeeze without axes drops all axes of size 1; expand_dims without an axis adds the first. Both take lists.', names = { 'squeeze', 'expand_dims' } },
   { about = 'numbers among tensors as keys', text = 'In x[{ 2, mc.all, t }] the plain number takes its axis away before tensors are looked at (NumPy counts it among the tensors, which moves their result to the front). Integer tensors of any rank, several of them and masks of lower rank go beyond the standard.', names = { '__getitem__', '__setitem__' } },

@@ -12,7 +12,7 @@ local INF = math.huge
 
 local function order_text(ord) return type(ord) == 'string' and "'" .. ord .. "'" or tostring(ord) end
 
-local VECTOR = { ord = { 2, 'number' }, axis = { nil, 'integer | table' }, keepdims = { false, 'bool' } }
+local VECTOR = { ord = { 2, 'number' }, axis = { nil, 'integer | table' }, keepdim = { false, 'bool' } }
 
 --- Sums of |x|^p over axes, powers taken of x over its largest entry so that nothing overflows.
 local function power_norm(a, ord, axes)
@@ -27,12 +27,12 @@ end
 
 --- Norm of order ord of vectors: (sum |x|^ord)^(1/ord); inf and -inf: the largest and smallest |x|; 0: the number of elements that are not 0.
 ---
---- x: any shape. Options ord (default 2; any number), axis (one, a list, default all), keepdims. Result: real, NaN where x has one.
+--- x: any shape. Options ord (default 2; any number), axis (one, a list, default all), keepdim. Result: real, NaN where x has one.
 --- Source: array API linalg.vector_norm. Powers are taken relative to the largest entry, so that squares do not overflow.
 ---     mc.linalg.vector_norm { 3, 4 }  --> f64[]@cpu 5
 ---     mc.linalg.vector_norm({ 3, -4 }, { ord = math.huge })  --> f64[]@cpu 4
 ---@param x mc.tensor
----@param opts? { ord?: number, axis?: integer|integer[], keepdims?: boolean }
+---@param opts? { ord?: number, axis?: integer|integer[], keepdim?: boolean }
 ---@return mc.tensor
 function M.vector_norm(x, opts)
   local o = check.opts('vector_norm', opts, VECTOR, 3)
@@ -44,7 +44,7 @@ function M.vector_norm(x, opts)
     for i = 1, x.ndim do axes[i] = i end
   end
   local a, ord = F.abs(x), o.ord
-  local flat = { keepdim = o.keepdims }
+  local flat = { keepdim = o.keepdim }
   for i, v in ipairs(axes) do flat[i] = tensor.axis('vector_norm', x, v, 3) + 1 end
   local n = 1
   for _, v in ipairs(flat) do n = n * x.shape[v] end
@@ -60,29 +60,29 @@ function M.vector_norm(x, opts)
   local y
   if ord < 0 then y = F.pow(F.sum(F.pow(a, ord), { keepdim = true, unpack(flat) }), 1 / ord)
   else y = power_norm(a, ord, flat) end
-  if o.keepdims then return y end
+  if o.keepdim then return y end
   table.sort(flat, function(p, q) return p > q end)
   for _, v in ipairs(flat) do y = methods.squeeze(y, v) end
   return y
 end
 
-local MATRIX = { ord = { 'fro', 'string | number' }, keepdims = { false, 'bool' } }
+local MATRIX = { ord = { 'fro', 'string | number' }, keepdim = { false, 'bool' } }
 
 --- Norm of matrices over the last two axes.
 ---
 --- a: f32|f64|c64|c128 [..., m, n]. Options ord: 'fro' (default; square root of the sum of squares), 'nuc' (sum of singular values), 1 and -1 (largest and
---- smallest column sum of moduli), inf and -inf (of rows), 2 and -2 (largest and smallest singular value); keepdims. Result: real [...].
+--- smallest column sum of moduli), inf and -inf (of rows), 2 and -2 (largest and smallest singular value); keepdim. Result: real [...].
 --- Source: array API linalg.matrix_norm.
 ---     mc.linalg.matrix_norm({ { 1, -2 }, { 3, 4 } }, { ord = 1 })  --> f64[]@cpu 6
 ---@param a mc.tensor
----@param opts? { ord?: number|string, keepdims?: boolean }
+---@param opts? { ord?: number|string, keepdim?: boolean }
 ---@return mc.tensor
 function M.matrix_norm(a, opts)
   local o = check.opts('matrix_norm', opts, MATRIX, 3)
   a = stack.matrices('matrix_norm', a)
   local ord, y = o.ord, nil
   local empty = a.shape[a.ndim] == 0 or a.shape[a.ndim - 1] == 0
-  if ord == 'fro' then return M.vector_norm(a, { axis = { -2, -1 }, keepdims = o.keepdims }) end
+  if ord == 'fro' then return M.vector_norm(a, { axis = { -2, -1 }, keepdim = o.keepdim }) end
   local kept = { keepdim = true }
   if empty and (ord == 1 or ord == INF or ord == 2 or ord == 'nuc') then y = F.sum(F.abs(a), { -2, -1, keepdim = true })
   elseif ord == 1 or ord == -1 then y = F[ord == 1 and 'max' or 'min'](F.sum(F.abs(a), { -2, keepdim = true }), { -1, keepdim = true })
@@ -91,18 +91,18 @@ function M.matrix_norm(a, opts)
     kept[1] = -1
     y = methods.expand_dims(F[ord == 2 and 'max' or ord == -2 and 'min' or 'sum'](F.svdvals(a), kept), -1)
   else error(("matrix_norm: ord is %s; choose 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"):format(order_text(ord)), 2) end
-  if o.keepdims then return y end
+  if o.keepdim then return y end
   return methods.squeeze(methods.squeeze(y, -1), -1)
 end
 
-local NORM = { ord = { nil, 'string | number' }, axis = { nil, 'integer | table' }, keepdims = { false, 'bool' } }
+local NORM = { ord = { nil, 'string | number' }, axis = { nil, 'integer | table' }, keepdim = { false, 'bool' } }
 
 --- vector_norm or matrix_norm: a pair of axes, or an ord with a matrix and no axis, means matrices; anything else vectors.
 ---
 --- Source: NumPy linalg.norm. Without options the Euclidean norm of all elements.
 ---     mc.linalg.norm { { 3, 0 }, { 0, 4 } }  --> f64[]@cpu 5
 ---@param x mc.tensor
----@param opts? { ord?: number|string, axis?: integer|integer[], keepdims?: boolean }
+---@param opts? { ord?: number|string, axis?: integer|integer[], keepdim?: boolean }
 ---@return mc.tensor
 function M.norm(x, opts)
   local o = check.opts('norm', opts, NORM, 3)
@@ -112,14 +112,14 @@ function M.norm(x, opts)
     local n, p, q = x.ndim, tensor.axis('norm', x, axis[1], 3) + 1, tensor.axis('norm', x, axis[2], 3) + 1
     if p == q then error(('norm: both axes are %d; give two different ones'):format(p), 2) end
     local y = M.matrix_norm(methods.moveaxis(methods.moveaxis(x, p, -1), q - (q > p and 1 or 0), -2).mT, { ord = o.ord })
-    if not o.keepdims then return y end
+    if not o.keepdim then return y end
     for _, v in ipairs { math.min(p, q), math.max(p, q) } do y = methods.expand_dims(y, v) end
     assert(y.ndim == n)
     return y
   end
-  if axis == nil and o.ord ~= nil and x.ndim == 2 then return M.matrix_norm(x, { ord = o.ord, keepdims = o.keepdims }) end
+  if axis == nil and o.ord ~= nil and x.ndim == 2 then return M.matrix_norm(x, { ord = o.ord, keepdim = o.keepdim }) end
   if type(o.ord) == 'string' then error(("norm: ord %s is of matrices, x is %s; give two axes"):format(order_text(o.ord), tensor.describe(x)), 2) end
-  return M.vector_norm(x, { ord = o.ord or 2, axis = axis, keepdims = o.keepdims })
+  return M.vector_norm(x, { ord = o.ord or 2, axis = axis, keepdim = o.keepdim })
 end
 
 --- Condition number of matrices: |a| |a^-1| in the norm p; infinite when a is singular.

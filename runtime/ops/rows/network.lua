@@ -66,6 +66,21 @@ of('norm', {
     source = 'Batch normalization, 2015', work = 2.1 },
 })
 
+-- ---------------------------------------------------------------- windows and attention
+local pools = {}
+for d = 1, 2 do
+  for _, r in ipairs { { 'avg', 'means' }, { 'max', 'maxima' } } do
+    local name = r[1] .. '_pool' .. d .. 'd'
+    pools[#pools + 1] = { name, nin = 2, doc = r[2] .. ' over windows of ' .. (d == 1 and 'one axis' or 'two axes'),
+      source = 'PyTorch nn.functional.' .. name, work = r[1] == 'avg' and 0.6 or 1.6 }
+  end
+end
+of('pool', pools)
+of('attention', {
+  { 'scaled_dot_product_attention', nin = 3, doc = 'means of values weighted by the fit of queries to keys',
+    source = 'Attention is all you need, 2017', work = 4.8 },
+})
+
 -- ---------------------------------------------------------------- losses
 local function torch(name) return 'PyTorch nn.functional.' .. name end
 local losses = {

@@ -1,0 +1,130 @@
+-- pool.lua - means and maxima over windows.
+--
+-- Means are convolutions with equal weights, channel by channel. A maximum takes the element at the first place of a
+-- window where it stands, which gets the gradient.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local convolution = require 'mascon.array.convolution'
+local error = check.error
+local methods, F = tensor.methods, op.functions
+local M = {}
+
+local BOTH = { stride = { nil, 'integer >= 1 | table' }, padding = { 0, 'integer >= 0 | table' } }
+local MEAN = { stride = BOTH.stride, padding = BOTH.padding, count_include_pad = { true, 'bool' } }
+
+--- Window, stride and padding of n axes, and x with a batch axis.
+local function geometry(fname, n, x, size, o, level)
+  local function each(what, v, least)
+    local out = {}
+    if type(v) == 'table' and #v ~= n then error(('%s: %s has %d entries for %d axes'):format(fname, what, #v, n),
+      level) end
+    for k = 1, n do
+      out[k] = type(v) == 'table' and v[k] or v
+      check.arg(fname, what, out[k], 'integer >= ' .. least, level + 1)
+    end
+    return out
+  end
+  if x.ndim ~= n + 1 and x.ndim ~= n + 2 then
+    error(('%s: operand is %s; give [batch, channels%s], or without the batch axis'):format(fname, tensor.describe(x),
+      (', size'):rep(n)), level)
+  end
+  local w = each('size', size, 1)
+  local s, p = each('stride', o.stride or size, 1), each('padding', o.padding, 0)
+  for k = 1, n do
+    local have = x.shape[x.ndim - n + k]
+    if p[k] * 2 > w[k] or have + 2 * p[k] < w[k] then
+      local words = '%s: windows of %d with padding %d do not fit axis %d of %s; padding is at most half a window'
+      error(words:format(fname, w[k], p[k],
+        x.ndim - n + k, tensor.describe(x)), level)
+    end
+  end
+  return w, s, p, x.ndim == n + 1
+end
+
+local function mean(n)
+  local fname = ('nn.avg_pool%dd'):format(n)
+  return function(x, size, opts)
+    x = op.operand(fname, x, 2)
+    local o = check.opts(fname, opts, MEAN, 3)
+    local w, s, p, single = geometry(fname, n, x, size, o, 3)
+    if single then x = methods.expand_dims(x, 1) end
+    local dilation, shape, count, places = {}, { x.shape[2], 1 }, 1, { 1, 1 }
+    for k = 1, n do
+      dilation[k], shape[k + 2], count, places[k + 2] = 1, w[k], count * w[k], x.shape[k + 2]
+    end
+    local dtype = tensor.kind[x.dtype] == 'f' and x.dtype or 'f64'
+    local g = { stride = s, dilation = dilation, before = p, after = p, groups = x.shape[2],
+      mode = convolution.MODES.zeros }
+    local y = convolution.form('conv', fname, x, create.ones(shape, { dtype = dtype }), g, nil, 3)
+    if o.count_include_pad then
+      y = y / count
+    else
+      g.groups, shape[1] = 1, 1
+      y = y / convolution.form('conv', fname, create.ones(places, { dtype = dtype }),
+        create.ones(shape, { dtype = dtype }), g, nil, 3)
+    end
+    return single and methods.squeeze(y, 1) or y
+  end
+end
+
+local function maximum(n)
+  local fname = ('nn.max_pool%dd'):format(n)
+  return function(x, size, opts)
+    x = op.operand(fname, x, 2)
+    local o = check.opts(fname, opts, BOTH, 3)
+    local w, s, p = geometry(fname, n, x, size, o, 3)
+    local lead, widths, axes, key, shape = x.ndim - n, {}, {}, {}, {}
+    for i = 1, lead do widths[i], key[i], shape[i] = { 0, 0 }, { 1, -1 }, x.shape[i] end
+    local padded = false
+    for k = 1, n do
+      widths[lead + k], axes[k], padded = { p[k], p[k] }, lead + k, padded or p[k] > 0
+      shape[lead + k] = math.floor((x.shape[lead + k] + 2 * p[k] - w[k]) / s[k]) + 1
+      key[lead + k] = { 1, -1, s[k] }
+    end
+    if tensor.kind[x.dtype] ~= 'f' then x = methods.to(x, 'f64') end
+    if padded then x = F.pad(x, widths, { value = -math.huge }) end
+    local windows = F.sliding_window_view(x, w, { axis = axes })[key]
+    shape[#shape + 1] = -1
+    local flat = methods.reshape(windows, shape)
+    local first = F.argmax(flat, { flat.ndim, keepdim = true })
+    return methods.squeeze(F.take_along_axis(flat, first, { axis = flat.ndim }), flat.ndim)
+  end
+end
+
+--- Means over windows of one axis; the padding counts as zeros, or not at all.
+---@param x any f16|bf16|f32|f64 [batch, channels, n] or [channels, n]; integers become f64
+---@param size integer|table of a window
+---@param opts? table stride (size) · padding (0), at most half a window · count_include_pad (true): padding counts in
+--- the mean
+---@return any [batch, channels, floor((n + 2 padding - size) / stride) + 1]
+--- Errors: windows that do not fit. Source: PyTorch nn.functional.avg_pool1d.
+---     mc.nn.avg_pool1d(mc.tensor{ { 1, 3, 5, 7 } }, 2)  --> f64[1,2]@cpu { { 2, 6 } }
+M.avg_pool1d = mean(1)
+--- Means over windows of two axes, as nn.avg_pool1d.
+---@param x any [batch, channels, height, width] or without the batch axis
+---@param size integer|table
+---@param opts? table as avg_pool1d; integers or lists
+---@return any
+--- Errors: as avg_pool1d. Source: PyTorch nn.functional.avg_pool2d.
+---     mc.nn.avg_pool2d(mc.ones{ 1, 2, 2 }, 2)  --> f64[1,1,1]@cpu { { { 1 } } }
+M.avg_pool2d = mean(2)
+--- Maxima over windows of one axis; of equal elements the first gets the gradient.
+---@param x any f16|bf16|f32|f64 [batch, channels, n] or [channels, n]; integers become f64
+---@param size integer|table of a window
+---@param opts? table stride (size) · padding (0), at most half a window, never the maximum
+---@return any [batch, channels, floor((n + 2 padding - size) / stride) + 1]
+--- Errors: windows that do not fit. Source: PyTorch nn.functional.max_pool1d.
+---     mc.nn.max_pool1d(mc.tensor{ { 1, 3, 5, 4 } }, 2)  --> f64[1,2]@cpu { { 3, 5 } }
+M.max_pool1d = maximum(1)
+--- Maxima over windows of two axes, as nn.max_pool1d.
+---@param x any [batch, channels, height, width] or without the batch axis
+---@param size integer|table
+---@param opts? table as max_pool1d; integers or lists
+---@return any
+--- Errors: as max_pool1d. Source: PyTorch nn.functional.max_pool2d.
+---     mc.nn.max_pool2d(mc.ones{ 1, 2, 2 }, 2)  --> f64[1,1,1]@cpu { { { 1 } } }
+M.max_pool2d = maximum(2)
+
+return M
