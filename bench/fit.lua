@@ -58,6 +58,14 @@ for _, way in ipairs { { '', 'as it comes', {} }, { '_block', 'in blocks', { blo
   end)
 end
 
+add('curve_fit_10M_block', 'curve_fit, 3 parameters, 10^7 points, in blocks', function()
+  local x, y = points(1e7)
+  return function()
+    local r = mc.optim.curve_fit(decay, x, y, { p0 = START, block = 65536 })
+    return { nfev = r.nfev, fun = r.chi2 }
+  end
+end)
+
 add('small_fits', '1000 fits of 3 parameters to 50 points', function()
   local b, m = 1000, 50
   local t = mc.arange(0, m - 1):to 'f64' * (4 / (m - 1))

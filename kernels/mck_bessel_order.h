@@ -71,7 +71,7 @@ MC_INLINE mck_two mck_hankel_order(double v, double x)
     }
     const double w = 0.5 * v + 0.25, cv = mck_cospi_f64(w), sv = mck_sinpi_f64(w), s = sin(x), c = cos(x);
     const double cc = MC_PRODUCT(c, cv) + MC_PRODUCT(s, sv), ss = MC_PRODUCT(s, cv) - MC_PRODUCT(c, sv), f = sqrt(2.0 / (MCK_PI * x));
-    return (mck_two){f * (MC_PRODUCT(p, cc) - MC_PRODUCT(q, ss)), f * (MC_PRODUCT(p, ss) + MC_PRODUCT(q, cc))};
+    return MC_MAKE(mck_two){f * (MC_PRODUCT(p, cc) - MC_PRODUCT(q, ss)), f * (MC_PRODUCT(p, ss) + MC_PRODUCT(q, cc))};
 }
 
 /* Debye's expansions away from the turning point: DLMF 10.19.3 and 10.19.6. */
@@ -81,18 +81,18 @@ MC_INLINE mck_two mck_debye_order(double v, mck_pair w, double t, double y)
     if (y > 0) {
         mck_debye_sums(v, 1.0 / t, 0, &even, &odd);
         if (w.hi > 800.0)
-            return (mck_two){0.0, -MCK_INF_F64};
+            return MC_MAKE(mck_two){0.0, -MCK_INF_F64};
         const double f = sqrt(2.0 * MCK_PI * v * t);
         const double e = exp(-w.hi) * (1.0 - w.lo), g = exp(w.hi) * (1.0 + w.lo);
-        return (mck_two){e / f * (even + odd), -2.0 * g / f * (even - odd)};
+        return MC_MAKE(mck_two){e / f * (even + odd), -2.0 * g / f * (even - odd)};
     }
     if (!(w.hi < MCK_BESSEL_PHASE))
-        return (mck_two){MCK_NAN_F64, MCK_NAN_F64};
+        return MC_MAKE(mck_two){MCK_NAN_F64, MCK_NAN_F64};
     mck_debye_sums(v, 1.0 / t, 1, &even, &odd);
     const double f = sqrt(1.0 / (MCK_PI * v * t)), s0 = sin(w.hi), c0 = cos(w.hi);
     const double sl = sin(w.lo), cl = cos(w.lo), s1 = s0 * cl + c0 * sl, c1 = c0 * cl - s0 * sl;
     const double s = s1 - c1, c = c1 + s1; /* of w - pi / 4, times the root of 2 */
-    return (mck_two){f * (MC_PRODUCT(even, c) + MC_PRODUCT(odd, s)), f * (MC_PRODUCT(even, s) - MC_PRODUCT(odd, c))};
+    return MC_MAKE(mck_two){f * (MC_PRODUCT(even, c) + MC_PRODUCT(odd, s)), f * (MC_PRODUCT(even, s) - MC_PRODUCT(odd, c))};
 }
 
 /* J'/J at order v by the modified method of Lentz on DLMF 10.10.1; *sign: of J, from the denominators. */
@@ -141,7 +141,7 @@ MC_INLINE mck_two mck_y_series(double m, double x)
         if (fabs(part) < 1e-17 * (1.0 + fabs(sum)))
             break;
     }
-    return (mck_two){-sum, -sum1 * 2.0 / x};
+    return MC_MAKE(mck_two){-sum, -sum1 * 2.0 / x};
 }
 
 /* (J' + i Y') / (J + i Y) = p + i q at order m, x >= 2: Steed's continued fraction. */
@@ -168,7 +168,7 @@ MC_INLINE mck_two mck_hankel_fraction(double m, double x)
         dr /= den;
         di /= -den;
     }
-    return (mck_two){p, q};
+    return MC_MAKE(mck_two){p, q};
 }
 
 /* J and Y at order v >= 0, x > 0 by recurrence. Below the turning point both come up from an order
@@ -182,8 +182,8 @@ MCK_HEAVY mck_two mck_jy_recurrence(double v, double x)
     int sign;
     if (x > 20.0) {
         const mck_two h0 = mck_hankel_order(fabs(m), x), h1 = mck_hankel_order(m + 1.0, x);
-        j = (mck_two){h0.a, h1.a};
-        y = (mck_two){h0.b, h1.b};
+        j = MC_MAKE(mck_two){h0.a, h1.a};
+        y = MC_MAKE(mck_two){h0.b, h1.b};
         if (m < 0) { /* DLMF 10.2.3 */
             const double c = mck_cospi_f64(m), s = mck_sinpi_f64(-m);
             j.a = MC_PRODUCT(c, h0.a) - MC_PRODUCT(s, h0.b);
@@ -201,19 +201,19 @@ MCK_HEAVY mck_two mck_jy_recurrence(double v, double x)
         const mck_two h = mck_hankel_fraction(m, x);
         const double g = (h.a - f) / h.b, jm = sign * sqrt(MCK_2_PI * xi / ((h.a - f) * g + h.b)), ym = jm * g;
         const double dy = g == 0 ? jm * h.b : ym * (h.a + h.b / g);
-        j = (mck_two){jm, (m * xi - f) * jm};
-        y = (mck_two){ym, m * xi * ym - dy};
+        j = MC_MAKE(mck_two){jm, (m * xi - f) * jm};
+        y = MC_MAKE(mck_two){ym, m * xi * ym - dy};
     }
     for (int i = 1; i <= n; i++) {
         const double c = 2.0 * (m + i) * xi, t = c * y.b - y.a, s = c * j.b - j.a;
-        y = (mck_two){y.b, t};
-        j = (mck_two){j.b, s};
+        y = MC_MAKE(mck_two){y.b, t};
+        j = MC_MAKE(mck_two){j.b, s};
     }
     if (!up) {
         const double h = mck_j_fraction(v, x, &sign);
         j.a = y.a > -MCK_INF_F64 && y.b > -MCK_INF_F64 ? MCK_2_PI * xi / ((v * xi - h) * y.a - y.b) : 0.0;
     }
-    return (mck_two){j.a, y.a > -MCK_INF_F64 ? y.a : -MCK_INF_F64};
+    return MC_MAKE(mck_two){j.a, y.a > -MCK_INF_F64 ? y.a : -MCK_INF_F64};
 }
 
 MCK_HEAVY mck_two mck_ik_recurrence(double v, double x, int scaled);
@@ -256,7 +256,7 @@ MC_INLINE mck_two mck_turning_order(double v, mck_pair w, double t, double y)
     const double b1 = mck_fit_olver_b1_f64(zeta) + i2 * b2;
     const double odd = (mck_fit_olver_b0_f64(zeta) + i2 * b1) / (c * v);
     const double f = sqrt(sqrt(ratio)) / c;
-    return (mck_two){f * (ai * even + di * odd), -f * (bi * even + ei * odd)};
+    return MC_MAKE(mck_two){f * (ai * even + di * odd), -f * (bi * even + ei * odd)};
 }
 
 /* J and Y at order v >= 0, x > 0. */
@@ -360,7 +360,7 @@ MCK_HEAVY mck_two mck_ik_recurrence(double v, double x, int scaled)
             if (fabs(term) < 1e-17)
                 break;
         }
-        return (mck_two){mck_times_exp(i / sqrt(2.0 * MCK_PI * x), up), mck_times_exp(k * sqrt(0.5 * MCK_PI / x), -up)};
+        return MC_MAKE(mck_two){mck_times_exp(i / sqrt(2.0 * MCK_PI * x), up), mck_times_exp(k * sqrt(0.5 * MCK_PI / x), -up)};
     }
     const double xi = 1.0 / x;
     const int n = (int)(v + 0.5);
@@ -445,7 +445,7 @@ MCK_HEAVY mck_two mck_ik_recurrence(double v, double x, int scaled)
         km = k1;
         k1 = t;
     }
-    return (mck_two){mck_times_exp(iv, up), mck_times_exp(km, -up)};
+    return MC_MAKE(mck_two){mck_times_exp(iv, up), mck_times_exp(km, -up)};
 }
 
 /* exp(-x) I and exp(x) K for scaled, else I and K. */
@@ -454,19 +454,19 @@ MCK_HEAVY mck_two mck_ik(double v, double x, int scaled)
     const double up = scaled ? 0.0 : x; /* exponent that is missing in scaled functions */
     if (v > 50.0) { /* DLMF 10.41.3, 10.41.4; the exponent r - x + v log(x / (v + r)), r^2 = v^2 + x^2, in pairs while that pays */
         if (x > 1e150)
-            return (mck_two){mck_times_exp(1.0 / sqrt(2.0 * MCK_PI * x), up), mck_times_exp(sqrt(0.5 * MCK_PI / x), -up)};
+            return MC_MAKE(mck_two){mck_times_exp(1.0 / sqrt(2.0 * MCK_PI * x), up), mck_times_exp(sqrt(0.5 * MCK_PI / x), -up)};
         const double v2 = v * v, x2 = x * x;
-        mck_pair s = mck_pair_add((mck_pair){v2, mck_prod_err_f64(v, v, v2)}, (mck_pair){x2, mck_prod_err_f64(x, x, x2)});
+        mck_pair s = mck_pair_add(MC_MAKE(mck_pair){v2, mck_prod_err_f64(v, v, v2)}, MC_MAKE(mck_pair){x2, mck_prod_err_f64(x, x, x2)});
         const double r = sqrt(s.hi), r2 = r * r, low = ((s.hi - r2) - mck_prod_err_f64(r, r, r2) + s.lo) / (2.0 * r), p = v / r;
-        mck_pair w = mck_pair_add((mck_pair){r, low}, (mck_pair){v, 0}), lw = mck_pair_log2(w.hi, w.lo);
-        const mck_pair d = mck_pair_add((mck_pair){r, low}, (mck_pair){up - x, 0});
-        mck_pair e = mck_pair_scale((mck_pair){MCK_LOG2E, MCK_LOG2E_LO}, d.hi);
+        mck_pair w = mck_pair_add(MC_MAKE(mck_pair){r, low}, MC_MAKE(mck_pair){v, 0}), lw = mck_pair_log2(w.hi, w.lo);
+        const mck_pair d = mck_pair_add(MC_MAKE(mck_pair){r, low}, MC_MAKE(mck_pair){up - x, 0});
+        mck_pair e = mck_pair_scale(MC_MAKE(mck_pair){MCK_LOG2E, MCK_LOG2E_LO}, d.hi);
         e.lo += d.lo * MCK_LOG2E;
-        e = mck_pair_add(e, mck_pair_scale(mck_pair_add(mck_pair_log2(x, 0), (mck_pair){-lw.hi, -lw.lo}), v));
+        e = mck_pair_add(e, mck_pair_scale(mck_pair_add(mck_pair_log2(x, 0), MC_MAKE(mck_pair){-lw.hi, -lw.lo}), v));
         double even, odd;
         mck_debye_sums(v, p, 0, &even, &odd);
         const double f = 1.0 / sqrt(r);
-        return (mck_two){mck_pair_exp2(e) * f / sqrt(2.0 * MCK_PI) * (even + odd), mck_pair_exp2((mck_pair){-e.hi, -e.lo}) * f * sqrt(0.5 * MCK_PI) * (even - odd)};
+        return MC_MAKE(mck_two){mck_pair_exp2(e) * f / sqrt(2.0 * MCK_PI) * (even + odd), mck_pair_exp2(MC_MAKE(mck_pair){-e.hi, -e.lo}) * f * sqrt(0.5 * MCK_PI) * (even - odd)};
     }
     return mck_ik_recurrence(v, x, scaled);
 }

@@ -8,24 +8,21 @@
 
 #include "mck.h"
 #include "mck_math.h"
+#if !defined(MCK_REAL) /* complex numbers are not asked for */
 #include "mck_math_c.h"
 #include "mck_arc_c.h"
-#include <string.h>
+#endif
 
-#define MCK_CLASS(name, T, U, shift, big)                                              \
+#define MCK_CLASS(name, T, shift, big)                                                 \
     MC_INLINE uint8_t mck_isnan_##name(T a) { return a != a; }                         \
     MC_INLINE uint8_t mck_isinf_##name(T a) { return (a > big) | (a < -big); }         \
     MC_INLINE uint8_t mck_isfinite_##name(T a) { return (a <= big) & (a >= -big); }    \
-    MC_INLINE uint8_t mck_signbit_##name(T a)                                          \
-    {                                                                                  \
-        U u;                                                                           \
-        memcpy(&u, &a, sizeof u);                                                      \
-        return (uint8_t)(u >> shift);                                                  \
-    }                                                                                  \
+    MC_INLINE uint8_t mck_signbit_##name(T a) { return (uint8_t)(mck_bits_##name(a) >> shift); } \
     MC_INLINE T mck_fma_##name(T a, T b, T c) { return MC_MULADD(a, b, c); }
-MCK_CLASS(f32, float, uint32_t, 31, 3.402823466e38f)
-MCK_CLASS(f64, double, uint64_t, 63, 1.7976931348623157e308)
+MCK_CLASS(f32, float, 31, 3.402823466e38f)
+MCK_CLASS(f64, double, 63, 1.7976931348623157e308)
 
+#if !defined(MCK_REAL)
 #define MCK_CLASS_COMPLEX(name, C, T, real)                                                                        \
     MC_INLINE T mck_real_##name(C a) { return a.re; }                                                              \
     MC_INLINE T mck_imag_##name(C a) { return a.im; }                                                              \
@@ -37,9 +34,10 @@ MCK_CLASS(f64, double, uint64_t, 63, 1.7976931348623157e308)
     MC_INLINE C mck_sign_##name(C a)                                                                               \
     {                                                                                                              \
         const T r = mck_abs_##name(a);                                                                             \
-        return r == 0 ? (C){0, 0} : (C){a.re / r, a.im / r};                                                       \
+        return mck_make_##name(r == 0 ? 0 : a.re / r, r == 0 ? 0 : a.im / r);                        \
     }
 MCK_CLASS_COMPLEX(c64, mck_c64, float, f32)
 MCK_CLASS_COMPLEX(c128, mck_c128, double, f64)
+#endif
 
 #endif

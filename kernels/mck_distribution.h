@@ -22,7 +22,9 @@ MCK_HEAVY double mck_beta_density_f64(double a, double b, double x)
 {
     if (!(a > 0) || !(b > 0) || x != x || isinf(a) || isinf(b))
         return MCK_NAN_F64;
-    return x > 0 && x < 1 ? mck_beta_front_f64(a, b, (mck_pair){x, 0}, mck_pair_sum(1.0, -x)) : 0.0;
+    return x > 0 && x < 1
+               ? mck_beta_front_f64(a, b, MC_MAKE(mck_pair){x, 0}, mck_pair_sum(1.0, -x))
+               : 0.0;
 }
 
 /* ---- counting distributions ---- */

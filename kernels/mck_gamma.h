@@ -27,7 +27,7 @@ typedef struct mck_pair { double hi, lo; } mck_pair;
 MC_INLINE mck_pair mck_pair_sum(double a, double b)
 {
     const double s = a + b, v = s - a;
-    return (mck_pair){s, (a - (s - v)) + (b - v)};
+    return MC_MAKE(mck_pair){s, (a - (s - v)) + (b - v)};
 }
 
 MC_INLINE mck_pair mck_pair_add(mck_pair a, mck_pair b)
@@ -40,7 +40,7 @@ MC_INLINE mck_pair mck_pair_add(mck_pair a, mck_pair b)
 MC_INLINE mck_pair mck_pair_scale(mck_pair a, double x)
 {
     const double p = a.hi * x;
-    return (mck_pair){p, mck_prod_err_f64(a.hi, x, p) + a.lo * x};
+    return MC_MAKE(mck_pair){p, mck_prod_err_f64(a.hi, x, p) + a.lo * x};
 }
 
 MC_INLINE mck_pair mck_pair_times(mck_pair a, mck_pair b)
@@ -53,7 +53,7 @@ MC_INLINE mck_pair mck_pair_times(mck_pair a, mck_pair b)
 MC_INLINE mck_pair mck_pair_quotient(double a, double low, mck_pair d)
 {
     const double q = a / d.hi, t = q * d.hi;
-    return (mck_pair){q, ((a - t) - mck_prod_err_f64(q, d.hi, t) + low - q * d.lo) / d.hi};
+    return MC_MAKE(mck_pair){q, ((a - t) - mck_prod_err_f64(q, d.hi, t) + low - q * d.lo) / d.hi};
 }
 
 /* log2 of x + low for 0 < x < inf, relative error about 2^-65. */
@@ -131,7 +131,8 @@ MC_INLINE mck_pair mck_gamma_log2(double x, double low)
 MC_INLINE double mck_gamma_row(double x)
 {
     const int k = (int)x;
-    const double *const c = mck_gamma_rows_f64[k - 2], t = 2.0 * (x - k) - 1.0, s = t * t;
+    MC_TABLE_AT double *const c = mck_gamma_rows_f64[k - 2];
+    const double t = 2.0 * (x - k) - 1.0, s = t * t;
     double e = c[16], o = c[17];
     for (int j = 14; j >= 0; j -= 2) {
         e = MC_MULADD(e, s, c[j]);
@@ -149,7 +150,7 @@ MC_INLINE double mck_gamma_core_f64(double x, double low_x, int inverse)
     if (x >= 10.0) {
         mck_pair g = mck_gamma_log2(x < 1e300 ? x : 1e300, low_x);
         if (inverse)
-            g = (mck_pair){-g.hi, -g.lo};
+            g = MC_MAKE(mck_pair){-g.hi, -g.lo};
         return mck_pair_exp2(g);
     }
     if (x <= 0 && mck_is_whole_f64(x))
@@ -158,8 +159,9 @@ MC_INLINE double mck_gamma_core_f64(double x, double low_x, int inverse)
         const double top = -x < 1e300 ? -x : 1e300, s = mck_sinpi_f64(x) / MCK_PI * -x; /* 1 / Gamma(x) = s Gamma(-x) */
         const mck_pair g = mck_gamma_log2(top, 0);
         if (inverse) /* Gamma(-x) may overflow where the product does not */
-            return mck_pair_exp2(mck_pair_add(g, (mck_pair){-64.0, 0})) * s * 0x1p64;
-        return mck_pair_exp2(mck_pair_add((mck_pair){-g.hi, -g.lo}, (mck_pair){128.0, 0})) / s * 0x1p-128;
+            return mck_pair_exp2(mck_pair_add(g, MC_MAKE(mck_pair){-64.0, 0})) * s * 0x1p64;
+        return mck_pair_exp2(mck_pair_add(MC_MAKE(mck_pair){-g.hi, -g.lo},
+                                          MC_MAKE(mck_pair){128.0, 0})) / s * 0x1p-128;
     }
     if (x >= 2.0) {
         const double g = mck_gamma_row(x);
@@ -210,11 +212,11 @@ MC_INLINE mck_pair mck_gamma_ratio_log2(double x, double d)
     const mck_pair s = mck_pair_sum(x, d);
     if (s.hi < MCK_PAIR_LIMIT) {
         const mck_pair a = mck_gamma_log2(x, 0), b = mck_gamma_log2(s.hi, s.lo);
-        return mck_pair_add(a, (mck_pair){-b.hi, -b.lo});
+        return mck_pair_add(a, MC_MAKE(mck_pair){-b.hi, -b.lo});
     }
     mck_pair r = mck_pair_scale(mck_pair_log2(s.hi, s.lo), -d);
     const double e = (d - (x - 0.5) * log1p(d / x)) + (mck_stirling_f64(x) - mck_stirling_f64(s.hi));
-    return mck_pair_add(r, mck_pair_scale((mck_pair){MCK_LOG2E, MCK_LOG2E_LO}, e));
+    return mck_pair_add(r, mck_pair_scale(MC_MAKE(mck_pair){MCK_LOG2E, MCK_LOG2E_LO}, e));
 }
 
 /* ---- beta ---- */
@@ -321,7 +323,7 @@ MCK_HEAVY double mck_poch_f64(double a, double m)
     if (a >= 10.0 && s >= 10.0 && fabs(m) < MCK_INF_F64 && a < MCK_INF_F64) {
         mck_pair r = m > 0 ? mck_gamma_ratio_log2(a, m) : mck_gamma_ratio_log2(s, -m);
         if (m > 0)
-            r = (mck_pair){-r.hi, -r.lo};
+            r = MC_MAKE(mck_pair){-r.hi, -r.lo};
         return mck_pair_exp2(r);
     }
     if (a > 0 && s >= 10.0 && s < 1e15)

@@ -36,7 +36,7 @@ MC_INLINE mck_c128 mck_loggamma_two(mck_c128 w)
 /* |z| >= 7 or so, away from the negative reals. */
 MC_INLINE mck_c128 mck_loggamma_far(mck_c128 z)
 {
-    static const double c[] = {1.0 / 12.0,      -1.0 / 360.0,        1.0 / 1260.0,   -1.0 / 1680.0,        1.0 / 1188.0,
+    MC_TABLE_LOCAL double c[] = {1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0,
                                -691.0 / 360360.0, 1.0 / 156.0, -3617.0 / 122400.0, 43867.0 / 244188.0};
     const mck_c128 r = mck_div_c128(mck_make_c128(1.0, 0), z), rr = mck_mul_c128(r, r), l = mck_log_c128(z);
     mck_c128 y = mck_make_c128(c[8], 0);

@@ -24,7 +24,7 @@ MC_INLINE double mck_gamma_front_f64(double a, double x)
         if (a < 10.0)
             return mck_pair_exp2(p) * mck_rgamma_f64(a);
         const mck_pair g = mck_gamma_log2(a, 0);
-        return mck_pair_exp2(mck_pair_add(p, (mck_pair){-g.hi, -g.lo}));
+        return mck_pair_exp2(mck_pair_add(p, MC_MAKE(mck_pair){-g.hi, -g.lo}));
     }
     if (a < 10.0)
         return exp(a * log(x) - x) * mck_rgamma_f64(a);
@@ -200,7 +200,8 @@ MC_INLINE mck_pair mck_pair_log2_small(mck_pair u)
 {
     const int tiny = u.hi < 1e-250;
     const double scale = tiny ? 0x1p600 : 1.0;
-    return mck_pair_add(mck_pair_log2(u.hi * scale, u.lo * scale), (mck_pair){tiny ? -600.0 : 0.0, 0});
+    return mck_pair_add(mck_pair_log2(u.hi * scale, u.lo * scale),
+                        MC_MAKE(mck_pair){tiny ? -600.0 : 0.0, 0});
 }
 
 /* x b - y a to the last digits of both products, which cancel about the mean. */
@@ -221,10 +222,10 @@ MC_INLINE double mck_beta_front_f64(double a, double b, mck_pair u0, mck_pair u1
             return mck_pair_exp2(p) * (small * (large / s)); /* 1 / B(a, b) as a, b -> 0 or a -> 0 */
         if (large >= 10.0) {
             const mck_pair g = mck_beta_log2(small, large);
-            const double e = mck_pair_exp2(mck_pair_add(p, (mck_pair){-g.hi, -g.lo}));
+            const double e = mck_pair_exp2(mck_pair_add(p, MC_MAKE(mck_pair){-g.hi, -g.lo}));
             return small < 10.0 ? e * mck_rgamma_f64(small) : e;
         }
-        p = mck_pair_add(p, (mck_pair){256.0, 0});
+        p = mck_pair_add(p, MC_MAKE(mck_pair){256.0, 0});
         return mck_pair_exp2(p) / mck_beta_positive_f64(a, b) * 0x1p-256;
     }
     if (small >= 10.0) { /* about the mean the large terms cancel on paper */
@@ -319,7 +320,7 @@ MC_INLINE double mck_beta_regular_f64(double a, double b, double x, int upper)
         edge = 0;
     if (edge >= 0)
         return upper ? 1.0 - edge : edge;
-    return mck_beta_part_f64(a, b, (mck_pair){x, 0}, mck_pair_sum(1.0, -x), upper);
+    return mck_beta_part_f64(a, b, MC_MAKE(mck_pair){x, 0}, mck_pair_sum(1.0, -x), upper);
 }
 
 MCK_HEAVY double mck_betainc_f64(double a, double b, double x) { return mck_beta_regular_f64(a, b, x, 0); }

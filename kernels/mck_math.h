@@ -35,11 +35,9 @@
 #define MCK_MATH_H
 
 #include "../runtime/base/mc_def.h"
-#if !defined(__CUDACC_RTC__)
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-#endif
 
 /* MCK_NO_FMA, set before the include: products and sums apart, so that all levels give the same bits (the random family). */
 /* Function macros that libm leaves undefined when a CUDA file asks for none of its headers. */
@@ -48,7 +46,7 @@
 #define MCK_NAN_F64 (mck_from_bits_f64(0x7ff8000000000000u))
 #define MCK_NAN_F32 (mck_from_bits_f32(0x7fc00000u))
 
-#if (defined(__FMA__) || defined(__CUDACC__)) && !defined(MCK_NO_FMA)
+#if (defined(__FMA__) || defined(MCK_FUSED)) && !defined(MCK_NO_FMA)
 #define MCK_HAS_FMA 1
 #define MC_MULADD(a, b, c) fma((a), (b), (c))
 #define MC_MULADDF(a, b, c) fmaf((a), (b), (c))
@@ -58,6 +56,7 @@
 #define MC_MULADDF(a, b, c) ((a) * (b) + (c))
 #endif
 
+#if !defined(MCK_BITS) /* a device's own language has them */
 MC_INLINE uint64_t mck_bits_f64(double x)
 {
     uint64_t u;
@@ -85,6 +84,7 @@ MC_INLINE float mck_from_bits_f32(uint32_t u)
     memcpy(&x, &u, sizeof x);
     return x;
 }
+#endif
 
 /* Sign, zeros, infinities and NaN of pow; y0 is |x|^y from the formula. */
 #define MCK_POW_EDGE(T, name, RINT, BITS, SIGN)                                                    \

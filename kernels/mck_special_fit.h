@@ -98,7 +98,7 @@ MC_INLINE double mck_fit_dawson_far_f64(double u)
 
 /* Gamma(2 + row + (1 + t) / 2) for t in [-1, 1]: powers of t */
 enum { MCK_GAMMA_ROWS = 8, MCK_GAMMA_TERMS = 18 };
-MC_UNUSED static const double mck_gamma_rows_f64[MCK_GAMMA_ROWS][MCK_GAMMA_TERMS] = {
+MC_TABLE double mck_gamma_rows_f64[MCK_GAMMA_ROWS][MCK_GAMMA_TERMS] = {
     {0x1.544fa6d47b39p0, 0x1.de9585f1a7093p-2, 0x1.4f224d4b7e016p-3, 0x1.03f6d2fa4f509p-5, 0x1.c138b89493f18p-8, 0x1.d0a9bc4930c69p-11, 0x1.5489cc6a2a52fp-13, 0x1.a55ed217389fcp-17, 0x1.8b8fcf9634138p-19, 0x1.0886c54a255fep-27, 0x1.013bdf3ed25b2p-24, -0x1.ad8a6403b13c5p-28, 0x1.e716b899c0986p-30, -0x1.57e9db306423bp-32, 0x1.1e00287f05fcbp-34, -0x1.c091af402a4b9p-37, 0x1.ba4ea8bb96e0cp-39, -0x1.650dbab79cb61p-41},
     {0x1.a96390899a074p1, 0x1.d545472146024p0, 0x1.491ad1cb98836p-1, 0x1.4a0b6a8230929p-3, 0x1.0e5d232b95859p-5, 0x1.71d167212a004p-8, 0x1.bd2afde7e47abp-11, 0x1.d8376e102f72dp-14, 0x1.c9e94992cf29ep-17, 0x1.90ba727875d99p-20, 0x1.49cfed99d8d3p-23, 0x1.ec01868b5b74bp-27, 0x1.65e5a3a6f01d4p-30, 0x1.ca1982642e50cp-34, 0x1.378a95a19f54bp-37, 0x1.42e77647c2b72p-41, 0x1.f26393571d119p-45, 0x1.025ac73cb7815p-49},
     {0x1.74371e7866c65p3, 0x1.027ac12fc1e1ep3, 0x1.9548c95a76f39p1, 0x1.c5576617b6c1fp-1, 0x1.919734073b1e4p-3, 0x1.28fa2eb44d23p-5, 0x1.7bab82a608dffp-8, 0x1.ad2dbf1b06e03p-11, 0x1.b471c7386e754p-14, 0x1.944636de3544fp-17, 0x1.58a8311b3e6fap-20, 0x1.10884c2f0e6a6p-23, 0x1.92954c16e3aeap-27, 0x1.17286d000011p-30, 0x1.6d50decadbcd2p-34, 0x1.c4cc0c74841d8p-38, 0x1.10becf9f38545p-41, 0x1.32281b6e10023p-45},
@@ -1513,7 +1513,7 @@ MC_INLINE double mck_fit_lambertw_f64(double u)
 
 /* d[k][n] of DLMF 8.12.9, with d[k][n] = (n + 2) d[k-1][n+2] - d[k-1][1] d[0][n] */
 enum { MCK_TEMME_ROWS = 12, MCK_TEMME_COLS = 16 };
-MC_UNUSED static const double mck_temme_f64[MCK_TEMME_ROWS][MCK_TEMME_COLS] = {
+MC_TABLE double mck_temme_f64[MCK_TEMME_ROWS][MCK_TEMME_COLS] = {
     {-0x1.5555555555555p-2, 0x1.5555555555555p-4, -0x1.e573ac901e574p-7, 0x1.2f684bda12f68p-10, 0x1.71de3a556c734p-12, -0x1.76e06fec7273bp-13, 0x1.48c5892f7cd83p-15, -0x1.255370652afc1p-19, -0x1.f1b22f594c6b5p-20, 0x1.bd6d21e4b4109p-21, -0x1.7b5f9a2d0465cp-23, 0x1.ccf5ceb7f0d9fp-28, 0x1.6097d55c37c1cp-27, -0x1.2d2197c7a2faap-28, 0x1.f6e66d24d5c8ap-31, -0x1.c0d9b6edf2b0bp-36},
     {-0x1.e573ac901e574p-10, -0x1.c71c71c71c71cp-9, 0x1.5ac056b015acp-9, -0x1.0394f6f09e723p-10, 0x1.af83440e53dbcp-13, -0x1.af83440e53dbcp-22, -0x1.2fa4ae89e5afp-16, 0x1.00a9cabd6b83ep-17, -0x1.b0bdfcc629cbap-20, 0x1.3f59230a8357cp-28, 0x1.280f2cde3f847p-23, -0x1.ee23d0cba8aeep-25, 0x1.9aa7a30de114cp-27, -0x1.349fbca3a377bp-36, -0x1.1564ecff73d58p-30, 0x1.c9b434bf3c34ep-32},
     {0x1.0ee643b990ee6p-8, -0x1.5f7268edab4c8p-9, 0x1.948b0fcd6e9ep-11, 0x1.0db20a88f4696p-19, -0x1.c253efaa1a932p-14, 0x1.bbf43daf4fe53p-15, -0x1.ac2d05890f2c3p-17, 0x1.26154ae39151dp-25, 0x1.7058929663937p-20, -0x1.522cb05171911p-21, 0x1.32ac81c15d3d7p-23, -0x1.c24bd0e740a6cp-33, -0x1.e437343a46f5dp-27, 0x1.ac0d455e2536p-28, -0x1.77c5829460139p-30, 0x1.0962774f638bbp-40},
@@ -1530,7 +1530,7 @@ MC_UNUSED static const double mck_temme_f64[MCK_TEMME_ROWS][MCK_TEMME_COLS] = {
 
 /* U_k(p) = p^k sum_j c[k][j] p^(2 j), DLMF 10.41.9 */
 enum { MCK_DEBYE_ROWS = 14 };
-MC_UNUSED static const double mck_debye_f64[MCK_DEBYE_ROWS][MCK_DEBYE_ROWS] = {
+MC_TABLE double mck_debye_f64[MCK_DEBYE_ROWS][MCK_DEBYE_ROWS] = {
     {0x1p0},
     {0x1p-3, -0x1.aaaaaaaaaaaabp-3},
     {0x1.2p-4, -0x1.9aaaaaaaaaaabp-2, 0x1.5638e38e38e39p-2},
@@ -1682,7 +1682,7 @@ MC_INLINE double mck_fit_olver_b2_f64(double u)
 
 /* Gauss-Legendre rule with 32 nodes: the positive nodes and their weights */
 enum { MCK_GAUSS_HALF = 16 };
-MC_UNUSED static const double mck_gauss_f64[MCK_GAUSS_HALF][2] = {
+MC_TABLE double mck_gauss_f64[MCK_GAUSS_HALF][2] = {
     {0x1.fe995e70409b6p-1, 0x1.cbf8bc743cc5cp-8},
     {0x1.f8a212714bcdcp-1, 0x1.0aa3c248696c9p-6},
     {0x1.edf5518053baap-1, 0x1.a0060a8531ffap-6},
@@ -1703,10 +1703,10 @@ MC_UNUSED static const double mck_gauss_f64[MCK_GAUSS_HALF][2] = {
 
 /* B_2j / (2j)!, j = 1.. */
 enum { MCK_BERNOULLI = 14 };
-MC_UNUSED static const double mck_bernoulli_f64[MCK_BERNOULLI] = {0x1.5555555555555p-4, -0x1.6c16c16c16c17p-10, 0x1.1566abc011567p-15, -0x1.bbd779334ef0bp-21, 0x1.66a8f2bf70ebep-26, -0x1.22805d644267fp-31, 0x1.d6db2c4e09162p-37, -0x1.7da4e1f79955cp-42, 0x1.355871d652e9ep-47, -0x1.f57d968caacf1p-53, 0x1.967e1f09c376fp-58, -0x1.497d9033a2b5cp-63, 0x1.0b132d7c6ad06p-68, -0x1.b0f72d59f1c16p-74};
+MC_TABLE double mck_bernoulli_f64[MCK_BERNOULLI] = {0x1.5555555555555p-4, -0x1.6c16c16c16c17p-10, 0x1.1566abc011567p-15, -0x1.bbd779334ef0bp-21, 0x1.66a8f2bf70ebep-26, -0x1.22805d644267fp-31, 0x1.d6db2c4e09162p-37, -0x1.7da4e1f79955cp-42, 0x1.355871d652e9ep-47, -0x1.f57d968caacf1p-53, 0x1.967e1f09c376fp-58, -0x1.497d9033a2b5cp-63, 0x1.0b132d7c6ad06p-68, -0x1.b0f72d59f1c16p-74};
 
 /* log Gamma(2 + w) = w sum_k c[k] w^k, DLMF 5.7.3 */
 enum { MCK_LOGGAMMA_ROW = 50 };
-MC_UNUSED static const double mck_loggamma_f64_row[MCK_LOGGAMMA_ROW] = {0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa6p-2, -0x1.13e001a557607p-4, 0x1.51322ac7d8483p-6, -0x1.e404fc218f5f2p-8, 0x1.7add6eadb6c3p-9, -0x1.38ac5c2bf8e08p-10, 0x1.0b36af86396e9p-11, -0x1.d3fd4c76d2fc8p-13, 0x1.a127b0f17d65ap-14, -0x1.78de5bd7c81efp-15, 0x1.580dcee66eb02p-16, -0x1.3cbc963ce2243p-17, 0x1.2597a39f34aacp-18, -0x1.11b2eb7679541p-19, 0x1.0064cdeb22f0fp-20, -0x1.e2600d93cfd2fp-22, 0x1.c76bbb3f07a4dp-23, -0x1.af5a6cbbf8a97p-24, 0x1.99b93c2070b0fp-25, -0x1.862c734df3eacp-26, 0x1.7469daccfadcdp-27, -0x1.6434a8447aeadp-28, 0x1.555a877ffd2c3p-29, -0x1.47b1679258d0ep-30, 0x1.3b15d2b2fc10cp-31, -0x1.2f69a9fabe3ep-32, 0x1.24932a337434cp-33, -0x1.1a7c26ec2523cp-34, 0x1.11116e693ed98p-35, -0x1.08424cbc543d8p-36, 0x1.000026e3f644fp-37, -0x1.f07c514fc9f0ap-39, 0x1.e1e2026aafcd8p-40, -0x1.d41d56e5ee2e2p-41, 0x1.c71c7f6f10e37p-42, -0x1.bacf9a27bc89bp-43, 0x1.af28718a10d6ep-44, -0x1.a41a45603e5b6p-45, 0x1.99999c0716ee9p-46, -0x1.8f9c1a8df9d78p-47, 0x1.8618628d28905p-48, -0x1.7d05f4c31c56p-49, 0x1.745d17b56ba4ap-50, -0x1.6c16c1b4d6456p-51, 0x1.642c85c023d9dp-52, -0x1.5c9882d825e9dp-53, 0x1.555555698a866p-54, -0x1.4e5e0a8022bc9p-55, 0x1.47ae14838081fp-56};
+MC_TABLE double mck_loggamma_f64_row[MCK_LOGGAMMA_ROW] = {0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa6p-2, -0x1.13e001a557607p-4, 0x1.51322ac7d8483p-6, -0x1.e404fc218f5f2p-8, 0x1.7add6eadb6c3p-9, -0x1.38ac5c2bf8e08p-10, 0x1.0b36af86396e9p-11, -0x1.d3fd4c76d2fc8p-13, 0x1.a127b0f17d65ap-14, -0x1.78de5bd7c81efp-15, 0x1.580dcee66eb02p-16, -0x1.3cbc963ce2243p-17, 0x1.2597a39f34aacp-18, -0x1.11b2eb7679541p-19, 0x1.0064cdeb22f0fp-20, -0x1.e2600d93cfd2fp-22, 0x1.c76bbb3f07a4dp-23, -0x1.af5a6cbbf8a97p-24, 0x1.99b93c2070b0fp-25, -0x1.862c734df3eacp-26, 0x1.7469daccfadcdp-27, -0x1.6434a8447aeadp-28, 0x1.555a877ffd2c3p-29, -0x1.47b1679258d0ep-30, 0x1.3b15d2b2fc10cp-31, -0x1.2f69a9fabe3ep-32, 0x1.24932a337434cp-33, -0x1.1a7c26ec2523cp-34, 0x1.11116e693ed98p-35, -0x1.08424cbc543d8p-36, 0x1.000026e3f644fp-37, -0x1.f07c514fc9f0ap-39, 0x1.e1e2026aafcd8p-40, -0x1.d41d56e5ee2e2p-41, 0x1.c71c7f6f10e37p-42, -0x1.bacf9a27bc89bp-43, 0x1.af28718a10d6ep-44, -0x1.a41a45603e5b6p-45, 0x1.99999c0716ee9p-46, -0x1.8f9c1a8df9d78p-47, 0x1.8618628d28905p-48, -0x1.7d05f4c31c56p-49, 0x1.745d17b56ba4ap-50, -0x1.6c16c1b4d6456p-51, 0x1.642c85c023d9dp-52, -0x1.5c9882d825e9dp-53, 0x1.555555698a866p-54, -0x1.4e5e0a8022bc9p-55, 0x1.47ae14838081fp-56};
 
 #endif

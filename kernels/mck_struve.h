@@ -28,7 +28,7 @@ MC_INLINE double mck_struve_front(double a, double x)
     }
     const mck_pair power = mck_pair_scale(mck_pair_log2(0.5 * x, 0), a), l = mck_gamma_log2(g > 0 ? g : 1.0 - g, 0);
     if (g > 0)
-        return mck_pair_exp2(mck_pair_add(power, (mck_pair){-l.hi, -l.lo}));
+        return mck_pair_exp2(mck_pair_add(power, MC_MAKE(mck_pair){-l.hi, -l.lo}));
     return mck_sinpi_f64(g) / MCK_PI * mck_pair_exp2(mck_pair_add(power, l)); /* DLMF 5.5.3 */
 }
 

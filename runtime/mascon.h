@@ -118,7 +118,12 @@ MC_API const char *mc_device_name(int device); /* "cpu", "ref:0"; borrowed */
 MC_API int mc_device_memory(int device, int64_t out[9]);
 MC_API int mc_device_limit_set(int device, int64_t bytes);
 MC_API void mc_device_trim(void);
-/* Waits for all work of a device. */
+/* How many devices of a kind there are ("cuda", "opencl", "ref"); negative with the error record
+ * set where it cannot be opened. What an open one says of itself: name, and bytes of memory (0
+ * unknown), whether it computes in f64, whether it is the machine's processor. */
+MC_API int mc_device_count(const char *kind);
+MC_API int mc_device_about(int device, char *name, int64_t room, int64_t out[3]);
+/* Waits for all work of a device; MC_EINVAL where one of its launches refused an element. */
 MC_API int mc_device_sync(int device);
 
 /* ---- tensors ---- */

@@ -258,6 +258,13 @@ typedef struct mc_loop_spec {
 } mc_loop_spec;
 MC_API int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout,
                         const int32_t *out, int nin, const int32_t *in);
+/* Programs of devices, for tests: source i of those that `device` has built (how many there are is
+ * returned); formula i of the op table or conversion behind them (NULL at the end, borrowed); the
+ * whole text that a kind of device ("opencl", "cuda") is given for a source, its length
+ * returned. */
+MC_API int mc_device_program(int device, int i, char *source, int64_t room);
+MC_API const char *mc_device_formula(int i);
+MC_API int64_t mc_device_source(const char *kind, const char *source, char *text, int64_t room);
 /* The device of a plan (a number of mc_device_find; before it is run): its steps, ops and copies,
  * are bound to it once. */
 MC_API int mc_plan_device(mc_plan *p, int device);

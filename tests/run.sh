@@ -15,6 +15,8 @@ shift $(($# < 2 ? $# : 2))
 passed=0 failed=0 skipped=0
 # what specs compile is kept with the build, not in the user's folder
 export MASCON_CACHE=${MASCON_CACHE:-$(realpath -m "$B")/cache}
+export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$(realpath -m "$B")/pocl}
+mkdir -p "$POCL_CACHE_DIR"
 # A shell that runs us in the background may have Ctrl-C ignored, which tests of signals would inherit.
 fresh=()
 if env --default-signal true 2>/dev/null; then fresh=(env --default-signal); fi

@@ -109,6 +109,12 @@ run('op_curve_fit_1M_block_scipy', fit())
 run('op_curve_fit_1M_exact_scipy', fit(jac=slopes))
 run('op_curve_fit_1M_differences_scipy', fit())
 
+n = 10_000_000
+x = fractions(n, 1) * 4
+y = 2.5 * exp(x * -1.3) + 0.5 + 0.2 * (fractions(n, 2) + fractions(n, 3) - 1)
+run('op_curve_fit_10M_block_scipy', fit())
+del x, y
+
 
 def small():
     b, m, part = 1000, 50, 100

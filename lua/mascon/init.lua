@@ -28,8 +28,21 @@ end
 --- Worker threads in use.
 function M.get_num_threads() return lib.C.mc_get_num_threads() end
 
---- Memory counters in bytes: live, tensors, cached, peak, limit and more.
-function M.memory() return lib.memory_stats() end
+--- Memory counters in bytes: live, tensors, cached, peak, limit and more; of a device with
+--- mc.memory{ device = "opencl:0" }.
+---@param opts? table device (the CPU)
+---@return table
+function M.memory(opts)
+  local o = check.opts('memory', opts, { device = { 'cpu', 'string' } }, 3)
+  return lib.memory_stats(tensor.device_number('memory', o.device, 3))
+end
+
+--- The devices of this machine: a list of { name, kind, title (as its maker calls it), memory (bytes,
+--- absent where it is not known), f64 (whether it computes in it), processor (it is the machine's
+--- processor) }, the CPU first. Kinds whose driver is not there are left out: mascon info says why.
+---     mc.devices()[1].name  --> cpu
+---@return table[]
+function M.devices() return (require 'mascon.report.devices'.list()) end
 
 --- Starts the peaks of mc.memory() (peak, tensor_peak) anew from what is live now.
 function M.reset_peak_memory() lib.C.mc_memory_reset_peak() end

@@ -46,6 +46,14 @@
 #define MC_PRODUCT(a, b) ((a) * (b))
 #endif
 
+/* Tables of numbers, in a file and in a function, and what a pointer to one is to: a device's
+ * language says otherwise (kernels/device/dialect.h). */
+#define MC_TABLE MC_UNUSED static const
+#define MC_TABLE_LOCAL static const
+#define MC_TABLE_AT const
+/* MC_MAKE(type){members}: a value of a struct */
+#define MC_MAKE(type) (type)
+
 /* For our own mistakes only. Live in `make debug` and `make check`, gone in release. */
 #if defined(MC_DEBUG)
 void mci_assert_failed(const char *cond, const char *file, int line);

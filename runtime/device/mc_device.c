@@ -19,6 +19,13 @@
 #define SMALL ((int64_t)1 << 20)         /* larger blocks are segments of their own */
 #define STEP ((int64_t)256 << 20)        /* live bytes between two collections */
 
+#define GUARDS 1024                      /* launches with a guard between two waits */
+
+/* What a launch refuses, in words. */
+typedef struct guard {
+    const char *op, *why;
+} guard;
+
 typedef struct device {
     const mc_device_api *api;
     void *handle, *stream;
@@ -29,11 +36,22 @@ typedef struct device {
     mci_mem *segments;
     int64_t live, cached, peak, calls, limit, kept, blocks;
     int epoch;
+    void *guards; /* segment of GUARDS numbers, all bits set where nothing was refused */
+    guard *guard;
+    int nguard;
 } device;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static device devices[MCI_DEVICES] = {{.text = "cpu"}};
 static int ndevices = 1;
+
+/* Queued work ends before the process does: drivers that are torn down under it crash. Asked for
+ * when a driver is there, so that it runs before the driver's own ends. */
+static void finish_all(void)
+{
+    for (int i = ndevices - 1; i > 0; i--)
+        (void)devices[i].api->sync(devices[i].handle, devices[i].stream);
+}
 
 /* ---- names ---- */
 
@@ -84,6 +102,9 @@ static int open_kind(const char *name, const char *kind, int index)
     if (d->caps.align < 1)
         d->caps.align = 256;
     memcpy(d->text, text, sizeof text);
+    static int asked;
+    if (!asked)
+        asked = atexit(finish_all) == 0;
     return ndevices++;
 }
 
@@ -110,6 +131,28 @@ static int split(const char *name, char *kind, size_t room, int *index)
     return 0;
 }
 
+static int open_locked(const char *name);
+
+/* The device that MASCON_DEVICE names, else a card of CUDA, else one of OpenCL; the processor under
+ * OpenCL's name only where it was named. */
+static int open_gpu(void)
+{
+    const char *s = getenv("MASCON_DEVICE");
+    if (s && *s && strcmp(s, "auto") != 0 && strcmp(s, "cpu") != 0 && strcmp(s, "gpu") != 0)
+        return open_locked(s);
+    int d = open_kind("cuda:0", "cuda", 0);
+    if (d >= 0)
+        return d;
+    d = open_kind("opencl:0", "opencl", 0);
+    if (d >= 0 && devices[d].caps.processor)
+        return -mci_error(MC_EUNSUPPORTED,
+                          "device \"gpu\" is not there: OpenCL has this machine's processor alone; "
+                          "use \"cpu\", or set MASCON_DEVICE=opencl:0 to have that");
+    if (d >= 0) return d;
+    return -mci_error(MC_EUNSUPPORTED, "device \"gpu\" is not there: neither CUDA nor OpenCL has a "
+                                       "device; use \"cpu\"");
+}
+
 static int open_locked(const char *name)
 {
     char kind[16];
@@ -120,11 +163,8 @@ static int open_locked(const char *name)
         const char *s = getenv("MASCON_DEVICE");
         return s && *s && strcmp(s, "auto") != 0 ? open_locked(s) : 0;
     }
-    if (!strcmp(name, "gpu")) {
-        int d = open_kind("cuda:0", "cuda", 0);
-        d = d < 0 ? open_kind("opencl:0", "opencl", 0) : d;
-        return d >= 0 ? d : -mci_error(MC_EUNSUPPORTED, "device \"gpu\" is not there: neither CUDA nor OpenCL has a device; use \"cpu\"");
-    }
+    if (!strcmp(name, "gpu"))
+        return open_gpu();
     if (!split(name, kind, sizeof kind, &index))
         return -mci_error(MC_EINVAL, "device \"%s\" is unknown; use \"cpu\", \"cuda:0\", \"opencl:0\", \"gpu\" or \"auto\"", name);
     return open_kind(name, kind, index);
@@ -139,6 +179,24 @@ int mci_device_open(const char *name)
 }
 
 int mc_device_find(const char *name) { return mci_device_open(name); }
+int mc_device_count(const char *kind)
+{
+    const mc_device_api *api = driver(kind);
+    return api ? api->count() : -mc_errstatus();
+}
+
+int mc_device_about(int number, char *name, int64_t room, int64_t out[3])
+{
+    if (number < 1 || number >= ndevices)
+        return mci_error(MC_EINVAL, "device %d is not open", number);
+    const mc_device_caps *c = &devices[number].caps;
+    snprintf(name, (size_t)room, "%s", c->name);
+    out[0] = c->memory;
+    out[1] = c->f64;
+    out[2] = c->processor;
+    return MC_OK;
+}
+
 const char *mci_device_text(int d) { return d >= 0 && d < ndevices ? devices[d].text : "?"; }
 const char *mc_device_name(int d) { return mci_device_text(d); }
 const mc_device_api *mci_device_api(int d) { return devices[d].api; }
@@ -369,14 +427,56 @@ void mc_device_trim(void)
 int mc_device_sync(int number)
 {
     const device *d = &devices[number];
-    return number > 0 && number < ndevices ? d->api->sync(d->handle, d->stream) : MC_OK;
+    if (number <= 0 || number >= ndevices)
+        return MC_OK;
+    int rc = d->api->sync(d->handle, d->stream);
+    return rc ? rc : mci_device_check(number);
 }
 
-/* Queued work ends before the process does: drivers that are torn down under it crash. */
-__attribute__((destructor)) static void close_all(void)
+/* ---- guards ---- */
+
+int mci_device_guard(int number, const char *op, const char *why)
 {
-    for (int i = ndevices - 1; i > 0; i--)
-        (void)devices[i].api->sync(devices[i].handle, devices[i].stream);
+    device *d = &devices[number];
+    if (d->nguard == GUARDS && mci_device_check(number))
+        return -1;
+    if (!d->guards) {
+        char none[GUARDS * 4];
+        memset(none, 0xff, sizeof none);
+        d->guard = mci_alloc(GUARDS * sizeof *d->guard);
+        void *segment = d->guard ? d->api->segment_new(d->handle, sizeof none) : NULL;
+        if (!segment || d->api->put(d->handle, d->stream, segment, 0, none, sizeof none))
+            return -1;
+        d->guards = segment;
+    }
+    d->guard[d->nguard] = (guard){op, why};
+    return d->nguard++;
+}
+
+void *mci_device_guards(int number) { return devices[number].guards; }
+
+int mci_device_check(int number)
+{
+    device *d = &devices[number];
+    uint32_t seen[GUARDS];
+    const int n = d->nguard;
+    if (n == 0)
+        return MC_OK;
+    int rc = d->api->get(d->handle, d->stream, seen, d->guards, 0, 4 * (int64_t)n);
+    if (rc)
+        return rc;
+    d->nguard = 0;
+    for (int i = 0; i < n; i++)
+        if (seen[i] != 0xffffffffu) {
+            char none[GUARDS * 4];
+            memset(none, 0xff, sizeof none);
+            (void)d->api->put(d->handle, d->stream, d->guards, 0, none, 4 * (int64_t)n);
+            const char *why = d->guard[i].why;
+            return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1)%s", d->guard[i].op,
+                             why, (long long)seen[i],
+                             strchr(why, ';') ? "" : "; mask such elements out first");
+        }
+    return MC_OK;
 }
 
 /* ---- transfers ---- */
@@ -390,7 +490,9 @@ int mci_device_put(mci_ref to, const void *from, int64_t bytes)
 int mci_device_get(void *to, mci_ref from, int64_t bytes)
 {
     const device *d = &devices[from.mem->device];
-    return bytes > 0 ? d->api->get(d->handle, d->stream, to, from.mem->handle, from.at, bytes) : MC_OK;
+    int rc = MC_OK;
+    if (bytes > 0) rc = d->api->get(d->handle, d->stream, to, from.mem->handle, from.at, bytes);
+    return rc ? rc : mci_device_check(from.mem->device);
 }
 
 int mci_device_copy(mci_ref to, mci_ref from, int64_t bytes)

@@ -22,6 +22,7 @@ typedef struct mc_device_caps {
     int32_t group;         /* most lanes of a group */
     int32_t group_bytes;   /* memory of a group */
     int32_t wide;          /* lanes that run together, for the choice of kernels */
+    int32_t processor;     /* it is the machine's processor: not taken as "gpu" unasked */
 } mc_device_caps;
 
 #define MC_LAUNCH_BUFFERS 16

@@ -67,7 +67,8 @@ static void *own_new(int kind, int prec, int64_t n, int64_t howmany, int64_t idi
     own_plan *p = mci_calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    *p = (own_plan){.kind = kind, .prec = prec, .n = n, .howmany = howmany, .idist = idist, .odist = odist};
+    *p = (own_plan){.kind = kind, .prec = prec, .n = n, .howmany = howmany, .idist = idist};
+    p->odist = odist;
     p->table = mci_alloc(((table_bytes_fn)mci_function(MCK_FN_FFT_TABLE_BYTES))(prec, n, kind));
     p->work = ((table_bytes_fn)mci_function(MCK_FN_FFT_WORK))(prec, n, kind);
     if (p->table) /* executing a plan cannot fail: its work area is there from the start */

@@ -4,6 +4,7 @@
  * run launches. What has no form raises, so that nothing goes through the host unseen. */
 #include "family/mc_bind.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int no_form(const mci_op *op, int device)
@@ -86,15 +87,26 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
     const mc_device_api *api = mci_device_api(b->device);
     for (int i = 0; i < b->npatch; i++) {
         const mci_patch *p = &b->patch[i];
+        if (p->operand < 0) {
+            int32_t guard = p->why ? mci_device_guard(b->device, b->op->name, p->why) : 0;
+            if (guard < 0)
+                return mc_errstatus();
+            memcpy(b->launch[p->launch].raw + p->at, &guard, sizeof guard);
+            continue;
+        }
         mci_cast(p->dtype, b->headers[p->operand].dtype)(1, b->launch[p->launch].raw + p->at, 1, refs[p->operand].number, 1);
     }
     for (int i = 0; i < b->nlaunch; i++) {
         mc_launch *l = &b->launch[i];
         void *segment[MC_LAUNCH_BUFFERS];
         for (int k = 0; k < l->nbuf; k++) {
-            const mci_ref *r = l->slot[k] < b->nin + b->nout ? &refs[l->slot[k]] : work;
-            const int64_t at = r->at + l->off[k];
-            segment[k] = r->mem->handle;
+            const int guards = l->slot[k] == MCI_SLOT_GUARDS;
+            const int own = l->slot[k] < b->nin + b->nout;
+            const mci_ref *r = guards ? NULL : own ? &refs[l->slot[k]] : work;
+            const int64_t at = guards ? 0 : r->at + l->off[k];
+            segment[k] = !guards ? r->mem->handle : mci_device_guards(b->device);
+            if (!segment[k]) /* no launch refused anything so far */
+                segment[k] = segment[0];
             memcpy(l->raw + 8 * k, &at, sizeof at);
         }
         int rc = api->launch(mci_device_handle(b->device), mci_device_stream(b->device), l, segment);
@@ -104,16 +116,100 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
     return MC_OK;
 }
 
+/* Whether result `o` may not be written while operands are read: they share elements, and not as the
+ * same ones of one dtype of an elementwise op. */
+static int apart(const mci_bound *b, const mci_ref *refs, int o)
+{
+    const int walks = b->op->family == MCI_FAMILY_EWISE || b->op->family == MCI_FAMILY_COPY;
+    mc_tensor *out = &b->headers[b->nin + o];
+    out->data = refs[b->nin + o].mem->base + refs[b->nin + o].at;
+    for (int i = 0; i < b->nin; i++) {
+        mc_tensor *in = &b->headers[i];
+        if (!refs[i].mem || refs[i].mem != refs[b->nin + o].mem)
+            continue;
+        in->data = refs[i].mem->base + refs[i].at;
+        const int over = mci_overlap(out, in);
+        if (over == 1 || (over == 0 && (!walks || in->dtype != out->dtype)))
+            return 1;
+    }
+    return 0;
+}
+
+/* Memory for a result laid out as h, and where its first element lies in it. */
+static mci_block *beside(const mc_tensor *h, int device, int64_t *first)
+{
+    int64_t lo = 0, hi = 0;
+    for (int i = 0; i < h->ndim; i++)
+        *(h->strides[i] < 0 ? &lo : &hi) += (h->shape[i] - 1) * h->strides[i];
+    *first = -lo * MCI_SIZE(h->dtype);
+    return mci_device_alloc(device, (hi - lo + 1) * MCI_SIZE(h->dtype));
+}
+
+/* The result computed beside operands goes to its place: both are laid out alike. */
+static int bring(const mci_bound *b, const mc_tensor *h, const mci_ref *from, const mci_ref *to)
+{
+    static const mc_params none = {.naxes = -1, .dtype = -1};
+    mc_tensor header = *h, *out = &header;
+    const mc_tensor *in = &header;
+    const mci_job job = { &mci_copy_op, &none, 1, &in, 1 };
+    mci_result r = {.nout = 1, .compute = -1, .dtype = {h->dtype}, .ndim = {h->ndim}};
+    mci_bound c;
+    memcpy(r.shape[0], h->shape, sizeof h->shape);
+    int rc = mci_bind(b->device, &job, &r, &out, &c);
+    if (!rc) {
+        rc = run_launches(&c, (const mci_ref[]){*from, *to}, NULL);
+        mci_bound_free(&c);
+    }
+    return rc;
+}
+
+/* Whether each op is waited for, so that an error names its line. */
+static int stepwise(void)
+{
+    static int known = -1;
+    if (known < 0) {
+        const char *s = getenv("MASCON_SYNC");
+        known = s && strcmp(s, "1") == 0;
+    }
+    return known;
+}
+
 int mci_bound_run(mci_bound *b, const mci_ref *refs)
 {
     if (mci_device_hosted(b->device))
         return run_hosted(b, refs);
+    if (b->nlaunch == 0)
+        return MC_OK;
     mci_block *work = b->work ? mci_device_alloc(b->device, b->work) : NULL;
-    if (b->work && !work)
-        return mc_errstatus();
-    int rc = run_launches(b, refs, work ? &(mci_ref){.mem = work->mem, .at = work->at} : NULL);
+    mci_block *aside[MCI_RESULTS] = { 0 };
+    mci_ref few[20], target[MCI_RESULTS], *list = (mci_ref *)(uintptr_t)refs;
+    int rc = b->work && !work ? mc_errstatus() : MC_OK, moved = 0;
+    for (int o = 0; o < b->nout && !rc; o++) {
+        if (!apart(b, refs, o))
+            continue;
+        int64_t first;
+        const size_t bytes = sizeof *list * (size_t)(b->nin + b->nout);
+        if (!moved && (list = bytes <= sizeof few ? few : mci_alloc(bytes)) != NULL)
+            memcpy(list, refs, bytes);
+        moved = 1;
+        aside[o] = list ? beside(&b->headers[b->nin + o], b->device, &first) : NULL;
+        if (!aside[o])
+            rc = mc_errstatus();
+        else
+            list[b->nin + o] = target[o] =
+                (mci_ref){ .mem = aside[o]->mem, .at = aside[o]->at + first };
+    }
+    if (!rc)
+        rc = run_launches(b, list, work ? &(mci_ref){.mem = work->mem, .at = work->at} : NULL);
+    for (int o = 0; o < b->nout; o++)
+        if (aside[o]) {
+            rc = rc ? rc : bring(b, &b->headers[b->nin + o], &target[o], &refs[b->nin + o]);
+            mci_device_free(aside[o]);
+        }
+    if (list != refs && list != few)
+        mci_free(list);
     mci_device_free(work); /* the stream's order protects it */
-    return rc;
+    return !rc && stepwise() ? mc_device_sync(b->device) : rc;
 }
 
 /* Binds and runs once, with the memory that the headers show. */

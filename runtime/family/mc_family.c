@@ -1,5 +1,5 @@
 /* mc_family.c - the families that are split into infer and exec, and the run of an op of one. */
-#include "family/mc_family.h"
+#include "family/mc_launch.h"
 
 /* The CPU's form of families whose driver computes into results that are there. */
 static int drive(const mci_job *job, const mci_result *r, mc_tensor *const *out)
@@ -11,19 +11,19 @@ static int drive(const mci_job *job, const mci_result *r, mc_tensor *const *out)
 }
 
 const mci_family mci_families[MCI_FAMILIES] = {
-    [MCI_FAMILY_EWISE] = { "ewise", mci_ewise_infer, mci_ewise_exec, NULL },
-    [MCI_FAMILY_REDUCE] = { "reduce", mci_reduce_infer, mci_reduce_exec, NULL },
-    [MCI_FAMILY_SOFTMAX] = { "softmax", mci_softmax_infer, drive, NULL },
-    [MCI_FAMILY_SCAN] = { "scan", mci_scan_infer, drive, NULL },
+    [MCI_FAMILY_EWISE] = { "ewise", mci_ewise_infer, mci_ewise_exec, mci_ewise_launches },
+    [MCI_FAMILY_REDUCE] = { "reduce", mci_reduce_infer, mci_reduce_exec, mci_reduce_launches },
+    [MCI_FAMILY_SOFTMAX] = { "softmax", mci_softmax_infer, drive, mci_softmax_launches },
+    [MCI_FAMILY_SCAN] = { "scan", mci_scan_infer, drive, mci_scan_launches },
     [MCI_FAMILY_CROSS] = { "cross", mci_cross_infer, drive, NULL },
-    [MCI_FAMILY_LAYOUT] = { "layout", mci_layout_infer, drive, NULL },
+    [MCI_FAMILY_LAYOUT] = { "layout", mci_layout_infer, drive, mci_layout_launches },
     [MCI_FAMILY_RECURRENCE] = { "recurrence", mci_recurrence_infer, drive, NULL },
-    [MCI_FAMILY_MATMUL] = { "matmul", mci_matmul_infer, drive, NULL },
-    [MCI_FAMILY_DOT] = { "dot", mci_dot_infer, drive, NULL },
+    [MCI_FAMILY_MATMUL] = { "matmul", mci_matmul_infer, drive, mci_matmul_launches },
+    [MCI_FAMILY_DOT] = { "dot", mci_dot_infer, drive, mci_dot_launches },
     [MCI_FAMILY_SELECT] = { "select", mci_select_infer, drive, NULL },
     [MCI_FAMILY_SORT] = { "sort", mci_sort_infer, drive, NULL },
     [MCI_FAMILY_PAD] = { "pad", mci_pad_infer, drive, NULL },
-    [MCI_FAMILY_GATHER] = { "gather", mci_gather_infer, drive, NULL },
+    [MCI_FAMILY_GATHER] = { "gather", mci_gather_infer, drive, mci_gather_launches },
     [MCI_FAMILY_FILTER] = { "filter", mci_filter_infer, drive, NULL },
     [MCI_FAMILY_CONV] = { "conv", mci_conv_infer, drive, NULL },
     [MCI_FAMILY_RANDOM] = { "random", mci_random_infer, drive, NULL },
@@ -36,6 +36,6 @@ const mci_family mci_families[MCI_FAMILIES] = {
     [MCI_FAMILY_LINALG] = { "linalg", mci_linalg_infer, drive, NULL },
     [MCI_FAMILY_ADDED] = { "added", mci_added_infer, drive, NULL },
     [MCI_FAMILY_PUT] = { "put", NULL, mci_put_exec, NULL },
-    [MCI_FAMILY_COPY] = { "copy", NULL, mci_copy_exec,
-                          NULL }, /* into a result that is there: nothing to infer */
+    /* into a result that is there: nothing to infer */
+    [MCI_FAMILY_COPY] = { "copy", NULL, mci_copy_exec, mci_copy_launches },
 };

@@ -40,6 +40,9 @@ int mci_tridiagonal_infer(const mci_job *job, mci_result *r);
 int mci_fft_infer(const mci_job *job, mci_result *r);
 int mci_dct_infer(const mci_job *job, mci_result *r);
 int mci_linalg_infer(const mci_job *job, mci_result *r);
+/* Shifts of a roll for each axis, in [0, size); without axes the tensor is one row, which shift[0]
+ * moves. */
+int mci_roll_shifts(const mci_op *op, const mc_tensor *t, const mc_params *p, int64_t *shift);
 int mci_added_infer(const mci_job *job, mci_result *r);
 int mci_put_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
 int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);

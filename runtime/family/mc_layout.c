@@ -84,7 +84,7 @@ static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *cons
 
 /* Shifts of a roll per axis, reduced to [0, size): i[0] of them from i[1] on, one for each named axis or one for all. Without axes the
  * tensor is one row, which all shifts move. */
-static int roll_shifts(const mci_op *op, const mc_tensor *t, const mc_params *p, int64_t *shift)
+int mci_roll_shifts(const mci_op *op, const mc_tensor *t, const mc_params *p, int64_t *shift)
 {
     char s[MCI_TEXT];
     int64_t given = p->i[0];
@@ -114,7 +114,7 @@ static int roll(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_p
     int given = (out->flags & MC_FLAG_OUT) != 0;
     int64_t shift[MC_MAX_RANK];
     mc_tensor flat = {0}, src = *t;
-    int rc = roll_shifts(op, t, p, shift);
+    int rc = mci_roll_shifts(op, t, p, shift);
     if (rc || (rc = mci_out(op->name, out, t->dtype, t->ndim, t->shape)) != 0 || t->numel == 0)
         return rc;
     mc_tensor dst = *out;
@@ -222,7 +222,7 @@ int mci_layout_infer(const mci_job *job, mci_result *r)
     r->dtype[0] = t->dtype;
     r->ndim[0] = t->ndim;
     memcpy(r->shape[0], t->shape, sizeof t->shape);
-    return roll_shifts(job->op, t, job->params, shift);
+    return mci_roll_shifts(job->op, t, job->params, shift);
 }
 
 int mci_layout_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)

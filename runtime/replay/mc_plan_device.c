@@ -13,6 +13,7 @@ typedef struct bound_step {
     int host;           /* of numbers alone: the CPU computes it */
     mc_tensor *headers; /* of a loop: results, then operands */
     mc_tensor **list;   /* pointers to them */
+    char *number;       /* per slot of the step: a number in host memory when it runs */
 } bound_step;
 
 struct mci_device_plan {
@@ -37,6 +38,7 @@ void mci_device_plan_free(mci_device_plan *p)
         mci_bound_free(&p->steps[i].bound);
         mci_free(p->steps[i].headers);
         mci_free(p->steps[i].list);
+        mci_free(p->steps[i].number);
     }
     mci_free(p->slots);
     mci_free(p->host);
@@ -84,11 +86,26 @@ static int bind_loop(mci_device_plan *p, bound_step *b)
     return MC_OK;
 }
 
+/* Slot i of a step when it runs: a place of the arena may hold numbers before and elements after,
+ * or the other way. */
+static mci_ref ref_of(const mci_device_plan *p, const bound_step *b, int i)
+{
+    const int slot = b->step.slots[i];
+    mci_ref r = p->refs[slot];
+    if (p->slots[slot].where == MC_PLAN_ARENA) {
+        if (b->number[i])
+            r.mem = NULL;
+        else
+            r.number = NULL;
+    }
+    return r;
+}
+
 static int run_loop(mci_device_plan *p, bound_step *b)
 {
     const mci_device_step *s = &b->step;
     for (int i = 0; i < s->nin + s->nout; i++) {
-        const mci_ref *r = &p->refs[s->slots[i]];
+        const mci_ref here = ref_of(p, b, i), *r = &here;
         b->headers[i].data = r->mem ? r->mem->base + r->at : (char *)(uintptr_t)r->number;
         b->headers[i].device = r->mem ? p->device : 0;
         b->headers[i].flags = r->mem ? 0 : MCI_WEAK;
@@ -96,9 +113,8 @@ static int run_loop(mci_device_plan *p, bound_step *b)
     return mci_loop_run(s->loop, b->list + s->nout, b->list);
 }
 
-static int bind_step(mci_device_plan *p, bound_step *b)
+static int bind_op(mci_device_plan *p, bound_step *b)
 {
-    if (b->step.loop) return bind_loop(p, b);
     const mci_device_step *s = &b->step;
     const mc_tensor *in[64], **list = s->nin <= 64 ? in : mci_alloc(sizeof *list * (size_t)s->nin);
     mc_tensor *out[MCI_RESULTS];
@@ -137,6 +153,17 @@ static int bind_step(mci_device_plan *p, bound_step *b)
     }
     if (list != in)
         mci_free((void *)(uintptr_t)list);
+    return rc;
+}
+
+static int bind_step(mci_device_plan *p, bound_step *b)
+{
+    const mci_device_step *s = &b->step;
+    b->number = mci_calloc((size_t)(s->nin + s->nout) + 1, 1);
+    if (!b->number) return mc_errstatus();
+    for (int i = s->nout; i < s->nin + s->nout; i++) b->number[i] = p->host[s->slots[i]];
+    int rc = s->loop ? bind_loop(p, b) : bind_op(p, b);
+    for (int i = 0; i < s->nout; i++) b->number[i] = p->host[s->slots[i]];
     return rc;
 }
 
@@ -224,10 +251,11 @@ static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *c
         const mci_slot *s = &p->slots[i];
         mci_ref *r = &p->refs[i];
         if (s->where == MC_PLAN_ARENA) {
-            if (p->host[i])
-                *r = (mci_ref){.number = numbers + s->index + s->offset};
-            else if (arena)
-                *r = (mci_ref){.mem = arena->mem, .at = arena->at + s->index + s->offset};
+            *r = (mci_ref){ .number = numbers ? numbers + s->index + s->offset : NULL };
+            if (arena) {
+                r->mem = arena->mem;
+                r->at = arena->at + s->index + s->offset;
+            }
             continue;
         }
         if (s->where == MC_PLAN_TILE)
@@ -291,7 +319,7 @@ int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_te
         bound_step *b = &p->steps[k];
         const mci_device_step *s = &b->step;
         for (int i = 0; i < s->nin + s->nout; i++)
-            p->list[i] = p->refs[s->slots[i < s->nin ? s->nout + i : i - s->nin]];
+            p->list[i] = ref_of(p, b, i < s->nin ? s->nout + i : i - s->nin);
         rc = mc_cancel_pending() ? mci_error(MC_ECANCELLED, "interrupted")
              : s->loop           ? run_loop(p, b)
              : b->host           ? run_host(p, s)

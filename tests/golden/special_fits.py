@@ -277,7 +277,7 @@ def gamma_table():
         assert rest < mpf(2) ** -55, (k, rest)
         rows.append(monomials(cheb[:terms]))
     print("/* Gamma(2 + row + (1 + t) / 2) for t in [-1, 1]: powers of t */")
-    print("enum { MCK_GAMMA_ROWS = %d, MCK_GAMMA_TERMS = %d };\nMC_UNUSED static const double mck_gamma_rows_f64[MCK_GAMMA_ROWS][MCK_GAMMA_TERMS] = {" % (len(rows), terms))
+    print("enum { MCK_GAMMA_ROWS = %d, MCK_GAMMA_TERMS = %d };\nMC_TABLE double mck_gamma_rows_f64[MCK_GAMMA_ROWS][MCK_GAMMA_TERMS] = {" % (len(rows), terms))
     for row in rows:
         print("    {%s}," % ", ".join(hexa(x) for x in row))
     print("};\n")
@@ -303,7 +303,7 @@ def temme():
             d.append([(i + 2) * p[i + 2] - p[1] * d[0][i] for i in range(len(p) - 2)])
     print("/* d[k][n] of DLMF 8.12.9, with d[k][n] = (n + 2) d[k-1][n+2] - d[k-1][1] d[0][n] */")
     cols = 16
-    print("enum { MCK_TEMME_ROWS = %d, MCK_TEMME_COLS = %d };\nMC_UNUSED static const double mck_temme_f64[MCK_TEMME_ROWS][MCK_TEMME_COLS] = {" % (k, cols))
+    print("enum { MCK_TEMME_ROWS = %d, MCK_TEMME_COLS = %d };\nMC_TABLE double mck_temme_f64[MCK_TEMME_ROWS][MCK_TEMME_COLS] = {" % (k, cols))
     for row in d:
         print("    {%s}," % ", ".join(hexa(x) for x in row[:cols]))
     print("};\n")
@@ -327,7 +327,7 @@ def debye():
     """Coefficients of the polynomials U_k."""
     u = debye_rows(14)
     print("/* U_k(p) = p^k sum_j c[k][j] p^(2 j), DLMF 10.41.9 */")
-    print("enum { MCK_DEBYE_ROWS = %d };\nMC_UNUSED static const double mck_debye_f64[MCK_DEBYE_ROWS][MCK_DEBYE_ROWS] = {" % len(u))
+    print("enum { MCK_DEBYE_ROWS = %d };\nMC_TABLE double mck_debye_f64[MCK_DEBYE_ROWS][MCK_DEBYE_ROWS] = {" % len(u))
     for p in u:
         print("    {%s}," % ", ".join(hexa(mpf(c.numerator) / c.denominator) for c in p))
     print("};\n")
@@ -385,7 +385,7 @@ def gauss(n):
         d = n * (x * m.legendre(n, x) - m.legendre(n - 1, x)) / (x * x - 1)
         nodes.append((x, 2 / ((1 - x * x) * d * d)))
     print("/* Gauss-Legendre rule with %d nodes: the positive nodes and their weights */" % n)
-    print("enum { MCK_GAUSS_HALF = %d };\nMC_UNUSED static const double mck_gauss_f64[MCK_GAUSS_HALF][2] = {" % (n // 2))
+    print("enum { MCK_GAUSS_HALF = %d };\nMC_TABLE double mck_gauss_f64[MCK_GAUSS_HALF][2] = {" % (n // 2))
     for x, w in nodes:
         print("    {%s, %s}," % (hexa(x), hexa(w)))
     print("};\n")
@@ -393,13 +393,13 @@ def gauss(n):
 
 def loggamma_row(n):
     """Coefficients of log Gamma(2 + w) / w in powers of w (DLMF 5.7.3)."""
-    print("/* log Gamma(2 + w) = w sum_k c[k] w^k, DLMF 5.7.3 */\nenum { MCK_LOGGAMMA_ROW = %d };\nMC_UNUSED static const double mck_loggamma_f64_row[MCK_LOGGAMMA_ROW] = {%s};\n" % (
+    print("/* log Gamma(2 + w) = w sum_k c[k] w^k, DLMF 5.7.3 */\nenum { MCK_LOGGAMMA_ROW = %d };\nMC_TABLE double mck_loggamma_f64_row[MCK_LOGGAMMA_ROW] = {%s};\n" % (
         n, ", ".join(hexa(1 - EULER if k == 1 else (-1) ** k * (m.zeta(k) - 1) / k) for k in range(1, n + 1))))
 
 
 def bernoulli(n):
     """B_2j / (2j)! for j = 1.. of the formula of Euler and Maclaurin (DLMF 2.10.1)."""
-    print("/* B_2j / (2j)!, j = 1.. */\nenum { MCK_BERNOULLI = %d };\nMC_UNUSED static const double mck_bernoulli_f64[MCK_BERNOULLI] = {%s};\n" % (
+    print("/* B_2j / (2j)!, j = 1.. */\nenum { MCK_BERNOULLI = %d };\nMC_TABLE double mck_bernoulli_f64[MCK_BERNOULLI] = {%s};\n" % (
         n, ", ".join(hexa(m.bernoulli(2 * j) / m.factorial(2 * j)) for j in range(1, n + 1))))
 
 

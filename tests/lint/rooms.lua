@@ -7,6 +7,8 @@
 -- C: files that match a pattern may include headers whose base name matches one of these. First match wins.
 local C = {
   { '^kernels/workflows/', { '^mc_plugin%.h$', '^mck', '^mc_def%.h$', '^[^m][%w_]*%.h$', '^m[^ac][%w_]*%.h$', '^%.%./[%w_]+%.h$' }, 'a workflow knows mc_plugin.h, kernels/mck*.h and its own headers' },
+  { '^kernels/device/', { '^mck', '^[^m][%w_]*%.h$' },
+    'device kernels know kernels/mck*.h and their own headers' },
   { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
   { '^bindings/openblas/', { '^mc_backend%.h$', '^mck%.h$', '^parts%.h$' }, 'openblas knows its own parts.h' },
   { '^bindings/fftw/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'fftw knows its own parts.h' },
@@ -16,6 +18,8 @@ local C = {
   { '^tests/c/', { '^mascon%.h$', '^mc_lua%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$', '^%.%./%.%./kernels/workflows/' }, 'C tests know the public headers, what a neighbour implements, or kernels' },
   { '^tests/fuzz/host%.c$', { '^mc_' }, 'the stand-in runtime of the fuzz targets knows the runtime' },
   { '^tests/fuzz/', { '^mc_lua%.h$' }, 'fuzz targets know the header of the Lua side' },
+  { '^runtime/family/mc_launch', { '^mc_', '^mck', '/device/jobs%.h$', '^jobs%.h$' },
+    'launches know the jobs of device kernels' },
   { '^runtime/formats/', { '^mc_files%.h$', '^mc_formats%.h$', '^mc_hdf5_apart%.h$', '^mc_error%.h$', '^mc_memory%.h$', '^mc_context%.h$', '^mc_backend%.h$', '^mc_def%.h$', '^mc_gen_enums%.h$' }, 'formats know errors, memory and the door to zlib, no tensors' },
   { '^runtime/mascon%.h$', { '^base/mc_types%.h$', '^formats/mc_files%.h$' },
     'the public header knows the types and the files it shows' },
@@ -36,7 +40,7 @@ local NAMES_OPS = {
 -- Lua modules that touch the FFI, with the reason. Files named *native*.lua are those of a workflow's own kernels.
 local FFI = {
   ['report/results.lua'] = 'a finalizer', ['core/ffi.lua'] = 'opens libmascon', ['core/tensor.lua'] = 'the handle', ['core/index.lua'] = 'index triples handed to C', ['core/view.lua'] = 'shapes handed to C',
-  ['core/dlpack.lua'] = 'finalizers of pointers',
+  ['core/dlpack.lua'] = 'finalizers of pointers', ['report/devices.lua'] = 'what devices say of themselves',
   ['base/file.lua'] = 'the writer of files in pieces', ['base/child.lua'] = 'a process',
   ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/launch.lua'] = 'launches of compiled functions',
   ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/handles.lua'] = 'compilers and compiled code',

@@ -218,7 +218,7 @@ describe('ref', function()
     local f = assert(io.open(path, 'w'))
     f:write(code)
     f:close()
-    local pipe = io.popen(('%s %s 2>&1; echo status $?'):format(support.mascon or 'build/mascon', path))
+    local pipe = io.popen(('%s %s 2>&1; echo status $?'):format(require 'mascon.host'.exe, path))
     local out = pipe:read '*a'
     pipe:close()
     os.remove(path)

@@ -21,8 +21,13 @@ local values = {
 mc.save(at 'plain.h5', values, { attributes = { a = { k = 2, list = mc.arange(1, 3) } } })
 mc.save(at 'packed.h5', values, { level = 3 })
 
+local function needs_procps()
+  if process.shell('command -v pgrep pkill').status ~= 0 then pending 'pgrep and pkill are not there' end
+end
+
 describe('a file of others', function()
   it('is read in another process, to the same bits', function()
+    needs_procps()
     for _, name in ipairs { 'plain.h5', 'packed.h5' } do
       local code = ([[local p = %q
         local f = mc.open(p)
@@ -61,6 +66,7 @@ describe('a file of others', function()
   end)
 
   it('whose reader ends or hangs is an error, and the process goes on', function()
+    needs_procps()
     for signal, words in pairs { SEGV = 'libhdf5 crashed on it', PROF = 'did not come to an end' } do
       local r = run(([[local f = mc.open %q
         os.execute 'pkill -%s -P $PPID -f [r]ead-hdf5'

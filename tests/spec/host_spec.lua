@@ -431,6 +431,14 @@ describe('signals', function()
     assert.equal(130, status)
   end)
 
+  it('that nothing answers leave the end to the second one', function()
+    -- one call of LAPACK that takes half a minute
+    local code = 'local mc = require "mascon"; mc.linalg.eig(mc.rand { 2500, 2500, seed = 1 })'
+    local out, status = shell(with_killer(code, 'sleep 1.5; kill -TERM $$; sleep 3; kill -TERM $$'))
+    assert.equal(143, status)
+    assert.truthy(out:find 'ended by a further signal', out)
+  end)
+
   it('ignored by the starter stay ignored', function()
     local out, status = shell('trap "" INT; ' .. with_killer('local c = require("mascon.host").clock\nlocal t = c()\n'
       .. 'repeat until c() - t > 0.5\nprint("done")', 'kill -INT $$'))

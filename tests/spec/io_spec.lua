@@ -656,7 +656,10 @@ describe('a write that fails', function()
   it('in a directory that may not be written is an error that names the file', function()
     os.execute('chmod 555 ' .. folder)
     local path = at 'x.npy'
-    if file.write(at 'probe', 'x') then path = '/sys/kernel/x.npy' end -- root may write everywhere but there
+    if file.write(at 'probe', 'x') then -- root may write everywhere but there
+      path = '/sys/kernel/x.npy'
+      if not io.open '/sys/kernel' then return pending 'this user may write everywhere, and there is no /sys' end
+    end
     local ok, m = pcall(mc.save, path, mc.zeros { 1 })
     os.execute('chmod 755 ' .. folder)
     if ok then

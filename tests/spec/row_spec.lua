@@ -30,7 +30,7 @@ op { 'sum_of_squares', family = 'reduce', dtypes = { 'f32', 'f64' }, params = AX
 ]]
 local KERNEL = [[
 /* sum_of_squares.c - sums of squares along rows, in double precision. */
-#include "mck.h"
+#include "mck_reduce.h"
 #define BODY(T)                                                                  \
     double *o = k->out;                                                          \
     const T *x = k->in;                                                          \

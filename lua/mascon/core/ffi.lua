@@ -82,8 +82,8 @@ function M.version() return ffi.string(C.mc_version()) end
 
 local stats = ffi.new 'int64_t[9]'
 --- Memory counters of the library, bytes unless said otherwise.
-function M.memory_stats()
-  C.mc_memory_stats(stats)
+function M.memory_stats(device)
+  if device and device ~= 0 then M.check(C.mc_device_memory(device, stats), 3) else C.mc_memory_stats(stats) end
   return {
     live = tonumber(stats[0]), cached = tonumber(stats[1]), peak = tonumber(stats[2]), allocations = tonumber(stats[3]),
     soft_ceiling = tonumber(stats[4]), limit = tonumber(stats[5]), blocks = tonumber(stats[6]), tensors = tonumber(stats[7]), tensor_peak = tonumber(stats[8]),

@@ -28,7 +28,7 @@ M.KNOWN = {
   MASCON_HDF5 = one_of('inprocess', 'child'),
   MASCON_ISA = one_of('v2', 'v3', 'v4'), MASCON_JIT = one_of('on', 'off'), MASCON_KEEP_SOURCE = any, MASCON_LIBDIR = any, MASCON_LOG = any, MASCON_MEMORY_CACHE = one_of('0', '1'),
   MASCON_MEMORY_LIMIT = size, MASCON_NUM_THREADS = count, MASCON_PASSES = any, MASCON_PATH = any, MASCON_PLAN = one_of('0', '1'), MASCON_PROGRESS = any,
-  MASCON_TRACEBACK = any,
+  MASCON_SYNC = one_of('0', '1'), MASCON_TRACEBACK = any,
 }
 -- those of the tests and benchmarks of this source tree
 local OTHERS = { '^MASCON_TEST_', '^MASCON_BENCH', '^MASCON_SOAK' }

@@ -115,6 +115,7 @@ local function value_and_grad(name, f, opts)
     local grads = {}
     for k, i in ipairs(list) do grads[k] = of_argument(t, i, back) end
     local out = results(t, t.values)
+    reverse.forget(t.graph, t.env)
     return out, type(o.argnums) == 'table' and grads or grads[1], o.has_aux
   end
 end

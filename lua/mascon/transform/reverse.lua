@@ -281,4 +281,18 @@ function M.run(graph, env, cotangents, wanted, hooks)
   return out
 end
 
+--- Takes a graph that is done with apart. Machine code keeps some of the tables it met as constants until it is
+--- dropped, and with one value of a graph all that hangs on it: 10^5 steps held 280 MiB of the Lua heap and their
+--- tensors after the gradient was there.
+function M.forget(graph, env)
+  for k in next, env do env[k] = nil end
+  local nodes = graph.nodes
+  for k = #nodes, 1, -1 do
+    local n = nodes[k]
+    for i = 1, #n.ins do n.ins[i] = nil end
+    for i = 1, #n.outs do n.outs[i] = nil end
+    nodes[k] = nil
+  end
+end
+
 return M

@@ -208,8 +208,9 @@ local function inputs_of(entries)
       made[o.serial] = true
     end
   end
-  for _, o in pairs(last) do
+  for s, o in pairs(last) do
     if o.now ~= o.version then lost(o) end
+    last[s] = nil -- machine code may keep the table
   end
   return list
 end
@@ -249,6 +250,7 @@ function M.backward(y, g, opts)
       end
     end
     local graph = graphs.build(inputs, entries, outputs)
+    for k = #entries, 1, -1 do entries[k] = nil end -- machine code may keep the list
     local of_value = {}
     for i = 2, #outputs do
       local funcs = hooks[launch.serial(outputs[i])]
@@ -257,6 +259,7 @@ function M.backward(y, g, opts)
     graph.outputs = { graph.outputs[1] }
     local env = evaluate.run(graph, inputs, false, true)
     local back = reverse.run(graph, env, { reverse.cast(g, y.dtype) }, nil, of_value)
+    reverse.forget(graph, env)
     local mine = {}
     for i, l in ipairs(list) do
       if l.leaf and back[i] then mine[#mine + 1] = { l.leaf, call_hooks(l.leaf.hooks, back[i]) } end

@@ -64,6 +64,7 @@ function M.run(f, args, how)
     end
   end
   t.graph = graphs.build(aliases, log, tensors)
+  for k = #log, 1, -1 do log[k] = nil end -- machine code may keep the list
   for i, before in pairs(writes or {}) do
     if tensor.is(before) then
       if not how.restore and not rawequal(t.inputs[i], t.given[i]) and tensor.is(t.given[i]) then t.given[i]:copy_(aliases[i]) end -- it wrote to a dense copy

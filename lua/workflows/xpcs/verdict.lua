@@ -99,7 +99,8 @@ function M.of(r)
         out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, three[1])
         say('%s, %s and %s lie on a curved ridge: their standard errors hold the truth less often than they say, and '
-          .. 'the true interval is not symmetric; use profile intervals (--profile 0.95) or the posterior (--method both).',
+          .. 'the true interval is not symmetric; use profile intervals (--profile 0.95) or the posterior '
+          .. '(--method both).',
           unpack(three))
       end
     end

@@ -1,7 +1,8 @@
 -- gen.lua - build-time generator: reads runtime/ops/ops.lua, writes build/gen and build/lua/mascon/gen.
 --
--- usage: luajit gen.lua SRC OUT [LEVELS]    (SRC: the source tree, OUT: the build folder, LEVELS: 'v3' builds one ISA level only). Every
--- output names this file in line 1 and is rewritten only when its text changed, so that make rebuilds what depends on a real change.
+-- usage: luajit gen.lua SRC OUT [LEVELS [FILES]]    (SRC: the source tree, OUT: the build folder, LEVELS: 'v3' builds one ISA level
+-- only, FILES: what programs of devices include). Every output names this file in line 1 and is rewritten only when its
+-- text changed, so that make rebuilds what depends on a real change.
 local src, out, levels = arg[1], arg[2], arg[3] or 'v2 v3 v4'
 local T = dofile(src .. '/runtime/ops/ops.lua')
 for _, name in ipairs { 'scalar', 'emit' } do -- under the names that the library finds their copies by
@@ -416,6 +417,15 @@ do
   end
   o[#o + 1] = ('0};\nconst mck_any_fn (*const mck_kernel_tables[3])[MC_NDTYPE] = {%s};\nconst mck_any_fn (*const mck_cast_tables[3])[MC_NDTYPE] = {%s};\nconst mck_any_fn *const mck_function_tables[3] = {%s};\n'):format(tables 'kernels', tables 'casts', tables 'functions')
   write(out .. '/gen/mc_gen_ops.c', table.concat(o))
+end
+
+-- ---------------------------------------------------------------- mc_gen_device.c: programs of devices as text
+do
+  local files = {}
+  for path in (arg[4] or ''):gmatch '%S+' do files[#files + 1] = path end
+  write(out .. '/gen/mc_gen_device.c', dofile(src .. '/runtime/ops/gen/device.lua').text {
+    header = header 'programs of devices', files = files, DT = DT, order = order, ewise = EWISE, compute = compute,
+  })
 end
 
 -- ---------------------------------------------------------------- Lua side: the table as data

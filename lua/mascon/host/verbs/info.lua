@@ -80,10 +80,25 @@ local function memory_lines(put)
   put('memory limits', #limits > 0 and table.concat(limits, ', ') or 'none')
 end
 
-local function accelerator()
-  local driver = first_line('/proc/driver/nvidia/version')
-  if not driver then return 'cpu (no NVIDIA driver)' end
-  return ('cpu, cuda (driver %s)'):format(driver:match('Kernel Module%s+(%S+)') or driver:match('(%d+%.%d[%d.]*)'))
+local function driver()
+  local text = first_line('/proc/driver/nvidia/version')
+  return text and (text:match('Kernel Module%s+(%S+)') or text:match('(%d+%.%d[%d.]*)')) or 'none'
+end
+
+---A line for each device; kinds without one say why.
+local function device_lines(put)
+  local list, missing = require('mascon.report.devices').list()
+  for i, d in ipairs(list) do
+    local about = { d.title }
+    if d.memory then about[#about + 1] = bytes(d.memory) end
+    if not d.f64 then about[#about + 1] = 'no f64' end
+    if d.processor and i > 1 then about[#about + 1] = 'this machine\'s processor' end
+    put(i == 1 and 'devices' or '', ('%s: %s'):format(d.name, table.concat(about, ', ')))
+  end
+  local names = {}
+  for name in pairs(missing) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do put('', ('%s: none (%s)'):format(name, missing[name])) end
 end
 
 local function plugins()
@@ -135,6 +150,7 @@ local function library_lines(put)
     put('', 'its report failed: ' .. tostring(info))
     return 1
   end
+  device_lines(put)
   if type(info) == 'table' then put_table(put, info, '  ') end
   put('threads from', info.threads_source)
   put('memory limit', info.memory.limit and info.memory.limit > 0 and bytes(info.memory.limit) .. ' from ' .. info.memory.limit_source or 'none')
@@ -164,7 +180,7 @@ function M.main(args)
     put('processor limit', used and ('cgroup %.3g processors'):format(used / period) or quota)
   end
   memory_lines(put)
-  put('devices', accelerator())
+  put('NVIDIA driver', driver())
   local cache = os.getenv('XDG_CACHE_HOME')
   if not cache or cache:sub(1, 1) ~= '/' then cache = (os.getenv('HOME') or '') .. '/.cache' end
   put('cache', cache .. '/mascon')

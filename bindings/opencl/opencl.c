@@ -1,0 +1,440 @@
+/* opencl.c - devices of the OpenCL loader behind mc_device_api: memory, one queue, programs,
+ * launches.
+ *
+ * Devices are those of all platforms, cards before processors, so that opencl:0 is the one a user
+ * would name. Queues are in order. Uploads go through a ring of pinned chunks: the source is free
+ * when put returns, and the host waits only for a chunk that is still on its way. */
+#define CL_TARGET_OPENCL_VERSION 120
+#include "../../runtime/device/mc_device_api.h"
+#include "../../runtime/base/mc_def.h"
+
+#include <CL/cl.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STATUS_NOMEM = 4, STATUS_DEVICE = 8, STATUS_UNSUPPORTED = 9 };
+
+#define MOST 16  /* devices */
+#define CHUNKS 4 /* of the staging ring */
+#define CHUNK ((int64_t)2 << 20)
+#define SLAB ((int64_t)8 << 20)
+#define ALIGN 256
+
+/* Set once by mc_plugin_open, before any other call. */
+static const mc_host_api *host;
+
+typedef struct chunk {
+    cl_mem mem;
+    char *at;
+    cl_event busy; /* its last upload; NULL: free */
+} chunk;
+
+typedef struct device {
+    cl_device_id id;
+    cl_context context;
+    cl_command_queue staging; /* maps the chunks */
+    chunk ring[CHUNKS];
+    int next, rounded; /* rounded: f32 division and square root can be asked to be right */
+    char name[128];
+} device;
+
+static struct found {
+    cl_device_id id;
+    int processor;
+} found[MOST];
+static int nfound = -1;
+
+static const char *words(cl_int code)
+{
+    switch (code) {
+    case CL_DEVICE_NOT_AVAILABLE: return "the device is not available";
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return "no memory on the device";
+    case CL_OUT_OF_RESOURCES: return "the device is out of resources or was lost";
+    case CL_OUT_OF_HOST_MEMORY: return "no memory on the host";
+    case CL_INVALID_BUFFER_SIZE: return "the buffer is too large for the device";
+    case CL_BUILD_PROGRAM_FAILURE: return "the program does not compile";
+    case CL_INVALID_KERNEL_ARGS: return "arguments of the kernel are missing";
+    case CL_INVALID_WORK_GROUP_SIZE: return "the group is too large for the kernel";
+    default: return "a call failed";
+    }
+}
+
+static int fails(const char *what, cl_int code)
+{
+    const int memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY ||
+                       code == CL_INVALID_BUFFER_SIZE;
+    return host->error(memory ? STATUS_NOMEM : STATUS_DEVICE, "opencl: %s: %s (code %d)", what,
+                       words(code), (int)code);
+}
+
+/* ---- devices ---- */
+
+static int look(void)
+{
+    cl_platform_id platforms[8];
+    cl_uint np = 0;
+    nfound = 0;
+    if (clGetPlatformIDs(8, platforms, &np) != CL_SUCCESS) return 0;
+    for (int pass = 0; pass < 2; pass++) /* cards, then processors */
+        for (cl_uint p = 0; p < np && p < 8; p++) {
+            cl_device_id ids[MOST];
+            cl_uint nd = 0;
+            if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MOST, ids, &nd) != CL_SUCCESS)
+                continue;
+            for (cl_uint d = 0; d < nd && d < MOST && nfound < MOST; d++) {
+                cl_device_type type = 0;
+                cl_bool there = CL_FALSE;
+                if (clGetDeviceInfo(ids[d], CL_DEVICE_TYPE, sizeof type, &type, NULL) !=
+                        CL_SUCCESS ||
+                    clGetDeviceInfo(ids[d], CL_DEVICE_AVAILABLE, sizeof there, &there, NULL) !=
+                        CL_SUCCESS ||
+                    !there)
+                    continue;
+                if (((type & CL_DEVICE_TYPE_CPU) != 0) == pass)
+                    found[nfound++] = (struct found){ ids[d], pass };
+            }
+        }
+    return nfound;
+}
+
+static int cl_count(void)
+{
+    return nfound < 0 ? look() : nfound;
+}
+
+static int has(cl_device_id id, const char *extension)
+{
+    char list[8192] = "";
+    clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, sizeof list - 1, list, NULL);
+    return strstr(list, extension) != NULL;
+}
+
+static void cl_close(void *dev)
+{
+    device *d = dev;
+    for (int i = 0; i < CHUNKS; i++) {
+        if (d->ring[i].busy) clReleaseEvent(d->ring[i].busy);
+        if (d->ring[i].at)
+            clEnqueueUnmapMemObject(d->staging, d->ring[i].mem, d->ring[i].at, 0, NULL, NULL);
+        if (d->ring[i].mem) clReleaseMemObject(d->ring[i].mem);
+    }
+    if (d->staging) {
+        clFinish(d->staging);
+        clReleaseCommandQueue(d->staging);
+    }
+    if (d->context) clReleaseContext(d->context);
+    host->free(d);
+}
+
+static void *cl_open(int index, mc_device_caps *caps)
+{
+    cl_ulong memory = 0, group_bytes = 0;
+    size_t lanes = 0;
+    cl_device_fp_config wide = 0, single = 0;
+    cl_int code = CL_SUCCESS;
+    const struct found *f = &found[index];
+    device *d = host->alloc(sizeof *d);
+    if (!d) return NULL;
+    memset(d, 0, sizeof *d);
+    d->id = f->id;
+    clGetDeviceInfo(f->id, CL_DEVICE_NAME, sizeof d->name, d->name, NULL);
+    clGetDeviceInfo(f->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
+    clGetDeviceInfo(f->id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof group_bytes, &group_bytes, NULL);
+    clGetDeviceInfo(f->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof lanes, &lanes, NULL);
+    clGetDeviceInfo(f->id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof wide, &wide, NULL);
+    clGetDeviceInfo(f->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
+    d->rounded = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    *caps = (mc_device_caps){ .memory = (int64_t)memory,
+                              .slab = SLAB,
+                              .align = ALIGN,
+                              .f64 = wide != 0,
+                              .f16 = has(f->id, "cl_khr_fp16"),
+                              .group = lanes < 256 ? (int32_t)lanes : 256,
+                              .group_bytes = group_bytes < 49152 ? (int32_t)group_bytes : 49152,
+                              .wide = f->processor ? 1 : 32,
+                              .processor = f->processor };
+    memcpy(caps->name, d->name, sizeof caps->name);
+    d->context = clCreateContext(NULL, 1, &f->id, NULL, NULL, &code);
+    if (code == CL_SUCCESS) d->staging = clCreateCommandQueue(d->context, f->id, 0, &code);
+    if (code != CL_SUCCESS) {
+        fails(d->name, code);
+        cl_close(d);
+        return NULL;
+    }
+    return d;
+}
+
+/* ---- memory ---- */
+
+static void *cl_segment_new(void *dev, int64_t bytes)
+{
+    const device *d = dev;
+    cl_int code;
+    cl_mem m = clCreateBuffer(d->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
+    if (code != CL_SUCCESS) {
+        host->error(STATUS_NOMEM,
+                    "memory: %s gives no %.1f MiB more (%s); release tensors or work in blocks",
+                    d->name, (double)bytes / 1048576.0, words(code));
+        return NULL;
+    }
+    return m;
+}
+
+static void cl_segment_free(void *dev, void *segment)
+{
+    (void)dev;
+    clReleaseMemObject(segment);
+}
+
+/* The next chunk of the ring, free; NULL with the record. */
+static chunk *staged(device *d)
+{
+    chunk *c = &d->ring[d->next];
+    cl_int code = CL_SUCCESS;
+    d->next = (d->next + 1) % CHUNKS;
+    if (!c->mem) {
+        c->mem = clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                (size_t)CHUNK, NULL, &code);
+        if (code != CL_SUCCESS) c->mem = NULL;
+    }
+    if (c->mem && !c->at)
+        c->at = clEnqueueMapBuffer(d->staging, c->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                   (size_t)CHUNK, 0, NULL, NULL, &code);
+    if (code == CL_SUCCESS && c->busy) {
+        code = clWaitForEvents(1, &c->busy);
+        clReleaseEvent(c->busy);
+        c->busy = NULL;
+    }
+    if (code != CL_SUCCESS) {
+        fails("staging memory", code);
+        return NULL;
+    }
+    return c;
+}
+
+static int cl_put(void *dev, void *stream, void *segment, int64_t at, const void *from,
+                  int64_t bytes)
+{
+    for (int64_t done = 0; done < bytes; done += CHUNK) {
+        const int64_t n = bytes - done < CHUNK ? bytes - done : CHUNK;
+        chunk *c = staged(dev);
+        if (!c) return STATUS_NOMEM;
+        memcpy(c->at, (const char *)from + done, (size_t)n);
+        cl_int code = clEnqueueWriteBuffer(stream, segment, CL_FALSE, (size_t)(at + done),
+                                           (size_t)n, c->at, 0, NULL, &c->busy);
+        if (code != CL_SUCCESS) {
+            c->busy = NULL;
+            return fails("to the device", code);
+        }
+        clFlush(stream);
+    }
+    return 0;
+}
+
+static int cl_get(void *dev, void *stream, void *to, const void *segment, int64_t at, int64_t bytes)
+{
+    (void)dev;
+    cl_int code = clEnqueueReadBuffer(stream, (cl_mem)(uintptr_t)segment, CL_TRUE, (size_t)at,
+                                      (size_t)bytes, to, 0, NULL, NULL);
+    return code == CL_SUCCESS ? 0 : fails("from the device", code);
+}
+
+static int cl_copy(void *dev, void *stream, void *to, int64_t at, const void *from, int64_t from_at,
+                   int64_t bytes)
+{
+    (void)dev;
+    cl_int code = clEnqueueCopyBuffer(stream, (cl_mem)(uintptr_t)from, to, (size_t)from_at,
+                                      (size_t)at, (size_t)bytes, 0, NULL, NULL);
+    return code == CL_SUCCESS ? 0 : fails("copy", code);
+}
+
+/* ---- streams and events ---- */
+
+static void *cl_stream_new(void *dev)
+{
+    const device *d = dev;
+    cl_int code;
+    cl_command_queue q = clCreateCommandQueue(d->context, d->id, 0, &code);
+    if (code != CL_SUCCESS) {
+        fails("queue", code);
+        return NULL;
+    }
+    return q;
+}
+
+static void cl_stream_free(void *dev, void *stream)
+{
+    (void)dev;
+    clReleaseCommandQueue(stream);
+}
+
+static void *cl_event_new(void *dev, void *stream)
+{
+    cl_event e = NULL;
+    (void)dev;
+    cl_int code = clEnqueueMarkerWithWaitList(stream, 0, NULL, &e);
+    if (code != CL_SUCCESS) {
+        fails("event", code);
+        return NULL;
+    }
+    return e;
+}
+
+static int cl_wait(void *dev, void *stream, void *event)
+{
+    cl_event e = event;
+    (void)dev;
+    cl_int code = clEnqueueBarrierWithWaitList(stream, 1, &e, NULL);
+    return code == CL_SUCCESS ? 0 : fails("event", code);
+}
+
+static int cl_done(void *dev, void *event)
+{
+    cl_int state = CL_QUEUED;
+    (void)dev;
+    cl_int code =
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    if (code != CL_SUCCESS || state < 0) return -fails("event", code != CL_SUCCESS ? code : state);
+    return state == CL_COMPLETE;
+}
+
+static void cl_event_free(void *dev, void *event)
+{
+    (void)dev;
+    clReleaseEvent(event);
+}
+
+static int cl_sync(void *dev, void *stream)
+{
+    (void)dev;
+    cl_int code = clFinish(stream);
+    return code == CL_SUCCESS ? 0 : fails("queue", code);
+}
+
+/* ---- programs ---- */
+
+/* A program and the kernels that were asked for. */
+typedef struct program {
+    cl_program program;
+    int n, room;
+    cl_kernel *kernel;
+} program;
+
+static void cl_program_free(void *dev, void *p)
+{
+    program *g = p;
+    (void)dev;
+    for (int i = 0; i < g->n; i++) clReleaseKernel(g->kernel[i]);
+    if (g->program) clReleaseProgram(g->program);
+    host->free(g->kernel);
+    host->free(g);
+}
+
+static void *cl_build(void *dev, const char *source, const char *options, char *log, int64_t room)
+{
+    const device *d = dev;
+    char all[512];
+    cl_int code;
+    program *g = host->alloc(sizeof *g);
+    if (!g) return NULL;
+    memset(g, 0, sizeof *g);
+    log[0] = 0;
+    snprintf(all, sizeof all, "-cl-std=CL1.2%s %s",
+             d->rounded ? " -cl-fp32-correctly-rounded-divide-sqrt" : "", options);
+    g->program = clCreateProgramWithSource(d->context, 1, &source, NULL, &code);
+    if (code == CL_SUCCESS) {
+        code = clBuildProgram(g->program, 1, &d->id, all, NULL, NULL);
+        if (code != CL_SUCCESS) {
+            size_t bytes = 0;
+            clGetProgramBuildInfo(g->program, d->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+            char *text = host->alloc(bytes + 1);
+            if (text && clGetProgramBuildInfo(g->program, d->id, CL_PROGRAM_BUILD_LOG, bytes, text,
+                                              NULL) == CL_SUCCESS) {
+                text[bytes] = 0;
+                snprintf(log, (size_t)room, "%s", text);
+            }
+            host->free(text);
+        }
+    }
+    if (code != CL_SUCCESS) {
+        fails("program", code);
+        cl_program_free(dev, g);
+        return NULL;
+    }
+    return g;
+}
+
+static void *cl_kernel_of(void *dev, void *p, const char *name)
+{
+    program *g = p;
+    cl_int code;
+    (void)dev;
+    if (g->n == g->room) {
+        cl_kernel *more = host->alloc(sizeof *more * (size_t)(2 * g->room + 4));
+        if (!more) return NULL;
+        if (g->n) memcpy(more, g->kernel, sizeof *more * (size_t)g->n);
+        host->free(g->kernel);
+        g->kernel = more;
+        g->room = 2 * g->room + 4;
+    }
+    cl_kernel k = clCreateKernel(g->program, name, &code);
+    if (code != CL_SUCCESS) {
+        fails(name, code);
+        return NULL;
+    }
+    return g->kernel[g->n++] = k;
+}
+
+static int cl_launch(void *dev, void *stream, const mc_launch *l, void *const *segment)
+{
+    size_t all[3], group[3];
+    cl_int code = CL_SUCCESS;
+    (void)dev;
+    for (int i = 0; i < l->nbuf && code == CL_SUCCESS; i++)
+        code = clSetKernelArg(l->kernel, (cl_uint)i, sizeof(cl_mem), &segment[i]);
+    if (code == CL_SUCCESS)
+        code = clSetKernelArg(l->kernel, (cl_uint)l->nbuf, (size_t)l->nraw, l->raw);
+    for (int i = 0; i < 3; i++) {
+        group[i] = l->group[i] ? l->group[i] : 1;
+        all[i] = group[i] * (l->grid[i] ? l->grid[i] : 1);
+    }
+    if (code == CL_SUCCESS)
+        code = clEnqueueNDRangeKernel(stream, l->kernel, 3, NULL, all, group, 0, NULL, NULL);
+    return code == CL_SUCCESS ? 0 : fails("launch", code);
+}
+
+MC_API int mc_plugin_open(const mc_host_api *h, void *api);
+
+int mc_plugin_open(const mc_host_api *h, void *api)
+{
+    static const mc_device_api mine = {
+        .abi = MC_BACKEND_ABI,
+        .kind = "opencl",
+        .count = cl_count,
+        .open = cl_open,
+        .close = cl_close,
+        .segment_new = cl_segment_new,
+        .segment_free = cl_segment_free,
+        .put = cl_put,
+        .get = cl_get,
+        .copy = cl_copy,
+        .stream_new = cl_stream_new,
+        .stream_free = cl_stream_free,
+        .event = cl_event_new,
+        .wait = cl_wait,
+        .done = cl_done,
+        .event_free = cl_event_free,
+        .sync = cl_sync,
+        .build = cl_build,
+        .program_free = cl_program_free,
+        .kernel = cl_kernel_of,
+        .launch = cl_launch,
+    };
+    if (h->abi != MC_BACKEND_ABI || ((mc_device_api *)api)->abi != MC_BACKEND_ABI)
+        return h->error(
+            STATUS_UNSUPPORTED,
+            "opencl: the plug-in belongs to another version of mascon; build both together");
+    host = h;
+    memcpy(api, &mine, sizeof mine);
+    return 0;
+}

@@ -1,0 +1,62 @@
+/* jobs.h - the structs that launches pass by value, for the host and for kernels: 8-byte members
+ * first, no pointers.
+ *
+ * at[k]: bytes from the start of buffer k to its operand, written by the runtime at every run.
+ * Strides are in elements. Indices of a flat position run over shape[0..nd), the last one fastest.
+ * */
+#ifndef MCD_JOBS_H
+#define MCD_JOBS_H
+
+#define MCD_RANK 8
+
+/* out[i] = in[i], converted. Buffers: out, in. num: the value instead of in, as the number of dtype
+ * `from`. */
+typedef struct mcd_copy {
+    int64_t at[2], n, shape[MCD_RANK], stride[2][MCD_RANK], num[2];
+    int32_t nd, from, is_num, size;
+} mcd_copy;
+
+/* out = op(in...). Buffers: out, in 0..2, guards. is_num: bit k, operand k is num[k]. */
+typedef struct mcd_ewise {
+    int64_t at[5], n, shape[MCD_RANK], stride[4][MCD_RANK], num[3][2];
+    int32_t nd, op, is_num, guard;
+} mcd_ewise;
+
+/* m rows of n elements, each to one result. Buffers: out, in, and the counts or second results. Row
+ * r of in begins at its place under shape[0..kd), kept axes; its elements lie under rshape[0..rd).
+ * A row is cut into `parts` pieces of `step`; results are [m][parts]. */
+typedef struct mcd_reduce {
+    int64_t at[4], m, n, parts, step, base, shape[MCD_RANK], stride[MCD_RANK], rshape[MCD_RANK],
+        rstride[MCD_RANK];
+    double p;
+    int32_t kd, rd, guard, flag;
+} mcd_reduce;
+
+/* m rows of n: out and in under shape[0..kd) for the row and `step` along it. */
+typedef struct mcd_rows {
+    int64_t at[5], m, n, k, base, shape[MCD_RANK], stride[3][MCD_RANK], step[3];
+    int32_t kd, flag, guard, kind;
+} mcd_rows;
+
+/* out[b][m][n] = a[b][m][k] b[b][k][n]. Buffers: out, a, b. */
+typedef struct mcd_matmul {
+    int64_t at[3], m, n, k, shape[MCD_RANK], batch[3][MCD_RANK], row[3], col[3];
+    int32_t nd, unused;
+} mcd_matmul;
+
+/* Buffers: out, x, index, values, guards; kinds of moves stand in move.c. */
+typedef struct mcd_move {
+    int64_t at[5], n, size, base, count, width, shape[MCD_RANK], stride[3][MCD_RANK];
+    int32_t nd, axis, bytes, guard;
+} mcd_move;
+
+/* Elements first, first + 1, ... of a stream of random numbers. Buffers: out, guards. */
+typedef struct mcd_random {
+    int64_t at[2], n, first;
+    uint64_t key, stream;
+    double p[4];
+    int64_t whole[4];
+    int32_t guard, unused;
+} mcd_random;
+
+#endif

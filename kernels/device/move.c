@@ -1,0 +1,128 @@
+/* move.c - elements by position: take, take_along_axis, searchsorted. Positions count from `base`,
+ * negative ones from the end. */
+#include "jobs.h"
+#include "index.h"
+
+typedef struct pair {
+    uint64_t a, b;
+} pair;
+
+#define REFUSED(i)                                      \
+    ATOMIC_MIN(AT(uint32_t, guards, j.at[4]) + j.guard, \
+               (uint32_t)((i) < 0xfffffffe ? (i) + 1 : 0xfffffffe))
+
+/* Places of position p on an axis of `size`, -1 outside. */
+MC_INLINE int64_t place_of(int64_t p, int64_t base, int64_t size)
+{
+    const int64_t at = p < 0 ? p + size : p - base;
+    return at >= 0 && at < size && (p < 0 || p >= base) ? at : -1;
+}
+
+#define MOVE(T) AT(T, out, j.at[0])[to] = AT(const T, x, j.at[1])[from]
+#define MOVE_ANY                   \
+    switch (j.bytes) {             \
+    case 1: MOVE(uint8_t); break;  \
+    case 2: MOVE(uint16_t); break; \
+    case 4: MOVE(uint32_t); break; \
+    case 8: MOVE(uint64_t); break; \
+    default: MOVE(pair); break;    \
+    }
+
+/* out[a][i][c] = x[a][index[i]][c] for a, i < count, c < width; x [][size][width], all contiguous.
+ * */
+KERNEL take(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+            GLOBAL char *guards, const mcd_move j)
+{
+    const int64_t to = GLOBAL_LANE;
+    if (to < j.n) {
+        const int64_t row = to / j.width, c = to - row * j.width, a = row / j.count,
+                      i = row - a * j.count;
+        const int64_t at = place_of(AT(const int64_t, index, j.at[2])[i], j.base, j.size);
+        if (at < 0) {
+            REFUSED(i);
+        } else {
+            const int64_t from = (a * j.size + at) * j.width + c;
+            MOVE_ANY
+        }
+    }
+}
+
+/* out[i] = x[...index[i]...] along an axis: stride[0] those of x without the axis, size and width
+ * its size and stride in x; index like out. */
+KERNEL along(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+             GLOBAL char *guards, const mcd_move j)
+{
+    const int64_t to = GLOBAL_LANE;
+    if (to < j.n) {
+        int64_t off[1];
+        mcd_place1(to, j.n, j.nd, j.shape, j.stride[0], off);
+        const int64_t at = place_of(AT(const int64_t, index, j.at[2])[to], j.base, j.size);
+        if (at < 0) {
+            REFUSED(to);
+        } else {
+            const int64_t from = off[0] + at * j.width;
+            MOVE_ANY
+        }
+    }
+}
+
+KERNEL clear(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+             GLOBAL char *guards, const mcd_move j)
+{
+    const int64_t i = GLOBAL_LANE;
+    if (i < j.n) AT(uint32_t, out, j.at[0])[i] = 0;
+}
+
+/* The winner of each place: the last write to it. out: [rows * size] of 32 bits, zero before. */
+KERNEL claim(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+             GLOBAL char *guards, const mcd_move j)
+{
+    const int64_t i = GLOBAL_LANE;
+    if (i < j.n) {
+        int64_t off[1];
+        mcd_place1(i, j.n, j.nd, j.shape, j.stride[0], off);
+        const int64_t at = place_of(AT(const int64_t, index, j.at[2])[i], j.base, j.size);
+        if (at < 0)
+            REFUSED(i);
+        else
+            ATOMIC_MAX(AT(uint32_t, out, j.at[0]) + off[0] + at * j.width, (uint32_t)i + 1);
+    }
+}
+
+/* out[i] = values[w - 1] where w = index[i], of 32 bits, is not 0; else it stays. */
+KERNEL settle(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+              GLOBAL char *guards, const mcd_move j)
+{
+    const int64_t to = GLOBAL_LANE;
+    if (to < j.n) {
+        const int64_t from = (int64_t)AT(const uint32_t, index, j.at[2])[to] - 1;
+        if (from >= 0) {
+            MOVE_ANY
+        }
+    }
+}
+
+#if defined(KEY)
+/* How many of a sorted row stand before each value. size: of a row, width: values of a row (0: one
+ * row for all), axis 1: behind equal ones. */
+KERNEL search(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *values,
+              GLOBAL char *unused, GLOBAL char *guards, const mcd_move j)
+{
+    const int64_t i = GLOBAL_LANE;
+    if (i < j.n) {
+        GLOBAL const KEY *row = AT(const KEY, x, j.at[1]) + (j.width ? i / j.width * j.size : 0);
+        const KEY y = AT(const KEY, values, j.at[2])[i];
+        int64_t lo = 0, hi = j.size;
+        while (lo < hi) {
+            const int64_t mid = lo + (hi - lo) / 2;
+            const KEY v = row[mid];
+            const int below = j.axis ? (v <= y || y != y) : (v < y || (y != y && v == v));
+            if (below)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        AT(int64_t, out, j.at[0])[i] = lo + j.base;
+    }
+}
+#endif

@@ -1,0 +1,187 @@
+/* mc_program.c - programs of a device: texts put together, built once, kept for the life of the
+ * process.
+ *
+ * A program is a few #define lines and the name of a file of kernels/device/, which includes the
+ * headers of the CPU's kernels: the dialect (kernels/device/dialect.h) makes them OpenCL C or CUDA
+ * C++. Files are taken from the library itself, each once, where the first line that includes them
+ * stands; system headers are left out. */
+#include "device/mc_program.h"
+#include "base/mc_error.h"
+#include "base/mc_memory.h"
+#include "mc_lua.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_TEXTS 128
+
+typedef struct kernel {
+    struct kernel *next;
+    void *handle;
+    char name[];
+} kernel;
+
+typedef struct program {
+    struct program *next;
+    int device;
+    void *handle;
+    kernel *kernels;
+    char source[];
+} program;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards programs */
+static program *programs;
+
+/* A growing text; failed: there was no memory, or a file is not there. */
+typedef struct builder {
+    char *text;
+    size_t n, room;
+    int failed;
+    char seen[MOST_TEXTS];
+} builder;
+
+static void put(builder *b, const char *text, size_t n)
+{
+    if (b->failed) return;
+    if (b->n + n + 1 > b->room) {
+        size_t room = 2 * (b->n + n) + 4096;
+        char *more = mci_realloc(b->text, room);
+        if (!more) {
+            b->failed = 1;
+            return;
+        }
+        b->text = more;
+        b->room = room;
+    }
+    memcpy(b->text + b->n, text, n);
+    b->n += n;
+    b->text[b->n] = 0;
+}
+
+static void put_lines(builder *b, const char *text);
+
+/* The file of an #include line; its folder does not count. */
+static void put_file(builder *b, const char *path, size_t n)
+{
+    for (size_t i = n; i > 0; i--)
+        if (path[i - 1] == '/') {
+            path += i;
+            n -= i;
+            break;
+        }
+    if ((n == 5 && !memcmp(path, "mck.h", n)) ||
+        (n == 8 && !memcmp(path, "mc_def.h", n))) /* the dialect stands for them */
+        return;
+    for (int i = 0; mci_device_texts[i].name; i++) {
+        const mci_text *t = &mci_device_texts[i];
+        if (strlen(t->name) != n || memcmp(t->name, path, n) != 0) continue;
+        if (!b->seen[i]) {
+            b->seen[i] = 1;
+            put_lines(b, t->text);
+        }
+        return;
+    }
+    mci_error(MC_EINTERNAL, "program: there is no file %.*s among the texts of devices", (int)n,
+              path);
+    b->failed = 1;
+}
+
+static void put_lines(builder *b, const char *text)
+{
+    while (*text && !b->failed) {
+        const char *end = strchr(text, '\n'), *rest = end ? end + 1 : text + strlen(text);
+        if (strncmp(text, "#include \"", 10) == 0) {
+            const char *from = text + 10, *to = strchr(from, '"');
+            put_file(b, from, (size_t)(to - from));
+        } else if (strncmp(text, "#include <", 10) != 0) {
+            put(b, text, (size_t)(rest - text));
+        }
+        text = rest;
+    }
+}
+
+char *mci_device_source(const char *kind, const char *source)
+{
+    builder b = { 0 };
+    const char *dialect = !strcmp(kind, "cuda") ? "#define MCD_CUDA\n" : "#define MCD_OPENCL\n";
+    put_lines(&b, dialect);
+    put_lines(&b, "#include \"dialect.h\"\n");
+    put_lines(&b, source);
+    if (b.failed) {
+        mci_free(b.text);
+        return NULL;
+    }
+    return b.text;
+}
+
+static program *build(int device, const char *source)
+{
+    const mc_device_api *api = mci_device_api(device);
+    char log[4096] = "", *text = mci_device_source(api->kind, source);
+    program *p = text ? mci_calloc(1, sizeof *p + strlen(source) + 1) : NULL;
+    if (p) {
+        memcpy(p->source, source, strlen(source) + 1);
+        p->device = device;
+        p->handle = api->build(mci_device_handle(device), text, "", log, sizeof log);
+        if (!p->handle) {
+            char why[256];
+            snprintf(why, sizeof why, "%s", mc_errmsg());
+            mci_error(MC_EDEVICE, "%s: a program does not build (%s): %s\n%s",
+                      mci_device_text(device), why, source, log);
+            mci_free(p);
+            p = NULL;
+        } else {
+            p->next = programs;
+            programs = p;
+        }
+    }
+    mci_free(text);
+    return p;
+}
+
+void *mci_device_kernel(int device, const char *source, const char *name)
+{
+    void *handle = NULL;
+    pthread_mutex_lock(&lock);
+    program *p = programs;
+    while (p && (p->device != device || strcmp(p->source, source) != 0)) p = p->next;
+    if (!p) p = build(device, source);
+    kernel *k = p ? p->kernels : NULL;
+    while (k && strcmp(k->name, name) != 0) k = k->next;
+    if (k) {
+        handle = k->handle;
+    } else if (p && (k = mci_calloc(1, sizeof *k + strlen(name) + 1)) != NULL) {
+        memcpy(k->name, name, strlen(name) + 1);
+        handle = k->handle =
+            mci_device_api(device)->kernel(mci_device_handle(device), p->handle, name);
+        if (handle) {
+            k->next = p->kernels;
+            p->kernels = k;
+        } else {
+            mci_free(k);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return handle;
+}
+
+int mc_device_program(int device, int index, char *source, int64_t room)
+{
+    int n = 0;
+    pthread_mutex_lock(&lock);
+    for (const program *p = programs; p; p = p->next)
+        if (p->device == device && n++ == index) snprintf(source, (size_t)room, "%s", p->source);
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+int64_t mc_device_source(const char *kind, const char *source, char *text, int64_t room)
+{
+    char *all = mci_device_source(kind, source);
+    if (!all) return -1;
+    const int64_t n = (int64_t)strlen(all);
+    if (room > 0) snprintf(text, (size_t)room, "%s", all);
+    mci_free(all);
+    return n;
+}
