@@ -13,7 +13,7 @@
 #define MCK_LN2_PAIR_LO 0x1.abc9e3b39803fp-56
 
 /* atan(k / 16) */
-MC_UNUSED static const double mck_arc_steps_f64[17][2] = {
+MC_TABLE double mck_arc_steps_f64[17][2] = {
     {0.0, 0.0},
     {0x1.ff55bb72cfdeap-5, -0x1.c934d86d23f1dp-60},
     {0x1.fd5ba9aac2f6ep-4, -0x1.cd37686760c17p-59},
@@ -34,7 +34,7 @@ MC_UNUSED static const double mck_arc_steps_f64[17][2] = {
 };
 
 /* artanh(k / 16) */
-MC_UNUSED static const double mck_arch_steps_f64[15][2] = {
+MC_TABLE double mck_arch_steps_f64[15][2] = {
     {0.0, 0.0},
     {0x1.005588ad375adp-4, -0x1.1a7676ad4e1ccp-59},
     {0x1.015891c9eaef7p-3, 0x1.a6519e83dae46p-57},
@@ -55,7 +55,8 @@ MC_UNUSED static const double mck_arch_steps_f64[15][2] = {
 MC_INLINE mck_pair mck_pair_root(mck_pair a)
 {
     const double r = sqrt(a.hi), p = r * r;
-    return (mck_pair){r, r > 0 ? ((a.hi - p) - mck_prod_err_f64(r, r, p) + a.lo) / (2.0 * r) : 0.0};
+    const double rest = (a.hi - p) - mck_prod_err_f64(r, r, p) + a.lo;
+    return MC_MAKE(mck_pair){r, r > 0 ? rest / (2.0 * r) : 0.0};
 }
 
 /* atan (side 1) or artanh (side -1) of a pair 0 <= q <= 1 (7 / 8 for artanh), relative error below
@@ -65,10 +66,10 @@ MC_INLINE mck_pair mck_pair_arc(mck_pair q, double side)
 {
     const int k = (int)(16.0 * q.hi + 0.5);
     const double c = k / 16.0;
-    const double *const step = side > 0 ? mck_arc_steps_f64[k] : mck_arch_steps_f64[k];
+    MC_TABLE_AT double *const step = side > 0 ? mck_arc_steps_f64[k] : mck_arch_steps_f64[k];
     mck_pair top = mck_pair_sum(q.hi, -c);
     top = mck_pair_sum(top.hi, top.lo + q.lo);
-    const mck_pair low = mck_pair_add((mck_pair){1.0, 0}, mck_pair_scale(q, side * c));
+    const mck_pair low = mck_pair_add(MC_MAKE(mck_pair){1.0, 0}, mck_pair_scale(q, side * c));
     const mck_pair z = mck_pair_quotient(top.hi, top.lo, low);
     const mck_pair z2 = mck_pair_scale(mck_pair_times(z, z), -side);
     double rest = 0;
@@ -76,8 +77,8 @@ MC_INLINE mck_pair mck_pair_arc(mck_pair q, double side)
         rest = 1.0 / i + z2.hi * rest;
     mck_pair s = {rest, 0};
     for (int i = 11; i >= 1; i -= 2)
-        s = mck_pair_add(mck_pair_quotient(1.0, 0, (mck_pair){i, 0}), mck_pair_times(z2, s));
-    s = mck_pair_add((mck_pair){step[0], step[1]}, mck_pair_times(z, s));
+        s = mck_pair_add(mck_pair_quotient(1.0, 0, MC_MAKE(mck_pair){i, 0}), mck_pair_times(z2, s));
+    s = mck_pair_add(MC_MAKE(mck_pair){step[0], step[1]}, mck_pair_times(z, s));
     return mck_pair_sum(s.hi, s.lo);
 }
 
@@ -88,13 +89,13 @@ MC_INLINE mck_pair mck_pair_atan(mck_pair q)
         return mck_pair_arc(q, 1.0);
     const mck_pair s = mck_pair_arc(mck_pair_quotient(1.0, 0, q), 1.0);
     const mck_pair half_pi = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
-    return mck_pair_add(half_pi, (mck_pair){-s.hi, -s.lo});
+    return mck_pair_add(half_pi, MC_MAKE(mck_pair){-s.hi, -s.lo});
 }
 
 /* (a - b) v, with a low part below a rounding of the high one where a and b cancel. */
 MC_INLINE mck_pair mck_pair_less(mck_pair a, mck_pair b, double v)
 {
-    const mck_pair d = mck_pair_add(a, (mck_pair){-b.hi, -b.lo});
+    const mck_pair d = mck_pair_add(a, MC_MAKE(mck_pair){-b.hi, -b.lo});
     const mck_pair s = mck_pair_scale(mck_pair_sum(d.hi, d.lo), v);
     return mck_pair_sum(s.hi, s.lo);
 }
@@ -105,7 +106,7 @@ MC_INLINE mck_pair mck_bessel_phase(double v, double x, double *t, double *y)
     const mck_pair pv = {v, 0}, d = mck_pair_sum(v, -x), u = mck_pair_sum(0.5 * v, 0.5 * x);
     const mck_pair a = mck_pair_quotient(d.hi, d.lo, pv), b = mck_pair_quotient(u.hi, u.lo, pv);
     const mck_pair half = mck_pair_times(a, b), z = {2.0 * half.hi, 2.0 * half.lo};
-    const mck_pair r = mck_pair_root(z.hi < 0 ? (mck_pair){-z.hi, -z.lo} : z);
+    const mck_pair r = mck_pair_root(z.hi < 0 ? MC_MAKE(mck_pair){-z.hi, -z.lo} : z);
     *t = r.hi;
     *y = z.hi;
     if (z.hi > 0) {
@@ -113,8 +114,8 @@ MC_INLINE mck_pair mck_bessel_phase(double v, double x, double *t, double *y)
             const mck_pair l = mck_pair_arc(r, -1.0);
             return mck_pair_less(l, r, v);
         } /* artanh t = log((1 + t) v / x) */
-        const mck_pair ratio = mck_pair_quotient(v, 0, (mck_pair){x, 0});
-        const mck_pair q = mck_pair_times(mck_pair_add((mck_pair){1.0, 0}, r), ratio);
+        const mck_pair ratio = mck_pair_quotient(v, 0, MC_MAKE(mck_pair){x, 0});
+        const mck_pair q = mck_pair_times(mck_pair_add(MC_MAKE(mck_pair){1.0, 0}, r), ratio);
         const mck_pair ln2 = {MCK_LN2_PAIR, MCK_LN2_PAIR_LO};
         const mck_pair l = mck_pair_times(mck_pair_log2(q.hi, q.lo), ln2);
         return mck_pair_less(l, r, v);

@@ -82,7 +82,8 @@ describe('a device with programs', function()
 
   on('refuses what has no form and operands of two devices', function(d)
     local x = mc.ones({ 3, 3 }, { device = d })
-    assert.matches('has no form for ' .. d .. ' yet.*:to "cpu"', support.message(function() return mc.linalg.svd(x) end))
+    assert.matches('has no form for ' .. d .. ' yet.*:to "cpu"',
+      support.message(function() return mc.linalg.svd(x) end))
     assert.matches('different devices', support.message(function() return x + mc.ones { 3, 3 } end))
   end)
 
@@ -138,7 +139,8 @@ describe('a device with programs', function()
     if about[2] == 0 or #mc.devices() > 2 then return pending 'this machine has a card' end
     local exe = require 'mascon.host'.exe
     local function run(env)
-      return process.shell(env .. ' ' .. exe .. [[ -e 'print(require "mascon".ones({ 2 }, { device = "gpu" }).device)' 2>&1]]).text
+      local code = [[-e 'print(require "mascon".ones({ 2 }, { device = "gpu" }).device)' 2>&1]]
+      return process.shell(('%s %s %s'):format(env, exe, code)).text
     end
     assert.matches('this machine\'s processor alone; use "cpu", or set MASCON_DEVICE=opencl:0',
       run 'env -u MASCON_DEVICE', 1, true)

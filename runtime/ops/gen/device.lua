@@ -73,7 +73,8 @@ function M.text(env)
         else need[#need + 1] = '#include "mck_int.h"\n' end
         if s.compute or od.compute then need[#need + 1] = '#include "mck_cast.h"\n' end
         local form = '#define S %s\n#define T %s\n#define R %s\n#define O %s\n#define NIN %d\n'
-        local head = (form .. '#define NUMBER MCD_NUMBER_%s\n%s%s%s'):format(s.c, d.c, rd.c, od.c, n, d[1], r.family == 'where' and '#define C uint8_t\n' or '', half, back)
+        local head = (form .. '#define NUMBER MCD_NUMBER_%s\n%s%s%s'):format(
+          s.c, d.c, rd.c, od.c, n, d[1], r.family == 'where' and '#define C uint8_t\n' or '', half, back)
         local key
         if light then
           key = head .. '@' .. table.concat(need)
