@@ -144,7 +144,8 @@ describe('every public function', function()
     local wrong, count = {}, 0
     local entries = require 'mascon.help'.entries()
     -- the names of a fresh program: other specs may have opened workflows and made functions
-    local fresh, listing = {}, [['%s' -e 'for _, e in ipairs(require("mascon.help").entries()) do print(e.name) end']]
+    local fresh = {}
+    local listing = [['%s' -e 'for _, e in ipairs(require("mascon.help").entries()) do print(e.name) end']]
     local pipe = assert(io.popen(listing:format(os.getenv 'MASCON' or require 'mascon.host'.exe)))
     for name in pipe:lines() do fresh[name] = true end
     pipe:close()
