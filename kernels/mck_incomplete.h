@@ -204,6 +204,14 @@ MC_INLINE mck_pair mck_pair_log2_small(mck_pair u)
                         MC_MAKE(mck_pair){tiny ? -600.0 : 0.0, 0});
 }
 
+/* x b - y a to the last digits of both products, which cancel about the mean. */
+MC_INLINE double mck_beta_distance(double a, double b, mck_pair x, mck_pair y)
+{
+    const double p = x.hi * b, q = y.hi * a;
+    const double low = mck_prod_err_f64(x.hi, b, p) - mck_prod_err_f64(y.hi, a, q);
+    return ((p - q) + low) + (x.lo * b - y.lo * a);
+}
+
 /* x^a y^b / B(a, b) with x and y = 1 - x as pairs. */
 MC_INLINE double mck_beta_front_f64(double a, double b, mck_pair u0, mck_pair u1)
 {
@@ -221,7 +229,8 @@ MC_INLINE double mck_beta_front_f64(double a, double b, mck_pair u0, mck_pair u1
         return mck_pair_exp2(p) / mck_beta_positive_f64(a, b) * 0x1p-256;
     }
     if (small >= 10.0) { /* about the mean the large terms cancel on paper */
-        const double d = x * b - y * a, u = d / a, v = -d / b; /* x s / a - 1, y s / b - 1: a u + b v = 0 */
+        const double d = mck_beta_distance(a, b, u0, u1);
+        const double u = d / a, v = -d / b; /* x s / a - 1, y s / b - 1: a u + b v = 0 */
         const double left = u > -0.5 && u < 0.5 ? a * mck_log1pmx_f64(d, a) : a * (log(x * (s / a)) - u);
         const double right = v > -0.5 && v < 0.5 ? b * mck_log1pmx_f64(-d, b) : b * (log(y * (s / b)) - v);
         return sqrt(a / s * b / (2.0 * MCK_PI)) * exp(left + right + mck_stirling_f64(s) - mck_stirling_f64(a) - mck_stirling_f64(b));
@@ -237,12 +246,20 @@ MC_INLINE double mck_beta_fraction_f64(double a, double b, mck_pair x, mck_pair 
 {
     const double lead = ((a * y.hi - b * x.hi) + (mck_prod_err_f64(a, y.hi, a * y.hi) - mck_prod_err_f64(b, x.hi, b * x.hi))) + (a * y.lo - b * x.lo);
     const double two = 1.0 + y.hi; /* 2 - x */
-    double f = a * (lead + 1.0) / (a + 1.0), c, d = 0;
+    const int large = a > 1e100 || b > 1e100;
+    double f = large ? a / (a + 1.0) * (lead + 1.0) : a * (lead + 1.0) / (a + 1.0), c, d = 0;
     f = f == 0 ? 1e-300 : f;
     c = f;
     for (int m = 1; m < MCK_SPECIAL_STEPS; m++) {
-        const double e = a + (2 * m - 1), an = (a + (m - 1)) * (a + b + (m - 1)) * m * (b - m) * x.hi * x.hi / (e * e);
-        const double bn = m + m * (b - m) * x.hi / e + (a + m) * (lead + 1.0 + m * two) / (e + 2.0);
+        const double e = a + (2 * m - 1), g = a + b + (m - 1);
+        double an, bn = m + m * (b - m) * x.hi / e;
+        if (large) { /* products of parameters overflow */
+            an = (a + (m - 1)) / e * (g * x.hi / e) * m * ((b - m) * x.hi);
+            bn += (a + m) / (e + 2.0) * (lead + 1.0 + m * two);
+        } else {
+            an = (a + (m - 1)) * g * m * (b - m) * x.hi * x.hi / (e * e);
+            bn += (a + m) * (lead + 1.0 + m * two) / (e + 2.0);
+        }
         d = bn + an * d;
         d = d == 0 ? 1e300 : 1.0 / d;
         c = bn + an / c;
@@ -255,10 +272,35 @@ MC_INLINE double mck_beta_fraction_f64(double a, double b, mck_pair x, mck_pair 
     return 1.0 / f;
 }
 
+#define MCK_BETA_LARGE 1e15 /* from here on both sides the normal limit serves: error 1 / n */
+
+/* I_x(a, b) for large a and b, or its complement: the error function of the exponent itself, and
+ * the
+ * first term beside it, a third of the skewness (Temme, The asymptotic expansion of the incomplete
+ * beta functions, 1982; DLMF 8.18.9, whose c_0 is its limit at the mean). */
+MC_INLINE double mck_beta_normal_f64(double a, double b, mck_pair u0, mck_pair u1, int upper)
+{
+    const double scale = (a > b ? a : b) > 0x1p500 ? 0x1p-600 : 1.0, p = a * scale, q = b * scale;
+    if (p == 0 || q == 0 || p < 0x1p-900 || q < 0x1p-900) /* one is nothing beside the other */
+        return MCK_NAN_F64;
+    const double d = mck_beta_distance(p, q, u0, u1);
+    const double u = d / p, v = -d / q;
+    const double left = fabs(u) < 0.5 ? mck_log1pmx_f64(d, p) : log1p(u) - u;
+    const double right = fabs(v) < 0.5 ? mck_log1pmx_f64(-d, q) : log1p(v) - v;
+    const double half = -(a * left + b * right);
+    const double z = sqrt(half > 0 ? half : 0.0); /* of a normal variable, over root 2 */
+    const double n = p + q; /* below: (b - a) / (3 sqrt(n a b)) */
+    const double skew = (q - p) / n / (3.0 * sqrt(p / n * q)) * sqrt(scale);
+    const double rest = exp(-half) * skew / sqrt(2.0 * MCK_PI), side = d < 0 ? -z : z;
+    return upper ? 0.5 * mck_erfc_f64(side) - rest : 0.5 * mck_erfc_f64(-side) + rest;
+}
+
 /* I_x(a, b), or its complement when upper, for 0 < x < 1 and y = 1 - x as pairs. */
 MC_INLINE double mck_beta_part_f64(double a, double b, mck_pair u0, mck_pair u1, int upper)
 {
     const double x = u0.hi;
+    if (a > MCK_BETA_LARGE && b > MCK_BETA_LARGE)
+        return mck_beta_normal_f64(a, b, u0, u1, upper);
     const int swap = x > (a + 1.0) / (a + b + 2.0);
     const double front = mck_beta_front_f64(a, b, u0, u1);
     const double v = front * (swap ? mck_beta_fraction_f64(b, a, u1, u0) : mck_beta_fraction_f64(a, b, u0, u1));

@@ -71,7 +71,8 @@ local WORDS = {
 local HEAP = 4000
 
 local function run(job, room, heap)
-  local limit = not room and '' or heap and ('export MASCON_TEST_LUA_HEAP=%d; '):format(room * 1024)
+  -- LuaJIT of Debian 12 can crash when its heap is full inside compiled code (autoreject, 7192 KiB): known, open
+  local limit = not room and '' or heap and ('export MASCON_JIT=off MASCON_TEST_LUA_HEAP=%d; '):format(room * 1024)
     or ('ulimit -v %d; '):format(room)
   return process.shell(("%stimeout -s KILL %d %s %s"):format(limit, SECONDS, host.exe, job[2]))
 end

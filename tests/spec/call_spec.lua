@@ -143,8 +143,14 @@ describe('every public function', function()
     }
     local wrong, count = {}, 0
     local entries = require 'mascon.help'.entries()
+    -- the names of a fresh program: other specs may have opened workflows and made functions
+    local fresh = {}
+    local listing = [['%s' -e 'for _, e in ipairs(require("mascon.help").entries()) do print(e.name) end']]
+    local pipe = assert(io.popen(listing:format(os.getenv 'MASCON' or require 'mascon.host'.exe)))
+    for name in pipe:lines() do fresh[name] = true end
+    pipe:close()
     for _, e in ipairs(entries) do
-      if (e.kind == 'function' or e.kind == 'method') and type(e.value) == 'function' and not APART[e.name] then
+      if fresh[e.name] and (e.kind == 'function' or e.kind == 'method') and type(e.value) == 'function' and not APART[e.name] then
         for k, call in ipairs(CALLS) do
           local ok, why = pcall(e.value, unpack(call, 1, call.n))
           count = count + 1

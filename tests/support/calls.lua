@@ -251,16 +251,16 @@ CALL.cross_entropy, CALL.nll_loss, CALL.focal_loss = classes, classes, classes
 for name, f in pairs {
   max_pool1d = function(dt) return { matrix(dt):reshape(1, 8, -1), 2 } end,
   avg_pool1d = function(dt) return { matrix(dt):reshape(1, 8, -1), 2 } end,
-  max_pool2d = function(dt) return { matrix(dt):reshape(2, 4, 128, -1), 2 } end,
-  avg_pool2d = function(dt) return { matrix(dt):reshape(2, 4, 128, -1), 2 } end,
+  max_pool2d = function(dt) return { matrix(dt):reshape(2, 4, M.SMALL and 8 or 128, -1), 2 } end,
+  avg_pool2d = function(dt) return { matrix(dt):reshape(2, 4, M.SMALL and 8 or 128, -1), 2 } end,
   scaled_dot_product_attention = function(dt)
-    local t = matrix(dt):reshape(8, -1, 64)
+    local t = matrix(dt):reshape(8, -1, M.SMALL and 8 or 64)
     return { t, t, t }
   end,
   layer_norm = function(dt) return { matrix(dt), matrix(dt).shape[2] } end,
   rms_norm = function(dt) return { matrix(dt), matrix(dt).shape[2] } end,
   group_norm = function(dt) return { matrix(dt), 4 } end,
-  instance_norm = function(dt) return { matrix(dt):reshape(8, 8, -1) } end,
+  instance_norm = function(dt) return { matrix(dt):reshape(M.SMALL and 4 or 8, M.SMALL and 4 or 8, -1) } end,
   batch_norm = function(dt) return { matrix(dt), nil, nil, { training = true } } end,
   cosine_embedding_loss = function(dt) return { matrix(dt), matrix(dt, 2), few(dt, matrix(dt).shape[1]) } end,
   triplet_margin_loss = function(dt) return { matrix(dt), matrix(dt, 2), matrix(dt, 3) } end,

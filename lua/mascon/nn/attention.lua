@@ -57,8 +57,8 @@ function M.scaled_dot_product_attention(q, k, v, opts)
     s = mask.dtype == 'bool' and F.where(mask, s, -math.huge) or s + mask
   end
   if o.causal then
-    local rows = create.arange(1, q.shape[q.ndim - 1]):reshape(-1, 1) + o.start
-    s = F.where(F.le(create.arange(1, k.shape[k.ndim - 1]), rows), s, -math.huge)
+    local rows = create.arange(1, q.shape[q.ndim - 1]):to(q.device):reshape(-1, 1) + o.start
+    s = F.where(F.le(create.arange(1, k.shape[k.ndim - 1]):to(q.device), rows), s, -math.huge)
   end
   local top = F.cut(F.max(s, { -1, keepdim = true }))
   local p = F.exp(s - F.where(F.eq(top, -math.huge), 0, top))

@@ -57,13 +57,13 @@ local function mean(n)
     local dtype = tensor.kind[x.dtype] == 'f' and x.dtype or 'f64'
     local g = { stride = s, dilation = dilation, before = p, after = p, groups = x.shape[2],
       mode = convolution.MODES.zeros }
-    local y = convolution.form('conv', fname, x, create.ones(shape, { dtype = dtype }), g, nil, 3)
+    local y = convolution.form('conv', fname, x, create.ones(shape, { dtype = dtype }):to(x.device), g, nil, 3)
     if o.count_include_pad then
       y = y / count
     else
       g.groups, shape[1] = 1, 1
-      y = y / convolution.form('conv', fname, create.ones(places, { dtype = dtype }),
-        create.ones(shape, { dtype = dtype }), g, nil, 3)
+      y = y / convolution.form('conv', fname, create.ones(places, { dtype = dtype }):to(x.device),
+        create.ones(shape, { dtype = dtype }):to(x.device), g, nil, 3)
     end
     return single and methods.squeeze(y, 1) or y
   end

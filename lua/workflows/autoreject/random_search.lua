@@ -2,7 +2,9 @@
 --
 -- Holds the draws. It exists to reproduce upstream's thresholds.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
 local twister = require 'workflows.autoreject.twister'
+local error = check.error
 local M = {}
 
 local DRAWS = 20
@@ -16,6 +18,11 @@ local DRAWS = 20
 ---@param compat string 'native' or 'upstream'
 ---@return table index i64 [C] of that candidate, 1-based · threshold f64 [C] as drawn · loss f64 [C]
 function M.choose(candidates, losses, seed, compat)
+  for name, t in pairs { candidates = candidates or false, losses = losses or false } do
+    if not mc.is_tensor(t) or t.ndim ~= 2 then
+      error(('random_search: %s is %s; give a tensor [channels, candidates]'):format(name, check.show(t or nil)), 2)
+    end
+  end
   local stream, u = twister.new(seed), {}
   for k = 1, DRAWS do u[k] = stream:uniform() end
   local a, l, index, threshold, loss = candidates:totable(), losses:totable(), {}, {}, {}
