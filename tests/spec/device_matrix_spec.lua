@@ -58,7 +58,8 @@ local function same(row, got, want, n)
   local a, b = sample.read(got), sample.read(want)
   for i = 1, #b do
     local v = b[i]
-    local size = type(v) == 'table' and math.max(math.abs(v.re), math.abs(v.im)) or type(v) == 'number' and math.abs(v) or 1
+    local size = type(v) == 'table' and math.max(math.abs(v.re), math.abs(v.im))
+      or type(v) == 'number' and math.abs(v) or 1
     local more = { n = n, scale = math.max(size, 1), bound = 1000 * (EPS[want.dtype] or 0) * math.max(size, 1) }
     local wrong = tol.compare(class, want.dtype, a[i], b[i], more)
     if wrong then error(('element %d: %s'):format(i, wrong), 0) end
