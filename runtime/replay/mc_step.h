@@ -2,8 +2,8 @@
  *
  * A step says what is done: an op (copies and writes to positions are ops without a row), a group
  * of elementwise ops, a reduction or a product with a group in it, several steps tile by tile, a
- * loop. mci_step_bind says how: launches where a device has programs, else a function of the CPU over
- * what was looked up once. Calls follow it. */
+ * loop. mci_step_bind says how: launches where a device has programs, else a function of the CPU
+ * over what was looked up once. Calls follow it. */
 #ifndef MC_STEP_H
 #define MC_STEP_H
 
