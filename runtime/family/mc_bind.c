@@ -116,8 +116,8 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
     return MC_OK;
 }
 
-/* Whether result `o` may not be written while operands are read: they share elements, and not as the
- * same ones of one dtype of an elementwise op. */
+/* Whether result `o` may not be written while operands are read: they share elements, and not as
+ * the same ones of one dtype of an elementwise op. */
 static int apart(const mci_bound *b, const mci_ref *refs, int o)
 {
     const int walks = b->op->family == MCI_FAMILY_EWISE || b->op->family == MCI_FAMILY_COPY;
