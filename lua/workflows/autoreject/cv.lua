@@ -110,7 +110,8 @@ function M.losses(job)
   local level, count = levels_of(vote, values, job)
   local cells, index = cells_of(vote, limits, job)
   local room = source:room()
-  local held = repair.held(8 * cells.count * vote.C, room) + 8 * R * vote.E * vote.C
+  local parts = job.interpolator and job.interpolator.inverse
+  local held = repair.held(8 * cells.count * vote.C, parts and room) + 8 * R * vote.E * vote.C
   local size = source:block(job.fname, false, 8 * cells.count, held)
   return mc.scope(function()
     local mending = cells.count > 0 and cells:repair(job.interpolator, room)

@@ -52,8 +52,7 @@ end
 function Cells:at(e, key) return self.wanted[e][key].first end
 
 --- Epochs from..to as the kernels take them: where the cells of each begin (i64, counted from those of `from`), the
---- channels of the
---- cells, where each set of them begins, and how many cells.
+--- channels of the cells, where each set of them begins, and how many cells.
 local function lists(self, from, to)
   local first, bad, sets = { 0 }, {}, { 0 }
   for e = from, to do
@@ -66,10 +65,20 @@ local function lists(self, from, to)
   return i64(first), i64(bad), i64(sets), #bad
 end
 
---- Weights of the cells of epochs from..to, f64 [cells, C].
-local function weights(self, interpolator, from, to, bad, sets)
+--- Weights of the cells of epochs from..to (all of them), f64 [cells, C]; where those of each epoch begin, and how many
+--- there are.
+---@param interpolator table of augment.lua
+---@param from? integer
+---@param to? integer
+---@return any W nil where there is no cell
+---@return any first i64, counted from the first cell of `from`
+---@return integer n
+function Cells:weights(interpolator, from, to)
+  from, to = from or 1, to or self.E
+  local first, bad, sets, n = lists(self, from, to)
+  if n == 0 then return nil, first, 0 end
   if interpolator.inverse then
-    return raw('ar_weights', { interpolator.inverse(), bad, sets }, {}, 1)[1]
+    return raw('ar_weights', { interpolator.inverse(), bad, sets }, {}, 1)[1], first, n
   end
   local repairer, rows = interpolator.repairer(), {}
   for e = from, to do
@@ -79,7 +88,7 @@ local function weights(self, interpolator, from, to, bad, sets)
       rows[#rows + 1] = repairer:weights(list)
     end
   end
-  return mc.concat(rows, 1)
+  return mc.concat(rows, 1), first, n
 end
 
 -- share of the room that weights may take; those of more are made anew for each block of samples, part by part
@@ -87,7 +96,7 @@ local SHARE = 1 / 6
 
 --- Bytes of the weights of so many cells that are held at a time.
 ---@param bytes number of all
----@param room? number bytes that may be taken
+---@param room? number|false bytes that may be taken
 function M.held(bytes, room) return room and math.min(bytes, SHARE * room) or bytes end
 
 --- Plans the repair: epochs in one part, or in as many as the weights need that do not fit.
@@ -106,12 +115,8 @@ function Cells:repair(interpolator, room)
     cells = cells + n
   end
   parts[#parts + 1] = { from, self.E }
-  local function list(p)
-    local first, bad, sets, n = lists(self, p[1], p[2])
-    return first, n, n > 0 and weights(self, interpolator, p[1], p[2], bad, sets)
-  end
   if #parts == 1 then
-    local first, _, W = list(parts[1])
+    local W, first = self:weights(interpolator)
     return { values = function(x, picks) return raw('ar_mix', { x, picks, W, first }, { want = 1 }, 1)[1] end }
   end
   local count = self.count
@@ -121,7 +126,7 @@ function Cells:repair(interpolator, room)
     local out, at = mc.zeros { count, x.shape[3] }, 0
     for _, p in ipairs(parts) do
       at = at + mc.scope(function()
-        local first, n, W = list(p)
+        local W, first, n = self:weights(interpolator, p[1], p[2])
         if n > 0 then out[{ { at + 1, at + n } }] = raw('ar_mix', { x[{ p }], picks, W, first }, { want = 1 }, 1)[1] end
         return n
       end)
