@@ -177,7 +177,7 @@ function methods:update_buffer(name, value)
     error(('module: buffer %s changes in a traced call; use net:apply(params, x, { train = true }), which returns '
       .. 'the new buffers'):format(name), 2)
   else
-    slot.value = launch.recording() and launch.tape_detach(value) or value
+    slot.value = launch.recording() and launch.quietly(tensor.methods.copy, value) or value
   end
 end
 
