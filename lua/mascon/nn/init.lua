@@ -25,7 +25,8 @@ local M = lazy.table('mc.nn', {
   [layer 'transformer'] = { 'FeedForward', 'TransformerEncoderLayer', 'TransformerDecoderLayer', 'TransformerEncoder',
     'TransformerDecoder' },
   [layer 'unet'] = { 'ResidualBlock', 'UNet' },
-}, { module = 'mascon.nn.module', init = 'mascon.nn.initial' })
+  ['mascon.nn.train.step'] = { 'Step', 'Checkpoint' },
+}, { module = 'mascon.nn.module', step = 'mascon.nn.train.step', init = 'mascon.nn.initial' })
 
 for name, row in pairs(op.rows) do
   if row.namespace == 'nn' then
