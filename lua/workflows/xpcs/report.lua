@@ -42,14 +42,6 @@ end
 
 -- ---------------------------------------------------------------- figures
 
---- Every k-th row and column, so that at most `limit` are left.
-local function thinned(c, t, limit)
-  local n = c.shape[1]
-  local step = math.ceil(n / limit)
-  if step == 1 then return c, t end
-  return c[{ { 1, n, step }, { 1, n, step } }], t[{ { 1, n, step } }]
-end
-
 --- The fit with the diagonal of the experiment, which holds no pair.
 local function with_diagonal_of(x, fitted) return fitted - mc.diag(mc.diagonal(fitted)) + mc.diag(mc.diagonal(x)) end
 
@@ -87,8 +79,9 @@ function M.experiment(data, o)
   local fig = plot.figure { title = o.title or 'two-time correlation', width = 300 * cols + 40,
     height = 270 * rows + 50, rows = rows, cols = cols }
   for f = 1, F do
-    local x, t = thinned(data:matrix(f), data.t, 80)
-    local ticks = t:totable()
+    local k = math.ceil(data.n / 80)
+    local x = data:thin(f, k)
+    local ticks = data.t[{ { 1, data.n, k } }]:totable()
     fig:axes(math.ceil(f / cols), (f - 1) % cols + 1):heatmap(ticks, ticks, x:totable(),
       { title = ('%.4g deg'):format(data.phi[f]), xlabel = 't1', ylabel = 't2', xunit = 's', yunit = 's',
       colorbar = true, cmap = 'viridis', vmin = o.vmin, vmax = o.vmax })

@@ -245,12 +245,6 @@ function M.write(s, data, r, record, posterior, shards)
   end
   -- the tables hold times, so only the arrays are compared
   if s.method ~= 'cmc' then
-    local need = source.BASE + 8 * data.n ^ 2 * 8
-    if s.arrays and s.open.max_memory and need > s.open.max_memory then
-      s.arrays = false
-      table.insert(r.warnings, ('fitted_data is left out: matrices of %d times need max_memory of %.0f MiB'):format(
-        data.n, need / 2 ^ 20))
-    end
     for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/'
       .. name, name:find '^fitted_data' ~= nil) end
   end
