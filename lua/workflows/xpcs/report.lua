@@ -115,14 +115,15 @@ function M.cuts(r, data, f)
   return fig
 end
 
---- Histogram of residuals over sigma of all angles (about two million points of all).
+--- Histogram of residuals over sigma of all angles (of every k-th time: at most about a million points of all).
 function M.residuals(r, data)
   local counts, edges, total = nil, {}, 0
   local bins, low, high = 81, -5, 5
   for k = 0, bins do edges[k + 1] = low + (high - low) * k / bins end
   for f = 1, data.F do
     counts = mc.scope(function()
-      local c, fitted, times, sigma = results.figure(r, data, f, math.max(60, math.floor(2000 / math.sqrt(data.F))))
+      local limit = math.max(60, math.min(400, math.floor(1500 / math.sqrt(data.F))))
+      local c, fitted, times, sigma = results.figure(r, data, f, limit)
       local t = mc.arange(1, times.shape[1])
       local z = ((c - fitted) / sigma)[mc.logical_and(mc.gt(t:expand_dims(1), t:expand_dims(2)), mc.isfinite(c))]
       local k = mc.floor((mc.clip(z, low, high - 1e-9) - low) * (bins / (high - low))):to 'i64'

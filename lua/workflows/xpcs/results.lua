@@ -140,7 +140,7 @@ end
 
 --- Bytes of the theory of all angles up to which it is kept in memory while fitted_data is written; above, it is
 --- computed again for each array.
-M.KEPT = 2 ^ 26
+M.KEPT = 3 * 2 ^ 26
 
 --- fitted_data.npz: arrays [angles, n, n], written by strips of rows, so that no matrix is whole in memory.
 local function write_arrays(dir, r, data)
@@ -149,7 +149,7 @@ local function write_arrays(dir, r, data)
   local ok, why = pcall(function()
     local theory, posthoc, solver = {}, {}, {}
     local left = mc.ceiling.left()
-    local keeps = F * n ^ 2 * 8 <= math.min(M.KEPT, left and left / 4 or math.huge)
+    local keeps = F * n ^ 2 * 8 <= math.min(M.KEPT, left and left - 2 ^ 25 or math.huge)
     local function raw(f, I)
       local at = (f - 1) * rows + I
       if theory[at] then return theory[at] end
@@ -160,16 +160,16 @@ local function write_arrays(dir, r, data)
     end
     local function solved(f, I) return raw(f, I) * r.contrast[f] + r.offset[f] end
     local function residual(f, I) return data:strip(f, I) - solved(f, I) end
-    for f = 1, F do
-      local sums = scaling.regression()
-      for I = 0, rows - 1 do
-        mc.scope(function() sums:add(data:strip(f, I), raw(f, I), (data:times_of(I))) end)
-      end
-      posthoc[f], solver[f] = { sums:line() }, { r.contrast[f], r.offset[f] }
-    end
+    local sums
     local arrays = {
       { 'c2_exp', function(f, I) return data:strip(f, I) end },
-      { 'c2_theoretical_raw', function(f, I) return raw(f, I) + 0 end },
+      { 'c2_theoretical_raw', function(f, I)
+        local g = raw(f, I)
+        if I == 0 then sums = scaling.regression() end
+        sums:add(data:strip(f, I), g, (data:times_of(I)))
+        if I == rows - 1 then posthoc[f], solver[f] = { sums:line() }, { r.contrast[f], r.offset[f] } end
+        return g + 0
+      end },
       { 'c2_theoretical_scaled', function(f, I) return raw(f, I) * posthoc[f][1] + posthoc[f][2] end },
       { 'c2_solver_scaled', solved },
       { 'residuals', residual },

@@ -53,7 +53,7 @@ end
 
 -- bytes of the program with its libraries; f64 matrices that reading one whole takes, and those of sigma and masks;
 -- copies of a block in flight, and of a strip; bytes of matrices read whole where nothing bounds them
-M.BASE, M.SQUARES, M.BESIDE, M.COPIES, M.STRIPS, M.WHOLE = 96 * 2 ^ 20, 14, 8, 4, 10, 160 * 2 ^ 20
+M.BASE, M.SQUARES, M.BESIDE, M.COPIES, M.STRIPS, M.WHOLE = 96 * 2 ^ 20, 14, 8, 4, 10, 64 * 2 ^ 20
 
 --- The least memory of data that are read block by block: tables of times and angles, coarse copies, a tile in flight.
 ---@param n integer times

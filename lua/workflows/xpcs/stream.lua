@@ -15,7 +15,7 @@ local error = check.error
 local M = {}
 
 M.VERSION = 2
-M.STRIP = 2 ^ 20 -- values of a matrix that are read at a time
+M.STRIP = 2 ^ 19 -- values of a matrix that are read at a time
 local T, G = data_of.TILE, data_of.GROUP
 local QUANTILES = 300 -- times of the thinned matrices from which contrast and offset start
 
