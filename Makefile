@@ -192,6 +192,11 @@ test: deps
 	@JOBS=$(JOBS) tests/run.sh $(B)
 endif
 
+# make test-device  every row of the op table on a device, beside the CPU (DEVICE=opencl:0, cuda:0)
+.PHONY: test-device
+test-device: all
+	@POCL_CACHE_DIR=$(abspath $(B))/pocl MASCON_TEST_DEVICE=$(or $(DEVICE),opencl:0) $(B)/mascon tests/run.lua device_
+
 # The C tests: tests/c/build.sh makes their rules from what the tests say about themselves.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_PARTS := tests/fuzz/host.c $(filter-out runtime/formats/mc_hdf5%,$(wildcard runtime/formats/*.c)) runtime/base/mc_error.c runtime/base/mc_crc.c bindings/zlib/zlib.c

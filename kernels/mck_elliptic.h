@@ -82,16 +82,21 @@ MCK_HEAVY double mck_elliprc_f64(double x, double y)
         return MCK_INF_F64;
     if (isinf(x) || isinf(y))
         return 0;
-    if (y < 0)
-        return sqrt(x / (x - y)) * mck_elliprc_f64(x - y, -y);
+    double front = 1.0;
+    if (y < 0) { /* no call of itself: devices have none */
+        front = sqrt(x / (x - y));
+        x -= y;
+        y = -y;
+        if (isinf(x)) return 0;
+    }
     const double d = y - x;
     if (x == 0)
-        return 0.5 * MCK_PI / sqrt(y);
+        return front * (0.5 * MCK_PI / sqrt(y));
     if (fabs(d) < 1e-3 * x) { /* sum (-t)^k / (2 k + 1), t = d / x */
-        const double t = d / x;
-        return (1.0 + t * (-1.0 / 3.0 + t * (0.2 + t * (-1.0 / 7.0 + t * (1.0 / 9.0 - t / 11.0))))) / sqrt(x);
+        const double t = d / x, tail = t * (0.2 + t * (-1.0 / 7.0 + t * (1.0 / 9.0 - t / 11.0)));
+        return front * ((1.0 + t * (-1.0 / 3.0 + tail)) / sqrt(x));
     }
-    return d > 0 ? atan(sqrt(d / x)) / sqrt(d) : asinh(sqrt(-d / y)) / sqrt(-d);
+    return front * (d > 0 ? atan(sqrt(d / x)) / sqrt(d) : asinh(sqrt(-d / y)) / sqrt(-d));
 }
 
 /* DLMF 19.16.3 by 19.21.10, the middle argument last, where all terms are positive. */

@@ -436,7 +436,9 @@ MCK_HEAVY double mck_stdtr_f64(double df, double t)
         tail = 0.5 * mck_erfc_f64(fabs(t) / MCK_SQRT2);
     else {
         /* x = df / (df + t^2) and y = t^2 / (df + t^2) as pairs; far out only the ratio counts */
-        const double a = fabs(t), big = a > 1e120 || df < 1e-120 || df > 1e120, s = a / sqrt(df), z = big ? s * s : a * a, v = big ? 1.0 : df;
+        const double a = fabs(t), s = a / sqrt(df);
+        const int big = a > 1e120 || df < 1e-120 || df > 1e120;
+        const double z = big ? s * s : a * a, v = big ? 1.0 : df;
         const mck_pair d = mck_pair_sum(z, v), x0 = mck_pair_quotient(v, 0, d), y0 = mck_pair_quotient(z, big ? 0 : mck_prod_err_f64(a, a, z), d);
         if (z < 1e-280 * v || !(z < MCK_INF_F64))
             tail = z < 1.0 ? 0.5 : exp(-df * log(s)) / (df * mck_beta_positive_f64(0.5 * df, 0.5));

@@ -62,6 +62,18 @@ MC_API int mc_scratch_put(mc_scratch *s, int64_t row, const mc_tensor *x);
 MC_API int mc_scratch_get(mc_scratch *s, int64_t first, mc_tensor *out);
 MC_API void mc_scratch_free(mc_scratch *s);
 
+/* ---- SHA-256 of a file, piece by piece ---- */
+typedef struct mc_file_hash mc_file_hash;
+/* Opens a file and tells its size: what is hashed is the file that has this name now. NULL with the
+ * error record set when it cannot be read. Owns: mc_file_hash_free. */
+MC_API mc_file_hash *mc_file_hash_new(const char *path, int64_t *size);
+/* Reads at least `bytes` more, or to the end. How many; 0 at the end, -1 with the error record
+ * set. */
+MC_API int64_t mc_file_hash_step(mc_file_hash *h, int64_t bytes);
+/* 64 hex digits and a zero. 1 when the file has been written since it was opened, else 0. */
+MC_API int mc_file_hash_finish(mc_file_hash *h, char *hex);
+MC_API void mc_file_hash_free(mc_file_hash *h);
+
 /* ---- pictures and terminals ---- */
 /* Renders an SVG text at `scale` into a PNG file (through librsvg). MC_EUNSUPPORTED with advice
  * when that is missing. */

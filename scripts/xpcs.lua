@@ -96,7 +96,7 @@ local function work(command, s)
     print('wrote ' .. run.plot(s, data))
     return
   end
-  local record = mc.manifest.new { options = s.fit, inputs = { s.path, o.config } }
+  local record = mc.manifest.new { options = s.fit, inputs = { s.path, o.config }, quiet = o.quiet }
   local r = run.fit(s, data, o.quiet)
   record:stage('parameters', r.point.x)
   record:stage('chi2', r.chi2)

@@ -42,7 +42,7 @@ typedef ulong uint64_t;
 #define GROUP __local
 #define MC_MAKE(type) (type)
 #define MC_TABLE __constant
-#define MC_TABLE_LOCAL __constant
+#define MC_TABLE_LOCAL const
 #define MC_TABLE_AT __constant
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define LANE ((int)get_local_id(0))

@@ -60,8 +60,8 @@ int mci_device_get(void *to, mci_ref from, int64_t bytes);
 int mci_device_copy(mci_ref to, mci_ref from, int64_t bytes);
 
 /* Guards: a kernel writes the smallest position + 1 that it refuses into a number of 32 bits of the
- * device; the host looks where it waits next and raises "op: why at flat position ...". A number for
- * one launch, -1 with the record; the segment that holds them. */
+ * device; the host looks where it waits next and raises "op: why at flat position ...". A number
+ * for one launch, -1 with the record; the segment that holds them. */
 int mci_device_guard(int device, const char *op, const char *why);
 void *mci_device_guards(int device);
 int mci_device_check(int device);

@@ -39,7 +39,8 @@ describe('mc.ceiling', function()
     local text = support.message(function()
       ceiling.beside(40 * MIB, function() ceiling.need('job', 100 * MIB, 'a block') end)
     end)
-    local pattern = 'job: max_memory is 40.0 MiB, .- a block needs 100.0 MiB, so raise max_memory to at least ([%d.]+) MiB'
+    local pattern = 'job: max_memory is 40.0 MiB, .- a block needs 100.0 MiB, '
+      .. 'so raise max_memory to at least ([%d.]+) MiB'
     local least = tonumber(text:match(pattern))
     assert.truthy(least and math.abs(least - 100) < 6, text)
     ceiling.beside((least + 8) * MIB, function() ceiling.need('job', 100 * MIB, 'a block') end)

@@ -4,7 +4,9 @@
 -- entries of it. Takes symmetric
 -- matrices with a corrected diagonal; fits nothing.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
 local parameters = require 'workflows.xpcs.parameters'
+local error = check.error
 local M = {}
 
 local function clip(v, p) return math.max(p.min, math.min(p.max, v)) end
@@ -33,6 +35,9 @@ end
 ---@param masks? table of lags(n), for many matrices of one size
 ---@return number contrast, number offset
 function M.start(c, masks)
+  if masks ~= nil and (type(masks) ~= 'table' or not masks.long) then
+    error('xpcs.scaling.start: masks are no table of lags(n); leave them out, or make them with it', 2)
+  end
   local C, O = parameters.CONTRAST, parameters.OFFSET
   local all = c[mc.isfinite(c)]
   if all:numel() < 100 then return (C.min + C.max) / 2, (O.min + O.max) / 2 end
@@ -50,6 +55,11 @@ M.MODES = { 'auto', 'individual', 'constant', 'averaged', 'fourier' }
 ---@param o table constant_scaling_threshold 3, fourier_order 2
 ---@return string mode, string|nil note
 function M.resolve(mode, F, o)
+  local known = false
+  for _, name in ipairs(M.MODES) do known = known or mode == name end
+  if not known then
+    error(('xpcs.scaling.resolve: mode is %s; choose %s'):format(check.show(mode), table.concat(M.MODES, ', ')), 2)
+  end
   if mode == 'auto' then return F >= (o.constant_scaling_threshold or 3) and 'averaged' or 'individual' end
   if mode == 'fourier' then
     local need = 2 * (o.fourier_order or 2) + 1

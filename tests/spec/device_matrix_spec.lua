@@ -1,0 +1,147 @@
+-- device_matrix_spec.lua - rows of the op table on a device with programs, within the class of the row of what the
+-- CPU gives.
+--
+-- A sample of each row and dtype, contiguous and transposed. Rows without a form there are listed and counted: a
+-- number that may only go down.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local mc = require 'mascon'
+local ops = require 'mascon.gen.ops'.ops
+local calls, device = support.load 'calls', support.load 'device'
+local tol, sample = support.load 'tol', support.load 'sample'
+
+-- rows that have no form on a device yet
+local MISSING = 50
+
+-- Compiling costs a quarter of a second for each kernel: rows that share a program with others are tried in every
+-- dtype, the others in one of f64 and f32 by turns, in complex numbers and integers.
+local EVERY = { sum = true, max = true, add = true, where = true }
+local turn = 0
+local function dtypes(row)
+  if row.light or EVERY[row[1]] then return row.dtypes end
+  local out, has, by_kind = {}, {}, { f = 'f64', c = 'c128', i = 'i64', b = 'bool' }
+  for _, d in ipairs(row.dtypes) do has[d] = true end
+  turn = turn + 1
+  if turn % 2 == 0 and has.f32 then by_kind.f = 'f32' end
+  for _, kind in ipairs { 'f', 'c', 'i', 'b' } do
+    if has[by_kind[kind]] then out[#out + 1] = by_kind[kind] end
+  end
+  return calls.ewise[row.family] and out or { out[1], out[2] }
+end
+-- Elementwise rows are tried as they lie, some strided: what walks strides is the same text for all. Reductions of
+-- small integers are those of i64.
+local WALKED = { f64 = true, i32 = true, c64 = true, f16 = true }
+local function list(row, dtype)
+  local all = calls.list(row, dtype) or {}
+  if calls.ewise[row.family] and not (EVERY[row[1]] or row.light and WALKED[dtype]) then return { all[1] } end
+  return all
+end
+
+local function flat(v, out)
+  if mc.is_tensor(v) then out[#out + 1] = v
+  elseif type(v) == 'table' then
+    local keys = {}
+    for k in pairs(v) do keys[#keys + 1] = k end
+    table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+    for _, k in ipairs(keys) do flat(v[k], out) end
+  elseif v ~= nil then out[#out + 1] = mc.tensor(v) end
+  return out
+end
+
+local EPS = { f32 = 2 ^ -23, f64 = 2 ^ -52, c64 = 2 ^ -23, c128 = 2 ^ -52, f16 = 2 ^ -10, bf16 = 2 ^ -7 }
+
+local function same(row, got, want, n)
+  if got.dtype ~= want.dtype or got.shape ~= want.shape then
+    error(('%s[%s], want %s[%s]'):format(got.dtype, got.shape, want.dtype, want.shape), 0)
+  end
+  local class = (want.dtype:find '^c' and row.ctol) or row.tol
+  if not EPS[want.dtype] then class = 'EXACT' end
+  local a, b = sample.read(got), sample.read(want)
+  for i = 1, #b do
+    local v = b[i]
+    local size = type(v) == 'table' and math.max(math.abs(v.re), math.abs(v.im))
+      or type(v) == 'number' and math.abs(v) or 1
+    local more = { n = n, scale = math.max(size, 1), bound = 1000 * (EPS[want.dtype] or 0) * math.max(size, 1) }
+    local wrong = tol.compare(class, want.dtype, a[i], b[i], more)
+    if wrong then error(('element %d: %s'):format(i, wrong), 0) end
+  end
+end
+
+-- runs a call on both; the reason when the device has no form for it
+local function case(row, dtype, call)
+  return mc.scope(function()
+    local ok, want = pcall(function() return { call.f(unpack(call.args)) } end)
+    if not ok then return end
+    local good, got = pcall(function() return { call.f(unpack(device.moved(call.args))) } end)
+    local a
+    if good then good, a = pcall(function() -- errors of values come where the host waits
+      local moved = flat(got, {})
+      for i, t in ipairs(moved) do moved[i] = t:to 'cpu' end
+      return moved
+    end) end
+    if not good then
+      local message = tostring(good and got or a or got)
+      if device.lacks(message) then return message end
+      error(('%s %s %s: %s'):format(row[1], dtype, call.what, message), 0)
+    end
+    local b = flat(want, {})
+    assert(#a == #b, row[1] .. ': number of results')
+    for i = 1, #b do
+      local fine, wrong = pcall(same, row, a[i], b[i], calls.SMALL / 2)
+      if not fine then error(('%s %s %s: %s'):format(row[1], dtype, call.what, wrong), 0) end
+    end
+  end)
+end
+
+local families, names = {}, {}
+for _, row in ipairs(ops) do
+  if row.family ~= 'lua' and not calls.inside(row) then
+    if not families[row.family] then
+      families[row.family] = {}
+      names[#names + 1] = row.family
+    end
+    table.insert(families[row.family], row)
+  end
+end
+table.sort(names)
+
+-- Compiling all takes three minutes where nothing is kept from an earlier run: make test-device asks for it.
+local function there()
+  if not os.getenv 'MASCON_TEST_DEVICE' then return nil, 'make test-device runs it' end
+  return device.name()
+end
+
+describe('rows on a device', function()
+  local missing, covered = {}, 0
+  setup(function() calls.SMALL = 2048 end)
+  teardown(function()
+    calls.SMALL = nil
+    calls.forget()
+  end)
+
+  for _, family in ipairs(names) do
+    it('agree with the CPU: ' .. family, function()
+      local name, reason = there()
+      if not name then return pending(reason) end
+      local faults = {}
+      for _, row in ipairs(families[family]) do
+        local lacks
+        for _, dtype in ipairs(dtypes(row)) do
+          for _, call in ipairs(list(row, dtype)) do
+            local fine, why = pcall(case, row, dtype, call)
+            if fine then lacks = why or lacks else faults[#faults + 1] = why:sub(1, 600) end
+          end
+        end
+        if lacks then missing[#missing + 1] = row[1] else covered = covered + 1 end
+      end
+      if #faults > 0 then error(table.concat(faults, '\n'), 0) end
+    end)
+  end
+
+  it('are listed where they are missing', function()
+    local name, why = there()
+    if not name then return pending(why) end
+    local list = table.concat(missing, ' ')
+    print(('%s: %d rows of %d have a form; missing: %s'):format(name, covered, covered + #missing, list))
+    assert.is_true(#missing <= MISSING, #missing .. ' rows are missing')
+  end)
+end)
