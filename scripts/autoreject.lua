@@ -185,7 +185,7 @@ local function clean()
   ar.results.folder(o.out, o.overwrite)
   local given = {}
   for k, v in pairs(o) do if type(k) == 'string' then given[k] = v end end
-  local record = mc.manifest.new { options = given, inputs = { o[1] }, seed = o.seed }
+  local record = mc.manifest.new { options = given, inputs = { o[1] }, seed = o.seed, quiet = o.quiet }
   print(tostring(epochs))
   local r = ar.ways.clean(epochs, o.reject_by, opts)
   print()

@@ -141,7 +141,8 @@ local function analyse()
     recorded.contrast, recorded.contrast_perm, recorded.paired = o.contrast, o.contrast_perm, o.paired or false
     inputs[#inputs + 1] = o.contrast
   end
-  local record = mc.manifest.new { options = recorded, inputs = #inputs > 0 and inputs or nil, seed = o.seed }
+  local record = mc.manifest.new { options = recorded,
+    inputs = #inputs > 0 and inputs or nil, seed = o.seed, quiet = o.quiet }
   print(('%s: %d channels, %d segments of %.1f s at %g Hz, %d surrogates (%s)'):format(o[1] or 'demonstration recording', source.C, source.S, source.T / source.fs, source.fs, plan.n_surrogates, surrogate))
 
   for _, w in ipairs(source.notes) do print('note: ' .. w) end

@@ -93,7 +93,8 @@ mc.args.run('surrogate', function()
   mc.results.folder('--out', dir)
   local f = problem.make(o.seed)
   local state = o.resume and mc.json.decode(assert(mc.file.read(o.resume)))
-  local record = mc.manifest.new { options = { problem = o.problem, calls = o.calls, acquisition = o.acquisition, seed = o.seed }, inputs = o.resume and { o.resume } or nil, seed = o.seed }
+  local record = mc.manifest.new { options = { problem = o.problem, calls = o.calls, acquisition = o.acquisition, seed = o.seed },
+    inputs = o.resume and { o.resume } or nil, seed = o.seed, quiet = o.quiet }
 
   local bar = not o.quiet and mc.progress.new(o.calls, { label = o.problem, unit = 'evaluations' }) or nil
   local r = mc.optim.bayes(f, problem.space, { n_calls = o.calls, acquisition = o.acquisition, seed = not state and o.seed or nil, state = state, progress = bar })

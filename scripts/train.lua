@@ -45,7 +45,8 @@ mc.args.run('train', function()
   end
   local options = {}
   for name, v in pairs(o) do if type(name) == 'string' then options[name] = v end end
-  local record = mc.manifest.new { options = options, inputs = o[1] and { o[1] } or nil, seed = o.seed }
+  local record = mc.manifest.new { options = options,
+    inputs = o[1] and { o[1] } or nil, seed = o.seed, quiet = o.quiet }
   local n, classes = x.shape[1], mc.max(y):item()
   local keys = mc.random.key(o.seed):split(3)
   local order = mc.random.permutation(n, { key = keys[3] })

@@ -203,7 +203,10 @@ const mc_device_api *mci_device_api(int d) { return devices[d].api; }
 void *mci_device_handle(int d) { return devices[d].handle; }
 void *mci_device_stream(int d) { return devices[d].stream; }
 const mc_device_caps *mci_device_caps(int d) { return &devices[d].caps; }
-int mci_device_hosted(int d) { return devices[d].api && devices[d].api->reach != NULL; }
+int mci_device_hosted(int d)
+{
+    return d == 0 || (devices[d].api && devices[d].api->reach != NULL);
+}
 
 char *mci_device_reach(mci_ref r)
 {

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_form(const mci_op *op, int device)
+int mci_no_form(const mci_op *op, int device)
 {
-    const char *name = op->name;
     if (op->by_value && !mci_families[op->family].infer) return mci_by_value(op);
-    return mci_error(MC_EUNSUPPORTED, "%s: it has no form for %s yet; move the operands with :to \"cpu\" first", name, mci_device_text(device));
+    return mci_error(MC_EUNSUPPORTED,
+                     "%s: it has no form for %s yet; move the operands with :to \"cpu\" first",
+                     op->name, mci_device_text(device));
 }
 
 int mci_by_value(const mci_op *op)
@@ -22,63 +23,112 @@ int mci_by_value(const mci_op *op)
                      op->name);
 }
 
-int mci_bind(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out, mci_bound *b)
+/* ---- bound ---- */
+
+/* Layouts of operands, then results, on devices: memory is shown at each call. */
+static int keep_headers(mci_bound *b, const mc_tensor *const *in, mc_tensor *const *out)
 {
-    const mci_family *f = &mci_families[job->op->family];
-    memset(b, 0, sizeof *b);
-    if (mci_device_hosted(device) ? !f->exec : !f->launches) return no_form(job->op, device);
-    b->device = device;
-    b->op = job->op;
-    b->params = *job->params;
-    b->result = *r;
-    b->nin = job->nin;
-    b->nout = r->nout;
     b->headers = mci_alloc(sizeof *b->headers * (size_t)(b->nin + b->nout + 1));
-    if (!b->headers)
-        return mc_errstatus();
+    if (!b->headers) return mc_errstatus();
     for (int i = 0; i < b->nin + b->nout; i++) {
         mc_tensor *h = &b->headers[i];
-        memcpy(h, i < b->nin ? job->in[i] : out[i - b->nin], sizeof *h);
+        memcpy(h, i < b->nin ? in[i] : out[i - b->nin], sizeof *h);
         h->storage = NULL;
         h->capacity = 0;
         h->device = 0;
-        if (i >= b->nin)
-            h->flags |= MC_FLAG_OUT;
+        if (i >= b->nin) h->flags |= MC_FLAG_OUT;
     }
-    int rc = mci_device_hosted(device) ? MC_OK : f->launches(device, job, r, out, b);
-    if (rc)
-        mci_bound_free(b);
+    return MC_OK;
+}
+
+/* The CPU's form of an op: what its family computes once dtypes and shapes are known. */
+typedef struct call {
+    mc_params params;
+    mci_result result;
+    int (*exec)(const mci_job *job, const mci_result *r, mc_tensor *const *out);
+} call;
+
+static int run_call(const mci_bound *b, mc_tensor *const *h)
+{
+    const call *c = b->state;
+    const mc_tensor *const *in = (const mc_tensor *const *)(h + b->nout);
+    const mci_job job = { b->op, &c->params, b->nin, in, b->nout };
+    for (int k = 0; k < b->nout; k++) h[k]->flags |= MC_FLAG_OUT;
+    if (MC_UNLIKELY(mci_recording) && b->device == 0) /* which sees what is written */
+        return mc_op(b->op->id, b->nout, (mc_tensor **)(uintptr_t)h, b->nin, in, &c->params);
+    return c->exec(&job, &c->result, h);
+}
+
+static int close_call(void *state)
+{
+    mci_free(state);
+    return MC_OK;
+}
+
+static int bind_call(const mci_job *job, const mci_result *r, mci_bound *b)
+{
+    call *c = mci_alloc(sizeof *c);
+    if (!c) return mc_errstatus();
+    c->params = *job->params;
+    c->result = *r;
+    c->exec = mci_families[job->op->family].exec;
+    b->state = c;
+    b->run = run_call;
+    b->close = close_call;
+    return MC_OK;
+}
+
+int mci_bind(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out,
+             mci_bound *b)
+{
+    const mci_family *f = &mci_families[job->op->family];
+    const int hosted = mci_device_hosted(device);
+    memset(b, 0, sizeof *b);
+    if (hosted ? !f->exec : !f->launches) return mci_no_form(job->op, device);
+    b->device = device;
+    b->op = job->op;
+    b->nin = job->nin;
+    b->nout = r->nout;
+    int rc = device ? keep_headers(b, job->in, out) : MC_OK;
+    if (!rc) rc = hosted ? bind_call(job, r, b) : f->launches(device, job, r, out, b);
+    if (rc) mci_bound_free(b);
     return rc;
 }
 
-void mci_bound_free(mci_bound *b)
+int mci_bind_function(int device, int nin, int nout, mc_tensor *const *h, mci_bound_fn run,
+                      const void *state, int (*close)(void *state), mci_bound *b)
 {
+    *b = (mci_bound){
+        .device = device, .nin = nin, .nout = nout, .run = run, .state = state, .close = close
+    };
+    return device ? keep_headers(b, (const mc_tensor *const *)(h + nout), h) : MC_OK;
+}
+
+int mci_bound_free(mci_bound *b)
+{
+    int rc = b->close ? b->close((void *)(uintptr_t)b->state) : MC_OK;
     mci_free(b->headers);
     mci_free(b->launch);
     mci_free(b->patch);
-    b->headers = NULL;
-    b->launch = NULL;
-    b->patch = NULL;
+    memset(b, 0, sizeof *b);
+    return rc;
 }
 
-static int run_hosted(const mci_bound *b, const mci_ref *refs)
+/* ---- run ---- */
+
+/* Its headers at these addresses. */
+static int run_function(const mci_bound *b, const mci_ref *refs)
 {
-    const mc_tensor *in[64], **list = b->nin <= 64 ? in : mci_alloc(sizeof *list * (size_t)b->nin);
-    mc_tensor *out[MCI_RESULTS];
-    if (!list)
-        return mc_errstatus();
+    const size_t n = (size_t)(b->nin + b->nout);
+    mc_tensor *few[64] = { 0 }, **h = n <= 64 ? few : mci_alloc(sizeof *h * n);
+    if (!h) return mc_errstatus();
     for (int i = 0; i < b->nin + b->nout; i++) {
-        mc_tensor *h = &b->headers[i];
-        h->data = refs[i].mem ? mci_device_reach(refs[i]) : (void *)(uintptr_t)refs[i].number;
-        if (i < b->nin)
-            list[i] = h;
-        else
-            out[i - b->nin] = h;
+        mc_tensor *t = &b->headers[i];
+        t->data = refs[i].mem ? mci_device_reach(refs[i]) : (void *)(uintptr_t)refs[i].number;
+        h[i < b->nin ? b->nout + i : i - b->nin] = t;
     }
-    const mci_job job = { b->op, &b->params, b->nin, list, b->nout };
-    int rc = mci_families[b->op->family].exec(&job, &b->result, out);
-    if (list != in)
-        mci_free((void *)(uintptr_t)list);
+    int rc = b->run(b, h);
+    if (h != few) mci_free(h);
     return rc;
 }
 
@@ -94,7 +144,9 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
             memcpy(b->launch[p->launch].raw + p->at, &guard, sizeof guard);
             continue;
         }
-        mci_cast(p->dtype, b->headers[p->operand].dtype)(1, b->launch[p->launch].raw + p->at, 1, refs[p->operand].number, 1);
+        const int from = b->headers[p->operand].dtype;
+        mci_cast(p->dtype, from)(1, b->launch[p->launch].raw + p->at, 1,
+                                 refs[p->operand].number, 1);
     }
     for (int i = 0; i < b->nlaunch; i++) {
         mc_launch *l = &b->launch[i];
@@ -109,7 +161,8 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
                 segment[k] = segment[0];
             memcpy(l->raw + 8 * k, &at, sizeof at);
         }
-        int rc = api->launch(mci_device_handle(b->device), mci_device_stream(b->device), l, segment);
+        void *handle = mci_device_handle(b->device);
+        int rc = api->launch(handle, mci_device_stream(b->device), l, segment);
         if (rc)
             return rc;
     }
@@ -176,8 +229,7 @@ static int stepwise(void)
 
 int mci_bound_run(mci_bound *b, const mci_ref *refs)
 {
-    if (mci_device_hosted(b->device))
-        return run_hosted(b, refs);
+    if (b->run) return run_function(b, refs);
     if (b->nlaunch == 0)
         return MC_OK;
     mci_block *work = b->work ? mci_device_alloc(b->device, b->work) : NULL;
@@ -216,7 +268,8 @@ int mci_bound_run(mci_bound *b, const mci_ref *refs)
 static int run_once(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out)
 {
     mci_bound b;
-    mci_ref few[16], *refs = job->nin + r->nout <= 16 ? few : mci_alloc(sizeof *refs * (size_t)(job->nin + r->nout));
+    const size_t n = (size_t)(job->nin + r->nout);
+    mci_ref few[16], *refs = n <= 16 ? few : mci_alloc(sizeof *refs * n);
     int rc = refs ? mci_bind(device, job, r, out, &b) : mc_errstatus();
     if (!rc) {
         for (int i = 0; i < job->nin + r->nout; i++)
@@ -229,7 +282,8 @@ static int run_once(int device, const mci_job *job, const mci_result *r, mc_tens
     return rc;
 }
 
-int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
 {
     const mci_family *f = &mci_families[op->family];
     const mci_job job = { op, p, nin, in, nout };
@@ -238,7 +292,7 @@ int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const m
     if (rc)
         return rc;
     if (!f->infer || nout > MCI_RESULTS || (mci_device_hosted(device) ? !f->exec : !f->launches))
-        return no_form(op, device);
+        return mci_no_form(op, device);
     for (rc = f->infer(&job, &r); !rc && made < nout; made++) {
         given |= out[made]->flags & MC_FLAG_OUT ? 1 << made : 0;
         rc = mci_out_on(device, op->name, out[made], r.dtype[made], r.ndim[made], r.shape[made]);
@@ -251,7 +305,9 @@ int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const m
     return rc;
 }
 
-const mci_op mci_copy_op = {.name = "copy", .id = -1, .family = MCI_FAMILY_COPY, .nin = 1, .nout = 1, .kernel = -1};
+const mci_op mci_copy_op = {
+    .name = "copy", .id = -1, .family = MCI_FAMILY_COPY, .nin = 1, .nout = 1, .kernel = -1
+};
 
 int mci_device_copy_run(mc_tensor *dst, const mc_tensor *src)
 {

@@ -1,13 +1,16 @@
-/* mc_bind.h - a call of an op bound to a device: done once for operands of one layout, run at any
- * addresses. */
+/* mc_bind.h - work bound to a device: done once for operands of one layout, run at any addresses.
+ *
+ * What is bound is the call of an op (mci_bind), or a step of a plan (replay/mc_step.h). On the CPU
+ * and on devices that run its kernels a bound form is a function and what it looked up once; on
+ * devices with programs it is a list of launches. */
 #ifndef MC_BIND_H
 #define MC_BIND_H
 
 #include "family/mc_family.h"
 
 /* A number that travels in the struct of a launch: operand `operand`, converted to dtype, at byte
- * `at` of launch `launch`; with operand -1 the number of its guard, where `why` says what is refused
- * (NULL: the kernel refuses nothing). */
+ * `at` of launch `launch`; with operand -1 the number of its guard, where `why` says what is
+ * refused (NULL: the kernel refuses nothing). */
 typedef struct mci_patch {
     int32_t launch, operand, dtype, at;
     const char *why;
@@ -15,24 +18,41 @@ typedef struct mci_patch {
 
 #define MCI_SLOT_GUARDS (-1) /* slot of a launch: the numbers of the guards */
 
-typedef struct mci_bound {
+typedef struct mci_bound mci_bound;
+typedef int (*mci_bound_fn)(const mci_bound *b, mc_tensor *const *h);
+
+struct mci_bound {
     int device, nin, nout;
-    const mci_op *op;
-    mc_params params;
-    mci_result result;
-    mc_tensor *headers;         /* operands, then results: layouts */
+    const mci_op *op;           /* NULL: several ops at once */
+    mc_tensor *headers;         /* layouts of operands, then results; NULL on the CPU, where callers
+                                 * have headers of their own */
+    /* of a device that runs the CPU's kernels. h: headers that show this call's memory, results
+     * first; a function takes workspace for the workers there are. close: gives `state` back; the
+     * status of what `run` met without saying so (a forbidden value in a tile) */
+    mci_bound_fn run;
+    const void *state;
+    int (*close)(void *state);
     /* of a device with programs; filled by the family's `launches`, each list from mci_alloc */
     int nlaunch, npatch;
     mc_launch *launch;
     mci_patch *patch;
     int64_t work;               /* bytes of workspace, the slot behind the results */
-} mci_bound;
+};
 
-/* Binds job to results that look like out (headers; their memory is not looked at). Owns: mci_bound_free. */
-int mci_bind(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out, mci_bound *b);
-/* refs: operands, then results. */
+/* Binds job to results that look like out (headers; their memory is not looked at). Owns:
+ * mci_bound_free. */
+int mci_bind(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out,
+             mci_bound *b);
+/* Keeps the layouts of h (results, then operands) and makes b the bound form of several ops on a
+ * device that runs the CPU's kernels. Owns: mci_bound_free, on failure too. */
+int mci_bind_function(int device, int nin, int nout, mc_tensor *const *h, mci_bound_fn run,
+                      const void *state, int (*close)(void *state), mci_bound *b);
+/* The error of an op that cannot be bound to a device. */
+int mci_no_form(const mci_op *op, int device);
+/* Runs it on a device (on the CPU b->run does). refs: operands, then results. */
 int mci_bound_run(mci_bound *b, const mci_ref *refs);
-void mci_bound_free(mci_bound *b);
+/* Makes it empty; the status of close. */
+int mci_bound_free(mci_bound *b);
 
 /* Copies `src` into `dst`, on one device: checked by the caller. */
 int mci_device_copy_run(mc_tensor *dst, const mc_tensor *src);

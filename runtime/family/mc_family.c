@@ -12,8 +12,10 @@ static int drive(const mci_job *job, const mci_result *r, mc_tensor *const *out)
 
 const mci_family mci_families[MCI_FAMILIES] = {
     [MCI_FAMILY_EWISE] = { "ewise", mci_ewise_infer, mci_ewise_exec, mci_ewise_launches },
-    [MCI_FAMILY_REDUCE] = { "reduce", mci_reduce_infer, mci_reduce_exec, mci_reduce_launches },
-    [MCI_FAMILY_SOFTMAX] = { "softmax", mci_softmax_infer, drive, mci_softmax_launches },
+    [MCI_FAMILY_REDUCE] = { "reduce", mci_reduce_infer, mci_reduce_exec, mci_reduce_launches,
+                            mci_reduce_rows },
+    [MCI_FAMILY_SOFTMAX] = { "softmax", mci_softmax_infer, drive, mci_softmax_launches,
+                             mci_softmax_rows },
     [MCI_FAMILY_SCAN] = { "scan", mci_scan_infer, drive, mci_scan_launches },
     [MCI_FAMILY_CROSS] = { "cross", mci_cross_infer, drive, NULL },
     [MCI_FAMILY_LAYOUT] = { "layout", mci_layout_infer, drive, mci_layout_launches },

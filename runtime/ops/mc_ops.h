@@ -40,16 +40,23 @@ static inline int mci_result_one(mci_result *r, int dtype, int ndim, const int64
     return MC_OK;
 }
 
-struct mci_bound; /* family/mc_bind.h */
+struct mci_bound;  /* family/mc_bind.h */
+struct mci_row_op; /* family/mc_family.h */
 
-/* A family of ops. infer: dtypes and shapes from headers, all checks that need no elements. exec: the CPU's form; computes into results that
- * are there, of those shapes and dtypes, contiguous or not, whatever they overlap. launches: the form of a device with programs; fills
- * launches, patches and workspace of b, from headers alone. NULL: there is none; without infer the family's driver does all at once. */
+/* A family of ops. infer: dtypes and shapes from headers, all checks that need no elements. exec: the
+ * CPU's form; computes into results that are there, of those shapes and dtypes, contiguous or not,
+ * whatever they overlap. launches: the form of a device with programs; fills launches, patches and
+ * workspace of b, from headers alone. rows: the CPU's form along the last axes of contiguous rows,
+ * looked up once (mci_row_op); 0 where the op is to be run as any other. NULL: there is none; without
+ * infer the family's driver does all at once. */
 typedef struct mci_family {
     const char *name;
     int (*infer)(const mci_job *job, mci_result *r);
     int (*exec)(const mci_job *job, const mci_result *r, mc_tensor *const *out);
-    int (*launches)(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out, struct mci_bound *b);
+    int (*launches)(int device, const mci_job *job, const mci_result *r, mc_tensor *const *out,
+                    struct mci_bound *b);
+    int (*rows)(struct mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in,
+                const mc_params *p);
 } mci_family;
 
 typedef int (*mci_run_fn)(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);

@@ -150,7 +150,8 @@ static int open_ops(const mci_native_rows *r, mci_row_op *ops)
         p.naxes = 1;
         p.axes[0] = -1;
         p.keepdim = 1;
-        if (!(softmax ? mci_softmax_rows(&ops[i], op, &out, &in, &p) : mci_reduce_rows(&ops[i], op, &out, &in, &p)))
+        const mci_family *f = &mci_families[op->family];
+        if (!f->rows || !f->rows(&ops[i], op, &out, &in, &p))
             return mci_error(MC_EINTERNAL, "native: %s cannot be taken along a row", op->name);
     }
     return MC_OK;

@@ -1,13 +1,10 @@
 /* mc_plan.c - a flat list of steps over buffers that are laid out beforehand.
  *
  * What a compiled function replays: no Lua, no allocation but the arena, headers made once and
- * pointed at this call's memory. Results of steps are written as with out=. Holds plans. Not to
- * be run by two threads at once. */
-#include "replay/mc_loop.h"
-#include "replay/mc_native_rows.h"
+ * pointed at this call's memory, steps bound once (mc_step.h). Results of steps are written as with
+ * out=. Holds plans. Not to be run by two threads at once. */
 #include "replay/mc_plan_device.h"
-#include "replay/mc_ready.h"
-#include "replay/mc_tiles.h"
+#include "replay/mc_step.h"
 
 #include <string.h>
 
@@ -17,26 +14,10 @@ typedef struct header {
     int64_t index, offset;
 } header;
 
-enum { STEP_OP, STEP_COPY, STEP_PUT, STEP_FUSED, STEP_REDUCED, STEP_PRODUCT, STEP_TILES, STEP_LOOP };
-
-typedef struct step {
-    int kind, op, nin, nout, first; /* first: of its headers in `refs`, results before inputs */
-    int axis, accumulate;
-    mci_vm *vm;
-    mci_native *native; /* the same group as compiled code, once there is one */
-    mci_tiles *tiles;     /* of the `count` steps behind this one */
-    mci_tile_view *views; /* of their headers */
-    int count, nviews;
-    mci_native_rows *rows; /* those steps as one function, once there is one */
-    int noperands;
-    int32_t *operands; /* its operands among their headers */
-    mci_loop *loop;
-    mc_params params;
-} step;
-
 struct mc_plan {
     header *headers;
-    step *steps;
+    mci_step *steps;
+    mci_bound *forms; /* of the steps, on the CPU; made at the first run */
     int32_t *refs;
     int nheaders, nsteps, nrefs, room_headers, room_steps, room_refs;
     int64_t arena;
@@ -45,8 +26,8 @@ struct mc_plan {
     int nin, nout;
     int32_t *written; /* arguments that it writes to: they share memory with nothing else it reads */
     int nwritten;
-    int device;           /* 0: the steps are run as they are; else bound, at the first run */
-    mci_device_plan *bound;
+    int device;
+    mci_device_plan *bound; /* the same on another device */
 };
 
 static int grow(void **list, int n, int more, int *room, size_t size)
@@ -67,6 +48,16 @@ static int grow(void **list, int n, int more, int *room, size_t size)
 
 mc_plan *mc_plan_new(void) { return mci_calloc(1, sizeof(mc_plan)); }
 
+/* Forms and pointers look at steps and headers, which move while a plan grows. */
+static void drop_forms(mc_plan *p)
+{
+    for (int i = 0; p->forms && i < p->nsteps; i++) mci_bound_free(&p->forms[i]);
+    mci_free(p->forms);
+    mci_free(p->pointers);
+    p->forms = NULL;
+    p->pointers = NULL;
+}
+
 void mc_plan_free(mc_plan *p)
 {
     if (!p)
@@ -74,19 +65,11 @@ void mc_plan_free(mc_plan *p)
     for (int i = 0; i < p->nheaders; i++)
         if (p->headers[i].where == MC_PLAN_CONST)
             mc_drop(&p->headers[i].t);
-    for (int i = 0; i < p->nsteps; i++) {
-        mci_vm_free(p->steps[i].vm);
-        mci_native_free(p->steps[i].native);
-        mci_tiles_free(p->steps[i].tiles);
-        mci_free(p->steps[i].views);
-        mci_native_rows_free(p->steps[i].rows);
-        mci_free(p->steps[i].operands);
-        mci_loop_free(p->steps[i].loop);
-    }
+    drop_forms(p);
+    for (int i = 0; i < p->nsteps; i++) mci_step_free(&p->steps[i]);
     mci_free(p->headers);
     mci_free(p->steps);
     mci_free(p->refs);
-    mci_free(p->pointers);
     mci_free(p->form);
     mci_free(p->written);
     mci_device_plan_free(p->bound);
@@ -101,8 +84,7 @@ int mc_plan_header(mc_plan *p, const mc_tensor *like, int where, int64_t index, 
     }
     if (grow((void **)&p->headers, p->nheaders, 1, &p->room_headers, sizeof *p->headers))
         return -1;
-    mci_free(p->pointers); /* they may point to where the headers were */
-    p->pointers = NULL;
+    drop_forms(p);
     header *h = &p->headers[p->nheaders];
     memset(h, 0, sizeof *h);
     memcpy(&h->t, like, sizeof h->t);
@@ -120,8 +102,9 @@ int mc_plan_header(mc_plan *p, const mc_tensor *like, int where, int64_t index, 
     return p->nheaders++;
 }
 
-static step *add(mc_plan *p, int kind, int nout, const int32_t *out, int nin, const int32_t *in)
+static mci_step *add(mc_plan *p, int kind, int nout, const int32_t *out, int nin, const int32_t *in)
 {
+    drop_forms(p);
     if (grow((void **)&p->steps, p->nsteps, 1, &p->room_steps, sizeof *p->steps) ||
         grow((void **)&p->refs, p->nrefs, nin + nout, &p->room_refs, sizeof *p->refs))
         return NULL;
@@ -133,40 +116,42 @@ static step *add(mc_plan *p, int kind, int nout, const int32_t *out, int nin, co
         }
         p->refs[p->nrefs + i] = h;
     }
-    step *s = &p->steps[p->nsteps++];
+    mci_step *s = &p->steps[p->nsteps++];
     memset(s, 0, sizeof *s);
     s->kind = kind;
     s->nin = nin;
     s->nout = nout;
     s->first = p->nrefs;
     p->nrefs += nin + nout;
-    mci_free(p->pointers);
-    p->pointers = NULL;
     return s;
 }
 
 int mc_plan_op(mc_plan *p, int op, int nout, const int32_t *out, int nin, const int32_t *in, const mc_params *params)
 {
-    step *s = add(p, STEP_OP, nout, out, nin, in);
+    mci_step *s = add(p, MCI_STEP_OP, nout, out, nin, in);
     if (!s)
         return mc_errstatus();
-    s->op = op;
+    s->op = mci_op_at(op);
     s->params = *params;
-    return MC_OK;
+    return s->op ? MC_OK : mci_error(MC_EINVAL, "op %d is unknown", op);
 }
 
 int mc_plan_copy(mc_plan *p, int dst, int src)
 {
-    return add(p, STEP_COPY, 1, &(int32_t){dst}, 1, &(int32_t){src}) ? MC_OK : mc_errstatus();
+    mci_step *s = add(p, MCI_STEP_OP, 1, &(int32_t){ dst }, 1, &(int32_t){ src });
+    if (!s) return mc_errstatus();
+    s->op = &mci_copy_op;
+    s->params = (mc_params){ .naxes = -1, .dtype = -1 };
+    return MC_OK;
 }
 
 int mc_plan_put(mc_plan *p, int dst, int axis, int index, int values, int accumulate)
 {
-    step *s = add(p, STEP_PUT, 1, &(int32_t){dst}, 2, (int32_t[]){index, values});
-    if (!s)
-        return mc_errstatus();
-    s->axis = axis;
-    s->accumulate = accumulate;
+    mci_step *s = add(p, MCI_STEP_OP, 1, &(int32_t){ dst }, 2, (int32_t[]){ index, values });
+    if (!s) return mc_errstatus();
+    s->op = &mci_put_op;
+    s->params =
+        (mc_params){ .naxes = 1, .axes = { axis }, .dtype = -1, .i = { accumulate } };
     return MC_OK;
 }
 
@@ -174,7 +159,7 @@ int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t 
                   int ninstr, const mc_vm_instr *instr)
 {
     mci_vm *vm = mci_vm_new(nleaves, want, nout, result, ninstr, instr);
-    step *s = vm ? add(p, STEP_FUSED, nout, out, nleaves, leaves) : NULL;
+    mci_step *s = vm ? add(p, MCI_STEP_GROUP, nout, out, nleaves, leaves) : NULL;
     if (!s) {
         mci_vm_free(vm);
         return mc_errstatus();
@@ -188,15 +173,15 @@ int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int li
 {
     int32_t outs[2] = {out, like};
     mci_vm *vm = mci_vm_new(nleaves, want, 1, &result, ninstr, instr);
-    step *s = vm ? add(p, STEP_REDUCED, 2, outs, nleaves, leaves) : NULL;
+    mci_step *s = vm ? add(p, MCI_STEP_REDUCED, 2, outs, nleaves, leaves) : NULL;
     if (!s) {
         mci_vm_free(vm);
         return mc_errstatus();
     }
-    s->op = op;
+    s->op = mci_op_at(op);
     s->params = *params;
     s->vm = vm;
-    return MC_OK;
+    return s->op ? MC_OK : mci_error(MC_EINVAL, "op %d is unknown", op);
 }
 
 int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const int32_t *leaves, const int32_t *want, int nout, const int32_t *out,
@@ -211,7 +196,7 @@ int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const in
     refs[nout + 1] = a;
     refs[nout + 2] = b;
     memcpy(refs + nout + 3, leaves, sizeof *leaves * (size_t)nleaves);
-    step *s = add(p, STEP_PRODUCT, nout, refs, nleaves + 3, refs + nout);
+    mci_step *s = add(p, MCI_STEP_PRODUCT, nout, refs, nleaves + 3, refs + nout);
     if (!s) {
         mci_vm_free(vm);
         return mc_errstatus();
@@ -222,7 +207,7 @@ int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const in
 
 int mc_plan_tiles(mc_plan *p, int count, int k, const int64_t *lead, int nslots, const int64_t *row_bytes, int64_t extra)
 {
-    step *s = add(p, STEP_TILES, 0, NULL, 0, NULL);
+    mci_step *s = add(p, MCI_STEP_TILES, 0, NULL, 0, NULL);
     if (!s || !(s->tiles = mci_tiles_new(k, lead, nslots, row_bytes, extra)))
         return mc_errstatus();
     s->count = count;
@@ -232,9 +217,9 @@ int mc_plan_tiles(mc_plan *p, int count, int k, const int64_t *lead, int nslots,
 int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot)
 {
     int at = p->nsteps - 1;
-    while (at >= 0 && p->steps[at].kind != STEP_TILES)
+    while (at >= 0 && p->steps[at].kind != MCI_STEP_TILES)
         at--;
-    step *s = at >= 0 ? &p->steps[at] : NULL;
+    mci_step *s = at >= 0 ? &p->steps[at] : NULL;
     if (!s || s->count != p->nsteps - at - 1 || n != p->nrefs - s->first)
         return mci_error(MC_EINTERNAL, "plan: %d views do not fit the steps of the tiles", n);
     if (!(s->views = mci_alloc(sizeof *s->views * (size_t)(n + 1))))
@@ -247,7 +232,7 @@ int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot)
             s->views[p->steps[i].first - s->first + k].result = 1;
     for (int i = at + 1; i < p->nsteps; i++) /* axes of a tile: without those it fixes */
         for (int a = 0; a < p->steps[i].params.naxes; a++)
-            if (p->steps[i].kind == STEP_OP && p->steps[i].params.axes[a] >= 0)
+            if (p->steps[i].kind == MCI_STEP_OP && p->steps[i].op->id >= 0 && p->steps[i].params.axes[a] >= 0)
                 p->steps[i].params.axes[a] -= mci_tiles_dropped(s->tiles);
     return MC_OK;
 }
@@ -255,7 +240,7 @@ int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot)
 int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
 {
     mc_tensor *operands[MCI_NATIVE_OPERANDS];
-    step *s = at >= 0 && at < p->nsteps ? &p->steps[at] : NULL;
+    mci_step *s = at >= 0 && at < p->nsteps ? &p->steps[at] : NULL;
     if (!s || !s->vm || s->nin + s->nout > MCI_NATIVE_OPERANDS)
         return mci_error(MC_EINVAL, "plan: step %d has no program", at + 1);
     mci_native_free(s->native);
@@ -263,8 +248,8 @@ int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
     for (int i = 0; i < s->nin + s->nout; i++)
         operands[i] = &p->headers[p->refs[s->first + i]].t;
     /* a reduction's program makes what the second header shows; a product's has three headers between results and leaves */
-    mc_tensor **results = s->kind == STEP_REDUCED ? operands + 1 : operands, **leaves = operands + s->nout + (s->kind == STEP_PRODUCT ? 3 : 0);
-    int nleaves = s->nin - (s->kind == STEP_PRODUCT ? 3 : 0), nresults = s->kind == STEP_REDUCED ? 1 : s->nout;
+    mc_tensor **results = s->kind == MCI_STEP_REDUCED ? operands + 1 : operands, **leaves = operands + s->nout + (s->kind == MCI_STEP_PRODUCT ? 3 : 0);
+    int nleaves = s->nin - (s->kind == MCI_STEP_PRODUCT ? 3 : 0), nresults = s->kind == MCI_STEP_REDUCED ? 1 : s->nout;
     if (fn && !(s->native = mci_native_new(fn, nleaves, leaves, one, nresults, results)))
         return mc_errstatus();
     return MC_OK;
@@ -277,7 +262,7 @@ int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t
     mci_tile_view views[MCI_NATIVE_OPERANDS];
     mci_row_step ops[MCI_ROW_OPS];
     int64_t lead[MC_MAX_RANK];
-    step *s = at >= 0 && at < p->nsteps && p->steps[at].kind == STEP_TILES ? &p->steps[at] : NULL;
+    mci_step *s = at >= 0 && at < p->nsteps && p->steps[at].kind == MCI_STEP_TILES ? &p->steps[at] : NULL;
     if (!s || nleaves + nresults > MCI_NATIVE_OPERANDS || nops > MCI_ROW_OPS)
         return mci_error(MC_EINVAL, "plan: step %d has no tiles", at + 1);
     mci_native_rows_free(s->rows); /* it reads the operands that are listed anew */
@@ -294,10 +279,10 @@ int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t
         views[i] = s->views[ref];
     }
     for (int i = 0; i < nops; i++) {
-        const step *m = members[i] >= 0 && members[i] < s->count ? s + 1 + members[i] : NULL;
-        if (!m || m->kind != STEP_OP || m->nin != 1 || m->nout != 1 || member_lengths[i] < 0 || member_lengths[i] >= nlengths)
+        const mci_step *m = members[i] >= 0 && members[i] < s->count ? s + 1 + members[i] : NULL;
+        if (!m || m->kind != MCI_STEP_OP || m->op->id < 0 || m->nin != 1 || m->nout != 1 || member_lengths[i] < 0 || member_lengths[i] >= nlengths)
             return mci_error(MC_EINVAL, "plan: step %d of the tiles is no op along rows", members[i]);
-        ops[i] = (mci_row_step){m->op, p->headers[p->refs[m->first + 1]].t.dtype, p->headers[p->refs[m->first]].t.dtype, lengths[member_lengths[i]], m->params};
+        ops[i] = (mci_row_step){m->op->id, p->headers[p->refs[m->first + 1]].t.dtype, p->headers[p->refs[m->first]].t.dtype, lengths[member_lengths[i]], m->params};
     }
     s->rows = mci_native_rows_new(fn, mci_tiles_lead(s->tiles, lead), lead, nleaves, nresults, operands, views, nlengths, lengths, nslots, slot_bytes, nops, ops);
     s->noperands = nleaves + nresults;
@@ -307,7 +292,7 @@ int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t
 int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in)
 {
     mci_loop *loop = mci_loop_new(spec, parts, nout, nin);
-    step *s = loop ? add(p, STEP_LOOP, nout, out, nin, in) : NULL;
+    mci_step *s = loop ? add(p, MCI_STEP_LOOP, nout, out, nin, in) : NULL;
     if (!s) {
         mci_loop_free(loop);
         return mc_errstatus();
@@ -324,158 +309,26 @@ int mc_plan_arena(mc_plan *p, int64_t bytes)
 
 /* ---- running ---- */
 
-/* The program of a step over ranges that somebody else chooses: as compiled code where there is some. */
-typedef struct ranges {
-    mci_native_job *native;
-    mci_vm_job *vm;
-    mc_tensor **out; /* results; NULL where each range says where it goes */
-    int nout;
-} ranges;
-
-/* part: the headers show a part of what the plan was made for. */
-static int ranges_open(ranges *r, const step *s, mc_tensor **leaves, mc_tensor *like, int part)
+/* Binds the steps to the CPU; those of a tile are bound by its workers. */
+static int bind_here(mc_plan *p)
 {
-    if (s->native && mci_native_fits(s->native))
-        r->native = part ? mci_native_open_part(s->native, leaves, s->nout, r->out) : mci_native_open(s->native, leaves);
-    else
-        r->vm = mci_vm_open(s->vm, leaves, like);
-    return r->native || r->vm ? MC_OK : mc_errstatus();
-}
-
-static void ranges_run(const ranges *r, int64_t lo, int64_t hi, char *const *out, int worker)
-{
-    if (r->native)
-        mci_native_range(r->native, lo, hi, out, worker);
-    else
-        mci_vm_range(r->vm, lo, hi, out, worker);
-}
-
-static int ranges_close(const ranges *r) { return r->native ? mci_native_close(r->native) : mci_vm_close(r->vm); }
-
-static void load_piece(void *arg, int64_t first, int64_t n, void *buf, int worker)
-{
-    char *out[1] = {buf};
-    ranges_run(arg, first, first + n, out, worker);
-}
-
-/* h: result, header of what is reduced, leaves */
-static int run_reduced(const step *s, mc_tensor **h)
-{
-    ranges r = {0};
-    if (ranges_open(&r, s, h + 2, h[1], 0))
-        return mc_errstatus();
-    mci_source source = {load_piece, &r};
-    h[0]->flags |= MC_FLAG_OUT;
-    int rc = mci_reduce_from(&mci_ops[s->op], h[0], h[1], &source, &s->params), bad = ranges_close(&r);
-    return bad ? bad : rc;
-}
-
-static void finish_tile(void *arg, int64_t lo, int64_t hi, int worker)
-{
-    const ranges *r = arg;
-    char *out[MCI_VM_REGISTERS];
-    for (int i = 0; i < r->nout; i++)
-        out[i] = (char *)r->out[i]->data + lo * MCI_SIZE(r->out[i]->dtype);
-    ranges_run(r, lo, hi, out, worker);
-}
-
-/* h: results, the product, its operands, leaves (the product among them) */
-static int run_product(const step *s, mc_tensor **h, int part)
-{
-    mc_tensor **product = h + s->nout, **leaves = product + 3;
-    ranges r = {.out = h, .nout = s->nout};
-    if (ranges_open(&r, s, leaves, product[0], part))
-        return mc_errstatus();
-    mci_after after = {finish_tile, &r, 0};
-    product[0]->flags |= MC_FLAG_OUT;
-    int rc = mci_matmul_then(product[0], product[1], product[2], &after), bad = ranges_close(&r);
-    if (rc || bad)
-        return rc ? rc : bad;
-    return after.done ? MC_OK : mci_vm_run(s->vm, leaves, h); /* where the product was made elsewhere and copied */
-}
-
-static int run_step(const step *s, mc_tensor **h, int part)
-{
-    switch (s->kind) {
-    case STEP_COPY: return mc_copy(h[0], h[1]);
-    case STEP_FUSED:
-        return s->native && mci_native_fits(s->native) ? mci_native_run(s->native, h + s->nout, h) : mci_vm_run(s->vm, h + s->nout, h);
-    case STEP_LOOP: return mci_loop_run(s->loop, h + s->nout, h);
-    case STEP_REDUCED: return run_reduced(s, h);
-    case STEP_PRODUCT: return run_product(s, h, part);
-    case STEP_PUT: return mc_put(h[0], s->axis, h[1], h[2], s->accumulate);
-    default:
-        for (int k = 0; k < s->nout; k++)
-            h[k]->flags |= MC_FLAG_OUT;
-        return mc_op(s->op, s->nout, h, s->nin, (const mc_tensor *const *)(h + s->nout), &s->params);
-    }
-}
-
-/* The step that owns the tiles, the others stand behind it; of each worker: its steps, ready for the tile it works on. */
-typedef struct tiled {
-    const step *s;
-    mci_ready *ready;
-} tiled;
-
-/* All steps of one tile. */
-static int run_tile(void *arg, mc_tensor **h, int worker, int fresh)
-{
-    const tiled *t = arg;
-    const step *s = t->s;
-    mci_ready *ready = t->ready + (int64_t)worker * s->count;
     int rc = MC_OK;
-    for (int i = 1; i <= s->count && !rc; i++, ready++) {
-        mc_tensor **own = h + (s[i].first - s->first);
-        if (fresh) {
-            rc = mci_ready_close(ready);
-            if (!rc && s[i].kind == STEP_FUSED)
-                rc = mci_ready_program(ready, s[i].vm, s[i].native, own + s[i].nout, s[i].nout, own);
-            else if (!rc && s[i].kind == STEP_OP && s[i].nin == 1 && s[i].nout == 1)
-                mci_ready_op(ready, s[i].op, own[0], own[1], &s[i].params);
-        }
-        if (mci_ready_is(ready))
-            mci_ready_run(ready, s[i].nout, own, own[s[i].nout]);
-        else if (!rc)
-            rc = run_step(s + i, own, 1);
-    }
-    return rc;
-}
-
-static int run_tiles(const step *s, mc_tensor **h)
-{
-    if (s->rows && mci_native_rows_fits(s->rows)) {
-        mc_tensor *operands[MCI_NATIVE_OPERANDS];
-        for (int i = 0; i < s->noperands; i++)
-            operands[i] = h[s->operands[i]];
-        return mci_native_rows_run(s->rows, operands);
-    }
-    int64_t n = (int64_t)mci_tiles_workers(s->tiles) * s->count;
-    tiled t = {s, mci_calloc((size_t)n, sizeof *t.ready)};
-    int rc = t.ready ? mci_tiles_run(s->tiles, s->nviews, h, s->views, run_tile, &t) : mc_errstatus();
-    for (int64_t i = 0; t.ready && i < n; i++) {
-        int bad = mci_ready_close(&t.ready[i]);
-        rc = rc ? rc : bad;
-    }
-    mci_free(t.ready);
+    p->pointers = mci_alloc(sizeof *p->pointers * (size_t)(p->nrefs + 1));
+    p->forms = mci_calloc((size_t)p->nsteps + 1, sizeof *p->forms);
+    if (!p->pointers || !p->forms) rc = mc_errstatus();
+    for (int i = 0; i < p->nrefs && !rc; i++) p->pointers[i] = &p->headers[p->refs[i]].t;
+    for (int i = 0; i < p->nsteps && !rc; i += p->steps[i].count + 1)
+        rc = mci_step_bind(0, &p->steps[i], p->pointers + p->steps[i].first, &p->forms[i]);
+    if (rc) drop_forms(p);
     return rc;
 }
 
 static int run_steps(mc_plan *p)
 {
-    for (int i = 0; i < p->nsteps; i++) {
-        step *s = &p->steps[i];
-        mc_tensor **h = p->pointers + s->first;
-        int rc;
-        if (s->kind == STEP_TILES) {
-            rc = run_tiles(s, h);
-            i += s->count;
-        } else {
-            rc = run_step(s, h, 0);
-        }
-        if (rc)
-            return rc;
-    }
-    return MC_OK;
+    int rc = MC_OK;
+    for (int i = 0; i < p->nsteps && !rc; i += p->steps[i].count + 1)
+        rc = p->forms[i].run(&p->forms[i], p->pointers + p->steps[i].first);
+    return rc;
 }
 
 int mc_plan_device(mc_plan *p, int device)
@@ -484,42 +337,20 @@ int mc_plan_device(mc_plan *p, int device)
     return MC_OK;
 }
 
-/* The steps of a plan for a device, bound. */
-static int bind_steps(mc_plan *p)
+static int bind_there(mc_plan *p)
 {
     mci_slot *slots = mci_alloc(sizeof *slots * (size_t)(p->nheaders + 1));
-    mci_device_step *steps = mci_alloc(sizeof *steps * (size_t)(p->nsteps + 1));
-    int rc = slots && steps ? MC_OK : mc_errstatus();
+    int rc = slots ? MC_OK : mc_errstatus();
     for (int i = 0; i < p->nheaders && !rc; i++) {
         header *h = &p->headers[i];
-        slots[i] = (mci_slot){h->where, h->index, h->offset * MCI_SIZE(h->t.dtype), &h->t};
+        slots[i] = (mci_slot){ h->where, h->index, h->offset * MCI_SIZE(h->t.dtype), &h->t };
     }
-    for (int i = 0; i < p->nsteps && !rc; i++) {
-        step *s = &p->steps[i];
-        if (s->kind == STEP_PUT)
-            s->params =
-                (mc_params){ .naxes = 1, .axes = { s->axis }, .dtype = -1, .i = { s->accumulate } };
-        if (s->kind == STEP_OP || s->kind == STEP_COPY || s->kind == STEP_PUT ||
-            s->kind == STEP_LOOP)
-            steps[i] = (mci_device_step){ s->kind == STEP_OP     ? mci_op_at(s->op)
-                                          : s->kind == STEP_PUT  ? &mci_put_op
-                                          : s->kind == STEP_COPY ? &mci_copy_op
-                                                                 : NULL,
-                                          s->kind == STEP_COPY ? NULL : &s->params,
-                                          s->nin,
-                                          s->nout,
-                                          p->refs + s->first,
-                                          s->loop };
-        else
-            rc = mci_error(MC_EUNSUPPORTED,
-                           "compile: a fused group has no form for %s yet; move the operands with "
-                           ":to \"cpu\" first",
-                           mci_device_text(p->device));
+    if (!rc) {
+        p->bound = mci_device_plan_new(p->device, p->nheaders, slots, p->nsteps, p->steps, p->refs,
+                                       p->arena);
+        rc = p->bound ? MC_OK : mc_errstatus();
     }
-    if (!rc && !(p->bound = mci_device_plan_new(p->device, p->nheaders, slots, p->nsteps, steps, p->arena)))
-        rc = mc_errstatus();
     mci_free(slots);
-    mci_free(steps);
     return rc;
 }
 
@@ -527,16 +358,10 @@ int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out
 {
     char *arena = NULL;
     if (MC_UNLIKELY(p->device != 0)) {
-        int rc = p->bound ? MC_OK : bind_steps(p);
+        int rc = p->bound ? MC_OK : bind_there(p);
         return rc ? rc : mci_device_plan_run(p->bound, in, nin, out, nout);
     }
-    if (!p->pointers) {
-        p->pointers = mci_alloc(sizeof *p->pointers * (size_t)(p->nrefs + 1));
-        if (!p->pointers)
-            return mc_errstatus();
-        for (int i = 0; i < p->nrefs; i++)
-            p->pointers[i] = &p->headers[p->refs[i]].t;
-    }
+    if (!p->forms && bind_here(p)) return mc_errstatus();
     if (p->arena && !(arena = mci_alloc((size_t)p->arena)))
         return mc_errstatus();
     int rc = MC_OK;
@@ -570,7 +395,7 @@ int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor 
         memcpy(&p->form[i], i < nin ? in[i] : out[i - nin], sizeof *p->form);
     p->nin = nin;
     p->nout = nout;
-    if (p->device && !p->bound && bind_steps(p))
+    if (p->device && !p->bound && bind_there(p))
         return mc_errstatus();
     for (int i = 0; i < nout; i++) /* results are where the steps leave them */
         p->form[nin + i].device = p->device && !mci_device_plan_number(p->bound, i) ? p->device : 0;
@@ -580,7 +405,6 @@ int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor 
 int mc_plan_writes(mc_plan *p, int n, const int32_t *which)
 {
     mci_free(p->written);
-    mci_device_plan_free(p->bound);
     p->nwritten = 0;
     if (!(p->written = mci_alloc(sizeof *which * (size_t)(n + 1))))
         return mc_errstatus();
@@ -642,7 +466,7 @@ static int free_of(const mc_plan *p, const mc_tensor *t, mc_tensor *const *in)
     for (int i = 0; ok && i < p->nheaders; i++)
         ok = p->headers[i].where != MC_PLAN_CONST || mci_overlap(t, &p->headers[i].t) < 0;
     for (int i = 0; ok && i < p->nsteps; i++)
-        ok = p->steps[i].kind != STEP_LOOP; /* its parts may hold tensors of their own */
+        ok = p->steps[i].kind != MCI_STEP_LOOP; /* its parts may hold tensors of their own */
     return ok;
 }
 

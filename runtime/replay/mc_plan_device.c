@@ -9,7 +9,8 @@
 
 typedef struct bound_step {
     mci_bound bound;
-    mci_device_step step;
+    const mci_step *step;
+    const int32_t *slots; /* results, then operands */
     int host;           /* of numbers alone: the CPU computes it */
     mc_tensor *headers; /* of a loop: results, then operands */
     mc_tensor **list;   /* pointers to them */
@@ -70,18 +71,18 @@ static void mark_device(mci_device_plan *p, int slot)
 /* Its parts bind themselves; headers are pointed at the memory of each call. */
 static int bind_loop(mci_device_plan *p, bound_step *b)
 {
-    const mci_device_step *s = &b->step;
+    const mci_step *s = b->step;
     const int n = s->nin + s->nout;
     b->headers = mci_alloc(sizeof *b->headers * (size_t)(n + 1));
     b->list = mci_alloc(sizeof *b->list * (size_t)(n + 1));
     if (!b->headers || !b->list) return mc_errstatus();
     for (int i = 0; i < n; i++) {
-        memcpy(&b->headers[i], p->slots[s->slots[i]].t, sizeof *b->headers);
+        memcpy(&b->headers[i], p->slots[b->slots[i]].t, sizeof *b->headers);
         b->headers[i].storage = NULL;
         b->headers[i].capacity = 0;
         b->headers[i].small = 0;
         b->list[i] = &b->headers[i];
-        if (i < s->nout) mark_device(p, s->slots[i]);
+        if (i < s->nout) mark_device(p, b->slots[i]);
     }
     return MC_OK;
 }
@@ -90,7 +91,7 @@ static int bind_loop(mci_device_plan *p, bound_step *b)
  * or the other way. */
 static mci_ref ref_of(const mci_device_plan *p, const bound_step *b, int i)
 {
-    const int slot = b->step.slots[i];
+    const int slot = b->slots[i];
     mci_ref r = p->refs[slot];
     if (p->slots[slot].where == MC_PLAN_ARENA) {
         if (b->number[i])
@@ -103,7 +104,7 @@ static mci_ref ref_of(const mci_device_plan *p, const bound_step *b, int i)
 
 static int run_loop(mci_device_plan *p, bound_step *b)
 {
-    const mci_device_step *s = &b->step;
+    const mci_step *s = b->step;
     for (int i = 0; i < s->nin + s->nout; i++) {
         const mci_ref here = ref_of(p, b, i), *r = &here;
         b->headers[i].data = r->mem ? r->mem->base + r->at : (char *)(uintptr_t)r->number;
@@ -115,59 +116,41 @@ static int run_loop(mci_device_plan *p, bound_step *b)
 
 static int bind_op(mci_device_plan *p, bound_step *b)
 {
-    const mci_device_step *s = &b->step;
-    const mc_tensor *in[64], **list = s->nin <= 64 ? in : mci_alloc(sizeof *list * (size_t)s->nin);
-    mc_tensor *out[MCI_RESULTS];
-    mci_result r;
-    static const mc_params none = {.naxes = -1, .dtype = -1};
-    const mci_op *op = s->op;
-    if (!list)
-        return mc_errstatus();
-    if (s->nout > MCI_RESULTS)
-        return mci_error(MC_EUNSUPPORTED, "%s: it has no form for %s yet; move the operands with :to \"cpu\" first", op->name, mci_device_text(p->device));
-    b->host = s->nin > 0;
-    for (int i = 0; i < s->nin; i++) {
-        list[i] = p->slots[s->slots[s->nout + i]].t;
-        b->host &= (list[i]->flags & MCI_WEAK) != 0;
+    const mci_step *s = b->step;
+    const int n = s->nin + s->nout;
+    mc_tensor *few[64], **h = n <= 64 ? few : mci_alloc(sizeof *h * (size_t)n);
+    if (!h) return mc_errstatus();
+    b->host = s->nin > 0 && s->op->id >= 0;
+    for (int i = 0; i < n; i++) {
+        h[i] = p->slots[b->slots[i]].t;
+        if (i >= s->nout) b->host &= (h[i]->flags & MCI_WEAK) != 0;
     }
     for (int i = 0; i < s->nout; i++)
-        out[i] = p->slots[s->slots[i]].t;
-    b->host &= op->id >= 0;
-    const mci_job job = { op, s->params ? s->params : &none, s->nin, list, s->nout };
-    int rc = MC_OK;
-    r.nout = s->nout;
-    r.compute = -1;
-    if (b->host) {
-        for (int i = 0; i < s->nout; i++)
-            mark_host(p, s->slots[i]);
-        p->numbers = 1;
-    } else {
-        for (int i = 0; i < s->nout; i++)
-            mark_device(p, s->slots[i]);
-        if (op->id < 0) {
-            mci_result_set(&r, 0, out[0]->dtype, out[0]->ndim, out[0]->shape);
-        } else if (mci_families[op->family].infer) {
-            rc = mci_families[op->family].infer(&job, &r);
-        }
-        rc = rc ? rc : mci_bind(p->device, &job, &r, out, &b->bound);
-    }
-    if (list != in)
-        mci_free((void *)(uintptr_t)list);
+        if (b->host)
+            mark_host(p, b->slots[i]);
+        else
+            mark_device(p, b->slots[i]);
+    p->numbers |= b->host;
+    int rc = b->host ? MC_OK : mci_step_bind(p->device, s, h, &b->bound);
+    if (h != few) mci_free(h);
     return rc;
 }
 
 static int bind_step(mci_device_plan *p, bound_step *b)
 {
-    const mci_device_step *s = &b->step;
+    const mci_step *s = b->step;
     b->number = mci_calloc((size_t)(s->nin + s->nout) + 1, 1);
     if (!b->number) return mc_errstatus();
-    for (int i = s->nout; i < s->nin + s->nout; i++) b->number[i] = p->host[s->slots[i]];
-    int rc = s->loop ? bind_loop(p, b) : bind_op(p, b);
-    for (int i = 0; i < s->nout; i++) b->number[i] = p->host[s->slots[i]];
+    for (int i = s->nout; i < s->nin + s->nout; i++) b->number[i] = p->host[b->slots[i]];
+    int rc = s->kind == MCI_STEP_LOOP ? bind_loop(p, b)
+             : s->kind == MCI_STEP_OP ? bind_op(p, b)
+                                      : mci_step_bind(p->device, s, NULL, &b->bound);
+    for (int i = 0; i < s->nout; i++) b->number[i] = p->host[b->slots[i]];
     return rc;
 }
 
-mci_device_plan *mci_device_plan_new(int device, int nslots, const mci_slot *slots, int nsteps, const mci_device_step *steps, int64_t arena)
+mci_device_plan *mci_device_plan_new(int device, int nslots, const mci_slot *slots, int nsteps,
+                                     const mci_step *steps, const int32_t *refs, int64_t arena)
 {
     int most = 0;
     mci_device_plan *p = mci_calloc(1, sizeof *p);
@@ -193,10 +176,11 @@ mci_device_plan *mci_device_plan_new(int device, int nslots, const mci_slot *slo
     for (int i = 0; i < nslots && !rc; i++)
         p->host[i] = (slots[i].t->flags & MCI_WEAK) != 0;
     for (int i = 0; i < nsteps && !rc; i++)
-        for (int k = 0; k < steps[i].nin && !steps[i].loop; k++)
-            p->read[steps[i].slots[steps[i].nout + k]] = 1;
+        for (int k = 0; k < steps[i].nin && steps[i].kind != MCI_STEP_LOOP; k++)
+            p->read[refs[steps[i].first + steps[i].nout + k]] = 1;
     for (; p->nsteps < nsteps && !rc; p->nsteps++) {
-        p->steps[p->nsteps].step = steps[p->nsteps];
+        p->steps[p->nsteps].step = &steps[p->nsteps];
+        p->steps[p->nsteps].slots = refs + steps[p->nsteps].first;
         rc = bind_step(p, &p->steps[p->nsteps]);
     }
     if (rc) {
@@ -288,14 +272,15 @@ static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *c
 }
 
 /* Numbers: their headers lie in host memory. */
-static int run_host(mci_device_plan *p, const mci_device_step *s)
+static int run_host(mci_device_plan *p, const bound_step *b)
 {
+    const mci_step *s = b->step;
     mc_tensor copies[16], *out[MCI_RESULTS];
     const mc_tensor *in[12];
     if (s->nin > 12)
         return mci_error(MC_EUNSUPPORTED, "%s: too many numbers", s->op->name);
     for (int i = 0; i < s->nin + s->nout; i++) {
-        int slot = s->slots[i];
+        int slot = b->slots[i];
         memcpy(&copies[i], p->slots[slot].t, sizeof copies[i]);
         copies[i].data = (void *)(uintptr_t)p->refs[slot].number;
         copies[i].storage = NULL;
@@ -307,7 +292,7 @@ static int run_host(mci_device_plan *p, const mci_device_step *s)
             in[i - s->nout] = &copies[i];
         }
     }
-    return mc_op(s->op->id, s->nout, out, s->nin, in, s->params);
+    return mc_op(s->op->id, s->nout, out, s->nin, in, &s->params);
 }
 
 int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout)
@@ -317,13 +302,13 @@ int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_te
     int rc = (p->arena && !arena) || (p->numbers && p->arena && !numbers) ? mc_errstatus() : place(p, in, nin, out, nout, arena, numbers);
     for (int k = 0; k < p->nsteps && !rc; k++) {
         bound_step *b = &p->steps[k];
-        const mci_device_step *s = &b->step;
+        const mci_step *s = b->step;
         for (int i = 0; i < s->nin + s->nout; i++)
             p->list[i] = ref_of(p, b, i < s->nin ? s->nout + i : i - s->nin);
-        rc = mc_cancel_pending() ? mci_error(MC_ECANCELLED, "interrupted")
-             : s->loop           ? run_loop(p, b)
-             : b->host           ? run_host(p, s)
-                                 : mci_bound_run(&b->bound, p->list);
+        rc = mc_cancel_pending()         ? mci_error(MC_ECANCELLED, "interrupted")
+             : s->kind == MCI_STEP_LOOP ? run_loop(p, b)
+             : b->host                  ? run_host(p, b)
+                                        : mci_bound_run(&b->bound, p->list);
     }
     sent_free(p);
     mci_free(numbers);

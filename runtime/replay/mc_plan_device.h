@@ -2,8 +2,7 @@
 #ifndef MC_PLAN_DEVICE_H
 #define MC_PLAN_DEVICE_H
 
-#include "family/mc_bind.h"
-#include "replay/mc_loop.h"
+#include "replay/mc_step.h"
 
 /* An operand of a step as (slot, offset): the slot is an argument, a result, the arena or a constant. */
 typedef struct mci_slot {
@@ -13,18 +12,12 @@ typedef struct mci_slot {
     mc_tensor *t;   /* its header in the plan; of a constant with its memory */
 } mci_slot;
 
-/* A step: an op (copies and writes to positions are ops without a row), or a loop. Steps run in their order, so those with effects on others keep their place. */
-typedef struct mci_device_step {
-    const mci_op *op;
-    const mc_params *params;
-    int nin, nout;
-    const int32_t *slots; /* results, then operands: places in the list of slots */
-    mci_loop *loop;       /* of plans for the same device; NULL: an op */
-} mci_device_step;
-
 typedef struct mci_device_plan mci_device_plan;
-/* Binds every step from headers alone. Owns: mci_device_plan_free; NULL with the record, which names the step that has no form there. */
-mci_device_plan *mci_device_plan_new(int device, int nslots, const mci_slot *slots, int nsteps, const mci_device_step *steps, int64_t arena);
+/* Binds every step from headers alone. Steps run in their order, so those with effects on others keep
+ * their place; slots of a step: places refs[first], ... in the list of slots. Borrows steps and refs.
+ * Owns: mci_device_plan_free; NULL with the record, which names the step that has no form there. */
+mci_device_plan *mci_device_plan_new(int device, int nslots, const mci_slot *slots, int nsteps,
+                                     const mci_step *steps, const int32_t *refs, int64_t arena);
 void mci_device_plan_free(mci_device_plan *p);
 /* Whether result `index` of the plan is made of numbers alone, so that it lies in host memory. */
 int mci_device_plan_number(const mci_device_plan *p, int64_t index);

@@ -70,6 +70,54 @@ describe('samples in a file', function()
   end)
 end)
 
+describe('a fit for which no block of all channels has room', function()
+  it('does some channels at a time, with the same bits', function()
+    local e = sets.random(40, 11, 200, { seed = 3 })
+    local near = ar.fit(e, { random_state = 5, cv = 4 })
+    local sizes = {}
+    for _, limit in ipairs { 1e6, 9e5, 8e5 } do
+      local far, reads = sets.behind(e)
+      local m = few.left(limit, function() return ar.fit(far, { random_state = 5, cv = 4 }) end)
+      assert.equal(40, reads.rows)
+      for _, f in ipairs { 'threshold', 'losses', 'loss' } do
+        assert.is_true(mc.array_equal(near.types.eeg[f], m.types.eeg[f]))
+      end
+      local s = require('workflows.autoreject.source').sized(40, 11, 200, 8, false, limit)
+      s:search_block('spec', true)
+      sizes[#sizes + 1] = s.group
+    end
+    assert.equal(11, sizes[1])
+    assert.is_true(sizes[#sizes] <= 3, table.concat(sizes, ' '))
+  end)
+
+  it('makes weights that do not fit part by part, with the same bits', function()
+    local repair, augment = require 'workflows.autoreject.repair', require 'workflows.autoreject.augment'
+    local e, picks = sets.random(30, 8, 100, { seed = 2 }), { 1, 2, 3, 4, 5, 6, 7, 8 }
+    local cells = repair.cells(30, 8)
+    for k = 1, 28, 3 do
+      cells:want(k, { 1 + k % 8 })
+      cells:want(k, { 2, 5, 7 })
+    end
+    local how = augment.interpolator('spec', e, { type = 'eeg', picks = picks }, { alpha = 1e-5, centre = 'none' })
+    local at = mc.tensor(picks, { dtype = 'i64' }) - 1
+    local whole = cells:number():repair(how).values(e.data, at)
+    assert.same({ 40, 100 }, { unpack(whole.shape) })
+    for _, held in ipairs { 1, 4, 9, 39 } do
+      assert.is_true(mc.array_equal(whole, cells:repair(how, 6 * 8 * 8 * held).values(e.data, at)))
+    end
+  end)
+
+  it('cleans two hours of 128 channels at 2048 Hz within 1 GiB', function()
+    local job = { epochs = 7630, channels = 128, samples = 2048, in_memory = false, threads = 2 }
+    job.max_memory = 0.8 * 2 ^ 30
+    local plan = ar.plan(job)
+    assert.is_true(plan.bytes <= 2 ^ 30, plan.bytes)
+    job.max_memory = 2 ^ 29
+    local text = support.message(ar.plan, job)
+    assert.is_truthy(text:find('the smallest block of 64 samples', 1, true), text)
+  end)
+end)
+
 -- E, C, T, bytes allowed, what is run; prints planned and measured bytes beyond what stood before
 local PEAK = [[
   local mc = require 'mascon'

@@ -131,6 +131,34 @@ describe('manifest.new', function()
     assert.error_matches(function() manifest.new { input = {} } end, 'did you mean "inputs"')
   end)
 
+  it('hashes an input when the first stage is noted, as it was at the beginning', function()
+    local input, other = write('input.bin', 'abc'), write('other.bin', 'xyz')
+    local m = manifest.new { inputs = { input, other } }
+    assert.is_nil(m.record.inputs[1].sha256)
+    assert(os.rename(write('new.bin', 'def'), input))
+    local f = assert(io.open(other, 'ab'))
+    f:write 'w'
+    f:close()
+    m:stage('a', 1)
+    assert.equal('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', m.record.inputs[1].sha256)
+    assert.is_nil(m.record.inputs[1].changed)
+    assert.is_true(m.record.inputs[2].changed)
+    assert.error_matches(function() manifest.new { inputs = { folder } } end, 'input 1: .*Is a directory')
+  end)
+
+  it('shows how far the hash of a large input is, when no refusal came before', function()
+    assert(os.execute('truncate -s 260M ' .. quote(folder) .. '/large.bin') == 0)
+    local script = write('hash.lua', [=[
+      local mc = require 'mascon'
+      local m = mc.manifest.new { inputs = { 'large.bin' } }
+      if arg[1] == 'refuse' then error('no memory', 0) end
+      m:stage('a', 1)
+    ]=])
+    local out = mascon(script .. ' refuse')
+    assert.is_nil(out:find('hash', 1, true) and out:find('%', 1, true), out)
+    assert.matches('hash: %d+%%, ', (mascon(script .. ' take')))
+  end)
+
   it('refuses a stage name used twice', function()
     local m = manifest.new {}
     m:stage('a', 1)

@@ -151,7 +151,7 @@ static int run_range(const mc_call *c)
     return rc ? rc : mc_tasks((mc_tasks_fn)kernels()->range, &a, a.x.E, 0);
 }
 
-/* in: samples, picks, weights f64 [rows, C], first row of each epoch i64 [E + 1] or empty: the same C rows for all. want: 1 sums, 2 ranges */
+/* in: samples, picks, weights f64 [rows, C], first row of each epoch i64 [E + 1] or empty: the same rows for all. want: 1 sums, 2 ranges */
 static int infer_mix(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
@@ -161,13 +161,13 @@ static int infer_mix(const mc_call *c)
         return rc;
     const int64_t rows = in[2]->numel / x.C;
     const int shared = in[3]->numel == 0;
-    if (shared && rows != x.C)
-        return mc_error(MC_ESHAPE, "%s: %lld rows of weights for %lld channels", c->name,
-                        (long long)rows, (long long)x.C);
+    if (rows * x.C != in[2]->numel)
+        return mc_error(MC_ESHAPE, "%s: %lld weights are no rows of %lld channels", c->name,
+                        (long long)in[2]->numel, (long long)x.C);
     mc_results o = { c, c->params->i[0], 0, 0 };
     if (shared) {
-        mc_wanted(&o, 1, MC_F64, 3, (int64_t[]){ x.C, x.E, x.T });
-        mc_wanted(&o, 2, MC_F64, 2, (int64_t[]){ x.E, x.C });
+        mc_wanted(&o, 1, MC_F64, 3, (int64_t[]){ rows, x.E, x.T });
+        mc_wanted(&o, 2, MC_F64, 2, (int64_t[]){ x.E, rows });
     } else {
         mc_wanted(&o, 1, MC_F64, 2, (int64_t[]){ rows, x.T });
         mc_wanted(&o, 2, MC_F64, 1, &rows);
@@ -182,6 +182,7 @@ static int run_mix(const mc_call *c)
     int rc = samples_of(c, &a.x);
     if (rc) return rc;
     const int64_t E = a.x.E, rows = in[2]->numel / a.x.C;
+    a.rows = rows;
     if (in[3]->numel != 0) {
         a.first = in[3]->data;
         if (in[3]->numel != E + 1 || a.first[0] != 0 || a.first[E] != rows)

@@ -29,12 +29,13 @@ typedef struct mck_ar_range {
 } mck_ar_range;
 
 /* mix: weighted sums of the channels of an epoch. Row r of epoch e, first[e] <= r < first[e+1], is
- * sum_j w[r][j] x[e][j]; with shared the C rows of w serve every epoch. Each sum runs over j in order with
- * fused multiply-adds, whatever the cut. out: [r][T], or [C][E][T] with shared; range: max - min instead
- * ([E][C], shared; or [r]); either may be NULL. Task = epoch. */
+ * sum_j w[r][j] x[e][j]; with shared the rows of w serve every epoch. Each sum runs over j in order with
+ * fused multiply-adds, whatever the cut. out: [r][T], or [rows][E][T] with shared; range: max - min instead
+ * ([E][rows], shared; or [r]); either may be NULL. Task = epoch. */
 typedef struct mck_ar_mix {
     double *out, *range;
     mck_ar_samples x;
+    int64_t rows;
     const double *w;      /* [rows][C] */
     const int64_t *first; /* [E+1], NULL: shared */
 } mck_ar_mix;

@@ -22,6 +22,9 @@ function M.broadcast_shapes(...)
   for k = 1, select('#', ...) do
     local s = select(k, ...)
     if tensor.is(s) then s = tensor.shape_of(s) elseif type(s) == 'number' then s = { s } end
+    if type(s) == 'table' and #s == 0 and next(s) ~= nil then
+      error(('broadcast_shapes: argument %d has names; give a table of sizes'):format(k), 2)
+    end
     if type(s) ~= 'table' then error(('broadcast_shapes: argument %d is %s; give a table of sizes'):format(k, check.show(s)), 2) end
     for _, n in ipairs(s) do check.arg('broadcast_shapes', 'a size', n, 'integer >= 0', 3) end
     local n = math.max(#s, #out)

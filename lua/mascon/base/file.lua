@@ -4,11 +4,13 @@
 -- message. Binding module: touches the FFI for the finalizer.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
+local check = require 'mascon.core.check'
 local C = lib.C
 local M = {}
 
-local function named(path)
-  if type(path) ~= 'string' then return 'the path is a ' .. type(path) .. '; give a string' end
+--- Why a path cannot be one, where it holds a zero byte.
+local function named(fname, path)
+  check.arg('file.' .. fname, 'path', path, 'string', 4)
   if path:find('\0', 1, true) then return 'the path holds a zero byte; check how it was made' end
 end
 
@@ -16,7 +18,8 @@ end
 ---@param path string
 ---@param bytes string
 function M.write(path, bytes)
-  local bad = named(path)
+  local bad = named('write', path)
+  check.arg('file.write', 'bytes', bytes, 'string', 3)
   if bad then return nil, 'write: ' .. bad end
   if C.mc_file_write(path, bytes, #bytes) ~= 0 then return nil, lib.message() end
   return true
@@ -50,7 +53,7 @@ function M.read(path, most)
   if most ~= nil and type(most) ~= 'number' then
     error(('file.read: most is a %s; give a number of bytes'):format(type(most)), 2)
   end
-  local bad = named(path)
+  local bad = named('read', path)
   if bad then return nil, 'read: ' .. bad end
   local f, msg = io.open(path, 'rb')
   if not f then return nil, msg end
@@ -71,7 +74,7 @@ Writer.__index = Writer
 --- Owns. nil and a message when it cannot be made.
 ---@param path string
 function M.create(path)
-  local bad = named(path)
+  local bad = named('create', path)
   if bad then return nil, 'write: ' .. bad end
   local w = C.mc_file_create(path)
   if w == nil then return nil, lib.message() end

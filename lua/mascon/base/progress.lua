@@ -210,11 +210,13 @@ end
 --- Adds to what is done; 1 by default.
 ---@param n? number
 function Progress:add(n)
-  return self:update(self.count + (n or 1))
+  n = n or 1
+  return self:update(type(n) == 'number' and self.count + n or n)
 end
 
 --- Ends the display with a line that stays: amount, rate and time taken. Later calls do nothing.
-function Progress:done()
+function Progress:done(...)
+  if select('#', ...) > 0 then error('progress: done takes no argument', 2) end
   if self._finished then return self end
   self._finished = true
   if self._silent then return self end

@@ -6,6 +6,7 @@
 --- after by variables.lua. Holds the cache of forms.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
+local guard = require 'mascon.core.guard'
 local random = require 'mascon.random.key'
 local aliases = require 'mascon.compile.aliases'
 local tensor = require 'mascon.core.tensor'
@@ -492,6 +493,8 @@ function methods:wait()
   end
   return self
 end
+
+for _, name in ipairs { 'groups', 'native', 'wait' } do methods[name] = guard.of('compiled:' .. name, methods[name]) end
 
 --- What the compiled function does, form by form; see `explain`.
 function methods:graph(opts) return require 'mascon.compile.explain'.graph(self, opts) end

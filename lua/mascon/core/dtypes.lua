@@ -134,6 +134,9 @@ local KINDS = {
 ---@return boolean
 function M.isdtype(dtype, kind)
   local dt = name_of('isdtype', dtype, 3)
+  if type(kind) == 'table' and #kind == 0 then
+    error('isdtype: the list of kinds is empty, or has names; give a kind or a list of them', 2)
+  end
   for _, k in ipairs(type(kind) == 'table' and kind or { kind }) do
     local letters = KINDS[k]
     if k == 'bool' then letters = 'b' end

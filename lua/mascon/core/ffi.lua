@@ -154,6 +154,26 @@ function M.sha256_file(path)
   if C.mc_sha256_file(path, hex) ~= 0 then return nil, M.message() end
   return ffi.string(hex, 64)
 end
+--- A file that is hashed piece by piece: a handle and its bytes, or nil and a message. step(bytes) reads on and tells
+--- how many
+--- bytes it took, 0 at the end; finish() gives the hash, whether the file was written meanwhile, and closes it.
+function M.file_hash(path)
+  local size = ffi.new 'int64_t[1]'
+  local h = C.mc_file_hash_new(path, size)
+  if h == nil then return nil, M.message() end
+  ffi.gc(h, C.mc_file_hash_free)
+  local function step(bytes)
+    local n = tonumber(C.mc_file_hash_step(h, bytes))
+    if n < 0 then M.raise(3) end
+    return n
+  end
+  local function finish()
+    local changed = C.mc_file_hash_finish(h, hex) ~= 0
+    C.mc_file_hash_free(ffi.gc(h, nil))
+    return ffi.string(hex, 64), changed
+  end
+  return { step = step, finish = finish }, tonumber(size[0])
+end
 function M.sha256_tensor(t)
   M.check(C.mc_sha256_tensor(t, hex), 3)
   return ffi.string(hex, 64)

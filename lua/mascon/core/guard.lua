@@ -243,6 +243,17 @@ function M.all(prefix, t, apart)
   return t
 end
 
+--- The same for the methods of a class, those of its metatable (__) and private ones (_) apart.
+---@param name string of an object of it, as messages say it
+---@param class table
+---@return table class
+function M.class(name, class)
+  for k, f in pairs(class) do
+    if type(f) == 'function' and k:sub(1, 1) ~= '_' then class[k] = M.of(name .. ':' .. k, f) end
+  end
+  return class
+end
+
 into.guard = M.of
 
 return M

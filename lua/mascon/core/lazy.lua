@@ -39,4 +39,20 @@ function M.table(namespace, files, tables)
   })
 end
 
+--- Parts of a module that are modules themselves: they load when touched, with checks in front of their functions.
+---@param t table the module
+---@param space string as messages name it, such as 'xpcs'
+---@param parts table name = file
+---@return table t
+function M.parts(t, space, parts)
+  local FROM = parts
+  return setmetatable(t, { __index = function(_, k)
+    if not FROM[k] then return nil end
+    local v = require(FROM[k])
+    if type(v) == 'table' then guard.all(('%s.%s.'):format(space, k), v) end
+    rawset(t, k, v)
+    return v
+  end })
+end
+
 return M

@@ -119,21 +119,18 @@ end
 
 tensor.meta.__tostring = M.tensor
 
---- Any value as the prompt shows it. Tables are printed with sorted keys, three deep.
----     mc.repr({ 1, name = 'x' })  --> { 1, name = "x" }
-function M.repr(v, depth, seen)
+local function repr(v, depth, seen)
   if tensor.is(v) then return M.tensor(v) end
   if type(v) == 'string' then return ('%q'):format(v):gsub('\\\n', '\\n') .. '' end
   if type(v) ~= 'table' then return tostring(v) end
   local meta = getmetatable(v)
   if meta and meta.__tostring then return tostring(v) end
-  depth, seen = depth or 1, seen or {}
   if seen[v] then return '<cycle>' end
   if next(v) == nil then return '{}' end
   if depth > 3 then return '{...}' end
   seen[v] = true
   local out, n = {}, #v
-  for i = 1, math.min(n, 20) do out[#out + 1] = M.repr(v[i], depth + 1, seen) end
+  for i = 1, math.min(n, 20) do out[#out + 1] = repr(v[i], depth + 1, seen) end
   if n > 20 then out[#out + 1] = ('... %d more'):format(n - 20) end
   local keys = {}
   for k in pairs(v) do
@@ -141,8 +138,8 @@ function M.repr(v, depth, seen)
   end
   table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
   for _, k in ipairs(keys) do
-    local name = type(k) == 'string' and k:match '^[%a_][%w_]*$' and k or '[' .. M.repr(k, depth + 1, seen) .. ']'
-    out[#out + 1] = name .. ' = ' .. M.repr(v[k], depth + 1, seen)
+    local name = type(k) == 'string' and k:match '^[%a_][%w_]*$' and k or '[' .. repr(k, depth + 1, seen) .. ']'
+    out[#out + 1] = name .. ' = ' .. repr(v[k], depth + 1, seen)
   end
   seen[v] = nil
   local one = '{ ' .. table.concat(out, ', ') .. ' }'
@@ -150,5 +147,11 @@ function M.repr(v, depth, seen)
   local pad = ('  '):rep(depth)
   return '{\n' .. pad .. table.concat(out, ',\n' .. pad) .. '\n' .. ('  '):rep(depth - 1) .. '}'
 end
+
+--- Any value as the prompt shows it. Tables are printed with sorted keys, three deep.
+---     mc.repr({ 1, name = 'x' })  --> { 1, name = "x" }
+---@param v any
+---@return string
+function M.repr(v) return repr(v, 1, {}) end
 
 return M

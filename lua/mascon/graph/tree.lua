@@ -50,6 +50,7 @@ end
 
 --- out as an object of the class of v.
 function M.like(out, v)
+  if type(out) ~= 'table' then error(('tree.like: out is %s; give a table'):format(check.show(out)), 2) end
   local mt = getmetatable(v)
   if mt == nil then return out end
   return setmetatable(out, mt)
@@ -99,6 +100,7 @@ end
 ---@param take fun(leaf: any): any
 ---@param static? boolean numbers stay
 function M.rebuild(v, take, static)
+  if type(take) ~= 'function' then error(('tree.rebuild: take is %s; give a function'):format(check.show(take)), 2) end
   if tensor.is(v) or (type(v) == 'number' and not static) then return take(v) end
   if M.is_branch(v) then
     local out = {}
@@ -118,6 +120,9 @@ end
 ---@param static? boolean tensors only
 ---@return table list
 function M.leaves(tree, static)
+  if static ~= nil and type(static) ~= 'boolean' then
+    error(('tree.leaves: static is %s; give true or false'):format(check.show(static)), 2)
+  end
   local leaves = {}
   M.flatten(tree, leaves, {}, static)
   return leaves

@@ -138,7 +138,8 @@ function Piecewise:antiderivative(n)
 end
 
 --- The integral from a to b.
-function Piecewise:integrate(a, b)
+function Piecewise:integrate(a, b, extra)
+  if extra ~= nil then error(('spline:integrate: %s is one argument too many'):format(check.show(extra)), 2) end
   local s = self:antiderivative()
   return evaluate(s, b) - evaluate(s, a)
 end

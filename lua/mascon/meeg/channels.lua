@@ -62,10 +62,24 @@ local function known(fname, type_, name)
     or '; it is one of ' .. check.names(M.UNITS)), 4)
 end
 
+local function is_list(v) return type(v) == 'table' and (#v > 0 or next(v) == nil) end
+
+--- Refuses what is no list of channels, or of places in it.
+local function lists(fname, list, picks)
+  if not is_list(list) then
+    error(('%s: the channels are %s; give a list of them'):format(fname, check.show(list)), 3)
+  end
+  if picks ~= nil and not is_list(picks) then
+    error(('%s: picks are %s; give a list of places, from 1'):format(fname, check.show(picks)), 3)
+  end
+end
+
 --- Checks names, types and positions of a list of channels and fills in units.
 ---@param fname string for messages
 ---@param list table[]
 function M.check(fname, list)
+  check.arg('meeg.channels.check', 'fname', fname, 'string', 3)
+  lists(fname, list)
   local seen = {}
   for i, c in ipairs(list) do
     if type(c.name) ~= 'string' or c.name == '' then error(('%s: channel %d has no name; each needs one'):format(fname, i), 3) end
@@ -169,6 +183,7 @@ end
 ---@param picks? integer[] positions to take, all when left out
 ---@return table[]
 function M.copy(list, picks)
+  lists('meeg.channels.copy', list, picks)
   local out = {}
   local function one(v)
     if type(v) ~= 'table' then return v end
@@ -200,6 +215,7 @@ local GROUPS = {
 ---@param picks? integer[]
 ---@return string[]
 function M.types(list, picks)
+  lists('meeg.channels.types', list, picks)
   local out, seen = {}, {}
   for k = 1, picks and #picks or #list do
     local t = list[picks and picks[k] or k].type
@@ -250,6 +266,10 @@ end
 ---@return integer[]
 function M.pick(list, what, bads, fname)
   fname = fname or 'meeg.pick'
+  lists(fname, list)
+  if type(what) == 'table' and not is_list(what) then
+    error(('%s: the channels to pick are %s with names in it; give a list'):format(fname, check.show(what)), 2)
+  end
   local chosen, marked, out = {}, {}, {}
   for _, b in ipairs(bads or {}) do marked[b] = true end
   if what == nil then
@@ -279,6 +299,7 @@ end
 ---@param picks? integer[]
 ---@return any tensor
 function M.positions(list, picks)
+  lists('meeg.channels.positions', list, picks)
   local rows, nan = {}, 0 / 0
   for k = 1, picks and #picks or #list do
     local p = list[picks and picks[k] or k].position

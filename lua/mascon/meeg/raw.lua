@@ -91,10 +91,21 @@ function M.new(opts)
     info = o.info }, M.rows(data, scale))
 end
 
+--- Refuses what is no factor and no list of them.
+local function factors(fname, scale)
+  if type(scale) ~= 'number' and (type(scale) ~= 'table' or type(scale[1]) ~= 'number') then
+    error(('%s: scale is %s; give a number, or one for each channel'):format(fname, check.show(scale)), 3)
+  end
+end
+
 --- The fetch of a recording that is a tensor [C, T], in memory or mapped: its rows times `scale` (one for all, or a list).
 ---@param data any tensor
 ---@param scale number|number[]
 function M.rows(data, scale)
+  if not tensor.is(data) then
+    error(('meeg.raw.rows: data are %s; give a tensor [C, T]'):format(check.show(data)), 2)
+  end
+  factors('meeg.raw.rows', scale)
   return function(picks, first, count)
     local x = op.functions.take(data[{ { 1, data.shape[1] }, { first + 1, first + count } }], create.tensor(picks, { dtype = 'i64' }), 1):to { dtype = 'f64' }
     return M.scaled(x, picks, scale)
@@ -106,6 +117,7 @@ end
 ---@param picks integer[]
 ---@param scale number|number[]
 function M.scaled(x, picks, scale)
+  factors('meeg.raw.scaled', scale)
   if type(scale) == 'number' then return scale == 1 and x or x * scale end
   local list, same = {}, true
   for k, i in ipairs(picks) do

@@ -18,7 +18,12 @@ Repairer.__index = Repairer
 ---@param solve function
 ---@param cache? number bytes
 ---@return table with :weights(bad)
-function M.new(C, solve, cache) return setmetatable({ C = C, solve = solve, limit = cache or M.CACHE, kept = {}, bytes = 0 }, Repairer) end
+function M.new(C, solve, cache)
+  check.arg('meeg.repairer.new', 'C', C, 'integer >= 1', 3)
+  check.arg('meeg.repairer.new', 'solve', solve, 'function', 3)
+  if cache ~= nil then check.arg('meeg.repairer.new', 'cache', cache, 'number >= 0', 3) end
+  return setmetatable({ C = C, solve = solve, limit = cache or M.CACHE, kept = {}, bytes = 0 }, Repairer)
+end
 
 --- Weights of bad sensors from the good ones: y_B = W X, with zero columns at the bad.
 ---@param bad integer[] their places, 1 .. C, at least one good one left

@@ -9,6 +9,7 @@ local M = {}
 
 local OPTS = {
   mask = { nil, 'tensor' }, causal = { false, 'bool' }, start = { 0, 'integer' }, scale = { nil, 'number' },
+  dropout = { 0, 'number >= 0' }, key = { nil, 'any' },
 }
 
 --- Heads of queries in groups that share a head of keys: [..., heads, groups, S, d], and the shape to go back to.
@@ -29,7 +30,8 @@ end
 ---@param k any [..., keys, d]; leading axes broadcast with those of q
 ---@param v any [..., keys, e]
 ---@param opts? table mask: boolean (true: may attend) or numbers to add, broadcasts with [..., queries, keys] (none)
----   causal: query i sees keys j <= i + start (false) · start (0) · scale (1 / sqrt(d))
+---   causal: query i sees keys j <= i + start (false) · start (0) · scale (1 / sqrt(d)) · dropout of the weights (0) ·
+---   key: a random key for it
 ---@return any [..., queries, e]
 --- Errors: sizes that differ. Source: Attention is all you need, 2017, equation 1; PyTorch nn.functional.
 ---     mc.nn.scaled_dot_product_attention(mc.ones{ 1, 1 }, mc.ones{ 2, 1 }, mc.tensor{ { 1 }, { 3 } }):item()  --> 2
@@ -63,6 +65,7 @@ function M.scaled_dot_product_attention(q, k, v, opts)
   local top = F.cut(F.max(s, { -1, keepdim = true }))
   local p = F.exp(s - F.where(F.eq(top, -math.huge), 0, top))
   local total = F.sum(p, { -1, keepdim = true })
+  if o.dropout > 0 then p = require('mascon.nn.layer.dropout').dropout(p, o.dropout, o.key) end
   local y = methods.matmul(p, v) / F.where(F.eq(total, 0), 1, total)
   if not back then return y end
   back[#back + 1] = v.shape[v.ndim]

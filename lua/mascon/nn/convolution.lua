@@ -149,7 +149,7 @@ local function transposed(n)
         'groups'):format(fname, tensor.describe(x), x.shape[2],
         tensor.describe(weight), weight.shape[1], o.groups, o.groups == 1 and 'group' or 'groups'), 2)
     end
-    local size, taps, out, after = sizes(x, n), sizes(weight, n), {}, {}
+    local size, taps, out, after, beyond, some = sizes(x, n), sizes(weight, n), {}, {}, {}, false
     for k = 1, n do
       if more[k] >= math.max(stride[k], dilation[k]) then
         error(('%s: output_padding %d is not below the larger of stride %d and dilation %d'):format(fname, more[k],
@@ -160,11 +160,16 @@ local function transposed(n)
         error(('%s: input %s with weight %s and padding %d gives %d places; pad less'):format(fname,
           tensor.describe(x), tensor.describe(weight), padding[k], out[k]), 2)
       end
-      after[k] = padding[k]
+      -- more places than a stride steps over come from the padding behind, and beyond it nothing reaches them
+      local shown = more[k] < stride[k] and 0 or math.min(more[k], padding[k])
+      local empty = more[k] < stride[k] and 0 or more[k] - shown
+      after[k], beyond[k], some = padding[k] - shown, { 0, empty }, some or empty > 0
+      out[k] = out[k] - empty
     end
     local geometry = { stride = stride, dilation = dilation, before = padding, after = after, groups = o.groups,
       mode = convolution.MODES.zeros }
     local y = convolution.form('conv_input', fname, x, weight, geometry, out, 3)
+    if some then y = F.pad(y, { { 0, 0 }, { 0, 0 }, unpack(beyond) }) end
     return finish(fname, y, o.bias, weight.shape[2] * o.groups, n, single, 3)
   end
 end

@@ -1,6 +1,32 @@
--- nn/init.lua - functions of networks under PyTorch's names.
+-- nn/init.lua - functions of networks under PyTorch's names, modules made of them, data and training.
+--
+-- Functions: activations, norms, convolutions, pooling, attention, losses. Modules (upper-case names) hold parameters
+-- and are called like functions; mc.nn.Module makes classes of your own, mc.nn.module documents what modules can do,
+-- mc.nn.init holds initialisers.
 local op = require 'mascon.core.op'
-local M = {}
+local lazy = require 'mascon.core.lazy'
+
+local function layer(name) return 'mascon.nn.layer.' .. name end
+
+local M = lazy.table('mc.nn', {
+  ['mascon.nn.module'] = { 'Module', 'shapes_only' },
+  [layer 'linear'] = { 'linear', 'embedding', 'Linear', 'Embedding', 'Identity', 'Flatten', 'Lambda' },
+  [layer 'container'] = { 'Sequential', 'ModuleList', 'ModuleDict', 'Residual' },
+  [layer 'convolution'] = { 'Conv1d', 'Conv2d', 'Conv3d', 'ConvTranspose1d', 'ConvTranspose2d', 'ConvTranspose3d' },
+  [layer 'norm'] = { 'LayerNorm', 'RMSNorm', 'BatchNorm1d', 'BatchNorm2d', 'BatchNorm3d', 'GroupNorm', 'InstanceNorm' },
+  [layer 'dropout'] = { 'dropout', 'Dropout', 'ChannelDropout' },
+  [layer 'activation'] = { 'ReLU', 'LeakyReLU', 'ELU', 'GELU', 'SiLU', 'Mish', 'Softplus', 'Hardswish', 'LogSigmoid',
+    'Sigmoid', 'Tanh', 'Softmax', 'LogSoftmax', 'GLU', 'SwiGLU', 'GeGLU' },
+  [layer 'pool'] = { 'MaxPool1d', 'MaxPool2d', 'AvgPool1d', 'AvgPool2d', 'AdaptiveAvgPool1d', 'AdaptiveAvgPool2d',
+    'AdaptiveMaxPool1d', 'AdaptiveMaxPool2d' },
+  [layer 'recurrent'] = { 'RNN', 'LSTM', 'GRU', 'RNNCell', 'LSTMCell', 'GRUCell' },
+  [layer 'position'] = { 'sinusoidal_positions', 'SinusoidalPositions', 'LearnedPositions', 'rope', 'alibi' },
+  [layer 'attention'] = { 'MultiheadAttention' },
+  [layer 'transformer'] = { 'FeedForward', 'TransformerEncoderLayer', 'TransformerDecoderLayer', 'TransformerEncoder',
+    'TransformerDecoder' },
+  [layer 'unet'] = { 'ResidualBlock', 'UNet' },
+  ['mascon.nn.train.step'] = { 'Step', 'Checkpoint' },
+}, { module = 'mascon.nn.module', step = 'mascon.nn.train.step', init = 'mascon.nn.initial' })
 
 for name, row in pairs(op.rows) do
   if row.namespace == 'nn' then

@@ -91,7 +91,8 @@ end
 ---
 ---     mc.random.key(5):words()  --> i64[]@cpu 5
 ---@return mascon.Tensor i64
-function Key:words()
+function Key:words(extra)
+  if extra ~= nil then error(('key:words: %s is one argument too many'):format(check.show(extra)), 2) end
   local words = rawget(self, '_words')
   if words then return words end
   words = tensor.empty('random.key', {}, 'i64', 3)

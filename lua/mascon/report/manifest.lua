@@ -8,6 +8,7 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
 local json = require 'mascon.base.json'
+local progress = require 'mascon.base.progress'
 local info = require 'mascon.report.info'
 local create = require 'mascon.array.create'
 local error = check.error
@@ -77,6 +78,20 @@ end
 function M.hash_file(path)
   check.arg('manifest.hash_file', 'path', path, 'string', 3)
   return lib.sha256_file(path)
+end
+
+-- files that take longer than a bar needs to be read; bytes between two looks at the clock
+local LARGE, PIECE = 2 ^ 28, 2 ^ 24
+
+--- Hash of an open file, with a bar for a large one; whether it was written meanwhile.
+local function hash_open(handle, size, quiet)
+  local bar = not quiet and size >= LARGE and progress.new(size, { label = 'hash', unit = 'B' }) or nil
+  repeat
+    local n = handle.step(PIECE)
+    if bar then bar:add(n) end
+  until n == 0
+  if bar then bar:done() end
+  return handle.finish()
 end
 
 --- Seconds that hashing so many bytes takes here, from a measured MiB.
@@ -160,13 +175,20 @@ Manifest.__index = Manifest
 
 local NEW = {
   script = { nil, 'string' }, args = { nil, 'table' }, options = { nil, 'table' }, inputs = { nil, 'table' }, seed = { nil, 'integer >= 0' },
-  measured_fft = { false, 'bool' },
+  measured_fft = { false, 'bool' }, quiet = { false, 'bool' },
 }
 
---- Begins a record: hashes the script and the input files, notes the machine, versions, options and seed.
+--- Begins a record: hashes the script, opens the input files, notes the machine, versions, options and seed. The
+--- inputs, as they are now, are
+--- hashed when the first stage or file is noted, after the work: what the work refuses is said before that. One that is
+--- written meanwhile is
+--- marked as changed.
 ---@param opts? table script (path; the running script by default), args (list; those of the script), options (table), inputs (list of
----  paths), seed (that of the default generator), measured_fft (transforms use measured plans, which may change bits from run to run)
+---  paths), seed (that of the default generator), measured_fft (transforms use measured plans, which may change bits
+--- from run to run),
+---  quiet (no bar while large files are hashed)
 ---@return table manifest with the methods stage, output and write
+--- Errors: an input that cannot be read.
 function M.new(opts)
   local o = check.opts('manifest.new', opts, NEW, 3)
   local arg = rawget(_G, 'arg') or {}
@@ -183,13 +205,25 @@ function M.new(opts)
     args = json.array(storable(args)), options = storable(o.options or {}), seed = o.seed or (create.seed_state()),
     facts = facts(), measured_fft = o.measured_fft, inputs = json.array {}, stages = json.array {}, outputs = json.array {},
   }
+  local waiting = {}
   for i, path in ipairs(o.inputs or {}) do
-    local hash, why = lib.sha256_file(path)
-    if not hash then error(('manifest.new: input %d: %s'):format(i, why), 2) end
-    record.inputs[i] = { path = path, sha256 = hash }
+    local handle, size = lib.file_hash(path)
+    if not handle then error(('manifest.new: input %d: %s'):format(i, size), 2) end
+    waiting[i] = { handle = handle, size = size }
+    record.inputs[i] = { path = path }
   end
   local now = lib.clock_seconds()
-  return setmetatable({ record = record, _start = now, _last = now }, Manifest)
+  return setmetatable({ record = record, _start = now, _last = now, _waiting = waiting, _quiet = o.quiet }, Manifest)
+end
+
+--- Hashes the inputs, once.
+local function take_inputs(self)
+  local waiting = self._waiting
+  self._waiting = nil
+  for i, w in ipairs(waiting or {}) do
+    local hash, changed = hash_open(w.handle, w.size, self._quiet)
+    self.record.inputs[i].sha256, self.record.inputs[i].changed = hash, changed or nil
+  end
 end
 
 --- Notes a stage: its name, the hash of its value and the seconds since the stage before. Names are unique.
@@ -202,6 +236,7 @@ function Manifest:stage(name, value)
     if s.name == name then error(('manifest:stage: %q is noted already; give each stage its own name'):format(name), 2) end
   end
   local now = lib.clock_seconds()
+  take_inputs(self)
   table.insert(self.record.stages, { name = name, sha256 = M.hash(value), seconds = now - self._last })
   self._last = lib.clock_seconds()
   return value
@@ -215,8 +250,10 @@ end
 function Manifest:output(path, opts)
   local o = check.opts('manifest:output', opts, { compare = { true, 'bool' }, name = { nil, 'string' } }, 3)
   check.arg('manifest:output', 'path', path, 'string', 3)
-  local hash, why = lib.sha256_file(path)
-  if not hash then error('manifest:output: ' .. why, 2) end
+  take_inputs(self)
+  local handle, size = lib.file_hash(path)
+  if not handle then error('manifest:output: ' .. size, 2) end
+  local hash = hash_open(handle, size, self._quiet)
   table.insert(self.record.outputs, { name = o.name or path:match '[^/]*$', sha256 = hash, compare = o.compare })
   return path
 end
@@ -226,6 +263,7 @@ end
 ---@return string path
 function Manifest:write(dir)
   check.arg('manifest:write', 'dir', dir, 'string', 3)
+  take_inputs(self)
   self.record.seconds = lib.clock_seconds() - self._start
   self.record.peak_bytes = lib.memory_stats().peak
   local path = dir .. '/' .. M.NAME

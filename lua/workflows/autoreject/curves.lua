@@ -31,10 +31,17 @@ function M.blocks(T, size)
   return list
 end
 
---- Bytes of what is held for N rows of C channels beside the samples: running sums of the splits before and after a block, values and orders.
-function M.tables(C, N) return 16 * C * folds_.SPLITS * math.ceil(folds_.TRAIN * N) + 24 * C * N end
+--- Bytes of what is held for N rows of C channels beside the samples: running sums of the splits, those of the channels
+--- done together once more, values and orders.
+---@param C integer
+---@param N integer
+---@param group? integer channels done together, C when left out
+function M.tables(C, N, group)
+  return 8 * (C + (group or C)) * folds_.SPLITS * math.ceil(folds_.TRAIN * N) + 24 * C * N
+end
 
 --- f(x, first, last, carried) for each block of time; what it returns is carried to the next, the rest is released.
+--- f may write to what is carried and return it.
 ---@param source table of source.lua
 ---@param size integer samples of a block
 ---@param carried any
@@ -44,7 +51,7 @@ function M.over_time(source, size, carried, f, step)
   for _, b in ipairs(M.blocks(source.T, size)) do
     local before = carried
     carried = mc.scope(function() return f(source:time(b[1], b[2]), b[1], b[2], before) end)
-    before:release()
+    if not rawequal(before, carried) then before:release() end
     if step then step(b[2] - b[1] + 1) end
   end
   return carried
@@ -56,6 +63,13 @@ local function values_of(job)
   local q = source:ranges(job.fname)
   if not job.W then return q.T:contiguous() end
   return mc.concat({ q.T, (job.mixed or source:mixed_ranges(job.W)).T }, 2)
+end
+
+--- Groups { first, last } of C channels, `size` of them at a time.
+local function groups_of(C, size)
+  local list = {}
+  for first = 1, C, size do list[#list + 1] = { first, math.min(first + size - 1, C) } end
+  return list
 end
 
 --- Losses of all candidates of each channel.
@@ -71,7 +85,8 @@ function M.compute(job)
   source:ranges(job.fname)
   return mc.scope(function()
     local T, C = source.T, source.C
-    if job.W and source.data and size >= T then
+    local groups = groups_of(C, source.group)
+    if job.W and source.data and size >= T and #groups == 1 then
       local both = raw('ar_mix', { source.data, source.picks, job.W, none 'i64' }, { want = 3 }, 2, true)
       job.whole, job.mixed = both[1], both[2]:to 'cpu'
     end
@@ -80,12 +95,23 @@ function M.compute(job)
     local order = mc.argsort(values, { 2, base = 0 })
     local train_at, train, most = folds_.lists(job.folds, 'train')
     local middle_at, middle = folds_.lists(job.folds, job.middle or 'test')
-    local sum = M.over_time(source, size, mc.zeros { C, #job.folds, most }, function(x, _, _, before)
-      local function predicted()
-        return raw('ar_mix', { x, source.picks, job.W, none 'i64' }, { want = 1 }, 1, true)[1]
+    local sum = M.over_time(source, size, mc.zeros { C, #job.folds, most }, function(x, _, _, sums)
+      for _, g in ipairs(groups) do
+        local all = #groups == 1
+        local function part(t) return all and t or t[{ g }] end
+        local function predicted()
+          return raw('ar_mix', { x, source.picks, part(job.W), none 'i64' }, { want = 1 }, 1, true)[1]
+        end
+        local more = job.whole or job.W and predicted() or none 'f64'
+        local ranks = job.pooled and order or part(order)
+        local operands = { x, part(source.picks), more, ranks, train_at, train, middle_at, middle, part(sums) }
+        local found = raw('ar_sums', operands, {}, 1)[1]
+        if all then return found end
+        sums[{ g }] = found
+        found:release()
+        if job.W then more:release() end
       end
-      local more = job.whole or job.W and predicted() or none 'f64'
-      return raw('ar_sums', { x, source.picks, more, order, train_at, train, middle_at, middle, before }, {}, 1)[1]
+      return sums
     end, job.step)
     job.whole, job.mixed = nil, nil
     local points = T

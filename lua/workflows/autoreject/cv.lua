@@ -109,14 +109,17 @@ function M.losses(job)
   local values, place = ascending(job.consensus)
   local level, count = levels_of(vote, values, job)
   local cells, index = cells_of(vote, limits, job)
-  local size = source:block(job.fname, false, 8 * cells.count, 8 * cells.count * vote.C + 8 * R * vote.E * vote.C)
+  local room = source:room()
+  local parts = job.interpolator and job.interpolator.inverse
+  local held = repair.held(8 * cells.count * vote.C, parts and room) + 8 * R * vote.E * vote.C
+  local size = source:block(job.fname, false, 8 * cells.count, held)
   return mc.scope(function()
-    local W = cells.count > 0 and cells:weights(job.interpolator)
+    local mending = cells.count > 0 and cells:repair(job.interpolator, room)
     local group, in_fold = groups_of(job.folds, vote.E)
     local middle_at, middle = folds_.lists(job.folds, 'test')
     local level_t, count_t = i64(level), i64(count)
     local sum = curves.over_time(source, size, mc.zeros { vote.C, R, K, L }, function(x, _, _, before)
-      local repaired = W and cells:values(x, source.picks, W) or mc.zeros { 0 }
+      local repaired = mending and mending.values(x, source.picks) or mc.zeros { 0 }
       return raw('ar_levels', { x, source.picks, repaired, index, level_t, group, in_fold, count_t, middle_at, middle, before }, {}, 1)[1]
     end, job.step)
     local found = mc.sqrt(mc.sum(sum, 1) / (vote.C * source.T)):totable() -- [R][K][L]

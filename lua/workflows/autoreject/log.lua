@@ -4,6 +4,7 @@
 -- reads the other's.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local guard = require 'mascon.core.guard'
 local tensor = require 'mascon.core.tensor'
 local error = check.error
 local M = {}
@@ -101,5 +102,7 @@ function M.read(path)
   a:close()
   return log
 end
+
+guard.class('log', Log)
 
 return M

@@ -5,6 +5,7 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local curves = require 'workflows.autoreject.curves'
 local folds = require 'workflows.autoreject.folds'
+local repair = require 'workflows.autoreject.repair'
 local source = require 'workflows.autoreject.source'
 local M = {}
 
@@ -40,18 +41,18 @@ function M.plan(opts)
   local s = source.sized(E, C, T, size, o.in_memory, o.max_memory)
   local block = s:search_block(fname, true)
   local N = 2 * E
-  local tables = curves.tables(C, N)
-  local losses = tables / 2 + 8 * C * folds.SPLITS * N
-  local search = tables + s:sample_bytes(true) * math.min(block, T)
+  local tables = curves.tables(C, N, s.group)
+  local losses = curves.tables(C, N) / 2 + 8 * C * folds.SPLITS * N
+  local search = tables + s:sample_bytes(true, 0, s.group) * math.min(block, T)
   local cells = math.ceil(o.bad * o.repairs * E * C)
-  local weights = 8 * cells * C + 8 * o.repairs * E * C
-  local repair = weights + s:sample_bytes(false, 8 * cells) * math.min(s:block(fname, false, 8 * cells, weights), T)
+  local weights = repair.held(8 * cells * C, s:room()) + 8 * o.repairs * E * C
+  local mended = weights + s:sample_bytes(false, 8 * cells) * math.min(s:block(fname, false, 8 * cells, weights), T)
   local _, chunk = s:chunk()
   local reading = o.in_memory and 0 or READING * chunk
   local lasting = (CELL + LUA) * E * C + 24 * C * N
   local scratch = not o.in_memory and block < T and E * C * T * size or 0
   -- freed blocks wait to be used again as far as the limit allows
-  local need = lasting + math.max(search, losses, repair, reading) + source.workspaces(E, C, threads)
+  local need = lasting + math.max(search, losses, mended, reading) + source.workspaces(E, C, threads)
   local most = o.max_memory or not o.in_memory and source.LARGE
   local work = E * C * T * (C * MIX * (block >= T and 1 or 2) + REST) / threads + scratch * TURNED
   return { bytes = math.ceil(most and math.min(1.25 * need, math.max(need, most)) or need), seconds = work, block = block, passes = o.in_memory and 0 or scratch > 0 and 1 or 3,

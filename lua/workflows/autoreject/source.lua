@@ -187,9 +187,16 @@ function Source:each(f)
   return out
 end
 
---- Bytes of one sample of all epochs beside the samples themselves: rows made by interpolation, a copy of what was read, `more` of the caller.
-function Source:sample_bytes(augmented, more)
-  return self.E * self.C * ((augmented and 8 or 0) + (self.data and 0 or self.size)) + (more or 0)
+--- Bytes of one sample of all epochs beside the samples themselves: rows made by interpolation, of `group` channels at
+--- a time (all of them); a copy of what was read; `more` of the caller.
+function Source:sample_bytes(augmented, more, group)
+  return self.E * ((augmented and 8 * (group or self.C) or 0) + (self.data and 0 or self.C * self.size)) + (more or 0)
+end
+
+--- Bytes for blocks of time and what is held beside them, of the room there is.
+function Source:blocks_room(room, fixed)
+  local limit = room or (self.data and SMALL or LARGE)
+  return (room or not self.data) and limit - fixed or limit
 end
 
 --- Length of the blocks of time, a multiple of the tile; all of T when that fits.
@@ -197,11 +204,11 @@ end
 ---@param augmented boolean
 ---@param more? number bytes per sample that the caller adds
 ---@param fixed? number bytes that the caller holds beside the block
-function Source:block(fname, augmented, more, fixed)
-  local per, room = self:sample_bytes(augmented, more), self:room()
-  local limit = room or (self.data and SMALL or LARGE)
+---@param group? integer channels whose interpolated rows are held together, all when left out
+function Source:block(fname, augmented, more, fixed, group)
+  local per, room = self:sample_bytes(augmented, more, group), self:room()
   fixed = (fixed or 0) + M.workspaces(self.E, self.C)
-  if room or not self.data then limit = limit - fixed end
+  local limit = self:blocks_room(room, fixed)
   if per * self.T + self:reading() <= limit and (self.data or not self.length) then return math.ceil(self.T / curves.TILE) * curves.TILE end
   local tiles = math.floor(limit / per / curves.TILE)
   if tiles < 1 then
@@ -219,10 +226,24 @@ function Source:block(fname, augmented, more, fixed)
   return math.ceil(self.T / blocks / curves.TILE) * curves.TILE -- of one length, so that their memory serves again
 end
 
---- Length of the blocks of the search over rows as they are, and interpolated ones; the same for every split. What is read from a file afterwards comes in no
---- longer ones.
+--- Channels that the search does together: all, or the largest half, quarter, .. of them for which the smallest block
+--- fits. Bits do not depend on it.
+local function together(self, augmented, N)
+  local room, group = self:room(), self.C
+  while group > 1 do
+    local fixed = curves.tables(self.C, N, group) + M.workspaces(self.E, self.C)
+    if self:sample_bytes(augmented, 0, group) * curves.TILE <= self:blocks_room(room, fixed) then break end
+    group = math.ceil(group / 2)
+  end
+  return group
+end
+
+--- Length of the blocks of the search over rows as they are, and interpolated ones; the same for every split. Sets the
+--- number of channels done together: `group`. What is read from a file afterwards comes in no longer ones.
 function Source:search_block(fname, augmented)
-  self.length = self:block(fname, augmented, 0, curves.tables(self.C, (augmented and 2 or 1) * self.E))
+  local N = (augmented and 2 or 1) * self.E
+  self.group = together(self, augmented, N)
+  self.length = self:block(fname, augmented, 0, curves.tables(self.C, N, self.group), self.group)
   return self.length
 end
 

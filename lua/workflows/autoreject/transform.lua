@@ -176,7 +176,7 @@ local function mend(g, labels, kept, data, places)
   local cells, at = wanted(g, labels, kept)
   if cells.count == 0 then return end
   mc.scope(function()
-    local values = cells:values(data, mc.tensor(places, { dtype = 'i64' }) - 1, cells:weights(g.interpolator))
+    local values = cells:repair(g.interpolator).values(data, mc.tensor(places, { dtype = 'i64' }) - 1)
     local row, channel, cell = {}, {}, {}
     for _, a in ipairs(at) do
       local first = cells:at(a[1], a[2])

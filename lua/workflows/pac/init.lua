@@ -6,6 +6,8 @@
 local mc = require 'mascon'
 local ceiling = require 'mascon.base.ceiling'
 local check = require 'mascon.core.check'
+local guard = require 'mascon.core.guard'
+local lazy = require 'mascon.core.lazy'
 local tensor = require 'mascon.core.tensor'
 local bands = require 'workflows.pac.bands'
 local engine = require 'workflows.pac.engine'
@@ -15,8 +17,6 @@ local in_segments = require 'workflows.pac.segments'
 local trials = require 'workflows.pac.trials'
 local error = check.error
 local M = {}
-
-M.options, M.bands = options, bands
 
 --- The bits of `status`: a phase bin without samples, amplitude zero, NaN or Inf in the input, surrogates that are all equal, a filter order
 --- cut short by the length of the recording.
@@ -577,14 +577,10 @@ function M.from_phases(phase, amp, opts)
   return plan:finish(r, n, axes)
 end
 
+guard.class('plan', Plan)
+
 local FROM = {} -- parts that load when first touched
 for _, name in ipairs { 'segments', 'generate', 'event', 'normalize', 'filters', 'search', 'report', 'source',
-  'contrast' } do FROM[name] = 'workflows.pac.' .. name end
+  'contrast', 'options', 'bands' } do FROM[name] = 'workflows.pac.' .. name end
 
-return setmetatable(M, { __index = function(t, k)
-  if FROM[k] then
-    local m = require(FROM[k])
-    rawset(t, k, m)
-    return m
-  end
-end })
+return lazy.parts(M, 'pac', FROM)

@@ -35,8 +35,11 @@ local FILTERING = { 'pha_range_hz', 'pha_n_bands', 'amp_range_hz', 'amp_n_bands'
 local function fail(fmt, ...) error('pac: ' .. fmt:format(...), 2) end
 
 --- Bytes of "2GiB", "500M" or a number.
+---@param v number|string
+---@return number|nil nil where the text is no size
 function M.bytes(v)
   if type(v) == 'number' then return v end
+  if type(v) ~= 'string' then fail('max_memory is %s; give bytes, or a size such as "2GiB"', check.show(v)) end
   local n, unit = tostring(v):match '^%s*([%d.]+)%s*([kKmMgGtT]?)i?[bB]?%s*$'
   n = tonumber(n)
   if not n then return nil end
@@ -102,7 +105,8 @@ end
 ---@return table|nil opts without the function
 ---@return function|nil measure
 function M.take_own(opts)
-  if type(opts) ~= 'table' or type(opts.measure) ~= 'function' then return opts, nil end
+  if opts ~= nil and type(opts) ~= 'table' then fail('options are %s; give a table', check.show(opts)) end
+  if not opts or type(opts.measure) ~= 'function' then return opts, nil end
   local rest = {}
   for k, v in pairs(opts) do rest[k] = v end
   rest.measure = nil

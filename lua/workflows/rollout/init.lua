@@ -3,6 +3,7 @@
 -- config reads the YAML, space and sampling choose parameters, operator builds the network of a row, fields its initial
 -- state, roll steps it, features reduce it, store writes rows, generate does all of it. Source: specification of
 -- rollouts.
+local lazy = require 'mascon.core.lazy'
 local M = {}
 
 local FROM = {}
@@ -11,10 +12,4 @@ for _, name in ipairs { 'config', 'space', 'sampling', 'operator', 'streams', 'f
   FROM[name] = 'workflows.rollout.' .. name
 end
 
-return setmetatable(M, { __index = function(t, k)
-  if FROM[k] then
-    local m = require(FROM[k])
-    rawset(t, k, m)
-    return m
-  end
-end })
+return lazy.parts(M, 'rollout', FROM)

@@ -303,11 +303,17 @@ function M.read(path, overrides)
   return out
 end
 
+local POSITIVE = { nil, 'number > 0' }
+local TEMPLATE = { dt = POSITIVE, q = POSITIVE, gap = POSITIVE, file = { nil, 'string' } }
+
 --- A configuration with its comments, ready to be edited.
 ---@param mode 'static'|'laminar_flow'
----@param o? table dt, q, gap, file
+---@param o? table dt 0.1 s, q 0.0054 1/A, gap 2e6 A, file
 function M.template(mode, o)
-  o = o or {}
+  if mode ~= 'static' and mode ~= 'laminar_flow' then
+    error(('xpcs.config.template: mode is %s; choose static or laminar_flow'):format(check.show(mode)), 2)
+  end
+  o = check.opts('xpcs.config.template', o, TEMPLATE)
   local out = {}
   local function line(s, ...) out[#out + 1] = select('#', ...) > 0 and s:format(...) or s end
   line('# Two-time correlation fit, %s. Units: A^2/s, 1/A, s, degrees; the gap in A (2e6 A = 200 um).', mode)

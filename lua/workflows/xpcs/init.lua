@@ -6,6 +6,7 @@
 ---     local d = mc.xpcs.data.of(mc.xpcs.generate.set 'B')
 ---     local r = mc.xpcs.fit(d, { sigma = 0.004 })
 ---     ('%.3f %.2f'):format(r.values.beta, r.reduced_chi2)  --> -0.370 1.00
+local lazy = require 'mascon.core.lazy'
 local M = {}
 
 local FROM = {}
@@ -33,10 +34,4 @@ function M.simulate(opts)
   return s
 end
 
-return setmetatable(M, { __index = function(t, k)
-  if FROM[k] then
-    local m = require(FROM[k])
-    rawset(t, k, m)
-    return m
-  end
-end })
+return lazy.parts(M, 'xpcs', FROM)

@@ -14,6 +14,8 @@ local M = {}
 ---@param where string for messages
 ---@param full? boolean
 function M.symmetric(h, where, full)
+  check.arg('xpcs.prepare.symmetric', 'where', where, 'string', 3)
+  if full ~= nil then check.arg('xpcs.prepare.symmetric', 'full', full, 'bool', 3) end
   if h.ndim ~= 2 or h.shape[1] ~= h.shape[2] then
     error(('xpcs: %s is %s; a two-time matrix is square'):format(where, tostring(h.shape)), 3)
   end
@@ -77,6 +79,10 @@ M.METHODS = { 'basic', 'median', 'mean', 'trimmed', 'interpolation' }
 function M.diagonal(c, method)
   local n = c.shape[1]
   method = method or 'basic'
+  if type(method) ~= 'string' then
+    local known = table.concat(M.METHODS, ', ')
+    error(('xpcs.prepare.diagonal: method is %s; choose %s'):format(check.show(method), known), 2)
+  end
   if n < 2 then return c end
   if method == 'basic' or n == 2 then return with_diagonal(c, edges(beside(c))) end
   if method == 'interpolation' then return with_diagonal(c, edges(mc.diagonal(c, { offset = 1 }))) end

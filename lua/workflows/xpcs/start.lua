@@ -6,10 +6,12 @@
 -- coarse data gives the cost with the best contrast and offset in closed form, since the model is linear in them; the
 -- three best places are fitted on the coarse data.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local parameters = require 'workflows.xpcs.parameters'
 local problem = require 'workflows.xpcs.problem'
 local data_of = require 'workflows.xpcs.data'
+local error = check.error
 local M = {}
 
 M.TIMES = 40 -- of the coarse copy, at most
@@ -38,7 +40,13 @@ local REST = { D_offset = 0, gamma_dot_t_offset = 0, phi0 = 0 }
 local ORDER = { 'D0', 'alpha', 'gamma_dot_t0', 'beta' }
 
 --- Cost with the best contrast and offset: those of a pass less what one linear step takes off.
+---@param p table a problem
+---@param point table of a pass, without a cost where it has none
+---@return number
 function M.projected(p, point)
+  if type(p) ~= 'table' or not p.kind then
+    error('xpcs.start.projected: the problem has no kind; give one of mc.xpcs.problem', 2)
+  end
   if not point.cost then return math.huge end
   local s, gain = point.sums, 0
   if p.kind == 'fixed' then return point.cost end

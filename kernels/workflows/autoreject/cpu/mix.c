@@ -97,7 +97,7 @@ void MCK(ar_range)(const mck_ar_range *a, int64_t begin, int64_t end, void *work
 
 int64_t MCK(ar_mix_work)(const mck_ar_mix *a)
 {
-    int64_t most = a->x.C;
+    int64_t most = a->first ? 0 : a->rows;
     for (int64_t e = 0; a->first && e < a->x.E; e++)
         if (a->first[e + 1] - a->first[e] > most) most = a->first[e + 1] - a->first[e];
     return ar_bytes(a->x.C * TILE * 8) + ar_bytes(most * TILE * 8) + ar_bytes(most * (int64_t)sizeof(extremes));
@@ -109,7 +109,7 @@ void MCK(ar_mix)(const mck_ar_mix *a, int64_t begin, int64_t end, void *work)
     char *at = work;
     double *panel = ar_take(&at, x->C * TILE * 8);
     for (int64_t e = begin; e < end; e++) {
-        const int64_t from = a->first ? a->first[e] : 0, rows = a->first ? a->first[e + 1] - from : x->C;
+        const int64_t from = a->first ? a->first[e] : 0, rows = a->first ? a->first[e + 1] - from : a->rows;
         if (rows == 0) continue;
         char *rest = at;
         double *mixed = ar_take(&rest, rows * TILE * 8);
@@ -132,6 +132,6 @@ void MCK(ar_mix)(const mck_ar_mix *a, int64_t begin, int64_t end, void *work)
                     for (int64_t i = 0; i < left; i++) out[i] = mixed[r * TILE + i];
             }
         }
-        for (int64_t r = 0; a->range && r < rows; r++) a->range[a->first ? from + r : e * x->C + r] = extremes_range(m + r);
+        for (int64_t r = 0; a->range && r < rows; r++) a->range[a->first ? from + r : e * rows + r] = extremes_range(m + r);
     }
 }

@@ -1,0 +1,127 @@
+-- attention.lua - attention with heads as a module: projections, positions, caches of keys and values.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local module = require 'mascon.nn.module'
+local linear = require 'mascon.nn.layer.linear'
+local position = require 'mascon.nn.layer.position'
+local functions = require 'mascon.nn.attention'
+local error = check.error
+local methods, F = tensor.methods, op.functions
+local M = {}
+
+local OPTS = module.options {
+  kv_heads = { nil, 'integer >= 1' }, bias = { true, 'bool' }, dropout = { 0, 'number >= 0' },
+    causal = { false, 'bool' },
+  head_width = { nil, 'integer >= 1' }, rope = { false, 'bool | table' }, alibi = { false, 'bool' },
+  kv_width = { nil, 'integer >= 1' },
+}
+
+local Attention = module.Module 'MultiheadAttention'
+function Attention:init(width, heads, opts)
+  local fname = 'nn.MultiheadAttention'
+  local o = check.opts(fname, opts, OPTS, 4)
+  check.arg(fname, 'width', width, 'integer >= 1', 4)
+  check.arg(fname, 'heads', heads, 'integer >= 1', 4)
+  local kv = o.kv_heads or heads
+  if not o.head_width and width % heads ~= 0 then
+    error(('%s: %d heads do not divide the width %d'):format(fname, heads, width), 4)
+  end
+  if heads % kv ~= 0 then error(('%s: %d heads of keys do not divide %d heads'):format(fname, kv, heads), 4) end
+  self.width, self.heads, self.kv_heads, self.head_width = width, heads, kv, o.head_width or width / heads
+  self.dropout, self.causal, self.use_alibi = o.dropout, o.causal, o.alibi
+  rawset(self, 'rope', o.rope == true and {} or o.rope or nil)
+  local from = o.kv_width or width
+  local function project(k, inputs, outputs)
+    return linear.Linear(inputs, outputs, { bias = o.bias, dtype = o.dtype, device = o.device,
+      key = module.own(o, k).key,
+      weight_init = k < 4 and 'xavier_uniform' or 'torch_default', bias_init = 'zeros' })
+  end
+  self.q_proj = project(1, width, heads * self.head_width)
+  self.k_proj = project(2, from, kv * self.head_width)
+  self.v_proj = project(3, from, kv * self.head_width)
+  self.out_proj = project(4, heads * self.head_width, width)
+end
+
+--- [batch, time, heads d] as [batch, heads, time, d].
+local function apart(x, heads)
+  return methods.permute_dims(methods.reshape(x, { x.shape[1], x.shape[2], heads, -1 }), 1, 3, 2, 4)
+end
+
+local CALL = { mask = { nil, 'tensor' }, key_mask = { nil, 'tensor' }, cache = { nil, 'table' },
+  causal = { nil, 'bool' } }
+
+function Attention:forward(x, memory, opts)
+  local fname = 'nn.MultiheadAttention'
+  if opts == nil and type(memory) == 'table' and not tensor.is(memory) then memory, opts = nil, memory end
+  local o = check.opts(fname, opts, CALL, 3)
+  for what, t in pairs { input = x, memory = memory } do
+    if not tensor.is(t) or t.ndim ~= 3 then
+      error(('%s: %s is %s; give [batch, time, width]'):format(fname, what, tensor.is(t) and tensor.describe(t)
+        or check.show(t)), 2)
+    end
+  end
+  local from = memory or x
+  local q = apart(self.q_proj(x), self.heads)
+  local k, v = apart(self.k_proj(from), self.kv_heads), apart(self.v_proj(from), self.kv_heads)
+  local start = o.cache and o.cache.k and o.cache.k.shape[3] or 0
+  if self.rope then
+    local how = { start = start }
+    for name, value in pairs(self.rope) do how[name] = name == 'start' and value + start or value end
+    q, k = position.rope(q, how), position.rope(k, how)
+  end
+  if o.cache then
+    if o.cache.k then k, v = F.concat({ o.cache.k, k }, 3), F.concat({ o.cache.v, v }, 3) end
+    o.cache.k, o.cache.v = k, v
+  end
+  local mask = o.mask
+  if mask and mask.ndim == 3 then mask = methods.expand_dims(mask, 2) end -- [batch, queries, keys]
+  if o.key_mask then
+    local seen = methods.reshape(o.key_mask, { o.key_mask.shape[1], 1, 1, -1 })
+    if not mask then mask = seen
+    elseif mask.dtype == 'bool' then mask = F.logical_and(mask, seen)
+    else mask = F.where(seen, mask, -math.huge) end
+  end
+  if self.use_alibi then
+    local far = methods.to(position.alibi(self.heads, q.shape[3], k.shape[3], { dtype = q.dtype }),
+      { device = q.device })
+    if not mask then mask = far
+    elseif mask.dtype == 'bool' then mask = F.where(mask, far, -math.huge)
+    else mask = mask + far end
+  end
+  local causal = self.causal
+  if o.causal ~= nil then causal = o.causal end
+  local y = functions.scaled_dot_product_attention(q, k, v, {
+    mask = mask, causal = causal, start = causal and start or nil,
+    dropout = self:is_training() and self.dropout > 0 and self.dropout or nil,
+    key = self:is_training() and self.dropout > 0 and self:next_key() or nil,
+  })
+  y = methods.reshape(methods.permute_dims(y, 1, 3, 2, 4), { x.shape[1], x.shape[2], self.heads * self.head_width })
+  return self.out_proj(y)
+end
+function Attention:describe()
+  return ('%d, %d heads%s%s'):format(self.width, self.heads,
+    self.kv_heads ~= self.heads and (', %d of keys'):format(self.kv_heads) or '', self.causal and ', causal' or '')
+end
+function Attention:operations(_, x, memory)
+  local keys = tensor.is(memory) and memory.shape[2] or x.shape[2]
+  return 4 * x.shape[1] * self.heads * self.head_width * x.shape[2] * keys
+end
+
+--- Attention with heads: x [batch, time, width] attends to itself, or to a memory.
+---
+--- Called as attention(x, memory, options): memory [batch, keys, width] (x) · mask: boolean (true: may attend) or
+--- numbers
+--- to add, [queries, keys], [batch, queries, keys] or [batch, heads, queries, keys] · key_mask: boolean [batch, keys] ·
+--- causal · cache: a table that keeps keys and values from call to call (decoding, one token after the other).
+---@param width integer
+---@param heads integer
+---@param opts? table kv_heads: heads of keys and values (heads) · head_width (width / heads) · bias (true) · dropout of
+---   probabilities (0) · causal (false) · rope: rotations (false; true or options of nn.rope) · alibi (false) ·
+---   kv_width: width of the memory (width) · dtype (f32) · device · key
+---@return mascon.Module
+--- Errors: heads that do not divide the width. Source: Attention is all you need, 2017, section 3.2.2.
+---     mc.nn.MultiheadAttention(8, 2)(mc.zeros{ 1, 3, 8, dtype = 'f32' }).shape  --> {1, 3, 8}
+function M.MultiheadAttention(width, heads, opts) return Attention(width, heads, opts) end
+
+return M

@@ -1,0 +1,153 @@
+-- position.lua - where a token stands: added encodings, rotations of queries and keys, biases by distance.
+--
+-- Angles are computed in f64 and rounded once.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
+local module = require 'mascon.nn.module'
+local error = check.error
+local methods, F = tensor.methods, op.functions
+local M = {}
+
+local SIN = { base = { 10000, 'number > 0' }, dtype = { 'f32', 'string' }, start = { 0, 'integer >= 0' } }
+--- Angles t base^(-2 i / width) of positions start, start + 1, ...: f64 [length, width / 2].
+local function angles(length, width, base, start)
+  local t = create.arange(start, start + length - 1)
+  local i = create.arange(0, width / 2 - 1)
+  return methods.reshape(t, { -1, 1 }) * F.exp(i * (-2 * math.log(base) / width))
+end
+
+--- Sines and cosines of positions: column 2 i - 1 is sin(t base^(-2 (i - 1) / width)), column 2 i the cosine.
+---@param length integer
+---@param width integer even
+---@param opts? table base (10000) · start (0): the first position · dtype (f32)
+---@return any [length, width]
+--- Source: Attention is all you need, 2017, section 3.5.
+---     mc.nn.sinusoidal_positions(1, 4)  --> f32[1,4]@cpu { { 0, 1, 0, 1 } }
+function M.sinusoidal_positions(length, width, opts)
+  local fname = 'nn.sinusoidal_positions'
+  check.arg(fname, 'length', length, 'integer >= 1', 3)
+  check.arg(fname, 'width', width, 'integer >= 2', 3)
+  if width % 2 ~= 0 then error(('%s: width is %d; give an even one'):format(fname, width), 2) end
+  local o = check.opts(fname, opts, SIN, 3)
+  local a = angles(length, width, o.base, o.start)
+  return methods.to(methods.reshape(F.stack({ F.sin(a), F.cos(a) }, 3), { length, width }), o.dtype)
+end
+
+local function positions_of(fname, x, width, longest, start, level)
+  if not tensor.is(x) or x.ndim < 2 or x.shape[x.ndim] ~= width then
+    error(('%s: input is %s; give [..., time, %d]'):format(fname, tensor.is(x) and tensor.describe(x) or check.show(x),
+      width), level + 1)
+  end
+  local n = x.shape[x.ndim - 1]
+  if start + n > longest then
+    error(('%s: positions %d to %d, but the table ends at %d; give a larger one'):format(fname, start, start + n - 1,
+      longest - 1), level + 1)
+  end
+  return n
+end
+
+local Sinusoidal = module.Module 'SinusoidalPositions'
+function Sinusoidal:init(width, opts)
+  local o = check.opts('nn.SinusoidalPositions', opts, { longest = { 5000, 'integer >= 1' },
+    base = { 10000, 'number > 0' } }, 4)
+  check.arg('nn.SinusoidalPositions', 'width', width, 'integer >= 2', 4)
+  self.width, self.longest, self.base = width, o.longest, o.base
+end
+function Sinusoidal:forward(x, start)
+  local n = positions_of('nn.SinusoidalPositions', x, self.width, self.longest, start or 0, 2)
+  local t = M.sinusoidal_positions(n, self.width, { base = self.base, start = start, dtype = x.dtype })
+  return x + methods.to(t, { device = x.device })
+end
+function Sinusoidal:describe() return tostring(self.width) end
+--- Adds sines and cosines of positions to x [..., time, width]; called as pe(x, start).
+---@param width integer even
+---@param opts? table longest (5000) · base (10000)
+---@return mascon.Module
+--- Source: Attention is all you need, 2017, section 3.5.
+---     mc.nn.SinusoidalPositions(4)(mc.zeros{ 1, 1, 4 })  --> f64[1,1,4]@cpu { { { 0, 1, 0, 1 } } }
+function M.SinusoidalPositions(width, opts) return Sinusoidal(width, opts) end
+
+local LEARNED = module.options { weight_init = { { 'normal', std = 0.02 }, 'string | table | function' } }
+local Learned = module.Module 'LearnedPositions'
+function Learned:init(longest, width, opts)
+  local o = check.opts('nn.LearnedPositions', opts, LEARNED, 4)
+  check.arg('nn.LearnedPositions', 'longest', longest, 'integer >= 1', 4)
+  check.arg('nn.LearnedPositions', 'width', width, 'integer >= 1', 4)
+  self.longest, self.width = longest, width
+  self:parameter('weight', { longest, width }, o.weight_init, module.own(o, 1))
+end
+function Learned:forward(x, start)
+  start = start or 0
+  local n = positions_of('nn.LearnedPositions', x, self.width, self.longest, start, 2)
+  return x + self.weight[{ { start + 1, start + n } }]
+end
+function Learned:describe() return ('%d, %d'):format(self.longest, self.width) end
+--- Adds rows of a table of positions to x [..., time, width]; called as pe(x, start).
+---@param longest integer positions
+---@param width integer
+---@param opts? table weight_init (normal of std 0.02) · dtype (f32) · device · key
+---@return mascon.Module
+---     mc.nn.LearnedPositions(16, 4)(mc.zeros{ 1, 3, 4, dtype = 'f32' }).shape  --> {1, 3, 4}
+function M.LearnedPositions(longest, width, opts) return Learned(longest, width, opts) end
+
+local ROPE = { base = { 10000, 'number > 0' }, start = { 0, 'integer >= 0' },
+  layout = { 'interleaved', { 'interleaved', 'half' } } }
+--- Rotates pairs of the last axis by angles that grow with the position: products of rotated queries and keys depend on
+--- distances.
+---
+--- Pair i turns by t base^(-2 (i - 1) / d): (x, y) gives (x cos - y sin, x sin + y cos). Pairs are neighbours
+--- ('interleaved'), or elements i and i + d / 2 ('half', as LLaMA has it).
+---@param x any f16|bf16|f32|f64 [..., time, d], d even
+---@param opts? table base (10000) · start (0): the first position · layout ('interleaved')
+---@return any dtype and shape of x
+--- Errors: an odd d. Source: RoFormer: enhanced transformer with rotary position embedding, 2021, equation 34.
+---     mc.nn.rope(mc.tensor{ { 1, 0 } }, { start = 1 })  --> f64[1,2]@cpu { { 0.5403, 0.8415 } }
+function M.rope(x, opts)
+  x = op.operand('nn.rope', x, 2)
+  local o = check.opts('nn.rope', opts, ROPE, 3)
+  local d = x.ndim >= 2 and x.shape[x.ndim] or 1
+  if d % 2 ~= 0 or d == 0 then
+    error(('nn.rope: operand is %s; give [..., time, d] with an even d'):format(tensor.describe(x)), 2)
+  end
+  local a = angles(x.shape[x.ndim - 1], d, o.base, o.start)
+  local c, s = methods.to(F.cos(a), { dtype = x.dtype, device = x.device }),
+    methods.to(F.sin(a), { dtype = x.dtype, device = x.device })
+  if o.layout == 'half' then
+    local p = methods.split(x, 2, x.ndim)
+    return F.concat({ p[1] * c - p[2] * s, p[1] * s + p[2] * c }, x.ndim)
+  end
+  local shape = {}
+  for i = 1, x.ndim - 1 do shape[i] = x.shape[i] end
+  shape[x.ndim], shape[x.ndim + 1] = d / 2, 2
+  local p = methods.split(methods.reshape(x, shape), 2, x.ndim + 1)
+  local u, v = methods.squeeze(p[1], x.ndim + 1), methods.squeeze(p[2], x.ndim + 1)
+  return methods.reshape(F.stack({ u * c - v * s, u * s + v * c }, x.ndim + 1), x.shape)
+end
+
+--- Biases of attention that fall with the distance: head h adds -slope_h |i - j|, to be given as mask.
+---
+--- Slopes are 2^(-8 h / heads); for numbers of heads between powers of two those of the lower power, then every second
+--- of the next.
+---@param heads integer
+---@param queries integer
+---@param keys? integer (queries); the last query stands at the last key
+---@param opts? table dtype (f32)
+---@return any [heads, queries, keys]
+--- Source: Train short, test long: attention with linear biases enables input length extrapolation, 2022.
+---     mc.nn.alibi(8, 1, 2)[1] + 0  --> f32[1,2]@cpu { { -0.5000, 0.0000 } }
+function M.alibi(heads, queries, keys, opts)
+  check.arg('nn.alibi', 'heads', heads, 'integer >= 1', 3)
+  check.arg('nn.alibi', 'queries', queries, 'integer >= 1', 3)
+  keys = check.arg('nn.alibi', 'keys', keys or queries, 'integer >= 1', 3)
+  local o = check.opts('nn.alibi', opts, { dtype = { 'f32', 'string' } }, 3)
+  local power, slopes = 2 ^ math.floor(math.log(heads) / math.log(2) + 1e-9), {}
+  for h = 1, power do slopes[h] = 2 ^ (-8 * h / power) end
+  for h = 1, heads - power do slopes[power + h] = 2 ^ (-8 * (2 * h - 1) / (2 * power)) end
+  local i = methods.reshape(create.arange(keys - queries, keys - 1), { -1, 1 })
+  local far = F.abs(i - create.arange(0, keys - 1))
+  return methods.to(methods.reshape(op.from_table(slopes), { -1, 1, 1 }) * -far, o.dtype)
+end
+
+return M

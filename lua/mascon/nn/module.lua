@@ -1,0 +1,707 @@
+-- module.lua - modules of networks: parameters, buffers and inner modules by name, in the order of their registration.
+--
+-- A module is a plain table whose tensors lie in slots. A call reads the tensors of the slots, or those that apply()
+-- puts in their place for the length of one call: with apply a network is a pure function of its parameters, and
+-- mc.grad, mc.vmap, mc.compile and mc.scan need to know nothing of modules. Parameters of a whole network are one table
+-- { ['1.weight'] = tensor, ... }.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local keys = require 'mascon.random.key'
+local source = require 'mascon.random.source'
+local launch = require 'mascon.graph.launch'
+local initial = require 'mascon.nn.initial'
+local error = check.error
+local is, kind = tensor.is, tensor.kind
+local M = {}
+
+---@class mascon.Module
+local methods = {}
+M.methods = methods
+
+---@class mascon.Slot a tensor of a module: its shape and dtype, and, unless only shapes are wanted, its value
+---@field bound any the tensor that stands in for the value during a call of apply
+
+local Module -- the metatable of all modules
+local function is_module(v) return type(v) == 'table' and getmetatable(v) == Module end
+--- Whether a value is a module.
+---     mc.nn.module.is(mc.nn.ReLU())  --> true
+---@param v any
+---@return boolean
+M.is = is_module
+
+-- ---------------------------------------------------------------- slots
+
+local shapes_only = false
+
+local function value_of(slot, name)
+  if slot.bound then return slot.bound end
+  local v = slot.value
+  if not v then
+    error(('%s: the module was built with shapes only and has no tensors; call module:initialise() first'):format(name),
+      3)
+  end
+  return v
+end
+
+local function fill(slot)
+  slot.value = slot.make(slot.shape, { dtype = slot.dtype, device = slot.device, key = slot.key })
+end
+
+local function same_shape(t, shape)
+  if t.ndim ~= #shape then return false end
+  for i = 1, #shape do if t.shape[i] ~= shape[i] then return false end end
+  return true
+end
+
+local function described(slot) return ('%s[%s]'):format(slot.dtype, table.concat(slot.shape, ',')) end
+
+--- Puts a tensor into a slot: of its shape, converted to its dtype and device.
+local function put(fname, name, slot, t, level)
+  if not is(t) or not same_shape(t, slot.shape) then
+    error(('%s: %s is %s, the module has %s; give a tensor of that shape'):format(fname, name,
+      is(t) and tensor.describe(t) or check.show(t), described(slot)), level + 1)
+  end
+  slot.value = tensor.methods.to(t, { dtype = slot.dtype, device = slot.device })
+end
+
+--- The numbers of one slot: from the option key, else from the default generator.
+local function next_key(key)
+  if key ~= nil then return key end
+  local g = source.default_generator()
+  local stream = g.stream
+  g.stream = stream + 1
+  return g.key:fold_in(stream)
+end
+
+local function register(self, name, what, level)
+  check.arg('module', 'name', name, 'string', level + 1)
+  if name == '' or name:find('.', 1, true) then
+    error(('module: %q is no name for a %s; names have no dots'):format(name, what), level + 1)
+  end
+  for _, n in ipairs(rawget(self, '_order')) do if n == name then return end end
+  table.insert(rawget(self, '_order'), name)
+end
+
+local function add_slot(fname, self, name, shape, make, opts, buffer)
+  local o = opts or {}
+  local slot = { dtype = o.dtype or 'f32', device = o.device or 'cpu', trainable = not buffer, buffer = buffer }
+  if is(shape) then
+    slot.shape, slot.dtype, slot.device, slot.value = {}, shape.dtype, shape.device, shape
+    for i, n in ipairs(shape.shape) do slot.shape[i] = n end
+    local kept = shape
+    slot.make = function() return kept end
+  else
+    slot.shape, slot.make, slot.key = shape, initial.of(fname, make or 'zeros', 4), next_key(o.key)
+    if not shapes_only then fill(slot) end
+  end
+  register(self, name, buffer and 'buffer' or 'parameter', 3)
+  rawset(self, name, nil)
+  rawget(self, '_modules')[name] = nil
+  rawget(self, '_slots')[name] = slot
+end
+
+--- Gives the module a parameter: a tensor that training changes.
+---
+--- self:parameter('scale', tensor), or a shape with an initialiser: self:parameter('scale', { 8 }, 'ones').
+---@param name string without dots
+---@param shape table|any sizes, or the tensor itself
+---@param initialiser? string|table|function as mc.nn.init takes it (zeros)
+---@param opts? table dtype (f32) · device (cpu) · key: of the random numbers (the default generator)
+function methods:parameter(name, shape, initialiser, opts)
+  add_slot('module:parameter', self, name, shape, initialiser, opts, false)
+end
+
+--- Gives the module a buffer: a tensor that is saved with it and that training does not differentiate.
+---@param name string without dots
+---@param shape table|any sizes, or the tensor itself
+---@param initialiser? string|table|function (zeros)
+---@param opts? table as parameter
+function methods:buffer(name, shape, initialiser, opts)
+  add_slot('module:buffer', self, name, shape, initialiser, opts, true)
+end
+
+--- Makes a parameter of this module the same as one of another module (tied weights): one tensor, counted once.
+---@param name string of the parameter here
+---@param other mascon.Module
+---@param its_name? string of the parameter there (the same)
+function methods:tie(name, other, its_name)
+  its_name = its_name or name
+  local slot = is_module(other) and rawget(other, '_slots')[its_name]
+  if not slot then error(('module:tie: the other module has no parameter %s'):format(check.show(its_name)), 2) end
+  local mine = rawget(self, '_slots')[name]
+  if mine and table.concat(mine.shape, ',') ~= table.concat(slot.shape, ',') then
+    error(('module:tie: %s is %s, the other parameter is %s; both need the same shape'):format(name, described(mine),
+      described(slot)), 2)
+  end
+  register(self, name, 'parameter', 2)
+  rawget(self, '_slots')[name] = slot
+end
+
+-- ---------------------------------------------------------------- one call of a network
+
+-- what apply() sets for the length of one call: { train, key, count, buffers (slot -> new value) }
+local now
+local path, depth, told = {}, 0, nil
+
+--- Whether a function is being recorded that runs once for many calls; on the tape (x:requires_grad()) every call runs.
+local function tracing() return launch.recording() and not launch.tape_alone() end
+
+--- Whether the module is in training: as the option train of apply says, else as train() and eval() set it.
+function methods:is_training()
+  if now and now.train ~= nil then return now.train end
+  return rawget(self, '_training')
+end
+
+--- A random key for this use: another one at each use within a call, derived from the option key of apply.
+---@return mascon.Key
+function methods:next_key()
+  if now and now.key then
+    now.count = now.count + 1
+    return now.key:fold_in(now.count)
+  end
+  if now or tracing() then
+    error('module: random numbers in a traced call need a key; give apply the option key, as in '
+      .. 'net:apply(params, x, { train = true, key = key })', 2)
+  end
+  return next_key()
+end
+
+--- Gives a buffer a new value: in the result of apply, outside of apply in the module itself.
+---@param name string
+---@param value any
+function methods:update_buffer(name, value)
+  local slot = rawget(self, '_slots')[name]
+  if now then
+    now.buffers[slot], slot.bound = value, value
+  elseif tracing() then
+    error(('module: buffer %s changes in a traced call; use net:apply(params, x, { train = true }), which returns '
+      .. 'the new buffers'):format(name), 2)
+  else
+    slot.value = launch.recording() and launch.quietly(tensor.methods.copy, value) or value
+  end
+end
+
+--- "encoder.2.norm", or nothing for the outermost module.
+local function where(d)
+  local names = {}
+  for i = 2, d do names[#names + 1] = rawget(path[i], '_name') or '?' end
+  return table.concat(names, '.')
+end
+
+local function through(hooks, self, args, y)
+  for _, h in ipairs(hooks) do
+    local new
+    if y then new = h(self, y, unpack(args, 1, args.n)) else new = h(self, unpack(args, 1, args.n)) end
+    if new ~= nil then
+      if y then y = new else args = { n = 1, new } end
+    end
+  end
+  return y or args
+end
+
+local function run(self, ...)
+  local before, after = rawget(self, '_before'), rawget(self, '_after')
+  if not before and not after then return self.forward(self, ...) end
+  local args = { n = select('#', ...), ... }
+  if before then args = through(before, self, args) end
+  if not after then return self.forward(self, unpack(args, 1, args.n)) end
+  local results = { n = 0 }
+  local function keep(...)
+    results.n = select('#', ...)
+    for i = 1, results.n do results[i] = (select(i, ...)) end
+  end
+  keep(self.forward(self, unpack(args, 1, args.n)))
+  results[1] = through(after, self, args, results[1])
+  return unpack(results, 1, results.n)
+end
+
+local function finish(d, ok, ...)
+  if ok then
+    depth = d - 1
+    path[d] = nil
+    return ...
+  end
+  local why = ...
+  if type(why) == 'string' and why ~= told then
+    local place, class = where(d), rawget(path[d], '_class')._name
+    why = ('%s (in %s)'):format(why, place == '' and class or ('%s, %s'):format(place, class))
+    told = why
+  end
+  for i = #path, d, -1 do path[i] = nil end
+  depth = d - 1
+  error(why, 0)
+end
+
+local function call(self, ...)
+  local d = depth + 1
+  depth, path[d] = d, self
+  return finish(d, pcall(run, self, ...))
+end
+
+-- ---------------------------------------------------------------- the metatable
+
+Module = {
+  __index = function(self, k)
+    local slot = rawget(self, '_slots')[k]
+    if slot then return value_of(slot, tostring(k)) end
+    local inner = rawget(self, '_modules')[k]
+    if inner then return inner end
+    local v = rawget(self, '_class')[k]
+    if v ~= nil then return v end
+    return methods[k]
+  end,
+  __newindex = function(self, k, v)
+    local slots, modules = rawget(self, '_slots'), rawget(self, '_modules')
+    if is_module(v) then
+      register(self, tostring(k), 'module', 2)
+      modules[k], slots[k] = v, nil
+      if not rawget(v, '_name') then rawset(v, '_name', tostring(k)) end
+    elseif slots[k] then
+      if v == nil then error(('module: %s is a parameter or buffer; give it a tensor'):format(tostring(k)), 2) end
+      put('module', tostring(k), slots[k], v, 2)
+    elseif modules[k] and v == nil then
+      modules[k] = nil
+      local order = rawget(self, '_order')
+      for i, n in ipairs(order) do
+        if n == tostring(k) then
+          table.remove(order, i)
+          break
+        end
+      end
+    else rawset(self, k, v) end
+  end,
+  __call = function(self, ...) return call(self, ...) end,
+  __tostring = function(self) return require('mascon.nn.describe').tree(self) end,
+}
+
+-- ---------------------------------------------------------------- classes
+
+local Class = {}
+Class.__call = function(class, ...)
+  local self = setmetatable({ _class = class, _order = {}, _slots = {}, _modules = {}, _training = true }, Module)
+  if class.init then class.init(self, ...) end
+  return self
+end
+Class.__tostring = function(class) return 'class ' .. class._name end
+
+--- A class of modules. Write its methods init(self, ...), which registers parts, and forward(self, ...), which
+--- computes.
+---
+--- Modules and parameters are registered when they become fields of self, in that order (assign them one by one: Lua
+--- assigns the last of several first). Calling the class makes a module; calling the module runs forward.
+---     local Net = mc.nn.Module 'Net'
+---     function Net:init(width) self.inner = mc.nn.Linear(2, width); self.outer = mc.nn.Linear(width, 1) end
+---     function Net:forward(x) return self.outer(mc.tanh(self.inner(x))) end
+---     Net(8)(mc.zeros{ 3, 2, dtype = 'f32' }).shape  --> {3, 1}
+---@param name string as messages and summaries have it
+---@return table class
+function M.Module(name)
+  check.arg('nn.Module', 'name', name, 'string', 3)
+  return setmetatable({ _name = name }, Class)
+end
+
+--- What f builds, with the shapes of parameters but without their memory: counts and summaries of models of any size.
+---
+--- module:initialise() makes the tensors later.
+---     mc.nn.shapes_only(function() return mc.nn.Linear(1e5, 1e5) end):count()  --> 10000100000
+---@param f function
+---@return any what f returns
+function M.shapes_only(f)
+  check.arg('nn.shapes_only', 'f', f, 'function', 3)
+  local before = shapes_only
+  shapes_only = true
+  local function done(ok, ...)
+    shapes_only = before
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return done(pcall(f))
+end
+
+-- ---------------------------------------------------------------- walking
+
+--- Each inner module in order, depth first, the module itself first: f(module, name), names with dots.
+---@param f fun(module: table, name: string)
+function methods:each(f)
+  local seen = {}
+  local function walk(m, name)
+    if seen[m] then return end
+    seen[m] = true
+    f(m, name)
+    local modules = rawget(m, '_modules')
+    for _, n in ipairs(rawget(m, '_order')) do
+      local inner = modules[n] or modules[tonumber(n)]
+      if inner then walk(inner, name == '' and n or name .. '.' .. n) end
+    end
+  end
+  walk(self, '')
+end
+
+--- All slots in order: { name, slot, module }, shared ones once; also_known: name -> slot of the other names of shared
+--- ones.
+local function slots_of(self)
+  local list, by_name, seen = {}, {}, {}
+  self:each(function(m, name)
+    local slots = rawget(m, '_slots')
+    for _, n in ipairs(rawget(m, '_order')) do
+      local slot = slots[n]
+      if slot then
+        local full = name == '' and n or name .. '.' .. n
+        by_name[full] = slot
+        if not seen[slot] then
+          seen[slot] = true
+          list[#list + 1] = { full, slot, m }
+        end
+      end
+    end
+  end)
+  return list, by_name
+end
+M.slots = slots_of
+
+--- The parameters in order: a list of { name =, value =, shape =, dtype =, trainable = }, tied ones once.
+---@return table[]
+function methods:named_parameters()
+  local out = {}
+  for _, e in ipairs((slots_of(self))) do
+    local s = e[2]
+    if not s.buffer then
+      out[#out + 1] = { name = e[1], value = s.bound or s.value, shape = s.shape, dtype = s.dtype,
+        trainable = s.trainable }
+    end
+  end
+  return out
+end
+
+local function collect(self, take)
+  local out = {}
+  for _, e in ipairs((slots_of(self))) do
+    if take(e[2]) then out[e[1]] = value_of(e[2], e[1]) end
+  end
+  return out
+end
+
+local ALL = { all = { false, 'bool' } }
+--- The parameters that training changes, as one table name -> tensor: what apply, mc.grad and optimisers take.
+---
+--- Frozen ones are among them with all = true.
+---     mc.nn.Linear(2, 3):parameters().bias.shape  --> {3}
+---@param opts? table all (false)
+---@return table
+function methods:parameters(opts)
+  local all = check.opts('module:parameters', opts, ALL, 3).all
+  return collect(self, function(s) return not s.buffer and (all or s.trainable) end)
+end
+
+--- The frozen parameters: name -> tensor.
+---@return table
+function methods:frozen() return collect(self, function(s) return not s.buffer and not s.trainable end) end
+
+--- The buffers: name -> tensor.
+---@return table
+function methods:buffers() return collect(self, function(s) return s.buffer end) end
+
+--- Number of elements of all parameters, tied ones once.
+---@param opts? table trainable (false): those alone that training changes
+---@return integer
+function methods:count(opts)
+  local o = check.opts('module:count', opts, { trainable = { false, 'bool' } }, 3)
+  local n = 0
+  for _, e in ipairs((slots_of(self))) do
+    local s = e[2]
+    if not s.buffer and (s.trainable or not o.trainable) then
+      local size = 1
+      for _, k in ipairs(s.shape) do size = size * k end
+      n = n + size
+    end
+  end
+  return n
+end
+
+-- ---------------------------------------------------------------- as a pure function
+
+local APPLY = { train = { nil, 'bool' }, key = { nil, 'any' }, buffers = { nil, 'table' } }
+
+--- f(...) while the tensors of `params` stand in the place of the module's; its results in a list, the buffers after
+--- it.
+local function with(fname, self, params, o, f, ...)
+  check.arg(fname, 'params', params, 'table', 4)
+  local list, by_name = slots_of(self)
+  local undo = {}
+  local function bind(values)
+    for name, t in pairs(values) do
+      local slot = by_name[name]
+      if not slot then
+        local near = check.nearest(tostring(name), by_name)
+        error(('%s: the module has no %s%s'):format(fname, tostring(name),
+          near and ('; did you mean %s?'):format(near) or ''), 3)
+      end
+      if not is(t) or not same_shape(t, slot.shape) then
+        error(('%s: %s is %s, the module has %s; give a tensor of that shape'):format(fname, name,
+          is(t) and tensor.describe(t) or check.show(t), described(slot)), 3)
+      end
+      undo[#undo + 1] = { slot, slot.bound }
+      slot.bound = t
+    end
+  end
+  local before = now
+  local mine = { train = o.train, key = o.key ~= nil and keys.key(o.key) or nil, count = 0, buffers = {} }
+  local function done(ok, ...)
+    local buffers = {}
+    if ok then
+      for _, e in ipairs(list) do
+        if e[2].buffer then buffers[e[1]] = mine.buffers[e[2]] or value_of(e[2], e[1]) end
+      end
+    end
+    now = before
+    for slot in pairs(mine.buffers) do slot.bound = nil end
+    for i = #undo, 1, -1 do undo[i][1].bound = undo[i][2] end
+    if not ok then error((...), 0) end
+    return { n = select('#', ...), ... }, buffers
+  end
+  return done(pcall(function(...)
+    bind(params)
+    if o.buffers then bind(o.buffers) end
+    now = mine
+    return f(...)
+  end, ...))
+end
+
+--- The result of the module with these parameters in the place of its own, which stay as they are.
+---
+--- Nothing of the module changes, so that the call can be differentiated, compiled and mapped. Parameters and buffers
+--- that are not given are the module's.
+---     local net = mc.nn.Linear(2, 1)
+---     local loss = function(p, x) return mc.mean(net:apply(p, x) ^ 2) end
+---     mc.grad(loss)(net:parameters(), mc.ones{ 4, 2, dtype = 'f32' }).bias.shape  --> {1}
+---@param params table name -> tensor, as parameters() gives them
+---@param inputs any what the module is called with: one tensor, or a list of arguments
+---@param opts? table train: training or evaluation (as the module is set) · key: of random numbers, needed by
+---   dropout in training · buffers: name -> tensor
+---@return any result of forward; a list where it gives several
+---@return table buffers after the call, all of them
+--- Errors: a name that the module does not have, another shape.
+function methods:apply(params, inputs, opts)
+  local o = check.opts('module:apply', opts, APPLY, 3)
+  local results, buffers
+  if type(inputs) == 'table' and not is(inputs) and not is_module(inputs) then
+    results, buffers = with('module:apply', self, params, o, call, self, unpack(inputs, 1, table.maxn(inputs)))
+  else
+    results, buffers = with('module:apply', self, params, o, call, self, inputs)
+  end
+  if results.n > 1 then
+    results.n = nil
+    return results, buffers
+  end
+  return results[1], buffers
+end
+
+--- f() while these parameters stand in the place of the module's own: what f calls of the module uses them.
+---
+--- For losses that call a module several times, or parts of it. Options are those of apply.
+---     local net = mc.nn.Linear(2, 1)
+---     local zero = mc.tree.map(function(t) return t * 0 end, net:parameters())
+---     net:with(zero, {}, function() return net(mc.ones{ 3, 2, dtype = 'f32' }):sum():item() end)[1]  --> 0
+---@param params table name -> tensor
+---@param opts? table train, key, buffers as apply has them
+---@param f function
+---@return table results of f, a list
+---@return table buffers after the call
+function methods:with(params, opts, f)
+  local o = check.opts('module:with', opts, APPLY, 3)
+  check.arg('module:with', 'f', f, 'function', 3)
+  local results, buffers = with('module:with', self, params, o, f)
+  results.n = nil
+  return results, buffers
+end
+
+-- ---------------------------------------------------------------- state
+
+--- Takes new values for parameters and buffers: name -> tensor of the module's shapes; those not named stay.
+---@param ... table as parameters() and buffers() give them
+---@return mascon.Module self
+function methods:update(...)
+  local _, by_name = slots_of(self)
+  for _, values in ipairs { ... } do
+    for name, t in pairs(values) do
+      if not by_name[name] then error(('module:update: the module has no %s'):format(tostring(name)), 2) end
+      put('module:update', name, by_name[name], t, 2)
+    end
+  end
+  return self
+end
+
+--- All parameters and buffers: name -> tensor (the module's own, not copies), for files.
+---@return table
+function methods:state_dict() return collect(self, function() return true end) end
+
+--- Takes parameters and buffers from a table, as state_dict or mc.load of an .npz file gave it.
+---
+--- Shapes have to agree; dtypes are those of the module. Nothing changes when anything does not fit.
+---@param state table name -> tensor
+---@param opts? table strict (true): names that are missing or not known are an error
+---@return string[] missing, string[] unknown names
+--- Errors: names (strict), shapes.
+function methods:load_state_dict(state, opts)
+  local fname = 'module:load_state_dict'
+  local strict = check.opts(fname, opts, { strict = { true, 'bool' } }, 3).strict
+  check.arg(fname, 'state', state, 'table', 3)
+  local list, by_name = slots_of(self)
+  local missing, unknown, given = {}, {}, {}
+  for name, t in pairs(state) do
+    local slot = by_name[name]
+    if not slot then unknown[#unknown + 1] = tostring(name)
+    elseif not is(t) or not same_shape(t, slot.shape) then
+      error(('%s: %s is %s, the module has %s; both need the same shape'):format(fname, name,
+        is(t) and tensor.describe(t) or check.show(t), described(slot)), 2)
+    else given[slot] = t end
+  end
+  for _, e in ipairs(list) do if not given[e[2]] then missing[#missing + 1] = e[1] end end
+  table.sort(unknown)
+  if strict and (#missing > 0 or #unknown > 0) then
+    local words = {}
+    if #missing > 0 then words[1] = 'missing: ' .. table.concat(missing, ', ') end
+    if #unknown > 0 then words[#words + 1] = 'not in the module: ' .. table.concat(unknown, ', ') end
+    error(('%s: %s; strict = false takes what fits'):format(fname, table.concat(words, '; ')), 2)
+  end
+  for _, e in ipairs(list) do
+    if given[e[2]] then put(fname, e[1], e[2], given[e[2]], 2) end
+  end
+  return missing, unknown
+end
+
+--- Draws all parameters anew and makes those of a module built with shapes only. With a pattern: those whose names
+--- match.
+---
+--- net:initialise('weight$', 'he_normal') uses another initialiser from here on.
+---@param pattern? string Lua pattern of full names (all)
+---@param initialiser? string|table|function as mc.nn.init takes it (the one of each parameter)
+---@param opts? table key: a random key or whole number; each parameter gets its own derived from it (as when it was
+---   made)
+---@return mascon.Module self
+function methods:initialise(pattern, initialiser, opts)
+  if type(pattern) == 'table' and initialiser == nil and opts == nil then pattern, opts = nil, pattern end
+  local o = check.opts('module:initialise', opts, { key = { nil, 'any' } }, 3)
+  local key = o.key ~= nil and keys.key(o.key)
+  local hits = 0
+  for i, e in ipairs((slots_of(self))) do
+    local slot = e[2]
+    if not pattern or (e[1]:find(pattern) and not slot.buffer) then
+      hits = hits + 1
+      if initialiser then slot.make = initial.of('module:initialise', initialiser, 3) end
+      if key then slot.key = key:fold_in(i) end
+      fill(slot)
+    end
+  end
+  if hits == 0 and pattern then error(('module:initialise: no parameter matches %q'):format(pattern), 2) end
+  return self
+end
+
+local function set_trainable(fname, self, pattern, on)
+  local hits = 0
+  for _, e in ipairs((slots_of(self))) do
+    if not e[2].buffer and (not pattern or e[1]:find(pattern)) then
+      e[2].trainable, hits = on, hits + 1
+    end
+  end
+  if hits == 0 then error(('%s: no parameter matches %s'):format(fname, check.show(pattern)), 3) end
+  return self
+end
+
+--- Leaves parameters out of training: all, or those whose full names match a Lua pattern.
+---@param pattern? string
+---@return mascon.Module self
+function methods:freeze(pattern) return (set_trainable('module:freeze', self, pattern, false)) end
+
+--- Takes parameters back into training: all, or those whose full names match a Lua pattern.
+---@param pattern? string
+---@return mascon.Module self
+function methods:unfreeze(pattern) return (set_trainable('module:unfreeze', self, pattern, true)) end
+
+--- Training mode for the module and all within: dropout drops, batch norms use the batch.
+---@param on? boolean (true)
+---@return mascon.Module self
+function methods:train(on)
+  if on == nil then on = true end
+  self:each(function(m) rawset(m, '_training', on) end)
+  return self
+end
+
+--- Evaluation mode for the module and all within.
+---@return mascon.Module self
+function methods:eval() return (self:train(false)) end
+
+local TO = { dtype = { nil, 'string' }, device = { nil, 'string' } }
+--- Converts all floating parameters and buffers to a dtype, and moves all to a device.
+---@param opts table|string dtype · device; a text is one of both
+---@return mascon.Module self
+function methods:to(opts)
+  if type(opts) == 'string' then opts = kind[opts] and { dtype = opts } or { device = opts } end
+  local o = check.opts('module:to', opts, TO, 3)
+  if o.dtype and kind[o.dtype] ~= 'f' then
+    error(('module:to: dtype is %s; give f64, f32, f16 or bf16'):format(o.dtype), 2)
+  end
+  for _, e in ipairs((slots_of(self))) do
+    local s = e[2]
+    if kind[s.dtype] == 'f' and o.dtype then s.dtype = o.dtype end
+    if s.value then
+      s.value = tensor.methods.to(s.value, { dtype = s.dtype, device = o.device or s.device })
+      s.device = s.value.device
+    else s.device = o.device or s.device end
+  end
+  return self
+end
+
+--- Calls f at each call of the module: after it f(module, result, arguments ...), before it f(module, arguments ...).
+---
+--- What f returns, unless nil, takes the place of the (first) result, or of the arguments.
+---@param f function
+---@param opts? table before (false)
+---@return function remove takes the hook away
+function methods:hook(f, opts)
+  check.arg('module:hook', 'f', f, 'function', 3)
+  local field = check.opts('module:hook', opts, { before = { false, 'bool' } }, 3).before and '_before' or '_after'
+  local list = { unpack(rawget(self, field) or {}) }
+  list[#list + 1] = f
+  rawset(self, field, list)
+  return function()
+    local rest = {}
+    for _, h in ipairs(rawget(self, field) or {}) do if h ~= f then rest[#rest + 1] = h end end
+    rawset(self, field, rest[1] and rest or nil)
+  end
+end
+
+--- A table of parts of the network: each module, the shape of its result, parameters, bytes and operations of one call.
+---
+--- Counts multiplications and additions of linear layers, convolutions, attention and recurrent layers.
+---@param ... any what the module is called with
+---@return string
+function methods:summary(...) return (require('mascon.nn.describe').summary(self, ...)) end
+
+--- Writes all parameters and buffers to an .npz file; the old file stays when anything fails.
+---@param name string path
+function methods:save(name) require('mascon.io').save(name, self:state_dict()) end
+
+--- Reads parameters and buffers from an .npz file: mc.load and load_state_dict.
+---@param name string path
+---@param opts? table strict (true)
+---@return mascon.Module self
+function methods:load(name, opts)
+  local state = require('mascon.io').load(name)
+  if type(state) ~= 'table' or is(state) then error(('module:load: %s holds no table of tensors'):format(name), 2) end
+  self:load_state_dict(state, opts)
+  return self
+end
+
+--- Options of layers: those given, and dtype, device and key of their parameters.
+function M.options(spec)
+  spec.dtype, spec.device, spec.key = { 'f32', 'string' }, { 'cpu', 'string' }, { nil, 'any' }
+  return spec
+end
+
+--- Options for one parameter of a layer: a key of its own when the layer was given one.
+function M.own(o, k)
+  return { dtype = o.dtype, device = o.device, key = o.key ~= nil and keys.key(o.key):fold_in(k) or nil }
+end
+
+return M

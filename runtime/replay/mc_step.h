@@ -1,0 +1,52 @@
+/* mc_step.h - a step of a plan, and the one place where it is bound to a device.
+ *
+ * A step says what is done: an op (copies and writes to positions are ops without a row), a group
+ * of elementwise ops, a reduction or a product with a group in it, several steps tile by tile, a
+ * loop. mci_step_bind says how: launches where a device has programs, else a function of the CPU
+ * over what was looked up once. Calls follow it. */
+#ifndef MC_STEP_H
+#define MC_STEP_H
+
+#include "family/mc_bind.h"
+#include "replay/mc_loop.h"
+#include "replay/mc_native_rows.h"
+#include "replay/mc_tiles.h"
+#include "replay/mc_vm.h"
+
+enum {
+    MCI_STEP_OP,
+    MCI_STEP_GROUP,
+    MCI_STEP_REDUCED,
+    MCI_STEP_PRODUCT,
+    MCI_STEP_TILES,
+    MCI_STEP_LOOP
+};
+
+typedef struct mci_step {
+    int kind, nin, nout, first; /* first: of its slots in the plan's list, results first */
+    const mci_op *op;
+    mc_params params;
+    mci_vm *vm;           /* the group */
+    mci_native *native;   /* the same as compiled code, once there is some */
+    mci_tiles *tiles;     /* of the `count` steps behind this one */
+    mci_tile_view *views; /* of their slots */
+    int count, nviews;
+    mci_native_rows *rows; /* those steps as one function, once there is one */
+    int noperands;
+    int32_t *operands; /* its operands among their slots */
+    mci_loop *loop;
+} mci_step;
+
+/* Gives back what the step has. */
+void mci_step_free(mci_step *s);
+
+/* h: headers of its slots, results first; layouts are looked at, memory is not. The step (with
+ * those behind tiles) is borrowed. Owns: mci_bound_free. */
+int mci_step_bind(int device, const mci_step *s, mc_tensor *const *h, mci_bound *b);
+/* A step of a tile, for one worker of the CPU: h shows a part of what the plan was made for, and
+ * stays where it is. */
+int mci_step_bind_tile(const mci_step *s, mc_tensor *const *h, mci_bound *b);
+/* The CPU's form of tiles (mc_step_tiles.c). */
+int mci_step_run_tiles(const mci_bound *b, mc_tensor *const *h);
+
+#endif

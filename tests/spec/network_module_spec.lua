@@ -1,0 +1,311 @@
+-- network_module_spec.lua - modules as tables of parameters: names, files, freezing, hooks, messages, pure functions.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local BEFORE = support.tensor_bytes()
+local mc = require 'mascon'
+local nn = mc.nn
+local folder = os.tmpname()
+os.remove(folder)
+os.execute("mkdir '" .. folder .. "'")
+
+local function says(message, f, ...)
+  local e = support.message(f, ...)
+  assert(e:find(message, 1, true), e)
+end
+
+local function mlp(key)
+  local k = mc.random.key(key or 1)
+  return nn.Sequential { nn.Linear(3, 8, { key = k:fold_in(1) }), nn.ReLU(), nn.Linear(8, 2, { key = k:fold_in(2) }) }
+end
+local function f32(shape, seed) return mc.randn(shape, { seed = seed }):to 'f32' end
+local function names(net)
+  local out = {}
+  for i, p in ipairs(net:named_parameters()) do out[i] = p.name end
+  return table.concat(out, ' ')
+end
+
+local Net = nn.Module 'Net'
+function Net:init()
+  self.encoder = nn.Sequential { nn.Linear(3, 4), nn.BatchNorm1d(4) }
+  self:parameter('scale', { 4 }, 'ones')
+  self.head = nn.Linear(4, 2)
+end
+function Net:forward(x) return self.head(mc.tanh(self.encoder(x)) * self.scale) end
+
+describe('a module', function()
+  it('names its own parameters, then those of its parts, in the order of registration', function()
+    local net = Net()
+    assert.equal('scale encoder.1.weight encoder.1.bias encoder.2.weight encoder.2.bias head.weight head.bias',
+      names(net))
+    assert.equal(12 + 4 + 4 + 4 + 4 + 8 + 2, net:count())
+    assert.same({ 4, 3 }, { net.encoder[1].weight:size() })
+    local text = tostring(net)
+    assert(text:find('Net: 38 parameters, 192 bytes', 1, true), text)
+    assert(text:find('    1      Linear(3, 4)    16', 1, true), text)
+    local summary = net:summary(mc.zeros { 5, 3, dtype = 'f32' })
+    assert(summary:find('Linear(4, 2)    f32[5,2]          10          80', 1, true), summary)
+    assert(summary:find('200 operations a call', 1, true), summary)
+  end)
+
+  it('counts tied parameters once, and those of models that need no memory (nn C24)', function()
+    local Model = nn.Module 'Model'
+    function Model:init(vocabulary, width, heads, layers, o)
+      self.embedding = nn.Embedding(vocabulary, width)
+      if o.places then self.places = nn.LearnedPositions(o.places, width) end
+      self.blocks = nn.TransformerEncoder(width, heads, layers, o.block)
+      self.head = nn.Linear(width, vocabulary, { bias = false })
+      self.head:tie('weight', self.embedding)
+    end
+    local before = support.tensor_bytes()
+    local function count(...)
+      local args = { ... }
+      return nn.shapes_only(function() return Model(unpack(args)) end):count()
+    end
+    assert.equal(19427328, count(1000, 512, 8, 6, {}))
+    assert.equal(124439808, count(50257, 768, 12, 12, { places = 1024 }))
+    assert.equal(151702272, count(50000, 768, 12, 12, { block = { hidden = 3072, activation = 'swiglu',
+      norm = 'rms' } }))
+    assert.equal(before, support.tensor_bytes())
+    local small = nn.shapes_only(function() return nn.Linear(2, 2) end)
+    says('weight: the module was built with shapes only and has no tensors; call module:initialise() first', function()
+      return small(mc.zeros { 1, 2, dtype = 'f32' })
+    end)
+    assert.same({ 1, 2 }, { small:initialise()(mc.zeros { 1, 2, dtype = 'f32' }):size() })
+    local tied = Model(5, 4, 1, 1, {})
+    tied.embedding.weight = mc.ones { 5, 4 }
+    assert(mc.all(mc.eq(tied.head.weight, 1)))
+    assert.is_nil(tied:parameters()['head.weight'])
+  end)
+
+  it('goes to a file and back with the same bits', function()
+    local net, other, x = Net(), Net(), f32({ 6, 3 }, 1)
+    net(x) -- running moments move
+    net:save(folder .. '/net.npz')
+    other:load(folder .. '/net.npz')
+    assert.is_true(mc.array_equal(net:eval()(x), other:eval()(x)))
+    assert.equal(1, other.encoder[2].num_batches_tracked:item())
+    local state = net:state_dict()
+    state['head.bias'] = nil
+    state.extra = mc.ones { 1 }
+    says('module:load_state_dict: missing: head.bias; not in the module: extra; strict = false takes what fits',
+      other.load_state_dict, other, state)
+    local missing, unknown = other:load_state_dict(state, { strict = false })
+    assert.same({ 'head.bias' }, missing)
+    assert.same({ 'extra' }, unknown)
+    state['head.weight'] = mc.ones { 3, 3 }
+    says('head.weight is f64[3,3]@cpu, the module has f32[2,4]; both need the same shape', other.load_state_dict, other,
+      state, { strict = false })
+    says('module: weight is f64[1]@cpu, the module has f32[2,4]; give a tensor of that shape', function()
+      net.head.weight = mc.ones { 1 }
+    end)
+  end)
+
+  it('is frozen by name', function()
+    local net = Net()
+    net:freeze '^encoder%.'
+    assert.same({ 'head.bias', 'head.weight', 'scale' }, mc.tree.keys(net:parameters()))
+    assert.equal(14, net:count { trainable = true })
+    assert.same({ 4, 3 }, { net:frozen()['encoder.1.weight']:size() })
+    says("module:freeze: no parameter matches 'encodr'", net.freeze, net, 'encodr')
+    net:unfreeze()
+    assert.is_not_nil(net:parameters()['encoder.1.weight'])
+  end)
+
+  it('converts and draws anew', function()
+    local net = mlp()
+    net:to 'f64'
+    assert.equal('f64', net[1].weight.dtype)
+    assert.same({ 4, 2 }, { net(mc.ones { 4, 3 }):size() })
+    local a = net:initialise { key = 3 }[1].weight
+    local b = net:initialise { key = 3 }[1].weight
+    assert.is_true(mc.array_equal(a, b))
+    assert.is_false(mc.array_equal(a, net:initialise { key = 4 }[1].weight))
+    net:initialise('weight$', { 'constant', value = 2 })
+    assert(mc.all(mc.eq(net[3].weight, 2)))
+    says('module:initialise: initialiser is \'he_norml\'; give a name of mc.nn.init (did you mean "he_normal"?)',
+      net.initialise, net, 'weight$', 'he_norml')
+  end)
+
+  it('calls hooks', function()
+    local net, seen = mlp(), {}
+    local off = net[1]:hook(function(m, y, x) seen[#seen + 1] = { m, y.shape[2], x.shape[2] } end)
+    local stop = net[3]:hook(function(_, y) return y * 0 end)
+    local early = net:hook(function(_, x) return x + 1 end, { before = true })
+    local y = net(mc.ones { 2, 3, dtype = 'f32' })
+    assert.equal(net[1], seen[1][1])
+    assert.same({ 8, 3 }, { seen[1][2], seen[1][3] })
+    assert.equal(0, mc.sum(mc.abs(y)):item())
+    off()
+    stop()
+    early()
+    assert(mc.sum(mc.abs(net(mc.ones { 2, 3, dtype = 'f32' }))):item() > 0)
+    assert.equal(1, #seen)
+  end)
+
+  it('says where in it a shape is wrong', function()
+    local net = Net()
+    says('nn.linear: input is f32[2,5]@cpu and weight is f32[4,3]@cpu; the last axis of the input must have the size '
+      .. 'of the second of the weight (in encoder.1, Linear)', net, mc.ones { 2, 5, dtype = 'f32' })
+    local bad = nn.Sequential { nn.Conv2d(1, 4, 3), nn.Sequential { nn.Conv2d(3, 2, 3) } }
+    says('nn.conv2d: input f32[1,4,4,4]@cpu has 4 channels, weight f32[2,3,3,3]@cpu takes 3', bad,
+      mc.ones { 1, 1, 6, 6, dtype = 'f32' })
+    says('(in 2.1, Conv2d)', bad, mc.ones { 1, 1, 6, 6, dtype = 'f32' })
+    says('module:apply: the module has no head.wieght; did you mean head.weight?', net.apply, net,
+      { ['head.wieght'] = mc.ones { 1 } }, mc.ones { 1, 3 })
+    says('module:apply: scale is f64[1]@cpu, the module has f32[4]; give a tensor of that shape', net.apply, net,
+      { scale = mc.ones { 1 } }, mc.ones { 1, 3 })
+    says('nn.Linear: option "bais" is unknown; did you mean "bias"?', nn.Linear, 1, 2, { bais = false })
+    -- after errors the module is as it was
+    assert.same({ 2, 2 }, { net:eval()(mc.ones { 2, 3, dtype = 'f32' }):size() })
+  end)
+end)
+
+describe('a module as a function of its parameters', function()
+  local x, y = f32({ 7, 3 }, 2), mc.randint(0, 1, { 7 }, { seed = 3 })
+  local net = mlp()
+  local function loss(p, a, b) return nn.cross_entropy(net:apply(p, a), b) end
+
+  it('is differentiated, compiled and mapped like any other', function()
+    local p = net:parameters()
+    local value, g = mc.value_and_grad(loss)(p, x, y)
+    local compiled = mc.compile(mc.value_and_grad(loss))
+    for _ = 1, 2 do
+      local v2, g2 = compiled(p, x, y)
+      assert.is_true(mc.array_equal(value, v2))
+      for name in pairs(p) do assert.is_true(mc.array_equal(g[name], g2[name]), name) end
+    end
+    local q = mc.tree.map(function(t) return t * 1.5 end, p)
+    assert.is_true(mc.array_equal(loss(q, x, y), (compiled(q, x, y))))
+    assert.equal(1, compiled.traces)
+    local both = {}
+    for name in pairs(p) do both[name] = mc.stack({ p[name], q[name] }, 1) end
+    local out = mc.vmap(function(params) return net:apply(params, x) end)(both)
+    assert(mc.allclose(out[2], (net:apply(q, x)), { rtol = 1e-5, atol = 1e-6 }))
+    assert.is_true(mc.array_equal((net:apply(p, x)), net(x)))
+  end)
+
+  it('returns new buffers and leaves those of the module', function()
+    local bn = nn.Sequential { nn.BatchNorm1d(3) }
+    local _, buffers = bn:apply(bn:parameters(), x, { train = true })
+    assert.equal(1, buffers['1.num_batches_tracked']:item())
+    assert.equal(0, bn[1].num_batches_tracked:item())
+    assert(mc.any(mc.ne(buffers['1.running_mean'], 0)))
+    local _, again = bn:apply({}, x, { train = true, buffers = buffers })
+    assert.equal(2, again['1.num_batches_tracked']:item())
+    bn(x)
+    assert.is_true(mc.array_equal(bn[1].running_mean, buffers['1.running_mean']))
+    local w = mc.ones { 3, dtype = 'f32' }:requires_grad()
+    mc.sum(bn(x * w) ^ 3):backward()
+    collectgarbage() -- handles that are gone end the tape
+    collectgarbage()
+    w:requires_grad(false)
+    assert.equal(2, bn[1].num_batches_tracked:item())
+    assert(mc.any(mc.ne(bn[1].running_var, buffers['1.running_var'])))
+    says('changes in a traced call', function() return mc.grad(function(t) return mc.sum(bn(t)) end)(x) end)
+  end)
+
+  it('drops by a key, equally when a checkpoint computes it again (nn C23)', function()
+    local drop = nn.Sequential { nn.Linear(3, 64, { key = mc.random.key(5) }), nn.Dropout(0.5), nn.ReLU(),
+      nn.Dropout(0.25) }
+    local p = drop:parameters()
+    local function value(key) return (drop:apply(p, x, { train = true, key = key })) end
+    assert.is_true(mc.array_equal(value(1), value(1)))
+    assert.is_false(mc.array_equal(value(1), value(2)))
+    local share = mc.mean(mc.eq(nn.dropout(mc.ones { 200, 200 }, 0.3, 7), 0):to 'f64'):item()
+    assert(math.abs(share - 0.3) < 5 * math.sqrt(0.3 * 0.7 / 40000), share)
+    assert.equal(1 / 0.7, mc.max(nn.dropout(mc.ones { 50 }, 0.3, 7)):item())
+    local channels = nn.dropout(mc.ones { 4, 6, 5 }, 0.5, 1, { axes = 2 })
+    assert(mc.all(mc.eq(mc.min(channels, 3), mc.max(channels, 3))))
+    local function loss_of(q, key)
+      return mc.sum(mc.checkpoint(function(r, k) return (drop:apply(r, x, { train = true, key = k })) end)(q, key) ^ 2)
+    end
+    local function plain(q, key) return mc.sum((drop:apply(q, x, { train = true, key = key })) ^ 2) end
+    local a, b = mc.grad(loss_of)(p, mc.random.key(3)), mc.grad(plain)(p, mc.random.key(3))
+    local c = mc.compile(mc.grad(loss_of))(p, mc.random.key(3))
+    for name in pairs(p) do
+      assert.is_true(mc.array_equal(a[name], b[name]), name)
+      assert.is_true(mc.array_equal(a[name], c[name]), name)
+    end
+    says('random numbers in a traced call need a key', function()
+      return mc.grad(function(q) return mc.sum(drop:apply(q, x, { train = true })) end)(p)
+    end)
+    mc.seed(3)
+    local first = drop(x)
+    mc.seed(3)
+    assert.is_true(mc.array_equal(first, drop(x)))
+    assert.is_false(mc.array_equal(first, drop(x)))
+    assert.is_true(mc.array_equal(drop:eval()(x), drop(x)))
+  end)
+
+  it('decodes with a cache as without', function()
+    for _, o in ipairs { { causal = true }, { causal = true, rope = true, kv_heads = 2 },
+      { causal = true, alibi = true } } do
+      o.dtype = 'f64'
+      local attention = nn.MultiheadAttention(8, 4, o)
+      local t = mc.randn({ 2, 5, 8 }, { seed = 9 })
+      local whole, cache, parts = attention(t), {}, {}
+      for i = 1, 5 do parts[i] = attention(t[{ mc.all, { i, i } }], { cache = cache }) end
+      assert(mc.allclose(mc.concat(parts, 2), whole, { rtol = 1e-12, atol = 1e-13 }))
+    end
+  end)
+end)
+
+describe('initialisers', function()
+  it('have the moments they claim (nn C42)', function()
+    local shape = { 1024, 2048 }
+    local function moments(name, o)
+      o = o or {}
+      o.dtype, o.key = 'f64', 1
+      local w = nn.init[name](shape, o)
+      local var = mc.mean(mc.square(w)):item()
+      local m4 = mc.mean(mc.square(mc.square(w))):item()
+      return var, m4 / var ^ 2, mc.max(mc.abs(w)):item()
+    end
+    for name, want in pairs { xavier = 2 / 3072, he = 2 / 2048, lecun = 1 / 2048 } do
+      local var, kurtosis, largest = moments(name .. '_uniform')
+      assert(math.abs(var / want - 1) < 0.005 and math.abs(kurtosis - 1.8) < 0.02, name)
+      local bound = math.sqrt(3 * want)
+      assert(largest <= bound and largest > 0.999 * bound, name)
+      var, kurtosis = moments(name .. '_normal')
+      assert(math.abs(var / want - 1) < 0.005 and math.abs(kurtosis - 3) < 0.02, name)
+    end
+    local var = moments 'torch_default'
+    assert(math.abs(var * 3 * 2048 - 1) < 0.005)
+    local cut, _, largest = moments 'trunc_normal'
+    assert(math.abs(cut / 0.77374130355 - 1) < 0.005 and largest <= 2)
+    assert(math.abs(moments('trunc_normal', { std = 0.02 }) / 4e-4 - 1) < 0.005)
+    for _, s in ipairs { { 40, 64 }, { 64, 40 }, { 8, 2, 3 } } do
+      local w = nn.init.orthogonal(s, { dtype = 'f64', key = 2 }):reshape(s[1], -1)
+      local square = s[1] <= w.shape[2] and w:matmul(w.mT) or w.mT:matmul(w)
+      assert(mc.max(mc.abs(square - mc.eye(square.shape[1]))):item() < 1e-12)
+    end
+    assert.same({ 144, 576 }, { nn.init.fans { 64, 16, 3, 3 } })
+    assert.equal(1368, nn.SwiGLU(512).hidden)
+  end)
+end)
+
+describe('positions', function()
+  it('are rotated as specified (nn C18)', function()
+    local x = mc.tensor { { 1, 0, 1, 0 } }
+    local function near(want, got)
+      for i, w in ipairs(want) do assert(math.abs(got[{ 1, i }]:item() - w) < 1e-13, i) end
+    end
+    near({ 0.54030230586814, 0.8414709848079, 0.99995000041667, 0.0099998333341667 }, nn.rope(x, { start = 1 }))
+    near({ -0.30116867893976, 0, 1.381773290676, 0 }, nn.rope(x, { start = 1, layout = 'half' }))
+    local q, k = mc.randn({ 1, 8 }, { seed = 1 }), mc.randn({ 1, 8 }, { seed = 2 })
+    local function product(m, n) return mc.sum(nn.rope(q, { start = m }) * nn.rope(k, { start = n })):item() end
+    assert(math.abs(product(3, 1) - product(103, 101)) < 1e-12)
+    local y = nn.rope(q, { start = 9 })
+    assert(math.abs(mc.sum(y * y):item() - mc.sum(q * q):item()) < 1e-13)
+    local order = mc.tensor({ 1, 3, 5, 7, 2, 4, 6, 8 }, { dtype = 'i64' })
+    assert.is_true(mc.array_equal(nn.rope(q:take(order, 2), { start = 5, layout = 'half' }),
+      nn.rope(q, { start = 5 }):take(order, 2)))
+    assert.same({ 0.5, 0.25, 0.125, 0.0625 }, (-nn.alibi(8, 2)[{ { 1, 4 }, 2, 1 }]):totable())
+  end)
+end)
+
+teardown(function()
+  os.execute("rm -rf '" .. folder .. "'")
+  collectgarbage()
+  collectgarbage()
+  assert(support.tensor_bytes() - BEFORE < 2 ^ 22)
+end)
