@@ -30,14 +30,14 @@ local RATE = { static = 1.2e9, laminar_flow = 2.5e8 }
 ---@return table bytes, seconds, seconds_per_pass, label, details
 function M.cost(o)
   local packed = data.bytes(o.n, o.F, o.dtype or 'f64')
-  local matrix = (o.n + 1) ^ 2 * 8
   local pairs_ = o.F * o.n * (o.n - 1) / 2
   local pass = pairs_ / (RATE[o.mode] or RATE.laminar_flow) / math.max(o.threads or 1, 1)
   local label, details = M.strategy(o.F * o.n ^ 2, o.p or 9, o.free)
   local source = require 'workflows.xpcs.source'
   local least = source.least(o.n, o.F)
-  return { bytes = o.streamed and least + 8 * 2 ^ 22 * source.COPIES
-    or packed + source.SQUARES * matrix + source.BASE, least = least, packed = packed, seconds = pass * (o.passes or 25),
+  local way, bytes = source.way(o.n + 1, o.F, { dtype = o.dtype, max_memory = o.max_memory, pack = o.streamed,
+    block_values = 2 ^ 22 })
+  return { bytes = math.min(bytes, o.max_memory or math.huge), way = way, least = least, packed = packed, seconds = pass * (o.passes or 25),
     seconds_per_pass = pass, label = label, details = details, points = pairs_ }
 end
 
