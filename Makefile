@@ -134,6 +134,7 @@ LIBS.openblas := -lopenblas
 LIBS.gomp := -fopenmp
 LIBS.zlib := -lz
 LIBS.libedit := -ledit
+LIBS.cuda := -ldl
 LIBS.opencl := -lOpenCL
 LIBS.rsvg = $(shell pkg-config --libs librsvg-2.0 2>/dev/null || echo -lrsvg-2)
 INC.rsvg = $(shell pkg-config --cflags librsvg-2.0 2>/dev/null)
@@ -192,10 +193,15 @@ test: deps
 	@JOBS=$(JOBS) tests/run.sh $(B)
 endif
 
-# make test-device  every row of the op table on a device, beside the CPU (DEVICE=opencl:0, cuda:0)
+# make test-device  every row of the op table on a device, beside the CPU (DEVICE=opencl:0, cuda:0; standin: the binding of CUDA without a card)
 .PHONY: test-device
+STANDIN := LD_LIBRARY_PATH=$(abspath $(B))/standin STANDIN_CACHE=$(abspath $(B))/standin/cache MASCON_TEST_DEVICE=cuda:0
 test-device: all
+ifeq ($(DEVICE),standin)
+	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null; $(STANDIN) $(B)/mascon tests/run.lua device_
+else
 	@POCL_CACHE_DIR=$(abspath $(B))/pocl MASCON_TEST_DEVICE=$(or $(DEVICE),opencl:0) $(B)/mascon tests/run.lua device_
+endif
 
 # The C tests: tests/c/build.sh makes their rules from what the tests say about themselves.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -253,9 +259,11 @@ lint: all
 debug:
 	@$(MAKE) --no-print-directory MODE=debug all
 
-# make cuda      the CUDA plug-in
-cuda:
-	@echo "mascon: there is no CUDA back end in this tree; tensors live on the CPU"; exit 1
+# make cuda      every device program through NVRTC for each capability of ARCHS (half an hour; what was done is not done again)
+ARCHS ?= 75 80 86 89 90 100 120
+cuda: all
+	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null && STANDIN_KEEP=1 $(STANDIN) $(B)/mascon tests/run.lua device_matrix >/dev/null
+	@$(B)/mascon tests/cuda.lua $(B)/standin/cache --jobs $(JOBS) --archs "$(ARCHS)"
 
 # make fuzz      fuzzes each file parser for SECONDS (default 60) with clang
 fuzz: all

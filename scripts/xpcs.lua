@@ -57,6 +57,11 @@ local o = mc.args.parse(words, {
     { 'nlsq_result', 'string', 'starting values of an earlier fit', value = 'DIR' },
     { 'cmc_num_shards', 'integer', 'also the combination of so many shards, as homodyne makes it' },
     { 'cmc_backend', 'string', 'accepted, without effect' },
+    { 'model', 'string', 'fit a g1 of your own: a Lua file that returns { g1, p0, bounds }', value = 'FILE.lua' },
+    { 'p0', 'list', 'its starting values, instead of those of the file', value = 'NAME=VALUE,...' },
+    { 'joint', 'list', 'fit further data sets at once: files, or other q (1/A) of the same file',
+      value = 'FILE|Q,...' },
+    { 'shared', 'list', 'the parameters in common of a joint fit (all of the physics)', value = 'NAME,...' },
     { 'save_plots', 'flag', 'heat maps of every angle' }, { 'plot_experimental_data', 'flag',
       'the same as the command plot' }, { 'plot_simulated_data', 'flag', 'the same as the command simulate' },
     { 'contrast', 'number', 'contrast of a simulation', default = 0.3 }, { 'offset', 'number', 'offset of a simulation',
@@ -77,6 +82,25 @@ local o = mc.args.parse(words, {
 
 local run = xpcs.run
 
+--- A fit of several data sets; the exit status.
+local function joint(s, list, record)
+  for i = 2, #list do
+    print(('data set %d: %s, %d angles x %d times, q = %.6g 1/A'):format(i, list[i].path, list[i].F, list[i].n,
+      list[i].q))
+  end
+  local r = run.joint(s, list)
+  record:stage('parameters', r.point.x)
+  local files = run.write_joint(s, list, r, record)
+  record:write(s.dir)
+  io.write('\n', xpcs.joint.table(r))
+  for i, data in ipairs(list) do
+    for _, w in ipairs(data.warnings) do print(('note: data set %d: %s'):format(i, w)) end
+    for _, w in ipairs(r.fits[i].warnings) do print(('note: data set %d: %s'):format(i, w)) end
+  end
+  print(('\nresults in %s: %s  manifest.json'):format(s.dir, table.concat(files, '  ')))
+  if not r.success then return 3 end
+end
+
 --- What the bound on memory holds for; the exit status, nil for 0.
 local function work(command, s)
   if s.threads then mc.set_num_threads(s.threads) end
@@ -96,8 +120,10 @@ local function work(command, s)
     print('wrote ' .. run.plot(s, data))
     return
   end
-  local record = mc.manifest.new { options = s.fit, inputs = { s.path, o.config }, quiet = o.quiet }
-  local r = run.fit(s, data, o.quiet)
+  local record = mc.manifest.new { options = s.fit, inputs = { s.path, o.config, o.model }, quiet = o.quiet }
+  if s.joint then return joint(s, run.others(s, data, o.quiet), record) end
+  local r
+  if s.model then r = run.own(s, data) else r = run.fit(s, data, o.quiet) end
   record:stage('parameters', r.point.x)
   record:stage('chi2', r.chi2)
   local posterior, shards = run.posterior(s, r, o.quiet)

@@ -13,6 +13,8 @@ local C = {
   { '^bindings/openblas/', { '^mc_backend%.h$', '^mck%.h$', '^parts%.h$' }, 'openblas knows its own parts.h' },
   { '^bindings/fftw/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'fftw knows its own parts.h' },
   { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },
+  { '^bindings/cuda/', { '^mc_device_api%.h$', '^mc_def%.h$', '^parts%.h$' },
+    'the binding of CUDA knows its own parts.h' },
   { '^bindings/', { '^mc_backend%.h$', '^mc_device_api%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h or mc_device_api.h, and mck.h' },
   { '^runtime/host/', { '^host%.h$', '^mc_backend%.h$', '^mc_def%.h$' }, 'the program knows host.h and, for the line editor, mc_backend.h' },
   { '^tests/c/', { '^mascon%.h$', '^mc_lua%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$', '^%.%./%.%./kernels/workflows/' }, 'C tests know the public headers, what a neighbour implements, or kernels' },

@@ -111,6 +111,83 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     fails(data .. ' --nlsq-result ' .. folder .. '/none', 1, '--nlsq-result', 'parameters.json')
   end)
 
+  it('fits a model of the user from a Lua file', function()
+    local model = file('model.lua', [[
+local mc = require 'mascon'
+return {
+  g1 = function(p, t1, t2) return mc.exp(-(p.rate * (t2 - t1)) ^ p.stretch) end,
+  p0 = { rate = 0.1, stretch = 1 }, bounds = { rate = { 1e-6, 100 }, stretch = { 0.2, 3 } }, units = { rate = '1/s' },
+}]])
+    local out = folder .. '/own'
+    local text, status = run(data .. ' --sigma 0.004 --quiet --scaling individual --model ' .. model .. ' --output-dir '
+      .. out)
+    assert.equal(0, status, text)
+    local d = mc.xpcs.open(data, {})
+    local m = dofile(model)
+    local want = mc.xpcs.own.fit(d, m.g1, { p0 = m.p0, bounds = m.bounds, sigma = 0.004, scaling = 'individual',
+      ftol = 1e-8, xtol = 1e-8, gtol = 1e-8 })
+    local p = mc.load(out .. '/nlsq/parameters.json')
+    assert.equal('own model', p.analysis_mode)
+    assert.is_true(math.abs(want.chi2 - p.chi_squared) < 1e-6 * want.chi2)
+    for _, name in ipairs { 'rate', 'stretch' } do
+      assert.is_true(math.abs(want.p[name] - p.parameters[name].value) < 0.01 * want.stderr[name], name)
+      assert.is_true(math.abs(want.stderr[name] - p.parameters[name].uncertainty) < 1e-3 * want.stderr[name], name)
+    end
+    assert.equal('1/s', p.parameters.rate.unit)
+    -- what is written is data, and the function at the values found
+    local a = mc.load(out .. '/nlsq/fitted_data.npz')
+    local g = math.exp(-2 * (p.parameters.rate.value * (a.t1[41] - a.t1[11]):item()) ^ p.parameters.stretch.value)
+    assert.is_true(math.abs(a.c2_theoretical_raw[{ 3, 11, 41 }]:item() - g) < 1e-12)
+    assert.equal(a.c2_theoretical_raw[{ 3, 41, 11 }]:item(), a.c2_theoretical_raw[{ 3, 11, 41 }]:item())
+    assert.is_truthy(script.read(out .. '/report.html'):find('own model', 1, true))
+    local fixed = folder .. '/own2'
+    text, status = run(data .. ' --sigma 0.004 --quiet --no-arrays --model ' .. model
+      .. ' --p0 rate=0.05 --fixed stretch=1.5 --output-dir ' .. fixed)
+    assert.equal(0, status, text)
+    p = mc.load(fixed .. '/nlsq/parameters.json')
+    assert.same({ 1.5, 'fixed' }, { p.parameters.stretch.value, p.parameters.stretch.state })
+    fails(data .. ' --model ' .. folder .. '/none.lua', 1, 'none.lua')
+    fails(data .. ' --model ' .. file('bad.lua', 'return { f = 1 }'), 1, 'bad.lua', 'it must return { g1')
+    fails(data .. ' --model ' .. file('bad2.lua', 'return { g1 = print, p0 = { a = 1 }, bound = {} }'), 1,
+      'holds bound')
+    fails(data .. ' --laminar-flow --model ' .. model, 1, '--laminar-flow has no meaning with --model')
+    fails(data .. ' --method both --model ' .. model, 1, '--method both')
+    fails(data .. ' --p0 rate=1', 1, '--model')
+    fails(data .. ' --p0 speed=1 --model ' .. model, 1, '--p0 speed', 'rate, stretch')
+  end)
+
+  it('fits several data sets at once', function()
+    local other, out = folder .. '/other', folder .. '/joint'
+    local text, status = run('simulate --laminar-flow --frames 50 --dt 0.25 --q 0.014 --phi-angles "-25,0,30" '
+      .. '--initial-d0 5000 --initial-alpha 0.3 --initial-d-offset 900 --initial-gamma-dot-t0 0.0004 '
+      .. '--initial-beta -0.25 '
+      .. '--initial-gamma-dot-offset 0.00012 --initial-phi0 4 --noise 0.004 --seed 9 --output-dir ' .. other)
+    assert.equal(0, status, text)
+    other = other .. '/simulated_data.npz'
+    local line = data .. ' --laminar-flow --sigma 0.004 --quiet --no-arrays --joint ' .. other
+    text, status = run(line .. ' --output-dir ' .. out)
+    assert.equal(0, status, text)
+    local r = mc.load(out .. '/joint.json')
+    local want = mc.xpcs.joint.fit({ mc.xpcs.open(data, { mode = 'laminar_flow' }), mc.xpcs.open(other,
+      { mode = 'laminar_flow' }) }, { sigma = 0.004 })
+    assert.is_true(math.abs(want.chi2 - r.chi_squared) < 1e-9 * want.chi2)
+    for name, v in pairs(want.values) do
+      assert.is_true(math.abs(v - r.parameters[name].value) < 1e-3 * want.errors[name], name)
+    end
+    assert.same({ 1, 2 }, r.parameters.phi0.data_sets)
+    assert.is_truthy(text:find('sets 1, 2', 1, true), text)
+    local one = mc.load(out .. '/set2/nlsq/parameters.json')
+    assert.equal(r.parameters.phi0.uncertainty, one.parameters.phi0.uncertainty)
+    assert.is_true(exists(out .. '/set1/report.html') and exists(out .. '/manifest.json'))
+    text, status = run(line .. ' --shared phi0,beta --output-dir ' .. out .. '2')
+    assert.equal(0, status, text)
+    assert.is_truthy(mc.load(out .. '2/joint.json').parameters['D0[set 2]'])
+    fails(data .. ' --joint ' .. folder .. '/none.h5', 1, '--joint', 'none.h5')
+    fails(data .. ' --shared D0', 1, '--joint')
+    fails(line .. ' --profile 0.95', 1, '--profile has no meaning with --joint')
+    fails(line .. ' --shared contrast', 1, 'belong to a data set')
+  end)
+
   it('writes a configuration that it reads, draws data, and plans', function()
     local path = folder .. '/new.yaml'
     local text, status = run('config --mode static --output ' .. path)

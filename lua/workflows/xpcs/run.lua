@@ -46,6 +46,19 @@ function M.check(o)
   angle_list(o.phi_angles)
 end
 
+--- NAME=VALUE words as a table; NAME alone is true where that is allowed.
+local function named_numbers(option, words, bare)
+  local out = {}
+  for _, word in ipairs(words or {}) do
+    local name, v = word:match '^([%w_]+)=(.+)$'
+    if name and not tonumber(v) or not name and not bare then
+      error(('%s %s: give %sNAME=VALUE'):format(option, word, bare and 'NAME or ' or ''), 0)
+    end
+    out[name or word] = name and tonumber(v) or true
+  end
+  return out
+end
+
 --- Values of the physical parameters of an earlier fit: of DIR/parameters.json or DIR/nlsq/parameters.json.
 function M.values_of(dir)
   local path = dir .. '/parameters.json'
@@ -92,10 +105,8 @@ function M.settings(o)
   if o.tolerance then s.fit.ftol, s.fit.xtol, s.fit.gtol = o.tolerance, o.tolerance, o.tolerance end
   if o.fixed then
     s.fit.fixed = s.fit.fixed or {}
-    for _, word in ipairs(o.fixed) do
-      local name, v = word:match '^([%w_]+)=(.+)$'
-      if name and not tonumber(v) then error(('--fixed %s: give NAME or NAME=VALUE'):format(word), 0) end
-      s.fit.fixed[parameters.get('--fixed', name or word, 0).name] = name and tonumber(v) or true
+    for name, v in pairs(named_numbers('--fixed', o.fixed, true)) do
+      s.fit.fixed[o.model and name or parameters.get('--fixed', name, 0).name] = v
     end
   end
   if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start, seed = o.seed } end
@@ -125,6 +136,36 @@ function M.settings(o)
     for name, v in pairs(M.values_of(o.nlsq_result)) do
       if s.fit.initial[name] == nil then s.fit.initial[name] = v end
     end
+  end
+  if o.model then
+    for _, name in ipairs { 'static_mode', 'laminar_flow', 'profile', 'multi_start', 'checkpoint_dir', 'joint',
+      'legacy_counting', 'gap' } do
+      if o[name] then
+        error(('--%s has no meaning with --model, which fits a function of your own; leave it out'):format(
+          name:gsub('_', '-')), 0)
+      end
+    end
+    s.model = require('workflows.xpcs.model_file').read(o.model)
+    s.fit.initial = named_numbers('--p0', o.p0)
+  elseif o.p0 then error('--p0 names the starting values of a model of your own; name it with --model', 0) end
+  if o.joint then
+    for _, name in ipairs { 'profile', 'multi_start', 'checkpoint_dir', 'sigma_file', 'mask' } do
+      if o[name] then error(('--%s has no meaning with --joint; leave it out'):format(name:gsub('_', '-')), 0) end
+    end
+    for _, entry in ipairs(o.joint) do
+      if not tonumber(entry) and not mc.file.exists(entry) then
+        error(('--joint %s: there is no such file; give files, or q (1/A) of the same file'):format(entry), 0)
+      end
+    end
+    s.joint = o.joint
+    if o.shared then
+      s.shared = {}
+      for i, name in ipairs(o.shared) do s.shared[i] = parameters.get('--shared', name, 0).name end
+    end
+  elseif o.shared then error('--shared names the parameters in common of data sets; name them with --joint', 0) end
+  if (o.model or o.joint) and s.method ~= 'nlsq' then
+    error(('--method %s has no meaning with --%s; it is fitted by least squares'):format(s.method,
+      o.model and 'model' or 'joint'), 0)
   end
   s.threads = o.threads or s.threads
   s.dir = o.out or o.output_dir or s.directory or './homodyne_results'
@@ -217,6 +258,68 @@ function M.fit(s, data, quiet)
     else table.insert(r.warnings, 'profile intervals need the linear loss; none were computed') end
   end
   return r
+end
+
+--- Fits the user's own model by the settings.
+function M.own(s, data)
+  local file = require 'workflows.xpcs.model_file'
+  local r = file.fit(data, s.model, s.fit)
+  return r
+end
+
+--- The further data sets of a joint fit: each a file, or a number: another q of the same file.
+---@param s table
+---@param first mascon.xpcs.Data
+---@return mascon.xpcs.Data[] all
+function M.others(s, first, quiet)
+  local list, packed = { first }, 0
+  for i, entry in ipairs(s.joint) do
+    local o, q = {}, tonumber(entry)
+    for k, v in pairs(s.open) do o[k] = v end
+    o.q = q or o.q
+    o.pack_default = ('%s/packed_c2_%d.h5'):format(s.dir, i + 1)
+    o.pack = o.pack and o.pack:gsub('%.h5$', '') .. ('_%d.h5'):format(i + 1) or nil
+    if o.max_memory then
+      packed = packed + (list[i].packed and source.bytes(list[i]) or 0)
+      o.max_memory = o.max_memory - packed
+    end
+    list[i + 1] = M.data({ path = q and s.path or entry, open = o, progress = s.progress }, quiet)
+  end
+  return list
+end
+
+--- Fits several data sets at once by the settings.
+function M.joint(s, list)
+  local o = {}
+  for k, v in pairs(s.fit) do o[k] = v end
+  o.shared = s.shared
+  return (require('workflows.xpcs.joint').fit(list, o))
+end
+
+--- Writes a joint fit: <dir>/joint.json, and <dir>/set<i>/ with the files and the report of each data set.
+---@return string[] files relative to dir
+function M.write_joint(s, list, r, record)
+  local results, report = require 'workflows.xpcs.results', require 'workflows.xpcs.report'
+  local files = {}
+  local function note(path, compare)
+    files[#files + 1] = path
+    record:output(s.dir .. '/' .. path, { compare = compare, name = path })
+  end
+  mc.save(s.dir .. '/joint.json', require('workflows.xpcs.joint').tables(r, list))
+  note('joint.json', false)
+  for i, data in ipairs(list) do
+    local name = ('set%d'):format(i)
+    local dir = s.dir .. '/' .. name
+    local ok, why = mc.file.make_folder(dir .. '/nlsq')
+    if not ok then error(why, 0) end
+    for _, file in ipairs(results.write(dir .. '/nlsq', r.fits[i], data, { format = s.format, arrays = s.arrays })) do
+      note(('%s/nlsq/%s'):format(name, file), file:find '^fitted_data' ~= nil)
+    end
+    mc.save(dir .. '/report.html', report.page(r.fits[i], data, { subtitle = ('%s, data set %d of %d of a joint fit')
+      :format(data.path and data.path:match '[^/]*$' or '', i, #list) }))
+    note(name .. '/report.html', false)
+  end
+  return files
 end
 
 --- Draws from the posterior of a fit by the settings; nil for nlsq.

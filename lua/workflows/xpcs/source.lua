@@ -82,6 +82,9 @@ function M.way(n, F, o)
   return 'file', least + 8 * M.COPIES * o.block_values + strip
 end
 
+--- Bytes of data that are in memory.
+function M.bytes(d) return data.bytes(d.n, d.F, d.dtype) * (d.weight and 2 or 1) end
+
 --- Sets the sizes of blocks and strips of a way so that they stay within max_memory; refuses what cannot.
 local function sized(o, n, F, way)
   if not o.max_memory or way == 'whole' then return end
