@@ -265,7 +265,9 @@ describe('pac.source of arrays', function()
     local s, r = pac.source.open(path 'm.npz', {}), mc.meeg.open(path 'm.npz')
     assert.same({ 'ch1', 'ch2' }, s.names)
     assert.same({ 'ch1', 'ch2' }, r:names())
-    for _, list in ipairs { s.notes, r.warnings } do said(list, 'names is ignored: it names 3 channels, and there are 2') end
+    for _, list in ipairs { s.notes, r.warnings } do
+      said(list, 'names is ignored: it names 3 channels, and there are 2')
+    end
     said(s.notes, 'odd is ignored: ')
   end)
 
