@@ -286,6 +286,13 @@ bench: all
 	@$(B)/mascon bench/run.lua $(FILTER) --save $(B)/bench/rows.jsonl $(if $(BASE),--compare $(BASE))
 	@$(if $(FILTER),,cp $(B)/bench/rows.jsonl bench/stored/last.jsonl)
 
+# make bench-report  small benchmarks beside bench/stored/ci.jsonl, for CI: 15 s, never fails on time (STORE=1 stores them anew, on an idle machine)
+.PHONY: bench-report
+bench-report: all
+	@$(MAKE) --no-print-directory $(B)/bench/liblimits.so
+	@$(B)/mascon bench/run.lua --family small,reduce,order --least 0.02 --within 12 --save $(B)/bench/ci.jsonl --report bench/stored/ci.jsonl
+	@$(if $(STORE),cp $(B)/bench/ci.jsonl bench/stored/ci.jsonl)
+
 # make bench-peers  the same work through NumPy, PyTorch, JAX, Tensorpac, gPAC in one run; writes bench/RESULTS.md (PEERS=folder of their venv)
 PEERS ?= $(B)/peers
 bench-peers: all
