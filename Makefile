@@ -243,12 +243,13 @@ check: deps
 floors: all
 	@$(LUAJIT) tests/lint/draw.lua
 
-# make lint      luacheck, cppcheck, room arrows, shape of files
+# make lint      luacheck, cppcheck, room arrows, words with one meaning, shape of files
 DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev
 lint: all
 	@bad=0; \
 	luacheck -q lua runtime scripts tests bench || bad=1; \
 	$(LUAJIT) tests/lint/rooms.lua || bad=1; \
+	$(LUAJIT) tests/lint/words.lua || bad=1; \
 	$(LUAJIT) tests/lint/shape.lua || bad=1; \
 	if command -v cppcheck >/dev/null; then cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr -j$(JOBS) \
 	  -D__GNUC__=12 -DMC_ISA=v3 $(INC) --suppress=missingIncludeSystem --suppressions-list=tests/lint/cppcheck.txt --error-exitcode=1 \
