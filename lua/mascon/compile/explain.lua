@@ -55,7 +55,7 @@ function M.graph(compiled, opts)
     end
   end
   local graph = graphs.from(plan.source)
-  pipeline.run(graph, compiled.options, o.pass and function(name, when, g)
+  pipeline.run(graph, plan.options, o.pass and function(name, when, g)
     if name == o.pass and when == o.when then -- of a pass that runs twice, the last time counts
       found = { graph = { inputs = g.inputs, nodes = {}, outputs = {}, effects = {}, consts = g.consts }, text = text.graph(g), dot = dot.of(g) }
     end
@@ -215,7 +215,7 @@ function M.explain(compiled, opts)
   end
   local graph = graphs.from(plan.source)
   local nodes = #graph.nodes
-  local reports = pipeline.run(graph, compiled.options)
+  local reports = pipeline.run(graph, plan.options)
   for i, r in ipairs(reports) do r.seconds = plan.passes[i].seconds end -- as it was when it counted
   local groups, bytes, work = {}, 0, 0
   for _, n in ipairs(graph.nodes) do

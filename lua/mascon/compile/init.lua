@@ -135,7 +135,7 @@ local function planned(self, tensors, record, results, since, outputs)
   local options = pipeline.on_device(self.options, device_of(graph, tensors))
   local reports = pipeline.run(graph, options)
   local plan = plans.make(graph, options)
-  plan.source, plan.passes, plan.results = source, reports, results
+  plan.source, plan.passes, plan.results, plan.options = source, reports, results, options
   plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
   for _, e in ipairs(record) do
     for _, o in ipairs(e.outs) do self.writes = self.writes or o.serial <= since end

@@ -38,7 +38,7 @@ local function kind()
   function K:body()
     if not self.graph then
       local examples = {}
-      for i, f in ipairs(self.forms) do examples[i] = create.zeros(f.shape, { dtype = f.dtype }) end
+      for i, f in ipairs(self.forms) do examples[i] = create.zeros(f.shape, { dtype = f.dtype, device = f.device }) end
       self.graph = region.trace(self.title, function(...) return self:run { ... } end, examples)
       region.close { self.graph }
     end
@@ -113,7 +113,7 @@ local function recorded(s, method, normal)
   local graphs, list = {}, {}
   for _, name in ipairs(OPERATORS) do
     if s[name] then
-      local like = name == 'adjoint' and s.b or create.zeros({ s.n }, { dtype = s.dtype })
+      local like = name == 'adjoint' and s.b or create.zeros({ s.n }, { dtype = s.dtype, device = s.b.device })
       graphs[name] = region.trace(s.name, function(x) return { s[name](x) } end, { like }, true)
       list[#list + 1] = graphs[name]
     end
@@ -123,7 +123,7 @@ local function recorded(s, method, normal)
   if not region.is_traced(ins) then return method(s) end
   local settings, forms = {}, {}
   for k, v in pairs(s) do if not STEERING[k] then settings[k] = v end end
-  for i, t in ipairs(ins) do forms[i] = { shape = { unpack(t.shape) }, dtype = t.dtype } end
+  for i, t in ipairs(ins) do forms[i] = { shape = { unpack(t.shape) }, dtype = t.dtype, device = t.device } end
   local prim = setmetatable({ title = s.name, method = method, normal = normal, graphs = graphs, fixed = #captured, with_x0 = s.x0 ~= nil, settings = settings, forms = forms }, System)
   local since = region.now()
   return prim:call(ins, launch.quietly(method, s), since)
