@@ -282,7 +282,8 @@ local function meaning(tree)
   }
   local threads = g 'performance.computation.cpu_threads'
   return {
-    path = path, open = open, fit = fit, method = g 'optimization.method' or 'nlsq', plotting = section(tree, 'plotting'),
+    path = path, open = open, fit = fit, method = g 'optimization.method' or 'nlsq',
+      plotting = section(tree, 'plotting'),
       streaming = section(tree, 'optimization.streaming'),
     multi_start = section(tree, n .. 'multi_start'), cmaes = section(tree, n .. 'cmaes'),
       memory_gb = g 'performance.memory_limit_gb', strategy = g 'performance.strategy_override',
