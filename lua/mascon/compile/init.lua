@@ -12,7 +12,7 @@ local aliases = require 'mascon.compile.aliases'
 local tensor = require 'mascon.core.tensor'
 local call = require 'mascon.compile.call'
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local lib = require 'mascon.core.ffi'
 local log = require 'mascon.compile.log'
 local once = require 'mascon.graph.once'
@@ -53,7 +53,7 @@ local function with_native()
 end
 
 local function number(x)
-  return launch.weaken(mc.tensor(x))
+  return recording.weaken(mc.tensor(x))
 end
 
 --- What an argument looks like, field by field, for the line that says why a function is traced again.
@@ -107,7 +107,7 @@ end
 --- computed of one does, else nil.
 local function numbers_of(tensors, record)
   local inputs, how = {}, nil
-  for _, t in ipairs(tensors) do if launch.weak(t) then inputs[launch.serial(t)] = true end end
+  for _, t in ipairs(tensors) do if recording.weak(t) then inputs[recording.serial(t)] = true end end
   if not next(inputs) then return nil end
   for _, e in ipairs(record) do
     local weak, meets = nil, false
@@ -178,7 +178,7 @@ local function build(self, args, n, tensors, classes)
     tuned = true
     require 'mascon.compile.tune'.apply()
   end
-  tensors = launch.aliases(tensors)
+  tensors = recording.aliases(tensors)
   local at = 0
   local shown, trees, given = {}, {}, #self.given
   for i = 1, n do
@@ -201,14 +201,14 @@ local function build(self, args, n, tensors, classes)
     at = at + #own
   end
   local function stand_in(place, leaf) return random.is_key(leaf) and random.of(tensors[place]) or tensors[place] end
-  local since = launch.serial(launch.own(mc.tensor(0)))
+  local since = recording.serial(recording.own(mc.tensor(0)))
   local held = variables.buffers(self)
   local changed
   local function keep(list, ...)
     changed = list
     return ...
   end
-  local record, results, writes = launch.record(tensors, { strict = true }, function()
+  local record, results, writes = recording.record(tensors, { strict = true }, function()
     return keep(outside.swapped(trees, stand_in, function() return unsteady.refused(self.unsteady, outside.with, self.given, shown, self.f, unpack(shown, given + 1, n)) end))
   end)
   local stands = {}
@@ -337,7 +337,7 @@ function general(self, ...)
   end
   local rest = table.concat(text)
   local function key_of()
-    local more = { variables.key(self), rest, self.writes and launch.sharing(tensors) or '' }
+    local more = { variables.key(self), rest, self.writes and recording.sharing(tensors) or '' }
     for _, v in ipairs(self.numbers and leaves or {}) do
       if type(v) == 'number' then more[#more + 1] = self.numbers == 'exact' and ('%.17g,'):format(v) or v % 1 == 0 and 'w' or 'f' end
     end
@@ -421,7 +421,7 @@ local function replay(self, ...)
 end
 
 function Compiled.__call(self, ...)
-  if self.tier == 'eager' or launch.recording() then return self.f(...) end
+  if self.tier == 'eager' or recording.on() then return self.f(...) end
   return enter(self, replay, ...)
 end
 
@@ -449,7 +449,7 @@ end
 function methods:into(out, ...)
   local leaves, text = {}, {}
   flatten(out, leaves, text, true)
-  if self.tier ~= 'eager' and not launch.recording() then
+  if self.tier ~= 'eager' and not recording.on() then
     self.target = leaves
     local done = enter(self, replay_into, ...)
     self.target = nil
@@ -457,7 +457,7 @@ function methods:into(out, ...)
   end
   for i, t in ipairs(leaves) do
     for k = 1, i - 1 do
-      if launch.overlap(t, leaves[k]) then error(('compile: out %d and %d share memory; give each result its own tensor'):format(k, i), 2) end
+      if recording.overlap(t, leaves[k]) then error(('compile: out %d and %d share memory; give each result its own tensor'):format(k, i), 2) end
     end
   end
   local results, made = { self(...) }, {}

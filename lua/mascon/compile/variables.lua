@@ -4,7 +4,7 @@
 --- an argument in front of the caller's). Tensors are given from the start; numbers, keys and trees of tensors when
 --- they have changed, numbers and trees on trial. Holds these lists, which stand in the compiled function as watched,
 --- given, guard, give, values, fixed (static places behind the given ones), and who moves between them.
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local outside = require 'mascon.compile.outside'
 local tensor = require 'mascon.core.tensor'
 local tree = require 'mascon.graph.tree'
@@ -65,8 +65,8 @@ function M.buffers(self)
   local out = {}
   for _, v in ipairs(self.watched) do
     for _, t in ipairs(outside.kind(v.value) and tree.leaves(v.value, true) or {}) do
-      t = launch.own(t)
-      out[#out + 1] = { v, t, launch.version(t) }
+      t = recording.own(t)
+      out[#out + 1] = { v, t, recording.version(t) }
     end
   end
   return out
@@ -75,7 +75,7 @@ end
 --- f writes to tensors that these variables hold: they are given from here on, since a plan writes to its arguments only. Whether there was one.
 function M.give_written(self, before)
   local hit, watched, given = {}, {}, { unpack(self.given) }
-  for _, b in ipairs(before) do hit[b[1]] = hit[b[1]] or launch.version(b[2]) ~= b[3] end
+  for _, b in ipairs(before) do hit[b[1]] = hit[b[1]] or recording.version(b[2]) ~= b[3] end
   for _, v in ipairs(self.watched) do
     local list = hit[v] and given or watched
     list[#list + 1] = v
