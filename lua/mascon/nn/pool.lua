@@ -1,6 +1,7 @@
 -- pool.lua - means and maxima over windows.
 --
--- Means are convolutions with equal weights, channel by channel. A maximum is the element at the first place of a window
+-- Means are convolutions with equal weights, channel by channel. A maximum is the element at the first place of a
+-- window
 -- where it stands, which gets the gradient.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
