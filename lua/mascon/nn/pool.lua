@@ -1,8 +1,7 @@
 -- pool.lua - means and maxima over windows.
 --
--- Means are convolutions with equal weights, channel by channel. A maximum is the element at the first place of a
--- window
--- where it stands, which gets the gradient.
+-- Means are convolutions with equal weights, channel by channel. Of equal maxima of a window the first one counts and
+-- gets the gradient.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
