@@ -91,13 +91,12 @@ local function joint(s, list, record)
   local r = run.joint(s, list)
   record:stage('parameters', r.point.x)
   local files = run.write_joint(s, list, r, record)
-  record:write(s.dir)
   io.write('\n', xpcs.joint.table(r))
   for i, data in ipairs(list) do
     for _, w in ipairs(data.warnings) do print(('note: data set %d: %s'):format(i, w)) end
     for _, w in ipairs(r.fits[i].warnings) do print(('note: data set %d: %s'):format(i, w)) end
   end
-  print(('\nresults in %s: %s  manifest.json'):format(s.dir, table.concat(files, '  ')))
+  print(('\nresults in %s: %s'):format(s.dir, table.concat(files, '  ')))
   if not r.success then return 3 end
 end
 
@@ -128,7 +127,6 @@ local function work(command, s)
   record:stage('chi2', r.chi2)
   local posterior, shards = run.posterior(s, r, o.quiet)
   local files = run.write(s, data, r, record, posterior, shards)
-  record:write(s.dir)
   print()
   for _, sentence in ipairs(r.verdict.sentences) do print(sentence) end
   print()
@@ -148,7 +146,7 @@ local function work(command, s)
     print(('note: %d keys of the configuration steer other programs and have no effect here; -vv lists them'):format(
       #s.unused))
   end
-  print(('\nresults in %s: %s  manifest.json'):format(s.dir, table.concat(files, '  ')))
+  print(('\nresults in %s: %s'):format(s.dir, table.concat(files, '  ')))
   if posterior and posterior.interrupted then
     print(posterior.interrupted .. ': the draws so far are kept; --checkpoint-dir goes on from them')
     return 130
