@@ -127,7 +127,10 @@ static int move_all(int from, int to, const char *last, int depth)
         if (mkdirat(to, n, 0777) != 0 && errno != EEXIST)
             return closedir(d), trouble(n, errno);
         int a = open_folder(from, n), b = open_folder(to, n);
-        rc = a < 0 || b < 0 ? trouble(n, errno) : depth < DEPTH ? move_all(a, b, last, depth + 1) : trouble(n, ELOOP);
+        if (a < 0 || b < 0)
+            rc = trouble(n, errno);
+        else
+            rc = depth < DEPTH ? move_all(a, b, last, depth + 1) : trouble(n, ELOOP);
         if (rc == MC_OK)
             (void)fsync(b);
         if (a >= 0)
@@ -273,11 +276,14 @@ static int free_places(int from, int to, int depth)
             rc = mci_error(MC_EINVAL, "results: a file name holds a line break; choose another");
         } else if (fstatat(from, n, &here, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(here.st_mode)) {
             if (taken && S_ISDIR(there.st_mode))
-                rc = mci_error_io("results", n, EISDIR, "a folder stands where this file goes; move it away");
+                rc = mci_error_io("results", n, EISDIR,
+                                  "a folder stands where this file goes; move it away");
         } else if (depth == DEPTH) {
-            rc = mci_error(MC_EINVAL, "results: folders of a set are nested at most %d deep", DEPTH);
+            rc = mci_error(MC_EINVAL, "results: folders of a set are nested at most %d deep",
+                           DEPTH);
         } else if (taken && !S_ISDIR(there.st_mode)) {
-            rc = mci_error_io("results", n, ENOTDIR, "a file stands where this folder goes; move it away");
+            rc = mci_error_io("results", n, ENOTDIR,
+                              "a file stands where this folder goes; move it away");
         } else {
             int a = open_folder(from, n), b = taken ? open_folder(to, n) : -1;
             if (a < 0 || (taken && b < 0))
@@ -301,7 +307,8 @@ int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale)
 {
     if (!s->name[0])
         return mci_error(MC_EINVAL, "results: the set is published already; make a new one");
-    int at = open_folder(s->dir, s->name), rc = at < 0 ? trouble(s->folder, errno) : free_places(at, s->dir, 0);
+    int at = open_folder(s->dir, s->name);
+    int rc = at < 0 ? trouble(s->folder, errno) : free_places(at, s->dir, 0);
     int fd = rc ? -1 : openat(at, JOURNAL, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (rc == MC_OK) {
         const int64_t n = (int64_t)strlen(last), m = (int64_t)strlen(stale);

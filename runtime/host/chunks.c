@@ -222,7 +222,8 @@ static void install_iteration(lua_State *L)
     lua_pop(L, 1);
 }
 
-/* loadstring of the library: its chunks see what modules see. Upvalues: the global one; the environment. */
+/* loadstring of the library: its chunks see what modules see. Upvalues: the global one, the
+ * environment. */
 static int load_own(lua_State *L)
 {
     int n = lua_gettop(L);
@@ -236,7 +237,8 @@ static int load_own(lua_State *L)
     return lua_gettop(L);
 }
 
-/* The base functions and libraries as they are now; other names, and all that is assigned, are globals. */
+/* The base functions and libraries as they are now; other names, and all that is assigned, are
+ * globals. */
 static void push_environment(lua_State *L)
 {
     lua_createtable(L, 0, 64);
@@ -275,7 +277,8 @@ static int of_library(lua_State *L, const mci_place *place)
     return 0;
 }
 
-/* The searcher of Lua modules. Upvalues: what it was; the place of the program; the environment of the library. */
+/* The searcher of Lua modules. Upvalues: what it was, the place of the program, the environment of
+ * the library. */
 static int search(lua_State *L)
 {
     loaded(L);

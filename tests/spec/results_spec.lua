@@ -65,7 +65,8 @@ describe('mc.results.write', function()
   it('holds files in folders, which are merged with those that are there', function()
     write('1', { 'a.txt', 'fit/a.txt', 'fit/deep/b.txt', 'gone/c.txt' })
     process.write(dir .. '/fit/mine', 'mine')
-    assert.same({ 'a.txt', 'fit/a.txt', 'fit/deep/b.txt', 'manifest.json' }, write('2', { 'a.txt', 'fit/a.txt', 'fit/deep/b.txt' }))
+    local names = write('2', { 'a.txt', 'fit/a.txt', 'fit/deep/b.txt' })
+    assert.same({ 'a.txt', 'fit/a.txt', 'fit/deep/b.txt', 'manifest.json' }, names)
     assert.same({ 'a.txt', 'fit/', 'manifest.json' }, all_names()) -- the folder that is empty now is gone
     assert.same({ 'a.txt', 'deep/', 'mine' }, all_names(dir .. '/fit'))
     assert.equal('2fit/deep/b.txt', process.read(dir .. '/fit/deep/b.txt'))
@@ -87,7 +88,9 @@ describe('mc.results.write', function()
   end)
 
   it('refuses names that are none', function()
-    for _, n in ipairs { '', '.hidden', 'a\nb', '/a', 'a/', 'a//b', '../a', 'a/../b', 'a/.b' } do assert.is_false(pcall(write, '1', { n }), n) end
+    for _, n in ipairs { '', '.hidden', 'a\nb', '/a', 'a/', 'a//b', '../a', 'a/../b', 'a/.b' } do
+      assert.is_false(pcall(write, '1', { n }), n)
+    end
     assert.is_false(pcall(write, '1', { 'a', 'a' }))
   end)
 

@@ -19,7 +19,8 @@ local FILE = { compare = { true, 'bool' } }
 
 --- Whether a name can be one of a set: parts between slashes, none empty or hidden.
 function M.plain(name)
-  return name ~= '' and not ('/' .. name .. '/'):find '/[/.]' and not name:find '[\n%z]' and select(2, name:gsub('/', '')) < 8
+  local depth = select(2, name:gsub('/', ''))
+  return name ~= '' and not ('/' .. name .. '/'):find '/[/.]' and not name:find '[\n%z]' and depth < 8
 end
 
 --- The path under which a file of the set is to be written.
@@ -30,7 +31,8 @@ function Set:path(name, opts)
   check.arg('results', 'name', name, 'string', 3)
   local o = check.opts('results', opts, FILE, 3)
   if not M.plain(name) then
-    error(('results: %q is no name of a result; give a plain file name, or one in folders such as "fit/a.json"'):format(name), 2)
+    error(('results: %q is no name of a result; give a plain file name, or one in folders such as "fit/a.json"')
+      :format(name), 2)
   end
   for _, n in ipairs(self.names) do
     if n == name then error(('results: %s is in the set already; give each file its own name'):format(name), 2) end
@@ -85,7 +87,8 @@ local function stale(dir, names)
   local mine, out = {}, {}
   for _, n in ipairs(names) do mine[n] = true end
   for _, o in ipairs(record and record.outputs or {}) do
-    if M.plain(o.name) and not mine[o.name] and lib.sha256_file(dir .. '/' .. o.name) == o.sha256 then out[#out + 1] = o.name .. '\n' end
+    local old = M.plain(o.name) and not mine[o.name]
+    if old and lib.sha256_file(dir .. '/' .. o.name) == o.sha256 then out[#out + 1] = o.name .. '\n' end
   end
   return table.concat(out)
 end
@@ -108,7 +111,9 @@ function M.write(dir, record, body)
   local done, trouble = pcall(function()
     body(set)
     if record then
-      for _, name in ipairs(set.names) do record:output(set.folder .. '/' .. name, { compare = set.compare[name], name = name }) end
+      for _, name in ipairs(set.names) do
+        record:output(set.folder .. '/' .. name, { compare = set.compare[name], name = name })
+      end
       record:write(set.folder)
       set.names[#set.names + 1] = manifest.NAME
     end

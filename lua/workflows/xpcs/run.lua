@@ -26,21 +26,64 @@ local function angle_list(text)
   return out
 end
 
+-- options that only one command understands, and those of laminar flow
+local OF = {
+  simulate = { 'contrast', 'offset', 'phi_angles', 'frames', 'noise' }, config = { 'mode', 'output', 'overwrite' },
+  fit = { 'method', 'strict_q', 'start_frame', 'end_frame', 'full_matrices', 'sigma', 'sigma_file', 'mask', 'scaling',
+    'loss', 'f_scale', 'max_iterations', 'tolerance', 'fixed', 'multi_start', 'profile', 'legacy_counting', 'n_samples',
+    'n_warmup', 'n_chains', 'prior', 'dense_mass_matrix', 'no_nlsq_warmstart', 'nlsq_result', 'cmc_num_shards', 'model',
+    'p0', 'joint', 'shared', 'save_plots', 'output_format', 'checkpoint_dir', 'max_memory', 'pack', 'no_arrays' },
+}
+local FLOW = { 'initial_gamma_dot_t0', 'initial_beta', 'initial_gamma_dot_offset', 'initial_phi0' }
+
+local function flag(name) return '--' .. name:gsub('_', '-') end
+
+--- Raises for options that another command understands. given: names of the options on the command line.
+---@param command string
+---@param given table<string, boolean>
+function M.belongs(command, given)
+  for _, owner in ipairs { 'simulate', 'config', 'fit' } do
+    local apart = owner ~= command and not (command == 'plot' and owner == 'fit') -- plot reads data as a fit does
+    for _, name in ipairs(apart and OF[owner] or {}) do
+      if given[name] then
+        error(('%s belongs to the command %s and has no meaning for %s; leave it out'):format(flag(name), owner,
+          command), 0)
+      end
+    end
+  end
+end
+
 --- Raises for options that contradict each other or are out of range, before anything is read.
 ---@param o table options of the script
 function M.check(o)
   if o.static_mode and o.laminar_flow then error('--static-mode and --laminar-flow exclude each other; give one', 0) end
   if o.verbose and o.quiet then error('--verbose and --quiet exclude each other; give one', 0) end
   for _, name in ipairs { 'max_iterations', 'tolerance', 'n_samples', 'n_warmup', 'n_chains', 'threads', 'initial_d0',
-    'dt', 'q' } do
+    'dt', 'q', 'gap', 'f_scale', 'multi_start', 'cmc_num_shards', 'start_frame' } do
     if o[name] and not (o[name] > 0 and o[name] < math.huge) then
-      error(('--%s is %g; it must be positive'):format(name:gsub('_', '-'), o[name]), 0) end
+      error(('%s is %g; it must be positive'):format(flag(name), o[name]), 0) end
+  end
+  if o.end_frame and o.end_frame < 1 and o.end_frame ~= -1 then
+    error(('--end-frame is %d; give a frame from 1, or -1 for all'):format(o.end_frame), 0)
+  end
+  if o.seed and not (o.seed >= 0 and o.seed <= 2 ^ 53) then
+    error(('--seed is %g; give a whole number from 0 to 2^53'):format(o.seed), 0)
+  end
+  if o.profile and not (o.profile > 0 and o.profile < 1) then
+    error(('--profile is %g; give a level between 0 and 1, such as 0.95'):format(o.profile), 0)
+  end
+  if o.frames and o.frames < 2 then error(('--frames is %d; a simulation needs at least 2'):format(o.frames), 0) end
+  if o.noise and o.noise < 0 then error(('--noise is %g; it must not be negative'):format(o.noise), 0) end
+  for _, v in ipairs(o.sigma or {}) do
+    if not (v > 0) then
+      error(('--sigma holds %g: values of sigma are not positive; give standard deviations above 0'):format(v), 0)
+    end
   end
   if o.sigma and o.sigma_file then error('--sigma and --sigma-file exclude each other; give one', 0) end
   for _, name in ipairs { 'sigma_file', 'mask' } do
     local file = o[name] and (mc.file.exists(o[name]) and o[name] or o[name]:gsub(':[^:]*$', ''))
     if file and not mc.file.exists(file) then
-      error(('--%s %s: there is no such file; check the path'):format(name:gsub('_', '-'), o[name]), 0)
+      error(('%s %s: there is no such file; check the path'):format(flag(name), o[name]), 0)
     end
   end
   angle_list(o.phi_angles)
@@ -51,7 +94,8 @@ local function named_numbers(option, words, bare)
   local out = {}
   for _, word in ipairs(words or {}) do
     local name, v = word:match '^([%w_]+)=(.+)$'
-    if name and not tonumber(v) or not name and not bare then
+    local number = tonumber(v)
+    if name and not (number and number - number == 0) or not name and not bare then
       error(('%s %s: give %sNAME=VALUE'):format(option, word, bare and 'NAME or ' or ''), 0)
     end
     out[name or word] = name and tonumber(v) or true
@@ -93,6 +137,11 @@ function M.settings(o)
   if o.strict_q then s.open.strict_q = true end
   if o.static_mode then s.fit.mode = 'static' elseif o.laminar_flow then s.fit.mode = 'laminar_flow' end
   s.open.mode = s.fit.mode or s.open.mode
+  for _, name in ipairs(s.open.mode ~= 'laminar_flow' and not o.model and FLOW or {}) do
+    if o[name] then
+      error(('%s belongs to laminar flow; add --laminar-flow, or leave it out'):format(flag(name)), 0)
+    end
+  end
   s.fit.initial = s.fit.initial or {}
   for option, name in pairs(INITIAL) do if o[option] then s.fit.initial[name] = o[option] end end
   for _, name in ipairs { 'scaling', 'loss', 'sigma', 'f_scale', 'legacy_counting',
@@ -373,8 +422,8 @@ local function heatmaps(s, data, r, set)
   end
 end
 
---- Writes everything a fit leaves, all files or none: <dir>/nlsq/ with the tables and arrays, <dir>/cmc/ of a posterior,
---- report.html, heat maps when asked, manifest.json. Files of the fit before that are no part of this one go.
+--- Writes everything a fit leaves, all files or none: <dir>/nlsq/ with the tables and arrays, <dir>/cmc/ of a
+--- posterior, report.html, heat maps when asked, manifest.json. Files of the fit before that are no part of this one go.
 ---@return string[] files relative to dir
 function M.write(s, data, r, record, posterior, shards)
   local results, report = require 'workflows.xpcs.results', require 'workflows.xpcs.report'
@@ -405,9 +454,9 @@ function M.simulate(s, o)
   local mode = s.fit.mode or 'static'
   local physics = {}
   for k, name in ipairs(parameters.names(mode)) do physics[k] = s.fit.initial[name] or parameters.LIST[k].default end
-  local sim = require('workflows.xpcs.generate').simulate { n = o.frames, dt = s.open.dt or 0.1, q = s.open.q or 0.0054,
-    gap = s.open.gap or 2e6, phi = phi, physics = physics, contrast = o.contrast, offset = o.offset,
-    sigma = o.noise, seed = o.seed, first = 1 }
+  local sim = require('workflows.xpcs.generate').simulate { n = o.frames or 100, dt = s.open.dt or 0.1,
+    q = s.open.q or 0.0054,    gap = s.open.gap or 2e6, phi = phi, physics = physics, contrast = o.contrast or 0.3, offset = o.offset or 1,
+    sigma = o.noise or 0.01, seed = o.seed, first = 1 }
   mc.results.folder('xpcs', s.dir)
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
   local fig = require('workflows.xpcs.report').experiment(d, { title = ('simulated, %s'):format(mode) })
