@@ -423,7 +423,8 @@ local function heatmaps(s, data, r, set)
 end
 
 --- Writes everything a fit leaves, all files or none: <dir>/nlsq/ with the tables and arrays, <dir>/cmc/ of a
---- posterior, report.html, heat maps when asked, manifest.json. Files of the fit before that are no part of this one go.
+--- posterior, report.html, heat maps when asked, manifest.json. Files of the fit before that are no part of
+--- this one go.
 ---@return string[] files relative to dir
 function M.write(s, data, r, record, posterior, shards)
   local results, report = require 'workflows.xpcs.results', require 'workflows.xpcs.report'
@@ -455,7 +456,8 @@ function M.simulate(s, o)
   local physics = {}
   for k, name in ipairs(parameters.names(mode)) do physics[k] = s.fit.initial[name] or parameters.LIST[k].default end
   local sim = require('workflows.xpcs.generate').simulate { n = o.frames or 100, dt = s.open.dt or 0.1,
-    q = s.open.q or 0.0054,    gap = s.open.gap or 2e6, phi = phi, physics = physics, contrast = o.contrast or 0.3, offset = o.offset or 1,
+    q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics,
+    contrast = o.contrast or 0.3, offset = o.offset or 1,
     sigma = o.noise or 0.01, seed = o.seed, first = 1 }
   mc.results.folder('xpcs', s.dir)
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
