@@ -237,6 +237,29 @@ return {
 
   it('refuses data that cannot be fitted', function()
     fails(data .. ' --dt 0', 1, '--dt is 0')
+    fails(data .. ' --laminar-flow --gap 0', 1, 'gap is 0')
+    fails(data .. ' --laminar-flow --gap inf', 1, 'gap')
+    -- matrices that are not square, cut files, matrices that are full, none of an angle
+    local groups, matrix = { c2_00001 = mc.ones { 9, 7 } }, mc.triu(mc.randn { 30, 30, seed = 1 } * 0.01 + 1)
+    local function h5(name, all)
+      local path = folder .. '/' .. name
+      mc.save(path, { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 },
+        dynamic_v_list_dim1 = mc.tensor { 0 } }, twotime = { processed_bins = mc.tensor { 1 },
+        correlation_map = all } } })
+      return path .. ' --q 0.01 --dt 0.1 --static-mode'
+    end
+    fails(h5('flat.h5', groups), 1, 'flat.h5', 'c2_00001', '[9, 7]', 'square')
+    fails(h5('full.h5', { c2_00001 = matrix + matrix.mT }), 1, 'both triangles', 'full_matrices')
+    fails(h5('nan.h5', { c2_00001 = matrix * mc.nan }), 1, 'c2_00001', 'no finite value')
+    local line = h5('cut.h5', { c2_00001 = matrix })
+    local bytes = assert(mc.file.read(folder .. '/cut.h5'))
+    assert(mc.file.write(folder .. '/cut.h5', bytes:sub(1, math.floor(#bytes / 2))))
+    fails(line, 1, 'cut.h5')
+    matrix[{ 3, 9 }] = mc.nan
+    local text, status = run(h5('hole.h5', { c2_00001 = matrix })
+      .. ' --quiet --no-arrays --fixed alpha=0,D_offset=0 --output-dir ' .. folder .. '/hole')
+    assert.is_true(status == 0 or status == 3, text)
+    assert.is_truthy(text:find('1 of 406 points are NaN or infinite and are masked', 1, true), text)
     fails(data .. ' --sigma 0', 1, 'sigma are not positive')
     fails(data .. ' --sigma 0.1,0.1', 1, 'sigma')
     fails(data .. ' --fixed D0=x', 1, '--fixed D0=x')
