@@ -1,4 +1,4 @@
--- reentry_spec.lua - a debug hook or a finalizer that calls the library between two steps of a call changes nothing of that call.
+-- reentry_spec.lua - a debug hook or a finalizer that calls the library within a call changes nothing of that call.
 local mc = require 'mascon'
 
 local x, y = mc.arange(1, 6):reshape { 2, 3 }, mc.arange(1, 16):reshape { 4, 4 }
@@ -15,7 +15,8 @@ local CALLS = {
   broadcast = function() return x:broadcast_to { 2, 2, 3 } end,
   zeros = function() return mc.zeros { 3, 1, 2 }, mc.zeros(3) end,
   index = function() return x[2], x[{ { 1, 2 }, 3 }], x['-1, ::2'] end,
-  take = function() return x[first], x:take(first, 1), x:gather(mc.ones({ 2, 1 }, { dtype = 'i64' }), 2) end,
+  take = function() return x[first], x:take(first, 1) end,
+  gather = function() return x:gather(mc.ones({ 2, 1 }, { dtype = 'i64' }), 2) end,
   concat = function() return mc.concat({ x, x }, 2), mc.stack { x, x, x } end,
   sort = function() return mc.sort(x, { descending = true }), mc.topk(x, 2) end,
   quantile = function() return mc.quantile(x, { 0.25, 0.5 }, { axis = 2 }) end,
@@ -28,9 +29,18 @@ local CALLS = {
   compiled = function() return scaled(x, 2) end,
 }
 local BETWEEN = {
-  function() y:sum(1) end, function() y:std { 1, keepdim = true } end, function() y[{ 1, 1 }]:item() end, function() y:reshape { 16 } end,
-  function() y:permute_dims { 1, 2 } end, function() mc.zeros { 5, 2 } end, function() y:take(fourth, 2) end, function() mc.stack { y, y, y } end,
-  function() mc.rand({ 2, 2 }, { key = 9 }) end, function() mc.linalg.qr(y) end, function() scaled(x, 3) end, function() return y[{ { 2, 3 }, 4 }] end,
+  function() y:sum(1) end,
+  function() y:std { 1, keepdim = true } end,
+  function() y[{ 1, 1 }]:item() end,
+  function() y:reshape { 16 } end,
+  function() y:permute_dims { 1, 2 } end,
+  function() mc.zeros { 5, 2 } end,
+  function() y:take(fourth, 2) end,
+  function() mc.stack { y, y, y } end,
+  function() mc.rand({ 2, 2 }, { key = 9 }) end,
+  function() mc.linalg.qr(y) end,
+  function() scaled(x, 3) end,
+  function() return y[{ { 2, 3 }, 4 }] end,
 }
 
 local function names()

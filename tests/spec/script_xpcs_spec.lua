@@ -207,7 +207,7 @@ return {
     fails(nowhere .. ' --n-samples 0', 1, '--n-samples')
     fails(nowhere .. ' --threads 0', 1, '--threads')
     fails(nowhere .. ' --initial-d0 0', 1, '--initial-d0')
-    fails(nowhere .. ' --phi-angles "0,x"', 1, '--phi-angles', '0,45,90')
+    fails('simulate --phi-angles "0,x"', 1, '--phi-angles', '0,45,90')
     fails(nowhere .. ' --sigma 1 --sigma-file x.npy', 1, '--sigma and --sigma-file')
     fails(nowhere .. ' --mask ' .. folder .. '/none.npy', 1, '--mask', 'none.npy', 'check the path')
     fails(nowhere .. ' --method lm', 2, '--method', 'nlsq, cmc')
@@ -215,6 +215,66 @@ return {
     fails('--config ' .. folder .. '/nowhere.yaml', 1, 'nowhere.yaml')
     fails('', 1, 'no data file is named')
     fails('fit ' .. data .. ' --frobnicate', 2, '--frobnicate')
+  end)
+
+  it('refuses options without meaning, and values out of range, before it reads anything', function()
+    local nowhere = folder .. '/nowhere.h5'
+    for _, name in ipairs { 'frames 9', 'noise 5', 'contrast 9', 'offset 2', 'phi-angles 0,1' } do
+      fails(nowhere .. ' --' .. name, 1, name:match '%S+' .. ' belongs to the command simulate')
+    end
+    fails('simulate --method cmc', 1, '--method belongs to the command fit')
+    fails('config --max-memory 1G', 1, '--max-memory belongs to the command fit')
+    fails(nowhere .. ' --static-mode --initial-phi0 5', 1, '--initial-phi0 belongs to laminar flow')
+    fails(nowhere .. ' --start-frame -5', 1, '--start-frame is -5')
+    fails(nowhere .. ' --end-frame -7', 1, '--end-frame is -7')
+    fails(nowhere .. ' --initial-alpha nan', 2, '--initial-alpha is "nan"; give a number')
+    fails(nowhere .. ' --seed -1', 1, '--seed is -1')
+    fails(nowhere .. ' --fixed D0=nan', 1, '--fixed D0=nan')
+    fails(nowhere .. ' --profile 2', 1, '--profile is 2')
+    fails(nowhere .. ' --f-scale 0', 1, '--f-scale is 0')
+    fails(nowhere .. ' --sigma 0.1x', 2, '--sigma is "0.1x"')
+    fails(data .. ' --strict-q --q 7', 1, 'q = 0.01', '7 is asked for')
+    fails(data .. ' --max-memory 1', 1, 'at least')
+    for _, word in ipairs { "''", folder .. '/new.txt' } do
+      file('new.txt', 'mine')
+      local text, status = run(data .. ' --output-dir ' .. word)
+      assert.is_true(status > 0 and text:find '%-%-output%-dir' ~= nil, text)
+    end
+  end)
+
+  it('writes a configuration where nothing stands, unless it is told to overwrite', function()
+    local path, beside = folder .. '/own.yaml', file('own.txt', 'mine')
+    assert.equal(0, select(2, run('config --output ' .. path)))
+    assert.equal('mine', script.read(beside))
+    file('own.yaml', 'edited')
+    local text, status = run('config --output ' .. path)
+    assert.equal(1, status, text)
+    assert.is_truthy(text:find('--overwrite', 1, true), text)
+    assert.equal('edited', script.read(path))
+    assert.equal(0, select(2, run('config --overwrite --output ' .. path)))
+    assert.is_truthy(script.read(path):find('analysis_mode', 1, true))
+    text, status = run('config --output ' .. folder)
+    assert.is_true(status == 1 and text:find('is a folder', 1, true) ~= nil, text)
+    assert.is_false(exists(folder .. '.txt'))
+  end)
+
+  it('publishes the files of a fit together or not at all, and removes those of the fit before', function()
+    local out = folder .. '/set'
+    local line = data .. ' --sigma 0.004 --quiet --output-dir ' .. out
+    assert.equal(0, select(2, run(line)))
+    local before, record = script.read(out .. '/nlsq/parameters.json'), mc.manifest.read(out)
+    os.remove(out .. '/report.html')
+    assert(mc.file.make_folder(out .. '/report.html'))
+    local text, status = run(line .. ' --initial-alpha 0.9 --output-format npz')
+    assert.equal(1, status, text)
+    assert.is_truthy(text:find('report.html', 1, true) and text:find('move it away', 1, true), text)
+    assert.equal(before, script.read(out .. '/nlsq/parameters.json'))
+    assert.is_false(exists(out .. '/nlsq/parameters.npz'))
+    assert.same(record, mc.manifest.read(out))
+    os.remove(out .. '/report.html')
+    assert.equal(0, select(2, run(line .. ' --no-arrays --output-format npz')))
+    assert.is_false(exists(out .. '/nlsq/fitted_data.npz') or exists(out .. '/nlsq/parameters.yaml'))
+    assert.same({ {}, 7 }, { mc.manifest.files_apart(mc.manifest.read(out), out) })
   end)
 
   it('refuses wrong configurations with file, line and key', function()
@@ -237,6 +297,29 @@ return {
 
   it('refuses data that cannot be fitted', function()
     fails(data .. ' --dt 0', 1, '--dt is 0')
+    fails(data .. ' --laminar-flow --gap 0', 1, 'gap is 0')
+    fails(data .. ' --laminar-flow --gap inf', 1, 'gap')
+    -- matrices that are not square, cut files, matrices that are full, none of an angle
+    local groups, matrix = { c2_00001 = mc.ones { 9, 7 } }, mc.triu(mc.randn { 30, 30, seed = 1 } * 0.01 + 1)
+    local function h5(name, all)
+      local path = folder .. '/' .. name
+      mc.save(path, { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 },
+        dynamic_v_list_dim1 = mc.tensor { 0 } }, twotime = { processed_bins = mc.tensor { 1 },
+        correlation_map = all } } })
+      return path .. ' --q 0.01 --dt 0.1 --static-mode'
+    end
+    fails(h5('flat.h5', groups), 1, 'flat.h5', 'c2_00001', '[9, 7]', 'square')
+    fails(h5('full.h5', { c2_00001 = matrix + matrix.mT }), 1, 'both triangles', 'full_matrices')
+    fails(h5('nan.h5', { c2_00001 = matrix * mc.nan }), 1, 'c2_00001', 'no finite value')
+    local line = h5('cut.h5', { c2_00001 = matrix })
+    local bytes = assert(mc.file.read(folder .. '/cut.h5'))
+    assert(mc.file.write(folder .. '/cut.h5', bytes:sub(1, math.floor(#bytes / 2))))
+    fails(line, 1, 'cut.h5')
+    matrix[{ 3, 9 }] = mc.nan
+    local text, status = run(h5('hole.h5', { c2_00001 = matrix })
+      .. ' --quiet --no-arrays --fixed alpha=0,D_offset=0 --output-dir ' .. folder .. '/hole')
+    assert.is_true(status == 0 or status == 3, text)
+    assert.is_truthy(text:find('1 of 406 points are NaN or infinite and are masked', 1, true), text)
     fails(data .. ' --sigma 0', 1, 'sigma are not positive')
     fails(data .. ' --sigma 0.1,0.1', 1, 'sigma')
     fails(data .. ' --fixed D0=x', 1, '--fixed D0=x')
