@@ -230,8 +230,16 @@ function M.from(source)
     end
   end
   for i, t in ipairs(source.inputs) do
-    local v = current[t.serial]
-    if v ~= graph.inputs[i] then graph.effects[#graph.effects + 1] = { input = i, value = v } end
+    local v, was = current[t.serial], graph.inputs[i]
+    if v ~= was then
+      if not same(v.shape, was.shape) then -- written as a whole through a view, x[{ mc.all, 1 }] of an axis of size 1
+        local shaped = value(v.dtype, was.shape)
+        local seen = { value = v, shape = was.shape, strides = dense(was.shape), offset = 0, dtype = v.dtype }
+        node { kind = 'copy', ins = { seen }, outs = { shaped } }
+        v = shaped
+      end
+      graph.effects[#graph.effects + 1] = { input = i, value = v }
+    end
   end
   -- the functions above may stay alive as constants of machine code, and must not hold the tensors of this graph then
   local out = graph
