@@ -95,7 +95,8 @@ static inline int64_t floor_bin(double phi, int64_t bins)
 }
 
 /* p_j from sums and counts; returns the modulation index (or height ratio) */
-static inline double define_value(const mck_pac_bins *a, const double *s, const double *n, double *p)
+static inline double define_value(const mck_pac_bins *a, const double *s, const double *n,
+                                  double *p)
 {
     const int64_t B = a->bins;
     double total = 0, v = 0, hi = -INFINITY, lo = INFINITY;
@@ -122,7 +123,8 @@ static inline double define_value(const mck_pac_bins *a, const double *s, const 
 }
 
 /* zmax of shift k is the largest (s - m)/sd of the pairs, by the definition. */
-static inline void check_standardised(const mck_pac_null *u, const void *value, int64_t job, int64_t k,
+static inline void check_standardised(const mck_pac_null *u, const void *value, int64_t job,
+                                      int64_t k,
                                int64_t cells)
 {
     double top = -INFINITY;

@@ -354,7 +354,8 @@ static void test_moments(int measure, int64_t P, int64_t A, int64_t L, int64_t K
             check_standardised(&a.null, a.value, j, k, P * A);
     free(work), free(unit), free(amp), free(amp2), free(shift), free(a.value), free(a.status),
         free(a.null.mean), free(a.null.m2);
-    free(a.null.exceed), free(a.null.max), free(a.null.zmax), free(a.null.zvalue), free(a.null.all), free(u), free(v), free(x), free(y);
+    free(a.null.exceed), free(a.null.max), free(a.null.zmax), free(a.null.zvalue);
+    free(a.null.all), free(u), free(v), free(x), free(y);
 }
 
 /* C6: a = 1 + m cos phi, evenly sampled. */
