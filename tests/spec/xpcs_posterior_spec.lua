@@ -181,7 +181,7 @@ describe('xpcs.posterior', function()
   end)
 
   it('combines shards as upstream does, near the posterior of all data', function()
-    local s = xpcs.shards.run(fit_a, { shards = 2, draws = 100, warmup = 80, chains = 2 })
+    local s = xpcs.shards.run(fit_a, { shards = 2, draws = 250, warmup = 120, chains = 2 })
     assert.equal(a.points, s.shards[1].points + s.shards[2].points)
     assert.is_true(math.abs(s.shards[1].points - a.points / 2) < 6 * math.sqrt(a.points) / 2)
     for k, name in ipairs(fit_a.names) do
