@@ -243,12 +243,13 @@ check: deps
 floors: all
 	@$(LUAJIT) tests/lint/draw.lua
 
-# make lint      luacheck, cppcheck, room arrows, shape of files
+# make lint      luacheck, cppcheck, room arrows, words with one meaning, shape of files
 DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev
 lint: all
 	@bad=0; \
 	luacheck -q lua runtime scripts tests bench || bad=1; \
 	$(LUAJIT) tests/lint/rooms.lua || bad=1; \
+	$(LUAJIT) tests/lint/words.lua || bad=1; \
 	$(LUAJIT) tests/lint/shape.lua || bad=1; \
 	if command -v cppcheck >/dev/null; then cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr -j$(JOBS) \
 	  -D__GNUC__=12 -DMC_ISA=v3 $(INC) --suppress=missingIncludeSystem --suppressions-list=tests/lint/cppcheck.txt --error-exitcode=1 \
@@ -285,6 +286,13 @@ bench: all
 	@$(MAKE) --no-print-directory $(B)/bench/liblimits.so
 	@$(B)/mascon bench/run.lua $(FILTER) --save $(B)/bench/rows.jsonl $(if $(BASE),--compare $(BASE))
 	@$(if $(FILTER),,cp $(B)/bench/rows.jsonl bench/stored/last.jsonl)
+
+# make bench-report  small benchmarks beside bench/stored/ci.jsonl, for CI: 15 s, never fails on time (STORE=1 stores them anew, on an idle machine)
+.PHONY: bench-report
+bench-report: all
+	@$(MAKE) --no-print-directory $(B)/bench/liblimits.so
+	@$(B)/mascon bench/run.lua --family small,reduce,order --least 0.02 --within 12 --save $(B)/bench/ci.jsonl --report bench/stored/ci.jsonl
+	@$(if $(STORE),cp $(B)/bench/ci.jsonl bench/stored/ci.jsonl)
 
 # make bench-peers  the same work through NumPy, PyTorch, JAX, Tensorpac, gPAC in one run; writes bench/RESULTS.md (PEERS=folder of their venv)
 PEERS ?= $(B)/peers

@@ -6,7 +6,7 @@ local check = require 'mascon.core.check'
 local dot = require 'mascon.compile.dot'
 local file = require 'mascon.base.file'
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local pipeline = require 'mascon.compile.pipeline'
 local plans = require 'mascon.compile.plan'
 local tensor = require 'mascon.core.tensor'
@@ -108,7 +108,7 @@ local function upvalues(f)
   for i = 1, UPVALUES do
     local name, v = debug.getupvalue(f, i)
     if not name then break end
-    if tensor.is(v) and launch.serial(v) ~= 0 then tensors[launch.serial(v)] = name end
+    if tensor.is(v) and recording.serial(v) ~= 0 then tensors[recording.serial(v)] = name end
   end
   return tensors
 end
@@ -147,7 +147,7 @@ local function constants(compiled, graph, numbers)
         end
       elseif v.fixed then c.frozen, c.from = true, 'made inside the function'
       else
-        local name = tensors[launch.serial(v.const)]
+        local name = tensors[recording.serial(v.const)]
         c.frozen, c.from = false, name and ('the tensor %s outside the function, read at each call'):format(name) or 'a tensor from outside, read at each call'
       end
       out[#out + 1] = c

@@ -44,7 +44,7 @@ end
 
 local function minimal_residuals(s)
   local m, target = math.max(1, math.min(s.restart, s.n)), krylov.target(s)
-  local numbers = s.dtype == 'f64' and not require('mascon.graph.launch').mode()
+  local numbers = s.dtype == 'f64' and not require('mascon.graph.recording').mode()
   local edge -- the row of Q that the next rotation turns, as numbers
   local device = s.b.device
   local rows = create.arange(0, m, 1, { dtype = 'i64', device = device })

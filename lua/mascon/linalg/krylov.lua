@@ -216,7 +216,7 @@ end
 ---@return any status
 ---@return any k turns
 function M.turns(s, own, status, turn)
-  if not require('mascon.graph.launch').mode() then
+  if not require('mascon.graph.recording').mode() then
     local k = 0
     while status == M.RUNS and k < s.maxiter do
       own, status = turn(own, k + 1)

@@ -87,7 +87,7 @@ function M.eigsh(A, opts)
   local function random_vector()
     fresh = fresh + 1
     -- a recording follows what is drawn, but these numbers are constants of the method
-    return require('mascon.graph.launch').quietly(function() return tensor.moved(draw({ n }, { key = 0, stream = fresh }):to(dtype), device, 2) end)
+    return require('mascon.graph.recording').quietly(function() return tensor.moved(draw({ n }, { key = 0, stream = fresh }):to(dtype), device, 2) end)
   end
   local V, H = tensor.empty('eigsh', { most + 1, n }, dtype, 3, device):fill_(0), {}
   for i = 1, most do H[i] = {} end

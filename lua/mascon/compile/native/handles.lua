@@ -1,7 +1,7 @@
 -- handles.lua - compilers, compiled code and the folder of the cache, as plain Lua values.
 --
 -- Holds the handles of running compilers (killed with their folder by the C release) and of opened code. With
--- launch.lua the only place of the compiler that touches the FFI.
+-- steps.lua the only place of the compiler that touches the FFI.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'

@@ -4,7 +4,7 @@
 -- mc.open.
 local M = {}
 
-for _, name in ipairs { 'dataset', 'loader', 'images' } do
+for _, name in ipairs { 'dataset', 'loader', 'images', 'png' } do
   for k, v in pairs(require('mascon.nn.data.' .. name)) do
     if type(v) == 'function' and k ~= 'is_dataset' and k ~= 'batch_of' then M[k] = v end
   end

@@ -24,6 +24,7 @@ local meta = { __index = Step }
 local OPTS = {
   optimizer = { nil, 'table' }, clip = { nil, 'number > 0' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
   accumulate = { 1, 'integer >= 1' }, compile = { true, 'bool' }, key = { 0, 'any' },
+  norm = { true, 'bool' },
 }
 
 -- ---------------------------------------------------------------- groups
@@ -116,7 +117,8 @@ end
 --- New parameters, states and averages from gradients.
 local function update(self, params, states, ema, g, count)
   local norm
-  if self.options.clip then g, norm = optim.clip_norm(g, self.options.clip) else norm = optim.global_norm(g) end
+  if self.options.clip then g, norm = optim.clip_norm(g, self.options.clip)
+  else norm = self.options.norm and optim.global_norm(g) or op.from_table(0) end
   local new, after = {}, {}
   for i, group in ipairs(self.groups) do
     local fresh, state = group[1].update(part(params, group[2]), part(g, group[2]), states[i])
@@ -164,7 +166,8 @@ end
 --- A step of training as an object that is called with a batch: loss, gradient, clipping, optimiser, compiled into one.
 ---
 --- Calling it, step(batch), changes the parameters and buffers of the network and returns the loss, as a number, and a
---- table { norm = of the gradient before clipping, step = its number, updated = whether parameters changed }. If the
+--- table { norm = of the gradient before clipping (0 where it is not computed), step = its number, updated = whether
+--- parameters changed }. If the
 --- loss or
 --- the norm is not finite, nothing changes and the table has finite = false.
 --- Dropout draws from the key folded with the number of the step.
@@ -177,7 +180,8 @@ end
 ---   ema:
 ---   decay of running averages of the parameters, min(ema, (1 + t) / (10 + t)) · accumulate: batches in one step (1):
 ---   the
----   mean over all, by their weights · compile (true) · key (0): of random numbers
+---   mean over all, by their weights · compile (true) · key (0): of random numbers · norm (true): compute the norm
+---   without clip
 ---@return mascon.Step
 --- Errors: a loss that is no number, groups that match nothing, no parameters.
 ---     local net = mc.nn.Linear(1, 1)
