@@ -18,8 +18,8 @@ local error = check.error
 local M = {}
 
 local OPTS = {
-  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' },
-    end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
+  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer >= 0' },
+    end_frame = { -1, 'integer >= -1' }, phi_ranges = { nil, 'table' },
   diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' },
     q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
   dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
@@ -343,6 +343,9 @@ local function of_npz(path, o)
   local kept, names = {}, {}
   for i, k in ipairs(chosen) do kept[i], names[i] = phi[k], ('%s: matrix %d'):format(path, k) end
   q = q and (mc.is_tensor(q) and q:to('f64'):reshape(-1)[1]:item() or q)
+  if q and o.q and o.strict_q and math.abs(o.q - q) > 1e-6 * q then
+    error(('xpcs: %s holds q = %g 1/A and %g is asked for; strict_q = true refuses this'):format(path, q, o.q), 4)
+  end
   if q and o.q and math.abs(o.q - q) > 1e-6 * q then table.insert(warnings,
     ('the file says q = %g 1/A and %g is asked for; %g is used'):format(q, o.q, o.q)) end
   q = o.q or q
