@@ -32,8 +32,9 @@ int mci_place_find(mci_place *place, char *tried, size_t tried_bytes);
  * any other start. */
 int mci_serve(int argc, char **argv, const mci_place *place);
 
-/* chunks.c: load, loadstring, loadfile, dofile and require give chunks with plain loops over next(). */
-void mci_chunks_install(lua_State *L);
+/* chunks.c: load, loadstring, loadfile, dofile and require give chunks with plain loops over next(); modules of
+ * the library see base functions that no global replaces. */
+void mci_chunks_install(lua_State *L, const mci_place *place);
 
 /* interrupt.c: SIGINT, SIGTERM, SIGHUP and SIGPIPE become Lua errors. */
 void mci_interrupt_install(lua_State *L);
