@@ -295,7 +295,8 @@ MC_INLINE double mck_beta_normal_f64(double a, double b, mck_pair u0, mck_pair u
     return upper ? 0.5 * mck_erfc_f64(side) - rest : 0.5 * mck_erfc_f64(-side) + rest;
 }
 
-#define MCK_BETA_FAR 1e32 /* one parameter at least this, the other at most MCK_BETA_LARGE: error a^3 / b^2 */
+/* one parameter at least this, the other at most MCK_BETA_LARGE: error a^3 / b^2 */
+#define MCK_BETA_FAR 1e32
 
 /* The limit for b beyond all measure: the incomplete gamma function of a at t = -b log(1 - x)
  * (DLMF 8.17.2 with (1 - x)^b = e^-t). What the rounding of t moves is added by the density. */

@@ -164,6 +164,14 @@ static int loaded(lua_State *L)
     return lua_gettop(L);
 }
 
+/* The searcher of Lua modules: bytecode of the build, else what was there. */
+static int searched(lua_State *L)
+{
+    if (lua_type(L, 1) == LUA_TSTRING && mci_bundle_load(L, lua_tostring(L, 1)))
+        return 1;
+    return loaded(L);
+}
+
 static int chunks_dofile(lua_State *L)
 {
     const char *path = luaL_optstring(L, 1, NULL);
@@ -234,7 +242,7 @@ void mci_chunks_install(lua_State *L)
     lua_getglobal(L, "package");
     lua_getfield(L, -1, "loaders");
     lua_rawgeti(L, -1, 2);
-    lua_pushcclosure(L, loaded, 1);
+    lua_pushcclosure(L, searched, 1);
     lua_rawseti(L, -2, 2);
     lua_settop(L, 0);
 }

@@ -41,7 +41,7 @@ end
 
 --- Parts of a module that are modules themselves: they load when touched, with checks in front of their functions.
 ---@param t table the module
----@param space string as messages name it, such as 'xpcs'
+---@param space string as messages name it
 ---@param parts table name = file
 ---@return table t
 function M.parts(t, space, parts)
