@@ -142,6 +142,7 @@ LIBS.openblas := -lopenblas
 LIBS.gomp := -fopenmp
 LIBS.zlib := -lz
 LIBS.libedit := -ledit
+LIBS.cuda := -ldl
 LIBS.opencl := -lOpenCL
 LIBS.rsvg = $(shell pkg-config --libs librsvg-2.0 2>/dev/null || echo -lrsvg-2)
 INC.rsvg = $(shell pkg-config --cflags librsvg-2.0 2>/dev/null)
@@ -200,10 +201,15 @@ test: deps
 	@JOBS=$(JOBS) tests/run.sh $(B)
 endif
 
-# make test-device  every row of the op table on a device, beside the CPU (DEVICE=opencl:0, cuda:0)
+# make test-device  every row of the op table on a device, beside the CPU (DEVICE=opencl:0, cuda:0; standin: the binding of CUDA without a card)
 .PHONY: test-device
+STANDIN := LD_LIBRARY_PATH=$(abspath $(B))/standin STANDIN_CACHE=$(abspath $(B))/standin/cache MASCON_TEST_DEVICE=cuda:0
 test-device: all
+ifeq ($(DEVICE),standin)
+	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null; $(STANDIN) $(B)/mascon tests/run.lua device_
+else
 	@POCL_CACHE_DIR=$(abspath $(B))/pocl MASCON_TEST_DEVICE=$(or $(DEVICE),opencl:0) $(B)/mascon tests/run.lua device_
+endif
 
 # The C tests: tests/c/build.sh makes their rules from what the tests say about themselves.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -245,12 +251,13 @@ check: deps
 floors: all
 	@$(LUAJIT) tests/lint/draw.lua
 
-# make lint      luacheck, cppcheck, room arrows, shape of files
+# make lint      luacheck, cppcheck, room arrows, words with one meaning, shape of files
 DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev
 lint: all
 	@bad=0; \
 	luacheck -q lua runtime scripts tests bench || bad=1; \
 	$(LUAJIT) tests/lint/rooms.lua || bad=1; \
+	$(LUAJIT) tests/lint/words.lua || bad=1; \
 	$(LUAJIT) tests/lint/shape.lua || bad=1; \
 	if command -v cppcheck >/dev/null; then cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr -j$(JOBS) \
 	  -D__GNUC__=12 -DMC_ISA=v3 $(INC) --suppress=missingIncludeSystem --suppressions-list=tests/lint/cppcheck.txt --error-exitcode=1 \
@@ -261,9 +268,11 @@ lint: all
 debug:
 	@$(MAKE) --no-print-directory MODE=debug all
 
-# make cuda      the CUDA plug-in
-cuda:
-	@echo "mascon: there is no CUDA back end in this tree; tensors live on the CPU"; exit 1
+# make cuda      every device program through NVRTC for each capability of ARCHS (half an hour; what was done is not done again)
+ARCHS ?= 75 80 86 89 90 100 120
+cuda: all
+	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null && STANDIN_KEEP=1 $(STANDIN) $(B)/mascon tests/run.lua device_matrix >/dev/null
+	@$(B)/mascon tests/cuda.lua $(B)/standin/cache --jobs $(JOBS) --archs "$(ARCHS)"
 
 # make fuzz      fuzzes each file parser for SECONDS (default 60) with clang
 fuzz: all
@@ -285,6 +294,13 @@ bench: all
 	@$(MAKE) --no-print-directory $(B)/bench/liblimits.so
 	@$(B)/mascon bench/run.lua $(FILTER) --save $(B)/bench/rows.jsonl $(if $(BASE),--compare $(BASE))
 	@$(if $(FILTER),,cp $(B)/bench/rows.jsonl bench/stored/last.jsonl)
+
+# make bench-report  small benchmarks beside bench/stored/ci.jsonl, for CI: 15 s, never fails on time (STORE=1 stores them anew, on an idle machine)
+.PHONY: bench-report
+bench-report: all
+	@$(MAKE) --no-print-directory $(B)/bench/liblimits.so
+	@$(B)/mascon bench/run.lua --family small,reduce,order --least 0.02 --within 12 --save $(B)/bench/ci.jsonl --report bench/stored/ci.jsonl
+	@$(if $(STORE),cp $(B)/bench/ci.jsonl bench/stored/ci.jsonl)
 
 # make bench-peers  the same work through NumPy, PyTorch, JAX, Tensorpac, gPAC in one run; writes bench/RESULTS.md (PEERS=folder of their venv)
 PEERS ?= $(B)/peers

@@ -330,15 +330,17 @@ typedef struct mc_reduction {
 } mc_reduction;
 /* Makes it an op: operands of these dtypes and of one shape, reduced along their last axis. Its
  * number, or -1 with the error set; code and op stay until the process ends. */
-MC_API int mc_kernel_row(const char *name, const mc_reduction *r, int nin, const int8_t *in,
-                         int nout, const int8_t *out);
+MC_API int mc_reduction_row(const char *name, const mc_reduction *r, int nin, const int8_t *in,
+                            int nout, const int8_t *out);
 /* A user's function over [first, last); called for pieces of [0, n) of `grain` elements. shape[k]:
  * sizes of input k. */
 typedef void (*mc_range_kernel)(int64_t first, int64_t last, void *const *out,
               const void *const *in, const int64_t *const *shape, const double *values);
-MC_API int mc_kernel_range(mc_range_kernel fn, int64_t n, int64_t grain, int nin,
-                           mc_tensor *const *in, int nout, mc_tensor *const *out,
-                           const double *values);
+/* Makes it an op: operands are inputs of these dtypes, then numbers, then tensors in whose shapes
+ * the results come (none, one, one for each). Parameters: axes of the first input, n (-1: elements
+ * of the first result); axes before those are copies of one another. As mc_reduction_row. */
+MC_API int mc_range_row(const char *name, mc_range_kernel fn, int64_t grain, int nin,
+                        const int8_t *in, int nvalues, int nout, const int8_t *out);
 typedef struct mc_compiler mc_compiler;
 /* Starts argv (NULL at its end) with its output in folder/log; killed after `seconds`. Owns:
  * mc_compiler_free, which kills it if need be and removes the folder with its files, as the end of

@@ -81,6 +81,65 @@ MC_INLINE float mck_from_bits_f32(uint32_t u)
 }
 #define MCD_HIGH(a, b) mul_hi((ulong)(a), (ulong)(b))
 
+#elif defined(MCD_HOST) /* C on the processor, one lane after the other: tests/standin */
+
+struct mcd_lane {
+    int lane, lanes;
+    int64_t group[3];
+    void (*barrier)(int line);
+};
+extern struct mcd_lane *mcd_lane;
+#define MC_INLINE static inline
+#define MC_NOINLINE __attribute__((noinline))
+#define KERNEL void
+#define GLOBAL
+#define GROUP
+#define MC_MAKE(type) (type)
+#define MC_TABLE static const
+#define MC_TABLE_LOCAL static const
+#define MC_TABLE_AT const
+#define MCD_GROUP_MEMORY static __attribute__((section("mcd_group")))
+#define BARRIER mcd_lane->barrier(__LINE__)
+#define LANE (mcd_lane->lane)
+#define LANES (mcd_lane->lanes)
+#define GROUP_AT(axis) (mcd_lane->group[axis])
+#define GLOBAL_LANE (mcd_lane->group[0] * LANES + LANE)
+#define ATOMIC_MIN(p, v) mcd_atomic_min((p), (v))
+#define ATOMIC_MAX(p, v) mcd_atomic_max((p), (v))
+MC_INLINE void mcd_atomic_min(uint32_t *p, uint32_t v)
+{
+    *p = v < *p ? v : *p;
+}
+MC_INLINE void mcd_atomic_max(uint32_t *p, uint32_t v)
+{
+    *p = v > *p ? v : *p;
+}
+MC_INLINE uint64_t mck_bits_f64(double x)
+{
+    uint64_t u;
+    __builtin_memcpy(&u, &x, sizeof u);
+    return u;
+}
+MC_INLINE double mck_from_bits_f64(uint64_t u)
+{
+    double x;
+    __builtin_memcpy(&x, &u, sizeof x);
+    return x;
+}
+MC_INLINE uint32_t mck_bits_f32(float x)
+{
+    uint32_t u;
+    __builtin_memcpy(&u, &x, sizeof u);
+    return u;
+}
+MC_INLINE float mck_from_bits_f32(uint32_t u)
+{
+    float x;
+    __builtin_memcpy(&x, &u, sizeof x);
+    return x;
+}
+#define MCD_HIGH(a, b) ((uint64_t)(((unsigned __int128)(a) * (b)) >> 64))
+
 #else /* CUDA C++ */
 
 typedef signed char int8_t;
@@ -93,7 +152,7 @@ typedef long long int64_t;
 typedef unsigned long long uint64_t;
 #define MC_INLINE static __device__ __forceinline__
 #define MC_NOINLINE __device__ __noinline__
-#define KERNEL extern "C" __global__ void
+#define KERNEL extern "C" __global__ void __launch_bounds__(256)
 #define GLOBAL
 #define GROUP
 #define MC_MAKE(type) type

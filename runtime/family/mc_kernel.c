@@ -1,5 +1,5 @@
-/* mc_kernel.c - drivers of a user's own reductions and range kernels, generated as C and compiled
- * at run time.
+/* mc_kernel.c - a user's own reductions and plain C, generated as C and compiled at run time, as
+ * ops.
  *
  * A reduction is cut into chunks of fixed length and its states are joined in a fixed tree, a
  * range into tasks of a given grain: nothing depends on the number of threads. Operands come
@@ -11,7 +11,9 @@
 
 #define CHUNK 16384
 #define STATE 1024
-#define MOST 8 /* inputs, outputs */
+#define MOST 8 /* inputs, outputs of a reduction */
+#define MOST_RANGE 16 /* of plain C */
+#define MOST_VALUES 128
 
 typedef struct reduction {
     const mc_reduction *r;
@@ -58,15 +60,6 @@ static void chunks(void *arg, int64_t begin, int64_t end, int worker)
         int64_t first = k % j->chunks * CHUNK;
         part(j, k / j->chunks, first, first + CHUNK < j->n ? CHUNK : j->n - first, j->states + k * j->r->bytes);
     }
-}
-
-/* Whether one of the tensors has no elements for the CPU, with the error. */
-static int elsewhere(int n, mc_tensor *const *t)
-{
-    int rc = MC_OK;
-    for (int i = 0; i < n && !rc; i++)
-        rc = mci_check_live("kernel", t[i]);
-    return rc;
 }
 
 static int reduce(const mc_reduction *r, int64_t m, int64_t n, int nin, const mc_tensor *const *in,
@@ -148,8 +141,8 @@ static int run_row(const mc_call *c)
     return rc;
 }
 
-int mc_kernel_row(const char *name, const mc_reduction *r, int nin, const int8_t *in, int nout,
-                  const int8_t *out)
+int mc_reduction_row(const char *name, const mc_reduction *r, int nin, const int8_t *in, int nout,
+                     const int8_t *out)
 {
     int8_t compute[MC_NDTYPE];
     if (nin < 1 || nin > MOST || nout < 1 || nout > MOST || r->bytes > STATE) {
@@ -170,36 +163,145 @@ int mc_kernel_row(const char *name, const mc_reduction *r, int nin, const int8_t
     return id;
 }
 
-typedef struct range {
+/* ---- plain C as an op ---- */
+
+/* Operands: inputs; values, one number each; shapes of results (none: all are like the first input;
+ * one for all; one each), of which only headers are read. Any number of leading axes are copies of
+ * one another: all operands have them. i[0]: axes of the first input without those; i[1]: how many
+ * indices there are for each, -1: elements of the first result. */
+typedef struct range_row {
+    mc_plugin_row row; /* first: what an op leads to */
     mc_range_kernel fn;
-    int64_t n, grain;
-    int nin, nout;
-    void *out[16];
-    const void *in[16];
-    const int64_t *shape[16];
+    int64_t grain;
+    int nin, nvalues, nout;
+    int8_t in[MOST_RANGE], out[MOST_RANGE];
+    char name[];
+} range_row;
+
+static const range_row *range_of(const mc_call *c)
+{
+    return (const range_row *)(const void *)mci_added_row(c->row);
+}
+
+static int infer_range(const mc_call *c)
+{
+    const range_row *u = range_of(c);
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    const int named = u->nin + u->nvalues, shapes = c->nin - named;
+    const mc_tensor *first = c->in[0];
+    const int lead = (int)(first->ndim - c->params->i[0]);
+    if (lead < 0 || (shapes != 0 && shapes != 1 && shapes != c->nout) || c->nout != u->nout)
+        return mci_error(MC_EINTERNAL, "%s: %d operands and %d results", c->name, c->nin, c->nout);
+    for (int k = 0; k < c->nin; k++) {
+        const mc_tensor *t = c->in[k];
+        int fits = t->ndim >= lead && (k >= u->nin || t->dtype == u->in[k]);
+        for (int i = 0; fits && i < lead; i++) fits = t->shape[i] == first->shape[i];
+        if (!fits || (k >= u->nin && k < named && t->ndim != lead))
+            return mci_error(MC_ESHAPE, "%s: operand %d is %s beside %s", c->name, k + 1,
+                             mci_tensor_text(s1, sizeof s1, t),
+                             mci_tensor_text(s2, sizeof s2, first));
+    }
+    int rc = MC_OK;
+    for (int k = 0; k < c->nout && !rc; k++) {
+        const mc_tensor *like = shapes ? c->in[named + (shapes > 1 ? k : 0)] : first;
+        rc = mci_added_shape(c, k, u->out[k], like->ndim, like->shape);
+    }
+    return rc;
+}
+
+typedef struct range {
+    const range_row *u;
+    int64_t n, pieces; /* indices of a copy, its pieces */
+    int lead;
+    const mc_tensor *const *in;
+    mc_tensor *const *out;
     const double *values;
 } range;
 
-static void pieces(void *arg, int64_t begin, int64_t end, int worker)
+static void run_pieces(void *arg, int64_t begin, int64_t end, int worker)
 {
     const range *j = arg;
+    const range_row *u = j->u;
     (void)worker;
-    int64_t last = end * j->grain < j->n ? end * j->grain : j->n;
-    j->fn(begin * j->grain, last, j->out, j->in, j->shape, j->values);
+    for (int64_t at = begin; at < end; at++) {
+        const int64_t copy = at / j->pieces, lo = at % j->pieces * u->grain;
+        const int64_t hi = lo + u->grain < j->n ? lo + u->grain : j->n;
+        const void *in[MOST_RANGE];
+        void *out[MOST_RANGE];
+        const int64_t *shape[MOST_RANGE];
+        for (int k = 0; k < u->nin; k++) {
+            const mc_tensor *t = j->in[k];
+            shape[k] = t->shape + j->lead;
+            in[k] = (const char *)t->data +
+                    copy * mci_numel(t->ndim - j->lead, shape[k]) * MCI_SIZE(t->dtype);
+        }
+        for (int k = 0; k < u->nout; k++) {
+            const mc_tensor *t = j->out[k];
+            out[k] = (char *)t->data + copy * mci_numel(t->ndim - j->lead, t->shape + j->lead) *
+                                           MCI_SIZE(t->dtype);
+        }
+        u->fn(lo, hi, out, in, shape, j->values + copy * u->nvalues);
+    }
 }
 
-int mc_kernel_range(mc_range_kernel fn, int64_t n, int64_t grain, int nin, mc_tensor *const *in, int nout, mc_tensor *const *out, const double *values)
+static int run_range(const mc_call *c)
 {
-    range j = {.fn = fn, .n = n, .grain = grain, .nin = nin, .nout = nout, .values = values};
-    if (nin > 16 || nout > 16 || grain < 1)
-        return mci_error(MC_EINVAL, "kernel: at most 16 inputs and 16 outputs, and a grain of at least 1");
-    if (elsewhere(nin, in) || elsewhere(nout, out))
-        return mc_errstatus();
-    for (int i = 0; i < nin; i++) {
-        j.in[i] = in[i]->data;
-        j.shape[i] = in[i]->shape;
+    const range_row *u = range_of(c);
+    const mc_tensor *first = c->in[0], *use[MOST_RANGE];
+    mc_tensor tmp[MOST_RANGE];
+    const int lead = (int)(first->ndim - c->params->i[0]);
+    const int64_t copies = mci_numel(lead, first->shape), given = c->params->i[1];
+    range j = { .u = u, .lead = lead, .in = use, .out = c->out };
+    int made = 0, rc = MC_OK;
+    int64_t bytes;
+    if (copies == 0) return MC_OK;
+    j.n = given >= 0 ? given : mci_numel(c->out[0]->ndim - lead, c->out[0]->shape + lead);
+    if (j.n == 0) return MC_OK;
+    j.pieces = (j.n + u->grain - 1) / u->grain;
+    if (mci_size_mul(copies * (u->nvalues + 1), 8, &bytes)) return mc_errstatus();
+    double *values = mci_alloc((size_t)bytes);
+    if (!values) return mc_errstatus();
+    for (int64_t at = 0; at < copies; at++)
+        for (int k = 0; k < u->nvalues; k++)
+            mci_gather(c->in[u->nin + k], at, 1, MC_F64, values + at * u->nvalues + k);
+    j.values = values;
+    for (int k = 0; k < u->nin && !rc; k++) {
+        use[k] = c->in[k];
+        if (mci_contiguous(c->in[k])) continue;
+        rc = mci_materialize(&tmp[made], c->in[k], c->in[k]->dtype);
+        use[k] = &tmp[made];
+        made += rc == MC_OK;
     }
-    for (int i = 0; i < nout; i++)
-        j.out[i] = out[i]->data;
-    return n > 0 ? mci_parallel((n + grain - 1) / grain, pieces, &j) : MC_OK;
+    if (!rc) rc = mci_parallel(copies * j.pieces, run_pieces, &j);
+    for (int k = 0; k < made; k++) mc_drop(&tmp[k]);
+    mci_free(values);
+    return rc;
+}
+
+int mc_range_row(const char *name, mc_range_kernel fn, int64_t grain, int nin, const int8_t *in,
+                 int nvalues, int nout, const int8_t *out)
+{
+    int8_t compute[MC_NDTYPE];
+    if (nin < 1 || nin > MOST_RANGE || nout < 1 || nout > MOST_RANGE || nvalues > MOST_VALUES ||
+        grain < 1) {
+        mci_error(MC_EINVAL,
+                  "%s: at most %d inputs, %d outputs and %d values, and a grain of at least 1", name,
+                  MOST_RANGE, MOST_RANGE, MOST_VALUES);
+        return -1;
+    }
+    range_row *u = mci_calloc(1, sizeof *u + strlen(name) + 1);
+    if (!u) return -1;
+    strcpy(u->name, name);
+    u->row = (mc_plugin_row){ u->name, infer_range, run_range };
+    u->fn = fn;
+    u->grain = grain;
+    u->nin = nin;
+    u->nvalues = nvalues;
+    u->nout = nout;
+    memcpy(u->in, in, (size_t)nin);
+    memcpy(u->out, out, (size_t)nout);
+    for (int i = 0; i < MC_NDTYPE; i++) compute[i] = (int8_t)i;
+    int id = mci_added_new(&u->row, 255, nout, MCI_PROMOTE_NUMERIC, compute);
+    if (id < 0) mci_free(u);
+    return id;
 }

@@ -178,6 +178,81 @@ describe('a kernel of plain C', function()
     near(mc.ones({ 50 }, { dtype = 'f32' }) * 9, rows(mc.ones({ 9, 50 }, { dtype = 'f32' }).T), 9)
   end)
 
+  local function difference(t) return (t['2:'] - t['1:-2']) end
+  local SCALE = { name = 'scale', inputs = { 'x f64' }, outputs = { 'y f64' }, values = { 'k' },
+    doc = 'k times the\nsquare.', c = 'for (int64_t i = first; i < last; i++)\n    y[i] = k * x[i] * x[i];',
+    vjp = function(g, _, x, k) return g * x * 2 * k, mc.sum(g * mc.square(x)) end }
+
+  it_native('takes part in compiled functions, with numbers that change', function()
+    local diff, x = mc.kernel(DIFF), mc.randn { 40, seed = 2 }
+    local f = mc.compile(function(t, k) return diff(t + 1, k) * 3 end)
+    for k = 1, 4 do exact(difference(x + 1) * k * 3, f(x, k)) end
+    exact(difference(x['1:9'] + 1) * 2 * 3, f(x['1:9'], 2)) -- another size
+    exact(difference(x:flip() + 1) * 2 * 3, f(x['::-1'], 2))
+  end)
+
+  it_native('takes part in maps: leading axes are copies', function()
+    local diff, x, k = mc.kernel(DIFF), mc.randn { 3, 4, 7, seed = 3 }, mc.tensor { 1, 2, 3 }
+    local want = (x[{ {}, {}, { 2, 7 } }] - x[{ {}, {}, { 1, 6 } }])
+    local one = function(t) return diff(t, 1) end
+    exact(want, mc.vmap(mc.vmap(one))(x))
+    exact(want:permute_dims(2, 1, 3), mc.vmap(mc.vmap(one), { in_axes = 2 })(x))
+    exact(want[{ {}, 1, {} }] * k:reshape(3, 1), mc.vmap(diff)(x[{ {}, 1, {} }], k))
+    exact(want[{ 1, 1, {} }] * k:reshape(3, 1), mc.vmap(diff, { in_axes = { false, 1 } })(x[{ 1, 1, {} }], k))
+    local many = mc.compile(mc.vmap(one))
+    for _ = 1, 3 do exact(want[{ 2, {}, {} }], many(x[2])) end
+    assert.equal('{0, 6}', tostring(mc.vmap(one)(mc.zeros { 0, 7 }).shape))
+    refuses('kernel diff: size 1 of a shape is -1; give up to 8 whole numbers', function() one(mc.zeros { 0 }) end)
+  end)
+
+  it_native('has the derivative that it is given', function()
+    local scale, x = mc.kernel(SCALE), mc.randn { 5, seed = 4 }
+    local function plain(t, k) return t * t * k end
+    local function loss(f) return function(t, k) return mc.sum(mc.sin(f(t, k))) end end
+    local function of(f, i) return mc.grad(loss(f), { argnums = i })(x, mc.tensor(3)) end
+    for i = 1, 2 do near(of(plain, i), of(scale, i), 100, 50) end
+    local rows = mc.randn { 3, 5, seed = 5 }
+    local function each(f) return mc.vmap(mc.grad(function(t) return mc.sum(f(t, 2)) end))(rows) end
+    near(each(plain), each(scale), 100, 50)
+    refuses('kernel diff has no derivative: it is C of your own; give its derivative as vjp', function()
+      mc.grad(function(t) return mc.sum(mc.kernel(DIFF)(t, 1)) end)(x)
+    end)
+    refuses('kernel k: vjp belongs to plain C', function()
+      mc.kernel { name = 'k', inputs = { 'x' }, body = 'x', vjp = print }
+    end)
+  end)
+
+  it_native('gives several results of their own shapes, and runs where its operands are', function()
+    local fold = mc.kernel { name = 'fold', inputs = { 'x f64', 'w f32' }, outputs = { 'twice f64', 'count i64' },
+      range = function() return 1 end, shape = function(x) return { { 2, x.shape[1] }, { 1 } } end, c = [=[
+        for (int64_t i = 0; i < 2 * x_shape[0]; i++)
+            twice[i] = x[i % x_shape[0]] * w[0];
+        count[0] = x_shape[0];]=] }
+    local x, w = mc.tensor { 1, 2, 3 }, mc.tensor({ 2 }, { dtype = 'f32' })
+    for _, device in ipairs { 'cpu', 'ref' } do
+      local twice, count = fold(x:to(device), w:to(device))
+      assert.equal(device == 'cpu' and 'cpu' or 'ref:0', twice.device)
+      exact(mc.tensor { { 2, 4, 6 }, { 2, 4, 6 } }, twice:to 'cpu')
+      exact(mc.tensor({ 3 }, { dtype = 'i64' }), count:to 'cpu')
+    end
+    local here, there = mc.kernel(DIFF), mc.compile(function(t) return mc.kernel(DIFF)(t, 2) + 1 end)
+    for _ = 1, 3 do exact(here(x, 2) + 1, there(x:to 'ref'):to 'cpu') end
+  end)
+
+  it_native('is one op for equal texts, the same for any threads, and described by help', function()
+    local op = require 'mascon.core.op'
+    local x, count = mc.randn { 200000, seed = 6 }, 0
+    local want, before = mc.kernel(DIFF)(x, 2), mc.get_num_threads()
+    for n = 1, 3, 2 do
+      mc.set_num_threads(n)
+      exact(want, mc.kernel(DIFF)(x, 2))
+    end
+    mc.set_num_threads(before)
+    for name in pairs(op.rows) do if name:find '^kernel diff' then count = count + 1 end end
+    assert.equal(1, count)
+    assert.equal('scale(x, k)\n  k times the\n  square.\n  plain C; outputs: y f64\n', mc.help.show(mc.kernel(SCALE)))
+  end)
+
   it_native('names the line of a mistake, and operands that do not fit', function()
     refuses('kernel oops: line 2: error: ', function()
       mc.kernel { name = 'oops', inputs = { 'x f64' }, outputs = { 'y f64' }, c = '// first\ny[first] = xx[first];' }(mc.ones { 3 })

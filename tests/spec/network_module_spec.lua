@@ -193,6 +193,13 @@ describe('a module as a function of its parameters', function()
     assert.equal(2, again['1.num_batches_tracked']:item())
     bn(x)
     assert.is_true(mc.array_equal(bn[1].running_mean, buffers['1.running_mean']))
+    local w = mc.ones { 3, dtype = 'f32' }:requires_grad()
+    mc.sum(bn(x * w) ^ 3):backward()
+    collectgarbage() -- handles that are gone end the tape
+    collectgarbage()
+    w:requires_grad(false)
+    assert.equal(2, bn[1].num_batches_tracked:item())
+    assert(mc.any(mc.ne(bn[1].running_var, buffers['1.running_var'])))
     says('changes in a traced call', function() return mc.grad(function(t) return mc.sum(bn(t)) end)(x) end)
   end)
 

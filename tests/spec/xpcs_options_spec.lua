@@ -142,6 +142,133 @@ describe('sigma and mask per point', function()
   end)
 end)
 
+describe('data read by strips and by blocks', function()
+  local s, half, o, n
+  setup(function()
+    assert(mc.file.make_folder(folder))
+    n = 150
+    local sigma
+    s, sigma = uneven(n, { -30, 20, 75 }, 7)
+    local groups, wrong = {}, s.c2:copy()
+    wrong[{ 2, 20, 90 }], wrong[{ 2, 90, 20 }] = 0 / 0, 0 / 0
+    s.c2 = wrong
+    for f = 1, 3 do groups[('c2_%05d'):format(f)] = f == 2 and mc.tril(s.c2[f]) or mc.triu(s.c2[f]) end
+    half = saved('half.h5', { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.012 },
+      dynamic_v_list_dim1 = mc.tensor(s.phi) }, twotime = { processed_bins = mc.arange(1, 3),
+      correlation_map = groups } } })
+    local mask = mc.ones { 3, n, n }
+    mask[{ 1, { 5, 9 } }], mask[{ 3, { 70, 80 }, { 100, 140 } }] = 0, 0
+    local uneven_ = mc.triu(sigma, 1) + mc.tril(sigma, -1) * 1.5
+    o = { q = 0.012, dt = 0.5, mask = saved('m.npy', mask), exclude_first = false,
+      sigma = saved('u.h5', { one = { er = uneven_ } }) .. ':one/er' }
+  end)
+  teardown(function()
+    os.execute("rm -rf '" .. folder .. "'")
+    s = nil
+  end)
+
+  local function with(more)
+    local t = {}
+    for k, v in pairs(o) do t[k] = v end
+    for k, v in pairs(more) do t[k] = v end
+    return t
+  end
+
+  local function same(a, b, what)
+    assert.is_true(mc.array_equal(mc.where(mc.isnan(a), -7, a), mc.where(mc.isnan(b), -7, b)), what)
+  end
+
+  it('have the bits of data in memory, with sigma and masks per point', function()
+    local whole = xpcs.open(half, with {})
+    assert.equal(3 * n * (n - 1) / 2 - whole.masked, whole.points)
+    assert.is_true(whole.masked > 1000)
+    local flat = npz('full.npz', s, { t1 = s.t - 0.5 })
+    local room = xpcs.source.least(n, 3)
+    local squares = xpcs.source.SQUARES
+    xpcs.source.SQUARES = 1e6
+    local strips = xpcs.open(half, with { strip = 5000 })
+    xpcs.source.SQUARES = squares
+    local ways = {
+      strips = strips,
+      file = xpcs.open(half, with { pack = folder .. '/pack.h5', block_values = 20000, strip = 7000 }),
+      again = xpcs.open(half, with { pack = folder .. '/pack.h5', block_values = 20000, strip = 900 }),
+      npz = xpcs.open(flat, with { pack = folder .. '/pack2.h5', block_values = 1 }),
+      small = xpcs.open(half, with { max_memory = room + 2 ^ 20, pack_default = folder .. '/pack3.h5' }),
+    }
+    assert.is_true(ways.strips.packed ~= nil and ways.file.packed == nil and #ways.file.store_blocks > 3)
+    local fit = { scaling = 'averaged', initial = START, contrast = { 0.3, 0.3, 0.3 }, offset = { 1, 1, 1 } }
+    local a = xpcs.fit(whole, fit)
+    assert.is_true(math.abs(a.reduced_chi2 - 1) < 0.3)
+    for name, d in pairs(ways) do
+      assert.same({ whole.points, whole.masked, whole.sigma }, { d.points, d.masked, d.sigma }, name)
+      local told = table.concat(d.warnings, '\n')
+      for _, w in ipairs(whole.warnings) do assert.is_truthy(told:find(w, 1, true), told) end
+      local b = xpcs.fit(d, fit)
+      for k, v in ipairs(a.point.x) do assert.is_true(v == b.point.x[k], name) end
+      assert.is_true(a.chi2 == b.chi2, name)
+      for f = 1, 3 do
+        local q = d.quality[f]
+        for _, key in ipairs { 'good', 'missing', 'least', 'most' } do
+          assert.equal(whole.quality[f][key], q[key], name .. ' ' .. key)
+        end
+        local strip, spread = d:strip(f, 1), d:spread(f, 1)
+        same(whole:strip(f, 1), strip, name)
+        assert.is_true(mc.allclose(whole:spread(f, 1), spread, { rtol = 1e-14, atol = 0 }) or mc.any(mc.isinf(
+          whole:spread(f, 1))), name)
+        same(whole:matrix(f), d:matrix(f), name)
+        same(whole:thin(f, 7), d:thin(f, 7), name)
+        local rows, factor = d:rows(f, 1)
+        local rows_, factor_ = whole:rows(f, 1)
+        same(rows_, rows, name)
+        local there = mc.isfinite(rows)
+        assert.is_true(mc.allclose(factor_[there], factor[there], { rtol = 1e-14, atol = 0 }), name)
+      end
+      -- columns written out, as a nearly degenerate fit needs them
+      local p = { physics = { 2000, -0.2, 100 }, contrast = { 0.3, 0.25, 0.3 }, offset = { 1, 1.1, 1 }, sigma = d.sigma,
+        kd = a.kd, ks = a.ks, t = d.t, loss = 'linear', f_scale = 1 }
+      local x, y = xpcs.pass.run(d, p, 'each'), xpcs.dense.sums(d, p, 'each')
+      for k = 1, #x do near(y[k], x[k], 1e-9 * math.abs(y[k]) + 1e-12 * math.abs(y[1]), name .. ' sum ' .. k) end
+    end
+    -- another mask is another packed file
+    local more = with { pack = folder .. '/pack.h5', block_values = 20000 }
+    more.mask = nil
+    local other = xpcs.open(half, more)
+    assert.is_truthy(table.concat(other.warnings, '\n'):find('it is made again', 1, true))
+    for _, d in pairs(ways) do if d.store then d.store:close() end end
+    other.store:close()
+  end)
+
+  it('write the same arrays of results', function()
+    local d = xpcs.open(half, with { pack = folder .. '/pack4.h5', block_values = 20000 })
+    local whole = xpcs.open(half, with {})
+    local fit = { scaling = 'averaged', initial = START, contrast = { 0.3, 0.3, 0.3 }, offset = { 1, 1, 1 } }
+    local all = {}
+    for k, data in ipairs { whole, d } do
+      local r = xpcs.fit(data, fit)
+      if k == 2 then xpcs.results.KEPT = 0 end
+      xpcs.results.write(folder, r, data, { format = 'json' })
+      xpcs.results.KEPT = 2 ^ 26
+      all[k] = mc.load(folder .. '/fitted_data.npz')
+      local g = xpcs.model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics }, s.phi[2])
+      assert.is_true(mc.allclose(g * g, all[k].c2_theoretical_raw[2], { rtol = 0, atol = 1e-15 }))
+      local c = data:matrix(2)
+      same(c, all[k].c2_exp[2])
+      local inside = mc.logical_and(mc.gt(mc.triu(mc.ones { n, n }, 1), 0), mc.isfinite(c))
+      local line = mc.linalg.lstsq(mc.stack({ (g * g)[inside], mc.ones { mc.sum(inside:to 'f64'):item() } }, 2),
+        c[inside]).x
+      assert.is_true(mc.allclose(line, all[k].per_angle_scaling[2], { rtol = 1e-9, atol = 0 }))
+    end
+    for name, v in pairs(all[1]) do
+      assert.same(v.shape, all[2][name].shape)
+      if name ~= 'residuals_normalized' then same(v, all[2][name], name) end
+    end
+    local u = mc.logical_and(mc.gt(mc.triu(mc.ones { n, n }, 1), 0), mc.isfinite(all[1].residuals_normalized[3]))
+    assert.is_true(mc.allclose(all[1].residuals_normalized[3][u], all[2].residuals_normalized[3][u], { rtol = 1e-13,
+      atol = 0 }))
+    d.store:close()
+  end)
+end)
+
 describe('the cache', function()
   local path, o, at
   setup(function()
@@ -282,6 +409,20 @@ describe('other keys', function()
     assert.same({ 2, 70, 12 }, { c.posterior.chains, c.posterior.draws, c.cmaes.popsize })
     assert.same({ D0 = { 1000, 50 } }, c.posterior.priors)
     assert.same({ 'optimization.cmc.backend', 'optimization.nlsq.cmaes.preset' }, c.unused)
+    -- keys that are null are absent; priors by name, as the templates of homodyne hold them
+    local null = mc.json.null
+    local t = xpcs.config.of { analyzer_parameters = { dt = 0.1 },
+      parameter_space = { priors = { contrast = { dist_type = 'TruncatedNormal', mu = 0.06, sigma = 0.05, min_val = 0,
+        max_val = 0.5 }, gamma_dot_0 = { mu = 1e-3, sigma = 1e-4 } } },
+      optimization = { streaming = { batch_size = null, enable_checkpoints = true }, nlsq = { multi_start = {
+        n_starts = null, enable = false }, cmaes = { popsize = null } } }, plotting = { save_plots = null } }
+    assert.same({ contrast = { 0.06, 0.05 }, gamma_dot_t0 = { 1e-3, 1e-4 } }, t.posterior.priors)
+    assert.same({ { enable_checkpoints = true }, { enable = false }, {}, {} }, { t.streaming, t.multi_start, t.cmaes,
+      t.plotting })
+    refused(function() xpcs.config.of { analyzer_parameters = { dt = 0.1 }, parameter_space = { priors = { D0 = {
+      dist_type = 'Uniform', mu = 1, sigma = 1 } } } } end, 'priors.D0.dist_type', 'TruncatedNormal')
+    refused(function() xpcs.config.of { analyzer_parameters = { dt = 0.1 }, parameter_space = { priors = { D0 = 3 } } }
+    end, 'priors.D0 needs mu and sigma')
     refused(function() xpcs.config.of { analyzer_parameters = { dt = 0.1 }, parameter_space = { priors = { {
       name = 'D0', mu = 1 } } } } end, 'priors[1]', 'sigma > 0')
     refused(function()

@@ -1,7 +1,7 @@
 -- call.lua - the flat call: arguments of a known form go to the plan without strings, tables or copies.
 --
 -- A form remembers where the leaves of its arguments stand (a tree per argument) and holds the C lists that a call
--- fills; dtypes and layouts are compared in C against the plan's own. Holds the trees and the lists. With launch.lua
+-- fills; dtypes and layouts are compared in C against the plan's own. Holds the trees and the lists. With steps.lua
 -- the part of the compiler that touches the FFI.
 local ffi = require 'ffi'
 local aliases = require 'mascon.compile.aliases'
@@ -96,13 +96,16 @@ end
 ---@param plan table plan (C), outputs = { { shape, dtype } }
 ---@param args any[] arguments of the first call
 ---@param leaves any[] tensors, words of keys and numbers among them
----@param options table n, static (by position), results = { n =, ... }
+---@param options table n, static (by position), results = { n =, ... }, classes (of outside.classes: their leaves
+--- come last)
 function M.form(plan, args, leaves, options)
-  local form = { n = options.n, plan = plan, trees = {}, numbers = {}, cells = {}, results = options.results, static = options.static, places = plan.places, flat = true }
+  local form = { n = options.n, plan = plan, classes = options.classes, trees = {}, numbers = {}, cells = {},
+    results = options.results, static = options.static, places = plan.places, flat = true }
   for i = 1, options.n do
     form.trees[i] = tree_of(args[i], options.static[i], nil, options.numbers)
     form.flat = form.flat and type(form.trees[i]) == 'number'
   end
+  for i, c in ipairs(form.classes) do form.trees[options.n + i] = tree_of(c, true) end
   local nout = #plan.outputs
   form.ins, form.outs, form.nin, form.nout = handles(#leaves + 1), handles(nout + 1), #leaves, nout
   local likes, keep = handles(#leaves + nout + 1), {}
@@ -186,13 +189,19 @@ local function place_all(form, n, a, b, c, d, ...)
       at = place(form, list[i], args[i], at)
       if not at then return false end
     end
-    return true
+  else
+    if n > 0 then at = place(form, list[1], a, at) end
+    if n > 1 and at then at = place(form, list[2], b, at) end
+    if n > 2 and at then at = place(form, list[3], c, at) end
+    if n > 3 and at then at = place(form, list[4], d, at) end
   end
-  if n > 0 then at = place(form, list[1], a, at) end
-  if n > 1 and at then at = place(form, list[2], b, at) end
-  if n > 2 and at then at = place(form, list[3], c, at) end
-  if n > 3 and at then at = place(form, list[4], d, at) end
-  return at ~= nil
+  local classes = form.classes
+  if not at or #classes == 0 then return at ~= nil end
+  for i = 1, #classes do
+    at = place(form, list[n + i], classes[i], at)
+    if not at then return false end
+  end
+  return true
 end
 
 --- Calls a form: its tensor or list of tensors; nil when the arguments have another form; false and a status when it failed.

@@ -346,6 +346,8 @@ function M.show(what)
   if type(what) ~= 'string' then
     if what == mc then return M.overview() end
     for _, e in ipairs(M.entries()) do if rawequal(e.value, what) then return page(e) end end
+    local own = (getmetatable(what) or {}).__help -- a kernel of the user's describes itself
+    if type(what) == 'table' and own then return page(own(what)) end
     if tensor.is(what) then return ('%s: a tensor; its methods are listed by ??x:\n'):format(tensor.describe(what)) end
     return ('help: there is no documentation for %s\n'):format(check.show(what))
   end

@@ -252,6 +252,49 @@ function ArchiveWriter:put(name, t)
   end
 end
 
+--- One array more whose values come in pieces, in order: each call of next gives a tensor with the next values, nil at
+--- the end. Pieces have one dtype and as many values together as the shape; after an error nothing of the file remains.
+---@param name string
+---@param sizes integer[] shape of the array
+---@param next fun(): mc.tensor|nil
+function ArchiveWriter:put_pieces(name, sizes, next)
+  local w = writing(self)
+  check.arg('npz.put_pieces', 'name', name, 'string', 3)
+  local total, written, dtype = 1, 0, nil
+  for _, n in ipairs(sizes) do total = total * n end
+  local rc, why = 0, nil
+  local ok, raised = pcall(function()
+    while rc == 0 and not why do
+      local t = next()
+      if t == nil then break end
+      t = tensor.hosted(t:contiguous())
+      if t._data == nil then tensor.promote(t, 4) end
+      if not dtype then
+        dtype = t.dtype
+        for i, n in ipairs(sizes) do shape[i - 1] = n end
+        rc = C.mc_zip_begin_npy(w, name .. '.npy', self.level, t._dtype, #sizes, shape, 0)
+      end
+      written = written + t:numel()
+      if t.dtype ~= dtype then why = ('a piece is %s after pieces of %s'):format(t.dtype, dtype)
+      elseif written > total then why = ('pieces hold more than the %.0f values of the shape'):format(total)
+      elseif rc == 0 then rc = C.mc_zip_write(w, t._data, t:numel() * tensor.size[dtype]) end
+    end
+  end)
+  if ok and rc == 0 and not why and written ~= total then
+    why = ('pieces hold %.0f of the %.0f values of the shape'):format(written, total)
+  end
+  if ok and rc == 0 and not why then rc = C.mc_zip_end(w) end
+  if not ok or why then
+    self:abort()
+    if not ok then error(raised, 0) end
+    error(('save: %s of %s: %s; check the function that gives them'):format(name, self.path, why), 2)
+  end
+  if rc ~= 0 then
+    self._w = nil
+    finish(w, C.mc_zip_writer_free, rc, 2)
+  end
+end
+
 --- A text or a list of texts as NumPy stores an array of strings; after an error nothing of the file remains.
 ---@param name string
 ---@param list string|string[]

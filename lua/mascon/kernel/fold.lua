@@ -7,28 +7,13 @@ local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local codegen = require 'mascon.compile.native.codegen'
+local added = require 'mascon.kernel.added'
 local reductions = require 'mascon.kernel.reduction'
 local error = check.error
 
 local M = {}
 
-local rows = {} -- those that were made, by dtypes and source: equal kernels are one op
-
---- A name that no op has yet.
-local function free_name(name)
-  local free, count = name, 1
-  while op.rows[free] do
-    count = count + 1
-    free = ('%s #%d'):format(name, count)
-  end
-  return free
-end
-
-local function shown(x)
-  local sizes = {}
-  for i = 1, x.ndim do sizes[i] = tostring(x.shape[i]) end
-  return ('%s[%s]'):format(x.dtype, table.concat(sizes, ','))
-end
+local shown = added.shown
 
 --- Axes as a sorted list without repetition.
 local function axes_of(name, x, axis, level)
@@ -58,19 +43,17 @@ function M.make(k, spec, opts)
     if made[key] then return made[key] end
     local ok, source, bytes = pcall(reductions.source, k, parts, dtypes, d, results)
     if not ok then error((tostring(source):gsub('^[^\n]-:%d+: ', '')), 4) end
-    made[key] = rows[key .. source]
-    if made[key] then return made[key] end
-    local native, handles = require 'mascon.compile.native', require 'mascon.compile.native.handles'
-    local code, why = native.load(source, 'kernel ' .. k.name)
-    local r
-    if code then r, why = handles.reduction(code, 'k', bytes) end
-    if not r then error(('kernel %s: it needs a C compiler: %s'):format(k.name, why), 4) end
-    local row = { free_name('kernel ' .. k.name), family = 'native', nin = #dtypes, nout = #results, dtypes = { d[1] }, method = false, internal = true,
-      rules = { batch = 'leading', none = 'it is a reduction of your own; give its derivative with custom_vjp' } }
-    row.id, why = handles.reduction_row(row[1], r, dtypes, results)
-    if not row.id then error(why, 4) end
-    op.define(row)
-    rows[key .. source], made[key] = row, row
+    local rules = { batch = 'leading', none = 'it is a reduction of your own; give its derivative with custom_vjp' }
+    local row, why = added.row(key .. source, { 'kernel ' .. k.name, nin = #dtypes, nout = #results, dtypes = { d[1] }, rules = rules }, function(name)
+      local native, handles = require 'mascon.compile.native', require 'mascon.compile.native.handles'
+      local r
+      local code, trouble = native.load(source, 'kernel ' .. k.name)
+      if code then r, trouble = handles.reduction(code, 'k', bytes) end
+      if not r then return nil, ('kernel %s: it needs a C compiler: %s'):format(k.name, trouble) end
+      return handles.reduction_row(name, r, dtypes, results)
+    end)
+    if not row then error(why, 4) end
+    made[key] = row
     return row
   end
   local CALL = { axis = { nil, 'any' }, keepdim = { false, 'bool' } }

@@ -25,11 +25,38 @@ local function parameters(fname, list, what, level)
   return out
 end
 
+--- f with the derivative that the user gives; f has `count` results.
+local function differentiable(f, vjp, count)
+  if not vjp then return f end
+  local custom_vjp = require 'mascon.transform.custom'.custom_vjp
+  local function all(...)
+    if count == 1 then return (f(...)) end
+    return { f(...) }
+  end
+  local g = custom_vjp(all, {
+    forward = function(...)
+      local out = all(...)
+      return out, { out = out, operands = { ... } }
+    end,
+    backward = function(kept, cotangent) return vjp(cotangent, kept.out, unpack(kept.operands)) end,
+  })
+  if count == 1 then return g end
+  return function(...) return unpack(g(...)) end
+end
+
 -- ---------------------------------------------------------------- the public name
 
 local Kernel = {}
 Kernel.__index = Kernel
 function Kernel:__call(...) return self.run(...) end
+--- What help shows: the name with its operands, and lines of text.
+function Kernel.__help(self)
+  local out, names = {}, {}
+  for line in (self.doc or 'A kernel of your own.'):gmatch '[^\n]+' do out[#out + 1] = line end
+  for i, p in ipairs(self.outputs) do names[i] = p.name .. (p.dtype and ' ' .. p.dtype or '') end
+  out[#out + 1] = ('%s; outputs: %s'):format(self.kind, table.concat(names, ', '))
+  return { name = self.name, args = self.operands, text = out }
+end
 function Kernel:__tostring() return ('kernel %s(%s)'):format(self.name, table.concat(self.operands, ', ')) end
 
 --- A function of your own from a few lines of text; one table with the fields below.
@@ -44,8 +71,10 @@ function Kernel:__tostring() return ('kernel %s(%s)'):format(self.name, table.co
 --- Plain C: `c`, the text of a function over [first, last) with typed pointers under the names of inputs and outputs, sizes as NAME_shape[0], ..., and
 --- numbers under the names in `values`. Every input and output needs a dtype; inputs come contiguous. Pieces of `grain` (65536) indices run in
 --- parallel. shape: a function of the operands that gives the shape of the outputs (default: that of the first input); range: likewise the number
---- of indices (default: elements of the first output).
---- inputs, outputs ({ 'out' }): names, each with a dtype where wanted: 'x f32'. name: for messages.
+--- of indices (default: elements of the first output). vjp: its derivative, vjp(g, out, ...) -> a cotangent for each
+--- operand (nil: none), where g is the cotangent of the output `out` (lists, if there are several) and ... are the
+--- operands. It takes part in mc.compile, vmap and, with vjp, in grad.
+--- inputs, outputs ({ 'out' }): names, each with a dtype where wanted: 'x f32'. name: for messages. doc: what help(kernel) shows.
 --- Errors name the kernel and the line of its text; reductions and plain C need a C compiler and wait for it at their first call.
 --- Source: the forms of CuPy's ElementwiseKernel, ReductionKernel and RawKernel.
 ---     mc.kernel{ name = 'axpy', inputs = { 'a', 'x', 'y' }, body = 'a * x + y' }(2, mc.tensor{ 1, 2 }, 10)  --> f64[2]@cpu { 12, 14 }
@@ -56,17 +85,24 @@ function M.kernel(k)
   local o = check.opts('kernel', k, {
     name = { 'kernel', 'string' }, inputs = { nil, 'table' }, outputs = { { 'out' }, 'table' }, body = { nil, 'string' }, tier = { 'auto', { 'auto', 'native', 'vm', 'eager' } },
     state = { nil, 'table' }, init = { nil, 'string' }, step = { nil, 'string' }, combine = { nil, 'string' }, finish = { nil, 'string' }, dtype = { nil, 'string' },
-    c = { nil, 'string' }, values = { nil, 'table' }, grain = { 65536, 'integer >= 1' }, shape = { nil, 'function' }, range = { nil, 'function' },
+    c = { nil, 'string' }, values = { nil, 'table' }, grain = { 65536, 'integer >= 1' },
+    shape = { nil, 'function' }, range = { nil, 'function' }, vjp = { nil, 'function' }, doc = { nil, 'string' },
   }, 3)
   local self = { name = o.name, operands = {} }
   self.inputs, self.outputs = parameters('kernel ' .. o.name, o.inputs, 'inputs', 2), parameters('kernel ' .. o.name, o.outputs, 'outputs', 2)
   for i, p in ipairs(self.inputs) do self.operands[i] = p.name end
+  for _, name in ipairs(o.c and o.values or {}) do self.operands[#self.operands + 1] = tostring(name) end
   local kinds = (o.body and 1 or 0) + (o.step and 1 or 0) + (o.c and 1 or 0)
   if kinds ~= 1 then error(('kernel %s: give one of body (elementwise), step with init and combine (reduction) and c (plain C)'):format(o.name), 2) end
+  if o.vjp and not o.c then
+    local text = 'kernel %s: vjp belongs to plain C; formulas have their derivative, a reduction gets one by custom_vjp'
+    error(text:format(o.name), 2)
+  end
   if o.dtype then tensor.dtype_code('kernel ' .. o.name, o.dtype, 2) end
   if o.body then self.run, self.compiled = require 'mascon.kernel.elementwise'.make(self, o.body, o)
   elseif o.step then self.run = require 'mascon.kernel.fold'.make(self, o, o)
-  else self.run = require 'mascon.kernel.plain'.make(self, o.c, o) end
+  else self.run = differentiable(require 'mascon.kernel.plain'.make(self, o.c, o), o.vjp, #self.outputs) end
+  self.doc, self.kind = o.doc, o.body and 'formula' or o.step and 'reduction' or 'plain C'
   return setmetatable(self, Kernel)
 end
 

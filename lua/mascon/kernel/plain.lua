@@ -1,23 +1,62 @@
--- plain.lua - a user's C over a range of indices, with typed operands.
+-- plain.lua - a user's C over a range of indices, with typed operands: a row that is added when it is first called.
 --
 -- Holds the frame around the text (names, pointers, sizes, numbers) and what becomes of the compiler's complaints about
--- it.
+-- it. Sizes of results are shapes of operands that stand for them, so that the row is inferred from headers.
+local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
-local launch = require 'mascon.graph.launch'
+local handles = require 'mascon.compile.native.handles'
+local recording = require 'mascon.graph.recording'
+local native = require 'mascon.compile.native'
+local op = require 'mascon.core.op'
+local rules = require 'mascon.rules.batch'
 local tensor = require 'mascon.core.tensor'
+local added = require 'mascon.kernel.added'
 local error = check.error
 
 local M = {}
 
 local IDENTIFIER = '^[%a_][%w_]*$'
 
-local function native() return require 'mascon.compile.native', require 'mascon.compile.native.handles' end
+local PARAMS = { { 'rank', 'int' }, { 'range', 'int' } }
 
+--- The compiled function of a text; nil and what the compiler says of it.
+local function load(fname, source)
+  local f
+  local code, why = native.load(source, fname)
+  if code then f, why = handles.range(code, 'k') end
+  if f then return f end
+  local said = {} -- the compiler's lines about the user's text
+  for line in (why or ''):gmatch '[^\n]+' do
+    local at, what = line:match(fname:gsub('%p', '%%%0') .. ':(%d+):%d*:?%s*(.*)$')
+    if at then said[#said + 1] = ('line %s: %s'):format(at, what) end
+  end
+  return nil, ('%s: %s'):format(fname, #said > 0 and table.concat(said, '\n  ') or 'it needs a C compiler: ' .. tostring(why))
+end
 
-local function shown(x)
-  local sizes = {}
-  for i = 1, x.ndim do sizes[i] = tostring(x.shape[i]) end
-  return ('%s[%s]'):format(x.dtype, table.concat(sizes, ','))
+local STILL = { 0, 0, 0, 0, 0, 0, 0, 0 }
+
+--- A tensor that shows the shape of a result and has no elements of its own. points: of the kernel, one element on
+--- each device.
+local function stand_in(fname, points, shape, like, level)
+  for i = 1, #shape do
+    local n = shape[i]
+    if type(n) ~= 'number' or n < 0 or n % 1 ~= 0 or i > 8 then
+      error(('%s: size %d of a shape is %s; give up to 8 whole numbers from 0'):format(fname, i, check.show(n)), level + 1)
+    end
+  end
+  local point = points[like._device]
+  if not point then
+    point = recording.quietly(function() return recording.own(mc.zeros({}, { dtype = 'u8', device = like.device })) end)
+    points[like._device] = point
+  end
+  return recording.strided(point, shape, STILL, 0)
+end
+
+--- Leading axes are copies of one another: all operands have them.
+local function batch(n, x, batched, size)
+  local y = {}
+  for i, t in ipairs(x) do y[i] = rules.spread(t, batched[i], size) end
+  return recording.call(n.row, #n.outs, y, n.params)
 end
 
 local C_TYPE = {
@@ -48,55 +87,50 @@ function M.make(k, text, opts)
   end
   lines[#lines + 1] = ('#line 1 "%s"\n%s\n}\n'):format(fname, text)
   local source, values = table.concat(lines), opts.values or {}
-  local f
-  local function ready()
-    if f then return f end
-    local n, handles = native()
-    local code, why = n.load(source, fname)
-    if code then f, why = handles.range(code, 'k') end
-    if not f then
-      local said = {} -- the compiler's lines about the user's text
-      for line in (why or ''):gmatch '[^\n]+' do
-        local at, what = line:match(fname:gsub('%p', '%%%0') .. ':(%d+):%d*:?%s*(.*)$')
-        if at then said[#said + 1] = ('line %s: %s'):format(at, what) end
-      end
-      error(('%s: %s'):format(fname, #said > 0 and table.concat(said, '\n  ') or 'it needs a C compiler: ' .. tostring(why)), 4)
-    end
-    return f
+  local dtypes, results = {}, {}
+  for i, p in ipairs(k.inputs) do dtypes[i] = p.dtype end
+  for i, p in ipairs(k.outputs) do results[i] = p.dtype end
+  local points, row = {}, nil
+  local function row_of()
+    local why
+    row, why = added.row(('%d %d %s'):format(opts.grain, #values, source), {
+      fname, nin = 255, nout = #results, dtypes = dtypes, params = PARAMS,
+      rules = { batch = batch, none = 'it is C of your own; give its derivative as vjp, a function' },
+    }, function(name)
+      local f, trouble = load(fname, source)
+      if not f then return nil, trouble end
+      return handles.range_row(name, f, opts.grain, dtypes, #values, results)
+    end)
+    if not row then error(why, 4) end
+    return row
   end
   return function(...)
-    if launch.recording() then
-      error(('%s: a kernel of plain C cannot be part of a function that is being compiled, differentiated or mapped; call it outside, or write it with ops'):format(fname), 2)
-    end
     local n, args = select('#', ...), { ... }
     local want = #k.inputs + #values
     if n ~= want then error(('%s: takes %d operands (inputs, then values) and is given %d'):format(fname, want, n), 2) end
-    local ins, numbers, outs = {}, {}, {}
+    local list = {}
     for i, p in ipairs(k.inputs) do
       local x = args[i]
       if not tensor.is(x) then error(('%s: operand %s is %s; give a tensor'):format(fname, p.name, check.show(x)), 2) end
-      if x.dtype ~= p.dtype then error(("%s: operand %s is %s and is declared %s; convert it with :to('%s')"):format(fname, p.name, shown(x), p.dtype, p.dtype), 2) end
-      ins[i] = tensor.promote(x:contiguous(), 2)
+      if x.dtype ~= p.dtype then
+        error(("%s: operand %s is %s and is declared %s; convert it with :to('%s')"):format(fname, p.name, added.shown(x), p.dtype, p.dtype), 2)
+      end
+      list[i] = x
     end
     for i, name in ipairs(values) do
       local v = args[#k.inputs + i]
-      if type(v) ~= 'number' then error(('%s: value %s is %s; give a number'):format(fname, name, check.show(v)), 2) end
-      numbers[i] = v
+      if type(v) ~= 'number' and not (tensor.is(v) and v.ndim == 0) then
+        error(('%s: value %s is %s; give a number'):format(fname, name, check.show(v)), 2)
+      end
+      list[#list + 1] = op.operand(fname, v, 2)
     end
-    local shape = opts.shape
-    if type(shape) == 'function' then shape = shape(unpack(args, 1, n)) else
-      shape = {}
-      for i = 1, ins[1].ndim do shape[i] = ins[1].shape[i] end
+    if opts.shape then
+      local shape = opts.shape(unpack(args, 1, n))
+      if type(shape) ~= 'table' or type(shape[1]) ~= 'table' then shape = { shape } end
+      for i = 1, #shape > 1 and #results or 1 do list[#list + 1] = stand_in(fname, points, shape[i] or shape[1], list[1], 2) end
     end
-    if type(shape) == 'table' and type(shape[1]) ~= 'table' then shape = { shape } end
-    local total = 1
-    for i, p in ipairs(k.outputs) do outs[i] = tensor.promote(tensor.empty(fname, shape[i] or shape[1], p.dtype, 2), 2) end
-    for i = 1, outs[1].ndim do total = total * outs[1].shape[i] end
-    if opts.range then total = opts.range(unpack(args, 1, n)) end
-    local _, handles = native()
-    local why = handles.pieces(ready(), total, opts.grain, ins, outs, numbers)
-    if why then error(('%s: %s'):format(fname, why), 2) end
-    return unpack(outs)
+    local range = opts.range and opts.range(unpack(args, 1, n)) or -1
+    return unpack(op.raw((row or row_of())[1], list, { rank = list[1].ndim, range = range }, #results))
   end
 end
 

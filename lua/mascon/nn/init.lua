@@ -25,7 +25,12 @@ local M = lazy.table('mc.nn', {
   [layer 'transformer'] = { 'FeedForward', 'TransformerEncoderLayer', 'TransformerDecoderLayer', 'TransformerEncoder',
     'TransformerDecoder' },
   [layer 'unet'] = { 'ResidualBlock', 'UNet' },
-}, { module = 'mascon.nn.module', init = 'mascon.nn.initial' })
+  ['mascon.nn.train.step'] = { 'Step', 'Checkpoint' },
+  ['mascon.nn.train.trainer'] = { 'Trainer' },
+}, {
+  data = 'mascon.nn.data', module = 'mascon.nn.module', step = 'mascon.nn.train.step',
+  trainer = 'mascon.nn.train.trainer', checkpoint = 'mascon.nn.train.checkpoint', init = 'mascon.nn.initial',
+})
 
 for name, row in pairs(op.rows) do
   if row.namespace == 'nn' then

@@ -8,7 +8,7 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local keys = require 'mascon.random.key'
 local source = require 'mascon.random.source'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local initial = require 'mascon.nn.initial'
 local error = check.error
 local is, kind = tensor.is, tensor.kind
@@ -143,6 +143,9 @@ end
 local now
 local path, depth, told = {}, 0, nil
 
+--- Whether a function is being recorded that runs once for many calls; on the tape (x:requires_grad()) every call runs.
+local function tracing() return recording.on() and not recording.tape_alone() end
+
 --- Whether the module is in training: as the option train of apply says, else as train() and eval() set it.
 function methods:is_training()
   if now and now.train ~= nil then return now.train end
@@ -156,7 +159,7 @@ function methods:next_key()
     now.count = now.count + 1
     return now.key:fold_in(now.count)
   end
-  if now or launch.recording() then
+  if now or tracing() then
     error('module: random numbers in a traced call need a key; give apply the option key, as in '
       .. 'net:apply(params, x, { train = true, key = key })', 2)
   end
@@ -170,11 +173,11 @@ function methods:update_buffer(name, value)
   local slot = rawget(self, '_slots')[name]
   if now then
     now.buffers[slot], slot.bound = value, value
-  elseif launch.recording() then
+  elseif tracing() then
     error(('module: buffer %s changes in a traced call; use net:apply(params, x, { train = true }), which returns '
       .. 'the new buffers'):format(name), 2)
   else
-    slot.value = value
+    slot.value = recording.on() and recording.quietly(tensor.methods.copy, value) or value
   end
 end
 
@@ -419,25 +422,10 @@ end
 
 local APPLY = { train = { nil, 'bool' }, key = { nil, 'any' }, buffers = { nil, 'table' } }
 
---- The result of the module with these parameters in the place of its own, which stay as they are.
----
---- Nothing of the module changes, so that the call can be differentiated, compiled and mapped. Parameters and buffers
---- that
---- are not given are the module's.
----     local net = mc.nn.Linear(2, 1)
----     local loss = function(p, x) return mc.mean(net:apply(p, x) ^ 2) end
----     mc.grad(loss)(net:parameters(), mc.ones{ 4, 2, dtype = 'f32' }).bias.shape  --> {1}
----@param params table name -> tensor, as parameters() gives them
----@param inputs any what the module is called with: one tensor, or a list of arguments
----@param opts? table train: training or evaluation (as the module is set) · key: of random numbers, needed by dropout
----   in training · buffers: name -> tensor
----@return any result of forward; a list where it gives several
----@return table buffers after the call, all of them
---- Errors: a name that the module does not have, another shape.
-function methods:apply(params, inputs, opts)
-  local fname = 'module:apply'
-  local o = check.opts(fname, opts, APPLY, 3)
-  check.arg(fname, 'params', params, 'table', 3)
+--- f(...) while the tensors of `params` stand in the place of the module's; its results in a list, the buffers after
+--- it.
+local function with(fname, self, params, o, f, ...)
+  check.arg(fname, 'params', params, 'table', 4)
   local list, by_name = slots_of(self)
   local undo = {}
   local function bind(values)
@@ -469,18 +457,62 @@ function methods:apply(params, inputs, opts)
     for slot in pairs(mine.buffers) do slot.bound = nil end
     for i = #undo, 1, -1 do undo[i][1].bound = undo[i][2] end
     if not ok then error((...), 0) end
-    if select('#', ...) > 1 then return { ... }, buffers end
-    return (...), buffers
+    return { n = select('#', ...), ... }, buffers
   end
-  return done(pcall(function()
+  return done(pcall(function(...)
     bind(params)
     if o.buffers then bind(o.buffers) end
     now = mine
-    if type(inputs) == 'table' and not is(inputs) and not is_module(inputs) then
-      return call(self, unpack(inputs, 1, table.maxn(inputs)))
-    end
-    return call(self, inputs)
-  end))
+    return f(...)
+  end, ...))
+end
+
+--- The result of the module with these parameters in the place of its own, which stay as they are.
+---
+--- Nothing of the module changes, so that the call can be differentiated, compiled and mapped. Parameters and buffers
+--- that are not given are the module's.
+---     local net = mc.nn.Linear(2, 1)
+---     local loss = function(p, x) return mc.mean(net:apply(p, x) ^ 2) end
+---     mc.grad(loss)(net:parameters(), mc.ones{ 4, 2, dtype = 'f32' }).bias.shape  --> {1}
+---@param params table name -> tensor, as parameters() gives them
+---@param inputs any what the module is called with: one tensor, or a list of arguments
+---@param opts? table train: training or evaluation (as the module is set) · key: of random numbers, needed by
+---   dropout in training · buffers: name -> tensor
+---@return any result of forward; a list where it gives several
+---@return table buffers after the call, all of them
+--- Errors: a name that the module does not have, another shape.
+function methods:apply(params, inputs, opts)
+  local o = check.opts('module:apply', opts, APPLY, 3)
+  local results, buffers
+  if type(inputs) == 'table' and not is(inputs) and not is_module(inputs) then
+    results, buffers = with('module:apply', self, params, o, call, self, unpack(inputs, 1, table.maxn(inputs)))
+  else
+    results, buffers = with('module:apply', self, params, o, call, self, inputs)
+  end
+  if results.n > 1 then
+    results.n = nil
+    return results, buffers
+  end
+  return results[1], buffers
+end
+
+--- f() while these parameters stand in the place of the module's own: what f calls of the module uses them.
+---
+--- For losses that call a module several times, or parts of it. Options are those of apply.
+---     local net = mc.nn.Linear(2, 1)
+---     local zero = mc.tree.map(function(t) return t * 0 end, net:parameters())
+---     net:with(zero, {}, function() return net(mc.ones{ 3, 2, dtype = 'f32' }):sum():item() end)[1]  --> 0
+---@param params table name -> tensor
+---@param opts? table train, key, buffers as apply has them
+---@param f function
+---@return table results of f, a list
+---@return table buffers after the call
+function methods:with(params, opts, f)
+  local o = check.opts('module:with', opts, APPLY, 3)
+  check.arg('module:with', 'f', f, 'function', 3)
+  local results, buffers = with('module:with', self, params, o, f)
+  results.n = nil
+  return results, buffers
 end
 
 -- ---------------------------------------------------------------- state

@@ -30,9 +30,30 @@ function M.arguments(fname, sizes, opts, level)
   return list, given
 end
 
+--- What was drawn, on the device that the options name: numbers are drawn on the CPU, so that they are the same
+--- everywhere.
+---@param device string? option device
+---@param out mascon.Tensor? option out, which t then is
+function M.placed(fname, t, device, out, level)
+  if device == nil or device == 'cpu' then return t end
+  local number = tensor.device_number(fname, device, level + 1)
+  if out and out._device ~= number then
+    error(('%s: out is on %s and device is %s; leave device out'):format(fname, out.device, device), level + 1)
+  end
+  return tensor.moved(t, number, level + 1)
+end
+
+--- Takes the option device out of what was given, so that parts of a composed draw stay on the CPU.
+function M.device_of(fname, given, level)
+  local device = given.device
+  if device ~= nil and type(device) ~= 'string' then tensor.device_number(fname, device, level + 1) end
+  given.device = nil
+  return device
+end
+
 --- Options of a random function: its own beside those of the source, dtype, device and out.
 function M.spec(own)
-  local spec = { dtype = { nil, 'string' }, device = { 'cpu', { 'cpu', 'auto' } }, out = { nil, 'tensor' } }
+  local spec = { dtype = { nil, 'string' }, device = { 'cpu', 'string' }, out = { nil, 'tensor' } }
   for k, v in pairs(source.OPTS) do spec[k] = v end
   for k, v in pairs(own or {}) do spec[k] = v end
   return spec
@@ -135,7 +156,9 @@ function M.draw(row, fname, sizes, opts, extra, level)
   end
   local bytes = tensor.size[name] * (extra and extra.width or 1)
   for i = 1, #list do bytes = bytes * list[i] end
-  return op.run(fname, level, o, bytes, drawn, tensors, row.id)
+  local out = op.run(fname, level, o, bytes, drawn, tensors, row.id)
+  if o.device ~= 'cpu' then out = M.placed(fname, out, o.device, o.out, level) end
+  return out
 end
 
 return M

@@ -36,7 +36,8 @@ local function points(fname, row, n, d, o, numbers)
   op.fresh()
   local words = source.pack(key, stream)
   P.i[4], P.i[5], P.i[6] = o.skip, o.scramble and 1 or 0, n
-  return op.run(fname, 3, o, n * d * 8, function(out) return op.call_list(row.id, out, { numbers, words }) end)
+  local x = op.run(fname, 3, o, n * d * 8, function(out) return op.call_list(row.id, out, { numbers, words }) end)
+  return draw.placed(fname, x, o.device, o.out, 3)
 end
 
 -- ---------------------------------------------------------------- Sobol'
@@ -157,8 +158,7 @@ function M.latin_hypercube(n, d, opts)
   local place = F.subtract(F.argsort(words, { axis = 2 }), 1):to('f64'):permute_dims { 2, 1 }
   local x = F.divide(F.add(place, within), math.max(n, 1))
   x = F.minimum(x, 1 - 2 ^ -53) -- the sum may round to n
-  if o.out then return o.out:copy_(x) end
-  return x:contiguous()
+  return draw.placed('random.latin_hypercube', o.out and o.out:copy_(x) or x:contiguous(), o.device, o.out, 2)
 end
 
 return M

@@ -17,12 +17,21 @@ local function zeros(shape, g) return mc.zeros(shape, { dtype = g.dtype, device 
 --- Positions that count from 1 (or from the end).
 local function from_one(index, base) return base == 0 and mc.where(mc.lt(index, 0), index, index + 1) or index end
 
+-- positions may be known only when the function runs: sums by segment look at none
 R.take = function(g, x, _, p)
-  local t, key = x[1], {}
+  local t = x[1]
   if t.ndim == 0 then return { mc.sum(g) } end
-  local axis = axes.axis(p, 1)
-  for i = 1, t.ndim do key[i] = i == axis and from_one(x[2], p.base) or mc.all end
-  return { zeros(t.shape, g):index_add_(key, g) }
+  local axis, base = axes.axis(p, 1), p.base or 1
+  local n, at, many = t.shape[axis], x[2]:to 'i64', x[2].ndim
+  at = mc.where(mc.lt(at, 0), at + (n + base), at)
+  if many ~= 1 then -- the axes of the positions stand in the place of one
+    local shape = {}
+    for i = 1, axis - 1 do shape[i] = g.shape[i] end
+    shape[axis] = at:numel()
+    for i = axis + many, g.ndim do shape[#shape + 1] = g.shape[i] end
+    at, g = at:reshape { at:numel() }, g:reshape(shape)
+  end
+  return { mc.segment_sum(g, at, { num_segments = n, axis = axis, base = base }) }
 end
 forward.take = function(t, x, _, p) return { mc.take(t[1], x[2], { axis = p.axes and p.axes[1], base = p.base }) } end
 

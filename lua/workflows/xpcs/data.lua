@@ -22,6 +22,7 @@ local ceil, min = math.ceil, math.min
 ---@field weight? mc.tensor like packed: factor of 1 / sigma per point; sigma: list per angle that goes with it
 local Data = {}
 Data.__index = Data
+Data.TILE = T
 
 --- Tiles of n times and F angles, in order: { I, J, rows, groups, at } with 0-based offsets.
 ---@return table[] tiles, integer values
@@ -60,7 +61,7 @@ function M.new(o)
 end
 
 --- Data that lie in a file: everything but the values. The caller adds store (the open file), store_blocks, holes,
---- masked, points and read_matrix(f).
+--- masked, points, read_matrix(f) and its kin; weighted where the points have standard deviations of their own.
 ---@param o table as for new
 ---@return mascon.xpcs.Data
 function M.streamed(o)
@@ -71,11 +72,12 @@ function M.streamed(o)
   return d
 end
 
---- The place of an angle in a tile: a view [rows, groups, G].
-local function slot(packed, tile, F, f)
-  return packed[{ { tile.at + 1, tile.at + tile.values } }]:reshape(tile.rows, tile.groups, F, G)[{ mc.all, mc.all, f,
-    mc.all }]
+--- The place of an angle in a tile of a packed tensor that begins with the value `from` (0): a view [rows, groups, G].
+local function slot(packed, tile, F, f, from)
+  local at = tile.at - (from or 0)
+  return packed[{ { at + 1, at + tile.values } }]:reshape(tile.rows, tile.groups, F, G)[{ mc.all, mc.all, f, mc.all }]
 end
+M.slot = slot
 
 --- A matrix padded to whole tiles, NaN on and below the diagonal.
 local function upper(c, dtype)
@@ -112,8 +114,10 @@ end
 ---@param f integer
 ---@param c mc.tensor f64 [n, n] symmetric
 ---@param mask? mc.tensor bool [n, n]
----@param sigma? mc.tensor f64 [n, n] symmetric: standard deviations; what is masked may be anything
-function Data:put(f, c, mask, sigma)
+---@param sigma? mc.tensor f64 [n, n]: standard deviations of the pairs i < j; what is masked may be anything
+---@param level? number standard deviation of the angle, to which those of its points are relative; that of the mean
+---  weight of its points without it
+function Data:put(f, c, mask, sigma, level)
   local n = self.n
   if c.ndim ~= 2 or c.shape[1] ~= n or c.shape[2] ~= n then
     error(('xpcs: the matrix of angle %d is %s; it must be [%d, %d]'):format(f, tostring(c.shape), n, n), 2)
@@ -130,7 +134,7 @@ function Data:put(f, c, mask, sigma)
       local counted = mc.logical_and(inside, good)
       local w = mc.where(counted, 1 / mc.where(counted, sigma, 1), 0)
       -- one number for the angle, of the weight of its mean point; the weights hold what is left
-      local each = 1 / math.sqrt(mc.sum(w * w):item() / math.max(mc.sum(counted:to 'f64'):item(), 1))
+      local each = level or 1 / math.sqrt(mc.sum(w * w):item() / math.max(mc.sum(counted:to 'f64'):item(), 1))
       if not (each > 0 and each < math.huge) then each = 1 end
       self.sigma = self.sigma or {}
       self.sigma[f] = each
@@ -150,13 +154,107 @@ function Data:put(f, c, mask, sigma)
   self.filled[f] = true
 end
 
+--- Rows of tile row I (from 0) of a symmetric matrix out of its packed upper triangle, f64 [rows, n]; its diagonal has
+--- no meaning.
+local function symmetric_rows(packed, d, f, I)
+  local n = d.n
+  local rows = min(T, n - I * T)
+  local full = mc.zeros { rows, n }
+  for _, tile in ipairs(d.tiles) do
+    if tile.I == I or tile.J == I then
+      local cols = min(T, n - tile.J * T)
+      local v = slot(packed, tile, d.F, f):to('f64'):reshape(tile.rows, tile.groups * G)[{ mc.all, { 1, cols } }]
+      if tile.I == tile.J then
+        local i = mc.arange(1, rows)
+        v = mc.where(mc.gt(i:expand_dims(1), i:expand_dims(2)), v, 0)
+        v = v + v.mT
+      elseif tile.J == I then v = v.mT end
+      local at = (tile.I == I and tile.J or tile.I) * T
+      full[{ mc.all, { at + 1, at + v.shape[2] } }] = v
+    end
+  end
+  return full
+end
+
+--- The first and last time (from 1) of tile row I (from 0), of which there are so many.
+function Data:tile_rows() return ceil(self.n / T) end
+function Data:times_of(I) return I * T + 1, min(self.n, (I + 1) * T) end
+
+--- Rows of tile row I (from 0) of the matrix of one angle, f64 [rows, n], its diagonal corrected (mean of the values
+--- beside it); NaN where points are masked.
+---@param f integer
+---@param I integer
+function Data:strip(f, I)
+  return mc.scope(function()
+    local n = self.n
+    local first, last = self:times_of(I)
+    local x = self.read_strip and self.read_strip(f, first, last) or symmetric_rows(self.packed, self, f, I)
+    local i = mc.arange(first, last):to 'i64'
+    local function beside(step)
+      local at = mc.clip(i + step, 1, n):to('i64'):reshape(-1, 1)
+      return mc.take_along_axis(x, at, 2)
+    end
+    local before, after = beside(-1), beside(1)
+    local column = i:reshape(-1, 1)
+    local d = mc.where(mc.eq(column, 1), after, mc.where(mc.eq(column, n), before, (before + after) * 0.5))
+    return mc.where(mc.eq(mc.arange(1, n):expand_dims(1), column), d, x)
+  end)
+end
+
 --- The matrix of one angle, f64 [n, n], symmetric, its diagonal corrected; NaN where points are masked.
 ---@param f integer
 function Data:matrix(f)
-  if self.read_matrix then return self.read_matrix(f) end
+  if self.store then
+    local out = mc.empty { self.n, self.n }
+    for I = 0, self:tile_rows() - 1 do
+      mc.scope(function()
+        local first, last = self:times_of(I)
+        out[{ { first, last } }] = self:strip(f, I)
+      end)
+    end
+    return out
+  end
   return mc.scope(function()
     local u = out_of(self.packed, self, f)
     return require('workflows.xpcs.prepare').diagonal(u + u.mT)
+  end)
+end
+
+--- Every k-th row and column of a symmetric matrix out of its packed upper triangle, 0 on the diagonal.
+local function thinned(packed, d, f, k)
+  local n = d.n
+  local m = math.floor((n - 1) / k) + 1
+  local full = mc.zeros { m, m }
+  for _, tile in ipairs(d.tiles) do
+    local i0, j0 = tile.I * T, tile.J * T
+    local a, b = -i0 % k + 1, -j0 % k + 1 -- the first row and column that are taken, from 1
+    local rows, cols = tile.rows, min(T, n - j0)
+    if a <= rows and b <= cols then
+      local v = slot(packed, tile, d.F, f):to('f64'):reshape(rows, tile.groups * G)[{ { a, rows, k }, { b, cols, k } }]
+      local i, j = (i0 + a - 1) / k, (j0 + b - 1) / k
+      full[{ { i + 1, i + v.shape[1] }, { j + 1, j + v.shape[2] } }] = v
+    end
+  end
+  local t = mc.arange(1, m)
+  local u = mc.where(mc.gt(t:expand_dims(1), t:expand_dims(2)), full, 0)
+  return u + u.mT
+end
+
+--- Every k-th row and column of the matrix of one angle, its diagonal corrected; and the standard deviations over that
+--- of the angle, nil when the points of an angle share one.
+---@param f integer
+---@param k integer
+---@return mc.tensor, mc.tensor|nil
+function Data:thin(f, k)
+  if self.read_thin then
+    local c, s = self.read_thin(f, k)
+    return c, s
+  end
+  return mc.scope(function()
+    local c = require('workflows.xpcs.prepare').diagonal(thinned(self.packed, self, f, k))
+    if not self.weight then return c end
+    local w = thinned(self.weight, self, f, k)
+    return c, 1 / (w + mc.eye(w.shape[1]))
   end)
 end
 
@@ -179,18 +277,27 @@ function Data:rows(f, I)
     end
     return full[{ mc.all, { 1, n } }]
   end
-  if self.read_rows then return self.read_rows(f, first, last), nil, first, last end
+  if self.read_rows then
+    local values, spread = self.read_rows(f, first, last)
+    return values, spread, first, last
+  end
   return of(self.packed), self.weight and 1 / of(self.weight) or nil, first, last
 end
 
---- Standard deviation over that of the angle of every point of angle f, f64 [n, n], 1 on the diagonal; nil when the
---- points of an angle share one.
+--- Standard deviations over that of the angle, of the rows of tile row I (from 0) of angle f, f64 [rows, n], 1 on the
+--- diagonal; nil when the points of an angle share one.
 ---@param f integer
-function Data:spread(f)
+---@param I integer
+function Data:spread(f, I)
+  if self.read_spread then
+    local first, last = self:times_of(I)
+    return self.read_spread(f, first, last)
+  end
   if not self.weight then return nil end
   return mc.scope(function()
-    local u = out_of(self.weight, self, f)
-    return 1 / (u + u.mT + mc.eye(self.n))
+    local first, last = self:times_of(I)
+    local i, j = mc.arange(first, last):expand_dims(2), mc.arange(1, self.n):expand_dims(1)
+    return mc.where(mc.eq(i, j), 1, 1 / symmetric_rows(self.weight, self, f, I))
   end)
 end
 
@@ -209,7 +316,8 @@ function Data:blocks(from)
       until not block or block.first >= tile
       if not block then return nil end
       return { first = block.first, holes = self.holes[{ { block.first, block.last } }],
-        y = self.store:get(('blocks/%06d'):format(k)) }
+        y = self.store:get(('blocks/%06d'):format(k)),
+        weight = self.weighted and self.store:get(('weights/%06d'):format(k)) or nil }
     end
   end
   local limit = self.block_values
@@ -227,6 +335,13 @@ function Data:blocks(from)
     if self.weight then b.weight = self.weight[{ { a + 1, a + sum } }] end
     return b
   end
+end
+
+--- Gives back what a block of a file holds, once it was used.
+function Data:done(block)
+  if not self.store then return end
+  block.y:release()
+  if block.weight then block.weight:release() end
 end
 
 --- Data of matrices that are in memory.

@@ -49,7 +49,7 @@ end
 local function sigmas(o, data)
   local s, F = o.sigma, data.F
   if s == nil then s = data.sigma
-  elseif data.weight then
+  elseif data.weight or data.weighted then
     error('xpcs: sigma is given twice, per point with the data and as an option; give one of them', 4)
   end
   if s == nil then s = 0.01 end

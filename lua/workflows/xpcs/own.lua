@@ -128,7 +128,7 @@ function M.fit(data, g1, opts)
       local block = next_block()
       if not block then return nil end
       local v = points(data, block, sigma)
-      if data.store then block.y:release() end
+      data:done(block)
       return { v[1], v[2], v[3], v[4] }, v[5], v[6]
     end
   end

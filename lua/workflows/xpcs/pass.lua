@@ -40,7 +40,7 @@ function M.run(data, p, kind)
     local list = { block.y, block.holes, p.t, angles, theta, state }
     if block.weight then list[7] = block.weight end
     state = op.raw('xpcs_pass', list, values, 1)[1]
-    if data.store then block.y:release() end
+    data:done(block)
     if p.between then p.between(state, block.first + block.holes.shape[1]) end
   end
   return (state[1] + state[2]):totable()

@@ -20,7 +20,9 @@ function M.predictions(s, f, count)
   local places = { { 1, data.n, k } }
   local t = data.t[places]:totable()
   local row = math.max(1, math.floor(0.1 * #t))
-  local observed = data:matrix(f)[{ (row - 1) * k + 1, { 1, data.n, k } }]
+  local place = (row - 1) * k -- of the row, from 0
+  local strip = math.floor(place / data.TILE)
+  local observed = data:strip(f, strip)[{ place - strip * data.TILE + 1, { 1, data.n, k } }]
   local flat = s.positions:reshape(s.positions.shape[1] * s.positions.shape[2], s.positions.shape[3])
   local total = flat.shape[1]
   local stride = math.max(1, math.ceil(total / (count or 200)))

@@ -42,14 +42,6 @@ end
 
 -- ---------------------------------------------------------------- figures
 
---- Every k-th row and column, so that at most `limit` are left.
-local function thinned(c, t, limit)
-  local n = c.shape[1]
-  local step = math.ceil(n / limit)
-  if step == 1 then return c, t end
-  return c[{ { 1, n, step }, { 1, n, step } }], t[{ { 1, n, step } }]
-end
-
 --- The fit with the diagonal of the experiment, which holds no pair.
 local function with_diagonal_of(x, fitted) return fitted - mc.diag(mc.diagonal(fitted)) + mc.diag(mc.diagonal(x)) end
 
@@ -87,8 +79,9 @@ function M.experiment(data, o)
   local fig = plot.figure { title = o.title or 'two-time correlation', width = 300 * cols + 40,
     height = 270 * rows + 50, rows = rows, cols = cols }
   for f = 1, F do
-    local x, t = thinned(data:matrix(f), data.t, 80)
-    local ticks = t:totable()
+    local k = math.ceil(data.n / 80)
+    local x = data:thin(f, k)
+    local ticks = data.t[{ { 1, data.n, k } }]:totable()
     fig:axes(math.ceil(f / cols), (f - 1) % cols + 1):heatmap(ticks, ticks, x:totable(),
       { title = ('%.4g deg'):format(data.phi[f]), xlabel = 't1', ylabel = 't2', xunit = 's', yunit = 's',
       colorbar = true, cmap = 'viridis', vmin = o.vmin, vmax = o.vmax })
@@ -122,14 +115,15 @@ function M.cuts(r, data, f)
   return fig
 end
 
---- Histogram of residuals over sigma of all angles (about two million points of all).
+--- Histogram of residuals over sigma of all angles (of every k-th time: at most about a million points of all).
 function M.residuals(r, data)
   local counts, edges, total = nil, {}, 0
   local bins, low, high = 81, -5, 5
   for k = 0, bins do edges[k + 1] = low + (high - low) * k / bins end
   for f = 1, data.F do
     counts = mc.scope(function()
-      local c, fitted, times, sigma = results.figure(r, data, f, math.max(60, math.floor(2000 / math.sqrt(data.F))))
+      local limit = math.max(60, math.min(400, math.floor(1500 / math.sqrt(data.F))))
+      local c, fitted, times, sigma = results.figure(r, data, f, limit)
       local t = mc.arange(1, times.shape[1])
       local z = ((c - fitted) / sigma)[mc.logical_and(mc.gt(t:expand_dims(1), t:expand_dims(2)), mc.isfinite(c))]
       local k = mc.floor((mc.clip(z, low, high - 1e-9) - low) * (bins / (high - low))):to 'i64'
@@ -211,7 +205,8 @@ function M.page(r, data, info)
     { 'phase convention', g.convention .. ': the phase is q L / 2 pi times the integral of the shear rate' },
     { 'counting', r.counting }, { 'loss', r.loss }, { 'times', data.n }, { 'angles', data.F }, { 'mode', r.mode },
       { 'scaling', r.scaling } }
-  if g.convention ~= 'qL/2pi' then
+  if r.mode == 'own model' then settings[4] = { 'model', 'a function g1 of the user\'s, C2 = offset + contrast g1^2' }
+  elseif g.convention ~= 'qL/2pi' then
     settings[4][2] = 'qL/2: the phase is q L / 2 times the integral, pi times the default' end
   for _, s in ipairs(info.settings or {}) do settings[#settings + 1] = s end
   table.insert(sections, { heading = 'Settings', table = { header = { 'name', 'value' }, rows = settings } })

@@ -22,6 +22,8 @@ local function finite(v)
   return v
 end
 
+M.finite = finite
+
 local function finite_list(list)
   local out = mc.json.array {}
   for i, v in ipairs(list) do out[i] = finite(v) end
@@ -39,6 +41,8 @@ local function error_of_mean(r, prefix)
   for _, i in ipairs(places) do for _, j in ipairs(places) do s = s + r.covariance[i][j] end end
   return math.sqrt(s) / #places
 end
+
+M.finite_list = finite_list
 
 local function residual_word(r) return { value = finite(r.value), uncertainty = finite(r.error), unit = r.unit,
   at_bound = r.at_bound or null, state = r.state } end
@@ -99,28 +103,14 @@ function M.convergence(r)
   }
 end
 
---- g1^2 of one angle, f64 [n, n], made by rows: the model takes a dozen arrays of the size of its result.
-function M.theory(r, data, f)
-  local n = data.n
-  local out = mc.empty({ n, n })
-  local step = math.max(64, math.floor(2 ^ 17 / n))
-  for first = 1, n, step do
-    mc.scope(function()
-      local rows = { first, math.min(n, first + step - 1) }
-      local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
-        rows = rows }, data.phi[f])
-      out[{ rows }] = g1 * g1
-    end)
-  end
-  return out
-end
-
---- Matrices of experiment, raw theory (g1^2), scaled theory and residual of one angle, f64 [n, n].
----@return mc.tensor experiment, mc.tensor raw, mc.tensor scaled, number contrast, number offset
-function M.angle(r, data, f)
-  local raw, c = M.theory(r, data, f), data:matrix(f)
-  local contrast, offset = scaling.posthoc(c, raw)
-  return c, raw, raw * contrast + offset, contrast, offset
+--- g1^2 of rows first .. last of one angle, f64 [rows, n].
+function M.theory(r, data, f, first, last)
+  return mc.scope(function()
+    if r.theory then return r.theory(f, first, last) end
+    local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
+      rows = { first, last } }, data.phi[f])
+    return g1 * g1
+  end)
 end
 
 --- Experiment and fit of one angle for figures: every k-th time, so that at most `limit` are left, and the contrast and
@@ -128,20 +118,15 @@ end
 ---@return mc.tensor experiment, mc.tensor fit, mc.tensor t, mc.tensor|number sigma
 function M.figure(r, data, f, limit)
   local k = math.ceil(data.n / limit)
-  local c, t, s
-  if data.read_thin then c, t = data.read_thin(f, k), data.t[{ { 1, data.n, k } }]:contiguous()
-  else
-    c, t, s = data:matrix(f), data.t, data:spread(f)
-    local places = { { 1, data.n, k }, { 1, data.n, k } }
-    if k > 1 then
-      local whole = c
-      c, t, s = c[places]:contiguous(), t[{ { 1, data.n, k } }]:contiguous(), s and s[places]:contiguous()
-      whole:release()
-    end
+  local c, s = data:thin(f, k)
+  local t = data.t[{ { 1, data.n, k } }]:contiguous()
+  local g2
+  if r.theory then g2 = r.theory(f, nil, nil, k) else
+    local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
+      step = k }, data.phi[f])
+    g2 = g1 * g1
   end
-  local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
-    step = k }, data.phi[f])
-  return c, g1 * g1 * r.contrast[f] + r.offset[f], t, s and s * r.sigma[f] or r.sigma[f]
+  return c, g2 * r.contrast[f] + r.offset[f], t, s and s * r.sigma[f] or r.sigma[f]
 end
 
 --- The numbers of a fit as arrays, for parameters.npz: name and name_error (0-d), contrast and offset (per angle),
@@ -162,27 +147,57 @@ function M.arrays(r)
   return out
 end
 
---- Bytes of one array above which fitted_data is an .h5 with one dataset per angle, so that never more than an angle is
---- in memory.
-M.LARGE = 2 ^ 28
+--- Bytes of the theory of all angles up to which it is kept in memory while fitted_data is written; above, it is
+--- computed again for each array.
+M.KEPT = 3 * 2 ^ 26
 
---- fitted_data.h5: the arrays of fitted_data.npz, angle by angle.
-function M.write_pieces(dir, r, data)
-  local w = mc.open(dir .. '/fitted_data.h5', { mode = 'w' })
+--- fitted_data.npz: arrays [angles, n, n], written by strips of rows, so that no matrix is whole in memory.
+local function write_arrays(dir, r, data)
+  local n, F, rows = data.n, data.F, data:tile_rows()
+  local w = mc.open(dir .. '/fitted_data.npz', { mode = 'w' })
   local ok, why = pcall(function()
-    local posthoc, solver = {}, {}
-    for f = 1, data.F do
-      mc.scope(function()
-        local c, raw, fitted, contrast, offset = M.angle(r, data, f)
-        local solved = raw * r.contrast[f] + r.offset[f]
-        local name = ('%05d'):format(f)
-        w:put('c2_exp/' .. name, c)
-        w:put('c2_theoretical_raw/' .. name, raw)
-        w:put('c2_theoretical_scaled/' .. name, fitted)
-        w:put('residuals/' .. name, c - solved)
-        posthoc[f], solver[f] = { contrast, offset }, { r.contrast[f], r.offset[f] }
+    local theory, posthoc, solver = {}, {}, {}
+    local left = mc.ceiling.left()
+    local keeps = F * n ^ 2 * 8 <= math.min(M.KEPT, left and left - 2 ^ 25 or math.huge)
+    local function raw(f, I)
+      local at = (f - 1) * rows + I
+      if theory[at] then return theory[at] end
+      local first, last = data:times_of(I)
+      local g = M.theory(r, data, f, first, last)
+      if keeps then theory[at] = mc.keep(g) end
+      return g
+    end
+    local function solved(f, I) return raw(f, I) * r.contrast[f] + r.offset[f] end
+    local function residual(f, I) return data:strip(f, I) - solved(f, I) end
+    local sums
+    local arrays = {
+      { 'c2_exp', function(f, I) return data:strip(f, I) end },
+      { 'c2_theoretical_raw', function(f, I)
+        local g = raw(f, I)
+        if I == 0 then sums = scaling.regression() end
+        sums:add(data:strip(f, I), g, (data:times_of(I)))
+        if I == rows - 1 then posthoc[f], solver[f] = { sums:line() }, { r.contrast[f], r.offset[f] } end
+        return g + 0
+      end },
+      { 'c2_theoretical_scaled', function(f, I) return raw(f, I) * posthoc[f][1] + posthoc[f][2] end },
+      { 'c2_solver_scaled', solved },
+      { 'residuals', residual },
+      { 'residuals_normalized', function(f, I)
+        local spread = data:spread(f, I)
+        return residual(f, I) / (spread and spread * r.sigma[f] or r.sigma[f])
+      end },
+    }
+    for _, array in ipairs(arrays) do
+      local f, I, piece = 1, -1, nil
+      w:put_pieces(array[1], { F, n, n }, function()
+        if piece then piece:release() end
+        I = I + 1
+        if I == rows then f, I = f + 1, 0 end
+        piece = f <= F and mc.scope(function() return array[2](f, I) end) or nil
+        return piece
       end)
     end
+    for _, g in pairs(theory) do g:release() end
     w:put('phi_angles', mc.tensor(data.phi))
     w:put('per_angle_scaling', mc.tensor(posthoc))
     w:put('per_angle_scaling_solver', mc.tensor(solver))
@@ -195,15 +210,13 @@ function M.write_pieces(dir, r, data)
     w:abort()
     error(why, 0)
   end
-  return 'fitted_data.h5'
 end
 
 --- Writes the files of a fit into a folder; the names of what was written.
 ---@param dir string
 ---@param r table result of fit
 ---@param data mascon.xpcs.Data
----@param o? table format 'json'|'yaml'|'npz', arrays true: fitted_data.npz with the matrices (.h5, angle by angle, when
----  one of them has more than 256 MiB)
+---@param o? table format 'json'|'yaml'|'npz', arrays true: fitted_data.npz with the matrices
 ---@return string[]
 function M.write(dir, r, data, o)
   o = o or {}
@@ -220,47 +233,8 @@ function M.write(dir, r, data, o)
   elseif o.format == 'npz' then
     put('parameters.npz', M.arrays(r))
   end
-  local large = data.F * data.n ^ 2 * 8 > M.LARGE
-  if o.arrays ~= false and large then
-    files[#files + 1] = M.write_pieces(dir, r, data)
-  elseif o.arrays ~= false then
-    local n, F = data.n, data.F
-    local path = dir .. '/fitted_data.npz'
-    local archive = mc.open(path, { mode = 'w' })
-    local ok, why = pcall(function()
-      local posthoc, solver = {}, {}
-      local stacks = { c2_exp = mc.empty({ F, n, n }), c2_theoretical_raw = mc.empty({ F, n, n }),
-        c2_theoretical_scaled = mc.empty({ F, n, n }), residuals = mc.empty({ F, n, n }),
-        residuals_normalized = mc.empty({ F, n, n }), c2_solver_scaled = mc.empty({ F, n, n }) }
-      for f = 1, F do
-        mc.scope(function()
-          local c, raw, fitted, contrast, offset = M.angle(r, data, f)
-          stacks.c2_exp[f], stacks.c2_theoretical_raw[f], stacks.c2_theoretical_scaled[f] = c, raw, fitted
-          local solved = raw * r.contrast[f] + r.offset[f]
-          stacks.c2_solver_scaled[f] = solved
-          stacks.residuals[f] = c - solved
-          local spread = data:spread(f)
-          stacks.residuals_normalized[f] = (c - solved) / (spread and spread * r.sigma[f] or r.sigma[f])
-          posthoc[f], solver[f] = { contrast, offset }, { r.contrast[f], r.offset[f] }
-        end)
-      end
-      for _, name in ipairs { 'c2_exp', 'c2_theoretical_raw', 'c2_theoretical_scaled', 'c2_solver_scaled', 'residuals',
-        'residuals_normalized' } do
-        archive:put(name, stacks[name])
-        stacks[name]:release()
-      end
-      archive:put('phi_angles', mc.tensor(data.phi))
-      archive:put('per_angle_scaling', mc.tensor(posthoc))
-      archive:put('per_angle_scaling_solver', mc.tensor(solver))
-      archive:put('t1', data.t)
-      archive:put('t2', data.t)
-      archive:put('q', mc.tensor(r.geometry.q))
-      archive:close()
-    end)
-    if not ok then
-      archive:abort()
-      error(why, 0)
-    end
+  if o.arrays ~= false then
+    write_arrays(dir, r, data)
     files[#files + 1] = 'fitted_data.npz'
   end
   return files

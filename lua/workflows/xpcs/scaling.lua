@@ -127,23 +127,40 @@ function M.values(rows, free, first)
   return out
 end
 
---- Contrast and offset that fit one angle best by unweighted least squares on [g1^2, 1] over pairs i < j; 0 and the
---- mean where g1^2 does not vary.
----@param c mc.tensor f64 [n, n]
----@param g2 mc.tensor g1^2 [n, n]
----@return number contrast, number offset
-function M.posthoc(c, g2)
-  local n = c.shape[1]
-  local inside = mc.logical_and(mc.gt(mc.triu(mc.ones { n, n }, 1), 0), mc.isfinite(c))
+---@class mascon.xpcs.Regression
+local Regression = {}
+Regression.__index = Regression
+
+--- Unweighted least squares on [g1^2, 1] over pairs i < j, from rows of matrices.
+function M.regression() return setmetatable({ m = 0, g = 0, y = 0, gg = 0, gy = 0 }, Regression) end
+
+--- Takes rows first, first + 1, ... of one angle.
+---@param c mc.tensor f64 [rows, n]
+---@param g2 mc.tensor g1^2 [rows, n]
+---@param first integer
+function Regression:add(c, g2, first)
+  local i = mc.arange(first, first + c.shape[1] - 1):expand_dims(2)
+  local inside = mc.logical_and(mc.gt(mc.arange(1, c.shape[2]):expand_dims(1), i), mc.isfinite(c))
   local y, g = c[inside], g2[inside]
   local m = y:numel()
-  if m == 0 then return 0, 0 / 0 end
+  if m == 0 then return end
+  -- means and deviations of the rows, joined with those before
   local gm, ym = mc.mean(g):item(), mc.mean(y):item()
-  local d = g - gm
-  local var = mc.sum(d * d):item()
-  if not (var > 1e-24 * m) then return 0, ym end
-  local contrast = mc.sum(d * (y - ym)):item() / var
-  return contrast, ym - contrast * gm
+  local dg, dy = g - gm, y - ym
+  local all = self.m + m
+  local a, b, w = gm - self.g, ym - self.y, self.m * m / all
+  self.gg = self.gg + mc.sum(dg * dg):item() + a * a * w
+  self.gy = self.gy + mc.sum(dg * dy):item() + a * b * w
+  self.g, self.y, self.m = self.g + a * m / all, self.y + b * m / all, all
+end
+
+--- Contrast and offset; 0 and the mean where g1^2 does not vary.
+---@return number contrast, number offset
+function Regression:line()
+  if self.m == 0 then return 0, 0 / 0 end
+  if not (self.gg > 1e-24 * self.m) then return 0, self.y end
+  local contrast = self.gy / self.gg
+  return contrast, self.y - contrast * self.g
 end
 
 --- Weights of angles for shear: w_min + (1 - w_min) |cos(phi0 - phi)|^alpha, mean 1 when normalised.

@@ -12,19 +12,21 @@ local prepare = require 'workflows.xpcs.prepare'
 local scaling = require 'workflows.xpcs.scaling'
 local data = require 'workflows.xpcs.data'
 local start = require 'workflows.xpcs.start'
+local stream = require 'workflows.xpcs.stream'
 local uncertainty = require 'workflows.xpcs.uncertainty'
 local error = check.error
 local M = {}
 
 local OPTS = {
-  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' },
-    end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
+  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer >= 0' },
+    end_frame = { -1, 'integer >= -1' }, phi_ranges = { nil, 'table' },
   diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' },
     q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
   dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
     pack = { nil, 'string' }, max_memory = { nil, 'number > 0' }, pack_default = { nil, 'string' },
     block_values = { 2 ^ 22, 'integer >= 1' },
-  sigma = { nil, 'any' }, mask = { nil, 'any' }, zero_sigma_is_mask = { false, 'bool' }, cache = { nil, 'table' },
+  strip = { nil, 'integer >= 1' }, sigma = { nil, 'any' }, mask = { nil, 'any' },
+  zero_sigma_is_mask = { false, 'bool' }, cache = { nil, 'table' },
   shape_only = { false, 'bool' },
 }
 
@@ -49,8 +51,9 @@ local function checked(name, v, unit)
   return v
 end
 
--- bytes of the program with its libraries; matrices that reading one into memory takes; copies of a block in flight
-M.BASE, M.SQUARES, M.COPIES = 96 * 2 ^ 20, 14, 4
+-- bytes of the program with its libraries; f64 matrices that reading one whole takes, and those of sigma and masks;
+-- copies of a block in flight, and of a strip; bytes of matrices read whole where nothing bounds them
+M.BASE, M.SQUARES, M.BESIDE, M.COPIES, M.STRIPS, M.WHOLE = 96 * 2 ^ 20, 14, 8, 4, 10, 64 * 2 ^ 20
 
 --- The least memory of data that are read block by block: tables of times and angles, coarse copies, a tile in flight.
 ---@param n integer times
@@ -59,6 +62,41 @@ function M.least(n, F)
   local tables = (2 * F + 40) * n * 8 + 2 * math.min(n, 64) * n * 8 * 12
   local coarse = (F * start.TIMES ^ 2 + 6 * 300 ^ 2) * 8
   return M.BASE + tables + coarse + M.COPIES * 64 * 64 * F * 8
+end
+
+--- Where data of n times and F angles lie: 'whole' (matrices are read one after the other), 'strips' (by strips of
+--- rows), 'file' (packed on disk and read block by block); and the bytes of that.
+---@param o table max_memory, dtype, pack, sigma, mask
+---@return string way, number bytes
+function M.way(n, F, o)
+  local beside = o.sigma ~= nil or o.mask ~= nil
+  local packed = data.bytes(n, F, o.dtype or 'f64') * (o.sigma ~= nil and 2 or 1)
+  local square, least = 8 * n * n, M.least(n, F)
+  local whole = (M.SQUARES + (beside and M.BESIDE or 0)) * square
+  local strip = M.STRIPS * 8 * math.min(stream.STRIP, n * n)
+  local room = o.max_memory or math.huge
+  if o.pack then return 'file', least + 8 * M.COPIES * o.block_values + strip end
+  local all = packed + whole + M.BASE
+  if all <= room and (whole <= M.WHOLE or whole <= strip) then return 'whole', all end
+  if packed + least + M.STRIPS * 8 * 64 * n <= room then return 'strips', packed + least + strip end
+  return 'file', least + 8 * M.COPIES * o.block_values + strip
+end
+
+--- Bytes of data that are in memory.
+function M.bytes(d) return data.bytes(d.n, d.F, d.dtype) * (d.weight and 2 or 1) end
+
+--- Sets the sizes of blocks and strips of a way so that they stay within max_memory; refuses what cannot.
+local function sized(o, n, F, way)
+  if not o.max_memory or way == 'whole' then return end
+  local least = M.least(n, F)
+  if o.max_memory < least then
+    error(('xpcs: max_memory is %.0f MiB; %d angles x %d times need at least %.0f MiB, read block by block'):format(
+      o.max_memory / 2 ^ 20, F, n, math.ceil(least / 2 ^ 20)), 4)
+  end
+  local packed = way == 'strips' and data.bytes(n, F, o.dtype) * (o.sigma ~= nil and 2 or 1) or 0
+  local free = o.max_memory - least - packed
+  o.block_values = math.max(1, math.min(o.block_values, math.floor(free / 2 / (8 * M.COPIES))))
+  o.strip = math.max(64 * 64, math.min(stream.STRIP, math.floor(free / 2 / (8 * M.STRIPS))))
 end
 
 --- What a plan needs to know of data that are not read.
@@ -80,7 +118,7 @@ local function collect(o, about, count, N, read, warnings, place)
   local given = uncertainty.of(o, place)
   local left_out = 0
   for f = 1, count do
-    local c, mask, sigma
+    local c, mask, sigma, level
     mc.scope(function()
       c = prepare.symmetric(read(f))
       if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(about.names[f],
@@ -94,7 +132,7 @@ local function collect(o, about, count, N, read, warnings, place)
         gap = o.gap, mode = o.mode, path = about.path, layout = about.layout }
     end
     if given then
-      mask, sigma = given:at(f)
+      mask, sigma, level = given:at(f)
       if mask then
         local before = prepare.quality(c).good
         local masked = mc.where(mask, c, mc.nan)
@@ -108,7 +146,7 @@ local function collect(o, about, count, N, read, warnings, place)
     quality[f] = prepare.quality(c)
     contrast[f], offset[f] = scaling.start(c, masks)
     coarse[f] = mc.keep((start.thin(c)))
-    d:put(f, c, nil, sigma)
+    d:put(f, c, nil, sigma, level)
     if coarse[f] ~= c then c:release() end
     if o.progress then o.progress(f, count) end
   end
@@ -131,17 +169,24 @@ end
 
 --- What a cache of these matrices must agree in.
 local function cache_key(path, about, list, o, first, last)
-  local stream = require 'workflows.xpcs.stream'
   local names = {}
   for i, e in ipairs(list) do names[i] = e.name end
-  local beside = {}
-  for _, what in ipairs { 'sigma', 'mask' } do
-    local v = o[what]
-    beside[what] = type(v) == 'string' and { v, mc.file.exists(v) and stream.source_key(v) or 'inside' } or v
-  end
   return mc.manifest.hash { version = 1, source = stream.source_key(path), q = about.q, phi = about.phi, first = first,
     last = last, names = names, dtype = o.dtype, full = o.full_matrices, diagonal = o.diagonal,
-    exclude_first = o.exclude_first, zero = o.zero_sigma_is_mask, beside = beside }
+    exclude_first = o.exclude_first, zero = o.zero_sigma_is_mask, beside = stream.beside(o) }
+end
+
+--- The way of the data, with block sizes set and a note where it is a file.
+local function arranged(o, n, F, warnings)
+  local way = M.way(n, F, o)
+  sized(o, n, F, way)
+  if way == 'file' and not o.pack then
+    o.pack = o.pack_default or os.tmpname() .. '.h5'
+    table.insert(warnings,
+      ('the data need %.0f MiB and max_memory is %.0f MiB: they are read from %s block by block'):format(data.bytes(n,
+      F, o.dtype) / 2 ^ 20, o.max_memory / 2 ^ 20, o.pack))
+  end
+  return way
 end
 
 local function of_hdf5(path, o)
@@ -189,46 +234,39 @@ local function of_hdf5(path, o)
   first, last = frames(o, shape[1], warnings)
   local F, n = #list, last - first + 1
   local about = { q = q, phi = kept_phi, names = names, path = path, layout = kind }
-  local fits = not o.pack and not (o.max_memory and data.bytes(n, F, o.dtype) + M.SQUARES * n * n * 8 + M.BASE
-    > o.max_memory)
-  if not fits then
-    local least = M.least(n, F)
-    if o.max_memory and o.max_memory < least then
-      error(('xpcs: max_memory is %.0f MiB; %d angles x %d times need at least %.0f MiB, read block by block'):format(
-        o.max_memory / 2 ^ 20, F, n, math.ceil(least / 2 ^ 20)), 3)
-    end
-    if o.max_memory then
-      o.block_values = math.max(1, math.min(o.block_values, math.floor((o.max_memory - least) / (8 * M.COPIES))))
-    end
-  end
   if o.shape_only then
     file:close()
-    about.streamed = not fits
+    local way = M.way(n, F, o)
+    sized(o, n, F, way)
+    about.streamed = way == 'file'
     return shape_of(o, about, F, n)
   end
-  if not fits and (o.sigma ~= nil or o.mask ~= nil) then
-    error('xpcs: sigma and mask per point need the data in memory; raise max_memory, or give sigma per angle', 3)
+  local way = arranged(o, n, F, warnings)
+  about.session = function()
+    local again = mc.open(path, { format = 'h5' })
+    return { set = function(f) return again:dataset(list[f].name) end, close = function() again:close() end }
   end
-  if not o.pack and not fits then
-    o.pack = o.pack_default or os.tmpname() .. '.h5'
-    table.insert(warnings,
-      ('the data need %.0f MiB and max_memory is %.0f MiB: they are read from %s block by block'):format(data.bytes(n,
-      F, o.dtype) / 2 ^ 20, o.max_memory / 2 ^ 20, o.pack))
-  end
-  if o.pack then
-    local datasets = {}
-    for i, e in ipairs(list) do datasets[i] = e.name end
-    checked('dt', o.dt, 's')
-    local d = require('workflows.xpcs.stream').open(path, file, { q = q, phi = kept_phi, names = names,
-      datasets = datasets, first = first, last = last, layout = kind }, o, warnings)
-    d.first_frame, d.last_frame = first, last
-    file:close()
-    return d
+  for key, v in pairs { first = first, last = last, drop = o.exclude_first and 1 or 0, chosen = numbers,
+    entries = #entries, N = shape[1] } do about[key] = v end
+  about.n = n - about.drop
+  if way ~= 'whole' then
+    for i, e in ipairs(list) do
+      local s = i > 1 and file:dataset(e.name).shape or shape
+      if #s ~= 2 or s[1] ~= s[2] then
+        error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[i], table.concat(s, ', ')), 3)
+      end
+      if s[1] ~= shape[1] then
+        error(('xpcs: %s is [%d, %d] and %s is [%d, %d]; all matrices must have one shape'):format(names[i], s[1],
+          s[2], names[1], shape[1], shape[1]), 3)
+      end
+    end
+    about.t = mc.arange(about.drop, n - 1) * checked('dt', o.dt, 's')
   end
   local d, cached, key
-  if o.cache then
+  if o.cache and way ~= 'file' then
     local cache = require 'workflows.xpcs.cache'
-    cached, key = cache.path(o.cache, { q = q, first = first, last = last }), cache_key(path, about, list, o, first, last)
+    cached = cache.path(o.cache, { q = q, first = first, last = last })
+    key = cache_key(path, about, list, o, first, last)
     local drop = o.exclude_first and 1 or 0
     local why, foreign
     d, why, foreign = cache.read(cached, key, { n = n - drop, phi = kept_phi, dtype = o.dtype, q = q, dt = o.dt,
@@ -246,7 +284,10 @@ local function of_hdf5(path, o)
     end
   end
   if not d then
-    d = collect(o, about, F, n, read, warnings, { entries = #entries, chosen = numbers, N = shape[1], first = first })
+    if way ~= 'whole' then d = stream.open(about, o, warnings)
+    else
+      d = collect(o, about, F, n, read, warnings, { entries = #entries, chosen = numbers, N = shape[1], first = first })
+    end
     if cached then require('workflows.xpcs.cache').write(cached, key, d, o.cache) end
   end
   d.q_list = {}
@@ -264,22 +305,22 @@ local NAMES = { c2 = { 'c2_exp', 'c2', 'C2', 'correlation' }, phi = { 'phi_angle
 
 local function of_npz(path, o)
   local warnings = {}
-  local archive, arrays = mc.open(path, { format = 'npz' }), {}
-  for _, name in ipairs(archive.names) do
-    if not o.shape_only or not name:find 'theor' and not name:find 'residual' then
-      arrays[name] = archive:get(name, { map = o.shape_only })
+  local archive, known = mc.open(path, { format = 'npz' }), {}
+  --- An array of the file, nil where there is none; it stays in the file where it is stored plainly.
+  local function get(name)
+    if known[name] == nil then
+      known[name] = archive:has(name) and archive:get(name, { map = true, verify = not o.shape_only })
     end
+    return known[name] or nil
   end
-  archive:close()
   local function find(what, needed)
-    for _, name in ipairs(what == 'c2' and o.key and { o.key } or NAMES[what]) do if arrays[name] ~= nil then
-      return arrays[name] end end
+    for _, name in ipairs(what == 'c2' and o.key and { o.key } or NAMES[what]) do
+      local x = get(name)
+      if x ~= nil then return x end
+    end
     if needed then
-      local all = {}
-      for k in pairs(arrays) do all[#all + 1] = k end
-      table.sort(all)
-      error(('xpcs: %s has no array %s; it holds %s'):format(path, table.concat(NAMES[what], ' or '), table.concat(all,
-        ', ')), 4)
+      error(('xpcs: %s has no array %s; it holds %s'):format(path, table.concat(NAMES[what], ' or '),
+        table.concat(archive.names, ', ')), 4)
     end
   end
   local c2, phi = find('c2', true), find('phi', true):to('f64'):reshape(-1):totable()
@@ -302,14 +343,18 @@ local function of_npz(path, o)
   local kept, names = {}, {}
   for i, k in ipairs(chosen) do kept[i], names[i] = phi[k], ('%s: matrix %d'):format(path, k) end
   q = q and (mc.is_tensor(q) and q:to('f64'):reshape(-1)[1]:item() or q)
+  if q and o.q and o.strict_q and math.abs(o.q - q) > 1e-6 * q then
+    error(('xpcs: %s holds q = %g 1/A and %g is asked for; strict_q = true refuses this'):format(path, q, o.q), 4)
+  end
   if q and o.q and math.abs(o.q - q) > 1e-6 * q then table.insert(warnings,
     ('the file says q = %g 1/A and %g is asked for; %g is used'):format(q, o.q, o.q)) end
   q = o.q or q
   local first, last = frames(o, c2.shape[2], warnings)
   if o.shape_only then
+    archive:close()
     local late = t and t[first]:item() > 1e-12
     return shape_of({ dtype = o.dtype, exclude_first = not late and o.exclude_first }, { q = q, phi = kept, path = path,
-      layout = 'NPZ' }, #kept, last - first + 1)
+      layout = 'NPZ', streamed = M.way(last - first + 1, #kept, o) == 'file' }, #kept, last - first + 1)
   end
   local opts = {}
   for k, v in pairs(o) do opts[k] = v end
@@ -317,7 +362,7 @@ local function of_npz(path, o)
   for _, pair in ipairs { { 'sigma', SIGMA }, { 'mask', MASK } } do
     local what = pair[1]
     for _, name in ipairs(pair[2]) do
-      local x = arrays[name]
+      local x = opts[what] == nil and get(name)
       if opts[what] == nil and o[what] == nil and mc.is_tensor(x) and x.ndim > 1 then
         opts[what] = x
         table.insert(warnings, ('%s is that of the array %s of the file'):format(what, name))
@@ -327,10 +372,27 @@ local function of_npz(path, o)
   -- times that start after 0 say that the first one was dropped already
   local earliest = t and t[first]:item() or 0
   if t and earliest > 1e-12 then opts.exclude_first = false end
-  local d = collect(opts, { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ' }, #kept,
-    last - first + 1,
-    function(i) return c2[chosen[i]][{ { first, last }, { first, last } }], names[i], true end, warnings,
-    { entries = c2.shape[1], chosen = chosen, N = c2.shape[2], first = first })
+  archive:close()
+  local N = last - first + 1
+  local about = { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ',
+    entries = c2.shape[1], chosen = chosen, N = c2.shape[2], first = first, last = last,
+    drop = opts.exclude_first and N >= 2 and 1 or 0 }
+  local way = arranged(opts, N, #kept, warnings)
+  local d
+  if way == 'whole' then
+    d = collect(opts, about, #kept, N, function(i)
+      return c2[chosen[i]][{ { first, last }, { first, last } }], names[i], true
+    end, warnings, { entries = about.entries, chosen = chosen, N = about.N, first = first })
+  else
+    opts.full_matrices, about.n = true, N - about.drop
+    about.t = mc.arange(about.drop, N - 1) * checked('dt', opts.dt, 's')
+    about.session = function()
+      return { set = function(f)
+        return { read = function(_, r) return c2[{ chosen[f], r[1], r[2] }]:to 'f64' end, close = function() end }
+      end, close = function() end }
+    end
+    d = stream.open(about, opts, warnings)
+  end
   if earliest > 1e-12 then d.t = t[{ { first, last } }]:contiguous() end
   return d
 end

@@ -1,20 +1,21 @@
--- stream.lua - data larger than memory: packed once, then read by every pass from front to back.
+-- stream.lua - large data: matrices read by strips of rows, and packed into memory or into a file that every pass reads
+-- from front to back.
 --
 -- The packed file is HDF5 with one dataset per block of tiles, so reading holds one block. It also serves as a cache:
--- it names its source by size and a hash of both ends, the
--- q, the frames and the angles, and is made again when any of them differs. Matrices are read by rectangles; none is
--- ever whole in memory.
+-- its key covers the source (size and both ends), the q, the frames and the angles, standard deviations and masks, and
+-- it is made again when any of them differs. No matrix is ever whole in memory as f64.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
-local file_ = require 'mascon.base.file'
 local data_of = require 'workflows.xpcs.data'
 local prepare = require 'workflows.xpcs.prepare'
 local scaling = require 'workflows.xpcs.scaling'
 local start = require 'workflows.xpcs.start'
+local uncertainty = require 'workflows.xpcs.uncertainty'
 local error = check.error
 local M = {}
 
-M.VERSION = 1
+M.VERSION = 2
+M.STRIP = 2 ^ 19 -- values of a matrix that are read at a time
 local T, G = data_of.TILE, data_of.GROUP
 local QUANTILES = 300 -- times of the thinned matrices from which contrast and offset start
 
@@ -30,11 +31,21 @@ function M.source_key(path)
   return mc.manifest.hash { size, head, tail }
 end
 
+--- What identifies standard deviations and masks: file and its bytes' ends, or the numbers.
+function M.beside(o)
+  local out = {}
+  for _, what in ipairs { 'sigma', 'mask' } do
+    local v = o[what]
+    out[what] = type(v) == 'string' and { v, mc.file.exists(v) and M.source_key(v) or 'inside' } or v
+  end
+  return out
+end
+
 --- What a packed file must agree in.
-local function key_of(path, about, o)
-  return mc.manifest.hash { version = M.VERSION, source = M.source_key(path), q = about.q, phi = about.phi,
-    first = about.first, last = about.last, drop = about.drop, names = about.datasets,
-    dtype = o.dtype, block = o.block_values, full = o.full_matrices }
+local function key_of(about, o)
+  return mc.manifest.hash { version = M.VERSION, source = M.source_key(about.path), q = about.q, phi = about.phi,
+    first = about.first, last = about.last, drop = about.drop, names = about.names,
+    dtype = o.dtype, block = o.block_values, full = o.full_matrices, beside = M.beside(o), zero = o.zero_sigma_is_mask }
 end
 
 --- Ranges of tiles of one tile row with at most so many values.
@@ -48,6 +59,43 @@ local function blocks_of(tiles, limit)
     end
     out[#out + 1] = { first = first, last = last, values = sum }
     first = last + 1
+  end
+  return out
+end
+
+--- The first row (from 0), how many, the first column and how many that blocks a .. z cover: a part of one tile row, or
+--- whole ones.
+local function cover(tiles, blocks, a, z, n)
+  local p, q = tiles[blocks[a].first], tiles[blocks[z].last]
+  local i0, i1 = p.I * T, math.min(n, (q.I + 1) * T)
+  local j0, j1 = p.J * T, n
+  if p.I == q.I then j1 = math.min(n, (q.J + 1) * T) end
+  return i0, i1 - i0, j0, j1 - j0
+end
+
+--- Runs of blocks that are read at a time: some of one tile row, or whole tile rows; their cover and their values stay
+--- within limits.
+local function runs_of(tiles, blocks, n, limit, values)
+  local function row(b) return tiles[blocks[b].first].I end
+  local function fits(a, z)
+    local _, rows, _, cols = cover(tiles, blocks, a, z, n)
+    local sum = 0
+    for b = a, z do sum = sum + blocks[b].values end
+    return rows * cols <= limit and sum <= values
+  end
+  local function last_of(b)
+    while b < #blocks and row(b + 1) == row(b) do b = b + 1 end
+    return b
+  end
+  local out, a = {}, 1
+  while a <= #blocks do
+    local z, stop = a, last_of(a)
+    while z < stop and fits(a, z + 1) do z = z + 1 end
+    if z == stop and (a == 1 or row(a - 1) ~= row(a)) then
+      while z < #blocks and fits(a, last_of(z + 1)) do z = last_of(z + 1) end
+    end
+    out[#out + 1] = { a, z }
+    a = z + 1
   end
   return out
 end
@@ -66,174 +114,317 @@ local function triangle_of(set, first, last, where, full)
   return low and 'lower' or 'upper'
 end
 
---- Every k-th frame of a half matrix as a full one, its diagonal corrected.
-local function thinned(set, first, last, k, where, full)
-  local h = set:read { { first, last, k }, { first, last, k } }
-  return prepare.diagonal(prepare.symmetric(h, where, full))
+--- Every k-th frame of a half matrix as a full one, its diagonal corrected; NaN where points do not count.
+local function thinned(set, about, f, k, given, full)
+  local r = { about.first + about.drop, about.last, k }
+  local h = prepare.symmetric(set:read { r, r }, about.names[f], full)
+  if given then
+    local mask = given:rectangle(f, { 1, about.n, k }, { 1, about.n, k })
+    if mask then
+      local m = h.shape[1]
+      local upper = mc.logical_or(mask, mc.eq(mc.triu(mc.ones { m, m }, 1), 0))
+      h = mc.where(mc.logical_and(upper, upper.mT), h, mc.nan)
+    end
+  end
+  return prepare.diagonal(h)
 end
 
---- Packs the matrices into `to`.
-local function pack(to, file, about, o, report)
+--- A part of the upper triangle of matrix f as f64: rows and columns { first, last } over the times of the fit, NaN
+--- where there is no pair, where a point is no number and where it does not count; its standard deviations.
+local function rectangle(set, about, f, triangle, ri, rj, given)
+  local r0 = about.first + about.drop - 1
+  local a, b = { r0 + ri[1], r0 + ri[2] }, { r0 + rj[1], r0 + rj[2] }
+  local x
+  if triangle == 'upper' then x = set:read { a, b } else x = set:read({ b, a }).mT end
+  x = x:to 'f64'
+  local inside = mc.gt(mc.arange(rj[1], rj[2]):expand_dims(1), mc.arange(ri[1], ri[2]):expand_dims(2))
+  local good = mc.logical_and(mc.isfinite(x), inside)
+  local mask, sigma
+  if given then mask, sigma = given:rectangle(f, ri, rj) end
+  local counted = mask and mc.logical_and(good, mask) or good
+  return x, inside, good, counted, sigma
+end
+
+--- Packs the matrices, NaN where nothing counts: into sink.memory, tensors { y, weight } over all tiles, or as blocks
+--- handed to sink.put(number, values, weights).
+---@return mc.tensor holes, table[] quality, number left_out points that a mask excludes
+local function pack(about, o, given, levels, sink, report)
   local n, F = about.n, #about.phi
   local tiles = data_of.tiles(n, F)
   local blocks = blocks_of(tiles, o.block_values)
-  local r0 = about.first + about.drop -- frame of time 1
-  local sets, triangle = {}, {}
+  local session, triangle = about.session(), {}
+  local sets = {}
   for f = 1, F do
-    sets[f] = file:dataset(about.datasets[f])
-    triangle[f] = triangle_of(sets[f], r0, about.last, about.names[f], o.full_matrices)
+    sets[f] = session.set(f)
+    triangle[f] = triangle_of(sets[f], about.first + about.drop, about.last, about.names[f], o.full_matrices)
   end
-  local holes, masked = mc.zeros({ #tiles }, { dtype = 'u8' }), 0
+  local holes, quality = mc.zeros({ #tiles }, { dtype = 'u8' }), {}
+  for f = 1, F do
+    quality[f] = { points = n * (n - 1) / 2, good = 0, missing = 0, least = math.huge, most = -math.huge, mean = 0 }
+  end
+  local left_out = 0
+  --- One angle of a run of blocks into buffers that begin with the value `from`.
+  local function one(run, f, y, weight, from)
+    local i0, rows, j0, cols = cover(tiles, blocks, run[1], run[2], n)
+    local x, inside, good, counted, sigma = rectangle(sets[f], about, f, triangle[f], { i0 + 1, i0 + rows },
+      { j0 + 1, j0 + cols }, given)
+    local q = quality[f]
+    local have = mc.sum(good:to 'f64'):item()
+    local missing = mc.sum(inside:to 'f64'):item() - have
+    local used = rawequal(counted, good) and have or mc.sum(counted:to 'f64'):item()
+    left_out = left_out + have - used
+    missing = missing + have - used
+    q.missing, q.good = q.missing + missing, q.good + used
+    local values = mc.where(counted, x, mc.nan)
+    if used > 0 then
+      q.least = math.min(q.least, mc.min(mc.where(counted, x, math.huge)):item())
+      q.most = math.max(q.most, mc.max(mc.where(counted, x, -math.huge)):item())
+      q.mean = q.mean + mc.sum(mc.where(counted, x, 0)):item()
+    end
+    local function padded(v)
+      local full = mc.full({ rows, math.ceil(cols / G) * G }, mc.nan, { dtype = o.dtype })
+      full[{ mc.all, { 1, cols } }] = v:to(o.dtype)
+      return full
+    end
+    local full, factors = padded(values), nil
+    local lost = missing > 0 and mc.logical_and(inside, mc.logical_not(counted))
+    if sigma then
+      local w = mc.where(counted, 1 / mc.where(counted, sigma, 1), 0)
+      factors = padded(mc.where(inside, w * levels[f], mc.nan))
+    end
+    for b = run[1], run[2] do
+      for k = blocks[b].first, blocks[b].last do
+        local tile = tiles[k]
+        local places = { { tile.I * T - i0 + 1, tile.I * T - i0 + tile.rows }, { tile.J * T - j0 + 1, tile.J * T - j0
+          + tile.groups * G } }
+        local place = data_of.slot(y, tile, F, f, from)
+        place:copy_(full[places]:reshape(place.shape))
+        if factors then
+          place = data_of.slot(weight, tile, F, f, from)
+          place:copy_(factors[places]:reshape(place.shape))
+        end
+        if lost then
+          places[2][2] = math.min(places[2][2], cols)
+          if mc.any(lost[places]) then holes[k] = 1 end
+        end
+      end
+    end
+  end
+  local strip = o.strip or M.STRIP
+  if sink.memory then
+    local runs = runs_of(tiles, blocks, n, strip, math.huge)
+    for f = 1, F do
+      for _, run in ipairs(runs) do mc.scope(function() one(run, f, sink.memory.y, sink.memory.weight, 0) end) end
+      if report then report(f, F) end
+    end
+  else
+    local runs = runs_of(tiles, blocks, n, strip, math.max(o.block_values, 1))
+    for _, run in ipairs(runs) do
+      mc.scope(function()
+        local from, values = tiles[blocks[run[1]].first].at, 0
+        for b = run[1], run[2] do values = values + blocks[b].values end
+        local y = mc.full({ values }, mc.nan, { dtype = o.dtype })
+        local weight = levels and mc.full({ values }, mc.nan, { dtype = o.dtype })
+        for f = 1, F do mc.scope(function() one(run, f, y, weight, from) end) end
+        for b = run[1], run[2] do
+          local at = tiles[blocks[b].first].at - from
+          local range = { { at + 1, at + blocks[b].values } }
+          sink.put(b, y[range], weight and weight[range])
+        end
+      end)
+      if report then report(run[2], #blocks) end
+    end
+  end
+  for f = 1, F do
+    sets[f]:close()
+    quality[f].mean = quality[f].good > 0 and quality[f].mean / quality[f].good or 0 / 0
+  end
+  session.close()
+  return holes, quality, left_out
+end
+
+--- Refuses angles without a point.
+local function checked(about, quality, given)
+  for f, q in ipairs(quality) do
+    if q.good == 0 then
+      error(given and ('xpcs: mask and sigma leave no point of %s; leave out the angle instead'):format(about.names[f])
+        or ('xpcs: %s holds no finite value'):format(about.names[f]), 0)
+    end
+  end
+end
+
+--- A file of packed blocks.
+local function write(to, about, o, given, levels)
   local w = mc.open(to, { mode = 'w', format = 'h5' })
   local ok, why = pcall(function()
-    for b, block in ipairs(blocks) do
-      mc.scope(function()
-        local buffer = mc.full({ block.values }, mc.nan, { dtype = o.dtype })
-        local a, z = tiles[block.first], tiles[block.last]
-        local i0, j0 = a.I * T, a.J * T
-        local rows, cols = a.rows, math.min(n, (z.J + 1) * T) - j0
-        for f = 1, F do
-          mc.scope(function()
-            local ri, rj = { r0 + i0, r0 + i0 + rows - 1 }, { r0 + j0, r0 + j0 + cols - 1 }
-            local x
-            if triangle[f] == 'upper' then x = sets[f]:read { ri, rj } else x = sets[f]:read({ rj, ri }).mT end
-            x = x:to 'f64'
-            local i, j = mc.arange(i0, i0 + rows - 1):expand_dims(2), mc.arange(j0, j0 + cols - 1):expand_dims(1)
-            local inside = mc.gt(j, i)
-            local good = mc.logical_and(mc.isfinite(x), inside)
-            local lost = mc.sum(mc.logical_and(inside, mc.logical_not(good)):to 'f64'):item()
-            masked = masked + lost
-            local full = mc.full({ rows, math.ceil(cols / G) * G }, mc.nan, { dtype = o.dtype })
-            full[{ mc.all, { 1, cols } }] = mc.where(good, x, mc.nan):to(o.dtype)
-            for k = block.first, block.last do
-              local tile = tiles[k]
-              local at, c = tile.at - a.at, tile.J * T - j0
-              local place = buffer[{ { at + 1, at + tile.values } }]:reshape(tile.rows, tile.groups, F, G)[{ mc.all,
-                mc.all, f, mc.all }]
-              place:copy_(full[{ mc.all, { c + 1, c + tile.groups * G } }]:reshape(place.shape))
-              if lost > 0 then holes[k] = 1 end -- of the block; a tile without holes only takes the slower way
-            end
-          end)
-        end
-        w:put(('blocks/%06d'):format(b), buffer)
-      end)
-      if report then report(b, #blocks) end
-    end
+    local holes, quality, left_out = pack(about, o, given, levels, { put = function(b, y, weight)
+      w:put(('blocks/%06d'):format(b), y)
+      if weight then w:put(('weights/%06d'):format(b), weight) end
+    end }, o.progress)
+    checked(about, quality, given)
+    local rows = {}
+    for f, q in ipairs(quality) do rows[f] = { q.points, q.good, q.missing, q.least, q.most, q.mean } end
     w:put('holes', holes)
-    w:put('masked', mc.tensor(masked))
+    w:put('quality', mc.tensor(rows))
+    w:put('left_out', mc.tensor { left_out })
     w:put('key', about.key)
     w:close()
   end)
-  for f = 1, F do sets[f]:close() end
   if not ok then
     w:abort()
     error(why, 0)
   end
 end
 
---- Data that are read from a packed file, which is made from the entries of a source when it is not there or belongs to
---- something else.
----@param path string the source
----@param file table its open tree
----@param about table q, phi, datasets, names, first, last (frames), layout
----@param o table options of open: pack (the packed file), dtype, block_values, dt, gap, exclude_first, full_matrices,
----  progress
----@param warnings string[]
----@return mascon.xpcs.Data
-function M.open(path, file, about, o, warnings)
-  local N = about.last - about.first + 1
-  about.drop = o.exclude_first and 1 or 0
-  about.n = N - about.drop
-  local n, F = about.n, #about.phi
-  for f = 1, F do
-    local shape = file:dataset(about.datasets[f]).shape
-    if #shape ~= 2 or shape[1] ~= shape[2] then
-      error(('xpcs: %s is [%s]; a two-time matrix is square'):format(about.names[f], table.concat(shape, ', ')), 3) end
-    if shape[1] < about.last then
-      error(('xpcs: %s is [%d, %d] and %s has more frames; all matrices must have one shape'):format(about.names[f],
-      shape[1], shape[2], about.names[1]), 3) end
+--- Warnings about points that are left out.
+local function notes(about, d, left_out, given, warnings)
+  local all = d.F * d.n * (d.n - 1) / 2
+  if left_out > 0 then
+    table.insert(warnings, ('%d of %d points are left out by the mask or by sigma = 0'):format(left_out, all))
   end
-  about.key = key_of(path, about, o)
-  local known
-  if file_.read and io.open(o.pack, 'rb') then
-    local ok, old = pcall(mc.open, o.pack, { format = 'h5' })
-    if ok and old:has 'key' and old:get 'key' == about.key then known = old
-    else
-      table.insert(warnings,
-        ('%s is damaged or belongs to other data, q, frames or angles; it is made again'):format(o.pack))
-      if ok then old:close() end
-    end
+  if d.masked - left_out > 0 then
+    table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(d.masked - left_out, all))
   end
-  if not known then
-    pack(o.pack, file, about, o, o.progress)
-    known = mc.open(o.pack, { format = 'h5' })
+  if given and given.uneven then
+    table.insert(warnings, 'sigma differs between the two triangles; the weights of both are averaged')
   end
-  local d = data_of.streamed { n = n, phi = about.phi, t = mc.arange(about.drop, N - 1) * o.dt, dtype = o.dtype,
-    q = about.q, dt = o.dt, gap = o.gap, mode = o.mode, path = path,
-    layout = about.layout, names = about.names, warnings = warnings }
-  d.store, d.store_blocks, d.key = known, blocks_of(d.tiles, o.block_values), about.key
-  d.holes = known:get 'holes'
-  local masked = known:get 'masked'
-  d.masked = type(masked) == 'number' and masked or masked:item()
-  d.points = F * n * (n - 1) / 2 - d.masked
-  if d.masked > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(d.masked,
-    F * n * (n - 1) / 2)) end
-  -- starts from thinned matrices
-  local first = about.first + about.drop
-  local k, fine = math.ceil(n / start.TIMES), math.ceil(n / QUANTILES)
+end
+
+--- Starting values and the coarse copy, from thinned matrices.
+local function begin(d, about, o, given)
+  local k, fine = math.ceil(about.n / start.TIMES), math.ceil(about.n / QUANTILES)
   d.coarse, d.start_contrast, d.start_offset = {}, {}, {}
-  for f = 1, F do
-    local set = file:dataset(about.datasets[f])
-    d.coarse[f] = thinned(set, first, about.last, k, about.names[f], o.full_matrices)
+  local session = about.session()
+  for f = 1, d.F do
+    local set = session.set(f)
+    d.coarse[f] = mc.scope(function() return thinned(set, about, f, k, given, o.full_matrices) end)
     mc.scope(function()
-      local c = thinned(set, first, about.last, fine, about.names[f], o.full_matrices)
+      local c = thinned(set, about, f, fine, given, o.full_matrices)
       d.start_contrast[f], d.start_offset[f] = scaling.start(c)
     end)
     set:close()
   end
-  -- rows first .. last of pairs i < j, for errors of nearly degenerate fits
+  session.close()
+end
+
+--- What a streamed fit reads again from the source.
+local function readers(d, about, o, given, levels)
   local triangle = {}
+  local function with(f, read)
+    local session = about.session()
+    local set = session.set(f)
+    local x, y = mc.scope(function() return read(set) end)
+    set:close()
+    session.close()
+    return x, y
+  end
+  --- Pairs i < j of a rectangle, NaN where there is none and where points do not count; and the spread of its points.
+  local function part(set, f, ri, rj)
+    triangle[f] = triangle[f] or triangle_of(set, about.first + about.drop, about.last, about.names[f],
+      o.full_matrices)
+    local x, _, _, counted, sigma = rectangle(set, about, f, triangle[f], ri, rj, given)
+    return mc.where(counted, x, mc.nan), sigma and mc.where(counted, sigma, levels[f]) / levels[f]
+  end
+  --- Rows first .. last out of what lies above the diagonal.
+  local function rows_of(upper, left, first, last)
+    local n = about.n
+    local i = mc.arange(first, last):expand_dims(2)
+    local j = mc.arange(1, n):expand_dims(1)
+    local x = mc.zeros { last - first + 1, n }
+    x[{ mc.all, { 1, last } }] = left.mT
+    local y = mc.zeros { last - first + 1, n }
+    y[{ mc.all, { first, n } }] = upper
+    return mc.where(mc.gt(j, i), y, mc.where(mc.lt(j, i), x, 0))
+  end
+  -- rows i .. j of pairs, for errors of nearly degenerate fits
   d.read_rows = function(f, i, j)
-    local source = mc.open(path, { format = 'h5' })
-    local set = source:dataset(about.datasets[f])
-    local r0 = first - 1
-    triangle[f] = triangle[f] or triangle_of(set, first, about.last, about.names[f], o.full_matrices)
-    local rows = mc.scope(function()
-      local ri, rj = { r0 + i, r0 + j }, { first, about.last }
-      local x
-      if triangle[f] == 'upper' then x = set:read { ri, rj } else x = set:read({ rj, ri }).mT end
-      x = x:to 'f64'
-      local a, b = mc.arange(i, j), mc.arange(1, n)
-      return mc.where(mc.logical_and(mc.gt(b:expand_dims(1), a:expand_dims(2)), mc.isfinite(x)), x, mc.nan)
-    end)
-    set:close()
-    source:close()
-    return rows
+    return with(f, function(set) return part(set, f, { i, j }, { 1, about.n }) end)
   end
-  -- every k-th row and column, for figures
+  -- rows of the symmetric matrix, for fitted_data
+  d.read_strip = function(f, first, last)
+    return (with(f, function(set)
+      local upper, left = part(set, f, { first, last }, { first, about.n }), part(set, f, { 1, last }, { first, last })
+      return rows_of(upper, left, first, last)
+    end))
+  end
+  d.read_spread = levels and function(f, first, last)
+    return (with(f, function(set)
+      local _, upper = part(set, f, { first, last }, { first, about.n })
+      local _, left = part(set, f, { 1, last }, { first, last })
+      local x = rows_of(upper, left, first, last)
+      return mc.where(mc.gt(x, 0), x, 1)
+    end))
+  end
+  -- every k-th row and column, for figures; and the standard deviations over that of the angle
   d.read_thin = function(f, every)
-    local source = mc.open(path, { format = 'h5' })
-    local set = source:dataset(about.datasets[f])
-    local c = mc.scope(function()
-      return thinned(set, first, about.last, every, about.names[f], o.full_matrices)
+    return with(f, function(set)
+      local c = thinned(set, about, f, every, given, o.full_matrices)
+      if not levels then return c end
+      local r = { 1, about.n, every }
+      local mask, sigma = given:rectangle(f, r, r)
+      local m = sigma.shape[1]
+      local inside = mc.gt(mc.triu(mc.ones { m, m }, 1), 0)
+      local u = mc.where(mask and mc.logical_and(inside, mask) or inside, sigma / levels[f], 0)
+      return c, mc.where(mc.gt(u + u.mT, 0), u + u.mT, 1)
     end)
-    set:close()
-    source:close()
-    return c
   end
-  -- one whole matrix, for fitted_data
-  d.read_matrix = function(f)
-    local source = mc.open(path, { format = 'h5' })
-    local set = source:dataset(about.datasets[f])
-    local c = mc.scope(function()
-      local h = prepare.diagonal(prepare.symmetric(set:read { { about.first, about.last }, { about.first,
-        about.last } }, about.names[f], o.full_matrices), o.diagonal)
-      return (about.drop > 0 and h[{ { 2, N }, { 2, N } }] or h):contiguous()
-    end)
-    set:close()
-    source:close()
-    return c
+end
+
+--- Data packed by strips: into memory, or into a file (o.pack), which is made when it is not there or belongs to
+--- something else.
+---@param about table path (the source), q, phi, names, first, last (frames), drop (0 or 1), n (times of the fit), t,
+---  layout; session(): { set(f): { read(ranges), close() }, close() }; entries, chosen, N: the angles of the file,
+---  which of them, its frames
+---@param o table options of open: pack, dtype, block_values, dt, gap, full_matrices, sigma, mask, zero_sigma_is_mask,
+---  progress; strip: values of a matrix that are read at a time
+---@param warnings string[]
+---@return mascon.xpcs.Data
+function M.open(about, o, warnings)
+  local F = #about.phi
+  local given = uncertainty.of(o, { count = F, entries = about.entries or F, chosen = about.chosen, N = about.N,
+    first = about.first, n = about.n, drop = about.drop, names = about.names })
+  local levels
+  if given and given.sigma then
+    levels = {}
+    for f = 1, F do levels[f] = given:level(f) end
   end
+  local form = { n = about.n, phi = about.phi, t = about.t, dtype = o.dtype, q = about.q, dt = o.dt, gap = o.gap,
+    mode = o.mode, path = about.path, layout = about.layout, names = about.names, warnings = warnings }
+  local d, left_out
+  if not o.pack then
+    d = data_of.new(form)
+    if levels then d.weight = mc.full({ d.packed.shape[1] }, mc.nan, { dtype = o.dtype }) end
+    d.holes, d.quality, left_out = pack(about, o, given, levels, { memory = { y = d.packed, weight = d.weight } },
+      o.progress)
+    checked(about, d.quality, given)
+  else
+    about.key = key_of(about, o)
+    local known
+    if mc.file.exists(o.pack) then
+      local ok, old = pcall(mc.open, o.pack, { format = 'h5' })
+      if ok and old:has 'key' and old:get 'key' == about.key then known = old
+      else
+        table.insert(warnings,
+          ('%s is damaged or belongs to other data, q, frames or angles; it is made again'):format(o.pack))
+        if ok then old:close() end
+      end
+    end
+    if not known then
+      write(o.pack, about, o, given, levels)
+      known = mc.open(o.pack, { format = 'h5' })
+    end
+    d = data_of.streamed(form)
+    d.store, d.store_blocks, d.key, d.weighted = known, blocks_of(d.tiles, o.block_values), about.key, levels and true
+    d.holes, left_out, d.quality = known:get 'holes', known:get('left_out')[1]:item(), {}
+    for f, q in ipairs(known:get('quality'):totable()) do
+      d.quality[f] = { points = q[1], good = q[2], missing = q[3], least = q[4], most = q[5], mean = q[6] }
+    end
+    readers(d, about, o, given, levels)
+  end
+  d.sigma, d.points, d.masked = levels, 0, 0
+  for _, q in ipairs(d.quality) do d.points, d.masked = d.points + q.good, d.masked + q.missing end
+  notes(about, d, left_out, given, warnings)
+  begin(d, about, o, given)
   return d
 end
 

@@ -1,16 +1,18 @@
 -- uncertainty.lua - standard deviations and masks per point, from files or tensors, as the data of a fit need them.
 --
 -- A file holds one matrix for all angles or one per angle, over the frames of the data file or over those that are
--- kept. Standard deviations of the two triangles are folded into one: their weights are averaged. Takes tensors and
--- places; knows no layout of a beamline.
+-- kept. It is read by rectangles, so that data larger than memory take it as well. Standard deviations of the two
+-- triangles are folded into one: their weights are averaged. Takes tensors and places; knows no layout of a beamline.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
 local NAMES = { sigma = { 'sigma', 'c2_sigma', 'c2_std', 'sigma_c2' }, mask = { 'mask', 'c2_mask', 'valid' } }
+local ROWS = 64 -- rows of a matrix that are looked at together
 
---- The array of a file: PATH, or PATH:NAME for one of several arrays.
+--- The array of a file: PATH, or PATH:NAME for one of several arrays. Tensors of .npy and .npz stay in their file where
+--- they are stored plainly; datasets of .h5 are read by parts.
 local function array_of(what, path)
   local name
   if not mc.file.exists(path) then
@@ -18,7 +20,7 @@ local function array_of(what, path)
     if file then path, name = file, inner end
   end
   local ext = (path:match '%.(%w+)$' or ''):lower()
-  if ext == 'npy' then return mc.load(path) end
+  if ext == 'npy' then return mc.open(path) end
   if ext ~= 'npz' and ext ~= 'h5' and ext ~= 'hdf5' and ext ~= 'hdf' then
     error(('xpcs: %s is read from .npy, .npz or .h5; %s is none of them'):format(what, path), 4)
   end
@@ -32,7 +34,11 @@ local function array_of(what, path)
     error(('xpcs: %s holds no array %s; it holds %s. Write FILE:NAME to choose one'):format(path, name
       or table.concat(NAMES[what], ' or '), list), 4)
   end
-  local x = all:get(found)
+  local x
+  if ext == 'npz' then x = all:get(found) else
+    x = all:kind_of(found) == 'dataset' and all:dataset(found) or all:get(found)
+    if not mc.is_tensor(x) and x.holds ~= 'numbers' then x = all:get(found) end
+  end
   all:close()
   return x
 end
@@ -41,72 +47,144 @@ end
 local Uncertainty = {}
 Uncertainty.__index = Uncertainty
 
---- A matrix of one angle over the times of the fit.
-local function cut(self, x, f)
-  if x.ndim == 3 then x = x[x.shape[1] == self.count and f or self.chosen[f]] end
-  local n, drop, m = self.n, self.drop, x.shape[1]
-  local from = m == self.N and self.first + drop or m == n + drop and 1 + drop or 1
-  return x[{ { from, from + n - 1 }, { from, from + n - 1 } }]:contiguous()
+--- Rows and columns of angle f, ranges { first, last[, step] } over the times of the fit, as f64.
+local function part(self, x, f, ri, rj)
+  local shape = x.shape
+  local m = shape[#shape]
+  local from = m == self.N and self.first + self.drop or m == self.n + self.drop and 1 + self.drop or 1
+  local function moved(r) return { r[1] + from - 1, r[2] + from - 1, r[3] } end
+  local places = { moved(ri), moved(rj) }
+  if #shape == 3 then table.insert(places, 1, shape[1] == self.count and f or self.chosen[f]) end
+  local t = mc.is_tensor(x) and x[places] or x:read(places)
+  return t:to('f64'):contiguous()
 end
 
 --- Raises unless an array fits the angles and times.
 local function fits(self, what, x)
-  if not mc.is_tensor(x) then error(('xpcs: %s is %s; give numbers'):format(what, check.show(x)), 5) end
-  local m, A = x.shape[x.ndim], x.ndim == 3 and x.shape[1]
-  local good = (x.ndim == 2 or x.ndim == 3) and x.shape[x.ndim - 1] == m
+  if not mc.is_tensor(x) and not (type(x) == 'table' and x.kind == 'dataset' and x.holds == 'numbers') then
+    error(('xpcs: %s is %s; give numbers'):format(what, check.show(x)), 5)
+  end
+  local shape, n = {}, 0
+  for k, v in ipairs(x.shape) do shape[k], n = v, k end
+  local m, A = shape[n], n == 3 and shape[1]
+  local good = (n == 2 or n == 3) and shape[n - 1] == m
     and (m == self.N or m == self.n + self.drop or m == self.n)
     and (not A or A == self.count or A == self.entries)
   if not good then
-    error(('xpcs: %s is %s; give [%d, %d] for all angles or [%d, %d, %d], over the frames of the file (%d) or '
-      .. 'those that are kept (%d)'):format(what, tostring(x.shape), self.n, self.n, self.count, self.n, self.n, self.N,
-      self.n + self.drop), 5)
+    error(('xpcs: %s is %s[%s]; give [%d, %d] for all angles or [%d, %d, %d], over the frames of the file (%d) or '
+      .. 'those that are kept (%d)'):format(what, x.dtype, table.concat(shape, ', '), self.n, self.n, self.count,
+      self.n, self.n, self.N, self.n + self.drop), 5)
   end
 end
 
---- One triangle out of two: the mean of the weights of both; a triangle that is 0 counts for nothing.
-local function folded(self, s, good)
-  local upper, lower = mc.triu(s, 1), mc.tril(s, -1).mT
-  if not mc.any(mc.ne(lower, 0)) then return upper + upper.mT end
-  if not mc.any(mc.ne(upper, 0)) then return lower + lower.mT end
-  local apart = mc.logical_and(mc.ne(upper, lower), good)
-  if mc.any(apart) then
-    self.uneven = true
-    local w = mc.sqrt((mc.square(1 / upper) + mc.square(1 / lower)) * 0.5)
-    s = mc.where(mc.eq(upper, lower), upper, 1 / w)
-    s = mc.triu(s, 1)
-    return s + s.mT
+--- Whether angle f has standard deviations in its upper and in its lower triangle.
+local function triangles(self, f)
+  self.filled = self.filled or {}
+  local key = #self.sigma.shape == 3 and f or 1
+  local known = self.filled[key]
+  if known then return known[1], known[2] end
+  local n, up, low = self.n, false, false
+  for first = 1, n, ROWS do
+    if up and low then break end
+    mc.scope(function()
+      local last = math.min(n, first + ROWS - 1)
+      local s = part(self, self.sigma, f, { first, last }, { 1, n })
+      local i, j = mc.arange(first, last):expand_dims(2), mc.arange(1, n):expand_dims(1)
+      local there = mc.ne(s, 0)
+      up = up or mc.any(mc.logical_and(there, mc.gt(j, i)))
+      low = low or mc.any(mc.logical_and(there, mc.lt(j, i)))
+    end)
   end
-  return s
+  self.filled[key] = { up, low }
+  return up, low
 end
 
---- Mask (bool [n, n], true where a point counts) and standard deviations (f64 [n, n]) of angle f; nil for what was not
---- given.
+--- Which pairs i < j of a rectangle count, and their standard deviations (of one triangle out of two: the mean of the
+--- weights of both; a triangle that is 0 counts for nothing). Nil for what was not given. What stands on and below the
+--- diagonal has no meaning.
 ---@param f integer
-function Uncertainty:at(f)
-  local n = self.n
+---@param ri integer[] rows { first, last[, step] } over the times of the fit
+---@param rj integer[] columns
+---@return mc.tensor|nil mask bool, mc.tensor|nil sigma f64
+function Uncertainty:rectangle(f, ri, rj)
   local mask, sigma
-  local inside = mc.gt(mc.triu(mc.ones { n, n }, 1), 0)
   if self.mask then
-    mask = mc.ne(cut(self, self.mask, f):to 'f64', 0)
-    mask = mc.logical_and(mask, mask.mT) -- a point counts when neither triangle excludes it
+    -- a point counts when neither triangle excludes it
+    mask = mc.logical_and(mc.ne(part(self, self.mask, f, ri, rj), 0), mc.ne(part(self, self.mask, f, rj, ri).mT, 0))
   end
   if self.sigma then
-    local s = cut(self, self.sigma, f):to 'f64'
-    sigma = folded(self, s, inside)
-    local wrong = mc.logical_not(mc.logical_and(mc.isfinite(sigma), mc.gt(sigma, 0)))
-    if mask then wrong = mc.logical_and(wrong, mask) end
-    if self.zero_is_mask then
-      local zero = mc.eq(sigma, 0)
-      mask = mask and mc.logical_and(mask, mc.logical_not(zero)) or mc.logical_not(zero)
-      wrong = mc.logical_and(wrong, mask)
+    local up, low = triangles(self, f)
+    if up or not low then sigma = part(self, self.sigma, f, ri, rj) end
+    if low then
+      local other = part(self, self.sigma, f, rj, ri).mT
+      if not up then sigma = other
+      else
+        local i = mc.arange(ri[1], ri[2], ri[3] or 1):expand_dims(2)
+        local j = mc.arange(rj[1], rj[2], rj[3] or 1):expand_dims(1)
+        local apart = mc.logical_and(mc.ne(sigma, other), mc.gt(j, i))
+        if mask then apart = mc.logical_and(apart, mask) end
+        if mc.any(apart) then
+          self.uneven = true
+          local w = mc.sqrt((mc.square(1 / sigma) + mc.square(1 / other)) * 0.5)
+          sigma = mc.where(mc.eq(sigma, other), sigma, 1 / w)
+        end
+      end
     end
-    local bad = mc.sum(mc.logical_and(wrong, inside):to 'f64'):item()
-    if bad > 0 then
-      error(('xpcs: %d of the %d values of sigma of %s are not positive and finite; mask such points, or leave out '
-        .. 'those that are 0 with zero_sigma_is_mask'):format(bad, n * (n - 1) / 2, self.names[f]), 4)
+    if self.zero_is_mask then
+      local there = mc.ne(sigma, 0)
+      mask = mask and mc.logical_and(mask, there) or there
     end
   end
   return mask, sigma
+end
+
+--- The standard deviation of the mean weight of angle f, over the points that count: that of the angle, to which those
+--- of its points are relative. Raises where a point that counts has none. Nil without standard deviations.
+---@param f integer
+---@return number|nil
+function Uncertainty:level(f)
+  if not self.sigma then return nil end
+  self.levels = self.levels or {}
+  local key = (#self.sigma.shape == 3 or self.mask and #self.mask.shape == 3) and f or 1
+  if self.levels[key] then return self.levels[key] end
+  local n, bad, sum, count = self.n, 0, 0, 0
+  for first = 1, n, ROWS do
+    mc.scope(function()
+      local last = math.min(n, first + ROWS - 1)
+      local mask, sigma = self:rectangle(f, { first, last }, { first, n })
+      local i, j = mc.arange(first, last):expand_dims(2), mc.arange(first, n):expand_dims(1)
+      local counted = mc.gt(j, i)
+      if mask then counted = mc.logical_and(counted, mask) end
+      local fine = mc.logical_and(mc.isfinite(sigma), mc.gt(sigma, 0))
+      bad = bad + mc.sum(mc.logical_and(counted, mc.logical_not(fine)):to 'f64'):item()
+      counted = mc.logical_and(counted, fine)
+      local w = mc.where(counted, 1 / mc.where(counted, sigma, 1), 0)
+      sum, count = sum + mc.sum(w * w):item(), count + mc.sum(counted:to 'f64'):item()
+    end)
+  end
+  if bad > 0 then
+    error(('xpcs: %d of the %d values of sigma of %s are not positive and finite; mask such points, or leave out '
+      .. 'those that are 0 with zero_sigma_is_mask'):format(bad, n * (n - 1) / 2, self.names[f]), 4)
+  end
+  local level = 1 / math.sqrt(sum / math.max(count, 1))
+  if not (level > 0 and level < math.huge) then level = 1 end
+  self.levels[key] = level
+  return level
+end
+
+--- Mask (bool [n, n], symmetric) of angle f, its standard deviations (f64 [n, n], pairs i < j) and that of the angle;
+--- nil for what was not given.
+---@param f integer
+---@return mc.tensor|nil, mc.tensor|nil, number|nil
+function Uncertainty:at(f)
+  local all = { 1, self.n }
+  local level = self:level(f)
+  local mask, sigma = self:rectangle(f, all, all)
+  if mask then
+    local pairs_ = mc.logical_and(mask, mc.gt(mc.triu(mc.ones { self.n, self.n }, 1), 0))
+    mask = mc.logical_or(mc.logical_or(pairs_, pairs_.mT), mc.gt(mc.eye(self.n), 0))
+  end
+  return mask, sigma, level
 end
 
 --- Standard deviations and masks for data of these places; nil when neither is given.
@@ -126,12 +204,6 @@ function M.of(o, place)
     end
   end
   return (self.sigma or self.mask) and self or nil
-end
-
---- Raises for values of sigma and mask that have no form of a file or an array: those of a configuration.
-function M.check(what, v)
-  if v == nil or type(v) == 'string' or mc.is_tensor(v) then return end
-  error(('xpcs: %s is %s; give the name of a file or a tensor'):format(what, check.show(v)), 3)
 end
 
 return M

@@ -1,7 +1,7 @@
 -- handles.lua - compilers, compiled code and the folder of the cache, as plain Lua values.
 --
 -- Holds the handles of running compilers (killed with their folder by the C release) and of opened code. With
--- launch.lua the only place of the compiler that touches the FFI.
+-- steps.lua the only place of the compiler that touches the FFI.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
@@ -9,7 +9,7 @@ local C = lib.C
 
 local M = {}
 
-local strings, ints, longs, handles = ffi.typeof 'const char *[?]', ffi.typeof 'int32_t[?]', ffi.typeof 'int64_t[?]', ffi.typeof 'mc_tensor *[?]'
+local strings, ints, longs = ffi.typeof 'const char *[?]', ffi.typeof 'int32_t[?]', ffi.typeof 'int64_t[?]'
 local path_room, facts = ffi.new 'char[1024]', ffi.new 'double[4]'
 
 -- ---------------------------------------------------------------- folders and files
@@ -164,33 +164,35 @@ function M.range(code, name)
   return ffi.cast(range_t, f)
 end
 
-local function list_of(tensors)
-  local list = handles(#tensors + 1)
-  for i, t in ipairs(tensors) do list[i - 1] = t end
+--- Codes of dtypes.
+local function codes(names)
+  local list = ffi.new('int8_t[?]', #names + 1)
+  for i, dtype in ipairs(names) do list[i - 1] = tensor.code[dtype] end
   return list
 end
 
---- A reduction as an op (mc_kernel_row): its number; nil and why it cannot be one.
+--- A reduction as an op: its number; nil and why it cannot be one.
 ---@param name string
 ---@param r ffi.cdata* of M.reduction
 ---@param ins string[] dtypes of the operands
 ---@param outs string[] dtypes of the results
 function M.reduction_row(name, r, ins, outs)
-  local codes = {}
-  for i, list in ipairs { ins, outs } do
-    codes[i] = ffi.new('int8_t[?]', #list)
-    for k, dtype in ipairs(list) do codes[i][k - 1] = tensor.code[dtype] end
-  end
-  local id = C.mc_kernel_row(name, r, #ins, codes[1], #outs, codes[2])
+  local id = C.mc_reduction_row(name, r, #ins, codes(ins), #outs, codes(outs))
   if id < 0 then return nil, lib.message() end
   return id
 end
 
---- A range kernel over [0, n).
-function M.pieces(f, n, grain, ins, outs, values)
-  local list = ffi.new('double[?]', #values + 1)
-  for i, v in ipairs(values) do list[i - 1] = v end
-  if C.mc_kernel_range(f, n, grain, #ins, list_of(ins), #outs, list_of(outs), list) ~= 0 then return lib.message() end
+--- Plain C over a range as an op: its number; nil and why it cannot be one.
+---@param name string
+---@param f ffi.cdata* of M.range
+---@param grain integer
+---@param ins string[] dtypes of the inputs
+---@param values integer how many numbers follow them
+---@param outs string[] dtypes of the results
+function M.range_row(name, f, grain, ins, values, outs)
+  local id = C.mc_range_row(name, f, grain, #ins, codes(ins), values, #outs, codes(outs))
+  if id < 0 then return nil, lib.message() end
+  return id
 end
 
 return M

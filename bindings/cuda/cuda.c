@@ -1,0 +1,440 @@
+/* cuda.c - NVIDIA's cards behind mc_device_api: memory, one stream, programs, launches.
+ *
+ * The device's own (primary) context is used, so that other libraries of the process share it. A
+ * segment is one allocation; uploads go through a ring of pinned chunks: the source is free when
+ * put returns, and the host waits only for a chunk that is still on its way. After a fault the
+ * context is lost, as the driver defines it: every later call says so, what is on the host stays.
+ */
+#include "../../runtime/device/mc_device_api.h"
+#include "../../runtime/base/mc_def.h"
+#include "parts.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STATUS_NOMEM = 4, STATUS_DEVICE = 8, STATUS_UNSUPPORTED = 9 };
+
+#define CHUNKS 4 /* of the staging ring */
+#define CHUNK ((int64_t)4 << 20)
+#define SLAB ((int64_t)8 << 20)
+#define ALIGN 256
+#define GROUP_BYTES 49152
+
+/* Set once by mc_plugin_open, before any other call. */
+static const mc_host_api *host;
+
+/* The driver's functions and NVRTC's, opened on first use; state: 0 not yet, 1 there, -1 not. */
+static mc_cuda cu;
+static int have_driver, have_nvrtc;
+
+typedef struct chunk {
+    char *at;
+    CUevent done; /* after its last upload */
+    int busy;
+} chunk;
+
+typedef struct device {
+    CUdevice id;
+    CUcontext context;
+    chunk ring[CHUNKS];
+    int next, capability; /* 90 for 9.0 */
+    char name[128];
+} device;
+
+static const char *words(CUresult code)
+{
+    const char *text = NULL;
+    if (code >= CUDA_ILLEGAL_ADDRESS && code <= CUDA_LAUNCH_FAILED)
+        return "a kernel faulted and the card is lost to this process; save what is on the host "
+               "and start again (MASCON_SYNC=1 names the call)";
+    return cu.cuGetErrorString(code, &text) == CUDA_OK && text ? text : "a call failed";
+}
+
+static int fails(const char *what, CUresult code)
+{
+    return host->error(code == CUDA_NO_MEMORY ? STATUS_NOMEM : STATUS_DEVICE,
+                       "cuda: %s: %s (code %d)", what, words(code), code);
+}
+
+/* ---- devices ---- */
+
+static int driver(void)
+{
+    if (!have_driver) {
+        have_driver = mc_cuda_driver(&cu) ? -1 : 1;
+        if (have_driver > 0) {
+            const CUresult code = cu.cuInit(0);
+            if (code != CUDA_OK) {
+                snprintf(cu.why, sizeof cu.why, "the driver does not start: %s (code %d)",
+                         words(code), code);
+                have_driver = -1;
+            }
+        }
+    }
+    return have_driver > 0 ? 0 : -host->error(STATUS_UNSUPPORTED, "%s", cu.why);
+}
+
+static int cuda_count(void)
+{
+    int n = 0, rc = driver();
+    if (rc) return rc;
+    const CUresult code = cu.cuDeviceGetCount(&n);
+    return code == CUDA_OK ? n : -fails("devices", code);
+}
+
+static void cuda_close(void *dev)
+{
+    device *d = dev;
+    if (d->context && cu.cuCtxSetCurrent(d->context) == CUDA_OK)
+        for (int i = 0; i < CHUNKS; i++) {
+            if (d->ring[i].done) cu.cuEventDestroy(d->ring[i].done);
+            if (d->ring[i].at) cu.cuMemFreeHost(d->ring[i].at);
+        }
+    if (d->context) cu.cuDevicePrimaryCtxRelease(d->id);
+    host->free(d);
+}
+
+static void *cuda_open(int index, mc_device_caps *caps)
+{
+    size_t memory = 0;
+    int major = 0, minor = 0;
+    device *d = host->alloc(sizeof *d);
+    if (!d) return NULL;
+    memset(d, 0, sizeof *d);
+    CUresult code = cu.cuDeviceGet(&d->id, index);
+    if (code == CUDA_OK) code = cu.cuDeviceGetName(d->name, sizeof d->name, d->id);
+    if (code == CUDA_OK) code = cu.cuDeviceTotalMem(&memory, d->id);
+    if (code == CUDA_OK) code = cu.cuDeviceGetAttribute(&major, ATTRIBUTE_MAJOR, d->id);
+    if (code == CUDA_OK) code = cu.cuDeviceGetAttribute(&minor, ATTRIBUTE_MINOR, d->id);
+    if (code == CUDA_OK) code = cu.cuDevicePrimaryCtxRetain(&d->context, d->id);
+    if (code != CUDA_OK) {
+        fails(d->name[0] ? d->name : "device", code);
+        cuda_close(d);
+        return NULL;
+    }
+    d->capability = 10 * major + minor;
+    *caps = (mc_device_caps){ .memory = (int64_t)memory,
+                              .slab = SLAB,
+                              .align = ALIGN,
+                              .f64 = 1,
+                              .f16 = 1,
+                              .group = 256,
+                              .group_bytes = GROUP_BYTES,
+                              .wide = 32 };
+    memcpy(caps->name, d->name, sizeof caps->name);
+    return d;
+}
+
+/* Calls of a thread go to the context that is current in it. */
+static int enter(const device *d)
+{
+    const CUresult code = cu.cuCtxSetCurrent(d->context);
+    return code == CUDA_OK ? 0 : fails(d->name, code);
+}
+
+/* ---- memory ---- */
+
+static CUdeviceptr address(const void *segment, int64_t at)
+{
+    return (CUdeviceptr)(uintptr_t)segment + (CUdeviceptr)at;
+}
+
+static void *cuda_segment_new(void *dev, int64_t bytes)
+{
+    const device *d = dev;
+    CUdeviceptr p = 0;
+    if (enter(d)) return NULL;
+    const CUresult code = cu.cuMemAlloc(&p, (size_t)bytes);
+    if (code == CUDA_NO_MEMORY) {
+        host->error(STATUS_NOMEM,
+                    "memory: %s has no %.1f MiB more; release tensors or work in blocks", d->name,
+                    (double)bytes / 1048576.0);
+        return NULL;
+    }
+    if (code != CUDA_OK) {
+        fails("memory", code);
+        return NULL;
+    }
+    return (void *)(uintptr_t)p;
+}
+
+static void cuda_segment_free(void *dev, void *segment)
+{
+    if (!enter(dev)) (void)cu.cuMemFree(address(segment, 0));
+}
+
+/* The next chunk of the ring, free; NULL with the record. */
+static chunk *staged(device *d)
+{
+    chunk *c = &d->ring[d->next];
+    CUresult code = CUDA_OK;
+    d->next = (d->next + 1) % CHUNKS;
+    if (!c->at) {
+        void *p = NULL;
+        code = cu.cuMemAllocHost(&p, (size_t)CHUNK);
+        if (code == CUDA_OK) c->at = p;
+    }
+    if (code == CUDA_OK && !c->done) code = cu.cuEventCreate(&c->done, EVENT_NO_TIMING);
+    if (code == CUDA_OK && c->busy) {
+        code = cu.cuEventSynchronize(c->done);
+        c->busy = 0;
+    }
+    if (code != CUDA_OK) {
+        fails("staging memory", code);
+        return NULL;
+    }
+    return c;
+}
+
+static int cuda_put(void *dev, void *stream, void *segment, int64_t at, const void *from,
+                    int64_t bytes)
+{
+    if (enter(dev)) return STATUS_DEVICE;
+    for (int64_t done = 0; done < bytes; done += CHUNK) {
+        const int64_t n = bytes - done < CHUNK ? bytes - done : CHUNK;
+        chunk *c = staged(dev);
+        if (!c) return STATUS_NOMEM;
+        memcpy(c->at, (const char *)from + done, (size_t)n);
+        CUresult code = cu.cuMemcpyHtoDAsync(address(segment, at + done), c->at, (size_t)n, stream);
+        if (code == CUDA_OK) code = cu.cuEventRecord(c->done, stream);
+        if (code != CUDA_OK) return fails("to the device", code);
+        c->busy = 1;
+    }
+    return 0;
+}
+
+static int cuda_get(void *dev, void *stream, void *to, const void *segment, int64_t at,
+                    int64_t bytes)
+{
+    if (enter(dev)) return STATUS_DEVICE;
+    CUresult code = cu.cuMemcpyDtoHAsync(to, address(segment, at), (size_t)bytes, stream);
+    if (code == CUDA_OK) code = cu.cuStreamSynchronize(stream);
+    return code == CUDA_OK ? 0 : fails("from the device", code);
+}
+
+static int cuda_copy(void *dev, void *stream, void *to, int64_t at, const void *from,
+                     int64_t from_at, int64_t bytes)
+{
+    if (enter(dev)) return STATUS_DEVICE;
+    const CUresult code =
+        cu.cuMemcpyDtoDAsync(address(to, at), address(from, from_at), (size_t)bytes, stream);
+    return code == CUDA_OK ? 0 : fails("copy", code);
+}
+
+/* ---- streams and events ---- */
+
+static void *cuda_stream_new(void *dev)
+{
+    CUstream s = NULL;
+    if (enter(dev)) return NULL;
+    const CUresult code = cu.cuStreamCreate(&s, STREAM_NON_BLOCKING);
+    if (code != CUDA_OK) {
+        fails("stream", code);
+        return NULL;
+    }
+    return s;
+}
+
+static void cuda_stream_free(void *dev, void *stream)
+{
+    if (!enter(dev)) (void)cu.cuStreamDestroy(stream);
+}
+
+static void *cuda_event(void *dev, void *stream)
+{
+    CUevent e = NULL;
+    if (enter(dev)) return NULL;
+    CUresult code = cu.cuEventCreate(&e, EVENT_NO_TIMING);
+    if (code == CUDA_OK) {
+        code = cu.cuEventRecord(e, stream);
+        if (code != CUDA_OK) cu.cuEventDestroy(e);
+    }
+    if (code != CUDA_OK) {
+        fails("event", code);
+        return NULL;
+    }
+    return e;
+}
+
+static int cuda_wait(void *dev, void *stream, void *event)
+{
+    if (enter(dev)) return STATUS_DEVICE;
+    const CUresult code = cu.cuStreamWaitEvent(stream, event, 0);
+    return code == CUDA_OK ? 0 : fails("event", code);
+}
+
+static int cuda_done(void *dev, void *event)
+{
+    if (enter(dev)) return -STATUS_DEVICE;
+    const CUresult code = cu.cuEventQuery(event);
+    return code == CUDA_OK ? 1 : code == CUDA_NOT_READY ? 0 : -fails("event", code);
+}
+
+static void cuda_event_free(void *dev, void *event)
+{
+    if (!enter(dev)) (void)cu.cuEventDestroy(event);
+}
+
+static int cuda_sync(void *dev, void *stream)
+{
+    if (enter(dev)) return STATUS_DEVICE;
+    const CUresult code = cu.cuStreamSynchronize(stream);
+    return code == CUDA_OK ? 0 : fails("stream", code);
+}
+
+/* ---- programs ---- */
+
+/* What NVRTC makes for the card: its own code (sm_90), or where it does not know the card the
+ * driver's language for the newest one before it (compute_90). Negative: there is none. */
+static int target(const device *d, char *option, size_t room)
+{
+    int n = 0, archs[128], best = 0, exact = 0;
+    if (cu.nvrtcGetNumSupportedArchs(&n) || n > 128 || cu.nvrtcGetSupportedArchs(archs)) return -1;
+    for (int i = 0; i < n; i++) {
+        if (archs[i] > d->capability) continue;
+        best = archs[i] > best ? archs[i] : best;
+        exact |= archs[i] == d->capability;
+    }
+    snprintf(option, room, "--gpu-architecture=%s_%d", exact ? "sm" : "compute", best);
+    return best ? exact : -1;
+}
+
+/* Code of a program for the card; NULL with the record. Freed with host->free. */
+static char *compile(const device *d, const char *source, char *log, int64_t room)
+{
+    char arch[64];
+    char *code = NULL;
+    nvrtcProgram p = NULL;
+    size_t bytes = 0;
+    const int own = target(d, arch, sizeof arch);
+    const char *options[] = { arch, "--fmad=false", "--prec-div=true", "--prec-sqrt=true",
+                              "--ftz=false", "-w" };
+    if (own < 0) {
+        host->error(STATUS_UNSUPPORTED,
+                    "cuda: this NVRTC makes no code for %s (capability %d.%d); install the toolkit "
+                    "that its driver names",
+                    d->name, d->capability / 10, d->capability % 10);
+        return NULL;
+    }
+    int rc = cu.nvrtcCreateProgram(&p, source, "mascon.cu", 0, NULL, NULL);
+    if (!rc) {
+        rc = cu.nvrtcCompileProgram(p, (int)(sizeof options / sizeof *options), options);
+        if (rc && !cu.nvrtcGetProgramLogSize(p, &bytes)) {
+            char *text = host->alloc(bytes + 1);
+            if (text && !cu.nvrtcGetProgramLog(p, text)) {
+                text[bytes] = 0;
+                snprintf(log, (size_t)room, "%s", text);
+            }
+            host->free(text);
+        }
+    }
+    if (!rc) rc = own ? cu.nvrtcGetCUBINSize(p, &bytes) : cu.nvrtcGetPTXSize(p, &bytes);
+    if (!rc && !(code = host->alloc(bytes + 1))) {
+        cu.nvrtcDestroyProgram(&p);
+        return NULL;
+    }
+    if (!rc) rc = own ? cu.nvrtcGetCUBIN(p, code) : cu.nvrtcGetPTX(p, code);
+    if (rc) {
+        host->error(STATUS_DEVICE, "cuda: NVRTC: %s", cu.nvrtcGetErrorString(rc));
+        host->free(code);
+        code = NULL;
+    }
+    if (p) cu.nvrtcDestroyProgram(&p);
+    return code;
+}
+
+static void *cuda_build(void *dev, const char *source, const char *options, char *log, int64_t room)
+{
+    CUmodule m = NULL;
+    (void)options;
+    log[0] = 0;
+    if (!have_nvrtc) have_nvrtc = mc_cuda_nvrtc(&cu) ? -1 : 1;
+    if (have_nvrtc < 0) {
+        host->error(STATUS_UNSUPPORTED, "cuda: %s", cu.why);
+        return NULL;
+    }
+    char *code = enter(dev) ? NULL : compile(dev, source, log, room);
+    if (!code) return NULL;
+    const CUresult rc = cu.cuModuleLoadData(&m, code);
+    host->free(code);
+    if (rc != CUDA_OK) {
+        fails("program", rc);
+        return NULL;
+    }
+    return m;
+}
+
+static void cuda_program_free(void *dev, void *program)
+{
+    if (!enter(dev)) (void)cu.cuModuleUnload(program);
+}
+
+static void *cuda_kernel(void *dev, void *program, const char *name)
+{
+    CUfunction f = NULL;
+    if (enter(dev)) return NULL;
+    const CUresult code = cu.cuModuleGetFunction(&f, program, name);
+    if (code != CUDA_OK) {
+        fails(name, code);
+        return NULL;
+    }
+    return f;
+}
+
+static int cuda_launch(void *dev, void *stream, const mc_launch *l, void *const *segment)
+{
+    void *arguments[MC_LAUNCH_BUFFERS + 1];
+    CUdeviceptr buffer[MC_LAUNCH_BUFFERS];
+    unsigned grid[3], group[3];
+    if (enter(dev)) return STATUS_DEVICE;
+    for (int i = 0; i < l->nbuf; i++) {
+        buffer[i] = address(segment[i], 0);
+        arguments[i] = &buffer[i];
+    }
+    arguments[l->nbuf] = (void *)(uintptr_t)l->raw;
+    for (int i = 0; i < 3; i++) {
+        group[i] = l->group[i] ? l->group[i] : 1;
+        grid[i] = l->grid[i] ? l->grid[i] : 1;
+    }
+    const CUresult code =
+        cu.cuLaunchKernel(l->kernel, grid[0], grid[1], grid[2], group[0], group[1], group[2],
+                          l->group_bytes, stream, arguments, NULL);
+    return code == CUDA_OK ? 0 : fails("launch", code);
+}
+
+MC_API int mc_plugin_open(const mc_host_api *h, void *api);
+
+int mc_plugin_open(const mc_host_api *h, void *api)
+{
+    static const mc_device_api mine = {
+        .abi = MC_BACKEND_ABI,
+        .kind = "cuda",
+        .count = cuda_count,
+        .open = cuda_open,
+        .close = cuda_close,
+        .segment_new = cuda_segment_new,
+        .segment_free = cuda_segment_free,
+        .put = cuda_put,
+        .get = cuda_get,
+        .copy = cuda_copy,
+        .stream_new = cuda_stream_new,
+        .stream_free = cuda_stream_free,
+        .event = cuda_event,
+        .wait = cuda_wait,
+        .done = cuda_done,
+        .event_free = cuda_event_free,
+        .sync = cuda_sync,
+        .build = cuda_build,
+        .program_free = cuda_program_free,
+        .kernel = cuda_kernel,
+        .launch = cuda_launch,
+    };
+    if (h->abi != MC_BACKEND_ABI || ((mc_device_api *)api)->abi != MC_BACKEND_ABI)
+        return h->error(
+            STATUS_UNSUPPORTED,
+            "cuda: the plug-in belongs to another version of mascon; build both together");
+    host = h;
+    memcpy(api, &mine, sizeof mine);
+    return 0;
+}

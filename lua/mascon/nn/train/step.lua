@@ -1,0 +1,376 @@
+-- step.lua - one step of training: loss, gradient, clipping and optimiser as one compiled function.
+--
+-- Holds what a step needs between calls (parameters, buffers, state of the optimiser, averages, gradients that are
+-- being
+-- accumulated, the number of the step). Optimisers are those of mc.optim; a group of parameters has one of its own,
+-- with other options.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local compile = require 'mascon.compile'
+local transform = require 'mascon.transform'
+local optim = require 'mascon.optim'
+local random = require 'mascon.random'
+local module = require 'mascon.nn.module'
+local error = check.error
+local is, methods, F = tensor.is, tensor.methods, op.functions
+local M = {}
+
+---@class mascon.Step
+local Step = {}
+M.methods = Step
+local meta = { __index = Step }
+
+local OPTS = {
+  optimizer = { nil, 'table' }, clip = { nil, 'number > 0' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
+  accumulate = { 1, 'integer >= 1' }, compile = { true, 'bool' }, key = { 0, 'any' },
+  norm = { true, 'bool' },
+}
+
+-- ---------------------------------------------------------------- groups
+
+--- The optimiser of a group: that of the others with some options changed.
+local function varied(optimizer, group, at)
+  local given = {}
+  for k, v in pairs(optimizer.options) do given[k] = v end
+  for k, v in pairs(group) do
+    if type(k) == 'string' and k ~= 'lr_factor' then given[k] = v end
+  end
+  local factor = group.lr_factor
+  if factor ~= nil then
+    check.arg('nn.Step', ('groups[%d].lr_factor'):format(at), factor, 'number >= 0', 5)
+    local lr = given.lr
+    if type(lr) == 'function' then given.lr = function(t) return lr(t) * factor end else given.lr = lr * factor end
+  end
+  return optim[optimizer.name](given)
+end
+
+--- Names of the trainable parameters by group: a list of { optimizer, names }.
+local function grouped(net, optimizer, groups)
+  local list = {}
+  for i, g in ipairs(groups or {}) do
+    if type(g) ~= 'table' or type(g[1]) ~= 'string' then
+      error(("nn.Step: groups[%d] is %s; give { 'pattern of names', option = value }"):format(i, check.show(g)), 4)
+    end
+    list[i] = { varied(optimizer, g, i), {}, g[1] }
+  end
+  list[#list + 1] = { optimizer, {} }
+  for _, p in ipairs(net:named_parameters()) do
+    if p.trainable then
+      for _, g in ipairs(list) do
+        if not g[3] or p.name:find(g[3]) then
+          table.insert(g[2], p.name)
+          break
+        end
+      end
+    end
+  end
+  local out = {}
+  for i, g in ipairs(list) do
+    if #g[2] > 0 then out[#out + 1] = g
+    elseif g[3] then error(('nn.Step: groups[%d]: no parameter matches %q'):format(i, g[3]), 4) end
+  end
+  if #out == 0 then error('nn.Step: the network has no parameters to train', 4) end
+  return out
+end
+
+local function part(tree, names)
+  local out = {}
+  for _, n in ipairs(names) do out[n] = tree[n] end
+  return out
+end
+
+-- ---------------------------------------------------------------- what is compiled
+
+--- Loss, its weight and what comes with them, from what the user's function gave.
+local function loss_of(results)
+  local loss, weight = results[1], results[2]
+  if not is(loss) or loss:numel() ~= 1 then
+    error(('nn.Step: the loss function returned %s; it returns one number as a tensor'):format(
+      is(loss) and tensor.describe(loss) or check.show(loss)), 2)
+  end
+  if weight ~= nil and not is(weight) and type(weight) ~= 'number' then
+    error(('nn.Step: the second result of the loss function is %s; it is the weight of the batch, a number'):format(
+      check.show(weight)), 2)
+  end
+  return loss, weight
+end
+
+--- Gradients and new buffers of one batch.
+local function gradients(self)
+  local net, loss = self.net, self.loss
+  local run = transform.value_and_grad(function(params, frozen, buffers, batch, key)
+    local all = {}
+    for k, v in pairs(frozen) do all[k] = v end
+    for k, v in pairs(params) do all[k] = v end
+    local results, after = net:with(all, { train = true, key = key, buffers = buffers }, function()
+      return loss(net, batch)
+    end)
+    local value, weight = loss_of(results)
+    if weight == nil then weight = 1 end
+    if not is(weight) then weight = op.from_table(weight) end
+    return value, methods.to(weight, value.dtype), after
+  end, { has_aux = true })
+  return run
+end
+
+--- New parameters, states and averages from gradients.
+local function update(self, params, states, ema, g, count)
+  local norm
+  if self.options.clip then g, norm = optim.clip_norm(g, self.options.clip)
+  else norm = self.options.norm and optim.global_norm(g) or op.from_table(0) end
+  local new, after = {}, {}
+  for i, group in ipairs(self.groups) do
+    local fresh, state = group[1].update(part(params, group[2]), part(g, group[2]), states[i])
+    after[i] = state
+    for k, v in pairs(fresh) do new[k] = v end
+  end
+  local averages
+  if ema then
+    local share = F.minimum((count + 1) / (count + 10), self.options.ema)
+    averages = {}
+    for k, v in pairs(ema) do
+      local s = methods.to(share, tensor.kind[v.dtype] == 'f' and v.dtype or 'f32')
+      averages[k] = F.lerp(new[k], v, s)
+    end
+  end
+  return new, after, averages, norm
+end
+
+local function functions(self)
+  local run = gradients(self)
+  local function whole(params, frozen, buffers, states, ema, batch, key, count)
+    local value, g, _, after = run(params, frozen, buffers, batch, key)
+    local new, next_states, averages, norm = update(self, params, states, ema, g, count)
+    return value, norm, new, after, next_states, averages
+  end
+  -- one part of a step: gradients times the weight of the batch are added up
+  local function add(params, frozen, buffers, sums, batch, key)
+    local value, g, weight, after = run(params, frozen, buffers, batch, key)
+    local out = { total = sums.total + weight, loss = sums.loss + value * weight, grads = {} }
+    for k, v in pairs(g) do out.grads[k] = sums.grads[k] + v * methods.to(weight, v.dtype) end
+    return out, after
+  end
+  local function finish(params, states, ema, sums, count)
+    local g = {}
+    for k, v in pairs(sums.grads) do g[k] = v / methods.to(sums.total, v.dtype) end
+    local new, next_states, averages, norm = update(self, params, states, ema, g, count)
+    return sums.loss / sums.total, norm, new, next_states, averages
+  end
+  if not self.options.compile then return whole, add, finish end
+  return compile.compile(whole), compile.compile(add), compile.compile(finish)
+end
+
+-- ---------------------------------------------------------------- the step
+
+--- A step of training as an object that is called with a batch: loss, gradient, clipping, optimiser, compiled into one.
+---
+--- Calling it, step(batch), changes the parameters and buffers of the network and returns the loss, as a number, and a
+--- table { norm = of the gradient before clipping (0 where it is not computed), step = its number, updated = whether
+--- parameters changed }. If the
+--- loss or
+--- the norm is not finite, nothing changes and the table has finite = false.
+--- Dropout draws from the key folded with the number of the step.
+---@param net mascon.Module
+---@param loss fun(net: table, batch: any): any, any gives the loss as a 0-d tensor and, for accumulation, the weight of
+---   the
+---   batch: a number, such as the tokens that count (1)
+---@param opts table optimizer: one of mc.optim (required) · clip: largest norm of the gradient · groups: list of
+---   { 'pattern of names', option = value, lr_factor = }: the first that matches changes options of the optimiser ·
+---   ema:
+---   decay of running averages of the parameters, min(ema, (1 + t) / (10 + t)) · accumulate: batches in one step (1):
+---   the
+---   mean over all, by their weights · compile (true) · key (0): of random numbers · norm (true): compute the norm
+---   without clip
+---@return mascon.Step
+--- Errors: a loss that is no number, groups that match nothing, no parameters.
+---     local net = mc.nn.Linear(1, 1)
+---     local function loss(m, b) return mc.nn.mse_loss(m(b.x), b.y) end
+---     local step = mc.nn.Step(net, loss, { optimizer = mc.optim.sgd{ lr = 0.1 } })
+---     local b = { x = mc.ones{ 4, 1, dtype = 'f32' }, y = mc.ones{ 4, 1, dtype = 'f32' } }
+---     step(b) > step(b)  --> true
+function M.Step(net, loss, opts)
+  local fname = 'nn.Step'
+  if not module.is(net) then error(('%s: the network is %s; give a module'):format(fname, check.show(net)), 2) end
+  check.arg(fname, 'loss', loss, 'function', 3)
+  local o = check.opts(fname, opts, OPTS, 3)
+  local optimizer = o.optimizer
+  if type(optimizer) ~= 'table' or type(optimizer.update) ~= 'function' then
+    error(('%s: optimizer is %s; give one of mc.optim, such as mc.optim.adamw{ lr = 1e-3 }'):format(fname,
+      check.show(optimizer)), 2)
+  end
+  if o.ema and o.ema >= 1 then error(('%s: ema is %g; a decay is below 1'):format(fname, o.ema), 2) end
+  local self = setmetatable({ net = net, loss = loss, options = o, count = 0, pending = 0, key = random.key(o.key) },
+    meta)
+  self.groups = grouped(net, optimizer, o.groups)
+  self.states = {}
+  local params = net:parameters()
+  for i, g in ipairs(self.groups) do self.states[i] = g[1].init(part(params, g[2])) end
+  if o.ema then
+    self.averages = {}
+    for k, v in pairs(params) do self.averages[k] = methods.copy(v) end
+  end
+  self.whole, self.add, self.finish = functions(self)
+  return self
+end
+
+local function finite(v) return v == v and v ~= math.huge and v ~= -math.huge end
+
+--- Nothing accumulated.
+local function nothing(params)
+  local zero = op.from_table(0)
+  local sums, dtype = { total = zero, loss = zero, grads = {} }, 'f32'
+  for k, v in pairs(params) do
+    sums.grads[k] = v * 0
+    if v.dtype == 'f64' then dtype = 'f64' end
+  end
+  sums.total, sums.loss = methods.to(zero, dtype), methods.to(zero, dtype)
+  return sums
+end
+
+--- Puts a record of what a step changed into the network and the step: one assignment decides, so that an interruption
+--- leaves all of a step or nothing of it.
+local function commit(self, r)
+  self.unfinished = r
+  self.net:update(r.params or {}, r.buffers)
+  self.states, self.averages = r.states or self.states, r.averages or self.averages
+  self.sums, self.count, self.pending = r.sums, r.count, r.pending
+  self.unfinished = nil
+end
+
+meta.__call = function(self, batch)
+  if self.unfinished then commit(self, self.unfinished) end
+  local net, many = self.net, self.options.accumulate
+  local params, frozen, buffers = net:parameters(), net:frozen(), net:buffers()
+  local key = self.key:fold_in(self.count * many + self.pending)
+  local value, norm, new, after, states, averages
+  if many == 1 then
+    value, norm, new, after, states, averages = self.whole(params, frozen, buffers, self.states, self.averages, batch,
+      key, self.count)
+  else
+    local sums = self.sums or nothing(params)
+    local before = sums.loss:item()
+    local weighed = sums.total:item()
+    sums, after = self.add(params, frozen, buffers, sums, batch, key)
+    if self.pending + 1 < many then
+      local part_of = (sums.loss:item() - before) / (sums.total:item() - weighed)
+      commit(self, { buffers = after, sums = sums, count = self.count, pending = self.pending + 1 })
+      return part_of, { updated = false, step = self.count, finite = finite(part_of) }
+    end
+    value, norm, new, states, averages = self.finish(params, self.states, self.averages, sums, self.count)
+  end
+  local loss, size = value:item(), norm:item()
+  local good = finite(loss) and finite(size)
+  if good then
+    commit(self, { params = new, buffers = after, states = states, averages = averages, count = self.count + 1,
+      pending = 0 })
+  else
+    commit(self, { buffers = {}, count = self.count + 1, pending = 0 })
+  end
+  return loss, { norm = size, step = self.count, updated = good, finite = good }
+end
+
+--- Runs f with the averages of the parameters (option ema) in the network; afterwards it has its own again.
+---@param f function
+---@return any what f returns
+function Step:averaged(f)
+  if self.unfinished then commit(self, self.unfinished) end
+  if not self.averages then error('step:averaged: there are no averages; give nn.Step the option ema', 2) end
+  local own = self.net:parameters()
+  self.net:update(self.averages)
+  local function done(ok, ...)
+    self.net:update(own)
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return done(pcall(f))
+end
+
+--- All that the next steps depend on, as one table of tensors by name and one of numbers: what a checkpoint keeps.
+---@return table tensors name -> tensor
+---@return table numbers
+function Step:state()
+  if self.unfinished then commit(self, self.unfinished) end
+  local out = {}
+  for k, v in pairs(self.net:state_dict()) do out['net/' .. k] = v end
+  local function walk(prefix, v)
+    if is(v) then out[prefix] = v
+    elseif type(v) == 'table' then
+      for k, x in pairs(v) do walk(prefix .. '/' .. tostring(k), x) end
+    end
+  end
+  for i, s in ipairs(self.states) do walk('optimizer/' .. i, s) end
+  walk('ema', self.averages)
+  walk('sums', self.sums)
+  return out, { count = self.count, pending = self.pending, key = { self.key.lo, self.key.hi } }
+end
+
+--- Takes what state() gave, here or in another run; the network and the options have to be the same.
+---@param tensors table
+---@param numbers table
+---@return mascon.Step self
+function Step:restore(tensors, numbers)
+  local function fits(name, like)
+    local t = tensors[name]
+    if is(t) and like.dtype == 'bf16' and t.dtype == 'f32' then t = methods.to(t, 'bf16') end -- as files have it
+    if not is(t) or tostring(t.shape) ~= tostring(like.shape) or t.dtype ~= like.dtype then
+      error(('step:restore: %s is %s, this step has %s; the network or its optimiser is another one'):format(name,
+        is(t) and tensor.describe(t) or 'missing', tensor.describe(like)), 3)
+    end
+    return methods.to(t, { device = like.device })
+  end
+  local function walk(prefix, v)
+    if is(v) then return fits(prefix, v) end
+    local out = {}
+    for k, x in pairs(v) do out[k] = walk(prefix .. '/' .. tostring(k), x) end
+    return out
+  end
+  local state = {}
+  for k, v in pairs(self.net:state_dict()) do state[k] = fits('net/' .. k, v) end
+  local states = {}
+  for i, s in ipairs(self.states) do states[i] = walk('optimizer/' .. i, s) end
+  local averages = self.averages and walk('ema', self.averages)
+  local sums = numbers.pending > 0 and walk('sums', nothing(self.net:parameters())) or nil
+  self.net:update(state)
+  self.states, self.averages, self.sums = states, averages, sums
+  self.count, self.pending = numbers.count, numbers.pending
+  self.key = require('mascon.random.key').new(numbers.key[1], numbers.key[2])
+  return self
+end
+
+-- ---------------------------------------------------------------- memory for time
+
+local Checkpoint = module.Module 'Checkpoint'
+function Checkpoint:init(inner)
+  if not module.is(inner) then error(('nn.Checkpoint: the part is %s; give a module'):format(check.show(inner)), 4) end
+  self.inner = inner
+end
+function Checkpoint:forward(...)
+  local inner, slots = self.inner, {}
+  for _, e in ipairs((module.slots(inner))) do
+    if e[2].buffer then slots[#slots + 1] = { e[3], e[1]:match '[^.]*$' } end
+  end
+  local function pack(...)
+    local after = {}
+    for i, s in ipairs(slots) do after[i] = s[1][s[2]] end
+    return after, ...
+  end
+  local function unpacked(after, ...)
+    if self:is_training() then
+      for i, s in ipairs(slots) do s[1]:update_buffer(s[2], after[i]) end
+    end
+    return ...
+  end
+  return unpacked(require('mascon.transform.checkpoint').checkpoint(function(...) return pack(inner(...)) end)(...))
+end
+
+--- A part of a network that keeps nothing for the way back but its inputs: the gradient runs it again.
+---
+--- Names of its parameters begin with inner. Dropout in it draws the same numbers both times.
+---@param inner mascon.Module
+---@return mascon.Module
+--- Source: Training deep nets with sublinear memory cost, 2016; mc.checkpoint.
+---     mc.nn.Checkpoint(mc.nn.ReLU())(mc.tensor{ -1, 2 })  --> f64[2]@cpu { 0, 2 }
+function M.Checkpoint(inner) return Checkpoint(inner) end
+
+return M

@@ -1,0 +1,90 @@
+-- cuda.lua - device programs through NVRTC: mascon tests/cuda.lua FOLDER [--archs "75 90"] [--jobs N] [--every K]
+--
+-- FOLDER holds their texts as HASH.cu, which `make cuda` leaves there. What compiled is remembered beside the text, so
+-- that a run goes on where another was cut. Prints the programs that need most registers or spill, ends with the count.
+local folder = (arg[0]:match '^(.*)/[^/]*$' or '.')
+local nvrtc = assert(loadfile(folder .. '/support/nvrtc.lua'))()
+local mc = require 'mascon'
+
+local o = mc.args.parse({ ... }, {
+  name = 'cuda', usage = 'mascon tests/cuda.lua FOLDER [options]', about = 'Compiles device programs for NVIDIA cards.',
+  positional = 1,
+  options = {
+    { 'archs', 'string', 'capabilities, apart by spaces', default = '75 80 86 89 90 100 120' },
+    { 'jobs', 'integer', 'processes', default = 1 },
+    { 'every', 'integer', 'every so many programs only', default = 1 },
+    { 'part', 'string', 'K/N: the K-th of N shares (what --jobs starts)' },
+  },
+})
+local at = assert(o[1], 'which folder?')
+local ok, why = nvrtc.open()
+if not ok then
+  io.stderr:write(why, '; nothing was compiled: install NVRTC (libnvrtc) and run this again\n')
+  os.exit(1)
+end
+
+if o.jobs > 1 and not o.part then
+  local pipes = {}
+  for k = 1, o.jobs do
+    pipes[k] = io.popen(("'%s/mascon' '%s' '%s' --archs '%s' --every %d --part %d/%d"):format(
+      require 'mascon.host'.libdir, arg[0], at, o.archs, o.every, k, o.jobs))
+  end
+  local passed, failed = 0, 0
+  for _, pipe in ipairs(pipes) do
+    for line in pipe:lines() do
+      local p, f = line:match '^(%d+) passed, (%d+) failed'
+      if p then
+        passed, failed = passed + p, failed + f
+      else
+        print(line)
+      end
+    end
+    pipe:close()
+  end
+  print(('%d passed, %d failed'):format(passed, failed))
+  os.exit(failed == 0 and passed > 0 and 0 or 1)
+end
+
+local share, shares = (o.part or '1/1'):match '^(%d+)/(%d+)$'
+local files = {}
+for file in io.popen(("ls '%s'/*.cu 2>/dev/null"):format(at)):lines() do files[#files + 1] = file end
+if not files[1] then
+  io.stderr:write(at, ' holds no programs; make cuda puts them there\n')
+  os.exit(1)
+end
+local passed, failed, spills, most = 0, 0, 0, 0
+for i = tonumber(share) * o.every, #files, tonumber(shares) * o.every do
+  local f = assert(io.open(files[i]))
+  local text = f:read '*a'
+  f:close()
+  for arch in o.archs:gmatch '%d+' do
+    local mark = ('%s.sm_%s'):format(files[i], arch)
+    local known = io.open(mark)
+    local said = known and known:read '*a'
+    if known then known:close() end
+    if not said then
+      local log, info = nvrtc.compile(text, 'sm_' .. arch)
+      if log then
+        failed = failed + 1
+        print(('%s for sm_%s: %s'):format(files[i], arch, log:sub(1, 1500)))
+      else
+        said = info
+        local out = io.open(mark, 'w')
+        if out then out:write(info) out:close() end
+      end
+    end
+    if said then
+      passed = passed + 1
+      local spilled = 0
+      for bytes in said:gmatch '(%d+) bytes spill stores' do spilled = math.max(spilled, tonumber(bytes)) end
+      for registers in said:gmatch 'Used (%d+) registers' do most = math.max(most, tonumber(registers)) end
+      if spilled > 0 then
+        spills = spills + 1
+        print(('%s for sm_%s spills %d bytes'):format(files[i], arch, spilled))
+      end
+    end
+  end
+end
+print(('most registers %d, %d spill'):format(most, spills))
+print(('%d passed, %d failed'):format(passed, failed))
+os.exit(failed == 0 and 0 or 1)

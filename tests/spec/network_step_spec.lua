@@ -1,0 +1,302 @@
+-- network_step_spec.lua - steps of training: two small transformers with known numbers, accumulation, averages,
+-- resuming.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local BEFORE = support.tensor_bytes()
+local mc = require 'mascon'
+local tol = support.load 'tol'
+local splitmix = require 'mascon.array.splitmix'
+local nn = mc.nn
+
+local function near(want, got, bound, what)
+  local wrong = tol.compare('ITERATIVE', 'f64', got, want, { bound = bound * math.max(1, math.abs(want)) })
+  if wrong then error(('%s: %s'):format(what or 'value', wrong), 2) end
+end
+local function says(message, f, ...)
+  local e = support.message(f, ...)
+  assert(e:find(message, 1, true), e)
+end
+
+-- ---------------------------------------------------------------- the tiny transformers of the specification (3.1)
+
+local T1 = {
+  seed = 2024, count = 4656, loss = 3.24993848538, norm = 4.53012962971, sum = -51.9354780203, square = 305.893683406,
+  losses = { 3.24993848538, 2.49163225454, 1.71066896173, 1.36441308699, 1.14003190127 }, last = 0.989957322728,
+  norms = { 4.53012962971, 3.36983018869, 1.89054416558, 1.89705613291, 1.70208182763 },
+  after = { 91.3086709521, 447.265055354 }, emb = { 0.159931542284, -0.442054395612, -0.1636939273 },
+  q = { 0.372486976918, -0.25094152089, -0.329480044388 },
+  grads = { ['emb.weight'] = 2.1667237, ['blocks.layers.1.self_attn.k_proj.bias'] = 0.1298803453,
+    ['blocks.layers.2.feed_forward.linear2.weight'] = 0.869177714, ['blocks.norm.bias'] = 0.4787448002 },
+}
+local T2 = {
+  seed = 2025, count = 4272, loss = 2.79653399761, norm = 5.33092816273, sum = 18.6969303195, square = 213.960449856,
+  losses = { 2.79653399761, 2.30534723781, 1.90917466545, 1.6185703712, 1.38436150261 }, last = 1.23210125985,
+  norms = { 5.33092816273, 2.41134172358, 1.65544873483, 1.56479477135, 1.233809376 },
+  after = { 61.2758097626, 435.713567252 }, emb = { -0.460648080438, 0.465365334096, -0.0333528068198 },
+  q = { -0.0372737589374, 0.416558307914, 0.448149267354 },
+  grads = { ['emb.weight'] = 2.269763274, ['blocks.layers.1.self_attn.k_proj.weight'] = 1.424962926,
+    ['blocks.layers.2.feed_forward.down_proj.weight'] = 0.594268701, ['head.weight'] = 1.053492819 },
+}
+
+local Model = nn.Module 'Tiny'
+function Model:init(second, dtype)
+  self.emb = nn.Embedding(11, 16, { dtype = dtype })
+  self.blocks = nn.TransformerEncoder(16, 2, 2, second and { hidden = 24, activation = 'swiglu', norm = 'rms',
+    bias = false,
+    causal = true, kv_heads = 1, rope = { layout = 'half', start = 3 }, dtype = dtype }
+    or { hidden = 32, causal = true, rope = true, dtype = dtype })
+  self.head = nn.Linear(16, 11, { bias = false, dtype = dtype })
+  if not second then self.head:tie('weight', self.emb) end
+end
+function Model:forward(ids) return self.head(self.blocks(self.emb(ids))) end
+
+--- A model with the numbers of its seed, and its tokens.
+local function tiny(spec, second, dtype)
+  local net = Model(second, dtype)
+  local words = splitmix.words(6000, { spec.seed }):reshape(-1)
+  local u = splitmix.uniforms(6000, { spec.seed }):reshape(-1)
+  local at, values = 0, {}
+  local function take(name, ...)
+    local shape, n = { ... }, 1
+    for _, k in ipairs(shape) do n = n * k end
+    local v = u[{ { at + 1, at + n } }]:reshape(shape) * 2 - 1
+    at = at + n
+    if #shape == 2 then values[name] = v * 0.5
+    elseif name:find 'weight$' then values[name] = v * 0.125 + 1
+    else values[name] = v * 0.125 end
+  end
+  take('emb.weight', 11, 16)
+  for l = 1, 2 do
+    local p = ('blocks.layers.%d.'):format(l)
+    local function linear(name, rows, columns)
+      take(p .. name .. '.weight', rows, columns)
+      if not second then take(p .. name .. '.bias', rows) end
+    end
+    local function norm(name)
+      take(p .. name .. '.weight', 16)
+      if not second then take(p .. name .. '.bias', 16) end
+    end
+    norm 'norm1'
+    linear('self_attn.q_proj', 16, 16)
+    linear('self_attn.k_proj', second and 8 or 16, 16)
+    linear('self_attn.v_proj', second and 8 or 16, 16)
+    linear('self_attn.out_proj', 16, 16)
+    norm 'norm2'
+    if second then
+      take('up', 48, 16)
+      values[p .. 'feed_forward.up_proj.weight'] = values.up['1:24']
+      values[p .. 'feed_forward.gate_proj.weight'] = values.up['25:48']
+      values.up = nil
+      take(p .. 'feed_forward.down_proj.weight', 16, 24)
+    else
+      linear('feed_forward.linear1', 32, 16)
+      linear('feed_forward.linear2', 16, 32)
+    end
+  end
+  take('blocks.norm.weight', 16)
+  if second then take('head.weight', 11, 16) else take('blocks.norm.bias', 16) end
+  assert.equal(spec.count, at)
+  net:load_state_dict(values)
+  local z = words[{ { at + 1, at + 16 } }]
+  local tokens = mc.remainder(mc.remainder(z, 11) + mc.where(mc.lt(z, 0), 5, 0), 11):to 'i64':reshape(2, 8)
+  return net, tokens
+end
+
+local function rate(done) -- warm-up 2, cosine to 0 at step 10
+  local t = done + 1
+  return mc.where(mc.le(t, 2), t * 0.005, (mc.cos((t - 2) * (math.pi / 8)) + 1) * 0.005)
+end
+
+describe('a step', function()
+  it('trains the tiny transformers as specified (nn C35)', function()
+    for second, spec in pairs { [false] = T1, [true] = T2 } do
+      for _, dtype in ipairs { 'f64', 'f32' } do
+        local exact = dtype == 'f64'
+        local net, tokens = tiny(spec, second, dtype)
+        local inputs, targets = tokens[':, 1:7'], tokens[':, 2:8']:copy()
+        if second then
+          assert.same({ { 1, 2, 2, 1, 10, 8, 10, 7 }, { 0, 3, 10, 7, 1, 4, 8, 4 } }, tokens:totable())
+          targets[{ 1, 4 }] = -100
+        end
+        assert.equal(spec.count, net:count())
+        local function loss(m, b)
+          return nn.cross_entropy(m(b.x), b.y, { label_smoothing = second and 0.1 or 0 })
+        end
+        local batch = { x = inputs, y = targets }
+        if exact then
+          local logits = net(inputs)
+          near(spec.sum, mc.sum(logits):item(), 1e-11)
+          near(spec.square, mc.sum(logits * logits):item(), 1e-11)
+          local g = mc.grad(function(p) return net:with(p, {}, function() return loss(net, batch) end)[1] end)(
+            net:parameters())
+          for name, want in pairs(spec.grads) do near(want, mc.sqrt(mc.sum(g[name] ^ 2)):item(), 1e-9, name) end
+        end
+        local step = nn.Step(net, loss, { optimizer = mc.optim.adamw { lr = rate, weight_decay = 0 }, clip = 0.5,
+          groups = { { '_proj%.weight$', weight_decay = 0.1 },
+            { second and '^head%.weight$' or 'linear%d%.weight$', weight_decay = 0.1 } } })
+        for t = 1, 5 do
+          local value, info = step(batch)
+          near(spec.losses[t], value, exact and 1e-9 or 1e-6, ('loss %d'):format(t))
+          near(spec.norms[t], info.norm, exact and 1e-9 or 1e-5, ('norm %d'):format(t))
+        end
+        assert.equal(1, step.whole.traces)
+        near(spec.last, loss(net, batch):item(), exact and 1e-9 or 5e-5)
+        local sum, square = 0, 0
+        for _, v in pairs(net:parameters()) do
+          v = v:to 'f64'
+          sum, square = sum + mc.sum(v):item(), square + mc.sum(v * v):item()
+        end
+        if exact then
+          near(spec.after[1], sum, 1e-10)
+          near(spec.after[2], square, 1e-10)
+          for i = 1, 3 do near(spec.emb[i], net.emb.weight[{ 1, i }]:item(), 1e-9) end
+          for i = 1, 3 do near(spec.q[i], net.blocks.layers[1].self_attn.q_proj.weight[{ 1, i }]:item(), 1e-9) end
+        end
+      end
+    end
+  end)
+
+  local function regression(dtype, key)
+    local net = nn.Sequential { nn.Linear(4, 8, { dtype = dtype, key = mc.random.key(key or 1) }), nn.Tanh(),
+      nn.Linear(8, 1, { dtype = dtype, key = mc.random.key((key or 1) + 1) }) }
+    return net
+  end
+  local x = mc.randn({ 24, 4 }, { seed = 5 })
+  local y = mc.sum(x * mc.tensor { 1, -2, 0.5, 0 }, { 2, keepdim = true })
+  local function loss(m, b) return nn.mse_loss(m(b.x), b.y), b.x.shape[1] end
+  local function piece(a, b) return { x = x[{ { a, b } }], y = y[{ { a, b } }] } end
+
+  it('of several batches is that of one large batch, by their weights', function()
+    local one, many = regression 'f64', regression 'f64'
+    local o = { optimizer = mc.optim.adamw { lr = 1e-2 }, clip = 1 }
+    local big = nn.Step(one, loss, o)
+    o.accumulate = 3
+    local small = nn.Step(many, loss, o)
+    for _ = 1, 4 do
+      local value = big(piece(1, 24))
+      assert.is_false(select(2, small(piece(1, 5))).updated)
+      small(piece(6, 10))
+      local got, info = small(piece(11, 24))
+      assert.is_true(info.updated)
+      near(value, got, 1e-13)
+    end
+    for name, v in pairs(one:parameters()) do
+      assert(mc.max(mc.abs(v - many:parameters()[name])):item() < 1e-12, name)
+    end
+  end)
+
+  it('has groups, averages and the same bits without compiling', function()
+    local bits = {}
+    for k, compiled in ipairs { true, false } do
+      local net = regression 'f32'
+      local first = net[3].bias:copy()
+      local step = nn.Step(net, function(m, b) return nn.mse_loss(m(b.x), b.y) end, { compile = compiled, ema = 0.9,
+        optimizer = mc.optim.sgd { lr = 0.1 }, groups = { { '^3%.bias$', lr_factor = 0 } } })
+      local batch, mean = { x = x:to 'f32', y = y:to 'f32' }, net[1].weight
+      for t = 0, 3 do
+        step(batch)
+        local d = math.min(0.9, (1 + t) / (10 + t))
+        mean = mean * d + net[1].weight * (1 - d)
+      end
+      assert.is_true(mc.array_equal(first, net[3].bias))
+      assert(mc.allclose(mean, step.averages['1.weight'], { rtol = 1e-6 }))
+      local own = net[1].weight
+      step:averaged(function() assert.is_true(mc.array_equal(step.averages['1.weight'], net[1].weight)) end)
+      assert.is_true(mc.array_equal(own, net[1].weight))
+      bits[k] = own
+    end
+    assert.is_true(mc.array_equal(bits[1], bits[2]))
+  end)
+
+  it('trains what is not frozen, and moves running moments', function()
+    local net = nn.Sequential { nn.Linear(4, 6, { dtype = 'f64' }), nn.BatchNorm1d(6, { dtype = 'f64' }),
+      nn.Linear(6, 1, { dtype = 'f64' }) }
+    net:freeze '^1%.'
+    local w = net[1].weight:copy()
+    local step = nn.Step(net, loss, { optimizer = mc.optim.adam() })
+    step(piece(1, 24))
+    step(piece(1, 24))
+    assert.is_true(mc.array_equal(w, net[1].weight))
+    assert.equal(2, net[2].num_batches_tracked:item())
+  end)
+
+  it('changes nothing when the loss is not finite', function()
+    local net = regression 'f64'
+    local step = nn.Step(net, loss, { optimizer = mc.optim.adamw() })
+    step(piece(1, 12))
+    local before = net[1].weight:copy()
+    local value, info = step { x = x['1:12'] * math.huge, y = y['1:12'] }
+    assert(value ~= value and info.finite == false)
+    assert.is_true(mc.array_equal(before, net[1].weight))
+    assert.is_true(select(2, step(piece(1, 12))).finite)
+  end)
+
+  it('goes on from its state with the same bits, also within an accumulation', function()
+    local function made()
+      local net = nn.Sequential { nn.Linear(4, 8, { key = 1 }), nn.Dropout(0.3), nn.Linear(8, 1, { key = 2 }) }
+      return net, nn.Step(net, function(m, b) return nn.mse_loss(m(b.x), b.y) end, { accumulate = 2, ema = 0.99,
+        optimizer = mc.optim.adamw { lr = 0.01 } })
+    end
+    local function batch(k) return { x = x[{ { k, k + 7 } }]:to 'f32', y = y[{ { k, k + 7 } }]:to 'f32' } end
+    local a, first = made()
+    for k = 1, 5 do first(batch(k)) end
+    local tensors, numbers = first:state()
+    for k = 6, 9 do first(batch(k)) end
+    local b, second = made()
+    second:restore(tensors, mc.json.decode(mc.json.encode(numbers)))
+    for k = 6, 9 do second(batch(k)) end
+    for name, v in pairs(a:parameters()) do assert.is_true(mc.array_equal(v, b:parameters()[name]), name) end
+    tensors['net/1.weight'] = mc.ones { 2 }
+    says('step:restore: net/1.weight is f64[2]@cpu, this step has f32[8,4]@cpu', second.restore, second, tensors,
+      numbers)
+  end)
+
+  it('has the cells of the specification (nn C40)', function()
+    for name, want in pairs { LSTMCell = { { 0.25280721305315, -0.23522159018173 },
+      { 0.38758504637423, -0.62231459190401 } },
+      GRUCell = { { 0.23554294548168, -0.47459561889285 } }, RNNCell = { { -0.1973753202249, 0.57166996608512 } } } do
+      local cell = nn[name](2, 2, { dtype = 'f64' })
+      for o, n in ipairs { 'weight_ih', 'weight_hh', 'bias_ih', 'bias_hh' } do
+        local k = mc.arange(0, cell[n]:numel() - 1)
+        cell[n] = ((mc.remainder(k * 7 + 3 * o, 11) - 5) / 10):reshape(cell[n].shape)
+      end
+      local got = { cell(mc.tensor { { 1, -0.5 } }, mc.tensor { { 0.25, -0.75 } },
+        name == 'LSTMCell' and mc.tensor { { 0.5, -1 } } or nil) }
+      for i, row in ipairs(want) do
+        for j, v in ipairs(row) do near(v, got[i][{ 1, j }]:item(), 1e-13, name) end
+      end
+    end
+  end)
+
+  it('takes parts that keep nothing for the way back', function()
+    local nets, values = {}, {}
+    for k = 1, 2 do
+      local part = nn.Sequential { nn.Linear(4, 8, { key = 3, dtype = 'f64' }), nn.BatchNorm1d(8, { dtype = 'f64' }),
+        nn.Dropout(0.2) }
+      nets[k] = nn.Sequential { k == 1 and part or nn.Checkpoint(part), nn.Linear(8, 1, { key = 4, dtype = 'f64' }) }
+      local step = nn.Step(nets[k], loss, { optimizer = mc.optim.adamw { lr = 0.01 } })
+      for t = 1, 3 do values[k * 10 + t] = step(piece(1, 24)) end
+    end
+    for t = 1, 3 do assert.equal(values[10 + t], values[20 + t]) end
+    local inner = nets[2][1].inner
+    assert.is_true(mc.array_equal(nets[1][1][2].running_var, inner[2].running_var))
+    assert.is_true(mc.array_equal(nets[1][1][1].weight, inner[1].weight))
+  end)
+
+  it('says what is wrong', function()
+    local net = regression 'f32'
+    says('nn.Step: optimizer is nil; give one of mc.optim', nn.Step, net, loss, {})
+    local o = { optimizer = mc.optim.sgd() }
+    says('nn.Step: groups[1]: no parameter matches "biass$"', nn.Step, net, loss, { optimizer = mc.optim.sgd(),
+      groups = { { 'biass$', weight_decay = 0 } } })
+    says('nn.Step: the loss function returned f32[24,1]@cpu; it returns one number as a tensor',
+      nn.Step(net, function(m, b) return m(b.x) end, o), { x = x:to 'f32' })
+    says('(in 1, Linear)', nn.Step(net, function(m, b) return mc.sum(m(b.x)) end, o),
+      { x = mc.ones { 3, 5, dtype = 'f32' } })
+  end)
+end)
+
+teardown(function()
+  collectgarbage()
+  collectgarbage()
+  assert(support.tensor_bytes() - BEFORE < 2 ^ 22)
+end)

@@ -1,0 +1,72 @@
+-- xpcs_memory_spec.lua - peak memory of scripts/xpcs.lua: what the system counts, held to --max-memory, to the plan,
+-- and to the size of the data where nothing is said.
+local process = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
+  .. '/support/init.lua').load 'process'
+local mc = require 'mascon'
+local MIB = 2 ^ 20
+
+-- the script with these words; at its end what was resident at most, without pages of mapped files
+local RUN = [[
+  arg = { [0] = 'scripts/xpcs.lua' }
+  for word in ('%s'):gmatch '%%S+' do arg[#arg + 1] = word end
+  require('mascon.host').on_exit(function()
+    local text = io.open '/proc/self/status':read '*a'
+    print('PEAK', 1024 * (text:match 'VmHWM:%%s*(%%d+)' - text:match 'RssFile:%%s*(%%d+)'))
+  end)
+  dofile 'scripts/xpcs.lua'
+]]
+
+describe('peak memory of scripts/xpcs.lua', function()
+  local F, N = 2, 1000
+  local folder, data, mask
+  setup(function()
+    folder = process.folder()
+    data, mask = folder .. '/x.h5', folder .. '/mask.npy'
+    local phi, groups = {}, {}
+    for f = 1, F do phi[f] = 40 * f end
+    for f = 1, F do
+      -- alpha near 0: D0 and D_offset are nearly one parameter, and the covariance needs the columns themselves
+      local s = mc.xpcs.simulate { n = N, q = 0.0054, phi = { phi[f] }, physics = { 3000, 1e-3, 500 }, seed = f,
+        first = 0 }
+      groups[('c2_%05d'):format(f)] = mc.triu(s.c2[1])
+    end
+    mc.save(data, { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.0054 },
+      dynamic_v_list_dim1 = mc.tensor(phi) }, twotime = { processed_bins = mc.arange(1, F),
+      correlation_map = groups } } })
+    local m = mc.ones { N, N }
+    m[{ { 30, 60 } }] = 0
+    mc.save(mask, m:to 'u8')
+  end)
+  teardown(function() process.remove(folder) end)
+
+  local function peak(words)
+    local r = process.mascon(RUN:format(('%s --static-mode --q 0.0054 --dt 0.1 --sigma 0.01 --fixed alpha=1e-4 --quiet '
+      .. '--threads 2 --output-dir %s/out %s'):format(data, folder, words)))
+    assert.equal(0, r.status, r.text)
+    local bytes = tonumber(r.text:match 'PEAK%s+(%d+)')
+    return bytes, mc.load(folder .. '/out/nlsq/parameters.json'), r.text
+  end
+
+  it('stays within the matrices as f32 and 300 MB, and within the plan', function()
+    local bytes, p = peak ''
+    assert.equal('QR', p.covariance.method)
+    assert.is_true(bytes < 4 * F * N ^ 2 + 3e8, bytes / MIB)
+    local plan = mc.xpcs.plan.cost { n = N - 1, F = F, dtype = 'f64', mode = 'static' }
+    assert.is_true(bytes < 1.3 * plan.bytes + 64 * MIB, ('%g MiB, planned %g'):format(bytes / MIB, plan.bytes / MIB))
+  end)
+
+  it('stays within --max-memory, arrays and errors from columns included', function()
+    local least = mc.xpcs.source.least(N, F)
+    local limit = math.ceil(least / MIB) + 1
+    local bytes, p, text = peak(('--max-memory %dMiB --mask %s'):format(limit, mask))
+    assert.is_true(bytes < limit * MIB, ('%g of %d MiB'):format(bytes / MIB, limit))
+    assert.equal('QR', p.covariance.method)
+    assert.is_truthy(text:find('left out by the mask', 1, true), text)
+    assert.is_truthy(text:find('fitted_data.npz', 1, true))
+    assert.is_true(math.abs(p.parameters.contrast.value - 0.3) < 5 * p.parameters.contrast.uncertainty)
+    local r = process.mascon(RUN:format(('%s --static-mode --q 0.0054 --dt 0.1 --sigma 0.01 --quiet --output-dir %s/no '
+      .. '--max-memory %dMiB'):format(data, folder, math.floor(least / MIB) - 1)))
+    assert.equal(1, r.status)
+    assert.is_truthy(r.text:find('need at least', 1, true), r.text)
+  end)
+end)

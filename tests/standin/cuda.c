@@ -1,0 +1,529 @@
+/* cuda.c - a stand-in for the CUDA driver, as strict as it may be: work runs as late as its order
+ * allows, memory has pages without rights around it and loses its own when it is freed, sources of
+ * uploads are read late, contexts must be current.
+ *
+ * STANDIN_SEED: number; orders of lanes and how far other streams run ahead. STANDIN_ORDER:
+ * forwards, backwards, shuffled (default). STANDIN_FAIL=name:n:code: the n-th call of an entry
+ * (any: of all entries that can) gives that code. STANDIN_MEMORY: bytes of the card.
+ * STANDIN_DEVICES: how many cards. STANDIN_TRACE: a line for each launch. What it finds wrong is
+ * told on standard error and ends the process with status 99. */
+#include "../../bindings/cuda/parts.h"
+#include "lanes.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define API __attribute__((visibility("default")))
+#define PAGE ((size_t)4096)
+
+struct CUctx_st {
+    int device, retained;
+};
+struct CUmod_st {
+    void *library;
+};
+struct CUfunc_st {
+    lanes_kernel kernel;
+    const int *sizes;
+    char name[128];
+};
+struct CUevent_st {
+    CUstream stream; /* where it was recorded last */
+    int64_t number;  /* its place there; 0: never */
+};
+
+enum { COPY, LAUNCH, RECORD, WAIT };
+typedef struct work {
+    struct work *next;
+    int kind;
+    int64_t number;
+    char *to;
+    const char *from;
+    size_t bytes;
+    CUevent event;
+    int64_t event_number;
+    CUstream event_stream;
+    CUfunction function;
+    uint32_t grid[3], group;
+    void *argument[32];
+    char values[4096];
+} work;
+struct CUstream_st {
+    work *first, *last;
+    int64_t given, done;
+    CUstream next;
+};
+
+typedef struct block {
+    struct block *next;
+    char *base, *at;
+    size_t room, bytes;
+    int pinned, gone;
+} block;
+
+static struct CUctx_st contexts[8];
+static CUcontext current;
+static CUstream streams;
+static block *blocks;
+static size_t live;
+static int sticky, order = LANES_SHUFFLED, ready;
+static uint64_t seed = 1;
+static char failing[64];
+static long fail_at, fail_code;
+
+static _Noreturn void wrong(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fputs("standin: ", stderr);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+    _exit(99);
+}
+
+static void settings(void)
+{
+    const char *s = getenv("STANDIN_SEED");
+    if (ready) return;
+    ready = 1;
+    if (s) seed = strtoull(s, NULL, 10);
+    s = getenv("STANDIN_ORDER");
+    if (s && !strcmp(s, "forwards")) order = LANES_FORWARDS;
+    if (s && !strcmp(s, "backwards")) order = LANES_BACKWARDS;
+    s = getenv("STANDIN_FAIL");
+    if (s && sscanf(s, "%63[^:]:%ld:%ld", failing, &fail_at, &fail_code) != 3)
+        wrong("STANDIN_FAIL is not name:n:code");
+}
+
+/* What an entry begins with: a code to give at once, or 0. */
+static CUresult enters(const char *name, int needs_context)
+{
+    settings();
+    if (needs_context && !current) wrong("%s: no context is current in this thread", name);
+    if (sticky) return sticky;
+    if (fail_at > 0 && (!strcmp(failing, "any") || !strcmp(failing, name)) && --fail_at == 0) {
+        if (fail_code >= CUDA_ILLEGAL_ADDRESS) sticky = (int)fail_code;
+        return (CUresult)fail_code;
+    }
+    return CUDA_OK;
+}
+#define ENTER(needs)                                \
+    do {                                            \
+        const CUresult e = enters(__func__, needs); \
+        if (e) return e;                            \
+    } while (0)
+
+/* ---- work ---- */
+
+static block *block_of(const void *p, size_t bytes)
+{
+    for (block *b = blocks; b; b = b->next)
+        if ((const char *)p >= b->at && (const char *)p + bytes <= b->at + b->bytes) return b;
+    return NULL;
+}
+
+static void card_memory(const char *what, const void *p, size_t bytes)
+{
+    const block *b = block_of(p, bytes);
+    if (!b || b->gone || b->pinned)
+        wrong("%s: %zu bytes at %p are %s", what, bytes, p,
+              !b ? "no memory of the card" : b->gone ? "freed memory" : "memory of the host");
+}
+
+static void step(CUstream s);
+
+static void reach(CUstream s, int64_t number)
+{
+    while (s->done < number) step(s);
+}
+
+/* The first piece of work of a stream. */
+static void step(CUstream s)
+{
+    work *w = s->first;
+    if (!w) wrong("a stream is asked for work that it was not given");
+    if (w->kind == WAIT && w->event_stream) reach(w->event_stream, w->event_number);
+    if (w->kind == COPY && !sticky) memcpy(w->to, w->from, w->bytes);
+    if (w->kind == LAUNCH && !sticky) {
+        for (int i = 0; w->function->sizes[i]; i++)
+            if (w->function->sizes[i] == (int)sizeof(void *)) { /* buffers come first */
+                const block *b = block_of(*(void **)w->argument[i], 0);
+                if (!b || b->gone || b->pinned)
+                    wrong("%s: argument %d is no memory of the card", w->function->name, i);
+            }
+        if (lanes_run(&w->function->kernel, w->grid, (int)w->group, w->argument, order, &seed))
+            sticky = CUDA_LAUNCH_FAILED;
+    }
+    s->first = w->next;
+    if (!s->first) s->last = NULL;
+    s->done = w->number;
+    free(w);
+}
+
+/* Other streams run ahead by what the seed says, where they wait for nothing. */
+static void others(const struct CUstream_st *s)
+{
+    for (CUstream o = streams; o; o = o->next)
+        while (o != s && o->first && o->first->kind != WAIT) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            if (seed >> 63) break;
+            step(o);
+        }
+}
+
+static work *give(CUstream s, int kind)
+{
+    work *w = calloc(1, sizeof *w);
+    if (!w) abort();
+    w->kind = kind;
+    w->number = ++s->given;
+    if (s->last) s->last->next = w;
+    else s->first = w;
+    s->last = w;
+    return w;
+}
+
+static CUresult copies(CUstream s, void *to, const void *from, size_t bytes)
+{
+    work *w = give(s, COPY);
+    w->to = to;
+    w->from = from;
+    w->bytes = bytes;
+    return CUDA_OK;
+}
+
+/* ---- the driver's entries ---- */
+
+API CUresult cuInit(unsigned flags)
+{
+    ENTER(0);
+    return flags ? 1 : CUDA_OK;
+}
+
+API CUresult cuDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return CUDA_OK;
+}
+
+API CUresult cuGetErrorString(CUresult code, const char **text)
+{
+    *text = code == CUDA_NO_MEMORY ? "out of memory" : "an error of the stand-in";
+    return CUDA_OK;
+}
+
+API CUresult cuDeviceGetCount(int *n)
+{
+    const char *s = getenv("STANDIN_DEVICES");
+    ENTER(0);
+    *n = s ? atoi(s) : 1;
+    return CUDA_OK;
+}
+
+API CUresult cuDeviceGet(CUdevice *dev, int index)
+{
+    ENTER(0);
+    *dev = index;
+    return CUDA_OK;
+}
+
+API CUresult cuDeviceGetName(char *name, int room, CUdevice dev)
+{
+    ENTER(0);
+    snprintf(name, (size_t)room, "stand-in %d", dev);
+    return CUDA_OK;
+}
+
+static size_t card_bytes(void)
+{
+    const char *s = getenv("STANDIN_MEMORY");
+    return s ? strtoull(s, NULL, 10) : (size_t)4 << 30;
+}
+
+API CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
+{
+    (void)dev;
+    ENTER(0);
+    *bytes = (size_t)4 << 30;
+    return CUDA_OK;
+}
+
+API CUresult cuDeviceGetAttribute(int *v, int what, CUdevice dev)
+{
+    (void)dev;
+    ENTER(0);
+    *v = what == ATTRIBUTE_MAJOR ? 9 : what == ATTRIBUTE_MINOR ? 0 : -1;
+    return CUDA_OK;
+}
+
+API CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice dev)
+{
+    ENTER(0);
+    contexts[dev].device = dev;
+    contexts[dev].retained++;
+    *c = &contexts[dev];
+    return CUDA_OK;
+}
+
+API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+{
+    if (--contexts[dev].retained < 0) wrong("a context is released twice");
+    return CUDA_OK;
+}
+
+API CUresult cuCtxSetCurrent(CUcontext c)
+{
+    settings();
+    if (!c->retained) wrong("cuCtxSetCurrent: the context is not held");
+    current = c;
+    return CUDA_OK;
+}
+
+static CUresult block_new(char **at, size_t bytes, int pinned)
+{
+    if (bytes == 0) return 1;
+    if (!pinned && live + bytes > card_bytes()) return CUDA_NO_MEMORY;
+    block *b = calloc(1, sizeof *b);
+    if (!b) abort();
+    b->room = (bytes + 2 * PAGE + 2 * PAGE - 1) / PAGE * PAGE;
+    b->base = mmap(NULL, b->room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (b->base == MAP_FAILED) return CUDA_NO_MEMORY;
+    mprotect(b->base + PAGE, b->room - 2 * PAGE, PROT_READ | PROT_WRITE);
+    /* its end at the page without rights, as far as the alignment lets it */
+    b->at = (char *)((uintptr_t)(b->base + b->room - PAGE - bytes) & ~(uintptr_t)255);
+    b->bytes = bytes;
+    b->pinned = pinned;
+    memset(b->at, 0xff, bytes < PAGE * 64 ? bytes : PAGE * 64);
+    b->next = blocks;
+    blocks = b;
+    live += pinned ? 0 : bytes;
+    *at = b->at;
+    return CUDA_OK;
+}
+
+API CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t bytes)
+{
+    char *at = NULL;
+    ENTER(1);
+    const CUresult code = block_new(&at, bytes, 0);
+    *p = (CUdeviceptr)(uintptr_t)at;
+    return code;
+}
+
+/* Frees memory, unless work that was given still wants it. */
+static CUresult block_free(char *at, int pinned)
+{
+    block *b = block_of(at, 0);
+    while (b && (b->at != at || b->gone)) b = b->next;
+    if (!b || b->pinned != pinned) wrong("%p is freed, but was not given (or twice)", (void *)at);
+    for (CUstream s = streams; s; s = s->next)
+        for (const work *w = s->first; w; w = w->next) {
+            int uses = w->kind == COPY && ((w->to >= at && w->to < at + b->bytes) ||
+                                           (w->from >= at && w->from < at + b->bytes));
+            for (int i = 0; w->kind == LAUNCH && w->function->sizes[i]; i++) {
+                const char *q = w->function->sizes[i] == 8 ? *(char **)w->argument[i] : NULL;
+                uses |= q >= at && q < at + b->bytes;
+            }
+            if (uses) wrong("memory is freed that queued work wants");
+        }
+    b->gone = 1;
+    live -= pinned ? 0 : b->bytes;
+    mprotect(b->base, b->room, PROT_NONE);
+    madvise(b->base, b->room, MADV_DONTNEED);
+    return CUDA_OK;
+}
+
+API CUresult cuMemFree_v2(CUdeviceptr p)
+{
+    ENTER(1);
+    return block_free((char *)(uintptr_t)p, 0);
+}
+
+API CUresult cuMemAllocHost_v2(void **p, size_t bytes)
+{
+    char *at = NULL;
+    ENTER(1);
+    const CUresult code = block_new(&at, bytes, 1);
+    *p = at;
+    return code;
+}
+
+API CUresult cuMemFreeHost(void *p)
+{
+    ENTER(1);
+    return block_free(p, 1);
+}
+
+API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream s)
+{
+    const block *b = block_of(from, bytes);
+    ENTER(1);
+    card_memory("upload", (void *)(uintptr_t)to, bytes);
+    if (!b || !b->pinned) wrong("upload: the source is not pinned and would make the host wait");
+    return copies(s, (void *)(uintptr_t)to, from, bytes);
+}
+
+API CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream s)
+{
+    ENTER(1);
+    card_memory("download", (void *)(uintptr_t)from, bytes);
+    return copies(s, to, (void *)(uintptr_t)from, bytes);
+}
+
+API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s)
+{
+    ENTER(1);
+    card_memory("copy", (void *)(uintptr_t)to, bytes);
+    card_memory("copy", (void *)(uintptr_t)from, bytes);
+    return copies(s, (void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
+}
+
+API CUresult cuStreamCreate(CUstream *s, unsigned flags)
+{
+    ENTER(1);
+    if (flags != STREAM_NON_BLOCKING) wrong("a stream that waits for the default one");
+    *s = calloc(1, sizeof **s);
+    (*s)->next = streams;
+    streams = *s;
+    return CUDA_OK;
+}
+
+API CUresult cuStreamDestroy_v2(CUstream s)
+{
+    ENTER(1);
+    if (s->first) wrong("a stream is destroyed with work in it");
+    return CUDA_OK;
+}
+
+API CUresult cuStreamSynchronize(CUstream s)
+{
+    ENTER(1);
+    others(s);
+    reach(s, s->given);
+    return sticky;
+}
+
+API CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
+{
+    ENTER(1);
+    if (flags) return 1;
+    work *w = give(s, WAIT);
+    w->event = e;
+    w->event_stream = e->stream;
+    w->event_number = e->number;
+    return CUDA_OK;
+}
+
+API CUresult cuEventCreate(CUevent *e, unsigned flags)
+{
+    ENTER(1);
+    if (flags != EVENT_NO_TIMING) wrong("an event that takes times");
+    *e = calloc(1, sizeof **e);
+    return CUDA_OK;
+}
+
+API CUresult cuEventRecord(CUevent e, CUstream s)
+{
+    ENTER(1);
+    e->stream = s;
+    e->number = give(s, RECORD)->number;
+    return CUDA_OK;
+}
+
+API CUresult cuEventQuery(CUevent e)
+{
+    ENTER(1);
+    if (!e->stream || e->stream->done >= e->number) return CUDA_OK;
+    step(e->stream); /* it gets there by and by */
+    return sticky ? sticky : CUDA_NOT_READY;
+}
+
+API CUresult cuEventSynchronize(CUevent e)
+{
+    ENTER(1);
+    if (e->stream) {
+        others(e->stream);
+        reach(e->stream, e->number);
+    }
+    return sticky;
+}
+
+API CUresult cuEventDestroy_v2(CUevent e)
+{
+    ENTER(1);
+    free(e);
+    return CUDA_OK;
+}
+
+API CUresult cuModuleLoadData(CUmodule *m, const void *image)
+{
+    ENTER(1);
+    *m = calloc(1, sizeof **m);
+    (*m)->library = dlopen(image, RTLD_NOW | RTLD_LOCAL);
+    if (!(*m)->library) wrong("program: %s", dlerror());
+    return CUDA_OK;
+}
+
+API CUresult cuModuleUnload(CUmodule m)
+{
+    ENTER(1);
+    dlclose(m->library);
+    free(m);
+    return CUDA_OK;
+}
+
+API CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
+{
+    char full[160];
+    ENTER(1);
+    CUfunction f = calloc(1, sizeof *f);
+    snprintf(f->name, sizeof f->name, "%s", name);
+    f->kernel.name = f->name;
+    snprintf(full, sizeof full, "mcd_call_%s", name);
+    *(void **)&f->kernel.call = dlsym(m->library, full);
+    snprintf(full, sizeof full, "mcd_sizes_%s", name);
+    f->sizes = dlsym(m->library, full);
+    f->kernel.at = dlsym(m->library, "mcd_lane");
+    void (*memory)(char **, char **) = NULL;
+    *(void **)&memory = dlsym(m->library, "mcd_group_memory");
+    if (!f->kernel.call || !f->sizes || !f->kernel.at || !memory) {
+        free(f);
+        return 500; /* not found */
+    }
+    memory(&f->kernel.group_from, &f->kernel.group_end);
+    *out = f;
+    return CUDA_OK;
+}
+
+API CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                            unsigned by, unsigned bz, unsigned shared, CUstream s, void **arguments,
+                            void **extra)
+{
+    size_t used = 0;
+    ENTER(1);
+    if (extra || shared > 49152 || bx * by * bz > 256 || !gx || !gy || !gz || gy > 65535 ||
+        gz > 65535 || gx > 0x7fffffffu)
+        return 1;
+    work *w = give(s, LAUNCH);
+    w->function = f;
+    w->grid[0] = gx;
+    w->grid[1] = gy;
+    w->grid[2] = gz;
+    w->group = bx * by * bz;
+    for (int i = 0; f->sizes[i]; i++) {
+        used = (used + 15) / 16 * 16;
+        if (used + (size_t)f->sizes[i] > sizeof w->values) wrong("%s: too many arguments", f->name);
+        w->argument[i] = memcpy(w->values + used, arguments[i], (size_t)f->sizes[i]);
+        used += (size_t)f->sizes[i];
+    }
+    if (getenv("STANDIN_TRACE"))
+        fprintf(stderr, "standin: %s, %u groups of %u\n", f->name, gx * gy * gz, w->group);
+    return CUDA_OK;
+}
