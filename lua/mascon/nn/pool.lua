@@ -5,6 +5,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
+local half = require 'mascon.nn.half'
 local create = require 'mascon.array.create'
 local convolution = require 'mascon.array.convolution'
 local error = check.error
@@ -49,6 +50,8 @@ local function mean(n)
     x = op.operand(fname, x, 2)
     local o = check.opts(fname, opts, MEAN, 3)
     local w, s, p, single = geometry(fname, n, x, size, o, 3)
+    local back = half.result(x)
+    x = half.wide(x)
     if single then x = methods.expand_dims(x, 1) end
     local dilation, shape, count, places = {}, { x.shape[2], 1 }, 1, { 1, 1 }
     for k = 1, n do
@@ -65,6 +68,7 @@ local function mean(n)
       y = y / convolution.form('conv', fname, create.ones(places, { dtype = dtype }):to(x.device),
         create.ones(shape, { dtype = dtype }):to(x.device), g, nil, 3)
     end
+    y = half.narrow(y, back)
     return single and methods.squeeze(y, 1) or y
   end
 end

@@ -249,6 +249,7 @@ function M.data(s, quiet)
   local o = {}
   for k, v in pairs(s.open) do o[k] = v end
   o.shape_only = mc.manifest.planning() and true or nil
+  if s.model then o.copies = require('workflows.xpcs.own').COPIES end
   if s.progress and not quiet then
     o.progress = function(k, n)
       bar = bar or (n > 8 and mc.progress.new(n, { label = 'reading', unit = 'matrices' }) or false)
