@@ -51,7 +51,7 @@ all: deps-check
 	@mkdir -p $(B)
 	@flock $(B)/.lock $(MAKE) --no-print-directory built
 .PHONY: built
-built: $(B)/mascon $(B)/libmascon.so plugins workflows
+built: $(B)/mascon $(B)/libmascon.so plugins workflows bundle
 
 help:
 	@grep -E '^# make ' Makefile | sed 's/^# //'
@@ -127,6 +127,14 @@ $(B)/libmascon.so: $(OBJ.runtime) $(OBJ.kernels) $(B)/gen/.levels
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libmascon.so -Wl,-z,now -o $@ $(filter %.o,$^) -ldl -lpthread -lm
 $(B)/mascon: $(OBJ.host)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LJ_LIBS) -Wl,-E -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' -ldl -lm
+
+# ---- bytecode of the Lua modules: a start parses nothing ----------------------------------------------------------------
+.PHONY: bundle
+bundle: $(B)/lua/mascon/gen/bundle
+LUA_TEXTS := $(shell find lua -name '*.lua')
+$(B)/lua/mascon/gen/bundle: $(B)/mascon $(GEN) $(LUA_TEXTS) runtime/host/bundle.lua | workflows
+	$(Q){ find $(B)/lua -name '*.lua' -printf 'g %P %s %T@ %p\n'; find lua -name '*.lua' -printf 'l %P %s %T@ %p\n'; } | \
+	  $(B)/mascon runtime/host/bundle.lua $@
 
 # ---- plug-ins: one per neighbour, left out when its library is missing --------------------------------------------------
 LIBS.fftw := -lfftw3 -lfftw3f
@@ -243,12 +251,13 @@ check: deps
 floors: all
 	@$(LUAJIT) tests/lint/draw.lua
 
-# make lint      luacheck, cppcheck, room arrows, shape of files
+# make lint      luacheck, cppcheck, room arrows, words with one meaning, shape of files
 DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev
 lint: all
 	@bad=0; \
 	luacheck -q lua runtime scripts tests bench || bad=1; \
 	$(LUAJIT) tests/lint/rooms.lua || bad=1; \
+	$(LUAJIT) tests/lint/words.lua || bad=1; \
 	$(LUAJIT) tests/lint/shape.lua || bad=1; \
 	if command -v cppcheck >/dev/null; then cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr -j$(JOBS) \
 	  -D__GNUC__=12 -DMC_ISA=v3 $(INC) --suppress=missingIncludeSystem --suppressions-list=tests/lint/cppcheck.txt --error-exitcode=1 \
@@ -286,6 +295,13 @@ bench: all
 	@$(B)/mascon bench/run.lua $(FILTER) --save $(B)/bench/rows.jsonl $(if $(BASE),--compare $(BASE))
 	@$(if $(FILTER),,cp $(B)/bench/rows.jsonl bench/stored/last.jsonl)
 
+# make bench-report  small benchmarks beside bench/stored/ci.jsonl, for CI: 15 s, never fails on time (STORE=1 stores them anew, on an idle machine)
+.PHONY: bench-report
+bench-report: all
+	@$(MAKE) --no-print-directory $(B)/bench/liblimits.so
+	@$(B)/mascon bench/run.lua --family small,reduce,order --least 0.02 --within 12 --save $(B)/bench/ci.jsonl --report bench/stored/ci.jsonl
+	@$(if $(STORE),cp $(B)/bench/ci.jsonl bench/stored/ci.jsonl)
+
 # make bench-peers  the same work through NumPy, PyTorch, JAX, Tensorpac, gPAC in one run; writes bench/RESULTS.md (PEERS=folder of their venv)
 PEERS ?= $(B)/peers
 bench-peers: all
@@ -315,7 +331,7 @@ install: all
 	printf 'prefix=%s\nlibdir=$${prefix}/lib/mascon\nincludedir=$${prefix}/include/mascon\n\nName: mascon\nDescription: tensors, kernels and workflows for scientific analyses\nVersion: %s\nLibs: -L$${libdir} -lmascon -Wl,-rpath,$${libdir}\nCflags: -I$${includedir}\n' \
 	  '$(PREFIX)' '$(VERSION)' > $(DEST)/lib/pkgconfig/mascon.pc
 	install -m 644 $(B)/plugins/*.so $(DEST)/lib/mascon/plugins/
-	rm -rf $(DEST)/share/mascon/lua && cp -R lua $(DEST)/share/mascon/ && cp -R $(B)/lua/. $(DEST)/share/mascon/lua/
+	rm -rf $(DEST)/share/mascon/lua && cp -pR lua $(DEST)/share/mascon/ && cp -pR $(B)/lua/. $(DEST)/share/mascon/lua/
 	install -d $(DEST)/include/mascon/base
 	install -m 644 runtime/mascon.h runtime/mc_plugin.h $(B)/gen/mc_gen_enums.h $(DEST)/include/mascon/ && install -m 644 runtime/base/mc_def.h runtime/base/mc_types.h $(DEST)/include/mascon/base/
 	install -m 644 runtime/formats/mc_files.h $(DEST)/include/mascon/formats/

@@ -23,13 +23,14 @@ local o = mc.args.parse({ ... }, {
   },
 })
 
--- ours, theirs: families of bench/run.lua and the call of the peers' bench that does the same
+-- ours, theirs: families of bench/run.lua and the call of the peers' bench that does the same; the end of the name of
+-- an environment of their own
 local FAMILIES = {
   { 'start', 'bench_ops.py', '--family start' }, { 'small', 'bench_ops.py', '--family small' }, { 'limit,ewise,reduce', 'bench_ops.py', '--family big' },
   { nil, 'bench_ops.py', '--family elementwise' }, { 'matmul', 'bench_ops.py', '--family matmul' }, { 'fft', 'bench_ops.py', '--family fft' },
   { 'order', 'bench_ops.py', '--family order' }, { nil, 'bench_ops.py', '--family compiled' }, { 'pac', 'bench_pac.py', '' },
   { 'autoreject', 'bench_autoreject.py', '' }, { 'transform', 'bench_transforms.py', '' }, { 'optim', 'bench_optim.py', '' }, { nil, 'bench_fit.py', '' },
-  { nil, 'bench_sample.py', '' },
+  { nil, 'bench_sample.py', '' }, { 'xpcs', 'bench_xpcs.py', '', '-xpcs' },
 }
 -- the table of functions reads its rows from a file, so that shapes and values stand once
 for _, name in ipairs(functions.families()) do table.insert(FAMILIES, #FAMILIES, { name, 'bench_functions.py', '--plan %PLAN% --family ' .. name }) end
@@ -150,6 +151,11 @@ local function run()
     command(('MASCON_BENCH_PAC=%s %s %s/run.lua %s --threads %d --family %s --save %s'):format(quote(FOLDER .. '/samples.npy'), quote(program), folder, name or '', o.threads, families, quote(file)))
     for _, r in ipairs(rows.load_rows(file) or {}) do ours[#ours + 1] = r end
   end
+  --- The environment of a family: its own one, when it was made (setup.sh makes it where there is a Python 3.12).
+  local function python_of(f)
+    local own = f[4] and o.venv .. f[4] .. '/bin/python'
+    return own and mc.file.exists(own) and own or python
+  end
   --- Whether a family, or one of several with commas between, is to run.
   local function chosen(names)
     if o.without and names:sub(1, #o.without) == o.without then return false end
@@ -166,7 +172,7 @@ local function run()
       print(('-- round %d of %d: %s %s'):format(round, o.rounds, f[1] or '', f[3]))
       if f[1] then our_turn(f[1]) end
       loads[#loads + 1] = rows.load()
-      for _, r in ipairs(rows_of(('%s %s/peers/%s --threads %d %s 2>/dev/null'):format(quote(python), folder, f[2], o.threads, (f[3]:gsub('%%PLAN%%', function() return quote(PLAN) end))))) do theirs[#theirs + 1] = r end
+      for _, r in ipairs(rows_of(('%s %s/peers/%s --threads %d %s 2>/dev/null'):format(quote(python_of(f)), folder, f[2], o.threads, (f[3]:gsub('%%PLAN%%', function() return quote(PLAN) end))))) do theirs[#theirs + 1] = r end
       keep(round) -- a run that is cut short leaves what it had
       ::continue::
     end

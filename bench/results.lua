@@ -6,6 +6,7 @@ local measure = require 'measure'
 local earlier = require 'earlier'
 local results_functions = require 'results_functions'
 local results_transforms = require 'results_transforms'
+local results_xpcs = require 'results_xpcs'
 local results_autoreject = require 'results_autoreject'
 local results_optim = require 'results_optim'
 local M = {}
@@ -319,6 +320,7 @@ function M.page(facts, ours, theirs, old)
   end
   section('Functions', nil, function() return results_functions.section(ours, theirs) end)
   section('Compiled functions', nil, function() return results_transforms.section(ours, theirs) end)
+  section('Two-time correlation fits', nil, function() return results_xpcs.section(ours, theirs) end)
   section('Minimisers, roots, integrals, differential equations', nil, function() return results_optim.section(ours, theirs) end)
   local passes = io.open 'bench/stored/compile_passes.md'
   if passes then

@@ -76,4 +76,23 @@ function M.compare(path, now)
   return losses, table.concat(lines, '\n')
 end
 
+--- Rows beside those of a file, by the times of their fast tenths, which load disturbs least: a text.
+function M.report(path, now)
+  local old, why = M.load_rows(path)
+  if not old then return 'no rows to compare with: ' .. why end
+  local by, lines, elsewhere = {}, {}, false
+  for _, r in ipairs(old) do by[r.name .. '/' .. r.threads] = r end
+  for _, r in ipairs(now) do
+    local b = by[r.name .. '/' .. r.threads]
+    if b and b.p10 and r.p10 then
+      local other = b.machine ~= r.machine or b.isa ~= r.isa
+      elsewhere = elsewhere or other
+      lines[#lines + 1] = ('  %-40s %5.2f of the stored time%s'):format(r.name, r.p10 / b.p10, other and ' *' or '')
+    end
+  end
+  table.insert(lines, 1, ('times beside %s (load %.1f), which decide nothing:'):format(path, M.load()))
+  if elsewhere then lines[#lines + 1] = '  * stored on another machine' end
+  return table.concat(lines, '\n')
+end
+
 return M

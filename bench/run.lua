@@ -1,7 +1,8 @@
 -- run.lua - our benchmarks: a table to read, one JSON line per case to keep, a comparison with an earlier run.
 --
--- usage: mascon bench/run.lua [FILTER] [--threads N] [--family A,B] [--save FILE] [--compare FILE] [--least SECONDS]
--- [--list] FILTER is a part of the case's name. Exit status 1 when a case fails its check, or is slower than in FILE
+-- usage: mascon bench/run.lua [FILTER] [--threads N] [--family A,B] [--save FILE] [--compare FILE] [--report FILE]
+-- [--least SECONDS] [--within SECONDS] [--list] FILTER is a part of the case's name. Exit status 1 when a case fails
+-- its check, or is slower than in FILE
 -- beyond the spread. Decides the order of families and the verdict.
 local mc = require 'mascon'
 local measure = require 'measure'
@@ -21,6 +22,8 @@ local o = mc.args.parse({ ... }, {
   options = {
     { 'threads', 'integer', 'worker threads', default = mc.get_num_threads() }, { 'family', 'list', 'families to run' },
     { 'save', 'string', 'write the rows to this file, one JSON object per line' }, { 'compare', 'string', 'rows of an earlier run; a loss beyond 5 % and the spread fails' },
+    { 'report', 'string', 'the same as a list, rows of other machines too; no loss fails' },
+    { 'within', 'number', 'seconds after which no further case begins' },
     { 'least', 'number', 'seconds that each side of a case is timed for', default = measure.LEAST }, { 'list', 'flag', 'names of the cases, nothing is run' },
   },
 })
@@ -46,6 +49,7 @@ end
 local here = rows.machine(o.threads)
 local bench = { threads = o.threads }
 local done, listed, failed, family = {}, 0, 0, nil
+local began, left = measure.clock(), 0
 
 function bench.wants(name, of) return of == family and (not o[1] or name:find(o[1], 1, true) ~= nil) end
 
@@ -62,6 +66,10 @@ end
 --- Runs a case that is wanted; with --list only its name is printed. A case that times itself gives `measure`, which returns its row.
 function bench.case(c)
   if not bench.wants(c.name, c.family) then return end
+  if o.within and measure.clock() - began > o.within then
+    left = left + 1
+    return
+  end
   if o.list then print(c.family .. '  ' .. c.name)
   elseif c.measure then bench.row(c.measure())
   else bench.row(measure.case(c, o.threads)) end
@@ -99,4 +107,6 @@ if o.compare and not o.list then
   print(text)
   if losses > 0 then status = 1 end
 end
+if left > 0 then print(('%d cases were left out after %g s'):format(left, o.within)) end
+if o.report and not o.list then print(rows.report(o.report, done)) end
 if status ~= 0 then os.exit(status) end

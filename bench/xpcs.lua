@@ -43,24 +43,51 @@ local function pass_case(bench, family, n, dtype, kind, threads)
   }
 end
 
+local START = { D0 = 3600, alpha = -0.16, D_offset = 550, gamma_dot_t0 = 1.8e-3, beta = 0.12,
+  gamma_dot_t_offset = 1.1e-4, phi0 = 3 }
+
+--- Simulated data of 23 angles x 200 times, ready for a fit.
+local function simulated()
+  local phi = {}
+  for k = 1, ANGLES do phi[k] = -90 + 180 * (k - 1) / (ANGLES - 1) end
+  local d = xpcs.data.of(xpcs.simulate { n = 200, q = 0.0054, phi = phi,
+    physics = { 3000, -0.2, 500, 2e-3, 0.1, 1e-4, 3 } })
+  d.start_contrast, d.start_offset = {}, {}
+  for f = 1, ANGLES do d.start_contrast[f], d.start_offset[f] = 0.25, 1 end
+  return d
+end
+
 local function fit_case(bench, family)
   bench.case {
     name = 'xpcs_fit_200', family = family, op = 'xpcs_fit', dtype = 'f64',
       shape = ('%dx200x200, laminar, averaged'):format(ANGLES), threads = 1, least = 3,
     setup = function()
-      local phi = {}
-      for k = 1, ANGLES do phi[k] = -90 + 180 * (k - 1) / (ANGLES - 1) end
-      local s = xpcs.simulate { n = 200, q = 0.0054, phi = phi, physics = { 3000, -0.2, 500, 2e-3, 0.1, 1e-4, 3 } }
-      local d, r = xpcs.data.of(s), nil
-      d.start_contrast, d.start_offset = {}, {}
-      for f = 1, ANGLES do d.start_contrast[f], d.start_offset[f] = 0.25, 1 end
-      local start = { D0 = 3600, alpha = -0.16, D_offset = 550, gamma_dot_t0 = 1.8e-3, beta = 0.12,
-        gamma_dot_t_offset = 1.1e-4, phi0 = 3 }
+      local d, r = simulated(), nil
       return {
-        run = function(count) for _ = 1, count do r = xpcs.fit(d, { sigma = 0.01, initial = start }) end end,
+        run = function(count) for _ = 1, count do r = xpcs.fit(d, { sigma = 0.01, initial = START }) end end,
         check = function() return math.abs(r.reduced_chi2 - 1) < 0.02 and r.success,
           ('reduced chi2 %.4g'):format(r.reduced_chi2) end,
       }
+    end,
+  }
+end
+
+-- the row holds the gradients beside the time, as that of NumPyro does
+local function nuts_case(bench, family)
+  bench.case {
+    name = 'xpcs_nuts_200', family = family, op = 'xpcs_nuts', dtype = 'f64',
+      shape = ('%dx200x200, NUTS, 30 draws'):format(ANGLES), threads = 1, samples = 3,
+    setup = function()
+      local r, p = xpcs.fit(simulated(), { sigma = 0.01, initial = START }), nil
+      local kit = { values = {} }
+      function kit.run(n)
+        for _ = 1, n do p = xpcs.posterior.run(r, { chains = 1, draws = 20, warmup = 10, seed = 1 }) end
+      end
+      function kit.check()
+        kit.values.nfev = p.gradients
+        return p.gradients >= 30
+      end
+      return kit
     end,
   }
 end
@@ -74,4 +101,5 @@ return function(bench, family)
     pass_case(bench, family, n, 'f64', 'each', 1)
   end
   fit_case(bench, family)
+  nuts_case(bench, family)
 end

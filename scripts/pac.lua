@@ -14,7 +14,7 @@ local o = mc.args.parse(arg, {
   options = {
     { 'demo', 'flag', 'make a recording with known coupling instead of reading INPUT' },
     { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)' }, { 'key', 'string', 'array of an .npz (its largest)' },
-    { 'axes', 'string', 'axes of the array: T, CT, ST or CST (2 axes: CT, channels x samples)' },
+    { 'axes', 'string', 'axes of the array, such as CT (channels x samples), ST, TC, CST or SCT (epochs of MNE); 2 axes: CT, 3 axes: CST' },
     { 'pick', 'list', 'channels: names, numbers, patterns such as EEG* (all that record brain signals)' },
     { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
     { 'from', 'number', 'first second to read' }, { 'to', 'number', 'last second to read' },
@@ -28,7 +28,10 @@ local o = mc.args.parse(arg, {
       'butter_trunc', 'morlet' }, 'band filter', default = 'fir1' },
     { 'n_bins', 'integer', 'phase bins', default = 18 }, { 'bin_norm', { 'mean', 'sum', 'pooled' }, 'bin normalisation (mean; pooled with --compat tensorpac)' },
     { 'surrogate', pac.options.SURROGATES, 'kind of surrogates (exhaustive for mi and hr, else and in segments block_swap)' },
-    { 'n_perm', 'integer', 'number of drawn surrogates', default = 200 }, { 'min_shift', 'integer', 'smallest shift, samples (a cycle of the slowest band)' },
+    { 'n_perm', 'integer', 'number of drawn surrogates', default = 200 }, { 'min_shift', 'integer',
+      'smallest shift, samples (1)' },
+    { 'null_shift', 'integer',
+      'mean and spread for z are those of shifts of at least so many samples (a cycle of the slowest band)' },
     { 'norm', { 'none', 'sub', 'div', 'subdiv', 'z' }, 'normalisation', default = 'z' }, { 'mcp', { 'none', 'maxstat', 'fdr', 'bonferroni' }, 'correction of p for many pairs', default = 'maxstat' },
     { 'mcp_scope', { 'run', 'channel' }, 'pairs that are corrected together: of all channels, or of each', default = 'run' },
     { 'maxstat_of', { 'z', 'raw' }, 'maxima of values on the scale of their own null, or raw (z; raw with --compat)' },
@@ -109,7 +112,8 @@ local function analyse()
   local opts = {
     fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range,
       amp_n_bands = o.amp_bands, spacing = o.spacing, measure = measure, measure_name = measure_name,
-    filter = o.filter, n_bins = o.n_bins, bin_norm = o.bin_norm, surrogate = surrogate, n_perm = surrogate == 'none' and 0 or o.n_perm, min_shift = o.min_shift, norm = o.norm,
+    filter = o.filter, n_bins = o.n_bins, bin_norm = o.bin_norm, surrogate = surrogate, n_perm = surrogate == 'none'
+      and 0 or o.n_perm, min_shift = o.min_shift, null_shift = o.null_shift, norm = o.norm,
     mcp = surrogate ~= 'none' and o.mcp or nil, mcp_scope = o.mcp_scope, maxstat_of = o.maxstat_of, windows = source.windows, mask = source.mask, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, pool_segments = pooled, axes = 'CST',
     segment_length = o.segment_length, return_sums = sums or nil,
   }
@@ -133,6 +137,7 @@ local function analyse()
   local recorded, inputs = {}, { o[1] }
   for k, v in pairs(opts) do recorded[k] = v end
   recorded.segment_length = plan.options.segment_length
+  recorded.min_shift, recorded.null_shift = plan.min_shift, plan.engine.near
   if measure_name then
     recorded.measure = o.measure
     inputs[#inputs + 1] = o.measure

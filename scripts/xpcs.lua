@@ -14,7 +14,7 @@ for i = 1, #arg do
   local v = arg[i]:match '^%-(v+)$'
   words[i] = v and '--verbose=' .. #v or arg[i]
 end
-local o = mc.args.parse(words, {
+local o, given = mc.args.parse(words, {
   name = 'xpcs', usage = 'usage: mascon scripts/xpcs.lua [fit|simulate|plot|config] [FILE] [options]', positional = 2,
   about = 'Fits diffusion and shear to two-time correlation matrices of a beamline file. Units: A^2/s, 1/A, s, degrees; the gap in A (2e6 A = 200 um).',
   options = {
@@ -57,14 +57,20 @@ local o = mc.args.parse(words, {
     { 'nlsq_result', 'string', 'starting values of an earlier fit', value = 'DIR' },
     { 'cmc_num_shards', 'integer', 'also the combination of so many shards, as homodyne makes it' },
     { 'cmc_backend', 'string', 'accepted, without effect' },
+    { 'model', 'string', 'fit a g1 of your own: a Lua file that returns { g1, p0, bounds }', value = 'FILE.lua' },
+    { 'p0', 'list', 'its starting values, instead of those of the file', value = 'NAME=VALUE,...' },
+    { 'joint', 'list', 'fit further data sets at once: files, or other q (1/A) of the same file',
+      value = 'FILE|Q,...' },
+    { 'shared', 'list', 'the parameters in common of a joint fit (all of the physics)', value = 'NAME,...' },
     { 'save_plots', 'flag', 'heat maps of every angle' }, { 'plot_experimental_data', 'flag',
       'the same as the command plot' }, { 'plot_simulated_data', 'flag', 'the same as the command simulate' },
-    { 'contrast', 'number', 'contrast of a simulation', default = 0.3 }, { 'offset', 'number', 'offset of a simulation',
-      default = 1 }, { 'phi_angles', 'string', 'angles of a simulation, degrees', value = '"0,45,90"' },
-    { 'frames', 'integer', 'frames of a simulation', default = 100 }, { 'noise', 'number',
-      'standard deviation of its noise', default = 0.01 },
+    { 'contrast', 'number', 'contrast of a simulation (0.3)' }, { 'offset', 'number', 'offset of a simulation (1)' },
+    { 'phi_angles', 'string', 'angles of a simulation, degrees', value = '"0,45,90"' },
+    { 'frames', 'integer', 'frames of a simulation (100)' }, { 'noise', 'number',
+      'standard deviation of its noise (0.01)' },
     { 'mode', { 'static', 'laminar_flow' }, 'mode of a new configuration', default = 'laminar_flow' }, { 'output',
       'string', 'file of a new configuration', value = 'FILE', default = 'xpcs.yaml' },
+    { 'overwrite', 'flag', 'replace the file of a new configuration' },
     { 'output_format', { 'yaml', 'json', 'npz' }, 'beside the JSON: tables as YAML, nothing, or parameters.npz', default = 'yaml' },
       { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'checkpoint_dir', 'string', 'folder of checkpoints: a fit that was stopped goes on from there', value = 'DIR' },
@@ -77,12 +83,29 @@ local o = mc.args.parse(words, {
 
 local run = xpcs.run
 
+--- A fit of several data sets; the exit status.
+local function joint(s, list, record)
+  for i = 2, #list do
+    print(('data set %d: %s, %d angles x %d times, q = %.6g 1/A'):format(i, list[i].path, list[i].F, list[i].n,
+      list[i].q))
+  end
+  local r = run.joint(s, list)
+  record:stage('parameters', r.point.x)
+  local files = run.write_joint(s, list, r, record)
+  io.write('\n', xpcs.joint.table(r))
+  for i, data in ipairs(list) do
+    for _, w in ipairs(data.warnings) do print(('note: data set %d: %s'):format(i, w)) end
+    for _, w in ipairs(r.fits[i].warnings) do print(('note: data set %d: %s'):format(i, w)) end
+  end
+  print(('\nresults in %s: %s'):format(s.dir, table.concat(files, '  ')))
+  if not r.success then return 3 end
+end
+
 --- What the bound on memory holds for; the exit status, nil for 0.
 local function work(command, s)
   if s.threads then mc.set_num_threads(s.threads) end
   if not mc.manifest.planning() then
-    local ok, why = mc.file.make_folder(s.dir)
-    if not ok then error(why .. ' with --output-dir', 0) end
+    mc.results.folder('--output-dir', s.dir)
   end
   local data = run.data(s, o.quiet)
   if mc.manifest.planning() then
@@ -96,13 +119,14 @@ local function work(command, s)
     print('wrote ' .. run.plot(s, data))
     return
   end
-  local record = mc.manifest.new { options = s.fit, inputs = { s.path, o.config }, quiet = o.quiet }
-  local r = run.fit(s, data, o.quiet)
+  local record = mc.manifest.new { options = s.fit, inputs = { s.path, o.config, o.model }, quiet = o.quiet }
+  if s.joint then return joint(s, run.others(s, data, o.quiet), record) end
+  local r
+  if s.model then r = run.own(s, data) else r = run.fit(s, data, o.quiet) end
   record:stage('parameters', r.point.x)
   record:stage('chi2', r.chi2)
   local posterior, shards = run.posterior(s, r, o.quiet)
   local files = run.write(s, data, r, record, posterior, shards)
-  record:write(s.dir)
   print()
   for _, sentence in ipairs(r.verdict.sentences) do print(sentence) end
   print()
@@ -122,7 +146,7 @@ local function work(command, s)
     print(('note: %d keys of the configuration steer other programs and have no effect here; -vv lists them'):format(
       #s.unused))
   end
-  print(('\nresults in %s: %s  manifest.json'):format(s.dir, table.concat(files, '  ')))
+  print(('\nresults in %s: %s'):format(s.dir, table.concat(files, '  ')))
   if posterior and posterior.interrupted then
     print(posterior.interrupted .. ': the draws so far are kept; --checkpoint-dir goes on from them')
     return 130
@@ -138,10 +162,16 @@ mc.args.run('xpcs', function()
   end
   command = o.plot_experimental_data and 'plot' or o.plot_simulated_data and 'simulate' or command or 'fit'
   o.data_file = o.data_file or file
+  run.belongs(command, given)
   if command == 'config' then
-    mc.save(o.output:gsub('%.ya?ml$', '') .. '.txt', xpcs.config.template(o.mode, { dt = o.dt, q = o.q, gap = o.gap,
+    run.check(o)
+    if mc.file.is_folder(o.output) then error(('--output %s is a folder; name a file in it'):format(o.output), 0) end
+    if mc.file.exists(o.output) and not o.overwrite then
+      error(('%s is there already; use --overwrite, or another --output'):format(o.output), 0)
+    end
+    local ok, why = mc.file.write(o.output, xpcs.config.template(o.mode, { dt = o.dt, q = o.q, gap = o.gap,
       file = o.data_file }))
-    assert(os.rename(o.output:gsub('%.ya?ml$', '') .. '.txt', o.output))
+    if not ok then error(why, 0) end
     print('wrote ' .. o.output)
     return
   end

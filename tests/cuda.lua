@@ -19,9 +19,8 @@ local o = mc.args.parse({ ... }, {
 local at = assert(o[1], 'which folder?')
 local ok, why = nvrtc.open()
 if not ok then
-  print(why .. '; nothing was compiled')
-  print '0 passed, 0 failed, 1 skipped'
-  os.exit(0)
+  io.stderr:write(why, '; nothing was compiled: install NVRTC (libnvrtc) and run this again\n')
+  os.exit(1)
 end
 
 if o.jobs > 1 and not o.part then
@@ -43,12 +42,16 @@ if o.jobs > 1 and not o.part then
     pipe:close()
   end
   print(('%d passed, %d failed'):format(passed, failed))
-  os.exit(failed == 0 and 0 or 1)
+  os.exit(failed == 0 and passed > 0 and 0 or 1)
 end
 
 local share, shares = (o.part or '1/1'):match '^(%d+)/(%d+)$'
 local files = {}
 for file in io.popen(("ls '%s'/*.cu 2>/dev/null"):format(at)):lines() do files[#files + 1] = file end
+if not files[1] then
+  io.stderr:write(at, ' holds no programs; make cuda puts them there\n')
+  os.exit(1)
+end
 local passed, failed, spills, most = 0, 0, 0, 0
 for i = tonumber(share) * o.every, #files, tonumber(shares) * o.every do
   local f = assert(io.open(files[i]))

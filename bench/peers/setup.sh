@@ -2,12 +2,23 @@
 # setup.sh [folder] - makes the Python environment of the competition (default build/peers) with the pinned versions.
 # Owns nothing outside that folder. About 6 GB, because PyTorch's plain wheel brings its CUDA libraries along; with
 # PEERS_TORCH=0 PyTorch and gPAC are left out (0.5 GB) and the benches say "skipped" for them.
+# NLSQ needs Python 3.12: where there is one (PYTHON312, python3.12), folder-xpcs is made for it (about 2 GB).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1:-build/peers}
 python=${PYTHON:-python3}
 list=$here/requirements.txt
 stamp=$(cat "$list" "$here/requirements-nodeps.txt" | cksum | cut -d ' ' -f 1)-${PEERS_TORCH:-1}
+xpcs=$folder-xpcs
+newer=${PYTHON312:-$(command -v python3.12 || true)}
+if [ -n "$newer" ] && "$newer" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then
+    mark=$(cksum < "$here/requirements-xpcs.txt")
+    if [ "$(cat "$xpcs/.stamp" 2>/dev/null || true)" != "$mark" ]; then
+        "$newer" -m venv "$xpcs"
+        "$xpcs/bin/pip" install --quiet -r "$here/requirements-xpcs.txt"
+        echo "$mark" > "$xpcs/.stamp"
+    fi
+fi
 if [ "$(cat "$folder/.stamp" 2>/dev/null || true)" = "$stamp" ]; then
     echo "$folder is up to date"
     exit 0

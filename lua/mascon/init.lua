@@ -8,6 +8,7 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local array = require 'mascon.array'
 local guard = require 'mascon.core.guard'
+local lazy = require 'mascon.core.lazy'
 local workflow = require 'mascon.base.workflow'
 require 'mascon.transform.leaf'
 local error = check.error
@@ -110,6 +111,7 @@ return setmetatable(M, {
     if LAZY[k] then
       v = require(LAZY[k])
       if PLAIN[k] then guard.all(k .. '.', v) end
+      if type(v) == 'table' then lazy.strict(v, 'mc.' .. k) end
     elseif FROM[k] then
       v = require(FROM[k])[k]
       if type(v) == 'function' then v = guard.of(k, v) end
@@ -118,7 +120,7 @@ return setmetatable(M, {
       local module = workflow.find(k)
       if module then
         v = require(module)
-        if type(v) == 'table' then guard.all(k .. '.', v) end
+        if type(v) == 'table' then lazy.strict(guard.all(k .. '.', v), 'mc.' .. k) end
       end
     end
     if v == nil then

@@ -3,9 +3,10 @@
  * They are written to a folder of their own inside the target, .mascon-XXXXXXXX, which a lock
  * marks as in use. Publishing writes a journal into it, renames it to .mascon-publish (from here
  * on the new set holds), removes the file that vouches for the old set, moves the files one by
- * one and the vouching file last. Whoever comes next completes a publication that was killed,
- * and removes folders whose process is gone. So the vouching file (a manifest) stands only
- * beside the files it names. Holds these names. */
+ * one and the vouching file last. Folders of the set are merged into those of the same name.
+ * Whoever comes next completes a publication that was killed, and removes folders whose process
+ * is gone. So the vouching file (a manifest) stands only beside the files it names. Holds these
+ * names. */
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 
@@ -108,6 +109,51 @@ static void sweep(int dir)
 
 /* ---- publishing ---- */
 
+#define DEPTH 8
+
+/* Moves files to their places, folder by folder; not the names of ours, nor `last`, at the top. */
+static int move_all(int from, int to, const char *last, int depth)
+{
+    int rc = MC_OK;
+    DIR *d = list_of(from, ".");
+    for (const char *n; d && rc == MC_OK && (n = next_name(d)) != NULL;) {
+        struct stat st;
+        if (depth == 0 && (strcmp(n, LOCK) == 0 || strcmp(n, JOURNAL) == 0 || strcmp(n, last) == 0))
+            continue;
+        if (fstatat(from, n, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode)) {
+            rc = renameat(from, n, to, n) != 0 ? trouble(n, errno) : MC_OK;
+            continue;
+        }
+        if (mkdirat(to, n, 0777) != 0 && errno != EEXIST)
+            return closedir(d), trouble(n, errno);
+        int a = open_folder(from, n), b = open_folder(to, n);
+        if (a < 0 || b < 0)
+            rc = trouble(n, errno);
+        else
+            rc = depth < DEPTH ? move_all(a, b, last, depth + 1) : trouble(n, ELOOP);
+        if (rc == MC_OK)
+            (void)fsync(b);
+        if (a >= 0)
+            close(a);
+        if (b >= 0)
+            close(b);
+    }
+    if (d)
+        closedir(d);
+    return rc;
+}
+
+/* Removes a file of the old set, and folders above it that it leaves empty. */
+static void remove_stale(int dir, char *name)
+{
+    (void)unlinkat(dir, name, 0);
+    for (char *slash; (slash = strrchr(name, '/')) != NULL;) {
+        *slash = 0;
+        if (unlinkat(dir, name, AT_REMOVEDIR) != 0)
+            return;
+    }
+}
+
 /* Moves what a publication left to its place. The journal: the vouching file, then files of the old set that go, a line each. */
 static int complete(int dir, const char *target)
 {
@@ -130,15 +176,10 @@ static int complete(int dir, const char *target)
         (void)unlinkat(dir, last, 0);
         for (char *end; stale && (end = strchr(stale, '\n')) != NULL; stale = end + 1) {
             *end = 0;
-            (void)unlinkat(dir, stale, 0);
+            remove_stale(dir, stale);
         }
     }
-    DIR *d = list_of(at, ".");
-    for (const char *n; d && rc == MC_OK && (n = next_name(d)) != NULL;)
-        if (strcmp(n, LOCK) != 0 && strcmp(n, JOURNAL) != 0 && !(last && strcmp(n, last) == 0) && renameat(at, n, dir, n) != 0)
-            rc = trouble(n, errno);
-    if (d)
-        closedir(d);
+    rc = move_all(at, dir, last ? last : "", 0);
     if (rc == MC_OK && last && *last && renameat(at, last, dir, last) != 0 && errno != ENOENT)
         rc = trouble(last, errno);
     mci_free(text);
@@ -222,19 +263,40 @@ mc_file_set *mc_file_set_new(const char *path)
 
 const char *mc_file_set_folder(const mc_file_set *s) { return s->folder; }
 
-/* No folder stands where a file goes: said before anything is moved. */
-static int free_places(const mc_file_set *s, int at)
+/* No folder stands where a file goes, nor a file where a folder goes: said before anything is
+ * moved. to < 0: the folder is not there yet. */
+static int free_places(int from, int to, int depth)
 {
-    DIR *d = list_of(at, ".");
-    int rc = d ? MC_OK : trouble(s->folder, errno);
+    DIR *d = list_of(from, ".");
+    int rc = d ? MC_OK : trouble("the folder of the set", errno);
     for (const char *n; d && rc == MC_OK && (n = next_name(d)) != NULL;) {
         struct stat there, here;
-        if (strchr(n, '\n'))
+        int taken = to >= 0 && fstatat(to, n, &there, AT_SYMLINK_NOFOLLOW) == 0;
+        if (strchr(n, '\n')) {
             rc = mci_error(MC_EINVAL, "results: a file name holds a line break; choose another");
-        else if (fstatat(at, n, &here, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(here.st_mode))
-            rc = mci_error(MC_EINVAL, "results: %s is a folder; a set holds files", n);
-        else if (fstatat(s->dir, n, &there, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(there.st_mode))
-            rc = mci_error_io("results", n, EISDIR, "a folder stands where this file goes; move it away");
+        } else if (fstatat(from, n, &here, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(here.st_mode)) {
+            if (taken && S_ISDIR(there.st_mode))
+                rc = mci_error_io("results", n, EISDIR,
+                                  "a folder stands where this file goes; move it away");
+        } else if (depth == DEPTH) {
+            rc = mci_error(MC_EINVAL, "results: folders of a set are nested at most %d deep",
+                           DEPTH);
+        } else if (taken && !S_ISDIR(there.st_mode)) {
+            rc = mci_error_io("results", n, ENOTDIR,
+                              "a file stands where this folder goes; move it away");
+        } else {
+            int a = open_folder(from, n), b = taken ? open_folder(to, n) : -1;
+            if (a < 0 || (taken && b < 0))
+                rc = trouble(n, errno);
+            else if (b >= 0 && faccessat(to, n, W_OK | X_OK, 0) != 0)
+                rc = trouble(n, errno);
+            else
+                rc = free_places(a, b, depth + 1);
+            if (a >= 0)
+                close(a);
+            if (b >= 0)
+                close(b);
+        }
     }
     if (d)
         closedir(d);
@@ -245,7 +307,8 @@ int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale)
 {
     if (!s->name[0])
         return mci_error(MC_EINVAL, "results: the set is published already; make a new one");
-    int at = open_folder(s->dir, s->name), rc = at < 0 ? trouble(s->folder, errno) : free_places(s, at);
+    int at = open_folder(s->dir, s->name);
+    int rc = at < 0 ? trouble(s->folder, errno) : free_places(at, s->dir, 0);
     int fd = rc ? -1 : openat(at, JOURNAL, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (rc == MC_OK) {
         const int64_t n = (int64_t)strlen(last), m = (int64_t)strlen(stale);

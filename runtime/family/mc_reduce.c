@@ -22,16 +22,16 @@
 #define PIECES (TASK / CHUNK) /* of a long row in one task */
 
 /* How an op is computed: kernel and the kernel that joins its partial results, what a NaN is replaced by where they are left out. */
-typedef struct reduce_plan {
+typedef struct reduce_form {
     int kernel, fold, positions;
     int skip;               /* how NaN is left out: MCI_SKIP_* */
     int64_t size;           /* bytes of a partial result */
     int dtype;              /* of partial results that are one number */
     double fill[2];
-} reduce_plan;
+} reduce_form;
 
 typedef struct reduce_job {
-    reduce_plan plan;
+    reduce_form plan;
     mck_reduce_fn fn, copy;  /* copy: without NaN */
     const mc_tensor *t;
     const mci_source *source; /* makes the elements of t; NULL: t has them */
@@ -178,10 +178,10 @@ static void columns_task(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 /* A kernel and what joins its results. A kernel of a row's own gives pieces in f64, c128 or i64 that are joined by addition. */
-static reduce_plan plan_by(int kernel, int compute)
+static reduce_form plan_by(int kernel, int compute)
 {
     const int wide = compute == MC_F32 ? MC_F64 : compute == MC_C64 ? MC_C128 : compute;
-    reduce_plan p = {.kernel = kernel, .fold = kernel, .dtype = compute};
+    reduce_form p = {.kernel = kernel, .fold = kernel, .dtype = compute};
     switch (kernel) {
     case MCK_K_MAX: case MCK_K_MIN: case MCK_K_ANY: case MCK_K_ALL: break;
     case MCK_K_PROD: p.dtype = wide; break;
@@ -202,7 +202,7 @@ static reduce_plan plan_by(int kernel, int compute)
 }
 
 /* The plan of an op in a dtype: its kernel, unless another one leaves NaN out on the way. */
-static reduce_plan plan_of(const mci_op *op, int compute)
+static reduce_form form_of(const mci_op *op, int compute)
 {
     int kernel = op->pieces, skip = mci_kind(compute) == 'f' || mci_kind(compute) == 'c' ? op->skip : MCI_SKIP_NONE;
     if (skip == MCI_SKIP_COUNT) {
@@ -211,7 +211,7 @@ static reduce_plan plan_of(const mci_op *op, int compute)
         else
             skip = MCI_SKIP_FILL;
     }
-    reduce_plan p = plan_by(kernel, compute);
+    reduce_form p = plan_by(kernel, compute);
     p.skip = skip;
     p.fill[0] = op->fill;
     return p;
@@ -279,7 +279,7 @@ static int fold(reduce_job *j, int columns)
 }
 
 /* Reduces t into fresh arrays of plan.size [m] and, where NaN are filled in, counts of numbers [m] (owns: mci_free). n must be positive. */
-static int reduce_kernel(const mc_tensor *t, const mci_source *source, unsigned mask, reduce_plan plan, int compute, void **result, int64_t **numbers)
+static int reduce_kernel(const mc_tensor *t, const mci_source *source, unsigned mask, reduce_form plan, int compute, void **result, int64_t **numbers)
 {
     reduce_job j = {.t = t, .source = source, .compute = compute, .plan = plan, .room = CHUNK};
     *result = NULL;
@@ -368,7 +368,7 @@ static void fill_identity(const mci_op *op, int dtype, int64_t m, void *v)
 }
 
 /* From partial results [m] to results in plan.dtype, in place. count: elements of a row, or numbers[row] of them. */
-static int finish(const mci_op *op, const reduce_plan *plan, int64_t m, double n, void *v, const int64_t *numbers, const mc_params *p)
+static int finish(const mci_op *op, const reduce_form *plan, int64_t m, double n, void *v, const int64_t *numbers, const mc_params *p)
 {
     double *d = v;
     switch (op->finish) {
@@ -442,7 +442,7 @@ int mci_reduce_infer(const mci_job *job, mci_result *r)
         if (op->result == MCI_RESULT_SAME && op->compute[p->dtype] >= 0)
             r->compute = op->compute[p->dtype];
     }
-    if (p->naxes > 1 && plan_of(op, r->compute).positions)
+    if (p->naxes > 1 && form_of(op, r->compute).positions)
         return mci_error(MC_ESHAPE, "%s: takes one axis, or none for everything; operand is %s", op->name, mci_tensor_text(s, sizeof s, t));
     mci_reduced_shape(t, mask, p->keepdim, &r->ndim[0], r->shape[0]);
     int64_t n = 1;
@@ -465,7 +465,7 @@ static int reduce(const mci_job *job, const mci_result *r, mc_tensor *out, const
     const int64_t *shape = r->shape[0], m = out->numel, n = m > 0 ? t->numel / m : 0;
     if (rc || m == 0)
         return rc;
-    reduce_plan plan = plan_of(op, r->compute);
+    reduce_form plan = form_of(op, r->compute);
     void *v = NULL;
     int64_t *numbers = NULL;
     if (n == 0) {
@@ -528,7 +528,7 @@ int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, con
 
 typedef struct row_reduce {
     const mci_op *op;
-    reduce_plan plan;
+    reduce_form plan;
     int kdtype;
     mck_reduce k;
     mc_params params;
@@ -552,7 +552,7 @@ int mci_reduce_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const
     if (mci_resolve(op, 1, &in, &dtype, &compute) || compute != in->dtype || p->dtype >= 0 || !mci_last_axes(in, p, &m, &n) || m * n == 0 || n > CHUNK ||
         !mci_contiguous(out))
         return 0;
-    reduce_plan plan = plan_of(op, compute);
+    reduce_form plan = form_of(op, compute);
     int rdtype = op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c' ? compute : mci_result_dtype(op, dtype);
     if (plan.positions || plan.skip != MCI_SKIP_NONE || rdtype != out->dtype)
         return 0;

@@ -7,8 +7,12 @@
  * same meaning, no switch. The opcodes are found by compiling two loops that differ in nothing
  * else, so a LuaJIT without the pair leaves chunks alone.
  *
- * Holds: the globals load, loadstring, loadfile, dofile, next and pairs, and the searcher of Lua
- * modules. */
+ * Modules of the library run in an environment of their own: the base functions as they were at
+ * the start, and behind them the globals. What a user assigns to type, pairs or table reaches
+ * neither the library nor the prompt.
+ *
+ * Holds: the globals load, loadstring, loadfile, dofile, next and pairs, the searcher of Lua
+ * modules, and that environment. */
 #include "host.h"
 #include <lauxlib.h>
 #include <stdint.h>
@@ -218,7 +222,77 @@ static void install_iteration(lua_State *L)
     lua_pop(L, 1);
 }
 
-void mci_chunks_install(lua_State *L)
+/* loadstring of the library: its chunks see what modules see. Upvalues: the global one, the
+ * environment. */
+static int load_own(lua_State *L)
+{
+    int n = lua_gettop(L);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, n, LUA_MULTRET);
+    if (lua_gettop(L) == 1 && lua_isfunction(L, 1)) {
+        lua_pushvalue(L, lua_upvalueindex(2));
+        lua_setfenv(L, 1);
+    }
+    return lua_gettop(L);
+}
+
+/* The base functions and libraries as they are now; other names, and all that is assigned, are
+ * globals. */
+static void push_environment(lua_State *L)
+{
+    lua_createtable(L, 0, 64);
+    for (lua_pushnil(L); lua_next(L, LUA_GLOBALSINDEX);) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, -4);
+    }
+    lua_getglobal(L, "loadstring");
+    lua_pushvalue(L, -2);
+    lua_pushcclosure(L, load_own, 2);
+    lua_setfield(L, -2, "loadstring");
+    lua_createtable(L, 0, 2);
+    lua_pushvalue(L, LUA_GLOBALSINDEX);
+    lua_setfield(L, -2, "__index");
+    lua_pushvalue(L, LUA_GLOBALSINDEX);
+    lua_setfield(L, -2, "__newindex");
+    lua_setmetatable(L, -2);
+}
+
+/* Whether the function on top of the stack comes from a file below one of the library's folders. */
+static int of_library(lua_State *L, const mci_place *place)
+{
+    lua_Debug ar;
+    if (!lua_isfunction(L, -1) || lua_iscfunction(L, -1))
+        return 0;
+    lua_pushvalue(L, -1);
+    if (!lua_getinfo(L, ">S", &ar) || ar.source[0] != '@')
+        return 0;
+    const char *const folders[] = { place->lua, place->generated };
+    for (int i = 0; i < 2; i++) {
+        const size_t n = strlen(folders[i]);
+        if (n > 0 && strncmp(ar.source + 1, folders[i], n) == 0 && ar.source[n + 1] == '/')
+            return 1;
+    }
+    return 0;
+}
+
+/* The searcher of Lua modules: bytecode of the build, else the text. Upvalues: what it was, the
+ * place of the program, the environment of the library. */
+static int search(lua_State *L)
+{
+    if (lua_type(L, 1) == LUA_TSTRING && mci_bundle_load(L, lua_tostring(L, 1)))
+        lua_replace(L, 1);
+    else
+        loaded(L);
+    if (lua_gettop(L) == 1 && of_library(L, lua_touserdata(L, lua_upvalueindex(2)))) {
+        lua_pushvalue(L, lua_upvalueindex(3));
+        lua_setfenv(L, 1);
+    }
+    return lua_gettop(L);
+}
+
+void mci_chunks_install(lua_State *L, const mci_place *place)
 {
     install_iteration(L);
 
@@ -234,7 +308,9 @@ void mci_chunks_install(lua_State *L)
     lua_getglobal(L, "package");
     lua_getfield(L, -1, "loaders");
     lua_rawgeti(L, -1, 2);
-    lua_pushcclosure(L, loaded, 1);
+    lua_pushlightuserdata(L, (void *)place);
+    push_environment(L);
+    lua_pushcclosure(L, search, 3);
     lua_rawseti(L, -2, 2);
     lua_settop(L, 0);
 }

@@ -44,8 +44,9 @@ static int protected_start(lua_State *L)
     start *s = lua_touserdata(L, 1);
     lua_gc(L, LUA_GCSTOP, 0);
     luaL_openlibs(L);
-    mci_chunks_install(L);
+    mci_chunks_install(L, s->place);
     mci_publish(L, s->place);
+    mci_bundle_open(L, s->place);
     lua_gc(L, LUA_GCRESTART, 0);
     mci_interrupt_install(L);
 

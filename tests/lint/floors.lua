@@ -157,7 +157,9 @@ function M.c_calls()
     for _, line in ipairs(from and list(('nm -g %s 2>/dev/null'):format(path)) or {}) do
       local kind, name = line:match '%s(%a)%s+([%w_]+)$'
       if kind == 'U' then wanted[#wanted + 1] = { from = from, file = file:gsub('%.o$', '.c'), name = name }
-      elseif kind and kind:find '%u' then defined[name] = { from, (file:gsub('%.o$', '.c')) } end
+      elseif kind and kind:find '%u' and not name:find '^pow' then -- C's own, which host/power.c defines
+        defined[name] = { from, (file:gsub('%.o$', '.c')) }
+      end
     end
   end
   local out = {}

@@ -163,6 +163,24 @@ describe('tests/lint', function()
     assert.is_truthy(out:find(#planted .. ' against the arrow', 1, true), out)
   end)
 
+  it('finds files that bear a word with another meaning, and files that documents name in vain', function()
+    if not sources then return pending 'no sources in this folder' end
+    os.execute('mkdir -p ' .. quote(folder .. '/docs') .. ' ' .. quote(folder .. '/lua/mascon/compile'))
+    write('lua/mascon/compile/plan.lua', '-- x\n')
+    write('docs/ARCHITECTURE.md', 'A plan (`compile/plan.lua`).\n')
+    local out, status = lint 'words'
+    assert.equal(0, status, out)
+    write('lua/mascon/stats/plan.lua', '-- x\n')
+    write('runtime/base/mc_launch.c', '/* x */\n')
+    write('docs/ARCHITECTURE.md', 'A plan (`compile/plan.lua`).\nRows (`compile/rows.lua`).\n')
+    out, status = lint 'words'
+    assert.equal(1, status)
+    for _, part in ipairs { 'lua/mascon/stats/plan.lua:1: is named plan', 'runtime/base/mc_launch.c:1: is named launch',
+      'docs/ARCHITECTURE.md:2: names compile/rows.lua, which is not there', '3 faults' } do
+      assert.is_truthy(out:find(part, 1, true), part .. '\n' .. out)
+    end
+  end)
+
   it('finds files without an opening comment, tabs, blanks at line ends and paths of one machine', function()
     if not sources then return pending 'no sources in this folder' end
     write('a.c', 'int x;\n')

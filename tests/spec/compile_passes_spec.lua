@@ -8,7 +8,7 @@ local PASSES = { 'algebra', 'copies', 'cse', 'dce', 'epilogue', 'fold', 'fuse', 
 
 --- Calls f with tiles wherever they are possible, however little there is to do.
 local function with_tiles(f)
-  local rows = require 'mascon.compile.passes.rows'
+  local rows = require 'mascon.compile.passes.tiles'
   local smallest = rows.SMALLEST
   rows.SMALLEST = 0
   local ok, e = pcall(f)
@@ -106,7 +106,7 @@ describe('cse', function()
 end)
 
 describe('work done anew', function()
-  local launch = require 'mascon.graph.launch'
+  local recording = require 'mascon.graph.recording'
   local function heavy(a) return mc.exp(mc.sin(a) * 2) end
   -- the gradient of sum(heavy(a) * a^T a) by hand, with the first result kept or made again
   local function program(again)
@@ -120,7 +120,7 @@ describe('work done anew', function()
   it('is not merged with the first time, nor moved there, and gives the same bits', function()
     local a = x(1, { 40, 40 })
     local kept = tried('kept', program(heavy), { a })
-    local made = tried('made again', program(function(b) return launch.anew(heavy, b) end), { a })
+    local made = tried('made again', program(function(b) return recording.anew(heavy, b) end), { a })
     assert.truthy(kept.forms[1].passes[5].did.removed >= 3)
     assert.equal(0, made.forms[1].passes[5].did.removed)
     assert.truthy(tostring(made:graph()):find('computed anew', 1, true))
@@ -134,7 +134,7 @@ describe('work done anew', function()
           kept[k] = h
           h = mc.cumsum(mc.sin(h), 1)
         end
-        for k = 6, 1, -1 do h = h * (again and k > 1 and launch.anew(function()
+        for k = 6, 1, -1 do h = h * (again and k > 1 and recording.anew(function()
           local v = b
           for _ = 2, k do v = mc.cumsum(mc.sin(v), 1) end
           return v

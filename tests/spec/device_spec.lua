@@ -228,6 +228,14 @@ describe('ref', function()
 end)
 
 describe('a compiled function on a device', function()
+  it('says what became of it', function()
+    local f = mc.compile(function(t) return mc.tanh(t) + 1 end)
+    f(mc.ones { 3 }:to 'ref')
+    local text = tostring(f:explain())
+    assert.matches('fuse +off', text)
+    assert.matches('tanh', tostring(f:graph()))
+  end)
+
   local x, y = mc.randn({ 5, 7 }, { seed = 1 }), mc.randn({ 5, 7 }, { seed = 2 })
   teardown(function() x, y = nil, nil end)
 

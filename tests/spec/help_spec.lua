@@ -41,6 +41,42 @@ describe('help.show', function()
   end)
 end)
 
+describe('the documentation', function()
+  it('is there for every public name, and for every name that the README and the guides quote', function()
+    local without = {}
+    for _, e in ipairs(help.entries()) do if not e.text then without[#without + 1] = e.name end end
+    assert.equal('', table.concat(without, ' '))
+    local root = (debug.getinfo(1, 'S').source:match '^@(.*)/tests/spec/[^/]*$' or '.')
+    local unknown, seen, count = {}, {}, 0
+    local pages = io.popen(("ls '%s'/README.md '%s'/docs/*.md"):format(root, root))
+    for path in pages:lines() do
+      for name in mc.file.read(path):gmatch '%f[%w_.]mc%.[%l_]+[%w_.]*%w' do
+        count = count + 1
+        if not seen[name] and name ~= 'mc.dist'
+          and help.show(name):find '^help: nothing' then unknown[#unknown + 1] = name end
+        seen[name] = true
+      end
+    end
+    pages:close()
+    assert.is_true(count > 50)
+    assert.equal('', table.concat(unknown, ' '))
+  end)
+
+  it('follows a comment that names the module of the function', function()
+    assert.matches('^mc%.meeg%.epochs%.cut%(raw, opts%)\n.*event %+ tmin to event %+ tmax',
+      help.show 'mc.meeg.epochs.cut')
+    assert.matches('reduced_chi2', help.show 'mc.xpcs.fit')
+    assert.is_nil(help.show('mc.xpcs.fit'):find 'see workflows')
+  end)
+
+  it('lists functions of namespaces within namespaces under their names', function()
+    local text = help.show 'mc.meeg'
+    assert.matches('Functions of mc%.meeg%.epochs: [%w_, ]*cut', text)
+    assert.is_nil(text:match 'Functions: [%w_, ]*new')
+    assert.matches('did you mean mc%.pac%.report%.table%?', help.show 'mc.pac.reprot.table')
+  end)
+end)
+
 describe('help.apropos', function()
   it('lists names whose documentation has the text, in any case', function()
     local text = help.apropos 'FOURIER TRANSFORM'
@@ -64,6 +100,16 @@ describe('help.entries', function()
     end
     for name in pairs(require 'mascon.core.op'.functions) do
       assert.is_true(seen['mc.' .. name] or short[name] or seen['x:' .. name] or mc.ops[name] ~= nil and mc.ops[name].namespace ~= nil, name)
+    end
+  end)
+end)
+
+describe('help.signature', function()
+  it('says in words what an entry is', function()
+    for _, entry in ipairs { { name = 'f', args = { {} } }, { name = {} }, {}, { name = 'f', args = 'x' } } do
+      local ok, why = pcall(help.signature, entry)
+      assert.is_false(ok)
+      assert.matches('help.signature: the entry has no name, or arguments that are no names; give', why)
     end
   end)
 end)

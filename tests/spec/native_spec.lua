@@ -175,7 +175,7 @@ describe('compiled groups', function()
   end)
 
   it_native('take whole rows through norms and what is around them, for any leading axes', function()
-    local rows = require 'mascon.compile.passes.rows'
+    local rows = require 'mascon.compile.passes.tiles'
     local smallest = rows.SMALLEST
     rows.SMALLEST = 0
     local function norm(a, w, s)

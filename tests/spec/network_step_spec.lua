@@ -250,6 +250,23 @@ describe('a step', function()
       numbers)
   end)
 
+  it('has the cells of the specification (nn C40)', function()
+    for name, want in pairs { LSTMCell = { { 0.25280721305315, -0.23522159018173 },
+      { 0.38758504637423, -0.62231459190401 } },
+      GRUCell = { { 0.23554294548168, -0.47459561889285 } }, RNNCell = { { -0.1973753202249, 0.57166996608512 } } } do
+      local cell = nn[name](2, 2, { dtype = 'f64' })
+      for o, n in ipairs { 'weight_ih', 'weight_hh', 'bias_ih', 'bias_hh' } do
+        local k = mc.arange(0, cell[n]:numel() - 1)
+        cell[n] = ((mc.remainder(k * 7 + 3 * o, 11) - 5) / 10):reshape(cell[n].shape)
+      end
+      local got = { cell(mc.tensor { { 1, -0.5 } }, mc.tensor { { 0.25, -0.75 } },
+        name == 'LSTMCell' and mc.tensor { { 0.5, -1 } } or nil) }
+      for i, row in ipairs(want) do
+        for j, v in ipairs(row) do near(v, got[i][{ 1, j }]:item(), 1e-13, name) end
+      end
+    end
+  end)
+
   it('takes parts that keep nothing for the way back', function()
     local nets, values = {}, {}
     for k = 1, 2 do

@@ -391,7 +391,7 @@ describe('pac conformance: signals A, B, C', function()
     local g = golden 'pac_conformance'
     for row, name in ipairs { 'A', 'B', 'C' } do
       for i, m in ipairs { 1, 512 } do
-        local r = of(name, { surrogate = 'exhaustive', min_shift = m, return_surrogates = true })
+        local r = of(name, { surrogate = 'exhaustive', min_shift = m, null_shift = 0, return_surrogates = true })
         local want = g.table[{ row, { 12 + 4 * (i - 1), 15 + 4 * (i - 1) } }]:totable()
         assert.equal(T - 2 * m + 1, r.n_surrogates)
         near(want[1], r.surr_mean, 1e-9, true)
@@ -399,27 +399,30 @@ describe('pac conformance: signals A, B, C', function()
         near(want[3], r.z, 1e-6)
         near(want[4], r.p, 1e-12)
         if m == 1 then near(g[name .. '_exhaustive_every_32'], r.surrogates['1, 1, ::32'], 1e-12) end
-        local f = of(name, { surrogate = 'exhaustive', min_shift = m, dtype = 'f32' })
+        local f = of(name, { surrogate = 'exhaustive', min_shift = m, null_shift = 0, dtype = 'f32' })
         near(want[1], f.surr_mean, F32)
         near(want[3], f.z, 1e-3)
       end
     end
-    local b = of('B', { surrogate = 'exhaustive', min_shift = 1 })
+    local b = of('B', { surrogate = 'exhaustive', min_shift = 1, null_shift = 0 })
     near({ 6.9154, 0.001758 }, mc.concat { b.z, b.p }, 5e-5)
-    near({ 32.9045, 0.000244 }, mc.concat { of('B', { surrogate = 'exhaustive', min_shift = 512 }).z, of('B', { surrogate = 'exhaustive', min_shift = 512 }).p }, 5e-5)
-    near({ 0.0320, 0.515 }, mc.concat { of('A', { surrogate = 'exhaustive', min_shift = 1 }).z, of('A', { surrogate = 'exhaustive', min_shift = 1 }).p }, 5e-5)
+    near({ 32.9045, 0.000244 }, mc.concat { of('B', { surrogate = 'exhaustive', min_shift = 512, null_shift = 0 }).z,
+      of('B', { surrogate = 'exhaustive', min_shift = 512, null_shift = 0 }).p }, 5e-5)
+    near({ 0.0320, 0.515 }, mc.concat { of('A', { surrogate = 'exhaustive', min_shift = 1, null_shift = 0 }).z, of('A',
+      { surrogate = 'exhaustive', min_shift = 1, null_shift = 0 }).p }, 5e-5)
   end)
 
   it('C12: 200 drawn shifts of B', function()
     local g = golden 'pac_conformance'
-    local r = of('B', { n_perm = 200, seed = 42, min_shift = 1, return_surrogates = true })
-    local plan = pac.plan(T, pair_options { n_perm = 200, seed = 42, min_shift = 1 })
+    local r = of('B', { n_perm = 200, seed = 42, min_shift = 1, null_shift = 0, return_surrogates = true })
+    local plan = pac.plan(T, pair_options { n_perm = 200, seed = 42, min_shift = 1, null_shift = 0 })
     assert.same({ 3797, 819, 1427, 1762, 195 }, plan.engine.shifts[{ { 1, 5 } }]:totable())
     assert.is_true(mc.array_equal(g.B_cuts_seed42, plan.engine.shifts))
     near(g.B_drawn, r.surrogates, 1e-12)
     near(g.B_drawn_z_p, mc.concat { r.z, r.p }, 1e-8)
     near({ 8.9684, 2 / 201 }, mc.concat { r.z, r.p }, 5e-5)
-    local f = of('B', { n_perm = 200, seed = 42, min_shift = 1, return_surrogates = true, dtype = 'f32' })
+    local f = of('B', { n_perm = 200, seed = 42, min_shift = 1, null_shift = 0, return_surrogates = true,
+      dtype = 'f32' })
     near(g.B_drawn, f.surrogates, F32)
     near(2 / 201, f.p, 1e-12)
   end)
@@ -427,7 +430,8 @@ describe('pac conformance: signals A, B, C', function()
   it('C13: surrogates by correlation equal rolled amplitudes', function()
     local x = signal 'B'
     local phi, a = features(x, FS, mc.tensor { { 9, 11 } }, mc.tensor { { 80, 120 } })
-    local all = of('B', { surrogate = 'exhaustive', min_shift = 1, return_surrogates = true }).surrogates:flatten()
+    local all = of('B', { surrogate = 'exhaustive', min_shift = 1, null_shift = 0,
+      return_surrogates = true }).surrogates:flatten()
     for _, c in ipairs { 1, 77, 819, 3797, 5119 } do
       local rolled = {}
       for t = 1, T do rolled[t] = a[1][(t - 1 + c) % T + 1] end

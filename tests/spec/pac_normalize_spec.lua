@@ -202,3 +202,26 @@ describe('pac.p_tensorpac', function()
       'pac.p_tensorpac: x is {2, 2} and the surrogates are {5, 2}; give [P, A] with [K, P, A], or [S, P, A] with [K, S, P, A]')
   end)
 end)
+
+describe('null_shift', function()
+  local pac = mc.pac
+  it('keeps its default where min_shift is given', function()
+    local x = mc.randn { 1, 2000, seed = 3 }
+    for _, way in ipairs { { surrogate = 'exhaustive' }, { n_perm = 60 }, { n_perm = 60, surrogate = 'time_lag' } } do
+      local function run(min_shift, null_shift)
+        local o = { fs = 250, pha_bands_hz = { { 4, 8 } }, amp_bands_hz = { { 40, 70 } }, dtype = 'f64',
+          min_shift = min_shift, null_shift = null_shift }
+        for k, v in pairs(way) do o[k] = v end
+        return pac.compute(x, o)
+      end
+      local a, b = run(), run(1)
+      assert.equal(62, a.null_shift)
+      assert.equal(62, b.null_shift)
+      assert.is_true(mc.array_equal(a.z, b.z))
+      assert.is_true(mc.array_equal(a.p, b.p))
+      assert.equal(62, run(10).null_shift)
+      assert.equal(0, run(100).null_shift) -- all of them are that far
+      assert.is_true(mc.array_equal(run(100).z, run(100, 0).z))
+    end
+  end)
+end)

@@ -186,3 +186,155 @@ describe('masks of trials', function()
     end
   end)
 end)
+
+describe('pac.source of arrays', function()
+  local numpy -- an .npz with texts, as NumPy stores them, written here: U arrays are UTF-32
+  setup(function()
+    mc.file.make_folder(folder)
+    local ffi, bit = require 'ffi', require 'bit'
+    local function word(n, bytes)
+      local out = {}
+      for i = 1, bytes do out[i] = string.char(bit.band(bit.rshift(n, 8 * (i - 1)), 255)) end
+      return table.concat(out)
+    end
+    local function npy(dtype, shape, bytes)
+      local head = ("{'descr': '%s', 'fortran_order': False, 'shape': (%s,), }"):format(dtype, shape)
+      head = head .. (' '):rep((64 - (#head + 11) % 64) % 64) .. '\n'
+      return '\147NUMPY\1\0' .. word(#head, 2) .. head .. bytes
+    end
+    local function crc(s)
+      local c = ffi.new('uint32_t', 0xffffffff)
+      for i = 1, #s do
+        c = bit.bxor(tonumber(c), s:byte(i))
+        for _ = 1, 8 do c = bit.band(c, 1) == 1 and bit.bxor(bit.rshift(c, 1), 0xedb88320) or bit.rshift(c, 1) end
+      end
+      return bit.bnot(tonumber(c))
+    end
+    local function zip(members)
+      local out, central, at = {}, {}, 0
+      for _, m in ipairs(members) do
+        local name, bytes = m[1] .. '.npy', m[2]
+        local rest = word(20, 2) .. word(0, 2) .. word(0, 2) .. word(0, 4) .. word(crc(bytes), 4) .. word(#bytes, 4)
+          .. word(#bytes, 4) .. word(#name, 2) .. word(0, 2)
+        local piece = 'PK\3\4' .. rest .. name .. bytes
+        central[#central + 1] = 'PK\1\2' .. word(20, 2) .. rest .. word(0, 2) .. word(0, 2) .. word(0, 2) .. word(0,
+          4) .. word(at, 4) .. name
+        out[#out + 1], at = piece, at + #piece
+      end
+      local dir = table.concat(central)
+      return table.concat(out) .. dir .. 'PK\5\6' .. word(0, 4) .. word(#members, 2) .. word(#members, 2) .. word(#dir,
+        4) .. word(at, 4) .. word(0, 2)
+    end
+    local function texts(list)
+      local long, bytes = 1, {}
+      for _, t in ipairs(list) do long = math.max(long, #t) end
+      for _, t in ipairs(list) do
+        for i = 1, long do bytes[#bytes + 1] = word(i <= #t and t:byte(i) or 0, 4) end
+      end
+      return npy('<U' .. long, #list, table.concat(bytes))
+    end
+    local function numbers(x)
+      local flat = x:reshape(-1):totable()
+      local shape = table.concat({ x:size() }, ', ')
+      return npy('<f8', shape, ffi.string(ffi.new('double[?]', #flat, flat), 8 * #flat))
+    end
+    function numpy(name, arrays)
+      local members = {}
+      for _, a in ipairs(arrays) do members[#members + 1] = { a[1], mc.is_tensor(a[2]) and numbers(a[2])
+        or a[2].object and npy('|O', 1, a[2].object) or texts(a[2]) } end
+      mc.file.write(path(name), zip(members))
+    end
+  end)
+  teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
+
+  it('takes the texts of an archive that are as many as channels as their names, and says what it ignores', function()
+    local x = mc.randn { 2, 400, seed = 1 }
+    for _, name in ipairs { 'ch_names', 'names', 'channels' } do
+      numpy('n.npz', { { 'who', { 'somebody' } }, { name, { 'Cz', 'EOG' } }, { 'data', x }, { 'sf',
+        mc.tensor { 250 } } })
+      local s = pac.source.open(path 'n.npz', {})
+      assert.same({ 'Cz', 'EOG' }, s.names)
+      said(s.notes, 'who is ignored: it holds text')
+      assert.same({ 'Cz' }, pac.source.open(path 'n.npz', { pick = { 'Cz' } }).names)
+      local r = mc.meeg.open(path 'n.npz')
+      assert.same({ 'Cz', 'EOG' }, r:names())
+      assert.equal('eog', r.channels[2].type)
+    end
+    numpy('m.npz', { { 'names', { 'a', 'b', 'c' } }, { 'data', x }, { 'odd', { object = '\128\4N.' } }, { 'sf',
+      mc.tensor { 250 } } })
+    local s, r = pac.source.open(path 'm.npz', {}), mc.meeg.open(path 'm.npz')
+    assert.same({ 'ch1', 'ch2' }, s.names)
+    assert.same({ 'ch1', 'ch2' }, r:names())
+    for _, list in ipairs { s.notes, r.warnings } do
+      said(list, 'names is ignored: it names 3 channels, and there are 2')
+    end
+    said(s.notes, 'odd is ignored: ')
+  end)
+
+  it('says how three axes are read, takes them in any order, and believes the names', function()
+    local x = mc.randn { 5, 2, 300, seed = 3 }
+    mc.save(path 'three.npy', x)
+    local s = pac.source.open(path 'three.npy', { fs = 250 })
+    assert.same({ 5, 2 }, { s.C, s.S })
+    said(s.notes, 'read as 5 channels x 2 segments x 300 samples; --axes SCT says that segments come first')
+    local t = pac.source.open(path 'three.npy', { fs = 250, axes = 'SCT' })
+    assert.same({ 2, 5, 300 }, { t.C, t.S, t.T })
+    assert.same({}, t.notes)
+    close(x[{ mc.all, { 2, 2 } }]:permute_dims(2, 1, 3), t:read(2, 2), 0)
+    numpy('three.npz', { { 'data', x }, { 'ch_names', { 'u', 'v' } } })
+    local n = pac.source.open(path 'three.npz', { fs = 250 })
+    assert.same({ 2, 5, 'u' }, { n.C, n.S, n.names[1] })
+    said(n.notes, 'read as 5 segments x 2 channels x 300 samples, since ch_names names 2 channels')
+    mc.save(path 'turned.npy', x[1].T:contiguous())
+    said(pac.source.open(path 'turned.npy', { fs = 250 }).notes, '--axes TC says that it is samples x channels')
+    local c = pac.source.open(path 'turned.npy', { fs = 250, axes = 'TC', from = 0.4 })
+    close(x[1]['..., 101:300'], c:read(1, 2):reshape(2, 200), 0)
+    close(x[1]['..., 111:120'], c:span({ 1, 2 }, 11, 20), 0)
+    for _, axes in ipairs { 'CC', 'CTX', 'CS', 'TCS' } do
+      assert.error_matches(function() pac.source.open(path 'turned.npy', { fs = 250, axes = axes }) end,
+        'give %-%-axes as T, CT')
+    end
+  end)
+
+  it('says which channels look like triggers', function()
+    local x = mc.round(100 * mc.randn { 3, 2000, seed = 5 })
+    x[2] = 0
+    x[{ 2, { 300, 340 } }], x[{ 2, { 900, 950 } }] = 5, 7
+    x[3] = 0
+    mc.save(path 'trig.npy', x:to 'i16')
+    local s = pac.source.open(path 'trig.npy', { fs = 250 })
+    said(s.notes, 'ch2 looks like a trigger channel')
+    assert.equal(2, #s.notes)
+    assert.equal(0, #pac.source.open(path 'trig.npy', { fs = 250, axes = 'CT', pick = { 'ch2' } }).notes)
+  end)
+
+  it('names channels without z, and leaves them out of means and counts', function()
+    local x = mc.randn { 4, 1000, seed = 6 }
+    x[3], x[{ 4, 10 }] = 0, 0 / 0
+    local names = { 'a', 'b', 'flat', 'nan' }
+    for _, way in ipairs { { n_perm = 50 }, { surrogate = 'exhaustive' } } do
+      local plan = pac.plan(1000, with(way))
+      for _, per in ipairs { 1, 4 } do
+        local r = pac.source.run(plan, pac.source.wrap(x, { fs = 256, names = names, axes = 'CT' }), { channels = per })
+        assert.equal('2 of 4 channels have no z and take no part in means over channels: flat (flat), '
+          .. 'nan (NaN or infinite samples)', r.warnings[#r.warnings])
+        assert.truthy(pac.report.family(r):find('corrected for 8 pairs: 2 maps of 2 phase x 2', 1, true),
+          pac.report.family(r))
+        local fig = mc.plot.render(pac.report.comodulogram(r, 'x'))
+        assert.truthy(fig:find('mean z over 2 of 4 channels', 1, true))
+      end
+      local r = plan:run(x)
+      assert.equal('2 of 4 rows have no z: row 3 (flat), row 4 (NaN or infinite samples)', r.warnings[#r.warnings])
+      assert.equal(0, #plan:run(x['1:2']).silent)
+    end
+    local seg = mc.randn { 2, 3, 1000, seed = 7 }
+    seg[{ 2, 3, 5 }] = 0 / 0
+    local plan = pac.plan(1000, with { n_perm = 50, axes = 'CST' })
+    local r = pac.source.run(plan, pac.source.wrap(seg, { fs = 256, axes = 'CST' }))
+    said(r.warnings, '1 of 6 segments has no z and takes no part in means over segments: '
+      .. '3 of ch2 (NaN or infinite samples)')
+    local m = pac.report.maps(r)
+    assert.is_true(mc.all(mc.isfinite(m.z)))
+    close((r.z[{ 2, 1 }] + r.z[{ 2, 2 }]) / 2, m.z[2], 1e-12)
+  end)
+end)

@@ -45,6 +45,23 @@ describe('pipe mode', function()
     assert.equal('2\n3\n', (feed(lines)))
   end)
 
+  it('goes on whatever the user assigns to the names of base functions', function()
+    local names = { 'type', 'table', 'next', 'pairs', 'select', 'ipairs', 'io', 'pcall', 'xpcall', 'string',
+      'math', 'os', 'debug', 'require', 'package', 'setmetatable', 'getmetatable', 'error', 'assert', 'jit', 'load', 'loadstring', 'rawget',
+      'rawset', 'unpack', 'tostring', 'tonumber', '_G' }
+    local lines = { '1 + 1', 'mc.arange(6):reshape{2, 3}', 'mc.sum(mc.arange(6)):item()', 'mc.qqq', '7' }
+    for _, few in ipairs { { 'type' }, { 'table' }, names } do
+      local input = table.concat(few, ' = { 1, 2 }\n') .. ' = { 1, 2 }\n' .. table.concat(lines, '\n') .. '\n'
+      local out, status = feed(input)
+      assert.equal(1, status, out)
+      assert.equal('2', out:match '^[^\n]*', out)
+      assert.truthy(out:find('\n21\n', 1, true) and out:find('qqq', 1, true) and out:find '\n7\n$', out)
+    end
+    local code = "type = 'eeg'; select = 1; local mc = require 'mascon'; print((mc.ones{3} + 1):sum():item())"
+    local out = shell(quote(PROGRAM) .. ' -e ' .. quote(code))
+    assert.equal('6\n', out)
+  end)
+
   it('goes on over lines until the syntax is complete', function()
     assert.equal('1\n2\n', (feed('for i = 1, 2 do\nprint(i)\nend\n')))
     assert.equal('"a\\nb"\n', (feed('[[a\nb]]\n')))

@@ -62,8 +62,35 @@ describe('mc.results.write', function()
     assert.truthy(mc.file.exists(dir .. '/manifest.json'))
   end)
 
+  it('holds files in folders, which are merged with those that are there', function()
+    write('1', { 'a.txt', 'fit/a.txt', 'fit/deep/b.txt', 'gone/c.txt' })
+    process.write(dir .. '/fit/mine', 'mine')
+    local names = write('2', { 'a.txt', 'fit/a.txt', 'fit/deep/b.txt' })
+    assert.same({ 'a.txt', 'fit/a.txt', 'fit/deep/b.txt', 'manifest.json' }, names)
+    assert.same({ 'a.txt', 'fit/', 'manifest.json' }, all_names()) -- the folder that is empty now is gone
+    assert.same({ 'a.txt', 'deep/', 'mine' }, all_names(dir .. '/fit'))
+    assert.equal('2fit/deep/b.txt', process.read(dir .. '/fit/deep/b.txt'))
+    assert.same({ {}, 3 }, { mc.manifest.files_apart(mc.manifest.read(dir), dir) })
+    process.write(dir .. '/fit/a.txt', 'edited')
+    assert.same({ { { 'fit/a.txt', 'has changed' } }, 3 }, { mc.manifest.files_apart(mc.manifest.read(dir), dir) })
+  end)
+
+  it('says what stands in the place of a file or folder inside a folder, before anything is moved', function()
+    write('1', { 'a.txt', 'fit/a.txt' })
+    process.make(dir .. '/fit/b.txt', '700')
+    for _, name in ipairs { 'fit/b.txt', 'a.txt/b' } do
+      local ok, why = pcall(write, '2', { 'fit/a.txt', name })
+      assert.is_false(ok)
+      assert.truthy(why:find 'stands where this', why)
+      assert.equal('1fit/a.txt', process.read(dir .. '/fit/a.txt'))
+      assert.same({ 'a.txt', 'fit/', 'manifest.json' }, all_names())
+    end
+  end)
+
   it('refuses names that are none', function()
-    for _, n in ipairs { '', 'a/b', '.hidden', 'a\nb' } do assert.is_false(pcall(write, '1', { n }), n) end
+    for _, n in ipairs { '', '.hidden', 'a\nb', '/a', 'a/', 'a//b', '../a', 'a/../b', 'a/.b' } do
+      assert.is_false(pcall(write, '1', { n }), n)
+    end
     assert.is_false(pcall(write, '1', { 'a', 'a' }))
   end)
 
@@ -108,9 +135,10 @@ describe('a process that is killed', function()
     it(('after %d files were moved leaves a set that the next reader completes'):format(moved), function()
       write('old', { 'a.txt', 'b.txt', 'old.txt' })
       local other = process.folder()
-      mc.results.write(other, mc.manifest.new {}, function(set) for _, n in ipairs { 'a.txt', 'b.txt', 'c.txt' } do set:put(n, 'new' .. n) end end)
+      mc.results.write(other, mc.manifest.new {}, function(set) for _, n in ipairs { 'a.txt', 'b.txt', 'c.txt', 'fit/d.txt' } do set:put(n, 'new' .. n) end end)
       local at = dir .. '/.mascon-publish'
-      process.make(at, '755')
+      process.make(at .. '/fit', '755')
+      process.write(at .. '/fit/d.txt', 'newfit/d.txt')
       for _, n in ipairs { 'a.txt', 'b.txt', 'c.txt', 'manifest.json' } do process.write(at .. '/' .. n, process.read(other .. '/' .. n)) end
       process.remove(other)
       process.write(at .. '/.journal', 'manifest.json\nold.txt\n')
@@ -120,8 +148,8 @@ describe('a process that is killed', function()
         os.rename(at .. '/' .. n, dir .. '/' .. n)
       end
       local record = assert(mc.manifest.read(dir))
-      assert.same({ {}, 3 }, { mc.manifest.files_apart(record, dir) })
-      assert.same({ 'a.txt', 'b.txt', 'c.txt', 'manifest.json' }, all_names())
+      assert.same({ {}, 4 }, { mc.manifest.files_apart(record, dir) })
+      assert.same({ 'a.txt', 'b.txt', 'c.txt', 'fit/', 'manifest.json' }, all_names())
     end)
   end
 end)

@@ -111,6 +111,83 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     fails(data .. ' --nlsq-result ' .. folder .. '/none', 1, '--nlsq-result', 'parameters.json')
   end)
 
+  it('fits a model of the user from a Lua file', function()
+    local model = file('model.lua', [[
+local mc = require 'mascon'
+return {
+  g1 = function(p, t1, t2) return mc.exp(-(p.rate * (t2 - t1)) ^ p.stretch) end,
+  p0 = { rate = 0.1, stretch = 1 }, bounds = { rate = { 1e-6, 100 }, stretch = { 0.2, 3 } }, units = { rate = '1/s' },
+}]])
+    local out = folder .. '/own'
+    local text, status = run(data .. ' --sigma 0.004 --quiet --scaling individual --model ' .. model .. ' --output-dir '
+      .. out)
+    assert.equal(0, status, text)
+    local d = mc.xpcs.open(data, {})
+    local m = dofile(model)
+    local want = mc.xpcs.own.fit(d, m.g1, { p0 = m.p0, bounds = m.bounds, sigma = 0.004, scaling = 'individual',
+      ftol = 1e-8, xtol = 1e-8, gtol = 1e-8 })
+    local p = mc.load(out .. '/nlsq/parameters.json')
+    assert.equal('own model', p.analysis_mode)
+    assert.is_true(math.abs(want.chi2 - p.chi_squared) < 1e-6 * want.chi2)
+    for _, name in ipairs { 'rate', 'stretch' } do
+      assert.is_true(math.abs(want.p[name] - p.parameters[name].value) < 0.01 * want.stderr[name], name)
+      assert.is_true(math.abs(want.stderr[name] - p.parameters[name].uncertainty) < 1e-3 * want.stderr[name], name)
+    end
+    assert.equal('1/s', p.parameters.rate.unit)
+    -- what is written is data, and the function at the values found
+    local a = mc.load(out .. '/nlsq/fitted_data.npz')
+    local g = math.exp(-2 * (p.parameters.rate.value * (a.t1[41] - a.t1[11]):item()) ^ p.parameters.stretch.value)
+    assert.is_true(math.abs(a.c2_theoretical_raw[{ 3, 11, 41 }]:item() - g) < 1e-12)
+    assert.equal(a.c2_theoretical_raw[{ 3, 41, 11 }]:item(), a.c2_theoretical_raw[{ 3, 11, 41 }]:item())
+    assert.is_truthy(script.read(out .. '/report.html'):find('own model', 1, true))
+    local fixed = folder .. '/own2'
+    text, status = run(data .. ' --sigma 0.004 --quiet --no-arrays --model ' .. model
+      .. ' --p0 rate=0.05 --fixed stretch=1.5 --output-dir ' .. fixed)
+    assert.equal(0, status, text)
+    p = mc.load(fixed .. '/nlsq/parameters.json')
+    assert.same({ 1.5, 'fixed' }, { p.parameters.stretch.value, p.parameters.stretch.state })
+    fails(data .. ' --model ' .. folder .. '/none.lua', 1, 'none.lua')
+    fails(data .. ' --model ' .. file('bad.lua', 'return { f = 1 }'), 1, 'bad.lua', 'it must return { g1')
+    fails(data .. ' --model ' .. file('bad2.lua', 'return { g1 = print, p0 = { a = 1 }, bound = {} }'), 1,
+      'holds bound')
+    fails(data .. ' --laminar-flow --model ' .. model, 1, '--laminar-flow has no meaning with --model')
+    fails(data .. ' --method both --model ' .. model, 1, '--method both')
+    fails(data .. ' --p0 rate=1', 1, '--model')
+    fails(data .. ' --p0 speed=1 --model ' .. model, 1, '--p0 speed', 'rate, stretch')
+  end)
+
+  it('fits several data sets at once', function()
+    local other, out = folder .. '/other', folder .. '/joint'
+    local text, status = run('simulate --laminar-flow --frames 50 --dt 0.25 --q 0.014 --phi-angles "-25,0,30" '
+      .. '--initial-d0 5000 --initial-alpha 0.3 --initial-d-offset 900 --initial-gamma-dot-t0 0.0004 '
+      .. '--initial-beta -0.25 '
+      .. '--initial-gamma-dot-offset 0.00012 --initial-phi0 4 --noise 0.004 --seed 9 --output-dir ' .. other)
+    assert.equal(0, status, text)
+    other = other .. '/simulated_data.npz'
+    local line = data .. ' --laminar-flow --sigma 0.004 --quiet --no-arrays --joint ' .. other
+    text, status = run(line .. ' --output-dir ' .. out)
+    assert.equal(0, status, text)
+    local r = mc.load(out .. '/joint.json')
+    local want = mc.xpcs.joint.fit({ mc.xpcs.open(data, { mode = 'laminar_flow' }), mc.xpcs.open(other,
+      { mode = 'laminar_flow' }) }, { sigma = 0.004 })
+    assert.is_true(math.abs(want.chi2 - r.chi_squared) < 1e-9 * want.chi2)
+    for name, v in pairs(want.values) do
+      assert.is_true(math.abs(v - r.parameters[name].value) < 1e-3 * want.errors[name], name)
+    end
+    assert.same({ 1, 2 }, r.parameters.phi0.data_sets)
+    assert.is_truthy(text:find('sets 1, 2', 1, true), text)
+    local one = mc.load(out .. '/set2/nlsq/parameters.json')
+    assert.equal(r.parameters.phi0.uncertainty, one.parameters.phi0.uncertainty)
+    assert.is_true(exists(out .. '/set1/report.html') and exists(out .. '/manifest.json'))
+    text, status = run(line .. ' --shared phi0,beta --output-dir ' .. out .. '2')
+    assert.equal(0, status, text)
+    assert.is_truthy(mc.load(out .. '2/joint.json').parameters['D0[set 2]'])
+    fails(data .. ' --joint ' .. folder .. '/none.h5', 1, '--joint', 'none.h5')
+    fails(data .. ' --shared D0', 1, '--joint')
+    fails(line .. ' --profile 0.95', 1, '--profile has no meaning with --joint')
+    fails(line .. ' --shared contrast', 1, 'belong to a data set')
+  end)
+
   it('writes a configuration that it reads, draws data, and plans', function()
     local path = folder .. '/new.yaml'
     local text, status = run('config --mode static --output ' .. path)
@@ -130,7 +207,7 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     fails(nowhere .. ' --n-samples 0', 1, '--n-samples')
     fails(nowhere .. ' --threads 0', 1, '--threads')
     fails(nowhere .. ' --initial-d0 0', 1, '--initial-d0')
-    fails(nowhere .. ' --phi-angles "0,x"', 1, '--phi-angles', '0,45,90')
+    fails('simulate --phi-angles "0,x"', 1, '--phi-angles', '0,45,90')
     fails(nowhere .. ' --sigma 1 --sigma-file x.npy', 1, '--sigma and --sigma-file')
     fails(nowhere .. ' --mask ' .. folder .. '/none.npy', 1, '--mask', 'none.npy', 'check the path')
     fails(nowhere .. ' --method lm', 2, '--method', 'nlsq, cmc')
@@ -138,6 +215,66 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     fails('--config ' .. folder .. '/nowhere.yaml', 1, 'nowhere.yaml')
     fails('', 1, 'no data file is named')
     fails('fit ' .. data .. ' --frobnicate', 2, '--frobnicate')
+  end)
+
+  it('refuses options without meaning, and values out of range, before it reads anything', function()
+    local nowhere = folder .. '/nowhere.h5'
+    for _, name in ipairs { 'frames 9', 'noise 5', 'contrast 9', 'offset 2', 'phi-angles 0,1' } do
+      fails(nowhere .. ' --' .. name, 1, name:match '%S+' .. ' belongs to the command simulate')
+    end
+    fails('simulate --method cmc', 1, '--method belongs to the command fit')
+    fails('config --max-memory 1G', 1, '--max-memory belongs to the command fit')
+    fails(nowhere .. ' --static-mode --initial-phi0 5', 1, '--initial-phi0 belongs to laminar flow')
+    fails(nowhere .. ' --start-frame -5', 1, '--start-frame is -5')
+    fails(nowhere .. ' --end-frame -7', 1, '--end-frame is -7')
+    fails(nowhere .. ' --initial-alpha nan', 2, '--initial-alpha is "nan"; give a number')
+    fails(nowhere .. ' --seed -1', 1, '--seed is -1')
+    fails(nowhere .. ' --fixed D0=nan', 1, '--fixed D0=nan')
+    fails(nowhere .. ' --profile 2', 1, '--profile is 2')
+    fails(nowhere .. ' --f-scale 0', 1, '--f-scale is 0')
+    fails(nowhere .. ' --sigma 0.1x', 2, '--sigma is "0.1x"')
+    fails(data .. ' --strict-q --q 7', 1, 'q = 0.01', '7 is asked for')
+    fails(data .. ' --max-memory 1', 1, 'at least')
+    for _, word in ipairs { "''", folder .. '/new.txt' } do
+      file('new.txt', 'mine')
+      local text, status = run(data .. ' --output-dir ' .. word)
+      assert.is_true(status > 0 and text:find '%-%-output%-dir' ~= nil, text)
+    end
+  end)
+
+  it('writes a configuration where nothing stands, unless it is told to overwrite', function()
+    local path, beside = folder .. '/own.yaml', file('own.txt', 'mine')
+    assert.equal(0, select(2, run('config --output ' .. path)))
+    assert.equal('mine', script.read(beside))
+    file('own.yaml', 'edited')
+    local text, status = run('config --output ' .. path)
+    assert.equal(1, status, text)
+    assert.is_truthy(text:find('--overwrite', 1, true), text)
+    assert.equal('edited', script.read(path))
+    assert.equal(0, select(2, run('config --overwrite --output ' .. path)))
+    assert.is_truthy(script.read(path):find('analysis_mode', 1, true))
+    text, status = run('config --output ' .. folder)
+    assert.is_true(status == 1 and text:find('is a folder', 1, true) ~= nil, text)
+    assert.is_false(exists(folder .. '.txt'))
+  end)
+
+  it('publishes the files of a fit together or not at all, and removes those of the fit before', function()
+    local out = folder .. '/set'
+    local line = data .. ' --sigma 0.004 --quiet --output-dir ' .. out
+    assert.equal(0, select(2, run(line)))
+    local before, record = script.read(out .. '/nlsq/parameters.json'), mc.manifest.read(out)
+    os.remove(out .. '/report.html')
+    assert(mc.file.make_folder(out .. '/report.html'))
+    local text, status = run(line .. ' --initial-alpha 0.9 --output-format npz')
+    assert.equal(1, status, text)
+    assert.is_truthy(text:find('report.html', 1, true) and text:find('move it away', 1, true), text)
+    assert.equal(before, script.read(out .. '/nlsq/parameters.json'))
+    assert.is_false(exists(out .. '/nlsq/parameters.npz'))
+    assert.same(record, mc.manifest.read(out))
+    os.remove(out .. '/report.html')
+    assert.equal(0, select(2, run(line .. ' --no-arrays --output-format npz')))
+    assert.is_false(exists(out .. '/nlsq/fitted_data.npz') or exists(out .. '/nlsq/parameters.yaml'))
+    assert.same({ {}, 7 }, { mc.manifest.files_apart(mc.manifest.read(out), out) })
   end)
 
   it('refuses wrong configurations with file, line and key', function()
@@ -160,6 +297,29 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
 
   it('refuses data that cannot be fitted', function()
     fails(data .. ' --dt 0', 1, '--dt is 0')
+    fails(data .. ' --laminar-flow --gap 0', 1, 'gap is 0')
+    fails(data .. ' --laminar-flow --gap inf', 2, '--gap is "inf"')
+    -- matrices that are not square, cut files, matrices that are full, none of an angle
+    local groups, matrix = { c2_00001 = mc.ones { 9, 7 } }, mc.triu(mc.randn { 30, 30, seed = 1 } * 0.01 + 1)
+    local function h5(name, all)
+      local path = folder .. '/' .. name
+      mc.save(path, { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 },
+        dynamic_v_list_dim1 = mc.tensor { 0 } }, twotime = { processed_bins = mc.tensor { 1 },
+        correlation_map = all } } })
+      return path .. ' --q 0.01 --dt 0.1 --static-mode'
+    end
+    fails(h5('flat.h5', groups), 1, 'flat.h5', 'c2_00001', '[9, 7]', 'square')
+    fails(h5('full.h5', { c2_00001 = matrix + matrix.mT }), 1, 'both triangles', 'full_matrices')
+    fails(h5('nan.h5', { c2_00001 = matrix * mc.nan }), 1, 'c2_00001', 'no finite value')
+    local line = h5('cut.h5', { c2_00001 = matrix })
+    local bytes = assert(mc.file.read(folder .. '/cut.h5'))
+    assert(mc.file.write(folder .. '/cut.h5', bytes:sub(1, math.floor(#bytes / 2))))
+    fails(line, 1, 'cut.h5')
+    matrix[{ 3, 9 }] = mc.nan
+    local text, status = run(h5('hole.h5', { c2_00001 = matrix })
+      .. ' --quiet --no-arrays --fixed alpha=0,D_offset=0 --output-dir ' .. folder .. '/hole')
+    assert.is_true(status == 0 or status == 3, text)
+    assert.is_truthy(text:find('1 of 406 points are NaN or infinite and are masked', 1, true), text)
     fails(data .. ' --sigma 0', 1, 'sigma are not positive')
     fails(data .. ' --sigma 0.1,0.1', 1, 'sigma')
     fails(data .. ' --fixed D0=x', 1, '--fixed D0=x')

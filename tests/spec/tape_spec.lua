@@ -2,7 +2,7 @@
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 
 local golden
 do
@@ -205,6 +205,6 @@ describe('the tape', function()
     use()
     require 'jit'.flush() -- compiled traces hold tensors as constants
     for _ = 1, 6 do collectgarbage() end
-    assert.is_false(launch.recording())
+    assert.is_false(recording.on())
   end)
 end)

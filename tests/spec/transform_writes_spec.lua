@@ -158,6 +158,40 @@ describe('a tensor made inside a transform', function()
 end)
 
 describe('writes into parts', function()
+  it('that pick the only place of an axis are writes to the whole', function()
+    local c = mc.tensor { 0.3 }
+    local cases = {
+      { { 2, 3, 1 }, function(t) t[{ mc.all, mc.all, 1 }] = mc.sin(c) return t * t end },
+      { { 2, 1, 3 }, function(t) t[{ mc.all, 1 }] = mc.sin(c) return t * t end },
+      { { 1, 2, 3 }, function(t) t[1] = mc.sin(c) return t * t end },
+      { { 3, 1, 2 }, function(t) t[{ mc.all, -1, mc.all }] = mc.sin(c) return t * t end },
+      { { 1, 1 }, function(t) t[1] = mc.cos(t[1]) return t * t end },
+      { { 1, 2, 1 }, function(t) t[{ 1, mc.all, 1 }] = mc.cos(t[{ 1, mc.all, 1 }]) t[1]:mul_(2) return t + 1 end },
+      { { 2, 3 }, function(t) t:reshape(-1):mul_(3) return t * t end },
+      { { 2, 1, 3 }, function(t) mc.sin(t[{ mc.all, 1 }], { out = t[{ mc.all, 1 }] }) return t * t end },
+    }
+    for k, case in ipairs(cases) do
+      local shape, f = case[1], case[2]
+      local function make(...) return mc.randn { seed = k, ... } end
+      local a = make(unpack(shape))
+      local want, g = f(a), mc.compile(f)
+      for call = 1, 3 do
+        local b = make(unpack(shape))
+        d.same(want, g(b), ('case %d, compiled call %d'):format(k, call))
+        d.same(a, b, 'argument of compiled case ' .. k)
+      end
+      local many, rows = make(2, unpack(shape)), make(2, unpack(shape))
+      local each = { f(rows[1]), f(rows[2]) }
+      d.same(mc.stack(each), mc.vmap(f)(many), 'vmap of case ' .. k)
+      d.same(rows, many, 'argument of vmap, case ' .. k)
+      local function loss(t) return mc.sum(f(t)) end
+      local want_grad = mc.grad(function(t) return loss(t * 1) end)(make(unpack(shape)))
+      local b = make(unpack(shape))
+      d.close(want_grad, mc.grad(loss)(b), 'grad of case ' .. k)
+      d.same(a, b, 'argument of grad, case ' .. k)
+      d.close(want_grad, mc.compile(mc.grad(loss))(make(unpack(shape))), 'compiled grad of case ' .. k)
+    end
+  end)
   it('stay apart where they put the same value into parts of different shapes', function()
     local function f(t, s)
       local y, z = t * 1, t * 2

@@ -41,6 +41,12 @@ describe('a workflow', function()
     assert.equal('1.5 beside\tfunction\ttrue\n', process.run(paths, folder .. '/here/run.lua').text)
     assert.equal('1.5 path\tfunction\ttrue\n', process.run(paths, folder .. '/run.lua').text)
     assert.matches('mc%.moon: there is no such name', process.run({}, folder .. '/run.lua').text)
+    for _, name in ipairs { 'run.lua', './run.lua', '../here/run.lua' } do -- named as in a shell in that folder
+      local pipe = io.popen(("cd '%s/here' && '%s' %s 2>&1"):format(folder, process.exe or require 'mascon.host'.exe,
+        name))
+      assert.equal('1.5 beside\tfunction\ttrue\n', pipe:read '*a', name)
+      pipe:close()
+    end
   end)
 
   it('blames the script for a wrong argument, and is named, helped and completed like ours', function()

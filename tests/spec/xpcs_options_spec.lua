@@ -409,6 +409,20 @@ describe('other keys', function()
     assert.same({ 2, 70, 12 }, { c.posterior.chains, c.posterior.draws, c.cmaes.popsize })
     assert.same({ D0 = { 1000, 50 } }, c.posterior.priors)
     assert.same({ 'optimization.cmc.backend', 'optimization.nlsq.cmaes.preset' }, c.unused)
+    -- keys that are null are absent; priors by name, as the templates of homodyne hold them
+    local null = mc.json.null
+    local t = xpcs.config.of { analyzer_parameters = { dt = 0.1 },
+      parameter_space = { priors = { contrast = { dist_type = 'TruncatedNormal', mu = 0.06, sigma = 0.05, min_val = 0,
+        max_val = 0.5 }, gamma_dot_0 = { mu = 1e-3, sigma = 1e-4 } } },
+      optimization = { streaming = { batch_size = null, enable_checkpoints = true }, nlsq = { multi_start = {
+        n_starts = null, enable = false }, cmaes = { popsize = null } } }, plotting = { save_plots = null } }
+    assert.same({ contrast = { 0.06, 0.05 }, gamma_dot_t0 = { 1e-3, 1e-4 } }, t.posterior.priors)
+    assert.same({ { enable_checkpoints = true }, { enable = false }, {}, {} }, { t.streaming, t.multi_start, t.cmaes,
+      t.plotting })
+    refused(function() xpcs.config.of { analyzer_parameters = { dt = 0.1 }, parameter_space = { priors = { D0 = {
+      dist_type = 'Uniform', mu = 1, sigma = 1 } } } } end, 'priors.D0.dist_type', 'TruncatedNormal')
+    refused(function() xpcs.config.of { analyzer_parameters = { dt = 0.1 }, parameter_space = { priors = { D0 = 3 } } }
+    end, 'priors.D0 needs mu and sigma')
     refused(function() xpcs.config.of { analyzer_parameters = { dt = 0.1 }, parameter_space = { priors = { {
       name = 'D0', mu = 1 } } } } end, 'priors[1]', 'sigma > 0')
     refused(function()

@@ -49,7 +49,6 @@ for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', '
   M[name] = into.wrap(name, function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end)
 end
 
-M.complex = into.wrap('complex', M.complex)
 
 --- Namespaces whose ops stand here: linalg, fft, special and so on. Their other functions are in the folders of that name.
 M.spaces = {}

@@ -114,7 +114,7 @@ function M.polydiv(a, b)
   if op.found(F.eq(b[1], 0)) then error(('polydiv: the first coefficient of b, %s, is 0; drop it'):format(tensor.describe(b)), 2) end
   local n, m = a:numel(), b:numel()
   local r = methods.copy(a)
-  local q = create.zeros({ math.max(1, n - m + 1) }, { dtype = dtype })
+  local q = create.zeros({ math.max(1, n - m + 1) }, { dtype = dtype, device = a.device })
   for k = 1, n - m + 1 do
     local d = F.divide(r[k], b[1])
     q[k] = d
@@ -141,7 +141,7 @@ function M.polyder(p, m)
   if whole(p) then p = methods.to(p, 'i64') end
   for _ = 1, m do
     local n = p:numel()
-    if n == 1 then return create.zeros({ 1 }, { dtype = p.dtype }) end
+    if n == 1 then return create.zeros({ 1 }, { dtype = p.dtype, device = p.device }) end
     p = F.multiply(p[{ { 1, n - 1 } }], M.powers(n, p.dtype, p.device))
   end
   return p
@@ -259,7 +259,7 @@ function M.poly(r)
   elseif t.ndim ~= 1 then error(('poly: operand is %s; give roots [n] or a square matrix'):format(tensor.describe(t)), 2) end
   if whole(t) then t = methods.to(t, 'f64') end
   local n = t:numel()
-  local p = create.zeros({ n + 1 }, { dtype = t.dtype })
+  local p = create.zeros({ n + 1 }, { dtype = t.dtype, device = t.device })
   p[1] = 1
   for k = 1, n do -- p (x - r[k])
     local tail = p[{ { 2, k + 1 } }]

@@ -9,17 +9,29 @@ local function usage_error(spec, fmt, ...)
   os.exit(2)
 end
 
---- "1,2.5" or "2-20" as numbers.
+--- A finite number; nan and inf mean nothing on a command line.
+local function finite(v)
+  local n = tonumber(v)
+  return n and n - n == 0 and n or nil
+end
+
+--- "1,2.5" or "2-20" as numbers; nil where anything else stands between them.
 local function numbers(text)
-  local out = {}
-  for n in text:gmatch '[-+]?[%d.]+[eE]?[-+]?%d*' do out[#out + 1] = tonumber(n) end
+  local out, at = {}, 1
+  while at <= #text do
+    local from, to = text:find('^%s*[-+]?[%d.]+[eE]?[-+]?%d*%s*', at)
+    local n = from and finite(text:sub(from, to))
+    if not n then return nil end
+    out[#out + 1], at = n, to + 1
+    if at <= #text and text:find('^[,:;]', at) then at = at + 1 end
+  end
   return out
 end
 
 local READ = {
-  number = function(v) return tonumber(v) end,
+  number = finite,
   integer = function(v)
-    local n = tonumber(v)
+    local n = finite(v)
     return n and n == math.floor(n) and n or nil
   end,
   string = function(v) return v end,
@@ -34,9 +46,11 @@ local READ = {
   end,
   numbers = function(v)
     local out = numbers(v)
-    return #out > 0 and out or nil
+    return out and #out > 0 and out or nil
   end,
 }
+local WORDS = { number = 'a number', integer = 'a whole number', range = 'two numbers such as 2-20',
+  list = 'words such as A,B', numbers = 'numbers such as 1,2.5' }
 local SHOW = { number = 'X', integer = 'N', string = 'TEXT', range = 'LO-HI', list = 'A,B,...', numbers = 'X,Y,...' }
 
 --- Text of --help.
@@ -66,8 +80,9 @@ end
 ---     local o = mc.args.parse({ 'a.edf', '--top', '3' }, { name = 'demo', positional = 1, options = { { 'top', 'integer', 'rows', default = 10 } } })
 ---     o[1], o.top  --> a.edf, 3
 ---@return table options by name (underscores), and positional words by number
+---@return table<string, boolean> names of the options that stand on the line
 function M.parse(argv, spec)
-  local known, names, out = {}, {}, {}
+  local known, names, out, given = {}, {}, {}, {}
   for _, o in ipairs(spec.options) do
     known[o[1]] = o
     names[o[1]:gsub('_', '-')] = true
@@ -88,30 +103,38 @@ function M.parse(argv, spec)
         local near = check.nearest(name, names)
         usage_error(spec, 'option --%s is unknown%s; --help lists them', name, near and (', did you mean --%s?'):format(near) or '')
       end
-      if o[2] == 'flag' then out[o[1]] = true
+      if o[2] == 'flag' then
+        if has then usage_error(spec, '--%s takes no value', name) end
+        out[o[1]], given[o[1]] = true, true
       else
         if not has then
           i = i + 1
           value = argv[i]
           if value == nil then usage_error(spec, '--%s needs a value', name) end
         end
+        if value == '' then
+          local wanted = type(o[2]) == 'table' and 'a word' or o.value or WORDS[o[2]] or 'a text'
+          usage_error(spec, '--%s is empty; give %s, or leave it out', name, wanted)
+        end
         local v
+        given[o[1]] = true
         if type(o[2]) == 'table' then
           for _, c in ipairs(o[2]) do if c == value then v = value end end
           if not v then usage_error(spec, '--%s is %q; choose %s', name, value, table.concat(o[2], ', ')) end
         else
           v = READ[o[2]](value)
-          if v == nil then usage_error(spec, '--%s is %q; give %s', name, value, o.value or SHOW[o[2]]) end
+          if v == nil then usage_error(spec, '--%s is %q; give %s', name, value, o.value or WORDS[o[2]] or 'a text') end
         end
         out[o[1]] = v
       end
     else
+      if word == '' then usage_error(spec, 'a word is empty; give a name, or leave it out') end
       if #out >= (spec.positional or 0) then usage_error(spec, 'unexpected word %q; --help shows the usage', word) end
       out[#out + 1] = word
     end
     i = i + 1
   end
-  return out
+  return out, given
 end
 
 --- Runs a script's body: an error becomes one line on stderr and exit status 1; Ctrl-C and SIGTERM go on to the host.

@@ -126,6 +126,7 @@ end
 --- Makes a folder and those above it. True when it is there afterwards and can be written to; else nil and a message.
 ---@param path string
 function M.make_folder(path)
+  if path == '' then return nil, 'the name of the folder is empty; give one, or "." for this one' end
   local host = package.loaded['mascon.host']
   local at = path:sub(1, 1) == '/' and '/' or ''
   for part in path:gmatch '[^/]+' do

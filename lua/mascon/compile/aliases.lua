@@ -4,7 +4,7 @@
 -- buffer, or as a tensor that was there before is put together from the arguments, the plan's results and that tensor,
 -- so that writes to it reach what they reach without mc.compile. Holds the outline of results and where each of their
 -- tensors comes from.
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local random = require 'mascon.random.key'
 local tensor = require 'mascon.core.tensor'
 local tree = require 'mascon.graph.tree'
@@ -43,8 +43,8 @@ function M.shaped(v, outs, at)
 end
 
 local function layout(t, first)
-  local l = launch.layout(t)
-  return { shape = l.shape, strides = l.strides, offset = launch.offset(t) - first, dtype = l.dtype }
+  local l = recording.layout(t)
+  return { shape = l.shape, strides = l.strides, offset = recording.offset(t) - first, dtype = l.dtype }
 end
 
 --- Where the tensors of the results come from.
@@ -56,22 +56,22 @@ end
 --- leaves are the outputs
 function M.find(leaves, inputs, since)
   local input_of, count, some = {}, {}, false
-  for k, t in ipairs(inputs) do input_of[launch.serial(t)] = k end
-  local function serial(t) return launch.serial(launch.own(t)) end
+  for k, t in ipairs(inputs) do input_of[recording.serial(t)] = k end
+  local function serial(t) return recording.serial(recording.own(t)) end
   for _, t in ipairs(leaves) do count[serial(t)] = (count[serial(t)] or 0) + 1 end
   local outputs, places, base = {}, {}, {}
   for i, t in ipairs(leaves) do
     local s = serial(t)
     local k = input_of[s]
-    if k and not launch.weak(inputs[k]) then
+    if k and not recording.weak(inputs[k]) then
       some, places[i] = true, { input = k }
-      if not rawequal(t, inputs[k]) then places[i].layout = layout(t, launch.offset(inputs[k])) end
+      if not rawequal(t, inputs[k]) then places[i].layout = layout(t, recording.offset(inputs[k])) end
     elseif not k and s <= since then
       some, places[i] = true, { kept = t }
     elseif count[s] > 1 and not k then
       some = true
       if not base[s] then
-        local all = launch.all_of(t)
+        local all = recording.all_of(t)
         outputs[#outputs + 1] = all
         base[s] = #outputs
       end
@@ -91,7 +91,7 @@ end
 
 local function view(t, l)
   if l.dtype ~= t._dtype then t = t:view_real() end
-  return launch.strided(t, l.shape, l.strides, l.offset)
+  return recording.strided(t, l.shape, l.strides, l.offset)
 end
 
 --- The tensors of the results.

@@ -6,7 +6,7 @@ local check = require 'mascon.core.check'
 local dot = require 'mascon.compile.dot'
 local file = require 'mascon.base.file'
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local pipeline = require 'mascon.compile.pipeline'
 local plans = require 'mascon.compile.plan'
 local tensor = require 'mascon.core.tensor'
@@ -55,7 +55,7 @@ function M.graph(compiled, opts)
     end
   end
   local graph = graphs.from(plan.source)
-  pipeline.run(graph, compiled.options, o.pass and function(name, when, g)
+  pipeline.run(graph, plan.options, o.pass and function(name, when, g)
     if name == o.pass and when == o.when then -- of a pass that runs twice, the last time counts
       found = { graph = { inputs = g.inputs, nodes = {}, outputs = {}, effects = {}, consts = g.consts }, text = text.graph(g), dot = dot.of(g) }
     end
@@ -108,7 +108,7 @@ local function upvalues(f)
   for i = 1, UPVALUES do
     local name, v = debug.getupvalue(f, i)
     if not name then break end
-    if tensor.is(v) and launch.serial(v) ~= 0 then tensors[launch.serial(v)] = name end
+    if tensor.is(v) and recording.serial(v) ~= 0 then tensors[recording.serial(v)] = name end
   end
   return tensors
 end
@@ -147,7 +147,7 @@ local function constants(compiled, graph, numbers)
         end
       elseif v.fixed then c.frozen, c.from = true, 'made inside the function'
       else
-        local name = tensors[launch.serial(v.const)]
+        local name = tensors[recording.serial(v.const)]
         c.frozen, c.from = false, name and ('the tensor %s outside the function, read at each call'):format(name) or 'a tensor from outside, read at each call'
       end
       out[#out + 1] = c
@@ -215,7 +215,7 @@ function M.explain(compiled, opts)
   end
   local graph = graphs.from(plan.source)
   local nodes = #graph.nodes
-  local reports = pipeline.run(graph, compiled.options)
+  local reports = pipeline.run(graph, plan.options)
   for i, r in ipairs(reports) do r.seconds = plan.passes[i].seconds end -- as it was when it counted
   local groups, bytes, work = {}, 0, 0
   for _, n in ipairs(graph.nodes) do

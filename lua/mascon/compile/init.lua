@@ -12,7 +12,7 @@ local aliases = require 'mascon.compile.aliases'
 local tensor = require 'mascon.core.tensor'
 local call = require 'mascon.compile.call'
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local lib = require 'mascon.core.ffi'
 local log = require 'mascon.compile.log'
 local once = require 'mascon.graph.once'
@@ -53,7 +53,7 @@ local function with_native()
 end
 
 local function number(x)
-  return launch.weaken(mc.tensor(x))
+  return recording.weaken(mc.tensor(x))
 end
 
 --- What an argument looks like, field by field, for the line that says why a function is traced again.
@@ -75,11 +75,12 @@ local function describe(v, name, out, static, path)
   else out[#out + 1] = { name, check.show(v) } end
 end
 
-local function explain(self, args, n)
+local function explain(self, args, n, classes)
   local given = #self.given
   local fields = { { 'number of arguments', tostring(n - given) } }
   for _, v in ipairs(self.watched) do fields[#fields + 1] = { v.name, check.show(v.value) } end
   for i = 1, n do describe(args[i], i <= given and self.given[i].name or 'argument ' .. i - given, fields, self.fixed[i]) end
+  for i, c in ipairs(classes) do describe(c, 'class ' .. i, fields, true) end
   local old = self.fields
   self.fields = fields
   if not old then return 'first call' end
@@ -106,7 +107,7 @@ end
 --- computed of one does, else nil.
 local function numbers_of(tensors, record)
   local inputs, how = {}, nil
-  for _, t in ipairs(tensors) do if launch.weak(t) then inputs[launch.serial(t)] = true end end
+  for _, t in ipairs(tensors) do if recording.weak(t) then inputs[recording.serial(t)] = true end end
   if not next(inputs) then return nil end
   for _, e in ipairs(record) do
     local weak, meets = nil, false
@@ -135,7 +136,7 @@ local function planned(self, tensors, record, results, since, outputs)
   local options = pipeline.on_device(self.options, device_of(graph, tensors))
   local reports = pipeline.run(graph, options)
   local plan = plans.make(graph, options)
-  plan.source, plan.passes, plan.results = source, reports, results
+  plan.source, plan.passes, plan.results, plan.options = source, reports, results, options
   plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
   for _, e in ipairs(record) do
     for _, o in ipairs(e.outs) do self.writes = self.writes or o.serial <= since end
@@ -172,12 +173,12 @@ local function unaltered(given, shown, place, stands)
 end
 
 --- First call of a form: runs f, writes down what it did.
-local function build(self, args, n, tensors)
+local function build(self, args, n, tensors, classes)
   if not tuned then
     tuned = true
     require 'mascon.compile.tune'.apply()
   end
-  tensors = launch.aliases(tensors)
+  tensors = recording.aliases(tensors)
   local at = 0
   local shown, trees, given = {}, {}, #self.given
   for i = 1, n do
@@ -193,15 +194,21 @@ local function build(self, args, n, tensors)
       end, self.fixed[i])
     end
   end
+  for i, c in ipairs(classes) do
+    local own = {}
+    flatten(c, own, {}, true, { loops = true })
+    trees[#trees + 1] = { c, at, true, 'class ' .. i }
+    at = at + #own
+  end
   local function stand_in(place, leaf) return random.is_key(leaf) and random.of(tensors[place]) or tensors[place] end
-  local since = launch.serial(launch.own(mc.tensor(0)))
+  local since = recording.serial(recording.own(mc.tensor(0)))
   local held = variables.buffers(self)
   local changed
   local function keep(list, ...)
     changed = list
     return ...
   end
-  local record, results, writes = launch.record(tensors, { strict = true }, function()
+  local record, results, writes = recording.record(tensors, { strict = true }, function()
     return keep(outside.swapped(trees, stand_in, function() return unsteady.refused(self.unsteady, outside.with, self.given, shown, self.f, unpack(shown, given + 1, n)) end))
   end)
   local stands = {}
@@ -237,6 +244,7 @@ local function build(self, args, n, tensors)
   if shown_in then -- views of the arguments themselves, not of what stood for them
     local args_leaves = {}
     for i = 1, n do flatten(args[i], args_leaves, {}, self.fixed[i], i <= given and { loops = true } or nil) end
+    for _, c in ipairs(classes) do flatten(c, args_leaves, {}, true, { loops = true }) end
     local list, place = aliases.tensors(shown_in, outputs, args_leaves), 1
     for i = 1, results.n do results[i], place = aliases.shaped(outline[i], list, place) end
   end
@@ -248,9 +256,9 @@ local function build(self, args, n, tensors)
 end
 
 --- build; nil when f does not take a given number or tree for what it was (a size, the end of a loop, a table it writes to): it is watched from here on.
-local function attempt(self, args, n, tensors)
+local function attempt(self, args, n, tensors, classes)
   local trial = variables.on_trial(self)
-  if not trial then return build(self, args, n, tensors) end
+  if not trial then return build(self, args, n, tensors, classes) end
   local function finish(ok, ...)
     if ok then
       variables.proven(self)
@@ -260,7 +268,7 @@ local function attempt(self, args, n, tensors)
     if type(why) ~= 'string' or why:find 'interrupted' or why:find 'terminated' then error(why, 0) end
     variables.distrust(self, trial)
   end
-  return finish(pcall(build, self, args, n, tensors))
+  return finish(pcall(build, self, args, n, tensors, classes))
 end
 
 --- Forms that are not used go when there are many.
@@ -292,6 +300,7 @@ local function unfold(f, outs, ...)
   if f.places then
     local leaves = {}
     for i = 1, f.n do flatten((select(i, ...)), leaves, {}, f.static[i], { loops = true }) end
+    for _, c in ipairs(f.classes) do flatten(c, leaves, {}, true, { loops = true }) end
     outs = aliases.tensors(f.places, outs, leaves)
   end
   for i = 1, results.n do list[i], at = aliases.shaped(results[i], outs, at) end
@@ -318,6 +327,8 @@ function general(self, ...)
   local n, args = select('#', ...), { ... }
   local leaves, text = {}, {}
   for i = 1, n do flatten(args[i], leaves, text, self.fixed[i], i <= #self.given and { loops = true } or nil) end
+  local classes = outside.classes(args, n)
+  for _, c in ipairs(classes) do flatten(c, leaves, text, true, { loops = true }) end
   local tensors = {}
   for i, v in ipairs(leaves) do
     local t = type(v) == 'number' and number(v) or tensor.promote(v, 2)
@@ -326,7 +337,7 @@ function general(self, ...)
   end
   local rest = table.concat(text)
   local function key_of()
-    local more = { variables.key(self), rest, self.writes and launch.sharing(tensors) or '' }
+    local more = { variables.key(self), rest, self.writes and recording.sharing(tensors) or '' }
     for _, v in ipairs(self.numbers and leaves or {}) do
       if type(v) == 'number' then more[#more + 1] = self.numbers == 'exact' and ('%.17g,'):format(v) or v % 1 == 0 and 'w' or 'f' end
     end
@@ -343,13 +354,15 @@ function general(self, ...)
     end
     if outs == false then tensor.failed(rc, 3, true, tensors) end
   end
-  if variables.thaw(self, args) then return enter(self, general, unpack(args, given + 1, n)) end
+  if variables.meet(self, args, n, classes) or variables.thaw(self, args) then
+    return enter(self, general, unpack(args, given + 1, n))
+  end
   local start = lib.clock_seconds()
   local results
-  plan, results = attempt(self, args, n, tensors)
+  plan, results = attempt(self, args, n, tensors, classes)
   if plan == nil then return enter(self, general, unpack(args, given + 1, n)) end
   if not plan then return unpack(results, 1, results.n) end -- the next call is the first of another kind
-  local why = explain(self, args, n)
+  local why = explain(self, args, n, classes)
   plan.key = key_of()
   self.traces = self.traces + 1
   plan.why, plan.seconds = why, lib.clock_seconds() - start
@@ -358,7 +371,8 @@ function general(self, ...)
     forget(self)
     return unpack(results, 1, results.n)
   end
-  local f = call.form(plan, args, leaves, { n = n, static = self.fixed, results = plan.results, numbers = self.numbers })
+  local f = call.form(plan, args, leaves,
+    { n = n, static = self.fixed, results = plan.results, numbers = self.numbers, classes = classes })
   plan.form = f
   remember(self, f)
   forget(self)
@@ -407,7 +421,7 @@ local function replay(self, ...)
 end
 
 function Compiled.__call(self, ...)
-  if self.tier == 'eager' or launch.recording() then return self.f(...) end
+  if self.tier == 'eager' or recording.on() then return self.f(...) end
   return enter(self, replay, ...)
 end
 
@@ -435,7 +449,7 @@ end
 function methods:into(out, ...)
   local leaves, text = {}, {}
   flatten(out, leaves, text, true)
-  if self.tier ~= 'eager' and not launch.recording() then
+  if self.tier ~= 'eager' and not recording.on() then
     self.target = leaves
     local done = enter(self, replay_into, ...)
     self.target = nil
@@ -443,7 +457,7 @@ function methods:into(out, ...)
   end
   for i, t in ipairs(leaves) do
     for k = 1, i - 1 do
-      if launch.overlap(t, leaves[k]) then error(('compile: out %d and %d share memory; give each result its own tensor'):format(k, i), 2) end
+      if recording.overlap(t, leaves[k]) then error(('compile: out %d and %d share memory; give each result its own tensor'):format(k, i), 2) end
     end
   end
   local results, made = { self(...) }, {}
@@ -511,7 +525,8 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- in place; a number becomes one when it has changed, unless f needs it as a number (a size, a branch, the end of a loop); that and any other value
 --- (string, boolean, function) is part of the form. f may add to tables outside, which happens when it is traced only; it may not change what is there (an error
 --- names it). Arguments and variables that share memory, where f writes to one of them, are a form that runs f itself. Results share memory with
---- arguments, with variables and with one another as those of f do. Objects of classes are trees like tables. explain() lists what was found. At most 64 forms are kept. Random numbers drawn inside are fixed, unless they come
+--- arguments, with variables and with one another as those of f do. Objects of classes are trees like tables;
+--- what they inherit is read at each call too (a number in a class is part of the form). explain() lists what was found. At most 64 forms are kept. Random numbers drawn inside are fixed, unless they come
 --- from a key among the arguments or variables (mc.random.key): that is read at each call, and so are the keys that f derives from it.
 --- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler beside the program and put
 --- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops

@@ -19,7 +19,7 @@ local next = require('jit').next or next -- the builtin one: see runtime/host/ch
 local HERE = debug.getinfo(1, 'S').source -- what is made here is the library's
 local M = {}
 
-local MOST = 50 -- variables that one function reads: fewer than the upvalues it may have
+M.MOST = 50 -- variables that one function reads: fewer than the upvalues it may have
 local HOPS = 2 -- functions of the library between a user's function and the next: mc.grad(f) holds f
 local UPVALUES = 60 -- of a function at most
 
@@ -60,14 +60,24 @@ end
 
 local LEAVES = 10000 -- of a table outside: they are compared at each call
 
---- Whether a table holds values that a function may read: anything but functions and tables of functions.
-local function holds(name, v)
-  local seen, some, count = {}, false, 0
+--- Modules, whose functions are taken to stay: `modules` and what package.loaded holds.
+local function is_module(v, modules)
+  if modules[v] then return true end
+  for _, m in next, package.loaded do if rawequal(m, v) then return true end end
+  local mc = package.loaded.mascon
+  for _, m in next, type(mc) == 'table' and mc or {} do if rawequal(m, v) then return true end end
+  return false
+end
+
+--- Whether a table holds something that may be read and change: anything but the functions of a module.
+local function holds(name, v, modules)
+  local seen, some, count = {}, not is_module(v, modules), 0
   local function walk(t)
     seen[t] = true
     for _, x in next, t do
       count = count + 1
       if tree.is_branch(x) then
+        some = some or getmetatable(x) ~= nil
         if not seen[x] then walk(x) end
       elseif type(x) ~= 'function' then some = true end
     end
@@ -161,13 +171,67 @@ local function names_in(f, out)
   end
 end
 
---- The function that v[name] is, for a table or an object.
+local DEEPEST = 100 -- tables that one field is looked for in, as in Lua
+
+--- The function that v[name] is, for a table or an object, whose class may inherit from others.
 local function method(v, name)
-  local x = rawget(v, name)
-  local mt = getmetatable(v)
-  local class = type(mt) == 'table' and rawget(mt, '__index')
-  if x == nil and type(class) == 'table' then x = rawget(class, name) end
-  return type(x) == 'function' and x or nil
+  for _ = 1, DEEPEST do
+    local x = rawget(v, name)
+    if x ~= nil then return type(x) == 'function' and x or nil end
+    local mt = getmetatable(v)
+    v = type(mt) == 'table' and rawget(mt, '__index') or nil
+    if type(v) ~= 'table' then return nil end
+  end
+end
+
+--- The metatables behind the tables of a list (1..n) and behind these metatables, in the order in which they are met.
+--- What an object inherits is read from them.
+---@param list any[]
+---@param n integer
+---@return table[]
+function M.classes(list, n)
+  local out, seen, met = {}, nil, nil
+  local function walk(v)
+    if seen[v] or not tree.is_branch(v) then return end
+    seen[v] = true
+    local mt = getmetatable(v)
+    if mt ~= nil and not met[mt] then
+      met[mt] = true
+      if tree.is_branch(mt) then out[#out + 1] = mt end
+    end
+    for _, k in ipairs(tree.keys(v)) do
+      local x = rawget(v, k)
+      if type(x) == 'table' then walk(x) end
+    end
+  end
+  for i = 1, n do
+    if type(list[i]) == 'table' then
+      if not seen then seen, met = {}, {} end
+      walk(list[i])
+    end
+  end
+  local at = 1
+  while out[at] do -- grows meanwhile
+    walk(out[at])
+    at = at + 1
+  end
+  return out
+end
+
+--- What a function may call of its arguments: functions that stand among them, and the classes of their objects.
+function M.callables(args, from, to, classes)
+  local out, seen = { unpack(classes) }, {}
+  local function walk(v)
+    if type(v) == 'function' and written_in_lua(v) and not library(v) then out[#out + 1] = v
+    elseif tree.is_branch(v) and not seen[v] then
+      seen[v] = true
+      for _, x in next, v do
+        if type(x) == 'function' or type(x) == 'table' then walk(x) end
+      end
+    end
+  end
+  for i = from, to do walk(args[i]) end
+  return out
 end
 
 local STANDARD = { 'string', 'table', 'math', 'io', 'os', 'debug', 'coroutine', 'bit', 'jit', 'ffi', 'package', '_G' }
@@ -177,20 +241,22 @@ local ASKS = { [type] = true, [tonumber] = true }
 --- The variables of f and of the functions it holds, in the order in which they are met. `stays` marks the numbers and trees of a function that asks
 --- for types: a tensor in the place of a number would be told from it.
 ---@param f function
+---@param roots? table more of what f may call: functions, and objects whose methods it may
 ---@return mascon.Variable[]
 ---@return table unsteady upvalues that hold functions of unsteady.lua: { function, place, value }
-function M.find(f)
+function M.find(f, roots)
   local list, seen, shared, modules, asks = {}, {}, {}, {}, false
   for _, name in ipairs(STANDARD) do modules[package.loaded[name] or modules] = true end
   local objects, names, visited, unsteady = {}, {}, {}, {}
   local function add(v, id)
     if shared[id] or not watched(v.value, modules) then return end
-    if #list == MOST then
-      error(('compile: the function reads more than %d variables outside it (%s is one of them); put them into a table or pass them as arguments'):format(MOST, v.name), 2)
+    if #list == M.MOST then
+      error(('compile: the function reads more than %d variables outside it (%s is one of them); put them into ' ..
+        'a table or pass them as arguments'):format(M.MOST, v.name), 2)
     end
-    shared[id] = true
+    shared[id], v.id = true, id
     if type(v.value) == 'table' and tree.is_branch(v.value) then
-      v.frozen = holds(v.name, v.value)
+      v.frozen = holds(v.name, v.value, modules)
       objects[#objects + 1] = v.value
     end
     list[#list + 1] = v
@@ -225,17 +291,34 @@ function M.find(f)
     end
   end
   visit(f, HOPS)
+  for _, v in ipairs(roots or {}) do
+    if type(v) == 'table' then objects[#objects + 1] = v else follow(v, HOPS) end
+  end
+  local function events(mt) -- metamethods are called without their names
+    if type(mt) ~= 'table' then return end
+    for k, x in next, mt do
+      if type(k) == 'string' and k:sub(1, 2) == '__' and type(x) == 'function' then follow(x, HOPS) end
+    end
+  end
   local function methods(v)
     if visited[v] then return end
     visited[v] = true
     for name in pairs(names) do follow(method(v, name), HOPS) end
+    events(v)
+    events(getmetatable(v))
     for _, x in next, v do if tree.is_branch(x) and not modules[x] then methods(x) end end
   end
   local before
+  local function size()
+    local n = #list
+    for _ in next, seen do n = n + 1 end
+    for _ in next, names do n = n + 1 end
+    return n
+  end
   repeat -- a method that is found may call others
-    before, visited = #list, {}
+    before, visited = size(), {}
     for i = 1, #objects do methods(objects[i]) end
-  until #list == before
+  until size() == before
   for _, v in ipairs(list) do v.stays = asks and not tensor.is(v.value) end
   return list, unsteady
 end

@@ -11,6 +11,7 @@ local M = {}
 
 -- Module of each pass under mascon.compile.passes, in order. FUSION: those that `fuse = false` leaves out.
 local ORDER = { 'dce', 'fold', 'algebra', 'copies', 'cse', 'dce', 'fuse', 'split', 'epilogue', 'rows', 'prologue' }
+local FILE = { rows = 'tiles' } -- where a pass has another name than its option
 local FUSION = { fuse = true, split = true, epilogue = true, rows = true, prologue = true }
 -- Passes that are no step of this list but ask for their switch: `inplace` of the memory planner.
 local ELSEWHERE = { inplace = true }
@@ -85,7 +86,7 @@ function M.run(graph, options, watch)
   local reports = {}
   rewrite.epochs(graph)
   for _, name in ipairs(ORDER) do
-    local pass = require('mascon.compile.passes.' .. name)
+    local pass = require('mascon.compile.passes.' .. (FILE[name] or name))
     local report = { name = name, doc = pass.doc }
     reports[#reports + 1] = report
     if not options.on[name] then

@@ -4,7 +4,7 @@
 -- and results that take the place of an operand nobody needs any more. The result is a C plan and a description that
 -- explain() prints.
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local steps_of = require 'mascon.compile.steps'
 local tensor = require 'mascon.core.tensor'
 
 local M = {}
@@ -305,8 +305,8 @@ end
 ---@return table plan { run, outputs = { { dtype, shape } }, arena (bytes), steps, headers (counts), layout, plan }
 function M.make(graph, options)
   local l = M.lay(graph, options)
-  local c = launch.plan(l.headers, l.steps, l.arena, graph.effects, options.device)
-  return { run = launch.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps, headers = #l.headers, plan = c, program = l.steps, layout = l.headers, parts = l.parts,
+  local c = steps_of.make(l.headers, l.steps, l.arena, graph.effects, options.device)
+  return { run = steps_of.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps, headers = #l.headers, plan = c, program = l.steps, layout = l.headers, parts = l.parts,
     memory = { arena = l.arena, peak = l.peak, total = l.total, inplace = l.inplace } }
 end
 

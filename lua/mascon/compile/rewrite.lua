@@ -72,13 +72,13 @@ function M.operands(node, map)
   end
 end
 
---- Outputs and effects with substitutes in place. What an argument becomes in the end must not be read from an argument, since another one
---- may be written before it.
+--- Outputs and effects with substitutes in place. What an argument becomes in the end is a result of a node or a constant that cannot change: it
+--- must not be read from an argument, since another one may be written before it.
 function M.finish(graph, map)
   for i, u in ipairs(graph.outputs) do graph.outputs[i] = resolve(u, map) end
   for _, e in ipairs(graph.effects) do
     local r = resolve(graphs.use_of(e.value), map)
-    if r.value ~= e.value and r.value.node and graphs.whole(r) then e.value = r.value end
+    if r.value ~= e.value and (r.value.node or r.value.fixed) and graphs.whole(r) then e.value = r.value end
   end
 end
 

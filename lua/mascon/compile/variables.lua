@@ -4,7 +4,7 @@
 --- an argument in front of the caller's). Tensors are given from the start; numbers, keys and trees of tensors when
 --- they have changed, numbers and trees on trial. Holds these lists, which stand in the compiled function as watched,
 --- given, guard, give, values, fixed (static places behind the given ones), and who moves between them.
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local outside = require 'mascon.compile.outside'
 local tensor = require 'mascon.core.tensor'
 local tree = require 'mascon.graph.tree'
@@ -65,8 +65,8 @@ function M.buffers(self)
   local out = {}
   for _, v in ipairs(self.watched) do
     for _, t in ipairs(outside.kind(v.value) and tree.leaves(v.value, true) or {}) do
-      t = launch.own(t)
-      out[#out + 1] = { v, t, launch.version(t) }
+      t = recording.own(t)
+      out[#out + 1] = { v, t, recording.version(t) }
     end
   end
   return out
@@ -75,7 +75,7 @@ end
 --- f writes to tensors that these variables hold: they are given from here on, since a plan writes to its arguments only. Whether there was one.
 function M.give_written(self, before)
   local hit, watched, given = {}, {}, { unpack(self.given) }
-  for _, b in ipairs(before) do hit[b[1]] = hit[b[1]] or launch.version(b[2]) ~= b[3] end
+  for _, b in ipairs(before) do hit[b[1]] = hit[b[1]] or recording.version(b[2]) ~= b[3] end
   for _, v in ipairs(self.watched) do
     local list = hit[v] and given or watched
     list[#list + 1] = v
@@ -130,21 +130,57 @@ function M.settle(self, changed)
   if some then arrange(self, self.watched, self.given) end
 end
 
+--- Takes variables that were found beside those that are known. Whether there were new ones.
+local function add(self, found, unsteady)
+  local watched, given, some = { unpack(self.watched) }, { unpack(self.given) }, false
+  for _, v in ipairs(found) do
+    if not self.known[v.id] then
+      local list = (tensor.is(v.value) or v.frozen) and given or watched
+      list[#list + 1], self.known[v.id], some = v, true, true
+    end
+  end
+  for _, u in ipairs(unsteady) do
+    local id = ('%p/%d'):format(u[1], u[2])
+    if not self.known[id] then self.unsteady[#self.unsteady + 1], self.known[id] = u, true end
+  end
+  if some then arrange(self, watched, given) end
+  return some
+end
+
+local function start(self)
+  self.identity, self.identities = setmetatable({}, { __mode = 'k' }), 0
+  self.known, self.unsteady, self.met = {}, {}, setmetatable({}, { __mode = 'k' })
+  arrange(self, {}, {})
+  add(self, outside.find(self.f))
+end
+
 --- Compares the variables with what they were; finds them at the first call.
 function M.look(self)
-  if self.watched then
-    if self.guard and not self.guard(self.values) then notice(self) end
-    return
+  if not self.watched then start(self)
+  elseif self.guard and not self.guard(self.values) then notice(self) end
+end
+
+--- Functions and methods that come with the arguments read variables too: they belong to those of f from here on.
+--- Whether there were new ones.
+---@param args any[] what is given in front
+---@param classes table[] of outside.classes
+function M.meet(self, args, n, classes)
+  local new = {}
+  for _, v in ipairs(outside.callables(args, #self.given + 1, n, classes)) do
+    if not self.met[v] then new[#new + 1] = v end
   end
-  local watched, given = {}, {}
-  local found, unsteady = outside.find(self.f)
-  self.unsteady = unsteady
-  for _, v in ipairs(found) do
-    local list = (tensor.is(v.value) or v.frozen) and given or watched
-    list[#list + 1] = v
+  if not new[1] then return false end
+  for _, v in ipairs(new) do self.met[v] = true end
+  local found, unsteady = outside.find(self.f, new)
+  local count = #self.watched + #self.given
+  for _, v in ipairs(found) do if not self.known[v.id] then count = count + 1 end end
+  if count > outside.MOST then -- of functions that do not come any more
+    start(self)
+    for _, v in ipairs(new) do self.met[v] = true end
   end
-  self.identity, self.identities = setmetatable({}, { __mode = 'k' }), 0
-  arrange(self, watched, given)
+  if not add(self, found, unsteady) then return false end
+  self.plans, self.forms, self.recent = {}, {}, {}
+  return true
 end
 
 --- Whether numbers or trees are given that f may not take: 'new' ones, 'any' when all have served before, or nil.

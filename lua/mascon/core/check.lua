@@ -58,17 +58,19 @@ function M.site()
   end
 end
 
---- Edit distance (Levenshtein, 1966) of two short names.
+--- Edit distance (Levenshtein, 1966) of two short names; two letters that changed places count as one.
 local function distance(a, b)
-  local prev = {}
+  local prev, before = {}, nil
   for j = 0, #b do prev[j] = j end
   for i = 1, #a do
     local row = { [0] = i }
     for j = 1, #b do
       local cost = a:byte(i) == b:byte(j) and 0 or 1
       row[j] = math.min(prev[j] + 1, row[j - 1] + 1, prev[j - 1] + cost)
+      local turned = i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j)
+      if turned then row[j] = math.min(row[j], before[j - 2] + 1) end
     end
-    prev = row
+    before, prev = prev, row
   end
   return prev[#b]
 end

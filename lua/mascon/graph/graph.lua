@@ -3,7 +3,7 @@
 -- A value is a whole buffer at one moment. A use is a value seen through a layout (shape, strides, offset), so views
 -- need no node; a write into a part of a buffer makes a new value (`update`, `put`) and the buffer's name moves on to
 -- it, so aliases see what they should. Holds this form.
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 
 local M = {}
@@ -57,13 +57,13 @@ M.use_of = use_of
 
 --- What is left of a tensor when only its form is of interest.
 local function outline(t)
-  local l = launch.layout(t)
-  return { dtype = l.dtype, shape = l.shape, strides = l.strides, serial = launch.serial(t), offset = launch.offset(t), weak = launch.weak(t), tensor = t }
+  local l = recording.layout(t)
+  return { dtype = l.dtype, shape = l.shape, strides = l.strides, serial = recording.serial(t), offset = recording.offset(t), weak = recording.weak(t), tensor = t }
 end
 
 --- What a graph is built from, as often as wanted. It keeps no argument and no result alive once a graph was built from it.
 ---@param inputs any[] tensors
----@param log table[] of launch.record
+---@param log table[] of recording.record
 ---@param results any[] tensors that the function returned
 ---@param since? integer serial of a buffer made before the function ran: later ones are the function's own
 ---@return table source
@@ -99,7 +99,7 @@ end
 --- A new constant of a graph: a tensor that nobody changes. Dense, of its own buffer.
 function M.constant(graph, t, weak)
   t = tensor.promote(t, 2)
-  local l = launch.layout(t)
+  local l = recording.layout(t)
   local v = M.value(graph, l.dtype, l.shape, l.strides, { const = t, weak = weak, literal = true, fixed = true })
   graph.consts[#graph.consts + 1] = v
   return v
@@ -230,8 +230,16 @@ function M.from(source)
     end
   end
   for i, t in ipairs(source.inputs) do
-    local v = current[t.serial]
-    if v ~= graph.inputs[i] then graph.effects[#graph.effects + 1] = { input = i, value = v } end
+    local v, was = current[t.serial], graph.inputs[i]
+    if v ~= was then
+      if not same(v.shape, was.shape) then -- written as a whole through a view, x[{ mc.all, 1 }] of an axis of size 1
+        local shaped = value(v.dtype, was.shape)
+        local seen = { value = v, shape = was.shape, strides = dense(was.shape), offset = 0, dtype = v.dtype }
+        node { kind = 'copy', ins = { seen }, outs = { shaped } }
+        v = shaped
+      end
+      graph.effects[#graph.effects + 1] = { input = i, value = v }
+    end
   end
   -- the functions above may stay alive as constants of machine code, and must not hold the tensors of this graph then
   local out = graph

@@ -27,15 +27,19 @@ local function lines(source)
   return lines_of[path]
 end
 
---- The `---` comment that ends above line `at`, or nil.
+--- The comment that ends above line `at`, from its first line with three dashes on (those after it may have two), or
+--- nil.
 local function comment_above(list, at)
-  local out = {}
+  local out, begun = {}, nil
   for i = at - 1, 1, -1 do
-    local text = list[i] and list[i]:match '^%s*%-%-%-%s?(.*)$'
-    if not text then break end
+    local dashes, text = (list[i] or ''):match '^%s*(%-%-%-?)%s?(.*)$'
+    if not dashes then break end
     table.insert(out, 1, text)
+    if dashes == '---' then begun = #out end
   end
-  return out[1] and out or nil
+  if not begun then return nil end
+  for _ = begun + 1, #out do table.remove(out, 1) end
+  return out
 end
 
 --- Line that defines `name` in a file: function X.name, X.name = or a list of names on the left of =.
@@ -137,7 +141,21 @@ local function behind(f)
   return into.behind[g] or g
 end
 
-local function describe(f, name)
+--- A comment that ends its first sentence with "; see MODULE" is continued by that of the same name there.
+local function followed(text, name)
+  local module = text and text[1]:match '; see (%l[%w_]*%.[%w_.]*%w)'
+  local path = module and package.searchpath(module, package.path)
+  local list = path and lines('@' .. path)
+  local at = list and definition(list, name)
+  local more = at and comment_above(list, at)
+  if not more then return text end
+  for i = 2, #text do -- what stands here stays, but what that says too
+    if not text[i]:find '^@' then more[#more + 1] = text[i] end
+  end
+  return more
+end
+
+local function describe_own(f, name)
   local real = behind(f)
   if row_of[f] and real ~= f then return comment_of(real, row_of[f][1]) or of_row(row_of[f]), parameters(real) end
   f = real
@@ -147,10 +165,16 @@ local function describe(f, name)
   if row then return of_row(row) end
   local method = tensor.methods[name] -- mc.reshape(x, ...) is the method x:reshape(...)
   if method and method ~= f then
+    method = behind(method)
     local m = comment_of(method, name)
     if m then return m, parameters(method) end
   end
   return nil, parameters(f)
+end
+
+local function describe(f, name)
+  local text, args = describe_own(f, name)
+  return followed(text, name), args
 end
 
 --- Comment above the definition of a table of functions (a distribution), found in the file of the namespace that defines it, and its names.
@@ -194,6 +218,33 @@ end
 
 local function callable(v) return type(v) == 'function' or (type(v) == 'table' and (getmetatable(v) or {}).__call ~= nil) end
 
+--- The functions of a table of functions: mc.meeg.raw.open, mc.stats.norm.sf. Those of distributions have one text.
+local function add_parts(add, space, inner, t, whole)
+  for _, k in ipairs(sorted(t)) do
+    local f = t[k]
+    if type(f) == 'function' then
+      local text, args = describe(f, k)
+      if not text and whole then text = { ('One of the functions of mc.%s.%s.'):format(space, inner),
+        unpack(whole) } end
+      if text then
+        add { name = ('mc.%s.%s.%s'):format(space, inner, k), kind = 'part', value = f, text = text, args = args,
+          space = space }
+      end
+    end
+  end
+end
+
+local CONSTANTS = {
+  pi = 'The number 3.14159...: half the turn of a circle, in radians.',
+    e = 'The base of the natural logarithm, 2.71828...',
+  inf = 'Infinity.', nan = 'Not a number: the result of 0/0. It is not equal to itself; see mc.isnan.',
+  none = 'What stands for "absent" in nested tables and lists, where Lua has no nil.',
+  all = 'The whole of an axis in an index, x[{ mc.all, 1 }]; called, mc.all(x, axis): whether all elements are true.',
+  newaxis = 'A new axis of size 1 in an index: x[{ mc.newaxis, mc.ellipsis }].',
+  ellipsis = 'All axes that an index does not name: x[{ mc.ellipsis, 1 }].',
+    version = 'Version of the library, a text.',
+}
+
 local all, there -- the list, and the workflows it was made with
 --- Some value of a table is a function, in whatever order its keys come.
 local function holds_functions(t)
@@ -227,6 +278,9 @@ function M.entries()
       add { name = 'mc.' .. k, kind = 'function', value = v, text = text, args = args, space = 'mc' }
     end
   end
+  for _, k in ipairs(sorted(CONSTANTS)) do
+    add { name = 'mc.' .. k, kind = 'constant', value = mc[k], text = { CONSTANTS[k] }, space = 'mc' }
+  end
   for _, space in ipairs(sorted(lazy)) do
     local ok, module = pcall(function() return mc[space] end)
     local path = package.searchpath(lazy[space], package.path)
@@ -255,7 +309,9 @@ function M.entries()
           local text, args = describe(v, k)
           add { name = ('mc.%s.%s'):format(space, k), kind = 'function', value = v, text = text, args = args, space = space }
         elseif type(v) == 'table' and holds_functions(v) then
-          add { name = ('mc.%s.%s'):format(space, k), kind = 'table', value = v, text = of_table(lazy[space], k, v), space = space }
+          local whole = of_table(lazy[space], k, v)
+          add { name = ('mc.%s.%s'):format(space, k), kind = 'table', value = v, text = whole, space = space }
+          add_parts(add, space, k, v, whole)
         end
       end
     end
@@ -292,6 +348,12 @@ end
 ---@param entry table
 ---@return string
 function M.signature(entry)
+  local ok = type(entry.name) == 'string' and (entry.args == nil or type(entry.args) == 'table')
+  for _, name in ipairs(ok and entry.args or {}) do ok = ok and type(name) == 'string' end
+  if not ok then
+    error('help.signature: the entry has no name, or arguments that are no names; give ' ..
+      "{ name = 'f', args = { 'x' } }", 2)
+  end
   if not entry.args then return entry.name end
   return ('%s(%s)'):format(entry.name, table.concat(entry.args, ', '))
 end
@@ -311,17 +373,30 @@ function M.lines(entry)
   return out
 end
 
+--- Whether a function of a table is named by the text of that table, as those of distributions are.
+local function said_of(e, group)
+  return e.kind == 'part' and e.text and e.text[1] == ('One of the functions of %s.'):format(group)
+end
+
 local function page(entry)
   local out = { M.signature(entry) }
   if entry.failed then out[2] = '  cannot be loaded: ' .. entry.failed end
   for _, line in ipairs(M.lines(entry)) do out[#out + 1] = '  ' .. line end
   if not entry.text and not entry.failed then out[#out + 1] = '  no documentation is written for it' end
   if entry.kind == 'module' and entry.value then
-    local names = {}
+    local groups, order = {}, {}
     for _, e in ipairs(M.entries()) do
-      if e.space == entry.space and e.kind == 'function' then names[#names + 1] = e.name:match '[^.]*$' end
+      local group, name = e.name:match '^(.*)%.([^.]*)$'
+      if e.space == entry.space and (e.kind == 'function' or e.kind == 'part') and not said_of(e, group) then
+        if not groups[group] then groups[group], order[#order + 1] = {}, group end
+        table.insert(groups[group], name)
+      end
     end
-    if names[1] then out[#out + 1] = '  Functions: ' .. table.concat(names, ', ') end
+    table.sort(order)
+    for _, group in ipairs(order) do
+      out[#out + 1] = ('  Functions%s: %s'):format(group == entry.name and '' or ' of ' .. group,
+        table.concat(groups[group], ', '))
+    end
   end
   return table.concat(out, '\n') .. '\n'
 end
@@ -355,9 +430,16 @@ function M.show(what)
   if what:match '^%s*deviations%s*$' then return table.concat(require('mascon.help.deviations').lines(), '\n') .. '\n' end
   local entry, name = find(what)
   if entry then return page(entry) end
-  local names = {}
-  for _, e in ipairs(M.entries()) do names[e.name:match '[^.:]*$'] = true end
-  local near = check.nearest(name:match '[^.:]*$', names)
+  local names, near = {}, nil
+  if name:find '[.:]' then -- first among the whole names
+    for _, e in ipairs(M.entries()) do names[e.name] = true end
+    near = check.nearest(name:find '^mc%.' and name or 'mc.' .. name, names)
+  end
+  if not near then
+    names = {}
+    for _, e in ipairs(M.entries()) do names[e.name:match '[^.:]*$'] = true end
+    near = check.nearest(name:match '[^.:]*$', names)
+  end
   return ('help: nothing is called %s%s; ??%s searches the documentation\n'):format(name, near and ('; did you mean %s?'):format(near) or '', name)
 end
 

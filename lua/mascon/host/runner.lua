@@ -96,8 +96,7 @@ end
 
 ---A script finds modules that lie beside it.
 local function add_script_folder(path)
-  local folder = path:match('^(.*)/[^/]*$')
-  if not folder or folder == '.' then return end
+  local folder = path:match('^(.*)/[^/]*$') or '.'
   if folder == '' then folder = '/' end
   local own = host.luadir .. '/?/init.lua;'
   local at = select(2, package.path:find(own, 1, true))

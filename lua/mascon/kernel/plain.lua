@@ -5,7 +5,7 @@
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local handles = require 'mascon.compile.native.handles'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local native = require 'mascon.compile.native'
 local op = require 'mascon.core.op'
 local rules = require 'mascon.rules.batch'
@@ -46,17 +46,17 @@ local function stand_in(fname, points, shape, like, level)
   end
   local point = points[like._device]
   if not point then
-    point = launch.quietly(function() return launch.own(mc.zeros({}, { dtype = 'u8', device = like.device })) end)
+    point = recording.quietly(function() return recording.own(mc.zeros({}, { dtype = 'u8', device = like.device })) end)
     points[like._device] = point
   end
-  return launch.strided(point, shape, STILL, 0)
+  return recording.strided(point, shape, STILL, 0)
 end
 
 --- Leading axes are copies of one another: all operands have them.
 local function batch(n, x, batched, size)
   local y = {}
   for i, t in ipairs(x) do y[i] = rules.spread(t, batched[i], size) end
-  return launch.call(n.row, #n.outs, y, n.params)
+  return recording.call(n.row, #n.outs, y, n.params)
 end
 
 local C_TYPE = {

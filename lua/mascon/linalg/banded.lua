@@ -33,7 +33,7 @@ function M.solve_tridiagonal(lower, d, upper, b)
   local batch = F.add(F.add(F.sum(lower, { -1, keepdim = true }), F.sum(upper, { -1, keepdim = true })), F.sum(d, { -1, keepdim = true }))
   local shape = { unpack(batch.shape) }
   shape[#shape], shape[#shape + 1] = 3, n
-  local ab = tensor.empty(name, shape, batch.dtype, 3):fill_(0)
+  local ab = tensor.empty(name, shape, batch.dtype, 3, batch._device):fill_(0)
   if n > 0 then
     ab['..., 2, :'] = d
     if n > 1 then

@@ -44,11 +44,12 @@ end
 
 local function minimal_residuals(s)
   local m, target = math.max(1, math.min(s.restart, s.n)), krylov.target(s)
-  local numbers = s.dtype == 'f64' and not require('mascon.graph.launch').mode()
+  local numbers = s.dtype == 'f64' and not require('mascon.graph.recording').mode()
   local edge -- the row of Q that the next rotation turns, as numbers
-  local rows = create.arange(0, m, 1, { dtype = 'i64' })
+  local device = s.b.device
+  local rows = create.arange(0, m, 1, { dtype = 'i64', device = device })
   local column, places = rows:reshape(m + 1, 1), rows[{ { 1, m } }]
-  local eye, corner = stack.eye(m + 1, s.dtype), stack.eye(m, s.dtype)
+  local eye, corner = stack.eye(m + 1, s.dtype, s.b), stack.eye(m, s.dtype, s.b)
   --- Row j (from 0) of a matrix.
   local function row(t, j)
     if not tensor.is(j) then return t[j + 1] end
@@ -62,11 +63,11 @@ local function minimal_residuals(s)
   end
   --- A new basis, whose first vector is the residual's direction.
   local function begin(x, r, size)
-    local V = create.zeros({ m + 1, s.n }, { dtype = s.dtype })
+    local V = create.zeros({ m + 1, s.n }, { dtype = s.dtype, device = device })
     V[1] = r * ratio(1, size, F.gt(size, 0))
     edge = { 1 }
     for i = 2, m + 1 do edge[i] = 0 end
-    return x, V, numbers and eye:copy() or eye, create.zeros({ m, m }, { dtype = s.dtype }), size, 0
+    return x, V, numbers and eye:copy() or eye, create.zeros({ m, m }, { dtype = s.dtype, device = device }), size, 0
   end
   --- The combination of the basis that leaves the least residual, and the basis that starts from there.
   local function finish(x, V, Q, R, beta, j)
@@ -80,7 +81,9 @@ local function minimal_residuals(s)
     local left = F.subtract(s.b, s.apply(at))
     local now = norm(left)
     local singular = F.any(F.logical_and(used, F.eq(diagonal, 0)), 1)
-    local full = F.logical_and(F.logical_not(F.lt(now, beta)), F.eq(j, s.n - 1))
+    local last = F.eq(j, s.n - 1)
+    if not tensor.is(j) then last = tensor.moved(last, s.b._device, 2) end
+    local full = F.logical_and(F.logical_not(F.lt(now, beta)), last)
     local status = krylov.status(F.le(now, target), krylov.DONE, krylov.status(F.logical_or(singular, full), STUCK, krylov.RUNS))
     if not tensor.is(status) and status ~= krylov.RUNS then return at, V, Q, R, now, j, status end
     local new = { begin(at, left, now) }
@@ -102,7 +105,7 @@ local function minimal_residuals(s)
       pair[i], pair[m + 1 + i] = edge[i] * c + one * sine, one * c - edge[i] * sine
     end
     for i = 1, m + 1 do edge[i] = pair[m + 1 + i] end
-    Q[{ { j + 1, j + 2 } }] = op.from_table(pair):reshape(2, m + 1)
+    Q[{ { j + 1, j + 2 } }] = tensor.moved(op.from_table(pair), s.b._device, 2):reshape(2, m + 1)
     h[j + 1] = a * c + sine * below
     R[{ { 1, j + 1 }, j + 1 }] = h[{ { 1, j + 1 } }]
     local residual = math.abs(edge[1]) * beta:item()

@@ -38,7 +38,7 @@ local function kind()
   function K:body()
     if not self.graph then
       local examples = {}
-      for i, f in ipairs(self.forms) do examples[i] = create.zeros(f.shape, { dtype = f.dtype }) end
+      for i, f in ipairs(self.forms) do examples[i] = create.zeros(f.shape, { dtype = f.dtype, device = f.device }) end
       self.graph = region.trace(self.title, function(...) return self:run { ... } end, examples)
       region.close { self.graph }
     end
@@ -108,12 +108,12 @@ end
 local STEERING = { b = true, goal = true, x0 = true, callback = true, apply = true, precondition = true, adjoint = true }
 
 local function recorded(s, method, normal)
-  local launch, region = require 'mascon.graph.launch', require 'mascon.transform.region'
+  local recording, region = require 'mascon.graph.recording', require 'mascon.transform.region'
   System = System or kind()
   local graphs, list = {}, {}
   for _, name in ipairs(OPERATORS) do
     if s[name] then
-      local like = name == 'adjoint' and s.b or create.zeros({ s.n }, { dtype = s.dtype })
+      local like = name == 'adjoint' and s.b or create.zeros({ s.n }, { dtype = s.dtype, device = s.b.device })
       graphs[name] = region.trace(s.name, function(x) return { s[name](x) } end, { like }, true)
       list[#list + 1] = graphs[name]
     end
@@ -123,10 +123,10 @@ local function recorded(s, method, normal)
   if not region.is_traced(ins) then return method(s) end
   local settings, forms = {}, {}
   for k, v in pairs(s) do if not STEERING[k] then settings[k] = v end end
-  for i, t in ipairs(ins) do forms[i] = { shape = { unpack(t.shape) }, dtype = t.dtype } end
+  for i, t in ipairs(ins) do forms[i] = { shape = { unpack(t.shape) }, dtype = t.dtype, device = t.device } end
   local prim = setmetatable({ title = s.name, method = method, normal = normal, graphs = graphs, fixed = #captured, with_x0 = s.x0 ~= nil, settings = settings, forms = forms }, System)
   local since = region.now()
-  return prim:call(ins, launch.quietly(method, s), since)
+  return prim:call(ins, recording.quietly(method, s), since)
 end
 
 --- What a method makes of a square system { name, n, dtype, apply, precondition?, b, x0?, rtol, atol, maxiter, ... }.
@@ -134,14 +134,14 @@ end
 ---@param method fun(s: mascon.System): mc.tensor[]
 ---@return mc.tensor[] of the method; the first is x, and the only one with a derivative
 function M.solve(s, method)
-  if not require('mascon.graph.launch').recording() then return method(s) end
+  if not require('mascon.graph.recording').on() then return method(s) end
   return recorded(s, method)
 end
 
 --- The same for least squares { name, dtype, apply, adjoint, b, damp, ... }.
 ---@param normal fun(s: mascon.System): mc.tensor[] a method for positive definite systems
 function M.least(s, method, normal)
-  if not require('mascon.graph.launch').recording() then return method(s) end
+  if not require('mascon.graph.recording').on() then return method(s) end
   s.n = s.columns or s.x0 and s.x0.shape[1] or s.adjoint(s.b).shape[1]
   return recorded(s, method, normal)
 end

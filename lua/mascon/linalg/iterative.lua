@@ -67,7 +67,7 @@ local REASONS = {
 local function stabilised(s)
   local target = krylov.target(s)
   local x, shadow = krylov.start(s)
-  local zero, one = create.zeros_like(shadow), number(1, s.dtype)
+  local zero, one = create.zeros_like(shadow), number(1, s.dtype, shadow)
   local first = when(F.le(norm(shadow), target), krylov.DONE, krylov.RUNS)
   local own, status, k = krylov.turns(s, { x, shadow, zero, zero, one, one, one }, first, function(v, turn)
     local at, r, p, q, rho, alpha, omega = unpack(v)

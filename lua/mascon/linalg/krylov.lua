@@ -17,8 +17,8 @@ local M = {}
 local function complex(x) return tensor.kind[x.dtype] == 'c' end
 M.complex = complex
 
---- A number as a 0-d tensor.
-local function number(v, dtype) return create.full({}, v, { dtype = dtype }) end
+--- A number as a 0-d tensor, where `like` is.
+local function number(v, dtype, like) return create.full({}, v, { dtype = dtype, device = like and like.device }) end
 M.number = number
 
 --- Inner product, conjugate in the first factor.
@@ -45,7 +45,7 @@ end
 --- a / b where `good`, else 0.
 function M.ratio(a, b, good)
   local yes = says(good)
-  if yes ~= nil then return yes and a / b or number(0, (is(a) and a or b).dtype) end
+  if yes ~= nil then return yes and a / b or number(0, (is(a) and a or b).dtype, good) end
   return F.where(good, a / F.where(good, b, 1), 0)
 end
 
@@ -55,11 +55,13 @@ function M.add_scaled(y, a, x)
   return F.fma(x, a, y)
 end
 
---- A number of a loop as it travels in a graph.
-local function code(v) return is(v) and v or number(v, 'i64') end
+--- A number of a loop as it travels in a graph, where `like` is.
+local function code(v, like) return is(v) and v or number(v, 'i64', like) end
+--- The same of a list whose tensors are on one device.
 local function codes(...)
-  local out = { ... }
-  for i, v in ipairs(out) do out[i] = code(v) end
+  local out, like = { ... }, nil
+  for _, v in ipairs(out) do like = like or is(v) and v end
+  for i, v in ipairs(out) do out[i] = code(v, like) end
   return out
 end
 
@@ -189,7 +191,7 @@ M.RUNS, M.DONE, M.STOPPED, M.COUNTED = 0, 1, 2, 10
 function M.status(condition, k, other)
   local yes = says(condition)
   if yes ~= nil then return yes and k or not yes and other end
-  return F.where(condition, code(k), code(other))
+  return F.where(condition, code(k, condition), code(other, condition))
 end
 
 --- The residual at which a system is solved.
@@ -198,7 +200,7 @@ function M.target(s) return s.goal or F.maximum(M.norm(s.b) * s.rtol, s.atol) en
 --- The first x and its residual b - A x.
 function M.start(s)
   if s.x0 then return s.x0, F.subtract(s.b, s.apply(s.x0)) end
-  return tensor.empty(s.name, { s.n }, s.dtype, 4):fill_(0), s.b
+  return tensor.empty(s.name, { s.n }, s.dtype, 4, s.b._device):fill_(0), s.b
 end
 
 --- What the callback says after turn k, in which the status is a number.
@@ -214,7 +216,7 @@ end
 ---@return any status
 ---@return any k turns
 function M.turns(s, own, status, turn)
-  if not require('mascon.graph.launch').mode() then
+  if not require('mascon.graph.recording').mode() then
     local k = 0
     while status == M.RUNS and k < s.maxiter do
       own, status = turn(own, k + 1)
@@ -223,11 +225,11 @@ function M.turns(s, own, status, turn)
     return own, status, k
   end
   local n, state = #own, codes(unpack(own))
-  state[n + 1], state[n + 2] = code(status), code(0)
+  state[n + 1], state[n + 2] = code(status, state[1]), code(0, state[1])
   local out = require('mascon.transform.loop').loop(function(v) return F.logical_and(F.eq(v[n + 1], M.RUNS), F.lt(v[n + 2], s.maxiter)) end, function(v)
     local k = v[n + 2] + 1
     local new, now = turn({ unpack(v, 1, n) }, k)
-    new, now = codes(unpack(new)), code(now)
+    new, now = codes(unpack(new)), code(now, new[1])
     new[n + 1], new[n + 2] = now, F.where(F.logical_or(F.le(now, M.STOPPED), F.ge(now, M.COUNTED)), k, v[n + 2])
     return new
   end, state)
@@ -237,7 +239,7 @@ end
 -- ---------------------------------------------------------------- results
 
 --- x, status, turns, residual and further scalars, as methods return them.
-function M.outcome(x, status, k, ...) return { x, code(status), code(k), ... } end
+function M.outcome(x, status, k, ...) return { x, code(status, x), code(k, x), ... } end
 
 --- Those of a square system: the residual is computed anew, and decides.
 function M.solved(s, x, status, k)
@@ -245,7 +247,7 @@ function M.solved(s, x, status, k)
   -- the recurrence may run ahead of the true residual by rounding: a factor that both share the digits of
   local eps = stack.EPS[s.dtype]
   local fine = F.le(residual, M.target(s) * (1 + 64 * s.n ^ 0.5 * eps) + M.norm(s.b) * (64 * eps))
-  local other = is(status) and F.where(F.eq(status, M.DONE), code(M.RUNS), status) or status == M.DONE and M.RUNS or status
+  local other = is(status) and F.where(F.eq(status, M.DONE), code(M.RUNS, status), status) or status == M.DONE and M.RUNS or status
   return M.outcome(x, M.status(fine, M.DONE, other), k, residual)
 end
 

@@ -81,13 +81,15 @@ function M.eigsh(A, opts)
   local most, eps = math.min(n, o.ncv or math.max(2 * o.k + 1, 20)), stack.EPS[dtype]
   if most <= o.k then error(('eigsh: ncv is %d; it must exceed k = %d'):format(most, o.k), 2) end
   local draw = require 'mascon.random.distributions'.normal
+  local where = matrix or tensor.is(o.v0) and o.v0
+  local device = where and where._device or 0
   local fresh = 0
   local function random_vector()
     fresh = fresh + 1
     -- a recording follows what is drawn, but these numbers are constants of the method
-    return require('mascon.graph.launch').quietly(function() return draw({ n }, { key = 0, stream = fresh }):to(dtype) end)
+    return require('mascon.graph.recording').quietly(function() return tensor.moved(draw({ n }, { key = 0, stream = fresh }):to(dtype), device, 2) end)
   end
-  local V, H = tensor.empty('eigsh', { most + 1, n }, dtype, 3):fill_(0), {}
+  local V, H = tensor.empty('eigsh', { most + 1, n }, dtype, 3, device):fill_(0), {}
   for i = 1, most do H[i] = {} end
   local w = o.v0 ~= nil and krylov.vector('eigsh', 'v0', o.v0, n, dtype) or random_vector()
   V[1] = F.multiply(w, 1 / norm(w))
@@ -137,7 +139,7 @@ function M.eigsh(A, opts)
     local keep = wanted(theta, o.which, o.k + math.floor((most - o.k) / 2))
     table.sort(keep)
     local place = op.from_table(keep, 'i64')
-    local kept = F.matmul(F.take(S, place, { axis = 2 }):to(dtype).mT, V[{ { 1, most } }])
+    local kept = F.matmul(tensor.moved(F.take(S, place, { axis = 2 }):to(dtype), device, 3).mT, V[{ { 1, most } }])
     local direction = methods.copy(V[most + 1])
     V[{ { 1, #keep } }] = kept
     V[#keep + 1] = direction
@@ -149,13 +151,13 @@ function M.eigsh(A, opts)
   until false
   table.sort(list)
   local place = op.from_table(list, 'i64')
-  local vectors = F.matmul(F.take(S, place, { axis = 2 }):to(dtype).mT, V[{ { 1, most } }])
+  local vectors = F.matmul(tensor.moved(F.take(S, place, { axis = 2 }):to(dtype), device, 3).mT, V[{ { 1, most } }])
   local found, residual = tensor.empty('eigsh', { #list }, stack.REAL[dtype], 3), 0
   for i, at in ipairs(list) do
     found[i] = theta[at]
     residual = math.max(residual, norm(F.subtract(apply(methods.contiguous(vectors[i])), F.multiply(vectors[i], theta[at]))))
   end
-  return { values = found, vectors = o.vectors and methods.contiguous(vectors.mT) or nil, converged = converged, iterations = restarts, products = products, residual = residual }
+  return { values = tensor.moved(found, device, 3), vectors = o.vectors and methods.contiguous(vectors.mT) or nil, converged = converged, iterations = restarts, products = products, residual = residual }
 end
 
 return M

@@ -31,7 +31,7 @@ local function bidiagonal(s)
   local v, alpha = unit(s.adjoint(u))
   s.maxiter = s.maxiter or 2 * v.shape[1]
   local x = s.x0 or create.zeros_like(v)
-  local zero = number(0, stack.REAL[s.dtype])
+  local zero = number(0, stack.REAL[s.dtype], s.b)
   local own, status, k = krylov.turns(s, { x, u, v, v, alpha, beta, alpha, zero, zero, alpha * beta }, krylov.status(F.eq(alpha * beta, 0), krylov.DONE, krylov.RUNS), function(q, turn)
     local at, left, right, w, was, phibar, rhobar, squares, damped = unpack(q)
     -- the next columns of the bidiagonal matrix

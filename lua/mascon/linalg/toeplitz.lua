@@ -32,7 +32,7 @@ local function diagonals(fname, c, o)
 end
 
 --- Positions first .. first + n - 1 as a tensor.
-local function positions(n) return F.cumsum(tensor.empty('toeplitz', { n }, 'i64', 4):fill_(1)) end
+local function positions(n, device) return F.cumsum(tensor.empty('toeplitz', { n }, 'i64', 4, device):fill_(1)) end
 
 local function join(list, axis) return F.concat(list, { axis = axis or -1 }) end
 
@@ -55,7 +55,8 @@ function M.toeplitz(c, opts)
   if m == 0 or n == 0 then
     local shape = { unpack(F.add(F.sum(c, { -1, keepdim = true }), F.sum(r, { -1, keepdim = true })).shape) }
     shape[#shape], shape[#shape + 1] = m, n
-    return tensor.empty('toeplitz', shape, tensor.name[lib.C.mc_promote_types(c._dtype, r._dtype)], 3)
+    local dtype = tensor.name[lib.C.mc_promote_types(c._dtype, r._dtype)]
+    return tensor.empty('toeplitz', shape, dtype, 3, c._device)
   end
   -- one line of all diagonals, from the end of c to the end of r; row i is a stretch of n of it
   local lead = F.broadcast_shapes({ unpack(c.shape, 1, c.ndim - 1) }, { unpack(r.shape, 1, r.ndim - 1) })
@@ -83,7 +84,7 @@ function M.hankel(c, opts)
   if c.ndim ~= 1 or r.ndim ~= 1 then error(('hankel: c is %s, r is %s; give one axis each'):format(tensor.describe(c), tensor.describe(r)), 2) end
   local m, n = c.shape[1], r.shape[1]
   local line = n > 0 and join { c, r['2:'] } or c
-  if m == 0 or n == 0 then return tensor.empty('hankel', { m, n }, line.dtype, 3) end
+  if m == 0 or n == 0 then return tensor.empty('hankel', { m, n }, line.dtype, 3, line._device) end
   return methods.copy(methods.windows(line, n))
 end
 
@@ -99,8 +100,9 @@ function M.circulant(c)
   local n = c.shape[c.ndim]
   local shape = { unpack(c.shape) }
   shape[#shape + 1] = n
-  if n == 0 then return tensor.empty('circulant', shape, c.dtype, 3) end
-  local at = F.remainder(F.subtract(positions(n):reshape { n, 1 }, positions(n):reshape { 1, n }), n) + 1
+  if n == 0 then return tensor.empty('circulant', shape, c.dtype, 3, c._device) end
+  local k = positions(n, c._device)
+  local at = F.remainder(F.subtract(k:reshape { n, 1 }, k:reshape { 1, n }), n) + 1
   return F.take(c, at:reshape { n * n }, { axis = c.ndim }):reshape(shape)
 end
 
@@ -176,7 +178,7 @@ function M.matmul_toeplitz(c, x, opts)
   local length = quick_length(m + n - 1)
   -- the cyclic column: c, zeros, then r backwards without its first element
   local zero = F.add(F.multiply(c['..., :1'], 0), F.multiply(r['..., :1'], 0))
-  local gap = tensor.empty('matmul_toeplitz', { length - (m + n - 1) }, zero.dtype, 3):fill_(0)
+  local gap = tensor.empty('matmul_toeplitz', { length - (m + n - 1) }, zero.dtype, 3, zero._device):fill_(0)
   local column = join { F.add(c, zero), F.add(gap, zero), F.add(reversed(r['..., 2:']), zero) }
   local y = cyclic(column, x, length, vector, F.multiply)[{ index.ellipsis, { 1, m }, index.all }]
   return vector and y:squeeze(-1):contiguous() or y:contiguous()

@@ -26,7 +26,11 @@ local M = lazy.table('mc.nn', {
     'TransformerDecoder' },
   [layer 'unet'] = { 'ResidualBlock', 'UNet' },
   ['mascon.nn.train.step'] = { 'Step', 'Checkpoint' },
-}, { module = 'mascon.nn.module', step = 'mascon.nn.train.step', init = 'mascon.nn.initial' })
+  ['mascon.nn.train.trainer'] = { 'Trainer' },
+}, {
+  data = 'mascon.nn.data', module = 'mascon.nn.module', step = 'mascon.nn.train.step',
+  trainer = 'mascon.nn.train.trainer', checkpoint = 'mascon.nn.train.checkpoint', init = 'mascon.nn.initial',
+})
 
 for name, row in pairs(op.rows) do
   if row.namespace == 'nn' then

@@ -8,7 +8,7 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local keys = require 'mascon.random.key'
 local source = require 'mascon.random.source'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local initial = require 'mascon.nn.initial'
 local error = check.error
 local is, kind = tensor.is, tensor.kind
@@ -144,7 +144,7 @@ local now
 local path, depth, told = {}, 0, nil
 
 --- Whether a function is being recorded that runs once for many calls; on the tape (x:requires_grad()) every call runs.
-local function tracing() return launch.recording() and not launch.tape_alone() end
+local function tracing() return recording.on() and not recording.tape_alone() end
 
 --- Whether the module is in training: as the option train of apply says, else as train() and eval() set it.
 function methods:is_training()
@@ -177,7 +177,7 @@ function methods:update_buffer(name, value)
     error(('module: buffer %s changes in a traced call; use net:apply(params, x, { train = true }), which returns '
       .. 'the new buffers'):format(name), 2)
   else
-    slot.value = launch.recording() and launch.quietly(tensor.methods.copy, value) or value
+    slot.value = recording.on() and recording.quietly(tensor.methods.copy, value) or value
   end
 end
 

@@ -2,7 +2,8 @@
 --
 -- Every function is called f(sizes, opts), or with both in one table, f{ 2, 3, name = value }. Parameters are numbers,
 -- tensors or nested tables; tensors broadcast to the sizes, and give them where none are named. All take the options of
--- the source (key, seed, generator, stream: see mascon.random.source), dtype (f64, f32 unless said otherwise) and out.
+-- the source (key, seed, generator, stream: see mascon.random.source), dtype (f64, f32 unless said otherwise), device
+-- (cpu; the same numbers are copied to another one) and out.
 -- Element i depends on its source and i alone. Holds the docstrings; what is drawn stands in the op table (rows
 -- random_*).
 local op = require 'mascon.core.op'

@@ -64,7 +64,7 @@ function M.dirichlet(sizes, opts)
     local at = wrong[1]:item()
     error(('random.dirichlet: alpha is %.17g at position %d (from 1); concentrations are > 0'):format(alpha:reshape { -1 }[at]:item(), at), 2)
   end
-  local out = given.out
+  local out, device = given.out, draw.device_of('random.dirichlet', given, 3)
   given.alpha, given.out, given.a = nil, nil, alpha
   if #list > 0 then list[#list + 1] = alpha.shape[alpha.ndim] end
   local x = draw.draw(ROWS.random_loggamma, 'random.dirichlet', list, given, nil, 3)
@@ -73,7 +73,7 @@ function M.dirichlet(sizes, opts)
     F.exp(x, { out = x })
     F.divide(x, F.sum(x, -1, { keepdim = true }), { out = x })
   end
-  return out and out:copy_(x) or x
+  return draw.placed('random.dirichlet', out and out:copy_(x) or x, device, out, 2)
 end
 
 --- A lower triangular factor L with cov = L L^T: given, or made of a covariance.
@@ -111,7 +111,7 @@ function M.multivariate_normal(sizes, opts)
   if mean and mean.shape[mean.ndim] ~= d then
     error(('random.multivariate_normal: mean is %s, the covariance %s; their last sizes must agree'):format(tensor.describe(mean), tensor.describe(L)), 2)
   end
-  local out = given.out
+  local out, device = given.out, draw.device_of('random.multivariate_normal', given, 3)
   given.out, given.mean = nil, nil
   if #list == 0 then -- sizes of the parameters
     local like = F.multiply(mean or tensor.empty('random.multivariate_normal', { d }, 'f64', 3), L['..., 1'])
@@ -127,7 +127,7 @@ function M.multivariate_normal(sizes, opts)
     x = F.matmul(L, z:expand_dims(-1)):squeeze(-1)
   end
   if mean then F.add(x, mean:to(z.dtype), { out = x }) end
-  return out and out:copy_(x) or x
+  return draw.placed('random.multivariate_normal', out and out:copy_(x) or x, device, out, 2)
 end
 
 --- Wishart matrices: the sum of df outer products of normal vectors with covariance `scale`.
@@ -152,7 +152,7 @@ function M.wishart(sizes, opts)
   if L.ndim ~= 2 then error(('random.wishart: scale is %s; give one matrix'):format(tensor.describe(L)), 2) end
   local df = check.arg('random.wishart', 'df', given.df, 'number', 3)
   if not (df > d - 1 and df < math.huge) then error(('random.wishart: df is %.17g; it must exceed d - 1 = %d'):format(df, d - 1), 2) end
-  local out = given.out
+  local out, device = given.out, draw.device_of('random.wishart', given, 3)
   given.out, given.df = nil, nil
   local spec = draw.spec()
   local o = check.opts('random.wishart', given, spec, 3)
@@ -171,7 +171,7 @@ function M.wishart(sizes, opts)
   A = F.add(F.multiply(A, F.gt(i, j):to(A.dtype)), F.multiply(chi:expand_dims(-1), F.eq(i, j):to(A.dtype)))
   local B = F.matmul(L:to(A.dtype), A)
   local x = F.matmul(B, B.mT)
-  return out and out:copy_(x) or x
+  return draw.placed('random.wishart', out and out:copy_(x) or x, device, out, 2)
 end
 
 return M

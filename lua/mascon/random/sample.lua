@@ -19,14 +19,25 @@ local function words(fname, sizes, o)
   return draw.draw(ROWS.random_integers, fname, sizes, source_of(o), { named = { low = -0x7fffffffffffffffLL - 1, high = 0x7fffffffffffffffLL } }, 4)
 end
 
+--- Positions where x is.
+local function there(at, x) return tensor.moved(at, x._device, 4) end
+
+--- What comes of a tensor stays where it is.
+local function beside(fname, x, o)
+  if o.device and tensor.device_number(fname, o.device, 4) ~= x._device then
+    error(('%s: x is on %s and device is %s; move x with :to first, and leave device out'):format(fname, x.device, o.device), 4)
+  end
+end
+
 local ORDER = draw.spec { axis = { 1, 'integer' }, independent = { false, 'bool' } }
-ORDER.dtype, ORDER.device = nil, nil
+ORDER.dtype, ORDER.device = nil, { nil, 'string' }
 
 --- A random order of 1..n, or of the slices of a tensor along one axis.
 ---
 ---   x (integer|tensor): n >= 0 gives i64 [n]; a tensor comes back in a new order, same shape and dtype
 ---   axis (integer): the axis whose slices move, default 1
 ---   independent (bool): every line along the axis gets an order of its own, default false
+---   device (string): of the result when x is a number, default cpu
 ---
 --- Errors: x that is neither; an axis that x does not have.
 --- Source: an order is the sorting permutation of random 64-bit words: Non-uniform random variate generation, 1986, XII.2.
@@ -39,13 +50,17 @@ function M.permutation(x, opts)
   local o = check.opts('random.permutation', opts, ORDER, 3)
   if not is(x) then
     check.arg('random.permutation', 'x', x, 'integer >= 0', 3)
-    return F.argsort(words('random.permutation', { x }, o), { out = o.out })
+    local order = F.argsort(words('random.permutation', { x }, o), { out = o.out })
+    return draw.placed('random.permutation', order, o.device, o.out, 2)
   end
+  beside('random.permutation', x, o)
   local axis = tensor.axis('random.permutation', x, o.axis, 3) + 1
   if not o.independent then
-    return F.take(x, F.argsort(words('random.permutation', { x.shape[axis] }, o)), { axis = axis, out = o.out })
+    local order = F.argsort(words('random.permutation', { x.shape[axis] }, o))
+    return F.take(x, there(order, x), { axis = axis, out = o.out })
   end
-  return F.take_along_axis(x, F.argsort(words('random.permutation', { unpack(x.shape) }, o), { axis = axis }), { axis = axis, out = o.out })
+  local order = F.argsort(words('random.permutation', { unpack(x.shape) }, o), { axis = axis })
+  return F.take_along_axis(x, there(order, x), { axis = axis, out = o.out })
 end
 
 --- Puts the slices of x along one axis into a random order, in place.
@@ -66,7 +81,7 @@ function M.shuffle(x, opts)
 end
 
 local CHOICE = draw.spec { replace = { true, 'bool' }, p = { nil, 'any' }, axis = { 1, 'integer' } }
-CHOICE.dtype, CHOICE.device = nil, nil
+CHOICE.dtype, CHOICE.device = nil, { nil, 'string' }
 
 --- Weights as f64 [n], checked.
 local function weights_of(p, n)
@@ -108,6 +123,7 @@ end
 ---   replace (bool): a thing may come up again, default true
 ---   p (tensor|table): weights, >= 0, of any positive sum; default all equal
 ---   axis (integer): default 1
+---   device (string): of the result when x is a number, default cpu
 ---   result: i64 [sizes...], or x with its axis replaced by sizes
 ---
 --- Errors: more draws without replacement than things (of positive weight); weights that are negative or do not fit.
@@ -123,7 +139,7 @@ end
 function M.choice(x, sizes, opts)
   local list, given = draw.arguments('random.choice', sizes, opts, 3)
   local o = check.opts('random.choice', given, CHOICE, 3)
-  if not is(x) then check.arg('random.choice', 'x', x, 'integer >= 0', 3) end
+  if not is(x) then check.arg('random.choice', 'x', x, 'integer >= 0', 3) else beside('random.choice', x, o) end
   local axis = is(x) and tensor.axis('random.choice', x, o.axis, 3) + 1
   local n, count = is(x) and x.shape[axis] or x, 1
   local rank, dims = tensor.dims('random.choice', list, 3)
@@ -146,11 +162,10 @@ function M.choice(x, sizes, opts)
     for i = 1, x.ndim do
       if i ~= axis then shape[#shape + 1] = x.shape[i] else for _, s in ipairs(list) do shape[#shape + 1] = s end end
     end
-    at = F.take(x, at, { axis = axis })
+    at = F.take(x, there(at, x), { axis = axis })
   end
   at = at:reshape(shape)
-  if o.out then return o.out:copy_(at) end
-  return at
+  return draw.placed('random.choice', o.out and o.out:copy_(at) or at, o.device, o.out, 2)
 end
 
 return M

@@ -11,7 +11,6 @@ local draw = require 'mascon.random.draw'
 local keys = require 'mascon.random.key'
 local source = require 'mascon.random.source'
 local error = check.error
-local P = lib.params
 local F, ROWS = op.functions, op.rows
 local M = {}
 
@@ -33,10 +32,11 @@ local function points(fname, row, n, d, o, numbers)
   local key, stream = keys.key(0), 0
   if o.scramble then key, stream = source.resolve(fname, o) end
   if n + o.skip > 2 ^ 53 then error(('%s: skip and n lead past point 2^53; use another key instead'):format(fname), 3) end
-  op.fresh()
-  local words = source.pack(key, stream)
+  local P = lib.params()
+  local words = source.pack(P, key, stream)
   P.i[4], P.i[5], P.i[6] = o.skip, o.scramble and 1 or 0, n
-  return op.run(fname, 3, o, n * d * 8, function(out) return op.call_list(row.id, out, { numbers, words }) end)
+  local x = op.run(fname, 3, o, n * d * 8, function(out) return lib.op_list(row.id, out, { numbers, words }, P) end)
+  return draw.placed(fname, x, o.device, o.out, 3)
 end
 
 -- ---------------------------------------------------------------- Sobol'
@@ -157,8 +157,7 @@ function M.latin_hypercube(n, d, opts)
   local place = F.subtract(F.argsort(words, { axis = 2 }), 1):to('f64'):permute_dims { 2, 1 }
   local x = F.divide(F.add(place, within), math.max(n, 1))
   x = F.minimum(x, 1 - 2 ^ -53) -- the sum may round to n
-  if o.out then return o.out:copy_(x) end
-  return x:contiguous()
+  return draw.placed('random.latin_hypercube', o.out and o.out:copy_(x) or x:contiguous(), o.device, o.out, 2)
 end
 
 return M

@@ -306,7 +306,8 @@ end
 function M.files_apart(record, dir)
   local list = {}
   for _, o in ipairs(record.outputs) do
-    local hash = not o.name:find '/' and lib.sha256_file(dir .. '/' .. o.name)
+    local inside = not ('/' .. o.name .. '/'):find '/%.*/' -- no way out of the folder
+    local hash = inside and lib.sha256_file(dir .. '/' .. o.name)
     if hash ~= o.sha256 then list[#list + 1] = { o.name, hash and 'has changed' or 'is missing' } end
   end
   return list, #record.outputs

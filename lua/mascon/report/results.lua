@@ -17,16 +17,30 @@ Set.__index = Set
 
 local FILE = { compare = { true, 'bool' } }
 
+--- Whether a name can be one of a set: parts between slashes, none empty or hidden.
+function M.plain(name)
+  local depth = select(2, name:gsub('/', ''))
+  return name ~= '' and not ('/' .. name .. '/'):find '/[/.]' and not name:find '[\n%z]' and depth < 8
+end
+
 --- The path under which a file of the set is to be written.
----@param name string without a slash
+---@param name string a plain name, or one inside folders of the set: "fit/values.npz"
 ---@param opts? table compare true (false: the file differs from run to run by design)
 ---@return string
 function Set:path(name, opts)
   check.arg('results', 'name', name, 'string', 3)
   local o = check.opts('results', opts, FILE, 3)
-  if name == '' or name:find '[/\n]' or name:sub(1, 1) == '.' then error(('results: %q is no name of a result; give a plain file name'):format(name), 2) end
+  if not M.plain(name) then
+    error(('results: %q is no name of a result; give a plain file name, or one in folders such as "fit/a.json"')
+      :format(name), 2)
+  end
   for _, n in ipairs(self.names) do
     if n == name then error(('results: %s is in the set already; give each file its own name'):format(name), 2) end
+  end
+  local folder = name:match '^(.*)/'
+  if folder then
+    local ok, why = file.make_folder(self.folder .. '/' .. folder)
+    if not ok then error('results: ' .. why, 2) end
   end
   self.names[#self.names + 1], self.compare[name] = name, o.compare
   return self.folder .. '/' .. name
@@ -73,8 +87,8 @@ local function stale(dir, names)
   local mine, out = {}, {}
   for _, n in ipairs(names) do mine[n] = true end
   for _, o in ipairs(record and record.outputs or {}) do
-    local plain = not o.name:find '[/\n]' and o.name:sub(1, 1) ~= '.'
-    if plain and not mine[o.name] and lib.sha256_file(dir .. '/' .. o.name) == o.sha256 then out[#out + 1] = o.name .. '\n' end
+    local old = M.plain(o.name) and not mine[o.name]
+    if old and lib.sha256_file(dir .. '/' .. o.name) == o.sha256 then out[#out + 1] = o.name .. '\n' end
   end
   return table.concat(out)
 end
@@ -97,7 +111,9 @@ function M.write(dir, record, body)
   local done, trouble = pcall(function()
     body(set)
     if record then
-      for _, name in ipairs(set.names) do record:output(set.folder .. '/' .. name, { compare = set.compare[name] }) end
+      for _, name in ipairs(set.names) do
+        record:output(set.folder .. '/' .. name, { compare = set.compare[name], name = name })
+      end
       record:write(set.folder)
       set.names[#set.names + 1] = manifest.NAME
     end

@@ -4,7 +4,7 @@
 -- node; x: its operands, with batched[i] those that have `size` copies along a new first axis. By family of the op
 -- table.
 local mc = require 'mascon.array'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local random = require 'mascon.random.key'
 local convolution = require 'mascon.array.convolution'
@@ -33,7 +33,7 @@ R.spread = spread
 
 --- Parameters with all axes moved by one; `default` (counted from 0, negative from the end) stands in when none was given.
 local function moved(n, default)
-  local p = launch.params(n.params)
+  local p = recording.params(n.params)
   if p.naxes >= 1 then
     for i = 0, p.naxes - 1 do p.axes[i] = p.axes[i] + (p.axes[i] >= 0 and 1 or 0) end
   elseif default then
@@ -42,7 +42,7 @@ local function moved(n, default)
   return p
 end
 
-local function call(n, x, p) return launch.call(n.row, #n.outs, x, p or n.params) end
+local function call(n, x, p) return recording.call(n.row, #n.outs, x, p or n.params) end
 
 --- Ops that take leading axes as copies of one another (rows of workflows that say batch = 'leading').
 function R.leading(n, x, batched, size)
@@ -71,7 +71,7 @@ R.unary, R.binary, R.ternary, R.where = elementwise, elementwise, elementwise, e
 -- ---------------------------------------------------------------- ops along axes
 
 function R.reduce(n, x)
-  local p = launch.params(n.params)
+  local p = recording.params(n.params)
   local t = x[1]
   local rank = t.ndim - 1
   if p.naxes >= 0 then return call(n, x, moved(n)) end
@@ -106,7 +106,7 @@ end
 function R.layout(n, x, batched, size)
   if n.row.variant == 'roll' then
     if n.params.naxes < 1 then
-      local p = launch.params(n.params)
+      local p = recording.params(n.params)
       p.naxes, p.axes[0] = 1, 1
       return { call(n, { x[1]:reshape(size, -1) }, p)[1]:reshape(x[1].shape) }
     end
@@ -126,7 +126,7 @@ end
 
 function R.dot(n, x, batched)
   local rank = math.max(x[1].ndim - (batched[1] and 1 or 0), x[2].ndim - (batched[2] and 1 or 0))
-  local p = launch.params(n.params)
+  local p = recording.params(n.params)
   local axis = p.naxes < 1 and -1 or tonumber(p.axes[0])
   p.naxes, p.axes[0] = 1, axis < 0 and axis or axis - rank -- counted from the end it is the same for both
   return call(n, { lift(x[1], batched[1] and rank + 1 or rank, batched[1]), lift(x[2], batched[2] and rank + 1 or rank, batched[2]) }, p)
@@ -134,7 +134,7 @@ end
 
 --- Quantiles: those of several probabilities come as a first axis.
 function R.select(n, x)
-  local p = launch.params(n.params)
+  local p = recording.params(n.params)
   local t = x[1]
   if t.ndim == 1 then t = t:reshape(t.shape[1], 1) end
   if p.naxes >= 0 then
@@ -204,7 +204,7 @@ end
 
 --- A first axis of convolutions of their own; an operand they share has size 1 there.
 function R.conv(n, x, batched, size)
-  local p = launch.params(n.params)
+  local p = recording.params(n.params)
   local y = { x[1], x[2] }
   if p.i[convolution.BATCHED] == 0 then
     p.i[convolution.BATCHED] = 1
@@ -233,7 +233,7 @@ end
 
 --- Each element draws as if alone: from its key where keys are batched, else all from the same one.
 function R.random(n, x, batched, size)
-  local p = launch.params(n.params)
+  local p = recording.params(n.params)
   if p.naxes == 8 then return nil end
   for i = p.naxes, 1, -1 do p.axes[i] = p.axes[i - 1] end
   p.axes[0], p.naxes = size, math.max(p.naxes, 0) + 1

@@ -4,7 +4,7 @@
 -- Form of a rule: see init.lua.
 local op = require 'mascon.core.op'
 local mc = require 'mascon.array'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local convolution = require 'mascon.array.convolution'
 
 local R, forward = {}, {}
@@ -12,10 +12,10 @@ local R, forward = {}, {}
 --- One of the forms with the geometry of another; of: a tensor whose last axes are the sizes that this form has to be
 --- told.
 local function form(name, a, b, p, of)
-  local q = launch.params(p.raw)
+  local q = recording.params(p.raw)
   local nd = tonumber(q.i[0])
   for k = 1, nd do q.i[convolution.SIZES + k - 1] = of.shape[of.ndim - nd + k] end
-  local y = launch.call(op.rows[name], 1, { a, b }, q)[1]
+  local y = recording.call(op.rows[name], 1, { a, b }, q)[1]
   -- what all convolutions shared gets the sum of their shares
   if q.i[convolution.BATCHED] ~= 0 and of.shape[1] == 1
     and y.shape[1] ~= 1 then y = mc.sum(y, { 1, keepdim = true }) end

@@ -4,7 +4,7 @@
 -- cut is a fill with zeros and the other way round (`fitted`). The adjoint of a scaled transform carries the same
 -- scale, which for the transform the other way is the other norm. Form of a rule: see init.lua.
 local mc = require 'mascon.array'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 
 local R, T = {}, {}
 
@@ -30,7 +30,7 @@ end
 local function axis_of(p, x) return p.axes and p.axes[1] or x.ndim end
 
 --- A linear op forwards: itself on the tangent.
-local function itself(t, _, y, p) return launch.call(p.row, #y, { t[1] }, p.raw) end
+local function itself(t, _, y, p) return recording.call(p.row, #y, { t[1] }, p.raw) end
 
 -- ---------------------------------------------------------------- Fourier transforms
 

@@ -4,7 +4,7 @@
 -- positions are constants. Equal elements keep their order. A quantile is a weighted mean of two neighbours in the
 -- sorted row: which two and with what weights, the op itself says of the row 1, 2, ..., n.
 local mc = require 'mascon.array'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local axes = require 'mascon.rules.axes'
 
 local R, forward = {}, {}
@@ -72,9 +72,9 @@ local function neighbours(rows, p)
   local order = mc.argsort(rows, { axis = 2, stable = true })
   local ramp = mc.broadcast_to(mc.arange(1, n, 1, { device = rows.device }):reshape { 1, n }, { skips and m or 1, n })
   if skips then ramp = mc.where(mc.isnan(mc.take_along_axis(rows, order, { axis = 2 })), 0 / 0, ramp) end
-  local q = launch.params(p.raw)
+  local q = recording.params(p.raw)
   q.naxes, q.axes[0], q.keepdim = 1, 1, 0
-  local place = launch.call(p.row, 1, { ramp:copy() }, q)[1] -- [rows] or [q, rows]
+  local place = recording.call(p.row, 1, { ramp:copy() }, q)[1] -- [rows] or [q, rows]
   place = place:reshape { math.max(many, 1), ramp.shape[1] }.T
   local none = mc.isnan(place) -- a row of NaN alone
   place = mc.broadcast_to(mc.where(none, 1, place), { m, math.max(many, 1) })

@@ -3,6 +3,7 @@
 -- The public table; every function is defined and documented in the file of its concept. Axes are 1-based.
 local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'
+local lazy = require 'mascon.core.lazy'
 local M = {}
 
 for name, row in pairs(op.rows) do
@@ -22,7 +23,10 @@ local PARTS = {
 }
 for part, names in pairs(PARTS) do
   local from = require('mascon.stats.' .. part)
-  for _, name in ipairs(names) do M[name] = from[name] end
+  for _, name in ipairs(names) do
+    local v = from[name]
+    M[name] = type(v) == 'table' and lazy.strict(v, 'mc.stats.' .. name) or v
+  end
 end
 
 return into.all('stats.', M, op.functions)

@@ -4,7 +4,7 @@
 -- element. Ops become batched ops by rules; what has no rule runs element by element. Holds the walk.
 local mc = require 'mascon.array'
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local evaluate = require 'mascon.transform.evaluate'
 local rules = require 'mascon.rules.batch'
@@ -27,7 +27,7 @@ local function see(t, u)
   elseif evaluate.whole(u) then
     return t
   end
-  return launch.strided(t, with(t.shape[1], u.shape), with(far, u.strides), u.offset or 0)
+  return recording.strided(t, with(t.shape[1], u.shape), with(far, u.strides), u.offset or 0)
 end
 M.see = see
 
@@ -39,7 +39,7 @@ local function one_by_one(n, x, batched, size)
     local ins = {}
     for i, t in ipairs(x) do
       ins[i] = batched[i] and t[b] or t
-      if batched[i] and n.ins[i].weak then launch.weaken(ins[i]) end
+      if batched[i] and n.ins[i].weak then recording.weaken(ins[i]) end
     end
     for i, t in ipairs(evaluate.node(n, ins)) do outs[i][b] = t end
   end
@@ -72,7 +72,7 @@ local function target(n, x, batched, size)
     base = new:view_real()
     far = far * 2
   end
-  return new, launch.strided(base, with(size, at.shape), with(far, at.strides), at.offset or 0)
+  return new, recording.strided(base, with(size, at.shape), with(far, at.strides), at.offset or 0)
 end
 
 function KINDS.update(n, x, batched, size)
@@ -84,7 +84,7 @@ end
 function KINDS.put(n, x, batched, size)
   if batched[2] then return nil end
   local new, part = target(n, x, batched, size)
-  if part ~= nil then launch.put(part, n.axis + 1, x[2], batched[3] and rules.lift(x[3], #n.at.shape + 1, true) or x[3], n.accumulate) end
+  if part ~= nil then recording.put(part, n.axis + 1, x[2], batched[3] and rules.lift(x[3], #n.at.shape + 1, true) or x[3], n.accumulate) end
   return { new }
 end
 

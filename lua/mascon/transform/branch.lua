@@ -4,7 +4,7 @@
 --- (nothing is being recorded, or the recording is for these values alone) the function is simply called.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local decide = require 'mascon.transform.decide'
 local forms = require 'mascon.transform.forms'
@@ -20,7 +20,7 @@ local Choice = region.kind 'choice'
 local function held(k, n) return k < 1 and 1 or k > n and n or k end
 
 --- Whether the value of a tensor may be asked for.
-local function known(t) return not (launch.mode() and launch.traced(t)) end
+local function known(t) return not (recording.mode() and recording.traced(t)) end
 
 --- fs[index](ins), index a 0-d i64 tensor counted from 0 and held to the range; branches are functions of a list of tensors that return lists of
 --- tensors of the same shapes and dtypes. agree(list of outs) refuses branches that differ.

@@ -3,7 +3,7 @@
 --- Holds mc.checkpoint. The function stands in the graph as one call, of which nothing but operands and results is
 --- kept; going back runs its body again.
 local forms = require 'mascon.transform.forms'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local region = require 'mascon.transform.region'
 
 local M = {}
@@ -21,7 +21,7 @@ local Checkpoint = region.kind 'checkpoint'
 function M.checkpoint(f)
   forms.callable('checkpoint', 'the argument', f)
   return function(...)
-    if not launch.recording() then return f(...) end
+    if not recording.on() then return f(...) end
     local count = select('#', ...)
     local leaves, form = forms.apart({ ... }, true)
     local result

@@ -5,7 +5,7 @@
 -- Holds these runs.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local error = check.error
 
@@ -19,7 +19,7 @@ local MOST = 64 -- runs of a condition
 ---@param truth fun(value: any): any
 ---@return any tensor
 function M.run(name, f, truth)
-  if not launch.mode() then return truth(f()) end
+  if not recording.mode() then return truth(f()) end
   local runs = 0
   local function explore(answers)
     runs = runs + 1

@@ -4,7 +4,7 @@
 -- themselves, an enclosing recording sees it, and transforms compose. Decides how a use becomes a view and how a node
 -- becomes a call.
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 
 local M = {}
@@ -19,15 +19,15 @@ end
 --- those of `like`).
 function M.view(t, layout)
   if tensor.name[layout.dtype] ~= t.dtype then t = t:view_real() end -- counts in real elements
-  return launch.strided(t, layout.shape, layout.strides, layout.offset or 0)
+  return recording.strided(t, layout.shape, layout.strides, layout.offset or 0)
 end
 
 --- The tensor that a use shows, given the tensor of its value.
 function M.see(t, u)
   local out = M.whole(u) and t or M.view(t, u)
   if u.weak then
-    if out == t then out = launch.strided(t, u.shape, u.strides, 0) end
-    launch.weaken(out)
+    if out == t then out = recording.strided(t, u.shape, u.strides, 0) end
+    recording.weaken(out)
   end
   return out
 end
@@ -35,7 +35,7 @@ end
 --- Runs a node. ins: tensors as its uses show them.
 ---@return table outs tensors, one for each result
 function M.node(n, ins)
-  if n.kind == 'op' then return launch.call(n.row, #n.outs, ins, n.params) end
+  if n.kind == 'op' then return recording.call(n.row, #n.outs, ins, n.params) end
   if n.kind == 'call' then return n.prim:call(ins) end
   local v = n.outs[1]
   if n.kind == 'copy' then
@@ -46,7 +46,7 @@ function M.node(n, ins)
   if graphs.numel(n.at.shape) == 0 then return { new } end
   local part = M.view(new, n.at)
   if n.kind == 'update' then part:copy_(ins[2])
-  else launch.put(part, n.axis, ins[2], ins[3], n.accumulate) end
+  else recording.put(part, n.axis, ins[2], ins[3], n.accumulate) end
   return { new }
 end
 

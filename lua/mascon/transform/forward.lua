@@ -3,7 +3,7 @@
 -- Holds the walk and the three general forms of a forward rule: linear, multilinear and elementwise ops; what has none
 -- of them is the transposed of its reverse rule.
 local mc = require 'mascon.array'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local evaluate = require 'mascon.transform.evaluate'
 local params = require 'mascon.transform.params'
 local reverse = require 'mascon.transform.reverse'
@@ -27,7 +27,7 @@ local function multilinear(n, t, x)
     if t[i] then
       local with = {}
       for k = 1, #x do with[k] = k == i and t[k] or x[k] end
-      for k, d in ipairs(launch.call(n.row, #n.outs, with, n.params)) do out[k] = plus(out[k], d) end
+      for k, d in ipairs(recording.call(n.row, #n.outs, with, n.params)) do out[k] = plus(out[k], d) end
     end
   end
   return out

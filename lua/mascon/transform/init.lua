@@ -6,7 +6,7 @@ local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local tree = require 'mascon.graph.tree'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local random = require 'mascon.random.key'
 local batch = require 'mascon.transform.batch'
 local evaluate = require 'mascon.transform.evaluate'
@@ -39,7 +39,7 @@ end
 
 --- Runs f and what is needed to go on: the traced function and the tensors of its values. back: it is to be gone through in reverse.
 local function linearise(name, f, args, numbers, back)
-  local nested = launch.recording()
+  local nested = recording.on()
   local t = trace.run(f, args, { keep = not nested, numbers = numbers, restore = nested, name = name })
   -- within another recording what f writes to its arguments is done again, so that the other one sees it
   local effects = nested and t.graph.effects or {}
@@ -280,7 +280,7 @@ end
 local function write_back(leaves, effects, size)
   for i, v in pairs(effects) do
     for k, l in ipairs(leaves) do
-      if k ~= i and launch.overlap(l[4] or l[1], leaves[i][4]) then
+      if k ~= i and recording.overlap(l[4] or l[1], leaves[i][4]) then
         error(('vmap: the function writes to argument %s, which shares memory with argument %s; pass a copy, x:copy()'):format(leaves[i][3], l[3]), 3)
       end
     end

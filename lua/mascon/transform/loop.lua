@@ -4,7 +4,7 @@
 --- values are known the loop is a plain loop in Lua.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local branch = require 'mascon.transform.branch'
 local decide = require 'mascon.transform.decide'
@@ -41,7 +41,7 @@ jit.off(plain) -- as machine code it would keep the functions of a call, and the
 
 --- holds(state) -> 0-d bool tensor, body(state) -> state; states are lists of tensors that keep their shapes and dtypes.
 local function loop(holds, body, state, most)
-  if not launch.mode() then return plain(holds, body, state, most) end
+  if not recording.mode() then return plain(holds, body, state, most) end
   local condition = region.trace('while_loop', function(...) return { holds { ... } } end, state)
   local turn = region.trace('while_loop', function(...) return body { ... } end, state)
   local list = { condition, turn }
@@ -140,7 +140,7 @@ function M.while_loop(cond, body, state, opts)
     return outs
   end
   local out
-  if o.max_steps and launch.mode() then
+  if o.max_steps and recording.mode() then
     -- a scan of fixed length whose turns do nothing once the condition fails
     out = scan.scan_leaves('while_loop', function(s)
       local n = #s - 1

@@ -8,11 +8,11 @@
 --   back(g, x, y, residual, wanted)   cotangents of the operands; g: of the results, nil where nothing came back
 --   forward(t, x, y)                  tangents of the results; t: of the operands, nil for zero
 --   batch(x, flags, size)             results with a batch in front, where the operands flagged have one
---   lower(make)                       { kind, parts = { make(graph) ... }, ... } as launch.plan takes it
+--   lower(make)                       { kind, parts = { make(graph) ... }, ... } as steps.make takes it
 -- All take and give lists of tensors and are written with ops, so that an enclosing recording sees what they do.
 local mc = require 'mascon.array'
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local batch = require 'mascon.transform.batch'
 local evaluate = require 'mascon.transform.evaluate'
@@ -28,10 +28,10 @@ local function dense(t)
 end
 
 --- A buffer number: greater than those of all buffers there are, smaller than those to come.
-function M.now() return launch.serial(tensor.promote(tensor.empty('region', {}, 'bool', 2), 2)) end
+function M.now() return recording.serial(tensor.promote(tensor.empty('region', {}, 'bool', 2), 2)) end
 
 local function is_traced(list)
-  for _, t in ipairs(list) do if launch.traced(t) then return true end end
+  for _, t in ipairs(list) do if recording.traced(t) then return true end end
   return false
 end
 M.is_traced = is_traced
@@ -48,8 +48,8 @@ M.is_traced = is_traced
 function M.trace(name, f, ins, once)
   local list = {}
   for i, t in ipairs(ins) do list[i] = dense(t) end
-  local aliases, since = launch.aliases(list), M.now()
-  local log, results = launch.record(aliases, { capture = true, strict = not once or launch.mode(), fixed = not once, restore = true, name = name }, function() return f(unpack(aliases)) end)
+  local aliases, since = recording.aliases(list), M.now()
+  local log, results = recording.record(aliases, { capture = true, strict = not once or recording.mode(), fixed = not once, restore = true, name = name }, function() return f(unpack(aliases)) end)
   local outs = results[1]
   local graph = graphs.build(aliases, log, outs)
   if #graph.effects > 0 then
@@ -57,7 +57,7 @@ function M.trace(name, f, ins, once)
   end
   local consts, captured, moved = {}, {}, {}
   for _, v in ipairs(graph.consts) do
-    if launch.traced(v.const) then
+    if recording.traced(v.const) then
       captured[#captured + 1] = { value = v, tensor = dense(v.const) }
       moved[v] = graphs.dense(v.shape)
       v.strides, v.const, v.literal = moved[v], nil, nil
@@ -83,7 +83,7 @@ function M.close(list)
     local own = {}
     for _, c in ipairs(g.captured) do
       local t = c.tensor
-      local key = ('%d/%d/%d/%s/%s'):format(launch.serial(t), launch.offset(t), t._dtype, tostring(t.shape), tostring(launch.weak(t)))
+      local key = ('%d/%d/%d/%s/%s'):format(recording.serial(t), recording.offset(t), t._dtype, tostring(t.shape), tostring(recording.weak(t)))
       local at = 1
       while at <= #tensors and (keys[at] ~= key or own[at]) do at = at + 1 end
       tensors[at], keys[at], own[at] = t, key, c.value
@@ -93,7 +93,7 @@ function M.close(list)
   for _, g in ipairs(list) do
     local inputs = {}
     for i, t in ipairs(tensors) do
-      inputs[i] = g.own[i] or { id = 0, dtype = t._dtype, shape = { unpack(t.shape) }, strides = graphs.dense(t.shape), weak = launch.weak(t) }
+      inputs[i] = g.own[i] or { id = 0, dtype = t._dtype, shape = { unpack(t.shape) }, strides = graphs.dense(t.shape), weak = recording.weak(t) }
     end
     for _, v in ipairs(g.inputs) do inputs[#inputs + 1] = v end
     for i, v in ipairs(inputs) do v.input = i end
@@ -165,9 +165,9 @@ function M.own(outs, since)
   local seen, list = {}, {}
   for i, t in ipairs(outs) do
     tensor.promote(t, 2)
-    local s = launch.serial(t)
-    if s <= since or seen[s] or not launch.whole(t) then t = tensor.promote(t:copy(), 2) end
-    seen[launch.serial(t)] = true
+    local s = recording.serial(t)
+    if s <= since or seen[s] or not recording.whole(t) then t = tensor.promote(t:copy(), 2) end
+    seen[recording.serial(t)] = true
     list[i] = t
   end
   return list
@@ -194,16 +194,16 @@ function Primitive:call(ins, known, since)
   if not is_traced(ins) then return known or self:run(ins) end
   local list = {}
   for i, t in ipairs(ins) do list[i] = dense(t) end
-  local _, keep = launch.mode()
-  local outs, saved = launch.quietly(function()
-    local aliases = launch.aliases(list)
+  local _, keep = recording.mode()
+  local outs, saved = recording.quietly(function()
+    local aliases = recording.aliases(list)
     local outs, saved
     since = known and since or M.now()
     if keep and self.linearise ~= Primitive.linearise then outs, saved = self:linearise(aliases)
     else outs = known or self:run(aliases) end
     return M.own(outs, since), saved
   end)
-  launch.call_entry({ prim = self, saved = saved }, list, outs)
+  recording.call_entry({ prim = self, saved = saved }, list, outs)
   list, known = nil, nil -- machine code may keep the function above
   return outs
 end

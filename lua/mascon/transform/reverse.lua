@@ -4,7 +4,7 @@
 -- linear: what comes back through it is added where it looked).
 local mc = require 'mascon.array'
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local evaluate = require 'mascon.transform.evaluate'
 local params = require 'mascon.transform.params'
@@ -148,7 +148,7 @@ function Sums:push(u, c)
   -- windows that overlap: every element goes home by its position
   local n = graphs.numel(v.shape)
   local places = mc.arange(1, n, 1, { dtype = 'i64', device = c.device })
-  local home = launch.strided(places, layout.shape, layout.strides, layout.offset or 0)
+  local home = recording.strided(places, layout.shape, layout.strides, layout.offset or 0)
   local flat = mc.zeros({ n }, { dtype = c.dtype, device = c.device })
   self:add(v, mc.scatter_add(flat, home:copy():reshape(-1), c:reshape(-1)):reshape(v.shape))
 end
@@ -220,7 +220,7 @@ local function back_put(n, env, yes, sum)
       local k = positions:numel()
       local order = mc.arange(1, k, 1, { dtype = 'i64', device = c.device })
       local owner = mc.zeros({ n.at.shape[n.axis + 1] }, { dtype = 'i64', device = c.device })
-      launch.put(owner, 0, positions, order, false)
+      recording.put(owner, 0, positions, order, false)
       local shape = {}
       for i = 1, #n.at.shape do shape[i] = i == n.axis + 1 and k or 1 end
       back = mc.where(mc.eq(mc.take(owner, positions:reshape(-1)), order):reshape(shape), back, 0)
@@ -233,7 +233,7 @@ local function back_put(n, env, yes, sum)
     else
       local rest = c:copy()
       local none = mc.zeros({}, { dtype = c.dtype, device = c.device })
-      launch.put(evaluate.view(rest, n.at), n.axis, positions, none, false)
+      recording.put(evaluate.view(rest, n.at), n.axis, positions, none, false)
       sum:push(old, rest)
     end
   end

@@ -4,7 +4,7 @@
 --- turn is kept and the inside of a turn is computed again; with `checkpoint` only some carries are kept.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local forms = require 'mascon.transform.forms'
 local region = require 'mascon.transform.region'
@@ -60,7 +60,7 @@ end
 ---@return any[] made rows
 function M.scan_leaves(name, turn, carry, rows, how)
   local ns, nx = #carry, #rows
-  if not launch.recording() and how.length > 0 then return plain(turn, carry, rows, how) end
+  if not recording.on() and how.length > 0 then return plain(turn, carry, rows, how) end
   local first = {}
   for i, t in ipairs(rows) do first[i] = example(t) end
   local graph = region.trace(name, function(...)
@@ -268,7 +268,7 @@ function M.scan(f, carry, xs, opts)
   end
   local how = { length = n, reverse = o.reverse }
   local last, made
-  if o.checkpoint and n > 3 and launch.recording() then last, made = M.in_parts(turn, c, x, how)
+  if o.checkpoint and n > 3 and recording.on() then last, made = M.in_parts(turn, c, x, how)
   else last, made = M.scan_leaves('scan', turn, c, x, how) end
   return forms.together(carry_form, last), forms.together(y_form, made)
 end

@@ -7,7 +7,7 @@ local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local evaluate = require 'mascon.transform.evaluate'
 local op = require 'mascon.core.op'
 local region = require 'mascon.transform.region'
@@ -29,10 +29,10 @@ local busy, watching = false, false -- a leaf is being made; a watch is set
 
 --- Drops what nobody can ask for; the tape ends with its last leaf and entry. True while there is a tape.
 local function idle()
-  local left = launch.tape_tidy()
+  local left = recording.tape_tidy()
   if left == 0 then hooks = {} end
   if left > 0 or busy or next(leaves) ~= nil then return true end
-  if launch.tape_alone() then launch.tape_end() end
+  if recording.tape_alone() then recording.tape_end() end
   return false
 end
 
@@ -54,13 +54,13 @@ function M.requires_grad(x, yes)
   if yes == nil then yes = true end
   if leaves[x] then
     if not yes then
-      launch.tape_leaf(x, false)
+      recording.tape_leaf(x, false)
       by_serial[leaves[x].serial], leaves[x] = nil, nil
       idle()
     end
     return x
   end
-  if launch.tape_alone() and launch.traced(x) then
+  if recording.tape_alone() and recording.traced(x) then
     if yes then return x end
     error(('requires_grad: %s is computed from a tensor that requires a gradient; x:detach() gives it without'):format(tensor.describe(x)), 2)
   end
@@ -69,9 +69,9 @@ function M.requires_grad(x, yes)
   if not x:is_contiguous() then error(('requires_grad: operand is a view of another layout, %s; take a copy first'):format(tensor.describe(x)), 2) end
   busy = true
   local ok, text = pcall(function()
-    launch.tape_begin()
-    launch.tape_leaf(x, true)
-    local leaf = { serial = launch.serial(x) }
+    recording.tape_begin()
+    recording.tape_leaf(x, true)
+    local leaf = { serial = recording.serial(x) }
     leaves[x], by_serial[leaf.serial] = leaf, leaf
   end)
   busy = false
@@ -105,15 +105,15 @@ function M.zero_grad(x)
 end
 
 --- Whether something can go back to x or through it: it is a leaf or computed from one.
-function M.needs_grad(x) return leaves[x] ~= nil or (launch.recording() and launch.traced(x)) end
+function M.needs_grad(x) return leaves[x] ~= nil or (recording.on() and recording.traced(x)) end
 
 --- Whether backward() leaves a gradient in x.
 function M.is_leaf(x) return leaves[x] ~= nil end
 
 -- x:detach, see leaf.lua
 function M.detach(x)
-  if launch.recording() and not launch.tape_alone() and launch.traced(x) then return op.functions.cut(x) end
-  return launch.tape_detach(x)
+  if recording.on() and not recording.tape_alone() and recording.traced(x) then return op.functions.cut(x) end
+  return recording.tape_detach(x)
 end
 
 --- Runs f(...) without recording: what it computes has no gradient, and leaves may be written in place.
@@ -125,8 +125,8 @@ end
 ---@return any ... what f returned
 function M.no_grad(f, ...)
   if type(f) ~= 'function' then error(('no_grad: the argument is %s; give a function'):format(check.show(f)), 2) end
-  if launch.recording() and not launch.tape_alone() then return f(...) end
-  return launch.quietly(f, ...)
+  if recording.on() and not recording.tape_alone() then return f(...) end
+  return recording.quietly(f, ...)
 end
 
 --- The list of the hooks of a tensor.
@@ -136,7 +136,7 @@ local function hooks_of(name, x)
     leaves[x].hooks = leaves[x].hooks or {}
     return leaves[x].hooks
   end
-  local s = launch.serial(x)
+  local s = recording.serial(x)
   hooks[s] = hooks[s] or {}
   return hooks[s]
 end
@@ -221,8 +221,8 @@ local OPTS = { retain_graph = { false, 'bool' }, create_graph = { false, 'bool' 
 function M.backward(y, g, opts)
   if type(g) == 'table' then g, opts = nil, g end
   local o = check.opts('backward', opts, OPTS, 3)
-  if launch.recording() and not launch.tape_alone() then error('backward: a function is being recorded (mc.grad, mc.compile, mc.vmap); gradients are functions there, use mc.grad', 2) end
-  if not launch.recording() or not launch.traced(y) then
+  if recording.on() and not recording.tape_alone() then error('backward: a function is being recorded (mc.grad, mc.compile, mc.vmap); gradients are functions there, use mc.grad', 2) end
+  if not recording.on() or not recording.traced(y) then
     error(('backward: %s does not depend on a tensor that requires a gradient; call x:requires_grad() on one, outside mc.no_grad'):format(tensor.describe(y)), 2)
   end
   if g == nil then
@@ -233,19 +233,19 @@ function M.backward(y, g, opts)
   end
   local since = region.now()
   local function run(entries)
-    if #entries == 0 and not leaves[y] and not by_serial[launch.serial(y)] then freed() end
+    if #entries == 0 and not leaves[y] and not by_serial[recording.serial(y)] then freed() end
     local list = inputs_of(entries)
     local inputs, outputs, hooked = {}, { y }, {}
-    for i, l in ipairs(list) do inputs[i] = launch.buffer(l.operand) end
+    for i, l in ipairs(list) do inputs[i] = recording.buffer(l.operand) end
     if #entries == 0 then
-      list[1] = { leaf = leaves[y] or by_serial[launch.serial(y)] }
+      list[1] = { leaf = leaves[y] or by_serial[recording.serial(y)] }
       inputs[1] = y
     end
     for _, e in ipairs(entries) do
       for _, out in ipairs(e.outs) do
         if hooks[out.serial] and not hooked[out.serial] then
           hooked[out.serial] = true
-          outputs[#outputs + 1] = launch.buffer(out)
+          outputs[#outputs + 1] = recording.buffer(out)
         end
       end
     end
@@ -253,7 +253,7 @@ function M.backward(y, g, opts)
     for k = #entries, 1, -1 do entries[k] = nil end -- machine code may keep the list
     local of_value = {}
     for i = 2, #outputs do
-      local funcs = hooks[launch.serial(outputs[i])]
+      local funcs = hooks[recording.serial(outputs[i])]
       of_value[graph.outputs[i].value] = function(c) return call_hooks(funcs, c) end
     end
     graph.outputs = { graph.outputs[1] }
@@ -273,9 +273,9 @@ function M.backward(y, g, opts)
     end
     for s in pairs(hooked) do if not (o.retain_graph or o.create_graph) then hooks[s] = nil end end
   end
-  launch.tape_read({ y }, o.retain_graph or o.create_graph, function(entries)
+  recording.tape_read({ y }, o.retain_graph or o.create_graph, function(entries)
     if o.create_graph then return run(entries) end
-    return launch.quietly(run, entries)
+    return recording.quietly(run, entries)
   end)
   idle()
 end

@@ -2,7 +2,7 @@
 --
 -- Decides which leaves of the arguments are traced and how results find their places again.
 local graphs = require 'mascon.graph.graph'
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local tree = require 'mascon.graph.tree'
@@ -35,7 +35,7 @@ end
 --- Runs f on its arguments and writes down what it did.
 ---@param f function
 ---@param args table { n =, ... } trees
----@param how table keep, strict, fixed, restore, name: as in launch.record; numbers: places of arguments whose numbers are traced too (nil: all), the others stay numbers
+---@param how table keep, strict, fixed, restore, name: as in recording.record; numbers: places of arguments whose numbers are traced too (nil: all), the others stay numbers
 ---@return table traced { graph, inputs (dense tensors, one per leaf; what was written as it was before), given (the leaves), first (of each argument: its first leaf; first[n + 1]: one past the last), args,
 ---  results = { n =, ... }, leaves (of the results: tensors; numbers as they are), outputs (places of the tensors among the leaves) }
 function M.run(f, args, how)
@@ -47,10 +47,10 @@ function M.run(f, args, how)
     end
   end
   t.first[args.n + 1] = #t.inputs + 1
-  local aliases = launch.aliases(t.inputs)
+  local aliases = recording.aliases(t.inputs)
   local shown = M.with(args, aliases, how.numbers)
   local log, writes
-  log, t.results, writes = launch.record(aliases, how, function() return f(unpack(shown, 1, args.n)) end)
+  log, t.results, writes = recording.record(aliases, how, function() return f(unpack(shown, 1, args.n)) end)
   shown = nil -- machine code may keep the function above
   t.leaves, t.outputs = {}, {}
   local tensors = {}

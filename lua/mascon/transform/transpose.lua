@@ -2,7 +2,7 @@
 --
 -- Holds the one step that both directions of differentiation share: what a linear function of tensors does is written
 -- down and gone through in reverse.
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local evaluate = require 'mascon.transform.evaluate'
 local reverse = require 'mascon.transform.reverse'
 local trace = require 'mascon.transform.trace'
@@ -15,7 +15,7 @@ local M = {}
 ---@param cotangent fun(k: integer): any cotangent of result k of f, or nil
 ---@return table list for each operand a tensor, or nil where nothing depends on it
 function M.run(f, seeds, cotangent)
-  local nested = launch.recording()
+  local nested = recording.on()
   local count
   local traced = trace.run(function(...)
     local out = f(...)

@@ -13,6 +13,7 @@ local bands = require 'workflows.pac.bands'
 local engine = require 'workflows.pac.engine'
 local normalize = require 'workflows.pac.normalize'
 local options = require 'workflows.pac.options'
+local silent = require 'workflows.pac.silent'
 local in_segments = require 'workflows.pac.segments'
 local trials = require 'workflows.pac.trials'
 local error = check.error
@@ -470,6 +471,13 @@ function Plan:finish(r, n, axes)
     if o.return_surrogates then out.surrogates = shaped(mc.moveaxis(r.all, 2, -1):to(o.dtype):contiguous(), P, A, K) end
   end
   out.status = shaped(status, P, A)
+  out.silent = silent.rows(out.status)
+  local total = out.status:numel() / (P * A)
+  local said = silent.sentence(out.silent, total, 'row', function(i) return ('row %d'):format(i) end)
+  if said then
+    out.warnings = { unpack(out.warnings) } -- those of the plan stay what they are
+    out.warnings[#out.warnings + 1] = said
+  end
   return out
 end
 
@@ -499,7 +507,8 @@ end
 ---  glm with drawn surrogates; default: whole rows up to 2^20 samples, 60 s and 64 cycles of the slowest band beyond;
 ---  0: whole rows)
 ---@return table result pac [..., P, A], pref_phase rad (circular mean), peak_phase rad (largest bin), status bits, z, p, surr_mean, surr_std,
----  dist [..., N], surrogates [..., K], normalized (norm other than z), bin_centers rad, pha_bands_hz [P, 2], amp_bands_hz [A, 2], warnings
+---  dist [..., N], surrogates [..., K], normalized (norm other than z), silent (rows without z: { row, why }),
+---  bin_centers rad, pha_bands_hz [P, 2], amp_bands_hz [A, 2], warnings
 --- Errors name the option, its value and the limit. A row with NaN or Inf gives NaN and status 4 and leaves the others alone; a constant row
 --- gives 0 and status 2; surrogates that are all equal give z = NaN and status 8.
 --- Source: J. Neurophysiol. 104, 1195, 2010, and the years above; surrogates by circular shifts of one row at a time.
@@ -549,7 +558,7 @@ end
 ---@param phase any f32|f64 [..., P, T] rad within one turn, or analytic signals c64|c128
 ---@param amp any f32|f64 [..., A, T] not negative, or analytic signals; the same leading axes
 ---@param opts? table as for compute, without the options of filters. axes names the leading axes and T: "T" (none), "CT", "ST", "BCT", "CST", "BCST" ·
----  fs Hz and pha_bands_hz let min_shift default to one cycle of the slowest band, else it is 1
+---  fs Hz and pha_bands_hz let null_shift default to one cycle of the slowest band, else it is 0
 ---@return table result as for compute
 function M.from_phases(phase, amp, opts)
   for name, t in pairs { phase = phase, amp = amp } do

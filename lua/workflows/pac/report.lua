@@ -8,16 +8,22 @@ local plot = require 'mascon.plot'
 local text = require 'mascon.base.text'
 local M = {}
 
---- Mean over the segments axis, if there is one: [C, P, A].
+--- Mean over an axis of the values that are numbers; NaN where none is.
+local function mean_of(t, axis)
+  local ok = mc.logical_not(mc.isnan(t))
+  return mc.sum(mc.where(ok, t, 0), axis) / mc.sum(ok:to(t.dtype), axis)
+end
+
+--- Mean over the segments axis, if there is one: [C, P, A]. Segments without a value are left out.
 local function by_channel(t)
-  if t.ndim == 4 then return mc.mean(t, 2) end
+  if t.ndim == 4 then return mean_of(t, 2) end
   return t
 end
 
 --- Circular mean over segments: [C, P, A] rad.
 local function phase_by_channel(t)
   if t.ndim < 4 then return t end
-  return mc.atan2(mc.mean(mc.sin(t), 2), mc.mean(mc.cos(t), 2))
+  return mc.atan2(mean_of(mc.sin(t), 2), mean_of(mc.cos(t), 2))
 end
 
 --- Which pairs p-values are corrected for, in words; '' without surrogates.
@@ -27,11 +33,19 @@ function M.family(r)
   if o.compat == 'tensorpac' then return ('p is that of Tensorpac (%s) in each channel.'):format(o.mcp == 'none' and 'maxstat' or o.mcp) end
   if o.mcp == 'none' then return 'p is that of each pair alone, not corrected for their number.' end
   local cells = r.pac.shape[r.pac.ndim] * r.pac.shape[r.pac.ndim - 1]
-  local maps = r.pac:numel() / cells
+  -- a pair without a value is not tested; one whose surrogates are all equal has no part in their maxima
+  local value = o.mcp == 'maxstat' and r.z and o.compat == 'native' and r.z or r.p
+  local tested = mc.sum(mc.logical_not(mc.isnan(value)):reshape(-1, cells):to 'i64', 2):totable()
+  local maps, pairs_ = 0, 0
+  for _, n in ipairs(tested) do
+    if n > 0 then maps, pairs_ = maps + 1, pairs_ + n end
+  end
+  if maps == 0 then return 'No pair has a p-value.' end
   local run = o.mcp_scope == 'run'
   local how = { maxstat = ('the largest %s of every surrogate'):format(o.maxstat_of == 'z' and 'standardised value' or 'raw value'), fdr = 'false discovery rate', bonferroni = 'Bonferroni' }
   local many = run and maps > 1
-  local p = ('p is corrected for %d pairs: %s%d phase x %d amplitude bands (%s).'):format(many and cells * maps or cells, many and maps .. ' maps of ' or '',
+  local p = ('p is corrected for %d pairs: %s%d phase x %d amplitude bands (%s).'):format(many and pairs_ or cells,
+    many and maps .. ' maps of ' or '',
     r.pac.shape[r.pac.ndim - 1], r.pac.shape[r.pac.ndim], how[o.mcp])
   if r.p.ndim == 4 and r.p.shape[2] > 1 then p = p .. ' That of a channel is twice the mean over its segments.' end
   return p
@@ -128,9 +142,19 @@ end
 
 local function edges_text(r) return r.pha_bands_hz:mean(2):totable(), r.amp_bands_hz:mean(2):totable() end
 
---- Comodulogram of the mean over channels: coupling, and z when there are surrogates.
+--- Means over the channels [P, A] that have a value, those without any z (flat, NaN) left out; how many these are.
+local function mean_maps(m)
+  local C = m.value.shape[1]
+  local ok = mc.any(mc.logical_not(mc.isnan((m.z or m.value):reshape(C, -1))), 2)
+  local used = mc.sum(ok:to 'i64'):item()
+  local function mean(t) return mean_of(used == 0 and t or mc.where(ok:reshape(C, 1, 1), t, mc.nan), 1) end
+  return mean(m.value), m.z and mean(m.z), used == C and 'channels' or ('%d of %d channels'):format(used, C)
+end
+
+--- Comodulogram of the mean over channels: coupling, and z when there are surrogates. Channels without z take no part.
 function M.comodulogram(r, title)
   local m = M.maps(r)
+  local value, z, over = mean_maps(m)
   local x, y = edges_text(r)
   local panels = m.z and 2 or 1
   local fig = plot.figure { title = title, width = panels == 2 and 980 or 560, height = 440, rows = 1, cols = panels }
@@ -139,8 +163,8 @@ function M.comodulogram(r, title)
     opts.colorbar = true
     fig:axes(1, k):heatmap(x, y, mc.permute_dims(map, { 2, 1 }):contiguous():totable(), opts)
   end
-  panel(1, mc.mean(m.value, 1), 'mean coupling over channels', { label = r.options.measure, cmap = 'viridis' })
-  if m.z then panel(2, mc.mean(m.z, 1), 'mean z against surrogates', { label = 'z', cmap = 'viridis' }) end
+  panel(1, value, 'mean coupling over ' .. over, { label = r.options.measure, cmap = 'viridis' })
+  if z then panel(2, z, 'mean z over ' .. over, { label = 'z', cmap = 'viridis' }) end
   return fig
 end
 
@@ -325,6 +349,8 @@ function M.page(r, info)
   for _, k in ipairs { 'fs', 'measure', 'n_bins', 'bin_norm', 'filter', 'surrogate', 'n_perm', 'mcp', 'mcp_scope', 'maxstat_of', 'seed', 'dtype', 'demean', 'compat' } do settings[#settings + 1] = { k, tostring(o[k]) } end
   settings[#settings + 1] = { 'surrogates', r.n_surrogates }
   settings[#settings + 1] = { 'smallest shift, samples', r.min_shift or '' }
+  settings[#settings + 1] = { 'shifts of the mean and spread for z, samples at least', r.null_shift
+    and math.max(r.null_shift, r.min_shift or 0) or '' }
   for _, s in ipairs(info.settings or {}) do settings[#settings + 1] = s end
   sections[#sections + 1] = { heading = 'Settings', table = { header = { 'name', 'value' }, rows = settings } }
   return mc.report.html { title = 'Phase-amplitude coupling', subtitle = info.subtitle, sections = sections, footer = 'mascon ' .. mc.version }

@@ -91,7 +91,8 @@ end
 local function inner_options(opts, o, T, pha, amp)
   local inner = { return_surrogates = true, mcp = 'none' }
   for k, v in pairs(opts) do if OWN[k] == nil and k ~= 'progress' then inner[k] = v end end
-  inner.null_shift = o.null_shift or not (o.min_shift or o.shifts) and o.compat == 'native' and math.max(1, math.floor(o.fs / mc.min(pha):item())) or nil
+  inner.null_shift = o.null_shift or not o.shifts and o.compat == 'native' and math.max(1,
+    math.floor(o.fs / mc.min(pha):item())) or nil
   if o.filter == 'fir1' then
     local pad = o.pad or 0
     for _, order in ipairs(filters.orders(pha, amp, { T = T, fs = o.fs, n_cycles = o.n_cycles }).orders) do pad = math.max(pad, order) end
@@ -136,7 +137,8 @@ end
 ---@param x any samples as for pac.compute
 ---@param opts table fs Hz · pha_grid_hz, amp_grid_hz (frequencies, Hz; n give n (n - 1)/2 bands) · pha_width_hz, amp_width_hz {least, largest} Hz ·
 ---  top 10 rows of the table · block 24 bands of each kind in work at once · progress function(done, pairs) · and options of compute that do not
----  name bands: n_perm, surrogate, measure, seed, n_cycles, dtype, axes, ... (min_shift: one cycle of the lowest frequency of the grid)
+---  name bands: n_perm, surrogate, measure, seed, n_cycles, dtype, axes, ... (null_shift: one cycle of the lowest
+---  frequency of the grid)
 ---@return table result best { pha_hz {lo, hi}, amp_hz {lo, hi}, pha_index, amp_index, value, z, p, p_search } or nil when no pair is finite · table (the
 ---  `top` best of them) · value, z, p, p_search f64 [P, A] · pha_bands_hz [P, 2], amp_bands_hz [A, 2] · n_pairs (ranked) · n_surrogates · min_shift · null_shift
 --- Source: triangular frequency vectors of comodulogram programs; maximum statistic: Nonparametric permutation tests for functional

@@ -8,6 +8,8 @@ local ceiling = require 'mascon.base.ceiling'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local archive = require 'mascon.meeg.files.archive'
+local silent = require 'workflows.pac.silent'
 local M = {}
 
 local Source = {}
@@ -40,8 +42,6 @@ local function pick_channels(names, pick)
   return out
 end
 
-local AXES = { 'T', 'CT', 'CST' }
-
 --- First and last sample of from .. to seconds, 1-based.
 local function span(o, fs, T)
   local first, last = math.floor((o.from or 0) * fs + 0.5) + 1, o.to and math.floor(o.to * fs + 0.5) or T
@@ -51,34 +51,102 @@ local function span(o, fs, T)
   return first, last
 end
 
---- From a tensor [T], [C, T], [S, T] or [C, S, T].
+--- "Status (stim), EOG (eog)", at most twelve of them.
+local function listed(list)
+  return table.concat(list, ', ', 1, math.min(#list, 12)) .. (#list > 12 and (' and %d more'):format(#list - 12) or '')
+end
+
+--- Axes as an array is read where nobody says. Names in the file may tell that channels are the second of three.
+local function axes_of(x, o)
+  if o.axes then return o.axes end
+  if x.ndim == 3 and o.found then
+    for _, l in ipairs(o.found.lists) do
+      if #l.texts == x.shape[2] and #l.texts ~= x.shape[1] then return 'SCT', l.name end
+    end
+  end
+  return ({ 'T', 'CT', 'CST' })[x.ndim]
+end
+
+--- Positions of C, S and T among the axes; refuses what is no order of them.
+local function places_of(x, axes)
+  local at = {}
+  for i = 1, #(axes or '') do
+    local letter = axes:sub(i, i)
+    if not letter:find '[CST]' or at[letter] then at = {} break end
+    at[letter] = i
+  end
+  if not at.T or #axes ~= x.ndim then
+    fail('samples are %s with axes %q; give --axes as T, CT, ST, CST or another order of C (channels), S (segments) and T (samples)',
+      tensor.describe(x), tostring(axes))
+  end
+  return at
+end
+
+--- How an array was read, where nobody said how.
+local function reading(x, size, axes, by)
+  local read = ('the array is read as %s'):format(x.ndim == 2 and ('%d channels x %d samples'):format(size.C, size.T)
+    or axes == 'SCT' and ('%d segments x %d channels x %d samples'):format(size.S, size.C, size.T)
+    or ('%d channels x %d segments x %d samples'):format(size.C, size.S, size.T))
+  if x.ndim == 2 then
+    if size.C > size.T then return read .. '; --axes TC says that it is samples x channels' end
+    return read .. '; --axes ST says that its rows are segments of one channel'
+  end
+  if by then return read .. (', since %s names %d channels; --axes CST says otherwise'):format(by, size.C) end
+  return read .. '; --axes SCT says that segments come first, as in epochs of MNE'
+    .. (size.C > size.S and (', which is likely here: there are %d on the first axis and %d on the second'):format(size.C, size.S) or '')
+end
+
+-- samples of a channel that are looked at; the most values and changes (as a share of them) that a trigger channel has
+local LOOKED, VALUES, CHANGES = 2 ^ 18, 64, 0.05
+
+--- Names of channels that look like triggers: whole numbers, few different ones, constant most of the time.
+local function triggers(source)
+  local out = {}
+  for c, name in ipairs(source.names) do
+    local is = mc.scope(function()
+      local x = source:read(c, c):reshape(-1)
+      local n = math.min(x:numel(), LOOKED)
+      x = x[{ { 1, n } }]
+      if not mc.all(mc.isfinite(x)) or not mc.all(mc.eq(x, mc.floor(x))) then return false end
+      local changes = mc.sum(mc.ne(x[{ { 2, n } }], x[{ { 1, n - 1 } }]):to 'i64'):item()
+      return changes > 0 and changes <= CHANGES * n and mc.unique_values(x):numel() <= VALUES
+    end)
+    if is then out[#out + 1] = name end
+  end
+  return out
+end
+
+--- From a tensor [T], [C, T], [S, T], [C, S, T], or in the order that the axes say.
 local function from_tensor(x, o)
-  local axes = o.axes or AXES[x.ndim]
-  if not axes or #axes ~= x.ndim or axes:sub(-1) ~= 'T' then fail('samples are %s with axes %q; give --axes as T, CT, ST or CST', tensor.describe(x), tostring(axes)) end
-  if axes:find 'B' then fail('axes %q: a recording has channels, segments and samples; pick one subject', axes) end
-  local size = { C = 1, S = 1 }
-  for i = 1, #axes do size[axes:sub(i, i)] = x.shape[i] end
-  local T, first, last = x.shape[x.ndim], 1, x.shape[x.ndim]
+  local axes, by = axes_of(x, o)
+  if axes and axes:find 'B' then fail('axes %q: a recording has channels, segments and samples; pick one subject',
+    axes) end
+  local at = places_of(x, axes)
+  local size = { C = at.C and x.shape[at.C] or 1, S = at.S and x.shape[at.S] or 1, T = x.shape[at.T] }
+  local T, first, last = size.T, 1, size.T
   if o.from or o.to then
     if not o.fs then fail '--from and --to need the sampling rate; give --fs in Hz' end
     first, last = span(o, o.fs, T)
   end
-  local names = o.names or {}
-  for c = 1, size.C do names[c] = names[c] or ('ch%d'):format(c) end
+  local notes, names = {}, {}
+  local given = o.names or o.found and archive.names(o.found, size.C) or {}
+  for c = 1, size.C do names[c] = given[c] or ('ch%d'):format(c) end
+  for _, note in ipairs(o.found and o.found.notes or {}) do notes[#notes + 1] = note end
+  if x.ndim > 1 and not o.axes then notes[#notes + 1] = reading(x, size, axes, by) end
   local chosen = pick_channels(names, o.pick)
-  local picked = {}
+  local picked, order = {}, {}
   for i, c in ipairs(chosen) do picked[i] = names[c] end
-  local flat = x:reshape(size.C, size.S, T)
-  local notes = {}
-  if x.ndim == 2 and not o.axes then
-    notes[1] = ('the array is read as %d channels x %d samples; --axes ST says that its rows are segments of one channel'):format(size.C, T)
-  end
-  return setmetatable({
-    fs = o.fs, names = picked, S = size.S, T = last - first + 1, C = #chosen, segmented = axes:find 'S' ~= nil, notes = notes, first = first,
+  for _, letter in ipairs { 'C', 'S', 'T' } do order[#order + 1] = at[letter] end
+  local flat = #order > 1 and x:permute_dims(order) or x
+  if not at.C then flat = flat:expand_dims(1) end
+  if not at.S then flat = flat:expand_dims(2) end
+  local source = setmetatable({
+    fs = o.fs, names = picked, S = size.S, T = last - first + 1, C = #chosen, segmented = at.S ~= nil, notes = notes,
+      first = first,
     span = function(_, rows, from, to) -- of one segment
-      local at = {}
-      for k, i in ipairs(rows) do at[k] = chosen[i] end
-      return mc.take(flat[{ mc.all, 1, { first + from - 1, first + to - 1 } }], mc.tensor(at, { dtype = 'i64' }), 1)
+      local taken = {}
+      for k, i in ipairs(rows) do taken[k] = chosen[i] end
+      return mc.take(flat[{ mc.all, 1, { first + from - 1, first + to - 1 } }], mc.tensor(taken, { dtype = 'i64' }), 1)
     end,
     read = function(_, a, b)
       local parts = {}
@@ -86,31 +154,19 @@ local function from_tensor(x, o)
       return #parts == 1 and parts[1] or mc.concat(parts, 1)
     end,
   }, Source)
+  if not o.pick then
+    local odd = triggers(source)
+    if #odd > 0 then
+      notes[#notes + 1] = ('%s %s like a trigger channel (few whole numbers, constant between steps) and %s analysed all the same; --pick names channels'):format(
+        listed(odd), #odd == 1 and 'looks' or 'look', #odd == 1 and 'is' or 'are')
+    end
+  end
+  return source
 end
 
 local function read_npz(path, o)
-  local file = mc.open(path)
-  local key = o.key
-  if not key then -- the largest array
-    local best = -1
-    for _, name in ipairs(file.names) do
-      local t = file:get(name, { map = true })
-      if t.ndim >= 1 and t.ndim <= 3 and t:numel() > best and tensor.kind[t.dtype] ~= 'c' then best, key = t:numel(), name end
-    end
-    if not key then fail('%s holds no array of 1 to 3 axes; name one with --key', path) end
-  end
-  local fs = o.fs
-  for _, name in ipairs { 'sf', 'fs', 'sfreq', 'srate', 'sampling_rate' } do
-    local has = false
-    for _, n in ipairs(file.names) do has = has or n == name end
-    if not fs and has then fs = file:get(name):reshape({ -1 })[1]:item() end
-  end
-  return file:get(key, { map = true }), fs, key
-end
-
---- "Status (stim), EOG (eog)", at most twelve of them.
-local function listed(list)
-  return table.concat(list, ', ', 1, math.min(#list, 12)) .. (#list > 12 and (' and %d more'):format(#list - 12) or '')
+  local found = archive.read('pac', mc.open(path), { key = o.key })
+  return found.data, o.fs or found.fs, found
 end
 
 --- Positions of the channels to analyse: those picked, else those that record brain signals and are not marked bad. What is left out is noted.
@@ -295,10 +351,13 @@ function M.open(path, opts)
     return with_mask((mc.meeg.raw.is(r) and from_raw or from_epochs)(r, o, notes), o.mask)
   end
   if o.types then fail('--types is for recordings; %s is an array', path) end
-  local x, fs
-  if ext == 'npz' then x, fs = read_npz(path, o)
+  local x, fs, found
+  if ext == 'npz' then x, fs, found = read_npz(path, o)
   else x, fs = mc.open(path), o.fs end
-  local s = from_tensor(x, { axes = o.axes, pick = o.pick, fs = o.fs or fs, from = o.from, to = o.to })
+  if not mc.is_tensor(x) or x.ndim < 1 or x.ndim > 3 then
+    fail('%s holds %s; give an array of 1 to 3 axes', path, mc.is_tensor(x) and tensor.describe(x) or 'texts')
+  end
+  local s = from_tensor(x, { axes = o.axes, pick = o.pick, fs = o.fs or fs, from = o.from, to = o.to, found = found })
   s.path = path
   if not s.fs then fail('%s does not say its sampling rate; give --fs in Hz', path) end
   return with_mask(s, o.mask)
@@ -377,6 +436,29 @@ function M.seconds(plan, source, opts)
     + passes * read * source.C * (source.span and source.S * source.T / n or 1)
 end
 
+--- What leaves a channel without z, said by its name instead of by its row in a turn.
+local function named(r, source)
+  local warnings, whole, parts = { unpack(r.warnings) }, {}, {}
+  if r.silent[1] then table.remove(warnings) end -- the sentence on the rows of the first turn
+  local P, A = r.status.shape[r.status.ndim - 1], r.status.shape[r.status.ndim]
+  local per = r.status:numel() / (P * A * source.C)
+  r.silent = silent.rows(r.status)
+  local count = {}
+  local function channel(i) return math.floor((i - 1) / per) + 1 end
+  for _, row in ipairs(r.silent) do count[channel(row.row)] = (count[channel(row.row)] or 0) + 1 end
+  for _, row in ipairs(r.silent) do
+    local c = channel(row.row)
+    if count[c] < per then parts[#parts + 1] = row
+    elseif #whole == 0 or whole[#whole].row ~= c then whole[#whole + 1] = { row = c, why = row.why } end
+  end
+  warnings[#warnings + 1] = silent.sentence(whole, source.C, 'channel', function(c) return source.names[c] end)
+  warnings[#warnings + 1] = silent.sentence(parts, source.C * per, 'segment', function(i)
+    return ('%d of %s'):format((i - 1) % per + 1, source.names[channel(i)])
+  end)
+  r.warnings = warnings
+  return r
+end
+
 --- Runs a plan over a source, a few channels at a time, and joins the results along the channels.
 ---@param plan table of pac.plan
 ---@param source table
@@ -387,7 +469,7 @@ function M.run(plan, source, opts)
   if plan.engine.segment and source.S == 1 and source.span then
     local r = plan:stream(function(rows, first, last) return source:span(rows, first, last) end, source.C,
       o.progress and function(n) o.progress:add(n) end)
-    return r
+    return named(r, source)
   end
   local per = o.channels or turn(plan, source)
   local parts = {}
@@ -412,7 +494,7 @@ function M.run(plan, source, opts)
   end
   -- the family of a correction is the run, not the channels of a turn
   if out.surr_exceed then out.p = require('workflows.pac').correct(out) end
-  return out
+  return named(out, source)
 end
 
 --- Refuses two sources whose segments cannot be compared.

@@ -13,7 +13,9 @@ local M = {}
 function M.min_shift(o) return o.min_shift or 1 end
 
 --- Surrogates below this shift keep some of the coupling: they count in p, not in the mean and spread that z is made of. One cycle of the
---- slowest phase band; 0 in the compat modes, where shifts or min_shift are given, and where too few shifts would be left.
+--- slowest phase band, whatever min_shift is; 0 in the compat modes, where shifts are given, where all surrogates are
+--- that far, and where
+--- too few would be left.
 ---@param L integer samples
 ---@param slowest number|nil Hz, the lowest edge of the phase bands
 ---@param K integer surrogates
@@ -24,9 +26,10 @@ function M.min_shift(o) return o.min_shift or 1 end
 function M.near(o, L, slowest, K, first, shifts)
   local m = o.null_shift
   if not m then
-    if o.compat ~= 'native' or o.min_shift or o.shifts or not (o.fs and slowest) then return 0, K end
+    if o.compat ~= 'native' or o.shifts or not (o.fs and slowest) then return 0, K end
     m = math.max(1, math.floor(o.fs / slowest))
   end
+  if not o.shifts and first >= m then return 0, K end
   local far
   if shifts then
     local s = shifts()

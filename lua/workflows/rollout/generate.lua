@@ -184,6 +184,9 @@ local OPTS = { out = { nil, 'string' }, resume = { false, 'bool' }, overwrite = 
 ---@return table { path, rows, failed, quality, seconds }
 function M.run(config, opts)
   local o = check.opts('rollout.generate', opts, OPTS, 3)
+  if type(config) ~= 'table' or type(config.sampling) ~= 'table' or type(config.dataset) ~= 'table' then
+    error('rollout.generate.run: this is no configuration; give that of mc.rollout.config.load', 2)
+  end
   local path = o.out or config.dataset.output_path
   local N = config.sampling.total_samples
   local first, last = o.first, o.last or N - 1

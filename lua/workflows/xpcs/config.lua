@@ -147,20 +147,39 @@ local function posterior_of(tree)
     shards = type(shards) == 'number' and shards > 1 and shards or nil,
   }
   local list = g 'parameter_space.priors'
-  if type(list) == 'table' and list[1] then
+  if type(list) == 'table' then
     o.priors = {}
-    for i, p in ipairs(list) do
-      local mu, width = p.mu or p.mean, p.sigma or p.std
-      if type(p.name) ~= 'string' or type(mu) ~= 'number' or type(width) ~= 'number' or not (width > 0) then
-        error(('parameter_space.priors[%d] needs name, mu and sigma > 0 (a normal distribution inside the bounds)')
-          :format(i), 0)
+    local names = {}
+    for key in pairs(list) do names[#names + 1] = key end
+    table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
+    for _, key in ipairs(names) do
+      local p = list[key]
+      local where = type(key) == 'number' and ('parameter_space.priors[%d]'):format(key)
+        or ('parameter_space.priors.%s'):format(key)
+      local name = type(key) == 'number' and type(p) == 'table' and p.name or key
+      local mu, width = type(p) == 'table' and (p.mu or p.mean), type(p) == 'table' and (p.sigma or p.std)
+      if type(name) ~= 'string' or type(mu) ~= 'number' or type(width) ~= 'number' or not (width > 0) then
+        error(('%s needs %smu and sigma > 0 (a normal distribution inside the bounds)'):format(where,
+          type(key) == 'number' and 'name, ' or ''), 0)
       end
-      o.priors[parameters.get('parameter_space.priors', p.name, 0).name] = { mu, width }
+      local kind = p.dist_type
+      if kind ~= nil and kind ~= null and kind ~= 'TruncatedNormal' and kind ~= 'Normal' then
+        error(('%s.dist_type is %s; priors are normal distributions inside the bounds (TruncatedNormal)'):format(where,
+          check.show(kind)), 0)
+      end
+      o.priors[parameters.get(where, name, 0).name] = { mu, width }
     end
   elseif list ~= nil then
-    error('parameter_space.priors must be a list of { name, mu, sigma }', 0)
+    error('parameter_space.priors must be a list of { name, mu, sigma } or a table of { mu, sigma } by name', 0)
   end
   return o
+end
+
+--- A section without the keys that are null.
+local function section(tree, path)
+  local out = {}
+  for k, v in pairs(get(tree, path) or {}) do if v ~= null then out[k] = v end end
+  return out
 end
 
 --- What a tree of keys means: options of open and fit, and the rest.
@@ -263,9 +282,10 @@ local function meaning(tree)
   }
   local threads = g 'performance.computation.cpu_threads'
   return {
-    path = path, open = open, fit = fit, method = g 'optimization.method' or 'nlsq', plotting = g 'plotting' or {},
-      streaming = g 'optimization.streaming' or {},
-    multi_start = g(n .. 'multi_start') or {}, cmaes = g(n .. 'cmaes') or {},
+    path = path, open = open, fit = fit, method = g 'optimization.method' or 'nlsq',
+      plotting = section(tree, 'plotting'),
+      streaming = section(tree, 'optimization.streaming'),
+    multi_start = section(tree, n .. 'multi_start'), cmaes = section(tree, n .. 'cmaes'),
       memory_gb = g 'performance.memory_limit_gb', strategy = g 'performance.strategy_override',
     progress = g 'performance.enable_progress' ~= false, directory = g 'output.directory',
     posterior = posterior_of(tree), threads = type(threads) == 'number' and threads or nil, tree = tree,

@@ -11,7 +11,7 @@ local M = {}
 
 local FROM = {}
 for _, name in ipairs { 'angles', 'cache', 'config', 'coordinates', 'covariance', 'data', 'dense', 'generate', 'intervals', 'joint', 'layout',
-  'model', 'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files', 'prepare', 'problem', 'recovery', 'report', 'results', 'run', 'scaling',
+  'model', 'model_file', 'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files', 'prepare', 'problem', 'recovery', 'report', 'results', 'run', 'scaling',
   'search', 'shards', 'source', 'start', 'state', 'stream', 'uncertainty', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end

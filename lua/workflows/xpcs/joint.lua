@@ -10,6 +10,7 @@ local trf = require 'mascon.optim.fit.least_squares.trf'
 local fit = require 'workflows.xpcs.fit'
 local parameters = require 'workflows.xpcs.parameters'
 local problem = require 'workflows.xpcs.problem'
+local verdict = require 'workflows.xpcs.verdict'
 local error = check.error
 local M = {}
 
@@ -156,9 +157,39 @@ function M.fit(list, opts)
     r.parameters[a] = { name = name, value = best.x[a], error = e, low = self.low[a], high = self.high[a], sets = sets }
   end
   for i, p in ipairs(self.problems) do
-    r.fits[i] = fit.describe(p, settings[i], best.parts[i], status, 0, 0, nil)
+    local one = fit.describe(p, settings[i], best.parts[i], status, 0, 0, nil)
+    -- errors are those of all data together
+    for k, a in ipairs(self.place[i]) do
+      for l, b in ipairs(self.place[i]) do
+        one.covariance[k][l] = cov[a][b]
+        one.correlation[k][l] = k == l and 1 or cov[a][b] / math.sqrt(cov[a][a] * cov[b][b])
+      end
+      local name = p.names[p.free[k]]
+      one.errors[name] = math.sqrt(cov[a][a])
+      for _, q in ipairs(one.parameters) do if q.name == name then q.error = one.errors[name] end end
+    end
+    one.covariance_by = 'normal matrix of all data sets'
+    one.verdict = verdict.plain(one)
+    r.fits[i] = one
   end
   return r
+end
+
+--- The table of joint.json.
+function M.tables(r, list)
+  local results = require 'workflows.xpcs.results'
+  local out = { chi_squared = r.chi2, reduced_chi_squared = r.reduced_chi2, total_data_points = r.n_points,
+    convergence_status = r.success and 'converged' or 'max_iter', parameters = {}, data_sets = {},
+    covariance = { names = r.names, matrix = {} } }
+  for a, q in ipairs(r.parameters) do
+    out.parameters[q.name] = { value = q.value, uncertainty = results.finite(q.error), data_sets = q.sets }
+    out.covariance.matrix[a] = results.finite_list(r.covariance[a])
+  end
+  for i, data in ipairs(list) do
+    out.data_sets[i] = { file = data.path, q = data.q, n_angles = data.F, n_time_points = data.n,
+      chi_squared = r.fits[i].chi2, reduced_chi_squared = r.fits[i].reduced_chi2 }
+  end
+  return out
 end
 
 --- The table of a joint fit for a terminal.

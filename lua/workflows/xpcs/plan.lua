@@ -37,7 +37,8 @@ function M.cost(o)
   local least = source.least(o.n, o.F)
   local way, bytes = source.way(o.n + 1, o.F, { dtype = o.dtype, max_memory = o.max_memory, pack = o.streamed,
     block_values = 2 ^ 22 })
-  return { bytes = math.min(bytes, o.max_memory or math.huge), way = way, least = least, packed = packed, seconds = pass * (o.passes or 25),
+  return { bytes = math.min(bytes, o.max_memory or math.huge), way = way, least = least, packed = packed,
+    seconds = pass * (o.passes or 25),
     seconds_per_pass = pass, label = label, details = details, points = pairs_ }
 end
 
@@ -48,8 +49,9 @@ function M.lines(o)
   return {
     ('xpcs: %d angles x %d times: %.4g pairs (%.4g published points), %d parameters'):format(o.F, o.n, c.points,
       o.F * o.n ^ 2, o.p or 9),
-    ('time about %.2g s (%.2g s a pass, 25 passes) and the reading of the file; peak memory %.0f MiB (data %.0f MiB in %s), read block by block at least %.0f MiB'):format(c.seconds,
-      c.seconds_per_pass, c.bytes / 2 ^ 20, c.packed / 2 ^ 20, o.dtype or 'f64', c.least / 2 ^ 20),
+    ('time about %.2g s (%.2g s a pass, 25 passes) and the reading of the file; peak memory %.0f MiB (data %.0f MiB '
+      .. 'in %s)%s'):format(c.seconds, c.seconds_per_pass, c.bytes / 2 ^ 20, c.packed / 2 ^ 20, o.dtype or 'f64',
+      c.least < c.bytes and (', read block by block at least %.0f MiB'):format(c.least / 2 ^ 20) or ''),
     ('strategy %s (by points %s); homodyne would estimate %.2f GB and, since 2.13, choose %s (Jacobian %.2f GB)'):format(o.strategy or c.label, d.points_label, d.upstream_gb, d.upstream_path,
       d.upstream_jacobian_gb),
   }

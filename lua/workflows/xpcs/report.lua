@@ -205,7 +205,8 @@ function M.page(r, data, info)
     { 'phase convention', g.convention .. ': the phase is q L / 2 pi times the integral of the shear rate' },
     { 'counting', r.counting }, { 'loss', r.loss }, { 'times', data.n }, { 'angles', data.F }, { 'mode', r.mode },
       { 'scaling', r.scaling } }
-  if g.convention ~= 'qL/2pi' then
+  if r.mode == 'own model' then settings[4] = { 'model', 'a function g1 of the user\'s, C2 = offset + contrast g1^2' }
+  elseif g.convention ~= 'qL/2pi' then
     settings[4][2] = 'qL/2: the phase is q L / 2 times the integral, pi times the default' end
   for _, s in ipairs(info.settings or {}) do settings[#settings + 1] = s end
   table.insert(sections, { heading = 'Settings', table = { header = { 'name', 'value' }, rows = settings } })

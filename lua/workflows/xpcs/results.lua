@@ -22,6 +22,8 @@ local function finite(v)
   return v
 end
 
+M.finite = finite
+
 local function finite_list(list)
   local out = mc.json.array {}
   for i, v in ipairs(list) do out[i] = finite(v) end
@@ -39,6 +41,8 @@ local function error_of_mean(r, prefix)
   for _, i in ipairs(places) do for _, j in ipairs(places) do s = s + r.covariance[i][j] end end
   return math.sqrt(s) / #places
 end
+
+M.finite_list = finite_list
 
 local function residual_word(r) return { value = finite(r.value), uncertainty = finite(r.error), unit = r.unit,
   at_bound = r.at_bound or null, state = r.state } end
@@ -102,6 +106,7 @@ end
 --- g1^2 of rows first .. last of one angle, f64 [rows, n].
 function M.theory(r, data, f, first, last)
   return mc.scope(function()
+    if r.theory then return r.theory(f, first, last) end
     local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
       rows = { first, last } }, data.phi[f])
     return g1 * g1
@@ -115,9 +120,13 @@ function M.figure(r, data, f, limit)
   local k = math.ceil(data.n / limit)
   local c, s = data:thin(f, k)
   local t = data.t[{ { 1, data.n, k } }]:contiguous()
-  local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
-    step = k }, data.phi[f])
-  return c, g1 * g1 * r.contrast[f] + r.offset[f], t, s and s * r.sigma[f] or r.sigma[f]
+  local g2
+  if r.theory then g2 = r.theory(f, nil, nil, k) else
+    local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
+      step = k }, data.phi[f])
+    g2 = g1 * g1
+  end
+  return c, g2 * r.contrast[f] + r.offset[f], t, s and s * r.sigma[f] or r.sigma[f]
 end
 
 --- The numbers of a fit as arrays, for parameters.npz: name and name_error (0-d), contrast and offset (per angle),

@@ -26,24 +26,82 @@ local function angle_list(text)
   return out
 end
 
+-- options that only one command understands, and those of laminar flow
+local OF = {
+  simulate = { 'contrast', 'offset', 'phi_angles', 'frames', 'noise' }, config = { 'mode', 'output', 'overwrite' },
+  fit = { 'method', 'strict_q', 'start_frame', 'end_frame', 'full_matrices', 'sigma', 'sigma_file', 'mask', 'scaling',
+    'loss', 'f_scale', 'max_iterations', 'tolerance', 'fixed', 'multi_start', 'profile', 'legacy_counting', 'n_samples',
+    'n_warmup', 'n_chains', 'prior', 'dense_mass_matrix', 'no_nlsq_warmstart', 'nlsq_result', 'cmc_num_shards', 'model',
+    'p0', 'joint', 'shared', 'save_plots', 'output_format', 'checkpoint_dir', 'max_memory', 'pack', 'no_arrays' },
+}
+local FLOW = { 'initial_gamma_dot_t0', 'initial_beta', 'initial_gamma_dot_offset', 'initial_phi0' }
+
+local function flag(name) return '--' .. name:gsub('_', '-') end
+
+--- Raises for options that another command understands. given: names of the options on the command line.
+---@param command string
+---@param given table<string, boolean>
+function M.belongs(command, given)
+  check.arg('xpcs.run.belongs', 'command', command, 'string', 3)
+  for _, owner in ipairs { 'simulate', 'config', 'fit' } do
+    local apart = owner ~= command and not (command == 'plot' and owner == 'fit') -- plot reads data as a fit does
+    for _, name in ipairs(apart and OF[owner] or {}) do
+      if given[name] then
+        error(('%s belongs to the command %s and has no meaning for %s; leave it out'):format(flag(name), owner,
+          command), 0)
+      end
+    end
+  end
+end
+
 --- Raises for options that contradict each other or are out of range, before anything is read.
 ---@param o table options of the script
 function M.check(o)
   if o.static_mode and o.laminar_flow then error('--static-mode and --laminar-flow exclude each other; give one', 0) end
   if o.verbose and o.quiet then error('--verbose and --quiet exclude each other; give one', 0) end
   for _, name in ipairs { 'max_iterations', 'tolerance', 'n_samples', 'n_warmup', 'n_chains', 'threads', 'initial_d0',
-    'dt', 'q' } do
+    'dt', 'q', 'gap', 'f_scale', 'multi_start', 'cmc_num_shards', 'start_frame' } do
     if o[name] and not (o[name] > 0 and o[name] < math.huge) then
-      error(('--%s is %g; it must be positive'):format(name:gsub('_', '-'), o[name]), 0) end
+      error(('%s is %g; it must be positive'):format(flag(name), o[name]), 0) end
+  end
+  if o.end_frame and o.end_frame < 1 and o.end_frame ~= -1 then
+    error(('--end-frame is %d; give a frame from 1, or -1 for all'):format(o.end_frame), 0)
+  end
+  if o.seed and not (o.seed >= 0 and o.seed <= 2 ^ 53) then
+    error(('--seed is %g; give a whole number from 0 to 2^53'):format(o.seed), 0)
+  end
+  if o.profile and not (o.profile > 0 and o.profile < 1) then
+    error(('--profile is %g; give a level between 0 and 1, such as 0.95'):format(o.profile), 0)
+  end
+  if o.frames and o.frames < 2 then error(('--frames is %d; a simulation needs at least 2'):format(o.frames), 0) end
+  if o.noise and o.noise < 0 then error(('--noise is %g; it must not be negative'):format(o.noise), 0) end
+  for _, v in ipairs(o.sigma or {}) do
+    if not (v > 0) then
+      error(('--sigma holds %g: values of sigma are not positive; give standard deviations above 0'):format(v), 0)
+    end
   end
   if o.sigma and o.sigma_file then error('--sigma and --sigma-file exclude each other; give one', 0) end
   for _, name in ipairs { 'sigma_file', 'mask' } do
     local file = o[name] and (mc.file.exists(o[name]) and o[name] or o[name]:gsub(':[^:]*$', ''))
     if file and not mc.file.exists(file) then
-      error(('--%s %s: there is no such file; check the path'):format(name:gsub('_', '-'), o[name]), 0)
+      error(('%s %s: there is no such file; check the path'):format(flag(name), o[name]), 0)
     end
   end
   angle_list(o.phi_angles)
+end
+
+--- NAME=VALUE words as a table; NAME alone is true where that is allowed.
+local function named_numbers(option, words, bare)
+  local out = {}
+  for _, word in ipairs(words or {}) do
+    local name, v = word:match '^([%w_]+)=(.+)$'
+    local number = tonumber(v)
+    if name and not (number and number - number == 0) or not name and not bare then
+      error(('%s %s: give %sNAME=VALUE'):format(option, word, bare and 'NAME or ' or ''), 0)
+    end
+    out[name or word] = name and tonumber(v) or true
+  end
+  return out
 end
 
 --- Values of the physical parameters of an earlier fit: of DIR/parameters.json or DIR/nlsq/parameters.json.
@@ -80,6 +138,11 @@ function M.settings(o)
   if o.strict_q then s.open.strict_q = true end
   if o.static_mode then s.fit.mode = 'static' elseif o.laminar_flow then s.fit.mode = 'laminar_flow' end
   s.open.mode = s.fit.mode or s.open.mode
+  for _, name in ipairs(s.open.mode ~= 'laminar_flow' and not o.model and FLOW or {}) do
+    if o[name] then
+      error(('%s belongs to laminar flow; add --laminar-flow, or leave it out'):format(flag(name)), 0)
+    end
+  end
   s.fit.initial = s.fit.initial or {}
   for option, name in pairs(INITIAL) do if o[option] then s.fit.initial[name] = o[option] end end
   for _, name in ipairs { 'scaling', 'loss', 'sigma', 'f_scale', 'legacy_counting',
@@ -92,10 +155,8 @@ function M.settings(o)
   if o.tolerance then s.fit.ftol, s.fit.xtol, s.fit.gtol = o.tolerance, o.tolerance, o.tolerance end
   if o.fixed then
     s.fit.fixed = s.fit.fixed or {}
-    for _, word in ipairs(o.fixed) do
-      local name, v = word:match '^([%w_]+)=(.+)$'
-      if name and not tonumber(v) then error(('--fixed %s: give NAME or NAME=VALUE'):format(word), 0) end
-      s.fit.fixed[parameters.get('--fixed', name or word, 0).name] = name and tonumber(v) or true
+    for name, v in pairs(named_numbers('--fixed', o.fixed, true)) do
+      s.fit.fixed[o.model and name or parameters.get('--fixed', name, 0).name] = v
     end
   end
   if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start, seed = o.seed } end
@@ -125,6 +186,36 @@ function M.settings(o)
     for name, v in pairs(M.values_of(o.nlsq_result)) do
       if s.fit.initial[name] == nil then s.fit.initial[name] = v end
     end
+  end
+  if o.model then
+    for _, name in ipairs { 'static_mode', 'laminar_flow', 'profile', 'multi_start', 'checkpoint_dir', 'joint',
+      'legacy_counting', 'gap' } do
+      if o[name] then
+        error(('--%s has no meaning with --model, which fits a function of your own; leave it out'):format(
+          name:gsub('_', '-')), 0)
+      end
+    end
+    s.model = require('workflows.xpcs.model_file').read(o.model)
+    s.fit.initial = named_numbers('--p0', o.p0)
+  elseif o.p0 then error('--p0 names the starting values of a model of your own; name it with --model', 0) end
+  if o.joint then
+    for _, name in ipairs { 'profile', 'multi_start', 'checkpoint_dir', 'sigma_file', 'mask' } do
+      if o[name] then error(('--%s has no meaning with --joint; leave it out'):format(name:gsub('_', '-')), 0) end
+    end
+    for _, entry in ipairs(o.joint) do
+      if not tonumber(entry) and not mc.file.exists(entry) then
+        error(('--joint %s: there is no such file; give files, or q (1/A) of the same file'):format(entry), 0)
+      end
+    end
+    s.joint = o.joint
+    if o.shared then
+      s.shared = {}
+      for i, name in ipairs(o.shared) do s.shared[i] = parameters.get('--shared', name, 0).name end
+    end
+  elseif o.shared then error('--shared names the parameters in common of data sets; name them with --joint', 0) end
+  if (o.model or o.joint) and s.method ~= 'nlsq' then
+    error(('--method %s has no meaning with --%s; it is fitted by least squares'):format(s.method,
+      o.model and 'model' or 'joint'), 0)
   end
   s.threads = o.threads or s.threads
   s.dir = o.out or o.output_dir or s.directory or './homodyne_results'
@@ -158,6 +249,7 @@ function M.data(s, quiet)
   local o = {}
   for k, v in pairs(s.open) do o[k] = v end
   o.shape_only = mc.manifest.planning() and true or nil
+  if s.model then o.copies = require('workflows.xpcs.own').COPIES end
   if s.progress and not quiet then
     o.progress = function(k, n)
       bar = bar or (n > 8 and mc.progress.new(n, { label = 'reading', unit = 'matrices' }) or false)
@@ -219,6 +311,72 @@ function M.fit(s, data, quiet)
   return r
 end
 
+--- Fits the user's own model by the settings.
+function M.own(s, data)
+  local file = require 'workflows.xpcs.model_file'
+  local r = file.fit(data, s.model, s.fit)
+  return r
+end
+
+--- The further data sets of a joint fit: each a file, or a number: another q of the same file.
+---@param s table
+---@param first mascon.xpcs.Data
+---@return mascon.xpcs.Data[] all
+function M.others(s, first, quiet)
+  local list, packed = { first }, 0
+  for i, entry in ipairs(s.joint) do
+    local o, q = {}, tonumber(entry)
+    for k, v in pairs(s.open) do o[k] = v end
+    o.q = q or o.q
+    o.pack_default = ('%s/packed_c2_%d.h5'):format(s.dir, i + 1)
+    o.pack = o.pack and o.pack:gsub('%.h5$', '') .. ('_%d.h5'):format(i + 1) or nil
+    if o.max_memory then
+      packed = packed + (list[i].packed and source.bytes(list[i]) or 0)
+      o.max_memory = o.max_memory - packed
+    end
+    list[i + 1] = M.data({ path = q and s.path or entry, open = o, progress = s.progress }, quiet)
+  end
+  return list
+end
+
+--- Fits several data sets at once by the settings.
+function M.joint(s, list)
+  local o = {}
+  for k, v in pairs(s.fit) do o[k] = v end
+  o.shared = s.shared
+  return (require('workflows.xpcs.joint').fit(list, o))
+end
+
+--- Writes files into a folder of a set and notes them; write(folder) returns their names. The tables hold times, so
+--- only files whose name has the given start are compared.
+local function part(set, folder, compared, write)
+  local ok, why = mc.file.make_folder(set.folder .. '/' .. folder)
+  if not ok then error(why, 0) end
+  local names, more = write(set.folder .. '/' .. folder)
+  for _, name in ipairs(names) do set:path(folder .. '/' .. name, { compare = name:find('^' .. compared) ~= nil }) end
+  return more
+end
+
+--- Writes a joint fit, all files or none: <dir>/joint.json, <dir>/set<i>/ with the files and the report of each data
+--- set, manifest.json.
+---@return string[] files relative to dir
+function M.write_joint(s, list, r, record)
+  local results, report = require 'workflows.xpcs.results', require 'workflows.xpcs.report'
+  return mc.results.write(s.dir, record, function(set)
+    mc.save(set:path('joint.json', { compare = false }), require('workflows.xpcs.joint').tables(r, list))
+    for i, data in ipairs(list) do
+      local name = ('set%d'):format(i)
+      part(set, name .. '/nlsq', 'fitted_data', function(folder)
+        return results.write(folder, r.fits[i], data, { format = s.format, arrays = s.arrays })
+      end)
+      local subtitle = ('%s, data set %d of %d of a joint fit'):format(data.path and data.path:match '[^/]*$' or '', i,
+        #list)
+      mc.save(set:path(name .. '/report.html', { compare = false }), report.page(r.fits[i], data,
+        { subtitle = subtitle }))
+    end
+  end)
+end
+
 --- Draws from the posterior of a fit by the settings; nil for nlsq.
 ---@return table|nil posterior, table|nil shards
 function M.posterior(s, r, quiet)
@@ -239,56 +397,57 @@ function M.posterior(s, r, quiet)
   return require('workflows.xpcs.posterior').run(r, o), shards
 end
 
---- Writes everything a fit leaves: <dir>/nlsq/ with the tables and arrays, report.html, heat maps when asked,
---- manifest.json.
+--- Range of colours of the heat maps, as the configuration says.
+local function limits_of(scale)
+  if scale.mode == 'fixed' or scale.mode == 'legacy' then
+    return { vmin = scale.fixed_min or 1, vmax = scale.fixed_max or 1.5 }
+  end
+  return { low = scale.percentile_min, high = scale.percentile_max }
+end
+
+--- The heat maps of every angle; .svg where the form that is asked for cannot be written.
+local function heatmaps(s, data, r, set)
+  local report, form = require 'workflows.xpcs.report', s.plotting.format or 'png'
+  local limits, seen = limits_of(s.plotting.color_scale or {}), {}
+  for f = 1, data.F do
+    local name = ('nlsq/c2_heatmaps_phi_%.1f'):format(data.phi[f])
+    name = name .. (seen[name] and ('_%d.'):format(f) or '.') -- angles that differ by less than 0.1 degrees
+    seen[name:gsub('%.$', '')] = true
+    local figure = report.heatmaps(r, data, f, limits)
+    local saved, reason = set:try(name .. form, function(path)
+      return mc.plot.save(figure, path, { required = false })
+    end, { compare = false })
+    if not saved then
+      table.insert(r.warnings, ('no %s: %s; figures are .svg'):format(form, tostring(reason)))
+      mc.plot.save(figure, set:path(name .. 'svg', { compare = false }))
+    end
+  end
+end
+
+--- Writes everything a fit leaves, all files or none: <dir>/nlsq/ with the tables and arrays, <dir>/cmc/ of a
+--- posterior, report.html, heat maps when asked, manifest.json. Files of the fit before that are no part of
+--- this one go.
 ---@return string[] files relative to dir
 function M.write(s, data, r, record, posterior, shards)
   local results, report = require 'workflows.xpcs.results', require 'workflows.xpcs.report'
-  local dir = s.dir
-  local inner = dir .. '/nlsq'
-  for _, folder in ipairs { s.method ~= 'cmc' and inner or dir, posterior and dir .. '/cmc' or dir } do
-    local ok, why = mc.file.make_folder(folder)
-    if not ok then error(why, 0) end
-  end
-  local files = {}
-  local function note(path, compare)
-    files[#files + 1] = path
-    if record then record:output(dir .. '/' .. path, { compare = compare, name = path }) end
-  end
-  -- the tables hold times, so only the arrays are compared
-  if s.method ~= 'cmc' then
-    for _, name in ipairs(results.write(inner, r, data, { format = s.format, arrays = s.arrays })) do note('nlsq/'
-      .. name, name:find '^fitted_data' ~= nil) end
-  end
-  local drawn
-  if posterior then
-    local names, figures = require('workflows.xpcs.posterior_files').write(dir .. '/cmc', posterior, shards)
-    for _, name in ipairs(names) do note('cmc/' .. name, name == 'samples.npz') end
-    drawn = { result = posterior, figures = figures }
-  end
-  for _, name in ipairs(results.side_files(dir, data)) do note(name, true) end
-  local limits
-  local scale = s.plotting.color_scale or {}
-  if scale.mode == 'fixed' or scale.mode == 'legacy' then limits = { vmin = scale.fixed_min or 1, vmax = scale.fixed_max
-    or 1.5 }
-  else limits = { low = scale.percentile_min, high = scale.percentile_max } end
-  if s.save_plots then
-    local form = s.plotting.format or 'png'
-    for f = 1, s.method ~= 'cmc' and data.F or 0 do
-      local name = ('nlsq/c2_heatmaps_phi_%.1f.%s'):format(data.phi[f], form)
-      local saved, reason = mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name, { required = false })
-      if not saved then
-        name = name:gsub('%.%w+$', '.svg')
-        table.insert(r.warnings, ('no %s: %s; figures are .svg'):format(form, tostring(reason)))
-        mc.plot.save(report.heatmaps(r, data, f, limits), dir .. '/' .. name)
-      end
-      note(name, false)
+  return mc.results.write(s.dir, record, function(set)
+    if s.method ~= 'cmc' then
+      part(set, 'nlsq', 'fitted_data', function(folder)
+        return results.write(folder, r, data, { format = s.format, arrays = s.arrays })
+      end)
     end
-  end
-  mc.save(dir .. '/report.html', report.page(r, data, { subtitle = s.path and s.path:match '[^/]*$' or nil,
-    posterior = drawn }))
-  note('report.html', false)
-  return files
+    local drawn
+    if posterior then
+      local figures = part(set, 'cmc', 'samples', function(folder)
+        return require('workflows.xpcs.posterior_files').write(folder, posterior, shards)
+      end)
+      drawn = { result = posterior, figures = figures }
+    end
+    for _, name in ipairs(results.side_files(set.folder, data)) do set:path(name) end
+    if s.save_plots and s.method ~= 'cmc' then heatmaps(s, data, r, set) end
+    mc.save(set:path('report.html', { compare = false }), report.page(r, data,
+      { subtitle = s.path and s.path:match '[^/]*$' or nil, posterior = drawn }))
+  end)
 end
 
 --- Simulated matrices: DIR/simulated_data.npz, which fit reads, and a figure.
@@ -298,18 +457,19 @@ function M.simulate(s, o)
   local mode = s.fit.mode or 'static'
   local physics = {}
   for k, name in ipairs(parameters.names(mode)) do physics[k] = s.fit.initial[name] or parameters.LIST[k].default end
-  local sim = require('workflows.xpcs.generate').simulate { n = o.frames, dt = s.open.dt or 0.1, q = s.open.q or 0.0054,
-    gap = s.open.gap or 2e6, phi = phi, physics = physics, contrast = o.contrast, offset = o.offset,
-    sigma = o.noise, seed = o.seed, first = 1 }
-  local ok, why = mc.file.make_folder(s.dir)
-  if not ok then error(why, 0) end
-  local path = s.dir .. '/simulated_data.npz'
-  mc.save(path, { c2_exp = sim.c2, phi_angles_list = mc.tensor(phi), t1 = sim.t, t2 = sim.t, q = mc.tensor(sim.q) })
+  local sim = require('workflows.xpcs.generate').simulate { n = o.frames or 100, dt = s.open.dt or 0.1,
+    q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics,
+    contrast = o.contrast or 0.3, offset = o.offset or 1,
+    sigma = o.noise or 0.01, seed = o.seed, first = 1 }
+  mc.results.folder('xpcs', s.dir)
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
   local fig = require('workflows.xpcs.report').experiment(d, { title = ('simulated, %s'):format(mode) })
-  local figure = s.dir .. '/simulated_data.svg'
-  mc.plot.save(fig, figure)
-  return ('wrote %s and %s'):format(path, figure)
+  local names = mc.results.write(s.dir, nil, function(set)
+    mc.save(set:path 'simulated_data.npz', { c2_exp = sim.c2, phi_angles_list = mc.tensor(phi), t1 = sim.t, t2 = sim.t,
+      q = mc.tensor(sim.q) })
+    mc.plot.save(fig, set:path 'simulated_data.svg')
+  end)
+  return ('wrote %s/%s and %s/%s'):format(s.dir, names[1], s.dir, names[2])
 end
 
 --- Heat maps of the data, no fit: DIR/experimental_data.svg.

@@ -18,8 +18,8 @@ local error = check.error
 local M = {}
 
 local OPTS = {
-  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' },
-    end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
+  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer >= 0' },
+    end_frame = { -1, 'integer >= -1' }, phi_ranges = { nil, 'table' },
   diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' },
     q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
   dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
@@ -27,7 +27,7 @@ local OPTS = {
     block_values = { 2 ^ 22, 'integer >= 1' },
   strip = { nil, 'integer >= 1' }, sigma = { nil, 'any' }, mask = { nil, 'any' },
   zero_sigma_is_mask = { false, 'bool' }, cache = { nil, 'table' },
-  shape_only = { false, 'bool' },
+  shape_only = { false, 'bool' }, copies = { nil, 'integer >= 1' },
 }
 
 --- First and last frame inside N, 1-based.
@@ -82,6 +82,9 @@ function M.way(n, F, o)
   return 'file', least + 8 * M.COPIES * o.block_values + strip
 end
 
+--- Bytes of data that are in memory.
+function M.bytes(d) return data.bytes(d.n, d.F, d.dtype) * (d.weight and 2 or 1) end
+
 --- Sets the sizes of blocks and strips of a way so that they stay within max_memory; refuses what cannot.
 local function sized(o, n, F, way)
   if not o.max_memory or way == 'whole' then return end
@@ -92,7 +95,7 @@ local function sized(o, n, F, way)
   end
   local packed = way == 'strips' and data.bytes(n, F, o.dtype) * (o.sigma ~= nil and 2 or 1) or 0
   local free = o.max_memory - least - packed
-  o.block_values = math.max(1, math.min(o.block_values, math.floor(free / 2 / (8 * M.COPIES))))
+  o.block_values = math.max(1, math.min(o.block_values, math.floor(free / 2 / (8 * (o.copies or M.COPIES)))))
   o.strip = math.max(64 * 64, math.min(stream.STRIP, math.floor(free / 2 / (8 * M.STRIPS))))
 end
 
@@ -340,6 +343,9 @@ local function of_npz(path, o)
   local kept, names = {}, {}
   for i, k in ipairs(chosen) do kept[i], names[i] = phi[k], ('%s: matrix %d'):format(path, k) end
   q = q and (mc.is_tensor(q) and q:to('f64'):reshape(-1)[1]:item() or q)
+  if q and o.q and o.strict_q and math.abs(o.q - q) > 1e-6 * q then
+    error(('xpcs: %s holds q = %g 1/A and %g is asked for; strict_q = true refuses this'):format(path, q, o.q), 4)
+  end
   if q and o.q and math.abs(o.q - q) > 1e-6 * q then table.insert(warnings,
     ('the file says q = %g 1/A and %g is asked for; %g is used'):format(q, o.q, o.q)) end
   q = o.q or q
@@ -404,6 +410,7 @@ end
 ---  sigma, mask: standard deviations of points, and which points count (true): a file (.npy, .npz, .h5, FILE:NAME) or a
 ---  tensor, [n, n] for all angles or [angles, n, n] · zero_sigma_is_mask: points of sigma 0 do not count ·
 ---  cache { folder, template, compressed }: keep what is read from HDF5 and take it from there the next time ·
+---  copies: how often a fit holds a block of values beside it (4; a model of the user's more) ·
 ---  shape_only: give n, F, points and q alone, reading no matrix
 ---@return mascon.xpcs.Data with start_contrast, start_offset, quality, warnings
 function M.open(path, opts)
@@ -415,6 +422,10 @@ function M.open(path, opts)
   local ext = (path:match '%.(%w+)$' or ''):lower()
   local d
   if ext == 'npz' then d = of_npz(path, o) else d = of_hdf5(path, o) end
+  if o.copies and o.max_memory and d.packed then
+    local free = o.max_memory - M.BASE - M.bytes(d)
+    d.block_values = math.max(64 * 64, math.floor(free / (8 * o.copies)))
+  end
   return d
 end
 

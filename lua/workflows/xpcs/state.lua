@@ -174,7 +174,8 @@ function State:maybe()
     return
   end
   local now = lib.clock_seconds()
-  if now - self.last < self.every or self.saving > self.share * (now - self.started) and self.every > 0 then return end
+  local spent = self.saving + (self.cost or 0) -- with the one to come
+  if now - self.last < self.every or spent > self.share * (now - self.started) and self.every > 0 then return end
   self:save()
 end
 
@@ -198,7 +199,8 @@ function State:save()
   mc.save(path, arrays)
   for i, k in ipairs(numbers(self.dir)) do if i > self.keep then os.remove(path_of(self.dir, k)) end end
   self.last, self.since = lib.clock_seconds(), 0
-  self.saving = self.saving + self.last - start
+  self.cost = self.last - start
+  self.saving = self.saving + self.cost
   self.written = self.written + 1
   return path
 end

@@ -44,6 +44,50 @@ local function reason(list)
   return ''
 end
 
+--- Sentences on single parameters and pairs, and one where there is nothing to say.
+local function common(r, known, out, say)
+  local n = #r.names
+  local pairs_told = {}
+  for _, q in ipairs(r.parameters) do
+    if q.state == 'free' and not known[q.name] then
+      local e = q.error
+      if q.at_bound then
+        say('%s ended at its %s bound, %s: its error is not meaningful; widen the bound or fix it.', q.name, q.at_bound,
+          text(q.at_bound == 'lower' and q.low or q.high))
+        if out.level == 'determined' then out.level = 'weak' end
+        table.insert(out.weak, q.name)
+      elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0'
+        or q.name:find '^contrast') then
+        say('%s is known only to %s of its value.', q.name, ('%.0f %%'):format(100 * e / math.max(math.abs(q.value),
+          1e-300)))
+        table.insert(out.weak, q.name)
+        if out.level == 'determined' then out.level = 'weak' end
+      end
+    end
+  end
+  for i = 1, n do
+    for j = i + 1, n do
+      local c = r.correlation[i][j]
+      if c == c and math.abs(c) > 0.99 and not known[r.names[i]] and not known[r.names[j]] then
+        table.insert(pairs_told, ('%s and %s (%.4f)'):format(r.names[i], r.names[j], c))
+      end
+    end
+  end
+  if #pairs_told > 0 then
+    say('These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4
+      and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pairs'):format(#pairs_told - 4) or join(pairs_told))
+    if out.level == 'determined' then out.level = 'weak' end
+  end
+  for _, name in ipairs(r.names) do
+    local v = r.intervals and r.intervals[name]
+    if v and (v.low_open or v.high_open) then
+      say('The %g %% interval of %s is open %s: chi2 does not rise to the level before the bound.', 100 * v.level, name,
+        v.low_open and v.high_open and 'on both sides' or v.low_open and 'below' or 'above')
+    end
+  end
+  if #out.sentences == 0 then say('The data determine all %d free parameters.', n) end
+end
+
 --- Sentences on a result.
 ---@param r table result of fit
 ---@return { sentences: string[], undetermined: table[], weak: table[], level: 'determined'|'weak'|'undetermined' }
@@ -105,45 +149,29 @@ function M.of(r)
       end
     end
   end
-  local pairs_told = {}
+  common(r, known, out, say)
+  return out
+end
+
+--- The same for a model whose spectrum nobody knows: from errors, bounds and correlations.
+---@param r table parameters, names, correlation, intervals
+---@param note? string what the solver says of undetermined parameters
+---@return table as of
+function M.plain(r, note)
+  local out = { sentences = {}, undetermined = {}, weak = {}, level = 'determined' }
+  local function say(s, ...) table.insert(out.sentences, s:format(...)) end
+  local known, list = {}, {}
   for _, q in ipairs(r.parameters) do
-    if q.state == 'free' and not known[q.name] then
-      local e = q.error
-      if q.at_bound then
-        say('%s ended at its %s bound, %s: its error is not meaningful; widen the bound or fix it.', q.name, q.at_bound,
-          text(q.at_bound == 'lower' and q.low or q.high))
-        if out.level == 'determined' then out.level = 'weak' end
-        table.insert(out.weak, q.name)
-      elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0'
-        or q.name:find '^contrast') then
-        say('%s is known only to %s of its value.', q.name, ('%.0f %%'):format(100 * e / math.max(math.abs(q.value),
-          1e-300)))
-        table.insert(out.weak, q.name)
-        if out.level == 'determined' then out.level = 'weak' end
-      end
+    if q.state == 'free' and not (q.error and q.error < math.huge) then
+      known[q.name] = true
+      list[#list + 1] = q.name
     end
   end
-  for i = 1, n do
-    for j = i + 1, n do
-      local c = r.correlation[i][j]
-      if c == c and math.abs(c) > 0.99 and not known[r.names[i]] and not known[r.names[j]] then
-        table.insert(pairs_told, ('%s and %s (%.4f)'):format(r.names[i], r.names[j], c))
-      end
-    end
-  end
-  if #pairs_told > 0 then
-    say('These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4
-      and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pairs'):format(#pairs_told - 4) or join(pairs_told))
-    if out.level == 'determined' then out.level = 'weak' end
-  end
-  for _, name in ipairs(r.names) do
-    local v = r.intervals and r.intervals[name]
-    if v and (v.low_open or v.high_open) then
-      say('The %g %% interval of %s is open %s: chi2 does not rise to the level before the bound.', 100 * v.level, name,
-        v.low_open and v.high_open and 'on both sides' or v.low_open and 'below' or 'above')
-    end
-  end
-  if #out.sentences == 0 then say('The data determine all %d free parameters.', n) end
+  if #list > 0 then
+    out.level, out.undetermined = 'undetermined', { { names = list } }
+    say('The data do not determine %s%s.', join(list), #list > 1 and ' separately' or '')
+  elseif note then say('%s.', (note:gsub('^%l', string.upper))) end
+  common(r, known, out, say)
   return out
 end
 

@@ -3,14 +3,14 @@
 -- Two nodes are the same when op, parameters, dtype of the arithmetic and operands (value and layout) are. Nodes that a
 -- checkpoint computes anew (`remat`) are only compared with others of the same turn, else they would vanish. Writes are
 -- never merged: they need buffers of their own.
-local launch = require 'mascon.graph.launch'
+local recording = require 'mascon.graph.recording'
 local rewrite = require 'mascon.compile.rewrite'
 local graphs = require 'mascon.graph.graph'
 
 local M = { name = 'cse', doc = 'computes what stands there twice once' }
 
 local function key(n)
-  local t = { n.kind, n.row and n.row.id or -1, n.compute or -1, n.remat or 0, #n.outs, n.outs[1] and n.outs[1].dtype or -1, n.params and launch.params_key(n.params) or '' }
+  local t = { n.kind, n.row and n.row.id or -1, n.compute or -1, n.remat or 0, #n.outs, n.outs[1] and n.outs[1].dtype or -1, n.params and recording.params_key(n.params) or '' }
   for _, v in ipairs(n.outs) do t[#t + 1] = table.concat(v.shape, ',') end -- a number fills parts of any shape
   for _, u in ipairs(n.ins) do
     t[#t + 1] = ('%d/%d/%d/%s/%s%s'):format(u.value.id, u.offset or 0, u.dtype or u.value.dtype, table.concat(u.shape, ','), table.concat(u.strides, ','), u.weak and 'w' or '')

@@ -11,38 +11,18 @@ local channels = require 'mascon.meeg.channels'
 local raw = require 'mascon.meeg.raw'
 local epochs = require 'mascon.meeg.epochs'
 local side_table = require 'mascon.meeg.files.side_table'
+local archive = require 'mascon.meeg.files.archive'
 local error = check.error
 local M = {}
 
 -- channels times samples of epochs that there are none of
 local EMPTY = 2 ^ 24
-local RATES = { 'fs', 'sfreq', 'srate', 'sf', 'sampling_rate' }
 
-local function number_in(file, names)
-  for _, name in ipairs(names) do
-    if file:has(name) then
-      local t = file:get(name)
-      if t:numel() == 1 then return t:reshape({ -1 })[1]:item() end
-    end
-  end
-end
-
---- The arrays of an .npz: samples, rate, time of the first sample, events.
+--- The arrays of an .npz: samples, rate, time of the first sample, events, and what else it says.
 local function from_npz(path, key)
   local file = require('mascon.io').open(path)
-  if not key then
-    key = file:has 'data' and 'data' or nil
-    local best = -1
-    for _, name in ipairs(file.names) do -- else the largest one of 2 or 3 axes
-      if not file:has 'data' then
-        local t = file:get(name)
-        if (t.ndim == 2 or t.ndim == 3) and tensor.kind[t.dtype] ~= 'c' and t:numel() > best then best, key = t:numel(), name end
-      end
-    end
-    if not key then error(('meeg.open: %s holds no array of 2 or 3 axes; it has %s'):format(path, table.concat(file.names, ', ')), 4) end
-  end
-  local data = file:get(key)
-  return data, number_in(file, RATES), number_in(file, { 'tmin' }), file:has 'events' and file:get 'events' or nil
+  local found = archive.read('meeg.open', file, { key = key, prefer = 'data', least = 2, most = 3 })
+  return found.data, found.fs, archive.number(file, { 'tmin' }), file:has 'events' and file:get 'events' or nil, found
 end
 
 local function scales_of(path, list, unit)
@@ -62,8 +42,8 @@ end
 ---@param o table
 ---@return table
 function M.open(path, o)
-  local data, fs, tmin, events
-  if path:lower():match '%.npz$' then data, fs, tmin, events = from_npz(path, o.key)
+  local data, fs, tmin, events, found
+  if path:lower():match '%.npz$' then data, fs, tmin, events, found = from_npz(path, o.key)
   else data = require('mascon.io').open(path) end
   if data.ndim ~= 2 and data.ndim ~= 3 or tensor.kind[data.dtype] == 'c' then
     error(('meeg.open: %s is %s; a recording is [channels, samples], epochs are [epochs, channels, samples]'):format(path, tensor.describe(data)), 3)
@@ -80,18 +60,25 @@ function M.open(path, o)
   local list = side.channels
   if not list then
     list = {}
-    for i = 1, C do list[i] = { name = ('ch%d'):format(i), type = 'eeg' } end
+    local names = found and archive.names(found, C)
+    for i = 1, C do
+      list[i] = names and { name = names[i], type = channels.guess(names[i], 'eeg') } or { name = ('ch%d'):format(i),
+        type = 'eeg' }
+    end
+    if names then table.insert(found.notes, channels.distinct(list)) end
   end
   if #list ~= C then error(('meeg.open: %s has %d channels, its table %s names %d; they must agree'):format(path, C, side.path, #list), 3) end
+  local notes = found and found.notes[1] and found.notes or nil
   local scale = scales_of(path, list, o.unit)
   channels.check('meeg.open', list)
   if data.ndim == 2 then
-    return raw.over({ path = path, format = path:lower():match '%.(%w+)$', fs = fs, samples = data.shape[2], channels = list, bads = side.bads }, raw.rows(data, scale))
+    return raw.over({ path = path, format = path:lower():match '%.(%w+)$', fs = fs, samples = data.shape[2],
+      channels = list, bads = side.bads, warnings = notes }, raw.rows(data, scale))
   end
   local n, dtype = data.shape[1], data.dtype == 'f32' and 'f32' or 'f64'
   return epochs.over('meeg.open', {
     fs = fs, tmin = tmin, samples = data.shape[3], channels = list, bads = side.bads, events = events, event_id = side.event_id, info = {},
-    selection = side.selection, drop_log = side.drop_log, baseline = side.baseline,
+    selection = side.selection, drop_log = side.drop_log, baseline = side.baseline, warnings = notes,
   }, {
     count = n, dtype = dtype, read = function(rows, picks)
       local there = data

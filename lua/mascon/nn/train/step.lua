@@ -24,6 +24,7 @@ local meta = { __index = Step }
 local OPTS = {
   optimizer = { nil, 'table' }, clip = { nil, 'number > 0' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
   accumulate = { 1, 'integer >= 1' }, compile = { true, 'bool' }, key = { 0, 'any' },
+  norm = { true, 'bool' },
 }
 
 -- ---------------------------------------------------------------- groups
@@ -41,6 +42,7 @@ local function varied(optimizer, group, at)
     local lr = given.lr
     if type(lr) == 'function' then given.lr = function(t) return lr(t) * factor end else given.lr = lr * factor end
   end
+  if optimizer.inner then return optimizer.around(optim[optimizer.inner.name](given)) end
   return optim[optimizer.name](given)
 end
 
@@ -116,7 +118,8 @@ end
 --- New parameters, states and averages from gradients.
 local function update(self, params, states, ema, g, count)
   local norm
-  if self.options.clip then g, norm = optim.clip_norm(g, self.options.clip) else norm = optim.global_norm(g) end
+  if self.options.clip then g, norm = optim.clip_norm(g, self.options.clip)
+  else norm = self.options.norm and optim.global_norm(g) or op.from_table(0) end
   local new, after = {}, {}
   for i, group in ipairs(self.groups) do
     local fresh, state = group[1].update(part(params, group[2]), part(g, group[2]), states[i])
@@ -164,7 +167,8 @@ end
 --- A step of training as an object that is called with a batch: loss, gradient, clipping, optimiser, compiled into one.
 ---
 --- Calling it, step(batch), changes the parameters and buffers of the network and returns the loss, as a number, and a
---- table { norm = of the gradient before clipping, step = its number, updated = whether parameters changed }. If the
+--- table { norm = of the gradient before clipping (0 where it is not computed), step = its number, updated = whether
+--- parameters changed }. If the
 --- loss or
 --- the norm is not finite, nothing changes and the table has finite = false.
 --- Dropout draws from the key folded with the number of the step.
@@ -177,7 +181,8 @@ end
 ---   ema:
 ---   decay of running averages of the parameters, min(ema, (1 + t) / (10 + t)) · accumulate: batches in one step (1):
 ---   the
----   mean over all, by their weights · compile (true) · key (0): of random numbers
+---   mean over all, by their weights · compile (true) · key (0): of random numbers · norm (true): compute the norm
+---   without clip
 ---@return mascon.Step
 --- Errors: a loss that is no number, groups that match nothing, no parameters.
 ---     local net = mc.nn.Linear(1, 1)
@@ -224,34 +229,45 @@ local function nothing(params)
   return sums
 end
 
+--- Puts a record of what a step changed into the network and the step: one assignment decides, so that an interruption
+--- leaves all of a step or nothing of it.
+local function commit(self, r)
+  self.unfinished = r
+  self.net:update(r.params or {}, r.buffers)
+  self.states, self.averages = r.states or self.states, r.averages or self.averages
+  self.sums, self.count, self.pending = r.sums, r.count, r.pending
+  self.unfinished = nil
+end
+
 meta.__call = function(self, batch)
-  local net = self.net
+  if self.unfinished then commit(self, self.unfinished) end
+  local net, many = self.net, self.options.accumulate
   local params, frozen, buffers = net:parameters(), net:frozen(), net:buffers()
-  local key = self.key:fold_in(self.count * self.options.accumulate + self.pending)
+  local key = self.key:fold_in(self.count * many + self.pending)
   local value, norm, new, after, states, averages
-  if self.options.accumulate == 1 then
+  if many == 1 then
     value, norm, new, after, states, averages = self.whole(params, frozen, buffers, self.states, self.averages, batch,
       key, self.count)
   else
     local sums = self.sums or nothing(params)
     local before = sums.loss:item()
+    local weighed = sums.total:item()
     sums, after = self.add(params, frozen, buffers, sums, batch, key)
-    net:update(after)
-    self.sums, self.pending = sums, self.pending + 1
-    if self.pending < self.options.accumulate then
-      return sums.loss:item() - before, { updated = false, step = self.count, finite = finite(sums.loss:item()) }
+    if self.pending + 1 < many then
+      local part_of = (sums.loss:item() - before) / (sums.total:item() - weighed)
+      commit(self, { buffers = after, sums = sums, count = self.count, pending = self.pending + 1 })
+      return part_of, { updated = false, step = self.count, finite = finite(part_of) }
     end
-    self.sums, self.pending = nil, 0
     value, norm, new, states, averages = self.finish(params, self.states, self.averages, sums, self.count)
   end
   local loss, size = value:item(), norm:item()
   local good = finite(loss) and finite(size)
   if good then
-    net:update(new)
-    if self.options.accumulate == 1 then net:update(after) end
-    self.states, self.averages = states, averages
+    commit(self, { params = new, buffers = after, states = states, averages = averages, count = self.count + 1,
+      pending = 0 })
+  else
+    commit(self, { buffers = {}, count = self.count + 1, pending = 0 })
   end
-  self.count = self.count + 1
   return loss, { norm = size, step = self.count, updated = good, finite = good }
 end
 
@@ -259,6 +275,7 @@ end
 ---@param f function
 ---@return any what f returns
 function Step:averaged(f)
+  if self.unfinished then commit(self, self.unfinished) end
   if not self.averages then error('step:averaged: there are no averages; give nn.Step the option ema', 2) end
   local own = self.net:parameters()
   self.net:update(self.averages)
@@ -274,6 +291,7 @@ end
 ---@return table tensors name -> tensor
 ---@return table numbers
 function Step:state()
+  if self.unfinished then commit(self, self.unfinished) end
   local out = {}
   for k, v in pairs(self.net:state_dict()) do out['net/' .. k] = v end
   local function walk(prefix, v)
@@ -295,6 +313,7 @@ end
 function Step:restore(tensors, numbers)
   local function fits(name, like)
     local t = tensors[name]
+    if is(t) and like.dtype == 'bf16' and t.dtype == 'f32' then t = methods.to(t, 'bf16') end -- as files have it
     if not is(t) or tostring(t.shape) ~= tostring(like.shape) or t.dtype ~= like.dtype then
       error(('step:restore: %s is %s, this step has %s; the network or its optimiser is another one'):format(name,
         is(t) and tensor.describe(t) or 'missing', tensor.describe(like)), 3)

@@ -1,7 +1,7 @@
--- launch.lua - the door to the recorder and to plans of libmascon, as plain Lua values.
+-- recording.lua - what a function does while it is recorded, as plain Lua values.
 --
--- Holds: reading the log of a recording into tables, building the C plan from a list of steps, running it. With
--- tensor.lua one of the few files that touch the FFI.
+-- Holds: reading the log of a recording into tables, the tape, ops by the parameters of the log. With tensor.lua one of
+-- the few files that touch the FFI.
 local bit = require 'bit'
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
@@ -12,9 +12,7 @@ local C = lib.C
 
 local M = {}
 
-local params_t, ints = ffi.typeof 'mc_params', ffi.typeof 'int32_t[?]'
-local longs = ffi.typeof 'int64_t[?]'
-local instrs = ffi.typeof 'mc_vm_instr[?]'
+local params_t = ffi.typeof 'mc_params'
 local handles, operands, const_handles = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'const mc_tensor *[?]', ffi.typeof 'const mc_tensor *const *'
 local numbers = 0
 local KIND = { [0] = 'op', 'copy', 'put', 'base', 'call' }
@@ -95,7 +93,7 @@ function M.anew(f, ...)
 end
 
 --- Whether some function is being recorded.
-function M.recording() return C.mc_record_active() ~= 0 end
+function M.on() return C.mc_record_active() ~= 0 end
 
 --- What the innermost recording asks for: strict, keep.
 function M.mode()
@@ -117,10 +115,9 @@ function M.quietly(f, ...)
   return finish(pcall(f, ...))
 end
 
-local level = ffi.new 'int32_t[1]'
 --- Logs that `call` (any table) made the tensors outs from ins; the results become traced.
 function M.call_entry(call, ins, outs)
-  local i, o = array(ins), array(outs)
+  local i, o, level = array(ins), array(outs), ffi.new 'int32_t[1]'
   numbers = numbers + 1
   lib.check(C.mc_record_call(numbers, #outs, o, #ins, ffi.cast(const_handles, i), level), 2)
   local d = level[0] + 1
@@ -295,10 +292,9 @@ end
 
 -- ---------------------------------------------------------------- steps, one at a time
 
-local sizes, strides_of = ffi.new 'int64_t[8]', ffi.new 'int64_t[8]'
-
 --- Any layout within the buffer of t, counted in elements from its first one.
 function M.strided(t, shape, strides, offset)
+  local sizes, strides_of = ffi.new 'int64_t[8]', ffi.new 'int64_t[8]'
   for i = 1, #shape do sizes[i - 1], strides_of[i - 1] = shape[i], strides[i] end
   return tensor.make(2, 0, C.mc_view_strided, tensor.promote(t, 2), #shape, sizes, strides_of, offset)
 end
@@ -330,115 +326,6 @@ end
 --- dst at positions of an axis = values (accumulate: added).
 function M.put(dst, axis, index, values, accumulate)
   lib.check(C.mc_put(dst, axis, index, values, accumulate and 1 or 0), 2)
-end
-
--- ---------------------------------------------------------------- plans
-
-local LOOP = { once = 0, choose = 1, ['while'] = 2, scan = 3 }
-local WHERE = { input = 0, output = 1, arena = 2, const = 3, tile = 4 }
-
-local function header(p, i, h)
-  local like = tensor.ct(0)
-  if h.const then
-    tensor.promote(h.const, 2)
-    ffi.copy(like, h.const, ffi.sizeof(tensor.ct, 0))
-  end
-  like._dtype, like._ndim, like._device = h.dtype, #h.shape, 0
-  local n = 1
-  for d = 1, #h.shape do
-    like._shape[d - 1], like._strides[d - 1] = h.shape[d], h.strides[d]
-    n = n * h.shape[d]
-  end
-  like._numel = n
-  like._flags = h.weak and 256 or 0
-  if C.mc_plan_header(p, like, WHERE[h.where], h.index or 0, h.offset or 0) ~= i - 1 then lib.raise(2) end
-end
-
---- Numbers less one (headers, counted from 1) as C integers.
-local function integers(values, less)
-  local out = ints(#values + 1)
-  for i, v in ipairs(values) do out[i - 1] = v - (less or 0) end
-  return out
-end
-
-local function program(code)
-  local out = instrs(#code + 1)
-  for i, c in ipairs(code) do
-    local q = out[i - 1]
-    q.op, q.dtype, q.rdtype, q.dst, q.nsrc = c.op, c.dtype, c.rdtype, c.dst, #c.src
-    for k, r in ipairs(c.src) do q.src[k - 1] = r end
-  end
-  return out
-end
-
--- How each kind of step enters a plan. ins, outs: numbers of headers, from 1.
-local enter = {}
-function enter.op(p, s) return C.mc_plan_op(p, s.row.id, #s.outs, integers(s.outs, 1), #s.ins, integers(s.ins, 1), s.params) end
-function enter.copy(p, s) return C.mc_plan_copy(p, s.outs[1] - 1, s.ins[1] - 1) end
-function enter.put(p, s) return C.mc_plan_put(p, s.outs[1] - 1, s.axis, s.ins[1] - 1, s.ins[2] - 1, s.accumulate and 1 or 0) end
-function enter.fused(p, s)
-  return C.mc_plan_fused(p, #s.ins, integers(s.ins, 1), integers(s.want), #s.outs, integers(s.outs, 1), integers(s.result), #s.code, program(s.code))
-end
-function enter.call(p, s)
-  local l = s.loop
-  local parts = ffi.new('mc_plan *[?]', #l.parts + 1)
-  for i, part in ipairs(l.parts) do parts[i - 1] = part.plan end
-  local spec = ffi.new('mc_loop_spec', LOOP[l.kind], #l.parts, l.fixed, l.state or 0, l.rows or 0, l.made or 0, l.reverse and 1 or 0, l.length or 0)
-  return C.mc_plan_loop(p, spec, parts, #s.outs, integers(s.outs, 1), #s.ins, integers(s.ins, 1))
-end
-function enter.reduced(p, s)
-  return C.mc_plan_reduced(p, s.row.id, s.params, s.outs[1] - 1, s.like - 1, #s.ins, integers(s.ins, 1), integers(s.want), s.result[1], #s.code, program(s.code))
-end
-function enter.product(p, s)
-  return C.mc_plan_product(p, s.product - 1, s.a - 1, s.b - 1, #s.ins, integers(s.ins, 1), integers(s.want), #s.outs, integers(s.outs, 1), integers(s.result), #s.code, program(s.code))
-end
-function enter.tiles(p, s)
-  local lead, bytes = longs(#s.lead + 1), longs(#s.row_bytes + 1)
-  for i, v in ipairs(s.lead) do lead[i - 1] = v end
-  for i, v in ipairs(s.row_bytes) do bytes[i - 1] = v end
-  return C.mc_plan_tiles(p, s.count, #s.lead, lead, #s.row_bytes, bytes, s.extra)
-end
-
---- A C plan. headers: { dtype, shape, strides, weak, where, index, offset, const }; steps: { kind, row, params, ins, outs (numbers of headers), ... };
---- a step `tiles` stands before the `count` steps it is made of. effects: { input } of each argument that is written.
---- device: where it runs (0).
----@return userdata plan
-function M.plan(headers, steps, arena, effects, device)
-  local p = C.mc_plan_new()
-  if p == nil then lib.raise(2) end
-  p = ffi.gc(p, C.mc_plan_free)
-  for i, h in ipairs(headers) do header(p, i, h) end
-  local owner, left
-  for _, s in ipairs(steps) do
-    lib.check(enter[s.kind](p, s), 2)
-    if s.kind == 'tiles' then owner, left = s, s.count
-    elseif owner then
-      left = left - 1
-      if left == 0 then
-        lib.check(C.mc_plan_views(p, #owner.shift, integers(owner.shift), integers(owner.slot)), 2)
-        owner = nil
-      end
-    end
-  end
-  C.mc_plan_arena(p, arena)
-  C.mc_plan_device(p, device or 0)
-  if effects and effects[1] then
-    local which = {}
-    for i, e in ipairs(effects) do which[i] = e.input end
-    lib.check(C.mc_plan_writes(p, #which, integers(which, 1)), 2)
-  end
-  return p
-end
-
---- A function that runs a plan on a list of inputs into a list of outputs.
-function M.runner(plan, nin, nout)
-  local ins, outs = handles(nin + 1), handles(nout + 1)
-  return function(inputs, outputs)
-    for i = 1, nin do ins[i - 1] = inputs[i] end
-    for i = 1, nout do outs[i - 1] = outputs[i] end
-    local rc = C.mc_plan_run(plan, ins, nin, outs, nout)
-    if rc ~= 0 then tensor.failed(rc, 3, true, inputs) end
-  end
 end
 
 return M

@@ -1,4 +1,4 @@
--- rows.lua - reductions along the last axes, softmax, and the elementwise work around them run row by row in cache: one read, one write.
+-- tiles.lua - reductions along the last axes, softmax, and the elementwise work around them run row by row in cache: one read, one write.
 --
 -- Softmax by hand, layer and RMS norms, log-likelihoods: each step depends on its own row only (all that stands behind
 -- some leading axes), so the steps can be run on a few rows at a time, one after the other, with the bits they give on

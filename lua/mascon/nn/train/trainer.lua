@@ -1,0 +1,358 @@
+-- trainer.lua - the loop around a step: epochs, evaluation, checkpoints, log, early end, resuming.
+--
+-- What a run does next follows from the number of batches it has taken: epoch and place in it, order, keys. A
+-- checkpoint
+-- holds that number, the state of the step, the best result so far and the state of the default generator, so that a
+-- run
+-- goes on in the middle of an epoch with the bits it would have had.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local json = require 'mascon.base.json'
+local file = require 'mascon.base.file'
+local progress = require 'mascon.base.progress'
+local text = require 'mascon.base.text'
+local compile = require 'mascon.compile'
+local source = require 'mascon.random.source'
+local clock = require('mascon.core.ffi').clock_seconds
+local checkpoint = require 'mascon.nn.train.checkpoint'
+local steps = require 'mascon.nn.train.step'
+local module = require 'mascon.nn.module'
+local error = check.error
+local M = {}
+
+---@class mascon.Trainer
+local Trainer = {}
+Trainer.__index = Trainer
+M.methods = Trainer
+
+local OPTS = {
+  loss = { nil, 'function' }, optimizer = { nil, 'table' }, train = { nil, 'table' }, valid = { nil, 'table' },
+  metrics = { nil, 'table' }, epochs = { nil, 'integer >= 1' }, steps = { nil, 'integer >= 1' },
+  clip = { nil, 'number > 0' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
+    accumulate = { 1, 'integer >= 1' },
+  compile = { true, 'bool' }, key = { 0, 'any' }, folder = { nil, 'string' }, every = { nil, 'integer >= 1' },
+  keep = { 3, 'integer >= 1' }, monitor = { nil, 'string' }, patience = { nil, 'integer >= 1' },
+  callbacks = { nil, 'table' }, progress = { true, 'bool' }, resume = { false, 'bool' },
+    nonfinite = { 'stop', { 'stop', 'skip' } },
+  log_every = { 1, 'integer >= 1' }, name = { 'training', 'string' },
+}
+local CALLBACKS = { start = true, step = true, epoch = true, checkpoint = true, finish = true }
+
+local function is_loader(v) return type(v) == 'table' and type(v.batches) == 'number' and type(v.at) == 'function' end
+
+--- A run of training: nn.Step over the batches of a loader, with evaluation, checkpoints, a log and a report.
+---
+--- trainer:fit() runs it and returns the history: a list of one table for each epoch (epoch, step, loss, and after an
+--- evaluation valid_loss and the metrics as valid_NAME). With a folder it writes log.jsonl (a line for each step and
+--- each epoch), step-NUMBER.npz (checkpoints), best.npz and report.html. Ctrl-C and SIGTERM end a run with a
+--- checkpoint;
+--- resume = true goes on from the last one to the same bits, in the middle of an epoch too.
+---@param net mascon.Module
+---@param opts table loss: f(net, batch) as for nn.Step (required) · optimizer: one of mc.optim (required) · train: a
+---   loader
+---   (mc.nn.data.loader, required) · valid: a loader, evaluated after each epoch · metrics: name -> f(net, batch), a
+---   number
+---   as a tensor and its weight (1) · epochs or steps (one is required) · clip, groups, ema, accumulate, compile, key
+---   as
+---   for nn.Step · folder: for files (none) · every: steps between checkpoints (one at the end of each epoch) · keep:
+---   how
+---   many (3) · monitor: what is best, 'valid_loss' or a name, with '-' in front where larger is better ('valid_loss',
+---   or
+---   'loss' without valid) · patience: epochs without a better result that end the run (none) · callbacks: start, step,
+---   epoch, checkpoint, finish: f(trainer, facts), 'stop' as a result ends the run · progress (true): a line on a
+---   terminal · resume (false) · nonfinite: 'stop' with an error, or 'skip' the step, when the loss is not finite ·
+---   log_every: steps between lines of the log (1) · name: title of the report
+---@return mascon.Trainer
+--- Errors: options that are missing or do not fit, a folder that holds another run.
+---     local set = mc.nn.data.tensors{ x = mc.ones{ 8, 1, dtype = 'f32' }, y = mc.ones{ 8, 1, dtype = 'f32' } }
+---     local options = { train = mc.nn.data.loader(set, { batch = 4 }), epochs = 2, progress = false }
+---     options.loss, options.optimizer = function(m, b) return mc.nn.mse_loss(m(b.x), b.y) end, mc.optim.sgd()
+---     mc.nn.Trainer(mc.nn.Linear(1, 1), options):fit()[2].step  --> 4
+function M.Trainer(net, opts)
+  local fname = 'nn.Trainer'
+  if not module.is(net) then error(('%s: the network is %s; give a module'):format(fname, check.show(net)), 2) end
+  local o = check.opts(fname, opts, OPTS, 3)
+  if not o.loss then error(fname .. ': loss is missing; give a function of the network and a batch', 2) end
+  for _, k in ipairs { 'train', 'valid' } do
+    if (k == 'train' or o[k]) and not is_loader(o[k]) then
+      error(('%s: %s is %s; give a loader, mc.nn.data.loader(set, { batch = 32 })'):format(fname, k, check.show(o[k])),
+        2)
+    end
+  end
+  if (o.epochs == nil) == (o.steps == nil) then error(fname .. ': give epochs or steps, one of them', 2) end
+  if (o.every or o.resume) and not o.folder then error(fname .. ': checkpoints need a folder', 2) end
+  for k, f in pairs(o.callbacks or {}) do
+    if not CALLBACKS[k] or type(f) ~= 'function' then
+      error(('%s: callback %s is %s; there are %s, functions of the trainer'):format(fname, tostring(k), check.show(f),
+        check.names(CALLBACKS)), 2)
+    end
+  end
+  local monitor, larger = o.monitor or (o.valid and 'valid_loss' or 'loss'), false
+  if monitor:sub(1, 1) == '-' then monitor, larger = monitor:sub(2), true end
+  if monitor:find '^valid_' and not o.valid then
+    error(('%s: monitor is %s, but there is no loader valid'):format(fname, monitor), 2)
+  end
+  local step = steps.Step(net, o.loss, { optimizer = o.optimizer, clip = o.clip, groups = o.groups, ema = o.ema,
+    accumulate = o.accumulate, compile = o.compile, key = o.key })
+  local self = setmetatable({ net = net, options = o, step = step, monitor = monitor, larger = larger, history = {},
+    best = nil, stale = 0, sums = { 0, 0 } }, Trainer)
+  if o.folder then
+    local ok, why = file.make_folder(o.folder)
+    if not ok then error(('%s: %s'):format(fname, why), 2) end
+    local there = checkpoint.list(o.folder)
+    if o.resume then self:restore()
+    elseif #there > 0 then
+      error(('%s: %s holds checkpoints of a run; give resume = true, or another folder'):format(fname, o.folder), 2)
+    else os.remove(o.folder .. '/log.jsonl') end
+  end
+  return self
+end
+
+-- ---------------------------------------------------------------- evaluation
+
+--- Means over the batches of a loader, with the parameters as they are (or their averages, option ema), in evaluation.
+---@param loader? mascon.Loader (valid)
+---@return table loss and the metrics by name
+function Trainer:evaluate(loader)
+  loader = loader or self.options.valid
+  if not is_loader(loader) then error('trainer:evaluate: there is no loader; give one', 2) end
+  local net, o = self.net, self.options
+  local names = {}
+  for k in pairs(o.metrics or {}) do names[#names + 1] = k end
+  table.sort(names)
+  if not self.measure then
+    local function measure(params, buffers, batch)
+      local all = {}
+      return net:with(params, { train = false, buffers = buffers }, function()
+        all[1] = { o.loss(net, batch) }
+        for i, k in ipairs(names) do all[i + 1] = { o.metrics[k](net, batch) } end
+        return all
+      end)[1]
+    end
+    self.measure = o.compile and compile.compile(measure) or measure
+  end
+  local function number(v) return tensor.is(v) and v:item() or v end
+  local function all()
+    local params, buffers, sums, weights = net:parameters { all = true }, net:buffers(), {}, {}
+    for batch in loader:epoch(1) do
+      local got = self.measure(params, buffers, batch)
+      for i, v in ipairs(got) do
+        local w = v[2] == nil and 1 or number(v[2])
+        sums[i], weights[i] = (sums[i] or 0) + number(v[1]) * w, (weights[i] or 0) + w
+      end
+    end
+    local out = { loss = sums[1] / weights[1] }
+    for i, k in ipairs(names) do out[k] = sums[i + 1] / weights[i + 1] end
+    return out
+  end
+  if self.step.averages then return (self.step:averaged(all)) end
+  return all()
+end
+
+-- ---------------------------------------------------------------- files
+
+--- Everything the rest of the run depends on, as tensors and facts.
+local function state(self)
+  local tensors, numbers = self.step:state()
+  local g = source.default_generator()
+  return tensors, {
+    step = numbers, best = self.best, stale = self.stale, history = self.history, sums = self.sums,
+    generator = g:state(), batches = self.options.train.batches, samples = self.options.train.n,
+  }
+end
+
+--- Writes a checkpoint now. Returns its path.
+---@return string
+function Trainer:save()
+  if not self.options.folder then error('trainer:save: there is no folder; give one', 2) end
+  local tensors, facts = state(self)
+  local path = checkpoint.put(self.options.folder, self:done(), tensors, facts, self.options.keep)
+  self.saved = self:done()
+  self:call('checkpoint', { path = path })
+  return path
+end
+
+--- Goes on from the last checkpoint of the folder; without one the run begins at its start.
+---@return boolean whether there was one
+function Trainer:restore()
+  local there = checkpoint.list(self.options.folder)
+  local last = there[#there]
+  if not last then return false end
+  local tensors, facts = checkpoint.read(last.path)
+  if facts.batches ~= self.options.train.batches or facts.samples ~= self.options.train.n then
+    local words = 'nn.Trainer: %s is of a run with %d samples in %d batches, the data are %d in %d; a run goes on with '
+      .. 'the same data'
+    error((words):format(last.path, facts.samples, facts.batches, self.options.train.n, self.options.train.batches), 2)
+  end
+  self.step:restore(tensors, facts.step)
+  self.best, self.stale, self.history, self.sums = facts.best, facts.stale, facts.history or {}, facts.sums
+  source.default_generator():restore(facts.generator)
+  self.saved = self:done()
+  -- lines of the log after the checkpoint are of steps that are made again
+  local path, kept, dropped = self.options.folder .. '/log.jsonl', {}, false
+  for line in ((file.read(path) or '') .. '\n'):gmatch '([^\n]+)\n' do
+    local ok, entry = pcall(json.decode, line)
+    if ok and type(entry) == 'table' and (entry.batches or 0) <= self:done() then kept[#kept + 1] = line .. '\n'
+    else dropped = true end
+  end
+  if dropped then
+    local ok, why = file.write(path, table.concat(kept))
+    if not ok then error('nn.Trainer: ' .. why, 2) end
+  end
+  return true
+end
+
+local function log(self, entry)
+  if not self.options.folder then return end
+  local path = self.options.folder .. '/log.jsonl'
+  local f, why = io.open(path, 'ab')
+  local ok = f and f:write(json.encode(entry), '\n')
+  if f then
+    local closed, reason = f:close()
+    if not closed then ok, why = nil, reason end
+  end
+  if not ok then error(('nn.Trainer: the log %s cannot be written: %s'):format(path, tostring(why)), 2) end
+end
+
+--- Batches taken so far: steps times accumulate and what has been accumulated.
+---@return integer
+function Trainer:done() return self.step.count * self.options.accumulate + self.step.pending end
+
+--- Calls a callback of the user's; true when it asks for the end.
+function Trainer:call(name, facts)
+  local f = self.options.callbacks and self.options.callbacks[name]
+  return f ~= nil and f(self, facts) == 'stop'
+end
+
+-- ---------------------------------------------------------------- the loop
+
+local function better(self, value)
+  if value ~= value then return false end
+  if self.best == nil then return true end
+  if self.larger then return value > self.best.value end
+  return value < self.best.value
+end
+
+--- The end of an epoch, or of the part that was asked for: evaluation, best result, log. True when the run is to end.
+local function epoch_end(self, epoch, part)
+  local o = self.options
+  local facts = { epoch = epoch, step = self.step.count, batches = self:done(),
+    loss = self.sums[1] / math.max(self.sums[2], 1) }
+  if o.valid then
+    for k, v in pairs(self:evaluate()) do facts['valid_' .. k] = v end
+  end
+  local value = facts[self.monitor]
+  if value == nil then
+    error(('nn.Trainer: monitor is %s; there are %s'):format(self.monitor, check.names(facts)), 2)
+  end
+  if not part then self.sums = { 0, 0 } end
+  self.history[#self.history + 1] = facts
+  if better(self, value) then
+    self.best, self.stale = { value = value, epoch = epoch, step = self.step.count }, 0
+    if o.folder then
+      local tensors, kept = state(self)
+      checkpoint.put_best(o.folder, self:done(), tensors, kept)
+    end
+  else self.stale = self.stale + 1 end
+  log(self, { kind = 'epoch', epoch = epoch, step = facts.step, batches = facts.batches, loss = facts.loss,
+    valid = (function()
+    local v = {}
+    for k, x in pairs(facts) do
+      if k:find '^valid_' then v[k] = x end
+    end
+    return v
+  end)() })
+  local stop = self:call('epoch', facts)
+  return stop or (o.patience ~= nil and self.stale >= o.patience)
+end
+
+--- One batch. True when a callback asks for the end.
+local function one(self, epoch, k, bar, began)
+  local o = self.options
+  local before = clock()
+  local batch = o.train:at(epoch, k)
+  local loss, info = self.step(batch)
+  self.sums = { self.sums[1] + (info.finite and loss or 0), self.sums[2] + (info.finite and 1 or 0) }
+  local done = self:done()
+  if (self.step.count % o.log_every == 0 and info.updated) or not info.finite then
+    log(self, { kind = 'step', step = self.step.count, batches = done, epoch = epoch, loss = info.finite and loss
+      or tostring(loss),
+      norm = info.norm and info.norm == info.norm and info.norm < math.huge and info.norm or nil,
+      seconds = tonumber(('%.6f'):format(clock() - before)) })
+  end
+  if not info.finite and o.nonfinite == 'stop' then
+    error(('nn.Trainer: the loss of step %d is %s, gradient norm %s; the parameters are those before it. Lower the '
+      .. 'learning rate, clip gradients, or look at the data; nonfinite = \'skip\' leaves such steps out'):format(
+      self.step.count, tostring(loss), tostring(info.norm)), 2)
+  end
+  if bar then
+    bar.label = ('%s %d  loss %s'):format(o.name, epoch, text.significant(loss, 4))
+    bar:add(1)
+  end
+  if o.every and info.updated and self.step.count % o.every == 0 then self:save() end
+  return self:call('step', { epoch = epoch, batch = k, step = self.step.count, loss = loss, norm = info.norm,
+    finite = info.finite, seconds = clock() - began })
+end
+
+local function loop(self, bar)
+  local o = self.options
+  local per = o.train.batches
+  local last = o.epochs and o.epochs * per or o.steps * o.accumulate
+  local began = clock()
+  if self:call('start', { batches = last, done = self:done() }) then return end
+  local newest = self.history[#self.history]
+  if newest and newest.batches % per ~= 0 and self:done() < last then -- a part of an epoch that goes on
+    table.remove(self.history)
+    newest = self.history[#self.history]
+  end
+  local ended = newest and math.ceil(newest.batches / per) or 0 -- else the end of an epoch may still be to do
+  while true do
+    local done = self:done()
+    if done > 0 and done % per == 0 and done / per > ended then
+      ended = done / per
+      local stop = epoch_end(self, ended)
+      if o.folder and self.saved ~= done and not o.every then self:save() end
+      if stop then return end
+    end
+    if done >= last then break end
+    if o.patience and self.stale >= o.patience then return end
+    if one(self, math.floor(done / per) + 1, done % per + 1, bar, began) then return end
+  end
+  if self:done() % per ~= 0 and not (newest and newest.batches == self:done()) then
+    epoch_end(self, math.floor(self:done() / per) + 1, true)
+  end
+end
+
+--- Runs to the end and returns the history.
+---@return table[]
+--- Errors: a loss that is not finite (nonfinite = 'stop'), files that cannot be written.
+function Trainer:fit()
+  local o = self.options
+  local total = o.epochs and o.epochs * o.train.batches or o.steps * o.accumulate
+  local bar = o.progress and progress.new(total, { label = o.name, unit = 'batches' }) or nil
+  if bar then bar:update(self:done()) end
+  local ok, why = pcall(loop, self, bar)
+  if bar then bar:done() end
+  local stopped = not ok and (tostring(why):find 'interrupted' or tostring(why):find 'terminated')
+  if o.folder and (ok or stopped) and (self.saved ~= self:done() or stopped) then self:save() end
+  if not ok then error(why, 0) end
+  if o.folder then require('mascon.nn.train.report').write(self) end
+  self:call('finish', { history = self.history, best = self.best })
+  return self.history
+end
+
+--- Puts the parameters and buffers of the best result (best.npz) into the network.
+---@return mascon.Trainer self
+function Trainer:use_best()
+  if not self.options.folder then error('trainer:use_best: there is no folder; give one', 2) end
+  local tensors = checkpoint.read(self.options.folder .. '/best.npz')
+  local state_dict = {}
+  for k, t in pairs(tensors) do
+    local name = k:match '^net/(.*)$'
+    if name then state_dict[name] = tensors['ema/' .. name] or t end
+  end
+  self.net:load_state_dict(state_dict)
+  return self
+end
+
+return M

@@ -1,0 +1,150 @@
+-- model_file.lua - a model of the user's own from a Lua file, and its fit as a result that tables, arrays and the
+-- report take.
+--
+-- The file returns { g1 = function(p, t1, t2, phi) ... end, p0 = { name = start }, bounds = { name = { low, high } },
+-- units = { name = text } }. own.lua fits; this file reads, translates and judges.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local own = require 'workflows.xpcs.own'
+local verdict = require 'workflows.xpcs.verdict'
+local error = check.error
+local M = {}
+
+local FIELDS = { 'g1', 'p0', 'bounds', 'units', 'fixed', 'tied' }
+
+--- The model of a Lua file.
+---@param path string
+---@return table g1, p0, bounds, units, fixed, tied
+function M.read(path)
+  local chunk, why = loadfile(path)
+  if not chunk then error(('xpcs: the model cannot be read: %s'):format(why), 0) end
+  local ok, m = pcall(chunk)
+  if not ok then error(('xpcs: the model %s: %s'):format(path, tostring(m)), 0) end
+  if type(m) ~= 'table' or type(m.g1) ~= 'function' or type(m.p0) ~= 'table' or next(m.p0) == nil then
+    error(('xpcs: the model %s returns %s; it must return { g1 = function(p, t1, t2, phi) ... end, '
+      .. 'p0 = { name = start } }'):format(path, check.show(m)), 0)
+  end
+  for name in pairs(m) do
+    local known = false
+    for _, field in ipairs(FIELDS) do known = known or field == name end
+    if not known then
+      error(('xpcs: the model %s holds %s; a model holds %s'):format(path, tostring(name), table.concat(FIELDS,
+        ', ')), 0)
+    end
+  end
+  for name, v in pairs(m.p0) do
+    if type(name) ~= 'string' or type(v) ~= 'number' then
+      error(('xpcs: the model %s: p0 is a table of names and numbers'):format(path), 0)
+    end
+  end
+  return m
+end
+
+--- g1^2 of an angle at times t1 and t2 (f64, one shape, t1 <= t2 or the other way round).
+local function squared(model, values, phi, t1, t2)
+  local shape = t1.shape
+  local first, last = mc.minimum(t1, t2):reshape(-1), mc.maximum(t1, t2):reshape(-1)
+  local g = model.g1(values, first, last, mc.full({ first:numel() }, phi))
+  return (g * g):reshape(shape)
+end
+
+--- Fits a model to data.
+---@param data mascon.xpcs.Data
+---@param model table of read
+---@param o table scaling 'averaged'|'individual'|'auto' · initial, fixed by name · sigma · loss · f_scale · ftol, xtol,
+---  gtol · max_nfev
+---@return table result as mc.xpcs.fit gives it, with mode 'own model'
+function M.fit(data, model, o)
+  local clock = require('mascon.core.ffi').clock_seconds
+  local began = clock()
+  local p0, bounds = {}, {}
+  for name, v in pairs(model.p0) do p0[name] = v end
+  for name, v in pairs(model.bounds or {}) do bounds[name] = v end
+  local function known(name, what)
+    if model.p0[name] == nil then
+      local names = {}
+      for k in pairs(model.p0) do names[#names + 1] = k end
+      table.sort(names)
+      error(('%s %s: the model has %s'):format(what, name, table.concat(names, ', ')), 0)
+    end
+  end
+  for name, v in pairs(o.initial or {}) do
+    known(name, '--p0')
+    p0[name] = v
+  end
+  local fixed = {}
+  for name, v in pairs(model.fixed or {}) do fixed[name] = v end
+  for name, v in pairs(o.fixed or {}) do
+    known(name, '--fixed')
+    fixed[name] = v == true and p0[name] or v
+  end
+  local scaling = o.scaling
+  if scaling == 'auto' or scaling == nil then scaling = data.F >= 3 and 'averaged' or 'individual' end
+  if scaling ~= 'averaged' and scaling ~= 'individual' then
+    error(('--scaling %s: a model of your own takes averaged or individual'):format(scaling), 0)
+  end
+  local f = own.fit(data, model.g1, { p0 = p0, bounds = bounds, fixed = next(fixed) and fixed or nil, tied = model.tied,
+    scaling = scaling, sigma = o.sigma, loss = o.loss, f_scale = o.f_scale, ftol = o.ftol, xtol = o.xtol,
+    gtol = o.gtol, max_nfev = o.max_nfev })
+  local values, contrast, offset, sigma = {}, {}, {}, {}
+  for name in pairs(model.p0) do values[name] = f.p[name] end
+  local given = o.sigma or data.sigma or 0.01
+  for k = 1, data.F do
+    contrast[k], offset[k] = f.p.contrast or f.p['contrast_' .. k], f.p.offset or f.p['offset_' .. k]
+    sigma[k] = type(given) == 'number' and given or given[k]
+  end
+  local is_free, names, list, bounds_hit = {}, {}, {}, 0
+  for i, name in ipairs(f.free) do is_free[name], names[i] = i, name end
+  local order = {}
+  for _, name in ipairs(f.keys) do order[#order + 1] = name end
+  for i, name in ipairs(order) do
+    local b = name:find '^contrast' and { 0, 1 } or name:find '^offset' and { 0.5, 1.5 } or bounds[name]
+      or { -math.huge, math.huge }
+    local at = is_free[name] and f.active_mask[is_free[name]] or 0
+    if type(at) ~= 'number' then at = at:item() end
+    if at ~= 0 then bounds_hit = bounds_hit + 1 end
+    list[i] = { name = name, unit = model.units and model.units[name] or '', about = '', value = f.p[name],
+      error = is_free[name] and (f.stderr[name] or math.huge) or nil, low = b[1], high = b[2], start = p0[name],
+      at_bound = at < 0 and 'lower' or at > 0 and 'upper' or nil,
+      state = is_free[name] and 'free' or fixed[name] and 'fixed' or 'tied' }
+  end
+  local absolute = f.absolute_sigma
+  local cov = f.covariance and f.covariance:totable() or {}
+  local corr = f.correlation and f.correlation:totable() or {}
+  for i = 1, #names do
+    cov[i], corr[i] = cov[i] or {}, corr[i] or {}
+    for j = 1, #names do
+      cov[i][j], corr[i][j] = cov[i][j] or (i == j and math.huge or 0 / 0), corr[i][j] or 0 / 0
+    end
+  end
+  local r = { mode = 'own model', scaling = scaling, parameters = list, values = f.p, errors = f.stderr, names = names,
+    covariance = cov, correlation = corr, covariance_by = 'normal matrix', condition = 0 / 0, contrast = contrast,
+    offset = offset, sigma = sigma, sigma_is_default = not (o.sigma or data.sigma), absolute_sigma = absolute,
+    chi2 = f.chi2, reduced_chi2 = f.reduced_chi2, n_points = f.n, n_parameters = #names, dof = math.max(f.dof, 1),
+    cost = f.cost, loss = o.loss or 'linear', f_scale = o.f_scale or 1, counting = 'unique pairs', status = f.status,
+    message = f.message, success = f.success, convergence_status = f.success and 'converged' or 'max_iter',
+    nfev = f.nfev, iterations = f.nit or f.nfev, seconds = clock() - began, at_bounds = bounds_hit, warnings = {},
+    checks = { errors = {}, warnings = {}, remarks = {} }, point = { x = f.x:totable() },
+    geometry = { q = data.q, dt = data.dt, gap = data.gap or 2e6, convention = 'own model' }, fit = f }
+  r.points_per_second = r.nfev * data.points / math.max(r.seconds, 1e-9)
+  r.quality_flag = r.reduced_chi2 < 1.5 and bounds_hit == 0 and 'good' or r.reduced_chi2 < 3 and bounds_hit <= 2
+    and 'marginal' or 'poor'
+  if r.sigma_is_default then
+    table.insert(r.warnings, 'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and '
+      .. 'reduced chi2 does not test the fit')
+  end
+  --- g1^2 for rows first .. last, every k-th time.
+  function r.theory(angle, first, last, k)
+    local t = data.t[{ { 1, data.n, k or 1 } }]:contiguous()
+    local m = t.shape[1]
+    first, last = first or 1, last or m
+    local rows = last - first + 1
+    local a = mc.broadcast_to(t[{ { first, last } }]:reshape(rows, 1), { rows, m })
+    local b = mc.broadcast_to(t:reshape(1, m), { rows, m })
+    return squared(model, values, data.phi[angle], a:contiguous(), b:contiguous())
+  end
+  r.verdict = verdict.plain(r, f.note)
+  return r
+end
+
+return M

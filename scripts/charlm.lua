@@ -1,0 +1,150 @@
+-- charlm.lua - a small transformer learns to write, character by character: sentences of a grammar, or a text file.
+--
+-- usage: mascon scripts/charlm.lua [options]; --help lists them. Without --data, 200 kB of sentences are made by a
+-- grammar.
+-- Writes DIR/model.npz, log.jsonl, report.html, sample.txt, checkpoints, and prints the loss in bits per character on
+-- text that was not trained on, beside that of single characters: below 0.8 bits (4.1 for characters alone) after 400
+-- steps, in about a minute on two cores.
+local mc = require 'mascon'
+local nn = mc.nn
+
+local o = mc.args.parse(arg, {
+  name = 'charlm', usage = 'usage: mascon scripts/charlm.lua [options]',
+  about = 'Trains a character language model: a transformer with rotary positions.',
+  options = {
+    { 'data', 'string', 'text file; without it sentences of a grammar are made', value = 'FILE' },
+    { 'out', 'string', 'folder for the results', value = 'DIR', default = 'charlm-results' },
+    { 'steps', 'integer', 'steps of training', default = 400 }, { 'batch', 'integer', 'windows per step',
+      default = 32 },
+    { 'length', 'integer', 'characters of a window', default = 64 },
+      { 'width', 'integer', 'numbers per character', default = 64 },
+    { 'layers', 'integer', 'blocks', default = 2 }, { 'heads', 'integer', 'heads of attention', default = 4 },
+    { 'lr', 'number', 'learning rate', default = 5e-3 }, { 'write', 'integer', 'characters to write at the end',
+      default = 300 },
+    { 'temperature', 'number', 'of the writing; near 0 takes the likeliest', default = 0.8 },
+    { 'seed', 'integer', 'seed of text, weights, order and writing', default = 1 },
+    { 'resume', 'flag', 'go on with the run in the folder of the results' }, { 'quiet', 'flag', 'no progress line' },
+  },
+})
+
+local GRAMMAR = {
+  S = { 'NP VP .', 'NP VP .', 'NP VP and NP VP .', 'when NP VP , NP VP .' },
+  NP = { 'the N', 'a N', 'the A N', 'NAME' },
+  VP = { 'V NP', 'V NP', 'I', 'I near NP' },
+  N = { 'moon', 'crater', 'probe', 'signal', 'orbit', 'shadow', 'engine', 'map' },
+  A = { 'silent', 'bright', 'heavy', 'distant', 'small' },
+  V = { 'follows', 'measures', 'crosses', 'finds', 'leaves' },
+  I = { 'turns', 'rises', 'sleeps', 'falls' },
+  NAME = { 'luna', 'selene', 'artemis' },
+}
+
+--- At least n characters of sentences.
+local function sentences(n, seed)
+  local draws = mc.random.uniform { 65536, key = mc.random.key(seed) }:totable()
+  local at, out, length = 0, {}, 0
+  local function words(symbol, list)
+    local rules = GRAMMAR[symbol]
+    if not rules then
+      list[#list + 1] = symbol
+      return list
+    end
+    at = at % #draws + 1
+    for word in rules[math.floor(draws[at] * #rules) + 1]:gmatch '%S+' do words(word, list) end
+    return list
+  end
+  while length < n do
+    local text = table.concat(words('S', {}), ' '):gsub(' ([.,])', '%1') .. '\n'
+    if at > 65000 then
+      seed = seed + 1
+      draws, at = mc.random.uniform { 65536, key = mc.random.key(seed) }:totable(), 0
+    end
+    out[#out + 1], length = text, length + #text
+  end
+  return table.concat(out)
+end
+
+local Model = nn.Module 'CharacterModel'
+function Model:init(vocabulary, key)
+  self.embedding = nn.Embedding(vocabulary, o.width, { key = key:fold_in(1), weight_init = { 'normal', std = 0.02 } })
+  self.blocks = nn.TransformerEncoder(o.width, o.heads, o.layers, { causal = true, rope = true, norm = 'rms',
+    activation = 'swiglu', bias = false, key = key:fold_in(2) })
+  self.head = nn.Linear(o.width, vocabulary, { bias = false, key = key:fold_in(3) })
+end
+function Model:forward(ids, caches)
+  local x = self.embedding(ids)
+  if not caches then return self.head(self.blocks(x)) end
+  for i = 1, o.layers do x = self.blocks.layers[i](x, { cache = caches[i] }) end
+  return self.head(self.blocks.norm(x))
+end
+
+--- Text that the model writes after a beginning, one character after the other, with kept keys and values. It sees
+--- between half and all of the characters that a window had in training.
+local function written(net, codes, letters, start, n, key)
+  local caches, ids, seen = nil, {}, 0
+  for i = 1, #start do ids[i] = codes[start:sub(i, i)] end
+  local logits
+  for k = 1, n do
+    if not caches or seen >= o.length then
+      caches = {}
+      for i = 1, o.layers do caches[i] = {} end
+      seen = math.min(#ids, math.floor(o.length / 2))
+      logits = net(mc.tensor({ { unpack(ids, #ids - seen + 1) } }, { dtype = 'i64' }), caches)
+    else
+      logits, seen = net(mc.tensor({ { ids[#ids] } }, { dtype = 'i64' }), caches), seen + 1
+    end
+    local last = logits[{ 1, -1 }] / math.max(o.temperature, 1e-3)
+    local noise = mc.random.gumbel { last.shape[1], key = key:fold_in(k), dtype = 'f32' }
+    ids[#ids + 1] = mc.argmax(last + noise):item() - 1
+  end
+  local out = {}
+  for i, id in ipairs(ids) do out[i] = letters[id + 1] end
+  return table.concat(out)
+end
+
+mc.args.run('charlm', function()
+  mc.results.folder('--out', o.out)
+  local text = o.data and mc.load(o.data, { format = 'txt' }) or sentences(200000, o.seed)
+  local codes, letters, ids, counts = {}, {}, {}, {}
+  for i = 1, #text do
+    local c = text:sub(i, i)
+    if not codes[c] then
+      letters[#letters + 1] = c
+      codes[c] = #letters - 1
+    end
+    ids[i] = codes[c]
+    counts[c] = (counts[c] or 0) + 1
+  end
+  local alone = 0
+  for _, n in pairs(counts) do alone = alone - n / #text * math.log(n / #text) / math.log(2) end
+  local tokens = mc.tensor(ids, { dtype = 'i64' })
+  local cut = math.floor(#text * 0.95)
+  local train = nn.data.windows(tokens[{ { 1, cut } }], o.length, { stride = math.max(1, math.floor(o.length / 2)) })
+  local valid = nn.data.windows(tokens[{ { cut + 1, #text } }], o.length)
+  local key = mc.random.key(o.seed)
+  local net = Model(#letters, key:fold_in(1))
+  print(net)
+  local bits, best = 1 / math.log(2), nil
+  local trainer = nn.Trainer(net, {
+    name = 'charlm', folder = o.out, resume = o.resume, progress = not o.quiet, steps = o.steps, clip = 1,
+    every = math.max(1, math.floor(o.steps / 4)), key = key:fold_in(2),
+    train = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = true }),
+    valid = nn.data.loader(valid, { batch = o.batch }), groups = { { 'norm', weight_decay = 0 } },
+    optimizer = mc.optim.adamw { weight_decay = 0.1, lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.steps),
+      pct_start = 0.1 }) },
+    loss = function(model, b) return nn.cross_entropy(model(b.x), b.y), b.x.shape[1] end,
+    callbacks = { epoch = function(_, f)
+      best = f.valid_loss * bits
+      print(('step %d: %.3f bits per character, on other text %.3f'):format(f.step, f.loss * bits, best))
+    end },
+  })
+  trainer:fit()
+  net:eval()
+  net:save(o.out .. '/model.npz')
+  local sample = written(net, codes, letters, text:sub(1, 1), o.write, key:fold_in(3))
+  mc.save(o.out .. '/sample.txt', sample)
+  best = trainer.history[#trainer.history].valid_loss * bits
+  print(('%d characters, %d of them different; %d steps'):format(#text, #letters, trainer.step.count))
+  print(('%.3f bits per character on other text; characters alone have %.3f'):format(best, alone))
+  print('it writes: ' .. sample)
+  print(('results in %s: model.npz  log.jsonl  report.html  sample.txt'):format(o.out))
+end)

@@ -1,0 +1,36 @@
+-- names_spec.lua - a name that a public namespace does not have is an error with the nearest one, as of mc itself.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+
+local MISSPELT = {
+  'fft.rffft rfft', 'signal.welsh welch', 'plot.figur figure', 'stats.nrom norm', 'random.normall normal',
+    'linalg.svdd svd', 'special.gama gamma',
+  'optim.minimise minimize', 'integrate.quadd quad', 'json.decod decode', 'text.tabel table', 'tree.mapp map',
+    'args.pars parse',
+  'file.raed read', 'manifest.nwe new', 'results.writ write', 'report.htlm html', 'progress.nwe new',
+    'sample.nutz nuts', 'nn.linaer Linear',
+  'meeg.epoch epochs', 'meeg.epochs.ctu cut', 'pac.computee compute', 'pac.generate.recordng recording',
+    'pac.report.tabel table', 'xpcs.fitt fit',
+  'rollout.generate.runn run', 'autoreject.fitt fit', 'autoreject.log.raed read', 'stats.norm.sff sf',
+}
+
+describe('a name that is not there', function()
+  it('is an error with the nearest name, in every public namespace', function()
+    for _, case in ipairs(MISSPELT) do
+      local name, near = case:match '^(%S+) (%S+)$'
+      local space = 'mc.' .. name:match '^(.*)%.'
+      local ok, why = pcall(assert(loadstring(('local mc = require "mascon"\nreturn mc.%s'):format(name),
+        '@script.lua')))
+      assert.is_false(ok, name)
+      assert.equal(('script.lua:2: mc.%s: there is no such name; did you mean %s.%s?'):format(name, space, near), why)
+    end
+  end)
+
+  it('is nil for the library and for workflows, and names that are there are read without a call', function()
+    local probe = loadstring('return require("mascon").pac.no_such_name', '@' .. debug.getinfo(check.error,
+      'S').source:sub(2))
+    assert.is_nil(probe())
+    for _, space in ipairs { 'fft', 'plot', 'text', 'pac' } do assert.is_nil(mc[space]._private, space) end
+    assert.is_function(rawget(mc.plot, 'figure'))
+  end)
+end)

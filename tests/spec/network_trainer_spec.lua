@@ -1,0 +1,300 @@
+-- network_trainer_spec.lua - runs of training: epochs, checkpoints, resuming to the same bits, what can go wrong; data.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local BEFORE = support.tensor_bytes()
+local process, recordings = support.load 'process', support.load 'recordings'
+local mc = require 'mascon'
+local host = require 'mascon.host'
+local nn = mc.nn
+local data = nn.data
+local folder = process.folder()
+local function at(name) return folder .. '/' .. name end
+local function says(message, f, ...)
+  local e = support.message(f, ...)
+  assert(e:find(message, 1, true), e)
+end
+
+local x = mc.randn({ 60, 6 }, { seed = 1 }):to 'f32'
+local y = mc.argmax(x[':, 1:3'], 2) - 1
+local set = data.tensors { x = x, y = y }
+local function accuracy(m, b) return mc.mean(mc.eq(mc.argmax(m(b.x), -1) - 1, b.y):to 'f32'), b.x.shape[1] end
+local function loss(m, b) return nn.cross_entropy(m(b.x), b.y), b.x.shape[1] end
+
+--- A trainer with the same start whenever it is made.
+local function made(options)
+  local net = nn.Sequential { nn.Linear(6, 16, { key = 1 }), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.2),
+    nn.Linear(16, 3, { key = 2 }) }
+  local o = { loss = loss, optimizer = mc.optim.adamw { lr = mc.optim.cosine(1e-2, { steps = 40 }) }, clip = 1,
+    ema = 0.9,
+    train = data.loader(set, { batch = 8, shuffle = true, seed = 4 }), valid = data.loader(set, { batch = 32 }),
+    metrics = { accuracy = accuracy }, epochs = 3, progress = false }
+  for k, v in pairs(options or {}) do o[k] = v end
+  for k, v in pairs(o) do if v == mc.none then o[k] = nil end end
+  return nn.Trainer(net, o), net
+end
+
+local function same(a, b)
+  local p, q = a:state_dict(), b:state_dict()
+  for name, v in pairs(p) do assert.is_true(mc.array_equal(v, q[name]), name) end
+end
+
+describe('a trainer', function()
+  it('learns, evaluates, keeps the last checkpoints and the best, and writes a log and a page', function()
+    local t, net = made { folder = at 'a', epochs = 6, keep = 2 }
+    local history = t:fit()
+    assert.equal(6, #history)
+    assert.equal(48, history[6].step)
+    assert(history[6].valid_loss < history[1].valid_loss)
+    assert(history[6].valid_accuracy > 0.5, history[6].valid_accuracy)
+    assert.same({ 'best.npz', 'log.jsonl', 'report.html', 'step-000000040.npz', 'step-000000048.npz' }, (function()
+      local list = host.list(at 'a')
+      table.sort(list)
+      return list
+    end)())
+    local lines = 0
+    for line in io.lines(at 'a/log.jsonl') do
+      local e = mc.json.decode(line)
+      assert(e.kind == 'epoch' or e.loss and e.norm and e.step)
+      lines = lines + 1
+    end
+    assert.equal(48 + 6, lines)
+    local page = process.read(at 'a/report.html')
+    assert(page:find('valid_accuracy of epochs', 1, true) and page:find('Linear(6, 16)', 1, true))
+    -- evaluation is in evaluation, with averages, and leaves the network as it was
+    local before = net:parameters()['1.weight']
+    local values = t:evaluate()
+    assert.is_true(mc.array_equal(before, net:parameters()['1.weight']))
+    assert.equal(history[6].valid_loss, values.loss)
+    local best = t.best.value
+    t:use_best()
+    net:eval()
+    local total = 0
+    for b in data.loader(set, { batch = 60 }):epoch() do total = loss(net, b):item() end
+    assert(math.abs(total - best) < 1e-5, total - best)
+  end)
+
+  it('goes on in the middle of an epoch with the same bits, schedule, averages and history', function()
+    local whole, want = made { epochs = 4 }
+    local history = whole:fit()
+    for _, stop in ipairs { 3, 8 } do
+      local name = at('b' .. stop)
+      local first = made { epochs = 4, folder = name, callbacks = { step = function(_, f)
+        return f.step == stop and 'stop' or nil
+      end } }
+      first:fit()
+      assert.equal(stop, first:done())
+      local second, net = made { epochs = 4, folder = name, resume = true }
+      assert.equal(stop, second:done())
+      assert.same(history, second:fit())
+      same(want, net)
+      assert.equal(32, (select(2, process.read(name .. '/log.jsonl'):gsub('"kind":"step"', ''))))
+    end
+    -- a run that has come to its end has nothing left to do, and can be made longer
+    local third, net = made { epochs = 4, folder = at 'b8', resume = true }
+    assert.equal(4, #third:fit())
+    same(want, net)
+    local longer = made { epochs = 5, folder = at 'b8', resume = true }
+    assert.equal(5, #longer:fit())
+  end)
+
+  it('goes on after parts of steps and of epochs', function()
+    local whole, want = made { epochs = mc.none, steps = 11, accumulate = 3 }
+    whole:fit()
+    local first = made { epochs = mc.none, steps = 4, accumulate = 3, folder = at 'c', callbacks = { step = function(t)
+      return t:done() == 10 and 'stop' or nil
+    end } }
+    first:fit()
+    assert.equal(1, first.step.pending)
+    for _, steps in ipairs { 5, 11 } do
+      local t, net = made { epochs = mc.none, steps = steps, accumulate = 3, folder = at 'c', resume = true }
+      t:fit()
+      if steps == 11 then
+        same(want, net)
+        assert.same(whole.history, t.history)
+      end
+    end
+  end)
+
+  local SCRIPT = [[
+local mc = require 'mascon'
+local nn, folder, slow = mc.nn, %q, %s
+local set = nn.data.tensors { x = mc.randn({ 60, 6 }, { seed = 1 }):to 'f32',
+  y = mc.randn({ 60, 1 }, { seed = 2 }):to 'f32' }
+local net = nn.Sequential { nn.Linear(6, 64, { key = 1 }), nn.Dropout(0.2), nn.Linear(64, 1, { key = 2 }) }
+local t = nn.Trainer(net, { loss = function(m, b) return nn.mse_loss(m(b.x), b.y) end, optimizer = mc.optim.adam(),
+  train = nn.data.loader(set, { batch = 8, shuffle = true }), steps = 60, folder = folder, resume = true,
+    progress = false,
+  every = %s, callbacks = { step = function(_, f)
+    local until_ = slow and os.clock() + 0.02 or 0
+    while os.clock() < until_ do mc.sum(mc.ones { 10 }) end
+  end } })
+t:fit()
+net:save(folder .. '/end.npz')
+print('end at', t:done())
+]]
+  it('ends with a checkpoint when it is told to, and survives being killed', function()
+    local script = at 'run.lua'
+    local function run(name, slow, every, command)
+      process.write(script, SCRIPT:format(at(name), tostring(slow), tostring(every)))
+      return process.shell((command or "'%s' '%s'"):format(host.exe, script))
+    end
+    assert.equal(0, run('d', false, 50).status)
+    local stop = "timeout -s %s 0.9 '%%s' '%%s'"
+    local r = run('e', true, 50, stop:format 'TERM')
+    assert(r.status ~= 0, r.text)
+    assert.equal(1, #nn.checkpoint.list(at 'e'), r.text)
+    local again = run('e', false, 50)
+    assert.equal(0, again.status, again.text)
+    r = run('f', true, 2, stop:format 'KILL')
+    assert.equal(137, r.status, r.text)
+    again = run('f', false, 2)
+    assert.equal(0, again.status, again.text)
+    for _, name in ipairs { 'e', 'f' } do
+      assert.equal(process.read(at 'd/end.npz'), process.read(at(name .. '/end.npz')), name)
+    end
+  end)
+
+  it('ends early without better results', function()
+    local t = made { epochs = 30, patience = 2, optimizer = mc.optim.sgd { lr = 0 }, ema = mc.none,
+      monitor = '-valid_accuracy' }
+    local history = t:fit()
+    assert(#history < 10, #history)
+    assert(t.stale == 2)
+  end)
+
+  it('says when the loss is not finite, and leaves the parameters', function()
+    local bad = x:copy()
+    bad[20] = math.huge
+    local o = { train = data.loader(data.tensors { x = bad, y = y }, { batch = 8 }), folder = at 'g', valid = mc.none }
+    local t, net = made(o)
+    says("nn.Trainer: the loss of step 3 is nan, gradient norm nan; the parameters are those before it", t.fit, t)
+    assert(mc.all(mc.isfinite(net[1].weight)))
+    o.nonfinite, o.folder = 'skip', nil
+    local skipping = made(o)
+    assert.equal(24, skipping:fit()[3].step)
+    assert(skipping.history[3].loss == skipping.history[3].loss)
+  end)
+
+  it('refuses what does not fit, in words', function()
+    says('nn.data.loader: 60 samples are fewer than one batch of 64 and drop_last leaves it out', data.loader, set,
+      { batch = 64, drop_last = true })
+    assert.equal(1, data.loader(set, { batch = 64 }).batches)
+    says('nn.Trainer: loss is missing', nn.Trainer, nn.Linear(1, 1), {})
+    says('nn.Trainer: give epochs or steps, one of them', made, { steps = 3 })
+    made({ folder = at 'i', epochs = 1 }):fit()
+    says('holds checkpoints of a run; give resume = true', made, { folder = at 'i' })
+    says('nn.Trainer: callback finished is a function; there are checkpoint, epoch, finish, start, step', made,
+      { callbacks = { finished = print } })
+    says('a run goes on with the same data', made, { folder = at 'i', resume = true,
+      train = data.loader(set, { batch = 7 }) })
+    os.execute(("mkdir -p '%s'; printf 'no checkpoint' > '%s/step-000000003.npz'"):format(at 'h', at 'h'))
+    says('step-000000003.npz', made, { folder = at 'h', resume = true })
+  end)
+
+  it('keeps the last good checkpoint on a full disk', function()
+    local there = recordings.small_disk('256k', function(small)
+      local run = small .. '/run'
+      local t = made { folder = run, epochs = 1, valid = mc.none }
+      t:fit()
+      local before = process.read(run .. '/step-000000008.npz')
+      local filler = io.open(small .. '/filler', 'wb')
+      filler:setvbuf 'no'
+      while filler:write(('x'):rep(4096)) do end
+      while filler:write 'x' do end
+      filler:close()
+      local more = made { folder = run, epochs = 2, valid = mc.none, resume = true }
+      local why = support.message(more.fit, more)
+      assert(why:find('cannot be written', 1, true), why)
+      assert.equal(before, process.read(run .. '/step-000000008.npz'))
+      os.remove(small .. '/filler')
+      local last, net = made { folder = run, epochs = 2, valid = mc.none, resume = true }
+      last:fit()
+      local whole, want = made { epochs = 2, valid = mc.none }
+      whole:fit()
+      same(want, net)
+    end)
+    if not there then pending 'no file system can be mounted' end
+  end)
+end)
+
+describe('data', function()
+  it('comes in an order that follows from seed and epoch', function()
+    local l = data.loader(set, { batch = 7, shuffle = true, seed = 2 })
+    local function order(e)
+      local out = {}
+      for b in l:epoch(e) do out[#out + 1] = b.x end
+      return mc.concat(out, 1)
+    end
+    local one, two = order(1), order(2)
+    assert.is_false(mc.array_equal(one, two))
+    assert.is_true(mc.array_equal(one, order(1)))
+    assert.is_true(mc.array_equal(mc.sort(one[':, 1']), mc.sort(x[':, 1'])))
+    assert.is_true(mc.array_equal(l:at(2, 3).x, two['15:21']))
+    local part, rest = data.split(set, 0.25, { seed = 1 })
+    assert.same({ 45, 15 }, { part.n, rest.n })
+    local both = mc.concat({ part:batch(mc.arange(1, 45, 1, { dtype = 'i64' })).x,
+      rest:batch(mc.arange(1, 15, 1, { dtype = 'i64' })).x }, 1)
+    assert.is_true(mc.array_equal(mc.sort(both[':, 2']), mc.sort(x[':, 2'])))
+    -- samples one by one, collated; a transform with a key of its own
+    local own = { n = 5, get = function(_, i) return { v = mc.full({ 2 }, i), k = i * 10 } end }
+    local keys = {}
+    local batch = data.loader(own, { batch = 3, transform = function(b, key)
+      keys[#keys + 1] = tostring(key)
+      b.v = b.v + 1
+      return b
+    end }):at(1, 2)
+    assert.same({ { 5, 5 }, { 6, 6 } }, batch.v:totable())
+    assert.same({ 40, 50 }, batch.k:totable())
+    says('nn.data.collate: sample 2 is f64[2]@cpu, the first one f64[1]@cpu', data.collate,
+      { mc.ones { 1 }, mc.ones { 2 } })
+    says('nn.data.windows: 4 tokens hold no window of 4', data.windows, mc.zeros { 4, dtype = 'i64' }, 4)
+  end)
+
+  it('is read from IDX and CIFAR files, and cut ones are refused', function()
+    local function be(n) return string.char(math.floor(n / 2 ^ 24) % 256, math.floor(n / 2 ^ 16) % 256,
+      math.floor(n / 256) % 256, n % 256) end
+    local body = {}
+    for i = 0, 23 do body[i + 1] = string.char(i * 10) end
+    body = table.concat(body)
+    process.write(at 'a.idx', '\0\0\8\3' .. be(2) .. be(3) .. be(4) .. body)
+    local t = data.idx(at 'a.idx')
+    assert.same({ 2, 3, 4 }, { t:size() })
+    assert.equal(230, t[{ 2, 3, 4 }]:item())
+    process.write(at 'b.idx', '\0\0\9\1' .. be(2) .. '\255\1')
+    assert.same({ -1, 1 }, data.idx(at 'b.idx'):totable())
+    for _, bad in ipairs { '', '\0\0\8', '\31\139\8\0\0', '\0\0\8\3' .. be(2), '\0\0\8\1' .. be(3) .. 'ab',
+      '\0\0\13\1' .. be(1) .. 'abcd', '\0\0\8\3' .. be(2 ^ 31) .. be(2 ^ 31) .. be(2 ^ 31) .. 'x' } do
+      process.write(at 'c.idx', bad)
+      assert(support.message(data.idx, at 'c.idx'):find('nn.data.idx: ' .. at 'c.idx', 1, true))
+    end
+    local record = string.char(7) .. ('\1'):rep(1024) .. ('\2'):rep(1024) .. ('\3'):rep(1024)
+    process.write(at 'c.bin', record:rep(3))
+    local c = data.cifar { at 'c.bin', at 'c.bin' }
+    assert.same({ 6, 3, 32, 32 }, { c.x:size() })
+    assert.same({ 7, 7, 7, 7, 7, 7 }, c.y:totable())
+    assert.equal(3, c.x[{ 4, 3, 32, 32 }]:item())
+    process.write(at 'c.bin', record:sub(1, -2))
+    says('no number of records of 3073 bytes', data.cifar, at 'c.bin')
+    assert.same({ 1, 3, 32, 32 }, { data.scaled(c.x['1:1'], { mean = { 0, 0, 0 }, std = 2 }):size() })
+  end)
+
+  it('is augmented by keys', function()
+    local images = mc.arange(1, 36):reshape(4, 1, 3, 3)
+    local flipped = data.random_flip(images, 3)
+    for i = 1, 4 do
+      local plain = mc.array_equal(flipped[i], images[i])
+      assert(plain or mc.array_equal(flipped[i], mc.flip(images[i], 3)))
+    end
+    local moved = data.random_shift(images, 1, 2)
+    assert.same({ 4, 1, 3, 3 }, { moved:size() })
+    assert.is_true(mc.array_equal(moved, data.random_shift(images, 1, 2)))
+    local sums = mc.sum(moved, { 2, 3, 4 }):totable()
+    for i, s in ipairs(sums) do assert(s <= mc.sum(images[i]):item()) end
+  end)
+end)
+
+teardown(function()
+  process.remove(folder)
+  collectgarbage()
+  collectgarbage()
+  assert(support.tensor_bytes() - BEFORE < 2 ^ 22)
+end)

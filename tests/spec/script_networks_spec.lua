@@ -1,0 +1,92 @@
+-- script_networks_spec.lua - scripts/digits.lua and scripts/charlm.lua as a person runs them: made data, files,
+-- resuming.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local script, process = support.load 'script', support.load 'process'
+local mc = require 'mascon'
+local folder = process.folder()
+
+local function run(name, line)
+  local text, status = script.run(name, line)
+  return text, status
+end
+local function same(a, b)
+  local p, q = mc.load(a), mc.load(b)
+  for name, v in pairs(p) do assert.is_true(mc.array_equal(v, q[name]), name) end
+end
+local function be(n) return string.char(0, 0, math.floor(n / 256), n % 256) end
+
+describe('scripts/digits.lua', function()
+  it('learns drawn digits, and goes on where it was', function()
+    local line = '--quiet --count 640 --batch 32 --lr 0.01 --epochs %d --out %s/%s %s'
+    local text, status = run('digits', line:format(2, folder, 'a', ''))
+    assert.equal(0, status, text)
+    local first, second = text:match 'epoch 1: loss ([%d.]+).*epoch 2: loss ([%d.]+)'
+    assert(tonumber(second) < tonumber(first), text)
+    assert(tonumber(text:match 'best accuracy on other images ([%d.]+)') > 0.25, text)
+    for _, name in ipairs { 'model.npz', 'log.jsonl', 'report.html', 'best.npz' } do
+      assert(io.open(folder .. '/a/' .. name), name):close()
+    end
+    text, status = run('digits', line:format(2, folder, 'a', ''))
+    assert(status ~= 0 and text:find('give resume = true', 1, true), text)
+    text, status = run('digits', line:format(2, folder, 'a', '--resume'))
+    assert.equal(0, status, text)
+    assert(text:find('40 steps', 1, true), text)
+  end)
+
+  it('reads files of MNIST', function()
+    local data = folder .. '/mnist'
+    process.make(data, '755')
+    for which, n in pairs { train = 40, t10k = 10 } do
+      local pixels, labels = {}, {}
+      for i = 1, n do
+        labels[i] = string.char(i % 10)
+        pixels[i] = string.char(i % 10 * 25):rep(64)
+      end
+      process.write(('%s/%s-images-idx3-ubyte'):format(data, which), '\0\0\8\3' .. be(n) .. be(8) .. be(8)
+        .. table.concat(pixels))
+      process.write(('%s/%s-labels-idx1-ubyte'):format(data, which), '\0\0\8\1' .. be(n) .. table.concat(labels))
+    end
+    local text, status = run('digits', ('--quiet --epochs 1 --batch 10 --data %s --out %s/b'):format(data, folder))
+    assert.equal(0, status, text)
+    assert(text:find('40 images, 4 steps', 1, true), text)
+    text, status = run('digits', ('--quiet --data %s --out %s/c'):format(folder, folder))
+    assert(status ~= 0 and text:find('train%-images%-idx3%-ubyte'), text)
+  end)
+end)
+
+describe('scripts/charlm.lua', function()
+  it('learns from a text, writes, and stops and goes on with the same bits', function()
+    local words = {}
+    for i = 1, 400 do words[i] = i % 3 == 0 and 'moon ' or i % 3 == 1 and 'the ' or 'silent ' end
+    process.write(folder .. '/text.txt', table.concat(words))
+    local line = ('--quiet --data %s/text.txt --steps %%d --batch 8 --length 16 --width 16 --layers 1 --heads 2 '
+      .. '--write 20 --lr 0.02 --out %s/%%s %%s'):format(folder, folder)
+    local text, status = run('charlm', line:format(30, 'd', ''))
+    assert.equal(0, status, text)
+    local bits, alone = text:match '([%d.]+) bits per character on other text; characters alone have ([%d.]+)'
+    assert(tonumber(bits) < 0.8 * tonumber(alone), text)
+    assert.equal(21, #process.read(folder .. '/d/sample.txt'))
+    -- a run from whose files the later ones are gone
+    os.execute(("cp -r '%s/d' '%s/e'; rm '%s'/e/step-00000002*.npz '%s'/e/step-000000030.npz '%s/e/model.npz'"):format(
+      folder, folder, folder, folder, folder))
+    text, status = run('charlm', line:format(30, 'e', '--resume'))
+    assert.equal(0, status, text)
+    same(folder .. '/d/model.npz', folder .. '/e/model.npz')
+    -- and with another number of threads
+    local other = process.shell(("MASCON_NUM_THREADS=3 '%s' scripts/charlm.lua %s"):format(script.program,
+      line:format(30, 'g', '')))
+    assert.equal(0, other.status, other.text)
+    same(folder .. '/d/model.npz', folder .. '/g/model.npz')
+  end)
+
+  it('explains itself', function()
+    for _, name in ipairs { 'digits', 'charlm' } do
+      local text, status = run(name, '--help')
+      assert(status == 0 and text:find('--data', 1, true) and text:find('--resume', 1, true), text)
+    end
+    local text, status = run('charlm', ('--quiet --data %s/none.txt --out %s/f'):format(folder, folder))
+    assert(status ~= 0 and text:find('none.txt', 1, true), text)
+  end)
+end)
+
+teardown(function() process.remove(folder) end)
