@@ -1,5 +1,5 @@
-/* mck_quantile.h - the thirteen definitions of a sample quantile, numbered as in mck_select.h. Source:
- * Sample quantiles in statistical packages, 1996, definitions 1 to 9. */
+/* mck_quantile.h - the thirteen definitions of a sample quantile, numbered as in mck_select.h.
+ * Source: Sample quantiles in statistical packages, 1996, definitions 1 to 9. */
 #ifndef MCK_QUANTILE_H
 #define MCK_QUANTILE_H
 

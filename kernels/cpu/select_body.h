@@ -29,7 +29,8 @@ void NAME(select_ref)(const mck_select *a)
                 continue;
             }
             const mck_position at = mck_quantile_position(a->prob[k], kept, a->method);
-            *out = (T)mck_quantile_between((double)sorted[at.low], (double)sorted[at.high], at.weight);
+            *out = (T)mck_quantile_between((double)sorted[at.low], (double)sorted[at.high],
+                                           at.weight);
         }
     }
 }
@@ -76,7 +77,8 @@ void NAME(select)(const mck_select *a)
         KEYSORT(key, tmp, n, rank, ranks);
         for (int64_t k = 0; k < a->q; k++) {
             const mck_position at = mck_quantile_position(a->prob[k], kept, a->method);
-            out[k] = (T)mck_quantile_between(NAME(number)(key[at.low]), NAME(number)(key[at.high]), at.weight);
+            out[k] = (T)mck_quantile_between(NAME(number)(key[at.low]),
+                                             NAME(number)(key[at.high]), at.weight);
         }
     }
 }
