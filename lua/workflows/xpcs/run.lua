@@ -42,6 +42,7 @@ local function flag(name) return '--' .. name:gsub('_', '-') end
 ---@param command string
 ---@param given table<string, boolean>
 function M.belongs(command, given)
+  check.arg('xpcs.run.belongs', 'command', command, 'string', 3)
   for _, owner in ipairs { 'simulate', 'config', 'fit' } do
     local apart = owner ~= command and not (command == 'plot' and owner == 'fit') -- plot reads data as a fit does
     for _, name in ipairs(apart and OF[owner] or {}) do
