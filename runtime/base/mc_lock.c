@@ -35,7 +35,8 @@ static int trouble(const char *path, int err)
 static int held(const char *path, const char *who)
 {
     return mci_error(MC_EIO,
-                     "lock: %s is held by process %s; wait for it, or choose another", path, *who ? who : "(unknown)");
+                     "lock: %s is held by process %s; wait for it, or choose another", path,
+                     *who ? who : "(unknown)");
 }
 
 /* The words in the file; "" where there are none. */

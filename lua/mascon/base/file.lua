@@ -1,7 +1,7 @@
 -- file.lua - text and bytes to disk and back, safely: temporary name, sync, rename.
 --
--- Holds the writer of files in pieces and the lock of an output (handles with a C release). Failures are facts of the world: nil and a
--- message. Binding module: touches the FFI for the finalizer.
+-- Holds the writer of files in pieces and the lock of an output (handles with a C release). Failures are facts of the
+-- world: nil and a message. Binding module: touches the FFI for the finalizer.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
