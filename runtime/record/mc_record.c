@@ -11,80 +11,41 @@
  * who runs the log again starts from those.
  *
  * Holds the logs. Recordings nest; all are made by the thread that began the first. */
-#include "record/mc_record.h"
+#include "record/mc_log.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#define DEEPEST 12 /* recordings within one another */
 #define LONGEST (1 << 19) /* ops of a function that is compiled or batched: half a GiB of log */
 /* Values of mci_recording. While recording pauses, writes are still seen. */
 enum { OFF, ON, COUNTING };
-/* An argument of the recorded function; before: its contents before the first write, once it was written. */
-typedef struct argument {
-    mc_storage *s, *before;
-} argument;
 
-typedef struct record {
-    mc_record_entry *entries;
-    int64_t n, room;
-    argument *arguments;
-    int narguments, arguments_room;
-    int64_t since; /* buffers up to this number were there when the recording began */
-    int fixed;   /* those must not be written, arguments apart */
-    int outside; /* writes to such buffers */
-    int crossed; /* memory of an argument was written through another buffer */
-    int32_t id; /* a buffer is traced here when its storage carries this number at this level */
-    int strict, keep, capture, tape;
-    int64_t sweep; /* tape: number of entries from which on dead ones are looked for */
-    int held;      /* tape: entries are being read */
-    int before; /* mci_recording when it began */
-} record;
-
-/* A recording within a recording: an op belongs to the innermost one that traces an operand, so that what an inner function reads from the
- * arguments of an outer one is still the outer one's business. */
-static record levels[DEEPEST];
+mci_log mci_logs[MCI_DEEPEST];
+int mci_log_depth;
+#define rec (mci_logs[mci_log_depth - 1])
 static int turn; /* written into entries; see mc_record_turn */
-static int depth;
 static int32_t made;
 static pthread_t owner;
-#define rec (levels[depth - 1])
 
 static int recorder(void) { return pthread_equal(pthread_self(), owner) != 0; }
 static int ours(void) { return mci_recording == ON && recorder(); }
 
-/* What is known of a buffer; kept with its storage. */
-typedef struct note {
-    int32_t traced[DEEPEST]; /* the number of the recording at a level whose arguments its contents depend on; minus that: read as a constant */
-    int32_t leaf;            /* the tape: a leaf */
-    int32_t logged;          /* references held by the log of the tape */
-    int32_t wanted;          /* the last search that wanted it */
-    int32_t gone;            /* what made it was dropped by a backward() */
-} note;
-
-static const note *known(const mc_storage *s)
+/* The note of a buffer, to be written; NULL with the record set when there is no memory. */
+mci_note *mci_noted(mc_storage *s)
 {
-    static const note nothing;
-    return s && s->note ? s->note : &nothing;
-}
-
-/* The same, to be written; NULL with the record set when there is no memory. */
-static note *noted(mc_storage *s)
-{
-    if (!s->note)
-        s->note = mci_calloc(1, sizeof(note));
+    if (!s->note) s->note = mci_calloc(1, sizeof(mci_note));
     return s->note;
 }
 
-/* Of a buffer that has one: what a log holds. */
-static note *of(mc_storage *s) { return s->note; }
-
-static int traced_at(const mc_tensor *t, int level) { return t->storage && known(t->storage)->traced[level] == levels[level].id; }
+static int traced_at(const mc_tensor *t, int level)
+{
+    return t->storage && mci_known(t->storage)->traced[level] == mci_logs[level].id;
+}
 
 /* Innermost recording that traces t, -1: none. */
 static int level_of(const mc_tensor *t)
 {
-    for (int d = depth - 1; d >= 0; d--)
+    for (int d = mci_log_depth - 1; d >= 0; d--)
         if (traced_at(t, d))
             return d;
     return -1;
@@ -93,8 +54,8 @@ static int level_of(const mc_tensor *t)
 /* The recording that logs an op whose innermost traced operand belongs to `level`. */
 static int logged_at(int level)
 {
-    for (int d = depth - 1; level >= 0 && d > level; d--)
-        if (levels[d].capture)
+    for (int d = mci_log_depth - 1; level >= 0 && d > level; d--)
+        if (mci_logs[d].capture)
             return d;
     return level;
 }
@@ -103,14 +64,14 @@ static int later(int a, int b) { return a > b ? a : b; }
 
 static int mark(mc_storage *s, int level)
 {
-    note *n = noted(s);
+    mci_note *n = mci_noted(s);
     if (!n)
         return mc_errstatus();
-    n->traced[level] = levels[level].id;
+    n->traced[level] = mci_logs[level].id;
     return MC_OK;
 }
 
-static void operands_free(mc_record_operand *o, int n)
+void mci_operands_free(mc_record_operand *o, int n)
 {
     for (int i = 0; i < n; i++) {
         mci_free((void *)(uintptr_t)o[i].literal);
@@ -120,11 +81,11 @@ static void operands_free(mc_record_operand *o, int n)
     mci_free(o);
 }
 
-static int add_argument(record *r, mc_storage *s)
+static int add_argument(mci_log *r, mc_storage *s)
 {
     if (r->narguments == r->arguments_room) {
         int room = r->arguments_room ? 2 * r->arguments_room : 16;
-        argument *grown = mci_alloc(sizeof *grown * (size_t)room);
+        mci_argument *grown = mci_alloc(sizeof *grown * (size_t)room);
         if (!grown)
             return mc_errstatus();
         if (r->narguments)
@@ -134,23 +95,23 @@ static int add_argument(record *r, mc_storage *s)
         r->arguments_room = room;
     }
     mci_storage_ref(s);
-    r->arguments[r->narguments++] = (argument){s, NULL};
+    r->arguments[r->narguments++] = (mci_argument){s, NULL};
     return MC_OK;
 }
 
 int mc_record_begin(int flags)
 {
-    if (depth > 0 && !pthread_equal(pthread_self(), owner))
+    if (mci_log_depth > 0 && !pthread_equal(pthread_self(), owner))
         return mci_error(MC_EINVAL, "record: another thread is recording; one at a time");
-    if (depth == DEEPEST)
-        return mci_error(MC_EINVAL, "record: %d recordings are nested; a compiled function calls itself without end", DEEPEST);
+    if (mci_log_depth == MCI_DEEPEST)
+        return mci_error(MC_EINVAL, "record: %d recordings are nested; a compiled function calls itself without end", MCI_DEEPEST);
     owner = pthread_self();
     int before = mci_recording;
-    depth++;
+    mci_log_depth++;
     memset(&rec, 0, sizeof rec);
     rec.before = before;
     rec.id = ++made;
-    rec.strict = (flags & MC_RECORD_STRICT) || (depth > 1 && levels[depth - 2].strict);
+    rec.strict = (flags & MC_RECORD_STRICT) || (mci_log_depth > 1 && mci_logs[mci_log_depth - 2].strict);
     rec.keep = (flags & MC_RECORD_KEEP) != 0;
     rec.capture = (flags & MC_RECORD_CAPTURE) != 0;
     rec.fixed = (flags & MC_RECORD_FIXED) != 0;
@@ -166,10 +127,10 @@ void mc_record_end(void)
 
 void mc_record_clear(void)
 {
-    if (depth == 0)
+    if (mci_log_depth == 0)
         return;
     for (int64_t i = 0; i < rec.n; i++)
-        operands_free(rec.entries[i].operands, rec.entries[i].nin + rec.entries[i].nout);
+        mci_operands_free(rec.entries[i].operands, rec.entries[i].nin + rec.entries[i].nout);
     mci_free(rec.entries);
     for (int i = 0; i < rec.narguments; i++) {
         mci_storage_unref(rec.arguments[i].s);
@@ -179,47 +140,47 @@ void mc_record_clear(void)
     mci_free(rec.arguments);
     int before = rec.before;
     memset(&rec, 0, sizeof rec);
-    depth--;
-    mci_recording = depth > 0 ? before : OFF;
+    mci_log_depth--;
+    mci_recording = mci_log_depth > 0 ? before : OFF;
 }
 
 int mc_record_pause(int on)
 {
     int before = mci_recording != ON;
-    mci_recording = depth == 0 ? OFF : on ? COUNTING : ON;
+    mci_recording = mci_log_depth == 0 ? OFF : on ? COUNTING : ON;
     return before;
 }
 
 int mc_record_flags(void)
 {
-    if (!depth || mci_recording != ON)
+    if (!mci_log_depth || mci_recording != ON)
         return 0;
     return (rec.strict ? MC_RECORD_STRICT : 0) | (rec.keep ? MC_RECORD_KEEP : 0) | (rec.capture ? MC_RECORD_CAPTURE : 0);
 }
 
-int64_t mc_record_count(void) { return depth ? rec.n : 0; }
-const mc_record_entry *mc_record_at(int64_t k) { return depth && k >= 0 && k < rec.n ? &rec.entries[k] : NULL; }
+int64_t mc_record_count(void) { return mci_log_depth ? rec.n : 0; }
+const mc_record_entry *mc_record_at(int64_t k) { return mci_log_depth && k >= 0 && k < rec.n ? &rec.entries[k] : NULL; }
 
 int mc_record_trace(mc_tensor *t, int on)
 {
     if (mc_promote(t))
         return mc_errstatus();
-    if (depth == 0)
+    if (mci_log_depth == 0)
         return MC_OK;
     if (on && add_argument(&rec, t->storage))
         return mc_errstatus();
     if (!on && !t->storage->note)
         return MC_OK;
-    note *n = noted(t->storage);
+    mci_note *n = mci_noted(t->storage);
     if (!n)
         return mc_errstatus();
-    n->traced[depth - 1] = on ? rec.id : 0;
+    n->traced[mci_log_depth - 1] = on ? rec.id : 0;
     return MC_OK;
 }
 
-int mc_record_written(int k) { return depth && k >= 0 && k < rec.narguments && rec.arguments[k].before; }
-int mc_record_crossed(void) { return depth && rec.crossed; }
-int mc_record_outside(void) { return depth ? rec.outside : 0; }
+int mc_record_written(int k) { return mci_log_depth && k >= 0 && k < rec.narguments && rec.arguments[k].before; }
+int mc_record_crossed(void) { return mci_log_depth && rec.crossed; }
+int mc_record_outside(void) { return mci_log_depth ? rec.outside : 0; }
 
 int mc_record_overlap(const mc_tensor *a, const mc_tensor *b) { return mci_overlap(a, b) >= 0; }
 
@@ -238,7 +199,7 @@ int mc_record_before(mc_tensor *out, const mc_tensor *t, int k)
 int mc_record_restore(void)
 {
     int rc = MC_OK;
-    for (int i = 0; depth && i < rec.narguments; i++) {
+    for (int i = 0; mci_log_depth && i < rec.narguments; i++) {
         int bad = rec.arguments[i].before ? mci_storage_copy(rec.arguments[i].s, rec.arguments[i].before, rec.arguments[i].s->bytes) : MC_OK;
         rc = rc ? rc : bad;
     }
@@ -246,7 +207,7 @@ int mc_record_restore(void)
 }
 
 int mc_record_traced(const mc_tensor *t) { return ours() && level_of(t) >= 0; }
-int mc_record_depth(void) { return depth; }
+int mc_record_depth(void) { return mci_log_depth; }
 
 int mc_record_turn(int number)
 {
@@ -254,7 +215,7 @@ int mc_record_turn(int number)
     turn = number;
     return before;
 }
-int mc_record_active(void) { return depth > 0 && mci_recording == ON; }
+int mc_record_active(void) { return mci_log_depth > 0 && mci_recording == ON; }
 int64_t mc_record_serial(const mc_tensor *t) { return t->storage ? t->storage->serial : 0; }
 int mc_record_version(const mc_tensor *t) { return t->storage ? t->storage->version : 0; }
 
@@ -271,7 +232,7 @@ int64_t mc_record_offset(const mc_tensor *t)
 int mc_record_readable(const mc_tensor *t)
 {
     int level = ours() ? level_of(t) : -1;
-    return level < 0 || !levels[level].strict;
+    return level < 0 || !mci_logs[level].strict;
 }
 
 int mci_record_check_value(const char *op, const mc_tensor *t)
@@ -299,17 +260,17 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
         o->size = t->storage->bytes / MCI_SIZE(t->dtype);
         o->offset = ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype);
         o->version = t->storage->version;
-        if (result ? levels[level].keep : !o->traced || levels[level].tape) {
+        if (result ? mci_logs[level].keep : !o->traced || mci_logs[level].tape) {
             o->kept = t->storage;
             mci_storage_ref(t->storage);
             if (!result && !o->traced) {
-                note *n = noted(t->storage);
+                mci_note *n = mci_noted(t->storage);
                 if (!n) {
                     mci_storage_unref(t->storage);
                     o->kept = NULL;
                     return 1;
                 }
-                n->traced[level] = -levels[level].id; /* known as a constant: see set_aside */
+                n->traced[level] = -mci_logs[level].id; /* known as a constant: see set_aside */
             }
         }
         return 0;
@@ -324,7 +285,7 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
 }
 
 /* Room for one more entry: taken before an op runs, so that what ran is always logged. */
-static int reserve(record *r)
+static int reserve(mci_log *r)
 {
     if (r->tape && r->n >= r->sweep)
         mc_tape_drop(MC_TAPE_DEAD);
@@ -349,7 +310,7 @@ static int reserve(record *r)
 static void append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin, mc_record_operand *o, const mc_params *p, int axis,
                    int accumulate, int compute)
 {
-    mc_record_entry *e = &levels[level].entries[levels[level].n++];
+    mc_record_entry *e = &mci_logs[level].entries[mci_logs[level].n++];
     memset(e, 0, sizeof *e);
     e->operands = o;
     e->kind = kind;
@@ -364,18 +325,18 @@ static void append(int level, int kind, int op, int nout, mc_tensor *const *out,
         e->params = *p;
     for (int i = 0; i < nout; i++)
         operand(&o[nin + i], out[i], 1, level);
-    for (int i = 0; levels[level].tape && i < nin + nout; i++)
+    for (int i = 0; mci_logs[level].tape && i < nin + nout; i++)
         if (o[i].kept)
-            of(o[i].kept)->logged++; /* operands and results of the log have one */
+            mci_note_of(o[i].kept)->logged++; /* operands and results of the log have one */
 }
 
 /* Copies of the operands before the write, since it may change them, with room for the results. */
 static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int nout, int level)
 {
-    mc_record_operand *o = reserve(&levels[level]) ? NULL : mci_calloc((size_t)(nin + nout + 1), sizeof *o);
+    mc_record_operand *o = reserve(&mci_logs[level]) ? NULL : mci_calloc((size_t)(nin + nout + 1), sizeof *o);
     for (int i = 0; o && i < nin; i++)
         if (operand(&o[i], in[i], 0, level)) {
-            operands_free(o, i);
+            mci_operands_free(o, i);
             return NULL;
         }
     return o;
@@ -385,7 +346,7 @@ static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int n
 static int target(const char *op, const mc_tensor *t)
 {
     char s[MCI_TEXT];
-    if (known(t->storage)->leaf)
+    if (mci_known(t->storage)->leaf)
         return mci_error(MC_EINVAL, "%s: %s requires a gradient and is written in place; do it within mc.no_grad(function() ... end), or use the new value",
                          op, mci_tensor_text(s, sizeof s, t));
     if (t->storage)
@@ -398,17 +359,17 @@ static int target(const char *op, const mc_tensor *t)
  * buffer as a constant. What the tape holds of older contents stays: backward() refuses it. */
 static int set_aside(mc_storage *s, int level, mc_tensor *copy)
 {
-    const record *r = &levels[level];
+    const mci_log *r = &mci_logs[level];
     const int64_t all[1] = {s->bytes / MCI_SIZE(s->dtype)};
     memset(copy, 0, sizeof *copy); /* no room for elements: it gets storage */
     if (mci_create_on(s->device, copy, s->dtype, 1, all))
         return mc_errstatus();
-    if (!noted(copy->storage) || mci_storage_copy(copy->storage, s, s->bytes)) {
+    if (!mci_noted(copy->storage) || mci_storage_copy(copy->storage, s, s->bytes)) {
         mc_drop(copy);
         return mc_errstatus();
     }
     mc_storage *c = copy->storage;
-    for (int64_t k = 0; known(s)->traced[level] == -r->id && k < r->n; k++) {
+    for (int64_t k = 0; mci_known(s)->traced[level] == -r->id && k < r->n; k++) {
         const mc_record_entry *e = &r->entries[k];
         for (int i = 0; i < e->nin; i++) {
             mc_record_operand *o = &e->operands[i];
@@ -417,23 +378,23 @@ static int set_aside(mc_storage *s, int level, mc_tensor *copy)
             o->kept = c;
             o->serial = c->serial;
             o->version = c->version;
-            of(c)->logged += r->tape;
-            of(s)->logged -= r->tape;
+            mci_note_of(c)->logged += r->tape;
+            mci_note_of(s)->logged -= r->tape;
             mci_storage_ref(c);
             mci_storage_unref(s);
         }
     }
     if (s->note)
-        of(s)->traced[level] = 0;
+        mci_note_of(s)->traced[level] = 0;
     return MC_OK;
 }
 
 /* The buffer is an argument of a recording inside the one at `level`. */
 static int argument_within(const mc_storage *s, int level)
 {
-    for (int d = level + 1; d < depth; d++)
-        for (int i = 0; i < levels[d].narguments; i++)
-            if (levels[d].arguments[i].s == s)
+    for (int d = level + 1; d < mci_log_depth; d++)
+        for (int i = 0; i < mci_logs[d].narguments; i++)
+            if (mci_logs[d].arguments[i].s == s)
                 return 1;
     return 0;
 }
@@ -442,12 +403,12 @@ static int argument_within(const mc_storage *s, int level)
  * that its log does not tell. */
 static int guard_level(int d, const mc_storage *s, const char *lo, const char *hi)
 {
-    record *r = &levels[d];
+    mci_log *r = &mci_logs[d];
     int mine = 0, crossed = 0;
     if (argument_within(s, d)) /* undone when that recording ends */
         return MC_OK;
     for (int i = 0; i < r->narguments; i++) {
-        argument *a = &r->arguments[i];
+        mci_argument *a = &r->arguments[i];
         const char *first = a->s->data;
         int hit = a->s != s && lo < first + a->s->bytes && first < hi;
         mine |= a->s == s;
@@ -486,8 +447,8 @@ static int guard(const mc_tensor *t)
         else
             hi += reach;
     }
-    for (int d = 0; d < depth; d++)
-        if (!levels[d].tape && guard_level(d, t->storage, lo, hi))
+    for (int d = 0; d < mci_log_depth; d++)
+        if (!mci_logs[d].tape && guard_level(d, t->storage, lo, hi))
             return mc_errstatus();
     return MC_OK;
 }
@@ -498,9 +459,9 @@ static int keep_read(const mc_tensor *t, int level)
 {
     if (guard(t))
         return mc_errstatus();
-    for (int d = 0; t->storage && d < depth; d++) {
+    for (int d = 0; t->storage && d < mci_log_depth; d++) {
         mc_tensor copy;
-        if (d == level || levels[d].tape || known(t->storage)->traced[d] != -levels[d].id)
+        if (d == level || mci_logs[d].tape || mci_known(t->storage)->traced[d] != -mci_logs[d].id)
             continue;
         if (set_aside(t->storage, d, &copy))
             return mc_errstatus();
@@ -515,10 +476,10 @@ static int snapshot(const mc_tensor *t, int level)
     char s[MCI_TEXT];
     if (!t->storage || traced_at(t, level))
         return MC_OK;
-    if (!noted(t->storage))
+    if (!mci_noted(t->storage))
         return mc_errstatus();
     int outer = level_of(t);
-    if (outer >= 0 && t->storage->serial <= levels[level].since)
+    if (outer >= 0 && t->storage->serial <= mci_logs[level].since)
         return mci_error(MC_EINVAL, "record: %s belongs to the enclosing function and is written inside an inner one; return the new value instead",
                          mci_tensor_text(s, sizeof s, t));
     const int dtype = t->storage->dtype; /* what the buffer was made for: t may be a real view of complex numbers */
@@ -533,12 +494,12 @@ static int snapshot(const mc_tensor *t, int level)
     }
     if (set_aside(t->storage, level, &copy)) {
         if (o)
-            operands_free(o, 1);
+            mci_operands_free(o, 1);
         return mc_errstatus();
     }
     if (outer >= 0) {
         mc_tensor *made_there = &copy;
-        of(copy.storage)->traced[outer] = levels[outer].id;
+        mci_note_of(copy.storage)->traced[outer] = mci_logs[outer].id;
         append(outer, MC_RECORD_COPY, -1, 1, &made_there, 1, o, NULL, 0, 0, -1);
     }
     const mc_tensor *from = &copy;
@@ -580,7 +541,7 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
 {
     if (!ours())
         return run_counting(run, op, nout, out, nin, in, p);
-    int level = op->family == MCI_FAMILY_RANDOM && !levels[depth - 1].tape ? depth - 1 : -1;
+    int level = op->family == MCI_FAMILY_RANDOM && !mci_logs[mci_log_depth - 1].tape ? mci_log_depth - 1 : -1;
     for (int i = 0; i < nin; i++)
         level = later(level, level_of(in[i]));
     for (int i = 0; i < nout; i++) {
@@ -626,7 +587,7 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
             return MC_OK;
         }
     }
-    operands_free(o, nin);
+    mci_operands_free(o, nin);
     return rc;
 }
 
@@ -649,7 +610,7 @@ int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const
     }
     if (recorder() && keep_read(dst, level)) {
         if (level >= 0)
-            operands_free(pending, nin);
+            mci_operands_free(pending, nin);
         return -1;
     }
     if (dst->storage)
@@ -667,10 +628,10 @@ int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc
     if (logged != 2)
         return rc;
     if (!rc) {
-        of(dst->storage)->traced[pending_level] = levels[pending_level].id; /* it has a note since it was looked at before the write */
+        mci_note_of(dst->storage)->traced[pending_level] = mci_logs[pending_level].id; /* it has a note since it was looked at before the write */
         append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate, -1);
     } else {
-        operands_free(pending, nin);
+        mci_operands_free(pending, nin);
     }
     pending = NULL;
     return rc;
@@ -685,7 +646,7 @@ int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const m
     if (at < 0)
         return mci_error(MC_EINTERNAL, "record: no operand of the call is traced");
     for (int i = 0; i < nout; i++) {
-        if (mc_promote(out[i]) || !noted(out[i]->storage))
+        if (mc_promote(out[i]) || !mci_noted(out[i]->storage))
             return mc_errstatus();
         out[i]->flags &= ~MCI_WEAK;
     }
@@ -693,7 +654,7 @@ int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const m
     if (!o)
         return mc_errstatus();
     for (int i = 0; i < nout; i++)
-        of(out[i]->storage)->traced[at] = levels[at].id;
+        mci_note_of(out[i]->storage)->traced[at] = mci_logs[at].id;
     append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0, -1);
     *level = at;
     return MC_OK;
@@ -742,131 +703,3 @@ int mc_record_kept(mc_tensor *out, const mc_record_operand *o)
     memcpy(out->strides, o->strides, sizeof o->strides);
     return MC_OK;
 }
-
-/* ---- the tape ---- */
-
-int mc_tape_alone(void) { return depth == 1 && levels[0].tape; }
-
-int mc_tape_begin(void)
-{
-    if (mc_tape_alone())
-        return MC_OK;
-    if (depth)
-        return mci_error(MC_EINVAL, "requires_grad: a function is being recorded (mc.grad, mc.compile, mc.vmap); use these without leaves, or make leaves outside");
-    int rc = mc_record_begin(MC_RECORD_KEEP);
-    levels[0].tape = !rc;
-    levels[0].sweep = 256;
-    return rc;
-}
-
-void mc_tape_end(void)
-{
-    if (mc_tape_alone())
-        mc_record_clear();
-}
-
-int mc_tape_detach(mc_tensor *out, const mc_tensor *t) { return mc_record_alias(out, t); }
-
-int mc_tape_leaf(mc_tensor *t, int on)
-{
-    if (on) {
-        mc_tensor alias = {0};
-        if (mc_promote(t) || mc_record_alias(&alias, t))
-            return mc_errstatus();
-        mci_storage_unref(t->storage);
-        t->storage = alias.storage;
-    }
-    if (t->storage) {
-        note *n = noted(t->storage);
-        if (!n)
-            return mc_errstatus();
-        n->leaf = on;
-        n->traced[0] = on ? levels[0].id : 0;
-    }
-    return MC_OK;
-}
-
-static int32_t search;
-
-/* What the results of an entry are made from is wanted when they are. */
-static int wants(mc_record_entry *e, int alive)
-{
-    int yes = 0;
-    for (int i = e->nin; i < e->nin + e->nout; i++) {
-        const mc_storage *s = e->operands[i].kept;
-        yes |= s && (known(s)->wanted == search || (alive && s->refs > known(s)->logged));
-    }
-    for (int i = 0; yes && i < e->nin; i++)
-        if (e->operands[i].kept && e->operands[i].traced)
-            of(e->operands[i].kept)->wanted = search;
-    return yes;
-}
-
-int64_t mc_tape_find(int n, mc_tensor *const *t)
-{
-    search++;
-    levels[0].held = 1;
-    for (int i = 0; i < n; i++)
-        if (t[i]->storage && t[i]->storage->note) /* without one nothing on the tape made it */
-            of(t[i]->storage)->wanted = search;
-    int64_t before = -1, found = 0;
-    while (found != before) { /* again: a buffer found may be written by an entry after the one that led to it */
-        before = found;
-        found = 0;
-        for (int64_t k = levels[0].n; k-- > 0;)
-            found += levels[0].entries[k].wanted = wants(&levels[0].entries[k], 0);
-    }
-    return levels[0].n;
-}
-
-void mc_tape_drop(int which)
-{
-    record *r = &levels[0];
-    if (!depth || !r->tape || (r->held && which == MC_TAPE_DEAD))
-        return;
-    r->held = 0;
-    if (which == MC_TAPE_NONE)
-        return;
-    if (which == MC_TAPE_DEAD) {
-        search++;
-        for (int64_t k = r->n; k-- > 0;)
-            r->entries[k].wanted = !wants(&r->entries[k], 1);
-    }
-    int64_t left = 0;
-    for (int64_t k = 0; k < r->n; k++) {
-        mc_record_entry *e = &r->entries[k];
-        if (!e->wanted) {
-            r->entries[left++] = *e;
-            continue;
-        }
-        for (int i = 0; i < e->nin + e->nout; i++)
-            if (e->operands[i].kept) {
-                note *n = of(e->operands[i].kept);
-                n->logged--;
-                n->gone |= which == MC_TAPE_FOUND && i >= e->nin;
-            }
-        operands_free(e->operands, e->nin + e->nout);
-    }
-    r->n = left;
-    r->sweep = left < 128 ? 256 : 2 * left;
-}
-
-int mc_tape_buffer(mc_tensor *out, const mc_tensor *t)
-{
-    mc_storage *s = t->storage;
-    memset(out, 0, sizeof *out);
-    mci_storage_ref(s);
-    out->storage = s;
-    out->data = s->data;
-    out->dtype = s->dtype;
-    out->ndim = s->ndim;
-    out->device = s->device;
-    out->numel = mci_numel(s->ndim, s->shape);
-    memcpy(out->shape, s->shape, sizeof *s->shape * (size_t)s->ndim);
-    for (int64_t d = s->ndim - 1, step = 1; d >= 0; step *= s->shape[d] > 0 ? s->shape[d] : 1, d--)
-        out->strides[d] = step;
-    return MC_OK;
-}
-
-int mc_tape_gone(const mc_record_operand *o) { return known(o->kept)->gone; }
-int mc_tape_version(const mc_record_operand *o) { return o->kept ? o->kept->version : o->version; }

@@ -16,7 +16,7 @@ kind_of() {
   kind=$(sed -n '1,15s/^ \* build: *\([a-z]*\).*/\1/p' "$1" | head -n 1)
   if [ -z "$kind" ]; then
     case $(basename "$1" .c) in
-      kernels_* | pac_kernels | ulp) kind=levels ;;
+      kernels_* | ulp) kind=levels ;;
       neighbours) kind=plugins ;;
       *) kind=library ;;
     esac

@@ -298,7 +298,7 @@ return {
   it('refuses data that cannot be fitted', function()
     fails(data .. ' --dt 0', 1, '--dt is 0')
     fails(data .. ' --laminar-flow --gap 0', 1, 'gap is 0')
-    fails(data .. ' --laminar-flow --gap inf', 1, 'gap')
+    fails(data .. ' --laminar-flow --gap inf', 2, '--gap is "inf"')
     -- matrices that are not square, cut files, matrices that are full, none of an angle
     local groups, matrix = { c2_00001 = mc.ones { 9, 7 } }, mc.triu(mc.randn { 30, 30, seed = 1 } * 0.01 + 1)
     local function h5(name, all)

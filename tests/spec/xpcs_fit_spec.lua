@@ -97,6 +97,34 @@ describe('xpcs.fit', function()
     assert.is_truthy(table.concat(few.warnings, '\n'):find('fourier needs at least 5 angles', 1, true))
   end)
 
+  it('gives the numbers of a Fourier series room where angles are spread unevenly', function()
+    local d = data_of.of(xpcs.simulate { n = 20, dt = 0.1, q = 0.0108, phi = { -159.5, -58.5, 9.2, -135, -163 },
+      physics = { 1000, -0.3, 50 }, sigma = 0.005, seed = 3 })
+    local o = { mode = 'static', sigma = 0.005 }
+    local costs = {}
+    for _, scaling in ipairs { 'individual', 'fourier' } do
+      o.scaling = scaling
+      costs[#costs + 1] = xpcs.fit(d, o).cost
+    end
+    near(costs[1], costs[2], 1e-6 * costs[1])
+  end)
+
+  it('gives a parameter that leans on an undetermined combination an error that holds it', function()
+    -- alpha near 0: D0 and D_offset are not determined; the error of alpha lies in that combination
+    local missed, undetermined = 0, 0
+    for seed = 1, 12 do
+      local s = xpcs.simulate { n = 30, dt = 0.1, q = 0.0108, phi = { 0, 60 }, physics = { 1000, 0.05, 50 },
+        sigma = 0.005, seed = seed }
+      local r = xpcs.fit(data_of.of(s), { mode = 'static', sigma = 0.005, scaling = 'averaged' })
+      if r.errors.D0 == math.huge then
+        undetermined = undetermined + 1
+        if math.abs(r.values.alpha - 0.05) > 3 * r.errors.alpha then missed = missed + 1 end
+      end
+    end
+    assert.is_true(undetermined >= 3)
+    assert.equal(0, missed)
+  end)
+
   it('finds the truth of data without noise, from five starts and from none', function()
     local s = generate.SETS.B
     local clean = { c2 = B.model, phi = s.phi, t = B.t, q = s.q, gap = s.gap, dt = s.dt, mode = 'laminar_flow' }

@@ -42,6 +42,7 @@ local function flag(name) return '--' .. name:gsub('_', '-') end
 ---@param command string
 ---@param given table<string, boolean>
 function M.belongs(command, given)
+  check.arg('xpcs.run.belongs', 'command', command, 'string', 3)
   for _, owner in ipairs { 'simulate', 'config', 'fit' } do
     local apart = owner ~= command and not (command == 'plot' and owner == 'fit') -- plot reads data as a fit does
     for _, name in ipairs(apart and OF[owner] or {}) do
@@ -248,6 +249,7 @@ function M.data(s, quiet)
   local o = {}
   for k, v in pairs(s.open) do o[k] = v end
   o.shape_only = mc.manifest.planning() and true or nil
+  if s.model then o.copies = require('workflows.xpcs.own').COPIES end
   if s.progress and not quiet then
     o.progress = function(k, n)
       bar = bar or (n > 8 and mc.progress.new(n, { label = 'reading', unit = 'matrices' }) or false)
