@@ -304,7 +304,6 @@ describe('xpcs.intervals and search', function()
 end)
 
 describe('a fit that does not describe the data', function()
-  local xpcs = mc.xpcs
   local function made(sigma)
     local s = xpcs.simulate { n = 40, dt = 0.1, phi = { 0 }, physics = { 5000, -0.3, 100 }, sigma = 0.01, seed = 3 }
     return xpcs.data.of(s), { sigma = sigma or 0.01 }
