@@ -218,7 +218,7 @@ end
 
 local function callable(v) return type(v) == 'function' or (type(v) == 'table' and (getmetatable(v) or {}).__call ~= nil) end
 
---- The functions of a table of functions: mc.pac.report.table, mc.stats.norm.sf. Those of distributions have one text.
+--- The functions of a table of functions: mc.meeg.raw.open, mc.stats.norm.sf. Those of distributions have one text.
 local function add_parts(add, space, inner, t, whole)
   for _, k in ipairs(sorted(t)) do
     local f = t[k]
