@@ -336,7 +336,13 @@ local function of_npz(path, o)
     t = t:reshape(-1)
     if t.shape[1] ~= c2.shape[2] then error(('xpcs: %s: there are %d times and %d rows'):format(path, t.shape[1],
       c2.shape[2]), 3) end
-    dt = dt or (t[2]:item() - t[1]:item())
+    local step = t[2]:item() - t[1]:item()
+    if dt and math.abs(dt - step) > 1e-6 * math.abs(step) then
+      table.insert(warnings,
+        ('the times of the file have a step of %g s and dt = %g s is asked for; %g is used'):format(
+        step, dt, dt))
+    end
+    dt = dt or step
   end
   for k = 1, #phi do phi[k] = angles.wrap(phi[k]) end
   local chosen = angles.choose(phi, o.phi_ranges, warnings)
