@@ -1,9 +1,8 @@
 /* select.c - select family: quantiles and medians of rows without a full sort.
  *
  * The choice of positions. The ordering of keys is that of the sort family. The result is computed
- * in f64 and
- * rounded once to the row's type. Letters: m rows, n elements of a row, q probabilities. Source:
- * Sample quantiles in statistical packages, 1996, definitions 1 to 9. */
+ * in f64 and rounded once to the row's type. Letters: m rows, n elements of a row, q probabilities.
+ * Source: Sample quantiles in statistical packages, 1996, definitions 1 to 9. */
 #include "../mck_select.h"
 #include "../mck_quantile.h"
 #include "../mck_sort.h"

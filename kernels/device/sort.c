@@ -1,6 +1,6 @@
 /* sort.c - orders rows: 64-bit keys with the positions of their elements, a bitonic network over
- * rows padded to a power of two. Equal keys go by position, so the order is stable and the same on every
- * device. S, T, LOAD as in reduce.c; REAL: T is a floating type. NaN is the largest key, padding
+ * rows padded to a power of two. Equal keys go by position, so the order is stable and the same
+ * on every device. S, T, LOAD as in reduce.c; REAL: T is a floating type. NaN is the largest key, padding
  * lies behind it by its position. */
 #include "jobs.h"
 
@@ -147,7 +147,8 @@ KERNEL tile(GLOBAL char *pairs, const mcd_sort j)
 }
 
 /* From the order of a row back to its elements: what is before the one at place kth, like it,
- * behind it (top: only its place counts), each in the order of the row. Buffers: pairs, new ones. */
+ * behind it (top: only its place counts), each in the order of the row. Buffers: pairs, new
+ * ones. */
 KERNEL classes(GLOBAL const char *pairs, GLOBAL char *fresh, const mcd_sort j)
 {
     const int64_t i = GLOBAL_LANE;
