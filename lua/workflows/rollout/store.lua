@@ -6,7 +6,6 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
-local host = require 'mascon.host'
 local error = check.error
 local M = {}
 
@@ -18,7 +17,7 @@ local function part_name(path, first, last) return ('%s/rows-%08d-%08d.h5'):form
 --- Parts that are there, by their first row: { { path, first, last } ... }.
 function M.parts(path)
   local out = {}
-  for _, name in ipairs(file.exists(M.folder(path)) and host.list(M.folder(path)) or {}) do
+  for _, name in ipairs(file.names(M.folder(path))) do
     local a, b = name:match '^rows%-(%d+)%-(%d+)%.h5$'
     if a then out[#out + 1] = { path = M.folder(path) .. '/' .. name, first = tonumber(a), last = tonumber(b) } end
   end
