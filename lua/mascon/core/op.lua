@@ -429,7 +429,11 @@ local function along(row, bytes, truth)
     if truth and opts.axis == nil and not opts.keepdim and not opts.out then return out:item() end
     return out
   end
-  return calls.of(row, general, { dtype = spec.dtype ~= nil, all_is_item = truth })
+  local f -- written out at the first call: the start of the program would pay for all
+  return function(x, first, second, extra)
+    f = f or calls.of(row, general, { dtype = spec.dtype ~= nil, all_is_item = truth })
+    return f(x, first, second, extra)
+  end
 end
 function maker.reduce(row) return along(row, 1024, row.truth) end
 function maker.scan(row) return along(row) end

@@ -1,11 +1,14 @@
 -- kernels.lua - kernels against rows: one that a row names and nobody wrote, and one that nobody names, stop the build.
 --
 -- usage: luajit kernels.lua OBJECT...    (from the top of the tree; the objects of the library, read with nm)
--- What is missing is said with its row. Plain loops named mck_..._ref_... are the oracle of the C tests, nobody's kernel.
+-- What is missing is said with its row. Plain loops, mck_..._ref_..., are the oracle of the C tests.
 local defined, wanted = {}, {}
 
 -- Kernels that C tests alone call, each with its reason.
-local TESTED = { mck_random_bits_u32 = 'words of the generator against the published vectors', mck_random_bits_u64 = 'the same, in pairs' }
+local TESTED = {
+  mck_random_bits_u32 = 'words of the generator against the published vectors',
+  mck_random_bits_u64 = 'the same, in pairs',
+}
 
 local pipe = assert(io.popen('nm -g -A ' .. table.concat(arg, ' ')))
 for line in pipe:lines() do
@@ -35,7 +38,8 @@ end
 local faults = 0
 for _, name in ipairs(sorted(wanted, function(name) return not defined[name] end)) do
   faults = faults + 1
-  io.stderr:write(('kernels: %s names %s, which is not there; write it in kernels/cpu, or take its dtype off the row\n'):format(row_of(name), name))
+  local text = 'kernels: %s names %s, which is not there; write it in kernels/cpu, or take its dtype off the row\n'
+  io.stderr:write(text:format(row_of(name), name))
 end
 local function stray(name)
   return not wanted[name] and not name:find '_ref_' and not TESTED[name:gsub('_v%d$', '')]
@@ -43,6 +47,7 @@ end
 for _, name in ipairs(sorted(defined, stray)) do
   faults = faults + 1
   local file = defined[name]:match '([^/]*/[^/]*)%.o$'
-  io.stderr:write(('kernels: %s of kernels/%s.c is named by no row and by no driver; add it to its row, or remove it\n'):format(name, file))
+  local text = 'kernels: %s of kernels/%s.c is named by no row and by no driver; add it to its row, or remove it\n'
+  io.stderr:write(text:format(name, file))
 end
 os.exit(faults == 0 and 0 or 1)
