@@ -69,7 +69,9 @@ local function compiled(text)
   if not v then return false end
   lines[#lines + 1] = ('  return %s\nend'):format(v)
   local body = table.concat(lines, '\n', 3)
-  if #known > LOCALS then body = '  local v = {}\n' .. body:gsub('local (v%d+) =', '%1 ='):gsub('%f[%w]v(%d+)', 'v[%1]') end
+  if #known > LOCALS then
+    body = '  local v = {}\n' .. body:gsub('local (v%d+) =', '%1 ='):gsub('%f[%w]v(%d+)', 'v[%1]')
+  end
   return assert(loadstring(('%s\n%s\n%s'):format(lines[1], lines[2], body), HERE))(F, chain.times)
 end
 
