@@ -51,7 +51,7 @@ all: deps-check
 	@mkdir -p $(B)
 	@flock $(B)/.lock $(MAKE) --no-print-directory built
 .PHONY: built
-built: $(B)/mascon $(B)/libmascon.so plugins workflows
+built: $(B)/mascon $(B)/libmascon.so plugins workflows bundle
 
 help:
 	@grep -E '^# make ' Makefile | sed 's/^# //'
@@ -127,6 +127,14 @@ $(B)/libmascon.so: $(OBJ.runtime) $(OBJ.kernels) $(B)/gen/.levels
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libmascon.so -Wl,-z,now -o $@ $(filter %.o,$^) -ldl -lpthread -lm
 $(B)/mascon: $(OBJ.host)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LJ_LIBS) -Wl,-E -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' -ldl -lm
+
+# ---- bytecode of the Lua modules: a start parses nothing ----------------------------------------------------------------
+.PHONY: bundle
+bundle: $(B)/lua/mascon/gen/bundle
+LUA_TEXTS := $(shell find lua -name '*.lua')
+$(B)/lua/mascon/gen/bundle: $(B)/mascon $(GEN) $(LUA_TEXTS) runtime/host/bundle.lua | workflows
+	$(Q){ find $(B)/lua -name '*.lua' -printf 'g %P %s %T@ %p\n'; find lua -name '*.lua' -printf 'l %P %s %T@ %p\n'; } | \
+	  $(B)/mascon runtime/host/bundle.lua $@
 
 # ---- plug-ins: one per neighbour, left out when its library is missing --------------------------------------------------
 LIBS.fftw := -lfftw3 -lfftw3f
@@ -323,7 +331,7 @@ install: all
 	printf 'prefix=%s\nlibdir=$${prefix}/lib/mascon\nincludedir=$${prefix}/include/mascon\n\nName: mascon\nDescription: tensors, kernels and workflows for scientific analyses\nVersion: %s\nLibs: -L$${libdir} -lmascon -Wl,-rpath,$${libdir}\nCflags: -I$${includedir}\n' \
 	  '$(PREFIX)' '$(VERSION)' > $(DEST)/lib/pkgconfig/mascon.pc
 	install -m 644 $(B)/plugins/*.so $(DEST)/lib/mascon/plugins/
-	rm -rf $(DEST)/share/mascon/lua && cp -R lua $(DEST)/share/mascon/ && cp -R $(B)/lua/. $(DEST)/share/mascon/lua/
+	rm -rf $(DEST)/share/mascon/lua && cp -pR lua $(DEST)/share/mascon/ && cp -pR $(B)/lua/. $(DEST)/share/mascon/lua/
 	install -d $(DEST)/include/mascon/base
 	install -m 644 runtime/mascon.h runtime/mc_plugin.h $(B)/gen/mc_gen_enums.h $(DEST)/include/mascon/ && install -m 644 runtime/base/mc_def.h runtime/base/mc_types.h $(DEST)/include/mascon/base/
 	install -m 644 runtime/formats/mc_files.h $(DEST)/include/mascon/formats/

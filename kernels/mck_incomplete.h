@@ -295,12 +295,31 @@ MC_INLINE double mck_beta_normal_f64(double a, double b, mck_pair u0, mck_pair u
     return upper ? 0.5 * mck_erfc_f64(side) - rest : 0.5 * mck_erfc_f64(-side) + rest;
 }
 
+/* one parameter at least this, the other at most MCK_BETA_LARGE: error a^3 / b^2 */
+#define MCK_BETA_FAR 1e32
+
+/* The limit for b beyond all measure: the incomplete gamma function of a at t = -b log(1 - x)
+ * (DLMF 8.17.2 with (1 - x)^b = e^-t). What the rounding of t moves is added by the density. */
+MC_INLINE double mck_beta_far_f64(double a, double b, mck_pair x, int upper)
+{
+    const double l = x.hi < 1e-17 ? x.hi : -log1p(-x.hi), t = b * l;
+    if (t == 0 || !(t < 1e300))
+        return (t != 0) == upper ? 0.0 : 1.0;
+    const double off = (x.hi < 1e-17 ? mck_prod_err_f64(b, l, t) : 0.0) + b * x.lo;
+    const double v = mck_gamma_part_f64(a, t, upper), move = off / t * mck_gamma_front_f64(a, t);
+    return upper ? v - move : v + move;
+}
+
 /* I_x(a, b), or its complement when upper, for 0 < x < 1 and y = 1 - x as pairs. */
 MC_INLINE double mck_beta_part_f64(double a, double b, mck_pair u0, mck_pair u1, int upper)
 {
     const double x = u0.hi;
     if (a > MCK_BETA_LARGE && b > MCK_BETA_LARGE)
         return mck_beta_normal_f64(a, b, u0, u1, upper);
+    if (b > MCK_BETA_FAR)
+        return mck_beta_far_f64(a, b, u0, upper);
+    if (a > MCK_BETA_FAR)
+        return mck_beta_far_f64(b, a, u1, !upper);
     const int swap = x > (a + 1.0) / (a + b + 2.0);
     const double front = mck_beta_front_f64(a, b, u0, u1);
     const double v = front * (swap ? mck_beta_fraction_f64(b, a, u1, u0) : mck_beta_fraction_f64(a, b, u0, u1));

@@ -196,8 +196,8 @@ MC_API int mc_view_alias(mc_tensor *out, const mc_tensor *t);
  * */
 MC_API int mc_copy(mc_tensor *dst, const mc_tensor *src);
 MC_API int mc_fill(mc_tensor *dst, double re, double im);
-/* The one element of t: v[0] real (or integer up to 2^53), v[1] imaginary; *exact receives 64-bit
- * integers. */
+/* The one element of t: v[0] real (or integer up to 2^53), v[1] imaginary; *exact, unless NULL,
+ * receives 64-bit integers. */
 MC_API int mc_item(const mc_tensor *t, double v[2], int64_t *exact);
 /* Elements [first, first + count) of a contiguous tensor as doubles, two each when it is complex.
  * Every NaN comes as the one that a Lua value can be: LuaJIT takes the bits of others, which a file

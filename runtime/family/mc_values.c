@@ -61,6 +61,8 @@ int mc_item(const mc_tensor *t, double v[2], int64_t *exact)
     mci_cast(MC_C128, t->dtype)(1, v, 1, t->data, 1);
     one_nan(v, 2);
     int kind = mci_kind(t->dtype);
+    if (!exact)
+        return MC_OK;
     *exact = 0;
     if (kind != 'f' && kind != 'c')
         mci_cast(MC_I64, t->dtype)(1, exact, 1, t->data, 1);

@@ -277,11 +277,14 @@ static int of_library(lua_State *L, const mci_place *place)
     return 0;
 }
 
-/* The searcher of Lua modules. Upvalues: what it was, the place of the program, the environment of
- * the library. */
+/* The searcher of Lua modules: bytecode of the build, else the text. Upvalues: what it was, the
+ * place of the program, the environment of the library. */
 static int search(lua_State *L)
 {
-    loaded(L);
+    if (lua_type(L, 1) == LUA_TSTRING && mci_bundle_load(L, lua_tostring(L, 1)))
+        lua_replace(L, 1);
+    else
+        loaded(L);
     if (lua_gettop(L) == 1 && of_library(L, lua_touserdata(L, lua_upvalueindex(2)))) {
         lua_pushvalue(L, lua_upvalueindex(3));
         lua_setfenv(L, 1);

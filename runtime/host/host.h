@@ -36,6 +36,11 @@ int mci_serve(int argc, char **argv, const mci_place *place);
  * the library see base functions that no global replaces. */
 void mci_chunks_install(lua_State *L, const mci_place *place);
 
+/* bundle.c: the file of bytecode of this installation, where it has one; the chunk of a module on
+ * top of the stack and 1, or 0. */
+void mci_bundle_open(lua_State *L, const mci_place *place);
+int mci_bundle_load(lua_State *L, const char *name);
+
 /* interrupt.c: SIGINT, SIGTERM, SIGHUP and SIGPIPE become Lua errors. */
 void mci_interrupt_install(lua_State *L);
 /* 128 + the signal that was turned into an error in this run, or 0. */

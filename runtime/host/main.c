@@ -46,6 +46,7 @@ static int protected_start(lua_State *L)
     luaL_openlibs(L);
     mci_chunks_install(L, s->place);
     mci_publish(L, s->place);
+    mci_bundle_open(L, s->place);
     lua_gc(L, LUA_GCRESTART, 0);
     mci_interrupt_install(L);
 

@@ -62,7 +62,7 @@ return {
   ive = { v2 = 30, v3 = 30, v4 = 30, points = 1140 },
   j0 = { v2 = 9, v3 = 7, v4 = 7, points = 1022 },
   j1 = { v2 = 11, v3 = 9, v4 = 9, points = 1022 },
-  jv = { v2 = 354, v3 = 354, v4 = 354, points = 1134 },
+  jv = { v2 = 354, v3 = 61, v4 = 61, points = 1134 },
   k0 = { v2 = 4, v3 = 4, v4 = 4, points = 628 },
   k0e = { v2 = 3, v3 = 3, v4 = 3, points = 560 },
   k1 = { v2 = 3, v3 = 3, v4 = 3, points = 628 },
@@ -107,5 +107,5 @@ return {
   xlogy = { v2 = 1, v3 = 1, v4 = 1, points = 320 },
   y0 = { v2 = 11, v3 = 11, v4 = 11, points = 982 },
   y1 = { v2 = 12, v3 = 8, v4 = 8, points = 982 },
-  yv = { v2 = 268, v3 = 268, v4 = 268, points = 1134 },
+  yv = { v2 = 268, v3 = 90, v4 = 90, points = 1134 },
 }

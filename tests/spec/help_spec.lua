@@ -104,6 +104,16 @@ describe('help.entries', function()
   end)
 end)
 
+describe('help.signature', function()
+  it('says in words what an entry is', function()
+    for _, entry in ipairs { { name = 'f', args = { {} } }, { name = {} }, {}, { name = 'f', args = 'x' } } do
+      local ok, why = pcall(help.signature, entry)
+      assert.is_false(ok)
+      assert.matches('help.signature: the entry has no name, or arguments that are no names; give', why)
+    end
+  end)
+end)
+
 describe('the prompt', function()
   it('answers help(value), ?name and ??text', function()
     local program = os.getenv 'MASCON' or require 'mascon.host'.exe

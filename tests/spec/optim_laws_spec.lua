@@ -100,7 +100,7 @@ describe('optimisers', function()
   law('go nowhere with a rate of 0, and clipping twice is clipping once', function(draw)
     local p = normal(draw, draw(1, 5), draw(1, 5))
     local g = normal(draw, p.shape[1], p.shape[2])
-    for _, name in ipairs { 'sgd', 'adam', 'adamw', 'rmsprop', 'adagrad', 'lion' } do
+    for _, name in ipairs { 'sgd', 'adam', 'adamw', 'rmsprop', 'adagrad', 'lion', 'radam', 'lamb' } do
       local opt = O[name] { lr = 0, weight_decay = 0.1 }
       assert(mc.array_equal((opt.update(p, g, opt.init(p))), p), name)
     end

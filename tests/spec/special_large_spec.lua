@@ -21,6 +21,23 @@ describe('betainc of huge parameters', function()
       'gamma limit')
   end)
 
+  it('is the incomplete gamma function where one of them is beyond all measure', function()
+    -- mpmath, 60 digits
+    for _, c in ipairs {
+      { 3, 1e308, 1e-308, 0.080301397071394181, 0.91969860292860582 },
+      { 0.5, 1e308, 1e-308, 0.84270079294971485, 0.15729920705028515 },
+      { 3, 1e250, 1e-250, 0.080301397071394191, 0.91969860292860581 },
+      { 1000, 1e307, 1e-304, 0.50420524418021497, 0.49579475581978503 },
+      { 3, 1e100, 2e-99, 0.99999954448504944, 4.5551495055892098e-7 },
+    } do
+      local a, b, x = c[1], c[2], c[3]
+      local what = ('(%g, %g, %g)'):format(a, b, x)
+      tol.below(math.abs(special.betainc(a, b, x):item() / c[4] - 1), 1e-15, 'betainc' .. what)
+      tol.below(math.abs(special.betaincc(a, b, x):item() / c[5] - 1), 1e-15, 'betaincc' .. what)
+    end
+    assert.equal(1, special.betainc(1e308, 2, 1 - 1e-16):item() + special.betaincc(1e308, 2, 1 - 1e-16):item())
+  end)
+
   it('has no step where the normal limit takes over, and keeps its digits before', function()
     for _, r in ipairs { 1, 0.2, 30 } do
       for _, z in ipairs { -5, -1, 0.5, 4 } do

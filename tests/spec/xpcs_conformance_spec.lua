@@ -18,11 +18,11 @@
 -- | 22 HDF5 layouts | xpcs_source_spec |
 -- | 23 sets A and B | xpcs_spec, xpcs_fit_spec |
 -- | what the workflow must show | tested in |
--- | solutions of SciPy on the sets, to the tolerance | xpcs_fit_spec; own models: xpcs_own_spec; joint: xpcs_joint_spec |
+-- | solutions of SciPy on the sets | xpcs_fit_spec; own models: xpcs_own_spec; joint: xpcs_joint_spec |
 -- | intervals hold the truth at their level | soak coverage (500 sets; 25 of them in make test), docs/xpcs.md |
 -- | files of both layouts as h5py writes them, by name what is wrong | xpcs_source_spec |
 -- | sigma, masks per point, in memory, by strips, from a packed file | xpcs_options_spec |
--- | bad input: message and exit code | script_xpcs_spec; sigma xpcs_options_spec; checkpoints xpcs_state_spec; here |
+-- | bad input: message and exit code | script_xpcs_spec; sigma: xpcs_options_spec; checkpoints: xpcs_state_spec |
 -- | killed and resumed, disk full, cut files | here, soak xpcs_kills; xpcs_state_spec; xpcs_source_spec |
 -- | bits for 1, 2, 4 threads, blocks, resume; f32 | xpcs_spec, xpcs_fit_spec, xpcs_state_spec |
 -- | peak memory: max_memory, plan, f32 and 300 MB | xpcs_memory_spec |

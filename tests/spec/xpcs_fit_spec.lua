@@ -97,6 +97,34 @@ describe('xpcs.fit', function()
     assert.is_truthy(table.concat(few.warnings, '\n'):find('fourier needs at least 5 angles', 1, true))
   end)
 
+  it('gives the numbers of a Fourier series room where angles are spread unevenly', function()
+    local d = data_of.of(xpcs.simulate { n = 20, dt = 0.1, q = 0.0108, phi = { -159.5, -58.5, 9.2, -135, -163 },
+      physics = { 1000, -0.3, 50 }, sigma = 0.005, seed = 3 })
+    local o = { mode = 'static', sigma = 0.005 }
+    local costs = {}
+    for _, scaling in ipairs { 'individual', 'fourier' } do
+      o.scaling = scaling
+      costs[#costs + 1] = xpcs.fit(d, o).cost
+    end
+    near(costs[1], costs[2], 1e-6 * costs[1])
+  end)
+
+  it('gives a parameter that leans on an undetermined combination an error that holds it', function()
+    -- alpha near 0: D0 and D_offset are not determined; the error of alpha lies in that combination
+    local missed, undetermined = 0, 0
+    for seed = 1, 12 do
+      local s = xpcs.simulate { n = 30, dt = 0.1, q = 0.0108, phi = { 0, 60 }, physics = { 1000, 0.05, 50 },
+        sigma = 0.005, seed = seed }
+      local r = xpcs.fit(data_of.of(s), { mode = 'static', sigma = 0.005, scaling = 'averaged' })
+      if r.errors.D0 == math.huge then
+        undetermined = undetermined + 1
+        if math.abs(r.values.alpha - 0.05) > 3 * r.errors.alpha then missed = missed + 1 end
+      end
+    end
+    assert.is_true(undetermined >= 3)
+    assert.equal(0, missed)
+  end)
+
   it('finds the truth of data without noise, from five starts and from none', function()
     local s = generate.SETS.B
     local clean = { c2 = B.model, phi = s.phi, t = B.t, q = s.q, gap = s.gap, dt = s.dt, mode = 'laminar_flow' }
@@ -272,5 +300,63 @@ describe('xpcs.intervals and search', function()
     r = xpcs.search.multi_start(b, { sigma = B.sigma, initial = bad }, { n_starts = 12 })
     assert.is_false(r.search.skipped)
     assert.is_true(r.chi2 < one.chi2 and r.chi2 < 1.01 * 1886.03, ('%g from %g'):format(r.chi2, one.chi2))
+  end)
+end)
+
+describe('a fit that does not describe the data', function()
+  local function made(sigma)
+    local s = xpcs.simulate { n = 40, dt = 0.1, phi = { 0 }, physics = { 5000, -0.3, 100 }, sigma = 0.01, seed = 3 }
+    return xpcs.data.of(s), { sigma = sigma or 0.01 }
+  end
+
+  it('is said to be one where sigma was given, and determines nothing', function()
+    local data, right = made()
+    local r = xpcs.fit(data, right)
+    assert.is_false(xpcs.verdict.misfit(r).improbable)
+    for _, sentence in ipairs(r.verdict.sentences) do assert.is_nil(sentence:find 'Reduced chi2') end
+    local wrong = xpcs.fit(data, { sigma = 0.8 * right.sigma })
+    assert.is_true(wrong.verdict.misfit)
+    assert.matches('^Reduced chi2 is [%d.]+, where 1 %+/%- [%d.]+ is expected of %d+ points .*%-%-multi%-start 20',
+      wrong.verdict.sentences[1])
+    assert.not_equal('determined', wrong.verdict.level)
+    for _, sentence in ipairs(wrong.verdict.sentences) do assert.is_nil(sentence:find 'determine all') end
+    assert.is_nil(xpcs.verdict.misfit(xpcs.fit(data, {}))) -- sigma was not given: reduced chi2 tests nothing
+    local found = xpcs.search.multi_start(data, { sigma = 0.8 * right.sigma }, { n_starts = 2, first = wrong })
+    assert.matches('It is the best of 3 starts', found.verdict.sentences[1])
+  end)
+
+  it('says each sentence once', function()
+    local data, opts = made()
+    opts.initial, opts.max_nfev = { alpha = 0 }, 1
+    opts.fixed = { alpha = 0 }
+    local r = xpcs.fit(data, opts)
+    local seen = {}
+    for _, sentence in ipairs(r.verdict.sentences) do
+      assert.is_nil(seen[sentence], sentence)
+      seen[sentence] = true
+    end
+  end)
+
+  it('is searched from other starts by the program', function()
+    local data, right = made()
+    local s = { fit = { sigma = 0.8 * right.sigma }, streaming = {}, multi_start = {}, cmaes = {} }
+    local r = xpcs.run.fit(s, data, true)
+    assert.is_false(r.search.skipped)
+    assert.matches('other starts were tried', table.concat(r.warnings, '\n'))
+    s.fit.sigma = right.sigma
+    assert.is_nil(xpcs.run.fit(s, data, true).search)
+  end)
+end)
+
+describe('xpcs.open', function()
+  it('says when the time between frames asked for is not that of the file', function()
+    local path = os.tmpname() .. '.npz'
+    local s = mc.xpcs.simulate { n = 12, dt = 0.1, phi = { 0 }, physics = { 1000, -0.2, 1 } }
+    mc.save(path, { c2_exp = s.c2, phi_angles_list = mc.tensor { 0 }, t1 = s.t, q = mc.tensor { 0.0054 } })
+    local d = mc.xpcs.open(path, { dt = 0.2 })
+    assert.matches('the times of the file have a step of 0%.1 s and dt = 0%.2 s is asked for; 0%.2 is used',
+      table.concat(d.warnings, '\n'))
+    assert.is_nil(table.concat(mc.xpcs.open(path, {}).warnings, '\n'):find 'step of')
+    os.remove(path)
   end)
 end)

@@ -64,7 +64,18 @@ describe('peak memory of scripts/xpcs.lua', function()
     assert.is_truthy(text:find('left out by the mask', 1, true), text)
     assert.is_truthy(text:find('fitted_data.npz', 1, true))
     assert.is_true(math.abs(p.parameters.contrast.value - 0.3) < 5 * p.parameters.contrast.uncertainty)
-    local r = process.mascon(RUN:format(('%s --static-mode --q 0.0054 --dt 0.1 --sigma 0.01 --quiet --output-dir %s/no '
+    -- a model of the user's
+    local model = folder .. '/model.lua'
+    process.write(model, [[
+      local mc = require 'mascon'
+      return { g1 = function(q, t1, t2) return mc.exp(-q.rate * (t2 - t1)) end, p0 = { rate = 0.05 } }
+    ]])
+    local r = process.mascon(RUN:format(('%s --model %s --q 0.0054 --dt 0.1 --sigma 0.01 --quiet '
+      .. '--threads 2 --no-arrays --max-memory %dMiB --output-dir %s/own'):format(data, model, limit + 4, folder)))
+    assert.equal(0, r.status, r.text)
+    bytes = tonumber(r.text:match 'PEAK%s+(%d+)')
+    assert.is_true(bytes < (limit + 4) * MIB, ('%g of %d MiB'):format(bytes / MIB, limit + 4))
+    r = process.mascon(RUN:format(('%s --static-mode --q 0.0054 --dt 0.1 --sigma 0.01 --quiet --output-dir %s/no '
       .. '--max-memory %dMiB'):format(data, folder, math.floor(least / MIB) - 1)))
     assert.equal(1, r.status)
     assert.is_truthy(r.text:find('need at least', 1, true), r.text)

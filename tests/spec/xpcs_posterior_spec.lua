@@ -181,12 +181,15 @@ describe('xpcs.posterior', function()
   end)
 
   it('combines shards as upstream does, near the posterior of all data', function()
-    local s = xpcs.shards.run(fit_a, { shards = 2, draws = 100, warmup = 80, chains = 2 })
-    assert.equal(a.points, s.shards[1].points + s.shards[2].points)
-    assert.is_true(math.abs(s.shards[1].points - a.points / 2) < 6 * math.sqrt(a.points) / 2)
-    for k, name in ipairs(fit_a.names) do
-      near(fit_a.values[name], s.mean[k], 1.2 * fit_a.errors[name], name)
-      assert.is_true(s.sd[k] > 0.6 * fit_a.errors[name] and s.sd[k] < 1.6 * fit_a.errors[name], name)
+    local c = xpcs.data.of(xpcs.simulate { n = 60, dt = 0.1, q = 0.0108, phi = { 0, 60 }, physics = { 1500, -0.4, 200 },
+      sigma = 0.001, seed = 3 })
+    local fit = xpcs.fit(c, { mode = 'static', sigma = 0.001, scaling = 'averaged', fixed = { D_offset = 200 } })
+    local s = xpcs.shards.run(fit, { shards = 2, draws = 150, warmup = 150, chains = 2 })
+    assert.equal(c.points, s.shards[1].points + s.shards[2].points)
+    assert.is_true(math.abs(s.shards[1].points - c.points / 2) < 6 * math.sqrt(c.points) / 2)
+    for k, name in ipairs(fit.names) do
+      near(fit.values[name], s.mean[k], 2 * fit.errors[name], name)
+      assert.is_true(s.sd[k] > 0.6 * fit.errors[name] and s.sd[k] < 1.8 * fit.errors[name], name)
     end
     local ok, why = pcall(xpcs.shards.run, fit_a, { shards = 20 })
     assert.is_false(ok)

@@ -7,18 +7,20 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local error = check.error
-local methods, F, P = tensor.methods, op.functions, lib.params
+local methods, F = tensor.methods, op.functions
 local M = {}
 
 local VECDOT = op.rows.vecdot.id
-local function call(out, a, b) return op.call_list(VECDOT, out, { a, b }) end
+local function call(out, a, b, P) return lib.op_pair(VECDOT, out, a, b, P) end
 
 --- Sum of a b (plain) or conj(a) b along one axis.
 ---@param axis integer negative, of both
 function M.along(fname, a, b, axis, plain, opts)
-  op.fresh()
+  local P = lib.params()
   P.naxes, P.axes[0], P.i[0] = 1, axis, plain and 1 or 0
-  return op.run(fname, 3, opts, 1024, call, a, b)
+  local y = op.run(fname, 3, opts, 1024, call, a, b, P)
+  lib.give(P)
+  return y
 end
 
 --- Positions of labels in a list.

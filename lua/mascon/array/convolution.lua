@@ -5,7 +5,6 @@
 -- one to three of places. Places of the block: runtime/family/mc_conv.c.
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
-local P = lib.params
 local M = {}
 
 local STRIDE, BEFORE, AFTER, DILATION, GROUPS, MODE, BATCHED, SIZES = 1, 4, 7, 10, 13, 14, 15, 16
@@ -17,7 +16,7 @@ M.MODES = { zeros = 0, replicate = 1, reflect = 2, circular = 4 }
 local call = {}
 for _, name in ipairs { 'conv', 'conv_input', 'conv_weight' } do
   local id = op.rows[name].id
-  call[name] = function(out, a, b) return op.call_list(id, out, { a, b }) end
+  call[name] = function(out, a, b, P) return lib.op_pair(id, out, a, b, P) end
 end
 
 --- One of the forms, with a geometry of lists stride, before, after, dilation and numbers groups, mode; sizes: of x
@@ -30,8 +29,7 @@ end
 ---@param sizes? integer[]
 ---@param level? integer
 function M.form(name, fname, a, b, geometry, sizes, level)
-  op.fresh()
-  local nd = #geometry.stride
+  local nd, P = #geometry.stride, lib.params()
   P.i[0] = nd
   for k = 1, nd do
     P.i[STRIDE + k - 1], P.i[DILATION + k - 1] = geometry.stride[k], geometry.dilation[k]
@@ -39,7 +37,7 @@ function M.form(name, fname, a, b, geometry, sizes, level)
     P.i[SIZES + k - 1] = sizes and sizes[k] or 0
   end
   P.i[GROUPS], P.i[MODE], P.i[BATCHED] = geometry.groups, geometry.mode, 0
-  return op.run(fname, (level or 2) + 1, nil, 0, call[name], a, b)
+  return op.run(fname, (level or 2) + 1, nil, 0, call[name], a, b, P)
 end
 
 return M

@@ -10,7 +10,7 @@ local op = require 'mascon.core.op'
 local index = require 'mascon.core.index'
 local create = require 'mascon.array.create'
 local error = check.error
-local methods, F, P = tensor.methods, op.functions, lib.params
+local methods, F = tensor.methods, op.functions
 local M = {}
 
 local COPY = { constant = 0, edge = 1, reflect = 2, symmetric = 3, wrap = 4, empty = 5 }
@@ -21,7 +21,7 @@ local OPTS = {
 }
 
 local PAD = op.rows.pad.id
-local function call(out, list) return op.call_list(PAD, out, list) end
+local function call(out, list, P) return lib.op_list(PAD, out, list, P) end
 
 --- Pairs { before, after } for each of n axes from a number, one pair, or a list of numbers or pairs.
 local function wrong(what, x, level)
@@ -197,10 +197,10 @@ function M.pad(x, width, opts)
       for k = 1, 2 do list[2][{ i, k }] = pair[k] end
     end end
   end
-  op.fresh()
+  local P = lib.params()
   P.i[0] = fill and COPY.empty or COPY[mode]
   for i = 1, n do P.i[2 * i - 1], P.i[2 * i] = w[i][1], w[i][2] end
-  local out = op.run('pad', 2, o, 0, call, list)
+  local out = op.run('pad', 2, o, 0, call, list, P)
   if not fill or out:numel() == 0 then return out end
   local axis_option = {
     end_value = mode == 'linear_ramp' and pairs_of('end values', o.end_value, n, x, 3), stat_length = o.stat_length and pairs_of('lengths', o.stat_length, n, x, 3),

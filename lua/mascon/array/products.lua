@@ -2,6 +2,7 @@
 --
 -- Holds the names; sums over several axes are lowered by contract.lua to one matrix product, sums along one axis by the
 -- op vecdot.
+local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local into = require 'mascon.core.into'
@@ -168,7 +169,7 @@ end
 
 local KERNEL = { f32 = true, f64 = true } -- dtypes in which a loop does it in one pass
 local CROSS = op.rows.cross_product.id
-local function call_cross(out, x, y) return op.call_list(CROSS, out, { x, y }) end
+local function call_cross(out, x, y) return lib.op_pair(CROSS, out, x, y, nil) end
 
 --- The vector product of [..., 3] and [..., 3] as operations on the three components, each product over neighbours in memory.
 local function apart(x, y)

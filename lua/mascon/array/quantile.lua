@@ -8,7 +8,7 @@ local error = check.error
 local op = require 'mascon.core.op'
 local along = require 'mascon.array.along'
 local ALL = require 'mascon.core.index'.all
-local P, F, methods = lib.params, op.functions, tensor.methods
+local F, methods = op.functions, tensor.methods
 local M = {}
 
 local METHODS = {
@@ -44,8 +44,8 @@ local function plain(fname, x, list, one, o, skip)
     error(('%s: nothing to order in %s; give it at least one element'):format(fname, tensor.describe(x)), 3)
   end
   local function call(first, last)
-    op.fresh()
-    op.pack_axes(fname, x, o.axis, 4)
+    local P = lib.params()
+    op.pack_axes(P, fname, x, o.axis, 4)
     P.keepdim, P.i[0], P.i[1], P.i[2] = o.keepdim and 1 or 0, CODE[o.method or 'linear'], skip and 1 or 0, one and 0 or last - first + 1
     for i = first, last do P.d[i - first] = list[i] end
     return op.run(fname, 4, o, 1024, function(out, t) return lib.C.mc_op1(op.rows.select_quantile.id, out, t, P) end, x)

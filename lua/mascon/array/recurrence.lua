@@ -3,20 +3,20 @@ local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
-local P, F, methods = lib.params, op.functions, tensor.methods
+local F, methods = op.functions, tensor.methods
 local M = {}
 
 local IIR = op.rows.iir.id
-local function run(out, x, coef, state, last) return lib.op_multi(IIR, { out, last }, { x, coef, state }, P) end
+local function run(out, x, coef, state, last, P) return lib.op_multi(IIR, { out, last }, { x, coef, state }, P) end
 
 --- Rows x[m, n] through coef f64 [sections, 2 (order + 1)] from state f64 [m, sections * order], into x itself when `inplace`.
 ---@return any y [m, n]
 ---@return any state after the last sample
 function M.recurse(x, coef, state, reverse, level, inplace)
-  op.fresh()
+  local P = lib.params()
   P.naxes, P.axes[0], P.i[0] = 1, 1, reverse and 1 or 0
   local last = tensor.header(0)
-  local y = op.run('signal.filter', (level or 2) + 1, inplace and { out = x } or nil, 0, run, x, coef, state, last)
+  local y = op.run('signal.filter', (level or 2) + 1, inplace and { out = x } or nil, 0, run, x, coef, state, last, P)
   return y, last._storage ~= nil and tensor.finish(last) or last
 end
 

@@ -40,36 +40,36 @@ local function tree_of(v, static, path, numbers)
 end
 
 --- Puts the leaves of v where the call wants them, from place `at` on; the next place, or nil when v has another form.
-local function place(form, tree, v, at)
+local function place(form, lists, tree, v, at)
   if tree == TENSOR then
     if type(v) ~= 'cdata' or not istype(ct, v) then return nil end
-    form.ins[at] = v
+    lists.ins[at] = v
     return at + 1
   elseif tree == NUMBER then
     if type(v) ~= 'number' then return nil end
-    form.numbers[at][0] = v
+    lists.numbers[at][0] = v
     return at + 1
   elseif tree == WHOLE or tree == FRACTION then
     if type(v) ~= 'number' or (v % 1 == 0) ~= (tree == WHOLE) then return nil end
-    form.numbers[at][0] = v
+    lists.numbers[at][0] = v
     return at + 1
   elseif tree == KEY then
     if not random.is_key(v) then return nil end
     local words = rawget(v, '_words')
     if words then
-      form.ins[at] = words
+      lists.ins[at] = words
       return at + 1
     end
-    local p = form.numbers[at]
+    local p = lists.numbers[at]
     if not p then return nil end -- several keys were traced
     p[0], p[1] = v.lo, v.hi
-    form.ins[at] = form.cells[at + 1]
+    lists.ins[at] = lists.cells[at + 1]
     return at + 1
   elseif tree.keys then
     if type(v) ~= 'table' or getmetatable(v) ~= tree.class then return nil end
     local keys, subs = tree.keys, tree.subs
     for i = 1, #keys do
-      at = place(form, subs[i], rawget(v, keys[i]), at)
+      at = place(form, lists, subs[i], rawget(v, keys[i]), at)
       if not at then return nil end
     end
     local count = 0
@@ -78,7 +78,7 @@ local function place(form, tree, v, at)
   end
   if tree.number then
     if tree.number ~= v then return nil end
-    form.numbers[at][0] = v
+    lists.numbers[at][0] = v
     return at + 1
   end
   local fixed = tree.fixed
@@ -87,6 +87,31 @@ local function place(form, tree, v, at)
 end
 
 -- ---------------------------------------------------------------- forms
+
+--- The lists of one call of a form: operands, results, and the cells of its numbers and keys. A call takes them and
+--- puts them back when C is done; a finalizer or a debug hook that calls the function meanwhile finds none, and gets
+--- others.
+local function lists_of(form)
+  local lists = { ins = handles(form.nin + 1), outs = handles(form.nout + 1), numbers = {}, cells = {} }
+  for i = 1, form.nin do
+    local kind = form.kinds[i]
+    if kind == NUMBER then
+      local cell = tensor.empty('compile', {}, 'f64', 2)
+      cell._flags = 256
+      lists.cells[i], lists.numbers[i - 1], lists.ins[i - 1] = cell, ffi.cast(doubles, cell._data), cell
+    elseif kind == KEY then
+      local cell = tensor.empty('compile', {}, 'i64', 2)
+      lists.cells[i], lists.numbers[i - 1] = cell, ffi.cast(halves, cell._data)
+    end
+  end
+  return lists
+end
+
+local function take(form)
+  local lists = form.lists
+  if lists then form.lists = nil else lists = lists_of(form) end
+  return lists
+end
 
 ---@class mascon.Form
 ---@field n integer arguments
@@ -99,7 +124,7 @@ end
 ---@param options table n, static (by position), results = { n =, ... }, classes (of outside.classes: their leaves
 --- come last)
 function M.form(plan, args, leaves, options)
-  local form = { n = options.n, plan = plan, classes = options.classes, trees = {}, numbers = {}, cells = {},
+  local form = { n = options.n, plan = plan, classes = options.classes, trees = {}, kinds = {},
     results = options.results, static = options.static, places = plan.places, flat = true }
   for i = 1, options.n do
     form.trees[i] = tree_of(args[i], options.static[i], nil, options.numbers)
@@ -107,19 +132,17 @@ function M.form(plan, args, leaves, options)
   end
   for i, c in ipairs(form.classes) do form.trees[options.n + i] = tree_of(c, true) end
   local nout = #plan.outputs
-  form.ins, form.outs, form.nin, form.nout = handles(#leaves + 1), handles(nout + 1), #leaves, nout
+  form.nin, form.nout = #leaves, nout
+  for i, v in ipairs(leaves) do
+    -- an i64 of no axes may be a key, whose halves come as numbers
+    form.kinds[i] = type(v) == 'number' and NUMBER or v._dtype == tensor.code.i64 and v._ndim == 0 and KEY or TENSOR
+  end
+  form.lists = lists_of(form)
+  form.cells = form.lists.cells
   local likes, keep = handles(#leaves + nout + 1), {}
   for i, v in ipairs(leaves) do
     local like = ct(1)
-    if type(v) == 'number' then
-      local cell = tensor.empty('compile', {}, 'f64', 2)
-      cell._flags = 256
-      form.cells[i], form.numbers[i - 1], form.ins[i - 1] = cell, ffi.cast(doubles, cell._data), cell
-      v = cell
-    elseif v._dtype == tensor.code.i64 and v._ndim == 0 then -- perhaps a key, whose halves come as numbers
-      local cell = tensor.empty('compile', {}, 'i64', 2)
-      form.cells[i], form.numbers[i - 1] = cell, ffi.cast(halves, cell._data)
-    end
+    if type(v) == 'number' then v = form.cells[i] end
     ffi.copy(like, v, ffi.sizeof(ct, 0))
     keep[i] = like
     likes[i - 1] = like
@@ -145,22 +168,23 @@ function M.form(plan, args, leaves, options)
   return form
 end
 
-local function result(form, i)
+local function result(form, lists, i)
   local words = form.words[i]
   local t = new(ct, words)
   t._capacity = words * 8
   t._dtype = -1
-  form.outs[i - 1] = t
+  lists.outs[i - 1] = t
   return t
 end
 
 local OTHER = -1
 
 --- Results of the arguments that were placed: a tensor when the form has a single one, else a list; nil when an argument has another layout.
-local function run(form)
+local function run(form, lists)
   if form.single then
-    local t = result(form, 1)
-    local rc = C.mc_plan_call(form.plan.plan, form.ins, form.outs)
+    local t = result(form, lists, 1)
+    local rc = C.mc_plan_call(form.plan.plan, lists.ins, lists.outs)
+    form.lists = lists
     if rc == 0 then
       if t._storage ~= nil then return finish(t) end
       return t
@@ -169,8 +193,9 @@ local function run(form)
     return false, rc
   end
   local outs = {}
-  for i = 1, form.nout do outs[i] = result(form, i) end
-  local rc = C.mc_plan_call(form.plan.plan, form.ins, form.outs)
+  for i = 1, form.nout do outs[i] = result(form, lists, i) end
+  local rc = C.mc_plan_call(form.plan.plan, lists.ins, lists.outs)
+  form.lists = lists
   if rc == OTHER then return nil end
   if rc ~= 0 then return false, rc end
   for i = 1, form.nout do
@@ -180,25 +205,24 @@ local function run(form)
 end
 
 --- Puts n arguments where the call wants them; false when they have another form.
-local function place_all(form, n, a, b, c, d, ...)
-  if n ~= form.n then return false end
+local function place_all(form, lists, n, a, b, c, d, ...)
   local list, at = form.trees, 0
   if n > 4 then
     local args = { a, b, c, d, ... }
     for i = 1, n do
-      at = place(form, list[i], args[i], at)
+      at = place(form, lists, list[i], args[i], at)
       if not at then return false end
     end
   else
-    if n > 0 then at = place(form, list[1], a, at) end
-    if n > 1 and at then at = place(form, list[2], b, at) end
-    if n > 2 and at then at = place(form, list[3], c, at) end
-    if n > 3 and at then at = place(form, list[4], d, at) end
+    if n > 0 then at = place(form, lists, list[1], a, at) end
+    if n > 1 and at then at = place(form, lists, list[2], b, at) end
+    if n > 2 and at then at = place(form, lists, list[3], c, at) end
+    if n > 3 and at then at = place(form, lists, list[4], d, at) end
   end
   local classes = form.classes
   if not at or #classes == 0 then return at ~= nil end
   for i = 1, #classes do
-    at = place(form, list[n + i], classes[i], at)
+    at = place(form, lists, list[n + i], classes[i], at)
     if not at then return false end
   end
   return true
@@ -206,15 +230,26 @@ end
 
 --- Calls a form: its tensor or list of tensors; nil when the arguments have another form; false and a status when it failed.
 function M.try(form, n, ...)
-  if not place_all(form, n, ...) then return nil end
-  return run(form)
+  if n ~= form.n then return nil end
+  local lists = take(form)
+  if not place_all(form, lists, n, ...) then
+    form.lists = lists
+    return nil
+  end
+  return run(form, lists)
 end
 
 --- Calls a form with its results written to a list of tensors: that list; else as try.
 function M.into(form, outs, n, ...)
-  if form.places or #outs ~= form.nout or not place_all(form, n, ...) then return nil end
-  for i = 1, form.nout do form.outs[i - 1] = outs[i] end
-  local rc = C.mc_plan_into(form.plan.plan, form.ins, form.outs)
+  if form.places or #outs ~= form.nout or n ~= form.n then return nil end
+  local lists = take(form)
+  if not place_all(form, lists, n, ...) then
+    form.lists = lists
+    return nil
+  end
+  for i = 1, form.nout do lists.outs[i - 1] = outs[i] end
+  local rc = C.mc_plan_into(form.plan.plan, lists.ins, lists.outs)
+  form.lists = lists
   if rc == 0 then return outs end
   if rc == OTHER then return nil end
   return false, rc

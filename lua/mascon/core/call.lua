@@ -47,8 +47,11 @@ function M.of(row, general, offers)
   local several = params[1] and params[1][2] == 'axes'
   for k = 1, several and 2 or #params do in_first[k] = true end -- a longer list of axes goes the general way
 
-  o 'local ct, istype, new, op1, finish, P, next, type, names, in_first, general, id, code, places, item = ...'
+  o 'local ct, istype, new, op1, finish, block, next, type, names, in_first, general, id, code, places, item = ...'
+  o 'local spare' -- the block of this function between calls: see ffi.lua
   o 'return function(x, first, second, extra)'
+  o '  local P = spare'
+  o '  if P then spare = nil else P = block() end'
   local vars = {}
   for k = 1, #params do vars[k] = 'v' .. k end
   o('  local n, o, key, list%s%s%s', #vars > 0 and ', ' or '', table.concat(vars, ', '), ', more')
@@ -129,15 +132,18 @@ function M.of(row, general, offers)
   else o '    if s > 1024 then s = 1024 end' end
   o '    local out = new(ct, (s + 7) / 8)'
   o '    local rc = op1(id, out, s, x, P)'
-  if offers.all_is_item then o '    if rc <= 0 and P.naxes == -1 and P.keepdim == 0 then return item(rc == 0 and out or finish(out)) end' end
+  if offers.all_is_item then o '    local all = P.naxes == -1 and P.keepdim == 0' end
+  o '    spare = P'
+  if offers.all_is_item then o '    if rc <= 0 and all then return item(rc == 0 and out or finish(out)) end' end
   o '    if rc == 0 then return out end'
   o '    if rc == -1 then return finish(out) end'
   o '  end'
   o '  ::general::'
+  o '  spare = P'
   o '  return (general(x, first, second, extra))'
   o 'end'
   local f = assert(loadstring(table.concat(lines, '\n'), HERE))
-  return f(tensor.ct, tensor.istype, tensor.new, lib.C.mc_op1_with_new, tensor.finish, lib.params, next, type, names, in_first, general, row.id, tensor.code, places,
+  return f(tensor.ct, tensor.istype, tensor.new, lib.C.mc_op1_with_new, tensor.finish, lib.params_t, next, type, names, in_first, general, row.id, tensor.code, places,
     tensor.methods.item)
 end
 

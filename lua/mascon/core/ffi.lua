@@ -1,7 +1,10 @@
 -- ffi.lua - libmascon opened, its errors as Lua errors.
 --
--- Holds the library handle, the parameter buffer and the way from a status to error(). With tensor.lua the only place
--- that touches the FFI.
+-- Holds the library handle, parameter blocks and the way from a status to error().
+--
+-- Memory that Lua fills for C, or C for Lua, is taken for one call: a finalizer or a debug hook may call the library
+-- between any two steps of Lua, and must then find another block. A function that keeps one for its next call takes it
+-- out of the variable first, and puts it back after the last use; after an error the next call makes a new one.
 local ffi = require 'ffi'
 local gen = require 'mascon.gen.ops'
 local error = require 'mascon.core.check'.error
@@ -24,14 +27,26 @@ end
 M.C, M.gen, M.libdir = C, gen, libdir
 M.by_id = {} -- rows of the ops that have a number in C
 for _, r in ipairs(gen.ops) do if r.id >= 0 then M.by_id[r.id] = r end end
-M.params = ffi.new 'mc_params'
+
+local params_t, spare = ffi.typeof 'mc_params', nil
+--- A parameter block for one call, with the parameters that every op has at their defaults.
+function M.params()
+  local p = spare
+  if p then spare = nil else p = params_t() end
+  p.naxes, p.keepdim, p.dtype, p.base = -1, 0, -1, 1
+  return p
+end
+--- A block after its call, for the next one to use.
+function M.give(p) spare = p end
+M.params_t = params_t
+
 M.status = {}
 for i, name in ipairs(gen.statuses) do M.status[name] = i - 1 end
 
---- Text of the last failing call.
 --- Text of C's as a Lua string.
 M.text = ffi.string
 
+--- Text of the last failing call.
 function M.message() return ffi.string(C.mc_errmsg()) end
 
 --- Raises the library's last error at the caller's caller (level as in error()).
@@ -80,9 +95,9 @@ end
 function M.isa() return ffi.string(C.mc_isa_name()) end
 function M.version() return ffi.string(C.mc_version()) end
 
-local stats = ffi.new 'int64_t[9]'
 --- Memory counters of the library, bytes unless said otherwise.
 function M.memory_stats(device)
+  local stats = ffi.new 'int64_t[9]'
   if device and device ~= 0 then M.check(C.mc_device_memory(device, stats), 3) else C.mc_memory_stats(stats) end
   return {
     live = tonumber(stats[0]), cached = tonumber(stats[1]), peak = tonumber(stats[2]), allocations = tonumber(stats[3]),
@@ -90,7 +105,9 @@ function M.memory_stats(device)
   }
 end
 
-local tensor_list, out_list, short_list = ffi.typeof 'const mc_tensor *[?]', ffi.new 'mc_tensor *[1]', ffi.new 'const mc_tensor *[4]'
+local tensor_list, short_list, outs_list = ffi.typeof 'const mc_tensor *[?]', ffi.typeof 'const mc_tensor *[4]', ffi.typeof 'mc_tensor *[2]'
+local result_list = ffi.typeof 'mc_tensor *[?]'
+local ins_spare, outs_spare -- lists for the next call
 
 --- The pointers of a Lua list of tensors (anchored by the list while C runs). Short ones without a loop: see check.opts.
 local function pointers(list, n)
@@ -99,34 +116,59 @@ local function pointers(list, n)
     for i = 1, n do arr[i - 1] = list[i] end
     return arr
   end
-  if n > 0 then short_list[0] = list[1] end
-  if n > 1 then short_list[1] = list[2] end
-  if n > 2 then short_list[2] = list[3] end
-  if n > 3 then short_list[3] = list[4] end
-  return short_list
+  local arr = ins_spare
+  if arr then ins_spare = nil else arr = short_list() end
+  if n > 0 then arr[0] = list[1] end
+  if n > 1 then arr[1] = list[2] end
+  if n > 2 then arr[2] = list[3] end
+  if n > 3 then arr[3] = list[4] end
+  return arr
+end
+
+local function results()
+  local outs = outs_spare
+  if outs then outs_spare = nil else outs = outs_list() end
+  return outs
 end
 
 --- mc_op with a Lua list of operands.
 function M.op_list(id, out, list, params)
-  local n = #list
-  out_list[0] = out
-  return C.mc_op(id, 1, out_list, n, pointers(list, n), params)
+  local n, outs = #list, results()
+  local ins = pointers(list, n)
+  outs[0] = out
+  local rc = C.mc_op(id, 1, outs, n, ins, params)
+  outs_spare = outs
+  if n <= 4 then ins_spare = ins end
+  return rc
 end
 
-local result_list, short_results = ffi.typeof 'mc_tensor *[?]', ffi.new 'mc_tensor *[2]'
+--- mc_op with two operands.
+function M.op_pair(id, out, a, b, params)
+  local outs, ins = results(), ins_spare
+  if ins then ins_spare = nil else ins = short_list() end
+  outs[0], ins[0], ins[1] = out, a, b
+  local rc = C.mc_op(id, 1, outs, 2, ins, params)
+  outs_spare, ins_spare = outs, ins
+  return rc
+end
 
 --- mc_op with lists of results and operands.
 function M.op_multi(id, outs, list, params)
   local n, m = #list, #outs
-  local results = short_results
+  local made
   if m > 2 then
-    results = result_list(m)
-    for i = 1, m do results[i - 1] = outs[i] end
+    made = result_list(m)
+    for i = 1, m do made[i - 1] = outs[i] end
   else
-    results[0] = outs[1]
-    if m > 1 then results[1] = outs[2] end
+    made = results()
+    made[0] = outs[1]
+    if m > 1 then made[1] = outs[2] end
   end
-  return C.mc_op(id, m, results, n, pointers(list, n), params)
+  local ins = pointers(list, n)
+  local rc = C.mc_op(id, m, made, n, ins, params)
+  if m <= 2 then outs_spare = made end
+  if n <= 4 then ins_spare = ins end
+  return rc
 end
 
 --- The events of a YAML text, one behind the other (see mc_yaml_parse); nil and a message that names line and column.
@@ -144,13 +186,15 @@ function M.svg_to_png(svg, scale, path)
   return true
 end
 
-local hex = ffi.new 'char[65]'
+local hex_t = ffi.typeof 'char[65]'
 --- SHA-256 of a string, of a file (nil and a message when it cannot be read), of a tensor's elements in row-major order.
 function M.sha256(text)
+  local hex = hex_t()
   M.check(C.mc_sha256(text, #text, hex), 3)
   return ffi.string(hex, 64)
 end
 function M.sha256_file(path)
+  local hex = hex_t()
   if C.mc_sha256_file(path, hex) ~= 0 then return nil, M.message() end
   return ffi.string(hex, 64)
 end
@@ -168,6 +212,7 @@ function M.file_hash(path)
     return n
   end
   local function finish()
+    local hex = hex_t()
     local changed = C.mc_file_hash_finish(h, hex) ~= 0
     C.mc_file_hash_free(ffi.gc(h, nil))
     return ffi.string(hex, 64), changed
@@ -175,6 +220,7 @@ function M.file_hash(path)
   return { step = step, finish = finish }, tonumber(size[0])
 end
 function M.sha256_tensor(t)
+  local hex = hex_t()
   M.check(C.mc_sha256_tensor(t, hex), 3)
   return ffi.string(hex, 64)
 end

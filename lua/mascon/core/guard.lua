@@ -204,18 +204,13 @@ function M.of(name, f)
   return g
 end
 
---- The same for methods of tensors: what stands in front of the colon is a tensor.
----@param name string
----@param f function
----@return function
-function M.method(name, f)
-  if made[f] then return made[f] end
-  local info = debug.getinfo(f, 'uS')
-  if info.what == 'C' or (info.nparams < 1 and not info.isvararg) or info.nparams > MOST then return f end
+local method_makers = {}
+--- Writes out the guard of a method of n parameters.
+local function method_maker(n, vararg)
   local names = {}
-  for i = 1, math.max(info.nparams, 1) do names[i] = 'a' .. i end
+  for i = 1, math.max(n, 1) do names[i] = 'a' .. i end
   local list = table.concat(names, ', ')
-  local g = assert(loadstring(([[
+  return assert(loadstring(([[
 local name, f, ct, istype, blame, show, too_many = ...
 return function(%s, @)
   if not istype(ct, a1) then
@@ -224,9 +219,21 @@ return function(%s, @)
   end
   !
   return f(%s?)
-end]]):format(list, list):gsub('[@!?]', info.isvararg and { ['@'] = '...', ['!'] = '', ['?'] = ', ...' }
-    or { ['@'] = 'extra', ['!'] = 'if extra ~= nil then too_many(name, extra, 2) end', ['?'] = '' }), HERE))(name, f,
-      tensor.ct, tensor.istype, check.error, shown, too_many)
+end]]):format(list, list):gsub('[@!?]', vararg and { ['@'] = '...', ['!'] = '', ['?'] = ', ...' }
+    or { ['@'] = 'extra', ['!'] = 'if extra ~= nil then too_many(name, extra, 2) end', ['?'] = '' }), HERE))
+end
+
+--- The same for methods of tensors: what stands in front of the colon is a tensor.
+---@param name string
+---@param f function
+---@return function
+function M.method(name, f)
+  if made[f] then return made[f] end
+  local info = debug.getinfo(f, 'uS')
+  if info.what == 'C' or (info.nparams < 1 and not info.isvararg) or info.nparams > MOST then return f end
+  local kind = info.isvararg and -1 - info.nparams or info.nparams
+  method_makers[kind] = method_makers[kind] or method_maker(info.nparams, info.isvararg)
+  local g = method_makers[kind](name, f, tensor.ct, tensor.istype, check.error, shown, too_many)
   into.behind[g], made[f], made[g] = f, g, g
   return g
 end

@@ -19,7 +19,7 @@ local function marker(name) return setmetatable({}, { __tostring = function() re
 M.all, M.newaxis, M.ellipsis = marker 'all', marker 'newaxis', marker 'ellipsis'
 view.all = M.all
 
-local spec = ffi.new 'int64_t[64]'
+local spec_t, spec_spare = ffi.typeof 'int64_t[64]', nil -- keys as C reads them, four numbers each
 
 local function outside(t, axis, i, level)
   error(('index: %s is outside axis %d of %s; positions run from 1 to %d, or -1 backwards'):format(tostring(i), axis, tensor.describe(t), tonumber(t._shape[axis - 1])), level)
@@ -121,7 +121,7 @@ local function keys(t, key, level)
 end
 
 --- Key i on an axis of t into the list for C; returns the next axis.
-local function place(t, axis, i, k, level)
+local function place(spec, t, axis, i, k, level)
   local at = 4 * (i - 1)
   if type(k) == 'number' then
     spec[at], spec[at + 1] = 0, position(t, axis, k, level + 1)
@@ -142,15 +142,19 @@ end
 local function basic(t, list, level)
   local n, axis = #list, 1
   if n > 16 then error('index: more than 16 positions', level) end
+  local spec = spec_spare
+  if spec then spec_spare = nil else spec = spec_t() end
   -- no loop up to three keys: see check.opts
-  if n > 0 then axis = place(t, axis, 1, list[1], level + 1) end
-  if n > 1 then axis = place(t, axis, 2, list[2], level + 1) end
-  if n > 2 then axis = place(t, axis, 3, list[3], level + 1) end
+  if n > 0 then axis = place(spec, t, axis, 1, list[1], level + 1) end
+  if n > 1 then axis = place(spec, t, axis, 2, list[2], level + 1) end
+  if n > 2 then axis = place(spec, t, axis, 3, list[3], level + 1) end
   if n > 3 then
-    for i = 4, n do axis = place(t, axis, i, list[i], level + 1) end
+    for i = 4, n do axis = place(spec, t, axis, i, list[i], level + 1) end
   end
   tensor.promote(t, level + 1)
-  return tensor.make(level, 0, C.mc_view_index, t, n, spec)
+  local v = tensor.make(level, 0, C.mc_view_index, t, n, spec)
+  spec_spare = spec
+  return v
 end
 
 --- A key that stands for itself: one axis of t, no tensor.
@@ -279,27 +283,23 @@ local function advanced_view(t, list, level)
   return v, flat, linear, first
 end
 
-local pair, P, TAKE = ffi.new 'const mc_tensor *[2]', lib.params, op.rows.take.id
-local result = ffi.new 'mc_tensor *[1]'
-local function take(out, t, index)
-  pair[0], pair[1], result[0] = t, index, out
-  return C.mc_op(TAKE, 1, result, 2, pair, P)
-end
+local TAKE = op.rows.take.id
 
 --- v taken at linear positions of an axis; positions the caller did not check are checked by C, and then once more for the error's words.
 local function taken(v, linear, axis, level, unchecked)
-  op.fresh()
+  local P = lib.params()
   P.naxes, P.axes[0] = 1, axis - 1
   local n = v._small
   local out = tensor.header(n > 0 and linear._small > 0 and 1024 or 0)
-  local rc = take(out, v, linear)
+  local rc = lib.op_pair(TAKE, out, v, linear, P)
   if rc ~= 0 then
     if unchecked then checked(v, { pos = unchecked, axis = axis }, tonumber(v._shape[axis - 1]), level + 2) end
     if tensor.failed(rc, level, false, v, linear) then
-      rc = take(out, v, linear)
+      rc = lib.op_pair(TAKE, out, v, linear, P)
       if rc ~= 0 then tensor.failed(rc, level, true, v, linear) end
     end
   end
+  lib.give(P)
   return out._storage ~= nil and tensor.finish(out) or out
 end
 
@@ -317,9 +317,13 @@ local function get(t, key)
   end
   if type(key) == 'number' then
     if t._ndim == 0 then error('index: a 0-d tensor has no positions; use :item()', 3) end
+    local spec = spec_spare
+    if spec then spec_spare = nil else spec = spec_t() end
     spec[0], spec[1] = 0, position(t, 1, key, 4)
     tensor.promote(t, 4)
-    return tensor.make(3, 0, C.mc_view_index, t, 1, spec)
+    local v = tensor.make(3, 0, C.mc_view_index, t, 1, spec)
+    spec_spare = spec
+    return v
   end
   local simple = type(key) == 'string' and parsed_once(key, 4) or type(key) == 'table' and key ~= M.all and key ~= M.newaxis and key ~= M.ellipsis and key
   if simple and straight(t, simple) then return basic(t, simple, 4) end

@@ -10,7 +10,7 @@ local check = require 'mascon.core.check'
 local into = require 'mascon.core.into'
 local calls = require 'mascon.core.call'
 local error = check.error
-local C, P = lib.C, lib.params
+local C = lib.C
 local is, header, finish, failed, make = tensor.is, tensor.header, tensor.finish, tensor.failed, tensor.make
 local CODE, methods = tensor.code, tensor.methods
 local OK, FLAG_OUT = 0, 4
@@ -234,12 +234,8 @@ maker.ternary, maker.where = ternary_maker, ternary_maker
 
 -- ---------------------------------------------------------------- parameters
 
-local function fresh()
-  P.naxes, P.keepdim, P.dtype, P.base = -1, 0, -1, 1
-end
-
---- axes: nil, a number, or a table of numbers; 1-based, into P.axes.
-local function pack_axes(fname, t, axes, level)
+--- axes: nil, a number, or a table of numbers; 1-based, into the axes of the block P.
+local function pack_axes(P, fname, t, axes, level)
   if axes == nil or axes == 'all' then
     P.naxes = -1
     return
@@ -320,7 +316,7 @@ function M.axis_option(fname, spec, first, second, level)
   return o
 end
 
-local function pack_ints(name, fname, v, at, level) -- a number or a list: count, then eight places
+local function pack_ints(P, name, fname, v, at, level) -- a number or a list: count, then eight places
   local list = type(v) == 'number' and { v } or v
   if type(list) ~= 'table' or #list < 1 or #list > 8 then error(('%s: %s is %s; give a whole number or a list of one to eight'):format(fname, name, check.show(v)), level + 1) end
   P.i[at] = #list
@@ -331,14 +327,14 @@ local HERE = debug.getinfo(1, 'S').source -- so that errors blame the caller of 
 
 --- The packer of a row, one statement for each parameter: written out because a loop would be compiled apart, see check.opts.
 local function packer(row)
-  local lines, ni, nd, places = { 'local P, check, axes, ints, places = ...', 'return function(fname, t, o, level)' }, 0, 0, {}
+  local lines, ni, nd, places = { 'local check, axes, ints, places = ...', 'return function(P, fname, t, o, level)' }, 0, 0, {}
   local function add(text, ...) lines[#lines + 1] = '  ' .. text:format(...) end
   for _, p in ipairs(row.params or {}) do
     local name, kind = p[1], p[2]
-    if kind == 'axes' then add('axes(fname, t, o.%s, level + 1)', name)
+    if kind == 'axes' then add('axes(P, fname, t, o.%s, level + 1)', name)
     elseif kind == 'axis' then
       add('if o.%s ~= nil and type(o.%s) ~= "number" then check.error(("%%s: %s is %%s; give one number"):format(fname, check.show(o.%s)), level + 1) end', name, name, name, name)
-      add('axes(fname, t, o.%s, level + 1)', name)
+      add('axes(P, fname, t, o.%s, level + 1)', name)
     elseif name == 'keepdim' then
       add 'P.keepdim = o.keepdim and 1 or 0'
     elseif kind == 'number' then
@@ -350,7 +346,7 @@ local function packer(row)
       add('if o.%s ~= nil then P.i[%d] = places.%s[o.%s] end', name, ni, name, name)
       ni = ni + 1
     elseif kind == 'ints' then
-      add('ints(%q, fname, o.%s, %d, level)', name, name, ni)
+      add('ints(P, %q, fname, o.%s, %d, level)', name, name, ni)
       ni = ni + 9
     elseif kind == 'bool' then
       add('P.i[%d] = o.%s and 1 or 0', ni, name)
@@ -362,24 +358,25 @@ local function packer(row)
     end
   end
   lines[#lines + 1] = 'end'
-  return loadstring(table.concat(lines, '\n'), HERE)(P, check, pack_axes, pack_ints, places)
+  return loadstring(table.concat(lines, '\n'), HERE)(check, pack_axes, pack_ints, places)
 end
 
 local packers = {}
 
---- Puts options into the C parameter block: axes apart, booleans and integers into i, numbers into d, in the order of the row.
+--- Options in a parameter block of C: axes apart, booleans and integers in i, numbers in d, in the order of the row.
 local function pack(row, fname, t, opts, level)
   local f = packers[row]
   if not f then
     f = packer(row)
     packers[row] = f
   end
-  fresh()
-  f(fname, t, opts, level)
+  local P = lib.params()
+  f(P, fname, t, opts, level)
   if opts.base then P.base = opts.base end
   if opts.dtype then P.dtype = tensor.dtype_code(fname, opts.dtype, level + 1) end
+  return P
 end
-M.pack, M.fresh = pack, fresh
+M.pack = pack
 
 local NAMED = { reduce = true, scan = true, fft = true, layout = true, softmax = true, sort = true, select = true, gather = true }
 --- Packed parameters as text, as they would be written: `axis = 2, keepdim = true`; '' where there are none or the row packs them its own way.
@@ -421,24 +418,29 @@ end
 --- Rows of one operand and parameters: the plain calls are written out (call.lua), the others come here.
 local function along(row, bytes, truth)
   local id, name, spec = row.id, row[1], param_spec(row)
-  local function c(out, a) return C.mc_op1(id, out, a, P) end
+  local function c(out, a, P) return C.mc_op1(id, out, a, P) end
   local function general(x, first, second, extra)
     x = subject(name, x, 3)
     if extra ~= nil then one_too_many(name, extra, 3) end
     local opts = collect_args(row, spec, name, first, second, 4)
-    pack(row, name, x, opts, 4)
-    local out = run(name, 3, opts, bytes or room(x), c, x)
+    local P = pack(row, name, x, opts, 4)
+    local out = run(name, 3, opts, bytes or room(x), c, x, P)
+    lib.give(P)
     if truth and opts.axis == nil and not opts.keepdim and not opts.out then return out:item() end
     return out
   end
-  return calls.of(row, general, { dtype = spec.dtype ~= nil, all_is_item = truth })
+  local f -- written out at the first call: the start of the program would pay for all
+  return function(x, first, second, extra)
+    f = f or calls.of(row, general, { dtype = spec.dtype ~= nil, all_is_item = truth })
+    return f(x, first, second, extra)
+  end
 end
 function maker.reduce(row) return along(row, 1024, row.truth) end
 function maker.scan(row) return along(row) end
 maker.fft, maker.layout, maker.softmax = maker.scan, maker.scan, maker.scan
 
---- Calls an op with lists of operands and results; the parameters are packed.
-local function call_multi(id, list, nout)
+--- Calls an op with lists of operands and results.
+local function call_multi(id, list, nout, P)
   local outs = {}
   for again = 1, 2 do
     for k = 1, nout do outs[k] = header(0) end
@@ -453,12 +455,12 @@ local function call_multi(id, list, nout)
 end
 
 --- Two results, without a loop: see check.opts.
-local function call_two(id, list)
+local function call_two(id, list, P)
   local a, b = header(0), header(0)
   local rc = lib.op_multi(id, { a, b }, list, P)
   if rc ~= OK then
     failed(rc, 3, false, unpack(list))
-    return unpack(call_multi(id, list, 2))
+    return unpack(call_multi(id, list, 2, P))
   end
   if a._storage ~= nil then finish(a) end
   if b._storage ~= nil then finish(b) end
@@ -473,9 +475,9 @@ local function several(row)
     if extra ~= nil then one_too_many(name, extra, 2) end
     x = subject(name, x, 2)
     opts = collect_args(row, spec, name, first, opts, 3)
-    pack(row, name, x, opts, 3)
-    if row.nout == 2 then return call_two(id, { x }) end
-    return unpack(call_multi(id, { x }, row.nout), 1, row.nout)
+    local P = pack(row, name, x, opts, 3)
+    if row.nout == 2 then return call_two(id, { x }, P) end
+    return unpack(call_multi(id, { x }, row.nout, P), 1, row.nout)
   end
 end
 function maker.sort(row) return (row.nout and several or maker.scan)(row) end
@@ -493,25 +495,19 @@ function maker.matmul(row)
   end
 end
 
-local ffi_list = require 'mascon.core.ffi'
---- Calls an op with a list of operands.
-local function call_list(id, out, list)
-  return ffi_list.op_list(id, out, list, P)
-end
-M.call_list = call_list
+local op_list = lib.op_list
 
 function maker.gather(row)
   local id, name, spec, nin = row.id, row[1], param_spec(row), row.nin
-  local function call1(out, a) return call_list(id, out, { a }) end
-  local function call2(out, a, b) return call_list(id, out, { a, b }) end
-  local function call3(out, a, b, c) return call_list(id, out, { a, b, c }) end
+  local function call1(out, a, P) return op_list(id, out, { a }, P) end
+  local function call2(out, a, b, P) return lib.op_pair(id, out, a, b, P) end
+  local function call3(out, a, b, c, P) return op_list(id, out, { a, b, c }, P) end
   if nin == 1 then
     return function(x, first, opts, extra)
       if extra ~= nil then one_too_many(name, extra, 2) end
       x = operand(name, x, 2)
       opts = collect_args(row, spec, name, first, opts, 3)
-      pack(row, name, x, opts, 3)
-      return run(name, 2, opts, 0, call1, x)
+      return run(name, 2, opts, 0, call1, x, pack(row, name, x, opts, 3))
     end
   elseif nin == 2 then
     return function(x, index, first, opts, extra)
@@ -520,8 +516,10 @@ function maker.gather(row)
       opts = collect_args(row, spec, name, first, opts, 3)
       if opts.side then opts.right = opts.side == 'right' end
       if opts.sorter then x = M.functions.take(x, opts.sorter, { base = opts.base }) end
-      pack(row, name, x, opts, 3)
-      return run(name, 2, opts, 1024, call2, x, index)
+      local P = pack(row, name, x, opts, 3)
+      local y = run(name, 2, opts, 1024, call2, x, index, P)
+      lib.give(P)
+      return y
     end
   end
   return function(x, index, values, first, opts, extra)
@@ -529,8 +527,7 @@ function maker.gather(row)
     x, index, values = operand(name, x, 2), operand(name, index, 2), operand(name, values, 2)
     values._flags = bit.band(values._flags, -1 - WEAK)
     opts = collect_args(row, spec, name, first, opts, 3)
-    pack(row, name, x, opts, 3)
-    return run(name, 2, opts, 1024, call3, x, index, values)
+    return run(name, 2, opts, 1024, call3, x, index, values, pack(row, name, x, opts, 3))
   end
 end
 
@@ -538,7 +535,7 @@ maker.segment, maker.recurrence = maker.gather, maker.gather
 
 local function list_maker(row)
   local id, name, spec, more_axes = row.id, row[1], param_spec(row), row.joins
-  local function call(out, list) return call_list(id, out, list) end
+  local function call(out, list, P) return op_list(id, out, list, P) end
   return function(list, axis, opts, extra)
     if extra ~= nil then one_too_many(name, extra, 2) end
     if type(list) ~= 'table' then error(('%s: the first argument is %s; give a list of tensors'):format(name, check.show(list)), 2) end
@@ -556,7 +553,6 @@ local function list_maker(row)
     end
     more = check.opts(name, more, spec, 3)
     if axis ~= nil then more.axis = axis end
-    fresh()
     if more.axis == tensor.none and more_axes == 0 then -- axis=None of the array API
       local given = tensors
       tensors = {}
@@ -566,8 +562,11 @@ local function list_maker(row)
     local a = more.axis
     n = tensors[1]._ndim + more_axes
     if type(a) ~= 'number' or a == 0 or a > n or a < -n then error(('%s: axis %s is outside a result of %d axes'):format(name, tostring(a), n), 2) end
+    local P = lib.params()
     P.naxes, P.axes[0] = 1, a > 0 and a - 1 or a + n
-    return run(name, 2, more, 0, call, tensors)
+    local y = run(name, 2, more, 0, call, tensors, P)
+    lib.give(P)
+    return y
   end
 end
 
@@ -621,7 +620,7 @@ function maker.native(row)
   end
   local spec = param_spec(row)
   if nout > 1 then spec.out = nil end
-  local function call(out, list) return call_list(id, out, list) end
+  local function call(out, list, P) return op_list(id, out, list, P) end
   return function(...)
     local list = {}
     for i = 1, nin do list[i] = operand(name, (select(i, ...)), 2) end
@@ -629,9 +628,9 @@ function maker.native(row)
     if select('#', ...) > nin + 2 then error(('%s: takes %d operand%s and options, and is given %d arguments'):format(name, nin, nin == 1 and '' or 's', select('#', ...)), 2) end
     if type(first) == 'table' and not is(first) and opts == nil and first[1] == nil then first, opts = nil, first end
     opts = collect_args(row, spec, name, first, opts, 3)
-    pack(row, name, list[1], opts, 3)
-    if nout > 1 then return unpack(call_multi(id, list, nout), 1, nout) end
-    return run(name, 2, opts, 0, call, list)
+    local P = pack(row, name, list[1], opts, 3)
+    if nout > 1 then return unpack(call_multi(id, list, nout, P), 1, nout) end
+    return run(name, 2, opts, 0, call, list, P)
   end
 end
 
@@ -684,8 +683,7 @@ function M.found(t) return tensor.known(t) and functions.any(t) end
 --- Runs an op whose operands and results are lists (families of workflows). values: parameters by name; those not named are 0.
 ---@return table results tensors
 function M.raw(name, list, values, nout)
-  local row, ni, nd = rows[name], 0, 0
-  fresh()
+  local row, ni, nd, P = rows[name], 0, 0, lib.params()
   for _, p in ipairs(row.params or {}) do
     local v = values[p[1]] or 0
     if v == true then v = 1 end
@@ -697,7 +695,7 @@ function M.raw(name, list, values, nout)
       ni = ni + 1
     end
   end
-  return call_multi(row.id, list, nout)
+  return call_multi(row.id, list, nout, P)
 end
 
 -- ---------------------------------------------------------------- operators

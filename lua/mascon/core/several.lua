@@ -7,7 +7,6 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local error = check.error
-local P = lib.params
 local M = {}
 
 local KINDS = { bool = 'bool', int = 'integer', number = 'number', tensor = 'tensor' }
@@ -15,8 +14,8 @@ local KINDS = { bool = 'bool', int = 'integer', number = 'number', tensor = 'ten
 -- number of results where it depends on the options
 local COUNT = { qr = function(o) return (o.mode == 'r' and 1 or 2) + (o.pivoting and 1 or 0) end, eig = function(o) return o.left and 3 or 2 end }
 
---- Runs a row on a list of tensors with the parameters packed; a list of `n` results.
-local function results(row, list, n)
+--- Runs a row on a list of tensors; a list of `n` results.
+local function results(row, list, n, P)
   local outs = {}
   for again = 1, 2 do
     for k = 1, n do outs[k] = tensor.header(256) end
@@ -40,19 +39,19 @@ function M.maker(row)
   end
   if row.base then spec.base = { 1, { 0, 1 } } end
   if type(row.nout) ~= 'nil' then spec.out = nil end
-  local function call(out, list) return op.call_list(id, out, list) end
+  local function call(out, list, P) return lib.op_list(id, out, list, P) end
   return function(...)
     local list, opts = {}, select(nin + 1, ...)
     for i = 1, nin do list[i] = op.operand(name, (select(i, ...)), 3) end
     if select('#', ...) > nin + 1 then error(('%s: %d arguments; it takes %d and a table of options'):format(name, select('#', ...), nin), 2) end
     opts = check.opts(name, opts, spec, 3)
-    op.pack(plain, name, list[1], opts, 3)
+    local P = op.pack(plain, name, list[1], opts, 3)
     for _, e in ipairs(extra) do
       if opts[e] ~= nil then list[#list + 1] = op.operand(name, opts[e], 3) end
     end
     local n = COUNT[name] and COUNT[name](opts) or row.nout or 1
-    if n == 1 and (opts.out or not row.nout) then return op.run(name, 2, opts, 1024, call, list) end
-    local outs = results(row, list, n)
+    if n == 1 and (opts.out or not row.nout) then return op.run(name, 2, opts, 1024, call, list, P) end
+    local outs = results(row, list, n, P)
     if n < 3 then return outs[1], outs[2] end
     local named = {}
     for k, key in ipairs(row.results) do named[key] = outs[k] end

@@ -85,11 +85,10 @@ end
 M.header, M.finish = header, finish
 
 local function sized(v) return v >= 1048576 and ('%.1f MiB'):format(v / 1048576) or ('%.1f KiB'):format(v / 1024) end
-local entry = ffi.new 'int64_t[11]'
 
 --- The error text for memory that ran out, with the largest live tensors.
 local function memory_text()
-  local lines = { lib.message() }
+  local lines, entry = { lib.message() }, ffi.new 'int64_t[11]'
   local k = 0
   while k < 5 and C.mc_memory_largest(k, entry) ~= 0 do
     local dims = {}
@@ -144,10 +143,9 @@ local function make(level, bytes, f, ...)
 end
 M.make = make
 
-local dims, one_size = ffi.new 'int64_t[8]', {}
+local sizes_t, sizes_spare = ffi.typeof 'int64_t[8]', nil
 
-local function entered(fname, shape, i, least, level)
-  local v = shape[i]
+local function entered(fname, v, dims, i, least, level)
   if type(v) ~= 'number' or v ~= math.floor(v) or v < least then
     error(('%s: size %d of the shape is %s; sizes are whole numbers from %d'):format(fname, i, check.show(v), least), level + 1)
   end
@@ -155,23 +153,25 @@ local function entered(fname, shape, i, least, level)
   return v
 end
 
---- Shape arguments {2, 3} or a plain number into the shared C array; returns the rank, the array and the product of the sizes.
+--- An array of sizes after its use, for the next shape.
+function M.give_dims(dims) sizes_spare = dims end
+
+--- Shape arguments {2, 3} or a plain number as an array of C; returns the rank, the array and the product of the sizes.
 function M.dims(fname, shape, level, least)
   least = least or 0
-  if type(shape) == 'number' then
-    one_size[1] = shape
-    shape = one_size
-  end
+  local dims = sizes_spare
+  if dims then sizes_spare = nil else dims = sizes_t() end
+  if type(shape) == 'number' then return 1, dims, entered(fname, shape, dims, 1, least, level) end
   if type(shape) ~= 'table' then error(('%s: shape is %s; give a table of sizes'):format(fname, check.show(shape)), level) end
   local n = #shape
   if n > 8 then error(('%s: shape has %d axes; at most 8'):format(fname, n), level) end
   -- no loop up to four axes: see check.opts
   local count = 1
-  if n > 0 then count = entered(fname, shape, 1, least, level) end
-  if n > 1 then count = count * entered(fname, shape, 2, least, level) end
-  if n > 2 then count = count * entered(fname, shape, 3, least, level) end
+  if n > 0 then count = entered(fname, shape[1], dims, 1, least, level) end
+  if n > 1 then count = count * entered(fname, shape[2], dims, 2, least, level) end
+  if n > 2 then count = count * entered(fname, shape[3], dims, 3, least, level) end
   if n > 3 then
-    for i = 4, n do count = count * entered(fname, shape, i, least, level) end
+    for i = 4, n do count = count * entered(fname, shape[i], dims, i, least, level) end
   end
   return n, dims, count
 end
@@ -180,10 +180,15 @@ local function create_on(t, device, code, n, sizes) return C.mc_create_on(t, dev
 
 --- Uninitialised tensor. device: a number of M.device_number (the CPU).
 function M.empty(fname, shape, dtype, level, device)
-  local n, _, count = M.dims(fname, shape, (level or 2) + 1)
-  if device and device ~= 0 then return make(level or 2, 0, create_on, device, CODE[dtype], n, dims) end
-  local bytes = SIZE[dtype] * count
-  return make(level or 2, bytes <= 1024 and bytes or 0, C.mc_create, CODE[dtype], n, dims)
+  local n, dims, count = M.dims(fname, shape, (level or 2) + 1)
+  local t
+  if device and device ~= 0 then t = make(level or 2, 0, create_on, device, CODE[dtype], n, dims)
+  else
+    local bytes = SIZE[dtype] * count
+    t = make(level or 2, bytes <= 1024 and bytes or 0, C.mc_create, CODE[dtype], n, dims)
+  end
+  M.give_dims(dims)
+  return t
 end
 
 --- Uninitialised contiguous tensor of the shape of t, on its device.
@@ -464,7 +469,7 @@ end
 
 -- ---------------------------------------------------------------- elements out and in
 
-local pair, exact = ffi.new 'double[2]', ffi.new 'int64_t[1]'
+local pair_t, pair_spare = ffi.typeof 'double[2]', nil -- where C puts the element of the next item()
 local slab_of, SLAB = ffi.typeof 'double[?]', 512 -- elements on their way to a table
 
 local complex_meta = {}
@@ -525,10 +530,14 @@ local function exact_number(i)
   return tonumber(i)
 end
 
-local function to_lua(kind, v, ex)
+local function to_lua(kind, v, t)
   if kind == 'c' then return complex_ct(v[0], v[1]) end
   if kind == 'b' then return v[0] ~= 0 end
-  if kind == 'i' and (v[0] >= 2 ^ 53 or v[0] <= -2 ^ 53) then return exact_number(ex[0]) end
+  if kind == 'i' and (v[0] >= 2 ^ 53 or v[0] <= -2 ^ 53) then
+    local exact = ffi.new 'int64_t[1]'
+    if C.mc_item(t, v, exact) ~= 0 then failed(1, 3, true, t) end
+    return exact_number(exact[0])
+  end
   return v[0]
 end
 
@@ -536,9 +545,13 @@ end
 ---     mc.tensor(2.5):item()  --> 2.5
 function methods.item(t)
   if not istype(ct, t) then no_tensor('item', t) end
-  local rc = C.mc_item(t, pair, exact)
+  local pair = pair_spare
+  if pair then pair_spare = nil else pair = pair_t() end
+  local rc = C.mc_item(t, pair, nil)
   if rc ~= 0 then failed(rc, 2, true, t) end
-  return to_lua(KIND[NAME[t._dtype]], pair, exact)
+  local v = to_lua(KIND[NAME[t._dtype]], pair, t)
+  pair_spare = pair
+  return v
 end
 
 local ELEMENT = { bool = 'uint8_t *', u8 = 'uint8_t *', i8 = 'int8_t *', i16 = 'int16_t *', i32 = 'int32_t *', i64 = 'int64_t *', f32 = 'float *', f64 = 'double *' }
@@ -564,7 +577,7 @@ function methods.totable(t)
   local src = M.hosted(t)
   if name == 'f16' or name == 'bf16' then src, name = methods.to(src, 'f32'), 'f32' end
   if not methods.is_contiguous(src) then src = methods.copy(src) end
-  if src._data == nil then failed(C.mc_item(src, pair, exact), 2, true, t) end
+  if src._data == nil then failed(C.mc_item(src, pair_t(), nil), 2, true, t) end
   local p, kind, at, shape, n = M.pointer(src), KIND[name], 0, shape_of(t), t._ndim
   local slab, left, width = nil, 0, kind == 'c' and 2 or 1
   if kind == 'f' or kind == 'c' then slab = slab_of(math.min(SLAB, tonumber(src._numel)) * width) end

@@ -22,7 +22,17 @@ local function sizes(fname, first, ...)
   return { first, ... }
 end
 
-local order = ffi.new 'int64_t[8]' -- axes, counted from 0
+local order_t, order_spare = ffi.typeof 'int64_t[8]', nil -- axes, counted from 0
+local function permuted(t, order)
+  local v = view(3, C.mc_view_permute, t, order)
+  order_spare = order
+  return v
+end
+local function list_of_axes()
+  local order = order_spare
+  if order then order_spare = nil else order = order_t() end
+  return order
+end
 
 local RESHAPE = { copy = { nil, 'bool' } }
 --- The elements in row-major order under another shape; one size may be -1. A view where strides allow, else a copy.
@@ -39,6 +49,7 @@ function methods.reshape(t, ...)
   if s.copy ~= nil then copy = check.opts('reshape', { copy = s.copy }, RESHAPE, 3).copy end
   local n, d = tensor.dims('reshape', s, 3, -1)
   local y = view(2, C.mc_view_reshape, t, n, d, copy == false and 0 or 1)
+  tensor.give_dims(d)
   if copy and C.mc_shares_storage(y, t) ~= 0 then return methods.copy(y) end
   return y
 end
@@ -52,17 +63,19 @@ function methods.flatten(t) return methods.reshape(t, { -1 }) end
 function methods.permute_dims(t, ...)
   local p = sizes('permute_dims', ...)
   if #p ~= t._ndim then error(('permute_dims: %d axes named, %s has %d; name each once'):format(#p, tensor.describe(t), t._ndim), 2) end
+  local order = list_of_axes()
   for i = 1, #p do order[i - 1] = tensor.axis('permute_dims', t, p[i], 3) end
-  return view(2, C.mc_view_permute, t, order)
+  return (permuted(t, order))
 end
 
 --- Axes a and b exchanged (the last two by default).
 ---     mc.tensor({ { 1, 2 }, { 3, 4 } }):transpose()  --> f64[2,2]@cpu { { 1, 3 }, { 2, 4 } }
 function methods.transpose(t, a, b)
   local i, j = tensor.axis('transpose', t, a or -2, 3), tensor.axis('transpose', t, b or -1, 3)
+  local order = list_of_axes()
   order[0], order[1], order[2], order[3], order[4], order[5], order[6], order[7] = 0, 1, 2, 3, 4, 5, 6, 7
   order[i], order[j] = j, i
-  return view(2, C.mc_view_permute, t, order)
+  return (permuted(t, order))
 end
 
 --- Axis `from` moves to place `to`, the others keep their order; both may be lists of axes.
@@ -91,7 +104,9 @@ end
 ---     mc.tensor{1, 2}:broadcast_to(2, 2)  --> f64[2,2]@cpu { { 1, 2 }, { 1, 2 } }
 function methods.broadcast_to(t, ...)
   local n, d = tensor.dims('broadcast_to', sizes('broadcast_to', ...), 3)
-  return view(2, C.mc_view_expand, t, n, d)
+  local y = view(2, C.mc_view_expand, t, n, d)
+  tensor.give_dims(d)
+  return y
 end
 methods.expand = methods.broadcast_to
 

@@ -7,7 +7,6 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local error = check.error
-local P = lib.params
 local M = {}
 
 local NORMS = { 'backward', 'ortho', 'forward' }
@@ -20,16 +19,16 @@ local OPTS = {
 local function transform(name)
   local id = op.rows[name].id
   local fname = 'fft.' .. name
-  local function call(out, x) return lib.C.mc_op1(id, out, x, P) end
+  local function call(out, x, P) return lib.C.mc_op1(id, out, x, P) end
   return function(x, opts)
     x = op.operand(fname, x, 2)
     local o = check.opts(fname, opts, OPTS, 3)
-    op.fresh()
+    local P = lib.params()
     P.naxes, P.axes[0] = 1, tensor.axis(fname, x, o.axis, 3)
     local orthogonal = o.orthogonalize
     if orthogonal == nil then orthogonal = o.norm == 'ortho' end
     P.i[0], P.i[1], P.i[2], P.i[3] = o.type, o.n or -1, CODE[o.norm], orthogonal and 1 or 0
-    return op.run(fname, 2, o, 1024, call, x)
+    return op.run(fname, 2, o, 1024, call, x, P)
   end
 end
 

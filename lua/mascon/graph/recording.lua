@@ -115,10 +115,9 @@ function M.quietly(f, ...)
   return finish(pcall(f, ...))
 end
 
-local level = ffi.new 'int32_t[1]'
 --- Logs that `call` (any table) made the tensors outs from ins; the results become traced.
 function M.call_entry(call, ins, outs)
-  local i, o = array(ins), array(outs)
+  local i, o, level = array(ins), array(outs), ffi.new 'int32_t[1]'
   numbers = numbers + 1
   lib.check(C.mc_record_call(numbers, #outs, o, #ins, ffi.cast(const_handles, i), level), 2)
   local d = level[0] + 1
@@ -293,10 +292,9 @@ end
 
 -- ---------------------------------------------------------------- steps, one at a time
 
-local sizes, strides_of = ffi.new 'int64_t[8]', ffi.new 'int64_t[8]'
-
 --- Any layout within the buffer of t, counted in elements from its first one.
 function M.strided(t, shape, strides, offset)
+  local sizes, strides_of = ffi.new 'int64_t[8]', ffi.new 'int64_t[8]'
   for i = 1, #shape do sizes[i - 1], strides_of[i - 1] = shape[i], strides[i] end
   return tensor.make(2, 0, C.mc_view_strided, tensor.promote(t, 2), #shape, sizes, strides_of, offset)
 end

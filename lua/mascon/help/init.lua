@@ -218,7 +218,7 @@ end
 
 local function callable(v) return type(v) == 'function' or (type(v) == 'table' and (getmetatable(v) or {}).__call ~= nil) end
 
---- The functions of a table of functions: mc.pac.report.table, mc.stats.norm.sf. Those of distributions have one text.
+--- The functions of a table of functions: mc.meeg.raw.open, mc.stats.norm.sf. Those of distributions have one text.
 local function add_parts(add, space, inner, t, whole)
   for _, k in ipairs(sorted(t)) do
     local f = t[k]
@@ -348,6 +348,12 @@ end
 ---@param entry table
 ---@return string
 function M.signature(entry)
+  local ok = type(entry.name) == 'string' and (entry.args == nil or type(entry.args) == 'table')
+  for _, name in ipairs(ok and entry.args or {}) do ok = ok and type(name) == 'string' end
+  if not ok then
+    error('help.signature: the entry has no name, or arguments that are no names; give ' ..
+      "{ name = 'f', args = { 'x' } }", 2)
+  end
   if not entry.args then return entry.name end
   return ('%s(%s)'):format(entry.name, table.concat(entry.args, ', '))
 end

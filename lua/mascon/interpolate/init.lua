@@ -10,7 +10,7 @@ local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'
 local spline = require 'mascon.interpolate.spline'
 local error = check.error
-local methods, F, P = tensor.methods, op.functions, lib.params
+local methods, F = tensor.methods, op.functions
 local M = {}
 
 for _, name in ipairs { 'ppoly', 'tridiagonal', 'cubic_spline', 'pchip', 'akima' } do M[name] = spline[name] end
@@ -18,14 +18,14 @@ for _, name in ipairs { 'ppoly', 'tridiagonal', 'cubic_spline', 'pchip', 'akima'
 -- ---------------------------------------------------------------- lines
 
 local INTERP = op.rows.interp.id
-local function call(out, x, xp, fp) return op.call_list(INTERP, out, { x, xp, fp }) end
+local function call(out, x, xp, fp, P) return lib.op_list(INTERP, out, { x, xp, fp }, P) end
 
 local LINE = { left = { nil, 'any' }, right = { nil, 'any' }, period = { nil, 'number' }, out = { nil, 'tensor' } }
 
 local function line(x, xp, fp, left, right, o)
-  op.fresh()
+  local P = lib.params()
   P.i[0], P.i[1], P.d[0], P.d[1] = left and 1 or 0, right and 1 or 0, left or 0, right or 0
-  return op.run('interp', 3, o, 1024, call, x, xp, fp)
+  return op.run('interp', 3, o, 1024, call, x, xp, fp, P)
 end
 
 local function part(v, name)

@@ -9,7 +9,7 @@ local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
 local error = check.error
-local methods, F, P = tensor.methods, op.functions, lib.params
+local methods, F = tensor.methods, op.functions
 local M = {}
 
 --- Rows first..last of the first axis.
@@ -21,8 +21,8 @@ end
 -- ---------------------------------------------------------------- the object
 
 local PPOLY, TRI = op.rows.ppoly.id, op.rows.tridiagonal.id
-local function call_ppoly(out, a, b, c) return op.call_list(PPOLY, out, { a, b, c }) end
-local function call_tri(out, a, b) return op.call_list(TRI, out, { a, b }) end
+local function call_ppoly(out, a, b, c, P) return lib.op_list(PPOLY, out, { a, b, c }, P) end
+local function call_tri(out, a, b, P) return lib.op_list(TRI, out, { a, b }, P) end
 
 local OUT = { out = { nil, 'tensor' } }
 
@@ -36,8 +36,7 @@ local OUT = { out = { nil, 'tensor' } }
 function M.tridiagonal(bands, b, opts)
   local fname = 'interpolate.tridiagonal'
   local o = check.opts(fname, opts, OUT, 3)
-  op.fresh()
-  return op.run(fname, 2, o, 1024, call_tri, op.operand(fname, bands, 2), op.operand(fname, b, 2))
+  return op.run(fname, 2, o, 1024, call_tri, op.operand(fname, bands, 2), op.operand(fname, b, 2), lib.params())
 end
 
 local EVAL = { derivative = { 0, 'integer >= 0' }, extrapolate = { nil, 'bool | string' }, out = { nil, 'tensor' } }
@@ -54,9 +53,9 @@ function M.ppoly(x, knots, coef, opts)
   local fname = 'interpolate.ppoly'
   local o = check.opts(fname, opts, EVAL, 3)
   x = op.operand(fname, x, 2)
-  op.fresh()
+  local P = lib.params()
   P.i[0], P.i[1] = o.derivative, o.extrapolate == false and 1 or 0
-  return op.run(fname, 2, o, 1024, call_ppoly, x, op.operand(fname, knots, 2), op.operand(fname, coef, 2))
+  return op.run(fname, 2, o, 1024, call_ppoly, x, op.operand(fname, knots, 2), op.operand(fname, coef, 2), P)
 end
 
 local Piecewise = {}

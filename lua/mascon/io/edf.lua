@@ -15,7 +15,7 @@ local C = lib.C
 local floor, max, min = math.floor, math.max, math.min
 local M = {}
 
-local info, times, numbers = ffi.new 'int64_t[16]', ffi.new 'double[4]', ffi.new 'double[7]'
+local info_t, times_t, numbers_t = ffi.typeof 'int64_t[16]', ffi.typeof 'double[4]', ffi.typeof 'double[7]'
 local int_list, int64_list, double_list = ffi.typeof 'int[?]', ffi.typeof 'int64_t[?]', ffi.typeof 'double[?]'
 
 -- a read is handed to C in pieces of about this many bytes, so that Ctrl-C is heard in between
@@ -50,6 +50,7 @@ local start_meta = {
 local function text(p) return p ~= nil and ffi.string(p) or '' end
 
 local function channel(f, i)
+  local numbers = numbers_t()
   lib.check(C.mc_edf_channel(f, i, numbers), 5)
   return {
     index = i + 1, label = text(C.mc_edf_channel_text(f, i, 0)), transducer = text(C.mc_edf_channel_text(f, i, 1)),
@@ -87,6 +88,7 @@ function M.open(path)
   local f = C.mc_edf_open(path)
   if f == nil then lib.raise(3) end
   f = ffi.gc(f, C.mc_edf_free)
+  local info, times = info_t(), times_t()
   lib.check(C.mc_edf_info(f, info), 3)
   lib.check(C.mc_edf_times(f, times), 3)
   local kind, sample_bytes, count = tonumber(info[0]), tonumber(info[1]), tonumber(info[2])
@@ -120,6 +122,7 @@ end
 local function scan(r)
   local f = handle(r, 'edf')
   lib.check(C.mc_edf_scan(f), 4)
+  local info, times, numbers = info_t(), times_t(), numbers_t()
   lib.check(C.mc_edf_info(f, info), 4)
   lib.check(C.mc_edf_times(f, times), 4)
   local bits, notes, n = tonumber(info[7]), tonumber(info[8]), tonumber(info[9])

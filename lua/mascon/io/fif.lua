@@ -22,7 +22,7 @@ local STRING, INT, FLOAT, DOUBLE, ID = 10, 3, 4, 5, 31
 local F32, F64, BIG = 6, 7, 16 -- MC_SAMPLE_*
 
 local int64_list, double_list, int_list, byte_list = ffi.typeof 'int64_t[?]', ffi.typeof 'double[?]', ffi.typeof 'int[?]', ffi.typeof 'uint8_t[?]'
-local shape = ffi.new 'int64_t[9]'
+local shape_t = ffi.typeof 'int64_t[9]'
 
 -- ---------------------------------------------------------------- numbers in bytes
 
@@ -33,13 +33,14 @@ function M.int(s, at)
   return bit.tobit(a * 2 ^ 24 + b * 2 ^ 16 + c * 2 ^ 8 + d)
 end
 
-local word = ffi.new 'union { float f; int32_t i; }'
+local word_t = ffi.typeof 'union { float f; int32_t i; }'
 
 --- 32-bit float at byte `at` of a string.
 function M.float(s, at)
   local i = M.int(s, at)
   if not i then return nil end
   if bit.band(i, 0x7fffffff) > 0x7f800000 then return 0 / 0 end -- Lua would take the bits of other NaN for other values
+  local word = word_t()
   word.i = i
   return tonumber(word.f)
 end
@@ -53,6 +54,7 @@ end
 --- The four bytes of a number as 32-bit float.
 function M.float_bytes(v)
   if v ~= v then return '\127\192\0\0' end -- of all NaN the one that most programs write
+  local word = word_t()
   word.f = v
   return M.int_bytes(word.i)
 end
@@ -150,6 +152,7 @@ end
 
 --- Sizes of tag i, slowest axis first; a plain list has one.
 function File:shape(i)
+  local shape = shape_t()
   lib.check(C.mc_fif_shape(handle(self), i - 1, shape), 4)
   local out = {}
   for k = 1, tonumber(shape[0]) do out[k] = tonumber(shape[k]) end

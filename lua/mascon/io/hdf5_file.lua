@@ -16,8 +16,7 @@ local WHAT = { links = C.MC_HDF5_LINKS, attributes = C.MC_HDF5_ATTRIBUTES, filte
 -- bytes of one slab of a strided tensor on its way to the file
 local SLAB = 8 * 2 ^ 20
 
-local info, start_, count_, step_ = ffi.new 'int64_t[74]', ffi.new 'int64_t[32]', ffi.new 'int64_t[32]', ffi.new 'int64_t[32]'
-local bytes = ffi.new 'int64_t[1]'
+local info_t, sizes_t = ffi.typeof 'int64_t[74]', ffi.typeof 'int64_t[32]'
 local references = ffi.typeof 'int64_t[?]'
 
 local Object = {}
@@ -27,6 +26,7 @@ Object.__index = Object
 local function object(h, level)
   if h == nil then lib.raise(level + 1) end
   h = ffi.gc(h, C.mc_hdf5_free)
+  local info = info_t()
   lib.check(C.mc_hdf5_info(h, info), level + 1)
   local rank = tonumber(info[C.MC_HDF5_RANK])
   local o = {
@@ -72,30 +72,30 @@ function Object:has(what, name)
   return false
 end
 
---- Enters a selection (nil: everything); returns the elements in it.
+--- A selection (nil: everything): the elements in it, and its starts, counts and steps for C.
 local function select(o, start, count, step)
-  local n = o.null and 0 or 1
+  local n, start_, count_, step_ = o.null and 0 or 1, sizes_t(), sizes_t(), sizes_t()
   for k = 1, #o.shape do
     start_[k - 1], count_[k - 1], step_[k - 1] = start and start[k] or 0, count and count[k] or o.shape[k], step and step[k] or 1
     n = n * tonumber(count_[k - 1])
   end
-  return n
+  return n, start_, count_, step_
 end
 
 --- Numbers as a tensor of shape `count` (nil arguments: everything). Of h5py.Empty an empty tensor.
 function Object:numbers(start, count, step)
   local h = handle(self, 3)
+  local n, start_, count_, step_ = select(self, start, count, step)
   if self.holds ~= 'numbers' then lib.check(C.mc_hdf5_read(h, start_, count_, step_, nil), 3) end
   local t = tensor.empty('load', self.null and { 0 } or count or self.shape, self.dtype, 4)
-  local n = select(self, start, count, step)
   if n > 0 then lib.check(C.mc_hdf5_read(h, start_, count_, step_, t._data), 3) end
   return t
 end
 
 --- Texts of a selection one after the other.
 function Object:texts(start, count, step)
-  local h, out = handle(self, 3), {}
-  local n = select(self, start, count, step)
+  local h, out, bytes = handle(self, 3), {}, ffi.new 'int64_t[1]'
+  local n, start_, count_, step_ = select(self, start, count, step)
   lib.check(C.mc_hdf5_read_texts(h, start_, count_, step_), 3)
   for i = 0, n - 1 do
     local p = C.mc_hdf5_text(h, i, bytes)
@@ -107,7 +107,7 @@ end
 --- All references as numbers.
 function Object:references()
   local h, out = handle(self, 3), {}
-  local n = select(self)
+  local n, start_, count_, step_ = select(self)
   if n == 0 then return out end
   if n > 2 ^ 26 then error('hdf5: more than 64 million references; the file is damaged', 3) end
   local list = references(n)
@@ -155,6 +155,7 @@ function Writer:tensor(of, name, t, chunk, level)
   local h = writing(self)
   if t._data == nil then tensor.promote(t, 4) end -- raises: it was released
   t = tensor.hosted(t)
+  local count_, step_ = sizes_t(), sizes_t()
   for k = 0, t._ndim - 1 do
     count_[k] = t._shape[k]
     step_[k] = chunk and chunk[k + 1] or 0
@@ -185,7 +186,7 @@ end
 --- A dataset whose rows come in pieces: next() gives tensors of the dtype and of the sizes after the first until all
 --- rows are there.
 function Writer:rows(name, dtype, shape, chunk, level, next)
-  local h = writing(self)
+  local h, count_, step_ = writing(self), sizes_t(), sizes_t()
   for k = 1, #shape do
     count_[k - 1] = shape[k]
     step_[k - 1] = chunk and chunk[k] or 0
@@ -209,7 +210,6 @@ function Writer:texts(of, name, v)
   local list = ffi.new('const char *[?]', math.max(n, 1))
   local keep = type(v) == 'table' and v or { v }
   for k = 1, n do list[k - 1] = keep[k] end
-  count_[0] = n
   done(self, C.mc_hdf5_put_texts(h, of, name, type(v) == 'table' and 1 or 0, n, list))
 end
 

@@ -13,7 +13,7 @@ local C = lib.C
 local M = {}
 
 local CELL, STRUCT, OBJECT, CHAR, DOUBLE, U64 = 1, 2, 3, 4, 6, 15
-local about, one = ffi.new 'int64_t[16]', ffi.new 'int64_t[2]'
+local about_t, one_t = ffi.typeof 'int64_t[16]', ffi.typeof 'int64_t[2]'
 local double_list, int_list = ffi.typeof 'double[?]', ffi.typeof 'int[?]'
 
 local File = {}
@@ -40,6 +40,7 @@ function M.open(path)
   local h = C.mc_mat_open(path)
   if h == nil then lib.raise(3) end
   local f = setmetatable({ _h = ffi.gc(h, C.mc_mat_free), path = path, variables = {}, names = {}, _fields = {} }, File)
+  local one = one_t()
   lib.check(C.mc_mat_info(h, one), 3)
   for k = 0, tonumber(one[0]) - 1 do
     lib.check(C.mc_mat_variable(h, k, one), 3)
@@ -66,6 +67,7 @@ end
 
 --- What array i is: { kind = 'cell' | 'struct' | 'char' | 'number' | 'other', numel, shape, children, readable }.
 function File:array(i)
+  local about = about_t()
   lib.check(C.mc_mat_array(handle(self), i, about), 4)
   local class = tonumber(about[0])
   local a = { numel = tonumber(about[1]), children = tonumber(about[3]), readable = about[4] >= 0, numbers = tonumber(about[5]), utf8 = about[6] ~= 0, shape = {}, fields = tonumber(about[2]) }
@@ -76,6 +78,7 @@ end
 
 --- Child k (1-based) of a cell or struct.
 function File:child(i, k)
+  local one = one_t()
   lib.check(C.mc_mat_child(handle(self), i, k - 1, one), 4)
   return tonumber(one[0])
 end

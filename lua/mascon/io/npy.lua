@@ -12,7 +12,7 @@ local error = check.error
 local C = lib.C
 local M = {}
 
-local info, shape = ffi.new 'int64_t[28]', ffi.new 'int64_t[8]'
+local info_t, shape_t = ffi.typeof 'int64_t[28]', ffi.typeof 'int64_t[8]'
 
 -- largest list of texts that is read
 local TEXTS = 2 ^ 28
@@ -28,6 +28,7 @@ end
 
 --- One npy handle (owned) as a tensor. map: keep the file mapped when the bytes can be used as they lie.
 local function to_tensor(f, map)
+  local info = info_t()
   lib.check(C.mc_npy_info(f, info), 4)
   local dtype, rank, fortran = tonumber(info[0]), tonumber(info[1]), info[3] ~= 0
   local name = tensor.name[dtype]
@@ -134,6 +135,7 @@ function Archive:texts(name)
   check.arg('npz.texts', 'name', name, 'string', 3)
   local i = self._at[name]
   if not i then error(('%s: no array %q; it holds %s'):format(self.path, name, #self.names > 0 and table.concat(self.names, ', ') or 'none'), 2) end
+  local info = info_t()
   lib.check(C.mc_zip_info(z, i, info), 3)
   local size = tonumber(info[C.MC_ZIP_SIZE])
   if size > TEXTS then error(('%s: the texts %q take %.0f bytes; lists of names are smaller than that'):format(self.path, name, size), 2) end
@@ -168,11 +170,10 @@ end
 
 -- ---------------------------------------------------------------- writing
 
---- The tensor to write from, its sizes in `shape`, and whether its elements come first axis fastest.
+--- The tensor to write from, and whether its elements come first axis fastest.
 local function layout(t)
   if t._data == nil and bit.band(t._flags, 1) ~= 0 then tensor.promote(t, 4) end -- raises: it was released
   t = tensor.hosted(t)
-  for i = 0, t._ndim - 1 do shape[i] = t._shape[i] end
   if t._ndim > 1 and not t:is_contiguous() then
     local r = reversed(t)
     if r:is_contiguous() then return r, 1 end
@@ -208,7 +209,7 @@ end
 ---@param path string
 function M.save_npy(path, t)
   local x, fortran = layout(t)
-  local w = handle(C.mc_npy_create(path, t._dtype, t._ndim, shape, fortran), C.mc_npy_writer_free, 3)
+  local w = handle(C.mc_npy_create(path, t._dtype, t._ndim, t._shape, fortran), C.mc_npy_writer_free, 3)
   local rc = pieces(x, function(p, n) return C.mc_npy_write(w, p, n) end)
   if rc == 0 then rc = C.mc_npy_commit(w) end
   finish(w, C.mc_npy_writer_free, rc, 3)
@@ -243,7 +244,7 @@ function ArchiveWriter:put(name, t)
   if not tensor.is(t) then t = require('mascon.array.create').tensor(t) end
   local x, fortran = layout(t)
   local size = tensor.size[t.dtype]
-  local rc = C.mc_zip_begin_npy(w, name .. '.npy', self.level, t._dtype, t._ndim, shape, fortran)
+  local rc = C.mc_zip_begin_npy(w, name .. '.npy', self.level, t._dtype, t._ndim, t._shape, fortran)
   if rc == 0 then rc = pieces(x, function(p, n) return C.mc_zip_write(w, p, n * size) end) end
   if rc == 0 then rc = C.mc_zip_end(w) end
   if rc ~= 0 then
@@ -271,6 +272,7 @@ function ArchiveWriter:put_pieces(name, sizes, next)
       if t._data == nil then tensor.promote(t, 4) end
       if not dtype then
         dtype = t.dtype
+        local shape = shape_t()
         for i, n in ipairs(sizes) do shape[i - 1] = n end
         rc = C.mc_zip_begin_npy(w, name .. '.npy', self.level, t._dtype, #sizes, shape, 0)
       end
@@ -360,6 +362,7 @@ function Stream:_begin(row, dtype)
   if #row > 7 then error(('save: %d axes in a row of %s; a file has at most 8 with the first'):format(#row, self.path), 3) end
   self.dtype, self.row = self.dtype or dtype, row
   tensor.dims('save', row, 4) -- whole, not negative
+  local shape = shape_t()
   shape[0] = -1
   for i, v in ipairs(row) do shape[i] = v end
   self._w = handle(C.mc_npy_create(self.path, tensor.code[self.dtype], #row + 1, shape, 0), C.mc_npy_writer_free, 3)

@@ -14,7 +14,7 @@ local M = {}
 local TYPES = { i8 = 0, u8 = 1, i16 = 2, u16 = 3, i32 = 4, u32 = 5, f32 = 6, f64 = 7 }
 local BYTES = { i8 = 1, u8 = 1, i16 = 2, u16 = 2, i32 = 4, u32 = 4, f32 = 4, f64 = 8 }
 local BIG = 16
-local int_list, double_list, size = ffi.typeof 'int[?]', ffi.typeof 'double[?]', ffi.new 'int64_t[1]'
+local int_list, double_list = ffi.typeof 'int[?]', ffi.typeof 'double[?]'
 
 M.bytes = BYTES
 
@@ -27,6 +27,7 @@ function M.open(path)
   local f = C.mc_samples_open(path)
   if f == nil then lib.raise(3) end
   f = ffi.gc(f, C.mc_samples_free)
+  local size = ffi.new 'int64_t[1]'
   lib.check(C.mc_samples_size(f, size), 3)
   return setmetatable({ _f = f, path = path, size = tonumber(size[0]) }, Samples)
 end

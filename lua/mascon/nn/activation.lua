@@ -34,7 +34,7 @@ end
 
 --- nn.gelu with the tanh form of the normal distribution: x / (1 + exp(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3).
 ---
---- It differs from nn.gelu by up to 4.7e-4. Beyond 20 the cube is that of 20, so that nothing overflows.
+--- It differs from nn.gelu by up to 4.7e-4. Beyond 20 it is x or 0, so that nothing overflows.
 ---@param x any f16|bf16|f32|f64, any shape; integers become f64
 ---@return any dtype and shape of x
 --- Source: Gaussian error linear units, 2016.
@@ -42,6 +42,7 @@ end
 function M.gelu_tanh(x)
   x = op.operand('nn.gelu_tanh', x, 2)
   local c = F.clip(x, -20, 20)
+  x = F.where(F.lt(x, -20), 0, x)
   return x * F.logistic((F.square(c) * 0.044715 + 1) * c * 1.5957691216057308)
 end
 

@@ -5,6 +5,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
+local half = require 'mascon.nn.half'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -16,6 +17,7 @@ local function reduced(t, how)
   return how == 'sum' and F.sum(t) or t
 end
 
+--- Two operands of one shape in f32 where they have 16 bits, and the dtype of the result (half.lua).
 local function pair(fname, a, b, level)
   a, b = op.operand(fname, a, level + 1), op.operand(fname, b, level + 1)
   local fits = a.ndim == b.ndim
@@ -24,7 +26,7 @@ local function pair(fname, a, b, level)
     error(('%s: input is %s and target is %s; give equal shapes'):format(fname, tensor.describe(a),
       tensor.describe(b)), level)
   end
-  return a, b
+  return half.wide(a), half.wide(b), half.result(a, b)
 end
 
 --- A loss of two tensors of one shape, element by element.
@@ -32,9 +34,10 @@ local function elementwise(name, f, spec)
   local fname, options = 'nn.' .. name, { reduction = REDUCTION }
   for k, v in pairs(spec or {}) do options[k] = v end
   return function(x, target, opts)
-    x, target = pair(fname, x, target, 3)
+    local dtype
+    x, target, dtype = pair(fname, x, target, 3)
     local o = check.opts(fname, opts, options, 3)
-    return reduced(f(x, target, o), o.reduction)
+    return half.narrow(reduced(f(x, target, o), o.reduction), dtype)
   end
 end
 
@@ -101,7 +104,7 @@ end)
 --- Errors: shapes that differ. Source: PyTorch nn.functional.binary_cross_entropy_with_logits.
 ---     mc.nn.binary_cross_entropy_with_logits(mc.tensor{ 1000 }, mc.tensor{ 0 })  --> f64[]@cpu 1000
 M.binary_cross_entropy_with_logits = elementwise('binary_cross_entropy_with_logits', function(x, t, o)
-  return F.softplus(-x) * t * o.pos_weight + F.softplus(x) * (1 - t)
+  return F.softplus(-x) * t * half.wide(o.pos_weight) + F.softplus(x) * (1 - t)
 end, { pos_weight = { 1, 'any' } })
 
 -- ---------------------------------------------------------------- classes
@@ -111,10 +114,12 @@ local CLASSES = {
     reduction = REDUCTION,
 }
 
---- -log p of each class along the last axis, rows [m, k].
+--- Rows of logits [m, k], in f32 where they have 16 bits.
 local function rows_of(fname, x, level)
   if x.ndim == 0 then error(('%s: logits are %s; give [..., classes]'):format(fname, tensor.describe(x)), level) end
-  return methods.reshape(x, { -1, x.shape[x.ndim] })
+  local m = 1
+  for i = 1, x.ndim - 1 do m = m * x.shape[i] end
+  return methods.reshape(half.wide(x), { m, x.shape[x.ndim] })
 end
 
 --- Labels as rows: counted entries, their places from 1, and weights.
@@ -126,9 +131,17 @@ local function labels(fname, x, target, o, level)
       'shape'):format(fname,
       tensor.describe(x), tensor.describe(target)), level)
   end
-  local flat = methods.reshape(target, { -1 })
+  local flat, k = methods.reshape(target, { -1 }), x.shape[x.ndim]
   local counted = F.ne(flat, o.ignore_index)
-  return counted, F.where(counted, flat, 0) + 1
+  local label = F.where(counted, flat, 0)
+  if label._device == 0 and not tensor.recorded(label) and label:numel() > 0 then
+    local lo, hi = F.min(label):item(), F.max(label):item()
+    if lo < 0 or hi >= k then
+      error(('%s: label %s is outside the %d %s of %s; labels count from 0'):format(fname,
+        tostring(tonumber(lo < 0 and lo or hi)), k, k == 1 and 'class' or 'classes', tensor.describe(x)), level)
+    end
+  end
+  return counted, F.where(F.lt(label, 0), k, label) + 1 -- no label counts from the end
 end
 
 local function weight_of(fname, o, k, level)
@@ -147,7 +160,7 @@ end
 ---@param x any f32|f64 logits [..., classes]
 ---@param target any integers from 0 [...], or probabilities [..., classes]
 ---@param opts? table weight: [classes] (none) · ignore_index: a label that does not count (-100) · label_smoothing
---- (0) · reduction ('mean')
+--- (0), at most 1 · reduction ('mean')
 ---@return any a number, or the shape of target (of its rows)
 --- Errors: shapes that do not belong together, labels outside the classes.
 --- Source: PyTorch nn.functional.cross_entropy, whose classes are on axis 2.
@@ -158,9 +171,11 @@ function M.cross_entropy(x, target, opts)
   local o = check.opts(fname, opts, CLASSES, 3)
   local flat = rows_of(fname, x, 3)
   local k = flat.shape[2]
-  local weight, e = weight_of(fname, o, k, 3), o.label_smoothing
+  local weight, e = half.wide(weight_of(fname, o, k, 3)), o.label_smoothing
+  if e > 1 then error(('%s: label_smoothing is %g; give a number from 0 to 1'):format(fname, e), 2) end
   local logs = F.log_softmax(flat, 2)
   local kind = tensor.kind[target.dtype]
+  local dtype = half.result(x, o.weight, kind == 'f' and target or nil)
   local each, total
   if kind == 'f' then
     target = select(2, pair(fname, x, target, 3))
@@ -177,13 +192,13 @@ function M.cross_entropy(x, target, opts)
       each = each * (1 - e) - F.sum(weight and logs * weight or logs, 2) * (e / k)
     end
     each = F.where(counted, each, 0)
-    total = F.sum(F.where(counted, w or 1, 0):to(x.dtype))
+    total = F.sum(F.where(counted, w or 1, 0):to(logs.dtype))
   end
-  if o.reduction == 'sum' then return F.sum(each) end
-  if o.reduction == 'mean' then return total and F.sum(each) / total or F.mean(each) end
+  if o.reduction == 'sum' then return half.narrow(F.sum(each), dtype) end
+  if o.reduction == 'mean' then return half.narrow(total and F.sum(each) / total or F.mean(each), dtype) end
   local shape = {}
   for i = 1, x.ndim - 1 do shape[i] = x.shape[i] end
-  return methods.reshape(each, shape)
+  return half.narrow(methods.reshape(each, shape), dtype)
 end
 
 --- Negative log likelihood of class labels, from logarithms of probabilities.
@@ -199,14 +214,16 @@ function M.nll_loss(x, target, opts)
   local o = check.opts(fname, opts, { weight = CLASSES.weight, ignore_index = CLASSES.ignore_index,
     reduction = REDUCTION }, 3)
   local flat = rows_of(fname, x, 3)
-  local weight = weight_of(fname, o, flat.shape[2], 3)
+  local weight, dtype = half.wide(weight_of(fname, o, flat.shape[2], 3)), half.result(x, o.weight)
   local counted, at = labels(fname, x, target, o, 3)
   local own = methods.squeeze(F.take_along_axis(flat, methods.expand_dims(at, 2), { axis = 2 }), 2)
   local w = weight and F.take(weight, at)
   local each = F.where(counted, -(w and own * w or own), 0)
-  if o.reduction == 'sum' then return F.sum(each) end
-  if o.reduction == 'mean' then return F.sum(each) / F.sum(F.where(counted, w or 1, 0):to(x.dtype)) end
-  return methods.reshape(each, target.shape)
+  if o.reduction == 'sum' then return half.narrow(F.sum(each), dtype) end
+  if o.reduction == 'mean' then
+    return half.narrow(F.sum(each) / F.sum(F.where(counted, w or 1, 0):to(flat.dtype)), dtype)
+  end
+  return half.narrow(methods.reshape(each, target.shape), dtype)
 end
 
 --- Cross entropy that weighs easy examples down: -alpha (1 - p)^gamma log p of the target class.
@@ -224,7 +241,7 @@ function M.focal_loss(x, target, opts)
   local logs = F.log_softmax(rows_of(fname, x, 3), 2)
   local own = methods.squeeze(F.take_along_axis(logs, methods.expand_dims(at, 2), { axis = 2 }), 2)
   local each = own * F.pow(-F.expm1(own), o.gamma) * -o.alpha
-  return reduced(methods.reshape(each, target.shape), o.reduction)
+  return half.narrow(reduced(methods.reshape(each, target.shape), o.reduction), half.result(x))
 end
 
 -- ---------------------------------------------------------------- distributions and embeddings
@@ -238,12 +255,13 @@ end
 --- Errors: shapes that differ. Source: PyTorch nn.functional.kl_div.
 ---     mc.nn.kl_div_loss(mc.zeros{ 1, 2 }, mc.tensor{ { 0, 1 } }, { reduction = 'batchmean' })  --> f64[]@cpu 0
 function M.kl_div_loss(x, target, opts)
-  x, target = pair('nn.kl_div_loss', x, target, 3)
+  local dtype
+  x, target, dtype = pair('nn.kl_div_loss', x, target, 3)
   local o = check.opts('nn.kl_div_loss', opts, { reduction = { 'mean', { 'mean', 'batchmean', 'sum', 'none' } } }, 3)
   local some = F.gt(target, 0)
   local each = F.where(some, target * (F.log(F.where(some, target, 1)) - x), 0)
-  if o.reduction == 'batchmean' then return F.sum(each) / (x.ndim > 0 and x.shape[1] or 1) end
-  return reduced(each, o.reduction)
+  if o.reduction == 'batchmean' then return half.narrow(F.sum(each) / (x.ndim > 0 and x.shape[1] or 1), dtype) end
+  return half.narrow(reduced(each, o.reduction), dtype)
 end
 
 --- Cosine of the angle between vectors along an axis; norms count as at least eps.
@@ -256,8 +274,10 @@ end
 function M.cosine_similarity(a, b, opts)
   a, b = op.operand('nn.cosine_similarity', a, 2), op.operand('nn.cosine_similarity', b, 2)
   local o = check.opts('nn.cosine_similarity', opts, { axis = { -1, 'integer' }, eps = { 1e-8, 'number >= 0' } }, 3)
+  local dtype = half.result(a, b)
+  a, b = half.wide(a), half.wide(b)
   local function norm(t) return F.maximum(F.sqrt(F.sum(F.square(t), o.axis)), o.eps) end
-  return F.sum(a * b, o.axis) / (norm(a) * norm(b))
+  return half.narrow(F.sum(a * b, o.axis) / (norm(a) * norm(b)), dtype)
 end
 
 --- 1 - cos for pairs that belong together (target 1), max(0, cos - margin) for others (target -1).
@@ -270,11 +290,12 @@ end
 ---     mc.nn.cosine_embedding_loss(mc.tensor{ { 1, 0 } }, mc.tensor{ { 0, 2 } }, mc.tensor{ 1 })  --> f64[]@cpu 1
 function M.cosine_embedding_loss(a, b, target, opts)
   local fname = 'nn.cosine_embedding_loss'
-  a, b = pair(fname, a, b, 3)
+  local dtype
+  a, b, dtype = pair(fname, a, b, 3)
   target = op.operand(fname, target, 2)
   local o = check.opts(fname, opts, { margin = { 0, 'number' }, reduction = REDUCTION }, 3)
   local cos = M.cosine_similarity(a, b)
-  return reduced(F.where(F.gt(target, 0), 1 - cos, F.maximum(cos - o.margin, 0)), o.reduction)
+  return half.narrow(reduced(F.where(F.gt(target, 0), 1 - cos, F.maximum(cos - o.margin, 0)), o.reduction), dtype)
 end
 
 --- max(0, |a - positive + eps|_p - |a - negative + eps|_p + margin) of vectors along the last axis.
@@ -287,8 +308,9 @@ end
 ---     mc.nn.triplet_margin_loss(mc.zeros{ 1, 2 }, mc.zeros{ 1, 2 }, mc.zeros{ 1, 2 })  --> f64[]@cpu 1
 function M.triplet_margin_loss(anchor, positive, negative, opts)
   local fname = 'nn.triplet_margin_loss'
-  anchor, positive = pair(fname, anchor, positive, 3)
-  negative = select(2, pair(fname, anchor, negative, 3))
+  local dtype, own
+  anchor, positive, dtype = pair(fname, anchor, positive, 3)
+  own, negative = half.result(op.operand(fname, negative, 2)), select(2, pair(fname, anchor, negative, 3))
   local o = check.opts(fname, opts, {
     margin = { 1, 'number' }, p = { 2, 'number > 0' }, eps = { 1e-6, 'number >= 0' }, reduction = REDUCTION,
   }, 3)
@@ -297,7 +319,8 @@ function M.triplet_margin_loss(anchor, positive, negative, opts)
     if o.p == 2 then return F.sqrt(F.sum(F.square(d), -1)) end
     return F.pow(F.sum(F.pow(d, o.p), -1), 1 / o.p)
   end
-  return reduced(F.maximum(distance(positive) - distance(negative) + o.margin, 0), o.reduction)
+  local each = F.maximum(distance(positive) - distance(negative) + o.margin, 0)
+  return half.narrow(reduced(each, o.reduction), own and dtype)
 end
 
 return M

@@ -5,6 +5,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
+local half = require 'mascon.nn.half'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -23,17 +24,19 @@ local function standard(x, axes, eps)
   return c * F.rsqrt(F.mean(F.square(c), keep) + eps)
 end
 
---- y weight + bias, of tensors that may be absent.
-local function affine(y, weight, bias)
-  if weight then y = y * weight end
-  if bias then y = y + bias end
-  return y
+--- y weight + bias of tensors that may be absent, in the dtype of these and of x (half.lua).
+local function affine(y, weight, bias, x)
+  if weight then y = y * half.wide(weight) end
+  if bias then y = y + half.wide(bias) end
+  return half.narrow(y, half.result(x, weight, bias))
 end
 
 --- Sizes of the last axes of x as a list, from a number or a list.
 local function last_sizes(fname, x, sizes, level)
   local list = type(sizes) == 'number' and { sizes } or sizes
-  if type(list) ~= 'table' or #list == 0 or #list > x.ndim then
+  local fits = type(list) == 'table' and #list > 0 and #list <= x.ndim
+  for i = 1, fits and #list or 0 do fits = fits and type(list[i]) == 'number' end
+  if not fits then
     error(('%s: sizes are %s for %s; give those of its last axes'):format(fname, check.show(sizes),
       tensor.describe(x)), level)
   end
@@ -71,7 +74,7 @@ function M.layer_norm(x, sizes, opts)
     if o[what] and not same_shape(o[what], list) then bad_scale('nn.layer_norm', what, o[what],
       'one of the sizes of the last axes', 2) end
   end
-  return affine(standard(x, axes, o.eps), o.weight, o.bias)
+  return affine(standard(half.wide(x), axes, o.eps), o.weight, o.bias, x)
 end
 
 local RMS = { weight = { nil, 'tensor' }, eps = { 1e-6, 'number >= 0' } }
@@ -90,7 +93,8 @@ function M.rms_norm(x, sizes, opts)
     bad_scale('nn.rms_norm', 'weight', o.weight, 'one of the sizes of the last axes', 2)
   end
   axes.keepdim = true
-  return affine(x * F.rsqrt(F.mean(F.square(x), axes) + o.eps), o.weight)
+  local wide = half.wide(x)
+  return affine(wide * F.rsqrt(F.mean(F.square(wide), axes) + o.eps), o.weight, nil, x)
 end
 
 --- A tensor [channels] as one that broadcasts with x [batch, channels, ...].
@@ -124,11 +128,11 @@ function M.group_norm(x, groups, opts)
   if x.shape[2] % groups ~= 0 then
     error(('nn.group_norm: %d groups do not divide the channels of %s'):format(groups, tensor.describe(x)), 2)
   end
-  local parts = methods.reshape(x, { x.shape[1], groups, -1 })
-  if x:numel() == 0 then return affine(x, by_channel('nn.group_norm', 'weight', o.weight, x, 2)) end
-  local y = methods.reshape(standard(parts, { 3 }, o.eps), x.shape)
-  return affine(y, by_channel('nn.group_norm', 'weight', o.weight, x, 2),
-    by_channel('nn.group_norm', 'bias', o.bias, x, 2))
+  local weight, bias = by_channel('nn.group_norm', 'weight', o.weight, x, 2),
+    by_channel('nn.group_norm', 'bias', o.bias, x, 2)
+  if x:numel() == 0 then return affine(half.wide(x), weight, bias, x) end
+  local parts = methods.reshape(half.wide(x), { x.shape[1], groups, -1 })
+  return affine(methods.reshape(standard(parts, { 3 }, o.eps), x.shape), weight, bias, x)
 end
 
 --- Standardises each channel of each sample over its places, then scales.
@@ -146,9 +150,9 @@ function M.instance_norm(x, opts)
   end
   local axes = {}
   for i = 3, x.ndim do axes[#axes + 1] = i end
-  local y = standard(x, axes, o.eps)
+  local y = standard(half.wide(x), axes, o.eps)
   return affine(y, by_channel('nn.instance_norm', 'weight', o.weight, x, 2),
-    by_channel('nn.instance_norm', 'bias', o.bias, x, 2))
+    by_channel('nn.instance_norm', 'bias', o.bias, x, 2), x)
 end
 
 local BATCH = {
@@ -174,23 +178,29 @@ function M.batch_norm(x, running_mean, running_var, opts)
   local o = check.opts(fname, opts, BATCH, 3)
   channels(fname, x, 3)
   local weight, bias = by_channel(fname, 'weight', o.weight, x, 2), by_channel(fname, 'bias', o.bias, x, 2)
+  if o.training and (running_mean == nil) ~= (running_var == nil) then
+    error(('%s: %s is missing; give both running moments, or none of them'):format(fname,
+      running_mean == nil and 'running_mean' or 'running_var'), 2)
+  end
   local mean, var = by_channel(fname, 'running_mean', running_mean, x, 2),
     by_channel(fname, 'running_var', running_var, x, 2)
   if not o.training then
     if not mean or not var then error(fname .. ': running moments are missing; give both, or training = true', 2) end
-    return affine((x - mean) * F.rsqrt(var + o.eps), weight, bias), running_mean, running_var
+    local y = (half.wide(x) - half.wide(mean)) * F.rsqrt(half.wide(var) + o.eps)
+    return affine(y, weight, bias, x), running_mean, running_var
   end
   local n = x:numel() / math.max(x.shape[2], 1)
   if n < 2 then error(('%s: %s has %d values per channel; training needs two at least'):format(fname,
     tensor.describe(x), n), 2) end
   local axes = { 1 }
   for i = 3, x.ndim do axes[#axes + 1] = i end
-  local y = affine(standard(x, axes, o.eps), weight, bias)
+  local y = affine(standard(half.wide(x), axes, o.eps), weight, bias, x)
   if not running_mean then return y end
-  local m, still = o.momentum, require 'mascon.transform.custom'.stop_gradient(x)
-  local new_mean = running_mean * (1 - m) + F.mean(still, axes) * m
+  local m, still = o.momentum, require 'mascon.transform.custom'.stop_gradient(half.wide(x))
+  local new_mean = half.wide(running_mean) * (1 - m) + F.mean(still, axes) * m
   axes.correction = 1
-  return y, new_mean, running_var * (1 - m) + F.var(still, axes) * m
+  local new_var = half.wide(running_var) * (1 - m) + F.var(still, axes) * m
+  return y, half.narrow(new_mean, half.result(x, running_mean)), half.narrow(new_var, half.result(x, running_var))
 end
 
 return M

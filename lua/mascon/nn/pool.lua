@@ -1,10 +1,11 @@
 -- pool.lua - means and maxima over windows.
 --
--- Means are convolutions with equal weights, channel by channel. A maximum takes the element at the first place of a
--- window where it stands, which gets the gradient.
+-- Means are convolutions with equal weights, channel by channel. Of equal maxima of a window the first one counts and
+-- gets the gradient.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
+local half = require 'mascon.nn.half'
 local create = require 'mascon.array.create'
 local convolution = require 'mascon.array.convolution'
 local error = check.error
@@ -49,6 +50,8 @@ local function mean(n)
     x = op.operand(fname, x, 2)
     local o = check.opts(fname, opts, MEAN, 3)
     local w, s, p, single = geometry(fname, n, x, size, o, 3)
+    local back = half.result(x)
+    x = half.wide(x)
     if single then x = methods.expand_dims(x, 1) end
     local dilation, shape, count, places = {}, { x.shape[2], 1 }, 1, { 1, 1 }
     for k = 1, n do
@@ -65,8 +68,31 @@ local function mean(n)
       y = y / convolution.form('conv', fname, create.ones(places, { dtype = dtype }):to(x.device),
         create.ones(shape, { dtype = dtype }):to(x.device), g, nil, 3)
     end
+    y = half.narrow(y, back)
     return single and methods.squeeze(y, 1) or y
   end
+end
+
+local FEW = 36 -- places of a window that are compared one by one
+
+--- Maxima of windows as comparisons of views, one for each place of a window; the first of equal ones stays, and NaN.
+--- Compiled these are one pass (a tenth of the time of positions found and taken, gradient included).
+local function largest(x, w, s, lead, out, taps)
+  local key, best, n = {}, nil, #w
+  for i = 1, lead do key[i] = { 1, -1 } end
+  local function walk(k)
+    if k > n then
+      local t = x[key]
+      best = best and F.where(F.logical_or(F.le(t, best), F.ne(best, best)), best, t) or t
+      return
+    end
+    for i = 1, w[k] do
+      key[lead + k] = { i, i + (out[lead + k] - 1) * s[k], s[k] }
+      walk(k + 1)
+    end
+  end
+  walk(1)
+  return taps == 1 and methods.copy(best) or best -- not a view of the operand
 end
 
 local function maximum(n)
@@ -85,6 +111,9 @@ local function maximum(n)
     end
     if tensor.kind[x.dtype] ~= 'f' then x = methods.to(x, 'f64') end
     if padded then x = F.pad(x, widths, { value = -math.huge }) end
+    local taps = 1
+    for k = 1, n do taps = taps * w[k] end
+    if taps <= FEW then return largest(x, w, s, lead, shape, taps) end
     local windows = F.sliding_window_view(x, w, { axis = axes })[key]
     shape[#shape + 1] = -1
     local flat = methods.reshape(windows, shape)

@@ -3,7 +3,8 @@
 -- The public table; every function is defined and documented in the file of its concept and loads when touched. Names
 -- are SciPy's for minimisers and roots, PyTorch's for training.
 return require('mascon.core.lazy').table('mc.optim', {
-  ['mascon.optim.train.update'] = { 'sgd', 'adam', 'adamw', 'rmsprop', 'adagrad', 'lion' },
+  ['mascon.optim.train.update'] = { 'sgd', 'adam', 'adamw', 'rmsprop', 'adagrad', 'lion', 'radam', 'lamb',
+    'lookahead' },
   ['mascon.optim.train.schedule'] = { 'constant', 'step_decay', 'exponential_decay', 'cosine', 'warmup', 'one_cycle' },
   ['mascon.optim.train.clip'] = { 'global_norm', 'clip_norm', 'clip_value' },
   ['mascon.optim.minimize'] = { 'minimize' },

@@ -10,7 +10,6 @@ local lib = require 'mascon.core.ffi'
 local source = require 'mascon.random.source'
 local error = check.error
 local is, CODE = tensor.is, tensor.code
-local P = lib.params
 local M = {}
 
 --- Sizes and options of f(sizes, opts): numbers, a list, one table of both.
@@ -98,7 +97,7 @@ end
 
 local specs = {}
 
-local function drawn(out, tensors, id) return op.call_list(id, out, tensors) end
+local function drawn(out, tensors, id, P) return lib.op_list(id, out, tensors, P) end
 
 --- Draws of the distribution of a row. `fname` is for messages; named: parameters that stand elsewhere (mc.randint).
 ---@param row table row of the op table
@@ -144,19 +143,21 @@ function M.draw(row, fname, sizes, opts, extra, level)
   if whole and name ~= 'i64' then in_range(fname, name, row, o, named, level + 1) end
   local key, stream = source.resolve(fname, o)
   if #list == 0 and mask ~= 0 then list = common_shape(fname, tensors, per, level) end
-  op.fresh()
   local n, d = tensor.dims(fname, list, level + 1)
+  local P = lib.params()
   P.naxes = n
   for i = 0, n - 1 do P.axes[i] = d[i] end
+  tensor.give_dims(d)
   P.dtype = CODE[name]
-  tensors[#tensors + 1] = source.pack(key, stream, extra and extra.part)
+  tensors[#tensors + 1] = source.pack(P, key, stream, extra and extra.part)
   P.i[4], P.i[5], P.i[10], P.i[11] = 0, mask, extra and extra.width or 0, #row.params
   for j in ipairs(row.params) do
     if whole then P.i[5 + j] = scalars[j] or 0 else P.d[j - 1] = scalars[j] or 0 end
   end
   local bytes = tensor.size[name] * (extra and extra.width or 1)
   for i = 1, #list do bytes = bytes * list[i] end
-  local out = op.run(fname, level, o, bytes, drawn, tensors, row.id)
+  local out = op.run(fname, level, o, bytes, drawn, tensors, row.id, P)
+  lib.give(P)
   if o.device ~= 'cpu' then out = M.placed(fname, out, o.device, o.out, level) end
   return out
 end

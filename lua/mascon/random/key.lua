@@ -9,7 +9,6 @@ local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local lib = require 'mascon.core.ffi'
 local error = check.error
-local P = lib.params
 local is = tensor.is
 local M = {}
 
@@ -100,8 +99,8 @@ function Key:words(extra)
   return words
 end
 
---- Writes the key into the parameters of an op; the operand by which it travels instead, nil for a key whose value is known.
-function M.pack(key)
+--- Writes the key into the parameters P of an op; the operand by which it travels instead, nil for a key whose value is known.
+function M.pack(P, key)
   local words = traced(key)
   P.i[12] = words and 1 or 0
   P.i[0], P.i[1] = words and 0 or key.lo, words and 0 or key.hi
@@ -121,17 +120,16 @@ end
 
 --- Words derived from a key, of the given sizes: elements first, first + 1, ... of a stream that no user reaches.
 local function derive(key, tag, first, ...)
-  op.fresh()
-  local n = select('#', ...)
+  local n, P = select('#', ...), lib.params()
   P.naxes, P.axes[0], P.dtype = n, ... or 1, tensor.code.i64
-  local operands = { M.pack(key) }
+  local operands = { M.pack(P, key) }
   if is(first) then
     operands[#operands + 1] = first
     P.i[12] = P.i[12] + 2
   end
   P.i[2], P.i[3], P.i[4] = 0, tag, is(first) and 0 or first
   P.i[5], P.i[6], P.i[7], P.i[10], P.i[11] = 0, -0x7fffffffffffffffLL - 1, 0x7fffffffffffffffLL, 0, 2
-  return op.run('random.key', 4, nil, (... or 1) * 8, function(out) return op.call_list(op.rows.random_integers.id, out, operands) end), #operands > 0
+  return op.run('random.key', 4, nil, (... or 1) * 8, function(out) return lib.op_list(op.rows.random_integers.id, out, operands, P) end), #operands > 0
 end
 
 --- n keys whose numbers have nothing to do with each other's or with the key's own.

@@ -11,7 +11,6 @@ local draw = require 'mascon.random.draw'
 local keys = require 'mascon.random.key'
 local source = require 'mascon.random.source'
 local error = check.error
-local P = lib.params
 local F, ROWS = op.functions, op.rows
 local M = {}
 
@@ -33,10 +32,10 @@ local function points(fname, row, n, d, o, numbers)
   local key, stream = keys.key(0), 0
   if o.scramble then key, stream = source.resolve(fname, o) end
   if n + o.skip > 2 ^ 53 then error(('%s: skip and n lead past point 2^53; use another key instead'):format(fname), 3) end
-  op.fresh()
-  local words = source.pack(key, stream)
+  local P = lib.params()
+  local words = source.pack(P, key, stream)
   P.i[4], P.i[5], P.i[6] = o.skip, o.scramble and 1 or 0, n
-  local x = op.run(fname, 3, o, n * d * 8, function(out) return op.call_list(row.id, out, { numbers, words }) end)
+  local x = op.run(fname, 3, o, n * d * 8, function(out) return lib.op_list(row.id, out, { numbers, words }, P) end)
   return draw.placed(fname, x, o.device, o.out, 3)
 end
 

@@ -7,9 +7,7 @@
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local keys = require 'mascon.random.key'
-local lib = require 'mascon.core.ffi'
 local error = check.error
-local P = lib.params
 local is_key = keys.is_key
 local M = {}
 
@@ -113,10 +111,10 @@ function M.resolve(fname, o)
   return g.key, stream
 end
 
---- Writes key and stream into the parameters of an op. part: 0, or the number of a second draw of the same call.
+--- Writes key and stream into the parameters P of an op. part: 0, or the number of a second draw of the same call.
 ---@return mascon.Tensor? words of a key whose value is not known yet: the operand after all others
-function M.pack(key, stream, part)
-  local words = keys.pack(key)
+function M.pack(P, key, stream, part)
+  local words = keys.pack(P, key)
   P.i[2], P.i[3] = stream % WORD, math.floor(stream / WORD) + (part or 0) * PART
   return words
 end

@@ -10,39 +10,52 @@ local dense = require 'workflows.xpcs.dense'
 local M = {}
 
 M.GOOD, M.LIMIT = 1e8, 1e12
+local MEMBER = 1e-3 -- of a unit vector: what counts as part of a combination
+-- eigenvalues, as shares of the largest, that are more than rounding
+local TRUST = { ['normal matrix'] = 1e-14, QR = 1e-28 }
 
---- Inverse of a normal matrix from its scaled spectrum; combinations below 1 / LIMIT of the largest eigenvalue are left
---- out.
+--- Inverse of a normal matrix from its scaled spectrum. Combinations below 1 / LIMIT of the largest eigenvalue are not
+--- determined: their members get an infinite variance. A parameter that leans on one of them only a little keeps a
+--- finite one, which holds that share; where the eigenvalue is lost in rounding (below `trust` of the largest) it is
+--- infinite unless the share is negligible at any value the eigenvalue may have.
 ---@return number[][] covariance, table[] null each { vector over scaled parameters }, number condition
-local function invert(values, vectors, norms)
+local function invert(values, vectors, norms, trust)
   local n = #values
   local top = values[n]
-  local cut = top / M.LIMIT
-  local cov, null = {}, {}
-  for i = 1, n do cov[i] = {} end
+  local cut, least = top / M.LIMIT, top * trust
+  local cov, null, infinite = {}, {}, {}
   for i = 1, n do
-    for j = i, n do
-      local sum = 0
-      for k = 1, n do if values[k] >= cut then sum = sum + vectors[k][i] * vectors[k][j] / values[k] end end
-      cov[i][j] = norms[i] > 0 and norms[j] > 0 and sum / (norms[i] * norms[j]) or 0
-      cov[j][i] = cov[i][j]
-    end
+    cov[i] = {}
+    infinite[i] = norms[i] == 0
   end
-  local infinite = {}
   for k = 1, n do
     if values[k] < cut then
       null[#null + 1] = vectors[k]
-      for i = 1, n do if math.abs(vectors[k][i]) > 1e-3 then infinite[i] = true end end
+      for i = 1, n do if math.abs(vectors[k][i]) > MEMBER then infinite[i] = true end end
     end
   end
-  for i = 1, n do if norms[i] == 0 then infinite[i] = true end end
+  local function sum_of(i, j, from)
+    local sum = 0
+    for k = 1, n do
+      if values[k] >= from then sum = sum + vectors[k][i] * vectors[k][j] / values[k] end
+    end
+    return sum
+  end
   for i = 1, n do
-    if infinite[i] then
-      for j = 1, n do cov[i][j], cov[j][i] = 0 / 0, 0 / 0 end
-      cov[i][i] = math.huge
+    local lost = 0
+    for k = 1, n do
+      if values[k] < least then lost = lost + vectors[k][i] ^ 2 / least end
     end
+    if lost > 1e-2 * sum_of(i, i, least) then infinite[i] = true end
   end
-  for i = 1, n do if infinite[i] then cov[i][i] = math.huge end end
+  for i = 1, n do
+    for j = i, n do
+      local unknown = infinite[i] or infinite[j]
+      cov[i][j] = unknown and 0 / 0 or sum_of(i, j, least) / (norms[i] * norms[j])
+      cov[j][i] = cov[i][j]
+    end
+    if infinite[i] then cov[i][i] = math.huge end
+  end
   return cov, null, values[1] > 0 and top / values[1] or math.huge
 end
 
@@ -104,7 +117,7 @@ function M.of(p, point)
     how = 'QR'
   end
   local cov, null
-  cov, null, condition = invert(values, vectors, norms)
+  cov, null, condition = invert(values, vectors, norms, TRUST[how])
   return { covariance = cov, null = null, condition = condition, how = how, values = values, vectors = vectors,
     norms = norms }
 end

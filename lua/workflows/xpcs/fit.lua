@@ -124,16 +124,19 @@ local function set_up(data, o)
   end
 
   local names, start, low, high = {}, {}, {}, {}
-  local function place(i, name, value, p, wide)
+  local function place(i, name, value, p)
     names[i], start[i] = name, value
     low[i], high[i] = bound_of(o, p)
-    if wide then low[i], high[i] = low[i] - high[i], high[i] - low[i] end
   end
   for k, list in ipairs { contrast, offset } do
     local p = k == 1 and parameters.CONTRAST or parameters.OFFSET
     if m > 0 then
       local free = scaling.free(shares, list)
-      for i = 1, m do place((k - 1) * m + i, p.name .. suffix[i], free[i], p, resolved == 'fourier' and i > 1) end
+      for i = 1, m do place((k - 1) * m + i, p.name .. suffix[i], free[i], p) end
+      if resolved == 'fourier' then
+        local least, largest = scaling.reach(shares, bound_of(o, p))
+        for i = 1, m do low[(k - 1) * m + i], high[(k - 1) * m + i] = least[i], largest[i] end
+      end
     end
   end
   local initial = named(o.initial)
@@ -349,6 +352,14 @@ local function describe(p, o, point, status, iterations, seconds, left)
   }
   r.quality_flag = reduced < 1.5 and bounds_hit == 0 and 'good' or reduced < 3 and bounds_hit <= 2 and 'marginal'
     or 'poor'
+  if r.scaling == 'fourier' then
+    local negative = 0
+    for _, v in ipairs(r.contrast) do if v < 0 then negative = negative + 1 end end
+    if negative > 0 then
+      table.insert(r.warnings, ('the Fourier series gives %d of %d angles a negative contrast; use individual scaling '
+        .. 'or a lower fourier_order'):format(negative, #r.contrast))
+    end
+  end
   if reduced > o.reduced_limit then table.insert(r.warnings,
     ('reduced chi2 is %.4g, above %g: the model does not describe the data within sigma'):format(reduced,
     o.reduced_limit)) end

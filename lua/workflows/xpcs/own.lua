@@ -18,6 +18,9 @@ local OPTS = {
 
 local T, G = data_of.TILE, data_of.GROUP
 
+-- arrays of the size of a block: its points, the model, its derivatives
+M.COPIES = 40
+
 --- Standard deviations per angle and whether they are in units of the data.
 local function sigmas(data, o)
   local s, list = o.sigma or data.sigma or 0.01, {}

@@ -116,6 +116,23 @@ function M.free(rows, values)
   return x:reshape(-1):totable()
 end
 
+--- Least and largest free numbers of values per angle that lie between two: where the angles are spread unevenly the
+--- numbers of a Fourier series reach far beyond the values.
+---@param rows number[][]
+---@return number[] low, number[] high
+function M.reach(rows, least, largest)
+  local inverse = mc.linalg.pinv(mc.tensor(rows)):totable()
+  local low, high = {}, {}
+  for k, row in ipairs(inverse) do
+    low[k], high[k] = 0, 0
+    for _, v in ipairs(row) do
+      low[k] = low[k] + math.min(v * least, v * largest)
+      high[k] = high[k] + math.max(v * least, v * largest)
+    end
+  end
+  return low, high
+end
+
 --- Values per angle of free numbers.
 function M.values(rows, free, first)
   local out = {}

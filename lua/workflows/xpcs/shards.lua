@@ -123,7 +123,15 @@ function M.run(r, opts)
   kept = inliers(kept)
   local out = { names = names, shards = list, success_rate = #kept / #list, warnings = warnings }
   out.trusted = out.success_rate >= 0.9
-  if #kept == 0 then error('xpcs.shards: no shard can be trusted; draw more, or sample the whole data set', 2) end
+  if #kept == 0 then
+    local why = {}
+    for k, one in ipairs(list) do
+      why[k] = ('%d: %s (R-hat %.3f, effective sample size %.0f, %.1f %% diverge)'):format(k, one.left_out
+        or 'far from the others', one.rhat, one.ess, 100 * one.divergences)
+    end
+    error(('xpcs.shards: no shard can be trusted; draw more, or sample the whole data set. %s'):format(
+      table.concat(why, '; ')), 2)
+  end
   if not out.trusted then
     table.insert(warnings, ('only %d of %d shards are used; 90 %% are needed for a result to be trusted'):format(#kept,
       #list))

@@ -18,8 +18,8 @@ local error = check.error
 local M = {}
 
 local OPTS = {
-  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer >= 0' },
-    end_frame = { -1, 'integer >= -1' }, phi_ranges = { nil, 'table' },
+  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' },
+    end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
   diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' },
     q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
   dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
@@ -27,7 +27,7 @@ local OPTS = {
     block_values = { 2 ^ 22, 'integer >= 1' },
   strip = { nil, 'integer >= 1' }, sigma = { nil, 'any' }, mask = { nil, 'any' },
   zero_sigma_is_mask = { false, 'bool' }, cache = { nil, 'table' },
-  shape_only = { false, 'bool' },
+  shape_only = { false, 'bool' }, copies = { nil, 'integer >= 1' },
 }
 
 --- First and last frame inside N, 1-based.
@@ -95,7 +95,7 @@ local function sized(o, n, F, way)
   end
   local packed = way == 'strips' and data.bytes(n, F, o.dtype) * (o.sigma ~= nil and 2 or 1) or 0
   local free = o.max_memory - least - packed
-  o.block_values = math.max(1, math.min(o.block_values, math.floor(free / 2 / (8 * M.COPIES))))
+  o.block_values = math.max(1, math.min(o.block_values, math.floor(free / 2 / (8 * (o.copies or M.COPIES)))))
   o.strip = math.max(64 * 64, math.min(stream.STRIP, math.floor(free / 2 / (8 * M.STRIPS))))
 end
 
@@ -336,7 +336,13 @@ local function of_npz(path, o)
     t = t:reshape(-1)
     if t.shape[1] ~= c2.shape[2] then error(('xpcs: %s: there are %d times and %d rows'):format(path, t.shape[1],
       c2.shape[2]), 3) end
-    dt = dt or (t[2]:item() - t[1]:item())
+    local step = t[2]:item() - t[1]:item()
+    if dt and math.abs(dt - step) > 1e-6 * math.abs(step) then
+      table.insert(warnings,
+        ('the times of the file have a step of %g s and dt = %g s is asked for; %g is used'):format(
+        step, dt, dt))
+    end
+    dt = dt or step
   end
   for k = 1, #phi do phi[k] = angles.wrap(phi[k]) end
   local chosen = angles.choose(phi, o.phi_ranges, warnings)
@@ -410,6 +416,7 @@ end
 ---  sigma, mask: standard deviations of points, and which points count (true): a file (.npy, .npz, .h5, FILE:NAME) or a
 ---  tensor, [n, n] for all angles or [angles, n, n] · zero_sigma_is_mask: points of sigma 0 do not count ·
 ---  cache { folder, template, compressed }: keep what is read from HDF5 and take it from there the next time ·
+---  copies: how often a fit holds a block of values beside it (4; a model of the user's more) ·
 ---  shape_only: give n, F, points and q alone, reading no matrix
 ---@return mascon.xpcs.Data with start_contrast, start_offset, quality, warnings
 function M.open(path, opts)
@@ -421,6 +428,10 @@ function M.open(path, opts)
   local ext = (path:match '%.(%w+)$' or ''):lower()
   local d
   if ext == 'npz' then d = of_npz(path, o) else d = of_hdf5(path, o) end
+  if o.copies and o.max_memory and d.packed then
+    local free = o.max_memory - M.BASE - M.bytes(d)
+    d.block_values = math.max(64 * 64, math.floor(free / (8 * o.copies)))
+  end
   return d
 end
 

@@ -10,12 +10,13 @@ local C = lib.C
 local M = {}
 
 local strings, ints, longs = ffi.typeof 'const char *[?]', ffi.typeof 'int32_t[?]', ffi.typeof 'int64_t[?]'
-local path_room, facts = ffi.new 'char[1024]', ffi.new 'double[4]'
+local path_t = ffi.typeof 'char[1024]'
 
 -- ---------------------------------------------------------------- folders and files
 
 --- A new private folder for temporary files, or nil and why not.
 function M.temporary()
+  local path_room = path_t()
   if C.mc_folder_temporary(path_room, 1024) ~= 0 then return nil, lib.message() end
   return ffi.string(path_room)
 end
@@ -48,6 +49,7 @@ end
 
 --- { bytes, changed (seconds), ours, number } of a file, or nil.
 function M.facts(path)
+  local facts = ffi.new 'double[4]'
   if C.mc_file_facts(path, facts) ~= 0 then return nil, lib.message() end
   return { bytes = facts[0], changed = facts[1], ours = facts[2] ~= 0, number = facts[3] }
 end
@@ -63,6 +65,7 @@ end
 
 --- Where a program lies, links resolved, or nil and advice.
 function M.program(name)
+  local path_room = path_t()
   if C.mc_file_program(name, path_room, 1024) ~= 0 then return nil, lib.message() end
   return ffi.string(path_room)
 end

@@ -42,6 +42,7 @@ local function varied(optimizer, group, at)
     local lr = given.lr
     if type(lr) == 'function' then given.lr = function(t) return lr(t) * factor end else given.lr = lr * factor end
   end
+  if optimizer.inner then return optimizer.around(optim[optimizer.inner.name](given)) end
   return optim[optimizer.name](given)
 end
 

@@ -31,6 +31,18 @@ local function zeros(shape, dtype, value) return tensor.empty('optim', shape, dt
 ---@field step fun(params, grads, state, lr?) the same, written into params and state
 ---@field options table
 
+--- update() of an optimiser written into its arguments.
+local function in_place(self)
+  return function(params, grads, state, lr)
+    local new, after = self.update(params, grads, state, lr)
+    local function put(old, fresh)
+      if is(old) then methods.copy_(old, fresh) else for k, v in pairs(old) do put(v, fresh[k]) end end
+    end
+    put(params, new)
+    put(state, after)
+  end
+end
+
 --- The optimiser of a rule.
 --- rule: slots(o) = names of what is kept for each parameter; start(o, name) = its first value (0); scalars(o, lr, t) = numbers or f64 0-d
 --- tensors of step t = 1, 2, ...; leaf(o, p, g, slot, k) = new p, new slots.
@@ -91,14 +103,7 @@ local function optimizer(name, rule, opts, spec)
     return parameters.build(params, new), out
   end
 
-  function self.step(params, grads, state, lr)
-    local new, after = self.update(params, grads, state, lr)
-    local function put(old, fresh)
-      if is(old) then methods.copy_(old, fresh) else for k, v in pairs(old) do put(v, fresh[k]) end end
-    end
-    put(params, new)
-    put(state, after)
-  end
+  self.step = in_place(self)
   return self
 end
 
@@ -293,5 +298,113 @@ local lion = {
 ---@param opts? table
 ---@return mascon.Optimizer
 function M.lion(opts) return (optimizer('lion', lion, opts, LION)) end
+
+local radam = { slots = adam_slots, scalars = function(o, lr, t)
+  local b1, b2 = o.betas[1], o.betas[2]
+  local most, power = 2 / (1 - b2) - 1, F.pow(b2, t)
+  local rho = sub(most, div(mul(mul(t, 2), power), sub(1, power)))
+  local on = F.gt(rho, 5)
+  local known = F.where(on, rho, 6)
+  local share = F.sqrt(mul(div(mul(sub(known, 4), sub(known, 2)), known), most / ((most - 4) * (most - 2))))
+  local rate = div(lr, sub(1, F.pow(b1, t)))
+  return { scaled = F.where(on, mul(mul(rate, share), F.sqrt(sub(1, power))), 0), plain = F.where(on, 0, rate) }
+end, leaf = function(o, p, g, slot, k)
+  g = decayed(o, p, g)
+  local after = { m = F.lerp(slot.m, g, 1 - o.betas[1]), v = add(mul(slot.v, o.betas[2]),
+    mul(mul(g, g), 1 - o.betas[2])) }
+  local way = add(mul(div(after.m, add(F.sqrt(after.v), o.eps)), k.scaled), mul(after.m, k.plain))
+  return sub(p, way), after
+end }
+
+--- Rectified Adam: plain momentum until the second moment is known well enough, then Adam with a growing share.
+---
+--- Options: lr (1e-3), weight_decay (0), maximize as for sgd · betas ({ 0.9, 0.999 }) · eps (1e-8). Result and errors
+--- as for mc.optim.sgd.
+--- Source: On the variance of the adaptive learning rate and beyond, 2020, algorithm 2; torch.optim.RAdam.
+---     local opt = mc.optim.radam { lr = 0.1 }
+---     local x = mc.tensor { 1, 2 }
+---     (opt.update(x, mc.tensor { 3, -4 }, opt.init(x)))  --> f64[2]@cpu { 0.7000, 2.4000 }
+---@param opts? table
+---@return mascon.Optimizer
+function M.radam(opts)
+  return (optimizer('radam', radam, opts, spec(1e-3, 0, { betas = { { 0.9, 0.999 }, 'table' },
+    eps = { 1e-8, 'number >= 0' } })))
+end
+
+local function length(x) return F.sqrt(F.sum(F.square(x))) end
+local lamb = { slots = adam_slots, scalars = function(o, lr, t)
+  return { lr = lr, first = sub(1, F.pow(o.betas[1], t)), root = F.sqrt(sub(1, F.pow(o.betas[2], t))) }
+end, leaf = function(o, p, g, slot, k)
+  local after = { m = F.lerp(slot.m, g, 1 - o.betas[1]), v = add(mul(slot.v, o.betas[2]),
+    mul(mul(g, g), 1 - o.betas[2])) }
+  local way = div(div(after.m, k.first), add(div(F.sqrt(after.v), k.root), o.eps))
+  if o.weight_decay ~= 0 then way = add(way, mul(p, o.weight_decay)) end
+  local a, b = length(p), length(way)
+  local ratio = F.where(F.logical_and(F.gt(a, 0), F.gt(b, 0)), div(a, F.where(F.gt(b, 0), b, 1)), 1)
+  return sub(p, mul(way, mul(ratio, k.lr))), after
+end }
+
+--- LAMB: Adam's way in each tensor, as long as the tensor itself: for very large batches.
+---
+--- u = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay p; p = p - lr |p| / |u| u; the ratio is 1 where a
+--- norm is 0.
+--- Options: lr (1e-3), weight_decay (1e-2), maximize as for sgd · betas ({ 0.9, 0.999 }) · eps (1e-6). Result and
+--- errors as for mc.optim.sgd.
+--- Source: Large batch optimization for deep learning: training BERT in 76 minutes, 2020, algorithm 2.
+---     local opt = mc.optim.lamb { lr = 0.1, weight_decay = 0, eps = 0 }
+---     local x = mc.tensor { 3, 4 }
+---     (opt.update(x, mc.tensor { 3, 3 }, opt.init(x)))  --> f64[2]@cpu { 2.6464, 3.6464 }
+---@param opts? table
+---@return mascon.Optimizer
+function M.lamb(opts)
+  return (optimizer('lamb', lamb, opts, spec(1e-3, 1e-2, { betas = { { 0.9, 0.999 }, 'table' },
+    eps = { 1e-6, 'number >= 0' } })))
+end
+
+--- Lookahead: every k steps of another optimiser the parameters go back towards where they were k steps before.
+---
+--- Slow parameters move by alpha of the way to the fast ones, which then begin there; the state of the inner optimiser
+--- stays.
+--- Options: k (5) · alpha (0.5). Result as for mc.optim.sgd; the state has slow and inner.
+--- Errors: an inner optimiser that is none. Source: Lookahead optimizer: k steps forward, 1 step back, 2019, algorithm
+--- 1.
+---     local opt = mc.optim.lookahead(mc.optim.sgd { lr = 1 }, { k = 1 })
+---     local x = mc.tensor { 1, 2 }
+---     (opt.update(x, mc.tensor { 1, 1 }, opt.init(x)))  --> f64[2]@cpu { 0.5000, 1.5000 }
+---@param inner mascon.Optimizer
+---@param opts? table
+---@return mascon.Optimizer
+function M.lookahead(inner, opts)
+  local fname = 'optim.lookahead'
+  local o = check.opts(fname, opts, { k = { 5, 'integer >= 1' }, alpha = { 0.5, 'number >= 0' } }, 3)
+  if type(inner) ~= 'table' or type(inner.update) ~= 'function' or type(inner.init) ~= 'function' then
+    error(('%s: the inner optimiser is %s; give one of mc.optim'):format(fname, check.show(inner)), 2)
+  end
+  local self = { name = 'lookahead', options = inner.options }
+  --- The same around another inner optimiser.
+  function self.around(other) return M.lookahead(other, o) end
+  self.inner = inner
+  function self.init(params)
+    return { step = op.from_table(0), inner = inner.init(params), slow = parameters.map(fname, 'params', params,
+      methods.copy) }
+  end
+  function self.update(params, grads, state, lr)
+    if type(state) ~= 'table' or state.slow == nil then
+      error(('%s: state is %s; give what init or the last update gave'):format(fname, check.show(state)), 2)
+    end
+    local fast, after = inner.update(params, grads, state.inner, lr)
+    local t = add(state.step, 1)
+    local turn = F.eq(F.remainder(t, o.k), 0)
+    local slow = parameters.matching(fname, 'state.slow', state.slow, 'params', params)
+    local new, kept = {}, {}
+    for i, p in ipairs((parameters.leaves(fname, 'params', fast))) do
+      kept[i] = F.where(turn, add(slow[i], mul(sub(p, slow[i]), o.alpha)), slow[i])
+      new[i] = F.where(turn, kept[i], p)
+    end
+    return parameters.build(params, new), { step = t, inner = after, slow = parameters.build(params, kept) }
+  end
+  self.step = in_place(self)
+  return self
+end
 
 return M

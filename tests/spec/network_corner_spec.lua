@@ -1,0 +1,117 @@
+-- network_corner_spec.lua - functions of mc.nn at the edges of their dtypes and of their options.
+local mc = require 'mascon'
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+
+local nn = mc.nn
+local function labels(...) return mc.tensor({ ... }, { dtype = 'i64' }) end
+
+describe('f16 and bf16', function()
+  local rows = { { 300, -300, 200, 100 }, { 400, 1000, -2000, 30 } }
+  local function many(v) return mc.full({ 70000 }, v) end
+  --- name -> function of operands, and these: their values are those of both 16-bit dtypes.
+  local cases = {
+    rms_norm = { function(x) return nn.rms_norm(x, 4) end, rows },
+    layer_norm = { function(x) return nn.layer_norm(x, 4, { weight = x[1] / 64, bias = x[1] }) end, rows },
+    group_norm = { function(x) return nn.group_norm(x, 2, { weight = x[1] / 64 }) end, rows },
+    instance_norm = { function(x) return nn.instance_norm(x:reshape(1, 2, 4)) end, rows },
+    batch_norm = { function(x) return (nn.batch_norm(x, nil, nil, { training = true })) end, rows },
+    running = { function(x) return (nn.batch_norm(x, x[2], x[1] * x[1] / 64)) end, rows, 'f16 fits' },
+    moments = { function(x) return (select(2, nn.batch_norm(x, x[1], x[1], { training = true }))) end, rows },
+    attention = { function(x) return nn.scaled_dot_product_attention(x, x, x) end, rows },
+    avg_pool1d = { function(x) return nn.avg_pool1d(x:reshape(1, 1, -1), 128) end, mc.full({ 1, 128 }, 1000) },
+    mse_loss = { function(x) return nn.mse_loss(x, x * 0) end, many(100) },
+    l1_loss = { function(x) return nn.l1_loss(x, x * 0) end, many(100) },
+    huber_loss = { function(x) return nn.huber_loss(x, x * 0, { delta = 10 }) end, rows },
+    cosine_similarity = { function(x) return nn.cosine_similarity(x, x + 100) end, rows },
+    triplet_margin_loss = { function(x) return nn.triplet_margin_loss(x, x * 0, x) end, rows },
+    cosine_embedding_loss = { function(x) return nn.cosine_embedding_loss(x, -x, mc.tensor { 1, -1 }) end, rows },
+    cross_entropy = { function(x) return nn.cross_entropy(x, labels(1, 2)) end, rows },
+    distributions = { function(x) return nn.cross_entropy(x, x * 0 + 0.25) end, rows },
+    nll_loss = { function(x) return nn.nll_loss(x, labels(1, 2), { weight = x[1] * 0 + 2 }) end, rows },
+    focal_loss = { function(x) return nn.focal_loss(x / 100, labels(1, 2)) end, rows },
+  }
+  it('are computed in f32 and rounded once', function()
+    for _, dtype in ipairs { 'f16', 'bf16' } do
+      for name, case in pairs(cases) do
+        if not case[3] or dtype == 'bf16' then
+          local x = mc.asarray(case[2]):to(dtype)
+          local got, want = case[1](x), case[1](x:to 'f64')
+          assert.equal(dtype, got.dtype, name)
+          local unit = mc.finfo(dtype).eps
+          local far = mc.max(mc.abs(got:to 'f64' - want) / mc.maximum(mc.abs(want), 2 ^ -14)):item()
+          assert.truthy(far <= 0.51 * unit, ('%s in %s: %g units'):format(name, dtype, far / unit)) -- one rounding
+        end
+      end
+    end
+  end)
+  it('agree with PyTorch 2.9 in half precision', function()
+    local y = nn.rms_norm(mc.tensor({ 300, -300, 200, 100 }, { dtype = 'f16' }), 4)
+    assert.equal('{ 1.2510, -1.2510,  0.8340,  0.4170 }', (tostring(y):match '{.*}':gsub('{%s+', '{ ')))
+    local zeros = mc.zeros({ 70000, 2 }, { dtype = 'f16' })
+    local loss = nn.cross_entropy(zeros, mc.zeros({ 70000 }, { dtype = 'i64' }))
+    assert.equal(mc.tensor({ math.log(2) }, { dtype = 'f16' }):item(), loss:item())
+  end)
+end)
+
+describe('scaled_dot_product_attention', function()
+  local attend, q = nn.scaled_dot_product_attention, mc.randn { 2, 4, 3, 2, seed = 1 }
+  local k, v = mc.randn { 2, 2, 5, 2, seed = 2 }, mc.randn { 2, 2, 5, 3, seed = 3 }
+  --- Heads of k and v repeated for each head of q.
+  local function plain(mask)
+    local all = { mask = mask }
+    local function each(t) return mc.stack({ t, t }, { axis = 3 }):reshape(2, 4, 5, -1) end
+    return attend(q, each(k), each(v), all)
+  end
+  it('takes a mask for each head of q where heads share keys', function()
+    local shapes = {
+      { 2, 4, 3, 5 }, { 1, 4, 3, 5 }, { 4, 3, 5 }, { 2, 1, 3, 5 }, { 1, 3, 5 }, { 3, 5 }, { 2, 4, 1, 5 },
+    }
+    for _, shape in ipairs(shapes) do
+      local numbers = mc.randn { seed = 4, unpack(shape) }
+      for _, mask in ipairs { numbers, mc.gt(numbers, -0.5) } do
+        local got = attend(q, k, v, { mask = mask })
+        assert.truthy(mc.max(mc.abs(got - plain(mask))):item() < 1e-14, table.concat(shape, ','))
+      end
+    end
+    assert.matches('mask is bool%[2,3,5%]@cpu for 4 heads of q; its heads %(axis %-3%) must be those of q, or 1',
+      support.message(attend, q, k, v, { mask = mc.ones({ 2, 3, 5 }, { dtype = 'bool' }) }))
+  end)
+  it('refuses a start that changes nothing', function()
+    assert.matches('start is 2 without causal = true', support.message(attend, q, k, v, { start = 2 }))
+  end)
+end)
+
+describe('options and edges', function()
+  it('of norms', function()
+    assert.equal('{0, 4}', tostring(nn.group_norm(mc.zeros { 0, 4 }, 2).shape))
+    assert.equal('{2, 4, 0}', tostring(nn.group_norm(mc.zeros { 2, 4, 0 }, 2, { bias = mc.ones { 4 } }).shape))
+    local x, one, how = mc.ones { 2, 3 }, mc.ones { 3 }, { training = true }
+    assert.matches('running_var is missing; give both running moments, or none',
+      support.message(nn.batch_norm, x, one, nil, how))
+    assert.matches('running_mean is missing', support.message(nn.batch_norm, x, nil, one, how))
+    for _, name in ipairs { 'layer_norm', 'rms_norm' } do
+      assert.matches('sizes are a table for f64%[2,3%]@cpu; give those of its last axes',
+        support.message(nn[name], x, { {} }))
+    end
+  end)
+  it('of activations', function()
+    local y = nn.gelu_tanh(mc.tensor { -math.huge, -1e300, -20.5, 1e300, math.huge, 0 / 0 })
+    assert.same({ 0, 0, 0, 1e300, math.huge }, y["1:5"]:totable())
+    assert.truthy(mc.isnan(y[6]):item())
+  end)
+  it('of labels', function()
+    local x = mc.zeros { 2, 3 }
+    for name, f in pairs { cross_entropy = nn.cross_entropy, nll_loss = nn.nll_loss, focal_loss = nn.focal_loss } do
+      for _, bad in ipairs { 3, -1, -2, 1000000 } do
+        local words = 'nn.%s: label %d is outside the 3 classes of f64[2,3]@cpu; labels count from 0'
+        words = words:format(name, bad)
+        assert.truthy(support.message(f, x, labels(bad, 1)):find(words, 1, true), words)
+      end
+      local compiled = mc.compile(function(p, t) return f(p, t) end)
+      compiled(x, labels(0, 1))
+      assert.matches('outside', support.message(compiled, x, labels(-2, 1)))
+    end
+    assert.matches('label_smoothing is 1.5; give a number from 0 to 1',
+      support.message(nn.cross_entropy, x, labels(0, 1), { label_smoothing = 1.5 }))
+  end)
+end)
