@@ -58,6 +58,22 @@ local function types_of(list)
   return out
 end
 
+--- Refuses names of channels that say no place, with what to give.
+local function known_names(x, montage, eeg)
+  local cap, found, odd = meeg.montage.standard(montage), 0, {}
+  for _, c in ipairs(x.channels) do
+    if c.type == 'eeg' then
+      if meeg.montage.find(c.name, cap) then found = found + 1 else odd[#odd + 1] = c.name end
+    end
+  end
+  if 2 * found >= eeg then return end
+  error(('positions are needed to repair channels, and the names say them for %d of %d (%s%s). Give positions as ' ..
+    '--montage TABLE (.csv with the columns name, x, y, z in m), or a cap by its name; names of an array stand in ' ..
+    'ch_names of the .npz or in a table .csv beside it; --types NAME=TYPE for what is no EEG; or ' ..
+    '--reject-by global, which needs no positions'):format(found, eeg, table.concat(odd, ', ', 1, math.min(#odd, 4)),
+    #odd > 4 and ', ...' or ''), 0)
+end
+
 --- Channels marked bad and with positions: those of the file, or by name. Returns the channels to clean where some have no place.
 local function prepare(x)
   for _, name in ipairs(o.bads or {}) do
@@ -68,13 +84,12 @@ local function prepare(x)
   for _, c in ipairs(x.channels) do
     if c.type == 'eeg' then eeg, placed = eeg + 1, placed + (c.position and 1 or 0) end
   end
-  if o.montage or (eeg > 0 and placed == 0) then
+  -- one limit for each type takes no part in repairs, so it needs no positions
+  if o.montage or (eeg > 0 and placed == 0 and o.reject_by ~= 'global') then
     local m = o.montage or meeg.montage.guess(x.channels)
+    if not o.montage then known_names(x, m, eeg) end
     local report
     x.channels, report = meeg.montage.join(x.channels, m)
-    if not o.montage and 2 * report.matched < eeg then
-      error(('%s; are these electrodes of a cap? Give --montage, or --types for what is no EEG'):format(report.text), 0)
-    end
     print('positions: ' .. report.text)
     if m == '10-05' or m == '10-10' or m == '10-20' then
       print 'note: these positions follow from the definition on a sphere; those of the digitised head that MNE calls standard_1005 lie up to 31 mm away, and decisions can differ (--montage FILE takes those: help of mc.meeg.montage.read)'
@@ -101,6 +116,34 @@ local function limit_of(word)
   return mc.ceiling.bytes(word) or error(('--max-memory: %q is no size; give bytes, or a size such as 2GiB'):format(word), 0)
 end
 
+local function plural(n, what) return ('%d %s%s'):format(n, what, n == 1 and '' or 's') end
+
+--- Events where nobody says which: annotations, else triggers. Says where they come from; refuses to guess where the
+--- annotations are too few for the folds and a trigger channel has more.
+local function found_events(raw)
+  local events, ids = meeg.events.from_annotations(raw)
+  local n, stim = events.shape[1], {}
+  for _, c in ipairs(raw.channels) do if c.type == 'stim' then stim[#stim + 1] = c.name end end
+  local triggers, names
+  if #stim > 0 and n < o.cv then triggers, names = meeg.events.find(raw) end
+  if triggers and (n == 0 or triggers.shape[1] <= n) then
+    if n == 0 then
+      print(('events: %s of trigger channels (%s)'):format(plural(triggers.shape[1], 'event'), table.concat(stim,
+        ', ')))
+      return triggers, names
+    end
+  elseif triggers then
+    local texts = {}
+    for text in pairs(ids) do texts[#texts + 1] = text end
+    table.sort(texts)
+    error(('%s has %s in annotations (%s), fewer than the %d folds, and %d in trigger channels (%s); give ' ..
+      '--events %q for the triggers or --events %q for the annotations (with --cv)'):format(o[1], plural(n, 'event'),
+      table.concat(texts, ', '), o.cv, triggers.shape[1], table.concat(stim, ', '), stim[1], texts[1]), 0)
+  end
+  if n > 0 then print(('events: %s of annotations'):format(plural(n, 'event'))) end
+  return events, ids
+end
+
 local function events_of(raw)
   local what = o.events
   if what == 'fixed' then
@@ -112,7 +155,7 @@ local function events_of(raw)
   for _, c in ipairs(raw.channels) do
     if c.name == what then return meeg.events.find(raw, { channel = what }) end
   end
-  if not what then return meeg.events.of(raw) end
+  if not what then return found_events(raw) end
   return meeg.events.from_annotations(raw, { match = what })
 end
 
@@ -129,6 +172,7 @@ end
 
 local function cut(raw, picks)
   local events, ids = events_of(raw)
+  if o.events then print(('events: %s of --events %s'):format(plural(events.shape[1], 'event'), o.events)) end
   if events.shape[1] == 0 then
     error(('%s has no event%s%s; give --events, or --events fixed for stretches of equal length'):format(o[1], o.events and (' %q'):format(o.events) or '', o.events and sources_of(raw) or ''), 0)
   end

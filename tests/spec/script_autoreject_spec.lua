@@ -94,6 +94,52 @@ describe('scripts/autoreject.lua', function()
     assert.same({ false, true }, { mc.isnan(log.labels[{ 1, 13 }]):item(), mc.isnan(log.labels[{ 1, 14 }]):item() })
   end)
 
+  it('needs no positions for one limit, and says what to give where they are needed', function()
+    mc.save(folder .. '/plain.npy', mc.permute_dims(mc.load(folder .. '/s1.npy'), { 1, 2 }))
+    local line = folder .. '/plain.npy --fs 250 --events fixed --tmin 0 --tmax 0.2 --quiet --out ' .. folder .. '/plain'
+    local said, rc = run(line)
+    assert.equal(1, rc, said)
+    for _, word in ipairs { 'say them for 0 of 16 (ch1, ch2, ch3, ch4, ...)', '--montage TABLE', 'ch_names',
+      '--reject-by global' } do
+      assert.truthy(said:find(word, 1, true), said)
+    end
+    said, rc = run(line .. ' --reject-by global')
+    assert.equal(0, rc, said)
+    assert.truthy(said:find('events: 30 events of --events fixed', 1, true), said)
+  end)
+
+  it('does not guess where annotations are fewer than the folds and triggers are more', function()
+    local ffi = require 'ffi'
+    local x = mc.permute_dims(mc.load(folder .. '/s1.npy'), { 1, 2 })
+    local status_ = mc.zeros { 1, x.shape[2] }
+    for k = 1, 25 do status_[{ 1, { k * 55, k * 55 + 4 } }] = 4 end
+    local flat = mc.concat({ x, status_ }, 1).T:contiguous():reshape(-1):totable()
+    mc.file.write(folder .. '/t.eeg', ffi.string(ffi.new('float[?]', #flat, flat), 4 * #flat))
+    local rows, names = {}, {}
+    for line in (read(folder .. '/s1.csv') .. '\n'):gmatch '([^\n]+)\n' do names[#names + 1] = line:match '^[^,]+' end
+    names[#names + 1] = 'Status'
+    for i = 2, #names do rows[i - 1] = ('Ch%d=%s,,1,V'):format(i - 1, names[i]) end
+    mc.file.write(folder .. '/t.vhdr', table.concat({ 'Brain Vision Data Exchange Header File Version 1.0',
+      '[Common Infos]',
+      'DataFile=t.eeg', 'MarkerFile=t.vmrk', 'DataFormat=BINARY', 'DataOrientation=MULTIPLEXED', 'NumberOfChannels=17',
+      'SamplingInterval=4000', '[Binary Infos]', 'BinaryFormat=IEEE_FLOAT_32', '[Channel Infos]', table.concat(rows,
+        '\n'), '' }, '\n'))
+    local marks = 'Brain Vision Data Exchange Marker File, Version 1.0\n[Common Infos]\nDataFile=t.eeg\n[Marker Infos]\n'
+    mc.file.write(folder .. '/t.vmrk', marks .. 'Mk1=Comment,BAD move,20,30,0\nMk2=Comment,note,400,1,0\n')
+    local line = folder .. '/t.vhdr --tmin 0 --tmax 0.15 --reject-by global --quiet --overwrite --out ' .. folder
+      .. '/t'
+    local said, rc = run(line)
+    assert.equal(1, rc, said)
+    assert.truthy(said:find('has 1 event in annotations (Comment/note), fewer than the 10 folds, '
+      .. 'and 25 in trigger channels (Status); give --events "Status"', 1, true), said)
+    said, rc = run(line .. ' --events Status')
+    assert.equal(0, rc, said)
+    mc.file.write(folder .. '/t.vmrk', marks .. 'Mk1=Comment,BAD move,20,30,0\n')
+    said, rc = run(line)
+    assert.equal(0, rc, said)
+    assert.truthy(said:find('events: 25 events of trigger channels (Status)', 1, true), said)
+  end)
+
   it('marks instead of dropping, finds what is flat, and says how sure votes are', function()
     local x = mc.autoreject.generate.s1()
     x.data['1:-1, 4'] = 0
@@ -145,7 +191,8 @@ describe('scripts/autoreject.lua', function()
       [fixed .. ' --picks ch00,ch01'] = { 'too few channels' },
       [fixed .. ' --montage 10-06'] = { '10-06', '10-05' },
       [fixed .. ' --montage 10-20'] = { 'none of 16 channels' },
-      [folder .. '/odd.npy --fs 250 --events fixed --tmin 0 --tmax 0.2'] = { '2 of 5 channels found', '--montage', '--types' },
+      [folder .. '/odd.npy --fs 250 --events fixed --tmin 0 --tmax 0.2'] = { '2 of 5 (LA1, LA2, LA3)', '--montage',
+        '--types' },
       [fixed .. ' --max-memory 9M'] = { 'max_memory', 'needs', 'at least' },
       [fixed .. ' --event-id 7'] = { '7' },
       [fixed .. ' --event-id seven'] = { 'seven' },

@@ -72,6 +72,11 @@ describe('scripts/charlm.lua', function()
     text, status = run('charlm', line:format(30, 'e', '--resume'))
     assert.equal(0, status, text)
     same(folder .. '/d/model.npz', folder .. '/e/model.npz')
+    -- and with another number of threads
+    local other = process.shell(("MASCON_NUM_THREADS=3 '%s' scripts/charlm.lua %s"):format(script.program,
+      line:format(30, 'g', '')))
+    assert.equal(0, other.status, other.text)
+    same(folder .. '/d/model.npz', folder .. '/g/model.npz')
   end)
 
   it('explains itself', function()

@@ -302,3 +302,61 @@ describe('xpcs.intervals and search', function()
     assert.is_true(r.chi2 < one.chi2 and r.chi2 < 1.01 * 1886.03, ('%g from %g'):format(r.chi2, one.chi2))
   end)
 end)
+
+describe('a fit that does not describe the data', function()
+  local function made(sigma)
+    local s = xpcs.simulate { n = 40, dt = 0.1, phi = { 0 }, physics = { 5000, -0.3, 100 }, sigma = 0.01, seed = 3 }
+    return xpcs.data.of(s), { sigma = sigma or 0.01 }
+  end
+
+  it('is said to be one where sigma was given, and determines nothing', function()
+    local data, right = made()
+    local r = xpcs.fit(data, right)
+    assert.is_false(xpcs.verdict.misfit(r).improbable)
+    for _, sentence in ipairs(r.verdict.sentences) do assert.is_nil(sentence:find 'Reduced chi2') end
+    local wrong = xpcs.fit(data, { sigma = 0.8 * right.sigma })
+    assert.is_true(wrong.verdict.misfit)
+    assert.matches('^Reduced chi2 is [%d.]+, where 1 %+/%- [%d.]+ is expected of %d+ points .*%-%-multi%-start 20',
+      wrong.verdict.sentences[1])
+    assert.not_equal('determined', wrong.verdict.level)
+    for _, sentence in ipairs(wrong.verdict.sentences) do assert.is_nil(sentence:find 'determine all') end
+    assert.is_nil(xpcs.verdict.misfit(xpcs.fit(data, {}))) -- sigma was not given: reduced chi2 tests nothing
+    local found = xpcs.search.multi_start(data, { sigma = 0.8 * right.sigma }, { n_starts = 2, first = wrong })
+    assert.matches('It is the best of 3 starts', found.verdict.sentences[1])
+  end)
+
+  it('says each sentence once', function()
+    local data, opts = made()
+    opts.initial, opts.max_nfev = { alpha = 0 }, 1
+    opts.fixed = { alpha = 0 }
+    local r = xpcs.fit(data, opts)
+    local seen = {}
+    for _, sentence in ipairs(r.verdict.sentences) do
+      assert.is_nil(seen[sentence], sentence)
+      seen[sentence] = true
+    end
+  end)
+
+  it('is searched from other starts by the program', function()
+    local data, right = made()
+    local s = { fit = { sigma = 0.8 * right.sigma }, streaming = {}, multi_start = {}, cmaes = {} }
+    local r = xpcs.run.fit(s, data, true)
+    assert.is_false(r.search.skipped)
+    assert.matches('other starts were tried', table.concat(r.warnings, '\n'))
+    s.fit.sigma = right.sigma
+    assert.is_nil(xpcs.run.fit(s, data, true).search)
+  end)
+end)
+
+describe('xpcs.open', function()
+  it('says when the time between frames asked for is not that of the file', function()
+    local path = os.tmpname() .. '.npz'
+    local s = mc.xpcs.simulate { n = 12, dt = 0.1, phi = { 0 }, physics = { 1000, -0.2, 1 } }
+    mc.save(path, { c2_exp = s.c2, phi_angles_list = mc.tensor { 0 }, t1 = s.t, q = mc.tensor { 0.0054 } })
+    local d = mc.xpcs.open(path, { dt = 0.2 })
+    assert.matches('the times of the file have a step of 0%.1 s and dt = 0%.2 s is asked for; 0%.2 is used',
+      table.concat(d.warnings, '\n'))
+    assert.is_nil(table.concat(mc.xpcs.open(path, {}).warnings, '\n'):find 'step of')
+    os.remove(path)
+  end)
+end)

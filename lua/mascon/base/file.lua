@@ -1,7 +1,7 @@
 -- file.lua - text and bytes to disk and back, safely: temporary name, sync, rename.
 --
--- Holds the writer of files in pieces (its handle carries the C release). Failures are facts of the world: nil and a
--- message. Binding module: touches the FFI for the finalizer.
+-- Holds the writer of files in pieces and the lock of an output (handles with a C release). Failures are facts of the
+-- world: nil and a message. Binding module: touches the FFI for the finalizer.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
@@ -105,6 +105,29 @@ function Writer:abort()
   self._w = nil
 end
 
+local Lock = {}
+Lock.__index = Lock
+
+--- Makes this process the only writer of an output: :free() at the end. The file PATH.lock says who it is; one that a
+--- killed process left is taken over. Nil and a message while another process writes it.
+---     mc.file.lock 'no/such/folder/a.h5' == nil  --> true
+---@param path string of the output
+---@return table|nil lock with free
+---@return string|nil message
+function M.lock(path)
+  local bad = named('lock', path)
+  if bad then return nil, 'lock: ' .. bad end
+  local l = C.mc_lock_take(path .. '.lock')
+  if l == nil then return nil, lib.message() end
+  return setmetatable({ _l = ffi.gc(l, C.mc_lock_free) }, Lock)
+end
+
+--- Lets others write; the file goes.
+function Lock:free()
+  if self._l then C.mc_lock_free(ffi.gc(self._l, nil)) end
+  self._l = nil
+end
+
 --- Whether there is a file or folder of this name that can be opened.
 ---     mc.file.exists('no/such/file')  --> false
 ---@param path string
@@ -121,6 +144,23 @@ function M.is_folder(path)
   local f = io.open(path .. '/.', 'rb')
   if f then f:close() end
   return f ~= nil
+end
+
+--- Names of what a folder holds, sorted; none when it cannot be read. In a plain LuaJIT, the shell's ls gives them.
+---     #mc.file.names('no/such/folder')  --> 0
+---@param path string
+---@return string[]
+function M.names(path)
+  local host = package.loaded['mascon.host']
+  local out = type(host) == 'table' and host.list and (host.list(path) or {})
+  if not out then
+    out = {}
+    local pipe = io.popen("ls -1A '" .. path:gsub("'", "'\\''") .. "' 2>/dev/null")
+    for name in pipe:lines() do out[#out + 1] = name end
+    pipe:close()
+  end
+  table.sort(out)
+  return out
 end
 
 --- Makes a folder and those above it. True when it is there afterwards and can be written to; else nil and a message.

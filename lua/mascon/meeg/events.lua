@@ -68,8 +68,10 @@ local ANNOTATIONS = { match = { nil, 'string' }, event_id = { nil, 'table' }, sk
 
 --- Events at the onsets of annotations.
 --
--- match: Lua pattern the text must contain; skip: pattern of texts to leave out ('^[Bb][Aa][Dd]', the marks of bad stretches; EDGE marks are
--- left out, too). event_id: text = id; other texts are left out then. By default BrainVision markers take the number in their text
+-- match: Lua pattern the text must contain; skip: pattern of texts to leave out ('^[Bb][Aa][Dd]', the marks of bad
+-- stretches, those of
+-- BrainVision too: "Comment/BAD"; EDGE marks are left out, too). event_id: text = id; other texts are left out then.
+-- By default BrainVision markers take the number in their text
 -- (Stimulus +0, Response +1000, Optic +2000), other texts 1, 2, ... in sorted order.
 ---@param raw table
 ---@param opts? table
@@ -78,8 +80,11 @@ local ANNOTATIONS = { match = { nil, 'string' }, event_id = { nil, 'table' }, sk
 function M.from_annotations(raw, opts)
   local o = check.opts('meeg.events.from_annotations', opts, ANNOTATIONS, 3)
   local texts, chosen, rows, used = {}, {}, {}, {}
+  local given = opts and opts.skip
   for _, a in ipairs(raw.annotations) do
-    if not a.text:find(o.skip) and not a.text:find '^[Ee][Dd][Gg][Ee]' and (not o.match or a.text:find(o.match)) and (not o.event_id or o.event_id[a.text]) then
+    local bad = a.text:find(o.skip) or not given and raw.format == 'BrainVision' and a.text:find '^[^/]*/[Bb][Aa][Dd]'
+    if not bad and not a.text:find '^[Ee][Dd][Gg][Ee]' and (not o.match or a.text:find(o.match)) and (not o.event_id
+      or o.event_id[a.text]) then
       chosen[#chosen + 1], texts[a.text] = a, true
     end
   end

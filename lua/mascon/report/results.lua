@@ -134,7 +134,8 @@ function M.folder(fname, dir, names)
   M.recover(dir)
   for _, name in ipairs(names or {}) do
     if file.exists(dir .. '/' .. name) then
-      error(('%s: %s/%s is there already; ask for it to be overwritten, or choose another folder'):format(fname, dir, name), 3)
+      error(('%s: %s/%s is there already; give --overwrite to replace it, or choose another folder'):format(fname, dir,
+        name), 3)
     end
   end
 end

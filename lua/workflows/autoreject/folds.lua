@@ -21,7 +21,8 @@ M.SPLITS, M.TRAIN = 10, 0.8
 function M.contiguous(n, k)
   check.arg('autoreject.folds', 'k', k, 'integer')
   if k < 2 then error(('autoreject.folds: cv is %d; cross-validation needs at least 2 folds'):format(k), 2) end
-  if k > n then error(('autoreject.folds: cv is %d and there are %d epochs; give at most as many folds as epochs'):format(k, n), 2) end
+  if k > n then error(('autoreject.folds: cv is %d and there %s %d epoch%s; give at most as many folds as epochs, or other events'):format(
+    k, n == 1 and 'is' or 'are', n, n == 1 and '' or 's'), 2) end
   local folds, first = {}, 1
   for f = 1, k do
     local last = first + math.floor(n / k) - 1 + (f <= n % k and 1 or 0)

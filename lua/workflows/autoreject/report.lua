@@ -376,7 +376,11 @@ function M.page(info)
         caption = 'How many of the votes from other seeds, each with one of its splits left out, agree with the vote that was taken. Half: the cell lies at its threshold.' }
     end
     local map = info.channels and M.scalp_figure(info.channels, counts, t.type, info.flagged)
-    if map then sections[#sections + 1] = { heading = 'Bad channels' .. name, figure = map } end
+    if map then
+      sections[#sections + 1] = { heading = 'Bad channels' .. name, figure = map,
+        caption = 'Share of the epochs in which a channel is bad and was not repaired. A channel that was repaired ' ..
+          'wherever it was bad counts as 0 here; the table of channels gives both shares.' }
+    end
   end
   local list, _, plain = {}, M.threshold_rows(info.types, counts)
   for i, r in ipairs(plain) do

@@ -1,6 +1,6 @@
 -- report.lua - what a reader sees: the plan before, quality of the sampling, the page after, the speed of a machine.
 local mc = require 'mascon'
-local host = require 'mascon.host'
+local clock = require 'mascon.core.ffi'.clock_seconds
 local generate = require 'workflows.rollout.generate'
 local operator = require 'workflows.rollout.operator'
 local sampling = require 'workflows.rollout.sampling'
@@ -55,6 +55,10 @@ local function histogram(title, values, label)
   ax:set { xlabel = label, ylabel = 'operators' }
   return fig
 end
+
+--- The page of a data set.
+---@param path string
+function M.page(path) return (path:gsub('%.h5$', '')) .. '.html' end
 
 --- Writes PATH.html: distributions of parameters, features and failures. Returns its path.
 ---@param path string data set
@@ -112,7 +116,7 @@ function M.write(path)
   end
   sections[#sections + 1] = { heading = 'Sampling', code = about.sampling_metrics }
   f:close()
-  local out = path:gsub('%.h5$', '') .. '.html'
+  local out = M.page(path)
   local ok, why = require('mascon.base.file').write(out, mc.report.html { title = 'Rollouts',
     subtitle = path:match '[^/]*$', sections = sections, footer = 'mascon ' .. mc.version })
   if not ok then error('rollout: ' .. why, 0) end
@@ -127,9 +131,9 @@ function M.bench(config, say)
   local function best(f)
     local least, spent = math.huge, 0
     repeat
-      local begun = host.clock()
+      local begun = clock()
       mc.scope(f)
-      local took = host.clock() - begun
+      local took = clock() - begun
       least, spent = math.min(least, took), spent + took
     until spent > 0.5
     return least

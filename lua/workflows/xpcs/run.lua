@@ -261,7 +261,22 @@ function M.data(s, quiet)
   return d
 end
 
---- Fits by the settings: with other starts when they ask for it.
+-- starts that are tried where the first fit is no fit, for so many points at most; their seed
+local STARTS, MOST, SEED = 20, 2e6, 42
+
+--- A fit that chance does not explain may have ended in the wrong valley: others are tried unless that would take long.
+function M.again(s, data, o, first)
+  if data.streamed or data.points > MOST then return first end
+  local r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = STARTS, seed = SEED, first = first })
+  table.insert(r.warnings,
+    ('reduced chi2 of the first fit was %.4g, which chance does not explain, so other starts were '
+    .. 'tried (as with --multi-start %d); the best of %d fits has %.4g'):format(first.reduced_chi2, STARTS,
+    #r.search.fits, r.reduced_chi2))
+  r.recovery_actions = first.recovery_actions
+  return r
+end
+
+--- Fits by the settings: with other starts when they ask for it, or when the first fit is improbable.
 function M.fit(s, data, quiet)
   local o = {}
   for k, v in pairs(s.fit) do o[k] = v end
@@ -303,6 +318,7 @@ function M.fit(s, data, quiet)
     end
     local retries = c.enable_fault_tolerance == false and 0 or c.max_retries_per_batch
     r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
+    if r.verdict.misfit and not run and m.enable == nil then r = M.again(s, data, o, r) end
   end
   if s.level then
     if r.loss == 'linear' then require('workflows.xpcs.intervals').profile(r, nil, s.level)

@@ -11,12 +11,14 @@ local start = require 'workflows.xpcs.start'
 local fit = require 'workflows.xpcs.fit'
 local parameters = require 'workflows.xpcs.parameters'
 local generate = require 'workflows.xpcs.generate'
+local verdict = require 'workflows.xpcs.verdict'
 local M = {}
 
 local OPTS = {
   n_starts = { 10, 'integer >= 1' }, seed = { 42, 'integer >= 0' }, sampling_strategy = { 'latin_hypercube',
     { 'latin_hypercube', 'random' } }, use_screening = { true, 'bool' },
   skip_below = { 1.5, 'number >= 0' }, always = { false, 'bool' }, ftol = { nil, 'number > 0' },
+  first = { nil, 'table' },
 }
 local EVOLVE = {
   max_generations = { 200, 'integer >= 1' }, sigma = { 0.5, 'number > 0' }, popsize = { nil, 'integer >= 3' },
@@ -25,7 +27,18 @@ local EVOLVE = {
   ftol = { nil, 'number > 0' },
 }
 
-local function good(r, o) return not o.always and r.success and r.at_bounds == 0 and r.reduced_chi2 < o.skip_below end
+local function good(r, o)
+  local m = verdict.misfit(r)
+  return not o.always and r.success and r.at_bounds == 0 and r.reduced_chi2 < o.skip_below
+    and not (m and m.improbable)
+end
+
+--- The result of a search, whose verdict knows of it.
+local function searched(r, search)
+  r.search = search
+  r.verdict = verdict.of(r)
+  return r
+end
 
 --- Options of a fit from other values, and with another tolerance when one is given.
 local function again_from(opts, values, ftol)
@@ -68,11 +81,12 @@ end
 ---@param data mascon.xpcs.Data
 ---@param opts table options of fit
 ---@param search? table n_starts 10 · seed 42 · sampling_strategy · use_screening true · skip_below 1.5 (reduced chi2
----  that needs no search) · always · ftol of the fits from other starts
+---  that needs no search, where sigma was given also one that chance explains) · always · ftol of the fits from other
+---  starts · first (the fit from the given start, where it is there already)
 ---@return table result with search = { skipped, fits = list of { chi2, status, values } }
 function M.multi_start(data, opts, search)
   local o = check.opts('xpcs.multi_start', search, OPTS, 3)
-  local best = fit.fit(data, opts)
+  local best = o.first or fit.fit(data, opts)
   local log = { { chi2 = best.chi2, status = best.convergence_status, values = best.values } }
   if good(best, o) then
     best.search = { skipped = true, fits = log }
@@ -101,8 +115,7 @@ function M.multi_start(data, opts, search)
     log[#log + 1] = { chi2 = r.chi2, status = r.convergence_status, values = r.values }
     if r.chi2 < best.chi2 then best = r end
   end
-  best.search = { skipped = false, fits = log }
-  return best
+  return searched(best, { skipped = false, fits = log })
 end
 
 --- A range of a parameter as coordinates from 0 to 1: by the logarithm where it is positive and wide, by asinh where it
@@ -180,8 +193,7 @@ function M.evolve(data, opts, search)
     end
     for i = 1, #axes do middle[i] = 0.1 + 0.8 * draw() end
   end
-  best.search = { skipped = false, fits = log, evaluations = evaluations }
-  return best
+  return searched(best, { skipped = false, fits = log, evaluations = evaluations })
 end
 
 return M

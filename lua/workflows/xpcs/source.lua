@@ -18,8 +18,8 @@ local error = check.error
 local M = {}
 
 local OPTS = {
-  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer >= 0' },
-    end_frame = { -1, 'integer >= -1' }, phi_ranges = { nil, 'table' },
+  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' },
+    end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
   diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' },
     q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
   dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
@@ -336,7 +336,13 @@ local function of_npz(path, o)
     t = t:reshape(-1)
     if t.shape[1] ~= c2.shape[2] then error(('xpcs: %s: there are %d times and %d rows'):format(path, t.shape[1],
       c2.shape[2]), 3) end
-    dt = dt or (t[2]:item() - t[1]:item())
+    local step = t[2]:item() - t[1]:item()
+    if dt and math.abs(dt - step) > 1e-6 * math.abs(step) then
+      table.insert(warnings,
+        ('the times of the file have a step of %g s and dt = %g s is asked for; %g is used'):format(
+        step, dt, dt))
+    end
+    dt = dt or step
   end
   for k = 1, #phi do phi[k] = angles.wrap(phi[k]) end
   local chosen = angles.choose(phi, o.phi_ranges, warnings)

@@ -44,6 +44,43 @@ local function reason(list)
   return ''
 end
 
+--- Adds sentences to a verdict, each once.
+local function teller(out)
+  local said = {}
+  return function(s, ...)
+    s = s:format(...)
+    if not said[s] then table.insert(out.sentences, s) end
+    said[s] = true
+  end
+end
+
+-- standard deviations of chi2 beyond which a misfit is none of chance
+local IMPROBABLE = 5
+
+--- What reduced chi2 says where sigma was given: an improbable one is a misfit, whatever the errors say. nil where it
+--- tests nothing: sigma assumed or fitted, another loss.
+---@param r table result of fit
+---@return table|nil { reduced, expected standard deviation, improbable }
+function M.misfit(r)
+  if not r.absolute_sigma or r.sigma_is_default or r.loss ~= 'linear' or r.shear_weights then return nil end
+  local sd = math.sqrt(2 / r.dof)
+  return { reduced = r.reduced_chi2, sd = sd, improbable = not (r.reduced_chi2 <= 1 + IMPROBABLE * sd) }
+end
+
+local function tell_misfit(r, out, say)
+  local m = M.misfit(r)
+  if not m or not m.improbable then return end
+  out.misfit, out.level = true, out.level == 'determined' and 'weak' or out.level
+  local searched = r.search and not r.search.skipped
+  say('Reduced chi2 is %.4g, where 1 +/- %.2g is expected of %d points with the sigma that was given: the fit does not '
+    .. 'describe the data within it, and its values and standard errors are not to be trusted. %s.', m.reduced, m.sd,
+    r.n_points, searched
+    and ('It is the best of %d starts: sigma is too small, or the model is not that of the data'):format(
+      #r.search.fits)
+    or 'It may have ended in a local minimum: search from other starts (--multi-start 20); else sigma is too small, or '
+    .. 'the model is not that of the data')
+end
+
 --- Sentences on single parameters and pairs, and one where there is nothing to say.
 local function common(r, known, out, say)
   local n = #r.names
@@ -93,12 +130,13 @@ end
 ---@return { sentences: string[], undetermined: table[], weak: table[], level: 'determined'|'weak'|'undetermined' }
 function M.of(r)
   local out = { sentences = {}, undetermined = {}, weak = {}, level = 'determined' }
-  local function say(s, ...) table.insert(out.sentences, s:format(...)) end
+  local say = teller(out)
   local s = r.spectrum
   local p = r.problem
   local known = {}
   local n = #r.names
   local scale = r.absolute_sigma and 1 or math.sqrt(r.reduced_chi2)
+  tell_misfit(r, out, say)
   for k = 1, n do
     local v = s.vectors[k]
     local none = s.values[k] < s.values[n] / 1e12
@@ -159,8 +197,9 @@ end
 ---@return table as of
 function M.plain(r, note)
   local out = { sentences = {}, undetermined = {}, weak = {}, level = 'determined' }
-  local function say(s, ...) table.insert(out.sentences, s:format(...)) end
+  local say = teller(out)
   local known, list = {}, {}
+  tell_misfit(r, out, say)
   for _, q in ipairs(r.parameters) do
     if q.state == 'free' and not (q.error and q.error < math.huge) then
       known[q.name] = true
