@@ -75,7 +75,7 @@ function run.generate()
   end
   local r = rollout.generate.run(c, { out = o.output, resume = o.resume, overwrite = o.overwrite, first = first,
     last = last, quiet = o.quiet })
-  for _, line in ipairs(rollout.report.quality(r.quality)) do print(line) end
+  for _, line in ipairs(rollout.report.quality(r.quality, r.shard)) do print(line) end
   if r.complete then print(r.path .. ' is complete already') return end
   print(('%d operators, %d failed realisations, %s: %s'):format(r.rows, r.failed, mc.text.duration(r.seconds), r.path))
   print('report: ' .. rollout.report.write(r.path))

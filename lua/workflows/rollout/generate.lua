@@ -181,7 +181,7 @@ local OPTS = { out = { nil, 'string' }, resume = { false, 'bool' }, overwrite = 
 --- Generates the data set of a configuration.
 ---@param config table of config.load
 ---@param opts? table out (path), resume, overwrite, first and last (rows from 0: a shard), quiet
----@return table { path, rows, failed, quality, seconds }
+---@return table { path, rows, failed, quality, shard (rows of the whole set, where these are a part), seconds }
 function M.run(config, opts)
   local o = check.opts('rollout.generate', opts, OPTS, 3)
   if type(config) ~= 'table' or type(config.sampling) ~= 'table' or type(config.dataset) ~= 'table' then
@@ -200,9 +200,11 @@ function M.run(config, opts)
   end
   local points = sampling.points(config, first + 1, last + 1)
   local quality = sampling.quality(config, points)
+  local shard = (first > 0 or last < N - 1) and N or nil
   local hash = M.hash(config, first, last)
   if file.exists(path) and o.resume and not file.exists(store.folder(path)) then
-    return { path = path, rows = last - first + 1, failed = 0, quality = quality, seconds = 0, complete = true }
+    return { path = path, rows = last - first + 1, failed = 0, quality = quality, shard = shard, seconds = 0,
+      complete = true }
   end
   for i = 1, math.min(points.shape[1], 4096) do M.describe(config,
     points[i]:totable()) end -- refuses before the work what no row could do
@@ -232,7 +234,8 @@ function M.run(config, opts)
   end
   if bar then bar:done() end
   store.merge(path, M.about(config, first, last, quality))
-  return { path = path, rows = last - first + 1, failed = failed, quality = quality, seconds = host.clock() - begun }
+  return { path = path, rows = last - first + 1, failed = failed, quality = quality, shard = shard,
+    seconds = host.clock() - begun }
 end
 
 --- Attributes and plan of the file.
