@@ -382,6 +382,12 @@ MC_API int mc_file_set_publish(mc_file_set *s, const char *last, const char *sta
 MC_API void mc_file_set_free(mc_file_set *s);
 /* Completes a publication into dir that was killed; nothing to do is MC_OK. */
 MC_API int mc_file_set_recover(const char *dir);
+/* A file that says who writes an output; the system frees it when the process ends, however it
+ * ends. NULL while another process (or this one) holds it; the message names that. _free removes
+ * it; owns. */
+typedef struct mc_lock mc_lock;
+MC_API mc_lock *mc_lock_take(const char *path);
+MC_API void mc_lock_free(mc_lock *l);
 /* The program of a name as the shell finds it, links resolved. */
 MC_API int mc_file_program(const char *name, char *found, int64_t room);
 

@@ -6,7 +6,7 @@ local mc = require 'mascon'
 local rollout = mc.rollout
 
 local COMMANDS = { 'generate', 'info', 'validate', 'extract-features', 'bench', 'view', 'merge' }
-local o = mc.args.parse(arg, {
+local o, given = mc.args.parse(arg, {
   name = 'rollout',
     positional = 64,
   usage = 'usage: mascon scripts/rollout.lua ' .. table.concat(COMMANDS, '|') .. ' [FILE...] [options]',
@@ -43,19 +43,29 @@ local function settings()
   return set
 end
 
+--- The file of an option or of the word after the command; not both.
+local function named(option, what)
+  if o[option] and o[2] then error(('%q is one argument too many beside --%s'):format(o[2], option), 0) end
+  local path = o[option] or o[2]
+  if not path then error(('give %s with --%s FILE'):format(what, option), 0) end
+  return path
+end
+
 local function configuration()
-  local path = o.config or o[2]
-  if not path then error('give a configuration with --config FILE', 0) end
+  local path = named('config', 'a configuration')
   local c = rollout.config.load(path, { set = settings() })
   for _, note in ipairs(c.notes) do print('note: ' .. note) end
   if o.verbose then for _, key in ipairs(c.unused) do print('no effect here: ' .. key) end end
   return c
 end
 
-local function dataset()
-  local path = o.dataset or o[2]
-  if not path then error('give a data set with --dataset FILE', 0) end
-  return path
+local function dataset() return named('dataset', 'a data set') end
+
+--- Refuses files that would be replaced.
+local function free(path)
+  if mc.file.exists(path) and not o.overwrite then
+    error(('%s is there already; use --overwrite, or another --output'):format(path), 0)
+  end
 end
 
 local run = {}
@@ -73,11 +83,20 @@ function run.generate()
     for _, line in ipairs(rollout.report.plan(c, first, last)) do print(line) end
     return
   end
+  local out = o.output or c.dataset.output_path
+  local page = rollout.report.page(out)
+  if not mc.file.exists(out) then free(page) end
   local r = rollout.generate.run(c, { out = o.output, resume = o.resume, overwrite = o.overwrite, first = first,
     last = last, quiet = o.quiet })
   for _, line in ipairs(rollout.report.quality(r.quality, r.shard)) do print(line) end
-  if r.complete then print(r.path .. ' is complete already') return end
-  print(('%d operators, %d failed realisations, %s: %s'):format(r.rows, r.failed, mc.text.duration(r.seconds), r.path))
+  if r.complete then
+    print(r.path .. ' is complete already')
+    if mc.file.exists(page) then return end
+  end
+  if not r.complete then
+    print(('%d operators, %d failed realisations, %s: %s'):format(r.rows, r.failed, mc.text.duration(r.seconds),
+      r.path))
+  end
   print('report: ' .. rollout.report.write(r.path))
 end
 
@@ -92,13 +111,17 @@ function run.validate()
 end
 
 run['extract-features'] = function()
-  local row = rollout.check.replay(dataset(), o.row)
   local out = o.output or ('row-%d.npz'):format(o.row)
+  free(out)
+  local row = rollout.check.replay(dataset(), o.row)
   mc.save(out, { temporal = row.temporal, per_trajectory = row.summary, aggregated = row.aggregated })
   print('wrote ' .. out)
 end
 
-function run.view() print('wrote ' .. table.concat(rollout.view.row(dataset(), o.row, o.output), '  ')) end
+function run.view()
+  free(o.output or ('row-%d.svg'):format(o.row))
+  print('wrote ' .. table.concat(rollout.view.row(dataset(), o.row, o.output), '  '))
+end
 
 function run.merge()
   local files = {}
@@ -111,12 +134,30 @@ function run.bench()
   rollout.report.bench(configuration(), print)
 end
 
+-- what each command understands, beside threads, verbose and quiet
+local MAKES = 'config set device total_samples batch_size num_realizations seed '
+local TAKES = { generate = MAKES .. 'output rows resume overwrite dry_run', bench = MAKES, info = 'dataset',
+  validate = 'dataset', ['extract-features'] = 'dataset row output overwrite', view = 'dataset row output overwrite',
+  merge = 'output overwrite' }
+
+--- Refuses options without meaning for the command.
+local function belongs(command)
+  for name in pairs(given) do
+    local known = (' threads verbose quiet ' .. TAKES[command] .. ' '):find(' ' .. name .. ' ', 1, true)
+    if not known then
+      error(('--%s has no meaning for %s; leave it out'):format(name:gsub('_', '-'), command), 0)
+    end
+  end
+  if o.resume and o.overwrite then error('--resume and --overwrite exclude each other; give one', 0) end
+end
+
 mc.args.run('rollout', function()
   local command = o[1]
   if not run[command or ''] then
     error(('%s; the commands are %s'):format(command and ('%q is no command'):format(command)
       or 'a command is missing', table.concat(COMMANDS, ', ')), 0)
   end
+  belongs(command)
   if command ~= 'merge' and #o > 2 then error(('%q is one argument too many'):format(o[3]), 0) end
   if o.threads then mc.set_num_threads(o.threads) end
   run[command]()

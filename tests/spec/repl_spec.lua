@@ -46,9 +46,10 @@ describe('pipe mode', function()
   end)
 
   it('goes on whatever the user assigns to the names of base functions', function()
-    local names = { 'type', 'table', 'next', 'pairs', 'select', 'ipairs', 'io', 'pcall', 'xpcall', 'string',
-      'math', 'os', 'debug', 'require', 'package', 'setmetatable', 'getmetatable', 'error', 'assert', 'jit', 'load', 'loadstring', 'rawget',
-      'rawset', 'unpack', 'tostring', 'tonumber', '_G' }
+    local names = {
+      'type', 'table', 'next', 'pairs', 'select', 'ipairs', 'io', 'pcall', 'xpcall', 'string', 'math', 'os',
+      'debug', 'require', 'package', 'setmetatable', 'getmetatable', 'error', 'assert', 'jit', 'load',
+      'loadstring', 'rawget', 'rawset', 'unpack', 'tostring', 'tonumber', '_G' }
     local lines = { '1 + 1', 'mc.arange(6):reshape{2, 3}', 'mc.sum(mc.arange(6)):item()', 'mc.qqq', '7' }
     for _, few in ipairs { { 'type' }, { 'table' }, names } do
       local input = table.concat(few, ' = { 1, 2 }\n') .. ' = { 1, 2 }\n' .. table.concat(lines, '\n') .. '\n'

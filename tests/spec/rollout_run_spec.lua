@@ -127,6 +127,58 @@ describe('rollout, a run', function()
     mc.rollout.features.forget()
   end)
 
+  it('has one writer, keeps finished rows, and replaces nothing that it was not told to', function()
+    local out = path 'one.h5'
+    local line = ('generate --config %s --output %s'):format(quote(path 'c.yaml'), quote(out))
+    local function fails(more, ...)
+      local text, status = script(line .. ' ' .. more)
+      assert.equal(1, status, text)
+      for _, part in ipairs { ... } do assert.is_truthy(text:find(part, 1, true), text) end
+    end
+    local lock = assert(mc.file.lock(out))
+    assert.is_nil((mc.file.lock(out)))
+    fails('', 'one.h5.lock is held by process')
+    fails('--total-samples 4 --overwrite', 'one.h5.lock is held by process')
+    lock:free()
+    assert.is_nil(io.open(out .. '.lock'))
+    write('one.h5.lock', '1 on elsewhere, since 2020-01-01T00:00:00Z\n') -- nobody holds it: a writer that is gone
+    -- a part of this configuration that a stopped run left
+    local config = mc.rollout.config.load(path 'c.yaml', {})
+    local store, generate = mc.rollout.store, mc.rollout.generate
+    local hash = generate.hash(config, 0, 7)
+    assert(mc.file.make_folder(store.folder(out)))
+    mc.scope(function()
+      store.put(out, hash, generate.batch(config, mc.rollout.sampling.points(config, 1, 8), 2, 3))
+    end)
+    mc.rollout.features.forget()
+    fails('', '2 finished rows', '--resume', '--overwrite')
+    fails('--seed 8 --resume', 'another configuration')
+    fails('--seed 8', 'another configuration', '--overwrite')
+    assert.equal(1, #store.parts(out, hash))
+    write('one.html', 'mine')
+    fails('--resume', 'one.html is there already')
+    os.remove(path 'one.html')
+    local text, status = script(line .. ' --resume --batch-size 4') -- other batches, the same rows
+    assert.equal(0, status, text)
+    local plain = path 'plain.h5'
+    assert.equal(0, select(2, script(('generate --config %s --output %s'):format(quote(path 'c.yaml'), quote(plain)))))
+    same(plain, out)
+    assert.is_false(mc.file.exists(store.folder(out)) or mc.file.exists(out .. '.lock'))
+    fails('--resume --seed 8', 'another configuration')
+    text, status = script(line .. ' --resume')
+    assert.equal(0, status, text)
+    for _, word in ipairs { '--row 3', '--dataset x', 'extra' } do
+      fails('--overwrite ' .. word, word:match '%S+', word == 'extra' and 'too many' or 'has no meaning')
+    end
+    fails('--overwrite --resume', 'exclude each other')
+    text, status = script(('generate --config %s --output %s'):format(quote(path 'c.yaml'), quote(folder)))
+    assert.equal(1, status)
+    assert.is_truthy(text:find('a folder', 1, true), text)
+    text, status = script(('merge %s %s --output %s'):format(quote(out), quote(out), quote(path 'twice.h5')))
+    assert.equal(1, status)
+    assert.is_truthy(text:find('both hold rows 0 to 7', 1, true), text)
+  end)
+
   it('refuses what it cannot do, by key, value and range', function()
     local function fails(change, by, words)
       local text = CONFIG:gsub('OUT', function() return path 'x.h5' end):gsub(change, by, 1)

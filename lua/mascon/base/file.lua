@@ -1,7 +1,7 @@
 -- file.lua - text and bytes to disk and back, safely: temporary name, sync, rename.
 --
--- Holds the writer of files in pieces (its handle carries the C release). Failures are facts of the world: nil and a
--- message. Binding module: touches the FFI for the finalizer.
+-- Holds the writer of files in pieces and the lock of an output (handles with a C release). Failures are facts of the
+-- world: nil and a message. Binding module: touches the FFI for the finalizer.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
@@ -103,6 +103,29 @@ end
 function Writer:abort()
   if self._w then C.mc_file_writer_free(ffi.gc(self._w, nil)) end
   self._w = nil
+end
+
+local Lock = {}
+Lock.__index = Lock
+
+--- Makes this process the only writer of an output: :free() at the end. The file PATH.lock says who it is; one that a
+--- killed process left is taken over. Nil and a message while another process writes it.
+---     mc.file.lock 'no/such/folder/a.h5' == nil  --> true
+---@param path string of the output
+---@return table|nil lock with free
+---@return string|nil message
+function M.lock(path)
+  local bad = named('lock', path)
+  if bad then return nil, 'lock: ' .. bad end
+  local l = C.mc_lock_take(path .. '.lock')
+  if l == nil then return nil, lib.message() end
+  return setmetatable({ _l = ffi.gc(l, C.mc_lock_free) }, Lock)
+end
+
+--- Lets others write; the file goes.
+function Lock:free()
+  if self._l then C.mc_lock_free(ffi.gc(self._l, nil)) end
+  self._l = nil
 end
 
 --- Whether there is a file or folder of this name that can be opened.

@@ -3,7 +3,6 @@
 -- A row is a function of (seed, index, configuration). Batches only say how often something is written.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
-local file = require 'mascon.base.file'
 local host = require 'mascon.host'
 local sampling = require 'workflows.rollout.sampling'
 local space = require 'workflows.rollout.space'
@@ -169,6 +168,9 @@ end
 function M.hash(config, first, last)
   local c = {}
   for _, k in ipairs { 'parameter_space', 'sampling', 'simulation', 'features' } do c[k] = config[k] end
+  c.sampling = {}
+  for k, v in pairs(config.sampling) do c.sampling[k] = v end
+  c.sampling.batch_size = nil -- how often rows are written
   local names = table.concat(space.names(config.space), ' ')
   return mc.manifest.hash(text_of(c) .. names .. M.VERSION .. streams.SCHEME
     .. tostring(config.dataset.storage.store_trajectories) .. first .. ' ' .. last
@@ -178,10 +180,26 @@ end
 local OPTS = { out = { nil, 'string' }, resume = { false, 'bool' }, overwrite = { false, 'bool' }, first = { 0,
   'integer >= 0' }, last = { nil, 'integer >= 0' }, quiet = { false, 'bool' } }
 
+--- Stretches of at most `batch` rows between first and last that no part holds.
+local function missing(parts, first, last, batch)
+  local out, a = {}, first
+  for k = 1, #parts + 1 do
+    local stop = parts[k] and math.min(parts[k].first, last + 1) or last + 1
+    while a < stop do
+      out[#out + 1] = { a, math.min(a + batch - 1, stop - 1) }
+      a = out[#out][2] + 1
+    end
+    if parts[k] then a = math.max(a, parts[k].last + 1) end
+  end
+  return out
+end
+
 --- Generates the data set of a configuration.
 ---@param config table of config.load
 ---@param opts? table out (path), resume, overwrite, first and last (rows from 0: a shard), quiet
 ---@return table { path, rows, failed, quality, shard (rows of the whole set, where these are a part), seconds }
+--- Errors: an output that is there, or holds finished rows of a run that was stopped, unless resume or overwrite is
+--- given; one that another process writes.
 function M.run(config, opts)
   local o = check.opts('rollout.generate', opts, OPTS, 3)
   if type(config) ~= 'table' or type(config.sampling) ~= 'table' or type(config.dataset) ~= 'table' then
@@ -191,32 +209,22 @@ function M.run(config, opts)
   local N = config.sampling.total_samples
   local first, last = o.first, o.last or N - 1
   if last >= N or first > last then error(('rollout: rows %d to %d of %d are asked for'):format(first, last, N), 0) end
-  if file.exists(path) and not o.overwrite and not o.resume then
-    error(('rollout: %s is there already; use --overwrite, --resume, or another --output'):format(path), 0) end
-  local folder = path:match '^(.*)/[^/]*$'
-  if folder and folder ~= '' then
-    local ok, why = file.make_folder(folder)
-    if not ok then error('rollout: ' .. why, 0) end
-  end
+  local r = store.alone(path, M.run_held, config, o, first, last)
+  r.shard = (first > 0 or last < N - 1) and N or nil
+  return r
+end
+
+--- run while nobody else writes the output.
+function M.run_held(path, config, o, first, last)
   local points = sampling.points(config, first + 1, last + 1)
   local quality = sampling.quality(config, points)
-  local shard = (first > 0 or last < N - 1) and N or nil
   local hash = M.hash(config, first, last)
-  if file.exists(path) and o.resume and not file.exists(store.folder(path)) then
-    return { path = path, rows = last - first + 1, failed = 0, quality = quality, shard = shard, seconds = 0,
-      complete = true }
-  end
   for i = 1, math.min(points.shape[1], 4096) do M.describe(config,
     points[i]:totable()) end -- refuses before the work what no row could do
-  store.begin(path, hash, o.resume)
-  local have = {}
-  for _, p in ipairs(store.parts(path)) do have[p.first] = p.last end
-  local total, todo = 0, {}
-  local batch = config.sampling.batch_size
-  for a = first, last, batch do
-    local b = math.min(a + batch - 1, last)
-    if have[a] ~= b then todo[#todo + 1] = { a, b } end
+  if store.begin(path, hash, o) then
+    return { path = path, rows = last - first + 1, failed = 0, quality = quality, seconds = 0, complete = true }
   end
+  local total, todo = 0, missing(store.parts(path, hash), first, last, config.sampling.batch_size)
   for _, t in ipairs(todo) do for i = t[1], t[2] do total = total + M.cost(config,
     points[i - first + 1]:totable()) end end
   local bar = not o.quiet and total > 0 and mc.progress.new(total / 1e9, { label = 'rollout', unit = 'GFLOP' })
@@ -229,13 +237,12 @@ function M.run(config, opts)
         done = done + operator.flops(row.arch) * sim.num_realizations * math.max(sim.num_timesteps - 1, 1)
         if bar then bar:update(done / 1e9) end
       end })
-      store.put(path, b)
+      store.put(path, hash, b)
     end)
   end
   if bar then bar:done() end
-  store.merge(path, M.about(config, first, last, quality))
-  return { path = path, rows = last - first + 1, failed = failed, quality = quality, shard = shard,
-    seconds = host.clock() - begun }
+  store.merge(path, hash, M.about(config, first, last, quality))
+  return { path = path, rows = last - first + 1, failed = failed, quality = quality, seconds = host.clock() - begun }
 end
 
 --- Attributes and plan of the file.

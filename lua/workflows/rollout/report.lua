@@ -58,6 +58,10 @@ local function histogram(title, values, label)
   return fig
 end
 
+--- The page of a data set.
+---@param path string
+function M.page(path) return (path:gsub('%.h5$', '')) .. '.html' end
+
 --- Writes PATH.html: distributions of parameters, features and failures. Returns its path.
 ---@param path string data set
 ---@return string
@@ -114,7 +118,7 @@ function M.write(path)
   end
   sections[#sections + 1] = { heading = 'Sampling', code = about.sampling_metrics }
   f:close()
-  local out = path:gsub('%.h5$', '') .. '.html'
+  local out = M.page(path)
   local ok, why = require('mascon.base.file').write(out, mc.report.html { title = 'Rollouts',
     subtitle = path:match '[^/]*$', sections = sections, footer = 'mascon ' .. mc.version })
   if not ok then error('rollout: ' .. why, 0) end

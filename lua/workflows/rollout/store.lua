@@ -1,8 +1,8 @@
 -- store.lua - rows on their way to one HDF5 file: part files while the work goes on, merged at the end.
 --
--- A part holds the rows of a batch and appears by rename, so a kill leaves whole parts; --resume goes on with them. The
--- layout of the merged file is that of the reference (specification of rollouts, 1.5), with status and bad_step beside
--- it.
+-- A part holds the rows of a batch and appears by rename, so a kill leaves whole parts; --resume goes on with them. Its
+-- name says of which configuration the rows are. The layout of the merged file is that of the reference (specification
+-- of rollouts, 1.5), with status and bad_step beside it.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
@@ -13,46 +13,90 @@ local M = {}
 --- Folder of the parts of an output.
 function M.folder(path) return path .. '.parts' end
 
-local function part_name(path, first, last) return ('%s/rows-%08d-%08d.h5'):format(M.folder(path), first, last) end
+local MARK = 12 -- digits of the hash of the configuration in the name of a part
 
---- Parts that are there, by their first row: { { path, first, last } ... }.
-function M.parts(path)
-  local out = {}
-  for _, name in ipairs(file.exists(M.folder(path)) and host.list(M.folder(path)) or {}) do
-    local a, b = name:match '^rows%-(%d+)%-(%d+)%.h5$'
-    if a then out[#out + 1] = { path = M.folder(path) .. '/' .. name, first = tonumber(a), last = tonumber(b) } end
-  end
-  table.sort(out, function(x, y) return x.first < y.first end)
-  return out
+local function part_name(path, hash, first, last)
+  return ('%s/rows-%s-%08d-%08d.h5'):format(M.folder(path), hash:sub(1, MARK), first, last)
 end
 
---- Which configuration and program the parts belong to: a hash in the folder.
-local function mark(path) return M.folder(path) .. '/config.sha256' end
+local function names(path) return file.exists(M.folder(path)) and host.list(M.folder(path)) or {} end
 
---- Makes the folder, or checks that the parts in it belong to this configuration.
-function M.begin(path, hash, resume)
+--- Parts of a configuration, by their first row: { { path, first, last } ... }; how many belong to another one.
+---@param path string of the output
+---@param hash string
+---@return table[] parts
+---@return integer foreign
+function M.parts(path, hash)
+  local out, foreign = {}, 0
+  for _, name in ipairs(names(path)) do
+    local mark, a, b = name:match '^rows%-(%x*)%-?(%d%d%d%d%d%d%d%d+)%-(%d+)%.h5$'
+    if a and mark == hash:sub(1, MARK) then
+      out[#out + 1] = { path = M.folder(path) .. '/' .. name, first = tonumber(a), last = tonumber(b) }
+    elseif a then foreign = foreign + 1 end
+  end
+  table.sort(out, function(x, y) return x.first < y.first end)
+  return out, foreign
+end
+
+--- Removes all parts and what killed writers of parts left, then the folder.
+local function clear(path)
+  for _, name in ipairs(names(path)) do
+    if name:find '^rows%-' then os.remove(M.folder(path) .. '/' .. name) end
+  end
+  os.remove(M.folder(path))
+end
+
+--- The configuration of a whole file, nil where it is none of this program.
+local function hash_of(path)
+  local ok, found = pcall(function()
+    local f = mc.open(path)
+    local v = f:group('/metadata').attributes.configuration_sha256
+    f:close()
+    return v
+  end)
+  return ok and found or nil
+end
+
+--- Whether the output is whole already; makes the folder of the parts where it is not. Refuses outputs of others.
+---@param path string of the output
+---@param hash string
+---@param o table resume, overwrite
+---@return boolean complete
+function M.begin(path, hash, o)
+  local parts, foreign = M.parts(path, hash)
+  local there = file.exists(path)
+  if there and not o.overwrite and not o.resume then
+    error(('rollout: %s is there already; use --overwrite, --resume, or another --output'):format(path), 0)
+  end
+  if there and o.resume and #parts + foreign == 0 then
+    if hash_of(path) ~= hash then
+      error(('rollout: %s holds rows of another configuration; use --overwrite, or another --output'):format(path), 0)
+    end
+    return true
+  end
+  if foreign > 0 and not o.overwrite then
+    error(('rollout: %s holds rows of another configuration; finish with that one, or use --overwrite'):format(
+      M.folder(path)), 0)
+  end
+  if #parts > 0 and not o.overwrite and not o.resume then
+    local rows = 0
+    for _, p in ipairs(parts) do rows = rows + p.last - p.first + 1 end
+    error(('rollout: %s holds %d finished rows of a run that was stopped; %s'):format(M.folder(path), rows,
+      'go on with --resume, or drop them with --overwrite'), 0)
+  end
+  if o.overwrite and not o.resume then clear(path) end
   local ok, why = file.make_folder(M.folder(path))
   if not ok then error('rollout: ' .. why, 0) end
-  local have = file.read(mark(path))
-  if have and resume then
-    if have ~= hash then
-      error(('rollout: %s holds rows of another configuration; finish with that one, or remove the folder'):format(
-        M.folder(path)), 0)
-    end
-    return
-  end
-  for _, p in ipairs(M.parts(path)) do os.remove(p.path) end
-  local done, trouble = file.write(mark(path), hash)
-  if not done then error('rollout: ' .. trouble, 0) end
+  return false
 end
 
 --- Writes the rows of a batch: lists of tensors and texts as generate.batch gives them.
-function M.put(path, batch)
+function M.put(path, hash, batch)
   local tree = { params = batch.params, inputs = batch.inputs, ic_types = batch.ic_types, policies = batch.policies,
     regimes = batch.regimes, grid = batch.grid,
     status = batch.status, bad_step = batch.bad_step, seconds = batch.seconds, temporal = batch.temporal,
       summary = batch.summary, aggregated = batch.aggregated, outputs = batch.outputs }
-  mc.save(part_name(path, batch.first, batch.last), tree)
+  mc.save(part_name(path, hash, batch.first, batch.last), tree)
 end
 
 --- Rows of a list of parts in order, one dataset at a time: next() for Writer:rows.
@@ -92,9 +136,14 @@ end
 
 --- Merges parts into the file, which appears whole. about: attributes and the plan of datasets.
 ---@param path string
+---@param hash string of the configuration
 ---@param about table { first, last, metadata, features, temporal, summary, chunk, level, trajectories, registry ... }
-function M.merge(path, about)
-  local parts, expect = M.parts(path), about.first
+function M.merge(path, hash, about)
+  local parts, foreign = M.parts(path, hash)
+  if foreign > 0 then
+    error(('rollout: %s holds rows of another configuration now; nothing was merged'):format(M.folder(path)), 0)
+  end
+  local expect = about.first
   for _, p in ipairs(parts) do
     if p.first ~= expect then error(('rollout: rows %d to %d are not there yet; run with --resume'):format(expect,
       p.first - 1), 0) end
@@ -103,9 +152,7 @@ function M.merge(path, about)
   if expect ~= about.last + 1 then error(('rollout: rows %d to %d are not there yet; run with --resume'):format(expect,
     about.last), 0) end
   M.combine(path, parts, about)
-  for _, p in ipairs(parts) do os.remove(p.path) end
-  os.remove(mark(path))
-  os.remove(M.folder(path))
+  clear(path)
 end
 
 -- name in a part, place in the file, axes of a chunk: 0 the row chunk, -1 the whole axis, other numbers at most that
@@ -168,6 +215,31 @@ end
 ---@param overwrite? boolean
 ---@return string out
 function M.join(paths, out, overwrite)
+  return (M.alone(out, function() return M.join_held(paths, out, overwrite) end))
+end
+
+--- Runs work(path, ...) as the only writer of an output.
+---@param path string
+---@param work function
+function M.alone(path, work, ...)
+  if path == '' or file.is_folder(path) then
+    error(('rollout: the output %q is %s; name a file'):format(path, path == '' and 'empty' or 'a folder'), 0)
+  end
+  local folder = path:match '^(.*)/[^/]*$'
+  if folder and folder ~= '' then
+    local ok, why = file.make_folder(folder)
+    if not ok then error('rollout: ' .. why, 0) end
+  end
+  local lock, why = file.lock(path)
+  if not lock then error('rollout: ' .. why, 0) end
+  local ok, r = pcall(work, path, ...)
+  lock:free()
+  if not ok then error(r, 0) end
+  return r
+end
+
+--- join while nobody else writes the output.
+function M.join_held(paths, out, overwrite)
   if file.exists(out) and not overwrite then
     error(('rollout: %s is there already; use --overwrite or another --output'):format(out), 0) end
   local list, hash = {}, nil
@@ -185,9 +257,14 @@ function M.join(paths, out, overwrite)
   end
   table.sort(list, function(a, b) return a.first < b.first end)
   for k = 2, #list do
-    if list[k].first ~= list[k - 1].last + 1 then
-      error(('rollout: rows %d to %d are missing or there twice'):format(list[k - 1].last + 1, list[k].first - 1),
-      0) end
+    local a, b = list[k - 1], list[k]
+    if b.first <= a.last then
+      error(('rollout: %s and %s both hold rows %d to %d; give each row once'):format(a.path, b.path, b.first,
+        math.min(a.last, b.last)), 0)
+    end
+    if b.first > a.last + 1 then
+      error(('rollout: rows %d to %d are missing between %s and %s'):format(a.last + 1, b.first - 1, a.path, b.path), 0)
+    end
   end
   local a = list[1].attributes
   a.num_parameter_sets = list[#list].last - list[1].first + 1

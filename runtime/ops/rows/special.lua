@@ -36,6 +36,55 @@ local function rd_first(x, y, z)
   by.J = filled('(Y == Z ? 0.4 * pow(Z, -2.5) : -(S / Z + 3 * L) / (2 * E))', by)
   return filled('(X == Z ? J : (elliprd(Y, Z, X) - elliprd(X, Y, Z)) / (X == Z ? 1 : Z - X) * 0.6666666666666666) * -0.75', by)
 end
+-- digamma(A + B) - digamma(A). Above 0 one step of the recurrence, then digamma at 1 and more: where B is small beside
+-- them, by polygamma functions at the middle of the interval.
+local function rise(a, b)
+  local by = { A = '(' .. a .. ')', B = '(' .. b .. ')' }
+  by.P = filled('(A > 0 & A + B > 0)', by)
+  by.C, by.D = filled('(P ? A : 1)', by), filled('(P ? B : 0)', by)
+  by.M = filled('(C + 1 + D * 0.5)', by)
+  return filled('(P ? D / C / (C + D) + (abs(D) < 0.001 * (C + 1) ? D * (polygamma(1, M) + D * D * ' ..
+    'polygamma(3, M) / 24) : digamma(C + 1 + D) - digamma(C + 1)) : digamma(A + B) - digamma(A))', by)
+end
+-- derivatives of exp(-|x|) I and exp(x) K at X far above the square of the order V, from y and DLMF 10.40.1, 10.40.2:
+-- -y / x times the sum of (k + 1/2) c[k] over that of c[k]; S is -1 for I and 1 for K
+local function far(v, x, s)
+  local by = { X = x, S = s, U = '(4 * ' .. v .. ' * ' .. v .. ')' }
+  by.Q = filled('(S * 0.125 / abs(X))', by)
+  by.A = filled('(Q * (U - 1))', by)
+  by.B = filled('(A * Q * (U - 9) * 0.5)', by)
+  by.C = filled('(B * Q * (U - 25) * 0.3333333333333333)', by)
+  by.D = filled('(C * Q * (U - 49) * 0.25)', by)
+  return filled('-y / X * (0.5 + 1.5 * A + 2.5 * B + 3.5 * C + 4.5 * D) / (1 + A + B + C + D)', by)
+end
+local function or_far(near, v, x, s)
+  local edge = v == '0' and '1000' or v == '1' and '1000' or ('1000 * (1 + %s * %s)'):format(v, v)
+  local by = { X = x, E = edge }
+  by.F = far(v, filled('(abs(X) > E ? X : 1000)', by), s)
+  return filled('(abs(X) > E) ? F : ', by) .. near
+end
+-- sum over k = 1 .. 8 of (2k - 1)!! u^k with u = S / a^2, |a| > 16: asymptotic series of erfc and Dawson's integral
+local function odd_factorials(s)
+  local u, sum = ('(%s / square(maximum(abs(a), 16)))'):format(s), '1'
+  for k = 8, 2, -1 do sum = ('(1 + %d * %s * %s)'):format(2 * k - 1, u, sum) end
+  return u .. ' * ' .. sum
+end
+-- derivatives of a binomial coefficient by a and b, 0 where it is
+local CHOICES = { 'y == 0 ? 0 : y * ' .. rise('((y == 0 ? 0 : a) - (y == 0 ? 0 : b) + 1)', '(y == 0 ? 0 : b)'),
+  'y == 0 ? 0 : y * ' .. rise('((y == 0 ? 0 : b) + 1)', '((y == 0 ? 0 : a) - 2 * (y == 0 ? 0 : b))') }
+-- and at whole numbers where a pole below the line makes it 0
+local function binomial_slopes()
+  local pole, neg = '(a >= 0 & b > a & b - a == floor(b - a))', '(b < 0 & b == floor(b) & a > -1)'
+  local function at(test, n)
+    local by = { T = test, N = ('(%s ? %s : 1)'):format(test, n) }
+    return filled('beta((T ? a : 0) + 1, N) * (1 - 2 * remainder(N + 1, 2))', by)
+  end
+  local at_pole, at_neg = at(pole, 'b - a'), at(neg, '-b')
+  return {
+    ('%s ? %s : (%s)'):format(pole, at_pole, CHOICES[1]),
+    ('%s ? -%s : (%s ? %s : (%s))'):format(pole, at_pole, neg, at_neg, CHOICES[2]),
+  }
+end
 
 local function special(family, list)
   for _, r in ipairs(list) do
@@ -48,9 +97,10 @@ local function special(family, list)
   end
 end
 special('unary', {
-  { 'erfcx', 'scaled complementary error function exp(a^2) erfc(a)', 'DLMF 7.2.3; Efficient computation of the complementary error function: Shepherd and Laframboise, 1981', tol = 'ULP4', d = '2 * a * y - 1.1283791670955126' },
+  { 'erfcx', 'scaled complementary error function exp(a^2) erfc(a)', 'DLMF 7.2.3; Efficient computation of the complementary error function: Shepherd and Laframboise, 1981', tol = 'ULP4', d = 'a > 16 ? 1.1283791670955126 * ' .. odd_factorials '-0.5' .. ' : 2 * a * y - 1.1283791670955126' },
   { 'erfi', 'imaginary error function -i erf(i a)', 'DLMF 7.2; by Dawson\'s integral', tol = 'ULP4', d = 'exp(a * a) * 1.1283791670955126' },
-  { 'dawsn', 'Dawson\'s integral exp(-a^2) int_0^a exp(t^2) dt', 'DLMF 7.2.5', d = '1 - 2 * a * y' },
+  { 'dawsn', 'Dawson\'s integral exp(-a^2) int_0^a exp(t^2) dt', 'DLMF 7.2.5',
+    d = 'abs(a) > 16 ? -' .. odd_factorials '0.5' .. ' : 1 - 2 * a * y' },
   { 'erfcinv', 'inverse of erfc; NaN outside [0, 2]', 'Algorithm AS 241, 1988', tol = 'ULP4', d = 'exp(y * y) * -0.8862269254527579' },
   { 'log_ndtr', 'logarithm of the standard normal distribution function, tails included', 'DLMF 7.2.3', tol = 'ULP4', d = '0.7978845608028654 / erfcx(a * -0.7071067811865476)' },
   { 'gamma', 'gamma function; NaN at the negative integers', 'DLMF 5.2.1, 5.11.1', tol = 'ULP4', example = "mc.special.gamma(5)  --> f64[]@cpu 24", d = 'y * digamma(a)' },
@@ -64,12 +114,16 @@ special('unary', {
   { 'y1', 'Bessel function of the second kind, order 1; NaN for a < 0', 'DLMF 10.8.1, 10.17.4', fix = 'y1', d = '(y0(a) - yv(2, a)) * 0.5' },
   { 'i0', 'modified Bessel function of the first kind, order 0', 'DLMF 10.25.2, 10.40.1', tol = 'ULP4', d = 'i1(a)' },
   { 'i1', 'modified Bessel function of the first kind, order 1', 'DLMF 10.25.2, 10.40.1', tol = 'ULP4', d = '(i0(a) + iv(2, a)) * 0.5' },
-  { 'i0e', 'exp(-|a|) i0(a)', 'DLMF 10.25.2, 10.40.1', tol = 'ULP4', d = 'i1e(a) - sign(a) * y' },
-  { 'i1e', 'exp(-|a|) i1(a)', 'DLMF 10.25.2, 10.40.1', tol = 'ULP4', d = '(i0e(a) + ive(2, a)) * 0.5 - sign(a) * y' },
+  { 'i0e', 'exp(-|a|) i0(a)', 'DLMF 10.25.2, 10.40.1', tol = 'ULP4',
+    d = or_far('i1e(a) - sign(a) * y', '0', 'a', '-1') },
+  { 'i1e', 'exp(-|a|) i1(a)', 'DLMF 10.25.2, 10.40.1', tol = 'ULP4',
+    d = or_far('(i0e(a) + ive(2, a)) * 0.5 - sign(a) * y', '1', 'a', '-1') },
   { 'k0', 'modified Bessel function of the second kind, order 0; NaN for a < 0', 'DLMF 10.31.2, 10.40.2', tol = 'ULP4', d = '-k1(a)' },
   { 'k1', 'modified Bessel function of the second kind, order 1; NaN for a < 0', 'DLMF 10.31.1, 10.40.2', tol = 'ULP4', d = '(k0(a) + kv(2, a)) * -0.5' },
-  { 'k0e', 'exp(a) k0(a)', 'DLMF 10.31.2, 10.40.2', tol = 'ULP4', d = 'y - k1e(a)' },
-  { 'k1e', 'exp(a) k1(a)', 'DLMF 10.31.1, 10.40.2', tol = 'ULP4', d = 'y - (k0e(a) + kve(2, a)) * 0.5' },
+  { 'k0e', 'exp(a) k0(a)', 'DLMF 10.31.2, 10.40.2', tol = 'ULP4',
+    d = or_far('y - k1e(a)', '0', 'a', '1') },
+  { 'k1e', 'exp(a) k1(a)', 'DLMF 10.31.1, 10.40.2', tol = 'ULP4',
+    d = or_far('y - (k0e(a) + kve(2, a)) * 0.5', '1', 'a', '1') },
   { 'ellipk', 'complete elliptic integral of the first kind by parameter m = k^2; NaN for m > 1', 'DLMF 19.2.8, 19.8.5', tol = 'ULP4', fix = 'ellipk', d = 'elliprd(0, 1, 1 - a) / 6' },
   { 'ellipkm1', 'ellipk(1 - a), accurate near m = 1', 'DLMF 19.8.5', tol = 'ULP4', fix = 'ellipkm1', d = 'elliprd(0, 1, a) / -6' },
   { 'ellipe', 'complete elliptic integral of the second kind by parameter m; NaN for m > 1', 'DLMF 19.2.8, 19.8.6', fix = 'ellipe', d = 'elliprd(0, 1 - a, 1) / -6' },
@@ -94,13 +148,18 @@ special('binary', {
   { 'xlogy', 'a log b, 0 where a = 0', 'SciPy xlogy', tol = 'ULP4', d = { 'log(b)', 'multiply_no_nan(1 / b, a)' } },
   { 'xlog1py', 'a log(1 + b), 0 where a = 0', 'SciPy xlog1py', tol = 'ULP4', d = { 'log1p(b)', 'multiply_no_nan(1 / (1 + b), a)' } },
   { 'rel_entr', 'a log(a / b); 0 where a = 0 <= b, inf outside the domain', 'SciPy rel_entr', d = { 'log(a / b) + 1', '-multiply_no_nan(1 / b, a)' } },
-  { 'kl_div', 'a log(a / b) - a + b', 'SciPy kl_div', d = { 'log(a / b)', '1 - multiply_no_nan(1 / b, a)' } },
-  { 'beta', 'gamma(a) gamma(b) / gamma(a + b)', 'DLMF 5.12.1', d = { 'y * (digamma(a) - digamma(a + b))', 'y * (digamma(b) - digamma(a + b))' } },
-  { 'betaln', 'log |beta(a, b)|', 'DLMF 5.12.1', d = { 'digamma(a) - digamma(a + b)', 'digamma(b) - digamma(a + b)' } },
-  { 'poch', 'Pochhammer\'s symbol gamma(a + b) / gamma(a)', 'DLMF 5.2.5', d = { 'y * (digamma(a + b) - digamma(a))', 'y * digamma(a + b)' } },
-  { 'binom', 'binomial coefficient of real a over b', 'DLMF 1.2.6', d = { 'y == 0 ? 0 : y * (digamma((y == 0 ? 0 : a) + 1) - digamma((y == 0 ? 0 : a) - (y == 0 ? 0 : b) + 1))', 'y == 0 ? 0 : y * (digamma((y == 0 ? 0 : a) - (y == 0 ? 0 : b) + 1) - digamma((y == 0 ? 0 : b) + 1))' } },
-  { 'comb', 'choices of b among a; 0 outside 0 <= b <= a', 'SciPy comb, exact = False', example = "mc.special.comb(5, 2)  --> f64[]@cpu 10", d = { 'y == 0 ? 0 : y * (digamma((y == 0 ? 0 : a) + 1) - digamma((y == 0 ? 0 : a) - (y == 0 ? 0 : b) + 1))', 'y == 0 ? 0 : y * (digamma((y == 0 ? 0 : a) - (y == 0 ? 0 : b) + 1) - digamma((y == 0 ? 0 : b) + 1))' } },
-  { 'perm', 'ordered choices of b among a; 0 outside 0 <= b <= a', 'SciPy perm, exact = False', tol = 'ULP4', d = { 'y == 0 ? 0 : y * (digamma((y == 0 ? 0 : a) + 1) - digamma((y == 0 ? 0 : a) - (y == 0 ? 0 : b) + 1))', 'y == 0 ? 0 : y * digamma((y == 0 ? 0 : a) - (y == 0 ? 0 : b) + 1)' } },
+  { 'kl_div', 'a log(a / b) - a + b', 'SciPy kl_div', d = {
+    'abs(a - b) < 0.5 * b ? log1p((abs(a - b) < 0.5 * b ? a - b : 0) / b) : log(a / b)', 'a == 0 ? 1 : (b - a) / b' } },
+  { 'beta', 'gamma(a) gamma(b) / gamma(a + b)', 'DLMF 5.12.1',
+    d = { '-y * ' .. rise('a', 'b'), '-y * ' .. rise('b', 'a') } },
+  { 'betaln', 'log |beta(a, b)|', 'DLMF 5.12.1', d = { '-' .. rise('a', 'b'), '-' .. rise('b', 'a') } },
+  { 'poch', 'Pochhammer\'s symbol gamma(a + b) / gamma(a)', 'DLMF 5.2.5',
+    d = { 'y * ' .. rise('a', 'b'), 'y * digamma(a + b)' } },
+  { 'binom', 'binomial coefficient of real a over b', 'DLMF 1.2.6', d = binomial_slopes() },
+  { 'comb', 'choices of b among a; 0 outside 0 <= b <= a', 'SciPy comb, exact = False', example = "mc.special.comb(5, 2)  --> f64[]@cpu 10",
+    d = CHOICES },
+  { 'perm', 'ordered choices of b among a; 0 outside 0 <= b <= a', 'SciPy perm, exact = False', tol = 'ULP4',
+    d = { CHOICES[1], 'y == 0 ? 0 : y * digamma((y == 0 ? 0 : a) - (y == 0 ? 0 : b) + 1)' } },
   { 'polygamma', 'derivative of order a = 0, 1, ... of digamma at b', 'DLMF 25.11.12', d = { NO_FORM, 'polygamma(a + 1, b)' } },
   { 'hurwitz_zeta', 'Hurwitz\' zeta function sum (b + k)^-a; NaN for a < 1', 'DLMF 25.11.1', d = { NO_FORM, '-a * hurwitz_zeta(a + 1, b)' } },
   { 'gammaincinv', 'x with gammainc(a, x) = b', 'Newton\'s method on the log-concave tail', example = "mc.special.gammaincinv(1, 0.5)  --> f64[]@cpu 0.69314718055995", d = { NO_FORM, '1 / ' .. gamma_slope 'y' } },
@@ -110,9 +169,11 @@ special('binary', {
   { 'jv', 'Bessel function of the first kind of real order a at b', 'DLMF 10.2, 10.17, 10.19; Temme, 1976', alias = { 'jn' }, example = "mc.special.jv(2, mc.tensor{0, 1})  --> f64[2]@cpu { 0.0000, 0.1149 }", d = { NO_FORM, '(jv(a - 1, b) - jv(a + 1, b)) * 0.5' } },
   { 'yv', 'Bessel function of the second kind of real order a at b; NaN for b < 0', 'DLMF 10.2, 10.17, 10.19; Temme, 1976', alias = { 'yn' }, d = { NO_FORM, '(yv(a - 1, b) - yv(a + 1, b)) * 0.5' } },
   { 'iv', 'modified Bessel function of the first kind of real order a at b', 'DLMF 10.25, 10.40, 10.41; Temme, 1975', d = { NO_FORM, '(iv(a - 1, b) + iv(a + 1, b)) * 0.5' } },
-  { 'ive', 'exp(-|b|) iv(a, b)', 'DLMF 10.25, 10.40, 10.41; Temme, 1975', d = { NO_FORM, '(ive(a - 1, b) + ive(a + 1, b)) * 0.5 - sign(b) * y' } },
+  { 'ive', 'exp(-|b|) iv(a, b)', 'DLMF 10.25, 10.40, 10.41; Temme, 1975', d = { NO_FORM,
+    or_far('(ive(a - 1, b) + ive(a + 1, b)) * 0.5 - sign(b) * y', 'a', 'b', '-1') } },
   { 'kv', 'modified Bessel function of the second kind of real order a at b; NaN for b < 0', 'DLMF 10.25, 10.40, 10.41; Temme, 1975', alias = { 'kn' }, d = { NO_FORM, '(kv(a - 1, b) + kv(a + 1, b)) * -0.5' } },
-  { 'kve', 'exp(b) kv(a, b)', 'DLMF 10.25, 10.40, 10.41; Temme, 1975', d = { NO_FORM, 'y - (kve(a - 1, b) + kve(a + 1, b)) * 0.5' } },
+  { 'kve', 'exp(b) kv(a, b)', 'DLMF 10.25, 10.40, 10.41; Temme, 1975', d = { NO_FORM,
+    or_far('y - (kve(a - 1, b) + kve(a + 1, b)) * 0.5', 'a', 'b', '1') } },
   { 'struve', 'Struve function H of real order a at b; NaN for b < 0 unless a is whole', 'DLMF 11.2.1, 11.6.1', d = { NO_FORM, '(struve(a - 1, b) - struve(a + 1, b) + pow(b * 0.5, a) * rgamma(a + 1.5) * 0.5641895835477563) * 0.5' } },
   { 'modstruve', 'modified Struve function L of real order a at b; NaN for b < 0 unless a is whole', 'DLMF 11.2.2, 11.6.2', d = { NO_FORM, '(modstruve(a - 1, b) + modstruve(a + 1, b) + pow(b * 0.5, a) * rgamma(a + 1.5) * 0.5641895835477563) * 0.5' } },
   { 'spherical_jn', 'spherical Bessel function of the first kind of order a = 0, 1, ... at b', 'DLMF 10.47.3', d = { NO_FORM, '((a == 0 ? 0 : a * spherical_jn(maximum(a - 1, 0), b)) - (a + 1) * spherical_jn(a + 1, b)) / (2 * a + 1)' } },
@@ -126,7 +187,7 @@ special('binary', {
   { 'ellipj_dn', 'Jacobi\'s dn(a, m) for parameter m = b in [0, 1]', 'DLMF 22.20', d = { '-b * ellipj_sn(a, b) * ellipj_cn(a, b)', 'ellipj_sn(a, b) * (ellipj_sn(a, b) + 2 * b * ellipj_cn(a, b) * ' .. AMPLITUDE .. ') / (y * -2)' } },
   { 'ellipj_ph', 'Jacobi\'s amplitude am(a, m) for parameter m = b in [0, 1], rad', 'DLMF 22.20', d = { 'ellipj_dn(a, b)', AMPLITUDE } },
   { 'elliprc', 'Carlson\'s degenerate integral RC(a, b); b < 0 gives the principal value', 'DLMF 19.2.17', tol = 'ULP4', d = { 'b > 0 ? elliprd((b > 0 ? b : 1), (b > 0 ? b : 1), a) / -6 : (y - rsqrt(a)) / (2 * (b > 0 ? 1 : b - a))', 'b > 0 ? elliprd(a, (b > 0 ? b : 1), (b > 0 ? b : 1)) / -3 : (sqrt(a) / b - y) / (2 * (b > 0 ? 1 : b - a))' } },
-  { 'eval_legendre', 'Legendre polynomial of whole degree a at b', 'DLMF 14.10.3', alias = { 'legendre_p' }, d = { 'none: the degree is whole', '(abs(b) == 1) ? a * (a + 1) * 0.5 * pow((abs(b) == 1) ? b : 1, a + 1) : (a == 0 ? 0 : a * (b * y - eval_legendre(maximum(a - 1, 0), b))) / ((abs(b) == 1) ? 1 : b * b - 1)' } },
+  { 'eval_legendre', 'Legendre polynomial of whole degree a at b', 'DLMF 14.10.3', alias = { 'legendre_p' }, d = { 'none: the degree is whole', '(abs(b) == 1) ? a * (a + 1) * 0.5 * pow((abs(b) == 1) ? b : 1, a + 1) : abs(b) < 1 ? lpmv(1, a, (abs(b) < 1 ? b : 0)) * -rsqrt(abs(b) < 1 ? (1 - b) * (1 + b) : 1) : (a == 0 ? 0 : a * (b * y - eval_legendre(maximum(a - 1, 0), b))) / ((abs(b) == 1) ? 1 : b * b - 1)' } },
   { 'gamma_density', 'b^a exp(-b) / gamma(a), the common factor of densities; a > 0', 'DLMF 8.7.1', d = { 'y * (log(b) - digamma(a))', 'y * (a / b - 1)' } },
   { 'poisson_ppf', 'smallest k at which the Poisson distribution of mean b reaches probability a', 'DLMF 8.11', rules = 'none: piecewise constant' },
   { 'poisson_isf', 'smallest k whose upper tail under the Poisson distribution of mean b is at most a', 'DLMF 8.11', rules = 'none: piecewise constant' },
