@@ -3,7 +3,7 @@
 -- A row is a function of (seed, index, configuration). Batches only say how often something is written.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
-local host = require 'mascon.host'
+local clock = require 'mascon.core.ffi'.clock_seconds
 local sampling = require 'workflows.rollout.sampling'
 local space = require 'workflows.rollout.space'
 local operator = require 'workflows.rollout.operator'
@@ -45,7 +45,7 @@ function M.row(config, index, u, opts)
   local o = opts or {}
   local sim, dtype = config.simulation, dtype_of(config)
   local seed, B = config.sampling.sobol.seed, sim.num_realizations
-  local begun = host.clock()
+  local begun = clock()
   local arch, policy = M.describe(config, u)
   local input, kind = fields.initial(config, index, arch.grid)
   local weights = operator.weights(arch, seed, index, dtype)
@@ -59,7 +59,7 @@ function M.row(config, index, u, opts)
   local x0 = input:to(dtype)
   local outcome = roll.run({ apply = apply, policy = policy, x0 = x0, realisations = B, steps = T, single = T == 1,
     seed = seed, index = index, divergence = sim.divergence,
-    noise = arch.scale > 0, timeout = sim.timeout, clock = host.clock }, function(t, x, alive)
+    noise = arch.scale > 0, timeout = sim.timeout, clock = clock }, function(t, x, alive)
     if T == 1 and t == 0 then return end -- one application: its result is the trajectory
     if collector then collector:add(x, alive) end
     if states then states[#states + 1] = mc.keep(x:to 'f32') end
@@ -83,7 +83,7 @@ function M.row(config, index, u, opts)
   end
   return { input = input, kind = kind, arch = arch, policy = policy, status = outcome.status,
     bad_step = outcome.bad_step, temporal = r.temporal, summary = r.summary,
-    aggregated = r.aggregated, states = states and mc.stack(states, 2) or nil, seconds = host.clock() - begun }
+    aggregated = r.aggregated, states = states and mc.stack(states, 2) or nil, seconds = clock() - begun }
 end
 
 --- A field [.., g, g] in the middle of a larger grid of zeros.
@@ -228,7 +228,7 @@ function M.run_held(path, config, o, first, last)
   for _, t in ipairs(todo) do for i = t[1], t[2] do total = total + M.cost(config,
     points[i - first + 1]:totable()) end end
   local bar = not o.quiet and total > 0 and mc.progress.new(total / 1e9, { label = 'rollout', unit = 'GFLOP' })
-  local begun, failed, done = host.clock(), 0, 0
+  local begun, failed, done = clock(), 0, 0
   for _, t in ipairs(todo) do
     mc.scope(function()
       local b = M.batch(config, points, t[1], t[2], { base = first, step = function(row)
@@ -242,7 +242,7 @@ function M.run_held(path, config, o, first, last)
   end
   if bar then bar:done() end
   store.merge(path, hash, M.about(config, first, last, quality))
-  return { path = path, rows = last - first + 1, failed = failed, quality = quality, seconds = host.clock() - begun }
+  return { path = path, rows = last - first + 1, failed = failed, quality = quality, seconds = clock() - begun }
 end
 
 --- Attributes and plan of the file.

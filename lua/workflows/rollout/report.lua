@@ -1,6 +1,6 @@
 -- report.lua - what a reader sees: the plan before, quality of the sampling, the page after, the speed of a machine.
 local mc = require 'mascon'
-local host = require 'mascon.host'
+local clock = require 'mascon.core.ffi'.clock_seconds
 local generate = require 'workflows.rollout.generate'
 local operator = require 'workflows.rollout.operator'
 local sampling = require 'workflows.rollout.sampling'
@@ -133,9 +133,9 @@ function M.bench(config, say)
   local function best(f)
     local least, spent = math.huge, 0
     repeat
-      local begun = host.clock()
+      local begun = clock()
       mc.scope(f)
-      local took = host.clock() - begun
+      local took = clock() - begun
       least, spent = math.min(least, took), spent + took
     until spent > 0.5
     return least
