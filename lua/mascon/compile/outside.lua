@@ -71,7 +71,7 @@ end
 
 --- Whether a table holds something that may be read and change: anything but the functions of a module.
 local function holds(name, v, modules)
-  local seen, some, count = {}, not is_module(v, modules), 0
+  local seen, some, count = {}, getmetatable(v) ~= nil, 0
   local function walk(t)
     seen[t] = true
     for _, x in next, t do
@@ -86,7 +86,8 @@ local function holds(name, v, modules)
   if some and count > LEAVES then
     error(('compile: the function reads the table %s, which holds more than %d values; make it a tensor or pass what is needed as an argument'):format(name, LEAVES), 2)
   end
-  return some
+  -- functions alone: those of a module stay; an empty table is one that the function may fill
+  return some or count > 0 and not is_module(v, modules)
 end
 
 local function unchanged(a, b) return rawequal(a, b) or (a ~= a and b ~= b) end
