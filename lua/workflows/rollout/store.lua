@@ -27,6 +27,8 @@ local function names(path) return file.exists(M.folder(path)) and host.list(M.fo
 ---@return table[] parts
 ---@return integer foreign
 function M.parts(path, hash)
+  check.arg('rollout.parts', 'path', path, 'string', 3)
+  check.arg('rollout.parts', 'hash', hash, 'string', 3)
   local out, foreign = {}, 0
   for _, name in ipairs(names(path)) do
     local mark, a, b = name:match '^rows%-(%x*)%-?(%d%d%d%d%d%d%d%d+)%-(%d+)%.h5$'
