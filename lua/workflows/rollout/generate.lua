@@ -197,16 +197,21 @@ end
 --- Generates the data set of a configuration.
 ---@param config table of config.load
 ---@param opts? table out (path), resume, overwrite, first and last (rows from 0: a shard), quiet
----@return table { path, rows, failed, quality, seconds }
+---@return table { path, rows, failed, quality, shard (rows of the whole set, where these are a part), seconds }
 --- Errors: an output that is there, or holds finished rows of a run that was stopped, unless resume or overwrite is
 --- given; one that another process writes.
 function M.run(config, opts)
   local o = check.opts('rollout.generate', opts, OPTS, 3)
+  if type(config) ~= 'table' or type(config.sampling) ~= 'table' or type(config.dataset) ~= 'table' then
+    error('rollout.generate.run: this is no configuration; give that of mc.rollout.config.load', 2)
+  end
   local path = o.out or config.dataset.output_path
   local N = config.sampling.total_samples
   local first, last = o.first, o.last or N - 1
   if last >= N or first > last then error(('rollout: rows %d to %d of %d are asked for'):format(first, last, N), 0) end
-  return (store.alone(path, M.run_held, config, o, first, last))
+  local r = store.alone(path, M.run_held, config, o, first, last)
+  r.shard = (first > 0 or last < N - 1) and N or nil
+  return r
 end
 
 --- run while nobody else writes the output.
