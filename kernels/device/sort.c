@@ -1,7 +1,7 @@
 /* sort.c - orders rows: 64-bit keys with the positions of their elements, a bitonic network over
  * rows padded to a power of two. Equal keys go by position, so the order is stable and the same
- * on every device. S, T, LOAD as in reduce.c; REAL: T is a floating type. NaN is the largest key, padding
- * lies behind it by its position. */
+ * everywhere. S, T, LOAD as in reduce.c; REAL: T is a floating type. NaN is the largest key,
+ * padding lies behind it by its position. */
 #include "jobs.h"
 
 #define TILE 512 /* elements that a group sorts in its memory */

@@ -26,6 +26,8 @@ local function names(path) return file.names(M.folder(path)) end
 ---@return table[] parts
 ---@return integer foreign
 function M.parts(path, hash)
+  check.arg('rollout.store.parts', 'path', path, 'string', 3)
+  check.arg('rollout.store.parts', 'hash', hash, 'string', 3)
   local out, foreign = {}, 0
   for _, name in ipairs(names(path)) do
     local mark, a, b = name:match '^rows%-(%x*)%-?(%d%d%d%d%d%d%d%d+)%-(%d+)%.h5$'
