@@ -24,13 +24,13 @@ FLAGS.debug := -O1 -g -DMC_DEBUG
 FLAGS.asan := -O1 -g -DMC_DEBUG -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 CFLAGS ?= $(FLAGS.$(MODE))
 CSTD := -std=c11 $(if $(WERROR),-Werror) -D_GNU_SOURCE -fPIC -fvisibility=hidden -ffp-contract=off $(WARN)
+DEFS := $(if $(filter asan,$(MODE)),,-Wl,-z,defs)
 KFLAGS := -O3 -fno-math-errno -fno-trapping-math $(if $(filter asan,$(MODE)),-fsanitize=address -DMC_DEBUG)
 INC := -Iruntime -Ikernels -I$(B)/gen
 LJ_CFLAGS = $(shell pkg-config --cflags luajit 2>/dev/null)
 LJ_LIBS = $(shell pkg-config --libs luajit 2>/dev/null)
 
-FLOORS := base device tensor ops record family replay formats
-RUNTIME := $(wildcard $(FLOORS:%=runtime/%/*.c))
+RUNTIME := $(filter-out runtime/host/%,$(wildcard runtime/*/*.c))
 HOST := $(wildcard runtime/host/*.c)
 KERNELS := $(wildcard kernels/cpu/*.c)
 WORKFLOWS := $(patsubst kernels/workflows/%/rows.lua,%,$(wildcard kernels/workflows/*/rows.lua))
@@ -123,8 +123,9 @@ $(B)/obj/$(1)/gen/%.o: $(B)/gen/%.c
 endef
 $(foreach l,$(LEVELS),$(eval $(call kernel_rules,$(l))))
 
-$(B)/libmascon.so: $(OBJ.runtime) $(OBJ.kernels) $(B)/gen/.levels
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libmascon.so -Wl,-z,now -o $@ $(filter %.o,$^) -ldl -lpthread -lm
+$(B)/libmascon.so: $(OBJ.runtime) $(OBJ.kernels) $(B)/gen/.levels runtime/ops/gen/kernels.lua
+	$(Q)$(LUAJIT) runtime/ops/gen/kernels.lua $(filter %.o,$^)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libmascon.so $(DEFS) -Wl,-z,now -o $@ $(filter %.o,$^) -ldl -lpthread -lm
 $(B)/mascon: $(OBJ.host)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LJ_LIBS) -Wl,-E -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib' -ldl -lm
 
@@ -175,7 +176,7 @@ define workflow_rules
 $(B)/plugins/mc_wf_$(1).so: $$(patsubst %.c,$(B)/obj/%.o,$$(wildcard kernels/workflows/$(1)/*.c)) \
   $$(foreach l,$(LEVELS),$$(patsubst %.c,$(B)/obj/$$(l)/%.o,$$(wildcard kernels/workflows/$(1)/cpu/*.c))) $(LEVELS:%=$(B)/obj/kernels.%.a)
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(CFLAGS) -shared $$(if $$(filter asan,$$(MODE)),,-Wl,-z,defs) -Wl,-z,now -o $$@ $$^ -lm
+	$$(Q)$$(CC) $$(CFLAGS) -shared $(DEFS) -Wl,-z,now -o $$@ $$^ -lm
 endef
 $(foreach w,$(WORKFLOWS),$(eval $(call workflow_rules,$(w))))
 

@@ -3,8 +3,8 @@
  *
  * A workflow NAME is a folder workflows/NAME/ with init.lua. Its native part is a shared object
  * mc_wf_NAME.so and a list of rows, rows.lua, both in that folder (those of mascon itself are
- * built from kernels/workflows/NAME/). In Lua require('mascon.workflow').native 'NAME' loads both
- * and gives the functions; a row has the fields of the op table (runtime/ops/ops.lua). In C:
+ * built from kernels/workflows/NAME/). In Lua require('mascon.base.workflow').native 'NAME' loads
+ * both and gives the functions; a row has the fields of the op table (runtime/ops/ops.lua). In C:
  *
  *   #include "mc_plugin.h"
  *   static void half(const void *args, int64_t begin, int64_t end, void *work)  // [begin, end) of the tasks

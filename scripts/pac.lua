@@ -148,9 +148,13 @@ local function analyse()
   end
   local record = mc.manifest.new { options = recorded,
     inputs = #inputs > 0 and inputs or nil, seed = o.seed, quiet = o.quiet }
-  print(('%s: %d channels, %d segments of %.1f s at %g Hz, %d surrogates (%s)'):format(o[1] or 'demonstration recording', source.C, source.S, source.T / source.fs, source.fs, plan.n_surrogates, surrogate))
+  local function plural(n, what) return ('%d %s%s'):format(n, what, n == 1 and '' or 's') end
+  print(('%s: %s, %s of %.1f s at %g Hz, %d surrogates (%s)'):format(o[1] or 'demonstration recording',
+    plural(source.C, 'channel'), plural(source.S, 'segment'), source.T / source.fs, source.fs, plan.n_surrogates,
+      surrogate))
 
   for _, w in ipairs(source.notes) do print('note: ' .. w) end
+  if mc.file.exists(dir .. '/manifest.json') then print(('note: the results in %s are replaced'):format(dir)) end
 
   local bar = not o.quiet and mc.progress.new(source.C, { label = 'coupling', unit = 'channels' }) or nil
   local r = pac.source.run(plan, source, { progress = bar })

@@ -88,7 +88,7 @@ function run.generate()
   if not mc.file.exists(out) then free(page) end
   local r = rollout.generate.run(c, { out = o.output, resume = o.resume, overwrite = o.overwrite, first = first,
     last = last, quiet = o.quiet })
-  for _, line in ipairs(rollout.report.quality(r.quality)) do print(line) end
+  for _, line in ipairs(rollout.report.quality(r.quality, r.shard)) do print(line) end
   if r.complete then
     print(r.path .. ' is complete already')
     if mc.file.exists(page) then return end

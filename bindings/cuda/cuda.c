@@ -308,8 +308,9 @@ static char *compile(const device *d, const char *source, char *log, int64_t roo
     nvrtcProgram p = NULL;
     size_t bytes = 0;
     const int own = target(d, arch, sizeof arch);
-    const char *options[] = { arch, "--fmad=false", "--prec-div=true", "--prec-sqrt=true",
-                              "--ftz=false", "-w" };
+    const char *options[] = {
+        arch, "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "-w"
+    };
     if (own < 0) {
         host->error(STATUS_UNSUPPORTED,
                     "cuda: this NVRTC makes no code for %s (capability %d.%d); install the toolkit "

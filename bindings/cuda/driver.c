@@ -28,7 +28,7 @@ int mc_cuda_driver(mc_cuda *c)
                  "libcuda.so.1 is not there; install the driver of the NVIDIA card");
         return -1;
     }
-#define X(result, name, exported, arguments)                                           \
+#define X(result, name, exported, arguments) \
     if (take(c, library, "the NVIDIA driver", exported, (void *)&c->name)) return -1;
     MC_CUDA_DRIVER(X)
 #undef X
@@ -73,7 +73,7 @@ int mc_cuda_nvrtc(mc_cuda *c)
                  "nvidia-cuda-nvrtc into the environment that VIRTUAL_ENV names");
         return -1;
     }
-#define X(result, name, exported, arguments)                               \
+#define X(result, name, exported, arguments) \
     if (take(c, library, "NVRTC", exported, (void *)&c->name)) return -1;
     MC_CUDA_NVRTC(X)
 #undef X

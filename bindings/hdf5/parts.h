@@ -13,7 +13,7 @@
 
 #include <hdf5.h>
 
-/* The statuses this neighbour gives back; numbers as in the table of runtime/ops.lua. */
+/* The statuses this neighbour gives back; numbers as in the table of runtime/ops/ops.lua. */
 enum {
     STATUS_INVALID = 1,
     STATUS_NOMEM = 4,

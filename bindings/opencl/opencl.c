@@ -382,7 +382,8 @@ static void *cl_kernel_of(void *dev, void *p, const char *name)
         fails(name, code);
         return NULL;
     }
-    return g->kernel[g->n++] = k;
+    g->kernel[g->n++] = k;
+    return k;
 }
 
 static int cl_launch(void *dev, void *stream, const mc_launch *l, void *const *segment)

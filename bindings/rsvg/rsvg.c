@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The statuses this neighbour gives back; numbers as in the table of runtime/ops.lua. */
+/* The statuses this neighbour gives back; numbers as in the table of runtime/ops/ops.lua. */
 enum {
     STATUS_INVALID = 1,
     STATUS_NOMEM = 4,

@@ -28,8 +28,9 @@ void NAME(select_ref)(const mck_select *a)
                 *out = (T)NAN;
                 continue;
             }
-            const position at = quantile_position(a->prob[k], kept, a->method);
-            *out = (T)between((double)sorted[at.low], (double)sorted[at.high], at.weight);
+            const mck_position at = mck_quantile_position(a->prob[k], kept, a->method);
+            *out = (T)mck_quantile_between((double)sorted[at.low], (double)sorted[at.high],
+                                           at.weight);
         }
     }
 }
@@ -75,8 +76,9 @@ void NAME(select)(const mck_select *a)
         }
         KEYSORT(key, tmp, n, rank, ranks);
         for (int64_t k = 0; k < a->q; k++) {
-            const position at = quantile_position(a->prob[k], kept, a->method);
-            out[k] = (T)between(NAME(number)(key[at.low]), NAME(number)(key[at.high]), at.weight);
+            const mck_position at = mck_quantile_position(a->prob[k], kept, a->method);
+            out[k] = (T)mck_quantile_between(NAME(number)(key[at.low]),
+                                             NAME(number)(key[at.high]), at.weight);
         }
     }
 }

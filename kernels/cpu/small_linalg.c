@@ -10,7 +10,7 @@
  *   f64  8      117  5.3x        481  2.6x    174  2.8x    149  2.7x    160  3.3x
  *   c64  4       75  8.3x         92  8.9x     68  3.4x     41  4.0x     46  5.2x
  *   c128 4       63  5.5x         89  4.9x     79  2.9x     51  2.4x     68  3.7x
- * The whole call, with making the result, is in both; runtime/mc_linalg_small.c says up to which size each is used.
+ * The whole call, with making the result, is in both; runtime/family/mc_linalg_small.c says up to which size each is used.
  * Letters: n rows and columns, k right-hand sides, both up to MCK_SMALL. */
 #include "../mck_small.h"
 #include "../mck_math.h"

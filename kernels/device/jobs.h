@@ -50,6 +50,14 @@ typedef struct mcd_move {
     int32_t nd, axis, bytes, guard;
 } mcd_move;
 
+/* m rows of n in pads of a power of two. Buffers: keys, positions, and what the kernel says. kth: a
+ * place of the order; q: results of a row; span, reach: a step of the sort; prob: quantiles. */
+typedef struct mcd_sort {
+    int64_t at[5], m, n, pad, q, kth, base, span, reach;
+    double prob[16];
+    int32_t descending, positions, top, method, skip, median;
+} mcd_sort;
+
 /* Elements first, first + 1, ... of a stream of random numbers. Buffers: out, guards. */
 typedef struct mcd_random {
     int64_t at[2], n, first;

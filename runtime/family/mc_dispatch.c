@@ -275,7 +275,10 @@ int mc_op2_scalar_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a,
 
 int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
 {
-    if (mci_check_released(mci_op_at(op)->name, out))
+    const mci_op *o = mci_op_at(op);
+    if (!o)
+        return mci_error(MC_EINVAL, "op %d is unknown", op);
+    if (mci_check_released(o->name, out))
         return mc_errstatus();
     int32_t flags = out->flags;
     out->flags |= MC_FLAG_OUT;

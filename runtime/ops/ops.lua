@@ -4,7 +4,7 @@
 -- declarations, the Lua functions, the reference page, the test matrix and the bench matrix. Nothing here runs at start.
 --
 -- A row:  op{ name, family=, dtypes=, result=, expr=, cexpr=, params=, nout=, base=, alias=, method=, tol=, cost=, rules=, doc=, source= }
---   family   which C driver runs it (runtime/mc_<family>.c) and which signature its Lua function has
+--   family   which C driver runs it (runtime/family/mc_<family>.c) and which signature its Lua function has
 --   dtypes   dtypes a kernel exists for, after promotion; f16 and bf16 are computed in f32 when listed
 --   result   'same' | 'bool' | 'real' (complex -> real) | 'i64' | 'f64' ... ; promote: how inputs meet: 'numeric' | 'float' (integers -> f64)
 --   expr     elementwise formula in the scalar language (scalar.lua): + - * / ( ) ?: comparisons, functions of

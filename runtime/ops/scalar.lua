@@ -30,7 +30,9 @@ local function tokens(s)
         kind = p[2]
         if a then break end
       end
-      assert(a, 'expr: cannot read "' .. s:sub(i) .. '" in ' .. s)
+      local compound = s:match('^%s*([%+%-%*/])=', i - 1) or s:match('([%+%-%*/])=', 1)
+      assert(a, 'expr: cannot read "' .. s:sub(i) .. '" in ' .. s .. (compound
+        and ('; there is no %s=, write the whole assignment, as in a = a %s b'):format(compound, compound) or ''))
       out[#out + 1] = { kind, s:sub(a, b) }
     end
     i = b + 1

@@ -124,8 +124,7 @@ static inline double define_value(const mck_pac_bins *a, const double *s, const 
 
 /* zmax of shift k is the largest (s - m)/sd of the pairs, by the definition. */
 static inline void check_standardised(const mck_pac_null *u, const void *value, int64_t job,
-                                      int64_t k,
-                               int64_t cells)
+                                      int64_t k, int64_t cells)
 {
     double top = -INFINITY;
     for (int64_t i = 0; i < cells; i++) {

@@ -107,6 +107,22 @@ describe('what an object inherits', function()
   end)
 end)
 
+describe('a table that two variables reach', function()
+  it('keeps its numbers and tensors apart when those of one variable change', function()
+    agrees(function()
+      local shared = { k = 2, w = mc.tensor { 2, 3 } }
+      local a, b = { s = shared, n = 1, z = mc.tensor { 1, 7 } }, { s = shared, v = mc.tensor { 5, 6 } }
+      return { a = a, shared = shared }, function(t) return (t * a.s.w * b.s.k + a.n) * b.v + a.z * a.s.k end
+    end, {
+      function(s) s.a.n = 4 end,
+      function(s) s.a.n = 5 end,
+      function(s) s.shared.k = 3 end,
+      function(s) s.shared.w = mc.tensor { 0, 1 } end,
+      function(s) s.a.n = 6 end,
+    })
+  end)
+end)
+
 describe('functions', function()
   it('in tables may be replaced, also where a table holds nothing else', function()
     agrees(function()

@@ -137,6 +137,13 @@ describe('nn.conv1d, conv2d, conv3d', function()
     assert(mc.array_equal(f(x, w, b), mc.compile(f)(x, w, b)))
   end)
 
+  it('transposed adds places behind, up to the larger of stride and dilation, as PyTorch does', function()
+    local y = nn.conv_transpose1d(mc.ones { 1, 1, 3 }, mc.ones { 1, 1, 2 }, { dilation = 2, output_padding = 1 })
+    assert.equal('f64[1,1,6]@cpu { { { 1, 1, 2, 1, 1, 0 } } }', tostring(y))
+    local z = nn.conv_transpose3d(mc.ones { 1, 1, 1, 1, 2 }, mc.ones { 1, 1, 1, 1, 2 },
+      { dilation = { 1, 1, 3 }, output_padding = { 0, 0, 2 }, padding = { 0, 0, 1 } })
+    assert.equal('1,0,1,1,0', table.concat(z:reshape(-1):totable(), ','))
+  end)
   it('say what does not fit', function()
     local function says(message, f, ...)
       local fine, e = pcall(f, ...)

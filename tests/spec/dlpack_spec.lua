@@ -1,6 +1,6 @@
 -- dlpack_spec.lua - tensors handed over and taken as DLPack structs.
 --
--- The struct is declared here as dlpack.h has it, so that the layout of runtime/mc_dlpack.c is held to the published one; tests/c/dlpack.c does
+-- The struct is declared here as dlpack.h has it, so that the layout of runtime/tensor/mc_dlpack.c is held to the published one; tests/c/dlpack.c does
 -- the same from C.
 local ffi = require 'ffi'
 local mc = require 'mascon'

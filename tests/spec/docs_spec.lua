@@ -27,7 +27,10 @@ describe('the reference', function()
 
   it('has a page for each namespace, the methods and the ops, with every documented name', function()
     if not here then return pending 'no generator in this folder' end
-    os.execute(('%s %s %s >/dev/null 2>&1'):format(quote(PROGRAM), GENERATOR, quote(folder)))
+    local run = io.popen(('%s %s %s 2>&1; echo "<$?>"'):format(quote(PROGRAM), GENERATOR, quote(folder)))
+    local said = run:read '*a'
+    run:close()
+    assert.matches('<0>%s*$', said)
     local index = read(folder .. '/index.md')
     assert.matches('%[mc%.fft%]%(fft%.md%): %d+ names', index)
     local pages = {}

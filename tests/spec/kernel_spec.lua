@@ -36,6 +36,20 @@ local function refuses(text, f)
   assert.truthy(message:find(text, 1, true), message)
 end
 
+describe('mc.kernel', function()
+  it('says that there is no +=', function()
+    local k = { inputs = { 'x' }, state = { 'acc' }, init = 'acc = 0;', step = 'acc += x;',
+      combine = 'acc = acc + acc_b;', finish = 'out = acc;' }
+    local ok, why = pcall(mc.kernel, k)
+    assert.is_false(ok)
+    assert.matches('there is no %+=, write the whole assignment, as in a = a %+ b', why)
+    k.step = 'acc = acc +'
+    ok, why = pcall(mc.kernel, k)
+    assert.is_false(ok)
+    assert.is_nil(why:find('there is no', 1, true))
+  end)
+end)
+
 describe('an elementwise kernel', function()
   local x, y = mc.randn { 30, 7, seed = 1 }, mc.randn { 7, seed = 2 }
 

@@ -81,7 +81,7 @@ end)
 describe('without zlib', function()
   it('archives are stored and read back, packed ones say what is missing', function()
     local host, at = require 'mascon.host', process.folder()
-    process.shell(("cd %s && cp %s . && cp %s/libmascon.so . && mkdir plugins && cp %s/*.so plugins/ && rm plugins/mc_zlib.so && cp -R %s lua && cp -R %s/. lua/"):format(at, host.exe, host.libdir,
+    process.shell(("cd %s && cp %s . && cp %s/libmascon.so . && mkdir plugins && cp %s/*.so plugins/ && rm -f plugins/mc_zlib.so && cp -R %s lua && cp -R %s/. lua/"):format(at, host.exe, host.libdir,
       host.plugindir, host.luadir, host.generated))
     -- a relocatable folder finds its libraries beside the program
     process.shell(('[ ! -e %s/lib ] || ln -s %s/lib %s/lib'):format(host.libdir, host.libdir, at))

@@ -110,6 +110,17 @@ describe('a row of the op table', function()
       out, status = shell(('cd %s && build/mascon batches.lua'):format(quote(folder)))
       assert(status == 0, out)
       assert.equal('f64[]@cpu 3\tf64[1]@cpu { 13 }\tf64[]@cpu 14\ttrue\n', out)
+      -- a kernel that no row names, and a row whose kernel is not there, stop the build by name
+      write(folder .. '/kernels/cpu/sum_of_cubes.c', (KERNEL:gsub('sum_of_squares', 'sum_of_cubes')))
+      out, status = shell(('cd %s && make LEVELS=v3 all'):format(quote(folder)))
+      local stray = 'mck_sum_of_cubes_f64_v3 of kernels/cpu/sum_of_cubes.c is named by no row'
+      assert(status ~= 0 and out:find(stray, 1, true), out)
+      os.remove(folder .. '/kernels/cpu/sum_of_cubes.c')
+      local nothing = '/* sum_of_squares.c - nothing. */\n#include "mck_reduce.h"\n'
+      write(folder .. '/kernels/cpu/sum_of_squares.c', nothing)
+      out, status = shell(('cd %s && make LEVELS=v3 all'):format(quote(folder)))
+      local missing = 'the row sum_of_squares of runtime/ops/rows names mck_sum_of_squares_f32_v3'
+      assert(status ~= 0 and out:find(missing, 1, true), out)
     end)
     os.execute('rm -rf ' .. quote(folder))
     assert(ok, why)

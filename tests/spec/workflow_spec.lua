@@ -49,6 +49,17 @@ describe('a workflow', function()
     end
   end)
 
+  it('comes with scripts that are found by their names', function()
+    for _, name in ipairs { 'pac.lua', 'scripts/pac.lua' } do
+      local pipe = io.popen(("cd '%s' && '%s' %s --help 2>&1"):format(folder, require 'mascon.host'.exe, name))
+      assert.matches('^usage: mascon scripts/pac.lua', pipe:read '*a')
+      pipe:close()
+    end
+    local pipe = io.popen(("cd '%s' && '%s' scripts/none.lua 2>&1"):format(folder, require 'mascon.host'.exe))
+    assert.matches('no verb and no file', pipe:read '*a')
+    pipe:close()
+  end)
+
   it('blames the script for a wrong argument, and is named, helped and completed like ours', function()
     with_moon(folder .. '/there', 'path')
     local paths = { MASCON_PATH = folder .. '/there' }

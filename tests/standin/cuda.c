@@ -134,7 +134,9 @@ static void card_memory(const char *what, const void *p, size_t bytes)
     const block *b = block_of(p, bytes);
     if (!b || b->gone || b->pinned)
         wrong("%s: %zu bytes at %p are %s", what, bytes, p,
-              !b ? "no memory of the card" : b->gone ? "freed memory" : "memory of the host");
+              !b        ? "no memory of the card"
+              : b->gone ? "freed memory"
+                        : "memory of the host");
 }
 
 static void step(CUstream s);
@@ -184,8 +186,10 @@ static work *give(CUstream s, int kind)
     if (!w) abort();
     w->kind = kind;
     w->number = ++s->given;
-    if (s->last) s->last->next = w;
-    else s->first = w;
+    if (s->last)
+        s->last->next = w;
+    else
+        s->first = w;
     s->last = w;
     return w;
 }

@@ -77,8 +77,7 @@ static void arrange(int *list, int n, int order, uint64_t *seed)
 static int group(int lanes, int order, uint64_t *seed)
 {
     int list[MOST], left = lanes;
-    memset(run.kernel->group_from, 0xff,
-           (size_t)(run.kernel->group_end - run.kernel->group_from));
+    memset(run.kernel->group_from, 0xff, (size_t)(run.kernel->group_end - run.kernel->group_from));
     for (int i = 0; i < lanes; i++) {
         run.line[i] = 0;
         run.lane[i] = fresh(i);

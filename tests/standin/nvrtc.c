@@ -133,8 +133,7 @@ API int nvrtcCompileProgram(nvrtcProgram p, int n, const char *const *options)
     snprintf(command, sizeof command,
              "cc -shared -fPIC -O1 -w -std=gnu11 -ffp-contract=off -fno-strict-aliasing "
              "-o '%s.%d.so' '%s' -lm 2>'%s.%d.log' && mv '%s.%d.so' '%s'",
-             base, (int)getpid(), line, base, (int)getpid(), base, (int)getpid(),
-             p->path);
+             base, (int)getpid(), line, base, (int)getpid(), base, (int)getpid(), p->path);
     const int rc = system(command);
     unlink(line);
     snprintf(line, sizeof line, "%s.%d.log", base, (int)getpid());

@@ -146,6 +146,23 @@ function M.is_folder(path)
   return f ~= nil
 end
 
+--- Names of what a folder holds, sorted; none when it cannot be read. In a plain LuaJIT, the shell's ls gives them.
+---     #mc.file.names('no/such/folder')  --> 0
+---@param path string
+---@return string[]
+function M.names(path)
+  local host = package.loaded['mascon.host']
+  local out = type(host) == 'table' and host.list and (host.list(path) or {})
+  if not out then
+    out = {}
+    local pipe = io.popen("ls -1A '" .. path:gsub("'", "'\\''") .. "' 2>/dev/null")
+    for name in pipe:lines() do out[#out + 1] = name end
+    pipe:close()
+  end
+  table.sort(out)
+  return out
+end
+
 --- Makes a folder and those above it. True when it is there afterwards and can be written to; else nil and a message.
 ---@param path string
 function M.make_folder(path)

@@ -96,32 +96,43 @@ local function unchanged(a, b) return rawequal(a, b) or (a ~= a and b ~= b) end
 ---@return table changed list of { path, before, after } of what f changed; what it added is not among it
 ---@return any ... what f returns
 function M.swapped(trees, take, f)
-  local slots = {}
-  for _, t in ipairs(trees) do
+  local slots, of = {}, {}
+  --- The place of a table, which several trees may reach: what stands there, what f finds there, and a name.
+  local function slot(v, k, x, where)
+    local list = of[v] or {}
+    of[v] = list
+    if not list[k] then
+      list[k] = { v, k, x, x, where }
+      slots[#slots + 1] = list[k]
+    end
+    return list[k]
+  end
+  for _, t in ipairs(trees) do -- all are read before the first is changed
     local at, path = t[2], {}
-    local function put(v, name)
+    local function walk(v, name)
       path[v] = true
       for _, k in ipairs(tree.keys(v)) do
         local x = rawget(v, k)
-        local new, where = x, ('%s.%s'):format(name, tostring(k))
+        local s = slot(v, k, x, ('%s.%s'):format(name, tostring(k)))
         if tensor.is(x) or random.is_key(x) or (type(x) == 'number' and not t[3]) then
           at = at + 1
-          new = take(at, x)
-          rawset(v, k, new)
+          s[4] = take(at, x)
         end
-        slots[#slots + 1] = { v, k, x, new, where }
-        if tree.is_branch(x) and not path[x] then put(x, where) end
+        if tree.is_branch(x) and not path[x] then walk(x, s[5]) end
       end
       path[v] = nil
     end
-    put(t[1], t[4])
+    walk(t[1], t[4])
+  end
+  for _, s in ipairs(slots) do
+    if not rawequal(s[3], s[4]) then rawset(s[1], s[2], s[4]) end
   end
   local function finish(ok, ...)
     local changed = {}
     for i = #slots, 1, -1 do
-      local v, k, x, new, where = unpack(slots[i], 1, 5)
+      local v, k, x, given, where = unpack(slots[i], 1, 5)
       local now = rawget(v, k)
-      if unchanged(now, new) then rawset(v, k, x) else changed[#changed + 1] = { where, x, now } end
+      if unchanged(now, given) then rawset(v, k, x) else changed[#changed + 1] = { where, x, now } end
     end
     if not ok then error((...), 0) end
     return changed, ...

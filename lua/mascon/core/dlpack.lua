@@ -1,7 +1,8 @@
 -- dlpack.lua - tensors exchanged with other libraries of the process as DLPack's DLManagedTensor, without copying.
 --
 -- Holds who has to call the deleter: a pointer that x:dlpack() made calls it when Lua collects it, one that was taken
--- by mc.from_dlpack does not. Touches the FFI for finalizers of pointers only; the struct is C's (runtime/mc_dlpack.c).
+-- by mc.from_dlpack does not. Touches the FFI for finalizers of pointers only; the struct is C's
+-- (runtime/tensor/mc_dlpack.c).
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'

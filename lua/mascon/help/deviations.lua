@@ -36,7 +36,7 @@ M.rows = {
   { about = 'one element as a number', text = 'x:item() gives the number, boolean or complex number of a one-element tensor; a tensor is always true in an if.', names = { '__bool__', '__int__', '__float__', '__complex__', '__index__' }, absent = true },
   { about = 'size', text = 'x:numel() is the number of elements; x:size() gives the sizes as several results, x:size(axis) one of them.', names = { 'size' } },
   { about = 'shape', text = 'x.shape is a Lua table of its own: writing into it changes nothing in x.', names = { 'shape' } },
-  { about = 'exchange of memory', text = 'from_dlpack takes a pointer to a DLManagedTensor (DLPack before its version 1), or a tensor, and has no options device and copy; x:dlpack() gives such a pointer. There is one device, the CPU.', names = { 'from_dlpack' } },
+  { about = 'exchange of memory', text = 'from_dlpack takes a pointer to a DLManagedTensor (DLPack before its version 1), or a tensor, and has no options device and copy; x:dlpack() gives such a pointer. Only tensors in host memory are exchanged.', names = { 'from_dlpack' } },
   { about = 'names of exchange', text = 'x:dlpack() stands for __dlpack__; there is no __dlpack_device__.', names = { '__dlpack__', '__dlpack_device__' }, absent = true },
   { about = 'names of the namespace', text = "__array_namespace__ of an array is mc itself; __array_namespace_info__ is mc.namespace_info, and mc['__array_namespace_info__'].", names = { '__array_namespace__' }, absent = true, instead = { 'namespace_info' } },
 }

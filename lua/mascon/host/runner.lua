@@ -26,7 +26,7 @@ local VERB_HELP = {
 local HELP = [[
 mascon runs Lua scripts with tensors.
 
-  mascon FILE.lua [args]    run a script
+  mascon FILE.lua [args]    run a script: a file, or one that comes with mascon, such as pac.lua
   mascon                    the prompt; with input from a pipe, each line is run and its value printed
   mascon -e 'code'          run code; may be repeated and come before FILE
   mascon -i ...             the prompt after the script or the code
@@ -122,6 +122,13 @@ local function set_arguments(argv, first, script)
   arg[0] = script
   for i = first + 1, #argv do arg[i - first] = argv[i] end
   rawset(_G, 'arg', arg)
+end
+
+---A script that comes with mascon, by its name or as scripts/NAME: mascon pac.lua.
+local function delivered_script(word)
+  local name = word:match '^scripts/([%w_]+%.lua)$' or word:match '^[%w_]+%.lua$'
+  local path = name and host.luadir:gsub('/+$', ''):gsub('[^/]*$', '') .. 'scripts/' .. name
+  return path and exists(path) and path or nil
 end
 
 local function run_verb(verb, argv, first)
@@ -223,6 +230,8 @@ function M.main(argv)
     end
     return run_verb(word, argv, o.script)
   end
+  local delivered = word and not o.stdin and not exists(word) and delivered_script(word)
+  if delivered then argv[o.script], word = delivered, delivered end
   if word and not o.stdin and not exists(word) then
     local hint = nearest.hint(word, VERBS)
     return wrong_use(("there is no verb and no file '%s'%s\nverbs: %s"):format(word, hint, table.concat(VERBS, ', ')))

@@ -24,6 +24,8 @@ local FOLD = {
   ['=='] = function(a, b) return a == b end, ['!='] = function(a, b) return a ~= b end, neg = function(a) return -a end,
 }
 
+local LOCALS = 180 -- steps that a function keeps as local variables: LuaJIT takes 200
+
 --- The cotangent of an operand as a function(g, y, a, b, c), from the formula of its derivative; false where that is zero.
 local function compiled(text)
   local lines, names, known = { 'local F, times = ...', 'return function(g, y, a, b, c)' }, {}, {}
@@ -66,7 +68,11 @@ local function compiled(text)
   local v = through(scalar.parse(text))
   if not v then return false end
   lines[#lines + 1] = ('  return %s\nend'):format(v)
-  return assert(loadstring(table.concat(lines, '\n'), HERE))(F, chain.times)
+  local body = table.concat(lines, '\n', 3)
+  if #known > LOCALS then
+    body = '  local v = {}\n' .. body:gsub('local (v%d+) =', '%1 ='):gsub('%f[%w]v(%d+)', 'v[%1]')
+  end
+  return assert(loadstring(('%s\n%s\n%s'):format(lines[1], lines[2], body), HERE))(F, chain.times)
 end
 
 --- Functions of the derivatives of a row, one for each operand: false where it is zero, a text where there is none.

@@ -10,7 +10,7 @@ local raw = workflow.call
 workflow.native 'autoreject' -- the ops ar_*
 local M = {}
 
---- Samples that the kernels sum together; blocks of time begin at multiples of it (MCK_AR_TILE of kernels/mck_autoreject.h).
+--- Samples that the kernels sum together; blocks of time begin at multiples of it (MCK_AR_TILE of kernels/workflows/autoreject/autoreject.h).
 M.TILE = 64
 
 local function none(dtype) return mc.zeros({ 0 }, { dtype = dtype }) end

@@ -174,7 +174,12 @@ function M.channels(r, names)
   local x, y = edges_text(r)
   local map = m.z or m.value
   local C = map.shape[1]
-  local order = mc.argsort(mc.max(map:reshape(C, -1), 2), { descending = true }):totable()
+  local some = mc.isfinite(map)
+  -- one scale for all; channels without z come last
+  local low = mc.min(mc.where(some, map, mc.inf)):item()
+  local high = mc.max(mc.where(some, map, -mc.inf)):item()
+  if not (low < high) then low, high = nil, nil end
+  local order = mc.argsort(mc.max(mc.where(some, map, -mc.inf):reshape(C, -1), 2), { descending = true }):totable()
   local n = math.min(16, C)
   local cols = math.min(4, n)
   local rows = math.ceil(n / cols)
@@ -182,7 +187,8 @@ function M.channels(r, names)
   for k = 1, n do
     local c = order[k]
     fig:axes(math.ceil(k / cols), (k - 1) % cols + 1):heatmap(x, y, mc.permute_dims(map[c], { 2, 1 }):contiguous():totable(),
-      { title = names[c], colorbar = true, cmap = 'viridis', xlabel = 'Hz', ylabel = 'Hz' })
+      { title = names[c], colorbar = true, cmap = 'viridis', vmin = low, vmax = high, xlabel = 'phase, Hz',
+        ylabel = 'amplitude, Hz' })
   end
   return fig
 end
@@ -279,7 +285,8 @@ function M.contrast_figure(r, names)
     local c = order[k]
     fig:axes(math.ceil(k / cols), (k - 1) % cols + 1):heatmap(x, y, mc.permute_dims(r.z[c], { 2,
       1 }):contiguous():totable(),
-      { title = names[c], colorbar = true, cmap = 'tide', vmin = -top, vmax = top, xlabel = 'Hz', ylabel = 'Hz' })
+      { title = names[c], colorbar = true, cmap = 'tide', vmin = -top, vmax = top, xlabel = 'phase, Hz',
+        ylabel = 'amplitude, Hz' })
   end
   return fig
 end

@@ -3,7 +3,7 @@
 -- A row is a function of (seed, index, configuration). Batches only say how often something is written.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
-local host = require 'mascon.host'
+local clock = require 'mascon.core.ffi'.clock_seconds
 local sampling = require 'workflows.rollout.sampling'
 local space = require 'workflows.rollout.space'
 local operator = require 'workflows.rollout.operator'
@@ -45,7 +45,7 @@ function M.row(config, index, u, opts)
   local o = opts or {}
   local sim, dtype = config.simulation, dtype_of(config)
   local seed, B = config.sampling.sobol.seed, sim.num_realizations
-  local begun = host.clock()
+  local begun = clock()
   local arch, policy = M.describe(config, u)
   local input, kind = fields.initial(config, index, arch.grid)
   local weights = operator.weights(arch, seed, index, dtype)
@@ -59,7 +59,7 @@ function M.row(config, index, u, opts)
   local x0 = input:to(dtype)
   local outcome = roll.run({ apply = apply, policy = policy, x0 = x0, realisations = B, steps = T, single = T == 1,
     seed = seed, index = index, divergence = sim.divergence,
-    noise = arch.scale > 0, timeout = sim.timeout, clock = host.clock }, function(t, x, alive)
+    noise = arch.scale > 0, timeout = sim.timeout, clock = clock }, function(t, x, alive)
     if T == 1 and t == 0 then return end -- one application: its result is the trajectory
     if collector then collector:add(x, alive) end
     if states then states[#states + 1] = mc.keep(x:to 'f32') end
@@ -83,7 +83,7 @@ function M.row(config, index, u, opts)
   end
   return { input = input, kind = kind, arch = arch, policy = policy, status = outcome.status,
     bad_step = outcome.bad_step, temporal = r.temporal, summary = r.summary,
-    aggregated = r.aggregated, states = states and mc.stack(states, 2) or nil, seconds = host.clock() - begun }
+    aggregated = r.aggregated, states = states and mc.stack(states, 2) or nil, seconds = clock() - begun }
 end
 
 --- A field [.., g, g] in the middle of a larger grid of zeros.
@@ -197,16 +197,21 @@ end
 --- Generates the data set of a configuration.
 ---@param config table of config.load
 ---@param opts? table out (path), resume, overwrite, first and last (rows from 0: a shard), quiet
----@return table { path, rows, failed, quality, seconds }
+---@return table { path, rows, failed, quality, shard (rows of the whole set, where these are a part), seconds }
 --- Errors: an output that is there, or holds finished rows of a run that was stopped, unless resume or overwrite is
 --- given; one that another process writes.
 function M.run(config, opts)
   local o = check.opts('rollout.generate', opts, OPTS, 3)
+  if type(config) ~= 'table' or type(config.sampling) ~= 'table' or type(config.dataset) ~= 'table' then
+    error('rollout.generate.run: this is no configuration; give that of mc.rollout.config.load', 2)
+  end
   local path = o.out or config.dataset.output_path
   local N = config.sampling.total_samples
   local first, last = o.first, o.last or N - 1
   if last >= N or first > last then error(('rollout: rows %d to %d of %d are asked for'):format(first, last, N), 0) end
-  return (store.alone(path, M.run_held, config, o, first, last))
+  local r = store.alone(path, M.run_held, config, o, first, last)
+  r.shard = (first > 0 or last < N - 1) and N or nil
+  return r
 end
 
 --- run while nobody else writes the output.
@@ -223,7 +228,7 @@ function M.run_held(path, config, o, first, last)
   for _, t in ipairs(todo) do for i = t[1], t[2] do total = total + M.cost(config,
     points[i - first + 1]:totable()) end end
   local bar = not o.quiet and total > 0 and mc.progress.new(total / 1e9, { label = 'rollout', unit = 'GFLOP' })
-  local begun, failed, done = host.clock(), 0, 0
+  local begun, failed, done = clock(), 0, 0
   for _, t in ipairs(todo) do
     mc.scope(function()
       local b = M.batch(config, points, t[1], t[2], { base = first, step = function(row)
@@ -237,7 +242,7 @@ function M.run_held(path, config, o, first, last)
   end
   if bar then bar:done() end
   store.merge(path, hash, M.about(config, first, last, quality))
-  return { path = path, rows = last - first + 1, failed = failed, quality = quality, seconds = host.clock() - begun }
+  return { path = path, rows = last - first + 1, failed = failed, quality = quality, seconds = clock() - begun }
 end
 
 --- Attributes and plan of the file.

@@ -1,6 +1,6 @@
 -- report.lua - what a reader sees: the plan before, quality of the sampling, the page after, the speed of a machine.
 local mc = require 'mascon'
-local host = require 'mascon.host'
+local clock = require 'mascon.core.ffi'.clock_seconds
 local generate = require 'workflows.rollout.generate'
 local operator = require 'workflows.rollout.operator'
 local sampling = require 'workflows.rollout.sampling'
@@ -35,14 +35,16 @@ function M.plan(config, first, last)
       .. config.dataset.output_path) }
 end
 
---- Lines on how evenly the points fill the space.
-function M.quality(q)
+--- Lines on how evenly the points fill the space. shard: rows of the whole set, where q is of a part of it.
+function M.quality(q, shard)
   local out = {}
   if q.discrepancy then out[#out + 1] = ('sampling: centred L2 discrepancy %.4g (squared)%s'):format(q.discrepancy,
-    q.discrepancy_ok and '' or ', above sampling.validation.max_discrepancy') end
+    (q.discrepancy_ok or shard) and '' or ', above sampling.validation.max_discrepancy') end
   if q.max_correlation then
     out[#out + 1] = ('sampling: largest correlation of two coordinates %.4g%s'):format(q.max_correlation,
-    q.correlation_ok and '' or ', above sampling.validation.max_pairwise_correlation') end
+    (q.correlation_ok or shard) and '' or ', above sampling.validation.max_pairwise_correlation') end
+  if shard then out[#out + 1] = ('sampling: these figures are of this shard; the limits are for all %d rows'):format(
+    shard) end
   if q.looked_at < q.samples then
     out[#out + 1] = ('sampling: quality is that of the first %d of %d rows'):format(q.looked_at, q.samples) end
   return out
@@ -131,9 +133,9 @@ function M.bench(config, say)
   local function best(f)
     local least, spent = math.huge, 0
     repeat
-      local begun = host.clock()
+      local begun = clock()
       mc.scope(f)
-      local took = host.clock() - begun
+      local took = clock() - begun
       least, spent = math.min(least, took), spent + took
     until spent > 0.5
     return least

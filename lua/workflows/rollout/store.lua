@@ -6,7 +6,6 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
-local host = require 'mascon.host'
 local error = check.error
 local M = {}
 
@@ -19,7 +18,7 @@ local function part_name(path, hash, first, last)
   return ('%s/rows-%s-%08d-%08d.h5'):format(M.folder(path), hash:sub(1, MARK), first, last)
 end
 
-local function names(path) return file.exists(M.folder(path)) and host.list(M.folder(path)) or {} end
+local function names(path) return file.names(M.folder(path)) end
 
 --- Parts of a configuration, by their first row: { { path, first, last } ... }; how many belong to another one.
 ---@param path string of the output
@@ -27,8 +26,8 @@ local function names(path) return file.exists(M.folder(path)) and host.list(M.fo
 ---@return table[] parts
 ---@return integer foreign
 function M.parts(path, hash)
-  check.arg('rollout.parts', 'path', path, 'string', 3)
-  check.arg('rollout.parts', 'hash', hash, 'string', 3)
+  check.arg('rollout.store.parts', 'path', path, 'string', 3)
+  check.arg('rollout.store.parts', 'hash', hash, 'string', 3)
   local out, foreign = {}, 0
   for _, name in ipairs(names(path)) do
     local mark, a, b = name:match '^rows%-(%x*)%-?(%d%d%d%d%d%d%d%d+)%-(%d+)%.h5$'

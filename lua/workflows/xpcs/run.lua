@@ -265,14 +265,16 @@ end
 local STARTS, MOST, SEED = 20, 2e6, 42
 
 --- A fit that chance does not explain may have ended in the wrong valley: others are tried unless that would take long.
-function M.again(s, data, o, first)
-  if data.streamed or data.points > MOST then return first end
+--- The search keeps no checkpoints; it follows from the first fit, so a run that was stopped in it ends the same.
+function M.again(data, o, first)
+  if data.points > MOST then return first end
   local r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = STARTS, seed = SEED, first = first })
   table.insert(r.warnings,
     ('reduced chi2 of the first fit was %.4g, which chance does not explain, so other starts were '
     .. 'tried (as with --multi-start %d); the best of %d fits has %.4g'):format(first.reduced_chi2, STARTS,
     #r.search.fits, r.reduced_chi2))
-  r.recovery_actions = first.recovery_actions
+  for _, name in ipairs { 'recovery_actions', 'statistics', 'checkpoint_enabled', 'resumed', 'resume_batch_idx',
+    'n_batches', 'success_rate', 'checkpoint_seconds' } do r[name] = first[name] end
   return r
 end
 
@@ -318,7 +320,7 @@ function M.fit(s, data, quiet)
     end
     local retries = c.enable_fault_tolerance == false and 0 or c.max_retries_per_batch
     r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
-    if r.verdict.misfit and not run and m.enable == nil then r = M.again(s, data, o, r) end
+    if r.verdict.misfit and m.enable == nil then r = M.again(data, o, r) end
   end
   if s.level then
     if r.loss == 'linear' then require('workflows.xpcs.intervals').profile(r, nil, s.level)

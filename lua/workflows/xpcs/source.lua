@@ -18,8 +18,8 @@ local error = check.error
 local M = {}
 
 local OPTS = {
-  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer >= 0' },
-    end_frame = { -1, 'integer >= -1' }, phi_ranges = { nil, 'table' },
+  q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' },
+    end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
   diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' },
     q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
   dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },

@@ -8,6 +8,7 @@
 -- with a warning.
 local lib = require 'mascon.core.ffi'
 local mc = require 'mascon'
+local file = require 'mascon.base.file'
 local check = require 'mascon.core.check'
 local pass = require 'workflows.xpcs.pass'
 local M = {}
@@ -29,9 +30,8 @@ local function path_of(dir, k) return ('%s/xpcs_state_%06d.npz'):format(dir, k) 
 
 --- Numbers of the checkpoints of a folder, the newest first.
 local function numbers(dir)
-  local host = package.loaded['mascon.host']
   local out = {}
-  for _, name in ipairs(type(host) == 'table' and host.list and host.list(dir) or {}) do
+  for _, name in ipairs(file.names(dir)) do
     local k = name:match '^xpcs_state_(%d+)%.npz$'
     if k then out[#out + 1] = tonumber(k) end
   end

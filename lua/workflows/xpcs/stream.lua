@@ -17,7 +17,8 @@ local M = {}
 M.VERSION = 2
 M.STRIP = 2 ^ 19 -- values of a matrix that are read at a time
 local T, G = data_of.TILE, data_of.GROUP
-local QUANTILES = 300 -- times of the thinned matrices from which contrast and offset start
+local EXACT = 1200 -- times up to which contrast and offset start from whole matrices, where these are in memory
+local QUANTILES = 300 -- times of the thinned matrices from which they start otherwise
 
 --- Size and a hash of the first and last MiB of a file.
 function M.source_key(path)
@@ -294,13 +295,18 @@ end
 local function begin(d, about, o, given)
   local k, fine = math.ceil(about.n / start.TIMES), math.ceil(about.n / QUANTILES)
   d.coarse, d.start_contrast, d.start_offset = {}, {}, {}
+  local masks
+  local left = mc.ceiling.left()
+  if d.packed and about.n <= EXACT and (not o.max_memory or left and left > 12 * 8 * about.n ^ 2) then
+    masks = scaling.lags(about.n)
+  end
   local session = about.session()
   for f = 1, d.F do
     local set = session.set(f)
     d.coarse[f] = mc.scope(function() return thinned(set, about, f, k, given, o.full_matrices) end)
     mc.scope(function()
-      local c = thinned(set, about, f, fine, given, o.full_matrices)
-      d.start_contrast[f], d.start_offset[f] = scaling.start(c)
+      local c = masks and d:matrix(f) or thinned(set, about, f, fine, given, o.full_matrices)
+      d.start_contrast[f], d.start_offset[f] = scaling.start(c, masks)
     end)
     set:close()
   end

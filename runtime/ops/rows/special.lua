@@ -28,14 +28,34 @@ local function slope_of_e(phi, m)
   return filled('((S * S * S * elliprd(Q, 1 - M * S * S, 1) + multiply_no_nan(2 * elliprd(0, 1 - M, 1), N)) / -6)', { S = s, Q = q, N = n, M = m })
 end
 local AMPLITUDE = '(-ellipj_dn(a, b) * ' .. slope_of_f('ellipj_ph(a, b)', 'b') .. ')' -- by the parameter
--- integral of (t + x)^-3/2 (t + y)^-1/2 (t + z)^-3/2 by partial fractions, times -3/4; for x = z from the second derivative of RC
+-- integral of (t + x)^-3/2 (t + y)^-1/2 (t + z)^-3/2, times -3/4. Apart, x and z give a difference of two RD. Near each
+-- other they give a series in squares of their distance, whose terms are the integrals I of (t + 1)^-n (t + R)^-1/2 with
+-- R = y / m at the middle m: from RC by a recurrence, or, where R is near 1 and that cancels, by the binomial series.
+local BINOMIAL = { 1 } -- of -1/2 over k
+for k = 1, 14 do BINOMIAL[k + 1] = BINOMIAL[k] * (0.5 - k) / k end
 local function rd_first(x, y, z)
   local by = { X = x, Y = y, Z = z }
-  by.S, by.E, by.R = filled('(sqrt(Y) / Z)', by), filled('(Y == Z ? 1 : Z - Y)', by), filled('elliprc(Y, Z)', by)
-  by.L = filled('((S - R) / (2 * E))', by)
-  by.J = filled('(Y == Z ? 0.4 * pow(Z, -2.5) : -(S / Z + 3 * L) / (2 * E))', by)
-  return filled('(X == Z ? J : (elliprd(Y, Z, X) - elliprd(X, Y, Z)) / (X == Z ? 1 : Z - X) * 0.6666666666666666) * -0.75', by)
+  local function let(name, text) by[name] = '(' .. filled(text, by) .. ')' end
+  let('M', '(X + Z) * 0.5')
+  let('R', 'Y / M')
+  let('C', 'abs(R - 1) < 0.1')
+  let('E', 'C ? 1 : 1 - R')
+  let('D', 'C ? R - 1 : 0')
+  let('I', '2 * elliprc(R, 1)')
+  local terms = {}
+  for n = 2, 7 do
+    let('I', ('(%.1f * I - sqrt(R)) / (%d * E)'):format(n - 1.5, n - 1))
+    local sum = '0'
+    for k = n == 3 and 13 or n == 5 and 9 or 5, 0, -1 do sum = ('(%.17g + D * %s)'):format(BINOMIAL[k + 1] / (n + k - 0.5), sum) end
+    terms[n] = filled('(C ? ' .. sum .. ' : I)', by)
+  end
+  by.F, by.G, by.H = terms[3], terms[5], terms[7]
+  let('Q', 'square((X - Z) / (X + Z))')
+  let('J', '(F + 1.5 * Q * (G + 1.25 * Q * H)) * pow(M, -2.5)')
+  let('N', 'abs(X - Z) < 0.01 * M')
+  return filled('(N ? J : (elliprd(Y, Z, X) - elliprd(X, Y, Z)) / (N ? 1 : Z - X) * 0.6666666666666666) * -0.75', by)
 end
+
 -- digamma(A + B) - digamma(A). Above 0 one step of the recurrence, then digamma at 1 and more: where B is small beside
 -- them, by polygamma functions at the middle of the interval.
 local function rise(a, b)

@@ -68,7 +68,11 @@ function M.open(path, o)
     if names then table.insert(found.notes, channels.distinct(list)) end
   end
   if #list ~= C then error(('meeg.open: %s has %d channels, its table %s names %d; they must agree'):format(path, C, side.path, #list), 3) end
-  local notes = found and found.notes[1] and found.notes or nil
+  local notes = found and found.notes or {}
+  if not side.channels and data.ndim == 2 and C > data.shape[2] then
+    notes[#notes + 1] = ('the array is read as %d channels x %d samples; transpose one that is samples x ' ..
+      'channels'):format(C, data.shape[2])
+  end
   local scale = scales_of(path, list, o.unit)
   channels.check('meeg.open', list)
   if data.ndim == 2 then

@@ -33,9 +33,7 @@ local function named(count) return ('step-%09d.npz'):format(count) end
 ---@return table[]
 function M.list(folder)
   local out = {}
-  local host = package.loaded['mascon.host'] -- the program's own functions
-  if not file.is_folder(folder) or type(host) ~= 'table' then return out end
-  for _, name in ipairs(host.list(folder) or {}) do
+  for _, name in ipairs(file.names(folder)) do
     local step = name:match '^step%-(%d+)%.npz$'
     if step then out[#out + 1] = { path = folder .. '/' .. name, step = tonumber(step) } end
   end
