@@ -55,6 +55,13 @@ function M.set_memory_limit(bytes)
 end
 
 M.version = lib.version()
+
+do -- a device that is named and not there is said before the work
+  local wanted = os.getenv 'MASCON_DEVICE'
+  if wanted and wanted ~= '' and wanted ~= 'cpu' and wanted ~= 'auto' then
+    tensor.device_number('MASCON_DEVICE', wanted, 3)
+  end
+end
 M.ops = op.rows
 
 -- ---------------------------------------------------------------- names for the prompt
@@ -79,7 +86,7 @@ local LAZY = {
 }
 -- plain tables of functions; the others put checks before theirs themselves
 local PLAIN = {}
-for name in ('args ceiling file manifest results json text random tree meeg plot report help'):gmatch '%S+' do
+for name in ('args ceiling file manifest progress results json text random tree meeg plot report help'):gmatch '%S+' do
   PLAIN[name] = true
 end
 local FROM = {

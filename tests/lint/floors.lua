@@ -77,6 +77,18 @@ local function places(floors)
 end
 M.place_c, M.place_lua = places(M.C), places(M.LUA)
 
+--- Whether <header> is one of this tree: its include paths are runtime, kernels and what the build writes.
+function M.is_ours(header)
+  for _, root in ipairs { 'runtime/', 'kernels/', 'build/gen/' } do
+    local f = io.open(root .. header)
+    if f then
+      f:close()
+      return true
+    end
+  end
+  return false
+end
+
 --- Floor of a path below runtime/ or lua/mascon/: the longest folder that is one, or nil.
 local function floor_of(at, path)
   local folder = path:match '^(.*)/[^/]*$'

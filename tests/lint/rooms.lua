@@ -71,6 +71,8 @@ local function check_names(path)
     at = at + 1
     local name = line:match '%f[%w_]MC_OP_[%u%d_]+'
     named = named or name ~= nil
+    local word = line:match "strcmp%s*%([^,]*%->%s*name%s*,%s*\"" or line:match '%->%s*id%s*[=!]=%s*%d'
+    if word then complain(path, at, ('asks for a single op (%s); make what it asks for a field of the row'):format(word)) end
     if name and not NAMES_OPS[path] then
       complain(path, at, ('names %s; make what it asks for a field of the row'):format(name))
     end
@@ -93,8 +95,19 @@ local function check_c(path)
   for line in io.lines(path) do
     at = at + 1
     local header = line:match '^%s*#%s*include%s*"([^"]+)"'
+    local ours = line:match '^%s*#%s*include%s*<([%w_./]+)>'
+    if ours and floors.is_ours(ours) then
+      complain(path, at, ('includes <%s>; quote what is in this tree'):format(ours))
+    end
     if header and not any(header:match '[^/]*$', rule[2]) and not any(header, rule[2]) then
       complain(path, at, ('includes "%s"; %s'):format(header, rule[3]))
+    end
+    local own = path:match '^kernels/workflows/([%w_]+)/'
+    local other = header and header:match '^%.%./.*%f[%w_]([%w_]+)/[^/]*$'
+    if own and other and other ~= own then
+      complain(path, at, ('includes "%s"; a workflow includes nothing of another folder'):format(header))
+    elseif not own and not path:find '^tests/' and header and header:find 'workflows/' then
+      complain(path, at, ('includes "%s"; the library names no workflow'):format(header))
     end
   end
 end
@@ -122,10 +135,23 @@ local LISTS = 3 -- so many names in a line `name = true` are a list
 
 local function check_ops(path, at, code)
   local name = code:match "row%[1%]%s*[~=]=%s*['\"]([%w_]+)['\"]"
+    or code:match "['\"]([%w_]+)['\"]%s*[~=]=%s*[%w_.]*row%[1%]"
   if name then complain(path, at, ('asks for the op %s by name; make what it asks for a field of the row'):format(name)) end
   local count = 0
   for key in code:gmatch '%f[%w_]([%w_]+)%s*=%s*true' do if is_op[key] then count = count + 1 end end
   if count >= LISTS then complain(path, at, 'lists ops by name; make what they share a field of their rows') end
+end
+
+--- Ways to name a module past the lint. A composed name is fine where its beginning is the folder of the file.
+local function check_words(path, at, code)
+  local prefix = code:match 'require%s*%(?%s*[\'"]([^\'"]*)[\'"]%s*%.%.'
+  local folder = path:match '^lua/(.*/)':gsub('/', '.')
+  if code:find 'require%s*%(?%s*%[%[' or prefix and prefix:sub(1, #folder) ~= folder then
+    complain(path, at, 'requires a name that the lint cannot read; write it as one quoted word')
+  end
+  if code:find 'pcall%s*%(%s*require%s*,%s*[\'"]ffi[\'"]' then
+    complain(path, at, 'takes the FFI through pcall; only the modules listed in tests/lint/rooms.lua touch it')
+  end
 end
 
 local function check_lua(path)
@@ -133,6 +159,7 @@ local function check_lua(path)
   for line in io.lines(path) do
     at = at + 1
     local code = line:gsub('%-%-.*$', '')
+    if path:find '^lua/' then check_words(path, at, code) end
     for name in code:gmatch 'require%s*%(?%s*[\'"]([%w_.]+)[\'"]' do
       if path:find '^scripts/' then
         if not script_may(name) then complain(path, at, ('requires %s; a script sees mascon and its public modules'):format(name)) end
@@ -173,7 +200,7 @@ end
 local function check_workflow(a)
   local own, other = a.path:match '^lua/workflows/([%w_]+)', a.to:match '^workflows%.([%w_]+)'
   if other and own ~= other then complain(a.path, a.line, ('names %s; a workflow knows the library and itself'):format(a.to)) end
-  if a.to:find '^mascon%.host%.' then complain(a.path, a.line, ('names %s; a workflow does not know the program'):format(a.to)) end
+  if a.to:find '^mascon%.host%.' or a.to == 'mascon.host' then complain(a.path, a.line, ('names %s; a workflow does not know the program'):format(a.to)) end
 end
 
 for _, a in ipairs(arrows) do
@@ -213,5 +240,6 @@ for circle in pairs(floors.CIRCLES) do
   if there and not seen[circle] then complain('tests/lint/floors.lua', 1, ('CIRCLES lists %s, which is none any more; take it off the list'):format(circle)) end
 end
 
-print(('rooms: %d files, %s, %d against the arrow'):format(files, calls[1] and #calls .. ' calls of C' or 'calls of C not read (nothing is built)', failures))
+print(('rooms: %d files, %s, %d against the arrow'):format(
+  files, calls[1] and #calls .. ' calls of C' or 'calls of C not read (nothing is built)', failures))
 os.exit(failures == 0 and 0 or 1)

@@ -151,6 +151,26 @@ describe('tests/lint', function()
     -- workflows
     plant('lua/mascon/stats/two.lua', "-- x\nlocal two = require 'workflows.two'\n", 'lua/mascon/stats/two.lua:2: names workflows.two; the library names no workflow')
     plant('lua/workflows/two/init.lua', "-- x\nlocal one = require 'workflows.one'\n", 'lua/workflows/two/init.lua:2: names workflows.one; a workflow knows the library and itself')
+    -- ways around the words above
+    write('runtime/base/mc_there.h', '/* x */\n')
+    plant('kernels/cpu/angle.c', '/* x */\n#include <base/mc_there.h>\n',
+      'kernels/cpu/angle.c:2: includes <base/mc_there.h>')
+    plant('kernels/workflows/one/one.c', '/* x */\n#include "../two/two.h"\n',
+      'kernels/workflows/one/one.c:2: includes "../two/two.h"')
+    plant('runtime/base/text.c', '/* x */\nint f(void) { return !strcmp(o->name, "add"); }\n',
+      'runtime/base/text.c:2: asks for a single op')
+    plant('runtime/base/number.c', '/* x */\nint f(void) { return o->id == 7; }\n',
+      'runtime/base/number.c:2: asks for a single op')
+    plant('lua/mascon/stats/first.lua', "-- x\nlocal function f(row) return 'matmul' == row[1] end\n",
+      'lua/mascon/stats/first.lua:2: asks for the op matmul by name')
+    plant('lua/mascon/core/joined.lua', "-- x\nlocal function f() return require('mascon.' .. 'fft') end\n",
+      'lua/mascon/core/joined.lua:2: requires a name that the lint cannot read')
+    plant('lua/mascon/core/long.lua', '-- x\nlocal fft = require [[mascon.fft]]\n',
+      'lua/mascon/core/long.lua:2: requires a name that the lint cannot read')
+    plant('lua/mascon/stats/tried.lua', "-- x\nlocal ok, ffi = pcall(require, 'ffi')\n",
+      'lua/mascon/stats/tried.lua:2: takes the FFI through pcall')
+    plant('lua/workflows/one/host.lua', "-- x\nlocal host = require 'mascon.host'\n",
+      'lua/workflows/one/host.lua:2: names mascon.host; a workflow does not know the program')
     -- circles: of files loaded at once (which are also circles), of files loaded later
     write('lua/mascon/fft/a.lua', "-- x\nlocal function f() return require 'mascon.fft.b' end\n")
     plant('lua/mascon/fft/b.lua', "-- x\nlocal function f() return require 'mascon.fft.a' end\n", 'stands in a circle: mascon.fft.a mascon.fft.b')

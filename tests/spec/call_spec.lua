@@ -196,6 +196,42 @@ describe('every public function', function()
     judged(20000)
   end)
 
+  it('takes nothing beside what a good call holds', function()
+    -- what they are given is a value to them, whatever it is
+    local FREE = {}
+    for name in ([[mc.format mc.printf mc.meeg.channels.guess mc.nn.init.of mc.nn.module.own mc.tree.like
+      mc.plot.colours mc.text.number mc.results.folder]]):gmatch '%S+' do FREE[name] = true end
+    local function good()
+      local x, v = mc.tensor { { 1, 2 }, { 3, 4 } }, mc.tensor { 1, 2, 3, 4 }
+      return { { x }, { v }, { x, 1 }, { x, x }, { v, v }, { v, 2 }, { x, { 4 } }, { x, { 2, 1 } }, { x, { 2, 2 } },
+        { x, 1, 2 }, { x, x, x }, { x, 1, x }, { v, v, v }, { { x, x } }, { { 2, 2 } }, { { 2, 2 }, 1 }, { 3 },
+        { 3, 2 }, { 1, 2, 3 }, { 'a' }, { 'a', 3 }, { 'ab', 'b' }, { { x, x }, 1 }, { v, { dx = 1 } },
+        { x, { axis = 1 } }, { { 'Fz', 'Cz' } }, { { 2, 2 }, { 2, 2 } }, { x, { 2, 2 }, 1 } }
+    end
+    for _, e in ipairs(require 'mascon.help'.entries()) do
+      local core = not e.name:find '^mc%.xpcs%.' and not e.name:find '^mc%.rollout%.' and not e.name:find '^mc%.pac%.'
+        and not e.name:find '^mc%.autoreject%.'
+      local callable = (e.kind == 'function' or e.kind == 'method') and type(e.value) == 'function'
+      if core and callable and not APART[e.name] and not FREE[e.name] then
+        for k, call in ipairs(good()) do
+          if pcall(e.value, unpack(call)) then
+            for _, more in ipairs { 'zqx', { nonsense = 1 } } do
+              local again = good()[k]
+              again[#again + 1] = more
+              count = count + 1
+              if pcall(e.value, unpack(again)) then
+                wrong[#wrong + 1] = ('%s, call %d and %s'):format(e.name, k, type(more))
+              end
+            end
+          end
+        end
+      end
+    end
+    os.remove 'a'
+    os.remove 'ab'
+    judged(5000)
+  end)
+
   it('and every method of the objects they make', function()
     -- what calls a function of the user's takes what that takes
     local USERS = { ['compiled:into'] = true }

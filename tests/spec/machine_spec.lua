@@ -49,6 +49,8 @@ describe('a variable of the environment', function()
   for name, words in pairs {
     ["MASCON_THREADS=1"] = 'means nothing here', ["MASCON_NUM_THREAD=1"] = 'MASCON_NUM_THREADS', ["MASCON_NUM_THREADS=many"] = 'whole number', ["MASCON_ISA=avx2"] = 'v2, v3, v4',
     ["MASCON_MEMORY_LIMIT=lots"] = 'a size such as', ["MASCON_JIT=no"] = 'on, off',
+    ["MASCON_PROGRESS=zz"] = '0, 1', ["MASCON_LOG=zz"] = 'compile or all', ["MASCON_COMPILE=zz"] = 'native, vm, eager',
+    ["MASCON_DEVICE=zz"] = 'choose auto, cpu', ["MASCON_TRACEBACK=zz"] = 'full',
   } do
     it('that is unknown or cannot be used is an error: ' .. name, function()
       local r = process.shell(name .. ' ' .. exe .. " -e 'print(1)'")
@@ -56,6 +58,14 @@ describe('a variable of the environment', function()
       assert.truthy(r.text:find(words, 1, true) and r.text:find(name:match '[^=]+', 1, true), r.text)
     end)
   end
+end)
+
+describe('MASCON_DEVICE', function()
+  it('that is not there is said when the library is loaded', function()
+    local r = process.shell('MASCON_DEVICE=opencl:99 ' .. exe .. ' -e "require [[mascon]]; print(1)"')
+    assert.equal(1, r.status, r.text)
+    assert.truthy(r.text:find('MASCON_DEVICE: ', 1, true), r.text)
+  end)
 end)
 
 describe('mascon VERB --help', function()

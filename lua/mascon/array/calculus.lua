@@ -204,7 +204,10 @@ local INTEGRAL = { x = { nil, 'tensor | table' }, dx = { 1, 'number' }, axis = {
 --- Operands of an integral: y floating, its axis last, and the positions as f32|f64 [..., m] (nil with even steps).
 local function samples(fname, y, x, opts, spec)
   y = floating(op.operand(fname, y, 3))
-  if type(x) == 'table' and (x.x ~= nil or x.dx ~= nil or x.axis ~= nil or x.initial ~= nil or next(x) == nil) then x, opts = nil, x end
+  if type(x) == 'table' and (x.x ~= nil or x.dx ~= nil or x.axis ~= nil or x.initial ~= nil or next(x) == nil) then
+    if opts ~= nil then error(('%s: %s is one argument too many after the options'):format(fname, check.show(opts)), 3) end
+    x, opts = nil, x
+  end
   local o = check.opts(fname, opts, spec, 4)
   if x == nil then x = o.x end
   local a = tensor.axis(fname, y, o.axis, 4) + 1

@@ -22,6 +22,10 @@ end
 
 --- {2, 3, dtype = 'f32'} or (shape, {dtype = 'f32'}): sizes and checked options.
 local function shape_opts(fname, shape, opts, spec, level)
+  if opts ~= nil and type(opts) ~= 'table' then
+    error(('%s: options are %s; write sizes as a list, %s { 2, 3 }, and options in a table'):format(fname,
+      check.show(opts), fname), level)
+  end
   local sizes, given = {}, {}
   if type(shape) == 'number' then shape = { shape } end
   if type(shape) ~= 'table' then error(('%s: shape is %s; give a table of sizes, as in mc.%s{ 2, 3 }'):format(fname, check.show(shape), fname), level) end
@@ -44,10 +48,6 @@ end
 
 local function filled(fname, v)
   return function(shape, opts)
-    if opts ~= nil and type(opts) ~= 'table' then
-      error(('%s: options are %s; write sizes as a list, %s { 2, 3 }, and options in a table'):format(fname,
-        check.show(opts), fname), 2)
-    end
     local s, dt, _, number = shape_opts(fname, shape, opts, nil, 3)
     return tensor.empty(fname, s, dt, 2, number):fill_(v)
   end

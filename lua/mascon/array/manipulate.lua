@@ -188,7 +188,10 @@ local SCAN = { axis = { nil, 'integer' }, dtype = { nil, 'string' }, include_ini
 local function scan(fname, one, initial)
   return function(x, axis, opts)
     x = op.operand(fname, x, 2)
-    if type(axis) == 'table' then opts, axis = axis, axis[1] end
+    if type(axis) == 'table' then
+      if opts ~= nil then error(('%s: %s is one argument too many after the options'):format(fname, check.show(opts)), 2) end
+      opts, axis = axis, axis[1]
+    end
     local o = check.opts(fname, opts, SCAN, 3)
     if axis ~= nil then o.axis = check.arg(fname, 'axis', axis, 'integer', 3) end
     if not o.axis and x.ndim ~= 1 then error(('%s: operand is %s; name the axis to run along'):format(fname, tensor.describe(x)), 2) end

@@ -154,6 +154,7 @@ function M.powers(n, dtype, device)
   return create.arange(n - 1, 1, -1, { dtype = dtype, device = device })
 end
 
+local ORDERS = 1024 -- 1 / 1024! is far below the least f64
 local INT = { k = { nil, 'number | table' } }
 --- The m-th integral of a polynomial.
 ---@param p any [n], highest power first; integers become f64
@@ -168,6 +169,9 @@ function M.polyint(p, m, opts)
   p = coefficients('polyint', 'coefficients', p)
   m = m or 1
   check.arg('polyint', 'm', m, 'integer >= 0', 3)
+  if m > ORDERS then
+    error(('polyint: m is %.0f; at most %d integrals are taken, the factors of more are 0 in f64'):format(m, ORDERS), 2)
+  end
   if whole(p) then p = methods.to(p, 'f64') end
   local k = o.k
   if type(k) == 'number' then

@@ -103,6 +103,10 @@ end
 ---@param digits? integer significant digits, 1 to 17, default 6
 ---@return string
 function M.significant(x, digits)
+  if type(x) ~= 'number' then error(('text.significant: %s is no number; give one'):format(tostring(x)), 2) end
+  if digits ~= nil and not (type(digits) == 'number' and digits >= 1 and digits <= 99 and digits % 1 == 0) then
+    error(('text.significant: digits is %s; give a whole number from 1 to 99'):format(tostring(digits)), 2)
+  end
   if x ~= x then return 'nan' end
   if abs(x) == huge then return x > 0 and 'inf' or '-inf' end
   local s = fmt('%.' .. (digits or 6) .. 'g', x)
@@ -325,6 +329,9 @@ end
 ---@param align? string 'left' (default), 'right' or 'centre'
 ---@return string
 function M.pad(s, width, align)
+  if align ~= nil and align ~= 'left' and align ~= 'right' and align ~= 'centre' then
+    error(('text.pad: align is %s; choose left, right or centre'):format(tostring(align)), 2)
+  end
   local gap = width - M.width(s)
   if gap <= 0 then return s end
   if align == 'right' then return rep(' ', gap) .. s end

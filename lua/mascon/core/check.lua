@@ -132,6 +132,10 @@ local function show(v)
     local text = M.of_tensor(v)
     if text then return text end
   end
+  if type(v) == 'cdata' then
+    local digits = tostring(v):match '^%-?%d+U?LL$'
+    if digits then return digits .. ' (a boxed 64-bit integer; tonumber gives a number)' end
+  end
   if type(v) == 'string' then return "'" .. v .. "'" end
   if type(v) == 'table' or type(v) == 'function' or type(v) == 'cdata' then return 'a ' .. type(v) end
   return tostring(v)

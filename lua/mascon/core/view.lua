@@ -16,8 +16,20 @@ local function view(level, f, t, ...)
   return tensor.make(level + 1, 0, f, t, ...)
 end
 
+local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local function sizes(fname, first, ...)
-  if type(first) == 'table' then return first end
+  if type(first) == 'table' then
+    local n = #first
+    local name = next(first, n > 0 and n or nil)
+    if type(name) == 'string' and not (name == 'copy' and fname == 'reshape') then
+      error(('%s: the list holds %s, which is no option of it'):format(fname, name), 3)
+    end
+    for i = 1, select('#', ...) do
+      local v = select(i, ...)
+      if v ~= nil then error(('%s: %s is one argument too many after a list'):format(fname, check.show(v)), 3) end
+    end
+    return first
+  end
   if first == nil then return {} end
   return { first, ... }
 end
@@ -39,9 +51,9 @@ local RESHAPE = { copy = { nil, 'bool' } }
 --- Option copy, beside the sizes or in a table after them: true always copies, false makes an error of a copy that would be needed.
 ---     mc.arange(1, 4):reshape(2, 2)  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }
 function methods.reshape(t, ...)
-  local s, copy = sizes('reshape', ...), nil
-  local count = select('#', ...)
+  local count, copy, s = select('#', ...), nil, nil
   local last = count > 1 and select(count, ...)
+  if count == 2 and type(last) == 'table' then s = sizes('reshape', (...)) else s = sizes('reshape', ...) end
   if type(last) == 'table' then
     copy = check.opts('reshape', last, RESHAPE, 3).copy
     if s[#s] == last then s[#s] = nil end -- x:reshape(2, 3, { copy = true })

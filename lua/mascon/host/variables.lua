@@ -20,15 +20,28 @@ local function size(v)
   if not n or tonumber(n) <= 0 or not ({ [''] = 1, K = 1, M = 1, G = 1, T = 1, B = 1 })[unit:upper():gsub('IB$', ''):gsub('(.)B$', '%1')] then return 'give a size such as 512M or 2G' end
 end
 local function seconds(v) if not (tonumber(v) and tonumber(v) > 0) then return 'give a number of seconds above 0' end end
+-- whether the device is there is asked when the library is loaded
+local function device(v)
+  local kind, number = v:match '^(%l+):?(%d*)$'
+  if not ({ cpu = 1, auto = 1, gpu = 1, cuda = 1, opencl = 1, ref = 1 })[kind] or number == '' and v:find ':' then
+    return 'choose auto, cpu, gpu, cuda:0 or opencl:0'
+  end
+end
+local function topics(v)
+  for word in v:gmatch '[^,]+' do
+    if not word:find '^%s*compile%s*$' and word ~= 'all' then return 'choose compile or all' end
+  end
+end
 local function any() end
 
 --- What each variable may hold: a function of its text that returns advice, or nil.
 M.KNOWN = {
-  MASCON_CACHE = any, MASCON_CACHE_SIZE = size, MASCON_CC = any, MASCON_CC_TIMEOUT = seconds, MASCON_COMPILE = any, MASCON_DEVICE = any, MASCON_EDIT = one_of('plain', 'auto', 'libedit'),
+  MASCON_CACHE = any, MASCON_CACHE_SIZE = size, MASCON_CC = any, MASCON_CC_TIMEOUT = seconds, MASCON_COMPILE = one_of('auto', 'native', 'vm', 'eager'),
+  MASCON_DEVICE = device, MASCON_EDIT = one_of('plain', 'auto', 'libedit'),
   MASCON_HDF5 = one_of('inprocess', 'child'),
-  MASCON_ISA = one_of('v2', 'v3', 'v4'), MASCON_JIT = one_of('on', 'off'), MASCON_KEEP_SOURCE = any, MASCON_LIBDIR = any, MASCON_LOG = any, MASCON_MEMORY_CACHE = one_of('0', '1'),
-  MASCON_MEMORY_LIMIT = size, MASCON_NUM_THREADS = count, MASCON_PASSES = any, MASCON_PATH = any, MASCON_PLAN = one_of('0', '1'), MASCON_PROGRESS = any,
-  MASCON_SYNC = one_of('0', '1'), MASCON_TRACEBACK = any,
+  MASCON_ISA = one_of('v2', 'v3', 'v4'), MASCON_JIT = one_of('on', 'off'), MASCON_KEEP_SOURCE = any, MASCON_LIBDIR = any, MASCON_LOG = topics, MASCON_MEMORY_CACHE = one_of('0', '1'),
+  MASCON_MEMORY_LIMIT = size, MASCON_NUM_THREADS = count, MASCON_PASSES = any, MASCON_PATH = any, MASCON_PLAN = one_of('0', '1'), MASCON_PROGRESS = one_of('0', '1'),
+  MASCON_SYNC = one_of('0', '1'), MASCON_TRACEBACK = one_of('full', 'short'),
 }
 -- those of the tests and benchmarks of this source tree
 local OTHERS = { '^MASCON_TEST_', '^MASCON_BENCH', '^MASCON_SOAK' }

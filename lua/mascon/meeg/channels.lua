@@ -270,6 +270,9 @@ function M.pick(list, what, bads, fname)
   if type(what) == 'table' and not is_list(what) then
     error(('%s: the channels to pick are %s with names in it; give a list'):format(fname, check.show(what)), 2)
   end
+  if bads ~= nil and not is_list(bads) then
+    error(('%s: the bad channels are %s; give a list of names'):format(fname, check.show(bads)), 2)
+  end
   local chosen, marked, out = {}, {}, {}
   for _, b in ipairs(bads or {}) do marked[b] = true end
   if what == nil then

@@ -198,6 +198,9 @@ local GUESSES, SHARE = { 'biosemi128', 'biosemi160', 'biosemi256' }, 0.9
 ---     mc.meeg.montage.guess { { name = 'Cz', type = 'eeg' }, { name = 'EEG F3-REF', type = 'eeg' } }  --> 10-05
 function M.guess(channels, types)
   local wanted, best = {}, '10-05'
+  if types ~= nil and (type(types) ~= 'table' or next(types) ~= nil and types[1] == nil) then
+    error(('meeg.montage.guess: types are %s; give a list such as { "eeg" }'):format(check.show(types)), 2)
+  end
   for _, t in ipairs(types or { 'eeg' }) do wanted[t] = true end
   for _, name in ipairs(GUESSES) do
     local m, n = M.standard(name), 0

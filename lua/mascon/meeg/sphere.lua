@@ -22,6 +22,9 @@ local NOWHERE = 1e-8
 --- Errors: a shape that is not [C, 3]; NaN or infinity; all positions within 1e-8 m of the origin; more than one exactly at it.
 ---     mc.meeg.sphere.check('x', { { 0, 0, 1 }, { 0, 1, 0 } }).shape[1]  --> 2
 function M.check(fname, pos, names)
+  if type(fname) ~= 'string' then
+    error(('meeg.sphere.check: the name for messages is %s; give a text'):format(check.show(fname)), 2)
+  end
   if type(pos) == 'table' then pos = mc.tensor(pos, { dtype = 'f64' }) end
   if not tensor.is(pos) or pos.ndim ~= 2 or pos.shape[2] ~= 3 or pos.shape[1] == 0 then
     error(('%s: positions are %s; give x, y, z in metres for each channel, [C, 3]'):format(fname, tensor.is(pos) and tensor.describe(pos) or check.show(pos)), 3)
