@@ -189,7 +189,9 @@ local function scan(fname, one, initial)
   return function(x, axis, opts)
     x = op.operand(fname, x, 2)
     if type(axis) == 'table' then
-      if opts ~= nil then error(('%s: %s is one argument too many after the options'):format(fname, check.show(opts)), 2) end
+      if opts ~= nil then
+        error(('%s: %s is one argument too many after the options'):format(fname, check.show(opts)), 2)
+      end
       opts, axis = axis, axis[1]
     end
     local o = check.opts(fname, opts, SCAN, 3)

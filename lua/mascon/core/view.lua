@@ -51,8 +51,9 @@ local RESHAPE = { copy = { nil, 'bool' } }
 --- Option copy, beside the sizes or in a table after them: true always copies, false makes an error of a copy that would be needed.
 ---     mc.arange(1, 4):reshape(2, 2)  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }
 function methods.reshape(t, ...)
-  local count, copy, s = select('#', ...), nil, nil
+  local count, copy = select('#', ...)
   local last = count > 1 and select(count, ...)
+  local s
   if count == 2 and type(last) == 'table' then s = sizes('reshape', (...)) else s = sizes('reshape', ...) end
   if type(last) == 'table' then
     copy = check.opts('reshape', last, RESHAPE, 3).copy
