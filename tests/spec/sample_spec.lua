@@ -397,6 +397,8 @@ describe('errors say', function()
     fails('2 names for 1 parameters', f, { 0 }, { names = { 'a', 'b' } })
     fails('option covariance is f64%[3%]', f, { 0, 0 }, { covariance = { 1, 1, 1 } })
     fails('target_accept is 1', f, { 0 }, { target_accept = 1 })
+    fails('chains is 2147483648; at most 65536', f, { 0 }, { chains = 2 ^ 31 })
+    fails('draws is 2147483648; at most 100000000', f, { 0 }, { draws = 2 ^ 31 })
   end)
   it('nothing of the line of progress, which ends also when the work fails', function()
     local bar = { count = 0, ended = 0 }

@@ -35,6 +35,9 @@ end
 local NUTS = with { max_depth = { 10, 'integer >= 1' } }
 local HMC = with { length = { math.pi / 2, 'number > 0' }, max_steps = { 1000, 'integer >= 1' } }
 
+-- More than these is a slip: such a run would not end.
+local MOST = { chains = 65536, draws = 1e8, warmup = 1e8, max_steps = 1e7, max_depth = 30 }
+
 -- ---------------------------------------------------------------- random numbers of a chain
 
 local BLOCK, CHOICES = 64, 1024
@@ -219,6 +222,11 @@ end
 
 local function run(fname, move, spec, f, start, opts)
   local o = check.opts(fname, opts, spec, 4)
+  for name, most in pairs(MOST) do
+    if o[name] and o[name] > most then
+      error(('%s: option %s is %s; at most %d'):format(fname, name, check.show(o[name]), most), 3)
+    end
+  end
   if o.target_accept >= 1 then
     error(('%s: option target_accept is %g; give a number between 0 and 1'):format(fname, o.target_accept), 3)
   end
