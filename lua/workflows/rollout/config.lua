@@ -212,6 +212,10 @@ local function beyond_types(c, name)
     or sim.clamp[1] >= sim.clamp[2]) then
     error(('%s: simulation.clamp is %s; give [lowest, highest]'):format(name, check.show(sim.clamp)), 0)
   end
+  if sim.timeout then
+    error(name .. ': simulation.timeout is not applied: rows must not depend on the speed of a machine. Leave it out',
+      0)
+  end
   if sim.precision == 'float16' or sim.precision == 'bfloat16' then
     c.notes[#c.notes + 1] = ('simulation.precision %s: computed in f32 here'):format(sim.precision)
   end

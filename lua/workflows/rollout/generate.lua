@@ -59,7 +59,7 @@ function M.row(config, index, u, opts)
   local x0 = input:to(dtype)
   local outcome = roll.run({ apply = apply, policy = policy, x0 = x0, realisations = B, steps = T, single = T == 1,
     seed = seed, index = index, divergence = sim.divergence,
-    noise = arch.scale > 0, timeout = sim.timeout, clock = clock }, function(t, x, alive)
+    noise = arch.scale > 0 }, function(t, x, alive)
     if T == 1 and t == 0 then return end -- one application: its result is the trajectory
     if collector then collector:add(x, alive) end
     if states then states[#states + 1] = mc.keep(x:to 'f32') end

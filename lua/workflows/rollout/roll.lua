@@ -56,7 +56,7 @@ end
 
 --- Rolls one operator out. visit(t, x, alive) is called with X_0 .. X_{T-1}, [M, C, G, G]; alive[m] is false from the
 --- step on at which realisation m failed.
----@param spec table { apply, policy, x0 [C,G,G], realisations, steps, seed, index, divergence, noise (bool), deadline }
+---@param spec table { apply, policy, x0 [C,G,G], realisations, steps, seed, index, divergence, noise (bool) }
 ---@param visit function
 ---@return rollout.Outcome
 function M.run(spec, visit)
@@ -99,7 +99,6 @@ function M.run(spec, visit)
       end)
     end
     visit(t, x, alive)
-    if spec.deadline and spec.clock() > spec.deadline then return out, t end
   end
   return out
 end
