@@ -149,18 +149,18 @@ function M.scale(arch, t, T)
   return s
 end
 
-local filters = {}
+local filters = setmetatable({}, { __mode = 'k' }) -- by architecture, as long as that is used
 --- exp(-(k c G)^2 / 2) on the half plane, k in cycles per pixel.
-local function filter(G, c)
-  local key = G .. '/' .. c
-  if not filters[key] then
+local function filter(arch)
+  if not filters[arch] then
+    local G, c = arch.grid, arch.correlation
     local half = math.floor(G / 2) + 1
     local rows = mc.arange(0, G - 1)
     local ky = mc.where(mc.gt(rows, G / 2), rows - G, rows):reshape(G, 1) / G
     local kx = mc.arange(0, half - 1):reshape(1, half) / G
-    filters = { [key] = hold(mc.exp(-(kx * kx + ky * ky) * (c * G) ^ 2 / 2)) } -- one: operators come one after another
+    filters[arch] = hold(mc.exp(-(kx * kx + ky * ky) * (c * G) ^ 2 / 2))
   end
-  return filters[key]
+  return filters[arch]
 end
 
 --- Noise of a law with the correlation that the architecture asks for: [channels, G, G].
@@ -169,7 +169,7 @@ local function field(arch, source, channels, law)
   local n = law == 'laplace' and source:exponential { channels, G, G } * mc.where(mc.lt(source:uniform { channels, G,
     G }, 0.5), -1, 1) or source:normal { channels, G, G }
   if arch.correlation > 0 then
-    n = mc.fft.irfftn(mc.fft.rfftn(n, { axes = { -2, -1 } }) * filter(G, arch.correlation), { axes = { -2, -1 },
+    n = mc.fft.irfftn(mc.fft.rfftn(n, { axes = { -2, -1 } }) * filter(arch), { axes = { -2, -1 },
       s = { G, G } })
     n = n / (n:reshape(-1):std():item() + 1e-8)
   end
