@@ -77,7 +77,8 @@ describe('out=', function()
       end
     end
     assert.equal('', table.concat(wrong, '\n'))
-    assert.is_true(count > 230, count .. ' functions were called')
+    local least = os.getenv 'MASCON_TEST_BARE' == '1' and 200 or 230 -- without BLAS there are fewer
+    assert.is_true(count > least, count .. ' functions were called')
   end)
 
   it('of a composition is refused with both shapes and left as it is when the call fails', function()
