@@ -1,13 +1,9 @@
 -- kernel.lua - one kernel of one group of 64 lanes on the stand-in: mascon kernel.lua BODY FOLDER. GROUP_MEMORY in BODY
 -- declares `seen` of 64 numbers, x are 64 numbers of the card, y 64 to write. Prints y.
 local ffi = require 'ffi'
-local C = require 'mascon.core.ffi'.C
+local nvrtc = dofile((arg[0]:match '^(.*)/standin/[^/]*$' or '.') .. '/support/nvrtc.lua')
 local body, folder = arg[1], arg[2]
 ffi.cdef [[
-int nvrtcCreateProgram(void **, const char *, const char *, int, const char **, const char **);
-int nvrtcCompileProgram(void *, int, const char *const *);
-int nvrtcGetProgramLog(void *, char *);
-int nvrtcGetCUBIN(void *, char *);
 int cuInit(unsigned);
 int cuDevicePrimaryCtxRetain(void **, int);
 int cuCtxSetCurrent(void *);
@@ -28,12 +24,10 @@ local function fine(rc) if rc ~= 0 then error('code ' .. rc, 2) end end
 local source = '#include "jobs.h"\nKERNEL f(GLOBAL char *a, GLOBAL char *b)\n{\n'
   .. 'GLOBAL double *x = (GLOBAL double *)a;\nGLOBAL double *y = (GLOBAL double *)b;\n'
   .. body:gsub('GROUP_MEMORY', 'MCD_GROUP_MEMORY double seen[64];') .. '\n}\n'
-local n = C.mc_device_source('cuda', source, nil, 0)
-local text = ffi.new('char[?]', n + 1)
-C.mc_device_source('cuda', source, text, n + 1)
+local text = nvrtc.text(source)
 local p = ffi.new 'void *[1]'
 fine(rt.nvrtcCreateProgram(p, text, 'kernel.cu', 0, nil, nil))
-if rt.nvrtcCompileProgram(p[0], 1, ffi.new('const char *[1]', { '--fmad=false' })) ~= 0 then
+if rt.nvrtcCompileProgram(p[0], 1, ffi.new('const char *const [1]', { '--fmad=false' })) ~= 0 then
   local log = ffi.new 'char[8192]'
   rt.nvrtcGetProgramLog(p[0], log)
   error(ffi.string(log))

@@ -8,6 +8,7 @@ int nvrtcCreateProgram(void **, const char *, const char *, int, const char **, 
 int nvrtcCompileProgram(void *, int, const char *const *);
 int nvrtcGetProgramLogSize(void *, size_t *);
 int nvrtcGetProgramLog(void *, char *);
+int nvrtcGetCUBIN(void *, char *);
 int nvrtcDestroyProgram(void **);
 ]]
 
